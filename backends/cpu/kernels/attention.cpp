@@ -1,0 +1,662 @@
+// Attention as products of small blocks. Forward, queries stand side by side in the lanes, so that
+// softmax needs no sum across lanes and keys are read as they lie; of few queries a row is one dot
+// product after the other. The gradient, which knows the sum of exponentials, has keys in the
+// lanes.
+#include "attention.h"
+
+#include "kernels/fold.h"
+#include "kernels/kernels.h"
+
+namespace wick::cpu::WICK_ISA {
+namespace {
+
+constexpr int64 kKeys = 64;  // of a block
+
+// Rows of a tile: two registers each. Eight sums or more are in flight, which hides an addition's
+// latency.
+#if defined(__AVX512F__)
+constexpr int kTileRows = 8;
+#else
+constexpr int kTileRows = 4;
+#endif
+
+template <class C>
+inline constexpr int64 kPair = 2 * Lanes<C>::kCount;
+
+WICK_HD int64 rounded_up(int64 n, int64 to) { return (n + to - 1) / to * to; }
+
+/// A matrix whose elements are read one by one: a[r, i] = data[r · row + i · k].
+template <class C>
+struct Left {
+  const C* data;
+  int64 row, k;
+};
+
+/// c[r][0 .. registers) = or += sum over i of a[r, i] · b[i][...]. One register of b holds
+/// neighbours in memory.
+template <int rows, int registers, class C>
+void tile(Left<C> a, const C* b, int64 b_k, int64 k, C* c, int64 c_row, bool adds) {
+  using L = Lanes<C>;
+  constexpr int step = L::kCount;
+  L sum[rows][registers];
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+    for (int j = 0; j < registers; j++) sum[r][j] = L(C(0));
+  for (int64 i = 0; i < k; i++, b += b_k, a.data += a.k) {
+    L right[registers];
+#pragma GCC unroll 2
+    for (int j = 0; j < registers; j++) right[j] = L::load(b + j * step);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) {
+      const L x(a.data[r * a.row]);
+#pragma GCC unroll 2
+      for (int j = 0; j < registers; j++) sum[r][j] = fma(x, right[j], sum[r][j]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+    for (int j = 0; j < registers; j++) {
+      C* const to = c + r * c_row + j * step;
+      (adds ? L::load(to) + sum[r][j] : sum[r][j]).store(to);
+    }
+}
+
+/// The same where a tile has fewer rows left: `count` of them, at least `rows`.
+template <int registers, class C, int rows = 1>
+WICK_HD void tile_of_some(int64 count, Left<C> a, const C* b, int64 b_k, int64 k, C* c, int64 c_row,
+                          bool adds) {
+  if constexpr (rows < kTileRows) {
+    if (count > rows)
+      return tile_of_some<registers, C, rows + 1>(count, a, b, b_k, k, c, c_row, adds);
+  }
+  tile<rows, registers>(a, b, b_k, k, c, c_row, adds);
+}
+
+/// `rows` rows of that; `width` columns are whole registers.
+template <class C>
+void multiply(int64 rows, int64 width, Left<C> a, const C* b, int64 b_k, int64 k, C* c, int64 c_row,
+              bool adds) {
+  for (int64 j = 0; j < width; j += kPair<C>)
+    for (int64 r = 0; r < rows; r += kTileRows) {
+      const Left<C> from = {a.data + r * a.row, a.row, a.k};
+      C* const to = c + r * c_row + j;
+      if (width - j >= kPair<C>)
+        tile_of_some<2>(rows - r, from, b + j, b_k, k, to, c_row, adds);
+      else
+        tile_of_some<1>(rows - r, from, b + j, b_k, k, to, c_row, adds);
+    }
+}
+
+/// Side of the square that is turned in registers of 128 bits.
+template <class C>
+inline constexpr int kSide = 16 / int(sizeof(C));
+
+template <class C>
+WICK_HD void transpose_square(const C* from, int64 from_stride, C* to, int64 to_stride) {
+  const hn::FixedTag<C, kSide<C>> tag;
+  const hn::FixedTag<double, 2> pairs;
+  const auto a = hn::LoadU(tag, from), b = hn::LoadU(tag, from + from_stride);
+  const auto low = hn::InterleaveLower(tag, a, b), high = hn::InterleaveUpper(tag, a, b);
+  if constexpr (kSide<C> == 2) {
+    hn::StoreU(low, tag, to);
+    hn::StoreU(high, tag, to + to_stride);
+  } else {
+    const auto c = hn::LoadU(tag, from + 2 * from_stride),
+               d = hn::LoadU(tag, from + 3 * from_stride);
+    const auto low2 = hn::BitCast(pairs, hn::InterleaveLower(tag, c, d)),
+               high2 = hn::BitCast(pairs, hn::InterleaveUpper(tag, c, d)),
+               low1 = hn::BitCast(pairs, low), high1 = hn::BitCast(pairs, high);
+    const auto put = [&](auto row, C* at) __attribute__((always_inline)) {
+      hn::StoreU(hn::BitCast(tag, row), tag, at);
+    };
+    put(hn::InterleaveLower(pairs, low1, low2), to);
+    put(hn::InterleaveUpper(pairs, low1, low2), to + to_stride);
+    put(hn::InterleaveLower(pairs, high1, high2), to + 2 * to_stride);
+    put(hn::InterleaveUpper(pairs, high1, high2), to + 3 * to_stride);
+  }
+}
+
+/// to[c][r] = from[r][c].
+template <class C>
+void transpose(const C* from, int64 from_stride, int64 rows, int64 columns, C* to,
+               int64 to_stride) {
+  constexpr int side = kSide<C>;
+  const int64 whole_rows = rows / side * side, whole_columns = columns / side * side;
+  for (int64 r = 0; r < whole_rows; r += side)
+    for (int64 c = 0; c < whole_columns; c += side)
+      transpose_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+  for (int64 r = 0; r < rows; r++)
+    for (int64 c = r < whole_rows ? whole_columns : 0; c < columns; c++)
+      to[c * to_stride + r] = from[r * from_stride + c];
+}
+
+template <class C>
+void scale(C factor, int64 n, C* y) {
+  each<C>(
+      n, [&](auto at) __attribute__((always_inline)) { at.store(at(y) * Lanes<C>(factor), y); });
+}
+
+/// Parts of a buffer, one after another; without memory it only counts.
+template <class C>
+class Carving {
+ public:
+  explicit Carving(void* buffer) : next_(static_cast<C*>(buffer)) {}
+  C* take(int64 n) {
+    const int64 size = rounded_up(n, 64 / int64(sizeof(C)));
+    count_ += size;
+    if (!next_) return nullptr;
+    C* const part = next_;
+    next_ += size;
+    return part;
+  }
+  int64 bytes() const { return count_ * int64(sizeof(C)); }
+
+ private:
+  C* next_;
+  int64 count_ = 0;
+};
+
+/// Rows of D elements as what is computed in: where they lie, if they are that already.
+template <class C>
+struct Rows {
+  Rows(const Access& in, const void* base, int64 base_stride, int64 first, int64 count, int64 D,
+       C* buffer) {
+    const char* const from = static_cast<const char*>(base) + first * base_stride * in.size;
+    data = in.direct ? reinterpret_cast<const C*>(from) : buffer;
+    stride = in.direct ? base_stride : D;
+    for (int64 i = 0; i < count && !in.direct; i++)
+      in.load(from + i * base_stride * in.size, 1, D, buffer + i * D);
+  }
+  const C* data;
+  int64 stride;
+};
+
+// ---- forward, queries in the lanes
+
+/// Up to kPair queries, and what is known of them after the keys so far.
+template <class C>
+struct Block {
+  int64 width;              // one register of queries or two
+  int64 least, most;        // keys that one of them sees, and that any does
+  C* q;                     // [D][width], scaled
+  C* sums;                  // [D][width]: sum of exp(score - largest) v
+  C *largest, *sum, *seen;  // [width]
+};
+
+template <class C>
+struct ForwardBuffer {
+  ForwardBuffer(void* buffer, int64 queries, int64 D) : parts(buffer) {
+    for (int64 i = 0; i < queries; i += kPair<C>) {
+      Block<C>& block = blocks[i / kPair<C>];
+      block.q = parts.take(D * kPair<C>);
+      block.sums = parts.take(D * kPair<C>);
+      block.largest = parts.take(kPair<C>);
+      block.sum = parts.take(kPair<C>);
+      block.seen = parts.take(kPair<C>);
+    }
+    scores = parts.take(kKeys * kPair<C>);
+    k = parts.take(kKeys * D);
+    v = parts.take(kKeys * D);
+    rows = parts.take(kSide<C> * D);
+  }
+  Carving<C> parts;
+  Block<C> blocks[kMaxQueries / kPair<C> + 1];
+  C *scores, *k, *v, *rows;
+};
+
+template <class C>
+int64 forward_bytes(int64 queries, int64 D) {
+  return ForwardBuffer<C>(nullptr, queries, D).parts.bytes();
+}
+
+template <class C>
+void begin(const Access& in, const Queries& queries, int64 first, int64 D, C factor, C* rows,
+           Block<C>& block) {
+  const int64 count = smaller(kPair<C>, queries.count - first);
+  block.width = count > Lanes<C>::kCount ? kPair<C> : int64(Lanes<C>::kCount);
+  block.least = block.most = queries.seen[first];
+  for (int64 i = 0; i < count; i++) {
+    const int64 seen = queries.seen[first + i];
+    block.least = smaller(block.least, seen);
+    if (seen > block.most) block.most = seen;
+  }
+  if (count < block.width) block.least = 0;  // what is no query sees nothing
+  for (int64 i = 0; i < block.width; i += kSide<C>) {
+    for (int64 r = 0; r < kSide<C>; r++) {
+      C* const row = rows + r * D;
+      if (i + r < count)
+        in.load(queries.q[first + i + r], 1, D, row);
+      else
+        memset(row, 0, size_t(D) * sizeof(C));
+      scale(factor, D, row);
+    }
+    transpose(rows, D, kSide<C>, D, block.q + i, block.width);
+  }
+  memset(block.sums, 0, size_t(D * block.width) * sizeof(C));
+  for (int64 i = 0; i < block.width; i++) {
+    block.largest[i] = lowest<C>();
+    block.sum[i] = C(0);
+  }
+}
+
+/// -inf where a query does not see the key. Keys [first, first + count).
+template <class C>
+void mask(const Queries& queries, int64 first_query, const Block<C>& block, int64 first,
+          int64 count, C* scores) {
+  using L = Lanes<C>;
+  for (int64 i = 0; i < block.width; i++) {  // small numbers, so that they are exact
+    const int64 query = first_query + i;
+    const int64 seen = query < queries.count ? queries.seen[query] - first : 0;
+    block.seen[i] = C(seen < 0 ? 0 : smaller(seen, count));
+  }
+  const int64 from = block.least > first ? block.least - first : 0;
+  for (int64 s = from; s < count; s++)
+    for (int64 i = 0; i < block.width; i += L::kCount) {
+      C* const at = scores + s * block.width + i;
+      select(L(C(s)) < L::load(block.seen + i), L::load(at), L(lowest<C>())).store(at);
+    }
+}
+
+/// Scores to exp(score - largest), and what was summed up so far to the same base. One register of
+/// queries, i.
+template <class C>
+void exponentials(const Block<C>& block, int64 i, int64 count, int64 D, C* scores) {
+  using L = Lanes<C>;
+  const int64 width = block.width;
+  const L before = L::load(block.largest + i);
+  L a = before, b = before;
+  int64 s = 0;
+  for (; s + 2 <= count; s += 2) {
+    a = larger(a, L::load(scores + s * width + i));
+    b = larger(b, L::load(scores + (s + 1) * width + i));
+  }
+  if (s < count) a = larger(a, L::load(scores + s * width + i));
+  const L now = larger(a, b);
+  // A query that has seen no key yet: any finite number takes exp(-inf) to 0.
+  const L base = select(now == L(lowest<C>()), L(C(0)), now);
+  L sum(C(0));
+  for (s = 0; s < count; s++) {
+    C* const at = scores + s * width + i;
+    const L e = exp(L::load(at) - base);
+    e.store(at);
+    sum = sum + e;
+  }
+  now.store(block.largest + i);
+  if (hn::AllTrue(typename L::Tag(), before == now)) {
+    (L::load(block.sum + i) + sum).store(block.sum + i);
+    return;
+  }
+  const L factor = exp(before - base);
+  fma(L::load(block.sum + i), factor, sum).store(block.sum + i);
+  for (int64 d = 0; d < D; d++) {
+    C* const at = block.sums + d * width + i;
+    (L::load(at) * factor).store(at);
+  }
+}
+
+template <class C>
+void finish(const Access& out, const Queries& queries, int64 first, int64 D, C* rows,
+            const Block<C>& block) {
+  using L = Lanes<C>;
+  for (int64 i = 0; i < block.width; i += L::kCount) {
+    const L sum = L::load(block.sum + i);
+    const L factor = select(sum == L(C(0)), L(C(0)), L(C(1)) / sum);
+    for (int64 d = 0; d < D; d++) {
+      C* const at = block.sums + d * block.width + i;
+      (L::load(at) * factor).store(at);
+    }
+    (L::load(block.largest + i) + log(sum)).store(block.sum + i);
+  }
+  const int64 count = smaller(block.width, queries.count - first);
+  for (int64 i = 0; i < count; i += kSide<C>) {
+    transpose(block.sums + i, block.width, D, kSide<C>, rows, D);
+    for (int64 r = 0; r < smaller(kSide<C>, count - i); r++) {
+      out.store(rows + r * D, queries.y[first + i + r], 1, D);
+      *static_cast<C*>(queries.l[first + i + r]) = block.sum[i + r];
+    }
+  }
+}
+
+template <class C>
+void forward(const AttentionKernel& kernel, const Queries& queries, const Keys& keys, int64 D,
+             double factor, void* memory) {
+  ForwardBuffer<C> buffer(memory, queries.count, D);
+  int64 most = 0;
+  for (int64 i = 0; i < queries.count; i += kPair<C>) {
+    Block<C>& block = buffer.blocks[i / kPair<C>];
+    begin(kernel.in, queries, i, D, C(factor), buffer.rows, block);
+    if (block.most > most) most = block.most;
+  }
+  for (int64 first = 0; first < most; first += kKeys) {
+    const int64 n = smaller(kKeys, most - first);
+    const Rows<C> k(kernel.in, keys.k, keys.k_stride, first, n, D, buffer.k);
+    const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, D, buffer.v);
+    for (int64 i = 0; i < queries.count; i += kPair<C>) {
+      const Block<C>& block = buffer.blocks[i / kPair<C>];
+      const int64 count = smaller(n, block.most - first), width = block.width;
+      if (count <= 0) continue;
+      multiply<C>(count, width, {k.data, k.stride, 1}, block.q, width, D, buffer.scores, width,
+                  false);
+      if (block.least < first + count) mask(queries, i, block, first, count, buffer.scores);
+      for (int64 lane = 0; lane < width; lane += Lanes<C>::kCount)
+        exponentials(block, lane, count, D, buffer.scores);
+      multiply<C>(D, width, {v.data, 1, v.stride}, buffer.scores, width, count, block.sums, width,
+                  true);
+    }
+  }
+  for (int64 i = 0; i < queries.count; i += kPair<C>)
+    finish(kernel.out, queries, i, D, buffer.rows, buffer.blocks[i / kPair<C>]);
+}
+
+// ---- forward, few queries
+
+/// Dot products of one row by `count` others.
+template <int count, class C>
+WICK_HD void dots(const C* x, const C* rows, int64 stride, int64 n, C* y) {
+  using L = Lanes<C>;
+  L sum[count];
+#pragma GCC unroll 4
+  for (int j = 0; j < count; j++) sum[j] = L(C(0));
+  each<C>(
+      n, [&](auto at) __attribute__((always_inline)) {
+        const L v = at(x);
+#pragma GCC unroll 4
+        for (int j = 0; j < count; j++) sum[j] = fma(v, at(rows + j * stride), sum[j]);
+      });
+#pragma GCC unroll 4
+  for (int j = 0; j < count; j++) y[j] = sum_across(sum[j]);
+}
+
+template <class C>
+void scores_of(const C* q, const C* k, int64 stride, int64 count, int64 D, C* scores) {
+  int64 s = 0;
+  for (; s + 4 <= count; s += 4) dots<4>(q, k + s * stride, stride, D, scores + s);
+  for (; s < count; s++) dots<1>(q, k + s * stride, stride, D, scores + s);
+}
+
+/// y[0 .. D) += sum over s of p[s] v[s].
+template <class C>
+void add_weighted(const C* p, const C* v, int64 stride, int64 count, int64 D, C* y) {
+  using L = Lanes<C>;
+  int64 s = 0;
+  for (; s + 4 <= count; s += 4) {
+    const L p0(p[s]), p1(p[s + 1]), p2(p[s + 2]), p3(p[s + 3]);
+    const C* const v0 = v + s * stride;
+    each<C>(
+        D, [&](auto at) __attribute__((always_inline)) {
+          const L low = fma(p1, at(v0 + stride), p0 * at(v0));
+          const L high = fma(p3, at(v0 + 3 * stride), p2 * at(v0 + 2 * stride));
+          at.store(at(y) + (low + high), y);
+        });
+  }
+  for (; s < count; s++)
+    each<C>(
+        D, [&](auto at) __attribute__((always_inline)) {
+          at.store(fma(L(p[s]), at(v + s * stride), at(y)), y);
+        });
+}
+
+template <class C>
+struct FewBuffer {
+  FewBuffer(void* buffer, int64 D) : parts(buffer) {
+    q = parts.take(kFewQueries * D);
+    sums = parts.take(kFewQueries * D);
+    scores = parts.take(kKeys);
+    k = parts.take(kKeys * D);
+    v = parts.take(kKeys * D);
+  }
+  Carving<C> parts;
+  C *q, *sums, *scores, *k, *v;
+};
+
+template <class C>
+int64 few_bytes(int64 D) {
+  return FewBuffer<C>(nullptr, D).parts.bytes();
+}
+
+/// One query: exp(score - base) in place of the scores; returns their sum.
+template <class C>
+C exponentials_of(C* scores, int64 count, C base) {
+  using L = Lanes<C>;
+  return sum_each<C>(
+      count, [&](auto at) __attribute__((always_inline)) {
+        const L e = exp(at(scores, lowest<C>()) - L(base));
+        at.store(e, scores);
+        return e;
+      });
+}
+template <class C>
+WICK_HD C exp_of(C x) {
+  return hn::GetLane(exp(Lanes<C>(x)).v);
+}
+
+template <class C>
+void few(const AttentionKernel& kernel, const Queries& queries, const Keys& keys, int64 D,
+         double factor, void* memory) {
+  const FewBuffer<C> buffer(memory, D);
+  C most[kFewQueries], sum[kFewQueries];
+  int64 end = 0;
+  for (int64 i = 0; i < queries.count; i++) {
+    C* const q = buffer.q + i * D;
+    kernel.in.load(queries.q[i], 1, D, q);
+    scale(C(factor), D, q);
+    memset(buffer.sums + i * D, 0, size_t(D) * sizeof(C));
+    most[i] = lowest<C>();
+    sum[i] = C(0);
+    if (queries.seen[i] > end) end = queries.seen[i];
+  }
+  for (int64 first = 0; first < end; first += kKeys) {
+    const int64 n = smaller(kKeys, end - first);
+    const Rows<C> k(kernel.in, keys.k, keys.k_stride, first, n, D, buffer.k);
+    const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, D, buffer.v);
+    for (int64 i = 0; i < queries.count; i++) {
+      const int64 count = smaller(n, queries.seen[i] - first);
+      if (count <= 0) continue;
+      scores_of(buffer.q + i * D, k.data, k.stride, count, D, buffer.scores);
+      const C now = largest(buffer.scores, count, most[i]);
+      const C base = now == lowest<C>() ? C(0) : now;
+      const C added = exponentials_of(buffer.scores, count, base);
+      if (now != most[i]) {
+        const C old = exp_of(most[i] - base);
+        sum[i] *= old;
+        scale(old, D, buffer.sums + i * D);
+      }
+      most[i] = now;
+      sum[i] += added;
+      add_weighted(buffer.scores, v.data, v.stride, count, D, buffer.sums + i * D);
+    }
+  }
+  for (int64 i = 0; i < queries.count; i++) {
+    C* const y = buffer.sums + i * D;
+    scale(sum[i] == C(0) ? C(0) : C(1) / sum[i], D, y);
+    kernel.out.store(y, queries.y[i], 1, D);
+    *static_cast<C*>(queries.l[i]) = most[i] + hn::GetLane(log(Lanes<C>(sum[i])).v);
+  }
+}
+
+// ---- gradient, keys in the lanes
+
+/// Rows of D elements are `wide` apart, whole registers, zeros past D.
+template <class C>
+struct GradientBuffer {
+  GradientBuffer(void* buffer, int64 keys, int64 D)
+      : parts(buffer), wide(rounded_up(D, Lanes<C>::kCount)) {
+    const int64 padded = rounded_up(keys, kKeys);
+    k_columns = parts.take(padded * D);
+    v_columns = parts.take(padded * D);
+    k = parts.take(keys * wide);
+    gk = parts.take(keys * wide);
+    gv = parts.take(keys * wide);
+    q = parts.take(kGradientQueries * wide);
+    gy = parts.take(kGradientQueries * wide);
+    gq = parts.take(kGradientQueries * wide);
+    p = parts.take(kGradientQueries * kKeys);
+    gp = parts.take(kGradientQueries * kKeys);
+    row = parts.take(wide);
+  }
+  Carving<C> parts;
+  int64 wide;
+  C *k_columns, *v_columns;  // [block of keys][D][kKeys]
+  C *k, *gk, *gv;            // [keys][wide]
+  C *q, *gy, *gq;            // [queries][wide]; q scaled
+  C *p, *gp;                 // [queries][kKeys]: softmax, and the gradient of the scores
+  C* row;
+};
+
+template <class C>
+int64 gradient_bytes(int64 keys, int64 D) {
+  return GradientBuffer<C>(nullptr, keys, D).parts.bytes();
+}
+
+/// A row as what is computed in, zeros past D.
+template <class C>
+void load_row(const Access& in, const void* from, int64 D, int64 wide, C* to) {
+  in.load(from, 1, D, to);
+  for (int64 d = D; d < wide; d++) to[d] = C(0);
+}
+
+/// [rows][stride] to [D][kKeys], zeros past the rows.
+template <class C>
+void to_columns(const C* from, int64 stride, int64 rows, int64 D, C* to) {
+  if (rows < kKeys) memset(to, 0, size_t(D * kKeys) * sizeof(C));
+  transpose(from, stride, rows, D, to, kKeys);
+}
+
+template <class C>
+void gradient_begin(const AttentionKernel& kernel, const GradientKeys& keys) {
+  const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
+  const int64 D = keys.D, wide = buffer.wide, size = kernel.in.size;
+  const char* const k = static_cast<const char*>(keys.keys.k);
+  const char* const v = static_cast<const char*>(keys.keys.v);
+  for (int64 s = 0; s < keys.count; s++) {
+    load_row(kernel.in, k + s * keys.keys.k_stride * size, D, wide, buffer.k + s * wide);
+    load_row(kernel.in, v + s * keys.keys.v_stride * size, D, wide, buffer.gv + s * wide);
+  }
+  for (int64 first = 0; first < keys.count; first += kKeys) {
+    const int64 n = smaller(kKeys, keys.count - first);
+    to_columns(buffer.k + first * wide, wide, n, D, buffer.k_columns + first * D);
+    to_columns(buffer.gv + first * wide, wide, n, D, buffer.v_columns + first * D);
+  }
+  memset(buffer.gk, 0, size_t(keys.count * wide) * sizeof(C));
+  memset(buffer.gv, 0, size_t(keys.count * wide) * sizeof(C));
+}
+
+/// Of one query: scores to p = exp(score - l), gp to p (gp - delta); 0 from `seen` keys on.
+template <class C>
+WICK_HD void softmax_gradient(C l, C delta, int64 seen, int64 width, C* p, C* gp) {
+  using L = Lanes<C>;
+  constexpr int step = L::kCount;
+  const L zero(C(0));
+  for (int64 s = 0; s < width; s += step) {
+    L e = exp(L::load(p + s) - L(l)), g = e * (L::load(gp + s) - L(delta));
+    if (seen < s + step) {
+      alignas(64) C index[step];
+      for (int i = 0; i < step; i++) index[i] = C(i);
+      const auto seen_here = L::load(index) < L(C(seen < s ? 0 : seen - s));
+      e = select(seen_here, e, zero);
+      g = select(seen_here, g, zero);
+    }
+    e.store(p + s);
+    g.store(gp + s);
+  }
+}
+
+template <class C>
+void gradient_queries(const AttentionKernel& kernel, const GradientKeys& keys,
+                      const GradientQueries& queries) {
+  const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
+  const int64 D = keys.D, wide = buffer.wide, n = queries.count;
+  C l[kGradientQueries], delta[kGradientQueries];
+  int64 end = 0;
+  for (int64 i = 0; i < n; i++) {
+    C *const q = buffer.q + i * wide, *const gy = buffer.gy + i * wide;
+    load_row(kernel.in, queries.q[i], D, wide, q);
+    scale(C(keys.scale), D, q);
+    load_row(kernel.in, queries.gy[i], D, wide, gy);
+    load_row(kernel.in, queries.y[i], D, wide, buffer.row);
+    dots<1>(gy, buffer.row, 0, wide, delta + i);
+    l[i] = *static_cast<const C*>(queries.l[i]);
+    const int64 seen = smaller(queries.seen[i], keys.count);
+    if (seen > end) end = seen;
+  }
+  memset(buffer.gq, 0, size_t(n * wide) * sizeof(C));
+  for (int64 first = 0; first < end; first += kKeys) {
+    const int64 count = smaller(kKeys, end - first), width = rounded_up(count, Lanes<C>::kCount);
+    C *const p = buffer.p, *const gp = buffer.gp;
+    multiply<C>(n, width, {buffer.q, wide, 1}, buffer.k_columns + first * D, kKeys, D, p, kKeys,
+                false);
+    multiply<C>(n, width, {buffer.gy, wide, 1}, buffer.v_columns + first * D, kKeys, D, gp, kKeys,
+                false);
+    for (int64 i = 0; i < n; i++)
+      softmax_gradient(l[i], delta[i], queries.seen[i] - first, width, p + i * kKeys,
+                       gp + i * kKeys);
+    multiply<C>(count, wide, {p, 1, kKeys}, buffer.gy, wide, n, buffer.gv + first * wide, wide,
+                true);
+    multiply<C>(count, wide, {gp, 1, kKeys}, buffer.q, wide, n, buffer.gk + first * wide, wide,
+                true);
+    multiply<C>(n, wide, {gp, kKeys, 1}, buffer.k + first * wide, wide, count, buffer.gq, wide,
+                true);
+  }
+  for (int64 i = 0; i < n; i++) {
+    C* const gq = buffer.gq + i * wide;
+    scale(C(keys.scale), D, gq);
+    if (queries.partial)
+      memcpy(queries.gq[i], gq, size_t(D) * sizeof(C));
+    else
+      kernel.out.store(gq, queries.gq[i], 1, D);
+  }
+}
+
+template <class C>
+void gradient_end(const AttentionKernel& kernel, const GradientKeys& keys) {
+  const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
+  const int64 size = kernel.out.size;
+  for (int64 s = 0; s < keys.count; s++) {
+    kernel.out.store(buffer.gk + s * buffer.wide,
+                     static_cast<char*>(keys.gk) + s * keys.gk_stride * size, 1, keys.D);
+    kernel.out.store(buffer.gv + s * buffer.wide,
+                     static_cast<char*>(keys.gv) + s * keys.gv_stride * size, 1, keys.D);
+  }
+}
+
+template <class C>
+void add_up(const AttentionKernel& kernel, const void* rows, int64 stride, int64 count, int64 D,
+            void* y) {
+  const C* const from = static_cast<const C*>(rows);
+  C sum[kChunk];
+  for (int64 d = 0; d < D; d += kChunk) {
+    const int64 n = smaller(kChunk, D - d);
+    memcpy(sum, from + d, size_t(n) * sizeof(C));
+    for (int64 r = 1; r < count; r++)
+      each<C>(
+          n, [&](auto at) __attribute__((always_inline)) {
+            at.store(at(sum) + at(from + r * stride + d), sum);
+          });
+    kernel.out.store(sum, static_cast<char*>(y) + d * kernel.out.size, 1, n);
+  }
+}
+
+template <class T, class C = Compute<T>>
+constexpr AttentionKernel kAttention = {
+    reading<T, C>(),   writing<T, C>(),     kPair<C>,        forward_bytes<C>,
+    forward<C>,        few_bytes<C>,        few<C>,          gradient_bytes<C>,
+    gradient_begin<C>, gradient_queries<C>, gradient_end<C>, add_up<C>};
+
+}  // namespace
+
+void add_attention(Table& table) {
+  for (const OpId op : {OpId::kSdpa, OpId::kSdpaGradient})
+    table.expect_attributes(op, sizeof(SdpaAttributes), kAttributesHash<SdpaAttributes>);
+  for_each(FloatTypes{}, [&]<class T>() {
+    constexpr DType t = kDTypeOf<T>, r = kDTypeOf<Compute<T>>, i64 = DType::kI64;
+    table.add(OpId::kSdpa, {t, t, t, i64, t, r},
+              {"sdpa", accepts_rows, sdpa_scratch, run_sdpa, &kAttention<T>, 0});
+    table.add(OpId::kSdpaGradient, {t, t, t, t, i64, t, r, t, t, t},
+              {"sdpa_gradient", accepts_rows, sdpa_gradient_scratch, run_sdpa_gradient,
+               &kAttention<T>, 0});
+  });
+}
+
+}  // namespace wick::cpu::WICK_ISA

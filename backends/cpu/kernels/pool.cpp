@@ -1,0 +1,130 @@
+// Rows of windows: the largest, the sum, and sums of windows back at their places. Own code instead
+// of oneDNN's, whose max pooling takes NaN for nothing.
+#include "pool.h"
+
+#include "kernels/convert.h"
+#include "kernels/kernels.h"
+#include "scalar/binary.h"
+#include "scalar/reduce.h"
+
+namespace wick::cpu::WICK_ISA {
+namespace {
+
+/// f(x's first, place's first, count) for every tap of a row: what of its windows is in x.
+template <class F>
+WICK_HD void for_taps(const WindowRow& r, F f) {
+  for (int64 k = 0; k < r.kernel; k++) {
+    const int64 shift = k * r.dilation - r.padding;
+    const int64 first = shift < 0 ? (r.stride - 1 - shift) / r.stride : 0;
+    int64 end = shift < r.width ? (r.width - 1 - shift) / r.stride + 1 : 0;
+    end = end < r.places ? end : r.places;
+    if (first < end) f(k, first * r.stride + shift, first, end - first);
+  }
+}
+
+/// f(step) with the step as a constant where it is 1 or 2, so that the compiler can vectorize.
+template <class F>
+WICK_HD void with_step(int64 step, F f) {
+  struct One {
+    WICK_HD constexpr operator int64() const { return 1; }
+  };
+  struct Two {
+    WICK_HD constexpr operator int64() const { return 2; }
+  };
+  if (step == 1)
+    f(One{});
+  else if (step == 2)
+    f(Two{});
+  else
+    f(step);
+}
+
+/// What nothing is below of.
+template <class C>
+void fill_lowest(void* best, int64 n) {
+  C* const values = static_cast<C*>(best);
+  for (int64 i = 0; i < n; i++) values[i] = Max::identity<C>();
+}
+
+template <class C>
+void max_row(const WindowRow& r, int32 first_tap, void* best, int32* taps) {
+  with_step(
+      r.stride, [&](auto step) __attribute__((always_inline)) {
+        for_taps(
+            r, [&](int64 k, int64 from, int64 to, int64 n) __attribute__((always_inline)) {
+              const C* const x = static_cast<const C*>(r.x) + from;
+              C* __restrict const values = static_cast<C*>(best) + to;
+              int32* __restrict const at = taps + to;
+              const int32 tap = first_tap + int32(k);
+              for (int64 i = 0; i < n; i++) {
+                const C value = x[i * step], before = values[i];
+                // NaN beats every number, and nothing beats NaN; of equals the first stays.
+                bool wins;
+                if constexpr (kIsInteger<C>)
+                  wins = value > before;
+                else
+                  wins = !(value <= before) & (before == before);
+                values[i] = wins ? value : before;
+                at[i] = wins ? tap : at[i];
+              }
+            });
+      });
+}
+
+template <class C>
+void sum_row(const WindowRow& r, void* sums) {
+  with_step(
+      r.stride, [&](auto step) __attribute__((always_inline)) {
+        for_taps(
+            r, [&](int64, int64 from, int64 to, int64 n) __attribute__((always_inline)) {
+              const C* const x = static_cast<const C*>(r.x) + from;
+              C* __restrict const y = static_cast<C*>(sums) + to;
+              for (int64 i = 0; i < n; i++) y[i] += x[i * step];
+            });
+      });
+}
+
+template <class C>
+void divide(void* sums, const int64* divisors, int64 n) {
+  C* const y = static_cast<C*>(sums);
+  for (int64 i = 0; i < n; i++) y[i] /= C(divisors[i] == 0 ? 1 : divisors[i]);
+}
+
+template <class C>
+void add_places(const void* from, int64 n, void* sums, int64 step) {
+  const C* const x = static_cast<const C*>(from);
+  C* __restrict const y = static_cast<C*>(sums);
+  with_step(
+      step, [&](auto apart) __attribute__((always_inline)) {
+        for (int64 i = 0; i < n; i++) y[i * apart] = Add{}(y[i * apart], x[i]);
+      });
+}
+
+template <class T>
+constexpr MaxPool kMaxPool = {reading<T, Compute<T>>(), writing<T, Compute<T>>().store,
+                              fill_lowest<Compute<T>>, max_row<Compute<T>>};
+template <class T>
+constexpr AvgPool kAvgPool = {reading<T, Compute<T>>(), writing<T, Compute<T>>().store,
+                              sum_row<Compute<T>>, divide<Compute<T>>};
+template <class T>
+constexpr Fold kFold = {reading<T, ComputeIn<Add, T>>(), writing<T, ComputeIn<Add, T>>().store,
+                        add_places<ComputeIn<Add, T>>};
+
+}  // namespace
+
+void add_pooling(Table& table) {
+  for (const OpId op : {OpId::kMaxPool, OpId::kAvgPool, OpId::kFold})
+    table.expect_attributes(op, sizeof(PoolAttributes), kAttributesHash<PoolAttributes>);
+  for_each(NumericTypes{}, [&]<class T>() {
+    table.add(OpId::kMaxPool, {kDTypeOf<T>, kDTypeOf<T>, DType::kI64},
+              {"max_pool", nullptr, max_pool_scratch, run_max_pool, &kMaxPool<T>, 0});
+    table.add(OpId::kFold, {kDTypeOf<T>, kDTypeOf<T>},
+              {"fold", nullptr, fold_scratch, run_fold, &kFold<T>, 0});
+  });
+  for_each(FloatTypes{}, [&]<class T>() {
+    table.add(OpId::kAvgPool, {kDTypeOf<T>, kDTypeOf<T>},
+              {"avg_pool", nullptr, avg_pool_scratch, run_avg_pool, &kAvgPool<T>, 0});
+  });
+}
+
+}  // namespace wick::cpu::WICK_ISA

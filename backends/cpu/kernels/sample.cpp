@@ -1,0 +1,34 @@
+// The weights that sample draws by.
+#include "sample.h"
+
+#include "kernels/fold.h"
+#include "kernels/kernels.h"
+
+namespace wick::cpu::WICK_ISA {
+namespace {
+
+template <class C>
+void weights(const void* from, double largest, double temperature, void* to, int64 n) {
+  using L = Lanes<C>;
+  const C* x = static_cast<const C*>(from);
+  C* w = static_cast<C*>(to);
+  const L m{C(largest)}, t{C(temperature)};
+  each<C>(
+      n, [&](auto at) __attribute__((always_inline)) { at.store(exp((at(x) - m) / t), w); });
+}
+
+template <class T>
+constexpr Sampling kSampling = {reading<T, Compute<T>>(), weights<Compute<T>>};
+
+}  // namespace
+
+void add_sampling(Table& table) {
+  table.expect_attributes(OpId::kSample, sizeof(SampleAttributes),
+                          kAttributesHash<SampleAttributes>);
+  for_each(FloatTypes{}, [&]<class T>() {
+    table.add(OpId::kSample, {kDTypeOf<T>, DType::kF32, DType::kI64},
+              {"sample", accepts_rows, sample_scratch, run_sample, &kSampling<T>, 0});
+  });
+}
+
+}  // namespace wick::cpu::WICK_ISA

@@ -1,0 +1,93 @@
+// Keys of elements: unsigned integers in the elements' order. NaN is one key, the largest; the two
+// zeros are one.
+#include "sort.h"
+
+#include "kernels/convert.h"
+#include "kernels/kernels.h"
+
+namespace wick::cpu::WICK_ISA {
+namespace {
+
+template <int bytes>
+struct BitsOf;
+template <>
+struct BitsOf<1> {
+  using type = uint8;
+};
+template <>
+struct BitsOf<2> {
+  using type = uint16;
+};
+template <>
+struct BitsOf<4> {
+  using type = uint32;
+};
+template <>
+struct BitsOf<8> {
+  using type = uint64;
+};
+template <class T>
+using Bits = typename BitsOf<sizeof(T)>::type;
+
+/// Negative numbers turned round, the others above them.
+template <class T>
+WICK_HD Bits<T> key_of(const T* from) {
+  using U = Bits<T>;
+  constexpr U kSign = U(U(1) << (8 * sizeof(U) - 1));
+  U bits;
+  __builtin_memcpy(&bits, from, sizeof bits);
+  if constexpr (is_floating(kDTypeOf<T>)) {
+    // What is above infinity, or above the largest where there is none, is NaN.
+    constexpr U kLargest = U(kSame<T, f8e4m3>   ? 0x7e
+                             : kSame<T, f8e5m2> ? 0x7c
+                             : kSame<T, bf16>   ? 0x7f80
+                             : kSame<T, f16>    ? 0x7c00
+                             : kSame<T, float>  ? 0x7f800000
+                                                : 0x7ff0000000000000);
+    const U magnitude = U(bits & U(~kSign));
+    const U key = bits & kSign ? U(kSign - magnitude) : U(kSign + magnitude);
+    return magnitude > kLargest ? U(~U(0)) : key;
+  } else if constexpr (is_signed(kDTypeOf<T>)) {
+    return U(bits ^ kSign);
+  } else {
+    return bits;
+  }
+}
+
+template <class T>
+void narrow(const void* from, int64 stride, int64 n, int64 first, int descending, uint64* to) {
+  const T* x = static_cast<const T*>(from);
+  const Bits<T> flip = descending ? Bits<T>(~Bits<T>(0)) : Bits<T>(0);
+  if (stride == 1)
+    for (int64 i = 0; i < n; i++)
+      to[i] = uint64(Bits<T>(key_of(x + i) ^ flip)) << 32 | uint64(first + i);
+  else
+    for (int64 i = 0; i < n; i++)
+      to[i] = uint64(Bits<T>(key_of(x + i * stride) ^ flip)) << 32 | uint64(first + i);
+}
+
+template <class T>
+void wide(const void* from, int64 stride, int64 n, int64 first, int descending, Keyed* to) {
+  const T* x = static_cast<const T*>(from);
+  const Bits<T> flip = descending ? Bits<T>(~Bits<T>(0)) : Bits<T>(0);
+  for (int64 i = 0; i < n; i++) to[i] = {Bits<T>(key_of(x + i * stride) ^ flip), uint64(first + i)};
+}
+
+template <class T>
+constexpr Sorting kSorting = {sizeof(T), sizeof(T), narrow<T>, wide<T>};
+
+}  // namespace
+
+void add_sorts(Table& table) {
+  for (const OpId op : {OpId::kSort, OpId::kTopk})
+    table.expect_attributes(op, sizeof(SortAttributes), kAttributesHash<SortAttributes>);
+  for_each(AllTypes{}, [&]<class T>() {
+    constexpr DType t = kDTypeOf<T>;
+    table.add(OpId::kSort, {t, t, DType::kI64},
+              {"sort", nullptr, sort_scratch, run_sort, &kSorting<T>, 0});
+    table.add(OpId::kTopk, {t, t, DType::kI64},
+              {"topk", nullptr, topk_scratch, run_topk, &kSorting<T>, 0});
+  });
+}
+
+}  // namespace wick::cpu::WICK_ISA

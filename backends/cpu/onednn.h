@@ -1,0 +1,68 @@
+// What oneDNN's products and convolutions share: the engine, and primitives kept by shape.
+#pragma once
+#include <array>
+#include <dnnl.hpp>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "wick/abi/call.h"
+
+namespace wick::cpu::onednn {
+
+/// The CPU, held to what WICK_CPU says.
+const dnnl::engine& engine();
+/// Scratch by the caller, else one primitive could not run in two threads; f32 stays f32, whatever
+/// the environment says.
+dnnl::primitive_attr attributes();
+
+/// Everything that a primitive depends on.
+struct Key {
+  std::array<int64, 3 + 3 * 2 * kMaxRank> numbers{};
+  bool operator==(const Key&) const = default;
+};
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    uint64 h = 0xcbf29ce484222325;
+    for (const int64 n : key.numbers) h = (h ^ uint64(n)) * 0x100000001b3, h ^= h >> 29;
+    return h;
+  }
+};
+
+/// The primitives last used.
+template <class Kept>
+class Cache {
+ public:
+  /// The one of the key, else what make() gives.
+  template <class Make>
+  std::shared_ptr<const Kept> get(const Key& key, Make&& make) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = places_.find(key); found != places_.end()) {
+        order_.splice(order_.begin(), order_, found->second);
+        return found->second->second;
+      }
+    }
+    std::shared_ptr<const Kept> fresh = make();  // outside of the lock: it takes 0.2 ms
+    const std::lock_guard lock(mutex_);
+    if (const auto found = places_.find(key); found != places_.end()) return found->second->second;
+    order_.emplace_front(key, fresh);
+    places_[key] = order_.begin();
+    if (order_.size() > kKept) {
+      places_.erase(order_.back().first);
+      order_.pop_back();
+    }
+    return fresh;
+  }
+
+ private:
+  static constexpr size_t kKept = 512;  // primitives: some 100 KiB of code each
+  using Entry = std::pair<Key, std::shared_ptr<const Kept>>;
+  std::mutex mutex_;
+  std::list<Entry> order_;  // the last used first
+  std::unordered_map<Key, typename std::list<Entry>::iterator, KeyHash> places_;
+};
+
+}  // namespace wick::cpu::onednn

@@ -1,0 +1,17 @@
+// Optimizers' steps: one pass over a parameter and what is kept with it.
+#pragma once
+#include "chunk.h"
+#include "wick/abi/backend.h"
+
+namespace wick::cpu {
+
+/// What a row of adamw is made of (KernelRow::data).
+struct AdamW {
+  int64 size;  // of an element
+  void (*step)(const AdamWAttributes&, const void* gradient, void* parameter, void* mean,
+               void* square, int64 n);
+};
+
+Status run_adamw(const KernelRow* row, const Call* call);
+
+}  // namespace wick::cpu

@@ -1,0 +1,18 @@
+// Rotary position embedding: heads of [B, T] tokens, each turned by the angles of its position.
+#pragma once
+#include "chunk.h"
+#include "wick/abi/backend.h"
+
+namespace wick::cpu {
+
+/// What a row of rope is made of (KernelRow::data).
+struct Rope {
+  /// Turns `pairs` pairs of one head; cos and sin of one position. sign: -1 turns back.
+  void (*apart)(const void* x, const void* cos, const void* sin, int sign, void* y, int64 pairs);
+  void (*interleaved)(const void* x, const void* cos, const void* sin, int sign, void* y,
+                      int64 pairs);
+};
+
+Status run_rope(const KernelRow* row, const Call* call);
+
+}  // namespace wick::cpu

@@ -1,0 +1,38 @@
+// What a kernel may ask of the device it runs on. One interface, a body each for AMD, NVIDIA and
+// the emulator.
+//
+//   struct K {
+//     struct Args {...};                        // plain data, by value
+//     static constexpr int threads(int wave);   // of a block, a multiple of the wave: a constant
+//     in the entry static Grid grid(int wave, const Args&);  // blocks: asked on the host template
+//     <class Ctx> struct Shared {...}; // of a block; the entry makes it; no initializers template
+//     <class Ctx> static WICK_DEVICE void run(const Ctx&, Shared<Ctx>&, const Args&); static
+//     constexpr int kResidentBlocks = 2; // only if NVIDIA's compiler shall hold registers low
+//     enough for so many static constexpr bool kUsesMatrix = true; // only if it uses mma.h: the
+//     emulator then runs every vendor's layout
+//   };
+//
+// Ctx::kWave, kThreads, kWaves and Matrix (mma_layout.h) are constants. Blocks are one-dimensional,
+// grids up to three (y and z below 65,536). sync is called by every thread of the block in the same
+// place, a wave operation (shuffle, shuffle_xor, ballot, those of mma.h) by every lane of the wave.
+// thread, lane, wave and block may be asked anywhere.
+#pragma once
+#include "device/mma_layout.h"
+#include "device/pass.h"
+#include "wick/abi/ops.h"
+
+namespace wick::gpu {
+
+struct Grid {
+  int x = 1, y = 1, z = 1;
+};
+
+}  // namespace wick::gpu
+
+#if defined(WICK_AMD)
+#include "device/ctx_amd.h"
+#elif defined(WICK_NVIDIA)
+#include "device/ctx_nvidia.h"
+#else
+#include "device/ctx_emulated.h"
+#endif

@@ -1,0 +1,107 @@
+// The body of ctx.h for AMD, on clang's builtins alone.
+#pragma once
+#include "device/ctx.h"
+
+// What the host's pass calls in a kernel's stub; nothing here launches that way
+// (runtime/rt_rocm.cpp).
+using size_t = decltype(sizeof 0);
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+extern "C" int hipLaunchKernel(const void*, dim3, dim3, void**, size_t, void*);
+extern "C" unsigned __hipPushCallConfiguration(dim3, dim3, size_t = 0, void* = nullptr);
+extern "C" int __hipPopCallConfiguration(dim3*, dim3*, size_t*, void*);
+
+namespace wick::gpu {
+
+#if defined(WICK_MATRIX_NONE) || !defined(WICK_DEVICE_PASS)
+using DeviceMatrix = NoMatrix;
+#elif defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__) || \
+    defined(__gfx9_4_generic__)
+using DeviceMatrix = MatrixGfx9;
+#elif defined(__GFX11__)
+using DeviceMatrix = MatrixGfx11;
+#elif defined(__GFX12__)
+using DeviceMatrix = MatrixGfx12;
+#else
+using DeviceMatrix = NoMatrix;
+#endif
+
+template <int wave_, int threads_, class M>
+struct Ctx {
+  static constexpr int kWave = wave_, kThreads = threads_, kWaves = threads_ / wave_;
+  using Matrix = M;
+  ErrorRecord* record;
+
+  WICK_DEVICE int thread() const { return __builtin_amdgcn_workitem_id_x(); }
+  WICK_DEVICE int lane() const { return thread() % kWave; }
+  /// Told to be uniform, so that it may live in scalar registers.
+  WICK_DEVICE int wave() const { return __builtin_amdgcn_readfirstlane(thread() / kWave); }
+  WICK_DEVICE Grid block() const {
+    return {int(__builtin_amdgcn_workgroup_id_x()), int(__builtin_amdgcn_workgroup_id_y()),
+            int(__builtin_amdgcn_workgroup_id_z())};
+  }
+  WICK_DEVICE void sync() const {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  }
+  template <class T>
+  WICK_DEVICE T shuffle(T v, int source) const {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    if constexpr (sizeof(T) == 4) {
+      return __builtin_bit_cast(
+          T, __builtin_amdgcn_ds_bpermute(4 * source, __builtin_bit_cast(int, v)));
+    } else {
+      const uint64 bits = __builtin_bit_cast(uint64, v);
+      const uint64 low = uint32(__builtin_amdgcn_ds_bpermute(4 * source, int(bits)));
+      const uint64 high = uint32(__builtin_amdgcn_ds_bpermute(4 * source, int(bits >> 32)));
+      return __builtin_bit_cast(T, high << 32 | low);
+    }
+  }
+  template <class T>
+  WICK_DEVICE T shuffle_xor(T v, int mask) const {
+    return shuffle(v, lane() ^ mask);
+  }
+  WICK_DEVICE uint64 ballot(bool b) const {
+    if constexpr (kWave == 64)
+      return __builtin_amdgcn_ballot_w64(b);
+    else
+      return __builtin_amdgcn_ballot_w32(b);
+  }
+  /// Returns what stood there. T: 32- and 64-bit integers and floats.
+  template <class T>
+  static WICK_DEVICE T atomic_add(T* p, T v) {
+    return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
+  /// Puts desired there if expected stands there; returns what stood there.
+  static WICK_DEVICE uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
+    __hip_atomic_compare_exchange_strong(p, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                         __HIP_MEMORY_SCOPE_AGENT);
+    return expected;
+  }
+  /// Notes what is wrong for the host's next look, if nobody else has.
+  WICK_DEVICE void fail(StatusCode code, OpId op, int64 position, int64 value, int64 limit) const {
+    if (compare_and_swap(&record->code, 0, uint32(code)) != 0) return;
+    record->op = uint32(op), record->position = position, record->value = value,
+    record->limit = limit;
+  }
+};
+
+template <class K>
+inline constexpr int kDeviceThreads = K::threads(kDeviceWave);
+
+/// The one kernel of the framework: makes the context and the shared memory, and calls K.
+template <class K>
+WICK_KERNEL __attribute__((amdgpu_flat_work_group_size(kDeviceThreads<K>, kDeviceThreads<K>))) void
+entry([[maybe_unused]] typename K::Args args, [[maybe_unused]] ErrorRecord* record) {
+#if defined(WICK_DEVICE_PASS)
+  using C = Ctx<kDeviceWave, kDeviceThreads<K>, DeviceMatrix>;
+  __attribute__((shared)) typename K::template Shared<C> shared;
+  static_assert(sizeof shared <= 64 << 10);
+  K::run(C{record}, shared, args);
+#endif
+}
+
+}  // namespace wick::gpu

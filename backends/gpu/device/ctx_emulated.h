@@ -1,0 +1,112 @@
+// The body of ctx.h for the emulator. Operations take the place that calls them, for the
+// complaints.
+#pragma once
+#include "device/ctx.h"
+#include "device/emulator.h"
+
+namespace wick::gpu {
+
+template <int wave_, int threads_, class M>
+struct Ctx {
+  static constexpr int kWave = wave_, kThreads = threads_, kWaves = threads_ / wave_;
+  using Matrix = M;
+  ErrorRecord* record;
+  emu::Block* emulated;
+  int thread_;
+  Grid block_;
+
+  int thread() const { return thread_; }
+  int lane() const { return thread_ % kWave; }
+  int wave() const { return thread_ / kWave; }
+  Grid block() const { return block_; }
+  void sync(emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+    emulated->barrier(thread_, at);
+  }
+  /// A lane beyond the wave counts modulo the wave, as both vendors do.
+  template <class T>
+  T shuffle(T v, int source, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    struct Lane {
+      T in;
+      int source;
+      T out;
+    } mine{v, source & (kWave - 1), v};
+    const auto exchange = [](Lane** lanes) {
+      for (int l = 0; l < kWave; l++) lanes[l]->out = lanes[lanes[l]->source]->in;
+    };
+    together(mine, exchange, at);
+    return mine.out;
+  }
+  template <class T>
+  T shuffle_xor(T v, int mask, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+    return shuffle(v, lane() ^ mask, at);
+  }
+  uint64 ballot(bool b, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+    struct Lane {
+      bool in;
+      uint64 out;
+    } mine{b, 0};
+    const auto vote = [](Lane** lanes) {
+      uint64 votes = 0;
+      for (int l = 0; l < kWave; l++) votes |= uint64(lanes[l]->in) << l;
+      for (int l = 0; l < kWave; l++) lanes[l]->out = votes;
+    };
+    together(mine, vote, at);
+    return mine.out;
+  }
+  /// Returns what stood there. T: 32- and 64-bit integers and floats.
+  template <class T>
+  static T atomic_add(T* p, T v) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    T old, sum;
+    __atomic_load(p, &old, __ATOMIC_RELAXED);
+    do {
+      if constexpr (T(1) / T(2) == T(0))
+        sum = T(uint64(old) + uint64(v));  // integers wrap
+      else
+        sum = old + v;
+    } while (!__atomic_compare_exchange(p, &old, &sum, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+  }
+  /// Puts desired there if expected stands there; returns what stood there.
+  static uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
+    __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
+  }
+  /// Notes what is wrong for the host's next look, if nobody else has.
+  void fail(StatusCode code, OpId op, int64 position, int64 value, int64 limit) const {
+    if (compare_and_swap(&record->code, 0, uint32(code)) != 0) return;
+    record->op = uint32(op), record->position = position, record->value = value,
+    record->limit = limit;
+  }
+
+  // Only the emulator has the rest: mma.h's body is made of it.
+
+  /// The wave's lanes meet here; the last one calls f(lanes), lanes[l] being what lane l brought;
+  /// then all go on. f captures nothing.
+  template <class Lane, class F>
+  void together(Lane& mine, F, emu::Place at) const {
+    static_assert(__is_empty(F));
+    const auto all = [](void** lanes) { F{}(reinterpret_cast<Lane**>(lanes)); };
+    emulated->meet(thread_, &mine, all, at);
+  }
+  /// Ends the launch with this complaint unless ok.
+  void require(bool ok, const char* what, emu::Place at) const {
+    if (!ok) emulated->refuse(thread_, what, at);
+  }
+  /// A wave operation: every lane must bring the same value.
+  template <class T>
+  void require_uniform(T v, emu::Place at) const {
+    struct Lane {
+      T v;
+      bool same;
+    } mine{v, true};
+    const auto compare = [](Lane** lanes) {
+      for (int l = 0; l < kWave; l++) lanes[l]->same = lanes[l]->v == lanes[0]->v;
+    };
+    together(mine, compare, at);
+    require(mine.same, "brings another value than lane 0 of its wave", at);
+  }
+};
+
+}  // namespace wick::gpu

@@ -1,0 +1,87 @@
+// The body of ctx.h for NVIDIA.
+#pragma once
+#include "device/ctx.h"
+
+namespace wick::gpu {
+
+#if defined(WICK_DEVICE_PASS) && __CUDA_ARCH__ >= 800 && !defined(WICK_MATRIX_NONE)
+using DeviceMatrix = MatrixSm80;
+#else
+using DeviceMatrix = NoMatrix;
+#endif
+
+template <int wave_, int threads_, class M>
+struct Ctx {
+  static constexpr int kWave = wave_, kThreads = threads_, kWaves = threads_ / wave_;
+  using Matrix = M;
+  ErrorRecord* record;
+
+  WICK_DEVICE int thread() const { return threadIdx.x; }
+  WICK_DEVICE int lane() const { return threadIdx.x % kWave; }
+  WICK_DEVICE int wave() const {
+    return threadIdx.x / kWave;
+  }  // not by a shuffle: it may be asked in a branch
+  WICK_DEVICE Grid block() const { return {int(blockIdx.x), int(blockIdx.y), int(blockIdx.z)}; }
+  WICK_DEVICE void sync() const { __syncthreads(); }
+  template <class T>
+  WICK_DEVICE T shuffle(T v, int source) const {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    return __shfl_sync(~0u, v, source);
+  }
+  template <class T>
+  WICK_DEVICE T shuffle_xor(T v, int mask) const {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    return __shfl_xor_sync(~0u, v, mask);
+  }
+  WICK_DEVICE uint64 ballot(bool b) const { return __ballot_sync(~0u, b); }
+  /// Returns what stood there. T: 32- and 64-bit integers and floats.
+  template <class T>
+  static WICK_DEVICE T atomic_add(T* p, T v) {
+    if constexpr (sizeof(T) == 8 && T(1) / T(2) == T(0)) {  // signed and unsigned add up alike
+      return T(
+          atomicAdd(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v)));
+    } else {
+      return atomicAdd(p, v);
+    }
+  }
+  /// Puts desired there if expected stands there; returns what stood there.
+  static WICK_DEVICE uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
+    return atomicCAS(p, expected, desired);
+  }
+  /// Notes what is wrong for the host's next look, if nobody else has.
+  WICK_DEVICE void fail(StatusCode code, OpId op, int64 position, int64 value, int64 limit) const {
+    if (compare_and_swap(&record->code, 0, uint32(code)) != 0) return;
+    record->op = uint32(op), record->position = position, record->value = value,
+    record->limit = limit;
+  }
+};
+
+// Out here, since nvcc lets no kernel call a host function, not even in a constant.
+template <class K>
+inline constexpr int kDeviceThreads = K::threads(kDeviceWave);
+
+/// How many blocks shall fit on a multiprocessor: so few registers may each take.
+template <class K>
+constexpr int resident_blocks() {
+  if constexpr (requires { K::kResidentBlocks; })
+    return K::kResidentBlocks;
+  else
+    return 1;
+}
+template <class K>
+inline constexpr int kDeviceBlocks = resident_blocks<K>();
+
+/// The one kernel of the framework: makes the context and the shared memory, and calls K.
+template <class K>
+WICK_KERNEL void __launch_bounds__(kDeviceThreads<K>, kDeviceBlocks<K>)
+    entry(typename K::Args args, ErrorRecord* record) {
+#if defined(WICK_DEVICE_PASS)
+  using C = Ctx<kDeviceWave, kDeviceThreads<K>, DeviceMatrix>;
+  __shared__ typename K::template Shared<C> shared;
+  static_assert(sizeof shared <=
+                48 << 10);  // more must be dynamic here: the entry's matter, not the kernel's
+  K::run(C{record}, shared, args);
+#endif
+}
+
+}  // namespace wick::gpu

@@ -1,0 +1,55 @@
+// The body of mma.h for the emulator: plain loops, whatever the layout. The rounding inside of
+// matrix units it does not show: products are added up in f32, in order of k.
+#pragma once
+#include "device/mma.h"
+
+namespace wick::gpu {
+
+template <class C, class T>
+void require_tile(const C& ctx, const T* tile, int stride, emu::Place at) {
+  ctx.require(reinterpret_cast<uint64>(tile) % 16 == 0 && stride % 8 == 0,
+              "brings a tile that is not aligned", at);
+  ctx.require_uniform(tile + stride, at);
+}
+
+template <class C, class T>
+auto load_rows(const C& ctx, const T* tile, int stride,
+               emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
+  require_tile(ctx, tile, stride, at);
+  return rows_of_lane<typename C::Matrix>(ctx.lane(), tile, stride);
+}
+template <class C, class T>
+auto load_columns(const C& ctx, const T* tile, int stride,
+                  emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
+  require_tile(ctx, tile, stride, at);
+  return columns_of_lane<typename C::Matrix>(ctx.lane(), tile, stride);
+}
+
+template <class C, class T>
+void multiply(const C& ctx, Sums<typename C::Matrix>& c, const Operand<T, typename C::Matrix>& a,
+              const Operand<T, typename C::Matrix>& b,
+              emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
+  using M = typename C::Matrix;
+  struct Lane {
+    const Operand<T, M>*a, *b;
+    Sums<M>* c;
+  } mine{&a, &b, &c};
+  const auto product = [](Lane** lanes) {
+    float x[16][16], y[16][16];
+    for (int l = 0; l < C::kWave; l++) {
+      for (int i = 0; i < M::kOperand; i++) {
+        x[M::row(l, i)][M::k(l, i)] = to_float(lanes[l]->a->v[i]);
+        y[M::k(l, i)][M::row(l, i)] = to_float(lanes[l]->b->v[i]);
+      }
+    }
+    float sums[16][16] = {};
+    for (int m = 0; m < 16; m++)
+      for (int k = 0; k < 16; k++)
+        for (int n = 0; n < 16; n++) sums[m][n] += x[m][k] * y[k][n];
+    for (int l = 0; l < C::kWave; l++)
+      for (int i = 0; i < M::kAccumulator; i++) lanes[l]->c->v[i] += sums[M::m(l, i)][M::n(l, i)];
+  };
+  ctx.together(mine, product, at);
+}
+
+}  // namespace wick::gpu

@@ -1,0 +1,32 @@
+# wick_emu: the kernels compiled as plain C++ for the emulator of the GPU execution model, a module;
+# wick_emu_static: the same for tests that plant bugs.
+
+file(GLOB emu_kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cpp)
+add_library(wick_emu_objects OBJECT
+            ${emu_kernels}
+            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/registry.cpp
+            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_emu.cpp
+            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/check_emulated.cpp
+            ${CMAKE_CURRENT_SOURCE_DIR}/device/emulator.cpp)
+set_target_properties(wick_emu_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                      VISIBILITY_INLINES_HIDDEN ON)
+target_include_directories(wick_emu_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src
+                           ${PROJECT_SOURCE_DIR}/include)
+target_compile_options(wick_emu_objects PRIVATE -ffp-contract=off)
+target_compile_features(wick_emu_objects PUBLIC cxx_std_20)
+target_link_libraries(wick_emu_objects PUBLIC wick_base)
+
+add_library(wick_emu MODULE $<TARGET_OBJECTS:wick_emu_objects>)
+set_target_properties(wick_emu PROPERTIES PREFIX "" LINKER_LANGUAGE CXX
+                      LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/runtime/exports.map)
+target_link_libraries(wick_emu PRIVATE wick_base)
+target_link_options(wick_emu PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/runtime/exports.map)
+if(NOT WICK_SANITIZE)  # a sanitizer's own functions are in the program
+  target_link_options(wick_emu PRIVATE -Wl,--no-undefined)
+endif()
+
+add_library(wick_emu_static STATIC $<TARGET_OBJECTS:wick_emu_objects>)
+set_target_properties(wick_emu_static PROPERTIES LINKER_LANGUAGE CXX)
+target_include_directories(wick_emu_static PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src
+                           ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(wick_emu_static PUBLIC wick_base)

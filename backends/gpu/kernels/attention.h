@@ -1,0 +1,130 @@
+// What the kernels of sdpa and its gradient share: the shape of a call, and how lanes hold vectors
+// of D elements. Heads that read the same key head go together: the rows of key head g are its
+// H / G query heads by T queries, row t H / G + h, so that neighbours have the same position.
+#pragma once
+#include "kernels/row_groups.h"
+
+namespace wick::gpu {
+
+inline constexpr int kMaxHeadDim = 256;
+
+/// [B, H or G, T or S, D], inner stride 1.
+struct HeadStrides {
+  int64 batch, head, row;
+  static HeadStrides of(const View& x) { return {x.strides[0], x.strides[1], x.strides[2]}; }
+};
+
+/// Of a call.
+struct AttentionShape {
+  FastDivide heads;  // H / G
+  FastDivide key_heads;
+  int32 batch, queries, keys, head_dim;
+  int64 position_strides[2];
+  bool causal;
+
+  WICK_HD int32 rows() const { return queries * int32(heads.divisor); }
+  /// Keys that the row's query sees: a number from 0 to S.
+  WICK_DEVICE int32 seen(const int64* positions, int32 b, int32 t) const {
+    if (!causal) return keys;
+    const int64 position = positions[b * position_strides[0] + t * position_strides[1]];
+    return position < 0 ? 0 : position < keys ? int32(position) + 1 : keys;
+  }
+};
+
+/// A row of a key head: which query, and where its vectors are.
+struct AttentionRow {
+  int32 t, h;  // h: of all H heads
+  static WICK_DEVICE AttentionRow of(const AttentionShape& shape, int32 g, int32 row) {
+    const int32 t = int32(shape.heads.quotient(row)), heads = int32(shape.heads.divisor);
+    return {t, g * heads + row - t * heads};
+  }
+  WICK_DEVICE int64 offset(const HeadStrides& strides, int32 b) const {
+    return b * strides.batch + h * strides.head + t * strides.row;
+  }
+  /// In [B, H, T].
+  WICK_DEVICE int64 index(const AttentionShape& shape, int32 b) const {
+    const int64 all_heads = int64(shape.heads.divisor) * shape.key_heads.divisor;
+    return (b * all_heads + h) * shape.queries + t;
+  }
+};
+
+/// A vector of up to `bucket` elements in the registers of kLanes lanes: packs of neighbours,
+/// kLanes packs apart. What is beyond D is 0.
+template <class T, int bucket>
+struct HeadVector {
+  using C = Compute<T>;
+  static constexpr int kPack = kFloatPack<T>;
+  static constexpr int kLanes = bucket / kPack < 32 ? bucket / kPack : 32;
+  static constexpr int kPacks = bucket / (kLanes * kPack), kElements = kPacks * kPack;
+
+  /// Where element e of the lane stands.
+  static WICK_DEVICE int place(int lane, int e) {
+    return (e / kPack * kLanes + lane) * kPack + e % kPack;
+  }
+  static WICK_DEVICE void load(const T* from, int lane, int size, bool aligned, C (&x)[kElements]) {
+    for (int p = 0; p < kPacks; p++) {
+      C pack[kPack];
+      load_part(from, uint32((p * kLanes + lane) * kPack), uint32(size), aligned, C(0), pack);
+      for (int e = 0; e < kPack; e++) x[p * kPack + e] = pack[e];
+    }
+  }
+  static WICK_DEVICE C dot(const C (&a)[kElements], const C (&b)[kElements]) {
+    C sum = 0;
+    for (int e = 0; e < kElements; e++) sum = fma(a[e], b[e], sum);
+    return sum;
+  }
+};
+
+/// Sums over groups of `lanes` lanes, in all of them.
+template <int lanes, int n, class Ctx, class C>
+WICK_DEVICE void add_lanes(const Ctx& ctx, C (&x)[n]) {
+  for (int mask = lanes / 2; mask > 0; mask /= 2)
+    for (int i = 0; i < n; i++) x[i] += ctx.shuffle_xor(x[i], mask);
+}
+
+inline bool heads_are_aligned(const View& x) {
+  bool aligned = is_aligned(x.data);
+  for (int d = 0; d < 3; d++)
+    aligned = aligned && (x.shape[d] == 1 || x.strides[d] * dtype_size(x.dtype) % 16 == 0);
+  return aligned;
+}
+
+/// The parts of a call of sdpa or its gradient, on the host.
+struct AttentionCall {
+  const View &q, &k, &positions;
+  SdpaAttributes attributes;
+
+  static const char* check_heads(const View& x, const View& like) {
+    if (x.rank != 4) return "an operand is not of rank 4";
+    for (int d = 0; d < 4; d++)
+      if (x.shape[d] != like.shape[d]) return "operands differ in shape";
+    return x.shape[3] <= 1 || x.strides[3] == 1 ? nullptr : "an inner stride is not 1";
+  }
+  const char* check(int most_head_dim) const {
+    if (const char* why = check_heads(q, q)) return why;
+    if (const char* why = check_heads(k, k)) return why;
+    if (k.shape[0] != q.shape[0] || k.shape[3] != q.shape[3]) return "q and k do not fit";
+    if (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0) return "H is no multiple of G";
+    if (positions.rank != 2 || positions.shape[0] != q.shape[0] || positions.shape[1] != q.shape[2])
+      return "positions are not [B, T]";
+    if (q.shape[3] == 0) return "D is 0";
+    if (q.shape[3] > most_head_dim) return "D is above 256";
+    if (k.shape[2] > kLaunchLimit || q.shape[1] * q.shape[2] > kLaunchLimit ||
+        q.shape[0] * q.shape[1] * q.shape[2] > kLaunchLimit ||
+        k.shape[0] * k.shape[1] * k.shape[2] > kLaunchLimit)
+      return "there is more than a launch covers";
+    return nullptr;
+  }
+  AttentionShape shape() const {
+    return {FastDivide::by(q.shape[1] / k.shape[1]),
+            FastDivide::by(k.shape[1]),
+            int32(q.shape[0]),
+            int32(q.shape[2]),
+            int32(k.shape[2]),
+            int32(q.shape[3]),
+            {positions.strides[0], positions.strides[1]},
+            attributes.causal != 0};
+  }
+};
+
+}  // namespace wick::gpu

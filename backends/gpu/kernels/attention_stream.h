@@ -1,0 +1,328 @@
+// sdpa by streaming: a block holds some rows of a key head in registers, and its groups of lanes
+// walk over the keys, each with an online softmax of its own; at the end they are merged. Nothing
+// meets before that, so few rows (decoding) run at the speed of memory. Where blocks are few the
+// keys are cut into splits, whose results are merged by a second kernel. Grids depend on shapes
+// alone: what lies beyond the rows' positions is skipped at run time.
+#pragma once
+#include "kernels/attention.h"
+
+namespace wick::gpu {
+
+/// What has been seen of a row: unnormalised.
+template <class C>
+struct SoftmaxState {
+  C max, sum;
+  /// Takes a score; returns by what the weighted sum so far is to be multiplied, and the weight.
+  WICK_DEVICE C raise(C larger) {
+    const C factor = exp(max - MaxSum<C>::shift(larger));
+    max = larger;
+    sum *= factor;
+    return factor;
+  }
+};
+
+template <class C>
+struct StreamArgs {
+  const int64* positions;
+  C* l;         // [B, H, T]
+  C* partials;  // [rows of all key heads, splits, D + 2]: weighted sum, max, sum; or nullptr
+  AttentionShape shape;
+  HeadStrides q, k, v, y;
+  C scale;
+  FastDivide chunks;  // of a key head's rows, each a block's
+  int32 splits, split_length;
+  bool aligned;
+};
+
+template <class T, int bucket, int kRows>
+struct SdpaStream {
+  using C = Compute<T>;
+  using Vector = HeadVector<T, bucket>;
+  static constexpr int kThreads = 256, kElements = Vector::kElements;
+  static constexpr int kGroups = kThreads / Vector::kLanes;
+  static constexpr int kUnroll = sizeof(T) == 1 ? 1
+                                 : kRows == 1   ? 4
+                                                : 2;  // keys of a group at once
+  struct Args : StreamArgs<C> {
+    T* out;
+    const T *query, *key, *value;
+  };
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) {
+    return {int(a.shape.batch * a.shape.key_heads.divisor * a.chunks.divisor), a.splits};
+  }
+  template <class Ctx>
+  struct Shared {
+    C weighted[Ctx::kWaves][kRows][bucket];
+    C max[Ctx::kWaves][kRows], sum[Ctx::kWaves][kRows];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const Place place(ctx.block(), a);
+    const int lane = ctx.thread() % Vector::kLanes, group = ctx.thread() / Vector::kLanes;
+    const T* const keys = a.key + place.b * a.k.batch + place.g * a.k.head;
+    const T* const values = a.value + place.b * a.v.batch + place.g * a.v.head;
+    C q[kRows][kElements], weighted[kRows][kElements];
+    SoftmaxState<C> state[kRows];
+    int seen[kRows], end = 0;
+    for (int r = 0; r < kRows; r++) {
+      const AttentionRow row = place.row(a, r);
+      Vector::load(a.query + row.offset(a.q, place.b), lane, a.shape.head_dim, a.aligned, q[r]);
+      for (int e = 0; e < kElements; e++) q[r][e] *= a.scale, weighted[r][e] = 0;
+      state[r] = {Max::identity<C>(), C(0)};
+      seen[r] = place.is_row(a, r) ? a.shape.seen(a.positions, place.b, row.t) : 0;
+      end = seen[r] > end ? seen[r] : end;
+    }
+    if (end > place.first_key + a.split_length) end = place.first_key + a.split_length;
+
+    for (int base = place.first_key + group; base - group < end; base += kUnroll * kGroups) {
+      C k[kUnroll][kElements], v[kUnroll][kElements];
+      for (int u = 0; u < kUnroll; u++) {
+        const int s = base + u * kGroups < end ? base + u * kGroups : end - 1;
+        Vector::load(keys + s * a.k.row, lane, a.shape.head_dim, a.aligned, k[u]);
+        Vector::load(values + s * a.v.row, lane, a.shape.head_dim, a.aligned, v[u]);
+      }
+      C scores[kRows * kUnroll];
+      for (int r = 0; r < kRows; r++)
+        for (int u = 0; u < kUnroll; u++) scores[r * kUnroll + u] = Vector::dot(q[r], k[u]);
+      add_lanes<Vector::kLanes>(ctx, scores);
+      for (int r = 0; r < kRows; r++) {
+        C larger = state[r].max;
+        for (int u = 0; u < kUnroll; u++) {
+          const int s = base + u * kGroups;
+          if (s >= seen[r] || s >= end) scores[r * kUnroll + u] = Max::identity<C>();
+          larger = Max()(larger, scores[r * kUnroll + u]);
+        }
+        const C factor = state[r].raise(larger);
+        for (int e = 0; e < kElements; e++) weighted[r][e] *= factor;
+        for (int u = 0; u < kUnroll; u++) {
+          const int s = base + u * kGroups;
+          if (s >= seen[r] || s >= end) continue;  // v may be infinite
+          const C p = exp(scores[r * kUnroll + u] - MaxSum<C>::shift(larger));
+          state[r].sum += p;
+          for (int e = 0; e < kElements; e++) weighted[r][e] = fma(p, v[u][e], weighted[r][e]);
+        }
+      }
+    }
+    merge_groups(ctx, shared, weighted, state);
+    ctx.sync();
+    store(ctx, shared, a, place);
+  }
+
+ private:
+  struct Place {
+    int32 b, g, first_row, first_key;
+    WICK_DEVICE Place(const Grid& block, const Args& a) {
+      const int32 head = int32(a.chunks.quotient(block.x));
+      // The last chunks, which see the most keys, come first.
+      first_row = (int32(a.chunks.divisor) * (head + 1) - 1 - block.x) * kRows;
+      b = int32(a.shape.key_heads.quotient(head));
+      g = head - b * int32(a.shape.key_heads.divisor);
+      first_key = block.y * a.split_length;
+    }
+    WICK_DEVICE bool is_row(const Args& a, int r) const { return first_row + r < a.shape.rows(); }
+    /// What is beyond the last row reads the last.
+    WICK_DEVICE AttentionRow row(const Args& a, int r) const {
+      return AttentionRow::of(a.shape, g, is_row(a, r) ? first_row + r : a.shape.rows() - 1);
+    }
+  };
+
+  /// Groups of a wave into one, which goes to shared memory.
+  template <class Ctx>
+  static WICK_DEVICE void merge_groups(const Ctx& ctx, Shared<Ctx>& shared,
+                                       C (&weighted)[kRows][kElements],
+                                       SoftmaxState<C> (&state)[kRows]) {
+    for (int mask = Vector::kLanes; mask < Ctx::kWave; mask *= 2)
+      for (int r = 0; r < kRows; r++) {
+        SoftmaxState<C> other{ctx.shuffle_xor(state[r].max, mask),
+                              ctx.shuffle_xor(state[r].sum, mask)};
+        const C larger = Max()(state[r].max, other.max);
+        const C mine = state[r].raise(larger), theirs = other.raise(larger);
+        state[r].sum += other.sum;
+        for (int e = 0; e < kElements; e++)
+          weighted[r][e] = weighted[r][e] * mine + ctx.shuffle_xor(weighted[r][e], mask) * theirs;
+      }
+    const int lane = ctx.lane();
+    if (lane >= Vector::kLanes) return;
+    for (int r = 0; r < kRows; r++) {
+      for (int e = 0; e < kElements; e++)
+        shared.weighted[ctx.wave()][r][Vector::place(lane, e)] = weighted[r][e];
+      if (lane == 0)
+        shared.max[ctx.wave()][r] = state[r].max, shared.sum[ctx.wave()][r] = state[r].sum;
+    }
+  }
+  /// The waves' results into one, a thread an element.
+  template <class Ctx>
+  static WICK_DEVICE void store(const Ctx& ctx, const Shared<Ctx>& shared, const Args& a,
+                                const Place& place) {
+    for (int i = ctx.thread(); i < kRows * bucket; i += kThreads) {
+      const int r = i / bucket, d = i % bucket;
+      if (d >= a.shape.head_dim || !place.is_row(a, r)) continue;
+      C max = shared.max[0][r], sum = 0, weighted = 0;
+      for (int w = 1; w < Ctx::kWaves; w++) max = Max()(max, shared.max[w][r]);
+      for (int w = 0; w < Ctx::kWaves; w++) {
+        const C factor = exp(shared.max[w][r] - MaxSum<C>::shift(max));
+        sum += shared.sum[w][r] * factor;
+        weighted += shared.weighted[w][r][d] * factor;
+      }
+      const AttentionRow row = place.row(a, r);
+      if (a.partials) {
+        C* const to = a.partials + (row.index(a.shape, place.b) * a.splits + ctx.block().y) *
+                                       (a.shape.head_dim + 2);
+        to[d] = weighted;
+        if (d == 0) to[a.shape.head_dim] = max, to[a.shape.head_dim + 1] = sum;
+      } else {
+        a.out[row.offset(a.y, place.b) + d] = narrow<T>(sum == C(0) ? C(0) : weighted / sum);
+        if (d == 0)
+          a.l[row.index(a.shape, place.b)] = sum == C(0) ? Max::identity<C>() : max + log(sum);
+      }
+    }
+  }
+};
+
+// The splits' results into one: a wave a row [b, h, t].
+template <class T>
+struct SdpaMerge {
+  using C = Compute<T>;
+  static constexpr int kThreads = 256;
+  struct Args {
+    T* out;
+    C* l;
+    const C* partials;
+    HeadStrides y;
+    FastDivide queries, all_heads;
+    int32 rows, splits, head_dim;
+  };
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int wave, const Args& a) { return {ceil_div(a.rows, kThreads / wave)}; }
+  template <class Ctx>
+  struct Shared {};
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    const int row = ctx.block().x * Ctx::kWaves + ctx.wave();
+    if (row >= a.rows) return;
+    const int size = a.head_dim + 2;
+    const C* const from = a.partials + int64(row) * a.splits * size;
+    C max = Max::identity<C>(), sum = 0;
+    for (int i = 0; i < a.splits; i++) max = Max()(max, from[i * size + a.head_dim]);
+    const C shift = MaxSum<C>::shift(max);
+    for (int i = 0; i < a.splits; i++)
+      sum += from[i * size + a.head_dim + 1] * exp(from[i * size + a.head_dim] - shift);
+    const int head = int(a.queries.quotient(row)), t = row - head * int(a.queries.divisor);
+    const int b = int(a.all_heads.quotient(head)), h = head - b * int(a.all_heads.divisor);
+    T* const y = a.out + b * a.y.batch + h * a.y.head + t * a.y.row;
+    for (int d = ctx.lane(); d < a.head_dim; d += Ctx::kWave) {
+      C weighted = 0;
+      for (int i = 0; i < a.splits; i++)
+        weighted += from[i * size + d] * exp(from[i * size + a.head_dim] - shift);
+      y[d] = narrow<T>(sum == C(0) ? C(0) : weighted / sum);
+    }
+    if (ctx.lane() == 0) a.l[row] = sum == C(0) ? Max::identity<C>() : max + log(sum);
+  }
+};
+
+template <class T>
+struct SdpaStreamRow {
+  using C = Compute<T>;
+  static constexpr Signature signature{
+      OpId::kSdpa,
+      {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>, DType::kI64, kDTypeOf<T>, kDTypeOf<C>},
+      4,
+      2,
+      0,
+      sizeof(SdpaAttributes),
+      kAttributesHash<SdpaAttributes>};
+
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    const AttentionCall c = attention(call);
+    if (const char* why = c.check(kMaxHeadDim)) return why;
+    if (const char* why = AttentionCall::check_heads(call.in[2], c.k)) return why;
+    if (const char* why = AttentionCall::check_heads(call.out[0], c.q)) return why;
+    return check_vector(call.out[1], c.q.numel() / c.q.shape[3]);
+  }
+  static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
+    const Cut cut(attention(call));
+    if (cut.splits == 1) return 0;
+    const View& q = call.in[0];
+    return q.numel() / q.shape[3] * cut.splits * (q.shape[3] + 2) * int64(sizeof(C));
+  }
+  static Status run(const Call& call) {
+    [[maybe_unused]] const int64 head_dim = call.in[0].shape[3];
+    if (call.in[0].numel() == 0) return {};
+    // f8 is not worth more kernels than one.
+    if constexpr (sizeof(T) > 1) {
+      if (head_dim <= 64) return run_rows<64>(call);
+      if (head_dim <= 128) return run_rows<128>(call);
+    }
+    return run_rows<256>(call);
+  }
+
+ private:
+  static AttentionCall attention(const Call& call) {
+    return {call.in[0], call.in[1], call.in[3],
+            *static_cast<const SdpaAttributes*>(call.attributes)};
+  }
+  /// f64 and f8 are there to be right; the rows of f64 would not fit the registers.
+  static constexpr bool kHasFourRows = !kSame<T, double> && sizeof(T) > 1;
+  /// How the work is cut: rows of a block, and splits of the keys so that there is work for every
+  /// card.
+  struct Cut {
+    int rows;
+    int64 chunks, splits, split_length;
+    explicit Cut(const AttentionCall& c) {
+      constexpr int64 kBlocks = 512, kLeast = 128;
+      const AttentionShape shape = c.shape();
+      rows = shape.rows() == 1 || !kHasFourRows ? 1 : 4;
+      chunks = ceil_div<int64>(shape.rows(), rows);
+      const int64 blocks = shape.batch * shape.key_heads.divisor * chunks;
+      splits = kBlocks / (blocks > 0 ? blocks : 1);
+      if (splits > ceil_div<int64>(shape.keys, kLeast))
+        splits = ceil_div<int64>(shape.keys, kLeast);
+      if (splits < 1) splits = 1;
+      split_length = ceil_div<int64>(shape.keys, splits);
+      if (split_length > 0) splits = ceil_div<int64>(shape.keys, split_length);
+    }
+  };
+  template <int bucket>
+  static Status run_rows(const Call& call) {
+    if constexpr (kHasFourRows)
+      if (Cut(attention(call)).rows == 4) return run_kernel<bucket, 4>(call);
+    return run_kernel<bucket, 1>(call);
+  }
+  template <int bucket, int rows>
+  static Status run_kernel(const Call& call) {
+    using K = SdpaStream<T, bucket, rows>;
+    const AttentionCall c = attention(call);
+    const Cut cut(c);
+    const View &v = call.in[2], &y = call.out[0];
+    typename K::Args args{};
+    args.out = y.as<T>();
+    args.query = c.q.as<T>();
+    args.key = c.k.as<T>();
+    args.value = v.as<T>();
+    args.positions = c.positions.as<int64>();
+    args.l = call.out[1].as<C>();
+    args.partials = cut.splits > 1 ? static_cast<C*>(call.scratch) : nullptr;
+    args.shape = c.shape();
+    args.q = HeadStrides::of(c.q);
+    args.k = HeadStrides::of(c.k);
+    args.v = HeadStrides::of(v);
+    args.y = HeadStrides::of(y);
+    args.scale = C(c.attributes.scale);
+    args.chunks = FastDivide::by(cut.chunks);
+    args.splits = int32(cut.splits);
+    args.split_length = int32(cut.split_length);
+    args.aligned = heads_are_aligned(c.q) && heads_are_aligned(c.k) && heads_are_aligned(v);
+    if (const Status status = launch<K>(args, call); !status.ok() || !args.partials) return status;
+    const int64 all_heads = c.q.shape[1];
+    return launch<SdpaMerge<T>>(
+        {args.out, args.l, args.partials, args.y, FastDivide::by(c.q.shape[2]),
+         FastDivide::by(all_heads), int32(c.q.shape[0] * all_heads * c.q.shape[2]), args.splits,
+         args.shape.head_dim},
+        call);
+  }
+};
+
+}  // namespace wick::gpu

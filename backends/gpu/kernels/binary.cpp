@@ -1,0 +1,10 @@
+// The formulas of scalar/binary.h, every dtype in three forms.
+#include "scalar/binary.h"
+
+#include "kernels/formulas.h"
+
+namespace wick::gpu {
+
+void add_binary_rows(RowList& list) { add_formulas<2>(list, CommonBinary{}); }
+
+}  // namespace wick::gpu

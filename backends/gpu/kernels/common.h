@@ -1,0 +1,354 @@
+// What the families share: exact division by multiplication, 16-byte accesses, strided operands,
+// and how a call is cut into launches whose indices fit 32 bits.
+#pragma once
+#include "runtime/rows.h"
+#include "scalar/math.h"
+
+namespace wick::gpu {
+
+/// The most elements that one launch covers, and the farthest that a view reaches in it, in
+/// elements: device code computes indices and offsets in 32 bits, signed or not.
+inline constexpr int64 kLaunchLimit = int64(1) << 30;
+
+template <class T>
+constexpr WICK_HD T ceil_div(T a, T b) {
+  return (a + b - 1) / b;
+}
+
+/// n elements that are read and written by one access where the hardware has it.
+template <class T, int n>
+struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Pack {
+  T v[n];
+};
+/// Elements of 16 bytes.
+template <class T>
+inline constexpr int kPackSize = 16 / sizeof(T);
+
+template <int n, class T>
+WICK_DEVICE Pack<T, n> load_pack(const T* p) {
+  return *reinterpret_cast<const Pack<T, n>*>(p);
+}
+template <int n, class T>
+WICK_DEVICE void store_pack(T* p, const Pack<T, n>& pack) {
+  *reinterpret_cast<Pack<T, n>*>(p) = pack;
+}
+
+inline bool is_aligned(const void* p, int bytes = 16) {
+  return reinterpret_cast<uint64>(p) % uint64(bytes) == 0;
+}
+
+/// Elements of a size as plain bits, for kernels that only move them.
+template <int bytes>
+struct BitsOf;
+template <>
+struct BitsOf<1> {
+  using type = uint8;
+};
+template <>
+struct BitsOf<2> {
+  using type = uint16;
+};
+template <>
+struct BitsOf<4> {
+  using type = uint32;
+};
+template <>
+struct BitsOf<8> {
+  using type = uint64;
+};
+template <>
+struct BitsOf<16> {
+  using type = Pack<uint32, 4>;
+};
+template <int bytes>
+using Bits = typename BitsOf<bytes>::type;
+
+template <bool condition, class A, class B>
+struct EitherOf {
+  using type = A;
+};
+template <class A, class B>
+struct EitherOf<false, A, B> {
+  using type = B;
+};
+template <bool condition, class A, class B>
+using Either = typename EitherOf<condition, A, B>::type;
+
+/// Elements of a float type up to f32 that is told at run time, the same for all threads.
+template <class T, int n>
+WICK_DEVICE void load_floats_of(const void* p, const uint32 (&at)[n], float (&x)[n]) {
+  T stored[n];
+  for (int i = 0; i < n; i++) stored[i] = static_cast<const T*>(p)[at[i]];
+  for (int i = 0; i < n; i++) x[i] = to_float(stored[i]);
+}
+template <int n>
+WICK_DEVICE void load_floats(DType dtype, const void* p, const uint32 (&at)[n], float (&x)[n]) {
+  switch (dtype) {
+    case DType::kF8E4M3:
+      load_floats_of<f8e4m3>(p, at, x);
+      break;
+    case DType::kF8E5M2:
+      load_floats_of<f8e5m2>(p, at, x);
+      break;
+    case DType::kBf16:
+      load_floats_of<bf16>(p, at, x);
+      break;
+    case DType::kF16:
+      load_floats_of<f16>(p, at, x);
+      break;
+    default:
+      load_floats_of<float>(p, at, x);
+  }
+}
+inline WICK_DEVICE void store_float(DType dtype, void* p, uint32 i, float x) {
+  switch (dtype) {
+    case DType::kF8E4M3:
+      static_cast<f8e4m3*>(p)[i] = round_to<f8e4m3>(x);
+      break;
+    case DType::kF8E5M2:
+      static_cast<f8e5m2*>(p)[i] = round_to<f8e5m2>(x);
+      break;
+    case DType::kBf16:
+      static_cast<bf16*>(p)[i] = round_to<bf16>(x);
+      break;
+    case DType::kF16:
+      static_cast<f16*>(p)[i] = round_to<f16>(x);
+      break;
+    default:
+      static_cast<float*>(p)[i] = x;
+  }
+}
+
+/// n / divisor for 0 <= n < 2^31 and 1 <= divisor < 2^31, by a multiplication: with 2^(s-1) <
+/// divisor <= 2^s and m = floor(2^(31+s) / divisor) + 1 = (2^(31+s) + e) / divisor, 0 < e <=
+/// divisor <= 2^s, the error of n m / 2^(31+s) is n e / (divisor 2^(31+s)) < 1 / divisor, so that
+/// its floor is exact.
+struct FastDivide {
+  uint32 divisor;
+  uint32 multiplier;
+  uint32 shift;
+
+  static FastDivide by(int64 divisor) {
+    uint32 shift = 0;
+    while ((int64(1) << shift) < divisor) shift++;
+    return {uint32(divisor), uint32((uint64(1) << (31 + shift)) / uint64(divisor) + 1), shift};
+  }
+  WICK_HD uint32 quotient(uint32 n) const {
+    return uint32(uint64(2 * n) * multiplier >> 32) >> shift;
+  }
+};
+
+/// Where `operands` views of one shape have their elements, of one launch.
+template <int operands, class Offset = uint32>
+struct Indexer {
+  int32 rank;  // at least 1
+  FastDivide shape[kMaxRank];
+  Offset strides[kMaxRank][operands];
+
+  /// offset[o]: of operand o's element number index, in the order of the shape.
+  WICK_DEVICE void locate(uint32 index, Offset (&offset)[operands]) const {
+    for (int o = 0; o < operands; o++) offset[o] = 0;
+    for (int d = rank - 1; d > 0; d--) {
+      const uint32 outer = shape[d].quotient(index), here = index - outer * shape[d].divisor;
+      for (int o = 0; o < operands; o++) offset[o] += here * strides[d][o];
+      index = outer;
+    }
+    for (int o = 0; o < operands; o++) offset[o] += index * strides[0][o];
+  }
+};
+
+/// Some views of one shape, on the host: dims of size 1 dropped, neighbours joined where every
+/// operand allows it.
+template <int operands>
+struct Operands {
+  int rank = 0;
+  int64 shape[kMaxRank];
+  int64 strides[operands][kMaxRank];
+  char* data[operands];
+  int64 begin[operands] = {};  // elements from the call's data to here, where this is a part
+  int element_bytes[operands];
+
+  int64 numel() const {
+    int64 n = 1;
+    for (int d = 0; d < rank; d++) n *= shape[d];
+    return n;
+  }
+  bool contiguous() const {
+    if (rank > 1) return false;
+    for (int o = 0; o < operands && rank == 1; o++)
+      if (strides[o][0] != 1) return false;
+    return true;
+  }
+  /// Over the first `dims` dims; numel below 2^31.
+  template <class Offset = uint32>
+  Indexer<operands, Offset> indexer(int dims) const {
+    Indexer<operands, Offset> at{};
+    at.rank = dims > 0 ? dims : 1;
+    for (int d = 0; d < dims; d++) {
+      at.shape[d] = FastDivide::by(shape[d]);
+      for (int o = 0; o < operands; o++) at.strides[d][o] = Offset(strides[o][d]);
+    }
+    return at;
+  }
+  /// One operand's, over all dims.
+  Indexer<1> indexer_of(int operand) const {
+    Operands<1> one;
+    for (one.rank = 0; one.rank < rank; one.rank++) {
+      one.shape[one.rank] = shape[one.rank];
+      one.strides[0][one.rank] = strides[operand][one.rank];
+    }
+    return one.indexer(rank);
+  }
+  void add_dim(int64 size, const int64 (&stride)[operands]) {
+    if (size == 1) return;
+    bool joins = rank > 0;
+    for (int o = 0; o < operands && joins; o++) joins = strides[o][rank - 1] == size * stride[o];
+    if (joins)
+      shape[rank - 1] *= size;
+    else
+      shape[rank++] = size;
+    for (int o = 0; o < operands; o++) strides[o][rank - 1] = stride[o];
+  }
+};
+
+template <int operands>
+bool same_shape(const View* const (&views)[operands]) {
+  for (int o = 1; o < operands; o++) {
+    if (views[o]->rank != views[0]->rank) return false;
+    for (int d = 0; d < views[0]->rank; d++)
+      if (views[o]->shape[d] != views[0]->shape[d]) return false;
+  }
+  return true;
+}
+
+template <int operands>
+Operands<operands> collapse(const View* const (&views)[operands]) {
+  Operands<operands> all;
+  for (int o = 0; o < operands; o++) {
+    all.data[o] = static_cast<char*>(views[o]->data);
+    all.element_bytes[o] = dtype_size(views[o]->dtype);
+  }
+  for (int d = 0; d < views[0]->rank; d++) {
+    int64 stride[operands];
+    for (int o = 0; o < operands; o++) stride[o] = views[o]->strides[d];
+    all.add_dim(views[0]->shape[d], stride);
+  }
+  return all;
+}
+
+/// What one launch covers: its elements, and how far an operand reaches in it.
+struct LaunchLimits {
+  int64 numel = kLaunchLimit;
+  int64 reach = kLaunchLimit;
+};
+
+/// Calls launch(part) for parts within the limits; for nothing if there are no elements. Halves the
+/// dim that reaches farthest: the outermost, mostly.
+template <int operands, class Launch>
+Status for_each_part(const Operands<operands>& all, const Launch& launch,
+                     const LaunchLimits& limits = {}) {
+  if (all.numel() == 0) return {};
+  int widest = -1;
+  int64 farthest = 0;
+  bool fits = all.numel() <= limits.numel;
+  for (int o = 0; o < operands; o++) {
+    int64 reach = 0;
+    for (int d = 0; d < all.rank; d++) {
+      const int64 here = (all.shape[d] - 1) * all.strides[o][d];
+      reach += here;
+      if (here > farthest) farthest = here, widest = d;
+    }
+    fits = fits && reach <= limits.reach;
+  }
+  if (fits) return launch(all);
+  for (int d = 0; widest < 0; d++)  // nothing but broadcasts
+    if (all.shape[d] > 1) widest = d;
+
+  int64 first = all.shape[widest] / 2;
+  if (first >= 64) first -= first % 64;  // keeps alignment
+  Operands<operands> half = all;
+  half.shape[widest] = first;
+  if (const Status status = for_each_part(half, launch, limits); !status.ok()) return status;
+  half.shape[widest] = all.shape[widest] - first;
+  for (int o = 0; o < operands; o++) {
+    half.begin[o] += first * all.strides[o][widest];
+    half.data[o] += first * all.strides[o][widest] * all.element_bytes[o];
+  }
+  return for_each_part(half, launch, limits);
+}
+
+/// How threads share rows of `length` accesses: 2^log_lanes threads side by side in a row, a block
+/// of them several rows.
+struct RowSplit {
+  int32 log_lanes;
+  int32 rows_per_block;
+  int32 steps;        // accesses a thread makes, at most
+  FastDivide pieces;  // of a row, each a block's
+  int32 blocks;
+  static RowSplit of(int64 rows, int64 length, int threads) {
+    constexpr int kSteps = 4;
+    RowSplit split{};
+    while ((2 << split.log_lanes) < length && (1 << split.log_lanes) < threads) split.log_lanes++;
+    const int64 lanes = 1 << split.log_lanes;
+    split.rows_per_block = int32(threads / lanes);
+    split.steps = int32(ceil_div(length, lanes) < kSteps ? ceil_div(length, lanes) : kSteps);
+    const int64 pieces = ceil_div(length, lanes * split.steps);
+    split.pieces = FastDivide::by(pieces);
+    split.blocks = int32(ceil_div<int64>(rows, split.rows_per_block) * pieces);
+    return split;
+  }
+  struct Place {
+    uint32 row, first, step;  // accesses first, first + step ... `steps` of them
+  };
+  WICK_DEVICE Place place(int block, int thread) const {
+    const uint32 group = pieces.quotient(block), piece = block - group * pieces.divisor;
+    return {group * rows_per_block + (uint32(thread) >> log_lanes),
+            (piece * steps << log_lanes) + (thread & ((1u << log_lanes) - 1)), 1u << log_lanes};
+  }
+};
+
+/// A row whose code serves several signatures. entry stays.
+template <class Row>
+void add_shared_row(RowList& list, RowEntry& entry, const char* name, const Signature& signature) {
+  entry = {{name, accepts_row<Row>, scratch_of_row<Row>, run_row<Row>, nullptr, signature.flags},
+           signature,
+           kAllFamilies,
+           nullptr};
+  list.add(&entry);
+}
+
+/// shuffle_xor of any plain value of up to 8 bytes.
+template <class Ctx, class T>
+WICK_DEVICE T exchange(const Ctx& ctx, T v, int mask) {
+  if constexpr (sizeof(T) >= 4)
+    return ctx.shuffle_xor(v, mask);
+  else
+    return T(ctx.shuffle_xor(uint32(v), mask));
+}
+
+namespace detail {
+template <int n>
+struct Text {
+  char chars[n];
+  constexpr Text(const char (&text)[n]) {
+    for (int i = 0; i < n; i++) chars[i] = text[i];
+  }
+};
+struct RowName {
+  char chars[64];
+  constexpr RowName(OpId op, DType dtype, const char* form) : chars{} {
+    int n = 0;
+    const char* const parts[] = {op_name(op), "_", dtype_name(dtype), "_", form};
+    for (const char* part : parts)
+      for (; *part; part++) chars[n++] = *part;
+  }
+};
+template <OpId op, DType dtype, Text form>
+inline constexpr RowName kRowNameText{op, dtype, form.chars};
+}  // namespace detail
+
+/// "add_f32_contiguous".
+template <OpId op, DType dtype, detail::Text form>
+inline constexpr const char* kRowName = detail::kRowNameText<op, dtype, form>.chars;
+
+}  // namespace wick::gpu

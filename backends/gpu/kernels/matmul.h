@@ -1,0 +1,135 @@
+// c[m, n] = sum over k of a[m, k] b[k, n], for every batch. What the three kinds of kernels share:
+// how a call looks on the host, and what a launch is told. The kinds: matmul_vector.h for a few
+// rows, matmul_matrix.h on matrix units, matmul_tiled.h everywhere.
+#pragma once
+#include "kernels/common.h"
+
+namespace wick::gpu {
+
+/// One operand's steps in elements, along the dim that stays (m or n) and along k.
+struct Steps {
+  int64 row;
+  int64 k;
+};
+
+template <class T>
+struct ProductArgs {
+  T* c;
+  const T *a, *b;
+  Indexer<3, int64> batch;  // c's, a's and b's offsets
+  Steps a_steps, b_steps;
+  int64 c_m, c_n;  // c's steps
+  int32 m, n, k;
+  int32 blocks_m, blocks_n;  // of a batch
+  bool a_packs, b_packs;     // may be read in packs along its dim of step 1
+  bool c_packs;              // may be written so along n
+
+  /// A block's batch, and which of its tiles: in an order that has neighbours share rows of a and b
+  /// in the cache.
+  struct Place {
+    T* c;
+    const T *a, *b;
+    int m, n;
+  };
+  WICK_DEVICE Place place(int block) const {
+    constexpr int kGroup = 8;  // blocks along m that walk along n together
+    const int per_batch = blocks_m * blocks_n, in_batch = block % per_batch;
+    int64 offset[3];
+    batch.locate(uint32(block / per_batch), offset);
+    const int group = in_batch / (kGroup * blocks_n), in_group = in_batch % (kGroup * blocks_n);
+    const int rows = blocks_m - group * kGroup < kGroup ? blocks_m - group * kGroup : kGroup;
+    return {c + offset[0], a + offset[1], b + offset[2], group * kGroup + in_group % rows,
+            in_group / rows};
+  }
+};
+
+/// A call on the host.
+struct Product {
+  int64 m, n, k;
+  Steps a, b;
+  int64 c_m, c_n;
+  Operands<3> batch;  // c's, a's and b's dims before the last two
+
+  static const char* check(const Call& call) {
+    const View &a = call.in[0], &b = call.in[1], &c = call.out[0];
+    const int rank = c.rank;
+    if (rank < 2 || a.rank != rank || b.rank != rank) return "operands differ in rank";
+    for (int d = 0; d < rank - 2; d++)
+      if (a.shape[d] != c.shape[d] || b.shape[d] != c.shape[d]) return "batch dims differ";
+    const int64 m = c.shape[rank - 2], n = c.shape[rank - 1], k = a.shape[rank - 1];
+    if (a.shape[rank - 2] != m || b.shape[rank - 2] != k || b.shape[rank - 1] != n)
+      return "inner dims differ";
+    if (m > kLaunchLimit || n > kLaunchLimit || k > kLaunchLimit)
+      return "a dim has more than 2^30 elements";
+    return c.contiguous() ? nullptr : "the output is not contiguous";
+  }
+  explicit Product(const Call& call) {
+    const View &x = call.in[0], &y = call.in[1], &z = call.out[0];
+    const int rank = z.rank;
+    m = z.shape[rank - 2], n = z.shape[rank - 1], k = x.shape[rank - 1];
+    a = {x.strides[rank - 2], x.strides[rank - 1]};
+    b = {y.strides[rank - 1], y.strides[rank - 2]};
+    // The step of a dim of size 1 is whatever helps.
+    if (m == 1) a.row = 0;
+    if (n == 1) b.row = 0;
+    if (k == 1) a.k = a.row != 1, b.k = b.row != 1;
+    c_m = n, c_n = 1;
+    const View* const views[] = {&z, &x, &y};
+    for (int o = 0; o < 3; o++) {
+      batch.data[o] = static_cast<char*>(views[o]->data);
+      batch.element_bytes[o] = dtype_size(views[o]->dtype);
+    }
+    for (int d = 0; d < rank - 2; d++)
+      batch.add_dim(z.shape[d], {z.strides[d], x.strides[d], y.strides[d]});
+  }
+  /// c' = b' a': the same product with m and n exchanged.
+  void transpose() {
+    const auto exchange = [](auto& x, auto& y) {
+      const auto z = x;
+      x = y, y = z;
+    };
+    exchange(m, n), exchange(a, b), exchange(c_m, c_n);
+    exchange(batch.data[1], batch.data[2]);
+    for (int d = 0; d < batch.rank; d++) exchange(batch.strides[1][d], batch.strides[2][d]);
+  }
+  /// Whether operand o may be read or written `pack` elements at a time along its dim of step 1
+  /// when its other step is `outer` and `inner_size` elements lie along the former.
+  bool in_packs(int o, int64 outer, int64 inner_size, int pack) const {
+    bool yes = is_aligned(batch.data[o]) && outer % pack == 0 && inner_size % pack == 0;
+    for (int d = 0; d < batch.rank; d++) yes = yes && batch.strides[o][d] % pack == 0;
+    return yes;
+  }
+  /// Calls launch_part(args, blocks) for parts of the batches, a block a tile of tile_m x tile_n;
+  /// packs are of `pack` elements.
+  template <class T, int pack, class Launch>
+  Status for_each_launch(int64 tile_m, int64 tile_n, const Launch& launch_part) const {
+    if (m == 0 || n == 0) return {};           // for_each_part sees to no batches
+    constexpr int64 kBlocks = int64(1) << 22;  // of a launch; some devices count threads in 32 bits
+    const int64 blocks_m = ceil_div(m, tile_m), blocks_n = ceil_div(n, tile_n);
+    const auto launch_batches = [&](const Operands<3>& part) {
+      ProductArgs<T> args{};
+      args.c = reinterpret_cast<T*>(part.data[0]);
+      args.a = reinterpret_cast<const T*>(part.data[1]);
+      args.b = reinterpret_cast<const T*>(part.data[2]);
+      args.batch = part.template indexer<int64>(part.rank);
+      args.a_steps = a, args.b_steps = b, args.c_m = c_m, args.c_n = c_n;
+      args.m = int32(m), args.n = int32(n), args.k = int32(k);
+      args.blocks_m = int32(blocks_m), args.blocks_n = int32(blocks_n);
+      const auto packs = [&](int o, const Steps& steps, int64 rows) {
+        return steps.k == 1 ? in_packs(o, steps.row, pack, pack)
+                            : steps.row == 1 && in_packs(o, steps.k, rows, pack);
+      };
+      args.a_packs = packs(1, a, m), args.b_packs = packs(2, b, n);
+      args.c_packs = c_n == 1 && in_packs(0, c_m, n, pack);
+      return launch_part(args, int32(part.numel() * blocks_m * blocks_n));
+    };
+    const int64 batches = kBlocks / (blocks_m * blocks_n);
+    return for_each_part(batch, launch_batches,
+                         {.numel = batches > 1 ? batches : 1, .reach = int64(1) << 62});
+  }
+};
+
+/// Of matmul_matrix.cpp, a unit of its own: add_matmul_rows calls it.
+void add_matrix_matmul_rows(RowList&);
+
+}  // namespace wick::gpu

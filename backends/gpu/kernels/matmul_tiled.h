@@ -1,0 +1,156 @@
+// c = a b by plain fused multiply-adds: every float type, any strides.
+#pragma once
+#include "kernels/matmul.h"
+
+namespace wick::gpu {
+
+struct PlainTile {
+  int m, n, k;
+};
+
+// One block a tile of c; a thread (tile.m / 16) x (tile.n / 16) of it, in groups of 4 x 4 that lie
+// 64 apart, so that neighbouring threads read neighbouring banks. While one step of k is
+// multiplied, the next is on its way into registers.
+template <class T, PlainTile tile>
+struct TiledMatmul {
+  using C = Compute<T>;
+  struct Args : ProductArgs<T> {
+    int32 blocks;
+  };
+  static constexpr int kThreads = 256, kPad = 4, kGroup = 64;
+  static constexpr int kRun = tile.m * tile.k / kThreads;  // a thread loads of an operand's tile
+  static constexpr int kGroupsM = tile.m / kGroup, kGroupsN = tile.n / kGroup;
+  static_assert(tile.m == tile.n && kRun * kThreads == tile.m * tile.k);
+  static_assert(kRun == 2 || kRun == 4);
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {a.blocks}; }
+  template <class Ctx>
+  struct Shared {
+    alignas(16) C a[2][tile.k][tile.m + kPad];
+    alignas(16) C b[2][tile.k][tile.n + kPad];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    const auto block = args.place(ctx.block().x);
+    const int first_m = block.m * tile.m, first_n = block.n * tile.n;
+    Loader<tile.m> a(ctx.thread(), block.a, args.a_steps, first_m, args.m, args.k, args.a_packs);
+    Loader<tile.n> b(ctx.thread(), block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
+    const int thread_m = ctx.thread() / 16 * 4, thread_n = ctx.thread() % 16 * 4;
+    C sums[kGroupsM * 4][kGroupsN * 4] = {};
+
+    const int steps = (args.k + tile.k - 1) / tile.k;
+    if (steps > 0) {
+      a.fetch(), b.fetch();
+      a.store(shared.a[0]), b.store(shared.b[0]);
+      ctx.sync();
+    }
+    for (int step = 0; step < steps; step++) {
+      const bool more = step + 1 < steps;
+      if (more) a.fetch(), b.fetch();
+      const auto& now_a = shared.a[step % 2];
+      const auto& now_b = shared.b[step % 2];
+      for (int k = 0; k < tile.k; k++) {
+        Pack<C, 4> x[kGroupsM], y[kGroupsN];
+        for (int i = 0; i < kGroupsM; i++) x[i] = load_pack<4>(&now_a[k][i * kGroup + thread_m]);
+        for (int j = 0; j < kGroupsN; j++) y[j] = load_pack<4>(&now_b[k][j * kGroup + thread_n]);
+        for (int i = 0; i < kGroupsM * 4; i++)
+          for (int j = 0; j < kGroupsN * 4; j++)
+            sums[i][j] = fma(x[i / 4].v[i % 4], y[j / 4].v[j % 4], sums[i][j]);
+      }
+      if (more) a.store(shared.a[(step + 1) % 2]), b.store(shared.b[(step + 1) % 2]);
+      ctx.sync();
+    }
+
+    for (int i = 0; i < kGroupsM * 4; i++) {
+      const int m = first_m + i / 4 * kGroup + thread_m + i % 4;
+      if (m >= args.m) break;
+      for (int j = 0; j < kGroupsN; j++) {
+        const int n = first_n + j * kGroup + thread_n;
+        T* const c = block.c + m * args.c_m + n * args.c_n;
+        Pack<T, 4> pack;
+        for (int e = 0; e < 4; e++) pack.v[e] = narrow<T>(sums[i][j * 4 + e]);
+        if (args.c_packs) {
+          if (n < args.n) store_pack(c, pack);
+        } else {
+          for (int e = 0; e < 4; e++)
+            if (n + e < args.n) c[e * args.c_n] = pack.v[e];
+        }
+      }
+    }
+  }
+
+ private:
+  /// A thread's run of an operand's tile: kRun neighbours along the dim of step 1, or along k.
+  template <int rows>
+  struct Loader {
+    const T* from;
+    Steps steps;
+    int row, k, rows_left, k_left;
+    bool along_rows, packs;
+    Pack<T, kRun> run;
+
+    WICK_DEVICE Loader(int thread, const T* x, const Steps& x_steps, int first, int all_rows,
+                       int all_k, bool in_packs)
+        : steps(x_steps), rows_left(all_rows - first), k_left(all_k), packs(in_packs) {
+      along_rows = steps.row == 1 && steps.k != 1;
+      row = along_rows ? thread % (rows / kRun) * kRun : thread / (tile.k / kRun);
+      k = along_rows ? thread / (rows / kRun) : thread % (tile.k / kRun) * kRun;
+      // Rows beyond the last are loaded from within and not stored in the end.
+      const int last = rows_left - (along_rows ? kRun : 1);
+      const int row_in = packs && row > last ? last : row;
+      from = x + int64(first + row_in) * steps.row + int64(k) * steps.k;
+    }
+    /// The next tile.k of k, zero beyond the last.
+    WICK_DEVICE void fetch() {
+      if (packs && k_left >= tile.k) {
+        run = load_pack<kRun>(from);
+      } else {
+        for (int e = 0; e < kRun; e++) {
+          const bool inside = along_rows ? k < k_left && (packs || row + e < rows_left)
+                                         : k + e < k_left && (packs || row < rows_left);
+          run.v[e] = inside ? from[e * (along_rows ? steps.row : steps.k)] : T{};
+        }
+      }
+      from += tile.k * steps.k;
+      k_left -= tile.k;
+    }
+    WICK_DEVICE void store(C (&shared)[tile.k][rows + kPad]) const {
+      Pack<C, kRun> wide;
+      for (int e = 0; e < kRun; e++) wide.v[e] = widen<C>(run.v[e]);
+      if (along_rows) {
+        store_pack(&shared[k][row], wide);
+      } else {
+        for (int e = 0; e < kRun; e++) shared[k + e][row] = wide.v[e];
+      }
+    }
+  };
+};
+
+inline constexpr PlainTile kLargePlainTile{128, 128, 8};
+inline constexpr PlainTile kSmallPlainTile{64, 64, 16};
+inline constexpr PlainTile kDoublePlainTile{64, 64, 8};  // f64: 16 steps of k at once would spill
+
+template <class T, PlainTile tile>
+struct TiledMatmulRow {
+  static constexpr Signature signature{
+      OpId::kMatmul, {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>}, 2, 1};
+
+  static const char* accepts(const Call& call, const DeviceInfo& info) {
+    if (const char* why = Product::check(call)) return why;
+    const Product p(call);
+    const int64 blocks =
+        p.batch.numel() * ceil_div<int64>(p.m, tile.m) * ceil_div<int64>(p.n, tile.n);
+    if (tile.m == kLargePlainTile.m && blocks < info.compute_units)
+      return "large tiles would leave compute units idle";
+    return nullptr;
+  }
+  static Status run(const Call& call) {
+    return Product(call).for_each_launch<T, 4>(
+        tile.m, tile.n, [&](const ProductArgs<T>& args, int32 blocks) {
+          return launch<TiledMatmul<T, tile>>({args, blocks}, call);
+        });
+  }
+};
+
+}  // namespace wick::gpu

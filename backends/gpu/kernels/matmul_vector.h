@@ -1,0 +1,208 @@
+// c = a b where a has a few rows (or b a few columns): b, mostly weights, streams by once, in the
+// way it lies in memory.
+#pragma once
+#include "kernels/matmul.h"
+
+namespace wick::gpu {
+
+/// The most rows of a that these kernels take; a block takes 1, 4 or 8 of them.
+inline constexpr int kVectorRows = 16;
+
+template <class T>
+struct VectorArgs : ProductArgs<T> {
+  int32 blocks;
+  bool packs;   // b, and along k also a, are read in packs
+  bool shared;  // along k: a block works on one group of columns, not each of its waves
+};
+
+// b lies along k. A wave, or a block where columns are few, takes kColumns columns, its lanes packs
+// of k. `rows`: of a, at most.
+template <class T, int rows>
+struct VectorAlongK {
+  using C = Compute<T>;
+  using Args = VectorArgs<T>;
+  static constexpr int kThreads = 256, kPack = kPackSize<T>, kColumns = rows == 4 ? 4 : 2;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {a.blocks}; }
+  static int columns_of_block(int wave, bool shared) {
+    return shared ? kColumns : kColumns * (kThreads / wave);
+  }
+  template <class Ctx>
+  struct Shared {
+    C partial[Ctx::kWaves][rows * kColumns];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    const auto block = args.place(ctx.block().x);
+    const int first =
+        args.shared ? block.n * kColumns : (block.n * Ctx::kWaves + ctx.wave()) * kColumns;
+    const int lane = args.shared ? ctx.thread() : ctx.lane();
+    const int lanes = args.shared ? Ctx::kThreads : Ctx::kWave;
+    const T *a[rows], *b[kColumns];
+    // What is beyond the last is computed from the last and not stored.
+    const int first_m = block.m * rows;
+    for (int m = 0; m < rows; m++)
+      a[m] = block.a + (first_m + m < args.m ? first_m + m : args.m - 1) * args.a_steps.row;
+    for (int n = 0; n < kColumns; n++)
+      b[n] = block.b + (first + n < args.n ? first + n : args.n - 1) * args.b_steps.row;
+
+    C sums[rows][kColumns] = {};
+    int k = 0;
+    if (args.packs) {
+      const int end = args.k - args.k % kPack;
+      for (k = lane * kPack; k < end; k += lanes * kPack) {
+        Pack<T, kPack> y[kColumns];
+        for (int n = 0; n < kColumns; n++) y[n] = load_pack<kPack>(b[n] + k);
+        for (int m = 0; m < rows; m++) {
+          const auto x = load_pack<kPack>(a[m] + k);
+          for (int n = 0; n < kColumns; n++)
+            for (int e = 0; e < kPack; e++)
+              sums[m][n] = fma(widen<C>(x.v[e]), widen<C>(y[n].v[e]), sums[m][n]);
+        }
+      }
+      k = end;
+    }
+    for (k += lane; k < args.k; k += lanes)
+      for (int m = 0; m < rows; m++)
+        for (int n = 0; n < kColumns; n++)
+          sums[m][n] = fma(widen<C>(a[m][k * args.a_steps.k]), widen<C>(b[n][k * args.b_steps.k]),
+                           sums[m][n]);
+
+    for (int m = 0; m < rows; m++)
+      for (int n = 0; n < kColumns; n++) {
+        for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
+          sums[m][n] += ctx.shuffle_xor(sums[m][n], mask);
+        if (ctx.lane() == 0) shared.partial[ctx.wave()][m * kColumns + n] = sums[m][n];
+      }
+    ctx.sync();
+    // One thread an element of c.
+    const int wave = args.shared ? 0 : ctx.thread() / (rows * kColumns);
+    const int element = ctx.thread() % (rows * kColumns);
+    if (ctx.thread() >= (args.shared ? 1 : Ctx::kWaves) * rows * kColumns) return;
+    C sum = shared.partial[wave][element];
+    for (int w = 1; args.shared && w < Ctx::kWaves; w++) sum += shared.partial[w][element];
+    const int m = first_m + element / kColumns;
+    const int n =
+        (args.shared ? block.n : block.n * Ctx::kWaves + wave) * kColumns + element % kColumns;
+    if (m < args.m && n < args.n) block.c[m * args.c_m + n * args.c_n] = narrow<T>(sum);
+  }
+};
+
+// b lies along n. A block takes kLanes packs of n, its threads share k. `rows`: of a.
+template <class T, int rows>
+struct VectorAlongN {
+  using C = Compute<T>;
+  using Args = VectorArgs<T>;
+  static constexpr int kThreads = 256, kPack = kPackSize<T>, kUnroll = 4;
+  static constexpr int kLanes = 4;  // 64 bytes of a row of b
+  static constexpr int kColumns = kLanes * kPack, kGroups = kThreads / kLanes;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {a.blocks}; }
+  template <class Ctx>
+  struct Shared {
+    C partial[Ctx::kWaves][rows][kColumns];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    const auto block = args.place(ctx.block().x);
+    const int first = block.n * kColumns, first_m = block.m * rows;
+    const int lane = ctx.thread() % kLanes;
+    const int n = first + lane * kPack;
+    // What is beyond the last is computed from the last and not stored.
+    const T* const b = block.b + (args.packs && n >= args.n ? args.n - kPack : n);
+    C sums[rows][kPack] = {};
+    int k = ctx.thread() / kLanes;
+    for (; k + (kUnroll - 1) * kGroups < args.k; k += kUnroll * kGroups) {
+      Pack<T, kPack> y[kUnroll];
+      for (int u = 0; u < kUnroll; u++) y[u] = load(args, b, n, k + u * kGroups);
+      for (int u = 0; u < kUnroll; u++) add(args, block.a, first_m, k + u * kGroups, y[u], sums);
+    }
+    for (; k < args.k; k += kGroups) add(args, block.a, first_m, k, load(args, b, n, k), sums);
+
+    for (int m = 0; m < rows; m++)
+      for (int e = 0; e < kPack; e++) {
+        for (int mask = Ctx::kWave / 2; mask >= kLanes; mask /= 2)
+          sums[m][e] += ctx.shuffle_xor(sums[m][e], mask);
+        if (ctx.lane() < kLanes) shared.partial[ctx.wave()][m][lane * kPack + e] = sums[m][e];
+      }
+    ctx.sync();
+    for (int i = ctx.thread(); i < rows * kColumns; i += Ctx::kThreads) {
+      const int m = i / kColumns, column = i % kColumns;
+      if (first_m + m >= args.m || first + column >= args.n) continue;
+      C sum = shared.partial[0][m][column];
+      for (int w = 1; w < Ctx::kWaves; w++) sum += shared.partial[w][m][column];
+      block.c[(first_m + m) * args.c_m + (first + column) * args.c_n] = narrow<T>(sum);
+    }
+  }
+
+ private:
+  static WICK_DEVICE Pack<T, kPack> load(const Args& args, const T* b, int n, int k) {
+    const T* const from = b + k * args.b_steps.k;
+    if (args.packs) return load_pack<kPack>(from);
+    Pack<T, kPack> y;
+    for (int e = 0; e < kPack; e++) y.v[e] = n + e < args.n ? from[e] : T{};
+    return y;
+  }
+  static WICK_DEVICE void add(const Args& args, const T* a, int first_m, int k,
+                              const Pack<T, kPack>& y, C (&sums)[rows][kPack]) {
+    for (int m = 0; m < rows; m++) {
+      const int row = first_m + m < args.m ? first_m + m : args.m - 1;
+      const C x = widen<C>(a[row * args.a_steps.row + k * args.a_steps.k]);
+      for (int e = 0; e < kPack; e++) sums[m][e] = fma(x, widen<C>(y.v[e]), sums[m][e]);
+    }
+  }
+};
+
+template <class T>
+struct VectorMatmulRow {
+  static constexpr Signature signature{
+      OpId::kMatmul, {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>}, 2, 1};
+
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    if (const char* why = Product::check(call)) return why;
+    const Product p = few_rows(call);
+    if (p.m > kVectorRows) return "both sides have more than 16 rows";
+    if (p.b.k != 1 && p.b.row != 1) return "the larger side has no stride of 1";
+    return nullptr;
+  }
+  static Status run(const Call& call) {
+    const Product p = few_rows(call);
+    if (p.m == 1) return run_rows<1>(p, call);
+    return p.m <= 4 ? run_rows<4>(p, call) : run_rows<8>(p, call);
+  }
+
+ private:
+  static Product few_rows(const Call& call) {
+    Product p(call);
+    if (p.n < p.m) p.transpose();
+    return p;
+  }
+  template <int rows>
+  static Status run_rows(const Product& p, const Call& call) {
+    return p.b.k == 1 ? run_along_k<rows>(p, call) : run_along_n<rows>(p, call);
+  }
+  template <int rows>
+  static Status run_along_k(const Product& p, const Call& call) {
+    using K = VectorAlongK<T, rows>;
+    // So few columns that a wave each would leave most of a card idle.
+    const bool shared = p.batch.numel() * p.n < 4096 && p.k >= 1024;
+    const int columns = K::columns_of_block(wave_of(call.device), shared);
+    return p.for_each_launch<T, kPackSize<T>>(
+        rows, columns, [&](const ProductArgs<T>& args, int32 blocks) {
+          const bool packs = p.a.k == 1 && args.a_packs && args.b_packs;
+          return launch<K>({args, blocks, packs, shared}, call);
+        });
+  }
+  template <int rows>
+  static Status run_along_n(const Product& p, const Call& call) {
+    using K = VectorAlongN<T, rows>;
+    return p.for_each_launch<T, kPackSize<T>>(
+        rows, K::kColumns, [&](const ProductArgs<T>& args, int32 blocks) {
+          return launch<K>({args, blocks, args.b_packs, false}, call);
+        });
+  }
+};
+
+}  // namespace wick::gpu

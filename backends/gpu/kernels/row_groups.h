@@ -1,0 +1,146 @@
+// What kernels over the rows of [N, D] share: which threads take a row, its elements in packs, and
+// sums over its threads in an order that depends on D and the wave alone.
+#pragma once
+#include "kernels/common.h"
+#include "scalar/reduce.h"
+
+namespace wick::gpu {
+
+/// Elements of one access of kernels that compute with floats. Of f8 fewer: converting takes longer
+/// than loading, and clang puts arrays of more of them into memory.
+template <class T>
+inline constexpr int kFloatPack = sizeof(T) == 1 ? 4 : kPackSize<T>;
+
+/// 2^log_lanes lanes of a wave take a row, or the whole block takes one.
+struct RowGroups {
+  static constexpr int kThreads = 256, kLogThreads = 8;
+  int32 rows;
+  int32 log_lanes;
+
+  /// For rows of so many packs.
+  static RowGroups of(int64 rows, int64 packs, int32 wave) {
+    RowGroups groups{int32(rows), 0};
+    while (2 << groups.log_lanes <= wave && 2 << groups.log_lanes <= packs) groups.log_lanes++;
+    if (packs > 4 * wave) groups.log_lanes = kLogThreads;
+    return groups;
+  }
+  Grid grid() const { return {ceil_div(rows, kThreads >> log_lanes)}; }
+  WICK_DEVICE int lanes() const { return 1 << log_lanes; }
+  WICK_DEVICE int row(int block, int thread) const {
+    return (block << (kLogThreads - log_lanes)) + (thread >> log_lanes);
+  }
+  WICK_DEVICE int lane(int thread) const { return thread & (lanes() - 1); }
+};
+
+/// What the waves of a block make by Step of what each of them, in every lane, has in v. All
+/// threads call it. partial is the block's, and free when this is called again.
+template <class Step, class Ctx, class V>
+WICK_DEVICE V combine_waves(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v) {
+  if (ctx.lane() == 0) partial[ctx.wave()] = v;
+  ctx.sync();
+  v = partial[0];
+  for (int w = 1; w < Ctx::kWaves; w++) v = Step()(v, partial[w]);
+  ctx.sync();
+  return v;
+}
+/// The same of all lanes of the row.
+template <class Step, class Ctx, class V>
+WICK_DEVICE V combine_lanes(const Ctx& ctx, const RowGroups& groups, V (&partial)[Ctx::kWaves],
+                            V v) {
+  const int lanes = groups.lanes();
+  for (int mask = (lanes < Ctx::kWave ? lanes : Ctx::kWave) / 2; mask > 0; mask /= 2)
+    v = Step()(v, exchange(ctx, v, mask));
+  return lanes > Ctx::kWave ? combine_waves<Step>(ctx, partial, v) : v;
+}
+/// The same of all threads of the block.
+template <class Step, class Ctx, class V>
+WICK_DEVICE V combine_block(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v) {
+  for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) v = Step()(v, exchange(ctx, v, mask));
+  return combine_waves<Step>(ctx, partial, v);
+}
+
+/// Elements i ... i + n - 1 of a row of `size`, `beyond` for those that it does not have. aligned:
+/// the row's packs are.
+template <class C, int n, class T>
+WICK_DEVICE void load_part(const T* row, uint32 i, uint32 size, bool aligned, C beyond, C (&x)[n]) {
+  if (aligned && i + n <= size) {
+    const auto pack = load_pack<n>(row + i);
+    for (int e = 0; e < n; e++) x[e] = widen<C>(pack.v[e]);
+  } else {
+    for (int e = 0; e < n; e++) x[e] = i + e < size ? widen<C>(row[i + e]) : beyond;
+  }
+}
+template <class C, int n, class T>
+WICK_DEVICE void store_part(T* row, uint32 i, uint32 size, bool aligned, const C (&x)[n]) {
+  if (aligned && i + n <= size) {
+    Pack<T, n> pack;
+    for (int e = 0; e < n; e++) pack.v[e] = narrow<T>(x[e]);
+    store_pack(row + i, pack);
+  } else {
+    for (int e = 0; e < n; e++)
+      if (i + e < size) row[i + e] = narrow<T>(x[e]);
+  }
+}
+
+/// The largest of some x and the sum of exp(x - max), as far as they have been seen.
+template <class C>
+struct MaxSum {
+  C max, sum;
+
+  static WICK_DEVICE MaxSum none() { return {Max::identity<C>(), C(0)}; }
+  /// What is subtracted in exp: where nothing but -inf has been seen, 0, so that exp gives 0.
+  static WICK_DEVICE C shift(C max) { return max == Max::identity<C>() ? C(0) : max; }
+  template <int n>
+  WICK_DEVICE void add(const C (&x)[n]) {
+    C larger = max;
+    for (int e = 0; e < n; e++) larger = Max()(larger, x[e]);
+    const C down = shift(larger);
+    if (!(larger == max)) sum *= exp(max - down);
+    for (int e = 0; e < n; e++) sum += exp(x[e] - down);
+    max = larger;
+  }
+  struct Step {
+    WICK_DEVICE MaxSum operator()(const MaxSum& a, const MaxSum& b) const {
+      const C max = Max()(a.max, b.max), down = shift(max);
+      return {max, a.sum * exp(a.max - down) + b.sum * exp(b.max - down)};
+    }
+  };
+  /// log of the sum of exp(x).
+  WICK_DEVICE C log_sum() const { return max + log(sum); }
+};
+template <class Ctx, class C>
+WICK_DEVICE MaxSum<C> exchange(const Ctx& ctx, const MaxSum<C>& v, int mask) {
+  return {exchange(ctx, v.max, mask), exchange(ctx, v.sum, mask)};
+}
+
+/// Of the elements of a row.
+template <class C, int n, class T>
+WICK_DEVICE MaxSum<C> max_sum_of_lane(const T* row, uint32 size, bool aligned, int lane,
+                                      int lanes) {
+  MaxSum<C> seen = MaxSum<C>::none();
+  for (uint32 i = lane * n; i < size; i += lanes * n) {
+    C x[n];
+    load_part(row, i, size, aligned, Max::identity<C>(), x);
+    seen.add(x);
+  }
+  return seen;
+}
+
+/// Some operands [N, D] of a call, on the host.
+inline bool rows_are_aligned(const View& x) {
+  return is_aligned(x.data) && x.strides[0] * dtype_size(x.dtype) % 16 == 0;
+}
+/// nullptr, or why x is not [rows, columns] with an inner stride of 1.
+inline const char* check_rows(const View& x, int64 rows, int64 columns) {
+  if (x.rank != 2 || x.shape[0] != rows || x.shape[1] != columns)
+    return "operands are not [N, D] of one shape";
+  if (columns > 1 && x.strides[1] != 1) return "the inner stride is not 1";
+  if (rows > kLaunchLimit || columns > kLaunchLimit) return "there is more than a launch covers";
+  return nullptr;
+}
+/// nullptr, or why x is not contiguous with so many elements.
+inline const char* check_vector(const View& x, int64 size) {
+  return x.numel() == size && x.contiguous() ? nullptr : "a vector is not contiguous";
+}
+
+}  // namespace wick::gpu

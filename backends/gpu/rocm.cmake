@@ -1,0 +1,92 @@
+# wick_rocm: the kernels and their runtime for AMD cards, one module. No ROCm package is needed to build or to link it:
+# libamdhip64 is opened at run time.
+#   WICK_ROCM_TARGETS  the gfx targets that get code; scripts/build-rocm sets it from --all or --targets
+include(${PROJECT_SOURCE_DIR}/cmake/AmdObjects.cmake)
+
+set(WICK_ROCM_TARGETS gfx906 gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx1201 gfx11-generic gfx12-generic
+    CACHE STRING "gfx targets that wick_rocm has code for")
+set(WICK_ROCM_MATRIX ON CACHE BOOL "Use the cards' matrix instructions; OFF builds what cards without them run")
+
+# A target that the runtime has no row for would be code that no card is ever given.
+file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_rocm_targets.h rocm_known REGEX "^ +{\"gfx")
+list(TRANSFORM rocm_known REPLACE "^ +{\"(gfx[^\"]+)\".*" "\\1")
+foreach(target IN LISTS WICK_ROCM_TARGETS)
+  if(NOT target IN_LIST rocm_known)
+    list(JOIN rocm_known " " known)
+    message(FATAL_ERROR "WICK_ROCM_TARGETS: \"${target}\" is none of ${known}")
+  endif()
+endforeach()
+if(NOT WICK_ROCM_TARGETS)
+  message(FATAL_ERROR "WICK_ROCM_TARGETS is empty: name at least one target, as in -DWICK_ROCM_TARGETS=gfx1100")
+endif()
+list(JOIN WICK_ROCM_TARGETS " " rocm_target_list)
+message(STATUS "wick_rocm: code for ${rocm_target_list}")
+
+set(rocm_runtime ${CMAKE_CURRENT_SOURCE_DIR}/runtime)
+set(rocm_includes ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+set(rocm_defines)
+if(NOT WICK_ROCM_MATRIX)
+  set(rocm_defines WICK_MATRIX_NONE)
+endif()
+file(GLOB rocm_units CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cpp)
+wick_amd_objects(rocm_objects UNITS ${rocm_units} HOST_ONLY ${rocm_runtime}/rt_rocm.cpp ${rocm_runtime}/registry.cpp
+                 TARGETS ${WICK_ROCM_TARGETS} INCLUDES ${rocm_includes} DEFINES ${rocm_defines}
+                 CONSTANTS ${rocm_runtime}/rt_rocm_constants.h)
+
+find_library(WICK_ZSTD_LIBRARY zstd REQUIRED)
+add_library(wick_rocm MODULE ${rocm_objects} ${rocm_runtime}/rt_rocm_hip.cpp ${rocm_runtime}/rt_rocm_objects.cpp
+            ${rocm_runtime}/rt_rocm_system.cpp)
+target_include_directories(wick_rocm PRIVATE ${rocm_includes})
+target_compile_features(wick_rocm PRIVATE cxx_std_20)
+target_compile_options(wick_rocm PRIVATE -ffp-contract=off -Wall -Wextra)
+set_target_properties(wick_rocm PROPERTIES PREFIX "" LINKER_LANGUAGE CXX CXX_VISIBILITY_PRESET hidden
+                      VISIBILITY_INLINES_HIDDEN ON LINK_DEPENDS ${rocm_runtime}/exports.map)
+target_link_libraries(wick_rocm PRIVATE ${WICK_ZSTD_LIBRARY} ${CMAKE_DL_LIBS})
+# -Bsymbolic: a process that exports __hipRegisterFunction and the like, as PyTorch's does, must not take ours over.
+target_link_options(wick_rocm PRIVATE -Wl,--version-script=${rocm_runtime}/exports.map -Wl,-Bsymbolic -Wl,-z,defs
+                    $<$<NOT:$<CONFIG:Debug>>:-s>)
+
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  set(fake_hip ${CMAKE_CURRENT_BINARY_DIR}/fake_hip)
+  function(add_fake_hip folder file version)  # further arguments: definitions
+    set(name fake_hip_${folder})
+    add_library(${name} SHARED ${PROJECT_SOURCE_DIR}/tests/unit/gpu/fake_hip/fake_hip.cpp)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_compile_features(${name} PRIVATE cxx_std_20)
+    target_compile_definitions(${name} PRIVATE FAKE_HIP_VERSION=${version} ${ARGN})
+    # Made by hand, since CMake would have libX.so.7.0 and links to it.
+    set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${file} SUFFIX "" NO_SONAME ON
+                          LIBRARY_OUTPUT_DIRECTORY ${fake_hip}/${folder})
+    target_link_options(${name} PRIVATE -Wl,-soname,${file})
+  endfunction()
+  add_fake_hip(7 libamdhip64.so.7 7)
+  add_fake_hip(6 libamdhip64.so.6 6)
+  add_fake_hip(5 libamdhip64.so.5 5)
+  add_fake_hip(incomplete libamdhip64.so.7 7 FAKE_HIP_INCOMPLETE)
+  add_fake_hip(without_graphs libamdhip64.so.6 6 FAKE_HIP_WITHOUT_GRAPHS)
+  add_fake_hip(renamed libamdhip64-1a2b3c.so 7)
+
+  add_executable(rocm_runtime_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/rocm_runtime_test.cpp)
+  target_include_directories(rocm_runtime_test PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_compile_features(rocm_runtime_test PRIVATE cxx_std_20)
+  target_link_libraries(rocm_runtime_test PRIVATE GTest::gtest ${CMAKE_DL_LIBS} pthread)
+  target_compile_definitions(
+    rocm_runtime_test PRIVATE WICK_ROCM_MODULE="$<TARGET_FILE:wick_rocm>" WICK_FAKE_HIP_FOLDER="${fake_hip}"
+                              WICK_ROCM_TARGETS="${rocm_target_list}")
+  # It exports registration functions of its own, which the module must not meet.
+  set_target_properties(rocm_runtime_test PROPERTIES ENABLE_EXPORTS ON)
+  add_dependencies(rocm_runtime_test wick_rocm fake_hip_7 fake_hip_6 fake_hip_5 fake_hip_incomplete
+                   fake_hip_without_graphs fake_hip_renamed)
+  add_test(NAME rocm_runtime COMMAND rocm_runtime_test)
+
+  find_path(WICK_HIP_INCLUDE hip/hip_runtime_api.h DOC "Folder of HIP's headers, for a test of our own declarations")
+  add_executable(hip_declarations_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/hip_declarations_test.cpp)
+  target_include_directories(hip_declarations_test PRIVATE ${rocm_includes})
+  if(WICK_HIP_INCLUDE)
+    target_include_directories(hip_declarations_test SYSTEM PRIVATE ${WICK_HIP_INCLUDE})
+  endif()
+  target_compile_features(hip_declarations_test PRIVATE cxx_std_20)
+  target_link_libraries(hip_declarations_test PRIVATE GTest::gtest_main)
+  add_test(NAME hip_declarations COMMAND hip_declarations_test)
+endif()

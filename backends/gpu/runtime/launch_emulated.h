@@ -1,0 +1,78 @@
+// How a row starts its kernels on the emulator: the context is bound to a wave and a matrix layout
+// here, all else is ordinary code behind emu::Kernel (rt_emu.cpp).
+#pragma once
+#include "device/ctx.h"
+#include "wick/abi/backend.h"
+
+namespace wick::gpu {
+namespace emu {
+
+/// A kernel bound to each layout that its device may have, the usual one first. Check mode runs
+/// them all. flags: what the kernel's own row says, where it is launched outside of a row.
+Status launch_layouts(const Kernel* layouts, int count, const Call& call, uint32 flags);
+
+/// Runs a row: once, or in check mode in every way.
+Status run_row(const KernelRow& row, const Call& call, Status (*run)(const Call&));
+
+template <class Matrix>
+inline constexpr const char* kLayoutName = "";
+template <>
+inline constexpr const char* kLayoutName<MatrixGfx9> = "gfx9";
+template <>
+inline constexpr const char* kLayoutName<MatrixGfx11> = "gfx11";
+template <>
+inline constexpr const char* kLayoutName<MatrixGfx12> = "gfx12";
+template <>
+inline constexpr const char* kLayoutName<MatrixSm80> = "sm80";
+
+/// The context as it is. Tests name another template, whose context stands around C and plants
+/// bugs.
+template <class C>
+using Itself = C;
+
+template <class K, class Base, template <class> class Around>
+Kernel bind(const typename K::Args& args, const Grid& grid) {
+  using C = Around<Base>;
+  using Shared = typename K::template Shared<C>;
+  static_assert(C::kThreads % C::kWave == 0 && 0 < C::kThreads && C::kThreads <= kMaxThreads);
+  static_assert(sizeof(Shared) <= kMaxSharedBytes);
+  const auto thread = [](const Kernel& kernel, Block* block, void* shared, int thread,
+                         const int at[3]) {
+    const C ctx{Base{kernel.record, block, thread, {at[0], at[1], at[2]}}};
+    K::run(ctx, *static_cast<Shared*>(shared), *static_cast<const typename K::Args*>(kernel.args));
+  };
+  return {.threads = C::kThreads,
+          .wave = C::kWave,
+          .grid = {grid.x, grid.y, grid.z},
+          .layout = kLayoutName<typename C::Matrix>,
+          .shared_bytes = sizeof(Shared),
+          .args = &args,
+          .record = nullptr,
+          .thread = thread};
+}
+
+template <class K, int wave, template <class> class Around, class... Layouts>
+Status launch_wave(const typename K::Args& args, const Call& call) {
+  const Grid grid = K::grid(wave, args);
+  const Kernel layouts[] = {bind<K, Ctx<wave, K::threads(wave), Layouts>, Around>(args, grid)...};
+  uint32 flags = 0;
+  if constexpr (requires { K::signature.flags; }) flags = K::signature.flags;
+  return launch_layouts(layouts, sizeof...(Layouts), call, flags);
+}
+
+}  // namespace emu
+
+/// Runs K on the device call.device, whose ordinal is its wave: done on return.
+template <class K, template <class> class Around = emu::Itself>
+Status launch(const typename K::Args& args, const Call& call) {
+  using emu::launch_wave;
+  if constexpr (requires { requires K::kUsesMatrix; }) {
+    if (call.device == 64) return launch_wave<K, 64, Around, MatrixGfx9>(args, call);
+    return launch_wave<K, 32, Around, MatrixSm80, MatrixGfx11, MatrixGfx12>(args, call);
+  } else {
+    if (call.device == 64) return launch_wave<K, 64, Around, NoMatrix>(args, call);
+    return launch_wave<K, 32, Around, NoMatrix>(args, call);
+  }
+}
+
+}  // namespace wick::gpu

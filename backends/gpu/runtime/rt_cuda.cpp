@@ -1,0 +1,740 @@
+// wick_cuda: the kernels on NVIDIA cards, by the CUDA runtime. The runtime is linked statically and
+// opens the driver (libcuda.so.1) itself, so the module loads on a machine without one and says
+// what is missing.
+//
+// A stream of ours is a non-blocking stream with an ErrorRecord in device memory; a call without a
+// stream takes its device's default stream, which is of that kind too and not CUDA's null stream. A
+// call binds its device's primary context and puts back what was bound, so that other users of CUDA
+// in the thread (PyTorch) notice nothing.
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda_code.h"  // made by cuda.cmake: kCodeFor, kPtxFor
+#include "runtime/rt.h"
+
+namespace wick::gpu {
+
+int32 find_rows(int32 device, unsigned families, const KernelQuery*,
+                const KernelRow** rows);  // registry.cpp
+
+namespace {
+
+constexpr int kRuntimeMajor = CUDART_VERSION / 1000;
+// The first driver that serves a runtime of this major version (CUDA's release notes, table 3).
+constexpr const char* kNeededDriver = kRuntimeMajor >= 13 ? "580" : "525";
+
+struct Stream {
+  int32 device = 0;
+  cudaStream_t handle = nullptr;
+  ErrorRecord* record = nullptr;  // in device memory: where this stream's kernels report
+  ErrorRecord* seen = nullptr;    // in pinned memory: the host's copy, guarded by mutex
+  std::mutex mutex;
+  std::atomic<const char*> last_kernel{nullptr};
+  std::atomic<bool> unread{false};  // kernels were launched since the record was read
+  std::atomic<bool> capturing{false};
+};
+
+struct Graph {
+  cudaGraphExec_t executable;
+  Stream* stream;  // its kernels report to this stream's record
+};
+
+struct Device {
+  DeviceInfo info{};
+  std::mutex mutex;  // guards the making of what follows
+  std::atomic<CUcontext> context{nullptr};
+  std::atomic<Stream*> default_stream{nullptr};
+  std::atomic<uint64> peers_asked{0};  // a bit a device
+};
+
+/// What is on this machine, looked up once. Never destroyed: the runtime may be gone before us at
+/// exit.
+struct Platform {
+  int32 count = 0;
+  bool driver_serves = true;  // false: there is none, or one that is too old
+  char why_none[256] = "";
+  std::unique_ptr<Device[]> devices;
+  CUresult (*get_context)(CUcontext*) = nullptr;
+  CUresult (*set_context)(CUcontext) = nullptr;
+
+  Platform();
+};
+
+const Platform& platform() {
+  static const Platform& instance = *new Platform;
+  return instance;
+}
+
+// ---- errors
+
+__attribute__((format(printf, 2, 3))) Status failure(StatusCode code, const char* format, ...) {
+  static thread_local char text[768];
+  va_list parts;
+  va_start(parts, format);
+  vsnprintf(text, sizeof text, format, parts);
+  va_end(parts);
+  return {code, text};
+}
+
+StatusCode code_of(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return StatusCode::kOutOfMemory;
+    case cudaErrorInvalidValue:
+      return StatusCode::kInvalidArgument;
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction:
+      return StatusCode::kKernelNotFound;
+    case cudaErrorInvalidKernelImage:
+    case cudaErrorInvalidPtx:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorJitCompilerNotFound:
+    case cudaErrorJitCompilationDisabled:
+      return StatusCode::kModuleNotLoaded;
+    default:
+      return StatusCode::kDeviceError;
+  }
+}
+
+/// The context is lost with these: every later call of the process gives the same error.
+bool is_final(cudaError_t error) {
+  switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorAssert:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// "copy: cuda:0 (NVIDIA H200, sm_90): cudaErrorX: what it means; ...". Names the stream's last
+/// kernel, since a call may report what an earlier launch did.
+Status runtime_failure(cudaError_t error, const char* what, int32 device,
+                       const Stream* stream = nullptr) {
+  cudaGetLastError();  // else the runtime hands it out once more
+  const DeviceInfo& info = platform().devices[device].info;
+  const char* kernel = stream ? stream->last_kernel.load(std::memory_order_relaxed) : nullptr;
+  return failure(code_of(error), "%s: cuda:%d (%s, %s): %s: %s%s%s%s", what, device, info.name,
+                 info.architecture, cudaGetErrorName(error), cudaGetErrorString(error),
+                 kernel ? "; the last kernel launched on this stream was " : "",
+                 kernel ? kernel : "", is_final(error) ? "; the card is lost to this process" : "");
+}
+
+Status checked(cudaError_t error, const char* what, int32 device, const Stream* stream = nullptr) {
+  return error == cudaSuccess ? Status{} : runtime_failure(error, what, device, stream);
+}
+
+// ---- what is there
+
+/// The architecture whose code in this module the card runs: machine code of its major version,
+/// else compiled PTX.
+int code_for(int major, int minor) {
+  int best = 0;
+  for (const int arch : kCodeFor)
+    if (arch / 10 == major && arch % 10 <= minor && arch > best) best = arch;
+  const int card = 10 * major + minor;
+  if (best == 0) best = kPtxFor <= card ? kPtxFor : card;  // none at all: a launch will say so
+  return best;
+}
+
+DeviceInfo describe(int32 ordinal) {
+  cudaDeviceProp properties{};
+  DeviceInfo info{};
+  info.ordinal = ordinal;
+  if (const cudaError_t error = cudaGetDeviceProperties(&properties, ordinal)) {
+    snprintf(info.name, sizeof info.name, "unreadable: %s", cudaGetErrorName(error));
+    cudaGetLastError();
+    return info;
+  }
+  const int major = properties.major, minor = properties.minor;
+  snprintf(info.name, sizeof info.name, "%.95s", properties.name);
+  snprintf(info.architecture, sizeof info.architecture, "sm_%d%d", major, minor);
+  info.wave = properties.warpSize;
+  info.compute_units = properties.multiProcessorCount;
+  info.integrated = properties.integrated;
+  info.computes_bf16 = major >= 8;
+  // A card that runs code compiled for Turing has Turing's rows: the others are not in that code.
+  info.families = code_for(major, minor) >= 80 ? kSm80 : kSm75;
+  info.total_bytes = int64(properties.totalGlobalMem);
+  info.shared_memory_bytes = int64(properties.sharedMemPerBlock);
+  return info;
+}
+
+/// Says in one line why the runtime finds no card, and what would help.
+void explain_none(cudaError_t error, char (&text)[256]) {
+  int version = 0;  // of CUDA, as the driver has it: 12040 for 12.4
+  cudaDriverGetVersion(&version);
+  cudaGetLastError();
+  if (error == cudaErrorInsufficientDriver && version == 0) {
+    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    const char* reason = driver ? nullptr : dlerror();
+    if (driver) dlclose(driver);
+    const bool absent = reason && strstr(reason, "No such file");
+    snprintf(text, sizeof text,
+             "no NVIDIA driver: libcuda.so.1 %s; install the NVIDIA driver %s or newer",
+             absent   ? "not found"
+             : reason ? reason
+                      : "does not answer",
+             kNeededDriver);
+  } else if (error == cudaErrorInsufficientDriver) {
+    snprintf(text, sizeof text,
+             "NVIDIA driver too old: has CUDA %d.%d, needs %d.0; install driver %s or newer",
+             version / 1000, version % 1000 / 10, kRuntimeMajor, kNeededDriver);
+  } else if (error == cudaSuccess || error == cudaErrorNoDevice) {
+    const char* visible = getenv("CUDA_VISIBLE_DEVICES");
+    snprintf(text, sizeof text, "NVIDIA driver there (CUDA %d.%d), no NVIDIA GPU%s%.100s%s",
+             version / 1000, version % 1000 / 10,
+             visible ? " among those that CUDA_VISIBLE_DEVICES=\"" : "", visible ? visible : "",
+             visible ? "\" shows" : "");
+  } else {
+    snprintf(text, sizeof text, "the CUDA runtime does not start: %s: %s", cudaGetErrorName(error),
+             cudaGetErrorString(error));
+  }
+}
+
+template <class F>
+bool find_driver_function(const char* name, F** function) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result;
+  const bool ok = cudaGetDriverEntryPointByVersion(name, &found, 1000 * kRuntimeMajor,
+                                                   cudaEnableDefault, &result) == cudaSuccess &&
+                  result == cudaDriverEntryPointSuccess;
+  *function = reinterpret_cast<F*>(found);
+  return ok;
+}
+
+Platform::Platform() {
+  int found = 0;
+  const cudaError_t error = cudaGetDeviceCount(&found);
+  if (error != cudaSuccess || found == 0) {
+    driver_serves = error != cudaErrorInsufficientDriver;
+    explain_none(error, why_none);
+    cudaGetLastError();
+    return;
+  }
+  if (!find_driver_function("cuCtxGetCurrent", &get_context) ||
+      !find_driver_function("cuCtxSetCurrent", &set_context)) {
+    snprintf(why_none, sizeof why_none, "the NVIDIA driver lacks cuCtxGetCurrent");
+    return;
+  }
+  devices = std::make_unique<Device[]>(found);
+  for (int32 i = 0; i < found; i++) devices[i].info = describe(i);
+  count = found;
+}
+
+// ---- the device and the stream of a call
+
+Status no_such_device(int32 device, const char* what) {
+  const Platform& here = platform();
+  if (here.count == 0)
+    return failure(StatusCode::kInvalidArgument, "%s: cuda:%d: %s", what, device, here.why_none);
+  return failure(StatusCode::kInvalidArgument, "%s: cuda:%d: no such device, there are %d", what,
+                 device, here.count);
+}
+
+/// Binds a device's primary context to this thread while it lives. On the first call for the device
+/// it makes the context, which takes a while. The runtime works on whatever context the thread has.
+class Binding {
+ public:
+  Binding(int32 device, const char* what) {
+    const Platform& here = platform();
+    if (device < 0 || device >= here.count) {
+      status_ = no_such_device(device, what);
+      return;
+    }
+    here.get_context(&before_);
+    Device& d = here.devices[device];
+    CUcontext context = d.context.load(std::memory_order_acquire);
+    if (context && context == before_) return;
+    if (context) {
+      here.set_context(context);
+    } else {
+      const std::lock_guard lock(d.mutex);
+      status_ = checked(cudaSetDevice(device), what, device);
+      if (!status_.ok()) return;
+      here.get_context(&context);
+      d.context.store(context, std::memory_order_release);
+    }
+    // A thread without a context uses device 0 anyway: nothing to put back then.
+    restore_ = before_ != context && (before_ || device != 0);
+  }
+  ~Binding() {
+    if (restore_) platform().set_context(before_);
+  }
+  Binding(const Binding&) = delete;
+  Binding& operator=(const Binding&) = delete;
+  const Status& status() const { return status_; }
+
+ private:
+  CUcontext before_ = nullptr;
+  bool restore_ = false;
+  Status status_;
+};
+
+/// Lets this thread allocate while one of its streams is being captured.
+class OutsideCapture {
+ public:
+  OutsideCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~OutsideCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+void destroy(Stream* stream) {
+  if (stream->handle) {
+    cudaStreamSynchronize(stream->handle);  // kernels may still report
+    cudaStreamDestroy(stream->handle);
+  }
+  cudaFree(stream->record);
+  cudaFreeHost(stream->seen);
+  delete stream;
+}
+
+/// On the device that is bound.
+Status make_stream(int32 device, Stream** made) {
+  const OutsideCapture outside;
+  auto* stream = new Stream;
+  stream->device = device;
+  cudaError_t error = cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking);
+  if (error == cudaSuccess)
+    error = cudaMalloc(reinterpret_cast<void**>(&stream->record), sizeof(ErrorRecord));
+  if (error == cudaSuccess)
+    error = cudaHostAlloc(reinterpret_cast<void**>(&stream->seen), sizeof(ErrorRecord),
+                          cudaHostAllocPortable);
+  if (error == cudaSuccess)
+    error = cudaMemsetAsync(stream->record, 0, sizeof(ErrorRecord), stream->handle);
+  // The record is cleared before anything else may use the stream, a capture included.
+  if (error == cudaSuccess) error = cudaStreamSynchronize(stream->handle);
+  if (error != cudaSuccess) {
+    const Status status = runtime_failure(error, "stream_create", device);
+    destroy(stream);
+    cudaGetLastError();
+    return status;
+  }
+  *made = stream;
+  return {};
+}
+
+/// A call's device, bound, and its stream.
+class Place {
+ public:
+  Place(int32 device, void* stream, const char* what)
+      : binding_(device, what), status_(binding_.status()) {
+    if (!status_.ok()) return;
+    if (stream)
+      stream_ = static_cast<Stream*>(stream);
+    else
+      status_ = default_stream(device);
+    if (stream_ && stream_->device != device)
+      status_ = failure(StatusCode::kInvalidArgument,
+                        "%s: the stream is of cuda:%d, the call for cuda:%d", what, stream_->device,
+                        device);
+  }
+  const Status& status() const { return status_; }
+  Stream& operator*() const { return *stream_; }
+  Stream* operator->() const { return stream_; }
+
+ private:
+  Status default_stream(int32 device) {
+    Device& d = platform().devices[device];
+    stream_ = d.default_stream.load(std::memory_order_acquire);
+    if (stream_) return {};
+    const std::lock_guard lock(d.mutex);
+    stream_ = d.default_stream.load(std::memory_order_acquire);
+    if (stream_) return {};
+    const Status status = make_stream(device, &stream_);
+    if (status.ok()) d.default_stream.store(stream_, std::memory_order_release);
+    return status;
+  }
+
+  const Binding binding_;
+  Stream* stream_ = nullptr;
+  Status status_;
+};
+
+// ---- the table: devices and memory
+
+int32 device_count(const char** why_none) {
+  const Platform& here = platform();
+  if (why_none) *why_none = here.count ? nullptr : here.why_none;
+  return here.driver_serves ? here.count : -1;
+}
+
+Status device_info(int32 index, DeviceInfo* info) {
+  const Platform& here = platform();
+  if (index < 0 || index >= here.count) return no_such_device(index, "device_info");
+  *info = here.devices[index].info;
+  return {};
+}
+
+Status memory_info(int32 device, int64* free_bytes, int64* total_bytes) {
+  const Binding bound(device, "memory_info");
+  if (!bound.status().ok()) return bound.status();
+  size_t free = 0, total = 0;
+  const Status status = checked(cudaMemGetInfo(&free, &total), "memory_info", device);
+  *free_bytes = int64(free), *total_bytes = int64(total);
+  return status;
+}
+
+Status alloc(int32 device, int64 bytes, void** data) {
+  *data = nullptr;
+  const Binding bound(device, "alloc");
+  if (!bound.status().ok()) return bound.status();
+  if (bytes < 0)
+    return failure(StatusCode::kInvalidArgument, "alloc: %lld bytes",
+                   static_cast<long long>(bytes));
+  const OutsideCapture outside;
+  const cudaError_t error = cudaMalloc(data, size_t(bytes));
+  if (error != cudaErrorMemoryAllocation) return checked(error, "alloc", device);
+  cudaGetLastError();
+  size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  return failure(StatusCode::kOutOfMemory,
+                 "alloc: cuda:%d (%s) is out of memory: %lld bytes asked for, %zu of %zu free",
+                 device, platform().devices[device].info.name, static_cast<long long>(bytes), free,
+                 total);
+}
+
+void free_memory(int32 device, void* data) {
+  const Binding bound(device, "free");
+  if (!bound.status().ok()) return;
+  const OutsideCapture outside;
+  cudaFree(data);
+  cudaGetLastError();
+}
+
+Status host_alloc(int32 device, int64 bytes, void** data) {
+  *data = nullptr;
+  const Binding bound(device, "host_alloc");
+  if (!bound.status().ok()) return bound.status();
+  if (bytes < 0)
+    return failure(StatusCode::kInvalidArgument, "host_alloc: %lld bytes",
+                   static_cast<long long>(bytes));
+  const OutsideCapture outside;
+  return checked(cudaHostAlloc(data, size_t(bytes), cudaHostAllocPortable), "host_alloc", device);
+}
+
+void host_free(int32 device, void* data) {
+  const Binding bound(device, "host_free");
+  if (!bound.status().ok()) return;
+  const OutsideCapture outside;
+  cudaFreeHost(data);
+  cudaGetLastError();
+}
+
+bool is_pinned(const void* host) {
+  cudaPointerAttributes attributes{};
+  const cudaError_t error = cudaPointerGetAttributes(&attributes, host);
+  cudaGetLastError();
+  return error == cudaSuccess && attributes.type != cudaMemoryTypeUnregistered;
+}
+
+Status copy(int32 device, void* to, const void* from, int64 bytes, CopyKind kind, void* stream) {
+  const Place at(device, stream, "copy");
+  if (!at.status().ok()) return at.status();
+  if (bytes < 0)
+    return failure(StatusCode::kInvalidArgument, "copy: %lld bytes", static_cast<long long>(bytes));
+  if (bytes == 0) return {};
+  const bool waits =
+      kind != CopyKind::kOnDevice && !is_pinned(kind == CopyKind::kHostToDevice ? from : to);
+  if (waits && at->capturing)
+    return failure(StatusCode::kInvalidArgument,
+                   "copy: a graph being captured copies pinned host memory only");
+  const cudaMemcpyKind direction = kind == CopyKind::kHostToDevice   ? cudaMemcpyHostToDevice
+                                   : kind == CopyKind::kDeviceToHost ? cudaMemcpyDeviceToHost
+                                                                     : cudaMemcpyDeviceToDevice;
+  cudaError_t error = cudaMemcpyAsync(to, from, size_t(bytes), direction, at->handle);
+  // Where the card reads pageable memory itself (HMM, Grace) the copy may go on after the call.
+  if (error == cudaSuccess && waits) error = cudaStreamSynchronize(at->handle);
+  return checked(error, "copy", device, &*at);
+}
+
+/// Asks once for each pair that the cards reach each other's memory; without that the driver copies
+/// through the host.
+void enable_peer(int32 device, int32 peer) {
+  Device& d = platform().devices[device];
+  const uint64 bit = peer < 64 ? uint64(1) << peer : 0;
+  if (bit == 0 || (d.peers_asked.fetch_or(bit) & bit)) return;
+  int reachable = 0;
+  if (cudaDeviceCanAccessPeer(&reachable, device, peer) == cudaSuccess && reachable)
+    cudaDeviceEnablePeerAccess(peer, 0);
+  cudaGetLastError();  // somebody else in the process may have enabled it
+}
+
+/// The stream is of to_device.
+Status copy_peer(int32 to_device, void* to, int32 from_device, const void* from, int64 bytes,
+                 void* stream) {
+  if (from_device < 0 || from_device >= platform().count)
+    return no_such_device(from_device, "copy_peer");
+  const Place at(to_device, stream, "copy_peer");
+  if (!at.status().ok()) return at.status();
+  if (bytes < 0)
+    return failure(StatusCode::kInvalidArgument, "copy_peer: %lld bytes",
+                   static_cast<long long>(bytes));
+  if (bytes == 0) return {};
+  if (to_device != from_device) enable_peer(to_device, from_device);
+  return checked(cudaMemcpyPeerAsync(to, to_device, from, from_device, size_t(bytes), at->handle),
+                 "copy_peer", to_device, &*at);
+}
+
+Status fill(int32 device, void* data, uint8 value, int64 bytes, void* stream) {
+  const Place at(device, stream, "fill");
+  if (!at.status().ok()) return at.status();
+  if (bytes < 0)
+    return failure(StatusCode::kInvalidArgument, "fill: %lld bytes", static_cast<long long>(bytes));
+  if (bytes == 0) return {};
+  return checked(cudaMemsetAsync(data, value, size_t(bytes), at->handle), "fill", device, &*at);
+}
+
+// ---- the table: streams and events
+
+Status stream_create(int32 device, void** stream) {
+  *stream = nullptr;
+  const Binding bound(device, "stream_create");
+  if (!bound.status().ok()) return bound.status();
+  Stream* made = nullptr;
+  const Status status = make_stream(device, &made);
+  *stream = made;
+  return status;
+}
+
+void stream_destroy(int32 device, void* stream) {
+  if (!stream) return;  // the default stream stays
+  const Binding bound(device, "stream_destroy");
+  if (!bound.status().ok()) return;
+  const OutsideCapture outside;
+  destroy(static_cast<Stream*>(stream));
+  cudaGetLastError();
+}
+
+Status stream_synchronize(int32 device, void* stream, ErrorRecord* record) {
+  if (record) *record = {};
+  const Place at(device, stream, "synchronize");
+  if (!at.status().ok()) return at.status();
+  if (at->capturing)
+    return failure(StatusCode::kInvalidArgument,
+                   "synchronize: the stream is being captured into a graph");
+  if (!record || !at->unread.exchange(false))
+    return checked(cudaStreamSynchronize(at->handle), "synchronize", device, &*at);
+
+  // The record comes in the stream's order, so one wait does for both.
+  const std::lock_guard lock(at->mutex);
+  cudaError_t error = cudaMemcpyAsync(at->seen, at->record, sizeof(ErrorRecord),
+                                      cudaMemcpyDeviceToHost, at->handle);
+  if (error == cudaSuccess) error = cudaStreamSynchronize(at->handle);
+  if (error != cudaSuccess) return runtime_failure(error, "synchronize", device, &*at);
+  *record = *at->seen;
+  if (record->code == 0) return {};
+  return checked(cudaMemsetAsync(at->record, 0, sizeof(ErrorRecord), at->handle), "synchronize",
+                 device, &*at);
+}
+
+Status event_create(int32 device, void** event) {
+  *event = nullptr;
+  const Binding bound(device, "event_create");
+  if (!bound.status().ok()) return bound.status();
+  const OutsideCapture outside;
+  cudaEvent_t made = nullptr;
+  const cudaError_t error = cudaEventCreateWithFlags(&made, cudaEventDisableTiming);
+  *event = made;
+  return checked(error, "event_create", device);
+}
+
+void event_destroy(int32 device, void* event) {
+  const Binding bound(device, "event_destroy");
+  if (!event || !bound.status().ok()) return;
+  cudaEventDestroy(static_cast<cudaEvent_t>(event));
+  cudaGetLastError();
+}
+
+Status event_record(int32 device, void* event, void* stream) {
+  const Place at(device, stream, "event_record");
+  if (!at.status().ok()) return at.status();
+  return checked(cudaEventRecord(static_cast<cudaEvent_t>(event), at->handle), "event_record",
+                 device, &*at);
+}
+
+Status event_query(int32 device, void* event, int32* done) {
+  *done = 0;
+  const Binding bound(device, "event_query");
+  if (!bound.status().ok()) return bound.status();
+  const cudaError_t error = cudaEventQuery(static_cast<cudaEvent_t>(event));
+  if (error == cudaErrorNotReady) {
+    cudaGetLastError();
+    return {};
+  }
+  *done = error == cudaSuccess;
+  return checked(error, "event_query", device);
+}
+
+Status stream_wait(int32 device, void* stream, void* event) {
+  const Place at(device, stream, "stream_wait");
+  if (!at.status().ok()) return at.status();
+  return checked(cudaStreamWaitEvent(at->handle, static_cast<cudaEvent_t>(event), 0), "stream_wait",
+                 device, &*at);
+}
+
+// ---- the table: kernels and graphs
+
+int32 find_kernels(int32 device, const KernelQuery* query, const KernelRow** rows) {
+  *rows = nullptr;
+  const Platform& here = platform();
+  if (device < 0 || device >= here.count) return 0;
+  return find_rows(device, unsigned(here.devices[device].info.families), query, rows);
+}
+
+Status graph_begin(int32 device, void* stream) {
+  const Place at(device, stream, "graph_begin");
+  if (!at.status().ok()) return at.status();
+  // Only what this thread does may disturb the capture: other threads work on.
+  const cudaError_t error = cudaStreamBeginCapture(at->handle, cudaStreamCaptureModeThreadLocal);
+  if (error == cudaSuccess) at->capturing = true;
+  return checked(error, "graph_begin", device, &*at);
+}
+
+Status graph_end(int32 device, void* stream, void** graph) {
+  *graph = nullptr;
+  const Place at(device, stream, "graph_end");
+  if (!at.status().ok()) return at.status();
+  cudaGraph_t captured = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  cudaError_t error = cudaStreamEndCapture(at->handle, &captured);
+  at->capturing = false;
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&executable, captured, 0);
+  if (captured) cudaGraphDestroy(captured);
+  if (error != cudaSuccess) return runtime_failure(error, "graph_end", device, &*at);
+  *graph = new Graph{executable, &*at};
+  return {};
+}
+
+Status graph_launch(int32 device, void* stream, void* graph) {
+  const Place at(device, stream, "graph_launch");
+  if (!at.status().ok()) return at.status();
+  const auto* launched = static_cast<const Graph*>(graph);
+  if (launched->stream != &*at)
+    return failure(
+        StatusCode::kInvalidArgument,
+        "graph_launch: the graph was captured on another stream, where its kernels report errors");
+  at->unread = true;
+  return checked(cudaGraphLaunch(launched->executable, at->handle), "graph_launch", device, &*at);
+}
+
+void graph_destroy(int32 device, void* graph) {
+  const Binding bound(device, "graph_destroy");
+  if (!graph || !bound.status().ok()) return;
+  auto* destroyed = static_cast<Graph*>(graph);
+  cudaGraphExecDestroy(destroyed->executable);
+  cudaGetLastError();
+  delete destroyed;
+}
+
+Status native_handles(int32 device, void* stream, int64* native_device, void** native_stream) {
+  const Place at(device, stream, "native_handles");
+  if (!at.status().ok()) return at.status();
+  *native_device = device;
+  *native_stream = at->handle;
+  return {};
+}
+
+constexpr Backend kBackend = {
+    .abi_version = kAbiVersion,
+    .struct_size = sizeof(Backend),
+    .layout_hash = kLayoutHash,
+    .name = "cuda",
+    .device_count = device_count,
+    .device_info = device_info,
+    .memory_info = memory_info,
+    .alloc = alloc,
+    .free = free_memory,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .copy = copy,
+    .copy_peer = copy_peer,
+    .fill = fill,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_synchronize = stream_synchronize,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_query = event_query,
+    .stream_wait = stream_wait,
+    .find_kernels = find_kernels,
+    .graph_begin = graph_begin,
+    .graph_end = graph_end,
+    .graph_launch = graph_launch,
+    .graph_destroy = graph_destroy,
+    .native_handles = native_handles,
+    .collectives = nullptr,
+    .compiler = nullptr,
+};
+
+/// "sm_75, sm_80 and PTX for compute_75"
+const char* code_in_module() {
+  static const char* const text = [] {
+    static char made[128];
+    int length = 0;
+    for (const int arch : kCodeFor)
+      length += snprintf(made + length, sizeof made - length, "sm_%d, ", arch);
+    snprintf(made + length - 2, sizeof made - length + 2, " and PTX for compute_%d", kPtxFor);
+    return made;
+  }();
+  return text;
+}
+
+}  // namespace
+
+int wave_of(int32) { return kDeviceWave; }  // of every NVIDIA card so far
+
+Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads, const void* args,
+                   const Call& call) {
+  const Place at(call.device, call.stream, kernel);
+  if (!at.status().ok()) return at.status();
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return {};  // no blocks; CUDA calls that an error
+  void* parameters[] = {const_cast<void*>(args), &at->record};
+  const cudaError_t error = cudaLaunchKernel(stub, dim3(grid.x, grid.y, grid.z), dim3(threads),
+                                             parameters, 0, at->handle);
+  if (error == cudaSuccess) {
+    at->last_kernel.store(kernel, std::memory_order_relaxed);
+    at->unread = true;
+    return {};
+  }
+  if (code_of(error) == StatusCode::kKernelNotFound) {
+    cudaGetLastError();
+    const DeviceInfo& info = platform().devices[call.device].info;
+    return failure(StatusCode::kKernelNotFound,
+                   "%s: no code of this kernel for cuda:%d (%s, %s); the module has %s (%s)",
+                   kernel, call.device, info.name, info.architecture, code_in_module(),
+                   cudaGetErrorName(error));
+  }
+  char what[128];
+  snprintf(what, sizeof what, "%s: launch of %d x %d x %d blocks of %d threads", kernel, grid.x,
+           grid.y, grid.z, threads);
+  return runtime_failure(error, what, call.device, &*at);
+}
+
+}  // namespace wick::gpu
+
+/// What the module exports, and all of it (exports.map).
+extern "C" __attribute__((visibility("default"))) const wick::Backend* wick_backend() {
+  return &wick::gpu::kBackend;
+}

@@ -1,0 +1,253 @@
+// The backend "emu": devices emu:32 and emu:64, whose ordinals are the threads of a wave. Memory is
+// the host's and every function has done its work when it returns, so streams only own their error
+// record.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/parallel.h"
+#include "device/emulator.h"
+#include "runtime/check_emulated.h"
+#include "runtime/rt.h"
+
+namespace wick::gpu {
+namespace {
+
+constexpr int32 kWaves[] = {32, 64};
+constexpr int32 kNumDevices = 2;
+constexpr size_t kAlignment = 256;
+
+struct Stream {
+  ErrorRecord record{};
+};
+
+/// The stream that a call without one runs on.
+Stream& default_stream(int32 device) {
+  static Stream streams[kNumDevices];
+  return streams[device == 64];
+}
+Stream& stream_of(int32 device, void* stream) {
+  return stream ? *static_cast<Stream*>(stream) : default_stream(device);
+}
+
+using emu::failed;
+std::string device_name(int32 device) { return "emu:" + std::to_string(device); }
+
+Status check_device(int32 device, const char* what) {
+  if (device == 32 || device == 64) return {};
+  return failed(StatusCode::kInvalidArgument, std::string(what) +
+                                                  ": there is no emu:" + std::to_string(device) +
+                                                  ", only emu:32 and emu:64");
+}
+
+int64 physical_bytes() { return int64(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
+
+int32 device_count(const char** why_none) {
+  const std::string& complaint = emu::mode_complaint();
+  if (why_none) *why_none = complaint.empty() ? nullptr : complaint.c_str();
+  return complaint.empty() ? kNumDevices : 0;
+}
+
+Status device_info(int32 index, DeviceInfo* info) {
+  if (index < 0 || index >= kNumDevices)
+    return failed(StatusCode::kInvalidArgument,
+                  "device_info: expected an index of 0 or 1, got " + std::to_string(index));
+  const int32 wave = kWaves[index];
+  *info = {};
+  snprintf(info->name, sizeof info->name, "GPU emulator, waves of %d", wave);
+  snprintf(info->architecture, sizeof info->architecture, "wave%d", wave);
+  info->ordinal = info->wave = wave;
+  info->compute_units = num_threads();
+  info->integrated = 1;
+  info->computes_bf16 = 1;
+  info->host_memory = 1;
+  info->plain_allocation = emu::check_mode();
+  info->families = kEmulated;
+  info->total_bytes = physical_bytes();
+  info->shared_memory_bytes = emu::kMaxSharedBytes;
+  return {};
+}
+
+Status memory_info(int32 device, int64* free_bytes, int64* total_bytes) {
+  if (const Status s = check_device(device, "memory_info"); !s.ok()) return s;
+  *total_bytes = physical_bytes();
+  *free_bytes = int64(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  return {};
+}
+
+Status alloc(int32 device, int64 bytes, void** data) {
+  *data = nullptr;
+  if (const Status s = check_device(device, "alloc"); !s.ok()) return s;
+  if (bytes < 0)
+    return failed(StatusCode::kInvalidArgument,
+                  "alloc: expected a size >= 0, got " + std::to_string(bytes) + " bytes");
+  // Linux would promise what it does not have.
+  const bool fits = bytes <= physical_bytes();
+  if (fits && emu::check_mode()) *data = emu::checked_alloc(bytes);
+  // The exact size, so that the address sanitizer sees the first byte beyond.
+  else if (fits && posix_memalign(data, kAlignment, size_t(bytes > 0 ? bytes : 1)) != 0)
+    *data = nullptr;
+  if (*data) return {};
+  return failed(StatusCode::kOutOfMemory,
+                "alloc: " + device_name(device) + " has no " + std::to_string(bytes) + " bytes");
+}
+
+void free_memory(int32, void* data) {
+  if (!emu::checked_free(data)) std::free(data);
+}
+
+Status check_range(const emu::HostAccess& access, const char* what, const void* data, int64 bytes) {
+  const std::string text = access.beyond(data, bytes);
+  if (text.empty()) return {};
+  return failed(StatusCode::kInvalidArgument, std::string(what) + ": " + text);
+}
+
+Status copy(int32 device, void* to, const void* from, int64 bytes, CopyKind kind, void*) {
+  if (const Status s = check_device(device, "copy"); !s.ok()) return s;
+  const emu::HostAccess access;
+  if (kind != CopyKind::kDeviceToHost)
+    if (const Status s = check_range(access, "copy: writes", to, bytes); !s.ok()) return s;
+  if (kind != CopyKind::kHostToDevice)
+    if (const Status s = check_range(access, "copy: reads", from, bytes); !s.ok()) return s;
+  if (bytes > 0) memmove(to, from, size_t(bytes));
+  return {};
+}
+
+Status copy_peer(int32 to_device, void* to, int32, const void* from, int64 bytes, void* stream) {
+  return copy(to_device, to, from, bytes, CopyKind::kOnDevice, stream);
+}
+
+Status fill(int32 device, void* data, uint8 value, int64 bytes, void*) {
+  if (const Status s = check_device(device, "fill"); !s.ok()) return s;
+  const emu::HostAccess access;
+  if (const Status s = check_range(access, "fill: writes", data, bytes); !s.ok()) return s;
+  if (bytes > 0) memset(data, value, size_t(bytes));
+  return {};
+}
+
+Status stream_create(int32 device, void** stream) {
+  if (const Status s = check_device(device, "stream_create"); !s.ok()) return s;
+  *stream = new Stream;
+  return {};
+}
+void stream_destroy(int32, void* stream) { delete static_cast<Stream*>(stream); }
+
+Status stream_synchronize(int32 device, void* stream, ErrorRecord* record) {
+  if (const Status s = check_device(device, "stream_synchronize"); !s.ok()) return s;
+  Stream& s = stream_of(device, stream);
+  if (record) *record = s.record;
+  s.record = {};
+  return {};
+}
+
+// What an event waits for has happened when it is recorded.
+struct Event {};
+
+Status event_create(int32 device, void** event) {
+  if (const Status s = check_device(device, "event_create"); !s.ok()) return s;
+  *event = new Event;
+  return {};
+}
+void event_destroy(int32, void* event) { delete static_cast<Event*>(event); }
+Status event_record(int32 device, void*, void*) { return check_device(device, "event_record"); }
+Status event_query(int32 device, void*, int32* done) {
+  *done = 1;
+  return check_device(device, "event_query");
+}
+Status stream_wait(int32 device, void*, void*) { return check_device(device, "stream_wait"); }
+
+int32 find_kernels(int32 device, const KernelQuery* query, const KernelRow** rows) {
+  return find_rows(device, kEmulated, query, rows);
+}
+
+constexpr Backend kBackend = {
+    .abi_version = kAbiVersion,
+    .struct_size = sizeof(Backend),
+    .layout_hash = kLayoutHash,
+    .name = "emu",
+    .device_count = device_count,
+    .device_info = device_info,
+    .memory_info = memory_info,
+    .alloc = alloc,
+    .free = free_memory,
+    .host_alloc = nullptr,  // all memory is the host's
+    .host_free = nullptr,
+    .copy = copy,
+    .copy_peer = copy_peer,
+    .fill = fill,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_synchronize = stream_synchronize,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_query = event_query,
+    .stream_wait = stream_wait,
+    .find_kernels = find_kernels,
+    .graph_begin = nullptr,
+    .graph_end = nullptr,
+    .graph_launch = nullptr,
+    .graph_destroy = nullptr,
+    .native_handles = nullptr,
+    .collectives = nullptr,
+    .compiler = nullptr,
+};
+
+}  // namespace
+
+int wave_of(int32 device) { return device; }
+
+namespace emu {
+namespace {
+
+/// One launch in the way that this thread is at.
+Status launch_one(const Kernel* layouts, int count, const Call& call) {
+  Running& now = running();
+  now.layouts = std::max(now.layouts, count);
+  // A row may launch kernels with and without layouts.
+  Kernel kernel = layouts[std::min(now.layout, count - 1)];
+  kernel.record = &stream_of(call.device, call.stream).record;
+  const char* const complaint = run(kernel, now.way);
+  if (!complaint) return {};
+  std::string text = std::string(op_name(OpId(call.op))) + ": " + complaint + " (";
+  if (now.row) text += std::string(now.row) + ", ";
+  text += device_name(call.device);
+  if (kernel.layout[0]) text += std::string(", layout of ") + kernel.layout;
+  if (now.way_name) text += std::string(", ") + now.way_name;
+  return failed(StatusCode::kDeviceError, text + ")");
+}
+
+}  // namespace
+
+Status launch_layouts(const Kernel* layouts, int count, const Call& call, uint32 flags) {
+  if (const Status s = check_device(call.device, op_name(OpId(call.op))); !s.ok()) return s;
+  const bool every_way = check_mode() && !running().way_name;
+  if (!every_way) return launch_one(layouts, count, call);
+  return run_in_all_ways(call, nullptr, flags, &stream_of(call.device, call.stream).record,
+                         [&] { return launch_one(layouts, count, call); });
+}
+
+Status run_row(const KernelRow& row, const Call& call, Status (*run)(const Call&)) {
+  if (const Status s = check_device(call.device, row.name); !s.ok()) return s;
+  if (check_mode())
+    return run_in_all_ways(call, row.name, row.flags, &stream_of(call.device, call.stream).record,
+                           [&] { return run(call); });
+  running().row = row.name;
+  const Status status = run(call);
+  running().row = nullptr;
+  return status;
+}
+
+}  // namespace emu
+
+const Backend* emulated_backend() { return &kBackend; }
+
+}  // namespace wick::gpu
+
+extern "C" __attribute__((visibility("default"))) const wick::Backend* wick_backend() {
+  return wick::gpu::emulated_backend();
+}

@@ -1,0 +1,71 @@
+// Every gfx architecture that wick knows: the one table, read by the runtime and, as text, by
+// scripts/list-amd-objects.
+#pragma once
+#include <string_view>
+
+#include "device/pass.h"
+
+namespace wick::gpu {
+
+struct Target {
+  const char* name;     // as clang's --offload-arch and, before the first ':', as HIP's gcnArchName
+  const char* generic;  // the target whose code runs here too; "" if there is none
+  unsigned family;      // what device/pass.h says when compiling for it
+};
+
+// Generic targets and what runs them: LLVM's "User Guide for AMDGPU Backend", Generic Processors.
+// Some of the cards are served by generic code only.
+inline constexpr Target kTargets[] = {
+    {"gfx900", "gfx9-generic", kGfx9},
+    {"gfx902", "gfx9-generic", kGfx9},
+    {"gfx904", "gfx9-generic", kGfx9},
+    {"gfx906", "gfx9-generic", kGfx9},
+    {"gfx908", "", kGfx9},
+    {"gfx909", "gfx9-generic", kGfx9},
+    {"gfx90c", "gfx9-generic", kGfx9},
+    {"gfx90a", "", kCdna2},
+    {"gfx942", "gfx9-4-generic", kCdna3},
+    {"gfx950", "gfx9-4-generic", kCdna3},
+    {"gfx1030", "gfx10-3-generic", kRdna2},
+    {"gfx1031", "gfx10-3-generic", kRdna2},
+    {"gfx1032", "gfx10-3-generic", kRdna2},
+    {"gfx1033", "gfx10-3-generic", kRdna2},
+    {"gfx1034", "gfx10-3-generic", kRdna2},
+    {"gfx1035", "gfx10-3-generic", kRdna2},
+    {"gfx1036", "gfx10-3-generic", kRdna2},
+    {"gfx1100", "gfx11-generic", kRdna3},
+    {"gfx1101", "gfx11-generic", kRdna3},
+    {"gfx1102", "gfx11-generic", kRdna3},
+    {"gfx1103", "gfx11-generic", kRdna3},
+    {"gfx1150", "gfx11-generic", kRdna3},
+    {"gfx1151", "gfx11-generic", kRdna3},
+    {"gfx1152", "gfx11-generic", kRdna3},
+    {"gfx1153", "gfx11-generic", kRdna3},
+    {"gfx1200", "gfx12-generic", kRdna4},
+    {"gfx1201", "gfx12-generic", kRdna4},
+    {"gfx9-generic", "", kGfx9},
+    {"gfx9-4-generic", "", kCdna3},
+    {"gfx10-3-generic", "", kRdna2},
+    {"gfx11-generic", "", kRdna3},
+    {"gfx12-generic", "", kRdna4},
+};
+
+/// Threads of a wave in code for this family: pass.h's kDeviceWave, asked on the host.
+constexpr int wave_of_family(unsigned family) {
+  return family & (kGfx9 | kCdna2 | kCdna3) ? 64 : 32;
+}
+
+/// "gfx942" of "gfx942:sramecc+:xnack-": our objects leave both features open, so they do not
+/// matter.
+constexpr std::string_view base_architecture(std::string_view full) {
+  return full.substr(0, full.find(':'));
+}
+
+/// nullptr for an architecture that wick does not know.
+constexpr const Target* find_target(std::string_view full) {
+  for (const Target& target : kTargets)
+    if (base_architecture(full) == target.name) return &target;
+  return nullptr;
+}
+
+}  // namespace wick::gpu

@@ -1,0 +1,131 @@
+#include "corpus.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <random>
+
+#include "failure.h"
+#include "wick/io/file.h"
+
+namespace wick::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status)) fail_input(path, "no such file or folder");
+    if (!fs::is_directory(status)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (const auto& entry : fs::directory_iterator(path, error))
+      if (entry.is_regular_file() && !entry.is_symlink()) inside.push_back(entry.path());
+    if (error) fail_input(path, error.message());
+    if (inside.empty()) fail_input(path, "the folder holds no files");
+    std::sort(inside.begin(), inside.end());
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+int64_t total_size(const std::vector<std::string>& texts) {
+  return std::accumulate(texts.begin(), texts.end(), int64_t{0},
+                         [](int64_t sum, const std::string& t) { return sum + int64_t(t.size()); });
+}
+
+/// FNV-1a over the bytes and their number.
+void add_to(uint64_t* checksum, const std::string& text) {
+  const auto add = [&](uint8_t byte) { *checksum = (*checksum ^ byte) * 0x100000001b3; };
+  for (const char byte : text) add(uint8_t(byte));
+  for (int i = 0; i < 8; i++) add(uint8_t(uint64_t(text.size()) >> (8 * i)));
+}
+
+}  // namespace
+
+int64_t Corpus::train_bytes() const { return total_size(train); }
+int64_t Corpus::held_out_bytes() const { return total_size(held_out); }
+
+Corpus read_corpus(const std::vector<std::string>& paths, double valid_fraction) {
+  Corpus corpus;
+  corpus.checksum = 0xcbf29ce484222325;
+  for (const std::string& file : files_of(paths)) {
+    const std::string text = read_file(file);
+    if (text.empty()) fail_input(file, "the text is empty");
+    const size_t cut = size_t(double(text.size()) * (1 - valid_fraction));
+    corpus.train.push_back(text.substr(0, cut));
+    corpus.held_out.push_back(text.substr(cut));
+    add_to(&corpus.checksum, corpus.train.back());
+    add_to(&corpus.checksum, corpus.held_out.back());
+  }
+  return corpus;
+}
+
+Batches::Batches(const Corpus& corpus, int64_t batch, int64_t context, uint64_t seed)
+    : batch_(batch), context_(context), seed_(seed) {
+  for (const std::string& text : corpus.train) stream_ += "\n" + text;
+  const int64_t size = int64_t(stream_.size());
+  if (size < context + 1)
+    fail_input("train", "the texts hold ", size - 1, " bytes to learn from, less than the context ",
+               context);
+  // One window less than would fit, so that there is room to cut elsewhere.
+  windows_ = std::max<int64_t>(1, (size - 1) / context - 1);
+}
+
+void Batches::arrange(int64_t epoch) const {
+  if (epoch == epoch_) return;
+  std::seed_seq seeds{uint32_t(seed_), uint32_t(seed_ >> 32), uint32_t(epoch)};
+  std::mt19937_64 random(seeds);
+  // Remainders and not std::uniform_int_distribution, which differs between libraries.
+  const int64_t room = int64_t(stream_.size()) - windows_ * context_;
+  const int64_t first = int64_t(random() % uint64_t(std::min(context_, room)));
+  starts_.resize(size_t(windows_));
+  for (int64_t i = 0; i < windows_; i++) starts_[size_t(i)] = first + i * context_;
+  for (size_t i = starts_.size(); i > 1; i--) std::swap(starts_[i - 1], starts_[random() % i]);
+  epoch_ = epoch;
+}
+
+Batch Batches::at(int64_t step, const Device& device) const {
+  std::vector<int64_t> ids, targets;
+  for (int64_t i = step * batch_; i < (step + 1) * batch_; i++) {
+    arrange(i / windows_);
+    const int64_t start = starts_[size_t(i % windows_)];
+    for (int64_t t = start; t < start + context_; t++) {
+      ids.push_back(uint8_t(stream_[size_t(t)]));
+      targets.push_back(uint8_t(stream_[size_t(t) + 1]));
+    }
+  }
+  return {Tensor::from(ids, {batch_, context_}, device),
+          Tensor::from(targets, {batch_ * context_}, device)};
+}
+
+ScoredWindows windows_of(const std::vector<std::string>& texts, int64_t context) {
+  ScoredWindows windows;
+  const int64_t stride = std::max<int64_t>(1, context / 2);
+  for (const std::string& text : texts) {
+    const std::string stream = "\n" + text;
+    const int64_t size = int64_t(text.size());
+    // The window's last target is text[end - 1]; it scores those from `scored` on.
+    for (int64_t scored = 0; scored < size;) {
+      const int64_t begin = std::max<int64_t>(0, scored + stride - context);
+      const int64_t end = std::min(size, begin + context);
+      for (int64_t t = begin; t < begin + context; t++) {
+        const bool inside = t < end;
+        windows.ids.push_back(inside ? uint8_t(stream[size_t(t)]) : 0);
+        windows.targets.push_back(inside ? uint8_t(stream[size_t(t) + 1]) : 0);
+        windows.scored.push_back(inside && t >= scored ? 1.0f : 0.0f);
+      }
+      windows.count++;
+      scored = end;
+    }
+    windows.bytes += size;
+  }
+  return windows;
+}
+
+}  // namespace wick::cli

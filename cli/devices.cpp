@@ -1,0 +1,78 @@
+// wick devices: what is there, and for what is not: why, and what would help.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "commands.h"
+#include "wick/core/backend.h"
+
+namespace wick::cli {
+namespace {
+
+struct Options {
+  bool ops = false;
+  std::string device;
+};
+
+void print_device(const std::string& name, const DeviceInfo& info) {
+  std::printf("%-8s %s, %s, %.1f GiB", name.c_str(), info.name, info.architecture,
+              double(info.total_bytes) / double(1 << 30));
+  if (info.wave > 1) std::printf(", wave %d, %d compute units", info.wave, info.compute_units);
+  if (info.integrated) std::printf(", integrated");
+  std::printf("\n");
+}
+
+std::string place(const std::string& backend, int ordinal) {
+  return backend == "cpu" ? backend : backend + ":" + std::to_string(ordinal);
+}
+
+void print_backends() {
+  for (const BackendStatus& status : backend_status()) {
+    for (const DeviceInfo& info : status.devices)
+      print_device(place(status.name, info.ordinal), info);
+    for (const std::string& why : status.unusable)
+      std::printf("%-8s unusable: %s\n", status.name.c_str(), why.c_str());
+    if (status.devices.empty() && status.unusable.empty())
+      std::printf("%-8s none: %s\n", status.name.c_str(), status.why_none.c_str());
+  }
+  std::printf("best     %s\n", to_string(Device::best()).c_str());
+}
+
+/// K: a kernel of ours, L: a vendor's library, -: none of the device's own. Ops without one that
+/// are made of others run through those.
+void print_ops(const Device& device) {
+  std::printf("%s: K kernel, L library, - none\n%-24s", to_string(device).c_str(), "");
+  for (int d = 0; d < kNumDTypes; d++) std::printf("%8s", dtype_name(DType(d)));
+  std::printf("\n");
+  for (int i = 0; i < kNumOps; i++) {
+    std::printf("%-24s", kOps[i].name);
+    for (int d = 0; d < kNumDTypes; d++) {
+      const auto rows = kernel_rows(device, OpId(i), DType(d));
+      std::printf("%8s", rows.empty() ? "-" : rows[0].library ? "L" : "K");
+    }
+    std::printf("\n");
+  }
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("devices", "what is there, and for what is not: why, and what would help");
+  const auto options = std::make_shared<Options>();
+  command->add_flag("--ops", options->ops, "who serves each op and dtype on the device");
+  command->add_option("--device", options->device,
+                      "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto (with --ops)");
+  command->callback([options] {
+    if (options->ops)
+      print_ops(Device::parse(options->device.empty() ? "auto" : options->device));
+    else if (!options->device.empty()) {
+      const Device device = Device::parse(options->device);
+      print_device(to_string(device), device.info());
+    } else {
+      print_backends();
+    }
+  });
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,54 @@
+#include "model_folder.h"
+
+#include <filesystem>
+
+#include "failure.h"
+#include "wick/io/json.h"
+#include "wick/io/safetensors.h"
+
+namespace wick::cli {
+namespace {
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// Tensors that files carry and models do not need.
+bool may_be_left(const std::string& name, const DecoderConfig& config) {
+  return ends_with(name, ".rotary_emb.inv_freq") ||
+         (config.tie_word_embeddings && name == "lm_head.weight");
+}
+
+TensorSource source_of_files(const std::string& folder) {
+  const auto reader = std::make_shared<SafetensorsReader>(folder);
+  TensorSource source{folder, {}, [reader](const std::string& name) { return reader->load(name); }};
+  for (const auto& [name, entry] : reader->entries()) source.shapes[name] = entry.shape;
+  return source;
+}
+
+}  // namespace
+
+DecoderConfig read_config(const std::string& path) {
+  if (!std::filesystem::exists(path)) fail_input(path, "no such file");
+  return decoder_config(read_json(path));
+}
+
+Decoder open_model(const std::string& folder, DType dtype, const Device& device,
+                   int64_t positions) {
+  const DecoderConfig config = read_config(folder + "/config.json");
+  Parameters parameters(source_of_files(folder), {.dtype = dtype, .device = device});
+  const Decoder decoder(config, parameters, positions);
+  for (const std::string& name : parameters.left())
+    check(may_be_left(name, config), ErrorCode::kFormat, folder, "tensor \"", name,
+          "\" has no place in a model of type ", config.model_type);
+  return decoder;
+}
+
+void require_bytes(const std::string& folder, const DecoderConfig& config) {
+  if (config.vocab_size != 256 || std::filesystem::exists(folder + "/tokenizer.json"))
+    fail(ErrorCode::kUnsupported, folder,
+         "expected a model of bytes, with 256 tokens and no tokenizer.json, got ",
+         config.vocab_size, " tokens; tokenizers are not read yet");
+}
+
+}  // namespace wick::cli

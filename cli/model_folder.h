@@ -1,0 +1,19 @@
+// A folder of config.json and safetensors as a model.
+#pragma once
+#include <string>
+
+#include "wick/models/decoder.h"
+
+namespace wick::cli {
+
+/// Of this dtype on the device. positions: how many there will be at most. Errors of input: no such
+/// folder, a file that is missing; kFormat for what is in them.
+Decoder open_model(const std::string& folder, DType dtype, const Device& device, int64_t positions);
+/// The folder's config.json. Errors as above.
+DecoderConfig read_config(const std::string& path);
+
+/// One that reads and writes bytes: 256 tokens and no tokenizer beside it. Else an error that says
+/// so.
+void require_bytes(const std::string& folder, const DecoderConfig& config);
+
+}  // namespace wick::cli

@@ -1,0 +1,147 @@
+#include "report.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace wick::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+bool is_terminal() {
+  const char* kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) && kind && std::string(kind) != "dumb";
+}
+
+}  // namespace
+
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (int64_t at = int64_t(text.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3)
+    text.insert(size_t(at), 1, ',');
+  return text;
+}
+
+std::string decimal(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string clock_time(double seconds) {
+  const int64_t s = std::max<int64_t>(0, std::llround(seconds));
+  char text[48];
+  if (s >= 3600)
+    std::snprintf(text, sizeof text, "%lld:%02d:%02d", (long long)(s / 3600), int(s / 60 % 60),
+                  int(s % 60));
+  else
+    std::snprintf(text, sizeof text, "%d:%02d", int(s / 60), int(s % 60));
+  return text;
+}
+
+// ---- progress
+
+Progress::Progress(int64_t first, int64_t total)
+    : terminal_(is_terminal()),
+      first_(first),
+      total_(total),
+      last_line_(first),
+      start_(Clock::now()) {}
+Progress::~Progress() {
+  if (drawn_) std::fputc('\n', stderr);
+}
+
+double Progress::seconds() const { return since(start_); }
+
+bool Progress::due(int64_t done) const {
+  if (done >= total_) return true;
+  if (terminal_) return !drawn_ || since(last_drawing_) > 0.1;
+  return (done - last_line_) * 20 >= total_;
+}
+
+void Progress::update(int64_t done, const std::string& text) {
+  if (!due(done)) return;
+  const double left = done > first_ ? seconds() / double(done - first_) * double(total_ - done) : 0;
+  const std::string times = clock_time(seconds()) + ", " + clock_time(left) + " left";
+  const int width = int(std::to_string(total_).size());
+  if (!terminal_) {
+    std::fprintf(stderr, "step %*lld of %lld  %s  (%s)\n", width, (long long)done,
+                 (long long)total_, text.c_str(), times.c_str());
+    last_line_ = done;
+    return;
+  }
+  constexpr int kBar = 24;
+  const int full = int(kBar * double(done) / double(std::max<int64_t>(1, total_)));
+  std::fprintf(stderr, "\r\033[K[%s%s] %*lld/%lld  %s  %s", std::string(size_t(full), '#').c_str(),
+               std::string(size_t(kBar - full), '.').c_str(), width, (long long)done,
+               (long long)total_, text.c_str(), times.c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+  last_drawing_ = Clock::now();
+}
+
+void Progress::note(const std::string& line) {
+  clear();
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+void Progress::clear() {
+  if (drawn_) std::fputs("\r\033[K", stderr);
+  drawn_ = false;
+}
+
+// ---- a plot of characters
+
+std::string text_plot(const std::vector<Series>& series, int columns, int rows) {
+  double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY;
+  for (const Series& s : series)
+    for (const auto& [x, y] : s.points) {
+      x0 = std::min(x0, x), x1 = std::max(x1, x);
+      y0 = std::min(y0, y), y1 = std::max(y1, y);
+    }
+  if (x0 > x1) return "";
+  if (x1 == x0) x1 = x0 + 1;
+  if (y1 == y0) y1 = y0 + 1;
+  std::vector<std::string> lines(size_t(rows), std::string(size_t(columns), ' '));
+  for (const Series& s : series) {
+    // Points that fall into one column become their mean.
+    std::vector<std::pair<double, int>> sums(static_cast<size_t>(columns));
+    for (const auto& [x, y] : s.points) {
+      auto& [sum, count] = sums[size_t(std::lround((x - x0) / (x1 - x0) * (columns - 1)))];
+      sum += y, count++;
+    }
+    for (int column = 0; column < columns; column++) {
+      const auto& [sum, count] = sums[size_t(column)];
+      if (count == 0) continue;
+      const double height = (sum / count - y0) / (y1 - y0);
+      lines[size_t(std::lround((1 - height) * (rows - 1)))][size_t(column)] = s.mark;
+    }
+  }
+  std::string text;
+  for (int row = 0; row < rows; row++) {
+    char label[32] = "";
+    if (row % 4 == 0 || row == rows - 1)
+      std::snprintf(label, sizeof label, "%.2f", y1 - (y1 - y0) * row / (rows - 1));
+    char edge[48];
+    std::snprintf(edge, sizeof edge, "%8s |", label);
+    std::string line = edge + lines[size_t(row)];
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  text += std::string(8, ' ') + " +" + std::string(size_t(columns), '-') + "\n";
+  const std::string from = grouped(std::llround(x0)), to = grouped(std::llround(x1));
+  const int gap = std::max(1, columns - int(from.size() + to.size()));
+  text += std::string(10, ' ') + from + std::string(size_t(gap), ' ') + to + "\n";
+  text += std::string(10, ' ');
+  for (const Series& s : series) text += std::string(1, s.mark) + " " + s.name + "   ";
+  return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+}
+
+}  // namespace wick::cli

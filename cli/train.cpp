@@ -1,0 +1,309 @@
+// wick train: texts to a model of their bytes.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "commands.h"
+#include "corpus.h"
+#include "failure.h"
+#include "model_folder.h"
+#include "picture.h"
+#include "report.h"
+#include "training.h"
+#include "wick/io/file.h"
+#include "wick/io/json.h"
+#include "wick/text/witten_bell.h"
+
+namespace wick::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kValidations = 8;   // over the whole run
+constexpr int kOrders[] = {2, 3, 4};  // of counting models
+
+struct Options {
+  TrainingPlan plan;
+  std::string config, out, resume, device = "auto";
+  int64_t checkpoint_every = 0;
+  bool compare_counting = false, json = false;
+};
+
+/// A counting model's loss on what was held out.
+struct Counted {
+  int order;
+  double loss;
+};
+
+// ---- what is asked for
+
+void check_plan(const TrainingPlan& plan) {
+  const auto at_least_1 = [](const char* flag, int64_t value) {
+    if (value < 1) fail_input(flag, "expected at least 1, got ", value);
+  };
+  at_least_1("--steps", plan.steps);
+  at_least_1("--batch", plan.batch);
+  at_least_1("--context", plan.context);
+  if (!(plan.rate >= 0)) fail_input("--lr", "expected at least 0, got ", plan.rate);
+  if (!(plan.optimizer.weight_decay >= 0))
+    fail_input("--weight-decay", "expected at least 0, got ", plan.optimizer.weight_decay);
+  if (!(plan.valid_fraction >= 0 && plan.valid_fraction < 1))
+    fail_input("--valid-fraction", "expected at least 0 and below 1, got ", plan.valid_fraction);
+}
+
+/// 0.82 million weights. Tied embeddings and the large deviation gave the lowest held-out losses.
+DecoderConfig default_config(int64_t context) {
+  DecoderConfig config;  // 4 layers of 128 with 4 heads, 256 tokens
+  config.max_position_embeddings = context;
+  config.tie_word_embeddings = true;
+  config.initializer_range = 0.08;
+  return config;
+}
+
+/// The config of the file, or the default one.
+DecoderConfig config_of(const Options& options) {
+  if (options.config.empty()) return default_config(options.plan.context);
+  DecoderConfig config = read_config(options.config);
+  if (config.vocab_size != 256)
+    fail_input(options.config, "\"vocab_size\": expected 256, a token per byte, got ",
+               config.vocab_size);
+  if (config.max_position_embeddings < options.plan.context)
+    fail_input(options.config, "\"max_position_embeddings\": expected at least the context ",
+               options.plan.context, ", got ", config.max_position_embeddings);
+  config.dtype = DType::kF32;
+  return config;
+}
+
+Training begin(const Options& options, Corpus* corpus, const Device& device) {
+  if (options.plan.data.empty()) fail_input("--data", "expected a file or folder of text");
+  if (options.out.empty()) fail_input("--out", "expected a folder for the model");
+  check_plan(options.plan);
+  TrainingPlan plan = options.plan;
+  plan.config = config_of(options);
+  if (plan.rate == 0) plan.rate = 1.0 / double(plan.config.hidden_size);
+  if (fs::exists(options.out + "/" + kTrainingFile))
+    fail_input(options.out, "it holds a model already; --resume goes on with it");
+  *corpus = read_corpus(plan.data, plan.valid_fraction);
+  plan.data_checksum = corpus->checksum;
+  for (std::string& path : plan.data) path = fs::absolute(path).lexically_normal();
+  return Training(plan, device);
+}
+
+Training resume(const Options& options, Corpus* corpus, const Device& device) {
+  const std::string file = options.resume + "/" + kTrainingFile;
+  if (!fs::exists(file)) fail_input(file, "no such file: there is nothing to resume");
+  Training training(file, device);
+  const TrainingPlan& plan = training.plan();
+  *corpus =
+      read_corpus(options.plan.data.empty() ? plan.data : options.plan.data, plan.valid_fraction);
+  if (corpus->checksum != plan.data_checksum)
+    fail_input(options.resume, "the texts are not those that the run began with");
+  return training;
+}
+
+// ---- the run
+
+std::string folder_of(const Options& options) {
+  return options.out.empty() ? options.resume : options.out;
+}
+
+void validate(Training& training, const Corpus& corpus, Progress& progress) {
+  if (corpus.held_out_bytes() == 0) return;
+  const double loss = training.loss_of(corpus.held_out);
+  training.history.held_out.push_back({training.steps_done(), loss});
+  progress.note("step " + std::to_string(training.steps_done()) + ": held-out loss " +
+                decimal(loss, 4));
+}
+
+std::string now(const Training& training, int64_t first, double seconds) {
+  const auto& losses = training.history.train;
+  const size_t count = std::min<size_t>(20, losses.size());
+  double sum = 0;
+  for (size_t i = losses.size() - count; i < losses.size(); i++) sum += double(losses[i]);
+  const int64_t bytes =
+      (training.steps_done() - first) * training.plan().batch * training.plan().context;
+  return "loss " + decimal(sum / double(count), 4) + "  " +
+         grouped(std::llround(double(bytes) / seconds)) + " bytes/s";
+}
+
+/// Trains to the end or until it is stopped. Returns the seconds that it took.
+double run(Training& training, const Corpus& corpus, const Options& options) {
+  const TrainingPlan& plan = training.plan();
+  const Device device = training.decoder().options().device;
+  const Batches batches(corpus, plan.batch, plan.context, plan.seed);
+  const int64_t first = training.steps_done(),
+                every = std::max<int64_t>(1, plan.steps / kValidations);
+  Progress progress(first, plan.steps);
+  while (training.steps_done() < plan.steps && !InterruptWatch::asked()) {
+    const Batch batch = batches.at(training.steps_done(), device);
+    training.step(batch.ids, batch.targets);
+    const int64_t done = training.steps_done();
+    if (progress.due(done)) {
+      training.settle();
+      progress.update(done, now(training, first, progress.seconds()));
+    }
+    if (done % every == 0 || done == plan.steps) validate(training, corpus, progress);
+    if (options.checkpoint_every > 0 && done % options.checkpoint_every == 0 && done < plan.steps)
+      training.save(folder_of(options));
+  }
+  training.settle();
+  return progress.seconds();
+}
+
+// ---- what came of it
+
+std::vector<Counted> count(const Corpus& corpus, const Options& options) {
+  std::vector<Counted> result;
+  if (options.compare_counting && corpus.held_out_bytes() > 0)
+    for (const int order : kOrders)
+      result.push_back({order, WittenBell(corpus.train, order).loss(corpus.held_out)});
+  return result;
+}
+
+using Points = std::vector<std::pair<double, double>>;
+
+Points train_points(const History& history) {
+  // Means of as many steps as make a curve of at most 300 points.
+  const size_t stride = 1 + history.train.size() / 300;
+  Points points;
+  for (size_t i = 0; i + stride <= history.train.size(); i += stride) {
+    double sum = 0;
+    for (size_t j = i; j < i + stride; j++) sum += double(history.train[j]);
+    points.push_back({double(i) + double(stride) / 2, sum / double(stride)});
+  }
+  return points;
+}
+
+Points held_out_points(const History& history) {
+  Points points;
+  for (const History::HeldOut& point : history.held_out)
+    points.push_back({double(point.step), point.loss});
+  return points;
+}
+
+void save_picture(const std::string& path, const Training& training,
+                  const std::vector<Counted>& counted) {
+  Picture picture{.title = "Loss of " + grouped(num_parameters(training.plan().config)) +
+                           " weights in " + grouped(training.steps_done()) + " steps",
+                  .x_label = "step",
+                  .y_label = "loss, nats a byte"};
+  picture.curves.push_back({"training", {70, 130, 200}, train_points(training.history), false});
+  picture.curves.push_back({"held out", {210, 90, 40}, held_out_points(training.history), true});
+  for (const Counted& c : counted)
+    picture.heights.push_back({"counting, order " + std::to_string(c.order), c.loss});
+  write_file(path, png_of(picture));
+}
+
+void print_result(const Training& training, const std::vector<Counted>& counted,
+                  const std::string& folder) {
+  const History& history = training.history;
+  std::printf("%s", text_plot({{'*', "training loss, nats a byte", train_points(history)},
+                               {'o', "held out", held_out_points(history)}})
+                        .c_str());
+  if (!history.held_out.empty()) {
+    const double loss = history.held_out.back().loss;
+    std::printf("held-out loss: %.4f nats a byte (%.4f bits)\n", loss, loss / std::log(2.0));
+  }
+  for (const Counted& c : counted)
+    std::printf("counting model of order %d with Witten-Bell back-off: %.4f\n", c.order, c.loss);
+  std::printf("saved in %s: model.safetensors, config.json, loss.png, %s\n", folder.c_str(),
+              kTrainingFile);
+}
+
+void print_json(const Training& training, const std::vector<Counted>& counted,
+                const std::string& folder, double seconds, int64_t bytes) {
+  const History& history = training.history;
+  Settings s, orders;
+  for (const Counted& c : counted) orders.set(std::to_string(c.order), c.loss);
+  s.set("folder", folder).set("steps", training.steps_done());
+  s.set("parameters", num_parameters(training.plan().config));
+  s.set("train_loss", history.train.empty() ? Setting() : Setting(double(history.train.back())));
+  s.set("held_out_loss",
+        history.held_out.empty() ? Setting() : Setting(history.held_out.back().loss));
+  s.set("counting_loss", orders);
+  s.set("seconds", seconds).set("bytes_per_second", seconds > 0 ? double(bytes) / seconds : 0.0);
+  s.set("interrupted", InterruptWatch::asked());
+  std::printf("%s\n", to_json(s, -1).c_str());
+}
+
+void train(const Options& options) {
+  if (options.checkpoint_every < 0)
+    fail_input("--checkpoint-every", "expected at least 0, got ", options.checkpoint_every);
+  const Device device = Device::parse(options.device);
+  Corpus corpus;
+  Training training =
+      options.resume.empty() ? begin(options, &corpus, device) : resume(options, &corpus, device);
+  const TrainingPlan& plan = training.plan();
+  const Batches enough(corpus, plan.batch, plan.context, plan.seed);  // or its error, before work
+  const std::string folder = folder_of(options);
+  fs::create_directories(folder);
+  std::fprintf(stderr, "%zu texts: %s bytes to learn from, %s held out; %s weights; %s%s\n",
+               corpus.train.size(), grouped(corpus.train_bytes()).c_str(),
+               grouped(corpus.held_out_bytes()).c_str(),
+               grouped(num_parameters(plan.config)).c_str(), to_string(device).c_str(),
+               options.resume.empty()
+                   ? ""
+                   : (", from step " + std::to_string(training.steps_done())).c_str());
+
+  const InterruptWatch watch;
+  const int64_t first = training.steps_done();
+  const double seconds = run(training, corpus, options);
+  training.save(folder);
+  const bool interrupted = InterruptWatch::asked();
+  const std::vector<Counted> counted =
+      interrupted ? std::vector<Counted>() : count(corpus, options);
+  save_picture(folder + "/loss.png", training, counted);
+  if (interrupted)
+    std::fprintf(stderr, "interrupted after step %lld of %lld; wick train --resume %s goes on\n",
+                 (long long)training.steps_done(), (long long)plan.steps, folder.c_str());
+  const int64_t bytes = (training.steps_done() - first) * plan.batch * plan.context;
+  if (options.json)
+    print_json(training, counted, folder, seconds, bytes);
+  else if (!interrupted)
+    print_result(training, counted, folder);
+  if (interrupted) throw Interrupted();
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("train", "texts to a model of their bytes");
+  const auto o = std::make_shared<Options>();
+  TrainingPlan& plan = o->plan;
+  CLI::Option* resume =
+      command->add_option("--resume", o->resume,
+                          "a folder that a run was saved in: goes on with it, to the same result");
+  command->add_option("--data", plan.data, "text files, and folders of them");
+  command->add_option("--out", o->out, "a folder for the model");
+  // A resumed run has these from its file.
+  const auto of_a_new_run = [&](CLI::Option* option) {
+    option->capture_default_str()->excludes(resume);
+  };
+  of_a_new_run(command->add_option("--config", o->config,
+                                   "a config.json; else one of 0.82 million weights"));
+  of_a_new_run(command->add_option("--steps", plan.steps, "how many"));
+  of_a_new_run(command->add_option("--batch", plan.batch, "sequences in a step"));
+  of_a_new_run(command->add_option("--context", plan.context, "bytes of a sequence"));
+  of_a_new_run(
+      command->add_option("--lr", plan.rate, "the highest learning rate; 0: 1 / hidden_size"));
+  of_a_new_run(
+      command->add_option("--weight-decay", plan.optimizer.weight_decay, "of AdamW, on matrices"));
+  of_a_new_run(
+      command->add_option("--seed", plan.seed, "of the first weights and the order of the texts"));
+  of_a_new_run(command->add_option("--valid-fraction", plan.valid_fraction,
+                                   "the part held out, at each text's end"));
+  command->add_option("--device", o->device, "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto")
+      ->capture_default_str();
+  command
+      ->add_option("--checkpoint-every", o->checkpoint_every,
+                   "steps between saves; 0: at the end alone")
+      ->capture_default_str();
+  command->add_flag("--compare-counting", o->compare_counting,
+                    "also the loss of byte models by counting, of orders 2, 3 and 4");
+  command->add_flag("--json", o->json, "one line of JSON when it is done");
+  command->callback([o] { train(*o); });
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,203 @@
+#include "training.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "corpus.h"
+#include "wick/io/json.h"
+#include "wick/io/safetensors.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/elementwise.h"
+#include "wick/ops/indexing.h"
+#include "wick/ops/loss.h"
+#include "wick/ops/reduce.h"
+#include "wick/ops/shape.h"
+
+namespace wick::cli {
+namespace {
+
+constexpr const char* kPlanKey = "wick_training";  // in the file's metadata
+
+Settings to_settings(const TrainingPlan& plan) {
+  Settings s;
+  s.set("config", wick::to_settings(plan.config));
+  s.set("data", Setting::List(plan.data.begin(), plan.data.end()));
+  s.set("valid_fraction", plan.valid_fraction);
+  s.set("data_checksum", std::to_string(plan.data_checksum));
+  s.set("steps", plan.steps).set("batch", plan.batch).set("context", plan.context);
+  s.set("rate", plan.rate).set("seed", std::to_string(plan.seed));
+  s.set("beta1", plan.optimizer.beta1).set("beta2", plan.optimizer.beta2);
+  s.set("eps", plan.optimizer.eps).set("weight_decay", plan.optimizer.weight_decay);
+  s.set("clip_norm", plan.optimizer.clip_norm);
+  return s;
+}
+
+/// A number of 64 bits, which JSON's readers do not all hold, as a text of digits.
+uint64_t digits(const Settings& s, const char* key) {
+  const std::string text = s.text(key);
+  if (text.empty() || text.size() > 20 || text.find_first_not_of("0123456789") != text.npos)
+    s.fail_expected(key, "a text of digits");
+  return std::strtoull(text.c_str(), nullptr, 10);
+}
+
+TrainingPlan plan_of(const Settings& s) {
+  TrainingPlan plan;
+  const Settings* config = s.group("config");
+  if (!config) s.fail_expected("config", "an object");
+  plan.config = decoder_config(*config);
+  plan.data = s.texts("data");
+  plan.valid_fraction = s.real("valid_fraction");
+  plan.data_checksum = digits(s, "data_checksum");
+  plan.steps = s.integer("steps", 1);
+  plan.batch = s.integer("batch", 1);
+  plan.context = s.integer("context", 1);
+  plan.rate = s.real("rate");
+  plan.seed = digits(s, "seed");
+  plan.optimizer = {.beta1 = s.real("beta1"),
+                    .beta2 = s.real("beta2"),
+                    .eps = s.real("eps"),
+                    .weight_decay = s.real("weight_decay"),
+                    .clip_norm = s.real("clip_norm")};
+  return plan;
+}
+
+ParameterOptions trained_on(const Device& device) {
+  return {.dtype = DType::kF32, .device = device, .trainable = true};
+}
+
+Parameters drawn(const TrainingPlan& plan, const Device& device) {
+  device.set_seed(plan.seed);
+  return Parameters(trained_on(device));
+}
+
+}  // namespace
+
+CosineRate TrainingPlan::schedule() const {
+  return {.peak = rate, .last = 0, .warmup = std::min<int64_t>(200, steps / 9), .steps = steps};
+}
+
+// ---- the file
+
+/// A file that save wrote.
+struct Training::Saved {
+  std::shared_ptr<SafetensorsReader> reader;
+  std::string path;
+  TrainingPlan plan;
+
+  explicit Saved(const std::string& path)
+      : reader(std::make_shared<SafetensorsReader>(path)), path(path) {
+    const auto text = reader->metadata().find(kPlanKey);
+    check(text != reader->metadata().end(), ErrorCode::kFormat, path,
+          "it is no training state: its metadata has no \"", kPlanKey, "\"");
+    plan = plan_of(parse_json(text->second, path));
+  }
+
+  /// The tensors whose names begin with the prefix, without it.
+  TensorSource source(const std::string& prefix) const {
+    TensorSource source{path, {}, [reader = reader, prefix](const std::string& name) {
+                          return reader->load(prefix + name);
+                        }};
+    for (const auto& [name, entry] : reader->entries())
+      if (name.compare(0, prefix.size(), prefix) == 0)
+        source.shapes[name.substr(prefix.size())] = entry.shape;
+    return source;
+  }
+
+  template <class T>
+  std::vector<T> list(const std::string& name) const {
+    const auto entry = reader->entries().find(name);
+    check(entry != reader->entries().end() && entry->second.dtype == kDTypeOf<T> &&
+              entry->second.shape.size() == 1,
+          ErrorCode::kFormat, path, "it has no list \"", name, "\" of ", dtype_name(kDTypeOf<T>));
+    return reader->load(name).to_vector<T>();
+  }
+};
+
+Training::Training(const TrainingPlan& plan, Parameters parameters)
+    : plan_(plan),
+      parameters_(std::move(parameters)),
+      decoder_(plan.config, parameters_, plan.context),
+      optimizer_(parameters_.all(), plan.optimizer),
+      positions_(positions_from_0(plan.batch, plan.context, parameters_.options().device)) {}
+
+Training::Training(const TrainingPlan& plan, const Device& device)
+    : Training(plan, drawn(plan, device)) {}
+
+Training::Training(const std::string& path, const Device& device) : Training(Saved(path), device) {}
+
+Training::Training(const Saved& saved, const Device& device)
+    : Training(saved.plan, Parameters(saved.source("parameter."), trained_on(device))) {
+  history.train = saved.list<float>("train_loss");
+  const auto steps = saved.list<int64_t>("held_out_steps");
+  const auto losses = saved.list<double>("held_out_loss");
+  check(steps.size() == losses.size(), ErrorCode::kFormat, saved.path,
+        "\"held_out_steps\" and \"held_out_loss\" differ in length");
+  for (size_t i = 0; i < steps.size(); i++) history.held_out.push_back({steps[i], losses[i]});
+  optimizer_.restore(saved.source("optimizer."), int64_t(history.train.size()));
+}
+
+void Training::save(const std::string& folder) {
+  settle();
+  NamedTensors model, all;
+  for (const auto& [name, parameter] : parameters_.all()) {
+    model[name] = parameter.tensor();
+    all["parameter." + name] = parameter.tensor();
+  }
+  for (const auto& [name, tensor] : optimizer_.state()) all["optimizer." + name] = tensor;
+  std::vector<int64_t> steps;
+  std::vector<double> losses;
+  for (const History::HeldOut& point : history.held_out) {
+    steps.push_back(point.step);
+    losses.push_back(point.loss);
+  }
+  all["train_loss"] = Tensor::from(history.train);
+  all["held_out_steps"] = Tensor::from(steps);
+  all["held_out_loss"] = Tensor::from(losses);
+  save_safetensors(folder + "/" + kTrainingFile, all,
+                   {{kPlanKey, to_json(to_settings(plan_), -1)}});
+  save_safetensors(folder + "/model.safetensors", model, {{"format", "pt"}});
+  write_json(folder + "/config.json", wick::to_settings(plan_.config));
+}
+
+// ---- steps
+
+void Training::step(const Tensor& ids, const Tensor& targets) {
+  const Tensor logits = decoder_.forward(ids, positions_);  // [B, T, V]
+  const Tensor loss = cross_entropy(
+      reshape(logits, {plan_.batch * plan_.context, plan_.config.vocab_size}), targets);
+  backward(loss);
+  optimizer_.step(plan_.schedule().at(steps_done()));
+  pending_.push_back(loss.detach());
+}
+
+void Training::settle() {
+  for (const Tensor& loss : pending_) {
+    history.train.push_back(loss.item<float>());
+    if (!std::isfinite(history.train.back()))
+      throw std::runtime_error("train: the loss of step " + std::to_string(history.train.size()) +
+                               " is not finite; a smaller --lr may help");
+  }
+  pending_.clear();
+}
+
+double Training::loss_of(const std::vector<std::string>& texts) const {
+  const NoGrad off;
+  const Device device = decoder_.options().device;
+  const int64_t t = plan_.context;
+  const ScoredWindows windows = windows_of(texts, t);
+  double total = 0;
+  for (int64_t from = 0; from < windows.count; from += plan_.batch) {
+    const int64_t n = std::min(plan_.batch, windows.count - from);
+    const auto part = [&](const auto& values, const Shape& shape) {
+      return Tensor::from(std::span(values).subspan(size_t(from * t), size_t(n * t)), shape,
+                          device);
+    };
+    const Tensor logits = decoder_.forward(part(windows.ids, {n, t}), narrow(positions_, 0, 0, n));
+    const Tensor of_target = gather(log_softmax(reshape(logits, {n * t, logits.size(2)})), 1,
+                                    part(windows.targets, {n * t, 1}));
+    total -= double(sum(of_target * part(windows.scored, {n * t, 1})).item<float>());
+  }
+  return total / double(windows.bytes);
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,55 @@
+// What every compiler in play must be told: function marks and fixed-width integers. Freestanding:
+// device compilers (clang for AMD, hipRTC, nvcc, NVRTC) read this too, so no header is included
+// here.
+#pragma once
+
+#if defined(__HIP__) || defined(__CUDACC__)
+/// Compiled for the host and for the device.
+#define WICK_HD __attribute__((host, device))
+#elif defined(WICK_ISA)
+/// Host code that is compiled once per instruction set (backends/cpu): always inlined, because a
+/// weak copy of it, made with wider instructions, could be the one that the linker keeps for all.
+#define WICK_HD inline __attribute__((always_inline))
+#else
+#define WICK_HD
+#endif
+
+#if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
+/// This compiler pass makes device code.
+#define WICK_DEVICE_PASS
+#endif
+
+namespace wick {
+
+// The same types as <cstdint>'s where a host compiler says which those are.
+using int8 = signed char;
+using uint8 = unsigned char;
+using int16 = short;
+using uint16 = unsigned short;
+using int32 = int;
+using uint32 = unsigned;
+#if defined(__INT64_TYPE__)
+using int64 = __INT64_TYPE__;
+using uint64 = __UINT64_TYPE__;
+#else
+using int64 = long long;
+using uint64 = unsigned long long;
+#endif
+
+/// A list of types to walk, on the host: `for_each(List{}, [&]<class T>() {...})`.
+template <class... T>
+struct TypeList {
+  static constexpr int kSize = sizeof...(T);
+};
+
+template <class... T, class F>
+constexpr void for_each(TypeList<T...>, F&& f) {
+  (f.template operator()<T>(), ...);
+}
+
+template <class A, class B>
+inline constexpr bool kSame = false;
+template <class A>
+inline constexpr bool kSame<A, A> = true;
+
+}  // namespace wick

@@ -1,0 +1,38 @@
+// Which backends there are: the CPU, the modules found at run time, and what a user registers.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "wick/abi/backend.h"
+#include "wick/core/device.h"
+
+namespace wick {
+
+/// Adds a backend of one's own, which must outlive the process's work: its devices are then
+/// "name:ordinal". Errors: kInvalidArgument if the table is of another ABI, incomplete, or its name
+/// is taken.
+WICK_API DeviceKind register_backend(const Backend* backend);
+
+/// What is there, and for what is not: why, and what would help.
+struct BackendStatus {
+  std::string name;      // "rocm"
+  std::string module;    // the path of what was loaded, "" if nothing was
+  std::string why_none;  // why there are no devices, "" if there are some
+  std::vector<DeviceInfo> devices;
+  std::vector<std::string> unusable;  // one line for each device that is there and cannot be used
+};
+WICK_API std::vector<BackendStatus> backend_status();
+
+/// Who would serve an op on a device: a row's name and whether it is a vendor's library. For `wick
+/// devices --ops`.
+struct RowSummary {
+  std::string name;
+  bool library;
+};
+WICK_API std::vector<RowSummary> kernel_rows(const Device& device, OpId op,
+                                             const std::vector<DType>& inputs,
+                                             const std::vector<DType>& outputs);
+/// The same for operands of the dtypes that the op has when its own is `dtype`.
+WICK_API std::vector<RowSummary> kernel_rows(const Device& device, OpId op, DType dtype);
+
+}  // namespace wick

@@ -1,0 +1,27 @@
+// A number beside a tensor: `x * 2`, `x + 0.5`.
+#pragma once
+#include <concepts>
+#include <cstdint>
+
+namespace wick {
+
+/// An integer leaves an integer tensor's dtype as it is; a real number makes f32 of it. Neither
+/// promotes within a kind.
+class Number {
+ public:
+  template <std::integral T>
+  Number(T value) : real_(double(value)), integer_(int64_t(value)), integral_(true) {}
+  template <std::floating_point T>
+  Number(T value) : real_(double(value)), integer_(0), integral_(false) {}
+
+  bool is_integer() const { return integral_; }
+  double real() const { return real_; }
+  int64_t integer() const { return integer_; }
+
+ private:
+  double real_;
+  int64_t integer_;
+  bool integral_;
+};
+
+}  // namespace wick

@@ -1,0 +1,186 @@
+// The tensor: an immutable value, cheap to copy. Ops on it are free functions (wick/ops/*.h) and
+// operators.
+#pragma once
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wick/abi/call.h"
+#include "wick/core/layout.h"
+#include "wick/core/storage.h"
+
+namespace wick {
+
+/// The tape's record of how a tensor came to be; src/ops fills it.
+class AutogradNode : public std::enable_shared_from_this<AutogradNode> {
+ public:
+  virtual ~AutogradNode() = default;
+};
+
+class Index;
+
+/// How to make a tensor.
+struct TensorOptions {
+  DType dtype = DType::kF32;
+  Device device = Device::cpu();
+};
+
+class WICK_API Tensor {
+ public:
+  /// None: `if (bias)` asks.
+  Tensor() = default;
+  Tensor(std::shared_ptr<Storage> storage, Layout layout, DType dtype);
+
+  /// Copies values to the device. Errors: kShapeMismatch if they are not as many as the shape says.
+  template <class T>
+  static Tensor from(std::span<const T> values, const Shape& shape,
+                     const Device& device = Device::cpu()) {
+    return from_host(values.data(), int64_t(values.size()), kDTypeOf<T>, shape, device);
+  }
+  template <class T>
+  static Tensor from(const std::vector<T>& values, const Shape& shape,
+                     const Device& device = Device::cpu()) {
+    return from(std::span<const T>(values), shape, device);
+  }
+  /// One-dimensional.
+  template <class T>
+  static Tensor from(const std::vector<T>& values, const Device& device = Device::cpu()) {
+    return from(values, {int64_t(values.size())}, device);
+  }
+  /// The same from memory that need not be aligned: numel * dtype_size bytes.
+  static Tensor from_bytes(const void* bytes, DType dtype, const Shape& shape,
+                           const Device& device = Device::cpu()) {
+    return from_host(bytes, wick::numel(shape), dtype, shape, device);
+  }
+  /// Host memory as it lies, not copied; release is called when no tensor looks into it any more.
+  static Tensor adopt(void* data, DType dtype, const Shape& shape, std::function<void()> release);
+  /// Memory whose content is undefined.
+  static Tensor empty(const Shape& shape, const TensorOptions& options = {});
+
+  explicit operator bool() const { return impl_ != nullptr; }
+  const Shape& shape() const { return layout().shape; }
+  const Dims& strides() const { return layout().strides; }
+  const Layout& layout() const { return impl_->layout; }
+  int rank() const { return layout().rank(); }
+  /// The size of a dim; -1 is the last. Errors: kOutOfRange.
+  int64_t size(int64_t dim) const { return shape()[normalize_dim("size", dim, rank())]; }
+  int64_t numel() const { return layout().numel(); }
+  DType dtype() const { return impl_->dtype; }
+  const Device& device() const { return storage()->device(); }
+  bool is_contiguous() const { return layout().is_contiguous(); }
+  const std::shared_ptr<Storage>& storage() const { return impl_->storage; }
+  /// The address of the first element on its device.
+  void* data() const {
+    return static_cast<char*>(storage()->data()) + layout().offset * dtype_size(dtype());
+  }
+
+  /// The same values elsewhere: itself if already there. A view moves only its own elements.
+  Tensor to(const Device& device) const;
+  /// The same values as another dtype: itself if already so (ops/elementwise.h: cast).
+  Tensor to(DType dtype) const;
+  /// The same values in row-major order: itself if already so.
+  Tensor contiguous() const;
+  /// The same elements, off the tape.
+  Tensor detach() const;
+  /// The elements that these indices choose, as x[...] does elsewhere (ops/index.h: index).
+  Tensor index(const std::vector<Index>& items) const;
+  /// Whether backward would pass here.
+  bool requires_grad() const { return impl_->node != nullptr; }
+
+  /// The only element. Errors: kShapeMismatch if there are more; kDTypeMismatch if T is not the
+  /// dtype's type.
+  template <class T>
+  T item() const {
+    check_host_type("item", kDTypeOf<T>);
+    check(numel() == 1, ErrorCode::kShapeMismatch, "item", "expected one element, got shape ",
+          shape());
+    T value;
+    read(&value);
+    return value;
+  }
+  /// All elements in row-major order. Errors: kDTypeMismatch if T is not the dtype's type.
+  template <class T>
+  std::vector<T> to_vector() const {
+    check_host_type("to_vector", kDTypeOf<T>);
+    if constexpr (kSame<T, bool>) {
+      std::vector<unsigned char> bytes(static_cast<size_t>(numel()));
+      read(bytes.data());
+      return std::vector<bool>(bytes.begin(), bytes.end());
+    } else {
+      std::vector<T> values(static_cast<size_t>(numel()));
+      read(values.data());
+      return values;
+    }
+  }
+  /// The only element; the elements of a tensor of one, two or three dims, nested as these are.
+  /// Errors: kShapeMismatch, kDTypeMismatch.
+  template <class T>
+  T to_scalar() const {
+    return item<T>();
+  }
+  template <class T>
+  std::vector<T> to_vec1() const {
+    check_rank("to_vec1", 1);
+    return to_vector<T>();
+  }
+  template <class T>
+  std::vector<std::vector<T>> to_vec2() const {
+    check_rank("to_vec2", 2);
+    return cut_into(to_vector<T>(), shape()[0], shape()[1]);
+  }
+  template <class T>
+  std::vector<std::vector<std::vector<T>>> to_vec3() const {
+    check_rank("to_vec3", 3);
+    return cut_into(cut_into(to_vector<T>(), shape()[0] * shape()[1], shape()[2]), shape()[0],
+                    shape()[1]);
+  }
+  /// Copies all elements in row-major order to host memory of numel * dtype_size bytes.
+  void read(void* to) const;
+
+  // For src/ops and the bindings.
+  struct Impl {
+    std::shared_ptr<Storage> storage;
+    Layout layout;
+    DType dtype;
+    std::shared_ptr<AutogradNode> node;
+  };
+  /// The same storage through another layout, off the tape.
+  Tensor view(Layout layout) const { return Tensor(storage(), std::move(layout), dtype()); }
+  const std::shared_ptr<AutogradNode>& node() const { return impl_->node; }
+  void set_node(std::shared_ptr<AutogradNode> node) { impl_->node = std::move(node); }
+  bool same(const Tensor& other) const { return impl_ == other.impl_; }
+  /// Whether nothing else looks at these elements and the tape does not hold them: they may be
+  /// written over.
+  bool uniquely_owned() const {
+    return impl_ && impl_.use_count() == 1 && !impl_->node && impl_->storage.use_count() == 1 &&
+           !impl_->storage->adopted();
+  }
+
+ private:
+  static Tensor from_host(const void* values, int64_t count, DType dtype, const Shape& shape,
+                          const Device& device);
+  void check_host_type(std::string_view op, DType asked) const;
+  void check_rank(std::string_view op, int expected) const {
+    check(rank() == expected, ErrorCode::kShapeMismatch, op, "expected rank ", expected,
+          ", got shape ", shape());
+  }
+  /// `count` vectors of `size` values each.
+  template <class T>
+  static std::vector<std::vector<T>> cut_into(std::vector<T> values, int64_t count, int64_t size) {
+    std::vector<std::vector<T>> parts;
+    for (int64_t i = 0; i < count; i++)
+      parts.emplace_back(std::make_move_iterator(values.begin() + i * size),
+                         std::make_move_iterator(values.begin() + (i + 1) * size));
+    return parts;
+  }
+
+  std::shared_ptr<Impl> impl_;
+};
+
+/// "f32[2, 3] rocm:0": the one-line debug form's head; the CPU is left out.
+WICK_API std::string describe(const Tensor& x);
+
+}  // namespace wick

@@ -1,0 +1,39 @@
+// Layers: parameters and the op that they are for.
+#pragma once
+#include <string>
+
+#include "wick/nn/parameters.h"
+
+namespace wick {
+
+struct LinearOptions {
+  bool bias = false;
+  double deviation = 0.02;  // of the weight, when drawn
+};
+
+/// x [..., in] -> x weightᵀ + bias [..., out]. Parameters NAME.weight [out, in] and NAME.bias
+/// [out].
+struct WICK_API Linear {
+  Var weight, bias;
+  Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out,
+         const LinearOptions& options = {});
+  Tensor operator()(const Tensor& x) const;
+};
+
+/// ids [...] i64 in [0, count) -> rows [..., dim]. Parameter NAME.weight [count, dim].
+struct WICK_API Embedding {
+  Var weight;
+  Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
+            double deviation = 0.02);
+  Tensor operator()(const Tensor& ids) const;
+};
+
+/// See rms_norm. Parameter NAME.weight [dim], 1 when drawn.
+struct WICK_API RmsNorm {
+  Var weight;
+  double eps;
+  RmsNorm(Parameters& parameters, const std::string& name, int64_t dim, double eps);
+  Tensor operator()(const Tensor& x) const;
+};
+
+}  // namespace wick

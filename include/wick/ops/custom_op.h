@@ -1,0 +1,150 @@
+// Ops of one's own: wick is not touched. docs/how-to/custom-op.md shows how.
+#pragma once
+#include <concepts>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wick/core/var.h"
+
+namespace wick {
+
+/// An operand on the CPU, in any layout: element (i, j ...) is data[i strides[0] + j strides[1]
+/// ...].
+class WICK_API HostView {
+ public:
+  explicit HostView(const Tensor& x) : x_(x) {}
+
+  DType dtype() const { return x_.dtype(); }
+  const Shape& shape() const { return x_.shape(); }
+  const Dims& strides() const { return x_.strides(); }  // in elements
+  int64_t numel() const { return x_.numel(); }
+  bool is_contiguous() const { return x_.is_contiguous(); }
+  /// The first element. Errors: kDTypeMismatch if T is not the dtype's type.
+  template <class T>
+  const T* data() const {
+    check_type(kDTypeOf<T>);
+    return static_cast<const T*>(x_.data());
+  }
+  /// All elements in row-major order. Errors: kDTypeMismatch; kInvalidArgument if they do not lie
+  /// so.
+  template <class T>
+  std::span<const T> values() const {
+    check_contiguous();
+    return {data<T>(), size_t(numel())};
+  }
+  /// The same elements in row-major order, copied where they do not lie so.
+  HostView contiguous() const { return HostView(x_.contiguous()); }
+  const Tensor& tensor() const { return x_; }
+
+ protected:
+  void check_type(DType asked) const;
+  void check_contiguous() const;
+  Tensor x_;
+};
+
+/// The same of what may be written: an output that was made for it, or an InplaceOp's target.
+class WICK_API HostTarget : public HostView {
+ public:
+  explicit HostTarget(const Tensor& x) : HostView(x) {}
+  template <class T>
+  T* data() const {
+    return const_cast<T*>(HostView::data<T>());
+  }
+  template <class T>
+  std::span<T> values() const {
+    check_contiguous();
+    return {data<T>(), size_t(numel())};
+  }
+};
+
+/// An op of one to three inputs that returns a new tensor. What a device lacks is an error there:
+/// kUnsupported, "no rocm implementation for NAME". Inputs are of one device and off the tape.
+class WICK_API CustomOp {
+ public:
+  virtual ~CustomOp() = default;
+  virtual const char* name() const = 0;
+  virtual int num_inputs() const { return 1; }
+
+  virtual Tensor cpu(std::span<const HostView> inputs) const;
+  virtual Tensor rocm(std::span<const Tensor> inputs) const;
+  virtual Tensor cuda(std::span<const Tensor> inputs) const;
+  virtual Tensor emulated(std::span<const Tensor> inputs) const;
+  virtual Tensor metal(std::span<const Tensor> inputs) const;
+  /// The gradient of each input, of its shape and dtype; an empty Tensor() where there is none.
+  /// Made of ops it can be differentiated again. Errors, unless it is given: kNoGradient.
+  virtual std::vector<Tensor> backward(std::span<const Tensor> inputs, const Tensor& output,
+                                       const Tensor& gradient) const;
+};
+
+/// An op that several tensors and threads share. (No std::shared_ptr: with one, `apply` would be
+/// looked for in std too, and found.)
+class CustomOpRef {
+ public:
+  CustomOpRef() = default;
+  explicit CustomOpRef(std::shared_ptr<const CustomOp> op) : op_(std::move(op)) {}
+  const CustomOp* operator->() const { return op_.get(); }
+  const std::shared_ptr<const CustomOp>& shared() const { return op_; }
+
+ private:
+  std::shared_ptr<const CustomOp> op_;
+};
+
+/// The same from functions; those that are none are missing.
+struct CustomFunctions {
+  int num_inputs = 1;
+  std::function<Tensor(std::span<const HostView>)> cpu = {};
+  std::function<Tensor(std::span<const Tensor>)> rocm = {}, cuda = {}, emulated = {}, metal = {};
+  std::function<std::vector<Tensor>(std::span<const Tensor>, const Tensor&, const Tensor&)>
+      backward = {};
+};
+WICK_API CustomOpRef custom_op(std::string name, CustomFunctions functions);
+
+namespace detail {
+WICK_API Tensor apply(std::shared_ptr<const CustomOp> op, std::initializer_list<Tensor> inputs);
+}
+
+/// Runs the op and notes it on the tape, which keeps the op, the inputs and the output. Errors:
+/// kInvalidArgument if it takes another number of inputs; kDeviceMismatch; kUnsupported; and in
+/// backward kNoGradient, or kShapeMismatch and kDTypeMismatch of a gradient that is not its
+/// input's.
+template <std::same_as<Tensor>... More>
+requires(sizeof...(More) <= 2) Tensor
+    apply(const CustomOpRef& op, const Tensor& x, const More&... more) {
+  return detail::apply(op.shared(), {x, more...});
+}
+/// The tape keeps a copy of the op.
+template <std::derived_from<CustomOp> Op, std::same_as<Tensor>... More>
+requires(sizeof...(More) <= 2) Tensor apply(const Op& op, const Tensor& x, const More&... more) {
+  return detail::apply(std::make_shared<const Op>(op), {x, more...});
+}
+
+/// An op that writes over its first operand and reads none to two others, which may overlap it. It
+/// is not on the tape; gradients that need what was written over are an error.
+class WICK_API InplaceOp {
+ public:
+  virtual ~InplaceOp() = default;
+  virtual const char* name() const = 0;
+  virtual int num_inputs() const { return 1; }  // with the one that is written
+
+  virtual void cpu(HostTarget target, std::span<const HostView> others) const;
+  virtual void rocm(const Tensor& target, std::span<const Tensor> others) const;
+  virtual void cuda(const Tensor& target, std::span<const Tensor> others) const;
+  virtual void emulated(const Tensor& target, std::span<const Tensor> others) const;
+  virtual void metal(const Tensor& target, std::span<const Tensor> others) const;
+};
+
+namespace detail {
+WICK_API void apply_(const InplaceOp& op, Var& target, std::initializer_list<Tensor> others);
+}
+
+/// Runs the op on the Var's memory. Errors: as apply.
+template <std::same_as<Tensor>... More>
+requires(sizeof...(More) <= 2) void apply_(const InplaceOp& op, Var& target, const More&... more) {
+  detail::apply_(op, target, {more...});
+}
+
+}  // namespace wick

@@ -1,0 +1,17 @@
+// Normalisations.
+#pragma once
+#include "wick/core/tensor.h"
+
+namespace wick {
+
+/// Root-mean-square normalisation over the last dimension: y = x / sqrt(mean(x²) + eps) · weight.
+///
+/// x       [..., D]   floating; the mean is taken in f32 (f64 for f64)
+/// weight  [D]        same dtype as x
+/// eps     >= 0, added to the mean of squares
+/// Returns [..., D], dtype of x. Error: |e| <= 9 u |y| + 1 ulp of the output dtype, u of f32 (f64).
+/// Errors: kShapeMismatch if weight is not [D]; kDTypeMismatch; kInvalidArgument if eps < 0.
+/// Source: Zhang & Sennrich 2019, arXiv:1910.07467, eq. 4.
+WICK_API Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps = 1e-5);
+
+}  // namespace wick

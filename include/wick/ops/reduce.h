@@ -1,0 +1,82 @@
+// Many elements to one. dims in [-rank, rank); none given: all. f16, bf16 and f8 accumulate in f32,
+// integers in i64; the order is fixed by device and shape, so the same inputs give the same bits.
+// Errors of all: kOutOfRange and kInvalidArgument for dims that are not there or come twice.
+#pragma once
+#include <optional>
+
+#include "wick/core/tensor.h"
+
+namespace wick {
+
+struct ReduceOptions {
+  Dims dims = {};        // none: all
+  bool keepdim = false;  // reduced dims stay, of size 1
+};
+
+/// What was chosen along a dim, and at which places: ids of i64.
+struct ValuesIndices {
+  Tensor values;
+  Tensor indices;
+};
+
+/// The sum; of integers and bool as i64, u64 of u64; 0 of nothing. Error: |e| <= 8 u sum|x| + 1 ulp
+/// of the output dtype, u of the accumulator.
+WICK_API Tensor sum(const Tensor& x, const ReduceOptions& options = {});
+/// The mean; integers compute in f32; NaN of nothing. Error: as sum of x / n.
+WICK_API Tensor mean(const Tensor& x, const ReduceOptions& options = {});
+/// The largest, the smallest; NaN wins. Exact. With one dim named the gradient goes to the first
+/// winner, else it is shared evenly by ties; amax and amin always share it. Errors:
+/// kInvalidArgument of nothing.
+WICK_API Tensor max(const Tensor& x, const ReduceOptions& options = {});
+WICK_API Tensor min(const Tensor& x, const ReduceOptions& options = {});
+WICK_API Tensor amax(const Tensor& x, const ReduceOptions& options = {});
+WICK_API Tensor amin(const Tensor& x, const ReduceOptions& options = {});
+/// The product; of integers and bool as i64, u64 of u64, wrapping; 1 of nothing. Error: |e| <= n u
+/// |y| + 1 ulp of the output dtype for n factors whose partial products stay in the accumulator's
+/// range, u of that. Its gradient is right where factors are 0.
+WICK_API Tensor prod(const Tensor& x, const ReduceOptions& options = {});
+/// Whether some element, or every one, is not 0: bool. NaN is not 0. Of nothing: false, true.
+WICK_API Tensor any(const Tensor& x, const ReduceOptions& options = {});
+WICK_API Tensor all(const Tensor& x, const ReduceOptions& options = {});
+
+/// Where the largest, the smallest is along dim, or in all of x seen flat: i64. The first of
+/// equals; NaN goes before every number. Errors: kInvalidArgument of nothing.
+WICK_API Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+WICK_API Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+/// Both: what max and argmax, min and argmin give.
+WICK_API ValuesIndices max_with_indices(const Tensor& x, int64_t dim, bool keepdim = false);
+WICK_API ValuesIndices min_with_indices(const Tensor& x, int64_t dim, bool keepdim = false);
+
+// Statistics: ops made of the above. Integers compute in f32, narrow floats too.
+
+struct VarOptions {
+  Dims dims = {};         // none: all
+  double correction = 1;  // the divisor is n - correction, at least 0
+  bool keepdim = false;
+};
+struct VarMean {
+  Tensor var;
+  Tensor mean;
+};
+/// The variance: the mean of squared differences from the mean, in two passes. Where the divisor is
+/// 0: NaN, or inf if there are differences. Error: |e| <= 16 u (y + mean^2 u) + 1 ulp of the output
+/// dtype, u of the accumulator.
+WICK_API Tensor var(const Tensor& x, const VarOptions& options = {});
+/// Its root, whose gradient at 0 is 0.
+WICK_API Tensor std(const Tensor& x, const VarOptions& options = {});
+WICK_API VarMean var_mean(const Tensor& x, const VarOptions& options = {});
+
+/// log(sum(e^x)), without overflow; -inf of nothing, and where every x is -inf. Error: |e| <= 16 u
+/// (1 + |y|) + 1 ulp of the output dtype, u of the accumulator.
+WICK_API Tensor log_sum_exp(const Tensor& x, const ReduceOptions& options = {});
+/// (sum |x|^p)^(1/p); p 0: how many are not 0; inf: the largest |x|; -inf: the smallest. Its
+/// gradient at 0 is 0. Error: |e| <= 16 u y + 1 ulp of the output dtype for p of 0, 1, 2 and inf; u
+/// of the accumulator. Errors: kInvalidArgument of nothing for p = inf or below 0.
+WICK_API Tensor norm(const Tensor& x, double p = 2, const ReduceOptions& options = {});
+/// How many are not 0: i64.
+WICK_API Tensor count_nonzero(const Tensor& x, const ReduceOptions& options = {});
+/// Sum and mean of what is not NaN. Error: as sum and mean.
+WICK_API Tensor nansum(const Tensor& x, const ReduceOptions& options = {});
+WICK_API Tensor nanmean(const Tensor& x, const ReduceOptions& options = {});
+
+}  // namespace wick

@@ -1,0 +1,204 @@
+#include "base/host_compiler.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "wick/base/error.h"
+
+namespace wick {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether nobody else could have put code there: loading a library runs it.
+bool is_ours(const std::string& path) {
+  struct stat facts;
+  return stat(path.c_str(), &facts) == 0 && (facts.st_uid == geteuid() || facts.st_uid == 0) &&
+         (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool is_usable(const std::string& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) {
+    fs::create_directories(folder, error);
+    if (error) return false;
+    fs::permissions(folder, fs::perms::owner_all, error);
+  }
+  return fs::is_directory(folder, error) && is_ours(folder) &&
+         access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+std::string wished_folder() {
+  if (const auto set = environment("WICK_CACHE_DIR")) return *set;
+  if (const auto cache = environment("XDG_CACHE_HOME")) return *cache + "/wick";
+  if (const auto home = environment("HOME")) return *home + "/.cache/wick";
+  return "";
+}
+
+/// A folder of this process, removed at its end.
+class PrivateFolder {
+ public:
+  PrivateFolder() : owner_(getpid()) {
+    std::error_code error;
+    path_ = (fs::temp_directory_path(error) / "wick-XXXXXX").string();
+    check(!error && mkdtemp(path_.data()), ErrorCode::kIo, path_,
+          "there is no folder for compiled code; WICK_CACHE_DIR names one");
+  }
+  ~PrivateFolder() {
+    std::error_code ignored;
+    if (owner_ == getpid()) fs::remove_all(path_, ignored);  // not a forked child's to remove
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  pid_t owner_;
+};
+
+struct Compiler {
+  std::string path, version;
+};
+
+Compiler find_compiler(const std::string& where) {
+  std::string path;
+  if (const auto named = environment("WICK_CXX")) {
+    const auto found = find_program(*named);
+    check(found.has_value(), ErrorCode::kInvalidArgument, "WICK_CXX", "there is no program ",
+          *named);
+    path = *found;
+  } else {
+    for (const char* name : {"c++", "g++", "clang++"}) {
+      if (path.empty()) path = find_program(name).value_or("");
+    }
+    check(
+        !path.empty(), ErrorCode::kUnsupported, where,
+        "it is compiled when it runs, and no c++, g++ or clang++ is in PATH; install one, or name "
+        "one by WICK_CXX");
+  }
+  const Finished version = run_program({path, "--version"});
+  check(version.status == 0, ErrorCode::kUnsupported, where, path, " --version ends with status ",
+        version.status);
+  return {path, version.output};
+}
+
+/// 128 bits of what made a library (FNV-1a from two offsets), as a file's name.
+std::string key_of(const std::string& text) {
+  uint64_t a = 0xcbf29ce484222325, b = 0x6c62272e07bb0142;
+  for (const char c : text) {
+    a = (a ^ uint8_t(c)) * 0x100000001b3;
+    b = (b ^ uint8_t(c) ^ (a >> 32)) * 0x100000001b3;
+  }
+  char name[40];
+  std::snprintf(name, sizeof name, "%016llx%016llx", static_cast<unsigned long long>(a),
+                static_cast<unsigned long long>(b));
+  return name;
+}
+
+/// The complaints among a compiler's first lines, on one line.
+std::string first_complaints(const std::string& output) {
+  std::string result;
+  int count = 0;
+  for (size_t begin = 0; begin < output.size() && count < 3;) {
+    const size_t end = std::min(output.find('\n', begin), output.size());
+    const std::string line = output.substr(begin, end - begin);
+    if (line.find("error") != std::string::npos) {
+      result += (count++ ? " | " : "") + line;
+    }
+    begin = end + 1;
+  }
+  if (result.empty()) result = output.substr(0, output.find('\n'));
+  return result;
+}
+
+/// Compiles into a file of another name first, so that no other process loads half of one.
+void compile(const std::string& where, const Compiler& compiler, const std::string& source,
+             const std::vector<std::string>& flags, const std::string& library) {
+  static std::atomic<int> counter{0};
+  const std::string part =
+      library + ".part-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
+  struct Remove {
+    std::string path;
+    ~Remove() { unlink(path.c_str()); }
+  } const source_file{part + ".cpp"}, made{part + ".so"};
+  write_text_file(source_file.path, source);
+  std::vector<std::string> arguments{compiler.path};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  arguments.insert(arguments.end(), {"-o", made.path, source_file.path});
+  const Finished compiled = run_program(arguments);
+  check(compiled.status == 0, ErrorCode::kUnsupported, where, compiler.path,
+        " does not take it: ", first_complaints(compiled.output));
+  check(chmod(made.path.c_str(), S_IRWXU) == 0 &&
+            std::rename(made.path.c_str(), library.c_str()) == 0,
+        ErrorCode::kIo, library, "it cannot be given its name");
+}
+
+void* open_library(const std::string& path) {
+  return is_ours(path) ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+}
+
+std::string locked_cache_folder() {
+  static std::string folder;
+  static pid_t owner = 0;
+  if (owner == getpid()) return folder;
+  owner = getpid();
+  folder = wished_folder();
+  std::error_code error;
+  // Absolute: a program may change its folder, and a name must not look like a compiler's option.
+  if (!folder.empty()) folder = fs::absolute(folder, error).string();
+  if (folder.empty() || error || !is_usable(folder)) {
+    static std::vector<std::unique_ptr<PrivateFolder>> own;
+    own.push_back(std::make_unique<PrivateFolder>());
+    folder = own.back()->path();
+  }
+  return folder;
+}
+
+std::mutex mutex;
+
+}  // namespace
+
+std::string cache_folder() {
+  const std::lock_guard lock(mutex);
+  return locked_cache_folder();
+}
+
+void* compiled_entry(const std::string& where, const std::string& source, const std::string& entry,
+                     const std::vector<std::string>& flags) {
+  // One at a time: compilers need memory, and of two equal sources the second is found.
+  const std::lock_guard lock(mutex);
+  static std::map<std::string, void*> libraries;
+  static Compiler compiler;
+  if (compiler.path.empty()) compiler = find_compiler(where);
+  std::string all = compiler.path + '\0' + compiler.version + '\0';
+  for (const std::string& flag : flags) all += flag + '\0';
+  const std::string key = key_of(all + source);
+  void*& library = libraries[key];
+  if (!library) {
+    const std::string path = locked_cache_folder() + "/" + key + ".so";
+    library = open_library(path);
+    if (!library) {  // not there, cut short by a full disk, or somebody else's
+      compile(where, compiler, source, flags, path);
+      library = open_library(path);
+      const char* why = library ? "" : dlerror();
+      check(library != nullptr, ErrorCode::kUnsupported, where, "the compiled library ", path,
+            " does not load: ", why ? why : "it is not ours");
+    }
+  }
+  void* found = dlsym(library, entry.c_str());
+  check(found != nullptr, ErrorCode::kInvalidArgument, where, "there is no extern \"C\" ", entry);
+  return found;
+}
+
+}  // namespace wick

@@ -1,0 +1,96 @@
+#include "base/parallel.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/environment.h"
+#if defined(WICK_USE_OPENMP)
+#include <omp.h>
+#endif
+
+namespace wick {
+namespace {
+
+/// Cores that the cgroup's quota pays for; 0: no quota.
+int cgroup_cores() {
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (v2 >> quota >> period && quota != "max" && period > 0)
+    return std::max(1, int(std::stod(quota) / period + 0.5));
+  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+      v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  double micros = 0;
+  if (v1_quota >> micros && v1_period >> period && micros > 0 && period > 0)
+    return std::max(1, int(micros / period + 0.5));
+  return 0;
+}
+
+int default_threads() {
+  if (const auto set = environment_integer("WICK_THREADS", 1, 4096)) return int(*set);
+  cpu_set_t set;
+  int cores = sched_getaffinity(0, sizeof set, &set) == 0
+                  ? CPU_COUNT(&set)
+                  : int(std::thread::hardware_concurrency());
+  if (const int paid = cgroup_cores()) cores = std::min(cores, paid);
+  return std::max(1, cores);
+}
+
+std::atomic<int>& threads() {
+  static std::atomic<int> n{default_threads()};
+  return n;
+}
+
+thread_local bool inside = false;
+
+// OpenMP keeps a team of threads for every thread that opens a region, so only the main one may.
+bool may_fork() { return !inside && gettid() == getpid(); }
+
+}  // namespace
+
+int num_threads() { return threads().load(std::memory_order_relaxed); }
+void set_num_threads(int n) { threads().store(std::max(1, n), std::memory_order_relaxed); }
+
+int threads_here() { return may_fork() ? num_threads() : 1; }
+
+#if defined(WICK_USE_OPENMP)
+LibraryThreads::LibraryThreads() : before_(omp_get_max_threads()) {
+  omp_set_num_threads(threads_here());
+}
+LibraryThreads::~LibraryThreads() { omp_set_num_threads(before_); }
+#else
+LibraryThreads::LibraryThreads() = default;
+LibraryThreads::~LibraryThreads() = default;
+#endif
+
+namespace detail {
+
+void parallel_run(int64_t count, int64_t grain, void (*body)(void*, int64_t, int64_t), void* self) {
+  const int64_t parts =
+      std::min<int64_t>(num_threads(), (count + grain - 1) / std::max<int64_t>(grain, 1));
+  if (parts <= 1 || !may_fork()) return body(self, 0, count);
+  const auto part = [&](int64_t i) {
+    inside = true;
+    body(self, count * i / parts, count * (i + 1) / parts);
+    inside = false;
+  };
+#if defined(WICK_USE_OPENMP)
+#pragma omp parallel for num_threads(int(parts)) schedule(static, 1)
+  for (int64_t i = 0; i < parts; i++) part(i);
+#else  // under the thread sanitizer, which does not understand OpenMP's barriers
+  std::vector<std::thread> others;
+  for (int64_t i = 1; i < parts; i++) others.emplace_back(part, i);
+  part(0);
+  for (std::thread& t : others) t.join();
+#endif
+}
+
+}  // namespace detail
+}  // namespace wick

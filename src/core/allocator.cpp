@@ -1,0 +1,201 @@
+#include "core/allocator.h"
+
+#include <algorithm>
+#include <new>
+
+namespace wick {
+namespace {
+
+constexpr int64_t kGranule = 512;             // sizes of blocks are multiples of this
+constexpr int64_t kSmall = int64_t{1} << 20;  // up to here blocks share segments of kSmallSegment
+constexpr int64_t kSmallSegment = int64_t{2} << 20;
+constexpr int64_t kMedium = int64_t{10}
+                            << 20;  // up to here blocks share segments of kMediumSegment
+constexpr int64_t kMediumSegment = int64_t{20} << 20;
+
+int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
+
+int64_t segment_bytes(int64_t bytes) {
+  if (bytes <= kSmall) return kSmallSegment;
+  if (bytes <= kMedium) return kMediumSegment;
+  return round_up(bytes, kSmallSegment);
+}
+
+// A large block lends itself to a much smaller one only if the rest stays useful.
+bool worth_splitting(int64_t have, int64_t want) {
+  return have - want >= (have <= kSmallSegment ? kGranule : kSmall);
+}
+
+}  // namespace
+
+CachingAllocator::~CachingAllocator() {
+  collect_pending(true);
+  give_back_segments();
+  for (void* event : spare_events_) backend_.event_destroy(device_, event);
+}
+
+Status CachingAllocator::allocate(int64_t bytes, void* stream, void** data) {
+  *data = nullptr;
+  if (bytes == 0) return {};
+  if (plain_) return backend_.alloc(device_, bytes, data);
+  if (bytes > INT64_MAX - kMediumSegment)
+    return {StatusCode::kOutOfMemory, "more bytes than there are addresses"};
+  bytes = round_up(bytes, kGranule);
+  const std::lock_guard lock(mutex_);
+  collect_pending(false);
+  Block* block = take(bytes, stream);
+  if (!block) {
+    Status status = new_segment(bytes, stream, &block);
+    if (status.code == StatusCode::kOutOfMemory) {
+      collect_pending(true);
+      give_back_segments();
+      status = new_segment(bytes, stream, &block);
+    }
+    if (!status.ok()) return status;
+  }
+  if (worth_splitting(block->bytes, bytes)) {
+    Block* rest =
+        new Block{block->data + bytes, block->bytes - bytes, stream, true, block, block->after, {}};
+    if (rest->after) rest->after->before = rest;
+    block->after = rest;
+    block->bytes = bytes;
+    free_.insert(rest);
+  }
+  block->free = false;
+  out_[block->data] = block;
+  statistics_.used_bytes += block->bytes;
+  statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
+  *data = block->data;
+  return {};
+}
+
+void CachingAllocator::release(void* data) {
+  if (!data) return;
+  if (plain_) return backend_.free(device_, data);
+  const std::lock_guard lock(mutex_);
+  const auto found = out_.find(data);
+  Block* block = found->second;
+  out_.erase(found);
+  statistics_.used_bytes -= block->bytes;
+  if (block->used_on.empty()) return put_back(block);
+  Pending pending{block, {}};
+  for (void* stream : block->used_on) {
+    void* event = nullptr;
+    if (!spare_events_.empty()) {
+      event = spare_events_.back();
+      spare_events_.pop_back();
+    } else if (!backend_.event_create(device_, &event).ok()) {
+      continue;
+    }
+    if (backend_.event_record(device_, event, stream).ok())
+      pending.events.push_back(event);
+    else
+      spare_events_.push_back(event);
+  }
+  block->used_on.clear();
+  pending_.push_back(std::move(pending));
+}
+
+void CachingAllocator::use_on(void* data, void* stream) {
+  if (plain_ || !data) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = out_.find(data);
+  if (found == out_.end() || found->second->stream == stream) return;
+  auto& streams = found->second->used_on;
+  if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
+}
+
+void CachingAllocator::empty_cache() {
+  const std::lock_guard lock(mutex_);
+  collect_pending(true);
+  give_back_segments();
+}
+
+CachingAllocator::Statistics CachingAllocator::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+/// The smallest free block of the stream that is large enough.
+CachingAllocator::Block* CachingAllocator::take(int64_t bytes, void* stream) {
+  Block key;
+  key.bytes = bytes;
+  key.stream = stream;
+  const auto found = free_.lower_bound(&key);
+  if (found == free_.end() || (*found)->stream != stream) return nullptr;
+  Block* block = *found;
+  // A small tensor must not pin a large segment: large blocks go to requests of at least half their
+  // size, or get split.
+  if (bytes <= kSmall && block->bytes > kSmallSegment) return nullptr;
+  free_.erase(found);
+  return block;
+}
+
+Status CachingAllocator::new_segment(int64_t bytes, void* stream, Block** block) {
+  const int64_t size = segment_bytes(bytes);
+  void* data = nullptr;
+  if (const Status status = backend_.alloc(device_, size, &data); !status.ok()) return status;
+  *block = new Block{static_cast<char*>(data), size, stream, false, nullptr, nullptr, {}};
+  statistics_.reserved_bytes += size;
+  statistics_.segment_allocations++;
+  return {};
+}
+
+void CachingAllocator::put_back(Block* block) {
+  block->free = true;
+  if (Block* next = block->after; next && next->free) {
+    free_.erase(next);
+    block->bytes += next->bytes;
+    block->after = next->after;
+    if (block->after) block->after->before = block;
+    delete next;
+  }
+  if (Block* previous = block->before; previous && previous->free) {
+    free_.erase(previous);
+    previous->bytes += block->bytes;
+    previous->after = block->after;
+    if (previous->after) previous->after->before = previous;
+    delete block;
+    block = previous;
+  }
+  free_.insert(block);
+}
+
+void CachingAllocator::collect_pending(bool wait) {
+  for (size_t i = 0; i < pending_.size();) {
+    Pending& p = pending_[i];
+    while (!p.events.empty()) {
+      int32_t done = 0;
+      // A failed query means a failed device: its memory is not used any more.
+      if (!backend_.event_query(device_, p.events.back(), &done).ok()) done = 1;
+      if (!done && !wait) break;
+      if (done) {
+        spare_events_.push_back(p.events.back());
+        p.events.pop_back();
+      }
+    }
+    if (!p.events.empty()) {
+      i++;
+      continue;
+    }
+    put_back(p.block);
+    pending_[i] = std::move(pending_.back());
+    pending_.pop_back();
+  }
+}
+
+void CachingAllocator::give_back_segments() {
+  for (auto it = free_.begin(); it != free_.end();) {
+    Block* block = *it;
+    if (block->before || block->after) {
+      ++it;
+      continue;
+    }
+    it = free_.erase(it);
+    statistics_.reserved_bytes -= block->bytes;
+    backend_.free(device_, block->data);
+    delete block;
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,163 @@
+#include "core/launch.h"
+
+#include <algorithm>
+
+namespace wick {
+namespace {
+
+constexpr int kMaxInputs = 3;  // of an elementwise op
+
+Call make_call(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
+               Attributes attributes) {
+  Call call{};
+  call.in = in.data();
+  call.out = out.data();
+  call.num_in = int32_t(in.size());
+  call.num_out = int32_t(out.size());
+  call.attributes = attributes.data;
+  call.device = device.state().device();
+  call.op = int32_t(op);
+  return call;
+}
+
+}  // namespace
+
+Operand operand(const Tensor& x) { return {x.data(), x.dtype(), x.strides()}; }
+Operand operand(const Tensor& x, const Shape& broadcast) {
+  Operand result{x.data(), x.dtype(), {}};
+  if (!broadcast_strides(x.layout(), broadcast, &result.strides))
+    fail(ErrorCode::kShapeMismatch, "broadcast", "shape ", x.shape(), " does not broadcast to ",
+         broadcast);
+  return result;
+}
+
+Shape collapse(const Shape& shape, std::span<Dims*> strides) {
+  Shape kept(shape.size(), 1);
+  int rank = 0;
+  for (int d = 0; d < shape.size(); d++) {
+    if (shape[d] == 1) continue;
+    // dim d continues the one before it where stride[before] == shape[d] * stride[d] in every
+    // operand
+    bool merges = rank > 0;
+    for (const Dims* s : strides) merges = merges && (*s)[rank - 1] == shape[d] * (*s)[d];
+    if (!merges) kept[rank++] = 1;
+    kept[rank - 1] *= shape[d];
+    for (Dims* s : strides) (*s)[rank - 1] = (*s)[d];
+  }
+  for (Dims* s : strides) *s = Dims(std::span<const int64_t>(s->data(), size_t(rank)));
+  return Shape(std::span<const int64_t>(kept.data(), size_t(rank)));
+}
+
+View make_view(void* data, DType dtype, const Shape& shape, const Dims& strides) {
+  View view{};
+  view.data = data;
+  view.dtype = dtype;
+  view.rank = shape.size();
+  std::copy(shape.begin(), shape.end(), view.shape);
+  std::copy(strides.begin(), strides.end(), view.strides);
+  return view;
+}
+
+View make_view(const Tensor& x) { return make_view(x.data(), x.dtype(), x.shape(), x.strides()); }
+
+bool try_launch(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
+                Attributes attributes, Declined* declined) {
+  DeviceState& state = device.state();
+  DType dtypes[2 * kMaxOperands];
+  int count = 0;
+  for (const View& v : in) dtypes[count++] = v.dtype;
+  for (const View& v : out) dtypes[count++] = v.dtype;
+  const KernelQuery query{
+      op, dtypes, int32_t(in.size()), int32_t(out.size()), attributes.size, attributes.hash};
+  Call call = make_call(device, op, in, out, attributes);
+  for (const KernelRow& row : state.rows(query)) {
+    if (const char* why = row.accepts ? row.accepts(&row, &call, &state.info) : nullptr) {
+      if (declined) declined->why = why;
+      continue;
+    }
+    call.scratch_bytes = row.scratch_bytes ? row.scratch_bytes(&row, &call, &state.info) : 0;
+    std::shared_ptr<Storage> scratch;
+    if (call.scratch_bytes > 0) {
+      scratch = Storage::allocate(device, call.scratch_bytes);
+      call.scratch = scratch->data();
+    }
+    state.require(row.run(&row, &call), op_name(op));
+    return true;
+  }
+  return false;
+}
+
+bool try_elementwise(const Device& device, OpId op, const Shape& shape, std::span<const Operand> in,
+                     std::span<const Operand> out, Attributes attributes, Declined* declined) {
+  if (numel(shape) == 0) return true;
+  Dims strides[kMaxInputs + 1];
+  Dims* pointers[kMaxInputs + 1];
+  const size_t count = in.size() + out.size();
+  const auto at = [&](size_t i) -> const Operand& {
+    return i < in.size() ? in[i] : out[i - in.size()];
+  };
+  for (size_t i = 0; i < count; i++) {
+    strides[i] = at(i).strides;
+    pointers[i] = &strides[i];
+  }
+  const Shape collapsed = collapse(shape, {pointers, count});
+  const int outer = std::max(0, collapsed.size() - kMaxRank);  // dims that are looped over here
+  const Shape inner(std::span(collapsed.data() + outer, size_t(collapsed.size() - outer)));
+  View views[kMaxInputs + 1];
+  for (size_t i = 0; i < count; i++)
+    views[i] =
+        make_view(at(i).data, at(i).dtype, inner,
+                  Dims(std::span<const int64_t>(strides[i].data() + outer, size_t(inner.size()))));
+  int64_t loops = 1;
+  for (int d = 0; d < outer; d++) loops *= collapsed[d];
+  for (int64_t loop = 0; loop < loops; loop++) {
+    for (size_t i = 0; i < count && outer > 0; i++) {
+      int64_t rest = loop, offset = 0;
+      for (int d = outer; d-- > 0; rest /= collapsed[d])
+        offset += rest % collapsed[d] * strides[i][d];
+      views[i].data = static_cast<char*>(at(i).data) + offset * dtype_size(views[i].dtype);
+    }
+    if (!try_launch(device, op, {views, in.size()}, {views + in.size(), out.size()}, attributes,
+                    declined))
+      return false;
+  }
+  return true;
+}
+
+void fail_unsupported(const Device& device, OpId op, DType dtype, const Declined& declined) {
+  if (declined.why.empty())
+    fail(ErrorCode::kUnsupported, op_name(op), "no ", dtype_name(dtype), " kernel on ", device,
+         ", no composite");
+  fail(ErrorCode::kUnsupported, op_name(op), "no ", dtype_name(dtype), " kernel on ", device,
+       " takes this: ", declined.why, "; no composite");
+}
+
+void elementwise(const Device& device, OpId op, const Shape& shape, std::span<const Operand> in,
+                 std::span<const Operand> out, Attributes attributes) {
+  Declined declined;
+  if (!try_elementwise(device, op, shape, in, out, attributes, &declined))
+    fail_unsupported(device, op, (in.empty() ? out : in)[0].dtype, declined);
+}
+
+void launch(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
+            Attributes attributes) {
+  Declined declined;
+  if (!try_launch(device, op, in, out, attributes, &declined))
+    fail_unsupported(device, op, (in.empty() ? out : in)[0].dtype, declined);
+}
+
+bool may_run_in_place(const Device& device, OpId op, std::initializer_list<DType> dtypes,
+                      int num_in) {
+  const AttributeFacts facts = attribute_facts(op);
+  const KernelQuery query{op,         dtypes.begin(), num_in, int32_t(dtypes.size()) - num_in,
+                          facts.size, facts.hash};
+  const auto rows = device.state().rows(query);
+  return !rows.empty() && (rows[0].flags & kRowInPlace) != 0;
+}
+
+void copy_elements(const Tensor& from, const Tensor& to) {
+  const Operand in = operand(from), out = operand(to);
+  elementwise(from.device(), OpId::kCast, from.shape(), {&in, 1}, {&out, 1});
+}
+
+}  // namespace wick

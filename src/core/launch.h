@@ -1,0 +1,76 @@
+// From tensors to a backend's kernel: views, collapsed dims, the row that accepts, scratch.
+#pragma once
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "core/device_state.h"
+#include "wick/core/tensor.h"
+
+namespace wick {
+
+/// An operand of an op as the core sees it: any rank, its memory on the device.
+struct Operand {
+  void* data;
+  DType dtype;
+  Dims strides;  // in elements, as many as the op's shape has dims
+};
+/// The tensor read through its own strides, or those of a shape that it broadcasts to.
+Operand operand(const Tensor& x);
+Operand operand(const Tensor& x, const Shape& broadcast);
+
+struct Attributes {
+  const void* data = nullptr;
+  uint32_t size = 0;
+  uint64_t hash = 0;
+};
+template <class A>
+Attributes attributes_of(const A& a) {
+  return {&a, sizeof a, kAttributesHash<A>};
+}
+
+/// Where a launch may not go ahead it says why, so that the op can take its composite instead.
+struct Declined {
+  std::string why;
+};
+
+/// Runs op on operands of one shape, inputs then outputs. Dims are collapsed, and looped over where
+/// more than kMaxRank remain. Returns false, and why, if no row takes it. Errors of the launch
+/// itself are thrown.
+bool try_elementwise(const Device& device, OpId op, const Shape& shape, std::span<const Operand> in,
+                     std::span<const Operand> out, Attributes attributes, Declined* declined);
+
+/// Runs op on views as they are: nothing is collapsed. Returns false, and why, if no row takes it.
+bool try_launch(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
+                Attributes attributes, Declined* declined);
+
+/// As the above, but an error (kUnsupported, "matmul: no bf16 kernel on rocm:0 ...") where no row
+/// takes it.
+void elementwise(const Device& device, OpId op, const Shape& shape, std::span<const Operand> in,
+                 std::span<const Operand> out, Attributes attributes = {});
+void launch(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
+            Attributes attributes = {});
+[[noreturn]] void fail_unsupported(const Device& device, OpId op, DType dtype,
+                                   const Declined& declined);
+
+/// Whether the first row for these dtypes may write its output over an input.
+bool may_run_in_place(const Device& device, OpId op, std::initializer_list<DType> dtypes,
+                      int num_in);
+
+/// Merges neighbouring dims that lie one in the other in every operand, and drops those of size 1.
+/// strides[i] are operand i's. Returns the collapsed shape; the strides are changed to match.
+Shape collapse(const Shape& shape, std::span<Dims*> strides);
+
+/// A View of collapsed dims. Rank at most kMaxRank.
+View make_view(void* data, DType dtype, const Shape& shape, const Dims& strides);
+/// The tensor as a View of its own dims.
+View make_view(const Tensor& x);
+
+/// The same values in row-major order, off the tape; no copy if they are so already.
+Tensor make_contiguous(const Tensor& x);
+/// The same values in row-major order on another device, off the tape.
+Tensor copy_to(const Tensor& x, const Device& device);
+/// Writes from's elements, converted, into to's memory. Shapes equal.
+void copy_elements(const Tensor& from, const Tensor& to);
+
+}  // namespace wick

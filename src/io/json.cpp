@@ -1,0 +1,124 @@
+#include "wick/io/json.h"
+
+#include <simdjson.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "base/file.h"
+#include "io/json_text.h"
+#include "wick/io/file.h"
+
+namespace wick {
+namespace {
+
+namespace dom = simdjson::dom;
+
+Settings settings_of(dom::object object, const std::string& where);
+
+Setting setting_of(dom::element element, const std::string& where, std::string_view key) {
+  switch (element.type()) {
+    case dom::element_type::NULL_VALUE:
+      return nullptr;
+    case dom::element_type::BOOL:
+      return bool(element);
+    case dom::element_type::INT64:
+      return int64_t(element);
+    case dom::element_type::UINT64:  // those beyond int64_t alone
+      fail(ErrorCode::kFormat, where, "\"", key, "\": ", uint64_t(element),
+           " is more than 2^63 - 1");
+    case dom::element_type::DOUBLE:
+      return double(element);
+    case dom::element_type::STRING:
+      return std::string(std::string_view(element));
+    case dom::element_type::ARRAY: {
+      Setting::List list;
+      for (const dom::element item : dom::array(element))
+        list.push_back(setting_of(item, where, key));
+      return list;
+    }
+    case dom::element_type::OBJECT:
+      return settings_of(dom::object(element), where + ": \"" + std::string(key) + "\"");
+  }
+  return nullptr;
+}
+
+Settings settings_of(dom::object object, const std::string& where) {
+  std::vector<Settings::Entry> entries;
+  for (const dom::key_value_pair field : object)
+    entries.push_back({std::string(field.key), setting_of(field.value, where, field.key)});
+  return Settings(where, std::move(entries));
+}
+
+/// Writes values one after another: `line` opens each entry's.
+struct Writer {
+  std::string text;
+  bool lines;
+
+  void line(int level) {
+    if (lines) (text += '\n').append(size_t(2 * level), ' ');
+  }
+
+  void operator()(std::nullptr_t, int) { text += "null"; }
+  void operator()(bool value, int) { text += value ? "true" : "false"; }
+  void operator()(int64_t value, int) { text += std::to_string(value); }
+  void operator()(double value, int) {
+    if (!std::isfinite(value)) return void(text += "null");  // JSON has no other
+    char digits[32];
+    text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  }
+  void operator()(const std::string& value, int) { text += json_quote(value); }
+  void operator()(const Setting::List& list, int level) {
+    text += '[';
+    for (size_t i = 0; i < list.size(); i++) {
+      if (i > 0) text += lines ? ", " : ",";
+      write(list[i], level);
+    }
+    text += ']';
+  }
+  void operator()(const Settings& settings, int level) {
+    text += '{';
+    const char* comma = "";
+    for (const auto& [key, value] : settings.entries()) {
+      text += comma;
+      line(level + 1);
+      text += json_quote(key) + (lines ? ": " : ":");
+      write(value, level + 1);
+      comma = ",";
+    }
+    if (!settings.entries().empty()) line(level);
+    text += '}';
+  }
+  void write(const Setting& setting, int level) {
+    std::visit([&](const auto& value) { (*this)(value, level); }, setting.value);
+  }
+};
+
+}  // namespace
+
+Settings parse_json(std::string_view text, const std::string& where) {
+  dom::parser parser;
+  dom::element root;
+  const auto error = parser.parse(simdjson::padded_string(text)).get(root);
+  check(!error, ErrorCode::kFormat, where, "it is no JSON: ", simdjson::error_message(error));
+  dom::object object;
+  check(!root.get_object().get(object), ErrorCode::kFormat, where, "it is no JSON object");
+  return settings_of(object, where);
+}
+
+Settings read_json(const std::string& path) { return parse_json(read_text_file(path), path); }
+
+std::string to_json(const Settings& settings, int indent) {
+  Writer writer{{}, indent >= 0};
+  writer(settings, indent);
+  return writer.text;
+}
+
+void write_json(const std::string& path, const Settings& settings) {
+  write_text_file(path, to_json(settings) + "\n");
+}
+
+std::string read_file(const std::string& path) { return read_text_file(path); }
+void write_file(const std::string& path, std::string_view bytes) { write_text_file(path, bytes); }
+
+}  // namespace wick

@@ -1,0 +1,67 @@
+#include "io/json_text.h"
+
+#include <cstdint>
+#include <cstdio>
+
+namespace wick {
+namespace {
+
+/// Bytes of the UTF-8 sequence that begins here; 0 if none does.
+int sequence_length(std::string_view text, size_t at) {
+  const uint8_t first = uint8_t(text[at]);
+  const int length = first < 0x80                    ? 1
+                     : first >= 0xc2 && first < 0xe0 ? 2
+                     : (first & 0xf0) == 0xe0        ? 3
+                     : first >= 0xf0 && first < 0xf5 ? 4
+                                                     : 0;
+  if (length == 0 || at + size_t(length) > text.size()) return 0;
+  uint32_t code = length == 1 ? first : first & (0x7fu >> length);
+  for (int i = 1; i < length; i++) {
+    const uint8_t next = uint8_t(text[at + size_t(i)]);
+    if ((next & 0xc0) != 0x80) return 0;
+    code = code << 6 | (next & 0x3f);
+  }
+  const bool overlong =
+      (length == 3 && code < 0x800) || (length == 4 && (code < 0x10000 || code > 0x10ffff));
+  const bool surrogate = 0xd800 <= code && code < 0xe000;
+  return overlong || surrogate ? 0 : length;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const int length = sequence_length(text, i);
+    if (length == 0) return false;
+    i += size_t(length);
+  }
+  return true;
+}
+
+std::string json_quote(std::string_view text) {
+  std::string out = "\"";
+  for (size_t i = 0; i < text.size();) {
+    const int length = sequence_length(text, i);
+    const char c = text[i];
+    if (length == 0)
+      out += "\xef\xbf\xbd";
+    else if (length > 1)
+      out += text.substr(i, size_t(length));
+    else if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (uint8_t(c) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", unsigned(uint8_t(c)));
+      out += escape;
+    } else
+      out += c;
+    i += size_t(length == 0 ? 1 : length);
+  }
+  return out += '"';
+}
+
+}  // namespace wick

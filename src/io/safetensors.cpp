@@ -1,0 +1,327 @@
+#include "wick/io/safetensors.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <tuple>
+
+#include "base/file.h"
+#include "io/json_text.h"
+#include "io/packed_bits.h"
+
+namespace wick {
+namespace {
+
+struct DTypeName {
+  DType dtype;
+  const char* name;
+};
+constexpr DTypeName kDTypeNames[] = {
+    {DType::kBool, "BOOL"},      {DType::kU8, "U8"},          {DType::kI8, "I8"},
+    {DType::kU16, "U16"},        {DType::kI16, "I16"},        {DType::kU32, "U32"},
+    {DType::kI32, "I32"},        {DType::kU64, "U64"},        {DType::kI64, "I64"},
+    {DType::kF8E8M0, "F8_E8M0"}, {DType::kF8E4M3, "F8_E4M3"}, {DType::kF8E5M2, "F8_E5M2"},
+    {DType::kBf16, "BF16"},      {DType::kF16, "F16"},        {DType::kF32, "F32"},
+    {DType::kF64, "F64"},        {DType::kF4, "F4"},          {DType::kF6E2M3, "F6_E2M3"},
+    {DType::kF6E3M2, "F6_E3M2"}};
+
+// The reference implementation takes no longer header either.
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;
+// As many as NumPy and PyTorch take.
+constexpr size_t kMaxSizes = 64;
+constexpr const char* kMetadata = "__metadata__";
+
+struct Place {
+  size_t file;
+  DType dtype;
+  Shape shape;
+  int64_t begin, end;  // in the file
+};
+
+template <class... Parts>
+void require(bool good, const std::string& path, const Parts&... parts) {
+  check(good, ErrorCode::kFormat, "safetensors: " + path, parts...);
+}
+
+/// An integer of at least 0 that JSON may have written. Booleans, reals and negatives are none.
+bool read_size(simdjson::dom::element e, int64_t* value) {
+  uint64_t u = 0;
+  if (e.get_uint64().get(u) || u > uint64_t(INT64_MAX)) return false;
+  *value = int64_t(u);
+  return true;
+}
+
+Place read_entry(const std::string& path, const std::string& name, simdjson::dom::element value,
+                 int64_t data_begin, int64_t data_bytes) {
+  const std::string tensor = "tensor " + json_quote(name) + ": ";
+  simdjson::dom::object fields;
+  require(!value.get_object().get(fields), path, tensor, "expected an object");
+  Place place{};
+  std::string_view dtype;
+  require(!fields["dtype"].get_string().get(dtype), path, tensor, "it has no text \"dtype\"");
+  const auto known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
+                                  [&](const DTypeName& d) { return d.name == dtype; });
+  require(known != std::end(kDTypeNames), path, tensor, "unknown dtype ", json_quote(dtype));
+  place.dtype = known->dtype;
+
+  simdjson::dom::array sizes, offsets;
+  require(!fields["shape"].get_array().get(sizes), path, tensor, "it has no list \"shape\"");
+  require(sizes.size() <= kMaxSizes, path, tensor, "its shape has ", sizes.size(),
+          " sizes, more than ", kMaxSizes);
+  int64_t bytes = dtype_size(place.dtype);
+  bool empty = false, countable = true;
+  for (const auto size : sizes) {
+    int64_t n = 0;
+    require(read_size(size, &n), path, tensor, "a size is no integer of at least 0");
+    place.shape.push_back(n);
+    // Also beside a 0: strides are products of some of the sizes.
+    countable = countable && !__builtin_mul_overflow(bytes, n == 0 ? 1 : n, &bytes);
+    empty = empty || n == 0;
+  }
+  require(countable, path, tensor, "shape ", place.shape, " has more than 2^63 bytes");
+  if (empty) bytes = 0;
+  // bytes is what it takes in memory: sub-byte elements one each.
+  const auto in_file = packed_bytes(place.dtype, bytes / dtype_size(place.dtype));
+  require(in_file.has_value(), path, tensor, dtype, " ", place.shape,
+          " does not fill its last byte");
+  bytes = *in_file;
+  require(!fields["data_offsets"].get_array().get(offsets) && offsets.size() == 2 &&
+              read_size(offsets.at(0).value_unsafe(), &place.begin) &&
+              read_size(offsets.at(1).value_unsafe(), &place.end),
+          path, tensor, "\"data_offsets\" is no pair of integers of at least 0");
+  require(place.begin <= place.end && place.end <= data_bytes, path, tensor, "data at bytes ",
+          place.begin, " to ", place.end, ", the file has ", data_bytes);
+  require(place.end - place.begin == bytes, path, tensor, dtype, " ", place.shape, " has ", bytes,
+          " bytes, its data ", place.end - place.begin);
+  place.begin += data_begin;
+  place.end += data_begin;
+  return place;
+}
+
+}  // namespace
+
+struct SafetensorsReader::Impl {
+  std::vector<std::unique_ptr<MappedFile>> files;
+  std::map<std::string, Place> places;
+  std::map<std::string, Entry> entries;
+  Metadata metadata;
+
+  void read_header(const std::string& path) {
+    files.push_back(std::make_unique<MappedFile>(path));
+    const auto bytes = files.back()->bytes();
+    require(bytes.size() >= 8, path, "it has ", bytes.size(),
+            " bytes, a header's length alone takes 8");
+    uint64_t header_bytes = 0;
+    std::memcpy(&header_bytes, bytes.data(), 8);
+    require(header_bytes <= kMaxHeaderBytes && header_bytes <= bytes.size() - 8, path,
+            "its header claims ", header_bytes, " bytes, the file has ", bytes.size());
+    simdjson::dom::parser parser;
+    simdjson::dom::element root;
+    const auto error = parser
+                           .parse(simdjson::padded_string(
+                               reinterpret_cast<const char*>(bytes.data()) + 8, header_bytes))
+                           .get(root);
+    require(!error, path, "its header is no JSON: ", simdjson::error_message(error));
+    simdjson::dom::object header;
+    require(!root.get_object().get(header), path, "its header is no JSON object");
+    const int64_t data_begin = int64_t(8 + header_bytes),
+                  data_bytes = int64_t(bytes.size()) - data_begin;
+
+    std::vector<Span> spans;
+    bool has_metadata = false;
+    for (const auto field : header) {
+      const std::string name(field.key);
+      if (name == kMetadata) {
+        require(!has_metadata, path, "\"__metadata__\" comes twice");
+        has_metadata = true;
+        read_metadata(path, field.value);
+        continue;
+      }
+      Place place = read_entry(path, name, field.value, data_begin, data_bytes);
+      place.file = files.size() - 1;
+      spans.push_back({place.begin - data_begin, place.end - data_begin, name});
+      require(places.emplace(name, place).second, path, "tensor ", json_quote(name),
+              " comes twice");
+      entries[name] = {place.dtype, place.shape};
+    }
+    check_spans(path, spans, data_bytes);
+  }
+
+  /// The bytes of one tensor, from the first of all tensors' on.
+  struct Span {
+    int64_t begin, end;
+    std::string name;
+    bool operator<(const Span& other) const {
+      return std::tie(begin, end, name) < std::tie(other.begin, other.end, other.name);
+    }
+  };
+
+  /// The tensors fill the data: the format allows no hole, in which other things could hide.
+  static void check_spans(const std::string& path, std::vector<Span>& spans, int64_t data_bytes) {
+    std::sort(spans.begin(), spans.end());
+    int64_t end = 0;
+    const Span* before = nullptr;
+    for (const Span& span : spans) {
+      require(span.begin >= end, path, "tensors ", before ? json_quote(before->name) : "", " and ",
+              json_quote(span.name), " overlap");
+      require(span.begin == end, path, "tensor ", json_quote(span.name), ": data from byte ",
+              span.begin, " on, that before it ends at ", end);
+      end = span.end;
+      before = &span;
+    }
+    require(end == data_bytes, path, "its tensors end at byte ", end, " of the data, which has ",
+            data_bytes);
+  }
+
+  void read_metadata(const std::string& path, simdjson::dom::element value) {
+    simdjson::dom::object fields;
+    require(!value.get_object().get(fields), path, "\"__metadata__\" is no object");
+    for (const auto field : fields) {
+      std::string_view text;
+      require(!field.value.get_string().get(text), path,
+              "\"__metadata__\": ", json_quote(field.key), " is no text");
+      metadata[std::string(field.key)] = std::string(text);
+    }
+  }
+
+  /// Reads the headers of the shards that an index names, each once. What it says of them must be
+  /// so.
+  void read_shards(const std::string& folder, const std::string& index) {
+    simdjson::dom::parser parser;
+    simdjson::dom::element root;
+    const auto error = parser.parse(read_text_file(index)).get(root);
+    require(!error, index, "it is no JSON: ", simdjson::error_message(error));
+    simdjson::dom::object map;
+    require(!root["weight_map"].get_object().get(map), index, "it has no object \"weight_map\"");
+    std::map<std::string, std::vector<std::string>> shards;  // what is to be in each
+    for (const auto field : map) {
+      std::string_view file;
+      require(!field.value.get_string().get(file), index, json_quote(field.key), " names no file");
+      // A shard lies beside its index: nothing outside of the folder is opened.
+      require(!file.empty() && file.find_first_of(std::string_view("/\0", 2)) == file.npos &&
+                  file != "..",
+              index, json_quote(file), " is no file of the folder");
+      shards[folder + "/" + std::string(file)].push_back(std::string(field.key));
+    }
+    for (const auto& [shard, names] : shards) {
+      read_header(shard);
+      for (const std::string& name : names) {
+        const auto found = places.find(name);
+        require(found != places.end() && found->second.file == files.size() - 1, index, "tensor ",
+                json_quote(name), " is not in ", shard);
+      }
+    }
+  }
+};
+
+SafetensorsReader::SafetensorsReader(const std::string& path) : impl_(std::make_unique<Impl>()) {
+  const std::string single = path + "/model.safetensors", index = single + ".index.json";
+  // What cannot be looked at is opened, which says why.
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    impl_->read_header(path);
+  } else if (std::filesystem::exists(single, error)) {
+    impl_->read_header(single);
+  } else {
+    check(std::filesystem::exists(index, error), ErrorCode::kIo, path,
+          "there is no model.safetensors and no model.safetensors.index.json");
+    impl_->read_shards(path, index);
+  }
+}
+SafetensorsReader::~SafetensorsReader() = default;
+
+const std::map<std::string, SafetensorsReader::Entry>& SafetensorsReader::entries() const {
+  return impl_->entries;
+}
+const Metadata& SafetensorsReader::metadata() const { return impl_->metadata; }
+
+Tensor SafetensorsReader::load(const std::string& name, const Device& device) const {
+  const auto found = impl_->places.find(name);
+  check(found != impl_->places.end(), ErrorCode::kInvalidArgument, "safetensors",
+        "there is no tensor ", json_quote(name));
+  const Place& place = found->second;
+  const uint8_t* bytes = impl_->files[place.file]->bytes().data() + place.begin;
+  const int64_t size = place.end - place.begin;
+  if (place.dtype == DType::kBool)
+    for (int64_t i = 0; i < size; i++)
+      require(bytes[i] <= 1, impl_->files[place.file]->path(), "tensor ", json_quote(name),
+              ": a BOOL is neither 0 nor 1");
+  if (const int bits = packed_bits(place.dtype); bits < 8) {
+    std::vector<uint8_t> elements(size_t(numel(place.shape)));
+    unpack_bits(bytes, bits, int64_t(elements.size()), elements.data());
+    return Tensor::from_bytes(elements.data(), place.dtype, place.shape, device);
+  }
+  return Tensor::from_bytes(bytes, place.dtype, place.shape, device);
+}
+
+NamedTensors SafetensorsReader::load_all(const Device& device) const {
+  NamedTensors result;
+  for (const auto& [name, entry] : impl_->entries) result[name] = load(name, device);
+  return result;
+}
+
+NamedTensors load_safetensors(const std::string& path, const Device& device) {
+  return SafetensorsReader(path).load_all(device);
+}
+
+void save_safetensors(const std::string& path, const NamedTensors& tensors,
+                      const Metadata& metadata) {
+  for (const auto& [name, tensor] : tensors) {
+    const bool usable = is_utf8(name) && name != kMetadata;
+    check(usable, ErrorCode::kInvalidArgument, "save_safetensors", "a tensor may not be named ",
+          json_quote(name), usable || name == kMetadata ? "" : ", which is no UTF-8");
+    check(bool(tensor), ErrorCode::kInvalidArgument, "save_safetensors", json_quote(name),
+          " is an empty Tensor()");
+    check(packed_bytes(tensor.dtype(), tensor.numel()).has_value(), ErrorCode::kInvalidArgument,
+          "save_safetensors", json_quote(name), ": ", describe(tensor),
+          " does not fill its last byte, which the format wants");
+  }
+  std::vector<std::pair<std::string, Tensor>> order(tensors.begin(), tensors.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return dtype_size(a.second.dtype()) > dtype_size(b.second.dtype());
+  });
+  std::string header = "{";
+  if (!metadata.empty()) {
+    header += "\"__metadata__\":{";
+    const char* comma = "";
+    for (const auto& [key, value] : metadata) {
+      header += comma + json_quote(key) + ":" + json_quote(value);
+      comma = ",";
+    }
+    header += "}";
+  }
+  int64_t offset = 0;
+  for (const auto& [name, tensor] : order) {
+    const int64_t bytes = *packed_bytes(tensor.dtype(), tensor.numel());
+    const auto known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
+                                    [&](const DTypeName& d) { return d.dtype == tensor.dtype(); });
+    header += (header.size() > 1 ? "," : "") + json_quote(name) + ":{\"dtype\":\"" + known->name +
+              "\",\"shape\":[";
+    for (int d = 0; d < tensor.rank(); d++)
+      header += (d ? "," : "") + std::to_string(tensor.shape()[d]);
+    header += "],\"data_offsets\":[" + std::to_string(offset) + "," +
+              std::to_string(offset + bytes) + "]}";
+    offset += bytes;
+  }
+  header += "}";
+  while (header.size() % 8 != 0) header += ' ';  // so that the data begin aligned
+  const uint64_t header_bytes = header.size();
+  AtomicFile file(path);
+  file.write(&header_bytes, 8);
+  file.write(header);
+  for (const auto& [name, tensor] : order) {
+    std::vector<uint8_t> bytes(size_t(tensor.numel() * dtype_size(tensor.dtype())));
+    tensor.read(bytes.data());
+    if (const int bits = packed_bits(tensor.dtype()); bits < 8) {
+      // In place: what is written lies before what is still to be read.
+      pack_bits(bytes.data(), bits, tensor.numel(), bytes.data());
+      bytes.resize(size_t(*packed_bytes(tensor.dtype(), tensor.numel())));
+    }
+    file.write(bytes.data(), int64_t(bytes.size()));
+  }
+  file.commit();
+}
+
+}  // namespace wick

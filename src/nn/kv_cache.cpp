@@ -1,0 +1,39 @@
+#include "wick/nn/kv_cache.h"
+
+#include <algorithm>
+
+#include "wick/ops/create.h"
+#include "wick/ops/indexing.h"
+#include "wick/ops/shape.h"
+
+namespace wick {
+
+KvCache::KvCache(const KvCacheSizes& sizes, const TensorOptions& options) : sizes_(sizes) {
+  // Zeros, not what memory holds: a weight of 0 times NaN would be NaN.
+  const Tensor nothing = zeros({sizes.batch, sizes.heads, sizes.capacity, sizes.head_dim}, options);
+  for (int64_t i = 0; i < sizes.layers; i++) {
+    keys_.emplace_back(nothing, false);
+    values_.emplace_back(nothing, false);
+  }
+  cover(0);
+}
+
+void KvCache::cover(int64_t length) {
+  check(length <= sizes_.capacity, ErrorCode::kOutOfRange, "KvCache", "length ", length,
+        " is more than the capacity ", sizes_.capacity);
+  bucket_ = kSmallestBucket;
+  while (bucket_ < length) bucket_ *= 2;
+  bucket_ = std::min(bucket_, sizes_.capacity);
+}
+
+KvCache::KeysValues KvCache::write(int64_t layer, const Tensor& keys, const Tensor& values,
+                                   const Tensor& positions) {
+  const Tensor at = reshape(positions, {sizes_.batch, 1, positions.size(1), 1});
+  const auto written = [&](Var& cache, const Tensor& rows) {
+    scatter_(cache, 2, at, rows);
+    return narrow(cache, 2, 0, bucket_);
+  };
+  return {written(keys_[size_t(layer)], keys), written(values_[size_t(layer)], values)};
+}
+
+}  // namespace wick

@@ -1,0 +1,27 @@
+#include "wick/nn/layers.h"
+
+#include "wick/ops/indexing.h"
+#include "wick/ops/matmul.h"
+#include "wick/ops/norm.h"
+
+namespace wick {
+
+Linear::Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out,
+               const LinearOptions& options)
+    : weight(parameters.take(name + ".weight", {out, in}, {0, options.deviation})) {
+  if (options.bias) bias = parameters.take(name + ".bias", {out}, {0, 0});
+}
+Tensor Linear::operator()(const Tensor& x) const {
+  return linear(x, weight, bias.defined() ? bias.tensor() : Tensor());
+}
+
+Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
+                     double deviation)
+    : weight(parameters.take(name + ".weight", {count, dim}, {0, deviation})) {}
+Tensor Embedding::operator()(const Tensor& ids) const { return embedding(weight, ids); }
+
+RmsNorm::RmsNorm(Parameters& parameters, const std::string& name, int64_t dim, double eps)
+    : weight(parameters.take(name + ".weight", {dim}, {1, 0})), eps(eps) {}
+Tensor RmsNorm::operator()(const Tensor& x) const { return rms_norm(x, weight, eps); }
+
+}  // namespace wick

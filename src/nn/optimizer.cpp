@@ -1,0 +1,95 @@
+#include "wick/nn/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "wick/ops/autograd.h"
+#include "wick/ops/create.h"
+#include "wick/ops/elementwise.h"
+#include "wick/ops/reduce.h"
+
+namespace wick {
+
+double CosineRate::at(int64_t step) const {
+  if (step < warmup) return peak * double(step + 1) / double(warmup);
+  const double way = double(step - warmup) / double(std::max<int64_t>(1, steps - warmup));
+  return last + (peak - last) * 0.5 * (1 + std::cos(std::numbers::pi * std::min(way, 1.0)));
+}
+
+Tensor global_norm(const std::vector<Tensor>& gradients) {
+  Tensor squares;
+  for (const Tensor& gradient : gradients) {
+    const Tensor wide = cast(gradient, DType::kF32);
+    const Tensor of_one = sum(wide * wide);
+    squares = squares ? squares + of_one : of_one;
+  }
+  return squares ? sqrt(squares) : zeros({});
+}
+
+AdamW::AdamW(const NamedVars& parameters, const AdamWSettings& settings) : settings_(settings) {
+  for (const auto& [name, parameter] : parameters) {
+    const Tensor& p = parameter.tensor();
+    const Tensor nothing = zeros(p.shape(), {.dtype = p.dtype(), .device = p.device()});
+    slots_.push_back({name, parameter, Var(nothing, false), Var(nothing, false)});
+  }
+}
+
+void AdamW::step(double rate) {
+  const NoGrad off;
+  std::vector<Slot*> moved;
+  std::vector<Tensor> gradients;
+  for (Slot& slot : slots_)
+    if (const Tensor gradient = slot.parameter.grad()) {
+      moved.push_back(&slot);
+      gradients.push_back(gradient);
+    }
+  steps_done_++;
+  if (moved.empty()) return;
+  Tensor scale;  // at most 1
+  if (settings_.clip_norm > 0)
+    scale = settings_.clip_norm / maximum(global_norm(gradients), settings_.clip_norm);
+  for (size_t i = 0; i < moved.size(); i++) {
+    Slot& slot = *moved[i];
+    const Tensor& gradient = gradients[i];
+    const AdamWOptions options{
+        .rate = rate,
+        .beta1 = settings_.beta1,
+        .beta2 = settings_.beta2,
+        .eps = settings_.eps,
+        .weight_decay = slot.parameter.shape().size() > 1 ? settings_.weight_decay : 0};
+    adamw_(slot.parameter, scale ? gradient * cast(scale, gradient.dtype()) : gradient, slot.mean,
+           slot.square, steps_done_, options);
+    slot.parameter.zero_grad();
+  }
+}
+
+NamedTensors AdamW::state() const {
+  NamedTensors tensors;
+  for (const Slot& slot : slots_) {
+    tensors["mean." + slot.name] = slot.mean;
+    tensors["square." + slot.name] = slot.square;
+  }
+  return tensors;
+}
+
+void AdamW::restore(const TensorSource& state, int64_t steps_done) {
+  const auto read = [&](const std::string& name, Var& into) {
+    const auto found = state.shapes.find(name);
+    check(found != state.shapes.end(), ErrorCode::kFormat, state.where, "there is no tensor \"",
+          name, "\"");
+    const Tensor value = state.load(name);
+    const Tensor& now = into.tensor();
+    check(value.shape() == now.shape() && value.dtype() == now.dtype(), ErrorCode::kFormat,
+          state.where, "tensor \"", name, "\": expected ", describe(now), ", got ",
+          describe(value));
+    copy_(into, value);
+  };
+  for (Slot& slot : slots_) {
+    read("mean." + slot.name, slot.mean);
+    read("square." + slot.name, slot.square);
+  }
+  steps_done_ = steps_done;
+}
+
+}  // namespace wick

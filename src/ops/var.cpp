@@ -1,0 +1,183 @@
+#include "wick/core/var.h"
+
+#include <functional>
+
+#include "core/launch.h"
+#include "ops/dtypes.h"
+#include "ops/tape.h"
+#include "wick/ops/create.h"
+#include "wick/ops/elementwise.h"
+#include "wick/ops/inplace.h"
+
+namespace wick {
+namespace {
+
+Tensor with_node(const Tensor& x, std::shared_ptr<AutogradNode> node) {
+  Tensor own(x.storage(), x.layout(), x.dtype());
+  own.set_node(std::move(node));
+  return own;
+}
+
+/// Memory of its own, so that what is written there is not seen by x's other holders.
+Tensor own_copy(const Tensor& x) {
+  const Tensor own = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
+  copy_elements(x, own);
+  return own;
+}
+
+void check_var(const char* op, const Var& v) {
+  check(v.defined(), ErrorCode::kInvalidArgument, op, "the target is an empty Var()");
+}
+
+/// Writes x, converted and broadcast, into the target's memory.
+void write(const char* op, Var& target, const Tensor& x) {
+  const Tensor& to = target.tensor();
+  check_defined(op, x);
+  check_same_device(op, to, x);
+  check(broadcast_shapes(op, to.shape(), x.shape()) == to.shape(), ErrorCode::kShapeMismatch, op,
+        "shape ", x.shape(), " does not broadcast to the target's ", to.shape());
+  const Operand in = operand(x, to.shape()), out = operand(to);
+  elementwise(to.device(), OpId::kCast, to.shape(), {&in, 1}, {&out, 1});
+  to.storage()->bump_version();
+}
+
+/// target = f(its value).
+void write_of(const char* op, Var& target, const std::function<Tensor(const Tensor&)>& f) {
+  check_var(op, target);
+  const NoGrad off;
+  write(op, target, f(target.tensor().detach()));
+}
+
+/// The same of an op with a kernel that writes over its first operand, so that nothing else needs
+/// memory. False if there is none for these.
+bool runs_in_place(OpId op, Var& target, const Tensor& other) {
+  const Tensor& to = target.tensor();
+  const DType dtype = to.dtype();
+  if (!is_floating(dtype) || !other || other.device() != to.device() ||
+      promote(to, other) != dtype || other.dtype() != dtype || other.storage() == to.storage())
+    return false;
+  Dims strides;
+  if (!broadcast_strides(other.layout(), to.shape(), &strides)) return false;
+  if (!may_run_in_place(to.device(), op, {dtype, dtype, dtype}, 2)) return false;
+  const Operand in[] = {operand(to), operand(other, to.shape())}, out = operand(to);
+  if (!try_elementwise(to.device(), op, to.shape(), in, {&out, 1}, {}, nullptr)) return false;
+  to.storage()->bump_version();
+  return true;
+}
+
+using Binary = Tensor (*)(Tensor a, const Tensor& b);
+void write_binary(const char* name, OpId op, Binary f, Var& target, const Tensor& other) {
+  check_var(name, target);
+  if (runs_in_place(op, target, other)) return;
+  write_of(name, target, [&](const Tensor& x) { return f(x, other); });
+}
+
+}  // namespace
+
+Var::Var(const Tensor& init, bool requires_grad) {
+  check(bool(init), ErrorCode::kInvalidArgument, "Var", "the initial value is an empty Tensor()");
+  check(!requires_grad || is_floating(init.dtype()), ErrorCode::kDTypeMismatch, "Var",
+        "a gradient wants a floating dtype, got ", dtype_name(init.dtype()));
+  value_ =
+      std::make_shared<Tensor>(with_node(own_copy(init), requires_grad ? make_leaf() : nullptr));
+}
+
+Tensor Var::grad() const {
+  check_var("grad", *this);
+  return value_->node() ? leaf_gradient(*value_->node()) : Tensor();
+}
+
+void Var::zero_grad() {
+  check_var("zero_grad", *this);
+  if (value_->node()) clear_leaf(*value_->node());
+}
+
+void Var::set_(Tensor value) {
+  check_var("set_", *this);
+  check(bool(value) && value.shape() == value_->shape(), ErrorCode::kShapeMismatch, "set_",
+        "expected shape ", value_->shape(), ", got ", value ? to_string(value.shape()) : "nothing");
+  check(value.dtype() == value_->dtype(), ErrorCode::kDTypeMismatch, "set_", "expected ",
+        dtype_name(value_->dtype()), ", got ", dtype_name(value.dtype()));
+  check(value.device() == value_->device(), ErrorCode::kDeviceMismatch, "set_", "expected ",
+        value_->device(), ", got ", value.device());
+  const bool handed_over = value.uniquely_owned() && value.is_contiguous();
+  *value_ = with_node(handed_over ? value : own_copy(value), value_->node());
+}
+
+void copy_(Var& target, const Tensor& value) {
+  check_var("copy_", target);
+  check_defined("copy_", value);
+  const NoGrad off;
+  write("copy_", target, value.to(target.tensor().device()));
+}
+
+void fill_(Var& target, Number value) {
+  check_var("fill_", target);
+  write("fill_", target,
+        full({}, value, {.dtype = target.tensor().dtype(), .device = target.tensor().device()}));
+}
+void zero_(Var& target) {
+  check_var("zero_", target);
+  fill_(target, 0);
+}
+
+void add_(Var& target, const Tensor& value) {
+  write_binary("add_", OpId::kAdd, add, target, value);
+}
+void sub_(Var& target, const Tensor& value) {
+  write_binary("sub_", OpId::kSub, sub, target, value);
+}
+void mul_(Var& target, const Tensor& value) {
+  write_binary("mul_", OpId::kMul, mul, target, value);
+}
+void div_(Var& target, const Tensor& value) {
+  write_binary("div_", OpId::kDiv, div, target, value);
+}
+void maximum_(Var& target, const Tensor& value) {
+  write_binary("maximum_", OpId::kMaximum, maximum, target, value);
+}
+void minimum_(Var& target, const Tensor& value) {
+  write_binary("minimum_", OpId::kMinimum, minimum, target, value);
+}
+void pow_(Var& target, const Tensor& value) {
+  write_binary("pow_", OpId::kPow, pow, target, value);
+}
+
+void add_(Var& target, Number value) {
+  write_of("add_", target, [&](const Tensor& x) { return add(x, value); });
+}
+void sub_(Var& target, Number value) {
+  write_of("sub_", target, [&](const Tensor& x) { return sub(x, value); });
+}
+void mul_(Var& target, Number value) {
+  write_of("mul_", target, [&](const Tensor& x) { return mul(x, value); });
+}
+void div_(Var& target, Number value) {
+  write_of("div_", target, [&](const Tensor& x) { return div(x, value); });
+}
+void pow_(Var& target, Number value) {
+  write_of("pow_", target, [&](const Tensor& x) { return pow(x, value); });
+}
+void clamp_(Var& target, const ClampOptions& options) {
+  write_of("clamp_", target, [&](const Tensor& x) { return clamp(x, options); });
+}
+void masked_fill_(Var& target, const Tensor& mask, Number value) {
+  write_of("masked_fill_", target, [&](const Tensor& x) { return masked_fill(x, mask, value); });
+}
+void lerp_(Var& target, const Tensor& end, double weight) {
+  write_of("lerp_", target, [&](const Tensor& x) { return lerp(x, end, weight); });
+}
+
+void neg_(Var& target) { write_of("neg_", target, neg); }
+void abs_(Var& target) { write_of("abs_", target, abs); }
+void exp_(Var& target) { write_of("exp_", target, exp); }
+void log_(Var& target) { write_of("log_", target, log); }
+void sqrt_(Var& target) { write_of("sqrt_", target, sqrt); }
+void relu_(Var& target) { write_of("relu_", target, relu); }
+void sigmoid_(Var& target) { write_of("sigmoid_", target, sigmoid); }
+void tanh_(Var& target) { write_of("tanh_", target, tanh); }
+void floor_(Var& target) { write_of("floor_", target, floor); }
+void ceil_(Var& target) { write_of("ceil_", target, ceil); }
+void round_(Var& target) { write_of("round_", target, round); }
+
+}  // namespace wick

@@ -1,0 +1,207 @@
+// Formulas y = f(a, b); see unary.h.
+#pragma once
+#include "scalar/divide.h"
+#include "scalar/unary.h"
+#include "wick/abi/ops.h"
+
+namespace wick {
+
+struct Add {
+  static constexpr OpId op = OpId::kAdd;
+  static constexpr bool kModular = true;
+  using Types = NumericTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+struct Sub {
+  static constexpr OpId op = OpId::kSub;
+  static constexpr bool kModular = true;
+  using Types = NumericTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return a - b;
+  }
+};
+
+struct Mul {
+  static constexpr OpId op = OpId::kMul;
+  static constexpr bool kModular = true;
+  using Types = NumericTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+
+/// True division: integers are cast to f32 before they come here.
+struct Div {
+  static constexpr OpId op = OpId::kDiv;
+  using Types = FloatTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+
+/// The larger; a NaN on either side wins, and of two zeros the first is taken.
+struct Maximum {
+  static constexpr OpId op = OpId::kMaximum;
+  using Types = NumericTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return select(a != a, a, select(b != b, b, select(a < b, b, a)));
+  }
+};
+
+/// The part of maximum's gradient that is a's: 1 where a is larger, 1/2 where they are equal, else
+/// 0. NaN counts as largest.
+struct MaximumShare {
+  static constexpr OpId op = OpId::kMaximumShare;
+  using Types = FloatTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    const T ordered = select(b < a, T(1), select(a == b, T(0.5f), T(0)));
+    return select(a != a, select(b != b, T(0.5f), T(1)), ordered);
+  }
+};
+
+/// silu(a) b. Source: Shazeer 2020, arXiv:2002.05202.
+struct Swiglu {
+  static constexpr OpId op = OpId::kSwiglu;
+  using Types = FloatTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return Silu()(a) * b;
+  }
+};
+
+/// gy times silu's slope s (1 + x (1 - s)), s = 1 / (1 + exp(-x)); s and 1 - s without
+/// cancellation.
+struct SiluGradient {
+  static constexpr OpId op = OpId::kSiluGradient;
+  using Types = FloatTypes;
+  template <class T>
+  WICK_HD T operator()(T gy, T x) const {
+    const T e = exp(-abs(x)), whole = T(1) + e;
+    const T s = select(x < T(0), e, T(1)) / whole, rest = select(x < T(0), T(1), e) / whole;
+    return gy * (s * (T(1) + x * rest));
+  }
+};
+
+/// The smaller; see Maximum.
+struct Minimum {
+  static constexpr OpId op = OpId::kMinimum;
+  using Types = NumericTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return select(a != a, a, select(b != b, b, select(b < a, b, a)));
+  }
+};
+
+/// a^b. Of integers modulo 2^bits; a negative power is 0 but of 1 and -1.
+struct Pow {
+  static constexpr OpId op = OpId::kPow;
+  using Types = NumericTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return pow(a, b);
+  }
+};
+
+/// a - b floor(a / b): the divisor's sign. By integer 0 it is 0.
+struct Remainder {
+  static constexpr OpId op = OpId::kRemainder;
+  using Types = NumericTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return floored_remainder(a, b);
+  }
+};
+
+/// a - b trunc(a / b): the dividend's sign. By integer 0 it is 0.
+struct Fmod {
+  static constexpr OpId op = OpId::kFmod;
+  using Types = NumericTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return cut_remainder(a, b);
+  }
+};
+
+/// floor(a / b). By integer 0 it is 0; the lowest by -1 wraps.
+struct FloorDivide {
+  static constexpr OpId op = OpId::kFloorDivide;
+  using Types = NumericTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return floored_quotient(a, b);
+  }
+};
+
+struct Atan2 {
+  static constexpr OpId op = OpId::kAtan2;
+  using Types = FloatTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return atan2(a, b);
+  }
+};
+
+struct BitwiseAnd {
+  static constexpr OpId op = OpId::kBitwiseAnd;
+  using Types = BitTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return T(a & b);
+  }
+};
+
+struct BitwiseOr {
+  static constexpr OpId op = OpId::kBitwiseOr;
+  using Types = BitTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return T(a | b);
+  }
+};
+
+struct BitwiseXor {
+  static constexpr OpId op = OpId::kBitwiseXor;
+  using Types = BitTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return T(a ^ b);
+  }
+};
+
+/// a 2^b modulo 2^bits; 0 where b is negative or no less than the number of bits.
+struct ShiftLeft {
+  static constexpr OpId op = OpId::kShiftLeft;
+  using Types = IntegerTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return shift_left(a, b);
+  }
+};
+
+/// floor(a / 2^b); where b is negative or too large as by all bits.
+struct ShiftRight {
+  static constexpr OpId op = OpId::kShiftRight;
+  using Types = IntegerTypes;
+  template <class T>
+  WICK_HD T operator()(T a, T b) const {
+    return shift_right(a, b);
+  }
+};
+
+/// Served by every backend.
+using CommonBinary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient>;
+/// Every one.
+using Binary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient, Minimum,
+                        Pow, Remainder, Fmod, FloorDivide, Atan2, BitwiseAnd, BitwiseOr, BitwiseXor,
+                        ShiftLeft, ShiftRight>;
+
+}  // namespace wick

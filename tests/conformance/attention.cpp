@@ -1,0 +1,242 @@
+// rope, sdpa and its gradient. Options in geometries: of rope whether interleaved; of sdpa whether
+// causal, and the scale in hundredths (0: 1 / sqrt(D)).
+#include <array>
+#include <cmath>
+
+#include "reference/fused.h"
+#include "shapes.h"
+#include "values.h"
+
+namespace wick::conformance {
+namespace {
+
+// ---- rope
+
+bool interleaved(const Case& c) { return c.geometry.dims.at(0) != 0; }
+
+/// cos or sin of the angles of positions [P, D / 2], in the tables' dtype.
+Array table(bool is_sin, const Case& c) {
+  const HostShape& shape = c.geometry.operands[1];
+  const DType dtype = c.dtypes[1];
+  return reference::build(dtype, shape, [&](const Index& index) {
+    const Real angle = Real(index[0]) * std::pow(Real(10000), -Real(index[1]) / Real(shape[1]));
+    return reference::round_to_format(dtype, is_sin ? std::sin(angle) : std::cos(angle));
+  });
+}
+
+Row rope_row() {
+  Row row;
+  row.op = op_name(OpId::kRope);
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return rope(x[0], x[1], x[2], x[3], {.interleaved = interleaved(c)});
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return reference::rope(x[0], x[1], x[2], x[3], interleaved(c));
+  };
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    const HostShape& shape = c.geometry.operands[operand];
+    if (operand == 3) return random_ids(shape, c.geometry.operands[1][0], random);
+    if (operand > 0) return table(operand == 2, c);
+    return c.values == Values::kSpecial ? special_array(c.dtypes[0], shape, 0, random)
+                                        : random_array(c.dtypes[0], shape, {-8, 8}, random);
+  };
+  // f64 first: mode grad takes its other operands as they are.
+  row.dtypes = {{DType::kF64, DType::kF64, DType::kF64, DType::kI64}};
+  for (const DType d : {DType::kF8E4M3, DType::kF8E5M2, DType::kBf16, DType::kF16, DType::kF32}) {
+    row.dtypes.push_back({d, DType::kF32, DType::kF32, DType::kI64});
+  }
+  for (const int64_t pairs : {0, 1}) {
+    // [B, T, H, D], the tables [P, D / 2] and positions [B, T]
+    for (const auto& [b, t, h, d, p] : std::vector<std::array<int64_t, 5>>{{1, 1, 1, 2, 1},
+                                                                           {1, 3, 2, 4, 2},
+                                                                           {2, 1, 3, 8, 40},
+                                                                           {2, 7, 1, 6, 9},
+                                                                           {0, 3, 2, 4, 5},
+                                                                           {1, 33, 4, 32, 64},
+                                                                           {2, 5, 3, 80, 100},
+                                                                           {3, 17, 4, 64, 20},
+                                                                           {1, 9, 2, 128, 16},
+                                                                           {2, 70, 4, 64, 300}}) {
+      row.geometries.push_back({{{b, t, h, d}, {p, d / 2}, {p, d / 2}, {b, t}}, {pairs}});
+    }
+  }
+  // Two products and their sum, each rounded.
+  row.tolerance = sums(1);
+  row.fused = true;
+  row.differentiable = {0};
+  row.bench = Geometry{{{4, 512, 16, 64}, {2048, 32}, {2048, 32}, {4, 512}}, {0}};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{OpId::kRope, {d[0], d[1], d[1], DType::kI64}, {d[0]}}};
+  };
+  return row;
+}
+
+// ---- sdpa
+
+SdpaOptions options_of(const Case& c) {
+  return {.scale = double(c.geometry.dims.at(1)) / 100, .causal = c.geometry.dims.at(0) != 0};
+}
+
+reference::Attention attention_of(const Case& c) {
+  return {Real(options_of(c).scale), options_of(c).causal};
+}
+
+/// q, k and v as models have them: [B, T, H, D], seen as [B, H, T, D].
+Tensor heads_first(const Tensor& x) { return transpose(x, 1, 2); }
+Array heads_first(const Array& x) { return reference::permute(x, {0, 2, 1, 3}); }
+
+struct AttentionSizes {
+  int64_t b, h, g, t, s, d;
+  bool causal = true;
+  int64_t scale = 0;
+};
+
+const AttentionSizes kAttentions[] = {
+    {1, 1, 1, 1, 1, 8},          {1, 2, 1, 1, 2, 8},    {1, 1, 1, 2, 2, 8, false},
+    {1, 2, 2, 2, 1, 4},          {1, 2, 1, 2, 3, 4},    {2, 1, 1, 2, 2, 4, false, 30},
+    {2, 4, 1, 1, 70, 32},        {1, 4, 4, 7, 7, 8},    {2, 4, 2, 5, 33, 64},
+    {1, 2, 1, 33, 33, 80},       {1, 4, 2, 1, 200, 64}, {1, 2, 2, 3, 70, 128, false},
+    {1, 4, 1, 17, 200, 32},      {1, 2, 2, 70, 70, 32}, {2, 2, 1, 20, 70, 64, true, 25},
+    {2, 3, 3, 5, 17, 16, false}, {0, 2, 1, 3, 5, 8},    {1, 4, 2, 1, 2, 4},
+    {2, 6, 3, 5, 9, 8},          {1, 2, 1, 0, 5, 8},    {1, 2, 1, 3, 0, 8},
+    {1, 4, 1, 130, 150, 64},
+};
+
+/// The operands of sdpa, after `leading` ones of q's shape.
+std::vector<Geometry> attention_geometries(int leading) {
+  std::vector<Geometry> result;
+  for (const AttentionSizes& n : kAttentions) {
+    Geometry geometry{{}, {n.causal, n.scale}};
+    for (int i = 0; i <= leading; i++) geometry.operands.push_back({n.b, n.t, n.h, n.d});
+    for (int i = 0; i < 2; i++) geometry.operands.push_back({n.b, n.s, n.g, n.d});
+    geometry.operands.push_back({n.b, n.t});
+    result.push_back(geometry);
+  }
+  return result;
+}
+
+/// Positions may lie beyond the last key. They come in no order.
+Array positions(const Case& c, Random& random) {
+  const std::size_t last = c.geometry.operands.size() - 1;
+  return random_ids(c.geometry.operands[last], c.geometry.operands[last - 1][1] + 2, random);
+}
+
+// A query whose scores are all -inf has no result that anyone promises, so q and k carry NaN and
+// small numbers, and no infinity. Nor may what is not seen be NaN or infinite in v, where a weight
+// of 0 multiplies it; in k it may.
+Array special_operand(std::size_t operand, const Case& c, Random& random) {
+  const bool is_v = operand == 2, all_seen = !options_of(c).causal;
+  Array x = sprinkled_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
+  if (is_v && all_seen) return x;
+  for (Real& value : x.values) {
+    if (std::isinf(value) || (is_v && std::isnan(value))) value = 1;
+  }
+  if (!is_v) return x;
+  // The first key is seen by all.
+  const HostShape& shape = x.shape;
+  const int64_t line = shape[2] * shape[3];
+  for (int64_t b = 0; b < shape[0] && line > 0 && shape[1] > 0; b++) {
+    if (random.below(2)) continue;
+    x.values[std::size_t(b * shape[1] * line + random.below(line))] =
+        std::numeric_limits<Real>::quiet_NaN();
+  }
+  return x;
+}
+
+/// f8 goes through matrix units as bf16.
+DType product_operand(DType dtype) {
+  return dtype == DType::kF8E4M3 || dtype == DType::kF8E5M2 ? DType::kBf16 : dtype;
+}
+
+/// Adds what matrix units and the kept y may be off by to a result's magnitude, so that `c`
+/// roundings of the accumulator allow it.
+Result with_narrow_products(reference::ProductsResult all, double c) {
+  const DType dtype = all.result.array.dtype;
+  const Real u = Real(c) * reference::unit_roundoff(reference::accumulator(dtype));
+  const Real between = reference::unit_roundoff(product_operand(dtype)) / u;
+  const Real kept = reference::unit_roundoff(dtype) / u;
+  for (std::size_t i = 0; i < all.between.size(); i++) {
+    all.result.magnitude[i] += between * all.between[i] + kept * all.kept[i];
+  }
+  return std::move(all.result);
+}
+
+// The reference counts the roundings of each step, and of a sum half of what matmul's bound gives
+// it.
+constexpr double kAttentionRoundings = 2;
+
+Row sdpa_row() {
+  Row row;
+  row.op = op_name(OpId::kSdpa);
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), x[3], options_of(c));
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return with_narrow_products(reference::sdpa(heads_first(x[0]), heads_first(x[1]),
+                                                heads_first(x[2]), x[3], attention_of(c)),
+                                kAttentionRoundings);
+  };
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    if (operand == 3) return positions(c, random);
+    return c.values == Values::kSpecial
+               ? special_operand(operand, c, random)
+               : random_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
+  };
+  for (const DType d : kFloats) row.dtypes.push_back({d, d, d, DType::kI64});
+  row.geometries = attention_geometries(0);
+  row.tolerance = sums(kAttentionRoundings);
+  row.may_flush = {DType::kBf16, DType::kF16};  // as matmul's
+  row.fused = true;
+  row.differentiable = {0, 1, 2};
+  row.bench = Geometry{{{1, 512, 16, 64}, {1, 512, 4, 64}, {1, 512, 4, 64}, {1, 512}}, {1, 0}};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{
+        {OpId::kSdpa, {d[0], d[0], d[0], DType::kI64}, {d[0], reference::accumulator(d[0])}}};
+  };
+  return row;
+}
+
+/// Of q, k and v, by backward, which takes the kernel where the mode allows it.
+Row sdpa_gradient_row() {
+  Row row = sdpa_row();
+  row.op = op_name(OpId::kSdpaGradient);
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    const Var q(x[1]), k(x[2]), v(x[3]);
+    backward(sdpa(heads_first(q), heads_first(k), heads_first(v), x[4], options_of(c)),
+             {.seed = heads_first(x[0])});
+    std::vector<Tensor> parts;
+    for (const Var* var : {&q, &k, &v}) {
+      const Tensor g = heads_first(var->grad());
+      parts.push_back(reshape(g, {g.numel()}));
+    }
+    return cat(parts, 0);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return with_narrow_products(
+        reference::sdpa_gradient(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
+                                 heads_first(x[3]), x[4], attention_of(c)),
+        kAttentionRoundings);
+  };
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    if (operand == 4) return positions(c, random);
+    return random_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
+  };
+  row.dtypes.clear();
+  for (const DType d : kFloats) row.dtypes.push_back({d, d, d, d, DType::kI64});
+  row.geometries = attention_geometries(1);
+  row.special = false;  // NaN times the weight 0 of what is not seen
+  row.differentiable = {};
+  row.bench->operands.insert(row.bench->operands.begin(), row.bench->operands[0]);
+  row.kernels = [](const std::vector<DType>& d) {
+    const DType x = d[0];
+    return std::vector<KernelQuestion>{
+        {OpId::kSdpaGradient, {x, x, x, x, DType::kI64, x, reference::accumulator(x)}, {x, x, x}}};
+  };
+  return row;
+}
+
+}  // namespace
+
+std::vector<Row> attention_rows() { return {rope_row(), sdpa_row(), sdpa_gradient_row()}; }
+
+}  // namespace wick::conformance

@@ -1,0 +1,190 @@
+#include "gradient.h"
+
+#include <algorithm>
+
+#include "pairwise.h"
+
+namespace wick::conformance {
+namespace {
+
+constexpr int64_t kMostElements = 64;
+// f(x ± h) and f(x ± 2h) give f' up to h^4 f^(5) / 30, and lose about 2^-53 f / h to rounding: with
+// values of f up to 10 and h = 2^-13 that is 1e-11.
+constexpr Real kStep = 0x1p-13;
+constexpr Real kAllowed = 1e-9;  // of the largest element of the gradient, or of 1
+
+/// The buffers of the differentiable operands, in the order of row.differentiable.
+using Buffers = std::vector<Array>;
+
+class Check {
+ public:
+  Check(const Row& row, const Case& c, const Device& device, uint64_t seed)
+      : row_(row),
+        case_(c),
+        device_(device),
+        operands_(operands_of(with_grad_domain(row), c, seed)),
+        random_(mix_seed(seed, "weights of " + row.op)) {
+    for (const std::size_t i : row.differentiable) buffers_.push_back(operands_[i].buffer);
+  }
+
+  /// The gradients come from the device, their differences from the CPU: the function is the same,
+  /// and emulated cards are slow.
+  Outcome run() {
+    const Tensor y = output(variables(buffers_, device_), true, device_);
+    weights_ = random_like(y);
+    const std::vector<Array> first = gradients(buffers_, device_, nullptr);
+    for (const Array& g : first) directions_.push_back(random_weights(g));
+    std::string wrong = compare(first, [&](const Buffers& at) {
+      return dot(download(output(variables(at, cpu_), false, cpu_)), weights_);
+    });
+    if (!wrong.empty()) return {.passed = false, .text = "gradient: " + wrong};
+    std::vector<Array> second;
+    gradients(buffers_, device_, &second);
+    wrong = compare(second, [&](const Buffers& at) {
+      const std::vector<Array> g = gradients(at, cpu_, nullptr);
+      Real total = 0;
+      for (std::size_t k = 0; k < g.size(); k++) total += dot(g[k], directions_[k]);
+      return total;
+    });
+    if (!wrong.empty()) return {.passed = false, .text = "second derivative: " + wrong};
+    return {};
+  }
+
+ private:
+  static Row with_grad_domain(Row row) {
+    if (row.grad_domain) row.domain = *row.grad_domain;
+    return row;
+  }
+
+  static std::vector<Var> variables(const Buffers& buffers, const Device& device) {
+    std::vector<Var> vars;
+    for (const Array& buffer : buffers) vars.push_back(Var(upload(buffer, device)));
+    return vars;
+  }
+
+  Tensor output(const std::vector<Var>& vars, bool recorded, const Device& device) const {
+    std::vector<Tensor> views;
+    for (const Placement& p : operands_) views.push_back(p.view(upload_buffer(p, device)));
+    for (std::size_t k = 0; k < vars.size(); k++) {
+      const std::size_t i = row_.differentiable[k];
+      views[i] = operands_[i].view(recorded ? vars[k].tensor() : vars[k].tensor().detach());
+    }
+    return row_.run(views, case_);
+  }
+
+  /// The gradients of sum(w y); and, if asked for, those of sum(u g), g being the former.
+  std::vector<Array> gradients(const Buffers& at, const Device& device,
+                               std::vector<Array>* second) const {
+    const std::vector<Var> vars = variables(at, device);
+    std::vector<Tensor> inputs;
+    for (const Var& v : vars) inputs.push_back(v.tensor());
+    const Tensor y = output(vars, true, device);
+    const std::vector<Tensor> g =
+        grad(y, inputs, {.seed = upload(weights_, device), .create_graph = second != nullptr});
+    if (second) {
+      Tensor total;
+      for (std::size_t k = 0; k < g.size(); k++) {
+        if (!g[k] || !g[k].requires_grad()) continue;  // a constant
+        const Tensor part = sum(g[k] * upload(directions_[k], device));
+        total = total ? total + part : part;
+      }
+      const std::vector<Tensor> h =
+          total ? grad(total, inputs) : std::vector<Tensor>(inputs.size());
+      *second = to_host(h, at);
+    }
+    return to_host(g, at);
+  }
+
+  /// An input that the result does not depend on has no gradient: zeros.
+  static std::vector<Array> to_host(const std::vector<Tensor>& gradients, const Buffers& at) {
+    std::vector<Array> result;
+    for (std::size_t k = 0; k < gradients.size(); k++) {
+      if (gradients[k])
+        result.push_back(download(gradients[k]));
+      else
+        result.push_back({at[k].dtype, at[k].shape, std::vector<Real>(at[k].values.size(), 0)});
+    }
+    return result;
+  }
+
+  /// Compares with the central differences of f. What stands around an operand (NaN) must have no
+  /// gradient.
+  template <class F>
+  std::string compare(const std::vector<Array>& analytic, const F& f) const {
+    for (std::size_t k = 0; k < buffers_.size(); k++) {
+      const Array& buffer = buffers_[k];
+      if (analytic[k].shape != buffer.shape)
+        return "has another shape than operand " + std::to_string(row_.differentiable[k]);
+      Real largest = 1;
+      for (const Real g : analytic[k].values) largest = std::max(largest, std::fabs(g));
+      for (std::size_t i = 0; i < buffer.values.size(); i++) {
+        Real expected = 0;
+        if (!std::isnan(buffer.values[i])) {
+          const auto at = [&](Real steps) {
+            Buffers moved = buffers_;
+            moved[k].values[i] += steps * kStep;
+            return f(moved);
+          };
+          expected = (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * kStep);
+        }
+        const Real got = analytic[k].values[i];
+        if (!(std::fabs(got - expected) <= kAllowed * largest)) {
+          return "of operand " + std::to_string(row_.differentiable[k]) + " at element " +
+                 std::to_string(i) + " of its buffer: expected " + number(expected) +
+                 " by differences, got " + number(got);
+        }
+      }
+    }
+    return "";
+  }
+
+  Array random_like(const Tensor& y) {
+    return random_array(DType::kF64, {y.shape().begin(), y.shape().end()}, {-1, 1}, random_);
+  }
+  Array random_weights(const Array& like) {
+    return random_array(DType::kF64, like.shape, {-1, 1}, random_);
+  }
+
+  static Real dot(const Array& a, const Array& b) {
+    Real total = 0;
+    for (std::size_t i = 0; i < a.values.size(); i++) total += a.values[i] * b.values[i];
+    return total;
+  }
+
+  const Row& row_;
+  const Case& case_;
+  const Device& device_;
+  const Device cpu_ = Device::cpu();
+  std::vector<Placement> operands_;
+  Random random_;
+  Buffers buffers_;
+  Array weights_;
+  std::vector<Array> directions_;
+};
+
+}  // namespace
+
+std::vector<Case> gradient_cases(const Row& row, const Options& options) {
+  if (row.differentiable.empty()) return {};
+  Row small = row;
+  small.special = false;
+  std::erase_if(small.geometries, [](const Geometry& g) { return elements_of(g) > kMostElements; });
+  // The differentiable operands in f64; the others, ids, keep their dtype.
+  small.dtypes = {row.dtypes.front()};
+  small.dtypes.front().resize(row.geometries.front().operands.size(), row.dtypes.front().back());
+  for (const std::size_t i : row.differentiable) small.dtypes.front()[i] = DType::kF64;
+  Options selection = options;
+  selection.dtypes.clear();
+  return small.geometries.empty() ? std::vector<Case>{} : cases_of(small, selection, false);
+}
+
+Outcome check_gradient(const Row& row, const Case& c, const Device& device, uint64_t seed) try {
+  const CompositeScope scope(c.composite);
+  return Check(row, c, device, seed).run();
+} catch (const Error& error) {
+  return {.passed = false, .text = error.what(), .missing = missing_kernel(error, device)};
+} catch (const std::exception& error) {
+  return {.passed = false, .text = error.what()};
+}
+
+}  // namespace wick::conformance

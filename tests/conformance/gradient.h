@@ -1,0 +1,15 @@
+// Gradients against central differences in double.
+#pragma once
+#include "runner.h"
+
+namespace wick::conformance {
+
+/// f64 cases of a differentiable row, of small geometries; none if it has no gradient.
+std::vector<Case> gradient_cases(const Row& row, const Options& options);
+
+/// The gradient of sum(w y), w random, with respect to the buffers of the row's differentiable
+/// operands, by the tape and by central differences; then, in the same way, the gradient of sum(u
+/// g) of that gradient g.
+Outcome check_gradient(const Row& row, const Case& c, const Device& device, uint64_t seed);
+
+}  // namespace wick::conformance

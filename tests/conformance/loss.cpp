@@ -1,0 +1,126 @@
+// softmax, log_softmax, cross_entropy and its gradient.
+#include <algorithm>
+
+#include "reference/fused.h"
+#include "shapes.h"
+#include "values.h"
+
+namespace wick::conformance {
+namespace {
+
+const std::vector<Geometry> kGeometries = {
+    {{{1}}, {0}},       {{{7}}, {-1}},         {{{3, 11}}, {1}},
+    {{{3, 11}}, {0}},   {{{2, 3, 4, 5}}, {1}}, {{{0, 3}}, {1}},
+    {{{5, 205}}, {-1}}, {{{2, 1025}}, {-1}},   {{{7, 100, 100}}, {1}}};
+
+Array make(const Case& c, Random& random) {
+  const Domain domain{-8, 8};
+  if (c.values == Values::kSpecial)
+    return sprinkled_array(c.dtypes[0], c.geometry.operands[0], domain, random);
+  return random_array(c.dtypes[0], c.geometry.operands[0], domain, random);
+}
+
+/// Computed in f32 where the dtype is narrower: the bound counts roundings there, multiplied by
+/// what they do to the result.
+Row common(const char* op) {
+  Row row;
+  row.op = op;
+  row.make = [](std::size_t, const Case& c, Random& random) { return make(c, random); };
+  for (const DType dtype : kFloats) row.dtypes.push_back({dtype});
+  row.geometries = kGeometries;
+  row.tolerance = sums(4);
+  row.differentiable = {0};
+  row.bench = Geometry{{{1024, 1024}}, {1}};
+  return row;
+}
+
+Row softmax_row() {
+  Row row = common("softmax");
+  row.run = [](std::vector<Tensor> x, const Case& c) { return softmax(x[0], c.geometry.dims[0]); };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return reference::softmax(x[0], c.geometry.dims[0]);
+  };
+  row.fused = true;
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{OpId::kSoftmax, {d[0]}, {d[0]}}};
+  };
+  return row;
+}
+
+Row log_softmax_row() {
+  Row row = common("log_softmax");
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return log_softmax(x[0], c.geometry.dims[0]);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return reference::log_softmax(x[0], c.geometry.dims[0]);
+  };
+  return row;
+}
+
+const std::vector<Geometry> kClasses = {{{{1, 1}, {1}}},    {{{3, 11}, {3}}},
+                                        {{{33, 7}, {33}}},  {{{5, 205}, {5}}},
+                                        {{{2, 1025}, {2}}}, {{{200, 150}, {200}}}};
+
+Row cross_entropy_row() {
+  Row row = common("cross_entropy");
+  row.run = [](std::vector<Tensor> x, const Case&) { return cross_entropy(x[0], x[1]); };
+  row.reference = [](const std::vector<Array>& x, const Case&) {
+    return reference::cross_entropy(x[0], x[1]);
+  };
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    return operand == 0 ? make(c, random)
+                        : random_ids(c.geometry.operands[1], c.geometry.operands[0][1], random);
+  };
+  for (std::vector<DType>& dtypes : row.dtypes) dtypes.push_back(DType::kI64);
+  row.geometries = kClasses;
+  row.fused = true;
+  // Fewer than softmax's: a mean's errors cancel.
+  row.tolerance = sums(2);
+  row.bench = Geometry{{{1024, 1024}, {1024}}};
+  row.kernels = [](const std::vector<DType>& d) {
+    const DType r = reference::accumulator(d[0]);
+    return std::vector<KernelQuestion>{{OpId::kCrossEntropy, {d[0], DType::kI64}, {r, r}}};
+  };
+  return row;
+}
+
+/// Of logits, by backward, which takes the kernel where the mode allows it.
+Row cross_entropy_gradient_row() {
+  Row row = cross_entropy_row();
+  row.op = op_name(OpId::kCrossEntropyGradient);
+  row.run = [](std::vector<Tensor> x, const Case&) {
+    const Var logits(x[0]);
+    backward(cross_entropy(logits, x[1]), {.seed = x[2]});
+    return logits.grad();
+  };
+  row.reference = [](const std::vector<Array>& x, const Case&) {
+    return reference::cross_entropy_gradient(x[0], x[1], x[2]);
+  };
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    if (operand == 0) return make(c, random);
+    return operand == 1 ? random_ids(c.geometry.operands[1], c.geometry.operands[0][1], random)
+                        : random_array(reference::accumulator(c.dtypes[0]), {}, {-2, 2}, random);
+  };
+  for (std::vector<DType>& dtypes : row.dtypes) dtypes.push_back(reference::accumulator(dtypes[0]));
+  for (Geometry& geometry : row.geometries) geometry.operands.push_back({});
+  // exp(x - l), with three roundings in the exponent, times gloss.
+  row.tolerance = sums(3);
+  row.special = false;  // a loss that is no number has no gradient to hold to
+  row.differentiable = {};
+  row.bench->operands.push_back({});
+  row.kernels = [](const std::vector<DType>& d) {
+    const DType r = reference::accumulator(d[0]);
+    return std::vector<KernelQuestion>{
+        {OpId::kCrossEntropyGradient, {d[0], DType::kI64, r, r}, {d[0]}}};
+  };
+  return row;
+}
+
+}  // namespace
+
+std::vector<Row> loss_rows() {
+  return {softmax_row(), log_softmax_row(), cross_entropy_row(), cross_entropy_gradient_row()};
+}
+
+}  // namespace wick::conformance

@@ -1,0 +1,255 @@
+// wick-conformance: every op, on every device, against the reference.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "bench.h"
+#include "gradient.h"
+#include "runner.h"
+
+namespace wick::conformance {
+
+namespace {
+
+enum class Mode { kCheck, kGrad, kBench, kSupport };
+const std::map<std::string, Mode> kModes = {{"check", Mode::kCheck},
+                                            {"grad", Mode::kGrad},
+                                            {"bench", Mode::kBench},
+                                            {"support", Mode::kSupport}};
+constexpr int kBadUsage = 2;
+constexpr int kNotThere =
+    77;  // nothing failed, but a device that was asked for is not there: CTest's "skipped"
+
+struct BadUsage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+bool selected(const Options& options, const std::string& op) {
+  return options.ops.empty() ||
+         std::find(options.ops.begin(), options.ops.end(), op) != options.ops.end();
+}
+
+void check_names(const Options& options, const std::vector<Row>& rows) {
+  for (const std::string& op : options.ops) {
+    const bool known =
+        std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row.op == op; });
+    const std::vector<Behaviour> behaviours = all_behaviours();
+    const bool behaves = std::any_of(behaviours.begin(), behaviours.end(),
+                                     [&](const Behaviour& b) { return b.op == op; });
+    if (!known && !behaves) throw BadUsage("--ops: no row \"" + op + "\" (--list shows them)");
+  }
+  for (const std::string& name : options.dtypes) {
+    const bool known = std::any_of(std::begin(detail::kDTypeFacts), std::end(detail::kDTypeFacts),
+                                   [&](const auto& facts) { return facts.name == name; });
+    if (!known) throw BadUsage("--dtypes: no dtype \"" + name + "\"");
+  }
+}
+
+/// Whether a device was named rightly and could not be had.
+bool not_there(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kUnsupported:  // the instruction set that WICK_CPU names
+    case ErrorCode::kModuleMissing:
+    case ErrorCode::kRuntimeMissing:
+    case ErrorCode::kDeviceMissing:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The devices named, or all that are there; what is not there is noted in the report.
+std::vector<Device> devices_of(const std::vector<std::string>& names, Report& report) {
+  std::vector<Device> devices;
+  for (const std::string& name : names) {
+    try {
+      devices.push_back(Device::parse(name));
+    } catch (const Error& error) {
+      if (!not_there(error)) throw BadUsage(std::string("--device: ") + error.what());
+      report.skip(name, error.what());
+    }
+  }
+  if (!names.empty()) return devices;
+  for (const BackendStatus& backend : backend_status()) {
+    for (const DeviceInfo& info : backend.devices) {
+      devices.push_back(Device::parse(
+          backend.name == "cpu" ? "cpu" : backend.name + ":" + std::to_string(info.ordinal)));
+    }
+    if (backend.devices.empty()) report.skip(backend.name, backend.why_none);
+  }
+  return devices;
+}
+
+std::string command_for(const std::string& device, const std::string& op, const Options& options,
+                        const std::string& rest) {
+  std::string variables;  // that choose what runs
+  for (const char* name : {"WICK_CPU", "WICK_EMU", "WICK_ALLOC", "WICK_COMPOSITE"}) {
+    if (const char* value = std::getenv(name)) variables += std::string(name) + "=" + value + " ";
+  }
+  return variables + "wick-conformance --device " + device + " --ops '" + op + "' --seed " +
+         std::to_string(options.seed) + rest;
+}
+
+std::string case_option(const std::string& text) { return " --case '" + text + "'"; }
+
+/// The rows with what the device has kernels for; what it has not is listed as skipped.
+std::vector<Row> served(const std::vector<Row>& rows, const Device& device, Report& report) {
+  std::vector<Row> result;
+  std::string without;
+  for (const Row& row : rows) {
+    Row here = served_on(device, row);
+    if (here.dtypes.size() < row.dtypes.size()) {
+      without += (without.empty() ? "" : ", ") + row.op;
+      if (!here.dtypes.empty())
+        without += " (" + std::to_string(row.dtypes.size() - here.dtypes.size()) + " of " +
+                   std::to_string(row.dtypes.size()) + " dtypes)";
+    }
+    if (!here.dtypes.empty()) result.push_back(std::move(here));
+  }
+  if (!without.empty()) report.skip(without, "no kernel on " + to_string(device));
+  return result;
+}
+
+void check(const std::vector<Row>& rows, const Device& device, const Options& options,
+           Report& report) {
+  const std::string name = to_string(device);
+  for (const Row& row : served(rows, device, report)) {
+    for (const Case& c : cases_of(row, options, device.is_emulated())) {
+      const std::string text = to_string(c);
+      report.add(row, name, text, command_for(name, row.op, options, case_option(text)),
+                 check_case(row, c, device, options.seed));
+    }
+  }
+  if (!options.case_text.empty() || !options.dtypes.empty()) return;
+  for (const Behaviour& b : all_behaviours()) {
+    if (!selected(options, b.op)) continue;
+    Outcome outcome;
+    try {
+      b.check(device);
+    } catch (const std::exception& error) {
+      outcome = {.passed = false, .text = error.what()};
+    }
+    report.add(b.op, name, b.name, command_for(name, b.op, options, ""), outcome);
+  }
+}
+
+void check_gradients(const std::vector<Row>& rows, const Device& device, const Options& options,
+                     Report& report) {
+  const std::string name = to_string(device);
+  for (const Row& row : served(rows, device, report)) {
+    for (const Case& c : gradient_cases(row, options)) {
+      const std::string text = to_string(c);
+      report.add(row.op, name, text,
+                 command_for(name, row.op, options, " --mode grad" + case_option(text)),
+                 check_gradient(row, c, device, options.seed));
+    }
+  }
+}
+
+void list(const std::vector<Row>& rows, const Options& options) {
+  for (const Row& row : rows) {
+    std::printf(
+        "%-16s %4zu cases, %5zu with --full, %s\n", row.op.c_str(),
+        cases_of(row, options, false).size(),
+        [&] {
+          Options full = options;
+          full.full = true;
+          return cases_of(row, full, false).size();
+        }(),
+        describe(row.tolerance).c_str());
+  }
+}
+
+int run(Mode mode, const Options& options, const std::vector<std::string>& device_names) {
+  Report report;
+  const std::vector<Device> devices = devices_of(device_names, report);
+  std::vector<Row> rows = all_rows();
+  std::erase_if(rows, [&](const Row& row) { return !selected(options, row.op); });
+  if (mode == Mode::kSupport) {
+    print_support(rows, devices, options);
+    return 0;
+  }
+  for (const Device& device : devices) {
+    std::printf("%s: %s, %s\n", to_string(device).c_str(), device.info().name,
+                device.info().architecture);
+  }
+  if (mode == Mode::kBench) {
+    for (const Row& row : rows) {
+      for (const Device& device : devices) bench(row, device, options);
+    }
+    return 0;
+  }
+  std::printf("%s, seed %llu\n", options.full ? "the whole product" : "a pairwise sample",
+              static_cast<unsigned long long>(options.seed));
+  for (const Device& device : devices) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (mode == Mode::kCheck)
+      check(rows, device, options, report);
+    else
+      check_gradients(rows, device, options, report);
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::printf("%s took %.1f s\n", to_string(device).c_str(), seconds);
+    std::fflush(stdout);
+  }
+  const bool passed = report.finish(mode == Mode::kCheck);
+  if (devices.size() < device_names.size() && (passed || devices.empty())) return kNotThere;
+  return passed ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace wick::conformance
+
+int main(int argc, char** argv) {
+  using namespace wick::conformance;
+  CLI::App app("Checks every op of wick on every device against the reference.");
+  Options options;
+  std::string mode = "check", composite;
+  std::vector<std::string> devices;
+  bool only_list = false;
+  app.add_option("--device", devices, "cpu, emu:32, rocm:0 ...; default: all that are there")
+      ->delimiter(',');
+  app.add_option("--ops", options.ops, "rows, by name; default: all")->delimiter(',');
+  app.add_option("--dtypes", options.dtypes, "default: all")->delimiter(',');
+  app.add_option("--mode", mode, "check (default), grad, bench, support")
+      ->check(CLI::IsMember({"check", "grad", "bench", "support"}));
+  app.add_option("--case", options.case_text, "one case, as a failure names it");
+  app.add_option("--seed", options.seed, "of the sample and of the values; default 1");
+  app.add_option("--max-elements", options.max_elements,
+                 "leave out larger operands (for slow devices)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--composite", composite,
+                 "of fused rows only this: never (the kernels), always (the composites)")
+      ->check(CLI::IsMember({"never", "always"}));
+  app.add_flag("--full", options.full, "the whole product instead of a pairwise sample");
+  app.add_flag("--list", only_list, "print the rows");
+  app.add_flag_callback(
+      "--amd-stand-in", run_on_amd_stand_in,
+      "leave out, and count, what the stand-in for AMD cards is known to get wrong");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::fprintf(stderr, "wick-conformance: %s\n", error.what());
+    return kBadUsage;
+  }
+  if (!composite.empty())
+    options.composite =
+        composite == "never" ? wick::CompositeMode::kNever : wick::CompositeMode::kAlways;
+  try {
+    check_names(options, all_rows());
+    if (only_list) {
+      list(all_rows(), options);
+      return 0;
+    }
+    return run(kModes.at(mode), options, devices);
+  } catch (const BadUsage& error) {
+    std::fprintf(stderr, "wick-conformance: %s\n", error.what());
+    return kBadUsage;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "wick-conformance: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,118 @@
+// Matrix products: shapes from nothing to several tiles, batches that broadcast, vectors.
+#include <tuple>
+
+#include "shapes.h"
+#include "values.h"
+
+namespace wick::conformance {
+namespace {
+
+const std::vector<Geometry> kGeometries = {
+    {{{1, 1}, {1, 1}}},
+    {{{7, 33}, {33, 5}}},
+    {{{16, 16}, {16, 16}}},
+    {{{1, 1025}, {1025, 3}}},
+    {{{65, 130}, {130, 67}}},
+    {{{5}, {5}}},
+    {{{33}, {33, 7}}},
+    {{{7, 33}, {33}}},
+    {{{2, 3, 5}, {5}}},
+    {{{5}, {2, 5, 3}}},
+    {{{2, 3, 4}, {4, 6}}},
+    {{{3, 4}, {2, 4, 6}}},
+    {{{2, 1, 3, 4}, {5, 4, 6}}},
+    {{{3, 17, 40}, {3, 40, 18}}},
+    {{{1, 2, 1, 2, 1, 2, 1, 3, 4}, {2, 1, 2, 1, 2, 1, 2, 4, 3}}},
+    {{{0, 3}, {3, 4}}},
+    {{{2, 3, 4}, {2, 4, 0}}},
+    {{{0, 3, 4}, {4, 5}}},
+    {{{3, 0}, {0, 4}}},  // sums of nothing: zeros
+    {{{2, 3, 0}, {0, 4}}},
+    {{{130, 257}, {257, 190}}},
+};
+
+// AVX-512's vdpbf16ps takes subnormals as zero, and so do CDNA 2's matrix units, those of f16 too:
+// beside an infinity in the other operand that is NaN instead of infinity.
+const std::vector<DType> kMatrixUnitsFlush = {DType::kBf16, DType::kF16};
+
+Array make_sums(std::size_t operand, const Case& c, Random& random) {
+  const DType dtype = c.dtypes[std::min(operand, c.dtypes.size() - 1)];
+  const HostShape& shape = c.geometry.operands[operand];
+  if (!is_floating(dtype) && c.values == Values::kSpecial)
+    return special_array(dtype, shape, operand, random);
+  if (!is_floating(dtype)) return random_array(dtype, shape, {-100, 100}, random);
+  if (c.values == Values::kSpecial) return sprinkled_array(dtype, shape, {-1, 1}, random);
+  return random_array(dtype, shape, {-1, 1}, random);
+}
+
+Row matmul_row() {
+  Row row;
+  row.op = "matmul";
+  row.run = [](std::vector<Tensor> x, const Case&) { return matmul(x[0], x[1]); };
+  row.reference = [](const std::vector<Array>& x, const Case&) {
+    const DType dtype = reference::promote(x[0].dtype, x[1].dtype);
+    return reference::matmul(reference::convert(x[0], dtype), reference::convert(x[1], dtype));
+  };
+  row.make = make_sums;
+  for (const DType dtype : kFloats) row.dtypes.push_back({dtype, dtype});
+  row.dtypes.push_back({DType::kF32, DType::kF64});
+  row.dtypes.push_back({DType::kF16, DType::kBf16});
+  row.dtypes.push_back({DType::kI32, DType::kF32});
+  row.geometries = kGeometries;
+  row.tolerance = sums(4, 2);
+  row.may_flush = kMatrixUnitsFlush;
+  row.differentiable = {0, 1};
+  row.bench = Geometry{{{512, 512}, {512, 512}}};
+  row.kernels = [](const std::vector<DType>& d) {
+    const DType promoted = reference::promote(d[0], d[1]),
+                dtype = promoted == DType::kBool ? DType::kI64 : promoted;
+    return std::vector<KernelQuestion>{{OpId::kMatmul, {dtype, dtype}, {dtype}}};
+  };
+  return row;
+}
+
+/// In the integers' own dtype, modulo 2^bits; bool as i64.
+Row integer_row() {
+  Row row = matmul_row();
+  row.op = "matmul of integers";
+  row.dtypes.clear();
+  for (const DType dtype : kIntegers) row.dtypes.push_back({dtype, dtype});
+  row.dtypes.push_back({DType::kU8, DType::kI8});
+  row.dtypes.push_back({DType::kBool, DType::kBool});
+  // What tells tiles apart, without their whole volume.
+  row.geometries.pop_back();
+  for (const auto& [m, k, n] : {std::tuple{3, 600, 5}, {200, 3, 20}, {20, 3, 270}, {2, 70, 300}})
+    row.geometries.push_back({{{m, k}, {k, n}}});
+  row.tolerance = exact();
+  row.differentiable = {};
+  row.may_flush = {};
+  row.bench = Geometry{{{512, 512}, {512, 512}}};
+  return row;
+}
+
+Row linear_row() {
+  Row row;
+  row.op = "linear";
+  row.run = [](std::vector<Tensor> x, const Case&) { return linear(x[0], x[1], x[2]); };
+  row.reference = [](const std::vector<Array>& x, const Case&) {
+    return reference::linear(x[0], x[1], &x[2]);
+  };
+  row.make = make_sums;
+  for (const DType dtype : kFloats) row.dtypes.push_back({dtype});
+  row.geometries = {{{{4, 33}, {7, 33}, {7}}},
+                    {{{3}, {2, 3}, {2}}},
+                    {{{2, 3, 5}, {4, 5}, {4}}},
+                    {{{0, 5}, {4, 5}, {4}}},
+                    {{{65, 130}, {67, 130}, {67}}}};
+  // As the product; which is rounded to the dtype before the bias is added.
+  row.tolerance = condition(6, 2);
+  row.may_flush = kMatrixUnitsFlush;
+  row.differentiable = {0, 1, 2};
+  return row;
+}
+
+}  // namespace
+
+std::vector<Row> matmul_rows() { return {matmul_row(), integer_row(), linear_row()}; }
+
+}  // namespace wick::conformance

@@ -1,0 +1,91 @@
+// rms_norm and its gradient. Geometries' one option is n, eps being 10^-n; else 10^-5.
+#include "reference/fused.h"
+#include "shapes.h"
+#include "values.h"
+
+namespace wick::conformance {
+namespace {
+
+double eps_of(const Case& c) {
+  return c.geometry.dims.empty() ? 1e-5 : std::pow(10, -double(c.geometry.dims[0]));
+}
+
+const std::vector<Geometry> kRows = {{{{1}, {1}}},
+                                     {{{5, 1}, {1}}},
+                                     {{{7}, {7}}},
+                                     {{{2, 3, 7}, {7}}, {1}},
+                                     {{{0, 7}, {7}}},
+                                     {{{4, 33}, {33}}},
+                                     {{{2, 3, 33}, {33}}},
+                                     {{{130, 64}, {64}}},
+                                     {{{3, 1025}, {1025}}, {2}},
+                                     {{{3, 4100}, {4100}}},
+                                     {{{2, 40, 320}, {320}}}};
+
+/// Weights are about 1, so that what is lost to underflow is not made larger.
+Array make(std::size_t weight, std::size_t operand, const Case& c, Random& random) {
+  const Domain domain = operand == weight ? Domain{-2, 2} : Domain{-8, 8};
+  const HostShape& shape = c.geometry.operands[operand];
+  return c.values == Values::kSpecial && operand != weight
+             ? sprinkled_array(c.dtypes[0], shape, domain, random)
+             : random_array(c.dtypes[0], shape, domain, random);
+}
+
+Row rms_norm_row() {
+  Row row;
+  row.op = op_name(OpId::kRmsNorm);
+  row.run = [](std::vector<Tensor> x, const Case& c) { return rms_norm(x[0], x[1], eps_of(c)); };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return reference::rms_norm(x[0], x[1], eps_of(c));
+  };
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    return make(1, operand, c, random);
+  };
+  for (const DType dtype : kFloats) row.dtypes.push_back({dtype});
+  row.geometries = kRows;
+  // Of the sum 8 roundings, its division and eps; the root halves those 10. Then the root itself,
+  // the reciprocal and two products.
+  row.tolerance = sums(9);
+  row.fused = true;
+  row.differentiable = {0, 1};
+  row.bench = Geometry{{{2048, 2048}, {2048}}};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{
+        {OpId::kRmsNorm, {d[0], d[0]}, {d[0], reference::accumulator(d[0])}}};
+  };
+  return row;
+}
+
+/// Of x and of weight, by backward, which takes the kernel where the mode allows it.
+Row rms_norm_gradient_row() {
+  Row row = rms_norm_row();
+  row.op = op_name(OpId::kRmsNormGradient);
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    const Var in(x[1]), weight(x[2]);
+    backward(rms_norm(in, weight, eps_of(c)), {.seed = x[0]});
+    return cat({reshape(in.grad(), {in.tensor().numel()}), weight.grad()}, 0);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return reference::rms_norm_gradient(x[0], x[1], x[2], eps_of(c));
+  };
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    return make(2, operand, c, random);
+  };
+  for (Geometry& g : row.geometries) g.operands.insert(g.operands.begin(), g.operands[0]);
+  row.bench->operands.insert(row.bench->operands.begin(), row.bench->operands[0]);
+  // r is cubed, of a sum of squares and its root: 3 (8 / 2 + 3) roundings; 8 more of the mean.
+  row.tolerance = sums(8);
+  row.special = false;  // infinities cancel as the order of the formula has it
+  row.differentiable = {};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{
+        {OpId::kRmsNormGradient, {d[0], d[0], d[0], reference::accumulator(d[0])}, {d[0]}}};
+  };
+  return row;
+}
+
+}  // namespace
+
+std::vector<Row> norm_rows() { return {rms_norm_row(), rms_norm_gradient_row()}; }
+
+}  // namespace wick::conformance

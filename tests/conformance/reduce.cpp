@@ -1,0 +1,311 @@
+// Reductions and statistics: all dims, one, several, kept or not.
+#include <algorithm>
+#include <cmath>
+
+#include "reference/reduce.h"
+#include "shapes.h"
+#include "values.h"
+
+namespace wick::conformance {
+namespace {
+
+ReduceOptions options_of(const Case& c) {
+  return {.dims = Dims(std::span<const int64_t>(c.geometry.dims)), .keepdim = c.geometry.keepdim};
+}
+
+reference::Reduction reduction_of(const Case& c) { return {c.geometry.dims, c.geometry.keepdim}; }
+
+const std::vector<Geometry> kGeometries = {
+    {{{}}},
+    {{{1}}, {0}},
+    {{{7}}, {}, true},
+    {{{33}}},
+    {{{1025}}, {0}},
+    {{{3, 11}}},
+    {{{3, 11}}, {0}},
+    {{{3, 11}}, {-1}, true},
+    {{{0, 3}}, {1}},  // nothing comes out
+    {{{2, 3, 4, 5}}, {1, 3}},
+    {{{2, 3, 4, 5}}, {-4, 2}, true},
+    {{{2, 3, 4, 5}}, {0, 1, 2, 3}},
+    {{{5, 205}}, {1}},
+    {{{205, 5}}, {0}},
+    {{{2, 1, 3, 2, 1, 2, 2, 3, 1, 2}}, {0, 3, 5, 7, 9}},
+    {{{1, 3, 2, 2, 2, 2, 3, 2, 2, 2}}, {1, 3, 5, 7, 9}},
+    {{{17, 1025}}, {1}},
+    {{{70000}}},
+    {{{7, 100, 100}}, {1}},
+    {{{7, 100, 100}}, {0, 2}, true},
+    {{{2, 40000}}, {-1}},
+};
+
+Row common(const char* op, const std::vector<DType>& dtypes) {
+  Row row;
+  row.op = op;
+  for (const DType dtype : dtypes) row.dtypes.push_back({dtype});
+  row.geometries = kGeometries;
+  row.make = [](std::size_t, const Case& c, Random& random) {
+    const Domain domain{-2, 8};
+    if (c.values == Values::kSpecial)
+      return sprinkled_array(c.dtypes[0], c.geometry.operands[0], domain, random);
+    return random_array(c.dtypes[0], c.geometry.operands[0], domain, random);
+  };
+  row.bench = Geometry{{{1024, 4096}}, {1}};
+  return row;
+}
+
+/// Nothing to reduce: only where that has a result.
+const Geometry kOfNothing[] = {{{{0}}}, {{{3, 0}}, {1}}, {{{3, 0, 2}}, {1}, true}};
+
+Row sum_row() {
+  Row row = common("sum", kAll);
+  row.run = [](std::vector<Tensor> x, const Case& c) { return sum(x[0], options_of(c)); };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return reference::sum(x[0], reduction_of(c));
+  };
+  row.geometries.insert(row.geometries.end(), std::begin(kOfNothing), std::end(kOfNothing));
+  row.tolerance = sums(8);
+  row.differentiable = {0};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{
+        {OpId::kSum, {d[0]}, {is_floating(d[0]) ? d[0] : DType::kI64}}};
+  };
+  return row;
+}
+
+Row mean_row() {
+  Row row = common("mean", kAll);
+  row.run = [](std::vector<Tensor> x, const Case& c) { return mean(x[0], options_of(c)); };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return reference::mean(x[0], reduction_of(c));
+  };
+  row.geometries.insert(row.geometries.end(), std::begin(kOfNothing), std::end(kOfNothing));
+  row.tolerance = sums(8);
+  row.differentiable = {0};
+  return row;
+}
+
+Row max_row() {
+  Row row = common("max", kAll);
+  row.run = [](std::vector<Tensor> x, const Case& c) { return max(x[0], options_of(c)); };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return reference::max(x[0], reduction_of(c));
+  };
+  row.tolerance = exact();
+  row.differentiable = {0};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{OpId::kMax, {d[0]}, {d[0]}}};
+  };
+  // Every special value, not only the few that sums can carry.
+  row.make = [](std::size_t, const Case& c, Random& random) {
+    const HostShape& shape = c.geometry.operands[0];
+    if (c.values == Values::kRandom) return random_array(c.dtypes[0], shape, {-100, 100}, random);
+    return random.below(2) ? special_array(c.dtypes[0], shape, 0, random)
+                           : sprinkled_array(c.dtypes[0], shape, {-100, 100}, random);
+  };
+  return row;
+}
+
+using Reduce = Tensor (*)(const Tensor&, const ReduceOptions&);
+using ReferenceReduce = Result (*)(const Array&, const reference::Reduction&);
+
+/// A reduction that has a kernel; its dtypes follow from the op's letters.
+Row reduction_row(const char* name, OpId op, Reduce run, ReferenceReduce reference,
+                  std::vector<DType> dtypes = kAll) {
+  Row row = common(name, dtypes);
+  row.run = [run](std::vector<Tensor> x, const Case& c) { return run(x[0], options_of(c)); };
+  row.reference = [reference](const std::vector<Array>& x, const Case& c) {
+    return reference(x[0], reduction_of(c));
+  };
+  // The walk is that of sum: the largest sizes need not be all again.
+  std::erase_if(row.geometries, [](const Geometry& g) {
+    return reference::numel(g.operands[0]) > 20000 && g.operands[0].size() != 2;
+  });
+  row.kernels = [op](const std::vector<DType>& d) {
+    const char* const letters = kOps[int(op)].operands;
+    return std::vector<KernelQuestion>{{op, {d[0]}, {operand_dtype(letters[2], d[0])}}};
+  };
+  return row;
+}
+
+/// Every special value, not only the few that sums can carry.
+Array any_value(const Case& c, Random& random) {
+  const HostShape& shape = c.geometry.operands[0];
+  if (c.values == Values::kRandom) return random_array(c.dtypes[0], shape, {-100, 100}, random);
+  return random.below(2) ? special_array(c.dtypes[0], shape, 0, random)
+                         : sprinkled_array(c.dtypes[0], shape, {-100, 100}, random);
+}
+
+Row extreme_row(const char* name, OpId op, Reduce run, ReferenceReduce reference) {
+  Row row = reduction_row(name, op, run, reference);
+  row.make = [](std::size_t, const Case& c, Random& random) { return any_value(c, random); };
+  row.differentiable = {0};
+  row.fused = op == OpId::kMin;
+  return row;
+}
+
+Row arg_row(const char* name, OpId op, Tensor (*run)(const Tensor&, std::optional<int64_t>, bool),
+            ReferenceReduce reference) {
+  Row row = reduction_row(name, op, nullptr, reference);
+  row.run = [run](std::vector<Tensor> x, const Case& c) {
+    const auto dim = c.geometry.dims.empty() ? std::nullopt : std::optional(c.geometry.dims[0]);
+    return run(x[0], dim, c.geometry.keepdim);
+  };
+  std::erase_if(row.geometries, [](const Geometry& g) { return g.dims.size() > 1; });
+  row.geometries.push_back({{{140000}}, {0}});
+  row.geometries.push_back({{{900, 40}}, {0}});
+  row.make = [](std::size_t, const Case& c, Random& random) {
+    // Few values, so that many are equal; and all of them.
+    if (c.values == Values::kSpecial || random.below(2)) return any_value(c, random);
+    return random_array(c.dtypes[0], c.geometry.operands[0], {-2, 3}, random);
+  };
+  row.fused = true;
+  return row;
+}
+
+Row truth_row(const char* name, OpId op, Reduce run, ReferenceReduce reference, Real mostly) {
+  Row row = reduction_row(name, op, run, reference);
+  row.geometries.insert(row.geometries.end(), std::begin(kOfNothing), std::end(kOfNothing));
+  row.make = [mostly](std::size_t, const Case& c, Random& random) {
+    Array x = any_value(c, random);
+    if (c.values == Values::kSpecial || x.values.empty()) return x;
+    // One element decides, or none.
+    for (Real& value : x.values) value = mostly;
+    if (random.below(2)) x.values[std::size_t(random.below(int64_t(x.values.size())))] = 1 - mostly;
+    return x;
+  };
+  row.fused = true;
+  return row;
+}
+
+/// Factors around 1 of either sign, so that no product of a few leaves the dtype; of integers odd
+/// ones, whose products wrap and never become 0. Small arrays have zeros too.
+Array factors(const Case& c, Random& random) {
+  const HostShape& shape = c.geometry.operands[0];
+  if (c.dtypes[0] == DType::kBool) return random_array(c.dtypes[0], shape, {0, 1}, random);
+  Array x = c.values == Values::kSpecial ? sprinkled_array(c.dtypes[0], shape, {-0.1, 0.1}, random)
+                                         : random_array(c.dtypes[0], shape, {-0.1, 0.1}, random);
+  for (Real& value : x.values) {
+    if (!is_floating(x.dtype)) {
+      value = Real(2 * random.below(50) + 1);
+      continue;
+    }
+    if (std::isnan(value) || std::isinf(value)) continue;
+    if (x.values.size() <= 64 && random.below(8) == 0) {
+      value = 0;
+      continue;
+    }
+    value = reference::round_to_format(x.dtype, std::exp(value) * (random.below(2) ? 1 : -1));
+  }
+  return x;
+}
+
+Row prod_row() {
+  Row row = reduction_row("prod", OpId::kProd, prod, reference::prod);
+  row.geometries.insert(row.geometries.end(), std::begin(kOfNothing), std::end(kOfNothing));
+  // Rounded to f8, factors are not around 1 any more: products of more of them leave f32.
+  std::erase_if(row.geometries,
+                [](const Geometry& g) { return reference::numel(g.operands[0]) > 20000; });
+  row.make = [](std::size_t, const Case& c, Random& random) { return factors(c, random); };
+  row.tolerance = sums(1);
+  row.differentiable = {0};
+  return row;
+}
+
+/// An op made of others: fewer sizes do.
+Row statistic_row(const char* name,
+                  const std::function<Tensor(const Tensor&, const ReduceOptions&)>& run,
+                  const std::function<Result(const Array&, const reference::Reduction&)>& reference,
+                  Tolerance tolerance) {
+  Row row = common(name, kAll);
+  row.run = [run](std::vector<Tensor> x, const Case& c) { return run(x[0], options_of(c)); };
+  row.reference = [reference](const std::vector<Array>& x, const Case& c) {
+    return reference(x[0], reduction_of(c));
+  };
+  row.geometries = {{{{}}},
+                    {{{1}}, {0}},
+                    {{{7}}, {}, true},
+                    {{{3, 11}}, {0}},
+                    {{{3, 11}}, {-1}, true},
+                    {{{2, 3, 4, 5}}, {1, 3}},
+                    {{{0, 3}}, {1}},
+                    {{{17, 1025}}, {1}},
+                    {{{2, 2, 1, 3, 2, 1, 2, 2, 3, 1, 2}}, {1, 4, 6, 8, 10}}};
+  row.tolerance = tolerance;
+  row.differentiable = {0};
+  return row;
+}
+
+Row variance_row(const char* name, Tensor (*run)(const Tensor&, const VarOptions&),
+                 Result (*reference)(const Array&, const reference::Reduction&, Real)) {
+  // One element has a variance of 0 / 0 but with a correction of 0.
+  const auto correction = [](const Shape& shape) {
+    return numel(shape) == 1 ? 0.0 : shape.size() == 4 ? 2.0 : 1.0;
+  };
+  Row row = statistic_row(
+      name,
+      [=](const Tensor& x, const ReduceOptions& options) {
+        return run(x, {.dims = options.dims,
+                       .correction = correction(x.shape()),
+                       .keepdim = options.keepdim});
+      },
+      [=](const Array& x, const reference::Reduction& reduction) {
+        return reference(x, reduction, correction(Shape(std::span<const int64_t>(x.shape))));
+      },
+      sums(16));
+  row.geometries.push_back({{{3, 0}}, {1}});
+  return row;
+}
+
+Row norm_row(const char* name, double p) {
+  Row row = statistic_row(
+      name, [p](const Tensor& x, const ReduceOptions& options) { return norm(x, p, options); },
+      [p](const Array& x, const reference::Reduction& reduction) {
+        return reference::norm(x, Real(p), reduction);
+      },
+      sums(16));
+  if (p == 0) row.differentiable = {};
+  return row;
+}
+
+Row count_nonzero_row() {
+  Row row = statistic_row("count_nonzero", count_nonzero, reference::count_nonzero, exact());
+  row.make = [](std::size_t, const Case& c, Random& random) {
+    return random_array(c.dtypes[0], c.geometry.operands[0], {-1, 1}, random);
+  };
+  row.differentiable = {};
+  return row;
+}
+
+}  // namespace
+
+std::vector<Row> reduce_rows() {
+  std::vector<Row> rows = {
+      sum_row(),
+      mean_row(),
+      max_row(),
+      extreme_row("min", OpId::kMin, min, reference::min),
+      extreme_row("amax", OpId::kMax, amax, reference::max),
+      extreme_row("amin", OpId::kMin, amin, reference::min),
+      prod_row(),
+      truth_row("any", OpId::kAny, any, reference::any, 0),
+      truth_row("all", OpId::kAll, all, reference::all, 1),
+      arg_row("argmax", OpId::kArgmax, argmax, reference::argmax),
+      arg_row("argmin", OpId::kArgmin, argmin, reference::argmin),
+      variance_row("var", var, reference::var),
+      variance_row("std", std, reference::std),
+      statistic_row("log_sum_exp", log_sum_exp, reference::log_sum_exp, sums(16)),
+      norm_row("norm", 2),
+      norm_row("norm_0", 0),
+      norm_row("norm_1", 1),
+      norm_row("norm_3", 3),
+      norm_row("norm_inf", INFINITY),
+      norm_row("norm_-inf", -INFINITY),
+      count_nonzero_row(),
+      statistic_row("nansum", nansum, reference::nansum, sums(8)),
+      statistic_row("nanmean", nanmean, reference::nanmean, sums(8)),
+  };
+  return rows;
+}
+
+}  // namespace wick::conformance

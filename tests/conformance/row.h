@@ -1,0 +1,179 @@
+// What a conformance row says about an op, and a case: one point of what the runner multiplies a
+// row by.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reference/ops.h"
+#include "wick/wick.h"
+
+namespace wick::conformance {
+
+using reference::Array;
+using reference::Index;
+using reference::Real;
+using reference::Result;
+using reference::Wide;
+using HostShape = reference::Shape;
+
+/// Where random values come from, and where the row's main bound holds.
+struct Domain {
+  double low;
+  double high;
+};
+
+/// How far an element may be from the reference (DESIGN section 7).
+struct Tolerance {
+  enum class Kind {
+    kExact,      // the reference's value itself
+    kRounded,    // the exact value, rounded once to the output's dtype
+    kUlp,        // |e| <= bound ulp of the output's dtype
+    kSums,       // |e| <= bound u magnitude + 1 ulp, u of what is accumulated in (and underflow)
+    kCondition,  // the same with u of the output's dtype: what composites round their intermediate
+                 // results to
+  };
+  Kind kind;
+  double bound = 0;
+  double per_log2_terms = 0;  // added to the bound of sums for each doubling of the number of terms
+};
+inline Tolerance exact() { return {Tolerance::Kind::kExact}; }
+inline Tolerance rounded() { return {Tolerance::Kind::kRounded, 0.5}; }
+inline Tolerance ulp(double bound) { return {Tolerance::Kind::kUlp, bound}; }
+inline Tolerance sums(double c, double per_log2_terms = 0) {
+  return {Tolerance::Kind::kSums, c, per_log2_terms};
+}
+inline Tolerance condition(double c, double per_log2_terms = 0) {
+  return {Tolerance::Kind::kCondition, c, per_log2_terms};
+}
+
+/// A second, wider bound in ulp for elements with an operand outside of the domain, and why.
+struct Edge {
+  double bound;
+  const char* reason;
+};
+inline std::optional<Edge> edge(double bound, const char* reason) { return Edge{bound, reason}; }
+
+/// How an operand lies in memory. All but kWhole stand inside a larger buffer whose other elements
+/// must stay as they are.
+enum class Place {
+  kContiguous,
+  kWhole,       // a buffer of its own, nothing around it
+  kTransposed,  // dims in the opposite order; of one dim: every other element
+  kSliced,      // a part of every dim, at an odd offset
+  kBroadcast,   // some dims of stride 0
+};
+inline constexpr const char* kPlaceNames[] = {"contiguous", "whole", "transposed", "sliced",
+                                              "broadcast"};
+inline constexpr int kNumPlaces = 5;
+
+enum class Values { kRandom, kSpecial };
+inline constexpr const char* kValuesNames[] = {"random", "special"};
+
+/// The operands' shapes, and the options that go with them.
+struct Geometry {
+  std::vector<HostShape> operands;
+  std::vector<int64_t> dims = {};  // of a reduction; the one dim of softmax and indexing ops; other
+                                   // ops' options, as their tables say
+  bool keepdim = false;
+};
+/// "3x11,11": the operands; ":1,-1k" with dims, k if they stay. "scalar" has no dim.
+std::string to_string(const Geometry& geometry);
+
+/// One point of the product.
+struct Case {
+  std::vector<DType> dtypes;
+  Geometry geometry;
+  std::vector<Place> places;  // of each operand
+  Values values = Values::kRandom;
+  CompositeMode composite = CompositeMode::kAuto;
+};
+/// "f32+i32/3x11,11/sliced+whole/random/auto": unique within a row.
+std::string to_string(const Case& c);
+
+/// A question to a backend: has it a kernel for this?
+struct KernelQuestion {
+  OpId op;
+  std::vector<DType> inputs;
+  std::vector<DType> outputs;
+};
+
+class Random;
+
+struct Row {
+  std::string op;
+  /// Hands operands over: may write over them where they have no other owner.
+  std::function<Tensor(std::vector<Tensor>, const Case&)> run;
+  std::function<Result(const std::vector<Array>&, const Case&)> reference;
+  /// What an element may be instead, where rounding decides.
+  std::function<Result(const std::vector<Array>&, const Case&)> or_else = nullptr;
+  /// Values of an operand; none: from the domain, or the list of special values.
+  std::function<Array(std::size_t operand, const Case&, Random&)> make = nullptr;
+
+  std::vector<std::vector<DType>> dtypes;  // of the operands, each combination in turn
+  std::vector<Geometry> geometries;
+  Domain domain = {-10, 10};
+  Tolerance tolerance = exact();
+  std::optional<Edge> edge = {};
+
+  bool special = true;  // runs with special values too
+  /// An output element depends on the operands' elements at its index alone.
+  bool elementwise = false;
+  bool signed_zero = false;  // the sign of a zero counts
+  bool in_place = false;     // has a form that writes over a uniquely owned first operand
+  bool fused = false;        // has a kernel and a composite, which are both run
+  /// Dtypes whose subnormal operands may count as zero: what matrix units do.
+  std::vector<DType> may_flush = {};
+  bool unordered = false;  // the bits of float results may change from run to run
+  /// Operands that are never repeated by a broadcast: their elements are different by meaning.
+  std::vector<std::size_t> distinct = {};
+
+  std::vector<std::size_t> differentiable = {};  // operands that have a gradient
+  std::optional<Domain> grad_domain = {};        // away from kinks and poles; none: the domain
+
+  std::optional<Geometry> bench = {};  // what is timed; none: the largest of the geometries
+
+  /// The kernels that serve it, for the mode `support`.
+  std::function<std::vector<KernelQuestion>(const std::vector<DType>&)> kernels = nullptr;
+};
+
+/// Behaviour that is no table of values: errors, and what must not be touched. Throws
+/// std::runtime_error, or wick's Error, that says what went wrong.
+struct Behaviour {
+  std::string op;
+  std::string name;  // a sentence: "an id that is too large is an error"
+  std::function<void(const Device&)> check;
+};
+
+// The tables, a file each.
+std::vector<Row> elementwise_rows();
+std::vector<Row> composed_rows();
+std::vector<Row> cast_rows();
+std::vector<Row> reduce_rows();
+std::vector<Row> scan_rows();
+std::vector<Row> sort_rows();
+std::vector<Row> search_rows();
+std::vector<Row> matmul_rows();
+std::vector<Row> indexing_rows();
+std::vector<Row> loss_rows();
+std::vector<Row> norm_rows();
+std::vector<Row> attention_rows();
+std::vector<Row> optimizer_rows();
+std::vector<Row> sample_rows();
+std::vector<Row> shape_rows();
+std::vector<Row> arrange_rows();
+std::vector<Row> contract_rows();
+std::vector<Row> index_rows();
+std::vector<Row> create_rows();
+std::vector<Row> conv_rows();
+std::vector<Row> pool_rows();
+std::vector<Row> resample_rows();
+std::vector<Row> all_rows();
+
+std::vector<Behaviour> indexing_behaviours();
+std::vector<Behaviour> create_behaviours();
+std::vector<Behaviour> sample_behaviours();
+std::vector<Behaviour> all_behaviours();
+
+}  // namespace wick::conformance

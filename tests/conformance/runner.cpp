@@ -1,0 +1,524 @@
+#include "runner.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "pairwise.h"
+
+namespace wick::conformance {
+namespace {
+
+Outcome failure(std::string text) { return {.passed = false, .text = std::move(text)}; }
+
+std::string text(const Index& index) {
+  return wick::to_string(Dims(std::span<const int64_t>(index)));
+}
+
+HostShape host_shape(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
+
+/// The operands' elements that an output element of an elementwise row comes from.
+std::string inputs_at(const std::vector<Placement>& operands, const HostShape& shape,
+                      int64_t position) {
+  std::string result;
+  for (const Placement& p : operands) {
+    const Array repeated = reference::expand(p.operand, shape);
+    result += (result.empty() ? "" : ", ") + number(repeated.values[std::size_t(position)]);
+  }
+  return "of " + result + " ";
+}
+
+std::vector<bool> elements_at_edge(const Row& row, const std::vector<Placement>& operands,
+                                   const HostShape& shape) {
+  std::vector<bool> at_edge(std::size_t(reference::numel(shape)), false);
+  for (const Placement& p : operands) {
+    const Array repeated = reference::expand(p.operand, shape);
+    for (std::size_t i = 0; i < at_edge.size(); i++) {
+      const Real x = repeated.values[i];
+      if (!(row.domain.low <= x && x <= row.domain.high)) at_edge[i] = true;
+    }
+  }
+  return at_edge;
+}
+
+/// Where two lists of bytes differ first, as an element; -1 if nowhere.
+int64_t first_difference(const std::vector<unsigned char>& a, const std::vector<unsigned char>& b,
+                         DType dtype) {
+  if (a.size() != b.size()) return 0;
+  const auto difference = std::mismatch(a.begin(), a.end(), b.begin()).first;
+  return difference == a.end() ? -1 : (difference - a.begin()) / dtype_size(dtype);
+}
+
+/// Elements of the storage that the layout does not name and whose bytes are no longer `before`; -1
+/// if there is none.
+int64_t first_changed_around(const Tensor& x, const std::vector<unsigned char>& before) {
+  const int64_t size = dtype_size(x.dtype()), n = int64_t(before.size()) / size;
+  std::vector<bool> own(static_cast<std::size_t>(n), false);
+  reference::build(x.dtype(), host_shape(x), [&](const Index& index) {
+    int64_t at = x.layout().offset;
+    for (int d = 0; d < x.rank(); d++) at += index[std::size_t(d)] * x.strides()[d];
+    own[std::size_t(at)] = true;
+    return Real(0);
+  });
+  const std::vector<unsigned char> after = read_bytes(x.view(Layout::contiguous({n})));
+  for (int64_t i = 0; i < n; i++) {
+    if (!own[std::size_t(i)] &&
+        !std::equal(after.begin() + i * size, after.begin() + (i + 1) * size,
+                    before.begin() + i * size)) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+struct Uploaded {
+  std::vector<Tensor> buffers;
+  std::vector<Tensor> views;
+};
+
+Uploaded upload_all(const std::vector<Placement>& operands, const Device& device) {
+  Uploaded result;
+  for (const Placement& p : operands) {
+    result.buffers.push_back(upload_buffer(p, device));
+    result.views.push_back(p.view(result.buffers.back()));
+  }
+  return result;
+}
+
+/// Runs the row on operands of which the first has no other owner, so that the op may write over
+/// it.
+std::string check_in_place(const Row& row, const Case& c, const Device& device,
+                           const std::vector<Placement>& operands,
+                           const std::vector<unsigned char>& value_form) {
+  Uploaded uploaded = upload_all(operands, device);
+  const std::weak_ptr<Storage> memory = uploaded.buffers[0].storage();
+  uploaded.buffers[0] = Tensor();
+  const Tensor y = row.run(std::move(uploaded.views), c);
+  const int64_t different = first_difference(read_bytes(y), value_form, y.dtype());
+  if (different >= 0) {
+    return "written over its operand it gives other bits, first at element " +
+           std::to_string(different);
+  }
+  if (y.storage() != memory.lock()) return "";
+  const int64_t changed = first_changed_around(y, operands[0].bytes);
+  if (changed >= 0)
+    return "written over its operand it also writes beside it, at element " +
+           std::to_string(changed) + " of the buffer";
+  return "";
+}
+
+bool contains(const std::vector<DType>& list, DType dtype) {
+  return std::find(list.begin(), list.end(), dtype) != list.end();
+}
+
+void flush_subnormals(Array& x) {
+  for (Real& value : x.values) {
+    if (std::fabs(value) < reference::smallest_normal(x.dtype))
+      value = std::copysign(Real(0), value);
+  }
+}
+
+// What runs the AMD code is a stand-in whose v_div_fmas and v_div_fixup give -2^51 for 0 / 0 in f64
+// and NaN for a quotient beyond the range of f32 or f64.
+bool stand_in = false;
+int64_t quotients_left_out = 0, cases_left_out = 0;
+
+// Its v_s_exp_f32 of gfx12, whose result is a scalar register, writes the vector register of that
+// number: memory faults in the kernels for which clang 19 makes some, sdpa's.
+bool is_wrong_on_stand_in(const Row& row, const Case& c, const Device& device) {
+  if (!stand_in || !device.is_rocm()) return false;
+  // Quotients within a composite are not seen: special values are the kernels' own rows'.
+  const bool has_kernel = std::any_of(std::begin(kOps), std::end(kOps),
+                                      [&](const OpFacts& op) { return row.op == op.name; });
+  if (!has_kernel && c.values == Values::kSpecial) return true;
+  return row.op.starts_with("sdpa") &&
+         std::string_view(device.info().architecture).starts_with("gfx12");
+}
+
+bool divides(const Row& row) {
+  return row.op == "div" || row.op == "x/3" || row.op == "2.5/x" || row.op == "mean" ||
+         row.op == "adamw";
+}
+
+/// The result, with what came in place of elements that are NaN or beyond the range of what is
+/// computed in.
+Result leave_out_quotients(const Result& expected, const Array& got) {
+  Result result = expected;
+  if (got.shape != expected.array.shape || (got.dtype != DType::kF64 && got.dtype != DType::kF32 &&
+                                            got.dtype != DType::kBf16))  // computed in f32
+    return result;
+  const Real largest = got.dtype == DType::kF64 ? Real(std::numeric_limits<double>::max())
+                                                : Real(std::numeric_limits<float>::max());
+  for (std::size_t i = 0; i < result.array.values.size(); i++) {
+    if (std::fabs(result.array.values[i]) <= largest) continue;  // false for NaN
+    result.array.values[i] = got.values[i];
+    quotients_left_out++;
+  }
+  return result;
+}
+
+Outcome check_result(const Row& row, const Case& c, const std::vector<Placement>& operands,
+                     const Tensor& y) {
+  std::vector<Array> arrays;
+  for (const Placement& p : operands) arrays.push_back(p.operand);
+  const Result expected = row.reference(arrays, c);
+  Terms terms{row.tolerance, row.edge, {}, row.signed_zero};
+  if (row.edge && row.elementwise)
+    terms.at_edge = elements_at_edge(row, operands, expected.array.shape);
+  Result otherwise;
+  if (row.or_else) {
+    otherwise = row.or_else(arrays, c);
+    terms.or_else = &otherwise;
+  }
+  Result flushed;
+  if (contains(row.may_flush, c.dtypes[0]) && c.values == Values::kSpecial) {
+    for (Array& x : arrays) flush_subnormals(x);
+    flushed = row.reference(arrays, c);
+    terms.or_else = &flushed;
+  }
+  const Array got = download(y);
+  Result without_quotients;
+  if (stand_in && y.device().is_rocm() && divides(row)) {
+    without_quotients = leave_out_quotients(expected, got);
+    terms.or_else = &without_quotients;
+  }
+  const Comparison comparison = compare(got, expected, terms);
+  const double bound = bound_of(terms.tolerance, expected.terms);
+  Outcome outcome{.worst = comparison.worst,
+                  .share = bound > 0 ? comparison.worst / bound : 0,
+                  .worst_at_edge = comparison.worst_at_edge};
+  if (comparison.passed) return outcome;
+  outcome.passed = false;
+  if (comparison.first_wrong < 0) {
+    outcome.text = comparison.why;
+    return outcome;
+  }
+  const std::size_t at = std::size_t(comparison.first_wrong);
+  std::ostringstream out;
+  out << "at " << text(reference::index_at(got.shape, comparison.first_wrong)) << " "
+      << (row.elementwise ? inputs_at(operands, got.shape, comparison.first_wrong) : "")
+      << "expected " << number(expected.array.values[at]) << ", got " << number(got.values[at])
+      << ": " << comparison.first_error << " ulp, allowed "
+      << (comparison.first_at_edge ? describe(ulp(row.edge->bound)) + " at the edge"
+                                   : describe(terms.tolerance))
+      << "; " << comparison.wrong << " of " << got.values.size() << " wrong";
+  outcome.text = out.str();
+  return outcome;
+}
+
+Case case_at(const std::vector<int>& point, const std::vector<Geometry>& geometries,
+             const std::vector<std::vector<DType>>& dtypes, const std::vector<Values>& values,
+             const std::vector<CompositeMode>& modes) {
+  Case c;
+  c.dtypes = dtypes[std::size_t(point[0])];
+  c.geometry = geometries[std::size_t(point[1])];
+  c.values = values[std::size_t(point[2])];
+  c.composite = modes[std::size_t(point[3])];
+  for (std::size_t i = 4; i < point.size(); i++) c.places.push_back(Place(point[i]));
+  return c;
+}
+
+/// How many of the places an operand is laid out in: the last one is the broadcast.
+int places_of(const Row& row, std::size_t operand) {
+  static_assert(int(Place::kBroadcast) == kNumPlaces - 1);
+  const auto end = row.distinct.end();
+  return std::find(row.distinct.begin(), end, operand) == end ? kNumPlaces : kNumPlaces - 1;
+}
+
+std::string join(const std::vector<int64_t>& numbers, const char* between) {
+  std::string result;
+  for (const int64_t n : numbers) result += (result.empty() ? "" : between) + std::to_string(n);
+  return result;
+}
+
+}  // namespace
+
+std::string to_string(const Geometry& geometry) {
+  std::string result;
+  for (const HostShape& shape : geometry.operands) {
+    result +=
+        (result.empty() ? "" : ",") + (shape.empty() ? std::string("scalar") : join(shape, "x"));
+  }
+  if (!geometry.dims.empty()) result += ":" + join(geometry.dims, ",");
+  return result + (geometry.keepdim ? "k" : "");
+}
+
+std::string to_string(const Case& c) {
+  std::string result;
+  for (const DType dtype : c.dtypes)
+    result += std::string(result.empty() ? "" : "+") + dtype_name(dtype);
+  result += "/" + to_string(c.geometry) + "/";
+  for (std::size_t i = 0; i < c.places.size(); i++) {
+    result += std::string(i ? "+" : "") + kPlaceNames[int(c.places[i])];
+  }
+  constexpr const char* kModes[] = {"auto", "never", "always"};
+  return result + "/" + kValuesNames[int(c.values)] + "/" + kModes[int(c.composite)];
+}
+
+bool selects(const Options& options, const std::vector<DType>& dtypes) {
+  const auto named = [&](DType dtype) {
+    return std::find(options.dtypes.begin(), options.dtypes.end(), dtype_name(dtype)) !=
+           options.dtypes.end();
+  };
+  if (options.dtypes.empty()) return true;
+  for (std::size_t i = 0; i < dtypes.size(); i++) {
+    const bool may_be_ids = i > 0 && dtypes[i] == DType::kI64;
+    if (!named(dtypes[i]) && !may_be_ids) return false;
+  }
+  return true;
+}
+
+int64_t elements_of(const Geometry& geometry) {
+  int64_t n = 0;
+  for (const HostShape& shape : geometry.operands) n += reference::numel(shape);
+  return n;
+}
+
+std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated) {
+  std::vector<std::vector<DType>> dtypes;
+  for (const std::vector<DType>& combination : row.dtypes) {
+    if (selects(options, combination)) dtypes.push_back(combination);
+  }
+  const bool all = options.full || !options.case_text.empty();
+  std::vector<Geometry> geometries, large;
+  for (const Geometry& geometry : row.geometries) {
+    const int64_t n = elements_of(geometry);
+    if (options.max_elements > 0 && n > options.max_elements) continue;
+    (emulated && !all && n > kLargeElements ? large : geometries).push_back(geometry);
+  }
+  const std::vector<Values> values =
+      row.special ? std::vector{Values::kRandom, Values::kSpecial} : std::vector{Values::kRandom};
+  std::vector<CompositeMode> modes = {CompositeMode::kAuto};
+  if (row.fused) modes = {CompositeMode::kNever, CompositeMode::kAlways};
+  if (row.fused && options.composite) modes = {*options.composite};
+  std::vector<Case> cases;
+  if (dtypes.empty()) return cases;
+  const std::size_t operands = row.geometries.front().operands.size();
+  Random random(mix_seed(options.seed, row.op));
+  if (!geometries.empty()) {
+    std::vector<int> levels = {int(dtypes.size()), int(geometries.size()), int(values.size()),
+                               int(modes.size())};
+    for (std::size_t k = 0; k < operands; k++) levels.push_back(places_of(row, k));
+    for (const std::vector<int>& point : all ? product(levels) : pairwise(levels, random)) {
+      cases.push_back(case_at(point, geometries, dtypes, values, modes));
+    }
+  }
+  for (std::size_t i = 0; i < large.size() * dtypes.size(); i++) {
+    std::vector<int> point = {int(i % dtypes.size()), int(i / dtypes.size()),
+                              int(i % values.size()), int(random.below(int64_t(modes.size())))};
+    for (std::size_t k = 0; k < operands; k++)
+      point.push_back(int(random.below(places_of(row, k))));
+    cases.push_back(case_at(point, large, dtypes, values, modes));
+  }
+  if (!options.case_text.empty()) {
+    std::erase_if(cases, [&](const Case& c) { return to_string(c) != options.case_text; });
+  }
+  return cases;
+}
+
+namespace {
+
+/// Of floats these have kernels on every device.
+constexpr OpId kOnEveryDevice[] = {
+    OpId::kNeg,          OpId::kExp,     OpId::kLog,   OpId::kSqrt,         OpId::kSilu,
+    OpId::kAdd,          OpId::kSub,     OpId::kMul,   OpId::kDiv,          OpId::kMaximum,
+    OpId::kMaximumShare, OpId::kSwiglu,  OpId::kEq,    OpId::kSiluGradient, OpId::kNe,
+    OpId::kLt,           OpId::kLe,      OpId::kGt,    OpId::kGe,           OpId::kWhere,
+    OpId::kCast,         OpId::kSum,     OpId::kMax,   OpId::kMatmul,       OpId::kGather,
+    OpId::kScatterAdd,   OpId::kScatter, OpId::kFill,  OpId::kSoftmax,      OpId::kRmsNorm,
+    OpId::kRope,         OpId::kSdpa,    OpId::kAdamW, OpId::kCrossEntropy, OpId::kSample};
+
+bool is_on_every_device(OpId op, DType dtype) {
+  return is_floating(dtype) && is_computed(dtype) &&
+         std::find(std::begin(kOnEveryDevice), std::end(kOnEveryDevice), op) !=
+             std::end(kOnEveryDevice);
+}
+
+}  // namespace
+
+std::string missing_kernel(const Error& error, const Device& device) {
+  // "trunc: no f32 kernel on emu:32, ..."
+  const std::string text = error.what();
+  if (error.code() != ErrorCode::kUnsupported || device.is_cpu()) return "";
+  for (const OpFacts& op : kOps) {
+    for (int d = 0; d < kNumDTypes; d++) {
+      const std::string start = std::string(op.name) + ": no " + dtype_name(DType(d)) +
+                                " kernel on " + to_string(device) + ",";
+      if (text.rfind(start, 0) == 0) return is_on_every_device(op.op, DType(d)) ? "" : op.name;
+    }
+  }
+  return "";
+}
+
+Row served_on(const Device& device, const Row& row) {
+  if (device.is_cpu() || row.fused || !row.kernels) return row;
+  Row served = row;
+  std::erase_if(served.dtypes, [&](const std::vector<DType>& dtypes) {
+    const std::vector<KernelQuestion> questions = row.kernels(dtypes);
+    return std::any_of(questions.begin(), questions.end(), [&](const KernelQuestion& q) {
+      const DType own = q.inputs.empty() ? q.outputs[0] : q.inputs.back();
+      const bool stored = !q.outputs.empty() && !is_computed(q.outputs[0]);  // f4 and the like
+      return (stored || !is_on_every_device(q.op, own)) &&
+             kernel_rows(device, q.op, q.inputs, q.outputs).empty();
+    });
+  });
+  return served;
+}
+
+std::vector<Placement> operands_of(const Row& row, const Case& c, uint64_t seed) {
+  Random random(mix_seed(seed, row.op + "/" + to_string(c)));
+  std::vector<Placement> operands;
+  for (std::size_t i = 0; i < c.geometry.operands.size(); i++) {
+    const DType dtype = c.dtypes[std::min(i, c.dtypes.size() - 1)];
+    const HostShape& shape = c.geometry.operands[i];
+    Array values = row.make                       ? row.make(i, c, random)
+                   : c.values == Values::kSpecial ? special_array(dtype, shape, i, random)
+                                                  : random_array(dtype, shape, row.domain, random);
+    if (!is_computed(dtype))  // made as if it held every number
+      for (Real& x : values.values) x = reference::round_to_format(dtype, x);
+    operands.push_back(place(values, c.places[i], random));
+  }
+  return operands;
+}
+
+void run_on_amd_stand_in() { stand_in = true; }
+
+Outcome check_case(const Row& row, const Case& c, const Device& device, uint64_t seed) try {
+  if (is_wrong_on_stand_in(row, c, device)) {
+    cases_left_out++;
+    return {};
+  }
+  const std::vector<Placement> operands = operands_of(row, c, seed);
+  const Uploaded uploaded = upload_all(operands, device);
+  const CompositeScope scope(c.composite);
+  const Tensor y = row.run(uploaded.views, c);
+  const Tensor again = row.run(uploaded.views, c);
+  device.synchronize();
+  if (y.device() != device) return failure("the result is on " + to_string(y.device()));
+  Outcome outcome = check_result(row, c, operands, y);
+  if (!outcome.passed) return outcome;
+
+  const auto failed = [&](std::string text) {
+    outcome.passed = false;
+    outcome.text = std::move(text);
+    return outcome;
+  };
+  for (std::size_t k = 0; k < operands.size(); k++) {
+    const int64_t i = first_difference(read_bytes(uploaded.buffers[k]), operands[k].bytes,
+                                       operands[k].buffer.dtype);
+    if (i >= 0) {
+      return failed("operand " + std::to_string(k) +
+                    " or what is around it was written to, first at element " + std::to_string(i) +
+                    " of its buffer");
+    }
+  }
+  const std::vector<unsigned char> bytes = read_bytes(y);
+  const bool ordered = !row.unordered || !is_floating(y.dtype());
+  if (const int64_t i = ordered ? first_difference(read_bytes(again), bytes, y.dtype()) : -1;
+      i >= 0) {
+    return failed("run again it gives other bits, first at element " + std::to_string(i));
+  }
+  if (row.in_place) {
+    const std::string wrong = check_in_place(row, c, device, operands, bytes);
+    if (!wrong.empty()) return failed(wrong);
+  }
+  return outcome;
+} catch (const Error& error) {
+  Outcome outcome = failure(error.what());
+  outcome.missing = missing_kernel(error, device);
+  return outcome;
+} catch (const std::exception& error) {
+  return failure(error.what());
+}
+
+Report::Line& Report::line(const std::string& op) {
+  const auto [at, is_new] = lines_.try_emplace(op);
+  if (is_new) order_.push_back(op);
+  return at->second;
+}
+
+void Report::count(Line& line, const std::string& op, const std::string& device,
+                   const std::string& what, const std::string& command, const Outcome& outcome) {
+  if (!outcome.missing.empty()) {
+    missing_[device][outcome.missing]++;
+    return;
+  }
+  line.cases++;
+  if (outcome.passed) return;
+  line.failed++;
+  const int printed = ++line.failed_on[device];
+  if (printed > kPrinted) return;
+  std::printf("FAILED %s %s on %s\n  %s\n  again: %s\n", op.c_str(), what.c_str(), device.c_str(),
+              outcome.text.c_str(), command.c_str());
+  if (printed == kPrinted)
+    std::printf("  further failures of %s on %s are counted only\n", op.c_str(), device.c_str());
+  std::fflush(stdout);
+}
+
+void Report::add(const Row& row, const std::string& device, const std::string& case_text,
+                 const std::string& command, const Outcome& outcome) {
+  Line& l = line(row.op);
+  l.has_bound = true;
+  l.bound = describe(row.tolerance);
+  l.edge = row.edge;
+  if (outcome.worst > l.worst) l.worst = outcome.worst, l.worst_where = device + " " + case_text;
+  l.share = std::max(l.share, outcome.share);
+  l.worst_at_edge = std::max(l.worst_at_edge, outcome.worst_at_edge);
+  count(l, row.op, device, case_text, command, outcome);
+}
+
+void Report::add(const std::string& op, const std::string& device, const std::string& what,
+                 const std::string& command, const Outcome& outcome) {
+  count(line(op), op, device, what, command, outcome);
+}
+
+void Report::skip(const std::string& what, const std::string& reason) {
+  skipped_.push_back(what + " (" + reason + ")");
+}
+
+bool Report::finish(bool with_bounds) const {
+  int64_t cases = 0, failed = 0;
+  std::printf("\n%-18s %8s %8s", "op", "cases", "failed");
+  if (with_bounds)
+    std::printf("  %-10s %-22s %-28s %s", "worst", "bound", "edge: worst of bound", "worst at");
+  std::printf("\n");
+  for (const std::string& op : order_) {
+    const Line& l = lines_.at(op);
+    cases += l.cases;
+    failed += l.failed;
+    std::printf("%-18s %8" PRId64 " %8" PRId64, op.c_str(), l.cases, l.failed);
+    if (with_bounds && l.has_bound) {
+      char edge[64] = "";
+      if (l.edge) std::snprintf(edge, sizeof edge, "%.3g of %g", l.worst_at_edge, l.edge->bound);
+      // Exact rows have no share of a bound.
+      const bool loose = l.share > 0 && l.share < 0.25;
+      const std::string bound = l.bound + (loose ? " LOOSE" : "");
+      std::printf("  %-10.3g %-22s %-28s %s", l.worst, bound.c_str(), edge, l.worst_where.c_str());
+    }
+    std::printf("\n");
+  }
+  if (with_bounds) std::printf("LOOSE: over four times the worst error seen in this run.\n");
+  if (cases_left_out > 0)
+    std::printf("left out, since the AMD stand-in has them wrong: %" PRId64
+                " cases of sdpa on gfx12, and of composites with special values\n",
+                cases_left_out);
+  if (quotients_left_out > 0)
+    std::printf("left out, since the AMD stand-in has them wrong: %" PRId64
+                " quotients that are NaN or beyond their dtype's range\n",
+                quotients_left_out);
+  for (const auto& [device, ops] : missing_) {
+    std::string text;
+    int64_t left_out = 0;
+    for (const auto& [op, count] : ops) text += (text.empty() ? "" : ", ") + op, left_out += count;
+    std::printf("left out on %s, %" PRId64 " cases made of what it has no kernel of: %s\n",
+                device.c_str(), left_out, text.c_str());
+  }
+  for (const std::string& what : skipped_) std::printf("skipped: %s\n", what.c_str());
+  std::printf("%" PRId64 " passed, %" PRId64 " failed, %zu skipped\n", cases - failed, failed,
+              skipped_.size());
+  return failed == 0 && cases > 0;
+}
+
+}  // namespace wick::conformance

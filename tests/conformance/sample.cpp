@@ -1,0 +1,109 @@
+// sample: logits [B, V], uniform [B]. Geometries' options are the temperature in hundredths, top_k,
+// and top_p in hundredths.
+#include <stdexcept>
+
+#include "compare.h"
+#include "placement.h"
+#include "reference/fused.h"
+#include "shapes.h"
+
+namespace wick::conformance {
+namespace {
+
+SampleOptions options_of(const Case& c) {
+  const std::vector<int64_t>& o = c.geometry.dims;
+  return {.temperature = double(o.at(0)) / 100, .top_k = o.at(1), .top_p = double(o.at(2)) / 100};
+}
+
+reference::Samples samples(const std::vector<Array>& x, const Case& c) {
+  const SampleOptions o = options_of(c);
+  return reference::sample(x[0], x[1], {o.temperature, o.top_k, o.top_p});
+}
+
+/// Special: ids that are masked, ties, one that is sure; the ends of [0, 1).
+Array make(std::size_t operand, const Case& c, Random& random) {
+  const HostShape& shape = c.geometry.operands[operand];
+  const bool special = c.values == Values::kSpecial;
+  if (operand == 1) {
+    return reference::build(DType::kF32, shape, [&](const Index&) -> Real {
+      const int64_t which = special ? random.below(4) : 3;
+      if (which == 0) return 0;
+      if (which == 1) return 1 - 0x1p-24L;
+      return std::floor(random.unit() * 0x1p24L) * 0x1p-24L;
+    });
+  }
+  Array x = random_array(c.dtypes[0], shape, {-8, 8}, random);
+  if (!special) return x;
+  const Real masked = reference::round_to_format(
+      c.dtypes[0], -std::numeric_limits<Real>::infinity());  // NaN where there is no infinity
+  for (std::size_t begin = 0; begin < x.values.size(); begin += std::size_t(shape[1])) {
+    for (int64_t i = 1; i < shape[1]; i++) {
+      Real& value = x.values[begin + std::size_t(i)];
+      const int64_t which = random.below(6);
+      if (which == 0 && !std::isnan(masked)) value = masked;
+      if (which == 1) value = x.values[begin];
+      if (which == 2) value = 0;
+    }
+    // Nearly sure; at the lowest temperature the others have still a share that f32 holds, e^-72.
+    if (random.below(4) == 0) x.values[begin + std::size_t(random.below(shape[1]))] = 28;
+  }
+  return x;
+}
+
+Row sample_row() {
+  Row row;
+  row.op = op_name(OpId::kSample);
+  row.run = [](std::vector<Tensor> x, const Case& c) { return sample(x[0], x[1], options_of(c)); };
+  row.reference = [](const std::vector<Array>& x, const Case& c) { return samples(x, c).result; };
+  // An id beside the reference's is right where its share is as near to the uniform number, or to
+  // top_p, as the exponentials and their sum may be off.
+  row.or_else = [](const std::vector<Array>& x, const Case& c) { return samples(x, c).or_else; };
+  row.make = make;
+  for (const DType dtype : kFloats) row.dtypes.push_back({dtype, DType::kF32});
+  const std::vector<int64_t> options[] = {{0, 0, 100},  {100, 0, 100}, {70, 5, 100},
+                                          {100, 0, 90}, {150, 40, 95}, {50, 1, 100},
+                                          {100, 0, 1},  {1000, 9, 50}};
+  for (const std::vector<int64_t>& o : options) {
+    for (const auto& [b, v] :
+         std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 7}, {5, 50}, {2, 1025}, {4, 3000}}) {
+      row.geometries.push_back({{{b, v}, {b}}, o});
+    }
+  }
+  row.geometries.push_back({{{0, 5}, {0}}, {100, 0, 100}});
+  row.bench = Geometry{{{8, 32000}, {8}}, {80, 40, 95}};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{OpId::kSample, {d[0], DType::kF32}, {DType::kI64}}};
+  };
+  return row;
+}
+
+/// Logits that are no distribution.
+void check_in_range(const Device& device) {
+  constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN(),
+                 kInfinity = std::numeric_limits<Real>::infinity();
+  for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF64}) {
+    for (const SampleOptions& options : {SampleOptions{}, SampleOptions{.temperature = 0},
+                                         SampleOptions{.top_k = 2}, SampleOptions{.top_p = 0.5}}) {
+      const Array logits{dtype,
+                         {5, 3},
+                         {kNan, kNan, kNan, 1, kNan, 2, kInfinity, kInfinity, 0, -kInfinity,
+                          -kInfinity, -kInfinity, 0, -kInfinity, kInfinity}};
+      const Array uniform{DType::kF32, {5}, std::vector<Real>(5, 0.75)};
+      const Tensor ids = sample(upload(logits, device), upload(uniform, device), options);
+      for (const Real id : download(ids).values) {
+        if (!(0 <= id && id < 3))
+          throw std::runtime_error(std::string(dtype_name(dtype)) + ": id " + number(id));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Row> sample_rows() { return {sample_row()}; }
+
+std::vector<Behaviour> sample_behaviours() {
+  return {{"sample", "logits that are no distribution give an id in range", check_in_range}};
+}
+
+}  // namespace wick::conformance

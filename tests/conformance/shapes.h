@@ -1,0 +1,32 @@
+// Shapes and dtypes that several tables share.
+#pragma once
+#include "row.h"
+
+namespace wick::conformance {
+
+inline const std::vector<DType> kFloats = {DType::kF8E4M3, DType::kF8E5M2, DType::kBf16,
+                                           DType::kF16,    DType::kF32,    DType::kF64};
+inline const std::vector<DType> kIntegers = {DType::kU8,  DType::kI8,  DType::kU16, DType::kI16,
+                                             DType::kU32, DType::kI32, DType::kU64, DType::kI64};
+/// Every dtype of the lists, one after another.
+inline std::vector<DType> joined(std::vector<DType> a, const std::vector<DType>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+inline const std::vector<DType> kNumeric = joined(kIntegers, kFloats);
+inline const std::vector<DType> kAll = joined({DType::kBool}, kNumeric);
+/// Also what is only stored.
+inline const std::vector<DType> kStored =
+    joined(kAll, {DType::kF4, DType::kF6E2M3, DType::kF6E3M2, DType::kF8E8M0});
+
+/// 0, 1, 7, 33, 1025 elements and several blocks, in no to four dims.
+inline const std::vector<HostShape> kShapes = {
+    {0}, {}, {1}, {7}, {3, 11}, {3, 0, 2}, {5, 205}, {2, 3, 4, 5}, {7, 100, 100}};
+
+inline std::vector<Geometry> one_operand() {
+  std::vector<Geometry> result;
+  for (const HostShape& shape : kShapes) result.push_back({{shape}});
+  return result;
+}
+
+}  // namespace wick::conformance

@@ -1,0 +1,63 @@
+// The fused ops of a transformer and their gradients, naively. `magnitude` is what errors of one
+// rounding in the accumulator's dtype are multiplied by on their way to the result.
+#pragma once
+#include "ops.h"
+
+namespace wick::reference {
+
+/// f64 for f64, else f32.
+DType accumulator(DType dtype);
+
+Result rms_norm(const Array& x, const Array& weight, Real eps);
+/// The gradient of x, then that of weight, in one line.
+Result rms_norm_gradient(const Array& gy, const Array& x, const Array& weight, Real eps);
+
+/// x [B, T, H, D], cos and sin [P, D / 2], positions [B, T].
+Result rope(const Array& x, const Array& cos, const Array& sin, const Array& positions,
+            bool interleaved);
+
+struct Attention {
+  Real scale = 0;  // 0: 1 / sqrt(D)
+  bool causal = true;
+};
+/// A result of matrix products, and what else than the accumulator's roundings may have changed it.
+struct ProductsResult {
+  Result result;
+  /// What one rounding of the second product's operand is multiplied by: matrix units want it
+  /// narrow.
+  std::vector<Real> between;
+  /// What the rounding of the y that is kept for the gradient is multiplied by.
+  std::vector<Real> kept;
+};
+/// q [B, H, T, D], k and v [B, G, S, D], positions [B, T].
+ProductsResult sdpa(const Array& q, const Array& k, const Array& v, const Array& positions,
+                    const Attention& attention);
+/// The gradients of q, k and v, one after another in one line.
+ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, const Array& v,
+                             const Array& positions, const Attention& attention);
+
+/// The gradient of logits [N, C]; upstream is that of the mean.
+Result cross_entropy_gradient(const Array& logits, const Array& targets, const Array& upstream);
+
+struct AdamW {
+  Real rate, beta1, beta2, eps, weight_decay;
+  int64_t step;
+};
+/// The new parameter, mean and square: [3, n].
+Result adamw(const Array& parameter, const Array& gradient, const Array& mean, const Array& square,
+             const AdamW& options);
+
+struct Sampling {
+  Real temperature = 1;
+  int64_t top_k = 0;
+  Real top_p = 1;
+};
+/// The ids, and the ids that rounding may lead to instead: where a share is nearer than rounding to
+/// what it is compared with, the other choice.
+struct Samples {
+  Result result;
+  Result or_else;
+};
+Samples sample(const Array& logits, const Array& uniform, const Sampling& sampling);
+
+}  // namespace wick::reference

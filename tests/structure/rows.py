@@ -1,0 +1,45 @@
+"""Every op has its proof: a row of the conformance tables."""
+import pathlib
+import re
+import subprocess
+
+import tree
+
+_OPS = re.compile(r"kOps\[\]\s*=\s*\{(.*?)\};", re.DOTALL)
+_FUNCTION = re.compile(r"^(?:WICK_API|inline)\s+Tensor\s+([a-z]\w*)\(", re.MULTILINE)
+# Makers and views launch no kernel of their own, and users' ops are theirs: a unit test that names them is their proof.
+_BY_UNIT_TEST = {
+    header: f"tests/unit/ops/{header.removesuffix('.h')}_test.cpp" for header in ("create.h", "shape.h", "random.h", "custom_op.h")}
+
+
+def registered_ops(root):
+    """The names that kernels are asked for by: abi/ops.h."""
+    text = (pathlib.Path(root) / "include/wick/abi/ops.h").read_text()
+    listed = _OPS.search(tree.without_comments(text))
+    return re.findall(r'\{OpId::\w+, "(\w+)"', listed.group(1)) if listed else []
+
+
+def public_ops(root):
+    """(header, function) of all that gives a Tensor in wick/ops."""
+    for header in sorted((pathlib.Path(root) / "include/wick/ops").glob("*.h")):
+        for function in sorted(set(_FUNCTION.findall(tree.code_of(header.read_text())))):
+            yield header.name, function
+
+
+def violations(root, conformance):
+    run = subprocess.run([conformance, "--list"], capture_output=True, text=True)
+    if run.returncode:
+        return [f"{conformance} --list failed: {run.stderr.strip()}"]
+    rows = {line.split()[0] for line in run.stdout.splitlines() if line.split()}
+    ops = registered_ops(root)
+    result = [] if ops else ["include/wick/abi/ops.h: no list kOps"]
+    result += [f"include/wick/abi/ops.h: {op} is registered and has no conformance row" for op in ops if op not in rows]
+    for header, function in public_ops(root):
+        if function in rows:
+            continue
+        unit_test = _BY_UNIT_TEST.get(header)
+        if not unit_test:
+            result.append(f"include/wick/ops/{header}: {function} has no conformance row")
+        elif not (path := pathlib.Path(root) / unit_test).is_file() or not re.search(rf"\b{function}\(", tree.code_of(path.read_text())):
+            result.append(f"include/wick/ops/{header}: {function} has neither a conformance row nor a test in {unit_test}")
+    return result

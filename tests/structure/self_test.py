@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Plants one violation of each rule in a small tree and expects the message; and nothing in the tree without one."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import environment
+import floors
+import headers
+import names
+import readmes
+import rows
+import symbols
+import tree
+
+_README = "what\nit\nis\nand\nsays\n"
+
+# A tree in which all is well.
+_SOUND = {
+    "include/wick/README.md": _README,
+    "include/wick/wick.h": '#pragma once\n#include "wick/ops/elementwise.h"\n',
+    "include/wick/abi/ops.h":
+        '#pragma once\nenum class OpId { kNeg, kSum };\nstruct OpFacts { OpId op; const char *name, *operands; };\ninline constexpr OpFacts kOps[] = {{OpId::kNeg, "neg", "T:T"}, /* {"gone", "T:T"}, */ {OpId::kSum, "sum", "T:S"}};\n',
+    "include/wick/base/export.h": "#pragma once\n#define WICK_API\n",
+    "include/wick/core/tensor.h": "#pragma once\n#include <vector>\nstruct Tensor { std::vector<int> shape; };\n",
+    "include/wick/ops/elementwise.h":
+        '#pragma once\n#include "wick/base/export.h"\n#include "wick/core/tensor.h"\nWICK_API Tensor neg(Tensor x);\n',
+    "include/wick/ops/shape.h":
+        '#pragma once\n#include "wick/base/export.h"\n#include "wick/core/tensor.h"\nWICK_API Tensor reshape(const Tensor& x);\n',
+    "src/core/README.md": _README,
+    "src/core/device.cpp": '#include "wick/core/tensor.h"\nint rocm = 0;\n',
+    "src/ops/README.md": _README,
+    "src/ops/norm.cpp":
+        '#include "wick/ops/elementwise.h"\n// #include "io/gguf.h"\nconst char* name = "rocm";  // as on cuda\nint kRocm, as_rocm, n = 1\'000;\n',
+    "src/io/README.md": _README,
+    "src/io/gguf.h": '#include "wick/core/tensor.h"\n',
+    "src/text/README.md": _README,
+    "src/text/bpe.h": "",
+    "src/models/README.md": _README,
+    "src/models/llama.cpp": '#include "text/bpe.h"\n',
+    "backends/cpu/README.md": _README,
+    "backends/cpu/table.h": '#include "wick/abi/ops.h"\n#include "walk.h"\n',
+    "backends/cpu/walk.h": "",
+    "backends/gpu/README.md": _README,
+    "backends/gpu/runtime/README.md": _README,
+    "backends/gpu/runtime/rt_rocm.cpp": "namespace rocm {}\n",
+    "src/base/README.md": _README,
+    "src/base/parallel.cpp": 'int n = environment_integer("WICK_THREADS");  // not "WICK_CORES"\n',
+    "docs/reference/environment.md": "| variable | values |\n|---|---|\n| `WICK_THREADS`, `OTHERS` | see `WICK_ELSE` |\n",
+    "docs/README.md": _README,
+    "cli/README.md": _README,
+    "cli/main.cpp": '#include "commands.h"\n#include "wick/wick.h"\n',
+    "cli/commands.h": "",
+    "tests/unit/README.md": _README,
+    "tests/unit/ops/shape_test.cpp": '#include "backends/cpu/table.h"\nvoid test() { reshape({}); }\n',
+}
+
+
+def make_tree(root, changes):
+    for name, text in (_SOUND | changes).items():
+        if text is not None:
+            path = pathlib.Path(root) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+
+class InATree(unittest.TestCase):
+    def of(self, check, changes, *arguments):
+        with tempfile.TemporaryDirectory() as root:
+            make_tree(root, changes)
+            return check(pathlib.Path(root), *arguments)
+
+    def expect(self, check, changes, *parts):
+        found = self.of(check, changes)
+        self.assertEqual(len(found), 1, found)
+        for part in parts:
+            self.assertIn(part, found[0])
+
+
+class Floors(InATree):
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(floors.violations, {}), [])
+
+    def test_a_higher_floor(self):
+        self.expect(floors.violations, {"src/ops/norm.cpp": '// why\n#include "io/gguf.h"\n'},
+                    "src/ops/norm.cpp:2: ops/norm.cpp (floor 3) includes io/gguf.h (floor 4)")
+
+    def test_a_public_header_stands_on_its_folders_floor(self):
+        self.expect(floors.violations, {"include/wick/core/tensor.h": '#include "wick/ops/elementwise.h"\n'},
+                    "core/tensor.h (floor 2) includes ops/elementwise.h (floor 3)")
+
+    def test_a_path_that_climbs_is_the_file_that_it_reaches(self):
+        self.expect(floors.violations, {"src/ops/norm.cpp": '  #  include "../io/gguf.h"\n'}, "ops/norm.cpp (floor 3) includes io/gguf.h (floor 4)")
+
+    def test_angle_brackets_are_read_too(self):
+        self.expect(floors.violations, {"src/core/device.cpp": "#include <wick/ops/elementwise.h>\n"},
+                    "core/device.cpp (floor 2) includes ops/elementwise.h (floor 3)")
+
+    def test_folders_of_floor_4_do_not_know_each_other(self):
+        self.expect(floors.violations, {"src/text/bpe.h": '#include "io/gguf.h"\n'}, "text/bpe.h (floor 4) includes io/gguf.h (floor 4)")
+
+    def test_models_do_not_read_files(self):
+        self.expect(floors.violations, {"src/models/llama.cpp": '#include "io/gguf.h"\n'}, "models/llama.cpp (floor 5) includes io/gguf.h (floor 4)")
+
+    def test_nothing_includes_a_backend(self):
+        self.expect(floors.violations, {"src/core/device.cpp": '#include "backends/cpu/table.h"\n'},
+                    "core/device.cpp (floor 2) includes backends/cpu/table.h (a backend)")
+
+    def test_a_backend_does_not_include_another(self):
+        self.expect(floors.violations, {"backends/cpu/table.h": '#include "../gpu/runtime/rt_rocm.cpp"\n'},
+                    "backends/cpu/table.h (a backend) includes backends/gpu/runtime/rt_rocm.cpp (a backend)")
+
+    def test_a_backend_does_not_know_tensors(self):
+        self.expect(floors.violations, {"backends/cpu/table.h": '#include "wick/core/tensor.h"\n'},
+                    "backends/cpu/table.h (a backend) includes core/tensor.h (floor 2)")
+
+    def test_the_program_includes_the_public_face_alone(self):
+        self.expect(floors.violations, {"cli/main.cpp": '#include "text/bpe.h"\n'}, "cli/main.cpp (floor 6) includes text/bpe.h (floor 4)")
+
+    def test_the_header_of_all_is_for_users(self):
+        self.expect(floors.violations, {"src/ops/norm.cpp": '#include "wick/wick.h"\n'}, "ops/norm.cpp (floor 3) includes wick.h")
+
+    def test_a_public_header_includes_no_private_one(self):
+        self.expect(floors.violations, {"src/core/state.h": "", "include/wick/core/tensor.h": '#include "core/state.h"\n'},
+                    "core/tensor.h (floor 2) is public and includes src/core/state.h, which is not")
+
+    def test_a_public_header_includes_no_third_party(self):
+        self.expect(floors.violations, {"include/wick/core/tensor.h": "#include <fmt/core.h>\n"}, "includes <fmt/core.h>: a public header")
+
+    def test_formulas_include_no_standard_header(self):
+        self.expect(floors.violations, {"src/scalar/README.md": _README, "src/scalar/unary.h": "#include <vector>\n"},
+                    "scalar/unary.h (floor 1) includes <vector>: device compilers")
+
+    def test_a_new_folder_needs_a_floor(self):
+        self.expect(floors.violations, {"src/audio/wav.cpp": ""}, "src/audio: a folder without a floor")
+
+
+class Names(InATree):
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(names.vendor_violations, {}), [])
+        self.assertEqual(self.of(names.machine_violations, {}), [])
+
+    def test_a_vendors_name_as_an_identifier(self):
+        for word in ("cuda", "hip", "rocm"):
+            self.expect(names.vendor_violations, {"src/ops/norm.cpp": f"/* {word} */\nint x = Device::{word}(0);\n"},
+                        f"src/ops/norm.cpp:2: the identifier {word} stands outside of backends/gpu")
+
+    def test_raw_texts_and_characters_hide_nothing_that_follows(self):
+        code = "auto a = R\"x(\"cuda\")x\"; char q = '\"'; int cuda = 1'0; // \"\nchar p = '\\'';\n"
+        self.expect(names.vendor_violations, {"src/ops/norm.cpp": code}, "src/ops/norm.cpp:1: the identifier cuda")
+
+    def test_a_folder_of_one_machine(self):
+        for path in ("/" + "work/main/x", "/home" + "/ann/wick", "/" + "root/.cache"):
+            self.expect(names.machine_violations, {"src/ops/README.md": f"See {path}.\n" * 1}, "src/ops/README.md:1:", "names one machine")
+
+    def test_a_host_of_a_private_network(self):
+        for host in ("10.1." + "2.3", "https://" + "mirror/", "build.corp" + "/x"):
+            self.expect(names.machine_violations, {"src/ops/norm.cpp": f"// {host} has it\n"}, "src/ops/norm.cpp:1:", "names one machine")
+
+
+class Readmes(InATree):
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(readmes.violations, {}), [])
+
+    def test_a_folder_without_one(self):
+        self.expect(readmes.violations, {"backends/gpu/runtime/README.md": None}, "backends/gpu/runtime: no README.md")
+
+    def test_one_that_is_too_short_or_long(self):
+        self.expect(readmes.violations, {"src/io/README.md": "io\n"}, "src/io/README.md: 1 lines, expected 5 to 15")
+        self.expect(readmes.violations, {"src/io/README.md": "io\n" * 16}, "src/io/README.md: 16 lines, expected 5 to 15")
+
+
+class Environment(InATree):
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(environment.violations, {}), [])
+
+    def test_a_variable_without_a_line(self):
+        self.expect(environment.violations, {"backends/cpu/walk.h": 'auto x = getenv("WICK_CPU");\n'},
+                    "backends/cpu/walk.h: reads WICK_CPU, which docs/reference/environment.md does not have")
+
+    def test_a_line_without_a_reader(self):
+        self.expect(environment.violations, {"docs/reference/environment.md": "| `WICK_THREADS` | |\n| `WICK_GONE` | |\n"},
+                    "docs/reference/environment.md: has WICK_GONE, which nothing reads")
+
+
+class Headers(InATree):
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(headers.violations, {}, _COMPILER), [])
+
+    def test_a_header_that_leans_on_another(self):
+        found = self.of(headers.violations, {"include/wick/ops/shape.h": "#pragma once\nTensor reshape(const Tensor& x);\n"}, _COMPILER)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("include/wick/ops/shape.h: does not compile alone:", found[0])
+        self.assertIn("Tensor", found[0])
+
+
+class Rows(InATree):
+    def listing(self, lines):
+        """A program that lists these rows, as wick-conformance --list does."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        program = pathlib.Path(folder.name) / "wick-conformance"
+        program.write_text("#!/bin/sh\ncat <<END\n" + "\n".join(lines) + "\nEND\n")
+        program.chmod(0o755)
+        return program
+
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(rows.violations, {}, self.listing(["neg  f32", "sum"])), [])
+
+    def test_a_registered_op_without_a_row(self):
+        self.assertEqual(self.of(rows.violations, {}, self.listing(["neg"])),
+                         ["include/wick/abi/ops.h: sum is registered and has no conformance row"])
+
+    def test_a_public_function_without_a_row(self):
+        header = _SOUND["include/wick/ops/elementwise.h"] + "WICK_API Tensor softsign(Tensor x);\n"
+        self.assertEqual(self.of(rows.violations, {"include/wick/ops/elementwise.h": header}, self.listing(["neg", "sum"])),
+                         ["include/wick/ops/elementwise.h: softsign has no conformance row"])
+
+    def test_a_view_without_a_unit_test(self):
+        found = self.of(rows.violations, {"tests/unit/ops/shape_test.cpp": "// reshape(x)\n"}, self.listing(["neg", "sum"]))
+        self.assertEqual(found, ["include/wick/ops/shape.h: reshape has neither a conformance row nor a test in tests/unit/ops/shape_test.cpp"])
+
+    def test_a_program_that_fails_is_no_proof(self):
+        self.assertIn("--list failed", self.of(rows.violations, {}, "false")[0])
+
+
+class Symbols(unittest.TestCase):
+    def library(self, source):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        lib = pathlib.Path(folder.name) / "lib"
+        lib.mkdir()
+        (lib / "README").write_text("not a library\n")
+        subprocess.run([_COMPILER, "-shared", "-fPIC", "-x", "c++", "-", "-x", "none", "-lm", "-o", lib / "wick_x.so"], input=source,
+                       text=True, check=True)
+        return folder.name
+
+    def test_symbols_up_to_the_limit_are_fine(self):
+        self.assertEqual(symbols.violations(self.library('#include <cstdio>\nvoid f() { puts("x"); }\n')), [])
+
+    def test_a_newer_symbol(self):
+        # arc4random came with glibc 2.36.
+        found = symbols.violations(self.library('extern "C" unsigned arc4random();\nunsigned f() { return arc4random(); }\n'))
+        self.assertEqual(found, ["lib/wick_x.so: arc4random is of GLIBC_2.36, newer than 2.34"])
+
+    def test_versions_are_numbers_not_texts(self):
+        line = "0000000000000000      DF *UND*\t0000000000000000 (GLIBC_{}) f"
+        self.assertEqual(list(symbols.too_new(line.format("2.4"))), [])
+        self.assertEqual(list(symbols.too_new(line.format("2.2.5"))), [])
+        self.assertEqual(list(symbols.too_new(line.format("2.100"))), [("f", "2.100")])
+
+    def test_an_empty_build_is_no_proof(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("no library and no program", symbols.violations(folder)[0])
+
+
+class Tree(unittest.TestCase):
+    def test_an_include_in_a_comment_does_not_count(self):
+        text = '/*\n#include "a.h"\n*/\n// #include "b.h"\nauto s = "/*";\n#include <c.h>\n'
+        self.assertEqual(list(tree.includes(text)), [(6, "c.h", False)])
+
+
+_COMPILER = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else "g++"
+unittest.main()

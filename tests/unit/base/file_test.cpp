@@ -1,0 +1,97 @@
+#include "base/file.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "../expect.h"
+#include "../temporary_folder.h"
+
+namespace wick {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::string text_of(const MappedFile& file) { return {file.bytes().begin(), file.bytes().end()}; }
+
+TEST(MappedFile, ShowsTheBytes) {
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(text_of(MappedFile(folder.write("a", std::string_view("a\0b", 3)))),
+            std::string("a\0b", 3));
+  EXPECT_EQ(text_of(MappedFile(folder.write("empty", ""))), "");
+}
+
+TEST(MappedFile, SaysWhyThereIsNone) {
+  const test::TemporaryFolder folder;
+  EXPECT_ERROR(MappedFile(folder.file("none")), kIo, folder.file("none") + ": No such file");
+  EXPECT_ERROR(MappedFile(folder.path()), kIo, "it is not a regular file");
+}
+
+TEST(Files, APipeThatNobodyWritesToIsAnErrorAndNotAWait) {
+  const test::TemporaryFolder folder;
+  ASSERT_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  EXPECT_ERROR(MappedFile(folder.file("pipe")), kIo, "it is not a regular file");
+  EXPECT_ERROR(read_text_file(folder.file("pipe")), kIo, "it is not a regular file");
+}
+
+TEST(TextFile, ComesBack) {
+  const test::TemporaryFolder folder;
+  write_text_file(folder.file("a"), "one");
+  write_text_file(folder.file("a"), "another");
+  EXPECT_EQ(read_text_file(folder.file("a")), "another");
+  EXPECT_EQ(folder.names(), (Names{"a"}));
+}
+
+TEST(AtomicFile, HasItsNameOnlyWhenItIsWhole) {
+  const test::TemporaryFolder folder;
+  folder.write("a", "old");
+  {
+    AtomicFile file(folder.file("a"));
+    file.write("new");
+    EXPECT_EQ(folder.read("a"), "old");
+    EXPECT_EQ(folder.names().size(), 2u);
+  }
+  EXPECT_EQ(folder.read("a"), "old");
+  EXPECT_EQ(folder.names(), (Names{"a"}));
+}
+
+TEST(AtomicFile, TwoWritersDoNotMix) {
+  const test::TemporaryFolder folder;
+  AtomicFile first(folder.file("a")), second(folder.file("a"));
+  first.write("11");
+  second.write("2");
+  first.write("1");
+  second.commit();
+  EXPECT_EQ(folder.read("a"), "2");
+  first.commit();
+  EXPECT_EQ(folder.read("a"), "111");
+  EXPECT_EQ(folder.names(), (Names{"a"}));
+}
+
+TEST(AtomicFile, SaysWhyItCannotBe) {
+  const test::TemporaryFolder folder;
+  const std::string in_none = folder.file("none/a");
+  EXPECT_ERROR(write_text_file(in_none, ""), kIo, in_none + ": cannot be written: No such file");
+  std::filesystem::create_directory(folder.file("folder"));
+  EXPECT_ERROR(write_text_file(folder.file("folder"), "x"), kIo, "cannot be named: ");
+  EXPECT_EQ(folder.names(), (Names{"folder"}));
+}
+
+TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNoHalfOne) {
+  const test::TemporaryFolder folder;
+  folder.write("a", "old");
+  const std::string said = test::in_child([&]() -> std::string {
+    signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails, as on a full disk
+    const rlimit limit{1000, 1000};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return "no limit";
+    write_text_file(folder.file("a"), std::string(3000, 'x'));
+    return "no error";
+  });
+  EXPECT_EQ(said,
+            "input/output error: " + folder.file("a") + ": cannot be written: File too large");
+  EXPECT_EQ(folder.read("a"), "old");
+  EXPECT_EQ(folder.names(), (Names{"a"}));
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,78 @@
+#include "base/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace wick {
+namespace {
+
+class Parallel : public testing::Test {
+ protected:
+  ~Parallel() override { set_num_threads(before_); }
+
+ private:
+  int before_ = num_threads();
+};
+
+/// How often each index of [0, count) was visited.
+std::vector<int> visits(int64_t count, int64_t grain) {
+  std::vector<std::atomic<int>> counts(static_cast<size_t>(count));
+  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) counts[size_t(i)]++;
+  });
+  return {counts.begin(), counts.end()};
+}
+
+TEST_F(Parallel, VisitsEachIndexOnce) {
+  for (const int threads : {1, 2, 3, 7}) {
+    set_num_threads(threads);
+    for (const int64_t count : {0, 1, 7, 1000})
+      for (const int64_t grain : {1, 3, 1000, 5000})
+        EXPECT_EQ(visits(count, grain), std::vector<int>(size_t(count), 1))
+            << threads << " " << count << " " << grain;
+  }
+}
+
+TEST_F(Parallel, TakesAsManyThreadsAsThereAreGrains) {
+  set_num_threads(4);
+  std::atomic<int> parts = 0;
+  const auto count_parts = [&](int64_t count, int64_t grain) {
+    parts = 0;
+    parallel_for(count, grain, [&](int64_t, int64_t) { parts++; });
+    return parts.load();
+  };
+  EXPECT_EQ(count_parts(100, 1), 4);
+  EXPECT_EQ(count_parts(100, 50), 2);
+  EXPECT_EQ(count_parts(100, 100), 1);
+  EXPECT_EQ(count_parts(0, 1), 0);
+}
+
+TEST_F(Parallel, NestedCallsStayInTheirThread) {
+  set_num_threads(4);
+  std::atomic<int> wrong = 0;
+  parallel_for(4, 1, [&](int64_t, int64_t) {
+    const auto thread = std::this_thread::get_id();
+    parallel_for(100, 1, [&](int64_t begin, int64_t end) {
+      wrong += std::this_thread::get_id() != thread || begin != 0 || end != 100;
+    });
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(Parallel, OtherThreadsThanTheMainOneWorkAlone) {
+  set_num_threads(4);
+  std::atomic<int> parts = 0;
+  std::thread([&] { parallel_for(100, 1, [&](int64_t, int64_t) { parts++; }); }).join();
+  EXPECT_EQ(parts, 1);
+}
+
+TEST_F(Parallel, ThereIsAlwaysAThread) {
+  set_num_threads(0);
+  EXPECT_EQ(num_threads(), 1);
+}
+
+}  // namespace
+}  // namespace wick

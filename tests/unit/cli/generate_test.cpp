@@ -1,0 +1,137 @@
+// wick generate from outside.
+#include <cstring>
+
+#include "small_model.h"
+#include "wick/io/json.h"
+
+namespace wick::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A trained model, made once.
+const std::string& model() {
+  static const SmallTraining small;
+  static const std::string folder = small.train("model", 60);
+  return folder;
+}
+std::string generate(const std::string& rest) {
+  return "generate --device cpu -m " + model() + rest;
+}
+
+TEST(Generate, PrintsThePromptAndGoesOn) {
+  const Outcome outcome = run(generate(" -p 'line 1' --max-tokens 20"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(begins(outcome.out, "line 1"));
+  EXPECT_EQ(outcome.out.size(), 6 + 20 + 1u);
+  EXPECT_TRUE(begins(outcome.err, "prefill: 6 tokens, ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "; decode: 19 tokens, ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, " tokens/s\n")) << outcome.err;
+}
+
+TEST(Generate, TheSeedDecides) {
+  const std::string one = run(generate(" -p x --max-tokens 30 --seed 1")).out;
+  EXPECT_EQ(run(generate(" -p x --max-tokens 30 --seed 1")).out, one);
+  EXPECT_NE(run(generate(" -p x --max-tokens 30 --seed 2")).out, one);
+  const std::string greedy = run(generate(" -p x --max-tokens 30 --temperature 0")).out;
+  EXPECT_EQ(run(generate(" -p x --max-tokens 30 --temperature 0 --seed 2")).out, greedy);
+  EXPECT_EQ(run(generate(" -p x --max-tokens 30 --top-k 1 --seed 3")).out, greedy);
+}
+
+TEST(Generate, JsonIsOneLineOfIt) {
+  const Outcome outcome = run(generate(" -p 'line' --max-tokens 12 --json"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << outcome.out;
+  const Settings result = parse_json(outcome.out, "stdout");
+  EXPECT_EQ(result.text("prompt"), "line");
+  EXPECT_EQ(result.text("stopped"), "length");
+  EXPECT_EQ(result.integers("tokens").size(), 12u);
+  EXPECT_EQ(result.integer("prefill_tokens"), 4);
+  EXPECT_GT(result.real("decode_tokens_per_second"), 0);
+}
+
+TEST(Generate, GoesOnBeyondThePositionsThatTheModelKnows) {
+  const Outcome outcome = run(generate(" -p 'line 1' --max-tokens 100"));  // it knows 32
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.size(), 6 + 100 + 1u);
+  const Outcome longer = run(generate(" -p '" + std::string(100, 'x') + "' --max-tokens 3"));
+  EXPECT_EQ(longer.code, 0) << longer.err;
+  EXPECT_EQ(longer.out.size(), 100 + 3 + 1u);
+}
+
+TEST(Generate, AnEmptyPromptBeginsAText) {
+  const Outcome outcome = run(generate(" --max-tokens 5"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.size(), 6u);
+}
+
+TEST(Generate, OutputThatCannotBeWrittenIsAnError) {
+  const Outcome outcome = run(generate(" -p x --max-tokens 5 > /dev/full"));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.err, "wick: the output cannot be written: ")) << outcome.err;
+}
+
+TEST(GenerateBadInput, Flags) {
+  expect_bad_input(run("generate -p x"), "--model is required");
+  expect_bad_input(run(generate(" --max-tokens 0")), "--max-tokens: expected at least 1, got 0");
+  expect_bad_input(run(generate(" --temperature -1")), "--temperature: expected at least 0");
+  expect_bad_input(run(generate(" --top-p 0")), "--top-p: expected above 0 and up to 1");
+  expect_bad_input(run(generate(" --top-k -2")), "--top-k: expected at least 0, got -2");
+  expect_bad_input(run("generate --device gpu -m " + model()), "device: expected cpu");
+}
+
+/// A copy of the model with a file replaced.
+Outcome with(const std::string& file, const std::string& text) {
+  const Folder folder;
+  fs::copy(model(), folder.path());
+  folder.write(file, text);
+  return run("generate --device cpu -p x --max-tokens 2 -m " + folder.path());
+}
+/// Safetensors of a header and data as they are.
+std::string safetensors(const std::string& header, const std::string& data) {
+  const uint64_t bytes = header.size();
+  return std::string(reinterpret_cast<const char*>(&bytes), 8) + header + data;
+}
+
+TEST(GenerateBadInput, Folders) {
+  expect_bad_input(run("generate -p x --device cpu -m /nonexistent"),
+                   "/nonexistent: no such folder");
+  const Folder folder;
+  expect_bad_input(run("generate -p x --device cpu -m " + folder.path()),
+                   "config.json: no such file");
+  expect_bad_input(with("tokenizer.json", "{}"), "tokenizers are not read yet");
+}
+
+TEST(GenerateBadInput, Configs) {
+  expect_bad_input(with("config.json", "nonsense"), "config.json: it is no JSON");
+  std::string text = kSmallConfig;
+  expect_bad_input(with("config.json", text.replace(text.find("16"), 2, "true")),
+                   "config.json: \"hidden_size\": expected an integer of at least 1, got true");
+  text = kSmallConfig;
+  expect_bad_input(with("config.json", text.replace(text.find("16"), 2, "64")),
+                   "tensor \"model.embed_tokens.weight\": expected shape [256, 64], got [256, 16]");
+  text = kSmallConfig;
+  expect_bad_input(with("config.json", text.replace(text.find("\"num_hidden_layers\": 2"), 22,
+                                                    "\"num_hidden_layers\": 1")),
+                   "tensor \"model.layers.1.input_layernorm.weight\" has no place");
+}
+
+TEST(GenerateBadInput, SafetensorsThatLie) {
+  const std::string whole = bytes_of(model() + "/model.safetensors");
+  expect_bad_input(with("model.safetensors", whole.substr(0, whole.size() - 1)),
+                   "model.safetensors: tensor ");
+  expect_bad_input(with("model.safetensors", whole.substr(0, 5)), "it has 5 bytes");
+  expect_bad_input(with("model.safetensors", ""), "it has 0 bytes");
+  expect_bad_input(with("model.safetensors", safetensors("{", "")), "its header is no JSON");
+  expect_bad_input(
+      with("model.safetensors",
+           safetensors(R"({"a":{"dtype":"F32","shape":[1000000],"data_offsets":[0,4]}})", "four")),
+      "tensor \"a\": F32 [1000000] has 4000000 bytes, its data 4");
+  expect_bad_input(
+      with("model.safetensors",
+           safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "four")),
+      "there is no tensor \"model.embed_tokens.weight\"");
+}
+
+}  // namespace
+}  // namespace wick::test

@@ -1,0 +1,208 @@
+// wick train from outside: what it leaves, how it is stopped and goes on, what it refuses.
+#include <signal.h>
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "small_model.h"
+#include "wick/io/json.h"
+#include "wick/io/safetensors.h"
+
+namespace wick::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+int files_in(const std::string& folder) {
+  return fs::exists(folder)
+             ? int(std::distance(fs::directory_iterator(folder), fs::directory_iterator()))
+             : 0;
+}
+
+TEST(Train, LeavesAModelThatHasLearnt) {
+  const SmallTraining small;
+  const Outcome outcome =
+      run("train --steps 60 --compare-counting --out " + (small.folder / "m") + small.flags);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "step 60 of 60  loss ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "held-out loss: ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "counting model of order 4 with Witten-Bell back-off: "))
+      << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "* training loss, nats a byte   o held out")) << outcome.out;
+  EXPECT_EQ(files_in(small.folder / "m"), 4);
+  EXPECT_EQ(bytes_of(small.folder / "m/loss.png").substr(1, 3), "PNG");
+  const SafetensorsReader model(small.folder / "m");
+  EXPECT_EQ(model.metadata().at("format"), "pt");
+  EXPECT_EQ(model.entries().at("model.layers.1.self_attn.k_proj.weight").shape, Shape({8, 16}));
+}
+
+TEST(Train, JsonIsOneLineOfIt) {
+  const SmallTraining small;
+  const Outcome outcome =
+      run("train --steps 60 --json --compare-counting --out " + (small.folder / "m") + small.flags);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << outcome.out;
+  const Settings result = parse_json(outcome.out, "stdout");
+  EXPECT_EQ(result.integer("steps"), 60);
+  EXPECT_LT(result.real("held_out_loss"), 3.5);  // of ln 256 = 5.5
+  EXPECT_GT(result.group("counting_loss")->real("2"), 0);
+  EXPECT_FALSE(result.flag_or("interrupted", true));
+}
+
+TEST(Train, TheSameSeedGivesTheSameModelAndAnotherAnother) {
+  const SmallTraining small;
+  const std::string a = bytes_of(small.train("a", 5) + "/model.safetensors");
+  EXPECT_EQ(bytes_of(small.train("b", 5) + "/model.safetensors"), a);
+  run("train --steps 5 --seed 2 --out " + (small.folder / "c") + small.flags);
+  EXPECT_NE(bytes_of(small.folder / "c/model.safetensors"), a);
+}
+
+/// Starts `wick ARGUMENTS`, its stderr in a file, and gives its process.
+pid_t start(const std::string& arguments, const std::string& err_file) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string command =
+        "exec '" WICK_PROGRAM "' " + arguments + " > /dev/null 2> " + err_file;
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  return child;
+}
+bool appears(const std::string& file, const std::string& part) {
+  for (int i = 0; i < 3000; i++) {
+    if (contains(bytes_of(file), part)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST(Train, CtrlCSavesAndResumingGivesTheSameModelToTheByte) {
+  const SmallTraining small;
+  const std::string straight = small.train("straight", 400);
+  const std::string stopped = small.folder / "stopped", err = small.folder / "err";
+  const pid_t child = start("train --steps 400 --out " + stopped + small.flags, err);
+  EXPECT_TRUE(appears(err, "step  20 of 400")) << bytes_of(err);
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130) << bytes_of(err);
+  EXPECT_TRUE(contains(bytes_of(err), "interrupted after step ")) << bytes_of(err);
+  EXPECT_EQ(files_in(stopped), 4);
+  EXPECT_NE(bytes_of(stopped + "/model.safetensors"), bytes_of(straight + "/model.safetensors"));
+  const Outcome outcome = run("train --resume " + stopped + " --device cpu");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* file : {"/model.safetensors", "/training.safetensors", "/config.json"})
+    EXPECT_TRUE(bytes_of(stopped + file) == bytes_of(straight + file)) << file;
+}
+
+TEST(Train, ACheckpointIsWhatAnInterruptedRunGoesOnFrom) {
+  const SmallTraining small;
+  const std::string straight = small.train("straight", 30), killed = small.folder / "killed";
+  const std::string err = small.folder / "err";
+  const pid_t child =
+      start("train --steps 30 --checkpoint-every 7 --out " + killed + small.flags, err);
+  while (!fs::exists(killed + "/config.json") && waitpid(child, nullptr, WNOHANG) == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  const Outcome outcome = run("train --resume " + killed + " --device cpu");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(bytes_of(killed + "/training.safetensors") ==
+              bytes_of(straight + "/training.safetensors"));
+}
+
+TEST(Train, AFullDiskIsOneLineAndNoHalfFile) {
+  const SmallTraining small;
+  // A limit on the size of files stands in for it: no more than 1 KiB each.
+  const Outcome outcome = run("train --steps 2 --out " + (small.folder / "m") + small.flags,
+                              "trap '' XFSZ; ulimit -f 1;");
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_TRUE(contains(
+      outcome.err, "wick: " + (small.folder / "m/training.safetensors") + ": cannot be written: "))
+      << outcome.err;
+  EXPECT_EQ(files_in(small.folder / "m"), 0);
+}
+
+TEST(TrainBadInput, Texts) {
+  const SmallTraining small;
+  const std::string rest = " --steps 2 --device cpu --out " + (small.folder / "m");
+  expect_bad_input(run("train --data /nonexistent.txt" + rest),
+                   "/nonexistent.txt: no such file or folder");
+  expect_bad_input(run("train --data " + small.folder.write("empty", "") + rest),
+                   "empty: the text is empty");
+  expect_bad_input(
+      run("train --context 128 --data " + small.folder.write("short", "too short") + rest),
+      "the texts hold 8 bytes to learn from, less than the context 128");
+  fs::create_directory(small.folder / "none");
+  expect_bad_input(run("train --data " + (small.folder / "none") + rest),
+                   "none: the folder holds no files");
+  expect_bad_input(run("train" + rest), "--data: expected a file or folder of text");
+  EXPECT_FALSE(fs::exists(small.folder / "m"));
+}
+
+TEST(TrainBadInput, Configs) {
+  const SmallTraining small;
+  const std::string rest =
+      " --steps 2 --device cpu --data " + small.text + " --out " + (small.folder / "m");
+  const auto with = [&](const std::string& text) {
+    return run("train --config " + small.folder.write("c.json", text) + rest);
+  };
+  expect_bad_input(run("train --config /nonexistent.json" + rest),
+                   "/nonexistent.json: no such file");
+  expect_bad_input(with("{"), "c.json: it is no JSON: ");
+  expect_bad_input(with("{\"model_type\": \"gpt9\"}"),
+                   "c.json: \"model_type\": expected \"llama\", got the text \"gpt9\"");
+  std::string text = kSmallConfig;
+  expect_bad_input(
+      with(text.replace(text.find("256"), 3, "\"many\"")),
+      "c.json: \"vocab_size\": expected an integer of at least 1, got the text \"many\"");
+  text = kSmallConfig;
+  expect_bad_input(with(text.replace(text.find("256"), 3, "300")),
+                   "\"vocab_size\": expected 256, a token per byte, got 300");
+  expect_bad_input(run("train --context 64 --config " + small.config + rest),
+                   "\"max_position_embeddings\": expected at least the context 64, got 32");
+  EXPECT_FALSE(fs::exists(small.folder / "m"));
+}
+
+TEST(TrainBadInput, Flags) {
+  const SmallTraining small;
+  const std::string rest = small.flags + " --out " + (small.folder / "m");
+  expect_bad_input(run("train --steps 0" + rest), "--steps: expected at least 1, got 0");
+  expect_bad_input(run("train --valid-fraction 1" + rest),
+                   "--valid-fraction: expected at least 0 and below 1");
+  expect_bad_input(run("train --checkpoint-every -1" + rest),
+                   "--checkpoint-every: expected at least 0, got -1");
+  expect_bad_input(run("train --steps many" + rest), "--steps");
+  expect_bad_input(run("train --steps 2" + small.flags), "--out: expected a folder for the model");
+  expect_bad_input(run("train --resume x --steps 2"), "excludes --");
+  const std::string done = small.train();
+  expect_bad_input(run("train --steps 2 --out " + done + small.flags), "it holds a model already");
+}
+
+TEST(TrainBadInput, WhatIsResumed) {
+  const SmallTraining small;
+  expect_bad_input(run("train --resume " + (small.folder / "none")), "there is nothing to resume");
+  const std::string model = small.train();
+  expect_bad_input(run("train --resume " + model + " --data " + small.config),
+                   "the texts are not those");
+  const std::string state = bytes_of(model + "/training.safetensors");
+  std::ofstream(model + "/training.safetensors", std::ios::binary)
+      << state.substr(0, state.size() / 2);
+  expect_bad_input(run("train --resume " + model), "training.safetensors: ");
+  fs::copy_file(model + "/model.safetensors", model + "/training.safetensors",
+                fs::copy_options::overwrite_existing);
+  expect_bad_input(run("train --resume " + model), "it is no training state");
+}
+
+TEST(TrainFails, WhereTheFolderCannotBe) {
+  const SmallTraining small;
+  const Outcome outcome = run("train --steps 2 --out " + small.text + "/m" + small.flags);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.err, small.text + "/m")) << outcome.err;
+  EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+}
+
+}  // namespace
+}  // namespace wick::test

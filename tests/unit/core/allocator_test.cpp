@@ -1,0 +1,226 @@
+#include "core/allocator.h"
+
+#include <gtest/gtest.h>
+
+#include "scripted_backend.h"
+
+namespace wick {
+namespace {
+
+using test::script;
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+class Allocator : public testing::Test {
+ protected:
+  Allocator() { script = {}; }
+  ~Allocator() override {
+    make(true);  // takes the place of the one under test, which gives all back
+    EXPECT_TRUE(script.allocated.empty());
+    EXPECT_TRUE(script.events.empty());
+  }
+
+  void make(bool plain) { allocator_ = std::make_unique<CachingAllocator>(backend_, 0, plain); }
+  void* allocate(int64_t bytes, void* stream = nullptr) {
+    void* data = nullptr;
+    const Status status = allocator_->allocate(bytes, stream, &data);
+    EXPECT_TRUE(status.ok()) << status.text;
+    return data;
+  }
+  CachingAllocator& allocator() { return *allocator_; }
+  static void* stream(int i) { return reinterpret_cast<void*>(intptr_t(i)); }
+
+ private:
+  Backend backend_ = test::scripted::table("scripted");
+  std::unique_ptr<CachingAllocator> allocator_ =
+      std::make_unique<CachingAllocator>(backend_, 0, false);
+};
+
+TEST_F(Allocator, NothingIsNoMemory) {
+  EXPECT_EQ(allocate(0), nullptr);
+  allocator().release(nullptr);
+  EXPECT_EQ(script.allocations, 0);
+}
+
+TEST_F(Allocator, SmallBlocksShareOneSegmentAndDoNotOverlap) {
+  char* blocks[] = {static_cast<char*>(allocate(1)), static_cast<char*>(allocate(513)),
+                    static_cast<char*>(allocate(4096))};
+  EXPECT_EQ(script.allocations, 1);
+  EXPECT_EQ(blocks[1] - blocks[0], 512);  // sizes are rounded up to 512
+  EXPECT_EQ(blocks[2] - blocks[1], 1024);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(blocks[1]) % 256, 0u);
+  EXPECT_EQ(allocator().statistics().used_bytes, 512 + 1024 + 4096);
+  EXPECT_EQ(allocator().statistics().reserved_bytes, 2 * kMiB);
+  for (char* block : blocks) allocator().release(block);
+}
+
+TEST_F(Allocator, AReleasedBlockIsReusedOnItsStream) {
+  void* first = allocate(5 * kMiB);
+  allocator().release(first);
+  EXPECT_EQ(allocate(5 * kMiB), first);
+  EXPECT_EQ(script.allocations, 1);
+  allocator().release(first);
+}
+
+TEST_F(Allocator, TheSmallestBlockThatIsLargeEnoughIsTaken) {
+  void* large = allocate(64 * kMiB);
+  void* small = allocate(32 * kMiB);
+  allocator().release(large);
+  allocator().release(small);
+  EXPECT_EQ(allocate(30 * kMiB), small);
+  allocator().release(small);
+}
+
+TEST_F(Allocator, NeighboursMergeAgain) {
+  char* a = static_cast<char*>(allocate(kMiB / 2));
+  char* b = static_cast<char*>(allocate(kMiB / 2));
+  char* c = static_cast<char*>(allocate(kMiB / 2));
+  EXPECT_EQ(b, a + kMiB / 2);
+  allocator().release(a);
+  allocator().release(c);  // with the rest of the segment behind it
+  allocator().release(b);  // joins both sides
+  // The whole segment of 2 MiB is one block again, so that it can be given back.
+  allocator().empty_cache();
+  EXPECT_EQ(script.frees, 1);
+  EXPECT_EQ(allocator().statistics().reserved_bytes, 0);
+}
+
+TEST_F(Allocator, EmptyCacheKeepsASegmentInUse) {
+  void* a = allocate(1000);
+  void* b = allocate(1000);
+  allocator().release(b);
+  allocator().empty_cache();
+  EXPECT_EQ(script.frees, 0);
+  allocator().release(a);
+  allocator().empty_cache();
+  EXPECT_EQ(script.frees, 1);
+}
+
+TEST_F(Allocator, AnotherStreamDoesNotGetTheBlock) {
+  void* mine = allocate(5 * kMiB, stream(1));
+  allocator().release(mine);
+  void* other = allocate(5 * kMiB, stream(2));
+  EXPECT_NE(other, mine);
+  EXPECT_EQ(allocate(5 * kMiB, stream(1)), mine);
+  allocator().release(mine);
+  allocator().release(other);
+}
+
+TEST_F(Allocator, ABlockThatAnotherStreamUsedWaitsForItsEvent) {
+  void* block = allocate(5 * kMiB, stream(1));
+  allocator().use_on(block, stream(2));
+  allocator().use_on(block, stream(2));  // counts once
+  allocator().use_on(block, stream(1));  // its own stream needs no event
+  allocator().release(block);
+  ASSERT_EQ(script.events.size(), 1u);
+  EXPECT_EQ(script.events[0]->stream, stream(2));
+
+  void* meanwhile = allocate(5 * kMiB, stream(1));
+  EXPECT_NE(meanwhile, block);
+  script.events[0]->passed = true;
+  EXPECT_EQ(allocate(5 * kMiB, stream(1)), block);
+
+  // The event is used again, not made anew.
+  allocator().use_on(block, stream(3));
+  allocator().release(block);
+  EXPECT_EQ(script.events.size(), 1u);
+  EXPECT_EQ(script.events[0]->stream, stream(3));
+  script.events[0]->passed = true;
+  allocator().release(meanwhile);
+}
+
+TEST_F(Allocator, EveryOtherStreamMustHavePassed) {
+  void* block = allocate(5 * kMiB, stream(1));
+  for (const int other : {2, 3, 4}) allocator().use_on(block, stream(other));
+  allocator().release(block);
+  ASSERT_EQ(script.events.size(), 3u);
+  std::vector<void*> others;
+  for (test::Event* event : std::vector(script.events)) {
+    others.push_back(allocate(5 * kMiB, stream(1)));
+    EXPECT_NE(others.back(), block);
+    event->passed = true;
+  }
+  EXPECT_EQ(allocate(5 * kMiB, stream(1)), block);
+  allocator().release(block);
+  for (void* other : others) allocator().release(other);
+}
+
+TEST_F(Allocator, WhatWasReleasedMeanwhileIsNotForgottenByAReuse) {
+  void* block = allocate(5 * kMiB, stream(1));
+  allocator().use_on(block, stream(2));
+  allocator().release(block);
+  script.events[0]->passed = true;
+  EXPECT_EQ(allocate(5 * kMiB, stream(1)), block);
+  // Now stream 2 has nothing to do with it any more.
+  allocator().release(block);
+  EXPECT_EQ(allocate(5 * kMiB, stream(1)), block);
+  allocator().release(block);
+}
+
+TEST_F(Allocator, OutOfMemoryGivesUnusedSegmentsBackAndTriesAgain) {
+  script.memory = 100 * kMiB;
+  void* a = allocate(60 * kMiB);
+  allocator().release(a);
+  void* b = allocate(80 * kMiB);  // fits only without a's segment
+  EXPECT_NE(b, nullptr);
+  EXPECT_EQ(script.frees, 1);
+  allocator().release(b);
+}
+
+TEST_F(Allocator, OutOfMemoryWaitsForEventsBeforeItGivesUp) {
+  script.memory = 100 * kMiB;
+  script.events_pass_when_asked = false;
+  void* a = allocate(60 * kMiB, stream(1));
+  allocator().use_on(a, stream(2));
+  allocator().release(a);
+  script.events_pass_when_asked = true;
+  void* b = allocate(80 * kMiB, stream(1));
+  EXPECT_NE(b, nullptr);
+  EXPECT_GT(script.queries, 0);
+  allocator().release(b);
+}
+
+TEST_F(Allocator, OutOfMemoryIsReportedAndHarmsNothing) {
+  script.memory = 100 * kMiB;
+  void* a = allocate(60 * kMiB);
+  void* b = a;
+  const Status status = allocator().allocate(80 * kMiB, nullptr, &b);
+  EXPECT_EQ(status.code, StatusCode::kOutOfMemory);
+  EXPECT_EQ(b, nullptr);
+  EXPECT_EQ(allocator().statistics().used_bytes, 60 * kMiB);
+  allocator().release(a);
+}
+
+TEST_F(Allocator, MoreThanThereAreAddressesIsOutOfMemory) {
+  void* data = nullptr;
+  EXPECT_EQ(allocator().allocate(INT64_MAX - 100, nullptr, &data).code, StatusCode::kOutOfMemory);
+}
+
+TEST_F(Allocator, StatisticsCountBytesAndTheirPeak) {
+  void* a = allocate(3 * kMiB);
+  void* b = allocate(4 * kMiB);
+  EXPECT_EQ(allocator().statistics().used_bytes, 7 * kMiB);
+  allocator().release(a);
+  allocator().release(b);
+  const CachingAllocator::Statistics s = allocator().statistics();
+  EXPECT_EQ(s.used_bytes, 0);
+  EXPECT_EQ(s.peak_bytes, 7 * kMiB);
+  EXPECT_EQ(s.reserved_bytes, 20 * kMiB);  // both in one segment for medium sizes
+  EXPECT_EQ(s.segment_allocations, 1);
+}
+
+TEST_F(Allocator, PlainAllocatesEachTimeAndKeepsNothing) {
+  make(true);
+  void* a = allocate(1000);
+  EXPECT_EQ(script.allocated.at(a), 1000);  // its own size: what reads beyond it is seen
+  allocator().use_on(a, stream(2));
+  allocator().release(a);
+  void* b = allocate(1000);
+  EXPECT_EQ(script.allocations, 2);
+  EXPECT_EQ(script.frees, 1);
+  allocator().release(b);
+  EXPECT_TRUE(script.events.empty());
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,136 @@
+// Operands and calls for the tests of this folder.
+#pragma once
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+#include "isa.h"
+#include "table.h"
+
+namespace wick::cpu::test {
+
+/// A tensor that owns exactly its bytes, so that AddressSanitizer sees the first one too many.
+class Array {
+ public:
+  Array(DType dtype, std::vector<int64> shape) : Array(dtype, shape, dense(shape)) {}
+  Array(DType dtype, std::vector<int64> shape, std::vector<int64> strides) {
+    view_.dtype = dtype;
+    view_.rank = int32(shape.size());
+    int64 last = 0;
+    bool empty = false;
+    for (size_t d = 0; d < shape.size(); d++) {
+      view_.shape[d] = shape[d];
+      view_.strides[d] = strides[d];
+      last += (shape[d] - 1) * strides[d];
+      empty = empty || shape[d] == 0;
+    }
+    bytes_.resize(size_t(empty ? 0 : last + 1) * size_t(dtype_size(dtype)));
+  }
+  View view() const {
+    View view = view_;
+    view.data = const_cast<char*>(bytes_.data());  // an output's too: a call says which is written
+    return view;
+  }
+  const std::vector<char>& bytes() const { return bytes_; }
+  /// Values of f(i) for the i-th element in memory.
+  template <class T, class F>
+  Array& fill(F f) {
+    T* data = reinterpret_cast<T*>(bytes_.data());
+    for (size_t i = 0; i < bytes_.size() / sizeof(T); i++) data[i] = T(f(i));
+    return *this;
+  }
+  template <class T>
+  const T* data() const {
+    return reinterpret_cast<const T*>(bytes_.data());
+  }
+
+ private:
+  static std::vector<int64> dense(const std::vector<int64>& shape) {
+    std::vector<int64> strides(shape.size(), 1);
+    for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+    return strides;
+  }
+  View view_{};
+  std::vector<char> bytes_;
+};
+
+/// The instruction sets that this machine runs.
+inline std::vector<Isa> isas() {
+  std::vector<Isa> all;
+  for (int i = 0; i <= int(machine_isa()); i++) all.push_back(Isa(i));
+  return all;
+}
+
+struct Rows {
+  const KernelRow* first = nullptr;
+  int count = 0;
+  /// By its name, or nullptr.
+  const KernelRow* named(const char* name) const {
+    for (int i = 0; i < count; i++)
+      if (std::strcmp(first[i].name, name) == 0) return first + i;
+    return nullptr;
+  }
+};
+
+inline Rows find(Isa isa, OpId op, std::initializer_list<DType> dtypes, int num_in,
+                 bool reduction = false) {
+  KernelQuery query{op, dtypes.begin(), num_in, int32(dtypes.size()) - num_in, 0, 0};
+  if (reduction) {
+    query.attributes_size = sizeof(ReduceAttributes);
+    query.attributes_hash = kAttributesHash<ReduceAttributes>;
+  }
+  Rows rows;
+  rows.count = table_of(isa).find(query, &rows.first);
+  return rows;
+}
+/// With the op's own attributes.
+inline Rows find_op(Isa isa, OpId op, std::initializer_list<DType> dtypes, int num_in) {
+  const AttributeFacts facts = attribute_facts(op);
+  const KernelQuery query{op,         dtypes.begin(), num_in, int32(dtypes.size()) - num_in,
+                          facts.size, facts.hash};
+  Rows rows;
+  rows.count = table_of(isa).find(query, &rows.first);
+  return rows;
+}
+
+/// Inputs and outputs of a call, and what the core does around one.
+class Launch {
+ public:
+  Launch(std::initializer_list<const Array*> in, const Array& out, const void* attributes = nullptr)
+      : Launch(in, {&out}, attributes) {}
+  Launch(std::initializer_list<const Array*> in, std::initializer_list<const Array*> out,
+         const void* attributes = nullptr) {
+    for (const Array* a : in) in_.push_back(a->view());
+    for (const Array* a : out) out_.push_back(a->view());
+    call_.in = in_.data();
+    call_.out = out_.data();
+    call_.num_in = int32(in_.size());
+    call_.num_out = int32(out_.size());
+    call_.attributes = attributes;
+  }
+  Launch(const Launch&) = delete;
+  /// nullptr: taken.
+  const char* declined_by(const KernelRow& row) const {
+    return row.accepts ? row.accepts(&row, &call_, nullptr) : nullptr;
+  }
+  Status run(const KernelRow& row) {
+    call_.scratch_bytes = row.scratch_bytes ? row.scratch_bytes(&row, &call_, nullptr) : 0;
+    scratch_.reset(call_.scratch_bytes > 0
+                       ? std::aligned_alloc(256, size_t(call_.scratch_bytes + 255) / 256 * 256)
+                       : nullptr);
+    call_.scratch = scratch_.get();
+    return row.run(&row, &call_);
+  }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  std::vector<View> in_, out_;
+  Call call_{};
+  std::unique_ptr<void, Free> scratch_;
+};
+
+}  // namespace wick::cpu::test

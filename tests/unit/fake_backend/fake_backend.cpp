@@ -1,0 +1,236 @@
+#include "fake_backend.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+namespace fake {
+namespace {
+
+using namespace wick;
+
+int launched = 0;
+
+// ---- kernels
+
+/// Calls f(offsets) for each index of `shape`, in row-major order; offsets[i] is where operand i's
+/// element is.
+template <int operands, class F>
+void walk(const View& shape, const View* const (&views)[operands], const F& f) {
+  int64 index[kMaxRank] = {};
+  for (int64 n = shape.numel(); n > 0; n--) {
+    int64 offsets[operands] = {};
+    for (int i = 0; i < operands; i++)
+      for (int d = 0; d < shape.rank; d++) offsets[i] += index[d] * views[i]->strides[d];
+    f(offsets);
+    for (int d = shape.rank; d-- > 0 && ++index[d] == shape.shape[d];) index[d] = 0;
+  }
+}
+
+using Unary = float (*)(float);
+using Binary = float (*)(float, float);
+
+template <Unary f>
+Status run_unary(const KernelRow*, const Call* call) {
+  launched++;
+  const float* x = call->in[0].as<float>();
+  float* y = call->out[0].as<float>();
+  walk(call->out[0], {&call->in[0], &call->out[0]},
+       [&](const int64* at) { y[at[1]] = f(x[at[0]]); });
+  return {};
+}
+
+template <Binary f>
+Status run_binary(const KernelRow*, const Call* call) {
+  launched++;
+  const float *a = call->in[0].as<float>(), *b = call->in[1].as<float>();
+  float* y = call->out[0].as<float>();
+  walk(call->out[0], {&call->in[0], &call->in[1], &call->out[0]},
+       [&](const int64* at) { y[at[2]] = f(a[at[0]], b[at[1]]); });
+  return {};
+}
+
+/// in [K..., R...], out [K...]: the output is read through the input's shape, with stride 0 along
+/// what is reduced.
+template <Binary combine>
+Status run_reduction(const KernelRow* row, const Call* call) {
+  launched++;
+  const int kept = static_cast<const ReduceAttributes*>(call->attributes)->kept;
+  const View& in = call->in[0];
+  View out = call->out[0];
+  float* y = out.as<float>();
+  const float identity = *static_cast<const float*>(row->data);
+  walk(out, {&out}, [&](const int64* at) { y[at[0]] = identity; });
+  out.rank = in.rank;
+  for (int d = 0; d < in.rank; d++) {
+    out.shape[d] = in.shape[d];
+    if (d >= kept) out.strides[d] = 0;
+  }
+  const float* x = in.as<float>();
+  walk(in, {&in, &out}, [&](const int64* at) { y[at[1]] = combine(y[at[1]], x[at[0]]); });
+  return {};
+}
+
+/// y[o, j, i] = x[o, ids[o, j, i], i]
+Status run_gather(const KernelRow*, const Call* call) {
+  launched++;
+  const View &x = call->in[0], &ids = call->in[1], &y = call->out[0];
+  View x_at_0 = x;  // x without the dim that ids choose in
+  x_at_0.strides[1] = 0;
+  static char text[96];
+  Status status;
+  walk(y, {&x_at_0, &ids, &y}, [&](const int64* at) {
+    const int64 id = ids.as<int64>()[at[1]];
+    if (id < 0 || id >= x.shape[1]) {
+      std::snprintf(text, sizeof text, "gather: id %lld is outside [0, %lld)", (long long)id,
+                    (long long)x.shape[1]);
+      status = {StatusCode::kIdOutOfRange, text};
+      return;
+    }
+    y.as<float>()[at[2]] = x.as<float>()[at[0] + id * x.strides[1]];
+  });
+  return status;
+}
+
+Status run_fill(const KernelRow*, const Call* call) {
+  launched++;
+  float value;
+  std::memcpy(&value, &static_cast<const FillAttributes*>(call->attributes)->bits, sizeof value);
+  float* y = call->out[0].as<float>();
+  walk(call->out[0], {&call->out[0]}, [&](const int64* at) { y[at[0]] = value; });
+  return {};
+}
+
+const char* contiguous_alone(const KernelRow*, const Call* call, const DeviceInfo*) {
+  for (int i = 0; i < call->num_in; i++)
+    if (!call->in[i].contiguous()) return "the fake backend's maximum wants contiguous operands";
+  return nullptr;
+}
+
+float same(float x) { return x; }
+float negate(float x) { return -x; }
+float exponential(float x) { return std::exp(x); }
+float logarithm(float x) { return std::log(x); }
+float difference(float a, float b) { return a - b; }
+float quotient(float a, float b) { return a / b; }
+float total(float a, float b) { return a + b; }
+float larger(float a, float b) { return a != a || a > b ? a : b; }
+
+// ---- what it serves
+
+constexpr float kZero = 0, kLowest = -std::numeric_limits<float>::infinity();
+
+struct Served {
+  OpId op;
+  int num_in;
+  DType second;  // of the second input, if there is one
+  KernelRow row;
+};
+constexpr DType kF = DType::kF32;
+const Served kServed[] = {
+    {OpId::kNeg, 1, kF, {"fake neg", nullptr, nullptr, run_unary<negate>, nullptr, 0}},
+    {OpId::kExp, 1, kF, {"fake exp", nullptr, nullptr, run_unary<exponential>, nullptr, 0}},
+    {OpId::kLog, 1, kF, {"fake log", nullptr, nullptr, run_unary<logarithm>, nullptr, 0}},
+    {OpId::kCast, 1, kF, {"fake copy", nullptr, nullptr, run_unary<same>, nullptr, 0}},
+    {OpId::kSub, 2, kF, {"fake sub", nullptr, nullptr, run_binary<difference>, nullptr, 0}},
+    {OpId::kDiv, 2, kF, {"fake div", nullptr, nullptr, run_binary<quotient>, nullptr, 0}},
+    {OpId::kMaximum,
+     2,
+     kF,
+     {"fake maximum", contiguous_alone, nullptr, run_binary<larger>, nullptr, 0}},
+    {OpId::kSum, 1, kF, {"fake sum", nullptr, nullptr, run_reduction<total>, &kZero, 0}},
+    {OpId::kMax, 1, kF, {"fake max", nullptr, nullptr, run_reduction<larger>, &kLowest, 0}},
+    {OpId::kGather, 2, DType::kI64, {"fake gather", nullptr, nullptr, run_gather, nullptr, 0}},
+    {OpId::kFill, 0, kF, {"fake fill", nullptr, nullptr, run_fill, nullptr, 0}},
+};
+
+int32 find_kernels(int32, const KernelQuery* query, const KernelRow** rows) {
+  for (const Served& served : kServed) {
+    if (served.op != query->op || query->num_in != served.num_in || query->num_out != 1) continue;
+    for (int i = 0; i <= query->num_in; i++)
+      if (query->dtypes[i] != (i == 1 && query->num_in == 2 ? served.second : kF)) return 0;
+    *rows = &served.row;
+    return 1;
+  }
+  return 0;
+}
+
+// ---- the device: host memory, no queue
+
+int32 device_count(const char**) { return 1; }
+Status device_info(int32, DeviceInfo* info) {
+  *info = {};
+  std::strcpy(info->name, "Fake");
+  std::strcpy(info->architecture, "fake1");
+  info->wave = 1;
+  info->host_memory = 1;
+  info->total_bytes = int64(1) << 30;
+  return {};
+}
+Status memory_info(int32, int64* free_bytes, int64* total_bytes) {
+  *free_bytes = *total_bytes = int64(1) << 30;
+  return {};
+}
+Status alloc(int32, int64 bytes, void** data) {
+  *data = std::aligned_alloc(256, size_t(bytes + 255) / 256 * 256);
+  return *data ? Status{} : Status{StatusCode::kOutOfMemory, nullptr};
+}
+void free_memory(int32, void* data) { std::free(data); }
+Status copy(int32, void* to, const void* from, int64 bytes, CopyKind, void*) {
+  std::memcpy(to, from, size_t(bytes));
+  return {};
+}
+Status fill(int32, void* data, uint8 value, int64 bytes, void*) {
+  std::memset(data, value, size_t(bytes));
+  return {};
+}
+Status create(int32, void** handle) {
+  *handle = nullptr;
+  return {};
+}
+void destroy(int32, void*) {}
+Status synchronize(int32, void*, ErrorRecord* record) {
+  *record = {};
+  return {};
+}
+Status record(int32, void*, void*) { return {}; }
+Status query_event(int32, void*, int32* done) {
+  *done = 1;
+  return {};
+}
+
+}  // namespace
+
+const Backend* backend() {
+  static const Backend table = [] {
+    Backend b{};
+    b.abi_version = kAbiVersion;
+    b.struct_size = sizeof b;
+    b.layout_hash = kLayoutHash;
+    b.name = "fake";
+    b.device_count = device_count;
+    b.device_info = device_info;
+    b.memory_info = memory_info;
+    b.alloc = alloc;
+    b.free = free_memory;
+    b.copy = copy;
+    b.fill = fill;
+    b.stream_create = create;
+    b.stream_destroy = destroy;
+    b.stream_synchronize = synchronize;
+    b.event_create = create;
+    b.event_destroy = destroy;
+    b.event_record = record;
+    b.event_query = query_event;
+    b.stream_wait = record;
+    b.find_kernels = find_kernels;
+    return b;
+  }();
+  return &table;
+}
+
+int launches() { return launched; }
+
+}  // namespace fake

@@ -1,0 +1,105 @@
+#include "fake_backend.h"
+
+#include <cmath>
+
+#include "../expect.h"
+#include "wick/wick.h"
+
+namespace wick {
+namespace {
+
+Device fake_device() {
+  static const DeviceKind kind = register_backend(fake::backend());
+  return Device::at({kind, 0});
+}
+
+/// Values without a pattern, and targets for them.
+Tensor logits(int64_t rows, int64_t columns) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < rows * columns; i++) values.push_back(float(i * 37 % 101) / 7 - 5);
+  return Tensor::from(values, {rows, columns});
+}
+Tensor targets(int64_t rows, int64_t columns) {
+  std::vector<int64> values;
+  for (int64_t i = 0; i < rows; i++) values.push_back(i * 5 % columns);
+  return Tensor::from(values);
+}
+
+TEST(FakeBackend, IsADeviceLikeTheOthers) {
+  const Device device = fake_device();
+  EXPECT_EQ(to_string(device), "fake:0");
+  EXPECT_TRUE(Device::parse("fake:0") == device);
+  EXPECT_TRUE(Device::parse("fake") == device);
+  EXPECT_STREQ(device.info().name, "Fake");
+  const BackendStatus status = backend_status().back();
+  EXPECT_EQ(status.name, "fake");
+  EXPECT_EQ(status.devices.size(), 1u);
+}
+
+TEST(FakeBackend, RunsCrossEntropyWithTheCpusResult) {
+  const Device device = fake_device();
+  for (const int64_t rows : {1, 7}) {
+    const Tensor x = logits(rows, 33), y = targets(rows, 33);
+    const int before = fake::launches();
+    const Tensor loss = cross_entropy(x.to(device), y.to(device));
+    EXPECT_GE(fake::launches() - before, 8);  // its own kernels have done it
+    EXPECT_TRUE(loss.device() == device);
+    const float expected = cross_entropy(x, y).item<float>();
+    EXPECT_GT(expected, 1.0f);
+    EXPECT_NEAR(loss.item<float>(), expected, 4e-6f * expected);
+  }
+}
+
+TEST(FakeBackend, RunsItOnStridedViews) {
+  const Device device = fake_device();
+  const Tensor x = logits(33, 9), y = targets(7, 33);
+  const Tensor view = narrow(transpose(x.to(device)), 0, 1, 7);  // [7, 33]
+  const Tensor expected = cross_entropy(narrow(transpose(x), 0, 1, 7), y);
+  EXPECT_NEAR(cross_entropy(view, y.to(device)).item<float>(), expected.item<float>(), 2e-5f);
+}
+
+TEST(FakeBackend, ItsOwnErrorsComeThrough) {
+  const Device device = fake_device();
+  const Tensor x = logits(2, 5).to(device),
+               wrong = Tensor::from(std::vector<int64>{0, 5}).to(device);
+  EXPECT_ERROR(cross_entropy(x, wrong), kOutOfRange, "gather: id 5 is outside [0, 5) on fake:0");
+}
+
+TEST(FakeBackend, AnOpWithoutARowIsUnsupported) {
+  const Tensor x = logits(4, 4).to(fake_device());
+  EXPECT_ERROR(matmul(x, x), kUnsupported, "matmul: no f32 kernel on fake:0, no composite");
+  EXPECT_ERROR(x + x, kUnsupported, "add: no f32 kernel on fake:0, no composite");
+}
+
+TEST(FakeBackend, AnotherDTypeIsUnsupported) {
+  const Tensor x = Tensor::from(std::vector<double>{1, 2}).to(fake_device());
+  EXPECT_ERROR(neg(x), kUnsupported, "neg: no f64 kernel on fake:0, no composite");
+  EXPECT_ERROR(cast(x, DType::kF32), kUnsupported, "cast: no f64 kernel on fake:0, no composite");
+}
+
+TEST(FakeBackend, ARowThatDeclinesSaysWhy) {
+  const Tensor x = logits(4, 4).to(fake_device());
+  EXPECT_EQ(maximum(x, x).to_vector<float>(), logits(4, 4).to_vector<float>());
+  EXPECT_ERROR(maximum(x, transpose(x)), kUnsupported,
+               "maximum: no f32 kernel on fake:0 takes this: the fake backend's maximum wants "
+               "contiguous operands; no composite");
+}
+
+TEST(FakeBackend, AFusedOpFallsBackOnItsCompositeWhichMayLackAPartItself) {
+  const Tensor x = logits(2, 3).to(fake_device());
+  // Its first part is maximum(-x, 0), a broadcast.
+  EXPECT_ERROR(silu(x), kUnsupported,
+               "maximum: no f32 kernel on fake:0 takes this: the fake backend's maximum wants "
+               "contiguous operands");
+  const CompositeScope never(CompositeMode::kNever);
+  EXPECT_ERROR(silu(x), kUnsupported, "silu: no f32 kernel on fake:0, no composite");
+}
+
+TEST(FakeBackend, NothingIsMovedToTheCpuSilently) {
+  const Tensor x = logits(2, 3).to(fake_device());
+  EXPECT_ERROR(sqrt(x), kUnsupported, "sqrt: no f32 kernel on fake:0");
+  EXPECT_TRUE(exp(x).device() == fake_device());
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,754 @@
+// wick_rocm through its table, over the scripted libamdhip64 of fake_hip/: what it does and says on
+// machines that are not here. Each test runs in a child of this process, since the module and the
+// runtime are never closed.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fake_hip/fake_hip.h"
+#include "wick/abi/backend.h"
+
+// A process may export HIP's registration functions, as PyTorch's does: the module must not call
+// these.
+static int foreign_registrations = 0;
+extern "C" __attribute__((visibility("default"))) void** __hipRegisterFatBinary(const void*) {
+  foreign_registrations++;
+  return nullptr;
+}
+extern "C" __attribute__((visibility("default"))) void __hipRegisterFunction(void**, const void*,
+                                                                             char*, const char*,
+                                                                             int, void*, void*,
+                                                                             void*, void*, int*) {
+  foreign_registrations++;
+}
+extern "C" __attribute__((visibility("default"))) void __hipUnregisterFatBinary(void**) {
+  foreign_registrations++;
+}
+
+namespace wick {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kFakes =
+    WICK_FAKE_HIP_FOLDER;  // a folder each: 5, 6, 7, incomplete, without_graphs, renamed
+const std::string kFake7 = kFakes + "/7/libamdhip64.so.7";
+const std::string kModule = WICK_ROCM_MODULE;
+const std::string kModuleTargets = " " WICK_ROCM_TARGETS " ";
+
+using Environment = std::vector<std::pair<const char*, std::string>>;
+
+/// Runs a test's body in a child with these variables, and takes over its failures.
+void in_child(const Environment& environment, const std::function<void()>& body) {
+  fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const char* variable :
+         {"WICK_HIP_RUNTIME", "WICK_SYSFS_ROOT", "WICK_DEV_ROOT", "ROCR_VISIBLE_DEVICES",
+          "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
+      unsetenv(variable);
+    setenv("WICK_SYSFS_ROOT", "/nonexistent", 1);
+    for (const auto& [name, value] : environment) setenv(name, value.c_str(), 1);
+    body();
+    fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      << "see the child's failure above; status " << status;
+}
+
+/// The usual surroundings: these cards and the fake of ROCm 7.
+Environment cards(const std::string& devices) {
+  return {{"WICK_HIP_RUNTIME", kFake7}, {"FAKE_HIP_DEVICES", devices}};
+}
+Environment with(Environment e, const char* name, const std::string& value) {
+  e.emplace_back(name, value);
+  return e;
+}
+
+void* open_module() {
+  void* module = dlopen(kModule.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!module) {
+    fprintf(stderr, "%s\n", dlerror());
+    _exit(2);
+  }
+  return module;
+}
+const Backend& backend() {
+  static const Backend* const table =
+      reinterpret_cast<BackendEntry>(dlsym(open_module(), kBackendEntryName))();
+  return *table;
+}
+
+/// A function of the fake, once the module has opened it.
+template <class F>
+F* fake(F*, const char* name, const std::string& library = kFake7) {
+  backend().device_count(nullptr);
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  return handle ? reinterpret_cast<F*>(dlsym(handle, name)) : nullptr;
+}
+#define FAKE(function) fake(&function, #function)
+
+std::string log_text() { return FAKE(fake_hip_log)(); }
+int count(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) n++;
+  return n;
+}
+#define EXPECT_HAS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << (text)
+#define EXPECT_OK(call)                      \
+  do {                                       \
+    const Status status = (call);            \
+    EXPECT_TRUE(status.ok()) << status.text; \
+  } while (0)
+
+View vector_view(void* data, int64 n) {
+  View view{};
+  view.data = data, view.dtype = DType::kF32, view.rank = 1;
+  view.shape[0] = n, view.strides[0] = 1;
+  return view;
+}
+
+/// Runs y = op(x), f32 and contiguous, by the first row that accepts it.
+Status run(OpId op, int32 device, void* stream, void* x, void* y, int64 n = 1000) {
+  const DType dtypes[] = {DType::kF32, DType::kF32};
+  const KernelQuery query{op, dtypes, 1, 1, 0, 0};
+  const KernelRow* rows = nullptr;
+  const int32 num_rows = backend().find_kernels(device, &query, &rows);
+  DeviceInfo info;
+  backend().device_info(device, &info);
+  const View in = vector_view(x, n), out = vector_view(y, n);
+  const Call call{&in, &out, 1, 1, nullptr, device, int32(op), stream, nullptr, 0};
+  for (int32 i = 0; i < num_rows; i++)
+    if (!rows[i].accepts || !rows[i].accepts(&rows[i], &call, &info))
+      return rows[i].run(&rows[i], &call);
+  return {StatusCode::kUnsupported, "no row"};
+}
+
+/// Memory for x and y on a device, and a stream.
+struct Fixture {
+  explicit Fixture(int32 ordinal = 0) : device(ordinal) {
+    EXPECT_OK(backend().alloc(device, 4000, &x));
+    EXPECT_OK(backend().alloc(device, 4000, &y));
+    EXPECT_OK(backend().stream_create(device, &stream));
+  }
+  Status neg() { return run(OpId::kNeg, device, stream, x, y); }
+  Status synchronize(ErrorRecord* record = nullptr) {
+    return backend().stream_synchronize(device, stream, record);
+  }
+  int32 device;
+  void *x = nullptr, *y = nullptr, *stream = nullptr;
+};
+
+bool module_has(const std::string& target) {
+  return kModuleTargets.find(" " + target + " ") != std::string::npos;
+}
+#define NEEDS(target) \
+  if (!module_has(target)) GTEST_SKIP() << "the module is built without " << (target)
+
+/// A folder that goes away with the test.
+struct Folder {
+  Folder() {
+    char name[] = "/tmp/wick_rocm_XXXXXX";
+    path = mkdtemp(name);
+    chmod(name, 0755);
+  }
+  ~Folder() { fs::remove_all(path); }
+  void write(const std::string& file, const std::string& text) const {
+    fs::create_directories(fs::path(path + "/" + file).parent_path());
+    std::ofstream(path + "/" + file) << text;
+  }
+  std::string path;
+};
+
+std::string why_none(int expected) {
+  const char* why = nullptr;
+  EXPECT_EQ(backend().device_count(&why), expected);
+  const std::string text = why ? why : "";
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  return text;
+}
+
+// ---- the module's file
+
+TEST(RocmModule, FillsTheTableOfThisAbi) {
+  in_child(cards(""), [] {
+    EXPECT_EQ(backend().abi_version, kAbiVersion);
+    EXPECT_EQ(backend().struct_size, sizeof(Backend));
+    EXPECT_EQ(backend().layout_hash, kLayoutHash);
+    EXPECT_STREQ(backend().name, "rocm");
+  });
+}
+
+TEST(RocmModule, ShowsOneSymbolAndUsesItsOwnRegistration) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1100"), [] {
+    void* module = open_module();
+    for (const char* name : {"__hipRegisterFatBinary", "__hipRegisterFunction", "hipLaunchKernel"})
+      EXPECT_EQ(dlsym(module, name), nullptr) << name;
+    EXPECT_EQ(foreign_registrations, 0);
+    Fixture f;
+    EXPECT_OK(f.neg());
+    EXPECT_OK(f.synchronize());
+    EXPECT_EQ(count(log_text(), "launch "), 1);
+    EXPECT_EQ(count(log_text(), "registered with the runtime"), 0);
+  });
+}
+
+TEST(RocmModule, OpensNothingBeforeItIsAsked) {
+  in_child(cards("gfx1100"), [] {
+    EXPECT_EQ(backend().abi_version, kAbiVersion);
+    EXPECT_EQ(dlopen(kFake7.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
+  });
+}
+
+// ---- which runtime
+
+/// "7", "6", "5", "renamed": which of the fakes the module takes in a new process with this search
+/// path, where these are loaded already. Without cards the reason names the runtime.
+std::string chosen_runtime(const std::string& search_path, const std::string& loaded_before) {
+  const std::string command =
+      "env -u WICK_HIP_RUNTIME FAKE_HIP_DEVICES= LD_LIBRARY_PATH='" + search_path + "' '" +
+      std::string(fs::read_symlink("/proc/self/exe")) + "' --why-none '" + loaded_before + "'";
+  std::string text;
+  FILE* pipe = popen(command.c_str(), "r");
+  for (char part[4096]; const size_t n = fread(part, 1, sizeof part, pipe);) text.append(part, n);
+  EXPECT_EQ(pclose(pipe), 0) << text;
+  return text;
+}
+
+TEST(RocmRuntime, TakesTheNewestThatTheLoaderFinds) {
+  const std::string f = kFakes;
+  EXPECT_HAS(chosen_runtime(f + "/5:" + f + "/6:" + f + "/7", ""), "found (libamdhip64.so.7)");
+  if (dlopen("libamdhip64.so.7", RTLD_NOW))
+    GTEST_SKIP() << "a real ROCm 7 is here and comes before the others";
+  EXPECT_HAS(chosen_runtime(f + "/5:" + f + "/6", ""), "found (libamdhip64.so.6)");
+}
+
+TEST(RocmRuntime, PrefersOneThatTheProcessHasLoaded) {
+  const std::string f = kFakes;
+  EXPECT_HAS(chosen_runtime(f + "/6:" + f + "/7", f + "/5/libamdhip64.so.5"),
+             "found (libamdhip64.so.5)");
+  EXPECT_HAS(chosen_runtime(f + "/6:" + f + "/7", f + "/6/libamdhip64.so.6"),
+             "found (libamdhip64.so.6)");
+}
+
+TEST(RocmRuntime, PrefersALoadedOneOfAnotherName) {
+  const std::string renamed = kFakes + "/renamed/libamdhip64-1a2b3c.so";
+  EXPECT_HAS(chosen_runtime(kFakes + "/7", renamed), "found (" + renamed + ")");
+}
+
+TEST(RocmRuntime, SaysWhatToInstallWhereThereIsNone) {
+  for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"})
+    if (void* real = dlopen(name, RTLD_NOW)) GTEST_SKIP() << name << " is here: " << real;
+  in_child({}, [] {
+    const std::string why = why_none(-1);
+    EXPECT_HAS(why,
+               "no ROCm runtime: libamdhip64.so.7, .6 or .5 not found; install ROCm 6 or newer");
+    EXPECT_HAS(why, "apt install libamdhip64-5");
+  });
+}
+
+TEST(RocmRuntime, SaysWhyTheNamedOneDoesNotLoad) {
+  in_child({{"WICK_HIP_RUNTIME", "/nonexistent/libamdhip64.so.7"}}, [] {
+    EXPECT_HAS(why_none(-1),
+               "no ROCm runtime: WICK_HIP_RUNTIME is /nonexistent/libamdhip64.so.7: ");
+    EXPECT_HAS(why_none(-1), "cannot open shared object file");
+  });
+}
+
+TEST(RocmRuntime, NamesTheFunctionsThatAreMissing) {
+  const std::string incomplete = kFakes + "/incomplete/libamdhip64.so.7";
+  in_child(with(cards("gfx1100"), "WICK_HIP_RUNTIME", incomplete), [&] {
+    EXPECT_EQ(why_none(-1),
+              "no ROCm runtime: " + incomplete +
+                  " is there but lacks hipModuleLaunchKernel; install ROCm 6 or newer");
+    DeviceInfo info;
+    EXPECT_EQ(backend().device_info(0, &info).code, StatusCode::kInvalidArgument);
+  });
+}
+
+TEST(RocmRuntime, ReadsTheArchitectureInEachVersionsLayout) {
+  for (const std::string version : {"5", "6", "7"}) {
+    const std::string library = kFakes + "/" + version + "/libamdhip64.so." + version;
+    in_child(with(cards("gfx942:sramecc+:xnack- gfx1201"), "WICK_HIP_RUNTIME", library), [] {
+      ASSERT_EQ(backend().device_count(nullptr), 2);
+      DeviceInfo info;
+      backend().device_info(0, &info);
+      EXPECT_STREQ(info.architecture, "gfx942:sramecc+:xnack-");
+      backend().device_info(1, &info);
+      EXPECT_STREQ(info.architecture, "gfx1201");
+    });
+  }
+}
+
+// ---- no card
+
+TEST(RocmWithoutACard, SaysThatTheDriverIsMissing) {
+  const Folder dev;
+  in_child(with(cards(""), "WICK_DEV_ROOT", dev.path), [&] {
+    EXPECT_HAS(why_none(0),
+               "ROCm runtime found (" + kFake7 + "), no AMD GPU: " + dev.path + "/kfd is missing");
+    EXPECT_HAS(why_none(0), "--device=/dev/kfd");
+  });
+}
+
+TEST(RocmWithoutACard, SaysThatPermissionIsMissing) {
+  const Folder dev;
+  dev.write("kfd", "");
+  chmod((dev.path + "/kfd").c_str(), 0);
+  in_child(with(cards(""), "WICK_DEV_ROOT", dev.path), [&] {
+    if (geteuid() == 0) {
+      backend();  // nobody else may be allowed to read the module's folder
+      ASSERT_NE(dlopen(kFake7.c_str(), RTLD_NOW), nullptr);
+      ASSERT_EQ(seteuid(65534), 0);
+    }
+    EXPECT_HAS(why_none(0),
+               dev.path + "/kfd: no permission; add the user to the groups render and video");
+  });
+}
+
+TEST(RocmWithoutACard, NamesTheVariableThatMayHideIt) {
+  const Folder dev;
+  dev.write("kfd", "");
+  in_child(with(with(cards(""), "WICK_DEV_ROOT", dev.path), "HIP_VISIBLE_DEVICES", "-1"),
+           [] { EXPECT_HAS(why_none(0), "HIP_VISIBLE_DEVICES='-1' may hide it"); });
+}
+
+TEST(RocmWithoutACard, PassesOnAnotherErrorOfTheRuntime) {
+  in_child(with(cards("gfx1100"), "FAKE_HIP_FAIL", "hipGetDeviceCount=719"), [] {
+    EXPECT_HAS(why_none(0),
+               "but hipGetDeviceCount: hipErrorLaunchFailure (unspecified launch failure)");
+  });
+}
+
+// ---- cards
+
+TEST(RocmDevices, DescribesTwo) {
+  NEEDS("gfx1100");
+  NEEDS("gfx942");
+  in_child(cards("gfx1100 gfx942:sramecc+:xnack-"), [] {
+    const char* why = "unset";
+    ASSERT_EQ(backend().device_count(&why), 2);
+    EXPECT_EQ(why, nullptr);
+    DeviceInfo first, second;
+    EXPECT_OK(backend().device_info(0, &first));
+    EXPECT_OK(backend().device_info(1, &second));
+    EXPECT_STREQ(first.name, "Fake Radeon 0");
+    EXPECT_EQ(first.ordinal, 0);
+    EXPECT_EQ(first.wave, 32);
+    EXPECT_EQ(first.compute_units, 40);
+    EXPECT_EQ(first.shared_memory_bytes, 65536);
+    EXPECT_EQ(first.total_bytes, int64(1) << 30);
+    EXPECT_EQ(first.integrated, 0);
+    EXPECT_EQ(first.computes_bf16, 1);
+    EXPECT_EQ(second.ordinal, 1);
+    EXPECT_EQ(second.wave, 64);
+    EXPECT_EQ(second.compute_units, 41);
+    EXPECT_NE(first.families, second.families);
+  });
+}
+
+TEST(RocmDevices, TellsAnIntegratedOneBesideADiscreteOne) {
+  NEEDS("gfx11-generic");
+  in_child(cards("gfx1100 gfx1103,integrated"), [] {
+    ASSERT_EQ(backend().device_count(nullptr), 2);
+    DeviceInfo info;
+    EXPECT_OK(backend().device_info(0, &info));
+    EXPECT_EQ(info.integrated, 0);
+    EXPECT_OK(backend().device_info(1, &info));
+    EXPECT_EQ(info.integrated, 1);
+    EXPECT_STREQ(info.name, "AMD gfx1103");  // HIP has no name for it
+  });
+}
+
+TEST(RocmDevices, AnUnknownArchitectureHasItsReasonAndHarmsNoOther) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1010 gfx1100"), [] {
+    DeviceInfo info;
+    const Status status = backend().device_info(0, &info);
+    EXPECT_EQ(status.code, StatusCode::kKernelNotFound);
+    EXPECT_HAS(status.text,
+               "rocm:0 (Fake Radeon 0) is gfx1010, for which this module has no code: it has ");
+    EXPECT_HAS(status.text, "gfx1100");
+    EXPECT_STREQ(info.architecture, "gfx1010");
+    const DType dtypes[] = {DType::kF32, DType::kF32};
+    const KernelQuery query{OpId::kNeg, dtypes, 1, 1, 0, 0};
+    const KernelRow* rows = nullptr;
+    EXPECT_EQ(backend().find_kernels(0, &query, &rows), 0);
+    Fixture f(1);
+    EXPECT_OK(f.neg());
+    EXPECT_OK(f.synchronize());
+    EXPECT_HAS(log_text(), " on 1 grid ");
+  });
+}
+
+TEST(RocmDevices, AnOrdinalThatIsNotThereIsNamed) {
+  in_child(cards("gfx1100 gfx1100"), [] {
+    void* p = nullptr;
+    for (const int32 ordinal : {2, -1}) {
+      const Status status = backend().alloc(ordinal, 64, &p);
+      EXPECT_EQ(status.code, StatusCode::kInvalidArgument);
+      EXPECT_EQ(std::string(status.text),
+                "rocm:" + std::to_string(ordinal) + ": there are 2 devices");
+    }
+  });
+}
+
+// ---- code objects
+
+TEST(RocmObjects, TheCardsOwnComesBeforeItsGenericOne) {
+  NEEDS("gfx1100");
+  NEEDS("gfx11-generic");
+  in_child(cards("gfx1100 gfx1102"), [] {
+    Fixture own(0), generic(1);
+    EXPECT_OK(own.neg());
+    EXPECT_OK(generic.neg());
+    EXPECT_EQ(count(log_text(), "load gfx1100 on 0\n"), 1);
+    const std::string best = module_has("gfx1102") ? "gfx1102" : "gfx11-generic";
+    EXPECT_EQ(count(log_text(), "load " + best + " on 1\n"), 1);
+    EXPECT_EQ(count(log_text(), "load "), 2);
+  });
+}
+
+TEST(RocmObjects, FeaturesOfTheArchitectureDoNotMatter) {
+  NEEDS("gfx942");
+  in_child(cards("gfx942:sramecc+:xnack-"), [] {
+    Fixture f;
+    EXPECT_OK(f.neg());
+    EXPECT_EQ(count(log_text(), "load gfx942 on 0\n"), 1);
+  });
+}
+
+TEST(RocmObjects, AUnitIsLoadedOnceAtItsFirstKernel) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1100"), [] {
+    Fixture f;
+    EXPECT_EQ(count(log_text(), "load "), 0);
+    EXPECT_OK(f.neg());
+    EXPECT_EQ(count(log_text(), "load "), 1);
+    EXPECT_OK(f.neg());
+    EXPECT_OK(run(OpId::kSqrt, 0, f.stream, f.x, f.y));
+    EXPECT_OK(f.synchronize());
+    EXPECT_EQ(count(log_text(), "load "), 1);
+    EXPECT_EQ(count(log_text(), "launch "), 3);
+  });
+}
+
+TEST(RocmObjects, ThreadsThatAskAtOnceLoadOnce) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1100"), [] {
+    Fixture f;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; i++)
+      threads.emplace_back([&] {
+        for (const OpId op : {OpId::kNeg, OpId::kSqrt, OpId::kSilu})
+          EXPECT_OK(run(op, 0, f.stream, f.x, f.y));
+      });
+    for (std::thread& t : threads) t.join();
+    EXPECT_OK(f.synchronize());
+    EXPECT_EQ(count(log_text(), "load "), 1);
+    EXPECT_EQ(count(log_text(), "launch "), 24);
+  });
+}
+
+TEST(RocmObjects, ARuntimeThatRefusesThemIsToldFromAMissingKernel) {
+  NEEDS("gfx1100");
+  in_child(with(cards("gfx1100"), "FAKE_HIP_FAIL", "hipModuleLoadData=200"), [] {
+    Fixture f;
+    const Status status = f.neg();
+    EXPECT_EQ(status.code, StatusCode::kModuleNotLoaded);
+    EXPECT_HAS(status.text, "neg to f32 [1000] on rocm:0: unit ");
+    EXPECT_HAS(status.text,
+               " for gfx1100: hipModuleLoadData on rocm:0 (gfx1100): hipErrorInvalidImage: ");
+    EXPECT_HAS(status.text, "install ROCm 6");
+  });
+  in_child(with(cards("gfx1100"), "FAKE_HIP_FAIL", "hipModuleGetFunction=500"), [] {
+    Fixture f;
+    const Status status = f.neg();
+    EXPECT_EQ(status.code, StatusCode::kKernelNotFound);
+    EXPECT_HAS(status.text, " for gfx1100 does not hold _ZN4wick3gpu5entry");
+  });
+}
+
+// ---- memory
+
+TEST(RocmMemory, AFailingAllocationSaysHowMuchIsFree) {
+  in_child(with(cards("gfx1100"), "FAKE_HIP_MEMORY", "1000000"), [] {
+    void *first = nullptr, *second = nullptr;
+    EXPECT_OK(backend().alloc(0, 600000, &first));
+    const Status status = backend().alloc(0, 600000, &second);
+    EXPECT_EQ(status.code, StatusCode::kOutOfMemory);
+    EXPECT_STREQ(status.text,
+                 "hipMalloc of 600000 bytes on rocm:0 (gfx1100): hipErrorOutOfMemory (out of "
+                 "memory); 400000 of 1000000 "
+                 "bytes are free");
+    backend().free(0, first);
+    EXPECT_OK(backend().alloc(0, 600000, &second));
+    EXPECT_EQ(reinterpret_cast<uint64>(second) % 256, 0u);
+    using GetLastError = int();
+    EXPECT_EQ(fake(static_cast<GetLastError*>(nullptr), "hipGetLastError")(), 0)
+        << "an error is left for others to find";
+  });
+}
+
+TEST(RocmMemory, FreeIsTheLesserOfHipAndSysfs) {
+  const Folder sys;
+  const std::string card = "bus/pci/devices/0000:0a:00.0/";  // HIP says 0000:0A:00.0
+  sys.write(card + "mem_info_vram_total", "1073741824\n");
+  sys.write(card + "mem_info_vram_used", "1000000000\n");  // the desktop and others
+  in_child(with(cards("gfx1100 gfx1100"), "WICK_SYSFS_ROOT", sys.path), [] {
+    int64 free_bytes = 0, total = 0;
+    EXPECT_OK(backend().memory_info(0, &free_bytes, &total));
+    EXPECT_EQ(free_bytes, 73741824);
+    EXPECT_EQ(total, 1073741824);
+    EXPECT_OK(backend().memory_info(1, &free_bytes, &total));  // sysfs does not tell
+    EXPECT_EQ(free_bytes, 1073741824);
+  });
+}
+
+TEST(RocmMemory, AnIntegratedCardHasItsReservedAndItsLentMemory) {
+  const Folder sys;
+  const std::string card = "bus/pci/devices/0000:0a:00.0/";
+  sys.write(card + "mem_info_vram_total", "1000\n");
+  sys.write(card + "mem_info_vram_used", "900\n");
+  sys.write(card + "mem_info_gtt_total", "500000\n");
+  sys.write(card + "mem_info_gtt_used", "100000\n");
+  in_child(with(cards("gfx1103,integrated"), "WICK_SYSFS_ROOT", sys.path), [] {
+    int64 free_bytes = 0, total = 0;
+    EXPECT_OK(backend().memory_info(0, &free_bytes, &total));
+    EXPECT_EQ(free_bytes, 100 + 400000);
+    EXPECT_EQ(total, 1000 + 500000);
+  });
+}
+
+TEST(RocmMemory, ACopyOfPageableMemoryIsDoneOnReturn) {
+  in_child(cards("gfx1100"), [] {
+    Fixture f;
+    std::vector<float> sent(1000, 3.5f), received(1000, 0.f);
+    EXPECT_OK(backend().copy(0, f.x, sent.data(), 4000, CopyKind::kHostToDevice, f.stream));
+    sent.assign(1000, -1.f);  // the caller may, now
+    EXPECT_OK(backend().copy(0, f.y, f.x, 4000, CopyKind::kOnDevice, f.stream));
+    EXPECT_OK(backend().copy(0, received.data(), f.y, 4000, CopyKind::kDeviceToHost, f.stream));
+    EXPECT_EQ(received, std::vector<float>(1000, 3.5f));
+  });
+}
+
+TEST(RocmMemory, ACopyOfPinnedMemoryIsNotWaitedFor) {
+  in_child(cards("gfx1100"), [] {
+    Fixture f;
+    void* pinned = nullptr;
+    EXPECT_OK(backend().host_alloc(0, 4000, &pinned));
+    auto* const values = static_cast<float*>(pinned);
+    values[0] = values[999] = 0;
+    EXPECT_OK(backend().fill(0, f.x, 0, 4000, f.stream));
+    values[999] = 1;
+    EXPECT_OK(backend().copy(0, values + 500, f.x, 2000, CopyKind::kDeviceToHost, f.stream));
+    EXPECT_EQ(values[999], 1.f);
+    EXPECT_OK(f.synchronize());
+    EXPECT_EQ(values[999], 0.f);
+    // Reaching beyond the pinned memory, it counts as pageable.
+    backend().host_free(0, pinned);
+    std::vector<float> pageable(1000, 1.f);
+    EXPECT_OK(backend().copy(0, pageable.data(), f.x, 4000, CopyKind::kDeviceToHost, f.stream));
+    EXPECT_EQ(pageable[999], 0.f);
+  });
+}
+
+TEST(RocmMemory, CopiesBetweenCards) {
+  in_child(cards("gfx1100 gfx1100"), [] {
+    Fixture a(0), b(1);
+    std::vector<float> sent(1000, 2.25f), received(1000);
+    EXPECT_OK(backend().copy(0, a.x, sent.data(), 4000, CopyKind::kHostToDevice, a.stream));
+    EXPECT_OK(backend().copy_peer(1, b.x, 0, a.x, 4000, b.stream));
+    EXPECT_OK(backend().copy(1, received.data(), b.x, 4000, CopyKind::kDeviceToHost, b.stream));
+    EXPECT_EQ(received, sent);
+  });
+}
+
+// ---- threads and their current device
+
+TEST(RocmThreads, TheCallersCurrentDeviceStays) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1100 gfx1100"), [] {
+    backend().device_count(nullptr);
+    using SetDevice = int(int);
+    using GetDevice = int(int*);
+    auto* const set_device = fake(static_cast<SetDevice*>(nullptr), "hipSetDevice");
+    auto* const get_device = fake(static_cast<GetDevice*>(nullptr), "hipGetDevice");
+    for (const int users : {0, 1})
+      for (const int32 ours : {0, 1})
+        std::thread([&] {
+          int now = -1;
+          set_device(users);
+          Fixture f(ours);
+          EXPECT_OK(f.neg());
+          EXPECT_OK(f.synchronize());
+          EXPECT_OK(run(OpId::kNeg, ours, nullptr, f.x, f.y));
+          EXPECT_OK(backend().stream_synchronize(ours, nullptr, nullptr));
+          get_device(&now);
+          EXPECT_EQ(now, users);
+        }).join();
+    EXPECT_EQ(count(log_text(), " on 0 grid "), 4);
+    EXPECT_EQ(count(log_text(), " on 1 grid "), 4);
+  });
+}
+
+// ---- failures that show later
+
+TEST(RocmFailures, ABrokenKernelIsNamedAtTheNextSynchronizingCall) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1100"), [] {
+    Fixture f;
+    EXPECT_OK(run(OpId::kSqrt, 0, f.stream, f.x, f.y));
+    EXPECT_OK(f.synchronize());
+    FAKE(fake_hip_break_next_kernel)(719);
+    EXPECT_OK(f.neg());
+    const Status status = f.synchronize();
+    EXPECT_EQ(status.code, StatusCode::kDeviceError);
+    EXPECT_HAS(status.text,
+               "hipStreamSynchronize on rocm:0 (gfx1100): hipErrorLaunchFailure (unspecified "
+               "launch failure); last "
+               "kernel launched on this stream: neg, out f32 [1000] (void wick::gpu::entry<");
+    float value = 0;
+    const Status read = backend().copy(0, &value, f.y, 4, CopyKind::kDeviceToHost, f.stream);
+    EXPECT_EQ(read.code, StatusCode::kDeviceError);
+    EXPECT_HAS(read.text, "last kernel launched on this stream: neg");
+  });
+}
+
+TEST(RocmFailures, ARefusedLaunchNamesItsGridAndOutput) {
+  NEEDS("gfx1100");
+  in_child(with(cards("gfx1100"), "FAKE_HIP_FAIL", "hipModuleLaunchKernel=1"), [] {
+    Fixture f;
+    const Status status = f.neg();
+    EXPECT_EQ(status.code, StatusCode::kDeviceError);
+    EXPECT_HAS(
+        status.text,
+        "hipModuleLaunchKernel of neg to f32 [1000] on rocm:0 (gfx1100): hipErrorInvalidValue");
+    EXPECT_HAS(status.text, "; grid ");
+  });
+}
+
+TEST(RocmFailures, AStreamsErrorRecordIsHandedOutOnceAndByItsOwnStream) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1100"), [] {
+    Fixture f, other;
+    ErrorRecord record{};
+    for (void* stream : {f.stream, static_cast<void*>(nullptr)}) {
+      FAKE(fake_hip_record_next_kernel)(unsigned(StatusCode::kIdOutOfRange), 77);
+      EXPECT_OK(run(OpId::kNeg, 0, stream, f.x, f.y));
+      EXPECT_OK(other.synchronize(&record));
+      EXPECT_EQ(record.code, 0u);
+      EXPECT_OK(backend().stream_synchronize(0, stream, &record));
+      EXPECT_EQ(record.code, unsigned(StatusCode::kIdOutOfRange));
+      EXPECT_EQ(record.position, 77);
+      EXPECT_EQ(record.limit, 7);
+      EXPECT_OK(backend().stream_synchronize(0, stream, &record));
+      EXPECT_EQ(record.code, 0u);
+    }
+  });
+}
+
+// ---- events and graphs
+
+TEST(RocmStreams, AnEventIsDoneWhenItsStreamIs) {
+  in_child(cards("gfx1100"), [] {
+    Fixture f;
+    void* event = nullptr;
+    int32 done = -1;
+    EXPECT_OK(backend().event_create(0, &event));
+    EXPECT_OK(backend().event_record(0, event, f.stream));
+    EXPECT_OK(backend().event_query(0, event, &done));
+    EXPECT_EQ(done, 0);
+    EXPECT_OK(backend().stream_wait(0, nullptr, event));
+    EXPECT_OK(f.synchronize());
+    EXPECT_OK(backend().event_query(0, event, &done));
+    EXPECT_EQ(done, 1);
+    backend().event_destroy(0, event);
+    backend().stream_destroy(0, f.stream);
+  });
+}
+
+TEST(RocmGraphs, ReplayWhatWasCaptured) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1100"), [] {
+    Fixture f;
+    void* graph = nullptr;
+    EXPECT_OK(backend().graph_begin(0, f.stream));
+    EXPECT_OK(f.neg());
+    EXPECT_OK(backend().graph_end(0, f.stream, &graph));
+    EXPECT_OK(f.synchronize());
+    EXPECT_EQ(count(log_text(), "launch "), 0);
+    EXPECT_OK(backend().graph_launch(0, f.stream, graph));
+    EXPECT_OK(backend().graph_launch(0, f.stream, graph));
+    EXPECT_OK(f.synchronize());
+    EXPECT_EQ(count(log_text(), "launch "), 2);
+    backend().graph_destroy(0, graph);
+  });
+}
+
+TEST(RocmGraphs, AnErrorRecordIsFoundWhereTheGraphWasLaunched) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1100"), [] {
+    Fixture captured, launched;
+    void* graph = nullptr;
+    EXPECT_OK(backend().graph_begin(0, captured.stream));
+    EXPECT_OK(captured.neg());
+    EXPECT_OK(backend().graph_end(0, captured.stream, &graph));
+    backend().stream_destroy(0, captured.stream);  // its record lives on with the graph
+    FAKE(fake_hip_record_next_kernel)(unsigned(StatusCode::kIdOutOfRange), 5);
+    EXPECT_OK(backend().graph_launch(0, launched.stream, graph));
+    ErrorRecord record{};
+    EXPECT_OK(launched.synchronize(&record));
+    EXPECT_EQ(record.code, unsigned(StatusCode::kIdOutOfRange));
+    EXPECT_EQ(record.position, 5);
+    EXPECT_OK(launched.synchronize(&record));
+    EXPECT_EQ(record.code, 0u);
+    backend().graph_destroy(0, graph);
+  });
+}
+
+TEST(RocmGraphs, AreRefusedInWordsWhereTheyCannotBe) {
+  const std::string library = kFakes + "/without_graphs/libamdhip64.so.6";
+  in_child(with(cards("gfx1100"), "WICK_HIP_RUNTIME", library), [&] {
+    Fixture f;
+    const Status status = backend().graph_begin(0, f.stream);
+    EXPECT_EQ(status.code, StatusCode::kUnsupported);
+    EXPECT_EQ(std::string(status.text),
+              "graph_begin: " + library + " has no stream capture; install ROCm 6 or newer");
+  });
+  in_child(cards("gfx1100"), [] {
+    const Status status = backend().graph_begin(0, nullptr);
+    EXPECT_EQ(status.code, StatusCode::kInvalidArgument);
+    EXPECT_HAS(status.text, "the default stream cannot be captured");
+  });
+}
+
+}  // namespace
+}  // namespace wick
+
+int main(int argc, char** argv) {
+  // A process of its own for chosen_runtime: loads what it is told, then says what the module makes
+  // of it.
+  if (argc == 3 && std::string(argv[1]) == "--why-none") {
+    if (*argv[2] && !dlopen(argv[2], RTLD_NOW | RTLD_LOCAL)) return puts(dlerror()), 1;
+    const char* why = nullptr;
+    wick::backend().device_count(&why);
+    return puts(why ? why : "there are cards"), 0;
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,66 @@
+#include "wick/io/json.h"
+
+#include <limits>
+
+#include "../expect.h"
+#include "wick/io/file.h"
+
+namespace wick {
+namespace {
+
+TEST(Json, WhatIsWrittenIsReadAgain) {
+  Settings inner;
+  inner.set("theta", 1e-5).set("deep", Setting::List{Setting::List{1, 2}, Setting::List{}});
+  Settings s;
+  s.set("n", int64_t(9007199254740993))
+      .set("x", 0.1)
+      .set("text", "a\"b\\c\n\xc3\xa9")
+      .set("yes", true);
+  s.set("none", nullptr).set("inner", inner).set("empty", Settings());
+  for (const int indent : {-1, 0}) {
+    const std::string text = to_json(s, indent);
+    EXPECT_EQ(text.find('\n') == std::string::npos, indent < 0) << text;
+    const Settings back = parse_json(text, "x.json");
+    EXPECT_EQ(to_json(back, indent), text);
+    EXPECT_EQ(back.integer("n"), 9007199254740993);
+    EXPECT_EQ(back.real("x"), 0.1);
+    EXPECT_EQ(back.group("inner")->real("theta"), 1e-5);
+    EXPECT_EQ(back.text("text"), "a\"b\\c\n\xc3\xa9");
+  }
+}
+
+TEST(Json, ANumberThatIsNoneIsNull) {
+  Settings s;
+  s.set("x", std::numeric_limits<double>::infinity());
+  EXPECT_EQ(to_json(s, -1), "{\"x\":null}");
+}
+
+TEST(Json, BadTextIsAnErrorThatNamesTheFile) {
+  for (const char* text : {"", "{", "{\"a\":}", "{\"a\":1,}", "nonsense", "{\"a\":1} more"})
+    EXPECT_ERROR(parse_json(text, "c.json"), kFormat, "c.json: it is no JSON: ");
+  EXPECT_ERROR(parse_json("[1]", "c.json"), kFormat, "c.json: it is no JSON object");
+  EXPECT_ERROR(parse_json("{\"a\":1,\"b\":2,\"a\":3}", "c.json"), kFormat,
+               "c.json: \"a\" comes twice");
+  EXPECT_ERROR(parse_json("{\"o\":{\"a\":1,\"a\":3}}", "c.json"), kFormat,
+               "c.json: \"o\": \"a\" comes twice");
+  EXPECT_ERROR(parse_json("{\"a\":18446744073709551615}", "c.json"), kFormat,
+               "\"a\": 18446744073709551615 is more than 2^63 - 1");
+  EXPECT_ERROR(parse_json(std::string(5000, '[') + std::string(5000, ']'), "c.json"), kFormat,
+               "c.json: it is no JSON");
+}
+
+TEST(Json, AFileThatIsNotThereSaysSo) {
+  EXPECT_ERROR(read_json("/nonexistent/config.json"), kIo, "/nonexistent/config.json: ");
+  EXPECT_ERROR(write_json("/nonexistent/config.json", {}), kIo, "/nonexistent/config.json: ");
+}
+
+TEST(File, HoldsTheBytesThatWereWritten) {
+  const std::string path = ::testing::TempDir() + "wick-file-test";
+  const std::string bytes("a\0b\xff", 4);
+  write_file(path, bytes);
+  EXPECT_EQ(read_file(path), bytes);
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace wick

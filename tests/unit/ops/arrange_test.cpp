@@ -1,0 +1,102 @@
+#include <cmath>
+#include <numeric>
+
+#include "../expect.h"
+#include "wick/wick.h"
+
+namespace wick {
+namespace {
+
+/// 0, 1, 2 ... in this shape.
+Tensor counting(const Shape& shape) {
+  std::vector<float> values(static_cast<size_t>(numel(shape)));
+  std::iota(values.begin(), values.end(), 0.0f);
+  return Tensor::from(values, shape);
+}
+using Values = std::vector<float>;
+using Ids = std::vector<int64>;
+
+bool shares_memory(const Tensor& x, const Tensor& y) { return x.storage() == y.storage(); }
+TEST(Stack, WantsEqualShapes) {
+  EXPECT_ERROR(stack({}), kInvalidArgument, "at least one");
+  EXPECT_ERROR(stack({counting({2}), counting({3})}), kShapeMismatch, "[2] and [3] differ");
+  EXPECT_ERROR(stack({counting({2})}, 2), kOutOfRange, "stack");
+}
+
+TEST(Unfold, IsAViewWhoseGradientSumsOverTheWindows) {
+  const Var x(counting({5}));
+  const Tensor y = unfold(x, 0, 3, 1);
+  EXPECT_TRUE(shares_memory(x.tensor(), y));
+  EXPECT_EQ(y.to_vec2<float>(), (std::vector<Values>{{0, 1, 2}, {1, 2, 3}, {2, 3, 4}}));
+  backward(sum(y));
+  EXPECT_EQ(x.grad().to_vector<float>(), (Values{1, 2, 3, 2, 1}));
+  EXPECT_ERROR(unfold(x, 0, 6, 1), kInvalidArgument, "windows of 0 to 5 elements, got 6");
+  EXPECT_ERROR(unfold(x, 0, -1, 1), kInvalidArgument, "got -1");
+  EXPECT_ERROR(unfold(x, 0, 2, 0), kInvalidArgument, "expected a step above 0");
+  EXPECT_EQ(unfold(x, 0, 2, int64_t(1) << 62).shape(), (Shape{1, 2}));
+}
+
+TEST(RepeatInterleave, TakesACountForEachElement) {
+  const Tensor x = counting({3});
+  const Tensor counts = Tensor::from(std::vector<uint8>{2, 0, 3});
+  EXPECT_EQ(repeat_interleave(x, counts, 0).to_vec1<float>(), (Values{0, 0, 2, 2, 2}));
+  EXPECT_ERROR(repeat_interleave(x, -1, 0), kInvalidArgument, "at least 0");
+  EXPECT_ERROR(repeat_interleave(x, Tensor::from(Ids{1, -2, 0}), 0), kInvalidArgument,
+               "got -2 for element 1");
+  EXPECT_ERROR(repeat_interleave(x, Tensor::from(Ids{1}), 0), kShapeMismatch, "shape [3]");
+  EXPECT_ERROR(repeat_interleave(x, x, 0), kDTypeMismatch, "counts of integers, got f32");
+}
+
+TEST(Roll, OfNoDimsIsThatOfAllElements) {
+  EXPECT_EQ(roll(counting({2, 3}), {1}).to_vec2<float>(),
+            (std::vector<Values>{{5, 0, 1}, {2, 3, 4}}));
+  EXPECT_EQ(roll(counting({0, 3}), {1, 2}, {0, 1}).shape(), (Shape{0, 3}));
+  EXPECT_ERROR(roll(counting({2}), {1, 2}, {0}), kInvalidArgument, "a shift for each dim");
+}
+
+TEST(Flip, TakesADimOnce) {
+  EXPECT_ERROR(flip(counting({2, 2}), {0, -2}), kInvalidArgument, "dim 0 is named twice");
+}
+
+TEST(Tril, TakesAnyDiagonalAndKeepsNanOut) {
+  const Tensor x = full({2, 2}, NAN);
+  EXPECT_EQ(tril(x, -5).to_vector<float>(), Values(4, 0.0f));
+  EXPECT_EQ(triu(x, INT64_MAX).to_vector<float>(), Values(4, 0.0f));
+  EXPECT_EQ(tril(counting({2, 2}), INT64_MAX).to_vector<float>(), (Values{0, 1, 2, 3}));
+  EXPECT_EQ(triu(counting({2, 2}), INT64_MIN).to_vector<float>(), (Values{0, 1, 2, 3}));
+  EXPECT_ERROR(tril(counting({2})), kShapeMismatch, "at least two dims");
+}
+
+TEST(Pad, CutsOffWhereItIsNegative) {
+  const Tensor x = counting({4});
+  EXPECT_EQ(pad(x, {{-1, 2}}, {.value = 9}).to_vec1<float>(), (Values{1, 2, 3, 9, 9}));
+  EXPECT_EQ(pad(x, {{2, -3}}, {.mode = PadMode::kReflect}).to_vec1<float>(), (Values{2, 1, 0}));
+  EXPECT_EQ(pad(counting({2, 2}), {{1, 0}, {0, 1}}).to_vec2<float>(),
+            (std::vector<Values>{{0, 0, 0}, {0, 1, 0}, {2, 3, 0}}));
+  EXPECT_ERROR(pad(x, {{-3, -2}}), kInvalidArgument, "cannot cut -3 and -2 off dim 0 of size 4");
+  EXPECT_ERROR(pad(x, {{4, 0}}, {.mode = PadMode::kReflect}), kInvalidArgument,
+               "cannot be padded by 4 and 0");
+  EXPECT_ERROR(pad(x, {{5, 0}}, {.mode = PadMode::kCircular}), kInvalidArgument, "padded by 5");
+  EXPECT_ERROR(pad(counting({0}), {{1, 0}}, {.mode = PadMode::kReplicate}), kInvalidArgument,
+               "padded by 1");
+  EXPECT_ERROR(pad(x, {{1, 1}, {1, 1}}), kInvalidArgument, "at most 1 dims");
+}
+
+TEST(PixelShuffle, WantsDimsThatTheFactorDivides) {
+  EXPECT_ERROR(pixel_shuffle(counting({3, 2, 2}), 2), kShapeMismatch, "r = 2");
+  EXPECT_ERROR(pixel_shuffle(counting({4, 2, 2}), 0), kShapeMismatch, "r = 0");
+  EXPECT_ERROR(pixel_unshuffle(counting({1, 3, 2}), 2), kShapeMismatch, "[..., C, H r, W r]");
+}
+
+TEST(Arrange, EmptyTensorsAreErrors) {
+  const Tensor none;
+  EXPECT_ERROR(flatten(none), kInvalidArgument, "flatten: an operand is an empty Tensor()");
+  EXPECT_ERROR(chunk(none, 2), kInvalidArgument, "chunk");
+  EXPECT_ERROR(roll(none, {1}), kInvalidArgument, "roll");
+  EXPECT_ERROR(pad(none, {}), kInvalidArgument, "pad");
+  EXPECT_ERROR(index(none, {0}), kInvalidArgument, "index");
+  EXPECT_ERROR(einsum("i", {none}), kInvalidArgument, "einsum");
+}
+
+}  // namespace
+}  // namespace wick

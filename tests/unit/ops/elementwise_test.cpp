@@ -1,0 +1,189 @@
+#include "wick/ops/elementwise.h"
+
+#include <limits>
+
+#include "../expect.h"
+#include "wick/wick.h"
+
+namespace wick {
+namespace {
+
+using Bools = std::vector<bool>;
+using Values = std::vector<float>;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+Bools bools(const Tensor& x) {
+  EXPECT_EQ(x.dtype(), DType::kBool);
+  const std::vector<uint8> bytes = cast(x, DType::kU8).to_vector<uint8>();
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(Comparisons, GiveBools) {
+  const Tensor a = Tensor::from(Values{1, 2, 3, kNan}), b = Tensor::from(Values{2, 2, 2, kNan});
+  EXPECT_EQ(bools(eq(a, b)), (Bools{false, true, false, false}));
+  EXPECT_EQ(bools(ne(a, b)), (Bools{true, false, true, true}));
+  EXPECT_EQ(bools(lt(a, b)), (Bools{true, false, false, false}));
+  EXPECT_EQ(bools(le(a, b)), (Bools{true, true, false, false}));
+  EXPECT_EQ(bools(gt(a, b)), (Bools{false, false, true, false}));
+  EXPECT_EQ(bools(ge(a, b)), (Bools{false, true, true, false}));
+}
+
+TEST(Comparisons, OfIntegersAreExact) {
+  const int64 large = int64{1} << 53;
+  const Tensor a = Tensor::from(std::vector<int64>{large}),
+               b = Tensor::from(std::vector<int64>{large + 1});
+  EXPECT_EQ(bools(lt(a, b)), Bools{true});
+  EXPECT_EQ(bools(eq(a, b)), Bools{false});
+}
+
+TEST(Comparisons, AreOffTheTape) {
+  const Var x(Tensor::from(Values{1, 2}));
+  EXPECT_FALSE(lt(x, x).requires_grad());
+}
+
+TEST(Comparisons, RejectWhatDoesNotFit) {
+  const Tensor a = Tensor::from(Values{1, 2}), b = Tensor::from(Values{1, 2, 3});
+  EXPECT_ERROR(lt(a, b), kShapeMismatch, "lt: ");
+  EXPECT_ERROR(eq(a, {}), kInvalidArgument, "eq: an operand is an empty Tensor()");
+  EXPECT_ERROR(ge(a, a.to(Device::emulated(32))), kDeviceMismatch, "ge: ");
+}
+
+TEST(Where, ChoosesAndBroadcasts) {
+  const Tensor condition = Tensor::from(Values{0, 1, kNan}, Shape{3, 1});  // NaN is not 0
+  const Tensor a = Tensor::from(Values{1, 2});
+  EXPECT_EQ(where(condition, a, Tensor::from(Values{9}, Shape{})).to_vector<float>(),
+            (Values{9, 9, 1, 2, 1, 2}));
+  EXPECT_EQ(where(condition, a, -3).to_vector<float>(), (Values{-3, -3, 1, 2, 1, 2}));
+}
+
+TEST(Where, WhatIsNotChosenDoesNotMatter) {
+  const Var x(Tensor::from(Values{4, -1}));
+  const Tensor y = where(gt(x, zeros({2})), sqrt(x), Tensor::from(Values{7, 7}));
+  EXPECT_EQ(y.to_vector<float>(), (Values{2, 7}));
+  const Tensor other = where(gt(x, zeros({2})), x.tensor() * 3, 0);
+  backward(sum(other));
+  EXPECT_EQ(x.grad().to_vector<float>(), (Values{3, 0}));
+}
+
+TEST(Where, PromotesTheChoices) {
+  const Tensor yes = Tensor::from(std::vector<int32>{1, 2}), no = Tensor::from(Values{0.5f, 0.5f});
+  const Tensor y = where(Tensor::from(Values{1, 0}), yes, no);
+  EXPECT_EQ(y.to_vector<float>(), (Values{1, 0.5f}));
+}
+
+TEST(Where, RejectsWhatDoesNotFit) {
+  const Tensor a = Tensor::from(Values{1, 2}), b = Tensor::from(Values{1, 2, 3});
+  EXPECT_ERROR(where(a, a, b), kShapeMismatch, "where: ");
+  EXPECT_ERROR(where(b, a, a), kShapeMismatch, "where: ");
+  EXPECT_ERROR(where({}, a, a), kInvalidArgument, "where: an operand is an empty Tensor()");
+  EXPECT_ERROR(where(a, a, {}), kInvalidArgument, "where: an operand is an empty Tensor()");
+  EXPECT_ERROR(where(a.to(Device::emulated(32)), a, a), kDeviceMismatch, "where: ");
+}
+
+Values slope(Tensor (*f)(const Tensor&), const Values& at) {
+  const Var x(Tensor::from(at));
+  backward(sum(f(x)));
+  return x.grad().to_vector<float>();
+}
+
+TEST(Slopes, AtKinksAreThoseOfTheConventions) {
+  EXPECT_EQ(slope([](const Tensor& x) { return relu(x); }, {-1, 0, 2}), (Values{0, 0, 1}));
+  EXPECT_EQ(slope([](const Tensor& x) { return wick::abs(x); }, {-1, 0, 2}), (Values{-1, 0, 1}));
+  EXPECT_EQ(slope([](const Tensor& x) { return minimum(x, 1); }, {0, 1, 2}), (Values{1, 0.5f, 0}));
+  EXPECT_EQ(slope([](const Tensor& x) { return clamp(x, {.min = -1, .max = 1}); }, {-2, -1, 0, 1}),
+            (Values{0, 0, 1, 0}));
+  EXPECT_EQ(slope([](const Tensor& x) { return leaky_relu(x, 0.25); }, {-1, 0, 1}),
+            (Values{0.25f, 0.25f, 1}));
+  EXPECT_EQ(slope([](const Tensor& x) { return wick::round(x); }, {0.4f, 0.5f}), (Values{0, 0}));
+  EXPECT_EQ(slope([](const Tensor& x) { return softplus(x); }, {0}), (Values{0.5f}));
+}
+
+TEST(Powers, OfNegativeBasesAndOfZero) {
+  const Tensor base = Tensor::from(Values{-2, -2, 0, 0, -8}),
+               power = Tensor::from(Values{3, 2, 0, 2, -1});
+  EXPECT_EQ(pow(base, power).to_vector<float>(), (Values{-8, 4, 1, 0, -0.125f}));
+  const Var x(Tensor::from(Values{-2, 0}));
+  backward(sum(pow(x, 2)));
+  EXPECT_EQ(x.grad().to_vector<float>(), (Values{-4, 0}));
+  const Var y(Tensor::from(Values{0, 2}));
+  backward(sum(pow(Tensor::from(Values{0, 1}), y)));
+  EXPECT_EQ(y.grad().to_vector<float>(), (Values{0, 0}));
+}
+
+TEST(Integers, DivideByNumbersInFloats) {
+  const Tensor x = Tensor::from(std::vector<int32>{1, 2, 3});
+  EXPECT_EQ((x / 2.0).to_vector<float>(), (Values{0.5f, 1, 1.5f}));
+  EXPECT_EQ((x / 2).to_vector<float>(), (Values{0.5f, 1, 1.5f}));
+  EXPECT_EQ(mean(x).item<float>(), 2);
+}
+
+TEST(Integers, ComputeFunctionsInFloats) {
+  const Tensor x = Tensor::from(std::vector<int64>{0, 1});
+  for (const auto f : {wick::exp, wick::sin, wick::erf, gelu, silu, sqrt, recip})
+    EXPECT_EQ(f(x).dtype(), DType::kF32);
+  EXPECT_EQ(wick::exp(x).to_vector<float>()[0], 1);
+  EXPECT_EQ(wick::floor(x).dtype(), DType::kI64);
+  EXPECT_EQ(sqr(neg(x)).to_vector<int64>(), (std::vector<int64>{0, 1}));
+}
+
+TEST(Integers, HaveAnAnswerForEveryDivisor) {
+  const int32 lowest = std::numeric_limits<int32>::lowest();
+  const Tensor a = Tensor::from(std::vector<int32>{7, -7, lowest, -7}),
+               b = Tensor::from(std::vector<int32>{0, 0, -1, 2});
+  EXPECT_EQ(floor_divide(a, b).to_vector<int32>(), (std::vector<int32>{0, 0, lowest, -4}));
+  EXPECT_EQ(remainder(a, b).to_vector<int32>(), (std::vector<int32>{0, 0, 0, 1}));
+  EXPECT_EQ(fmod(a, b).to_vector<int32>(), (std::vector<int32>{0, 0, 0, -1}));
+}
+
+TEST(Promotion, FindsTheNarrowestIntegerThatHoldsBoth) {
+  const auto promoted = [](DType a, DType b) {
+    return (ones({1}, {.dtype = a}) + ones({1}, {.dtype = b})).dtype();
+  };
+  EXPECT_EQ(promoted(DType::kU8, DType::kI8), DType::kI16);
+  EXPECT_EQ(promoted(DType::kI16, DType::kU8), DType::kI16);
+  EXPECT_EQ(promoted(DType::kU16, DType::kI16), DType::kI32);
+  EXPECT_EQ(promoted(DType::kU32, DType::kI8), DType::kI64);
+  EXPECT_EQ(promoted(DType::kU64, DType::kU8), DType::kU64);
+  EXPECT_EQ(promoted(DType::kU64, DType::kF16), DType::kF16);
+  EXPECT_ERROR(promoted(DType::kU64, DType::kI64), kDTypeMismatch,
+               "u64 and i64: no integer holds both, cast one of them");
+}
+
+TEST(Comparisons, WithNumbersThatTheDtypeDoesNotHold) {
+  const Tensor small = Tensor::from(std::vector<uint8>{0, 44, 255});
+  EXPECT_EQ(bools(lt(small, 300)), (Bools{true, true, true}));
+  EXPECT_EQ(bools(eq(small, 300)), (Bools{false, false, false}));
+  EXPECT_EQ(bools(gt(small, -1)), (Bools{true, true, true}));
+  const Tensor large = Tensor::from(std::vector<uint64>{0, ~uint64(0)});
+  EXPECT_EQ(bools(gt(large, -1)), (Bools{true, true}));
+}
+
+TEST(Bits, AreOfIntegersAndBools) {
+  const Tensor a = Tensor::from(std::vector<int32>{12, -1}), half = Tensor::from(Values{0.5f});
+  EXPECT_EQ(bitwise_and(a, 10).to_vector<int32>(), (std::vector<int32>{8, 10}));
+  EXPECT_EQ(shift_left(a, 40).to_vector<int32>(), (std::vector<int32>{0, 0}));
+  EXPECT_EQ(shift_right(a, -1).to_vector<int32>(), (std::vector<int32>{0, -1}));
+  const Tensor yes = gt(a, 0);
+  EXPECT_EQ(bools(bitwise_not(yes)), (Bools{false, true}));
+  EXPECT_ERROR(bitwise_or(a, half), kDTypeMismatch, "bitwise_or: expected integers, got f32");
+  EXPECT_ERROR(bitwise_not(half), kDTypeMismatch, "bitwise_not: expected integers, got f32");
+}
+
+TEST(MaskedFill, WantsAMaskThatFits) {
+  const Tensor x = zeros({2, 3});
+  EXPECT_ERROR(masked_fill(x, zeros({3}), 1), kDTypeMismatch, "expected a mask of bool, got f32");
+  EXPECT_ERROR(masked_fill(x, ones({4, 2, 3}, {.dtype = DType::kBool}), 1), kShapeMismatch,
+               "masked_fill: a mask [4, 2, 3] does not broadcast to [2, 3]");
+}
+
+TEST(Softplus, WantsABeta) {
+  EXPECT_ERROR(softplus(zeros({1}), 0), kInvalidArgument, "expected a beta other than 0");
+}
+
+TEST(Trigamma, SaysThatItHasNoGradient) {
+  const Var x(ones({1}));
+  EXPECT_ERROR(backward(sum(trigamma(x))), kUnsupported, "trigamma: it has no gradient");
+}
+
+}  // namespace
+}  // namespace wick

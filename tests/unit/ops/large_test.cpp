@@ -1,0 +1,42 @@
+// Tensors of more than 2^31 elements: where 32-bit arithmetic would go wrong.
+#include <fstream>
+
+#include "../expect.h"
+#include "wick/wick.h"
+
+namespace wick {
+namespace {
+
+/// What the system could give now, in GiB; 0 if it does not say.
+int64_t free_gib() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name, unit; file >> name;) {
+    int64_t kib = 0;
+    file >> kib;
+    std::getline(file, unit);
+    if (name == "MemAvailable:") return kib >> 20;
+  }
+  return 0;
+}
+
+TEST(Large, TensorsPastTwoToTheThirtyFirstElements) {
+  if (free_gib() < 12) GTEST_SKIP() << "needs 12 GiB of free memory, has " << free_gib();
+  const int64_t n = (int64_t(1) << 31) + 5;
+  const TensorOptions bytes{.dtype = DType::kU8};
+  Var x(full({n}, 1, bytes), false);
+  index_put_(x, {-1}, 200);
+  index_put_(x, {Tensor::from(std::vector<int64>{n - 2})}, 100);
+  EXPECT_EQ(sum(x.tensor()).item<int64>(), n + 199 + 99);
+  EXPECT_EQ(narrow(x.tensor(), 0, n - 3, 3).to_vec1<uint8>(), (std::vector<uint8>{1, 100, 200}));
+  EXPECT_EQ(
+      index_select(x.tensor(), 0, Tensor::from(std::vector<int64>{n - 1, 0})).to_vec1<uint8>(),
+      (std::vector<uint8>{200, 1}));
+  EXPECT_EQ(x.tensor().index({Slice{n - 3, {}, 2}}).to_vec1<uint8>(), (std::vector<uint8>{1, 200}));
+  add_(x, full({}, 60, bytes));
+  EXPECT_EQ(narrow(x.tensor(), 0, n - 3, 3).to_vec1<uint8>(), (std::vector<uint8>{61, 160, 4}));
+  EXPECT_ERROR(index_select(x.tensor(), 0, Tensor::from(std::vector<int64>{n})), kOutOfRange,
+               std::to_string(n).c_str());
+}
+
+}  // namespace
+}  // namespace wick

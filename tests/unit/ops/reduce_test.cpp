@@ -1,0 +1,119 @@
+#include "wick/ops/reduce.h"
+
+#include <cmath>
+
+#include "../expect.h"
+#include "wick/wick.h"
+
+namespace wick {
+namespace {
+
+using Values = std::vector<float>;
+using Ids = std::vector<int64>;
+constexpr float kInf = INFINITY, kNan = NAN;
+
+TEST(Reduce, RefusesDimsThatAreNotThereOrComeTwice) {
+  const Tensor x = zeros({2, 3});
+  EXPECT_ERROR(min(x, {.dims = {2}}), kOutOfRange, "min: expected dim in [-2, 2), got 2");
+  EXPECT_ERROR(prod(x, {.dims = {1, -1}}), kInvalidArgument, "prod: dim 1 is named twice");
+  EXPECT_ERROR(argmax(x, -3), kOutOfRange, "argmax: expected dim in [-2, 2), got -3");
+  EXPECT_ERROR(var({}), kInvalidArgument, "var: an operand is an empty Tensor()");
+}
+
+TEST(Reduce, OfNothingHasAValueOrIsAnError) {
+  const Tensor x = zeros({3, 0});
+  EXPECT_EQ(prod(x).item<float>(), 1);
+  EXPECT_FALSE(any(x).item<bool>());
+  EXPECT_TRUE(all(x).item<bool>());
+  EXPECT_TRUE(std::isnan(var(x).item<float>()));
+  EXPECT_EQ(log_sum_exp(x).item<float>(), -kInf);
+  EXPECT_EQ(norm(x).item<float>(), 0);
+  EXPECT_ERROR(min(x), kInvalidArgument, "min: of nothing: shape [3, 0], dim 1");
+  EXPECT_ERROR(argmin(x, 1), kInvalidArgument, "argmin: of nothing: shape [3, 0], dim 1");
+  EXPECT_ERROR(argmax(x), kInvalidArgument, "argmax: of nothing: shape [3, 0], dim 1");
+  EXPECT_ERROR(norm(x, kInf), kInvalidArgument, "amax: of nothing: shape [3, 0], dim 1");
+  EXPECT_ERROR(norm(x, -2), kInvalidArgument, "norm: of nothing: shape [3, 0], p -2");
+  EXPECT_ERROR(norm(x, kNan), kInvalidArgument, "norm: expected a number p, got NaN");
+}
+
+TEST(Argmax, TakesTheFirstOfEqualsAndNanBeforeNumbers) {
+  const Tensor x = Tensor::from(Values{1, 5, 5, 5, kNan, kNan, -kInf, 2, 2}, {3, 3});
+  EXPECT_EQ(argmax(x, 1).to_vector<int64>(), (Ids{1, 1, 1}));
+  EXPECT_EQ(argmin(x, 1).to_vector<int64>(), (Ids{0, 1, 0}));
+  EXPECT_EQ(argmax(x).item<int64>(), 4);
+  EXPECT_EQ(argmin(x, 0, true).shape(), Shape({1, 3}));
+  const ValuesIndices y = max_with_indices(x, -1, true);
+  EXPECT_EQ(y.values.shape(), Shape({3, 1}));
+  EXPECT_EQ(y.indices.to_vector<int64>(), (Ids{1, 1, 1}));
+  EXPECT_EQ(y.values.to_vector<float>()[2], 2);
+  EXPECT_EQ(min_with_indices(x, 1).indices.to_vector<int64>(), (Ids{0, 1, 0}));
+}
+
+Values gradient(const Values& values, const std::function<Tensor(const Tensor&)>& f) {
+  const Var x(Tensor::from(values));
+  backward(sum(f(x.tensor())));
+  return x.grad().to_vector<float>();
+}
+
+TEST(Max, ItsGradientGoesToTheFirstOfOneDimAndIsSharedByAll) {
+  const Values tied = {3, 1, 3, 3};
+  EXPECT_EQ(gradient(tied, [](const Tensor& x) { return max(x, {.dims = {0}}); }),
+            (Values{1, 0, 0, 0}));
+  const float third = 1.0f / 3;
+  EXPECT_EQ(gradient(tied, [](const Tensor& x) { return max(x); }),
+            (Values{third, 0, third, third}));
+  EXPECT_EQ(gradient(tied, [](const Tensor& x) { return amax(x, {.dims = {0}}); }),
+            (Values{third, 0, third, third}));
+  EXPECT_EQ(gradient({2, 1, 1}, [](const Tensor& x) { return amin(x, {.dims = {0}}); }),
+            (Values{0, 0.5, 0.5}));
+  EXPECT_EQ(gradient({2, 1, 1}, [](const Tensor& x) { return min(x, {.dims = {0}}); }),
+            (Values{0, 1, 0}));
+  EXPECT_EQ(gradient(tied, [](const Tensor& x) { return max_with_indices(x, 0).values; }),
+            (Values{1, 0, 0, 0}));
+}
+
+TEST(Prod, ItsGradientIsRightWhereFactorsAreZero) {
+  const auto product = [](const Tensor& x) { return prod(x); };
+  EXPECT_EQ(gradient({2, 0, 3}, product), (Values{0, 6, 0}));
+  EXPECT_EQ(gradient({0, 5, 0}, product), (Values{0, 0, 0}));
+}
+
+TEST(Variance, DividesByAtLeastZero) {
+  const Tensor x = Tensor::from(Values{1, 2});
+  EXPECT_EQ(var(x, {.correction = 0}).item<float>(), 0.25f);
+  EXPECT_EQ(var(x, {.correction = 3}).item<float>(), kInf);
+  EXPECT_TRUE(std::isnan(var(Tensor::from(Values{1})).item<float>()));
+  EXPECT_EQ(var(Tensor::from(Ids{1, 2, 3})).dtype(), DType::kF32);
+  const VarMean both = var_mean(Tensor::from(Values{1, 2, 3}));
+  EXPECT_EQ(both.var.item<float>(), 1);
+  EXPECT_EQ(both.mean.item<float>(), 2);
+}
+
+TEST(Std, ItsGradientIsZeroWhereNothingDiffers) {
+  EXPECT_EQ(gradient({3, 3, 3}, [](const Tensor& x) { return std(x); }), (Values{0, 0, 0}));
+}
+
+TEST(Norm, ItsGradientIsZeroAtZero) {
+  for (const double p : {1.0, 2.0, 3.0})
+    EXPECT_EQ(gradient({0, 0}, [p](const Tensor& x) { return norm(x, p); }), (Values{0, 0})) << p;
+}
+
+TEST(LogSumExp, OfInfinitiesIsOne) {
+  const auto of = [](const Values& x) { return log_sum_exp(Tensor::from(x)).item<float>(); };
+  EXPECT_EQ(of({-kInf, -kInf}), -kInf);
+  EXPECT_EQ(of({kInf, 1}), kInf);
+  EXPECT_TRUE(std::isnan(of({kNan, kInf})));
+  EXPECT_EQ(of({1000, 1000}), 1000 + std::log(2.0f));
+  EXPECT_EQ(gradient({-kInf, -kInf}, [](const Tensor& x) { return log_sum_exp(x); }),
+            (Values{0, 0}));
+}
+
+TEST(Nanmean, LeavesNanOut) {
+  const Tensor x = Tensor::from(Values{1, kNan, 3});
+  EXPECT_EQ(nansum(x).item<float>(), 4);
+  EXPECT_EQ(nanmean(x).item<float>(), 2);
+  EXPECT_EQ(count_nonzero(x).item<int64>(), 3);
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,351 @@
+// The ops of the plan's storage surface.
+#include <cmath>
+
+#include "rows.h"
+
+namespace wick::test {
+namespace {
+
+using Run = std::function<std::vector<double>(const Device&)>;
+
+/// Of x = -1.5, 0, 0.5, 2.
+Run of_one(std::function<Tensor(const Tensor&)> f) {
+  return [f](const Device& d) { return values(f(floats(d, {-1.5f, 0, 0.5f, 2}, {4}))); };
+}
+/// Of a = 5, -5, 2.5 and b = 3, 3, 2.5.
+Run of_two(std::function<Tensor(const Tensor&, const Tensor&)> f) {
+  return [f](const Device& d) {
+    return values(f(floats(d, {5, -5, 2.5f}, {3}), floats(d, {3, 3, 2.5f}, {3})));
+  };
+}
+/// The same of integers 12, 10 and 10, 3.
+Run of_integers(std::function<Tensor(const Tensor&, const Tensor&)> f) {
+  return [f](const Device& d) {
+    return values(
+        f(Tensor::from(std::vector<int32>{12, 10}, d), Tensor::from(std::vector<int32>{10, 3}, d)));
+  };
+}
+Run where_of(DType condition) {
+  return [condition](const Device& d) {
+    const Tensor c = Tensor::from(std::vector<float>{1, 0, 1}, d).to(condition);
+    return values(where(c, floats(d, {1, 2, 3}, {3}), floats(d, {4, 5, 6}, {3})));
+  };
+}
+
+Tensor ids_of(const Device& d, const std::vector<int64>& ids, const Shape& shape) {
+  return Tensor::from(ids, shape, d);
+}
+Tensor six(const Device& d) { return floats(d, {0, 1, 2, 3, 4, 5}, {2, 3}); }
+
+Run custom(int inputs) {
+  return [inputs](const Device& d) {
+    // Written in ops for every device; the CPU's by hand.
+    const auto add_up = [](std::span<const Tensor> in) {
+      Tensor y = in[0] * 1;
+      for (size_t i = 1; i < in.size(); i++) y = y + in[i];
+      return y;
+    };
+    const auto by_hand = [](std::span<const HostView> in) {
+      const Tensor y = zeros(in[0].shape());
+      for (const HostView& x : in)
+        for (size_t i = 0; i < size_t(y.numel()); i++)
+          HostTarget(y).values<float>()[i] += x.contiguous().values<float>()[i];
+      return y;
+    };
+    const auto op = custom_op(
+        "add_up",
+        {.num_inputs = inputs, .cpu = by_hand, .rocm = add_up, .cuda = add_up, .emulated = add_up});
+    const Tensor x = floats(d, {1, 2}, {2});
+    return values(inputs == 1 ? apply(op, x) : inputs == 2 ? apply(op, x, x) : apply(op, x, x, x));
+  };
+}
+
+/// target = 2 target + the others.
+class TwiceAndMore : public InplaceOp {
+ public:
+  explicit TwiceAndMore(int inputs) : inputs_(inputs) {}
+  const char* name() const override { return "twice_and_more"; }
+  int num_inputs() const override { return inputs_; }
+  void cpu(HostTarget target, std::span<const HostView> others) const override {
+    std::vector<Tensor> more;
+    for (const HostView& x : others) more.push_back(x.tensor());
+    in_ops(target.tensor(), more);
+  }
+  void rocm(const Tensor& t, std::span<const Tensor> o) const override { in_ops(t, o); }
+  void cuda(const Tensor& t, std::span<const Tensor> o) const override { in_ops(t, o); }
+  void emulated(const Tensor& t, std::span<const Tensor> o) const override { in_ops(t, o); }
+
+ private:
+  /// By way of the host: what is asked here is that the device's own member runs.
+  static void in_ops(const Tensor& target, std::span<const Tensor> others) {
+    Tensor y = target * 2;
+    for (const Tensor& x : others) y = y + x;
+    const std::vector<float> host = y.to_vector<float>();
+    if (target.device().is_cpu())
+      std::copy(host.begin(), host.end(), static_cast<float*>(target.data()));
+    else
+      fail(ErrorCode::kUnsupported, "twice_and_more", "no kernel on ", target.device(),
+           " writes for it yet");
+  }
+  int inputs_;
+};
+Run custom_in_place(int inputs) {
+  return [inputs](const Device& d) {
+    Var x(floats(d, {1, 2}, {2}));
+    const Tensor other = floats(d, {10, 20}, {2});
+    const TwiceAndMore op(inputs);
+    if (inputs == 1) apply_(op, x);
+    if (inputs == 2) apply_(op, x, other);
+    if (inputs == 3) apply_(op, x, other, other);
+    return values(x.tensor());
+  };
+}
+
+}  // namespace
+
+std::vector<SurfaceRow> op_rows() {
+  const double e = std::exp(1.0), nan = NAN;
+  return {
+      {"affine", of_one([](const Tensor& x) { return affine(x, 2, 1); }), {-2, 1, 2, 5}},
+      {"powf", of_one([](const Tensor& x) { return pow(x, 2.0); }), {2.25, 0, 0.25, 4}},
+      {"elu", of_one([](const Tensor& x) { return elu(x, 2); }), {2 * std::expm1(-1.5), 0, 0.5, 2}},
+      {"cmp eq", of_two([](const Tensor& a, const Tensor& b) { return eq(a, b); }), {0, 0, 1}},
+      {"cmp ne", of_two([](const Tensor& a, const Tensor& b) { return ne(a, b); }), {1, 1, 0}},
+      {"cmp lt", of_two([](const Tensor& a, const Tensor& b) { return lt(a, b); }), {0, 1, 0}},
+      {"cmp le", of_two([](const Tensor& a, const Tensor& b) { return le(a, b); }), {0, 1, 1}},
+      {"cmp gt", of_two([](const Tensor& a, const Tensor& b) { return gt(a, b); }), {1, 0, 0}},
+      {"cmp ge", of_two([](const Tensor& a, const Tensor& b) { return ge(a, b); }), {1, 0, 1}},
+      {"reduce sum", [](const Device& d) { return values(sum(six(d), {.dims = {1}})); }, {3, 12}},
+      {"reduce max", [](const Device& d) { return values(max(six(d), {.dims = {0}})); }, {3, 4, 5}},
+      {"reduce min", [](const Device& d) { return values(min(six(d), {.dims = {1}})); }, {0, 3}},
+      {"reduce argmin", [](const Device& d) { return values(argmin(six(d), 1)); }, {0, 0}},
+      {"reduce argmax", [](const Device& d) { return values(argmax(six(d), 0)); }, {1, 1, 1}},
+      {"to_dtype, every pair",
+       [](const Device& d) {
+         double ones_seen = 0;
+         for (int from = 0; from < kNumDTypes; from++)
+           for (int to = 0; to < kNumDTypes; to++)
+             ones_seen += values(ones({2}, {.dtype = DType(from), .device = d}).to(DType(to)))[1];
+         return std::vector<double>{ones_seen};
+       },
+       {kNumDTypes * kNumDTypes}},
+      {"unary neg", of_one([](const Tensor& x) { return neg(x); }), {1.5, 0, -0.5, -2}},
+      {"unary abs", of_one([](const Tensor& x) { return abs(x); }), {1.5, 0, 0.5, 2}},
+      {"unary sign", of_one([](const Tensor& x) { return sign(x); }), {-1, 0, 1, 1}},
+      {"unary recip",
+       of_one([](const Tensor& x) { return recip(x); }),
+       {-1 / 1.5, HUGE_VAL, 2, 0.5}},
+      {"unary exp",
+       of_one([](const Tensor& x) { return exp(x * 2); }),
+       {std::exp(-3.0), 1, e, std::exp(4.0)}},
+      {"unary log",
+       of_one([](const Tensor& x) { return log(x); }),
+       {nan, -HUGE_VAL, std::log(0.5), std::log(2.0)}},
+      {"unary sin",
+       of_one([](const Tensor& x) { return sin(x); }),
+       {std::sin(-1.5), 0, std::sin(0.5), std::sin(2.0)}},
+      {"unary cos",
+       of_one([](const Tensor& x) { return cos(x); }),
+       {std::cos(-1.5), 1, std::cos(0.5), std::cos(2.0)}},
+      {"unary tanh",
+       of_one([](const Tensor& x) { return tanh(x); }),
+       {std::tanh(-1.5), 0, std::tanh(0.5), std::tanh(2.0)}},
+      {"unary sqr", of_one([](const Tensor& x) { return sqr(x); }), {2.25, 0, 0.25, 4}},
+      {"unary sqrt", of_one([](const Tensor& x) { return sqrt(x * x); }), {1.5, 0, 0.5, 2}},
+      {"unary gelu",
+       of_one([](const Tensor& x) { return gelu(x); }),
+       {-1.5 * 0.0668072012688581, 0, 0.5 * 0.691462461274013, 2 * 0.977249868051821}},
+      {"unary gelu tanh", of_one([](const Tensor& x) { return gelu_tanh(x * 0); }), {0, 0, 0, 0}},
+      {"unary erf",
+       of_one([](const Tensor& x) { return erf(x); }),
+       {std::erf(-1.5), 0, std::erf(0.5), std::erf(2.0)}},
+      {"unary relu", of_one([](const Tensor& x) { return relu(x); }), {0, 0, 0.5, 2}},
+      {"unary silu", of_one([](const Tensor& x) { return silu(x * 0); }), {0, 0, 0, 0}},
+      {"Sigmoid", of_one([](const Tensor& x) { return sigmoid(x * 0); }), {0.5, 0.5, 0.5, 0.5}},
+      {"unary floor", of_one([](const Tensor& x) { return floor(x); }), {-2, 0, 0, 2}},
+      {"unary ceil", of_one([](const Tensor& x) { return ceil(x); }), {-1, 0, 1, 2}},
+      {"unary round", of_one([](const Tensor& x) { return round(x); }), {-2, 0, 0, 2}},
+      {"unary in place",
+       [](const Device& d) { return values(silu(zeros({3}, {.device = d}))); },
+       {0, 0, 0}},
+      {"binary add", of_two([](const Tensor& a, const Tensor& b) { return a + b; }), {8, -2, 5}},
+      {"binary sub", of_two([](const Tensor& a, const Tensor& b) { return a - b; }), {2, -8, 0}},
+      {"binary mul",
+       of_two([](const Tensor& a, const Tensor& b) { return a * b; }),
+       {15, -15, 6.25}},
+      {"binary div",
+       of_two([](const Tensor& a, const Tensor& b) { return a / b; }),
+       {5 / 3.0, -5 / 3.0, 1}},
+      {"binary maximum",
+       of_two([](const Tensor& a, const Tensor& b) { return maximum(a, b); }),
+       {5, 3, 2.5}},
+      {"binary minimum",
+       of_two([](const Tensor& a, const Tensor& b) { return minimum(a, b); }),
+       {3, -5, 2.5}},
+      {"binary pow",
+       of_two([](const Tensor& a, const Tensor& b) { return pow(a, b); }),
+       {125, -125, std::pow(2.5, 2.5)}},
+      {"binary remainder",
+       of_two([](const Tensor& a, const Tensor& b) { return remainder(a, b); }),
+       {2, 1, 0}},
+      {"bitwise and",
+       of_integers([](const Tensor& a, const Tensor& b) { return bitwise_and(a, b); }),
+       {8, 2}},
+      {"bitwise or",
+       of_integers([](const Tensor& a, const Tensor& b) { return bitwise_or(a, b); }),
+       {14, 11}},
+      {"bitwise xor",
+       of_integers([](const Tensor& a, const Tensor& b) { return bitwise_xor(a, b); }),
+       {6, 9}},
+      {"where_cond bool", where_of(DType::kBool), {1, 5, 3}},
+      {"where_cond u8", where_of(DType::kU8), {1, 5, 3}},
+      {"where_cond u32", where_of(DType::kU32), {1, 5, 3}},
+      {"where_cond i64", where_of(DType::kI64), {1, 5, 3}},
+      {"conv1d",
+       [](const Device& d) {
+         return values(conv1d(reshape(six(d), {1, 2, 3}), floats(d, {1, 2, 1, -1}, {1, 2, 2})));
+       },
+       {1, 4}},
+      {"conv_transpose1d",
+       [](const Device& d) {
+         return values(
+             conv_transpose1d(floats(d, {1, 2}, {1, 1, 2}), floats(d, {3, 5}, {1, 1, 2})));
+       },
+       {3, 11, 10}},
+      {"conv2d",
+       [](const Device& d) {
+         return values(conv2d(floats(d, {0, 1, 2, 3, 4, 5}, {1, 1, 2, 3}),
+                              floats(d, {1, 1, 1, 1}, {1, 1, 2, 2})));
+       },
+       {8, 12}},
+      {"conv_transpose2d",
+       [](const Device& d) {
+         return values(
+             conv_transpose2d(floats(d, {2}, {1, 1, 1, 1}), floats(d, {1, 2, 3, 4}, {1, 1, 2, 2})));
+       },
+       {2, 4, 6, 8}},
+      {"avg_pool2d",
+       [](const Device& d) {
+         return values(avg_pool2d(floats(d, {0, 1, 2, 3, 4, 5}, {1, 1, 2, 3}), {2, 2},
+                                  {.stride = Pair(1, 1)}));
+       },
+       {2, 3}},
+      {"max_pool2d",
+       [](const Device& d) {
+         return values(max_pool2d(floats(d, {0, 1, 2, 3, 4, 5}, {1, 1, 2, 3}), {2, 2},
+                                  {.stride = Pair(1, 1)}));
+       },
+       {4, 5}},
+      {"upsample_nearest1d",
+       [](const Device& d) {
+         return values(upsample_nearest1d(reshape(floats(d, {1, 2}, {2}), {1, 1, 2}), 4));
+       },
+       {1, 1, 2, 2}},
+      {"upsample_nearest2d",
+       [](const Device& d) {
+         return values(upsample_nearest2d(reshape(floats(d, {1, 2}, {2}), {1, 1, 1, 2}), {2, 2}));
+       },
+       {1, 2, 1, 2}},
+      {"upsample_bilinear2d",
+       [](const Device& d) {
+         return values(upsample_bilinear2d(reshape(floats(d, {0, 3}, {2}), {1, 1, 1, 2}), {1, 4},
+                                           {.align_corners = true}));
+       },
+       {0, 1, 2, 3}},
+      {"gather",
+       [](const Device& d) {
+         return values(gather(six(d), 1, ids_of(d, {2, 0, 1, 1}, {2, 2})));
+       },
+       {2, 0, 4, 4}},
+      {"scatter_set",
+       [](const Device& d) {
+         Var x(zeros({2, 3}, {.device = d}), false);
+         scatter_(x, 1, ids_of(d, {2, 0}, {2, 1}), floats(d, {7, 8}, {2, 1}));
+         return values(x.tensor());
+       },
+       {0, 0, 7, 8, 0, 0}},
+      {"scatter_add",
+       [](const Device& d) {
+         return values(scatter_add(six(d), 1, ids_of(d, {2, 2, 0, 1}, {2, 2}),
+                                   floats(d, {1, 1, 1, 1}, {2, 2})));
+       },
+       {0, 1, 4, 4, 5, 5}},
+      {"index_select",
+       [](const Device& d) {
+         return values(index_select(six(d), 1, ids_of(d, {2, 0}, {2})));
+       },
+       {2, 0, 5, 3}},
+      {"index_add",
+       [](const Device& d) {
+         return values(index_add(six(d), 0, ids_of(d, {1}, {1}), floats(d, {1, 1, 1}, {1, 3})));
+       },
+       {0, 1, 2, 4, 5, 6}},
+      {"matmul",
+       [](const Device& d) { return values(matmul(six(d), transpose(six(d)))); },
+       {5, 14, 14, 50}},
+      {"argsort",
+       [](const Device& d) {
+         return values(argsort(floats(d, {3, 1, 2}, {3})));
+       },
+       {1, 2, 0}},
+      {"sort",
+       [](const Device& d) {
+         return values(sort(floats(d, {3, 1, 2}, {3}), 0, {.descending = true}).values);
+       },
+       {3, 2, 1}},
+      {"topk",
+       [](const Device& d) {
+         return values(topk(floats(d, {3, 1, 2}, {3}), 2).values);
+       },
+       {3, 2}},
+      {"cumsum", [](const Device& d) { return values(cumsum(six(d), 1)); }, {0, 1, 3, 3, 7, 12}},
+      {"SoftmaxLastDim",
+       [](const Device& d) {
+         return values(softmax(zeros({1, 4}, {.device = d}), -1));
+       },
+       {0.25, 0.25, 0.25, 0.25}},
+      {"RmsNorm",
+       [](const Device& d) {
+         return values(rms_norm(floats(d, {3, 4}, {1, 2}), ones({2}, {.device = d}), 0.5));
+       },
+       {3 / std::sqrt(13.0), 4 / std::sqrt(13.0)}},
+      {"LayerNorm"},
+      {"Rope",
+       [](const Device& d) {
+         const Tensor x = floats(d, {1, 2}, {1, 1, 1, 2});
+         return values(rope(x, zeros({2, 1}, {.device = d}), ones({2, 1}, {.device = d}),
+                            ids_of(d, {1}, {1, 1})));
+       },
+       {-2, 1}},
+      {"Sdpa",
+       [](const Device& d) {
+         const Tensor x = floats(d, {1, 2}, {1, 1, 1, 2});
+         return values(sdpa(x, x, x, ids_of(d, {0}, {1, 1})));
+       },
+       {1, 2}},
+      {"quantized storage"},
+      {"apply_op1", custom(1), {1, 2}},
+      {"apply_op2", custom(2), {2, 4}},
+      {"apply_op3", custom(3), {3, 6}},
+      {"inplace_op1", custom_in_place(1), {2, 4}},
+      {"inplace_op2", custom_in_place(2), {12, 24}},
+      {"inplace_op3", custom_in_place(3), {22, 44}},
+      {"compile",
+       [](const Device& d) {
+         const CompiledKernel kernel = compile_kernel(
+             d, "twice",
+             "extern \"C\" void twice(const WickTensor* in, int, const WickTensor* out, int) {\n"
+             "  for (int64_t i = 0; i < in->shape[0]; i++)\n"
+             "    static_cast<float*>(out->data)[i] = 2 * static_cast<float*>(in->data)[i];\n}\n");
+         const Tensor y = Tensor::empty({2}, {.device = d});
+         kernel.launch({floats(d, {1, 2}, {2})}, {y});
+         return values(y);
+       },
+       {2, 4}},
+      {"formula",
+       [](const Device& d) { return values(elementwise_kernel("f", "a * 2 + 1")(six(d))); },
+       {1, 3, 5, 7, 9, 11}},
+  };
+}
+
+}  // namespace wick::test
