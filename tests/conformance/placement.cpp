@@ -23,25 +23,31 @@ Placement in_flat_buffer(const Array& values) {
   return result;
 }
 
-/// A part of each dim of a larger buffer, `before` elements in.
+/// Dims that a larger buffer is larger in: the outermost two and the innermost two. All of ten
+/// would make millions of elements of a hundred.
+bool is_widened(std::size_t dim, std::size_t rank) { return dim < 2 || dim + 2 >= rank; }
+
+/// A part of a larger buffer, `before` elements in where it is larger.
 Placement in_larger_buffer(const Array& values, int64_t before, int64_t after) {
   const HostShape& shape = values.shape;
+  const std::size_t rank = shape.size();
   HostShape larger = shape;
-  for (int64_t& size : larger) size += before + after;
-  Placement result{values, {}, {}, nullptr};
-  result.buffer = reference::build(values.dtype, larger, [&](const Index& index) {
-    int64_t position = 0;
-    for (std::size_t d = 0; d < index.size(); d++) {
-      const int64_t at = index[d] - before;
-      if (at < 0 || at >= shape[d]) return guard_value(values.dtype);
-      position = position * shape[d] + at;
-    }
-    return values.values[std::size_t(position)];
-  });
+  for (std::size_t d = 0; d < rank; d++)
+    if (is_widened(d, rank)) larger[d] += before + after;
+  Placement result{values, {values.dtype, larger, {}}, {}, nullptr};
+  result.buffer.values.assign(std::size_t(reference::numel(larger)), guard_value(values.dtype));
+  const std::size_t columns = std::size_t(shape.back());
+  for (std::size_t row = 0; row < values.values.size(); row += columns) {
+    Index index = reference::index_at(shape, int64_t(row));
+    for (std::size_t d = 0; d < rank; d++)
+      if (is_widened(d, rank)) index[d] += before;
+    std::copy_n(values.values.begin() + std::ptrdiff_t(row), columns,
+                result.buffer.values.begin() + reference::position(larger, index));
+  }
   result.view = [shape, before](const Tensor& buffer) {
     Tensor view = buffer;
     for (std::size_t d = 0; d < shape.size(); d++)
-      view = narrow(view, int64_t(d), before, shape[d]);
+      if (is_widened(d, shape.size())) view = narrow(view, int64_t(d), before, shape[d]);
     return view;
   };
   return result;
@@ -138,11 +144,8 @@ Placement place(const Array& values, Place place, Random& random) {
 }
 
 std::vector<unsigned char> bytes_of(const Array& x) {
-  const std::size_t size = std::size_t(dtype_size(x.dtype));
-  std::vector<unsigned char> bytes(x.values.size() * size);
-  for (std::size_t i = 0; i < x.values.size(); i++) {
-    reference::encode(x.dtype, x.values[i], bytes.data() + i * size);
-  }
+  std::vector<unsigned char> bytes(x.values.size() * std::size_t(dtype_size(x.dtype)));
+  reference::encode(x.dtype, x.values, bytes.data());
   return bytes;
 }
 
@@ -161,10 +164,8 @@ std::vector<unsigned char> read_bytes(const Tensor& x) {
 Array download(const Tensor& x) {
   const std::vector<unsigned char> bytes = read_bytes(x);
   Array result{x.dtype(), HostShape(x.shape().begin(), x.shape().end()), {}};
-  const std::size_t size = std::size_t(dtype_size(x.dtype()));
-  for (std::size_t i = 0; i < bytes.size(); i += size) {
-    result.values.push_back(reference::decode(x.dtype(), bytes.data() + i));
-  }
+  result.values.resize(std::size_t(x.numel()));
+  reference::decode(x.dtype(), bytes.data(), result.values);
   return result;
 }
 

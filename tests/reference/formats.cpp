@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -129,8 +130,7 @@ Format format_of(DType floating) {
 
 Real largest(DType dtype) {
   if (dtype == DType::kBool) return 1;
-  if (has_sign(dtype)) return two_to(width(dtype) - 1) - 1;
-  if (!is_floating(dtype)) return two_to(width(dtype)) - 1;
+  if (!is_floating(dtype)) return two_to(width(dtype) - int(has_sign(dtype))) - 1;
   if (dtype == DType::kF8E8M0) return two_to(127);
   const Format format = format_of(dtype);
   // Without an infinity the last mantissa but one is the largest: the last is NaN.
@@ -175,11 +175,15 @@ Real round_to_format(DType floating, Real x) {
     if (std::isnan(x) || std::fabs(x) > largest(floating))
       return std::copysign(largest(floating), x);
   }
+  // The machine's own two formats, by its own one rounding.
+  if (floating == DType::kF32) return float(x);
+  if (floating == DType::kF64) return double(x);
   if (x == 0 || !std::isfinite(x)) {
     return std::isinf(x) && !format_of(floating).has_infinity ? kNaN : x;
   }
-  const Real unit = ulp(floating, x);
-  const Real rounded = std::nearbyint(x / unit) * unit;  // a power of two: exact; ties to even
+  // So large that its last bit is the unit of x: the sum is rounded there, ties to even.
+  const Real large = ulp(floating, x) * 0x1.8p63L;
+  const Real rounded = (x + large) - large;
   if (std::fabs(rounded) <= largest(floating))
     return rounded == 0 ? std::copysign(Real(0), x) : rounded;
   return format_of(floating).has_infinity ? std::copysign(kInfinity, x) : kNaN;
@@ -221,6 +225,26 @@ void encode(DType dtype, Real x, void* bytes) {
                              : x < 0            ? std::uint64_t(std::int64_t(x))
                                                 : std::uint64_t(x);
   std::memcpy(bytes, &bits, std::size_t(dtype_size(dtype)));  // little-endian
+}
+
+void decode(DType dtype, const unsigned char* bytes, std::span<Real> values) {
+  const std::size_t size = std::size_t(dtype_size(dtype));
+  if (size > 2) {
+    for (std::size_t i = 0; i < values.size(); i++) values[i] = decode(dtype, bytes + i * size);
+    return;
+  }
+  // So few patterns that a table of their values is made once.
+  static std::map<DType, std::vector<Real>> tables;
+  std::vector<Real>& table = tables[dtype];
+  for (std::uint64_t bits = table.size(); bits < std::uint64_t(1) << 8 * size; bits++)
+    table.push_back(decode(dtype, &bits));
+  for (std::size_t i = 0; i < values.size(); i++)
+    values[i] = table[load_bits(dtype, bytes + i * size)];
+}
+
+void encode(DType dtype, std::span<const Real> values, unsigned char* bytes) {
+  const std::size_t size = std::size_t(dtype_size(dtype));
+  for (std::size_t i = 0; i < values.size(); i++) encode(dtype, values[i], bytes + i * size);
 }
 
 }  // namespace wick::reference

@@ -4,6 +4,7 @@
 #include <cfenv>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "wick/abi/dtype.h"
 
@@ -52,6 +53,9 @@ Real convert(DType from, DType to, Real x);
 /// The value of one element's bytes, and the bytes of a value that the dtype holds.
 Real decode(DType dtype, const void* bytes);
 void encode(DType dtype, Real x, void* bytes);
+/// The same of many elements, one after another.
+void decode(DType dtype, const unsigned char* bytes, std::span<Real> values);
+void encode(DType dtype, std::span<const Real> values, unsigned char* bytes);
 
 /// f(), which is one operation on Reals, rounded to odd: towards zero, the last bit set if anything
 /// was cut. Rounding that to a dtype of at least two bits less gives what rounding the exact result
