@@ -4,30 +4,13 @@
 
 #include "kernels/convert.h"
 #include "kernels/kernels.h"
+#include "scalar/bits.h"
 
 namespace wick::cpu::WICK_ISA {
 namespace {
 
-template <int bytes>
-struct BitsOf;
-template <>
-struct BitsOf<1> {
-  using type = uint8;
-};
-template <>
-struct BitsOf<2> {
-  using type = uint16;
-};
-template <>
-struct BitsOf<4> {
-  using type = uint32;
-};
-template <>
-struct BitsOf<8> {
-  using type = uint64;
-};
 template <class T>
-using Bits = typename BitsOf<sizeof(T)>::type;
+using Bits = wick::Bits<sizeof(T)>;
 
 /// Negative numbers turned round, the others above them.
 template <class T>

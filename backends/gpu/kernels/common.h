@@ -2,6 +2,7 @@
 // and how a call is cut into launches whose indices fit 32 bits.
 #pragma once
 #include "runtime/rows.h"
+#include "scalar/bits.h"
 #include "scalar/math.h"
 
 namespace wick::gpu {
@@ -36,32 +37,6 @@ WICK_DEVICE void store_pack(T* p, const Pack<T, n>& pack) {
 inline bool is_aligned(const void* p, int bytes = 16) {
   return reinterpret_cast<uint64>(p) % uint64(bytes) == 0;
 }
-
-/// Elements of a size as plain bits, for kernels that only move them.
-template <int bytes>
-struct BitsOf;
-template <>
-struct BitsOf<1> {
-  using type = uint8;
-};
-template <>
-struct BitsOf<2> {
-  using type = uint16;
-};
-template <>
-struct BitsOf<4> {
-  using type = uint32;
-};
-template <>
-struct BitsOf<8> {
-  using type = uint64;
-};
-template <>
-struct BitsOf<16> {
-  using type = Pack<uint32, 4>;
-};
-template <int bytes>
-using Bits = typename BitsOf<bytes>::type;
 
 template <bool condition, class A, class B>
 struct EitherOf {
@@ -234,6 +209,17 @@ Operands<operands> collapse(const View* const (&views)[operands]) {
     all.add_dim(views[0]->shape[d], stride);
   }
   return all;
+}
+
+/// Of a call's output, then its inputs; false if their shapes differ.
+template <int arity>
+bool collapse_call(const Call& call, Operands<arity + 1>* all) {
+  const View* views[arity + 1];
+  views[0] = &call.out[0];
+  for (int o = 0; o < arity; o++) views[o + 1] = &call.in[o];
+  if (!same_shape<arity + 1>(views)) return false;
+  *all = collapse<arity + 1>(views);
+  return true;
 }
 
 /// What one launch covers: its elements, and how far an operand reaches in it.

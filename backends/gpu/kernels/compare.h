@@ -171,23 +171,12 @@ struct MixedStrided {
   }
 };
 
-/// A call's output, then its inputs.
-template <int arity>
-bool collapse_mixed(const Call& call, Operands<arity + 1>* all) {
-  const View* views[arity + 1];
-  views[0] = &call.out[0];
-  for (int o = 0; o < arity; o++) views[o + 1] = &call.in[o];
-  if (!same_shape<arity + 1>(views)) return false;
-  *all = collapse<arity + 1>(views);
-  return true;
-}
-
 template <class Map>
 struct MixedRowsRow {
   static constexpr int kOperands = Map::kArity + 1;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     Operands<kOperands> all;
-    if (!collapse_mixed<Map::kArity>(call, &all)) return "operands differ in shape";
+    if (!collapse_call<Map::kArity>(call, &all)) return "operands differ in shape";
     if (all.rank == 0) return "there is one element";
     const int inner = all.rank - 1;
     if (all.strides[0][inner] != 1) return "the inner stride is not 1";
@@ -203,7 +192,7 @@ struct MixedRowsRow {
   }
   static Status run(const Call& call) {
     Operands<kOperands> all;
-    collapse_mixed<Map::kArity>(call, &all);
+    collapse_call<Map::kArity>(call, &all);
     return for_each_part(all, [&call](const Operands<kOperands>& part) {
       using K = MixedRows<Map>;
       const int outer = part.rank - 1;
@@ -228,11 +217,11 @@ struct MixedStridedRow {
   static constexpr int kOperands = Map::kArity + 1;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     Operands<kOperands> all;
-    return collapse_mixed<Map::kArity>(call, &all) ? nullptr : "operands differ in shape";
+    return collapse_call<Map::kArity>(call, &all) ? nullptr : "operands differ in shape";
   }
   static Status run(const Call& call) {
     Operands<kOperands> all;
-    collapse_mixed<Map::kArity>(call, &all);
+    collapse_call<Map::kArity>(call, &all);
     return for_each_part(all, [&call](const Operands<kOperands>& part) {
       using K = MixedStrided<Map>;
       typename K::Args args{};

@@ -200,17 +200,6 @@ struct StridedMap {
   }
 };
 
-/// A call's output, then its inputs.
-template <int arity>
-bool collapse_call(const Call& call, Operands<arity + 1>* all) {
-  const View* views[arity + 1];
-  views[0] = &call.out[0];
-  for (int o = 0; o < arity; o++) views[o + 1] = &call.in[o];
-  if (!same_shape<arity + 1>(views)) return false;
-  *all = collapse<arity + 1>(views);
-  return true;
-}
-
 // The rows: S has the signature, Map the code.
 template <class S, class Map>
 struct ContiguousRow {

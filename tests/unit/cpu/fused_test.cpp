@@ -13,32 +13,14 @@ namespace wick::cpu {
 namespace {
 
 using test::Array;
+using test::expect_same_bits;
 using test::find_op;
 using test::Launch;
+using test::wave;
 
 constexpr DType kF32 = DType::kF32, kI64 = DType::kI64;
 
-double wave(size_t i) { return std::sin(double(i) * 0.37 + double(i % 7)); }
 Array waves(std::vector<int64> shape) { return Array(kF32, shape).fill<float>(wave); }
-
-/// Runs under one thread, then under two and five; every bit of the outputs must stay.
-void expect_same_bits(Launch& launch, const KernelRow& row,
-                      std::initializer_list<const Array*> outputs) {
-  std::vector<std::vector<char>> alone;
-  for (const int threads : {1, 2, 5}) {
-    set_num_threads(threads);
-    const Status status = launch.run(row);
-    set_num_threads(1);
-    ASSERT_TRUE(status.ok()) << status.text;
-    size_t i = 0;
-    for (const Array* out : outputs) {
-      if (threads == 1)
-        alone.push_back(out->bytes());
-      else
-        EXPECT_EQ(alone[i++], out->bytes()) << row.name << ": " << threads << " threads";
-    }
-  }
-}
 
 TEST(CpuFused, ThreadsChangeNoBitOfRows) {
   const Array x = waves({700, 150}), weight = waves({150}), y(kF32, {700, 150}), r(kF32, {700}),

@@ -1,11 +1,15 @@
 // Operands and calls for the tests of this folder.
 #pragma once
+#include <gtest/gtest.h>
+
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <vector>
 
+#include "base/parallel.h"
 #include "isa.h"
 #include "table.h"
 
@@ -132,5 +136,27 @@ class Launch {
   Call call_{};
   std::unique_ptr<void, Free> scratch_;
 };
+
+/// Values without a pattern that rows, columns or blocks repeat.
+inline double wave(size_t i) { return std::sin(double(i) * 0.37 + double(i % 7)); }
+
+/// Runs under one thread, then under two and five; every bit of the outputs must stay.
+inline void expect_same_bits(Launch& launch, const KernelRow& row,
+                             std::initializer_list<const Array*> outputs) {
+  std::vector<std::vector<char>> alone;
+  for (const int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    const Status status = launch.run(row);
+    set_num_threads(1);
+    ASSERT_TRUE(status.ok()) << status.text;
+    size_t i = 0;
+    for (const Array* out : outputs) {
+      if (threads == 1)
+        alone.push_back(out->bytes());
+      else
+        EXPECT_EQ(alone[i++], out->bytes()) << row.name << ": " << threads << " threads";
+    }
+  }
+}
 
 }  // namespace wick::cpu::test

@@ -20,6 +20,10 @@ int64_t free_gib() {
 }
 
 TEST(Large, TensorsPastTwoToTheThirtyFirstElements) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP()
+      << "takes the thread sanitizer minutes; it has nothing to share that smaller tests have not";
+#endif
   if (free_gib() < 12) GTEST_SKIP() << "needs 12 GiB of free memory, has " << free_gib();
   const int64_t n = (int64_t(1) << 31) + 5;
   const TensorOptions bytes{.dtype = DType::kU8};
