@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/launch.h"
 #include "ops/dtypes.h"
 #include "ops/fused.h"
 #include "ops/tape.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
-#include "wick/ops/indexing.h"
 #include "wick/ops/shape.h"
 
 namespace wick {
@@ -35,29 +35,35 @@ Tensor with_zeros_around(const Tensor& x, const PoolAttributes& a, int64_t heigh
   return padded;
 }
 
-/// ids [K, O] of where the elements of windows stand along a padded dim.
-Tensor places_of(const PoolAttributes& a, int d, int64_t places, const Device& device) {
-  std::vector<int64_t> ids;
-  for (int64_t k = 0; k < a.kernel[d]; k++)
-    for (int64_t o = 0; o < places; o++) ids.push_back(o * a.stride[d] + k * a.dilation[d]);
-  return Tensor::from(ids, device);
+/// What stands at the places of window element k along a padded dim: y there plus x, written to y.
+void add_at_places(const Tensor& y, const PoolAttributes& a, int d, int64_t k, int dim,
+                   const Tensor& x) {
+  Layout at = y.layout();
+  at.shape[dim] = x.shape()[dim];
+  at.offset += k * a.dilation[d] * at.strides[dim];
+  at.strides[dim] *= a.stride[d];
+  const Tensor part = y.view(at);
+  const DType dtype = y.dtype();
+  if (!may_run_in_place(y.device(), OpId::kAdd, {dtype, dtype, dtype}, 2))
+    return copy_elements(part + x, part);
+  const Operand in[] = {operand(part), operand(x)}, out = operand(part);
+  elementwise(y.device(), OpId::kAdd, part.shape(), in, {&out, 1});
 }
 
-/// One dim after the other: what stands at a place along the width is added up first.
+/// One dim after the other: what stands at a place along the width is added up first. Always in the
+/// same order, so that the bits are the same.
 Tensor fold_composite(const Tensor& x, const PoolAttributes& a, const Pair& size) {
   const NoGrad no_grad;
   const DType dtype = is_floating(x.dtype()) ? computed_in(x.dtype()) : x.dtype();
+  const Tensor wide = cast(x, dtype);  // [N, C, KH, KW, OH, OW]
   const Dims s = x.shape();
-  const int64_t n = s[0], c = s[1];
-  const Tensor lines =
-      reshape(permute(cast(x, dtype), {0, 1, 2, 4, 3, 5}), {n, c, s[2] * s[4], s[3] * s[5]});
   const int64_t height = std::max(reach(a, 0, s[4]), a.padding[0] + size.height);
   const int64_t width = std::max(reach(a, 1, s[5]), a.padding[1] + size.width);
   const TensorOptions options{.dtype = dtype, .device = x.device()};
-  const Tensor columns = index_add(zeros({n, c, s[2] * s[4], width}, options), 3,
-                                   places_of(a, 1, s[5], x.device()), lines);
-  const Tensor whole = index_add(zeros({n, c, height, width}, options), 2,
-                                 places_of(a, 0, s[4], x.device()), columns);
+  const Tensor columns = zeros({s[0], s[1], s[2], s[4], width}, options);
+  for (int64_t k = 0; k < s[3]; k++) add_at_places(columns, a, 1, k, 4, select(wide, 3, k));
+  const Tensor whole = zeros({s[0], s[1], height, width}, options);
+  for (int64_t k = 0; k < s[2]; k++) add_at_places(whole, a, 0, k, 2, select(columns, 2, k));
   return cast(
       narrow(narrow(whole, 2, a.padding[0], size.height), 3, a.padding[1], size.width).contiguous(),
       x.dtype());
