@@ -100,13 +100,13 @@ std::shared_ptr<const Kept> make(const Convolution& c) {
   const memory::desc x = desc_of(*c.x, 1), weight = desc_of(*c.weight, a.groups),
                      y = desc_of(*c.y, 1);
   // bf16 kernels multiply in pairs, and what is behind the last element by 0: NaN there would
-  // become the sum's. So weights' gradients compute in f32, and few channels are blocked with zeros
-  // behind.
+  // become the sum's. So weights' gradients compute in f32, and channels that fill no block of the
+  // widest kernels (AMX's, of 32) are blocked with zeros behind.
   const bool bf16 = c.x->dtype == DType::kBf16;
   const auto type =
       bf16 && c.op != OpId::kConvWeightGradient ? memory::data_type::bf16 : memory::data_type::f32;
   memory::desc x_any = any_layout(x, type);
-  if (bf16 && c.op == OpId::kConv)
+  if (bf16 && c.op == OpId::kConv && c.weight->shape[1] % 32 != 0)
     x_any = memory::desc(x.dims(), type, memory::format_tag::nChw16c);
   const memory::desc weight_any = any_layout(weight, type), y_any = any_layout(y, type);
   const memory::dims stride(a.stride, a.stride + 2), before(a.padding, a.padding + 2),
