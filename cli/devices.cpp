@@ -44,10 +44,10 @@ void print_ops(const Device& device) {
   std::printf("%s: K kernel, L library, - none\n%-24s", to_string(device).c_str(), "");
   for (int d = 0; d < kNumDTypes; d++) std::printf("%8s", dtype_name(DType(d)));
   std::printf("\n");
-  for (int i = 0; i < kNumOps; i++) {
-    std::printf("%-24s", kOps[i].name);
+  for (const Op* op : ops_of(Device::cpu())) {
+    std::printf("%-24s", op->name);
     for (int d = 0; d < kNumDTypes; d++) {
-      const auto rows = kernel_rows(device, OpId(i), DType(d));
+      const auto rows = kernels_of(device, *op, DType(d));
       std::printf("%8s", rows.empty() ? "-" : rows[0].library ? "L" : "K");
     }
     std::printf("\n");

@@ -123,19 +123,19 @@ class ArgPlan {
 
 }  // namespace
 
-int64 arg_reduction_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  return ArgPlan(*static_cast<const ArgReduction*>(row->data), *call).scratch_bytes();
+int64 arg_reduction_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return ArgPlan(*static_cast<const ArgReduction*>(kernel->data), *call).scratch_bytes();
 }
 
-Status run_arg_reduction(const KernelRow* row, const Call* call) {
-  const ArgPlan plan(*static_cast<const ArgReduction*>(row->data), *call);
+Status run_arg_reduction(const Kernel* kernel, const Call* call) {
+  const ArgPlan plan(*static_cast<const ArgReduction*>(kernel->data), *call);
   if (plan.outputs() == 0) return {};
   if (plan.elements() == 0)
     return error(StatusCode::kInvalidArgument,
-                 "%s: expected at least one element to reduce, got none", row->name);
+                 "%s: expected at least one element to reduce, got none", kernel->name);
   if (plan.scratch_bytes() > call->scratch_bytes)
     return error(StatusCode::kInvalidArgument, "%s: expected %lld bytes of scratch, got %lld",
-                 row->name, (long long)plan.scratch_bytes(), (long long)call->scratch_bytes);
+                 kernel->name, (long long)plan.scratch_bytes(), (long long)call->scratch_bytes);
   plan.run(call->out[0].as<int64>(), static_cast<char*>(call->scratch));
   return {};
 }

@@ -3,10 +3,11 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/reduce.h"
 
 namespace wick::cpu {
 
-/// What a row is made of (KernelRow::data).
+/// What a row is made of (Kernel::data).
 struct ArgReduction {
   Access in;  // as what is compared in
   /// The first winner of best and x[0, n), whose numbers begin at `first`; n <= kBlock.
@@ -15,7 +16,7 @@ struct ArgReduction {
   void (*across)(const void* x, int64 n, int64 id, void* best, int64* ids);
 };
 
-Status run_arg_reduction(const KernelRow* row, const Call* call);
-int64 arg_reduction_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
+Status run_arg_reduction(const Kernel* kernel, const Call* call);
+int64 arg_reduction_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 }  // namespace wick::cpu

@@ -52,8 +52,8 @@ char* row_of(const View& x, int64 b, int64 h, int64 t) {
          (b * x.strides[0] + h * x.strides[1] + t * x.strides[2]) * dtype_size(x.dtype);
 }
 
-Status too_little_scratch(const KernelRow* row, const Call* call) {
-  return error(StatusCode::kInvalidArgument, "%s: %lld bytes of scratch are too few", row->name,
+Status too_little_scratch(const Kernel* kernel, const Call* call) {
+  return error(StatusCode::kInvalidArgument, "%s: %lld bytes of scratch are too few", kernel->name,
                (long long)call->scratch_bytes);
 }
 
@@ -61,13 +61,13 @@ Status too_little_scratch(const KernelRow* row, const Call* call) {
 
 /// A call cut in pieces of queries of one key head. Pieces do not depend on the number of threads.
 struct Plan {
-  Plan(const AttentionKernel& kernel, const Dims& d) : few(d.rows() <= kFewQueries) {
+  Plan(const AttentionParts& kernel, const Dims& d) : few(d.rows() <= kFewQueries) {
     size = std::min(kMaxQueries, std::max<int64>(1, d.rows()));
     while (size > kernel.lanes && d.B * d.G * blocks(d.rows(), size) < kPieces) size /= 2;
     per_head = blocks(d.rows(), size);
     pieces = d.B * d.G * per_head;
   }
-  Workers workers(const AttentionKernel& kernel, const Dims& d) const {
+  Workers workers(const AttentionParts& kernel, const Dims& d) const {
     return {pieces, d.B * d.H * d.T * d.S * d.D * 2 / kGrain,
             few ? kernel.few_bytes(d.D) : kernel.forward_bytes(size, d.D)};
   }
@@ -75,7 +75,7 @@ struct Plan {
   int64 size, per_head, pieces;  // queries of a piece, pieces of a head and in all
 };
 
-void attend(const Plan& plan, const AttentionKernel& kernel, const Dims& d, const Call& call,
+void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const Call& call,
             int64 piece, char* buffer) {
   const View &q = call.in[0], &k = call.in[1], &v = call.in[2], &y = call.out[0], &l = call.out[1];
   const int64 b = piece / plan.per_head / d.G, g = piece / plan.per_head % d.G;
@@ -106,11 +106,11 @@ struct GradientPlan {
     size = std::min(size, d.S);
     pieces = d.B * d.G * parts;
   }
-  Workers workers(const AttentionKernel& kernel, const Dims& d) const {
+  Workers workers(const AttentionParts& kernel, const Dims& d) const {
     return {pieces, d.B * d.H * d.T * d.S * d.D * 5 / kGrain, kernel.gradient_bytes(size, d.D)};
   }
   /// Of the parts of q's gradient, [parts][B, H, T, D] of what is computed in.
-  int64 partial_bytes(const AttentionKernel& kernel, const Dims& d) const {
+  int64 partial_bytes(const AttentionParts& kernel, const Dims& d) const {
     return parts > 1
                ? blocks(parts * d.B * d.H * d.T * d.D * kernel.in.wide_size, Workers::kAlignment) *
                      Workers::kAlignment
@@ -121,7 +121,7 @@ struct GradientPlan {
 
 class Gradient {
  public:
-  Gradient(const GradientPlan& plan, const AttentionKernel& kernel, const Dims& d, const Call& call,
+  Gradient(const GradientPlan& plan, const AttentionParts& kernel, const Dims& d, const Call& call,
            char* partials)
       : plan_(plan), kernel_(kernel), d_(d), call_(call), partials_(partials) {}
 
@@ -176,14 +176,14 @@ class Gradient {
   }
 
   const GradientPlan& plan_;
-  const AttentionKernel& kernel_;
+  const AttentionParts& kernel_;
   const Dims& d_;
   const Call& call_;
   char* const partials_;
 };
 
-const AttentionKernel& kernel_of(const KernelRow* row) {
-  return *static_cast<const AttentionKernel*>(row->data);
+const AttentionParts& parts_of(const Kernel* kernel) {
+  return *static_cast<const AttentionParts*>(kernel->data);
 }
 const SdpaAttributes& attributes_of(const Call* call) {
   return *static_cast<const SdpaAttributes*>(call->attributes);
@@ -197,44 +197,44 @@ Dims gradient_dims(const Call* call) {
 
 }  // namespace
 
-int64 sdpa_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
+int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
   const Dims d = forward_dims(call);
-  return Plan(kernel_of(row), d).workers(kernel_of(row), d).scratch();
+  return Plan(parts_of(kernel), d).workers(parts_of(kernel), d).scratch();
 }
 
-Status run_sdpa(const KernelRow* row, const Call* call) {
-  const AttentionKernel& kernel = kernel_of(row);
+Status run_sdpa(const Kernel* kernel, const Call* call) {
+  const AttentionParts& parts = parts_of(kernel);
   const Dims d = forward_dims(call);
   if (d.B * d.H * d.T * d.D == 0) return {};
-  const Plan plan(kernel, d);
-  Workers workers = plan.workers(kernel, d);
+  const Plan plan(parts, d);
+  Workers workers = plan.workers(parts, d);
   alignas(Workers::kAlignment) char local[kLocalBytes];
   char* const buffers = workers.scratch() > 0 ? static_cast<char*>(call->scratch) : local;
-  if (!workers.fit(call->scratch_bytes)) return too_little_scratch(row, call);
+  if (!workers.fit(call->scratch_bytes)) return too_little_scratch(kernel, call);
   workers.run(plan.pieces, buffers,
-              [&](int64 piece, char* buffer) { attend(plan, kernel, d, *call, piece, buffer); });
+              [&](int64 piece, char* buffer) { attend(plan, parts, d, *call, piece, buffer); });
   return {};
 }
 
-int64 sdpa_gradient_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
+int64 sdpa_gradient_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
   const Dims d = gradient_dims(call);
   const GradientPlan plan(d);
-  return plan.partial_bytes(kernel_of(row), d) + plan.workers(kernel_of(row), d).scratch();
+  return plan.partial_bytes(parts_of(kernel), d) + plan.workers(parts_of(kernel), d).scratch();
 }
 
-Status run_sdpa_gradient(const KernelRow* row, const Call* call) {
-  const AttentionKernel& kernel = kernel_of(row);
+Status run_sdpa_gradient(const Kernel* kernel, const Call* call) {
+  const AttentionParts& parts = parts_of(kernel);
   const Dims d = gradient_dims(call);
   if (d.B * d.G * d.D == 0) return {};
   const GradientPlan plan(d);
-  Workers workers = plan.workers(kernel, d);
-  const int64 partial_bytes = plan.partial_bytes(kernel, d);
+  Workers workers = plan.workers(parts, d);
+  const int64 partial_bytes = plan.partial_bytes(parts, d);
   char* const partials = static_cast<char*>(call->scratch);
   alignas(Workers::kAlignment) char local[kLocalBytes];
   char* const buffers = workers.scratch() > 0 ? partials + partial_bytes : local;
   if (call->scratch_bytes < partial_bytes || !workers.fit(call->scratch_bytes - partial_bytes))
-    return too_little_scratch(row, call);
-  const Gradient gradient(plan, kernel, d, *call, partials);
+    return too_little_scratch(kernel, call);
+  const Gradient gradient(plan, parts, d, *call, partials);
   workers.run(plan.pieces, buffers,
               [&](int64 piece, char* buffer) { gradient.run(piece, buffer); });
   if (plan.parts > 1) gradient.add_up();

@@ -3,6 +3,7 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/attention.h"
 
 namespace wick::cpu {
 
@@ -35,7 +36,7 @@ struct GradientKeys {
   int64 gk_stride, gv_stride;
   int64 D;
   double scale;
-  void* buffer;  // as many bytes as AttentionKernel::gradient_bytes says
+  void* buffer;  // as many bytes as AttentionParts::gradient_bytes says
 };
 struct GradientQueries {
   int64 count;
@@ -48,31 +49,31 @@ struct GradientQueries {
   bool partial;  // gq: of what is computed in, of these keys alone
 };
 
-/// The kernels of one dtype and instruction set (KernelRow::data).
-struct AttentionKernel {
+/// The kernels of one dtype and instruction set (Kernel::data).
+struct AttentionParts {
   Access in, out;
   int64 lanes;  // queries side by side
   int64 (*forward_bytes)(int64 queries, int64 D);
   /// y and l of these queries. buffer: of forward_bytes.
-  void (*forward)(const AttentionKernel&, const Queries&, const Keys&, int64 D, double scale,
+  void (*forward)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
                   void* buffer);
   int64 (*few_bytes)(int64 D);
   /// The same of at most kFewQueries.
-  void (*few)(const AttentionKernel&, const Queries&, const Keys&, int64 D, double scale,
+  void (*few)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
               void* buffer);
   int64 (*gradient_bytes)(int64 keys, int64 D);
   /// Begin, then the queries block by block, which writes gq, then end, which writes gk and gv.
-  void (*gradient_begin)(const AttentionKernel&, const GradientKeys&);
-  void (*gradient_queries)(const AttentionKernel&, const GradientKeys&, const GradientQueries&);
-  void (*gradient_end)(const AttentionKernel&, const GradientKeys&);
+  void (*gradient_begin)(const AttentionParts&, const GradientKeys&);
+  void (*gradient_queries)(const AttentionParts&, const GradientKeys&, const GradientQueries&);
+  void (*gradient_end)(const AttentionParts&, const GradientKeys&);
   /// y = the sum of `count` rows of what is computed in, `stride` elements apart, in their order.
-  void (*add_up)(const AttentionKernel&, const void* rows, int64 stride, int64 count, int64 D,
+  void (*add_up)(const AttentionParts&, const void* rows, int64 stride, int64 count, int64 D,
                  void* y);
 };
 
-Status run_sdpa(const KernelRow* row, const Call* call);
-int64 sdpa_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
-Status run_sdpa_gradient(const KernelRow* row, const Call* call);
-int64 sdpa_gradient_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
+Status run_sdpa(const Kernel* kernel, const Call* call);
+int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+Status run_sdpa_gradient(const Kernel* kernel, const Call* call);
+int64 sdpa_gradient_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 }  // namespace wick::cpu

@@ -101,8 +101,14 @@ Status event_record(int32, void*, void*) { return {}; }
 Status event_query(int32, void*, int32* done) { return *done = 1, Status{}; }
 Status stream_wait(int32, void*, void*) { return {}; }
 
-int32 find_kernels(int32, const KernelQuery* query, const KernelRow** rows) {
-  return table_of(isa()).find(*query, rows);
+int32 find_kernels(int32, const KernelQuery* query, const Kernel** kernels) {
+  return table_of(isa()).find(*query, kernels);
+}
+
+int32 list_ops(const Op* const** ops) {
+  const std::vector<const Op*>& all = table_of(isa()).ops();
+  *ops = all.data();
+  return int32(all.size());
 }
 
 Backend make_backend() {
@@ -130,6 +136,7 @@ Backend make_backend() {
   backend.event_query = event_query;
   backend.stream_wait = stream_wait;
   backend.find_kernels = find_kernels;
+  backend.list_ops = list_ops;
   return backend;
 }
 

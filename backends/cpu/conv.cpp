@@ -11,7 +11,7 @@
 #include "matmul.h"
 #include "onednn.h"
 #include "table.h"
-#include "wick/abi/ops.h"
+#include "wick/abi/ops/conv.h"
 
 namespace wick::cpu {
 namespace {
@@ -22,11 +22,11 @@ using onednn::engine, onednn::Key;
 /// The views by what they are to the convolution, whichever of them is computed.
 struct Convolution {
   explicit Convolution(const Call& call)
-      : op(OpId(call.op)), attributes(*static_cast<const ConvAttributes*>(call.attributes)) {
+      : op(*call.op), attributes(*static_cast<const ConvAttributes*>(call.attributes)) {
     const View &a = call.in[0], &b = call.in[1], &out = call.out[0];
-    x = op == OpId::kConv ? &a : op == OpId::kConvInputGradient ? &out : &b;
-    weight = op == OpId::kConvWeightGradient ? &out : &b;
-    y = op == OpId::kConv ? &out : &a;
+    x = op == kConv ? &a : op == kConvInputGradient ? &out : &b;
+    weight = op == kConvWeightGradient ? &out : &b;
+    y = op == kConv ? &out : &a;
   }
   /// Padding behind, below 0 where the last elements are in no window.
   int64 padding_behind(int d) const {
@@ -35,7 +35,7 @@ struct Convolution {
            a.padding[d] - x->shape[2 + d];
   }
 
-  OpId op;
+  const Op& op;
   ConvAttributes attributes;
   const View *x, *weight, *y;
 };
@@ -104,9 +104,9 @@ std::shared_ptr<const Kept> make(const Convolution& c) {
   // widest kernels (AMX's, of 32) are blocked with zeros behind.
   const bool bf16 = c.x->dtype == DType::kBf16;
   const auto type =
-      bf16 && c.op != OpId::kConvWeightGradient ? memory::data_type::bf16 : memory::data_type::f32;
+      bf16 && c.op != kConvWeightGradient ? memory::data_type::bf16 : memory::data_type::f32;
   memory::desc x_any = any_layout(x, type);
-  if (bf16 && c.op == OpId::kConv && c.weight->shape[1] % 32 != 0)
+  if (bf16 && c.op == kConv && c.weight->shape[1] % 32 != 0)
     x_any = memory::desc(x.dims(), type, memory::format_tag::nChw16c);
   const memory::desc weight_any = any_layout(weight, type), y_any = any_layout(y, type);
   const memory::dims stride(a.stride, a.stride + 2), before(a.padding, a.padding + 2),
@@ -120,9 +120,9 @@ std::shared_ptr<const Kept> make(const Convolution& c) {
       return;
     }
     kept->primitive = primitive;
-    choose(kept->x, x, x_inner, c.op == OpId::kConvInputGradient);
-    choose(kept->weight, weight, weight_inner, c.op == OpId::kConvWeightGradient);
-    choose(kept->y, y, y_inner, c.op == OpId::kConv);
+    choose(kept->x, x, x_inner, c.op == kConvInputGradient);
+    choose(kept->weight, weight, weight_inner, c.op == kConvWeightGradient);
+    choose(kept->y, y, y_inner, c.op == kConv);
     kept->primitive_scratch = aligned(int64(desc.scratchpad_desc().get_size()));
     kept->scratch = kept->primitive_scratch;
     for (const Operand* o : {&kept->x, &kept->weight, &kept->y})
@@ -135,10 +135,10 @@ std::shared_ptr<const Kept> make(const Convolution& c) {
         Forward::desc(dnnl::prop_kind::forward_training, algorithm, x_any, weight_any, y_any,
                       stride, dilation, before, behind),
         onednn::attributes(), engine());
-    if (c.op == OpId::kConv) {
+    if (c.op == kConv) {
       finish(forward, Forward(forward), forward.src_desc(), forward.weights_desc(),
              forward.dst_desc());
-    } else if (c.op == OpId::kConvInputGradient) {
+    } else if (c.op == kConvInputGradient) {
       using Data = dnnl::convolution_backward_data;
       const Data::primitive_desc desc(
           Data::desc(algorithm, x_any, weight_any, y_any, stride, dilation, before, behind),
@@ -161,7 +161,7 @@ Key key_of(const Convolution& c, int threads) {
   Key key;
   size_t at = 0;
   const ConvAttributes& a = c.attributes;
-  for (const int64 n : {int64(c.op), int64(c.x->dtype), int64(threads), a.groups, a.stride[0],
+  for (const int64 n : {int64(c.op.id), int64(c.x->dtype), int64(threads), a.groups, a.stride[0],
                         a.stride[1], a.padding[0], a.padding[1], a.dilation[0], a.dilation[1]})
     key.numbers[at++] = n;
   for (const View* view : {c.x, c.weight, c.y}) {
@@ -179,7 +179,7 @@ std::shared_ptr<const Kept> kept_for(const Convolution& c) {
   return cache->get(key_of(c, threads_here()), [&] { return make(c); });
 }
 
-const char* accepts(const KernelRow*, const Call* call, const DeviceInfo*) {
+const char* accepts(const Kernel*, const Call* call, const DeviceInfo*) {
   if (call->in[0].dtype == DType::kBf16 && isa() != Isa::kAvx512)
     return "oneDNN has bf16 on AVX-512 only";
   const Convolution c(*call);
@@ -192,7 +192,7 @@ const char* accepts(const KernelRow*, const Call* call, const DeviceInfo*) {
   return kept_for(c)->refused;
 }
 
-int64 scratch_bytes(const KernelRow*, const Call* call, const DeviceInfo*) {
+int64 scratch_bytes(const Kernel*, const Call* call, const DeviceInfo*) {
   const LibraryThreads threads;
   return kept_for(Convolution(*call))->scratch;
 }
@@ -215,14 +215,14 @@ class Scratch {
   char* at_;
 };
 
-Status run(const KernelRow* row, const Call* call) {
+Status run(const Kernel* kernel, const Call* call) {
   const LibraryThreads threads;
   try {
     const Convolution c(*call);
     const std::shared_ptr<const Kept> kept = kept_for(c);
     if (kept->scratch > call->scratch_bytes)
       return error(StatusCode::kInvalidArgument, "%s: expected %lld bytes of scratch, got %lld",
-                   row->name, (long long)kept->scratch, (long long)call->scratch_bytes);
+                   kernel->name, (long long)kept->scratch, (long long)call->scratch_bytes);
     Scratch scratch(call->scratch);
     dnnl::stream stream(engine());
     /// The operand's elements in the layout that is computed in, or room for them.
@@ -236,8 +236,8 @@ Status run(const KernelRow* row, const Call* call) {
                                     {DNNL_ARG_SCRATCHPAD, scratch.as_bytes(o.reorder_scratch)}});
       return other;
     };
-    const bool of_x = c.op == OpId::kConvInputGradient,
-               of_weight = c.op == OpId::kConvWeightGradient, of_y = c.op == OpId::kConv;
+    const bool of_x = c.op == kConvInputGradient, of_weight = c.op == kConvWeightGradient,
+               of_y = c.op == kConv;
     const memory x = inner(kept->x, *c.x, of_x), weight = inner(kept->weight, *c.weight, of_weight),
                  y = inner(kept->y, *c.y, of_y);
     kept->primitive.execute(stream,
@@ -255,18 +255,21 @@ Status run(const KernelRow* row, const Call* call) {
                                {DNNL_ARG_SCRATCHPAD, scratch.as_bytes(result.reorder_scratch)}});
     return {};
   } catch (const dnnl::error& e) {
-    return error(StatusCode::kDeviceError, "%s: oneDNN: %s", row->name, e.message);
+    return error(StatusCode::kDeviceError, "%s: oneDNN: %s", kernel->name, e.message);
   }
 }
 
 }  // namespace
 
 void add_convolutions(Table& table) {
-  for (const OpId op : {OpId::kConv, OpId::kConvInputGradient, OpId::kConvWeightGradient}) {
-    table.expect_attributes(op, sizeof(ConvAttributes), kAttributesHash<ConvAttributes>);
+  for (const Op& op : {kConv, kConvInputGradient, kConvWeightGradient}) {
     if (!libraries_allowed()) continue;
     for (const DType t : {DType::kF32, DType::kBf16})
-      table.add(op, {t, t, t}, {op_name(op), accepts, scratch_bytes, run, nullptr, kRowLibrary});
+      table.add(op, t,
+                {.accepts = accepts,
+                 .scratch_bytes = scratch_bytes,
+                 .run = run,
+                 .flags = kKernelLibrary});
   }
 }
 

@@ -125,8 +125,8 @@ class Walk {
 };
 
 template <int inputs>
-Status run(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const Elementwise*>(row->data);
+Status run(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const Elementwise*>(kernel->data);
   const View* views[inputs + 1];
   char* data[inputs + 1];
   for (int i = 0; i <= inputs; i++) {
@@ -196,12 +196,12 @@ void copy_transposed(const Space<2>& space, int dim, const Word* from, Word* to)
 
 }  // namespace
 
-Status run_unary(const KernelRow* row, const Call* call) { return run<1>(row, call); }
-Status run_binary(const KernelRow* row, const Call* call) { return run<2>(row, call); }
-Status run_where(const KernelRow* row, const Call* call) { return run<3>(row, call); }
+Status run_unary(const Kernel* kernel, const Call* call) { return run<1>(kernel, call); }
+Status run_binary(const Kernel* kernel, const Call* call) { return run<2>(kernel, call); }
+Status run_where(const Kernel* kernel, const Call* call) { return run<3>(kernel, call); }
 
-Status run_copy(const KernelRow* row, const Call* call) {
-  const Access& access = *static_cast<const Access*>(row->data);
+Status run_copy(const Kernel* kernel, const Call* call) {
+  const Access& access = *static_cast<const Access*>(kernel->data);
   const View* views[2] = {&call->in[0], &call->out[0]};
   const Space<2> space = space_of(views);
   if (space.numel == 0) return {};

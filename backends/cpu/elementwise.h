@@ -2,12 +2,13 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/elementwise.h"
 
 namespace wick::cpu {
 
 inline constexpr int kMaxInputs = 3;
 
-/// What a row of an elementwise op is made of (KernelRow::data).
+/// What a row of an elementwise op is made of (Kernel::data).
 struct Elementwise {
   Apply apply;  // nullptr: y = x, a cast. Of one operand, b is the call's attributes
   Access in[kMaxInputs];
@@ -16,10 +17,10 @@ struct Elementwise {
 };
 
 /// Rows' run functions, by number of inputs.
-Status run_unary(const KernelRow* row, const Call* call);
-Status run_binary(const KernelRow* row, const Call* call);
-Status run_where(const KernelRow* row, const Call* call);
-/// A cast to the same dtype; KernelRow::data is an Access of the element's size.
-Status run_copy(const KernelRow* row, const Call* call);
+Status run_unary(const Kernel* kernel, const Call* call);
+Status run_binary(const Kernel* kernel, const Call* call);
+Status run_where(const Kernel* kernel, const Call* call);
+/// A cast to the same dtype; Kernel::data is an Access of the element's size.
+Status run_copy(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

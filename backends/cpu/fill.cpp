@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "walk.h"
+#include "wick/abi/ops/create.h"
 
 namespace wick::cpu {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr int64 kGrain = 1 << 18;  // elements: below, waking a thread costs more than the writing
 
 template <class T>
-Status run(const KernelRow*, const Call* call) {
+Status run(const Kernel*, const Call* call) {
   T value;
   std::memcpy(&value, &static_cast<const FillAttributes*>(call->attributes)->bits, sizeof value);
   const View* const views[1] = {&call->out[0]};
@@ -32,14 +33,13 @@ Status run(const KernelRow*, const Call* call) {
 }  // namespace
 
 void add_fill(Table& table) {
-  table.expect_attributes(OpId::kFill, sizeof(FillAttributes), kAttributesHash<FillAttributes>);
   for (int d = 0; d < kNumDTypes; d++) {
     const int bytes = dtype_size(DType(d));
     const auto row = bytes == 1   ? run<uint8>
                      : bytes == 2 ? run<uint16>
                      : bytes == 4 ? run<uint32>
                                   : run<uint64>;
-    table.add(OpId::kFill, {DType(d)}, {"fill", nullptr, nullptr, row, nullptr, 0});
+    table.add(kFill, DType(d), {.run = row});
   }
 }
 

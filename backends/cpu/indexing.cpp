@@ -281,12 +281,12 @@ Status check_ids(const View& ids, int64 limit, const char* op) {
   return {};
 }
 
-Status run_gather(const KernelRow* row, const Call* call) {
-  const Access& access = *static_cast<const Access*>(row->data);
+Status run_gather(const Kernel* kernel, const Call* call) {
+  const Access& access = *static_cast<const Access*>(kernel->data);
   const View &x = call->in[0], &y = call->out[0];
   const Dims d(x, call->in[1], y);
   if (d.empty()) return {};
-  if (const Status status = check_ids(d, row->name); !status.ok()) return status;
+  if (const Status status = check_ids(d, kernel->name); !status.ok()) return status;
   if (d.of_rows() && y.strides[2] == 1)
     gather_rows(d, access, x.as<char>(), y.as<char>());
   else if (access.size == 1)
@@ -300,12 +300,12 @@ Status run_gather(const KernelRow* row, const Call* call) {
   return {};
 }
 
-Status run_scatter(const KernelRow* row, const Call* call) {
-  const Access& access = *static_cast<const Access*>(row->data);
+Status run_scatter(const Kernel* kernel, const Call* call) {
+  const Access& access = *static_cast<const Access*>(kernel->data);
   const View &src = call->in[0], &y = call->out[0];
   const Dims d(y, call->in[1], src);
   if (d.empty()) return {};
-  if (const Status status = check_ids(d, row->name); !status.ok()) return status;
+  if (const Status status = check_ids(d, kernel->name); !status.ok()) return status;
   if (access.size == 1)
     scatter(d, src.as<const uint8>(), y.as<uint8>());
   else if (access.size == 2)
@@ -317,8 +317,8 @@ Status run_scatter(const KernelRow* row, const Call* call) {
   return {};
 }
 
-int64 scatter_add_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  const Adding& op = *static_cast<const Adding*>(row->data);
+int64 scatter_add_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  const Adding& op = *static_cast<const Adding*>(kernel->data);
   const Dims d(call->out[0], call->in[1], call->in[0]);
   if (d.empty()) return 0;
   if (d.of_rows()) return rows_scratch(d);
@@ -326,16 +326,16 @@ int64 scatter_add_scratch(const KernelRow* row, const Call* call, const DeviceIn
   return uses_tiles(d, op) ? tiles.workers * tiles.bytes : 0;
 }
 
-Status run_scatter_add(const KernelRow* row, const Call* call) {
-  const Adding& op = *static_cast<const Adding*>(row->data);
+Status run_scatter_add(const Kernel* kernel, const Call* call) {
+  const Adding& op = *static_cast<const Adding*>(kernel->data);
   const Dims d(call->out[0], call->in[1], call->in[0]);
   if (d.empty()) return {};
-  if (const Status status = check_ids(d, row->name); !status.ok()) return status;
+  if (const Status status = check_ids(d, kernel->name); !status.ok()) return status;
   if (call->scratch_bytes < (d.of_rows()         ? rows_scratch(d)
                              : uses_tiles(d, op) ? Tiles(d, op).bytes
                                                  : 0))
-    return error(StatusCode::kInvalidArgument, "%s: %lld bytes of scratch are too few", row->name,
-                 (long long)call->scratch_bytes);
+    return error(StatusCode::kInvalidArgument, "%s: %lld bytes of scratch are too few",
+                 kernel->name, (long long)call->scratch_bytes);
   if (d.of_rows())
     add_rows(d, op, call->in[0].as<char>(), call->out[0].as<char>(),
              static_cast<int64*>(call->scratch));

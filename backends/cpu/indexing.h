@@ -2,10 +2,11 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/indexing.h"
 
 namespace wick::cpu {
 
-/// What a row of scatter_add is made of (KernelRow::data).
+/// What a row of scatter_add is made of (Kernel::data).
 struct Adding {
   Access in;   // as the type that is added in
   Access out;  // from it
@@ -17,15 +18,15 @@ struct Adding {
 /// An error for the first id outside of [0, limit), counted in row-major order.
 Status check_ids(const View& ids, int64 limit, const char* op);
 
-/// KernelRow::data is an Access of the element's size.
-Status run_gather(const KernelRow* row, const Call* call);
+/// Kernel::data is an Access of the element's size.
+Status run_gather(const Kernel* kernel, const Call* call);
 
-/// Of equal ids the last one's value stays. KernelRow::data as of gather.
-Status run_scatter(const KernelRow* row, const Call* call);
+/// Of equal ids the last one's value stays. Kernel::data as of gather.
+Status run_scatter(const Kernel* kernel, const Call* call);
 
 /// Adds in the order of src for every element of the output: threads never change a bit. Narrow
 /// floats are added up in f32 and rounded once.
-Status run_scatter_add(const KernelRow* row, const Call* call);
-int64 scatter_add_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
+Status run_scatter_add(const Kernel* kernel, const Call* call);
+int64 scatter_add_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 }  // namespace wick::cpu

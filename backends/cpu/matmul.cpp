@@ -25,7 +25,7 @@ bool is_thin(const Product& p) { return p.m <= kFewRows && (p.b_k == 1 || p.b_n 
 /// How a product is cut, and what it needs of scratch. Pieces do not depend on the number of
 /// threads, so neither do bits.
 struct Plan {
-  Plan(const Product& p, const MatmulKernel& kernel) : thin(is_thin(p)) {
+  Plan(const Product& p, const MatmulParts& kernel) : thin(is_thin(p)) {
     piece_m = thin ? std::max<int64>(1, p.m) : kernel.tile_m;
     piece_n = thin ? kernel.strip_n : kernel.tile_n;
     rows = blocks(p.m, piece_m);
@@ -50,7 +50,7 @@ struct Plan {
 /// One worker's way through its pieces.
 class Worker {
  public:
-  Worker(const Product& p, const MatmulKernel& kernel, const Plan& plan, char* buffer)
+  Worker(const Product& p, const MatmulParts& kernel, const Plan& plan, char* buffer)
       : p_(p), kernel_(kernel), plan_(plan), buffer_(buffer) {}
 
   void run(int64 item) {
@@ -93,7 +93,7 @@ class Worker {
   }
 
   const Product& p_;
-  const MatmulKernel& kernel_;
+  const MatmulParts& kernel_;
   const Plan& plan_;
   char* buffer_;
   int64 converted_ = -1;  // the place in the batch whose rows the buffer holds
@@ -152,24 +152,24 @@ bool libraries_allowed() {
   return allowed;
 }
 
-const char* accepts_thin(const KernelRow*, const Call* call, const DeviceInfo*) {
+const char* accepts_thin(const Kernel*, const Call* call, const DeviceInfo*) {
   return Product(*call).m == 1 ? nullptr : "neither operand is a vector";
 }
 
-const char* accepts_small(const KernelRow*, const Call* call, const DeviceInfo*) {
+const char* accepts_small(const Kernel*, const Call* call, const DeviceInfo*) {
   const Product p(*call);
   return p.m == 1 || p.m * p.n * p.k <= kSmall ? nullptr : "the product is not small";
 }
 
-int64 matmul_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  return Plan(Product(*call), *static_cast<const MatmulKernel*>(row->data)).scratch();
+int64 matmul_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return Plan(Product(*call), *static_cast<const MatmulParts*>(kernel->data)).scratch();
 }
 
-Status run_matmul(const KernelRow* row, const Call* call) {
-  const auto& kernel = *static_cast<const MatmulKernel*>(row->data);
+Status run_matmul(const Kernel* kernel, const Call* call) {
+  const auto& parts = *static_cast<const MatmulParts*>(kernel->data);
   const Product p(*call);
   if (p.batch.numel * p.m * p.n == 0) return {};
-  Plan plan(p, kernel);
+  Plan plan(p, parts);
   alignas(kAlignment) char local[kLocalBytes];
   char* buffer = local;
   // As many workers as there is room for: the number of threads may have changed since the scratch
@@ -183,7 +183,7 @@ Status run_matmul(const KernelRow* row, const Call* call) {
     plan.workers = std::min(plan.workers, room);
   }
   parallel_for(plan.workers, 1, [&](int64 begin, int64 end) {
-    Worker worker(p, kernel, plan, buffer + begin * plan.bytes);
+    Worker worker(p, parts, plan, buffer + begin * plan.bytes);
     for (int64 i = plan.items * begin / plan.workers; i < plan.items * end / plan.workers; i++)
       worker.run(i);
   });

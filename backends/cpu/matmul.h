@@ -3,6 +3,7 @@
 #include "chunk.h"
 #include "walk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/matmul.h"
 
 namespace wick::cpu {
 
@@ -27,13 +28,13 @@ struct Tile {
   void* c;
   int64 m, n, k;
   int64 a_m, a_k, b_k, b_n, c_m, c_n;
-  void* buffer;  // as many bytes as MatmulKernel::buffer_bytes says
+  void* buffer;  // as many bytes as MatmulParts::buffer_bytes says
 };
 
 inline constexpr int64 kFewRows = 4;  // of a: b is then read once, as it lies, instead of packed
 
 /// The own kernels of one dtype and instruction set.
-struct MatmulKernel {
+struct MatmulParts {
   int64 size;            // of an element
   int64 wide_size;       // of what is computed in
   int64 tile_m, tile_n;  // that `tile` takes at most
@@ -46,22 +47,22 @@ struct MatmulKernel {
 };
 
 /// A vector by a matrix: the own kernels read the matrix once, as it lies, and are bound by memory.
-const char* accepts_thin(const KernelRow* row, const Call* call, const DeviceInfo* device);
+const char* accepts_thin(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 /// That, and what is so small that oneDNN's overhead shows.
-const char* accepts_small(const KernelRow* row, const Call* call, const DeviceInfo* device);
-Status run_matmul(const KernelRow* row, const Call* call);
-int64 matmul_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
+const char* accepts_small(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+Status run_matmul(const Kernel* kernel, const Call* call);
+int64 matmul_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 /// False under WICK_CPU_LIBS=off: own kernels serve everything.
 bool libraries_allowed();
 
 // onednn.cpp: f32 and bf16.
-const char* accepts_onednn(const KernelRow* row, const Call* call, const DeviceInfo* device);
-Status run_onednn(const KernelRow* row, const Call* call);
-int64 onednn_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
+const char* accepts_onednn(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+Status run_onednn(const Kernel* kernel, const Call* call);
+int64 onednn_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 // openblas.cpp: f64.
-const char* accepts_openblas(const KernelRow* row, const Call* call, const DeviceInfo* device);
-Status run_openblas(const KernelRow* row, const Call* call);
+const char* accepts_openblas(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+Status run_openblas(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

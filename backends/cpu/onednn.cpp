@@ -112,7 +112,7 @@ dnnl::primitive_attr onednn::attributes() {
   return attributes;
 }
 
-const char* accepts_onednn(const KernelRow*, const Call* call, const DeviceInfo*) {
+const char* accepts_onednn(const Kernel*, const Call* call, const DeviceInfo*) {
   if (call->in[0].dtype == DType::kBf16 && isa() != Isa::kAvx512)
     return "oneDNN has bf16 on AVX-512 only";
   const Product p(*call);
@@ -126,7 +126,7 @@ const char* accepts_onednn(const KernelRow*, const Call* call, const DeviceInfo*
   return nullptr;
 }
 
-int64 onednn_scratch(const KernelRow*, const Call* call, const DeviceInfo*) {
+int64 onednn_scratch(const Kernel*, const Call* call, const DeviceInfo*) {
   const LibraryThreads threads;
   try {
     return kept_for(Product(*call), call->in[0].dtype)->scratch;
@@ -135,7 +135,7 @@ int64 onednn_scratch(const KernelRow*, const Call* call, const DeviceInfo*) {
   }
 }
 
-Status run_onednn(const KernelRow*, const Call* call) {
+Status run_onednn(const Kernel*, const Call* call) {
   const LibraryThreads threads;
   try {
     const Product p(*call);

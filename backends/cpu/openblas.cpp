@@ -31,7 +31,7 @@ Order order_of(int64 rows, int64 columns, int64 row_stride, int64 column_stride)
 
 }  // namespace
 
-const char* accepts_openblas(const KernelRow*, const Call* call, const DeviceInfo*) {
+const char* accepts_openblas(const Kernel*, const Call* call, const DeviceInfo*) {
   static const bool held_back = isa() != machine_isa();
   if (held_back) return "OpenBLAS cannot be held to an instruction set";
   const Product p(*call);
@@ -46,7 +46,7 @@ const char* accepts_openblas(const KernelRow*, const Call* call, const DeviceInf
   return nullptr;
 }
 
-Status run_openblas(const KernelRow*, const Call* call) {
+Status run_openblas(const Kernel*, const Call* call) {
   // Its own threads would meet ours on the same cores.
   static const bool single = (openblas_set_num_threads(1), true);
   (void)single;

@@ -4,9 +4,9 @@
 
 namespace wick::cpu {
 
-Status run_adamw(const KernelRow* row, const Call* call) {
+Status run_adamw(const Kernel* kernel, const Call* call) {
   constexpr int64 kGrain = 16384;  // elements a thread takes at least: it moves seven times as many
-  const auto& op = *static_cast<const AdamW*>(row->data);
+  const auto& op = *static_cast<const AdamW*>(kernel->data);
   const auto& attributes = *static_cast<const AdamWAttributes*>(call->attributes);
   parallel_for(call->in[0].shape[0], kGrain, [&](int64 begin, int64 end) {
     const auto at = [&](const View& x) { return x.as<char>() + begin * op.size; };

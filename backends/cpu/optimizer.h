@@ -2,16 +2,17 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/optimizer.h"
 
 namespace wick::cpu {
 
-/// What a row of adamw is made of (KernelRow::data).
+/// What a row of adamw is made of (Kernel::data).
 struct AdamW {
   int64 size;  // of an element
   void (*step)(const AdamWAttributes&, const void* gradient, void* parameter, void* mean,
                void* square, int64 n);
 };
 
-Status run_adamw(const KernelRow* row, const Call* call);
+Status run_adamw(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "table.h"
-#include "wick/abi/ops.h"
+#include "wick/abi/ops/pool.h"
 #include "workers.h"
 
 namespace wick::cpu {
@@ -132,18 +132,18 @@ char* row_of(const View& y, int64 n, int64 c, int64 h) {
 
 }  // namespace
 
-int64 max_pool_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  return scratch_for(*call, static_cast<const MaxPool*>(row->data)->in);
+int64 max_pool_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return scratch_for(*call, static_cast<const MaxPool*>(kernel->data)->in);
 }
 
-Status run_max_pool(const KernelRow* row, const Call* call) {
-  const MaxPool& op = *static_cast<const MaxPool*>(row->data);
+Status run_max_pool(const Kernel* kernel, const Call* call) {
+  const MaxPool& op = *static_cast<const MaxPool*>(kernel->data);
   const View &x = call->in[0], &y = call->out[0], &ids = call->out[1];
   if (y.numel() == 0) return {};
   const PoolAttributes& a = attributes_of(*call);
   const int64 width = x.shape[3], places = y.shape[3];
   const Rows rows(x, op.in);
-  return for_rows(*call, row->name, workers_for(*call, op.in), y.numel() / places,
+  return for_rows(*call, kernel->name, workers_for(*call, op.in), y.numel() / places,
                   [&](int64 n, int64 c, int64 oh, char* buffer) {
                     const PoolBuffers parts(*call, op.in, buffer);
                     int32* const taps = reinterpret_cast<int32*>(parts.numbers);
@@ -168,18 +168,18 @@ Status run_max_pool(const KernelRow* row, const Call* call) {
                   });
 }
 
-int64 avg_pool_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  return scratch_for(*call, static_cast<const AvgPool*>(row->data)->in);
+int64 avg_pool_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return scratch_for(*call, static_cast<const AvgPool*>(kernel->data)->in);
 }
 
-Status run_avg_pool(const KernelRow* row, const Call* call) {
-  const AvgPool& op = *static_cast<const AvgPool*>(row->data);
+Status run_avg_pool(const Kernel* kernel, const Call* call) {
+  const AvgPool& op = *static_cast<const AvgPool*>(kernel->data);
   const View &x = call->in[0], &y = call->out[0];
   if (y.numel() == 0) return {};
   const PoolAttributes& a = attributes_of(*call);
   const int64 places = y.shape[3];
   const Rows rows(x, op.in);
-  return for_rows(*call, row->name, workers_for(*call, op.in), y.numel() / places,
+  return for_rows(*call, kernel->name, workers_for(*call, op.in), y.numel() / places,
                   [&](int64 n, int64 c, int64 oh, char* buffer) {
                     const PoolBuffers parts(*call, op.in, buffer);
                     std::memset(parts.values, 0, size_t(places * op.in.wide_size));
@@ -220,20 +220,20 @@ Workers fold_workers(const Call& call, const Access& in) {
 
 }  // namespace
 
-int64 fold_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
+int64 fold_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
   if (call->out[0].numel() == 0) return 0;
-  return fold_workers(*call, static_cast<const Fold*>(row->data)->in).scratch();
+  return fold_workers(*call, static_cast<const Fold*>(kernel->data)->in).scratch();
 }
 
-Status run_fold(const KernelRow* row, const Call* call) {
-  const Fold& op = *static_cast<const Fold*>(row->data);
+Status run_fold(const Kernel* kernel, const Call* call) {
+  const Fold& op = *static_cast<const Fold*>(kernel->data);
   const View &x = call->in[0], &y = call->out[0];
   if (y.numel() == 0) return {};
   const PoolAttributes& a = attributes_of(*call);
   const int64 width = y.shape[3], stride = a.stride[1];
   const bool as_it_lies = op.in.direct && x.strides[5] == 1;
   return for_rows(
-      *call, row->name, fold_workers(*call, op.in), y.numel() / width,
+      *call, kernel->name, fold_workers(*call, op.in), y.numel() / width,
       [&](int64 n, int64 c, int64 h, char* buffer) {
         const FoldBuffers parts(*call, op.in, buffer);
         std::memset(parts.sums, 0, size_t(width * op.in.wide_size));

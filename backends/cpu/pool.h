@@ -3,6 +3,7 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/pool.h"
 
 namespace wick::cpu {
 
@@ -13,7 +14,7 @@ struct WindowRow {
   int64 kernel, stride, dilation, padding;
 };
 
-// KernelRow::data of each.
+// Kernel::data of each.
 
 struct MaxPool {
   Access in;
@@ -39,11 +40,11 @@ struct Fold {
   void (*add)(const void* x, int64 n, void* sums, int64 step);
 };
 
-int64 max_pool_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
-Status run_max_pool(const KernelRow* row, const Call* call);
-int64 avg_pool_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
-Status run_avg_pool(const KernelRow* row, const Call* call);
-int64 fold_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
-Status run_fold(const KernelRow* row, const Call* call);
+int64 max_pool_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+Status run_max_pool(const Kernel* kernel, const Call* call);
+int64 avg_pool_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+Status run_avg_pool(const Kernel* kernel, const Call* call);
+int64 fold_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+Status run_fold(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

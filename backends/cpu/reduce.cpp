@@ -205,20 +205,20 @@ class Plan {
 
 }  // namespace
 
-int64 reduction_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  return Plan(*static_cast<const Reduction*>(row->data), *call).scratch_bytes();
+int64 reduction_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return Plan(*static_cast<const Reduction*>(kernel->data), *call).scratch_bytes();
 }
 
-Status run_reduction(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const Reduction*>(row->data);
+Status run_reduction(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const Reduction*>(kernel->data);
   const Plan plan(op, *call);
   if (plan.outputs() == 0) return {};
   if (plan.elements() == 0 && !op.of_nothing)
     return error(StatusCode::kInvalidArgument,
-                 "%s: expected at least one element to reduce, got none", row->name);
+                 "%s: expected at least one element to reduce, got none", kernel->name);
   if (plan.scratch_bytes() > call->scratch_bytes)
     return error(StatusCode::kInvalidArgument, "%s: expected %lld bytes of scratch, got %lld",
-                 row->name, (long long)plan.scratch_bytes(), (long long)call->scratch_bytes);
+                 kernel->name, (long long)plan.scratch_bytes(), (long long)call->scratch_bytes);
   plan.run(call->out[0].as<char>(), static_cast<char*>(call->scratch));
   return {};
 }

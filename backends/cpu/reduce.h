@@ -3,13 +3,14 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/reduce.h"
 
 namespace wick::cpu {
 
 /// Elements that one call of Reduction::block takes at most.
 inline constexpr int64 kBlock = 512;
 
-/// What a row of a reduction is made of (KernelRow::data).
+/// What a row of a reduction is made of (Kernel::data).
 struct Reduction {
   Access in;   // as the accumulator's type
   Access out;  // from it
@@ -20,7 +21,7 @@ struct Reduction {
   bool of_nothing;  // has a value for no elements: 0 for a sum
 };
 
-Status run_reduction(const KernelRow* row, const Call* call);
-int64 reduction_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
+Status run_reduction(const Kernel* kernel, const Call* call);
+int64 reduction_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 }  // namespace wick::cpu

@@ -12,14 +12,14 @@ constexpr int64 kGrain = 32768;  // elements a thread takes at least
 
 }  // namespace
 
-Status run_rope(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const Rope*>(row->data);
+Status run_rope(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const Rope*>(kernel->data);
   const auto& attributes = *static_cast<const RopeAttributes*>(call->attributes);
   const View &x = call->in[0], &cos = call->in[1], &sin = call->in[2], &positions = call->in[3],
              &y = call->out[0];
   const int64 T = x.shape[1], H = x.shape[2], D = x.shape[3];
   if (x.numel() == 0) return {};
-  if (const Status status = check_ids(positions, cos.shape[0], row->name); !status.ok())
+  if (const Status status = check_ids(positions, cos.shape[0], kernel->name); !status.ok())
     return status;
   const auto turn = attributes.interleaved ? op.interleaved : op.apart;
   const int sign = attributes.inverse ? -1 : 1, size = dtype_size(x.dtype),

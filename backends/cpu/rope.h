@@ -2,10 +2,11 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/rope.h"
 
 namespace wick::cpu {
 
-/// What a row of rope is made of (KernelRow::data).
+/// What a row of rope is made of (Kernel::data).
 struct Rope {
   /// Turns `pairs` pairs of one head; cos and sin of one position. sign: -1 turns back.
   void (*apart)(const void* x, const void* cos, const void* sin, int sign, void* y, int64 pairs);
@@ -13,6 +14,6 @@ struct Rope {
                       int64 pairs);
 };
 
-Status run_rope(const KernelRow* row, const Call* call);
+Status run_rope(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

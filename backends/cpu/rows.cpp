@@ -21,8 +21,8 @@ char* row_of(const View& x, int64 i) {
 
 }  // namespace
 
-Status run_softmax(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const Softmax*>(row->data);
+Status run_softmax(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const Softmax*>(kernel->data);
   const View &x = call->in[0], &y = call->out[0];
   parallel_for(x.shape[0], rows_of(x, kExpGrain), [&](int64 begin, int64 end) {
     for (int64 i = begin; i < end; i++) op.row(row_of(x, i), row_of(y, i), x.shape[1]);
@@ -30,8 +30,8 @@ Status run_softmax(const KernelRow* row, const Call* call) {
   return {};
 }
 
-Status run_rms_norm(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const RmsNorm*>(row->data);
+Status run_rms_norm(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const RmsNorm*>(kernel->data);
   const View &x = call->in[0], &weight = call->in[1], &y = call->out[0], &r = call->out[1];
   const double eps = static_cast<const RmsNormAttributes*>(call->attributes)->eps;
   parallel_for(x.shape[0], rows_of(x, kGrain), [&](int64 begin, int64 end) {
@@ -41,8 +41,8 @@ Status run_rms_norm(const KernelRow* row, const Call* call) {
   return {};
 }
 
-Status run_rms_norm_gradient(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const RmsNormGradient*>(row->data);
+Status run_rms_norm_gradient(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const RmsNormGradient*>(kernel->data);
   const View &gy = call->in[0], &x = call->in[1], &weight = call->in[2], &r = call->in[3],
              &gx = call->out[0];
   parallel_for(x.shape[0], rows_of(x, kGrain), [&](int64 begin, int64 end) {
@@ -52,10 +52,10 @@ Status run_rms_norm_gradient(const KernelRow* row, const Call* call) {
   return {};
 }
 
-Status run_cross_entropy(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const CrossEntropy*>(row->data);
+Status run_cross_entropy(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const CrossEntropy*>(kernel->data);
   const View &logits = call->in[0], &targets = call->in[1], &loss = call->out[0], &l = call->out[1];
-  if (const Status status = check_ids(targets, logits.shape[1], row->name); !status.ok())
+  if (const Status status = check_ids(targets, logits.shape[1], kernel->name); !status.ok())
     return status;
   parallel_for(logits.shape[0], rows_of(logits, kExpGrain), [&](int64 begin, int64 end) {
     for (int64 i = begin; i < end; i++)
@@ -65,11 +65,11 @@ Status run_cross_entropy(const KernelRow* row, const Call* call) {
   return {};
 }
 
-Status run_cross_entropy_gradient(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const CrossEntropyGradient*>(row->data);
+Status run_cross_entropy_gradient(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const CrossEntropyGradient*>(kernel->data);
   const View &logits = call->in[0], &targets = call->in[1], &l = call->in[2], &gloss = call->in[3],
              &g = call->out[0];
-  if (const Status status = check_ids(targets, logits.shape[1], row->name); !status.ok())
+  if (const Status status = check_ids(targets, logits.shape[1], kernel->name); !status.ok())
     return status;
   parallel_for(logits.shape[0], rows_of(logits, kExpGrain), [&](int64 begin, int64 end) {
     for (int64 i = begin; i < end; i++)

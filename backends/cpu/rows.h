@@ -3,10 +3,13 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/loss.h"
+#include "wick/abi/ops/norm.h"
+#include "wick/abi/ops/softmax.h"
 
 namespace wick::cpu {
 
-// KernelRow::data of each: functions over one row. R is f32, of f64 f64.
+// Kernel::data of each: functions over one row. R is f32, of f64 f64.
 
 struct Softmax {
   void (*row)(const void* x, void* y, int64 n);
@@ -29,10 +32,10 @@ struct CrossEntropyGradient {
   void (*row)(const void* logits, int64 target, const void* l, const void* gloss, void* g, int64 n);
 };
 
-Status run_softmax(const KernelRow* row, const Call* call);
-Status run_rms_norm(const KernelRow* row, const Call* call);
-Status run_rms_norm_gradient(const KernelRow* row, const Call* call);
-Status run_cross_entropy(const KernelRow* row, const Call* call);
-Status run_cross_entropy_gradient(const KernelRow* row, const Call* call);
+Status run_softmax(const Kernel* kernel, const Call* call);
+Status run_rms_norm(const Kernel* kernel, const Call* call);
+Status run_rms_norm_gradient(const Kernel* kernel, const Call* call);
+Status run_cross_entropy(const Kernel* kernel, const Call* call);
+Status run_cross_entropy_gradient(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

@@ -108,12 +108,12 @@ Workers workers_of(const Sampling& op, const Call& call) {
 
 }  // namespace
 
-int64 sample_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  return workers_of(*static_cast<const Sampling*>(row->data), *call).scratch();
+int64 sample_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return workers_of(*static_cast<const Sampling*>(kernel->data), *call).scratch();
 }
 
-Status run_sample(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const Sampling*>(row->data);
+Status run_sample(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const Sampling*>(kernel->data);
   const auto& attributes = *static_cast<const SampleAttributes*>(call->attributes);
   const View &logits = call->in[0], &uniform = call->in[1], &ids = call->out[0];
   Workers workers = workers_of(op, *call);

@@ -146,12 +146,12 @@ class Plan {
 
 }  // namespace
 
-int64 scan_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  return Plan(*static_cast<const Scan*>(row->data), *call).scratch_bytes();
+int64 scan_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return Plan(*static_cast<const Scan*>(kernel->data), *call).scratch_bytes();
 }
 
-Status run_scan(const KernelRow* row, const Call* call) {
-  const Plan plan(*static_cast<const Scan*>(row->data), *call);
+Status run_scan(const Kernel* kernel, const Call* call) {
+  const Plan plan(*static_cast<const Scan*>(kernel->data), *call);
   if (!plan.empty()) plan.run(static_cast<char*>(call->scratch), call->scratch_bytes);
   return {};
 }

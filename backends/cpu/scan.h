@@ -4,10 +4,11 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/scan.h"
 
 namespace wick::cpu {
 
-/// What a row is made of (KernelRow::data). The state of n lines that go side by side is two arrays
+/// What a row is made of (Kernel::data). The state of n lines that go side by side is two arrays
 /// of 8 bytes an element at most: of sums what came before this segment and what came in it, of
 /// extremes the value and its place.
 struct Scan {
@@ -27,7 +28,7 @@ struct Scan {
   void (*join)(const void* before_a, const void* before_b, void* a, void* b, int64 n);
 };
 
-Status run_scan(const KernelRow* row, const Call* call);
-int64 scan_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
+Status run_scan(const Kernel* kernel, const Call* call);
+int64 scan_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 }  // namespace wick::cpu

@@ -48,8 +48,8 @@ int64 blocks_of(const View& mask) { return (mask.shape[0] + kBlock - 1) / kBlock
 
 }  // namespace
 
-Status run_search_sorted(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const Searching*>(row->data);
+Status run_search_sorted(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const Searching*>(kernel->data);
   const int right = static_cast<const SearchAttributes*>(call->attributes)->right;
   const View &x = call->in[0], &values = call->in[1], &ids = call->out[0];
   const int64 m = values.shape[1];
@@ -66,16 +66,16 @@ Status run_search_sorted(const KernelRow* row, const Call* call) {
   return {};
 }
 
-int64 nonzero_scratch(const KernelRow*, const Call* call, const DeviceInfo*) {
+int64 nonzero_scratch(const Kernel*, const Call* call, const DeviceInfo*) {
   return blocks_of(call->in[0]) * int64(sizeof(int64));
 }
 
-Status run_nonzero(const KernelRow* row, const Call* call) {
+Status run_nonzero(const Kernel* kernel, const Call* call) {
   const View &mask = call->in[0], &ids = call->out[0];
   const int64 blocks = blocks_of(mask), stride = mask.strides[0];
   if (call->scratch_bytes < blocks * int64(sizeof(int64)))
-    return error(StatusCode::kInvalidArgument, "%s: %lld bytes of scratch are too few", row->name,
-                 (long long)call->scratch_bytes);
+    return error(StatusCode::kInvalidArgument, "%s: %lld bytes of scratch are too few",
+                 kernel->name, (long long)call->scratch_bytes);
   int64* const before = static_cast<int64*>(call->scratch);  // of each block
   const auto each_block = [&](const auto& f) {
     parallel_for(blocks, 1, [&](int64 begin, int64 end) {
@@ -93,7 +93,7 @@ Status run_nonzero(const KernelRow* row, const Call* call) {
   }
   if (total != ids.shape[0])
     return error(StatusCode::kInvalidArgument,
-                 "%s: the mask has %lld true elements, room is for %lld", row->name,
+                 "%s: the mask has %lld true elements, room is for %lld", kernel->name,
                  (long long)total, (long long)ids.shape[0]);
   each_block([&](int64 b, const uint8* from, int64 n) {
     fill(from, stride, n, b * kBlock, ids.as<int64>() + before[b] * ids.strides[0], ids.strides[0]);

@@ -234,13 +234,13 @@ void run_rows(const Sorting& op, const Call& call, const Plan& plan, char* buffe
   });
 }
 
-Status run(const KernelRow* row, const Call* call) {
-  const auto& op = *static_cast<const Sorting*>(row->data);
+Status run(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const Sorting*>(kernel->data);
   Plan plan(op, *call);
   if (plan.rows * plan.n * plan.k == 0) return {};
   if (!plan.workers.fit(call->scratch_bytes))
-    return error(StatusCode::kInvalidArgument, "%s: %lld bytes of scratch are too few", row->name,
-                 (long long)call->scratch_bytes);
+    return error(StatusCode::kInvalidArgument, "%s: %lld bytes of scratch are too few",
+                 kernel->name, (long long)call->scratch_bytes);
   alignas(64) char local[kLocalBytes];
   char* const buffers = plan.workers.scratch() > 0 ? static_cast<char*>(call->scratch) : local;
   if (plan.narrow)
@@ -250,19 +250,19 @@ Status run(const KernelRow* row, const Call* call) {
   return {};
 }
 
-int64 scratch(const KernelRow* row, const Call* call) {
-  return Plan(*static_cast<const Sorting*>(row->data), *call).workers.scratch();
+int64 scratch(const Kernel* kernel, const Call* call) {
+  return Plan(*static_cast<const Sorting*>(kernel->data), *call).workers.scratch();
 }
 
 }  // namespace
 
-Status run_sort(const KernelRow* row, const Call* call) { return run(row, call); }
-Status run_topk(const KernelRow* row, const Call* call) { return run(row, call); }
-int64 sort_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  return scratch(row, call);
+Status run_sort(const Kernel* kernel, const Call* call) { return run(kernel, call); }
+Status run_topk(const Kernel* kernel, const Call* call) { return run(kernel, call); }
+int64 sort_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return scratch(kernel, call);
 }
-int64 topk_scratch(const KernelRow* row, const Call* call, const DeviceInfo*) {
-  return scratch(row, call);
+int64 topk_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return scratch(kernel, call);
 }
 
 }  // namespace wick::cpu

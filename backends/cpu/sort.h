@@ -3,6 +3,7 @@
 #pragma once
 #include "chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/sort.h"
 
 namespace wick::cpu {
 
@@ -15,7 +16,7 @@ struct Keyed {
   }
 };
 
-/// What a row is made of (KernelRow::data).
+/// What a row is made of (Kernel::data).
 struct Sorting {
   int64 size;     // bytes of an element
   int key_bytes;  // that tell keys apart
@@ -24,9 +25,9 @@ struct Sorting {
   void (*wide)(const void* x, int64 stride, int64 n, int64 first, int descending, Keyed* to);
 };
 
-Status run_sort(const KernelRow* row, const Call* call);
-int64 sort_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
-Status run_topk(const KernelRow* row, const Call* call);
-int64 topk_scratch(const KernelRow* row, const Call* call, const DeviceInfo* device);
+Status run_sort(const Kernel* kernel, const Call* call);
+int64 sort_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+Status run_topk(const Kernel* kernel, const Call* call);
+int64 topk_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 }  // namespace wick::cpu

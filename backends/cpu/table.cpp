@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 
 #include "conv.h"
 #include "fill.h"
@@ -21,15 +22,6 @@ void add_kernels(Table& table);
 
 namespace {
 
-constexpr int kMaxKeyOperands = 10;
-
-/// One number per op and dtypes: 5 bits an operand, the op in the top byte.
-uint64 key_of(OpId op, const DType* dtypes, int n) {
-  uint64 operands = 0;
-  for (int i = 0; i < n; i++) operands = operands << 5 | (uint64(dtypes[i]) + 1);
-  return uint64(op) << 56 | operands;
-}
-
 template <class AddAll>
 Table make(AddAll add_all) {
   Table table;
@@ -41,25 +33,34 @@ Table make(AddAll add_all) {
 
 }  // namespace
 
-void Table::add(OpId op, std::initializer_list<DType> dtypes, const KernelRow& row) {
-  rows_[key_of(op, dtypes.begin(), int(dtypes.size()))].push_back(row);
+/// The table's own record of the op. Two ops of one id would serve each other's calls.
+const Op* Table::known(const Op& op) {
+  for (const Op* known : ops_) {
+    if (!(*known == op)) continue;
+    if (same_contract(*known, op)) return known;
+    std::fprintf(stderr, "wick: two ops of one id: \"%s\" (%s) and \"%s\" (%s)\n", known->name,
+                 known->operands, op.name, op.operands);
+    std::abort();
+  }
+  return ops_.emplace_back(&records_.emplace_back(op));
 }
 
-void Table::expect_attributes(OpId op, uint32 size, uint64 hash) {
-  attributes_[int(op)] = {size, hash};
+void Table::add(const Op& op, DType t, const Kernel& kernel) { add(op, t, t, kernel); }
+
+void Table::add(const Op& op, DType t, DType any, const Kernel& kernel) {
+  const OperandDTypes dtypes = operand_dtypes(op, t, any);
+  Entry& entry = entries_[key_of({&op, dtypes.all, dtypes.num_in, dtypes.num_out})];
+  entry.op = known(op);
+  entry.kernels.push_back(kernel);
+  if (!kernel.name) entry.kernels.back().name = op.name;
 }
 
-int Table::find(const KernelQuery& query, const KernelRow** rows) const {
-  if (int(query.op) < 0 || int(query.op) >= kNumOps) return 0;
-  const Attributes& expected = attributes_[int(query.op)];
-  if (query.attributes_size != expected.size) return 0;
-  if (expected.size && query.attributes_hash != expected.hash) return 0;
-  const int n = query.num_in + query.num_out;
-  if (n > kMaxKeyOperands) return 0;
-  const auto found = rows_.find(key_of(query.op, query.dtypes, n));
-  if (found == rows_.end()) return 0;
-  *rows = found->second.data();
-  return int(found->second.size());
+int Table::find(const KernelQuery& query, const Kernel** kernels) const {
+  if (query.num_in > kMaxOperands || query.num_out > kMaxOperands) return 0;
+  const auto found = entries_.find(key_of(query));
+  if (found == entries_.end() || !same_contract(*found->second.op, *query.op)) return 0;
+  *kernels = found->second.kernels.data();
+  return int(found->second.kernels.size());
 }
 
 const Table& table_of(Isa isa) {
@@ -75,7 +76,7 @@ const Table& table_of(Isa isa) {
   return table;
 }
 
-const char* accepts_rows(const KernelRow*, const Call* call, const DeviceInfo*) {
+const char* accepts_unit_strides(const Kernel*, const Call* call, const DeviceInfo*) {
   for (int i = 0; i < call->num_in + call->num_out; i++) {
     const View& x = i < call->num_in ? call->in[i] : call->out[i - call->num_in];
     if (!is_floating(x.dtype) || x.rank == 0) continue;

@@ -1,6 +1,6 @@
-// The rows of one instruction set, and how kernel files add to them.
+// The kernels of one instruction set, and how kernel files add to them.
 #pragma once
-#include <initializer_list>
+#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -9,29 +9,40 @@
 
 namespace wick::cpu {
 
-/// Kernel rows by op and dtypes, in order of preference. Filled once, then only read.
+/// Kernels by op and dtypes, in order of preference. Filled once, then only read.
 class Table {
  public:
-  /// dtypes: of the inputs, then of the outputs. Later rows of the same key are asked later.
-  void add(OpId op, std::initializer_list<DType> dtypes, const KernelRow& row);
-  /// With attributes of a type that the op's rows read: a query for another layout finds nothing.
-  void expect_attributes(OpId op, uint32 size, uint64 hash);
-  int find(const KernelQuery& query, const KernelRow** rows) const;
+  /// For the op's own dtype t, from which the operands' follow. Later kernels of the same op and
+  /// dtypes are asked later. A kernel without a name has the op's.
+  void add(const Op& op, DType t, const Kernel& kernel);
+  /// Of an op with an operand of any dtype, for that one.
+  void add(const Op& op, DType t, DType any, const Kernel& kernel);
+
+  int find(const KernelQuery& query, const Kernel** kernels) const;
+  const std::vector<const Op*>& ops() const { return ops_; }
 
  private:
-  struct Attributes {
-    uint32 size = 0;
-    uint64 hash = 0;
+  struct Hash {
+    size_t operator()(const KernelKey& key) const {
+      return size_t(((key.op * 31 + key.in) * 31 + key.out) * 0x9e3779b97f4a7c15);
+    }
   };
-  std::unordered_map<uint64, std::vector<KernelRow>> rows_;
-  Attributes attributes_[kNumOps];
+  struct Entry {
+    const Op* op;
+    std::vector<Kernel> kernels;
+  };
+  const Op* known(const Op& op);
+
+  std::unordered_map<KernelKey, Entry, Hash> entries_;
+  std::deque<Op> records_;
+  std::vector<const Op*> ops_;
 };
 
 /// The table of an instruction set, made at its first use. The machine must have that set.
 const Table& table_of(Isa isa);
 
-/// For KernelRow::accepts of fused ops: inner strides of floats are 1, as ops.h has it.
-const char* accepts_rows(const KernelRow* row, const Call* call, const DeviceInfo* device);
+/// For Kernel::accepts of fused ops: inner strides of floats are 1, as abi/ops has it.
+const char* accepts_unit_strides(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 /// An error's text, kept until the same thread's next error.
 __attribute__((format(printf, 2, 3))) Status error(StatusCode code, const char* format, ...);

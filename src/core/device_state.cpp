@@ -10,14 +10,6 @@ bool wants_plain(const DeviceInfo& info) {
          environment_choice("WICK_ALLOC", {"caching", "plain"}).value_or(0) == 1;
 }
 
-// Up to twelve operands, 5 bits each, and how many are inputs.
-uint64_t key_of(const KernelQuery& query) {
-  uint64_t key = uint64_t(query.num_in) << 60;
-  for (int i = 0; i < query.num_in + query.num_out; i++)
-    key |= (uint64_t(query.dtypes[i]) + 1) << (5 * i);
-  return key;
-}
-
 }  // namespace
 
 DeviceState::DeviceState(DeviceLocation location, const Backend& backend, const DeviceInfo& info)
@@ -27,29 +19,37 @@ DeviceState::DeviceState(DeviceLocation location, const Backend& backend, const 
       allocator(backend, info.ordinal, wants_plain(info)),
       seed(299792458) {}
 
-std::span<const KernelRow> DeviceState::rows(const KernelQuery& query) {
-  const uint64_t key = key_of(query);
-  std::atomic<CachedRows*>& head = cached_[int(query.op)];
-  for (const CachedRows* c = head.load(std::memory_order_acquire); c; c = c->next)
-    if (c->key == key) return c->rows;
-  const KernelRow* rows = nullptr;
-  const int count = backend.find_kernels(device(), &query, &rows);
-  CachedRows* fresh =
-      new CachedRows{key, {rows, size_t(count)}, head.load(std::memory_order_relaxed)};
+std::span<const Kernel> DeviceState::kernels(const KernelQuery& query) {
+  const KernelKey key = key_of(query);
+  const uint64_t mixed = (key.op + key.in * 31 + key.out * 961) * 0x9e3779b97f4a7c15;
+  std::atomic<CachedKernels*>& head = cached_[mixed >> 32 & (kLists - 1)];
+  for (const CachedKernels* c = head.load(std::memory_order_acquire); c; c = c->next)
+    if (c->key == key) return c->kernels;
+  const Kernel* kernels = nullptr;
+  const int count = backend.find_kernels(device(), &query, &kernels);
+  CachedKernels* fresh = new CachedKernels{
+      *query.op, key, {kernels, size_t(count)}, head.load(std::memory_order_relaxed)};
   while (!head.compare_exchange_weak(fresh->next, fresh, std::memory_order_release,
                                      std::memory_order_relaxed)) {
   }
-  return fresh->rows;
+  return fresh->kernels;
+}
+
+std::string DeviceState::name_of(uint64_t id) const {
+  for (const std::atomic<CachedKernels*>& head : cached_)
+    for (const CachedKernels* c = head.load(std::memory_order_acquire); c; c = c->next)
+      if (c->op.id == id) return c->op.name;
+  return "an unknown op";
 }
 
 void DeviceState::synchronize() const {
   ErrorRecord record{};
   const Status status = backend.stream_synchronize(device(), nullptr, &record);
   if (record.code == uint32_t(StatusCode::kIdOutOfRange))
-    fail(ErrorCode::kOutOfRange, op_name(OpId(record.op)), "id ", record.value, " at position ",
+    fail(ErrorCode::kOutOfRange, name_of(record.op), "id ", record.value, " at position ",
          record.position, " is outside [0, ", record.limit, ") on ", location);
   if (record.code != 0)
-    fail(ErrorCode::kKernelError, op_name(OpId(record.op)), "kernel failed with code ", record.code,
+    fail(ErrorCode::kKernelError, name_of(record.op), "kernel failed with code ", record.code,
          " at position ", record.position, " on ", location);
   require(status, "synchronize");
 }

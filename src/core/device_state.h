@@ -36,17 +36,23 @@ class DeviceState {
   /// Waits for the default stream and throws what its kernels found wrong.
   void synchronize() const;
 
-  /// Rows for the query in order of preference; asked of the backend once, then found without a
+  /// Kernels for the query in order of preference; asked of the backend once, then found without a
   /// lock.
-  std::span<const KernelRow> rows(const KernelQuery& query);
+  std::span<const Kernel> kernels(const KernelQuery& query);
 
  private:
-  struct CachedRows {
-    uint64_t key;
-    std::span<const KernelRow> rows;
-    CachedRows* next;
+  struct CachedKernels {
+    Op op;
+    KernelKey key;
+    std::span<const Kernel> kernels;
+    CachedKernels* next;
   };
-  std::atomic<CachedRows*> cached_[kNumOps] = {};  // lists that only grow, at their heads
+  /// The op of an error record, as text.
+  std::string name_of(uint64_t id) const;
+
+  // Lists that only grow, at their heads: an op's and dtypes' stand in one of them.
+  static constexpr size_t kLists = 1024;
+  std::atomic<CachedKernels*> cached_[kLists] = {};
 };
 
 }  // namespace wick

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+#include "wick/abi/ops/elementwise.h"
+
 namespace wick {
 namespace {
 
 constexpr int kMaxInputs = 3;  // of an elementwise op
 
-Call make_call(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
-               Attributes attributes) {
+Call make_call(const Device& device, const Op& op, std::span<const View> in,
+               std::span<const View> out, Attributes attributes) {
   Call call{};
   call.in = in.data();
   call.out = out.data();
@@ -16,7 +19,7 @@ Call make_call(const Device& device, OpId op, std::span<const View> in, std::spa
   call.num_out = int32_t(out.size());
   call.attributes = attributes.data;
   call.device = device.state().device();
-  call.op = int32_t(op);
+  call.op = &op;
   return call;
 }
 
@@ -60,35 +63,37 @@ View make_view(void* data, DType dtype, const Shape& shape, const Dims& strides)
 
 View make_view(const Tensor& x) { return make_view(x.data(), x.dtype(), x.shape(), x.strides()); }
 
-bool try_launch(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
-                Attributes attributes, Declined* declined) {
+bool try_launch(const Device& device, const Op& op, std::span<const View> in,
+                std::span<const View> out, Attributes attributes, Declined* declined) {
   DeviceState& state = device.state();
   DType dtypes[2 * kMaxOperands];
   int count = 0;
   for (const View& v : in) dtypes[count++] = v.dtype;
   for (const View& v : out) dtypes[count++] = v.dtype;
-  const KernelQuery query{
-      op, dtypes, int32_t(in.size()), int32_t(out.size()), attributes.size, attributes.hash};
+  WICK_ASSERT(attributes.facts == op.attributes);
+  const KernelQuery query{&op, dtypes, int32_t(in.size()), int32_t(out.size())};
   Call call = make_call(device, op, in, out, attributes);
-  for (const KernelRow& row : state.rows(query)) {
-    if (const char* why = row.accepts ? row.accepts(&row, &call, &state.info) : nullptr) {
+  for (const Kernel& kernel : state.kernels(query)) {
+    if (const char* why = kernel.accepts ? kernel.accepts(&kernel, &call, &state.info) : nullptr) {
       if (declined) declined->why = why;
       continue;
     }
-    call.scratch_bytes = row.scratch_bytes ? row.scratch_bytes(&row, &call, &state.info) : 0;
+    call.scratch_bytes =
+        kernel.scratch_bytes ? kernel.scratch_bytes(&kernel, &call, &state.info) : 0;
     std::shared_ptr<Storage> scratch;
     if (call.scratch_bytes > 0) {
       scratch = Storage::allocate(device, call.scratch_bytes);
       call.scratch = scratch->data();
     }
-    state.require(row.run(&row, &call), op_name(op));
+    state.require(kernel.run(&kernel, &call), op.name);
     return true;
   }
   return false;
 }
 
-bool try_elementwise(const Device& device, OpId op, const Shape& shape, std::span<const Operand> in,
-                     std::span<const Operand> out, Attributes attributes, Declined* declined) {
+bool try_elementwise(const Device& device, const Op& op, const Shape& shape,
+                     std::span<const Operand> in, std::span<const Operand> out,
+                     Attributes attributes, Declined* declined) {
   if (numel(shape) == 0) return true;
   Dims strides[kMaxInputs + 1];
   Dims* pointers[kMaxInputs + 1];
@@ -124,40 +129,38 @@ bool try_elementwise(const Device& device, OpId op, const Shape& shape, std::spa
   return true;
 }
 
-void fail_unsupported(const Device& device, OpId op, DType dtype, const Declined& declined) {
+void fail_unsupported(const Device& device, const Op& op, DType dtype, const Declined& declined) {
   if (declined.why.empty())
-    fail(ErrorCode::kUnsupported, op_name(op), "no ", dtype_name(dtype), " kernel on ", device,
+    fail(ErrorCode::kUnsupported, op.name, "no ", dtype_name(dtype), " kernel on ", device,
          ", no composite");
-  fail(ErrorCode::kUnsupported, op_name(op), "no ", dtype_name(dtype), " kernel on ", device,
+  fail(ErrorCode::kUnsupported, op.name, "no ", dtype_name(dtype), " kernel on ", device,
        " takes this: ", declined.why, "; no composite");
 }
 
-void elementwise(const Device& device, OpId op, const Shape& shape, std::span<const Operand> in,
-                 std::span<const Operand> out, Attributes attributes) {
+void elementwise(const Device& device, const Op& op, const Shape& shape,
+                 std::span<const Operand> in, std::span<const Operand> out, Attributes attributes) {
   Declined declined;
   if (!try_elementwise(device, op, shape, in, out, attributes, &declined))
     fail_unsupported(device, op, (in.empty() ? out : in)[0].dtype, declined);
 }
 
-void launch(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
+void launch(const Device& device, const Op& op, std::span<const View> in, std::span<const View> out,
             Attributes attributes) {
   Declined declined;
   if (!try_launch(device, op, in, out, attributes, &declined))
     fail_unsupported(device, op, (in.empty() ? out : in)[0].dtype, declined);
 }
 
-bool may_run_in_place(const Device& device, OpId op, std::initializer_list<DType> dtypes,
+bool may_run_in_place(const Device& device, const Op& op, std::initializer_list<DType> dtypes,
                       int num_in) {
-  const AttributeFacts facts = attribute_facts(op);
-  const KernelQuery query{op,         dtypes.begin(), num_in, int32_t(dtypes.size()) - num_in,
-                          facts.size, facts.hash};
-  const auto rows = device.state().rows(query);
-  return !rows.empty() && (rows[0].flags & kRowInPlace) != 0;
+  const KernelQuery query{&op, dtypes.begin(), num_in, int32_t(dtypes.size()) - num_in};
+  const auto kernels = device.state().kernels(query);
+  return !kernels.empty() && (kernels[0].flags & kKernelInPlace) != 0;
 }
 
 void copy_elements(const Tensor& from, const Tensor& to) {
   const Operand in = operand(from), out = operand(to);
-  elementwise(from.device(), OpId::kCast, from.shape(), {&in, 1}, {&out, 1});
+  elementwise(from.device(), kCast, from.shape(), {&in, 1}, {&out, 1});
 }
 
 }  // namespace wick

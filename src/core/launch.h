@@ -1,4 +1,4 @@
-// From tensors to a backend's kernel: views, collapsed dims, the row that accepts, scratch.
+// From tensors to a backend's kernel: views, collapsed dims, the kernel that accepts, scratch.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -19,14 +19,14 @@ struct Operand {
 Operand operand(const Tensor& x);
 Operand operand(const Tensor& x, const Shape& broadcast);
 
+/// What goes with the operands: the op's own attribute struct.
 struct Attributes {
   const void* data = nullptr;
-  uint32_t size = 0;
-  uint64_t hash = 0;
+  AttributeFacts facts = {};
 };
 template <class A>
 Attributes attributes_of(const A& a) {
-  return {&a, sizeof a, kAttributesHash<A>};
+  return {&a, attributes<A>};
 }
 
 /// Where a launch may not go ahead it says why, so that the op can take its composite instead.
@@ -35,26 +35,28 @@ struct Declined {
 };
 
 /// Runs op on operands of one shape, inputs then outputs. Dims are collapsed, and looped over where
-/// more than kMaxRank remain. Returns false, and why, if no row takes it. Errors of the launch
+/// more than kMaxRank remain. Returns false, and why, if no kernel takes it. Errors of the launch
 /// itself are thrown.
-bool try_elementwise(const Device& device, OpId op, const Shape& shape, std::span<const Operand> in,
-                     std::span<const Operand> out, Attributes attributes, Declined* declined);
+bool try_elementwise(const Device& device, const Op& op, const Shape& shape,
+                     std::span<const Operand> in, std::span<const Operand> out,
+                     Attributes attributes, Declined* declined);
 
-/// Runs op on views as they are: nothing is collapsed. Returns false, and why, if no row takes it.
-bool try_launch(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
-                Attributes attributes, Declined* declined);
+/// Runs op on views as they are: nothing is collapsed. Returns false, and why, if no kernel takes it.
+bool try_launch(const Device& device, const Op& op, std::span<const View> in,
+                std::span<const View> out, Attributes attributes, Declined* declined);
 
-/// As the above, but an error (kUnsupported, "matmul: no bf16 kernel on rocm:0 ...") where no row
-/// takes it.
-void elementwise(const Device& device, OpId op, const Shape& shape, std::span<const Operand> in,
-                 std::span<const Operand> out, Attributes attributes = {});
-void launch(const Device& device, OpId op, std::span<const View> in, std::span<const View> out,
+/// As the above, but an error (kUnsupported, "matmul: no bf16 kernel on rocm:0 ...") where no
+/// kernel takes it.
+void elementwise(const Device& device, const Op& op, const Shape& shape,
+                 std::span<const Operand> in, std::span<const Operand> out,
+                 Attributes attributes = {});
+void launch(const Device& device, const Op& op, std::span<const View> in, std::span<const View> out,
             Attributes attributes = {});
-[[noreturn]] void fail_unsupported(const Device& device, OpId op, DType dtype,
+[[noreturn]] void fail_unsupported(const Device& device, const Op& op, DType dtype,
                                    const Declined& declined);
 
-/// Whether the first row for these dtypes may write its output over an input.
-bool may_run_in_place(const Device& device, OpId op, std::initializer_list<DType> dtypes,
+/// Whether the first kernel for these dtypes may write its output over an input.
+bool may_run_in_place(const Device& device, const Op& op, std::initializer_list<DType> dtypes,
                       int num_in);
 
 /// Merges neighbouring dims that lie one in the other in every operand, and drops those of size 1.

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -59,7 +60,7 @@ std::string table_complaint(const Backend* b) {
                         b->alloc && b->free && b->copy && b->fill && b->stream_create &&
                         b->stream_destroy && b->stream_synchronize && b->event_create &&
                         b->event_destroy && b->event_record && b->event_query && b->stream_wait &&
-                        b->find_kernels;
+                        b->find_kernels && b->list_ops;
   return complete ? "" : "its table lacks a function that is not optional";
 }
 
@@ -231,26 +232,27 @@ std::vector<BackendStatus> backend_status() {
   return result;
 }
 
-std::vector<RowSummary> kernel_rows(const Device& device, OpId op, const std::vector<DType>& inputs,
-                                    const std::vector<DType>& outputs) {
-  std::vector<DType> dtypes = inputs;
-  dtypes.insert(dtypes.end(), outputs.begin(), outputs.end());
-  const AttributeFacts attributes = attribute_facts(op);
-  const KernelQuery query{
-      op, dtypes.data(), int(inputs.size()), int(outputs.size()), attributes.size, attributes.hash};
-  std::vector<RowSummary> result;
-  for (const KernelRow& row : device.state().rows(query))
-    result.push_back({row.name, (row.flags & kRowLibrary) != 0});
+std::vector<KernelSummary> kernels_of(const Device& device, const Op& op, DType dtype, DType any) {
+  const OperandDTypes dtypes = operand_dtypes(op, dtype, any);
+  std::vector<KernelSummary> result;
+  for (const Kernel& kernel :
+       device.state().kernels({&op, dtypes.all, dtypes.num_in, dtypes.num_out}))
+    result.push_back({kernel.name, (kernel.flags & kKernelLibrary) != 0});
   return result;
 }
 
-std::vector<RowSummary> kernel_rows(const Device& device, OpId op, DType dtype) {
-  const std::string_view letters = kOps[int(op)].operands;
-  const size_t colon = letters.find(':');
-  std::vector<DType> inputs, outputs;
-  for (size_t i = 0; i < letters.size(); i++)
-    if (i != colon) (i < colon ? inputs : outputs).push_back(operand_dtype(letters[i], dtype));
-  return kernel_rows(device, op, inputs, outputs);
+std::vector<KernelSummary> kernels_of(const Device& device, const Op& op, DType dtype) {
+  return kernels_of(device, op, dtype, dtype);
+}
+
+std::vector<const Op*> ops_of(const Device& device) {
+  const Op* const* ops = nullptr;
+  const int count = device.state().backend.list_ops(&ops);
+  std::vector<const Op*> result(ops, ops + count);
+  std::sort(result.begin(), result.end(), [](const Op* a, const Op* b) {
+    return std::string_view(a->name) < std::string_view(b->name);
+  });
+  return result;
 }
 
 }  // namespace wick

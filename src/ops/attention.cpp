@@ -6,6 +6,8 @@
 #include "ops/dtypes.h"
 #include "ops/fused.h"
 #include "ops/tape.h"
+#include "wick/abi/ops/attention.h"
+#include "wick/abi/ops/rope.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/indexing.h"
@@ -55,7 +57,7 @@ Tensor rope_either_way(const Tensor& x, const Tensor& cos, const Tensor& sin,
                p = positions.detach();
   const View in[] = {make_view(rows), make_view(c), make_view(s), make_view(p)};
   const View out = make_view(y);
-  if (!run_fused(x.device(), OpId::kRope, in, {&out, 1}, attributes_of(attributes), x.dtype()))
+  if (!run_fused(x.device(), kRope, in, {&out, 1}, attributes_of(attributes), x.dtype()))
     return rope_composite(x, cos, sin, positions, attributes);
   const RopeAttributes back{attributes.interleaved, !attributes.inverse};
   return record("rope", y, {&x, &cos, &sin, &positions}, kKeepInput1 | kKeepInput2 | kKeepInput3,
@@ -104,8 +106,7 @@ bool sdpa_gradient(const RuleContext& c, const Tensor& l, const SdpaAttributes& 
         {0, 2, 1, 3});
     out[i] = make_view(gradients[size_t(i)]);
   }
-  return run_fused(l.device(), OpId::kSdpaGradient, in, out, attributes_of(attributes),
-                   c.input_dtype(0));
+  return run_fused(l.device(), kSdpaGradient, in, out, attributes_of(attributes), c.input_dtype(0));
 }
 
 }  // namespace
@@ -191,7 +192,7 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& pos
   const View in[] = {make_view(rows[0]), make_view(rows[1]), make_view(rows[2]),
                      make_view(rows[3])};
   const View out[] = {make_view(y), make_view(l)};
-  if (!run_fused(q.device(), OpId::kSdpa, in, out, attributes_of(attributes), q.dtype()))
+  if (!run_fused(q.device(), kSdpa, in, out, attributes_of(attributes), q.dtype()))
     return sdpa_composite(q, k, v, positions, attributes);
   return record("sdpa", y, {&q, &k, &v, &positions}, kKeepInputs | kKeepOutput,
                 [l, attributes](const RuleContext& c, std::span<Tensor> gradients) {

@@ -1,4 +1,5 @@
 // Ops of two operands: what each means is a row.
+#include "scalar/binary.h"
 #include "ops/elementwise.h"
 #include "wick/ops/create.h"
 
@@ -29,88 +30,86 @@ using G = const Tensor&;
 // A row is a line.
 // clang-format off
 constexpr BinaryMeaning kBinary[] = {
-    {OpId::kAdd, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return gy; }},
-    {OpId::kSub, Takes::kNumbers, kKeepNothing, [](G gy, C, int side) { return side ? -gy : gy; }},
-    {OpId::kMul, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * c.input(1 - side); }},
-    {OpId::kDiv, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * (c.input(0) / (c.input(1) * c.input(1))) : gy / c.input(1); }},
-    {OpId::kMaximum, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(c.input(side), c.input(1 - side)); }},
-    {OpId::kMinimum, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(-c.input(side), -c.input(1 - side)); }},
-    {OpId::kMaximumShare, Takes::kFloats, kKeepNothing, nullptr},
-    {OpId::kSwiglu, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * silu(c.input(0)) : silu_gradient(gy * c.input(1), c.input(0)); },
+    {Add::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return gy; }},
+    {Sub::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int side) { return side ? -gy : gy; }},
+    {Mul::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * c.input(1 - side); }},
+    {Div::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * (c.input(0) / (c.input(1) * c.input(1))) : gy / c.input(1); }},
+    {Maximum::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(c.input(side), c.input(1 - side)); }},
+    {Minimum::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(-c.input(side), -c.input(1 - side)); }},
+    {MaximumShare::op, Takes::kFloats, kKeepNothing, nullptr},
+    {Swiglu::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * silu(c.input(0)) : silu_gradient(gy * c.input(1), c.input(0)); },
      [](const Tensor& a, const Tensor& b) { return cast(silu(widened(a)) * widened(b), a.dtype()); }},
-    {OpId::kSiluGradient, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * c.input(0) * silu_curvature(c.input(1)) : silu_gradient(gy, c.input(1)); },
+    {SiluGradient::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * c.input(0) * silu_curvature(c.input(1)) : silu_gradient(gy, c.input(1)); },
      silu_gradient_composite},
-    {OpId::kPow, Takes::kNumbers, kKeepInputs | kKeepOutput, pow_gradient},
-    {OpId::kRemainder, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * floor_divide(c.input(0), c.input(1)) : gy; }},
-    {OpId::kFmod, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * trunc(c.input(0) / c.input(1)) : gy; }},
-    {OpId::kFloorDivide, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return zeros_like(gy); }},
-    {OpId::kAtan2, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return (side ? -gy : gy) * (c.input(1 - side) / (sqr(c.input(0)) + sqr(c.input(1)))); }},
-    {OpId::kBitwiseAnd, Takes::kBits, kKeepNothing, nullptr},
-    {OpId::kBitwiseOr, Takes::kBits, kKeepNothing, nullptr},
-    {OpId::kBitwiseXor, Takes::kBits, kKeepNothing, nullptr},
-    {OpId::kShiftLeft, Takes::kIntegers, kKeepNothing, nullptr},
-    {OpId::kShiftRight, Takes::kIntegers, kKeepNothing, nullptr},
+    {Pow::op, Takes::kNumbers, kKeepInputs | kKeepOutput, pow_gradient},
+    {Remainder::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * floor_divide(c.input(0), c.input(1)) : gy; }},
+    {Fmod::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * trunc(c.input(0) / c.input(1)) : gy; }},
+    {FloorDivide::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return zeros_like(gy); }},
+    {Atan2::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return (side ? -gy : gy) * (c.input(1 - side) / (sqr(c.input(0)) + sqr(c.input(1)))); }},
+    {BitwiseAnd::op, Takes::kBits, kKeepNothing, nullptr},
+    {BitwiseOr::op, Takes::kBits, kKeepNothing, nullptr},
+    {BitwiseXor::op, Takes::kBits, kKeepNothing, nullptr},
+    {ShiftLeft::op, Takes::kIntegers, kKeepNothing, nullptr},
+    {ShiftRight::op, Takes::kIntegers, kKeepNothing, nullptr},
 };
 // clang-format on
 
-Tensor binary(OpId op, Tensor a, const Tensor& b) {
-  return run_binary(meaning_of(kBinary, op), std::move(a), b);
+static_assert(all_have_meanings<kBinary>(Binary{}), "a formula of scalar/binary.h has no row here");
+
+template <class F>
+Tensor binary(Tensor a, const Tensor& b) {
+  return run_binary(meaning_of<kBinary, F>(), std::move(a), b);
 }
-Tensor binary(OpId op, Tensor a, Number b) {
-  return run_binary(meaning_of(kBinary, op), std::move(a), b);
+template <class F>
+Tensor binary(Tensor a, Number b) {
+  return run_binary(meaning_of<kBinary, F>(), std::move(a), b);
 }
 
 }  // namespace
 
-Tensor add(Tensor a, const Tensor& b) { return binary(OpId::kAdd, std::move(a), b); }
-Tensor sub(Tensor a, const Tensor& b) { return binary(OpId::kSub, std::move(a), b); }
-Tensor mul(Tensor a, const Tensor& b) { return binary(OpId::kMul, std::move(a), b); }
-Tensor div(Tensor a, const Tensor& b) { return binary(OpId::kDiv, std::move(a), b); }
-Tensor maximum(Tensor a, const Tensor& b) { return binary(OpId::kMaximum, std::move(a), b); }
-Tensor minimum(Tensor a, const Tensor& b) { return binary(OpId::kMinimum, std::move(a), b); }
-Tensor maximum_share(Tensor a, const Tensor& b) {
-  return binary(OpId::kMaximumShare, std::move(a), b);
-}
-Tensor swiglu(Tensor a, const Tensor& b) { return binary(OpId::kSwiglu, std::move(a), b); }
-Tensor pow(Tensor a, const Tensor& b) { return binary(OpId::kPow, std::move(a), b); }
-Tensor remainder(Tensor a, const Tensor& b) { return binary(OpId::kRemainder, std::move(a), b); }
-Tensor fmod(Tensor a, const Tensor& b) { return binary(OpId::kFmod, std::move(a), b); }
-Tensor floor_divide(Tensor a, const Tensor& b) {
-  return binary(OpId::kFloorDivide, std::move(a), b);
-}
-Tensor atan2(Tensor a, const Tensor& b) { return binary(OpId::kAtan2, std::move(a), b); }
-Tensor bitwise_and(Tensor a, const Tensor& b) { return binary(OpId::kBitwiseAnd, std::move(a), b); }
-Tensor bitwise_or(Tensor a, const Tensor& b) { return binary(OpId::kBitwiseOr, std::move(a), b); }
-Tensor bitwise_xor(Tensor a, const Tensor& b) { return binary(OpId::kBitwiseXor, std::move(a), b); }
-Tensor shift_left(Tensor a, const Tensor& b) { return binary(OpId::kShiftLeft, std::move(a), b); }
-Tensor shift_right(Tensor a, const Tensor& b) { return binary(OpId::kShiftRight, std::move(a), b); }
-Tensor silu_gradient(Tensor gy, const Tensor& x) {
-  return binary(OpId::kSiluGradient, std::move(gy), x);
-}
+Tensor add(Tensor a, const Tensor& b) { return binary<Add>(std::move(a), b); }
+Tensor sub(Tensor a, const Tensor& b) { return binary<Sub>(std::move(a), b); }
+Tensor mul(Tensor a, const Tensor& b) { return binary<Mul>(std::move(a), b); }
+Tensor div(Tensor a, const Tensor& b) { return binary<Div>(std::move(a), b); }
+Tensor maximum(Tensor a, const Tensor& b) { return binary<Maximum>(std::move(a), b); }
+Tensor minimum(Tensor a, const Tensor& b) { return binary<Minimum>(std::move(a), b); }
+Tensor maximum_share(Tensor a, const Tensor& b) { return binary<MaximumShare>(std::move(a), b); }
+Tensor swiglu(Tensor a, const Tensor& b) { return binary<Swiglu>(std::move(a), b); }
+Tensor pow(Tensor a, const Tensor& b) { return binary<Pow>(std::move(a), b); }
+Tensor remainder(Tensor a, const Tensor& b) { return binary<Remainder>(std::move(a), b); }
+Tensor fmod(Tensor a, const Tensor& b) { return binary<Fmod>(std::move(a), b); }
+Tensor floor_divide(Tensor a, const Tensor& b) { return binary<FloorDivide>(std::move(a), b); }
+Tensor atan2(Tensor a, const Tensor& b) { return binary<Atan2>(std::move(a), b); }
+Tensor bitwise_and(Tensor a, const Tensor& b) { return binary<BitwiseAnd>(std::move(a), b); }
+Tensor bitwise_or(Tensor a, const Tensor& b) { return binary<BitwiseOr>(std::move(a), b); }
+Tensor bitwise_xor(Tensor a, const Tensor& b) { return binary<BitwiseXor>(std::move(a), b); }
+Tensor shift_left(Tensor a, const Tensor& b) { return binary<ShiftLeft>(std::move(a), b); }
+Tensor shift_right(Tensor a, const Tensor& b) { return binary<ShiftRight>(std::move(a), b); }
+Tensor silu_gradient(Tensor gy, const Tensor& x) { return binary<SiluGradient>(std::move(gy), x); }
 
-Tensor add(Tensor a, Number b) { return binary(OpId::kAdd, std::move(a), b); }
-Tensor sub(Tensor a, Number b) { return binary(OpId::kSub, std::move(a), b); }
-Tensor mul(Tensor a, Number b) { return binary(OpId::kMul, std::move(a), b); }
-Tensor div(Tensor a, Number b) { return binary(OpId::kDiv, std::move(a), b); }
-Tensor maximum(Tensor a, Number b) { return binary(OpId::kMaximum, std::move(a), b); }
-Tensor minimum(Tensor a, Number b) { return binary(OpId::kMinimum, std::move(a), b); }
-Tensor pow(Tensor a, Number b) { return binary(OpId::kPow, std::move(a), b); }
-Tensor remainder(Tensor a, Number b) { return binary(OpId::kRemainder, std::move(a), b); }
-Tensor fmod(Tensor a, Number b) { return binary(OpId::kFmod, std::move(a), b); }
-Tensor floor_divide(Tensor a, Number b) { return binary(OpId::kFloorDivide, std::move(a), b); }
-Tensor bitwise_and(Tensor a, Number b) { return binary(OpId::kBitwiseAnd, std::move(a), b); }
-Tensor bitwise_or(Tensor a, Number b) { return binary(OpId::kBitwiseOr, std::move(a), b); }
-Tensor bitwise_xor(Tensor a, Number b) { return binary(OpId::kBitwiseXor, std::move(a), b); }
-Tensor shift_left(Tensor a, Number b) { return binary(OpId::kShiftLeft, std::move(a), b); }
-Tensor shift_right(Tensor a, Number b) { return binary(OpId::kShiftRight, std::move(a), b); }
+Tensor add(Tensor a, Number b) { return binary<Add>(std::move(a), b); }
+Tensor sub(Tensor a, Number b) { return binary<Sub>(std::move(a), b); }
+Tensor mul(Tensor a, Number b) { return binary<Mul>(std::move(a), b); }
+Tensor div(Tensor a, Number b) { return binary<Div>(std::move(a), b); }
+Tensor maximum(Tensor a, Number b) { return binary<Maximum>(std::move(a), b); }
+Tensor minimum(Tensor a, Number b) { return binary<Minimum>(std::move(a), b); }
+Tensor pow(Tensor a, Number b) { return binary<Pow>(std::move(a), b); }
+Tensor remainder(Tensor a, Number b) { return binary<Remainder>(std::move(a), b); }
+Tensor fmod(Tensor a, Number b) { return binary<Fmod>(std::move(a), b); }
+Tensor floor_divide(Tensor a, Number b) { return binary<FloorDivide>(std::move(a), b); }
+Tensor bitwise_and(Tensor a, Number b) { return binary<BitwiseAnd>(std::move(a), b); }
+Tensor bitwise_or(Tensor a, Number b) { return binary<BitwiseOr>(std::move(a), b); }
+Tensor bitwise_xor(Tensor a, Number b) { return binary<BitwiseXor>(std::move(a), b); }
+Tensor shift_left(Tensor a, Number b) { return binary<ShiftLeft>(std::move(a), b); }
+Tensor shift_right(Tensor a, Number b) { return binary<ShiftRight>(std::move(a), b); }
 
 Tensor pow(Number a, const Tensor& b) {
   check_defined("pow", b);
-  return pow(scalar_like(b, a, taken(OpId::kPow, Takes::kNumbers, promote(b.dtype(), a))), b);
+  return pow(scalar_like(b, a, taken(Pow::op, Takes::kNumbers, promote(b.dtype(), a))), b);
 }
 Tensor operator-(Number a, const Tensor& b) {
   check_defined("sub", b);
-  return scalar_like(b, a, taken(OpId::kSub, Takes::kNumbers, promote(b.dtype(), a))) - b;
+  return scalar_like(b, a, taken(Sub::op, Takes::kNumbers, promote(b.dtype(), a))) - b;
 }
 Tensor operator/(Number a, const Tensor& b) {
   check_defined("div", b);

@@ -2,16 +2,18 @@
 #include <limits>
 
 #include "ops/elementwise.h"
+#include "scalar/compare.h"
+#include "wick/abi/ops/elementwise.h"
 #include "wick/ops/create.h"
 
 namespace wick {
 namespace {
 
-Tensor compare_in(OpId op, const Tensor& a, const Tensor& b, DType dtype) {
-  check_same_device(op_name(op), a, b);
-  if (dtype == DType::kBool && op != OpId::kEq && op != OpId::kNe) dtype = DType::kU8;
+Tensor compare_in(const Op& op, const Tensor& a, const Tensor& b, DType dtype) {
+  check_same_device(op.name, a, b);
+  if (dtype == DType::kBool && op != Eq::op && op != Ne::op) dtype = DType::kU8;
   const Tensor lhs = cast(a.detach(), dtype), rhs = cast(b.detach(), dtype);
-  const Shape shape = broadcast_shapes(op_name(op), a.shape(), b.shape());
+  const Shape shape = broadcast_shapes(op.name, a.shape(), b.shape());
   const Tensor y = Tensor::empty(shape, {.dtype = DType::kBool, .device = a.device()});
   const Operand in[] = {operand(lhs, shape), operand(rhs, shape)};
   const Operand out = operand(y);
@@ -19,9 +21,9 @@ Tensor compare_in(OpId op, const Tensor& a, const Tensor& b, DType dtype) {
   return y;
 }
 
-Tensor compare(OpId op, const Tensor& a, const Tensor& b) {
-  check_defined(op_name(op), a);
-  check_defined(op_name(op), b);
+Tensor compare(const Op& op, const Tensor& a, const Tensor& b) {
+  check_defined(op.name, a);
+  check_defined(op.name, b);
   return compare_in(op, a, b, promote(a, b));
 }
 
@@ -33,8 +35,8 @@ bool holds(DType dtype, int64_t number) {
   return bits == 64 || (number >= -(int64_t(1) << (bits - 1)) && number < int64_t(1) << (bits - 1));
 }
 
-Tensor compare(OpId op, const Tensor& a, Number b) {
-  check_defined(op_name(op), a);
+Tensor compare(const Op& op, const Tensor& a, Number b) {
+  check_defined(op.name, a);
   DType dtype = promote(a.dtype(), b);
   // A number that the dtype does not have is still larger or smaller than all that it has.
   if (!is_floating(dtype) && !holds(a.dtype(), b.integer()))
@@ -43,8 +45,8 @@ Tensor compare(OpId op, const Tensor& a, Number b) {
 }
 
 /// A predicate that integers answer with `of_integers`.
-Tensor ask(OpId op, const Tensor& x, bool of_integers) {
-  check_defined(op_name(op), x);
+Tensor ask(const Op& op, const Tensor& x, bool of_integers) {
+  check_defined(op.name, x);
   const TensorOptions options{.dtype = DType::kBool, .device = x.device()};
   if (!is_floating(x.dtype())) return full(x.shape(), int(of_integers), options);
   const Tensor y = Tensor::empty(x.shape(), options);
@@ -60,22 +62,22 @@ Tensor as_bool(const char* op, const Tensor& x) {
 
 }  // namespace
 
-Tensor eq(const Tensor& a, const Tensor& b) { return compare(OpId::kEq, a, b); }
-Tensor ne(const Tensor& a, const Tensor& b) { return compare(OpId::kNe, a, b); }
-Tensor lt(const Tensor& a, const Tensor& b) { return compare(OpId::kLt, a, b); }
-Tensor le(const Tensor& a, const Tensor& b) { return compare(OpId::kLe, a, b); }
-Tensor gt(const Tensor& a, const Tensor& b) { return compare(OpId::kGt, a, b); }
-Tensor ge(const Tensor& a, const Tensor& b) { return compare(OpId::kGe, a, b); }
-Tensor eq(const Tensor& a, Number b) { return compare(OpId::kEq, a, b); }
-Tensor ne(const Tensor& a, Number b) { return compare(OpId::kNe, a, b); }
-Tensor lt(const Tensor& a, Number b) { return compare(OpId::kLt, a, b); }
-Tensor le(const Tensor& a, Number b) { return compare(OpId::kLe, a, b); }
-Tensor gt(const Tensor& a, Number b) { return compare(OpId::kGt, a, b); }
-Tensor ge(const Tensor& a, Number b) { return compare(OpId::kGe, a, b); }
+Tensor eq(const Tensor& a, const Tensor& b) { return compare(Eq::op, a, b); }
+Tensor ne(const Tensor& a, const Tensor& b) { return compare(Ne::op, a, b); }
+Tensor lt(const Tensor& a, const Tensor& b) { return compare(Lt::op, a, b); }
+Tensor le(const Tensor& a, const Tensor& b) { return compare(Le::op, a, b); }
+Tensor gt(const Tensor& a, const Tensor& b) { return compare(Gt::op, a, b); }
+Tensor ge(const Tensor& a, const Tensor& b) { return compare(Ge::op, a, b); }
+Tensor eq(const Tensor& a, Number b) { return compare(Eq::op, a, b); }
+Tensor ne(const Tensor& a, Number b) { return compare(Ne::op, a, b); }
+Tensor lt(const Tensor& a, Number b) { return compare(Lt::op, a, b); }
+Tensor le(const Tensor& a, Number b) { return compare(Le::op, a, b); }
+Tensor gt(const Tensor& a, Number b) { return compare(Gt::op, a, b); }
+Tensor ge(const Tensor& a, Number b) { return compare(Ge::op, a, b); }
 
-Tensor isnan(const Tensor& x) { return ask(OpId::kIsNan, x, false); }
-Tensor isinf(const Tensor& x) { return ask(OpId::kIsInf, x, false); }
-Tensor isfinite(const Tensor& x) { return ask(OpId::kIsFinite, x, true); }
+Tensor isnan(const Tensor& x) { return ask(IsNan::op, x, false); }
+Tensor isinf(const Tensor& x) { return ask(IsInf::op, x, false); }
+Tensor isfinite(const Tensor& x) { return ask(IsFinite::op, x, true); }
 
 Tensor logical_and(const Tensor& a, const Tensor& b) {
   return bitwise_and(as_bool("logical_and", a), as_bool("logical_and", b));
@@ -103,7 +105,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const Tensor y = Tensor::empty(shape, {.dtype = dtype, .device = a.device()});
   const Operand in[] = {operand(mask, shape), operand(yes, shape), operand(no, shape)};
   const Operand out = operand(y);
-  elementwise(a.device(), OpId::kWhere, shape, in, {&out, 1});
+  elementwise(a.device(), kWhere, shape, in, {&out, 1});
   return record("where", y, {&yes, &no, &mask}, kKeepInput2,
                 [](const RuleContext& c, std::span<Tensor> g) {
                   const Tensor zero = scalar_like(c.gradient, 0, c.gradient.dtype());

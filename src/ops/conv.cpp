@@ -36,36 +36,36 @@ Tensor without_overlap(const Tensor& x) {
 }
 
 /// One of the three ops (conv_composite.h), each the gradient of the others.
-Tensor convolve(OpId op, const Tensor& a, const Tensor& b, const Shape& shape,
+Tensor convolve(const Op& op, const Tensor& a, const Tensor& b, const Shape& shape,
                 const ConvAttributes& attributes) {
   const TensorOptions options{.dtype = a.dtype(), .device = a.device()};
   if (a.numel() == 0 || b.numel() == 0 || numel(shape) == 0)
-    return record_constant(op_name(op), zeros(shape, options), {&a, &b});
+    return record_constant(op.name, zeros(shape, options), {&a, &b});
   const Tensor whole[2] = {without_overlap(a.detach()), without_overlap(b.detach())};
   Tensor y = Tensor::empty(shape, options);
   const View in[] = {make_view(whole[0]), make_view(whole[1])}, out = make_view(y);
   if (!run_fused(a.device(), op, in, {&out, 1}, attributes_of(attributes), a.dtype()))
     y = conv_composite(op, a.detach(), b.detach(), shape, attributes);
-  return record(
-      op_name(op), y, {&a, &b}, kKeepInputs,
-      [op, attributes](const RuleContext& c, std::span<Tensor> g) {
-        const auto run = [&](OpId which, const Tensor& first, const Tensor& second, int input) {
-          if (c.wants(input))
-            g[size_t(input)] = convolve(which, first, second, c.input_shape(input), attributes);
-        };
-        constexpr OpId kY = OpId::kConv, kX = OpId::kConvInputGradient,
-                       kWeight = OpId::kConvWeightGradient;
-        if (op == kY) {
-          run(kX, c.gradient, c.input(1), 0);
-          run(kWeight, c.gradient, c.input(0), 1);
-        } else if (op == kX) {
-          run(kY, c.gradient, c.input(1), 0);
-          run(kWeight, c.input(0), c.gradient, 1);
-        } else {
-          run(kY, c.input(1), c.gradient, 0);
-          run(kX, c.input(0), c.gradient, 1);
-        }
-      });
+  return record(op.name, y, {&a, &b}, kKeepInputs,
+                [op, attributes](const RuleContext& c, std::span<Tensor> g) {
+                  const auto run = [&](const Op& which, const Tensor& first, const Tensor& second,
+                                       int input) {
+                    if (c.wants(input))
+                      g[size_t(input)] =
+                          convolve(which, first, second, c.input_shape(input), attributes);
+                  };
+                  const Op &kY = kConv, &kX = kConvInputGradient, &kWeight = kConvWeightGradient;
+                  if (op == kY) {
+                    run(kX, c.gradient, c.input(1), 0);
+                    run(kWeight, c.gradient, c.input(0), 1);
+                  } else if (op == kX) {
+                    run(kY, c.gradient, c.input(1), 0);
+                    run(kWeight, c.input(0), c.gradient, 1);
+                  } else {
+                    run(kY, c.input(1), c.gradient, 0);
+                    run(kX, c.input(0), c.gradient, 1);
+                  }
+                });
 }
 
 /// ids along a dim of n elements, with what the mode has before and behind them.
@@ -165,7 +165,7 @@ Tensor conv(const char* op, const Tensor& given, const Tensor& weight, Conv2dOpt
                                   .dilation = {o.dilation.height, o.dilation.width},
                                   .groups = o.groups};
   const Tensor y = with_bias(
-      op, convolve(OpId::kConv, cast(x, dtype), cast(weight, dtype), shape, attributes), o.bias);
+      op, convolve(kConv, cast(x, dtype), cast(weight, dtype), shape, attributes), o.bias);
   return given.rank() == 4 ? y : squeeze(y, 0);
 }
 
@@ -203,8 +203,7 @@ Tensor conv_transpose(const char* op, const Tensor& given, const Tensor& weight,
                                   .dilation = {o.dilation.height, o.dilation.width},
                                   .groups = o.groups};
   const Tensor y = with_bias(
-      op,
-      convolve(OpId::kConvInputGradient, cast(x, dtype), cast(weight, dtype), shape, attributes),
+      op, convolve(kConvInputGradient, cast(x, dtype), cast(weight, dtype), shape, attributes),
       o.bias);
   return given.rank() == 4 ? y : squeeze(y, 0);
 }

@@ -68,25 +68,25 @@ class Columns {
 
 }  // namespace
 
-Tensor conv_composite(OpId op, const Tensor& a, const Tensor& b, const Shape& out,
+Tensor conv_composite(const Op& op, const Tensor& a, const Tensor& b, const Shape& out,
                       const ConvAttributes& attributes) {
   const NoGrad no_grad;
   const DType dtype = a.dtype(), wide = computed_in(dtype);
   const int64_t images = a.size(0);
-  const bool of_weight = op == OpId::kConvWeightGradient;
-  const Shape& x = op == OpId::kConv ? a.shape() : of_weight ? b.shape() : out;
+  const bool of_weight = op == kConvWeightGradient;
+  const Shape& x = op == kConv ? a.shape() : of_weight ? b.shape() : out;
   const Shape& weight = of_weight ? out : b.shape();
-  const Shape& y = op == OpId::kConv ? out : a.shape();
+  const Shape& y = op == kConv ? out : a.shape();
   const Columns columns(x, weight, y, attributes);
-  const int64_t step = columns.images_at_once(op == OpId::kConv ? dtype : wide);
+  const int64_t step = columns.images_at_once(op == kConv ? dtype : wide);
   std::vector<Tensor> parts;
   Tensor total;
   for (int64_t first = 0; first < images; first += step) {
     const int64_t count = std::min(step, images - first);
     const Tensor part = narrow(a, 0, first, count);
-    if (op == OpId::kConv) {
+    if (op == kConv) {
       parts.push_back(columns.forward(part, b));
-    } else if (op == OpId::kConvInputGradient) {
+    } else if (op == kConvInputGradient) {
       // Sums over channels and over windows are rounded once, together.
       parts.push_back(cast(columns.input_gradient(cast(part, wide), cast(b, wide)), dtype));
     } else {

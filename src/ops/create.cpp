@@ -7,6 +7,7 @@
 #include "ops/dtypes.h"
 #include "ops/indexing.h"
 #include "scalar/cast.h"
+#include "wick/abi/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/indexing.h"
 #include "wick/ops/shape.h"
@@ -58,7 +59,7 @@ Tensor full(const Shape& shape, Number value, const TensorOptions& options) {
   if (y.numel() == 0) return y;
   const FillAttributes attributes{element_bits(value, options.dtype)};
   const Operand out = operand(y);
-  elementwise(options.device, OpId::kFill, shape, {}, {&out, 1}, attributes_of(attributes));
+  elementwise(options.device, kFill, shape, {}, {&out, 1}, attributes_of(attributes));
   return y;
 }
 

@@ -18,7 +18,7 @@ enum class Takes {
 
 /// An op of one operand: a row of the table in unary.cpp.
 struct UnaryMeaning {
-  OpId op;
+  Op op;
   Takes takes;
   unsigned keep;
   Tensor (*gradient)(const Tensor& gy, const RuleContext& c);
@@ -27,7 +27,7 @@ struct UnaryMeaning {
 
 /// An op of two operands: a row of the table in binary.cpp.
 struct BinaryMeaning {
-  OpId op;
+  Op op;
   Takes takes;
   unsigned keep;
   /// Of the operand `side`, before it is summed to the operand's shape. None: constant, off the
@@ -43,18 +43,29 @@ Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b);
 Tensor run_binary(const BinaryMeaning& m, Tensor a, Number b);
 
 /// The dtype that an op computes in. Errors: kDTypeMismatch.
-DType taken(OpId op, Takes takes, DType dtype);
+DType taken(const Op& op, Takes takes, DType dtype);
 
-/// The row of an op, found when the program is compiled.
+/// Where a table has an op; -1: nowhere.
 template <class Meaning, size_t n>
-constexpr const Meaning& meaning_of(const Meaning (&table)[n], OpId op) {
-  for (const Meaning& m : table)
-    if (m.op == op) return m;
-  return table[0];  // unreachable: each public function names a row
+constexpr int place_of(const Meaning (&table)[n], const Op& op) {
+  for (size_t i = 0; i < n; i++)
+    if (table[i].op == op) return int(i);
+  return -1;
+}
+/// What a formula's op means. A formula without a row does not compile.
+template <const auto& table, class F>
+constexpr const auto& meaning_of() {
+  constexpr int place = place_of(table, F::op);
+  static_assert(place >= 0, "the formula F has no row in the table of meanings");
+  return table[place];
+}
+template <const auto& table, class... F>
+constexpr bool all_have_meanings(TypeList<F...>) {
+  return ((place_of(table, F::op) >= 0) && ...);
 }
 
 /// x itself if it may be written over, else fresh memory for the result.
-Tensor output_for(const Tensor& x, const Shape& shape, DType dtype, bool may_reuse, OpId op,
+Tensor output_for(const Tensor& x, const Shape& shape, DType dtype, bool may_reuse, const Op& op,
                   int num_in);
 /// The number as a tensor without dims, on x's device.
 Tensor scalar_like(const Tensor& x, Number value, DType dtype);

@@ -14,7 +14,7 @@ inline bool allows_composite() { return composite_mode() != CompositeMode::kNeve
 
 /// Tries the kernel if the mode wants one. False: take the composite, which the mode then allows;
 /// else an error.
-inline bool run_fused(const Device& device, OpId op, std::span<const View> in,
+inline bool run_fused(const Device& device, const Op& op, std::span<const View> in,
                       std::span<const View> out, Attributes attributes, DType dtype) {
   if (!wants_kernel()) return false;
   Declined declined;

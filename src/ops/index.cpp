@@ -8,6 +8,7 @@
 #include "ops/indexing.h"
 #include "ops/tape.h"
 #include "ops/view.h"
+#include "wick/abi/ops/indexing.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/indexing.h"
@@ -257,7 +258,7 @@ void write(const Tensor& target, const std::vector<Index>& items, const Tensor& 
   const int last = order.first + plan.dims.size() - 1;
   Shape flat = flatten(turned, order.first, last).shape();
   const Tensor whole = broadcast_to(value, with_dims(flat, order.first, of_ids));
-  const OpId op = accumulate ? OpId::kScatterAdd : OpId::kScatter;
+  const Op& op = accumulate ? kScatterAdd : kScatter;
   Dims strides;
   if (plan.flipped.empty() && reshape_strides(turned.layout(), flat, &strides)) {
     const Tensor ids = ids_in_place(plan, of_ids);

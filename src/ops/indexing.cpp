@@ -5,6 +5,7 @@
 #include "ops/dtypes.h"
 #include "ops/indexing.h"
 #include "ops/tape.h"
+#include "wick/abi/ops/indexing.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/shape.h"
@@ -82,7 +83,7 @@ Tensor cut(const Tensor& x, int dim, const Shape& shape) {
   return x.view(layout);
 }
 
-void run(OpId op, int dim, const Tensor& x, const Tensor& ids, const Tensor& other) {
+void run(const Op& op, int dim, const Tensor& x, const Tensor& ids, const Tensor& other) {
   const Tensor source = cut(x, dim, other.shape());
   if (!collapses(dim, source, ids, other)) {
     // The memory that is written lies as it does; what is read may be copied. Dims that still do
@@ -101,7 +102,7 @@ void run(OpId op, int dim, const Tensor& x, const Tensor& ids, const Tensor& oth
     return;
   }
   const Sides sides = three_dims(dim, source, ids, other);
-  if (op == OpId::kGather) {
+  if (op == kGather) {
     const View in[] = {sides.x, sides.ids};
     launch(x.device(), op, in, {&sides.other, 1});
   } else {
@@ -155,7 +156,7 @@ Tensor fresh_copy(const Tensor& x) {
 /// x with src set at ids, which have its shape.
 Tensor scattered(const char* op, const Tensor& x, int dim, const Tensor& ids, const Tensor& src) {
   const Tensor y = fresh_copy(x);
-  scatter_into(OpId::kScatter, dim, y, ids, src);
+  scatter_into(kScatter, dim, y, ids, src);
   return record(
       op, y, {&x, &src, &ids}, kKeepInput2, [op, dim](const RuleContext& c, std::span<Tensor> g) {
         const Tensor places = c.input(2);
@@ -187,7 +188,8 @@ Tensor ids_from_end(const Tensor& ids, int64_t size) {
   return where(lt(ids, 0), where(ge(ids, -size), ids + size, ids), ids);
 }
 
-void scatter_into(OpId op, int dim, const Tensor& target, const Tensor& ids, const Tensor& src) {
+void scatter_into(const Op& op, int dim, const Tensor& target, const Tensor& ids,
+                  const Tensor& src) {
   if (src.numel() > 0) run(op, dim, target, ids, src);
 }
 
@@ -200,7 +202,7 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& any_ids) {
     check(i == d || ids.shape()[i] <= x.shape()[i], ErrorCode::kShapeMismatch, "gather", "ids ",
           ids.shape(), " exceed x ", x.shape(), " in dim ", i);
   const Tensor y = Tensor::empty(ids.shape(), {.dtype = x.dtype(), .device = x.device()});
-  if (y.numel() > 0) run(OpId::kGather, d, settled(x), settled(ids), y);
+  if (y.numel() > 0) run(kGather, d, settled(x), settled(ids), y);
   return record("gather", y, {&x, &ids}, kKeepInput1,
                 [d](const RuleContext& c, std::span<Tensor> g) {
                   g[0] = scatter_add(zeros_like_input(c), d, c.input(1), c.gradient);
@@ -213,7 +215,7 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& any_ids) {
   Shape shape = x.shape();
   shape[d] = ids.numel();
   const Tensor y = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
-  if (y.numel() > 0) run(OpId::kGather, d, settled(x), spread_ids(ids, d, shape), y);
+  if (y.numel() > 0) run(kGather, d, settled(x), spread_ids(ids, d, shape), y);
   return record("index_select", y, {&x, &ids}, kKeepInput1,
                 [d](const RuleContext& c, std::span<Tensor> g) {
                   g[0] = index_add(zeros_like_input(c), d, c.input(1), c.gradient);
@@ -241,7 +243,7 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& any_ids, const Tens
   check(src.dtype() == x.dtype(), ErrorCode::kDTypeMismatch, "index_add", "expected src of ",
         dtype_name(x.dtype()), ", got ", dtype_name(src.dtype()));
   const Tensor y = fresh_copy(x);
-  if (src.numel() > 0) run(OpId::kScatterAdd, d, y, spread_ids(ids, d, expected), settled(src));
+  if (src.numel() > 0) run(kScatterAdd, d, y, spread_ids(ids, d, expected), settled(src));
   return record("index_add", y, {&x, &src, &ids}, kKeepInput2,
                 [d](const RuleContext& c, std::span<Tensor> g) {
                   if (c.wants(0)) g[0] = c.gradient;
@@ -263,7 +265,7 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& any_ids, const Te
   check(src.dtype() == x.dtype(), ErrorCode::kDTypeMismatch, "scatter_add", "expected src of ",
         dtype_name(x.dtype()), ", got ", dtype_name(src.dtype()));
   const Tensor y = fresh_copy(x);
-  if (src.numel() > 0) run(OpId::kScatterAdd, d, y, settled(ids), settled(src));
+  if (src.numel() > 0) run(kScatterAdd, d, y, settled(ids), settled(src));
   return record("scatter_add", y, {&x, &src, &ids}, kKeepInput2,
                 [d](const RuleContext& c, std::span<Tensor> g) {
                   if (c.wants(0)) g[0] = c.gradient;
@@ -324,7 +326,7 @@ void scatter_(Var& target, int64_t dim, const Tensor& any_ids, const Tensor& src
   const int d = normalize_dim("scatter_", dim, y.rank());
   check_src("scatter_", y, d, src);
   if (src.numel() == 0) return;
-  scatter_into(OpId::kScatter, d, y, ids_like("scatter_", ids, src.shape()), src.detach());
+  scatter_into(kScatter, d, y, ids_like("scatter_", ids, src.shape()), src.detach());
   y.storage()->bump_version();
 }
 

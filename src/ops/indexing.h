@@ -1,6 +1,6 @@
 // What ops that take ids share.
 #pragma once
-#include "wick/abi/ops.h"
+#include "wick/abi/ops/indexing.h"
 #include "wick/core/tensor.h"
 
 namespace wick {
@@ -13,6 +13,7 @@ Tensor checked_ids(const char* op, const Tensor& x, const Tensor& ids);
 Tensor ids_from_end(const Tensor& ids, int64_t size);
 /// kScatter or kScatterAdd of src where gather with these ids, of src's shape, would read: in
 /// target's memory, off the tape.
-void scatter_into(OpId op, int dim, const Tensor& target, const Tensor& ids, const Tensor& src);
+void scatter_into(const Op& op, int dim, const Tensor& target, const Tensor& ids,
+                  const Tensor& src);
 
 }  // namespace wick

@@ -3,6 +3,8 @@
 #include "ops/dtypes.h"
 #include "ops/fused.h"
 #include "ops/tape.h"
+#include "wick/abi/ops/loss.h"
+#include "wick/abi/ops/softmax.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/indexing.h"
 #include "wick/ops/reduce.h"
@@ -32,7 +34,7 @@ Tensor softmax_by_kernel(const Tensor& x) {
   const Tensor y = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
   Tensor copies[2];
   const View in = rows_of(x, &copies[0]), out = rows_of(y, &copies[1]);
-  if (!run_fused(x.device(), OpId::kSoftmax, {&in, 1}, {&out, 1}, {}, x.dtype())) return {};
+  if (!run_fused(x.device(), kSoftmax, {&in, 1}, {&out, 1}, {}, x.dtype())) return {};
   return record("softmax", y, {&x}, kKeepOutput,
                 [](const RuleContext& c, std::span<Tensor> g) {  // y (gy - sum(gy y))
                   const Tensor weighted = c.gradient * c.output();
@@ -56,7 +58,7 @@ Tensor cross_entropy_gradient(const Tensor& logits, const Tensor& targets, const
   const Tensor upstream = make_contiguous(gradient);
   const View in[] = {rows_of(logits, &copy), make_view(targets), make_view(l), make_view(upstream)};
   const View out = rows_of(g, &unused);
-  return run_fused(logits.device(), OpId::kCrossEntropyGradient, in, {&out, 1}, {}, logits.dtype())
+  return run_fused(logits.device(), kCrossEntropyGradient, in, {&out, 1}, {}, logits.dtype())
              ? g
              : Tensor();
 }
@@ -71,7 +73,7 @@ Tensor cross_entropy_rows(const Tensor& logits, const Tensor& ids) {
   const View in[] = {rows_of(logits, &copy), make_view(targets)};
   const View out[] = {make_view(loss), make_view(l)};
   if (logits.numel() == 0 ||
-      !run_fused(logits.device(), OpId::kCrossEntropy, in, out, {}, logits.dtype()))
+      !run_fused(logits.device(), kCrossEntropy, in, out, {}, logits.dtype()))
     return cross_entropy_composite(logits, targets);
   return record("cross_entropy", loss, {&logits, &targets}, kKeepInputs,
                 [l](const RuleContext& c, std::span<Tensor> g) {

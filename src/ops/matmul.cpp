@@ -3,6 +3,7 @@
 #include "core/launch.h"
 #include "ops/dtypes.h"
 #include "ops/tape.h"
+#include "wick/abi/ops/matmul.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/shape.h"
 
@@ -50,7 +51,7 @@ Tensor product(const Tensor& a, const Tensor& b) {
     }
     views[i] = make_view(operands[i]->data(), operands[i]->dtype(), full, steps);
   }
-  if (y.numel() > 0) launch(a.device(), OpId::kMatmul, {views, 2}, {views + 2, 1});
+  if (y.numel() > 0) launch(a.device(), kMatmul, {views, 2}, {views + 2, 1});
   return record("matmul", y, {&a, &b}, kKeepInputs, [](const RuleContext& c, std::span<Tensor> g) {
     if (c.wants(0)) g[0] = sum_to(matmul(c.gradient, transpose(c.input(1))), c.input_shape(0));
     if (c.wants(1)) g[1] = sum_to(matmul(transpose(c.input(0)), c.gradient), c.input_shape(1));

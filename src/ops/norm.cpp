@@ -3,6 +3,7 @@
 #include "ops/dtypes.h"
 #include "ops/fused.h"
 #include "ops/tape.h"
+#include "wick/abi/ops/norm.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
@@ -29,8 +30,7 @@ Tensor kernel_gradient(const Tensor& gy, const Tensor& x, const Tensor& weight, 
                      make_view(copies[2] = make_contiguous(weight)), make_view(r)};
   Tensor unused;
   const View out = rows_of(gx, &unused);
-  return run_fused(x.device(), OpId::kRmsNormGradient, in, {&out, 1}, {}, x.dtype()) ? gx
-                                                                                     : Tensor();
+  return run_fused(x.device(), kRmsNormGradient, in, {&out, 1}, {}, x.dtype()) ? gx : Tensor();
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   const View in[] = {rows_of(x, &copies[0]), make_view(copies[1] = make_contiguous(weight))};
   const View out[] = {rows_of(y, &copies[2]), make_view(r)};
   const RmsNormAttributes attributes{eps};
-  if (!run_fused(x.device(), OpId::kRmsNorm, in, out, attributes_of(attributes), x.dtype()))
+  if (!run_fused(x.device(), kRmsNorm, in, out, attributes_of(attributes), x.dtype()))
     return composite(x, weight, eps);
   return record("rms_norm", y, {&x, &weight}, kKeepInputs,
                 [eps, r](const RuleContext& c, std::span<Tensor> g) {

@@ -4,6 +4,7 @@
 
 #include "ops/dtypes.h"
 #include "ops/fused.h"
+#include "wick/abi/ops/optimizer.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/elementwise.h"
 
@@ -65,7 +66,7 @@ void adamw_(Var& parameter, const Tensor& gradient, Var& mean, Var& square, int6
   const bool contiguous =
       p.is_contiguous() && mean.tensor().is_contiguous() && square.tensor().is_contiguous();
   if (!contiguous ||
-      !run_fused(p.device(), OpId::kAdamW, {&in, 1}, out, attributes_of(attributes), p.dtype()))
+      !run_fused(p.device(), kAdamW, {&in, 1}, out, attributes_of(attributes), p.dtype()))
     return composite(parameter, g, mean, square, attributes);
   for (const Tensor* x : {&p, &mean.tensor(), &square.tensor()}) x->storage()->bump_version();
 }

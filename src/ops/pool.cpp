@@ -69,7 +69,7 @@ MaxPoolResult max_pool(const char* op, const Tensor& given, const Pair& kernel,
   Tensor ids = Tensor::empty(shape, {.dtype = DType::kI64, .device = x.device()});
   if (y.numel() > 0) {
     const View in = make_view(x), out[] = {make_view(y), make_view(ids)};
-    launch(x.device(), OpId::kMaxPool, {&in, 1}, out, attributes_of(a));
+    launch(x.device(), kMaxPool, {&in, 1}, out, attributes_of(a));
   }
   y = record(op, y, {&x, &ids}, kKeepInput1, [](const RuleContext& c, std::span<Tensor> g) {
     const Shape& s = c.input_shape(0);
@@ -121,7 +121,7 @@ Tensor avg_pool(const char* op, const Tensor& given, const Pair& kernel,
   Tensor y = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
   if (y.numel() > 0) {
     const View in = make_view(x), out = make_view(y);
-    launch(x.device(), OpId::kAvgPool, {&in, 1}, {&out, 1}, attributes_of(a));
+    launch(x.device(), kAvgPool, {&in, 1}, {&out, 1}, attributes_of(a));
   }
   y = record(op, y, {&x}, kKeepNothing, [a](const RuleContext& c, std::span<Tensor> g) {
     const Shape& s = c.input_shape(0);

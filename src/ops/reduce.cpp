@@ -4,6 +4,8 @@
 #include "ops/dtypes.h"
 #include "ops/fused.h"
 #include "ops/tape.h"
+#include "scalar/reduce.h"
+#include "wick/abi/ops/reduce.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/indexing.h"
@@ -70,7 +72,7 @@ struct Reduced {
   Declined declined;
   bool ran;
 };
-Reduced try_reduce(OpId op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype) {
+Reduced try_reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype) {
   Reduced result{Tensor::empty(reduced_shape(x.shape(), marks, keepdim),
                                {.dtype = dtype, .device = x.device()}),
                  {},
@@ -85,7 +87,7 @@ Reduced try_reduce(OpId op, const Tensor& x, const Dims& marks, bool keepdim, DT
   return result;
 }
 
-Tensor reduce(OpId op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype) {
+Tensor reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype) {
   const Reduced result = try_reduce(op, x, marks, keepdim, dtype);
   if (!result.ran) fail_unsupported(x.device(), op, x.dtype(), result.declined);
   return result.y;
@@ -93,7 +95,7 @@ Tensor reduce(OpId op, const Tensor& x, const Dims& marks, bool keepdim, DType d
 
 /// By its kernel if there is one and the mode wants it, else in smaller ops.
 template <class Composite>
-Tensor reduce_fused(OpId op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype,
+Tensor reduce_fused(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype,
                     const Composite& composite) {
   if (wants_kernel()) {
     const Reduced result = try_reduce(op, x, marks, keepdim, dtype);
@@ -113,29 +115,28 @@ void check_some(const char* op, const Tensor& x, const Dims& marks) {
 Tensor turned(const Tensor& x) { return is_floating(x.dtype()) ? -x : -x - 1; }
 
 /// The largest or the smallest, off the tape.
-Tensor extreme(OpId op, const Tensor& x, const Dims& marks, bool keepdim) {
-  if (op == OpId::kMax) return reduce(op, x, marks, keepdim, x.dtype());
+Tensor extreme(const Op& op, const Tensor& x, const Dims& marks, bool keepdim) {
+  if (op == Max::op) return reduce(op, x, marks, keepdim, x.dtype());
   return reduce_fused(op, x, marks, keepdim, x.dtype(), [&] {
-    return turned(reduce(OpId::kMax, turned(x), marks, keepdim, x.dtype()));
+    return turned(reduce(Max::op, turned(x), marks, keepdim, x.dtype()));
   });
 }
 
 /// Where the winners of one dim are, off the tape; the dim stays, of size 1.
-Tensor arg_extreme(OpId op, const Tensor& x, int dim) {
+Tensor arg_extreme(const Op& op, const Tensor& x, int dim) {
   Dims marks(x.rank(), 0);
   marks[dim] = 1;
   return reduce_fused(op, x, marks, true, DType::kI64, [&] {
-    const Tensor rising = op == OpId::kArgmax ? x : turned(x);
+    const Tensor rising = op == kArgmax ? x : turned(x);
     Shape along(x.rank(), 1);
     along[dim] = x.size(dim);
     // The first winner is the largest of the negated places. NaN is a winner where there is one.
     const Tensor places =
         reshape(-arange(x.size(dim), {.dtype = DType::kI64, .device = x.device()}), along);
     const Number none = -x.size(dim);
-    Tensor won =
-        where(eq(rising, reduce(OpId::kMax, rising, marks, true, x.dtype())), places, none);
+    Tensor won = where(eq(rising, reduce(Max::op, rising, marks, true, x.dtype())), places, none);
     if (is_floating(x.dtype())) won = where(ne(x, x), places, won);
-    return -reduce(OpId::kMax, won, marks, true, DType::kI64);
+    return -reduce(Max::op, won, marks, true, DType::kI64);
   });
 }
 
@@ -158,7 +159,7 @@ Tensor tie_shares(const Tensor& x, const Tensor& y, const Dims& marks) {
 /// Which elements have the gradient: the first winner, or all that tie.
 enum class Winners { kFirst, kAll };
 
-Tensor extreme(const char* name, OpId op, const Tensor& x, const ReduceOptions& options,
+Tensor extreme(const char* name, const Op& op, const Tensor& x, const ReduceOptions& options,
                Winners winners) {
   check_defined(name, x);
   const Dims marks = reduced_dims(name, x, options.dims);
@@ -166,18 +167,18 @@ Tensor extreme(const char* name, OpId op, const Tensor& x, const ReduceOptions& 
   if (x.dtype() == DType::kBool)
     return cast(extreme(name, op, cast(x, DType::kU8), options, winners), DType::kBool);
   const Tensor y = extreme(op, x.detach(), marks, options.keepdim);
-  return record(
-      name, y, {&x}, kKeepInput0 | kKeepOutput,
-      [op, marks, winners](const RuleContext& c, std::span<Tensor> g) {
-        const Tensor x = c.input(0).detach();
-        if (winners == Winners::kAll) {
-          g[0] = spread(c.gradient, x.shape(), marks) * tie_shares(x, c.output().detach(), marks);
-          return;
-        }
-        const int dim = int(marked(marks)[0]);
-        const Tensor ids = arg_extreme(op == OpId::kMax ? OpId::kArgmax : OpId::kArgmin, x, dim);
-        g[0] = place_gradient(reshape(c.gradient, ids.shape()), ids, dim, x.shape());
-      });
+  return record(name, y, {&x}, kKeepInput0 | kKeepOutput,
+                [op, marks, winners](const RuleContext& c, std::span<Tensor> g) {
+                  const Tensor x = c.input(0).detach();
+                  if (winners == Winners::kAll) {
+                    g[0] = spread(c.gradient, x.shape(), marks) *
+                           tie_shares(x, c.output().detach(), marks);
+                    return;
+                  }
+                  const int dim = int(marked(marks)[0]);
+                  const Tensor ids = arg_extreme(op == Max::op ? kArgmax : kArgmin, x, dim);
+                  g[0] = place_gradient(reshape(c.gradient, ids.shape()), ids, dim, x.shape());
+                });
 }
 
 /// One dim by its name: the first winner has the gradient.
@@ -185,7 +186,7 @@ Winners winners_of(const ReduceOptions& options) {
   return options.dims.size() == 1 ? Winners::kFirst : Winners::kAll;
 }
 
-Tensor arg_extreme(const char* name, OpId op, const Tensor& x, std::optional<int64_t> dim,
+Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, std::optional<int64_t> dim,
                    bool keepdim) {
   check_defined(name, x);
   if (x.dtype() == DType::kBool) return arg_extreme(name, op, cast(x, DType::kU8), dim, keepdim);
@@ -197,7 +198,8 @@ Tensor arg_extreme(const char* name, OpId op, const Tensor& x, std::optional<int
   return reshape(ids, reduced_shape(x.shape(), marks, keepdim));
 }
 
-ValuesIndices with_indices(const char* name, OpId op, const Tensor& x, int64_t dim, bool keepdim) {
+ValuesIndices with_indices(const char* name, const Op& op, const Tensor& x, int64_t dim,
+                           bool keepdim) {
   const Tensor ids = arg_extreme(name, op, x, dim, true);
   const int d = normalize_dim(name, dim, x.rank());
   const Tensor values = gather(x, d, ids);
@@ -206,15 +208,15 @@ ValuesIndices with_indices(const char* name, OpId op, const Tensor& x, int64_t d
 }
 
 /// Whether any or all elements are not 0.
-Tensor truth(const char* name, OpId op, const Tensor& x, const ReduceOptions& options) {
+Tensor truth(const char* name, const Op& op, const Tensor& x, const ReduceOptions& options) {
   check_defined(name, x);
   const Dims marks = reduced_dims(name, x, options.dims);
   const Tensor values = x.detach();
   return reduce_fused(op, values, marks, options.keepdim, DType::kBool, [&] {
     // Counted, so that nothing has an answer too.
-    const bool any = op == OpId::kAny;
+    const bool any = op == Any::op;
     const Tensor hits = any ? ne(values, 0) : eq(values, 0);
-    const Tensor count = reduce(OpId::kSum, hits, marks, options.keepdim, DType::kI64);
+    const Tensor count = reduce(Sum::op, hits, marks, options.keepdim, DType::kI64);
     return any ? ne(count, 0) : eq(count, 0);
   });
 }
@@ -291,7 +293,7 @@ Tensor spread(const Tensor& reduced, const Shape& shape, const Dims& marks) {
 Tensor sum(const Tensor& x, const ReduceOptions& options) {
   check_defined("sum", x);
   const Dims marks = reduced_dims("sum", x, options.dims);
-  const Tensor y = reduce(OpId::kSum, x, marks, options.keepdim, operand_dtype('S', x.dtype()));
+  const Tensor y = reduce(Sum::op, x, marks, options.keepdim, summed_dtype(x.dtype()));
   return record("sum", y, {&x}, kKeepNothing, [marks](const RuleContext& c, std::span<Tensor> g) {
     g[0] = spread(c.gradient, c.input_shape(0), marks);
   });
@@ -308,46 +310,45 @@ Tensor mean(const Tensor& x, const ReduceOptions& options) {
 }
 
 Tensor max(const Tensor& x, const ReduceOptions& options) {
-  return extreme("max", OpId::kMax, x, options, winners_of(options));
+  return extreme("max", Max::op, x, options, winners_of(options));
 }
 Tensor min(const Tensor& x, const ReduceOptions& options) {
-  return extreme("min", OpId::kMin, x, options, winners_of(options));
+  return extreme("min", Min::op, x, options, winners_of(options));
 }
 Tensor amax(const Tensor& x, const ReduceOptions& options) {
-  return extreme("amax", OpId::kMax, x, options, Winners::kAll);
+  return extreme("amax", Max::op, x, options, Winners::kAll);
 }
 Tensor amin(const Tensor& x, const ReduceOptions& options) {
-  return extreme("amin", OpId::kMin, x, options, Winners::kAll);
+  return extreme("amin", Min::op, x, options, Winners::kAll);
 }
 
 Tensor prod(const Tensor& x, const ReduceOptions& options) {
   check_defined("prod", x);
   const Dims marks = reduced_dims("prod", x, options.dims);
-  const Tensor y =
-      reduce(OpId::kProd, x.detach(), marks, options.keepdim, operand_dtype('S', x.dtype()));
+  const Tensor y = reduce(Prod::op, x.detach(), marks, options.keepdim, summed_dtype(x.dtype()));
   return record("prod", y, {&x}, kKeepInput0, [marks](const RuleContext& c, std::span<Tensor> g) {
     g[0] = spread(c.gradient, c.input_shape(0), marks) * products_of_others(c.input(0), marks);
   });
 }
 
 Tensor any(const Tensor& x, const ReduceOptions& options) {
-  return truth("any", OpId::kAny, x, options);
+  return truth("any", Any::op, x, options);
 }
 Tensor all(const Tensor& x, const ReduceOptions& options) {
-  return truth("all", OpId::kAll, x, options);
+  return truth("all", All::op, x, options);
 }
 
 Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
-  return arg_extreme("argmax", OpId::kArgmax, x, dim, keepdim);
+  return arg_extreme("argmax", kArgmax, x, dim, keepdim);
 }
 Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
-  return arg_extreme("argmin", OpId::kArgmin, x, dim, keepdim);
+  return arg_extreme("argmin", kArgmin, x, dim, keepdim);
 }
 ValuesIndices max_with_indices(const Tensor& x, int64_t dim, bool keepdim) {
-  return with_indices("max_with_indices", OpId::kArgmax, x, dim, keepdim);
+  return with_indices("max_with_indices", kArgmax, x, dim, keepdim);
 }
 ValuesIndices min_with_indices(const Tensor& x, int64_t dim, bool keepdim) {
-  return with_indices("min_with_indices", OpId::kArgmin, x, dim, keepdim);
+  return with_indices("min_with_indices", kArgmin, x, dim, keepdim);
 }
 
 }  // namespace wick

@@ -2,6 +2,7 @@
 
 #include "core/launch.h"
 #include "ops/dtypes.h"
+#include "wick/abi/ops/sample.h"
 
 namespace wick {
 
@@ -26,7 +27,7 @@ Tensor sample(const Tensor& logits, const Tensor& uniform, const SampleOptions& 
   const View in[] = {make_view(rows), make_view(u)};
   const View out = make_view(ids);
   const SampleAttributes attributes{options.temperature, options.top_p, options.top_k};
-  launch(logits.device(), OpId::kSample, in, {&out, 1}, attributes_of(attributes));
+  launch(logits.device(), kSample, in, {&out, 1}, attributes_of(attributes));
   return ids;
 }
 

@@ -7,6 +7,7 @@
 #include "ops/dtypes.h"
 #include "ops/fused.h"
 #include "ops/tape.h"
+#include "wick/abi/ops/scan.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/indexing.h"
@@ -40,7 +41,7 @@ View three_dims(const Tensor& x, int dim, Tensor* copy) {
 }
 
 /// Off the tape. indices: none, or where what won is written.
-Tensor scan(OpId op, const Tensor& x, int dim, DType dtype, Tensor* indices) {
+Tensor scan(const Op& op, const Tensor& x, int dim, DType dtype, Tensor* indices) {
   const Tensor y = Tensor::empty(x.shape(), {.dtype = dtype, .device = x.device()});
   if (indices) *indices = Tensor::empty(x.shape(), {.dtype = DType::kI64, .device = x.device()});
   if (x.numel() == 0) return y;
@@ -86,7 +87,7 @@ Tensor cumprod_gradient(const Tensor& gradient, const Tensor& x, int dim) {
   return cast(where(eq(zeros_so_far, 0), before, where(is_first, at, beyond)), x.dtype());
 }
 
-ValuesIndices cumulative_extreme(const char* name, OpId op, const Tensor& x, int64_t dim) {
+ValuesIndices cumulative_extreme(const char* name, const Op& op, const Tensor& x, int64_t dim) {
   check_defined(name, x);
   const int d = normalize_dim(name, dim, x.rank());
   if (x.dtype() == DType::kBool) {
@@ -117,7 +118,7 @@ Tensor log_of_sum(const Tensor& a, const Tensor& b) {
 Tensor cumsum(const Tensor& x, int64_t dim) {
   check_defined("cumsum", x);
   const int d = normalize_dim("cumsum", dim, x.rank());
-  const Tensor y = scan(OpId::kCumsum, x.detach(), d, operand_dtype('S', x.dtype()), nullptr);
+  const Tensor y = scan(kCumsum, x.detach(), d, summed_dtype(x.dtype()), nullptr);
   return record("cumsum", y, {&x}, kKeepNothing, [d](const RuleContext& c, std::span<Tensor> g) {
     g[0] = sums_from(c.gradient, d);
   });
@@ -126,7 +127,7 @@ Tensor cumsum(const Tensor& x, int64_t dim) {
 Tensor cumprod(const Tensor& x, int64_t dim) {
   check_defined("cumprod", x);
   const int d = normalize_dim("cumprod", dim, x.rank());
-  const Tensor y = scan(OpId::kCumprod, x.detach(), d, operand_dtype('S', x.dtype()), nullptr);
+  const Tensor y = scan(kCumprod, x.detach(), d, summed_dtype(x.dtype()), nullptr);
   return record("cumprod", y, {&x}, kKeepInput0, [d](const RuleContext& c, std::span<Tensor> g) {
     if (!grad_enabled()) {
       g[0] = cumprod_gradient(c.gradient, c.input(0), d);
@@ -139,10 +140,10 @@ Tensor cumprod(const Tensor& x, int64_t dim) {
 }
 
 ValuesIndices cummax(const Tensor& x, int64_t dim) {
-  return cumulative_extreme("cummax", OpId::kCummax, x, dim);
+  return cumulative_extreme("cummax", kCummax, x, dim);
 }
 ValuesIndices cummin(const Tensor& x, int64_t dim) {
-  return cumulative_extreme("cummin", OpId::kCummin, x, dim);
+  return cumulative_extreme("cummin", kCummin, x, dim);
 }
 
 Tensor logcumsumexp(const Tensor& x, int64_t dim) {

@@ -6,6 +6,7 @@
 #include "core/launch.h"
 #include "ops/dtypes.h"
 #include "ops/fused.h"
+#include "wick/abi/ops/search.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/indexing.h"
@@ -23,7 +24,7 @@ Tensor places_of(const Tensor& mask) {
   const Tensor ids = Tensor::empty({count}, {.dtype = DType::kI64, .device = mask.device()});
   if (count == 0) return ids;
   const View in = make_view(flat.data(), DType::kBool, {flat.numel()}, {1}), out = make_view(ids);
-  launch(mask.device(), OpId::kNonzero, {&in, 1}, {&out, 1});
+  launch(mask.device(), kNonzero, {&in, 1}, {&out, 1});
   return ids;
 }
 
@@ -78,7 +79,7 @@ Tensor search(const char* name, const Tensor& sorted, const Tensor& values,
   const View in[] = {rows_of(sorted, &copies[0]), rows_of(looked_up, &copies[1])};
   const View out = rows_of(result, &copies[2]);
   const SearchAttributes attributes{options.right};
-  launch(sorted.device(), OpId::kSearchSorted, in, {&out, 1}, attributes_of(attributes));
+  launch(sorted.device(), kSearchSorted, in, {&out, 1}, attributes_of(attributes));
   return ids;
 }
 

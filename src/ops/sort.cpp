@@ -6,6 +6,7 @@
 #include "ops/dtypes.h"
 #include "ops/fused.h"
 #include "ops/tape.h"
+#include "wick/abi/ops/sort.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/indexing.h"
@@ -16,7 +17,7 @@ namespace wick {
 namespace {
 
 /// The k first along the last dim, by kSort or kTopk.
-ValuesIndices ordered(const char* name, OpId op, const Tensor& x, int64_t k, bool descending) {
+ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int64_t k, bool descending) {
   Shape shape = x.shape();
   shape[x.rank() - 1] = k;
   const Tensor values = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
@@ -38,7 +39,7 @@ ValuesIndices ordered(const char* name, OpId op, const Tensor& x, int64_t k, boo
 }
 
 /// The same along any dim.
-ValuesIndices ordered(const char* name, OpId op, const Tensor& x, int dim, int64_t k,
+ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int dim, int64_t k,
                       bool descending) {
   if (dim == x.rank() - 1) return ordered(name, op, x, k, descending);
   const ValuesIndices last = ordered(name, op, transpose(x, dim, -1), k, descending);
@@ -77,13 +78,13 @@ Tensor neighbours_differ(const Tensor& x, int dim) {
 ValuesIndices sort(const Tensor& x, int64_t dim, const SortOptions& options) {
   check_defined("sort", x);
   const int d = normalize_dim("sort", dim, x.rank());
-  return ordered("sort", OpId::kSort, x, d, x.size(d), options.descending);
+  return ordered("sort", kSort, x, d, x.size(d), options.descending);
 }
 
 Tensor argsort(const Tensor& x, int64_t dim, const SortOptions& options) {
   check_defined("argsort", x);
   const int d = normalize_dim("argsort", dim, x.rank());
-  return ordered("argsort", OpId::kSort, x.detach(), d, x.size(d), options.descending).indices;
+  return ordered("argsort", kSort, x.detach(), d, x.size(d), options.descending).indices;
 }
 
 ValuesIndices topk(const Tensor& x, int64_t k, int64_t dim, const TopkOptions& options) {
@@ -91,7 +92,7 @@ ValuesIndices topk(const Tensor& x, int64_t k, int64_t dim, const TopkOptions& o
   const int d = normalize_dim("topk", dim, x.rank());
   check(0 <= k && k <= x.size(d), ErrorCode::kInvalidArgument, "topk", "expected k in [0, ",
         x.size(d), "], got ", k);
-  return ordered("topk", OpId::kTopk, x, d, k, options.largest);
+  return ordered("topk", kTopk, x, d, k, options.largest);
 }
 
 ValuesIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {

@@ -5,6 +5,8 @@
 #include "core/launch.h"
 #include "ops/dtypes.h"
 #include "ops/tape.h"
+#include "scalar/binary.h"
+#include "wick/abi/ops/elementwise.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/inplace.h"
@@ -37,7 +39,7 @@ void write(const char* op, Var& target, const Tensor& x) {
   check(broadcast_shapes(op, to.shape(), x.shape()) == to.shape(), ErrorCode::kShapeMismatch, op,
         "shape ", x.shape(), " does not broadcast to the target's ", to.shape());
   const Operand in = operand(x, to.shape()), out = operand(to);
-  elementwise(to.device(), OpId::kCast, to.shape(), {&in, 1}, {&out, 1});
+  elementwise(to.device(), kCast, to.shape(), {&in, 1}, {&out, 1});
   to.storage()->bump_version();
 }
 
@@ -50,7 +52,7 @@ void write_of(const char* op, Var& target, const std::function<Tensor(const Tens
 
 /// The same of an op with a kernel that writes over its first operand, so that nothing else needs
 /// memory. False if there is none for these.
-bool runs_in_place(OpId op, Var& target, const Tensor& other) {
+bool runs_in_place(const Op& op, Var& target, const Tensor& other) {
   const Tensor& to = target.tensor();
   const DType dtype = to.dtype();
   if (!is_floating(dtype) || !other || other.device() != to.device() ||
@@ -65,8 +67,13 @@ bool runs_in_place(OpId op, Var& target, const Tensor& other) {
   return true;
 }
 
-using Binary = Tensor (*)(Tensor a, const Tensor& b);
-void write_binary(const char* name, OpId op, Binary f, Var& target, const Tensor& other) {
+/// target = f(target).
+void write_unary(const char* op, Var& target, Tensor (*f)(Tensor)) {
+  write_of(op, target, [f](const Tensor& x) { return f(x); });
+}
+
+void write_binary(const char* name, const Op& op, Tensor (*f)(Tensor, const Tensor&), Var& target,
+                  const Tensor& other) {
   check_var(name, target);
   if (runs_in_place(op, target, other)) return;
   write_of(name, target, [&](const Tensor& x) { return f(x, other); });
@@ -121,27 +128,17 @@ void zero_(Var& target) {
   fill_(target, 0);
 }
 
-void add_(Var& target, const Tensor& value) {
-  write_binary("add_", OpId::kAdd, add, target, value);
-}
-void sub_(Var& target, const Tensor& value) {
-  write_binary("sub_", OpId::kSub, sub, target, value);
-}
-void mul_(Var& target, const Tensor& value) {
-  write_binary("mul_", OpId::kMul, mul, target, value);
-}
-void div_(Var& target, const Tensor& value) {
-  write_binary("div_", OpId::kDiv, div, target, value);
-}
+void add_(Var& target, const Tensor& value) { write_binary("add_", Add::op, add, target, value); }
+void sub_(Var& target, const Tensor& value) { write_binary("sub_", Sub::op, sub, target, value); }
+void mul_(Var& target, const Tensor& value) { write_binary("mul_", Mul::op, mul, target, value); }
+void div_(Var& target, const Tensor& value) { write_binary("div_", Div::op, div, target, value); }
 void maximum_(Var& target, const Tensor& value) {
-  write_binary("maximum_", OpId::kMaximum, maximum, target, value);
+  write_binary("maximum_", Maximum::op, maximum, target, value);
 }
 void minimum_(Var& target, const Tensor& value) {
-  write_binary("minimum_", OpId::kMinimum, minimum, target, value);
+  write_binary("minimum_", Minimum::op, minimum, target, value);
 }
-void pow_(Var& target, const Tensor& value) {
-  write_binary("pow_", OpId::kPow, pow, target, value);
-}
+void pow_(Var& target, const Tensor& value) { write_binary("pow_", Pow::op, pow, target, value); }
 
 void add_(Var& target, Number value) {
   write_of("add_", target, [&](const Tensor& x) { return add(x, value); });
@@ -168,16 +165,16 @@ void lerp_(Var& target, const Tensor& end, double weight) {
   write_of("lerp_", target, [&](const Tensor& x) { return lerp(x, end, weight); });
 }
 
-void neg_(Var& target) { write_of("neg_", target, neg); }
-void abs_(Var& target) { write_of("abs_", target, abs); }
-void exp_(Var& target) { write_of("exp_", target, exp); }
-void log_(Var& target) { write_of("log_", target, log); }
-void sqrt_(Var& target) { write_of("sqrt_", target, sqrt); }
-void relu_(Var& target) { write_of("relu_", target, relu); }
-void sigmoid_(Var& target) { write_of("sigmoid_", target, sigmoid); }
-void tanh_(Var& target) { write_of("tanh_", target, tanh); }
-void floor_(Var& target) { write_of("floor_", target, floor); }
-void ceil_(Var& target) { write_of("ceil_", target, ceil); }
-void round_(Var& target) { write_of("round_", target, round); }
+void neg_(Var& target) { write_unary("neg_", target, neg); }
+void abs_(Var& target) { write_unary("abs_", target, abs); }
+void exp_(Var& target) { write_unary("exp_", target, exp); }
+void log_(Var& target) { write_unary("log_", target, log); }
+void sqrt_(Var& target) { write_unary("sqrt_", target, sqrt); }
+void relu_(Var& target) { write_unary("relu_", target, relu); }
+void sigmoid_(Var& target) { write_unary("sigmoid_", target, sigmoid); }
+void tanh_(Var& target) { write_unary("tanh_", target, tanh); }
+void floor_(Var& target) { write_unary("floor_", target, floor); }
+void ceil_(Var& target) { write_unary("ceil_", target, ceil); }
+void round_(Var& target) { write_unary("round_", target, round); }
 
 }  // namespace wick

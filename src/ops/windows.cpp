@@ -7,6 +7,7 @@
 #include "ops/dtypes.h"
 #include "ops/fused.h"
 #include "ops/tape.h"
+#include "scalar/binary.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/shape.h"
@@ -44,10 +45,10 @@ void add_at_places(const Tensor& y, const PoolAttributes& a, int d, int64_t k, i
   at.strides[dim] *= a.stride[d];
   const Tensor part = y.view(at);
   const DType dtype = y.dtype();
-  if (!may_run_in_place(y.device(), OpId::kAdd, {dtype, dtype, dtype}, 2))
+  if (!may_run_in_place(y.device(), Add::op, {dtype, dtype, dtype}, 2))
     return copy_elements(part + x, part);
   const Operand in[] = {operand(part), operand(x)}, out = operand(part);
-  elementwise(y.device(), OpId::kAdd, part.shape(), in, {&out, 1});
+  elementwise(y.device(), Add::op, part.shape(), in, {&out, 1});
 }
 
 /// One dim after the other: what stands at a place along the width is added up first. Always in the
@@ -145,7 +146,7 @@ Tensor fold(const Tensor& x, const PoolAttributes& attributes, const Pair& size)
     return record_constant("fold", zeros(shape, options), {&x});
   Tensor y = Tensor::empty(shape, options);
   const View in = make_view(x), out = make_view(y);
-  if (!run_fused(x.device(), OpId::kFold, {&in, 1}, {&out, 1}, attributes_of(a), x.dtype()))
+  if (!run_fused(x.device(), kFold, {&in, 1}, {&out, 1}, attributes_of(a), x.dtype()))
     y = fold_composite(x.detach(), a, size);
   const Pair places(x.size(4), x.size(5));
   return record("fold", y, {&x}, kKeepNothing,

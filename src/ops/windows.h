@@ -1,6 +1,6 @@
 // What ops on windows over the last two dims share.
 #pragma once
-#include "wick/abi/ops.h"
+#include "wick/abi/ops/pool.h"
 #include "wick/ops/windows.h"
 
 namespace wick {

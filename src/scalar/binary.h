@@ -2,12 +2,12 @@
 #pragma once
 #include "scalar/divide.h"
 #include "scalar/unary.h"
-#include "wick/abi/ops.h"
+#include "wick/abi/ops/elementwise.h"
 
 namespace wick {
 
 struct Add {
-  static constexpr OpId op = OpId::kAdd;
+  static constexpr Op op{"add", "TT:T"};
   static constexpr bool kModular = true;
   using Types = NumericTypes;
   template <class T>
@@ -17,7 +17,7 @@ struct Add {
 };
 
 struct Sub {
-  static constexpr OpId op = OpId::kSub;
+  static constexpr Op op{"sub", "TT:T"};
   static constexpr bool kModular = true;
   using Types = NumericTypes;
   template <class T>
@@ -27,7 +27,7 @@ struct Sub {
 };
 
 struct Mul {
-  static constexpr OpId op = OpId::kMul;
+  static constexpr Op op{"mul", "TT:T"};
   static constexpr bool kModular = true;
   using Types = NumericTypes;
   template <class T>
@@ -38,7 +38,7 @@ struct Mul {
 
 /// True division: integers are cast to f32 before they come here.
 struct Div {
-  static constexpr OpId op = OpId::kDiv;
+  static constexpr Op op{"div", "TT:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -48,7 +48,7 @@ struct Div {
 
 /// The larger; a NaN on either side wins, and of two zeros the first is taken.
 struct Maximum {
-  static constexpr OpId op = OpId::kMaximum;
+  static constexpr Op op{"maximum", "TT:T"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -59,7 +59,7 @@ struct Maximum {
 /// The part of maximum's gradient that is a's: 1 where a is larger, 1/2 where they are equal, else
 /// 0. NaN counts as largest.
 struct MaximumShare {
-  static constexpr OpId op = OpId::kMaximumShare;
+  static constexpr Op op{"maximum_share", "TT:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -70,7 +70,7 @@ struct MaximumShare {
 
 /// silu(a) b. Source: Shazeer 2020, arXiv:2002.05202.
 struct Swiglu {
-  static constexpr OpId op = OpId::kSwiglu;
+  static constexpr Op op{"swiglu", "TT:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -81,7 +81,7 @@ struct Swiglu {
 /// gy times silu's slope s (1 + x (1 - s)), s = 1 / (1 + exp(-x)); s and 1 - s without
 /// cancellation.
 struct SiluGradient {
-  static constexpr OpId op = OpId::kSiluGradient;
+  static constexpr Op op{"silu_gradient", "TT:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T gy, T x) const {
@@ -93,7 +93,7 @@ struct SiluGradient {
 
 /// The smaller; see Maximum.
 struct Minimum {
-  static constexpr OpId op = OpId::kMinimum;
+  static constexpr Op op{"minimum", "TT:T"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -103,7 +103,7 @@ struct Minimum {
 
 /// a^b. Of integers modulo 2^bits; a negative power is 0 but of 1 and -1.
 struct Pow {
-  static constexpr OpId op = OpId::kPow;
+  static constexpr Op op{"pow", "TT:T"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -113,7 +113,7 @@ struct Pow {
 
 /// a - b floor(a / b): the divisor's sign. By integer 0 it is 0.
 struct Remainder {
-  static constexpr OpId op = OpId::kRemainder;
+  static constexpr Op op{"remainder", "TT:T"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -123,7 +123,7 @@ struct Remainder {
 
 /// a - b trunc(a / b): the dividend's sign. By integer 0 it is 0.
 struct Fmod {
-  static constexpr OpId op = OpId::kFmod;
+  static constexpr Op op{"fmod", "TT:T"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -133,7 +133,7 @@ struct Fmod {
 
 /// floor(a / b). By integer 0 it is 0; the lowest by -1 wraps.
 struct FloorDivide {
-  static constexpr OpId op = OpId::kFloorDivide;
+  static constexpr Op op{"floor_divide", "TT:T"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -142,7 +142,7 @@ struct FloorDivide {
 };
 
 struct Atan2 {
-  static constexpr OpId op = OpId::kAtan2;
+  static constexpr Op op{"atan2", "TT:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -151,7 +151,7 @@ struct Atan2 {
 };
 
 struct BitwiseAnd {
-  static constexpr OpId op = OpId::kBitwiseAnd;
+  static constexpr Op op{"bitwise_and", "TT:T"};
   using Types = BitTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -160,7 +160,7 @@ struct BitwiseAnd {
 };
 
 struct BitwiseOr {
-  static constexpr OpId op = OpId::kBitwiseOr;
+  static constexpr Op op{"bitwise_or", "TT:T"};
   using Types = BitTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -169,7 +169,7 @@ struct BitwiseOr {
 };
 
 struct BitwiseXor {
-  static constexpr OpId op = OpId::kBitwiseXor;
+  static constexpr Op op{"bitwise_xor", "TT:T"};
   using Types = BitTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -179,7 +179,7 @@ struct BitwiseXor {
 
 /// a 2^b modulo 2^bits; 0 where b is negative or no less than the number of bits.
 struct ShiftLeft {
-  static constexpr OpId op = OpId::kShiftLeft;
+  static constexpr Op op{"shift_left", "TT:T"};
   using Types = IntegerTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -189,7 +189,7 @@ struct ShiftLeft {
 
 /// floor(a / 2^b); where b is negative or too large as by all bits.
 struct ShiftRight {
-  static constexpr OpId op = OpId::kShiftRight;
+  static constexpr Op op{"shift_right", "TT:T"};
   using Types = IntegerTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {

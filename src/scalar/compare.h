@@ -2,12 +2,12 @@
 // See unary.h.
 #pragma once
 #include "scalar/math.h"
-#include "wick/abi/ops.h"
+#include "wick/abi/ops/elementwise.h"
 
 namespace wick {
 
 struct Eq {
-  static constexpr OpId op = OpId::kEq;
+  static constexpr Op op{"eq", "TT:B"};
   using Types = AllTypes;
   template <class T>
   WICK_HD auto operator()(T a, T b) const {
@@ -16,7 +16,7 @@ struct Eq {
 };
 
 struct Ne {
-  static constexpr OpId op = OpId::kNe;
+  static constexpr Op op{"ne", "TT:B"};
   using Types = AllTypes;
   template <class T>
   WICK_HD auto operator()(T a, T b) const {
@@ -25,7 +25,7 @@ struct Ne {
 };
 
 struct Lt {
-  static constexpr OpId op = OpId::kLt;
+  static constexpr Op op{"lt", "TT:B"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD auto operator()(T a, T b) const {
@@ -34,7 +34,7 @@ struct Lt {
 };
 
 struct Le {
-  static constexpr OpId op = OpId::kLe;
+  static constexpr Op op{"le", "TT:B"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD auto operator()(T a, T b) const {
@@ -43,7 +43,7 @@ struct Le {
 };
 
 struct Gt {
-  static constexpr OpId op = OpId::kGt;
+  static constexpr Op op{"gt", "TT:B"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD auto operator()(T a, T b) const {
@@ -52,7 +52,7 @@ struct Gt {
 };
 
 struct Ge {
-  static constexpr OpId op = OpId::kGe;
+  static constexpr Op op{"ge", "TT:B"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD auto operator()(T a, T b) const {
@@ -62,7 +62,7 @@ struct Ge {
 
 /// Of one element.
 struct IsNan {
-  static constexpr OpId op = OpId::kIsNan;
+  static constexpr Op op{"isnan", "T:B"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD bool operator()(T x) const {
@@ -71,7 +71,7 @@ struct IsNan {
 };
 
 struct IsInf {
-  static constexpr OpId op = OpId::kIsInf;
+  static constexpr Op op{"isinf", "T:B"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD bool operator()(T x) const {
@@ -80,7 +80,7 @@ struct IsInf {
 };
 
 struct IsFinite {
-  static constexpr OpId op = OpId::kIsFinite;
+  static constexpr Op op{"isfinite", "T:B"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD bool operator()(T x) const {

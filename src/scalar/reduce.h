@@ -3,12 +3,12 @@
 // formula is written.
 #pragma once
 #include "scalar/math.h"
-#include "wick/abi/ops.h"
+#include "wick/abi/ops/reduce.h"
 
 namespace wick {
 
 struct Sum {
-  static constexpr OpId op = OpId::kSum;
+  static constexpr Op op{"sum", "T:S", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = true;  // has a value for no elements
   using Types = AllTypes;
   /// What is added up: f32 for the narrower floats; integers and bool as i64, unsigned here so that
@@ -33,7 +33,7 @@ requires(!is_floating(kDTypeOf<T>)) struct Sum::AccumulatorOf<T> {
 
 /// NaN wins. Never asked of nothing: the op refuses empty reductions.
 struct Max {
-  static constexpr OpId op = OpId::kMax;
+  static constexpr Op op{"max", "T:T", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = false;
   using Types = NumericTypes;
   template <class T>
@@ -59,7 +59,7 @@ struct Max {
 
 /// As Max, in the other direction.
 struct Min {
-  static constexpr OpId op = OpId::kMin;
+  static constexpr Op op{"min", "T:T", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = false;
   using Types = NumericTypes;
   template <class T>
@@ -80,7 +80,7 @@ struct Min {
 };
 
 struct Prod {
-  static constexpr OpId op = OpId::kProd;
+  static constexpr Op op{"prod", "T:S", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = true;
   using Types = AllTypes;
   template <class T>
@@ -98,7 +98,7 @@ struct Prod {
 // Of truths, which are bytes of 0 and 1: NaN is true, as every number but 0.
 
 struct Any {
-  static constexpr OpId op = OpId::kAny;
+  static constexpr Op op{"any", "T:B", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = true;
   using Types = AllTypes;
   template <class T>
@@ -112,7 +112,7 @@ struct Any {
 };
 
 struct All {
-  static constexpr OpId op = OpId::kAll;
+  static constexpr Op op{"all", "T:B", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = true;
   using Types = AllTypes;
   template <class T>

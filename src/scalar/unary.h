@@ -4,12 +4,12 @@
 #pragma once
 #include "scalar/gamma.h"
 #include "scalar/math.h"
-#include "wick/abi/ops.h"
+#include "wick/abi/ops/elementwise.h"
 
 namespace wick {
 
 struct Neg {
-  static constexpr OpId op = OpId::kNeg;
+  static constexpr Op op{"neg", "T:T"};
   static constexpr bool kModular = true;
   using Types = NumericTypes;
   template <class T>
@@ -19,7 +19,7 @@ struct Neg {
 };
 
 struct Exp {
-  static constexpr OpId op = OpId::kExp;
+  static constexpr Op op{"exp", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -28,7 +28,7 @@ struct Exp {
 };
 
 struct Log {
-  static constexpr OpId op = OpId::kLog;
+  static constexpr Op op{"log", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -37,7 +37,7 @@ struct Log {
 };
 
 struct Sqrt {
-  static constexpr OpId op = OpId::kSqrt;
+  static constexpr Op op{"sqrt", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -48,7 +48,7 @@ struct Sqrt {
 /// x / (1 + exp(-x)). Far below 0 exp(x) is subnormal where the result is not yet: there the
 /// exponential is taken e^32 too large (32 + x is exact), and the product brought back at the end.
 struct Silu {
-  static constexpr OpId op = OpId::kSilu;
+  static constexpr Op op{"silu", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -61,7 +61,7 @@ struct Silu {
 };
 
 struct Abs {
-  static constexpr OpId op = OpId::kAbs;
+  static constexpr Op op{"abs", "T:T"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -71,7 +71,7 @@ struct Abs {
 
 /// -1, 0 or 1; NaN stays.
 struct Sign {
-  static constexpr OpId op = OpId::kSign;
+  static constexpr Op op{"sign", "T:T"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -81,7 +81,7 @@ struct Sign {
 
 /// The larger of x and 0; NaN stays.
 struct Relu {
-  static constexpr OpId op = OpId::kRelu;
+  static constexpr Op op{"relu", "T:T"};
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -90,7 +90,7 @@ struct Relu {
 };
 
 struct Recip {
-  static constexpr OpId op = OpId::kRecip;
+  static constexpr Op op{"recip", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -99,7 +99,7 @@ struct Recip {
 };
 
 struct Sqr {
-  static constexpr OpId op = OpId::kSqr;
+  static constexpr Op op{"sqr", "T:T"};
   static constexpr bool kModular = true;
   using Types = NumericTypes;
   template <class T>
@@ -109,7 +109,7 @@ struct Sqr {
 };
 
 struct Rsqrt {
-  static constexpr OpId op = OpId::kRsqrt;
+  static constexpr Op op{"rsqrt", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -118,7 +118,7 @@ struct Rsqrt {
 };
 
 struct Exp2 {
-  static constexpr OpId op = OpId::kExp2;
+  static constexpr Op op{"exp2", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -127,7 +127,7 @@ struct Exp2 {
 };
 
 struct Expm1 {
-  static constexpr OpId op = OpId::kExpm1;
+  static constexpr Op op{"expm1", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -136,7 +136,7 @@ struct Expm1 {
 };
 
 struct Log2 {
-  static constexpr OpId op = OpId::kLog2;
+  static constexpr Op op{"log2", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -145,7 +145,7 @@ struct Log2 {
 };
 
 struct Log10 {
-  static constexpr OpId op = OpId::kLog10;
+  static constexpr Op op{"log10", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -154,7 +154,7 @@ struct Log10 {
 };
 
 struct Log1p {
-  static constexpr OpId op = OpId::kLog1p;
+  static constexpr Op op{"log1p", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -163,7 +163,7 @@ struct Log1p {
 };
 
 struct Sin {
-  static constexpr OpId op = OpId::kSin;
+  static constexpr Op op{"sin", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -172,7 +172,7 @@ struct Sin {
 };
 
 struct Cos {
-  static constexpr OpId op = OpId::kCos;
+  static constexpr Op op{"cos", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -181,7 +181,7 @@ struct Cos {
 };
 
 struct Tan {
-  static constexpr OpId op = OpId::kTan;
+  static constexpr Op op{"tan", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -190,7 +190,7 @@ struct Tan {
 };
 
 struct Asin {
-  static constexpr OpId op = OpId::kAsin;
+  static constexpr Op op{"asin", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -199,7 +199,7 @@ struct Asin {
 };
 
 struct Acos {
-  static constexpr OpId op = OpId::kAcos;
+  static constexpr Op op{"acos", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -208,7 +208,7 @@ struct Acos {
 };
 
 struct Atan {
-  static constexpr OpId op = OpId::kAtan;
+  static constexpr Op op{"atan", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -217,7 +217,7 @@ struct Atan {
 };
 
 struct Sinh {
-  static constexpr OpId op = OpId::kSinh;
+  static constexpr Op op{"sinh", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -226,7 +226,7 @@ struct Sinh {
 };
 
 struct Cosh {
-  static constexpr OpId op = OpId::kCosh;
+  static constexpr Op op{"cosh", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -235,7 +235,7 @@ struct Cosh {
 };
 
 struct Tanh {
-  static constexpr OpId op = OpId::kTanh;
+  static constexpr Op op{"tanh", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -244,7 +244,7 @@ struct Tanh {
 };
 
 struct Asinh {
-  static constexpr OpId op = OpId::kAsinh;
+  static constexpr Op op{"asinh", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -253,7 +253,7 @@ struct Asinh {
 };
 
 struct Acosh {
-  static constexpr OpId op = OpId::kAcosh;
+  static constexpr Op op{"acosh", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -262,7 +262,7 @@ struct Acosh {
 };
 
 struct Atanh {
-  static constexpr OpId op = OpId::kAtanh;
+  static constexpr Op op{"atanh", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -271,7 +271,7 @@ struct Atanh {
 };
 
 struct Erf {
-  static constexpr OpId op = OpId::kErf;
+  static constexpr Op op{"erf", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -280,7 +280,7 @@ struct Erf {
 };
 
 struct Erfc {
-  static constexpr OpId op = OpId::kErfc;
+  static constexpr Op op{"erfc", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -289,7 +289,7 @@ struct Erfc {
 };
 
 struct Lgamma {
-  static constexpr OpId op = OpId::kLgamma;
+  static constexpr Op op{"lgamma", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -299,7 +299,7 @@ struct Lgamma {
 
 /// The slope of lgamma.
 struct Digamma {
-  static constexpr OpId op = OpId::kDigamma;
+  static constexpr Op op{"digamma", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -309,7 +309,7 @@ struct Digamma {
 
 /// The slope of digamma.
 struct Trigamma {
-  static constexpr OpId op = OpId::kTrigamma;
+  static constexpr Op op{"trigamma", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -319,7 +319,7 @@ struct Trigamma {
 
 /// 1 / (1 + exp(-x)).
 struct Sigmoid {
-  static constexpr OpId op = OpId::kSigmoid;
+  static constexpr Op op{"sigmoid", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -330,7 +330,7 @@ struct Sigmoid {
 
 /// x times the normal distribution's share below x: the erf form. Source: arXiv:1606.08415.
 struct Gelu {
-  static constexpr OpId op = OpId::kGelu;
+  static constexpr Op op{"gelu", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -340,7 +340,7 @@ struct Gelu {
 
 /// The tanh form, which approximates gelu.
 struct GeluTanh {
-  static constexpr OpId op = OpId::kGeluTanh;
+  static constexpr Op op{"gelu_tanh", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -351,7 +351,7 @@ struct GeluTanh {
 };
 
 struct Floor {
-  static constexpr OpId op = OpId::kFloor;
+  static constexpr Op op{"floor", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -360,7 +360,7 @@ struct Floor {
 };
 
 struct Ceil {
-  static constexpr OpId op = OpId::kCeil;
+  static constexpr Op op{"ceil", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -369,7 +369,7 @@ struct Ceil {
 };
 
 struct Trunc {
-  static constexpr OpId op = OpId::kTrunc;
+  static constexpr Op op{"trunc", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -379,7 +379,7 @@ struct Trunc {
 
 /// To the nearest integer, half to even.
 struct Round {
-  static constexpr OpId op = OpId::kRound;
+  static constexpr Op op{"round", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -388,7 +388,7 @@ struct Round {
 };
 
 struct BitwiseNot {
-  static constexpr OpId op = OpId::kBitwiseNot;
+  static constexpr Op op{"bitwise_not", "T:T"};
   using Types = IntegerTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -408,7 +408,7 @@ using Unary = TypeList<Neg, Exp, Log, Sqrt, Silu, Abs, Sign, Relu, Recip, Sqr, R
 
 /// a x + b, rounded once where the machine has a fused product.
 struct Affine {
-  static constexpr OpId op = OpId::kAffine;
+  static constexpr Op op{"affine", "T:T", attributes<NumberAttributes>};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x, T a, T b) const {
@@ -418,7 +418,7 @@ struct Affine {
 
 /// x, below 0 a (e^x - 1). Source: arXiv:1511.07289.
 struct Elu {
-  static constexpr OpId op = OpId::kElu;
+  static constexpr Op op{"elu", "T:T", attributes<NumberAttributes>};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x, T a, T) const {
@@ -428,7 +428,7 @@ struct Elu {
 
 /// x, below 0 a x.
 struct LeakyRelu {
-  static constexpr OpId op = OpId::kLeakyRelu;
+  static constexpr Op op{"leaky_relu", "T:T", attributes<NumberAttributes>};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x, T a, T) const {

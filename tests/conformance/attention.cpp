@@ -6,6 +6,8 @@
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/attention.h"
+#include "wick/abi/ops/rope.h"
 
 namespace wick::conformance {
 namespace {
@@ -26,7 +28,7 @@ Array table(bool is_sin, const Case& c) {
 
 Row rope_row() {
   Row row;
-  row.op = op_name(OpId::kRope);
+  row.op = "rope";
   row.run = [](std::vector<Tensor> x, const Case& c) {
     return rope(x[0], x[1], x[2], x[3], {.interleaved = interleaved(c)});
   };
@@ -66,7 +68,7 @@ Row rope_row() {
   row.differentiable = {0};
   row.bench = Geometry{{{4, 512, 16, 64}, {2048, 32}, {2048, 32}, {4, 512}}, {0}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kRope, {d[0], d[1], d[1], DType::kI64}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kRope, d[0]}};
   };
   return row;
 }
@@ -167,7 +169,7 @@ constexpr double kAttentionRoundings = 2;
 
 Row sdpa_row() {
   Row row;
-  row.op = op_name(OpId::kSdpa);
+  row.op = "sdpa";
   row.run = [](std::vector<Tensor> x, const Case& c) {
     return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), x[3], options_of(c));
   };
@@ -190,8 +192,7 @@ Row sdpa_row() {
   row.differentiable = {0, 1, 2};
   row.bench = Geometry{{{1, 512, 16, 64}, {1, 512, 4, 64}, {1, 512, 4, 64}, {1, 512}}, {1, 0}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{
-        {OpId::kSdpa, {d[0], d[0], d[0], DType::kI64}, {d[0], reference::accumulator(d[0])}}};
+    return std::vector<KernelQuestion>{{kSdpa, d[0]}};
   };
   return row;
 }
@@ -199,7 +200,7 @@ Row sdpa_row() {
 /// Of q, k and v, by backward, which takes the kernel where the mode allows it.
 Row sdpa_gradient_row() {
   Row row = sdpa_row();
-  row.op = op_name(OpId::kSdpaGradient);
+  row.op = "sdpa_gradient";
   row.run = [](std::vector<Tensor> x, const Case& c) {
     const Var q(x[1]), k(x[2]), v(x[3]);
     backward(sdpa(heads_first(q), heads_first(k), heads_first(v), x[4], options_of(c)),
@@ -229,8 +230,7 @@ Row sdpa_gradient_row() {
   row.bench->operands.insert(row.bench->operands.begin(), row.bench->operands[0]);
   row.kernels = [](const std::vector<DType>& d) {
     const DType x = d[0];
-    return std::vector<KernelQuestion>{
-        {OpId::kSdpaGradient, {x, x, x, x, DType::kI64, x, reference::accumulator(x)}, {x, x, x}}};
+    return std::vector<KernelQuestion>{{kSdpaGradient, x}};
   };
   return row;
 }

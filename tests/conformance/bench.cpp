@@ -65,7 +65,7 @@ std::string support_of(const Row& row, const std::vector<DType>& dtypes, const D
   bool all = row.kernels != nullptr;
   if (row.kernels) {
     for (const KernelQuestion& q : row.kernels(dtypes)) {
-      const std::vector<RowSummary> served = kernel_rows(device, q.op, q.inputs, q.outputs);
+      const std::vector<KernelSummary> served = kernels_of(device, q.op, q.dtype, q.any);
       if (served.empty())
         all = false;
       else

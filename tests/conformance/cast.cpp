@@ -3,6 +3,7 @@
 
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/elementwise.h"
 
 namespace wick::conformance {
 namespace {
@@ -74,7 +75,7 @@ Row cast_row() {
   row.signed_zero = true;
   row.bench = Geometry{{{1 << 22}}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kCast, {d[0]}, {d[1]}}};
+    return std::vector<KernelQuestion>{{kCast, d[0], d[1]}};
   };
   return row;
 }
@@ -92,7 +93,7 @@ Row contiguous_row() {
   row.differentiable = {0};
   row.bench = Geometry{{{1 << 22}}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kCast, {d[0]}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kCast, d[0], d[0]}};
   };
   return row;
 }

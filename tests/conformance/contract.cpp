@@ -3,6 +3,7 @@
 
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/matmul.h"
 
 namespace wick::conformance {
 namespace {
@@ -26,7 +27,7 @@ Row products(const char* op, std::size_t operands) {
   if (operands == 3) row.differentiable.push_back(2);
   if (operands == 1) row.differentiable = {0};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kMatmul, {d[0], d[0]}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kMatmul, d[0]}};
   };
   return row;
 }

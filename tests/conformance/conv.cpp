@@ -7,6 +7,10 @@
 
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/conv.h"
+#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/matmul.h"
+#include "wick/abi/ops/pool.h"
 
 namespace wick::conformance {
 namespace {
@@ -94,9 +98,9 @@ const std::vector<Geometry> kConvolutions = {
     {{{1, 64, 4, 5}, {64, 32, 3, 3}}, {1, 1, 1, 1, 1, 1, 1, 1, 2}},
 };
 
-Row common(OpId op) {
+Row common(const Op& op) {
   Row row;
-  row.op = op_name(op);
+  row.op = op.name;
   row.make = [](std::size_t operand, const Case& c, Random& random) {
     return make(0, operand, c, random);
   };
@@ -106,7 +110,7 @@ Row common(OpId op) {
   row.differentiable = {0, 1};
   row.bench = Geometry{{{1, 64, 56, 56}, {64, 64, 3, 3}}, {1, 1, 1, 1, 1, 1}};
   row.kernels = [op](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{op, {d[0], d[0]}, {d[0]}}};
+    return std::vector<KernelQuestion>{{op, d[0]}};
   };
   return row;
 }
@@ -123,8 +127,7 @@ Row by_composite(Row row, const char* name) {
   row.differentiable = {0, 1, 2};
   row.bench->operands.push_back({64});
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kMatmul, {d[0], d[0]}, {d[0]}},
-                                       {OpId::kScatterAdd, {d[0], DType::kI64}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kMatmul, d[0]}, {kScatterAdd, d[0]}};
   };
   const auto run = row.run;
   row.run = [run](std::vector<Tensor> x, const Case& c) {
@@ -139,7 +142,7 @@ Row by_composite(Row row, const char* name) {
 }
 
 Row conv_row() {
-  Row row = common(OpId::kConv);
+  Row row = common(kConv);
   row.run = [](std::vector<Tensor> x, const Case& c) {
     return conv2d(x[0], x[1], conv_options(c, x.size() > 2 ? x[2] : Tensor()));
   };
@@ -151,7 +154,7 @@ Row conv_row() {
 }
 
 Row conv_input_gradient_row() {
-  Row row = common(OpId::kConvInputGradient);
+  Row row = common(kConvInputGradient);
   row.run = [](std::vector<Tensor> x, const Case& c) {
     return conv_transpose2d(x[0], x[1], transpose_options(c, x.size() > 2 ? x[2] : Tensor()));
   };
@@ -174,7 +177,7 @@ Row conv_input_gradient_row() {
 
 /// Of operands gy, x and weight, of which the last gives the shape.
 Row conv_weight_gradient_row() {
-  Row row = common(OpId::kConvWeightGradient);
+  Row row = common(kConvWeightGradient);
   row.make = [](std::size_t operand, const Case& c, Random& random) {
     return make(1, operand, c, random);
   };
@@ -206,7 +209,7 @@ Row conv_weight_gradient_row() {
 
 /// Over one dim, with a bias. options: stride, left, right, dilation, groups, output padding.
 Row one_dim_row(bool transposed) {
-  Row row = common(transposed ? OpId::kConvInputGradient : OpId::kConv);
+  Row row = common(transposed ? kConvInputGradient : kConv);
   row.op = transposed ? "conv_transpose1d" : "conv1d";
   row.run = [transposed](std::vector<Tensor> x, const Case& c) {
     const Padding1d padding(option(c, 1, 0), option(c, 2, 0));
@@ -262,7 +265,7 @@ Row one_dim_row(bool transposed) {
 
 /// What stands in the padding: mirrored, repeated, from the other end.
 Row padding_row() {
-  Row row = common(OpId::kConv);
+  Row row = common(kConv);
   row.op = "conv2d padding modes";
   row.run = [](std::vector<Tensor> x, const Case& c) {
     Conv2dOptions options = conv_options(c);
@@ -338,7 +341,7 @@ Row fold_row(const char* name) {
   row.fused = true;
   row.differentiable = {0};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kFold, {d[0]}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kFold, d[0]}};
   };
   return row;
 }

@@ -3,6 +3,7 @@
 
 #include "placement.h"
 #include "shapes.h"
+#include "wick/abi/ops/create.h"
 
 namespace wick::conformance {
 namespace {
@@ -27,7 +28,7 @@ Row fill_row(const char* name, Number value) {
   row.signed_zero = true;
   row.bench = Geometry{{{1 << 22}}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kFill, {}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kFill, d[0]}};
   };
   return row;
 }

@@ -4,8 +4,13 @@
 #include <type_traits>
 
 #include "reference/fused.h"
+#include "scalar/binary.h"
+#include "scalar/compare.h"
+#include "scalar/unary.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/create.h"
+#include "wick/abi/ops/elementwise.h"
 
 namespace wick::conformance {
 namespace {
@@ -67,7 +72,7 @@ struct Extras {
 };
 
 struct Unary {
-  OpId id;
+  Op id;
   Tensor (*function)(Tensor);
   Formula formula;
   Domain domain;
@@ -77,7 +82,7 @@ struct Unary {
 };
 
 struct Binary {
-  OpId id;
+  Op id;
   Tensor (*function)(Tensor, const Tensor&);
   Formula formula;
   Domain domain;
@@ -89,7 +94,7 @@ struct Binary {
 /// A binary op with a number as one operand.
 struct WithNumber {
   const char* name;
-  OpId id;
+  Op id;
   Tensor (*function)(Tensor);
   Formula formula;
   Domain domain;
@@ -164,79 +169,79 @@ Real share_of_larger(Real a, Real b) {
 // A row is a line.
 // clang-format off
 const std::vector<Unary> kUnary = {
-    {OpId::kNeg, neg, [](auto x) { return -x; }, {-100, 100}, exact()},
-    {OpId::kExp, exp, [](Real x) { return std::exp(x); }, {-80, 80}, ulp(2), {}, {.grad_domain = {-2, 2}}},
-    {OpId::kLog, log, [](Real x) { return std::log(x); }, {1e-3, 1e3}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kSqrt, sqrt, [](Real x) { return std::sqrt(x); }, {0, 1e4}, rounded(), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kSilu, silu, [](Real x) { return x / (1 + std::exp(-x)); }, {-20, 20}, ulp(4), edge(6, "below -64 the composite takes two exponentials"), {.fused = true}},
-    {OpId::kAbs, abs, [](auto x) { return x < 0 ? -x : x + 0; }, {-100, 100}, exact()},
-    {OpId::kSign, sign, [](auto x) { return x != x || x == 0 ? x : decltype(x)(x > 0 ? 1 : -1); }, {-100, 100}, exact()},
-    {OpId::kRelu, relu, [](auto x) { return x < 0 ? decltype(x)(0) : x; }, {-100, 100}, exact()},
-    {OpId::kRecip, recip, [](Real x) { return 1 / x; }, {-100, 100}, rounded(), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kSqr, sqr, [](auto x) { return product(x, x); }, {-100, 100}, rounded()},
-    {OpId::kRsqrt, rsqrt, [](Real x) { return 1 / std::sqrt(x); }, {1e-3, 1e3}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kExp2, exp2, [](Real x) { return std::exp2(x); }, {-100, 100}, ulp(2)},
-    {OpId::kExpm1, expm1, [](Real x) { return std::expm1(x); }, {-80, 80}, ulp(2), {}, {.grad_domain = {-2, 2}}},
-    {OpId::kLog2, log2, [](Real x) { return std::log2(x); }, {1e-3, 1e3}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kLog10, log10, [](Real x) { return std::log10(x); }, {1e-3, 1e3}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kLog1p, log1p, [](Real x) { return std::log1p(x); }, {-0.9, 1e3}, ulp(2), {}, {.grad_domain = {-0.5, 3}}},
-    {OpId::kSin, sin, [](Real x) { return std::sin(x); }, {-100, 100}, ulp(2)},
-    {OpId::kCos, cos, [](Real x) { return std::cos(x); }, {-100, 100}, ulp(2)},
-    {OpId::kTan, tan, [](Real x) { return std::tan(x); }, {-100, 100}, ulp(2), {}, {.grad_domain = {-1, 1}}},
-    {OpId::kAsin, asin, [](Real x) { return std::asin(x); }, {-1, 1}, ulp(2), {}, {.grad_domain = {-0.9, 0.9}}},
-    {OpId::kAcos, acos, [](Real x) { return std::acos(x); }, {-1, 1}, ulp(2), {}, {.grad_domain = {-0.9, 0.9}}},
-    {OpId::kAtan, atan, [](Real x) { return std::atan(x); }, {-100, 100}, ulp(2)},
-    {OpId::kSinh, sinh, [](Real x) { return std::sinh(x); }, {-80, 80}, ulp(2), edge(4, "above 80 from the square of an exponential")},
-    {OpId::kCosh, cosh, [](Real x) { return std::cosh(x); }, {-80, 80}, ulp(2), edge(4, "above 80 from the square of an exponential")},
-    {OpId::kTanh, tanh, [](Real x) { return std::tanh(x); }, {-20, 20}, ulp(2)},
-    {OpId::kAsinh, asinh, [](Real x) { return std::asinh(x); }, {-100, 100}, ulp(2)},
-    {OpId::kAcosh, acosh, [](Real x) { return std::acosh(x); }, {1, 100}, ulp(2), {}, {.grad_domain = {1.5, 3}}},
-    {OpId::kAtanh, atanh, [](Real x) { return std::atanh(x); }, {-1, 1}, ulp(2), {}, {.grad_domain = {-0.8, 0.8}}},
-    {OpId::kErf, erf, [](Real x) { return std::erf(x); }, {-5, 5}, ulp(2)},
-    {OpId::kErfc, erfc, [](Real x) { return std::erfc(x); }, {-5, 9}, ulp(2)},
-    {OpId::kLgamma, lgamma, [](Real x) { return std::lgamma(x); }, {0.1, 100}, ulp(4), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kTrigamma, trigamma, reference::trigamma, {0.1, 100}, ulp(8), {}, {.differentiable = false}},
-    {OpId::kSigmoid, sigmoid, [](Real x) { return 1 / (1 + std::exp(-x)); }, {-80, 80}, ulp(4)},
-    {OpId::kGelu, gelu, [](Real x) { return x / 2 * std::erfc(-x * std::sqrt(Real(0.5))); }, {-4, 20}, ulp(24), edge(300, "below -4 the rounded argument of erfc counts x^2 times")},
-    {OpId::kGeluTanh, gelu_tanh, [](Real x) { return x / (1 + std::exp(-2 * std::sqrt(2 / std::acos(Real(-1))) * (x + 0.044715L * x * x * x))); }, {-4, 20}, ulp(32), edge(300, "below -4 the rounded argument of exp counts as much as it is large")},
-    {OpId::kFloor, wick::floor, [](auto x) { return rounded_by(x, [](Real r) { return std::floor(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
-    {OpId::kCeil, wick::ceil, [](auto x) { return rounded_by(x, [](Real r) { return std::ceil(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
-    {OpId::kRound, wick::round, [](auto x) { return rounded_by(x, [](Real r) { return std::nearbyint(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
-    {OpId::kTrunc, wick::trunc, [](auto x) { return rounded_by(x, [](Real r) { return std::trunc(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
+    {Neg::op, neg, [](auto x) { return -x; }, {-100, 100}, exact()},
+    {Exp::op, exp, [](Real x) { return std::exp(x); }, {-80, 80}, ulp(2), {}, {.grad_domain = {-2, 2}}},
+    {Log::op, log, [](Real x) { return std::log(x); }, {1e-3, 1e3}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
+    {Sqrt::op, sqrt, [](Real x) { return std::sqrt(x); }, {0, 1e4}, rounded(), {}, {.grad_domain = {0.5, 3}}},
+    {Silu::op, silu, [](Real x) { return x / (1 + std::exp(-x)); }, {-20, 20}, ulp(4), edge(6, "below -64 the composite takes two exponentials"), {.fused = true}},
+    {Abs::op, abs, [](auto x) { return x < 0 ? -x : x + 0; }, {-100, 100}, exact()},
+    {Sign::op, sign, [](auto x) { return x != x || x == 0 ? x : decltype(x)(x > 0 ? 1 : -1); }, {-100, 100}, exact()},
+    {Relu::op, relu, [](auto x) { return x < 0 ? decltype(x)(0) : x; }, {-100, 100}, exact()},
+    {Recip::op, recip, [](Real x) { return 1 / x; }, {-100, 100}, rounded(), {}, {.grad_domain = {0.5, 3}}},
+    {Sqr::op, sqr, [](auto x) { return product(x, x); }, {-100, 100}, rounded()},
+    {Rsqrt::op, rsqrt, [](Real x) { return 1 / std::sqrt(x); }, {1e-3, 1e3}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
+    {Exp2::op, exp2, [](Real x) { return std::exp2(x); }, {-100, 100}, ulp(2)},
+    {Expm1::op, expm1, [](Real x) { return std::expm1(x); }, {-80, 80}, ulp(2), {}, {.grad_domain = {-2, 2}}},
+    {Log2::op, log2, [](Real x) { return std::log2(x); }, {1e-3, 1e3}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
+    {Log10::op, log10, [](Real x) { return std::log10(x); }, {1e-3, 1e3}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
+    {Log1p::op, log1p, [](Real x) { return std::log1p(x); }, {-0.9, 1e3}, ulp(2), {}, {.grad_domain = {-0.5, 3}}},
+    {Sin::op, sin, [](Real x) { return std::sin(x); }, {-100, 100}, ulp(2)},
+    {Cos::op, cos, [](Real x) { return std::cos(x); }, {-100, 100}, ulp(2)},
+    {Tan::op, tan, [](Real x) { return std::tan(x); }, {-100, 100}, ulp(2), {}, {.grad_domain = {-1, 1}}},
+    {Asin::op, asin, [](Real x) { return std::asin(x); }, {-1, 1}, ulp(2), {}, {.grad_domain = {-0.9, 0.9}}},
+    {Acos::op, acos, [](Real x) { return std::acos(x); }, {-1, 1}, ulp(2), {}, {.grad_domain = {-0.9, 0.9}}},
+    {Atan::op, atan, [](Real x) { return std::atan(x); }, {-100, 100}, ulp(2)},
+    {Sinh::op, sinh, [](Real x) { return std::sinh(x); }, {-80, 80}, ulp(2), edge(4, "above 80 from the square of an exponential")},
+    {Cosh::op, cosh, [](Real x) { return std::cosh(x); }, {-80, 80}, ulp(2), edge(4, "above 80 from the square of an exponential")},
+    {Tanh::op, tanh, [](Real x) { return std::tanh(x); }, {-20, 20}, ulp(2)},
+    {Asinh::op, asinh, [](Real x) { return std::asinh(x); }, {-100, 100}, ulp(2)},
+    {Acosh::op, acosh, [](Real x) { return std::acosh(x); }, {1, 100}, ulp(2), {}, {.grad_domain = {1.5, 3}}},
+    {Atanh::op, atanh, [](Real x) { return std::atanh(x); }, {-1, 1}, ulp(2), {}, {.grad_domain = {-0.8, 0.8}}},
+    {Erf::op, erf, [](Real x) { return std::erf(x); }, {-5, 5}, ulp(2)},
+    {Erfc::op, erfc, [](Real x) { return std::erfc(x); }, {-5, 9}, ulp(2)},
+    {Lgamma::op, lgamma, [](Real x) { return std::lgamma(x); }, {0.1, 100}, ulp(4), {}, {.grad_domain = {0.5, 3}}},
+    {Trigamma::op, trigamma, reference::trigamma, {0.1, 100}, ulp(8), {}, {.differentiable = false}},
+    {Sigmoid::op, sigmoid, [](Real x) { return 1 / (1 + std::exp(-x)); }, {-80, 80}, ulp(4)},
+    {Gelu::op, gelu, [](Real x) { return x / 2 * std::erfc(-x * std::sqrt(Real(0.5))); }, {-4, 20}, ulp(24), edge(300, "below -4 the rounded argument of erfc counts x^2 times")},
+    {GeluTanh::op, gelu_tanh, [](Real x) { return x / (1 + std::exp(-2 * std::sqrt(2 / std::acos(Real(-1))) * (x + 0.044715L * x * x * x))); }, {-4, 20}, ulp(32), edge(300, "below -4 the rounded argument of exp counts as much as it is large")},
+    {Floor::op, wick::floor, [](auto x) { return rounded_by(x, [](Real r) { return std::floor(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
+    {Ceil::op, wick::ceil, [](auto x) { return rounded_by(x, [](Real r) { return std::ceil(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
+    {Round::op, wick::round, [](auto x) { return rounded_by(x, [](Real r) { return std::nearbyint(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
+    {Trunc::op, wick::trunc, [](auto x) { return rounded_by(x, [](Real r) { return std::trunc(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
 };
 
 const std::vector<Binary> kBinary = {
-    {OpId::kAdd, add, [](auto a, auto b) { return a + b; }, {-100, 100}, rounded()},
-    {OpId::kSub, sub, [](auto a, auto b) { return a - b; }, {-100, 100}, rounded()},
-    {OpId::kMul, mul, [](auto a, auto b) { return product(a, b); }, {-100, 100}, rounded()},
-    {OpId::kDiv, div, [](Real a, Real b) { return a / b; }, {-100, 100}, rounded(), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kMaximum, maximum, kLarger, {-100, 100}, exact()},
-    {OpId::kMinimum, minimum, kSmaller, {-100, 100}, exact()},
-    {OpId::kPow, pow, Power(), {0.1, 8}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kRemainder, remainder, Floored(), {-100, 100}, ulp(1), {}, {.differentiable = false}},
-    {OpId::kFmod, fmod, Cut(), {-100, 100}, exact(), {}, {.differentiable = false}},
-    {OpId::kFloorDivide, floor_divide, FloorQuotient(), {-100, 100}, ulp(1), {}, {.differentiable = false}},
-    {OpId::kAtan2, atan2, [](Real a, Real b) { return std::atan2(a, b); }, {-100, 100}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
-    {OpId::kMaximumShare, maximum_share, share_of_larger, {-100, 100}, exact(), {}, {.differentiable = false}},
+    {Add::op, add, [](auto a, auto b) { return a + b; }, {-100, 100}, rounded()},
+    {Sub::op, sub, [](auto a, auto b) { return a - b; }, {-100, 100}, rounded()},
+    {Mul::op, mul, [](auto a, auto b) { return product(a, b); }, {-100, 100}, rounded()},
+    {Div::op, div, [](Real a, Real b) { return a / b; }, {-100, 100}, rounded(), {}, {.grad_domain = {0.5, 3}}},
+    {Maximum::op, maximum, kLarger, {-100, 100}, exact()},
+    {Minimum::op, minimum, kSmaller, {-100, 100}, exact()},
+    {Pow::op, pow, Power(), {0.1, 8}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
+    {Remainder::op, remainder, Floored(), {-100, 100}, ulp(1), {}, {.differentiable = false}},
+    {Fmod::op, fmod, Cut(), {-100, 100}, exact(), {}, {.differentiable = false}},
+    {FloorDivide::op, floor_divide, FloorQuotient(), {-100, 100}, ulp(1), {}, {.differentiable = false}},
+    {Atan2::op, atan2, [](Real a, Real b) { return std::atan2(a, b); }, {-100, 100}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
+    {MaximumShare::op, maximum_share, share_of_larger, {-100, 100}, exact(), {}, {.differentiable = false}},
 };
 
 const std::vector<WithNumber> kWithNumber = {
-    {"x+3", OpId::kAdd, [](Tensor x) { return std::move(x) + 3; }, [](auto x) { return x + 3; }, {-100, 100}, rounded()},
-    {"x+2.5", OpId::kAdd, [](Tensor x) { return std::move(x) + 2.5; }, [](Real x) { return x + 2.5L; }, {-100, 100}, rounded()},
-    {"3-x", OpId::kSub, [](Tensor x) { return 3 - x; }, [](auto x) { return 3 - x; }, {-100, 100}, rounded()},
-    {"x-3", OpId::kSub, [](Tensor x) { return std::move(x) - 3; }, [](auto x) { return x - 3; }, {-100, 100}, rounded()},
-    {"x*2.5", OpId::kMul, [](Tensor x) { return std::move(x) * 2.5; }, [](Real x) { return x * 2.5L; }, {-100, 100}, rounded()},
-    {"x/3", OpId::kDiv, [](Tensor x) { return std::move(x) / 3; }, [](Real x) { return x / 3; }, {-100, 100}, rounded()},
-    {"2.5/x", OpId::kDiv, [](Tensor x) { return 2.5 / x; }, [](Real x) { return 2.5L / x; }, {-100, 100}, rounded()},
-    {"affine", OpId::kAffine, [](Tensor x) { return affine(std::move(x), 2.5, 1); }, [](Real x) { return x * 2.5L + 1; }, {0.1, 100}, ulp(2)},
-    {"elu", OpId::kElu, [](Tensor x) { return elu(std::move(x), 1.5); }, [](Real x) { return x < 0 ? 1.5L * std::expm1(x) : x; }, {-20, 20}, ulp(3)},
-    {"leaky_relu", OpId::kLeakyRelu, [](Tensor x) { return leaky_relu(std::move(x), 0.25); }, [](Real x) { return x < 0 ? 0.25L * x : x; }, {-100, 100}, rounded()},
-    {"pow(3)", OpId::kPow, [](Tensor x) { return pow(std::move(x), 3); }, [](auto x) { return Power()(x, decltype(x)(3)); }, {-8, 8}, ulp(2)},
-    {"pow(0.5)", OpId::kPow, [](Tensor x) { return pow(std::move(x), 0.5); }, [](Real x) { return std::pow(x, 0.5L); }, {0, 100}, ulp(2)},
-    {"2^x", OpId::kPow, [](Tensor x) { return pow(2, x); }, [](auto x) { return Power()(decltype(x)(2), x); }, {-8, 8}, ulp(2)},
-    {"remainder(3)", OpId::kRemainder, [](Tensor x) { return remainder(std::move(x), 3); }, [](auto x) { return Floored()(x, decltype(x)(3)); }, {-100, 100}, ulp(1)},
-    {"floor_divide(3)", OpId::kFloorDivide, [](Tensor x) { return floor_divide(std::move(x), 3); }, [](auto x) { return FloorQuotient()(x, decltype(x)(3)); }, {-100, 100}, ulp(1)},
-    {"maximum(0)", OpId::kMaximum, [](Tensor x) { return maximum(std::move(x), 0); }, [](auto x) { return kLarger(x, decltype(x)(0)); }, {-100, 100}, exact()},
+    {"x+3", Add::op, [](Tensor x) { return std::move(x) + 3; }, [](auto x) { return x + 3; }, {-100, 100}, rounded()},
+    {"x+2.5", Add::op, [](Tensor x) { return std::move(x) + 2.5; }, [](Real x) { return x + 2.5L; }, {-100, 100}, rounded()},
+    {"3-x", Sub::op, [](Tensor x) { return 3 - x; }, [](auto x) { return 3 - x; }, {-100, 100}, rounded()},
+    {"x-3", Sub::op, [](Tensor x) { return std::move(x) - 3; }, [](auto x) { return x - 3; }, {-100, 100}, rounded()},
+    {"x*2.5", Mul::op, [](Tensor x) { return std::move(x) * 2.5; }, [](Real x) { return x * 2.5L; }, {-100, 100}, rounded()},
+    {"x/3", Div::op, [](Tensor x) { return std::move(x) / 3; }, [](Real x) { return x / 3; }, {-100, 100}, rounded()},
+    {"2.5/x", Div::op, [](Tensor x) { return 2.5 / x; }, [](Real x) { return 2.5L / x; }, {-100, 100}, rounded()},
+    {"affine", Affine::op, [](Tensor x) { return affine(std::move(x), 2.5, 1); }, [](Real x) { return x * 2.5L + 1; }, {0.1, 100}, ulp(2)},
+    {"elu", Elu::op, [](Tensor x) { return elu(std::move(x), 1.5); }, [](Real x) { return x < 0 ? 1.5L * std::expm1(x) : x; }, {-20, 20}, ulp(3)},
+    {"leaky_relu", LeakyRelu::op, [](Tensor x) { return leaky_relu(std::move(x), 0.25); }, [](Real x) { return x < 0 ? 0.25L * x : x; }, {-100, 100}, rounded()},
+    {"pow(3)", Pow::op, [](Tensor x) { return pow(std::move(x), 3); }, [](auto x) { return Power()(x, decltype(x)(3)); }, {-8, 8}, ulp(2)},
+    {"pow(0.5)", Pow::op, [](Tensor x) { return pow(std::move(x), 0.5); }, [](Real x) { return std::pow(x, 0.5L); }, {0, 100}, ulp(2)},
+    {"2^x", Pow::op, [](Tensor x) { return pow(2, x); }, [](auto x) { return Power()(decltype(x)(2), x); }, {-8, 8}, ulp(2)},
+    {"remainder(3)", Remainder::op, [](Tensor x) { return remainder(std::move(x), 3); }, [](auto x) { return Floored()(x, decltype(x)(3)); }, {-100, 100}, ulp(1)},
+    {"floor_divide(3)", FloorDivide::op, [](Tensor x) { return floor_divide(std::move(x), 3); }, [](auto x) { return FloorQuotient()(x, decltype(x)(3)); }, {-100, 100}, ulp(1)},
+    {"maximum(0)", Maximum::op, [](Tensor x) { return maximum(std::move(x), 0); }, [](auto x) { return kLarger(x, decltype(x)(0)); }, {-100, 100}, exact()},
 };
 // clang-format on
 
@@ -270,10 +275,10 @@ std::vector<std::vector<DType>> numeric(std::size_t operands) {
   return result;
 }
 
-Row common(OpId id, const Formula& formula, Domain domain, Tolerance tolerance,
+Row common(const Op& id, const Formula& formula, Domain domain, Tolerance tolerance,
            std::optional<Edge> at_edge, const Extras& extras) {
   Row row;
-  row.op = op_name(id);
+  row.op = id.name;
   row.domain = domain;
   row.tolerance = tolerance;
   row.edge = at_edge;
@@ -289,10 +294,9 @@ Row common(OpId id, const Formula& formula, Domain domain, Tolerance tolerance,
     if (!of_integers) dtype = reference::floating(dtype);
     std::vector<KernelQuestion> questions;
     for (const DType d : dtypes) {
-      if (d != dtype) questions.push_back({OpId::kCast, {d}, {dtype}});
+      if (d != dtype) questions.push_back({kCast, d, dtype});
     }
-    questions.push_back(
-        {id, std::vector<DType>(id >= OpId::kAdd && id < OpId::kEq ? 2 : 1, dtype), {dtype}});
+    questions.push_back({id, dtype});
     return questions;
   };
   return row;
@@ -354,7 +358,7 @@ Result swiglu_reference(const Array& a, const Array& b) {
 }
 
 Row swiglu_row() {
-  Row row = row_of(Binary{OpId::kSwiglu,
+  Row row = row_of(Binary{Swiglu::op,
                           swiglu,
                           [](Real a, Real b) { return a / (1 + std::exp(-a)) * b; },
                           {-20, 20},
@@ -388,7 +392,7 @@ Result silu_gradient_reference(const Array& gy, const Array& x) {
 }
 
 Row silu_gradient_row() {
-  Row row = row_of(Binary{OpId::kSiluGradient,
+  Row row = row_of(Binary{SiluGradient::op,
                           silu_gradient,
                           [](Real, Real x) { return x; },  // of floats; the reference is below
                           {-20, 20},
@@ -404,23 +408,23 @@ Row silu_gradient_row() {
 // ---- comparisons, and the choice by them
 
 struct Comparison {
-  OpId id;
+  Op id;
   Tensor (*function)(const Tensor&, const Tensor&);
   bool (*holds)(Real a, Real b);
 };
 
 const std::vector<Comparison> kComparisons = {
-    {OpId::kEq, eq, [](Real a, Real b) { return a == b; }},
-    {OpId::kNe, ne, [](Real a, Real b) { return a != b; }},
-    {OpId::kLt, lt, [](Real a, Real b) { return a < b; }},
-    {OpId::kLe, le, [](Real a, Real b) { return a <= b; }},
-    {OpId::kGt, gt, [](Real a, Real b) { return a > b; }},
-    {OpId::kGe, ge, [](Real a, Real b) { return a >= b; }},
+    {Eq::op, eq, [](Real a, Real b) { return a == b; }},
+    {Ne::op, ne, [](Real a, Real b) { return a != b; }},
+    {Lt::op, lt, [](Real a, Real b) { return a < b; }},
+    {Le::op, le, [](Real a, Real b) { return a <= b; }},
+    {Gt::op, gt, [](Real a, Real b) { return a > b; }},
+    {Ge::op, ge, [](Real a, Real b) { return a >= b; }},
 };
 
 Row row_of(const Comparison& comparison) {
   Row row;
-  row.op = op_name(comparison.id);
+  row.op = comparison.id.name;
   row.run = [f = comparison.function](std::vector<Tensor> x, const Case&) { return f(x[0], x[1]); };
   row.reference = [holds = comparison.holds](const std::vector<Array>& x, const Case&) {
     const DType dtype = reference::promote(x[0], x[1]);
@@ -441,8 +445,8 @@ Row row_of(const Comparison& comparison) {
   row.bench = Geometry{{{1 << 22}, {1 << 22}}};
   row.kernels = [id = comparison.id](const std::vector<DType>& d) {
     DType dtype = reference::promote(d[0], d[1]);
-    if (dtype == DType::kBool && id != OpId::kEq && id != OpId::kNe) dtype = DType::kU8;
-    return std::vector<KernelQuestion>{{id, {dtype, dtype}, {DType::kBool}}};
+    if (dtype == DType::kBool && id != Eq::op && id != Ne::op) dtype = DType::kU8;
+    return std::vector<KernelQuestion>{{id, dtype}};
   };
   return row;
 }
@@ -450,28 +454,28 @@ Row row_of(const Comparison& comparison) {
 // ---- bits, and what a number is
 
 struct Bits {
-  OpId id;
+  Op id;
   Tensor (*function)(Tensor, const Tensor&);
   Wide (*formula)(Wide a, Wide b, int bits);
   bool of_bool;
 };
 
 const std::vector<Bits> kBits = {
-    {OpId::kBitwiseAnd, bitwise_and, [](Wide a, Wide b, int) { return a & b; }, true},
-    {OpId::kBitwiseOr, bitwise_or, [](Wide a, Wide b, int) { return a | b; }, true},
-    {OpId::kBitwiseXor, bitwise_xor, [](Wide a, Wide b, int) { return a ^ b; }, true},
-    {OpId::kShiftLeft, shift_left,
+    {BitwiseAnd::op, bitwise_and, [](Wide a, Wide b, int) { return a & b; }, true},
+    {BitwiseOr::op, bitwise_or, [](Wide a, Wide b, int) { return a | b; }, true},
+    {BitwiseXor::op, bitwise_xor, [](Wide a, Wide b, int) { return a ^ b; }, true},
+    {ShiftLeft::op, shift_left,
      [](Wide a, Wide b, int bits) {
        return b < 0 || b >= bits ? 0 : reference::multiply(a, Wide(1) << int(b));
      },
      false},
-    {OpId::kShiftRight, shift_right,
+    {ShiftRight::op, shift_right,
      [](Wide a, Wide b, int bits) { return a >> (b < 0 || b >= bits ? 100 : int(b)); }, false},
 };
 
 Row row_of(const Bits& bits) {
   Row row;
-  row.op = op_name(bits.id);
+  row.op = bits.id.name;
   row.run = [f = bits.function](std::vector<Tensor> x, const Case&) {
     return f(std::move(x[0]), x[1]);
   };
@@ -498,18 +502,18 @@ Row row_of(const Bits& bits) {
   row.bench = Geometry{{{1 << 22}, {1 << 22}}};
   row.kernels = [id = bits.id](const std::vector<DType>& d) {
     const DType dtype = reference::promote(d[0], d[1]);
-    return std::vector<KernelQuestion>{{id, {dtype, dtype}, {dtype}}};
+    return std::vector<KernelQuestion>{{id, dtype}};
   };
   return row;
 }
 
 /// Where the quotient is between 2 and 3, so that differences cross no step.
-Row smooth_row(const char* name, OpId id) {
+Row smooth_row(const char* name, const Op& id) {
   const auto of = [&](const char* op) {
     return std::find_if(kBinary.begin(), kBinary.end(),
-                        [&](const Binary& b) { return std::string(op_name(b.id)) == op; });
+                        [&](const Binary& b) { return std::string(b.id.name) == op; });
   };
-  Row row = row_of(*of(op_name(id)));
+  Row row = row_of(*of(id.name));
   row.op = name;
   row.make = [](std::size_t operand, const Case& c, Random& random) {
     const Domain domain = operand == 0 ? Domain{3, 3.3} : Domain{1.15, 1.4};
@@ -523,8 +527,7 @@ Row smooth_row(const char* name, OpId id) {
 
 /// Between its zeros digamma is a difference of larger terms.
 Row digamma_row() {
-  Row row =
-      row_of(Unary{OpId::kDigamma, digamma, reference::digamma, {-50, 100}, condition(8), {}});
+  Row row = row_of(Unary{Digamma::op, digamma, reference::digamma, {-50, 100}, condition(8), {}});
   row.reference = [formula = Formula(reference::digamma)](const std::vector<Array>& x,
                                                           const Case&) {
     Result result = formula(x, false);
@@ -536,7 +539,7 @@ Row digamma_row() {
 }
 
 Row bitwise_not_row() {
-  Row row = row_of(Unary{OpId::kBitwiseNot,
+  Row row = row_of(Unary{BitwiseNot::op,
                          [](Tensor x) { return bitwise_not(std::move(x)); },
                          [](auto x) { return -1 - x; },
                          {-100, 100},
@@ -549,20 +552,20 @@ Row bitwise_not_row() {
 }
 
 struct Predicate {
-  OpId id;
+  Op id;
   Tensor (*function)(const Tensor&);
   bool (*holds)(Real x);
 };
 
 const std::vector<Predicate> kPredicates = {
-    {OpId::kIsNan, wick::isnan, [](Real x) { return std::isnan(x); }},
-    {OpId::kIsInf, wick::isinf, [](Real x) { return std::isinf(x); }},
-    {OpId::kIsFinite, wick::isfinite, [](Real x) { return std::isfinite(x); }},
+    {IsNan::op, wick::isnan, [](Real x) { return std::isnan(x); }},
+    {IsInf::op, wick::isinf, [](Real x) { return std::isinf(x); }},
+    {IsFinite::op, wick::isfinite, [](Real x) { return std::isfinite(x); }},
 };
 
 Row row_of(const Predicate& predicate) {
   Row row;
-  row.op = op_name(predicate.id);
+  row.op = predicate.id.name;
   row.run = [f = predicate.function](std::vector<Tensor> x, const Case&) { return f(x[0]); };
   row.reference = [holds = predicate.holds](const std::vector<Array>& x, const Case&) {
     Result result{{DType::kBool, x[0].shape, {}}, {}, 0};
@@ -574,15 +577,15 @@ Row row_of(const Predicate& predicate) {
   row.elementwise = true;
   row.bench = Geometry{{{1 << 22}}};
   row.kernels = [id = predicate.id](const std::vector<DType>& d) {
-    if (!is_floating(d[0])) return std::vector<KernelQuestion>{{OpId::kFill, {}, {DType::kBool}}};
-    return std::vector<KernelQuestion>{{id, {d[0]}, {DType::kBool}}};
+    if (!is_floating(d[0])) return std::vector<KernelQuestion>{{kFill, DType::kBool}};
+    return std::vector<KernelQuestion>{{id, d[0]}};
   };
   return row;
 }
 
 Row where_row() {
   Row row;
-  row.op = op_name(OpId::kWhere);
+  row.op = "where";
   row.run = [](std::vector<Tensor> x, const Case&) { return where(x[0], x[1], x[2]); };
   row.reference = [](const std::vector<Array>& x, const Case&) {
     return reference::where(x[0], x[1], x[2]);
@@ -606,7 +609,7 @@ Row where_row() {
   row.bench = Geometry{{{1 << 22}, {1 << 22}, {1 << 22}}};
   row.kernels = [](const std::vector<DType>& d) {
     const DType dtype = reference::promote(d[1], d[2]);
-    return std::vector<KernelQuestion>{{OpId::kWhere, {DType::kBool, dtype, dtype}, {dtype}}};
+    return std::vector<KernelQuestion>{{kWhere, dtype}};
   };
   return row;
 }
@@ -622,8 +625,8 @@ std::vector<Row> elementwise_rows() {
   for (const WithNumber& w : kWithNumber) rows.push_back(row_of(w));
   for (const Comparison& c : kComparisons) rows.push_back(row_of(c));
   for (const Bits& b : kBits) rows.push_back(row_of(b));
-  rows.push_back(smooth_row("smooth remainder", OpId::kRemainder));
-  rows.push_back(smooth_row("smooth fmod", OpId::kFmod));
+  rows.push_back(smooth_row("smooth remainder", Remainder::op));
+  rows.push_back(smooth_row("smooth fmod", Fmod::op));
   rows.push_back(digamma_row());
   rows.push_back(bitwise_not_row());
   for (const Predicate& p : kPredicates) rows.push_back(row_of(p));

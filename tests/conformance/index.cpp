@@ -5,6 +5,7 @@
 #include "reference/arrange.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/indexing.h"
 
 namespace wick::conformance {
 namespace {
@@ -195,8 +196,7 @@ Row put_row(const char* op, bool accumulate) {
   row.signed_zero = !accumulate;
   row.differentiable = {0, 1};
   row.kernels = [accumulate](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{
-        {accumulate ? OpId::kScatterAdd : OpId::kScatter, {d[0], DType::kI64}, {d[0]}}};
+    return std::vector<KernelQuestion>{{accumulate ? kScatterAdd : kScatter, d[0]}};
   };
   return row;
 }

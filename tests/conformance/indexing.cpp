@@ -7,6 +7,7 @@
 
 #include "placement.h"
 #include "shapes.h"
+#include "wick/abi/ops/indexing.h"
 
 namespace wick::conformance {
 namespace {
@@ -40,8 +41,7 @@ Row common(const char* op, const std::vector<DType>& dtypes, std::size_t operand
   }
   row.differentiable = operands == 3 ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{0};
   row.kernels = [adds = operands == 3](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{
-        {adds ? OpId::kScatterAdd : OpId::kGather, {d[0], DType::kI64}, {d[0]}}};
+    return std::vector<KernelQuestion>{{adds ? kScatterAdd : kGather, d[0]}};
   };
   return row;
 }
@@ -207,7 +207,7 @@ Row scatter_row() {
   row.signed_zero = true;
   row.bench = Geometry{{{8, 8, 4096, 64}, {8, 1, 512, 1}, {8, 8, 512, 64}}, {2}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kScatter, {d[0], DType::kI64}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kScatter, d[0]}};
   };
   return row;
 }
@@ -271,7 +271,7 @@ Row index_fill_row() {
   row.geometries = {
       {{{5}, {3}}, {0}}, {{{5, 3}, {2}}, {1}}, {{{2, 6, 3}, {4}}, {-2}}, {{{3, 5}, {0}}, {0}}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kScatter, {d[0], DType::kI64}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kScatter, d[0]}};
   };
   return row;
 }

@@ -4,6 +4,8 @@
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/loss.h"
+#include "wick/abi/ops/softmax.h"
 
 namespace wick::conformance {
 namespace {
@@ -42,7 +44,7 @@ Row softmax_row() {
   };
   row.fused = true;
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kSoftmax, {d[0]}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kSoftmax, d[0]}};
   };
   return row;
 }
@@ -79,8 +81,7 @@ Row cross_entropy_row() {
   row.tolerance = sums(2);
   row.bench = Geometry{{{1024, 1024}, {1024}}};
   row.kernels = [](const std::vector<DType>& d) {
-    const DType r = reference::accumulator(d[0]);
-    return std::vector<KernelQuestion>{{OpId::kCrossEntropy, {d[0], DType::kI64}, {r, r}}};
+    return std::vector<KernelQuestion>{{kCrossEntropy, d[0]}};
   };
   return row;
 }
@@ -88,7 +89,7 @@ Row cross_entropy_row() {
 /// Of logits, by backward, which takes the kernel where the mode allows it.
 Row cross_entropy_gradient_row() {
   Row row = cross_entropy_row();
-  row.op = op_name(OpId::kCrossEntropyGradient);
+  row.op = "cross_entropy_gradient";
   row.run = [](std::vector<Tensor> x, const Case&) {
     const Var logits(x[0]);
     backward(cross_entropy(logits, x[1]), {.seed = x[2]});
@@ -110,9 +111,7 @@ Row cross_entropy_gradient_row() {
   row.differentiable = {};
   row.bench->operands.push_back({});
   row.kernels = [](const std::vector<DType>& d) {
-    const DType r = reference::accumulator(d[0]);
-    return std::vector<KernelQuestion>{
-        {OpId::kCrossEntropyGradient, {d[0], DType::kI64, r, r}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kCrossEntropyGradient, d[0]}};
   };
   return row;
 }

@@ -3,6 +3,7 @@
 
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/matmul.h"
 
 namespace wick::conformance {
 namespace {
@@ -66,7 +67,7 @@ Row matmul_row() {
   row.kernels = [](const std::vector<DType>& d) {
     const DType promoted = reference::promote(d[0], d[1]),
                 dtype = promoted == DType::kBool ? DType::kI64 : promoted;
-    return std::vector<KernelQuestion>{{OpId::kMatmul, {dtype, dtype}, {dtype}}};
+    return std::vector<KernelQuestion>{{kMatmul, dtype}};
   };
   return row;
 }

@@ -1,4 +1,5 @@
 // rms_norm and its gradient. Geometries' one option is n, eps being 10^-n; else 10^-5.
+#include "wick/abi/ops/norm.h"
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
@@ -33,7 +34,7 @@ Array make(std::size_t weight, std::size_t operand, const Case& c, Random& rando
 
 Row rms_norm_row() {
   Row row;
-  row.op = op_name(OpId::kRmsNorm);
+  row.op = "rms_norm";
   row.run = [](std::vector<Tensor> x, const Case& c) { return rms_norm(x[0], x[1], eps_of(c)); };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     return reference::rms_norm(x[0], x[1], eps_of(c));
@@ -50,8 +51,7 @@ Row rms_norm_row() {
   row.differentiable = {0, 1};
   row.bench = Geometry{{{2048, 2048}, {2048}}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{
-        {OpId::kRmsNorm, {d[0], d[0]}, {d[0], reference::accumulator(d[0])}}};
+    return std::vector<KernelQuestion>{{kRmsNorm, d[0]}};
   };
   return row;
 }
@@ -59,7 +59,7 @@ Row rms_norm_row() {
 /// Of x and of weight, by backward, which takes the kernel where the mode allows it.
 Row rms_norm_gradient_row() {
   Row row = rms_norm_row();
-  row.op = op_name(OpId::kRmsNormGradient);
+  row.op = "rms_norm_gradient";
   row.run = [](std::vector<Tensor> x, const Case& c) {
     const Var in(x[1]), weight(x[2]);
     backward(rms_norm(in, weight, eps_of(c)), {.seed = x[0]});
@@ -78,8 +78,7 @@ Row rms_norm_gradient_row() {
   row.special = false;  // infinities cancel as the order of the formula has it
   row.differentiable = {};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{
-        {OpId::kRmsNormGradient, {d[0], d[0], d[0], reference::accumulator(d[0])}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kRmsNormGradient, d[0]}};
   };
   return row;
 }

@@ -1,5 +1,6 @@
 // adamw_: operands parameter, gradient, mean, square. Geometries' options are the step, and which
 // of the option sets.
+#include "wick/abi/ops/optimizer.h"
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
@@ -26,7 +27,7 @@ Array make(std::size_t operand, const Case& c, Random& random) {
 
 Row adamw_row() {
   Row row;
-  row.op = op_name(OpId::kAdamW);
+  row.op = "adamw";
   row.run = [](std::vector<Tensor> x, const Case& c) {
     Var parameter(x[0], false), mean(x[2], false), square(x[3], false);
     adamw_(parameter, x[1], mean, square, c.geometry.dims.at(0), options_of(c));
@@ -52,7 +53,7 @@ Row adamw_row() {
   row.fused = true;
   row.bench = Geometry{{{1 << 22}, {1 << 22}, {1 << 22}, {1 << 22}}, {7, 0}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kAdamW, {d[0]}, {d[0], d[0], d[0]}}};
+    return std::vector<KernelQuestion>{{kAdamW, d[0]}};
   };
   return row;
 }

@@ -4,6 +4,8 @@
 
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/pool.h"
 
 namespace wick::conformance {
 namespace {
@@ -86,14 +88,12 @@ Row max_row(const char* name, bool indices) {
   if (indices) row.differentiable = {};
   row.bench = Geometry{{{1, 64, 112, 112}}, {3, 2, 1, 1, 3, 2, 1, 1}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kMaxPool, {d[0]}, {d[0], DType::kI64}}};
+    return std::vector<KernelQuestion>{{kMaxPool, d[0]}};
   };
   return row;
 }
 
-std::vector<KernelQuestion> avg_kernels(const std::vector<DType>& d) {
-  return {{OpId::kAvgPool, {d[0]}, {d[0]}}};
-}
+std::vector<KernelQuestion> avg_kernels(const std::vector<DType>& d) { return {{kAvgPool, d[0]}}; }
 
 Array make_sums(std::size_t, const Case& c, Random& random) {
   const HostShape& shape = c.geometry.operands[0];
@@ -255,7 +255,7 @@ Row unpool_row() {
                     {{{2, 2, 3, 3}, {2, 2, 3, 3}}, {5, 7}}};
   row.differentiable = {0};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kScatter, {d[0], DType::kI64}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kScatter, d[0]}};
   };
   return row;
 }

@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "reference/reduce.h"
+#include "scalar/reduce.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/reduce.h"
 
 namespace wick::conformance {
 namespace {
@@ -67,8 +69,7 @@ Row sum_row() {
   row.tolerance = sums(8);
   row.differentiable = {0};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{
-        {OpId::kSum, {d[0]}, {is_floating(d[0]) ? d[0] : DType::kI64}}};
+    return std::vector<KernelQuestion>{{Sum::op, d[0]}};
   };
   return row;
 }
@@ -94,7 +95,7 @@ Row max_row() {
   row.tolerance = exact();
   row.differentiable = {0};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kMax, {d[0]}, {d[0]}}};
+    return std::vector<KernelQuestion>{{Max::op, d[0]}};
   };
   // Every special value, not only the few that sums can carry.
   row.make = [](std::size_t, const Case& c, Random& random) {
@@ -110,7 +111,7 @@ using Reduce = Tensor (*)(const Tensor&, const ReduceOptions&);
 using ReferenceReduce = Result (*)(const Array&, const reference::Reduction&);
 
 /// A reduction that has a kernel; its dtypes follow from the op's letters.
-Row reduction_row(const char* name, OpId op, Reduce run, ReferenceReduce reference,
+Row reduction_row(const char* name, const Op& op, Reduce run, ReferenceReduce reference,
                   std::vector<DType> dtypes = kAll) {
   Row row = common(name, dtypes);
   row.run = [run](std::vector<Tensor> x, const Case& c) { return run(x[0], options_of(c)); };
@@ -122,8 +123,7 @@ Row reduction_row(const char* name, OpId op, Reduce run, ReferenceReduce referen
     return reference::numel(g.operands[0]) > 20000 && g.operands[0].size() != 2;
   });
   row.kernels = [op](const std::vector<DType>& d) {
-    const char* const letters = kOps[int(op)].operands;
-    return std::vector<KernelQuestion>{{op, {d[0]}, {operand_dtype(letters[2], d[0])}}};
+    return std::vector<KernelQuestion>{{op, d[0]}};
   };
   return row;
 }
@@ -136,16 +136,16 @@ Array any_value(const Case& c, Random& random) {
                          : sprinkled_array(c.dtypes[0], shape, {-100, 100}, random);
 }
 
-Row extreme_row(const char* name, OpId op, Reduce run, ReferenceReduce reference) {
+Row extreme_row(const char* name, const Op& op, Reduce run, ReferenceReduce reference) {
   Row row = reduction_row(name, op, run, reference);
   row.make = [](std::size_t, const Case& c, Random& random) { return any_value(c, random); };
   row.differentiable = {0};
-  row.fused = op == OpId::kMin;
+  row.fused = op == Min::op;
   return row;
 }
 
-Row arg_row(const char* name, OpId op, Tensor (*run)(const Tensor&, std::optional<int64_t>, bool),
-            ReferenceReduce reference) {
+Row arg_row(const char* name, const Op& op,
+            Tensor (*run)(const Tensor&, std::optional<int64_t>, bool), ReferenceReduce reference) {
   Row row = reduction_row(name, op, nullptr, reference);
   row.run = [run](std::vector<Tensor> x, const Case& c) {
     const auto dim = c.geometry.dims.empty() ? std::nullopt : std::optional(c.geometry.dims[0]);
@@ -163,7 +163,7 @@ Row arg_row(const char* name, OpId op, Tensor (*run)(const Tensor&, std::optiona
   return row;
 }
 
-Row truth_row(const char* name, OpId op, Reduce run, ReferenceReduce reference, Real mostly) {
+Row truth_row(const char* name, const Op& op, Reduce run, ReferenceReduce reference, Real mostly) {
   Row row = reduction_row(name, op, run, reference);
   row.geometries.insert(row.geometries.end(), std::begin(kOfNothing), std::end(kOfNothing));
   row.make = [mostly](std::size_t, const Case& c, Random& random) {
@@ -201,7 +201,7 @@ Array factors(const Case& c, Random& random) {
 }
 
 Row prod_row() {
-  Row row = reduction_row("prod", OpId::kProd, prod, reference::prod);
+  Row row = reduction_row("prod", Prod::op, prod, reference::prod);
   row.geometries.insert(row.geometries.end(), std::begin(kOfNothing), std::end(kOfNothing));
   // Rounded to f8, factors are not around 1 any more: products of more of them leave f32.
   std::erase_if(row.geometries,
@@ -284,14 +284,14 @@ std::vector<Row> reduce_rows() {
       sum_row(),
       mean_row(),
       max_row(),
-      extreme_row("min", OpId::kMin, min, reference::min),
-      extreme_row("amax", OpId::kMax, amax, reference::max),
-      extreme_row("amin", OpId::kMin, amin, reference::min),
+      extreme_row("min", Min::op, min, reference::min),
+      extreme_row("amax", Max::op, amax, reference::max),
+      extreme_row("amin", Min::op, amin, reference::min),
       prod_row(),
-      truth_row("any", OpId::kAny, any, reference::any, 0),
-      truth_row("all", OpId::kAll, all, reference::all, 1),
-      arg_row("argmax", OpId::kArgmax, argmax, reference::argmax),
-      arg_row("argmin", OpId::kArgmin, argmin, reference::argmin),
+      truth_row("any", Any::op, any, reference::any, 0),
+      truth_row("all", All::op, all, reference::all, 1),
+      arg_row("argmax", kArgmax, argmax, reference::argmax),
+      arg_row("argmin", kArgmin, argmin, reference::argmin),
       variance_row("var", var, reference::var),
       variance_row("std", std, reference::std),
       statistic_row("log_sum_exp", log_sum_exp, reference::log_sum_exp, sums(16)),

@@ -5,6 +5,7 @@
 #include "reference/pool.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/indexing.h"
 
 namespace wick::conformance {
 namespace {
@@ -73,7 +74,7 @@ Row picking_row(const char* op, Sampling mode, const std::vector<Geometry>& geom
   row.domain = {-50, 50};
   row.differentiable = {0};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kGather, {d[0], DType::kI64}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kGather, d[0]}};
   };
   return row;
 }

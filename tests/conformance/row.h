@@ -94,9 +94,9 @@ std::string to_string(const Case& c);
 
 /// A question to a backend: has it a kernel for this?
 struct KernelQuestion {
-  OpId op;
-  std::vector<DType> inputs;
-  std::vector<DType> outputs;
+  Op op;
+  DType dtype;        // the op's own
+  DType any = dtype;  // of an operand "*"
 };
 
 class Random;

@@ -7,6 +7,21 @@
 #include <sstream>
 
 #include "pairwise.h"
+#include "scalar/binary.h"
+#include "scalar/compare.h"
+#include "scalar/reduce.h"
+#include "scalar/unary.h"
+#include "wick/abi/ops/attention.h"
+#include "wick/abi/ops/create.h"
+#include "wick/abi/ops/elementwise.h"
+#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/loss.h"
+#include "wick/abi/ops/matmul.h"
+#include "wick/abi/ops/norm.h"
+#include "wick/abi/ops/optimizer.h"
+#include "wick/abi/ops/rope.h"
+#include "wick/abi/ops/sample.h"
+#include "wick/abi/ops/softmax.h"
 
 namespace wick::conformance {
 namespace {
@@ -126,8 +141,8 @@ bool stand_in = false;
 int64_t quotients_left_out = 0, cases_left_out = 0;
 
 bool has_kernel(const Row& row) {
-  return std::any_of(std::begin(kOps), std::end(kOps),
-                     [&](const OpFacts& op) { return row.op == op.name; });
+  const std::vector<const Op*> ops = ops_of(Device::cpu());
+  return std::any_of(ops.begin(), ops.end(), [&](const Op* op) { return row.op == op->name; });
 }
 
 // Its v_s_exp_f32 of gfx12, whose result is a scalar register, writes the vector register of that
@@ -325,16 +340,43 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
 namespace {
 
 /// Of floats these have kernels on every device.
-constexpr OpId kOnEveryDevice[] = {
-    OpId::kNeg,          OpId::kExp,     OpId::kLog,   OpId::kSqrt,         OpId::kSilu,
-    OpId::kAdd,          OpId::kSub,     OpId::kMul,   OpId::kDiv,          OpId::kMaximum,
-    OpId::kMaximumShare, OpId::kSwiglu,  OpId::kEq,    OpId::kSiluGradient, OpId::kNe,
-    OpId::kLt,           OpId::kLe,      OpId::kGt,    OpId::kGe,           OpId::kWhere,
-    OpId::kCast,         OpId::kSum,     OpId::kMax,   OpId::kMatmul,       OpId::kGather,
-    OpId::kScatterAdd,   OpId::kScatter, OpId::kFill,  OpId::kSoftmax,      OpId::kRmsNorm,
-    OpId::kRope,         OpId::kSdpa,    OpId::kAdamW, OpId::kCrossEntropy, OpId::kSample};
+constexpr Op kOnEveryDevice[] = {Neg::op,
+                                 Exp::op,
+                                 Log::op,
+                                 Sqrt::op,
+                                 Silu::op,
+                                 Add::op,
+                                 Sub::op,
+                                 Mul::op,
+                                 Div::op,
+                                 Maximum::op,
+                                 MaximumShare::op,
+                                 Swiglu::op,
+                                 Eq::op,
+                                 SiluGradient::op,
+                                 Ne::op,
+                                 Lt::op,
+                                 Le::op,
+                                 Gt::op,
+                                 Ge::op,
+                                 kWhere,
+                                 kCast,
+                                 Sum::op,
+                                 Max::op,
+                                 kMatmul,
+                                 kGather,
+                                 kScatterAdd,
+                                 kScatter,
+                                 kFill,
+                                 kSoftmax,
+                                 kRmsNorm,
+                                 kRope,
+                                 kSdpa,
+                                 kAdamW,
+                                 kCrossEntropy,
+                                 kSample};
 
-bool is_on_every_device(OpId op, DType dtype) {
+bool is_on_every_device(const Op& op, DType dtype) {
   return is_floating(dtype) && is_computed(dtype) &&
          std::find(std::begin(kOnEveryDevice), std::end(kOnEveryDevice), op) !=
              std::end(kOnEveryDevice);
@@ -346,11 +388,11 @@ std::string missing_kernel(const Error& error, const Device& device) {
   // "trunc: no f32 kernel on emu:32, ..."
   const std::string text = error.what();
   if (error.code() != ErrorCode::kUnsupported || device.is_cpu()) return "";
-  for (const OpFacts& op : kOps) {
+  for (const Op* op : ops_of(Device::cpu())) {
     for (int d = 0; d < kNumDTypes; d++) {
-      const std::string start = std::string(op.name) + ": no " + dtype_name(DType(d)) +
+      const std::string start = std::string(op->name) + ": no " + dtype_name(DType(d)) +
                                 " kernel on " + to_string(device) + ",";
-      if (text.rfind(start, 0) == 0) return is_on_every_device(op.op, DType(d)) ? "" : op.name;
+      if (text.rfind(start, 0) == 0) return is_on_every_device(*op, DType(d)) ? "" : op->name;
     }
   }
   return "";
@@ -362,10 +404,9 @@ Row served_on(const Device& device, const Row& row) {
   std::erase_if(served.dtypes, [&](const std::vector<DType>& dtypes) {
     const std::vector<KernelQuestion> questions = row.kernels(dtypes);
     return std::any_of(questions.begin(), questions.end(), [&](const KernelQuestion& q) {
-      const DType own = q.inputs.empty() ? q.outputs[0] : q.inputs.back();
-      const bool stored = !q.outputs.empty() && !is_computed(q.outputs[0]);  // f4 and the like
-      return (stored || !is_on_every_device(q.op, own)) &&
-             kernel_rows(device, q.op, q.inputs, q.outputs).empty();
+      const bool stored = !is_computed(q.any);  // f4 and the like
+      return (stored || !is_on_every_device(q.op, q.dtype)) &&
+             kernels_of(device, q.op, q.dtype, q.any).empty();
     });
   });
   return served;

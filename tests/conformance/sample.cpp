@@ -6,6 +6,7 @@
 #include "placement.h"
 #include "reference/fused.h"
 #include "shapes.h"
+#include "wick/abi/ops/sample.h"
 
 namespace wick::conformance {
 namespace {
@@ -52,7 +53,7 @@ Array make(std::size_t operand, const Case& c, Random& random) {
 
 Row sample_row() {
   Row row;
-  row.op = op_name(OpId::kSample);
+  row.op = "sample";
   row.run = [](std::vector<Tensor> x, const Case& c) { return sample(x[0], x[1], options_of(c)); };
   row.reference = [](const std::vector<Array>& x, const Case& c) { return samples(x, c).result; };
   // An id beside the reference's is right where its share is as near to the uniform number, or to
@@ -72,7 +73,7 @@ Row sample_row() {
   row.geometries.push_back({{{0, 5}, {0}}, {100, 0, 100}});
   row.bench = Geometry{{{8, 32000}, {8}}, {80, 40, 95}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kSample, {d[0], DType::kF32}, {DType::kI64}}};
+    return std::vector<KernelQuestion>{{kSample, d[0]}};
   };
   return row;
 }

@@ -5,6 +5,7 @@
 
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/scan.h"
 
 namespace wick::conformance {
 namespace {
@@ -33,14 +34,8 @@ Array sprinkled(const Case& c, Domain domain, Random& random) {
   return sprinkled_array(c.dtypes[0], shape, domain, random);
 }
 
-std::function<std::vector<KernelQuestion>(const std::vector<DType>&)> asks(OpId op) {
-  return [op](const std::vector<DType>& d) {
-    const std::string letters = kOps[int(op)].operands;
-    KernelQuestion question{op, {d[0]}, {}};
-    for (const char letter : letters.substr(2))
-      question.outputs.push_back(operand_dtype(letter, d[0]));
-    return std::vector<KernelQuestion>{question};
-  };
+std::function<std::vector<KernelQuestion>(const std::vector<DType>&)> asks(const Op& op) {
+  return [op](const std::vector<DType>& d) { return std::vector<KernelQuestion>{{op, d[0]}}; };
 }
 
 Row cumsum_row() {
@@ -56,7 +51,7 @@ Row cumsum_row() {
   row.geometries.push_back({{{2, 20000}}, {1}});
   row.tolerance = sums(4);
   row.differentiable = {0};
-  row.kernels = asks(OpId::kCumsum);
+  row.kernels = asks(kCumsum);
   return row;
 }
 
@@ -80,12 +75,12 @@ Row cumprod_row() {
   };
   row.tolerance = sums(1);
   row.differentiable = {0};
-  row.kernels = asks(OpId::kCumprod);
+  row.kernels = asks(kCumprod);
   return row;
 }
 
-Row extreme_row(const char* name, OpId op, ValuesIndices (*run)(const Tensor&, int64_t), Real sign,
-                Want want) {
+Row extreme_row(const char* name, const Op& op, ValuesIndices (*run)(const Tensor&, int64_t),
+                Real sign, Want want) {
   Row row = common(name);
   row.run = [=](std::vector<Tensor> x, const Case& c) {
     const ValuesIndices y = run(x[0], c.geometry.dims[0]);
@@ -128,10 +123,10 @@ Row logcumsumexp_row() {
 std::vector<Row> scan_rows() {
   return {cumsum_row(),
           cumprod_row(),
-          extreme_row("cummax", OpId::kCummax, cummax, 1, Want::kValues),
-          extreme_row("cummax_indices", OpId::kCummax, cummax, 1, Want::kIndices),
-          extreme_row("cummin", OpId::kCummin, cummin, -1, Want::kValues),
-          extreme_row("cummin_indices", OpId::kCummin, cummin, -1, Want::kIndices),
+          extreme_row("cummax", kCummax, cummax, 1, Want::kValues),
+          extreme_row("cummax_indices", kCummax, cummax, 1, Want::kIndices),
+          extreme_row("cummin", kCummin, cummin, -1, Want::kValues),
+          extreme_row("cummin_indices", kCummin, cummin, -1, Want::kIndices),
           logcumsumexp_row()};
 }
 

@@ -3,8 +3,11 @@
 #include <cmath>
 
 #include "reference/sort.h"
+#include "scalar/unary.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/search.h"
 
 namespace wick::conformance {
 namespace {
@@ -32,7 +35,7 @@ Row nonzero_row() {
   };
   row.geometries = one_operand();
   row.kernels = [](const std::vector<DType>&) {
-    return std::vector<KernelQuestion>{{OpId::kNonzero, {DType::kBool}, {DType::kI64}}};
+    return std::vector<KernelQuestion>{{kNonzero, DType::kBool}};
   };
   return row;
 }
@@ -50,8 +53,7 @@ Row masked_select_row() {
                     {{{5}, {}}},          {{{2, 3, 4}, {3, 1}}}, {{{9, 70}, {9, 70}}}};
   row.differentiable = {0};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kNonzero, {DType::kBool}, {DType::kI64}},
-                                       {OpId::kGather, {d[0], DType::kI64}, {d[0]}}};
+    return std::vector<KernelQuestion>{{kNonzero, DType::kBool}, {kGather, d[0]}};
   };
   return row;
 }
@@ -99,7 +101,7 @@ Row search_row(const char* name, std::size_t sorted) {
   row.bench = Geometry{{{4096}, {100000}}};
   if (sorted == 1) std::swap(row.bench->operands[0], row.bench->operands[1]);
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{OpId::kSearchSorted, {d[0], d[0]}, {DType::kI64}}};
+    return std::vector<KernelQuestion>{{kSearchSorted, d[0]}};
   };
   return row;
 }
@@ -133,7 +135,7 @@ Row bincount_row(const char* name, bool weighted) {
   row.unordered = weighted;
   row.kernels = [weighted](const std::vector<DType>& d) {
     const DType added = !weighted ? DType::kI64 : is_floating(d[1]) ? DType::kF64 : d[1];
-    return std::vector<KernelQuestion>{{OpId::kScatterAdd, {added, DType::kI64}, {added}}};
+    return std::vector<KernelQuestion>{{kScatterAdd, added}};
   };
   return row;
 }
@@ -153,9 +155,7 @@ Row histc_row() {
                 [](const Geometry& g) { return reference::numel(g.operands[0]) > 5000; });
   row.tolerance = rounded();
   row.kernels = [](const std::vector<DType>&) {
-    return std::vector<KernelQuestion>{
-        {OpId::kScatterAdd, {DType::kI64, DType::kI64}, {DType::kI64}},
-        {OpId::kFloor, {DType::kF32}, {DType::kF32}}};
+    return std::vector<KernelQuestion>{{kScatterAdd, DType::kI64}, {Floor::op, DType::kF32}};
   };
   return row;
 }

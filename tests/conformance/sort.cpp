@@ -5,6 +5,7 @@
 #include "reference/sort.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/sort.h"
 
 namespace wick::conformance {
 namespace {
@@ -37,10 +38,8 @@ Tensor wanted(const ValuesIndices& y, Want want) {
   return want == Want::kValues ? y.values : y.indices;
 }
 
-std::function<std::vector<KernelQuestion>(const std::vector<DType>&)> asks(OpId op) {
-  return [op](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{op, {d[0]}, {d[0], DType::kI64}}};
-  };
+std::function<std::vector<KernelQuestion>(const std::vector<DType>&)> asks(const Op& op) {
+  return [op](const std::vector<DType>& d) { return std::vector<KernelQuestion>{{op, d[0]}}; };
 }
 
 Row sort_row(const char* name, Want want) {
@@ -69,7 +68,7 @@ Row sort_row(const char* name, Want want) {
                     {{{70000}}, {0}},
                     {{{66000}}, {0}, true}};
   row.bench = Geometry{{{256, 4096}}, {1}};
-  row.kernels = asks(OpId::kSort);
+  row.kernels = asks(kSort);
   if (want == Want::kValues) row.differentiable = {0};
   return row;
 }
@@ -96,7 +95,7 @@ Row topk_row(const char* name, Want want) {
                     {{{2, 9000}}, {1, 1500}, true},
                     {{{4000, 2}}, {0, 1}, true}};
   row.bench = Geometry{{{16, 32000}}, {1, 50}, true};
-  row.kernels = asks(OpId::kTopk);
+  row.kernels = asks(kTopk);
   if (want == Want::kValues) row.differentiable = {0};
   return row;
 }

@@ -8,6 +8,7 @@ import environment
 import floors
 import headers
 import names
+import ops
 import readmes
 import rows
 import symbols
@@ -25,6 +26,7 @@ def main():
         "floors": floors.violations(options.root),
         "vendors' names": names.vendor_violations(options.root),
         "machines' names": names.machine_violations(options.root),
+        "ops": ops.violations(options.root),
         "READMEs": readmes.violations(options.root),
         "environment variables": environment.violations(options.root),
     }

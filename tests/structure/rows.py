@@ -3,20 +3,13 @@ import pathlib
 import re
 import subprocess
 
+import ops
 import tree
 
-_OPS = re.compile(r"kOps\[\]\s*=\s*\{(.*?)\};", re.DOTALL)
 _FUNCTION = re.compile(r"^(?:WICK_API|inline)\s+Tensor\s+([a-z]\w*)\(", re.MULTILINE)
 # Makers and views launch no kernel of their own, and users' ops are theirs: a unit test that names them is their proof.
 _BY_UNIT_TEST = {
     header: f"tests/unit/ops/{header.removesuffix('.h')}_test.cpp" for header in ("create.h", "shape.h", "random.h", "custom_op.h")}
-
-
-def registered_ops(root):
-    """The names that kernels are asked for by: abi/ops.h."""
-    text = (pathlib.Path(root) / "include/wick/abi/ops.h").read_text()
-    listed = _OPS.search(tree.without_comments(text))
-    return re.findall(r'\{OpId::\w+, "(\w+)"', listed.group(1)) if listed else []
 
 
 def public_ops(root):
@@ -31,9 +24,7 @@ def violations(root, conformance):
     if run.returncode:
         return [f"{conformance} --list failed: {run.stderr.strip()}"]
     rows = {line.split()[0] for line in run.stdout.splitlines() if line.split()}
-    ops = registered_ops(root)
-    result = [] if ops else ["include/wick/abi/ops.h: no list kOps"]
-    result += [f"include/wick/abi/ops.h: {op} is registered and has no conformance row" for op in ops if op not in rows]
+    result = [f"{file}: the op {op} has no conformance row" for file, op in ops.records(root) if op not in rows]
     for header, function in public_ops(root):
         if function in rows:
             continue

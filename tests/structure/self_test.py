@@ -10,6 +10,7 @@ import environment
 import floors
 import headers
 import names
+import ops
 import readmes
 import rows
 import symbols
@@ -21,8 +22,11 @@ _README = "what\nit\nis\nand\nsays\n"
 _SOUND = {
     "include/wick/README.md": _README,
     "include/wick/wick.h": '#pragma once\n#include "wick/ops/elementwise.h"\n',
-    "include/wick/abi/ops.h":
-        '#pragma once\nenum class OpId { kNeg, kSum };\nstruct OpFacts { OpId op; const char *name, *operands; };\ninline constexpr OpFacts kOps[] = {{OpId::kNeg, "neg", "T:T"}, /* {"gone", "T:T"}, */ {OpId::kSum, "sum", "T:S"}};\n',
+    "include/wick/abi/op.h": "#pragma once\nstruct Op { const char *name, *operands; };\n",
+    "include/wick/abi/ops/reduce.h":
+        '#pragma once\n#include "wick/abi/op.h"\ninline constexpr Op kSum{"sum", "T:S"};\n// inline constexpr Op kGone{"gone", "T:T"};\n',
+    "src/scalar/README.md": _README,
+    "src/scalar/unary.h": 'struct Neg { static constexpr Op op{"neg", "T:T"}; };\n',
     "include/wick/base/export.h": "#pragma once\n#define WICK_API\n",
     "include/wick/core/tensor.h": "#pragma once\n#include <vector>\nstruct Tensor { std::vector<int> shape; };\n",
     "include/wick/ops/elementwise.h":
@@ -41,7 +45,7 @@ _SOUND = {
     "src/models/README.md": _README,
     "src/models/llama.cpp": '#include "text/bpe.h"\n',
     "backends/cpu/README.md": _README,
-    "backends/cpu/table.h": '#include "wick/abi/ops.h"\n#include "walk.h"\n',
+    "backends/cpu/table.h": '#include "wick/abi/ops/reduce.h"\n#include "walk.h"\n',
     "backends/cpu/walk.h": "",
     "backends/gpu/README.md": _README,
     "backends/gpu/runtime/README.md": _README,
@@ -196,6 +200,32 @@ class Headers(InATree):
         self.assertIn("Tensor", found[0])
 
 
+class Ops(InATree):
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(ops.violations, {}), [])
+
+    def test_the_hash_is_the_headers(self):
+        self.assertEqual(ops.id_of("a"), 0xaf63dc4c8601ec8c)  # FNV-1a's published value; abi_test has the header's
+
+    def test_two_ops_of_one_name(self):
+        self.expect(ops.violations, {"src/scalar/binary.h": 'struct Sum { static constexpr Op op{"sum", "TT:T"}; };\n'},
+                    "src/scalar/binary.h: the op sum has the id of sum (include/wick/abi/ops/reduce.h)")
+
+    def test_two_records_in_one_file(self):
+        text = _SOUND["src/scalar/unary.h"]
+        self.expect(ops.violations, {"src/scalar/unary.h": text + text}, "src/scalar/unary.h: the op neg has two records")
+
+    def test_two_names_of_one_hash(self):
+        self.expect(lambda root: ops.violations(root, id_of=len), {}, "src/scalar/unary.h: the op neg has the id of sum")
+
+    def test_a_name_that_is_no_identifier(self):
+        self.expect(ops.violations, {"src/scalar/unary.h": 'struct Neg { static constexpr Op op{"Neg", "T:T"}; };\n'}, '"Neg", expected')
+
+    def test_no_records(self):
+        changes = {"src/scalar/unary.h": None, "include/wick/abi/ops/reduce.h": None, "backends/cpu/table.h": None}
+        self.expect(ops.violations, changes, "no records of ops")
+
+
 class Rows(InATree):
     def listing(self, lines):
         """A program that lists these rows, as wick-conformance --list does."""
@@ -211,7 +241,7 @@ class Rows(InATree):
 
     def test_a_registered_op_without_a_row(self):
         self.assertEqual(self.of(rows.violations, {}, self.listing(["neg"])),
-                         ["include/wick/abi/ops.h: sum is registered and has no conformance row"])
+                         ["include/wick/abi/ops/reduce.h: the op sum has no conformance row"])
 
     def test_a_public_function_without_a_row(self):
         header = _SOUND["include/wick/ops/elementwise.h"] + "WICK_API Tensor softsign(Tensor x);\n"

@@ -320,7 +320,7 @@ void finish(const Access& out, const Queries& queries, int64 first, int64 D, C* 
 }
 
 template <class C>
-void forward(const AttentionKernel& kernel, const Queries& queries, const Keys& keys, int64 D,
+void forward(const AttentionParts& kernel, const Queries& queries, const Keys& keys, int64 D,
              double factor, void* memory) {
   ForwardBuffer<C> buffer(memory, queries.count, D);
   int64 most = 0;
@@ -433,7 +433,7 @@ WICK_HD C exp_of(C x) {
 }
 
 template <class C>
-void few(const AttentionKernel& kernel, const Queries& queries, const Keys& keys, int64 D,
+void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys, int64 D,
          double factor, void* memory) {
   const FewBuffer<C> buffer(memory, D);
   C most[kFewQueries], sum[kFewQueries];
@@ -525,7 +525,7 @@ void to_columns(const C* from, int64 stride, int64 rows, int64 D, C* to) {
 }
 
 template <class C>
-void gradient_begin(const AttentionKernel& kernel, const GradientKeys& keys) {
+void gradient_begin(const AttentionParts& kernel, const GradientKeys& keys) {
   const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
   const int64 D = keys.D, wide = buffer.wide, size = kernel.in.size;
   const char* const k = static_cast<const char*>(keys.keys.k);
@@ -564,7 +564,7 @@ WICK_HD void softmax_gradient(C l, C delta, int64 seen, int64 width, C* p, C* gp
 }
 
 template <class C>
-void gradient_queries(const AttentionKernel& kernel, const GradientKeys& keys,
+void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
                       const GradientQueries& queries) {
   const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
   const int64 D = keys.D, wide = buffer.wide, n = queries.count;
@@ -610,7 +610,7 @@ void gradient_queries(const AttentionKernel& kernel, const GradientKeys& keys,
 }
 
 template <class C>
-void gradient_end(const AttentionKernel& kernel, const GradientKeys& keys) {
+void gradient_end(const AttentionParts& kernel, const GradientKeys& keys) {
   const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
   const int64 size = kernel.out.size;
   for (int64 s = 0; s < keys.count; s++) {
@@ -622,7 +622,7 @@ void gradient_end(const AttentionKernel& kernel, const GradientKeys& keys) {
 }
 
 template <class C>
-void add_up(const AttentionKernel& kernel, const void* rows, int64 stride, int64 count, int64 D,
+void add_up(const AttentionParts& kernel, const void* rows, int64 stride, int64 count, int64 D,
             void* y) {
   const C* const from = static_cast<const C*>(rows);
   C sum[kChunk];
@@ -639,23 +639,27 @@ void add_up(const AttentionKernel& kernel, const void* rows, int64 stride, int64
 }
 
 template <class T, class C = Compute<T>>
-constexpr AttentionKernel kAttention = {
+constexpr AttentionParts kAttention = {
     reading<T, C>(),   writing<T, C>(),     kPair<C>,        forward_bytes<C>,
     forward<C>,        few_bytes<C>,        few<C>,          gradient_bytes<C>,
     gradient_begin<C>, gradient_queries<C>, gradient_end<C>, add_up<C>};
 
 }  // namespace
 
-void add_attention(Table& table) {
-  for (const OpId op : {OpId::kSdpa, OpId::kSdpaGradient})
-    table.expect_attributes(op, sizeof(SdpaAttributes), kAttributesHash<SdpaAttributes>);
+template <>
+void add_family<"attention">(Table& table) {
   for_each(FloatTypes{}, [&]<class T>() {
-    constexpr DType t = kDTypeOf<T>, r = kDTypeOf<Compute<T>>, i64 = DType::kI64;
-    table.add(OpId::kSdpa, {t, t, t, i64, t, r},
-              {"sdpa", accepts_rows, sdpa_scratch, run_sdpa, &kAttention<T>, 0});
-    table.add(OpId::kSdpaGradient, {t, t, t, t, i64, t, r, t, t, t},
-              {"sdpa_gradient", accepts_rows, sdpa_gradient_scratch, run_sdpa_gradient,
-               &kAttention<T>, 0});
+    constexpr DType t = kDTypeOf<T>;
+    table.add(kSdpa, t,
+              {.accepts = accepts_unit_strides,
+               .scratch_bytes = sdpa_scratch,
+               .run = run_sdpa,
+               .data = &kAttention<T>});
+    table.add(kSdpaGradient, t,
+              {.accepts = accepts_unit_strides,
+               .scratch_bytes = sdpa_gradient_scratch,
+               .run = run_sdpa_gradient,
+               .data = &kAttention<T>});
   });
 }
 

@@ -8,7 +8,7 @@ namespace wick::cpu::WICK_ISA {
 namespace {
 
 template <class From, class To>
-constexpr Elementwise kCast = {
+constexpr Elementwise kCastOf = {
     nullptr, {reading<From, Wide<From>>(), {}, {}}, writing<To, Wide<From>>()};
 
 template <class T>
@@ -16,15 +16,15 @@ constexpr Access kCopy = copy_access<sizeof(T)>();
 
 }  // namespace
 
-void add_casts(Table& table) {
+template <>
+void add_family<"cast">(Table& table) {
   for_each(StoredTypes{}, [&]<class From>() {
     for_each(StoredTypes{}, [&]<class To>() {
       const DType from = kDTypeOf<From>, to = kDTypeOf<To>;
       if constexpr (kSameBits<From, To>)
-        table.add(OpId::kCast, {from, to}, {"copy", nullptr, nullptr, run_copy, &kCopy<From>, 0});
+        table.add(kCast, from, to, {.name = "copy", .run = run_copy, .data = &kCopy<From>});
       else
-        table.add(OpId::kCast, {from, to},
-                  {"cast", nullptr, nullptr, run_unary, &kCast<From, To>, 0});
+        table.add(kCast, from, to, {.name = "cast", .run = run_unary, .data = &kCastOf<From, To>});
     });
   });
 }

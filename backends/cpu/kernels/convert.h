@@ -60,8 +60,8 @@ WICK_HD void store_lanes(Lanes<float> x, bf16* to) {
   hn::StoreU(hn::DemoteTo(u16, kept), u16, &to->bits);
 }
 
-#if defined(__AVX512F__)  // the masked forms, all lanes kept: g++ 12 warns of the others' undefined
-                          // source
+#if defined(__AVX512F__)
+// The masked forms, all lanes kept: g++ 12 warns of the others' undefined source.
 WICK_HD Lanes<float> load_lanes(const f16* from) {
   return hn::Vec<hn::ScalableTag<float>>{
       _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};

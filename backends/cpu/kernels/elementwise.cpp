@@ -54,13 +54,11 @@ constexpr Elementwise kElementwise = {
     writing<T, ComputeIn<F, T>>()};
 
 template <class F, class T, int inputs>
-KernelRow row() {
-  return {op_name(F::op),
-          nullptr,
-          nullptr,
-          inputs == 1 ? run_unary : run_binary,
-          &kElementwise<F, T, inputs>,
-          kRowInPlace};
+Kernel row() {
+  return {.name = F::op.name,
+          .run = inputs == 1 ? run_unary : run_binary,
+          .data = &kElementwise<F, T, inputs>,
+          .flags = kKernelInPlace};
 }
 
 /// The same of one operand with numbers beside it: `numbers` is a NumberAttributes.
@@ -134,7 +132,7 @@ void choose(const void* condition, const void* a, const void* b, void* y, int64 
 }
 
 template <class Word>
-constexpr Elementwise kWhere = {
+constexpr Elementwise kWhereOf = {
     nullptr,
     {copy_access<1>(), copy_access<sizeof(Word)>(), copy_access<sizeof(Word)>()},
     copy_access<sizeof(Word)>(),
@@ -143,50 +141,45 @@ constexpr Elementwise kWhere = {
 template <class T>
 const Elementwise* where() {
   if constexpr (sizeof(T) == 1)
-    return &kWhere<uint8>;
+    return &kWhereOf<uint8>;
   else if constexpr (sizeof(T) == 2)
-    return &kWhere<uint16>;
+    return &kWhereOf<uint16>;
   else if constexpr (sizeof(T) == 4)
-    return &kWhere<uint32>;
+    return &kWhereOf<uint32>;
   else
-    return &kWhere<uint64>;
+    return &kWhereOf<uint64>;
 }
 
 }  // namespace
 
-void add_elementwise(Table& table) {
+template <>
+void add_family<"elementwise">(Table& table) {
   for_each(Unary{}, [&]<class F>() {
-    for_each(typename F::Types{}, [&]<class T>() {
-      table.add(F::op, {kDTypeOf<T>, kDTypeOf<T>}, row<F, T, 1>());
-    });
+    for_each(typename F::Types{},
+             [&]<class T>() { table.add(F::op, kDTypeOf<T>, row<F, T, 1>()); });
   });
   for_each(UnaryWithNumbers{}, [&]<class F>() {
-    table.expect_attributes(F::op, sizeof(NumberAttributes), kAttributesHash<NumberAttributes>);
     for_each(typename F::Types{}, [&]<class T>() {
-      table.add(F::op, {kDTypeOf<T>, kDTypeOf<T>},
-                {op_name(F::op), nullptr, nullptr, run_unary, &kWithNumbers<F, T>, kRowInPlace});
+      table.add(F::op, kDTypeOf<T>,
+                {.run = run_unary, .data = &kWithNumbers<F, T>, .flags = kKernelInPlace});
     });
   });
   for_each(Predicates{}, [&]<class F>() {
     for_each(typename F::Types{}, [&]<class T>() {
-      table.add(F::op, {kDTypeOf<T>, DType::kBool},
-                {op_name(F::op), nullptr, nullptr, run_unary, &kPredicate<F, T>, 0});
+      table.add(F::op, kDTypeOf<T>, {.run = run_unary, .data = &kPredicate<F, T>});
     });
   });
   for_each(Binary{}, [&]<class F>() {
-    for_each(typename F::Types{}, [&]<class T>() {
-      table.add(F::op, {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>}, row<F, T, 2>());
-    });
+    for_each(typename F::Types{},
+             [&]<class T>() { table.add(F::op, kDTypeOf<T>, row<F, T, 2>()); });
   });
   for_each(Comparisons{}, [&]<class F>() {
     for_each(typename F::Types{}, [&]<class T>() {
-      table.add(F::op, {kDTypeOf<T>, kDTypeOf<T>, DType::kBool},
-                {op_name(F::op), nullptr, nullptr, run_binary, &kComparison<F, T>, 0});
+      table.add(F::op, kDTypeOf<T>, {.run = run_binary, .data = &kComparison<F, T>});
     });
   });
   for_each(StoredTypes{}, [&]<class T>() {
-    table.add(OpId::kWhere, {DType::kBool, kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>},
-              {"where", nullptr, nullptr, run_where, where<T>(), 0});
+    table.add(kWhere, kDTypeOf<T>, {.run = run_where, .data = where<T>()});
   });
 }
 

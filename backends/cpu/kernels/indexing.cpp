@@ -32,17 +32,19 @@ constexpr Adding kAdding = {reading<T, ComputeIn<Add, T>>(), writing<T, ComputeI
 
 }  // namespace
 
-void add_indexing(Table& table) {
+template <>
+void add_family<"indexing">(Table& table) {
   for_each(StoredTypes{}, [&]<class T>() {
-    table.add(OpId::kGather, {kDTypeOf<T>, DType::kI64, kDTypeOf<T>},
-              {"gather", nullptr, nullptr, run_gather, &kMoving<T>, 0});
-    table.add(OpId::kScatter, {kDTypeOf<T>, DType::kI64, kDTypeOf<T>},
-              {"scatter", nullptr, nullptr, run_scatter, &kMoving<T>, kRowAccumulates});
+    table.add(kGather, kDTypeOf<T>, {.run = run_gather, .data = &kMoving<T>});
+    table.add(kScatter, kDTypeOf<T>,
+              {.run = run_scatter, .data = &kMoving<T>, .flags = kKernelAccumulates});
   });
   for_each(Add::Types{}, [&]<class T>() {
-    table.add(OpId::kScatterAdd, {kDTypeOf<T>, DType::kI64, kDTypeOf<T>},
-              {"scatter_add", nullptr, scatter_add_scratch, run_scatter_add, &kAdding<T>,
-               kRowAccumulates});
+    table.add(kScatterAdd, kDTypeOf<T>,
+              {.scratch_bytes = scatter_add_scratch,
+               .run = run_scatter_add,
+               .data = &kAdding<T>,
+               .flags = kKernelAccumulates});
   });
 }
 

@@ -1,22 +1,19 @@
 #include "kernels/kernels.h"
 
 namespace wick::cpu::WICK_ISA {
+namespace {
 
+template <Text... family>
+void add_families(Table& table) {
+  (add_family<family>(table), ...);
+}
+
+}  // namespace
+
+// A word for each kernels/<family>.cpp.
 void add_kernels(Table& table) {
-  add_elementwise(table);
-  add_casts(table);
-  add_reductions(table);
-  add_indexing(table);
-  add_matmul(table);
-  add_rows(table);
-  add_rope(table);
-  add_attention(table);
-  add_optimizer(table);
-  add_sampling(table);
-  add_scans(table);
-  add_sorts(table);
-  add_searches(table);
-  add_pooling(table);
+  add_families<"elementwise", "cast", "reduce", "indexing", "matmul", "rows", "rope", "attention",
+               "optimizer", "sample", "scan", "sort", "search", "pool">(table);
 }
 
 }  // namespace wick::cpu::WICK_ISA

@@ -1,24 +1,13 @@
-// The kernel files of an instruction set, each of which adds its rows to the set's table.
+// The families of kernels of an instruction set.
 #pragma once
 #include "table.h"
 
 namespace wick::cpu::WICK_ISA {
 
-void add_elementwise(Table& table);
-void add_casts(Table& table);
-void add_reductions(Table& table);
-void add_indexing(Table& table);
-void add_matmul(Table& table);
-void add_rows(Table& table);
-void add_rope(Table& table);
-void add_attention(Table& table);
-void add_optimizer(Table& table);
-void add_sampling(Table& table);
-void add_scans(Table& table);
-void add_sorts(Table& table);
-void add_searches(Table& table);
-void add_pooling(Table& table);
-/// All of the above.
+/// Adds a family's kernels to the set's table: kernels/<family>.cpp has this for itself.
+template <Text family>
+void add_family(Table& table);
+/// All of them (kernels.cpp).
 void add_kernels(Table& table);
 
 }  // namespace wick::cpu::WICK_ISA

@@ -241,32 +241,42 @@ void strip(const Tile& t) {
 }
 
 template <class T>
-constexpr MatmulKernel kMatmul = {sizeof(T), sizeof(SumIn<T>), kTileM,
-                                  kTileN,    kStrip,           buffer_bytes<SumIn<T>>,
-                                  tile<T>,   strip<T>,         load<T, SumIn<T>>};
+constexpr MatmulParts kMatmulOf = {sizeof(T), sizeof(SumIn<T>), kTileM,
+                                   kTileN,    kStrip,           buffer_bytes<SumIn<T>>,
+                                   tile<T>,   strip<T>,         load<T, SumIn<T>>};
 
 }  // namespace
 
-void add_matmul(Table& table) {
+template <>
+void add_family<"matmul">(Table& table) {
   for_each(FloatTypes{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
     const auto add = [&](const char* name, auto accepts, auto scratch, auto run, uint32 flags) {
-      table.add(OpId::kMatmul, {t, t, t}, {name, accepts, scratch, run, &kMatmul<T>, flags});
+      table.add(kMatmul, t,
+                {.name = name,
+                 .accepts = accepts,
+                 .scratch_bytes = scratch,
+                 .run = run,
+                 .data = &kMatmulOf<T>,
+                 .flags = flags});
     };
     if (libraries_allowed() && (t == DType::kF32 || t == DType::kBf16)) {
       add("matmul small", accepts_small, matmul_scratch, run_matmul, 0);
-      add("matmul onednn", accepts_onednn, onednn_scratch, run_onednn, kRowLibrary);
+      add("matmul onednn", accepts_onednn, onednn_scratch, run_onednn, kKernelLibrary);
     }
     if (libraries_allowed() && t == DType::kF64) {
       add("matmul thin", accepts_thin, matmul_scratch, run_matmul, 0);
-      add("matmul openblas", accepts_openblas, nullptr, run_openblas, kRowLibrary);
+      add("matmul openblas", accepts_openblas, nullptr, run_openblas, kKernelLibrary);
     }
     add("matmul", nullptr, matmul_scratch, run_matmul, 0);
   });
   for_each(IntegerTypes{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
-    table.add(OpId::kMatmul, {t, t, t},
-              {"matmul", nullptr, matmul_scratch, run_matmul, &kMatmul<T>, 0});
+    table.add(kMatmul, t,
+              {.name = "matmul",
+               .scratch_bytes = matmul_scratch,
+               .run = run_matmul,
+               .data = &kMatmulOf<T>});
   });
 }
 

@@ -43,16 +43,19 @@ void adamw(const AdamWAttributes& attributes, const void* gradient, void* parame
 }
 
 template <class T>
-constexpr AdamW kAdamW = {sizeof(T), adamw<T>};
+constexpr AdamW kAdamWOf = {sizeof(T), adamw<T>};
 
 }  // namespace
 
-void add_optimizer(Table& table) {
-  table.expect_attributes(OpId::kAdamW, sizeof(AdamWAttributes), kAttributesHash<AdamWAttributes>);
+template <>
+void add_family<"optimizer">(Table& table) {
   for_each(FloatTypes{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
-    table.add(OpId::kAdamW, {t, t, t, t},
-              {"adamw", accepts_rows, nullptr, run_adamw, &kAdamW<T>, kRowAccumulates});
+    table.add(kAdamW, t,
+              {.accepts = accepts_unit_strides,
+               .run = run_adamw,
+               .data = &kAdamWOf<T>,
+               .flags = kKernelAccumulates});
   });
 }
 

@@ -101,29 +101,28 @@ void add_places(const void* from, int64 n, void* sums, int64 step) {
 }
 
 template <class T>
-constexpr MaxPool kMaxPool = {reading<T, Compute<T>>(), writing<T, Compute<T>>().store,
-                              fill_lowest<Compute<T>>, max_row<Compute<T>>};
+constexpr MaxPool kMaxPoolOf = {reading<T, Compute<T>>(), writing<T, Compute<T>>().store,
+                                fill_lowest<Compute<T>>, max_row<Compute<T>>};
 template <class T>
-constexpr AvgPool kAvgPool = {reading<T, Compute<T>>(), writing<T, Compute<T>>().store,
-                              sum_row<Compute<T>>, divide<Compute<T>>};
+constexpr AvgPool kAvgPoolOf = {reading<T, Compute<T>>(), writing<T, Compute<T>>().store,
+                                sum_row<Compute<T>>, divide<Compute<T>>};
 template <class T>
-constexpr Fold kFold = {reading<T, ComputeIn<Add, T>>(), writing<T, ComputeIn<Add, T>>().store,
-                        add_places<ComputeIn<Add, T>>};
+constexpr Fold kFoldOf = {reading<T, ComputeIn<Add, T>>(), writing<T, ComputeIn<Add, T>>().store,
+                          add_places<ComputeIn<Add, T>>};
 
 }  // namespace
 
-void add_pooling(Table& table) {
-  for (const OpId op : {OpId::kMaxPool, OpId::kAvgPool, OpId::kFold})
-    table.expect_attributes(op, sizeof(PoolAttributes), kAttributesHash<PoolAttributes>);
+template <>
+void add_family<"pool">(Table& table) {
   for_each(NumericTypes{}, [&]<class T>() {
-    table.add(OpId::kMaxPool, {kDTypeOf<T>, kDTypeOf<T>, DType::kI64},
-              {"max_pool", nullptr, max_pool_scratch, run_max_pool, &kMaxPool<T>, 0});
-    table.add(OpId::kFold, {kDTypeOf<T>, kDTypeOf<T>},
-              {"fold", nullptr, fold_scratch, run_fold, &kFold<T>, 0});
+    table.add(kMaxPool, kDTypeOf<T>,
+              {.scratch_bytes = max_pool_scratch, .run = run_max_pool, .data = &kMaxPoolOf<T>});
+    table.add(kFold, kDTypeOf<T>,
+              {.scratch_bytes = fold_scratch, .run = run_fold, .data = &kFoldOf<T>});
   });
   for_each(FloatTypes{}, [&]<class T>() {
-    table.add(OpId::kAvgPool, {kDTypeOf<T>, kDTypeOf<T>},
-              {"avg_pool", nullptr, avg_pool_scratch, run_avg_pool, &kAvgPool<T>, 0});
+    table.add(kAvgPool, kDTypeOf<T>,
+              {.scratch_bytes = avg_pool_scratch, .run = run_avg_pool, .data = &kAvgPoolOf<T>});
   });
 }
 

@@ -148,35 +148,36 @@ constexpr ArgReduction kArgReduction = {reading<T, Compute<T>>(), along<R, Compu
                                         across<R, Compute<T>>};
 
 template <class R>
-void add_arg_reduction(Table& table, OpId op) {
-  table.expect_attributes(op, sizeof(ReduceAttributes), kAttributesHash<ReduceAttributes>);
+void add_arg_reduction(Table& table, const Op& op) {
   for_each(typename R::Types{}, [&]<class T>() {
-    table.add(
-        op, {kDTypeOf<T>, DType::kI64},
-        {op_name(op), nullptr, arg_reduction_scratch, run_arg_reduction, &kArgReduction<R, T>, 0});
+    table.add(op, kDTypeOf<T>,
+              {.scratch_bytes = arg_reduction_scratch,
+               .run = run_arg_reduction,
+               .data = &kArgReduction<R, T>});
   });
 }
 
 }  // namespace
 
-void add_reductions(Table& table) {
+template <>
+void add_family<"reduce">(Table& table) {
   for_each(NumberReductions{}, [&]<class R>() {
-    table.expect_attributes(R::op, sizeof(ReduceAttributes), kAttributesHash<ReduceAttributes>);
     for_each(typename R::Types{}, [&]<class T>() {
-      table.add(R::op, {kDTypeOf<T>, kDTypeOf<Reduced<R, T>>},
-                {op_name(R::op), nullptr, reduction_scratch, run_reduction, &kReduction<R, T>, 0});
+      table.add(
+          R::op, kDTypeOf<T>,
+          {.scratch_bytes = reduction_scratch, .run = run_reduction, .data = &kReduction<R, T>});
     });
   });
   for_each(TruthReductions{}, [&]<class R>() {
-    table.expect_attributes(R::op, sizeof(ReduceAttributes), kAttributesHash<ReduceAttributes>);
     for_each(typename R::Types{}, [&]<class T>() {
-      table.add(
-          R::op, {kDTypeOf<T>, DType::kBool},
-          {op_name(R::op), nullptr, reduction_scratch, run_reduction, &kTruthReduction<R, T>, 0});
+      table.add(R::op, kDTypeOf<T>,
+                {.scratch_bytes = reduction_scratch,
+                 .run = run_reduction,
+                 .data = &kTruthReduction<R, T>});
     });
   });
-  add_arg_reduction<Max>(table, OpId::kArgmax);
-  add_arg_reduction<Min>(table, OpId::kArgmin);
+  add_arg_reduction<Max>(table, kArgmax);
+  add_arg_reduction<Min>(table, kArgmin);
 }
 
 }  // namespace wick::cpu::WICK_ISA

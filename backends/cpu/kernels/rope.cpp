@@ -59,16 +59,15 @@ void interleaved(const void* from, const void* cosines, const void* sines, int s
 }
 
 template <class T>
-constexpr Rope kRope = {apart<T>, interleaved<T>};
+constexpr Rope kRopeOf = {apart<T>, interleaved<T>};
 
 }  // namespace
 
-void add_rope(Table& table) {
-  table.expect_attributes(OpId::kRope, sizeof(RopeAttributes), kAttributesHash<RopeAttributes>);
+template <>
+void add_family<"rope">(Table& table) {
   for_each(FloatTypes{}, [&]<class T>() {
-    constexpr DType t = kDTypeOf<T>, r = kDTypeOf<Compute<T>>;
-    table.add(OpId::kRope, {t, r, r, DType::kI64, t},
-              {"rope", accepts_rows, nullptr, run_rope, &kRope<T>, 0});
+    table.add(kRope, kDTypeOf<T>,
+              {.accepts = accepts_unit_strides, .run = run_rope, .data = &kRopeOf<T>});
   });
 }
 

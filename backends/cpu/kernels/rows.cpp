@@ -198,38 +198,32 @@ void cross_entropy_gradient(const void* from, int64 target, const void* log_sum,
 }
 
 template <class T>
-constexpr Softmax kSoftmax = {softmax<T>};
+constexpr Softmax kSoftmaxOf = {softmax<T>};
 template <class T>
-constexpr RmsNorm kRmsNorm = {rms_norm<T>};
+constexpr RmsNorm kRmsNormOf = {rms_norm<T>};
 template <class T>
-constexpr RmsNormGradient kRmsNormGradient = {rms_norm_gradient<T>};
+constexpr RmsNormGradient kRmsNormGradientOf = {rms_norm_gradient<T>};
 template <class T>
-constexpr CrossEntropy kCrossEntropy = {cross_entropy<T>};
+constexpr CrossEntropy kCrossEntropyOf = {cross_entropy<T>};
 template <class T>
-constexpr CrossEntropyGradient kCrossEntropyGradient = {cross_entropy_gradient<T>};
+constexpr CrossEntropyGradient kCrossEntropyGradientOf = {cross_entropy_gradient<T>};
 
 template <class T>
 void add_rows_of(Table& table) {
-  constexpr DType t = kDTypeOf<T>, r = kDTypeOf<Statistic<T>>, i64 = DType::kI64;
-  const auto row = [](OpId op, auto run, const void* data) {
-    return KernelRow{op_name(op), accepts_rows, nullptr, run, data, 0};
+  const auto add = [&table](const Op& op, auto run, const void* data) {
+    table.add(op, kDTypeOf<T>, {.accepts = accepts_unit_strides, .run = run, .data = data});
   };
-  table.add(OpId::kSoftmax, {t, t}, row(OpId::kSoftmax, run_softmax, &kSoftmax<T>));
-  table.add(OpId::kRmsNorm, {t, t, t, r}, row(OpId::kRmsNorm, run_rms_norm, &kRmsNorm<T>));
-  table.add(OpId::kRmsNormGradient, {t, t, t, r, t},
-            row(OpId::kRmsNormGradient, run_rms_norm_gradient, &kRmsNormGradient<T>));
-  table.add(OpId::kCrossEntropy, {t, i64, r, r},
-            row(OpId::kCrossEntropy, run_cross_entropy, &kCrossEntropy<T>));
-  table.add(
-      OpId::kCrossEntropyGradient, {t, i64, r, r, t},
-      row(OpId::kCrossEntropyGradient, run_cross_entropy_gradient, &kCrossEntropyGradient<T>));
+  add(kSoftmax, run_softmax, &kSoftmaxOf<T>);
+  add(kRmsNorm, run_rms_norm, &kRmsNormOf<T>);
+  add(kRmsNormGradient, run_rms_norm_gradient, &kRmsNormGradientOf<T>);
+  add(kCrossEntropy, run_cross_entropy, &kCrossEntropyOf<T>);
+  add(kCrossEntropyGradient, run_cross_entropy_gradient, &kCrossEntropyGradientOf<T>);
 }
 
 }  // namespace
 
-void add_rows(Table& table) {
-  table.expect_attributes(OpId::kRmsNorm, sizeof(RmsNormAttributes),
-                          kAttributesHash<RmsNormAttributes>);
+template <>
+void add_family<"rows">(Table& table) {
   for_each(FloatTypes{}, [&]<class T>() { add_rows_of<T>(table); });
 }
 

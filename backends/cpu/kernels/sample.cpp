@@ -22,12 +22,14 @@ constexpr Sampling kSampling = {reading<T, Compute<T>>(), weights<Compute<T>>};
 
 }  // namespace
 
-void add_sampling(Table& table) {
-  table.expect_attributes(OpId::kSample, sizeof(SampleAttributes),
-                          kAttributesHash<SampleAttributes>);
+template <>
+void add_family<"sample">(Table& table) {
   for_each(FloatTypes{}, [&]<class T>() {
-    table.add(OpId::kSample, {kDTypeOf<T>, DType::kF32, DType::kI64},
-              {"sample", accepts_rows, sample_scratch, run_sample, &kSampling<T>, 0});
+    table.add(kSample, kDTypeOf<T>,
+              {.accepts = accepts_unit_strides,
+               .scratch_bytes = sample_scratch,
+               .run = run_sample,
+               .data = &kSampling<T>});
   });
 }
 

@@ -265,20 +265,21 @@ constexpr Scan kExtremes = scan_of<Extremes<R, Compute<T>>>(reading<T, Compute<T
 
 }  // namespace
 
-void add_scans(Table& table) {
+template <>
+void add_family<"scan">(Table& table) {
   for_each(AllTypes{}, [&]<class T>() {
-    constexpr DType t = kDTypeOf<T>, sum = kDTypeOf<Reduced<Sum, T>>;
-    table.add(OpId::kCumsum, {t, sum},
-              {"cumsum", nullptr, scan_scratch, run_scan, &kScan<SumsOf, T>, 0});
-    table.add(OpId::kCumprod, {t, sum},
-              {"cumprod", nullptr, scan_scratch, run_scan, &kScan<ProductsOf, T>, 0});
+    constexpr DType t = kDTypeOf<T>;
+    table.add(kCumsum, t,
+              {.scratch_bytes = scan_scratch, .run = run_scan, .data = &kScan<SumsOf, T>});
+    table.add(kCumprod, t,
+              {.scratch_bytes = scan_scratch, .run = run_scan, .data = &kScan<ProductsOf, T>});
   });
   for_each(NumericTypes{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
-    table.add(OpId::kCummax, {t, t, DType::kI64},
-              {"cummax", nullptr, scan_scratch, run_scan, &kExtremes<Max, T>, 0});
-    table.add(OpId::kCummin, {t, t, DType::kI64},
-              {"cummin", nullptr, scan_scratch, run_scan, &kExtremes<Min, T>, 0});
+    table.add(kCummax, t,
+              {.scratch_bytes = scan_scratch, .run = run_scan, .data = &kExtremes<Max, T>});
+    table.add(kCummin, t,
+              {.scratch_bytes = scan_scratch, .run = run_scan, .data = &kExtremes<Min, T>});
   });
 }
 

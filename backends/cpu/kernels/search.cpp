@@ -41,16 +41,13 @@ constexpr Searching kSearching = {sizeof(T), search<T>};
 
 }  // namespace
 
-void add_searches(Table& table) {
-  table.expect_attributes(OpId::kSearchSorted, sizeof(SearchAttributes),
-                          kAttributesHash<SearchAttributes>);
+template <>
+void add_family<"search">(Table& table) {
   for_each(AllTypes{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
-    table.add(OpId::kSearchSorted, {t, t, DType::kI64},
-              {"searchsorted", nullptr, nullptr, run_search_sorted, &kSearching<T>, 0});
+    table.add(kSearchSorted, t, {.run = run_search_sorted, .data = &kSearching<T>});
   });
-  table.add(OpId::kNonzero, {DType::kBool, DType::kI64},
-            {"nonzero", nullptr, nonzero_scratch, run_nonzero, nullptr, 0});
+  table.add(kNonzero, DType::kBool, {.scratch_bytes = nonzero_scratch, .run = run_nonzero});
 }
 
 }  // namespace wick::cpu::WICK_ISA

@@ -61,15 +61,12 @@ constexpr Sorting kSorting = {sizeof(T), sizeof(T), narrow<T>, wide<T>};
 
 }  // namespace
 
-void add_sorts(Table& table) {
-  for (const OpId op : {OpId::kSort, OpId::kTopk})
-    table.expect_attributes(op, sizeof(SortAttributes), kAttributesHash<SortAttributes>);
+template <>
+void add_family<"sort">(Table& table) {
   for_each(AllTypes{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
-    table.add(OpId::kSort, {t, t, DType::kI64},
-              {"sort", nullptr, sort_scratch, run_sort, &kSorting<T>, 0});
-    table.add(OpId::kTopk, {t, t, DType::kI64},
-              {"topk", nullptr, topk_scratch, run_topk, &kSorting<T>, 0});
+    table.add(kSort, t, {.scratch_bytes = sort_scratch, .run = run_sort, .data = &kSorting<T>});
+    table.add(kTopk, t, {.scratch_bytes = topk_scratch, .run = run_topk, .data = &kSorting<T>});
   });
 }
 

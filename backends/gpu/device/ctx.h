@@ -19,7 +19,7 @@
 #pragma once
 #include "device/mma_layout.h"
 #include "device/pass.h"
-#include "wick/abi/ops.h"
+#include "wick/abi/op.h"
 
 namespace wick::gpu {
 

@@ -73,11 +73,10 @@ struct Ctx {
     __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return expected;
   }
-  /// Notes what is wrong for the host's next look, if nobody else has.
-  void fail(StatusCode code, OpId op, int64 position, int64 value, int64 limit) const {
+  /// Notes what is wrong for the host's next look, if nobody else has. op: its id.
+  void fail(StatusCode code, uint64 op, int64 position, int64 value, int64 limit) const {
     if (compare_and_swap(&record->code, 0, uint32(code)) != 0) return;
-    record->op = uint32(op), record->position = position, record->value = value,
-    record->limit = limit;
+    record->op = op, record->position = position, record->value = value, record->limit = limit;
   }
 
   // Only the emulator has the rest: mma.h's body is made of it.

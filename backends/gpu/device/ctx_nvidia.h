@@ -48,11 +48,11 @@ struct Ctx {
   static WICK_DEVICE uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
     return atomicCAS(p, expected, desired);
   }
-  /// Notes what is wrong for the host's next look, if nobody else has.
-  WICK_DEVICE void fail(StatusCode code, OpId op, int64 position, int64 value, int64 limit) const {
+  /// Notes what is wrong for the host's next look, if nobody else has. op: its id.
+  WICK_DEVICE void fail(StatusCode code, uint64 op, int64 position, int64 value,
+                        int64 limit) const {
     if (compare_and_swap(&record->code, 0, uint32(code)) != 0) return;
-    record->op = uint32(op), record->position = position, record->value = value,
-    record->limit = limit;
+    record->op = op, record->position = position, record->value = value, record->limit = limit;
   }
 };
 

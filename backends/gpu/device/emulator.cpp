@@ -208,7 +208,7 @@ class SharedMemory {
 /// Runs one block after another in the calling thread.
 class Scheduler final : public Block {
  public:
-  void begin_launch(const Kernel&, const Way&);
+  void begin_launch(const BoundKernel&, const Way&);
   /// Returns the first complaint, or "".
   std::string run_block(int64 index);
 
@@ -249,7 +249,7 @@ class Scheduler final : public Block {
   void resume(Suspended* from, int thread, bool for_good = false);
   [[noreturn]] void leave();  // to run_block, for good
 
-  const Kernel* kernel_ = nullptr;
+  const BoundKernel* kernel_ = nullptr;
   int wave_shift_ = 0;  // log2 of the wave: a division a thread would show
   Way way_;
   int block_[3] = {};
@@ -328,7 +328,7 @@ void Scheduler::leave() {
   abort();
 }
 
-void Scheduler::begin_launch(const Kernel& kernel, const Way& way) {
+void Scheduler::begin_launch(const BoundKernel& kernel, const Way& way) {
   kernel_ = &kernel, way_ = way;
   wave_shift_ = __builtin_ctz(unsigned(kernel.wave));
   shared_memory_.begin_launch(kernel.shared_bytes, way.poison);
@@ -570,7 +570,7 @@ void Block::refuse(int thread, const char* what, Place at) {
 
 int64 switches() { return total_switches.load(std::memory_order_relaxed); }
 
-const char* run(const Kernel& kernel, const Way& way) {
+const char* run(const BoundKernel& kernel, const Way& way) {
   static thread_local std::string text;
   text = wrong_grid(kernel.grid);
   if (!text.empty()) return text.c_str();

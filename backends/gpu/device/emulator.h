@@ -6,7 +6,7 @@
 // turns hides it. A kernel whose result depends on who comes first gives other bits under one of
 // them. Divergent barriers and wave operations end a launch with a text.
 //
-// Contexts (ctx_emulated.h) use Block, runtime/launch_emulated.h uses Kernel and run.
+// Contexts (ctx_emulated.h) use Block, runtime/launch_emulated.h uses BoundKernel and run.
 #pragma once
 #include "wick/abi/call.h"
 
@@ -50,19 +50,19 @@ inline constexpr int kMaxThreads = 1024;            // of a block
 inline constexpr int64 kMaxSharedBytes = 64 << 10;  // of a block
 
 /// A launch whose context is bound and whose types are forgotten.
-struct Kernel {
+struct BoundKernel {
   int threads, wave;
   int grid[3];
   const char* layout;  // the matrix layout's name, "": it uses none
   int64 shared_bytes;  // at most kMaxSharedBytes
   const void* args;
   ErrorRecord* record;
-  void (*thread)(const Kernel&, Block*, void* shared, int thread, const int block[3]);
+  void (*thread)(const BoundKernel&, Block*, void* shared, int thread, const int block[3]);
 };
 
 /// Runs every block, on the threads of base/parallel.h. nullptr, or the first complaint: a text
 /// that lives until the calling thread's next call. Must not be called by a kernel.
-const char* run(const Kernel&, const Way& = {});
+const char* run(const BoundKernel&, const Way& = {});
 
 /// Changes from one fiber to another since the process began.
 int64 switches();

@@ -5,13 +5,15 @@ namespace wick::gpu {
 namespace {
 
 template <class... T>
-void add_stream_rows(RowList& list, TypeList<T...>) {
-  (add_row<SdpaStreamRow<T>, kAllFamilies>(list, kRowName<OpId::kSdpa, kDTypeOf<T>, "stream">),
-   ...);
+void add_stream_rows(KernelList& list, TypeList<T...>) {
+  (add_kernel<SdpaStreamLaunch<T>, kAllFamilies>(list, "stream"), ...);
 }
 
 }  // namespace
 
-void add_attention_rows(RowList& list) { add_stream_rows(list, FloatTypes{}); }
+template <>
+void add_family<"attention">(KernelList& list) {
+  add_stream_rows(list, FloatTypes{});
+}
 
 }  // namespace wick::gpu

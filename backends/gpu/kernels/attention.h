@@ -3,6 +3,7 @@
 // H / G query heads by T queries, row t H / G + h, so that neighbours have the same position.
 #pragma once
 #include "kernels/row_groups.h"
+#include "wick/abi/ops/attention.h"
 
 namespace wick::gpu {
 

@@ -5,14 +5,15 @@ namespace wick::gpu {
 namespace {
 
 template <class... T>
-void add_stream_rows(RowList& list, TypeList<T...>) {
-  (add_row<SdpaGradientStreamRow<T>, kAllFamilies>(
-       list, kRowName<OpId::kSdpaGradient, kDTypeOf<T>, "stream">),
-   ...);
+void add_stream_rows(KernelList& list, TypeList<T...>) {
+  (add_kernel<SdpaGradientStreamLaunch<T>, kAllFamilies>(list, "stream"), ...);
 }
 
 }  // namespace
 
-void add_attention_gradient_rows(RowList& list) { add_stream_rows(list, FloatTypes{}); }
+template <>
+void add_family<"attention_gradient">(KernelList& list) {
+  add_stream_rows(list, FloatTypes{});
+}
 
 }  // namespace wick::gpu

@@ -231,15 +231,7 @@ struct SdpaGradientKv {
 template <class T>
 struct SdpaGradientCall {
   using C = Compute<T>;
-  static constexpr Signature signature{
-      OpId::kSdpaGradient,
-      {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>, DType::kI64, kDTypeOf<T>, kDTypeOf<C>,
-       kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>},
-      7,
-      3,
-      0,
-      sizeof(SdpaAttributes),
-      kAttributesHash<SdpaAttributes>};
+  static constexpr Signature signature{kSdpaGradient, kDTypeOf<T>};
 
   static AttentionCall attention(const Call& call) {
     return {call.in[1], call.in[2], call.in[4],
@@ -296,7 +288,7 @@ struct SdpaGradientCall {
 };
 
 template <class T>
-struct SdpaGradientStreamRow : SdpaGradientCall<T> {
+struct SdpaGradientStreamLaunch : SdpaGradientCall<T> {
   using Base = SdpaGradientCall<T>;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     return Base::check(call, kMaxHeadDim);

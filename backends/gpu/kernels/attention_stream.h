@@ -224,16 +224,9 @@ struct SdpaMerge {
 };
 
 template <class T>
-struct SdpaStreamRow {
+struct SdpaStreamLaunch {
   using C = Compute<T>;
-  static constexpr Signature signature{
-      OpId::kSdpa,
-      {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>, DType::kI64, kDTypeOf<T>, kDTypeOf<C>},
-      4,
-      2,
-      0,
-      sizeof(SdpaAttributes),
-      kAttributesHash<SdpaAttributes>};
+  static constexpr Signature signature{kSdpa, kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const AttentionCall c = attention(call);

@@ -5,6 +5,9 @@
 
 namespace wick::gpu {
 
-void add_binary_rows(RowList& list) { add_formulas<2>(list, CommonBinary{}); }
+template <>
+void add_family<"binary">(KernelList& list) {
+  add_formulas<2>(list, CommonBinary{});
+}
 
 }  // namespace wick::gpu

@@ -4,32 +4,31 @@
 namespace wick::gpu {
 namespace {
 
-/// One row type, and so one kernel, for every other input dtype.
-template <class Row, class To>
-void add_casts_to(RowList& list, const char* name) {
-  static RowEntry entries[kNumDTypes];
-  for (int from = 0; from < kNumDTypes; from++) {
-    if (DType(from) == kDTypeOf<To> || !is_computed(DType(from))) continue;
-    add_shared_row<Row>(list, entries[from], name,
-                        {OpId::kCast, {DType(from), kDTypeOf<To>}, 1, 1});
-  }
+/// One kernel for every other input dtype.
+template <class Launch, class To>
+void add_casts_to(KernelList& list, const char* form) {
+  for (int from = 0; from < kNumDTypes; from++)
+    if (DType(from) != kDTypeOf<To> && is_computed(DType(from)))
+      add_kernel<Launch, kAllFamilies>(list, form, {kCast, DType(from)}, kDTypeOf<To>);
 }
 
 template <class T>
 struct CopySignature {
-  static constexpr Signature signature{OpId::kCast, {kDTypeOf<T>, kDTypeOf<T>}, 1, 1};
+  static constexpr Signature signature{kCast, kDTypeOf<T>};
 };
 
 template <class... T>
-void add_rows_for(RowList& list, TypeList<T...>) {
-  (add_map_rows<CopySignature<T>, CopyOf<sizeof(T)>>(list), ...);
-  (add_casts_to<ContiguousCastRow<T>, T>(list, kRowName<OpId::kCast, kDTypeOf<T>, "contiguous">),
-   ...);
-  (add_casts_to<StridedCastRow<T>, T>(list, kRowName<OpId::kCast, kDTypeOf<T>, "strided">), ...);
+void add_for(KernelList& list, TypeList<T...>) {
+  (add_map<CopySignature<T>, CopyOf<sizeof(T)>>(list), ...);
+  (add_casts_to<ContiguousCastLaunch<T>, T>(list, "contiguous"), ...);
+  (add_casts_to<StridedCastLaunch<T>, T>(list, "strided"), ...);
 }
 
 }  // namespace
 
-void add_cast_rows(RowList& list) { add_rows_for(list, AllTypes{}); }
+template <>
+void add_family<"cast">(KernelList& list) {
+  add_for(list, AllTypes{});
+}
 
 }  // namespace wick::gpu

@@ -4,6 +4,7 @@
 #pragma once
 #include "kernels/elementwise.h"
 #include "scalar/cast.h"
+#include "wick/abi/ops/elementwise.h"
 
 namespace wick::gpu {
 
@@ -164,7 +165,7 @@ struct StridedCast {
 
 // The rows, for every input type at once.
 template <class To>
-struct ContiguousCastRow {
+struct ContiguousCastLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     Operands<2> all;
     if (!collapse_call<1>(call, &all)) return "operands differ in shape";
@@ -185,7 +186,7 @@ struct ContiguousCastRow {
 };
 
 template <class To>
-struct StridedCastRow {
+struct StridedCastLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     Operands<2> all;
     return collapse_call<1>(call, &all) ? nullptr : "operands differ in shape";

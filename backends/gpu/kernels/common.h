@@ -1,7 +1,7 @@
 // What the families share: exact division by multiplication, 16-byte accesses, strided operands,
 // and how a call is cut into launches whose indices fit 32 bits.
 #pragma once
-#include "runtime/rows.h"
+#include "runtime/kernel_list.h"
 #include "scalar/bits.h"
 #include "scalar/math.h"
 
@@ -293,16 +293,6 @@ struct RowSplit {
   }
 };
 
-/// A row whose code serves several signatures. entry stays.
-template <class Row>
-void add_shared_row(RowList& list, RowEntry& entry, const char* name, const Signature& signature) {
-  entry = {{name, accepts_row<Row>, scratch_of_row<Row>, run_row<Row>, nullptr, signature.flags},
-           signature,
-           kAllFamilies,
-           nullptr};
-  list.add(&entry);
-}
-
 /// shuffle_xor of any plain value of up to 8 bytes.
 template <class Ctx, class T>
 WICK_DEVICE T exchange(const Ctx& ctx, T v, int mask) {
@@ -311,30 +301,5 @@ WICK_DEVICE T exchange(const Ctx& ctx, T v, int mask) {
   else
     return T(ctx.shuffle_xor(uint32(v), mask));
 }
-
-namespace detail {
-template <int n>
-struct Text {
-  char chars[n];
-  constexpr Text(const char (&text)[n]) {
-    for (int i = 0; i < n; i++) chars[i] = text[i];
-  }
-};
-struct RowName {
-  char chars[64];
-  constexpr RowName(OpId op, DType dtype, const char* form) : chars{} {
-    int n = 0;
-    const char* const parts[] = {op_name(op), "_", dtype_name(dtype), "_", form};
-    for (const char* part : parts)
-      for (; *part; part++) chars[n++] = *part;
-  }
-};
-template <OpId op, DType dtype, Text form>
-inline constexpr RowName kRowNameText{op, dtype, form.chars};
-}  // namespace detail
-
-/// "add_f32_contiguous".
-template <OpId op, DType dtype, detail::Text form>
-inline constexpr const char* kRowName = detail::kRowNameText<op, dtype, form>.chars;
 
 }  // namespace wick::gpu

@@ -5,13 +5,26 @@
 #pragma once
 #include "kernels/common.h"
 #include "scalar/compare.h"
+#include "wick/abi/ops/elementwise.h"
 
 namespace wick::gpu {
 
 /// What a Map is told at run time.
 struct MixedKind {
-  OpId op;
-  DType dtype;  // of the last input
+  int32 formula;  // of Comparisons: its place in the list
+  DType dtype;    // of the last input
+
+  static MixedKind of(const Call& call) {
+    return {place_in(*call.op, Comparisons{}), call.in[call.num_in - 1].dtype};
+  }
+
+ private:
+  template <class... F>
+  static int32 place_in(const Op& op, TypeList<F...>) {
+    int32 place = 0;
+    const bool found = ((op == F::op || (place++, false)) || ...);
+    return found ? place : -1;
+  }
 };
 
 /// The n neighbours at p, or its one element n times.
@@ -25,12 +38,14 @@ WICK_DEVICE Pack<T, n> load_or_repeat(const T* p, bool repeats) {
 
 /// y = f(a, b), the formula told at run time.
 template <class C, int n, class... F>
-WICK_DEVICE Pack<uint8, n> compare(OpId op, const C (&a)[n], const C (&b)[n], TypeList<F...>) {
+WICK_DEVICE Pack<uint8, n> compare(int32 formula, const C (&a)[n], const C (&b)[n],
+                                   TypeList<F...>) {
   Pack<uint8, n> y{};
-  const auto each = [&]<class G>(G formula) {
-    for (int e = 0; e < n; e++) y.v[e] = formula(a[e], b[e]);
+  const auto each = [&]<class G>(G compared) {
+    for (int e = 0; e < n; e++) y.v[e] = compared(a[e], b[e]);
   };
-  ((op == F::op ? each(F()) : void()), ...);
+  int32 place = 0;
+  ((formula == place++ ? each(F()) : void()), ...);
   return y;
 }
 
@@ -55,7 +70,7 @@ struct CompareOf {
           x[o][e] = widen<C>(stored.v[e]);
       }
     }
-    store_pack(static_cast<uint8*>(out) + to, compare(kind.op, x[0], x[1], Comparisons{}));
+    store_pack(static_cast<uint8*>(out) + to, compare(kind.formula, x[0], x[1], Comparisons{}));
   }
 };
 
@@ -72,7 +87,7 @@ struct CompareFloats {
       const uint32 at[1] = {from[o]};
       load_floats(kind.dtype, in[o], at, x[o]);
     }
-    static_cast<uint8*>(out)[to] = compare(kind.op, x[0], x[1], Comparisons{}).v[0];
+    static_cast<uint8*>(out)[to] = compare(kind.formula, x[0], x[1], Comparisons{}).v[0];
   }
 };
 
@@ -172,7 +187,7 @@ struct MixedStrided {
 };
 
 template <class Map>
-struct MixedRowsRow {
+struct MixedRowsLaunch {
   static constexpr int kOperands = Map::kArity + 1;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     Operands<kOperands> all;
@@ -202,7 +217,7 @@ struct MixedRowsRow {
         args.in[o] = part.data[o + 1];
         args.repeats[o] = part.strides[o + 1][outer] == 0;
       }
-      args.kind = {OpId(call.op), call.in[call.num_in - 1].dtype};
+      args.kind = MixedKind::of(call);
       args.outer = part.indexer(outer);
       args.rows = uint32(part.numel() / part.shape[outer]);
       args.length = uint32(part.shape[outer]);
@@ -213,7 +228,7 @@ struct MixedRowsRow {
 };
 
 template <class Map>
-struct MixedStridedRow {
+struct MixedStridedLaunch {
   static constexpr int kOperands = Map::kArity + 1;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     Operands<kOperands> all;
@@ -227,7 +242,7 @@ struct MixedStridedRow {
       typename K::Args args{};
       args.out = part.data[0];
       for (int o = 0; o < Map::kArity; o++) args.in[o] = part.data[o + 1];
-      args.kind = {OpId(call.op), call.in[call.num_in - 1].dtype};
+      args.kind = MixedKind::of(call);
       args.at = part.indexer(part.rank);
       args.numel = int32(part.numel());
       return launch<K>(args, call);

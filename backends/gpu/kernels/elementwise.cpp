@@ -5,9 +5,9 @@
 
 namespace wick::gpu {
 
-void add_elementwise_rows(RowList& list) {
+template <>
+void add_family<"elementwise">(KernelList& list) {
   add_formulas<1>(list, CommonUnary{});
-  add_binary_rows(list);
 }
 
 }  // namespace wick::gpu

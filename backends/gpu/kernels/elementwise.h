@@ -200,9 +200,9 @@ struct StridedMap {
   }
 };
 
-// The rows: S has the signature, Map the code.
+// What launches them: S has the signature, Map the code.
 template <class S, class Map>
-struct ContiguousRow {
+struct ContiguousLaunch {
   static constexpr Signature signature = S::signature;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     Operands<Map::kArity + 1> all;
@@ -228,7 +228,7 @@ struct ContiguousRow {
 };
 
 template <class S, class Map>
-struct RowsRow {
+struct RowsLaunch {
   static constexpr Signature signature = S::signature;
   static constexpr int kOperands = Map::kArity + 1;
   static const char* accepts(const Call& call, const DeviceInfo&) {
@@ -271,7 +271,7 @@ struct RowsRow {
 };
 
 template <class S, class Map>
-struct StridedRow {
+struct StridedLaunch {
   static constexpr Signature signature = S::signature;
   static constexpr int kOperands = Map::kArity + 1;
   static const char* accepts(const Call& call, const DeviceInfo&) {
@@ -295,21 +295,15 @@ struct StridedRow {
 };
 
 template <class S, class Map>
-void add_strided_row(RowList& list) {
-  add_row<StridedRow<S, Map>, kAllFamilies>(
-      list, kRowName<S::signature.op, S::signature.dtypes[0], "strided">);
+void add_strided_map(KernelList& list) {
+  add_kernel<StridedLaunch<S, Map>, kAllFamilies>(list, "strided");
 }
 /// The three forms, in the order in which they are asked.
 template <class S, class Map>
-void add_map_rows(RowList& list) {
-  constexpr OpId op = S::signature.op;
-  constexpr DType dtype = S::signature.dtypes[0];
-  add_row<ContiguousRow<S, Map>, kAllFamilies>(list, kRowName<op, dtype, "contiguous">);
-  add_row<RowsRow<S, Map>, kAllFamilies>(list, kRowName<op, dtype, "rows">);
-  add_strided_row<S, Map>(list);
+void add_map(KernelList& list) {
+  add_kernel<ContiguousLaunch<S, Map>, kAllFamilies>(list, "contiguous");
+  add_kernel<RowsLaunch<S, Map>, kAllFamilies>(list, "rows");
+  add_strided_map<S, Map>(list);
 }
-
-/// Of the formulas with two operands, a unit of its own: add_elementwise_rows calls it.
-void add_binary_rows(RowList&);
 
 }  // namespace wick::gpu

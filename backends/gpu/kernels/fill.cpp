@@ -1,5 +1,6 @@
 // Every element of a tensor becomes one value: of elements only the size matters.
 #include "kernels/common.h"
+#include "wick/abi/ops/create.h"
 
 namespace wick::gpu {
 namespace {
@@ -78,12 +79,11 @@ Status launch_parts(const Call& call) {
 
 template <class T>
 struct FillSignature {
-  static constexpr Signature signature{
-      OpId::kFill, {kDTypeOf<T>}, 0, 1, 0, sizeof(FillAttributes), kAttributesHash<FillAttributes>};
+  static constexpr Signature signature{kFill, kDTypeOf<T>};
 };
 
 template <class T>
-struct FillRow : FillSignature<T> {
+struct FillLaunch : FillSignature<T> {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     if (!output_of(call).contiguous()) return "the output is not contiguous";
     return is_aligned(call.out[0].data) ? nullptr : "the output is not aligned to 16 bytes";
@@ -92,21 +92,23 @@ struct FillRow : FillSignature<T> {
 };
 
 template <class T>
-struct StridedFillRow : FillSignature<T> {
+struct StridedFillLaunch : FillSignature<T> {
   static const char* accepts(const Call&, const DeviceInfo&) { return nullptr; }
   static Status run(const Call& call) { return launch_parts<StridedFill<sizeof(T)>>(call); }
 };
 
 // Not for_each with a lambda: nvcc does not see kernels that only a generic lambda names.
 template <class... T>
-void add_rows_for(RowList& list, TypeList<T...>) {
-  (add_row<FillRow<T>, kAllFamilies>(list, kRowName<OpId::kFill, kDTypeOf<T>, "contiguous">), ...);
-  (add_row<StridedFillRow<T>, kAllFamilies>(list, kRowName<OpId::kFill, kDTypeOf<T>, "strided">),
-   ...);
+void add_for(KernelList& list, TypeList<T...>) {
+  (add_kernel<FillLaunch<T>, kAllFamilies>(list, "contiguous"), ...);
+  (add_kernel<StridedFillLaunch<T>, kAllFamilies>(list, "strided"), ...);
 }
 
 }  // namespace
 
-void add_fill_rows(RowList& list) { add_rows_for(list, AllTypes{}); }
+template <>
+void add_family<"fill">(KernelList& list) {
+  add_for(list, AllTypes{});
+}
 
 }  // namespace wick::gpu

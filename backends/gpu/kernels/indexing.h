@@ -4,12 +4,15 @@
 // repeated left out.
 #pragma once
 #include "kernels/cast.h"
+#include "wick/abi/ops/indexing.h"
 
 namespace wick::gpu {
 
+enum class Moves { kFromIds, kToIds };  // gather, scatter
+
 /// Where the ids' positions begin and what they address: for one launch.
 struct IdSpace {
-  OpId op;
+  uint64 op;             // its id
   int64 size;            // N
   int64 stride;          // of the indexed dim, in elements of what is addressed
   int64 first_position;  // of the launch
@@ -28,10 +31,9 @@ struct IdSpace {
 enum IndexedOperand { kMoved, kIds, kAddressed, kPosition };
 
 /// Moves one unit or element: gather from, scatter to where the id says.
-template <OpId op, class Unit>
+template <Moves moves, class Unit>
 WICK_DEVICE void move(Unit* moved, Unit* addressed, bool in_range) {
-  static_assert(op == OpId::kGather || op == OpId::kScatter);
-  if constexpr (op == OpId::kGather)
+  if constexpr (moves == Moves::kFromIds)
     *moved = in_range ? *addressed : Unit{};
   else if (in_range)
     *addressed = *moved;
@@ -39,7 +41,7 @@ WICK_DEVICE void move(Unit* moved, Unit* addressed, bool in_range) {
 
 // Whole rows: ids repeated along i, both operands side by side along it. Units are as large as
 // strides and alignment allow, whatever the element is. The id is read once a thread.
-template <OpId op, class Unit>
+template <Moves moves, class Unit>
 struct MoveRows {
   struct Args {
     Unit* moved;
@@ -68,12 +70,12 @@ struct MoveRows {
     Unit* const moved = a.moved + offset[kMoved];
     uint32 i = place.first;
     for (int step = 0; step < a.split.steps && i < a.length; step++, i += place.step)
-      move<op>(moved + i, addressed + i, in_range);
+      move<moves>(moved + i, addressed + i, in_range);
   }
 };
 
 // Any strides.
-template <OpId op, class Element>
+template <Moves moves, class Element>
 struct MoveStrided {
   struct Args {
     Element* moved;
@@ -99,7 +101,7 @@ struct MoveStrided {
       const bool in_range = a.space.holds(ctx, id, offset[kPosition], true);
       Element* const addressed =
           a.addressed + offset[kAddressed] + (in_range ? id * a.space.stride : 0);
-      move<op>(a.moved + offset[kMoved], addressed, in_range);
+      move<moves>(a.moved + offset[kMoved], addressed, in_range);
     }
   }
 };
@@ -148,9 +150,9 @@ struct IndexedCall {
 
   static IndexedCall gather(const Call& call) { return {call.out[0], call.in[1], call.in[0]}; }
   static IndexedCall scatter(const Call& call) { return {call.in[0], call.in[1], call.out[0]}; }
-  template <OpId op>
+  template <Moves moves>
   static IndexedCall of(const Call& call) {
-    return op == OpId::kGather ? gather(call) : scatter(call);
+    return moves == Moves::kFromIds ? gather(call) : scatter(call);
   }
 
   const char* check() const {
@@ -184,16 +186,16 @@ struct IndexedCall {
                                    d == 1 ? 0 : addressed.strides[d] / per_unit, position[d]});
     return all;
   }
-  IdSpace space(OpId op, const Operands<4>& part, int bytes) const {
-    return {op, addressed.shape[1], addressed.strides[1] / (bytes / dtype_size(moved.dtype)),
-            part.begin[kPosition]};
+  IdSpace space(const Call& call, const Operands<4>& part, int bytes) const {
+    return {call.op->id, addressed.shape[1],
+            addressed.strides[1] / (bytes / dtype_size(moved.dtype)), part.begin[kPosition]};
   }
 };
 
-template <OpId op>
-struct MoveRowsRow {
+template <Moves moves>
+struct MoveRowsLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    const IndexedCall c = IndexedCall::of<op>(call);
+    const IndexedCall c = IndexedCall::of<moves>(call);
     if (const char* why = c.check()) return why;
     if (c.moved.shape[2] == 1) return "rows are of one element";
     if (c.ids.strides[2] != 0) return "ids differ along a row";
@@ -202,7 +204,7 @@ struct MoveRowsRow {
     return nullptr;
   }
   static Status run(const Call& call) {
-    const IndexedCall c = IndexedCall::of<op>(call);
+    const IndexedCall c = IndexedCall::of<moves>(call);
     switch (unit_bytes(c)) {
       case 1:
         return run_in<1>(c, call);
@@ -235,7 +237,7 @@ struct MoveRowsRow {
   }
   template <int bytes>
   static Status run_in(const IndexedCall& c, const Call& call) {
-    using K = MoveRows<op, Bits<bytes>>;
+    using K = MoveRows<moves, Bits<bytes>>;
     const int64 length = c.moved.shape[2] * dtype_size(c.moved.dtype) / bytes;
     if (length == 0) return {};
     const auto launch_part = [&](const Operands<4>& part) {
@@ -244,7 +246,7 @@ struct MoveRowsRow {
       args.ids = reinterpret_cast<const int64*>(part.data[kIds]);
       args.addressed = reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]);
       args.at = part.indexer(part.rank);
-      args.space = c.space(op, part, bytes);
+      args.space = c.space(call, part, bytes);
       args.rows = uint32(part.numel());
       args.length = uint32(length);
       args.split = RowSplit::of(args.rows, length, K::kThreads);
@@ -255,10 +257,10 @@ struct MoveRowsRow {
   }
 };
 
-template <OpId op>
-struct MoveStridedRow {
+template <Moves moves>
+struct MoveStridedLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    return IndexedCall::of<op>(call).check();
+    return IndexedCall::of<moves>(call).check();
   }
   static Status run(const Call& call) {
     switch (dtype_size(call.out[0].dtype)) {
@@ -276,13 +278,13 @@ struct MoveStridedRow {
  private:
   template <int bytes>
   static Status run_in(const Call& call) {
-    const IndexedCall c = IndexedCall::of<op>(call);
+    const IndexedCall c = IndexedCall::of<moves>(call);
     const auto launch_part = [&](const Operands<4>& part) {
-      return launch<MoveStrided<op, Bits<bytes>>>(
+      return launch<MoveStrided<moves, Bits<bytes>>>(
           {reinterpret_cast<Bits<bytes>*>(part.data[kMoved]),
            reinterpret_cast<const int64*>(part.data[kIds]),
            reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]), part.indexer(part.rank),
-           c.space(op, part, bytes), int32(part.numel())},
+           c.space(call, part, bytes), int32(part.numel())},
           call);
     };
     return for_each_part(c.operands(3, bytes), launch_part);
@@ -297,7 +299,7 @@ Status launch_scatter_add(const IndexedCall& c, const Call& call) {
         {reinterpret_cast<const T*>(part.data[kMoved]),
          reinterpret_cast<const int64*>(part.data[kIds]),
          reinterpret_cast<Sum*>(part.data[kAddressed]), part.indexer(part.rank),
-         c.space(OpId::kScatterAdd, part, sizeof(T)), int32(part.numel())},
+         c.space(call, part, sizeof(T)), int32(part.numel())},
         call);
   };
   return for_each_part(c.operands(3, sizeof(T)), launch_part);
@@ -306,18 +308,15 @@ Status launch_scatter_add(const IndexedCall& c, const Call& call) {
 template <class T>
 struct ScatterAddSignature {
   static constexpr Signature signature{
-      OpId::kScatterAdd,
-      {kDTypeOf<T>, DType::kI64, kDTypeOf<T>},
-      2,
-      1,
-      kRowAccumulates | (is_floating(kDTypeOf<T>) ? kRowUnordered : 0)};
+      kScatterAdd, kDTypeOf<T>,
+      kKernelAccumulates | (is_floating(kDTypeOf<T>) ? uint32(kKernelUnordered) : 0)};
   static const char* accepts(const Call& call, const DeviceInfo&) {
     return IndexedCall::scatter(call).check();
   }
 };
 
 template <class T>
-struct ScatterAddRow : ScatterAddSignature<T> {
+struct ScatterAddLaunch : ScatterAddSignature<T> {
   static Status run(const Call& call) {
     return launch_scatter_add<T, T>(IndexedCall::scatter(call), call);
   }
@@ -327,7 +326,7 @@ struct ScatterAddRow : ScatterAddSignature<T> {
 /// once (u8: wrapped) when all is added. Atomics of fewer than 4 bytes would touch what is beside
 /// y.
 template <class T, class Sum>
-struct NarrowScatterAddRow : ScatterAddSignature<T> {
+struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
     return call.out[0].numel() * int64(sizeof(Sum));
   }
@@ -344,12 +343,12 @@ struct NarrowScatterAddRow : ScatterAddSignature<T> {
     part.num_in = 1;
     part.in = &call.out[0];
     part.out = &sums;
-    if (const Status status = StridedCastRow<Sum>::run(part); !status.ok()) return status;
+    if (const Status status = StridedCastLaunch<Sum>::run(part); !status.ok()) return status;
     const IndexedCall add{call.in[0], call.in[1], sums};
     if (const Status status = launch_scatter_add<T, Sum>(add, call); !status.ok()) return status;
     part.in = &sums;
     part.out = &call.out[0];
-    return StridedCastRow<T>::run(part);
+    return StridedCastLaunch<T>::run(part);
   }
 };
 

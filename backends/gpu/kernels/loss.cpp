@@ -5,16 +5,16 @@ namespace wick::gpu {
 namespace {
 
 template <class... T>
-void add_rows_for(RowList& list, TypeList<T...>) {
-  (add_row<CrossEntropy<T>, kAllFamilies>(list, kRowName<OpId::kCrossEntropy, kDTypeOf<T>, "rows">),
-   ...);
-  (add_row<CrossEntropyGradientRow<T>, kAllFamilies>(
-       list, kRowName<OpId::kCrossEntropyGradient, kDTypeOf<T>, "rows">),
-   ...);
+void add_for(KernelList& list, TypeList<T...>) {
+  (add_kernel<CrossEntropy<T>, kAllFamilies>(list, "rows"), ...);
+  (add_kernel<CrossEntropyGradientLaunch<T>, kAllFamilies>(list, "rows"), ...);
 }
 
 }  // namespace
 
-void add_loss_rows(RowList& list) { add_rows_for(list, FloatTypes{}); }
+template <>
+void add_family<"loss">(KernelList& list) {
+  add_for(list, FloatTypes{});
+}
 
 }  // namespace wick::gpu

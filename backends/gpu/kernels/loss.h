@@ -1,6 +1,7 @@
 // cross_entropy and its gradient over the rows of [N, C].
 #pragma once
 #include "kernels/row_groups.h"
+#include "wick/abi/ops/loss.h"
 
 namespace wick::gpu {
 
@@ -17,8 +18,7 @@ struct CrossEntropy {
     uint32 columns;
     bool aligned;
   };
-  static constexpr Signature signature{
-      OpId::kCrossEntropy, {kDTypeOf<T>, DType::kI64, kDTypeOf<C>, kDTypeOf<C>}, 2, 2};
+  static constexpr Signature signature{kCrossEntropy, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
   static constexpr int threads(int) { return RowGroups::kThreads; }
   static Grid grid(int, const Args& a) { return a.groups.grid(); }
@@ -39,7 +39,7 @@ struct CrossEntropy {
     if (!is_row || lane != 0) return;
     const int64 target = a.targets[row];
     const bool in_range = 0 <= target && target < a.columns;
-    if (!in_range) ctx.fail(StatusCode::kIdOutOfRange, OpId::kCrossEntropy, row, target, a.columns);
+    if (!in_range) ctx.fail(StatusCode::kIdOutOfRange, kCrossEntropy.id, row, target, a.columns);
     a.l[row] = all.log_sum();
     // Not l - x: near a loss of 0 that would be what the rounding of l leaves.
     a.loss[row] = in_range ? log(all.sum) - (widen<C>(x[target]) - all.max) : C(0);
@@ -92,7 +92,7 @@ struct CrossEntropyGradient {
     if (place.row >= a.rows) return;
     const int64 row = a.first_row + place.row, target = a.targets[row];
     if (place.first == 0 && (target < 0 || target >= a.columns))
-      ctx.fail(StatusCode::kIdOutOfRange, OpId::kCrossEntropyGradient, row, target, a.columns);
+      ctx.fail(StatusCode::kIdOutOfRange, kCrossEntropyGradient.id, row, target, a.columns);
     const C l = a.l[row], gloss = a.gloss[row];
     uint32 i = place.first * kPack;
     for (int s = 0; s < a.split.steps && i < a.columns; s++, i += place.step * kPack) {
@@ -108,13 +108,9 @@ struct CrossEntropyGradient {
 };
 
 template <class T>
-struct CrossEntropyGradientRow {
+struct CrossEntropyGradientLaunch {
   using C = Compute<T>;
-  static constexpr Signature signature{
-      OpId::kCrossEntropyGradient,
-      {kDTypeOf<T>, DType::kI64, kDTypeOf<C>, kDTypeOf<C>, kDTypeOf<T>},
-      4,
-      1};
+  static constexpr Signature signature{kCrossEntropyGradient, kDTypeOf<T>};
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const View& x = call.in[0];
     if (x.rank != 2) return "the logits are not [N, C]";

@@ -9,33 +9,28 @@ namespace wick::gpu {
 namespace {
 
 template <class... T>
-void add_vector_rows(RowList& list, TypeList<T...>) {
-  (add_row<VectorMatmulRow<T>, kAllFamilies>(list, kRowName<OpId::kMatmul, kDTypeOf<T>, "vector">),
-   ...);
+void add_vector(KernelList& list, TypeList<T...>) {
+  (add_kernel<VectorMatmulLaunch<T>, kAllFamilies>(list, "vector"), ...);
 }
 template <class... T>
-void add_large_tiled_rows(RowList& list, TypeList<T...>) {
-  (add_row<TiledMatmulRow<T, kLargePlainTile>, kAllFamilies>(
-       list, kRowName<OpId::kMatmul, kDTypeOf<T>, "tiled_128">),
-   ...);
+void add_large_tiled(KernelList& list, TypeList<T...>) {
+  (add_kernel<TiledMatmulLaunch<T, kLargePlainTile>, kAllFamilies>(list, "tiled_128"), ...);
 }
 template <class... T>
-void add_small_tiled_rows(RowList& list, TypeList<T...>) {
-  (add_row<TiledMatmulRow<T, kSmallPlainTile>, kAllFamilies>(
-       list, kRowName<OpId::kMatmul, kDTypeOf<T>, "tiled_64">),
-   ...);
+void add_small_tiled(KernelList& list, TypeList<T...>) {
+  (add_kernel<TiledMatmulLaunch<T, kSmallPlainTile>, kAllFamilies>(list, "tiled_64"), ...);
 }
 
 }  // namespace
 
-void add_matmul_rows(RowList& list) {
+template <>
+void add_family<"matmul">(KernelList& list) {
   using Types = TypeList<bf16, f16, float, double>;
-  add_vector_rows(list, Types{});
-  add_matrix_matmul_rows(list);
-  add_large_tiled_rows(list, TypeList<bf16, f16, float>{});
-  add_small_tiled_rows(list, TypeList<f8e4m3, f8e5m2, bf16, f16, float>{});
-  add_row<TiledMatmulRow<double, kDoublePlainTile>, kAllFamilies>(
-      list, kRowName<OpId::kMatmul, DType::kF64, "tiled_64">);
+  add_vector(list, Types{});
+  add_matrix_matmul(list);
+  add_large_tiled(list, TypeList<bf16, f16, float>{});
+  add_small_tiled(list, TypeList<f8e4m3, f8e5m2, bf16, f16, float>{});
+  add_kernel<TiledMatmulLaunch<double, kDoublePlainTile>, kAllFamilies>(list, "tiled_64");
 }
 
 }  // namespace wick::gpu

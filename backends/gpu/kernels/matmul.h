@@ -3,6 +3,7 @@
 // rows, matmul_matrix.h on matrix units, matmul_tiled.h everywhere.
 #pragma once
 #include "kernels/common.h"
+#include "wick/abi/ops/matmul.h"
 
 namespace wick::gpu {
 
@@ -130,6 +131,6 @@ struct Product {
 };
 
 /// Of matmul_matrix.cpp, a unit of its own: add_matmul_rows calls it.
-void add_matrix_matmul_rows(RowList&);
+void add_matrix_matmul(KernelList&);
 
 }  // namespace wick::gpu

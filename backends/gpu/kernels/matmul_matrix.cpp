@@ -5,18 +5,16 @@ namespace wick::gpu {
 namespace {
 
 template <class T>
-void add_rows_of(RowList& list) {
-  add_row<MatrixMatmulRow<T, kLargeMatrixTile>, kMatrixFamilies>(
-      list, kRowName<OpId::kMatmul, kDTypeOf<T>, "matrix_128">);
-  add_row<MatrixMatmulRow<T, kSmallMatrixTile>, kMatrixFamilies>(
-      list, kRowName<OpId::kMatmul, kDTypeOf<T>, "matrix_64">);
+void add_of(KernelList& list) {
+  add_kernel<MatrixMatmulLaunch<T, kLargeMatrixTile>, kMatrixFamilies>(list, "matrix_128");
+  add_kernel<MatrixMatmulLaunch<T, kSmallMatrixTile>, kMatrixFamilies>(list, "matrix_64");
 }
 
 }  // namespace
 
-void add_matrix_matmul_rows(RowList& list) {
-  add_rows_of<f16>(list);
-  add_rows_of<bf16>(list);
+void add_matrix_matmul(KernelList& list) {
+  add_of<f16>(list);
+  add_of<bf16>(list);
 }
 
 }  // namespace wick::gpu

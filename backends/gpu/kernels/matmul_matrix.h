@@ -227,9 +227,8 @@ inline constexpr MatrixTile kLargeMatrixTile{128, 128, 32, 256, 2};
 inline constexpr MatrixTile kSmallMatrixTile{64, 64, 32, 128, 4};
 
 template <class T, MatrixTile tile>
-struct MatrixMatmulRow {
-  static constexpr Signature signature{
-      OpId::kMatmul, {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>}, 2, 1};
+struct MatrixMatmulLaunch {
+  static constexpr Signature signature{kMatmul, kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo& info) {
     if (const char* why = Product::check(call)) return why;

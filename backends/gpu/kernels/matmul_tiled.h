@@ -132,9 +132,8 @@ inline constexpr PlainTile kSmallPlainTile{64, 64, 16};
 inline constexpr PlainTile kDoublePlainTile{64, 64, 8};  // f64: 16 steps of k at once would spill
 
 template <class T, PlainTile tile>
-struct TiledMatmulRow {
-  static constexpr Signature signature{
-      OpId::kMatmul, {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>}, 2, 1};
+struct TiledMatmulLaunch {
+  static constexpr Signature signature{kMatmul, kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo& info) {
     if (const char* why = Product::check(call)) return why;

@@ -156,9 +156,8 @@ struct VectorAlongN {
 };
 
 template <class T>
-struct VectorMatmulRow {
-  static constexpr Signature signature{
-      OpId::kMatmul, {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>}, 2, 1};
+struct VectorMatmulLaunch {
+  static constexpr Signature signature{kMatmul, kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     if (const char* why = Product::check(call)) return why;

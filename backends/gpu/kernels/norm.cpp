@@ -5,16 +5,17 @@ namespace wick::gpu {
 namespace {
 
 template <class... T>
-void add_rows_for(RowList& list, TypeList<T...>) {
-  (add_row<Softmax<T>, kAllFamilies>(list, kRowName<OpId::kSoftmax, kDTypeOf<T>, "rows">), ...);
-  (add_row<RmsNorm<T>, kAllFamilies>(list, kRowName<OpId::kRmsNorm, kDTypeOf<T>, "rows">), ...);
-  (add_row<RmsNormGradient<T>, kAllFamilies>(list,
-                                             kRowName<OpId::kRmsNormGradient, kDTypeOf<T>, "rows">),
-   ...);
+void add_for(KernelList& list, TypeList<T...>) {
+  (add_kernel<Softmax<T>, kAllFamilies>(list, "rows"), ...);
+  (add_kernel<RmsNorm<T>, kAllFamilies>(list, "rows"), ...);
+  (add_kernel<RmsNormGradient<T>, kAllFamilies>(list, "rows"), ...);
 }
 
 }  // namespace
 
-void add_norm_rows(RowList& list) { add_rows_for(list, FloatTypes{}); }
+template <>
+void add_family<"norm">(KernelList& list) {
+  add_for(list, FloatTypes{});
+}
 
 }  // namespace wick::gpu

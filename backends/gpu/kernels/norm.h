@@ -2,6 +2,8 @@
 // which is read twice, the second time mostly from cache.
 #pragma once
 #include "kernels/row_groups.h"
+#include "wick/abi/ops/norm.h"
+#include "wick/abi/ops/softmax.h"
 
 namespace wick::gpu {
 
@@ -17,7 +19,7 @@ struct Softmax {
     uint32 columns;
     bool aligned;
   };
-  static constexpr Signature signature{OpId::kSoftmax, {kDTypeOf<T>, kDTypeOf<T>}, 1, 1};
+  static constexpr Signature signature{kSoftmax, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
   static constexpr int threads(int) { return RowGroups::kThreads; }
   static Grid grid(int, const Args& a) { return a.groups.grid(); }
@@ -75,13 +77,7 @@ struct RmsNorm {
     C eps;
     bool aligned;
   };
-  static constexpr Signature signature{OpId::kRmsNorm,
-                                       {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<C>},
-                                       2,
-                                       2,
-                                       0,
-                                       sizeof(RmsNormAttributes),
-                                       kAttributesHash<RmsNormAttributes>};
+  static constexpr Signature signature{kRmsNorm, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
   static constexpr int threads(int) { return RowGroups::kThreads; }
   static Grid grid(int, const Args& a) { return a.groups.grid(); }
@@ -148,11 +144,7 @@ struct RmsNormGradient {
     uint32 columns;
     bool aligned;
   };
-  static constexpr Signature signature{
-      OpId::kRmsNormGradient,
-      {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<C>, kDTypeOf<T>},
-      4,
-      1};
+  static constexpr Signature signature{kRmsNormGradient, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
   static constexpr int threads(int) { return RowGroups::kThreads; }
   static Grid grid(int, const Args& a) { return a.groups.grid(); }

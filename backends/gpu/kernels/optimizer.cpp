@@ -1,4 +1,5 @@
 // adamw: parameter, mean and square updated in place, elementwise.
+#include "wick/abi/ops/optimizer.h"
 #include "kernels/row_groups.h"
 
 namespace wick::gpu {
@@ -48,15 +49,9 @@ struct AdamW {
 };
 
 template <class T>
-struct AdamWRow {
+struct AdamWLaunch {
   using C = Compute<T>;
-  static constexpr Signature signature{OpId::kAdamW,
-                                       {kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>, kDTypeOf<T>},
-                                       1,
-                                       3,
-                                       kRowAccumulates,
-                                       sizeof(AdamWAttributes),
-                                       kAttributesHash<AdamWAttributes>};
+  static constexpr Signature signature{kAdamW, kDTypeOf<T>, kKernelAccumulates};
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const View* const all_x[] = {&call.in[0], &call.out[0], &call.out[1], &call.out[2]};
     for (const View* x : all_x)
@@ -87,13 +82,15 @@ struct AdamWRow {
 };
 
 template <class... T>
-void add_rows_for(RowList& list, TypeList<T...>) {
-  (add_row<AdamWRow<T>, kAllFamilies>(list, kRowName<OpId::kAdamW, kDTypeOf<T>, "contiguous">),
-   ...);
+void add_for(KernelList& list, TypeList<T...>) {
+  (add_kernel<AdamWLaunch<T>, kAllFamilies>(list, "contiguous"), ...);
 }
 
 }  // namespace
 
-void add_optimizer_rows(RowList& list) { add_rows_for(list, FloatTypes{}); }
+template <>
+void add_family<"optimizer">(KernelList& list) {
+  add_for(list, FloatTypes{});
+}
 
 }  // namespace wick::gpu

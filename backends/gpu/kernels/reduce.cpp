@@ -5,20 +5,20 @@ namespace wick::gpu {
 namespace {
 
 template <class R, class... T>
-void add_reduction(RowList& list, TypeList<T...>) {
-  (add_row<ReduceRow<R, T, RowsForm>, kAllFamilies>(list, kRowName<R::op, kDTypeOf<T>, "rows">),
-   ...);
-  (add_row<ReduceRow<R, T, StridedForm>, kAllFamilies>(list,
-                                                       kRowName<R::op, kDTypeOf<T>, "strided">),
-   ...);
+void add_reduction(KernelList& list, TypeList<T...>) {
+  (add_kernel<ReduceLaunch<R, T, RowsForm>, kAllFamilies>(list, "rows"), ...);
+  (add_kernel<ReduceLaunch<R, T, StridedForm>, kAllFamilies>(list, "strided"), ...);
 }
 template <class... R>
-void add_reductions(RowList& list, TypeList<R...>) {
+void add_reductions(KernelList& list, TypeList<R...>) {
   (add_reduction<R>(list, typename R::Types{}), ...);
 }
 
 }  // namespace
 
-void add_reduce_rows(RowList& list) { add_reductions(list, Reductions{}); }
+template <>
+void add_family<"reduce">(KernelList& list) {
+  add_reductions(list, Reductions{});
+}
 
 }  // namespace wick::gpu

@@ -371,14 +371,8 @@ struct StridedForm {
 };
 
 template <class R, class T, class Form>
-struct ReduceRow {
-  static constexpr Signature signature{R::op,
-                                       {kDTypeOf<T>, kDTypeOf<Reduced<R, T>>},
-                                       1,
-                                       1,
-                                       0,
-                                       sizeof(ReduceAttributes),
-                                       kAttributesHash<ReduceAttributes>};
+struct ReduceLaunch {
+  static constexpr Signature signature{R::op, kDTypeOf<T>};
   using Total = Accumulator<R, T>;
   using Out = Reduced<R, T>;
 

@@ -5,12 +5,15 @@ namespace wick::gpu {
 namespace {
 
 template <class... T>
-void add_rows_for(RowList& list, TypeList<T...>) {
-  (add_row<RopeRow<T>, kAllFamilies>(list, kRowName<OpId::kRope, kDTypeOf<T>, "pairs">), ...);
+void add_for(KernelList& list, TypeList<T...>) {
+  (add_kernel<RopeLaunch<T>, kAllFamilies>(list, "pairs"), ...);
 }
 
 }  // namespace
 
-void add_rope_rows(RowList& list) { add_rows_for(list, FloatTypes{}); }
+template <>
+void add_family<"rope">(KernelList& list) {
+  add_for(list, FloatTypes{});
+}
 
 }  // namespace wick::gpu

@@ -3,6 +3,7 @@
 // fall into packs.
 #pragma once
 #include "kernels/row_groups.h"
+#include "wick/abi/ops/rope.h"
 
 namespace wick::gpu {
 
@@ -41,7 +42,7 @@ struct Rope {
     const int64 position = a.positions[offset[kRopePositions]];
     const bool in_range = 0 <= position && position < a.limit;
     if (!in_range && place.first == 0)
-      ctx.fail(StatusCode::kIdOutOfRange, OpId::kRope, a.first_position + offset[kRopePosition],
+      ctx.fail(StatusCode::kIdOutOfRange, kRope.id, a.first_position + offset[kRopePosition],
                position, a.limit);
     const int64 angles = in_range ? position * a.half : 0;
     const uint32 step = a.packs ? kPairs : 1;
@@ -94,16 +95,9 @@ struct Rope {
 };
 
 template <class T>
-struct RopeRow {
+struct RopeLaunch {
   using C = Compute<T>;
-  static constexpr Signature signature{
-      OpId::kRope,
-      {kDTypeOf<T>, kDTypeOf<C>, kDTypeOf<C>, DType::kI64, kDTypeOf<T>},
-      4,
-      1,
-      0,
-      sizeof(RopeAttributes),
-      kAttributesHash<RopeAttributes>};
+  static constexpr Signature signature{kRope, kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const View &x = call.in[0], &cos = call.in[1], &sin = call.in[2], &positions = call.in[3],

@@ -5,13 +5,15 @@ namespace wick::gpu {
 namespace {
 
 template <class... T>
-void add_rows_for(RowList& list, TypeList<T...>) {
-  (add_row<Sample<T>, kAllFamilies>(list, kRowName<OpId::kSample, kDTypeOf<T>, "block_a_row">),
-   ...);
+void add_for(KernelList& list, TypeList<T...>) {
+  (add_kernel<Sample<T>, kAllFamilies>(list, "block_a_row"), ...);
 }
 
 }  // namespace
 
-void add_sample_rows(RowList& list) { add_rows_for(list, FloatTypes{}); }
+template <>
+void add_family<"sample">(KernelList& list) {
+  add_for(list, FloatTypes{});
+}
 
 }  // namespace wick::gpu

@@ -3,6 +3,7 @@
 // sums of each thread's own, so that nothing depends on who comes first.
 #pragma once
 #include "kernels/row_groups.h"
+#include "wick/abi/ops/sample.h"
 
 namespace wick::gpu {
 
@@ -66,13 +67,7 @@ struct Sample {
     uint32 top_k;  // 0: all
     bool aligned;
   };
-  static constexpr Signature signature{OpId::kSample,
-                                       {kDTypeOf<T>, DType::kF32, DType::kI64},
-                                       2,
-                                       1,
-                                       0,
-                                       sizeof(SampleAttributes),
-                                       kAttributesHash<SampleAttributes>};
+  static constexpr Signature signature{kSample, kDTypeOf<T>};
   static constexpr int kThreads = 512;  // of 1024 each had too few registers
   static constexpr int kPack = kFloatPack<T>;
   static constexpr int kDigitBits = 3, kDigits = 1 << kDigitBits;

@@ -51,7 +51,7 @@ struct Allocation {
 };
 
 struct Memory {
-  std::mutex mutex;  // held while a row runs
+  std::mutex mutex;  // held while a kernel runs
   std::map<const char*, Allocation> live;
   uint8 zone_poison = 0xff;
 
@@ -300,14 +300,14 @@ class Check {
 
 Check::Check(const Call& call, uint32 flags, ErrorRecord* record)
     : call_(call),
-      unordered_((flags & kRowUnordered) != 0),
+      unordered_((flags & kKernelUnordered) != 0),
       record_(record),
       record_before_(*record) {
   std::vector<Extent> inputs, writable;
   for (int i = 0; i < call.num_in; i++) inputs.push_back(extent_of(call.in[i]));
   for (int i = 0; i < call.num_out; i++) {
     const View& view = call.out[i];
-    bool fresh = (flags & kRowAccumulates) == 0;
+    bool fresh = (flags & kKernelAccumulates) == 0;
     for (const Extent& input : inputs)
       if (extent_of(view).overlaps(input)) fresh = false;
     outputs_.push_back({&view, fresh, gather(view), {}});
@@ -527,12 +527,13 @@ Status failed(StatusCode code, std::string text) {
   return {code, kept.c_str()};
 }
 
-Status run_in_all_ways(const Call& call, const char* row, uint32 flags, ErrorRecord* record,
+Status run_in_all_ways(const Call& call, const char* kernel, uint32 flags, ErrorRecord* record,
                        const std::function<Status()>& run) {
   const std::lock_guard lock(memory().mutex);
-  const char* const op = op_name(OpId(call.op));
+  const char* const op = call.op->name;
   const auto where = [&] {
-    return " (" + std::string(row ? row : "no row") + ", emu:" + std::to_string(call.device) + ")";
+    return " (" + std::string(kernel ? kernel : "none of the table") +
+           ", emu:" + std::to_string(call.device) + ")";
   };
   if (find_zone_damage()) {
     memory().fill_all_zones(memory().zone_poison);
@@ -547,7 +548,7 @@ Status run_in_all_ways(const Call& call, const char* row, uint32 flags, ErrorRec
   } restore;
   Running& now = running();
   now = {};
-  now.row = row;
+  now.kernel = kernel;
   Check check(call, flags, record);
   for (now.layout = 0; now.layout < now.layouts; now.layout++) {
     for (const NamedWay& named : kWays) {

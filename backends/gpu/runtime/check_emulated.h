@@ -1,4 +1,4 @@
-// Check mode of the emulator (WICK_EMU=check): every row runs in several ways, which must agree,
+// Check mode of the emulator (WICK_EMU=check): every kernel runs in several ways, which must agree,
 // and may write its outputs only.
 //
 // A way is a schedule, a pattern of poison, and one of the vendors' matrix layouts. Poison fills
@@ -7,12 +7,12 @@
 // races and removed barriers, reads of memory that was never written or is no operand's, outputs
 // not wholly written, writes outside of outputs and scratch.
 //
-// Outputs are compared bit by bit. In rows with kRowUnordered floats may differ by 64 (f16, bf16
+// Outputs are compared bit by bit. In kernels with kKernelUnordered floats may differ by 64 (f16, bf16
 // and f8: 8) units of 2^-mantissa_bits, relative to the output's largest finite magnitude. The
 // error record must be filled in all ways or in none: which failure it names may differ.
 //
 // Rows, copies and fills take turns. The host must not touch memory directly while another thread
-// runs a row: it would see poison, and its writes would look like damage.
+// runs a kernel: it would see poison, and its writes would look like damage.
 #pragma once
 #include <functional>
 #include <mutex>
@@ -35,7 +35,7 @@ void* checked_alloc(int64 bytes);
 /// Whether it was checked_alloc's.
 bool checked_free(void* data);
 
-/// While it lives in check mode, no row runs: for copies and fills by the host.
+/// While it lives in check mode, no kernel runs: for copies and fills by the host.
 class HostAccess {
  public:
   HostAccess();
@@ -48,17 +48,17 @@ class HostAccess {
 
 /// How the calling thread runs its launches now.
 struct Running {
-  const char* row = nullptr;       // nullptr: none's
+  const char* kernel = nullptr;    // nullptr: none of the table's
   const char* way_name = nullptr;  // nullptr: not in check mode, or outside of run_in_all_ways
   Way way;
   int layout = 0;
-  int layouts = 1;  // the most that a launch of this row had
+  int layouts = 1;  // the most that a launch of this kernel had
 };
 Running& running();
 
 /// Calls run() in every way. kDeviceError if two disagree or other memory than call's outputs and
 /// scratch changes; else the first status that is not ok. Each failure ends it.
-Status run_in_all_ways(const Call& call, const char* row, uint32 flags, ErrorRecord* record,
+Status run_in_all_ways(const Call& call, const char* kernel, uint32 flags, ErrorRecord* record,
                        const std::function<Status()>& run);
 
 /// A status whose text lives until this thread's next failure.

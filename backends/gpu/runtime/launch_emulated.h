@@ -1,5 +1,5 @@
-// How a row starts its kernels on the emulator: the context is bound to a wave and a matrix layout
-// here, all else is ordinary code behind emu::Kernel (rt_emu.cpp).
+// How kernels start on the emulator: the context is bound to a wave and a matrix layout
+// here, all else is ordinary code behind emu::BoundKernel (rt_emu.cpp).
 #pragma once
 #include "device/ctx.h"
 #include "wick/abi/backend.h"
@@ -8,11 +8,11 @@ namespace wick::gpu {
 namespace emu {
 
 /// A kernel bound to each layout that its device may have, the usual one first. Check mode runs
-/// them all. flags: what the kernel's own row says, where it is launched outside of a row.
-Status launch_layouts(const Kernel* layouts, int count, const Call& call, uint32 flags);
+/// them all. flags: what the kernel's own signature says, where it is launched by itself.
+Status launch_layouts(const BoundKernel* layouts, int count, const Call& call, uint32 flags);
 
-/// Runs a row: once, or in check mode in every way.
-Status run_row(const KernelRow& row, const Call& call, Status (*run)(const Call&));
+/// Runs a kernel of the table: once, or in check mode in every way.
+Status run_kernel(const Kernel& kernel, const Call& call, Status (*run)(const Call&));
 
 template <class Matrix>
 inline constexpr const char* kLayoutName = "";
@@ -31,12 +31,12 @@ template <class C>
 using Itself = C;
 
 template <class K, class Base, template <class> class Around>
-Kernel bind(const typename K::Args& args, const Grid& grid) {
+BoundKernel bind(const typename K::Args& args, const Grid& grid) {
   using C = Around<Base>;
   using Shared = typename K::template Shared<C>;
   static_assert(C::kThreads % C::kWave == 0 && 0 < C::kThreads && C::kThreads <= kMaxThreads);
   static_assert(sizeof(Shared) <= kMaxSharedBytes);
-  const auto thread = [](const Kernel& kernel, Block* block, void* shared, int thread,
+  const auto thread = [](const BoundKernel& kernel, Block* block, void* shared, int thread,
                          const int at[3]) {
     const C ctx{Base{kernel.record, block, thread, {at[0], at[1], at[2]}}};
     K::run(ctx, *static_cast<Shared*>(shared), *static_cast<const typename K::Args*>(kernel.args));
@@ -54,7 +54,8 @@ Kernel bind(const typename K::Args& args, const Grid& grid) {
 template <class K, int wave, template <class> class Around, class... Layouts>
 Status launch_wave(const typename K::Args& args, const Call& call) {
   const Grid grid = K::grid(wave, args);
-  const Kernel layouts[] = {bind<K, Ctx<wave, K::threads(wave), Layouts>, Around>(args, grid)...};
+  const BoundKernel layouts[] = {
+      bind<K, Ctx<wave, K::threads(wave), Layouts>, Around>(args, grid)...};
   uint32 flags = 0;
   if constexpr (requires { K::signature.flags; }) flags = K::signature.flags;
   return launch_layouts(layouts, sizeof...(Layouts), call, flags);

@@ -1,75 +1,86 @@
-// The table of rows: every unit's, made once, and what a query finds in it. Compiled in each module
+// The table of kernels: every unit's, made once, and what a query finds in it. Compiled in each module
 // with the compiler of its kernels, for the host alone.
-#include <cstring>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
-#include <string>
+#include <tuple>
 #include <vector>
 
-#include "runtime/rows.h"
+#include "runtime/kernel_list.h"
 #include "runtime/rt.h"
 
 namespace wick::gpu {
 namespace {
 
-RowList all_rows() {
-  RowList list;
-  add_elementwise_rows(list);
-  add_fill_rows(list);
-  add_cast_rows(list);
-  add_reduce_rows(list);
-  add_matmul_rows(list);
-  add_indexing_rows(list);
-  add_compare_rows(list);
-  add_norm_rows(list);
-  add_rope_rows(list);
-  add_loss_rows(list);
-  add_optimizer_rows(list);
-  add_attention_rows(list);
-  add_attention_gradient_rows(list);
-  add_sample_rows(list);
+template <Text... family>
+KernelList kernels_of() {
+  KernelList list;
+  (add_family<family>(list), ...);
   return list;
 }
 
-bool answers(const Signature& row, const KernelQuery& query) {
-  if (row.op != query.op || row.num_in != query.num_in || row.num_out != query.num_out)
-    return false;
-  if (row.attributes_size != query.attributes_size) return false;
-  if (row.attributes_hash != query.attributes_hash) return false;
-  for (int i = 0; i < row.num_in + row.num_out; i++)
-    if (row.dtypes[i] != query.dtypes[i]) return false;
-  return true;
+/// Never destroyed: a module's last launch may come after its static objects are gone.
+const KernelList& all_kernels() {
+  // A word for each unit kernels/*.cpp that has kernels of its own.
+  static const KernelList list =
+      kernels_of<"elementwise", "binary", "compare", "cast", "fill", "reduce", "matmul", "indexing",
+                 "norm", "rope", "loss", "optimizer", "attention", "attention_gradient",
+                 "sample">();
+  return list;
 }
 
-/// The query's facts as bytes.
-std::string key_of(unsigned families, const KernelQuery& query) {
-  std::string key;
-  const auto add = [&key](const auto& fact) {
-    key.append(reinterpret_cast<const char*>(&fact), sizeof fact);
-  };
-  add(families), add(query.op), add(query.num_in), add(query.num_out);
-  add(query.attributes_size), add(query.attributes_hash);
-  for (int i = 0; i < query.num_in + query.num_out; i++) add(query.dtypes[i]);
-  return key;
+/// One of each op, by its id. Two ops of one id would serve each other's calls.
+std::map<uint64, const Op*> known_ops() {
+  std::map<uint64, const Op*> known;
+  for (const KernelEntry* entry = all_kernels().first; entry; entry = entry->next) {
+    const Op& first = *known.emplace(entry->op.id, &entry->op).first->second;
+    if (same_contract(first, entry->op)) continue;
+    std::fprintf(stderr, "wick: two ops of one id: \"%s\" (%s) and \"%s\" (%s)\n", first.name,
+                 first.operands, entry->op.name, entry->op.operands);
+    std::abort();
+  }
+  return known;
+}
+
+bool answers(const KernelEntry& entry, const KernelQuery& query) {
+  if (!same_contract(entry.op, *query.op)) return false;
+  return key_of({&entry.op, entry.dtypes.all, entry.dtypes.num_in, entry.dtypes.num_out}) ==
+         key_of(query);
 }
 
 }  // namespace
 
-int32 find_rows(int32, unsigned families, const KernelQuery* query, const KernelRow** rows) {
-  // Never destroyed: a module's last launch may come after its static objects are gone.
+int32 look_up(int32, unsigned families, const KernelQuery* query, const Kernel** kernels) {
+  // As all_kernels' list, never destroyed.
   static std::mutex& mutex = *new std::mutex;
-  static auto& found = *new std::map<std::string, std::vector<KernelRow>>;
-  static const RowList list = all_rows();
+  static auto& found =
+      *new std::map<std::tuple<unsigned, uint64, uint64, uint64>, std::vector<Kernel>>;
+  static const auto& known = *new std::map<uint64, const Op*>(known_ops());
 
+  const auto op = known.find(query->op->id);
+  if (op == known.end() || !same_contract(*op->second, *query->op)) return 0;
+  if (query->num_in > kMaxOperands || query->num_out > kMaxOperands) return 0;
+  const KernelKey key = key_of(*query);
   const std::lock_guard lock(mutex);
-  const auto [place, is_new] = found.try_emplace(key_of(families, *query));
+  const auto [place, is_new] = found.try_emplace({families, key.op, key.in, key.out});
   if (is_new) {
-    for (const RowEntry* entry = list.first; entry; entry = entry->next)
-      if ((entry->families & families) != 0 && answers(entry->signature, *query))
-        place->second.push_back(entry->row);
+    for (const KernelEntry* entry = all_kernels().first; entry; entry = entry->next)
+      if ((entry->families & families) != 0 && answers(*entry, *query))
+        place->second.push_back(entry->kernel);
   }
-  *rows = place->second.data();  // stays: a map's values do not move
+  *kernels = place->second.data();  // stays: a map's values do not move
   return int32(place->second.size());
+}
+
+int32 list_ops(const Op* const** ops) {
+  static const auto& all = *[] {
+    auto* list = new std::vector<const Op*>;
+    for (const auto& [id, op] : known_ops()) list->push_back(op);
+    return list;
+  }();
+  *ops = all.data();
+  return int32(all.size());
 }
 
 }  // namespace wick::gpu

@@ -1,4 +1,4 @@
-// What kernels' rows need of the runtime they stand on: rt_rocm.cpp, rt_cuda.cpp and rt_emu.cpp
+// What kernels of the table need of the runtime they stand on: rt_rocm.cpp, rt_cuda.cpp and rt_emu.cpp
 // each provide it.
 #pragma once
 #include "device/ctx.h"
@@ -9,9 +9,11 @@ namespace wick::gpu {
 /// Threads of a wave on the device with this ordinal.
 int wave_of(int32 device);
 
-/// The table's find_kernels for a device of these families: rows in order of preference, how many
+/// The table's find_kernels for a device of these families: kernels in order of preference, how many
 /// (registry.cpp).
-int32 find_rows(int32 device, unsigned families, const KernelQuery*, const KernelRow** rows);
+int32 look_up(int32 device, unsigned families, const KernelQuery*, const Kernel** kernels);
+/// The table's list_ops.
+int32 list_ops(const Op* const** ops);
 
 #if !defined(WICK_EMULATED)
 /// Launches the kernel that the compiler registered for this stub; args is copied. Names the kernel
@@ -22,8 +24,8 @@ Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads,
 template <class K>
 Status launch(const typename K::Args& args, const Call& call) {
   const int wave = wave_of(call.device);
-  return launch_stub(reinterpret_cast<const void*>(&entry<K>), op_name(OpId(call.op)),
-                     K::grid(wave, args), K::threads(wave), &args, call);
+  return launch_stub(reinterpret_cast<const void*>(&entry<K>), call.op->name, K::grid(wave, args),
+                     K::threads(wave), &args, call);
 }
 #endif
 

@@ -24,9 +24,6 @@
 
 namespace wick::gpu {
 
-int32 find_rows(int32 device, unsigned families, const KernelQuery*,
-                const KernelRow** rows);  // registry.cpp
-
 namespace {
 
 constexpr int kRuntimeMajor = CUDART_VERSION / 1000;
@@ -595,11 +592,11 @@ Status stream_wait(int32 device, void* stream, void* event) {
 
 // ---- the table: kernels and graphs
 
-int32 find_kernels(int32 device, const KernelQuery* query, const KernelRow** rows) {
-  *rows = nullptr;
+int32 find_kernels(int32 device, const KernelQuery* query, const Kernel** kernels) {
+  *kernels = nullptr;
   const Platform& here = platform();
   if (device < 0 || device >= here.count) return 0;
-  return find_rows(device, unsigned(here.devices[device].info.families), query, rows);
+  return look_up(device, unsigned(here.devices[device].info.families), query, kernels);
 }
 
 Status graph_begin(int32 device, void* stream) {
@@ -679,6 +676,7 @@ constexpr Backend kBackend = {
     .event_query = event_query,
     .stream_wait = stream_wait,
     .find_kernels = find_kernels,
+    .list_ops = list_ops,
     .graph_begin = graph_begin,
     .graph_end = graph_end,
     .graph_launch = graph_launch,

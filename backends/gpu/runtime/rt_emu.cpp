@@ -160,8 +160,8 @@ Status event_query(int32 device, void*, int32* done) {
 }
 Status stream_wait(int32 device, void*, void*) { return check_device(device, "stream_wait"); }
 
-int32 find_kernels(int32 device, const KernelQuery* query, const KernelRow** rows) {
-  return find_rows(device, kEmulated, query, rows);
+int32 find_kernels(int32 device, const KernelQuery* query, const Kernel** kernels) {
+  return look_up(device, kEmulated, query, kernels);
 }
 
 constexpr Backend kBackend = {
@@ -188,6 +188,7 @@ constexpr Backend kBackend = {
     .event_query = event_query,
     .stream_wait = stream_wait,
     .find_kernels = find_kernels,
+    .list_ops = list_ops,
     .graph_begin = nullptr,
     .graph_end = nullptr,
     .graph_launch = nullptr,
@@ -205,16 +206,16 @@ namespace emu {
 namespace {
 
 /// One launch in the way that this thread is at.
-Status launch_one(const Kernel* layouts, int count, const Call& call) {
+Status launch_one(const BoundKernel* layouts, int count, const Call& call) {
   Running& now = running();
   now.layouts = std::max(now.layouts, count);
-  // A row may launch kernels with and without layouts.
-  Kernel kernel = layouts[std::min(now.layout, count - 1)];
+  // A kernel of the table may launch kernels with and without layouts.
+  BoundKernel kernel = layouts[std::min(now.layout, count - 1)];
   kernel.record = &stream_of(call.device, call.stream).record;
   const char* const complaint = run(kernel, now.way);
   if (!complaint) return {};
-  std::string text = std::string(op_name(OpId(call.op))) + ": " + complaint + " (";
-  if (now.row) text += std::string(now.row) + ", ";
+  std::string text = std::string(call.op->name) + ": " + complaint + " (";
+  if (now.kernel) text += std::string(now.kernel) + ", ";
   text += device_name(call.device);
   if (kernel.layout[0]) text += std::string(", layout of ") + kernel.layout;
   if (now.way_name) text += std::string(", ") + now.way_name;
@@ -223,22 +224,22 @@ Status launch_one(const Kernel* layouts, int count, const Call& call) {
 
 }  // namespace
 
-Status launch_layouts(const Kernel* layouts, int count, const Call& call, uint32 flags) {
-  if (const Status s = check_device(call.device, op_name(OpId(call.op))); !s.ok()) return s;
+Status launch_layouts(const BoundKernel* layouts, int count, const Call& call, uint32 flags) {
+  if (const Status s = check_device(call.device, call.op->name); !s.ok()) return s;
   const bool every_way = check_mode() && !running().way_name;
   if (!every_way) return launch_one(layouts, count, call);
   return run_in_all_ways(call, nullptr, flags, &stream_of(call.device, call.stream).record,
                          [&] { return launch_one(layouts, count, call); });
 }
 
-Status run_row(const KernelRow& row, const Call& call, Status (*run)(const Call&)) {
-  if (const Status s = check_device(call.device, row.name); !s.ok()) return s;
+Status run_kernel(const wick::Kernel& kernel, const Call& call, Status (*run)(const Call&)) {
+  if (const Status s = check_device(call.device, kernel.name); !s.ok()) return s;
   if (check_mode())
-    return run_in_all_ways(call, row.name, row.flags, &stream_of(call.device, call.stream).record,
-                           [&] { return run(call); });
-  running().row = row.name;
+    return run_in_all_ways(call, kernel.name, kernel.flags,
+                           &stream_of(call.device, call.stream).record, [&] { return run(call); });
+  running().kernel = kernel.name;
   const Status status = run(call);
-  running().row = nullptr;
+  running().kernel = nullptr;
   return status;
 }
 

@@ -15,16 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/rows.h"
+#include "runtime/kernel_list.h"
 #include "runtime/rt_rocm_hip.h"
 #include "runtime/rt_rocm_objects.h"
 #include "runtime/rt_rocm_system.h"
 #include "runtime/rt_rocm_targets.h"
 
 namespace wick::gpu {
-
-// runtime/registry.cpp
-int32 find_rows(int32 device, unsigned families, const KernelQuery* query, const KernelRow** rows);
 
 namespace {
 
@@ -588,11 +585,11 @@ Status stream_wait(int32 ordinal, void* handle, void* event) {
   return work.check(api().hipStreamWaitEvent(work.stream->handle, event, 0), "hipStreamWaitEvent");
 }
 
-int32 find_kernels(int32 ordinal, const KernelQuery* query, const KernelRow** rows) {
+int32 find_kernels(int32 ordinal, const KernelQuery* query, const Kernel** kernels) {
   Status status;
   const Device* device = device_at(ordinal, status);
   if (!device || device->family == 0) return 0;
-  return find_rows(ordinal, device->family, query, rows);
+  return look_up(ordinal, device->family, query, kernels);
 }
 
 // ---- graphs
@@ -683,6 +680,7 @@ constexpr Backend kBackend = {
     .event_query = event_query,
     .stream_wait = stream_wait,
     .find_kernels = find_kernels,
+    .list_ops = list_ops,
     .graph_begin = graph_begin,
     .graph_end = graph_end,
     .graph_launch = graph_launch,

@@ -2,11 +2,11 @@
 // passes it to register_backend (core/backend.h), or exports it from a module as wick_backend(), is
 // a device of wick.
 #pragma once
-#include "wick/abi/ops.h"
+#include "wick/abi/op.h"
 
 namespace wick {
 
-inline constexpr uint32 kAbiVersion = 1;
+inline constexpr uint32 kAbiVersion = 2;
 
 struct DeviceInfo {
   char name[96];          // "AMD Radeon RX 7900 XTX"
@@ -23,35 +23,49 @@ struct DeviceInfo {
   int64 shared_memory_bytes;  // of a block
 };
 
-enum RowFlags : uint32 {
-  kRowInPlace = 1,      // an output may be exactly an input
-  kRowAccumulates = 2,  // reads its outputs: they are not fresh memory
-  kRowUnordered = 4,    // the order of its float sums may change from run to run
-  kRowLibrary = 8,      // a vendor's library serves it
+enum KernelFlags : uint32 {
+  kKernelInPlace = 1,      // an output may be exactly an input
+  kKernelAccumulates = 2,  // reads its outputs: they are not fresh memory
+  kKernelUnordered = 4,    // the order of its float sums may change from run to run
+  kKernelLibrary = 8,      // a vendor's library serves it
 };
 
-/// One way to run an op. Tile variants and library calls are rows; the core takes the first that
-/// accepts.
-struct KernelRow {
-  const char* name;
+/// One way to run an op. Tile variants and library calls are kernels too; the core takes the first
+/// that accepts.
+struct Kernel {
+  const char* name = nullptr;
   /// nullptr: takes the call; else why not, a text that stays. Pure: launches nothing. May itself
   /// be nullptr.
-  const char* (*accepts)(const KernelRow*, const Call*, const DeviceInfo*);
+  const char* (*accepts)(const Kernel*, const Call*, const DeviceInfo*) = nullptr;
   /// Bytes of scratch that run wants in call->scratch. May be nullptr: none.
-  int64 (*scratch_bytes)(const KernelRow*, const Call*, const DeviceInfo*);
-  Status (*run)(const KernelRow*, const Call*);
-  const void* data;  // the row's own
-  uint32 flags;
+  int64 (*scratch_bytes)(const Kernel*, const Call*, const DeviceInfo*) = nullptr;
+  Status (*run)(const Kernel*, const Call*) = nullptr;
+  const void* data = nullptr;  // the kernel's own
+  uint32 flags = 0;
 };
 
 struct KernelQuery {
-  OpId op;
+  const Op* op;
   const DType* dtypes;  // of the inputs, then of the outputs
   int32 num_in;
   int32 num_out;
-  uint32 attributes_size;  // 0: none
-  uint64 attributes_hash;
 };
+
+/// A query as a number: the op and the dtypes, 8 bits an operand, 0 where there is none.
+struct KernelKey {
+  uint64 op, in, out;
+  friend constexpr bool operator==(const KernelKey& a, const KernelKey& b) {
+    return a.op == b.op && a.in == b.in && a.out == b.out;
+  }
+};
+static_assert(kNumDTypes < 255 && kMaxOperands * 8 <= 64);
+constexpr KernelKey key_of(const KernelQuery& query) {
+  KernelKey key{query.op->id, 0, 0};
+  for (int i = 0; i < query.num_in; i++) key.in = key.in << 8 | (uint64(query.dtypes[i]) + 1);
+  for (int i = 0; i < query.num_out; i++)
+    key.out = key.out << 8 | (uint64(query.dtypes[query.num_in + i]) + 1);
+  return key;
+}
 
 enum class CopyKind : int32 { kHostToDevice, kDeviceToHost, kOnDevice };
 
@@ -92,8 +106,10 @@ struct Backend {
   Status (*event_query)(int32 device, void* event, int32* done);
   Status (*stream_wait)(int32 device, void* stream, void* event);
 
-  /// Rows for the query in order of preference; they stay valid. Returns how many.
-  int32 (*find_kernels)(int32 device, const KernelQuery*, const KernelRow** rows);
+  /// Kernels for the query in order of preference; they stay valid. Returns how many.
+  int32 (*find_kernels)(int32 device, const KernelQuery*, const Kernel** kernels);
+  /// Every op that it has kernels of, each once. Returns how many.
+  int32 (*list_ops)(const Op* const** ops);
 
   Status (*graph_begin)(int32 device, void* stream);  // optional, all four
   Status (*graph_end)(int32 device, void* stream, void** graph);
@@ -114,8 +130,9 @@ constexpr uint64 layout_hash() {
                           sizeof(Status),
                           sizeof(ErrorRecord),
                           sizeof(DeviceInfo),
-                          sizeof(KernelRow),
+                          sizeof(Kernel),
                           sizeof(KernelQuery),
+                          sizeof(Op),
                           sizeof(Backend),
                           sizeof(void*),
                           __builtin_offsetof(View, shape),
@@ -123,24 +140,26 @@ constexpr uint64 layout_hash() {
                           __builtin_offsetof(Call, attributes),
                           __builtin_offsetof(Call, scratch),
                           __builtin_offsetof(DeviceInfo, total_bytes),
-                          __builtin_offsetof(KernelRow, run),
-                          __builtin_offsetof(KernelQuery, attributes_hash),
+                          __builtin_offsetof(Kernel, run),
+                          __builtin_offsetof(KernelQuery, num_out),
+                          __builtin_offsetof(Op, attributes),
+                          __builtin_offsetof(Op, id),
                           __builtin_offsetof(Backend, find_kernels)};
   uint64 h = kAbiVersion;
   for (const uint64 fact : facts) h = mix(h, fact);
   for (const auto& dtype : kDTypeFacts) h = mix(h, hash_text(dtype.name));
-  for (const OpFacts& op : kOps) h = mix(mix(h, hash_text(op.name)), hash_text(op.operands));
   return h;
 }
 template <class T>
 inline constexpr bool kPlain = __is_standard_layout(T) && __is_trivially_copyable(T);
 static_assert(kPlain<View> && kPlain<Call> && kPlain<Status> && kPlain<ErrorRecord> &&
-              kPlain<DeviceInfo> && kPlain<KernelRow> && kPlain<KernelQuery> && kPlain<Backend> &&
-              kPlain<ReduceAttributes>);
+              kPlain<DeviceInfo> && kPlain<Kernel> && kPlain<KernelQuery> && kPlain<Backend> &&
+              kPlain<Op>);
 }  // namespace detail
 
-/// Changes with the structs above, the dtypes and the ops: a module built from other headers is
-/// refused.
+/// Changes with the structs above and the dtypes: a module built from other headers is refused. Ops
+/// are not in it: a module of before an op was added has no kernels of that op, and an op whose
+/// attributes have changed finds none of those built for the old ones.
 inline constexpr uint64 kLayoutHash = detail::layout_hash();
 
 /// What a module exports: `extern "C" const Backend* wick_backend()`.

@@ -4,6 +4,8 @@
 
 namespace wick {
 
+struct Op;  // abi/op.h
+
 inline constexpr int kMaxRank =
     8;  // of a View: the core collapses, loops or copies where a tensor has more
 inline constexpr int kMaxOperands = 8;  // inputs or outputs of a call
@@ -59,11 +61,12 @@ struct Status {
 /// the next synchronizing call returns it as an error and clears it. 64 bytes.
 struct ErrorRecord {
   uint32 code;  // a StatusCode; 0: nothing
-  uint32 op;    // an OpId
+  uint32 reserved0;
+  uint64 op;  // an Op's id
   int64 position;
   int64 value;
   int64 limit;
-  int64 reserved[4];
+  int64 reserved[3];
 };
 static_assert(sizeof(ErrorRecord) == 64);
 
@@ -72,9 +75,9 @@ struct Call {
   const View* out;
   int32 num_in;
   int32 num_out;
-  const void* attributes;  // the op's own struct (abi/ops.h), or nullptr
+  const Op* op;
+  const void* attributes;  // the op's own struct, or nullptr
   int32 device;            // the ordinal
-  int32 op;                // OpId
   void* stream;            // the backend's own; nullptr: its default
   void* scratch;
   int64 scratch_bytes;

@@ -47,6 +47,15 @@ constexpr void for_each(TypeList<T...>, F&& f) {
   (f.template operator()<T>(), ...);
 }
 
+/// A text as a template's argument: template <Text name> f(); f<"x">().
+template <int n>
+struct Text {
+  char chars[n];
+  constexpr Text(const char (&text)[n]) {
+    for (int i = 0; i < n; i++) chars[i] = text[i];
+  }
+};
+
 template <class A, class B>
 inline constexpr bool kSame = false;
 template <class A>

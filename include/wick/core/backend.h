@@ -23,16 +23,17 @@ struct BackendStatus {
 };
 WICK_API std::vector<BackendStatus> backend_status();
 
-/// Who would serve an op on a device: a row's name and whether it is a vendor's library. For `wick
+/// Who would serve an op on a device: a kernel's name and whether it is a vendor's library. For `wick
 /// devices --ops`.
-struct RowSummary {
+struct KernelSummary {
   std::string name;
   bool library;
 };
-WICK_API std::vector<RowSummary> kernel_rows(const Device& device, OpId op,
-                                             const std::vector<DType>& inputs,
-                                             const std::vector<DType>& outputs);
-/// The same for operands of the dtypes that the op has when its own is `dtype`.
-WICK_API std::vector<RowSummary> kernel_rows(const Device& device, OpId op, DType dtype);
+/// dtype: the op's own, from which the operands' follow; any: of an operand that has any.
+WICK_API std::vector<KernelSummary> kernels_of(const Device& device, const Op& op, DType dtype,
+                                               DType any);
+WICK_API std::vector<KernelSummary> kernels_of(const Device& device, const Op& op, DType dtype);
+/// Every op that the device's backend has kernels of, by name. The CPU has them all.
+WICK_API std::vector<const Op*> ops_of(const Device& device);
 
 }  // namespace wick

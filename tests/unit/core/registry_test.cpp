@@ -44,6 +44,7 @@ TEST(RegisterBackend, RefusesATableThatLacksAFunction) {
   without(&Backend::event_query);
   without(&Backend::stream_wait);
   without(&Backend::find_kernels);
+  without(&Backend::list_ops);
 }
 
 TEST(RegisterBackend, RefusesANameThatIsTakenOrCannotBeParsed) {

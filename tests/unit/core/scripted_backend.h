@@ -101,7 +101,8 @@ inline Status event_query(int32, void* event, int32* done) {
   return {};
 }
 inline Status stream_wait(int32, void*, void*) { return {}; }
-inline int32 find_kernels(int32, const KernelQuery*, const KernelRow**) { return 0; }
+inline int32 find_kernels(int32, const KernelQuery*, const Kernel**) { return 0; }
+inline int32 list_ops(const Op* const**) { return 0; }
 
 /// A complete table without the optional functions.
 inline Backend table(const char* name) {
@@ -126,6 +127,7 @@ inline Backend table(const char* name) {
   b.event_query = event_query;
   b.stream_wait = stream_wait;
   b.find_kernels = find_kernels;
+  b.list_ops = list_ops;
   return b;
 }
 }  // namespace scripted

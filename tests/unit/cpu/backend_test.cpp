@@ -8,6 +8,9 @@
 
 #include "base/parallel.h"
 #include "rig.h"
+#include "scalar/binary.h"
+#include "scalar/reduce.h"
+#include "scalar/unary.h"
 
 namespace wick::cpu {
 namespace {
@@ -99,18 +102,32 @@ TEST(CpuBackend, EventsHaveHappenedAndStreamsAreDone) {
 
 TEST(CpuTable, FindsNothingForOtherDtypesAttributesOrCounts) {
   for (const Isa isa : test::isas()) {
-    EXPECT_EQ(test::find(isa, OpId::kExp, {DType::kI32, DType::kI32}, 1).count, 0);
-    EXPECT_EQ(test::find(isa, OpId::kAdd, {DType::kF32, DType::kF32}, 1).count, 0);
-    EXPECT_EQ(test::find(isa, OpId::kAdd, {DType::kF32, DType::kF16, DType::kF32}, 2).count, 0);
-    EXPECT_EQ(test::find(isa, OpId::kSum, {DType::kF32, DType::kF32}, 1, false).count, 0);
-    EXPECT_EQ(test::find(isa, OpId::kSum, {DType::kF32, DType::kF32}, 1, true).count, 1);
-    EXPECT_EQ(test::find(isa, OpId(kNumOps), {DType::kF32, DType::kF32}, 1).count, 0);
-    EXPECT_EQ(test::find(isa, OpId(-1), {DType::kF32, DType::kF32}, 1).count, 0);
-    const DType dtypes[] = {DType::kF32, DType::kF32};
-    const KernelQuery other_layout{OpId::kSum, dtypes, 1, 1, sizeof(ReduceAttributes), 1};
-    const KernelRow* rows = nullptr;
-    EXPECT_EQ(table_of(isa).find(other_layout, &rows), 0);
+    EXPECT_EQ(test::find(isa, Exp::op, {DType::kI32, DType::kI32}, 1).count, 0);
+    EXPECT_EQ(test::find(isa, Add::op, {DType::kF32, DType::kF32}, 1).count, 0);
+    EXPECT_EQ(test::find(isa, Add::op, {DType::kF32, DType::kF16, DType::kF32}, 2).count, 0);
+    const std::initializer_list<DType> f32 = {DType::kF32, DType::kF32};
+    EXPECT_EQ(test::find(isa, Sum::op, f32, 1).count, 1);
+    EXPECT_EQ(test::find(isa, Op("an op of nobody's", "T:T"), f32, 1).count, 0);
+    // Built from other headers: the same name with other attributes, operands, or another's id.
+    Op other = Sum::op;
+    other.attributes.hash++;
+    EXPECT_EQ(test::find(isa, other, f32, 1).count, 0);
+    EXPECT_EQ(test::find(isa, Op("sum", "T:T", Sum::op.attributes), f32, 1).count, 0);
+    other = Sum::op;
+    other.name = "summe";
+    EXPECT_EQ(test::find(isa, other, f32, 1).count, 0);
+    EXPECT_EQ(test::find(isa, Sum::op, std::initializer_list<DType>{}, 0).count, 0);
   }
+}
+
+TEST(CpuTable, RefusesASecondOpOfTheSameId) {
+  Table table;
+  table.add(Op("first", "T:T"), DType::kF32, {});
+  Op second("second", "T:T");
+  second.id = Op("first", "T:T").id;
+  EXPECT_DEATH(table.add(second, DType::kF32, {}), "two ops of one id: \"first\" .*\"second\"");
+  EXPECT_DEATH(table.add(Op("first", "TT:T"), DType::kF32, {}), "two ops of one id");
+  EXPECT_EQ(table.ops().size(), 1u);
 }
 
 TEST(CpuTable, KeepsAnErrorsTextPerThread) {

@@ -8,13 +8,21 @@
 
 #include "base/parallel.h"
 #include "rig.h"
+#include "scalar/compare.h"
+#include "wick/abi/ops/attention.h"
+#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/loss.h"
+#include "wick/abi/ops/norm.h"
+#include "wick/abi/ops/rope.h"
+#include "wick/abi/ops/sample.h"
+#include "wick/abi/ops/softmax.h"
 
 namespace wick::cpu {
 namespace {
 
 using test::Array;
 using test::expect_same_bits;
-using test::find_op;
+using test::find;
 using test::Launch;
 using test::wave;
 
@@ -29,12 +37,11 @@ TEST(CpuFused, ThreadsChangeNoBitOfRows) {
   const RmsNormAttributes eps{1e-5};
   for (const Isa isa : test::isas()) {
     Launch softmax({&x}, y);
-    expect_same_bits(softmax, *find_op(isa, OpId::kSoftmax, {kF32, kF32}, 1).first, {&y});
+    expect_same_bits(softmax, *find(isa, kSoftmax, {kF32, kF32}, 1).first, {&y});
     Launch norm({&x, &weight}, {&y, &r}, &eps);
-    expect_same_bits(norm, *find_op(isa, OpId::kRmsNorm, {kF32, kF32, kF32, kF32}, 2).first,
-                     {&y, &r});
+    expect_same_bits(norm, *find(isa, kRmsNorm, {kF32, kF32, kF32, kF32}, 2).first, {&y, &r});
     Launch entropy({&x, &targets}, {&loss, &r});
-    expect_same_bits(entropy, *find_op(isa, OpId::kCrossEntropy, {kF32, kI64, kF32, kF32}, 2).first,
+    expect_same_bits(entropy, *find(isa, kCrossEntropy, {kF32, kI64, kF32, kF32}, 2).first,
                      {&loss, &r});
   }
 }
@@ -56,11 +63,11 @@ struct Attention {
   }
   Status forward(Isa isa) {
     Launch launch({&q, &k, &v, &positions}, {&y, &l}, &attributes);
-    return launch.run(*find_op(isa, OpId::kSdpa, {kF32, kF32, kF32, kI64, kF32, kF32}, 4).first);
+    return launch.run(*find(isa, kSdpa, {kF32, kF32, kF32, kI64, kF32, kF32}, 4).first);
   }
-  const KernelRow& gradient_row(Isa isa) const {
-    return *find_op(isa, OpId::kSdpaGradient,
-                    {kF32, kF32, kF32, kF32, kI64, kF32, kF32, kF32, kF32, kF32}, 7)
+  const Kernel& gradient_row(Isa isa) const {
+    return *find(isa, kSdpaGradient, {kF32, kF32, kF32, kF32, kI64, kF32, kF32, kF32, kF32, kF32},
+                 7)
                 .first;
   }
   std::unique_ptr<Launch> gradient() {
@@ -78,8 +85,7 @@ TEST(CpuAttention, ThreadsChangeNoBit) {
     for (Attention a : {Attention(2, 4, 2, 90, 90, 32), Attention(1, 1, 1, 200, 300, 40),
                         Attention(1, 8, 4, 1, 900, 64)}) {
       Launch launch({&a.q, &a.k, &a.v, &a.positions}, {&a.y, &a.l}, &a.attributes);
-      expect_same_bits(launch,
-                       *find_op(isa, OpId::kSdpa, {kF32, kF32, kF32, kI64, kF32, kF32}, 4).first,
+      expect_same_bits(launch, *find(isa, kSdpa, {kF32, kF32, kF32, kI64, kF32, kF32}, 4).first,
                        {&a.y, &a.l});
       expect_same_bits(*a.gradient(), a.gradient_row(isa), {&a.gq, &a.gk, &a.gv});
     }
@@ -152,8 +158,7 @@ TEST(CpuFused, AnIdOutOfRangeIsNamedAndNothingIsWritten) {
         Array(kI64, {2, 3}).fill<int64>([](size_t i) { return i == 4 ? 10 : 9; });
     const RopeAttributes attributes{};
     Launch rope({&x, &table, &table, &positions}, turned, &attributes);
-    const Status out =
-        rope.run(*find_op(isa, OpId::kRope, {kF32, kF32, kF32, kI64, kF32}, 4).first);
+    const Status out = rope.run(*find(isa, kRope, {kF32, kF32, kF32, kI64, kF32}, 4).first);
     EXPECT_EQ(out.code, StatusCode::kIdOutOfRange);
     EXPECT_STREQ(out.text, "rope: id 10 at position 4 is outside [0, 10)");
     EXPECT_TRUE(kept(turned));
@@ -162,13 +167,12 @@ TEST(CpuFused, AnIdOutOfRangeIsNamedAndNothingIsWritten) {
                 ones = waves({3});
     const Array targets = Array(kI64, {3}).fill<int64>([](size_t i) { return 1 - int64(i); });
     Launch entropy({&logits, &targets}, {&loss, &l});
-    const Status bad =
-        entropy.run(*find_op(isa, OpId::kCrossEntropy, {kF32, kI64, kF32, kF32}, 2).first);
+    const Status bad = entropy.run(*find(isa, kCrossEntropy, {kF32, kI64, kF32, kF32}, 2).first);
     EXPECT_STREQ(bad.text, "cross_entropy: id -1 at position 2 is outside [0, 5)");
     EXPECT_TRUE(kept(loss) && kept(l));
     Launch gradient({&logits, &targets, &ones, &ones}, g);
-    const Status worse = gradient.run(
-        *find_op(isa, OpId::kCrossEntropyGradient, {kF32, kI64, kF32, kF32, kF32}, 4).first);
+    const Status worse =
+        gradient.run(*find(isa, kCrossEntropyGradient, {kF32, kI64, kF32, kF32, kF32}, 4).first);
     EXPECT_STREQ(worse.text, "cross_entropy_gradient: id -1 at position 2 is outside [0, 5)");
     EXPECT_TRUE(kept(g));
 
@@ -176,7 +180,7 @@ TEST(CpuFused, AnIdOutOfRangeIsNamedAndNothingIsWritten) {
     const Array ids =
         Array(kI64, {1, 3, 4}, {0, 1, 0}).fill<int64>([](size_t i) { return i == 2 ? 5 : 0; });
     Launch scatter({&src, &ids}, target);
-    const Status missed = scatter.run(*find_op(isa, OpId::kScatter, {kF32, kI64, kF32}, 2).first);
+    const Status missed = scatter.run(*find(isa, kScatter, {kF32, kI64, kF32}, 2).first);
     EXPECT_STREQ(missed.text, "scatter: id 5 at position 2 is outside [0, 5)");
     EXPECT_TRUE(kept(target));
   }
@@ -184,9 +188,9 @@ TEST(CpuFused, AnIdOutOfRangeIsNamedAndNothingIsWritten) {
 
 TEST(CpuFused, AnInnerStrideIsDeclined) {
   const Array x(kF32, {4, 6}, {12, 2}), dense(kF32, {4, 6});
-  const KernelRow& row = *find_op(machine_isa(), OpId::kSoftmax, {kF32, kF32}, 1).first;
-  EXPECT_STREQ(Launch({&x}, dense).declined_by(row), "an inner stride is not 1");
-  EXPECT_EQ(Launch({&dense}, dense).declined_by(row), nullptr);
+  const Kernel& kernel = *find(machine_isa(), kSoftmax, {kF32, kF32}, 1).first;
+  EXPECT_STREQ(Launch({&x}, dense).declined_by(kernel), "an inner stride is not 1");
+  EXPECT_EQ(Launch({&dense}, dense).declined_by(kernel), nullptr);
 }
 
 TEST(CpuFused, OfEqualIdsTheLastStaysHoweverManyThreads) {
@@ -197,7 +201,7 @@ TEST(CpuFused, OfEqualIdsTheLastStaysHoweverManyThreads) {
       return int64(i / 2000) % 7;
     });
     Launch launch({&src, &ids}, target);
-    expect_same_bits(launch, *find_op(Isa::kBaseline, OpId::kScatter, {kF32, kI64, kF32}, 2).first,
+    expect_same_bits(launch, *find(Isa::kBaseline, kScatter, {kF32, kI64, kF32}, 2).first,
                      {&target});
     for (int64 n = 0; n < 7; n++)
       for (int64 i = 0; i < 2000; i += 333) {
@@ -215,7 +219,7 @@ TEST(CpuFused, SampleTakesManyLogitsAndThreads) {
   const SampleAttributes attributes{0.5, 0.6, 3000};
   for (const Isa isa : test::isas()) {
     Launch launch({&logits, &uniform}, ids, &attributes);
-    expect_same_bits(launch, *find_op(isa, OpId::kSample, {kF32, kF32, kI64}, 2).first, {&ids});
+    expect_same_bits(launch, *find(isa, kSample, {kF32, kF32, kI64}, 2).first, {&ids});
     for (int i = 0; i < 6; i++) {
       const int64 id = ids.data<int64>()[i];
       ASSERT_TRUE(id >= 0 && id < V);
@@ -231,8 +235,7 @@ TEST(CpuFused, AComparisonReadsAnyByteThatIsNotZeroAsTrue) {
   for (const Isa isa : test::isas()) {
     Launch launch({&a, &b}, y);
     ASSERT_TRUE(
-        launch.run(*find_op(isa, OpId::kEq, {DType::kBool, DType::kBool, DType::kBool}, 2).first)
-            .ok());
+        launch.run(*find(isa, Eq::op, {DType::kBool, DType::kBool, DType::kBool}, 2).first).ok());
     for (int i = 0; i < 4; i++) EXPECT_EQ(y.data<uint8>()[i], 1);
   }
 }

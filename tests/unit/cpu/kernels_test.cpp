@@ -7,6 +7,11 @@
 
 #include "base/parallel.h"
 #include "rig.h"
+#include "scalar/binary.h"
+#include "scalar/reduce.h"
+#include "scalar/unary.h"
+#include "wick/abi/ops/elementwise.h"
+#include "wick/abi/ops/indexing.h"
 
 namespace wick::cpu {
 namespace {
@@ -20,12 +25,12 @@ constexpr DType kF32 = DType::kF32, kBf16 = DType::kBf16, kI64 = DType::kI64;
 double wave(size_t i) { return std::sin(double(i) * 0.37) * 3; }
 
 /// Runs `launch` under one thread and under three, and compares every bit of `out`.
-void expect_same_bits(Launch& launch, const KernelRow& row, const Array& out, const char* what) {
+void expect_same_bits(Launch& launch, const Kernel& kernel, const Array& out, const char* what) {
   set_num_threads(1);
-  ASSERT_TRUE(launch.run(row).ok()) << what;
+  ASSERT_TRUE(launch.run(kernel).ok()) << what;
   const std::vector<char> alone = out.bytes();
   set_num_threads(3);
-  ASSERT_TRUE(launch.run(row).ok()) << what;
+  ASSERT_TRUE(launch.run(kernel).ok()) << what;
   set_num_threads(1);
   EXPECT_EQ(alone, out.bytes()) << what << ": threads change bits";
 }
@@ -45,7 +50,7 @@ TEST(CpuKernels, ThreadsChangeNoBitOfASum) {
       const Array out(kF32, {c.shape.begin(), c.shape.begin() + c.kept});
       const ReduceAttributes attributes{c.kept};
       Launch launch({&in}, out, &attributes);
-      expect_same_bits(launch, *find(isa, OpId::kSum, {kF32, kF32}, 1, true).first, out, "sum");
+      expect_same_bits(launch, *find(isa, Sum::op, {kF32, kF32}, 1).first, out, "sum");
     }
 }
 
@@ -59,7 +64,7 @@ TEST(CpuKernels, ALongSumKeepsItsError) {
       const Array out(kF32, {columns});
       const ReduceAttributes attributes{1};
       Launch launch({&in}, out, &attributes);
-      ASSERT_TRUE(launch.run(*find(isa, OpId::kSum, {kF32, kF32}, 1, true).first).ok());
+      ASSERT_TRUE(launch.run(*find(isa, Sum::op, {kF32, kF32}, 1).first).ok());
       const double exact = double(n) * double(0.1f);
       EXPECT_LE(std::fabs(out.data<float>()[0] - exact), 8 * 0x1p-24 * exact)
           << kIsaNames[int(isa)];
@@ -71,7 +76,7 @@ TEST(CpuKernels, TheMaximumOfNothingIsAnError) {
   const ReduceAttributes attributes{1};
   Launch launch({&in}, out, &attributes);
   for (const Isa isa : test::isas()) {
-    const Status status = launch.run(*find(isa, OpId::kMax, {kF32, kF32}, 1, true).first);
+    const Status status = launch.run(*find(isa, Max::op, {kF32, kF32}, 1).first);
     EXPECT_EQ(status.code, StatusCode::kInvalidArgument);
     EXPECT_NE(std::string(status.text).find("max: expected at least one element"),
               std::string::npos);
@@ -81,8 +86,8 @@ TEST(CpuKernels, TheMaximumOfNothingIsAnError) {
 TEST(CpuKernels, AnOutputMayBeAnInput) {
   for (const Isa isa : test::isas())
     for (const int64 n : {1, 7, 33, 1025, 40000}) {
-      const KernelRow& row = *find(isa, OpId::kMul, {kBf16, kBf16, kBf16}, 2).first;
-      EXPECT_TRUE(row.flags & kRowInPlace);
+      const Kernel& kernel = *find(isa, Mul::op, {kBf16, kBf16, kBf16}, 2).first;
+      EXPECT_TRUE(kernel.flags & kKernelInPlace);
       const auto value = [](size_t i) { return round_to<bf16>(wave(i)); };
       const Array a = Array(kBf16, {n}).fill<bf16>(value),
                   same = Array(kBf16, {n}).fill<bf16>(value);
@@ -90,8 +95,8 @@ TEST(CpuKernels, AnOutputMayBeAnInput) {
           Array(kBf16, {n}).fill<bf16>([](size_t i) { return round_to<bf16>(wave(i + 5)); });
       const Array fresh(kBf16, {n});
       Launch apart({&a, &b}, fresh), in_place({&same, &b}, same);
-      ASSERT_TRUE(apart.run(row).ok());
-      ASSERT_TRUE(in_place.run(row).ok());
+      ASSERT_TRUE(apart.run(kernel).ok());
+      ASSERT_TRUE(in_place.run(kernel).ok());
       EXPECT_EQ(fresh.bytes(), same.bytes()) << n;
     }
 }
@@ -101,7 +106,7 @@ TEST(CpuKernels, AStridedOutputIsWrittenBetweenItsNeighbours) {
     const Array in = Array(kF32, {9, 70}).fill<float>(wave);
     const Array out = Array(kF32, {9, 70}, {141, 2}).fill<float>([](size_t) { return 77; });
     Launch launch({&in}, out);
-    ASSERT_TRUE(launch.run(*find(isa, OpId::kNeg, {kF32, kF32}, 1).first).ok());
+    ASSERT_TRUE(launch.run(*find(isa, Neg::op, {kF32, kF32}, 1).first).ok());
     for (int64 i = 0; i < int64(out.bytes().size() / 4); i++) {
       const int64 row = i / 141, column = i % 141;
       const bool inside = column % 2 == 0 && column < 140;
@@ -120,7 +125,7 @@ TEST(CpuKernels, ATransposingCopyTakesAnySizeOfElementAndShape) {
           });
       const Array out(dtype, {3, rows, columns});
       Launch launch({&in}, out);
-      ASSERT_TRUE(launch.run(*find(Isa::kBaseline, OpId::kCast, {dtype, dtype}, 1).first).ok());
+      ASSERT_TRUE(launch.run(*find(Isa::kBaseline, kCast, {dtype, dtype}, 1).first).ok());
       const size_t size = size_t(dtype_size(dtype));
       int64 wrong = 0;
       for (int64 b = 0; b < 3; b++)
@@ -143,10 +148,10 @@ TEST(CpuIndexing, AnIdOutOfRangeIsNamedAndNothingIsWritten) {
     const Array gathered = Array(kF32, {2, 5, 4}).fill<float>([](size_t) { return 77; });
     const Array added = Array(kF32, {2, 10, 4}).fill<float>([](size_t) { return 77; });
     Launch gather({&x, &ids}, gathered), add({&src, &ids}, added);
-    const Status got = gather.run(*find(isa, OpId::kGather, {kF32, kI64, kF32}, 2).first);
+    const Status got = gather.run(*find(isa, kGather, {kF32, kI64, kF32}, 2).first);
     EXPECT_EQ(got.code, StatusCode::kIdOutOfRange);
     EXPECT_STREQ(got.text, "gather: id 12 at position 3 is outside [0, 10)");
-    const Status put = add.run(*find(isa, OpId::kScatterAdd, {kF32, kI64, kF32}, 2).first);
+    const Status put = add.run(*find(isa, kScatterAdd, {kF32, kI64, kF32}, 2).first);
     EXPECT_EQ(put.code, StatusCode::kIdOutOfRange);
     EXPECT_STREQ(put.text, "scatter_add: id 12 at position 3 is outside [0, 10)");
     for (int i = 0; i < 40; i++) EXPECT_EQ(gathered.data<float>()[i], 77);
@@ -161,8 +166,7 @@ TEST(CpuIndexing, TheFirstWrongIdIsNamedHoweverManyThreads) {
   });
   Launch launch({&x, &ids}, out);
   set_num_threads(4);
-  const Status status =
-      launch.run(*find(Isa::kBaseline, OpId::kGather, {kF32, kI64, kF32}, 2).first);
+  const Status status = launch.run(*find(Isa::kBaseline, kGather, {kF32, kI64, kF32}, 2).first);
   set_num_threads(1);
   EXPECT_STREQ(status.text, "gather: id 60000 at position 60000 is outside [0, 10)");
 }
@@ -173,8 +177,7 @@ TEST(CpuIndexing, RepeatedIdsCountOnceInAPosition) {
   const Array ids =
       Array(kI64, {1, 5, 4}, {5, 1, 0}).fill<int64>([](size_t i) { return i == 3 ? -7 : 0; });
   Launch launch({&x, &ids}, out);
-  const Status status =
-      launch.run(*find(Isa::kBaseline, OpId::kGather, {kF32, kI64, kF32}, 2).first);
+  const Status status = launch.run(*find(Isa::kBaseline, kGather, {kF32, kI64, kF32}, 2).first);
   EXPECT_STREQ(status.text, "gather: id -7 at position 3 is outside [0, 10)");
 }
 
@@ -201,8 +204,7 @@ TEST(CpuIndexing, ThreadsChangeNoBitOfAScatterAdd) {
         const Array out = Array(c.dtype, {2, 7, 100}).fill<char>([](size_t) { return 0; });
         Launch launch({&src, &ids}, out);
         set_num_threads(threads);
-        ASSERT_TRUE(
-            launch.run(*find(isa, OpId::kScatterAdd, {c.dtype, kI64, c.dtype}, 2).first).ok());
+        ASSERT_TRUE(launch.run(*find(isa, kScatterAdd, {c.dtype, kI64, c.dtype}, 2).first).ok());
         set_num_threads(1);
         if (threads == 1) alone = out.bytes();
         EXPECT_EQ(alone, out.bytes()) << threads << " threads";
@@ -222,8 +224,7 @@ TEST(CpuIndexing, NarrowFloatsAreRoundedOnceHoweverOftenTheyAreAdded) {
     const Array out =
         Array(kBf16, {1, 1, 3}).fill<bf16>([](size_t) { return round_to<bf16>(1.0); });
     Launch launch({&src, &ids}, out);
-    ASSERT_TRUE(
-        launch.run(*find(Isa::kBaseline, OpId::kScatterAdd, {kBf16, kI64, kBf16}, 2).first).ok());
+    ASSERT_TRUE(launch.run(*find(Isa::kBaseline, kScatterAdd, {kBf16, kI64, kBf16}, 2).first).ok());
     for (int i = 0; i < 3; i++) EXPECT_EQ(to_float(out.data<bf16>()[i]), 1.5f);
   }
 }

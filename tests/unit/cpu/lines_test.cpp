@@ -6,13 +6,17 @@
 
 #include "base/parallel.h"
 #include "rig.h"
+#include "wick/abi/ops/reduce.h"
+#include "wick/abi/ops/scan.h"
+#include "wick/abi/ops/search.h"
+#include "wick/abi/ops/sort.h"
 
 namespace wick::cpu {
 namespace {
 
 using test::Array;
 using test::expect_same_bits;
-using test::find_op;
+using test::find;
 using test::Launch;
 using test::wave;
 
@@ -30,12 +34,11 @@ TEST(CpuLines, ThreadsChangeNoBitOfScans) {
     const Array y(kF32, shape), ids(kI64, shape), z(kF64, shape);
     for (const Isa isa : test::isas()) {
       Launch sums({&x}, y);
-      expect_same_bits(sums, *find_op(isa, OpId::kCumsum, {kF32, kF32}, 1).first, {&y});
+      expect_same_bits(sums, *find(isa, kCumsum, {kF32, kF32}, 1).first, {&y});
       Launch wide_sums({&wide}, z);
-      expect_same_bits(wide_sums, *find_op(isa, OpId::kCumsum, {kF64, kF64}, 1).first, {&z});
+      expect_same_bits(wide_sums, *find(isa, kCumsum, {kF64, kF64}, 1).first, {&z});
       Launch largest({&few}, {&y, &ids});
-      expect_same_bits(largest, *find_op(isa, OpId::kCummax, {kF32, kF32, kI64}, 1).first,
-                       {&y, &ids});
+      expect_same_bits(largest, *find(isa, kCummax, {kF32, kF32, kI64}, 1).first, {&y, &ids});
     }
   }
 }
@@ -49,10 +52,9 @@ TEST(CpuLines, ThreadsChangeNoBitOfSorts) {
         places(kI64, {rows, 5});
     for (const Isa isa : test::isas()) {
       Launch sort({&x}, {&y, &ids}, &descending);
-      expect_same_bits(sort, *find_op(isa, OpId::kSort, {kF32, kF32, kI64}, 1).first, {&y, &ids});
+      expect_same_bits(sort, *find(isa, kSort, {kF32, kF32, kI64}, 1).first, {&y, &ids});
       Launch topk({&x}, {&best, &places}, &descending);
-      expect_same_bits(topk, *find_op(isa, OpId::kTopk, {kF32, kF32, kI64}, 1).first,
-                       {&best, &places});
+      expect_same_bits(topk, *find(isa, kTopk, {kF32, kF32, kI64}, 1).first, {&best, &places});
     }
   }
 }
@@ -63,7 +65,7 @@ TEST(CpuLines, ThreadsChangeNoResultOfAnArgmax) {
   const Array id(kI64, {});
   for (const Isa isa : test::isas()) {
     Launch argmax({&x}, id, &all);
-    expect_same_bits(argmax, *find_op(isa, OpId::kArgmax, {kF32, kI64}, 1).first, {&id});
+    expect_same_bits(argmax, *find(isa, kArgmax, {kF32, kI64}, 1).first, {&id});
   }
 }
 
@@ -72,7 +74,7 @@ TEST(CpuLines, NonzeroRefusesAnOutputOfAnotherSize) {
   const Array ids(kI64, {49});
   for (const Isa isa : test::isas()) {
     Launch nonzero({&mask}, ids);
-    const Status status = nonzero.run(*find_op(isa, OpId::kNonzero, {DType::kBool, kI64}, 1).first);
+    const Status status = nonzero.run(*find(isa, kNonzero, {DType::kBool, kI64}, 1).first);
     EXPECT_EQ(status.code, StatusCode::kInvalidArgument);
     EXPECT_STREQ(status.text, "nonzero: the mask has 50 true elements, room is for 49");
   }

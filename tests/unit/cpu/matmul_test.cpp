@@ -10,6 +10,7 @@
 
 #include "base/parallel.h"
 #include "rig.h"
+#include "wick/abi/ops/matmul.h"
 
 namespace wick::cpu {
 namespace {
@@ -58,9 +59,9 @@ class Libraries : public testing::TestWithParam<DType> {};
 
 TEST_P(Libraries, AgreeWithTheOwnKernels) {
   const DType dtype = GetParam();
-  const auto rows = find(isa(), OpId::kMatmul, {dtype, dtype, dtype}, 2);
-  const KernelRow* library = rows.named(dtype == kF64 ? "matmul openblas" : "matmul onednn");
-  const KernelRow* own = rows.named("matmul");
+  const auto kernels = find(isa(), kMatmul, {dtype, dtype, dtype}, 2);
+  const Kernel* library = kernels.named(dtype == kF64 ? "matmul openblas" : "matmul onednn");
+  const Kernel* own = kernels.named("matmul");
   ASSERT_NE(own, nullptr);
   if (!library) GTEST_SKIP() << "WICK_CPU_LIBS=off";
   for (const Case& c : kCases) {
@@ -91,8 +92,8 @@ INSTANTIATE_TEST_SUITE_P(Matmul, Libraries, testing::Values(kF32, kBf16, kF64),
                          [](const auto& param) { return dtype_name(param.param); });
 
 TEST(Matmul, OneDnnDeclinesWhatItWouldDoSlowly) {
-  const auto rows = find(isa(), OpId::kMatmul, {kF32, kF32, kF32}, 2);
-  const KernelRow* onednn = rows.named("matmul onednn");
+  const auto kernels = find(isa(), kMatmul, {kF32, kF32, kF32}, 2);
+  const Kernel* onednn = kernels.named("matmul onednn");
   if (!onednn) GTEST_SKIP() << "WICK_CPU_LIBS=off";
   const Array b = operand(kF32, {100, 100}, {100, 1}), out(kF32, {100, 100});
   const Array gaps = operand(kF32, {100, 100}, {400, 2}),
@@ -105,10 +106,10 @@ TEST(Matmul, OneDnnDeclinesWhatItWouldDoSlowly) {
 }
 
 TEST(Matmul, SmallAndThinProductsAreTheOwnKernels) {
-  const auto rows = find(isa(), OpId::kMatmul, {kF32, kF32, kF32}, 2);
-  const KernelRow* small = rows.named("matmul small");
+  const auto kernels = find(isa(), kMatmul, {kF32, kF32, kF32}, 2);
+  const Kernel* small = kernels.named("matmul small");
   if (!small) GTEST_SKIP() << "WICK_CPU_LIBS=off";
-  EXPECT_EQ(small, rows.first);  // asked first
+  EXPECT_EQ(small, kernels.first);  // asked first
   const auto declined = [&](int64 m, int64 n, int64 k) {
     const Array a(kF32, {m, k}), b(kF32, {k, n}), out(kF32, {m, n});
     return Launch({&a, &b}, out).declined_by(*small) != nullptr;
@@ -126,7 +127,7 @@ TEST(Matmul, ThreadsChangeNoBitOfTheOwnKernels) {
       const Array a = operand(kF32, {m, k}, {k, 1}), b = operand(kF32, {k, n}, {1, k}),
                   out(kF32, {m, n});
       Launch launch({&a, &b}, out);
-      const KernelRow& own = *find(isa, OpId::kMatmul, {kF32, kF32, kF32}, 2).named("matmul");
+      const Kernel& own = *find(isa, kMatmul, {kF32, kF32, kF32}, 2).named("matmul");
       set_num_threads(1);
       ASSERT_TRUE(launch.run(own).ok());
       const std::vector<char> alone = out.bytes();
@@ -139,16 +140,16 @@ TEST(Matmul, ThreadsChangeNoBitOfTheOwnKernels) {
 
 TEST(Matmul, ThreadsShareAPrimitive) {
   const Array a = operand(kF32, {100, 120}, {120, 1}), b = operand(kF32, {120, 90}, {90, 1});
-  const auto rows = find(isa(), OpId::kMatmul, {kF32, kF32, kF32}, 2);
-  const KernelRow* row = rows.named("matmul onednn");
-  if (!row) GTEST_SKIP() << "WICK_CPU_LIBS=off";
+  const auto kernels = find(isa(), kMatmul, {kF32, kF32, kF32}, 2);
+  const Kernel* kernel = kernels.named("matmul onednn");
+  if (!kernel) GTEST_SKIP() << "WICK_CPU_LIBS=off";
   std::vector<std::thread> threads;
   std::vector<Array> results;
   for (int t = 0; t < 4; t++) results.emplace_back(kF32, std::vector<int64>{100, 90});
   for (int t = 0; t < 4; t++)
     threads.emplace_back([&, t] {
       Launch launch({&a, &b}, results[size_t(t)]);
-      for (int i = 0; i < 20; i++) EXPECT_TRUE(launch.run(*row).ok());
+      for (int i = 0; i < 20; i++) EXPECT_TRUE(launch.run(*kernel).ok());
     });
   for (std::thread& t : threads) t.join();
   for (int t = 1; t < 4; t++) EXPECT_EQ(results[0].bytes(), results[size_t(t)].bytes());
@@ -161,8 +162,8 @@ TEST(Matmul, LibrariesAreThereUnlessTurnedOff) {
   EXPECT_EQ(libraries_allowed(), allowed);
   for (const DType dtype : {kF32, kBf16, kF64}) {
     std::string names;
-    const auto rows = find(Isa::kBaseline, OpId::kMatmul, {dtype, dtype, dtype}, 2);
-    for (int i = 0; i < rows.count; i++) names += std::string(rows.first[i].name) + ";";
+    const auto kernels = find(Isa::kBaseline, kMatmul, {dtype, dtype, dtype}, 2);
+    for (int i = 0; i < kernels.count; i++) names += std::string(kernels.first[i].name) + ";";
     const char* const all = dtype == kF64 ? "matmul thin;matmul openblas;matmul;"
                                           : "matmul small;matmul onednn;matmul;";
     EXPECT_EQ(names, allowed ? all : "matmul;");
@@ -175,10 +176,10 @@ TEST(Matmul, ASumOfNothingIsZero) {
       const Array a(dtype, {13, 0}), b(dtype, {0, 33});
       const Array out = Array(dtype, {13, 33}).fill<char>([](size_t) { return 7; });
       Launch launch({&a, &b}, out);
-      const auto rows = find(isa, OpId::kMatmul, {dtype, dtype, dtype}, 2);
+      const auto kernels = find(isa, kMatmul, {dtype, dtype, dtype}, 2);
       int i = 0;
-      while (launch.declined_by(rows.first[i])) i++;
-      ASSERT_TRUE(launch.run(rows.first[i]).ok());
+      while (launch.declined_by(kernels.first[i])) i++;
+      ASSERT_TRUE(launch.run(kernels.first[i]).ok());
       for (const char byte : out.bytes()) ASSERT_EQ(byte, 0);
     }
 }

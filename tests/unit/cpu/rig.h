@@ -67,36 +67,22 @@ inline std::vector<Isa> isas() {
   return all;
 }
 
-struct Rows {
-  const KernelRow* first = nullptr;
+struct Kernels {
+  const Kernel* first = nullptr;
   int count = 0;
   /// By its name, or nullptr.
-  const KernelRow* named(const char* name) const {
+  const Kernel* named(const char* name) const {
     for (int i = 0; i < count; i++)
       if (std::strcmp(first[i].name, name) == 0) return first + i;
     return nullptr;
   }
 };
 
-inline Rows find(Isa isa, OpId op, std::initializer_list<DType> dtypes, int num_in,
-                 bool reduction = false) {
-  KernelQuery query{op, dtypes.begin(), num_in, int32(dtypes.size()) - num_in, 0, 0};
-  if (reduction) {
-    query.attributes_size = sizeof(ReduceAttributes);
-    query.attributes_hash = kAttributesHash<ReduceAttributes>;
-  }
-  Rows rows;
-  rows.count = table_of(isa).find(query, &rows.first);
-  return rows;
-}
-/// With the op's own attributes.
-inline Rows find_op(Isa isa, OpId op, std::initializer_list<DType> dtypes, int num_in) {
-  const AttributeFacts facts = attribute_facts(op);
-  const KernelQuery query{op,         dtypes.begin(), num_in, int32(dtypes.size()) - num_in,
-                          facts.size, facts.hash};
-  Rows rows;
-  rows.count = table_of(isa).find(query, &rows.first);
-  return rows;
+inline Kernels find(Isa isa, const Op& op, std::initializer_list<DType> dtypes, int num_in) {
+  const KernelQuery query{&op, dtypes.begin(), num_in, int32(dtypes.size()) - num_in};
+  Kernels kernels;
+  kernels.count = table_of(isa).find(query, &kernels.first);
+  return kernels;
 }
 
 /// Inputs and outputs of a call, and what the core does around one.
@@ -116,16 +102,16 @@ class Launch {
   }
   Launch(const Launch&) = delete;
   /// nullptr: taken.
-  const char* declined_by(const KernelRow& row) const {
-    return row.accepts ? row.accepts(&row, &call_, nullptr) : nullptr;
+  const char* declined_by(const Kernel& kernel) const {
+    return kernel.accepts ? kernel.accepts(&kernel, &call_, nullptr) : nullptr;
   }
-  Status run(const KernelRow& row) {
-    call_.scratch_bytes = row.scratch_bytes ? row.scratch_bytes(&row, &call_, nullptr) : 0;
+  Status run(const Kernel& kernel) {
+    call_.scratch_bytes = kernel.scratch_bytes ? kernel.scratch_bytes(&kernel, &call_, nullptr) : 0;
     scratch_.reset(call_.scratch_bytes > 0
                        ? std::aligned_alloc(256, size_t(call_.scratch_bytes + 255) / 256 * 256)
                        : nullptr);
     call_.scratch = scratch_.get();
-    return row.run(&row, &call_);
+    return kernel.run(&kernel, &call_);
   }
 
  private:
@@ -141,12 +127,12 @@ class Launch {
 inline double wave(size_t i) { return std::sin(double(i) * 0.37 + double(i % 7)); }
 
 /// Runs under one thread, then under two and five; every bit of the outputs must stay.
-inline void expect_same_bits(Launch& launch, const KernelRow& row,
+inline void expect_same_bits(Launch& launch, const Kernel& kernel,
                              std::initializer_list<const Array*> outputs) {
   std::vector<std::vector<char>> alone;
   for (const int threads : {1, 2, 5}) {
     set_num_threads(threads);
-    const Status status = launch.run(row);
+    const Status status = launch.run(kernel);
     set_num_threads(1);
     ASSERT_TRUE(status.ok()) << status.text;
     size_t i = 0;
@@ -154,7 +140,7 @@ inline void expect_same_bits(Launch& launch, const KernelRow& row,
       if (threads == 1)
         alone.push_back(out->bytes());
       else
-        EXPECT_EQ(alone[i++], out->bytes()) << row.name << ": " << threads << " threads";
+        EXPECT_EQ(alone[i++], out->bytes()) << kernel.name << ": " << threads << " threads";
     }
   }
 }

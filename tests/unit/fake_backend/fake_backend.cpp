@@ -5,6 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <vector>
+
+#include "wick/abi/ops/create.h"
+#include "wick/abi/ops/elementwise.h"
+#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/reduce.h"
 
 namespace fake {
 namespace {
@@ -33,7 +39,7 @@ using Unary = float (*)(float);
 using Binary = float (*)(float, float);
 
 template <Unary f>
-Status run_unary(const KernelRow*, const Call* call) {
+Status run_unary(const Kernel*, const Call* call) {
   launched++;
   const float* x = call->in[0].as<float>();
   float* y = call->out[0].as<float>();
@@ -43,7 +49,7 @@ Status run_unary(const KernelRow*, const Call* call) {
 }
 
 template <Binary f>
-Status run_binary(const KernelRow*, const Call* call) {
+Status run_binary(const Kernel*, const Call* call) {
   launched++;
   const float *a = call->in[0].as<float>(), *b = call->in[1].as<float>();
   float* y = call->out[0].as<float>();
@@ -55,13 +61,13 @@ Status run_binary(const KernelRow*, const Call* call) {
 /// in [K..., R...], out [K...]: the output is read through the input's shape, with stride 0 along
 /// what is reduced.
 template <Binary combine>
-Status run_reduction(const KernelRow* row, const Call* call) {
+Status run_reduction(const Kernel* kernel, const Call* call) {
   launched++;
   const int kept = static_cast<const ReduceAttributes*>(call->attributes)->kept;
   const View& in = call->in[0];
   View out = call->out[0];
   float* y = out.as<float>();
-  const float identity = *static_cast<const float*>(row->data);
+  const float identity = *static_cast<const float*>(kernel->data);
   walk(out, {&out}, [&](const int64* at) { y[at[0]] = identity; });
   out.rank = in.rank;
   for (int d = 0; d < in.rank; d++) {
@@ -74,7 +80,7 @@ Status run_reduction(const KernelRow* row, const Call* call) {
 }
 
 /// y[o, j, i] = x[o, ids[o, j, i], i]
-Status run_gather(const KernelRow*, const Call* call) {
+Status run_gather(const Kernel*, const Call* call) {
   launched++;
   const View &x = call->in[0], &ids = call->in[1], &y = call->out[0];
   View x_at_0 = x;  // x without the dim that ids choose in
@@ -94,7 +100,7 @@ Status run_gather(const KernelRow*, const Call* call) {
   return status;
 }
 
-Status run_fill(const KernelRow*, const Call* call) {
+Status run_fill(const Kernel*, const Call* call) {
   launched++;
   float value;
   std::memcpy(&value, &static_cast<const FillAttributes*>(call->attributes)->bits, sizeof value);
@@ -103,7 +109,7 @@ Status run_fill(const KernelRow*, const Call* call) {
   return {};
 }
 
-const char* contiguous_alone(const KernelRow*, const Call* call, const DeviceInfo*) {
+const char* contiguous_alone(const Kernel*, const Call* call, const DeviceInfo*) {
   for (int i = 0; i < call->num_in; i++)
     if (!call->in[i].contiguous()) return "the fake backend's maximum wants contiguous operands";
   return nullptr;
@@ -123,38 +129,46 @@ float larger(float a, float b) { return a != a || a > b ? a : b; }
 constexpr float kZero = 0, kLowest = -std::numeric_limits<float>::infinity();
 
 struct Served {
-  OpId op;
-  int num_in;
-  DType second;  // of the second input, if there is one
-  KernelRow row;
+  Op op;
+  Kernel kernel;
 };
-constexpr DType kF = DType::kF32;
 const Served kServed[] = {
-    {OpId::kNeg, 1, kF, {"fake neg", nullptr, nullptr, run_unary<negate>, nullptr, 0}},
-    {OpId::kExp, 1, kF, {"fake exp", nullptr, nullptr, run_unary<exponential>, nullptr, 0}},
-    {OpId::kLog, 1, kF, {"fake log", nullptr, nullptr, run_unary<logarithm>, nullptr, 0}},
-    {OpId::kCast, 1, kF, {"fake copy", nullptr, nullptr, run_unary<same>, nullptr, 0}},
-    {OpId::kSub, 2, kF, {"fake sub", nullptr, nullptr, run_binary<difference>, nullptr, 0}},
-    {OpId::kDiv, 2, kF, {"fake div", nullptr, nullptr, run_binary<quotient>, nullptr, 0}},
-    {OpId::kMaximum,
-     2,
-     kF,
-     {"fake maximum", contiguous_alone, nullptr, run_binary<larger>, nullptr, 0}},
-    {OpId::kSum, 1, kF, {"fake sum", nullptr, nullptr, run_reduction<total>, &kZero, 0}},
-    {OpId::kMax, 1, kF, {"fake max", nullptr, nullptr, run_reduction<larger>, &kLowest, 0}},
-    {OpId::kGather, 2, DType::kI64, {"fake gather", nullptr, nullptr, run_gather, nullptr, 0}},
-    {OpId::kFill, 0, kF, {"fake fill", nullptr, nullptr, run_fill, nullptr, 0}},
+    {Op("neg", "T:T"), {.name = "fake neg", .run = run_unary<negate>}},
+    {Op("exp", "T:T"), {.name = "fake exp", .run = run_unary<exponential>}},
+    {Op("log", "T:T"), {.name = "fake log", .run = run_unary<logarithm>}},
+    {kCast, {.name = "fake copy", .run = run_unary<same>}},
+    {Op("sub", "TT:T"), {.name = "fake sub", .run = run_binary<difference>}},
+    {Op("div", "TT:T"), {.name = "fake div", .run = run_binary<quotient>}},
+    {Op("maximum", "TT:T"),
+     {.name = "fake maximum", .accepts = contiguous_alone, .run = run_binary<larger>}},
+    {Op("sum", "T:S", attributes<ReduceAttributes>),
+     {.name = "fake sum", .run = run_reduction<total>, .data = &kZero}},
+    {Op("max", "T:T", attributes<ReduceAttributes>),
+     {.name = "fake max", .run = run_reduction<larger>, .data = &kLowest}},
+    {kGather, {.name = "fake gather", .run = run_gather}},
+    {kFill, {.name = "fake fill", .run = run_fill}},
 };
 
-int32 find_kernels(int32, const KernelQuery* query, const KernelRow** rows) {
+int32 find_kernels(int32, const KernelQuery* query, const Kernel** kernels) {
   for (const Served& served : kServed) {
-    if (served.op != query->op || query->num_in != served.num_in || query->num_out != 1) continue;
-    for (int i = 0; i <= query->num_in; i++)
-      if (query->dtypes[i] != (i == 1 && query->num_in == 2 ? served.second : kF)) return 0;
-    *rows = &served.row;
+    if (!same_contract(served.op, *query->op)) continue;
+    const OperandDTypes dtypes = operand_dtypes(served.op, DType::kF32);
+    if (!(key_of({&served.op, dtypes.all, dtypes.num_in, dtypes.num_out}) == key_of(*query)))
+      return 0;
+    *kernels = &served.kernel;
     return 1;
   }
   return 0;
+}
+
+int32 list_ops(const Op* const** ops) {
+  static const std::vector<const Op*> all = [] {
+    std::vector<const Op*> list;
+    for (const Served& served : kServed) list.push_back(&served.op);
+    return list;
+  }();
+  *ops = all.data();
+  return int32(all.size());
 }
 
 // ---- the device: host memory, no queue
@@ -226,6 +240,7 @@ const Backend* backend() {
     b.event_query = query_event;
     b.stream_wait = record;
     b.find_kernels = find_kernels;
+    b.list_ops = list_ops;
     return b;
   }();
   return &table;

@@ -15,7 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "scalar/unary.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/indexing.h"
 
 // A process may export CUDA registration functions of its own, as PyTorch's does: the module must
 // not call these.
@@ -146,11 +148,11 @@ TEST(CudaModule, TellsAnOldDriverFromAMissingCard) {
 
 TEST(CudaModule, FindsNoKernelsForADeviceThatIsNotThere) {
   const DType dtypes[] = {DType::kF32, DType::kF32};
-  const KernelQuery query{OpId::kNeg, dtypes, 1, 1, 0, 0};
+  const KernelQuery query{&Neg::op, dtypes, 1, 1};
   for (const int32 device : {-1, cards(), 1000}) {
-    const KernelRow* rows = reinterpret_cast<const KernelRow*>(&query);
-    EXPECT_EQ(backend().find_kernels(device, &query, &rows), 0);
-    EXPECT_EQ(rows, nullptr);
+    const Kernel* kernels = reinterpret_cast<const Kernel*>(&query);
+    EXPECT_EQ(backend().find_kernels(device, &query, &kernels), 0);
+    EXPECT_EQ(kernels, nullptr);
   }
 }
 
@@ -226,23 +228,24 @@ class CudaCard : public testing::Test {
     EXPECT_EQ(record.code, 0u);
   }
   /// Runs the op by the first row that takes it.
-  void run(OpId op, std::vector<View> in, View out, void* stream = nullptr) {
+  void run(const Op& op, std::vector<View> in, View out, void* stream = nullptr) {
     std::vector<DType> dtypes;
     for (const View& view : in) dtypes.push_back(view.dtype);
     dtypes.push_back(out.dtype);
-    const KernelQuery query{op, dtypes.data(), int32(in.size()), 1, 0, 0};
-    const KernelRow* rows = nullptr;
-    const int32 n = b.find_kernels(0, &query, &rows);
+    const KernelQuery query{&op, dtypes.data(), int32(in.size()), 1};
+    const Kernel* kernels = nullptr;
+    const int32 n = b.find_kernels(0, &query, &kernels);
     DeviceInfo info;
     ok(b.device_info(0, &info));
     const Call call{in.data(), &out,      int32(in.size()), 1,       nullptr,
                     0,         int32(op), stream,           nullptr, 0};
     for (int32 i = 0; i < n; i++) {
-      if (rows[i].accepts && rows[i].accepts(&rows[i], &call, &info)) continue;
-      ASSERT_TRUE(!rows[i].scratch_bytes || rows[i].scratch_bytes(&rows[i], &call, &info) == 0);
-      return ok(rows[i].run(&rows[i], &call));
+      if (kernels[i].accepts && kernels[i].accepts(&kernels[i], &call, &info)) continue;
+      ASSERT_TRUE(!kernels[i].scratch_bytes ||
+                  kernels[i].scratch_bytes(&kernels[i], &call, &info) == 0);
+      return ok(kernels[i].run(&kernels[i], &call));
     }
-    FAIL() << "no row of " << n << " takes " << op_name(op);
+    FAIL() << "no row of " << n << " takes " << op.name;
   }
   static View vector_view(void* data, DType dtype, int64 n) { return {data, dtype, 1, {n}, {1}}; }
 };
@@ -322,7 +325,7 @@ TEST_F(CudaCard, RunsAKernel) {
   for (size_t i = 0; i < x.size(); i++) x[i] = float(i) - 5000.5f, expected[i] = -x[i];
   void* in = upload(x);
   void* out = upload(std::vector<float>(x.size()));
-  run(OpId::kNeg, {vector_view(in, DType::kF32, int64(x.size()))},
+  run(Neg::op, {vector_view(in, DType::kF32, int64(x.size()))},
       vector_view(out, DType::kF32, int64(x.size())));
   synchronize();
   EXPECT_EQ(download<float>(out, x.size()), expected);
@@ -364,14 +367,14 @@ TEST_F(CudaCard, HandsOutWhatAKernelFoundWrongAndClearsIt) {
   const auto view = [](void* data, DType dtype, int64 n) {
     return View{data, dtype, 3, {1, n, 1}, {n, 1, 1}};
   };
-  run(OpId::kGather, {view(in, DType::kF32, 5), view(ids, DType::kI64, 4)},
-      view(out, DType::kF32, 4), stream);
+  run(kGather, {view(in, DType::kF32, 5), view(ids, DType::kI64, 4)}, view(out, DType::kF32, 4),
+      stream);
   ErrorRecord record;
   ok(b.stream_synchronize(0, nullptr, &record));
   EXPECT_EQ(record.code, 0u) << "another stream's";
   ok(b.stream_synchronize(0, stream, &record));
   EXPECT_EQ(record.code, uint32(StatusCode::kIdOutOfRange));
-  EXPECT_EQ(record.op, uint32(OpId::kGather));
+  EXPECT_EQ(record.op, kGather.id);
   EXPECT_EQ(record.position, 2);
   EXPECT_EQ(record.value, 7);
   EXPECT_EQ(record.limit, 5);
@@ -398,8 +401,8 @@ TEST_F(CudaCard, ReplaysACapturedGraph) {
 
   // This kernel's first launch of the process: its code is loaded in the middle of the capture.
   ok(b.graph_begin(0, stream));
-  run(OpId::kSqrt, {view(in)}, view(out), stream);
-  run(OpId::kNeg, {view(out)}, view(in), stream);
+  run(Sqrt::op, {view(in)}, view(out), stream);
+  run(Neg::op, {view(out)}, view(in), stream);
   ErrorRecord record;
   EXPECT_EQ(b.stream_synchronize(0, stream, &record).code, StatusCode::kInvalidArgument);
   double host = 0;
@@ -438,8 +441,7 @@ TEST_F(CudaCard, ReportsErrorsOfReplayedGraphs) {
     return View{data, dtype, 3, {1, 2, 1}, {2, 1, 1}};
   };
   ok(b.graph_begin(0, stream));
-  run(OpId::kGather, {view(in, DType::kF32), view(ids, DType::kI64)}, view(out, DType::kF32),
-      stream);
+  run(kGather, {view(in, DType::kF32), view(ids, DType::kI64)}, view(out, DType::kF32), stream);
   ok(b.graph_end(0, stream, &graph));
   ErrorRecord record;
   ok(b.graph_launch(0, stream, graph));
@@ -469,10 +471,8 @@ TEST_F(CudaCard, ServesThreadsWithTheirOwnStreams) {
       const int64 n = int64(x.size());
       int bad = 0;
       for (int round = 0; round < 200; round++) {
-        run(OpId::kNeg, {vector_view(in, DType::kF32, n)}, vector_view(out, DType::kF32, n),
-            stream);
-        run(OpId::kNeg, {vector_view(out, DType::kF32, n)}, vector_view(in, DType::kF32, n),
-            stream);
+        run(Neg::op, {vector_view(in, DType::kF32, n)}, vector_view(out, DType::kF32, n), stream);
+        run(Neg::op, {vector_view(out, DType::kF32, n)}, vector_view(in, DType::kF32, n), stream);
         if (round % 10 == 0) bad += download<float>(in, x.size(), stream) != x;
       }
       synchronize(stream);

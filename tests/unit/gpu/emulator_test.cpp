@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "runtime/check_emulated.h"
-#include "runtime/rows.h"
+#include "runtime/kernel_list.h"
+#include "scalar/reduce.h"
+#include "scalar/unary.h"
+#include "wick/abi/ops/indexing.h"
 
 namespace wick::gpu {
 
@@ -60,7 +63,7 @@ struct Operands {
     call.in = in.data(), call.num_in = int32(in.size());
     call.out = out.data(), call.num_out = int32(out.size());
     call.device = device;
-    call.op = int32(OpId::kSum);
+    call.op = &Sum::op;
   }
   std::vector<View> in, out;
   Call call{};
@@ -285,7 +288,7 @@ std::vector<int> unsynchronized(int device, emu::Schedule schedule, uint32 seed 
   using K = Unsynchronized<form>;
   std::vector<int> y(K::kBlocks);
   const typename K::Args args{y.data()};
-  const auto bound = [&](emu::Kernel kernel) {
+  const auto bound = [&](emu::BoundKernel kernel) {
     EXPECT_EQ(emu::run(kernel, {schedule, 0xff, seed, true}), nullptr);
   };
   if (device == 32)
@@ -336,9 +339,9 @@ std::vector<int> interleaving(int device, emu::Schedule schedule, uint32 seed = 
   int next = 0;
   const Interleaving::Args args{order.data(), &next};
   using emu::bind, emu::Itself;
-  const emu::Kernel kernel = device == 32
-                                 ? bind<Interleaving, Ctx<32, 128, NoMatrix>, Itself>(args, {})
-                                 : bind<Interleaving, Ctx<64, 256, NoMatrix>, Itself>(args, {});
+  const emu::BoundKernel kernel =
+      device == 32 ? bind<Interleaving, Ctx<32, 128, NoMatrix>, Itself>(args, {})
+                   : bind<Interleaving, Ctx<64, 256, NoMatrix>, Itself>(args, {});
   EXPECT_EQ(emu::run(kernel, {schedule, 0xff, seed, true}), nullptr);
   EXPECT_EQ(next, 8 * device);
   return order;
@@ -515,7 +518,7 @@ struct Histogram {
     T* y;
     int n;
   };
-  static constexpr Signature signature{OpId::kScatterAdd, {kDTypeOf<T>, kDTypeOf<T>}, 1, 1, flags};
+  static constexpr Signature signature{kScatterAdd, kDTypeOf<T>, flags};
   static Args args(const Call& c) {
     return {c.in[0].as<T>(), c.out[0].as<T>(), int(c.in[0].numel())};
   }
@@ -532,33 +535,33 @@ struct Histogram {
 };
 
 template <class R>
-const KernelRow& row() {
-  static RowList list;
-  if (!list.first) add_row<R, kAllFamilies>(list, "the_row");
-  return list.first->row;
+const Kernel& kernel() {
+  static KernelList list;
+  if (!list.first) add_kernel<R, kAllFamilies>(list, "the_kernel");
+  return list.first->kernel;
 }
 template <class R>
-std::string run_row_of(const Call& call) {
-  return text_of(row<R>().run(&row<R>(), &call));
+std::string run_kernel_of(const Call& call) {
+  return text_of(kernel<R>().run(&kernel<R>(), &call));
 }
 
 TEST_P(Emulator, ComparesUnorderedRowsWithinATolerance) {
   const Array<float> x(device(), thirds(1000)), y(device(), std::vector<float>(3, 0.25f));
   const Operands operands(device(), {x.view()}, {y.view()});
-  constexpr uint32 kAdds = kRowAccumulates;
-  EXPECT_EQ((run_row_of<Histogram<float, kAdds | kRowUnordered>>(operands.call)), "ok");
+  constexpr uint32 kAdds = kKernelAccumulates;
+  EXPECT_EQ((run_kernel_of<Histogram<float, kAdds | kKernelUnordered>>(operands.call)), "ok");
   const std::vector<float> values = thirds(1000), sums = y.read();
   for (size_t bucket = 0; bucket < 3; bucket++) {
     double expected = 0.25;  // once, however many ways ran
     for (size_t i = bucket; i < 1000; i += 3) expected += values[i];
     EXPECT_NEAR(sums[bucket], expected, 1e-3);
   }
-  EXPECT_COMPLAINT((run_row_of<Histogram<float, kAdds>>(operands.call)),
-                   "depends on which threads come first", "(the_row, emu:");
+  EXPECT_COMPLAINT((run_kernel_of<Histogram<float, kAdds>>(operands.call)),
+                   "depends on which threads come first", "the_kernel, emu:");
 }
 
 /// A place in line is drawn by who comes first, whatever the flags say of floats.
-struct Line : Histogram<int32, kRowAccumulates | kRowUnordered> {
+struct Line : Histogram<int32, kKernelAccumulates | kKernelUnordered> {
   template <class Ctx>
   static void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
     if (ctx.block().x != 0 || ctx.thread() > 40) return;
@@ -566,7 +569,7 @@ struct Line : Histogram<int32, kRowAccumulates | kRowUnordered> {
     if (ctx.thread() == 0) a.y[1] = place;
   }
   static Args args(const Call& c) {
-    return Histogram<int32, kRowAccumulates | kRowUnordered>::args(c);
+    return Histogram<int32, kKernelAccumulates | kKernelUnordered>::args(c);
   }
 };
 
@@ -575,15 +578,15 @@ TEST_P(Emulator, ComparesIntegersExactlyEvenInUnorderedRows) {
   for (size_t i = 0; i < 1000; i++) values[i] = int32(i * 2654435761u);  // sums wrap
   const Array<int32> x(device(), values), y(device(), std::vector<int32>(3, 1));
   const Operands operands(device(), {x.view()}, {y.view()});
-  constexpr uint32 kFlags = kRowAccumulates | kRowUnordered;
-  EXPECT_EQ((run_row_of<Histogram<int32, kFlags>>(operands.call)), "ok");
+  constexpr uint32 kFlags = kKernelAccumulates | kKernelUnordered;
+  EXPECT_EQ((run_kernel_of<Histogram<int32, kFlags>>(operands.call)), "ok");
   const std::vector<int32> sums = y.read();
   for (size_t bucket = 0; bucket < 3; bucket++) {
     uint32 expected = 1;
     for (size_t i = bucket; i < 1000; i += 3) expected += uint32(values[i]);
     EXPECT_EQ(uint32(sums[bucket]), expected);
   }
-  EXPECT_COMPLAINT(run_row_of<Line>(operands.call), "element [1] of output 0 (i32 [3])");
+  EXPECT_COMPLAINT(run_kernel_of<Line>(operands.call), "element [1] of output 0 (i32 [3])");
 }
 
 struct Double {
@@ -592,7 +595,7 @@ struct Double {
     float* y;
     int n;
   };
-  static constexpr Signature signature{OpId::kNeg, {DType::kF32, DType::kF32}, 1, 1, kRowInPlace};
+  static constexpr Signature signature{Neg::op, DType::kF32, kKernelInPlace};
   static Args args(const Call& c) {
     return {c.in[0].as<float>(), c.out[0].as<float>(), int(c.in[0].numel())};
   }
@@ -611,7 +614,7 @@ struct Double {
 TEST_P(Emulator, KeepsAnInputThatIsTheOutput) {
   const Array<float> x(device(), thirds(100));
   const Operands operands(device(), {x.view()}, {x.view()});
-  EXPECT_EQ(run_row_of<Double>(operands.call), "ok");
+  EXPECT_EQ(run_kernel_of<Double>(operands.call), "ok");
   std::vector<float> expected = thirds(100);
   for (float& v : expected) v *= 2;
   EXPECT_EQ(x.read(), expected);
@@ -658,7 +661,7 @@ struct TwoLaunches {
       *a.y = sum;
     }
   };
-  static constexpr Signature signature{OpId::kSum, {DType::kF32, DType::kF32}, 1, 1};
+  static constexpr Signature signature{Sum::op, DType::kF32};
   static const char* accepts(const Call&, const DeviceInfo&) { return nullptr; }
   static int64 scratch_bytes(const Call&, const DeviceInfo&) { return 64; }
   static Status run(const Call& c) {
@@ -675,10 +678,10 @@ TEST_P(Emulator, RunsARowOfSeveralLaunchesAsOne) {
   const Array<float> scratch(device(), std::vector<float>(16));
   Operands operands(device(), {x.view()}, {y.view()});
   operands.call.scratch = scratch.data(), operands.call.scratch_bytes = 64;
-  EXPECT_EQ(run_row_of<TwoLaunches<0>>(operands.call), "ok");
+  EXPECT_EQ(run_kernel_of<TwoLaunches<0>>(operands.call), "ok");
   EXPECT_EQ(y.read()[0], 500);
-  EXPECT_COMPLAINT(run_row_of<TwoLaunches<1>>(operands.call), "reads memory that was never written",
-                   "(the_row, emu:");
+  EXPECT_COMPLAINT(run_kernel_of<TwoLaunches<1>>(operands.call),
+                   "reads memory that was never written", "the_kernel, emu:");
 }
 
 /// What a lane holds of a matrix is the layout's; the product is not.
@@ -731,7 +734,7 @@ struct Ids {
     const int i = ctx.thread();
     if (i >= a.n) return;
     const bool right = a.ids[i] < a.limit;
-    if (!right) ctx.fail(StatusCode::kIdOutOfRange, OpId::kGather, i, a.ids[i], a.limit);
+    if (!right) ctx.fail(StatusCode::kIdOutOfRange, kGather.id, i, a.ids[i], a.limit);
     a.y[i] = right ? a.ids[i] : 0;
   }
 };
@@ -750,7 +753,7 @@ TEST_P(Emulator, HandsOutAStreamsErrorRecordOnce) {
   EXPECT_EQ(record.code, 0u) << "another stream's";
   ASSERT_TRUE(backend.stream_synchronize(device(), stream, &record).ok());
   EXPECT_EQ(StatusCode(record.code), StatusCode::kIdOutOfRange);
-  EXPECT_EQ(OpId(record.op), OpId::kGather);
+  EXPECT_EQ(record.op, kGather.id);
   EXPECT_EQ(record.limit, 10);
   EXPECT_EQ(record.value, record.position == 2 ? 30 : 50);
   ASSERT_TRUE(backend.stream_synchronize(device(), stream, &record).ok());

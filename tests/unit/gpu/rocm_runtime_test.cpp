@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fake_hip/fake_hip.h"
+#include "scalar/unary.h"
 #include "wick/abi/backend.h"
 
 // A process may export HIP's registration functions, as PyTorch's does: the module must not call
@@ -122,18 +123,18 @@ View vector_view(void* data, int64 n) {
 }
 
 /// Runs y = op(x), f32 and contiguous, by the first row that accepts it.
-Status run(OpId op, int32 device, void* stream, void* x, void* y, int64 n = 1000) {
+Status run(const Op& op, int32 device, void* stream, void* x, void* y, int64 n = 1000) {
   const DType dtypes[] = {DType::kF32, DType::kF32};
-  const KernelQuery query{op, dtypes, 1, 1, 0, 0};
-  const KernelRow* rows = nullptr;
-  const int32 num_rows = backend().find_kernels(device, &query, &rows);
+  const KernelQuery query{&op, dtypes, 1, 1};
+  const Kernel* kernels = nullptr;
+  const int32 num_kernels = backend().find_kernels(device, &query, &kernels);
   DeviceInfo info;
   backend().device_info(device, &info);
   const View in = vector_view(x, n), out = vector_view(y, n);
   const Call call{&in, &out, 1, 1, nullptr, device, int32(op), stream, nullptr, 0};
-  for (int32 i = 0; i < num_rows; i++)
-    if (!rows[i].accepts || !rows[i].accepts(&rows[i], &call, &info))
-      return rows[i].run(&rows[i], &call);
+  for (int32 i = 0; i < num_kernels; i++)
+    if (!kernels[i].accepts || !kernels[i].accepts(&kernels[i], &call, &info))
+      return kernels[i].run(&kernels[i], &call);
   return {StatusCode::kUnsupported, "no row"};
 }
 
@@ -144,7 +145,7 @@ struct Fixture {
     EXPECT_OK(backend().alloc(device, 4000, &y));
     EXPECT_OK(backend().stream_create(device, &stream));
   }
-  Status neg() { return run(OpId::kNeg, device, stream, x, y); }
+  Status neg() { return run(Neg::op, device, stream, x, y); }
   Status synchronize(ErrorRecord* record = nullptr) {
     return backend().stream_synchronize(device, stream, record);
   }
@@ -385,9 +386,9 @@ TEST(RocmDevices, AnUnknownArchitectureHasItsReasonAndHarmsNoOther) {
     EXPECT_HAS(status.text, "gfx1100");
     EXPECT_STREQ(info.architecture, "gfx1010");
     const DType dtypes[] = {DType::kF32, DType::kF32};
-    const KernelQuery query{OpId::kNeg, dtypes, 1, 1, 0, 0};
-    const KernelRow* rows = nullptr;
-    EXPECT_EQ(backend().find_kernels(0, &query, &rows), 0);
+    const KernelQuery query{&Neg::op, dtypes, 1, 1};
+    const Kernel* kernels = nullptr;
+    EXPECT_EQ(backend().find_kernels(0, &query, &kernels), 0);
     Fixture f(1);
     EXPECT_OK(f.neg());
     EXPECT_OK(f.synchronize());
@@ -440,7 +441,7 @@ TEST(RocmObjects, AUnitIsLoadedOnceAtItsFirstKernel) {
     EXPECT_OK(f.neg());
     EXPECT_EQ(count(log_text(), "load "), 1);
     EXPECT_OK(f.neg());
-    EXPECT_OK(run(OpId::kSqrt, 0, f.stream, f.x, f.y));
+    EXPECT_OK(run(Sqrt::op, 0, f.stream, f.x, f.y));
     EXPECT_OK(f.synchronize());
     EXPECT_EQ(count(log_text(), "load "), 1);
     EXPECT_EQ(count(log_text(), "launch "), 3);
@@ -454,7 +455,7 @@ TEST(RocmObjects, ThreadsThatAskAtOnceLoadOnce) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; i++)
       threads.emplace_back([&] {
-        for (const OpId op : {OpId::kNeg, OpId::kSqrt, OpId::kSilu})
+        for (const Op& op : {Neg::op, Sqrt::op, Silu::op})
           EXPECT_OK(run(op, 0, f.stream, f.x, f.y));
       });
     for (std::thread& t : threads) t.join();
@@ -596,7 +597,7 @@ TEST(RocmThreads, TheCallersCurrentDeviceStays) {
           Fixture f(ours);
           EXPECT_OK(f.neg());
           EXPECT_OK(f.synchronize());
-          EXPECT_OK(run(OpId::kNeg, ours, nullptr, f.x, f.y));
+          EXPECT_OK(run(Neg::op, ours, nullptr, f.x, f.y));
           EXPECT_OK(backend().stream_synchronize(ours, nullptr, nullptr));
           get_device(&now);
           EXPECT_EQ(now, users);
@@ -612,7 +613,7 @@ TEST(RocmFailures, ABrokenKernelIsNamedAtTheNextSynchronizingCall) {
   NEEDS("gfx1100");
   in_child(cards("gfx1100"), [] {
     Fixture f;
-    EXPECT_OK(run(OpId::kSqrt, 0, f.stream, f.x, f.y));
+    EXPECT_OK(run(Sqrt::op, 0, f.stream, f.x, f.y));
     EXPECT_OK(f.synchronize());
     FAKE(fake_hip_break_next_kernel)(719);
     EXPECT_OK(f.neg());
@@ -649,7 +650,7 @@ TEST(RocmFailures, AStreamsErrorRecordIsHandedOutOnceAndByItsOwnStream) {
     ErrorRecord record{};
     for (void* stream : {f.stream, static_cast<void*>(nullptr)}) {
       FAKE(fake_hip_record_next_kernel)(unsigned(StatusCode::kIdOutOfRange), 77);
-      EXPECT_OK(run(OpId::kNeg, 0, stream, f.x, f.y));
+      EXPECT_OK(run(Neg::op, 0, stream, f.x, f.y));
       EXPECT_OK(other.synchronize(&record));
       EXPECT_EQ(record.code, 0u);
       EXPECT_OK(backend().stream_synchronize(0, stream, &record));

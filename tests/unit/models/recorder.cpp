@@ -21,7 +21,7 @@ struct Behind {
   const Backend* backend;
   Backend table;
   std::string name;
-  std::deque<std::vector<KernelRow>> lists;
+  std::deque<std::vector<Kernel>> lists;
 };
 std::map<int32, Behind*> behind_of;  // by ordinal: 0 of the CPU, 32 and 64 of the emulator
 std::mutex mutex;
@@ -48,35 +48,34 @@ std::string view_text(const View& view) {
   return text + "]";
 }
 
-const KernelRow* inner(const KernelRow* row) { return static_cast<const KernelRow*>(row->data); }
+const Kernel* inner(const Kernel* kernel) { return static_cast<const Kernel*>(kernel->data); }
 
-const char* accepts(const KernelRow* row, const Call* call, const DeviceInfo* info) {
-  return inner(row)->accepts ? inner(row)->accepts(inner(row), call, info) : nullptr;
+const char* accepts(const Kernel* kernel, const Call* call, const DeviceInfo* info) {
+  return inner(kernel)->accepts ? inner(kernel)->accepts(inner(kernel), call, info) : nullptr;
 }
-int64 scratch_bytes(const KernelRow* row, const Call* call, const DeviceInfo* info) {
-  return inner(row)->scratch_bytes ? inner(row)->scratch_bytes(inner(row), call, info) : 0;
+int64 scratch_bytes(const Kernel* kernel, const Call* call, const DeviceInfo* info) {
+  return inner(kernel)->scratch_bytes ? inner(kernel)->scratch_bytes(inner(kernel), call, info) : 0;
 }
-Status run(const KernelRow* row, const Call* call) {
-  std::string line = std::string(op_name(OpId(call->op))) + " by " + row->name;
+Status run(const Kernel* kernel, const Call* call) {
+  std::string line = std::string(call->op->name) + " by " + kernel->name;
   for (int i = 0; i < call->num_in; i++) line += " in" + view_text(call->in[i]);
   for (int i = 0; i < call->num_out; i++) line += " out" + view_text(call->out[i]);
-  if (call->attributes)
-    line += " attributes " + hex(call->attributes, attribute_facts(OpId(call->op)).size);
+  if (call->attributes) line += " attributes " + hex(call->attributes, call->op->attributes.size);
   line += " scratch " + address(call->scratch) + "+" + std::to_string(call->scratch_bytes);
   lines.push_back(line + " stream " + address(call->stream));
-  return inner(row)->run(inner(row), call);
+  return inner(kernel)->run(inner(kernel), call);
 }
 
-int32 find_kernels(int32 device, const KernelQuery* query, const KernelRow** rows) {
+int32 find_kernels(int32 device, const KernelQuery* query, const Kernel** kernels) {
   const std::lock_guard lock(mutex);
   Behind& behind = *behind_of.at(device);
-  const KernelRow* found = nullptr;
+  const Kernel* found = nullptr;
   const int32 count = behind.backend->find_kernels(device, query, &found);
-  std::vector<KernelRow> list;
+  std::vector<Kernel> list;
   for (int32 i = 0; i < count; i++)
     list.push_back({found[i].name, accepts, scratch_bytes, run, &found[i], found[i].flags});
   behind.lists.push_back(std::move(list));
-  *rows = behind.lists.back().data();
+  *kernels = behind.lists.back().data();
   return count;
 }
 

@@ -1,0 +1,21 @@
+// Scaled-dot-product attention. Inner strides are 1.
+#pragma once
+#include "wick/abi/op.h"
+
+namespace wick {
+
+/// y = softmax(scale q k^T) v, over the keys s with s <= position of the query where causal, else
+/// all. Query head h reads key head h / (H / G). A query that sees no key gives 0 and l = -inf.
+struct SdpaAttributes {
+  static constexpr const char* kLayout = "f64 scale, i32 causal";
+  double scale;
+  int32 causal;
+};
+/// in   q [B, H, T, D], k and v [B, G, S, D], positions [B, T]; H is a multiple of G
+/// out  y [B, H, T, D] (any outer strides), l [B, H, T]: log of the sum of exp
+inline constexpr Op kSdpa{"sdpa", "TTTI:TR", attributes<SdpaAttributes>};
+/// in   gy [B, H, T, D], then q, k, v, positions, y, l as of kSdpa
+/// out  gq as q, gk and gv as k, all written whole
+inline constexpr Op kSdpaGradient{"sdpa_gradient", "TTTTITR:TTT", attributes<SdpaAttributes>};
+
+}  // namespace wick

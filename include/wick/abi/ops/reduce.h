@@ -1,0 +1,16 @@
+// Reductions: in [K..., R...], out [K...]. Those that combine two parts hold their own record:
+// scalar/reduce.h.
+#pragma once
+#include "wick/abi/op.h"
+
+namespace wick {
+
+struct ReduceAttributes {
+  static constexpr const char* kLayout = "i32 kept";
+  int32 kept;  // leading dims of the input that stay; the others are reduced
+};
+/// Over the reduced dims in their order: the first winner's place, NaN before every number.
+inline constexpr Op kArgmax{"argmax", "T:I", attributes<ReduceAttributes>};
+inline constexpr Op kArgmin{"argmin", "T:I", attributes<ReduceAttributes>};
+
+}  // namespace wick

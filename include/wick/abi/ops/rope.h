@@ -1,0 +1,17 @@
+// Rotary position embedding. Inner strides are 1.
+#pragma once
+#include "wick/abi/op.h"
+
+namespace wick {
+
+/// Turns pairs of elements by the angle of their position: (x1 cos - x2 sin, x2 cos + x1 sin).
+struct RopeAttributes {
+  static constexpr const char* kLayout = "i32 interleaved, i32 inverse";
+  int32 interleaved;  // a pair is elements 2 i and 2 i + 1; else i and i + D / 2
+  int32 inverse;      // turns back, which is the gradient
+};
+/// in x [B, T, H, D], cos and sin [P, D / 2], positions [B, T]; out [B, T, H, D]. A position outside
+/// of [0, P) is an id error.
+inline constexpr Op kRope{"rope", "TRRI:T", attributes<RopeAttributes>};
+
+}  // namespace wick
