@@ -225,9 +225,6 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"never", "always"}));
   app.add_flag("--full", options.full, "the whole product instead of a pairwise sample");
   app.add_flag("--list", only_list, "print the rows");
-  app.add_flag_callback(
-      "--amd-stand-in", run_on_amd_stand_in,
-      "leave out, and count, what the stand-in for AMD cards is known to get wrong");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
-#include <limits>
 #include <sstream>
 
 #include "pairwise.h"
@@ -135,49 +134,6 @@ void flush_subnormals(Array& x) {
   }
 }
 
-// What runs the AMD code is a stand-in whose v_div_fmas and v_div_fixup give -2^51 for 0 / 0 in f64
-// and NaN for a quotient beyond the range of f32 or f64.
-bool stand_in = false;
-int64_t quotients_left_out = 0, cases_left_out = 0;
-
-bool has_kernel(const Row& row) {
-  const std::vector<const Op*> ops = ops_of(Device::cpu());
-  return std::any_of(ops.begin(), ops.end(), [&](const Op* op) { return row.op == op->name; });
-}
-
-// Its v_s_exp_f32 of gfx12, whose result is a scalar register, writes the vector register of that
-// number: memory faults in the kernels for which clang 19 makes some, sdpa's.
-bool is_wrong_on_stand_in(const Row& row, const Case& c, const Device& device) {
-  if (!stand_in || !device.is_rocm()) return false;
-  // Quotients within a composite are not seen: special values are the kernels' own rows'.
-  if (!has_kernel(row) && c.values == Values::kSpecial) return true;
-  return row.op.starts_with("sdpa") &&
-         std::string_view(device.info().architecture).starts_with("gfx12");
-}
-
-/// A composite may: the variance of one element is 0 / 0.
-bool divides(const Row& row) {
-  return !has_kernel(row) || row.op == "div" || row.op == "x/3" || row.op == "2.5/x" ||
-         row.op == "mean" || row.op == "adamw";
-}
-
-/// The result, with what came in place of elements that are NaN or beyond the range of what is
-/// computed in.
-Result leave_out_quotients(const Result& expected, const Array& got) {
-  Result result = expected;
-  if (got.shape != expected.array.shape || (got.dtype != DType::kF64 && got.dtype != DType::kF32 &&
-                                            got.dtype != DType::kBf16))  // computed in f32
-    return result;
-  const Real largest = got.dtype == DType::kF64 ? Real(std::numeric_limits<double>::max())
-                                                : Real(std::numeric_limits<float>::max());
-  for (std::size_t i = 0; i < result.array.values.size(); i++) {
-    if (std::fabs(result.array.values[i]) <= largest) continue;  // false for NaN
-    result.array.values[i] = got.values[i];
-    quotients_left_out++;
-  }
-  return result;
-}
-
 Outcome check_result(const Row& row, const Case& c, const std::vector<Placement>& operands,
                      const Tensor& y) {
   std::vector<Array> arrays;
@@ -198,11 +154,6 @@ Outcome check_result(const Row& row, const Case& c, const std::vector<Placement>
     terms.or_else = &flushed;
   }
   const Array got = download(y);
-  Result without_quotients;
-  if (stand_in && y.device().is_rocm() && divides(row)) {
-    without_quotients = leave_out_quotients(expected, got);
-    terms.or_else = &without_quotients;
-  }
   const Comparison comparison = compare(got, expected, terms);
   const double bound = bound_of(terms.tolerance, expected.terms);
   Outcome outcome{.worst = comparison.worst,
@@ -428,13 +379,7 @@ std::vector<Placement> operands_of(const Row& row, const Case& c, uint64_t seed)
   return operands;
 }
 
-void run_on_amd_stand_in() { stand_in = true; }
-
 Outcome check_case(const Row& row, const Case& c, const Device& device, uint64_t seed) try {
-  if (is_wrong_on_stand_in(row, c, device)) {
-    cases_left_out++;
-    return {};
-  }
   const std::vector<Placement> operands = operands_of(row, c, seed);
   const Uploaded uploaded = upload_all(operands, device);
   const CompositeScope scope(c.composite);
@@ -545,14 +490,6 @@ bool Report::finish(bool with_bounds) const {
     std::printf("\n");
   }
   if (with_bounds) std::printf("LOOSE: over four times the worst error seen in this run.\n");
-  if (cases_left_out > 0)
-    std::printf("left out, since the AMD stand-in has them wrong: %" PRId64
-                " cases of sdpa on gfx12, and of composites with special values\n",
-                cases_left_out);
-  if (quotients_left_out > 0)
-    std::printf("left out, since the AMD stand-in has them wrong: %" PRId64
-                " quotients that are NaN or beyond their dtype's range\n",
-                quotients_left_out);
   for (const auto& [device, ops] : missing_) {
     std::string text;
     int64_t left_out = 0;

@@ -52,11 +52,6 @@ std::string missing_kernel(const Error& error, const Device& device);
 /// is around them unchanged, and the same bits where the result is written over the first operand.
 Outcome check_case(const Row& row, const Case& c, const Device& device, uint64_t seed);
 
-/// Leaves out what the stand-in for AMD cards is known to get wrong (in ../shared/tools/amdemu:
-/// quotients that are NaN or beyond the range of f32 or f64; what the scalar exponential of gfx12
-/// writes), and counts it.
-void run_on_amd_stand_in();
-
 /// The operands of a case: the same for every device and selection.
 std::vector<Placement> operands_of(const Row& row, const Case& c, uint64_t seed);
 
