@@ -37,7 +37,7 @@ class Check {
     std::string wrong = compare(first, [&](const Buffers& at) {
       return dot(download(output(variables(at, cpu_), false, cpu_)), weights_);
     });
-    if (!wrong.empty()) return {.passed = false, .text = "gradient: " + wrong};
+    if (!wrong.empty()) return failed("gradient: " + wrong);
     std::vector<Array> second;
     gradients(buffers_, device_, &second);
     wrong = compare(second, [&](const Buffers& at) {
@@ -46,8 +46,8 @@ class Check {
       for (std::size_t k = 0; k < g.size(); k++) total += dot(g[k], directions_[k]);
       return total;
     });
-    if (!wrong.empty()) return {.passed = false, .text = "second derivative: " + wrong};
-    return {};
+    if (!wrong.empty()) return failed("second derivative: " + wrong);
+    return passed();
   }
 
  private:
@@ -164,27 +164,32 @@ class Check {
 
 }  // namespace
 
-std::vector<Case> gradient_cases(const Row& row, const Options& options) {
-  if (row.differentiable.empty()) return {};
+Row gradient_row(const Row& row) {
+  if (row.differentiable.empty() || row.geometries.empty()) return row;
   Row small = row;
   small.special = false;
   std::erase_if(small.geometries, [](const Geometry& g) { return elements_of(g) > kMostElements; });
-  // The differentiable operands in f64; the others, ids, keep their dtype.
   small.dtypes = {row.dtypes.front()};
   small.dtypes.front().resize(row.geometries.front().operands.size(), row.dtypes.front().back());
   for (const std::size_t i : row.differentiable) small.dtypes.front()[i] = DType::kF64;
+  return small;
+}
+
+std::vector<Case> gradient_cases(const Row& row, const Options& options) {
+  const Row small = gradient_row(row);
+  if (row.differentiable.empty() || small.geometries.empty()) return {};
   Options selection = options;
   selection.dtypes.clear();
-  return small.geometries.empty() ? std::vector<Case>{} : cases_of(small, selection, false);
+  return cases_of(small, selection, false);
 }
 
 Outcome check_gradient(const Row& row, const Case& c, const Device& device, uint64_t seed) try {
   const CompositeScope scope(c.composite);
   return Check(row, c, device, seed).run();
 } catch (const Error& error) {
-  return {.passed = false, .text = error.what(), .missing = missing_kernel(error, device)};
+  return failed_with(error, device);
 } catch (const std::exception& error) {
-  return {.passed = false, .text = error.what()};
+  return failed(error.what());
 }
 
 }  // namespace wick::conformance

@@ -4,7 +4,11 @@
 
 namespace wick::conformance {
 
-/// f64 cases of a differentiable row, of small geometries; none if it has no gradient.
+/// A row as gradients take it: the differentiable operands in f64, the others, ids, in their dtype;
+/// small geometries, no special values.
+Row gradient_row(const Row& row);
+
+/// Its cases; none if it has no gradient.
 std::vector<Case> gradient_cases(const Row& row, const Options& options);
 
 /// The gradient of sum(w y), w random, with respect to the buffers of the row's differentiable

@@ -94,29 +94,14 @@ std::string command_for(const std::string& device, const std::string& op, const 
 
 std::string case_option(const std::string& text) { return " --case '" + text + "'"; }
 
-/// The rows with what the device has kernels for; what it has not is listed as skipped.
-std::vector<Row> served(const std::vector<Row>& rows, const Device& device, Report& report) {
-  std::vector<Row> result;
-  std::string without;
-  for (const Row& row : rows) {
-    Row here = served_on(device, row);
-    if (here.dtypes.size() < row.dtypes.size()) {
-      without += (without.empty() ? "" : ", ") + row.op;
-      if (!here.dtypes.empty())
-        without += " (" + std::to_string(row.dtypes.size() - here.dtypes.size()) + " of " +
-                   std::to_string(row.dtypes.size()) + " dtypes)";
-    }
-    if (!here.dtypes.empty()) result.push_back(std::move(here));
-  }
-  if (!without.empty()) report.skip(without, "no kernel on " + to_string(device));
-  return result;
-}
-
 void check(const std::vector<Row>& rows, const Device& device, const Options& options,
            Report& report) {
   const std::string name = to_string(device);
-  for (const Row& row : served(rows, device, report)) {
-    for (const Case& c : cases_of(row, options, device.is_emulated())) {
+  const CasesOf cases = [&](const Row& row, const Options& selection) {
+    return cases_of(row, selection, device.is_emulated());
+  };
+  for (const Row& row : rows) {
+    for (const Case& c : cases_on(device, row, options, cases, report)) {
       const std::string text = to_string(c);
       report.add(row, name, text, command_for(name, row.op, options, case_option(text)),
                  check_case(row, c, device, options.seed));
@@ -128,8 +113,9 @@ void check(const std::vector<Row>& rows, const Device& device, const Options& op
     Outcome outcome;
     try {
       b.check(device);
+      outcome = passed();
     } catch (const std::exception& error) {
-      outcome = {.passed = false, .text = error.what()};
+      outcome = failed(error.what());
     }
     report.add(b.op, name, b.name, command_for(name, b.op, options, ""), outcome);
   }
@@ -138,8 +124,8 @@ void check(const std::vector<Row>& rows, const Device& device, const Options& op
 void check_gradients(const std::vector<Row>& rows, const Device& device, const Options& options,
                      Report& report) {
   const std::string name = to_string(device);
-  for (const Row& row : served(rows, device, report)) {
-    for (const Case& c : gradient_cases(row, options)) {
+  for (const Row& row : rows) {
+    for (const Case& c : cases_on(device, gradient_row(row), options, gradient_cases, report)) {
       const std::string text = to_string(c);
       report.add(row.op, name, text,
                  command_for(name, row.op, options, " --mode grad" + case_option(text)),

@@ -25,8 +25,6 @@
 namespace wick::conformance {
 namespace {
 
-Outcome failure(std::string text) { return {.passed = false, .text = std::move(text)}; }
-
 std::string text(const Index& index) {
   return wick::to_string(Dims(std::span<const int64_t>(index)));
 }
@@ -134,6 +132,7 @@ void flush_subnormals(Array& x) {
   }
 }
 
+/// Failed, or how far off the result is; whether the case has passed is for the caller to say.
 Outcome check_result(const Row& row, const Case& c, const std::vector<Placement>& operands,
                      const Tensor& y) {
   std::vector<Array> arrays;
@@ -160,7 +159,7 @@ Outcome check_result(const Row& row, const Case& c, const std::vector<Placement>
                   .share = bound > 0 ? comparison.worst / bound : 0,
                   .worst_at_edge = comparison.worst_at_edge};
   if (comparison.passed) return outcome;
-  outcome.passed = false;
+  outcome.state = Outcome::State::kFailed;
   if (comparison.first_wrong < 0) {
     outcome.text = comparison.why;
     return outcome;
@@ -333,8 +332,8 @@ bool is_on_every_device(const Op& op, DType dtype) {
              std::end(kOnEveryDevice);
 }
 
-}  // namespace
-
+/// The op that an Unsupported error is about; "" if the device should have had a kernel. So far
+/// cards serve fewer ops than the CPU; those that they do serve they may not lose.
 std::string missing_kernel(const Error& error, const Device& device) {
   // "trunc: no f32 kernel on emu:32, ..."
   const std::string text = error.what();
@@ -349,18 +348,50 @@ std::string missing_kernel(const Error& error, const Device& device) {
   return "";
 }
 
-Row served_on(const Device& device, const Row& row) {
-  if (device.is_cpu() || row.fused || !row.kernels) return row;
-  Row served = row;
-  std::erase_if(served.dtypes, [&](const std::vector<DType>& dtypes) {
-    const std::vector<KernelQuestion> questions = row.kernels(dtypes);
-    return std::any_of(questions.begin(), questions.end(), [&](const KernelQuestion& q) {
-      const bool stored = !is_computed(q.any);  // f4 and the like
-      return (stored || !is_on_every_device(q.op, q.dtype)) &&
-             kernels_of(device, q.op, q.dtype, q.any).empty();
-    });
+/// Whether the device has the kernels of a row for these dtypes. The CPU has all; without one, a
+/// fused row has its composite.
+bool is_served(const Device& device, const Row& row, const std::vector<DType>& dtypes) {
+  if (device.is_cpu() || row.fused || !row.kernels) return true;
+  const std::vector<KernelQuestion> questions = row.kernels(dtypes);
+  return std::none_of(questions.begin(), questions.end(), [&](const KernelQuestion& q) {
+    const bool stored = !is_computed(q.any);  // f4 and the like
+    return (stored || !is_on_every_device(q.op, q.dtype)) &&
+           kernels_of(device, q.op, q.dtype, q.any).empty();
   });
-  return served;
+}
+
+std::string no_kernel_on(const Device& device) { return "no kernel on " + to_string(device); }
+
+}  // namespace
+
+Outcome failed_with(const Error& error, const Device& device) {
+  const std::string missing = missing_kernel(error, device);
+  return missing.empty() ? failed(error.what()) : left_out(no_kernel_on(device), missing);
+}
+
+std::vector<Case> cases_on(const Device& device, const Row& row, const Options& options,
+                           const CasesOf& cases_of, Report& report) {
+  Row here = row, without = row;
+  const auto served = [&](const std::vector<DType>& d) { return is_served(device, row, d); };
+  std::erase_if(here.dtypes, std::not_fn(served));
+  std::erase_if(without.dtypes, served);
+  Options unlimited = options;
+  unlimited.max_elements = 0;
+  const auto count = [&](const Row& part, const Options& selection) {
+    return part.dtypes.empty() ? 0 : int64_t(cases_of(part, selection).size());
+  };
+  report.leave_out(row.op, count(without, unlimited), no_kernel_on(device), row.op);
+  if (here.dtypes.empty()) return {};
+  if (options.max_elements > 0) {
+    Row large = here;
+    std::erase_if(large.geometries, [&](const Geometry& geometry) {
+      return elements_of(geometry) <= options.max_elements;
+    });
+    if (!large.geometries.empty())
+      report.leave_out(row.op, count(large, unlimited),
+                       "more than " + std::to_string(options.max_elements) + " elements");
+  }
+  return cases_of(here, options);
 }
 
 std::vector<Placement> operands_of(const Row& row, const Case& c, uint64_t seed) {
@@ -386,12 +417,12 @@ Outcome check_case(const Row& row, const Case& c, const Device& device, uint64_t
   const Tensor y = row.run(uploaded.views, c);
   const Tensor again = row.run(uploaded.views, c);
   device.synchronize();
-  if (y.device() != device) return failure("the result is on " + to_string(y.device()));
+  if (y.device() != device) return failed("the result is on " + to_string(y.device()));
   Outcome outcome = check_result(row, c, operands, y);
-  if (!outcome.passed) return outcome;
+  if (outcome.state == Outcome::State::kFailed) return outcome;
 
-  const auto failed = [&](std::string text) {
-    outcome.passed = false;
+  const auto fail_with = [&](std::string text) {
+    outcome.state = Outcome::State::kFailed;
     outcome.text = std::move(text);
     return outcome;
   };
@@ -399,28 +430,27 @@ Outcome check_case(const Row& row, const Case& c, const Device& device, uint64_t
     const int64_t i = first_difference(read_bytes(uploaded.buffers[k]), operands[k].bytes,
                                        operands[k].buffer.dtype);
     if (i >= 0) {
-      return failed("operand " + std::to_string(k) +
-                    " or what is around it was written to, first at element " + std::to_string(i) +
-                    " of its buffer");
+      return fail_with("operand " + std::to_string(k) +
+                       " or what is around it was written to, first at element " +
+                       std::to_string(i) + " of its buffer");
     }
   }
   const std::vector<unsigned char> bytes = read_bytes(y);
   const bool ordered = !row.unordered || !is_floating(y.dtype());
   if (const int64_t i = ordered ? first_difference(read_bytes(again), bytes, y.dtype()) : -1;
       i >= 0) {
-    return failed("run again it gives other bits, first at element " + std::to_string(i));
+    return fail_with("run again it gives other bits, first at element " + std::to_string(i));
   }
   if (row.in_place) {
     const std::string wrong = check_in_place(row, c, device, operands, bytes);
-    if (!wrong.empty()) return failed(wrong);
+    if (!wrong.empty()) return fail_with(wrong);
   }
+  outcome.state = Outcome::State::kPassed;
   return outcome;
 } catch (const Error& error) {
-  Outcome outcome = failure(error.what());
-  outcome.missing = missing_kernel(error, device);
-  return outcome;
+  return failed_with(error, device);
 } catch (const std::exception& error) {
-  return failure(error.what());
+  return failed(error.what());
 }
 
 Report::Line& Report::line(const std::string& op) {
@@ -429,19 +459,28 @@ Report::Line& Report::line(const std::string& op) {
   return at->second;
 }
 
-void Report::count(Line& line, const std::string& op, const std::string& device,
-                   const std::string& what, const std::string& command, const Outcome& outcome) {
-  if (!outcome.missing.empty()) {
-    missing_[device][outcome.missing]++;
-    return;
+void Report::count(const std::string& op, const std::string& device, const std::string& what,
+                   const std::string& command, const Outcome& outcome) {
+  Line& l = line(op);
+  switch (outcome.state) {
+    case Outcome::State::kPassed:
+      l.passed++;
+      return;
+    case Outcome::State::kLeftOut:
+      leave_out(op, 1, outcome.text, outcome.lacks);
+      return;
+    case Outcome::State::kNotRun:
+    case Outcome::State::kFailed:
+      break;
   }
-  line.cases++;
-  if (outcome.passed) return;
-  line.failed++;
-  const int printed = ++line.failed_on[device];
+  l.failed++;
+  const int printed = ++l.failed_on[device];
   if (printed > kPrinted) return;
-  std::printf("FAILED %s %s on %s\n  %s\n  again: %s\n", op.c_str(), what.c_str(), device.c_str(),
-              outcome.text.c_str(), command.c_str());
+  const bool not_run = outcome.state == Outcome::State::kNotRun;
+  std::printf(
+      "FAILED %s %s on %s\n  %s\n  again: %s\n", op.c_str(), what.c_str(), device.c_str(),
+      not_run ? "it has not run: its check says neither passed nor failed" : outcome.text.c_str(),
+      command.c_str());
   if (printed == kPrinted)
     std::printf("  further failures of %s on %s are counted only\n", op.c_str(), device.c_str());
   std::fflush(stdout);
@@ -456,12 +495,19 @@ void Report::add(const Row& row, const std::string& device, const std::string& c
   if (outcome.worst > l.worst) l.worst = outcome.worst, l.worst_where = device + " " + case_text;
   l.share = std::max(l.share, outcome.share);
   l.worst_at_edge = std::max(l.worst_at_edge, outcome.worst_at_edge);
-  count(l, row.op, device, case_text, command, outcome);
+  count(row.op, device, case_text, command, outcome);
 }
 
 void Report::add(const std::string& op, const std::string& device, const std::string& what,
                  const std::string& command, const Outcome& outcome) {
-  count(line(op), op, device, what, command, outcome);
+  count(op, device, what, command, outcome);
+}
+
+void Report::leave_out(const std::string& op, int64_t cases, const std::string& reason,
+                       const std::string& lacks) {
+  if (cases == 0) return;
+  line(op).left_out += cases;
+  left_out_[reason][lacks] += cases;
 }
 
 void Report::skip(const std::string& what, const std::string& reason) {
@@ -469,16 +515,18 @@ void Report::skip(const std::string& what, const std::string& reason) {
 }
 
 bool Report::finish(bool with_bounds) const {
-  int64_t cases = 0, failed = 0;
-  std::printf("\n%-18s %8s %8s", "op", "cases", "failed");
+  int64_t passed = 0, failed = 0, left_out = 0;
+  std::printf("\n%-18s %8s %8s %8s", "op", "passed", "failed", "left out");
   if (with_bounds)
     std::printf("  %-10s %-22s %-28s %s", "worst", "bound", "edge: worst of bound", "worst at");
   std::printf("\n");
   for (const std::string& op : order_) {
     const Line& l = lines_.at(op);
-    cases += l.cases;
+    passed += l.passed;
     failed += l.failed;
-    std::printf("%-18s %8" PRId64 " %8" PRId64, op.c_str(), l.cases, l.failed);
+    left_out += l.left_out;
+    std::printf("%-18s %8" PRId64 " %8" PRId64 " %8" PRId64, op.c_str(), l.passed, l.failed,
+                l.left_out);
     if (with_bounds && l.has_bound) {
       char edge[64] = "";
       if (l.edge) std::snprintf(edge, sizeof edge, "%.3g of %g", l.worst_at_edge, l.edge->bound);
@@ -490,17 +538,23 @@ bool Report::finish(bool with_bounds) const {
     std::printf("\n");
   }
   if (with_bounds) std::printf("LOOSE: over four times the worst error seen in this run.\n");
-  for (const auto& [device, ops] : missing_) {
+  for (const auto& [reason, by_lack] : left_out_) {
+    int64_t cases = 0;
     std::string text;
-    int64_t left_out = 0;
-    for (const auto& [op, count] : ops) text += (text.empty() ? "" : ", ") + op, left_out += count;
-    std::printf("left out on %s, %" PRId64 " cases made of what it has no kernel of: %s\n",
-                device.c_str(), left_out, text.c_str());
+    for (const auto& [lacks, count] : by_lack) {
+      cases += count;
+      if (!lacks.empty())
+        text += (text.empty() ? ": " : ", ") + lacks + " " + std::to_string(count);
+    }
+    std::printf("left out, %s, %" PRId64 " cases%s\n", reason.c_str(), cases, text.c_str());
   }
   for (const std::string& what : skipped_) std::printf("skipped: %s\n", what.c_str());
-  std::printf("%" PRId64 " passed, %" PRId64 " failed, %zu skipped\n", cases - failed, failed,
-              skipped_.size());
-  return failed == 0 && cases > 0;
+  if (passed == 0 && failed == 0)
+    std::printf("nothing has run: %s\n",
+                left_out > 0 ? "every case is left out" : "there is no case");
+  std::printf("%" PRId64 " passed, %" PRId64 " failed, %" PRId64 " left out\n", passed, failed,
+              left_out);
+  return failed == 0 && passed > 0;
 }
 
 }  // namespace wick::conformance

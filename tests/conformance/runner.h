@@ -15,7 +15,7 @@ struct Options {
   uint64_t seed = 1;
   bool full = false;                            // the whole product instead of a pairwise sample
   std::optional<CompositeMode> composite = {};  // of fused rows this mode alone
-  int64_t max_elements = 0;  // geometries with more in all operands are left out; 0: none is
+  int64_t max_elements = 0;  // cases with more in all operands are left out; 0: none is
 };
 
 /// A geometry of more elements than this is large: the emulator gets it once per dtype instead of
@@ -27,26 +27,31 @@ int64_t elements_of(const Geometry& geometry);
 /// Whether the options ask for a combination of dtypes.
 bool selects(const Options& options, const std::vector<DType>& dtypes);
 
-/// The row with the dtypes alone for which the device has kernels: all of the CPU's, and of fused
-/// ones'.
-Row served_on(const Device& device, const Row& row);
-
 /// The cases of a row: a pairwise sample of dtypes x geometries x places x values x composite, or
 /// all.
 std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated);
 
+/// What came of a case. One of which nobody said what came of it has not run, which is a failure.
 struct Outcome {
-  bool passed = true;
-  std::string text = {};     // what failed
-  double worst = 0;          // in the unit of the row's tolerance
-  double share = 0;          // of its bound
+  enum class State { kNotRun, kPassed, kFailed, kLeftOut };
+  State state = State::kNotRun;
+  std::string text = {};   // what failed; why it was left out
+  std::string lacks = {};  // what is not there, of those left out: counted by it beneath the reason
+  double worst = 0;        // in the unit of the row's tolerance
+  double share = 0;        // of its bound
   double worst_at_edge = 0;  // in ulp
-  std::string missing = {};  // the op that the case is made of and the device has no kernel of
-};
 
-/// What an Unsupported error is about: "" if the device should have had a kernel. So far cards
-/// serve fewer ops than the CPU; those that they do serve they may not lose.
-std::string missing_kernel(const Error& error, const Device& device);
+  bool passed() const { return state == State::kPassed; }
+};
+inline Outcome passed() { return {.state = Outcome::State::kPassed}; }
+inline Outcome failed(std::string text) {
+  return {.state = Outcome::State::kFailed, .text = std::move(text)};
+}
+inline Outcome left_out(std::string reason, std::string lacks) {
+  return {.state = Outcome::State::kLeftOut, .text = std::move(reason), .lacks = std::move(lacks)};
+}
+/// Failed; left out if it is about an op that the device has no kernel of so far.
+Outcome failed_with(const Error& error, const Device& device);
 
 /// Runs one case: the result against the reference, the same bits when run again, inputs and what
 /// is around them unchanged, and the same bits where the result is written over the first operand.
@@ -66,13 +71,18 @@ class Report {
   /// Of a check that has no bound: a behaviour, a gradient.
   void add(const std::string& op, const std::string& device, const std::string& what,
            const std::string& command, const Outcome& outcome);
+  /// Cases of an op that are not run: why, and what is not there.
+  void leave_out(const std::string& op, int64_t cases, const std::string& reason,
+                 const std::string& lacks = "");
+  /// A device that is not there.
   void skip(const std::string& what, const std::string& reason);
-  /// Prints the tables; returns whether all passed and something ran.
+  /// Prints the tables, and "3 passed, 0 failed, 1 left out"; returns whether none failed and some
+  /// passed.
   bool finish(bool with_bounds) const;
 
  private:
   struct Line {
-    int64_t cases = 0, failed = 0;
+    int64_t passed = 0, failed = 0, left_out = 0;
     double worst = 0, share = 0, worst_at_edge = 0;
     std::string bound, worst_where;
     std::optional<Edge> edge;
@@ -80,13 +90,21 @@ class Report {
     std::map<std::string, int> failed_on;
   };
   Line& line(const std::string& op);
-  void count(Line& line, const std::string& op, const std::string& device, const std::string& what,
+  void count(const std::string& op, const std::string& device, const std::string& what,
              const std::string& command, const Outcome& outcome);
 
   std::vector<std::string> order_;
   std::map<std::string, Line> lines_;
-  std::map<std::string, std::map<std::string, int64_t>> missing_;  // of each device, by op
+  std::map<std::string, std::map<std::string, int64_t>> left_out_;  // of each reason, by what lacks
   std::vector<std::string> skipped_;
 };
+
+/// The cases of a row, as a mode takes them from a row and the options.
+using CasesOf = std::function<std::vector<Case>(const Row&, const Options&)>;
+
+/// Those that run on a device. Those that do not are counted in the report: of dtypes without a
+/// kernel, and of more elements than the options allow.
+std::vector<Case> cases_on(const Device& device, const Row& row, const Options& options,
+                           const CasesOf& cases_of, Report& report);
 
 }  // namespace wick::conformance

@@ -31,7 +31,7 @@ Row small_row(const std::string& name) {
 std::string first_failure(const Row& row) {
   for (const Case& c : cases_of(row, {}, false)) {
     const Outcome outcome = check_case(row, c, Device::cpu(), 1);
-    if (!outcome.passed) return outcome.text.empty() ? "?" : outcome.text;
+    if (!outcome.passed()) return outcome.text.empty() ? "?" : outcome.text;
   }
   return "";
 }
@@ -39,7 +39,7 @@ std::string first_failure(const Row& row) {
 std::string first_gradient_failure(const Row& row) {
   for (const Case& c : gradient_cases(row, {})) {
     const Outcome outcome = check_gradient(row, c, Device::cpu(), 1);
-    if (!outcome.passed) return outcome.text.empty() ? "?" : outcome.text;
+    if (!outcome.passed()) return outcome.text.empty() ? "?" : outcome.text;
   }
   return "";
 }
@@ -167,6 +167,83 @@ TEST(Runner, CatchesAnOpThatFails) {
     fail(ErrorCode::kUnsupported, "neg", "planted");
   };
   EXPECT_EQ(first_failure(row), "neg: planted");
+}
+
+// ---- counts
+
+/// What the report prints at its end; `passed` gets its verdict.
+std::string printed(const Report& report, bool* passed) {
+  testing::internal::CaptureStdout();
+  *passed = report.finish(false);
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(Report, CountsEachCaseAsWhatCameOfIt) {
+  Report report;
+  report.add("exp", "cpu", "a", "", passed());
+  report.add("exp", "cpu", "b", "", passed());
+  report.leave_out("log", 3, "no kernel on cpu", "log");
+  report.leave_out("exp", 4, "more than 5 elements");
+  bool all = false;
+  const std::string text = printed(report, &all);
+  EXPECT_TRUE(all);
+  EXPECT_TRUE(text.ends_with("\n2 passed, 0 failed, 7 left out\n")) << text;
+  EXPECT_TRUE(holds(text, "left out, no kernel on cpu, 3 cases: log 3\n")) << text;
+  EXPECT_TRUE(holds(text, "left out, more than 5 elements, 4 cases\n")) << text;
+  EXPECT_TRUE(holds(text, "exp                       2        0        4\n")) << text;
+}
+
+TEST(Report, FailsACaseOfWhichNothingWasSaid) {
+  Report report;
+  report.add("exp", "cpu", "a", "", passed());
+  testing::internal::CaptureStdout();
+  report.add("exp", "cpu", "b", "", Outcome{});
+  const std::string failure = testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(holds(failure, "FAILED exp b on cpu\n  it has not run")) << failure;
+  bool all = true;
+  const std::string text = printed(report, &all);
+  EXPECT_FALSE(all);
+  EXPECT_TRUE(text.ends_with("\n1 passed, 1 failed, 0 left out\n")) << text;
+}
+
+TEST(Report, FailsWhereEveryCaseIsLeftOut) {
+  Report report;
+  report.add("exp", "rocm:0", "a", "", left_out("no kernel on rocm:0", "exp"));
+  bool all = true;
+  const std::string text = printed(report, &all);
+  EXPECT_FALSE(all);
+  EXPECT_TRUE(
+      text.ends_with("nothing has run: every case is left out\n"
+                     "0 passed, 0 failed, 1 left out\n"))
+      << text;
+}
+
+TEST(Report, FailsWhereThereIsNoCase) {
+  bool all = true;
+  const std::string text = printed(Report(), &all);
+  EXPECT_FALSE(all);
+  EXPECT_TRUE(holds(text, "nothing has run: there is no case\n")) << text;
+}
+
+std::vector<Case> on_cpu(const Row& row, const Options& options) {
+  return cases_of(row, options, false);
+}
+
+TEST(Cases, OfMoreElementsThanAskedForAreCounted) {
+  const Row row = row_named("exp");
+  Options options;
+  options.max_elements = 100;
+  Report report;
+  const std::vector<Case> cases = cases_on(Device::cpu(), row, options, on_cpu, report);
+  EXPECT_FALSE(cases.empty());
+  for (const Case& c : cases) EXPECT_LE(elements_of(c.geometry), 100);
+  Row large = row;
+  std::erase_if(large.geometries, [](const Geometry& g) { return elements_of(g) <= 100; });
+  const std::size_t expected = cases_of(large, {}, false).size();
+  ASSERT_GT(expected, 0u);
+  bool all = false;
+  const std::string text = printed(report, &all);
+  EXPECT_TRUE(text.ends_with(" " + std::to_string(expected) + " left out\n")) << text;
 }
 
 TEST(Gradient, PassesARightRow) { EXPECT_EQ(first_gradient_failure(small_row("mul")), ""); }
