@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "bench.h"
+#include "devices/absent.h"
 #include "gradient.h"
 #include "runner.h"
 
@@ -47,27 +48,19 @@ void check_names(const Options& options, const std::vector<Row>& rows) {
   }
 }
 
-/// Whether a device was named rightly and could not be had.
-bool not_there(const Error& error) {
-  switch (error.code()) {
-    case ErrorCode::kUnsupported:  // the instruction set that WICK_CPU names
-    case ErrorCode::kModuleMissing:
-    case ErrorCode::kRuntimeMissing:
-    case ErrorCode::kDeviceMissing:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// The devices named, or all that are there; what is not there is noted in the report.
 std::vector<Device> devices_of(const std::vector<std::string>& names, Report& report) {
   std::vector<Device> devices;
   for (const std::string& name : names) {
     try {
-      devices.push_back(Device::parse(name));
+      std::string why;
+      if (const std::optional<Device> device = test::find_device(name, &why))
+        devices.push_back(*device);
+      else
+        report.skip(name, why);
     } catch (const Error& error) {
-      if (!not_there(error)) throw BadUsage(std::string("--device: ") + error.what());
+      if (error.code() != ErrorCode::kUnsupported)  // the instruction set that WICK_CPU names
+        throw BadUsage(std::string("--device: ") + error.what());
       report.skip(name, error.what());
     }
   }

@@ -5,22 +5,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "devices/lacking.h"
 #include "pairwise.h"
-#include "scalar/binary.h"
-#include "scalar/compare.h"
-#include "scalar/reduce.h"
-#include "scalar/unary.h"
-#include "wick/abi/ops/attention.h"
-#include "wick/abi/ops/create.h"
-#include "wick/abi/ops/elementwise.h"
-#include "wick/abi/ops/indexing.h"
-#include "wick/abi/ops/loss.h"
-#include "wick/abi/ops/matmul.h"
-#include "wick/abi/ops/norm.h"
-#include "wick/abi/ops/optimizer.h"
-#include "wick/abi/ops/rope.h"
-#include "wick/abi/ops/sample.h"
-#include "wick/abi/ops/softmax.h"
 
 namespace wick::conformance {
 namespace {
@@ -289,74 +275,16 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
 
 namespace {
 
-/// Of floats these have kernels on every device.
-constexpr Op kOnEveryDevice[] = {Neg::op,
-                                 Exp::op,
-                                 Log::op,
-                                 Sqrt::op,
-                                 Silu::op,
-                                 Add::op,
-                                 Sub::op,
-                                 Mul::op,
-                                 Div::op,
-                                 Maximum::op,
-                                 MaximumShare::op,
-                                 Swiglu::op,
-                                 Eq::op,
-                                 SiluGradient::op,
-                                 Ne::op,
-                                 Lt::op,
-                                 Le::op,
-                                 Gt::op,
-                                 Ge::op,
-                                 kWhere,
-                                 kCast,
-                                 Sum::op,
-                                 Max::op,
-                                 kMatmul,
-                                 kGather,
-                                 kScatterAdd,
-                                 kScatter,
-                                 kFill,
-                                 kSoftmax,
-                                 kRmsNorm,
-                                 kRope,
-                                 kSdpa,
-                                 kAdamW,
-                                 kCrossEntropy,
-                                 kSample};
-
-bool is_on_every_device(const Op& op, DType dtype) {
-  return is_floating(dtype) && is_computed(dtype) &&
-         std::find(std::begin(kOnEveryDevice), std::end(kOnEveryDevice), op) !=
-             std::end(kOnEveryDevice);
-}
-
-/// The op that an Unsupported error is about; "" if the device should have had a kernel. So far
-/// cards serve fewer ops than the CPU; those that they do serve they may not lose.
-std::string missing_kernel(const Error& error, const Device& device) {
-  // "trunc: no f32 kernel on emu:32, ..."
-  const std::string text = error.what();
-  if (error.code() != ErrorCode::kUnsupported || device.is_cpu()) return "";
-  for (const Op* op : ops_of(Device::cpu())) {
-    for (int d = 0; d < kNumDTypes; d++) {
-      const std::string start = std::string(op->name) + ": no " + dtype_name(DType(d)) +
-                                " kernel on " + to_string(device) + ",";
-      if (text.rfind(start, 0) == 0) return is_on_every_device(*op, DType(d)) ? "" : op->name;
-    }
-  }
-  return "";
-}
-
-/// Whether the device has the kernels of a row for these dtypes. The CPU has all; without one, a
+/// Whether the device has the kernels of a row for these dtypes, or should have them: so far cards
+/// serve fewer ops than the CPU; those that they do serve they may not lose. Without a kernel, a
 /// fused row has its composite.
 bool is_served(const Device& device, const Row& row, const std::vector<DType>& dtypes) {
   if (device.is_cpu() || row.fused || !row.kernels) return true;
   const std::vector<KernelQuestion> questions = row.kernels(dtypes);
   return std::none_of(questions.begin(), questions.end(), [&](const KernelQuestion& q) {
-    const bool stored = !is_computed(q.any);  // f4 and the like
-    return (stored || !is_on_every_device(q.op, q.dtype)) &&
-           kernels_of(device, q.op, q.dtype, q.any).empty();
+    const OperandDTypes dtypes = operand_dtypes(q.op, q.dtype, q.any);
+    const std::span operands(dtypes.all, std::size_t(dtypes.num_in + dtypes.num_out));
+    return test::lacks(q.op.name, operands) && kernels_of(device, q.op, q.dtype, q.any).empty();
   });
 }
 
@@ -365,7 +293,7 @@ std::string no_kernel_on(const Device& device) { return "no kernel on " + to_str
 }  // namespace
 
 Outcome failed_with(const Error& error, const Device& device) {
-  const std::string missing = missing_kernel(error, device);
+  const std::string missing = test::lacking_op(error, device);
   return missing.empty() ? failed(error.what()) : left_out(no_kernel_on(device), missing);
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "devices/absent.h"
+#include "devices/lacking.h"
 #include "gradient.h"
 #include "pairwise.h"
 
@@ -244,6 +246,33 @@ TEST(Cases, OfMoreElementsThanAskedForAreCounted) {
   bool all = false;
   const std::string text = printed(report, &all);
   EXPECT_TRUE(text.ends_with(" " + std::to_string(expected) + " left out\n")) << text;
+}
+
+TEST(Cases, OfWhatACardLacksAreCounted) {
+  std::string why;
+  const std::optional<Device> card = test::find_device("emu:32", &why);
+  if (!card) GTEST_SKIP() << why;
+  const std::string ops = test::kLackingOps[0].ops, listed = ops.substr(0, ops.find(' '));
+  const Row row = row_named(listed);
+  Report report;
+  EXPECT_TRUE(cases_on(*card, row, {}, on_cpu, report).empty());
+  const std::string expected = std::to_string(on_cpu(row, {}).size());
+  bool all = true;
+  const std::string text = printed(report, &all);
+  EXPECT_FALSE(all);
+  EXPECT_TRUE(holds(text, ("left out, no kernel on emu:32, " + expected + " cases: " + listed +
+                           " " + expected + "\n")
+                              .c_str()))
+      << text;
+
+  // A composite of it says so as it runs; what is not listed may not say so.
+  const auto of = [&](const std::string& op) {
+    return failed_with(Error(ErrorCode::kUnsupported, op + ": no f32 kernel on emu:32, none"),
+                       *card);
+  };
+  EXPECT_EQ(of(listed).state, Outcome::State::kLeftOut);
+  EXPECT_EQ(of(listed).lacks, listed);
+  EXPECT_EQ(of("exp").state, Outcome::State::kFailed);
 }
 
 TEST(Gradient, PassesARightRow) { EXPECT_EQ(first_gradient_failure(small_row("mul")), ""); }

@@ -1,0 +1,65 @@
+// What cards lack so far: the list may only shrink.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/wick.h"
+
+namespace wick::test {
+
+/// Ops that the CPU has kernels of and cards have not. rocm, cuda and the emulator are one source,
+/// so it is one list. Names stand between spaces.
+struct LackingOps {
+  const char* dtypes;  // without a kernel; "": every one
+  const char* ops;
+};
+inline constexpr LackingOps kLackingOps[] = {
+    {"",
+     "abs sign relu recip sqr rsqrt exp2 expm1 log2 log10 log1p sin cos tan asin acos atan sinh "
+     "cosh tanh asinh acosh atanh erf erfc lgamma digamma trigamma sigmoid gelu gelu_tanh floor "
+     "ceil round trunc bitwise_not affine elu leaky_relu isnan isinf isfinite minimum pow "
+     "remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor shift_left "
+     "shift_right min prod any all argmax argmin cumsum cumprod cummax cummin sort topk "
+     "searchsorted nonzero conv conv_input_gradient conv_weight_gradient max_pool avg_pool fold"},
+    {"u8 i8 u16 i16 u32 i32 u64 i64", "matmul"},
+    {"i8 u16 i16 u64", "scatter_add"},
+    {"f4 f6e2m3 f6e3m2 f8e8m0", "where cast gather scatter fill"},
+};
+
+/// Rows of the device surface that lack something else than a kernel of an op, and what their error
+/// says.
+struct LackingRow {
+  const char* row;
+  const char* error;
+};
+inline constexpr LackingRow kLackingRows[] = {
+    {"to_dtype, every pair", "cast: no bool kernel"},  // to f4
+    {"inplace_op1", "no kernel on"},
+    {"inplace_op2", "no kernel on"},
+    {"inplace_op3", "no kernel on"},
+    {"compile", "compiled for the CPU alone so far"},
+    {"formula", "compiled for the CPU alone so far"},
+};
+
+/// Whether a call of the op with operands of these dtypes, inputs or outputs, is listed.
+bool lacks(std::string_view op, std::span<const DType> operands,
+           std::span<const LackingOps> list = kLackingOps);
+
+/// The op of which an Unsupported error says that a card has no kernel, if it is listed. "": it is
+/// about something else, the CPU, or an op that cards had.
+std::string lacking_op(const Error& error, const Device& device,
+                       std::span<const LackingOps> list = kLackingOps);
+
+/// The entry of a row of the device surface; null if it has none.
+const LackingRow* lacking_row(std::string_view row);
+
+/// What is wrong with the list: what is listed and works, what is missing and not listed, and what
+/// is no op. has_*(op, dtype): whether there is a kernel.
+using HasKernel = std::function<bool(const Op&, DType)>;
+std::vector<std::string> complaints(std::span<const LackingOps> list, const HasKernel& cpu_has,
+                                    const HasKernel& card_has);
+
+}  // namespace wick::test
