@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""That scripts count honestly: what was skipped or left out has not passed. Each test plants the programs that they run."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+
+CTEST_LINES = """      Start  1: first_test
+1/2 Test  #1: first_test .......................   Passed    0.01 sec
+      Start  2: conformance.cpu.avx512
+2/2 Test  #2: conformance.cpu.avx512 ...........   {second}    0.01 sec
+
+{percent}% tests passed, {failed} tests failed out of 2
+"""
+LAST_TEST = """1/2 Test: first_test
+[ RUN      ] Card.Runs
+x.cpp:1: Skipped
+no card
+[  SKIPPED ] Card.Runs (0 ms)
+Test Passed.
+2/2 Test: conformance.cpu.avx512
+{output}
+Test Passed.
+"""
+
+
+class Counts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.plant("scripts/quick-check", "exit 0")
+        self.plant("scripts/proof-status", "exit 0")
+        for name in ("test", "summary-of", "rocm-check", "cuda-check"):
+            shutil.copy(SCRIPTS / name, self.root / "scripts")
+
+    def plant(self, path, text):
+        """A program of the planted tree; those in bin/ are found before the machine's."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("#!/bin/bash\n" + text + "\n")
+        file.chmod(0o755)
+
+    def run_script(self, name, *arguments, **environment):
+        variables = {"PATH": f"{self.root}/bin:/usr/bin:/bin", "HOME": str(self.root), **environment}
+        return subprocess.run([self.root / "scripts" / name, *arguments], capture_output=True, text=True, env=variables,
+                              check=False)
+
+    def plant_ctest(self, lines, last_test):
+        for path, text in (("lines", lines), ("build/cpu/Testing/Temporary/LastTest.log", last_test)):
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text)
+        self.plant("bin/ctest", f"cat {self.root}/lines\n! grep -q 'Failed  ' {self.root}/lines")
+
+    def last_line(self, run):
+        return run.stdout.splitlines()[-1]
+
+    def test_a_stage_that_passes(self):
+        run = self.run_script("test", "--stage", "quick")
+        self.assertIn("scripts/test: 1 stages passed, 0 skipped, 0 failed, ", self.last_line(run))
+        self.assertEqual(run.returncode, 0)
+
+    def test_a_stage_that_fails(self):
+        self.plant("scripts/quick-check", "exit 1")
+        run = self.run_script("test", "--stage", "quick")
+        self.assertIn("scripts/test: 0 stages passed, 0 skipped, 1 failed, ", self.last_line(run))
+        self.assertEqual(run.returncode, 1)
+
+    def test_a_stage_that_fails_as_if_it_were_skipped(self):
+        self.plant("scripts/quick-check", "exit 77")
+        run = self.run_script("test", "--stage", "quick")
+        self.assertIn(" 0 skipped, 1 failed, ", self.last_line(run))
+
+    def test_a_stage_that_skips_everything_has_not_passed(self):
+        run = self.run_script("test", "--stage", "quick", "--stage", "amdemu")
+        self.assertIn("   amdemu skipped\n", run.stdout)
+        self.assertIn("scripts/test: 1 stages passed, 1 skipped, 0 failed, ", self.last_line(run))
+        self.assertEqual(run.returncode, 0)
+
+    def test_a_stage_whose_tests_were_all_skipped_has_not_passed(self):
+        lines = "1/1 Test #1: card_test ....***Skipped   0.01 sec\n\n100% tests passed, 0 tests failed out of 1\n"
+        self.plant_ctest(lines, "1/1 Test: card_test\nskipped: no card\nTest Passed.\n")
+        run = self.run_script("test", "--stage", "cpu")
+        self.assertIn("skipped: cpu: card_test: no card", run.stdout)
+        self.assertIn("scripts/test: 0 stages passed, 1 skipped, 0 failed, ", self.last_line(run))
+        self.assertTrue(self.last_line(run).endswith("; 0 tests passed, 0 failed, 1 skipped"), self.last_line(run))
+
+    def test_cases_that_are_left_out_are_counted(self):
+        self.plant_ctest(CTEST_LINES.format(second="Passed", percent=100, failed=0),
+                         LAST_TEST.format(output="20 passed, 0 failed, 7 left out"))
+        run = self.run_script("test", "--stage", "cpu")
+        self.assertIn("\ncpu: 100% tests passed, 0 tests failed out of 2\n", run.stdout)
+        self.assertIn("\ncpu: conformance.cpu.avx512: 20 passed, 0 failed, 7 left out\n", run.stdout)
+        self.assertIn("   cpu passed, parts skipped\n", run.stdout)
+        self.assertTrue(self.last_line(run).endswith(
+            "; 20 cases passed, 0 failed, 7 left out; 2 tests passed, 0 failed, 1 skipped"), self.last_line(run))
+
+    def test_a_test_that_ctest_skips_has_not_passed(self):
+        self.plant_ctest(CTEST_LINES.format(second="***Skipped", percent=100, failed=0),
+                         LAST_TEST.format(output="skipped: cpu (WICK_CPU=avx512)\n0 passed, 0 failed, 0 left out"))
+        run = self.run_script("test", "--stage", "cpu")
+        self.assertIn("\ncpu: 100% tests passed, 0 tests failed out of 2, 1 of them skipped\n", run.stdout)
+        self.assertTrue(self.last_line(run).endswith("; 1 tests passed, 0 failed, 2 skipped"), self.last_line(run))
+
+    def test_a_test_that_fails(self):
+        self.plant_ctest(CTEST_LINES.format(second="***Failed  ", percent=50, failed=1),
+                         LAST_TEST.format(output="19 passed, 1 failed, 7 left out"))
+        run = self.run_script("test", "--stage", "cpu")
+        self.assertIn("scripts/test: 0 stages passed, 0 skipped, 1 failed, ", self.last_line(run))
+        self.assertTrue(self.last_line(run).endswith(
+            "; 19 cases passed, 1 failed, 7 left out; 1 tests passed, 1 failed, 1 skipped"), self.last_line(run))
+        self.assertEqual(run.returncode, 1)
+
+    def summary_of(self, text):
+        (self.root / "printed").write_text(text)
+        return self.run_script("summary-of", str(self.root / "printed")).stdout
+
+    def test_summaries_are_whole(self):
+        tally = "5 passed, 0 failed, 2 left out"
+        self.assertEqual(self.summary_of(f"rocm:0 took 3 s\n{tally}\n\n"), tally + "\n")
+        self.assertEqual(self.summary_of("[  PASSED  ] 45 tests.\n[  SKIPPED ] 2 tests.\n"), "45 passed, 2 skipped\n")
+        self.assertEqual(self.summary_of("[  PASSED  ] 1 test.\n[  FAILED  ] 1 test, listed below:\n[  FAILED  ] A.B\n\n 1 FAILED TEST\n"),
+                         "1 passed, 1 failed\n")
+        self.assertEqual(self.summary_of(f"{tally}\n========= ERROR SUMMARY: 0 errors\n"), f"{tally}; ERROR SUMMARY: 0 errors\n")
+        self.assertEqual(self.summary_of("144 objects, 0 complaints\n"), "144 objects, 0 complaints\n")
+
+    CONFORMANCE = """echo 'cuda:0: a card, gfx1100'
+echo 'left out, no kernel on a card, 2 cases: abs 2'
+echo '5 passed, 0 failed, 2 left out'"""
+
+    def plant_build(self, vendor):
+        self.plant(f"build/{vendor}/bin/wick-conformance", self.CONFORMANCE)
+        self.plant(f"build/{vendor}/bin/{vendor}_runtime_test",
+                   "echo '[       OK ] CudaCard.IsDescribed'; echo '[  PASSED  ] 45 tests.'; echo '[  SKIPPED ] 2 tests.'")
+        self.plant(f"build/{vendor}/lib/wick_{vendor}.so", "")
+
+    def page(self, vendor, *arguments):
+        trees = [part for folder in ("backends/gpu", "include/wick/abi", "src/scalar") for part in ("--tree", folder + "=0")]
+        run = self.run_script(f"{vendor}-check", "--out", str(self.root / "page.md"), *trees, *arguments)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return (self.root / "page.md").read_text()
+
+    def test_the_page_of_cuda_says_what_was_left_out(self):
+        self.plant("bin/nvidia-smi", "echo 'a card, 9.0, 580'")
+        self.plant_build("cuda")
+        page = self.page("cuda", "--no-sanitizer")
+        self.assertIn("| conformance | passed | 5 passed, 0 failed, 2 left out | ", page)
+        self.assertIn("| module's runtime | passed | 45 passed, 2 skipped | ", page)
+        self.assertIn("\nLeft out:\n- conformance: no kernel on a card, 2 cases: abs 2\n", page)
+
+    def test_the_page_of_rocm_says_what_was_left_out(self):
+        self.plant_build("rocm")
+        self.plant("build/rocm/bin/wick-conformance", self.CONFORMANCE.replace("cuda", "rocm"))
+        (self.root / "build/rocm/CMakeCache.txt").write_text("WICK_ROCM_TARGETS:STRING=gfx1100\n")
+        self.plant("scripts/list-amd-objects",
+                   """echo '{"gfx1100": {"wave": 32, "kernels": ["k"]}}' > "$2"; echo '1 objects, 0 complaints'""")
+        for folder in ("backends/gpu", "include/wick/abi", "src/scalar"):
+            (self.root / folder).mkdir(parents=True)
+        page = self.page("rocm")
+        self.assertIn("| rocm:0 a card, gfx1100: conformance | passed | 5 passed, 0 failed, 2 left out | ", page)
+        self.assertIn("\nLeft out:\n- rocm:0 a card, gfx1100: conformance: no kernel on a card, 2 cases: abs 2\n", page)
+        self.assertIn("| gfx1100 | 32 | 1 | executed |", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
