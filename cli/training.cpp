@@ -8,10 +8,11 @@
 #include "wick/io/safetensors.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/elementwise.h"
-#include "wick/ops/indexing.h"
+#include "wick/ops/gather.h"
 #include "wick/ops/loss.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/softmax.h"
 
 namespace wick::cli {
 namespace {

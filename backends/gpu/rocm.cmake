@@ -68,7 +68,7 @@ if(BUILD_TESTING)
   add_fake_hip(renamed libamdhip64-1a2b3c.so 7)
 
   add_executable(rocm_runtime_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/rocm_runtime_test.cpp)
-  target_include_directories(rocm_runtime_test PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_include_directories(rocm_runtime_test PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_features(rocm_runtime_test PRIVATE cxx_std_20)
   target_link_libraries(rocm_runtime_test PRIVATE GTest::gtest ${CMAKE_DL_LIBS} pthread)
   target_compile_definitions(

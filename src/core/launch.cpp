@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "wick/abi/ops/elementwise.h"
+#include "wick/abi/ops/cast.h"
 
 namespace wick {
 namespace {

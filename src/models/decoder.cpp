@@ -7,6 +7,7 @@
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/matmul.h"
+#include "wick/ops/rope.h"
 #include "wick/ops/shape.h"
 
 // Shapes: B sequences, T tokens of each, D a head's size, H query heads, G key-value heads.

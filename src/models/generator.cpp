@@ -5,7 +5,7 @@
 #include "wick/ops/autograd.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
-#include "wick/ops/indexing.h"
+#include "wick/ops/gather.h"
 #include "wick/ops/shape.h"
 
 namespace wick {

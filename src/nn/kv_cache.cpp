@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "wick/ops/create.h"
-#include "wick/ops/indexing.h"
+#include "wick/ops/gather.h"
 #include "wick/ops/shape.h"
 
 namespace wick {

@@ -1,6 +1,6 @@
 #include "wick/nn/layers.h"
 
-#include "wick/ops/indexing.h"
+#include "wick/ops/gather.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/norm.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "scalar/divide.h"
 #include "scalar/unary.h"
-#include "wick/abi/ops/elementwise.h"
+#include "wick/abi/op.h"
 
 namespace wick {
 

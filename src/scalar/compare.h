@@ -2,7 +2,7 @@
 // See unary.h.
 #pragma once
 #include "scalar/math.h"
-#include "wick/abi/ops/elementwise.h"
+#include "wick/abi/op.h"
 
 namespace wick {
 

@@ -1,5 +1,5 @@
 // The functions that formulas call, for scalars: found by argument type, as those of SIMD lanes are
-// (backends/cpu/lanes.h). Freestanding in device passes, where each compiler's own expansion serves
+// (backends/cpu/kernels/lanes.h). Freestanding in device passes, where each compiler's own expansion serves
 // f32 and the vendor's library f64.
 #pragma once
 #include "wick/abi/dtype.h"

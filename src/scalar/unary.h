@@ -4,7 +4,7 @@
 #pragma once
 #include "scalar/gamma.h"
 #include "scalar/math.h"
-#include "wick/abi/ops/elementwise.h"
+#include "wick/abi/ops/unary.h"
 
 namespace wick {
 

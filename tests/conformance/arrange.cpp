@@ -169,7 +169,8 @@ Row trace_row() {
 
 }  // namespace
 
-std::vector<Row> arrange_rows() {
+template <>
+std::vector<Row> rows_of<"arrange">() {
   std::vector<Row> rows = {
       stack_row(),
       moves(

@@ -1,5 +1,5 @@
-// rope, sdpa and its gradient. Options in geometries: of rope whether interleaved; of sdpa whether
-// causal, and the scale in hundredths (0: 1 / sqrt(D)).
+// sdpa and its gradient. Options in geometries: whether causal, and the scale in hundredths
+// (0: 1 / sqrt(D)).
 #include <array>
 #include <cmath>
 
@@ -7,73 +7,9 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/attention.h"
-#include "wick/abi/ops/rope.h"
 
 namespace wick::conformance {
 namespace {
-
-// ---- rope
-
-bool interleaved(const Case& c) { return c.geometry.dims.at(0) != 0; }
-
-/// cos or sin of the angles of positions [P, D / 2], in the tables' dtype.
-Array table(bool is_sin, const Case& c) {
-  const HostShape& shape = c.geometry.operands[1];
-  const DType dtype = c.dtypes[1];
-  return reference::build(dtype, shape, [&](const Index& index) {
-    const Real angle = Real(index[0]) * std::pow(Real(10000), -Real(index[1]) / Real(shape[1]));
-    return reference::round_to_format(dtype, is_sin ? std::sin(angle) : std::cos(angle));
-  });
-}
-
-Row rope_row() {
-  Row row;
-  row.op = "rope";
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return rope(x[0], x[1], x[2], x[3], {.interleaved = interleaved(c)});
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::rope(x[0], x[1], x[2], x[3], interleaved(c));
-  };
-  row.make = [](std::size_t operand, const Case& c, Random& random) {
-    const HostShape& shape = c.geometry.operands[operand];
-    if (operand == 3) return random_ids(shape, c.geometry.operands[1][0], random);
-    if (operand > 0) return table(operand == 2, c);
-    return c.values == Values::kSpecial ? special_array(c.dtypes[0], shape, 0, random)
-                                        : random_array(c.dtypes[0], shape, {-8, 8}, random);
-  };
-  // f64 first: mode grad takes its other operands as they are.
-  row.dtypes = {{DType::kF64, DType::kF64, DType::kF64, DType::kI64}};
-  for (const DType d : {DType::kF8E4M3, DType::kF8E5M2, DType::kBf16, DType::kF16, DType::kF32}) {
-    row.dtypes.push_back({d, DType::kF32, DType::kF32, DType::kI64});
-  }
-  for (const int64_t pairs : {0, 1}) {
-    // [B, T, H, D], the tables [P, D / 2] and positions [B, T]
-    for (const auto& [b, t, h, d, p] : std::vector<std::array<int64_t, 5>>{{1, 1, 1, 2, 1},
-                                                                           {1, 3, 2, 4, 2},
-                                                                           {2, 1, 3, 8, 40},
-                                                                           {2, 7, 1, 6, 9},
-                                                                           {0, 3, 2, 4, 5},
-                                                                           {1, 33, 4, 32, 64},
-                                                                           {2, 5, 3, 80, 100},
-                                                                           {3, 17, 4, 64, 20},
-                                                                           {1, 9, 2, 128, 16},
-                                                                           {2, 70, 4, 64, 300}}) {
-      row.geometries.push_back({{{b, t, h, d}, {p, d / 2}, {p, d / 2}, {b, t}}, {pairs}});
-    }
-  }
-  // Two products and their sum, each rounded.
-  row.tolerance = sums(1);
-  row.fused = true;
-  row.differentiable = {0};
-  row.bench = Geometry{{{4, 512, 16, 64}, {2048, 32}, {2048, 32}, {4, 512}}, {0}};
-  row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{kRope, d[0]}};
-  };
-  return row;
-}
-
-// ---- sdpa
 
 SdpaOptions options_of(const Case& c) {
   return {.scale = double(c.geometry.dims.at(1)) / 100, .causal = c.geometry.dims.at(0) != 0};
@@ -237,6 +173,9 @@ Row sdpa_gradient_row() {
 
 }  // namespace
 
-std::vector<Row> attention_rows() { return {rope_row(), sdpa_row(), sdpa_gradient_row()}; }
+template <>
+std::vector<Row> rows_of<"attention">() {
+  return {sdpa_row(), sdpa_gradient_row()};
+}
 
 }  // namespace wick::conformance

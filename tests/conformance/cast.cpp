@@ -3,7 +3,7 @@
 
 #include "shapes.h"
 #include "values.h"
-#include "wick/abi/ops/elementwise.h"
+#include "wick/abi/ops/cast.h"
 
 namespace wick::conformance {
 namespace {
@@ -100,6 +100,9 @@ Row contiguous_row() {
 
 }  // namespace
 
-std::vector<Row> cast_rows() { return {cast_row(), contiguous_row()}; }
+template <>
+std::vector<Row> rows_of<"cast">() {
+  return {cast_row(), contiguous_row()};
+}
 
 }  // namespace wick::conformance

@@ -140,7 +140,8 @@ Row masked_fill_row() {
 
 }  // namespace
 
-std::vector<Row> composed_rows() {
+template <>
+std::vector<Row> rows_of<"composed">() {
   std::vector<Row> rows;
   for (const Composed& c : kComposed) rows.push_back(row_of(c));
   for (const Logic& l : kLogic) rows.push_back(row_of(l));

@@ -166,7 +166,8 @@ Row cross_row() {
 
 }  // namespace
 
-std::vector<Row> contract_rows() {
+template <>
+std::vector<Row> rows_of<"contract">() {
   return {
       pair("dot", dot, "i,i->", {{{{7}, {7}}}, {{{0}, {0}}}, {{{1025}, {1025}}}}),
       pair("mv", mv, "ij,j->i",

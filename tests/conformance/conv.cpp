@@ -8,7 +8,7 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/conv.h"
-#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/gather.h"
 #include "wick/abi/ops/matmul.h"
 #include "wick/abi/ops/pool.h"
 
@@ -348,7 +348,8 @@ Row fold_row(const char* name) {
 
 }  // namespace
 
-std::vector<Row> conv_rows() {
+template <>
+std::vector<Row> rows_of<"conv">() {
   Row weight_gradient = conv_weight_gradient_row();
   weight_gradient.op = "conv_weight_gradient composite";
   const auto run = weight_gradient.run;

@@ -52,11 +52,13 @@ Behaviour same_bits(const char* op, std::function<Tensor(const Device&)> draw) {
 
 }  // namespace
 
-std::vector<Row> create_rows() {
+template <>
+std::vector<Row> rows_of<"create">() {
   return {fill_row("fill", 3.7), fill_row("fill(-300)", -300), fill_row("fill(-0.0)", -0.0)};
 }
 
-std::vector<Behaviour> create_behaviours() {
+template <>
+std::vector<Behaviour> behaviours_of<"create">() {
   std::vector<Behaviour> result;
   for (const DType dtype :
        {DType::kF64, DType::kF32, DType::kF16, DType::kBf16, DType::kF8E4M3, DType::kF8E5M2}) {

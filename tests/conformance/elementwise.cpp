@@ -9,8 +9,9 @@
 #include "scalar/unary.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/cast.h"
 #include "wick/abi/ops/create.h"
-#include "wick/abi/ops/elementwise.h"
+#include "wick/abi/ops/where.h"
 
 namespace wick::conformance {
 namespace {
@@ -616,7 +617,8 @@ Row where_row() {
 
 }  // namespace
 
-std::vector<Row> elementwise_rows() {
+template <>
+std::vector<Row> rows_of<"elementwise">() {
   std::vector<Row> rows;
   for (const Unary& u : kUnary) rows.push_back(row_of(u));
   for (const Binary& b : kBinary) rows.push_back(row_of(b));

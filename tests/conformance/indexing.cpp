@@ -1,446 +1,265 @@
-// Ops that take ids: index_select, gather, embedding, index_add, scatter_add, scatter; and what
-// they do with ids that are out of range.
+// x[...] as NumPy and PyTorch have it: patterns of numbers, slices, new axes, ids and masks, read
+// and written. The reference knows each pattern as lists of positions.
 #include <algorithm>
-#include <map>
-#include <numeric>
-#include <stdexcept>
 
-#include "placement.h"
+#include "reference/arrange.h"
 #include "shapes.h"
-#include "wick/abi/ops/indexing.h"
+#include "values.h"
+#include "wick/abi/ops/gather.h"
 
 namespace wick::conformance {
 namespace {
 
-int dim_of(const Case& c) {
-  return reference::normalize_dim(c.geometry.dims.at(0), c.geometry.operands[0].size());
+using reference::IndexItem;
+using Kind = IndexItem::Kind;
+
+IndexItem at(int64_t i) { return {Kind::kNumber, {i}, {}}; }
+IndexItem list(std::vector<int64_t> positions) { return {Kind::kList, std::move(positions), {}}; }
+const IndexItem kNew = {Kind::kNewAxis, {}, {}};
+IndexItem ids(HostShape shape, std::vector<Real> values) {
+  return {Kind::kIds, {}, {DType::kI64, std::move(shape), std::move(values)}};
 }
 
-/// x and src hold values, ids numbers below the size of x's dim.
-Array make(std::size_t operand, const Case& c, Random& random, int dim) {
-  const HostShape& shape = c.geometry.operands[operand];
-  if (operand == 1)
-    return random_ids(shape, std::max<int64_t>(1, c.geometry.operands[0][std::size_t(dim)]),
-                      random);
-  const DType dtype = c.dtypes[operand];
-  if (c.values == Values::kRandom) return random_array(dtype, shape, {-4, 4}, random);
-  // What is added up carries NaN and infinity through sums; what is only read may be anything.
-  return c.geometry.operands.size() == 3 ? sprinkled_array(dtype, shape, {-4, 4}, random)
-                                         : special_array(dtype, shape, operand, random);
+/// Ids and masks as tensors on the device where x is.
+struct Ids {
+  HostShape shape;
+  std::vector<int64> values;
+  DType dtype = DType::kI64;
+};
+struct Item {
+  Item(wick::Index index) : index(index) {}
+  template <std::integral T>
+  Item(T i) : index(i) {}
+  Item(Slice slice) : index(slice) {}
+  Item(Ellipsis all) : index(all) {}
+  Item(NewAxis axis) : index(axis) {}
+  Item(Ids ids) : index(0), ids(std::move(ids)) {}
+
+  wick::Index on(const Device& device) const {
+    if (!ids) return index;
+    const Dims shape(std::span<const int64_t>(ids->shape));
+    return Tensor::from(ids->values, shape).to(ids->dtype).to(device);
+  }
+  wick::Index index;
+  std::optional<Ids> ids;
+};
+
+struct Pattern {
+  HostShape x;
+  std::vector<Item> items;
+  std::vector<IndexItem> reference;
+};
+
+Ids mask(HostShape shape, std::vector<int64> values) {
+  return {std::move(shape), std::move(values), DType::kBool};
+}
+Ids ids_of(DType dtype, HostShape shape, std::vector<int64> values) {
+  return {std::move(shape), std::move(values), dtype};
+}
+std::vector<int64_t> all(int64_t size) {
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < size; i++) positions.push_back(i);
+  return positions;
 }
 
-Row common(const char* op, const std::vector<DType>& dtypes, std::size_t operands) {
+const std::vector<Pattern>& patterns() {
+  static const std::vector<Pattern> list_of = {
+      {{5}, {2}, {at(2)}},
+      {{5}, {-5}, {at(0)}},
+      {{5}, {Slice{1, 4}}, {list({1, 2, 3})}},
+      {{5}, {Slice{.step = 2}}, {list({0, 2, 4})}},
+      {{5}, {Slice{.step = -1}}, {list({4, 3, 2, 1, 0})}},
+      {{6}, {Slice{-2, {}, -2}}, {list({4, 2, 0})}},
+      {{5}, {Slice{4, 1}}, {list({})}},
+      {{5}, {Slice{-100, 100, 3}}, {list({0, 3})}},
+      {{5}, {Slice{100, -100, -3}}, {list({4, 1})}},
+      {{}, {}, {}},
+      {{}, {kNewAxis}, {kNew}},
+      {{3, 4}, {1}, {at(1), list(all(4))}},
+      {{3, 4}, {kEllipsis, 1}, {list(all(3)), at(1)}},
+      {{3, 4}, {kNewAxis, Slice{1}, kNewAxis, -1}, {kNew, list({1, 2}), kNew, at(3)}},
+      {{2, 3, 4},
+       {kEllipsis, Slice{{}, {}, -1}, kNewAxis},
+       {list(all(2)), list(all(3)), list({3, 2, 1, 0}), kNew}},
+      {{5}, {ids_of(DType::kI64, {3}, {4, 0, -2})}, {ids({3}, {4, 0, -2})}},
+      {{5}, {ids_of(DType::kU8, {}, {3})}, {ids({}, {3})}},
+      {{5, 3},
+       {ids_of(DType::kI32, {2, 2}, {0, 2, 4, 1})},
+       {ids({2, 2}, {0, 2, 4, 1}), list(all(3))}},
+      {{3, 5},
+       {Slice{0, 2}, ids_of(DType::kI8, {3}, {-1, 0, 2})},
+       {list({0, 1}), ids({3}, {-1, 0, 2})}},
+      {{4, 5},
+       {ids_of(DType::kI64, {3}, {0, 3, -2}), ids_of(DType::kI64, {3}, {1, -5, 4})},
+       {ids({3}, {0, 3, -2}), ids({3}, {1, -5, 4})}},
+      {{4, 5},
+       {ids_of(DType::kI64, {2, 1}, {3, 1}), ids_of(DType::kU16, {3}, {1, 0, 4})},
+       {ids({2, 1}, {3, 1}), ids({3}, {1, 0, 4})}},
+      {{3, 4, 2},
+       {ids_of(DType::kI64, {2}, {0, 2}), Slice{}, ids_of(DType::kI64, {2}, {1, 0})},
+       {ids({2}, {0, 2}), list(all(4)), ids({2}, {1, 0})}},
+      {{3, 4, 2},
+       {ids_of(DType::kI64, {2}, {0, 2}), 1, ids_of(DType::kI64, {2}, {1, 0})},
+       {ids({2}, {0, 2}), at(1), ids({2}, {1, 0})}},
+      {{2, 3, 4},
+       {Slice{}, ids_of(DType::kI64, {2}, {2, 0}), ids_of(DType::kI64, {2}, {3, 1})},
+       {list(all(2)), ids({2}, {2, 0}), ids({2}, {3, 1})}},
+      {{2, 3, 4},
+       {Slice{}, ids_of(DType::kI64, {2}, {2, 0}), Slice{{}, {}, -2}},
+       {list(all(2)), ids({2}, {2, 0}), list({3, 1})}},
+      {{2, 3, 4},
+       {ids_of(DType::kI64, {2}, {1, 0}), kNewAxis, ids_of(DType::kI64, {2}, {2, 1})},
+       {ids({2}, {1, 0}), kNew, ids({2}, {2, 1}), list(all(4))}},
+      {{5}, {mask({5}, {1, 0, 0, 1, 1})}, {ids({3}, {0, 3, 4})}},
+      {{3, 2}, {mask({3}, {0, 1, 1})}, {ids({2}, {1, 2}), list(all(2))}},
+      {{3, 2}, {mask({3, 2}, {0, 1, 1, 0, 0, 1})}, {ids({3}, {0, 1, 2}), ids({3}, {1, 0, 1})}},
+      {{2, 3, 2},
+       {1, mask({3, 2}, {0, 1, 1, 0, 0, 1})},
+       {at(1), ids({3}, {0, 1, 2}), ids({3}, {1, 0, 1})}},
+      {{2, 3, 2}, {Slice{}, mask({3}, {0, 0, 0})}, {list(all(2)), ids({0}, {}), list(all(2))}},
+      {{3, 4},
+       {mask({3}, {1, 0, 1}), ids_of(DType::kI64, {2}, {3, -4})},
+       {ids({2}, {0, 2}), ids({2}, {3, -4})}},
+      {{0, 3}, {Slice{}, ids_of(DType::kI64, {2}, {0, 2})}, {list({}), ids({2}, {0, 2})}},
+      {{2, 2, 2, 2, 2, 2, 2, 2, 3},
+       {kEllipsis, ids_of(DType::kI64, {2}, {2, 0})},
+       {list(all(2)), list(all(2)), list(all(2)), list(all(2)), list(all(2)), list(all(2)),
+        list(all(2)), list(all(2)), ids({2}, {2, 0})}},
+      {{40, 50},
+       {Slice{3, -2, 5}, ids_of(DType::kI64, {4}, {49, 0, 7, -1 - 25})},
+       {list({3, 8, 13, 18, 23, 28, 33}), ids({4}, {49, 0, 7, 24})}},
+  };
+  return list_of;
+}
+
+const Pattern& pattern_of(const Case& c) { return patterns()[std::size_t(c.geometry.dims[0])]; }
+
+std::vector<wick::Index> items_of(const Pattern& pattern, const Device& device) {
+  std::vector<wick::Index> items;
+  for (const Item& item : pattern.items) items.push_back(item.on(device));
+  return items;
+}
+
+Row index_row() {
+  Row row;
+  row.op = "index";
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return x[0].index(items_of(pattern_of(c), x[0].device()));
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    const reference::Indexed read = reference::indexed(x[0].shape, pattern_of(c).reference);
+    Array y{x[0].dtype, read.shape, {}};
+    for (const int64_t p : read.positions) y.values.push_back(x[0].values[std::size_t(p)]);
+    return Result{y, {}, 0};
+  };
+  for (const DType dtype : kAll) row.dtypes.push_back({dtype});
+  for (std::size_t i = 0; i < patterns().size(); i++)
+    row.geometries.push_back({{patterns()[i].x}, {int64_t(i)}});
+  row.signed_zero = true;
+  row.differentiable = {0};
+  return row;
+}
+
+/// Written where the pattern reads: a value of the shape that is read, or one number for all.
+Row put_row(const char* op, bool accumulate) {
   Row row;
   row.op = op;
-  row.make = [](std::size_t operand, const Case& c, Random& random) {
-    return make(operand, c, random, dim_of(c));
+  row.run = [accumulate](std::vector<Tensor> x, const Case& c) {
+    return index_put(x[0], items_of(pattern_of(c), x[0].device()), x[1],
+                     {.accumulate = accumulate});
   };
-  for (const DType dtype : dtypes) {
-    row.dtypes.push_back({dtype, DType::kI64});
-    if (operands == 3) row.dtypes.back().push_back(dtype);
-  }
-  row.differentiable = operands == 3 ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{0};
-  row.kernels = [adds = operands == 3](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{adds ? kScatterAdd : kGather, d[0]}};
-  };
-  return row;
-}
-
-Row index_select_row() {
-  Row row = common("index_select", kAll, 2);
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return index_select(x[0], c.geometry.dims[0], x[1]);
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::index_select(x[0], c.geometry.dims[0], x[1]);
-  };
-  row.geometries = {{{{5}, {1}}, {0}},
-                    {{{5, 3}, {7}}, {0}},
-                    {{{5, 3}, {4}}, {1}},
-                    {{{2, 3, 4}, {6}}, {-2}},
-                    {{{3, 5}, {0}}, {0}},
-                    {{{3, 0}, {2}}, {0}},
-                    {{{0, 3}, {0}}, {0}},
-                    {{{1025}, {33}}, {0}},
-                    {{{2, 3, 1, 2, 2, 3, 2, 1, 2, 2}, {3}}, {4}},
-                    {{{300, 100}, {700}}, {0}},
-                    {{{70, 900}, {1025}}, {1}}};
-  row.bench = Geometry{{{32000, 512}, {2048}}, {0}};
-  return row;
-}
-
-Row gather_row() {
-  Row row = common("gather", kAll, 2);
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return gather(x[0], c.geometry.dims[0], x[1]);
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::gather(x[0], c.geometry.dims[0], x[1]);
-  };
-  row.geometries = {{{{5}, {7}}, {0}},
-                    {{{5, 3}, {2, 3}}, {0}},
-                    {{{5, 3}, {5, 7}}, {1}},
-                    {{{5, 6}, {3, 2}}, {0}},
-                    {{{2, 3, 4}, {2, 5, 3}}, {-2}},
-                    {{{3, 4, 2, 5}, {2, 4, 2, 3}}, {1}},
-                    {{{3, 5}, {0, 5}}, {0}},
-                    {{{33, 31}, {33, 1}}, {1}},
-                    {{{205, 5}, {205, 5}}, {0}},
-                    {{{300, 100}, {300, 70}}, {1}}};
-  row.bench = Geometry{{{4096, 512}, {4096, 512}}, {1}};
-  return row;
-}
-
-Row embedding_row() {
-  Row row = common("embedding", kAll, 2);
-  row.make = [](std::size_t operand, const Case& c, Random& random) {
-    return make(operand, c, random, 0);
-  };
-  row.run = [](std::vector<Tensor> x, const Case&) { return embedding(x[0], x[1]); };
-  row.reference = [](const std::vector<Array>& x, const Case&) {
-    return reference::embedding(x[0], x[1]);
-  };
-  row.geometries = {{{{10, 8}, {2, 3}}}, {{{10, 8}, {}}}, {{{50, 33}, {7}}},
-                    {{{5, 3}, {0}}},     {{{4, 0}, {3}}}, {{{1000, 64}, {5, 60}}}};
-  row.bench = Geometry{{{32000, 512}, {2048}}};
-  return row;
-}
-
-/// Sums in an order that may change: compared within c of what is accumulated in, however ids
-/// repeat.
-Row adding(const char* op) {
-  Row row = common(op, kNumeric, 3);
-  row.unordered = true;
-  row.tolerance = sums(4, 2);
-  return row;
-}
-
-Row index_add_row() {
-  Row row = adding("index_add");
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return index_add(x[0], c.geometry.dims[0], x[1], x[2]);
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::index_add(x[0], c.geometry.dims[0], x[1], x[2]);
-  };
-  row.geometries = {{{{5}, {9}, {9}}, {0}},
-                    {{{5, 3}, {7}, {7, 3}}, {0}},
-                    {{{5, 3}, {4}, {5, 4}}, {1}},
-                    {{{2, 3, 4}, {6}, {2, 6, 4}}, {-2}},
-                    {{{3, 5}, {0}, {0, 5}}, {0}},
-                    {{{3, 0}, {2}, {2, 0}}, {0}},
-                    {{{33, 31}, {64}, {64, 31}}, {0}},
-                    {{{100, 70}, {300}, {300, 70}}, {0}}};
-  row.bench = Geometry{{{32000, 128}, {2048}, {2048, 128}}, {0}};
-  return row;
-}
-
-Row scatter_add_row() {
-  Row row = adding("scatter_add");
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return scatter_add(x[0], c.geometry.dims[0], x[1], x[2]);
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::scatter_add(x[0], c.geometry.dims[0], x[1], x[2]);
-  };
-  row.geometries = {{{{5}, {7}, {7}}, {0}},
-                    {{{5, 3}, {2, 3}, {2, 3}}, {0}},
-                    {{{5, 3}, {5, 7}, {5, 7}}, {1}},
-                    {{{5, 6}, {3, 2}, {3, 2}}, {0}},
-                    {{{2, 3, 4}, {2, 5, 3}, {2, 5, 3}}, {-2}},
-                    {{{3, 4, 2, 5}, {2, 4, 2, 3}, {2, 4, 2, 3}}, {1}},
-                    {{{3, 5}, {0, 5}, {0, 5}}, {0}},
-                    {{{205, 5}, {205, 5}, {205, 5}}, {0}},
-                    {{{300, 10}, {300, 50}, {300, 50}}, {1}}};
-  row.bench = Geometry{{{1024, 512}, {1024, 512}, {1024, 512}}, {1}};
-  return row;
-}
-
-/// Ids that are different along the dim of ids that src's dim stands for: what is set is
-/// determined.
-Array different_ids(const Case& c, Random& random) {
-  const HostShape& shape = c.geometry.operands[1];
-  const int along = dim_of(c) - int(c.geometry.operands[2].size() - shape.size());
-  const int64_t limit = c.geometry.operands[0][std::size_t(dim_of(c))];
-  std::map<Index, std::vector<int64_t>> lines;  // what is left to choose from
-  return reference::build(DType::kI64, shape, [&](Index index) {
-    index[std::size_t(along)] = 0;
-    std::vector<int64_t>& left = lines[index];
-    if (left.empty()) {
-      left.resize(std::size_t(limit));
-      std::iota(left.begin(), left.end(), 0);
+  row.reference = [accumulate](const std::vector<Array>& x, const Case& c) {
+    const reference::Indexed read = reference::indexed(x[0].shape, pattern_of(c).reference);
+    const Array value = reference::expand(x[1], read.shape);
+    Result result{x[0], {}, 0};
+    for (const Real v : x[0].values) result.magnitude.push_back(std::fabs(v));
+    for (std::size_t i = 0; i < value.values.size(); i++) {
+      const std::size_t p = std::size_t(read.positions[i]);
+      Real& y = result.array.values[p];
+      y = accumulate ? y + value.values[i] : value.values[i];
+      if (!is_floating(x[0].dtype)) y = reference::wrap(x[0].dtype, Wide(y));
+      result.magnitude[p] += std::fabs(value.values[i]);
     }
-    std::swap(left[std::size_t(random.below(int64_t(left.size())))], left.back());
-    const int64_t id = left.back();
-    left.pop_back();
-    return Real(id);
-  });
-}
-
-Row scatter_row() {
-  Row row = common("scatter", kAll, 3);
-  row.make = [](std::size_t operand, const Case& c, Random& random) {
-    if (operand == 1) return different_ids(c, random);
-    const HostShape& shape = c.geometry.operands[operand];
-    return c.values == Values::kRandom ? random_array(c.dtypes[0], shape, {-4, 4}, random)
-                                       : special_array(c.dtypes[0], shape, operand, random);
+    result.terms = accumulate ? 2 : 0;
+    if (!accumulate) result.magnitude.clear();
+    return result;
   };
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return scatter(x[0], c.geometry.dims[0], x[1], x[2]);
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::scatter(x[0], c.geometry.dims[0], x[1], x[2]);
-  };
-  // Ids of src's shape, and such as repeat: those of a cache's positions.
-  row.geometries = {{{{5}, {5}, {5}}, {0}},
-                    {{{5, 3}, {2, 1}, {2, 3}}, {0}},
-                    {{{5, 3}, {3}, {4, 3}}, {-1}},
-                    {{{2, 6, 4}, {2, 3, 2}, {2, 3, 2}}, {1}},
-                    {{{2, 6, 4}, {3, 1}, {2, 3, 4}}, {1}},
-                    {{{3, 5}, {0, 5}, {0, 5}}, {0}},
-                    {{{2, 2, 9, 4}, {2, 1, 3, 1}, {2, 2, 3, 4}}, {2}},
-                    {{{3, 9, 2, 4}, {3, 1, 1, 1}, {3, 1, 2, 4}}, {1}},
-                    {{{205, 5}, {200, 5}, {200, 5}}, {0}},
-                    {{{300, 10}, {300, 7}, {300, 7}}, {1}},
-                    {{{4, 300, 40}, {4, 70, 1}, {4, 70, 40}}, {1}}};
-  row.distinct = {1};
-  row.signed_zero = true;
-  row.bench = Geometry{{{8, 8, 4096, 64}, {8, 1, 512, 1}, {8, 8, 512, 64}}, {2}};
-  row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{kScatter, d[0]}};
+  for (const DType dtype : accumulate ? kNumeric : kAll) row.dtypes.push_back({dtype});
+  for (std::size_t i = 0; i < patterns().size(); i++) {
+    const HostShape shape = reference::indexed(patterns()[i].x, patterns()[i].reference).shape;
+    row.geometries.push_back({{patterns()[i].x, i % 4 == 3 ? HostShape{} : shape}, {int64_t(i)}});
+  }
+  row.domain = {-4, 4};
+  row.special = !accumulate;
+  if (accumulate) row.tolerance = sums(4, 2);
+  row.unordered = accumulate;
+  row.signed_zero = !accumulate;
+  row.differentiable = {0, 1};
+  row.kernels = [accumulate](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{accumulate ? kScatterAdd : kScatter, d[0]}};
   };
   return row;
 }
 
 /// The same in the memory of a Var.
-Row scatter_in_place_row() {
-  Row row = scatter_row();
-  row.op = "scatter_";
+Row put_in_place_row() {
+  Row row = put_row("index_put_", false);
   row.run = [](std::vector<Tensor> x, const Case& c) {
     Var target(x[0], false);
-    scatter_(target, c.geometry.dims[0], x[1], x[2]);
+    index_put_(target, items_of(pattern_of(c), x[0].device()), x[1]);
     return target.tensor();
   };
   row.differentiable = {};
   return row;
 }
 
-/// scatter with ids of one dim, which are different ones.
-Row index_copy_row() {
-  Row row = scatter_row();
-  row.op = "index_copy";
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return index_copy(x[0], c.geometry.dims[0], x[1], x[2]);
+/// The geometry's dims: dim, start, stop, step; the reference writes each position.
+Row slice_row(const char* op, Tensor (*run)(const Tensor&, const Tensor&, int64_t, const Slice&)) {
+  Row row;
+  row.op = op;
+  row.run = [run](std::vector<Tensor> x, const Case& c) {
+    const std::vector<int64_t>& o = c.geometry.dims;
+    return run(x[0], x[1], o[0], {o[1], o[2], o[3]});
   };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
-    Array ids = x[1];
-    ids.shape.resize(std::size_t(int(x[0].shape.size()) - dim_of(c)), 1);
-    return reference::scatter(x[0], c.geometry.dims[0], ids, x[2]);
+    const std::vector<int64_t>& o = c.geometry.dims;
+    std::vector<IndexItem> items;
+    for (const int64_t size : x[0].shape) items.push_back(list(all(size)));
+    std::vector<int64_t> positions;
+    for (int64_t i = o[1]; i < o[2]; i += o[3]) positions.push_back(i);
+    items[std::size_t(o[0])] = list(positions);
+    const reference::Indexed read = reference::indexed(x[0].shape, items);
+    Array y = x[0];
+    for (std::size_t i = 0; i < read.positions.size(); i++)
+      y.values[std::size_t(read.positions[i])] = x[1].values[i];
+    return Result{y, {}, 0};
   };
-  row.make = [](std::size_t operand, const Case& c, Random& random) {
-    if (operand != 1)
-      return random_array(c.dtypes[0], c.geometry.operands[operand], {-4, 4}, random);
-    Case one_dim = c;
-    one_dim.geometry.operands = {{c.geometry.operands[0][std::size_t(dim_of(c))]},
-                                 c.geometry.operands[1],
-                                 c.geometry.operands[1]};
-    one_dim.geometry.dims = {0};
-    return different_ids(one_dim, random);
-  };
-  row.geometries = {{{{5}, {3}, {3}}, {0}},
-                    {{{5, 3}, {2}, {2, 3}}, {0}},
-                    {{{2, 6, 3}, {4}, {2, 4, 3}}, {1}},
-                    {{{3, 5}, {0}, {3, 0}}, {-1}},
-                    {{{30, 70}, {20}, {20, 70}}, {0}}};
+  for (const DType dtype : kAll) row.dtypes.push_back({dtype});
+  row.geometries = {{{{5}, {2}}, {0, 1, 3, 1}},
+                    {{{5, 3}, {2, 3}}, {0, 1, 5, 2}},
+                    {{{2, 6, 2}, {2, 3, 2}}, {1, 0, 6, 2}},
+                    {{{3, 4}, {3, 0}}, {1, 2, 2, 1}},
+                    {{{40, 30}, {40, 7}}, {1, 11, 18, 1}}};
+  row.signed_zero = true;
+  row.differentiable = {0, 1};
   return row;
-}
-
-Row index_fill_row() {
-  Row row = common("index_fill", kAll, 2);
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return index_fill(x[0], c.geometry.dims[0], x[1], 1);
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    Array ids = x[1];
-    ids.shape.resize(std::size_t(int(x[0].shape.size()) - dim_of(c)), 1);
-    HostShape shape = x[0].shape;
-    shape[std::size_t(dim_of(c))] = int64_t(x[1].values.size());
-    const Array ones = reference::build(x[0].dtype, shape, [](const Index&) { return Real(1); });
-    return reference::scatter(x[0], c.geometry.dims[0], ids, ones);
-  };
-  row.geometries = {
-      {{{5}, {3}}, {0}}, {{{5, 3}, {2}}, {1}}, {{{2, 6, 3}, {4}}, {-2}}, {{{3, 5}, {0}}, {0}}};
-  row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{kScatter, d[0]}};
-  };
-  return row;
-}
-
-/// All of x as one dim; every second id from the end.
-Row take_row() {
-  Row row = common("take", kAll, 2);
-  row.make = [](std::size_t operand, const Case& c, Random& random) {
-    const HostShape& shape = c.geometry.operands[operand];
-    if (operand == 0) return random_array(c.dtypes[0], shape, {-4, 4}, random);
-    const int64_t size = reference::numel(c.geometry.operands[0]);
-    Array ids = random_ids(shape, std::max<int64_t>(1, size), random);
-    for (std::size_t i = 1; i < ids.values.size(); i += 2) ids.values[i] -= Real(size);
-    return ids;
-  };
-  row.run = [](std::vector<Tensor> x, const Case&) { return take(x[0], x[1]); };
-  row.reference = [](const std::vector<Array>& x, const Case&) {
-    return Result{
-        reference::build(x[0].dtype, x[1].shape,
-                         [&](const Index& index) {
-                           const Real id =
-                               x[1].values[std::size_t(reference::position(x[1].shape, index))];
-                           const Real size = Real(x[0].values.size());
-                           return x[0].values[std::size_t(id < 0 ? id + size : id)];
-                         }),
-        {},
-        0};
-  };
-  row.geometries = {{{{5}, {3}}}, {{{2, 3}, {2, 2}}}, {{{2, 3, 4}, {}}}, {{{3}, {0, 2}}}};
-  return row;
-}
-
-/// Ids and x repeat along dims where they have size 1.
-Row take_along_dim_row() {
-  Row row = common("take_along_dim", kAll, 2);
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return take_along_dim(x[0], x[1], c.geometry.dims[0]);
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    HostShape whole = x[0].shape, shape = x[1].shape;
-    for (std::size_t d = 0; d < whole.size(); d++)
-      if (int(d) != dim_of(c)) whole[d] = shape[d] = std::max(whole[d], shape[d]);
-    return reference::gather(reference::expand(x[0], whole), c.geometry.dims[0],
-                             reference::expand(x[1], shape));
-  };
-  row.geometries = {{{{5}, {3}}, {0}},
-                    {{{1, 5}, {3, 2}}, {1}},
-                    {{{4, 3}, {2, 1}}, {0}},
-                    {{{2, 1, 4}, {1, 3, 4}}, {-1}}};
-  return row;
-}
-
-// ---- ids out of range
-
-using Call = std::function<Tensor(const Tensor& x, const Tensor& ids)>;
-
-constexpr int64_t kRows = 6, kColumns = 40;
-
-/// f() or the synchronization after it must fail with kOutOfRange, and the next one must not: the
-/// error is handed out once.
-void expect_out_of_range(const Device& device, int64_t id, const std::function<void()>& f) {
-  const std::string of = "id " + std::to_string(id) + ": ";
-  try {
-    f();
-    device.synchronize();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kOutOfRange)
-      throw std::runtime_error(of + "expected kOutOfRange, got " + error.what());
-    if (std::string(error.what()).find(std::to_string(id)) == std::string::npos) {
-      throw std::runtime_error(of + "the error does not name it: " + error.what());
-    }
-    device.synchronize();
-    return;
-  }
-  throw std::runtime_error(of + "no error");
-}
-
-void expect_unchanged(const Tensor& buffer, const Array& before, const char* what) {
-  const std::vector<unsigned char> bytes = read_bytes(buffer);
-  if (bytes != bytes_of(before)) throw std::runtime_error(std::string(what) + " was written to");
-}
-
-/// Tries ids that are wrong by a little and by a lot, one among good ones. x lies in a larger
-/// buffer; memory of the size of the result is held before and after it, and none of that may
-/// change either.
-void check_out_of_range(const Device& device, const Call& call) {
-  Random random(7);
-  const HostShape shape = {kRows, kColumns};
-  const Placement placed =
-      place(random_array(DType::kF32, shape, {-1, 1}, random), Place::kSliced, random);
-  const Tensor buffer = upload(placed.buffer, device);
-  const Tensor x = placed.view(buffer);
-  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min(),
-                    kLargest = std::numeric_limits<int64_t>::max();
-  for (const int64_t bad :
-       {int64_t(-1), -kRows, kRows, kRows + 5, int64_t(1) << 32, kLowest, kLargest}) {
-    std::vector<Tensor> neighbours;
-    const Array canary{DType::kF32, shape, std::vector<Real>(std::size_t(kRows * kColumns), 0.5)};
-    for (int i = 0; i < 8; i++) neighbours.push_back(upload(canary, device));
-    neighbours.erase(neighbours.begin() + 4);  // the result may well get this place
-    const Tensor ids = upload({DType::kI64, {4}, {0, 3, Real(bad), 1}}, device);
-    expect_out_of_range(device, bad, [&] { call(x, ids); });
-    expect_unchanged(buffer, placed.buffer, "x or what is around it");
-    for (const Tensor& neighbour : neighbours)
-      expect_unchanged(neighbour, canary, "memory beside the result");
-    call(x, upload({DType::kI64, {4}, {0, 3, 2, 1}}, device));
-    device.synchronize();
-  }
-}
-
-/// ids [4] as ids of gather over whole rows: [4, columns].
-Tensor over_columns(const Tensor& ids) { return broadcast_to(unsqueeze(ids, 1), {4, kColumns}); }
-
-Tensor source(const Tensor& x) {
-  return ones({4, kColumns}, {.dtype = x.dtype(), .device = x.device()});
-}
-
-Tensor scattered(const Tensor& x, const Tensor& ids) {
-  Var target(x, false);
-  scatter_(target, 0, over_columns(ids), source(x));
-  return target.tensor();
-}
-
-/// x as the tables of kRows positions.
-Tensor turned(const Tensor& x, const Tensor& ids) {
-  return rope(ones({2, 2, 3, 2 * kColumns}, {.device = x.device()}), x, x, reshape(ids, {2, 2}));
-}
-
-/// x as logits of kRows classes.
-Tensor loss_of_columns(const Tensor& x, const Tensor& ids) {
-  return cross_entropy(transpose(narrow(x, 1, 7, 4)), ids);
 }
 
 }  // namespace
 
-std::vector<Row> indexing_rows() {
-  return {index_select_row(), gather_row(),  embedding_row(),        index_add_row(),
-          scatter_add_row(),  scatter_row(), scatter_in_place_row(), index_copy_row(),
-          index_fill_row(),   take_row(),    take_along_dim_row()};
-}
-
-std::vector<Behaviour> indexing_behaviours() {
-  const char* const name = "an id out of range is an error and touches nothing";
-  const std::pair<const char*, Call> calls[] = {
-      {"index_select", [](const Tensor& x, const Tensor& ids) { return index_select(x, 0, ids); }},
-      {"gather",
-       [](const Tensor& x, const Tensor& ids) { return gather(x, 0, over_columns(ids)); }},
-      {"embedding", [](const Tensor& x, const Tensor& ids) { return embedding(x, ids); }},
-      {"index_add",
-       [](const Tensor& x, const Tensor& ids) { return index_add(x, 0, ids, source(x)); }},
-      {"scatter_add",
-       [](const Tensor& x, const Tensor& ids) {
-         return scatter_add(x, 0, over_columns(ids), source(x));
-       }},
-      {"scatter", [](const Tensor& x,
-                     const Tensor& ids) { return scatter(x, 0, over_columns(ids), source(x)); }},
-      {"scatter_", scattered},
-      {"index_copy",
-       [](const Tensor& x, const Tensor& ids) { return index_copy(x, 0, ids, source(x)); }},
-      {"index_fill", [](const Tensor& x, const Tensor& ids) { return index_fill(x, 0, ids, 1); }},
-      {"rope", turned},
-      {"cross_entropy", loss_of_columns},
-  };
-  std::vector<Behaviour> result;
-  for (const auto& [op, call] : calls) {
-    result.push_back(
-        {op, name, [call = call](const Device& device) { check_out_of_range(device, call); }});
-  }
-  return result;
+template <>
+std::vector<Row> rows_of<"indexing">() {
+  return {index_row(),
+          put_row("index_put", false),
+          put_row("index_put accumulating", true),
+          put_in_place_row(),
+          slice_row("slice_scatter", slice_scatter),
+          slice_row("slice_assign",
+                    [](const Tensor& x, const Tensor& src, int64_t dim, const Slice& slice) {
+                      std::vector<Slice> slices(std::size_t(dim + 1));
+                      slices.back() = slice;
+                      return slice_assign(x, slices, src);
+                    })};
 }
 
 }  // namespace wick::conformance

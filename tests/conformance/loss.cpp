@@ -1,19 +1,11 @@
-// softmax, log_softmax, cross_entropy and its gradient.
-#include <algorithm>
-
+// cross_entropy and its gradient.
+#include "wick/abi/ops/loss.h"
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
-#include "wick/abi/ops/loss.h"
-#include "wick/abi/ops/softmax.h"
 
 namespace wick::conformance {
 namespace {
-
-const std::vector<Geometry> kGeometries = {
-    {{{1}}, {0}},       {{{7}}, {-1}},         {{{3, 11}}, {1}},
-    {{{3, 11}}, {0}},   {{{2, 3, 4, 5}}, {1}}, {{{0, 3}}, {1}},
-    {{{5, 205}}, {-1}}, {{{2, 1025}}, {-1}},   {{{7, 100, 100}}, {1}}};
 
 Array make(const Case& c, Random& random) {
   const Domain domain{-8, 8};
@@ -22,50 +14,15 @@ Array make(const Case& c, Random& random) {
   return random_array(c.dtypes[0], c.geometry.operands[0], domain, random);
 }
 
-/// Computed in f32 where the dtype is narrower: the bound counts roundings there, multiplied by
-/// what they do to the result.
-Row common(const char* op) {
-  Row row;
-  row.op = op;
-  row.make = [](std::size_t, const Case& c, Random& random) { return make(c, random); };
-  for (const DType dtype : kFloats) row.dtypes.push_back({dtype});
-  row.geometries = kGeometries;
-  row.tolerance = sums(4);
-  row.differentiable = {0};
-  row.bench = Geometry{{{1024, 1024}}, {1}};
-  return row;
-}
-
-Row softmax_row() {
-  Row row = common("softmax");
-  row.run = [](std::vector<Tensor> x, const Case& c) { return softmax(x[0], c.geometry.dims[0]); };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::softmax(x[0], c.geometry.dims[0]);
-  };
-  row.fused = true;
-  row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{kSoftmax, d[0]}};
-  };
-  return row;
-}
-
-Row log_softmax_row() {
-  Row row = common("log_softmax");
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return log_softmax(x[0], c.geometry.dims[0]);
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::log_softmax(x[0], c.geometry.dims[0]);
-  };
-  return row;
-}
-
 const std::vector<Geometry> kClasses = {{{{1, 1}, {1}}},    {{{3, 11}, {3}}},
                                         {{{33, 7}, {33}}},  {{{5, 205}, {5}}},
                                         {{{2, 1025}, {2}}}, {{{200, 150}, {200}}}};
 
 Row cross_entropy_row() {
-  Row row = common("cross_entropy");
+  Row row;
+  row.op = "cross_entropy";
+  for (const DType dtype : kFloats) row.dtypes.push_back({dtype, DType::kI64});
+  row.differentiable = {0};
   row.run = [](std::vector<Tensor> x, const Case&) { return cross_entropy(x[0], x[1]); };
   row.reference = [](const std::vector<Array>& x, const Case&) {
     return reference::cross_entropy(x[0], x[1]);
@@ -74,7 +31,6 @@ Row cross_entropy_row() {
     return operand == 0 ? make(c, random)
                         : random_ids(c.geometry.operands[1], c.geometry.operands[0][1], random);
   };
-  for (std::vector<DType>& dtypes : row.dtypes) dtypes.push_back(DType::kI64);
   row.geometries = kClasses;
   row.fused = true;
   // Fewer than softmax's: a mean's errors cancel.
@@ -118,8 +74,9 @@ Row cross_entropy_gradient_row() {
 
 }  // namespace
 
-std::vector<Row> loss_rows() {
-  return {softmax_row(), log_softmax_row(), cross_entropy_row(), cross_entropy_gradient_row()};
+template <>
+std::vector<Row> rows_of<"loss">() {
+  return {cross_entropy_row(), cross_entropy_gradient_row()};
 }
 
 }  // namespace wick::conformance

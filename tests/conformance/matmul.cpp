@@ -114,6 +114,9 @@ Row linear_row() {
 
 }  // namespace
 
-std::vector<Row> matmul_rows() { return {matmul_row(), integer_row(), linear_row()}; }
+template <>
+std::vector<Row> rows_of<"matmul">() {
+  return {matmul_row(), integer_row(), linear_row()};
+}
 
 }  // namespace wick::conformance

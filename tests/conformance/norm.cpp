@@ -85,6 +85,9 @@ Row rms_norm_gradient_row() {
 
 }  // namespace
 
-std::vector<Row> norm_rows() { return {rms_norm_row(), rms_norm_gradient_row()}; }
+template <>
+std::vector<Row> rows_of<"norm">() {
+  return {rms_norm_row(), rms_norm_gradient_row()};
+}
 
 }  // namespace wick::conformance

@@ -60,6 +60,9 @@ Row adamw_row() {
 
 }  // namespace
 
-std::vector<Row> optimizer_rows() { return {adamw_row()}; }
+template <>
+std::vector<Row> rows_of<"optimizer">() {
+  return {adamw_row()};
+}
 
 }  // namespace wick::conformance

@@ -4,7 +4,7 @@
 
 #include "shapes.h"
 #include "values.h"
-#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/gather.h"
 #include "wick/abi/ops/pool.h"
 
 namespace wick::conformance {
@@ -262,7 +262,8 @@ Row unpool_row() {
 
 }  // namespace
 
-std::vector<Row> pool_rows() {
+template <>
+std::vector<Row> rows_of<"pool">() {
   return {max_row("max_pool", true),
           max_row("max_pool2d", false),
           avg_row("avg_pool"),

@@ -279,7 +279,8 @@ Row count_nonzero_row() {
 
 }  // namespace
 
-std::vector<Row> reduce_rows() {
+template <>
+std::vector<Row> rows_of<"reduce">() {
   std::vector<Row> rows = {
       sum_row(),
       mean_row(),

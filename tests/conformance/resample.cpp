@@ -5,7 +5,7 @@
 #include "reference/pool.h"
 #include "shapes.h"
 #include "values.h"
-#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/gather.h"
 
 namespace wick::conformance {
 namespace {
@@ -166,7 +166,8 @@ Row grid_row() {
 
 }  // namespace
 
-std::vector<Row> resample_rows() {
+template <>
+std::vector<Row> rows_of<"resample">() {
   std::vector<Row> rows = {
       picking_row("upsample_nearest1d", Sampling::kNearest, kLengths,
                   [](const Tensor& x, const Case& c) {

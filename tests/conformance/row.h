@@ -146,34 +146,12 @@ struct Behaviour {
   std::function<void(const Device&)> check;
 };
 
-// The tables, a file each.
-std::vector<Row> elementwise_rows();
-std::vector<Row> composed_rows();
-std::vector<Row> cast_rows();
-std::vector<Row> reduce_rows();
-std::vector<Row> scan_rows();
-std::vector<Row> sort_rows();
-std::vector<Row> search_rows();
-std::vector<Row> matmul_rows();
-std::vector<Row> indexing_rows();
-std::vector<Row> loss_rows();
-std::vector<Row> norm_rows();
-std::vector<Row> attention_rows();
-std::vector<Row> optimizer_rows();
-std::vector<Row> sample_rows();
-std::vector<Row> shape_rows();
-std::vector<Row> arrange_rows();
-std::vector<Row> contract_rows();
-std::vector<Row> index_rows();
-std::vector<Row> create_rows();
-std::vector<Row> conv_rows();
-std::vector<Row> pool_rows();
-std::vector<Row> resample_rows();
+/// The rows of a family: <family>.cpp has this for itself, and tables.cpp one word that names it.
+template <Text family>
+std::vector<Row> rows_of();
+template <Text family>
+std::vector<Behaviour> behaviours_of();
 std::vector<Row> all_rows();
-
-std::vector<Behaviour> indexing_behaviours();
-std::vector<Behaviour> create_behaviours();
-std::vector<Behaviour> sample_behaviours();
 std::vector<Behaviour> all_behaviours();
 
 }  // namespace wick::conformance

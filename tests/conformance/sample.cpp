@@ -101,9 +101,13 @@ void check_in_range(const Device& device) {
 
 }  // namespace
 
-std::vector<Row> sample_rows() { return {sample_row()}; }
+template <>
+std::vector<Row> rows_of<"sample">() {
+  return {sample_row()};
+}
 
-std::vector<Behaviour> sample_behaviours() {
+template <>
+std::vector<Behaviour> behaviours_of<"sample">() {
   return {{"sample", "logits that are no distribution give an id in range", check_in_range}};
 }
 

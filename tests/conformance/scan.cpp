@@ -120,7 +120,8 @@ Row logcumsumexp_row() {
 
 }  // namespace
 
-std::vector<Row> scan_rows() {
+template <>
+std::vector<Row> rows_of<"scan">() {
   return {cumsum_row(),
           cumprod_row(),
           extreme_row("cummax", kCummax, cummax, 1, Want::kValues),

@@ -6,7 +6,7 @@
 #include "scalar/unary.h"
 #include "shapes.h"
 #include "values.h"
-#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/gather.h"
 #include "wick/abi/ops/search.h"
 
 namespace wick::conformance {
@@ -162,7 +162,8 @@ Row histc_row() {
 
 }  // namespace
 
-std::vector<Row> search_rows() {
+template <>
+std::vector<Row> rows_of<"search">() {
   return {nonzero_row(),
           masked_select_row(),
           search_row("searchsorted", 0),

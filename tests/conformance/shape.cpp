@@ -33,6 +33,9 @@ Row cat_row() {
 
 }  // namespace
 
-std::vector<Row> shape_rows() { return {cat_row()}; }
+template <>
+std::vector<Row> rows_of<"shape">() {
+  return {cat_row()};
+}
 
 }  // namespace wick::conformance

@@ -145,7 +145,8 @@ Row quantile_row() {
 
 }  // namespace
 
-std::vector<Row> sort_rows() {
+template <>
+std::vector<Row> rows_of<"sort">() {
   std::vector<Row> rows = {sort_row("sort", Want::kValues), sort_row("argsort", Want::kIndices),
                            topk_row("topk", Want::kValues),
                            topk_row("topk_indices", Want::kIndices), quantile_row()};

@@ -2,25 +2,39 @@
 #include "row.h"
 
 namespace wick::conformance {
+namespace {
 
+template <Text... family>
+std::vector<Row> rows_of_all() {
+  std::vector<Row> all;
+  const auto add = [&](std::vector<Row> rows) {
+    for (Row& row : rows) all.push_back(std::move(row));
+  };
+  (add(rows_of<family>()), ...);
+  return all;
+}
+template <Text... family>
+std::vector<Behaviour> behaviours_of_all() {
+  std::vector<Behaviour> all;
+  const auto add = [&](std::vector<Behaviour> behaviours) {
+    for (Behaviour& behaviour : behaviours) all.push_back(std::move(behaviour));
+  };
+  (add(behaviours_of<family>()), ...);
+  return all;
+}
+
+}  // namespace
+
+// A word for each <family>.cpp.
 std::vector<Row> all_rows() {
-  std::vector<Row> rows;
-  for (const auto table :
-       {elementwise_rows, composed_rows, cast_rows,  reduce_rows,    matmul_rows,    indexing_rows,
-        shape_rows,       loss_rows,     norm_rows,  attention_rows, optimizer_rows, sample_rows,
-        create_rows,      conv_rows,     pool_rows,  scan_rows,      sort_rows,      search_rows,
-        arrange_rows,     contract_rows, index_rows, resample_rows}) {
-    for (Row& row : table()) rows.push_back(std::move(row));
-  }
-  return rows;
+  return rows_of_all<"elementwise", "composed", "cast", "reduce", "matmul", "gather", "shape",
+                     "softmax", "loss", "norm", "rope", "attention", "optimizer", "sample",
+                     "create", "conv", "pool", "scan", "sort", "search", "arrange", "contract",
+                     "indexing", "resample">();
 }
 
 std::vector<Behaviour> all_behaviours() {
-  std::vector<Behaviour> result = indexing_behaviours();
-  for (const auto table : {create_behaviours, sample_behaviours}) {
-    for (Behaviour& b : table()) result.push_back(std::move(b));
-  }
-  return result;
+  return behaviours_of_all<"gather", "create", "sample">();
 }
 
 }  // namespace wick::conformance

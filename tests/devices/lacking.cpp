@@ -35,8 +35,8 @@ std::string lacking_op(const Error& error, const Device& device, std::span<const
   for (const Op* op : ops_of(Device::cpu())) {
     for (int d = 0; d < kNumDTypes; d++) {
       const DType dtype = DType(d);
-      const std::string start = std::string(op->name) + ": no " + dtype_name(dtype) + " kernel on " +
-                                to_string(device) + ",";
+      const std::string start = std::string(op->name) + ": no " + dtype_name(dtype) +
+                                " kernel on " + to_string(device) + ",";
       if (text.starts_with(start)) return lacks(op->name, {&dtype, 1}, list) ? op->name : "";
     }
   }

@@ -7,7 +7,7 @@ _VENDORS = re.compile(r"(?<![A-Za-z0-9_])(cuda|hip|rocm)(?![A-Za-z0-9_])")
 _VENDORS_MAY_STAND = re.compile(
     r"backends/gpu/(runtime|device)/"
     r"|(src|include/wick)/core/(device|rocm)\.[a-z]+$"
-    r"|(src|include/wick)/ops/custom_op\.[a-z]+$"
+    r"|(src|include/wick)/ops/(custom/)?custom_op\.[a-z]+$"
     r"|(src|include/wick)/dist/"
     r"|(.*/)?(doctor|profiling)[^/]*$")
 _CODE_FOLDERS = ("src/", "include/", "backends/", "cli/", "examples/", "bench/", "python/")

@@ -9,7 +9,7 @@ import tree
 _FUNCTION = re.compile(r"^(?:WICK_API|inline)\s+Tensor\s+([a-z]\w*)\(", re.MULTILINE)
 # Makers and views launch no kernel of their own, and users' ops are theirs: a unit test that names them is their proof.
 _BY_UNIT_TEST = {
-    header: f"tests/unit/ops/{header.removesuffix('.h')}_test.cpp" for header in ("create.h", "shape.h", "random.h", "custom_op.h")}
+    header: f"tests/unit/ops/{header.removesuffix('.h')}_test.cpp" for header in ("create.h", "shape.h", "arrange.h", "random.h", "custom_op.h")}
 
 
 def public_ops(root):

@@ -4,8 +4,8 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "chunk.h"
-#include "lanes.h"
+#include "drive/chunk.h"
+#include "kernels/lanes.h"
 #include "scalar/cast.h"
 
 namespace wick::cpu::WICK_ISA {

@@ -12,8 +12,9 @@ void add_families(Table& table) {
 
 // A word for each kernels/<family>.cpp.
 void add_kernels(Table& table) {
-  add_families<"elementwise", "cast", "reduce", "indexing", "matmul", "rows", "rope", "attention",
-               "optimizer", "sample", "scan", "sort", "search", "pool">(table);
+  add_families<"unary", "binary", "compare", "where", "cast", "reduce", "gather", "matmul",
+               "softmax", "norm", "loss", "rope", "attention", "optimizer", "sample", "scan",
+               "sort", "search", "pool">(table);
 }
 
 }  // namespace wick::cpu::WICK_ISA

@@ -1,6 +1,6 @@
 // The families of kernels of an instruction set.
 #pragma once
-#include "table.h"
+#include "runtime/table.h"
 
 namespace wick::cpu::WICK_ISA {
 

@@ -1,5 +1,5 @@
 // The weights that sample draws by.
-#include "sample.h"
+#include "drive/sample.h"
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"

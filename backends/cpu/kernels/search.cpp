@@ -1,5 +1,5 @@
 // Binary search. NaN is larger than every number, as where sort puts it.
-#include "search.h"
+#include "drive/search.h"
 
 #include "kernels/convert.h"
 #include "kernels/kernels.h"

@@ -1,5 +1,6 @@
 // Casts between every pair of dtypes, and copies of each.
 #include "kernels/cast.h"
+#include "wick/abi/ops/cast.h"
 
 namespace wick::gpu {
 namespace {

@@ -4,7 +4,6 @@
 #pragma once
 #include "kernels/elementwise.h"
 #include "scalar/cast.h"
-#include "wick/abi/ops/elementwise.h"
 
 namespace wick::gpu {
 

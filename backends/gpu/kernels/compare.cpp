@@ -1,5 +1,4 @@
-// The formulas of scalar/compare.h, of which a kernel has them all, and where by the size of its
-// elements.
+// The formulas of scalar/compare.h, of which a kernel has them all.
 #include "kernels/compare.h"
 
 #include "scalar/cast.h"
@@ -26,24 +25,11 @@ void add_comparisons(KernelList& list, TypeList<F...>) {
   (add_comparison<F>(list, typename F::Types{}), ...);
 }
 
-template <class T>
-void add_where_of(KernelList& list) {
-  constexpr Signature signature{kWhere, kDTypeOf<T>};
-  using Map = WhereOf<sizeof(T)>;
-  add_kernel<MixedRowsLaunch<Map>, kAllFamilies>(list, "rows", signature);
-  add_kernel<MixedStridedLaunch<Map>, kAllFamilies>(list, "strided", signature);
-}
-template <class... T>
-void add_where(KernelList& list, TypeList<T...>) {
-  (add_where_of<T>(list), ...);
-}
-
 }  // namespace
 
 template <>
 void add_family<"compare">(KernelList& list) {
   add_comparisons(list, Comparisons{});
-  add_where(list, AllTypes{});
 }
 
 }  // namespace wick::gpu

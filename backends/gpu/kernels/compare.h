@@ -5,7 +5,6 @@
 #pragma once
 #include "kernels/common.h"
 #include "scalar/compare.h"
-#include "wick/abi/ops/elementwise.h"
 
 namespace wick::gpu {
 

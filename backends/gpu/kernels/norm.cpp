@@ -1,4 +1,4 @@
-// softmax, rms_norm and rms_norm_gradient.
+// rms_norm and rms_norm_gradient.
 #include "kernels/norm.h"
 
 namespace wick::gpu {
@@ -6,7 +6,6 @@ namespace {
 
 template <class... T>
 void add_for(KernelList& list, TypeList<T...>) {
-  (add_kernel<Softmax<T>, kAllFamilies>(list, "rows"), ...);
   (add_kernel<RmsNorm<T>, kAllFamilies>(list, "rows"), ...);
   (add_kernel<RmsNormGradient<T>, kAllFamilies>(list, "rows"), ...);
 }

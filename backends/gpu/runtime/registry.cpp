@@ -24,9 +24,9 @@ KernelList kernels_of() {
 const KernelList& all_kernels() {
   // A word for each unit kernels/*.cpp that has kernels of its own.
   static const KernelList list =
-      kernels_of<"elementwise", "binary", "compare", "cast", "fill", "reduce", "matmul", "indexing",
-                 "norm", "rope", "loss", "optimizer", "attention", "attention_gradient",
-                 "sample">();
+      kernels_of<"unary", "binary", "compare", "where", "cast", "create", "reduce", "matmul",
+                 "gather", "softmax", "norm", "rope", "loss", "optimizer", "attention",
+                 "attention_gradient", "sample">();
   return list;
 }
 

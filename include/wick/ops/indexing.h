@@ -1,38 +1,68 @@
-// Elements chosen by ids: of any integer dtype. An id below 0 or too large is an error: at once on
-// the CPU, on a card at the next synchronizing call (kOutOfRange, which names op, position, id and
-// limit); nothing is read or written out of range.
+// Indexing as NumPy and PyTorch write it: x[1, 2:, ..., ids].
 #pragma once
+#include <concepts>
+#include <optional>
+#include <variant>
+#include <vector>
+
 #include "wick/core/var.h"
 
 namespace wick {
 
-/// y[..., j, ...] = x[..., ids[j], ...] along dim. ids: one-dimensional.
-WICK_API Tensor index_select(const Tensor& x, int64_t dim, const Tensor& ids);
-/// y[i0, ..., j, ...] = x[i0, ..., ids[i0, ..., j, ...], ...] along dim. ids: x's rank, no larger
-/// than x in the other dims.
-WICK_API Tensor gather(const Tensor& x, int64_t dim, const Tensor& ids);
-/// Rows of weight [V, D] for ids of any shape [...]: [..., D].
-WICK_API Tensor embedding(const Tensor& weight, const Tensor& ids);
-/// x with src[..., j, ...] added at ids[j] along dim. The order of float sums may change between
-/// runs on a card. Error: |e| <= c u sum|terms| + 1 ulp of the output dtype, u of the accumulator
-/// (f32, of f64 f64), c = 4 + terms, which are added one by one; integers are exact and wrap.
-WICK_API Tensor index_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
-/// x with src added where gather with the same ids would read. Error: as index_add.
-WICK_API Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
+/// Elements start, start + step, ... before stop. Negative ends count from the end of the dim; what
+/// is beyond it is cut. A negative step goes down, from the last element if start is not given.
+struct Slice {
+  std::optional<int64_t> start = {};
+  std::optional<int64_t> stop = {};
+  std::optional<int64_t> step = {};
+};
+/// As many whole dims as the other indices leave.
+struct Ellipsis {};
+inline constexpr Ellipsis kEllipsis;
+/// A new dim of size 1.
+struct NewAxis {};
+inline constexpr NewAxis kNewAxis;
 
-/// x with src set where gather with the same ids would read; ids may broadcast to src's shape. Of
-/// equal ids any one's value stays, and all get its place's gradient. Exact.
-WICK_API Tensor scatter(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
-/// x with src[..., j, ...], or the number, set at ids[j] along dim. Exact.
-WICK_API Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
-WICK_API Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& ids, Number value);
-/// The elements of x as if it had one dim, in ids' shape. Negative ids count from the end.
-WICK_API Tensor take(const Tensor& x, const Tensor& ids);
-/// gather of x and ids that broadcast to one another in the other dims.
-WICK_API Tensor take_along_dim(const Tensor& x, const Tensor& ids, int64_t dim);
+/// An index of one dim, or what stands for none or for several.
+class Index {
+ public:
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Index(T at) : item_(int64_t(at)) {}
+  Index(Slice slice) : item_(slice) {}
+  Index(Ellipsis all) : item_(all) {}
+  Index(NewAxis axis) : item_(axis) {}
+  /// ids of any integer dtype and shape, or a mask of bool over as many dims as it has.
+  Index(Tensor ids) : item_(std::move(ids)) {}
 
-/// Writes src into target where gather with the same ids would read; of equal ids any one's value
-/// stays. ids may broadcast to src's shape. In target's memory, off the tape.
-WICK_API void scatter_(Var& target, int64_t dim, const Tensor& ids, const Tensor& src);
+  const std::variant<int64_t, Slice, Ellipsis, NewAxis, Tensor>& item() const { return item_; }
+
+ private:
+  std::variant<int64_t, Slice, Ellipsis, NewAxis, Tensor> item_;
+};
+
+/// The elements that the indices choose, one index per dim from the first on; dims without one are
+/// whole. A number takes its dim away; ids broadcast together, and their dims stand where the first
+/// of them stood, or first if a kept dim lies between them (PyTorch's rule). Negative numbers and
+/// ids count from the end. A view if there are neither ids nor negative steps. Errors: kOutOfRange,
+/// kShapeMismatch of a mask that does not fit or of ids that do not broadcast, kInvalidArgument of
+/// too many indices, a second ellipsis, a step of 0.
+WICK_API Tensor index(const Tensor& x, const std::vector<Index>& items);
+
+struct IndexPutOptions {
+  bool accumulate = false;  // adds, also where an id repeats
+};
+/// x with value (broadcast, cast) set where index(x, items) reads. Of equal ids any one's value
+/// stays.
+WICK_API Tensor index_put(const Tensor& x, const std::vector<Index>& items, const Tensor& value,
+                          const IndexPutOptions& options = {});
+/// The same in the memory of the target, off the tape.
+WICK_API void index_put_(Var& target, const std::vector<Index>& items, const Tensor& value,
+                         const IndexPutOptions& options = {});
+WICK_API void index_put_(Var& target, const std::vector<Index>& items, Number value);
+
+/// x with src, of the slice's shape, set at a slice of dim, or at slices of the first dims. Errors:
+/// kShapeMismatch.
+WICK_API Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, const Slice& slice);
+WICK_API Tensor slice_assign(const Tensor& x, const std::vector<Slice>& slices, const Tensor& src);
 
 }  // namespace wick

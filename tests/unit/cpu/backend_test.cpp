@@ -1,4 +1,4 @@
-#include "backend.h"
+#include "runtime/backend.h"
 
 #include <gtest/gtest.h>
 

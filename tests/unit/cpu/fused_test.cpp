@@ -10,7 +10,7 @@
 #include "rig.h"
 #include "scalar/compare.h"
 #include "wick/abi/ops/attention.h"
-#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/gather.h"
 #include "wick/abi/ops/loss.h"
 #include "wick/abi/ops/norm.h"
 #include "wick/abi/ops/rope.h"

@@ -1,9 +1,9 @@
-#include "isa.h"
+#include "runtime/isa.h"
 
 #include <cstdlib>
 
-#include "backend.h"
 #include "expect.h"
+#include "runtime/backend.h"
 
 namespace wick::cpu {
 namespace {

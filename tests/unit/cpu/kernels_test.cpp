@@ -10,8 +10,8 @@
 #include "scalar/binary.h"
 #include "scalar/reduce.h"
 #include "scalar/unary.h"
-#include "wick/abi/ops/elementwise.h"
-#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/cast.h"
+#include "wick/abi/ops/gather.h"
 
 namespace wick::cpu {
 namespace {

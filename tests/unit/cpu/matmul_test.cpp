@@ -1,4 +1,4 @@
-#include "matmul.h"
+#include "drive/matmul.h"
 
 #include <gtest/gtest.h>
 

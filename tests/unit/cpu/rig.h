@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "isa.h"
-#include "table.h"
+#include "runtime/isa.h"
+#include "runtime/table.h"
 
 namespace wick::cpu::test {
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
+#include "wick/abi/ops/cast.h"
 #include "wick/abi/ops/create.h"
-#include "wick/abi/ops/elementwise.h"
-#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/gather.h"
 #include "wick/abi/ops/reduce.h"
 
 namespace fake {

@@ -17,7 +17,7 @@
 
 #include "scalar/unary.h"
 #include "wick/abi/backend.h"
-#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/gather.h"
 
 // A process may export CUDA registration functions of its own, as PyTorch's does: the module must
 // not call these.

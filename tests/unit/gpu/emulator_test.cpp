@@ -14,7 +14,7 @@
 #include "runtime/kernel_list.h"
 #include "scalar/reduce.h"
 #include "scalar/unary.h"
-#include "wick/abi/ops/indexing.h"
+#include "wick/abi/ops/gather.h"
 
 namespace wick::gpu {
 

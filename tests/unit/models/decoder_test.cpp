@@ -11,6 +11,7 @@
 #include "wick/ops/elementwise.h"
 #include "wick/ops/loss.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/softmax.h"
 
 namespace wick {
 namespace {

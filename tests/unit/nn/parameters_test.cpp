@@ -8,6 +8,7 @@
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/reduce.h"
+#include "wick/ops/statistics.h"
 
 namespace wick {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "../expect.h"
 #include "wick/ops/elementwise.h"
-#include "wick/ops/index.h"
+#include "wick/ops/indexing.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
 

@@ -5,7 +5,7 @@
 #include "../expect.h"
 #include "base/parallel.h"
 #include "base/philox.h"
-#include "ops/normal.h"
+#include "ops/random/normal.h"
 #include "wick/wick.h"
 
 namespace wick {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "../expect.h"
+#include "wick/ops/statistics.h"
 #include "wick/wick.h"
 
 namespace wick {

@@ -156,40 +156,6 @@ TEST(BroadcastTo, RejectsWhatDoesNotBroadcast) {
   EXPECT_ERROR(broadcast_to(counting({1}), {-2, 1}), kShapeMismatch, "broadcast_to: ");
 }
 
-TEST(Cat, PutsOneAfterAnother) {
-  const Tensor x = counting({2, 2}), y = counting({2, 3});
-  EXPECT_EQ(cat({x, y}, 1).to_vector<float>(), (Values{0, 1, 0, 1, 2, 2, 3, 3, 4, 5}));
-  EXPECT_EQ(cat({x, x, counting({0, 2})}, 0).shape(), (Shape{4, 2}));
-  EXPECT_EQ(cat({transpose(y), x}, -2).to_vector<float>(), (Values{0, 3, 1, 4, 2, 5, 0, 1, 2, 3}));
-}
-
-TEST(Cat, AlwaysCopies) {
-  const Tensor x = counting({3});
-  const Tensor y = cat({x}, 0);
-  EXPECT_FALSE(shares_memory(x, y));
-  EXPECT_EQ(y.to_vector<float>(), x.to_vector<float>());
-}
-
-TEST(Cat, GivesEachItsPartOfTheGradient) {
-  const Var x(counting({1, 2})), none(counting({0, 2})), y(counting({2, 2}));
-  backward(cat({x, none, y}, 0), {.seed = counting({3, 2})});
-  EXPECT_EQ(x.grad().to_vector<float>(), (Values{0, 1}));
-  EXPECT_EQ(none.grad().shape(), (Shape{0, 2}));
-  EXPECT_EQ(y.grad().to_vector<float>(), (Values{2, 3, 4, 5}));
-}
-
-TEST(Cat, RejectsWhatDoesNotFitTogether) {
-  const Tensor x = counting({2, 3});
-  EXPECT_ERROR(cat({}, 0), kInvalidArgument, "cat: expected at least one tensor");
-  EXPECT_ERROR(cat({x, {}}, 0), kInvalidArgument, "cat: an operand is an empty Tensor()");
-  EXPECT_ERROR(cat({x, counting({2, 4})}, 0), kShapeMismatch,
-               "cat: shapes [2, 3] and [2, 4] differ outside of dim 0");
-  EXPECT_ERROR(cat({x, counting({3})}, 1), kShapeMismatch, "cat: shapes [2, 3] and [3] differ");
-  EXPECT_ERROR(cat({x, cast(x, DType::kF16)}, 0), kDTypeMismatch, "cat: expected f32, got f16");
-  EXPECT_ERROR(cat({x, x}, 2), kOutOfRange, "cat: expected dim in [-2, 2), got 2");
-  EXPECT_ERROR(cat({counting({}), counting({})}, 0), kOutOfRange, "cat: ");
-}
-
 TEST(Views, OfNothingAreErrors) {
   EXPECT_ERROR(reshape({}, {1}), kInvalidArgument, "reshape: an operand is an empty Tensor()");
   EXPECT_ERROR(transpose({}), kInvalidArgument, "transpose: an operand is an empty Tensor()");
@@ -261,29 +227,6 @@ TEST(Unbind, GivesEachIndexByItself) {
   EXPECT_EQ(parts[2].to_vec1<float>(), (Values{2, 5}));
   EXPECT_TRUE(unbind(counting({0, 3})).empty());
   EXPECT_ERROR(unbind(counting({})), kOutOfRange, "unbind");
-}
-
-TEST(Repeat, WantsANumberForEachDimWhereTileDoesNot) {
-  const Tensor x = counting({2, 2});
-  EXPECT_EQ(tile(x, {2}).to_vec2<float>(), (std::vector<Values>{{0, 1, 0, 1}, {2, 3, 2, 3}}));
-  EXPECT_EQ(tile(x, {2, 1, 1}).shape(), (Shape{2, 2, 2}));
-  EXPECT_ERROR(repeat(x, {2}), kInvalidArgument, "repeat: expected at least 2 numbers");
-  EXPECT_ERROR(repeat(x, {2, -1}), kInvalidArgument, "at least 0");
-  EXPECT_ERROR(repeat(x, {int64_t(1) << 40, int64_t(1) << 40}), kInvalidArgument, "repeated");
-}
-
-TEST(Diag, IsTheMatrixOrTheDiagonal) {
-  EXPECT_EQ(diag(counting({2}), 1).to_vec2<float>(),
-            (std::vector<Values>{{0, 0, 0}, {0, 0, 1}, {0, 0, 0}}));
-  EXPECT_EQ(diag(counting({2, 3}), 1).to_vec1<float>(), (Values{1, 5}));
-  const Tensor x = counting({3, 3});
-  EXPECT_TRUE(shares_memory(x, diagonal(x)));
-  EXPECT_ERROR(diag(counting({2, 2, 2})), kShapeMismatch, "one dim or two");
-  EXPECT_ERROR(diagonal(counting({2, 2}), 0, 1, -1), kInvalidArgument, "expected two dims");
-  EXPECT_EQ(diagonal(counting({2, 2}), INT64_MIN).numel(), 0);
-  EXPECT_EQ(diagonal(counting({2, 2}), INT64_MAX).numel(), 0);
-  EXPECT_ERROR(diag_embed(counting({2}), INT64_MAX), kInvalidArgument, "offset");
-  EXPECT_ERROR(trace(counting({2})), kShapeMismatch, "two dims");
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+// cross_entropy and its gradient over the rows of a matrix, which are shared out to threads.
+#pragma once
+#include "drive/chunk.h"
+#include "wick/abi/backend.h"
+#include "wick/abi/ops/loss.h"
+
+namespace wick::cpu {
+
+// Kernel::data of each: functions over one row. loss, l and gloss are one f32 each, of f64 one f64.
+
+struct CrossEntropy {
+  void (*row)(const void* logits, int64 target, void* loss, void* l, int64 n);
+};
+
+struct CrossEntropyGradient {
+  void (*row)(const void* logits, int64 target, const void* l, const void* gloss, void* g, int64 n);
+};
+
+Status run_cross_entropy(const Kernel* kernel, const Call* call);
+Status run_cross_entropy_gradient(const Kernel* kernel, const Call* call);
+
+}  // namespace wick::cpu

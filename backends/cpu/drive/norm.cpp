@@ -1,0 +1,27 @@
+#include "drive/norm.h"
+
+#include "drive/rows.h"
+
+namespace wick::cpu {
+
+Status run_rms_norm(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const RmsNorm*>(kernel->data);
+  const View &x = call->in[0], &weight = call->in[1], &y = call->out[0], &r = call->out[1];
+  const double eps = static_cast<const RmsNormAttributes*>(call->attributes)->eps;
+  for_rows(x, kProductGrain, [&](int64 i) {
+    op.row(row_of(x, i), weight.data, eps, row_of(y, i), row_of(r, i), x.shape[1]);
+  });
+  return {};
+}
+
+Status run_rms_norm_gradient(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const RmsNormGradient*>(kernel->data);
+  const View &gy = call->in[0], &x = call->in[1], &weight = call->in[2], &r = call->in[3],
+             &gx = call->out[0];
+  for_rows(x, kProductGrain, [&](int64 i) {
+    op.row(row_of(gy, i), row_of(x, i), weight.data, row_of(r, i), row_of(gx, i), x.shape[1]);
+  });
+  return {};
+}
+
+}  // namespace wick::cpu

@@ -1,0 +1,22 @@
+// rms_norm and its gradient over the rows of a matrix, which are shared out to threads.
+#pragma once
+#include "drive/chunk.h"
+#include "wick/abi/backend.h"
+#include "wick/abi/ops/norm.h"
+
+namespace wick::cpu {
+
+// Kernel::data of each: functions over one row. r is one f32, of f64 one f64.
+
+struct RmsNorm {
+  void (*row)(const void* x, const void* weight, double eps, void* y, void* r, int64 n);
+};
+
+struct RmsNormGradient {
+  void (*row)(const void* gy, const void* x, const void* weight, const void* r, void* gx, int64 n);
+};
+
+Status run_rms_norm(const Kernel* kernel, const Call* call);
+Status run_rms_norm_gradient(const Kernel* kernel, const Call* call);
+
+}  // namespace wick::cpu

@@ -1,0 +1,19 @@
+// Rotary position embedding: heads of [B, T] tokens, each turned by the angles of its position.
+#pragma once
+#include "drive/chunk.h"
+#include "wick/abi/backend.h"
+#include "wick/abi/ops/rope.h"
+
+namespace wick::cpu {
+
+/// What a row of rope is made of (Kernel::data).
+struct Rope {
+  /// Turns `pairs` pairs of one head; cos and sin of one position. sign: -1 turns back.
+  void (*apart)(const void* x, const void* cos, const void* sin, int sign, void* y, int64 pairs);
+  void (*interleaved)(const void* x, const void* cos, const void* sin, int sign, void* y,
+                      int64 pairs);
+};
+
+Status run_rope(const Kernel* kernel, const Call* call);
+
+}  // namespace wick::cpu

@@ -1,0 +1,16 @@
+// softmax over the rows of a matrix, which are shared out to threads.
+#pragma once
+#include "drive/chunk.h"
+#include "wick/abi/backend.h"
+#include "wick/abi/ops/softmax.h"
+
+namespace wick::cpu {
+
+/// Kernel::data: softmax of one row.
+struct Softmax {
+  void (*row)(const void* x, void* y, int64 n);
+};
+
+Status run_softmax(const Kernel* kernel, const Call* call);
+
+}  // namespace wick::cpu

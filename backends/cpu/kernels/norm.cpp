@@ -1,0 +1,108 @@
+// One row of rms_norm and of its gradient.
+#include "drive/norm.h"
+
+#include "kernels/kernels.h"
+#include "kernels/rows.h"
+
+namespace wick::cpu::WICK_ISA {
+namespace {
+
+template <class C>
+C sum_of_squares(const C* x, int64 n) {
+  return sum_each<C>(
+      n, [&](auto at) __attribute__((always_inline)) {
+        const Lanes<C> v = at(x);
+        return v * v;
+      });
+}
+template <class C>
+void scale_by(const C* x, const C* weight, C r, C* y, int64 n) {
+  each<C>(
+      n, [&](auto at)
+             __attribute__((always_inline)) { at.store(at(x) * Lanes<C>(r) * at(weight), y); });
+}
+
+template <class T>
+void rms_norm(const void* from, const void* by, double eps, void* to, void* statistic, int64 n) {
+  using C = Statistic<T>;
+  const T* x = static_cast<const T*>(from);
+  const T* weight = static_cast<const T*>(by);
+  T* y = static_cast<T*>(to);
+  alignas(64) C values[kChunk], weights[kChunk];
+  double sum = 0;
+  chunks(
+      n, [&](int64 i, int64 count) __attribute__((always_inline)) {
+        sum += double(sum_of_squares(fetch(x + i, count, values), count));
+      });
+  const C r = C(1 / __builtin_sqrt(sum / double(n) + eps));
+  *static_cast<C*>(statistic) = r;
+  chunks(
+      n, [&](int64 i, int64 count) __attribute__((always_inline)) {
+        scale_by(fetch(x + i, count, values), fetch(weight + i, count, weights), r,
+                 place(y + i, values), count);
+        put(values, y + i, count);
+      });
+}
+
+template <class C>
+C sum_of_products(const C* a, const C* b, const C* c, int64 n) {
+  return sum_each<C>(
+      n, [&](auto at) __attribute__((always_inline)) { return at(a) * at(b) * at(c); });
+}
+/// gx = r gy weight - factor x.
+template <class C>
+void combine(const C* gy, const C* x, const C* weight, C r, C factor, C* gx, int64 n) {
+  using L = Lanes<C>;
+  each<C>(
+      n, [&](auto at) __attribute__((always_inline)) {
+        at.store(fma(at(gy) * at(weight), L(r), at(x) * L(-factor)), gx);
+      });
+}
+
+/// gx = r gy w - r³ x mean(gy w x).
+template <class T>
+void rms_norm_gradient(const void* upstream, const void* from, const void* by,
+                       const void* statistic, void* to, int64 n) {
+  using C = Statistic<T>;
+  const T* gy = static_cast<const T*>(upstream);
+  const T* x = static_cast<const T*>(from);
+  const T* weight = static_cast<const T*>(by);
+  T* gx = static_cast<T*>(to);
+  const C r = *static_cast<const C*>(statistic);
+  alignas(64) C gradients[kChunk], values[kChunk], weights[kChunk];
+  double sum = 0;
+  chunks(
+      n, [&](int64 i, int64 count) __attribute__((always_inline)) {
+        sum += double(sum_of_products(fetch(gy + i, count, gradients),
+                                      fetch(weight + i, count, weights),
+                                      fetch(x + i, count, values), count));
+      });
+  const C factor = C(double(r) * double(r) * double(r) * (sum / double(n)));
+  chunks(
+      n, [&](int64 i, int64 count) __attribute__((always_inline)) {
+        combine(fetch(gy + i, count, gradients), fetch(x + i, count, values),
+                fetch(weight + i, count, weights), r, factor, place(gx + i, values), count);
+        put(values, gx + i, count);
+      });
+}
+
+template <class T>
+constexpr RmsNorm kRmsNormOf = {rms_norm<T>};
+template <class T>
+constexpr RmsNormGradient kRmsNormGradientOf = {rms_norm_gradient<T>};
+
+}  // namespace
+
+template <>
+void add_family<"norm">(Table& table) {
+  for_each(FloatTypes{}, [&]<class T>() {
+    table.add(kRmsNorm, kDTypeOf<T>,
+              {.accepts = accepts_unit_strides, .run = run_rms_norm, .data = &kRmsNormOf<T>});
+    table.add(kRmsNormGradient, kDTypeOf<T>,
+              {.accepts = accepts_unit_strides,
+               .run = run_rms_norm_gradient,
+               .data = &kRmsNormGradientOf<T>});
+  });
+}
+
+}  // namespace wick::cpu::WICK_ISA

@@ -1,0 +1,13 @@
+// Convolution and its gradients by oneDNN, f32 and bf16. Other dtypes are the composite's.
+#pragma once
+#include "wick/abi/backend.h"
+#include "wick/abi/ops/conv.h"
+
+namespace wick::cpu {
+
+class Table;
+
+/// Rows of kConv, kConvInputGradient and kConvWeightGradient; none under WICK_CPU_LIBS=off.
+void add_convolutions(Table& table);
+
+}  // namespace wick::cpu

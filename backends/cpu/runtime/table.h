@@ -1,0 +1,50 @@
+// The kernels of one instruction set, and how kernel files add to them.
+#pragma once
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/isa.h"
+#include "wick/abi/backend.h"
+
+namespace wick::cpu {
+
+/// Kernels by op and dtypes, in order of preference. Filled once, then only read.
+class Table {
+ public:
+  /// For the op's own dtype t, from which the operands' follow. Later kernels of the same op and
+  /// dtypes are asked later. A kernel without a name has the op's.
+  void add(const Op& op, DType t, const Kernel& kernel);
+  /// Of an op with an operand of any dtype, for that one.
+  void add(const Op& op, DType t, DType any, const Kernel& kernel);
+
+  int find(const KernelQuery& query, const Kernel** kernels) const;
+  const std::vector<const Op*>& ops() const { return ops_; }
+
+ private:
+  struct Hash {
+    size_t operator()(const KernelKey& key) const {
+      return size_t(((key.op * 31 + key.in) * 31 + key.out) * 0x9e3779b97f4a7c15);
+    }
+  };
+  struct Entry {
+    const Op* op;
+    std::vector<Kernel> kernels;
+  };
+  const Op* known(const Op& op);
+
+  std::unordered_map<KernelKey, Entry, Hash> entries_;
+  std::deque<Op> records_;
+  std::vector<const Op*> ops_;
+};
+
+/// The table of an instruction set, made at its first use. The machine must have that set.
+const Table& table_of(Isa isa);
+
+/// For Kernel::accepts of fused ops: inner strides of floats are 1, as abi/ops has it.
+const char* accepts_unit_strides(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+
+/// An error's text, kept until the same thread's next error.
+__attribute__((format(printf, 2, 3))) Status error(StatusCode code, const char* format, ...);
+
+}  // namespace wick::cpu

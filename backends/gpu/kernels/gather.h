@@ -1,0 +1,355 @@
+// gather: y[o, j, i] = x[o, ids[o, j, i], i]; scatter: y[o, ids[o, j, i], i] = src[o, j, i];
+// scatter_add: += instead. An id outside of [0, N) touches nothing, gives 0 in gather, and fills
+// the error record: its position is that of the id in row-major order, dims along which ids is
+// repeated left out.
+#pragma once
+#include "kernels/cast.h"
+#include "wick/abi/ops/gather.h"
+
+namespace wick::gpu {
+
+enum class Moves { kFromIds, kToIds };  // gather, scatter
+
+/// Where the ids' positions begin and what they address: for one launch.
+struct IdSpace {
+  uint64 op;             // its id
+  int64 size;            // N
+  int64 stride;          // of the indexed dim, in elements of what is addressed
+  int64 first_position;  // of the launch
+
+  /// False, and told, if the id is out of range.
+  template <class Ctx>
+  WICK_DEVICE bool holds(const Ctx& ctx, int64 id, uint32 position, bool tells) const {
+    const bool in_range = 0 <= id && id < size;
+    if (!in_range && tells)
+      ctx.fail(StatusCode::kIdOutOfRange, op, first_position + position, id, size);
+    return in_range;
+  }
+};
+
+/// The operands of one launch in Indexer<4>.
+enum IndexedOperand { kMoved, kIds, kAddressed, kPosition };
+
+/// Moves one unit or element: gather from, scatter to where the id says.
+template <Moves moves, class Unit>
+WICK_DEVICE void move(Unit* moved, Unit* addressed, bool in_range) {
+  if constexpr (moves == Moves::kFromIds)
+    *moved = in_range ? *addressed : Unit{};
+  else if (in_range)
+    *addressed = *moved;
+}
+
+// Whole rows: ids repeated along i, both operands side by side along it. Units are as large as
+// strides and alignment allow, whatever the element is. The id is read once a thread.
+template <Moves moves, class Unit>
+struct MoveRows {
+  struct Args {
+    Unit* moved;
+    const int64* ids;
+    Unit* addressed;
+    Indexer<4> at;  // of a row [o, j]
+    IdSpace space;
+    RowSplit split;
+    uint32 rows, length;  // length: units of a row
+  };
+  static constexpr int kThreads = 256;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {a.split.blocks}; }
+  template <class Ctx>
+  struct Shared {};
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    const RowSplit::Place place = a.split.place(ctx.block().x, ctx.thread());
+    if (place.row >= a.rows) return;
+    uint32 offset[4];
+    a.at.locate(place.row, offset);
+    const int64 id = a.ids[offset[kIds]];
+    const bool in_range = a.space.holds(ctx, id, offset[kPosition], place.first == 0);
+    Unit* const addressed = a.addressed + offset[kAddressed] + (in_range ? id * a.space.stride : 0);
+    Unit* const moved = a.moved + offset[kMoved];
+    uint32 i = place.first;
+    for (int step = 0; step < a.split.steps && i < a.length; step++, i += place.step)
+      move<moves>(moved + i, addressed + i, in_range);
+  }
+};
+
+// Any strides.
+template <Moves moves, class Element>
+struct MoveStrided {
+  struct Args {
+    Element* moved;
+    const int64* ids;
+    Element* addressed;
+    Indexer<4> at;
+    IdSpace space;
+    int32 numel;
+  };
+  static constexpr int kThreads = 256, kItems = 4;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {ceil_div(a.numel, kThreads * kItems)}; }
+  template <class Ctx>
+  struct Shared {};
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    int i = ctx.block().x * (kThreads * kItems) + ctx.thread();
+    for (int item = 0; item < kItems && i < a.numel; item++, i += kThreads) {
+      uint32 offset[4];
+      a.at.locate(i, offset);
+      const int64 id = a.ids[offset[kIds]];
+      const bool in_range = a.space.holds(ctx, id, offset[kPosition], true);
+      Element* const addressed =
+          a.addressed + offset[kAddressed] + (in_range ? id * a.space.stride : 0);
+      move<moves>(a.moved + offset[kMoved], addressed, in_range);
+    }
+  }
+};
+
+/// *p += v, atomically. T is of 4 or 8 bytes.
+template <class Ctx, class T>
+WICK_DEVICE void add_to(const Ctx& ctx, T* p, T v) {
+  using A = Either<kIsFloat<T>, T, Bits<sizeof(T)>>;  // unsigned: wraps
+  ctx.atomic_add(reinterpret_cast<A*>(p), A(v));
+}
+
+// Any strides; the order of additions is the schedule's. y's elements may be wider than src's.
+template <class T, class Sum>
+struct ScatterAdd {
+  struct Args {
+    const T* src;
+    const int64* ids;
+    Sum* y;
+    Indexer<4> at;
+    IdSpace space;
+    int32 numel;
+  };
+  static constexpr int kThreads = 256, kItems = 4;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {ceil_div(a.numel, kThreads * kItems)}; }
+  template <class Ctx>
+  struct Shared {};
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    int i = ctx.block().x * (kThreads * kItems) + ctx.thread();
+    for (int item = 0; item < kItems && i < a.numel; item++, i += kThreads) {
+      uint32 offset[4];
+      a.at.locate(i, offset);
+      const int64 id = a.ids[offset[kIds]];
+      if (a.space.holds(ctx, id, offset[kPosition], true))
+        add_to(ctx, a.y + offset[kAddressed] + id * a.space.stride,
+               widen<Sum>(a.src[offset[kMoved]]));
+    }
+  }
+};
+
+/// A call on the host. moved: [O, J, I], y of gather or src of the scatters; addressed: [O, N, I].
+struct IndexedCall {
+  const View &moved, &ids, &addressed;
+
+  static IndexedCall gather(const Call& call) { return {call.out[0], call.in[1], call.in[0]}; }
+  static IndexedCall scatter(const Call& call) { return {call.in[0], call.in[1], call.out[0]}; }
+  template <Moves moves>
+  static IndexedCall of(const Call& call) {
+    return moves == Moves::kFromIds ? gather(call) : scatter(call);
+  }
+
+  const char* check() const {
+    if (moved.rank != 3 || ids.rank != 3 || addressed.rank != 3)
+      return "operands are not of rank 3";
+    for (int d = 0; d < 3; d++)
+      if (moved.shape[d] != ids.shape[d]) return "ids and what is moved differ in shape";
+    for (int d = 0; d < 3; d += 2)
+      if (moved.shape[d] != addressed.shape[d]) return "operands differ in an outer or inner size";
+    return nullptr;
+  }
+  /// The first `dims` dims, in units of `bytes`, each of a whole number of elements.
+  Operands<4> operands(int dims, int bytes) const {
+    const int64 per_unit = bytes / dtype_size(moved.dtype);
+    Operands<4> all;
+    all.data[kMoved] = static_cast<char*>(moved.data);
+    all.data[kIds] = static_cast<char*>(ids.data);
+    all.data[kAddressed] = static_cast<char*>(addressed.data);
+    all.data[kPosition] = nullptr;
+    all.element_bytes[kMoved] = all.element_bytes[kAddressed] = bytes;
+    all.element_bytes[kIds] = dtype_size(ids.dtype);
+    all.element_bytes[kPosition] = 0;
+    int64 position[3], positions = 1;
+    for (int d = 2; d >= 0; d--) {
+      const bool counts = ids.strides[d] != 0;
+      position[d] = counts ? positions : 0;
+      if (counts) positions *= ids.shape[d];
+    }
+    for (int d = 0; d < dims; d++)
+      all.add_dim(moved.shape[d], {moved.strides[d] / per_unit, ids.strides[d],
+                                   d == 1 ? 0 : addressed.strides[d] / per_unit, position[d]});
+    return all;
+  }
+  IdSpace space(const Call& call, const Operands<4>& part, int bytes) const {
+    return {call.op->id, addressed.shape[1],
+            addressed.strides[1] / (bytes / dtype_size(moved.dtype)), part.begin[kPosition]};
+  }
+};
+
+template <Moves moves>
+struct MoveRowsLaunch {
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    const IndexedCall c = IndexedCall::of<moves>(call);
+    if (const char* why = c.check()) return why;
+    if (c.moved.shape[2] == 1) return "rows are of one element";
+    if (c.ids.strides[2] != 0) return "ids differ along a row";
+    if (c.moved.strides[2] != 1 || c.addressed.strides[2] != 1) return "rows are not contiguous";
+    if (c.moved.shape[2] > kLaunchLimit) return "rows are longer than a launch";
+    return nullptr;
+  }
+  static Status run(const Call& call) {
+    const IndexedCall c = IndexedCall::of<moves>(call);
+    switch (unit_bytes(c)) {
+      case 1:
+        return run_in<1>(c, call);
+      case 2:
+        return run_in<2>(c, call);
+      case 4:
+        return run_in<4>(c, call);
+      case 8:
+        return run_in<8>(c, call);
+      default:
+        return run_in<16>(c, call);
+    }
+  }
+
+ private:
+  /// The largest unit that divides every row and stride.
+  static int unit_bytes(const IndexedCall& c) {
+    const int64 size = dtype_size(c.moved.dtype);
+    const int64 all[] = {c.moved.shape[2] * size,
+                         c.moved.strides[0] * size,
+                         c.moved.strides[1] * size,
+                         c.addressed.strides[0] * size,
+                         c.addressed.strides[1] * size,
+                         int64(reinterpret_cast<uint64>(c.moved.data) % 16),
+                         int64(reinterpret_cast<uint64>(c.addressed.data) % 16)};
+    int unit = 16;
+    for (const int64 bytes : all)
+      while (bytes % unit != 0) unit /= 2;
+    return unit;
+  }
+  template <int bytes>
+  static Status run_in(const IndexedCall& c, const Call& call) {
+    using K = MoveRows<moves, Bits<bytes>>;
+    const int64 length = c.moved.shape[2] * dtype_size(c.moved.dtype) / bytes;
+    if (length == 0) return {};
+    const auto launch_part = [&](const Operands<4>& part) {
+      typename K::Args args{};
+      args.moved = reinterpret_cast<Bits<bytes>*>(part.data[kMoved]);
+      args.ids = reinterpret_cast<const int64*>(part.data[kIds]);
+      args.addressed = reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]);
+      args.at = part.indexer(part.rank);
+      args.space = c.space(call, part, bytes);
+      args.rows = uint32(part.numel());
+      args.length = uint32(length);
+      args.split = RowSplit::of(args.rows, length, K::kThreads);
+      return launch<K>(args, call);
+    };
+    return for_each_part(c.operands(2, bytes), launch_part,
+                         {.numel = ceil_div(kLaunchLimit, length)});
+  }
+};
+
+template <Moves moves>
+struct MoveStridedLaunch {
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    return IndexedCall::of<moves>(call).check();
+  }
+  static Status run(const Call& call) {
+    switch (dtype_size(call.out[0].dtype)) {
+      case 1:
+        return run_in<1>(call);
+      case 2:
+        return run_in<2>(call);
+      case 4:
+        return run_in<4>(call);
+      default:
+        return run_in<8>(call);
+    }
+  }
+
+ private:
+  template <int bytes>
+  static Status run_in(const Call& call) {
+    const IndexedCall c = IndexedCall::of<moves>(call);
+    const auto launch_part = [&](const Operands<4>& part) {
+      return launch<MoveStrided<moves, Bits<bytes>>>(
+          {reinterpret_cast<Bits<bytes>*>(part.data[kMoved]),
+           reinterpret_cast<const int64*>(part.data[kIds]),
+           reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]), part.indexer(part.rank),
+           c.space(call, part, bytes), int32(part.numel())},
+          call);
+    };
+    return for_each_part(c.operands(3, bytes), launch_part);
+  }
+};
+
+/// Adds src at ids to y, whose elements are of type Sum.
+template <class T, class Sum>
+Status launch_scatter_add(const IndexedCall& c, const Call& call) {
+  const auto launch_part = [&](const Operands<4>& part) {
+    return launch<ScatterAdd<T, Sum>>(
+        {reinterpret_cast<const T*>(part.data[kMoved]),
+         reinterpret_cast<const int64*>(part.data[kIds]),
+         reinterpret_cast<Sum*>(part.data[kAddressed]), part.indexer(part.rank),
+         c.space(call, part, sizeof(T)), int32(part.numel())},
+        call);
+  };
+  return for_each_part(c.operands(3, sizeof(T)), launch_part);
+}
+
+template <class T>
+struct ScatterAddSignature {
+  static constexpr Signature signature{
+      kScatterAdd, kDTypeOf<T>,
+      kKernelAccumulates | (is_floating(kDTypeOf<T>) ? uint32(kKernelUnordered) : 0)};
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    return IndexedCall::scatter(call).check();
+  }
+};
+
+template <class T>
+struct ScatterAddLaunch : ScatterAddSignature<T> {
+  static Status run(const Call& call) {
+    return launch_scatter_add<T, T>(IndexedCall::scatter(call), call);
+  }
+};
+
+/// Of narrow types, which are added up in Sum, f32 or u32: y is widened into scratch, and rounded
+/// once (u8: wrapped) when all is added. Atomics of fewer than 4 bytes would touch what is beside
+/// y.
+template <class T, class Sum>
+struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
+  static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
+    return call.out[0].numel() * int64(sizeof(Sum));
+  }
+  static Status run(const Call& call) {
+    View sums = call.out[0];
+    sums.data = call.scratch;
+    sums.dtype = kDTypeOf<Sum>;
+    int64 stride = 1;
+    for (int d = sums.rank - 1; d >= 0; d--) {
+      sums.strides[d] = stride;
+      stride *= sums.shape[d];
+    }
+    Call part = call;
+    part.num_in = 1;
+    part.in = &call.out[0];
+    part.out = &sums;
+    if (const Status status = StridedCastLaunch<Sum>::run(part); !status.ok()) return status;
+    const IndexedCall add{call.in[0], call.in[1], sums};
+    if (const Status status = launch_scatter_add<T, Sum>(add, call); !status.ok()) return status;
+    part.in = &sums;
+    part.out = &call.out[0];
+    return StridedCastLaunch<T>::run(part);
+  }
+};
+
+}  // namespace wick::gpu

@@ -1,0 +1,90 @@
+// Of one operand, element by element.
+// See elementwise.h for what these share.
+#pragma once
+#include "wick/core/tensor.h"
+
+namespace wick {
+
+/// -x. x: any shape, numeric. Exact; integers wrap.
+WICK_API Tensor neg(Tensor x);
+/// e^x. x: any shape; integers compute in f32. Max error: 2 ulp.
+WICK_API Tensor exp(Tensor x);
+/// The natural logarithm; NaN below 0, -inf at 0. Max error: 2 ulp.
+WICK_API Tensor log(Tensor x);
+/// The square root; NaN below 0. Max error: 0.5 ulp.
+WICK_API Tensor sqrt(Tensor x);
+/// x / (1 + e^-x). Max error: 4 ulp, of which 2 are an exponential's on some cards; 6 below -64 as
+/// a composite.
+/// Source: Elfwing et al. 2017, arXiv:1702.03118.
+WICK_API Tensor silu(Tensor x);
+
+/// |x|. Exact; of integers the lowest stays. The gradient at 0 is 0.
+WICK_API Tensor abs(Tensor x);
+/// -1, 0 or 1; NaN stays. Exact. Its gradient is 0.
+WICK_API Tensor sign(Tensor x);
+/// The larger of x and 0; NaN stays. Exact. The gradient at 0 is 0.
+WICK_API Tensor relu(Tensor x);
+/// 1 / x. Max error: 0.5 ulp.
+WICK_API Tensor recip(Tensor x);
+/// x^2. Max error: 0.5 ulp; integers wrap.
+WICK_API Tensor sqr(Tensor x);
+/// 1 / sqrt(x). Max error: 2 ulp.
+WICK_API Tensor rsqrt(Tensor x);
+
+// Integers compute in f32. Max error: 2 ulp; sinh, cosh 4 above 80; lgamma 4, near its zeros more.
+WICK_API Tensor exp2(Tensor x);
+WICK_API Tensor expm1(Tensor x);
+WICK_API Tensor log2(Tensor x);
+WICK_API Tensor log10(Tensor x);
+WICK_API Tensor log1p(Tensor x);
+WICK_API Tensor sin(Tensor x);
+WICK_API Tensor cos(Tensor x);
+WICK_API Tensor tan(Tensor x);
+WICK_API Tensor asin(Tensor x);
+WICK_API Tensor acos(Tensor x);
+WICK_API Tensor atan(Tensor x);
+WICK_API Tensor sinh(Tensor x);
+WICK_API Tensor cosh(Tensor x);
+WICK_API Tensor tanh(Tensor x);
+WICK_API Tensor asinh(Tensor x);
+WICK_API Tensor acosh(Tensor x);
+WICK_API Tensor atanh(Tensor x);
+WICK_API Tensor erf(Tensor x);
+WICK_API Tensor erfc(Tensor x);
+/// The logarithm of |gamma(x)|, its slope, and the slope of that, which has no gradient.
+WICK_API Tensor lgamma(Tensor x);
+WICK_API Tensor digamma(Tensor x);
+WICK_API Tensor trigamma(Tensor x);
+
+/// 1 / (1 + e^-x). Max error: 4 ulp.
+WICK_API Tensor sigmoid(Tensor x);
+/// x times the normal distribution's share below x: the erf form. Max error: 24 ulp above -4, below
+/// |e| <= 2 u x^2 |gelu(x)|. Source: Hendrycks & Gimpel 2016, arXiv:1606.08415.
+WICK_API Tensor gelu(Tensor x);
+/// x / (1 + e^(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3): the tanh form.
+WICK_API Tensor gelu_tanh(Tensor x);
+/// x, below 0 alpha (e^x - 1). Max error: 3 ulp. Source: Clevert et al. 2015, arXiv:1511.07289.
+WICK_API Tensor elu(Tensor x, double alpha = 1);
+/// x, below 0 slope x.
+WICK_API Tensor leaky_relu(Tensor x, double slope = 0.01);
+/// log(1 + e^(beta x)) / beta; x where beta x is above the threshold.
+WICK_API Tensor softplus(const Tensor& x, double beta = 1, double threshold = 20);
+/// scale x + offset. Max error: 1 ulp of the product or of the result, whichever is more.
+WICK_API Tensor affine(Tensor x, double scale, double offset);
+
+// To an integer, in x's dtype: down, up, to the nearest (half to even), towards 0. Exact; the
+// gradient is 0.
+WICK_API Tensor floor(Tensor x);
+WICK_API Tensor ceil(Tensor x);
+WICK_API Tensor round(Tensor x);
+WICK_API Tensor trunc(Tensor x);
+/// x - trunc(x).
+WICK_API Tensor frac(const Tensor& x);
+/// To so many decimals, negative ones before the point; half to even.
+WICK_API Tensor round_to(const Tensor& x, int decimals);
+/// Bit by bit, of integers; of bool the opposite. Errors: kDTypeMismatch of floats.
+WICK_API Tensor bitwise_not(Tensor x);
+
+inline Tensor operator-(Tensor x) { return neg(std::move(x)); }
+
+}  // namespace wick

@@ -1,0 +1,296 @@
+#include "wick/ops/formula.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "base/host_compiler.h"
+#include "base/parallel.h"
+#include "core/launch.h"
+#include "ops/custom/formula_text.h"
+#include "ops/elementwise/dtypes.h"
+#include "ops/tape/tape.h"
+#include "wick/abi/backend.h"
+#include "wick/ops/elementwise.h"
+
+namespace wick {
+namespace {
+
+constexpr int kMaxInputs = 8;
+constexpr int64_t kGrain = 1 << 14;  // elements a thread is worth
+
+/// What stands before a formula: its operators and functions for the type C that it computes in.
+constexpr const char* kPrelude = R"(
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+namespace {
+// Templates, so that what integers or reals cannot do is not compiled for them.
+template <class T> constexpr bool kReal = std::is_floating_point_v<T>;
+// Integers wrap: signed ones by way of unsigned ones.
+template <class T> using W = std::conditional_t<kReal<T>, T, uint64_t>;
+template <class T> T add(T a, T b) { return T(W<T>(a) + W<T>(b)); }
+template <class T> T sub(T a, T b) { return T(W<T>(a) - W<T>(b)); }
+template <class T> T mul(T a, T b) { return T(W<T>(a) * W<T>(b)); }
+template <class T> T neg(T a) {
+  if constexpr (kReal<T>) return -a; else return T(W<T>(0) - W<T>(a));
+}
+template <class T> T div(T a, T b) { return a / b; }
+template <class T> T remainder_of(T a, T b) {
+  T r;
+  if constexpr (kReal<T>) r = std::fmod(a, b);
+  else if (b == T(0) || (std::is_signed_v<T> && b == T(-1))) return T(0);
+  else r = a % b;
+  return r != T(0) && (r < T(0)) != (b < T(0)) ? r + b : r;
+}
+template <class T> T f_abs(T x) {
+  if constexpr (kReal<T>) return std::fabs(x); else return x < T(0) ? neg(x) : x;
+}
+template <class T> T f_sign(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : x; }
+template <class T> T f_relu(T x) { return x < T(0) ? T(0) : x; }
+template <class T> T f_min(T a, T b) { return a != a || a < b ? a : b; }
+template <class T> T f_max(T a, T b) { return a != a || a > b ? a : b; }
+template <class T> T f_clamp(T x, T low, T high) {
+  const T y = x < low ? low : x;
+  return y > high ? high : y;
+}
+)"
+                                 R"(
+#define WICK_WHOLE(name, function) \
+  template <class T> T f_##name(T x) { if constexpr (kReal<T>) return function(x); else return x; }
+WICK_WHOLE(floor, std::floor) WICK_WHOLE(ceil, std::ceil)
+WICK_WHOLE(round, std::nearbyint) WICK_WHOLE(trunc, std::trunc)
+#define WICK_REAL(name) template <class T> T f_##name(T x) { return T(std::name(x)); }
+WICK_REAL(exp) WICK_REAL(exp2) WICK_REAL(expm1) WICK_REAL(log) WICK_REAL(log2) WICK_REAL(log10)
+WICK_REAL(log1p) WICK_REAL(sqrt) WICK_REAL(sin) WICK_REAL(cos) WICK_REAL(tan) WICK_REAL(asin)
+WICK_REAL(acos) WICK_REAL(atan) WICK_REAL(sinh) WICK_REAL(cosh) WICK_REAL(tanh) WICK_REAL(erf)
+template <class T> T f_rsqrt(T x) { return T(1 / std::sqrt(x)); }
+template <class T> T f_sigmoid(T x) { return T(1 / (1 + std::exp(-x))); }
+template <class T> T f_silu(T x) { return T(x / (1 + std::exp(-x))); }
+#define WICK_REAL2(name) template <class T> T f_##name(T a, T b) { return T(std::name(a, b)); }
+WICK_REAL2(pow) WICK_REAL2(atan2) WICK_REAL2(fmod) WICK_REAL2(hypot)
+template <class T> constexpr T constant_pi() { return T(3.14159265358979323846); }
+template <class T> constexpr T constant_inf() { return std::numeric_limits<T>::infinity(); }
+template <class T> constexpr T constant_nan() { return std::numeric_limits<T>::quiet_NaN(); }
+}  // namespace
+)";
+
+/// data: of the output, then of the inputs; strides in elements, one each.
+using RowEntry = void (*)(int64_t n, void* const* data, const int64_t* strides);
+
+struct ComputeType {
+  DType dtype;
+  const char* name;
+};
+constexpr ComputeType kComputeTypes[] = {{DType::kF32, "float"},
+                                         {DType::kF64, "double"},
+                                         {DType::kI64, "int64_t"},
+                                         {DType::kU64, "uint64_t"}};
+
+/// The instruction set of this machine that wick's own kernels use, as a compiler's flag.
+std::vector<std::string> compiler_flags() {
+  std::vector<std::string> flags = {
+      "-std=c++20",        "-O3", "-shared", "-fPIC", "-ffp-contract=off", "-fno-math-errno",
+      "-fno-trapping-math"};
+#if defined(__x86_64__)
+  const std::string set = Device::cpu().info().architecture;
+  if (set.starts_with("x86-64")) flags.push_back("-march=" + set);
+#endif
+  return flags;
+}
+
+std::string formula_source(const Formula& formula, const std::vector<std::string>& inputs,
+                           const char* compute) {
+  std::string source = "#include <cstdint>\nusing C = " + std::string(compute) + ";\n" + kPrelude;
+  source += "using Y = " + std::string(formula.is_bool ? "bool" : "C") + ";\n";
+  std::string parameters, pointers, steps;
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const std::string at = std::to_string(i), next = std::to_string(i + 1);
+    parameters += (i ? ", C in_" : "C in_") + inputs[i];
+    pointers += "  const C* __restrict x" + at + " = static_cast<const C*>(data[" + next + "]);\n";
+    pointers += "  const int64_t s" + at + " = strides[" + next + "];\n";
+  }
+  const auto arguments = [&](auto&& index) {
+    std::string text;
+    for (size_t i = 0; i < inputs.size(); i++)
+      text += (i ? ", x" : "x") + std::to_string(i) + "[" + index(std::to_string(i)) + "]";
+    return text;
+  };
+  std::string dense = "strides[0] == 1";
+  for (size_t i = 0; i < inputs.size(); i++) dense += " && s" + std::to_string(i) + " == 1";
+  source +=
+      "static inline Y formula(" + parameters + ") { return " + formula.code + "; }\n" +
+      "extern \"C\" void wick_formula(int64_t n, void* const* data, const int64_t* strides) "
+      "{\n  Y* __restrict y = static_cast<Y*>(data[0]);\n" +
+      pointers + "  if (" + dense + ") {\n    for (int64_t i = 0; i < n; i++) y[i] = formula(" +
+      arguments([](const std::string&) { return std::string("i"); }) + ");\n    return;\n  }\n" +
+      "  for (int64_t i = 0; i < n; i++) y[i * strides[0]] = formula(" +
+      arguments([](const std::string& i) { return "i * s" + i; }) + ");\n}\n";
+  return source;
+}
+
+/// Runs the entry over operands of one shape, the output first.
+void run_rows(RowEntry entry, const Shape& full_shape, std::span<Operand> operands) {
+  std::array<Dims*, kMaxInputs + 1> strides;
+  for (size_t i = 0; i < operands.size(); i++) strides[i] = &operands[i].strides;
+  const Shape shape = collapse(full_shape, {strides.data(), operands.size()});
+  const int rank = shape.size();
+  const int64_t inner = rank ? shape[rank - 1] : 1, rows = numel(full_shape) / inner;
+  // Rows are cut in parts, so that few long ones use all threads too.
+  const int64_t part = std::min<int64_t>(inner, kGrain), parts = (inner + part - 1) / part;
+  parallel_for(rows * parts, std::max<int64_t>(1, kGrain / part), [&](int64_t begin, int64_t end) {
+    std::array<void*, kMaxInputs + 1> data;
+    std::array<int64_t, kMaxInputs + 1> steps;
+    for (int64_t i = begin; i < end; i++) {
+      const int64_t from = i % parts * part;
+      for (size_t o = 0; o < operands.size(); o++) {
+        const Operand& operand = operands[o];
+        steps[o] = rank ? operand.strides[rank - 1] : 1;
+        int64_t row = i / parts, offset = from * steps[o];
+        for (int d = rank - 1; d-- > 0; row /= shape[d])
+          offset += row % shape[d] * operand.strides[d];
+        data[o] = static_cast<char*>(operand.data) + offset * dtype_size(operand.dtype);
+      }
+      entry(std::min(part, inner - from), data.data(), steps.data());
+    }
+  });
+}
+
+void check_cpu(const std::string& name, const char* what, const Device& device) {
+  check(device.is_cpu(), ErrorCode::kUnsupported, name, what,
+        " are compiled for the CPU alone so far, the operands are on ", device);
+}
+
+}  // namespace
+
+struct FormulaKernel::Impl {
+  std::string name;
+  std::vector<std::string> inputs;
+  Formula formula;
+  std::array<std::atomic<RowEntry>, std::size(kComputeTypes)> entries = {};
+
+  RowEntry entry_for(DType compute) {
+    const auto type = std::find_if(std::begin(kComputeTypes), std::end(kComputeTypes),
+                                   [&](const ComputeType& t) { return t.dtype == compute; });
+    std::atomic<RowEntry>& entry = entries[size_t(type - std::begin(kComputeTypes))];
+    if (const RowEntry found = entry.load(std::memory_order_acquire)) return found;
+    const auto made = reinterpret_cast<RowEntry>(compiled_entry(
+        name, formula_source(formula, inputs, type->name), "wick_formula", compiler_flags()));
+    entry.store(made, std::memory_order_release);
+    return made;
+  }
+};
+
+FormulaKernel elementwise_kernel(const std::string& name, const std::string& formula,
+                                 const FormulaOptions& options) {
+  std::vector<std::string> inputs = options.names;
+  if (inputs.empty())
+    for (int i = 0; i < std::clamp(options.inputs, 0, kMaxInputs); i++)
+      inputs.emplace_back(1, char('a' + i));
+  const int count = options.names.empty() ? options.inputs : int(options.names.size());
+  check(1 <= count && count <= kMaxInputs, ErrorCode::kInvalidArgument, name,
+        "expected 1 to 8 inputs, got ", count);
+  Formula parsed = parse_formula(name, formula, inputs);
+  auto impl = std::make_shared<FormulaKernel::Impl>();
+  impl->name = name;
+  impl->inputs = std::move(inputs);
+  impl->formula = std::move(parsed);
+  return FormulaKernel(std::move(impl));
+}
+
+Tensor FormulaKernel::run(const std::vector<Tensor>& inputs) const {
+  const char* name = impl_->name.c_str();
+  check(inputs.size() == impl_->inputs.size(), ErrorCode::kInvalidArgument, name, "it takes ",
+        impl_->inputs.size(), " inputs, got ", inputs.size());
+  for (const Tensor& x : inputs) {
+    check_defined(name, x);
+    check_same_device(name, inputs[0], x);
+  }
+  check_cpu(name, "formula kernels", inputs[0].device());
+  Shape shape = inputs[0].shape();
+  // Tensors without dims promote as PyTorch's do: not within their kind.
+  Tensor widest = inputs[0];
+  DType dtype = inputs[0].dtype();
+  for (size_t i = 1; i < inputs.size(); i++) {
+    shape = broadcast_shapes(name, shape, inputs[i].shape());
+    dtype = promote(Tensor::empty(widest.rank() ? Shape{0} : Shape{}, {.dtype = dtype}), inputs[i]);
+    if (inputs[i].rank() > widest.rank()) widest = inputs[i];
+  }
+  const Formula& formula = impl_->formula;
+  const bool floats = is_floating(dtype) || formula.needs_reals;
+  const DType result = formula.is_bool         ? DType::kBool
+                       : floats                ? floating(dtype)
+                       : dtype == DType::kBool ? DType::kI64
+                                               : dtype;
+  const DType compute = floats                 ? computed_in(dtype)
+                        : dtype == DType::kU64 ? DType::kU64
+                                               : DType::kI64;
+  const Tensor y = Tensor::empty(shape, {.dtype = formula.is_bool ? DType::kBool : compute});
+  if (y.numel() > 0) {
+    std::vector<Tensor> converted;
+    std::vector<Operand> operands{operand(y)};
+    for (const Tensor& x : inputs) converted.push_back(cast(x.detach(), compute));
+    for (const Tensor& x : converted) operands.push_back(operand(x, shape));
+    run_rows(impl_->entry_for(compute), shape, operands);
+  }
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& x : inputs) pointers.push_back(&x);
+  if (!is_floating(result)) return cast(y, result);
+  return record(name, cast(y, result), pointers, kKeepNothing,
+                [impl = impl_](const RuleContext&, std::span<Tensor>) {
+                  fail(ErrorCode::kNoGradient, "backward", "the formula kernel ", impl->name,
+                       " has no gradient");
+                });
+}
+
+namespace {
+
+struct WickTensor {
+  void* data;
+  int32_t dtype, rank;
+  const int64_t *shape, *strides;
+};
+constexpr const char* kKernelPrelude =
+    "#include <cstdint>\n"
+    "struct WickTensor { void* data; int dtype, rank; const int64_t *shape, *strides; };\n";
+using KernelEntry = void (*)(const WickTensor*, int, const WickTensor*, int);
+
+std::vector<WickTensor> kernel_views(const std::string& name, const std::vector<Tensor>& tensors) {
+  std::vector<WickTensor> views;
+  for (const Tensor& x : tensors) {
+    check_defined(name.c_str(), x);
+    check_cpu(name, "kernels from source", x.device());
+    views.push_back({x.data(), int32_t(x.dtype()), x.rank(), x.shape().data(), x.strides().data()});
+  }
+  return views;
+}
+
+}  // namespace
+
+struct CompiledKernel::Impl {
+  std::string name;
+  KernelEntry entry;
+};
+
+void CompiledKernel::launch(const std::vector<Tensor>& inputs,
+                            const std::vector<Tensor>& outputs) const {
+  const std::vector<WickTensor> in = kernel_views(impl_->name, inputs),
+                                out = kernel_views(impl_->name, outputs);
+  for (const Tensor& y : outputs) y.storage()->bump_version();
+  impl_->entry(in.data(), int(in.size()), out.data(), int(out.size()));
+}
+
+CompiledKernel compile_kernel(const Device& device, const std::string& name,
+                              const std::string& source) {
+  check(is_identifier(name), ErrorCode::kInvalidArgument, "compile_kernel", "the name '", name,
+        "' is no identifier");
+  check_cpu(name, "kernels from source", device);
+  // So that the compiler's complaints count the lines of the user's text.
+  const std::string whole = std::string(kKernelPrelude) + "#line 1 \"" + name + "\"\n" + source;
+  void* entry = compiled_entry(name, whole, name, compiler_flags());
+  return CompiledKernel(std::make_shared<const CompiledKernel::Impl>(
+      CompiledKernel::Impl{name, reinterpret_cast<KernelEntry>(entry)}));
+}
+
+}  // namespace wick

@@ -1,0 +1,142 @@
+// Ops of two operands: what each means is a row.
+#include "scalar/binary.h"
+#include "ops/elementwise/elementwise.h"
+#include "wick/ops/create.h"
+
+namespace wick {
+namespace {
+
+// With s = sigmoid(x): d silu / dx = s (1 + x (1 - s)), and its own slope s (1 - s) (2 + x (1 - 2
+// s)).
+Tensor silu_gradient_composite(const Tensor& gy, const Tensor& x) {
+  const DType dtype = computed_in(x.dtype());
+  const Tensor wide = cast(x, dtype), whole = exp(-maximum(wide, -wide)) + 1;
+  const Tensor s = exp(-maximum(-wide, 0)) / whole, rest = exp(-maximum(wide, 0)) / whole;
+  return cast(cast(gy, dtype) * (s * (wide * rest + 1)), x.dtype());
+}
+Tensor silu_curvature(const Tensor& x) {
+  const Tensor s = 1 / (exp(-x) + 1);
+  return s * (1 - s) * (x * (1 - s * 2) + 2);
+}
+Tensor pow_gradient(const Tensor& gy, const RuleContext& c, int side) {
+  const Tensor a = c.input(0), b = c.input(1), zero = scalar_like(a, 0, a.dtype());
+  if (side == 0) return gy * where(eq(b, 0), zero, b * pow(a, b - 1));
+  const Tensor constant = logical_and(eq(a, 0), ge(b, 0));  // 0^b is 0 or 1 all around
+  return gy * where(constant, zero, c.output() * log(a));
+}
+
+using C = const RuleContext&;
+using G = const Tensor&;
+// A row is a line.
+// clang-format off
+constexpr BinaryMeaning kBinary[] = {
+    {Add::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return gy; }},
+    {Sub::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int side) { return side ? -gy : gy; }},
+    {Mul::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * c.input(1 - side); }},
+    {Div::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * (c.input(0) / (c.input(1) * c.input(1))) : gy / c.input(1); }},
+    {Maximum::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(c.input(side), c.input(1 - side)); }},
+    {Minimum::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(-c.input(side), -c.input(1 - side)); }},
+    {MaximumShare::op, Takes::kFloats, kKeepNothing, nullptr},
+    {Swiglu::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * silu(c.input(0)) : silu_gradient(gy * c.input(1), c.input(0)); },
+     [](const Tensor& a, const Tensor& b) { return cast(silu(widened(a)) * widened(b), a.dtype()); }},
+    {SiluGradient::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * c.input(0) * silu_curvature(c.input(1)) : silu_gradient(gy, c.input(1)); },
+     silu_gradient_composite},
+    {Pow::op, Takes::kNumbers, kKeepInputs | kKeepOutput, pow_gradient},
+    {Remainder::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * floor_divide(c.input(0), c.input(1)) : gy; }},
+    {Fmod::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * trunc(c.input(0) / c.input(1)) : gy; }},
+    {FloorDivide::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return zeros_like(gy); }},
+    {Atan2::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return (side ? -gy : gy) * (c.input(1 - side) / (sqr(c.input(0)) + sqr(c.input(1)))); }},
+    {BitwiseAnd::op, Takes::kBits, kKeepNothing, nullptr},
+    {BitwiseOr::op, Takes::kBits, kKeepNothing, nullptr},
+    {BitwiseXor::op, Takes::kBits, kKeepNothing, nullptr},
+    {ShiftLeft::op, Takes::kIntegers, kKeepNothing, nullptr},
+    {ShiftRight::op, Takes::kIntegers, kKeepNothing, nullptr},
+};
+// clang-format on
+
+static_assert(all_have_meanings<kBinary>(Binary{}), "a formula of scalar/binary.h has no row here");
+
+template <class F>
+Tensor binary(Tensor a, const Tensor& b) {
+  return run_binary(meaning_of<kBinary, F>(), std::move(a), b);
+}
+template <class F>
+Tensor binary(Tensor a, Number b) {
+  return run_binary(meaning_of<kBinary, F>(), std::move(a), b);
+}
+
+}  // namespace
+
+Tensor add(Tensor a, const Tensor& b) { return binary<Add>(std::move(a), b); }
+Tensor sub(Tensor a, const Tensor& b) { return binary<Sub>(std::move(a), b); }
+Tensor mul(Tensor a, const Tensor& b) { return binary<Mul>(std::move(a), b); }
+Tensor div(Tensor a, const Tensor& b) { return binary<Div>(std::move(a), b); }
+Tensor maximum(Tensor a, const Tensor& b) { return binary<Maximum>(std::move(a), b); }
+Tensor minimum(Tensor a, const Tensor& b) { return binary<Minimum>(std::move(a), b); }
+Tensor maximum_share(Tensor a, const Tensor& b) { return binary<MaximumShare>(std::move(a), b); }
+Tensor swiglu(Tensor a, const Tensor& b) { return binary<Swiglu>(std::move(a), b); }
+Tensor pow(Tensor a, const Tensor& b) { return binary<Pow>(std::move(a), b); }
+Tensor remainder(Tensor a, const Tensor& b) { return binary<Remainder>(std::move(a), b); }
+Tensor fmod(Tensor a, const Tensor& b) { return binary<Fmod>(std::move(a), b); }
+Tensor floor_divide(Tensor a, const Tensor& b) { return binary<FloorDivide>(std::move(a), b); }
+Tensor atan2(Tensor a, const Tensor& b) { return binary<Atan2>(std::move(a), b); }
+Tensor bitwise_and(Tensor a, const Tensor& b) { return binary<BitwiseAnd>(std::move(a), b); }
+Tensor bitwise_or(Tensor a, const Tensor& b) { return binary<BitwiseOr>(std::move(a), b); }
+Tensor bitwise_xor(Tensor a, const Tensor& b) { return binary<BitwiseXor>(std::move(a), b); }
+Tensor shift_left(Tensor a, const Tensor& b) { return binary<ShiftLeft>(std::move(a), b); }
+Tensor shift_right(Tensor a, const Tensor& b) { return binary<ShiftRight>(std::move(a), b); }
+Tensor silu_gradient(Tensor gy, const Tensor& x) { return binary<SiluGradient>(std::move(gy), x); }
+
+Tensor add(Tensor a, Number b) { return binary<Add>(std::move(a), b); }
+Tensor sub(Tensor a, Number b) { return binary<Sub>(std::move(a), b); }
+Tensor mul(Tensor a, Number b) { return binary<Mul>(std::move(a), b); }
+Tensor div(Tensor a, Number b) { return binary<Div>(std::move(a), b); }
+Tensor maximum(Tensor a, Number b) { return binary<Maximum>(std::move(a), b); }
+Tensor minimum(Tensor a, Number b) { return binary<Minimum>(std::move(a), b); }
+Tensor pow(Tensor a, Number b) { return binary<Pow>(std::move(a), b); }
+Tensor remainder(Tensor a, Number b) { return binary<Remainder>(std::move(a), b); }
+Tensor fmod(Tensor a, Number b) { return binary<Fmod>(std::move(a), b); }
+Tensor floor_divide(Tensor a, Number b) { return binary<FloorDivide>(std::move(a), b); }
+Tensor bitwise_and(Tensor a, Number b) { return binary<BitwiseAnd>(std::move(a), b); }
+Tensor bitwise_or(Tensor a, Number b) { return binary<BitwiseOr>(std::move(a), b); }
+Tensor bitwise_xor(Tensor a, Number b) { return binary<BitwiseXor>(std::move(a), b); }
+Tensor shift_left(Tensor a, Number b) { return binary<ShiftLeft>(std::move(a), b); }
+Tensor shift_right(Tensor a, Number b) { return binary<ShiftRight>(std::move(a), b); }
+
+Tensor pow(Number a, const Tensor& b) {
+  check_defined("pow", b);
+  return pow(scalar_like(b, a, taken(Pow::op, Takes::kNumbers, promote(b.dtype(), a))), b);
+}
+Tensor operator-(Number a, const Tensor& b) {
+  check_defined("sub", b);
+  return scalar_like(b, a, taken(Sub::op, Takes::kNumbers, promote(b.dtype(), a))) - b;
+}
+Tensor operator/(Number a, const Tensor& b) {
+  check_defined("div", b);
+  return scalar_like(b, a, floating(promote(b.dtype(), a))) / b;
+}
+
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) { return a + (b - a) * weight; }
+Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return a + (b - a) * weight; }
+Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, Number value) {
+  return x + a * b * value;
+}
+Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value) {
+  return x + a / b * value;
+}
+
+Tensor hypot(const Tensor& a, const Tensor& b) {
+  // Scaled by the larger, so that no square overflows or vanishes.
+  const Tensor x = abs(a), y = abs(b), scale = maximum(x.detach(), y.detach());
+  const Tensor safe =
+      where(logical_or(eq(scale, 0), isinf(scale)), scalar_like(scale, 1, scale.dtype()), scale);
+  return sqrt(sqr(x / safe) + sqr(y / safe)) * safe;
+}
+
+Tensor logaddexp(const Tensor& a, const Tensor& b) {
+  const Tensor largest = maximum(a.detach(), b.detach());
+  const Tensor shift = where(isfinite(largest), largest, scalar_like(largest, 0, largest.dtype()));
+  return log(exp(a - shift) + exp(b - shift)) + shift;
+}
+
+}  // namespace wick

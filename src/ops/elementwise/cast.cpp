@@ -1,0 +1,39 @@
+#include "wick/ops/cast.h"
+
+#include "core/launch.h"
+#include "ops/elementwise/dtypes.h"
+#include "ops/tape/tape.h"
+
+namespace wick {
+
+Tensor cast(const Tensor& x, DType dtype) {
+  check_defined("cast", x);
+  if (x.dtype() == dtype) return x;
+  const Tensor y = Tensor::empty(x.shape(), {.dtype = dtype, .device = x.device()});
+  copy_elements(x, y);
+  // Through an integer no gradient passes.
+  if (!is_floating(dtype) || !is_floating(x.dtype())) return y;
+  return record("cast", y, {&x}, kKeepNothing, [](const RuleContext& c, std::span<Tensor> g) {
+    g[0] = cast(c.gradient, c.input_dtype(0));
+  });
+}
+
+Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }
+
+Tensor Tensor::contiguous() const {
+  check_defined("contiguous", *this);
+  if (is_contiguous()) return *this;
+  return record("contiguous", make_contiguous(*this), {this}, kKeepNothing,
+                [](const RuleContext& c, std::span<Tensor> g) { g[0] = c.gradient; });
+}
+
+Tensor Tensor::to(const Device& target) const {
+  check_defined("to", *this);
+  if (device() == target) return *this;
+  const Device source = device();
+  return record(
+      "to", copy_to(*this, target), {this}, kKeepNothing,
+      [source](const RuleContext& c, std::span<Tensor> g) { g[0] = c.gradient.to(source); });
+}
+
+}  // namespace wick

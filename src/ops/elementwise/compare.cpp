@@ -1,0 +1,94 @@
+// Questions with yes and no for an answer, and choices by them.
+#include <limits>
+
+#include "ops/elementwise/elementwise.h"
+#include "scalar/compare.h"
+#include "wick/ops/create.h"
+
+namespace wick {
+namespace {
+
+Tensor compare_in(const Op& op, const Tensor& a, const Tensor& b, DType dtype) {
+  check_same_device(op.name, a, b);
+  if (dtype == DType::kBool && op != Eq::op && op != Ne::op) dtype = DType::kU8;
+  const Tensor lhs = cast(a.detach(), dtype), rhs = cast(b.detach(), dtype);
+  const Shape shape = broadcast_shapes(op.name, a.shape(), b.shape());
+  const Tensor y = Tensor::empty(shape, {.dtype = DType::kBool, .device = a.device()});
+  const Operand in[] = {operand(lhs, shape), operand(rhs, shape)};
+  const Operand out = operand(y);
+  elementwise(a.device(), op, shape, in, {&out, 1});
+  return y;
+}
+
+Tensor compare(const Op& op, const Tensor& a, const Tensor& b) {
+  check_defined(op.name, a);
+  check_defined(op.name, b);
+  return compare_in(op, a, b, promote(a, b));
+}
+
+/// Whether an integer dtype, or bool as 0 and 1, has the number.
+bool holds(DType dtype, int64_t number) {
+  if (dtype == DType::kBool) return number == 0 || number == 1;
+  const int bits = 8 * dtype_size(dtype);
+  if (!is_signed(dtype)) return number >= 0 && (bits == 64 || number < int64_t(1) << bits);
+  return bits == 64 || (number >= -(int64_t(1) << (bits - 1)) && number < int64_t(1) << (bits - 1));
+}
+
+Tensor compare(const Op& op, const Tensor& a, Number b) {
+  check_defined(op.name, a);
+  DType dtype = promote(a.dtype(), b);
+  // A number that the dtype does not have is still larger or smaller than all that it has.
+  if (!is_floating(dtype) && !holds(a.dtype(), b.integer()))
+    dtype = a.dtype() == DType::kU64 ? DType::kF64 : DType::kI64;
+  return compare_in(op, a, scalar_like(a, b, dtype), dtype);
+}
+
+/// A predicate that integers answer with `of_integers`.
+Tensor ask(const Op& op, const Tensor& x, bool of_integers) {
+  check_defined(op.name, x);
+  const TensorOptions options{.dtype = DType::kBool, .device = x.device()};
+  if (!is_floating(x.dtype())) return full(x.shape(), int(of_integers), options);
+  const Tensor y = Tensor::empty(x.shape(), options);
+  const Operand in = operand(x), out = operand(y);
+  elementwise(x.device(), op, x.shape(), {&in, 1}, {&out, 1});
+  return y;
+}
+
+Tensor as_bool(const char* op, const Tensor& x) {
+  check_defined(op, x);
+  return cast(x.detach(), DType::kBool);
+}
+
+}  // namespace
+
+Tensor eq(const Tensor& a, const Tensor& b) { return compare(Eq::op, a, b); }
+Tensor ne(const Tensor& a, const Tensor& b) { return compare(Ne::op, a, b); }
+Tensor lt(const Tensor& a, const Tensor& b) { return compare(Lt::op, a, b); }
+Tensor le(const Tensor& a, const Tensor& b) { return compare(Le::op, a, b); }
+Tensor gt(const Tensor& a, const Tensor& b) { return compare(Gt::op, a, b); }
+Tensor ge(const Tensor& a, const Tensor& b) { return compare(Ge::op, a, b); }
+Tensor eq(const Tensor& a, Number b) { return compare(Eq::op, a, b); }
+Tensor ne(const Tensor& a, Number b) { return compare(Ne::op, a, b); }
+Tensor lt(const Tensor& a, Number b) { return compare(Lt::op, a, b); }
+Tensor le(const Tensor& a, Number b) { return compare(Le::op, a, b); }
+Tensor gt(const Tensor& a, Number b) { return compare(Gt::op, a, b); }
+Tensor ge(const Tensor& a, Number b) { return compare(Ge::op, a, b); }
+
+Tensor isnan(const Tensor& x) { return ask(IsNan::op, x, false); }
+Tensor isinf(const Tensor& x) { return ask(IsInf::op, x, false); }
+Tensor isfinite(const Tensor& x) { return ask(IsFinite::op, x, true); }
+
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  return bitwise_and(as_bool("logical_and", a), as_bool("logical_and", b));
+}
+Tensor logical_or(const Tensor& a, const Tensor& b) {
+  return bitwise_or(as_bool("logical_or", a), as_bool("logical_or", b));
+}
+Tensor logical_xor(const Tensor& a, const Tensor& b) {
+  return bitwise_xor(as_bool("logical_xor", a), as_bool("logical_xor", b));
+}
+Tensor logical_not(const Tensor& x) {
+  return eq(as_bool("logical_not", x), full({}, 0, {.dtype = DType::kBool, .device = x.device()}));
+}
+
+}  // namespace wick

@@ -1,0 +1,29 @@
+// Which dtype an op computes in and returns: SPEC's conventions, which are PyTorch's.
+#pragma once
+#include "wick/core/number.h"
+#include "wick/core/tensor.h"
+
+namespace wick {
+
+/// The dtype that both convert to: the higher kind of bool < integer < float wins; within a kind
+/// the smallest that holds both.
+DType promote(DType a, DType b);
+/// The same for tensors: one without dims promotes only if its kind is higher.
+DType promote(const Tensor& a, const Tensor& b);
+/// What a tensor beside a number computes in.
+DType promote(DType a, Number b);
+/// The dtype itself if floating, else f32.
+DType floating(DType dtype);
+
+/// f64 for f64, else f32: what composites compute in, so that intermediate results are not rounded
+/// to a narrower dtype.
+DType computed_in(DType dtype);
+
+/// Errors: kDeviceMismatch, which names both.
+void check_same_device(const char* op, const Tensor& a, const Tensor& b);
+/// Errors: kInvalidArgument if x is none.
+void check_defined(const char* op, const Tensor& x);
+/// Errors: kInvalidArgument if x is none, kDTypeMismatch if it is not floating.
+void check_floating(const char* op, const Tensor& x);
+
+}  // namespace wick

@@ -1,0 +1,75 @@
+// What elementwise ops share: what a row says of an op, and how it then runs.
+#pragma once
+#include "core/launch.h"
+#include "ops/elementwise/dtypes.h"
+#include "ops/tape/tape.h"
+#include "wick/ops/create.h"
+#include "wick/ops/elementwise.h"
+
+namespace wick {
+
+/// Which dtypes an op takes, and what becomes of others.
+enum class Takes {
+  kFloats,    // integers and bool compute in f32
+  kNumbers,   // integers as they are, bool as i64
+  kBits,      // integers and bool as they are, floats are an error
+  kIntegers,  // bool as i64, floats are an error
+};
+
+/// An op of one operand: a row of the table in unary.cpp.
+struct UnaryMeaning {
+  Op op;
+  Takes takes;
+  unsigned keep;
+  Tensor (*gradient)(const Tensor& gy, const RuleContext& c);
+  Tensor (*composite)(const Tensor& x) = nullptr;  // in smaller ops, if it can be
+};
+
+/// An op of two operands: a row of the table in binary.cpp.
+struct BinaryMeaning {
+  Op op;
+  Takes takes;
+  unsigned keep;
+  /// Of the operand `side`, before it is summed to the operand's shape. None: constant, off the
+  /// tape.
+  Tensor (*gradient)(const Tensor& gy, const RuleContext& c, int side);
+  Tensor (*composite)(const Tensor& a, const Tensor& b) = nullptr;
+};
+
+Tensor run_unary(const UnaryMeaning& m, Tensor x);
+/// dtype: what both operands promote to.
+Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype);
+Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b);
+Tensor run_binary(const BinaryMeaning& m, Tensor a, Number b);
+
+/// The dtype that an op computes in. Errors: kDTypeMismatch.
+DType taken(const Op& op, Takes takes, DType dtype);
+
+/// Where a table has an op; -1: nowhere.
+template <class Meaning, size_t n>
+constexpr int place_of(const Meaning (&table)[n], const Op& op) {
+  for (size_t i = 0; i < n; i++)
+    if (table[i].op == op) return int(i);
+  return -1;
+}
+/// What a formula's op means. A formula without a row does not compile.
+template <const auto& table, class F>
+constexpr const auto& meaning_of() {
+  constexpr int place = place_of(table, F::op);
+  static_assert(place >= 0, "the formula F has no row in the table of meanings");
+  return table[place];
+}
+template <const auto& table, class... F>
+constexpr bool all_have_meanings(TypeList<F...>) {
+  return ((place_of(table, F::op) >= 0) && ...);
+}
+
+/// x itself if it may be written over, else fresh memory for the result.
+Tensor output_for(const Tensor& x, const Shape& shape, DType dtype, bool may_reuse, const Op& op,
+                  int num_in);
+/// The number as a tensor without dims, on x's device.
+Tensor scalar_like(const Tensor& x, Number value, DType dtype);
+/// x in the dtype that composites compute in.
+Tensor widened(const Tensor& x);
+
+}  // namespace wick

@@ -1,0 +1,209 @@
+// Ops of one operand: what each means is a row.
+#include <cmath>
+#include <numbers>
+
+#include "ops/elementwise/elementwise.h"
+#include "scalar/unary.h"
+#include "wick/abi/ops/unary.h"
+#include "wick/ops/create.h"
+
+namespace wick {
+namespace {
+
+constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10;
+
+/// x e^min(x, 0) / (1 + e^-|x|). Below -64 the first exponential is taken in two factors: it is
+/// subnormal where the result is not yet.
+Tensor silu_composite(const Tensor& x) {
+  const Tensor wide = cast(x, computed_in(x.dtype()));
+  const Tensor low = -maximum(-wide, 0), near = maximum(low, -64);
+  const Tensor top = wide * exp(near) * exp(low - near);
+  return cast(top / (exp(-maximum(wide, -wide)) + 1), x.dtype());
+}
+
+/// The slope of gelu: the normal distribution's share below x, and x times its density.
+Tensor gelu_slope(const Tensor& x) {
+  const Tensor share = erfc(x * -std::sqrt(0.5)) * 0.5;
+  return share + x * exp(sqr(x) * -0.5) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+}
+/// gelu_tanh is x s(u) with s the sigmoid and u a polynomial of x.
+Tensor gelu_tanh_slope(const Tensor& x) {
+  const double a = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, b = 0.044715;
+  const Tensor s = sigmoid((x + sqr(x) * x * b) * a);
+  return s + x * s * (1 - s) * ((sqr(x) * (3 * b) + 1) * a);
+}
+
+/// Of what is constant but for its steps.
+Tensor no_slope(const Tensor& gy, const RuleContext&) { return zeros_like(gy); }
+
+using C = const RuleContext&;
+using G = const Tensor&;
+// A row is a line.
+// clang-format off
+constexpr UnaryMeaning kUnary[] = {
+    {Neg::op, Takes::kNumbers, kKeepNothing, [](G gy, C) { return -gy; }},
+    {Exp::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * c.output(); }},
+    {Log::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / c.input(0); }},
+    {Sqrt::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy / (c.output() * 2); }},
+    {Silu::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return silu_gradient(gy, c.input(0)); }, silu_composite},
+    {Abs::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return gy * sign(c.input(0).detach()); }},
+    {Sign::op, Takes::kNumbers, kKeepNothing, no_slope},
+    {Relu::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return where(le(c.input(0), 0), scalar_like(gy, 0, gy.dtype()), gy); }},
+    {Recip::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return -gy * sqr(c.output()); }},
+    {Sqr::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return gy * (c.input(0) * 2); }},
+    {Rsqrt::op, Takes::kFloats, kKeepInput0 | kKeepOutput, [](G gy, C c) { return gy * (c.output() / c.input(0) * -0.5); }},
+    {Exp2::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * kLn2); }},
+    {Expm1::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() + 1); }},
+    {Log2::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) * kLn2); }},
+    {Log10::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) * kLn10); }},
+    {Log1p::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) + 1); }},
+    {Sin::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * cos(c.input(0)); }},
+    {Cos::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return -gy * sin(c.input(0)); }},
+    {Tan::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (sqr(c.output()) + 1); }},
+    {Asin::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(1 - sqr(c.input(0))); }},
+    {Acos::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return -gy * rsqrt(1 - sqr(c.input(0))); }},
+    {Atan::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (sqr(c.input(0)) + 1); }},
+    {Sinh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * cosh(c.input(0)); }},
+    {Cosh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * sinh(c.input(0)); }},
+    {Tanh::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (1 - sqr(c.output())); }},
+    {Asinh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(sqr(c.input(0)) + 1); }},
+    {Acosh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(sqr(c.input(0)) - 1); }},
+    {Atanh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (1 - sqr(c.input(0))); }},
+    {Erf::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-sqr(c.input(0))) * (2 * std::numbers::inv_sqrtpi)); }},
+    {Erfc::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-sqr(c.input(0))) * (-2 * std::numbers::inv_sqrtpi)); }},
+    {Lgamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * digamma(c.input(0)); }},
+    {Digamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * trigamma(c.input(0)); }},
+    {Trigamma::op, Takes::kFloats, kKeepNothing, [](G, C) -> Tensor { fail(ErrorCode::kUnsupported, "trigamma", "it has no gradient"); }},
+    {Sigmoid::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * (1 - c.output())); }},
+    {Gelu::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_slope(widened(c.input(0))), gy.dtype()); }},
+    {GeluTanh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_tanh_slope(widened(c.input(0))), gy.dtype()); }},
+    {Floor::op, Takes::kNumbers, kKeepNothing, no_slope},
+    {Ceil::op, Takes::kNumbers, kKeepNothing, no_slope},
+    {Round::op, Takes::kNumbers, kKeepNothing, no_slope},
+    {Trunc::op, Takes::kNumbers, kKeepNothing, no_slope},
+    {BitwiseNot::op, Takes::kIntegers, kKeepNothing, no_slope},
+};
+// clang-format on
+
+static_assert(all_have_meanings<kUnary>(Unary{}), "a formula of scalar/unary.h has no row here");
+
+template <class F>
+Tensor unary(Tensor x) {
+  return run_unary(meaning_of<kUnary, F>(), std::move(x));
+}
+
+/// An integer is its own nearest integer.
+template <class F>
+Tensor to_integer(Tensor x) {
+  check_defined(F::op.name, x);
+  return is_floating(x.dtype()) ? unary<F>(std::move(x)) : x;
+}
+
+/// An op with numbers beside x. slope: of the result by x.
+template <class F>
+Tensor with_numbers(Tensor x, double a, double b, unsigned keep,
+                    const std::function<Tensor(const Tensor& gy, const RuleContext&)>& gradient) {
+  static constexpr Op op = F::op;
+  check_defined(op.name, x);
+  x = cast(x, taken(op, Takes::kFloats, x.dtype()));
+  const bool on_tape = recording({&x});
+  const Tensor y = output_for(x, x.shape(), x.dtype(), !on_tape, op, 1);
+  const NumberAttributes numbers{a, b};
+  const Operand in = operand(x), out = operand(y);
+  elementwise(x.device(), op, x.shape(), {&in, 1}, {&out, 1}, attributes_of(numbers));
+  if (!on_tape) return y;
+  return record(op.name, y, {&x}, keep, [gradient](const RuleContext& c, std::span<Tensor> g) {
+    g[0] = gradient(c.gradient, c);
+  });
+}
+
+}  // namespace
+
+Tensor neg(Tensor x) { return unary<Neg>(std::move(x)); }
+Tensor exp(Tensor x) { return unary<Exp>(std::move(x)); }
+Tensor log(Tensor x) { return unary<Log>(std::move(x)); }
+Tensor sqrt(Tensor x) { return unary<Sqrt>(std::move(x)); }
+Tensor silu(Tensor x) { return unary<Silu>(std::move(x)); }
+Tensor abs(Tensor x) { return unary<Abs>(std::move(x)); }
+Tensor sign(Tensor x) { return unary<Sign>(std::move(x)); }
+Tensor relu(Tensor x) { return unary<Relu>(std::move(x)); }
+Tensor recip(Tensor x) { return unary<Recip>(std::move(x)); }
+Tensor sqr(Tensor x) { return unary<Sqr>(std::move(x)); }
+Tensor rsqrt(Tensor x) { return unary<Rsqrt>(std::move(x)); }
+Tensor exp2(Tensor x) { return unary<Exp2>(std::move(x)); }
+Tensor expm1(Tensor x) { return unary<Expm1>(std::move(x)); }
+Tensor log2(Tensor x) { return unary<Log2>(std::move(x)); }
+Tensor log10(Tensor x) { return unary<Log10>(std::move(x)); }
+Tensor log1p(Tensor x) { return unary<Log1p>(std::move(x)); }
+Tensor sin(Tensor x) { return unary<Sin>(std::move(x)); }
+Tensor cos(Tensor x) { return unary<Cos>(std::move(x)); }
+Tensor tan(Tensor x) { return unary<Tan>(std::move(x)); }
+Tensor asin(Tensor x) { return unary<Asin>(std::move(x)); }
+Tensor acos(Tensor x) { return unary<Acos>(std::move(x)); }
+Tensor atan(Tensor x) { return unary<Atan>(std::move(x)); }
+Tensor sinh(Tensor x) { return unary<Sinh>(std::move(x)); }
+Tensor cosh(Tensor x) { return unary<Cosh>(std::move(x)); }
+Tensor tanh(Tensor x) { return unary<Tanh>(std::move(x)); }
+Tensor asinh(Tensor x) { return unary<Asinh>(std::move(x)); }
+Tensor acosh(Tensor x) { return unary<Acosh>(std::move(x)); }
+Tensor atanh(Tensor x) { return unary<Atanh>(std::move(x)); }
+Tensor erf(Tensor x) { return unary<Erf>(std::move(x)); }
+Tensor erfc(Tensor x) { return unary<Erfc>(std::move(x)); }
+Tensor lgamma(Tensor x) { return unary<Lgamma>(std::move(x)); }
+Tensor digamma(Tensor x) { return unary<Digamma>(std::move(x)); }
+Tensor trigamma(Tensor x) { return unary<Trigamma>(std::move(x)); }
+Tensor sigmoid(Tensor x) { return unary<Sigmoid>(std::move(x)); }
+Tensor gelu(Tensor x) { return unary<Gelu>(std::move(x)); }
+Tensor gelu_tanh(Tensor x) { return unary<GeluTanh>(std::move(x)); }
+Tensor floor(Tensor x) { return to_integer<Floor>(std::move(x)); }
+Tensor ceil(Tensor x) { return to_integer<Ceil>(std::move(x)); }
+Tensor round(Tensor x) { return to_integer<Round>(std::move(x)); }
+Tensor trunc(Tensor x) { return to_integer<Trunc>(std::move(x)); }
+
+Tensor bitwise_not(Tensor x) {
+  check_defined("bitwise_not", x);
+  return x.dtype() == DType::kBool ? logical_not(x) : unary<BitwiseNot>(std::move(x));
+}
+
+Tensor frac(const Tensor& x) { return x - trunc(x); }
+
+Tensor round_to(const Tensor& x, int decimals) {
+  check_defined("round_to", x);
+  if (!is_floating(x.dtype())) return x;
+  const double scale = std::pow(10., std::abs(decimals));
+  const Tensor wide = widened(x);
+  const Tensor y = decimals < 0 ? round(wide / scale) * scale : round(wide * scale) / scale;
+  return cast(y, x.dtype());
+}
+
+Tensor affine(Tensor x, double scale, double offset) {
+  return with_numbers<Affine>(std::move(x), scale, offset, kKeepNothing,
+                              [scale](const Tensor& gy, const RuleContext&) { return gy * scale; });
+}
+
+Tensor elu(Tensor x, double alpha) {
+  return with_numbers<Elu>(
+      std::move(x), alpha, 0, kKeepInput0, [alpha](const Tensor& gy, const RuleContext& c) {
+        const Tensor x = c.input(0);
+        return gy * where(le(x, 0), exp(x) * alpha, scalar_like(x, 1, x.dtype()));
+      });
+}
+
+Tensor leaky_relu(Tensor x, double slope) {
+  return with_numbers<LeakyRelu>(std::move(x), slope, 0, kKeepInput0,
+                                 [slope](const Tensor& gy, const RuleContext& c) {
+                                   return where(le(c.input(0), 0), gy * slope, gy);
+                                 });
+}
+
+Tensor softplus(const Tensor& x, double beta, double threshold) {
+  check_defined("softplus", x);
+  check(beta != 0, ErrorCode::kInvalidArgument, "softplus", "expected a beta other than 0");
+  const Tensor wide = widened(x), scaled = wide * beta;
+  const Tensor soft = (relu(scaled) + log1p(exp(-abs(scaled)))) / beta;
+  // relu and abs have no slope at 0, where softplus has 1/2.
+  const Tensor at_0 = where(eq(scaled, 0), scaled * 0.5, scalar_like(scaled, 0, scaled.dtype()));
+  return cast(where(gt(scaled, threshold), wide, soft + at_0 / beta), floating(x.dtype()));
+}
+
+}  // namespace wick

@@ -1,0 +1,74 @@
+#include "wick/ops/where.h"
+
+#include "ops/elementwise/elementwise.h"
+#include "ops/reduce/reduce.h"
+#include "wick/abi/ops/where.h"
+
+namespace wick {
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  check_defined("where", condition);
+  check_defined("where", a);
+  check_defined("where", b);
+  check_same_device("where", condition, a);
+  check_same_device("where", a, b);
+  const DType dtype = promote(a, b);
+  const Tensor mask = cast(condition, DType::kBool), yes = cast(a, dtype), no = cast(b, dtype);
+  const Shape shape =
+      broadcast_shapes("where", condition.shape(), broadcast_shapes("where", a.shape(), b.shape()));
+  const Tensor y = Tensor::empty(shape, {.dtype = dtype, .device = a.device()});
+  const Operand in[] = {operand(mask, shape), operand(yes, shape), operand(no, shape)};
+  const Operand out = operand(y);
+  elementwise(a.device(), kWhere, shape, in, {&out, 1});
+  return record("where", y, {&yes, &no, &mask}, kKeepInput2,
+                [](const RuleContext& c, std::span<Tensor> g) {
+                  const Tensor zero = scalar_like(c.gradient, 0, c.gradient.dtype());
+                  if (c.wants(0))
+                    g[0] = sum_to(where(c.input(2), c.gradient, zero), c.input_shape(0));
+                  if (c.wants(1))
+                    g[1] = sum_to(where(c.input(2), zero, c.gradient), c.input_shape(1));
+                });
+}
+Tensor where(const Tensor& condition, const Tensor& a, Number b) {
+  check_defined("where", a);
+  return where(condition, a, scalar_like(a, b, promote(a.dtype(), b)));
+}
+Tensor where(const Tensor& condition, Number a, const Tensor& b) {
+  check_defined("where", b);
+  return where(condition, scalar_like(b, a, promote(b.dtype(), a)), b);
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
+  check_defined("masked_fill", x);
+  check_defined("masked_fill", mask);
+  check(mask.dtype() == DType::kBool, ErrorCode::kDTypeMismatch, "masked_fill",
+        "expected a mask of bool, got ", dtype_name(mask.dtype()));
+  check(broadcast_shapes("masked_fill", x.shape(), mask.shape()) == x.shape(),
+        ErrorCode::kShapeMismatch, "masked_fill", "a mask ", mask.shape(),
+        " does not broadcast to ", x.shape());
+  return where(mask, scalar_like(x, value, x.dtype()), x);
+}
+
+Tensor clamp(const Tensor& x, const ClampOptions& options) {
+  check_defined("clamp", x);
+  DType dtype = x.dtype();
+  if (options.min) dtype = promote(dtype, *options.min);
+  if (options.max) dtype = promote(dtype, *options.max);
+  const Tensor wide = cast(x, dtype);
+  Tensor y = wide.detach(), inside;
+  if (options.min) {
+    y = maximum(y, scalar_like(x, *options.min, dtype));
+    inside = gt(wide, *options.min);
+  }
+  if (options.max) {
+    y = minimum(y, scalar_like(x, *options.max, dtype));
+    const Tensor below = lt(wide, *options.max);
+    inside = inside ? logical_and(inside, below) : below;
+  }
+  if (!inside) return wide;
+  return record(
+      "clamp", y, {&wide}, kKeepNothing,
+      [inside](const RuleContext& c, std::span<Tensor> g) { g[0] = where(inside, c.gradient, 0); });
+}
+
+}  // namespace wick

@@ -1,0 +1,100 @@
+#include "wick/ops/rope.h"
+
+#include <cmath>
+
+#include "ops/elementwise/dtypes.h"
+#include "ops/fused/fused.h"
+#include "ops/fused/positions.h"
+#include "ops/tape/tape.h"
+#include "wick/abi/ops/rope.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/create.h"
+#include "wick/ops/elementwise.h"
+#include "wick/ops/gather.h"
+#include "wick/ops/shape.h"
+
+namespace wick {
+namespace {
+
+Tensor rope_composite(const Tensor& x, const Tensor& cos, const Tensor& sin,
+                      const Tensor& positions, RopeAttributes a) {
+  const int64_t b = x.size(0), t = x.size(1), h = x.size(2), half = x.size(3) / 2;
+  const Tensor ids = reshape(positions, {b * t});
+  const Tensor c = reshape(index_select(cos, 0, ids), {b, t, 1, half});
+  const Tensor s = reshape(index_select(a.inverse ? -sin : sin, 0, ids), {b, t, 1, half});
+  // [..., 2, half] for pairs half apart, [..., half, 2] for neighbours
+  const int64_t dim = a.interleaved ? 4 : 3;
+  const Tensor pairs = reshape(cast(x, cos.dtype()),
+                               a.interleaved ? Shape{b, t, h, half, 2} : Shape{b, t, h, 2, half});
+  const Tensor x1 = squeeze(narrow(pairs, dim, 0, 1), dim),
+               x2 = squeeze(narrow(pairs, dim, 1, 1), dim);
+  const Tensor y = cat({unsqueeze(x1 * c - x2 * s, dim), unsqueeze(x2 * c + x1 * s, dim)}, dim);
+  return cast(reshape(y, x.shape()), x.dtype());
+}
+
+Tensor rope_either_way(const Tensor& x, const Tensor& cos, const Tensor& sin,
+                       const Tensor& positions, RopeAttributes attributes) {
+  const Tensor y = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
+  if (y.numel() == 0) return record_constant("rope", y, {&x});
+  const Tensor rows = with_unit_stride(x), c = make_contiguous(cos), s = make_contiguous(sin),
+               p = positions.detach();
+  const View in[] = {make_view(rows), make_view(c), make_view(s), make_view(p)};
+  const View out = make_view(y);
+  if (!run_fused(x.device(), kRope, in, {&out, 1}, attributes_of(attributes), x.dtype()))
+    return rope_composite(x, cos, sin, positions, attributes);
+  const RopeAttributes back{attributes.interleaved, !attributes.inverse};
+  return record("rope", y, {&x, &cos, &sin, &positions}, kKeepInput1 | kKeepInput2 | kKeepInput3,
+                [back](const RuleContext& c, std::span<Tensor> g) {
+                  g[0] = rope_either_way(c.gradient, c.input(1), c.input(2), c.input(3), back);
+                });
+}
+
+}  // namespace
+
+Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions,
+            const RopeOptions& options) {
+  check_defined("rope", x);
+  check_defined("rope", cos);
+  check_defined("rope", sin);
+  check_same_device("rope", x, cos);
+  check_same_device("rope", x, sin);
+  check(x.rank() == 4 && x.size(3) % 2 == 0, ErrorCode::kShapeMismatch, "rope",
+        "expected x [B, T, H, D] with D even, got ", x.shape());
+  check_positions("rope", positions, x.size(0), x.size(1));
+  check_same_device("rope", x, positions);
+  check(is_floating(x.dtype()) && cos.dtype() == accumulator_of(x.dtype()) &&
+            sin.dtype() == cos.dtype(),
+        ErrorCode::kDTypeMismatch, "rope", "expected tables of ",
+        dtype_name(accumulator_of(x.dtype())), " for x of ", dtype_name(x.dtype()), ", got ",
+        dtype_name(cos.dtype()));
+  check(cos.rank() == 2 && cos.shape() == sin.shape() && cos.size(1) == x.size(3) / 2,
+        ErrorCode::kShapeMismatch, "rope", "expected tables [P, ", x.size(3) / 2, "], got ",
+        cos.shape(), " and ", sin.shape());
+  return rope_either_way(x, cos.detach(), sin.detach(), positions, {options.interleaved, false});
+}
+
+RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
+                       const TensorOptions& options) {
+  check(positions >= 0 && head_dim >= 0 && head_dim % 2 == 0, ErrorCode::kInvalidArgument,
+        "rope_tables", "expected an even head_dim and positions of at least 0, got ", head_dim,
+        " and ", positions);
+  const int64_t half = head_dim / 2;
+  std::vector<double> cos(size_t(positions * half)), sin(cos.size());
+  for (int64_t p = 0; p < positions; p++)
+    for (int64_t i = 0; i < half; i++) {
+      // The frequency is rounded to f32 as every implementation in f32 has it, so that models agree
+      // at large positions.
+      const double frequency =
+          options.dtype == DType::kF64
+              ? std::pow(theta, -2.0 * double(i) / double(head_dim))
+              : double(1.0f / std::pow(float(theta), float(2 * i) / float(head_dim)));
+      const double angle = options.dtype == DType::kF64 ? double(p) * frequency
+                                                        : double(float(p) * float(frequency));
+      cos[size_t(p * half + i)] = std::cos(angle);
+      sin[size_t(p * half + i)] = std::sin(angle);
+    }
+  return {cast(Tensor::from(cos, {positions, half}), options.dtype).to(options.device),
+          cast(Tensor::from(sin, {positions, half}), options.dtype).to(options.device)};
+}
+
+}  // namespace wick

@@ -1,0 +1,365 @@
+#include "ops/reduce/reduce.h"
+
+#include "core/launch.h"
+#include "ops/elementwise/dtypes.h"
+#include "ops/fused/fused.h"
+#include "ops/tape/tape.h"
+#include "scalar/reduce.h"
+#include "wick/abi/ops/reduce.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/create.h"
+#include "wick/ops/elementwise.h"
+#include "wick/ops/gather.h"
+#include "wick/ops/scan.h"
+#include "wick/ops/shape.h"
+
+namespace wick {
+
+Dims reduced_dims(const char* op, const Tensor& x, const Dims& dims) {
+  Dims marks(x.rank(), dims.empty() ? 1 : 0);
+  for (const int64_t dim : dims) {
+    const int d = normalize_dim(op, dim, x.rank());
+    check(marks[d] == 0, ErrorCode::kInvalidArgument, op, "dim ", d, " is named twice");
+    marks[d] = 1;
+  }
+  return marks;
+}
+
+namespace {
+
+/// The shape with the marked dims as 1, or gone.
+Shape reduced_shape(const Shape& shape, const Dims& marks, bool keepdim) {
+  Shape result;
+  for (int d = 0; d < shape.size(); d++) {
+    if (!marks[d])
+      result.push_back(shape[d]);
+    else if (keepdim)
+      result.push_back(1);
+  }
+  return result;
+}
+
+/// The tensor with the kept dims first, as a view [K..., R...] of at most kMaxRank dims; copied if
+/// need be.
+View kept_first(const Tensor& x, const Dims& marks, int* kept, Tensor* copy) {
+  Shape shapes[2];
+  Dims strides[2];
+  for (int d = 0; d < x.rank(); d++) {
+    const int side = marks[d] ? 1 : 0;
+    shapes[side].push_back(x.shape()[d]);
+    strides[side].push_back(x.strides()[d]);
+  }
+  for (int side = 0; side < 2; side++) {
+    Dims* one[] = {&strides[side]};
+    shapes[side] = collapse(shapes[side], one);
+  }
+  *kept = shapes[0].size();
+  Shape shape = shapes[0];
+  Dims all = strides[0];
+  for (int d = 0; d < shapes[1].size(); d++) {
+    shape.push_back(shapes[1][d]);
+    all.push_back(strides[1][d]);
+  }
+  if (shape.size() <= kMaxRank) return make_view(x.data(), x.dtype(), shape, all);
+  *copy = make_contiguous(x.view({shape, all, x.layout().offset}));
+  *kept = 1;
+  const int64_t rows = numel(shapes[0]), columns = numel(shapes[1]);
+  return make_view(copy->data(), x.dtype(), {rows, columns}, {columns, 1});
+}
+
+/// A reduction off the tape.
+struct Reduced {
+  Tensor y;
+  Declined declined;
+  bool ran;
+};
+Reduced try_reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype) {
+  Reduced result{Tensor::empty(reduced_shape(x.shape(), marks, keepdim),
+                               {.dtype = dtype, .device = x.device()}),
+                 {},
+                 false};
+  Tensor copy;
+  ReduceAttributes attributes{0};
+  const View in = kept_first(x, marks, &attributes.kept, &copy);
+  const Shape kept(std::span<const int64_t>(in.shape, size_t(attributes.kept)));
+  const View out = make_view(result.y.data(), dtype, kept, contiguous_strides(kept));
+  result.ran =
+      try_launch(x.device(), op, {&in, 1}, {&out, 1}, attributes_of(attributes), &result.declined);
+  return result;
+}
+
+Tensor reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype) {
+  const Reduced result = try_reduce(op, x, marks, keepdim, dtype);
+  if (!result.ran) fail_unsupported(x.device(), op, x.dtype(), result.declined);
+  return result.y;
+}
+
+/// By its kernel if there is one and the mode wants it, else in smaller ops.
+template <class Composite>
+Tensor reduce_fused(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype,
+                    const Composite& composite) {
+  if (wants_kernel()) {
+    const Reduced result = try_reduce(op, x, marks, keepdim, dtype);
+    if (result.ran) return result.y;
+    if (!allows_composite()) fail_unsupported(x.device(), op, x.dtype(), result.declined);
+  }
+  return composite();
+}
+
+void check_some(const char* op, const Tensor& x, const Dims& marks) {
+  for (int d = 0; d < x.rank(); d++)
+    check(!marks[d] || x.shape()[d] > 0, ErrorCode::kInvalidArgument, op, "of nothing: shape ",
+          x.shape(), ", dim ", d);
+}
+
+/// x with its order turned round: -x, of integers -1 - x, which has no exception.
+Tensor turned(const Tensor& x) { return is_floating(x.dtype()) ? -x : -x - 1; }
+
+/// The largest or the smallest, off the tape.
+Tensor extreme(const Op& op, const Tensor& x, const Dims& marks, bool keepdim) {
+  if (op == Max::op) return reduce(op, x, marks, keepdim, x.dtype());
+  return reduce_fused(op, x, marks, keepdim, x.dtype(), [&] {
+    return turned(reduce(Max::op, turned(x), marks, keepdim, x.dtype()));
+  });
+}
+
+/// Where the winners of one dim are, off the tape; the dim stays, of size 1.
+Tensor arg_extreme(const Op& op, const Tensor& x, int dim) {
+  Dims marks(x.rank(), 0);
+  marks[dim] = 1;
+  return reduce_fused(op, x, marks, true, DType::kI64, [&] {
+    const Tensor rising = op == kArgmax ? x : turned(x);
+    Shape along(x.rank(), 1);
+    along[dim] = x.size(dim);
+    // The first winner is the largest of the negated places. NaN is a winner where there is one.
+    const Tensor places =
+        reshape(-arange(x.size(dim), {.dtype = DType::kI64, .device = x.device()}), along);
+    const Number none = -x.size(dim);
+    Tensor won = where(eq(rising, reduce(Max::op, rising, marks, true, x.dtype())), places, none);
+    if (is_floating(x.dtype())) won = where(ne(x, x), places, won);
+    return -reduce(Max::op, won, marks, true, DType::kI64);
+  });
+}
+
+/// A gradient [..., 1, ...] put at the winner along dim.
+Tensor place_gradient(const Tensor& gradient, const Tensor& ids, int dim, const Shape& shape) {
+  const Tensor nothing = zeros(shape, {.dtype = gradient.dtype(), .device = gradient.device()});
+  return scatter_add(nothing, dim, ids, gradient);
+}
+
+/// Which elements are as large as the largest, or as small as the smallest, as shares of it: 1 / n
+/// each of n.
+Tensor tie_shares(const Tensor& x, const Tensor& y, const Dims& marks) {
+  const Tensor wide = spread(y, x.shape(), marks);
+  Tensor ties = eq(x, wide);
+  if (is_floating(x.dtype())) ties = where(ne(wide, wide), ne(x, x), ties);
+  ties = cast(ties, computed_in(x.dtype()));
+  return cast(ties / sum(ties, {.dims = marked(marks), .keepdim = true}), x.dtype());
+}
+
+/// Which elements have the gradient: the first winner, or all that tie.
+enum class Winners { kFirst, kAll };
+
+Tensor extreme(const char* name, const Op& op, const Tensor& x, const ReduceOptions& options,
+               Winners winners) {
+  check_defined(name, x);
+  const Dims marks = reduced_dims(name, x, options.dims);
+  check_some(name, x, marks);
+  if (x.dtype() == DType::kBool)
+    return cast(extreme(name, op, cast(x, DType::kU8), options, winners), DType::kBool);
+  const Tensor y = extreme(op, x.detach(), marks, options.keepdim);
+  return record(name, y, {&x}, kKeepInput0 | kKeepOutput,
+                [op, marks, winners](const RuleContext& c, std::span<Tensor> g) {
+                  const Tensor x = c.input(0).detach();
+                  if (winners == Winners::kAll) {
+                    g[0] = spread(c.gradient, x.shape(), marks) *
+                           tie_shares(x, c.output().detach(), marks);
+                    return;
+                  }
+                  const int dim = int(marked(marks)[0]);
+                  const Tensor ids = arg_extreme(op == Max::op ? kArgmax : kArgmin, x, dim);
+                  g[0] = place_gradient(reshape(c.gradient, ids.shape()), ids, dim, x.shape());
+                });
+}
+
+/// One dim by its name: the first winner has the gradient.
+Winners winners_of(const ReduceOptions& options) {
+  return options.dims.size() == 1 ? Winners::kFirst : Winners::kAll;
+}
+
+Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, std::optional<int64_t> dim,
+                   bool keepdim) {
+  check_defined(name, x);
+  if (x.dtype() == DType::kBool) return arg_extreme(name, op, cast(x, DType::kU8), dim, keepdim);
+  const Tensor values = x.detach();
+  const Dims marks = reduced_dims(name, x, dim ? Dims{*dim} : Dims{});
+  check_some(name, x, marks);
+  const int d = dim ? normalize_dim(name, *dim, x.rank()) : 0;
+  const Tensor ids = arg_extreme(op, dim ? values : reshape(values, {x.numel()}), d);
+  return reshape(ids, reduced_shape(x.shape(), marks, keepdim));
+}
+
+ValuesIndices with_indices(const char* name, const Op& op, const Tensor& x, int64_t dim,
+                           bool keepdim) {
+  const Tensor ids = arg_extreme(name, op, x, dim, true);
+  const int d = normalize_dim(name, dim, x.rank());
+  const Tensor values = gather(x, d, ids);
+  if (keepdim) return {values, ids};
+  return {squeeze(values, d), squeeze(ids, d)};
+}
+
+/// Whether any or all elements are not 0.
+Tensor truth(const char* name, const Op& op, const Tensor& x, const ReduceOptions& options) {
+  check_defined(name, x);
+  const Dims marks = reduced_dims(name, x, options.dims);
+  const Tensor values = x.detach();
+  return reduce_fused(op, values, marks, options.keepdim, DType::kBool, [&] {
+    // Counted, so that nothing has an answer too.
+    const bool any = op == Any::op;
+    const Tensor hits = any ? ne(values, 0) : eq(values, 0);
+    const Tensor count = reduce(Sum::op, hits, marks, options.keepdim, DType::kI64);
+    return any ? ne(count, 0) : eq(count, 0);
+  });
+}
+
+/// x with the reduced dims last and as one: [K..., R].
+Tensor reduced_last(const Tensor& x, const Dims& marks) {
+  Dims order;
+  Shape shape;
+  for (int side = 0; side < 2; side++)
+    for (int d = 0; d < x.rank(); d++)
+      if (bool(marks[d]) == bool(side)) order.push_back(d);
+  for (int d = 0; d < x.rank(); d++)
+    if (!marks[d]) shape.push_back(x.shape()[d]);
+  shape.push_back(reduced_count(x, marks));
+  return reshape(permute(x, order), shape);
+}
+
+/// The inverse of reduced_last for a result of its shape.
+Tensor reduced_back(const Tensor& y, const Shape& shape, const Dims& marks) {
+  Dims order(shape.size(), 0);
+  Shape sizes;
+  int at = 0;
+  for (int side = 0; side < 2; side++)
+    for (int d = 0; d < shape.size(); d++)
+      if (bool(marks[d]) == bool(side)) {
+        sizes.push_back(shape[d]);
+        order[d] = at++;
+      }
+  return permute(reshape(y, sizes), order);
+}
+
+/// The products of all elements before each, along the last dim.
+Tensor products_before(const Tensor& x) {
+  const Tensor products = cumprod(x, -1);
+  Shape first = x.shape();
+  first[x.rank() - 1] = 1;
+  const TensorOptions options{.dtype = x.dtype(), .device = x.device()};
+  return cat({ones(first, options), narrow(products, -1, 0, x.size(-1) - 1)}, -1);
+}
+
+Tensor backwards(const Tensor& x) {
+  const int64_t n = x.size(-1);
+  return index_select(x, -1, -arange(n, {.dtype = DType::kI64, .device = x.device()}) + (n - 1));
+}
+
+/// The product of all other elements, for each: without a division, so that zeros are no exception.
+Tensor products_of_others(const Tensor& x, const Dims& marks) {
+  const Tensor rows = reduced_last(cast(x, computed_in(x.dtype())), marks);
+  if (rows.numel() == 0) return x;
+  const Tensor others = products_before(rows) * backwards(products_before(backwards(rows)));
+  return reduced_back(cast(others, x.dtype()), x.shape(), marks);
+}
+
+}  // namespace
+
+int64_t reduced_count(const Tensor& x, const Dims& marks) {
+  int64_t count = 1;
+  for (int d = 0; d < x.rank(); d++)
+    if (marks[d]) count *= x.shape()[d];
+  return count;
+}
+
+Dims marked(const Dims& marks) {
+  Dims dims;
+  for (int d = 0; d < marks.size(); d++)
+    if (marks[d]) dims.push_back(d);
+  return dims;
+}
+
+Tensor spread(const Tensor& reduced, const Shape& shape, const Dims& marks) {
+  return broadcast_to(reshape(reduced, reduced_shape(shape, marks, true)), shape);
+}
+
+Tensor sum_to(const Tensor& gradient, const Shape& shape) {
+  if (gradient.shape() == shape) return gradient;
+  const int lead = gradient.rank() - shape.size();
+  Dims dims;
+  for (int d = 0; d < gradient.rank(); d++)
+    if (d < lead || (shape[d - lead] == 1 && gradient.shape()[d] != 1)) dims.push_back(d);
+  const Tensor total = dims.empty() ? gradient : sum(gradient, {.dims = dims, .keepdim = true});
+  return reshape(total, shape);
+}
+
+Tensor sum(const Tensor& x, const ReduceOptions& options) {
+  check_defined("sum", x);
+  const Dims marks = reduced_dims("sum", x, options.dims);
+  const Tensor y = reduce(Sum::op, x, marks, options.keepdim, summed_dtype(x.dtype()));
+  return record("sum", y, {&x}, kKeepNothing, [marks](const RuleContext& c, std::span<Tensor> g) {
+    g[0] = spread(c.gradient, c.input_shape(0), marks);
+  });
+}
+
+Tensor mean(const Tensor& x, const ReduceOptions& options) {
+  check_defined("mean", x);
+  const Dims marks = reduced_dims("mean", x, options.dims);
+  const int64_t count = reduced_count(x, marks);
+  // 0 / 0 of nothing is NaN, as it should be.
+  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::kF32;
+  // A sum may be too large for a narrow dtype where its mean is not.
+  return cast(div(sum(cast(x, computed_in(dtype)), options), double(count)), dtype);
+}
+
+Tensor max(const Tensor& x, const ReduceOptions& options) {
+  return extreme("max", Max::op, x, options, winners_of(options));
+}
+Tensor min(const Tensor& x, const ReduceOptions& options) {
+  return extreme("min", Min::op, x, options, winners_of(options));
+}
+Tensor amax(const Tensor& x, const ReduceOptions& options) {
+  return extreme("amax", Max::op, x, options, Winners::kAll);
+}
+Tensor amin(const Tensor& x, const ReduceOptions& options) {
+  return extreme("amin", Min::op, x, options, Winners::kAll);
+}
+
+Tensor prod(const Tensor& x, const ReduceOptions& options) {
+  check_defined("prod", x);
+  const Dims marks = reduced_dims("prod", x, options.dims);
+  const Tensor y = reduce(Prod::op, x.detach(), marks, options.keepdim, summed_dtype(x.dtype()));
+  return record("prod", y, {&x}, kKeepInput0, [marks](const RuleContext& c, std::span<Tensor> g) {
+    g[0] = spread(c.gradient, c.input_shape(0), marks) * products_of_others(c.input(0), marks);
+  });
+}
+
+Tensor any(const Tensor& x, const ReduceOptions& options) {
+  return truth("any", Any::op, x, options);
+}
+Tensor all(const Tensor& x, const ReduceOptions& options) {
+  return truth("all", All::op, x, options);
+}
+
+Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  return arg_extreme("argmax", kArgmax, x, dim, keepdim);
+}
+Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  return arg_extreme("argmin", kArgmin, x, dim, keepdim);
+}
+ValuesIndices max_with_indices(const Tensor& x, int64_t dim, bool keepdim) {
+  return with_indices("max_with_indices", kArgmax, x, dim, keepdim);
+}
+ValuesIndices min_with_indices(const Tensor& x, int64_t dim, bool keepdim) {
+  return with_indices("min_with_indices", kArgmin, x, dim, keepdim);
+}
+
+}  // namespace wick

@@ -1,0 +1,155 @@
+#include "wick/ops/sort.h"
+
+#include <cmath>
+
+#include "core/launch.h"
+#include "ops/elementwise/dtypes.h"
+#include "ops/fused/fused.h"
+#include "ops/tape/tape.h"
+#include "wick/abi/ops/sort.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/create.h"
+#include "wick/ops/elementwise.h"
+#include "wick/ops/gather.h"
+#include "wick/ops/scan.h"
+#include "wick/ops/shape.h"
+
+namespace wick {
+namespace {
+
+/// The k first along the last dim, by kSort or kTopk.
+ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int64_t k, bool descending) {
+  Shape shape = x.shape();
+  shape[x.rank() - 1] = k;
+  const Tensor values = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
+  const Tensor indices = Tensor::empty(shape, {.dtype = DType::kI64, .device = x.device()});
+  if (values.numel() > 0) {
+    Tensor copies[3];
+    const View in = rows_of(x, &copies[0]);
+    const View out[] = {rows_of(values, &copies[1]), rows_of(indices, &copies[2])};
+    const SortAttributes attributes{descending};
+    launch(x.device(), op, {&in, 1}, out, attributes_of(attributes));
+  }
+  return {record(name, values, {&x, &indices}, kKeepInput1,
+                 [](const RuleContext& c, std::span<Tensor> g) {
+                   const Tensor nothing = zeros(c.input_shape(0), {.dtype = c.gradient.dtype(),
+                                                                   .device = c.gradient.device()});
+                   g[0] = scatter_add(nothing, -1, c.input(1), c.gradient);
+                 }),
+          indices};
+}
+
+/// The same along any dim.
+ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int dim, int64_t k,
+                      bool descending) {
+  if (dim == x.rank() - 1) return ordered(name, op, x, k, descending);
+  const ValuesIndices last = ordered(name, op, transpose(x, dim, -1), k, descending);
+  return {transpose(last.values, dim, -1), transpose(last.indices, dim, -1)};
+}
+
+ValuesIndices without(const ValuesIndices& x, int dim, bool keepdim) {
+  if (keepdim) return x;
+  return {squeeze(x.values, dim), squeeze(x.indices, dim)};
+}
+
+/// dim in [0, rank), where there is something.
+int some_dim(const char* name, const Tensor& x, int64_t dim) {
+  check_defined(name, x);
+  const int d = normalize_dim(name, dim, x.rank());
+  check(x.size(d) > 0, ErrorCode::kInvalidArgument, name, "of nothing: shape ", x.shape(), ", dim ",
+        d);
+  return d;
+}
+
+/// The elements at ids [..., 1, ...] of what is sorted.
+ValuesIndices chosen(const ValuesIndices& sorted, const Tensor& ids, int dim) {
+  return {gather(sorted.values, dim, ids), gather(sorted.indices, dim, ids)};
+}
+
+/// Whether neighbours along dim differ, NaN counting as equal to NaN: [..., n - 1, ...].
+Tensor neighbours_differ(const Tensor& x, int dim) {
+  const int64_t n = x.size(dim);
+  const Tensor a = narrow(x, dim, 0, n - 1), b = narrow(x, dim, 1, n - 1);
+  if (!is_floating(x.dtype())) return ne(a, b);
+  return logical_and(ne(a, b), logical_or(eq(a, a), eq(b, b)));
+}
+
+}  // namespace
+
+ValuesIndices sort(const Tensor& x, int64_t dim, const SortOptions& options) {
+  check_defined("sort", x);
+  const int d = normalize_dim("sort", dim, x.rank());
+  return ordered("sort", kSort, x, d, x.size(d), options.descending);
+}
+
+Tensor argsort(const Tensor& x, int64_t dim, const SortOptions& options) {
+  check_defined("argsort", x);
+  const int d = normalize_dim("argsort", dim, x.rank());
+  return ordered("argsort", kSort, x.detach(), d, x.size(d), options.descending).indices;
+}
+
+ValuesIndices topk(const Tensor& x, int64_t k, int64_t dim, const TopkOptions& options) {
+  check_defined("topk", x);
+  const int d = normalize_dim("topk", dim, x.rank());
+  check(0 <= k && k <= x.size(d), ErrorCode::kInvalidArgument, "topk", "expected k in [0, ",
+        x.size(d), "], got ", k);
+  return ordered("topk", kTopk, x, d, k, options.largest);
+}
+
+ValuesIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
+  const int d = some_dim("kthvalue", x, dim);
+  check(1 <= k && k <= x.size(d), ErrorCode::kInvalidArgument, "kthvalue", "expected k in [1, ",
+        x.size(d), "], got ", k);
+  const ValuesIndices first = topk(x, k, d, {.largest = false});
+  return without({narrow(first.values, d, k - 1, 1), narrow(first.indices, d, k - 1, 1)}, d,
+                 keepdim);
+}
+
+ValuesIndices median(const Tensor& x, int64_t dim, bool keepdim) {
+  const int d = some_dim("median", x, dim);
+  const int64_t n = x.size(d);
+  const ValuesIndices sorted = sort(x, d);
+  const Tensor values = sorted.values.detach(), last = narrow(values, d, n - 1, 1);
+  Tensor place = full(last.shape(), (n - 1) / 2, {.dtype = DType::kI64, .device = x.device()});
+  if (is_floating(x.dtype()))  // the first NaN stands behind all numbers
+    place = where(ne(last, last), sum(eq(values, values), {.dims = {d}, .keepdim = true}), place);
+  return without(chosen(sorted, place, d), d, keepdim);
+}
+
+ValuesIndices mode(const Tensor& x, int64_t dim, bool keepdim) {
+  const int d = some_dim("mode", x, dim);
+  const int64_t n = x.size(d);
+  const ValuesIndices sorted = sort(x, d);
+  Shape along(x.rank(), 1), first = x.shape();
+  along[d] = n;
+  first[d] = 1;
+  const TensorOptions ids{.dtype = DType::kI64, .device = x.device()};
+  const Tensor places = reshape(arange(n, ids), along);
+  // How many equals stand before each; the run is over at the largest.
+  const Tensor starts = cat({zeros(first, ids), where(neighbours_differ(sorted.values.detach(), d),
+                                                      narrow(places, d, 1, n - 1), 0)},
+                            d);
+  const Tensor before = places - cummax(starts, d).values;
+  return without(chosen(sorted, argmax(before, d, true), d), d, keepdim);
+}
+
+Tensor quantile(const Tensor& x, double q, int64_t dim, bool keepdim) {
+  const int d = some_dim("quantile", x, dim);
+  check(q >= 0 && q <= 1, ErrorCode::kInvalidArgument, "quantile", "expected q in [0, 1], got ", q);
+  const DType dtype = floating(x.dtype());
+  const int64_t n = x.size(d);
+  const Tensor sorted = cast(sort(cast(x, dtype), d).values, computed_in(dtype));
+  const double place = q * double(n - 1);
+  const int64_t below = int64_t(place), above = below + 1 < n ? below + 1 : below;
+  const Tensor low = narrow(sorted, d, below, 1), last = narrow(sorted, d, n - 1, 1);
+  Tensor y = low;
+  if (place > double(below)) {
+    const Tensor high = narrow(sorted, d, above, 1);
+    // Equal neighbours may be infinite: their difference would be NaN.
+    y = where(eq(low, high), low, low + (high - low) * (place - double(below)));
+  }
+  y = cast(where(ne(last, last), last, y), dtype);
+  return keepdim ? y : squeeze(y, d);
+}
+
+}  // namespace wick

@@ -1,0 +1,114 @@
+// Reductions that are made of others.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/elementwise/dtypes.h"
+#include "ops/fused/fused.h"
+#include "ops/reduce/reduce.h"
+#include "ops/tape/tape.h"
+#include "wick/ops/elementwise.h"
+#include "wick/ops/statistics.h"
+
+namespace wick {
+namespace {
+
+Tensor wide_of(const char* name, const Tensor& x) {
+  check_defined(name, x);
+  return cast(x, computed_in(floating(x.dtype())));
+}
+
+struct Moments {
+  Tensor var, mean;  // in what is computed in
+};
+Moments moments_of(const char* name, const Tensor& x, const VarOptions& options) {
+  const Tensor wide = wide_of(name, x);
+  const Dims marks = reduced_dims(name, x, options.dims), dims = marked(marks);
+  const Tensor centre = mean(wide, {.dims = dims, .keepdim = true});
+  const Tensor rest = wide - centre;
+  const double divisor = std::max(0.0, double(reduced_count(x, marks)) - options.correction);
+  const Tensor var = sum(rest * rest, {.dims = dims, .keepdim = options.keepdim}) / divisor;
+  return {var, options.keepdim ? centre : mean(wide, {.dims = dims})};
+}
+
+/// The root, whose gradient at 0 is 0.
+Tensor root(const Tensor& x) {
+  const Tensor is_zero = eq(x.detach(), 0);
+  return where(is_zero, 0, sqrt(where(is_zero, 1, x)));
+}
+
+Tensor not_nan(const Tensor& x) { return is_floating(x.dtype()) ? where(ne(x, x), 0, x) : x; }
+
+/// x to a power, with a gradient of 0 at 0.
+Tensor power(const Tensor& x, double p) {
+  const Tensor is_zero = eq(x.detach(), 0);
+  return where(is_zero, std::pow(0.0, p), pow(where(is_zero, 1, x), p));
+}
+
+}  // namespace
+
+Tensor var(const Tensor& x, const VarOptions& options) {
+  const Moments moments = moments_of("var", x, options);
+  return cast(moments.var, floating(x.dtype()));
+}
+Tensor std(const Tensor& x, const VarOptions& options) {
+  const Moments moments = moments_of("std", x, options);
+  return cast(root(moments.var), floating(x.dtype()));
+}
+VarMean var_mean(const Tensor& x, const VarOptions& options) {
+  const Moments moments = moments_of("var_mean", x, options);
+  const DType dtype = floating(x.dtype());
+  return {cast(moments.var, dtype), cast(moments.mean, dtype)};
+}
+
+Tensor log_sum_exp(const Tensor& x, const ReduceOptions& options) {
+  const Tensor wide = wide_of("log_sum_exp", x);
+  const Dims marks = reduced_dims("log_sum_exp", x, options.dims);
+  const DType dtype = floating(x.dtype());
+  if (x.numel() == 0) return cast(log(sum(exp(wide), options)), dtype);
+  const Tensor values = wide.detach();
+  const Tensor largest = spread(amax(values, options), x.shape(), marks);
+  // An infinite one is not taken off: inf - inf is NaN.
+  const Tensor shift = where(eq(largest - largest, 0), largest, 0);
+  const Tensor total = log(sum(exp(values - shift), options));
+  const Tensor y = total + amax(shift, options);
+  const Tensor result =
+      record("log_sum_exp", y, {&wide}, kKeepInput0 | kKeepOutput,
+             [marks](const RuleContext& c, std::span<Tensor> g) {
+               const Tensor y = c.output();
+               const Tensor none = eq(y, -std::numeric_limits<double>::infinity());
+               const Tensor level = spread(where(none, 0, y), c.input_shape(0), marks);
+               g[0] = spread(c.gradient, c.input_shape(0), marks) * exp(c.input(0) - level);
+             });
+  return cast(result, dtype);
+}
+
+Tensor norm(const Tensor& x, double p, const ReduceOptions& options) {
+  const Tensor wide = wide_of("norm", x);
+  const DType dtype = floating(x.dtype());
+  check(p == p, ErrorCode::kInvalidArgument, "norm", "expected a number p, got NaN");
+  if (p == 0) return cast(count_nonzero(x, options), dtype);
+  if (p == 2) return cast(root(sum(wide * wide, options)), dtype);
+  const Tensor size = abs(wide);
+  if (p == 1) return cast(sum(size, options), dtype);
+  if (std::isinf(p)) return cast(p > 0 ? amax(size, options) : amin(size, options), dtype);
+  check(p > 0 || x.numel() > 0, ErrorCode::kInvalidArgument, "norm", "of nothing: shape ",
+        x.shape(), ", p ", p);
+  return cast(power(sum(power(size, p), options), 1 / p), dtype);
+}
+
+Tensor count_nonzero(const Tensor& x, const ReduceOptions& options) {
+  check_defined("count_nonzero", x);
+  return sum(ne(x.detach(), 0), options);
+}
+
+Tensor nansum(const Tensor& x, const ReduceOptions& options) {
+  check_defined("nansum", x);
+  return sum(not_nan(x), options);
+}
+Tensor nanmean(const Tensor& x, const ReduceOptions& options) {
+  const Tensor wide = wide_of("nanmean", x);
+  return cast(sum(not_nan(wide), options) / sum(eq(wide, wide), options), floating(x.dtype()));
+}
+
+}  // namespace wick

@@ -1,0 +1,56 @@
+// What the tape is made of: record (tape.cpp) adds nodes, backward walks them (backward.cpp).
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "ops/tape/tape.h"
+
+namespace wick {
+
+class TapeNode : public AutogradNode {
+ public:
+  struct Input {
+    std::shared_ptr<TapeNode> node;  // none: off the tape
+    Shape shape;
+    DType dtype;
+    Tensor kept;  // if the rule needs it
+    int64_t version = 0;
+  };
+
+  explicit TapeNode(const char* op);
+  ~TapeNode() override;
+
+  /// Larger than those of the nodes that the inputs came from: the order of numbers is an order in
+  /// which gradients can be passed on.
+  const int64_t number;
+  const char* const op;
+  std::vector<Input> inputs;
+  Rule rule;
+  Tensor output;  // off the tape, since it would own this node; if the rule needs it
+  int64_t output_version = 0;
+};
+
+/// Of a Var: where its gradient is collected.
+class Leaf : public TapeNode {
+ public:
+  Leaf() : TapeNode("Var") {}
+  Tensor gradient;
+};
+
+inline std::shared_ptr<TapeNode> node_of(const Tensor& x) {
+  return std::static_pointer_cast<TapeNode>(x.node());
+}
+
+/// While it lives the thread records, or does not.
+class RecordScope {
+ public:
+  explicit RecordScope(bool record);
+  ~RecordScope();
+  RecordScope(const RecordScope&) = delete;
+  RecordScope& operator=(const RecordScope&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace wick

@@ -1,0 +1,59 @@
+#include "wick/core/var.h"
+
+#include "core/launch.h"
+#include "ops/elementwise/dtypes.h"
+#include "ops/tape/tape.h"
+
+namespace wick {
+namespace {
+
+Tensor with_node(const Tensor& x, std::shared_ptr<AutogradNode> node) {
+  Tensor own(x.storage(), x.layout(), x.dtype());
+  own.set_node(std::move(node));
+  return own;
+}
+
+/// Memory of its own, so that what is written there is not seen by x's other holders.
+Tensor own_copy(const Tensor& x) {
+  const Tensor own = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
+  copy_elements(x, own);
+  return own;
+}
+
+void check_var(const char* op, const Var& v) {
+  check(v.defined(), ErrorCode::kInvalidArgument, op, "the target is an empty Var()");
+}
+
+}  // namespace
+
+Var::Var(const Tensor& init, bool requires_grad) {
+  check(bool(init), ErrorCode::kInvalidArgument, "Var", "the initial value is an empty Tensor()");
+  check(!requires_grad || is_floating(init.dtype()), ErrorCode::kDTypeMismatch, "Var",
+        "a gradient wants a floating dtype, got ", dtype_name(init.dtype()));
+  value_ =
+      std::make_shared<Tensor>(with_node(own_copy(init), requires_grad ? make_leaf() : nullptr));
+}
+
+Tensor Var::grad() const {
+  check_var("grad", *this);
+  return value_->node() ? leaf_gradient(*value_->node()) : Tensor();
+}
+
+void Var::zero_grad() {
+  check_var("zero_grad", *this);
+  if (value_->node()) clear_leaf(*value_->node());
+}
+
+void Var::set_(Tensor value) {
+  check_var("set_", *this);
+  check(bool(value) && value.shape() == value_->shape(), ErrorCode::kShapeMismatch, "set_",
+        "expected shape ", value_->shape(), ", got ", value ? to_string(value.shape()) : "nothing");
+  check(value.dtype() == value_->dtype(), ErrorCode::kDTypeMismatch, "set_", "expected ",
+        dtype_name(value_->dtype()), ", got ", dtype_name(value.dtype()));
+  check(value.device() == value_->device(), ErrorCode::kDeviceMismatch, "set_", "expected ",
+        value_->device(), ", got ", value.device());
+  const bool handed_over = value.uniquely_owned() && value.is_contiguous();
+  *value_ = with_node(handed_over ? value : own_copy(value), value_->node());
+}
+
+}  // namespace wick
