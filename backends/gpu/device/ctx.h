@@ -2,14 +2,18 @@
 // the emulator.
 //
 //   struct K {
-//     struct Args {...};                        // plain data, by value
-//     static constexpr int threads(int wave);   // of a block, a multiple of the wave: a constant
-//     in the entry static Grid grid(int wave, const Args&);  // blocks: asked on the host template
-//     <class Ctx> struct Shared {...}; // of a block; the entry makes it; no initializers template
-//     <class Ctx> static WICK_DEVICE void run(const Ctx&, Shared<Ctx>&, const Args&); static
-//     constexpr int kResidentBlocks = 2; // only if NVIDIA's compiler shall hold registers low
-//     enough for so many static constexpr bool kUsesMatrix = true; // only if it uses mma.h: the
-//     emulator then runs every vendor's layout
+//     struct Args {...};                       // plain data, by value
+//     static constexpr int threads(int wave);  // of a block, a multiple of the wave
+//     static Grid grid(int wave, const Args&); // blocks: asked on the host
+//     template <class Ctx>
+//     struct Shared {...};                     // of a block; the entry makes it; no initializers
+//     template <class Ctx>
+//     static WICK_DEVICE void run(const Ctx&, Shared<Ctx>&, const Args&);
+//
+//     static constexpr int kResidentBlocks = 2;   // only if NVIDIA's compiler shall hold registers
+//                                                 // low enough for so many
+//     static constexpr bool kUsesMatrix = true;   // only if it uses mma.h: the emulator then runs
+//                                                 // every vendor's layout
 //   };
 //
 // Ctx::kWave, kThreads, kWaves and Matrix (mma_layout.h) are constants. Blocks are one-dimensional,
@@ -26,6 +30,43 @@ namespace wick::gpu {
 struct Grid {
   int x = 1, y = 1, z = 1;
 };
+
+namespace detail {
+struct SomeCtx;
+template <class K>
+concept HasArgs = requires {
+  typename K::Args;
+}
+&&__is_trivially_copyable(typename K::Args);
+template <class K>
+concept HasThreads = requires {
+  requires kSame<decltype(K::threads(32)), int>;
+};
+template <class K>
+concept HasGrid = requires(const typename K::Args& args) {
+  requires kSame<decltype(K::grid(32, args)), Grid>;
+};
+template <class K>
+concept HasRun = requires(const SomeCtx& ctx, typename K::template Shared<SomeCtx>& shared,
+                          const typename K::Args& args) {
+  requires kSame<decltype(K::run(ctx, shared, args)), void>;
+};
+}  // namespace detail
+
+/// Whether K is a kernel as above. Where it is not, check_kernel<K>() says what it lacks.
+template <class K>
+concept IsKernel =
+    detail::HasArgs<K> && detail::HasThreads<K> && detail::HasGrid<K> && detail::HasRun<K>;
+template <class K>
+constexpr bool check_kernel() {
+  static_assert(detail::HasArgs<K>, "a kernel K has a struct Args of plain data");
+  static_assert(detail::HasThreads<K>, "a kernel K has static constexpr int threads(int wave)");
+  static_assert(detail::HasGrid<K>, "a kernel K has static Grid grid(int wave, const Args&)");
+  static_assert(detail::HasRun<K>,
+                "a kernel K has template <class Ctx> struct Shared, and template <class Ctx> "
+                "static void run(const Ctx&, Shared<Ctx>&, const Args&)");
+  return true;
+}
 
 }  // namespace wick::gpu
 

@@ -66,6 +66,7 @@ Status launch_wave(const typename K::Args& args, const Call& call) {
 /// Runs K on the device call.device, whose ordinal is its wave: done on return.
 template <class K, template <class> class Around = emu::Itself>
 Status launch(const typename K::Args& args, const Call& call) {
+  static_assert(check_kernel<K>());
   using emu::launch_wave;
   if constexpr (requires { requires K::kUsesMatrix; }) {
     if (call.device == 64) return launch_wave<K, 64, Around, MatrixGfx9>(args, call);

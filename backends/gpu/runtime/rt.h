@@ -23,6 +23,7 @@ Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads,
 
 template <class K>
 Status launch(const typename K::Args& args, const Call& call) {
+  static_assert(check_kernel<K>());
   const int wave = wave_of(call.device);
   return launch_stub(reinterpret_cast<const void*>(&entry<K>), call.op->name, K::grid(wave, args),
                      K::threads(wave), &args, call);

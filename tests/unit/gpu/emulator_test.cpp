@@ -739,6 +739,29 @@ struct Ids {
   }
 };
 
+// What is no kernel is told apart, so that check_kernel can say why.
+static_assert(IsKernel<Ids>);
+struct WithoutThreads : Ids {
+  static void threads(int);
+};
+static_assert(!IsKernel<WithoutThreads> && !detail::HasThreads<WithoutThreads>);
+struct WithAnotherGrid : Ids {
+  static int grid(int, const Args&);
+};
+static_assert(!IsKernel<WithAnotherGrid> && !detail::HasGrid<WithAnotherGrid>);
+struct WithAnotherRun : Ids {
+  template <class Ctx>
+  static void run(const Ctx&, const Args&);
+};
+static_assert(!IsKernel<WithAnotherRun> && !detail::HasRun<WithAnotherRun>);
+struct WithAMember {
+  ~WithAMember() {}
+};
+struct WithArgsThatAreNotPlain : Ids {
+  using Args = WithAMember;
+};
+static_assert(!IsKernel<WithArgsThatAreNotPlain> && !detail::HasArgs<WithArgsThatAreNotPlain>);
+
 TEST_P(Emulator, HandsOutAStreamsErrorRecordOnce) {
   const Backend& backend = *emulated_backend();
   const Array<int> ids(device(), {1, 2, 30, 4, 50}), y(device(), std::vector<int>(5));
