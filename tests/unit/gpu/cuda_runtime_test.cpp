@@ -237,8 +237,7 @@ class CudaCard : public testing::Test {
     const int32 n = b.find_kernels(0, &query, &kernels);
     DeviceInfo info;
     ok(b.device_info(0, &info));
-    const Call call{in.data(), &out,      int32(in.size()), 1,       nullptr,
-                    0,         int32(op), stream,           nullptr, 0};
+    const Call call{in.data(), &out, int32(in.size()), 1, &op, nullptr, 0, stream, nullptr, 0};
     for (int32 i = 0; i < n; i++) {
       if (kernels[i].accepts && kernels[i].accepts(&kernels[i], &call, &info)) continue;
       ASSERT_TRUE(!kernels[i].scratch_bytes ||

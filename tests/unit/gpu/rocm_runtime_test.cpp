@@ -131,7 +131,7 @@ Status run(const Op& op, int32 device, void* stream, void* x, void* y, int64 n =
   DeviceInfo info;
   backend().device_info(device, &info);
   const View in = vector_view(x, n), out = vector_view(y, n);
-  const Call call{&in, &out, 1, 1, nullptr, device, int32(op), stream, nullptr, 0};
+  const Call call{&in, &out, 1, 1, &op, nullptr, device, stream, nullptr, 0};
   for (int32 i = 0; i < num_kernels; i++)
     if (!kernels[i].accepts || !kernels[i].accepts(&kernels[i], &call, &info))
       return kernels[i].run(&kernels[i], &call);
