@@ -120,7 +120,7 @@ bool try_elementwise(const Device& device, const Op& op, const Shape& shape,
       int64_t rest = loop, offset = 0;
       for (int d = outer; d-- > 0; rest /= collapsed[d])
         offset += rest % collapsed[d] * strides[i][d];
-      views[i].data = static_cast<char*>(at(i).data) + offset * dtype_size(views[i].dtype);
+      views[i].data = static_cast<char*>(at(i).data) + bytes_of(views[i].dtype, offset);
     }
     if (!try_launch(device, op, {views, in.size()}, {views + in.size(), out.size()}, attributes,
                     declined))

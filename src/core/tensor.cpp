@@ -7,20 +7,19 @@
 namespace wick {
 namespace {
 
-/// Bytes of a tensor of this shape. Errors: kInvalidArgument for a negative size or more than 2^63
-/// bytes.
-int64_t bytes_of(const Shape& shape, DType dtype) {
-  int64_t bytes = dtype_size(dtype);
-  bool zero = false;
-  for (const int64_t size : shape) {
+/// Bytes of a tensor of this shape. Errors: kInvalidArgument for a negative size, more than 2^63
+/// bytes, or what is no dtype.
+int64_t checked_bytes(const Shape& shape, DType dtype) {
+  for (const int64_t size : shape)
     check(size >= 0, ErrorCode::kInvalidArgument, "tensor", "expected sizes of at least 0, got ",
           shape);
-    zero = zero || size == 0;
-  }
-  if (zero) return 0;
-  for (const int64_t size : shape)
-    check(!__builtin_mul_overflow(bytes, size, &bytes), ErrorCode::kInvalidArgument, "tensor",
-          "shape ", shape, " has more than 2^63 bytes");
+  const DTypeFacts& facts = facts_of(dtype);
+  check(facts.kind != DTypeKind::kNone, ErrorCode::kInvalidArgument, "tensor", "no dtype is ",
+        int(dtype));
+  const int64_t n = checked_numel(shape);
+  int64_t bytes = 0;
+  check(n >= 0 && !__builtin_mul_overflow(n / facts.block_elements, facts.block_bytes, &bytes),
+        ErrorCode::kInvalidArgument, "tensor", "shape ", shape, " has more than 2^63 bytes");
   return bytes;
 }
 
@@ -36,22 +35,22 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, Layout layout, DType dtype)
     : impl_(std::make_shared<Impl>(Impl{std::move(storage), std::move(layout), dtype, nullptr})) {}
 
 Tensor Tensor::empty(const Shape& shape, const TensorOptions& options) {
-  return Tensor(Storage::allocate(options.device, bytes_of(shape, options.dtype)),
+  return Tensor(Storage::allocate(options.device, checked_bytes(shape, options.dtype)),
                 Layout::contiguous(shape), options.dtype);
 }
 
 Tensor Tensor::from_host(const void* values, int64_t count, DType dtype, const Shape& shape,
                          const Device& device) {
-  const int64_t bytes = bytes_of(shape, dtype);
-  check(bytes == count * dtype_size(dtype), ErrorCode::kShapeMismatch, "from", "shape ", shape,
-        " wants ", bytes / dtype_size(dtype), " values, got ", count);
+  const int64_t bytes = checked_bytes(shape, dtype);
+  check(count == wick::numel(shape), ErrorCode::kShapeMismatch, "from", "shape ", shape, " wants ",
+        wick::numel(shape), " values, got ", count);
   Tensor result = empty(shape, {.dtype = dtype, .device = device});
   copy_bytes(device, result.data(), values, bytes, CopyKind::kHostToDevice);
   return result;
 }
 
 Tensor Tensor::adopt(void* data, DType dtype, const Shape& shape, std::function<void()> release) {
-  return Tensor(Storage::adopt(data, bytes_of(shape, dtype), std::move(release)),
+  return Tensor(Storage::adopt(data, checked_bytes(shape, dtype), std::move(release)),
                 Layout::contiguous(shape), dtype);
 }
 
@@ -70,7 +69,7 @@ Tensor Tensor::detach() const {
 Tensor copy_to(const Tensor& x, const Device& target) {
   const Tensor source = make_contiguous(x);
   Tensor result = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = target});
-  const int64_t bytes = x.numel() * dtype_size(x.dtype());
+  const int64_t bytes = bytes_of(x.dtype(), x.numel());
   if (bytes == 0) return result;
   const DeviceState& from = x.device().state();
   const DeviceState& to = target.state();
@@ -94,7 +93,7 @@ Tensor copy_to(const Tensor& x, const Device& target) {
 
 void Tensor::read(void* to) const {
   const Tensor source = make_contiguous(*this);
-  const int64_t bytes = numel() * dtype_size(dtype());
+  const int64_t bytes = bytes_of(dtype(), numel());
   copy_bytes(device(), to, source.data(), bytes, CopyKind::kDeviceToHost);
   device().synchronize();
 }

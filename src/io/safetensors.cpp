@@ -312,7 +312,7 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors,
   file.write(&header_bytes, 8);
   file.write(header);
   for (const auto& [name, tensor] : order) {
-    std::vector<uint8_t> bytes(size_t(tensor.numel() * dtype_size(tensor.dtype())));
+    std::vector<uint8_t> bytes(size_t(bytes_of(tensor.dtype(), tensor.numel())));
     tensor.read(bytes.data());
     if (const int bits = packed_bits(tensor.dtype()); bits < 8) {
       // In place: what is written lies before what is still to be read.

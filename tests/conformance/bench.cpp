@@ -97,8 +97,8 @@ void bench(const Row& row, const Device& device, const Options& options) {
     const Case c = plain_case(row, dtypes, geometry);
     const std::vector<Tensor> views = views_of(row, c, device, options.seed);
     const Tensor y = row.run(views, c);
-    int64_t bytes = y.numel() * dtype_size(y.dtype());
-    for (const Tensor& x : views) bytes += x.numel() * dtype_size(x.dtype());
+    int64_t bytes = bytes_of(y.dtype(), y.numel());
+    for (const Tensor& x : views) bytes += bytes_of(x.dtype(), x.numel());
     const double seconds = median_seconds(device, [&] { row.run(views, c); });
     std::printf("%-16s %-16s %-24s %-8s %12.0f ns %10.2f GB/s\n", row.op.c_str(),
                 names(dtypes).c_str(), to_string(geometry).c_str(), to_string(device).c_str(),

@@ -144,7 +144,7 @@ Placement place(const Array& values, Place place, Random& random) {
 }
 
 std::vector<unsigned char> bytes_of(const Array& x) {
-  std::vector<unsigned char> bytes(x.values.size() * std::size_t(dtype_size(x.dtype)));
+  std::vector<unsigned char> bytes(std::size_t(bytes_of(x.dtype, int64(x.values.size()))));
   reference::encode(x.dtype, x.values, bytes.data());
   return bytes;
 }
@@ -156,7 +156,7 @@ Tensor upload_buffer(const Placement& placement, const Device& device) {
 }
 
 std::vector<unsigned char> read_bytes(const Tensor& x) {
-  std::vector<unsigned char> bytes(std::size_t(x.numel()) * std::size_t(dtype_size(x.dtype())));
+  std::vector<unsigned char> bytes(std::size_t(bytes_of(x.dtype(), x.numel())));
   x.read(bytes.data());
   return bytes;
 }

@@ -48,8 +48,7 @@ struct Dims {
 
 /// Row (b, h, t) of [B, H, T, ...].
 char* row_of(const View& x, int64 b, int64 h, int64 t) {
-  return x.as<char>() +
-         (b * x.strides[0] + h * x.strides[1] + t * x.strides[2]) * dtype_size(x.dtype);
+  return x.as<char>() + bytes_of(x.dtype, b * x.strides[0] + h * x.strides[1] + t * x.strides[2]);
 }
 
 Status too_little_scratch(const Kernel* kernel, const Call* call) {

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "drive/walk.h"
+#include "scalar/bits.h"
 #include "wick/abi/ops/create.h"
 
 namespace wick::cpu {
@@ -33,14 +34,8 @@ Status run(const Kernel*, const Call* call) {
 }  // namespace
 
 void add_fill(Table& table) {
-  for (int d = 0; d < kNumDTypes; d++) {
-    const int bytes = dtype_size(DType(d));
-    const auto row = bytes == 1   ? run<uint8>
-                     : bytes == 2 ? run<uint16>
-                     : bytes == 4 ? run<uint32>
-                                  : run<uint64>;
-    table.add(kFill, DType(d), {.run = row});
-  }
+  for_each(StoredTypes{},
+           [&]<class T>() { table.add(kFill, kDTypeOf<T>, {.run = run<Bits<sizeof(T)>>}); });
 }
 
 }  // namespace wick::cpu

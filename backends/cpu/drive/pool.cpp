@@ -126,8 +126,7 @@ int64 counted(const PoolAttributes& a, int d, int64 place, int64 size) {
 }
 
 char* row_of(const View& y, int64 n, int64 c, int64 h) {
-  return y.as<char>() +
-         (n * y.strides[0] + c * y.strides[1] + h * y.strides[2]) * dtype_size(y.dtype);
+  return y.as<char>() + bytes_of(y.dtype, n * y.strides[0] + c * y.strides[1] + h * y.strides[2]);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace wick::cpu {
 inline constexpr int64 kExpGrain = 8192, kProductGrain = 32768;
 
 inline char* row_of(const View& x, int64 i) {
-  return x.as<char>() + i * x.strides[0] * dtype_size(x.dtype);
+  return x.as<char>() + bytes_of(x.dtype, i * x.strides[0]);
 }
 
 /// f(i) for every row of the matrix, of which a thread takes at least `grain` elements.

@@ -86,7 +86,7 @@ WICK_DEVICE void add_lanes(const Ctx& ctx, C (&x)[n]) {
 inline bool heads_are_aligned(const View& x) {
   bool aligned = is_aligned(x.data);
   for (int d = 0; d < 3; d++)
-    aligned = aligned && (x.shape[d] == 1 || x.strides[d] * dtype_size(x.dtype) % 16 == 0);
+    aligned = aligned && (x.shape[d] == 1 || bytes_of(x.dtype, x.strides[d]) % 16 == 0);
   return aligned;
 }
 

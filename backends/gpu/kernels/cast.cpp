@@ -8,7 +8,7 @@ namespace {
 /// One kernel for every other input dtype.
 template <class Launch, class To>
 void add_casts_to(KernelList& list, const char* form) {
-  for (int from = 0; from < kNumDTypes; from++)
+  for (int from = 0; from < StoredTypes::kSize; from++)
     if (DType(from) != kDTypeOf<To> && is_computed(DType(from)))
       add_kernel<Launch, kAllFamilies>(list, form, {kCast, DType(from)}, kDTypeOf<To>);
 }

@@ -222,12 +222,12 @@ struct MoveRowsLaunch {
  private:
   /// The largest unit that divides every row and stride.
   static int unit_bytes(const IndexedCall& c) {
-    const int64 size = dtype_size(c.moved.dtype);
-    const int64 all[] = {c.moved.shape[2] * size,
-                         c.moved.strides[0] * size,
-                         c.moved.strides[1] * size,
-                         c.addressed.strides[0] * size,
-                         c.addressed.strides[1] * size,
+    const DType dtype = c.moved.dtype;
+    const int64 all[] = {bytes_of(dtype, c.moved.shape[2]),
+                         bytes_of(dtype, c.moved.strides[0]),
+                         bytes_of(dtype, c.moved.strides[1]),
+                         bytes_of(dtype, c.addressed.strides[0]),
+                         bytes_of(dtype, c.addressed.strides[1]),
                          int64(reinterpret_cast<uint64>(c.moved.data) % 16),
                          int64(reinterpret_cast<uint64>(c.addressed.data) % 16)};
     int unit = 16;
@@ -238,7 +238,7 @@ struct MoveRowsLaunch {
   template <int bytes>
   static Status run_in(const IndexedCall& c, const Call& call) {
     using K = MoveRows<moves, Bits<bytes>>;
-    const int64 length = c.moved.shape[2] * dtype_size(c.moved.dtype) / bytes;
+    const int64 length = bytes_of(c.moved.dtype, c.moved.shape[2]) / bytes;
     if (length == 0) return {};
     const auto launch_part = [&](const Operands<4>& part) {
       typename K::Args args{};

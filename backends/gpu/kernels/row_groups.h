@@ -128,7 +128,7 @@ WICK_DEVICE MaxSum<C> max_sum_of_lane(const T* row, uint32 size, bool aligned, i
 
 /// Some operands [N, D] of a call, on the host.
 inline bool rows_are_aligned(const View& x) {
-  return is_aligned(x.data) && x.strides[0] * dtype_size(x.dtype) % 16 == 0;
+  return is_aligned(x.data) && bytes_of(x.dtype, x.strides[0]) % 16 == 0;
 }
 /// nullptr, or why x is not [rows, columns] with an inner stride of 1.
 inline const char* check_rows(const View& x, int64 rows, int64 columns) {

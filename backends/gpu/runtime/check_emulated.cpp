@@ -127,7 +127,7 @@ void for_each_run(const View& view, const F& f) {
 
 std::vector<uint8> gather(const View& view) {
   std::vector<uint8> packed;
-  packed.reserve(size_t(view.numel() * dtype_size(view.dtype)));
+  packed.reserve(size_t(bytes_of(view.dtype, view.numel())));
   for_each_run(view, [&](const char* begin, int64 bytes) {
     packed.insert(packed.end(), begin, begin + bytes);
   });
@@ -170,7 +170,7 @@ Extent extent_of(const View& view) {
   int64 last = 0;
   for (int d = 0; d < view.rank; d++) last += (view.shape[d] - 1) * view.strides[d];
   const char* const begin = view.as<char>();
-  return {begin, view.numel() ? begin + (last + 1) * dtype_size(view.dtype) : begin};
+  return {begin, view.numel() ? begin + bytes_of(view.dtype, last + 1) : begin};
 }
 
 // ---- Texts

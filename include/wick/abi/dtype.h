@@ -4,7 +4,7 @@
 
 namespace wick {
 
-/// The order is the order of kinds: bool, unsigned and signed integers, floats.
+/// The order is the order of kinds: bool, unsigned and signed integers, floats, blocks.
 enum class DType : uint8 {
   kBool,
   kU8,
@@ -37,9 +37,28 @@ using NumericTypes = TypeList<uint8, int8, uint16, int16, uint32, int32, uint64,
                               f8e5m2, bf16, f16, float, double>;
 using AllTypes = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, f8e4m3,
                           f8e5m2, bf16, f16, float, double>;
-/// What is stored, copied and converted: every dtype.
+/// What is stored, copied and converted: every dtype that has elements by themselves.
 using StoredTypes = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, f4,
                              f6e2m3, f6e3m2, f8e8m0, f8e4m3, f8e5m2, bf16, f16, float, double>;
+
+/// What the elements of a dtype are, and what is done with them.
+enum class DTypeKind : uint8 {
+  kNone,  // no dtype
+  kBool,
+  kUnsigned,
+  kSigned,
+  kFloat,
+  kStoredFloat,  // stored, copied and converted, not computed in
+  kBlock         // elements that are there only together; stored, copied and moved
+};
+
+/// What is known of a dtype. Its only home is the table below.
+struct DTypeFacts {
+  const char* name;
+  int block_elements;  // that stand in memory together: 1, but for blocks
+  int block_bytes;
+  DTypeKind kind;
+};
 
 namespace detail {
 /// Where a type stands in a list; its length if it does not.
@@ -51,42 +70,85 @@ constexpr int position_in(TypeList<U...>) {
   return i;
 }
 
-struct DTypeFacts {
-  const char* name;
-  int size;
-  bool floating;
-};
-inline constexpr DTypeFacts kDTypeFacts[kNumDTypes] = {
-    {"bool", 1, false},  {"u8", 1, false},    {"i8", 1, false},    {"u16", 2, false},
-    {"i16", 2, false},   {"u32", 4, false},   {"i32", 4, false},   {"u64", 8, false},
-    {"i64", 8, false},   {"f4", 1, true},     {"f6e2m3", 1, true}, {"f6e3m2", 1, true},
-    {"f8e8m0", 1, true}, {"f8e4m3", 1, true}, {"f8e5m2", 1, true}, {"bf16", 2, true},
-    {"f16", 2, true},    {"f32", 4, true},    {"f64", 8, true}};
+inline constexpr DTypeFacts kDTypeFacts[kNumDTypes + 1] = {
+    {"bool", 1, 1, DTypeKind::kBool},
+    {"u8", 1, 1, DTypeKind::kUnsigned},
+    {"i8", 1, 1, DTypeKind::kSigned},
+    {"u16", 1, 2, DTypeKind::kUnsigned},
+    {"i16", 1, 2, DTypeKind::kSigned},
+    {"u32", 1, 4, DTypeKind::kUnsigned},
+    {"i32", 1, 4, DTypeKind::kSigned},
+    {"u64", 1, 8, DTypeKind::kUnsigned},
+    {"i64", 1, 8, DTypeKind::kSigned},
+    {"f4", 1, 1, DTypeKind::kStoredFloat},
+    {"f6e2m3", 1, 1, DTypeKind::kStoredFloat},
+    {"f6e3m2", 1, 1, DTypeKind::kStoredFloat},
+    {"f8e8m0", 1, 1, DTypeKind::kStoredFloat},
+    {"f8e4m3", 1, 1, DTypeKind::kFloat},
+    {"f8e5m2", 1, 1, DTypeKind::kFloat},
+    {"bf16", 1, 2, DTypeKind::kFloat},
+    {"f16", 1, 2, DTypeKind::kFloat},
+    {"f32", 1, 4, DTypeKind::kFloat},
+    {"f64", 1, 8, DTypeKind::kFloat},
+    {"?", 1, 0, DTypeKind::kNone}};  // of every value outside of the enumeration
 }  // namespace detail
 
-/// DType::kF32 for float and so on: StoredTypes has the order of the enumeration.
+/// DType::kF32 for float and so on, of StoredTypes, which have the order of the enumeration; no
+/// dtype for another type.
 template <class T>
-inline constexpr DType kDTypeOf = DType(detail::position_in<T>(StoredTypes{}));
-static_assert(kDTypeOf<double> == DType::kF64 && StoredTypes::kSize == kNumDTypes);
+inline constexpr DType kDTypeOf = detail::position_in<T>(StoredTypes{}) < StoredTypes::kSize
+                                      ? DType(detail::position_in<T>(StoredTypes{}))
+                                      : DType(255);
 
 /// Of any type: whether it is one of IntegerTypes.
 template <class T>
 inline constexpr bool kIsInteger = detail::position_in<T>(IntegerTypes{}) < IntegerTypes::kSize;
 
-/// "f32" and the like; "?" for a value outside of the enumeration.
-constexpr const char* dtype_name(DType d) {
-  return int(d) < kNumDTypes ? detail::kDTypeFacts[int(d)].name : "?";
+/// Of a value outside of the enumeration: "?", no kind, no bytes.
+constexpr const DTypeFacts& facts_of(DType d) {
+  return detail::kDTypeFacts[int(d) < kNumDTypes ? int(d) : kNumDTypes];
 }
-/// Bytes of one element.
-constexpr int dtype_size(DType d) { return detail::kDTypeFacts[int(d)].size; }
-constexpr bool is_floating(DType d) { return detail::kDTypeFacts[int(d)].floating; }
-constexpr bool is_integer(DType d) { return !is_floating(d) && d != DType::kBool; }
+/// "f32" and the like.
+constexpr const char* dtype_name(DType d) { return facts_of(d).name; }
+constexpr bool is_floating(DType d) {
+  return facts_of(d).kind == DTypeKind::kFloat || facts_of(d).kind == DTypeKind::kStoredFloat;
+}
 /// Of integers: i8 to i64.
-constexpr bool is_signed(DType d) {
-  return d == DType::kI8 || d == DType::kI16 || d == DType::kI32 || d == DType::kI64;
+constexpr bool is_signed(DType d) { return facts_of(d).kind == DTypeKind::kSigned; }
+constexpr bool is_integer(DType d) {
+  return is_signed(d) || facts_of(d).kind == DTypeKind::kUnsigned;
 }
-/// Whether ops compute with it, or it is only stored, copied and converted.
-constexpr bool is_computed(DType d) { return d < DType::kF4 || d > DType::kF8E8M0; }
+/// Whether ops compute with it, or it is only stored.
+constexpr bool is_computed(DType d) {
+  return is_integer(d) || facts_of(d).kind == DTypeKind::kFloat ||
+         facts_of(d).kind == DTypeKind::kBool;
+}
+/// Whether elements are there only together, block_elements of them. It is neither floating nor an
+/// integer.
+constexpr bool is_block(DType d) { return facts_of(d).kind == DTypeKind::kBlock; }
+
+/// Bytes of one element. A block has none of one: to ask ends the program, or does not compile.
+constexpr int dtype_size(DType d) {
+  if (is_block(d)) __builtin_trap();
+  return facts_of(d).block_bytes;
+}
+/// Bytes of n elements that stand one after the other: a size, a stride or an offset. Of a block
+/// dtype n is one of whole blocks; what is not ends the program, or does not compile.
+constexpr int64 bytes_of(DType d, int64 n) {
+  const DTypeFacts& facts = facts_of(d);
+  if (facts.block_elements == 1) return n * facts.block_bytes;
+  if (n % facts.block_elements != 0) __builtin_trap();
+  return n / facts.block_elements * facts.block_bytes;
+}
+
+static_assert(
+    kDTypeOf<double> == DType::kF64 &&
+        [] {
+          for (int d = 0; d < kNumDTypes; d++)
+            if (is_block(DType(d)) != (d >= StoredTypes::kSize)) return false;
+          return true;
+        }(),
+    "StoredTypes are not what comes before the blocks");
 
 /// Calls f.operator()<T>() for the T of the list that dtype names; returns whether there is one.
 template <class... T, class F>

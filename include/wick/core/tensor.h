@@ -50,7 +50,7 @@ class WICK_API Tensor {
   static Tensor from(const std::vector<T>& values, const Device& device = Device::cpu()) {
     return from(values, {int64_t(values.size())}, device);
   }
-  /// The same from memory that need not be aligned: numel * dtype_size bytes.
+  /// The same from memory that need not be aligned: bytes_of(dtype, numel) bytes.
   static Tensor from_bytes(const void* bytes, DType dtype, const Shape& shape,
                            const Device& device = Device::cpu()) {
     return from_host(bytes, wick::numel(shape), dtype, shape, device);
@@ -74,7 +74,7 @@ class WICK_API Tensor {
   const std::shared_ptr<Storage>& storage() const { return impl_->storage; }
   /// The address of the first element on its device.
   void* data() const {
-    return static_cast<char*>(storage()->data()) + layout().offset * dtype_size(dtype());
+    return static_cast<char*>(storage()->data()) + bytes_of(dtype(), layout().offset);
   }
 
   /// The same values elsewhere: itself if already there. A view moves only its own elements.
@@ -137,7 +137,7 @@ class WICK_API Tensor {
     return cut_into(cut_into(to_vector<T>(), shape()[0] * shape()[1], shape()[2]), shape()[0],
                     shape()[1]);
   }
-  /// Copies all elements in row-major order to host memory of numel * dtype_size bytes.
+  /// Copies all elements in row-major order to host memory of bytes_of(dtype, numel) bytes.
   void read(void* to) const;
 
   // For src/ops and the bindings.

@@ -150,7 +150,7 @@ void run_rows(RowEntry entry, const Shape& full_shape, std::span<Operand> operan
         int64_t row = i / parts, offset = from * steps[o];
         for (int d = rank - 1; d-- > 0; row /= shape[d])
           offset += row % shape[d] * operand.strides[d];
-        data[o] = static_cast<char*>(operand.data) + offset * dtype_size(operand.dtype);
+        data[o] = static_cast<char*>(operand.data) + bytes_of(operand.dtype, offset);
       }
       entry(std::min(part, inner - from), data.data(), steps.data());
     }

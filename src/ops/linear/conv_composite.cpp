@@ -31,7 +31,7 @@ class Columns {
 
   /// Images whose columns are written out at once.
   int64_t images_at_once(DType dtype) const {
-    const int64_t bytes = groups_ * taps_ * places_ * dtype_size(dtype);
+    const int64_t bytes = bytes_of(dtype, groups_ * taps_ * places_);
     return std::clamp<int64_t>(kColumnBytes / std::max<int64_t>(bytes, 1), 1, x_[0]);
   }
 

@@ -73,6 +73,11 @@ TEST(Tensor, SizesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Tensor::empty({int64_t{1} << 62, 0, int64_t{1} << 62}).numel(), 0);
 }
 
+TEST(Tensor, AValueThatIsNoDTypeIsRefused) {
+  EXPECT_ERROR(Tensor::empty({2}, {.dtype = DType(200)}), kInvalidArgument,
+               "tensor: no dtype is 200");
+}
+
 TEST(Tensor, MoreThanTheMachineHasIsOutOfMemory) {
   EXPECT_ERROR(Tensor::empty({int64_t{1} << 58}), kOutOfMemory,
                "cpu: no room for 1152921504606846976 bytes");

@@ -30,7 +30,7 @@ class Array {
       last += (shape[d] - 1) * strides[d];
       empty = empty || shape[d] == 0;
     }
-    bytes_.resize(size_t(empty ? 0 : last + 1) * size_t(dtype_size(dtype)));
+    bytes_.resize(size_t(bytes_of(dtype, empty ? 0 : last + 1)));
   }
   View view() const {
     View view = view_;

@@ -42,7 +42,7 @@ std::string contents(std::string_view header, std::string_view data = "") {
 
 /// Bytes of every kind: NaNs with their bits, subnormals, -0. Of f4 and f6 the low bits alone.
 std::string some_bytes(DType dtype, const Shape& shape) {
-  std::string bytes(size_t(numel(shape) * dtype_size(dtype)), '\0');
+  std::string bytes(size_t(bytes_of(dtype, numel(shape))), '\0');
   for (size_t i = 0; i < bytes.size(); i++) {
     bytes[i] = dtype == DType::kBool ? char(i % 3 == 1) : char(i * 97 + 128);
     if (dtype == DType::kF4) bytes[i] = char(bytes[i] & 15);
@@ -52,7 +52,7 @@ std::string some_bytes(DType dtype, const Shape& shape) {
 }
 
 std::string bytes_of(const Tensor& x) {
-  std::string bytes(size_t(x.numel() * dtype_size(x.dtype())), '\0');
+  std::string bytes(size_t(bytes_of(x.dtype(), x.numel())), '\0');
   x.read(bytes.data());
   return bytes;
 }

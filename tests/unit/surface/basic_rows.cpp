@@ -68,11 +68,11 @@ std::vector<SurfaceRow> basic_rows() {
       {"ones of every dtype",
        [](const Device& d) {
          double sum = 0;
-         for (int t = 0; t < kNumDTypes; t++)
+         for (int t = 0; t < StoredTypes::kSize; t++)
            sum += values(ones({3}, {.dtype = DType(t), .device = d}))[2];
          return std::vector<double>{sum};
        },
-       {kNumDTypes}},
+       {StoredTypes::kSize}},
       {"alloc_uninit",
        [](const Device& d) {
          const Tensor x = Tensor::empty({5, 7}, {.dtype = DType::kBf16, .device = d});

@@ -123,12 +123,12 @@ std::vector<SurfaceRow> op_rows() {
       {"to_dtype, every pair",
        [](const Device& d) {
          double ones_seen = 0;
-         for (int from = 0; from < kNumDTypes; from++)
-           for (int to = 0; to < kNumDTypes; to++)
+         for (int from = 0; from < StoredTypes::kSize; from++)
+           for (int to = 0; to < StoredTypes::kSize; to++)
              ones_seen += values(ones({2}, {.dtype = DType(from), .device = d}).to(DType(to)))[1];
          return std::vector<double>{ones_seen};
        },
-       {kNumDTypes * kNumDTypes}},
+       {StoredTypes::kSize * StoredTypes::kSize}},
       {"unary neg", of_one([](const Tensor& x) { return neg(x); }), {1.5, 0, -0.5, -2}},
       {"unary abs", of_one([](const Tensor& x) { return abs(x); }), {1.5, 0, 0.5, 2}},
       {"unary sign", of_one([](const Tensor& x) { return sign(x); }), {-1, 0, 1, 1}},
