@@ -7,8 +7,10 @@
 namespace wick {
 
 Tensor cast(const Tensor& x, DType dtype) {
-  check_defined("cast", x);
+  check_defined("cast", x, Blocks::kTaken);
   if (x.dtype() == dtype) return x;
+  check_elements("cast", x.dtype());
+  check_elements("cast", dtype);
   const Tensor y = Tensor::empty(x.shape(), {.dtype = dtype, .device = x.device()});
   copy_elements(x, y);
   // Through an integer no gradient passes.
@@ -21,14 +23,14 @@ Tensor cast(const Tensor& x, DType dtype) {
 Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }
 
 Tensor Tensor::contiguous() const {
-  check_defined("contiguous", *this);
+  check_defined("contiguous", *this, Blocks::kTaken);
   if (is_contiguous()) return *this;
   return record("contiguous", make_contiguous(*this), {this}, kKeepNothing,
                 [](const RuleContext& c, std::span<Tensor> g) { g[0] = c.gradient; });
 }
 
 Tensor Tensor::to(const Device& target) const {
-  check_defined("to", *this);
+  check_defined("to", *this, Blocks::kTaken);
   if (device() == target) return *this;
   const Device source = device();
   return record(

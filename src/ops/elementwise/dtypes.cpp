@@ -29,6 +29,8 @@ DType promote_integers(DType a, DType b) {
 
 DType promote(DType a, DType b) {
   if (a == b) return a;
+  check_elements("promote", a);
+  check_elements("promote", b);
   if (kind(a) != kind(b)) return kind(a) > kind(b) ? a : b;
   return is_floating(a) ? promote_floats(a, b) : promote_integers(a, b);
 }
@@ -57,8 +59,14 @@ void check_same_device(const char* op, const Tensor& a, const Tensor& b) {
         " and ", b.device());
 }
 
-void check_defined(const char* op, const Tensor& x) {
+void check_elements(const char* op, DType dtype) {
+  check(!is_block(dtype), ErrorCode::kUnsupported, op, "no ", dtype_name(dtype),
+        " kernel: its blocks are stored, copied and moved, not computed in");
+}
+
+void check_defined(const char* op, const Tensor& x, Blocks blocks) {
   check(bool(x), ErrorCode::kInvalidArgument, op, "an operand is an empty Tensor()");
+  if (blocks == Blocks::kRefused) check_elements(op, x.dtype());
 }
 
 void check_floating(const char* op, const Tensor& x) {

@@ -21,9 +21,14 @@ DType computed_in(DType dtype);
 
 /// Errors: kDeviceMismatch, which names both.
 void check_same_device(const char* op, const Tensor& a, const Tensor& b);
-/// Errors: kInvalidArgument if x is none.
-void check_defined(const char* op, const Tensor& x);
-/// Errors: kInvalidArgument if x is none, kDTypeMismatch if it is not floating.
+/// Errors: kUnsupported for a block dtype, which is stored, copied and moved, not computed in.
+void check_elements(const char* op, DType dtype);
+
+/// Whether an op takes tensors of a block dtype: those that look at whole blocks or move them.
+enum class Blocks { kRefused, kTaken };
+/// Errors: kInvalidArgument if x is none; kUnsupported if it is of blocks and the op takes none.
+void check_defined(const char* op, const Tensor& x, Blocks blocks = Blocks::kRefused);
+/// Errors: those of check_defined; kDTypeMismatch if x is not floating.
 void check_floating(const char* op, const Tensor& x);
 
 }  // namespace wick

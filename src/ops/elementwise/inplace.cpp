@@ -19,6 +19,7 @@ void check_var(const char* op, const Var& v) {
 /// Writes x, converted and broadcast, into the target's memory.
 void write(const char* op, Var& target, const Tensor& x) {
   const Tensor& to = target.tensor();
+  check_defined(op, to);
   check_defined(op, x);
   check_same_device(op, to, x);
   check(broadcast_shapes(op, to.shape(), x.shape()) == to.shape(), ErrorCode::kShapeMismatch, op,
@@ -75,6 +76,7 @@ void copy_(Var& target, const Tensor& value) {
 
 void fill_(Var& target, Number value) {
   check_var("fill_", target);
+  check_defined("fill_", target.tensor());
   write("fill_", target,
         full({}, value, {.dtype = target.tensor().dtype(), .device = target.tensor().device()}));
 }

@@ -193,6 +193,7 @@ Tensor randperm(int64_t n, const TensorOptions& options) {
 }
 
 Tensor bernoulli(double p, const Shape& shape, const TensorOptions& options) {
+  check_elements("bernoulli", options.dtype);
   check_probability("bernoulli", p);
   Tensor y = on_host(shape, options);
   dispatch(options.dtype, StoredTypes{}, [&]<class T>() {

@@ -408,7 +408,7 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t factor) {
 
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   check(!tensors.empty(), ErrorCode::kInvalidArgument, "cat", "expected at least one tensor");
-  for (const Tensor& t : tensors) check_defined("cat", t);
+  for (const Tensor& t : tensors) check_defined("cat", t, Blocks::kTaken);
   const Tensor& first = tensors[0];
   const int d = normalize_dim("cat", dim, first.rank());
   Shape shape = first.shape();
@@ -448,7 +448,7 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
   check(!tensors.empty(), ErrorCode::kInvalidArgument, "stack", "expected at least one tensor");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
-    check_defined("stack", t);
+    check_defined("stack", t, Blocks::kTaken);
     check(t.shape() == tensors[0].shape(), ErrorCode::kShapeMismatch, "stack", "shapes ",
           tensors[0].shape(), " and ", t.shape(), " differ");
     rows.push_back(unsqueeze(t, normalize_dim("stack", dim, t.rank() + 1)));

@@ -56,6 +56,7 @@ void check_count(N count) {
 }  // namespace
 
 Tensor full(const Shape& shape, Number value, const TensorOptions& options) {
+  check_elements("full", options.dtype);
   const Tensor y = Tensor::empty(shape, options);
   if (y.numel() == 0) return y;
   const FillAttributes attributes{element_bits(value, options.dtype)};
@@ -74,7 +75,7 @@ Tensor full_like(const Tensor& x, Number value) {
 Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
 Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
 Tensor empty_like(const Tensor& x) {
-  check_defined("empty_like", x);
+  check_defined("empty_like", x, Blocks::kTaken);
   return Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
 }
 

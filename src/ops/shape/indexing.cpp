@@ -310,7 +310,7 @@ Tensor put(const char* op, const Tensor& x, const std::vector<Index>& items, con
 }  // namespace
 
 Tensor index(const Tensor& x, const std::vector<Index>& items) {
-  check_defined("index", x);
+  check_defined("index", x, Blocks::kTaken);
   return read(Planner(x).run(items));
 }
 
@@ -325,6 +325,7 @@ void index_put_(Var& target, const std::vector<Index>& items, const Tensor& valu
                 const IndexPutOptions& options) {
   check(target.defined(), ErrorCode::kInvalidArgument, "index_put_",
         "the target is an empty Var()");
+  check_defined("index_put_", target.tensor());
   check_defined("index_put_", value);
   check_same_device("index_put_", target.tensor(), value);
   const NoGrad off;

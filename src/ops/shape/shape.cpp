@@ -54,7 +54,7 @@ Tensor part_of(const char* op, const Tensor& x, Through through) {
 }
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
-  check_defined("reshape", x);
+  check_defined("reshape", x, Blocks::kTaken);
   const Shape target = complete_shape(x, shape);
   if (target == x.shape()) return x;
   Dims strides;
@@ -69,7 +69,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 }
 
 Tensor permute(const Tensor& x, const Dims& order) {
-  check_defined("permute", x);
+  check_defined("permute", x, Blocks::kTaken);
   bool good = order.size() == x.rank();
   Dims inverse(x.rank(), -1);
   Layout layout = x.layout();
@@ -89,7 +89,7 @@ Tensor permute(const Tensor& x, const Dims& order) {
 }
 
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
-  check_defined("transpose", x);
+  check_defined("transpose", x, Blocks::kTaken);
   const int a = normalize_dim("transpose", dim0, x.rank()),
             b = normalize_dim("transpose", dim1, x.rank());
   Dims order(x.rank(), 0);
@@ -98,14 +98,14 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
 }
 
 Tensor unsqueeze(const Tensor& x, int64_t dim) {
-  check_defined("unsqueeze", x);
+  check_defined("unsqueeze", x, Blocks::kTaken);
   Shape shape = x.shape();
   shape.insert(normalize_dim("unsqueeze", dim, x.rank() + 1), 1);
   return reshape(x, shape);
 }
 
 Tensor squeeze(const Tensor& x, int64_t dim) {
-  check_defined("squeeze", x);
+  check_defined("squeeze", x, Blocks::kTaken);
   const int d = normalize_dim("squeeze", dim, x.rank());
   check(x.shape()[d] == 1, ErrorCode::kShapeMismatch, "squeeze", "expected size 1 in dim ", d,
         ", got shape ", x.shape());
@@ -115,7 +115,7 @@ Tensor squeeze(const Tensor& x, int64_t dim) {
 }
 
 Tensor squeeze(const Tensor& x) {
-  check_defined("squeeze", x);
+  check_defined("squeeze", x, Blocks::kTaken);
   Shape shape;
   for (const int64_t size : x.shape())
     if (size != 1) shape.push_back(size);
@@ -123,7 +123,7 @@ Tensor squeeze(const Tensor& x) {
 }
 
 Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
-  check_defined("flatten", x);
+  check_defined("flatten", x, Blocks::kTaken);
   if (x.rank() == 0) return reshape(x, {1});
   const int from = normalize_dim("flatten", first, x.rank()),
             to = normalize_dim("flatten", last, x.rank());
@@ -140,7 +140,7 @@ Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
 }
 
 Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
-  check_defined("movedim", x);
+  check_defined("movedim", x, Blocks::kTaken);
   check(source.size() == destination.size(), ErrorCode::kInvalidArgument, "movedim",
         "expected as many places as dims, got ", source, " to ", destination);
   const int rank = x.rank();
@@ -167,7 +167,7 @@ Tensor movedim(const Tensor& x, int64_t source, int64_t destination) {
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
-  check_defined("select", x);
+  check_defined("select", x, Blocks::kTaken);
   const int d = normalize_dim("select", dim, x.rank());
   const int64_t size = x.shape()[d];
   check(-size <= index && index < size, ErrorCode::kOutOfRange, "select", "expected an index in [",
@@ -176,7 +176,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
-  check_defined("narrow", x);
+  check_defined("narrow", x, Blocks::kTaken);
   const int d = normalize_dim("narrow", dim, x.rank());
   const int64_t size = x.shape()[d];
   check(0 <= start && 0 <= length && start <= size && length <= size - start,
@@ -190,7 +190,7 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
-  check_defined("broadcast_to", x);
+  check_defined("broadcast_to", x, Blocks::kTaken);
   Dims strides;
   check(checked_numel(shape) >= 0 && broadcast_strides(x.layout(), shape, &strides),
         ErrorCode::kShapeMismatch, "broadcast_to", "shape ", x.shape(), " does not broadcast to ",
@@ -202,14 +202,14 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
 }
 
 Tensor broadcast_left(const Tensor& x, const Shape& left) {
-  check_defined("broadcast_left", x);
+  check_defined("broadcast_left", x, Blocks::kTaken);
   Shape shape = left;
   for (const int64_t size : x.shape()) shape.push_back(size);
   return broadcast_to(x, shape);
 }
 
 std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t dim) {
-  check_defined("split", x);
+  check_defined("split", x, Blocks::kTaken);
   const int d = normalize_dim("split", dim, x.rank());
   int64_t total = 0;
   for (const int64_t size : sizes) {
@@ -229,7 +229,7 @@ std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t dim) {
 }
 
 std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim) {
-  check_defined("split", x);
+  check_defined("split", x, Blocks::kTaken);
   const int64_t whole = x.shape()[normalize_dim("split", dim, x.rank())];
   check(size > 0, ErrorCode::kInvalidArgument, "split", "expected a size above 0, got ", size);
   Dims sizes;
@@ -240,7 +240,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim) {
 }
 
 std::vector<Tensor> chunk(const Tensor& x, int64_t count, int64_t dim) {
-  check_defined("chunk", x);
+  check_defined("chunk", x, Blocks::kTaken);
   const int64_t whole = x.shape()[normalize_dim("chunk", dim, x.rank())];
   check(count > 0, ErrorCode::kInvalidArgument, "chunk", "expected a count above 0, got ", count);
   const int64_t parts = whole == 0 ? count : std::min(count, whole);
@@ -250,7 +250,7 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t count, int64_t dim) {
 }
 
 std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
-  check_defined("unbind", x);
+  check_defined("unbind", x, Blocks::kTaken);
   const int d = normalize_dim("unbind", dim, x.rank());
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < x.shape()[d]; i++) parts.push_back(select(x, d, i));
