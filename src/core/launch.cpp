@@ -23,6 +23,17 @@ Call make_call(const Device& device, const Op& op, std::span<const View> in,
   return call;
 }
 
+/// The memory of a tensor of blocks as bytes: who copies it need not know what is in a block.
+Tensor as_bytes(const Tensor& x) {
+  Layout layout = x.layout();
+  const int last = layout.rank() - 1;
+  for (int d = 0; d < last; d++)
+    layout.strides[d] = layout.shape[d] == 1 ? 0 : bytes_of(x.dtype(), layout.strides[d]);
+  layout.shape[last] = bytes_of(x.dtype(), layout.shape[last]);
+  layout.offset = bytes_of(x.dtype(), layout.offset);
+  return Tensor(x.storage(), layout, DType::kU8);
+}
+
 }  // namespace
 
 Operand operand(const Tensor& x) { return {x.data(), x.dtype(), x.strides()}; }
@@ -159,6 +170,8 @@ bool may_run_in_place(const Device& device, const Op& op, std::initializer_list<
 }
 
 void copy_elements(const Tensor& from, const Tensor& to) {
+  if (is_block(from.dtype()) && from.dtype() == to.dtype())
+    return copy_elements(as_bytes(from), as_bytes(to));
   const Operand in = operand(from), out = operand(to);
   elementwise(from.device(), kCast, from.shape(), {&in, 1}, {&out, 1});
 }

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/device_state.h"
 #include "wick/core/tensor.h"
@@ -72,7 +73,10 @@ View make_view(const Tensor& x);
 Tensor make_contiguous(const Tensor& x);
 /// The same values in row-major order on another device, off the tape.
 Tensor copy_to(const Tensor& x, const Device& device);
-/// Writes from's elements, converted, into to's memory. Shapes equal.
+/// Writes from's elements, converted, into to's memory. Shapes equal. Blocks are copied as bytes.
 void copy_elements(const Tensor& from, const Tensor& to);
+
+/// Errors: kInvalidArgument if a tensor of this layout and block dtype would have part of a block.
+void check_whole_blocks(std::string_view op, const Layout& layout, DType dtype);
 
 }  // namespace wick

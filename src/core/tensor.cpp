@@ -5,10 +5,23 @@
 #include "core/launch.h"
 
 namespace wick {
+
+void check_whole_blocks(std::string_view op, const Layout& layout, DType dtype) {
+  const int64_t block = facts_of(dtype).block_elements;
+  const int last = layout.rank() - 1;
+  bool whole = last >= 0 && layout.offset % block == 0 && layout.shape[last] % block == 0 &&
+               layout.strides[last] == 1;
+  for (int d = 0; d < last; d++)
+    whole = whole && (layout.shape[d] == 1 || layout.strides[d] % block == 0);
+  check(whole, ErrorCode::kInvalidArgument, op, "a tensor of ", dtype_name(dtype),
+        " has blocks of ", block, " elements side by side in its last dim, which shape ",
+        layout.shape, ", strides ", layout.strides, " and offset ", layout.offset, " would cut");
+}
+
 namespace {
 
 /// Bytes of a tensor of this shape. Errors: kInvalidArgument for a negative size, more than 2^63
-/// bytes, or what is no dtype.
+/// bytes, part of a block, or what is no dtype.
 int64_t checked_bytes(const Shape& shape, DType dtype) {
   for (const int64_t size : shape)
     check(size >= 0, ErrorCode::kInvalidArgument, "tensor", "expected sizes of at least 0, got ",
@@ -16,6 +29,7 @@ int64_t checked_bytes(const Shape& shape, DType dtype) {
   const DTypeFacts& facts = facts_of(dtype);
   check(facts.kind != DTypeKind::kNone, ErrorCode::kInvalidArgument, "tensor", "no dtype is ",
         int(dtype));
+  if (is_block(dtype)) check_whole_blocks("tensor", Layout::contiguous(shape), dtype);
   const int64_t n = checked_numel(shape);
   int64_t bytes = 0;
   check(n >= 0 && !__builtin_mul_overflow(n / facts.block_elements, facts.block_bytes, &bytes),
@@ -31,8 +45,10 @@ void copy_bytes(const Device& device, void* to, const void* from, int64_t bytes,
 
 }  // namespace
 
-Tensor::Tensor(std::shared_ptr<Storage> storage, Layout layout, DType dtype)
-    : impl_(std::make_shared<Impl>(Impl{std::move(storage), std::move(layout), dtype, nullptr})) {}
+Tensor::Tensor(std::shared_ptr<Storage> storage, Layout layout, DType dtype, std::string_view op)
+    : impl_(std::make_shared<Impl>(Impl{std::move(storage), std::move(layout), dtype, nullptr})) {
+  if (is_block(dtype)) check_whole_blocks(op, impl_->layout, dtype);
+}
 
 Tensor Tensor::empty(const Shape& shape, const TensorOptions& options) {
   return Tensor(Storage::allocate(options.device, checked_bytes(shape, options.dtype)),

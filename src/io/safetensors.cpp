@@ -274,6 +274,8 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors,
           json_quote(name), usable || name == kMetadata ? "" : ", which is no UTF-8");
     check(bool(tensor), ErrorCode::kInvalidArgument, "save_safetensors", json_quote(name),
           " is an empty Tensor()");
+    check(!is_block(tensor.dtype()), ErrorCode::kInvalidArgument, "save_safetensors",
+          json_quote(name), ": the format has no ", dtype_name(tensor.dtype()));
     check(packed_bytes(tensor.dtype(), tensor.numel()).has_value(), ErrorCode::kInvalidArgument,
           "save_safetensors", json_quote(name), ": ", describe(tensor),
           " does not fill its last byte, which the format wants");

@@ -10,8 +10,9 @@ inline constexpr int kMaxRank =
     8;  // of a View: the core collapses, loops or copies where a tensor has more
 inline constexpr int kMaxOperands = 8;  // inputs or outputs of a call
 
-/// Memory with a shape. Element i stands at data + sum(i[d] * strides[d]) * dtype_size; strides are
-/// >= 0.
+/// Memory with a shape. Element i stands at data + bytes_of(dtype, sum(i[d] * strides[d])); strides
+/// are >= 0. Of a block dtype the last dim is of whole blocks and has stride 1, the other strides
+/// are of whole blocks, and only the first element of a block has a place.
 struct View {
   void* data;
   DType dtype;

@@ -24,9 +24,10 @@ enum class DType : uint8 {
   kBf16,
   kF16,
   kF32,
-  kF64
+  kF64,
+  kQ8_0  // GGUF's: 32 elements in 34 bytes, an f16 scale and 32 i8
 };
-inline constexpr int kNumDTypes = 19;
+inline constexpr int kNumDTypes = 20;
 
 /// What ops compute with.
 using FloatTypes = TypeList<f8e4m3, f8e5m2, bf16, f16, float, double>;
@@ -90,6 +91,7 @@ inline constexpr DTypeFacts kDTypeFacts[kNumDTypes + 1] = {
     {"f16", 1, 2, DTypeKind::kFloat},
     {"f32", 1, 4, DTypeKind::kFloat},
     {"f64", 1, 8, DTypeKind::kFloat},
+    {"q8_0", 32, 34, DTypeKind::kBlock},
     {"?", 1, 0, DTypeKind::kNone}};  // of every value outside of the enumeration
 }  // namespace detail
 

@@ -4,8 +4,10 @@
 
 namespace wick {
 
-/// Element i is at offset + sum(i[d] * strides[d]). Strides and offset are in elements; strides are
-/// >= 0, 0 repeats.
+/// Element i is at offset + sum(i[d] * strides[d]). Strides and offset are in elements, of which
+/// bytes_of (abi/dtype.h) makes bytes; strides are >= 0, 0 repeats. Of a block dtype all are of
+/// whole blocks, but for the last stride, which is 1; what the stride of a dim of size 1 is does
+/// not matter.
 struct WICK_API Layout {
   Shape shape;
   Dims strides;

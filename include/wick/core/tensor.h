@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wick/abi/call.h"
@@ -32,7 +33,10 @@ class WICK_API Tensor {
  public:
   /// None: `if (bias)` asks.
   Tensor() = default;
-  Tensor(std::shared_ptr<Storage> storage, Layout layout, DType dtype);
+  /// Errors: kInvalidArgument, which names the op, if a block dtype's blocks would be cut: their
+  /// innermost dim has stride 1, and begins and ends with a block (core/layout.h: Layout).
+  Tensor(std::shared_ptr<Storage> storage, Layout layout, DType dtype,
+         std::string_view op = "tensor");
 
   /// Copies values to the device. Errors: kShapeMismatch if they are not as many as the shape says.
   template <class T>
@@ -147,8 +151,11 @@ class WICK_API Tensor {
     DType dtype;
     std::shared_ptr<AutogradNode> node;
   };
-  /// The same storage through another layout, off the tape.
-  Tensor view(Layout layout) const { return Tensor(storage(), std::move(layout), dtype()); }
+  /// The same storage through another layout, off the tape. Errors: kInvalidArgument, which names
+  /// the op, if that cuts a block.
+  Tensor view(Layout layout, std::string_view op = "view") const {
+    return Tensor(storage(), std::move(layout), dtype(), op);
+  }
   const std::shared_ptr<AutogradNode>& node() const { return impl_->node; }
   void set_node(std::shared_ptr<AutogradNode> node) { impl_->node = std::move(node); }
   bool same(const Tensor& other) const { return impl_ == other.impl_; }

@@ -431,7 +431,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
     Layout part = y.layout();
     part.shape[d] = t.shape()[d];
     part.offset = at * part.strides[d];
-    if (t.numel() > 0) copy_elements(t, y.view(part));
+    if (t.numel() > 0) copy_elements(t, y.view(part, "cat"));
     at += t.shape()[d];
     inputs.push_back(&t);
     lengths.push_back(t.shape()[d]);

@@ -181,6 +181,9 @@ PrintOptions print_options() {
 
 std::string to_string(const Tensor& x, const PrintOptions& options) {
   if (!x) return "Tensor()";
+  const std::string last =
+      "Tensor[" + to_string(x.shape()) + ", " + dtype_name(x.dtype()) + device_text(x) + "]";
+  if (is_block(x.dtype())) return last;  // no kernel makes numbers of them
   const NoGrad off;
   std::string text;
   if (x.numel() == 0) {
@@ -190,8 +193,7 @@ std::string to_string(const Tensor& x, const PrintOptions& options) {
     const Elements elements(summarize ? edges(x.detach(), 0, options.edge_items) : x.detach());
     Printer(x.shape(), summarize, elements, options).write(text, 0, 0);
   }
-  return text + "\nTensor[" + to_string(x.shape()) + ", " + dtype_name(x.dtype()) + device_text(x) +
-         "]";
+  return text + "\n" + last;
 }
 
 std::string to_string(const Tensor& x) { return to_string(x, print_options()); }
@@ -201,7 +203,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << to_
 std::string debug_string(const Tensor& x) {
   if (!x) return "Tensor()";
   std::string text;
-  if (x.rank() == 0 || (x.rank() == 1 && x.numel() < 10)) {
+  if (x.rank() == 0 || (x.rank() == 1 && x.numel() < 10 && !is_block(x.dtype()))) {
     const Elements elements(x.detach());
     for (size_t i = 0; i < elements.size(); i++)
       text += (i ? ", " : "") + elements.shortest_text(i);

@@ -39,7 +39,7 @@ Tensor off_tape(const std::function<Tensor()>& f) {
 }
 
 Tensor part_of(const char* op, const Tensor& x, Through through) {
-  const Tensor y = x.view(through(x.layout()));
+  const Tensor y = x.view(through(x.layout()), op);
   return record(
       op, y, {&x}, kKeepNothing, [op, through](const RuleContext& c, std::span<Tensor> g) {
         // Itself a record, so that it can be differentiated again.
@@ -57,6 +57,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   check_defined("reshape", x, Blocks::kTaken);
   const Shape target = complete_shape(x, shape);
   if (target == x.shape()) return x;
+  if (is_block(x.dtype())) check_whole_blocks("reshape", Layout::contiguous(target), x.dtype());
   Dims strides;
   Tensor y;
   if (reshape_strides(x.layout(), target, &strides))
@@ -82,7 +83,7 @@ Tensor permute(const Tensor& x, const Dims& order) {
   }
   check(good, ErrorCode::kInvalidArgument, "permute", "expected each of ", x.rank(),
         " dims once, got ", order);
-  return record("permute", x.view(layout), {&x}, kKeepNothing,
+  return record("permute", x.view(layout, "permute"), {&x}, kKeepNothing,
                 [inverse](const RuleContext& c, std::span<Tensor> g) {
                   g[0] = permute(c.gradient, inverse);
                 });
@@ -195,8 +196,8 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   check(checked_numel(shape) >= 0 && broadcast_strides(x.layout(), shape, &strides),
         ErrorCode::kShapeMismatch, "broadcast_to", "shape ", x.shape(), " does not broadcast to ",
         shape);
-  return record("broadcast_to", x.view({shape, strides, x.layout().offset}), {&x}, kKeepNothing,
-                [](const RuleContext& c, std::span<Tensor> g) {
+  return record("broadcast_to", x.view({shape, strides, x.layout().offset}, "broadcast_to"), {&x},
+                kKeepNothing, [](const RuleContext& c, std::span<Tensor> g) {
                   g[0] = sum_to(c.gradient, c.input_shape(0));
                 });
 }

@@ -69,5 +69,20 @@ TEST(DType, BytesOfElementsAreTheirSizeTimesTheirNumber) {
   EXPECT_EQ(bytes_of(DType::kF16, (int64(1) << 60) + 1), (int64(1) << 61) + 2);
 }
 
+TEST(DType, BytesOfBlocksAreThoseOfWholeOnes) {
+  static_assert(bytes_of(DType::kQ8_0, 32) == 34 && bytes_of(DType::kQ8_0, 0) == 0);
+  EXPECT_EQ(bytes_of(DType::kQ8_0, 3 * 32), 3 * 34);
+  EXPECT_EQ(bytes_of(DType::kQ8_0, int64(1) << 40), (int64(1) << 35) * 34);
+  // 32 elements of 8 bits each and an f16: the block of GGUF.
+  EXPECT_EQ(facts_of(DType::kQ8_0).block_bytes, int(32 * sizeof(int8) + sizeof(f16)));
+}
+
+TEST(DTypeDeathTest, PartsOfBlocksEndTheProgram) {
+  volatile int elements = 33;
+  volatile DType dtype = DType::kQ8_0;
+  EXPECT_DEATH((void)bytes_of(dtype, elements), "");
+  EXPECT_DEATH((void)dtype_size(dtype), "");
+}
+
 }  // namespace
 }  // namespace wick

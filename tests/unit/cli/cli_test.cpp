@@ -41,11 +41,13 @@ TEST(Devices, OpsAreATableOfWhoServesThem) {
   for (const char* row : {"\nneg ", "\nmatmul ", "\nscatter_add ", "\ncross_entropy "})
     EXPECT_TRUE(contains(outcome.out, row)) << row << " is not in\n" << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "bf16")) << outcome.out;
+  const size_t f64 = outcome.out.find("f64") + 2, column = f64 - outcome.out.rfind('\n', f64) - 1;
   // Each is asked for with the operands that it takes.
   for (const char* row : {"\nsdpa ", "\nadamw ", "\nrope ", "\nwhere ", "\nsample "}) {
     const size_t at = outcome.out.find(row) + 1;
     const std::string line = outcome.out.substr(at, outcome.out.find('\n', at) - at);
-    EXPECT_EQ(line.back(), 'K') << line;
+    EXPECT_EQ(line.at(column), 'K') << line;
+    EXPECT_EQ(line.back(), '-') << line;  // q8_0
   }
 }
 

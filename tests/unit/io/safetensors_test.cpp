@@ -206,6 +206,9 @@ TEST(Safetensors, NarrowElementsArePackedTheLowestBitsFirst) {
   EXPECT_EQ(bytes_of(loaded.at("a")), std::string("\1\2\3\17"));  // without what was above
   EXPECT_EQ(bytes_of(loaded.at("b")), std::string("\x01\x3f\x2a\x15"));
   EXPECT_EQ(bytes_of(loaded.at("c")), std::string("\x01\x2a\x3f\x15"));
+  const Tensor blocks = Tensor::empty({2, 64}, {.dtype = DType::kQ8_0});
+  EXPECT_ERROR(save_safetensors(folder.file("c"), {{"x", blocks}}), kInvalidArgument,
+               "save_safetensors: \"x\": the format has no q8_0");
   EXPECT_ERROR(
       save_safetensors(folder.file("b"), {{"x", Tensor::from_bytes(nibbles, DType::kF4, {3})}}),
       kInvalidArgument, "\"x\": f4[3] does not fill its last byte");

@@ -1,0 +1,255 @@
+// What ops answer to a tensor of a block dtype: q8_0, whose blocks are 32 elements in 34 bytes.
+#include <functional>
+
+#include "../expect.h"
+#include "wick/wick.h"
+
+namespace wick {
+namespace {
+
+/// Zeros of q8_0.
+Tensor blocks(const Shape& shape) {
+  const std::vector<uint8_t> bytes(size_t(bytes_of(DType::kQ8_0, numel(shape))));
+  return Tensor::from_bytes(bytes.data(), DType::kQ8_0, shape);
+}
+
+struct Refusal {
+  const char* op;
+  std::function<void(const Tensor& x)> run;
+};
+
+/// Each is given q8_0 in one place at least, and floats of the same shape elsewhere.
+void expect_refusals(const Shape& shape, std::initializer_list<Refusal> refusals) {
+  const Tensor x = blocks(shape);
+  for (const Refusal& r : refusals) {
+    SCOPED_TRACE(r.op);
+    try {
+      r.run(x);
+      ADD_FAILURE() << "throws nothing";
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      EXPECT_NE(text.find("q8_0"), std::string::npos) << text;
+      EXPECT_TRUE(text.starts_with(std::string(r.op) + ":")) << text;
+      EXPECT_TRUE(e.code() == ErrorCode::kUnsupported || e.code() == ErrorCode::kDTypeMismatch ||
+                  e.code() == ErrorCode::kInvalidArgument)
+          << error_code_name(e.code());
+    }
+  }
+}
+
+TEST(Blocks, ConversionsSayThatThereIsNoKernel) {
+  const Tensor x = blocks({2, 64});
+  const char* text =
+      "cast: no q8_0 kernel: its blocks are stored, copied and moved, not computed in";
+  EXPECT_ERROR(x.to(DType::kF32), kUnsupported, text);
+  EXPECT_ERROR(x.to(DType::kU8), kUnsupported, text);
+  EXPECT_ERROR(zeros({2, 64}).to(DType::kQ8_0), kUnsupported, text);
+  EXPECT_TRUE(x.to(DType::kQ8_0).same(x));
+}
+
+TEST(Blocks, TheirElementsAreNotReadAsAnotherType) {
+  const Tensor x = blocks({2, 64});
+  EXPECT_ERROR(x.to_vector<float>(), kDTypeMismatch, "expected the tensor's dtype q8_0, got f32");
+  EXPECT_ERROR(x.to_vector<uint8>(), kDTypeMismatch, "expected the tensor's dtype q8_0, got u8");
+  EXPECT_ERROR(x.item<float>(), kDTypeMismatch, "expected the tensor's dtype q8_0, got f32");
+}
+
+TEST(Blocks, PrintingShowsShapeAndDType) {
+  EXPECT_EQ(to_string(blocks({2, 64})), "Tensor[[2, 64], q8_0]");
+  EXPECT_EQ(to_string(blocks({0, 64})), "Tensor[[0, 64], q8_0]");
+  EXPECT_EQ(debug_string(blocks({32})), "Tensor[dims 32; q8_0]");
+  EXPECT_EQ(debug_string(blocks({0})), "Tensor[dims 0; q8_0]");
+}
+
+TEST(Blocks, AreNotMadeOfNumbers) {
+  const TensorOptions options{.dtype = DType::kQ8_0};
+  expect_refusals({2, 64},
+                  {
+                      {"full", [&](const Tensor&) { full({32}, 1, options); }},
+                      {"full", [&](const Tensor&) { zeros({3}, options); }},
+                      {"full_like", [](const Tensor& x) { zeros_like(x); }},
+                      {"cast", [&](const Tensor&) { arange(32, options); }},
+                      {"cast", [&](const Tensor&) { linspace(0, 1, 32, options); }},
+                      {"full", [&](const Tensor&) { eye(32, options); }},
+                      {"full", [](const Tensor&) { one_hot(arange(4), 32, DType::kQ8_0); }},
+                      {"rand", [&](const Tensor&) { rand({32}, options); }},
+                      {"randn", [&](const Tensor&) { randn({32}, options); }},
+                      {"randint", [&](const Tensor&) { randint(0, 5, {32}, options); }},
+                      {"randperm", [&](const Tensor&) { randperm(32, options); }},
+                      {"bernoulli", [&](const Tensor&) { bernoulli(0.5, {32}, options); }},
+                      {"rand_like", [](const Tensor& x) { rand_like(x); }},
+                  });
+  EXPECT_EQ(empty_like(blocks({2, 64})).dtype(), DType::kQ8_0);
+}
+
+TEST(Blocks, ElementwiseOpsRefuseThem) {
+  const Tensor y = ones({2, 64});
+  expect_refusals({2, 64},
+                  {
+                      {"exp", [](const Tensor& x) { exp(x); }},
+                      {"silu", [](const Tensor& x) { silu(x); }},
+                      {"floor", [](const Tensor& x) { floor(x); }},
+                      {"round_to", [](const Tensor& x) { round_to(x, 2); }},
+                      {"bitwise_not", [](const Tensor& x) { bitwise_not(x); }},
+                      {"affine", [](const Tensor& x) { affine(x, 2, 1); }},
+                      {"softplus", [](const Tensor& x) { softplus(x); }},
+                      {"add", [](const Tensor& x) { x + x; }},
+                      {"add", [&](const Tensor& x) { x + y; }},
+                      {"add", [&](const Tensor& x) { y + x; }},
+                      {"mul", [](const Tensor& x) { x * 2; }},
+                      {"pow", [](const Tensor& x) { pow(2, x); }},
+                      {"div", [](const Tensor& x) { 1 / x; }},
+                      {"sub", [&](const Tensor& x) { lerp(y, x, 0.5); }},
+                      {"abs", [&](const Tensor& x) { hypot(x, y); }},
+                      {"eq", [](const Tensor& x) { eq(x, x); }},
+                      {"lt", [](const Tensor& x) { lt(x, 0); }},
+                      {"isnan", [](const Tensor& x) { isnan(x); }},
+                      {"isfinite", [](const Tensor& x) { isfinite(x); }},
+                      {"logical_and", [&](const Tensor& x) { logical_and(y, x); }},
+                      {"logical_not", [](const Tensor& x) { logical_not(x); }},
+                      {"where", [&](const Tensor& x) { where(gt(y, 0), x, y); }},
+                      {"where", [&](const Tensor& x) { where(x, y, y); }},
+                      {"masked_fill", [&](const Tensor& x) { masked_fill(x, gt(y, 0), 0); }},
+                      {"clamp", [](const Tensor& x) { clamp(x, {.min = 0}); }},
+                  });
+}
+
+TEST(Blocks, ReductionsScansAndSortsRefuseThem) {
+  expect_refusals({2, 64}, {
+                               {"sum", [](const Tensor& x) { sum(x); }},
+                               {"mean", [](const Tensor& x) { mean(x, {.dims = {0}}); }},
+                               {"max", [](const Tensor& x) { max(x); }},
+                               {"argmax", [](const Tensor& x) { argmax(x, 1); }},
+                               {"all", [](const Tensor& x) { all(x); }},
+                               {"var", [](const Tensor& x) { var(x); }},
+                               {"norm", [](const Tensor& x) { norm(x); }},
+                               {"count_nonzero", [](const Tensor& x) { count_nonzero(x); }},
+                               {"nansum", [](const Tensor& x) { nansum(x); }},
+                               {"cumsum", [](const Tensor& x) { cumsum(x, 0); }},
+                               {"cummax", [](const Tensor& x) { cummax(x, 0); }},
+                               {"sort", [](const Tensor& x) { sort(x); }},
+                               {"topk", [](const Tensor& x) { topk(x, 2); }},
+                               {"median", [](const Tensor& x) { median(x); }},
+                               {"quantile", [](const Tensor& x) { quantile(x, 0.5); }},
+                               {"nonzero", [](const Tensor& x) { nonzero(x); }},
+                               {"unique", [](const Tensor& x) { unique(x); }},
+                               {"bincount", [](const Tensor& x) { bincount(x); }},
+                               {"histc", [](const Tensor& x) { histc(x); }},
+                               {"searchsorted", [](const Tensor& x) { searchsorted(x, x); }},
+                           });
+}
+
+TEST(Blocks, IndexingByIdsAndOtherOrdersRefuseThem) {
+  const Tensor y = ones({2, 64}), ids = zeros({2}, {.dtype = DType::kI64}),
+               all = zeros({2, 64}, {.dtype = DType::kI64});
+  expect_refusals({2, 64},
+                  {
+                      {"index_select", [&](const Tensor& x) { index_select(x, 0, ids); }},
+                      {"embedding", [&](const Tensor& x) { embedding(x, ids); }},
+                      {"gather", [&](const Tensor& x) { gather(x, 0, all); }},
+                      {"scatter", [&](const Tensor& x) { scatter(y, 0, all, x); }},
+                      {"scatter_add", [&](const Tensor& x) { scatter_add(x, 0, all, x); }},
+                      {"index_add", [&](const Tensor& x) { index_add(x, 0, ids, x); }},
+                      {"index", [&](const Tensor& x) { index(x, {ids}); }},
+                      {"index_select", [&](const Tensor& x) { index(x, {gt(ids, -1)}); }},
+                      {"flip",
+                       [](const Tensor& x) {
+                         index(x, {Slice{{}, {}, -1}});
+                       }},
+                      {"index", [&](const Tensor& x) { index(y, {x}); }},
+                      {"index_put", [&](const Tensor& x) { index_put(x, {0}, y); }},
+                      {"index_put", [&](const Tensor& x) { index_put(y, {Ellipsis{}}, x); }},
+                      {"slice_assign", [&](const Tensor& x) { slice_assign(x, {Slice{}}, x); }},
+                      {"masked_select", [&](const Tensor& x) { masked_select(x, gt(y, 0)); }},
+                      {"diagonal", [](const Tensor& x) { diagonal(x); }},
+                      {"tril", [](const Tensor& x) { tril(x); }},
+                      {"repeat",
+                       [](const Tensor& x) {
+                         repeat(x, {2, 1});
+                       }},
+                      {"roll", [](const Tensor& x) { roll(x, {1}, {0}); }},
+                      {"flip", [](const Tensor& x) { flip(x, {0}); }},
+                      {"unfold", [](const Tensor& x) { unfold(x, 0, 1, 1); }},
+                      {"pad",
+                       [](const Tensor& x) {
+                         pad(x, {{1, 1}});
+                       }},
+                      {"cat",
+                       [&](const Tensor& x) {
+                         cat({x, y}, 0);
+                       }},
+                  });
+}
+
+TEST(Blocks, ProductsLayersAndLossesRefuseThem) {
+  const Tensor y = ones({64, 64}), ids = zeros({64}, {.dtype = DType::kI64});
+  expect_refusals({64, 64}, {
+                                {"matmul", [&](const Tensor& x) { matmul(y, x); }},
+                                {"matmul", [&](const Tensor& x) { matmul(x, x); }},
+                                {"linear", [&](const Tensor& x) { linear(y, x); }},
+                                {"kron", [&](const Tensor& x) { kron(x, y); }},
+                                {"tensordot", [&](const Tensor& x) { tensordot(x, y, 1); }},
+                                {"einsum",
+                                 [&](const Tensor& x) {
+                                   einsum("ij,kj->ik", {y, x});
+                                 }},
+                                {"rms_norm", [&](const Tensor& x) { rms_norm(x, ones({64})); }},
+                                {"rms_norm",
+                                 [](const Tensor&) {
+                                   rms_norm(ones({2, 64}), blocks({64}));
+                                 }},
+                                {"softmax", [](const Tensor& x) { softmax(x); }},
+                                {"log_softmax", [](const Tensor& x) { log_softmax(x); }},
+                                {"cross_entropy", [&](const Tensor& x) { cross_entropy(x, ids); }},
+                                {"multinomial", [](const Tensor& x) { multinomial(x, 1); }},
+                                {"conv1d",
+                                 [](const Tensor&) {
+                                   conv1d(blocks({1, 2, 32}), ones({2, 2, 3}));
+                                 }},
+                                {"conv2d",
+                                 [](const Tensor&) {
+                                   conv2d(ones({1, 2, 32, 32}), blocks({2, 2, 3, 32}));
+                                 }},
+                                {"max_pool2d",
+                                 [](const Tensor&) {
+                                   max_pool2d(blocks({1, 2, 32, 32}), 2);
+                                 }},
+                                {"avg_pool2d",
+                                 [](const Tensor&) {
+                                   avg_pool2d(blocks({1, 2, 32, 32}), 2);
+                                 }},
+                                {"upsample_nearest2d",
+                                 [](const Tensor&) {
+                                   upsample_nearest2d(blocks({1, 2, 32, 32}), 2);
+                                 }},
+                                {"unfold2d",
+                                 [](const Tensor&) {
+                                   unfold2d(blocks({1, 2, 32, 32}), 2);
+                                 }},
+                            });
+}
+
+TEST(Blocks, OpsOfOnesOwnRefuseThem) {
+  const auto same =
+      custom_op("same", {.cpu = [](std::span<const HostView> in) { return in[0].tensor(); }});
+  const FormulaKernel twice = elementwise_kernel("twice", "a * 2");
+  expect_refusals({2, 64}, {{"same", [&](const Tensor& x) { apply(same, x); }},
+                            {"twice", [&](const Tensor& x) { twice(x); }}});
+}
+
+TEST(Blocks, AVarOfThemHasNoGradientAndIsNotWrittenInPlace) {
+  const Tensor x = blocks({2, 64}), y = ones({2, 64});
+  EXPECT_ERROR(Var(x), kDTypeMismatch, "a gradient wants a floating dtype, got q8_0");
+  Var v(x, false);
+  v.set_(blocks({2, 64}));
+  expect_refusals({2, 64}, {
+                               {"copy_", [&](const Tensor&) { copy_(v, y); }},
+                               {"copy_", [&](const Tensor& b) { copy_(v, b); }},
+                               {"fill_", [&](const Tensor&) { fill_(v, 1); }},
+                               {"add", [&](const Tensor&) { add_(v, y); }},
+                               {"index_put_", [&](const Tensor&) { index_put_(v, {0}, y); }},
+                           });
+}
+
+}  // namespace
+}  // namespace wick
