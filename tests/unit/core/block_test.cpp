@@ -3,8 +3,9 @@
 
 #include "../expect.h"
 #include "wick/core/tensor.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/create.h"
-#include "wick/ops/index.h"
+#include "wick/ops/indexing.h"
 #include "wick/ops/shape.h"
 
 namespace wick {
