@@ -247,7 +247,9 @@ API void fake_hip_fail(const char* function, int error) {
 }
 API void fake_hip_break_next_kernel(int error) { state().break_next = error; }
 API void fake_hip_record_next_kernel(unsigned code, long long position) {
-  state().record_next = {code, 0, position, -1, 7, {}};
+  wick::ErrorRecord record{};
+  record.code = code, record.position = position, record.value = -1, record.limit = 7;
+  state().record_next = record;
 }
 
 API int hipGetDeviceCount(int* count) {
