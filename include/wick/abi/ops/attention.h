@@ -7,9 +7,10 @@ namespace wick {
 /// y = softmax(scale q k^T) v, over the keys s with s <= position of the query where causal, else
 /// all. Query head h reads key head h / (H / G). A query that sees no key gives 0 and l = -inf.
 struct SdpaAttributes {
-  static constexpr const char* kLayout = "f64 scale, i32 causal";
+  static constexpr const char* kLayout = "f64 scale, i32 causal, i32 reserved";
   double scale;
   int32 causal;
+  int32 reserved = 0;  // no padding: two equal calls are equal bytes
 };
 /// in   q [B, H, T, D], k and v [B, G, S, D], positions [B, T]; H is a multiple of G
 /// out  y [B, H, T, D] (any outer strides), l [B, H, T]: log of the sum of exp
