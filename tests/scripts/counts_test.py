@@ -135,7 +135,7 @@ echo '5 passed, 0 failed, 2 left out'"""
     def plant_build(self, vendor):
         self.plant(f"build/{vendor}/bin/wick-conformance", self.CONFORMANCE)
         self.plant(f"build/{vendor}/bin/{vendor}_runtime_test",
-                   "echo '[       OK ] CudaCard.IsDescribed'; echo '[  PASSED  ] 45 tests.'; echo '[  SKIPPED ] 2 tests.'")
+                   "echo '[       OK ] CudaCard.IsDescribed'; sleep 0.1; echo '[  PASSED  ] 45 tests.'; echo '[  SKIPPED ] 2 tests.'")
         self.plant(f"build/{vendor}/lib/wick_{vendor}.so", "")
 
     def page(self, vendor, *arguments):
