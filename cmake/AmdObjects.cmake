@@ -7,6 +7,8 @@
 #     OUT        variable that receives the object files to link: the host passes, and the table kObjects
 #     HOST_ONLY  files without kernels that must see what the units' host passes see
 #     CONSTANTS  included in device passes by the command line
+#
+# CMAKE_COMPILE_WARNING_AS_ERROR holds for these commands too.
 
 find_program(WICK_AMD_CLANG NAMES clang++-19 DOC "clang 19, which compiles kernels for AMD cards")
 find_program(WICK_ZSTD NAMES zstd DOC "Compresses code objects")
@@ -36,10 +38,14 @@ function(wick_amd_objects out)
     # The bitcode is an input that ccache does not know of.
     set(launcher ${CMAKE_COMMAND} -E env CCACHE_EXTRAFILES=${WICK_OCML} ${WICK_CCACHE})
   endif()
-  set(flags -x hip -std=c++20 -O2 -ffp-contract=off -nogpuinc -nogpulib -Wall -Wextra)
+  set(flags -x hip -std=c++20 -O2 -ffp-contract=off -nogpuinc -nogpulib)
   list(TRANSFORM amd_INCLUDES PREPEND -I OUTPUT_VARIABLE includes)
   list(TRANSFORM amd_DEFINES PREPEND -D OUTPUT_VARIABLE defines)
-  list(APPEND flags ${includes} ${defines})
+  set(warnings -Wall -Wextra)
+  if(CMAKE_COMPILE_WARNING_AS_ERROR)
+    list(APPEND warnings -Werror)
+  endif()
+  list(APPEND flags ${warnings} ${includes} ${defines})
   set(host_flags --cuda-host-only -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
 
   set(results)
@@ -111,7 +117,7 @@ extern const int kNumObjects = sizeof kObjects / sizeof kObjects[0];
 ")
   add_custom_command(
     OUTPUT ${table}.o
-    COMMAND ${WICK_AMD_CLANG} -std=c++20 -O2 -fPIC -fvisibility=hidden ${includes} -c ${table} -o ${table}.o
+    COMMAND ${WICK_AMD_CLANG} -std=c++20 -O2 -fPIC -fvisibility=hidden ${warnings} ${includes} -c ${table} -o ${table}.o
     DEPENDS ${table} ${packed} VERBATIM)
   set(${out} ${results} ${table}.o PARENT_SCOPE)
 endfunction()

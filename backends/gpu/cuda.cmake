@@ -72,6 +72,9 @@ inline constexpr int kPtxFor = @cuda_lowest@;  // what the driver compiles for l
 set(cuda_flags -std=c++20 -O2 --fmad=false -ccbin=${CMAKE_CXX_COMPILER}
     -Xcompiler=-fPIC,-fvisibility=hidden,-fvisibility-inlines-hidden,-ffp-contract=off,-Wall,-Wextra
     -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -I${CMAKE_CURRENT_SOURCE_DIR} -I${cuda_build})
+if(CMAKE_COMPILE_WARNING_AS_ERROR)
+  list(APPEND cuda_flags --Werror=all-warnings -Xcompiler=-Werror)
+endif()
 
 # ccache goes by nvcc's list of dependencies, which holds the headers of all its passes: what it preprocesses itself is one
 # pass only.

@@ -137,11 +137,11 @@ struct Indexer {
 template <int operands>
 struct Operands {
   int rank = 0;
-  int64 shape[kMaxRank];
-  int64 strides[operands][kMaxRank];
-  char* data[operands];
+  int64 shape[kMaxRank] = {};
+  int64 strides[operands][kMaxRank] = {};
+  char* data[operands] = {};
   int64 begin[operands] = {};  // elements from the call's data to here, where this is a part
-  int element_bytes[operands];
+  int element_bytes[operands] = {};
 
   int64 numel() const {
     int64 n = 1;
