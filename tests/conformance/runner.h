@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <map>
 
-#include "compare.h"
+#include "bounds.h"
 #include "placement.h"
 
 namespace wick::conformance {

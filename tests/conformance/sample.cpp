@@ -2,7 +2,7 @@
 // and top_p in hundredths.
 #include <stdexcept>
 
-#include "compare.h"
+#include "bounds.h"
 #include "placement.h"
 #include "reference/fused.h"
 #include "shapes.h"

@@ -27,10 +27,10 @@ std::vector<Behaviour> behaviours_of_all() {
 
 // A word for each <family>.cpp.
 std::vector<Row> all_rows() {
-  return rows_of_all<"elementwise", "composed", "cast", "reduce", "matmul", "gather", "shape",
-                     "softmax", "loss", "norm", "rope", "attention", "optimizer", "sample",
-                     "create", "conv", "pool", "scan", "sort", "search", "arrange", "contract",
-                     "indexing", "resample">();
+  return rows_of_all<"unary", "binary", "compare", "where", "composed", "cast", "reduce", "matmul",
+                     "gather", "shape", "softmax", "loss", "norm", "rope", "attention", "optimizer",
+                     "sample", "create", "conv", "pool", "scan", "sort", "search", "arrange",
+                     "contract", "indexing", "resample">();
 }
 
 std::vector<Behaviour> all_behaviours() {

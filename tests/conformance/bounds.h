@@ -15,7 +15,7 @@ struct Comparison {
   std::string why;             // for a result that is wrong as a whole: its shape or dtype
 };
 
-/// What both sides are held to.
+/// The terms that both sides are held to.
 struct Terms {
   Tolerance tolerance;
   std::optional<Edge> edge = {};

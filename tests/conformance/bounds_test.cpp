@@ -1,5 +1,5 @@
 // That a wrong result is called wrong: errors planted by hand.
-#include "compare.h"
+#include "bounds.h"
 
 #include <gtest/gtest.h>
 
