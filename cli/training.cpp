@@ -7,7 +7,7 @@
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/ops/autograd.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/loss.h"
 #include "wick/ops/reduce.h"

@@ -4,8 +4,8 @@
 
 #include "wick/nn/layers.h"
 #include "wick/ops/attention.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/rope.h"
 #include "wick/ops/shape.h"

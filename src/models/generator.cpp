@@ -4,7 +4,6 @@
 
 #include "wick/ops/autograd.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/shape.h"
 

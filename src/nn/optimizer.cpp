@@ -5,9 +5,11 @@
 #include <numbers>
 
 #include "wick/ops/autograd.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/reduce.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
 

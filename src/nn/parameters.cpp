@@ -1,7 +1,8 @@
 #include "wick/nn/parameters.h"
 
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 

@@ -1,7 +1,7 @@
 // Formulas y = f(a, b); see unary.h.
 #pragma once
 #include "scalar/divide.h"
-#include "scalar/unary.h"
+#include "scalar/silu.h"
 #include "wick/abi/op.h"
 
 namespace wick {

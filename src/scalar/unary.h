@@ -4,6 +4,7 @@
 #pragma once
 #include "scalar/gamma.h"
 #include "scalar/math.h"
+#include "scalar/silu.h"
 #include "wick/abi/ops/unary.h"
 
 namespace wick {
@@ -42,21 +43,6 @@ struct Sqrt {
   template <class T>
   WICK_HD T operator()(T x) const {
     return sqrt(x);
-  }
-};
-
-/// x / (1 + exp(-x)). Far below 0 exp(x) is subnormal where the result is not yet: there the
-/// exponential is taken e^32 too large (32 + x is exact), and the product brought back at the end.
-struct Silu {
-  static constexpr Op op{"silu", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    const T size = abs(x);
-    const T e = exp(select(size > T(64), T(32) - size, -size));
-    const T top = select(x < T(0), x * e, x);
-    const T far = select(x < T(0), top * T(0x1.c8464f7616468p-47), x);  // e^-32; 1 + e^-|x| is 1
-    return select(size > T(64), far, top / (T(1) + e));
   }
 };
 

@@ -3,6 +3,7 @@
 #include "reference/arrange.h"
 
 #include "shapes.h"
+#include "wick/ops/arrange.h"
 
 namespace wick::conformance {
 namespace {

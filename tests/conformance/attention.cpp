@@ -7,6 +7,11 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/attention.h"
+#include "wick/core/var.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/attention.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/shape.h"
 
 namespace wick::conformance {
 namespace {

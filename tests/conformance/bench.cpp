@@ -1,4 +1,5 @@
 #include "bench.h"
+#include "wick/core/backend.h"
 
 #include <algorithm>
 #include <chrono>

@@ -4,6 +4,7 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/cast.h"
+#include "wick/ops/cast.h"
 
 namespace wick::conformance {
 namespace {

@@ -1,6 +1,7 @@
 // Elementwise functions that are made of others, of one to three operands.
 #include "shapes.h"
 #include "values.h"
+#include "wick/ops/elementwise.h"
 
 namespace wick::conformance {
 namespace {

@@ -4,6 +4,7 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/matmul.h"
+#include "wick/ops/contract.h"
 
 namespace wick::conformance {
 namespace {

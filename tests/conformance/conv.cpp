@@ -11,6 +11,9 @@
 #include "wick/abi/ops/gather.h"
 #include "wick/abi/ops/matmul.h"
 #include "wick/abi/ops/pool.h"
+#include "wick/core/var.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/conv.h"
 
 namespace wick::conformance {
 namespace {

@@ -4,6 +4,7 @@
 #include "placement.h"
 #include "shapes.h"
 #include "wick/abi/ops/create.h"
+#include "wick/ops/create.h"
 
 namespace wick::conformance {
 namespace {

@@ -8,6 +8,12 @@
 #include "placement.h"
 #include "shapes.h"
 #include "wick/abi/ops/gather.h"
+#include "wick/core/var.h"
+#include "wick/ops/create.h"
+#include "wick/ops/gather.h"
+#include "wick/ops/loss.h"
+#include "wick/ops/rope.h"
+#include "wick/ops/shape.h"
 
 namespace wick::conformance {
 namespace {

@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include "pairwise.h"
+#include "wick/core/var.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/reduce.h"
 
 namespace wick::conformance {
 namespace {

@@ -6,6 +6,8 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/gather.h"
+#include "wick/core/var.h"
+#include "wick/ops/indexing.h"
 
 namespace wick::conformance {
 namespace {

@@ -3,6 +3,9 @@
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/core/var.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/loss.h"
 
 namespace wick::conformance {
 namespace {

@@ -9,6 +9,7 @@
 #include "devices/absent.h"
 #include "gradient.h"
 #include "runner.h"
+#include "wick/core/backend.h"
 
 namespace wick::conformance {
 

@@ -3,6 +3,11 @@
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/core/var.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/norm.h"
+#include "wick/ops/shape.h"
 
 namespace wick::conformance {
 namespace {

@@ -4,6 +4,9 @@
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/optimizer.h"
+#include "wick/ops/shape.h"
 
 namespace wick::conformance {
 namespace {

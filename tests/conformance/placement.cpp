@@ -1,4 +1,5 @@
 #include "placement.h"
+#include "wick/ops/shape.h"
 
 #include <algorithm>
 #include <numeric>

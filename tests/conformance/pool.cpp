@@ -6,6 +6,7 @@
 #include "values.h"
 #include "wick/abi/ops/gather.h"
 #include "wick/abi/ops/pool.h"
+#include "wick/ops/pool.h"
 
 namespace wick::conformance {
 namespace {

@@ -7,6 +7,7 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/reduce.h"
+#include "wick/ops/statistics.h"
 
 namespace wick::conformance {
 namespace {

@@ -6,6 +6,7 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/gather.h"
+#include "wick/ops/resample.h"
 
 namespace wick::conformance {
 namespace {

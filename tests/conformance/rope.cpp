@@ -5,6 +5,7 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/rope.h"
+#include "wick/ops/rope.h"
 
 namespace wick::conformance {
 namespace {

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "reference/ops.h"
-#include "wick/wick.h"
+#include "wick/abi/op.h"
+#include "wick/core/tensor.h"
+#include "wick/ops/composite.h"
 
 namespace wick::conformance {
 

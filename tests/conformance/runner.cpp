@@ -7,6 +7,7 @@
 
 #include "devices/lacking.h"
 #include "pairwise.h"
+#include "wick/core/backend.h"
 
 namespace wick::conformance {
 namespace {

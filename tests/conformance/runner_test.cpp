@@ -7,6 +7,7 @@
 #include "devices/lacking.h"
 #include "gradient.h"
 #include "pairwise.h"
+#include "wick/wick.h"
 
 namespace wick::conformance {
 namespace {

@@ -7,6 +7,7 @@
 #include "reference/fused.h"
 #include "shapes.h"
 #include "wick/abi/ops/sample.h"
+#include "wick/ops/sample.h"
 
 namespace wick::conformance {
 namespace {

@@ -6,6 +6,7 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/scan.h"
+#include "wick/ops/scan.h"
 
 namespace wick::conformance {
 namespace {

@@ -8,6 +8,7 @@
 #include "values.h"
 #include "wick/abi/ops/gather.h"
 #include "wick/abi/ops/search.h"
+#include "wick/ops/search.h"
 
 namespace wick::conformance {
 namespace {

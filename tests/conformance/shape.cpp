@@ -1,6 +1,7 @@
 // cat: the one function of shapes that copies.
 #include "shapes.h"
 #include "values.h"
+#include "wick/ops/arrange.h"
 
 namespace wick::conformance {
 namespace {

@@ -3,6 +3,7 @@
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
+#include "wick/ops/softmax.h"
 
 namespace wick::conformance {
 namespace {

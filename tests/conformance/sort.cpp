@@ -6,6 +6,7 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/sort.h"
+#include "wick/ops/sort.h"
 
 namespace wick::conformance {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "wick/wick.h"
+#include "wick/core/backend.h"
 
 namespace wick::test {
 

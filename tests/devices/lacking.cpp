@@ -4,6 +4,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "wick/core/backend.h"
+
 namespace wick::test {
 namespace {
 

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/wick.h"
+#include "wick/abi/op.h"
+#include "wick/core/device.h"
 
 namespace wick::test {
 

@@ -4,7 +4,7 @@
 // the function.
 #pragma once
 #include "wick/core/var.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 

@@ -11,7 +11,7 @@
 #include "ops/elementwise/dtypes.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/backend.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/cast.h"
 
 namespace wick {
 namespace {

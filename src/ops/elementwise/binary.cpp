@@ -2,6 +2,7 @@
 #include "scalar/binary.h"
 #include "ops/elementwise/elementwise.h"
 #include "wick/ops/create.h"
+#include "wick/ops/elementwise.h"
 
 namespace wick {
 namespace {

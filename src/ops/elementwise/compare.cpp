@@ -1,8 +1,12 @@
-// Questions with yes and no for an answer, and choices by them.
+// Questions with yes and no for an answer: comparisons, and what a number is.
+#include "wick/ops/compare.h"
+
 #include <limits>
 
 #include "ops/elementwise/elementwise.h"
 #include "scalar/compare.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
 
 namespace wick {

@@ -1,6 +1,7 @@
 #include "ops/elementwise/elementwise.h"
-#include "ops/reduce/reduce.h"
 
+#include "ops/reduce/reduce.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/composite.h"
 #include "wick/ops/create.h"
 

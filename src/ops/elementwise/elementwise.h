@@ -4,7 +4,6 @@
 #include "ops/elementwise/dtypes.h"
 #include "ops/tape/tape.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 
 namespace wick {
 

@@ -8,6 +8,7 @@
 #include "scalar/binary.h"
 #include "wick/abi/ops/cast.h"
 #include "wick/ops/create.h"
+#include "wick/ops/elementwise.h"
 
 namespace wick {
 namespace {

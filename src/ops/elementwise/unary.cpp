@@ -6,6 +6,7 @@
 #include "scalar/unary.h"
 #include "wick/abi/ops/unary.h"
 #include "wick/ops/create.h"
+#include "wick/ops/elementwise.h"
 
 namespace wick {
 namespace {

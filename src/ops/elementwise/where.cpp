@@ -3,6 +3,9 @@
 #include "ops/elementwise/elementwise.h"
 #include "ops/reduce/reduce.h"
 #include "wick/abi/ops/where.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/compare.h"
 
 namespace wick {
 

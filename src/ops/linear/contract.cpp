@@ -4,7 +4,7 @@
 
 #include "ops/elementwise/dtypes.h"
 #include "wick/ops/arrange.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"

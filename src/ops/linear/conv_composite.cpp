@@ -7,9 +7,11 @@
 #include "ops/linear/windows.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 namespace {

@@ -5,8 +5,9 @@
 
 #include "ops/elementwise/dtypes.h"
 #include "wick/ops/arrange.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/contract.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"

@@ -5,7 +5,8 @@
 #include "ops/reduce/reduce.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/matmul.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/shape.h"
 
 namespace wick {

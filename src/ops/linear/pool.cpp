@@ -8,11 +8,13 @@
 #include "ops/fused/fused.h"
 #include "ops/linear/windows.h"
 #include "ops/tape/tape.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 namespace {

@@ -8,8 +8,9 @@
 #include "ops/fused/fused.h"
 #include "ops/tape/tape.h"
 #include "scalar/binary.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/shape.h"
 
 namespace wick {

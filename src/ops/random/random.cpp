@@ -10,7 +10,7 @@
 #include "ops/elementwise/dtypes.h"
 #include "ops/random/normal.h"
 #include "scalar/cast.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/cast.h"
 
 namespace wick {
 namespace {

@@ -7,11 +7,15 @@
 #include "scalar/reduce.h"
 #include "wick/abi/ops/reduce.h"
 #include "wick/ops/arrange.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/compare.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/scan.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 

@@ -9,7 +9,7 @@
 #include "scalar/cast.h"
 #include "wick/abi/ops/create.h"
 #include "wick/ops/arrange.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/shape.h"
 

@@ -9,7 +9,7 @@
 #include "core/launch.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/shape.h"
 
 namespace wick {

@@ -6,9 +6,12 @@
 #include "ops/shape/gather.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/gather.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/compare.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 namespace {

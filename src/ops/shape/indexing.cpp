@@ -11,11 +11,14 @@
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/gather.h"
 #include "wick/ops/arrange.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/compare.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/search.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 namespace {

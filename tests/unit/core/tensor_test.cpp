@@ -4,9 +4,10 @@
 
 #include "../expect.h"
 #include "wick/abi/backend.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
 namespace {

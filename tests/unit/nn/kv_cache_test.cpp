@@ -1,8 +1,9 @@
 #include "wick/nn/kv_cache.h"
 
 #include "../expect.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/shape.h"
 
 namespace wick {

@@ -4,8 +4,8 @@
 
 #include "../expect.h"
 #include "wick/ops/autograd.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/reduce.h"
 
 namespace wick {

@@ -6,7 +6,6 @@
 #include "wick/nn/layers.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/statistics.h"
 

@@ -3,7 +3,7 @@
 
 #include "../expect.h"
 #include "wick/ops/composite.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
 namespace {

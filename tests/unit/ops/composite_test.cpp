@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "wick/ops/elementwise.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "../expect.h"
-#include "wick/ops/elementwise.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/indexing.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"

@@ -6,7 +6,6 @@
 #include "wick/core/var.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/create.h"
-#include "wick/ops/elementwise.h"
 
 namespace wick {
 namespace {
