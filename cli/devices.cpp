@@ -47,8 +47,8 @@ void print_ops(const Device& device) {
   for (const Op* op : ops_of(Device::cpu())) {
     std::printf("%-24s", op->name);
     for (int d = 0; d < kNumDTypes; d++) {
-      const auto rows = kernels_of(device, *op, DType(d));
-      std::printf("%8s", rows.empty() ? "-" : rows[0].library ? "L" : "K");
+      const auto kernels = kernels_of(device, *op, DType(d));
+      std::printf("%8s", kernels.empty() ? "-" : kernels[0].library ? "L" : "K");
     }
     std::printf("\n");
   }

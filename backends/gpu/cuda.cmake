@@ -44,7 +44,7 @@ message(STATUS "wick_cuda: nvcc ${nvcc_version} (${WICK_NVCC}), code for ${WICK_
 # ---- what the module has code for
 
 # In ascending order: the host's part of a unit is made with the last architecture, and registers that one's kernels. An
-# older one has fewer rows.
+# older one has fewer kernels.
 set(cuda_archs ${WICK_CUDA_ARCHS})
 list(SORT cuda_archs COMPARE NATURAL)
 list(REMOVE_DUPLICATES cuda_archs)

@@ -7,7 +7,7 @@
 
 namespace wick::cpu {
 
-/// What a row is made of (Kernel::data).
+/// What a kernel of argmax or argmin is made of (Kernel::data).
 struct ArgReduction {
   Access in;  // as what is compared in
   /// The first winner of best and x[0, n), whose numbers begin at `first`; n <= kBlock.

@@ -7,7 +7,7 @@ namespace wick::cpu {
 
 inline constexpr int kMaxInputs = 3;
 
-/// What a row of an elementwise op is made of (Kernel::data).
+/// What a kernel of an elementwise op is made of (Kernel::data).
 struct Elementwise {
   Apply apply;  // nullptr: y = x, a cast. Of one operand, b is the call's attributes
   Access in[kMaxInputs];

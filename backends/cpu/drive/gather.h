@@ -6,7 +6,7 @@
 
 namespace wick::cpu {
 
-/// What a row of scatter_add is made of (Kernel::data).
+/// What a kernel of scatter_add is made of (Kernel::data).
 struct Adding {
   Access in;   // as the type that is added in
   Access out;  // from it

@@ -6,7 +6,7 @@
 
 namespace wick::cpu {
 
-/// What a row of adamw is made of (Kernel::data).
+/// What a kernel of adamw is made of (Kernel::data).
 struct AdamW {
   int64 size;  // of an element
   void (*step)(const AdamWAttributes&, const void* gradient, void* parameter, void* mean,

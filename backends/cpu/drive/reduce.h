@@ -10,7 +10,7 @@ namespace wick::cpu {
 /// Elements that one call of Reduction::block takes at most.
 inline constexpr int64 kBlock = 512;
 
-/// What a row of a reduction is made of (Kernel::data).
+/// What a kernel of a reduction is made of (Kernel::data).
 struct Reduction {
   Access in;   // as the accumulator's type
   Access out;  // from it

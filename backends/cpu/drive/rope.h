@@ -6,7 +6,7 @@
 
 namespace wick::cpu {
 
-/// What a row of rope is made of (Kernel::data).
+/// What a kernel of rope is made of (Kernel::data).
 struct Rope {
   /// Turns `pairs` pairs of one head; cos and sin of one position. sign: -1 turns back.
   void (*apart)(const void* x, const void* cos, const void* sin, int sign, void* y, int64 pairs);

@@ -6,7 +6,7 @@
 
 namespace wick::cpu {
 
-/// What a row of sample is made of (Kernel::data).
+/// What a kernel of sample is made of (Kernel::data).
 struct Sampling {
   Access in;  // as what is computed in
   /// w = exp((x - largest) / temperature).

@@ -8,9 +8,9 @@
 
 namespace wick::cpu {
 
-/// What a row is made of (Kernel::data). The state of n lines that go side by side is two arrays
-/// of 8 bytes an element at most: of sums what came before this segment and what came in it, of
-/// extremes the value and its place.
+/// What a kernel of a scan is made of (Kernel::data). The state of n lines that go side by side is
+/// two arrays of at most 8 bytes an element: for sums what came before this segment and what came
+/// in it, for extremes the value and its place.
 struct Scan {
   Access in;
   Access out;

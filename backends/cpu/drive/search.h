@@ -6,7 +6,7 @@
 
 namespace wick::cpu {
 
-/// What a row of searchsorted is made of (Kernel::data).
+/// What a kernel of searchsorted is made of (Kernel::data).
 struct Searching {
   int64 size;  // bytes of an element
   /// For each of m values the first place in x [n], ascending, before which it may stand; with

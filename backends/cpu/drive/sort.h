@@ -16,7 +16,7 @@ struct Keyed {
   }
 };
 
-/// What a row is made of (Kernel::data).
+/// What a kernel of a sort is made of (Kernel::data).
 struct Sorting {
   int64 size;     // bytes of an element
   int key_bytes;  // that tell keys apart

@@ -18,11 +18,11 @@
 
 namespace wick::gpu {
 
-/// Classes of architecture, as far as kernels differ. A device is of one; a row is for a set of
-/// them.
+/// Classes of architecture, as far as kernels differ. A device is of one class; a kernel is for a
+/// set of them.
 enum Family : unsigned {
   kGfx9 = 1,    // gfx906, gfx908 (its bf16 MFMA is another instruction), gfx9-generic: wave 64, no
-                // matrix rows
+                // matrix kernels
   kCdna2 = 2,   // gfx90a: MFMA
   kCdna3 = 4,   // gfx942, gfx9-4-generic, gfx950: MFMA
   kRdna2 = 8,   // gfx103x: wave 32
@@ -39,8 +39,8 @@ inline constexpr unsigned kMatrixFamilies = 0;
 inline constexpr unsigned kMatrixFamilies = kCdna2 | kCdna3 | kRdna3 | kRdna4 | kSm80 | kEmulated;
 #endif
 
-/// What this pass makes code for; the host's pass knows every row. WICK_MATRIX_NONE builds a target
-/// without its matrix instructions, to execute the rows of cards that have none.
+/// The classes that this pass makes code for; the host's pass knows every kernel. WICK_MATRIX_NONE
+/// builds a target without its matrix instructions, to execute the kernels of cards that have none.
 #if defined(WICK_EMULATED)
 inline constexpr unsigned kPassFamilies = kEmulated;
 #elif !defined(WICK_DEVICE_PASS)

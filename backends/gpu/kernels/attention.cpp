@@ -5,7 +5,7 @@ namespace wick::gpu {
 namespace {
 
 template <class... T>
-void add_stream_rows(KernelList& list, TypeList<T...>) {
+void add_stream_kernels(KernelList& list, TypeList<T...>) {
   (add_kernel<SdpaStreamLaunch<T>, kAllFamilies>(list, "stream"), ...);
 }
 
@@ -13,7 +13,7 @@ void add_stream_rows(KernelList& list, TypeList<T...>) {
 
 template <>
 void add_family<"attention">(KernelList& list) {
-  add_stream_rows(list, FloatTypes{});
+  add_stream_kernels(list, FloatTypes{});
 }
 
 }  // namespace wick::gpu

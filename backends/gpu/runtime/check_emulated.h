@@ -7,12 +7,12 @@
 // races and removed barriers, reads of memory that was never written or is no operand's, outputs
 // not wholly written, writes outside of outputs and scratch.
 //
-// Outputs are compared bit by bit. In kernels with kKernelUnordered floats may differ by 64 (f16, bf16
-// and f8: 8) units of 2^-mantissa_bits, relative to the output's largest finite magnitude. The
+// Outputs are compared bit by bit. In kernels with kKernelUnordered floats may differ by 64 (f16,
+// bf16 and f8: 8) units of 2^-mantissa_bits, relative to the output's largest finite magnitude. The
 // error record must be filled in all ways or in none: which failure it names may differ.
 //
-// Rows, copies and fills take turns. The host must not touch memory directly while another thread
-// runs a kernel: it would see poison, and its writes would look like damage.
+// Kernels, copies and fills take turns. The host must not touch memory directly while another
+// thread runs a kernel: it would see poison, and its writes would look like damage.
 #pragma once
 #include <functional>
 #include <mutex>
@@ -23,8 +23,8 @@
 
 namespace wick::gpu::emu {
 
-/// From WICK_EMU (fast, check) or the last set_check_mode. Memory that exists already stays as it
-/// is.
+/// Whether calls run in check mode: as WICK_EMU (fast, check) or the last set_check_mode says.
+/// Memory that exists already stays as it is.
 bool check_mode();
 void set_check_mode(bool on);
 /// "" or why the value of WICK_EMU makes no sense.

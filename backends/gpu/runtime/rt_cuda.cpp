@@ -168,7 +168,8 @@ DeviceInfo describe(int32 ordinal) {
   info.compute_units = properties.multiProcessorCount;
   info.integrated = properties.integrated;
   info.computes_bf16 = major >= 8;
-  // A card that runs code compiled for Turing has Turing's rows: the others are not in that code.
+  // A card that runs code compiled for Turing has Turing's kernels: the others are not in that
+  // code.
   info.families = code_for(major, minor) >= 80 ? kSm80 : kSm75;
   info.total_bytes = int64(properties.totalGlobalMem);
   info.shared_memory_bytes = int64(properties.sharedMemPerBlock);

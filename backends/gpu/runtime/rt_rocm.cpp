@@ -314,7 +314,7 @@ Status take_record(Device& device, Stream& stream, const Record& record, ErrorRe
 
 }  // namespace
 
-// ---- what kernels' rows need (rt.h)
+// ---- what the table's kernels need (rt.h)
 
 int wave_of(int32 device) { return devices().list[device]->wave; }
 

@@ -227,7 +227,7 @@ class CudaCard : public testing::Test {
     ok(b.stream_synchronize(0, stream, &record));
     EXPECT_EQ(record.code, 0u);
   }
-  /// Runs the op by the first row that takes it.
+  /// Runs the op by the first kernel that takes it.
   void run(const Op& op, std::vector<View> in, View out, void* stream = nullptr) {
     std::vector<DType> dtypes;
     for (const View& view : in) dtypes.push_back(view.dtype);
@@ -244,7 +244,7 @@ class CudaCard : public testing::Test {
                   kernels[i].scratch_bytes(&kernels[i], &call, &info) == 0);
       return ok(kernels[i].run(&kernels[i], &call));
     }
-    FAIL() << "no row of " << n << " takes " << op.name;
+    FAIL() << "no kernel of " << n << " takes " << op.name;
   }
   static View vector_view(void* data, DType dtype, int64 n) { return {data, dtype, 1, {n}, {1}}; }
 };

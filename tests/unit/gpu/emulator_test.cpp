@@ -1,5 +1,5 @@
 // The emulator catches what it is there to catch, at both waves, and lets right kernels pass.
-// Kernels run through launch<K> or a row on memory of the backend's table, as the framework's do.
+// Kernels run through launch<K> or the backend's table, on its memory, as the framework's do.
 #include "device/emulator.h"
 
 #include <gtest/gtest.h>
@@ -508,7 +508,7 @@ TEST_P(Emulator, ExchangesValuesOfFourAndEightBytes) {
   EXPECT_EQ(y.read(), std::vector<float>(100, 1));
 }
 
-// ---- Rows
+// ---- Kernels of the table
 
 /// y[bucket of x] += x for every element, by atomics: the order of the sums is the schedule's.
 template <class T, uint32 flags>
@@ -545,7 +545,7 @@ std::string run_kernel_of(const Call& call) {
   return text_of(kernel<R>().run(&kernel<R>(), &call));
 }
 
-TEST_P(Emulator, ComparesUnorderedRowsWithinATolerance) {
+TEST_P(Emulator, ComparesUnorderedKernelsWithinATolerance) {
   const Array<float> x(device(), thirds(1000)), y(device(), std::vector<float>(3, 0.25f));
   const Operands operands(device(), {x.view()}, {y.view()});
   constexpr uint32 kAdds = kKernelAccumulates;
@@ -573,7 +573,7 @@ struct Line : Histogram<int32, kKernelAccumulates | kKernelUnordered> {
   }
 };
 
-TEST_P(Emulator, ComparesIntegersExactlyEvenInUnorderedRows) {
+TEST_P(Emulator, ComparesIntegersExactlyEvenInUnorderedKernels) {
   std::vector<int32> values(1000);
   for (size_t i = 0; i < 1000; i++) values[i] = int32(i * 2654435761u);  // sums wrap
   const Array<int32> x(device(), values), y(device(), std::vector<int32>(3, 1));
@@ -620,8 +620,8 @@ TEST_P(Emulator, KeepsAnInputThatIsTheOutput) {
   EXPECT_EQ(x.read(), expected);
 }
 
-/// A row of two launches: partial sums into scratch, then their sum. The bug: the second reads one
-/// more.
+/// A kernel of the table that makes two launches: partial sums into scratch, then their sum. The
+/// bug: the second reads one more.
 template <int more>
 struct TwoLaunches {
   static constexpr int kParts = 8;
@@ -673,7 +673,7 @@ struct TwoLaunches {
   }
 };
 
-TEST_P(Emulator, RunsARowOfSeveralLaunchesAsOne) {
+TEST_P(Emulator, RunsAKernelOfSeveralLaunchesAsOne) {
   const Array<float> x(device(), std::vector<float>(1000, 0.5f)), y(device(), {0.f});
   const Array<float> scratch(device(), std::vector<float>(16));
   Operands operands(device(), {x.view()}, {y.view()});

@@ -122,7 +122,7 @@ View vector_view(void* data, int64 n) {
   return view;
 }
 
-/// Runs y = op(x), f32 and contiguous, by the first row that accepts it.
+/// Runs y = op(x), f32 and contiguous, by the first kernel that accepts it.
 Status run(const Op& op, int32 device, void* stream, void* x, void* y, int64 n = 1000) {
   const DType dtypes[] = {DType::kF32, DType::kF32};
   const KernelQuery query{&op, dtypes, 1, 1};
@@ -135,7 +135,7 @@ Status run(const Op& op, int32 device, void* stream, void* x, void* y, int64 n =
   for (int32 i = 0; i < num_kernels; i++)
     if (!kernels[i].accepts || !kernels[i].accepts(&kernels[i], &call, &info))
       return kernels[i].run(&kernels[i], &call);
-  return {StatusCode::kUnsupported, "no row"};
+  return {StatusCode::kUnsupported, "no kernel"};
 }
 
 /// Memory for x and y on a device, and a stream.

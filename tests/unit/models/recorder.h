@@ -12,7 +12,7 @@ Device recorder_of(const Device& device);
 
 /// Forgets what was written down.
 void clear_records();
-/// A line per launch, copy and fill since, with all that a backend is given: op, row, each
+/// A line per launch, copy and fill since, with all that a backend is given: op, kernel, each
 /// operand's address, dtype, shape and strides, attributes, scratch.
 const std::vector<std::string>& records();
 
