@@ -1,4 +1,4 @@
-// sdpa_gradient.
+// sdpa_gradient: of the family attention, but a unit of its own because both compile for long.
 #include "kernels/attention_gradient.h"
 
 namespace wick::gpu {

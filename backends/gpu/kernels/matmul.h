@@ -130,7 +130,7 @@ struct Product {
   }
 };
 
-/// Of matmul_matrix.cpp, a unit of its own: add_matmul_rows calls it.
+/// Adds the kernels of matmul_matrix.cpp, a unit of its own because both compile for long.
 void add_matrix_matmul(KernelList&);
 
 }  // namespace wick::gpu
