@@ -77,10 +77,10 @@ struct Backend {
   uint64 layout_hash;  // kLayoutHash
   const char* name;    // "rocm": as in DeviceKind's names
 
-  /// How many devices there are, and when none: why, and what would help, in one line. -1 if not
-  /// even the vendor's runtime is there, 0 if it is and finds no card.
+  /// Returns how many devices there are; if none, says in one line why, and what would help. -1 if
+  /// not even the vendor's runtime is there, 0 if it is and finds no card.
   int32 (*device_count)(const char** why_none);
-  /// Of the index-th device, in [0, device_count).
+  /// Tells about the index-th device, in [0, device_count).
   Status (*device_info)(int32 index, DeviceInfo*);
   Status (*memory_info)(int32 device, int64* free_bytes, int64* total_bytes);
 
@@ -89,7 +89,7 @@ struct Backend {
   Status (*host_alloc)(int32 device, int64 bytes, void** data);  // optional: pinned host memory
   void (*host_free)(int32 device, void* data);
 
-  /// In the stream's order. A copy from or to pageable host memory has read or written it on
+  /// Copies in the stream's order. A copy from or to pageable host memory has read or written it on
   /// return.
   Status (*copy)(int32 device, void* to, const void* from, int64 bytes, CopyKind, void* stream);
   Status (*copy_peer)(int32 to_device, void* to, int32 from_device, const void* from, int64 bytes,
@@ -108,7 +108,7 @@ struct Backend {
 
   /// Kernels for the query in order of preference; they stay valid. Returns how many.
   int32 (*find_kernels)(int32 device, const KernelQuery*, const Kernel** kernels);
-  /// Every op that it has kernels of, each once. Returns how many.
+  /// Lists every op that the backend has kernels of, each once. Returns how many.
   int32 (*list_ops)(const Op* const** ops);
 
   Status (*graph_begin)(int32 device, void* stream);  // optional, all four

@@ -29,16 +29,16 @@ enum class DType : uint8 {
 };
 inline constexpr int kNumDTypes = 20;
 
-/// What ops compute with.
+/// The floating types that ops compute with.
 using FloatTypes = TypeList<f8e4m3, f8e5m2, bf16, f16, float, double>;
 using IntegerTypes = TypeList<uint8, int8, uint16, int16, uint32, int32, uint64, int64>;
-/// What bits are taken of.
+/// The types whose bits the bitwise ops take.
 using BitTypes = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64>;
 using NumericTypes = TypeList<uint8, int8, uint16, int16, uint32, int32, uint64, int64, f8e4m3,
                               f8e5m2, bf16, f16, float, double>;
 using AllTypes = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, f8e4m3,
                           f8e5m2, bf16, f16, float, double>;
-/// What is stored, copied and converted: every dtype that has elements by themselves.
+/// The types that are stored, copied and converted: every dtype that has elements by themselves.
 using StoredTypes = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, f4,
                              f6e2m3, f6e3m2, f8e8m0, f8e4m3, f8e5m2, bf16, f16, float, double>;
 
@@ -102,11 +102,11 @@ inline constexpr DType kDTypeOf = detail::position_in<T>(StoredTypes{}) < Stored
                                       ? DType(detail::position_in<T>(StoredTypes{}))
                                       : DType(255);
 
-/// Of any type: whether it is one of IntegerTypes.
+/// Whether T, which may be any type, is one of IntegerTypes.
 template <class T>
 inline constexpr bool kIsInteger = detail::position_in<T>(IntegerTypes{}) < IntegerTypes::kSize;
 
-/// Of a value outside of the enumeration: "?", no kind, no bytes.
+/// The facts of a dtype; of a value outside of the enumeration: "?", no kind, no bytes.
 constexpr const DTypeFacts& facts_of(DType d) {
   return detail::kDTypeFacts[int(d) < kNumDTypes ? int(d) : kNumDTypes];
 }
@@ -115,18 +115,18 @@ constexpr const char* dtype_name(DType d) { return facts_of(d).name; }
 constexpr bool is_floating(DType d) {
   return facts_of(d).kind == DTypeKind::kFloat || facts_of(d).kind == DTypeKind::kStoredFloat;
 }
-/// Of integers: i8 to i64.
+/// Whether a dtype is a signed integer: i8 to i64.
 constexpr bool is_signed(DType d) { return facts_of(d).kind == DTypeKind::kSigned; }
 constexpr bool is_integer(DType d) {
   return is_signed(d) || facts_of(d).kind == DTypeKind::kUnsigned;
 }
-/// Whether ops compute with it, or it is only stored.
+/// Whether ops compute with the dtype, or it is only stored.
 constexpr bool is_computed(DType d) {
   return is_integer(d) || facts_of(d).kind == DTypeKind::kFloat ||
          facts_of(d).kind == DTypeKind::kBool;
 }
-/// Whether elements are there only together, block_elements of them. It is neither floating nor an
-/// integer.
+/// Whether the dtype's elements are there only together, block_elements of them. Such a dtype is
+/// neither floating nor an integer.
 constexpr bool is_block(DType d) { return facts_of(d).kind == DTypeKind::kBlock; }
 
 /// Bytes of one element. A block has none of one: to ask ends the program, or does not compile.

@@ -156,7 +156,7 @@ WICK_HD constexpr T round_to(double x) {
     return T{uint8(round_from<4, 3>(x, 0x7e, 0x7f, 0x7f))};
 }
 
-/// The same from a float, by fewer instructions where there are.
+/// Rounds once, from a float, by fewer instructions than from a double where there are.
 template <class T>
 WICK_HD constexpr T round_to(float x) {
   [[maybe_unused]] const uint32 u = __builtin_bit_cast(uint32, x);

@@ -21,7 +21,7 @@ struct AttributeFacts {
     return a.size == b.size && a.hash == b.hash;
   }
 };
-/// Of a struct A, whose kLayout names its members.
+/// The facts of an attribute struct A, whose kLayout names its members.
 template <class A>
 inline constexpr AttributeFacts attributes{sizeof(A), hash_text(A::kLayout) + sizeof(A)};
 
@@ -59,7 +59,7 @@ constexpr DType operand_dtype(char letter, DType t, DType any) {
       return t;
   }
 }
-/// What sums and products of dtype t come out as: floats t, integers and bool i64, u64 u64.
+/// The dtype of sums and products of dtype t: floats t, integers and bool i64, u64 u64.
 constexpr DType summed_dtype(DType t) { return operand_dtype('S', t, t); }
 
 /// The dtypes of all operands: inputs, then outputs.
@@ -67,7 +67,7 @@ struct OperandDTypes {
   DType all[2 * kMaxOperands] = {};
   int32 num_in = 0, num_out = 0;
 };
-/// Of an op whose own dtype is t; `any` is that of an operand "*".
+/// The dtypes of an op's operands; t: its own dtype; any: that of an operand "*".
 constexpr OperandDTypes operand_dtypes(const Op& op, DType t, DType any) {
   OperandDTypes result;
   int n = 0;

@@ -31,7 +31,7 @@ enum class ErrorCode {
   kFormat,  // a file's content
 };
 
-/// "shape mismatch" and the like.
+/// The code in words: "shape mismatch" and the like.
 WICK_API const char* error_code_name(ErrorCode code);
 
 /// what() is "op: what was expected, what came", one line.
@@ -78,7 +78,7 @@ template <class... Parts>
   throw Error(code, text);
 }
 
-/// fail unless condition.
+/// Fails unless the condition holds.
 template <class... Parts>
 void check(bool condition, ErrorCode code, std::string_view where, const Parts&... parts) {
   if (!condition) [[unlikely]]

@@ -13,8 +13,8 @@ namespace wick {
 
 struct Setting;
 
-/// Errors, of all that is asked for: kFormat, "WHERE: "KEY": expected ..., got ...". A value of
-/// null counts as none.
+/// Values by name. Errors, of all that is asked for: kFormat, "WHERE: "KEY": expected ..., got
+/// ...". A value of null counts as none.
 class WICK_API Settings {
  public:
   using Entry = std::pair<std::string, Setting>;
@@ -26,27 +26,27 @@ class WICK_API Settings {
   Settings(std::string where, std::vector<Entry> entries);
 
   const std::string& where() const { return where_; }
-  /// In the order in which they were set.
+  /// The values in the order in which they were set.
   const std::vector<Entry>& entries() const { return entries_; }
   /// Adds the value, or puts it in place of the one that has this name.
   Settings& set(const std::string& key, Setting value);
-  /// None: nullptr.
+  /// The value of this name; nullptr if there is none.
   const Setting* find(std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
 
-  /// At least lowest.
+  /// An integer of at least `lowest`.
   int64_t integer(std::string_view key, int64_t lowest = 0) const;
   int64_t integer_or(std::string_view key, int64_t otherwise, int64_t lowest = 0) const;
-  /// Finite. An integer is a real number too.
+  /// A finite number; an integer is a real number too.
   double real(std::string_view key) const;
   double real_or(std::string_view key, double otherwise) const;
   bool flag_or(std::string_view key, bool otherwise) const;
   std::string text(std::string_view key) const;
   std::string text_or(std::string_view key, const std::string& otherwise) const;
-  /// Of one integer, or a list of them; none: empty.
+  /// The integers of a list, or of one integer; empty if there is no value.
   std::vector<int64_t> integers(std::string_view key) const;
   std::vector<std::string> texts(std::string_view key) const;
-  /// None: nullptr.
+  /// The values inside of the value of this name; nullptr if there is none.
   const Settings* group(std::string_view key) const;
 
   /// Throws the error of a value that is not what was expected.
@@ -57,7 +57,7 @@ class WICK_API Settings {
   std::vector<Entry> entries_;
 };
 
-/// One value.
+/// A value of any kind.
 struct Setting {
   using List = std::vector<Setting>;
   std::variant<std::nullptr_t, bool, int64_t, double, std::string, List, Settings> value = nullptr;
@@ -74,7 +74,7 @@ struct Setting {
   Setting(Settings v) : value(std::move(v)) {}       // NOLINT
 };
 
-/// What it is, for errors: "the integer 5", "the text "five"", "a list".
+/// What a value is, for errors: "the integer 5", "the text "five"", "a list".
 WICK_API std::string describe(const Setting& setting);
 
 }  // namespace wick

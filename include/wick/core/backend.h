@@ -13,7 +13,7 @@ namespace wick {
 /// is taken.
 WICK_API DeviceKind register_backend(const Backend* backend);
 
-/// What is there, and for what is not: why, and what would help.
+/// What a backend has: its devices, and if there are none, why, and what would help.
 struct BackendStatus {
   std::string name;      // "rocm"
   std::string module;    // the path of what was loaded, "" if nothing was
@@ -29,7 +29,7 @@ struct KernelSummary {
   std::string name;
   bool library;
 };
-/// dtype: the op's own, from which the operands' follow; any: of an operand that has any.
+/// Kernels of an op. dtype: the op's own, from which operands' follow; any: that of an operand "*".
 WICK_API std::vector<KernelSummary> kernels_of(const Device& device, const Op& op, DType dtype,
                                                DType any);
 WICK_API std::vector<KernelSummary> kernels_of(const Device& device, const Op& op, DType dtype);

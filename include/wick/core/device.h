@@ -23,7 +23,7 @@ struct DeviceLocation {
   int ordinal = 0;
   bool operator==(const DeviceLocation&) const = default;
 };
-/// "cpu", "rocm:0", "emu:32".
+/// The name as text: "cpu", "rocm:0", "emu:32".
 WICK_API std::string to_string(const DeviceLocation& location);
 
 /// A device that is there: cheap to copy, compared by identity.
@@ -32,8 +32,8 @@ class WICK_API Device {
   /// The CPU.
   Device();
   static Device cpu() { return Device(); }
-  /// Errors, of all of these: kModuleMissing, kRuntimeMissing or kDeviceMissing, which say what
-  /// would help.
+  /// A card by its ordinal. Errors, of all of these: kModuleMissing, kRuntimeMissing or
+  /// kDeviceMissing, which say what would help.
   static Device rocm(int ordinal = 0);
   static Device cuda(int ordinal = 0);
   /// Always an error: there is no Metal backend.
@@ -43,11 +43,11 @@ class WICK_API Device {
   /// The card if it is there, else the CPU.
   static Device rocm_if_available(int ordinal = 0);
   static Device cuda_if_available(int ordinal = 0);
-  /// A discrete card before an integrated one before the CPU; never an emulator.
+  /// The best device: a discrete card before an integrated one before the CPU; never an emulator.
   static Device best();
   static Device at(DeviceLocation location);
-  /// From "cpu", "rocm", "rocm:0", "cuda:1", "metal", "emu:32", "auto" (best) or a registered
-  /// backend's "name:ordinal". Errors: kInvalidArgument for another text.
+  /// The device that a text names: "cpu", "rocm", "rocm:0", "cuda:1", "metal", "emu:32", "auto"
+  /// (best) or a registered backend's "name:ordinal". Errors: kInvalidArgument for another text.
   static Device parse(std::string_view text);
 
   DeviceLocation location() const;
@@ -65,10 +65,10 @@ class WICK_API Device {
   const DeviceInfo& info() const;
   /// Whether bf16 is computed here.
   bool supports_bf16() const;
-  /// What models load as: bf16 on cards that have it, else f32.
+  /// The dtype that models load as: bf16 on cards that have it, else f32.
   DType preferred_dtype() const;
 
-  /// Same seed, same uniform numbers on every device.
+  /// Sets the seed of random numbers: the same seed gives the same uniform numbers on every device.
   void set_seed(uint64_t seed) const;
   uint64_t current_seed() const;
 
@@ -84,7 +84,7 @@ class WICK_API Device {
   explicit Device(DeviceState* state) : state_(state) {}
   DeviceState* state_;
 };
-/// "cpu", "rocm:0".
+/// The device's location as text: "cpu", "rocm:0".
 WICK_API std::string to_string(const Device& device);
 
 /// The AMD runtime's handles of a device, for calling it directly; valid while the process runs.
@@ -103,7 +103,7 @@ struct CudaDevice {
   int64_t device;  // CUdevice
   void* stream;    // cudaStream_t
 };
-/// Errors: kDeviceMismatch, which names both kinds.
+/// The runtime's handles of a device of that kind. Errors: kDeviceMismatch, which names both kinds.
 WICK_API RocmDevice as_rocm(const Device& device);
 WICK_API CudaDevice as_cuda(const Device& device);
 

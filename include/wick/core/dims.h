@@ -63,12 +63,12 @@ class WICK_API Dims {
 
 using Shape = Dims;
 
-/// "[2, 3]"; "[]" for a scalar's shape.
+/// The sizes as text: "[2, 3]"; "[]" for a scalar's shape.
 WICK_API std::string to_string(const Dims& dims);
-/// The product; 1 of none.
+/// The number of elements: the product of the sizes, 1 of none.
 WICK_API int64_t numel(const Shape& shape);
-/// The same for sizes that a user gave: -1 if one is negative, or the product is more than an
-/// int64_t holds.
+/// The number of elements of a shape that a user gave: -1 if a size is negative, or the product is
+/// more than an int64_t holds.
 WICK_API int64_t checked_numel(const Shape& shape);
 /// Row-major strides of a shape, in elements.
 WICK_API Dims contiguous_strides(const Shape& shape);

@@ -5,8 +5,8 @@
 
 namespace wick {
 
-/// An integer leaves an integer tensor's dtype as it is; a real number makes f32 of it. Neither
-/// promotes within a kind.
+/// A number that is an operand. An integer leaves an integer tensor's dtype as it is; a real number
+/// makes f32 of it. Neither promotes within a kind.
 class Number {
  public:
   template <std::integral T>

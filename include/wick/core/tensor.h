@@ -23,7 +23,7 @@ class AutogradNode : public std::enable_shared_from_this<AutogradNode> {
 
 class Index;
 
-/// How to make a tensor.
+/// The dtype of a tensor to be made, and the device that it is made on.
 struct TensorOptions {
   DType dtype = DType::kF32;
   Device device = Device::cpu();
@@ -31,7 +31,7 @@ struct TensorOptions {
 
 class WICK_API Tensor {
  public:
-  /// None: `if (bias)` asks.
+  /// No tensor: `if (bias)` asks.
   Tensor() = default;
   /// Errors: kInvalidArgument, which names the op, if a block dtype's blocks would be cut: their
   /// innermost dim has stride 1, and begins and ends with a block (core/layout.h: Layout).
@@ -49,19 +49,19 @@ class WICK_API Tensor {
                      const Device& device = Device::cpu()) {
     return from(std::span<const T>(values), shape, device);
   }
-  /// One-dimensional.
+  /// Copies values to a tensor of one dim.
   template <class T>
   static Tensor from(const std::vector<T>& values, const Device& device = Device::cpu()) {
     return from(values, {int64_t(values.size())}, device);
   }
-  /// The same from memory that need not be aligned: bytes_of(dtype, numel) bytes.
+  /// Copies values from memory that need not be aligned: bytes_of(dtype, numel) bytes.
   static Tensor from_bytes(const void* bytes, DType dtype, const Shape& shape,
                            const Device& device = Device::cpu()) {
     return from_host(bytes, wick::numel(shape), dtype, shape, device);
   }
-  /// Host memory as it lies, not copied; release is called when no tensor looks into it any more.
+  /// Host memory as a tensor, not copied; release is called when no tensor looks into it any more.
   static Tensor adopt(void* data, DType dtype, const Shape& shape, std::function<void()> release);
-  /// Memory whose content is undefined.
+  /// A tensor whose content is undefined.
   static Tensor empty(const Shape& shape, const TensorOptions& options = {});
 
   explicit operator bool() const { return impl_ != nullptr; }
@@ -81,7 +81,7 @@ class WICK_API Tensor {
     return static_cast<char*>(storage()->data()) + bytes_of(dtype(), layout().offset);
   }
 
-  /// The same values elsewhere: itself if already there. A view moves only its own elements.
+  /// The values on another device: itself if already there. A view moves only its own elements.
   Tensor to(const Device& device) const;
   /// The same values as another dtype: itself if already so (ops/elementwise.h: cast).
   Tensor to(DType dtype) const;
@@ -91,7 +91,7 @@ class WICK_API Tensor {
   Tensor detach() const;
   /// The elements that these indices choose, as x[...] does elsewhere (ops/index.h: index).
   Tensor index(const std::vector<Index>& items) const;
-  /// Whether backward would pass here.
+  /// Whether backward would pass through this tensor.
   bool requires_grad() const { return impl_->node != nullptr; }
 
   /// The only element. Errors: kShapeMismatch if there are more; kDTypeMismatch if T is not the
@@ -187,7 +187,7 @@ class WICK_API Tensor {
   std::shared_ptr<Impl> impl_;
 };
 
-/// "f32[2, 3] rocm:0": the one-line debug form's head; the CPU is left out.
+/// The head of the one-line debug form: "f32[2, 3] rocm:0"; the CPU is left out.
 WICK_API std::string describe(const Tensor& x);
 
 }  // namespace wick

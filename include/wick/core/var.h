@@ -20,7 +20,7 @@ class WICK_API Var {
   const Shape& shape() const { return value_->shape(); }
   bool defined() const { return value_ != nullptr; }
 
-  /// The sum of what backward has brought so far; none before the first.
+  /// The sum of the gradients that backward has brought so far; none before the first.
   Tensor grad() const;
   void zero_grad();
 

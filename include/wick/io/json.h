@@ -7,8 +7,8 @@
 
 namespace wick {
 
-/// An object's values. where: what errors begin with. Errors: kFormat: no JSON, no object, a key
-/// that comes twice, an integer that int64_t does not hold.
+/// Reads the values of a JSON object. where: what errors begin with. Errors: kFormat: no JSON, no
+/// object, a key that comes twice, an integer that int64_t does not hold.
 WICK_API Settings parse_json(std::string_view text, const std::string& where);
 /// Errors: kIo, which names the path; kFormat.
 WICK_API Settings read_json(const std::string& path);

@@ -10,7 +10,7 @@
 
 namespace wick {
 
-/// Named as in config.json of HuggingFace's transformers.
+/// A model's switches and sizes, named as in config.json of HuggingFace's transformers.
 struct DecoderConfig {
   std::string model_type = "llama";
   int64_t vocab_size = 256;
@@ -31,8 +31,8 @@ struct DecoderConfig {
   std::vector<int64_t> bos_token_ids, eos_token_ids;
 };
 
-/// From the values of a config.json. Errors: kFormat, which names file, key, what was expected and
-/// what came; a switch that this implementation does not have is one too, and never passed over.
+/// The config of config.json's values. Errors: kFormat, which names file, key, what was expected
+/// and what came; a switch that this implementation lacks is one too, and never passed over.
 WICK_API DecoderConfig decoder_config(const Settings& settings);
 /// The config.json of it, as transformers reads it.
 WICK_API Settings to_settings(const DecoderConfig& config);

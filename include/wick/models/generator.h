@@ -27,9 +27,9 @@ class WICK_API Generator {
   /// sequence has reached the capacity.
   void step();
 
-  /// Chosen last, one per sequence: reading them waits for the device.
+  /// The tokens chosen last, one per sequence: reading them waits for the device.
   std::vector<int64_t> tokens() const { return tokens_.tensor().to_vector<int64_t>(); }
-  /// Of the longest sequence, without the tokens chosen last.
+  /// The length of the longest sequence, without the tokens chosen last.
   int64_t length() const { return length_; }
   int64_t capacity() const { return cache_.sizes().capacity; }
 

@@ -10,9 +10,9 @@ struct KvCacheSizes {
   int64_t layers, batch, heads, capacity, head_dim;
 };
 
-/// Of fixed capacity: a row's key at position p lies at index p, whatever the other rows' positions
-/// are. Memory and launches of a step do not depend on the position, but for the bucket: the part
-/// of the capacity that attention looks at.
+/// A cache of fixed capacity: a row's key at position p lies at index p, whatever the other rows'
+/// positions are. Memory and launches of a step do not depend on the position, but for the bucket:
+/// the part of the capacity that attention looks at.
 class WICK_API KvCache {
  public:
   static constexpr int64_t kSmallestBucket = 128;

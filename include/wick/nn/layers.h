@@ -11,8 +11,8 @@ struct LinearOptions {
   double deviation = 0.02;  // of the weight, when drawn
 };
 
-/// x [..., in] -> x weightᵀ + bias [..., out]. Parameters NAME.weight [out, in] and NAME.bias
-/// [out].
+/// A linear layer: x [..., in] -> x weightᵀ + bias [..., out]. Parameters NAME.weight [out, in] and
+/// NAME.bias [out].
 struct WICK_API Linear {
   Var weight, bias;
   Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out,
@@ -20,7 +20,7 @@ struct WICK_API Linear {
   Tensor operator()(const Tensor& x) const;
 };
 
-/// ids [...] i64 in [0, count) -> rows [..., dim]. Parameter NAME.weight [count, dim].
+/// Vectors by id: ids [...] i64 in [0, count) -> [..., dim]. Parameter NAME.weight [count, dim].
 struct WICK_API Embedding {
   Var weight;
   Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
@@ -28,7 +28,7 @@ struct WICK_API Embedding {
   Tensor operator()(const Tensor& ids) const;
 };
 
-/// See rms_norm. Parameter NAME.weight [dim], 1 when drawn.
+/// The layer of rms_norm. Parameter NAME.weight [dim], 1 when drawn.
 struct WICK_API RmsNorm {
   Var weight;
   double eps;

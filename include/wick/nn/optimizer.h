@@ -16,7 +16,7 @@ struct CosineRate {
   WICK_API double at(int64_t step) const;
 };
 
-/// sqrt(sum of squares) over all gradients, in f32, a scalar on their device. Of none: 0.
+/// The root of the sum of squares over all gradients, in f32, a scalar on their device; 0 of none.
 WICK_API Tensor global_norm(const std::vector<Tensor>& gradients);
 
 struct AdamWSettings {
@@ -30,15 +30,15 @@ class WICK_API AdamW {
  public:
   AdamW(const NamedVars& parameters, const AdamWSettings& settings);
 
-  /// One step along the gradients that backward has brought, which it clears. Waits for nothing:
-  /// the norm stays on the device. Parameters without a gradient stay as they are.
+  /// Makes one step along the gradients that backward has brought, and clears them. Waits for
+  /// nothing: the norm stays on the device. Parameters without a gradient stay as they are.
   void step(double rate);
   int64_t steps_done() const { return steps_done_; }
 
-  /// "mean.NAME" and "square.NAME" of each parameter: with steps_done, all that there is to an
-  /// optimizer's state.
+  /// The running averages "mean.NAME" and "square.NAME" of each parameter: with steps_done, all
+  /// that there is to an optimizer's state.
   NamedTensors state() const;
-  /// Errors: kFormat if one is missing or of another shape or dtype.
+  /// Takes over state(). Errors: kFormat if a tensor is missing or of another shape or dtype.
   void restore(const TensorSource& state, int64_t steps_done);
 
  private:

@@ -35,9 +35,9 @@ struct ParameterOptions {
 /// Layers take their parameters from here as they are built.
 class WICK_API Parameters {
  public:
-  /// Each is drawn on the device, under its seed.
+  /// Parameters that are drawn on the device, under its seed.
   explicit Parameters(const ParameterOptions& options) : options_(options) {}
-  /// Each is loaded, converted to the dtype.
+  /// Parameters that are loaded, and converted to the dtype.
   Parameters(TensorSource source, const ParameterOptions& options)
       : options_(options), source_(std::move(source)) {}
 

@@ -13,11 +13,11 @@ WICK_API Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t dim1 = 0, 
 /// kInvalidArgument if step is below 1 or the size negative or larger than the dim's.
 WICK_API Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step);
 
-// What follows copies. Exact in every dtype.
+// The functions from here on copy. Exact in every dtype.
 
-/// One after another along a dim; the other sizes and the dtype are equal.
+/// The tensors one after another along a dim; their other sizes and their dtypes are equal.
 WICK_API Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
-/// One beside another along a new dim; shapes and dtypes are equal.
+/// The tensors one beside another along a new dim; their shapes and dtypes are equal.
 WICK_API Tensor stack(const std::vector<Tensor>& tensors, int64_t dim = 0);
 /// The whole tensor over and over, times[d] along dim d; more times than dims are new leading dims.
 /// tile takes fewer times than dims too: those of the last dims. Errors: kInvalidArgument.
@@ -31,18 +31,18 @@ WICK_API Tensor repeat_interleave(const Tensor& x, const Tensor& counts, int64_t
 /// Elements moved by shifts[i] along dims[i]; those that leave at one end come in at the other. No
 /// dims: along all of x as one. Errors: kInvalidArgument.
 WICK_API Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims = {});
-/// The opposite order along these dims. Errors: kInvalidArgument if one comes twice.
+/// x in the opposite order along these dims. Errors: kInvalidArgument if one comes twice.
 WICK_API Tensor flip(const Tensor& x, const Dims& dims);
-/// Turned by `times` right angles from dim0 towards dim1.
+/// x turned by `times` right angles from dim0 towards dim1.
 WICK_API Tensor rot90(const Tensor& x, int64_t times = 1, int64_t dim0 = 0, int64_t dim1 = 1);
 /// x's last dim as the diagonal of zeros, seen by diagonal(y, offset, dim1, dim2).
 WICK_API Tensor diag_embed(const Tensor& x, int64_t offset = 0, int64_t dim1 = -2,
                            int64_t dim2 = -1);
-/// Of one dim the matrix with this diagonal, of two dims the diagonal. Errors: kShapeMismatch.
+/// The matrix with the diagonal x [N], or the diagonal of x [N, M]. Errors: kShapeMismatch.
 WICK_API Tensor diag(const Tensor& x, int64_t offset = 0);
 /// The sum of a matrix's diagonal, as sum gives it. Errors: kShapeMismatch.
 WICK_API Tensor trace(const Tensor& x);
-/// Zeros above, or below, the diagonal of the last two dims: element (i, j) stays where
+/// x with zeros above, or below, the diagonal of the last two dims: element (i, j) stays where
 /// j - i <= diagonal, or >=. Errors: kShapeMismatch.
 WICK_API Tensor tril(const Tensor& x, int64_t diagonal = 0);
 WICK_API Tensor triu(const Tensor& x, int64_t diagonal = 0);
@@ -62,13 +62,13 @@ struct PadOptions {
   PadMode mode = PadMode::kConstant;
   Number value = 0;
 };
-/// Larger by padding[i] in the i-th of the last padding.size() dims. Errors: kInvalidArgument if
+/// x larger by padding[i] in the i-th of the last padding.size() dims. Errors: kInvalidArgument if
 /// more is padded or cut off than there is: reflect wants a larger dim, circular one as large,
 /// replicate an element.
 WICK_API Tensor pad(const Tensor& x, const std::vector<Padding>& padding,
                     const PadOptions& options = {});
 
-/// [..., C r^2, H, W] to [..., C, H r, W r], and back. Errors: kShapeMismatch if r does not divide.
+/// x [..., C r^2, H, W] as [..., C, H r, W r], and back. Errors: kShapeMismatch unless r divides.
 WICK_API Tensor pixel_shuffle(const Tensor& x, int64_t factor);
 WICK_API Tensor pixel_unshuffle(const Tensor& x, int64_t factor);
 

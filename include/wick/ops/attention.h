@@ -12,9 +12,9 @@ struct SdpaOptions {
 /// y = softmax(scale · q kᵀ) v, grouped-query: query head h reads key head h / (H / G).
 ///
 /// q          [B, H, T, D]  floating
-/// k, v       [B, G, S, D]  same dtype; a key's index in S is its position, so a cache of capacity
-/// S
-///                          is passed whole; what v holds for keys that are not seen must be finite
+/// k, v       [B, G, S, D]  same dtype; a key's index in S is its position, so a cache of
+///                          capacity S is passed whole; what v holds for keys that are not seen
+///                          must be finite
 /// positions  [B, T]        i64 >= 0: of the queries; where causal, keys beyond a query's are not
 ///                          seen
 /// Returns [B, H, T, D], dtype of q; sums in f32 (f64 for f64). Scores are not stored.

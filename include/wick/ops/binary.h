@@ -1,4 +1,4 @@
-// Of two operands, or one and a number, element by element.
+// Ops of two operands, or of one and a number, element by element.
 // See elementwise.h for what these share.
 #pragma once
 #include "wick/core/number.h"
@@ -6,19 +6,19 @@
 
 namespace wick {
 
-/// a + b. Max error: 0.5 ulp; integers wrap.
+/// a + b, a - b, a b. Max error: 0.5 ulp; integers wrap.
 WICK_API Tensor add(Tensor a, const Tensor& b);
 WICK_API Tensor sub(Tensor a, const Tensor& b);
 WICK_API Tensor mul(Tensor a, const Tensor& b);
-/// a / b, true division: integers compute in f32.
+/// a / b, true division: integers compute in f32. Max error: 0.5 ulp.
 WICK_API Tensor div(Tensor a, const Tensor& b);
-/// The larger; NaN wins.
+/// The larger of a and b; NaN wins. Exact.
 WICK_API Tensor maximum(Tensor a, const Tensor& b);
 /// The part of maximum's gradient that is a's: 1 where a is larger, 1/2 where they are equal, else
 /// 0; NaN counts as largest. Floating; constant to the gradient. Exact.
 WICK_API Tensor maximum_share(Tensor a, const Tensor& b);
 
-/// The smaller; NaN wins.
+/// The smaller of a and b; NaN wins. Exact.
 WICK_API Tensor minimum(Tensor a, const Tensor& b);
 /// a^b as C99's pow: 0^0 is 1, a negative base with an integer power has its sign. Max error: 2
 /// ulp. Of integers modulo 2^bits; a negative power is 0 but of 1 and -1.
@@ -32,7 +32,7 @@ WICK_API Tensor floor_divide(Tensor a, const Tensor& b);
 /// The angle of the point (b, a). Max error: 2 ulp.
 WICK_API Tensor atan2(Tensor a, const Tensor& b);
 
-// Bit by bit, of integers and bool. Errors: kDTypeMismatch of floats.
+// Logic bit by bit, of integers and bool. Errors: kDTypeMismatch of floats.
 WICK_API Tensor bitwise_and(Tensor a, const Tensor& b);
 WICK_API Tensor bitwise_or(Tensor a, const Tensor& b);
 WICK_API Tensor bitwise_xor(Tensor a, const Tensor& b);

@@ -6,7 +6,7 @@
 
 namespace wick {
 
-/// Comparisons give bool; with NaN all are false but ne.
+/// Comparisons of a with b give bool; with NaN all are false but ne.
 WICK_API Tensor eq(const Tensor& a, const Tensor& b);
 WICK_API Tensor ne(const Tensor& a, const Tensor& b);
 WICK_API Tensor lt(const Tensor& a, const Tensor& b);
@@ -20,11 +20,11 @@ WICK_API Tensor lt(const Tensor& a, Number b);
 WICK_API Tensor le(const Tensor& a, Number b);
 WICK_API Tensor gt(const Tensor& a, Number b);
 WICK_API Tensor ge(const Tensor& a, Number b);
-/// Of integers: false, false, true.
+/// Whether elements are NaN, infinite, finite: bool; of integers false, false, true.
 WICK_API Tensor isnan(const Tensor& x);
 WICK_API Tensor isinf(const Tensor& x);
 WICK_API Tensor isfinite(const Tensor& x);
-// Of operands as bool: whether they are not 0.
+// Logic on operands as bool: whether they are not 0.
 WICK_API Tensor logical_and(const Tensor& a, const Tensor& b);
 WICK_API Tensor logical_or(const Tensor& a, const Tensor& b);
 WICK_API Tensor logical_xor(const Tensor& a, const Tensor& b);

@@ -9,7 +9,7 @@ namespace wick {
 
 /// The sum of a[i] b[i]. a, b: of one dim and size. Errors, of all: kShapeMismatch.
 WICK_API Tensor dot(const Tensor& a, const Tensor& b);
-/// matrix [M, K] times vector [K] -> [M].
+/// The product of a matrix [M, K] and a vector [K] -> [M].
 WICK_API Tensor mv(const Tensor& matrix, const Tensor& vector);
 /// a [B, M, K] times b [B, K, N] -> [B, M, N]: no dim broadcasts.
 WICK_API Tensor bmm(const Tensor& a, const Tensor& b);
@@ -23,9 +23,9 @@ WICK_API Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
                       const AddmmOptions& options = {});
 WICK_API Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b,
                         const AddmmOptions& options = {});
-/// [N], [M] -> [N, M]: a[i] b[j].
+/// The outer product: [N], [M] -> [N, M]: a[i] b[j].
 WICK_API Tensor outer(const Tensor& a, const Tensor& b);
-/// Each element of a times all of b, as blocks: dims multiply. Source: NumPy's kron.
+/// The Kronecker product: each element of a times all of b, as blocks. Source: NumPy's kron.
 WICK_API Tensor kron(const Tensor& a, const Tensor& b);
 /// The vector product along a dim of size 3 of what a and b broadcast to.
 WICK_API Tensor cross(const Tensor& a, const Tensor& b, int64_t dim = -1);

@@ -28,7 +28,7 @@ struct Padding2d {
   bool same = false;
 };
 
-/// What stands in the padding: zeros; x mirrored at its last element (padding below the size); its
+/// What stands in the padding: zeros; x mirrored at its last element (padding below the size); x's
 /// last element; x from its other end (padding up to the size).
 enum class PaddingMode { kZeros, kReflect, kReplicate, kCircular };
 
@@ -78,7 +78,7 @@ struct ConvTranspose2dOptions {
 /// bias. A zero of the padding times an infinite weight may count as 0 or as NaN. Errors:
 /// kShapeMismatch, kDTypeMismatch (integers), kInvalidArgument (options), kDeviceMismatch.
 WICK_API Tensor conv1d(const Tensor& x, const Tensor& weight, const Conv1dOptions& options = {});
-/// As conv1d over two dims: x [N, C, H, W] or [C, H, W], weight [O, C / groups, KH, KW].
+/// conv1d over two dims: x [N, C, H, W] or [C, H, W], weight [O, C / groups, KH, KW].
 WICK_API Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dOptions& options = {});
 
 /// The transpose of conv1d, which is its gradient: y[n, o, i stride + k dilation - left] is the sum
@@ -90,7 +90,7 @@ WICK_API Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dOption
 /// dtypes, error and errors as conv1d.
 WICK_API Tensor conv_transpose1d(const Tensor& x, const Tensor& weight,
                                  const ConvTranspose1dOptions& options = {});
-/// The same over two dims.
+/// conv_transpose1d over two dims: x [N, C, H, W] or [C, H, W], weight [C, O / groups, KH, KW].
 WICK_API Tensor conv_transpose2d(const Tensor& x, const Tensor& weight,
                                  const ConvTranspose2dOptions& options = {});
 

@@ -46,7 +46,7 @@ class WICK_API HostView {
   Tensor x_;
 };
 
-/// The same of what may be written: an output that was made for it, or an InplaceOp's target.
+/// A HostView that may be written: an output that was made for it, or an InplaceOp's target.
 class WICK_API HostTarget : public HostView {
  public:
   explicit HostTarget(const Tensor& x) : HostView(x) {}
@@ -93,7 +93,7 @@ class CustomOpRef {
   std::shared_ptr<const CustomOp> op_;
 };
 
-/// The same from functions; those that are none are missing.
+/// A CustomOp's members as functions; those that are empty are missing.
 struct CustomFunctions {
   int num_inputs = 1;
   std::function<Tensor(std::span<const HostView>)> cpu = {};
@@ -116,7 +116,7 @@ requires(sizeof...(More) <= 2) Tensor
     apply(const CustomOpRef& op, const Tensor& x, const More&... more) {
   return detail::apply(op.shared(), {x, more...});
 }
-/// The tape keeps a copy of the op.
+/// Runs an op of a class of one's own; the tape keeps a copy of the op.
 template <std::derived_from<CustomOp> Op, std::same_as<Tensor>... More>
 requires(sizeof...(More) <= 2) Tensor apply(const Op& op, const Tensor& x, const More&... more) {
   return detail::apply(std::make_shared<const Op>(op), {x, more...});

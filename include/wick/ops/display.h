@@ -20,7 +20,7 @@ struct PrintOptions {
   static PrintOptions full() { return {.threshold = INT64_MAX}; }
 };
 
-/// What all threads print with from now on. Errors: kInvalidArgument for a negative number.
+/// Sets what all threads print with from now on. Errors: kInvalidArgument for a negative number.
 WICK_API void set_print_options(const PrintOptions& options);
 WICK_API PrintOptions print_options();
 
@@ -31,8 +31,8 @@ WICK_API std::string to_string(const Tensor& x);
 WICK_API std::string to_string(const Tensor& x, const PrintOptions& options);
 WICK_API std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
-/// One line: "Tensor[1, 2.5; f32]" of scalars and vectors of fewer than 10 elements, which it
-/// reads; else "Tensor[dims 2, 3; f32, rocm:0]".
+/// The tensor as one line: "Tensor[1, 2.5; f32]" for scalars and vectors of fewer than 10 elements,
+/// which it reads; else "Tensor[dims 2, 3; f32, rocm:0]".
 WICK_API std::string debug_string(const Tensor& x);
 
 }  // namespace wick

@@ -11,7 +11,7 @@ WICK_API Tensor index_select(const Tensor& x, int64_t dim, const Tensor& ids);
 /// y[i0, ..., j, ...] = x[i0, ..., ids[i0, ..., j, ...], ...] along dim. ids: x's rank, no larger
 /// than x in the other dims.
 WICK_API Tensor gather(const Tensor& x, int64_t dim, const Tensor& ids);
-/// Rows of weight [V, D] for ids of any shape [...]: [..., D].
+/// The rows of weight [V, D] that ids of any shape [...] name: [..., D].
 WICK_API Tensor embedding(const Tensor& weight, const Tensor& ids);
 /// x with src[..., j, ...] added at ids[j] along dim. The order of float sums may change between
 /// runs on a card. Error: |e| <= c u sum|terms| + 1 ulp of the output dtype, u of the accumulator

@@ -16,10 +16,10 @@ struct Slice {
   std::optional<int64_t> stop = {};
   std::optional<int64_t> step = {};
 };
-/// As many whole dims as the other indices leave.
+/// An index that stands for as many whole dims as the other indices leave.
 struct Ellipsis {};
 inline constexpr Ellipsis kEllipsis;
-/// A new dim of size 1.
+/// An index that makes a new dim of size 1.
 struct NewAxis {};
 inline constexpr NewAxis kNewAxis;
 
@@ -55,7 +55,7 @@ struct IndexPutOptions {
 /// stays.
 WICK_API Tensor index_put(const Tensor& x, const std::vector<Index>& items, const Tensor& value,
                           const IndexPutOptions& options = {});
-/// The same in the memory of the target, off the tape.
+/// Sets value where index(target, items) reads, in the memory of the target, off the tape.
 WICK_API void index_put_(Var& target, const std::vector<Index>& items, const Tensor& value,
                          const IndexPutOptions& options = {});
 WICK_API void index_put_(Var& target, const std::vector<Index>& items, Number value);

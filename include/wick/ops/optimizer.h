@@ -10,9 +10,9 @@ struct AdamWOptions {
 
 /// AdamW: with g the gradient and `step` counted from 1,
 ///   mean = beta1 mean + (1 - beta1) g,  square = beta2 square + (1 - beta2) g²,
-///   parameter = parameter (1 - rate weight_decay) - rate (mean / (1 - beta1^step)) / (sqrt(square
-///   / (1 - beta2^step)) + eps).
-/// All of one shape, dtype (floating) and device. Errors: kShapeMismatch, kDTypeMismatch,
+///   parameter = parameter (1 - rate weight_decay) -
+///               rate (mean / (1 - beta1^step)) / (sqrt(square / (1 - beta2^step)) + eps).
+/// All tensors have one shape, dtype (floating) and device. Errors: kShapeMismatch, kDTypeMismatch,
 /// kInvalidArgument if step < 1. Source: Loshchilov & Hutter 2017, arXiv:1711.05101, algorithm 2.
 WICK_API void adamw_(Var& parameter, const Tensor& gradient, Var& mean, Var& square, int64_t step,
                      const AdamWOptions& options = {});

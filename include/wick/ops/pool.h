@@ -53,8 +53,8 @@ WICK_API MaxPoolResult max_pool2d_with_indices(const Tensor& x, Pair kernel,
 WICK_API Tensor avg_pool1d(const Tensor& x, int64_t kernel, const AvgPool1dOptions& options = {});
 WICK_API Tensor avg_pool2d(const Tensor& x, Pair kernel, const AvgPool2dOptions& options = {});
 
-/// As many windows as `size` says, the i-th from floor(i in / out) to ceil((i + 1) in / out). The
-/// mean as avg_pool's, the largest as max_pool's.
+/// Pooling of as many windows as `size` says, the i-th from floor(i in / out) to ceil((i + 1) in /
+/// out): the mean as avg_pool's, the largest as max_pool's.
 WICK_API Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size);
 WICK_API Tensor adaptive_avg_pool2d(const Tensor& x, Pair size);
 WICK_API Tensor adaptive_max_pool1d(const Tensor& x, int64_t size);

@@ -6,16 +6,16 @@
 
 namespace wick {
 
-/// Uniform in [low, high), as fine as the dtype (f64: 2^-53 of the interval). dtype: floating.
-/// Errors: kDTypeMismatch; kInvalidArgument unless low <= high and both are finite.
+/// Numbers uniform in [low, high), as fine as the dtype (f64: 2^-53 of the interval). dtype:
+/// floating. Errors: kDTypeMismatch; kInvalidArgument unless low <= high and both are finite.
 WICK_API Tensor rand(const Shape& shape, const TensorOptions& options = {}, double low = 0,
                      double high = 1);
-/// Normal with this mean and deviation, by Box and Muller's method: computed in f32, f64 in f64.
-/// The farthest from the mean is 6.7 deviations, in f64 8.6. dtype: floating. Errors:
+/// Normal numbers of this mean and deviation, by Box and Muller's method: computed in f32, f64 in
+/// f64. The farthest from the mean is 6.7 deviations, in f64 8.6. dtype: floating. Errors:
 /// kDTypeMismatch; kInvalidArgument if deviation < 0 or one of both is not finite.
 WICK_API Tensor randn(const Shape& shape, const TensorOptions& options = {}, double mean = 0,
                       double deviation = 1);
-/// As rand and randn, with x's shape, dtype and device.
+/// rand and randn with x's shape, dtype and device.
 WICK_API Tensor rand_like(const Tensor& x, double low = 0, double high = 1);
 WICK_API Tensor randn_like(const Tensor& x, double mean = 0, double deviation = 1);
 
@@ -29,8 +29,8 @@ WICK_API Tensor randperm(int64_t n, const TensorOptions& options = {.dtype = DTy
 
 /// 1 with probability p, else 0, in any dtype. Errors: kInvalidArgument unless 0 <= p <= 1.
 WICK_API Tensor bernoulli(double p, const Shape& shape, const TensorOptions& options = {});
-/// The same with a probability for each element: p's shape, dtype (floating) and device. Reads p on
-/// the host.
+/// 1 with each element's own probability p, else 0: p's shape, dtype (floating) and device. Reads p
+/// on the host.
 WICK_API Tensor bernoulli(const Tensor& p);
 /// 0 with probability p, else 1 / (1 - p): what dropout multiplies by. dtype: floating.
 WICK_API Tensor dropout_mask(const Shape& shape, double p, const TensorOptions& options = {});

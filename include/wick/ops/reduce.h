@@ -24,8 +24,8 @@ struct ValuesIndices {
 WICK_API Tensor sum(const Tensor& x, const ReduceOptions& options = {});
 /// The mean; integers compute in f32; NaN of nothing. Error: as sum of x / n.
 WICK_API Tensor mean(const Tensor& x, const ReduceOptions& options = {});
-/// The largest, the smallest; NaN wins. Exact. With one dim named the gradient goes to the first
-/// winner, else it is shared evenly by ties; amax and amin always share it. Errors:
+/// The largest, the smallest element; NaN wins. Exact. With one dim named the gradient goes to the
+/// first winner, else it is shared evenly by ties; amax and amin always share it. Errors:
 /// kInvalidArgument of nothing.
 WICK_API Tensor max(const Tensor& x, const ReduceOptions& options = {});
 WICK_API Tensor min(const Tensor& x, const ReduceOptions& options = {});
@@ -39,11 +39,11 @@ WICK_API Tensor prod(const Tensor& x, const ReduceOptions& options = {});
 WICK_API Tensor any(const Tensor& x, const ReduceOptions& options = {});
 WICK_API Tensor all(const Tensor& x, const ReduceOptions& options = {});
 
-/// Where the largest, the smallest is along dim, or in all of x seen flat: i64. The first of
+/// The place of the largest, the smallest along dim, or in all of x seen flat: i64. The first of
 /// equals; NaN goes before every number. Errors: kInvalidArgument of nothing.
 WICK_API Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
 WICK_API Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
-/// Both: what max and argmax, min and argmin give.
+/// The values and the places together: what max and argmax, min and argmin give.
 WICK_API ValuesIndices max_with_indices(const Tensor& x, int64_t dim, bool keepdim = false);
 WICK_API ValuesIndices min_with_indices(const Tensor& x, int64_t dim, bool keepdim = false);
 

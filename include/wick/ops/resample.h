@@ -26,15 +26,15 @@ WICK_API Tensor upsample_nearest2d(const Tensor& x, Pair size, const UpsampleOpt
 WICK_API Tensor upsample_nearest_exact1d(const Tensor& x, int64_t size,
                                          const UpsampleOptions& o = {});
 WICK_API Tensor upsample_nearest_exact2d(const Tensor& x, Pair size, const UpsampleOptions& o = {});
-/// Between the two neighbours, or the four, in proportion. Floating. Error: |e| <= 4 u sum|x| of
-/// the neighbours + 1 ulp of the output dtype, u of the accumulator; of f64 with `scale`, i u more.
+/// Values between the two neighbours, or the four. Floating. Error: |e| <= 4 u sum|x| of the
+/// neighbours + 1 ulp of the output dtype, u of the accumulator; of f64 with `scale`, i u more.
 WICK_API Tensor upsample_linear1d(const Tensor& x, int64_t size, const UpsampleOptions& o = {});
 WICK_API Tensor upsample_bilinear2d(const Tensor& x, Pair size, const UpsampleOptions& o = {});
 /// Cubic convolution of sixteen neighbours, a = -3/4; those outside are the nearest inside. Error:
 /// as upsample_bilinear2d. Source: Keys 1981, IEEE ASSP 29 (6).
 WICK_API Tensor upsample_bicubic2d(const Tensor& x, Pair size, const UpsampleOptions& o = {});
 
-/// Which of the above; kLinear is bilinear of two dims, kArea adaptive_avg_pool.
+/// Which of the functions above; kLinear is bilinear of two dims, kArea adaptive_avg_pool.
 enum class Interpolation { kNearest, kNearestExact, kLinear, kCubic, kArea };
 
 struct InterpolateOptions {
@@ -43,8 +43,8 @@ struct InterpolateOptions {
   Interpolation mode = Interpolation::kNearest;
   bool align_corners = false;  // of kLinear and kCubic
 };
-/// x [N, C, L] or [N, C, H, W] in another size: floor(in scale), if that is not given.
-/// Errors: as the above; kInvalidArgument unless one of size and scale is given.
+/// x [N, C, L] or [N, C, H, W] in another size: floor(in scale), if that is not given. Errors:
+/// those of the functions above; kInvalidArgument unless one of size and scale is given.
 WICK_API Tensor interpolate(const Tensor& x, const InterpolateOptions& options);
 
 /// What stands outside of x: zeros, its nearest element, x mirrored at its edges.

@@ -1,5 +1,5 @@
-// What has come so far, at every element along a dim in [-rank, rank). The order of sums is fixed
-// by the shape, so the same inputs give the same bits. Errors of all: kOutOfRange.
+// Scans: what has come so far, at every element along a dim in [-rank, rank). The order of sums is
+// fixed by the shape, so the same inputs give the same bits. Errors of all: kOutOfRange.
 #pragma once
 #include "wick/ops/reduce.h"
 
@@ -11,8 +11,8 @@ WICK_API Tensor cumsum(const Tensor& x, int64_t dim);
 /// The product of the elements up to each; dtypes as cumsum. Error: |e| <= n u |y| + 1 ulp of the
 /// output dtype, u of f64. Its gradient is right where factors are 0.
 WICK_API Tensor cumprod(const Tensor& x, int64_t dim);
-/// The largest, the smallest up to each, and its place: the last of equals; NaN goes before every
-/// number. Exact. The gradient goes to that place.
+/// The largest, the smallest element up to each, and its place: the last of equals; NaN goes before
+/// every number. Exact. The gradient goes to that place.
 WICK_API ValuesIndices cummax(const Tensor& x, int64_t dim);
 WICK_API ValuesIndices cummin(const Tensor& x, int64_t dim);
 /// log(sum(e^x)) of the elements up to each, without overflow. Integers compute in f32. Error: |e|

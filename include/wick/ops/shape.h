@@ -6,9 +6,9 @@
 
 namespace wick {
 
-/// One size may be -1: what is left. Errors: kShapeMismatch if the sizes do not multiply to numel.
+/// x in this shape; one size may be -1: what is left. Errors: kShapeMismatch if numel is another.
 WICK_API Tensor reshape(const Tensor& x, const Shape& shape);
-/// Dims first to last as one; a tensor without dims gets one. Errors: kInvalidArgument.
+/// x with dims first to last as one; a tensor without dims gets one. Errors: kInvalidArgument.
 WICK_API Tensor flatten(const Tensor& x, int64_t first = 0, int64_t last = -1);
 /// Exchanges two dims. swapaxes and swapdims are other names of it.
 WICK_API Tensor transpose(const Tensor& x, int64_t dim0 = -2, int64_t dim1 = -1);
@@ -23,9 +23,9 @@ WICK_API Tensor permute(const Tensor& x, const Dims& order);
 /// Dim source[i] becomes dim destination[i]; the others keep their order. Errors: kInvalidArgument.
 WICK_API Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination);
 WICK_API Tensor movedim(const Tensor& x, int64_t source, int64_t destination);
-/// A new dim of size 1 at `dim` in [-rank - 1, rank].
+/// x with a new dim of size 1 at `dim` in [-rank - 1, rank].
 WICK_API Tensor unsqueeze(const Tensor& x, int64_t dim);
-/// Without the dim, which must be of size 1; without every dim of size 1.
+/// x without the dim, which must be of size 1; x without every dim of size 1.
 WICK_API Tensor squeeze(const Tensor& x, int64_t dim);
 WICK_API Tensor squeeze(const Tensor& x);
 /// Elements start, start + 1, ... start + length - 1 of a dim. Errors: kOutOfRange.
@@ -33,9 +33,9 @@ WICK_API Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t leng
 /// The elements at an index of a dim, which goes away; a negative one counts from the end. Errors:
 /// kOutOfRange.
 WICK_API Tensor select(const Tensor& x, int64_t dim, int64_t index);
-/// Repeats dims of size 1, and new leading ones, without a copy. Errors: kShapeMismatch.
+/// x with dims of size 1, and new leading ones, repeated without a copy. Errors: kShapeMismatch.
 WICK_API Tensor broadcast_to(const Tensor& x, const Shape& shape);
-/// [left..., x's dims...], repeated without a copy.
+/// x repeated without a copy: [left..., x's dims...].
 WICK_API Tensor broadcast_left(const Tensor& x, const Shape& left);
 
 /// Views of `size` elements along dim, the last of what is left; of these sizes; `count` of them,

@@ -20,18 +20,18 @@ struct TopkOptions {
 WICK_API ValuesIndices topk(const Tensor& x, int64_t k, int64_t dim = -1,
                             const TopkOptions& options = {});
 
-// Of one dim, which goes unless keepdim. Errors: kInvalidArgument of nothing.
+// The functions below take one dim, which goes unless keepdim. Errors: kInvalidArgument if empty.
 
-/// The k-th smallest, from 1. Errors: kInvalidArgument unless 1 <= k <= size.
+/// The k-th smallest element, from 1. Errors: kInvalidArgument unless 1 <= k <= size.
 WICK_API ValuesIndices kthvalue(const Tensor& x, int64_t k, int64_t dim = -1, bool keepdim = false);
-/// The middle one, of an even number the lower of two; NaN where there is one.
+/// The middle element, of an even number the lower of two; NaN where there is one.
 WICK_API ValuesIndices median(const Tensor& x, int64_t dim = -1, bool keepdim = false);
 /// The value that comes most often, of several the smallest, and the last of its places. NaN counts
 /// as equal to NaN.
 WICK_API ValuesIndices mode(const Tensor& x, int64_t dim = -1, bool keepdim = false);
-/// Between the sorted elements at the place q (n - 1), linearly; NaN where there is one. Integers
-/// compute in f32. Error: |e| <= 4 u of the neighbours + 1 ulp of the output dtype, u of f32, of
-/// f64 f64. Errors: kInvalidArgument unless 0 <= q <= 1.
+/// The value between the sorted elements at the place q (n - 1), linearly; NaN where there is one.
+/// Integers compute in f32. Error: |e| <= 4 u of the neighbours + 1 ulp of the output dtype, u of
+/// f32, of f64 f64. Errors: kInvalidArgument unless 0 <= q <= 1.
 WICK_API Tensor quantile(const Tensor& x, double q, int64_t dim = -1, bool keepdim = false);
 
 }  // namespace wick

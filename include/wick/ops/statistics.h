@@ -17,7 +17,7 @@ struct VarMean {
 /// 0: NaN, or inf if there are differences. Error: |e| <= 16 u (y + mean^2 u) + 1 ulp of the output
 /// dtype, u of the accumulator.
 WICK_API Tensor var(const Tensor& x, const VarOptions& options = {});
-/// Its root, whose gradient at 0 is 0.
+/// The standard deviation: the root of var, whose gradient at 0 is 0.
 WICK_API Tensor std(const Tensor& x, const VarOptions& options = {});
 WICK_API VarMean var_mean(const Tensor& x, const VarOptions& options = {});
 
@@ -28,9 +28,9 @@ WICK_API Tensor log_sum_exp(const Tensor& x, const ReduceOptions& options = {});
 /// gradient at 0 is 0. Error: |e| <= 16 u y + 1 ulp of the output dtype for p of 0, 1, 2 and inf; u
 /// of the accumulator. Errors: kInvalidArgument of nothing for p = inf or below 0.
 WICK_API Tensor norm(const Tensor& x, double p = 2, const ReduceOptions& options = {});
-/// How many are not 0: i64.
+/// How many elements are not 0: i64.
 WICK_API Tensor count_nonzero(const Tensor& x, const ReduceOptions& options = {});
-/// Sum and mean of what is not NaN. Error: as sum and mean.
+/// The sum, the mean of what is not NaN. Error: as sum and mean.
 WICK_API Tensor nansum(const Tensor& x, const ReduceOptions& options = {});
 WICK_API Tensor nanmean(const Tensor& x, const ReduceOptions& options = {});
 

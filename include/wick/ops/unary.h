@@ -1,4 +1,4 @@
-// Of one operand, element by element.
+// Ops of one operand, element by element.
 // See elementwise.h for what these share.
 #pragma once
 #include "wick/core/tensor.h"
@@ -13,8 +13,8 @@ WICK_API Tensor exp(Tensor x);
 WICK_API Tensor log(Tensor x);
 /// The square root; NaN below 0. Max error: 0.5 ulp.
 WICK_API Tensor sqrt(Tensor x);
-/// x / (1 + e^-x). Max error: 4 ulp, of which 2 are an exponential's on some cards; 6 below -64 as
-/// a composite.
+/// x / (1 + e^-x). Max error: 4 ulp, of which 2 are an exponential's on some cards; 6 below -64
+/// as a composite.
 /// Source: Elfwing et al. 2017, arXiv:1702.03118.
 WICK_API Tensor silu(Tensor x);
 
@@ -72,17 +72,17 @@ WICK_API Tensor softplus(const Tensor& x, double beta = 1, double threshold = 20
 /// scale x + offset. Max error: 1 ulp of the product or of the result, whichever is more.
 WICK_API Tensor affine(Tensor x, double scale, double offset);
 
-// To an integer, in x's dtype: down, up, to the nearest (half to even), towards 0. Exact; the
-// gradient is 0.
+// x rounded to an integer, in x's dtype: down, up, to the nearest (half to even), towards 0. Exact;
+// the gradient is 0.
 WICK_API Tensor floor(Tensor x);
 WICK_API Tensor ceil(Tensor x);
 WICK_API Tensor round(Tensor x);
 WICK_API Tensor trunc(Tensor x);
 /// x - trunc(x).
 WICK_API Tensor frac(const Tensor& x);
-/// To so many decimals, negative ones before the point; half to even.
+/// x rounded to so many decimals, negative ones before the point; half to even.
 WICK_API Tensor round_to(const Tensor& x, int decimals);
-/// Bit by bit, of integers; of bool the opposite. Errors: kDTypeMismatch of floats.
+/// The opposite of each bit of integers, of a bool the opposite. Errors: kDTypeMismatch of floats.
 WICK_API Tensor bitwise_not(Tensor x);
 
 inline Tensor operator-(Tensor x) { return neg(std::move(x)); }

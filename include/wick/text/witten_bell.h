@@ -20,7 +20,7 @@ class WICK_API WittenBell {
 
   /// The mean of -log p over the texts' bytes, in nats.
   double loss(const std::vector<std::string>& texts) const;
-  /// Of the byte at text[at] after those before it.
+  /// The probability of the byte at text[at] after those before it.
   double probability(const std::string& text, size_t at) const;
 
  private:

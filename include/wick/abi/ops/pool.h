@@ -9,8 +9,8 @@ struct PoolAttributes {
   static constexpr const char* kLayout =
       "i64 kernel[2], stride[2], padding[2], dilation[2], counted[2], divisor";
   int64 kernel[2], stride[2], padding[2], dilation[2];
-  /// Of kAvgPool: a window's mean is over its elements from -counted to size + counted, or its sum
-  /// is over `divisor` if that is not 0.
+  /// kAvgPool takes a window's mean over its elements from -counted to size + counted, or divides
+  /// its sum by `divisor` if that is not 0.
   int64 counted[2];
   int64 divisor;
 };

@@ -9,7 +9,7 @@ struct ReduceAttributes {
   static constexpr const char* kLayout = "i32 kept";
   int32 kept;  // leading dims of the input that stay; the others are reduced
 };
-/// Over the reduced dims in their order: the first winner's place, NaN before every number.
+/// The first winner's place over the reduced dims in their order; NaN before every number.
 inline constexpr Op kArgmax{"argmax", "T:I", attributes<ReduceAttributes>};
 inline constexpr Op kArgmin{"argmin", "T:I", attributes<ReduceAttributes>};
 

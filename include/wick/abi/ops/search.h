@@ -4,7 +4,7 @@
 
 namespace wick {
 
-/// The first place before which a value may stand, or the last.
+/// Asks for the first place before which a value may stand, or for the last.
 struct SearchAttributes {
   static constexpr const char* kLayout = "i32 right";
   int32 right;

@@ -4,7 +4,7 @@
 
 namespace wick {
 
-/// Of ops with numbers beside the tensor (scalar/unary.h, UnaryWithNumbers).
+/// The attributes of ops with numbers beside the tensor (scalar/unary.h, UnaryWithNumbers).
 struct NumberAttributes {
   static constexpr const char* kLayout = "f64 a, f64 b";
   double a;
