@@ -42,7 +42,8 @@ class Canvas {
     for (int y = int(y0 * kFine); y < int(y1 * kFine); y++)
       for (int x = int(x0 * kFine); x < int(x1 * kFine); x++) set(x, y, colour);
   }
-  /// Its upper left corner at (x, y); upwards: turned by a quarter, its lower left corner there.
+  /// Draws text with its upper left corner at (x, y); upwards: turned by a quarter, its lower left
+  /// corner there.
   void text(double x, double y, const std::string& text, Colour colour, int size = 2,
             bool upwards = false) {
     for (size_t i = 0; i < text.size(); i++) {

@@ -15,10 +15,10 @@ std::string decimal(double value, int digits);
 /// Seconds as "0:07", "12:34", "1:02:03".
 std::string clock_time(double seconds);
 
-/// On stderr.
+/// A progress bar on stderr.
 class Progress {
  public:
-  /// Of steps in [first, total).
+  /// Counts steps in [first, total).
   Progress(int64_t first, int64_t total);
   ~Progress();
   /// `done` steps are; `text` says what came of them. A terminal's line is drawn anew at most ten
@@ -26,7 +26,7 @@ class Progress {
   void update(int64_t done, const std::string& text);
   /// Whether update would show something now: for texts that cost.
   bool due(int64_t done) const;
-  /// A line of its own, above the bar.
+  /// Prints a line of its own, above the bar.
   void note(const std::string& line);
   double seconds() const;
 

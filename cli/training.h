@@ -37,24 +37,24 @@ struct History {
 /// Parameters, optimizer and history; the next step is history.train.size().
 class Training {
  public:
-  /// From nothing: parameters are drawn under the plan's seed.
+  /// Begins from nothing: parameters are drawn under the plan's seed.
   Training(const TrainingPlan& plan, const Device& device);
-  /// From a file that save wrote. Errors: kIo, kFormat.
+  /// Goes on from a file that save wrote. Errors: kIo, kFormat.
   Training(const std::string& path, const Device& device);
 
   const TrainingPlan& plan() const { return plan_; }
   const Decoder& decoder() const { return decoder_; }
   int64_t steps_done() const { return int64_t(history.train.size() + pending_.size()); }
 
-  /// One step on ids [B, T] and their targets [B * T]. Its loss is noted on the device.
+  /// Makes one step on ids [B, T] and their targets [B * T]. Its loss is noted on the device.
   void step(const Tensor& ids, const Tensor& targets);
   /// Brings the noted losses into the history. Errors: std::runtime_error if one is not finite.
   void settle();
   /// The mean loss over the texts' bytes.
   double loss_of(const std::vector<std::string>& texts) const;
 
-  /// All that resuming needs in one file, FOLDER/training.safetensors, and beside it the model:
-  /// model.safetensors and config.json. Each gets its name when it is whole. Errors: kIo.
+  /// Writes all that resuming needs to one file, FOLDER/training.safetensors, and beside it the
+  /// model: model.safetensors and config.json. Each gets its name when it is whole. Errors: kIo.
   void save(const std::string& folder);
 
   History history;

@@ -11,9 +11,9 @@ namespace wick {
 
 /// The variable's text; nullopt if it is not set or empty.
 std::optional<std::string> environment(const char* name);
-/// An integer in [lowest, highest]. Errors: kInvalidArgument.
+/// The variable as an integer in [lowest, highest]; nullopt if unset. Errors: kInvalidArgument.
 std::optional<int64_t> environment_integer(const char* name, int64_t lowest, int64_t highest);
-/// One of the words, as its index. Errors: kInvalidArgument, which lists the words.
+/// The variable's index among words; nullopt if unset. Errors: kInvalidArgument, which lists them.
 std::optional<int> environment_choice(const char* name,
                                       std::initializer_list<std::string_view> words);
 

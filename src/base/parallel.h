@@ -8,7 +8,7 @@ namespace wick {
 /// How many threads parallel_for uses at most: WICK_THREADS, else the cores that affinity and
 /// cgroup allow.
 int num_threads();
-/// At least 1. Holds for the whole process from now on.
+/// Sets how many threads parallel_for uses at most, 1 or more, for the whole process from now on.
 void set_num_threads(int threads);
 
 /// How many threads a region that the calling thread opened now would have: 1 within one and off

@@ -35,7 +35,7 @@ WICK_INLINE void blocks_together(uint64_t first, uint64_t key, uint32_t* words) 
   }
 }
 
-/// As many blocks as make whole loops; returns how many.
+/// Makes as many blocks as make whole loops; returns how many.
 WICK_INLINE int64_t most_blocks(uint64_t first, uint64_t key, uint32_t* words, int64_t blocks) {
   int64_t i = 0;
   for (; i + kTogether <= blocks; i += kTogether)

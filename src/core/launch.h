@@ -20,7 +20,7 @@ struct Operand {
 Operand operand(const Tensor& x);
 Operand operand(const Tensor& x, const Shape& broadcast);
 
-/// What goes with the operands: the op's own attribute struct.
+/// The op's own attribute struct, which goes with the operands.
 struct Attributes {
   const void* data = nullptr;
   AttributeFacts facts = {};
@@ -46,8 +46,8 @@ bool try_elementwise(const Device& device, const Op& op, const Shape& shape,
 bool try_launch(const Device& device, const Op& op, std::span<const View> in,
                 std::span<const View> out, Attributes attributes, Declined* declined);
 
-/// As the above, but an error (kUnsupported, "matmul: no bf16 kernel on rocm:0 ...") where no
-/// kernel takes it.
+/// Runs the op as the function above, but where no kernel takes it that is an error (kUnsupported,
+/// "matmul: no bf16 kernel on rocm:0 ...").
 void elementwise(const Device& device, const Op& op, const Shape& shape,
                  std::span<const Operand> in, std::span<const Operand> out,
                  Attributes attributes = {});

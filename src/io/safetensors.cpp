@@ -29,7 +29,7 @@ constexpr DTypeName kDTypeNames[] = {
 
 // The reference implementation takes no longer header either.
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
-// As many as NumPy and PyTorch take.
+// As many dims as NumPy and PyTorch take.
 constexpr size_t kMaxSizes = 64;
 constexpr const char* kMetadata = "__metadata__";
 
@@ -76,7 +76,7 @@ Place read_entry(const std::string& path, const std::string& name, simdjson::dom
     int64_t n = 0;
     require(read_size(size, &n), path, tensor, "a size is no integer of at least 0");
     place.shape.push_back(n);
-    // Also beside a 0: strides are products of some of the sizes.
+    // Sizes beside a 0 count too: strides are products of some of the sizes.
     countable = countable && !__builtin_mul_overflow(bytes, n == 0 ? 1 : n, &bytes);
     empty = empty || n == 0;
   }

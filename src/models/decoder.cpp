@@ -21,9 +21,9 @@ struct Step {
   KvCache* cache;  // or nullptr
 };
 
-/// Of layers that add to the residual stream: smaller by the number of such layers, so that its
-/// size does not grow with depth. Source: Radford et al. 2019, "Language models are unsupervised
-/// multitask learners", 2.3.
+/// The deviation of layers that add to the residual stream: smaller by the number of such layers,
+/// so that its size does not grow with depth. Source: Radford et al. 2019, "Language models are
+/// unsupervised multitask learners", 2.3.
 double residual_deviation(const DecoderConfig& c) {
   return c.initializer_range / std::sqrt(2 * double(c.num_hidden_layers));
 }

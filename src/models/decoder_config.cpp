@@ -73,7 +73,7 @@ const char* dtype_text(DType dtype) {
                                  : "float32";
 }
 
-/// One id, a list, or null.
+/// Token ids as config.json has them: one id, a list, or null.
 Setting ids_setting(const std::vector<int64_t>& ids) {
   if (ids.empty()) return nullptr;
   if (ids.size() == 1) return ids[0];

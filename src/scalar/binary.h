@@ -199,7 +199,7 @@ struct ShiftRight {
 
 /// Served by every backend.
 using CommonBinary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient>;
-/// Every one.
+/// Every formula of two operands.
 using Binary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient, Minimum,
                         Pow, Remainder, Fmod, FloorDivide, Atan2, BitwiseAnd, BitwiseOr, BitwiseXor,
                         ShiftLeft, ShiftRight>;

@@ -60,7 +60,7 @@ struct Ge {
   }
 };
 
-/// Of one element.
+/// Whether an element is NaN.
 struct IsNan {
   static constexpr Op op{"isnan", "T:B"};
   using Types = FloatTypes;

@@ -54,16 +54,16 @@ WICK_HD constexpr float abs(float x) {
 WICK_HD constexpr double abs(double x) {
   return __builtin_bit_cast(double, __builtin_bit_cast(uint64, x) & ~(uint64(1) << 63));
 }
-/// Of integers; the lowest stays itself.
+/// The magnitude of an integer; the lowest stays itself.
 template <class T>
 requires(kIsInteger<T>) WICK_HD constexpr T abs(T x) { return x < T(0) ? T(0 - uint64(x)) : x; }
-/// Both sides are evaluated, in every form of this: it guards operands, not results.
+/// Returns a or b, and evaluates both, in every form: it guards operands, not results.
 template <class T>
 WICK_HD constexpr T select(bool condition, T a, T b) {
   return condition ? a : b;
 }
 
-/// What is computed in: f32 for the narrower floats, else the type itself.
+/// The type that T is computed in: f32 for the narrower floats, else the type itself.
 template <class T>
 struct ComputeOf {
   using type = T;
@@ -75,8 +75,8 @@ requires(is_floating(kDTypeOf<T>) && sizeof(T) < 4) struct ComputeOf<T> {
 template <class T>
 using Compute = typename ComputeOf<T>::type;
 
-/// What formula F computes in: Compute<T>, but unsigned for signed integers where F is modular
-/// (F::kModular), so that it wraps.
+/// The type that formula F computes T in: Compute<T>, but unsigned for signed integers where F is
+/// modular (F::kModular), so that it wraps.
 template <class F, class T>
 struct ComputeInOf {
   using type = Compute<T>;

@@ -11,8 +11,8 @@ struct Sum {
   static constexpr Op op{"sum", "T:S", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = true;  // has a value for no elements
   using Types = AllTypes;
-  /// What is added up: f32 for the narrower floats; integers and bool as i64, unsigned here so that
-  /// it wraps.
+  /// The type that T is added up in: f32 for the narrower floats; i64 for integers and bool,
+  /// unsigned here so that it wraps.
   template <class T>
   struct AccumulatorOf {
     using type = Compute<T>;
@@ -57,7 +57,7 @@ struct Max {
   }
 };
 
-/// As Max, in the other direction.
+/// The smallest; a NaN wins (see Max).
 struct Min {
   static constexpr Op op{"min", "T:T", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = false;
@@ -95,7 +95,7 @@ struct Prod {
   }
 };
 
-// Of truths, which are bytes of 0 and 1: NaN is true, as every number but 0.
+// Any and All are of truths, which are bytes of 0 and 1: NaN is true, as every number but 0.
 
 struct Any {
   static constexpr Op op{"any", "T:B", attributes<ReduceAttributes>};
@@ -128,7 +128,7 @@ struct All {
 template <class R, class T>
 using Accumulator = typename R::template AccumulatorOf<T>::type;
 
-/// What comes out: T, but i64 for sums and products of integers and bool, u64 of u64.
+/// The type of R's result: T, but i64 for sums and products of integers and bool, u64 of u64.
 template <class R, class T>
 struct ReducedOf {
   using type = T;
@@ -146,7 +146,7 @@ using Reduced = typename ReducedOf<R, T>::type;
 
 /// Served by every backend.
 using Reductions = TypeList<Sum, Max>;
-/// Those of numbers, and those of truths.
+/// The reductions of numbers, and those of truths.
 using NumberReductions = TypeList<Sum, Max, Min, Prod>;
 using TruthReductions = TypeList<Any, All>;
 

@@ -384,7 +384,7 @@ struct BitwiseNot {
 
 /// Served by every backend.
 using CommonUnary = TypeList<Neg, Exp, Log, Sqrt, Silu>;
-/// Every one.
+/// Every formula of one operand.
 using Unary = TypeList<Neg, Exp, Log, Sqrt, Silu, Abs, Sign, Relu, Recip, Sqr, Rsqrt, Exp2, Expm1,
                        Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh,
                        Acosh, Atanh, Erf, Erfc, Lgamma, Digamma, Trigamma, Sigmoid, Gelu, GeluTanh,

@@ -1,5 +1,5 @@
-// sdpa and its gradient. Options in geometries: whether causal, and the scale in hundredths
-// (0: 1 / sqrt(D)).
+// sdpa and its gradient. Options in geometries: whether causal, and the scale in hundredths (0: 1 /
+// sqrt(D)).
 #include <array>
 #include <cmath>
 
@@ -138,7 +138,7 @@ Row sdpa_row() {
   return row;
 }
 
-/// Of q, k and v, by backward, which takes the kernel where the mode allows it.
+/// The gradients of q, k and v, by backward, which takes the kernel where the mode allows it.
 Row sdpa_gradient_row() {
   Row row = sdpa_row();
   row.op = "sdpa_gradient";

@@ -16,7 +16,8 @@ Array make_factors(std::size_t operand, const Case& c, Random& random) {
   return random_array(dtype, shape, {-1, 1}, random);
 }
 
-/// Of intermediate results in the dtype itself, which composites round to.
+/// A row of products whose bound is of intermediate results in the dtype itself, which composites
+/// round to.
 Row products(const char* op, std::size_t operands) {
   Row row;
   row.op = op;

@@ -18,7 +18,7 @@
 namespace wick::conformance {
 namespace {
 
-// As of products (matmul.cpp).
+// Dtypes whose products may flush subnormals, as matmul.cpp has them.
 const std::vector<DType> kMatrixUnitsFlush = {DType::kBf16, DType::kF16};
 
 int64_t option(const Case& c, std::size_t i, int64_t otherwise) {
@@ -178,7 +178,7 @@ Row conv_input_gradient_row() {
   return row;
 }
 
-/// Of operands gy, x and weight, of which the last gives the shape.
+/// The gradient of the weight: operands gy, x and weight, of which the last gives the shape.
 Row conv_weight_gradient_row() {
   Row row = common(kConvWeightGradient);
   row.make = [](std::size_t operand, const Case& c, Random& random) {

@@ -218,7 +218,7 @@ Row scatter_row() {
   return row;
 }
 
-/// The same in the memory of a Var.
+/// scatter in the memory of a Var.
 Row scatter_in_place_row() {
   Row row = scatter_row();
   row.op = "scatter_";
@@ -282,7 +282,7 @@ Row index_fill_row() {
   return row;
 }
 
-/// All of x as one dim; every second id from the end.
+/// take reads all of x as one dim; every second id counts from the end.
 Row take_row() {
   Row row = common("take", kAll, 2);
   row.make = [](std::size_t operand, const Case& c, Random& random) {

@@ -8,7 +8,7 @@ namespace wick::conformance {
 /// small geometries, no special values.
 Row gradient_row(const Row& row);
 
-/// Its cases; none if it has no gradient.
+/// The cases of a row of gradients; none if the op has no gradient.
 std::vector<Case> gradient_cases(const Row& row, const Options& options);
 
 /// The gradient of sum(w y), w random, with respect to the buffers of the row's differentiable

@@ -203,7 +203,7 @@ Row put_row(const char* op, bool accumulate) {
   return row;
 }
 
-/// The same in the memory of a Var.
+/// index_put in the memory of a Var.
 Row put_in_place_row() {
   Row row = put_row("index_put_", false);
   row.run = [](std::vector<Tensor> x, const Case& c) {

@@ -45,7 +45,7 @@ Row cross_entropy_row() {
   return row;
 }
 
-/// Of logits, by backward, which takes the kernel where the mode allows it.
+/// The gradient of logits, by backward, which takes the kernel where the mode allows it.
 Row cross_entropy_gradient_row() {
   Row row = cross_entropy_row();
   row.op = "cross_entropy_gradient";

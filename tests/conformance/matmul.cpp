@@ -73,7 +73,7 @@ Row matmul_row() {
   return row;
 }
 
-/// In the integers' own dtype, modulo 2^bits; bool as i64.
+/// Products in the integers' own dtype, modulo 2^bits; of bool as i64.
 Row integer_row() {
   Row row = matmul_row();
   row.op = "matmul of integers";
@@ -106,7 +106,7 @@ Row linear_row() {
                     {{{2, 3, 5}, {4, 5}, {4}}},
                     {{{0, 5}, {4, 5}, {4}}},
                     {{{65, 130}, {67, 130}, {67}}}};
-  // As the product; which is rounded to the dtype before the bias is added.
+  // The bound of the product, which is rounded to the dtype before the bias is added.
   row.tolerance = condition(6, 2);
   row.may_flush = kMatrixUnitsFlush;
   row.differentiable = {0, 1, 2};

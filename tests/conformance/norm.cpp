@@ -61,7 +61,7 @@ Row rms_norm_row() {
   return row;
 }
 
-/// Of x and of weight, by backward, which takes the kernel where the mode allows it.
+/// The gradients of x and of weight, by backward, which takes the kernel where the mode allows it.
 Row rms_norm_gradient_row() {
   Row row = rms_norm_row();
   row.op = "rms_norm_gradient";

@@ -36,8 +36,8 @@ class Uncovered {
   bool holds(std::size_t f, int i, std::size_t g, int j) const {
     return f < g ? left_[at(f, i, g, j)] : left_[at(g, j, f, i)];
   }
-  /// One that is left, nullptr if none is. Pairs are asked for in order, so that the search goes on
-  /// where it stopped.
+  /// A pair that is left, nullptr if none is. Pairs are asked for in order, so that the search goes
+  /// on where it stopped.
   const Pair* next() {
     while (next_ < pairs_.size() && !left_[at(pairs_[next_])]) next_++;
     return next_ < pairs_.size() ? &pairs_[next_] : nullptr;

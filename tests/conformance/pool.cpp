@@ -122,7 +122,7 @@ Row avg_row(const char* name) {
   return row;
 }
 
-/// Of x [N, C, L] as of [N, C, 1, L]. Options: kernel, stride, padding, dilation.
+/// The pooling of x [N, C, L] as of [N, C, 1, L]. Options: kernel, stride, padding, dilation.
 Result flat_reference(const Array& x, const std::function<Result(const Array&)>& pool) {
   Array flat = x;
   flat.shape.insert(flat.shape.end() - 1, 1);

@@ -213,7 +213,7 @@ Row prod_row() {
   return row;
 }
 
-/// An op made of others: fewer sizes do.
+/// A row of an op made of others: fewer sizes do.
 Row statistic_row(const char* name,
                   const std::function<Tensor(const Tensor&, const ReduceOptions&)>& run,
                   const std::function<Result(const Array&, const reference::Reduction&)>& reference,

@@ -50,7 +50,7 @@ const std::vector<Geometry> kSizes = {
     {{{1, 2, 3, 4}}, {6, 8, 0, 20}}, {{{1, 2, 4, 5}}, {10, 12, 0, 25}},
     {{{1, 2, 2, 3}}, {2, 3, 0, 13}}, {{{0, 2, 3, 3}}, {4, 4}},
     {{{2, 5, 17, 13}}, {29, 31}}};
-/// With aligned corners, which sizes of 1 have too.
+/// Geometries with aligned corners, which sizes of 1 have too.
 const std::vector<Geometry> kAligned = {{{{2, 3, 2, 3}}, {4, 9, 1}},
                                         {{{1, 2, 5, 4}}, {3, 7, 1}},
                                         {{{1, 2, 4, 4}}, {1, 3, 1}},

@@ -68,13 +68,13 @@ class Report {
 
   void add(const Row& row, const std::string& device, const std::string& case_text,
            const std::string& command, const Outcome& outcome);
-  /// Of a check that has no bound: a behaviour, a gradient.
+  /// Notes a check that has no bound: a behaviour, a gradient.
   void add(const std::string& op, const std::string& device, const std::string& what,
            const std::string& command, const Outcome& outcome);
   /// Cases of an op that are not run: why, and what is not there.
   void leave_out(const std::string& op, int64_t cases, const std::string& reason,
                  const std::string& lacks = "");
-  /// A device that is not there.
+  /// Notes a device that is not there.
   void skip(const std::string& what, const std::string& reason);
   /// Prints the tables, and "3 passed, 0 failed, 1 left out"; returns whether none failed and some
   /// passed.
@@ -102,7 +102,7 @@ class Report {
 /// The cases of a row, as a mode takes them from a row and the options.
 using CasesOf = std::function<std::vector<Case>(const Row&, const Options&)>;
 
-/// Those that run on a device. Those that do not are counted in the report: of dtypes without a
+/// The cases that run on a device. Those that do not are counted in the report: of dtypes without a
 /// kernel, and of more elements than the options allow.
 std::vector<Case> cases_on(const Device& device, const Row& row, const Options& options,
                            const CasesOf& cases_of, Report& report);

@@ -15,7 +15,7 @@ inline std::vector<DType> joined(std::vector<DType> a, const std::vector<DType>&
 }
 inline const std::vector<DType> kNumeric = joined(kIntegers, kFloats);
 inline const std::vector<DType> kAll = joined({DType::kBool}, kNumeric);
-/// Also what is only stored.
+/// Every dtype that has elements: those that are only stored too.
 inline const std::vector<DType> kStored =
     joined(kAll, {DType::kF4, DType::kF6E2M3, DType::kF6E3M2, DType::kF8E8M0});
 

@@ -101,7 +101,7 @@ Row topk_row(const char* name, Want want) {
   return row;
 }
 
-/// One element of each line.
+/// A row of an op that chooses one element of each line.
 Row chosen_row(const char* name,
                const std::function<ValuesIndices(const Tensor&, int64_t, int64_t, bool)>& run,
                const std::function<Result(const Array&, int64_t, int64_t, bool, Want)>& reference,

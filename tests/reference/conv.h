@@ -17,7 +17,7 @@ struct Convolution {
   }
 };
 
-/// What stands in the padding is not multiplied at all.
+/// conv2d, in which what stands in the padding is not multiplied at all.
 Result conv2d(const Array& x, const Array& weight, const Convolution& c);
 /// weight [C, O / groups, KH, KW]: every product of x and weight goes to where conv2d would read.
 Result conv_transpose2d(const Array& x, const Array& weight, const Convolution& c);

@@ -45,7 +45,7 @@ Real unit_roundoff(DType floating);
 /// x rounded to the nearest value of a floating dtype, ties to even; too large: infinity, or NaN
 /// where there is none.
 Real round_to_format(DType floating, Real x);
-/// An exact integer as the dtype's: the low bits.
+/// An exact integer as the dtype holds it: the low bits.
 Real wrap(DType integer, Wide x);
 /// The conversion that `cast` promises. x is a value of `from`.
 Real convert(DType from, DType to, Real x);
@@ -53,7 +53,7 @@ Real convert(DType from, DType to, Real x);
 /// The value of one element's bytes, and the bytes of a value that the dtype holds.
 Real decode(DType dtype, const void* bytes);
 void encode(DType dtype, Real x, void* bytes);
-/// The same of many elements, one after another.
+/// The values of many elements' bytes, one after another, and their bytes.
 void decode(DType dtype, const unsigned char* bytes, std::span<Real> values);
 void encode(DType dtype, std::span<const Real> values, unsigned char* bytes);
 

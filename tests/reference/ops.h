@@ -8,7 +8,7 @@ namespace wick::reference {
 /// A result, and for each element what its rounding errors are measured by.
 struct Result {
   Array array;
-  /// Of sums and products: the sum of the terms' magnitudes; else empty.
+  /// The sum of the terms' magnitudes, of sums and products; else empty.
   std::vector<Real> magnitude;
   /// How many terms an element sums; 0 if it is no sum.
   int64_t terms = 0;
@@ -32,7 +32,7 @@ struct Reduction {
   std::vector<int64_t> dims = {};
   bool keepdim = false;
 };
-/// Of integers and bool in i64, wrapping.
+/// The sum; of integers and bool in i64, wrapping.
 Result sum(const Array& x, const Reduction& reduction);
 Result mean(const Array& x, const Reduction& reduction);
 /// NaN wins.
@@ -51,7 +51,7 @@ Result scatter_add(const Array& x, int64_t dim, const Array& ids, const Array& s
 /// x with src set where gather with the same ids would read; ids broadcast to src's shape.
 Result scatter(const Array& x, int64_t dim, const Array& ids, const Array& src);
 
-/// One after another along dim.
+/// The arrays one after another along dim.
 Result cat(const std::vector<Array>& arrays, int64_t dim);
 Result where(const Array& condition, const Array& a, const Array& b);
 
@@ -59,7 +59,7 @@ Result where(const Array& condition, const Array& a, const Array& b);
 // results' magnitudes as they reach the result: errors of one rounding each multiply it.
 Result softmax(const Array& x, int64_t dim);
 Result log_softmax(const Array& x, int64_t dim);
-/// Of f32; of f64, f64.
+/// The loss is of f32; of f64 for f64.
 Result cross_entropy(const Array& logits, const Array& targets);
 
 }  // namespace wick::reference

@@ -29,7 +29,7 @@ std::vector<Group> groups_of(const Array& x, const Reduction& reduction, Shape* 
   return groups;
 }
 
-/// As what is computed in: integers are rounded to f32 first.
+/// x in the type that is computed in: integers are rounded to f32 first.
 Array computed(const Array& x) { return is_floating(x.dtype) ? x : convert(x, DType::kF32); }
 
 Real accumulator_roundoff(DType dtype) {

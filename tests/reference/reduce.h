@@ -14,7 +14,7 @@ Result min(const Array& x, const Reduction& reduction);
 Result prod(const Array& x, const Reduction& reduction);
 Result any(const Array& x, const Reduction& reduction);
 Result all(const Array& x, const Reduction& reduction);
-/// Of one dim, or of all of x seen flat.
+/// The place along one dim, or in all of x seen flat.
 Result argmax(const Array& x, const Reduction& reduction);
 Result argmin(const Array& x, const Reduction& reduction);
 

@@ -41,7 +41,7 @@ Array squeezed(Array x, int64_t dim, bool keepdim) {
   return x;
 }
 
-/// One of a line: f gives its place.
+/// One element of each line: f gives its place.
 template <class F>
 Result choose(const Array& x, int64_t dim, bool keepdim, Want want, const F& f) {
   const DType dtype = want == Want::kValues ? x.dtype : DType::kI64;

@@ -4,7 +4,7 @@
 
 namespace wick::reference {
 
-/// Of integers and bool in i64, wrapping; of u64 in u64.
+/// Sums and products of integers and bool are of i64, wrapping; of u64 u64.
 Result cumsum(const Array& x, int64_t dim);
 Result cumprod(const Array& x, int64_t dim);
 /// What is wanted of an op that gives values and places.

@@ -16,8 +16,8 @@ constexpr int64 kSegment = 65536;  // elements of one output that one thread loo
 constexpr int64 kColumns = 512;    // outputs side by side
 constexpr int64 kMaxWide = 8;      // bytes of the widest type that is compared in
 
-/// A call, by rows or by columns as in reduce.cpp. What is reduced is cut in segments; the winner
-/// of each takes part in a last round, in their order.
+/// A call, cut by rows or by columns as in reduce.cpp. What is reduced is cut in segments; the
+/// winner of each segment takes part in a last round, in their order.
 class ArgPlan {
  public:
   ArgPlan(const ArgReduction& op, const Call& call) : op_(op), in_(call.in[0]) {
@@ -31,7 +31,7 @@ class ArgPlan {
 
   int64 outputs() const { return kept_.numel; }
   int64 elements() const { return reduced_.numel; }
-  /// Of each segment the numbers, then the values.
+  /// Scratch holds each segment's winner: all numbers first, then all values.
   int64 scratch_bytes() const {
     return segments_ * outputs() * (int64(sizeof(int64)) + op_.in.wide_size);
   }
@@ -63,7 +63,7 @@ class ArgPlan {
   }
 
  private:
-  /// One segment of one output.
+  /// Finds the winner in one segment of one output.
   void line(int64 output, int64 segment, char* value, int64* id) const {
     const int64 stride = reduced_.row_stride(0), wide = op_.in.wide_size;
     const char* data = in_.as<char>() + Position<1>(kept_, output).offset(0) * op_.in.size;
@@ -88,7 +88,7 @@ class ArgPlan {
     }
   }
 
-  /// One segment of `count` neighbouring outputs.
+  /// Finds the winners in one segment of `count` neighbouring outputs.
   void columns(int64 first, int64 count, int64 segment, char* values, int64* ids) const {
     const char* data = in_.as<char>() + Position<1>(kept_, first).offset(0) * op_.in.size;
     alignas(64) char buffer[kColumns * kMaxWide];

@@ -33,7 +33,7 @@ struct Dims {
   int64 rows() const { return H / G * T; }
   int64 head(int64 g, int64 row) const { return g * (H / G) + row / T; }
   int64 token(int64 row) const { return row % T; }
-  /// How many keys a token sees: the first ones.
+  /// How many keys a token sees; they are the first ones.
   int64 seen(int64 b, int64 t) const {
     if (!causal) return S;
     const int64 p = positions.as<int64>()[b * positions.strides[0] + t * positions.strides[1]];
@@ -94,8 +94,8 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
 
 // ---- gradient
 
-/// A call cut in pieces of keys of one key head. Where they are few heads' keys are split, and the
-/// gradient of q is added up from what each piece gives.
+/// A call cut in pieces of keys of one key head. Where there are few heads their keys are split,
+/// and the gradient of q is added up from what each piece gives.
 struct GradientPlan {
   explicit GradientPlan(const Dims& d) {
     const int64 wished = blocks(kPieces, std::max<int64>(1, d.B * d.G));
@@ -108,7 +108,7 @@ struct GradientPlan {
   Workers workers(const AttentionParts& kernel, const Dims& d) const {
     return {pieces, d.B * d.H * d.T * d.S * d.D * 5 / kGrain, kernel.gradient_bytes(size, d.D)};
   }
-  /// Of the parts of q's gradient, [parts][B, H, T, D] of what is computed in.
+  /// Bytes of the parts of q's gradient: [parts][B, H, T, D] of the type that is computed in.
   int64 partial_bytes(const AttentionParts& kernel, const Dims& d) const {
     return parts > 1
                ? blocks(parts * d.B * d.H * d.T * d.D * kernel.in.wide_size, Workers::kAlignment) *

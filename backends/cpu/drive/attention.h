@@ -58,7 +58,7 @@ struct AttentionParts {
   void (*forward)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
                   void* buffer);
   int64 (*few_bytes)(int64 D);
-  /// The same of at most kFewQueries.
+  /// y and l of at most kFewQueries queries. buffer: of few_bytes.
   void (*few)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
               void* buffer);
   int64 (*gradient_bytes)(int64 keys, int64 D);

@@ -19,7 +19,7 @@ struct Elementwise {
 Status run_unary(const Kernel* kernel, const Call* call);
 Status run_binary(const Kernel* kernel, const Call* call);
 Status run_where(const Kernel* kernel, const Call* call);
-/// A cast to the same dtype; Kernel::data is an Access of the element's size.
+/// Runs a cast to the same dtype; Kernel::data is an Access of the element's size.
 Status run_copy(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

@@ -201,8 +201,8 @@ class Columns {
         y_(call.out[0].as<char>()),
         scratch_(static_cast<char*>(call.scratch)),
         tiles_(d, op) {
-    // As many as there was room for: the number of threads may have changed since the scratch was
-    // asked for.
+    // As many workers as there was room for: the number of threads may have changed since the
+    // scratch was asked for.
     workers_ = uses_tiles(d, op) ? call.scratch_bytes / tiles_.bytes : tiles_.workers;
   }
 

@@ -15,13 +15,13 @@ struct Adding {
   void (*add_each)(void* into, const int64* offsets, const void* x, int64 n);
 };
 
-/// An error for the first id outside of [0, limit), counted in row-major order.
+/// Returns an error for the first id outside of [0, limit), counted in row-major order.
 Status check_ids(const View& ids, int64 limit, const char* op);
 
 /// Kernel::data is an Access of the element's size.
 Status run_gather(const Kernel* kernel, const Call* call);
 
-/// Of equal ids the last one's value stays. Kernel::data as of gather.
+/// Of equal ids run_scatter keeps the last one's value. Kernel::data as of run_gather.
 Status run_scatter(const Kernel* kernel, const Call* call);
 
 /// Adds in the order of src for every element of the output: threads never change a bit. Narrow

@@ -46,9 +46,9 @@ struct MatmulParts {
   Load load;  // of a, for `strip`
 };
 
-/// A vector by a matrix: the own kernels read the matrix once, as it lies, and are bound by memory.
+/// Takes a vector by a matrix: our kernels read the matrix once, as it lies, bound by memory.
 const char* accepts_thin(const Kernel* kernel, const Call* call, const DeviceInfo* device);
-/// That, and what is so small that oneDNN's overhead shows.
+/// Takes what accepts_thin takes, and products so small that oneDNN's overhead shows.
 const char* accepts_small(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 Status run_matmul(const Kernel* kernel, const Call* call);
 int64 matmul_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);

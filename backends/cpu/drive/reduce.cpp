@@ -76,7 +76,7 @@ class Plan {
     });
   }
 
-  /// One segment of one output.
+  /// Reduces one segment of one output.
   void reduce_row(int64 output, int64 segment, char* result) const {
     const int64 wide = op_.in.wide_size, stride = reduced_.row_stride(0);
     const char* data = in_.as<char>() + Position<1>(kept_, output).offset(0) * op_.in.size;
@@ -171,7 +171,8 @@ class Plan {
     alignas(64) char sums_[kLevels][kColumns * kMaxWide];
   };
 
-  /// One segment of `columns` neighbouring outputs, to `partial` or, where that is null, to `out`.
+  /// Reduces one segment of `columns` neighbouring outputs into `partial` or, where that is null,
+  /// into `out`.
   void reduce_columns(int64 first, int64 columns, int64 segment, char* partial, char* out) const {
     const int64 stride = kept_.row_stride(0);
     const char* data = in_.as<char>() + Position<1>(kept_, first).offset(0) * op_.in.size;

@@ -17,7 +17,7 @@ struct Scan {
   bool with_ids;
   bool splits;  // segments may be worked on before what precedes them is known
   void (*begin)(void* a, void* b, int64 n);
-  /// At the end of a segment, of n lines.
+  /// Ends a segment of n lines: what came in it joins what came before it.
   void (*fold)(void* a, void* b, int64 n);
   /// Goes on by n <= kChunk elements of one line, the first of number `at`.
   void (*along)(const void* x, int64 n, int64 at, void* a, void* b, void* y, int64* ids);

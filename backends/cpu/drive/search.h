@@ -9,8 +9,8 @@ namespace wick::cpu {
 /// What a kernel of searchsorted is made of (Kernel::data).
 struct Searching {
   int64 size;  // bytes of an element
-  /// For each of m values the first place in x [n], ascending, before which it may stand; with
-  /// `right` the last.
+  /// Finds for each of m values the first place in x [n], ascending, before which it may stand;
+  /// with `right` the last such place.
   void (*search)(const void* x, int64 stride, int64 n, const void* values, int64 values_stride,
                  int64 m, int right, int64* ids, int64 ids_stride);
 };

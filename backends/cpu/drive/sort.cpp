@@ -43,8 +43,8 @@ bool is_narrow(const Sorting& op, int64 n) {
   return op.key_bytes <= 4 && n <= int64(std::numeric_limits<uint32>::max());
 }
 
-/// One stable pass over a digit, from a to b, in blocks that threads take. False where all records
-/// have the same digit: nothing moved.
+/// Makes one stable pass over a digit, from a to b, in blocks that threads take. False where all
+/// records have the same digit: nothing moved.
 template <class Kind, class Record = typename Kind::Record>
 bool pass(const Record* a, Record* b, int64 n, int number, int blocks) {
   using Counts = std::array<int64, 256>;

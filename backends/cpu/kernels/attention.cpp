@@ -63,7 +63,7 @@ void tile(Left<C> a, const C* b, int64 b_k, int64 k, C* c, int64 c_row, bool add
     }
 }
 
-/// The same where a tile has fewer rows left: `count` of them, at least `rows`.
+/// Multiplies as tile does where a tile has fewer rows left: `count` of them, at least `rows`.
 template <int registers, class C, int rows = 1>
 WICK_HD void tile_of_some(int64 count, Left<C> a, const C* b, int64 b_k, int64 k, C* c, int64 c_row,
                           bool adds) {
@@ -416,7 +416,7 @@ int64 few_bytes(int64 D) {
   return FewBuffer<C>(nullptr, D).parts.bytes();
 }
 
-/// One query: exp(score - base) in place of the scores; returns their sum.
+/// Puts exp(score - base) in place of one query's scores; returns their sum.
 template <class C>
 C exponentials_of(C* scores, int64 count, C base) {
   using L = Lanes<C>;
@@ -510,7 +510,7 @@ int64 gradient_bytes(int64 keys, int64 D) {
   return GradientBuffer<C>(nullptr, keys, D).parts.bytes();
 }
 
-/// A row as what is computed in, zeros past D.
+/// Copies a row to the type that is computed in, zeros past D.
 template <class C>
 void load_row(const Access& in, const void* from, int64 D, int64 wide, C* to) {
   in.load(from, 1, D, to);
@@ -543,7 +543,8 @@ void gradient_begin(const AttentionParts& kernel, const GradientKeys& keys) {
   memset(buffer.gv, 0, size_t(keys.count * wide) * sizeof(C));
 }
 
-/// Of one query: scores to p = exp(score - l), gp to p (gp - delta); 0 from `seen` keys on.
+/// Turns one query's scores to p = exp(score - l), and gp to p (gp - delta); both are 0 from `seen`
+/// keys on.
 template <class C>
 WICK_HD void softmax_gradient(C l, C delta, int64 seen, int64 width, C* p, C* gp) {
   using L = Lanes<C>;

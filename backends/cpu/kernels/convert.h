@@ -187,7 +187,7 @@ constexpr Access copy_access() {
     return {load_copy<uint64>, store_copy<uint64>, 8, 8, true};
 }
 
-/// The same bits: integers of one size, signed or not, and a type itself.
+/// Whether T and W have the same bits: integers of one size, signed or not, and a type itself.
 template <class T, class W>
 inline constexpr bool kSameBits = kSame<T, W> ||
                                   (is_integer(kDTypeOf<T>) && is_integer(kDTypeOf<W>) &&

@@ -7,7 +7,7 @@ namespace wick::cpu::WICK_ISA {
 /// Adds a family's kernels to the set's table: kernels/<family>.cpp has this for itself.
 template <Text family>
 void add_family(Table& table);
-/// All of them (kernels.cpp).
+/// Adds the kernels of all families (kernels.cpp).
 void add_kernels(Table& table);
 
 }  // namespace wick::cpu::WICK_ISA

@@ -89,7 +89,7 @@ void multiply(const C* a, const C* b, int64 k, C* sum, int64 sum_stride) {
   }
 }
 
-/// The same where a tile has fewer rows left: `count` of them, at least `rows`.
+/// Multiplies as multiply does where a tile has fewer rows left: `count` of them, at least `rows`.
 template <class C, int rows = 1>
 WICK_HD void multiply_some(int64 count, const C* a, const C* b, int64 k, C* sum, int64 sum_stride) {
   if constexpr (rows < kRows) {

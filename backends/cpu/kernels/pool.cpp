@@ -39,7 +39,7 @@ WICK_HD void with_step(int64 step, F f) {
     f(step);
 }
 
-/// What nothing is below of.
+/// The lowest value of C: nothing is below it.
 template <class C>
 void fill_lowest(void* best, int64 n) {
   C* const values = static_cast<C*>(best);

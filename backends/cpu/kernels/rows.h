@@ -38,7 +38,7 @@ WICK_HD C exponentials(const C* x, C m, C* y, int64 n) {
         return e;
       });
 }
-/// The same of a whole row. Keeps the exponentials where y holds what is computed in.
+/// Sums the exponentials of a whole row. Keeps them where y holds the type that is computed in.
 template <class T>
 WICK_HD double exponentials_of(const T* x, Statistic<T> m, T* y, int64 n) {
   using C = Statistic<T>;

@@ -79,8 +79,8 @@ WICK_HD double sum_of(double a, double b, double* cut) {
   return sum;
 }
 
-/// Of f64, which has no wider type: what additions cut is added up beside the sum. Never split,
-/// since a state has no room for what came before.
+/// Sums of f64, which has no wider type: what additions cut is added up beside the sum. A line is
+/// never split, since a state has no room for what came before.
 struct CompensatedSums {
   static constexpr bool kSplits = false;
 
@@ -92,7 +92,7 @@ struct CompensatedSums {
 
   static WICK_HD double total(double sum, double cut) { return cut == cut ? sum + cut : sum; }
 
-  /// In parts side by side, as Sums.
+  /// Goes along a line in parts side by side, as Sums does.
   static void along(const void* from, int64 n, int64, void* a, void* b, void* to, int64*) {
     constexpr int64 kParts = 8;
     const double* x = static_cast<const double*>(from);

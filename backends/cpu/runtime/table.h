@@ -12,10 +12,10 @@ namespace wick::cpu {
 /// Kernels by op and dtypes, in order of preference. Filled once, then only read.
 class Table {
  public:
-  /// For the op's own dtype t, from which the operands' follow. Later kernels of the same op and
-  /// dtypes are asked later. A kernel without a name has the op's.
+  /// Adds a kernel for the op's own dtype t, from which the operands' follow. Later kernels of the
+  /// same op and dtypes are asked later. A kernel without a name has the op's.
   void add(const Op& op, DType t, const Kernel& kernel);
-  /// Of an op with an operand of any dtype, for that one.
+  /// Adds a kernel of an op with an operand of any dtype, for the dtype `any`.
   void add(const Op& op, DType t, DType any, const Kernel& kernel);
 
   int find(const KernelQuery& query, const Kernel** kernels) const;
@@ -41,7 +41,7 @@ class Table {
 /// The table of an instruction set, made at its first use. The machine must have that set.
 const Table& table_of(Isa isa);
 
-/// For Kernel::accepts of fused ops: inner strides of floats are 1, as abi/ops has it.
+/// Kernel::accepts of fused ops: it takes floats whose inner strides are 1, as abi/ops has it.
 const char* accepts_unit_strides(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 /// An error's text, kept until the same thread's next error.

@@ -79,7 +79,7 @@ struct Ctx {
     record->op = op, record->position = position, record->value = value, record->limit = limit;
   }
 
-  // Only the emulator has the rest: mma.h's body is made of it.
+  // Only the emulator has the members that follow: mma.h's body is made of them.
 
   /// The wave's lanes meet here; the last one calls f(lanes), lanes[l] being what lane l brought;
   /// then all go on. f captures nothing.

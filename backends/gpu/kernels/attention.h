@@ -15,7 +15,7 @@ struct HeadStrides {
   static HeadStrides of(const View& x) { return {x.strides[0], x.strides[1], x.strides[2]}; }
 };
 
-/// Of a call.
+/// The shape of a call.
 struct AttentionShape {
   FastDivide heads;  // H / G
   FastDivide key_heads;
@@ -42,7 +42,7 @@ struct AttentionRow {
   WICK_DEVICE int64 offset(const HeadStrides& strides, int32 b) const {
     return b * strides.batch + h * strides.head + t * strides.row;
   }
-  /// In [B, H, T].
+  /// The row's place in a tensor [B, H, T].
   WICK_DEVICE int64 index(const AttentionShape& shape, int32 b) const {
     const int64 all_heads = int64(shape.heads.divisor) * shape.key_heads.divisor;
     return (b * all_heads + h) * shape.queries + t;

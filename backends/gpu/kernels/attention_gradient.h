@@ -1,7 +1,8 @@
 // The gradients of sdpa. With p = exp(scale q k - l), delta = sum over d of gy y and
 // ds = p (gy v - delta):
-//   gq = scale sum over keys of ds k,  gk = scale sum over rows of ds q,  gv = sum over rows of p
-//   gy.
+//   gq = scale sum over keys of ds k
+//   gk = scale sum over rows of ds q
+//   gv = sum over rows of p gy
 // No atomics: first delta, then a block some rows of a key head, whose groups of lanes walk over
 // the keys (gq), then a block some keys, whose groups walk over the rows of the key head (gk, gv).
 #pragma once
@@ -248,12 +249,12 @@ struct SdpaGradientCall {
       if (const char* why = AttentionCall::check_heads(*x, c.k)) return why;
     return check_vector(call.in[6], c.q.numel() / c.q.shape[3]);
   }
-  /// Of delta.
+  /// Bytes of delta.
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
     const View& q = call.in[1];
     return q.numel() / q.shape[3] * int64(sizeof(C));
   }
-  /// All but chunks.
+  /// The arguments of a launch, chunks excepted.
   static GradientArgs<T> args(const Call& call) {
     const AttentionCall c = attention(call);
     const View &gy = call.in[0], &v = call.in[3];

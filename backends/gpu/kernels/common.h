@@ -165,7 +165,7 @@ struct Operands {
     }
     return at;
   }
-  /// One operand's, over all dims.
+  /// The indexer of one operand, over all dims.
   Indexer<1> indexer_of(int operand) const {
     Operands<1> one;
     for (one.rank = 0; one.rank < rank; one.rank++) {
@@ -211,7 +211,7 @@ Operands<operands> collapse(const View* const (&views)[operands]) {
   return all;
 }
 
-/// Of a call's output, then its inputs; false if their shapes differ.
+/// Collapses the dims of a call's output, then of its inputs; false if their shapes differ.
 template <int arity>
 bool collapse_call(const Call& call, Operands<arity + 1>* all) {
   const View* views[arity + 1];

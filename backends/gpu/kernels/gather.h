@@ -322,9 +322,8 @@ struct ScatterAddLaunch : ScatterAddSignature<T> {
   }
 };
 
-/// Of narrow types, which are added up in Sum, f32 or u32: y is widened into scratch, and rounded
-/// once (u8: wrapped) when all is added. Atomics of fewer than 4 bytes would touch what is beside
-/// y.
+/// Adds narrow types up in Sum, f32 or u32: y is widened into scratch, and rounded once (u8:
+/// wrapped) when all is added. Atomics of fewer than 4 bytes would touch what is beside y.
 template <class T, class Sum>
 struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {

@@ -264,8 +264,8 @@ struct ReduceCall {
 struct Pieces {
   int32 count;
   uint32 length;
-  /// So many that there is work for every card; `blocks` work on one piece each, of at least
-  /// `least` elements.
+  /// So many pieces that there is work for every card; `blocks` blocks work on one piece each,
+  /// which has at least `least` elements.
   static Pieces of(int64 length, int64 blocks, int64 least) {
     constexpr int64 kBlocks = 1024;
     int64 count = kBlocks / blocks < length / least ? kBlocks / blocks : length / least;
@@ -330,7 +330,7 @@ struct RowsForm {
   }
 };
 
-/// Any strides.
+/// The form for any strides.
 struct StridedForm {
   static constexpr int kThreads = 256;
   static const char* accepts(const ReduceCall& c) {

@@ -33,7 +33,7 @@ struct FirstLargest {
   Key key;
   uint32 id;
   struct Step {
-    /// By value: of references clang 19 selects the address, and puts both into memory.
+    /// Takes values: of references clang 19 selects the address, and puts both into memory.
     WICK_DEVICE FirstLargest operator()(FirstLargest a, FirstLargest b) const {
       const bool first = a.key > b.key || (a.key == b.key && a.id < b.id);
       return {first ? a.key : b.key, first ? a.id : b.id};
@@ -161,8 +161,8 @@ struct Sample {
                                                            FirstLargest<Key>{largest, first});
   }
 
-  /// Of the logits from `least` on, the largest key from which on their weights reach the target,
-  /// a part of the weight of all.
+  /// Finds, among the logits from `least` on, the largest key from which on their weights reach the
+  /// target, a part of the weight of all.
   template <class Ctx, class W, class Weigh, class Target>
   static WICK_DEVICE Key edge(const Ctx& ctx, W (&sums)[kDigits][kThreads], W (&totals)[kDigits],
                               const Args& a, const T* x, Key least, const Weigh& weigh,

@@ -95,7 +95,7 @@ Damage find_damage(const char* begin, int64 bytes, uint8 poison) {
   return find_differences(begin, bytes, [=](int64) { return poison; });
 }
 
-/// Of the red zones of every allocation.
+/// The first damage in the red zones of every allocation.
 Damage find_zone_damage() {
   for (const auto& [begin, a] : memory().live)
     for (const char* zone : {a.end(), a.front_zone()})

@@ -1,5 +1,5 @@
-// How kernels start on the emulator: the context is bound to a wave and a matrix layout
-// here, all else is ordinary code behind emu::BoundKernel (rt_emu.cpp).
+// How kernels start on the emulator: the context is bound to a wave and a matrix layout here, all
+// else is ordinary code behind emu::BoundKernel (rt_emu.cpp).
 #pragma once
 #include "device/ctx.h"
 #include "wick/abi/backend.h"

@@ -307,7 +307,7 @@ void destroy(Stream* stream) {
   delete stream;
 }
 
-/// On the device that is bound.
+/// Makes a stream on the device that is bound.
 Status make_stream(int32 device, Stream** made) {
   const OutsideCapture outside;
   auto* stream = new Stream;

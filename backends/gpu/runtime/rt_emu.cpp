@@ -205,7 +205,7 @@ int wave_of(int32 device) { return device; }
 namespace emu {
 namespace {
 
-/// One launch in the way that this thread is at.
+/// Runs one launch in the way that this thread is at.
 Status launch_one(const BoundKernel* layouts, int count, const Call& call) {
   Running& now = running();
   now.layouts = std::max(now.layouts, count);

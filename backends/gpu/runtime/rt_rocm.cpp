@@ -61,10 +61,10 @@ struct Stream {
   std::shared_ptr<Record> record;
 
   std::mutex mutex;  // of what follows
-  // Of graphs that were launched here but captured on another stream: their kernels write that
-  // stream's record.
+  // The records of graphs that were launched here but captured on another stream: their kernels
+  // write that stream's record.
   std::vector<std::shared_ptr<Record>> guest_records;
-  // For the text of a failure that shows later.
+  // What ran last, for the text of a failure that shows later.
   const char* last_op = nullptr;
   const void* last_stub = nullptr;
   View last_operand{};
@@ -376,8 +376,8 @@ Status memory_info(int32 ordinal, int64* free_bytes, int64* total_bytes) {
   return {};
 }
 
-/// Of a card that wick has no code for, info is filled in all the same, so that it can be listed
-/// with the reason.
+/// Tells about a device. For a card that wick has no code for, info is filled in all the same, so
+/// that it can be listed with the reason.
 Status device_info(int32 index, DeviceInfo* info) {
   Status status;
   const Device* device = device_at(index, status);

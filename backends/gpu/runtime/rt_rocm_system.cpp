@@ -24,7 +24,7 @@ std::optional<int64> read_number(const std::string& path) {
   return value;
 }
 
-// Of one kind of memory, "vram" or "gtt".
+// Reads the sizes of one kind of memory, "vram" or "gtt".
 std::optional<MemoryInfo> read_memory(const std::string& folder, const std::string& kind) {
   const auto total = read_number(folder + "/mem_info_" + kind + "_total");
   const auto used = read_number(folder + "/mem_info_" + kind + "_used");

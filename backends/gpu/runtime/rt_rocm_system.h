@@ -17,10 +17,10 @@ struct MemoryInfo {
   int64 total_bytes;
 };
 
-/// Of the card at a PCI address ("0000:03:00.0"), as the kernel driver counts: all processes' and
-/// the desktop's use included, which HIP leaves out. An integrated card's tensors live in memory
-/// that is reserved for it (VRAM) or lent to it (GTT): both count. nullopt where the driver does
-/// not say. Tests put another root in place of /sys by WICK_SYSFS_ROOT.
+/// The memory of the card at a PCI address ("0000:03:00.0"), as the kernel driver counts it: all
+/// processes' and the desktop's use included, which HIP leaves out. An integrated card's tensors
+/// live in memory that is reserved for it (VRAM) or lent to it (GTT): both count. nullopt where the
+/// driver does not say. Tests put another root in place of /sys by WICK_SYSFS_ROOT.
 std::optional<MemoryInfo> memory_from_sysfs(const std::string& pci_address, bool integrated);
 
 }  // namespace wick::gpu

@@ -7,8 +7,8 @@
 namespace wick {
 namespace {
 
-// With s = sigmoid(x): d silu / dx = s (1 + x (1 - s)), and its own slope s (1 - s) (2 + x (1 - 2
-// s)).
+// With s = sigmoid(x): d silu / dx = s (1 + x (1 - s)), and the slope of that is
+// s (1 - s) (2 + x (1 - 2 s)).
 Tensor silu_gradient_composite(const Tensor& gy, const Tensor& x) {
   const DType dtype = computed_in(x.dtype());
   const Tensor wide = cast(x, dtype), whole = exp(-maximum(wide, -wide)) + 1;

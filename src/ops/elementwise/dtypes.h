@@ -8,9 +8,9 @@ namespace wick {
 /// The dtype that both convert to: the higher kind of bool < integer < float wins; within a kind
 /// the smallest that holds both.
 DType promote(DType a, DType b);
-/// The same for tensors: one without dims promotes only if its kind is higher.
+/// The dtype that tensors convert to: one without dims promotes only if its kind is higher.
 DType promote(const Tensor& a, const Tensor& b);
-/// What a tensor beside a number computes in.
+/// The dtype that a tensor beside a number computes in.
 DType promote(DType a, Number b);
 /// The dtype itself if floating, else f32.
 DType floating(DType dtype);

@@ -29,8 +29,8 @@ struct BinaryMeaning {
   Op op;
   Takes takes;
   unsigned keep;
-  /// Of the operand `side`, before it is summed to the operand's shape. None: constant, off the
-  /// tape.
+  /// The gradient of the operand `side`, before it is summed to the operand's shape; no tensor:
+  /// constant, off the tape.
   Tensor (*gradient)(const Tensor& gy, const RuleContext& c, int side);
   Tensor (*composite)(const Tensor& a, const Tensor& b) = nullptr;
 };
@@ -44,7 +44,7 @@ Tensor run_binary(const BinaryMeaning& m, Tensor a, Number b);
 /// The dtype that an op computes in. Errors: kDTypeMismatch.
 DType taken(const Op& op, Takes takes, DType dtype);
 
-/// Where a table has an op; -1: nowhere.
+/// The place of an op in a table; -1 if it has none.
 template <class Meaning, size_t n>
 constexpr int place_of(const Meaning (&table)[n], const Op& op) {
   for (size_t i = 0; i < n; i++)

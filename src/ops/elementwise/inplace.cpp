@@ -37,8 +37,8 @@ void write_of(const char* op, Var& target, const std::function<Tensor(const Tens
   write(op, target, f(target.tensor().detach()));
 }
 
-/// The same of an op with a kernel that writes over its first operand, so that nothing else needs
-/// memory. False if there is none for these.
+/// Runs an op with a kernel that writes over its first operand, so that nothing else needs memory.
+/// False if there is no such kernel for these operands.
 bool runs_in_place(const Op& op, Var& target, const Tensor& other) {
   const Tensor& to = target.tensor();
   const DType dtype = to.dtype();

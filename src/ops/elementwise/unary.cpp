@@ -34,7 +34,7 @@ Tensor gelu_tanh_slope(const Tensor& x) {
   return s + x * s * (1 - s) * ((sqr(x) * (3 * b) + 1) * a);
 }
 
-/// Of what is constant but for its steps.
+/// The gradient of what is constant but for its steps.
 Tensor no_slope(const Tensor& gy, const RuleContext&) { return zeros_like(gy); }
 
 using C = const RuleContext&;
@@ -100,7 +100,7 @@ Tensor to_integer(Tensor x) {
   return is_floating(x.dtype()) ? unary<F>(std::move(x)) : x;
 }
 
-/// An op with numbers beside x. slope: of the result by x.
+/// Runs an op with numbers beside x. slope: of the result by x.
 template <class F>
 Tensor with_numbers(Tensor x, double a, double b, unsigned keep,
                     const std::function<Tensor(const Tensor& gy, const RuleContext&)>& gradient) {

@@ -16,7 +16,7 @@
 namespace wick {
 namespace {
 
-// Of columns that are written out at once: some tens of megabytes are as fast as more.
+// Bytes of columns that are written out at once: some tens of megabytes are as fast as more.
 constexpr int64_t kColumnBytes = int64_t(1) << 26;
 
 /// The sizes of a convolution, and its products.

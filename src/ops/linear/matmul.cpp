@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxBatchDims = kMaxRank - 2;
 
-/// Of matrices [..., M, K] and [..., K, N] of one dtype, with at least two dims each.
+/// The product of matrices [..., M, K] and [..., K, N] of one dtype, with at least two dims each.
 Tensor product(const Tensor& a, const Tensor& b) {
   const int64_t m = a.size(-2), n = b.size(-1);
   const auto leading = [](const Dims& dims) {

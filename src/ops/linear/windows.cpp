@@ -52,8 +52,8 @@ void add_at_places(const Tensor& y, const PoolAttributes& a, int d, int64_t k, i
   elementwise(y.device(), Add::op, part.shape(), in, {&out, 1});
 }
 
-/// One dim after the other: what stands at a place along the width is added up first. Always in the
-/// same order, so that the bits are the same.
+/// Folds one dim after the other: what stands at a place along the width is added up first, always
+/// in the same order, so that the bits are the same.
 Tensor fold_composite(const Tensor& x, const PoolAttributes& a, const Pair& size) {
   const NoGrad no_grad;
   const DType dtype = is_floating(x.dtype()) ? computed_in(x.dtype()) : x.dtype();

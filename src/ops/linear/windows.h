@@ -11,7 +11,7 @@ Tensor as_images(const char* op, const Tensor& x);
 /// Errors: kInvalidArgument if it is not at least `least` in both dims.
 void check_pair(const char* op, const char* name, const Pair& pair, int64_t least);
 
-/// From the first to the last element that a window has.
+/// The elements from the first to the last that a window has.
 inline int64_t window_extent(int64_t kernel, int64_t dilation) {
   return (kernel - 1) * dilation + 1;
 }

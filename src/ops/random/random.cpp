@@ -71,7 +71,7 @@ void check_floating(const char* op, DType dtype, const char* instead = "") {
   check(is_floating(dtype) && is_computed(dtype), ErrorCode::kDTypeMismatch, op,
         "expected a floating dtype, got ", dtype_name(dtype), instead);
 }
-/// Of integers and bool whether they hold both; a float takes the nearest.
+/// Checks that an integer dtype or bool holds both bounds; a float takes the nearest.
 void check_holds(const char* op, DType dtype, int64_t lowest, int64_t highest) {
   check(is_computed(dtype), ErrorCode::kDTypeMismatch, op, "nothing is computed in ",
         dtype_name(dtype));

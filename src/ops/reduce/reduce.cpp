@@ -98,7 +98,7 @@ Tensor reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DT
   return result.y;
 }
 
-/// By its kernel if there is one and the mode wants it, else in smaller ops.
+/// Reduces by the op's kernel if there is one and the mode wants it, else in smaller ops.
 template <class Composite>
 Tensor reduce_fused(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype,
                     const Composite& composite) {

@@ -4,10 +4,10 @@
 
 namespace wick {
 
-/// Which dims go, as a mark per dim. None given: all. Errors: kOutOfRange, kInvalidArgument if one
-/// comes twice.
+/// Which dims are reduced, as a mark per dim; all if none is given. Errors: kOutOfRange,
+/// kInvalidArgument if one comes twice.
 Dims reduced_dims(const char* op, const Tensor& x, const Dims& dims);
-/// How many elements become one.
+/// The number of elements that become one.
 int64_t reduced_count(const Tensor& x, const Dims& marks);
 /// The marked dims.
 Dims marked(const Dims& marks);

@@ -31,7 +31,7 @@ Tensor places_of(const Tensor& mask) {
 
 Tensor flat(const Tensor& x) { return reshape(x, {x.numel()}); }
 
-/// Of a flat x, where runs of equals begin.
+/// Where runs of equals begin in a flat x.
 struct Runs {
   Tensor first;   // [M]: their places
   Tensor number;  // [N]: of each element's run

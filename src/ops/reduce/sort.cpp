@@ -42,7 +42,7 @@ ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int64_t k
           indices};
 }
 
-/// The same along any dim.
+/// Orders x along any dim.
 ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int dim, int64_t k,
                       bool descending) {
   if (dim == x.rank() - 1) return ordered(name, op, x, k, descending);

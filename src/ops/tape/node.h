@@ -30,7 +30,7 @@ class TapeNode : public AutogradNode {
   int64_t output_version = 0;
 };
 
-/// Of a Var: where its gradient is collected.
+/// The node of a Var: where its gradient is collected.
 class Leaf : public TapeNode {
  public:
   Leaf() : TapeNode("Var") {}

@@ -20,7 +20,7 @@ std::vector<uint8_t> counting(int64_t blocks) {
   return bytes;
 }
 
-/// Of q8_0, its blocks counted; the last dim is 32 times what is said.
+/// A tensor of q8_0, its shape counted in blocks: the last dim is 32 times what is said.
 Tensor blocks_of(Shape shape) {
   const std::vector<uint8_t> bytes = counting(numel(shape));
   shape[shape.size() - 1] *= kBlock;

@@ -24,7 +24,7 @@ struct Script {
   int64 memory = int64(1) << 40;        // what alloc has in all
   bool events_pass_when_asked = false;  // as if waiting helped
 
-  // What happened.
+  // What calls have done.
   std::map<void*, int64> allocated;
   int64 allocated_bytes = 0;
   int allocations = 0, frees = 0, queries = 0;

@@ -70,7 +70,7 @@ inline std::vector<Isa> isas() {
 struct Kernels {
   const Kernel* first = nullptr;
   int count = 0;
-  /// By its name, or nullptr.
+  /// The kernel of this name, or nullptr.
   const Kernel* named(const char* name) const {
     for (int i = 0; i < count; i++)
       if (std::strcmp(first[i].name, name) == 0) return first + i;

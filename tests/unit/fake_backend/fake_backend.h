@@ -4,7 +4,7 @@
 
 namespace fake {
 
-/// Its table: to be passed to wick::register_backend. The device is "fake:0".
+/// The fake backend's table: to be passed to wick::register_backend. The device is "fake:0".
 const wick::Backend* backend();
 
 /// How many kernels have run.

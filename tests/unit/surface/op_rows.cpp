@@ -8,17 +8,17 @@ namespace {
 
 using Run = std::function<std::vector<double>(const Device&)>;
 
-/// Of x = -1.5, 0, 0.5, 2.
+/// Runs f of x = -1.5, 0, 0.5, 2.
 Run of_one(std::function<Tensor(const Tensor&)> f) {
   return [f](const Device& d) { return values(f(floats(d, {-1.5f, 0, 0.5f, 2}, {4}))); };
 }
-/// Of a = 5, -5, 2.5 and b = 3, 3, 2.5.
+/// Runs f of a = 5, -5, 2.5 and b = 3, 3, 2.5.
 Run of_two(std::function<Tensor(const Tensor&, const Tensor&)> f) {
   return [f](const Device& d) {
     return values(f(floats(d, {5, -5, 2.5f}, {3}), floats(d, {3, 3, 2.5f}, {3})));
   };
 }
-/// The same of integers 12, 10 and 10, 3.
+/// Runs f of integers 12, 10 and 10, 3.
 Run of_integers(std::function<Tensor(const Tensor&, const Tensor&)> f) {
   return [f](const Device& d) {
     return values(
