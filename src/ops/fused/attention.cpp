@@ -17,6 +17,13 @@
 namespace wick {
 namespace {
 
+/// A tensor [B, H, T, D] laid out [B, T, H, D], so that the heads join without a copy.
+Tensor empty_heads(const Shape& s, const Tensor& like) {
+  return permute(
+      Tensor::empty({s[0], s[2], s[1], s[3]}, {.dtype = like.dtype(), .device = like.device()}),
+      {0, 2, 1, 3});
+}
+
 Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions,
                       SdpaAttributes a) {
   const int64_t b = q.size(0), h = q.size(1), t = q.size(2), d = q.size(3), g = k.size(1),
@@ -34,28 +41,14 @@ Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const T
   return cast(reshape(matmul(softmax(scores), values), {b, h, t, v.size(3)}), q.dtype());
 }
 
-/// The gradients of q, k and v by their kernel; false if there is none.
-bool sdpa_gradient(const RuleContext& c, const Tensor& l, const SdpaAttributes& attributes,
-                   std::span<Tensor> gradients) {
-  const Tensor rows[] = {with_unit_stride(c.gradient),
-                         with_unit_stride(c.input(0)),
-                         with_unit_stride(c.input(1)),
-                         with_unit_stride(c.input(2)),
-                         c.input(3),
-                         c.output().detach()};
-  std::vector<View> in;
-  for (const Tensor& x : rows) in.push_back(make_view(x));
-  in.push_back(make_view(l));
-  View out[3];
-  for (int i = 0; i < 3; i++) {
-    // Laid out as the forward's operands mostly are, [B, T, H, D].
-    const Shape& s = c.input_shape(i);
-    gradients[size_t(i)] = permute(
-        Tensor::empty({s[0], s[2], s[1], s[3]}, {.dtype = c.input_dtype(i), .device = l.device()}),
-        {0, 2, 1, 3});
-    out[i] = make_view(gradients[size_t(i)]);
-  }
-  return run_fused(l.device(), kSdpaGradient, in, out, attributes_of(attributes), c.input_dtype(0));
+/// The gradients of q, k and v by their kernel.
+bool gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& l,
+              const SdpaAttributes& attributes) {
+  for (int i = 0; i < 3; i++) g[size_t(i)] = empty_heads(c.input_shape(i), c.input(i));
+  return run_fused(kSdpaGradient,
+                   {unit_stride(c.gradient), unit_stride(c.input(0)), unit_stride(c.input(1)),
+                    unit_stride(c.input(2)), as_is(c.input(3)), as_is(c.output()), as_is(l)},
+                   {as_is(g[0]), as_is(g[1]), as_is(g[2])}, attributes_of(attributes));
 }
 
 }  // namespace
@@ -80,30 +73,24 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& pos
   check_same_device("sdpa", q, positions);
   const SdpaAttributes attributes{
       options.scale != 0 ? options.scale : 1 / std::sqrt(double(q.size(3))), options.causal};
-  // Laid out [B, T, H, D], so that the heads join without a copy.
-  const Tensor y =
-      permute(Tensor::empty({b, t, h, q.size(3)}, {.dtype = q.dtype(), .device = q.device()}),
-              {0, 2, 1, 3});
-  if (y.numel() == 0) return record_constant("sdpa", y, {&q, &k, &v});
+  const Tensor y = empty_heads({b, h, t, q.size(3)}, q);
   if (k.numel() == 0)  // no query sees a key
     return record_constant("sdpa", zeros(y.shape(), {.dtype = y.dtype(), .device = y.device()}),
                            {&q, &k, &v});
   const Tensor l =
       Tensor::empty({b, h, t}, {.dtype = accumulator_of(q.dtype()), .device = q.device()});
-  const Tensor rows[] = {with_unit_stride(q), with_unit_stride(k), with_unit_stride(v),
-                         positions.detach()};
-  const View in[] = {make_view(rows[0]), make_view(rows[1]), make_view(rows[2]),
-                     make_view(rows[3])};
-  const View out[] = {make_view(y), make_view(l)};
-  if (!run_fused(q.device(), kSdpa, in, out, attributes_of(attributes), q.dtype()))
-    return sdpa_composite(q, k, v, positions, attributes);
-  return record("sdpa", y, {&q, &k, &v, &positions}, kKeepInputs | kKeepOutput,
-                [l, attributes](const RuleContext& c, std::span<Tensor> gradients) {
-                  if (!grad_enabled() && sdpa_gradient(c, l, attributes, gradients)) return;
-                  differentiate(c, gradients, [&](const std::vector<Tensor>& x) {
-                    return sdpa_composite(x[0], x[1], x[2], x[3], attributes);
-                  });
-                });
+  return fused({.op = kSdpa,
+                .inputs = {&q, &k, &v, &positions},
+                .in = {unit_stride(q), unit_stride(k), unit_stride(v), as_is(positions)},
+                .out = {as_is(y), as_is(l)},
+                .attributes = attributes_of(attributes),
+                .composite =
+                    [attributes](const auto& in) {
+                      return sdpa_composite(in[0], in[1], in[2], in[3], attributes);
+                    },
+                .keep = kKeepInputs | kKeepOutput,
+                .gradient = [l, attributes](const auto& c,
+                                            auto g) { return gradient(c, g, l, attributes); }});
 }
 
 }  // namespace wick

@@ -1,4 +1,5 @@
-// What fused ops share: the choice between kernel and composite.
+// What ops with a kernel of their own share: the operands that a kernel takes, and for a fused op the
+// choice between kernel and composite, forward and backward.
 #pragma once
 #include "core/launch.h"
 #include "ops/tape/tape.h"
@@ -12,50 +13,62 @@ inline bool wants_kernel() { return composite_mode() != CompositeMode::kAlways; 
 /// Whether it may fall back on its composite.
 inline bool allows_composite() { return composite_mode() != CompositeMode::kNever; }
 
-/// Tries the kernel if the mode wants one. False: take the composite, which the mode then allows;
-/// else an error.
-inline bool run_fused(const Device& device, const Op& op, std::span<const View> in,
-                      std::span<const View> out, Attributes attributes, DType dtype) {
-  if (!wants_kernel()) return false;
-  Declined declined;
-  if (try_launch(device, op, in, out, attributes, &declined)) return true;
-  if (!allows_composite()) fail_unsupported(device, op, dtype, declined);
-  return false;
-}
+/// A tensor that a kernel reads or writes, and as what. The view is made only if a kernel is asked,
+/// and looks into *copy where the tensor itself does not lie as it must.
+struct FusedOperand {
+  Tensor tensor;
+  View (*view)(const Tensor& tensor, Tensor* copy);
+};
+/// By its own strides.
+FusedOperand as_is(const Tensor& x);
+/// Row-major; an input is copied if it must be.
+FusedOperand contiguous(const Tensor& x);
+/// By its own strides, the inner of which is 1; an input is copied if it must be.
+FusedOperand unit_stride(const Tensor& x);
+/// x [..., D] as [N, D] with an inner stride of 1; an input is copied if it must be.
+FusedOperand rows(const Tensor& x);
+/// How many rows that makes; 0 if there is nothing in them.
+int64_t count_rows(const Tensor& x);
+
+using FusedOperands = std::initializer_list<FusedOperand>;
+
+/// Runs the op's kernel if the mode wants one and one takes the operands. False: take the composite,
+/// which the mode then allows; else an error.
+bool run_fused(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes = {});
+/// The same for an op without a composite: an error if no kernel takes the operands.
+void launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes = {});
+
+/// Writes the gradients that are wanted by kernels (run_fused); false if there is none. They are not
+/// differentiated again.
+using KernelGradient = std::function<bool(const RuleContext&, std::span<Tensor> gradients)>;
+/// Memory for the gradient of the i-th input.
+Tensor empty_gradient(const RuleContext& c, int i);
+
+/// A call of a fused op. Its gradient is `rule` if there is one, made of ops; else `gradient`, and
+/// where that may not or cannot run the composite's, differentiated.
+struct Fused {
+  const Op& op;
+  std::initializer_list<const Tensor*> inputs;  // as the tape and the composite see them
+  FusedOperands in, out;                        // the kernel's; the first of out is the result
+  Attributes attributes = {};
+  Composite composite = {};  // of the inputs
+  unsigned keep = kKeepInputs;
+  KernelGradient gradient = {};
+  Rule rule = {};
+  /// The rule is the gradient of the composite too, which then runs off the tape.
+  bool rule_for_both = false;
+};
+/// The result, of the kernel or of the composite, on the tape. An empty one is a constant of the
+/// inputs.
+Tensor fused(Fused&& f);
 
 /// y, a constant of the inputs since there is nothing to compute: it stays on the tape, and their
 /// gradients are zeros.
-inline Tensor record_constant(const char* op, Tensor y,
-                              std::initializer_list<const Tensor*> inputs) {
-  return record(op, std::move(y), inputs, kKeepNothing,
-                [](const RuleContext& c, std::span<Tensor> gradients) {
-                  for (int i = 0; i < int(gradients.size()); i++)
-                    if (c.wants(i))
-                      gradients[size_t(i)] =
-                          zeros(c.input_shape(i),
-                                {.dtype = c.input_dtype(i), .device = c.gradient.device()});
-                });
-}
+Tensor record_constant(const char* op, Tensor y, std::initializer_list<const Tensor*> inputs);
 
 /// f64 for f64, else f32: what sums and statistics are kept in.
 inline DType accumulator_of(DType dtype) {
   return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-}
-
-/// The tensor off the tape, copied if its inner stride is not 1.
-inline Tensor with_unit_stride(const Tensor& x) {
-  return x.size(-1) <= 1 || x.strides().back() == 1 ? x.detach() : make_contiguous(x);
-}
-
-/// x [..., D] as a View [N, D] whose inner stride is 1; copied if it must be.
-inline View rows_of(const Tensor& x, Tensor* copy) {
-  const int64_t columns = x.rank() ? x.size(-1) : 1;
-  Dims strides;
-  const int64_t rows = columns ? x.numel() / columns : 0;
-  if (reshape_strides(x.layout(), {rows, columns}, &strides) && (strides[1] == 1 || columns == 1))
-    return make_view(x.data(), x.dtype(), {rows, columns}, {strides[0], 1});
-  *copy = make_contiguous(x);
-  return make_view(copy->data(), x.dtype(), {rows, columns}, {columns, 1});
 }
 
 }  // namespace wick

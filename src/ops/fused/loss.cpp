@@ -20,41 +20,26 @@ Tensor cross_entropy_composite(const Tensor& logits, const Tensor& targets) {
                   1);
 }
 
-/// The gradient of logits by its kernel; none if there is none.
-Tensor cross_entropy_gradient(const Tensor& logits, const Tensor& targets, const Tensor& l,
-                              const Tensor& gradient) {
-  const Tensor g =
-      Tensor::empty(logits.shape(), {.dtype = logits.dtype(), .device = logits.device()});
-  Tensor copy, unused;
-  const Tensor upstream = make_contiguous(gradient);
-  const View in[] = {rows_of(logits, &copy), make_view(targets), make_view(l), make_view(upstream)};
-  const View out = rows_of(g, &unused);
-  return run_fused(logits.device(), kCrossEntropyGradient, in, {&out, 1}, {}, logits.dtype())
-             ? g
-             : Tensor();
-}
-
 Tensor cross_entropy_rows(const Tensor& logits, const Tensor& ids) {
-  const int64_t n = logits.size(0);
+  const Tensor targets = make_contiguous(ids);
+  if (logits.numel() == 0) return cross_entropy_composite(logits, targets);
   const TensorOptions statistics{.dtype = accumulator_of(logits.dtype()),
                                  .device = logits.device()};
-  const Tensor loss = Tensor::empty({n}, statistics), l = Tensor::empty({n}, statistics),
-               targets = make_contiguous(ids);
-  Tensor copy;
-  const View in[] = {rows_of(logits, &copy), make_view(targets)};
-  const View out[] = {make_view(loss), make_view(l)};
-  if (logits.numel() == 0 ||
-      !run_fused(logits.device(), kCrossEntropy, in, out, {}, logits.dtype()))
-    return cross_entropy_composite(logits, targets);
-  return record("cross_entropy", loss, {&logits, &targets}, kKeepInputs,
-                [l](const RuleContext& c, std::span<Tensor> g) {
-                  if (!grad_enabled())
-                    g[0] = cross_entropy_gradient(c.input(0), c.input(1), l, c.gradient);
-                  if (!g[0])
-                    differentiate(c, g, [&](const std::vector<Tensor>& x) {
-                      return cross_entropy_composite(x[0], x[1]);
-                    });
-                });
+  const Tensor loss = Tensor::empty({logits.size(0)}, statistics),
+               l = Tensor::empty({logits.size(0)}, statistics);
+  return fused({.op = kCrossEntropy,
+                .inputs = {&logits, &targets},
+                .in = {rows(logits), as_is(targets)},
+                .out = {as_is(loss), as_is(l)},
+                .composite = [](const auto& in) { return cross_entropy_composite(in[0], in[1]); },
+                .gradient =
+                    [l](const RuleContext& c, std::span<Tensor> g) {
+                      g[0] = empty_gradient(c, 0);
+                      return run_fused(
+                          kCrossEntropyGradient,
+                          {rows(c.input(0)), as_is(c.input(1)), as_is(l), contiguous(c.gradient)},
+                          {rows(g[0])});
+                    }});
 }
 
 }  // namespace

@@ -23,15 +23,21 @@ Tensor composite(const Tensor& x, const Tensor& weight, double eps) {
   return cast(wide * inverse_rms(wide, eps) * cast(weight, dtype), x.dtype());
 }
 
-/// The gradient of x by its kernel; none if there is none.
-Tensor kernel_gradient(const Tensor& gy, const Tensor& x, const Tensor& weight, const Tensor& r) {
-  Tensor copies[3];
-  const Tensor gx = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
-  const View in[] = {rows_of(gy, &copies[0]), rows_of(x, &copies[1]),
-                     make_view(copies[2] = make_contiguous(weight)), make_view(r)};
-  Tensor unused;
-  const View out = rows_of(gx, &unused);
-  return run_fused(x.device(), kRmsNormGradient, in, {&out, 1}, {}, x.dtype()) ? gx : Tensor();
+/// By the kernel that of x; in smaller ops that of weight, whose sum is over the rows.
+bool gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& r) {
+  const Tensor x = c.input(0).detach();
+  if (c.wants(0)) {
+    g[0] = empty_gradient(c, 0);
+    if (!run_fused(kRmsNormGradient, {rows(c.gradient), rows(x), contiguous(c.input(1)), as_is(r)},
+                   {rows(g[0])}))
+      return false;
+  }
+  if (!c.wants(1)) return true;
+  Shape per_row = x.shape();
+  per_row[x.rank() - 1] = 1;
+  const Tensor terms = cast(c.gradient, r.dtype()) * (cast(x, r.dtype()) * reshape(r, per_row));
+  g[1] = cast(sum_to(terms, c.input_shape(1)), c.input_dtype(1));
+  return true;
 }
 
 }  // namespace
@@ -48,35 +54,15 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
         weight.shape(), " and ", x.shape());
   check(eps >= 0, ErrorCode::kInvalidArgument, "rms_norm", "expected eps of at least 0, got ", eps);
   const Tensor y = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
-  if (x.numel() == 0) return record_constant("rms_norm", y, {&x, &weight});
-  const int64_t rows = x.numel() / x.size(-1);
   const Tensor r =
-      Tensor::empty({rows}, {.dtype = accumulator_of(x.dtype()), .device = x.device()});
-  Tensor copies[3];
-  const View in[] = {rows_of(x, &copies[0]), make_view(copies[1] = make_contiguous(weight))};
-  const View out[] = {rows_of(y, &copies[2]), make_view(r)};
-  const RmsNormAttributes attributes{eps};
-  if (!run_fused(x.device(), kRmsNorm, in, out, attributes_of(attributes), x.dtype()))
-    return composite(x, weight, eps);
-  return record("rms_norm", y, {&x, &weight}, kKeepInputs,
-                [eps, r](const RuleContext& c, std::span<Tensor> g) {
-                  const auto by_composite = [eps](const std::vector<Tensor>& in) {
-                    return composite(in[0], in[1], eps);
-                  };
-                  if (grad_enabled() || !wants_kernel())
-                    return differentiate(c, g, by_composite);  // to be differentiated again
-                  if (c.wants(0)) {
-                    g[0] = kernel_gradient(c.gradient, c.input(0), c.input(1), r);
-                    if (!g[0]) return differentiate(c, g, by_composite);
-                  }
-                  if (!c.wants(1)) return;
-                  const Tensor x = c.input(0).detach();
-                  Shape per_row = x.shape();
-                  per_row[x.rank() - 1] = 1;
-                  const Tensor terms =
-                      cast(c.gradient, r.dtype()) * (cast(x, r.dtype()) * reshape(r, per_row));
-                  g[1] = cast(sum_to(terms, c.input_shape(1)), c.input_dtype(1));
-                });
+      Tensor::empty({count_rows(x)}, {.dtype = accumulator_of(x.dtype()), .device = x.device()});
+  return fused({.op = kRmsNorm,
+                .inputs = {&x, &weight},
+                .in = {rows(x), contiguous(weight)},
+                .out = {rows(y), as_is(r)},
+                .attributes = attributes_of(RmsNormAttributes{eps}),
+                .composite = [eps](const auto& in) { return composite(in[0], in[1], eps); },
+                .gradient = [r](const auto& c, auto g) { return gradient(c, g, r); }});
 }
 
 }  // namespace wick

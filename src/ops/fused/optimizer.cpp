@@ -25,6 +25,13 @@ void composite(Var& parameter, const Tensor& gradient, Var& mean, Var& square,
         cast(parameter.tensor(), dtype) * (1 - a.rate * a.weight_decay) - update * a.rate);
 }
 
+/// Contiguous elements as [N].
+FusedOperand flat(const Tensor& x) {
+  return {x, [](const Tensor& of, Tensor*) {
+            return make_view(of.data(), of.dtype(), {of.numel()}, {1});
+          }};
+}
+
 /// 1 / (1 - beta^step) to its last digits, also where beta^step is near 1.
 double correction(double beta, int64_t step) {
   return -1 / std::expm1(double(step) * std::log(beta));
@@ -58,15 +65,11 @@ void adamw_(Var& parameter, const Tensor& gradient, Var& mean, Var& square, int6
                                    correction(options.beta2, step)};
   if (p.numel() == 0) return;
   const Tensor g = make_contiguous(gradient);
-  const auto flat = [](const Tensor& x) {
-    return make_view(x.data(), x.dtype(), {x.numel()}, {1});
-  };
-  const View in = flat(g);
-  const View out[] = {flat(p), flat(mean.tensor()), flat(square.tensor())};
   const bool contiguous =
       p.is_contiguous() && mean.tensor().is_contiguous() && square.tensor().is_contiguous();
   if (!contiguous ||
-      !run_fused(p.device(), kAdamW, {&in, 1}, out, attributes_of(attributes), p.dtype()))
+      !run_fused(kAdamW, {flat(g)}, {flat(p), flat(mean.tensor()), flat(square.tensor())},
+                 attributes_of(attributes)))
     return composite(parameter, g, mean, square, attributes);
   for (const Tensor* x : {&p, &mean.tensor(), &square.tensor()}) x->storage()->bump_version();
 }

@@ -35,18 +35,21 @@ Tensor rope_composite(const Tensor& x, const Tensor& cos, const Tensor& sin,
 Tensor rope_either_way(const Tensor& x, const Tensor& cos, const Tensor& sin,
                        const Tensor& positions, RopeAttributes attributes) {
   const Tensor y = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
-  if (y.numel() == 0) return record_constant("rope", y, {&x});
-  const Tensor rows = with_unit_stride(x), c = make_contiguous(cos), s = make_contiguous(sin),
-               p = positions.detach();
-  const View in[] = {make_view(rows), make_view(c), make_view(s), make_view(p)};
-  const View out = make_view(y);
-  if (!run_fused(x.device(), kRope, in, {&out, 1}, attributes_of(attributes), x.dtype()))
-    return rope_composite(x, cos, sin, positions, attributes);
   const RopeAttributes back{attributes.interleaved, !attributes.inverse};
-  return record("rope", y, {&x, &cos, &sin, &positions}, kKeepInput1 | kKeepInput2 | kKeepInput3,
-                [back](const RuleContext& c, std::span<Tensor> g) {
-                  g[0] = rope_either_way(c.gradient, c.input(1), c.input(2), c.input(3), back);
-                });
+  return fused({.op = kRope,
+                .inputs = {&x, &cos, &sin, &positions},
+                .in = {unit_stride(x), contiguous(cos), contiguous(sin), as_is(positions)},
+                .out = {as_is(y)},
+                .attributes = attributes_of(attributes),
+                .composite =
+                    [attributes](const auto& in) {
+                      return rope_composite(in[0], in[1], in[2], in[3], attributes);
+                    },
+                .keep = kKeepInput1 | kKeepInput2 | kKeepInput3,
+                .rule =
+                    [back](const RuleContext& c, std::span<Tensor> g) {
+                      g[0] = rope_either_way(c.gradient, c.input(1), c.input(2), c.input(3), back);
+                    }});
 }
 
 }  // namespace

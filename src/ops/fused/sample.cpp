@@ -1,7 +1,7 @@
 #include "wick/ops/sample.h"
 
-#include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
+#include "ops/fused/fused.h"
 #include "wick/abi/ops/sample.h"
 
 namespace wick {
@@ -23,11 +23,9 @@ Tensor sample(const Tensor& logits, const Tensor& uniform, const SampleOptions& 
   const Tensor ids =
       Tensor::empty({logits.size(0)}, {.dtype = DType::kI64, .device = logits.device()});
   if (ids.numel() == 0) return ids;
-  const Tensor rows = make_contiguous(logits), u = make_contiguous(uniform);
-  const View in[] = {make_view(rows), make_view(u)};
-  const View out = make_view(ids);
   const SampleAttributes attributes{options.temperature, options.top_p, options.top_k};
-  launch(logits.device(), kSample, in, {&out, 1}, attributes_of(attributes));
+  launch(kSample, {contiguous(logits), contiguous(uniform)}, {as_is(ids)},
+         attributes_of(attributes));
   return ids;
 }
 

@@ -21,19 +21,6 @@ Tensor softmax_composite(const Tensor& x, int64_t dim) {
   return cast(e / sum(e, {.dims = {dim}, .keepdim = true}), x.dtype());
 }
 
-/// Of the last dim. None if no kernel takes it.
-Tensor softmax_by_kernel(const Tensor& x) {
-  const Tensor y = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
-  Tensor copies[2];
-  const View in = rows_of(x, &copies[0]), out = rows_of(y, &copies[1]);
-  if (!run_fused(x.device(), kSoftmax, {&in, 1}, {&out, 1}, {}, x.dtype())) return {};
-  return record("softmax", y, {&x}, kKeepOutput,
-                [](const RuleContext& c, std::span<Tensor> g) {  // y (gy - sum(gy y))
-                  const Tensor weighted = c.gradient * c.output();
-                  g[0] = weighted - c.output() * sum(weighted, {.dims = {-1}, .keepdim = true});
-                });
-}
-
 }  // namespace
 
 Tensor log_softmax(const Tensor& x, int64_t dim) {
@@ -45,15 +32,22 @@ Tensor log_softmax(const Tensor& x, int64_t dim) {
 Tensor softmax(const Tensor& x, int64_t dim) {
   check_floating("softmax", x);
   const int d = normalize_dim("softmax", dim, x.rank());
-  if (x.numel() == 0)
-    return record_constant(
-        "softmax", Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()}), {&x});
-  if (wants_kernel()) {
-    const bool last = d == x.rank() - 1;
-    if (const Tensor y = softmax_by_kernel(last ? x : transpose(x, d, -1)))
-      return last ? y : transpose(y, d, -1);
-  }
-  return softmax_composite(x, d);
+  const auto turned = [d](const Tensor& of) {  // d and the last dim change places
+    return d == of.rank() - 1 ? of : transpose(of, d, -1);
+  };
+  const Tensor from = turned(x);
+  const Tensor y = Tensor::empty(from.shape(), {.dtype = x.dtype(), .device = x.device()});
+  return turned(fused(
+      {.op = kSoftmax,
+       .inputs = {&from},
+       .in = {rows(from)},
+       .out = {rows(y)},
+       .composite = [=](const auto& in) { return turned(softmax_composite(turned(in[0]), d)); },
+       .keep = kKeepOutput,
+       .rule = [](const RuleContext& c, std::span<Tensor> g) {  // y (gy - sum(gy y))
+         const Tensor weighted = c.gradient * c.output();
+         g[0] = weighted - c.output() * sum(weighted, {.dims = {-1}, .keepdim = true});
+       }}));
 }
 
 }  // namespace wick

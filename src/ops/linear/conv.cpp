@@ -35,37 +35,46 @@ Tensor without_overlap(const Tensor& x) {
   return x;
 }
 
-/// One of the three ops (conv_composite.h), each the gradient of the others.
+Tensor convolve(const Op& op, const Tensor& a, const Tensor& b, const Shape& shape,
+                const ConvAttributes& attributes);
+
+/// Each of the three ops (conv_composite.h) is the gradient of the others.
+void gradient(const Op& op, const ConvAttributes& attributes, const RuleContext& c,
+              std::span<Tensor> g) {
+  const auto run = [&](const Op& which, const Tensor& first, const Tensor& second, int input) {
+    if (c.wants(input))
+      g[size_t(input)] = convolve(which, first, second, c.input_shape(input), attributes);
+  };
+  const Op &kY = kConv, &kX = kConvInputGradient, &kWeight = kConvWeightGradient;
+  if (op == kY) {
+    run(kX, c.gradient, c.input(1), 0);
+    run(kWeight, c.gradient, c.input(0), 1);
+  } else if (op == kX) {
+    run(kY, c.gradient, c.input(1), 0);
+    run(kWeight, c.input(0), c.gradient, 1);
+  } else {
+    run(kY, c.input(1), c.gradient, 0);
+    run(kX, c.input(0), c.gradient, 1);
+  }
+}
+
+/// One of the three.
 Tensor convolve(const Op& op, const Tensor& a, const Tensor& b, const Shape& shape,
                 const ConvAttributes& attributes) {
   const TensorOptions options{.dtype = a.dtype(), .device = a.device()};
-  if (a.numel() == 0 || b.numel() == 0 || numel(shape) == 0)
+  if (a.numel() == 0 || b.numel() == 0)
     return record_constant(op.name, zeros(shape, options), {&a, &b});
-  const Tensor whole[2] = {without_overlap(a.detach()), without_overlap(b.detach())};
-  Tensor y = Tensor::empty(shape, options);
-  const View in[] = {make_view(whole[0]), make_view(whole[1])}, out = make_view(y);
-  if (!run_fused(a.device(), op, in, {&out, 1}, attributes_of(attributes), a.dtype()))
-    y = conv_composite(op, a.detach(), b.detach(), shape, attributes);
-  return record(op.name, y, {&a, &b}, kKeepInputs,
-                [op, attributes](const RuleContext& c, std::span<Tensor> g) {
-                  const auto run = [&](const Op& which, const Tensor& first, const Tensor& second,
-                                       int input) {
-                    if (c.wants(input))
-                      g[size_t(input)] =
-                          convolve(which, first, second, c.input_shape(input), attributes);
-                  };
-                  const Op &kY = kConv, &kX = kConvInputGradient, &kWeight = kConvWeightGradient;
-                  if (op == kY) {
-                    run(kX, c.gradient, c.input(1), 0);
-                    run(kWeight, c.gradient, c.input(0), 1);
-                  } else if (op == kX) {
-                    run(kY, c.gradient, c.input(1), 0);
-                    run(kWeight, c.input(0), c.gradient, 1);
-                  } else {
-                    run(kY, c.input(1), c.gradient, 0);
-                    run(kX, c.input(0), c.gradient, 1);
-                  }
-                });
+  const Tensor y = Tensor::empty(shape, options);
+  return fused(
+      {.op = op,
+       .inputs = {&a, &b},
+       .in = {as_is(without_overlap(a)), as_is(without_overlap(b))},
+       .out = {as_is(y)},
+       .attributes = attributes_of(attributes),
+       .composite =
+           [&](const auto& in) { return conv_composite(op, in[0], in[1], shape, attributes); },
+       .rule = [op, attributes](const auto& c, auto g) { gradient(op, attributes, c, g); },
+       .rule_for_both = true});
 }
 
 /// ids along a dim of n elements, with what the mode has before and behind them.

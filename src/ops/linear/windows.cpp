@@ -143,17 +143,19 @@ Tensor fold(const Tensor& x, const PoolAttributes& attributes, const Pair& size)
   const PoolAttributes& a = attributes;
   const TensorOptions options{.dtype = x.dtype(), .device = x.device()};
   const Shape shape{x.size(0), x.size(1), size.height, size.width};
-  if (x.numel() == 0 || numel(shape) == 0)
-    return record_constant("fold", zeros(shape, options), {&x});
-  Tensor y = Tensor::empty(shape, options);
-  const View in = make_view(x), out = make_view(y);
-  if (!run_fused(x.device(), kFold, {&in, 1}, {&out, 1}, attributes_of(a), x.dtype()))
-    y = fold_composite(x.detach(), a, size);
+  if (x.numel() == 0) return record_constant("fold", zeros(shape, options), {&x});
+  const Tensor y = Tensor::empty(shape, options);
   const Pair places(x.size(4), x.size(5));
-  return record("fold", y, {&x}, kKeepNothing,
-                [a, places](const RuleContext& c, std::span<Tensor> g) {
-                  g[0] = windows(c.gradient, a, places);
-                });
+  return fused({.op = kFold,
+                .inputs = {&x},
+                .in = {as_is(x)},
+                .out = {as_is(y)},
+                .attributes = attributes_of(a),
+                .composite = [&](const auto& in) { return fold_composite(in[0], a, size); },
+                .keep = kKeepNothing,
+                .rule = [a, places](const RuleContext& c,
+                                    std::span<Tensor> g) { g[0] = windows(c.gradient, a, places); },
+                .rule_for_both = true});
 }
 
 Tensor unfold2d(const Tensor& x, Pair kernel, const WindowOptions& options) {

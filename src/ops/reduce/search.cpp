@@ -76,11 +76,8 @@ Tensor search(const char* name, const Tensor& sorted, const Tensor& values,
     return zeros(values.shape(), {.dtype = DType::kI64, .device = values.device()});
   const Tensor looked_up = sorted.rank() == 1 ? flat(values.detach()) : values.detach();
   const Tensor result = sorted.rank() == 1 ? flat(ids) : ids;
-  Tensor copies[3];
-  const View in[] = {rows_of(sorted, &copies[0]), rows_of(looked_up, &copies[1])};
-  const View out = rows_of(result, &copies[2]);
   const SearchAttributes attributes{options.right};
-  launch(sorted.device(), kSearchSorted, in, {&out, 1}, attributes_of(attributes));
+  launch(kSearchSorted, {rows(sorted), rows(looked_up)}, {rows(result)}, attributes_of(attributes));
   return ids;
 }
 

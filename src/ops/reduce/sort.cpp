@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/tape/tape.h"
@@ -27,11 +26,8 @@ ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int64_t k
   const Tensor values = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
   const Tensor indices = Tensor::empty(shape, {.dtype = DType::kI64, .device = x.device()});
   if (values.numel() > 0) {
-    Tensor copies[3];
-    const View in = rows_of(x, &copies[0]);
-    const View out[] = {rows_of(values, &copies[1]), rows_of(indices, &copies[2])};
     const SortAttributes attributes{descending};
-    launch(x.device(), op, {&in, 1}, out, attributes_of(attributes));
+    launch(op, {rows(x)}, {rows(values), rows(indices)}, attributes_of(attributes));
   }
   return {record(name, values, {&x, &indices}, kKeepInput1,
                  [](const RuleContext& c, std::span<Tensor> g) {
