@@ -5,7 +5,7 @@
 
 namespace wick::cpu {
 
-Status run_cross_entropy(const Kernel* kernel, const Call* call) {
+Status CrossEntropy::run(const Kernel* kernel, const Call* call) {
   const auto& op = *static_cast<const CrossEntropy*>(kernel->data);
   const View &logits = call->in[0], &targets = call->in[1], &loss = call->out[0], &l = call->out[1];
   if (const Status status = check_ids(targets, logits.shape[1], kernel->name); !status.ok())
@@ -17,7 +17,7 @@ Status run_cross_entropy(const Kernel* kernel, const Call* call) {
   return {};
 }
 
-Status run_cross_entropy_gradient(const Kernel* kernel, const Call* call) {
+Status CrossEntropyGradient::run(const Kernel* kernel, const Call* call) {
   const auto& op = *static_cast<const CrossEntropyGradient*>(kernel->data);
   const View &logits = call->in[0], &targets = call->in[1], &l = call->in[2], &gloss = call->in[3],
              &g = call->out[0];

@@ -9,14 +9,15 @@ namespace wick::cpu {
 // Kernel::data of each: functions over one row. loss, l and gloss are one f32 each, of f64 one f64.
 
 struct CrossEntropy {
+  static constexpr Op kOp = kCrossEntropy;
+  static Status run(const Kernel* kernel, const Call* call);
   void (*row)(const void* logits, int64 target, void* loss, void* l, int64 n);
 };
 
 struct CrossEntropyGradient {
+  static constexpr Op kOp = kCrossEntropyGradient;
+  static Status run(const Kernel* kernel, const Call* call);
   void (*row)(const void* logits, int64 target, const void* l, const void* gloss, void* g, int64 n);
 };
-
-Status run_cross_entropy(const Kernel* kernel, const Call* call);
-Status run_cross_entropy_gradient(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

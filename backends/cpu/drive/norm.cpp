@@ -4,7 +4,7 @@
 
 namespace wick::cpu {
 
-Status run_rms_norm(const Kernel* kernel, const Call* call) {
+Status RmsNorm::run(const Kernel* kernel, const Call* call) {
   const auto& op = *static_cast<const RmsNorm*>(kernel->data);
   const View &x = call->in[0], &weight = call->in[1], &y = call->out[0], &r = call->out[1];
   const double eps = static_cast<const RmsNormAttributes*>(call->attributes)->eps;
@@ -14,7 +14,7 @@ Status run_rms_norm(const Kernel* kernel, const Call* call) {
   return {};
 }
 
-Status run_rms_norm_gradient(const Kernel* kernel, const Call* call) {
+Status RmsNormGradient::run(const Kernel* kernel, const Call* call) {
   const auto& op = *static_cast<const RmsNormGradient*>(kernel->data);
   const View &gy = call->in[0], &x = call->in[1], &weight = call->in[2], &r = call->in[3],
              &gx = call->out[0];

@@ -12,7 +12,7 @@ constexpr int64 kGrain = 32768;  // elements a thread takes at least
 
 }  // namespace
 
-Status run_rope(const Kernel* kernel, const Call* call) {
+Status Rope::run(const Kernel* kernel, const Call* call) {
   const auto& op = *static_cast<const Rope*>(kernel->data);
   const auto& attributes = *static_cast<const RopeAttributes*>(call->attributes);
   const View &x = call->in[0], &cos = call->in[1], &sin = call->in[2], &positions = call->in[3],

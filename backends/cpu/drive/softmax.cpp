@@ -4,7 +4,7 @@
 
 namespace wick::cpu {
 
-Status run_softmax(const Kernel* kernel, const Call* call) {
+Status Softmax::run(const Kernel* kernel, const Call* call) {
   const auto& op = *static_cast<const Softmax*>(kernel->data);
   const View &x = call->in[0], &y = call->out[0];
   for_rows(x, kExpGrain, [&](int64 i) { op.row(row_of(x, i), row_of(y, i), x.shape[1]); });

@@ -8,9 +8,9 @@ namespace wick::cpu {
 
 /// Kernel::data: softmax of one row.
 struct Softmax {
+  static constexpr Op kOp = kSoftmax;
+  static Status run(const Kernel* kernel, const Call* call);
   void (*row)(const void* x, void* y, int64 n);
 };
-
-Status run_softmax(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

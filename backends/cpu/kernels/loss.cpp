@@ -43,24 +43,12 @@ void cross_entropy_gradient(const void* from, int64 target, const void* log_sum,
       });
 }
 
-template <class T>
-constexpr CrossEntropy kCrossEntropyOf = {cross_entropy<T>};
-template <class T>
-constexpr CrossEntropyGradient kCrossEntropyGradientOf = {cross_entropy_gradient<T>};
-
 }  // namespace
 
 template <>
 void add_family<"loss">(Table& table) {
-  for_each(FloatTypes{}, [&]<class T>() {
-    table.add(
-        kCrossEntropy, kDTypeOf<T>,
-        {.accepts = accepts_unit_strides, .run = run_cross_entropy, .data = &kCrossEntropyOf<T>});
-    table.add(kCrossEntropyGradient, kDTypeOf<T>,
-              {.accepts = accepts_unit_strides,
-               .run = run_cross_entropy_gradient,
-               .data = &kCrossEntropyGradientOf<T>});
-  });
+  add_floats(table, []<class T>() { return CrossEntropy{cross_entropy<T>}; });
+  add_floats(table, []<class T>() { return CrossEntropyGradient{cross_entropy_gradient<T>}; });
 }
 
 }  // namespace wick::cpu::WICK_ISA

@@ -86,23 +86,12 @@ void rms_norm_gradient(const void* upstream, const void* from, const void* by,
       });
 }
 
-template <class T>
-constexpr RmsNorm kRmsNormOf = {rms_norm<T>};
-template <class T>
-constexpr RmsNormGradient kRmsNormGradientOf = {rms_norm_gradient<T>};
-
 }  // namespace
 
 template <>
 void add_family<"norm">(Table& table) {
-  for_each(FloatTypes{}, [&]<class T>() {
-    table.add(kRmsNorm, kDTypeOf<T>,
-              {.accepts = accepts_unit_strides, .run = run_rms_norm, .data = &kRmsNormOf<T>});
-    table.add(kRmsNormGradient, kDTypeOf<T>,
-              {.accepts = accepts_unit_strides,
-               .run = run_rms_norm_gradient,
-               .data = &kRmsNormGradientOf<T>});
-  });
+  add_floats(table, []<class T>() { return RmsNorm{rms_norm<T>}; });
+  add_floats(table, []<class T>() { return RmsNormGradient{rms_norm_gradient<T>}; });
 }
 
 }  // namespace wick::cpu::WICK_ISA

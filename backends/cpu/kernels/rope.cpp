@@ -58,17 +58,11 @@ void interleaved(const void* from, const void* cosines, const void* sines, int s
   }
 }
 
-template <class T>
-constexpr Rope kRopeOf = {apart<T>, interleaved<T>};
-
 }  // namespace
 
 template <>
 void add_family<"rope">(Table& table) {
-  for_each(FloatTypes{}, [&]<class T>() {
-    table.add(kRope, kDTypeOf<T>,
-              {.accepts = accepts_unit_strides, .run = run_rope, .data = &kRopeOf<T>});
-  });
+  add_floats(table, []<class T>() { return Rope{apart<T>, interleaved<T>}; });
 }
 
 }  // namespace wick::cpu::WICK_ISA

@@ -34,17 +34,11 @@ void softmax(const void* from, void* to, int64 n) {
       });
 }
 
-template <class T>
-constexpr Softmax kSoftmaxOf = {softmax<T>};
-
 }  // namespace
 
 template <>
 void add_family<"softmax">(Table& table) {
-  for_each(FloatTypes{}, [&]<class T>() {
-    table.add(kSoftmax, kDTypeOf<T>,
-              {.accepts = accepts_unit_strides, .run = run_softmax, .data = &kSoftmaxOf<T>});
-  });
+  add_floats(table, []<class T>() { return Softmax{softmax<T>}; });
 }
 
 }  // namespace wick::cpu::WICK_ISA

@@ -2,19 +2,11 @@
 #include "kernels/loss.h"
 
 namespace wick::gpu {
-namespace {
-
-template <class... T>
-void add_for(KernelList& list, TypeList<T...>) {
-  (add_kernel<CrossEntropy<T>, kAllFamilies>(list, "rows"), ...);
-  (add_kernel<CrossEntropyGradientLaunch<T>, kAllFamilies>(list, "rows"), ...);
-}
-
-}  // namespace
 
 template <>
 void add_family<"loss">(KernelList& list) {
-  add_for(list, FloatTypes{});
+  add_kernels<CrossEntropy>(list, "rows", FloatTypes{});
+  add_kernels<CrossEntropyGradientLaunch>(list, "rows", FloatTypes{});
 }
 
 }  // namespace wick::gpu

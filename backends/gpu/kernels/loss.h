@@ -7,7 +7,7 @@ namespace wick::gpu {
 
 // l = log of the sum of exp(x), loss = l - x[target]. A target outside of [0, C) fails and gives 0.
 template <class T>
-struct CrossEntropy {
+struct CrossEntropy : RowKernel {
   using C = Compute<T>;
   struct Args {
     C *loss, *l;
@@ -15,31 +15,23 @@ struct CrossEntropy {
     const int64* targets;
     int64 x_stride;  // of rows
     RowGroups groups;
-    uint32 columns;
-    bool aligned;
   };
   static constexpr Signature signature{kCrossEntropy, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
-  static constexpr int threads(int) { return RowGroups::kThreads; }
-  static Grid grid(int, const Args& a) { return a.groups.grid(); }
   template <class Ctx>
-  struct Shared {
-    MaxSum<C> partial[Ctx::kWaves];
-  };
+  using Shared = Partials<Ctx, MaxSum<C>>;
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
-    const int row = a.groups.row(ctx.block().x, ctx.thread());
-    const bool is_row = row < a.groups.rows;
-    const int lane = a.groups.lane(ctx.thread()), lanes = a.groups.lanes();
-    const T* const x = a.x + (is_row ? row * a.x_stride : 0);
-    MaxSum<C> all = MaxSum<C>::none();
-    if (is_row) all = max_sum_of_lane<C, kPack>(x, a.columns, a.aligned, lane, lanes);
+    const RowPart part = a.groups.template part<kPack>(ctx);
+    const T* const x = a.x + part.row * a.x_stride;
+    MaxSum<C> all = max_sum_of<C, kPack>(part, x, a.groups.aligned);
     all = combine_lanes<typename MaxSum<C>::Step>(ctx, a.groups, shared.partial, all);
-    if (!is_row || lane != 0) return;
+    if (!part.is_row || !part.is_first) return;
+    const int row = part.row;
     const int64 target = a.targets[row];
-    const bool in_range = 0 <= target && target < a.columns;
-    if (!in_range) ctx.fail(StatusCode::kIdOutOfRange, kCrossEntropy.id, row, target, a.columns);
+    const bool in_range = 0 <= target && target < part.columns;
+    if (!in_range) ctx.fail(StatusCode::kIdOutOfRange, kCrossEntropy.id, row, target, part.columns);
     a.l[row] = all.log_sum();
     // Not l - x: near a loss of 0 that would be what the rounding of l leaves.
     a.loss[row] = in_range ? log(all.sum) - (widen<C>(x[target]) - all.max) : C(0);
@@ -47,20 +39,15 @@ struct CrossEntropy {
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const View& x = call.in[0];
-    if (x.rank != 2) return "the logits are not [N, C]";
-    if (const char* why = check_rows(x, x.shape[0], x.shape[1])) return why;
-    const View* const all_vector[] = {&call.in[1], &call.out[0], &call.out[1]};
-    for (const View* vector : all_vector)
-      if (const char* why = check_vector(*vector, x.shape[0])) return why;
-    return nullptr;
+    if (const char* why = check_rows(x)) return why;
+    return check_vectors(x.shape[0], call.in[1], call.out[0], call.out[1]);
   }
   static Status run(const Call& call) {
     const View& x = call.in[0];
     if (x.shape[0] == 0) return {};
     return launch<CrossEntropy>(
         {call.out[0].as<C>(), call.out[1].as<C>(), x.as<T>(), call.in[1].as<int64>(), x.strides[0],
-         RowGroups::of(x.shape[0], ceil_div<int64>(x.shape[1], kPack), wave_of(call.device)),
-         uint32(x.shape[1]), rows_are_aligned(x)},
+         RowGroups::of<kPack>(call, x, rows_are_aligned(x))},
         call);
   }
 };
@@ -113,13 +100,8 @@ struct CrossEntropyGradientLaunch {
   static constexpr Signature signature{kCrossEntropyGradient, kDTypeOf<T>};
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const View& x = call.in[0];
-    if (x.rank != 2) return "the logits are not [N, C]";
-    const View* const all_rows[] = {&x, &call.out[0]};
-    for (const View* rows : all_rows)
-      if (const char* why = check_rows(*rows, x.shape[0], x.shape[1])) return why;
-    for (int i = 1; i < 4; i++)
-      if (const char* why = check_vector(call.in[i], x.shape[0])) return why;
-    return nullptr;
+    if (const char* why = check_rows(x, call.out[0])) return why;
+    return check_vectors(x.shape[0], call.in[1], call.in[2], call.in[3]);
   }
   static Status run(const Call& call) {
     const View &x = call.in[0], &gx = call.out[0];
@@ -144,7 +126,7 @@ struct CrossEntropyGradientLaunch {
                            args.split = RowSplit::of(
                                args.rows, ceil_div<int64>(args.columns, K::kPack), K::kThreads);
                            args.first_row = part.begin[0];
-                           args.aligned = rows_are_aligned(x) && rows_are_aligned(gx);
+                           args.aligned = rows_are_aligned(x, gx);
                            return launch<K>(args, call);
                          },
                          {.numel = ceil_div(kLaunchLimit, x.shape[1])});

@@ -8,7 +8,7 @@ namespace wick::gpu {
 
 // r = 1 / sqrt(mean(x^2) + eps), y = x r weight
 template <class T>
-struct RmsNorm {
+struct RmsNorm : RowKernel {
   using C = Compute<T>;
   struct Args {
     T* y;
@@ -16,49 +16,40 @@ struct RmsNorm {
     const T *x, *weight;
     int64 y_stride, x_stride;  // of rows
     RowGroups groups;
-    uint32 columns;
     C eps;
-    bool aligned;
   };
   static constexpr Signature signature{kRmsNorm, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
-  static constexpr int threads(int) { return RowGroups::kThreads; }
-  static Grid grid(int, const Args& a) { return a.groups.grid(); }
   template <class Ctx>
-  struct Shared {
-    C partial[Ctx::kWaves];
-  };
+  using Shared = Partials<Ctx, C>;
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
-    const int row = a.groups.row(ctx.block().x, ctx.thread());
-    const bool is_row = row < a.groups.rows;
-    const int lane = a.groups.lane(ctx.thread()), lanes = a.groups.lanes();
-    const T* const x = a.x + (is_row ? row * a.x_stride : 0);
+    const RowPart part = a.groups.template part<kPack>(ctx);
+    const bool aligned = a.groups.aligned;
+    const T* const x = a.x + part.row * a.x_stride;
     C squares = 0;
-    for (uint32 i = lane * kPack; is_row && i < a.columns; i += lanes * kPack) {
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
       C v[kPack];
-      load_part(x, i, a.columns, a.aligned, C(0), v);
+      load_part(x, i, part.columns, aligned, C(0), v);
       for (int e = 0; e < kPack; e++) squares = fma(v[e], v[e], squares);
     }
     squares = combine_lanes<Sum>(ctx, a.groups, shared.partial, squares);
-    if (!is_row) return;
-    const C r = C(1) / sqrt(squares / C(a.columns) + a.eps);
-    if (lane == 0) a.r[row] = r;
-    for (uint32 i = lane * kPack; i < a.columns; i += lanes * kPack) {
+    if (!part.is_row) return;
+    const C r = C(1) / sqrt(squares / C(part.columns) + a.eps);
+    if (part.is_first) a.r[part.row] = r;
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
       C v[kPack], w[kPack];
-      load_part(x, i, a.columns, a.aligned, C(0), v);
-      load_part(a.weight, i, a.columns, a.aligned, C(0), w);
+      load_part(x, i, part.columns, aligned, C(0), v);
+      load_part(a.weight, i, part.columns, aligned, C(0), w);
       for (int e = 0; e < kPack; e++) v[e] = v[e] * r * w[e];
-      store_part(a.y + row * a.y_stride, i, a.columns, a.aligned, v);
+      store_part(a.y + part.row * a.y_stride, i, part.columns, aligned, v);
     }
   }
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const View& x = call.in[0];
-    if (x.rank != 2) return "x is not [N, D]";
-    if (const char* why = check_rows(x, x.shape[0], x.shape[1])) return why;
-    if (const char* why = check_rows(call.out[0], x.shape[0], x.shape[1])) return why;
+    if (const char* why = check_rows(x, call.out[0])) return why;
     if (const char* why = check_vector(call.in[1], x.shape[1])) return why;
     return check_vector(call.out[1], x.shape[0]);
   }
@@ -67,16 +58,15 @@ struct RmsNorm {
     if (x.numel() == 0) return {};
     return launch<RmsNorm>(
         {y.as<T>(), call.out[1].as<C>(), x.as<T>(), weight.as<T>(), y.strides[0], x.strides[0],
-         RowGroups::of(x.shape[0], ceil_div<int64>(x.shape[1], kPack), wave_of(call.device)),
-         uint32(x.shape[1]), C(static_cast<const RmsNormAttributes*>(call.attributes)->eps),
-         rows_are_aligned(x) && rows_are_aligned(y) && is_aligned(weight.data)},
+         RowGroups::of<kPack>(call, x, rows_are_aligned(x, y) && is_aligned(weight.data)),
+         C(static_cast<const RmsNormAttributes*>(call.attributes)->eps)},
         call);
   }
 };
 
 // gx = r (gy weight - x r^2 mean(gy weight x))
 template <class T>
-struct RmsNormGradient {
+struct RmsNormGradient : RowKernel {
   using C = Compute<T>;
   struct Args {
     T* gx;
@@ -84,52 +74,42 @@ struct RmsNormGradient {
     const C* r;
     int64 gx_stride, gy_stride, x_stride;  // of rows
     RowGroups groups;
-    uint32 columns;
-    bool aligned;
   };
   static constexpr Signature signature{kRmsNormGradient, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
-  static constexpr int threads(int) { return RowGroups::kThreads; }
-  static Grid grid(int, const Args& a) { return a.groups.grid(); }
   template <class Ctx>
-  struct Shared {
-    C partial[Ctx::kWaves];
-  };
+  using Shared = Partials<Ctx, C>;
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
-    const int row = a.groups.row(ctx.block().x, ctx.thread());
-    const bool is_row = row < a.groups.rows;
-    const int lane = a.groups.lane(ctx.thread()), lanes = a.groups.lanes();
-    const T* const x = a.x + (is_row ? row * a.x_stride : 0);
-    const T* const gy = a.gy + (is_row ? row * a.gy_stride : 0);
+    const RowPart part = a.groups.template part<kPack>(ctx);
+    const bool aligned = a.groups.aligned;
+    const T* const x = a.x + part.row * a.x_stride;
+    const T* const gy = a.gy + part.row * a.gy_stride;
     C v[kPack], g[kPack], w[kPack];
     const auto load = [&](uint32 i) {
-      load_part(x, i, a.columns, a.aligned, C(0), v);
-      load_part(gy, i, a.columns, a.aligned, C(0), g);
-      load_part(a.weight, i, a.columns, a.aligned, C(0), w);
+      load_part(x, i, part.columns, aligned, C(0), v);
+      load_part(gy, i, part.columns, aligned, C(0), g);
+      load_part(a.weight, i, part.columns, aligned, C(0), w);
     };
     C dot = 0;
-    for (uint32 i = lane * kPack; is_row && i < a.columns; i += lanes * kPack) {
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
       load(i);
       for (int e = 0; e < kPack; e++) dot = fma(g[e] * w[e], v[e], dot);
     }
     dot = combine_lanes<Sum>(ctx, a.groups, shared.partial, dot);
-    if (!is_row) return;
-    const C r = a.r[row], back = r * r * (dot / C(a.columns));
-    for (uint32 i = lane * kPack; i < a.columns; i += lanes * kPack) {
+    if (!part.is_row) return;
+    const C r = a.r[part.row], back = r * r * (dot / C(part.columns));
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
       load(i);
       for (int e = 0; e < kPack; e++) v[e] = r * (g[e] * w[e] - v[e] * back);
-      store_part(a.gx + row * a.gx_stride, i, a.columns, a.aligned, v);
+      store_part(a.gx + part.row * a.gx_stride, i, part.columns, aligned, v);
     }
   }
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const View& x = call.in[1];
-    if (x.rank != 2) return "x is not [N, D]";
-    const View* const all_rows[] = {&x, &call.in[0], &call.out[0]};
-    for (const View* rows : all_rows)
-      if (const char* why = check_rows(*rows, x.shape[0], x.shape[1])) return why;
+    if (const char* why = check_rows(x, call.in[0], call.out[0])) return why;
     if (const char* why = check_vector(call.in[2], x.shape[1])) return why;
     return check_vector(call.in[3], x.shape[0]);
   }
@@ -139,10 +119,7 @@ struct RmsNormGradient {
     return launch<RmsNormGradient>(
         {gx.as<T>(), gy.as<T>(), x.as<T>(), weight.as<T>(), call.in[3].as<C>(), gx.strides[0],
          gy.strides[0], x.strides[0],
-         RowGroups::of(x.shape[0], ceil_div<int64>(x.shape[1], kPack), wave_of(call.device)),
-         uint32(x.shape[1]),
-         rows_are_aligned(x) && rows_are_aligned(gy) && rows_are_aligned(gx) &&
-             is_aligned(weight.data)},
+         RowGroups::of<kPack>(call, x, rows_are_aligned(x, gy, gx) && is_aligned(weight.data))},
         call);
   }
 };

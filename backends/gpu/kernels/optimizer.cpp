@@ -81,16 +81,11 @@ struct AdamWLaunch {
   }
 };
 
-template <class... T>
-void add_for(KernelList& list, TypeList<T...>) {
-  (add_kernel<AdamWLaunch<T>, kAllFamilies>(list, "contiguous"), ...);
-}
-
 }  // namespace
 
 template <>
 void add_family<"optimizer">(KernelList& list) {
-  add_for(list, FloatTypes{});
+  add_kernels<AdamWLaunch>(list, "contiguous", FloatTypes{});
 }
 
 }  // namespace wick::gpu

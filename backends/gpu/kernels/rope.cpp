@@ -2,18 +2,10 @@
 #include "kernels/rope.h"
 
 namespace wick::gpu {
-namespace {
-
-template <class... T>
-void add_for(KernelList& list, TypeList<T...>) {
-  (add_kernel<RopeLaunch<T>, kAllFamilies>(list, "pairs"), ...);
-}
-
-}  // namespace
 
 template <>
 void add_family<"rope">(KernelList& list) {
-  add_for(list, FloatTypes{});
+  add_kernels<RopeLaunch>(list, "pairs", FloatTypes{});
 }
 
 }  // namespace wick::gpu

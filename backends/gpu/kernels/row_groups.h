@@ -11,25 +11,55 @@ namespace wick::gpu {
 template <class T>
 inline constexpr int kFloatPack = sizeof(T) == 1 ? 4 : kPackSize<T>;
 
+/// What a thread has of a row: the packs at elements first, first + step ... below columns.
+struct RowPart {
+  int row;  // 0 of a thread without one, which has no columns
+  bool is_row, is_first;
+  uint32 first, step, columns;
+};
+
 /// 2^log_lanes lanes of a wave take a row, or the whole block takes one.
 struct RowGroups {
   static constexpr int kThreads = 256, kLogThreads = 8;
   int32 rows;
   int32 log_lanes;
+  uint32 columns;
+  bool aligned;  // the packs of all operands
 
-  /// For rows of so many packs.
-  static RowGroups of(int64 rows, int64 packs, int32 wave) {
-    RowGroups groups{int32(rows), 0};
+  /// For the rows of x in packs of n elements.
+  template <int n>
+  static RowGroups of(const Call& call, const View& x, bool aligned) {
+    const int32 wave = wave_of(call.device);
+    const int64 packs = ceil_div<int64>(x.shape[1], n);
+    RowGroups groups{int32(x.shape[0]), 0, uint32(x.shape[1]), aligned};
     while (2 << groups.log_lanes <= wave && 2 << groups.log_lanes <= packs) groups.log_lanes++;
     if (packs > 4 * wave) groups.log_lanes = kLogThreads;
     return groups;
   }
   Grid grid() const { return {ceil_div(rows, kThreads >> log_lanes)}; }
   WICK_DEVICE int lanes() const { return 1 << log_lanes; }
-  WICK_DEVICE int row(int block, int thread) const {
-    return (block << (kLogThreads - log_lanes)) + (thread >> log_lanes);
+  template <int n, class Ctx>
+  WICK_DEVICE RowPart part(const Ctx& ctx) const {
+    const int row = (ctx.block().x << (kLogThreads - log_lanes)) + (ctx.thread() >> log_lanes);
+    const int lane = ctx.thread() & (lanes() - 1);
+    const bool is_row = row < rows;
+    return {is_row ? row : 0,    is_row, lane == 0, uint32(lane * n), uint32(lanes() * n),
+            is_row ? columns : 0};
   }
-  WICK_DEVICE int lane(int thread) const { return thread & (lanes() - 1); }
+};
+
+/// What kernels whose Args have such `groups` share.
+struct RowKernel {
+  static constexpr int threads(int) { return RowGroups::kThreads; }
+  template <class Args>
+  static Grid grid(int, const Args& a) {
+    return a.groups.grid();
+  }
+};
+/// Their Shared: what combine_lanes takes.
+template <class Ctx, class V>
+struct Partials {
+  V partial[Ctx::kWaves];
 };
 
 /// What the waves of a block make by Step of what each of them, in every lane, has in v. All
@@ -113,34 +143,51 @@ WICK_DEVICE MaxSum<C> exchange(const Ctx& ctx, const MaxSum<C>& v, int mask) {
   return {exchange(ctx, v.max, mask), exchange(ctx, v.sum, mask)};
 }
 
-/// Of the elements of a row.
+/// Of the thread's elements of a row.
 template <class C, int n, class T>
-WICK_DEVICE MaxSum<C> max_sum_of_lane(const T* row, uint32 size, bool aligned, int lane,
-                                      int lanes) {
+WICK_DEVICE MaxSum<C> max_sum_of(const RowPart& part, const T* row, bool aligned) {
   MaxSum<C> seen = MaxSum<C>::none();
-  for (uint32 i = lane * n; i < size; i += lanes * n) {
+  for (uint32 i = part.first; i < part.columns; i += part.step) {
     C x[n];
-    load_part(row, i, size, aligned, Max::identity<C>(), x);
+    load_part(row, i, part.columns, aligned, Max::identity<C>(), x);
     seen.add(x);
   }
   return seen;
 }
 
-/// Some operands [N, D] of a call, on the host.
-inline bool rows_are_aligned(const View& x) {
-  return is_aligned(x.data) && bytes_of(x.dtype, x.strides[0]) % 16 == 0;
+// Operands of a call, on the host.
+
+/// Whether the packs of all these rows [N, D] are.
+template <class... Views>
+bool rows_are_aligned(const Views&... rows) {
+  return ((is_aligned(rows.data) && bytes_of(rows.dtype, rows.strides[0]) % 16 == 0) && ...);
 }
-/// nullptr, or why x is not [rows, columns] with an inner stride of 1.
-inline const char* check_rows(const View& x, int64 rows, int64 columns) {
-  if (x.rank != 2 || x.shape[0] != rows || x.shape[1] != columns)
-    return "operands are not [N, D] of one shape";
-  if (columns > 1 && x.strides[1] != 1) return "the inner stride is not 1";
-  if (rows > kLaunchLimit || columns > kLaunchLimit) return "there is more than a launch covers";
-  return nullptr;
+/// nullptr, or why these are not all [N, D] of the first one's shape, with inner strides of 1.
+template <class... Views>
+const char* check_rows(const View& x, const Views&... others) {
+  const char* why = nullptr;
+  const auto check = [&](const View& rows) {
+    if (rows.rank != 2 || rows.shape[0] != x.shape[0] || rows.shape[1] != x.shape[1])
+      why = "operands are not [N, D] of one shape";
+    else if (rows.shape[1] > 1 && rows.strides[1] != 1)
+      why = "the inner stride is not 1";
+    else if (rows.shape[0] > kLaunchLimit || rows.shape[1] > kLaunchLimit)
+      why = "there is more than a launch covers";
+    return !why;
+  };
+  (void)(check(x) && (check(others) && ...));
+  return why;
 }
 /// nullptr, or why x is not contiguous with so many elements.
 inline const char* check_vector(const View& x, int64 size) {
   return x.numel() == size && x.contiguous() ? nullptr : "a vector is not contiguous";
+}
+/// The same of several.
+template <class... Views>
+const char* check_vectors(int64 size, const Views&... vectors) {
+  const char* why = nullptr;
+  (void)((why = check_vector(vectors, size), !why) && ...);
+  return why;
 }
 
 }  // namespace wick::gpu

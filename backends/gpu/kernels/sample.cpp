@@ -2,18 +2,10 @@
 #include "kernels/sample.h"
 
 namespace wick::gpu {
-namespace {
-
-template <class... T>
-void add_for(KernelList& list, TypeList<T...>) {
-  (add_kernel<Sample<T>, kAllFamilies>(list, "block_a_row"), ...);
-}
-
-}  // namespace
 
 template <>
 void add_family<"sample">(KernelList& list) {
-  add_for(list, FloatTypes{});
+  add_kernels<Sample>(list, "block_a_row", FloatTypes{});
 }
 
 }  // namespace wick::gpu

@@ -114,9 +114,8 @@ struct Sample {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const View& x = call.in[0];
     if (x.rank != 2 || x.shape[1] == 0) return "the logits are not [B, V]";
-    if (const char* why = check_rows(x, x.shape[0], x.shape[1])) return why;
-    if (const char* why = check_vector(call.in[1], x.shape[0])) return why;
-    return check_vector(call.out[0], x.shape[0]);
+    if (const char* why = check_rows(x)) return why;
+    return check_vectors(x.shape[0], call.in[1], call.out[0]);
   }
   static Status run(const Call& call) {
     const View& x = call.in[0];

@@ -105,6 +105,12 @@ void add_kernel(KernelList& list, const char* form) {
   if constexpr ((kPassFamilies & families) != 0) add_kernel<L, families>(list, form, L::signature);
 }
 
+/// Adds L<T> for every type T of the list.
+template <template <class> class L, class... T>
+void add_kernels(KernelList& list, const char* form, TypeList<T...>) {
+  (add_kernel<L<T>, kAllFamilies>(list, form), ...);
+}
+
 /// Adds a family's kernels: a unit has this for itself.
 template <Text family>
 void add_family(KernelList&);
