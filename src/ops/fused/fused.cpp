@@ -90,19 +90,24 @@ Tensor empty_gradient(const RuleContext& c, int i) {
 
 Tensor fused(Fused&& f) {
   const Tensor& y = f.out.begin()->tensor;
-  if (y.numel() == 0) return record_constant(f.op.name, y, f.inputs);
-  const auto run_composite = [&f](bool on_tape) {
-    std::vector<Tensor> inputs;
-    inputs.reserve(f.inputs.size());
-    for (const Tensor* x : f.inputs) inputs.push_back(on_tape ? *x : x->detach());
-    return f.composite(inputs);
+  const Tensor* all[kMaxOperands];
+  size_t count = 0;
+  for (const Tensor* x : f.inputs)
+    if (*x) all[count++] = x;
+  const std::span<const Tensor* const> inputs(all, count);
+  if (y.numel() == 0) return record_constant(f.op.name, y, inputs);
+  const auto run_composite = [&](bool on_tape) {
+    std::vector<Tensor> in;
+    in.reserve(count);
+    for (const Tensor* x : inputs) in.push_back(on_tape ? *x : x->detach());
+    return f.composite(in);
   };
   const bool ran = run_fused(f.op, f.in, f.out, f.attributes);
   if (!ran && !f.rule_for_both) return run_composite(true);
   Tensor result = ran ? y : run_composite(false);
-  if (!recording(f.inputs)) return result;
-  if (f.rule) return record(f.op.name, std::move(result), f.inputs, f.keep, std::move(f.rule));
-  return record(f.op.name, std::move(result), f.inputs, f.keep,
+  if (!recording(inputs)) return result;
+  if (f.rule) return record(f.op.name, std::move(result), inputs, f.keep, std::move(f.rule));
+  return record(f.op.name, std::move(result), inputs, f.keep,
                 [composite = std::move(f.composite), gradient = std::move(f.gradient)](
                     const RuleContext& c, std::span<Tensor> gradients) {
                   const bool by_kernel = gradient && !grad_enabled() && wants_kernel();
@@ -110,7 +115,7 @@ Tensor fused(Fused&& f) {
                 });
 }
 
-Tensor record_constant(const char* op, Tensor y, std::initializer_list<const Tensor*> inputs) {
+Tensor record_constant(const char* op, Tensor y, std::span<const Tensor* const> inputs) {
   return record(op, std::move(y), inputs, kKeepNothing,
                 [](const RuleContext& c, std::span<Tensor> gradients) {
                   for (int i = 0; i < int(gradients.size()); i++)

@@ -48,8 +48,9 @@ Tensor empty_gradient(const RuleContext& c, int i);
 /// where that may not or cannot run the composite's, differentiated.
 struct Fused {
   const Op& op;
-  std::initializer_list<const Tensor*> inputs;  // as the tape and the composite see them
-  FusedOperands in, out;                        // the kernel's; the first of out is the result
+  /// As the tape and the composite see them. An empty Tensor() among them is left out.
+  std::initializer_list<const Tensor*> inputs;
+  FusedOperands in, out;  // the kernel's; the first of out is the result
   Attributes attributes = {};
   Composite composite = {};  // of the inputs
   unsigned keep = kKeepInputs;
@@ -64,7 +65,11 @@ Tensor fused(Fused&& f);
 
 /// y, a constant of the inputs since there is nothing to compute: it stays on the tape, and their
 /// gradients are zeros.
-Tensor record_constant(const char* op, Tensor y, std::initializer_list<const Tensor*> inputs);
+Tensor record_constant(const char* op, Tensor y, std::span<const Tensor* const> inputs);
+inline Tensor record_constant(const char* op, Tensor y,
+                              std::initializer_list<const Tensor*> inputs) {
+  return record_constant(op, std::move(y), std::span(inputs.begin(), inputs.size()));
+}
 
 /// f64 for f64, else f32: what sums and statistics are kept in.
 inline DType accumulator_of(DType dtype) {
