@@ -1,4 +1,4 @@
-// rms_norm and its gradient. Geometries' one option is n, eps being 10^-n; else 10^-5.
+// rms_norm, layer_norm and their gradients. Geometries' one option is n, eps being 10^-n; else 10^-5.
 #include "wick/abi/ops/norm.h"
 #include "reference/fused.h"
 #include "shapes.h"
@@ -28,11 +28,12 @@ const std::vector<Geometry> kRows = {{{{1}, {1}}},
                                      {{{3, 4100}, {4100}}},
                                      {{{2, 40, 320}, {320}}}};
 
-/// Weights are about 1, so that what is lost to underflow is not made larger.
+/// Weights, and the bias behind them, are about 1, so that what is lost to underflow is not made
+/// larger.
 Array make(std::size_t weight, std::size_t operand, const Case& c, Random& random) {
-  const Domain domain = operand == weight ? Domain{-2, 2} : Domain{-8, 8};
+  const Domain domain = operand >= weight ? Domain{-2, 2} : Domain{-8, 8};
   const HostShape& shape = c.geometry.operands[operand];
-  return c.values == Values::kSpecial && operand != weight
+  return c.values == Values::kSpecial && operand < weight
              ? sprinkled_array(c.dtypes[0], shape, domain, random)
              : random_array(c.dtypes[0], shape, domain, random);
 }
@@ -88,11 +89,58 @@ Row rms_norm_gradient_row() {
   return row;
 }
 
+/// The shapes of rms_norm with a bias.
+Geometry with_bias(Geometry g) {
+  g.operands.push_back(g.operands.back());
+  return g;
+}
+
+Row layer_norm_row(bool has_bias) {
+  Row row = rms_norm_row();
+  row.op = has_bias ? "layer_norm" : "layer_norm_without_bias";
+  row.run = [=](std::vector<Tensor> x, const Case& c) {
+    return layer_norm(x[0], x[1], has_bias ? x[2] : Tensor(), eps_of(c));
+  };
+  row.reference = [=](const std::vector<Array>& x, const Case& c) {
+    return reference::layer_norm(x[0], x[1], has_bias ? &x[2] : nullptr, eps_of(c));
+  };
+  if (has_bias) {
+    for (Geometry& g : row.geometries) g = with_bias(g);
+    row.bench = with_bias(*row.bench);
+    row.differentiable = {0, 1, 2};
+  }
+  // As of rms_norm, and the addition of the bias; the mean is a sum too.
+  row.tolerance = sums(10);
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kLayerNorm, d[0]}};
+  };
+  return row;
+}
+
+/// Of x, weight and bias, by backward.
+Row layer_norm_gradient_row() {
+  Row row = rms_norm_gradient_row();
+  row.op = "layer_norm_gradient";
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    const Var in(x[1]), weight(x[2]), bias(x[2]);
+    backward(layer_norm(in, weight, bias, eps_of(c)), {.seed = x[0]});
+    return cat({reshape(in.grad(), {in.tensor().numel()}), weight.grad(), bias.grad()}, 0);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return reference::layer_norm_gradient(x[0], x[1], x[2], eps_of(c));
+  };
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kLayerNormGradient, d[0]}};
+  };
+  return row;
+}
+
 }  // namespace
 
 template <>
 std::vector<Row> rows_of<"norm">() {
-  return {rms_norm_row(), rms_norm_gradient_row()};
+  return {rms_norm_row(), rms_norm_gradient_row(), layer_norm_row(true), layer_norm_row(false),
+          layer_norm_gradient_row()};
 }
 
 }  // namespace wick::conformance

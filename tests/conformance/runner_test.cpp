@@ -396,6 +396,8 @@ TEST(Rows, OfFusedOpsCatchWhatIsWrong) {
        }},
       {"eps is forgotten", "rms_norm",
        [](std::vector<Tensor> x, const Case&) { return rms_norm(x[0], x[1], 0); }},
+      {"the mean is left in", "layer_norm",
+       [](std::vector<Tensor> x, const Case&) { return rms_norm(x[0], x[1], 1e-5) + x[2]; }},
       {"the gradient's mean is forgotten", "rms_norm_gradient",
        [](std::vector<Tensor> x, const Case& c) {
          const Var in(x[1]), weight(x[2]);

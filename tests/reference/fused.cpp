@@ -40,6 +40,23 @@ std::vector<Real> inverse_rms(const Array& x, std::size_t columns, Real eps) {
   return result;
 }
 
+/// A row of layer_norm.
+struct LayerNormRow {
+  Real mean = 0, r = 0;  // r = 1 / sqrt(mean((x - mean)²) + eps)
+  Real size = 0;         // mean(|x|): one rounding of it is what the mean may be off by
+
+  LayerNormRow(const Real* x, std::size_t columns, Real eps) {
+    Sum sum, squares;
+    for (std::size_t i = 0; i < columns; i++) sum.add(x[i]);
+    mean = sum.value() / Real(columns);
+    size = sum.magnitude() / Real(columns);
+    for (std::size_t i = 0; i < columns; i++) squares.add((x[i] - mean) * (x[i] - mean));
+    r = 1 / std::sqrt(squares.value() / Real(columns) + eps);
+  }
+  Real normal(Real x) const { return (x - mean) * r; }
+  Real magnitude(Real x) const { return (std::fabs(x - mean) + size) * r; }
+};
+
 // ---- attention
 
 /// Half of the roundings that matmul's bound gives a sum of n products, 4 + 2 log2(n).
@@ -247,6 +264,57 @@ Result rms_norm_gradient(const Array& gy, const Array& x, const Array& weight, R
   result.magnitude = magnitude;
   for (const Sum& sum : gw) result.magnitude.push_back(sum.magnitude());
   result.terms = int64_t(std::max(columns, r.size()));
+  return result;
+}
+
+Result layer_norm(const Array& x, const Array& weight, const Array* bias, Real eps) {
+  const std::size_t columns = weight.values.size();
+  Result result{{x.dtype, x.shape, {}}, {}, int64_t(columns)};
+  for (std::size_t begin = 0; begin < x.values.size(); begin += columns) {
+    const LayerNormRow row(&x.values[begin], columns, eps);
+    for (std::size_t i = 0; i < columns; i++) {
+      const Real v = x.values[begin + i], w = weight.values[i];
+      const Real y = row.normal(v) * w + (bias ? bias->values[i] : 0);
+      result.array.values.push_back(y);
+      result.magnitude.push_back(row.magnitude(v) * std::fabs(w) + std::fabs(y));
+    }
+  }
+  return result;
+}
+
+// With g = gy w and h = (x - mean) r: gx = r (g - mean(g) - h mean(g h)), gw = sum(gy h), gb = sum(gy).
+Result layer_norm_gradient(const Array& gy, const Array& x, const Array& weight, Real eps) {
+  const std::size_t columns = weight.values.size(), rows = x.values.size() / columns;
+  std::vector<Sum> gx(x.values.size()), gw(columns), gb(columns);
+  std::vector<Real> magnitude, of_weight(columns);
+  for (std::size_t begin = 0; begin < x.values.size(); begin += columns) {
+    const LayerNormRow row(&x.values[begin], columns, eps);
+    const Real* const upstream = &gy.values[begin];
+    Sum g, along;
+    Real along_magnitude = 0;
+    for (std::size_t i = 0; i < columns; i++) {
+      const Real v = x.values[begin + i], here = upstream[i] * weight.values[i] / Real(columns);
+      g.add(here);
+      along.add(here * row.normal(v));
+      along_magnitude += std::fabs(here) * row.magnitude(v);
+      gw[i].add(upstream[i] * row.normal(v));
+      of_weight[i] += std::fabs(upstream[i]) * row.magnitude(v);
+      gb[i].add(upstream[i]);
+    }
+    for (std::size_t i = 0; i < columns; i++) {
+      const Real v = x.values[begin + i], here = upstream[i] * weight.values[i];
+      gx[begin + i].add(row.r * here);
+      gx[begin + i].add(-row.r * g.value());
+      gx[begin + i].add(-row.r * row.normal(v) * along.value());
+      magnitude.push_back(row.r *
+                          (std::fabs(here) + g.magnitude() + row.magnitude(v) * along_magnitude));
+    }
+  }
+  Result result = joined(x.dtype, {gx, gw, gb});
+  result.magnitude = magnitude;
+  result.magnitude.insert(result.magnitude.end(), of_weight.begin(), of_weight.end());
+  for (const Sum& sum : gb) result.magnitude.push_back(sum.magnitude());
+  result.terms = int64_t(std::max(columns, rows));
   return result;
 }
 

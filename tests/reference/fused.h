@@ -11,6 +11,10 @@ DType accumulator(DType dtype);
 Result rms_norm(const Array& x, const Array& weight, Real eps);
 /// The gradient of x, then that of weight, in one line.
 Result rms_norm_gradient(const Array& gy, const Array& x, const Array& weight, Real eps);
+/// bias: null if there is none.
+Result layer_norm(const Array& x, const Array& weight, const Array* bias, Real eps);
+/// The gradient of x, then those of weight and bias, in one line.
+Result layer_norm_gradient(const Array& gy, const Array& x, const Array& weight, Real eps);
 
 /// x [B, T, H, D], cos and sin [P, D / 2], positions [B, T].
 Result rope(const Array& x, const Array& cos, const Array& sin, const Array& positions,

@@ -1,4 +1,4 @@
-// rms_norm and rms_norm_gradient.
+// rms_norm, layer_norm and their gradients.
 #include "kernels/norm.h"
 
 namespace wick::gpu {
@@ -7,6 +7,8 @@ template <>
 void add_family<"norm">(KernelList& list) {
   add_kernels<RmsNorm>(list, "rows", FloatTypes{});
   add_kernels<RmsNormGradient>(list, "rows", FloatTypes{});
+  add_kernels<LayerNorm>(list, "rows", FloatTypes{});
+  add_kernels<LayerNormGradient>(list, "rows", FloatTypes{});
 }
 
 }  // namespace wick::gpu

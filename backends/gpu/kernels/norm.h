@@ -1,5 +1,5 @@
-// rms_norm and its gradient over the rows of [N, D]: a group of lanes or a block a row,
-// which is read twice, the second time mostly from cache.
+// rms_norm, layer_norm and their gradients over the rows of [N, D]: a group of lanes or a block a
+// row, which is read twice, by layer_norm three times, all but the first time mostly from cache.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/norm.h"
@@ -119,6 +119,140 @@ struct RmsNormGradient : RowKernel {
     return launch<RmsNormGradient>(
         {gx.as<T>(), gy.as<T>(), x.as<T>(), weight.as<T>(), call.in[3].as<C>(), gx.strides[0],
          gy.strides[0], x.strides[0],
+         RowGroups::of<kPack>(call, x, rows_are_aligned(x, gy, gx) && is_aligned(weight.data))},
+        call);
+  }
+};
+
+// mean = mean(x), r = 1 / sqrt(mean((x - mean)^2) + eps), y = (x - mean) r weight + bias
+template <class T>
+struct LayerNorm : RowKernel {
+  using C = Compute<T>;
+  struct Args {
+    T* y;
+    C *mean, *r;
+    const T *x, *weight;
+    const T* bias;             // null: there is none
+    int64 y_stride, x_stride;  // of rows
+    RowGroups groups;
+    C eps;
+  };
+  static constexpr Signature signature{kLayerNorm, kDTypeOf<T>};
+  static constexpr int kPack = kFloatPack<T>;
+  template <class Ctx>
+  using Shared = Partials<Ctx, C>;
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const RowPart part = a.groups.template part<kPack>(ctx);
+    const bool aligned = a.groups.aligned;
+    const T* const x = a.x + part.row * a.x_stride;
+    C v[kPack];
+    C sum = 0;
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
+      load_part(x, i, part.columns, aligned, C(0), v);
+      for (int e = 0; e < kPack; e++) sum += v[e];
+    }
+    const C mean = combine_lanes<Sum>(ctx, a.groups, shared.partial, sum) / C(a.groups.columns);
+    C squares = 0;
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
+      load_part(x, i, part.columns, aligned, mean, v);
+      for (int e = 0; e < kPack; e++) squares = fma(v[e] - mean, v[e] - mean, squares);
+    }
+    squares = combine_lanes<Sum>(ctx, a.groups, shared.partial, squares);
+    if (!part.is_row) return;
+    const C r = C(1) / sqrt(squares / C(part.columns) + a.eps);
+    if (part.is_first) a.mean[part.row] = mean, a.r[part.row] = r;
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
+      C w[kPack], b[kPack] = {};
+      load_part(x, i, part.columns, aligned, C(0), v);
+      load_part(a.weight, i, part.columns, aligned, C(0), w);
+      for (int e = 0; e < kPack; e++) v[e] = (v[e] - mean) * r * w[e];
+      if (a.bias) {
+        load_part(a.bias, i, part.columns, aligned, C(0), b);
+        for (int e = 0; e < kPack; e++) v[e] += b[e];
+      }
+      store_part(a.y + part.row * a.y_stride, i, part.columns, aligned, v);
+    }
+  }
+
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    const View& x = call.in[0];
+    if (const char* why = check_rows(x, call.out[0])) return why;
+    if (const char* why = check_vectors(x.shape[1], call.in[1], call.in[2])) return why;
+    return check_vectors(x.shape[0], call.out[1], call.out[2]);
+  }
+  static Status run(const Call& call) {
+    const auto& attributes = *static_cast<const LayerNormAttributes*>(call.attributes);
+    const View &x = call.in[0], &weight = call.in[1], &bias = call.in[2], &y = call.out[0];
+    if (x.numel() == 0) return {};
+    const bool aligned = rows_are_aligned(x, y) && is_aligned(weight.data) && is_aligned(bias.data);
+    return launch<LayerNorm>(
+        {y.as<T>(), call.out[1].as<C>(), call.out[2].as<C>(), x.as<T>(), weight.as<T>(),
+         attributes.has_bias ? bias.as<T>() : nullptr, y.strides[0], x.strides[0],
+         RowGroups::of<kPack>(call, x, aligned), C(attributes.eps)},
+        call);
+  }
+};
+
+// gx = r (gy weight - mean(gy weight) - (x - mean) r^2 mean(gy weight (x - mean)))
+template <class T>
+struct LayerNormGradient : RowKernel {
+  using C = Compute<T>;
+  struct Args {
+    T* gx;
+    const T *gy, *x, *weight;
+    const C *mean, *r;
+    int64 gx_stride, gy_stride, x_stride;  // of rows
+    RowGroups groups;
+  };
+  static constexpr Signature signature{kLayerNormGradient, kDTypeOf<T>};
+  static constexpr int kPack = kFloatPack<T>;
+  template <class Ctx>
+  using Shared = Partials<Ctx, C>;
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const RowPart part = a.groups.template part<kPack>(ctx);
+    const bool aligned = a.groups.aligned;
+    const T* const x = a.x + part.row * a.x_stride;
+    const T* const gy = a.gy + part.row * a.gy_stride;
+    const C mean = a.mean[part.row], r = a.r[part.row];
+    C d[kPack], g[kPack], w[kPack];  // x - mean, gy weight, weight
+    const auto load = [&](uint32 i) {
+      load_part(x, i, part.columns, aligned, C(0), d);
+      load_part(gy, i, part.columns, aligned, C(0), g);
+      load_part(a.weight, i, part.columns, aligned, C(0), w);
+      for (int e = 0; e < kPack; e++) d[e] -= mean, g[e] *= w[e];
+    };
+    C sum = 0, along = 0;
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
+      load(i);
+      for (int e = 0; e < kPack; e++) sum += g[e], along = fma(g[e], d[e], along);
+    }
+    sum = combine_lanes<Sum>(ctx, a.groups, shared.partial, sum);
+    along = combine_lanes<Sum>(ctx, a.groups, shared.partial, along);
+    if (!part.is_row) return;
+    const C less = sum / C(part.columns), back = r * r * (along / C(part.columns));
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
+      load(i);
+      for (int e = 0; e < kPack; e++) d[e] = r * (g[e] - less - d[e] * back);
+      store_part(a.gx + part.row * a.gx_stride, i, part.columns, aligned, d);
+    }
+  }
+
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    const View& x = call.in[1];
+    if (const char* why = check_rows(x, call.in[0], call.out[0])) return why;
+    if (const char* why = check_vector(call.in[2], x.shape[1])) return why;
+    return check_vectors(x.shape[0], call.in[3], call.in[4]);
+  }
+  static Status run(const Call& call) {
+    const View &gy = call.in[0], &x = call.in[1], &weight = call.in[2], &gx = call.out[0];
+    if (x.numel() == 0) return {};
+    return launch<LayerNormGradient>(
+        {gx.as<T>(), gy.as<T>(), x.as<T>(), weight.as<T>(), call.in[3].as<C>(), call.in[4].as<C>(),
+         gx.strides[0], gy.strides[0], x.strides[0],
          RowGroups::of<kPack>(call, x, rows_are_aligned(x, gy, gx) && is_aligned(weight.data))},
         call);
   }

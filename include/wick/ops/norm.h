@@ -14,4 +14,18 @@ namespace wick {
 /// Source: Zhang & Sennrich 2019, arXiv:1910.07467, eq. 4.
 WICK_API Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps = 1e-5);
 
+/// Layer normalisation over the last dimension: y = (x - m) / sqrt(mean((x - m)²) + eps) · weight +
+/// bias, m = mean(x).
+///
+/// x       [..., D]   floating; the means are taken in f32 (f64 for f64)
+/// weight  [D]        same dtype as x
+/// bias    [D]        same dtype as x, or none
+/// eps     >= 0, added to the variance
+/// Returns [..., D], dtype of x. Error: |e| <= 10 u ((|x - m| + mean(|x|)) |weight| / sqrt(...) + |y|)
+///         + 1 ulp of the output dtype, u of f32 (f64).
+/// Errors: kShapeMismatch if weight or bias is not [D]; kDTypeMismatch; kInvalidArgument if eps < 0.
+/// Source: Ba, Kiros & Hinton 2016, arXiv:1607.06450, eq. 3.
+WICK_API Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                           double eps = 1e-5);
+
 }  // namespace wick

@@ -32,14 +32,18 @@ Array waves(std::vector<int64> shape) { return Array(kF32, shape).fill<float>(wa
 
 TEST(CpuFused, ThreadsChangeNoBitOfRows) {
   const Array x = waves({700, 150}), weight = waves({150}), y(kF32, {700, 150}), r(kF32, {700}),
-              loss(kF32, {700});
+              mean(kF32, {700}), loss(kF32, {700});
   const Array targets = Array(kI64, {700}).fill<int64>([](size_t i) { return i % 150; });
   const RmsNormAttributes eps{1e-5};
+  const LayerNormAttributes with_bias{1e-5, true};
   for (const Isa isa : test::isas()) {
     Launch softmax({&x}, y);
     expect_same_bits(softmax, *find(isa, kSoftmax, {kF32, kF32}, 1).first, {&y});
     Launch norm({&x, &weight}, {&y, &r}, &eps);
     expect_same_bits(norm, *find(isa, kRmsNorm, {kF32, kF32, kF32, kF32}, 2).first, {&y, &r});
+    Launch layer({&x, &weight, &weight}, {&y, &mean, &r}, &with_bias);
+    expect_same_bits(layer, *find(isa, kLayerNorm, {kF32, kF32, kF32, kF32, kF32, kF32}, 3).first,
+                     {&y, &mean, &r});
     Launch entropy({&x, &targets}, {&loss, &r});
     expect_same_bits(entropy, *find(isa, kCrossEntropy, {kF32, kI64, kF32, kF32}, 2).first,
                      {&loss, &r});

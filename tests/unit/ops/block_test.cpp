@@ -194,6 +194,7 @@ TEST(Blocks, ProductsLayersAndLossesRefuseThem) {
                                    einsum("ij,kj->ik", {y, x});
                                  }},
                                 {"rms_norm", [&](const Tensor& x) { rms_norm(x, ones({64})); }},
+                                {"layer_norm", [&](const Tensor& x) { layer_norm(x, ones({64})); }},
                                 {"rms_norm",
                                  [](const Tensor&) {
                                    rms_norm(ones({2, 64}), blocks({64}));

@@ -44,5 +44,46 @@ TEST(RmsNorm, RejectsWhatDoesNotFit) {
   EXPECT_ERROR(rms_norm(x, {}), kInvalidArgument, "rms_norm: an operand is an empty Tensor()");
 }
 
+TEST(LayerNorm, TakesTheMeanOffAndDividesByTheDeviation) {
+  const Tensor x = Tensor::from(Values{1, 5, 7, 7}, Shape{2, 2});
+  const Tensor weight = Tensor::from(Values{1, 2}), bias = Tensor::from(Values{10, 20});
+  const Values y = layer_norm(x, weight, bias, 5).to_vector<float>();  // 1 / sqrt(4 + 5)
+  EXPECT_NEAR(y[0], 10 - 2.0f / 3, 1e-5f);
+  EXPECT_NEAR(y[1], 20 + 4.0f / 3, 1e-5f);
+  EXPECT_EQ(y[2], 10);
+  EXPECT_EQ(y[3], 20);
+  EXPECT_NEAR(layer_norm(x, weight, {}, 5).to_vector<float>()[1], 4.0f / 3, 1e-6f);
+}
+
+TEST(LayerNorm, AFarMeanCostsNoDigits) {
+  const Values y =
+      layer_norm(Tensor::from(Values{1e6f, 1e6f + 1}), ones({2}), {}, 0).to_vector<float>();
+  EXPECT_NEAR(y[0], -1, 1e-6f);
+  EXPECT_NEAR(y[1], 1, 1e-6f);
+}
+
+TEST(LayerNorm, OfNothingStaysOnTheTape) {
+  for (const Shape& shape : {Shape{0, 3}, Shape{3, 0}}) {
+    const Var x(zeros(shape)), weight(ones({shape[1]})), bias(ones({shape[1]}));
+    backward(sum(layer_norm(x, weight, bias)));
+    EXPECT_EQ(x.grad().shape(), shape);
+    EXPECT_EQ(weight.grad().to_vector<float>(), Values(size_t(shape[1]), 0));
+    EXPECT_EQ(bias.grad().shape(), Shape{shape[1]});
+  }
+}
+
+TEST(LayerNorm, RejectsWhatDoesNotFit) {
+  const Tensor x = zeros({2, 3}), weight = zeros({3});
+  EXPECT_ERROR(layer_norm(x, zeros({2})), kShapeMismatch,
+               "layer_norm: expected weight [D] and x [..., D], got [2] and [2, 3]");
+  EXPECT_ERROR(layer_norm(x, weight, zeros({1})), kShapeMismatch,
+               "layer_norm: expected bias [D] and x [..., D], got [1] and [2, 3]");
+  EXPECT_ERROR(layer_norm(x, weight, zeros({3}, {.dtype = DType::kF16})), kDTypeMismatch,
+               "layer_norm: expected x and bias of one floating dtype, got f32 and f16");
+  EXPECT_ERROR(layer_norm(x, weight, weight, -1), kInvalidArgument,
+               "layer_norm: expected eps of at least 0, got -1");
+  EXPECT_ERROR(layer_norm(x, {}), kInvalidArgument, "layer_norm: an operand is an empty Tensor()");
+}
+
 }  // namespace
 }  // namespace wick

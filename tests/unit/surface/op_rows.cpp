@@ -309,7 +309,12 @@ std::vector<SurfaceRow> op_rows() {
          return values(rms_norm(floats(d, {3, 4}, {1, 2}), ones({2}, {.device = d}), 0.5));
        },
        {3 / std::sqrt(13.0), 4 / std::sqrt(13.0)}},
-      {"LayerNorm"},
+      {"LayerNorm",
+       [](const Device& d) {
+         return values(layer_norm(floats(d, {1, 5}, {1, 2}), floats(d, {1, 2}, {2}),
+                                  floats(d, {10, 20}, {2}), 5));
+       },
+       {10 - 2 / 3.0, 20 + 4 / 3.0}},
       {"Rope",
        [](const Device& d) {
          const Tensor x = floats(d, {1, 2}, {1, 1, 1, 2});

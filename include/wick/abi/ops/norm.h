@@ -13,4 +13,15 @@ inline constexpr Op kRmsNorm{"rms_norm", "TT:TR", attributes<RmsNormAttributes>}
 /// in gy [N, D], x [N, D], weight [D], r [N]; out gx [N, D].
 inline constexpr Op kRmsNormGradient{"rms_norm_gradient", "TTTR:T"};
 
+struct LayerNormAttributes {
+  static constexpr const char* kLayout = "f64 eps, i32 has_bias, i32 reserved";
+  double eps;
+  int32 has_bias;      // else the bias is any vector [D], and is not read
+  int32 reserved = 0;  // no padding: two equal calls are equal bytes
+};
+/// in x [N, D], weight [D], bias [D]; out y [N, D], mean [N], r [N] = 1 / sqrt(variance + eps).
+inline constexpr Op kLayerNorm{"layer_norm", "TTT:TRR", attributes<LayerNormAttributes>};
+/// in gy [N, D], x [N, D], weight [D], mean [N], r [N]; out gx [N, D].
+inline constexpr Op kLayerNormGradient{"layer_norm_gradient", "TTTRR:T"};
+
 }  // namespace wick
