@@ -382,8 +382,6 @@ struct BitwiseNot {
   }
 };
 
-/// Served by every backend.
-using CommonUnary = TypeList<Neg, Exp, Log, Sqrt, Silu>;
 /// Every formula of one operand.
 using Unary = TypeList<Neg, Exp, Log, Sqrt, Silu, Abs, Sign, Relu, Recip, Sqr, Rsqrt, Exp2, Expm1,
                        Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh,
@@ -423,5 +421,8 @@ struct LeakyRelu {
 };
 
 using UnaryWithNumbers = TypeList<Affine, Elu, LeakyRelu>;
+
+/// The formulas of both lists that every backend serves.
+using CommonUnary = TypeList<Neg, Exp, Log, Sqrt, Silu, Affine, LeakyRelu>;
 
 }  // namespace wick

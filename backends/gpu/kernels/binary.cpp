@@ -1,4 +1,4 @@
-// The formulas of scalar/binary.h, every dtype in three forms.
+// The formulas of scalar/binary.h.
 #include "scalar/binary.h"
 
 #include "kernels/formulas.h"

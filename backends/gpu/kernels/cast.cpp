@@ -1,35 +1,40 @@
-// Casts between every pair of dtypes, and copies of each.
+// Casts between every pair of dtypes, and copies of each, which are copies of bits.
 #include "kernels/cast.h"
 #include "wick/abi/ops/cast.h"
 
 namespace wick::gpu {
 namespace {
 
-/// One kernel for every other input dtype.
-template <class Launch, class To>
-void add_casts_to(KernelList& list, const char* form) {
-  for (int from = 0; from < StoredTypes::kSize; from++)
-    if (DType(from) != kDTypeOf<To> && is_computed(DType(from)))
-      add_kernel<Launch, kAllFamilies>(list, form, {kCast, DType(from)}, kDTypeOf<To>);
-}
-
-template <class T>
-struct CopySignature {
-  static constexpr Signature signature{kCast, kDTypeOf<T>};
+struct Same {
+  template <class T>
+  WICK_DEVICE T operator()(T x) const {
+    return x;
+  }
 };
+template <int bytes>
+struct CopyMap : MapOf<Elements<Bits<bytes>>, Elements<Bits<bytes>>>, OneFunction<Same> {};
 
-template <class... T>
-void add_for(KernelList& list, TypeList<T...>) {
-  (add_map<CopySignature<T>, CopyOf<sizeof(T)>>(list), ...);
-  (add_casts_to<ContiguousCastLaunch<T>, T>(list, "contiguous"), ...);
-  (add_casts_to<StridedCastLaunch<T>, T>(list, "strided"), ...);
+template <class To, class From>
+void add_cast(KernelList& list) {
+  if constexpr (kSame<To, From>)
+    add_map<CopyMap<sizeof(To)>>(list, {kCast, kDTypeOf<From>}, kDTypeOf<To>);
+  else
+    add_map<CastMap<To, AnyOfItsKind<From>>>(list, {kCast, kDTypeOf<From>}, kDTypeOf<To>);
+}
+template <class To, class... From>
+void add_casts_to(KernelList& list, TypeList<From...>) {
+  (add_cast<To, From>(list), ...);
+}
+template <class... To>
+void add_casts(KernelList& list, TypeList<To...>) {
+  (add_casts_to<To>(list, AllTypes{}), ...);
 }
 
 }  // namespace
 
 template <>
 void add_family<"cast">(KernelList& list) {
-  add_for(list, AllTypes{});
+  add_casts(list, AllTypes{});
 }
 
 }  // namespace wick::gpu

@@ -49,51 +49,6 @@ struct EitherOf<false, A, B> {
 template <bool condition, class A, class B>
 using Either = typename EitherOf<condition, A, B>::type;
 
-/// Elements of a float type up to f32 that is told at run time, the same for all threads.
-template <class T, int n>
-WICK_DEVICE void load_floats_of(const void* p, const uint32 (&at)[n], float (&x)[n]) {
-  T stored[n];
-  for (int i = 0; i < n; i++) stored[i] = static_cast<const T*>(p)[at[i]];
-  for (int i = 0; i < n; i++) x[i] = to_float(stored[i]);
-}
-template <int n>
-WICK_DEVICE void load_floats(DType dtype, const void* p, const uint32 (&at)[n], float (&x)[n]) {
-  switch (dtype) {
-    case DType::kF8E4M3:
-      load_floats_of<f8e4m3>(p, at, x);
-      break;
-    case DType::kF8E5M2:
-      load_floats_of<f8e5m2>(p, at, x);
-      break;
-    case DType::kBf16:
-      load_floats_of<bf16>(p, at, x);
-      break;
-    case DType::kF16:
-      load_floats_of<f16>(p, at, x);
-      break;
-    default:
-      load_floats_of<float>(p, at, x);
-  }
-}
-inline WICK_DEVICE void store_float(DType dtype, void* p, uint32 i, float x) {
-  switch (dtype) {
-    case DType::kF8E4M3:
-      static_cast<f8e4m3*>(p)[i] = round_to<f8e4m3>(x);
-      break;
-    case DType::kF8E5M2:
-      static_cast<f8e5m2*>(p)[i] = round_to<f8e5m2>(x);
-      break;
-    case DType::kBf16:
-      static_cast<bf16*>(p)[i] = round_to<bf16>(x);
-      break;
-    case DType::kF16:
-      static_cast<f16*>(p)[i] = round_to<f16>(x);
-      break;
-    default:
-      static_cast<float*>(p)[i] = x;
-  }
-}
-
 /// n / divisor for 0 <= n < 2^31 and 1 <= divisor < 2^31, by a multiplication: with 2^(s-1) <
 /// divisor <= 2^s and m = floor(2^(31+s) / divisor) + 1 = (2^(31+s) + e) / divisor, 0 < e <=
 /// divisor <= 2^s, the error of n m / 2^(31+s) is n e / (divisor 2^(31+s)) < 1 / divisor, so that

@@ -1,20 +1,20 @@
-// The formulas of scalar/compare.h, of which a kernel has them all.
-#include "kernels/compare.h"
+// The formulas of scalar/compare.h: one kernel of each form and type has them all.
+#include "scalar/compare.h"
 
-#include "scalar/cast.h"
+#include "kernels/formulas.h"
 
 namespace wick::gpu {
 namespace {
 
-/// One kernel for all formulas.
 template <class F, class T>
 void add_comparison_of(KernelList& list) {
   constexpr Signature signature{F::op, kDTypeOf<T>};
-  // f8 is not worth two forms: converting it costs more than finding it.
-  if constexpr (!(kIsFloat<T> && sizeof(T) == 1))
-    add_kernel<MixedRowsLaunch<CompareOf<T>>, kAllFamilies>(list, "rows", signature);
-  using Strided = Either<kSame<Compute<T>, float>, CompareFloats, CompareOf<T>>;
-  add_kernel<MixedStridedLaunch<Strided>, kAllFamilies>(list, "strided", signature);
+  using Rows = FormulaOf<Comparisons, Elements<bool>, Elements<T>, 2>;
+  using Strided = FormulaOf<Comparisons, Elements<bool>, StridedElements<T>, 2>;
+  if constexpr (kHasRows<T>)
+    add_map<Rows, Strided>(list, signature, signature.dtype);
+  else
+    add_strided_map<Strided>(list, signature, signature.dtype);
 }
 template <class F, class... T>
 void add_comparison(KernelList& list, TypeList<T...>) {

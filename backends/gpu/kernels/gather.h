@@ -342,12 +342,13 @@ struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
     part.num_in = 1;
     part.in = &call.out[0];
     part.out = &sums;
-    if (const Status status = StridedCastLaunch<Sum>::run(part); !status.ok()) return status;
+    if (const Status status = StridedLaunch<CastMap<Sum, AnyOfItsKind<T>>>::run(part); !status.ok())
+      return status;
     const IndexedCall add{call.in[0], call.in[1], sums};
     if (const Status status = launch_scatter_add<T, Sum>(add, call); !status.ok()) return status;
     part.in = &sums;
     part.out = &call.out[0];
-    return StridedCastLaunch<T>::run(part);
+    return StridedLaunch<CastMap<T, AnyOfItsKind<Sum>>>::run(part);
   }
 };
 

@@ -1,4 +1,4 @@
-// The formulas of scalar/unary.h, every dtype in three forms.
+// The formulas of scalar/unary.h.
 #include "scalar/unary.h"
 #include "kernels/formulas.h"
 

@@ -1,20 +1,24 @@
-// Choices between two elements, by their size.
+// Choices between two elements, of which only the size matters.
 #include "wick/abi/ops/where.h"
-#include "kernels/compare.h"
+#include "kernels/map.h"
 
 namespace wick::gpu {
 namespace {
 
-template <class T>
-void add_where_of(KernelList& list) {
-  constexpr Signature signature{kWhere, kDTypeOf<T>};
-  using Map = WhereOf<sizeof(T)>;
-  add_kernel<MixedRowsLaunch<Map>, kAllFamilies>(list, "rows", signature);
-  add_kernel<MixedStridedLaunch<Map>, kAllFamilies>(list, "strided", signature);
-}
+struct Choose {
+  template <class T>
+  WICK_DEVICE T operator()(bool condition, T a, T b) const {
+    return condition ? a : b;
+  }
+};
+template <int bytes>
+struct WhereMap
+    : MapOf<Elements<Bits<bytes>>, Elements<bool>, Elements<Bits<bytes>>, Elements<Bits<bytes>>>,
+      OneFunction<Choose> {};
+
 template <class... T>
 void add_where(KernelList& list, TypeList<T...>) {
-  (add_where_of<T>(list), ...);
+  (add_map<WhereMap<sizeof(T)>>(list, {kWhere, kDTypeOf<T>}, kDTypeOf<T>), ...);
 }
 
 }  // namespace

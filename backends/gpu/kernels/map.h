@@ -1,0 +1,273 @@
+// y = f(x...), elementwise. A Map says what is computed, of operands that may differ in type:
+//
+//   struct Map : MapOf<Elements<bool>, Elements<float>, Elements<float>> {  // the output, the inputs
+//     struct Told {...};  // what is known at run time alone, an op or numbers: plain data
+//     static Told told(const Call&);
+//     template <class Body>
+//     static WICK_DEVICE void choose(const Told&, const Body& body);  // body(f), of y = f(x...)
+//   };
+//
+// Two forms launch it: rows, whose inner strides are 0 or 1 (contiguous operands are one row), and
+// any strides.
+#pragma once
+#include "kernels/elements.h"
+
+namespace wick::gpu {
+
+/// What a Map's operands are: each of Elements or OneOf (elements.h).
+template <class OutElements, class... InElements>
+struct MapOf {
+  using Out = OutElements;
+  using In = TypeList<InElements...>;
+  static constexpr int kArity = sizeof...(InElements);
+  /// Neighbours that the rows form takes in one access: 16 bytes of the widest operand.
+  static constexpr int kPack = 16 / max_of(OutElements::kBytes, InElements::kBytes...);
+};
+
+/// A Map of one function, which is told nothing.
+template <class F>
+struct OneFunction {
+  struct Told {};
+  static Told told(const Call&) { return {}; }
+  template <class Body>
+  static WICK_DEVICE void choose(const Told&, const Body& body) {
+    body(F());
+  }
+};
+
+/// Packs of n elements of each input.
+template <int packs, int n, class In>
+struct Inputs;
+template <int packs, int n>
+struct Inputs<packs, n, TypeList<>> {
+  WICK_DEVICE void load(DType, const void* const*, const uint32*, const bool*, uint32, uint32) {}
+  WICK_DEVICE void gather(DType, const void* const*, const uint32 (*)[n]) {}
+  template <class F, class... X>
+  WICK_DEVICE auto apply(const F& f, int, int, X... x) const {
+    return f(x...);
+  }
+};
+template <int packs, int n, class First, class... Rest>
+struct Inputs<packs, n, TypeList<First, Rest...>> {
+  Pack<typename First::Value, n> first[packs];
+  Inputs<packs, n, TypeList<Rest...>> rest;
+
+  /// Neighbours of each input's row, from its element i on, packs `step` apart; or its one element.
+  WICK_DEVICE void load(DType dtype, const void* const* in, const uint32* row, const bool* repeats,
+                        uint32 i, uint32 step) {
+    if (*repeats) {
+      const auto one = First::template load<1>(dtype, *in, *row);
+      for (int p = 0; p < packs; p++)
+        for (int e = 0; e < n; e++) first[p].v[e] = one.v[0];
+    } else {
+      for (int p = 0; p < packs; p++)
+        first[p] = First::template load<n>(dtype, *in, *row + i + p * step);
+    }
+    rest.load(dtype, in + 1, row + 1, repeats + 1, i, step);
+  }
+  WICK_DEVICE void gather(DType dtype, const void* const* in, const uint32 (*at)[n]) {
+    First::gather(dtype, *in, *at, first[0].v);
+    rest.gather(dtype, in + 1, at + 1);
+  }
+  /// f of the e-th elements of pack p.
+  template <class F, class... X>
+  WICK_DEVICE auto apply(const F& f, int p, int e, X... x) const {
+    return rest.apply(f, p, e, x..., first[p].v[e]);
+  }
+};
+
+/// What the kernels of both forms are told.
+template <class Map>
+struct MapArgs {
+  void* out;
+  const void* in[Map::kArity];
+  typename Map::Told told;
+  DType dtype;                // of the operands that are OneOf
+  bool repeats[Map::kArity];  // of rows: inner stride 0
+};
+
+/// Computes packs of n neighbours, from element i of a row on and `step` elements apart.
+template <class Map, int n, int packs>
+WICK_DEVICE void map_packs(const MapArgs<Map>& a, const uint32 (&row)[Map::kArity + 1], uint32 i,
+                           uint32 step = 0) {
+  Inputs<packs, n, typename Map::In> x;
+  x.load(a.dtype, a.in, row + 1, a.repeats, i, step);
+  Pack<typename Map::Out::Value, n> y[packs] = {};
+  Map::choose(a.told, [&](const auto& f) {
+    for (int p = 0; p < packs; p++)
+      for (int e = 0; e < n; e++) y[p].v[e] = x.apply(f, p, e);
+  });
+  for (int p = 0; p < packs; p++)
+    Map::Out::template store<n>(a.dtype, a.out, row[0] + i + p * step, y[p]);
+}
+
+// One row, as contiguous operands are: a block takes kTile elements. There is nothing to find, so a
+// formula that keeps the device busy is as fast as the memory.
+template <class Map>
+struct MapRow {
+  static constexpr int kThreads = 256, kArity = Map::kArity, kPack = Map::kPack;
+  static constexpr int kPacks = kPack <= 4 ? 2 : 1;  // of a thread
+  static constexpr uint32 kTile = kThreads * kPacks * kPack;
+  struct Args : MapArgs<Map> {
+    uint32 length;
+  };
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {int(ceil_div(a.length, kTile))}; }
+  template <class Ctx>
+  struct Shared {};
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    constexpr uint32 row[kArity + 1] = {};
+    const uint32 tile = ctx.block().x * kTile;
+    if (a.length - tile >= kTile)
+      map_packs<Map, kPack, kPacks>(a, row, tile + ctx.thread() * kPack, kThreads * kPack);
+    else
+      for (uint32 i = tile + ctx.thread(); i < a.length; i += kThreads)
+        map_packs<Map, 1, 1>(a, row, i);
+  }
+};
+
+// Rows whose elements lie side by side or are one element repeated. The outer index is decoded once
+// a thread; short rows share a block, long ones take several.
+template <class Map>
+struct MapRows {
+  static constexpr int kThreads = 256, kArity = Map::kArity, kPack = Map::kPack;
+  struct Args : MapArgs<Map> {
+    uint32 rows, packs;  // packs: of a row, all of them aligned
+    RowSplit split;
+    Indexer<kArity + 1> outer;  // out's offsets, then the inputs'
+  };
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {a.split.blocks}; }
+  template <class Ctx>
+  struct Shared {};
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    const RowSplit::Place place = a.split.place(ctx.block().x, ctx.thread());
+    if (place.row >= a.rows) return;
+    uint32 row[kArity + 1];
+    a.outer.locate(place.row, row);
+    uint32 pack = place.first;
+    for (int step = 0; step < a.split.steps && pack < a.packs; step++, pack += place.step)
+      map_packs<Map, kPack, 1>(a, row, pack * kPack);
+  }
+};
+
+// Any strides. A thread takes kItems elements, a block's width apart.
+template <class Map>
+struct MapStrided {
+  static constexpr int kThreads = 256, kItems = 4, kArity = Map::kArity;
+  struct Args : MapArgs<Map> {
+    int32 numel;
+    Indexer<kArity + 1> at;  // out's offsets, then the inputs'
+  };
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {ceil_div(a.numel, kThreads * kItems)}; }
+  template <class Ctx>
+  struct Shared {};
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    const int first = ctx.block().x * (kThreads * kItems) + ctx.thread();
+    uint32 at[kArity + 1][kItems];
+    for (int i = 0; i < kItems; i++) {
+      const int element = first + i * kThreads;
+      uint32 offset[kArity + 1];
+      a.at.locate(element < a.numel ? element : 0, offset);
+      for (int o = 0; o <= kArity; o++) at[o][i] = offset[o];
+    }
+    Inputs<1, kItems, typename Map::In> x;
+    x.gather(a.dtype, a.in, at + 1);
+    typename Map::Out::Value y[kItems] = {};
+    Map::choose(a.told, [&](const auto& f) {
+      for (int i = 0; i < kItems; i++) y[i] = x.apply(f, 0, i);
+    });
+    for (int i = 0; i < kItems; i++)
+      if (first + i * kThreads < a.numel)
+        Map::Out::template store<1>(a.dtype, a.out, at[0][i], {{y[i]}});
+  }
+};
+
+template <class Map>
+MapArgs<Map> map_args(const Call& call, const Operands<Map::kArity + 1>& part) {
+  MapArgs<Map> args{};
+  args.out = part.data[0];
+  for (int o = 0; o < Map::kArity; o++) {
+    args.in[o] = part.data[o + 1];
+    args.repeats[o] = part.rank > 0 && part.strides[o + 1][part.rank - 1] == 0;
+  }
+  args.told = Map::told(call);
+  args.dtype = call.in[call.num_in - 1].dtype;
+  return args;
+}
+
+template <class Map>
+struct RowsLaunch {
+  static constexpr int kOperands = Map::kArity + 1;
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    Operands<kOperands> all;
+    if (!collapse_call<Map::kArity>(call, &all)) return "operands differ in shape";
+    const int inner = all.rank - 1;  // -1: one element
+    if (inner >= 0 && all.strides[0][inner] != 1) return "the inner stride is not 1";
+    if (inner > 0 && all.shape[inner] % Map::kPack != 0) return "rows are not of whole packs";
+    for (int o = 0; o < kOperands; o++) {
+      if (inner >= 0 && all.strides[o][inner] > 1) return "an inner stride is neither 0 nor 1";
+      if (inner >= 0 && all.strides[o][inner] == 0) continue;
+      const int bytes = Map::kPack * all.element_bytes[o];
+      if (!is_aligned(all.data[o], bytes < 16 ? bytes : 16))
+        return "operands are not aligned to packs";
+      for (int d = 0; d < inner; d++)
+        if (all.strides[o][d] % Map::kPack != 0) return "rows are not aligned to packs";
+    }
+    return nullptr;
+  }
+  static Status run(const Call& call) {
+    Operands<kOperands> all;
+    collapse_call<Map::kArity>(call, &all);
+    return for_each_part(all, [&call](const Operands<kOperands>& part) {
+      const int inner = part.rank - 1;
+      const int64 length = part.rank > 0 ? part.shape[inner] : 1;
+      if (part.rank <= 1)
+        return launch<MapRow<Map>>({map_args<Map>(call, part), uint32(length)}, call);
+      using K = MapRows<Map>;
+      const int64 rows = part.numel() / length, packs = length / K::kPack;
+      const auto split = RowSplit::of(rows, packs, K::kThreads);
+      const typename K::Args args{map_args<Map>(call, part), uint32(rows), uint32(packs), split,
+                                  part.indexer(inner)};
+      return launch<K>(args, call);
+    });
+  }
+};
+
+template <class Map>
+struct StridedLaunch {
+  static constexpr int kOperands = Map::kArity + 1;
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    Operands<kOperands> all;
+    return collapse_call<Map::kArity>(call, &all) ? nullptr : "operands differ in shape";
+  }
+  static Status run(const Call& call) {
+    Operands<kOperands> all;
+    collapse_call<Map::kArity>(call, &all);
+    return for_each_part(all, [&call](const Operands<kOperands>& part) {
+      using K = MapStrided<Map>;
+      return launch<K>({map_args<Map>(call, part), int32(part.numel()), part.indexer(part.rank)},
+                       call);
+    });
+  }
+};
+
+template <class Map>
+void add_strided_map(KernelList& list, const Signature& signature, DType any) {
+  add_kernel<StridedLaunch<Map>, kAllFamilies>(list, "strided", signature, any);
+}
+/// Both forms, in the order in which they are asked. any: of an operand "*".
+template <class Rows, class Strided = Rows>
+void add_map(KernelList& list, const Signature& signature, DType any) {
+  add_kernel<RowsLaunch<Rows>, kAllFamilies>(list, "rows", signature, any);
+  add_strided_map<Strided>(list, signature, any);
+}
+
+}  // namespace wick::gpu
