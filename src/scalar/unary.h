@@ -336,6 +336,17 @@ struct GeluTanh {
   }
 };
 
+/// x / (1 + |x|); of an infinity 1 with its sign.
+struct Softsign {
+  static constexpr Op op{"softsign", "T:T"};
+  using Types = FloatTypes;
+  template <class T>
+  WICK_HD T operator()(T x) const {
+    const T size = abs(x), whole = T(1) + size;
+    return select(whole == size, select(x < T(0), T(-1), T(1)), x / whole);
+  }
+};
+
 struct Floor {
   static constexpr Op op{"floor", "T:T"};
   using Types = FloatTypes;
@@ -386,7 +397,7 @@ struct BitwiseNot {
 using Unary = TypeList<Neg, Exp, Log, Sqrt, Silu, Abs, Sign, Relu, Recip, Sqr, Rsqrt, Exp2, Expm1,
                        Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh,
                        Acosh, Atanh, Erf, Erfc, Lgamma, Digamma, Trigamma, Sigmoid, Gelu, GeluTanh,
-                       Floor, Ceil, Round, Trunc, BitwiseNot>;
+                       Softsign, Floor, Ceil, Round, Trunc, BitwiseNot>;
 
 // With numbers beside x: NumberAttributes.
 
@@ -423,6 +434,6 @@ struct LeakyRelu {
 using UnaryWithNumbers = TypeList<Affine, Elu, LeakyRelu>;
 
 /// The formulas of both lists that every backend serves.
-using CommonUnary = TypeList<Neg, Exp, Log, Sqrt, Silu, Affine, LeakyRelu>;
+using CommonUnary = TypeList<Neg, Exp, Log, Sqrt, Silu, Softsign, Affine, LeakyRelu>;
 
 }  // namespace wick

@@ -53,6 +53,7 @@ const std::vector<UnaryRow> kUnary = {
     {Sigmoid::op, sigmoid, [](Real x) { return 1 / (1 + std::exp(-x)); }, {-80, 80}, ulp(4)},
     {Gelu::op, gelu, [](Real x) { return x / 2 * std::erfc(-x * std::sqrt(Real(0.5))); }, {-4, 20}, ulp(24), edge(300, "below -4 the rounded argument of erfc counts x^2 times")},
     {GeluTanh::op, gelu_tanh, [](Real x) { return x / (1 + std::exp(-2 * std::sqrt(2 / std::acos(Real(-1))) * (x + 0.044715L * x * x * x))); }, {-4, 20}, ulp(32), edge(300, "below -4 the rounded argument of exp counts as much as it is large")},
+    {Softsign::op, softsign, [](Real x) { return std::isinf(x) ? std::copysign(Real(1), x) : x / (1 + std::abs(x)); }, {-100, 100}, ulp(2)},
     {Floor::op, wick::floor, [](auto x) { return rounded_by(x, [](Real r) { return std::floor(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
     {Ceil::op, wick::ceil, [](auto x) { return rounded_by(x, [](Real r) { return std::ceil(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},
     {Round::op, wick::round, [](auto x) { return rounded_by(x, [](Real r) { return std::nearbyint(r); }); }, {-100, 100}, exact(), {}, {.differentiable = false}},

@@ -63,6 +63,9 @@ WICK_API Tensor sigmoid(Tensor x);
 WICK_API Tensor gelu(Tensor x);
 /// x / (1 + e^(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3): the tanh form.
 WICK_API Tensor gelu_tanh(Tensor x);
+/// x / (1 + |x|); of an infinity 1 with its sign. Max error: 2 ulp. Source: Turian et al. 2009,
+/// "Quadratic features and deep architectures for chunking".
+WICK_API Tensor softsign(Tensor x);
 /// x, below 0 alpha (e^x - 1). Max error: 3 ulp. Source: Clevert et al. 2015, arXiv:1511.07289.
 WICK_API Tensor elu(Tensor x, double alpha = 1);
 /// x, below 0 slope x.

@@ -78,6 +78,7 @@ constexpr UnaryMeaning kUnary[] = {
     {Sigmoid::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * (1 - c.output())); }},
     {Gelu::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_slope(widened(c.input(0))), gy.dtype()); }},
     {GeluTanh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_tanh_slope(widened(c.input(0))), gy.dtype()); }},
+    {Softsign::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { const Tensor whole = maximum(c.input(0), -c.input(0)) + 1; return gy / (whole * whole); }},
     {Floor::op, Takes::kNumbers, kKeepNothing, no_slope},
     {Ceil::op, Takes::kNumbers, kKeepNothing, no_slope},
     {Round::op, Takes::kNumbers, kKeepNothing, no_slope},
@@ -156,6 +157,7 @@ Tensor trigamma(Tensor x) { return unary<Trigamma>(std::move(x)); }
 Tensor sigmoid(Tensor x) { return unary<Sigmoid>(std::move(x)); }
 Tensor gelu(Tensor x) { return unary<Gelu>(std::move(x)); }
 Tensor gelu_tanh(Tensor x) { return unary<GeluTanh>(std::move(x)); }
+Tensor softsign(Tensor x) { return unary<Softsign>(std::move(x)); }
 Tensor floor(Tensor x) { return to_integer<Floor>(std::move(x)); }
 Tensor ceil(Tensor x) { return to_integer<Ceil>(std::move(x)); }
 Tensor round(Tensor x) { return to_integer<Round>(std::move(x)); }
