@@ -9,11 +9,14 @@
 #else  // any host compiler
 #define WICK_EMULATED
 #endif
+// WICK_UNROLL stands before a loop whose arrays are to be registers, however long its body is.
 #if defined(WICK_EMULATED)
 #define WICK_DEVICE
+#define WICK_UNROLL
 #else
 #define WICK_KERNEL __attribute__((global))
 #define WICK_DEVICE __attribute__((device))
+#define WICK_UNROLL _Pragma("unroll")
 #endif
 
 namespace wick::gpu {

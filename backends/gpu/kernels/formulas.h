@@ -73,8 +73,8 @@ struct FormulaOf : MapOfAlike<Out, In, arity> {
   template <class... F>
   static int32 place_in(const Op& op, TypeList<F...>) {
     int32 place = 0;
-    ((op == F::op || (place++, false)) || ...);
-    return place;
+    const bool found = ((op == F::op || (place++, false)) || ...);
+    return found ? place : -1;
   }
   template <class Body, class... F>
   static WICK_DEVICE void choose_of(const Told& told, const Body& body, TypeList<F...>) {

@@ -94,8 +94,11 @@ WICK_DEVICE void map_packs(const MapArgs<Map>& a, const uint32 (&row)[Map::kArit
   x.load(a.dtype, a.in, row + 1, a.repeats, i, step);
   Pack<typename Map::Out::Value, n> y[packs] = {};
   Map::choose(a.told, [&](const auto& f) {
-    for (int p = 0; p < packs; p++)
+    WICK_UNROLL
+    for (int p = 0; p < packs; p++) {
+      WICK_UNROLL
       for (int e = 0; e < n; e++) y[p].v[e] = x.apply(f, p, e);
+    }
   });
   for (int p = 0; p < packs; p++)
     Map::Out::template store<n>(a.dtype, a.out, row[0] + i + p * step, y[p]);
@@ -182,6 +185,7 @@ struct MapStrided {
     x.gather(a.dtype, a.in, at + 1);
     typename Map::Out::Value y[kItems] = {};
     Map::choose(a.told, [&](const auto& f) {
+      WICK_UNROLL
       for (int i = 0; i < kItems; i++) y[i] = x.apply(f, 0, i);
     });
     for (int i = 0; i < kItems; i++)
