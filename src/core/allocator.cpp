@@ -28,6 +28,11 @@ bool worth_splitting(int64_t have, int64_t want) {
 
 }  // namespace
 
+bool CachingAllocator::BySize::operator()(const Block* a, const Block* b) const {
+  if (a->stream != b->stream) return a->stream < b->stream;
+  return a->bytes != b->bytes ? a->bytes < b->bytes : a->data < b->data;
+}
+
 CachingAllocator::~CachingAllocator() {
   collect_pending(true);
   give_back_segments();
@@ -54,15 +59,16 @@ Status CachingAllocator::allocate(int64_t bytes, void* stream, void** data) {
     if (!status.ok()) return status;
   }
   if (worth_splitting(block->bytes, bytes)) {
-    Block* rest =
-        new Block{block->data + bytes, block->bytes - bytes, stream, true, block, block->after, {}};
+    Block* rest = new_block(block->data + bytes, block->bytes - bytes, stream);
+    rest->before = block;
+    rest->after = block->after;
     if (rest->after) rest->after->before = rest;
     block->after = rest;
     block->bytes = bytes;
-    free_.insert(rest);
+    insert_free(rest);
   }
-  block->free = false;
-  out_[block->data] = block;
+  block->out_node.key() = block->data;
+  out_.insert(std::move(block->out_node));
   statistics_.used_bytes += block->bytes;
   statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
   *data = block->data;
@@ -75,7 +81,7 @@ void CachingAllocator::release(void* data) {
   const std::lock_guard lock(mutex_);
   const auto found = out_.find(data);
   Block* block = found->second;
-  out_.erase(found);
+  block->out_node = out_.extract(found);
   statistics_.used_bytes -= block->bytes;
   if (block->used_on.empty()) return put_back(block);
   Pending pending{block, {}};
@@ -127,7 +133,8 @@ CachingAllocator::Block* CachingAllocator::take(int64_t bytes, void* stream) {
   // A small tensor must not pin a large segment: large blocks go to requests of at least half their
   // size, or get split.
   if (bytes <= kSmall && block->bytes > kSmallSegment) return nullptr;
-  free_.erase(found);
+  block->free_node = free_.extract(found);
+  block->free = false;
   return block;
 }
 
@@ -135,30 +142,59 @@ Status CachingAllocator::new_segment(int64_t bytes, void* stream, Block** block)
   const int64_t size = segment_bytes(bytes);
   void* data = nullptr;
   if (const Status status = backend_.alloc(device_, size, &data); !status.ok()) return status;
-  *block = new Block{static_cast<char*>(data), size, stream, false, nullptr, nullptr, {}};
+  *block = new_block(static_cast<char*>(data), size, stream);
   statistics_.reserved_bytes += size;
   statistics_.segment_allocations++;
   return {};
 }
 
-void CachingAllocator::put_back(Block* block) {
+/// A block that is neither free nor out.
+CachingAllocator::Block* CachingAllocator::new_block(char* data, int64_t bytes, void* stream) {
+  Block* block = nullptr;
+  if (spare_blocks_.empty()) {
+    block = new Block;
+    block->free_node = FreeBlocks{block}.extract(block);
+    block->out_node = BlocksByData{{data, block}}.extract(data);
+  } else {
+    block = spare_blocks_.back().release();
+    spare_blocks_.pop_back();
+  }
+  block->data = data;
+  block->bytes = bytes;
+  block->stream = stream;
+  block->before = block->after = nullptr;
+  return block;
+}
+
+void CachingAllocator::drop_block(Block* block) { spare_blocks_.emplace_back(block); }
+
+void CachingAllocator::insert_free(Block* block) {
   block->free = true;
+  free_.insert(std::move(block->free_node));
+}
+
+void CachingAllocator::erase_free(Block* block) {
+  block->free_node = free_.extract(block);
+  block->free = false;
+}
+
+void CachingAllocator::put_back(Block* block) {
   if (Block* next = block->after; next && next->free) {
-    free_.erase(next);
+    erase_free(next);
     block->bytes += next->bytes;
     block->after = next->after;
     if (block->after) block->after->before = block;
-    delete next;
+    drop_block(next);
   }
   if (Block* previous = block->before; previous && previous->free) {
-    free_.erase(previous);
+    erase_free(previous);
     previous->bytes += block->bytes;
     previous->after = block->after;
     if (previous->after) previous->after->before = previous;
-    delete block;
+    drop_block(block);
     block = previous;
   }
-  free_.insert(block);
+  insert_free(block);
 }
 
 void CachingAllocator::collect_pending(bool wait) {
@@ -191,10 +227,11 @@ void CachingAllocator::give_back_segments() {
       ++it;
       continue;
     }
-    it = free_.erase(it);
+    ++it;
+    erase_free(block);
     statistics_.reserved_bytes -= block->bytes;
     backend_.free(device_, block->data);
-    delete block;
+    drop_block(block);
   }
 }
 

@@ -2,7 +2,7 @@
 // on a CPU, a synchronizing call on a card).
 #pragma once
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <unordered_map>
@@ -46,6 +46,12 @@ class CachingAllocator {
   Statistics statistics() const;
 
  private:
+  struct Block;
+  struct BySize {
+    bool operator()(const Block* a, const Block* b) const;
+  };
+  using FreeBlocks = std::set<Block*, BySize>;
+  using BlocksByData = std::unordered_map<void*, Block*>;
   struct Block {
     char* data = nullptr;
     int64_t bytes = 0;
@@ -54,12 +60,9 @@ class CachingAllocator {
     Block* before = nullptr;  // neighbours in the segment
     Block* after = nullptr;
     std::vector<void*> used_on;  // other streams
-  };
-  struct BySize {
-    bool operator()(const Block* a, const Block* b) const {
-      if (a->stream != b->stream) return a->stream < b->stream;
-      return a->bytes != b->bytes ? a->bytes < b->bytes : a->data < b->data;
-    }
+    // The block's nodes of free_ and of out_ while it is not there: an op allocates none of its own.
+    FreeBlocks::node_type free_node;
+    BlocksByData::node_type out_node;
   };
   struct Pending {  // released, but another stream may still work on it
     Block* block;
@@ -68,6 +71,10 @@ class CachingAllocator {
 
   Block* take(int64_t bytes, void* stream);
   Status new_segment(int64_t bytes, void* stream, Block** block);
+  Block* new_block(char* data, int64_t bytes, void* stream);
+  void drop_block(Block* block);
+  void insert_free(Block* block);
+  void erase_free(Block* block);
   void put_back(Block* block);
   void collect_pending(bool wait);
   void give_back_segments();
@@ -76,8 +83,9 @@ class CachingAllocator {
   const int device_;
   const bool plain_;
   mutable std::mutex mutex_;
-  std::set<Block*, BySize> free_;
-  std::unordered_map<void*, Block*> out_;
+  FreeBlocks free_;
+  BlocksByData out_;
+  std::vector<std::unique_ptr<Block>> spare_blocks_;
   std::vector<Pending> pending_;
   std::vector<void*> spare_events_;
   Statistics statistics_;
