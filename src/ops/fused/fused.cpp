@@ -14,12 +14,12 @@ struct Views {
     WICK_ASSERT(inputs.size() <= kMaxOperands && outputs.size() <= kMaxOperands);
     for (size_t i = 0; i < inputs.size(); i++) {
       const FusedOperand& x = inputs.begin()[i];
-      in[i] = x.view(x.tensor, &copies[i]);
+      in[i] = x.view(*x.tensor, &copies[i]);
     }
     Tensor copy;
     for (size_t i = 0; i < outputs.size(); i++) {
       const FusedOperand& y = outputs.begin()[i];
-      out[i] = y.view(y.tensor, &copy);
+      out[i] = y.view(*y.tensor, &copy);
     }
     WICK_ASSERT(!copy);  // what is written into it would be lost
   }
@@ -28,12 +28,12 @@ struct Views {
 bool try_launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes,
                 Declined* declined) {
   const Views views(in, out);
-  return try_launch(in.begin()->tensor.device(), op, {views.in, in.size()}, {views.out, out.size()},
-                    attributes, declined);
+  return try_launch(in.begin()->tensor->device(), op, {views.in, in.size()},
+                    {views.out, out.size()}, attributes, declined);
 }
 
 [[noreturn]] void fail_unsupported(const Op& op, FusedOperands in, const Declined& declined) {
-  const Tensor& first = in.begin()->tensor;
+  const Tensor& first = *in.begin()->tensor;
   fail_unsupported(first.device(), op, first.dtype(), declined);
 }
 
@@ -58,12 +58,12 @@ View rows_view(const Tensor& x, Tensor* copy) {
 
 }  // namespace
 
-FusedOperand as_is(const Tensor& x) {
-  return {x, [](const Tensor& tensor, Tensor*) { return make_view(tensor); }};
+FusedOperand as_is(Lent x) {
+  return {std::move(x), [](const Tensor& tensor, Tensor*) { return make_view(tensor); }};
 }
-FusedOperand contiguous(const Tensor& x) { return {x, contiguous_view}; }
-FusedOperand unit_stride(const Tensor& x) { return {x, unit_stride_view}; }
-FusedOperand rows(const Tensor& x) { return {x, rows_view}; }
+FusedOperand contiguous(Lent x) { return {std::move(x), contiguous_view}; }
+FusedOperand unit_stride(Lent x) { return {std::move(x), unit_stride_view}; }
+FusedOperand rows(Lent x) { return {std::move(x), rows_view}; }
 
 int64_t count_rows(const Tensor& x) {
   const int64_t columns = x.rank() ? x.size(-1) : 1;
@@ -89,7 +89,7 @@ Tensor empty_gradient(const RuleContext& c, int i) {
 }
 
 Tensor fused(Fused&& f) {
-  const Tensor& y = f.out.begin()->tensor;
+  const Tensor& y = *f.out.begin()->tensor;
   const Tensor* all[kMaxOperands];
   size_t count = 0;
   for (const Tensor* x : f.inputs)
@@ -106,9 +106,9 @@ Tensor fused(Fused&& f) {
   if (!ran && !f.rule_for_both) return run_composite(true);
   Tensor result = ran ? y : run_composite(false);
   if (!recording(inputs)) return result;
-  if (f.rule) return record(f.op.name, std::move(result), inputs, f.keep, std::move(f.rule));
+  if (f.rule) return record(f.op.name, std::move(result), inputs, f.keep, f.rule.copy());
   return record(f.op.name, std::move(result), inputs, f.keep,
-                [composite = std::move(f.composite), gradient = std::move(f.gradient)](
+                [composite = f.composite.copy(), gradient = f.gradient.copy()](
                     const RuleContext& c, std::span<Tensor> gradients) {
                   const bool by_kernel = gradient && !grad_enabled() && wants_kernel();
                   if (!by_kernel || !gradient(c, gradients)) differentiate(c, gradients, composite);

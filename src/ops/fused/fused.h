@@ -13,20 +13,33 @@ inline bool wants_kernel() { return composite_mode() != CompositeMode::kAlways; 
 /// Whether it may fall back on its composite.
 inline bool allows_composite() { return composite_mode() != CompositeMode::kNever; }
 
+/// A tensor lent for one call, or one that the call alone has, which it keeps alive.
+class Lent {
+ public:
+  Lent(const Tensor& x) : lent_(&x) {}
+  Lent(Tensor&& x) : own_(std::move(x)) {}
+  const Tensor& operator*() const { return lent_ ? *lent_ : own_; }
+  const Tensor* operator->() const { return &**this; }
+
+ private:
+  const Tensor* lent_ = nullptr;
+  Tensor own_;
+};
+
 /// A tensor that a kernel reads or writes, and as what. The view is made only if a kernel is asked,
 /// and looks into *copy where the tensor itself does not lie as it must.
 struct FusedOperand {
-  Tensor tensor;
+  Lent tensor;
   View (*view)(const Tensor& tensor, Tensor* copy);
 };
 /// By its own strides.
-FusedOperand as_is(const Tensor& x);
+FusedOperand as_is(Lent x);
 /// Row-major; an input is copied if it must be.
-FusedOperand contiguous(const Tensor& x);
+FusedOperand contiguous(Lent x);
 /// By its own strides, the inner of which is 1; an input is copied if it must be.
-FusedOperand unit_stride(const Tensor& x);
+FusedOperand unit_stride(Lent x);
 /// x [..., D] as [N, D] with an inner stride of 1; an input is copied if it must be.
-FusedOperand rows(const Tensor& x);
+FusedOperand rows(Lent x);
 /// How many rows that makes; 0 if there is nothing in them.
 int64_t count_rows(const Tensor& x);
 
@@ -38,9 +51,29 @@ bool run_fused(const Op& op, FusedOperands in, FusedOperands out, Attributes att
 /// The same for an op without a composite: an error if no kernel takes the operands.
 void launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes = {});
 
-/// Writes the gradients that are wanted by kernels (run_fused); false if there is none. They are not
-/// differentiated again.
-using KernelGradient = std::function<bool(const RuleContext&, std::span<Tensor> gradients)>;
+/// A function that this call uses, and copies only if the tape is to have it.
+template <class Signature>
+class Offered;
+template <class R, class... A>
+class Offered<R(A...)> {
+ public:
+  Offered() = default;
+  template <class F>
+  Offered(const F& f)
+      : f_(&f),
+        call_([](const void* p, A... a) -> R { return (*static_cast<const F*>(p))(a...); }),
+        copy_([](const void* p) -> std::function<R(A...)> { return *static_cast<const F*>(p); }) {}
+  explicit operator bool() const { return f_ != nullptr; }
+  R operator()(A... a) const { return call_(f_, a...); }
+  /// An empty one if there is none.
+  std::function<R(A...)> copy() const { return f_ ? copy_(f_) : nullptr; }
+
+ private:
+  const void* f_ = nullptr;
+  R (*call_)(const void*, A...) = nullptr;
+  std::function<R(A...)> (*copy_)(const void*) = nullptr;
+};
+
 /// Memory for the gradient of the i-th input.
 Tensor empty_gradient(const RuleContext& c, int i);
 
@@ -52,10 +85,12 @@ struct Fused {
   std::initializer_list<const Tensor*> inputs;
   FusedOperands in, out;  // the kernel's; the first of out is the result
   Attributes attributes = {};
-  Composite composite = {};  // of the inputs
+  Offered<Tensor(const std::vector<Tensor>& inputs)> composite = {};
   unsigned keep = kKeepInputs;
-  KernelGradient gradient = {};
-  Rule rule = {};
+  /// Writes the gradients that are wanted by kernels (run_fused); false if there is none. They are
+  /// not differentiated again.
+  Offered<bool(const RuleContext&, std::span<Tensor> gradients)> gradient = {};
+  Offered<void(const RuleContext&, std::span<Tensor> gradients)> rule = {};
   /// The rule is the gradient of the composite too, which then runs off the tape.
   bool rule_for_both = false;
 };
