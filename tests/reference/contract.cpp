@@ -80,7 +80,8 @@ Result kron(const Array& a, const Array& b) {
                   }
                   const Real x = lhs.values[std::size_t(position(lhs.shape, of_a))],
                              y = rhs.values[std::size_t(position(rhs.shape, of_b))];
-                  return is_floating(dtype) ? x * y : wrap(dtype, multiply(Wide(x), Wide(y)));
+                  return is_floating(dtype) ? rounded_to_odd([&] { return x * y; })
+                                            : wrap(dtype, multiply(Wide(x), Wide(y)));
                 }),
           {},
           0};

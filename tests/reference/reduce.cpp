@@ -32,8 +32,13 @@ std::vector<Group> groups_of(const Array& x, const Reduction& reduction, Shape* 
 /// x in the type that is computed in: integers are rounded to f32 first.
 Array computed(const Array& x) { return is_floating(x.dtype) ? x : convert(x, DType::kF32); }
 
-Real accumulator_roundoff(DType dtype) {
-  return unit_roundoff(dtype == DType::kF64 ? DType::kF64 : DType::kF32);
+DType accumulator_of(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
+Real accumulator_roundoff(DType dtype) { return unit_roundoff(accumulator_of(dtype)); }
+
+/// How far y = s^(1/p) can be off where powers that underflow take `lost` from s.
+Real root_error(Real y, Real p, Real lost) {
+  const Real most = std::pow(lost, 1 / p);
+  return y > 0 ? std::min(most, lost / (p * std::pow(y, p - 1))) : most;
 }
 
 /// The place of the first winner: NaN, else the largest.
@@ -141,13 +146,17 @@ Result var(const Array& given, const Reduction& reduction, Real correction) {
 
 Result std(const Array& given, const Reduction& reduction, Real correction) {
   Result result = var(given, reduction, correction);
-  const Real u = accumulator_roundoff(result.array.dtype);
+  const DType dtype = result.array.dtype;
+  const Real u = accumulator_roundoff(dtype), subnormal = smallest_subnormal(accumulator_of(dtype));
   for (std::size_t i = 0; i < result.magnitude.size(); i++) {
     const Real y = std::sqrt(result.array.values[i]), error = result.magnitude[i];
     result.array.values[i] = y;
     // d sqrt(v) = dv / (2 y), and no more than sqrt(dv).
     result.magnitude[i] = y + (y > 0 ? std::min(error / (2 * y), std::sqrt(error / u)) : 0);
     if (y == 0) result.magnitude[i] = std::sqrt(error / u);
+    const Real n = Real(result.terms);
+    const Real lost = subnormal * n / std::max(Real(1), n - correction);
+    result.magnitude[i] += root_error(y, 2, lost) / u;
   }
   return result;
 }
@@ -184,7 +193,12 @@ Result norm(const Array& given, Real p, const Reduction& reduction) {
     for (Real& value : sizes) value = std::pow(value, p);
     return std::pow(sum_of(sizes).value(), 1 / p);
   });
-  for (const Real value : result.array.values) result.magnitude.push_back(std::fabs(value));
+  const bool has_powers = p != 0 && p != 1 && !std::isinf(p);
+  const Real lost =
+      has_powers ? Real(result.terms) * smallest_subnormal(accumulator_of(x.dtype)) : 0;
+  for (const Real y : result.array.values)
+    result.magnitude.push_back(
+        y + (has_powers ? root_error(y, p, lost) / accumulator_roundoff(x.dtype) : 0));
   return result;
 }
 

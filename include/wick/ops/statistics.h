@@ -17,7 +17,8 @@ struct VarMean {
 /// 0: NaN, or inf if there are differences. Error: |e| <= 16 u (y + mean^2 u) + 1 ulp of the output
 /// dtype, u of the accumulator.
 WICK_API Tensor var(const Tensor& x, const VarOptions& options = {});
-/// The standard deviation: the root of var, whose gradient at 0 is 0.
+/// The standard deviation: the root of var, whose gradient at 0 is 0. Squares underflow: of
+/// differences below 1e-19 (f64: 1e-154) digits are lost, down to 0.
 WICK_API Tensor std(const Tensor& x, const VarOptions& options = {});
 WICK_API VarMean var_mean(const Tensor& x, const VarOptions& options = {});
 
@@ -26,7 +27,8 @@ WICK_API VarMean var_mean(const Tensor& x, const VarOptions& options = {});
 WICK_API Tensor log_sum_exp(const Tensor& x, const ReduceOptions& options = {});
 /// (sum |x|^p)^(1/p); p 0: how many are not 0; inf: the largest |x|; -inf: the smallest. Its
 /// gradient at 0 is 0. Error: |e| <= 16 u y + 1 ulp of the output dtype for p of 0, 1, 2 and inf; u
-/// of the accumulator. Errors: kInvalidArgument of nothing for p = inf or below 0.
+/// of the accumulator. Powers underflow: with p of 2, of |x| below 1e-19 (f64: 1e-154) digits are
+/// lost, down to 0. Errors: kInvalidArgument of nothing for p = inf or below 0.
 WICK_API Tensor norm(const Tensor& x, double p = 2, const ReduceOptions& options = {});
 /// How many elements are not 0: i64.
 WICK_API Tensor count_nonzero(const Tensor& x, const ReduceOptions& options = {});

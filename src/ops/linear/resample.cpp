@@ -62,15 +62,15 @@ struct Tap {
   std::vector<double> weights;
 };
 
-/// Cubic convolution at distances 1 + t, t, 1 - t and 2 - t.
+/// Cubic convolution at distances 1 + t, t, 1 - t and 2 - t: the outer two as products, of which no
+/// digits cancel.
 void cubic_weights(double t, double (&w)[4]) {
   constexpr double a = -0.75;
   const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-  const auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-  w[0] = far(1 + t);
+  w[0] = a * t * (1 - t) * (1 - t);
   w[1] = near(t);
   w[2] = near(1 - t);
-  w[3] = far(2 - t);
+  w[3] = a * t * t * (1 - t);
 }
 
 std::vector<Tap> taps_along(Interpolation mode, const Places& places, int64_t out) {
