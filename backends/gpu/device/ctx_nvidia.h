@@ -40,6 +40,11 @@ struct Ctx {
     if constexpr (sizeof(T) == 8 && T(1) / T(2) == T(0)) {  // signed and unsigned add up alike
       return T(
           atomicAdd(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v)));
+    } else if constexpr (kSame<T, float>) {
+      // The card's own addition takes subnormals for 0. Of addends this large they are no part: sums
+      // of two are multiples of 2^-123.
+      if (fabsf(v) >= 0x1p-100f) return atomicAdd(p, v);
+      return add_by_swaps(p, v);
     } else {
       return atomicAdd(p, v);
     }
@@ -53,6 +58,18 @@ struct Ctx {
                         int64 limit) const {
     if (compare_and_swap(&record->code, 0, uint32(code)) != 0) return;
     record->op = op, record->position = position, record->value = value, record->limit = limit;
+  }
+
+ private:
+  static WICK_DEVICE float add_by_swaps(float* p, float v) {
+    uint32* const bits = reinterpret_cast<uint32*>(p);
+    uint32 seen = *static_cast<volatile uint32*>(bits), expected = 0;
+    if (v == 0) return __uint_as_float(seen);
+    do {
+      expected = seen;
+      seen = compare_and_swap(bits, expected, __float_as_uint(__uint_as_float(expected) + v));
+    } while (seen != expected);
+    return __uint_as_float(seen);
   }
 };
 
