@@ -4,13 +4,14 @@
 //                                       which and over how many elements: scripts/instruction-counts
 //                                       reads what an instruction-counting HIP stand-in prints
 //                                       between the lines
-//   elementwise-forms DEVICE --time N   times each over N elements: the median of 9 rounds, and the
-//                                       bytes that it must move in that time
+//   elementwise-forms DEVICE --time N   times each over N elements, 2048^2 or more: the median of 9
+//                                       rounds, and the bytes that it must move in that time
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,7 @@ void run_forms(const Forms& forms, int64_t n, const Device& device, bool all) {
   forms("add", "column", n * n, 8, [&] { add(x, column); });
   forms("silu bf16", "contiguous", n * n, 4, [&] { silu(x16); });
   forms("swiglu bf16", "contiguous", n * n, 6, [&] { swiglu(x16, y16); });
+  forms("swiglu bf16", "rows", n * n, 4, [&] { swiglu(x16, row16); });
   forms("lt", "contiguous", n * n, 9, [&] { lt(x, y); });
   forms("lt", "rows", n * n, 5, [&] { lt(x, row); });
   forms("lt", "strided", n * n, 9, [&] { lt(x, flipped); });
@@ -110,6 +112,8 @@ void run_forms(const Forms& forms, int64_t n, const Device& device, bool all) {
 int main(int argc, char** argv) try {
   const Device device = Device::parse(argc > 1 ? argv[1] : "auto");
   const bool timed = argc > 3 && std::string(argv[2]) == "--time";
+  if (timed && std::atof(argv[3]) < 2048 * 2048)
+    throw std::invalid_argument("expected --time of at least 4194304 elements");
   const int64_t n = timed ? int64_t(std::sqrt(std::atof(argv[3]))) / 2048 * 2048 : 256;
   run_forms(Forms(device, timed), n, device, timed);
   return 0;

@@ -7,8 +7,7 @@
 //   using Value = ...;                             // what a formula gets
 //   static constexpr int kBytes = ...;             // of an element in memory, at most
 //   load<n>(dtype, p, i)                           // elements i ... i + n - 1, in one access
-//   gather<n>(dtype, p, at, x)                     // elements at[0] ... at[n - 1]
-//   store<n>(dtype, p, i, pack), scatter<1>(...)   // likewise
+//   store<n>(dtype, p, i, pack)                    // likewise
 #pragma once
 #include "kernels/common.h"
 
@@ -38,10 +37,6 @@ struct Elements {
     }
   }
   template <int n>
-  static WICK_DEVICE void gather(DType, const void* p, const uint32 (&at)[n], Value (&x)[n]) {
-    for (int i = 0; i < n; i++) x[i] = load<1>({}, p, at[i]).v[0];
-  }
-  template <int n>
   static WICK_DEVICE void store(DType, void* p, uint32 i, const Pack<Value, n>& x) {
     store_pack(static_cast<T*>(p) + i, x);
   }
@@ -59,10 +54,6 @@ struct OneOf {
     return x;
   }
   template <int n>
-  static WICK_DEVICE void gather(DType dtype, const void* p, const uint32 (&at)[n], V (&x)[n]) {
-    (gather_of<T>(dtype, p, at, x) || ...);
-  }
-  template <int n>
   static WICK_DEVICE void store(DType dtype, void* p, uint32 i, const Pack<V, n>& x) {
     (store_of<T>(dtype, p, i, x) || ...);
   }
@@ -73,15 +64,6 @@ struct OneOf {
     if (dtype != kDTypeOf<U>) return false;
     const Pack<U, n> stored = Elements<U>::template load<n>(dtype, p, i);
     for (int e = 0; e < n; e++) x.v[e] = widen<V>(stored.v[e]);
-    return true;
-  }
-  // All are on their way before the first is needed.
-  template <class U, int n>
-  static WICK_DEVICE bool gather_of(DType dtype, const void* p, const uint32 (&at)[n], V (&x)[n]) {
-    if (dtype != kDTypeOf<U>) return false;
-    U stored[n];
-    Elements<U>::gather(dtype, p, at, stored);
-    for (int i = 0; i < n; i++) x[i] = widen<V>(stored[i]);
     return true;
   }
   template <class U, int n>

@@ -52,8 +52,8 @@ struct FormulaMap : MapOfAlike<Elements<T>, Elements<T>, arity> {
   }
 };
 
-/// The formula of a list that the call names. T: what the values are that In gives; those formulas
-/// that are not for T are left out. Y: what Out takes.
+/// The formula of a list that the call names, of the values that In gives; formulas that are not for
+/// those are left out.
 template <class List, class Out, class In, int arity>
 struct FormulaOf : MapOfAlike<Out, In, arity> {
   using T = typename In::Value;

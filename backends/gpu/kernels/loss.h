@@ -24,8 +24,13 @@ struct CrossEntropy : RowKernel {
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const RowPart part = a.groups.template part<kPack>(ctx);
-    const T* const x = a.x + part.row * a.x_stride;
-    MaxSum<C> all = max_sum_of<C, kPack>(part, x, a.groups.aligned);
+    const T* const x = a.x + part.at(a.x_stride);
+    auto all = MaxSum<C>::none();
+    for (uint32 i = part.first; i < part.columns; i += part.step) {
+      C v[kPack];
+      load_part(x, i, part.columns, a.groups.aligned, Max::identity<C>(), v);
+      all.add(v);
+    }
     all = combine_lanes<typename MaxSum<C>::Step>(ctx, a.groups, shared.partial, all);
     if (!part.is_row || !part.is_first) return;
     const int row = part.row;

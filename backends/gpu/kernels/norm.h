@@ -1,5 +1,6 @@
 // rms_norm, layer_norm and their gradients over the rows of [N, D]: a group of lanes or a block a
-// row, which is read twice, by layer_norm three times, all but the first time mostly from cache.
+// row, which is passed over twice, by layer_norm three times, from registers and cache but for the
+// first time.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/norm.h"
@@ -20,6 +21,7 @@ struct RmsNorm : RowKernel {
   };
   static constexpr Signature signature{kRmsNorm, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
+  static constexpr int kResidentBlocks = 6;  // bf16 would take 56 registers and be slower by 25%
   template <class Ctx>
   using Shared = Partials<Ctx, C>;
 
@@ -27,24 +29,22 @@ struct RmsNorm : RowKernel {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const RowPart part = a.groups.template part<kPack>(ctx);
     const bool aligned = a.groups.aligned;
-    const T* const x = a.x + part.row * a.x_stride;
+    const HeldRow<T, kPack> x(a.x + part.at(a.x_stride), part, aligned);
     C squares = 0;
-    for (uint32 i = part.first; i < part.columns; i += part.step) {
-      C v[kPack];
-      load_part(x, i, part.columns, aligned, C(0), v);
+    x.each(C(0), [&](uint32, const C(&v)[kPack]) {
       for (int e = 0; e < kPack; e++) squares = fma(v[e], v[e], squares);
-    }
+    });
     squares = combine_lanes<Sum>(ctx, a.groups, shared.partial, squares);
     if (!part.is_row) return;
     const C r = C(1) / sqrt(squares / C(part.columns) + a.eps);
     if (part.is_first) a.r[part.row] = r;
-    for (uint32 i = part.first; i < part.columns; i += part.step) {
-      C v[kPack], w[kPack];
-      load_part(x, i, part.columns, aligned, C(0), v);
+    T* const y = a.y + part.at(a.y_stride);
+    x.each(C(0), [&](uint32 i, C(&v)[kPack]) {
+      C w[kPack];
       load_part(a.weight, i, part.columns, aligned, C(0), w);
       for (int e = 0; e < kPack; e++) v[e] = v[e] * r * w[e];
-      store_part(a.y + part.row * a.y_stride, i, part.columns, aligned, v);
-    }
+      store_part(y, i, part.columns, aligned, v);
+    });
   }
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
@@ -84,8 +84,8 @@ struct RmsNormGradient : RowKernel {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const RowPart part = a.groups.template part<kPack>(ctx);
     const bool aligned = a.groups.aligned;
-    const T* const x = a.x + part.row * a.x_stride;
-    const T* const gy = a.gy + part.row * a.gy_stride;
+    const T* const x = a.x + part.at(a.x_stride);
+    const T* const gy = a.gy + part.at(a.gy_stride);
     C v[kPack], g[kPack], w[kPack];
     const auto load = [&](uint32 i) {
       load_part(x, i, part.columns, aligned, C(0), v);
@@ -100,10 +100,11 @@ struct RmsNormGradient : RowKernel {
     dot = combine_lanes<Sum>(ctx, a.groups, shared.partial, dot);
     if (!part.is_row) return;
     const C r = a.r[part.row], back = r * r * (dot / C(part.columns));
+    T* const gx = a.gx + part.at(a.gx_stride);
     for (uint32 i = part.first; i < part.columns; i += part.step) {
       load(i);
       for (int e = 0; e < kPack; e++) v[e] = r * (g[e] * w[e] - v[e] * back);
-      store_part(a.gx + part.row * a.gx_stride, i, part.columns, aligned, v);
+      store_part(gx, i, part.columns, aligned, v);
     }
   }
 
@@ -139,6 +140,7 @@ struct LayerNorm : RowKernel {
   };
   static constexpr Signature signature{kLayerNorm, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
+  static constexpr int kResidentBlocks = 6;  // as of RmsNorm
   template <class Ctx>
   using Shared = Partials<Ctx, C>;
 
@@ -146,34 +148,31 @@ struct LayerNorm : RowKernel {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const RowPart part = a.groups.template part<kPack>(ctx);
     const bool aligned = a.groups.aligned;
-    const T* const x = a.x + part.row * a.x_stride;
-    C v[kPack];
+    const HeldRow<T, kPack> x(a.x + part.at(a.x_stride), part, aligned);
     C sum = 0;
-    for (uint32 i = part.first; i < part.columns; i += part.step) {
-      load_part(x, i, part.columns, aligned, C(0), v);
+    x.each(C(0), [&](uint32, const C(&v)[kPack]) {
       for (int e = 0; e < kPack; e++) sum += v[e];
-    }
+    });
     const C mean = combine_lanes<Sum>(ctx, a.groups, shared.partial, sum) / C(a.groups.columns);
     C squares = 0;
-    for (uint32 i = part.first; i < part.columns; i += part.step) {
-      load_part(x, i, part.columns, aligned, mean, v);
+    x.each(mean, [&](uint32, const C(&v)[kPack]) {
       for (int e = 0; e < kPack; e++) squares = fma(v[e] - mean, v[e] - mean, squares);
-    }
+    });
     squares = combine_lanes<Sum>(ctx, a.groups, shared.partial, squares);
     if (!part.is_row) return;
     const C r = C(1) / sqrt(squares / C(part.columns) + a.eps);
     if (part.is_first) a.mean[part.row] = mean, a.r[part.row] = r;
-    for (uint32 i = part.first; i < part.columns; i += part.step) {
+    T* const y = a.y + part.at(a.y_stride);
+    x.each(C(0), [&](uint32 i, C(&v)[kPack]) {
       C w[kPack], b[kPack] = {};
-      load_part(x, i, part.columns, aligned, C(0), v);
       load_part(a.weight, i, part.columns, aligned, C(0), w);
       for (int e = 0; e < kPack; e++) v[e] = (v[e] - mean) * r * w[e];
       if (a.bias) {
         load_part(a.bias, i, part.columns, aligned, C(0), b);
         for (int e = 0; e < kPack; e++) v[e] += b[e];
       }
-      store_part(a.y + part.row * a.y_stride, i, part.columns, aligned, v);
-    }
+      store_part(y, i, part.columns, aligned, v);
+    });
   }
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
@@ -215,9 +214,9 @@ struct LayerNormGradient : RowKernel {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const RowPart part = a.groups.template part<kPack>(ctx);
     const bool aligned = a.groups.aligned;
-    const T* const x = a.x + part.row * a.x_stride;
-    const T* const gy = a.gy + part.row * a.gy_stride;
-    const C mean = a.mean[part.row], r = a.r[part.row];
+    const T* const x = a.x + part.at(a.x_stride);
+    const T* const gy = a.gy + part.at(a.gy_stride);
+    const C mean = a.mean[part.at(1)], r = a.r[part.at(1)];
     C d[kPack], g[kPack], w[kPack];  // x - mean, gy weight, weight
     const auto load = [&](uint32 i) {
       load_part(x, i, part.columns, aligned, C(0), d);
@@ -234,10 +233,11 @@ struct LayerNormGradient : RowKernel {
     along = combine_lanes<Sum>(ctx, a.groups, shared.partial, along);
     if (!part.is_row) return;
     const C less = sum / C(part.columns), back = r * r * (along / C(part.columns));
+    T* const gx = a.gx + part.at(a.gx_stride);
     for (uint32 i = part.first; i < part.columns; i += part.step) {
       load(i);
       for (int e = 0; e < kPack; e++) d[e] = r * (g[e] - less - d[e] * back);
-      store_part(a.gx + part.row * a.gx_stride, i, part.columns, aligned, d);
+      store_part(gx, i, part.columns, aligned, d);
     }
   }
 

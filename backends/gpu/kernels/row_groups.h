@@ -13,9 +13,12 @@ inline constexpr int kFloatPack = sizeof(T) == 1 ? 4 : kPackSize<T>;
 
 /// What a thread has of a row: the packs at elements first, first + step ... below columns.
 struct RowPart {
-  int row;  // 0 of a thread without one, which has no columns
-  bool is_row, is_first;
+  int row;
+  bool is_row, is_first;  // a thread without a row has no columns
   uint32 first, step, columns;
+
+  /// Where the row is; 0 of none.
+  WICK_DEVICE int64 at(int64 stride) const { return is_row ? row * stride : 0; }
 };
 
 /// 2^log_lanes lanes of a wave take a row, or the whole block takes one.
@@ -43,8 +46,7 @@ struct RowGroups {
     const int row = (ctx.block().x << (kLogThreads - log_lanes)) + (ctx.thread() >> log_lanes);
     const int lane = ctx.thread() & (lanes() - 1);
     const bool is_row = row < rows;
-    return {is_row ? row : 0,    is_row, lane == 0, uint32(lane * n), uint32(lanes() * n),
-            is_row ? columns : 0};
+    return {row, is_row, lane == 0, uint32(lane * n), uint32(lanes() * n), is_row ? columns : 0};
   }
 };
 
@@ -112,6 +114,46 @@ WICK_DEVICE void store_part(T* row, uint32 i, uint32 size, bool aligned, const C
   }
 }
 
+/// The thread's packs of a row that is passed over more than once. The first stays in registers,
+/// which is all of a row that has no more packs than threads.
+template <class T, int n>
+class HeldRow {
+ public:
+  using C = Compute<T>;
+  WICK_DEVICE HeldRow(const T* row, const RowPart& part, bool aligned)
+      : row_(row), part_(part), aligned_(aligned) {
+    if (part.first >= part.columns) return;
+    if (is_whole())
+      first_ = load_pack<n>(row + part.first);
+    else
+      for (int e = 0; e < n; e++)
+        if (part.first + e < part.columns) first_.v[e] = row[part.first + e];
+  }
+  /// f(i, x) of every pack: elements i ... i + n - 1, `beyond` for those that the row lacks.
+  template <class F>
+  WICK_DEVICE void each(C beyond, const F& f) const {
+    if (part_.first >= part_.columns) return;
+    C x[n];
+    for (int e = 0; e < n; e++) x[e] = widen<C>(first_.v[e]);
+    if (!is_whole())
+      for (int e = 0; e < n; e++)
+        if (part_.first + e >= part_.columns) x[e] = beyond;
+    f(part_.first, x);
+    for (uint32 i = part_.first + part_.step; i < part_.columns; i += part_.step) {
+      load_part(row_, i, part_.columns, aligned_, beyond, x);
+      f(i, x);
+    }
+  }
+
+ private:
+  WICK_DEVICE bool is_whole() const { return aligned_ && part_.first + n <= part_.columns; }
+
+  const T* const row_;
+  const RowPart& part_;
+  const bool aligned_;
+  Pack<T, n> first_{};
+};
+
 /// The largest of some x and the sum of exp(x - max), as far as they have been seen.
 template <class C>
 struct MaxSum {
@@ -141,18 +183,6 @@ struct MaxSum {
 template <class Ctx, class C>
 WICK_DEVICE MaxSum<C> exchange(const Ctx& ctx, const MaxSum<C>& v, int mask) {
   return {exchange(ctx, v.max, mask), exchange(ctx, v.sum, mask)};
-}
-
-/// Of the thread's elements of a row.
-template <class C, int n, class T>
-WICK_DEVICE MaxSum<C> max_sum_of(const RowPart& part, const T* row, bool aligned) {
-  MaxSum<C> seen = MaxSum<C>::none();
-  for (uint32 i = part.first; i < part.columns; i += part.step) {
-    C x[n];
-    load_part(row, i, part.columns, aligned, Max::identity<C>(), x);
-    seen.add(x);
-  }
-  return seen;
 }
 
 // Operands of a call, on the host.

@@ -1,5 +1,5 @@
-// softmax over the rows of [N, D]: a group of lanes or a block a row, which is read twice, the second
-// time mostly from cache.
+// softmax over the rows of [N, D]: a group of lanes or a block a row, which is passed over twice, the
+// second time from registers and cache.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/softmax.h"
@@ -25,15 +25,15 @@ struct Softmax : RowKernel {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const RowPart part = a.groups.template part<kPack>(ctx);
     const bool aligned = a.groups.aligned;
-    const T* const x = a.x + part.row * a.x_stride;
-    MaxSum<C> all = max_sum_of<C, kPack>(part, x, aligned);
+    const HeldRow<T, kPack> x(a.x + part.at(a.x_stride), part, aligned);
+    auto all = MaxSum<C>::none();
+    x.each(Max::identity<C>(), [&](uint32, const C(&v)[kPack]) { all.add(v); });
     all = combine_lanes<typename MaxSum<C>::Step>(ctx, a.groups, shared.partial, all);
-    for (uint32 i = part.first; i < part.columns; i += part.step) {
-      C v[kPack];
-      load_part(x, i, part.columns, aligned, all.max, v);
+    T* const y = a.y + part.at(a.y_stride);
+    x.each(all.max, [&](uint32 i, C(&v)[kPack]) {
       for (int e = 0; e < kPack; e++) v[e] = exp(v[e] - all.max) / all.sum;
-      store_part(a.y + part.row * a.y_stride, i, part.columns, aligned, v);
-    }
+      store_part(y, i, part.columns, aligned, v);
+    });
   }
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
