@@ -56,7 +56,7 @@ Result einsum(const std::string& equation, const std::vector<Array>& operands) {
       if (!is_floating(dtype)) whole = Wide(wrap(dtype, whole + integer));
     }
     result.array.values.push_back(is_floating(dtype) ? sum.value() : Real(whole));
-    result.magnitude.push_back(sum.magnitude());
+    result.magnitude.push_back(sum.serial_magnitude());
     result.terms = std::max(result.terms, sum.terms());
     return Real(0);
   });

@@ -231,6 +231,7 @@ Result matmul(const Array& a, const Array& b) {
   if (a.shape.size() > 1) shape.push_back(m);
   if (b.shape.size() > 1) shape.push_back(n);
   Result result = result_of(dtype, shape, sums);
+  for (std::size_t p = 0; p < sums.size(); p++) result.magnitude[p] = sums[p].serial_magnitude();
   for (std::size_t p = 0; p < integers.size() && !is_floating(dtype); p++)
     result.array.values[p] = Real(integers[p]);
   return result;

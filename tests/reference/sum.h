@@ -1,5 +1,8 @@
 // Sums of Reals.
 #pragma once
+#include <algorithm>
+#include <cmath>
+
 #include "ops.h"
 
 namespace wick::reference {
@@ -16,14 +19,23 @@ class Sum {
     }
     total_ = total;
     magnitude_ += std::fabs(term);
-    terms_++;
+    if (terms_++ == 0) first_ = term;
+    alike_ = alike_ && term == first_;
   }
   Real value() const { return std::isfinite(total_) && cut_ != 0 ? total_ + cut_ : total_; }
   Real magnitude() const { return magnitude_; }
+  /// What a bound of 4 + 2 log2(terms) is held against if they are added one after another: where
+  /// they are all alike the roundings do not cancel, and the error grows with their number.
+  Real serial_magnitude() const {
+    const Real n = Real(terms_);
+    return alike_ && terms_ > 1 ? magnitude_ * std::max(Real(1), n / (4 + 2 * std::log2(n)))
+                                : magnitude_;
+  }
   int64_t terms() const { return terms_; }
 
  private:
-  Real total_ = 0, cut_ = 0, magnitude_ = 0;
+  Real total_ = 0, cut_ = 0, magnitude_ = 0, first_ = 0;
+  bool alike_ = true;
   int64_t terms_ = 0;
 };
 
