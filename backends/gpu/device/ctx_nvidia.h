@@ -85,8 +85,20 @@ constexpr int resident_blocks() {
   else
     return 1;
 }
+// The threads that a multiprocessor holds; the compiler refuses to be asked for more.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+inline constexpr int kResidentThreads = 1024;
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || \
+                                 __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+inline constexpr int kResidentThreads = 1536;
+#else
+inline constexpr int kResidentThreads = 2048;
+#endif
 template <class K>
-inline constexpr int kDeviceBlocks = resident_blocks<K>();
+inline constexpr int kMostBlocks = kResidentThreads / kDeviceThreads<K>;
+template <class K>
+inline constexpr int kDeviceBlocks = resident_blocks<K>() < kMostBlocks<K> ? resident_blocks<K>()
+                                                                           : kMostBlocks<K>;
 
 /// The one kernel of the framework: makes the context and the shared memory, and calls K.
 template <class K>
