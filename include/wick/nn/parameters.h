@@ -18,6 +18,7 @@ struct TensorSource {
   std::map<std::string, Shape> shapes;
   std::function<Tensor(const std::string& name)> load;  // on any device, of any floating dtype
 };
+/// The source of these tensors; where: what errors begin with.
 WICK_API TensorSource source_of(const NamedTensors& tensors, const std::string& where);
 
 /// How a parameter is drawn: normal with this mean and deviation.

@@ -20,8 +20,9 @@ WICK_API Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
 /// The tensors one beside another along a new dim; their shapes and dtypes are equal.
 WICK_API Tensor stack(const std::vector<Tensor>& tensors, int64_t dim = 0);
 /// The whole tensor over and over, times[d] along dim d; more times than dims are new leading dims.
-/// tile takes fewer times than dims too: those of the last dims. Errors: kInvalidArgument.
+/// Errors: kInvalidArgument of fewer times than dims, or of a negative number.
 WICK_API Tensor repeat(const Tensor& x, const Dims& times);
+/// repeat that takes fewer times than dims too: those of the last dims.
 WICK_API Tensor tile(const Tensor& x, const Dims& times);
 /// Each element of a dim `times` one after another; or counts[i] (integers, one for each) of
 /// element i, which are read on the host. Errors: kInvalidArgument of a negative number,
@@ -42,9 +43,11 @@ WICK_API Tensor diag_embed(const Tensor& x, int64_t offset = 0, int64_t dim1 = -
 WICK_API Tensor diag(const Tensor& x, int64_t offset = 0);
 /// The sum of a matrix's diagonal, as sum gives it. Errors: kShapeMismatch.
 WICK_API Tensor trace(const Tensor& x);
-/// x with zeros above, or below, the diagonal of the last two dims: element (i, j) stays where
-/// j - i <= diagonal, or >=. Errors: kShapeMismatch.
+/// x with zeros above the diagonal of the last two dims: element (i, j) stays where j - i <=
+/// diagonal. Errors: kShapeMismatch.
 WICK_API Tensor tril(const Tensor& x, int64_t diagonal = 0);
+/// x with zeros below the diagonal of the last two dims: element (i, j) stays where j - i >=
+/// diagonal. Errors: kShapeMismatch.
 WICK_API Tensor triu(const Tensor& x, int64_t diagonal = 0);
 
 /// What stands around a padded tensor.
@@ -68,8 +71,9 @@ struct PadOptions {
 WICK_API Tensor pad(const Tensor& x, const std::vector<Padding>& padding,
                     const PadOptions& options = {});
 
-/// x [..., C r^2, H, W] as [..., C, H r, W r], and back. Errors: kShapeMismatch unless r divides.
+/// x [..., C r^2, H, W] as [..., C, H r, W r], r the factor. Errors: kShapeMismatch.
 WICK_API Tensor pixel_shuffle(const Tensor& x, int64_t factor);
+/// pixel_shuffle's inverse: x [..., C, H r, W r] as [..., C r^2, H, W]. Errors: kShapeMismatch.
 WICK_API Tensor pixel_unshuffle(const Tensor& x, int64_t factor);
 
 }  // namespace wick

@@ -6,9 +6,11 @@
 
 namespace wick {
 
-/// a + b, a - b, a b. Max error: 0.5 ulp; integers wrap.
+/// a + b. Max error: 0.5 ulp; integers wrap.
 WICK_API Tensor add(Tensor a, const Tensor& b);
+/// a - b. Max error: 0.5 ulp; integers wrap.
 WICK_API Tensor sub(Tensor a, const Tensor& b);
+/// a b. Max error: 0.5 ulp; integers wrap.
 WICK_API Tensor mul(Tensor a, const Tensor& b);
 /// a / b, true division: integers compute in f32. Max error: 0.5 ulp.
 WICK_API Tensor div(Tensor a, const Tensor& b);
@@ -32,20 +34,29 @@ WICK_API Tensor floor_divide(Tensor a, const Tensor& b);
 /// The angle of the point (b, a). Max error: 2 ulp.
 WICK_API Tensor atan2(Tensor a, const Tensor& b);
 
-// Logic bit by bit, of integers and bool. Errors: kDTypeMismatch of floats.
+/// @name Bits
+/// Of integers and bool. Errors: kDTypeMismatch of floats.
+/// @{
+
+/// Each bit: whether both have it.
 WICK_API Tensor bitwise_and(Tensor a, const Tensor& b);
+/// Each bit: whether one of both has it, or both.
 WICK_API Tensor bitwise_or(Tensor a, const Tensor& b);
+/// Each bit: whether one of both has it alone.
 WICK_API Tensor bitwise_xor(Tensor a, const Tensor& b);
-/// a 2^b modulo 2^bits, floor(a / 2^b). A negative b, or one beyond the bits, moves all of them
-/// out.
+/// a 2^b modulo 2^bits. A negative b, or one beyond the bits, moves all of them out.
 WICK_API Tensor shift_left(Tensor a, const Tensor& b);
+/// floor(a / 2^b). A negative b, or one beyond the bits, moves all of them out.
 WICK_API Tensor shift_right(Tensor a, const Tensor& b);
+
+/// @}
 
 /// a + weight (b - a).
 WICK_API Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
 WICK_API Tensor lerp(const Tensor& a, const Tensor& b, double weight);
-/// x + value a b, x + value a / b.
+/// x + value a b.
 WICK_API Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, Number value = 1);
+/// x + value a / b.
 WICK_API Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value = 1);
 /// sqrt(a^2 + b^2), whose squares neither overflow nor vanish.
 WICK_API Tensor hypot(const Tensor& a, const Tensor& b);
@@ -60,6 +71,9 @@ WICK_API Tensor swiglu(Tensor a, const Tensor& b);
 /// Floating. Error: |e| <= 14 u |gy| s (1 + |x| (1 - s)) + 1 ulp of the output dtype.
 WICK_API Tensor silu_gradient(Tensor gy, const Tensor& x);
 
+/// @name With a number
+/// As of two tensors; core/number.h says what becomes of the dtype.
+/// @{
 WICK_API Tensor add(Tensor a, Number b);
 WICK_API Tensor sub(Tensor a, Number b);
 WICK_API Tensor mul(Tensor a, Number b);
@@ -76,6 +90,7 @@ WICK_API Tensor bitwise_xor(Tensor a, Number b);
 WICK_API Tensor shift_left(Tensor a, Number b);
 WICK_API Tensor shift_right(Tensor a, Number b);
 WICK_API Tensor pow(Number a, const Tensor& b);
+/// @}
 
 inline Tensor operator+(Tensor a, const Tensor& b) { return add(std::move(a), b); }
 inline Tensor operator-(Tensor a, const Tensor& b) { return sub(std::move(a), b); }

@@ -18,9 +18,10 @@ struct AddmmOptions {
   Number beta = 1;   // of what is added; 0: it is not looked at
   Number alpha = 1;  // of the product
 };
-/// beta x + alpha (a b), of matrices or of batches of them; x broadcasts to the product's shape.
+/// beta x + alpha (a b), of matrices a [M, K], b [K, N]; x broadcasts to the product's shape.
 WICK_API Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
                       const AddmmOptions& options = {});
+/// addmm of batches of matrices: a [B, M, K], b [B, K, N].
 WICK_API Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b,
                         const AddmmOptions& options = {});
 /// The outer product: [N], [M] -> [N, M]: a[i] b[j].

@@ -8,13 +8,25 @@ namespace wick {
 
 /// A tensor whose every element is `value`, converted as cast would (3.7 in i64 is 3).
 WICK_API Tensor full(const Shape& shape, Number value, const TensorOptions& options = {});
+/// A tensor whose every element is 0.
 WICK_API Tensor zeros(const Shape& shape, const TensorOptions& options = {});
+/// A tensor whose every element is 1.
 WICK_API Tensor ones(const Shape& shape, const TensorOptions& options = {});
-// Tensors of the shape, dtype and device of x; the content of empty_like is undefined.
+
+/// @name Like another tensor
+/// Tensors of the shape, dtype and device of x.
+/// @{
+
+/// Every element is `value`, converted as cast would.
 WICK_API Tensor full_like(const Tensor& x, Number value);
+/// Every element is 0.
 WICK_API Tensor zeros_like(const Tensor& x);
+/// Every element is 1.
 WICK_API Tensor ones_like(const Tensor& x);
+/// The content is undefined.
 WICK_API Tensor empty_like(const Tensor& x);
+
+/// @}
 
 /// The numbers 0, 1, ... n - 1. dtype: i64 or as given.
 WICK_API Tensor arange(int64_t n, const TensorOptions& options = {.dtype = DType::kI64});
@@ -28,9 +40,10 @@ WICK_API Tensor linspace(double start, double end, int64_t n, const TensorOption
 /// A matrix with 1 where row and column are equal, else 0; columns: as many as rows, or as given.
 WICK_API Tensor eye(int64_t rows, const TensorOptions& options = {});
 WICK_API Tensor eye(int64_t rows, int64_t columns, const TensorOptions& options = {});
-/// Masks [rows, columns] of bool: whether column - row <= diagonal, or >=.
+/// The mask [rows, columns] of bool: whether column - row <= diagonal.
 WICK_API Tensor tril_mask(int64_t rows, int64_t columns, int64_t diagonal = 0,
                           const Device& device = Device::cpu());
+/// The mask [rows, columns] of bool: whether column - row >= diagonal.
 WICK_API Tensor triu_mask(int64_t rows, int64_t columns, int64_t diagonal = 0,
                           const Device& device = Device::cpu());
 

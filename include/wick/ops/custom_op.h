@@ -101,6 +101,7 @@ struct CustomFunctions {
   std::function<std::vector<Tensor>(std::span<const Tensor>, const Tensor&, const Tensor&)>
       backward = {};
 };
+/// An op of this name with these functions for members.
 WICK_API CustomOpRef custom_op(std::string name, CustomFunctions functions);
 
 namespace detail {

@@ -22,6 +22,7 @@ struct PrintOptions {
 
 /// Sets what all threads print with from now on. Errors: kInvalidArgument for a negative number.
 WICK_API void set_print_options(const PrintOptions& options);
+/// What all threads print with now.
 WICK_API PrintOptions print_options();
 
 /// The values in brackets as PyTorch prints them, then a line "Tensor[[2, 3], f32, rocm:0]"; the

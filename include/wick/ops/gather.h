@@ -23,8 +23,9 @@ WICK_API Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& ids, con
 /// x with src set where gather with the same ids would read; ids may broadcast to src's shape. Of
 /// equal ids any one's value stays, and all get its place's gradient. Exact.
 WICK_API Tensor scatter(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
-/// x with src[..., j, ...], or the number, set at ids[j] along dim. Exact.
+/// x with src[..., j, ...] set at ids[j] along dim. Exact.
 WICK_API Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
+/// x with the number set at ids[j] along dim. Exact.
 WICK_API Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& ids, Number value);
 /// The elements of x as if it had one dim, in ids' shape. Negative ids count from the end.
 WICK_API Tensor take(const Tensor& x, const Tensor& ids);

@@ -60,9 +60,9 @@ WICK_API void index_put_(Var& target, const std::vector<Index>& items, const Ten
                          const IndexPutOptions& options = {});
 WICK_API void index_put_(Var& target, const std::vector<Index>& items, Number value);
 
-/// x with src, of the slice's shape, set at a slice of dim, or at slices of the first dims. Errors:
-/// kShapeMismatch.
+/// x with src, of the slice's shape, set at a slice of dim. Errors: kShapeMismatch.
 WICK_API Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, const Slice& slice);
+/// x with src, of the slices' shape, set at slices of the first dims. Errors: kShapeMismatch.
 WICK_API Tensor slice_assign(const Tensor& x, const std::vector<Slice>& slices, const Tensor& src);
 
 }  // namespace wick

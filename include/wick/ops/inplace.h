@@ -1,14 +1,19 @@
-// Ops that write their result into the memory of a Var, off the tape: as the function without the
-// underscore, cast to the target's dtype. A gradient that needs what was written over says so
-// (kModifiedInPlace). Errors: kShapeMismatch if the result is not of the target's shape; those of
-// the function.
+// Ops that write their result into the memory of a Var; core/var.h has copy_, fill_ and add_.
 #pragma once
 #include "wick/core/var.h"
 #include "wick/ops/where.h"
 
 namespace wick {
 
+/// Writes 0 into every element.
 WICK_API void zero_(Var& target);
+
+/// @name Over the target
+/// target = f(target, ...), f the function without the underscore: its result is cast to the
+/// target's dtype and written into its memory, off the tape. A gradient that needs what was written
+/// over says so (kModifiedInPlace). Errors: kShapeMismatch if the result is not of the target's
+/// shape; those of the function.
+/// @{
 WICK_API void sub_(Var& target, const Tensor& value);
 WICK_API void mul_(Var& target, const Tensor& value);
 WICK_API void div_(Var& target, const Tensor& value);
@@ -35,5 +40,6 @@ WICK_API void tanh_(Var& target);
 WICK_API void floor_(Var& target);
 WICK_API void ceil_(Var& target);
 WICK_API void round_(Var& target);
+/// @}
 
 }  // namespace wick

@@ -38,28 +38,37 @@ struct MaxPoolResult {
   Tensor indices;  // i64: where the value stands in its plane, h W + w
 };
 
-/// The largest of each window: [N, C, (L + 2 padding - dilation (K - 1) - 1) / stride + 1].
-/// Numeric; NaN wins, padding never does. Exact. The gradient goes to the first of equals. Errors:
+/// @name The largest of each window
+/// [N, C, (L + 2 padding - dilation (K - 1) - 1) / stride + 1], of two dims in each. Numeric; NaN
+/// wins, padding never does. Exact. The gradient goes to the first of equals. Errors:
 /// kShapeMismatch, kInvalidArgument (options, a window of padding alone), kDTypeMismatch.
+/// @{
 WICK_API Tensor max_pool1d(const Tensor& x, int64_t kernel, const MaxPool1dOptions& options = {});
 WICK_API Tensor max_pool2d(const Tensor& x, Pair kernel, const MaxPool2dOptions& options = {});
 WICK_API MaxPoolResult max_pool1d_with_indices(const Tensor& x, int64_t kernel,
                                                const MaxPool1dOptions& options = {});
 WICK_API MaxPoolResult max_pool2d_with_indices(const Tensor& x, Pair kernel,
                                                const MaxPool2dOptions& options = {});
+/// @}
 
-/// The mean of each window. Floating. Error: |e| <= c u mean|x| + 1 ulp of the output dtype, u of
-/// the accumulator, c = 4 + 2 log2(terms). Errors: as max_pool.
+/// @name The mean of each window
+/// Floating; sizes and errors as of max_pool1d and max_pool2d. Error: |e| <= c u mean|x| + 1 ulp of
+/// the output dtype, u of the accumulator, c = 4 + 2 log2(terms).
+/// @{
 WICK_API Tensor avg_pool1d(const Tensor& x, int64_t kernel, const AvgPool1dOptions& options = {});
 WICK_API Tensor avg_pool2d(const Tensor& x, Pair kernel, const AvgPool2dOptions& options = {});
+/// @}
 
-/// Pooling of as many windows as `size` says, the i-th from floor(i in / out) to ceil((i + 1) in /
-/// out): the mean as avg_pool's, the largest as max_pool's.
+/// @name As many windows as `size` says
+/// The i-th from floor(i in / out) to ceil((i + 1) in / out): the mean as avg_pool1d and avg_pool2d
+/// give it, the largest as max_pool1d and max_pool2d.
+/// @{
 WICK_API Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size);
 WICK_API Tensor adaptive_avg_pool2d(const Tensor& x, Pair size);
 WICK_API Tensor adaptive_max_pool1d(const Tensor& x, int64_t size);
 WICK_API Tensor adaptive_max_pool2d(const Tensor& x, Pair size);
 WICK_API MaxPoolResult adaptive_max_pool2d_with_indices(const Tensor& x, Pair size);
+/// @}
 
 struct LpPool2dOptions {
   std::optional<Pair> stride = {};  // none: the kernel

@@ -15,8 +15,9 @@ WICK_API Tensor rand(const Shape& shape, const TensorOptions& options = {}, doub
 /// kDTypeMismatch; kInvalidArgument if deviation < 0 or one of both is not finite.
 WICK_API Tensor randn(const Shape& shape, const TensorOptions& options = {}, double mean = 0,
                       double deviation = 1);
-/// rand and randn with x's shape, dtype and device.
+/// rand with x's shape, dtype and device.
 WICK_API Tensor rand_like(const Tensor& x, double low = 0, double high = 1);
+/// randn with x's shape, dtype and device.
 WICK_API Tensor randn_like(const Tensor& x, double mean = 0, double deviation = 1);
 
 /// Integers low, low + 1, ... high - 1, all as likely (to 2^-64 of their number). dtype: i64, or

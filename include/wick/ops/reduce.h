@@ -24,27 +24,45 @@ struct ValuesIndices {
 WICK_API Tensor sum(const Tensor& x, const ReduceOptions& options = {});
 /// The mean; integers compute in f32; NaN of nothing. Error: as sum of x / n.
 WICK_API Tensor mean(const Tensor& x, const ReduceOptions& options = {});
-/// The largest, the smallest element; NaN wins. Exact. With one dim named the gradient goes to the
-/// first winner, else it is shared evenly by ties; amax and amin always share it. Errors:
-/// kInvalidArgument of nothing.
+/// @name Extremes
+/// NaN wins. Exact. Errors: kInvalidArgument of nothing.
+/// @{
+
+/// The largest element. With one dim named the gradient goes to the first winner, else it is shared
+/// evenly by ties.
 WICK_API Tensor max(const Tensor& x, const ReduceOptions& options = {});
+/// The smallest element; its gradient as max's.
 WICK_API Tensor min(const Tensor& x, const ReduceOptions& options = {});
+/// The largest element; its gradient is shared evenly by ties.
 WICK_API Tensor amax(const Tensor& x, const ReduceOptions& options = {});
+/// The smallest element; its gradient is shared evenly by ties.
 WICK_API Tensor amin(const Tensor& x, const ReduceOptions& options = {});
+
+/// @}
+
 /// The product; of integers and bool as i64, u64 of u64, wrapping; 1 of nothing. Error: |e| <= n u
 /// |y| + 1 ulp of the output dtype for n factors whose partial products stay in the accumulator's
 /// range, u of that. Its gradient is right where factors are 0.
 WICK_API Tensor prod(const Tensor& x, const ReduceOptions& options = {});
-/// Whether some element, or every one, is not 0: bool. NaN is not 0. Of nothing: false, true.
+/// Whether some element is not 0: bool. NaN is not 0. Of nothing: false.
 WICK_API Tensor any(const Tensor& x, const ReduceOptions& options = {});
+/// Whether every element is not 0: bool. NaN is not 0. Of nothing: true.
 WICK_API Tensor all(const Tensor& x, const ReduceOptions& options = {});
 
-/// The place of the largest, the smallest along dim, or in all of x seen flat: i64. The first of
-/// equals; NaN goes before every number. Errors: kInvalidArgument of nothing.
+/// @name Places of extremes
+/// Along dim, or in all of x seen flat: i64. The first of equals; NaN goes before every number.
+/// Errors: kInvalidArgument of nothing.
+/// @{
+
+/// The place of the largest element.
 WICK_API Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+/// The place of the smallest element.
 WICK_API Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
-/// The values and the places together: what max and argmax, min and argmin give.
+/// What max and argmax give, together.
 WICK_API ValuesIndices max_with_indices(const Tensor& x, int64_t dim, bool keepdim = false);
+/// What min and argmin give, together.
 WICK_API ValuesIndices min_with_indices(const Tensor& x, int64_t dim, bool keepdim = false);
+
+/// @}
 
 }  // namespace wick

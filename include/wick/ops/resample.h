@@ -17,18 +17,28 @@ struct UpsampleOptions {
   std::vector<double> scale = {};
 };
 
-/// y[i] = x[floor(i in / out)], along the last dim or the last two; a dim whose size stays, as it
-/// is. Any dtype. Exact. Gradients of elements that are read more than once add up.
-/// Errors: kShapeMismatch, kInvalidArgument (a size below 1, a scale).
+/// @name The nearest element
+/// Along the last dim or the last two; a dim whose size stays, as it is. Any dtype. Exact.
+/// Gradients of elements that are read more than once add up. Errors: kShapeMismatch,
+/// kInvalidArgument (a size below 1, a scale).
+/// @{
+
+/// y[i] = x[floor(i in / out)].
 WICK_API Tensor upsample_nearest1d(const Tensor& x, int64_t size, const UpsampleOptions& o = {});
+/// y[i, j] = x[floor(i in / out), floor(j in / out)], in and out each dim's.
 WICK_API Tensor upsample_nearest2d(const Tensor& x, Pair size, const UpsampleOptions& o = {});
 /// y[i] = x[floor((i + 1/2) in / out)]: the nearest area's middle.
 WICK_API Tensor upsample_nearest_exact1d(const Tensor& x, int64_t size,
                                          const UpsampleOptions& o = {});
+/// upsample_nearest_exact1d over two dims.
 WICK_API Tensor upsample_nearest_exact2d(const Tensor& x, Pair size, const UpsampleOptions& o = {});
-/// Values between the two neighbours, or the four. Floating. Error: |e| <= 4 u sum|x| of the
-/// neighbours + 1 ulp of the output dtype, u of the accumulator; of f64 with `scale`, i u more.
+
+/// @}
+
+/// Values between the two neighbours. Floating. Error: |e| <= 4 u sum|x| of the neighbours + 1 ulp
+/// of the output dtype, u of the accumulator; of f64 with `scale`, i u more.
 WICK_API Tensor upsample_linear1d(const Tensor& x, int64_t size, const UpsampleOptions& o = {});
+/// Values between the four neighbours: upsample_linear1d over two dims.
 WICK_API Tensor upsample_bilinear2d(const Tensor& x, Pair size, const UpsampleOptions& o = {});
 /// Cubic convolution of sixteen neighbours, a = -3/4; those outside are the nearest inside. Error:
 /// as upsample_bilinear2d. Source: Keys 1981, IEEE ASSP 29 (6).

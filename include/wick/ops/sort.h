@@ -10,7 +10,9 @@ namespace wick {
 struct SortOptions {
   bool descending = false;
 };
+/// The elements in order, and the places that they came from.
 WICK_API ValuesIndices sort(const Tensor& x, int64_t dim = -1, const SortOptions& options = {});
+/// The places that sort gives.
 WICK_API Tensor argsort(const Tensor& x, int64_t dim = -1, const SortOptions& options = {});
 
 struct TopkOptions {

@@ -20,6 +20,7 @@ WICK_API Tensor var(const Tensor& x, const VarOptions& options = {});
 /// The standard deviation: the root of var, whose gradient at 0 is 0. Squares underflow: of
 /// differences below 1e-19 (f64: 1e-154) digits are lost, down to 0.
 WICK_API Tensor std(const Tensor& x, const VarOptions& options = {});
+/// What var and mean give, together.
 WICK_API VarMean var_mean(const Tensor& x, const VarOptions& options = {});
 
 /// log(sum(e^x)), without overflow; -inf of nothing, and where every x is -inf. Error: |e| <= 16 u
@@ -32,8 +33,9 @@ WICK_API Tensor log_sum_exp(const Tensor& x, const ReduceOptions& options = {});
 WICK_API Tensor norm(const Tensor& x, double p = 2, const ReduceOptions& options = {});
 /// How many elements are not 0: i64.
 WICK_API Tensor count_nonzero(const Tensor& x, const ReduceOptions& options = {});
-/// The sum, the mean of what is not NaN. Error: as sum and mean.
+/// The sum of what is not NaN. Error: as sum.
 WICK_API Tensor nansum(const Tensor& x, const ReduceOptions& options = {});
+/// The mean of what is not NaN. Error: as mean.
 WICK_API Tensor nanmean(const Tensor& x, const ReduceOptions& options = {});
 
 }  // namespace wick

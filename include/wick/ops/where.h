@@ -8,7 +8,8 @@
 
 namespace wick {
 
-/// condition ? a : b. condition: bool, or a dtype that cast takes to it. a and b promote.
+/// condition ? a : b. condition: bool, or a dtype that cast takes to it. a and b, of which one may
+/// be a number, promote.
 WICK_API Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 WICK_API Tensor where(const Tensor& condition, const Tensor& a, Number b);
 WICK_API Tensor where(const Tensor& condition, Number a, const Tensor& b);
