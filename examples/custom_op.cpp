@@ -43,13 +43,13 @@ class Snake : public wick::CustomOp {
                                const Tensor& gradient) const override {
     const Tensor &x = in[0], &a = in[1];
     const Tensor slope = wick::sin(a * x * 2);
-    const Tensor of_a = (a * x * slope - wick::sqr(wick::sin(a * x))) / wick::sqr(a);
+    const Tensor of_a = (a * x * slope - wick::square(wick::sin(a * x))) / wick::square(a);
     return {gradient * (slope + 1), wick::sum(gradient * of_a, {.keepdim = true})};
   }
 
  private:
   static Tensor in_ops(std::span<const Tensor> in) {
-    return in[0] + wick::sqr(wick::sin(in[1] * in[0])) / in[1];
+    return in[0] + wick::square(wick::sin(in[1] * in[0])) / in[1];
   }
 };
 
@@ -75,7 +75,7 @@ int run(const wick::Device& device) {
   float loss_value = 0;
   for (int step = 0; step < 200; step++) {
     a.zero_grad();
-    const Tensor loss = wick::mean(wick::sqr(apply(Snake(), x, a.tensor()) - target));
+    const Tensor loss = wick::mean(wick::square(apply(Snake(), x, a.tensor()) - target));
     wick::backward(loss);
     a.set_(a.tensor().detach() - a.grad() * 2);
     loss_value = loss.item<float>();

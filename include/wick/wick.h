@@ -14,6 +14,7 @@
 #include "wick/nn/layers.h"
 #include "wick/nn/optimizer.h"
 #include "wick/nn/parameters.h"
+#include "wick/ops/aliases.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/attention.h"
 #include "wick/ops/autograd.h"

@@ -178,8 +178,8 @@ struct BitwiseXor {
 };
 
 /// a 2^b modulo 2^bits; 0 where b is negative or no less than the number of bits.
-struct ShiftLeft {
-  static constexpr Op op{"shift_left", "TT:T"};
+struct BitwiseLeftShift {
+  static constexpr Op op{"bitwise_left_shift", "TT:T"};
   using Types = IntegerTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -188,8 +188,8 @@ struct ShiftLeft {
 };
 
 /// floor(a / 2^b); where b is negative or too large as by all bits.
-struct ShiftRight {
-  static constexpr Op op{"shift_right", "TT:T"};
+struct BitwiseRightShift {
+  static constexpr Op op{"bitwise_right_shift", "TT:T"};
   using Types = IntegerTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -202,6 +202,6 @@ using CommonBinary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu,
 /// Every formula of two operands.
 using Binary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient, Minimum,
                         Pow, Remainder, Fmod, FloorDivide, Atan2, BitwiseAnd, BitwiseOr, BitwiseXor,
-                        ShiftLeft, ShiftRight>;
+                        BitwiseLeftShift, BitwiseRightShift>;
 
 }  // namespace wick

@@ -75,8 +75,8 @@ struct Relu {
   }
 };
 
-struct Recip {
-  static constexpr Op op{"recip", "T:T"};
+struct Reciprocal {
+  static constexpr Op op{"reciprocal", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -84,8 +84,8 @@ struct Recip {
   }
 };
 
-struct Sqr {
-  static constexpr Op op{"sqr", "T:T"};
+struct Square {
+  static constexpr Op op{"square", "T:T"};
   static constexpr bool kModular = true;
   using Types = NumericTypes;
   template <class T>
@@ -394,10 +394,10 @@ struct BitwiseNot {
 };
 
 /// Every formula of one operand.
-using Unary = TypeList<Neg, Exp, Log, Sqrt, Silu, Abs, Sign, Relu, Recip, Sqr, Rsqrt, Exp2, Expm1,
-                       Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh,
-                       Acosh, Atanh, Erf, Erfc, Lgamma, Digamma, Trigamma, Sigmoid, Gelu, GeluTanh,
-                       Softsign, Floor, Ceil, Round, Trunc, BitwiseNot>;
+using Unary = TypeList<Neg, Exp, Log, Sqrt, Silu, Abs, Sign, Relu, Reciprocal, Square, Rsqrt, Exp2,
+                       Expm1, Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh,
+                       Asinh, Acosh, Atanh, Erf, Erfc, Lgamma, Digamma, Trigamma, Sigmoid, Gelu,
+                       GeluTanh, Softsign, Floor, Ceil, Round, Trunc, BitwiseNot>;
 
 // With numbers beside x: NumberAttributes.
 

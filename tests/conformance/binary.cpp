@@ -175,12 +175,12 @@ const std::vector<Bits> kBits = {
     {BitwiseAnd::op, bitwise_and, [](Wide a, Wide b, int) { return a & b; }, true},
     {BitwiseOr::op, bitwise_or, [](Wide a, Wide b, int) { return a | b; }, true},
     {BitwiseXor::op, bitwise_xor, [](Wide a, Wide b, int) { return a ^ b; }, true},
-    {ShiftLeft::op, shift_left,
+    {BitwiseLeftShift::op, bitwise_left_shift,
      [](Wide a, Wide b, int bits) {
        return b < 0 || b >= bits ? 0 : reference::multiply(a, Wide(1) << int(b));
      },
      false},
-    {ShiftRight::op, shift_right,
+    {BitwiseRightShift::op, bitwise_right_shift,
      [](Wide a, Wide b, int bits) { return a >> (b < 0 || b >= bits ? 100 : int(b)); }, false},
 };
 

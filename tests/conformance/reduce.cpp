@@ -296,7 +296,7 @@ std::vector<Row> rows_of<"reduce">() {
       arg_row("argmin", kArgmin, argmin, reference::argmin),
       variance_row("var", var, reference::var),
       variance_row("std", std, reference::std),
-      statistic_row("log_sum_exp", log_sum_exp, reference::log_sum_exp, sums(16)),
+      statistic_row("logsumexp", logsumexp, reference::logsumexp, sums(16)),
       norm_row("norm", 2),
       norm_row("norm_0", 0),
       norm_row("norm_1", 1),

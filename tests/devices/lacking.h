@@ -19,11 +19,11 @@ struct LackingOps {
 };
 inline constexpr LackingOps kLackingOps[] = {
     {"",
-     "abs sign relu recip sqr rsqrt exp2 expm1 log2 log10 log1p sin cos tan asin acos atan sinh "
-     "cosh tanh asinh acosh atanh erf erfc lgamma digamma trigamma sigmoid gelu gelu_tanh floor "
-     "ceil round trunc bitwise_not elu isnan isinf isfinite minimum pow "
-     "remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor shift_left "
-     "shift_right min prod any all argmax argmin cumsum cumprod cummax cummin sort topk "
+     "abs sign relu reciprocal square rsqrt exp2 expm1 log2 log10 log1p sin cos tan asin acos atan "
+     "sinh cosh tanh asinh acosh atanh erf erfc lgamma digamma trigamma sigmoid gelu gelu_tanh "
+     "floor ceil round trunc bitwise_not elu isnan isinf isfinite minimum pow "
+     "remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
+     "bitwise_right_shift min prod any all argmax argmin cumsum cumprod cummax cummin sort topk "
      "searchsorted nonzero conv conv_input_gradient conv_weight_gradient max_pool avg_pool fold"},
     {"u8 i8 u16 i16 u32 i32 u64 i64", "matmul"},
     {"i8 u16 i16 u64", "scatter_add"},

@@ -161,7 +161,7 @@ Result std(const Array& given, const Reduction& reduction, Real correction) {
   return result;
 }
 
-Result log_sum_exp(const Array& given, const Reduction& reduction) {
+Result logsumexp(const Array& given, const Reduction& reduction) {
   const Array x = computed(given);
   std::vector<Real> magnitude;
   Result result = reduce(x, reduction, x.dtype, [&](const Group& g) {

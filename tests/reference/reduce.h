@@ -20,7 +20,7 @@ Result argmin(const Array& x, const Reduction& reduction);
 
 Result var(const Array& x, const Reduction& reduction, Real correction);
 Result std(const Array& x, const Reduction& reduction, Real correction);
-Result log_sum_exp(const Array& x, const Reduction& reduction);
+Result logsumexp(const Array& x, const Reduction& reduction);
 Result norm(const Array& x, Real p, const Reduction& reduction);
 Result count_nonzero(const Array& x, const Reduction& reduction);
 Result nansum(const Array& x, const Reduction& reduction);

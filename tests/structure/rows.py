@@ -1,4 +1,5 @@
 """Every op has its proof: a row of the conformance tables."""
+import json
 import pathlib
 import re
 import subprocess
@@ -6,17 +7,16 @@ import subprocess
 import ops
 import tree
 
-_FUNCTION = re.compile(r"^(?:WICK_API|inline)\s+Tensor\s+([a-z]\w*)\(", re.MULTILINE)
 # Makers and views launch no kernel of their own, and users' ops are theirs: a unit test that names them is their proof.
 _BY_UNIT_TEST = {
     header: f"tests/unit/ops/{header.removesuffix('.h')}_test.cpp" for header in ("create.h", "shape.h", "arrange.h", "random.h", "custom_op.h")}
 
 
 def public_ops(root):
-    """(header, function) of all that gives a Tensor in wick/ops."""
-    for header in sorted((pathlib.Path(root) / "include/wick/ops").glob("*.h")):
-        for function in sorted(set(_FUNCTION.findall(tree.code_of(header.read_text())))):
-            yield header.name, function
+    """(header, function) of each op of the manifest that gives a Tensor; aliases are names of the same."""
+    for op in json.loads((pathlib.Path(root) / "docs/reference/ops.json").read_text())["ops"]:
+        if any(overload["result"] == "Tensor" for overload in op["overloads"]):
+            yield op["header"].removeprefix("ops/"), op["name"]
 
 
 def violations(root, conformance):

@@ -45,9 +45,9 @@ WICK_API Tensor bitwise_or(Tensor a, const Tensor& b);
 /// Each bit: whether one of both has it alone.
 WICK_API Tensor bitwise_xor(Tensor a, const Tensor& b);
 /// a 2^b modulo 2^bits. A negative b, or one beyond the bits, moves all of them out.
-WICK_API Tensor shift_left(Tensor a, const Tensor& b);
+WICK_API Tensor bitwise_left_shift(Tensor a, const Tensor& b);
 /// floor(a / 2^b). A negative b, or one beyond the bits, moves all of them out.
-WICK_API Tensor shift_right(Tensor a, const Tensor& b);
+WICK_API Tensor bitwise_right_shift(Tensor a, const Tensor& b);
 
 /// @}
 
@@ -87,8 +87,8 @@ WICK_API Tensor floor_divide(Tensor a, Number b);
 WICK_API Tensor bitwise_and(Tensor a, Number b);
 WICK_API Tensor bitwise_or(Tensor a, Number b);
 WICK_API Tensor bitwise_xor(Tensor a, Number b);
-WICK_API Tensor shift_left(Tensor a, Number b);
-WICK_API Tensor shift_right(Tensor a, Number b);
+WICK_API Tensor bitwise_left_shift(Tensor a, Number b);
+WICK_API Tensor bitwise_right_shift(Tensor a, Number b);
 WICK_API Tensor pow(Number a, const Tensor& b);
 /// @}
 

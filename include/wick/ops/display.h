@@ -21,7 +21,7 @@ struct PrintOptions {
 };
 
 /// Sets what all threads print with from now on. Errors: kInvalidArgument for a negative number.
-WICK_API void set_print_options(const PrintOptions& options);
+WICK_API void set_printoptions(const PrintOptions& options);
 /// What all threads print with now.
 WICK_API PrintOptions print_options();
 

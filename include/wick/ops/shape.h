@@ -10,14 +10,8 @@ namespace wick {
 WICK_API Tensor reshape(const Tensor& x, const Shape& shape);
 /// x with dims first to last as one; a tensor without dims gets one. Errors: kInvalidArgument.
 WICK_API Tensor flatten(const Tensor& x, int64_t first = 0, int64_t last = -1);
-/// Exchanges two dims. swapaxes and swapdims are other names of it.
+/// Exchanges two dims.
 WICK_API Tensor transpose(const Tensor& x, int64_t dim0 = -2, int64_t dim1 = -1);
-inline Tensor swapaxes(const Tensor& x, int64_t dim0, int64_t dim1) {
-  return transpose(x, dim0, dim1);
-}
-inline Tensor swapdims(const Tensor& x, int64_t dim0, int64_t dim1) {
-  return transpose(x, dim0, dim1);
-}
 /// Dim i of the result is dim order[i] of x. Errors: kInvalidArgument if order is no permutation.
 WICK_API Tensor permute(const Tensor& x, const Dims& order);
 /// Dim source[i] becomes dim destination[i]; the others keep their order. Errors: kInvalidArgument.

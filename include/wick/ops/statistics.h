@@ -25,7 +25,7 @@ WICK_API VarMean var_mean(const Tensor& x, const VarOptions& options = {});
 
 /// log(sum(e^x)), without overflow; -inf of nothing, and where every x is -inf. Error: |e| <= 16 u
 /// (1 + |y|) + 1 ulp of the output dtype, u of the accumulator.
-WICK_API Tensor log_sum_exp(const Tensor& x, const ReduceOptions& options = {});
+WICK_API Tensor logsumexp(const Tensor& x, const ReduceOptions& options = {});
 /// (sum |x|^p)^(1/p); p 0: how many are not 0; inf: the largest |x|; -inf: the smallest. Its
 /// gradient at 0 is 0. Error: |e| <= 16 u y + 1 ulp of the output dtype for p of 0, 1, 2 and inf; u
 /// of the accumulator. Powers underflow: with p of 2, of |x| below 1e-19 (f64: 1e-154) digits are

@@ -25,9 +25,9 @@ WICK_API Tensor sign(Tensor x);
 /// The larger of x and 0; NaN stays. Exact. The gradient at 0 is 0.
 WICK_API Tensor relu(Tensor x);
 /// 1 / x. Max error: 0.5 ulp.
-WICK_API Tensor recip(Tensor x);
+WICK_API Tensor reciprocal(Tensor x);
 /// x^2. Max error: 0.5 ulp; integers wrap.
-WICK_API Tensor sqr(Tensor x);
+WICK_API Tensor square(Tensor x);
 /// 1 / sqrt(x). Max error: 2 ulp.
 WICK_API Tensor rsqrt(Tensor x);
 
@@ -103,24 +103,24 @@ WICK_API Tensor softplus(const Tensor& x, double beta = 1, double threshold = 20
 WICK_API Tensor affine(Tensor x, double scale, double offset);
 
 /// @name Rounding
-/// To an integer, in x's dtype; integers stay. Exact; the gradient is 0.
+/// In x's dtype; integers stay. To an integer it is exact. The gradient is 0.
 /// @{
 
-/// x rounded down.
+/// x rounded down to an integer.
 WICK_API Tensor floor(Tensor x);
-/// x rounded up.
+/// x rounded up to an integer.
 WICK_API Tensor ceil(Tensor x);
 /// x rounded to the nearest integer, half to even.
 WICK_API Tensor round(Tensor x);
-/// x rounded towards 0.
+/// x rounded to so many decimals, negative ones before the point; half to even.
+WICK_API Tensor round(const Tensor& x, int decimals);
+/// x rounded towards 0 to an integer.
 WICK_API Tensor trunc(Tensor x);
 
 /// @}
 
 /// x - trunc(x).
 WICK_API Tensor frac(const Tensor& x);
-/// x rounded to so many decimals, negative ones before the point; half to even.
-WICK_API Tensor round_to(const Tensor& x, int decimals);
 /// The opposite of each bit of integers, of a bool the opposite. Errors: kDTypeMismatch of floats.
 WICK_API Tensor bitwise_not(Tensor x);
 

@@ -46,12 +46,12 @@ constexpr BinaryMeaning kBinary[] = {
     {Remainder::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * floor_divide(c.input(0), c.input(1)) : gy; }},
     {Fmod::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * trunc(c.input(0) / c.input(1)) : gy; }},
     {FloorDivide::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return zeros_like(gy); }},
-    {Atan2::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return (side ? -gy : gy) * (c.input(1 - side) / (sqr(c.input(0)) + sqr(c.input(1)))); }},
+    {Atan2::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return (side ? -gy : gy) * (c.input(1 - side) / (square(c.input(0)) + square(c.input(1)))); }},
     {BitwiseAnd::op, Takes::kBits, kKeepNothing, nullptr},
     {BitwiseOr::op, Takes::kBits, kKeepNothing, nullptr},
     {BitwiseXor::op, Takes::kBits, kKeepNothing, nullptr},
-    {ShiftLeft::op, Takes::kIntegers, kKeepNothing, nullptr},
-    {ShiftRight::op, Takes::kIntegers, kKeepNothing, nullptr},
+    {BitwiseLeftShift::op, Takes::kIntegers, kKeepNothing, nullptr},
+    {BitwiseRightShift::op, Takes::kIntegers, kKeepNothing, nullptr},
 };
 // clang-format on
 
@@ -84,8 +84,12 @@ Tensor atan2(Tensor a, const Tensor& b) { return binary<Atan2>(std::move(a), b);
 Tensor bitwise_and(Tensor a, const Tensor& b) { return binary<BitwiseAnd>(std::move(a), b); }
 Tensor bitwise_or(Tensor a, const Tensor& b) { return binary<BitwiseOr>(std::move(a), b); }
 Tensor bitwise_xor(Tensor a, const Tensor& b) { return binary<BitwiseXor>(std::move(a), b); }
-Tensor shift_left(Tensor a, const Tensor& b) { return binary<ShiftLeft>(std::move(a), b); }
-Tensor shift_right(Tensor a, const Tensor& b) { return binary<ShiftRight>(std::move(a), b); }
+Tensor bitwise_left_shift(Tensor a, const Tensor& b) {
+  return binary<BitwiseLeftShift>(std::move(a), b);
+}
+Tensor bitwise_right_shift(Tensor a, const Tensor& b) {
+  return binary<BitwiseRightShift>(std::move(a), b);
+}
 Tensor silu_gradient(Tensor gy, const Tensor& x) { return binary<SiluGradient>(std::move(gy), x); }
 
 Tensor add(Tensor a, Number b) { return binary<Add>(std::move(a), b); }
@@ -101,8 +105,10 @@ Tensor floor_divide(Tensor a, Number b) { return binary<FloorDivide>(std::move(a
 Tensor bitwise_and(Tensor a, Number b) { return binary<BitwiseAnd>(std::move(a), b); }
 Tensor bitwise_or(Tensor a, Number b) { return binary<BitwiseOr>(std::move(a), b); }
 Tensor bitwise_xor(Tensor a, Number b) { return binary<BitwiseXor>(std::move(a), b); }
-Tensor shift_left(Tensor a, Number b) { return binary<ShiftLeft>(std::move(a), b); }
-Tensor shift_right(Tensor a, Number b) { return binary<ShiftRight>(std::move(a), b); }
+Tensor bitwise_left_shift(Tensor a, Number b) { return binary<BitwiseLeftShift>(std::move(a), b); }
+Tensor bitwise_right_shift(Tensor a, Number b) {
+  return binary<BitwiseRightShift>(std::move(a), b);
+}
 
 Tensor pow(Number a, const Tensor& b) {
   check_defined("pow", b);
@@ -131,7 +137,7 @@ Tensor hypot(const Tensor& a, const Tensor& b) {
   const Tensor x = abs(a), y = abs(b), scale = maximum(x.detach(), y.detach());
   const Tensor safe =
       where(logical_or(eq(scale, 0), isinf(scale)), scalar_like(scale, 1, scale.dtype()), scale);
-  return sqrt(sqr(x / safe) + sqr(y / safe)) * safe;
+  return sqrt(square(x / safe) + square(y / safe)) * safe;
 }
 
 Tensor logaddexp(const Tensor& a, const Tensor& b) {

@@ -25,13 +25,13 @@ Tensor silu_composite(const Tensor& x) {
 /// The slope of gelu: the normal distribution's share below x, and x times its density.
 Tensor gelu_slope(const Tensor& x) {
   const Tensor share = erfc(x * -std::sqrt(0.5)) * 0.5;
-  return share + x * exp(sqr(x) * -0.5) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+  return share + x * exp(square(x) * -0.5) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
 }
 /// gelu_tanh is x s(u) with s the sigmoid and u a polynomial of x.
 Tensor gelu_tanh_slope(const Tensor& x) {
   const double a = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, b = 0.044715;
-  const Tensor s = sigmoid((x + sqr(x) * x * b) * a);
-  return s + x * s * (1 - s) * ((sqr(x) * (3 * b) + 1) * a);
+  const Tensor s = sigmoid((x + square(x) * x * b) * a);
+  return s + x * s * (1 - s) * ((square(x) * (3 * b) + 1) * a);
 }
 
 /// The gradient of what is constant but for its steps.
@@ -50,8 +50,8 @@ constexpr UnaryMeaning kUnary[] = {
     {Abs::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return gy * sign(c.input(0).detach()); }},
     {Sign::op, Takes::kNumbers, kKeepNothing, no_slope},
     {Relu::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return where(le(c.input(0), 0), scalar_like(gy, 0, gy.dtype()), gy); }},
-    {Recip::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return -gy * sqr(c.output()); }},
-    {Sqr::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return gy * (c.input(0) * 2); }},
+    {Reciprocal::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return -gy * square(c.output()); }},
+    {Square::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return gy * (c.input(0) * 2); }},
     {Rsqrt::op, Takes::kFloats, kKeepInput0 | kKeepOutput, [](G gy, C c) { return gy * (c.output() / c.input(0) * -0.5); }},
     {Exp2::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * kLn2); }},
     {Expm1::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() + 1); }},
@@ -60,18 +60,18 @@ constexpr UnaryMeaning kUnary[] = {
     {Log1p::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) + 1); }},
     {Sin::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * cos(c.input(0)); }},
     {Cos::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return -gy * sin(c.input(0)); }},
-    {Tan::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (sqr(c.output()) + 1); }},
-    {Asin::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(1 - sqr(c.input(0))); }},
-    {Acos::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return -gy * rsqrt(1 - sqr(c.input(0))); }},
-    {Atan::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (sqr(c.input(0)) + 1); }},
+    {Tan::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (square(c.output()) + 1); }},
+    {Asin::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(1 - square(c.input(0))); }},
+    {Acos::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return -gy * rsqrt(1 - square(c.input(0))); }},
+    {Atan::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (square(c.input(0)) + 1); }},
     {Sinh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * cosh(c.input(0)); }},
     {Cosh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * sinh(c.input(0)); }},
-    {Tanh::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (1 - sqr(c.output())); }},
-    {Asinh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(sqr(c.input(0)) + 1); }},
-    {Acosh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(sqr(c.input(0)) - 1); }},
-    {Atanh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (1 - sqr(c.input(0))); }},
-    {Erf::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-sqr(c.input(0))) * (2 * std::numbers::inv_sqrtpi)); }},
-    {Erfc::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-sqr(c.input(0))) * (-2 * std::numbers::inv_sqrtpi)); }},
+    {Tanh::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (1 - square(c.output())); }},
+    {Asinh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(square(c.input(0)) + 1); }},
+    {Acosh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(square(c.input(0)) - 1); }},
+    {Atanh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (1 - square(c.input(0))); }},
+    {Erf::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-square(c.input(0))) * (2 * std::numbers::inv_sqrtpi)); }},
+    {Erfc::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-square(c.input(0))) * (-2 * std::numbers::inv_sqrtpi)); }},
     {Lgamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * digamma(c.input(0)); }},
     {Digamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * trigamma(c.input(0)); }},
     {Trigamma::op, Takes::kFloats, kKeepNothing, [](G, C) -> Tensor { fail(ErrorCode::kUnsupported, "trigamma", "it has no gradient"); }},
@@ -129,8 +129,8 @@ Tensor silu(Tensor x) { return unary<Silu>(std::move(x)); }
 Tensor abs(Tensor x) { return unary<Abs>(std::move(x)); }
 Tensor sign(Tensor x) { return unary<Sign>(std::move(x)); }
 Tensor relu(Tensor x) { return unary<Relu>(std::move(x)); }
-Tensor recip(Tensor x) { return unary<Recip>(std::move(x)); }
-Tensor sqr(Tensor x) { return unary<Sqr>(std::move(x)); }
+Tensor reciprocal(Tensor x) { return unary<Reciprocal>(std::move(x)); }
+Tensor square(Tensor x) { return unary<Square>(std::move(x)); }
 Tensor rsqrt(Tensor x) { return unary<Rsqrt>(std::move(x)); }
 Tensor exp2(Tensor x) { return unary<Exp2>(std::move(x)); }
 Tensor expm1(Tensor x) { return unary<Expm1>(std::move(x)); }
@@ -170,8 +170,8 @@ Tensor bitwise_not(Tensor x) {
 
 Tensor frac(const Tensor& x) { return x - trunc(x); }
 
-Tensor round_to(const Tensor& x, int decimals) {
-  check_defined("round_to", x);
+Tensor round(const Tensor& x, int decimals) {
+  check_defined("round", x);
   if (!is_floating(x.dtype())) return x;
   const double scale = std::pow(10., std::abs(decimals));
   const Tensor wide = widened(x);

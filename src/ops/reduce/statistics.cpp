@@ -61,9 +61,9 @@ VarMean var_mean(const Tensor& x, const VarOptions& options) {
   return {cast(moments.var, dtype), cast(moments.mean, dtype)};
 }
 
-Tensor log_sum_exp(const Tensor& x, const ReduceOptions& options) {
-  const Tensor wide = wide_of("log_sum_exp", x);
-  const Dims marks = reduced_dims("log_sum_exp", x, options.dims);
+Tensor logsumexp(const Tensor& x, const ReduceOptions& options) {
+  const Tensor wide = wide_of("logsumexp", x);
+  const Dims marks = reduced_dims("logsumexp", x, options.dims);
   const DType dtype = floating(x.dtype());
   if (x.numel() == 0) return cast(log(sum(exp(wide), options)), dtype);
   const Tensor values = wide.detach();
@@ -73,7 +73,7 @@ Tensor log_sum_exp(const Tensor& x, const ReduceOptions& options) {
   const Tensor total = log(sum(exp(values - shift), options));
   const Tensor y = total + amax(shift, options);
   const Tensor result =
-      record("log_sum_exp", y, {&wide}, kKeepInput0 | kKeepOutput,
+      record("logsumexp", y, {&wide}, kKeepInput0 | kKeepOutput,
              [marks](const RuleContext& c, std::span<Tensor> g) {
                const Tensor y = c.output();
                const Tensor none = eq(y, -std::numeric_limits<double>::infinity());

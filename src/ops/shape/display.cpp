@@ -166,10 +166,10 @@ class Printer {
 
 }  // namespace
 
-void set_print_options(const PrintOptions& options) {
+void set_printoptions(const PrintOptions& options) {
   check(options.precision >= 0 && options.threshold >= 0 && options.edge_items >= 0 &&
             options.line_width >= 0,
-        ErrorCode::kInvalidArgument, "set_print_options", "expected numbers of at least 0");
+        ErrorCode::kInvalidArgument, "set_printoptions", "expected numbers of at least 0");
   const std::lock_guard lock(options_mutex);
   shared_options = options;
 }

@@ -75,8 +75,8 @@ f32, f64, bf16, f16 = torch.float32, torch.float64, torch.bfloat16, torch.float1
 
 # ---- elementwise, one operand; (low, high) where the function is smooth enough to compare
 UNARY = {
-    "neg": (torch.neg, -2, 2), "abs": (torch.abs, -2, 2), "relu": (torch.relu, -2, 2), "sqr": (torch.square, -2, 2),
-    "recip": (torch.reciprocal, 0.5, 2), "sqrt": (torch.sqrt, 0.25, 3), "rsqrt": (torch.rsqrt, 0.25, 3), "exp": (torch.exp, -2, 2),
+    "neg": (torch.neg, -2, 2), "abs": (torch.abs, -2, 2), "relu": (torch.relu, -2, 2), "square": (torch.square, -2, 2),
+    "reciprocal": (torch.reciprocal, 0.5, 2), "sqrt": (torch.sqrt, 0.25, 3), "rsqrt": (torch.rsqrt, 0.25, 3), "exp": (torch.exp, -2, 2),
     "exp2": (torch.exp2, -2, 2), "expm1": (torch.expm1, -2, 2), "log": (torch.log, 0.25, 3), "log2": (torch.log2, 0.25, 3),
     "log10": (torch.log10, 0.25, 3), "log1p": (torch.log1p, -0.5, 3), "sin": (torch.sin, -4, 4), "cos": (torch.cos, -4, 4),
     "tan": (torch.tan, -1, 1), "asin": (torch.asin, -0.9, 0.9), "acos": (torch.acos, -0.9, 0.9), "atan": (torch.atan, -3, 3),
@@ -92,7 +92,7 @@ for op, (function, low, high) in UNARY.items():
     case(op, function, [values(2, 1, 5, dtype=f64, low=low, high=high)])
     if op not in ("lgamma", "digamma", "tan"):
         case(op, function, [values(7, dtype=bf16, low=low, high=high)])
-for op in ("abs", "relu", "sqr", "round", "floor", "sign", "elu", "softplus"):  # on kinks and steps
+for op in ("abs", "relu", "square", "round", "floor", "sign", "elu", "softplus"):  # on kinks and steps
     case(op, UNARY[op][0], [values(5, 5, low=-2, high=2, grid=0.5)])
 case("leaky_relu", lambda x: F.leaky_relu(x, 0.25), [values(4, 4, grid=0.5)], slope=0.25)
 case("elu", lambda x: F.elu(x, 1.5), [values(4, 4)], alpha=1.5)
@@ -150,7 +150,7 @@ for dims in ([], [0], [1], [-1], [0, 2], [0, 1, 2]):
         case("amax", lambda x: torch.amax(x, d or [], keepdim), [values(3, 4, 2, grid=1.0)], **o)
         case("amin", lambda x: torch.amin(x, d or [], keepdim), [values(3, 4, 2, grid=1.0)], **o)
         case("var", lambda x: torch.var(x, d, keepdim=keepdim), [x()], **o)
-        case("log_sum_exp", lambda x: torch.logsumexp(x, d or [0, 1, 2], keepdim), [x()], **o)
+        case("logsumexp", lambda x: torch.logsumexp(x, d or [0, 1, 2], keepdim), [x()], **o)
     if len(dims) == 1:
         dim = dims[0]
         o = {"dims": dims, "keepdim": False}

@@ -89,7 +89,7 @@ TEST(Blocks, ElementwiseOpsRefuseThem) {
                       {"exp", [](const Tensor& x) { exp(x); }},
                       {"silu", [](const Tensor& x) { silu(x); }},
                       {"floor", [](const Tensor& x) { floor(x); }},
-                      {"round_to", [](const Tensor& x) { round_to(x, 2); }},
+                      {"round", [](const Tensor& x) { round(x, 2); }},
                       {"bitwise_not", [](const Tensor& x) { bitwise_not(x); }},
                       {"affine", [](const Tensor& x) { affine(x, 2, 1); }},
                       {"softplus", [](const Tensor& x) { softplus(x); }},

@@ -27,7 +27,7 @@ class Cube : public CustomOp {
   }
   std::vector<Tensor> backward(std::span<const Tensor> in, const Tensor&,
                                const Tensor& gradient) const override {
-    return {gradient * sqr(in[0]) * 3};
+    return {gradient * square(in[0]) * 3};
   }
 };
 

@@ -64,15 +64,15 @@ TEST(Display, PrintsDTypesThatAreOnlyStored) {
 
 TEST(Display, StreamsAndTakesTheSharedOptions) {
   const Tensor x = Tensor::from(std::vector<float>{0.125f, 2});
-  set_print_options(PrintOptions::short_form());
+  set_printoptions(PrintOptions::short_form());
   std::ostringstream out;
   out << x;
   EXPECT_EQ(out.str(), "[0.12, 2.00]\nTensor[[2], f32]");
-  set_print_options({});
+  set_printoptions({});
   EXPECT_EQ(to_string(x), "[0.1250, 2.0000]\nTensor[[2], f32]");
   EXPECT_EQ(print_options().precision, 4);
   EXPECT_EQ(PrintOptions::full().threshold, INT64_MAX);
-  EXPECT_ERROR(set_print_options({.precision = -1}), kInvalidArgument, "set_print_options");
+  EXPECT_ERROR(set_printoptions({.precision = -1}), kInvalidArgument, "set_printoptions");
   EXPECT_EQ(print_options().precision, 4);
 }
 
@@ -99,7 +99,7 @@ TEST(Display, OptionsAndTensorsMayBeUsedByManyThreads) {
   for (int i = 0; i < 8; i++)
     threads.emplace_back([&x, i] {
       for (int j = 0; j < 50; j++) {
-        if (i == 0) set_print_options({.precision = 1 + j % 2});
+        if (i == 0) set_printoptions({.precision = 1 + j % 2});
         const std::string text = to_string(x);
         EXPECT_TRUE(text.starts_with("[0.5, 0.5, 0.5]") || text.starts_with("[0.50, 0.50, 0.50]") ||
                     text.starts_with("[0.5000, 0.5000, 0.5000]"))
@@ -107,7 +107,7 @@ TEST(Display, OptionsAndTensorsMayBeUsedByManyThreads) {
       }
     });
   for (std::thread& t : threads) t.join();
-  set_print_options({});
+  set_printoptions({});
 }
 
 }  // namespace

@@ -119,11 +119,11 @@ TEST(Integers, DivideByNumbersInFloats) {
 
 TEST(Integers, ComputeFunctionsInFloats) {
   const Tensor x = Tensor::from(std::vector<int64>{0, 1});
-  for (const auto f : {wick::exp, wick::sin, wick::erf, gelu, silu, sqrt, recip})
+  for (const auto f : {wick::exp, wick::sin, wick::erf, gelu, silu, sqrt, reciprocal})
     EXPECT_EQ(f(x).dtype(), DType::kF32);
   EXPECT_EQ(wick::exp(x).to_vector<float>()[0], 1);
   EXPECT_EQ(wick::floor(x).dtype(), DType::kI64);
-  EXPECT_EQ(sqr(neg(x)).to_vector<int64>(), (std::vector<int64>{0, 1}));
+  EXPECT_EQ(square(neg(x)).to_vector<int64>(), (std::vector<int64>{0, 1}));
 }
 
 TEST(Integers, HaveAnAnswerForEveryDivisor) {
@@ -161,8 +161,8 @@ TEST(Comparisons, WithNumbersThatTheDtypeDoesNotHold) {
 TEST(Bits, AreOfIntegersAndBools) {
   const Tensor a = Tensor::from(std::vector<int32>{12, -1}), half = Tensor::from(Values{0.5f});
   EXPECT_EQ(bitwise_and(a, 10).to_vector<int32>(), (std::vector<int32>{8, 10}));
-  EXPECT_EQ(shift_left(a, 40).to_vector<int32>(), (std::vector<int32>{0, 0}));
-  EXPECT_EQ(shift_right(a, -1).to_vector<int32>(), (std::vector<int32>{0, -1}));
+  EXPECT_EQ(bitwise_left_shift(a, 40).to_vector<int32>(), (std::vector<int32>{0, 0}));
+  EXPECT_EQ(bitwise_right_shift(a, -1).to_vector<int32>(), (std::vector<int32>{0, -1}));
   const Tensor yes = gt(a, 0);
   EXPECT_EQ(bools(bitwise_not(yes)), (Bools{false, true}));
   EXPECT_ERROR(bitwise_or(a, half), kDTypeMismatch, "bitwise_or: expected integers, got f32");

@@ -62,7 +62,7 @@ TEST(Formula, LargeOnesUseAllThreadsAndGiveTheSame) {
   const Tensor x = rand({300, 700}), scale = rand({700}), none = zeros({300, 1});
   EXPECT_EQ(kernel(x, scale, none).to_vector<float>(), (x * scale).to_vector<float>());
   EXPECT_EQ(kernel(transpose(x), transpose(x), zeros({})).to_vector<float>(),
-            sqr(transpose(x)).to_vector<float>());
+            square(transpose(x)).to_vector<float>());
 }
 
 TEST(Formula, IntegersWrapAndDivideByZero) {

@@ -27,8 +27,8 @@ void add_elementwise(std::map<std::string, GoldenOp>& ops) {
   const std::pair<const char*, Tensor (*)(Tensor)> unaries[] = {{"neg", neg},
                                                                 {"abs", wick::abs},
                                                                 {"relu", relu},
-                                                                {"sqr", sqr},
-                                                                {"recip", recip},
+                                                                {"square", square},
+                                                                {"reciprocal", reciprocal},
                                                                 {"sqrt", wick::sqrt},
                                                                 {"rsqrt", rsqrt},
                                                                 {"exp", wick::exp},
@@ -124,7 +124,7 @@ int64_t dim_of(const Settings& o) { return o.integer("dim", -8); }
 void add_reductions(std::map<std::string, GoldenOp>& ops) {
   const std::pair<const char*, Tensor (*)(const Tensor&, const ReduceOptions&)> reductions[] = {
       {"sum", sum}, {"mean", mean}, {"amax", amax}, {"amin", amin},
-      {"max", max}, {"min", min},   {"prod", prod}, {"log_sum_exp", log_sum_exp}};
+      {"max", max}, {"min", min},   {"prod", prod}, {"logsumexp", logsumexp}};
   for (const auto& [name, f] : reductions)
     ops[name] = [f = f](const Inputs& x, const Settings& o) { return f(x[0], reduce_of(o)); };
   const auto var_of = [](const Settings& o) {

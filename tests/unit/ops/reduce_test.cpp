@@ -27,7 +27,7 @@ TEST(Reduce, OfNothingHasAValueOrIsAnError) {
   EXPECT_FALSE(any(x).item<bool>());
   EXPECT_TRUE(all(x).item<bool>());
   EXPECT_TRUE(std::isnan(var(x).item<float>()));
-  EXPECT_EQ(log_sum_exp(x).item<float>(), -kInf);
+  EXPECT_EQ(logsumexp(x).item<float>(), -kInf);
   EXPECT_EQ(norm(x).item<float>(), 0);
   EXPECT_ERROR(min(x), kInvalidArgument, "min: of nothing: shape [3, 0], dim 1");
   EXPECT_ERROR(argmin(x, 1), kInvalidArgument, "argmin: of nothing: shape [3, 0], dim 1");
@@ -100,13 +100,12 @@ TEST(Norm, ItsGradientIsZeroAtZero) {
 }
 
 TEST(LogSumExp, OfInfinitiesIsOne) {
-  const auto of = [](const Values& x) { return log_sum_exp(Tensor::from(x)).item<float>(); };
+  const auto of = [](const Values& x) { return logsumexp(Tensor::from(x)).item<float>(); };
   EXPECT_EQ(of({-kInf, -kInf}), -kInf);
   EXPECT_EQ(of({kInf, 1}), kInf);
   EXPECT_TRUE(std::isnan(of({kNan, kInf})));
   EXPECT_EQ(of({1000, 1000}), 1000 + std::log(2.0f));
-  EXPECT_EQ(gradient({-kInf, -kInf}, [](const Tensor& x) { return log_sum_exp(x); }),
-            (Values{0, 0}));
+  EXPECT_EQ(gradient({-kInf, -kInf}, [](const Tensor& x) { return logsumexp(x); }), (Values{0, 0}));
 }
 
 TEST(Nanmean, LeavesNanOut) {

@@ -4,6 +4,7 @@
 
 #include "../expect.h"
 #include "wick/core/var.h"
+#include "wick/ops/aliases.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/create.h"
 
