@@ -3,8 +3,9 @@
 
     make.py [FOLDER]        needs torch and safetensors; written with PyTorch 2.15 on a CPU
 
-A case is an op by wick's name, options, inputs, a seed (the gradient of the output), the output, and the
-gradients of the floating inputs. Values stand on a coarse grid where a case is about ties.
+A case is an op by wick's name, options by the names of its parameters, inputs, a seed (the gradient of the output), the
+output, and the gradients of the floating inputs; `transposed`: the op is handed the first input transposed. Values stand on a
+coarse grid where a case is about ties.
 """
 import json
 import math
@@ -44,7 +45,7 @@ def mask(*shape):
     return x
 
 
-def case(op, function, inputs, **options):
+def case(op, function, inputs, transposed=False, **options):
     leaves = []
     for x in inputs:
         wanted = x.is_floating_point() and not getattr(x, "constant", False)
@@ -55,6 +56,8 @@ def case(op, function, inputs, **options):
     entry = {"op": op, "inputs": len(inputs), "gradients": []}
     if options:
         entry["options"] = options
+    if transposed:
+        entry["transposed"] = True
     if op == "digamma":
         entry["tolerance"] = 1e-6  # PyTorch's trigamma is no better
     for i, x in enumerate(leaves):
@@ -126,8 +129,8 @@ for op in ("add", "mul", "sub", "div"):
     case(op, BINARY[op], [values(3, 4, low=1), values(dtype=f64, low=1)])
     case(op, BINARY[op], [values(3, 4, dtype=bf16, low=1), values(4, low=1)])
 case("pow", torch.pow, [torch.tensor([0.0, 0.0, -2.0, -1.5, 3.0]), torch.tensor([0.0, 2.0, 2.0, 3.0, -1.0])])
-case("pow_number", lambda x: x**3, [values(5)], exponent=3.0)
-case("pow_number", lambda x: x**0.5, [values(5, low=0.25)], exponent=0.5)
+case("pow", lambda x: x**3, [values(5)], b=3.0)
+case("pow", lambda x: x**0.5, [values(5, low=0.25)], b=0.5)
 for a, b, c in [((3, 4), (3, 4), (3, 4)), ((3, 1), (4,), (3, 4)), ((), (3, 4), (4,))]:
     case("where", lambda m, x, y: torch.where(m, x, y), [mask(3, 4), values(*b), values(*c)])
     case("where", lambda m, x, y: torch.where(m, x, y), [mask(*a), values(*b, dtype=f64), values(*c, dtype=f64)])
@@ -158,7 +161,7 @@ for dims in ([], [0], [1], [-1], [0, 2], [0, 1, 2]):
         case("min", lambda x: torch.min(x, dim)[0], [values(3, 4, 2, grid=1.0)], **o)
         case("prod", lambda x: torch.prod(x, dim), [values(3, 4, 2, grid=0.5)], **o)
         case("std", lambda x: torch.std(x, dim), [values(3, 4, 2, dtype=f64)], **o)
-        case("argmax", lambda x: torch.argmax(x, dim), [values(3, 4, 2)], **o)
+        case("argmax", lambda x: torch.argmax(x, dim), [values(3, 4, 2)], dim=dim, keepdim=False)
         for op in ("cumsum", "cumprod", "logcumsumexp"):
             case(op, lambda x: getattr(torch, op)(x, dim), [values(3, 4, 2, grid=0.5)], dim=dim)
         case("cummax", lambda x: torch.cummax(x, dim)[0], [values(3, 4, 2)], dim=dim)
@@ -220,10 +223,10 @@ for dim in (0, 1, -1):
     case("roll", lambda x: torch.roll(x, 2, dim), [values(3, 4, 3)], shifts=[2], dims=[dim])
     case("flip", lambda x: torch.flip(x, [dim]), [values(3, 4, 3)], dims=[dim])
     case("unfold", lambda x: x.unfold(dim, 2, 1), [values(3, 4, 3)], dim=dim, size=2, step=1)
-    case("repeat_interleave", lambda x: torch.repeat_interleave(x, 2, dim), [values(3, 4, 3)], repeats=2, dim=dim)
+    case("repeat_interleave", lambda x: torch.repeat_interleave(x, 2, dim), [values(3, 4, 3)], times=2, dim=dim)
 case("unfold", lambda x: x.unfold(0, 3, 2), [values(9)], dim=0, size=3, step=2)
-case("repeat", lambda x: x.repeat(2, 3), [values(3, 4)], repeats=[2, 3])
-case("tile", lambda x: torch.tile(x, (2,)), [values(3, 4)], repeats=[2])
+case("repeat", lambda x: x.repeat(2, 3), [values(3, 4)], times=[2, 3])
+case("tile", lambda x: torch.tile(x, (2,)), [values(3, 4)], times=[2])
 case("transpose", lambda x: x.transpose(0, 2), [values(3, 4, 2)], dim0=0, dim1=2)
 case("permute", lambda x: x.permute(2, 0, 1), [values(3, 4, 2)], order=[2, 0, 1])
 case("reshape", lambda x: x.reshape(6, 4), [values(3, 4, 2)], shape=[6, 4])
@@ -234,9 +237,9 @@ for offset in (-1, 0, 2):
     case("triu", lambda x: torch.triu(x, offset), [values(2, 4, 5)], diagonal=offset)
     case("diagonal", lambda x: torch.diagonal(x, offset), [values(4, 5)], offset=offset)
 for mode, name in (("constant", "constant"), ("reflect", "reflect"), ("replicate", "replicate"), ("circular", "circular")):
-    case("pad", lambda x: F.pad(x, (2, 1), mode), [values(2, 3, 4)], before=[0, 0, 2], after=[0, 0, 1], mode=name)
-    case("pad", lambda x: F.pad(x, (1, 2, 1, 0), mode), [values(2, 2, 3, 4)], before=[0, 0, 1, 1], after=[0, 0, 0, 2], mode=name)
-case("pad", lambda x: F.pad(x, (1, -1), value=3.0), [values(3, 4)], before=[0, 1], after=[0, -1], mode="constant", value=3.0)
+    case("pad", lambda x: F.pad(x, (2, 1), mode), [values(2, 3, 4)], padding=[[0, 0], [0, 0], [2, 1]], mode=name)
+    case("pad", lambda x: F.pad(x, (1, 2, 1, 0), mode), [values(2, 2, 3, 4)], padding=[[0, 0], [0, 0], [1, 0], [1, 2]], mode=name)
+case("pad", lambda x: F.pad(x, (1, -1), value=3.0), [values(3, 4)], padding=[[0, 0], [1, -1]], mode="constant", value=3.0)
 
 # ---- products
 for a, b in [((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)),
@@ -253,7 +256,7 @@ case("tensordot", lambda a, b: torch.tensordot(a, b, ([0, 2], [1, 0])), [values(
 for text, shapes in [("ij,jk->ik", [(3, 4), (4, 5)]), ("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)]), ("ii->i", [(4, 4)]), ("ii", [(4, 4)]),
                      ("ij->ji", [(3, 4)]), ("ij,kj->", [(3, 4), (2, 4)]), ("...ij,...jk->...ik", [(2, 3, 4), (4, 5)]), ("i,j->ij", [(3,), (4,)]),
                      ("bhid,bhjd->bhij", [(2, 2, 3, 4), (2, 2, 5, 4)]), ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 2)]), ("ijk,jk", [(2, 3, 4), (3, 4)])]:
-    case("einsum", lambda *x: torch.einsum(text, *x), [values(*s) for s in shapes], text=text)
+    case("einsum", lambda *x: torch.einsum(text, *x), [values(*s) for s in shapes], equation=text)
 case("linear", F.linear, [values(2, 3, 4), values(5, 4), values(5)])
 
 # ---- convolution

@@ -59,7 +59,7 @@ class Golden : public ::testing::Test {
   void run(const Settings& c, const std::string& name) {
     const std::string op = c.text("op");
     const auto function = test::golden_ops().find(op);
-    ASSERT_NE(function, test::golden_ops().end()) << op << " is not in golden_ops.cpp";
+    ASSERT_NE(function, test::golden_ops().end()) << op << " is no op that golden_ops.py can call";
     const std::vector<int64_t> gradients = c.integers("gradients");
     const bool has_seed = tensors_.entries().count(name + ".seed") != 0;
     std::vector<Tensor> x;
@@ -68,9 +68,11 @@ class Golden : public ::testing::Test {
       const bool wanted = std::count(gradients.begin(), gradients.end(), i) != 0;
       x.push_back(wanted ? Var(value).tensor() : value);
     }
+    std::vector<Tensor> operands = x;
+    if (c.flag_or("transposed", false)) operands[0] = transpose(x[0]);
     const Settings none;
     const Settings& options = c.has("options") ? *c.group("options") : none;
-    const Tensor y = function->second(x, options);
+    const Tensor y = function->second(operands, options);
     // What the op computed in, or the rival.
     const double allowed = std::max(tolerance(y.dtype()), c.real_or("tolerance", 0));
     EXPECT_EQ(difference(y, tensors_.load(name + ".y"), allowed), "") << op << ", case " << name;
