@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 #include "devices/absent.h"
 #include "devices/lacking.h"
@@ -26,7 +29,8 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.row.name << " on " <<
 std::vector<Case> cases(const std::vector<std::string>& devices, bool basic_only) {
   std::vector<SurfaceRow> rows = basic_rows();
   if (!basic_only)
-    for (SurfaceRow& row : op_rows()) rows.push_back(std::move(row));
+    for (auto* more : {op_rows, elementwise_rows, array_rows})
+      for (SurfaceRow& row : more()) rows.push_back(std::move(row));
   std::vector<Case> all;
   for (const std::string& device : devices)
     for (const SurfaceRow& row : rows) all.push_back({device, row});
@@ -76,6 +80,23 @@ INSTANTIATE_TEST_SUITE_P(device_surface, Surface,
                                                  false)),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(rocm_basic, Surface, testing::ValuesIn(cases({"rocm:0"}, true)), name_of);
+
+TEST(SurfaceRows, CallEveryOpOfTheManifest) {
+  std::set<std::string> called, known;
+  for (const Case& c : cases({"cpu"}, false)) {
+    std::istringstream ops(c.row.ops);
+    called.insert(std::istream_iterator<std::string>(ops), {});
+  }
+  const Settings manifest = read_json(WICK_MANIFEST);
+  for (const Setting& op : std::get<Setting::List>(manifest.find("ops")->value)) {
+    const std::string name = std::get<Settings>(op.value).text("name");
+    known.insert(name);
+    EXPECT_EQ(called.count(name), 1u) << name << " has no row";
+  }
+  EXPECT_GE(known.size(), 250u);
+  for (const std::string& name : called)
+    EXPECT_EQ(known.count(name), 1u) << "a row calls " << name << ", which is no op";
+}
 
 TEST(SurfaceRows, ThatCardsLackAreRows) {
   const std::vector<Case> all = cases({"cpu"}, false);
