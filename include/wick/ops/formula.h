@@ -18,14 +18,16 @@ struct FormulaOptions {
 
 /// An elementwise op from a formula. Operands broadcast and promote as those of other ops; floats
 /// compute in f32 (f64 in f64) and integers in i64 (u64 in u64), wrapping, or in f32 where the
-/// formula divides, has a real number or a real function. A comparison gives bool. Any layout;
-/// each part within the C library's error. It has no gradient: differentiating through it is an
+/// formula has a real number or what takes floats alone: a division, exp. A comparison gives bool.
+/// Any layout. Each part is within the error of its op, but that elementary functions are the C
+/// library's: erfc of f64 is within 5 ulp. It has no gradient: differentiating through it is an
 /// error that names it.
 ///
 /// The code is compiled by the system's compiler at the first call with a dtype, and kept on disk
 /// (docs/reference/environment.md: WICK_CXX, WICK_CACHE_DIR). Errors of a call: kShapeMismatch,
-/// kDeviceMismatch; kInvalidArgument for another number of inputs; kUnsupported on another device
-/// than the CPU, and without a compiler.
+/// kDeviceMismatch; kInvalidArgument for another number of inputs; kDTypeMismatch for floats where
+/// the formula has a function of integers alone (bitwise_and, shift_left); kUnsupported on another
+/// device than the CPU, and without a compiler.
 class WICK_API FormulaKernel {
  public:
   template <std::convertible_to<Tensor>... More>
@@ -42,10 +44,13 @@ class WICK_API FormulaKernel {
 };
 
 /// The formula is made of the inputs' names, numbers, ( ), + - * / %, < <= > >= == !=, ! && ||,
-/// c ? x : y, the constants pi, inf and nan, and calls of: abs sign relu min max clamp floor ceil
-/// round trunc (of integers too), exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin
-/// acos atan sinh cosh tanh erf sigmoid silu pow atan2 fmod hypot. % has the divisor's sign, and by
-/// integer 0 gives 0; min and max give NaN where one is; round takes halves to even.
+/// c ? x : y (which computes both), the constants pi, inf and nan, and calls of elementwise ops by
+/// their names: every one of one operand (wick/ops/unary.h), with the numbers of affine, elu and
+/// leaky_relu behind it, of two (wick/ops/binary.h) and every comparison (wick/ops/compare.h) that
+/// has a formula of its own in src/scalar, and min, max, clamp(x, low, high), hypot and logaddexp.
+/// Operators and functions mean what the ops do: % is remainder, with the divisor's sign, and by
+/// integer 0 gives 0; min and max are minimum and maximum, NaN where one is; round takes halves to
+/// even. Those of bits and shifts take bool as an integer.
 ///
 /// Errors: kInvalidArgument, which names the formula, the position and what is wrong: "NAME: 'a +':
 /// at 4: expected a value, got the end".

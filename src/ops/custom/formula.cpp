@@ -7,6 +7,7 @@
 #include "base/host_compiler.h"
 #include "base/parallel.h"
 #include "core/launch.h"
+#include "ops/custom/formula_source.h"
 #include "ops/custom/formula_text.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/tape/tape.h"
@@ -19,63 +20,6 @@ namespace {
 constexpr int kMaxInputs = 8;
 constexpr int64_t kGrain = 1 << 14;  // elements a thread is worth
 
-/// What stands before a formula: its operators and functions for the type C that it computes in.
-constexpr const char* kPrelude = R"(
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <type_traits>
-namespace {
-// Templates, so that what integers or reals cannot do is not compiled for them.
-template <class T> constexpr bool kReal = std::is_floating_point_v<T>;
-// Integers wrap: signed ones by way of unsigned ones.
-template <class T> using W = std::conditional_t<kReal<T>, T, uint64_t>;
-template <class T> T add(T a, T b) { return T(W<T>(a) + W<T>(b)); }
-template <class T> T sub(T a, T b) { return T(W<T>(a) - W<T>(b)); }
-template <class T> T mul(T a, T b) { return T(W<T>(a) * W<T>(b)); }
-template <class T> T neg(T a) {
-  if constexpr (kReal<T>) return -a; else return T(W<T>(0) - W<T>(a));
-}
-template <class T> T div(T a, T b) { return a / b; }
-template <class T> T remainder_of(T a, T b) {
-  T r;
-  if constexpr (kReal<T>) r = std::fmod(a, b);
-  else if (b == T(0) || (std::is_signed_v<T> && b == T(-1))) return T(0);
-  else r = a % b;
-  return r != T(0) && (r < T(0)) != (b < T(0)) ? r + b : r;
-}
-template <class T> T f_abs(T x) {
-  if constexpr (kReal<T>) return std::fabs(x); else return x < T(0) ? neg(x) : x;
-}
-template <class T> T f_sign(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : x; }
-template <class T> T f_relu(T x) { return x < T(0) ? T(0) : x; }
-template <class T> T f_min(T a, T b) { return a != a || a < b ? a : b; }
-template <class T> T f_max(T a, T b) { return a != a || a > b ? a : b; }
-template <class T> T f_clamp(T x, T low, T high) {
-  const T y = x < low ? low : x;
-  return y > high ? high : y;
-}
-)"
-                                 R"(
-#define WICK_WHOLE(name, function) \
-  template <class T> T f_##name(T x) { if constexpr (kReal<T>) return function(x); else return x; }
-WICK_WHOLE(floor, std::floor) WICK_WHOLE(ceil, std::ceil)
-WICK_WHOLE(round, std::nearbyint) WICK_WHOLE(trunc, std::trunc)
-#define WICK_REAL(name) template <class T> T f_##name(T x) { return T(std::name(x)); }
-WICK_REAL(exp) WICK_REAL(exp2) WICK_REAL(expm1) WICK_REAL(log) WICK_REAL(log2) WICK_REAL(log10)
-WICK_REAL(log1p) WICK_REAL(sqrt) WICK_REAL(sin) WICK_REAL(cos) WICK_REAL(tan) WICK_REAL(asin)
-WICK_REAL(acos) WICK_REAL(atan) WICK_REAL(sinh) WICK_REAL(cosh) WICK_REAL(tanh) WICK_REAL(erf)
-template <class T> T f_rsqrt(T x) { return T(1 / std::sqrt(x)); }
-template <class T> T f_sigmoid(T x) { return T(1 / (1 + std::exp(-x))); }
-template <class T> T f_silu(T x) { return T(x / (1 + std::exp(-x))); }
-#define WICK_REAL2(name) template <class T> T f_##name(T a, T b) { return T(std::name(a, b)); }
-WICK_REAL2(pow) WICK_REAL2(atan2) WICK_REAL2(fmod) WICK_REAL2(hypot)
-template <class T> constexpr T constant_pi() { return T(3.14159265358979323846); }
-template <class T> constexpr T constant_inf() { return std::numeric_limits<T>::infinity(); }
-template <class T> constexpr T constant_nan() { return std::numeric_limits<T>::quiet_NaN(); }
-}  // namespace
-)";
-
 /// data: of the output, then of the inputs; strides in elements, one each.
 using RowEntry = void (*)(int64_t n, void* const* data, const int64_t* strides);
 
@@ -85,8 +29,8 @@ struct ComputeType {
 };
 constexpr ComputeType kComputeTypes[] = {{DType::kF32, "float"},
                                          {DType::kF64, "double"},
-                                         {DType::kI64, "int64_t"},
-                                         {DType::kU64, "uint64_t"}};
+                                         {DType::kI64, "wick::int64"},
+                                         {DType::kU64, "wick::uint64"}};
 
 /// The instruction set of this machine that wick's own kernels use, as a compiler's flag.
 std::vector<std::string> compiler_flags() {
@@ -102,32 +46,19 @@ std::vector<std::string> compiler_flags() {
 
 std::string formula_source(const Formula& formula, const std::vector<std::string>& inputs,
                            const char* compute) {
-  std::string source = "#include <cstdint>\nusing C = " + std::string(compute) + ";\n" + kPrelude;
-  source += "using Y = " + std::string(formula.is_bool ? "bool" : "C") + ";\n";
-  std::string parameters, pointers, steps;
+  std::string parameters, places;
   for (size_t i = 0; i < inputs.size(); i++) {
-    const std::string at = std::to_string(i), next = std::to_string(i + 1);
     parameters += (i ? ", C in_" : "C in_") + inputs[i];
-    pointers += "  const C* __restrict x" + at + " = static_cast<const C*>(data[" + next + "]);\n";
-    pointers += "  const int64_t s" + at + " = strides[" + next + "];\n";
+    places += ", " + std::to_string(i);
   }
-  const auto arguments = [&](auto&& index) {
-    std::string text;
-    for (size_t i = 0; i < inputs.size(); i++)
-      text += (i ? ", x" : "x") + std::to_string(i) + "[" + index(std::to_string(i)) + "]";
-    return text;
-  };
-  std::string dense = "strides[0] == 1";
-  for (size_t i = 0; i < inputs.size(); i++) dense += " && s" + std::to_string(i) + " == 1";
-  source +=
-      "static inline Y formula(" + parameters + ") { return " + formula.code + "; }\n" +
-      "extern \"C\" void wick_formula(int64_t n, void* const* data, const int64_t* strides) "
-      "{\n  Y* __restrict y = static_cast<Y*>(data[0]);\n" +
-      pointers + "  if (" + dense + ") {\n    for (int64_t i = 0; i < n; i++) y[i] = formula(" +
-      arguments([](const std::string&) { return std::string("i"); }) + ");\n    return;\n  }\n" +
-      "  for (int64_t i = 0; i < n; i++) y[i * strides[0]] = formula(" +
-      arguments([](const std::string& i) { return "i * s" + i; }) + ");\n}\n";
-  return source;
+  return std::string(kFormulaSource) +
+         "#line 1 \"formula\"\nnamespace wick::formula {\nusing S = " + compute +
+         ";\nusing C = Value<S>;\nusing Y = " + (formula.is_bool ? "bool" : "S") +
+         ";\nextern \"C\" __attribute__((visibility(\"default\"))) void wick_formula(\n"
+         "    int64 n, void* const* data, const int64* strides) {\n"
+         "  run<S, Y" +
+         places + ">(n, data, strides, [](" + parameters + ") { return " + formula.code +
+         "; });\n}\n}  // namespace wick::formula\n";
 }
 
 /// Runs the entry over operands of one shape, the output first.
@@ -175,8 +106,12 @@ struct FormulaKernel::Impl {
                                    [&](const ComputeType& t) { return t.dtype == compute; });
     std::atomic<RowEntry>& entry = entries[size_t(type - std::begin(kComputeTypes))];
     if (const RowEntry found = entry.load(std::memory_order_acquire)) return found;
-    const auto made = reinterpret_cast<RowEntry>(compiled_entry(
-        name, formula_source(formula, inputs, type->name), "wick_formula", compiler_flags()));
+    // Hidden: the formulas' functions have the names of libwick's own, which must not stand in for
+    // them.
+    std::vector<std::string> flags = compiler_flags();
+    flags.push_back("-fvisibility=hidden");
+    const auto made = reinterpret_cast<RowEntry>(
+        compiled_entry(name, formula_source(formula, inputs, type->name), "wick_formula", flags));
     entry.store(made, std::memory_order_release);
     return made;
   }
@@ -219,6 +154,8 @@ Tensor FormulaKernel::run(const std::vector<Tensor>& inputs) const {
   }
   const Formula& formula = impl_->formula;
   const bool floats = is_floating(dtype) || formula.needs_reals;
+  check(!floats || formula.of_integers.empty(), ErrorCode::kDTypeMismatch, name, "'",
+        formula.of_integers, "' takes integers, got ", dtype_name(dtype));
   const DType result = formula.is_bool         ? DType::kBool
                        : floats                ? floating(dtype)
                        : dtype == DType::kBool ? DType::kI64

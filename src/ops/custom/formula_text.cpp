@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ops/custom/formula_table.h"
+#include "scalar/binary.h"
+#include "scalar/compare.h"
+#include "scalar/unary.h"
 #include "wick/base/error.h"
 
 namespace wick {
@@ -13,22 +17,21 @@ namespace {
 constexpr size_t kMaxLength = 10'000;
 constexpr int kMaxDepth = 200;  // of brackets and signs: the parser calls itself
 
-struct Function {
+struct Constant {
   std::string_view name;
-  int arguments;
-  bool real;  // integers compute it in f32
+  const char* code;
 };
-constexpr Function kFunctions[] = {
-    {"abs", 1, false},   {"sign", 1, false},   {"relu", 1, false},  {"min", 2, false},
-    {"max", 2, false},   {"clamp", 3, false},  {"floor", 1, false}, {"ceil", 1, false},
-    {"round", 1, false}, {"trunc", 1, false},  {"exp", 1, true},    {"exp2", 1, true},
-    {"expm1", 1, true},  {"log", 1, true},     {"log2", 1, true},   {"log10", 1, true},
-    {"log1p", 1, true},  {"sqrt", 1, true},    {"rsqrt", 1, true},  {"sin", 1, true},
-    {"cos", 1, true},    {"tan", 1, true},     {"asin", 1, true},   {"acos", 1, true},
-    {"atan", 1, true},   {"sinh", 1, true},    {"cosh", 1, true},   {"tanh", 1, true},
-    {"erf", 1, true},    {"sigmoid", 1, true}, {"silu", 1, true},   {"pow", 2, true},
-    {"atan2", 2, true},  {"fmod", 2, true},    {"hypot", 2, true}};
-constexpr std::string_view kConstants[] = {"pi", "inf", "nan"};
+constexpr Constant kConstants[] = {{"pi", "C(kPi)"}, {"inf", "C(kInf)"}, {"nan", "C(kNan)"}};
+
+struct Operator {
+  const char* sign;
+  const char* op;
+};
+constexpr Operator kComparisons[] = {{"<=", Le::op.name}, {">=", Ge::op.name}, {"==", Eq::op.name},
+                                     {"!=", Ne::op.name}, {"<", Lt::op.name},  {">", Gt::op.name}};
+constexpr Operator kSums[] = {{"+", Add::op.name}, {"-", Sub::op.name}};
+constexpr Operator kProducts[] = {
+    {"*", Mul::op.name}, {"/", Div::op.name}, {"%", Remainder::op.name}};
 
 bool is_letter(char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
@@ -48,7 +51,11 @@ class Parser {
     if (text_.size() > kMaxLength) fail_here("it has over 10000 characters");
     const Value value = choice();
     if (!at_end()) fail_expected("an operator or the end");
-    return {value.code, value.is_bool, reals_};
+    if (reals_ && !of_integers_.empty()) {
+      begin_ = of_integers_at_;
+      fail_here("'" + of_integers_ + "' takes integers, and the formula computes in floats");
+    }
+    return {value.code, value.is_bool, reals_, of_integers_};
   }
 
  private:
@@ -84,16 +91,31 @@ class Parser {
     at_ += sign.size();
     return true;
   }
+  /// The op of the operator that comes next; nullptr if it is none of these.
+  template <size_t n>
+  const char* take_operator(const Operator (&operators)[n]) {
+    for (const Operator& o : operators)
+      if (take(o.sign)) return o.op;
+    return nullptr;
+  }
   void need(std::string_view sign) {
     if (!take(sign)) fail_expected("'" + std::string(sign) + "'");
   }
 
-  static std::string number(const Value& v) { return v.is_bool ? "C(" + v.code + ")" : v.code; }
-  static std::string truth(const Value& v) {
-    return v.is_bool ? v.code : "(" + v.code + " != C(0))";
+  static std::string number(const Value& v) {
+    return v.is_bool ? "number<S>(" + v.code + ")" : v.code;
   }
-  static Value call(const char* function, const Value& a, const Value& b) {
-    return {std::string(function) + "(" + number(a) + ", " + number(b) + ")", false};
+  std::string truth(const Value& v) {
+    return v.is_bool ? v.code : call_op(Ne::op.name, {v, {"C(0)", false}}).code;
+  }
+  Value call(const FormulaFunction& function, const std::vector<Value>& arguments) {
+    reals_ = reals_ || function.takes == Takes::kFloats;
+    std::string code = "call<" + std::string(function.type) + ">(";
+    for (size_t i = 0; i < arguments.size(); i++) code += (i ? ", " : "") + number(arguments[i]);
+    return {code + ")", function.is_bool};
+  }
+  Value call_op(const char* op, const std::vector<Value>& arguments) {
+    return call(*find_formula_function(op), arguments);
   }
 
   Value choice() {
@@ -104,64 +126,46 @@ class Parser {
     need(":");
     const Value no = choice();
     const bool is_bool = yes.is_bool && no.is_bool;
-    return {"(" + truth(condition) + " ? " + (is_bool ? yes.code : number(yes)) + " : " +
-                (is_bool ? no.code : number(no)) + ")",
+    return {(is_bool ? "choose(" + truth(condition) + ", " + yes.code + ", " + no.code
+                     : "select(" + truth(condition) + ", " + number(yes) + ", " + number(no)) +
+                ")",
             is_bool};
   }
   Value either() {
     Value left = both();
-    while (take("||")) left = {"(" + truth(left) + " | " + truth(both()) + ")", true};
+    while (take("||")) left = {"either(" + truth(left) + ", " + truth(both()) + ")", true};
     return left;
   }
   Value both() {
     Value left = comparison();
-    while (take("&&")) left = {"(" + truth(left) + " & " + truth(comparison()) + ")", true};
+    while (take("&&")) left = {"both(" + truth(left) + ", " + truth(comparison()) + ")", true};
     return left;
   }
   Value comparison() {
     Value left = sum();
-    for (const char* sign : {"<=", ">=", "==", "!=", "<", ">"}) {
-      if (!take(sign)) continue;
-      const Value right = sum();
-      left = {"(" + number(left) + " " + sign + " " + number(right) + ")", true};
+    if (const char* op = take_operator(kComparisons)) {
+      left = call_op(op, {left, sum()});
       skip_space();
       if (at_ < text_.size() && (text_[at_] == '<' || text_[at_] == '>' || text_[at_] == '='))
         fail_here("comparisons in a row need brackets");
-      break;
     }
     return left;
   }
   Value sum() {
     Value left = product();
-    for (;;) {
-      if (take("+"))
-        left = call("add", left, product());
-      else if (take("-"))
-        left = call("sub", left, product());
-      else
-        return left;
-    }
+    while (const char* op = take_operator(kSums)) left = call_op(op, {left, product()});
+    return left;
   }
   Value product() {
     Value left = signed_value();
-    for (;;) {
-      if (take("*")) {
-        left = call("mul", left, signed_value());
-      } else if (take("/")) {
-        reals_ = true;
-        left = call("div", left, signed_value());
-      } else if (take("%")) {
-        left = call("remainder_of", left, signed_value());
-      } else {
-        return left;
-      }
-    }
+    while (const char* op = take_operator(kProducts)) left = call_op(op, {left, signed_value()});
+    return left;
   }
   Value signed_value() {
     const Deeper deeper(*this);
-    if (take("-")) return {"neg(" + number(signed_value()) + ")", false};
+    if (take("-")) return call_op(Neg::op.name, {signed_value()});
     if (take("+")) return {number(signed_value()), false};
-    if (take("!")) return {"!" + truth(signed_value()), true};
+    if (take("!")) return {"is_not(" + truth(signed_value()) + ")", true};
     return value();
   }
 
@@ -225,22 +229,28 @@ class Parser {
     if (std::find(inputs_.begin(), inputs_.end(), name) != inputs_.end())
       return {"in_" + name, false};
     begin_ = begin;
-    if (std::find(std::begin(kConstants), std::end(kConstants), name) != std::end(kConstants)) {
+    for (const Constant& constant : kConstants) {
+      if (constant.name != name) continue;
       reals_ = true;
-      return {"constant_" + name + "<C>()", false};
+      return {constant.code, false};
     }
-    const Function* function = std::find_if(std::begin(kFunctions), std::end(kFunctions),
-                                            [&](const Function& f) { return f.name == name; });
-    if (function == std::end(kFunctions)) fail_here("there is no '" + name + "'");
-    reals_ = reals_ || function->real;
+    const FormulaFunction* function = find_formula_function(name);
+    if (!function) fail_here("there is no '" + name + "'");
+    if (of_integers_.empty() &&
+        (function->takes == Takes::kBits || function->takes == Takes::kIntegers)) {
+      of_integers_ = name;
+      of_integers_at_ = begin;
+    }
     need("(");
-    std::string code = "f_" + name + "(";
+    std::vector<Value> arguments;
     for (int i = 0; i < function->arguments; i++) {
-      if (i) need(",");
-      code += (i ? ", " : "") + number(choice());
+      const bool may_end = i >= function->arguments - function->optional;
+      if (i && !(may_end ? take(",") : (need(","), true))) break;
+      arguments.push_back(choice());
     }
     need(")");
-    return {code + ")", false};
+    arguments.resize(size_t(function->arguments), {"C(0)", false});
+    return call(*function, arguments);
   }
 
   /// Counts how deep the parser is in itself.
@@ -260,6 +270,8 @@ class Parser {
   size_t at_ = 0, begin_ = 0;  // begin_: of what is looked at, for errors
   int depth_ = 0;
   bool reals_ = false;
+  std::string of_integers_;  // the first function that floats cannot compute
+  size_t of_integers_at_ = 0;
 };
 
 }  // namespace

@@ -6,9 +6,10 @@
 namespace wick {
 
 struct Formula {
-  std::string code;  // an expression of C++ over the names, in functions of formula_source
-  bool is_bool;      // a comparison or the like
-  bool needs_reals;  // integers cannot compute it
+  std::string code;         // an expression of C++ over in_NAME, in what formula_kernel.h has
+  bool is_bool;             // a comparison or the like
+  bool needs_reals;         // integers cannot compute it
+  std::string of_integers;  // a function in it that floats cannot compute; "": there is none
 };
 
 /// Errors: kInvalidArgument, "NAME: 'FORMULA': at POSITION: expected ..., got ...", the position

@@ -68,6 +68,8 @@ Tensor binary(Tensor a, Number b) {
 
 }  // namespace
 
+Takes takes_of_binary(const Op& op) { return kBinary[place_of(kBinary, op)].takes; }
+
 Tensor add(Tensor a, const Tensor& b) { return binary<Add>(std::move(a), b); }
 Tensor sub(Tensor a, const Tensor& b) { return binary<Sub>(std::move(a), b); }
 Tensor mul(Tensor a, const Tensor& b) { return binary<Mul>(std::move(a), b); }

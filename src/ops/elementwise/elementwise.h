@@ -41,6 +41,10 @@ Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype
 Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b);
 Tensor run_binary(const BinaryMeaning& m, Tensor a, Number b);
 
+/// What the rows say of the ops of scalar/unary.h's Unary and scalar/binary.h's Binary.
+Takes takes_of_unary(const Op& op);
+Takes takes_of_binary(const Op& op);
+
 /// The dtype that an op computes in. Errors: kDTypeMismatch.
 DType taken(const Op& op, Takes takes, DType dtype);
 

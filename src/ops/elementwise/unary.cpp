@@ -121,6 +121,8 @@ Tensor with_numbers(Tensor x, double a, double b, unsigned keep,
 
 }  // namespace
 
+Takes takes_of_unary(const Op& op) { return kUnary[place_of(kUnary, op)].takes; }
+
 Tensor neg(Tensor x) { return unary<Neg>(std::move(x)); }
 Tensor exp(Tensor x) { return unary<Exp>(std::move(x)); }
 Tensor log(Tensor x) { return unary<Log>(std::move(x)); }

@@ -141,6 +141,54 @@ TEST(Formula, EveryFunctionIsTheOpOfItsName) {
               1e-13);
 }
 
+TEST(Formula, IntegersStayIntegersWhereTheOpsDo) {
+  const Tensor x = Tensor::from(std::vector<int32>{-7, 0, 5, INT32_MIN});
+  // pow(x, 3) + floor_divide(x, 2) * 100 + fmod(x, 4), modulo 2^32
+  EXPECT_EQ(elementwise_kernel("whole", "pow(a, 3) + floor_divide(a, 2) * 100 + fmod(a, 4)")(x)
+                .to_vector<int32>(),
+            (std::vector<int32>{-343 - 400 - 3, 0, 125 + 200 + 1, 0}));
+  EXPECT_EQ(elementwise_kernel("same", "round(a) + trunc(a) - ceil(a) + floor(a) - a")(x)
+                .to_vector<int32>(),
+            x.to_vector<int32>());
+  EXPECT_EQ(
+      elementwise_kernel("finite", "isfinite(a) && !isnan(a) ? sqr(a) : 1")(x).to_vector<int32>(),
+      (std::vector<int32>{49, 0, 25, 0}));
+  EXPECT_EQ(elementwise_kernel("bits", "bitwise_xor(shift_left(a, 1), 3)")(x).to_vector<int32>(),
+            (std::vector<int32>{-14 ^ 3, 3, 10 ^ 3, 3}));
+  EXPECT_ERROR(elementwise_kernel("bits", "bitwise_and(a, 1)")(ones({2})), kDTypeMismatch,
+               "bits: 'bitwise_and' takes integers, got f32");
+}
+
+TEST(Formula, ClampIsMaximumThenMinimum) {
+  const FormulaKernel kernel = elementwise_kernel("limits", "clamp(a, b, c)", {.inputs = 3});
+  const Tensor x = Tensor::from(std::vector<double>{NAN, -INFINITY, -3, -0.0, 1, 7, INFINITY});
+  for (const auto& [low, high] : {std::pair{-2., 3.}, {3., -2.}, {0., 0.}, {-2., double(NAN)}}) {
+    const std::vector<double> found = kernel(x, full({}, low), full({}, high)).to_vector<double>(),
+                              expected = minimum(maximum(x, low), high).to_vector<double>();
+    for (size_t i = 0; i < found.size(); i++)
+      EXPECT_TRUE(found[i] == expected[i] || (found[i] != found[i] && expected[i] != expected[i]))
+          << i << ": " << found[i] << ", expected " << expected[i];
+  }
+  const std::vector<int64_t> whole{INT64_MIN, -1, 4, INT64_MAX};
+  EXPECT_EQ(elementwise_kernel("limits", "clamp(a, -1, 4)")(Tensor::from(whole)).to_vector<int64>(),
+            (std::vector<int64>{-1, -1, 4, 4}));
+}
+
+TEST(Formula, FloatsOfEveryLengthAndStrideFillLanes) {
+  const FormulaKernel kernel = elementwise_kernel("lanes", "a > b ? a - b : -1", {.inputs = 2});
+  const FormulaKernel larger = elementwise_kernel("larger", "a > b || a == 3", {.inputs = 2});
+  for (int64_t n = 0; n <= 70; n++) {
+    const Tensor a = arange(n).to(DType::kF32), wide = rand({n, 3});
+    const Tensor b = narrow(wide, 1, 1, 1) * 40;
+    EXPECT_EQ(kernel(reshape(a, {n, 1}), b).to_vector<float>(),
+              where(gt(reshape(a, {n, 1}), b), reshape(a, {n, 1}) - b, -1).to_vector<float>());
+    const Tensor column = narrow(wide, 1, 2, 1);
+    EXPECT_EQ(
+        larger(reshape(a, {n, 1}), column).to_vector<bool>(),
+        logical_or(gt(reshape(a, {n, 1}), column), eq(reshape(a, {n, 1}), 3)).to_vector<bool>());
+  }
+}
+
 TEST(Formula, ABadFormulaIsAnErrorWithItsPosition) {
   const auto bad = [](const std::string& formula, const char* error) {
     EXPECT_ERROR(elementwise_kernel("bad", formula, {.inputs = 2}), kInvalidArgument, error);
@@ -155,6 +203,9 @@ TEST(Formula, ABadFormulaIsAnErrorWithItsPosition) {
   bad("sin a", "expected '(', got 'a'");
   bad("sin(a, b)", "expected ')', got ','");
   bad("min(a)", "expected ',', got ')'");
+  bad("elu(a)", "expected ',', got ')'");
+  bad("elu(a, 1, 2, 3)", "expected ')', got ','");
+  bad("a / bitwise_or(a, b)", "at 5: 'bitwise_or' takes integers, and the formula computes in fl");
   bad("a ? b", "expected ':', got the end");
   bad("a < b < a", "comparisons in a row need brackets");
   bad("1.5.2", "a number runs into '.'");

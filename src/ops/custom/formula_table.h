@@ -1,0 +1,21 @@
+// The functions of formulas by name.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "ops/elementwise/elementwise.h"
+
+namespace wick {
+
+struct FormulaFunction {
+  std::string_view type;  // that formula_functions.h has for it: "wick::Sigmoid"
+  int arguments;
+  int optional;  // the last of them, which are 0 where they are not given
+  bool is_bool;  // the result
+  Takes takes;
+};
+
+/// The function of a name; nullptr if there is none.
+const FormulaFunction* find_formula_function(std::string_view name);
+
+}  // namespace wick
