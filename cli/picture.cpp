@@ -1,206 +1,248 @@
 #include "picture.h"
 
-#include <png.h>
+#include <cairo.h>
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <new>
+#include <numbers>
+#include <span>
 #include <stdexcept>
 
-#include "font.h"
-#include "report.h"
+#include "plot_layout.h"
 
 namespace wick::cli {
 namespace {
 
-constexpr int kWidth = 960, kHeight = 560;
-constexpr int kFine = 2;  // drawn this much larger, then averaged: smooth edges
-constexpr int kLeft = 80, kRight = 30, kTop = 50, kBottom = 64;
-constexpr Colour kBlack = {40, 40, 40}, kGrey = {225, 225, 225}, kMiddle = {130, 130, 130};
+constexpr int kScale = 2;     // pixels of a unit
+constexpr double kDot = 5.5;  // a dot's radius
 
-/// Not std::hypot, which g++ 12 on Debian 12 binds to a symbol of glibc 2.35.
-double length(double x, double y) { return std::sqrt(x * x + y * y); }
+struct Colour {
+  double red, green, blue;
+};
+constexpr Colour from_hex(int hex) {
+  return {(hex >> 16) / 255.0, (hex >> 8 & 255) / 255.0, (hex & 255) / 255.0};
+}
+constexpr Colour kInk = from_hex(0x222222), kFaint = from_hex(0x555555), kGrid = from_hex(0xe4e4e4),
+                 kEdge = from_hex(0x888888), kLevel = from_hex(0x666666);
+/// Apart for every kind of colour vision: Okabe & Ito 2008, without the yellow, too light on white.
+constexpr Colour kColours[] = {from_hex(0x0072b2), from_hex(0xd55e00), from_hex(0x009e73),
+                               from_hex(0xcc79a7), from_hex(0xe69f00), from_hex(0x56b4e9),
+                               from_hex(0x000000)};
+constexpr double kLongDashes[] = {14, 5}, kShortDashes[] = {6, 4}, kDots[] = {2, 4};
+const std::span<const double> kDashes[] = {{}, kLongDashes, kShortDashes, kDots};
 
-/// Pixels, in coordinates of the finished picture.
+struct Line {
+  Colour colour;
+  std::span<const double> dashes;
+  double width;
+  bool dots;
+};
+Line line_of(const Picture& picture, size_t of) {
+  const size_t count = std::size(kColours);
+  if (of >= picture.curves.size()) return {kLevel, kShortDashes, 1.6, false};
+  return {kColours[of % count], kDashes[of / count % std::size(kDashes)], 2.4,
+          picture.curves[of].dots};
+}
+
+struct Free {
+  void operator()(cairo_t* c) const { cairo_destroy(c); }
+  void operator()(cairo_surface_t* s) const { cairo_surface_destroy(s); }
+};
+
+void check_status(cairo_status_t status) {
+  if (status == CAIRO_STATUS_NO_MEMORY) throw std::bad_alloc();
+  if (status != CAIRO_STATUS_SUCCESS)
+    throw std::runtime_error(std::string("picture: cairo: ") + cairo_status_to_string(status));
+}
+
+/// Draws by units, in a font without serifs that fontconfig chooses, or cairo's own if it has none.
 class Canvas {
  public:
-  Canvas() : pixels_(size_t(kWidth * kFine) * (kHeight * kFine), Colour{255, 255, 255}) {}
+  Canvas(double width, double height)
+      : surface_(cairo_image_surface_create(CAIRO_FORMAT_RGB24, int(width) * kScale,
+                                            int(height) * kScale)),
+        cairo_(cairo_create(surface_.get())) {
+    cairo_scale(*this, kScale, kScale);
+    cairo_select_font_face(*this, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_font_options_t* options = cairo_font_options_create();
+    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+    cairo_set_font_options(*this, options);
+    cairo_font_options_destroy(options);
+    cairo_set_line_join(*this, CAIRO_LINE_JOIN_ROUND);
+    cairo_set_source_rgb(*this, 1, 1, 1);
+    cairo_paint(*this);
+  }
+  operator cairo_t*() const { return cairo_.get(); }
 
-  void dot(double x, double y, double radius, Colour colour) {
-    const double cx = x * kFine, cy = y * kFine, r = radius * kFine;
-    for (int py = int(std::floor(cy - r)); py <= int(std::ceil(cy + r)); py++)
-      for (int px = int(std::floor(cx - r)); px <= int(std::ceil(cx + r)); px++)
-        if (length(px + 0.5 - cx, py + 0.5 - cy) <= r) set(px, py, colour);
+  double width(const std::string& text, double size) const {
+    cairo_set_font_size(*this, size);
+    cairo_text_extents_t extents;
+    cairo_text_extents(*this, text.c_str(), &extents);
+    return extents.x_advance;
   }
-  void line(double x0, double y0, double x1, double y1, double width, Colour colour) {
-    const int steps = 1 + int(length(x1 - x0, y1 - y0) * kFine * 2);
-    for (int i = 0; i <= steps; i++) {
-      const double at = double(i) / steps;
-      dot(x0 + (x1 - x0) * at, y0 + (y1 - y0) * at, width / 2, colour);
-    }
+  void text(const Label& label, Colour colour, bool upwards = false) const {
+    const auto& [left, top, right, bottom] = label.box;
+    const double across = upwards ? right - left : bottom - top;
+    cairo_set_font_size(*this, label.size);
+    cairo_font_extents_t font;
+    cairo_font_extents(*this, &font);
+    const double down = (across + font.ascent - font.descent) / 2;
+    cairo_save(*this);
+    cairo_translate(*this, upwards ? left + down : left, upwards ? bottom : top + down);
+    if (upwards) cairo_rotate(*this, -std::numbers::pi / 2);
+    cairo_move_to(*this, 0, 0);
+    set(colour);
+    cairo_show_text(*this, label.text.c_str());
+    cairo_restore(*this);
   }
-  void box(double x0, double y0, double x1, double y1, Colour colour) {
-    for (int y = int(y0 * kFine); y < int(y1 * kFine); y++)
-      for (int x = int(x0 * kFine); x < int(x1 * kFine); x++) set(x, y, colour);
+  void set(Colour colour) const {
+    cairo_set_source_rgb(*this, colour.red, colour.green, colour.blue);
   }
-  /// Draws text with its upper left corner at (x, y); upwards: turned by a quarter, its lower left
-  /// corner there.
-  void text(double x, double y, const std::string& text, Colour colour, int size = 2,
-            bool upwards = false) {
-    for (size_t i = 0; i < text.size(); i++) {
-      const int letter = text[i] >= ' ' && text[i] <= '~' ? text[i] - ' ' : '?' - ' ';
-      for (int c = 0; c < kLetterColumns; c++)
-        for (int r = 0; r < kLetterRows; r++) {
-          if (!(kLetters[letter][c] >> r & 1)) continue;
-          const double along = (double(i) * (kLetterColumns + 1) + c) * size, down = r * size;
-          const double px = upwards ? x + down : x + along,
-                       py = upwards ? y - along - size : y + down;
-          box(px, py, px + size, py + size, colour);
-        }
-    }
+  /// Draws the path.
+  void stroke(Colour colour, double width, std::span<const double> dashes = {}) const {
+    set(colour);
+    cairo_set_line_width(*this, width);
+    cairo_set_dash(*this, dashes.data(), int(dashes.size()), 0);
+    cairo_set_line_cap(*this, dashes.empty() ? CAIRO_LINE_CAP_ROUND : CAIRO_LINE_CAP_BUTT);
+    cairo_stroke(*this);
+  }
+  void line(double x0, double y0, double x1, double y1) const {
+    cairo_move_to(*this, x0, y0);
+    cairo_line_to(*this, x1, y1);
+  }
+  void dot(double x, double y, Colour colour) const {
+    cairo_new_path(*this);
+    cairo_arc(*this, x, y, kDot, 0, 2 * std::numbers::pi);
+    set(colour);
+    cairo_fill_preserve(*this);
+    stroke({1, 1, 1}, 1.2);
   }
 
-  /// Rows of red, green, blue bytes.
-  std::vector<uint8_t> finished() const {
-    std::vector<uint8_t> bytes;
-    bytes.reserve(size_t(kWidth) * kHeight * 3);
-    for (int y = 0; y < kHeight; y++)
-      for (int x = 0; x < kWidth; x++)
-        for (size_t channel = 0; channel < 3; channel++) {
-          int sum = 0;
-          for (int i = 0; i < kFine * kFine; i++)
-            sum += at(x * kFine + i % kFine, y * kFine + i / kFine)[channel];
-          bytes.push_back(uint8_t(sum / (kFine * kFine)));
-        }
+  std::string png() const {
+    check_status(cairo_status(*this));
+    std::string bytes;
+    const auto append = [](void* to, const unsigned char* data, unsigned length) {
+      static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(data), length);
+      return CAIRO_STATUS_SUCCESS;
+    };
+    check_status(cairo_surface_write_to_png_stream(surface_.get(), append, &bytes));
     return bytes;
   }
 
  private:
-  const Colour& at(int x, int y) const { return pixels_[size_t(y) * (kWidth * kFine) + size_t(x)]; }
-  void set(int x, int y, Colour colour) {
-    if (x >= 0 && y >= 0 && x < kWidth * kFine && y < kHeight * kFine)
-      pixels_[size_t(y) * (kWidth * kFine) + size_t(x)] = colour;
-  }
-
-  std::vector<Colour> pixels_;
+  std::unique_ptr<cairo_surface_t, Free> surface_;
+  std::unique_ptr<cairo_t, Free> cairo_;
 };
 
-int text_width(const std::string& text, int size = 2) {
-  return int(text.size()) * (kLetterColumns + 1) * size;
+/// A text that cairo takes: one that is not UTF-8 has ? for all beyond ASCII, and control
+/// characters are spaces.
+std::string drawable(std::string text) {
+  for (char& c : text)
+    if (uint8_t(c) < ' ' || c == 127) c = ' ';
+  const Canvas canvas(1, 1);
+  canvas.width(text, 10);
+  if (cairo_status(canvas) == CAIRO_STATUS_INVALID_STRING)
+    for (char& c : text)
+      if (uint8_t(c) > 127) c = '?';
+  return text;
 }
 
-/// From values to a place on the canvas, with ticks at round values.
-struct Axis {
-  double low, high;  // values
-  double from, to;   // places
-  double tick;
-  Axis(double low, double high, double from, double to, int ticks) : from(from), to(to) {
-    if (!(high > low)) high = low + 1;
-    const double rough = (high - low) / ticks, power = std::pow(10, std::floor(std::log10(rough)));
-    tick = power * (rough / power <= 1 ? 1 : rough / power <= 2 ? 2 : rough / power <= 5 ? 5 : 10);
-    this->low = std::floor(low / tick) * tick;
-    this->high = std::ceil(high / tick) * tick;
-  }
-  double place(double value) const {
-    return from + (std::clamp(value, low, high) - low) / (high - low) * (to - from);
-  }
-  int count() const { return int(std::lround((high - low) / tick)); }
-  double value(int i) const { return low + i * tick; }
-  std::string label(int i) const {
-    const int digits = std::max(0, -int(std::floor(std::log10(tick) + 1e-9)));
-    return digits == 0 ? grouped(std::llround(value(i))) : decimal(value(i), digits);
-  }
-};
-
-void draw_axes(Canvas& canvas, const Picture& picture, const Axis& x, const Axis& y) {
-  for (int i = 0; i <= x.count(); i++) {
-    const double at = x.place(x.value(i));
-    canvas.line(at, y.from, at, y.to, 1, kGrey);
-    canvas.text(at - text_width(x.label(i)) / 2.0, y.from + 10, x.label(i), kBlack);
-  }
-  for (int i = 0; i <= y.count(); i++) {
-    const double at = y.place(y.value(i));
-    canvas.line(x.from, at, x.to, at, 1, kGrey);
-    canvas.text(x.from - 10 - text_width(y.label(i)), at - 7, y.label(i), kBlack);
-  }
-  canvas.line(x.from, y.from, x.to, y.from, 1.5, kBlack);
-  canvas.line(x.from, y.from, x.from, y.to, 1.5, kBlack);
-  canvas.text(x.from, 18, picture.title, kBlack);
-  canvas.text((x.from + x.to - text_width(picture.x_label)) / 2, kHeight - 26, picture.x_label,
-              kBlack);
-  canvas.text(8, (y.from + y.to + text_width(picture.y_label)) / 2, picture.y_label, kBlack, 2,
-              true);
+void draw_axes(const Canvas& canvas, const Layout& layout) {
+  const Rect& frame = layout.frame;
+  for (const double value : layout.x_ticks.values)
+    canvas.line(layout.x.place(value), frame.top, layout.x.place(value), frame.bottom);
+  for (const double value : layout.y_ticks.values)
+    canvas.line(frame.left, layout.y.place(value), frame.right, layout.y.place(value));
+  canvas.stroke(kGrid, 1);
+  cairo_move_to(canvas, frame.left, frame.top);
+  cairo_line_to(canvas, frame.left, frame.bottom);
+  cairo_line_to(canvas, frame.right, frame.bottom);
+  canvas.stroke(kEdge, 1.5);
+  for (const Label& label : layout.x_labels) canvas.text(label, kInk);
+  for (const Label& label : layout.y_labels) canvas.text(label, kInk);
+  canvas.text(layout.title, kInk);
+  canvas.text(layout.note, kFaint);
+  canvas.text(layout.x_title, kInk);
+  canvas.text(layout.y_title, kInk, true);
 }
 
-void draw_curve(Canvas& canvas, const Curve& curve, const Axis& x, const Axis& y) {
-  const auto& points = curve.points;
+void draw_curve(const Canvas& canvas, const Layout& layout, const Curve& curve, const Line& line) {
+  const Rect& frame = layout.frame;
+  const auto points = thinned(curve.points, layout.x.range, int(frame.right - frame.left) * kScale);
+  const auto is_gap = [&](size_t i) { return i >= points.size() || std::isnan(points[i].second); };
+  cairo_save(canvas);
+  cairo_rectangle(canvas, frame.left - 2, frame.top, frame.right - frame.left + 4,
+                  frame.bottom - frame.top + 2);
+  cairo_clip(canvas);
   for (size_t i = 0; i < points.size(); i++) {
-    const double px = x.place(points[i].first), py = y.place(points[i].second);
-    if (i > 0)
-      canvas.line(x.place(points[i - 1].first), y.place(points[i - 1].second), px, py, 2,
-                  curve.colour);
-    if (curve.dots) canvas.dot(px, py, 4, curve.colour);
+    if (is_gap(i)) continue;
+    const double x = layout.x.place(points[i].first), y = layout.y.place(points[i].second);
+    if (is_gap(i - 1))
+      cairo_move_to(canvas, x, y);
+    else
+      cairo_line_to(canvas, x, y);
+  }
+  canvas.stroke(line.colour, line.width, line.dashes);
+  cairo_restore(canvas);
+  double last = -INFINITY;
+  for (size_t i = 0; i < points.size(); i++) {
+    if (is_gap(i)) continue;
+    const double x = layout.x.place(points[i].first), y = layout.y.place(points[i].second);
+    const bool alone = is_gap(i - 1) && is_gap(i + 1);  // no line to be seen by
+    if (!(alone || (line.dots && x - last >= 2 * kDot)) || y < frame.top || y > frame.bottom)
+      continue;
+    canvas.dot(x, y, line.colour);
+    last = x;
   }
 }
 
-void draw_legend(Canvas& canvas, const Picture& picture) {
-  int widest = 0;
-  for (const Curve& curve : picture.curves) widest = std::max(widest, text_width(curve.name));
-  const double left = kWidth - kRight - widest - 60;
-  double top = kTop + 12;
-  for (const Curve& curve : picture.curves) {
-    canvas.line(left, top + 7, left + 30, top + 7, 3, curve.colour);
-    if (curve.dots) canvas.dot(left + 15, top + 7, 4, curve.colour);
-    canvas.text(left + 42, top, curve.name, kBlack);
-    top += 24;
+void draw_names(const Canvas& canvas, const Layout& layout, const Picture& picture) {
+  for (const NameLabel& name : layout.names) {
+    canvas.text(name.label, name.of ? kInk : kFaint);
+    if (!name.of) continue;
+    const Line line = line_of(picture, *name.of);
+    const auto& [left, top, right, bottom] = name.sample;
+    const double y = (top + bottom) / 2;
+    canvas.line(left, y, right, y);
+    canvas.stroke(line.colour, line.width, line.dashes);
+    if (line.dots) canvas.dot((left + right) / 2, y, line.colour);
+    if (!name.end) continue;
+    canvas.line(layout.frame.right + 8, *name.end, left - 4, y);
+    canvas.stroke(line.colour, 0.8);
   }
-}
-
-void write_bytes(png_structp png, png_bytep data, png_size_t length) {
-  static_cast<std::string*>(png_get_io_ptr(png))->append(reinterpret_cast<char*>(data), length);
-}
-
-std::string encode(const std::vector<uint8_t>& pixels) {
-  std::string bytes;
-  const auto fail = [](png_structp, png_const_charp text) { throw std::runtime_error(text); };
-  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, fail, nullptr);
-  png_infop info = png ? png_create_info_struct(png) : nullptr;
-  if (!info) {
-    png_destroy_write_struct(&png, nullptr);
-    throw std::runtime_error("no memory for a picture");
-  }
-  png_set_write_fn(png, &bytes, write_bytes, nullptr);
-  png_set_IHDR(png, info, kWidth, kHeight, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  png_write_info(png, info);
-  for (int y = 0; y < kHeight; y++) png_write_row(png, pixels.data() + size_t(y) * kWidth * 3);
-  png_write_end(png, info);
-  png_destroy_write_struct(&png, &info);
-  return bytes;
 }
 
 }  // namespace
 
-std::string png_of(const Picture& picture) {
-  double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY;
-  for (const Curve& curve : picture.curves)
-    for (const auto& [x, y] : curve.points) {
-      x0 = std::min(x0, x), x1 = std::max(x1, x);
-      y0 = std::min(y0, y), y1 = std::max(y1, y);
-    }
-  for (const auto& [name, height] : picture.heights)
-    y0 = std::min(y0, height), y1 = std::max(y1, height);
-  if (x0 > x1) x0 = y0 = 0, x1 = y1 = 1;
-  const Axis x(x0, x1, kLeft, kWidth - kRight, 10), y(y0, y1, kHeight - kBottom, kTop, 8);
-  Canvas canvas;
-  draw_axes(canvas, picture, x, y);
-  for (const auto& [name, height] : picture.heights) {
-    for (double at = x.from; at < x.to; at += 12)
-      canvas.line(at, y.place(height), at + 6, y.place(height), 1.5, kMiddle);
-    canvas.text(x.from + 8, y.place(height) - 18, name, kMiddle);
+double text_width(const std::string& text, double size) {
+  return Canvas(1, 1).width(text, size);  // of its own: a text that is not UTF-8 leaves an error
+}
+
+std::string png_of(const Picture& given) {
+  Picture picture = given;
+  for (std::string* text : {&picture.title, &picture.x_label, &picture.y_label})
+    *text = drawable(*text);
+  for (Curve& curve : picture.curves) curve.name = drawable(curve.name);
+  for (auto& [name, height] : picture.heights) name = drawable(name);
+
+  const Canvas canvas(kPlotWidth, kPlotHeight);
+  const Layout layout = layout_of(picture, text_width);
+  draw_axes(canvas, layout);
+  for (size_t i = 0; i < picture.heights.size(); i++) {
+    const double height = picture.heights[i].second, y = layout.y.place(height);
+    if (!(std::abs(height) <= kMaxPlotted)) continue;
+    const Line line = line_of(picture, picture.curves.size() + i);
+    canvas.line(layout.frame.left, y, layout.frame.right, y);
+    canvas.stroke(line.colour, line.width, line.dashes);
   }
-  for (const Curve& curve : picture.curves) draw_curve(canvas, curve, x, y);
-  draw_legend(canvas, picture);
-  return encode(canvas.finished());
+  for (size_t i = 0; i < picture.curves.size(); i++)
+    draw_curve(canvas, layout, picture.curves[i], line_of(picture, i));
+  draw_names(canvas, layout, picture);
+  return canvas.png();
 }
 
 }  // namespace wick::cli

@@ -189,8 +189,8 @@ void save_picture(const std::string& path, const Training& training,
                            " weights in " + grouped(training.steps_done()) + " steps",
                   .x_label = "step",
                   .y_label = "loss, nats a byte"};
-  picture.curves.push_back({"training", {70, 130, 200}, train_points(training.history), false});
-  picture.curves.push_back({"held out", {210, 90, 40}, held_out_points(training.history), true});
+  picture.curves.push_back({"training", train_points(training.history)});
+  picture.curves.push_back({"held out", held_out_points(training.history), true});
   for (const Counted& c : counted)
     picture.heights.push_back({"counting, order " + std::to_string(c.order), c.loss});
   write_file(path, png_of(picture));

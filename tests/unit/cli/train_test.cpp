@@ -37,6 +37,19 @@ TEST(Train, LeavesAModelThatHasLearnt) {
   EXPECT_EQ(model.entries().at("model.layers.1.self_attn.k_proj.weight").shape, Shape({8, 16}));
 }
 
+TEST(Train, WithoutFontsTheCurveIsDrawnToo) {
+  const SmallTraining small;
+  const std::string fonts =
+      small.folder.write("fonts.conf", "<fontconfig><dir>/nonexistent</dir></fontconfig>");
+  for (const std::string& file : {fonts, std::string("/nonexistent/fonts.conf")}) {
+    const std::string out = small.folder / std::to_string(file.size());
+    const Outcome outcome =
+        run("train --steps 2 --out " + out + small.flags, "FONTCONFIG_FILE=" + file);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_GT(bytes_of(out + "/loss.png").size(), 1000u);
+  }
+}
+
 TEST(Train, JsonIsOneLineOfIt) {
   const SmallTraining small;
   const Outcome outcome =
