@@ -1,11 +1,13 @@
 #include "report.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 namespace wick::cli {
 namespace {
@@ -19,6 +21,11 @@ double since(Clock::time_point then) {
 bool is_terminal() {
   const char* kind = std::getenv("TERM");
   return isatty(STDERR_FILENO) && kind && std::string(kind) != "dumb";
+}
+
+int terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -49,6 +56,21 @@ std::string clock_time(double seconds) {
 
 // ---- progress
 
+std::string progress_line(int64_t done, int64_t total, const std::string& text, int columns) {
+  const std::string of = std::to_string(total), so_far = std::to_string(done);
+  const std::string numbers =
+      std::string(of.size() - std::min(of.size(), so_far.size()), ' ') + so_far + "/" + of;
+  // A line that reached the last column would go on in the next one, and stay there.
+  const int room = columns - 1 - int(numbers.size() + 2 + text.size());
+  const int bar = std::clamp(room - int(std::string_view("[] ").size()), 0, 24);
+  const int full = int(bar * double(done) / double(std::max<int64_t>(1, total)));
+  std::string line = numbers + "  " + text;
+  if (bar > 0)
+    line =
+        "[" + std::string(size_t(full), '#') + std::string(size_t(bar - full), '.') + "] " + line;
+  return line.substr(0, size_t(std::max(1, columns - 1)));
+}
+
 Progress::Progress(int64_t first, int64_t total)
     : terminal_(is_terminal()),
       first_(first),
@@ -78,11 +100,8 @@ void Progress::update(int64_t done, const std::string& text) {
     last_line_ = done;
     return;
   }
-  constexpr int kBar = 24;
-  const int full = int(kBar * double(done) / double(std::max<int64_t>(1, total_)));
-  std::fprintf(stderr, "\r\033[K[%s%s] %*lld/%lld  %s  %s", std::string(size_t(full), '#').c_str(),
-               std::string(size_t(kBar - full), '.').c_str(), width, (long long)done,
-               (long long)total_, text.c_str(), times.c_str());
+  const std::string line = progress_line(done, total_, text + "  " + times, terminal_columns());
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
   drawn_ = true;
   last_drawing_ = Clock::now();

@@ -15,6 +15,10 @@ std::string decimal(double value, int digits);
 /// Seconds as "0:07", "12:34", "1:02:03".
 std::string clock_time(double seconds);
 
+/// "[####....] 12/40  text": at most columns - 1 characters. The bar has 24, or what the rest leaves
+/// it; what has no room without a bar is cut off.
+std::string progress_line(int64_t done, int64_t total, const std::string& text, int columns);
+
 /// A progress bar on stderr.
 class Progress {
  public:

@@ -18,6 +18,17 @@ TEST(Report, NumbersAndTimesAsTheyAreRead) {
   EXPECT_EQ(clock_time(3723), "1:02:03");
 }
 
+TEST(Progress, ALineIsNeverAsLongAsTheTerminalIsWide) {
+  EXPECT_EQ(progress_line(10, 40, "text", 80), "[######..................] 10/40  text");
+  EXPECT_EQ(progress_line(5, 40, "text", 80), "[###.....................]  5/40  text");
+  EXPECT_EQ(progress_line(40, 40, "text", 80), "[########################] 40/40  text");
+  EXPECT_EQ(progress_line(10, 40, "text", 23), "[##......] 10/40  text");
+  EXPECT_EQ(progress_line(10, 40, "text", 14), "10/40  text");
+  EXPECT_EQ(progress_line(10, 40, "text", 10), "10/40  te");
+  for (int columns = 2; columns < 200; columns++)
+    EXPECT_LT(progress_line(7, 1000, std::string(90, 'x'), columns).size(), size_t(columns));
+}
+
 TEST(TextPlot, PutsHighAboveLow) {
   const std::string plot = text_plot({{'*', "falls", {{0, 3}, {1, 2}, {2, 1}}}}, 3, 3);
   EXPECT_EQ(plot,
