@@ -50,6 +50,10 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, Layout layout, DType dtype, std
   if (is_block(dtype)) check_whole_blocks(op, impl_->layout, dtype);
 }
 
+void Tensor::fail_empty(const char* asked) {
+  fail(ErrorCode::kInvalidArgument, asked, "the tensor is an empty Tensor()");
+}
+
 Tensor Tensor::empty(const Shape& shape, const TensorOptions& options) {
   return Tensor(Storage::allocate(options.device, checked_bytes(shape, options.dtype)),
                 Layout::contiguous(shape), options.dtype);
@@ -72,13 +76,11 @@ Tensor Tensor::adopt(void* data, DType dtype, const Shape& shape, std::function<
 
 Tensor make_contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x.detach();
-  Tensor result = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
-  copy_elements(x, result);
-  return result;
+  return own_copy(x);
 }
 
 Tensor Tensor::detach() const {
-  if (!impl_->node) return *this;
+  if (!impl("detach").node) return *this;
   return Tensor(storage(), layout(), dtype());
 }
 
@@ -115,11 +117,13 @@ void Tensor::read(void* to) const {
 }
 
 void Tensor::check_host_type(std::string_view op, DType asked) const {
+  check(impl_ != nullptr, ErrorCode::kInvalidArgument, op, "the tensor is an empty Tensor()");
   check(asked == dtype(), ErrorCode::kDTypeMismatch, op, "expected the tensor's dtype ",
         dtype_name(dtype()), ", got ", dtype_name(asked));
 }
 
 std::string describe(const Tensor& x) {
+  if (!x) return "an empty Tensor()";
   std::string text = dtype_name(x.dtype()) + to_string(x.shape());
   if (!x.device().is_cpu()) text += " " + to_string(x.device());
   return text;

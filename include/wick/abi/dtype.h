@@ -95,12 +95,13 @@ inline constexpr DTypeFacts kDTypeFacts[kNumDTypes + 1] = {
     {"?", 1, 0, DTypeKind::kNone}};  // of every value outside of the enumeration
 }  // namespace detail
 
-/// DType::kF32 for float and so on, of StoredTypes, which have the order of the enumeration; no
-/// dtype for another type.
+/// Whether a dtype has elements of type T, which may be any type: one of StoredTypes.
 template <class T>
-inline constexpr DType kDTypeOf = detail::position_in<T>(StoredTypes{}) < StoredTypes::kSize
-                                      ? DType(detail::position_in<T>(StoredTypes{}))
-                                      : DType(255);
+concept HasDType = detail::position_in<T>(StoredTypes{})
+< StoredTypes::kSize;
+/// DType::kF32 for float and so on: StoredTypes have the order of the enumeration.
+template <HasDType T>
+inline constexpr DType kDTypeOf = DType(detail::position_in<T>(StoredTypes{}));
 
 /// Whether T, which may be any type, is one of IntegerTypes.
 template <class T>

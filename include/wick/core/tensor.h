@@ -39,18 +39,18 @@ class WICK_API Tensor {
          std::string_view op = "tensor");
 
   /// Copies values to the device. Errors: kShapeMismatch if they are not as many as the shape says.
-  template <class T>
+  template <HasDType T>
   static Tensor from(std::span<const T> values, const Shape& shape,
                      const Device& device = Device::cpu()) {
     return from_host(values.data(), int64_t(values.size()), kDTypeOf<T>, shape, device);
   }
-  template <class T>
+  template <HasDType T>
   static Tensor from(const std::vector<T>& values, const Shape& shape,
                      const Device& device = Device::cpu()) {
     return from(std::span<const T>(values), shape, device);
   }
   /// Copies values to a tensor of one dim.
-  template <class T>
+  template <HasDType T>
   static Tensor from(const std::vector<T>& values, const Device& device = Device::cpu()) {
     return from(values, {int64_t(values.size())}, device);
   }
@@ -65,17 +65,18 @@ class WICK_API Tensor {
   static Tensor empty(const Shape& shape, const TensorOptions& options = {});
 
   explicit operator bool() const { return impl_ != nullptr; }
-  const Shape& shape() const { return layout().shape; }
-  const Dims& strides() const { return layout().strides; }
-  const Layout& layout() const { return impl_->layout; }
-  int rank() const { return layout().rank(); }
+  // Of an empty Tensor() these and all below are errors: kInvalidArgument.
+  const Shape& shape() const { return impl("shape").layout.shape; }
+  const Dims& strides() const { return impl("strides").layout.strides; }
+  const Layout& layout() const { return impl("layout").layout; }
+  int rank() const { return impl("rank").layout.rank(); }
   /// The size of a dim; -1 is the last. Errors: kOutOfRange.
   int64_t size(int64_t dim) const { return shape()[normalize_dim("size", dim, rank())]; }
-  int64_t numel() const { return layout().numel(); }
-  DType dtype() const { return impl_->dtype; }
-  const Device& device() const { return storage()->device(); }
-  bool is_contiguous() const { return layout().is_contiguous(); }
-  const std::shared_ptr<Storage>& storage() const { return impl_->storage; }
+  int64_t numel() const { return impl("numel").layout.numel(); }
+  DType dtype() const { return impl("dtype").dtype; }
+  const Device& device() const { return impl("device").storage->device(); }
+  bool is_contiguous() const { return impl("is_contiguous").layout.is_contiguous(); }
+  const std::shared_ptr<Storage>& storage() const { return impl("storage").storage; }
   /// The address of the first element on its device.
   void* data() const {
     return static_cast<char*>(storage()->data()) + bytes_of(dtype(), layout().offset);
@@ -92,11 +93,11 @@ class WICK_API Tensor {
   /// The elements that these indices choose, as x[...] does elsewhere (ops/index.h: index).
   Tensor index(const std::vector<Index>& items) const;
   /// Whether backward would pass through this tensor.
-  bool requires_grad() const { return impl_->node != nullptr; }
+  bool requires_grad() const { return impl("requires_grad").node != nullptr; }
 
   /// The only element. Errors: kShapeMismatch if there are more; kDTypeMismatch if T is not the
   /// dtype's type.
-  template <class T>
+  template <HasDType T>
   T item() const {
     check_host_type("item", kDTypeOf<T>);
     check(numel() == 1, ErrorCode::kShapeMismatch, "item", "expected one element, got shape ",
@@ -106,7 +107,7 @@ class WICK_API Tensor {
     return value;
   }
   /// All elements in row-major order. Errors: kDTypeMismatch if T is not the dtype's type.
-  template <class T>
+  template <HasDType T>
   std::vector<T> to_vector() const {
     check_host_type("to_vector", kDTypeOf<T>);
     if constexpr (kSame<T, bool>) {
@@ -156,7 +157,7 @@ class WICK_API Tensor {
   Tensor view(Layout layout, std::string_view op = "view") const {
     return Tensor(storage(), std::move(layout), dtype(), op);
   }
-  const std::shared_ptr<AutogradNode>& node() const { return impl_->node; }
+  const std::shared_ptr<AutogradNode>& node() const { return impl("node").node; }
   void set_node(std::shared_ptr<AutogradNode> node) { impl_->node = std::move(node); }
   bool same(const Tensor& other) const { return impl_ == other.impl_; }
   /// Whether nothing else looks at these elements and the tape does not hold them: they may be
@@ -167,6 +168,11 @@ class WICK_API Tensor {
   }
 
  private:
+  const Impl& impl(const char* asked) const {
+    if (!impl_) fail_empty(asked);
+    return *impl_;
+  }
+  [[noreturn]] static void fail_empty(const char* asked);
   static Tensor from_host(const void* values, int64_t count, DType dtype, const Shape& shape,
                           const Device& device);
   void check_host_type(std::string_view op, DType asked) const;

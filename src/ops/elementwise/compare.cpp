@@ -30,8 +30,10 @@ Tensor compare(const Op& op, const Tensor& a, const Tensor& b) {
   return compare_in(op, a, b, promote(a, b));
 }
 
-/// Whether an integer dtype, or bool as 0 and 1, has the number.
-bool holds(DType dtype, int64_t number) {
+/// Whether an integer dtype, or bool as 0 and 1, has the integer.
+bool holds(DType dtype, Number integer) {
+  if (integer.is_above_i64()) return dtype == DType::kU64;
+  const int64_t number = integer.integer();
   if (dtype == DType::kBool) return number == 0 || number == 1;
   const int bits = 8 * dtype_size(dtype);
   if (!is_signed(dtype)) return number >= 0 && (bits == 64 || number < int64_t(1) << bits);
@@ -40,10 +42,13 @@ bool holds(DType dtype, int64_t number) {
 
 Tensor compare(const Op& op, const Tensor& a, Number b) {
   check_defined(op.name, a);
-  DType dtype = promote(a.dtype(), b);
-  // A number that the dtype does not have is still larger or smaller than all that it has.
-  if (!is_floating(dtype) && !holds(a.dtype(), b.integer()))
-    dtype = a.dtype() == DType::kU64 ? DType::kF64 : DType::kI64;
+  const DType dtype = promote(a.dtype(), b);
+  // A number that the dtype does not have is larger or smaller than all that it has.
+  if (!is_floating(dtype) && !holds(a.dtype(), b)) {
+    const bool is_true = op == Ne::op || (b.real() > 0 ? op == Lt::op || op == Le::op
+                                                       : op == Gt::op || op == Ge::op);
+    return full(a.shape(), int(is_true), {.dtype = DType::kBool, .device = a.device()});
+  }
   return compare_in(op, a, scalar_like(a, b, dtype), dtype);
 }
 

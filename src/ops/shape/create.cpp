@@ -20,8 +20,9 @@ namespace {
 uint64_t element_bits(Number value, DType dtype) {
   uint64_t bits = 0;
   dispatch(dtype, StoredTypes{}, [&]<class T>() {
-    const T element =
-        value.is_integer() ? convert<T>(int64(value.integer())) : convert<T>(value.real());
+    const T element = value.is_above_i64() ? convert<T>(uint64(value.integer()))
+                      : value.is_integer() ? convert<T>(int64(value.integer()))
+                                           : convert<T>(value.real());
     std::memcpy(&bits, &element, sizeof element);
   });
   return bits;
@@ -85,6 +86,9 @@ Tensor arange(int64_t n, const TensorOptions& options) {
 }
 
 Tensor arange(Number start, Number end, Number step, const TensorOptions& options) {
+  for (const Number n : {start, end, step})
+    check(!n.is_above_i64(), ErrorCode::kInvalidArgument, "arange",
+          "expected integers of at most 2^63 - 1, got ", uint64_t(n.integer()));
   if (start.is_integer() && end.is_integer() && step.is_integer()) {
     const int64_t first = start.integer(), by = step.integer();
     // Unsigned: the distance may be more than an int64_t holds.

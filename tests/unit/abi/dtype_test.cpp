@@ -58,9 +58,15 @@ TEST(DType, UnknownValuesAreOfNoKindAndHaveNoBytes) {
   }
 }
 
-TEST(DType, ATypeThatIsNoneHasNoDType) {
-  EXPECT_STREQ(dtype_name(kDTypeOf<void*>), "?");
-  EXPECT_FALSE(is_block(kDTypeOf<void*>));
+template <class T>
+concept CanBeAsked = requires {
+  kDTypeOf<T>;
+};
+
+TEST(DType, ToAskForThatOfATypeWithoutOneDoesNotCompile) {
+  static_assert(HasDType<float> && HasDType<bool> && HasDType<f4>);
+  static_assert(CanBeAsked<float>);
+  static_assert(!CanBeAsked<void*> && !CanBeAsked<char> && !CanBeAsked<long long>);
 }
 
 TEST(DType, BytesOfElementsAreTheirSizeTimesTheirNumber) {

@@ -23,6 +23,30 @@ TEST(Tensor, NoneIsFalse) {
   EXPECT_TRUE(Tensor::from(counting(1)));
 }
 
+TEST(Tensor, NoneHasNothingToAskFor) {
+  const Tensor none;
+  const auto refused = [](const char* asked, const auto& ask) {
+    EXPECT_ERROR(ask(), kInvalidArgument, std::string(asked) + ": the tensor is an empty Tensor()");
+  };
+  refused("shape", [&] { none.shape(); });
+  refused("strides", [&] { none.strides(); });
+  refused("layout", [&] { none.layout(); });
+  refused("rank", [&] { none.rank(); });
+  refused("numel", [&] { none.numel(); });
+  refused("dtype", [&] { none.dtype(); });
+  refused("device", [&] { none.device(); });
+  refused("is_contiguous", [&] { none.is_contiguous(); });
+  refused("storage", [&] { none.data(); });
+  refused("requires_grad", [&] { none.requires_grad(); });
+  refused("detach", [&] { none.detach(); });
+  refused("item", [&] { none.item<float>(); });
+  refused("to_vector", [&] { none.to_vector<float>(); });
+  EXPECT_ANY_THROW(none.to(Device::cpu()));
+  EXPECT_ANY_THROW(none.to(DType::kF32));
+  EXPECT_ANY_THROW(none.contiguous());
+  EXPECT_EQ(describe(none), "an empty Tensor()");
+}
+
 TEST(Tensor, HasTheValuesItIsMadeFrom) {
   const Tensor x = Tensor::from(counting(6), {2, 3});
   EXPECT_EQ(x.shape(), (Shape{2, 3}));

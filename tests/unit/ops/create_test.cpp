@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "../expect.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/indexing.h"
 #include "wick/ops/reduce.h"
@@ -35,6 +36,17 @@ TEST(Full, ConvertsTheNumberAsCastWould) {
   EXPECT_TRUE(full({}, 0.25, {.dtype = DType::kBool}).item<bool>());
   EXPECT_EQ(full({}, (int64_t{1} << 53) + 1, {.dtype = DType::kI64}).item<int64>(),
             (int64_t{1} << 53) + 1);
+}
+
+TEST(Full, HoldsEveryUnsignedInteger) {
+  constexpr uint64 kLargest = ~uint64(0), kAbove = uint64(1) << 63;
+  EXPECT_EQ(full({}, kLargest, {.dtype = DType::kU64}).item<uint64>(), kLargest);
+  EXPECT_EQ(full({}, kAbove, {.dtype = DType::kF64}).item<double>(), 0x1p63);
+  EXPECT_EQ(full({}, kLargest, {.dtype = DType::kF32}).item<float>(), 0x1p64f);
+  EXPECT_TRUE(full({}, kAbove, {.dtype = DType::kBool}).item<bool>());
+  EXPECT_EQ(full({}, kAbove + 3, {.dtype = DType::kU8}).item<uint8>(), 3);  // an integer wraps
+  EXPECT_EQ((zeros({}, {.dtype = DType::kU64}) + kLargest).item<uint64>(), kLargest);
+  EXPECT_ERROR(arange(0, kAbove, 1), kInvalidArgument, "arange: expected integers of at most");
 }
 
 TEST(Zeros, AndOnesHaveTheDTypeThatIsAskedFor) {
