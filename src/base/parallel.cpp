@@ -1,5 +1,6 @@
 #include "base/parallel.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -50,15 +51,24 @@ std::atomic<int>& threads() {
 
 thread_local bool inside = false;
 
+/// Whether this process is the child of one that had opened regions. It has none of those threads,
+/// and OpenMP would wait for them for ever.
+std::atomic<bool> orphaned{false};
+
 // OpenMP keeps a team of threads for every thread that opens a region, so only the main one may.
-bool may_fork() { return !inside && gettid() == getpid(); }
+bool may_open_region() {
+  if (inside || gettid() != getpid()) return false;
+  static const int watched = pthread_atfork(nullptr, nullptr, [] { orphaned = true; });
+  (void)watched;
+  return !orphaned.load(std::memory_order_relaxed);
+}
 
 }  // namespace
 
 int num_threads() { return threads().load(std::memory_order_relaxed); }
 void set_num_threads(int n) { threads().store(std::max(1, n), std::memory_order_relaxed); }
 
-int threads_here() { return may_fork() ? num_threads() : 1; }
+int threads_here() { return may_open_region() ? num_threads() : 1; }
 
 #if defined(WICK_USE_OPENMP)
 LibraryThreads::LibraryThreads() : before_(omp_get_max_threads()) {
@@ -75,7 +85,7 @@ namespace detail {
 void parallel_run(int64_t count, int64_t grain, void (*body)(void*, int64_t, int64_t), void* self) {
   const int64_t parts =
       std::min<int64_t>(num_threads(), (count + grain - 1) / std::max<int64_t>(grain, 1));
-  if (parts <= 1 || !may_fork()) return body(self, 0, count);
+  if (parts <= 1 || !may_open_region()) return body(self, 0, count);
   const auto part = [&](int64_t i) {
     inside = true;
     body(self, count * i / parts, count * (i + 1) / parts);

@@ -11,8 +11,8 @@ int num_threads();
 /// Sets how many threads parallel_for uses at most, 1 or more, for the whole process from now on.
 void set_num_threads(int threads);
 
-/// How many threads a region that the calling thread opened now would have: 1 within one and off
-/// the main thread.
+/// How many threads a region that the calling thread opened now would have: 1 within one, off the
+/// main thread, and in a child that was forked after its parent had opened one.
 int threads_here();
 
 /// While it lives, a library that brings OpenMP regions of its own opens them with threads_here()
@@ -35,7 +35,8 @@ void parallel_run(int64_t count, int64_t grain,
 
 /// Calls f(begin, end) for ranges that together make [0, count), each of at least grain (but the
 /// last), in the calling thread alone if there is no more than grain, if the call is nested, or if
-/// it does not come from the main thread. f must not throw.
+/// it does not come from the main thread of a process that may have threads (threads_here). f must
+/// not throw.
 template <class F>
 void parallel_for(int64_t count, int64_t grain, F&& f) {
   if (count <= grain) {

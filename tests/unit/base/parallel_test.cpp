@@ -1,6 +1,8 @@
 #include "base/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -60,6 +62,23 @@ TEST_F(Parallel, NestedCallsStayInTheirThread) {
     });
   });
   EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(Parallel, AForkedChildWorksAlone) {
+  set_num_threads(3);
+  visits(1000, 1);  // the parent has threads now, which the child lacks
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);  // hanging is failing
+    std::atomic<int> parts = 0;
+    parallel_for(1000, 1, [&](int64_t, int64_t) { parts++; });
+    _exit(parts == 1 && threads_here() == 1 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(threads_here(), 3);
 }
 
 TEST_F(Parallel, OtherThreadsThanTheMainOneWorkAlone) {
