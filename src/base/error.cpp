@@ -2,7 +2,19 @@
 
 #include <charconv>
 
+#include "base/calling.h"
+
 namespace wick {
+namespace {
+thread_local const char* calling = nullptr;
+}
+
+Calling::Calling(const char* op) : before_(calling) {
+  if (!calling) calling = op;
+}
+Calling::~Calling() { calling = before_; }
+
+std::string_view detail::called(std::string_view where) { return calling ? calling : where; }
 
 const char* error_code_name(ErrorCode code) {
   switch (code) {

@@ -82,10 +82,10 @@ void throw_status(const DeviceLocation& location, const Status& status, std::str
       if (location.kind == DeviceKind::kCuda) code = ErrorCode::kCuda;
       break;
   }
-  const std::string_view text = status.text ? status.text : "no reason given";
+  std::string_view text = status.text ? status.text : "no reason given";
   // A backend's text mostly begins with the op's name itself.
-  if (text.substr(0, where.size()) == where)
-    throw Error(code, std::string(text) + " on " + to_string(location));
+  if (text.starts_with(where) && text.substr(where.size()).starts_with(": "))
+    text.remove_prefix(where.size() + 2);
   fail(code, where, text, " on ", location);
 }
 

@@ -140,12 +140,14 @@ bool try_elementwise(const Device& device, const Op& op, const Shape& shape,
   return true;
 }
 
-void fail_unsupported(const Device& device, const Op& op, DType dtype, const Declined& declined) {
+void fail_unsupported(const Device& device, const Op& op, DType dtype, const Declined& declined,
+                      const char* composite) {
+  const std::string of = detail::called(op.name) == op.name ? "" : std::string(" of ") + op.name;
   if (declined.why.empty())
-    fail(ErrorCode::kUnsupported, op.name, "no ", dtype_name(dtype), " kernel on ", device,
-         ", no composite");
-  fail(ErrorCode::kUnsupported, op.name, "no ", dtype_name(dtype), " kernel on ", device,
-       " takes this: ", declined.why, "; no composite");
+    fail(ErrorCode::kUnsupported, op.name, "no ", dtype_name(dtype), " kernel", of, " on ", device,
+         ", ", composite);
+  fail(ErrorCode::kUnsupported, op.name, "no ", dtype_name(dtype), " kernel", of, " on ", device,
+       " takes this: ", declined.why, "; ", composite);
 }
 
 void elementwise(const Device& device, const Op& op, const Shape& shape,
@@ -174,6 +176,19 @@ void copy_elements(const Tensor& from, const Tensor& to) {
     return copy_elements(as_bytes(from), as_bytes(to));
   const Operand in = operand(from), out = operand(to);
   elementwise(from.device(), kCast, from.shape(), {&in, 1}, {&out, 1});
+}
+
+Tensor own_copy(const Tensor& x) {
+  const Tensor own = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
+  copy_elements(x, own);
+  return own;
+}
+
+Tensor apart_from(const Tensor& target, const Tensor& x) {
+  const Layout &at = target.layout(), &from = x.layout();
+  const bool in_step = x.dtype() == target.dtype() && from.shape == at.shape &&
+                       from.strides == at.strides && from.offset == at.offset;
+  return x.storage() == target.storage() && !in_step ? own_copy(x) : x;
 }
 
 }  // namespace wick

@@ -53,8 +53,11 @@ void elementwise(const Device& device, const Op& op, const Shape& shape,
                  Attributes attributes = {});
 void launch(const Device& device, const Op& op, std::span<const View> in, std::span<const View> out,
             Attributes attributes = {});
+/// Why there is no other way.
+inline constexpr const char* kNoComposite = "no composite";
+inline constexpr const char* kCompositeOff = "no composite, for it is switched off";
 [[noreturn]] void fail_unsupported(const Device& device, const Op& op, DType dtype,
-                                   const Declined& declined);
+                                   const Declined& declined, const char* composite = kNoComposite);
 
 /// Whether the first kernel for these dtypes may write its output over an input.
 bool may_run_in_place(const Device& device, const Op& op, std::initializer_list<DType> dtypes,
@@ -75,6 +78,11 @@ Tensor make_contiguous(const Tensor& x);
 Tensor copy_to(const Tensor& x, const Device& device);
 /// Writes from's elements, converted, into to's memory. Shapes equal. Blocks are copied as bytes.
 void copy_elements(const Tensor& from, const Tensor& to);
+/// The same values in row-major order in memory of their own, off the tape.
+Tensor own_copy(const Tensor& x);
+/// x, or a copy of it where target's elements, once written, would be read as x's: both look into
+/// one memory, and not each of x's elements stands where target's of the same place does.
+Tensor apart_from(const Tensor& target, const Tensor& x);
 
 /// Errors: kInvalidArgument if a tensor of this layout and block dtype would have part of a block.
 void check_whole_blocks(std::string_view op, const Layout& layout, DType dtype);

@@ -30,7 +30,7 @@ std::vector<Row> all_rows() {
   return rows_of_all<"unary", "binary", "compare", "where", "composed", "cast", "reduce", "matmul",
                      "gather", "shape", "softmax", "loss", "norm", "rope", "attention", "optimizer",
                      "sample", "create", "conv", "pool", "scan", "sort", "search", "arrange",
-                     "contract", "indexing", "resample">();
+                     "contract", "indexing", "inplace", "resample">();
 }
 
 std::vector<Behaviour> all_behaviours() {

@@ -31,15 +31,17 @@ bool lacks(std::string_view op, std::span<const DType> operands, std::span<const
 }
 
 std::string lacking_op(const Error& error, const Device& device, std::span<const LackingOps> list) {
-  // "trunc: no f32 kernel on emu:32, ..."
+  // "trunc: no f32 kernel on emu:32, ...", or of an op that calls it, "fix: no f32 kernel of trunc on
+  // emu:32, ..."
   const std::string text = error.what();
   if (error.code() != ErrorCode::kUnsupported || device.is_cpu()) return "";
   for (const Op* op : ops_of(Device::cpu())) {
     for (int d = 0; d < kNumDTypes; d++) {
       const DType dtype = DType(d);
-      const std::string start = std::string(op->name) + ": no " + dtype_name(dtype) +
-                                " kernel on " + to_string(device) + ",";
-      if (text.starts_with(start)) return lacks(op->name, {&dtype, 1}, list) ? op->name : "";
+      const std::string name = op->name, no = std::string(": no ") + dtype_name(dtype) + " kernel",
+                        on = " on " + to_string(device) + ",";
+      if (text.starts_with(name + no + on) || text.find(no + " of " + name + on) != text.npos)
+        return lacks(name, {&dtype, 1}, list) ? name : "";
     }
   }
   return "";

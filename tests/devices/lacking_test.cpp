@@ -81,6 +81,8 @@ TEST(LackingOp, IsTheOneThatAnErrorNames) {
   };
   EXPECT_EQ(of("trunc: no f32 kernel on emu:32, no composite"), "trunc");
   EXPECT_EQ(of("matmul: no i32 kernel on emu:32, no composite"), "matmul");
+  EXPECT_EQ(of("fix: no f32 kernel of trunc on emu:32, no composite"), "trunc");
+  EXPECT_EQ(of("trunc: no f32 kernel of exp on emu:32, no composite"), "");
   // What cards have they may not lose.
   EXPECT_EQ(of("exp: no f32 kernel on emu:32, no composite"), "");
   EXPECT_EQ(of("matmul: no bf16 kernel on emu:32, no composite"), "");

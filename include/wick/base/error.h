@@ -69,10 +69,15 @@ requires requires(const T& value) { to_string(value); }
 void append(std::string& to, const T& value) { append(to, std::string_view(to_string(value))); }
 }  // namespace detail
 
+namespace detail {
+/// The op that this thread's user called, if it said so (src/base/calling.h), else `where`.
+WICK_API std::string_view called(std::string_view where);
+}  // namespace detail
+
 /// Throws Error "where: parts...".
 template <class... Parts>
 [[noreturn]] void fail(ErrorCode code, std::string_view where, const Parts&... parts) {
-  std::string text(where);
+  std::string text(detail::called(where));
   text += ": ";
   (detail::append(text, parts), ...);
   throw Error(code, text);

@@ -14,15 +14,15 @@ class WICK_API Var {
   /// kDTypeMismatch if it requires a gradient and is not floating.
   explicit Var(const Tensor& init, bool requires_grad = true);
 
-  /// The present value. Ops on it are recorded on the tape.
-  const Tensor& tensor() const { return *value_; }
-  operator const Tensor&() const { return *value_; }  // NOLINT: a Var is used where a Tensor is
-  const Shape& shape() const { return value_->shape(); }
+  /// The present value; none of an empty Var(). Ops on it are recorded on the tape.
+  const Tensor& tensor() const;
+  operator const Tensor&() const { return tensor(); }  // NOLINT: a Var is used where a Tensor is
+  const Shape& shape() const { return tensor().shape(); }
   bool defined() const { return value_ != nullptr; }
 
   /// The sum of the gradients that backward has brought so far; none before the first.
   Tensor grad() const;
-  void zero_grad();
+  void zero_grad() const;
 
   /// Puts another value in place of this one; what was computed from the old keeps it. Takes the
   /// memory of a value that is handed over by its only owner, else copies. Errors: kShapeMismatch,

@@ -1,5 +1,6 @@
 #include "ops/elementwise/elementwise.h"
 
+#include "base/calling.h"
 #include "ops/reduce/reduce.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/composite.h"
@@ -38,14 +39,19 @@ Tensor run_unary(const UnaryMeaning& m, Tensor x) {
   const DType dtype = taken(m.op, m.takes, x.dtype());
   if (x.dtype() != dtype) x = cast(x, dtype);
   const CompositeMode mode = composite_mode();
-  if (m.composite && mode == CompositeMode::kAlways) return m.composite(x);
+  const auto composite = [&m](const auto&... in) {
+    const Calling calling(m.op.name);
+    return m.composite(in...);
+  };
+  if (m.composite && mode == CompositeMode::kAlways) return composite(x);
   const bool on_tape = recording({&x});
   const Tensor y = output_for(x, x.shape(), x.dtype(), !on_tape, m.op, 1);
   const Operand in = operand(x), out = operand(y);
   Declined declined;
   if (!try_elementwise(x.device(), m.op, x.shape(), {&in, 1}, {&out, 1}, {}, &declined)) {
-    if (m.composite && mode == CompositeMode::kAuto) return m.composite(x);
-    fail_unsupported(x.device(), m.op, x.dtype(), declined);
+    if (m.composite && mode == CompositeMode::kAuto) return composite(x);
+    fail_unsupported(x.device(), m.op, x.dtype(), declined,
+                     m.composite ? kCompositeOff : kNoComposite);
   }
   if (!on_tape) return y;
   return record(m.op.name, y, {&x}, m.keep, [&m](const RuleContext& c, std::span<Tensor> g) {
@@ -59,7 +65,11 @@ Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype
   if (a.dtype() != dtype) a = cast(a, dtype);
   const Tensor other = b.dtype() != dtype ? cast(b, dtype) : b;
   const CompositeMode mode = composite_mode();
-  if (m.composite && mode == CompositeMode::kAlways) return m.composite(a, other);
+  const auto composite = [&m](const auto&... in) {
+    const Calling calling(m.op.name);
+    return m.composite(in...);
+  };
+  if (m.composite && mode == CompositeMode::kAlways) return composite(a, other);
   const Shape shape = broadcast_shapes(m.op.name, a.shape(), other.shape());
   const bool on_tape = m.gradient && recording({&a, &other});
   const Tensor y = output_for(a, shape, dtype, !on_tape && !a.same(other), m.op, 2);
@@ -67,8 +77,8 @@ Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype
   const Operand out = operand(y);
   Declined declined;
   if (!try_elementwise(a.device(), m.op, shape, in, {&out, 1}, {}, &declined)) {
-    if (m.composite && mode == CompositeMode::kAuto) return m.composite(a, other);
-    fail_unsupported(a.device(), m.op, dtype, declined);
+    if (m.composite && mode == CompositeMode::kAuto) return composite(a, other);
+    fail_unsupported(a.device(), m.op, dtype, declined, m.composite ? kCompositeOff : kNoComposite);
   }
   if (!on_tape) return y;
   return record(

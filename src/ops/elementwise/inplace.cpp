@@ -25,7 +25,8 @@ void write(const char* op, Var& target, const Tensor& x) {
   check_same_device(op, to, x);
   check(broadcast_shapes(op, to.shape(), x.shape()) == to.shape(), ErrorCode::kShapeMismatch, op,
         "shape ", x.shape(), " does not broadcast to the target's ", to.shape());
-  const Operand in = operand(x, to.shape()), out = operand(to);
+  const Tensor source = apart_from(to, x);
+  const Operand in = operand(source, to.shape()), out = operand(to);
   elementwise(to.device(), kCast, to.shape(), {&in, 1}, {&out, 1});
   to.storage()->bump_version();
 }

@@ -1,6 +1,7 @@
 #include "ops/fused/fused.h"
 
 #include "base/assert.h"
+#include "base/calling.h"
 
 namespace wick {
 namespace {
@@ -32,9 +33,10 @@ bool try_launch(const Op& op, FusedOperands in, FusedOperands out, Attributes at
                     {views.out, out.size()}, attributes, declined);
 }
 
-[[noreturn]] void fail_unsupported(const Op& op, FusedOperands in, const Declined& declined) {
+[[noreturn]] void fail_unsupported(const Op& op, FusedOperands in, const Declined& declined,
+                                   const char* composite) {
   const Tensor& first = *in.begin()->tensor;
-  fail_unsupported(first.device(), op, first.dtype(), declined);
+  fail_unsupported(first.device(), op, first.dtype(), declined, composite);
 }
 
 View contiguous_view(const Tensor& x, Tensor* copy) {
@@ -74,13 +76,14 @@ bool run_fused(const Op& op, FusedOperands in, FusedOperands out, Attributes att
   if (!wants_kernel()) return false;
   Declined declined;
   if (try_launch(op, in, out, attributes, &declined)) return true;
-  if (!allows_composite()) fail_unsupported(op, in, declined);
+  if (!allows_composite()) fail_unsupported(op, in, declined, kCompositeOff);
   return false;
 }
 
 void launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes) {
   Declined declined;
-  if (!try_launch(op, in, out, attributes, &declined)) fail_unsupported(op, in, declined);
+  if (!try_launch(op, in, out, attributes, &declined))
+    fail_unsupported(op, in, declined, kNoComposite);
 }
 
 Tensor empty_gradient(const RuleContext& c, int i) {
@@ -97,6 +100,7 @@ Tensor fused(Fused&& f) {
   const std::span<const Tensor* const> inputs(all, count);
   if (y.numel() == 0) return record_constant(f.op.name, y, inputs);
   const auto run_composite = [&](bool on_tape) {
+    const Calling calling(f.op.name);
     std::vector<Tensor> in;
     in.reserve(count);
     for (const Tensor* x : inputs) in.push_back(on_tape ? *x : x->detach());

@@ -105,7 +105,8 @@ Tensor reduce_fused(const Op& op, const Tensor& x, const Dims& marks, bool keepd
   if (wants_kernel()) {
     const Reduced result = try_reduce(op, x, marks, keepdim, dtype);
     if (result.ran) return result.y;
-    if (!allows_composite()) fail_unsupported(x.device(), op, x.dtype(), result.declined);
+    if (!allows_composite())
+      fail_unsupported(x.device(), op, x.dtype(), result.declined, kCompositeOff);
   }
   return composite();
 }

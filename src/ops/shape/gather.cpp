@@ -150,15 +150,9 @@ void check_src(const char* op, const Tensor& x, int dim, const Tensor& src) {
         dtype_name(x.dtype()), ", got ", dtype_name(src.dtype()));
 }
 
-Tensor fresh_copy(const Tensor& x) {
-  const Tensor y = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
-  copy_elements(x, y);
-  return y;
-}
-
 /// x with src set at ids, which have its shape.
 Tensor scattered(const char* op, const Tensor& x, int dim, const Tensor& ids, const Tensor& src) {
-  const Tensor y = fresh_copy(x);
+  const Tensor y = own_copy(x);
   scatter_into(kScatter, dim, y, ids, src);
   return record(
       op, y, {&x, &src, &ids}, kKeepInput2, [op, dim](const RuleContext& c, std::span<Tensor> g) {
@@ -245,7 +239,7 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& any_ids, const Tens
         ", got ", src.shape());
   check(src.dtype() == x.dtype(), ErrorCode::kDTypeMismatch, "index_add", "expected src of ",
         dtype_name(x.dtype()), ", got ", dtype_name(src.dtype()));
-  const Tensor y = fresh_copy(x);
+  const Tensor y = own_copy(x);
   if (src.numel() > 0) run(kScatterAdd, d, y, spread_ids(ids, d, expected), settled(src));
   return record("index_add", y, {&x, &src, &ids}, kKeepInput2,
                 [d](const RuleContext& c, std::span<Tensor> g) {
@@ -267,7 +261,7 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& any_ids, const Te
           "ids ", ids.shape(), " exceed x ", x.shape(), " in dim ", i);
   check(src.dtype() == x.dtype(), ErrorCode::kDTypeMismatch, "scatter_add", "expected src of ",
         dtype_name(x.dtype()), ", got ", dtype_name(src.dtype()));
-  const Tensor y = fresh_copy(x);
+  const Tensor y = own_copy(x);
   if (src.numel() > 0) run(kScatterAdd, d, y, settled(ids), settled(src));
   return record("scatter_add", y, {&x, &src, &ids}, kKeepInput2,
                 [d](const RuleContext& c, std::span<Tensor> g) {
@@ -329,7 +323,11 @@ void scatter_(Var& target, int64_t dim, const Tensor& any_ids, const Tensor& src
   const int d = normalize_dim("scatter_", dim, y.rank());
   check_src("scatter_", y, d, src);
   if (src.numel() == 0) return;
-  scatter_into(kScatter, d, y, ids_like("scatter_", ids, src.shape()), src.detach());
+  // What is read may be a view of what is written over, which no order of writing would spare.
+  const auto apart = [&y](const Tensor& x) {
+    return x.storage() == y.storage() ? own_copy(x) : x.detach();
+  };
+  scatter_into(kScatter, d, y, ids_like("scatter_", apart(ids), src.shape()), apart(src));
   y.storage()->bump_version();
 }
 

@@ -281,12 +281,6 @@ void write(const Tensor& target, const std::vector<Index>& items, const Tensor& 
                reshape(whole, {n}));
 }
 
-Tensor own_copy(const Tensor& x) {
-  const Tensor y = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
-  copy_elements(x, y);
-  return y;
-}
-
 Tensor put(const char* op, const Tensor& x, const std::vector<Index>& items, const Tensor& value,
            bool accumulate) {
   check_defined(op, x);

@@ -36,8 +36,14 @@ void walk(const char* who, const Tensor& y, const BackwardOptions& options, IsTa
         "the output did not come from a Var, or was not recorded");
   check(bool(options.seed) || y.numel() == 1, ErrorCode::kShapeMismatch, who,
         "expected a scalar or a seed gradient, got shape ", y.shape());
-  check(!options.seed || options.seed.shape() == y.shape(), ErrorCode::kShapeMismatch, who,
-        "expected a seed of shape ", y.shape());
+  if (const Tensor& seed = options.seed) {
+    check(seed.shape() == y.shape(), ErrorCode::kShapeMismatch, who, "expected a seed of shape ",
+          y.shape(), ", got ", seed.shape());
+    check(seed.dtype() == y.dtype(), ErrorCode::kDTypeMismatch, who, "expected a seed of ",
+          dtype_name(y.dtype()), ", as the output is, got ", dtype_name(seed.dtype()));
+    check(seed.device() == y.device(), ErrorCode::kDeviceMismatch, who, "expected a seed on ",
+          y.device(), ", where the output is, got one on ", seed.device());
+  }
   const std::shared_ptr<TapeNode> root = node_of(y);
   const std::vector<TapeNode*> nodes = history(root.get());
   struct Progress {
@@ -76,6 +82,7 @@ void walk(const char* who, const Tensor& y, const BackwardOptions& options, IsTa
     for (size_t i = 0; i < count; i++) {
       if (!wanted[i] || !gradients[i]) continue;
       WICK_ASSERT(gradients[i].shape() == node->inputs[i].shape);
+      WICK_ASSERT(gradients[i].dtype() == node->inputs[i].dtype);
       Tensor& sum = progress[node->inputs[i].node.get()].gradient;
       sum = accumulate(std::move(sum), gradients[i]);
     }
@@ -84,12 +91,15 @@ void walk(const char* who, const Tensor& y, const BackwardOptions& options, IsTa
 
 }  // namespace
 
+void Leaf::add(const Tensor& more) {
+  const std::lock_guard lock(mutex_);
+  gradient_ = accumulate(std::move(gradient_), more);
+}
+
 void backward(const Tensor& y, const BackwardOptions& options) {
   const auto is_leaf = [](TapeNode* node) { return !node->rule; };
-  walk("backward", y, options, is_leaf, [](TapeNode* node, const Tensor& gradient) {
-    Leaf* leaf = static_cast<Leaf*>(node);
-    leaf->gradient = accumulate(std::move(leaf->gradient), gradient);
-  });
+  walk("backward", y, options, is_leaf,
+       [](TapeNode* node, const Tensor& gradient) { static_cast<Leaf*>(node)->add(gradient); });
 }
 
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& inputs,

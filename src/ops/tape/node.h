@@ -1,6 +1,7 @@
 // What the tape is made of: record (tape.cpp) adds nodes, backward walks them (backward.cpp).
 #pragma once
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "ops/tape/tape.h"
@@ -30,11 +31,24 @@ class TapeNode : public AutogradNode {
   int64_t output_version = 0;
 };
 
-/// The node of a Var: where its gradient is collected.
+/// The node of a Var: where its gradient is collected, by any number of threads.
 class Leaf : public TapeNode {
  public:
   Leaf() : TapeNode("Var") {}
-  Tensor gradient;
+  Tensor gradient() const {
+    const std::lock_guard lock(mutex_);
+    return gradient_;
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    gradient_ = {};
+  }
+  /// Takes one more walk's gradient to what is there.
+  void add(const Tensor& more);
+
+ private:
+  mutable std::mutex mutex_;
+  Tensor gradient_;
 };
 
 inline std::shared_ptr<TapeNode> node_of(const Tensor& x) {

@@ -89,8 +89,8 @@ Tensor record(const char* op, Tensor y, std::span<const Tensor* const> inputs, u
 }
 
 std::shared_ptr<AutogradNode> make_leaf() { return std::make_shared<Leaf>(); }
-Tensor leaf_gradient(const AutogradNode& leaf) { return static_cast<const Leaf&>(leaf).gradient; }
-void clear_leaf(AutogradNode& leaf) { static_cast<Leaf&>(leaf).gradient = {}; }
+Tensor leaf_gradient(const AutogradNode& leaf) { return static_cast<const Leaf&>(leaf).gradient(); }
+void clear_leaf(AutogradNode& leaf) { static_cast<Leaf&>(leaf).clear(); }
 
 NoGrad::NoGrad() : before_(records) { records = false; }
 NoGrad::~NoGrad() { records = before_; }

@@ -13,13 +13,6 @@ Tensor with_node(const Tensor& x, std::shared_ptr<AutogradNode> node) {
   return own;
 }
 
-/// Memory of its own, so that what is written there is not seen by x's other holders.
-Tensor own_copy(const Tensor& x) {
-  const Tensor own = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
-  copy_elements(x, own);
-  return own;
-}
-
 void check_var(const char* op, const Var& v) {
   check(v.defined(), ErrorCode::kInvalidArgument, op, "the target is an empty Var()");
 }
@@ -30,8 +23,14 @@ Var::Var(const Tensor& init, bool requires_grad) {
   check(bool(init), ErrorCode::kInvalidArgument, "Var", "the initial value is an empty Tensor()");
   check(!requires_grad || is_floating(init.dtype()), ErrorCode::kDTypeMismatch, "Var",
         "a gradient wants a floating dtype, got ", dtype_name(init.dtype()));
+  // What is written to the Var is not seen by init's other holders.
   value_ =
       std::make_shared<Tensor>(with_node(own_copy(init), requires_grad ? make_leaf() : nullptr));
+}
+
+const Tensor& Var::tensor() const {
+  static const Tensor none;
+  return value_ ? *value_ : none;
 }
 
 Tensor Var::grad() const {
@@ -39,7 +38,7 @@ Tensor Var::grad() const {
   return value_->node() ? leaf_gradient(*value_->node()) : Tensor();
 }
 
-void Var::zero_grad() {
+void Var::zero_grad() const {
   check_var("zero_grad", *this);
   if (value_->node()) clear_leaf(*value_->node());
 }

@@ -62,7 +62,8 @@ TEST(FakeBackend, ItsOwnErrorsComeThrough) {
   const Device device = fake_device();
   const Tensor x = logits(2, 5).to(device),
                wrong = Tensor::from(std::vector<int64>{0, 5}).to(device);
-  EXPECT_ERROR(cross_entropy(x, wrong), kOutOfRange, "gather: id 5 is outside [0, 5) on fake:0");
+  EXPECT_ERROR(cross_entropy(x, wrong), kOutOfRange,
+               "cross_entropy: id 5 is outside [0, 5) on fake:0");
 }
 
 TEST(FakeBackend, AnOpWithoutARowIsUnsupported) {
@@ -89,10 +90,11 @@ TEST(FakeBackend, AFusedOpFallsBackOnItsCompositeWhichMayLackAPartItself) {
   const Tensor x = logits(2, 3).to(fake_device());
   // Its first part is maximum(-x, 0), a broadcast.
   EXPECT_ERROR(silu(x), kUnsupported,
-               "maximum: no f32 kernel on fake:0 takes this: the fake backend's maximum wants "
-               "contiguous operands");
+               "silu: no f32 kernel of maximum on fake:0 takes this: the fake backend's maximum "
+               "wants contiguous operands");
   const CompositeScope never(CompositeMode::kNever);
-  EXPECT_ERROR(silu(x), kUnsupported, "silu: no f32 kernel on fake:0, no composite");
+  EXPECT_ERROR(silu(x), kUnsupported,
+               "silu: no f32 kernel on fake:0, no composite, for it is switched off");
 }
 
 TEST(FakeBackend, NothingIsMovedToTheCpuSilently) {

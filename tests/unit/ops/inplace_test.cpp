@@ -62,6 +62,15 @@ TEST(InPlace, OfItselfReadsTheOldValue) {
   EXPECT_EQ(values_of(x), (Values{0, 3, 8}));
 }
 
+TEST(InPlace, ReadsTheOldValuesThroughAnyView) {
+  Var m(reshape(arange(9), {3, 3}), false);
+  copy_(m, transpose(m.tensor()));
+  EXPECT_EQ(m.tensor().to_vector<int64>(), (std::vector<int64>{0, 3, 6, 1, 4, 7, 2, 5, 8}));
+  Var p(Tensor::from(std::vector<int64>{2, 0, 1}), false);
+  scatter_(p, 0, p.tensor(), p.tensor() * 10);  // ids are what is written over
+  EXPECT_EQ(p.tensor().to_vector<int64>(), (std::vector<int64>{0, 10, 20}));
+}
+
 TEST(InPlace, KeepsTheTargetsDtype) {
   Var x(Tensor::from(std::vector<int64>{5, 7}), false);
   div_(x, 2);

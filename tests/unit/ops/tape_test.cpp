@@ -58,7 +58,16 @@ TEST(Backward, WantsAScalarOrASeedOfTheShape) {
   EXPECT_ERROR(backward(x * 2), kShapeMismatch,
                "backward: expected a scalar or a seed gradient, got shape [2]");
   EXPECT_ERROR(backward(x * 2, {.seed = Tensor::from(Values{1})}), kShapeMismatch,
-               "backward: expected a seed of shape [2]");
+               "backward: expected a seed of shape [2], got [1]");
+}
+
+TEST(Backward, WantsASeedAsTheOutputIs) {
+  const Var x = var({1, 2});
+  EXPECT_ERROR(backward(x * 2, {.seed = Tensor::from(std::vector<double>{1, 1})}), kDTypeMismatch,
+               "backward: expected a seed of f32, as the output is, got f64");
+  EXPECT_ERROR(grad(x * 2, {x}, {.seed = ones({2}, {.device = Device::emulated(32)})}),
+               kDeviceMismatch, "grad: expected a seed on cpu");
+  EXPECT_FALSE(x.grad());
 }
 
 TEST(Backward, WantsARecord) {

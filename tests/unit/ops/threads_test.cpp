@@ -56,6 +56,16 @@ TEST(Threads, DifferentiateWithSharedInputs) {
   });
 }
 
+TEST(Threads, AddTheirGradientsToOneVar) {
+  const Var w(ones({1000}));
+  const Tensor x = full({1000}, 0.5);
+  for (int round = 1; round <= 20; round++) {
+    on_all_threads([&](int) { backward(sum(w.tensor() * x)); });
+    const std::vector<float> g = w.grad().to_vector<float>();
+    ASSERT_EQ(g, std::vector<float>(1000, 0.5f * kThreads * float(round)));
+  }
+}
+
 TEST(Threads, DrawDifferentNumbers) {
   Device::cpu().set_seed(1);
   std::vector<std::vector<float>> drawn(kThreads);
