@@ -52,23 +52,17 @@ Row matmul_row() {
   row.op = "matmul";
   row.run = [](std::vector<Tensor> x, const Case&) { return matmul(x[0], x[1]); };
   row.reference = [](const std::vector<Array>& x, const Case&) {
-    const DType dtype = reference::promote(x[0].dtype, x[1].dtype);
-    return reference::matmul(reference::convert(x[0], dtype), reference::convert(x[1], dtype));
+    return reference::matmul(x[0], x[1]);
   };
   row.make = make_sums;
   for (const DType dtype : kFloats) row.dtypes.push_back({dtype, dtype});
-  row.dtypes.push_back({DType::kF32, DType::kF64});
-  row.dtypes.push_back({DType::kF16, DType::kBf16});
-  row.dtypes.push_back({DType::kI32, DType::kF32});
   row.geometries = kGeometries;
   row.tolerance = sums(4, 2);
   row.may_flush = kMatrixUnitsFlush;
   row.differentiable = {0, 1};
   row.bench = Geometry{{{512, 512}, {512, 512}}};
   row.kernels = [](const std::vector<DType>& d) {
-    const DType promoted = reference::promote(d[0], d[1]),
-                dtype = promoted == DType::kBool ? DType::kI64 : promoted;
-    return std::vector<KernelQuestion>{{kMatmul, dtype}};
+    return std::vector<KernelQuestion>{{kMatmul, d[0] == DType::kBool ? DType::kI64 : d[0]}};
   };
   return row;
 }
@@ -79,7 +73,6 @@ Row integer_row() {
   row.op = "matmul of integers";
   row.dtypes.clear();
   for (const DType dtype : kIntegers) row.dtypes.push_back({dtype, dtype});
-  row.dtypes.push_back({DType::kU8, DType::kI8});
   row.dtypes.push_back({DType::kBool, DType::kBool});
   // What tells tiles apart, without their whole volume.
   row.geometries.pop_back();

@@ -1,4 +1,4 @@
-// Products that are made of matmul and mul: dtypes promote as theirs do, and errors are theirs.
+// Products that are made of matmul and mul: dtypes and errors are as theirs.
 #pragma once
 #include <string_view>
 

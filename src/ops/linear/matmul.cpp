@@ -68,8 +68,10 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   check_same_device("matmul", lhs, rhs);
   check(lhs.rank() > 0 && rhs.rank() > 0, ErrorCode::kShapeMismatch, "matmul",
         "expected at least one dim each, got ", lhs.shape(), " @ ", rhs.shape());
-  const DType promoted = promote(lhs.dtype(), rhs.dtype());
-  const DType dtype = promoted == DType::kBool ? DType::kI64 : promoted;
+  check(lhs.dtype() == rhs.dtype(), ErrorCode::kDTypeMismatch, "matmul",
+        "expected operands of one dtype, got ", dtype_name(lhs.dtype()), " and ",
+        dtype_name(rhs.dtype()));
+  const DType dtype = lhs.dtype() == DType::kBool ? DType::kI64 : lhs.dtype();
   const int64_t k = lhs.size(-1), rows = rhs.rank() == 1 ? rhs.size(0) : rhs.size(-2);
   check(k == rows, ErrorCode::kShapeMismatch, "matmul", "inner dimensions differ: lhs ",
         lhs.shape(), " @ rhs ", rhs.shape(), " (", k, " vs ", rows, ")");
