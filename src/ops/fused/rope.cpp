@@ -36,20 +36,22 @@ Tensor rope_either_way(const Tensor& x, const Tensor& cos, const Tensor& sin,
                        const Tensor& positions, RopeAttributes attributes) {
   const Tensor y = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
   const RopeAttributes back{attributes.interleaved, !attributes.inverse};
+  const auto composite = [attributes](const auto& in) {
+    return rope_composite(in[0], in[1], in[2], in[3], attributes);
+  };
+  const unsigned keep_x = recording({&cos, &sin}) ? kKeepInput0 : kKeepNothing;
   return fused({.op = kRope,
                 .inputs = {&x, &cos, &sin, &positions},
                 .in = {unit_stride(x), contiguous(cos), contiguous(sin), as_is(positions)},
                 .out = {as_is(y)},
                 .attributes = attributes_of(attributes),
-                .composite =
-                    [attributes](const auto& in) {
-                      return rope_composite(in[0], in[1], in[2], in[3], attributes);
-                    },
-                .keep = kKeepInput1 | kKeepInput2 | kKeepInput3,
-                .rule =
-                    [back](const RuleContext& c, std::span<Tensor> g) {
-                      g[0] = rope_either_way(c.gradient, c.input(1), c.input(2), c.input(3), back);
-                    }});
+                .composite = composite,
+                .keep = keep_x | kKeepInput1 | kKeepInput2 | kKeepInput3,
+                .rule = [back, composite](const RuleContext& c, std::span<Tensor> g) {
+                  // Tables are rarely learned: what they get has no kernel.
+                  if (c.wants(1) || c.wants(2)) return differentiate(c, g, composite);
+                  g[0] = rope_either_way(c.gradient, c.input(1), c.input(2), c.input(3), back);
+                }});
 }
 
 }  // namespace
@@ -73,7 +75,7 @@ Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor&
   check(cos.rank() == 2 && cos.shape() == sin.shape() && cos.size(1) == x.size(3) / 2,
         ErrorCode::kShapeMismatch, "rope", "expected tables [P, ", x.size(3) / 2, "], got ",
         cos.shape(), " and ", sin.shape());
-  return rope_either_way(x, cos.detach(), sin.detach(), positions, {options.interleaved, false});
+  return rope_either_way(x, cos, sin, positions, {options.interleaved, false});
 }
 
 RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,

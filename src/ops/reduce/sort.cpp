@@ -144,8 +144,9 @@ Tensor quantile(const Tensor& x, double q, int64_t dim, bool keepdim) {
   Tensor y = low;
   if (place > double(below)) {
     const Tensor high = narrow(sorted, d, above, 1);
-    // Equal neighbours may be infinite: their difference would be NaN.
-    y = where(eq(low, high), low, low + (high - low) * (place - double(below)));
+    // Between equal infinities there is nothing, though their difference is NaN.
+    const Tensor apart = where(logical_and(eq(low, high), isinf(low)), 0, high - low);
+    y = low + apart * (place - double(below));
   }
   y = cast(where(ne(last, last), last, y), dtype);
   return keepdim ? y : squeeze(y, d);
