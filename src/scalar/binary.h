@@ -1,6 +1,7 @@
 // Formulas y = f(a, b); see unary.h.
 #pragma once
 #include "scalar/divide.h"
+#include "scalar/gamma.h"
 #include "scalar/silu.h"
 #include "wick/abi/op.h"
 
@@ -150,6 +151,16 @@ struct Atan2 {
   }
 };
 
+/// The derivative of digamma of order n.
+struct Polygamma {
+  static constexpr Op op{"polygamma", "TT:T"};
+  using Types = FloatTypes;
+  template <class T>
+  WICK_HD T operator()(T n, T x) const {
+    return polygamma(n, x);
+  }
+};
+
 struct BitwiseAnd {
   static constexpr Op op{"bitwise_and", "TT:T"};
   using Types = BitTypes;
@@ -201,7 +212,7 @@ struct BitwiseRightShift {
 using CommonBinary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient>;
 /// Every formula of two operands.
 using Binary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient, Minimum,
-                        Pow, Remainder, Fmod, FloorDivide, Atan2, BitwiseAnd, BitwiseOr, BitwiseXor,
-                        BitwiseLeftShift, BitwiseRightShift>;
+                        Pow, Remainder, Fmod, FloorDivide, Atan2, Polygamma, BitwiseAnd, BitwiseOr,
+                        BitwiseXor, BitwiseLeftShift, BitwiseRightShift>;
 
 }  // namespace wick

@@ -7,6 +7,7 @@
 #include "reference/fused.h"
 #include "values.h"
 #include "wick/ops/binary.h"
+#include "wick/ops/unary.h"
 
 namespace wick::conformance {
 namespace {
@@ -88,6 +89,8 @@ const std::vector<WithNumberRow> kWithNumber = {
     {"2^x", Pow::op, [](Tensor x) { return pow(2, x); }, [](auto x) { return Power()(decltype(x)(2), x); }, {-8, 8}, ulp(2)},
     {"remainder(3)", Remainder::op, [](Tensor x) { return remainder(std::move(x), 3); }, [](auto x) { return Floored()(x, decltype(x)(3)); }, {-100, 100}, ulp(1)},
     {"floor_divide(3)", FloorDivide::op, [](Tensor x) { return floor_divide(std::move(x), 3); }, [](auto x) { return FloorQuotient()(x, decltype(x)(3)); }, {-100, 100}, ulp(1)},
+    {"polygamma", Polygamma::op, [](Tensor x) { return polygamma(2, std::move(x)); }, [](Real x) { return reference::polygamma(2, x); }, {0.1, 100}, ulp(12)},
+    {"polygamma(7)", Polygamma::op, [](Tensor x) { return polygamma(7, std::move(x)); }, [](Real x) { return reference::polygamma(7, x); }, {0.1, 100}, ulp(22)},
     {"maximum(0)", Maximum::op, [](Tensor x) { return maximum(std::move(x), 0); }, [](auto x) { return kLarger(x, decltype(x)(0)); }, {-100, 100}, exact()},
 };
 // clang-format on

@@ -49,7 +49,7 @@ const std::vector<UnaryRow> kUnary = {
     {Erf::op, erf, [](Real x) { return std::erf(x); }, {-5, 5}, ulp(2)},
     {Erfc::op, erfc, [](Real x) { return std::erfc(x); }, {-5, 9}, ulp(2)},
     {Lgamma::op, lgamma, [](Real x) { return std::lgamma(x); }, {0.1, 100}, ulp(4), {}, {.grad_domain = {0.5, 3}}},
-    {Trigamma::op, trigamma, reference::trigamma, {0.1, 100}, ulp(8), {}, {.differentiable = false}},
+    {Trigamma::op, trigamma, reference::trigamma, {0.1, 100}, ulp(8), {}, {.grad_domain = {0.5, 3}}},
     {Sigmoid::op, sigmoid, [](Real x) { return 1 / (1 + std::exp(-x)); }, {-80, 80}, ulp(4)},
     {Gelu::op, gelu, [](Real x) { return x / 2 * std::erfc(-x * std::sqrt(Real(0.5))); }, {-4, 20}, ulp(24), edge(300, "below -4 the rounded argument of erfc counts x^2 times")},
     {GeluTanh::op, gelu_tanh, [](Real x) { return x / (1 + std::exp(-2 * std::sqrt(2 / std::acos(Real(-1))) * (x + 0.044715L * x * x * x))); }, {-4, 20}, ulp(32), edge(300, "below -4 the rounded argument of exp counts as much as it is large")},

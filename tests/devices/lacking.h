@@ -21,7 +21,7 @@ inline constexpr LackingOps kLackingOps[] = {
     {"",
      "abs sign relu reciprocal square rsqrt exp2 expm1 log2 log10 log1p sin cos tan asin acos atan "
      "sinh cosh tanh asinh acosh atanh erf erfc lgamma digamma trigamma sigmoid gelu gelu_tanh "
-     "floor ceil round trunc bitwise_not elu isnan isinf isfinite minimum pow "
+     "floor ceil round trunc bitwise_not elu isnan isinf isfinite minimum pow polygamma "
      "remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
      "bitwise_right_shift min prod any all argmax argmin cumsum cumprod cummax cummin sort topk "
      "searchsorted nonzero conv conv_input_gradient conv_weight_gradient max_pool avg_pool fold"},

@@ -149,6 +149,36 @@ Real trigamma(Real x) {
   return sum + 1 / x + y / 2 + y / x * (1 / Real(6) - y * (1 / Real(30) - y / 42));
 }
 
+Real polygamma(int order, Real x) {
+  if (std::isnan(x)) return x;
+  Real factor = -1;
+  for (int i = 1; i <= order; i++) factor *= -i;
+  if (x <= 0 && x == std::floor(x)) return factor * std::numeric_limits<Real>::infinity();
+  // The sum of (x + k)^-s: its first terms, then the integral and its corrections: each is what is
+  // said of the last, times (s + i) (s + i + 1) / from^2 and a ratio of Bernoulli's numbers.
+  const Real s = order + 1;
+  const auto upward = [s](Real from) {
+    Real sum = 0;
+    if (std::isinf(from)) return sum;
+    for (; from < 40 + 5 * s; from += 1) sum += std::pow(from, -s);
+    const Real power = std::pow(from, -s);
+    sum += power * (from / (s - 1) + Real(0.5));
+    Real rising = s / from;
+    const Real weights[] = {1 / Real(12), -1 / Real(720), 1 / Real(30240), -1 / Real(1209600),
+                            1 / Real(47900160)};
+    Real i = 1;
+    for (const Real weight : weights) {
+      sum += power * weight * rising;
+      rising *= (s + i) * (s + i + 1) / (from * from);
+      i += 2;
+    }
+    return sum;
+  };
+  if (x > 0) return factor * upward(x);
+  const Real sign = order % 2 ? 1 : -1, above = std::ceil(x) - x;
+  return factor * (upward(1 - above) + sign * (upward(above) - upward(1 - x)));
+}
+
 DType promote(const Array& lhs, const Array& rhs) {
   const auto kind = [](DType dtype) { return is_floating(dtype) ? 2 : is_integer(dtype) ? 1 : 0; };
   if (lhs.shape.empty() != rhs.shape.empty()) {

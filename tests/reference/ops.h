@@ -26,6 +26,7 @@ DType floating(DType dtype);
 /// The slopes of log |gamma|, by long recurrences.
 Real digamma(Real x);
 Real trigamma(Real x);
+Real polygamma(int order, Real x);
 
 /// Reduces `dims` (none: all); reduced dims stay, of size 1, if keepdim.
 struct Reduction {

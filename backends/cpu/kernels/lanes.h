@@ -181,6 +181,9 @@ struct Lanes {
   friend WICK_HD Lanes fmod(Lanes a, Lanes b) {
     return each([](S x, S y) { return std::fmod(x, y); }, a, b);
   }
+  friend WICK_HD Lanes polygamma(Lanes order, Lanes a) {
+    return each([](S n, S x) { return wick::polygamma(n, x); }, order, a);
+  }
   friend WICK_HD Lanes digamma(Lanes a) {
     return each([](S x, S) { return wick::digamma(x); }, a);
   }

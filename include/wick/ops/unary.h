@@ -77,8 +77,11 @@ WICK_API Tensor erfc(Tensor x);
 WICK_API Tensor lgamma(Tensor x);
 /// The slope of lgamma. Error: |e| <= 8 u (1 + |y|) + 1 ulp of the output dtype, u of that dtype.
 WICK_API Tensor digamma(Tensor x);
-/// The slope of digamma. Max error: 8 ulp. It has no gradient.
+/// The slope of digamma. Max error: 8 ulp.
 WICK_API Tensor trigamma(Tensor x);
+/// The derivative of digamma of this order, in [0, 170]; at 0, -1, -2 ... an infinity. Max error:
+/// 2 (order + 4) ulp where x is positive. Errors: kInvalidArgument.
+WICK_API Tensor polygamma(int order, Tensor x);
 
 /// @}
 

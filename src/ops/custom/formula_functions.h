@@ -40,7 +40,7 @@ struct Hypot {
     const T x = abs(a), y = abs(b), scale = Maximum()(x, y);
     const T finite = select(scale - scale == T(0), scale, T(1));
     const T safe = select(finite == T(0), T(1), finite);
-    return sqrt(Sqr()(x / safe) + Sqr()(y / safe)) * safe;
+    return sqrt(Square()(x / safe) + Square()(y / safe)) * safe;
   }
 };
 

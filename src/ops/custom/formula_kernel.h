@@ -105,6 +105,7 @@ struct Lanes {
   WICK_EACH_2(pow)
   WICK_EACH_2(fmod)
   WICK_EACH_2(atan2)
+  WICK_EACH_2(polygamma)
 #undef WICK_EACH
 #undef WICK_EACH_2
   friend Lanes fma(Lanes a, Lanes b, Lanes c) {

@@ -26,6 +26,9 @@ Tensor pow_gradient(const Tensor& gy, const RuleContext& c, int side) {
   return gy * where(constant, zero, c.output() * log(a));
 }
 
+/// The order is a tensor without dims, off the tape.
+Tensor polygamma_of(const Tensor& order, const Tensor& x);
+
 using C = const RuleContext&;
 using G = const Tensor&;
 // A row is a line.
@@ -47,6 +50,7 @@ constexpr BinaryMeaning kBinary[] = {
     {Fmod::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * trunc(c.input(0) / c.input(1)) : gy; }},
     {FloorDivide::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return zeros_like(gy); }},
     {Atan2::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return (side ? -gy : gy) * (c.input(1 - side) / (square(c.input(0)) + square(c.input(1)))); }},
+    {Polygamma::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int) { return gy * polygamma_of(c.input(0) + 1, c.input(1)); }},
     {BitwiseAnd::op, Takes::kBits, kKeepNothing, nullptr},
     {BitwiseOr::op, Takes::kBits, kKeepNothing, nullptr},
     {BitwiseXor::op, Takes::kBits, kKeepNothing, nullptr},
@@ -66,9 +70,20 @@ Tensor binary(Tensor a, Number b) {
   return run_binary(meaning_of<kBinary, F>(), std::move(a), b);
 }
 
+Tensor polygamma_of(const Tensor& order, const Tensor& x) { return binary<Polygamma>(order, x); }
+
 }  // namespace
 
 Takes takes_of_binary(const Op& op) { return kBinary[place_of(kBinary, op)].takes; }
+
+Tensor polygamma(int order, Tensor x) {
+  check_defined("polygamma", x);
+  check(0 <= order && order <= 170, ErrorCode::kInvalidArgument, "polygamma",
+        "expected an order in [0, 170], got ", order);
+  if (order == 0) return digamma(std::move(x));
+  if (order == 1) return trigamma(std::move(x));
+  return polygamma_of(scalar_like(x, double(order), floating(x.dtype())), x);
+}
 
 Tensor add(Tensor a, const Tensor& b) { return binary<Add>(std::move(a), b); }
 Tensor sub(Tensor a, const Tensor& b) { return binary<Sub>(std::move(a), b); }

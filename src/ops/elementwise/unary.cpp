@@ -74,7 +74,7 @@ constexpr UnaryMeaning kUnary[] = {
     {Erfc::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-square(c.input(0))) * (-2 * std::numbers::inv_sqrtpi)); }},
     {Lgamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * digamma(c.input(0)); }},
     {Digamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * trigamma(c.input(0)); }},
-    {Trigamma::op, Takes::kFloats, kKeepNothing, [](G, C) -> Tensor { fail(ErrorCode::kUnsupported, "trigamma", "it has no gradient"); }},
+    {Trigamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * polygamma(2, c.input(0)); }},
     {Sigmoid::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * (1 - c.output())); }},
     {Gelu::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_slope(widened(c.input(0))), gy.dtype()); }},
     {GeluTanh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_tanh_slope(widened(c.input(0))), gy.dtype()); }},

@@ -156,6 +156,11 @@ TEST(Comparisons, WithNumbersThatTheDtypeDoesNotHold) {
   EXPECT_EQ(bools(gt(small, -1)), (Bools{true, true, true}));
   const Tensor large = Tensor::from(std::vector<uint64>{0, ~uint64(0)});
   EXPECT_EQ(bools(gt(large, -1)), (Bools{true, true}));
+  EXPECT_EQ(bools(eq(large, ~uint64(0))), (Bools{false, true}));
+  const Tensor whole = Tensor::from(std::vector<int64>{-1, INT64_MAX});
+  EXPECT_EQ(bools(lt(whole, uint64(1) << 63)), (Bools{true, true}));
+  EXPECT_EQ(bools(eq(whole, ~uint64(0))), (Bools{false, false}));
+  EXPECT_EQ(bools(ne(whole, ~uint64(0))), (Bools{true, true}));
 }
 
 TEST(Bits, AreOfIntegersAndBools) {
@@ -180,9 +185,30 @@ TEST(Softplus, WantsABeta) {
   EXPECT_ERROR(softplus(zeros({1}), 0), kInvalidArgument, "expected a beta other than 0");
 }
 
-TEST(Trigamma, SaysThatItHasNoGradient) {
-  const Var x(ones({1}));
-  EXPECT_ERROR(backward(sum(trigamma(x))), kUnsupported, "trigamma: it has no gradient");
+TEST(Polygamma, WantsAnOrderThatItHas) {
+  EXPECT_ERROR(polygamma(-1, zeros({1})), kInvalidArgument,
+               "polygamma: expected an order in [0, 170], got -1");
+  EXPECT_ERROR(polygamma(171, zeros({1})), kInvalidArgument, "polygamma: ");
+}
+
+TEST(Polygamma, NeitherOverflowsNorVanishesOnTheWay) {
+  // 170! is 7e306, 1000^-171 1e-513. By 60 decimals.
+  for (const auto& [order, x, expected] : {std::tuple{170, 1000.0, -4.642275481885541e-206},
+                                           {170, 96.0, -9.411374856783828e-33},
+                                           {40, 3.0, -2.2370562304678765e+28},
+                                           {5, 0.25, 491552.5137676813}}) {
+    const double y = polygamma(order, full({}, x, {.dtype = DType::kF64})).item<double>();
+    EXPECT_NEAR(y, expected, std::abs(expected) * 2 * (order + 4) * 0x1p-52) << order << ' ' << x;
+  }
+}
+
+TEST(Lgamma, HasEveryDerivative) {
+  const Var x(Tensor::from(std::vector<double>{0.7, 2.5, -1.3}));
+  Tensor y = lgamma(x);
+  for (int order = 0; order < 5; order++) {
+    y = grad(sum(y), {x}, {.create_graph = true})[0];
+    EXPECT_EQ(y.to_vector<double>(), polygamma(order, x.tensor().detach()).to_vector<double>());
+  }
 }
 
 }  // namespace

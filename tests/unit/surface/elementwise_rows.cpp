@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kNan = NAN, kInf = HUGE_VAL;
 const double kPi = std::acos(-1.0);
+const double kZeta3 = 1.2020569031595943;  // the sum of k^-3
 
 using X = const Tensor&;
 
@@ -54,6 +55,8 @@ std::vector<SurfaceRow> unary_rows() {
              {-0.5772156649015329, 0.4227843350984671, -1.9635100260214235, 0.9227843350984671}),
       row_of("trigamma", of_positive([](X x) { return trigamma(x); }),
              {kPi * kPi / 6, kPi * kPi / 6 - 1, kPi * kPi / 2, kPi * kPi / 6 - 1.25}),
+      row_of("polygamma", of_positive([](X x) { return polygamma(2, x); }),
+             {-2 * kZeta3, 2 - 2 * kZeta3, -14 * kZeta3, 2 + 0.25 - 2 * kZeta3}),
       row_of("softsign", of_one([](X x) { return softsign(x); }), {-0.6, 0, 1 / 3.0, 2 / 3.0}),
       row_of("leaky_relu", of_one([](X x) { return leaky_relu(x, 0.5); }), {-0.75, 0, 0.5, 2}),
       row_of("softplus", of_one([](X x) { return softplus(x); }),
