@@ -2,12 +2,18 @@
 # wick_emu_static: the same for tests that plant bugs.
 
 file(GLOB emu_kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cpp)
-add_library(wick_emu_objects OBJECT
-            ${emu_kernels}
-            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/registry.cpp
-            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_emu.cpp
-            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/check_emulated.cpp
-            ${CMAKE_CURRENT_SOURCE_DIR}/device/emulator.cpp)
+set(emu_runtime
+    ${CMAKE_CURRENT_SOURCE_DIR}/runtime/registry.cpp
+    ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_emu.cpp
+    ${CMAKE_CURRENT_SOURCE_DIR}/runtime/check_emulated.cpp
+    ${CMAKE_CURRENT_SOURCE_DIR}/device/emulator.cpp)
+add_library(wick_emu_objects OBJECT ${emu_kernels} ${emu_runtime})
+# The thread sanitizer is for the CPU's threads: races of a kernel's own are what check mode finds.
+set(emu_watched ${emu_kernels} ${emu_runtime})
+if(WICK_SANITIZE STREQUAL "thread")
+  set(emu_watched ${emu_runtime})
+endif()
+set_source_files_properties(${emu_watched} PROPERTIES COMPILE_OPTIONS "${WICK_WATCHED}")
 set_target_properties(wick_emu_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                       VISIBILITY_INLINES_HIDDEN ON)
 target_include_directories(wick_emu_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src
