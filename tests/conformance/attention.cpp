@@ -104,8 +104,7 @@ Result with_narrow_products(reference::ProductsResult all, double c) {
   return std::move(all.result);
 }
 
-// The reference counts the roundings of each step, and of a sum half of what matmul's bound gives
-// it.
+// The reference counts the roundings of each step, and of a sum those that matmul's bound gives it.
 constexpr double kAttentionRoundings = 2;
 
 Row sdpa_row() {
@@ -128,6 +127,7 @@ Row sdpa_row() {
   for (const DType d : kFloats) row.dtypes.push_back({d, d, d, DType::kI64});
   row.geometries = attention_geometries(0);
   row.tolerance = sums(kAttentionRoundings);
+  row.loose = kHoldsOnCards;
   row.may_flush = {DType::kBf16, DType::kF16};  // as matmul's
   row.fused = true;
   row.differentiable = {0, 1, 2};

@@ -159,6 +159,7 @@ Row silu_gradient_row() {
                              sums(kSlopeRoundings),
                              {},
                              {.fused = true}});
+  row.loose = kHoldsOnCards;
   row.reference = [](const std::vector<Array>& x, const Case&) {
     return silu_gradient_reference(x[0], x[1]);
   };

@@ -35,13 +35,13 @@ Real soft(Real x, Real beta) {
 const std::vector<Composed> kComposed = {
     {"frac", 1, [](const auto& x) { return frac(x[0]); }, [](const Real* x) { return plain(x[0] - std::trunc(x[0])); }, {-100, 100}, exact()},
     {"round(1)", 1, [](const auto& x) { return round(x[0], 1); }, [](const Real* x) { return Value{std::nearbyint(x[0] * 10) / 10, std::fabs(x[0]) + 1}; }, {-100, 100}, condition(2), Domain{0.26, 0.34}, false},
-    {"softplus", 1, [](const auto& x) { return softplus(x[0], 2, 8); }, [](const Real* x) { return plain(x[0] * 2 > 8 ? x[0] : soft(x[0], 2)); }, {-20, 20}, sums(2), Domain{-3, 3}},
+    {"softplus", 1, [](const auto& x) { return softplus(x[0], 2, 8); }, [](const Real* x) { return plain(x[0] * 2 > 8 ? x[0] : soft(x[0], 2)); }, {-20, 20}, sums(0.5), Domain{-3, 3}},
     {"clamp", 1, [](const auto& x) { return clamp(x[0], {.min = -1.5, .max = 2.5}); }, [](const Real* x) { return plain(std::isnan(x[0]) ? x[0] : std::min<Real>(std::max<Real>(x[0], -1.5L), 2.5L)); }, {-4, 4}, exact()},
     {"lerp", 3, [](const auto& x) { return lerp(x[0], x[1], x[2]); }, [](const Real* x) { return Value{x[0] + (x[1] - x[0]) * x[2], std::fabs(x[0]) + std::fabs(x[1] - x[0]) * std::fabs(x[2])}; }, {-4, 4}, condition(3), {}, false},
-    {"addcmul", 3, [](const auto& x) { return addcmul(x[0], x[1], x[2], 2); }, [](const Real* x) { return Value{x[0] + 2 * x[1] * x[2], std::fabs(x[0]) + 2 * std::fabs(x[1] * x[2])}; }, {-4, 4}, condition(2), {}, false},
+    {"addcmul", 3, [](const auto& x) { return addcmul(x[0], x[1], x[2], 2); }, [](const Real* x) { return Value{x[0] + 2 * x[1] * x[2], std::fabs(x[0]) + 2 * std::fabs(x[1] * x[2])}; }, {-4, 4}, condition(1.5), {}, false},
     {"addcdiv", 3, [](const auto& x) { return addcdiv(x[0], x[1], x[2], 2); }, [](const Real* x) { return Value{x[0] + 2 * x[1] / x[2], std::fabs(x[0]) + 2 * std::fabs(x[1] / x[2])}; }, {0.5, 4}, condition(2), {}, false},
-    {"hypot", 2, [](const auto& x) { return hypot(x[0], x[1]); }, [](const Real* x) { return plain(std::isnan(x[0]) || std::isnan(x[1]) ? x[0] + x[1] : std::hypot(x[0], x[1])); }, {-100, 100}, condition(3), Domain{0.5, 3}, false},
-    {"logaddexp", 2, [](const auto& x) { return logaddexp(x[0], x[1]); }, [](const Real* x) { return Value{std::max(x[0], x[1]) + std::log1p(std::exp(-std::fabs(x[0] - x[1]))), 1 + std::fabs(x[0]) + std::fabs(x[1])}; }, {-8, 8}, condition(2), {}, false},
+    {"hypot", 2, [](const auto& x) { return hypot(x[0], x[1]); }, [](const Real* x) { return plain(std::isnan(x[0]) || std::isnan(x[1]) ? x[0] + x[1] : std::hypot(x[0], x[1])); }, {-100, 100}, condition(2), Domain{0.5, 3}, false},
+    {"logaddexp", 2, [](const auto& x) { return logaddexp(x[0], x[1]); }, [](const Real* x) { return Value{std::max(x[0], x[1]) + std::log1p(std::exp(-std::fabs(x[0] - x[1]))), 1 + std::fabs(x[0]) + std::fabs(x[1])}; }, {-8, 8}, condition(1.5), {}, false},
 };
 // clang-format on
 

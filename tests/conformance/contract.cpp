@@ -24,7 +24,8 @@ Row products(const char* op, std::size_t operands) {
   row.make = make_factors;
   for (const DType dtype : kNumeric) row.dtypes.push_back({dtype});
   row.special = false;
-  row.tolerance = condition(6, 2);
+  row.tolerance = condition(3, 1);
+  row.loose = kHoldsOfItsOp;
   row.differentiable = {0, 1};
   if (operands == 3) row.differentiable.push_back(2);
   if (operands == 1) row.differentiable = {0};
@@ -108,7 +109,7 @@ Row einsum_row(const char* op, const std::vector<Equation>& equations) {
     return reference::einsum(equations[std::size_t(c.geometry.dims[0])].plain, x);
   };
   // Each contraction rounds what the next one takes.
-  row.tolerance = condition(4 + 6 * double(equations[0].operands.size()), 2);
+  row.tolerance = condition(1 + 2 * double(equations[0].operands.size()), 1);
   row.dtypes.push_back({DType::kBool});
   return row;
 }

@@ -193,7 +193,7 @@ Row put_row(const char* op, bool accumulate) {
   }
   row.domain = {-4, 4};
   row.special = !accumulate;
-  if (accumulate) row.tolerance = sums(4, 2);
+  if (accumulate) row.tolerance = sums(2, 1);
   row.unordered = accumulate;
   row.signed_zero = !accumulate;
   row.differentiable = {0, 1};

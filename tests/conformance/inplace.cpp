@@ -136,7 +136,7 @@ Row lerp_row() {
   };
   for (const DType dtype : kFloats) row.dtypes.push_back({dtype, dtype});
   row.domain = {-4, 4};
-  row.tolerance = condition(3);
+  row.tolerance = condition(1.5);
   row.special = false;
   return row;
 }

@@ -57,7 +57,7 @@ Row matmul_row() {
   row.make = make_sums;
   for (const DType dtype : kFloats) row.dtypes.push_back({dtype, dtype});
   row.geometries = kGeometries;
-  row.tolerance = sums(4, 2);
+  row.tolerance = sums(2, 1);
   row.may_flush = kMatrixUnitsFlush;
   row.differentiable = {0, 1};
   row.bench = Geometry{{{512, 512}, {512, 512}}};
@@ -100,7 +100,7 @@ Row linear_row() {
                     {{{0, 5}, {4, 5}, {4}}},
                     {{{65, 130}, {67, 130}, {67}}}};
   // The bound of the product, which is rounded to the dtype before the bias is added.
-  row.tolerance = condition(6, 2);
+  row.tolerance = condition(4, 1);
   row.may_flush = kMatrixUnitsFlush;
   row.differentiable = {0, 1, 2};
   return row;

@@ -50,9 +50,9 @@ Row rms_norm_row() {
   };
   for (const DType dtype : kFloats) row.dtypes.push_back({dtype});
   row.geometries = kRows;
-  // Of the sum 8 roundings, its division and eps; the root halves those 10. Then the root itself,
+  // Of the sum 4 roundings, its division and eps; the root halves those 6. Then the root itself,
   // the reciprocal and two products.
-  row.tolerance = sums(9);
+  row.tolerance = sums(7);
   row.fused = true;
   row.differentiable = {0, 1};
   row.bench = Geometry{{{2048, 2048}, {2048}}};
@@ -110,7 +110,7 @@ Row layer_norm_row(bool has_bias) {
     row.differentiable = {0, 1, 2};
   }
   // As of rms_norm, and the addition of the bias; the mean is a sum too.
-  row.tolerance = sums(10);
+  row.tolerance = sums(8);
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kLayerNorm, d[0]}};
   };

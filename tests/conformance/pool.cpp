@@ -116,7 +116,7 @@ Row avg_row(const char* name) {
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     return reference::avg_pool(x[0], windows(c, 0), windows(c, 1), option(c, 10, 0));
   };
-  row.tolerance = sums(4, 2);
+  row.tolerance = sums(2, 1);
   row.bench = Geometry{{{1, 64, 112, 112}}, {3, 2, 1, 1, 3, 2, 1, 1}};
   row.kernels = avg_kernels;
   return row;
@@ -180,7 +180,7 @@ Row adaptive_row(const char* name, Adaptive what) {
     return what == Adaptive::kLargest ? y.values : y.indices;
   };
   // The mean of nothing, as mean over both dims gives it, is divided once more.
-  if (what == Adaptive::kMean) row.tolerance = sums(8, 2);
+  if (what == Adaptive::kMean) row.tolerance = sums(3, 1);
   row.bench = {};
   return row;
 }
@@ -200,7 +200,7 @@ Row adaptive_one_dim_row(bool largest) {
                      : reference::avg_pool(flat, kOneRow, columns, 0);
     });
   };
-  if (!largest) row.tolerance = sums(8, 2);
+  if (!largest) row.tolerance = sums(3, 1);
   row.bench = {};
   return row;
 }
@@ -222,7 +222,7 @@ Row lp_row() {
     return reference::lp_pool(x[0], windows(c, 0), windows(c, 1), Real(option(c, 10, 2)),
                               pair(c, 0).height * pair(c, 0).width);
   };
-  row.tolerance = sums(16, 2);
+  row.tolerance = sums(1.25);
   row.bench = {};
   return row;
 }

@@ -160,7 +160,7 @@ Row grid_row() {
   row.geometries.push_back({{{1, 3, 1, 1}, {1, 2, 2, 2}}, {0, 2, 1}});
   row.geometries.push_back({{{0, 3, 2, 2}, {0, 2, 2, 2}}, {0, 0, 0}});
   row.geometries.push_back({{{2, 5, 13, 17}, {2, 9, 11, 2}}, {0, 0, 0}});
-  row.tolerance = sums(2);
+  row.tolerance = sums(1.25);
   row.differentiable = {0, 1};
   return row;
 }

@@ -421,6 +421,7 @@ void Report::add(const Row& row, const std::string& device, const std::string& c
   l.has_bound = true;
   l.bound = describe(row.tolerance);
   l.edge = row.edge;
+  l.loose_for = row.loose;
   if (outcome.worst > l.worst) l.worst = outcome.worst, l.worst_where = device + " " + case_text;
   l.share = std::max(l.share, outcome.share);
   l.worst_at_edge = std::max(l.worst_at_edge, outcome.worst_at_edge);
@@ -443,8 +444,40 @@ void Report::skip(const std::string& what, const std::string& reason) {
   skipped_.push_back(what + " (" + reason + ")");
 }
 
-bool Report::finish(bool with_bounds) const {
+namespace {
+
+/// Of its bound the worst error of a whole sample is at least this share, or the row says why not;
+/// and one that says so is not above the other.
+constexpr double kLoose = 0.25, kNoLongerLoose = 0.75;
+
+// Exact rows have no share of a bound.
+bool is_loose(double share) { return share > 0 && share < kLoose; }
+
+}  // namespace
+
+std::string Report::wrong_bound(const Line& line) {
+  std::ostringstream out;
+  out.precision(3);
+  if (is_loose(line.share) && !line.loose_for) {
+    out << "LOOSE: the worst error is " << line.share << " of the bound, " << line.bound
+        << "; state a smaller one, or Row::loose why not";
+  } else if (line.loose_for && line.share > kNoLongerLoose) {
+    out << "the worst error is " << line.share << " of the bound, " << line.bound
+        << ", which Row::loose calls loose: " << line.loose_for;
+  }
+  return out.str();
+}
+
+bool Report::finish(Bounds bounds) const {
+  const bool with_bounds = bounds != Bounds::kNone;
   int64_t passed = 0, failed = 0, left_out = 0;
+  for (const std::string& op : order_) {
+    if (bounds != Bounds::kJudge) break;
+    const std::string wrong = wrong_bound(lines_.at(op));
+    if (wrong.empty()) continue;
+    failed++;
+    std::printf("FAILED %s\n  %s\n", op.c_str(), wrong.c_str());
+  }
   std::printf("\n%-18s %8s %8s %8s", "op", "passed", "failed", "left out");
   if (with_bounds)
     std::printf("  %-10s %-22s %-28s %s", "worst", "bound", "edge: worst of bound", "worst at");
@@ -459,14 +492,23 @@ bool Report::finish(bool with_bounds) const {
     if (with_bounds && l.has_bound) {
       char edge[64] = "";
       if (l.edge) std::snprintf(edge, sizeof edge, "%.3g of %g", l.worst_at_edge, l.edge->bound);
-      // Exact rows have no share of a bound.
-      const bool loose = l.share > 0 && l.share < 0.25;
-      const std::string bound = l.bound + (loose ? " LOOSE" : "");
+      const std::string bound = l.bound + (is_loose(l.share) ? " LOOSE" : "");
       std::printf("  %-10.3g %-22s %-28s %s", l.worst, bound.c_str(), edge, l.worst_where.c_str());
     }
     std::printf("\n");
   }
-  if (with_bounds) std::printf("LOOSE: over four times the worst error seen in this run.\n");
+  if (with_bounds) {
+    std::printf("LOOSE: over four times the worst error seen in this run.\n");
+    std::map<std::string, std::string> ops_by_reason;
+    for (const std::string& op : order_) {
+      const Line& l = lines_.at(op);
+      if (!l.loose_for || !is_loose(l.share)) continue;
+      std::string& ops = ops_by_reason[l.loose_for];
+      ops += (ops.empty() ? "" : ", ") + op;
+    }
+    for (const auto& [reason, ops] : ops_by_reason)
+      std::printf("  may be: %s: %s\n", ops.c_str(), reason.c_str());
+  }
   for (const auto& [reason, by_lack] : left_out_) {
     int64_t cases = 0;
     std::string text;

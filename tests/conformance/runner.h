@@ -76,20 +76,27 @@ class Report {
                  const std::string& lacks = "");
   /// Notes a device that is not there.
   void skip(const std::string& what, const std::string& reason);
+  /// What the end says of bounds: nothing (they are no matter of the mode), how near the worst
+  /// error came, or also that one which is loose without a reason fails. A part of the sample has
+  /// not seen the worst.
+  enum class Bounds { kNone, kShow, kJudge };
   /// Prints the tables, and "3 passed, 0 failed, 1 left out"; returns whether none failed and some
   /// passed.
-  bool finish(bool with_bounds) const;
+  bool finish(Bounds bounds) const;
 
  private:
   struct Line {
     int64_t passed = 0, failed = 0, left_out = 0;
     double worst = 0, share = 0, worst_at_edge = 0;
     std::string bound, worst_where;
+    const char* loose_for = nullptr;  // the row's reason
     std::optional<Edge> edge;
     bool has_bound = false;
     std::map<std::string, int> failed_on;
   };
   Line& line(const std::string& op);
+  /// What is wrong with a row's bound, beside its worst error; "": nothing.
+  static std::string wrong_bound(const Line& line);
   void count(const std::string& op, const std::string& device, const std::string& what,
              const std::string& command, const Outcome& outcome);
 

@@ -177,7 +177,7 @@ TEST(Runner, CatchesAnOpThatFails) {
 /// What the report prints at its end; `passed` gets its verdict.
 std::string printed(const Report& report, bool* passed) {
   testing::internal::CaptureStdout();
-  *passed = report.finish(false);
+  *passed = report.finish(Report::Bounds::kNone);
   return testing::internal::GetCapturedStdout();
 }
 
@@ -194,6 +194,46 @@ TEST(Report, CountsEachCaseAsWhatCameOfIt) {
   EXPECT_TRUE(holds(text, "left out, no kernel on cpu, 3 cases: log 3\n")) << text;
   EXPECT_TRUE(holds(text, "left out, more than 5 elements, 4 cases\n")) << text;
   EXPECT_TRUE(holds(text, "exp                       2        0        4\n")) << text;
+}
+
+/// A report of one case, whose worst error is this share of the bound.
+Report with_share(double share, const char* loose) {
+  Row row;
+  row.op = "exp";
+  row.tolerance = ulp(2);
+  row.loose = loose;
+  Report report;
+  Outcome outcome = passed();
+  outcome.worst = 2 * share;
+  outcome.share = share;
+  report.add(row, "cpu", "a", "", outcome);
+  return report;
+}
+
+TEST(Report, FailsABoundThatIsLooseWithoutAReason) {
+  const auto judged = [](double share, const char* loose, std::string* text = nullptr) {
+    testing::internal::CaptureStdout();
+    const bool passed = with_share(share, loose).finish(Report::Bounds::kJudge);
+    const std::string printed = testing::internal::GetCapturedStdout();
+    if (text) *text = printed;
+    return passed;
+  };
+  std::string text;
+  EXPECT_FALSE(judged(0.2, nullptr, &text));
+  EXPECT_TRUE(holds(text, "FAILED exp\n  LOOSE: the worst error is 0.2 of the bound, 2 ulp")) << text;
+  EXPECT_TRUE(text.ends_with("\n1 passed, 1 failed, 0 left out\n")) << text;
+  EXPECT_TRUE(judged(0.3, nullptr));
+  EXPECT_TRUE(judged(0, nullptr));  // exact
+  EXPECT_TRUE(judged(0.2, "cards err more", &text));
+  EXPECT_TRUE(holds(text, "  may be: exp: cards err more\n")) << text;
+  // A reason that no longer holds.
+  EXPECT_TRUE(judged(0.7, "cards err more"));
+  EXPECT_FALSE(judged(0.8, "cards err more", &text));
+  EXPECT_TRUE(holds(text, "which Row::loose calls loose: cards err more")) << text;
+  // A part of the sample has not seen the worst.
+  testing::internal::CaptureStdout();
+  EXPECT_TRUE(with_share(0.2, nullptr).finish(Report::Bounds::kShow));
+  EXPECT_TRUE(holds(testing::internal::GetCapturedStdout(), "2 ulp LOOSE"));
 }
 
 TEST(Report, FailsACaseOfWhichNothingWasSaid) {

@@ -74,7 +74,7 @@ Row cumprod_row() {
     }
     return x;
   };
-  row.tolerance = sums(1);
+  row.tolerance = sums(0.3);
   row.differentiable = {0};
   row.kernels = asks(kCumprod);
   return row;
@@ -113,7 +113,7 @@ Row logcumsumexp_row() {
   };
   std::erase_if(row.geometries,
                 [](const Geometry& g) { return reference::numel(g.operands[0]) > 2000; });
-  row.tolerance = sums(8, 8);
+  row.tolerance = sums(1, 0.5);
   row.differentiable = {0};
   row.grad_domain = Domain{-1, 1};
   return row;

@@ -132,7 +132,7 @@ Row bincount_row(const char* name, bool weighted) {
     for (const int64_t minlength : {0, 5, 40})
       row.geometries.push_back(
           {weighted ? std::vector<HostShape>{{n}, {n}} : std::vector<HostShape>{{n}}, {minlength}});
-  row.tolerance = weighted ? sums(1) : exact();
+  row.tolerance = weighted ? sums(0.25) : exact();
   row.unordered = weighted;
   row.kernels = [weighted](const std::vector<DType>& d) {
     const DType added = !weighted ? DType::kI64 : is_floating(d[1]) ? DType::kF64 : d[1];

@@ -59,7 +59,7 @@ struct LayerNormRow {
 
 // ---- attention
 
-/// Half of the roundings that matmul's bound gives a sum of n products, 4 + 2 log2(n).
+/// The roundings that matmul's bound gives a sum of n products.
 Real of_sum(std::size_t n) { return 2 + std::log2(Real(std::max<std::size_t>(n, 1))); }
 
 /// What one query sees, and what comes of it. Keys beyond `keys` are not seen.

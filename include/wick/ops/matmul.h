@@ -7,7 +7,7 @@ namespace wick {
 /// a [..., M, K] times b [..., K, N] -> [..., M, N]; leading dims broadcast; a vector counts as a
 /// row (a) or a column (b), whose dim goes away. Of one dtype, as a sum in the wider
 /// one is asked for by a cast; f16, bf16 and f8 accumulate in f32; integers wrap, bool gives i64. Error: |e| <= c u sum|a b| + 1 ulp of the output dtype,
-/// u of the accumulator, c = 4 + 2 log2(K); where all terms are alike, whose roundings do not
+/// u of the accumulator, c = 2 + log2(K); where all terms are alike, whose roundings do not
 /// cancel, up to K: libraries and cards sum one after another. Errors: kShapeMismatch,
 /// kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor matmul(const Tensor& a, const Tensor& b);

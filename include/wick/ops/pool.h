@@ -53,7 +53,7 @@ WICK_API MaxPoolResult max_pool2d_with_indices(const Tensor& x, Pair kernel,
 
 /// @name The mean of each window
 /// Floating; sizes and errors as of max_pool1d and max_pool2d. Error: |e| <= c u mean|x| + 1 ulp of
-/// the output dtype, u of the accumulator, c = 4 + 2 log2(terms).
+/// the output dtype, u of the accumulator, c = 2 + log2(terms).
 /// @{
 WICK_API Tensor avg_pool1d(const Tensor& x, int64_t kernel, const AvgPool1dOptions& options = {});
 WICK_API Tensor avg_pool2d(const Tensor& x, Pair kernel, const AvgPool2dOptions& options = {});

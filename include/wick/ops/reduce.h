@@ -19,7 +19,7 @@ struct ValuesIndices {
   Tensor indices;
 };
 
-/// The sum; of integers and bool as i64, u64 of u64; 0 of nothing. Error: |e| <= 8 u sum|x| + 1 ulp
+/// The sum; of integers and bool as i64, u64 of u64; 0 of nothing. Error: |e| <= 4 u sum|x| + 1 ulp
 /// of the output dtype, u of the accumulator.
 WICK_API Tensor sum(const Tensor& x, const ReduceOptions& options = {});
 /// The mean; integers compute in f32; NaN of nothing. Error: as sum of x / n.

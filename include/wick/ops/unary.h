@@ -73,9 +73,10 @@ WICK_API Tensor atanh(Tensor x);
 WICK_API Tensor erf(Tensor x);
 /// 1 - erf(x), with all digits where that is small.
 WICK_API Tensor erfc(Tensor x);
-/// The logarithm of |gamma(x)|. Max error: 4 ulp, near its zeros more.
+/// The logarithm of |gamma(x)|. Max error: 2 ulp, near its zeros more.
 WICK_API Tensor lgamma(Tensor x);
-/// The slope of lgamma. Error: |e| <= 8 u (1 + |y|) + 1 ulp of the output dtype, u of that dtype.
+/// The slope of lgamma. Error: |e| <= 5 u (1 + |y|) + 1 ulp of the output dtype, u of that dtype;
+/// below 0, where it is digamma(1 - x) less pi cot(pi x), of these two in y's place.
 WICK_API Tensor digamma(Tensor x);
 /// The slope of digamma. Max error: 8 ulp.
 WICK_API Tensor trigamma(Tensor x);
