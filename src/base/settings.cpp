@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <unordered_set>
 
 namespace wick {
@@ -10,6 +11,13 @@ namespace {
 template <class T>
 const T* as(const Setting& setting) {
   return std::get_if<T>(&setting.value);
+}
+
+/// The finite number that it is, if it is one.
+std::optional<double> number_of(const Setting& setting) {
+  if (const int64_t* integer = as<int64_t>(setting)) return double(*integer);
+  const double* value = as<double>(setting);
+  return value && std::isfinite(*value) ? std::optional(*value) : std::nullopt;
 }
 
 std::string number_text(double value) {
@@ -62,11 +70,9 @@ int64_t Settings::integer_or(std::string_view key, int64_t otherwise, int64_t lo
 
 double Settings::real(std::string_view key) const {
   const Setting* found = find(key);
-  if (found) {
-    if (const int64_t* integer = as<int64_t>(*found)) return double(*integer);
-    if (const double* value = as<double>(*found); value && std::isfinite(*value)) return *value;
-  }
-  fail_expected(key, "a number");
+  const std::optional<double> value = found ? number_of(*found) : std::nullopt;
+  if (!value) fail_expected(key, "a number");
+  return *value;
 }
 double Settings::real_or(std::string_view key, double otherwise) const {
   return has(key) ? real(key) : otherwise;
@@ -100,6 +106,21 @@ std::vector<int64_t> Settings::integers(std::string_view key) const {
   for (const Setting& item : *list) {
     const int64_t* value = as<int64_t>(item);
     if (!value) fail_expected(key, "an integer or a list of integers");
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::vector<double> Settings::reals(std::string_view key) const {
+  const Setting* found = find(key);
+  if (!found) return {};
+  if (const std::optional<double> one = number_of(*found)) return {*one};
+  std::vector<double> values;
+  const Setting::List* list = as<Setting::List>(*found);
+  if (!list) fail_expected(key, "a number or a list of numbers");
+  for (const Setting& item : *list) {
+    const std::optional<double> value = number_of(item);
+    if (!value) fail_expected(key, "a number or a list of numbers");
     values.push_back(*value);
   }
   return values;

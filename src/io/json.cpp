@@ -16,6 +16,11 @@ namespace dom = simdjson::dom;
 
 Settings settings_of(dom::object object, const std::string& where);
 
+/// How errors name the value of a key; the whole has none.
+std::string place(const std::string& where, std::string_view key) {
+  return key.data() ? where + ": \"" + std::string(key) + "\"" : where;
+}
+
 Setting setting_of(dom::element element, const std::string& where, std::string_view key) {
   switch (element.type()) {
     case dom::element_type::NULL_VALUE:
@@ -25,8 +30,7 @@ Setting setting_of(dom::element element, const std::string& where, std::string_v
     case dom::element_type::INT64:
       return int64_t(element);
     case dom::element_type::UINT64:  // those beyond int64_t alone
-      fail(ErrorCode::kFormat, where, "\"", key, "\": ", uint64_t(element),
-           " is more than 2^63 - 1");
+      fail(ErrorCode::kFormat, place(where, key), uint64_t(element), " is more than 2^63 - 1");
     case dom::element_type::DOUBLE:
       return double(element);
     case dom::element_type::STRING:
@@ -38,7 +42,7 @@ Setting setting_of(dom::element element, const std::string& where, std::string_v
       return list;
     }
     case dom::element_type::OBJECT:
-      return settings_of(dom::object(element), where + ": \"" + std::string(key) + "\"");
+      return settings_of(dom::object(element), place(where, key));
   }
   return nullptr;
 }
@@ -96,26 +100,34 @@ struct Writer {
 
 }  // namespace
 
-Settings parse_json(std::string_view text, const std::string& where) {
+Setting parse_json_value(std::string_view text, const std::string& where) {
   dom::parser parser;
   dom::element root;
   const auto error = parser.parse(simdjson::padded_string(text)).get(root);
   check(!error, ErrorCode::kFormat, where, "it is no JSON: ", simdjson::error_message(error));
-  dom::object object;
-  check(!root.get_object().get(object), ErrorCode::kFormat, where, "it is no JSON object");
-  return settings_of(object, where);
+  return setting_of(root, where, {});
 }
 
+Settings parse_json(std::string_view text, const std::string& where) {
+  Setting value = parse_json_value(text, where);
+  Settings* const settings = std::get_if<Settings>(&value.value);
+  check(settings != nullptr, ErrorCode::kFormat, where, "it is no JSON object");
+  return std::move(*settings);
+}
+
+Setting read_json_value(const std::string& path) {
+  return parse_json_value(read_text_file(path), path);
+}
 Settings read_json(const std::string& path) { return parse_json(read_text_file(path), path); }
 
-std::string to_json(const Settings& settings, int indent) {
+std::string to_json(const Setting& value, int indent) {
   Writer writer{{}, indent >= 0};
-  writer(settings, indent);
+  writer.write(value, indent);
   return writer.text;
 }
 
-void write_json(const std::string& path, const Settings& settings) {
-  write_text_file(path, to_json(settings) + "\n");
+void write_json(const std::string& path, const Setting& value) {
+  write_text_file(path, to_json(value) + "\n");
 }
 
 std::string read_file(const std::string& path) { return read_text_file(path); }

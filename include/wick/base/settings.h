@@ -45,6 +45,10 @@ class WICK_API Settings {
   std::string text_or(std::string_view key, const std::string& otherwise) const;
   /// The integers of a list, or of one integer; empty if there is no value.
   std::vector<int64_t> integers(std::string_view key) const;
+  /// The finite numbers of a list, or the one number; empty if there is no value. Integers are real
+  /// numbers too.
+  std::vector<double> reals(std::string_view key) const;
+  /// The texts of a list; empty if there is no value.
   std::vector<std::string> texts(std::string_view key) const;
   /// The values inside of the value of this name; nullptr if there is none.
   const Settings* group(std::string_view key) const;

@@ -1,5 +1,7 @@
 #include "wick/base/settings.h"
 
+#include <cmath>
+
 #include "../expect.h"
 
 namespace wick {
@@ -26,6 +28,18 @@ TEST(Settings, GivesValuesByNameAndType) {
   EXPECT_EQ(s.integers("n"), (std::vector<int64_t>{5}));
   EXPECT_EQ(s.texts("names"), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(s.group("rope")->real("theta"), 500.0);
+}
+
+TEST(Settings, GivesListsOfNumbers) {
+  Settings s = example();
+  s.set("betas", Setting::List{0.9, 1, -2.5}).set("wild", Setting::List{1, INFINITY});
+  EXPECT_EQ(s.reals("betas"), (std::vector<double>{0.9, 1, -2.5}));
+  EXPECT_EQ(s.reals("ids"), (std::vector<double>{1, 2}));
+  EXPECT_EQ(s.reals("x"), (std::vector<double>{0.5}));
+  EXPECT_EQ(s.reals("n"), (std::vector<double>{5}));
+  EXPECT_TRUE(s.reals("absent").empty());
+  for (const char* key : {"names", "name", "wild", "rope"})
+    EXPECT_ERROR(s.reals(key), kFormat, "expected a number or a list of numbers, got ");
 }
 
 TEST(Settings, NullIsNothing) {

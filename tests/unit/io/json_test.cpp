@@ -29,6 +29,27 @@ TEST(Json, WhatIsWrittenIsReadAgain) {
   }
 }
 
+TEST(Json, TheWholeMayBeOfAnyKind) {
+  const Setting list = parse_json_value("[1, 0.5, {\"a\": [2]}, \"b\"]", "x.json");
+  const auto& items = std::get<Setting::List>(list.value);
+  ASSERT_EQ(items.size(), 4u);
+  EXPECT_EQ(std::get<double>(items[1].value), 0.5);
+  EXPECT_EQ(std::get<Settings>(items[2].value).integers("a"), (std::vector<int64_t>{2}));
+  EXPECT_EQ(to_json(list, -1), "[1,0.5,{\"a\":[2]},\"b\"]");
+  EXPECT_EQ(std::get<int64_t>(parse_json_value("-7", "x.json").value), -7);
+  const std::string path = ::testing::TempDir() + "wick-json-test.json";
+  write_json(path, list);
+  EXPECT_EQ(to_json(read_json_value(path), -1), to_json(list, -1));
+  EXPECT_ERROR(read_json(path), kFormat, path + ": it is no JSON object");
+  std::remove(path.c_str());
+  EXPECT_ERROR(read_json_value(path), kIo, path + ": ");
+  EXPECT_ERROR(parse_json_value("[18446744073709551615]", "x.json"), kFormat,
+               "x.json: 18446744073709551615 is more than 2^63 - 1");
+  EXPECT_ERROR(parse_json_value("[{\"a\":1,\"a\":3}]", "x.json"), kFormat,
+               "x.json: \"a\" comes twice");
+  EXPECT_ERROR(parse_json_value("[1", "x.json"), kFormat, "x.json: it is no JSON: ");
+}
+
 TEST(Json, ANumberThatIsNoneIsNull) {
   Settings s;
   s.set("x", std::numeric_limits<double>::infinity());
