@@ -20,6 +20,7 @@ struct Padding2d {
   Padding2d(int64_t all) : top(all), bottom(all), left(all), right(all) {}  // NOLINT: 1 is all 1
   Padding2d(int64_t height, int64_t width)
       : top(height), bottom(height), left(width), right(width) {}
+  Padding2d(Pair both) : Padding2d(both.height, both.width) {}  // NOLINT: before and behind alike
   Padding2d(int64_t top, int64_t bottom, int64_t left, int64_t right)
       : top(top), bottom(bottom), left(left), right(right) {}
   Padding2d(SamePadding) : same(true) {}  // NOLINT

@@ -59,6 +59,17 @@ TEST(Conv, KernelAndCompositeAgree) {
   EXPECT_LT(max(abs(y - same)).item<float>(), 1e-3f);
 }
 
+// As PyTorch has it: a pair is of height and width, the same before and behind.
+TEST(Conv, TakesAPairOfPaddings) {
+  const Tensor x = counting({1, 2, 5, 6}), weight = counting({3, 2, 3, 4}) / 10.;
+  const Tensor y = conv2d(x, weight, {.padding = {2, 1}});
+  EXPECT_EQ(y.shape(), (Shape{1, 3, 7, 5}));
+  const Pair pair{2, 1};
+  EXPECT_EQ(conv2d(x, weight, {.padding = pair}).to_vector<float>(), y.to_vector<float>());
+  EXPECT_EQ(conv2d(pad(x, {{2, 2}, {1, 1}}), weight).to_vector<float>(), y.to_vector<float>());
+  EXPECT_EQ(conv_transpose2d(y, weight, {.padding = pair}).shape(), x.shape());
+}
+
 TEST(Conv, KeepsTheSizeWithSamePadding) {
   const Tensor x = counting({1, 2, 5, 6});
   EXPECT_EQ(conv2d(x, ones({3, 2, 3, 4}), {.padding = kSamePadding}).shape(), (Shape{1, 3, 5, 6}));
