@@ -48,15 +48,16 @@ struct Attention {
     Tensor q = reshape(q_proj(x), {b, t, query_heads, head_dim});
     Tensor k = reshape(k_proj(x), {b, t, key_heads, head_dim});
     Tensor v = reshape(v_proj(x), {b, t, key_heads, head_dim});
-    q = transpose(rope(q, step.rope.cos, step.rope.sin, step.positions), 1, 2);  // [B, H, T, D]
-    k = transpose(rope(k, step.rope.cos, step.rope.sin, step.positions), 1, 2);  // [B, G, T, D]
+    q = transpose(rope_thd(q, step.rope.cos, step.rope.sin, step.positions), 1, 2);  // [B, H, T, D]
+    k = transpose(rope_thd(k, step.rope.cos, step.rope.sin, step.positions), 1, 2);  // [B, G, T, D]
     v = transpose(v, 1, 2);
     if (step.cache) {
       KvCache::KeysValues all = step.cache->write(layer, k, v, step.positions);
       k = all.keys;
       v = all.values;
     }
-    const Tensor y = sdpa(q, k, v, step.positions);  // [B, H, T, D], causal
+    const Tensor y =
+        sdpa(q, k, v, {.is_causal = true, .positions = step.positions});  // [B, H, T, D]
     return o_proj(reshape(transpose(y, 1, 2), {b, t, query_heads * head_dim}));
   }
 

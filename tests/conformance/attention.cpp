@@ -1,4 +1,4 @@
-// sdpa and its gradient. Options in geometries: whether causal, and the scale in hundredths (0: 1 /
+// sdpa, under masks too, and its gradient. Options in geometries: whether causal, and the scale in hundredths (0: 1 /
 // sqrt(D)).
 #include <array>
 #include <cmath>
@@ -16,13 +16,16 @@
 namespace wick::conformance {
 namespace {
 
-SdpaOptions options_of(const Case& c) {
-  return {.scale = double(c.geometry.dims.at(1)) / 100, .causal = c.geometry.dims.at(0) != 0};
+bool is_causal(const Case& c) { return c.geometry.dims.at(0) != 0; }
+double scale_of(const Case& c) { return double(c.geometry.dims.at(1)) / 100; }
+
+SdpaOptions options_of(const Case& c, const Tensor& positions) {
+  return {.is_causal = is_causal(c),
+          .positions = is_causal(c) ? positions : Tensor(),
+          .scale = scale_of(c)};
 }
 
-reference::Attention attention_of(const Case& c) {
-  return {Real(options_of(c).scale), options_of(c).causal};
-}
+reference::Attention attention_of(const Case& c) { return {Real(scale_of(c)), is_causal(c)}; }
 
 /// q, k and v as models have them: [B, T, H, D], seen as [B, H, T, D].
 Tensor heads_first(const Tensor& x) { return transpose(x, 1, 2); }
@@ -68,7 +71,7 @@ Array positions(const Case& c, Random& random) {
 // small numbers, and no infinity. Nor may what is not seen be NaN or infinite in v, where a weight
 // of 0 multiplies it; in k it may.
 Array special_operand(std::size_t operand, const Case& c, Random& random) {
-  const bool is_v = operand == 2, all_seen = !options_of(c).causal;
+  const bool is_v = operand == 2, all_seen = !is_causal(c);
   Array x = sprinkled_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
   if (is_v && all_seen) return x;
   for (Real& value : x.values) {
@@ -111,7 +114,7 @@ Row sdpa_row() {
   Row row;
   row.op = "sdpa";
   row.run = [](std::vector<Tensor> x, const Case& c) {
-    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), x[3], options_of(c));
+    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), options_of(c, x[3]));
   };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     return with_narrow_products(reference::sdpa(heads_first(x[0]), heads_first(x[1]),
@@ -144,7 +147,7 @@ Row sdpa_gradient_row() {
   row.op = "sdpa_gradient";
   row.run = [](std::vector<Tensor> x, const Case& c) {
     const Var q(x[1]), k(x[2]), v(x[3]);
-    backward(sdpa(heads_first(q), heads_first(k), heads_first(v), x[4], options_of(c)),
+    backward(sdpa(heads_first(q), heads_first(k), heads_first(v), options_of(c, x[4])),
              {.seed = heads_first(x[0])});
     std::vector<Tensor> parts;
     for (const Var* var : {&q, &k, &v}) {
@@ -176,11 +179,74 @@ Row sdpa_gradient_row() {
   return row;
 }
 
+/// Masks by whether keys are seen, or by what is added to their scores, -infinity among it.
+Array mask(const Case& c, Random& random) {
+  const HostShape& shape = c.geometry.operands[3];
+  const DType dtype = c.dtypes[3];
+  if (dtype == DType::kBool) return random_array(dtype, shape, {0, 1}, random);
+  Array x = random_array(dtype, shape, {-3, 3}, random);
+  const Real unseen =
+      reference::round_to_format(dtype, -std::numeric_limits<Real>::infinity());  // NaN of f8e4m3
+  for (Real& value : x.values)
+    if (std::isinf(unseen) && random.below(4) == 0) value = unseen;
+  return x;
+}
+
+/// sdpa with a mask, and positions from 0 on.
+Row masked_row(bool is_bool) {
+  Row row = sdpa_row();
+  row.op = is_bool ? "sdpa(mask)" : "sdpa(bias)";
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
+                {.mask = x[3], .is_causal = is_causal(c), .scale = scale_of(c)});
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    const HostShape &q = x[0].shape, &k = x[1].shape;
+    const Array all = reference::expand(x[3], {q[0], q[2], q[1], k[1]});
+    Array positions{DType::kI64, {q[0], q[1]}, {}};
+    for (int64_t i = 0; i < q[0] * q[1]; i++) positions.values.push_back(Real(i % q[1]));
+    reference::Attention attention = attention_of(c);
+    attention.mask = &all;
+    return with_narrow_products(reference::sdpa(heads_first(x[0]), heads_first(x[1]),
+                                                heads_first(x[2]), positions, attention),
+                                kAttentionRoundings);
+  };
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    return operand == 3 ? mask(c, random)
+                        : random_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
+  };
+  row.dtypes.clear();
+  for (const DType d : kFloats) row.dtypes.push_back({d, d, d, is_bool ? DType::kBool : d});
+  if (!is_bool) row.dtypes.push_back({DType::kBf16, DType::kBf16, DType::kBf16, DType::kF32});
+  row.geometries.clear();
+  struct Sizes {
+    AttentionSizes n;
+    HostShape mask;
+  };
+  for (const auto& [n, mask] : {Sizes{{1, 1, 1, 1, 1, 8, false}, {}},
+                                {{2, 2, 1, 3, 4, 8, false}, {2, 2, 3, 4}},
+                                {{2, 4, 2, 3, 5, 8, true}, {3, 5}},
+                                {{2, 4, 2, 5, 5, 4, false, 30}, {2, 1, 1, 5}},
+                                {{1, 6, 3, 2, 7, 16, true}, {6, 1, 7}},
+                                {{2, 2, 1, 20, 70, 64, false}, {2, 1, 20, 70}},
+                                {{0, 2, 1, 3, 5, 8, true}, {3, 5}},
+                                {{1, 2, 1, 3, 0, 8, false}, {3, 0}}})
+    row.geometries.push_back(
+        {{{n.b, n.t, n.h, n.d}, {n.b, n.s, n.g, n.d}, {n.b, n.s, n.g, n.d}, mask},
+         {n.causal, n.scale}});
+  row.special = false;  // NaN times the weight 0 of what is not seen
+  row.fused = false;    // no kernel takes a mask
+  if (!is_bool) row.differentiable.push_back(3);
+  row.bench = {};
+  row.kernels = nullptr;
+  return row;
+}
+
 }  // namespace
 
 template <>
 std::vector<Row> rows_of<"attention">() {
-  return {sdpa_row(), sdpa_gradient_row()};
+  return {sdpa_row(), sdpa_gradient_row(), masked_row(true), masked_row(false)};
 }
 
 }  // namespace wick::conformance

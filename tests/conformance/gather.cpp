@@ -404,7 +404,8 @@ Tensor scattered(const Tensor& x, const Tensor& ids) {
 
 /// x as the tables of kRows positions.
 Tensor turned(const Tensor& x, const Tensor& ids) {
-  return rope(ones({2, 2, 3, 2 * kColumns}, {.device = x.device()}), x, x, reshape(ids, {2, 2}));
+  return rope_thd(ones({2, 2, 3, 2 * kColumns}, {.device = x.device()}), x, x,
+                  reshape(ids, {2, 2}));
 }
 
 /// x as logits of kRows classes.
@@ -441,7 +442,7 @@ std::vector<Behaviour> behaviours_of<"gather">() {
       {"index_copy",
        [](const Tensor& x, const Tensor& ids) { return index_copy(x, 0, ids, source(x)); }},
       {"index_fill", [](const Tensor& x, const Tensor& ids) { return index_fill(x, 0, ids, 1); }},
-      {"rope", turned},
+      {"rope_thd", turned},
       {"cross_entropy", loss_of_columns},
   };
   std::vector<Behaviour> result;

@@ -403,9 +403,11 @@ std::string failure_of(const std::string& name, const RunOfRow& wrong) {
 }
 
 TEST(Rows, OfFusedOpsCatchWhatIsWrong) {
-  const auto sdpa_options = [](const Case& c) {
-    return SdpaOptions{.scale = double(c.geometry.dims[1]) / 100,
-                       .causal = c.geometry.dims[0] != 0};
+  const auto sdpa_options = [](const Case& c, const Tensor& positions) {
+    const bool causal = c.geometry.dims[0] != 0;
+    return SdpaOptions{.is_causal = causal,
+                       .positions = causal ? positions : Tensor(),
+                       .scale = double(c.geometry.dims[1]) / 100};
   };
   const auto heads = [](const Tensor& x) { return transpose(x, 1, 2); };
   struct Defect {
@@ -416,7 +418,7 @@ TEST(Rows, OfFusedOpsCatchWhatIsWrong) {
   const Defect defects[] = {
       {"a query sees the key after it", "sdpa",
        [=](std::vector<Tensor> x, const Case& c) {
-         return sdpa(heads(x[0]), heads(x[1]), heads(x[2]), x[3] + 1, sdpa_options(c));
+         return sdpa(heads(x[0]), heads(x[1]), heads(x[2]), sdpa_options(c, x[3] + 1));
        }},
       {"heads share keys the other way round", "sdpa",
        [=](std::vector<Tensor> x, const Case& c) {
@@ -424,16 +426,18 @@ TEST(Rows, OfFusedOpsCatchWhatIsWrong) {
          const Tensor ids = arange(h, {.dtype = DType::kI64, .device = x[0].device()});
          const Tensor mine = ids - cast(ids / g, DType::kI64) * g;  // h mod g
          return sdpa(heads(x[0]), index_select(heads(x[1]), 1, mine),
-                     index_select(heads(x[2]), 1, mine), x[3], sdpa_options(c));
+                     index_select(heads(x[2]), 1, mine), sdpa_options(c, x[3]));
        }},
       {"pairs are the other ones", "rope",
-       [](std::vector<Tensor> x, const Case& c) {
-         return rope(x[0], x[1], x[2], x[3], {.interleaved = c.geometry.dims[0] == 0});
+       [](std::vector<Tensor> x, const Case&) { return rope_i(x[0], x[1], x[2], x[3]); }},
+      {"pairs are those of rope", "rope_i",
+       [](std::vector<Tensor> x, const Case&) { return rope(x[0], x[1], x[2], x[3]); }},
+      {"the tables begin a position later", "rope_thd",
+       [](std::vector<Tensor> x, const Case&) {
+         return rope_thd(x[0], roll(x[1], {1}, {0}), roll(x[2], {1}, {0}), x[3]);
        }},
       {"the angle is turned back", "rope",
-       [](std::vector<Tensor> x, const Case& c) {
-         return rope(x[0], x[1], -x[2], x[3], {.interleaved = c.geometry.dims[0] != 0});
-       }},
+       [](std::vector<Tensor> x, const Case&) { return rope(x[0], x[1], -x[2], x[3]); }},
       {"eps is forgotten", "rms_norm",
        [](std::vector<Tensor> x, const Case&) { return rms_norm(x[0], x[1], 0); }},
       {"the mean is left in", "layer_norm",

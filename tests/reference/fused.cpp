@@ -82,25 +82,40 @@ Sizes sizes_of(const Array& q, const Array& k) {
   return {size(q, 0), size(q, 1), size(q, 2), size(q, 3), size(k, 1), size(k, 2)};
 }
 
-/// The scores' softmax. A score is off by its sum's roundings (of q k), by one for the scale, one
+/// What a mask adds to a score.
+Real bias_of(const Array& mask, std::size_t at) {
+  if (mask.dtype != DType::kBool) return mask.values[at];
+  return mask.values[at] != 0 ? 0 : -kInfinity;
+}
+
+/// The scores' softmax; nothing where no key is seen. A score is off by its sum's roundings (of q k), by one for the scale, one
 /// for the difference to the highest, and the exponential by one or two.
-void weigh(Query& query, const Array& k, const Sizes& n, std::size_t keys, Real scale) {
+void weigh(Query& query, const Array& k, const Sizes& n, std::size_t keys, Real scale,
+           const Array* mask) {
   std::vector<Real> scores;
   Real highest = -kInfinity;
   for (std::size_t j = 0; j < keys; j++) {
+    const Real bias = mask ? bias_of(*mask, query.row * n.s + j) : 0;
+    if (bias == -kInfinity) {  // not seen
+      scores.push_back(bias);
+      query.doubts.push_back(0);
+      continue;
+    }
     Sum score;
     for (std::size_t d = 0; d < n.d; d++) {
       score.add(query.q[d] * k.values[(query.head * n.s + j) * n.d + d]);
     }
-    scores.push_back(scale * score.value());
+    scores.push_back(scale * score.value() + bias);
     query.doubts.push_back(scale * score.magnitude() * of_sum(n.d) + std::fabs(scores.back()) + 2);
     if (std::isnan(scores.back()) || scores.back() > highest)
       highest = std::isnan(highest) ? highest : scores.back();
   }
+  if (highest == -kInfinity) return void(query.weights.assign(keys, 0));
   Sum total;
   for (const Real score : scores) total.add(std::exp(score - highest));
   for (std::size_t j = 0; j < keys; j++) {
     query.weights.push_back(std::exp(scores[j] - highest) / total.value());
+    if (scores[j] == -kInfinity) continue;
     query.doubts[j] += std::fabs(scores[j] - highest);
     query.doubt += weighted(query.weights[j], query.doubts[j]);
   }
@@ -134,7 +149,7 @@ void for_queries(const Array& q, const Array& k, const Array& v, const Array& po
     const std::size_t t = row % n.t, h = row / n.t % n.h, b = row / n.t / n.h;
     Query query{&q.values[row * n.d], row, b * n.g + h / (n.h / n.g), {}, {}, 0, {}, {}, {}};
     const std::size_t position = std::size_t(positions.values[b * n.t + t]);
-    weigh(query, k, n, attention.causal ? std::min(n.s, position + 1) : n.s, scale);
+    weigh(query, k, n, attention.causal ? std::min(n.s, position + 1) : n.s, scale, attention.mask);
     attend(query, v, n);
     f(query);
   }
@@ -319,7 +334,8 @@ Result layer_norm_gradient(const Array& gy, const Array& x, const Array& weight,
 }
 
 Result rope(const Array& x, const Array& cos, const Array& sin, const Array& positions,
-            bool interleaved) {
+            const Rope& options) {
+  const bool interleaved = options.interleaved;
   const int64_t half = x.shape[3] / 2;
   Result result{{x.dtype, x.shape, {}}, {}, 2};
   result.array = build(x.dtype, x.shape, [&](const Index& index) {
@@ -328,7 +344,9 @@ Result rope(const Array& x, const Array& cos, const Array& sin, const Array& pos
     const bool second = interleaved ? i % 2 == 1 : i >= half;
     Index other = index;
     other[3] = interleaved ? i ^ 1 : (i + half) % (2 * half);
-    const Real position = positions.values[std::size_t(index[0] * x.shape[1] + index[1])];
+    const Real position =
+        positions
+            .values[std::size_t(index[0] * x.shape[options.token_dim] + index[options.token_dim])];
     const std::size_t at = std::size_t(int64_t(position) * half + pair);
     const Real own = x.values[std::size_t(reference::position(x.shape, index))] * cos.values[at];
     const Real across = x.values[std::size_t(reference::position(x.shape, other))] * sin.values[at];

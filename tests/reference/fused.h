@@ -16,13 +16,18 @@ Result layer_norm(const Array& x, const Array& weight, const Array* bias, Real e
 /// The gradient of x, then those of weight and bias, in one line.
 Result layer_norm_gradient(const Array& gy, const Array& x, const Array& weight, Real eps);
 
-/// x [B, T, H, D], cos and sin [P, D / 2], positions [B, T].
+struct Rope {
+  bool interleaved = false;   // pairs are neighbours, else D / 2 apart
+  std::size_t token_dim = 1;  // of x: 1 in [B, T, H, D], 2 in [B, H, T, D]
+};
+/// cos and sin [P, D / 2], positions [B, T].
 Result rope(const Array& x, const Array& cos, const Array& sin, const Array& positions,
-            bool interleaved);
+            const Rope& options);
 
 struct Attention {
   Real scale = 0;  // 0: 1 / sqrt(D)
   bool causal = true;
+  const Array* mask = nullptr;  // [B, H, T, S], bool or floating, or none
 };
 /// A result of matrix products, and what else than the accumulator's roundings may have changed it.
 struct ProductsResult {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/fused/positions.h"
@@ -11,21 +12,26 @@
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/matmul.h"
+#include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/softmax.h"
 
 namespace wick {
 namespace {
 
-/// A tensor [B, H, T, D] laid out [B, T, H, D], so that the heads join without a copy.
-Tensor empty_heads(const Shape& s, const Tensor& like) {
-  return permute(
-      Tensor::empty({s[0], s[2], s[1], s[3]}, {.dtype = like.dtype(), .device = like.device()}),
-      {0, 2, 1, 3});
+/// softmax of scores [B, G, H / G, T, S] under a mask [B, H, T, S]; 0 where all are -infinity.
+Tensor masked_softmax(const Tensor& scores, const Tensor& mask) {
+  constexpr double kUnseen = -std::numeric_limits<double>::infinity();
+  const Tensor m = reshape(mask, scores.shape());
+  const Tensor masked =
+      mask.dtype() == DType::kBool ? where(m, scores, kUnseen) : scores + cast(m, scores.dtype());
+  const Tensor sees = ne(amax(masked.detach(), {.dims = {-1}, .keepdim = true}), kUnseen);
+  return where(sees, softmax(where(sees, masked, 0)), 0);
 }
 
+/// positions, mask: may be none.
 Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions,
-                      SdpaAttributes a) {
+                      const Tensor& mask, SdpaAttributes a) {
   const int64_t b = q.size(0), h = q.size(1), t = q.size(2), d = q.size(3), g = k.size(1),
                 s = k.size(2);
   const DType dtype = accumulator_of(q.dtype());
@@ -38,23 +44,35 @@ Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const T
                            reshape(positions, {b, 1, 1, t, 1}));
     scores = where(seen, scores, -std::numeric_limits<double>::infinity());
   }
-  return cast(reshape(matmul(softmax(scores), values), {b, h, t, v.size(3)}), q.dtype());
+  const Tensor weights = mask ? masked_softmax(scores, mask) : softmax(scores);
+  return cast(reshape(matmul(weights, values), {b, h, t, v.size(3)}), q.dtype());
 }
 
 /// The gradients of q, k and v by their kernel.
 bool gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& l,
               const SdpaAttributes& attributes) {
-  for (int i = 0; i < 3; i++) g[size_t(i)] = empty_heads(c.input_shape(i), c.input(i));
+  for (int i = 0; i < 3; i++) g[size_t(i)] = empty_transposed(c.input_shape(i), c.input(i));
   return run_fused(kSdpaGradient,
                    {unit_stride(c.gradient), unit_stride(c.input(0)), unit_stride(c.input(1)),
                     unit_stride(c.input(2)), as_is(c.input(3)), as_is(c.output()), as_is(l)},
                    {as_is(g[0]), as_is(g[1]), as_is(g[2])}, attributes_of(attributes));
 }
 
+/// The mask as [B, H, T, S].
+Tensor broadcast_mask(const Tensor& mask, const Tensor& q, int64_t keys) {
+  const Shape scores{q.size(0), q.size(1), q.size(2), keys};
+  check_same_device("sdpa", q, mask);
+  check(mask.dtype() == DType::kBool || is_floating(mask.dtype()), ErrorCode::kDTypeMismatch,
+        "sdpa", "expected a mask of bool or floating, got ", dtype_name(mask.dtype()));
+  Dims strides;
+  check(broadcast_strides(mask.layout(), scores, &strides), ErrorCode::kShapeMismatch, "sdpa",
+        "expected a mask that broadcasts to ", scores, ", got ", mask.shape());
+  return broadcast_to(mask, scores);
+}
+
 }  // namespace
 
-Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions,
-            const SdpaOptions& options) {
+Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions& options) {
   for (const Tensor* x : {&q, &k, &v}) {
     check_defined("sdpa", *x);
     check_same_device("sdpa", q, *x);
@@ -69,14 +87,28 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& pos
         ErrorCode::kShapeMismatch, "sdpa",
         "expected k and v [B, G, S, D] with B and D of q and G a divisor of its heads, got q ",
         q.shape(), ", k ", k.shape(), ", v ", v.shape());
-  check_positions("sdpa", positions, b, t);
-  check_same_device("sdpa", q, positions);
+  if (options.positions) {
+    check(options.is_causal, ErrorCode::kInvalidArgument, "sdpa",
+          "expected is_causal beside positions: without it a query sees every key");
+    check_positions("sdpa", options.positions, b, t);
+    check_same_device("sdpa", q, options.positions);
+  }
+  const Tensor mask = options.mask ? broadcast_mask(options.mask, q, k.size(2)) : Tensor();
   const SdpaAttributes attributes{
-      options.scale != 0 ? options.scale : 1 / std::sqrt(double(q.size(3))), options.causal};
-  const Tensor y = empty_heads({b, h, t, q.size(3)}, q);
+      options.scale != 0 ? options.scale : 1 / std::sqrt(double(q.size(3))), options.is_causal};
+  // Laid out [B, T, H, D], so that the heads join without a copy.
+  const Tensor y = empty_transposed({b, h, t, q.size(3)}, q);
   if (k.numel() == 0)  // no query sees a key
     return record_constant("sdpa", zeros(y.shape(), {.dtype = y.dtype(), .device = y.device()}),
                            {&q, &k, &v});
+  const Tensor positions =
+      options.positions ? options.positions : first_positions(b, t, q.device());
+  if (mask) {
+    if (!allows_composite())
+      fail_unsupported(q.device(), kSdpa, q.dtype(), {"there is a mask"}, kCompositeOff);
+    const Calling calling("sdpa");
+    return sdpa_composite(q, k, v, positions, mask, attributes);
+  }
   const Tensor l =
       Tensor::empty({b, h, t}, {.dtype = accumulator_of(q.dtype()), .device = q.device()});
   return fused({.op = kSdpa,
@@ -86,7 +118,7 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& pos
                 .attributes = attributes_of(attributes),
                 .composite =
                     [attributes](const auto& in) {
-                      return sdpa_composite(in[0], in[1], in[2], in[3], attributes);
+                      return sdpa_composite(in[0], in[1], in[2], in[3], {}, attributes);
                     },
                 .keep = kKeepInputs | kKeepOutput,
                 .gradient = [l, attributes](const auto& c,

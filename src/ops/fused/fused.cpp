@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/calling.h"
+#include "wick/ops/shape.h"
 
 namespace wick {
 namespace {
@@ -84,6 +85,12 @@ void launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attrib
   Declined declined;
   if (!try_launch(op, in, out, attributes, &declined))
     fail_unsupported(op, in, declined, kNoComposite);
+}
+
+Tensor empty_transposed(const Shape& s, const Tensor& like) {
+  const Tensor y =
+      Tensor::empty({s[0], s[2], s[1], s[3]}, {.dtype = like.dtype(), .device = like.device()});
+  return transpose(y, 1, 2);
 }
 
 Tensor empty_gradient(const RuleContext& c, int i) {

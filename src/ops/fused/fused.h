@@ -74,6 +74,9 @@ class Offered<R(A...)> {
   std::function<R(A...)> (*copy_)(const void*) = nullptr;
 };
 
+/// A tensor [A, B, C, D] laid out [A, C, B, D]: its transpose of dims 1 and 2 is contiguous.
+Tensor empty_transposed(const Shape& shape, const Tensor& like);
+
 /// Memory for the gradient of the i-th input.
 Tensor empty_gradient(const RuleContext& c, int i);
 

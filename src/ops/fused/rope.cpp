@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/fused/positions.h"
@@ -32,9 +33,15 @@ Tensor rope_composite(const Tensor& x, const Tensor& cos, const Tensor& sin,
   return cast(reshape(y, x.shape()), x.dtype());
 }
 
-Tensor rope_either_way(const Tensor& x, const Tensor& cos, const Tensor& sin,
-                       const Tensor& positions, RopeAttributes attributes) {
-  const Tensor y = Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
+/// How x lies in memory: as [B, T, H, D], which it is, or as the [B, H, T, D] that it is seen from.
+enum class Tokens { kFirst, kSecond };
+
+/// x [B, T, H, D] turned; the result lies as `tokens` says.
+Tensor turn(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions,
+            Tokens tokens, RopeAttributes attributes) {
+  const Tensor y = tokens == Tokens::kFirst
+                       ? Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()})
+                       : empty_transposed(x.shape(), x);
   const RopeAttributes back{attributes.interleaved, !attributes.inverse};
   const auto composite = [attributes](const auto& in) {
     return rope_composite(in[0], in[1], in[2], in[3], attributes);
@@ -47,26 +54,38 @@ Tensor rope_either_way(const Tensor& x, const Tensor& cos, const Tensor& sin,
                 .attributes = attributes_of(attributes),
                 .composite = composite,
                 .keep = keep_x | kKeepInput1 | kKeepInput2 | kKeepInput3,
-                .rule = [back, composite](const RuleContext& c, std::span<Tensor> g) {
+                .rule = [back, tokens, composite](const RuleContext& c, std::span<Tensor> g) {
                   // Tables are rarely learned: what they get has no kernel.
                   if (c.wants(1) || c.wants(2)) return differentiate(c, g, composite);
-                  g[0] = rope_either_way(c.gradient, c.input(1), c.input(2), c.input(3), back);
+                  g[0] = turn(c.gradient, c.input(1), c.input(2), c.input(3), tokens, back);
                 }});
 }
 
-}  // namespace
+/// positions [B, T], those of the first T tokens if there are none.
+Tensor positions_or_first(const Tensor& positions, int64_t batch, int64_t length,
+                          const Tensor& cos) {
+  if (positions) {
+    check_positions("rope", positions, batch, length);
+    check_same_device("rope", cos, positions);
+    return positions;
+  }
+  check(length <= cos.size(0), ErrorCode::kShapeMismatch, "rope", "expected tables of at least ",
+        length, " rows for as many tokens, got ", cos.shape());
+  return first_positions(batch, length, cos.device());
+}
 
-Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions,
-            const RopeOptions& options) {
+/// One of the three, by the layout of x.
+Tensor rope_of(const char* name, const Tensor& x, const Tensor& cos, const Tensor& sin,
+               const Tensor& positions, Tokens tokens, bool interleaved) {
+  const Calling calling(name);
   check_defined("rope", x);
   check_defined("rope", cos);
   check_defined("rope", sin);
   check_same_device("rope", x, cos);
   check_same_device("rope", x, sin);
-  check(x.rank() == 4 && x.size(3) % 2 == 0, ErrorCode::kShapeMismatch, "rope",
-        "expected x [B, T, H, D] with D even, got ", x.shape());
-  check_positions("rope", positions, x.size(0), x.size(1));
-  check_same_device("rope", x, positions);
+  const bool tokens_first = tokens == Tokens::kFirst;
+  check(x.rank() == 4 && x.size(3) % 2 == 0, ErrorCode::kShapeMismatch, "rope", "expected x ",
+        tokens_first ? "[B, T, H, D]" : "[B, H, T, D]", " with D even, got ", x.shape());
   check(is_floating(x.dtype()) && cos.dtype() == accumulator_of(x.dtype()) &&
             sin.dtype() == cos.dtype(),
         ErrorCode::kDTypeMismatch, "rope", "expected tables of ",
@@ -75,7 +94,22 @@ Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor&
   check(cos.rank() == 2 && cos.shape() == sin.shape() && cos.size(1) == x.size(3) / 2,
         ErrorCode::kShapeMismatch, "rope", "expected tables [P, ", x.size(3) / 2, "], got ",
         cos.shape(), " and ", sin.shape());
-  return rope_either_way(x, cos, sin, positions, {options.interleaved, false});
+  const Tensor at = positions_or_first(positions, x.size(0), x.size(tokens_first ? 1 : 2), cos);
+  const RopeAttributes attributes{interleaved, false};
+  if (tokens_first) return turn(x, cos, sin, at, tokens, attributes);
+  return transpose(turn(transpose(x, 1, 2), cos, sin, at, tokens, attributes), 1, 2);
+}
+
+}  // namespace
+
+Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions) {
+  return rope_of("rope", x, cos, sin, positions, Tokens::kSecond, false);
+}
+Tensor rope_i(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions) {
+  return rope_of("rope_i", x, cos, sin, positions, Tokens::kSecond, true);
+}
+Tensor rope_thd(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions) {
+  return rope_of("rope_thd", x, cos, sin, positions, Tokens::kFirst, false);
 }
 
 RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,

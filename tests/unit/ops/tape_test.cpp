@@ -228,7 +228,7 @@ TEST(InPlace, AScatterIntoACacheThatAttentionReadIsNoticed) {
   const Var q(ones({1, 1, 1, 2}));
   Var cache(ones({1, 1, 4, 2}));
   const Tensor position = Tensor::from(std::vector<int64>{3}, Shape{1, 1});
-  const Tensor y = sum(sdpa(q, cache, cache, position));
+  const Tensor y = sum(sdpa(q, cache, cache, {.is_causal = true, .positions = position}));
   scatter_(cache, 2, reshape(position, {1, 1, 1, 1}), ones({1, 1, 1, 2}));
   EXPECT_ERROR(backward(y), kModifiedInPlace, "sdpa: an input (f32[1, 1, 4, 2]) is needed");
 }
@@ -250,10 +250,10 @@ TEST(InPlace, AWriteIntoIdsAndPositionsIsNoticed) {
   Var positions(Tensor::from<int64_t>({0, 1}, {1, 2}), false);
   const Tensor rows = sum(embedding(x, ids)),
                added = sum(index_add(zeros({4, 2}), 0, ids, narrow(x, 0, 0, 2)));
-  const Tensor attended = sum(sdpa(q, q, q, positions)),
+  const Tensor attended = sum(sdpa(q, q, q, {.is_causal = true, .positions = positions})),
                loss = cross_entropy(reshape(x, {2, 4}), ids);
   const RopeTables tables = rope_tables(2, 4, 10000);
-  const Tensor turned = sum(rope(permute(q, {0, 2, 1, 3}), tables.cos, tables.sin, positions));
+  const Tensor turned = sum(rope(q, tables.cos, tables.sin, positions));
   fill_(ids, 1);
   fill_(positions, 1);
   EXPECT_ERROR(backward(rows), kModifiedInPlace, "index_select: an input (i64[2])");

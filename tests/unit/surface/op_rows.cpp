@@ -401,11 +401,26 @@ std::vector<SurfaceRow> op_rows() {
                             ids_of(d, {1}, {1, 1})));
        },
        {-2, 1}},
+      {"RopeI",
+       "rope_i",
+       [](const Device& d) {  // two tokens of a head, the second turned a quarter
+         const Tensor x = floats(d, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 1, 2, 4});
+         return values(rope_i(x, floats(d, {1, 1, 0, 0}, {2, 2}), floats(d, {0, 0, 1, 1}, {2, 2})));
+       },
+       {1, 2, 3, 4, -6, 5, -8, 7}},
+      {"RopeThd",
+       "rope_thd",
+       [](const Device& d) {  // two tokens of a head, the second turned a quarter
+         const Tensor x = floats(d, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 1, 4});
+         return values(
+             rope_thd(x, floats(d, {1, 1, 0, 0}, {2, 2}), floats(d, {0, 0, 1, 1}, {2, 2})));
+       },
+       {1, 2, 3, 4, -7, -8, 5, 6}},
       {"Sdpa",
        "sdpa",
        [](const Device& d) {
          const Tensor x = floats(d, {1, 2}, {1, 1, 1, 2});
-         return values(sdpa(x, x, x, ids_of(d, {0}, {1, 1})));
+         return values(sdpa(x, x, x));
        },
        {1, 2}},
       {"quantized storage"},
