@@ -3,6 +3,7 @@
 #include "wick/base/settings.h"
 #include "wick/core/backend.h"
 #include "wick/core/device.h"
+#include "wick/core/numerics.h"
 #include "wick/core/tensor.h"
 #include "wick/core/var.h"
 #include "wick/io/file.h"

@@ -4,11 +4,20 @@
 
 #include "base/assert.h"
 #include "wick/abi/ops/cast.h"
+#include "wick/core/numerics.h"
 
 namespace wick {
 namespace {
 
 constexpr int kMaxInputs = 3;  // of an elementwise op
+
+/// Why the kernel may not take the call, whatever its operands are; nullptr: it may.
+const char* forbidden(const Kernel& kernel) {
+  const bool any_order = (kernel.flags & kKernelUnordered) != 0;
+  return any_order && deterministic()
+             ? "it adds in any order, which set_deterministic(true) forbids"
+             : nullptr;
+}
 
 Call make_call(const Device& device, const Op& op, std::span<const View> in,
                std::span<const View> out, Attributes attributes) {
@@ -85,7 +94,9 @@ bool try_launch(const Device& device, const Op& op, std::span<const View> in,
   const KernelQuery query{&op, dtypes, int32_t(in.size()), int32_t(out.size())};
   Call call = make_call(device, op, in, out, attributes);
   for (const Kernel& kernel : state.kernels(query)) {
-    if (const char* why = kernel.accepts ? kernel.accepts(&kernel, &call, &state.info) : nullptr) {
+    const char* why = forbidden(kernel);
+    if (!why && kernel.accepts) why = kernel.accepts(&kernel, &call, &state.info);
+    if (why) {
       if (declined) declined->why = why;
       continue;
     }

@@ -1,6 +1,7 @@
 #include "wick/ops/gather.h"
 
 #include "base/assert.h"
+#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/shape/gather.h"
@@ -207,6 +208,7 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& any_ids) {
 }
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& any_ids) {
+  const Calling calling("index_select");
   const Tensor ids = listed_ids("index_select", x, any_ids);
   const int d = normalize_dim("index_select", dim, x.rank());
   Shape shape = x.shape();
@@ -220,6 +222,7 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& any_ids) {
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& ids) {
+  const Calling calling("embedding");
   checked_ids("embedding", weight, ids);
   check(weight.rank() == 2, ErrorCode::kShapeMismatch, "embedding", "expected weight [V, D], got ",
         weight.shape());
@@ -229,6 +232,7 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
 }
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& any_ids, const Tensor& src) {
+  const Calling calling("index_add");
   const Tensor ids = listed_ids("index_add", x, any_ids);
   check_defined("index_add", src);
   check_same_device("index_add", x, src);

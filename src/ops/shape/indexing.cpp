@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/reduce/reduce.h"
@@ -283,6 +284,7 @@ void write(const Tensor& target, const std::vector<Index>& items, const Tensor& 
 
 Tensor put(const char* op, const Tensor& x, const std::vector<Index>& items, const Tensor& value,
            bool accumulate) {
+  const Calling calling(op);
   check_defined(op, x);
   check_defined(op, value);
   check_same_device(op, x, value);
