@@ -122,6 +122,16 @@ void Tensor::check_host_type(std::string_view op, DType asked) const {
         dtype_name(dtype()), ", got ", dtype_name(asked));
 }
 
+DType dtype_of_name(std::string_view name) {
+  std::string names;
+  for (int d = 0; d < kNumDTypes; d++) {
+    if (name == dtype_name(DType(d))) return DType(d);
+    names += (names.empty() ? "" : ", ") + std::string(dtype_name(DType(d)));
+  }
+  fail(ErrorCode::kInvalidArgument, "dtype_of_name", "no dtype is \"", name, "\": expected one of ",
+       names);
+}
+
 std::string describe(const Tensor& x) {
   if (!x) return "an empty Tensor()";
   std::string text = dtype_name(x.dtype()) + to_string(x.shape());

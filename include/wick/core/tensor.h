@@ -2,6 +2,7 @@
 // operators.
 #pragma once
 #include <cstring>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -47,12 +48,49 @@ class WICK_API Tensor {
   template <HasDType T>
   static Tensor from(const std::vector<T>& values, const Shape& shape,
                      const Device& device = Device::cpu()) {
-    return from(std::span<const T>(values), shape, device);
+    if constexpr (kSame<T, bool>) {  // a vector of bool has bits, no elements
+      const std::vector<unsigned char> bytes(values.begin(), values.end());
+      return from_host(bytes.data(), int64_t(bytes.size()), DType::kBool, shape, device);
+    } else {
+      return from(std::span<const T>(values), shape, device);
+    }
+  }
+  template <HasDType T>
+  static Tensor from(std::initializer_list<T> values, const Shape& shape,
+                     const Device& device = Device::cpu()) {
+    return from(std::span<const T>(values.begin(), values.size()), shape, device);
   }
   /// Copies values to a tensor of one dim.
   template <HasDType T>
   static Tensor from(const std::vector<T>& values, const Device& device = Device::cpu()) {
     return from(values, {int64_t(values.size())}, device);
+  }
+  /// Copies values as they are written to a tensor of one, two or three dims: from({1.f, 2.f}),
+  /// from({{1, 2}, {3, 4}}). The dtype is that of the values' own type: i32 of 1, f32 of 1.f, f64
+  /// of 1.0. Errors: kShapeMismatch if lists beside each other are not of one length.
+  template <HasDType T>
+  static Tensor from(std::initializer_list<T> values, const Device& device = Device::cpu()) {
+    return from(values, {int64_t(values.size())}, device);
+  }
+  template <HasDType T>
+  static Tensor from(std::initializer_list<std::initializer_list<T>> rows,
+                     const Device& device = Device::cpu()) {
+    const int64_t columns = common_size(rows);
+    std::vector<T> values;
+    for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
+    return from(values, {int64_t(rows.size()), columns}, device);
+  }
+  template <HasDType T>
+  static Tensor from(
+      std::initializer_list<std::initializer_list<std::initializer_list<T>>> matrices,
+      const Device& device = Device::cpu()) {
+    std::vector<std::initializer_list<T>> rows;
+    const int64_t height = common_size(matrices);
+    for (const auto& matrix : matrices) rows.insert(rows.end(), matrix.begin(), matrix.end());
+    const int64_t columns = common_size(rows);
+    std::vector<T> values;
+    for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
+    return from(values, {int64_t(matrices.size()), height, columns}, device);
   }
   /// Copies values from memory that need not be aligned: bytes_of(dtype, numel) bytes.
   static Tensor from_bytes(const void* bytes, DType dtype, const Shape& shape,
@@ -175,6 +213,15 @@ class WICK_API Tensor {
   [[noreturn]] static void fail_empty(const char* asked);
   static Tensor from_host(const void* values, int64_t count, DType dtype, const Shape& shape,
                           const Device& device);
+  /// The size that all of these have; 0 of none. Errors: kShapeMismatch.
+  template <class Lists>
+  static int64_t common_size(const Lists& lists) {
+    const size_t size = std::empty(lists) ? 0 : std::begin(lists)->size();
+    for (const auto& list : lists)
+      check(list.size() == size, ErrorCode::kShapeMismatch, "from",
+            "expected lists of one length, got ", size, " and ", list.size());
+    return int64_t(size);
+  }
   void check_host_type(std::string_view op, DType asked) const;
   void check_rank(std::string_view op, int expected) const {
     check(rank() == expected, ErrorCode::kShapeMismatch, op, "expected rank ", expected,
@@ -192,6 +239,10 @@ class WICK_API Tensor {
 
   std::shared_ptr<Impl> impl_;
 };
+
+/// The dtype of a name that dtype_name gives: "f32", "bf16", "q8_0". Errors: kInvalidArgument, which
+/// lists the names.
+WICK_API DType dtype_of_name(std::string_view name);
 
 /// The head of the one-line debug form: "f32[2, 3] rocm:0"; the CPU is left out.
 WICK_API std::string describe(const Tensor& x);

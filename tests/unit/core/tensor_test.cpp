@@ -83,6 +83,58 @@ TEST(Tensor, BoolsReadBackAsAVectorOfBool) {
   EXPECT_EQ(x.to_vector<bool>(), (std::vector<bool>{true, false, true}));
 }
 
+TEST(Tensor, IsMadeOfValuesAsTheyAreWritten) {
+  const Tensor x = Tensor::from({1.f, 2.f});
+  EXPECT_EQ(x.shape(), (Shape{2}));
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(Tensor::from({1, 2}).dtype(), DType::kI32);
+  EXPECT_EQ(Tensor::from({1.0, 2.0}).dtype(), DType::kF64);
+  EXPECT_EQ(Tensor::from({int64(1)}).dtype(), DType::kI64);
+  EXPECT_EQ(Tensor::from({true, false}).to_vector<bool>(), (std::vector<bool>{true, false}));
+  EXPECT_EQ(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}).shape(), (Shape{2, 2}));
+  EXPECT_EQ(Tensor::from({3.f}, Shape{}).item<float>(), 3);
+  EXPECT_ERROR(Tensor::from({1.f, 2.f}, {3}), kShapeMismatch,
+               "from: shape [3] wants 3 values, got 2");
+}
+
+TEST(Tensor, IsMadeOfValuesOfEveryElementType) {
+  for (int d = 0; d < StoredTypes::kSize; d++)
+    dispatch(DType(d), StoredTypes{}, [&]<class T>() {
+      const Tensor x = Tensor::from({T{}, T{}});
+      EXPECT_EQ(describe(x), std::string(dtype_name(DType(d))) + "[2]");
+    });
+}
+
+TEST(Tensor, IsMadeOfNestedValues) {
+  const Tensor x = Tensor::from({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}});
+  EXPECT_EQ(x.shape(), (Shape{2, 3}));
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(Tensor::from({{7}}).shape(), (Shape{1, 1}));
+  const Tensor y = Tensor::from({{{1, 2}}, {{3, 4}}, {{5, 6}}});
+  EXPECT_EQ(y.shape(), (Shape{3, 1, 2}));
+  EXPECT_EQ(y.to_vector<int32>(), (std::vector<int32>{1, 2, 3, 4, 5, 6}));
+  EXPECT_ERROR(Tensor::from({{1, 2}, {3}}), kShapeMismatch,
+               "from: expected lists of one length, got 2 and 1");
+  EXPECT_ERROR(Tensor::from({{{1}, {2}}, {{3}}}), kShapeMismatch, "got 2 and 1");
+  EXPECT_ERROR(Tensor::from({{{1}}, {{2, 3}}}), kShapeMismatch, "got 1 and 2");
+}
+
+TEST(Tensor, AVectorOfBoolIsDataToo) {
+  const std::vector<bool> values{true, false, true, true};
+  EXPECT_EQ(Tensor::from(values).to_vector<bool>(), values);
+  EXPECT_EQ(Tensor::from(values, {2, 2}).to_vec2<bool>()[1], (std::vector<bool>{true, true}));
+  EXPECT_ERROR(Tensor::from(values, {3}), kShapeMismatch, "from: shape [3] wants 3 values, got 4");
+}
+
+TEST(Tensor, DTypesHaveNames) {
+  for (int d = 0; d < kNumDTypes; d++)
+    EXPECT_EQ(dtype_of_name(dtype_name(DType(d))), DType(d)) << dtype_name(DType(d));
+  for (const char* name : {"float", "F32", "", "?"})
+    EXPECT_ERROR(dtype_of_name(name), kInvalidArgument,
+                 "dtype_of_name: no dtype is \"" + std::string(name) +
+                     "\": expected one of bool, u8, i8, u16, i16, u32, i32, u64, i64, f4,");
+}
+
 TEST(Tensor, TheNumberOfValuesMustFitTheShape) {
   EXPECT_ERROR(Tensor::from(counting(5), {2, 3}), kShapeMismatch,
                "from: shape [2, 3] wants 6 values, got 5");
