@@ -97,6 +97,14 @@ const std::vector<Logic> kLogic = {
      [](Real a, Real) { return a >= -1; }, 1},
     {"eq(2)", [](const std::vector<Tensor>& x) { return eq(x[0], 2); },
      [](Real a, Real) { return a == 2; }, 1},
+    {"1<x", [](const std::vector<Tensor>& x) -> Tensor { return 1 < x[0]; },
+     [](Real a, Real) { return 1 < a; }, 1},
+    {"1<=x", [](const std::vector<Tensor>& x) -> Tensor { return 1 <= x[0]; },
+     [](Real a, Real) { return 1 <= a; }, 1},
+    {"1>x", [](const std::vector<Tensor>& x) -> Tensor { return 1 > x[0]; },
+     [](Real a, Real) { return 1 > a; }, 1},
+    {"1>=x", [](const std::vector<Tensor>& x) -> Tensor { return 1 >= x[0]; },
+     [](Real a, Real) { return 1 >= a; }, 1},
 };
 
 Row row_of(const Logic& logic) {

@@ -38,11 +38,50 @@ Row where_row() {
   return row;
 }
 
+/// A choice between a tensor and a number, or two numbers, which promote to `numbers` of x's dtype.
+Row with_number_row(const char* op, std::function<Tensor(const Tensor& mask, const Tensor& x)> run,
+                    std::function<Real(bool yes, Real x)> reference,
+                    std::function<DType(DType)> promoted, bool has_gradient) {
+  Row row;
+  row.op = op;
+  row.run = [run](std::vector<Tensor> x, const Case&) { return run(x[0], x[1]); };
+  row.reference = [reference, promoted](const std::vector<Array>& x, const Case&) {
+    Result result{{promoted(x[1].dtype), x[1].shape, {}}, {}, 0};
+    for (std::size_t i = 0; i < x[1].values.size(); i++)
+      result.array.values.push_back(reference(
+          x[0].values[i] != 0, reference::convert(x[1].dtype, result.array.dtype, x[1].values[i])));
+    return result;
+  };
+  for (const DType dtype : kAll) row.dtypes.push_back({DType::kBool, dtype});
+  for (const HostShape& shape : {HostShape{0}, {}, {7}, {3, 11}, {2, 3, 4, 5}})
+    row.geometries.push_back({{shape, shape}});
+  row.signed_zero = true;
+  if (has_gradient) row.differentiable = {1};
+  return row;
+}
+
+DType beside_integer(DType dtype) { return dtype == DType::kBool ? DType::kI64 : dtype; }
+DType beside_real(DType dtype) { return is_floating(dtype) ? dtype : DType::kF32; }
+
 }  // namespace
 
 template <>
 std::vector<Row> rows_of<"where">() {
-  return {where_row()};
+  return {where_row(),
+          with_number_row(
+              "where(x,2)", [](const auto& mask, const auto& x) { return where(mask, x, 2); },
+              [](bool yes, Real x) { return yes ? x : 2; }, beside_integer, true),
+          with_number_row(
+              "where(0.5,x)", [](const auto& mask, const auto& x) { return where(mask, 0.5, x); },
+              [](bool yes, Real x) { return yes ? Real(0.5) : x; }, beside_real, true),
+          with_number_row(
+              "where(-1,2)", [](const auto& mask, const auto&) { return where(mask, -1, 2); },
+              [](bool yes, Real) { return Real(yes ? -1 : 2); }, [](DType) { return DType::kI64; },
+              false),
+          with_number_row(
+              "where(1,0.5)", [](const auto& mask, const auto&) { return where(mask, 1, 0.5); },
+              [](bool yes, Real) { return yes ? Real(1) : Real(0.5); },
+              [](DType) { return DType::kF32; }, false)};
 }
 
 }  // namespace wick::conformance

@@ -33,6 +33,37 @@ WICK_API Tensor ge(const Tensor& a, Number b);
 
 /// @}
 
+/// What the operators ==, !=, <, <=, > and >= give: the tensor of bool of eq, ne, lt, le, gt and
+/// ge. Where C++ asks it for a truth value, as in `if (loss < 0.1)`, that is its only element's,
+/// not whether there is a tensor.
+class WICK_API Comparison : public Tensor {
+ public:
+  explicit Comparison(Tensor answers) : Tensor(std::move(answers)) {}
+  /// The only element. Waits for the device. Errors: kShapeMismatch if there are more, or none.
+  explicit operator bool() const;
+};
+
+inline Comparison operator==(const Tensor& a, const Tensor& b) { return Comparison(eq(a, b)); }
+inline Comparison operator!=(const Tensor& a, const Tensor& b) { return Comparison(ne(a, b)); }
+inline Comparison operator<(const Tensor& a, const Tensor& b) { return Comparison(lt(a, b)); }
+inline Comparison operator<=(const Tensor& a, const Tensor& b) { return Comparison(le(a, b)); }
+inline Comparison operator>(const Tensor& a, const Tensor& b) { return Comparison(gt(a, b)); }
+inline Comparison operator>=(const Tensor& a, const Tensor& b) { return Comparison(ge(a, b)); }
+inline Comparison operator==(const Tensor& a, Number b) { return Comparison(eq(a, b)); }
+inline Comparison operator!=(const Tensor& a, Number b) { return Comparison(ne(a, b)); }
+inline Comparison operator<(const Tensor& a, Number b) { return Comparison(lt(a, b)); }
+inline Comparison operator<=(const Tensor& a, Number b) { return Comparison(le(a, b)); }
+inline Comparison operator>(const Tensor& a, Number b) { return Comparison(gt(a, b)); }
+inline Comparison operator>=(const Tensor& a, Number b) { return Comparison(ge(a, b)); }
+// Both orders stand here, though C++20 would turn == round: it takes a turned one only if that
+// gives bool.
+inline Comparison operator==(Number a, const Tensor& b) { return Comparison(eq(b, a)); }
+inline Comparison operator!=(Number a, const Tensor& b) { return Comparison(ne(b, a)); }
+WICK_API Comparison operator<(Number a, const Tensor& b);
+WICK_API Comparison operator<=(Number a, const Tensor& b);
+WICK_API Comparison operator>(Number a, const Tensor& b);
+WICK_API Comparison operator>=(Number a, const Tensor& b);
+
 /// Whether elements are NaN: bool; of integers false.
 WICK_API Tensor isnan(const Tensor& x);
 /// Whether elements are inf or -inf: bool; of integers false.

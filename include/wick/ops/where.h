@@ -8,11 +8,13 @@
 
 namespace wick {
 
-/// condition ? a : b. condition: bool, or a dtype that cast takes to it. a and b, of which one may
-/// be a number, promote.
+/// condition ? a : b. condition: bool, or a dtype that cast takes to it. a and b promote; a number
+/// beside a tensor as core/number.h says; of two numbers the result is i64 if both are integers,
+/// else f32. Errors: kInvalidArgument of an integer above 2^63 - 1 beside another number.
 WICK_API Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 WICK_API Tensor where(const Tensor& condition, const Tensor& a, Number b);
 WICK_API Tensor where(const Tensor& condition, Number a, const Tensor& b);
+WICK_API Tensor where(const Tensor& condition, Number a, Number b);
 /// x with the number where the mask (bool, broadcast to x) is true; x's dtype.
 WICK_API Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value);
 

@@ -83,6 +83,18 @@ Tensor le(const Tensor& a, Number b) { return compare(Le::op, a, b); }
 Tensor gt(const Tensor& a, Number b) { return compare(Gt::op, a, b); }
 Tensor ge(const Tensor& a, Number b) { return compare(Ge::op, a, b); }
 
+Comparison::operator bool() const {
+  check(numel() == 1, ErrorCode::kShapeMismatch, "comparison",
+        "a truth value is that of one element, got shape ", shape(),
+        ": any or all says which is meant");
+  return item<bool>();
+}
+
+Comparison operator<(Number a, const Tensor& b) { return b > a; }
+Comparison operator<=(Number a, const Tensor& b) { return b >= a; }
+Comparison operator>(Number a, const Tensor& b) { return b < a; }
+Comparison operator>=(Number a, const Tensor& b) { return b <= a; }
+
 Tensor isnan(const Tensor& x) { return ask(IsNan::op, x, false); }
 Tensor isinf(const Tensor& x) { return ask(IsInf::op, x, false); }
 Tensor isfinite(const Tensor& x) { return ask(IsFinite::op, x, true); }

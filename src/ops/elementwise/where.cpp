@@ -40,6 +40,14 @@ Tensor where(const Tensor& condition, Number a, const Tensor& b) {
   check_defined("where", b);
   return where(condition, scalar_like(b, a, promote(b.dtype(), a)), b);
 }
+Tensor where(const Tensor& condition, Number a, Number b) {
+  check_defined("where", condition);
+  for (const Number n : {a, b})
+    check(!n.is_above_i64(), ErrorCode::kInvalidArgument, "where",
+          "expected integers of at most 2^63 - 1, got ", uint64_t(n.integer()));
+  const DType dtype = a.is_integer() && b.is_integer() ? DType::kI64 : DType::kF32;
+  return where(condition, scalar_like(condition, a, dtype), scalar_like(condition, b, dtype));
+}
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
   check_defined("masked_fill", x);

@@ -28,6 +28,77 @@ TEST(Comparisons, GiveBools) {
   EXPECT_EQ(bools(ge(a, b)), (Bools{false, true, true, false}));
 }
 
+TEST(Comparisons, HaveOperators) {
+  const Tensor a = Tensor::from({1.f, 2.f, 3.f, kNan}), b = Tensor::from({2.f, 2.f, 2.f, kNan});
+  EXPECT_EQ(bools(a == b), bools(eq(a, b)));
+  EXPECT_EQ(bools(a != b), bools(ne(a, b)));
+  EXPECT_EQ(bools(a < b), bools(lt(a, b)));
+  EXPECT_EQ(bools(a <= b), bools(le(a, b)));
+  EXPECT_EQ(bools(a > b), bools(gt(a, b)));
+  EXPECT_EQ(bools(a >= b), bools(ge(a, b)));
+  const Bools equal{false, true, false, false}, smaller{true, false, false, false},
+      larger{false, false, true, false}, other{true, false, true, true},
+      not_larger{true, true, false, false}, not_smaller{false, true, true, false};
+  EXPECT_EQ(bools(a == 2), equal);
+  EXPECT_EQ(bools(2 == a), equal);
+  EXPECT_EQ(bools(a != 2.0), other);
+  EXPECT_EQ(bools(2 != a), other);
+  EXPECT_EQ(bools(a < 2), smaller);
+  EXPECT_EQ(bools(2 < a), larger);
+  EXPECT_EQ(bools(a <= 2), not_larger);
+  EXPECT_EQ(bools(2 <= a), not_smaller);
+  EXPECT_EQ(bools(a > 2), larger);
+  EXPECT_EQ(bools(2 > a), smaller);
+  EXPECT_EQ(bools(a >= 2), not_smaller);
+  EXPECT_EQ(bools(2 >= a), not_larger);
+  const Var x(a);
+  EXPECT_EQ(bools(x > 2), larger);
+  EXPECT_EQ(bools(x == x.tensor()), (Bools{true, true, true, false}));
+}
+
+TEST(Comparisons, AsATruthValueAreThatOfTheirOneElement) {
+  const Tensor loss = Tensor::from({0.5f}, Shape{});
+  EXPECT_TRUE(loss < 1 ? true : false);
+  EXPECT_FALSE(loss > 1 ? true : false);
+  EXPECT_TRUE(!(loss == 1));
+  EXPECT_EQ(loss, loss);  // GoogleTest asks for the truth too
+  EXPECT_NE(loss, loss + 1);
+  const Tensor three = Tensor::from({1.f, 2.f, 3.f});
+  EXPECT_ERROR(bool(three == three), kShapeMismatch,
+               "comparison: a truth value is that of one element, got shape [3]");
+  EXPECT_ERROR(bool(zeros({0}) == 0), kShapeMismatch, "got shape [0]");
+  EXPECT_TRUE(all(three == three).item<bool>());
+}
+
+TEST(Comparisons, ChooseElements) {
+  const Tensor x = Tensor::from({-1.f, 2.f, -3.f});
+  EXPECT_EQ(where(x > 0, x, 0).to_vector<float>(), (Values{0, 2, 0}));
+  EXPECT_EQ(index(x, {x < 0}).to_vector<float>(), (Values{-1, -3}));
+}
+
+TEST(Where, OfTwoNumbersIsI64OrF32) {
+  const Tensor mask = Tensor::from({true, false});
+  const Tensor integers = where(mask, 7, -1), reals = where(mask, 1, 0.5);
+  EXPECT_EQ(integers.to_vector<int64>(), (std::vector<int64>{7, -1}));
+  EXPECT_EQ(reals.to_vector<float>(), (Values{1, 0.5f}));
+  EXPECT_ERROR(where(mask, UINT64_MAX, 0), kInvalidArgument,
+               "where: expected integers of at most 2^63 - 1, got 18446744073709551615");
+  EXPECT_ERROR(where({}, 1, 2), kInvalidArgument, "where: an operand is an empty Tensor()");
+}
+
+TEST(Where, OfATensorAndANumberKeepsTheTensorsKind) {
+  const Tensor mask = Tensor::from({true, false});
+  const auto dtype_beside = [&](DType dtype, Number number) {
+    const Tensor x = ones({2}, {.dtype = dtype});
+    EXPECT_EQ(where(mask, x, number).dtype(), where(mask, number, x).dtype());
+    return where(mask, x, number).dtype();
+  };
+  EXPECT_EQ(dtype_beside(DType::kF16, 2.5), DType::kF16);
+  EXPECT_EQ(dtype_beside(DType::kU8, 2), DType::kU8);
+  EXPECT_EQ(dtype_beside(DType::kI32, 2.5), DType::kF32);
+  EXPECT_EQ(dtype_beside(DType::kBool, 2), DType::kI64);
+}
+
 TEST(Comparisons, OfIntegersAreExact) {
   const int64 large = int64{1} << 53;
   const Tensor a = Tensor::from(std::vector<int64>{large}),

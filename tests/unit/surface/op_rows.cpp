@@ -255,6 +255,10 @@ std::vector<SurfaceRow> op_rows() {
       {"where_cond u8", "where", where_of(DType::kU8), {1, 5, 3}},
       {"where_cond u32", "where", where_of(DType::kU32), {1, 5, 3}},
       {"where_cond i64", "where", where_of(DType::kI64), {1, 5, 3}},
+      {"where of a comparison and numbers",
+       "where gt",
+       [](const Device& d) { return values(where(six(d) > 2, 7, -1)); },
+       {-1, -1, -1, 7, 7, 7}},
       {"conv1d",
        "conv1d",
        [](const Device& d) {
