@@ -26,8 +26,8 @@ int dim_of(const Case& c) {
 Array make(std::size_t operand, const Case& c, Random& random, int dim) {
   const HostShape& shape = c.geometry.operands[operand];
   if (operand == 1)
-    return random_ids(shape, std::max<int64_t>(1, c.geometry.operands[0][std::size_t(dim)]),
-                      random);
+    return random_ids(shape, std::max<int64_t>(1, c.geometry.operands[0][std::size_t(dim)]), random,
+                      c.dtypes[1]);
   const DType dtype = c.dtypes[operand];
   if (c.values == Values::kRandom) return random_array(dtype, shape, {-4, 4}, random);
   // What is added up carries NaN and infinity through sums; what is only read may be anything.
@@ -44,6 +44,10 @@ Row common(const char* op, const std::vector<DType>& dtypes, std::size_t operand
   for (const DType dtype : dtypes) {
     row.dtypes.push_back({dtype, DType::kI64});
     if (operands == 3) row.dtypes.back().push_back(dtype);
+  }
+  for (const DType ids : kIds) {
+    row.dtypes.push_back({DType::kF32, ids});
+    if (operands == 3) row.dtypes.back().push_back(DType::kF32);
   }
   row.differentiable = operands == 3 ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{0};
   row.kernels = [adds = operands == 3](const std::vector<DType>& d) {
@@ -290,8 +294,9 @@ Row take_row() {
     const HostShape& shape = c.geometry.operands[operand];
     if (operand == 0) return random_array(c.dtypes[0], shape, {-4, 4}, random);
     const int64_t size = reference::numel(c.geometry.operands[0]);
-    Array ids = random_ids(shape, std::max<int64_t>(1, size), random);
-    for (std::size_t i = 1; i < ids.values.size(); i += 2) ids.values[i] -= Real(size);
+    Array ids = random_ids(shape, std::max<int64_t>(1, size), random, c.dtypes[1]);
+    for (std::size_t i = 1; is_signed(ids.dtype) && i < ids.values.size(); i += 2)
+      ids.values[i] -= Real(size);
     return ids;
   };
   row.run = [](std::vector<Tensor> x, const Case&) { return take(x[0], x[1]); };

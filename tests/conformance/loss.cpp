@@ -25,14 +25,16 @@ Row cross_entropy_row() {
   Row row;
   row.op = "cross_entropy";
   for (const DType dtype : kFloats) row.dtypes.push_back({dtype, DType::kI64});
+  for (const DType ids : kIds) row.dtypes.push_back({DType::kF32, ids});
   row.differentiable = {0};
   row.run = [](std::vector<Tensor> x, const Case&) { return cross_entropy(x[0], x[1]); };
   row.reference = [](const std::vector<Array>& x, const Case&) {
     return reference::cross_entropy(x[0], x[1]);
   };
   row.make = [](std::size_t operand, const Case& c, Random& random) {
-    return operand == 0 ? make(c, random)
-                        : random_ids(c.geometry.operands[1], c.geometry.operands[0][1], random);
+    return operand == 0
+               ? make(c, random)
+               : random_ids(c.geometry.operands[1], c.geometry.operands[0][1], random, c.dtypes[1]);
   };
   row.geometries = kClasses;
   row.fused = true;
@@ -60,8 +62,9 @@ Row cross_entropy_gradient_row() {
   };
   row.make = [](std::size_t operand, const Case& c, Random& random) {
     if (operand == 0) return make(c, random);
-    return operand == 1 ? random_ids(c.geometry.operands[1], c.geometry.operands[0][1], random)
-                        : random_array(reference::accumulator(c.dtypes[0]), {}, {-2, 2}, random);
+    return operand == 1
+               ? random_ids(c.geometry.operands[1], c.geometry.operands[0][1], random, c.dtypes[1])
+               : random_array(reference::accumulator(c.dtypes[0]), {}, {-2, 2}, random);
   };
   for (std::vector<DType>& dtypes : row.dtypes) dtypes.push_back(reference::accumulator(dtypes[0]));
   for (Geometry& geometry : row.geometries) geometry.operands.push_back({});

@@ -38,7 +38,7 @@ Row row_of(const Form& form) {
   };
   row.make = [](std::size_t operand, const Case& c, Random& random) {
     const HostShape& shape = c.geometry.operands[operand];
-    if (operand == 3) return random_ids(shape, c.geometry.operands[1][0], random);
+    if (operand == 3) return random_ids(shape, c.geometry.operands[1][0], random, c.dtypes[3]);
     if (operand > 0) return table(operand == 2, c);
     return c.values == Values::kSpecial ? special_array(c.dtypes[0], shape, 0, random)
                                         : random_array(c.dtypes[0], shape, {-8, 8}, random);
@@ -48,6 +48,7 @@ Row row_of(const Form& form) {
   for (const DType d : {DType::kF8E4M3, DType::kF8E5M2, DType::kBf16, DType::kF16, DType::kF32}) {
     row.dtypes.push_back({d, DType::kF32, DType::kF32, DType::kI64});
   }
+  for (const DType ids : kIds) row.dtypes.push_back({DType::kF32, DType::kF32, DType::kF32, ids});
   const bool tokens_first = form.reference.token_dim == 1;
   const auto heads = [tokens_first](int64_t b, int64_t t, int64_t h, int64_t d) {
     return tokens_first ? HostShape{b, t, h, d} : HostShape{b, h, t, d};

@@ -8,6 +8,8 @@ inline const std::vector<DType> kFloats = {DType::kF8E4M3, DType::kF8E5M2, DType
                                            DType::kF16,    DType::kF32,    DType::kF64};
 inline const std::vector<DType> kIntegers = {DType::kU8,  DType::kI8,  DType::kU16, DType::kI16,
                                              DType::kU32, DType::kI32, DType::kU64, DType::kI64};
+/// What ids may be beside the i64 that kernels read.
+inline const std::vector<DType> kIds(kIntegers.begin(), kIntegers.end() - 1);
 /// Every dtype of the lists, one after another.
 inline std::vector<DType> joined(std::vector<DType> a, const std::vector<DType>& b) {
   a.insert(a.end(), b.begin(), b.end());

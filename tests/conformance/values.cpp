@@ -111,9 +111,10 @@ Array sprinkled_array(DType dtype, const HostShape& shape, Domain domain, Random
   return x;
 }
 
-Array random_ids(const HostShape& shape, int64_t limit, Random& random) {
-  return reference::build(DType::kI64, shape,
-                          [&](const Index&) { return Real(random.below(limit)); });
+Array random_ids(const HostShape& shape, int64_t limit, Random& random, DType dtype) {
+  const int bits = 8 * dtype_size(dtype) - (is_signed(dtype) ? 1 : 0);
+  const int64_t there = bits < 63 ? std::min(limit, int64_t(1) << bits) : limit;
+  return reference::build(dtype, shape, [&](const Index&) { return Real(random.below(there)); });
 }
 
 }  // namespace wick::conformance

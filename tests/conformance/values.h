@@ -42,7 +42,7 @@ Array special_array(DType dtype, const HostShape& shape, std::size_t operand, Ra
 /// ones.
 Array sprinkled_array(DType dtype, const HostShape& shape, Domain domain, Random& random);
 
-/// i64 ids in [0, limit).
-Array random_ids(const HostShape& shape, int64_t limit, Random& random);
+/// ids in [0, limit), as far as the integer dtype has them.
+Array random_ids(const HostShape& shape, int64_t limit, Random& random, DType dtype = DType::kI64);
 
 }  // namespace wick::conformance

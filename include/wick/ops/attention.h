@@ -8,7 +8,7 @@ struct SdpaOptions {
   Tensor mask = {};  // broadcasts to [B, H, T, S]: bool, true where a key is seen; or floating,
                      // added to the scores
   bool is_causal = false;  // a query sees the keys up to its own position; else all
-  Tensor positions = {};   // [B, T], i64 >= 0: of the queries; none: 0 to T - 1
+  Tensor positions = {};   // [B, T], integers >= 0: of the queries; none: 0 to T - 1
   double scale = 0;        // 0: 1 / sqrt(D)
 };
 

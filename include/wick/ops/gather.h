@@ -1,6 +1,6 @@
 // Elements chosen by ids: of any integer dtype. An id below 0 or too large is an error: at once on
 // the CPU, on a card at the next synchronizing call (kOutOfRange, which names op, position, id and
-// limit); nothing is read or written out of range.
+// limit; of u64 above 2^63 - 1 that number); nothing is read or written out of range.
 #pragma once
 #include "wick/core/var.h"
 

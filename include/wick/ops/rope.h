@@ -9,7 +9,7 @@ namespace wick {
 ///
 /// x          [B, H, T, D]  floating, D even; any strides, without a copy if the last is 1
 /// cos, sin   [P, D / 2]    f32 (f64 for f64), a row per position: see rope_tables
-/// positions  [B, T]        i64 in [0, P); none: 0 to T - 1, and P is then at least T
+/// positions  [B, T]        integers in [0, P); none: 0 to T - 1, and P is then at least T
 /// Returns [B, H, T, D], dtype of x, computed in f32 (f64 for f64). Max error: 1 ulp of the larger
 /// of the pair's terms. Errors: kShapeMismatch, kDTypeMismatch; kOutOfRange as those of gather.h.
 /// Source: Su et al. 2021, arXiv:2104.09864.

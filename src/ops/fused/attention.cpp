@@ -87,11 +87,12 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
         ErrorCode::kShapeMismatch, "sdpa",
         "expected k and v [B, G, S, D] with B and D of q and G a divisor of its heads, got q ",
         q.shape(), ", k ", k.shape(), ", v ", v.shape());
+  Tensor positions;
   if (options.positions) {
     check(options.is_causal, ErrorCode::kInvalidArgument, "sdpa",
           "expected is_causal beside positions: without it a query sees every key");
-    check_positions("sdpa", options.positions, b, t);
     check_same_device("sdpa", q, options.positions);
+    positions = checked_positions("sdpa", options.positions, b, t);
   }
   const Tensor mask = options.mask ? broadcast_mask(options.mask, q, k.size(2)) : Tensor();
   const SdpaAttributes attributes{
@@ -101,8 +102,7 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
   if (k.numel() == 0)  // no query sees a key
     return record_constant("sdpa", zeros(y.shape(), {.dtype = y.dtype(), .device = y.device()}),
                            {&q, &k, &v});
-  const Tensor positions =
-      options.positions ? options.positions : first_positions(b, t, q.device());
+  if (!positions) positions = first_positions(b, t, q.device());
   if (mask) {
     if (!allows_composite())
       fail_unsupported(q.device(), kSdpa, q.dtype(), {"there is a mask"}, kCompositeOff);

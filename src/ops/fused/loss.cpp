@@ -2,6 +2,7 @@
 
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
+#include "ops/shape/gather.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/loss.h"
 #include "wick/ops/elementwise.h"
@@ -44,12 +45,11 @@ Tensor cross_entropy_rows(const Tensor& logits, const Tensor& ids) {
 
 }  // namespace
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets) {
+Tensor cross_entropy(const Tensor& logits, const Tensor& any_targets) {
   check_floating("cross_entropy", logits);
-  check_defined("cross_entropy", targets);
-  check_same_device("cross_entropy", logits, targets);
-  check(targets.dtype() == DType::kI64, ErrorCode::kDTypeMismatch, "cross_entropy",
-        "expected targets of i64, got ", dtype_name(targets.dtype()));
+  check_defined("cross_entropy", any_targets);
+  check_same_device("cross_entropy", logits, any_targets);
+  const Tensor targets = ids_as_i64("cross_entropy", "targets", any_targets);
   check(logits.rank() == 2 && targets.rank() == 1 && targets.size(0) == logits.size(0),
         ErrorCode::kShapeMismatch, "cross_entropy", "expected logits [N, C] and targets [N], got ",
         logits.shape(), " and ", targets.shape());

@@ -65,9 +65,8 @@ Tensor turn(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor&
 Tensor positions_or_first(const Tensor& positions, int64_t batch, int64_t length,
                           const Tensor& cos) {
   if (positions) {
-    check_positions("rope", positions, batch, length);
     check_same_device("rope", cos, positions);
-    return positions;
+    return checked_positions("rope", positions, batch, length);
   }
   check(length <= cos.size(0), ErrorCode::kShapeMismatch, "rope", "expected tables of at least ",
         length, " rows for as many tokens, got ", cos.shape());

@@ -1,5 +1,7 @@
 #include "wick/ops/gather.h"
 
+#include <limits>
+
 #include "base/assert.h"
 #include "base/calling.h"
 #include "core/launch.h"
@@ -174,12 +176,19 @@ void check_integers(const char* op, const char* what, const Tensor& x) {
         "expected ", what, " of integers, got ", dtype_name(x.dtype()));
 }
 
+Tensor ids_as_i64(const char* op, const char* what, const Tensor& ids) {
+  check_integers(op, what, ids);
+  if (ids.dtype() != DType::kU64) return cast(ids, DType::kI64);
+  // 2^64 - 1 would become -1, which some ops take for the last element.
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  return where(gt(ids, kLargest), kLargest, cast(ids, DType::kI64));
+}
+
 Tensor checked_ids(const char* op, const Tensor& x, const Tensor& ids) {
   check_defined(op, x);
   check_defined(op, ids);
   check_same_device(op, x, ids);
-  check_integers(op, "ids", ids);
-  return cast(ids, DType::kI64);
+  return ids_as_i64(op, "ids", ids);
 }
 
 Tensor ids_from_end(const Tensor& ids, int64_t size) {
@@ -221,9 +230,9 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& any_ids) {
                 });
 }
 
-Tensor embedding(const Tensor& weight, const Tensor& ids) {
+Tensor embedding(const Tensor& weight, const Tensor& any_ids) {
   const Calling calling("embedding");
-  checked_ids("embedding", weight, ids);
+  const Tensor ids = checked_ids("embedding", weight, any_ids);
   check(weight.rank() == 2, ErrorCode::kShapeMismatch, "embedding", "expected weight [V, D], got ",
         weight.shape());
   Shape shape = ids.shape();

@@ -7,7 +7,10 @@ namespace wick {
 
 /// Errors: kDTypeMismatch if x, which is called `what`, holds no integers.
 void check_integers(const char* op, const char* what, const Tensor& x);
-/// ids as i64. Errors: kDTypeMismatch if they are no integers, kDeviceMismatch.
+/// ids, which are called `what`, as the i64 that kernels read; of u64 what i64 has not is its
+/// largest number, which no dim has. Errors: kDTypeMismatch if they are no integers.
+Tensor ids_as_i64(const char* op, const char* what, const Tensor& ids);
+/// The same of ids beside x. Errors: kDTypeMismatch if they are no integers, kDeviceMismatch.
 Tensor checked_ids(const char* op, const Tensor& x, const Tensor& ids);
 /// Negative ids counted from the end; what is outside of [-size, size) stays outside.
 Tensor ids_from_end(const Tensor& ids, int64_t size);

@@ -114,7 +114,7 @@ TEST(Rope, RejectsWhatDoesNotFit) {
   EXPECT_ERROR(rope(x, table, table, zeros({3, 2}, {.dtype = DType::kI64})), kShapeMismatch,
                "rope: expected positions [2, 3], got [3, 2]");
   EXPECT_ERROR(rope(x, table, table, zeros({2, 3})), kDTypeMismatch,
-               "rope: expected positions of i64, got f32");
+               "rope: expected positions of integers, got f32");
   EXPECT_ERROR(rope(cast(x, DType::kF64), table, table, at), kDTypeMismatch,
                "rope: expected tables of f64 for x of f64, got f32");
   EXPECT_ERROR(rope(x, cast(table, DType::kF16), table, at), kDTypeMismatch, "rope: ");
@@ -216,7 +216,7 @@ TEST(Sdpa, RejectsWhatDoesNotFit) {
   EXPECT_ERROR(sdpa(q, k, k, at(zeros({2, 5}, {.dtype = DType::kI64}))), kShapeMismatch,
                "sdpa: expected positions [2, 3], got [2, 5]");
   EXPECT_ERROR(sdpa(q, k, k, at(zeros({2, 3}))), kDTypeMismatch,
-               "sdpa: expected positions of i64, got f32");
+               "sdpa: expected positions of integers, got f32");
   EXPECT_ERROR(sdpa(q, cast(k, DType::kF16), k), kDTypeMismatch,
                "sdpa: expected q, k and v of one floating dtype, got f32 and f16");
   EXPECT_ERROR(sdpa(q, k, {}), kInvalidArgument, "sdpa: an operand is an empty Tensor()");

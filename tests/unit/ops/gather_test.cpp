@@ -8,6 +8,13 @@ namespace {
 
 using Values = std::vector<float>;
 using Ids = std::vector<int64>;
+constexpr DType kIntegers[] = {DType::kU8,  DType::kI8,  DType::kU16, DType::kI16,
+                               DType::kU32, DType::kI32, DType::kU64, DType::kI64};
+
+/// 0, 1, 2 ... in this shape.
+Tensor counting(const Shape& shape) {
+  return reshape(cast(arange(numel(shape)), DType::kF32), shape);
+}
 
 TEST(Scatter, WritesIntoTheTargetsMemoryAndOffTheTape) {
   Var cache(zeros({4, 2}));
@@ -27,6 +34,49 @@ TEST(Scatter, OfEqualIdsOneStays) {
   const Values y = x.tensor().to_vector<float>();
   EXPECT_EQ(y[0], 0);
   EXPECT_TRUE(y[1] == 5 || y[1] == 6 || y[1] == 7) << y[1];
+}
+
+TEST(Ids, OfAnyIntegerDTypeChooseTheSame) {
+  const Tensor x = counting({4, 3});
+  for (const DType dtype : kIntegers) {
+    const Tensor ids = cast(Tensor::from({3, 0, 2}), dtype), places = reshape(ids, {3, 1});
+    EXPECT_EQ(index_select(x, 0, ids).to_vector<float>(), (Values{9, 10, 11, 0, 1, 2, 6, 7, 8}));
+    EXPECT_EQ(embedding(x, ids).to_vector<float>(), (Values{9, 10, 11, 0, 1, 2, 6, 7, 8}));
+    EXPECT_EQ(gather(x, 0, places).to_vector<float>(), (Values{9, 0, 6}));
+    EXPECT_EQ(scatter(zeros({4, 1}), 0, places, ones({3, 1})).to_vector<float>(),
+              (Values{1, 0, 1, 1}));
+    Var target(zeros({4, 1}));
+    scatter_(target, 0, places, ones({3, 1}));
+    EXPECT_EQ(target.tensor().to_vector<float>(), (Values{1, 0, 1, 1}));
+    const Tensor targets = cast(Tensor::from({2, 0, 1, 1}), dtype);
+    EXPECT_EQ(cross_entropy(x, targets).item<float>(),
+              cross_entropy(x, cast(targets, DType::kI64)).item<float>());
+    const RopeTables tables = rope_tables(4, 2, 100);
+    const Tensor tokens = ones({1, 3, 1, 2}), at = reshape(ids, {1, 3});
+    EXPECT_EQ(rope(tokens, tables.cos, tables.sin, at).to_vector<float>(),
+              rope(tokens, tables.cos, tables.sin, cast(at, DType::kI64)).to_vector<float>());
+    const Tensor q = counting({1, 1, 3, 2}), k = counting({1, 1, 4, 2});
+    EXPECT_EQ(sdpa(q, k, k, at).to_vector<float>(),
+              sdpa(q, k, k, cast(at, DType::kI64)).to_vector<float>());
+  }
+}
+
+TEST(Ids, OutOfRangeAreNamedInAnyIntegerDType) {
+  const Tensor x = counting({4, 3});
+  for (const DType dtype : kIntegers) {
+    const Tensor ids = cast(Tensor::from({3, 4}), dtype);
+    EXPECT_ERROR(index_select(x, 0, ids), kOutOfRange, "id 4 at position 1");
+    EXPECT_ERROR(embedding(x, ids), kOutOfRange, "id 4 at position 1");
+    EXPECT_ERROR(cross_entropy(zeros({2, 4}), ids), kOutOfRange, "cross_entropy: id 4");
+    EXPECT_ERROR(rope(ones({1, 2, 1, 2}), ones({4, 1}), ones({4, 1}), reshape(ids, {1, 2})),
+                 kOutOfRange, "rope: ");
+  }
+}
+
+TEST(Ids, OfU64AboveI64AreOutOfRangeAndNotNegative) {
+  const Tensor x = counting({4}), ids = Tensor::from({uint64(-1)});
+  EXPECT_ERROR(take(x, ids), kOutOfRange, "id 9223372036854775807");
+  EXPECT_ERROR(index(x, {ids}), kOutOfRange, "id 9223372036854775807");
 }
 
 TEST(Scatter, RejectsWhatDoesNotFit) {
