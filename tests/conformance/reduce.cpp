@@ -308,6 +308,7 @@ std::vector<Row> rows_of<"reduce">() {
       loosely(statistic_row("nansum", nansum, reference::nansum, sums(4)), kHoldsOfItsOp),
       statistic_row("nanmean", nanmean, reference::nanmean, sums(4)),
   };
+  for (Row& row : rows) row = and_without_dims(std::move(row));
   return rows;
 }
 

@@ -123,13 +123,15 @@ Row logcumsumexp_row() {
 
 template <>
 std::vector<Row> rows_of<"scan">() {
-  return {cumsum_row(),
-          cumprod_row(),
-          extreme_row("cummax", kCummax, cummax, 1, Want::kValues),
-          extreme_row("cummax_indices", kCummax, cummax, 1, Want::kIndices),
-          extreme_row("cummin", kCummin, cummin, -1, Want::kValues),
-          extreme_row("cummin_indices", kCummin, cummin, -1, Want::kIndices),
-          logcumsumexp_row()};
+  std::vector<Row> rows = {cumsum_row(),
+                           cumprod_row(),
+                           extreme_row("cummax", kCummax, cummax, 1, Want::kValues),
+                           extreme_row("cummax_indices", kCummax, cummax, 1, Want::kIndices),
+                           extreme_row("cummin", kCummin, cummin, -1, Want::kValues),
+                           extreme_row("cummin_indices", kCummin, cummin, -1, Want::kIndices),
+                           logcumsumexp_row()};
+  for (Row& row : rows) row = and_without_dims(std::move(row));
+  return rows;
 }
 
 }  // namespace wick::conformance

@@ -44,4 +44,24 @@ inline std::vector<Geometry> one_operand() {
   return result;
 }
 
+/// The row of an op along a dim, which takes x without dims as one of one dim, and gives such: the
+/// reference is asked of that. options: what a geometry's dims say after the dim.
+inline Row and_without_dims(Row row, const std::vector<int64_t>& options = {}) {
+  row.reference = [of_one_dim = row.reference](const std::vector<Array>& x, const Case& c) {
+    if (!c.geometry.operands[0].empty() || c.geometry.dims.empty()) return of_one_dim(x, c);
+    Array one = x[0];
+    Case with_dim = c;
+    one.shape = with_dim.geometry.operands[0] = {1};
+    Result result = of_one_dim({one}, with_dim);
+    result.array.shape = {};
+    return result;
+  };
+  for (const int64_t dim : {0, -1}) {
+    row.geometries.push_back({{{}}, {dim}, dim == 0});
+    row.geometries.back().dims.insert(row.geometries.back().dims.end(), options.begin(),
+                                      options.end());
+  }
+  return row;
+}
+
 }  // namespace wick::conformance

@@ -62,7 +62,7 @@ Row log_softmax_row() {
 
 template <>
 std::vector<Row> rows_of<"softmax">() {
-  return {softmax_row(), log_softmax_row()};
+  return {and_without_dims(softmax_row()), and_without_dims(log_softmax_row())};
 }
 
 }  // namespace wick::conformance

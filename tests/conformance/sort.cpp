@@ -148,27 +148,33 @@ Row quantile_row() {
 
 template <>
 std::vector<Row> rows_of<"sort">() {
-  std::vector<Row> rows = {sort_row("sort", Want::kValues), sort_row("argsort", Want::kIndices),
-                           topk_row("topk", Want::kValues),
-                           topk_row("topk_indices", Want::kIndices), quantile_row()};
+  std::vector<Row> rows = {
+      and_without_dims(sort_row("sort", Want::kValues)),
+      and_without_dims(sort_row("argsort", Want::kIndices)),
+      and_without_dims(topk_row("topk", Want::kValues), {1}),
+      and_without_dims(topk_row("topk_indices", Want::kIndices), {1}),
+      and_without_dims(quantile_row(), {500}),
+  };
+  std::vector<Row> chosen;
   for (const Want want : {Want::kValues, Want::kIndices}) {
     const std::string suffix = want == Want::kValues ? "" : "_indices";
-    rows.push_back(chosen_row(("kthvalue" + suffix).c_str(),
-                              [](const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
-                                return kthvalue(x, k, dim, keepdim);
-                              },
-                              [](const Array& x, int64_t k, int64_t dim, bool keepdim, Want want) {
-                                return reference::kthvalue(x, k, dim, keepdim, want);
-                              },
-                              want));
-    rows.push_back(chosen_row(
+    chosen.push_back(
+        chosen_row(("kthvalue" + suffix).c_str(),
+                   [](const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
+                     return kthvalue(x, k, dim, keepdim);
+                   },
+                   [](const Array& x, int64_t k, int64_t dim, bool keepdim, Want want) {
+                     return reference::kthvalue(x, k, dim, keepdim, want);
+                   },
+                   want));
+    chosen.push_back(chosen_row(
         ("median" + suffix).c_str(),
         [](const Tensor& x, int64_t, int64_t dim, bool keepdim) { return median(x, dim, keepdim); },
         [](const Array& x, int64_t, int64_t dim, bool keepdim, Want want) {
           return reference::median(x, dim, keepdim, want);
         },
         want));
-    rows.push_back(chosen_row(
+    chosen.push_back(chosen_row(
         ("mode" + suffix).c_str(),
         [](const Tensor& x, int64_t, int64_t dim, bool keepdim) { return mode(x, dim, keepdim); },
         [](const Array& x, int64_t, int64_t dim, bool keepdim, Want want) {
@@ -176,6 +182,7 @@ std::vector<Row> rows_of<"sort">() {
         },
         want));
   }
+  for (Row& row : chosen) rows.push_back(and_without_dims(std::move(row), {1}));
   return rows;
 }
 

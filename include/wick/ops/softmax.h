@@ -1,4 +1,5 @@
-// Softmax along a dim.
+// Softmax along a dim in [-rank, rank); a tensor without dims is taken as one of one dim. Errors of
+// all: kOutOfRange of another dim.
 #pragma once
 #include "wick/core/tensor.h"
 

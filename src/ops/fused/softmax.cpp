@@ -2,6 +2,7 @@
 
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
+#include "ops/shape/one_dim.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/softmax.h"
 #include "wick/ops/elementwise.h"
@@ -31,6 +32,7 @@ Tensor log_softmax(const Tensor& x, int64_t dim) {
 
 Tensor softmax(const Tensor& x, int64_t dim) {
   check_floating("softmax", x);
+  if (x.rank() == 0) return without_dims(softmax(as_one_dim(x), dim));
   const int d = normalize_dim("softmax", dim, x.rank());
   const auto turned = [d](const Tensor& of) {  // d and the last dim change places
     return d == of.rank() - 1 ? of : transpose(of, d, -1);

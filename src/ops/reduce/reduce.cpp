@@ -1,8 +1,11 @@
 #include "ops/reduce/reduce.h"
 
+#include <algorithm>
+
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
+#include "ops/shape/one_dim.h"
 #include "ops/tape/tape.h"
 #include "scalar/reduce.h"
 #include "wick/abi/ops/reduce.h"
@@ -20,13 +23,14 @@
 namespace wick {
 
 Dims reduced_dims(const char* op, const Tensor& x, const Dims& dims) {
-  Dims marks(x.rank(), dims.empty() ? 1 : 0);
+  const int rank = std::max(1, x.rank());  // ops/shape/one_dim.h: PyTorch's rule
+  Dims marks(rank, dims.empty() ? 1 : 0);
   for (const int64_t dim : dims) {
-    const int d = normalize_dim(op, dim, x.rank());
+    const int d = normalize_dim(op, dim, rank);
     check(marks[d] == 0, ErrorCode::kInvalidArgument, op, "dim ", d, " is named twice");
     marks[d] = 1;
   }
-  return marks;
+  return x.rank() == 0 ? Dims() : marks;
 }
 
 namespace {
@@ -188,8 +192,8 @@ Tensor extreme(const char* name, const Op& op, const Tensor& x, const ReduceOpti
 }
 
 /// One dim by its name: the first winner has the gradient.
-Winners winners_of(const ReduceOptions& options) {
-  return options.dims.size() == 1 ? Winners::kFirst : Winners::kAll;
+Winners winners_of(const Tensor& x, const ReduceOptions& options) {
+  return options.dims.size() == 1 && x.rank() > 0 ? Winners::kFirst : Winners::kAll;
 }
 
 Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, std::optional<int64_t> dim,
@@ -199,13 +203,16 @@ Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, std::optiona
   const Tensor values = x.detach();
   const Dims marks = reduced_dims(name, x, dim ? Dims{*dim} : Dims{});
   check_some(name, x, marks);
-  const int d = dim ? normalize_dim(name, *dim, x.rank()) : 0;
-  const Tensor ids = arg_extreme(op, dim ? values : reshape(values, {x.numel()}), d);
+  const bool along = dim && x.rank() > 0;
+  const int d = along ? normalize_dim(name, *dim, x.rank()) : 0;
+  const Tensor ids = arg_extreme(op, along ? values : reshape(values, {x.numel()}), d);
   return reshape(ids, reduced_shape(x.shape(), marks, keepdim));
 }
 
 ValuesIndices with_indices(const char* name, const Op& op, const Tensor& x, int64_t dim,
                            bool keepdim) {
+  check_defined(name, x);
+  if (x.rank() == 0) return with_indices(name, op, as_one_dim(x), dim, false);
   const Tensor ids = arg_extreme(name, op, x, dim, true);
   const int d = normalize_dim(name, dim, x.rank());
   const Tensor values = gather(x, d, ids);
@@ -326,10 +333,12 @@ Tensor mean(const Tensor& x, const ReduceOptions& options) {
 }
 
 Tensor max(const Tensor& x, const ReduceOptions& options) {
-  return extreme("max", Max::op, x, options, winners_of(options));
+  check_defined("max", x);
+  return extreme("max", Max::op, x, options, winners_of(x, options));
 }
 Tensor min(const Tensor& x, const ReduceOptions& options) {
-  return extreme("min", Min::op, x, options, winners_of(options));
+  check_defined("min", x);
+  return extreme("min", Min::op, x, options, winners_of(x, options));
 }
 Tensor amax(const Tensor& x, const ReduceOptions& options) {
   return extreme("amax", Max::op, x, options, Winners::kAll);

@@ -6,6 +6,7 @@
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
+#include "ops/shape/one_dim.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/scan.h"
 #include "wick/ops/arrange.h"
@@ -90,6 +91,7 @@ Tensor cumprod_gradient(const Tensor& gradient, const Tensor& x, int dim) {
 
 ValuesIndices cumulative_extreme(const char* name, const Op& op, const Tensor& x, int64_t dim) {
   check_defined(name, x);
+  if (x.rank() == 0) return without_dims(cumulative_extreme(name, op, as_one_dim(x), dim));
   const int d = normalize_dim(name, dim, x.rank());
   if (x.dtype() == DType::kBool) {
     const ValuesIndices wide = cumulative_extreme(name, op, cast(x, DType::kU8), dim);
@@ -118,6 +120,7 @@ Tensor log_of_sum(const Tensor& a, const Tensor& b) {
 
 Tensor cumsum(const Tensor& x, int64_t dim) {
   check_defined("cumsum", x);
+  if (x.rank() == 0) return without_dims(cumsum(as_one_dim(x), dim));
   const int d = normalize_dim("cumsum", dim, x.rank());
   const Tensor y = scan(kCumsum, x.detach(), d, summed_dtype(x.dtype()), nullptr);
   return record("cumsum", y, {&x}, kKeepNothing, [d](const RuleContext& c, std::span<Tensor> g) {
@@ -127,6 +130,7 @@ Tensor cumsum(const Tensor& x, int64_t dim) {
 
 Tensor cumprod(const Tensor& x, int64_t dim) {
   check_defined("cumprod", x);
+  if (x.rank() == 0) return without_dims(cumprod(as_one_dim(x), dim));
   const int d = normalize_dim("cumprod", dim, x.rank());
   const Tensor y = scan(kCumprod, x.detach(), d, summed_dtype(x.dtype()), nullptr);
   return record("cumprod", y, {&x}, kKeepInput0, [d](const RuleContext& c, std::span<Tensor> g) {
@@ -149,6 +153,7 @@ ValuesIndices cummin(const Tensor& x, int64_t dim) {
 
 Tensor logcumsumexp(const Tensor& x, int64_t dim) {
   check_defined("logcumsumexp", x);
+  if (x.rank() == 0) return without_dims(logcumsumexp(as_one_dim(x), dim));
   const int d = normalize_dim("logcumsumexp", dim, x.rank());
   const DType dtype = floating(x.dtype());
   return cast(doubled(cast(x, computed_in(dtype)), d, log_of_sum), dtype);

@@ -4,6 +4,7 @@
 
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
+#include "ops/shape/one_dim.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/sort.h"
 #include "wick/ops/arrange.h"
@@ -53,7 +54,6 @@ ValuesIndices without(const ValuesIndices& x, int dim, bool keepdim) {
 
 /// dim in [0, rank), where there is something.
 int some_dim(const char* name, const Tensor& x, int64_t dim) {
-  check_defined(name, x);
   const int d = normalize_dim(name, dim, x.rank());
   check(x.size(d) > 0, ErrorCode::kInvalidArgument, name, "of nothing: shape ", x.shape(), ", dim ",
         d);
@@ -77,18 +77,24 @@ Tensor neighbours_differ(const Tensor& x, int dim) {
 
 ValuesIndices sort(const Tensor& x, int64_t dim, const SortOptions& options) {
   check_defined("sort", x);
+  if (x.rank() == 0) return without_dims(sort(as_one_dim(x), dim, options));
   const int d = normalize_dim("sort", dim, x.rank());
   return ordered("sort", kSort, x, d, x.size(d), options.descending);
 }
 
 Tensor argsort(const Tensor& x, int64_t dim, const SortOptions& options) {
   check_defined("argsort", x);
+  if (x.rank() == 0) return without_dims(argsort(as_one_dim(x), dim, options));
   const int d = normalize_dim("argsort", dim, x.rank());
   return ordered("argsort", kSort, x.detach(), d, x.size(d), options.descending).indices;
 }
 
 ValuesIndices topk(const Tensor& x, int64_t k, int64_t dim, const TopkOptions& options) {
   check_defined("topk", x);
+  if (x.rank() == 0) {
+    check(k == 1, ErrorCode::kInvalidArgument, "topk", "expected k of 1 for shape [], got ", k);
+    return without_dims(topk(as_one_dim(x), k, dim, options));
+  }
   const int d = normalize_dim("topk", dim, x.rank());
   check(0 <= k && k <= x.size(d), ErrorCode::kInvalidArgument, "topk", "expected k in [0, ",
         x.size(d), "], got ", k);
@@ -96,6 +102,8 @@ ValuesIndices topk(const Tensor& x, int64_t k, int64_t dim, const TopkOptions& o
 }
 
 ValuesIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
+  check_defined("kthvalue", x);
+  if (x.rank() == 0) return kthvalue(as_one_dim(x), k, dim);
   const int d = some_dim("kthvalue", x, dim);
   check(1 <= k && k <= x.size(d), ErrorCode::kInvalidArgument, "kthvalue", "expected k in [1, ",
         x.size(d), "], got ", k);
@@ -105,6 +113,8 @@ ValuesIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
 }
 
 ValuesIndices median(const Tensor& x, int64_t dim, bool keepdim) {
+  check_defined("median", x);
+  if (x.rank() == 0) return median(as_one_dim(x), dim);
   const int d = some_dim("median", x, dim);
   const int64_t n = x.size(d);
   const ValuesIndices sorted = sort(x, d);
@@ -116,6 +126,8 @@ ValuesIndices median(const Tensor& x, int64_t dim, bool keepdim) {
 }
 
 ValuesIndices mode(const Tensor& x, int64_t dim, bool keepdim) {
+  check_defined("mode", x);
+  if (x.rank() == 0) return mode(as_one_dim(x), dim);
   const int d = some_dim("mode", x, dim);
   const int64_t n = x.size(d);
   const ValuesIndices sorted = sort(x, d);
@@ -133,6 +145,8 @@ ValuesIndices mode(const Tensor& x, int64_t dim, bool keepdim) {
 }
 
 Tensor quantile(const Tensor& x, double q, int64_t dim, bool keepdim) {
+  check_defined("quantile", x);
+  if (x.rank() == 0) return quantile(as_one_dim(x), q, dim);
   const int d = some_dim("quantile", x, dim);
   check(q >= 0 && q <= 1, ErrorCode::kInvalidArgument, "quantile", "expected q in [0, 1], got ", q);
   const DType dtype = floating(x.dtype());

@@ -35,6 +35,19 @@ TEST(CrossEntropy, RejectsWhatDoesNotFit) {
                "cross_entropy: ");
 }
 
+TEST(Softmax, OfATensorWithoutDimsIsOne) {
+  const Var x(full({}, 3));
+  for (const int64_t dim : {0, -1}) {
+    EXPECT_EQ(softmax(x, dim).shape(), Shape{});
+    EXPECT_EQ(softmax(x, dim).item<float>(), 1);
+    EXPECT_EQ(log_softmax(x, dim).shape(), Shape{});
+    EXPECT_EQ(log_softmax(x, dim).item<float>(), 0);
+  }
+  backward(softmax(x) + log_softmax(x));
+  EXPECT_EQ(x.grad().item<float>(), 0);
+  EXPECT_ERROR(softmax(x, 1), kOutOfRange, "softmax: expected dim in [-1, 1), got 1");
+}
+
 TEST(Softmax, OfNothingStaysOnTheTape) {
   const Var x(zeros({0, 3}));
   backward(sum(softmax(x)));

@@ -21,6 +21,26 @@ TEST(Reduce, RefusesDimsThatAreNotThereOrComeTwice) {
   EXPECT_ERROR(var({}), kInvalidArgument, "var: an operand is an empty Tensor()");
 }
 
+TEST(Reduce, ATensorWithoutDimsTakesDim0) {
+  const Var x(full({}, 3));
+  for (const int64_t dim : {0, -1}) {
+    for (const Tensor& y : {sum(x, {.dims = {dim}}), mean(x, {.dims = {dim}, .keepdim = true}),
+                            max(x, {.dims = {dim}}), amin(x, {.dims = {dim}}),
+                            max_with_indices(x, dim).values, logsumexp(x, {.dims = {dim}})}) {
+      EXPECT_EQ(y.shape(), Shape{});
+      EXPECT_EQ(y.item<float>(), 3);
+    }
+    EXPECT_EQ(argmax(x, dim, true).shape(), Shape{});
+    EXPECT_EQ(argmin(x, dim).item<int64>(), 0);
+    EXPECT_EQ(max_with_indices(x, dim, true).indices.shape(), Shape{});
+  }
+  backward(max(x, {.dims = {0}}) + sum(x, {.dims = {-1}}));
+  EXPECT_EQ(x.grad().item<float>(), 2);
+  EXPECT_ERROR(sum(x, {.dims = {1}}), kOutOfRange, "sum: expected dim in [-1, 1), got 1");
+  EXPECT_ERROR(argmax(x, 1), kOutOfRange, "argmax: expected dim in [-1, 1), got 1");
+  EXPECT_ERROR(sum(x, {.dims = {0, -1}}), kInvalidArgument, "sum: dim 0 is named twice");
+}
+
 TEST(Reduce, OfNothingHasAValueOrIsAnError) {
   const Tensor x = zeros({3, 0});
   EXPECT_EQ(prod(x).item<float>(), 1);

@@ -14,9 +14,24 @@ constexpr float kInf = INFINITY, kNan = NAN;
 
 TEST(Scan, RefusesADimThatIsNotThere) {
   EXPECT_ERROR(cumsum(zeros({2, 3}), 2), kOutOfRange, "cumsum: expected dim in [-2, 2), got 2");
-  EXPECT_ERROR(cumprod(zeros({}), 0), kOutOfRange, "cumprod: ");
+  EXPECT_ERROR(cumprod(zeros({}), 1), kOutOfRange, "cumprod: expected dim in [-1, 1), got 1");
   EXPECT_ERROR(cummax({}, 0), kInvalidArgument, "cummax: an operand is an empty Tensor()");
   EXPECT_ERROR(logcumsumexp(zeros({3}), -2), kOutOfRange, "logcumsumexp: ");
+}
+
+TEST(Scan, OfATensorWithoutDimsIsThatTensor) {
+  const Var x(full({}, 3));
+  for (const int64_t dim : {0, -1}) {
+    for (const Tensor& y : {cumsum(x, dim), cumprod(x, dim), cummax(x, dim).values,
+                            cummin(x, dim).values, logcumsumexp(x, dim)}) {
+      EXPECT_EQ(y.shape(), Shape{});
+      EXPECT_EQ(y.item<float>(), 3);
+    }
+    EXPECT_EQ(cummax(x, dim).indices.shape(), Shape{});
+    EXPECT_EQ(cummax(x, dim).indices.item<int64>(), 0);
+  }
+  backward(cumsum(x, 0) + cumprod(x, 0) + cummax(x, 0).values);
+  EXPECT_EQ(x.grad().item<float>(), 3);
 }
 
 TEST(Cumsum, OfIntegersAddsUpInI64) {

@@ -44,7 +44,26 @@ TEST(Topk, RefusesMoreThanThereIs) {
   EXPECT_ERROR(kthvalue(x, 0), kInvalidArgument, "kthvalue: expected k in [1, 3], got 0");
   EXPECT_ERROR(quantile(x, 1.5), kInvalidArgument, "quantile: expected q in [0, 1], got 1.5");
   EXPECT_ERROR(median(zeros({3, 0})), kInvalidArgument, "median: of nothing: shape [3, 0], dim 1");
-  EXPECT_ERROR(sort(zeros({})), kOutOfRange, "sort: ");
+  EXPECT_ERROR(sort(zeros({}), 1), kOutOfRange, "sort: expected dim in [-1, 1), got 1");
+  EXPECT_ERROR(topk(zeros({}), 0), kInvalidArgument, "topk: expected k of 1 for shape [], got 0");
+}
+
+TEST(Sort, OfATensorWithoutDimsIsThatTensor) {
+  const Var x(full({}, 3));
+  for (const int64_t dim : {0, -1}) {
+    for (const ValuesIndices& y : {sort(x, dim), topk(x, 1, dim), kthvalue(x, 1, dim, true),
+                                   median(x, dim, true), mode(x, dim)}) {
+      EXPECT_EQ(y.values.shape(), Shape{});
+      EXPECT_EQ(y.values.item<float>(), 3);
+      EXPECT_EQ(y.indices.shape(), Shape{});
+      EXPECT_EQ(y.indices.item<int64>(), 0);
+    }
+    EXPECT_EQ(argsort(x, dim).item<int64>(), 0);
+    EXPECT_EQ(quantile(x, 0.5, dim, true).shape(), Shape{});
+  }
+  backward(sort(x).values + quantile(x, 0.5));
+  EXPECT_EQ(x.grad().shape(), Shape{});
+  EXPECT_EQ(x.grad().item<float>(), 2);
 }
 
 TEST(Topk, GivesTheFirstOfEquals) {
