@@ -176,6 +176,9 @@ std::vector<Row> rows_of<"arrange">() {
   std::vector<Row> rows = {
       stack_row(),
       moves(
+          "clone", [](const Tensor& x, const Options&) { return clone(x); },
+          [](const Array& x, const Options&) { return x; }, one_operand()),
+      moves(
           "repeat", [](const Tensor& x, const Options& o) { return repeat(x, dims(o)); },
           [](const Array& x, const Options& o) { return reference::repeat(x, o); }, kRepeats),
       moves(

@@ -15,6 +15,8 @@ WICK_API Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step)
 
 // The functions from here on copy. Exact in every dtype.
 
+/// x in memory of its own, row-major, which no other tensor sees; the gradient passes.
+WICK_API Tensor clone(const Tensor& x);
 /// The tensors one after another along a dim; their other sizes and their dtypes are equal.
 WICK_API Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
 /// The tensors one beside another along a new dim; their shapes and dtypes are equal.

@@ -19,7 +19,7 @@ WICK_API Tensor movedim(const Tensor& x, const Dims& source, const Dims& destina
 WICK_API Tensor movedim(const Tensor& x, int64_t source, int64_t destination);
 /// x with a new dim of size 1 at `dim` in [-rank - 1, rank].
 WICK_API Tensor unsqueeze(const Tensor& x, int64_t dim);
-/// x without the dim, which must be of size 1; x without every dim of size 1.
+/// x without the dim if it is of size 1, else x; x without every dim of size 1.
 WICK_API Tensor squeeze(const Tensor& x, int64_t dim);
 WICK_API Tensor squeeze(const Tensor& x);
 /// Elements start, start + 1, ... start + length - 1 of a dim. Errors: kOutOfRange.
@@ -27,7 +27,8 @@ WICK_API Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t leng
 /// The elements at an index of a dim, which goes away; a negative one counts from the end. Errors:
 /// kOutOfRange.
 WICK_API Tensor select(const Tensor& x, int64_t dim, int64_t index);
-/// x with dims of size 1, and new leading ones, repeated without a copy. Errors: kShapeMismatch.
+/// x with dims of size 1, and new leading ones, repeated without a copy; a size of -1 stays x's.
+/// Errors: kShapeMismatch, also of -1 for a new dim.
 WICK_API Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// x repeated without a copy: [left..., x's dims...].
 WICK_API Tensor broadcast_left(const Tensor& x, const Shape& left);

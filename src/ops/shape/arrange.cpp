@@ -409,6 +409,11 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t factor) {
   return reshape(permute(reshape(x, cut), order), shape);
 }
 
+Tensor clone(const Tensor& x) {
+  check_defined("clone", x, Blocks::kTaken);
+  return record_turned("clone", x, own_copy(x), [](const Tensor& gy) { return gy; });
+}
+
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   check(!tensors.empty(), ErrorCode::kInvalidArgument, "cat", "expected at least one tensor");
   for (const Tensor& t : tensors) check_defined("cat", t, Blocks::kTaken);

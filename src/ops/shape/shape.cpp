@@ -5,6 +5,7 @@
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/reduce/reduce.h"
+#include "ops/shape/one_dim.h"
 #include "ops/shape/view.h"
 #include "ops/tape/tape.h"
 #include "wick/ops/create.h"
@@ -107,9 +108,9 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
 
 Tensor squeeze(const Tensor& x, int64_t dim) {
   check_defined("squeeze", x, Blocks::kTaken);
+  if (x.rank() == 0) return squeeze(as_one_dim(x), dim);
   const int d = normalize_dim("squeeze", dim, x.rank());
-  check(x.shape()[d] == 1, ErrorCode::kShapeMismatch, "squeeze", "expected size 1 in dim ", d,
-        ", got shape ", x.shape());
+  if (x.shape()[d] != 1) return x;
   Shape shape = x.shape();
   shape.erase(d);
   return reshape(x, shape);
@@ -190,12 +191,20 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   });
 }
 
-Tensor broadcast_to(const Tensor& x, const Shape& shape) {
+Tensor broadcast_to(const Tensor& x, const Shape& target) {
   check_defined("broadcast_to", x, Blocks::kTaken);
+  Shape shape = target;
+  const int lead = shape.size() - x.rank();
+  for (int d = 0; d < shape.size(); d++) {
+    if (shape[d] != -1) continue;
+    check(lead <= d, ErrorCode::kShapeMismatch, "broadcast_to", "shape ", x.shape(),
+          " has no size for the -1 of dim ", d, " of ", target);
+    shape[d] = x.shape()[d - lead];
+  }
   Dims strides;
   check(checked_numel(shape) >= 0 && broadcast_strides(x.layout(), shape, &strides),
         ErrorCode::kShapeMismatch, "broadcast_to", "shape ", x.shape(), " does not broadcast to ",
-        shape);
+        target);
   return record("broadcast_to", x.view({shape, strides, x.layout().offset}, "broadcast_to"), {&x},
                 kKeepNothing, [](const RuleContext& c, std::span<Tensor> g) {
                   g[0] = sum_to(c.gradient, c.input_shape(0));

@@ -25,6 +25,23 @@ TEST(Cat, PutsOneAfterAnother) {
   EXPECT_EQ(cat({transpose(y), x}, -2).to_vector<float>(), (Values{0, 3, 1, 4, 2, 5, 0, 1, 2, 3}));
 }
 
+TEST(Clone, HasMemoryOfItsOwnInRowMajorOrder) {
+  const Tensor x = transpose(counting({2, 3}));
+  const Tensor y = clone(x);
+  EXPECT_FALSE(shares_memory(x, y));
+  EXPECT_TRUE(y.is_contiguous());
+  EXPECT_EQ(y.to_vector<float>(), (Values{0, 3, 1, 4, 2, 5}));
+  EXPECT_FALSE(shares_memory(y, clone(y)));
+  EXPECT_EQ(clone(broadcast_to(counting({1}), {3})).storage()->bytes(), 12);
+  EXPECT_ERROR(clone({}), kInvalidArgument, "clone: an operand is an empty Tensor()");
+}
+
+TEST(Clone, PassesTheGradient) {
+  const Var x(counting({3}));
+  backward(sum(clone(x) * 2));
+  EXPECT_EQ(x.grad().to_vector<float>(), (Values{2, 2, 2}));
+}
+
 TEST(Cat, AlwaysCopies) {
   const Tensor x = counting({3});
   const Tensor y = cat({x}, 0);

@@ -117,8 +117,14 @@ TEST(Unsqueeze, AddsADimOfSizeOne) {
 TEST(Squeeze, TakesADimOfSizeOneAway) {
   EXPECT_EQ(squeeze(counting({2, 1, 3}), 1).shape(), (Shape{2, 3}));
   EXPECT_EQ(squeeze(counting({2, 3, 1}), -1).shape(), (Shape{2, 3}));
-  EXPECT_ERROR(squeeze(counting({2, 3}), 1), kShapeMismatch,
-               "squeeze: expected size 1 in dim 1, got shape [2, 3]");
+}
+
+TEST(Squeeze, LeavesADimOfAnotherSize) {
+  EXPECT_EQ(squeeze(counting({2, 3}), 1).shape(), (Shape{2, 3}));
+  EXPECT_EQ(squeeze(counting({0, 3}), 0).shape(), (Shape{0, 3}));
+  EXPECT_EQ(squeeze(counting({}), -1).shape(), Shape{});
+  EXPECT_ERROR(squeeze(counting({2, 3}), 2), kOutOfRange, "squeeze: expected dim in [-2, 2)");
+  EXPECT_ERROR(squeeze(counting({}), 1), kOutOfRange, "squeeze: expected dim in [-1, 1)");
 }
 
 TEST(Narrow, ShowsAPartOfADim) {
@@ -146,13 +152,18 @@ TEST(BroadcastTo, RepeatsWithoutACopy) {
   EXPECT_EQ(broadcast_to(counting({1}), {0}).numel(), 0);
 }
 
+TEST(BroadcastTo, KeepsASizeOfMinusOne) {
+  EXPECT_EQ(broadcast_to(counting({3, 1}), {2, -1, 4}).shape(), (Shape{2, 3, 4}));
+  EXPECT_EQ(broadcast_to(counting({3, 1}), {-1, -1}).shape(), (Shape{3, 1}));
+  EXPECT_EQ(broadcast_to(counting({0, 1}), {-1, 4}).shape(), (Shape{0, 4}));
+  EXPECT_ERROR(broadcast_to(counting({3}), {-1, 3}), kShapeMismatch,
+               "broadcast_to: shape [3] has no size for the -1 of dim 0 of [-1, 3]");
+}
+
 TEST(BroadcastTo, RejectsWhatDoesNotBroadcast) {
   EXPECT_ERROR(broadcast_to(counting({3}), {4}), kShapeMismatch,
                "broadcast_to: shape [3] does not broadcast to [4]");
   EXPECT_ERROR(broadcast_to(counting({3, 1}), {3}), kShapeMismatch, "broadcast_to: ");
-  EXPECT_ERROR(broadcast_to(counting({3}), {-1}), kShapeMismatch, "broadcast_to: ");
-  EXPECT_ERROR(broadcast_to(counting({1}), {-1}), kShapeMismatch,
-               "broadcast_to: shape [1] does not broadcast to [-1]");
   EXPECT_ERROR(broadcast_to(counting({1}), {-2, 1}), kShapeMismatch, "broadcast_to: ");
 }
 

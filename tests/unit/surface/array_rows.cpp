@@ -37,6 +37,7 @@ Tensor integers(D d, const std::vector<int64>& x) { return Tensor::from(x, d); }
 std::vector<SurfaceRow> arrange_rows() {
   return {
       row_of("diagonal", of([](D d) { return diagonal(six(d)); }), {0, 4}),
+      row_of("clone", of([](D d) { return clone(transpose(six(d))); }), {0, 3, 1, 4, 2, 5}),
       row_of("unfold", of([](D d) { return unfold(six(d), 1, 2, 1); }), {0, 1, 1, 2, 3, 4, 4, 5}),
       row_of("stack", of([](D d) {
                return stack({floats(d, {1, 2}), floats(d, {3, 4})}, 1);
