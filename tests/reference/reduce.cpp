@@ -144,7 +144,7 @@ Result var(const Array& given, const Reduction& reduction, Real correction) {
   return result;
 }
 
-Result std(const Array& given, const Reduction& reduction, Real correction) {
+Result stddev(const Array& given, const Reduction& reduction, Real correction) {
   Result result = var(given, reduction, correction);
   const DType dtype = result.array.dtype;
   const Real u = accumulator_roundoff(dtype), subnormal = smallest_subnormal(accumulator_of(dtype));

@@ -19,7 +19,7 @@ Result argmax(const Array& x, const Reduction& reduction);
 Result argmin(const Array& x, const Reduction& reduction);
 
 Result var(const Array& x, const Reduction& reduction, Real correction);
-Result std(const Array& x, const Reduction& reduction, Real correction);
+Result stddev(const Array& x, const Reduction& reduction, Real correction);
 Result logsumexp(const Array& x, const Reduction& reduction);
 Result norm(const Array& x, Real p, const Reduction& reduction);
 Result count_nonzero(const Array& x, const Reduction& reduction);

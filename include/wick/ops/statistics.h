@@ -18,8 +18,9 @@ struct VarMean {
 /// dtype, u of the accumulator.
 WICK_API Tensor var(const Tensor& x, const VarOptions& options = {});
 /// The standard deviation: the root of var, whose gradient at 0 is 0. Squares underflow: of
-/// differences below 1e-19 (f64: 1e-154) digits are lost, down to 0.
-WICK_API Tensor std(const Tensor& x, const VarOptions& options = {});
+/// differences below 1e-19 (f64: 1e-154) digits are lost, down to 0. PyTorch's and NumPy's std: in
+/// C++ that is the library's namespace.
+WICK_API Tensor stddev(const Tensor& x, const VarOptions& options = {});
 /// What var and mean give, together.
 WICK_API VarMean var_mean(const Tensor& x, const VarOptions& options = {});
 

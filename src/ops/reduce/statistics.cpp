@@ -51,8 +51,8 @@ Tensor var(const Tensor& x, const VarOptions& options) {
   const Moments moments = moments_of("var", x, options);
   return cast(moments.var, floating(x.dtype()));
 }
-Tensor std(const Tensor& x, const VarOptions& options) {
-  const Moments moments = moments_of("std", x, options);
+Tensor stddev(const Tensor& x, const VarOptions& options) {
+  const Moments moments = moments_of("stddev", x, options);
   return cast(root(moments.var), floating(x.dtype()));
 }
 VarMean var_mean(const Tensor& x, const VarOptions& options) {

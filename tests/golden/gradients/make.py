@@ -160,7 +160,7 @@ for dims in ([], [0], [1], [-1], [0, 2], [0, 1, 2]):
         case("max", lambda x: torch.max(x, dim)[0], [values(3, 4, 2, grid=1.0)], **o)
         case("min", lambda x: torch.min(x, dim)[0], [values(3, 4, 2, grid=1.0)], **o)
         case("prod", lambda x: torch.prod(x, dim), [values(3, 4, 2, grid=0.5)], **o)
-        case("std", lambda x: torch.std(x, dim), [values(3, 4, 2, dtype=f64)], **o)
+        case("stddev", lambda x: torch.std(x, dim), [values(3, 4, 2, dtype=f64)], **o)
         case("argmax", lambda x: torch.argmax(x, dim), [values(3, 4, 2)], dim=dim, keepdim=False)
         for op in ("cumsum", "cumprod", "logcumsumexp"):
             case(op, lambda x: getattr(torch, op)(x, dim), [values(3, 4, 2, grid=0.5)], dim=dim)

@@ -111,7 +111,7 @@ TEST(Variance, DividesByAtLeastZero) {
 }
 
 TEST(Std, ItsGradientIsZeroWhereNothingDiffers) {
-  EXPECT_EQ(gradient({3, 3, 3}, [](const Tensor& x) { return std(x); }), (Values{0, 0, 0}));
+  EXPECT_EQ(gradient({3, 3, 3}, [](const Tensor& x) { return stddev(x); }), (Values{0, 0, 0}));
 }
 
 TEST(Norm, ItsGradientIsZeroAtZero) {

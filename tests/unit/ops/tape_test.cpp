@@ -21,7 +21,7 @@ TEST(Backward, GivesTheGradientOfAVar) {
 }
 
 TEST(Backward, AddsToWhatIsThereUntilItIsZeroed) {
-  Var x = var({1, 2});
+  const Var x = var({1, 2});
   backward(sum(x * 3));
   backward(sum(x * 4));
   EXPECT_EQ(grad_of(x), (Values{7, 7}));

@@ -249,8 +249,8 @@ std::vector<SurfaceRow> reduce_rows() {
                return var(floats(d, {1, 2, 3, 4}));
              }),
              {5 / 3.0}),
-      row_of("std", of([](D d) {
-               return wick::std(floats(d, {1, 2, 3, 4}));
+      row_of("stddev", of([](D d) {
+               return stddev(floats(d, {1, 2, 3, 4}));
              }),
              {std::sqrt(5 / 3.0)}),
       row_of("var_mean", of([](D d) {
