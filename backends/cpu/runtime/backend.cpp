@@ -1,7 +1,6 @@
 #include "runtime/backend.h"
 
 #include <cpuid.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "runtime/table.h"
 
@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64 kAlignment = 256;
 constexpr int64 kCopyGrain = 1 << 20;  // bytes: below, waking a thread costs more than the copy
+constexpr int64 kAsked = 1 << 20;      // bytes: below, asking what is available costs too much
 
 /// The processor's own name: 48 characters in leaves 0x80000002 to 0x80000004, padded with blanks.
 void read_model(char (&name)[96]) {
@@ -48,18 +49,23 @@ Status device_info(int32 index, DeviceInfo* info) {
   info->computes_bf16 = 1;
   info->host_memory = 1;
   info->families = 1 << int(isa());
-  info->total_bytes = int64(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  info->total_bytes = host_memory().total;
   return {};
 }
 
 Status memory_info(int32, int64* free_bytes, int64* total_bytes) {
-  const int64 page = sysconf(_SC_PAGESIZE);
-  *free_bytes = sysconf(_SC_AVPHYS_PAGES) * page;
-  *total_bytes = sysconf(_SC_PHYS_PAGES) * page;
+  const HostMemory memory = host_memory();
+  *free_bytes = std::min(memory.available, memory.total);
+  *total_bytes = memory.total;
   return {};
 }
 
 Status alloc(int32, int64 bytes, void** data) {
+  *data = nullptr;
+  // The system promises more than there is, and kills who takes it at its word.
+  if (bytes >= kAsked && bytes > host_memory().available)
+    return error(StatusCode::kOutOfMemory, "alloc: %lld bytes are more than are available",
+                 (long long)bytes);
   // A request that is rounded up past the end of the address space is not a size.
   const bool sane = bytes >= 0 && bytes < (int64(1) << 62);
   const size_t rounded =

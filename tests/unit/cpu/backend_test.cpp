@@ -63,6 +63,11 @@ TEST(CpuBackend, SaysHowMuchMemoryThereWasNot) {
   EXPECT_EQ(status.code, StatusCode::kOutOfMemory);
   EXPECT_EQ(data, nullptr);
   EXPECT_NE(std::string(status.text).find("2305843009213693952"), std::string::npos) << status.text;
+  // The system would promise this much, and kill the process that writes to it.
+  int64 free_bytes = 0, total_bytes = 0;
+  ASSERT_TRUE(cpu_backend()->memory_info(0, &free_bytes, &total_bytes).ok());
+  EXPECT_EQ(cpu_backend()->alloc(0, 4 * total_bytes, &data).code, StatusCode::kOutOfMemory);
+  EXPECT_EQ(data, nullptr);
   EXPECT_EQ(cpu_backend()->alloc(0, -1, &data).code, StatusCode::kOutOfMemory);
 }
 

@@ -1,0 +1,90 @@
+#include "base/memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+namespace wick {
+namespace {
+
+/// The number in a file that holds nothing else; none if it is not there or says "max".
+std::optional<int64_t> number_in(const std::string& path) {
+  std::ifstream file(path);
+  int64_t value = 0;
+  return file >> value ? std::optional(value) : std::nullopt;
+}
+
+/// The number beside a word at the beginning of a line.
+std::optional<int64_t> number_beside(const std::string& path, const std::string& word) {
+  std::ifstream file(path);
+  std::string found, line;
+  int64_t value = 0;
+  for (; file >> found; std::getline(file, line))
+    if (found == word && file >> value) return value;
+  return std::nullopt;
+}
+
+/// What the two versions of cgroups call the same facts.
+struct CgroupFiles {
+  const char *root, *limit, *used, *reclaimable;
+};
+constexpr CgroupFiles kVersion1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                   "memory.usage_in_bytes", "total_inactive_file"};
+constexpr CgroupFiles kVersion2 = {"/sys/fs/cgroup", "memory.max", "memory.current",
+                                   "inactive_file"};
+
+constexpr int64_t kNoLimit = int64_t{1} << 60;  // version 1 says so by a number near 2^63
+
+/// A cgroup's limit, and those of all above it. A container may not see its own folder, only the
+/// root, which is then its own.
+void limit_by(const CgroupFiles& files, const std::string& below, std::string group,
+              HostMemory* memory) {
+  for (;;) {
+    const std::string folder = below + files.root + group + "/";
+    const auto limit = number_in(folder + files.limit), used = number_in(folder + files.used);
+    if (limit && used && *limit < kNoLimit) {
+      // Pages of files that nobody used lately go before anything is killed.
+      const int64_t pages = number_beside(folder + "memory.stat", files.reclaimable).value_or(0);
+      const int64_t left = std::clamp<int64_t>(*limit - *used + pages, 0, *limit);
+      memory->total = std::min(memory->total, *limit);
+      memory->available = std::min(memory->available, left);
+    }
+    if (group.empty()) return;
+    group.resize(group.find_last_of('/'));
+  }
+}
+
+}  // namespace
+
+HostMemory host_memory_below(const std::string& root) {
+  constexpr int64_t kKibibyte = 1024;
+  const std::string facts = root + "/proc/meminfo";
+  const auto bytes = [&](const char* word) {
+    const auto found = number_beside(facts, word);
+    return found ? std::optional(*found * kKibibyte) : std::nullopt;
+  };
+  const int64_t physical = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  HostMemory memory;
+  memory.total = bytes("MemTotal:").value_or(physical);
+  memory.available = bytes("MemAvailable:").value_or(memory.total) + bytes("SwapFree:").value_or(0);
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // number:controllers:/path
+    std::istringstream parts(line);
+    std::string number, controllers, group;
+    std::getline(std::getline(parts, number, ':'), controllers, ':');
+    std::getline(parts, group);
+    if (group.empty() || group[0] != '/') continue;
+    if (group == "/") group.clear();
+    if (controllers.empty()) limit_by(kVersion2, root, group, &memory);
+    if (("," + controllers + ",").find(",memory,") != std::string::npos)
+      limit_by(kVersion1, root, group, &memory);
+  }
+  return memory;
+}
+
+HostMemory host_memory() { return host_memory_below(""); }
+
+}  // namespace wick
