@@ -14,9 +14,7 @@ double time_copy(const bench::Request& request) {
   const size_t bytes = size_t(request.size) * 4;
   const std::vector<float> from = bench::values(request.size, 1);
   std::vector<float> to(from.size());
-  const char* text = getenv("WICK_THREADS");
-  const size_t threads =
-      text && atoi(text) > 0 ? size_t(atoi(text)) : std::thread::hardware_concurrency();
+  const auto threads = size_t(wick::num_threads());
   const auto copy_part = [&](size_t i) {
     const size_t begin = bytes * i / threads, end = bytes * (i + 1) / threads;
     memcpy(reinterpret_cast<char*>(to.data()) + begin,

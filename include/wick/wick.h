@@ -1,6 +1,7 @@
 // All of wick's public interface.
 #pragma once
 #include "wick/base/settings.h"
+#include "wick/base/threads.h"
 #include "wick/core/backend.h"
 #include "wick/core/device.h"
 #include "wick/core/numerics.h"

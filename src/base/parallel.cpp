@@ -12,12 +12,15 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "wick/base/error.h"
 #if defined(WICK_USE_OPENMP)
 #include <omp.h>
 #endif
 
 namespace wick {
 namespace {
+
+constexpr int kMostThreads = 4096;
 
 /// Cores that the cgroup's quota pays for; 0: no quota.
 int cgroup_cores() {
@@ -35,7 +38,7 @@ int cgroup_cores() {
 }
 
 int default_threads() {
-  if (const auto set = environment_integer("WICK_THREADS", 1, 4096)) return int(*set);
+  if (const auto set = environment_integer("WICK_THREADS", 1, kMostThreads)) return int(*set);
   cpu_set_t set;
   int cores = sched_getaffinity(0, sizeof set, &set) == 0
                   ? CPU_COUNT(&set)
@@ -66,18 +69,23 @@ bool may_open_region() {
 }  // namespace
 
 int num_threads() { return threads().load(std::memory_order_relaxed); }
-void set_num_threads(int n) { threads().store(std::max(1, n), std::memory_order_relaxed); }
+
+void set_num_threads(int n) {
+  check(n >= 1 && n <= kMostThreads, ErrorCode::kInvalidArgument, "set_num_threads",
+        "threads: expected 1 to ", kMostThreads, ", got ", n);
+  threads().store(n, std::memory_order_relaxed);
+}
 
 int threads_here() { return may_open_region() ? num_threads() : 1; }
 
 #if defined(WICK_USE_OPENMP)
-LibraryThreads::LibraryThreads() : before_(omp_get_max_threads()) {
-  omp_set_num_threads(threads_here());
+SequentialLibraries::SequentialLibraries() : before_(omp_get_max_threads()) {
+  omp_set_num_threads(1);
 }
-LibraryThreads::~LibraryThreads() { omp_set_num_threads(before_); }
+SequentialLibraries::~SequentialLibraries() { omp_set_num_threads(before_); }
 #else
-LibraryThreads::LibraryThreads() = default;
-LibraryThreads::~LibraryThreads() = default;
+SequentialLibraries::SequentialLibraries() = default;
+SequentialLibraries::~SequentialLibraries() = default;
 #endif
 
 namespace detail {

@@ -3,26 +3,22 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace wick {
+#include "wick/base/threads.h"
 
-/// How many threads parallel_for uses at most: WICK_THREADS, else the cores that affinity and
-/// cgroup allow.
-int num_threads();
-/// Sets how many threads parallel_for uses at most, 1 or more, for the whole process from now on.
-void set_num_threads(int threads);
+namespace wick {
 
 /// How many threads a region that the calling thread opened now would have: 1 within one, off the
 /// main thread, and in a child that was forked after its parent had opened one.
 int threads_here();
 
-/// While it lives, a library that brings OpenMP regions of its own opens them with threads_here()
-/// threads.
-class LibraryThreads {
+/// While it lives, a library that brings OpenMP regions of its own works in the thread that calls
+/// it: here, and inside of a parallel_for called from here.
+class SequentialLibraries {
  public:
-  LibraryThreads();
-  ~LibraryThreads();
-  LibraryThreads(const LibraryThreads&) = delete;
-  LibraryThreads& operator=(const LibraryThreads&) = delete;
+  SequentialLibraries();
+  ~SequentialLibraries();
+  SequentialLibraries(const SequentialLibraries&) = delete;
+  SequentialLibraries& operator=(const SequentialLibraries&) = delete;
 
  private:
   int before_ = 0;

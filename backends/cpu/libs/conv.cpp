@@ -1,13 +1,17 @@
 // oneDNN chooses the layouts that it computes in: blocks of channels. Operands that lie otherwise
-// are reordered at each call, the weights too, which costs less than the blocked kernels win.
+// are reordered at each call, the weights too, which costs less than the blocked kernels win. It
+// also chooses by the number of threads, and with that the order of its sums: so a convolution is
+// cut into parts by its shape alone, each of which one thread computes.
 #include "libs/conv.h"
 
-#include <cstring>
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
 #include "base/parallel.h"
 #include "drive/matmul.h"
+#include "drive/workers.h"
+#include "libs/conv_cut.h"
 #include "libs/onednn.h"
 #include "runtime/isa.h"
 #include "runtime/table.h"
@@ -18,27 +22,6 @@ namespace {
 
 using dnnl::memory;
 using onednn::engine, onednn::Key;
-
-/// The views by what they are to the convolution, whichever of them is computed.
-struct Convolution {
-  explicit Convolution(const Call& call)
-      : op(*call.op), attributes(*static_cast<const ConvAttributes*>(call.attributes)) {
-    const View &a = call.in[0], &b = call.in[1], &out = call.out[0];
-    x = op == kConv ? &a : op == kConvInputGradient ? &out : &b;
-    weight = op == kConvWeightGradient ? &out : &b;
-    y = op == kConv ? &out : &a;
-  }
-  /// Padding behind, below 0 where the last elements are in no window.
-  int64 padding_behind(int d) const {
-    const ConvAttributes& a = attributes;
-    return (y->shape[2 + d] - 1) * a.stride[d] + (weight->shape[2 + d] - 1) * a.dilation[d] + 1 -
-           a.padding[d] - x->shape[2 + d];
-  }
-
-  const Op& op;
-  ConvAttributes attributes;
-  const View *x, *weight, *y;
-};
 
 /// A view as oneDNN wants it. The stride of a dim of size 1 is free: a dense one.
 memory::desc desc_of(const View& view, int64 groups) {
@@ -97,16 +80,15 @@ void choose(Operand& operand, const memory::desc& own, const memory::desc& inner
 std::shared_ptr<const Kept> make(const Convolution& c) {
   const ConvAttributes& a = c.attributes;
   auto kept = std::make_shared<Kept>();
-  const memory::desc x = desc_of(*c.x, 1), weight = desc_of(*c.weight, a.groups),
-                     y = desc_of(*c.y, 1);
+  const memory::desc x = desc_of(c.x, 1), weight = desc_of(c.weight, a.groups), y = desc_of(c.y, 1);
   // bf16 kernels multiply in pairs, and what is behind the last element by 0: NaN there would
   // become the sum's. So weights' gradients compute in f32, and channels that fill no block of the
   // widest kernels (AMX's, of 32) are blocked with zeros behind.
-  const bool bf16 = c.x->dtype == DType::kBf16;
+  const bool bf16 = c.x.dtype == DType::kBf16;
   const auto type =
       bf16 && c.op != kConvWeightGradient ? memory::data_type::bf16 : memory::data_type::f32;
   memory::desc x_any = any_layout(x, type);
-  if (bf16 && c.op == kConv && c.weight->shape[1] % 32 != 0)
+  if (bf16 && c.op == kConv && c.weight.shape[1] % 32 != 0)
     x_any = memory::desc(x.dims(), type, memory::format_tag::nChw16c);
   const memory::desc weight_any = any_layout(weight, type), y_any = any_layout(y, type);
   const memory::dims stride(a.stride, a.stride + 2), before(a.padding, a.padding + 2),
@@ -157,14 +139,15 @@ std::shared_ptr<const Kept> make(const Convolution& c) {
   return kept;
 }
 
-Key key_of(const Convolution& c, int threads) {
+Key key_of(const Convolution& c) {
   Key key;
   size_t at = 0;
   const ConvAttributes& a = c.attributes;
-  for (const int64 n : {int64(c.op.id), int64(c.x->dtype), int64(threads), a.groups, a.stride[0],
-                        a.stride[1], a.padding[0], a.padding[1], a.dilation[0], a.dilation[1]})
+  for (const int64 n :
+       {int64(c.op.id), int64(c.x.dtype), int64(c.weight.dtype), a.groups, a.stride[0], a.stride[1],
+        a.padding[0], a.padding[1], a.dilation[0], a.dilation[1]})
     key.numbers[at++] = n;
-  for (const View* view : {c.x, c.weight, c.y}) {
+  for (const View* view : {&c.x, &c.weight, &c.y}) {
     for (int d = 0; d < 4; d++) {
       key.numbers[at++] = view->shape[d];
       key.numbers[at++] = view->strides[d];
@@ -176,31 +159,54 @@ Key key_of(const Convolution& c, int threads) {
 std::shared_ptr<const Kept> kept_for(const Convolution& c) {
   // Never destroyed: oneDNN's own statics may go first.
   static auto* const cache = new onednn::Cache<Kept>;
-  return cache->get(key_of(c, threads_here()), [&] { return make(c); });
+  return cache->get(key_of(c), [&] { return make(c); });
+}
+
+const char* refusal(const ConvCut& cut) {
+  const char* refused = nullptr;
+  cut.each_shape([&](int64 i) {
+    if (!refused) refused = kept_for(cut.part(i, nullptr))->refused;
+  });
+  return refused;
+}
+
+/// In one part where oneDNN has plain loops alone for those that would be computed side by side.
+ConvCut cut_of(const Convolution& c) {
+  const ConvCut cut(c);
+  return cut.parts() > 1 && refusal(cut) ? ConvCut::whole(c) : cut;
+}
+
+/// Who computes the parts, with room for the one that needs the most.
+Workers workers_for(const ConvCut& cut) {
+  int64 scratch = 0;
+  cut.each_shape(
+      [&](int64 i) { scratch = std::max(scratch, kept_for(cut.part(i, nullptr))->scratch); });
+  return {cut.parts(), cut.parts(), scratch};
 }
 
 const char* accepts(const Kernel*, const Call* call, const DeviceInfo*) {
   if (call->in[0].dtype == DType::kBf16 && isa() != Isa::kAvx512)
     return "oneDNN has bf16 on AVX-512 only";
   const Convolution c(*call);
-  for (const View* view : {c.x, c.weight, c.y})
+  for (const View* view : {&c.x, &c.weight, &c.y})
     if (view->numel() == 0) return "an operand is empty";
   for (int d = 0; d < 2; d++)
     if (c.padding_behind(d) <= -c.attributes.stride[d])
       return "elements behind the windows are more than a stride";
-  const LibraryThreads threads;
-  return kept_for(c)->refused;
+  const SequentialLibraries sequential;
+  return refusal(cut_of(c));
 }
 
 int64 scratch_bytes(const Kernel*, const Call* call, const DeviceInfo*) {
-  const LibraryThreads threads;
-  return kept_for(Convolution(*call))->scratch;
+  const SequentialLibraries sequential;
+  const ConvCut cut = cut_of(Convolution(*call));
+  return aligned(cut.sum_bytes()) + workers_for(cut).scratch();
 }
 
 /// Takes parts of the scratch, one after another.
 class Scratch {
  public:
-  explicit Scratch(void* begin) : at_(static_cast<char*>(begin)) {}
+  explicit Scratch(char* begin) : at_(begin) {}
   void* take(int64 bytes) {
     char* const part = at_;
     at_ += bytes;
@@ -215,44 +221,58 @@ class Scratch {
   char* at_;
 };
 
+/// Throws dnnl::error.
+void compute(const Convolution& c, char* buffer) {
+  const std::shared_ptr<const Kept> kept = kept_for(c);
+  Scratch scratch(buffer);
+  dnnl::stream stream(engine());
+  /// The operand's elements in the layout that is computed in, or room for them.
+  const auto inner = [&](const Operand& o, const View& view, bool is_result) {
+    const memory own(o.own, engine(), view.data);
+    if (!o.reorder) return own;
+    memory other(o.inner, engine(), scratch.take(o.scratch));
+    if (!is_result)
+      o.reorder->execute(stream, {{DNNL_ARG_FROM, own},
+                                  {DNNL_ARG_TO, other},
+                                  {DNNL_ARG_SCRATCHPAD, scratch.as_bytes(o.reorder_scratch)}});
+    return other;
+  };
+  const bool of_x = c.op == kConvInputGradient, of_weight = c.op == kConvWeightGradient,
+             of_y = c.op == kConv;
+  const memory x = inner(kept->x, c.x, of_x), weight = inner(kept->weight, c.weight, of_weight),
+               y = inner(kept->y, c.y, of_y);
+  kept->primitive.execute(stream,
+                          {{of_x ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, x},
+                           {of_weight ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, weight},
+                           {of_y ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, y},
+                           {DNNL_ARG_SCRATCHPAD, scratch.as_bytes(kept->primitive_scratch)}});
+  const Operand& result = of_x ? kept->x : of_weight ? kept->weight : kept->y;
+  if (result.reorder)
+    result.reorder->execute(stream,
+                            {{DNNL_ARG_FROM, of_x        ? x
+                                             : of_weight ? weight
+                                                         : y},
+                             {DNNL_ARG_TO, memory(result.own, engine(), c.result().data)},
+                             {DNNL_ARG_SCRATCHPAD, scratch.as_bytes(result.reorder_scratch)}});
+}
+
 Status run(const Kernel* kernel, const Call* call) {
-  const LibraryThreads threads;
+  const SequentialLibraries sequential;
   try {
     const Convolution c(*call);
-    const std::shared_ptr<const Kept> kept = kept_for(c);
-    if (kept->scratch > call->scratch_bytes)
+    const ConvCut cut = cut_of(c);
+    const int64 sum_bytes = aligned(cut.sum_bytes());
+    Workers workers = workers_for(cut);
+    if (sum_bytes > call->scratch_bytes || !workers.fit(call->scratch_bytes - sum_bytes))
       return error(StatusCode::kInvalidArgument, "%s: expected %lld bytes of scratch, got %lld",
-                   kernel->name, (long long)kept->scratch, (long long)call->scratch_bytes);
-    Scratch scratch(call->scratch);
-    dnnl::stream stream(engine());
-    /// The operand's elements in the layout that is computed in, or room for them.
-    const auto inner = [&](const Operand& o, const View& view, bool is_result) {
-      const memory own(o.own, engine(), view.data);
-      if (!o.reorder) return own;
-      memory other(o.inner, engine(), scratch.take(o.scratch));
-      if (!is_result)
-        o.reorder->execute(stream, {{DNNL_ARG_FROM, own},
-                                    {DNNL_ARG_TO, other},
-                                    {DNNL_ARG_SCRATCHPAD, scratch.as_bytes(o.reorder_scratch)}});
-      return other;
-    };
-    const bool of_x = c.op == kConvInputGradient, of_weight = c.op == kConvWeightGradient,
-               of_y = c.op == kConv;
-    const memory x = inner(kept->x, *c.x, of_x), weight = inner(kept->weight, *c.weight, of_weight),
-                 y = inner(kept->y, *c.y, of_y);
-    kept->primitive.execute(stream,
-                            {{of_x ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, x},
-                             {of_weight ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, weight},
-                             {of_y ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, y},
-                             {DNNL_ARG_SCRATCHPAD, scratch.as_bytes(kept->primitive_scratch)}});
-    const Operand& result = of_x ? kept->x : of_weight ? kept->weight : kept->y;
-    if (result.reorder)
-      result.reorder->execute(stream,
-                              {{DNNL_ARG_FROM, of_x        ? x
-                                               : of_weight ? weight
-                                                           : y},
-                               {DNNL_ARG_TO, memory(result.own, engine(), call->out[0].data)},
-                               {DNNL_ARG_SCRATCHPAD, scratch.as_bytes(result.reorder_scratch)}});
+                   kernel->name, (long long)(sum_bytes + workers.scratch()),
+                   (long long)call->scratch_bytes);
+    char* const scratch = static_cast<char*>(call->scratch);
+    float* const sums = reinterpret_cast<float*>(scratch);
+    alignas(Workers::kAlignment) char local[kLocalBytes];
+    onednn::run_parts(workers, cut.parts(), workers.scratch() > 0 ? scratch + sum_bytes : local,
+                      [&](int64 i, char* buffer) { compute(cut.part(i, sums), buffer); });
+    if (sum_bytes > 0) cut.add_up(sums);
     return {};
   } catch (const dnnl::error& e) {
     return error(StatusCode::kDeviceError, "%s: oneDNN: %s", kernel->name, e.message);

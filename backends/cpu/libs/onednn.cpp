@@ -1,11 +1,15 @@
 // f32 and bf16 products by oneDNN: memory descriptors carry the strides, so nothing is copied;
-// primitives are kept by shape.
+// primitives are kept by shape. oneDNN chooses blocks, and with them the order of its sums, by the
+// number of threads: so a product is cut into parts by its shape alone, each of which one thread
+// computes.
 #include "libs/onednn.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/parallel.h"
 #include "drive/matmul.h"
+#include "drive/workers.h"
 #include "runtime/isa.h"
 #include "runtime/table.h"
 
@@ -25,6 +29,75 @@ void limit_isa() {
   }();
   (void)done;
 }
+
+int64 blocks(int64 n, int64 size) { return (n + size - 1) / size; }
+int64 rounded_up(int64 n, int64 to) { return blocks(n, to) * to; }
+
+/// How a product is cut: into ranges of one batch dim, and of the output's rows and columns.
+class Cut {
+ public:
+  Cut(const Product& product, DType dtype)
+      : p_(product), size_(dtype_size(dtype)), m_(product.m), n_(product.n) {
+    const int64 work = p_.multiplications();
+    const int64 wanted =
+        std::clamp(work / kLeastWork, int64{1}, std::clamp(work / kMuchWork, kParts, kMostParts));
+    for (int d = 0; d < p_.batch.rank; d++)
+      if (dim_ < 0 || p_.batch.shape[d] > p_.batch.shape[dim_]) dim_ = d;
+    if (dim_ >= 0) {
+      length_ = blocks(p_.batch.shape[dim_], std::min(wanted, p_.batch.shape[dim_]));
+      batches_ = blocks(p_.batch.shape[dim_], length_);
+    }
+    // Near to squares, which read the least.
+    while (batches_ * rows_ * columns_ < wanted && std::max(m_, n_) > kLeastSide) {
+      if (m_ >= n_)
+        m_ = rounded_up(blocks(p_.m, 2 * rows_), kGranule), rows_ = blocks(p_.m, m_);
+      else
+        n_ = rounded_up(blocks(p_.n, 2 * columns_), kGranule), columns_ = blocks(p_.n, n_);
+    }
+  }
+
+  int64 parts() const { return batches_ * rows_ * columns_; }
+  Product part(int64 i) const {
+    Product part = p_;
+    const int64 column = i % columns_ * n_, row = i / columns_ % rows_ * m_;
+    part.m = std::min(m_, p_.m - row);
+    part.n = std::min(n_, p_.n - column);
+    int64 a = row * p_.a_m, b = column * p_.b_n, c = row * p_.c_m + column * p_.c_n;
+    if (dim_ >= 0) {
+      const int64 first = i / (rows_ * columns_) * length_, size = p_.batch.shape[dim_];
+      part.batch.shape[dim_] = std::min(length_, size - first);
+      part.batch.numel = p_.batch.numel / size * part.batch.shape[dim_];
+      a += first * p_.batch.strides[0][dim_];
+      b += first * p_.batch.strides[1][dim_];
+      c += first * p_.batch.strides[2][dim_];
+    }
+    part.a += a * size_;
+    part.b += b * size_;
+    part.c += c * size_;
+    return part;
+  }
+  /// f(number) of one part of each shape: only the last range of a dim is shorter.
+  template <class F>
+  void each_shape(F&& f) const {
+    for (const int64 batch : {int64{0}, batches_ - 1})
+      for (const int64 row : {int64{0}, rows_ - 1})
+        for (const int64 column : {int64{0}, columns_ - 1})
+          f((batch * rows_ + row) * columns_ + column);
+  }
+
+ private:
+  static constexpr int64 kLeastWork = 1 << 22;        // multiplications of a part: some 0.1 ms
+  static constexpr int64 kMuchWork = int64{1} << 27;  // of a part, where there are many
+  static constexpr int64 kParts = 16, kMostParts = 256;
+  static constexpr int64 kGranule = 32, kLeastSide = 64;  // what oneDNN's kernels take at once
+
+  const Product& p_;
+  int64 size_;
+  int dim_ = -1;                                // of the batch, the longest; -1: there is none
+  int64 length_ = 1;                            // of a part along it
+  int64 m_, n_;                                 // rows and columns of a part
+  int64 batches_ = 1, rows_ = 1, columns_ = 1;  // how many ranges
+};
 
 struct Kept {
   dnnl::matmul primitive;
@@ -55,11 +128,11 @@ Layout layout_of(const Product& p, int operand) {
   return layout;
 }
 
-Key key_of(const Product& p, DType dtype, int threads) {
+Key key_of(const Product& p, DType dtype) {
   Key key;
   size_t at = 0;
-  for (const int64 n : {int64(dtype), int64(threads), int64(p.batch.rank), p.m, p.n, p.k, p.a_m,
-                        p.a_k, p.b_k, p.b_n, p.c_m, p.c_n})
+  for (const int64 n :
+       {int64(dtype), int64(p.batch.rank), p.m, p.n, p.k, p.a_m, p.a_k, p.b_k, p.b_n, p.c_m, p.c_n})
     key.numbers[at++] = n;
   for (int d = 0; d < p.batch.rank; d++) {
     key.numbers[at++] = p.batch.shape[d];
@@ -86,7 +159,27 @@ std::shared_ptr<Kept> make(const Product& p, DType dtype) {
 std::shared_ptr<const Kept> kept_for(const Product& p, DType dtype) {
   // Never destroyed: oneDNN's own statics may go first.
   static auto* const cache = new onednn::Cache<Kept>;
-  return cache->get(key_of(p, dtype, threads_here()), [&] { return make(p, dtype); });
+  return cache->get(key_of(p, dtype), [&] { return make(p, dtype); });
+}
+
+/// Who computes the parts, with room for the one that needs the most.
+Workers workers_for(const Cut& cut, DType dtype) {
+  int64 scratch = 0;
+  cut.each_shape(
+      [&](int64 i) { scratch = std::max(scratch, kept_for(cut.part(i), dtype)->scratch); });
+  return {cut.parts(), cut.parts(), scratch};
+}
+
+/// Throws dnnl::error.
+void compute(const Product& p, DType dtype, char* buffer) {
+  const std::shared_ptr<const Kept> kept = kept_for(p, dtype);
+  const memory::desc scratch({kept->scratch}, memory::data_type::u8, memory::format_tag::a);
+  dnnl::stream stream(engine());
+  kept->primitive.execute(stream,
+                          {{DNNL_ARG_SRC, memory(kept->a, engine(), const_cast<char*>(p.a))},
+                           {DNNL_ARG_WEIGHTS, memory(kept->b, engine(), const_cast<char*>(p.b))},
+                           {DNNL_ARG_DST, memory(kept->c, engine(), p.c)},
+                           {DNNL_ARG_SCRATCHPAD, memory(scratch, engine(), buffer)}});
 }
 
 /// Rows or columns are consecutive and the matrix neither repeats nor overlaps itself: else oneDNN
@@ -127,29 +220,29 @@ const char* accepts_onednn(const Kernel*, const Call* call, const DeviceInfo*) {
 }
 
 int64 onednn_scratch(const Kernel*, const Call* call, const DeviceInfo*) {
-  const LibraryThreads threads;
+  const SequentialLibraries sequential;
   try {
-    return kept_for(Product(*call), call->in[0].dtype)->scratch;
+    const Product p(*call);
+    return workers_for(Cut(p, call->in[0].dtype), call->in[0].dtype).scratch();
   } catch (const dnnl::error&) {
     return 0;  // run says why
   }
 }
 
 Status run_onednn(const Kernel*, const Call* call) {
-  const LibraryThreads threads;
+  const SequentialLibraries sequential;
+  const DType dtype = call->in[0].dtype;
   try {
     const Product p(*call);
-    const std::shared_ptr<const Kept> kept = kept_for(p, call->in[0].dtype);
-    if (kept->scratch > call->scratch_bytes)
+    const Cut cut(p, dtype);
+    Workers workers = workers_for(cut, dtype);
+    if (!workers.fit(call->scratch_bytes))
       return error(StatusCode::kInvalidArgument, "matmul: expected %lld bytes of scratch, got %lld",
-                   (long long)kept->scratch, (long long)call->scratch_bytes);
-    const memory::desc scratch({kept->scratch}, memory::data_type::u8, memory::format_tag::a);
-    dnnl::stream stream(engine());
-    kept->primitive.execute(stream,
-                            {{DNNL_ARG_SRC, memory(kept->a, engine(), const_cast<char*>(p.a))},
-                             {DNNL_ARG_WEIGHTS, memory(kept->b, engine(), const_cast<char*>(p.b))},
-                             {DNNL_ARG_DST, memory(kept->c, engine(), p.c)},
-                             {DNNL_ARG_SCRATCHPAD, memory(scratch, engine(), call->scratch)}});
+                   (long long)workers.scratch(), (long long)call->scratch_bytes);
+    alignas(Workers::kAlignment) char local[kLocalBytes];
+    onednn::run_parts(workers, cut.parts(),
+                      workers.scratch() > 0 ? static_cast<char*>(call->scratch) : local,
+                      [&](int64 i, char* buffer) { compute(cut.part(i), dtype, buffer); });
     return {};
   } catch (const dnnl::error& e) {
     return error(StatusCode::kDeviceError, "matmul: oneDNN: %s", e.message);

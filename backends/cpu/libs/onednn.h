@@ -5,9 +5,11 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "drive/workers.h"
 #include "wick/abi/call.h"
 
 namespace wick::cpu::onednn {
@@ -30,6 +32,23 @@ struct KeyHash {
     return h;
   }
 };
+
+/// f(part, buffer) for every part, by the workers. The first dnnl::error that a part throws is
+/// thrown when all are done: none may leave a thread.
+template <class F>
+void run_parts(const Workers& workers, int64 parts, char* buffers, F&& f) {
+  std::mutex mutex;
+  std::optional<dnnl::error> failed;
+  workers.run(parts, buffers, [&](int64 i, char* buffer) {
+    try {
+      f(i, buffer);
+    } catch (const dnnl::error& e) {
+      const std::lock_guard lock(mutex);
+      if (!failed) failed = e;
+    }
+  });
+  if (failed) throw *failed;
+}
 
 /// The primitives last used.
 template <class Kept>

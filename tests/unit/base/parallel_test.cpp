@@ -1,12 +1,13 @@
 #include "base/parallel.h"
 
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include "../expect.h"
 
 namespace wick {
 namespace {
@@ -88,9 +89,12 @@ TEST_F(Parallel, OtherThreadsThanTheMainOneWorkAlone) {
   EXPECT_EQ(parts, 1);
 }
 
-TEST_F(Parallel, ThereIsAlwaysAThread) {
-  set_num_threads(0);
-  EXPECT_EQ(num_threads(), 1);
+TEST_F(Parallel, ThereIsAlwaysAThreadAndNeverAMillion) {
+  set_num_threads(2);
+  for (const int n : {0, -3, 4097, 1'000'000})
+    EXPECT_ERROR(set_num_threads(n), kInvalidArgument,
+                 "set_num_threads: threads: expected 1 to 4096, got " + std::to_string(n));
+  EXPECT_EQ(num_threads(), 2);
 }
 
 }  // namespace

@@ -66,6 +66,23 @@ TEST(Threads, AddTheirGradientsToOneVar) {
   }
 }
 
+TEST(Threads, AreAsManyAsTheProgramSaysWithoutChangingABit) {
+  const int before = num_threads();
+  const Tensor x = sin(arange(200'001).to(DType::kF32));
+  std::vector<std::vector<float>> found;
+  for (const int n : {1, 3}) {
+    set_num_threads(n);
+    EXPECT_EQ(num_threads(), n);
+    found.push_back(
+        cat({cumsum(x, 0), sort(x, 0).values, reshape(sum(x), {1})}, 0).to_vector<float>());
+  }
+  EXPECT_ERROR(set_num_threads(0), kInvalidArgument,
+               "set_num_threads: threads: expected 1 to 4096, got 0");
+  EXPECT_EQ(num_threads(), 3);
+  set_num_threads(before);
+  EXPECT_EQ(found[0], found[1]);
+}
+
 TEST(Threads, DrawDifferentNumbers) {
   Device::cpu().set_seed(1);
   std::vector<std::vector<float>> drawn(kThreads);
