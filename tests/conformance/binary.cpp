@@ -59,20 +59,23 @@ Real share_of_larger(Real a, Real b) {
   return a > b ? 1 : a == b ? 0.5L : 0;
 }
 
+/// The quotient is between 2 and 3, or -3 and -2, so that differences cross no step.
+const std::vector<GradDomain> kBetweenSteps = {either_sign(3, 3.3), either_sign(1.15, 1.4)};
+
 // A row is a line.
 // clang-format off
 const std::vector<BinaryRow> kBinary = {
     {Add::op, add, [](auto a, auto b) { return a + b; }, {-100, 100}, rounded()},
     {Sub::op, sub, [](auto a, auto b) { return a - b; }, {-100, 100}, rounded()},
     {Mul::op, mul, [](auto a, auto b) { return product(a, b); }, {-100, 100}, rounded()},
-    {Div::op, div, [](Real a, Real b) { return a / b; }, {-100, 100}, rounded(), {}, {.grad_domain = {0.5, 3}}},
-    {Maximum::op, maximum, kLarger, {-100, 100}, exact()},
-    {Minimum::op, minimum, kSmaller, {-100, 100}, exact()},
-    {Pow::op, pow, Power(), {0.1, 8}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
-    {Remainder::op, remainder, Floored(), {-100, 100}, ulp(1), {}, {.differentiable = false}},
-    {Fmod::op, fmod, Cut(), {-100, 100}, exact(), {}, {.differentiable = false}},
-    {FloorDivide::op, floor_divide, FloorQuotient(), {-100, 100}, ulp(1), {}, {.differentiable = false}},
-    {Atan2::op, atan2, [](Real a, Real b) { return std::atan2(a, b); }, {-100, 100}, ulp(2), {}, {.grad_domain = {0.5, 3}}},
+    {Div::op, div, [](Real a, Real b) { return a / b; }, {-100, 100}, rounded(), {}, {.grad_domains = {{-3, 3}, either_sign(0.5, 3)}}},
+    {Maximum::op, maximum, kLarger, {-100, 100}, exact(), {}, {.grad_domains = {either_sign(0.1, 1), either_sign(1.1, 3)}}},
+    {Minimum::op, minimum, kSmaller, {-100, 100}, exact(), {}, {.grad_domains = {either_sign(0.1, 1), either_sign(1.1, 3)}}},
+    {Pow::op, pow, Power(), {0.1, 8}, ulp(2), {}, {.grad_domains = {{0.5, 3}, {-3, 3}}}},
+    {Remainder::op, remainder, Floored(), {-100, 100}, ulp(1), {}, {.grad_domains = kBetweenSteps}},
+    {Fmod::op, fmod, Cut(), {-100, 100}, exact(), {}, {.grad_domains = kBetweenSteps}},
+    {FloorDivide::op, floor_divide, FloorQuotient(), {-100, 100}, ulp(1), {}, {.grad_domains = kBetweenSteps}},
+    {Atan2::op, atan2, [](Real a, Real b) { return std::atan2(a, b); }, {-100, 100}, ulp(2), {}, {.grad_domains = {either_sign(0.5, 3)}}},
     {MaximumShare::op, maximum_share, share_of_larger, {-100, 100}, exact(), {}, {.differentiable = false}},
 };
 
@@ -83,15 +86,15 @@ const std::vector<WithNumberRow> kWithNumber = {
     {"x-3", Sub::op, [](Tensor x) { return std::move(x) - 3; }, [](auto x) { return x - 3; }, {-100, 100}, rounded()},
     {"x*2.5", Mul::op, [](Tensor x) { return std::move(x) * 2.5; }, [](Real x) { return x * 2.5L; }, {-100, 100}, rounded()},
     {"x/3", Div::op, [](Tensor x) { return std::move(x) / 3; }, [](Real x) { return x / 3; }, {-100, 100}, rounded()},
-    {"2.5/x", Div::op, [](Tensor x) { return 2.5 / x; }, [](Real x) { return 2.5L / x; }, {-100, 100}, rounded()},
+    {"2.5/x", Div::op, [](Tensor x) { return 2.5 / x; }, [](Real x) { return 2.5L / x; }, {-100, 100}, rounded(), {}, {.grad_domains = {either_sign(0.5, 3)}}},
     {"pow(3)", Pow::op, [](Tensor x) { return pow(std::move(x), 3); }, [](auto x) { return Power()(x, decltype(x)(3)); }, {-8, 8}, ulp(2)},
-    {"pow(0.5)", Pow::op, [](Tensor x) { return pow(std::move(x), 0.5); }, [](Real x) { return std::pow(x, 0.5L); }, {0, 100}, ulp(2)},
+    {"pow(0.5)", Pow::op, [](Tensor x) { return pow(std::move(x), 0.5); }, [](Real x) { return std::pow(x, 0.5L); }, {0, 100}, ulp(2), {}, {.grad_domains = {{0.5, 3}}}},
     {"2^x", Pow::op, [](Tensor x) { return pow(2, x); }, [](auto x) { return Power()(decltype(x)(2), x); }, {-8, 8}, ulp(2)},
-    {"remainder(3)", Remainder::op, [](Tensor x) { return remainder(std::move(x), 3); }, [](auto x) { return Floored()(x, decltype(x)(3)); }, {-100, 100}, ulp(1)},
-    {"floor_divide(3)", FloorDivide::op, [](Tensor x) { return floor_divide(std::move(x), 3); }, [](auto x) { return FloorQuotient()(x, decltype(x)(3)); }, {-100, 100}, ulp(1)},
-    {"polygamma", Polygamma::op, [](Tensor x) { return polygamma(2, std::move(x)); }, [](Real x) { return reference::polygamma(2, x); }, {0.1, 100}, ulp(12)},
-    {"polygamma(7)", Polygamma::op, [](Tensor x) { return polygamma(7, std::move(x)); }, [](Real x) { return reference::polygamma(7, x); }, {0.1, 100}, ulp(22)},
-    {"maximum(0)", Maximum::op, [](Tensor x) { return maximum(std::move(x), 0); }, [](auto x) { return kLarger(x, decltype(x)(0)); }, {-100, 100}, exact()},
+    {"remainder(3)", Remainder::op, [](Tensor x) { return remainder(std::move(x), 3); }, [](auto x) { return Floored()(x, decltype(x)(3)); }, {-100, 100}, ulp(1), {}, {.grad_domains = {either_sign(3.5, 5.5)}}},
+    {"floor_divide(3)", FloorDivide::op, [](Tensor x) { return floor_divide(std::move(x), 3); }, [](auto x) { return FloorQuotient()(x, decltype(x)(3)); }, {-100, 100}, ulp(1), {}, {.grad_domains = {either_sign(3.5, 5.5)}}},
+    {"polygamma", Polygamma::op, [](Tensor x) { return polygamma(2, std::move(x)); }, [](Real x) { return reference::polygamma(2, x); }, {0.1, 100}, ulp(12), {}, {.grad_domains = {either_sign(1.2, 1.8)}}},
+    {"polygamma(7)", Polygamma::op, [](Tensor x) { return polygamma(7, std::move(x)); }, [](Real x) { return reference::polygamma(7, x); }, {0.1, 100}, ulp(22), {}, {.grad_domains = {either_sign(1.2, 1.8)}}},
+    {"maximum(0)", Maximum::op, [](Tensor x) { return maximum(std::move(x), 0); }, [](auto x) { return kLarger(x, decltype(x)(0)); }, {-100, 100}, exact(), {}, {.grad_domains = {either_sign(0.1, 3)}}},
 };
 // clang-format on
 
@@ -222,24 +225,6 @@ Row row_of(const Bits& bits) {
   return row;
 }
 
-/// Where the quotient is between 2 and 3, so that differences cross no step.
-Row smooth_row(const char* name, const Op& id) {
-  const auto of = [&](const char* op) {
-    return std::find_if(kBinary.begin(), kBinary.end(),
-                        [&](const BinaryRow& b) { return std::string(b.id.name) == op; });
-  };
-  Row row = row_of(*of(id.name));
-  row.op = name;
-  row.make = [](std::size_t operand, const Case& c, Random& random) {
-    const Domain domain = operand == 0 ? Domain{3, 3.3} : Domain{1.15, 1.4};
-    return random_array(c.dtypes[operand], c.geometry.operands[operand], domain, random);
-  };
-  row.dtypes = {{DType::kF64, DType::kF64}};
-  row.special = false;
-  row.differentiable = {0, 1};
-  return row;
-}
-
 }  // namespace
 
 template <>
@@ -250,8 +235,6 @@ std::vector<Row> rows_of<"binary">() {
   rows.push_back(silu_gradient_row());
   for (const WithNumberRow& w : kWithNumber) rows.push_back(row_of(w));
   for (const Bits& b : kBits) rows.push_back(row_of(b));
-  rows.push_back(smooth_row("smooth remainder", Remainder::op));
-  rows.push_back(smooth_row("smooth fmod", Fmod::op));
   return rows;
 }
 

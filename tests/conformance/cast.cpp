@@ -81,6 +81,28 @@ Row cast_row() {
   return row;
 }
 
+/// To f32 and back: of values that f32 holds as it holds those beside them that differences take.
+Row narrowing_row() {
+  Row row;
+  row.op = "cast to f32 and back";
+  row.run = [](std::vector<Tensor> x, const Case&) {
+    return cast(cast(x[0], DType::kF32), DType::kF64);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case&) {
+    return Result{reference::convert(reference::convert(x[0], DType::kF32), DType::kF64), {}, 0};
+  };
+  row.make = [](std::size_t, const Case& c, Random& random) {
+    Array x = random_array(DType::kF16, c.geometry.operands[0], {-3, 3}, random);
+    x.dtype = DType::kF64;
+    return x;
+  };
+  row.dtypes = {{DType::kF64}};
+  row.geometries = {{{{0}}}, {{{}}}, {{{7}}}, {{{3, 11}}}};
+  row.special = false;
+  row.differentiable = {0};
+  return row;
+}
+
 Row contiguous_row() {
   Row row;
   row.op = "contiguous";
@@ -103,7 +125,7 @@ Row contiguous_row() {
 
 template <>
 std::vector<Row> rows_of<"cast">() {
-  return {cast_row(), contiguous_row()};
+  return {cast_row(), narrowing_row(), contiguous_row()};
 }
 
 }  // namespace wick::conformance

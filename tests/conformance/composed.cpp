@@ -20,7 +20,7 @@ struct Composed {
   std::function<Value(const Real* x)> formula;
   Domain domain;
   Tolerance tolerance;
-  std::optional<Domain> grad_domain = {};
+  std::vector<GradDomain> grad_domains = {};
   bool special = true;
 };
 
@@ -33,14 +33,14 @@ Real soft(Real x, Real beta) {
 // A row is a line.
 // clang-format off
 const std::vector<Composed> kComposed = {
-    {"frac", 1, [](const auto& x) { return frac(x[0]); }, [](const Real* x) { return plain(x[0] - std::trunc(x[0])); }, {-100, 100}, exact()},
-    {"round(1)", 1, [](const auto& x) { return round(x[0], 1); }, [](const Real* x) { return Value{std::nearbyint(x[0] * 10) / 10, std::fabs(x[0]) + 1}; }, {-100, 100}, condition(2), Domain{0.26, 0.34}, false},
-    {"softplus", 1, [](const auto& x) { return softplus(x[0], 2, 8); }, [](const Real* x) { return plain(x[0] * 2 > 8 ? x[0] : soft(x[0], 2)); }, {-20, 20}, sums(0.5), Domain{-3, 3}},
-    {"clamp", 1, [](const auto& x) { return clamp(x[0], {.min = -1.5, .max = 2.5}); }, [](const Real* x) { return plain(std::isnan(x[0]) ? x[0] : std::min<Real>(std::max<Real>(x[0], -1.5L), 2.5L)); }, {-4, 4}, exact()},
+    {"frac", 1, [](const auto& x) { return frac(x[0]); }, [](const Real* x) { return plain(x[0] - std::trunc(x[0])); }, {-100, 100}, exact(), {either_sign(1.1, 1.9)}},
+    {"round(1)", 1, [](const auto& x) { return round(x[0], 1); }, [](const Real* x) { return Value{std::nearbyint(x[0] * 10) / 10, std::fabs(x[0]) + 1}; }, {-100, 100}, condition(2), {either_sign(0.26, 0.34)}, false},
+    {"softplus", 1, [](const auto& x) { return softplus(x[0], 2, 8); }, [](const Real* x) { return plain(x[0] * 2 > 8 ? x[0] : soft(x[0], 2)); }, {-20, 20}, sums(0.5), {{-3, 3}}},
+    {"clamp", 1, [](const auto& x) { return clamp(x[0], {.min = -1.5, .max = 2.5}); }, [](const Real* x) { return plain(std::isnan(x[0]) ? x[0] : std::min<Real>(std::max<Real>(x[0], -1.5L), 2.5L)); }, {-4, 4}, exact(), {{{-4, -1.6}, {-1.4, 2.4}, {2.6, 4}}}},
     {"lerp", 3, [](const auto& x) { return lerp(x[0], x[1], x[2]); }, [](const Real* x) { return Value{x[0] + (x[1] - x[0]) * x[2], std::fabs(x[0]) + std::fabs(x[1] - x[0]) * std::fabs(x[2])}; }, {-4, 4}, condition(3), {}, false},
     {"addcmul", 3, [](const auto& x) { return addcmul(x[0], x[1], x[2], 2); }, [](const Real* x) { return Value{x[0] + 2 * x[1] * x[2], std::fabs(x[0]) + 2 * std::fabs(x[1] * x[2])}; }, {-4, 4}, condition(1.5), {}, false},
-    {"addcdiv", 3, [](const auto& x) { return addcdiv(x[0], x[1], x[2], 2); }, [](const Real* x) { return Value{x[0] + 2 * x[1] / x[2], std::fabs(x[0]) + 2 * std::fabs(x[1] / x[2])}; }, {0.5, 4}, condition(2), {}, false},
-    {"hypot", 2, [](const auto& x) { return hypot(x[0], x[1]); }, [](const Real* x) { return plain(std::isnan(x[0]) || std::isnan(x[1]) ? x[0] + x[1] : std::hypot(x[0], x[1])); }, {-100, 100}, condition(2), Domain{0.5, 3}, false},
+    {"addcdiv", 3, [](const auto& x) { return addcdiv(x[0], x[1], x[2], 2); }, [](const Real* x) { return Value{x[0] + 2 * x[1] / x[2], std::fabs(x[0]) + 2 * std::fabs(x[1] / x[2])}; }, {0.5, 4}, condition(2), {{-3, 3}, {-3, 3}, either_sign(0.5, 4)}, false},
+    {"hypot", 2, [](const auto& x) { return hypot(x[0], x[1]); }, [](const Real* x) { return plain(std::isnan(x[0]) || std::isnan(x[1]) ? x[0] + x[1] : std::hypot(x[0], x[1])); }, {-100, 100}, condition(2), {either_sign(0.5, 3)}, false},
     {"logaddexp", 2, [](const auto& x) { return logaddexp(x[0], x[1]); }, [](const Real* x) { return Value{std::max(x[0], x[1]) + std::log1p(std::exp(-std::fabs(x[0] - x[1]))), 1 + std::fabs(x[0]) + std::fabs(x[1])}; }, {-8, 8}, condition(1.5), {}, false},
 };
 // clang-format on
@@ -66,7 +66,7 @@ Row row_of(const Composed& composed) {
   for (const HostShape& shape : {HostShape{0}, {}, {7}, {3, 11}, {2, 3, 4, 5}, {5, 205}})
     row.geometries.push_back({std::vector<HostShape>(composed.operands, shape)});
   row.domain = composed.domain;
-  row.grad_domain = composed.grad_domain;
+  row.grad_domains = composed.grad_domains;
   row.tolerance = composed.tolerance;
   row.special = composed.special;
   for (std::size_t k = 0; k < composed.operands; k++) row.differentiable.push_back(k);

@@ -63,7 +63,7 @@ Row common(const Op& id, const Formula& formula, Domain domain, Tolerance tolera
   row.signed_zero = true;
   row.in_place = true;
   row.fused = extras.fused;
-  row.grad_domain = extras.grad_domain;
+  row.grad_domains = extras.grad_domains;
   row.reference = [formula, once = tolerance.kind == Tolerance::Kind::kRounded](
                       const std::vector<Array>& x, const Case&) { return formula(x, once); };
   row.kernels = [id, of_integers = formula.of_integers()](const std::vector<DType>& dtypes) {
@@ -105,12 +105,13 @@ Row row_of(const BinaryRow& b) {
 }
 
 Row row_of(const WithNumberRow& w) {
-  Row row = common(w.id, w.formula, w.domain, w.tolerance, w.edge, {});
+  Row row = common(w.id, w.formula, w.domain, w.tolerance, w.edge, w.extras);
   row.op = w.name;
   row.run = [f = w.function](std::vector<Tensor> x, const Case&) { return f(std::move(x[0])); };
   row.dtypes = numeric(1);
   row.geometries = one_operand();
   row.bench = Geometry{{{1 << 22}}};
+  if (w.extras.differentiable) row.differentiable = {0};
   return row;
 }
 

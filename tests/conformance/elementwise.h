@@ -39,9 +39,7 @@ class Formula {
 struct Extras {
   bool fused = false;
   bool differentiable = true;
-  /// Where gradients are compared: near 0, for central differences lose the digits that large values
-  /// take.
-  Domain grad_domain = {-3, 3};
+  std::vector<GradDomain> grad_domains = {{-3, 3}};
 };
 
 /// An op of one operand.
@@ -75,6 +73,7 @@ struct WithNumberRow {
   Domain domain;
   Tolerance tolerance;
   std::optional<Edge> edge = {};
+  Extras extras = {};
 };
 
 Row row_of(const UnaryRow& u);

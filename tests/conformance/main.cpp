@@ -118,14 +118,20 @@ void check(const std::vector<Row>& rows, const Device& device, const Options& op
 void check_gradients(const std::vector<Row>& rows, const Device& device, const Options& options,
                      Report& report) {
   const std::string name = to_string(device);
+  Rules met;
   for (const Row& row : rows) {
     for (const Case& c : cases_on(device, gradient_row(row), options, gradient_cases, report)) {
       const std::string text = to_string(c);
       report.add(row.op, name, text,
                  command_for(name, row.op, options, " --mode grad" + case_option(text)),
-                 check_gradient(row, c, device, options.seed));
+                 check_gradient(row, c, device, options.seed, &met));
     }
   }
+  if (!options.ops.empty() || !options.case_text.empty()) return;
+  report.add(
+      "rules", name, "each has a row",
+      "wick-conformance --mode grad --device " + name + " --seed " + std::to_string(options.seed),
+      check_rules(rows, met, options.seed));
 }
 
 void list(const std::vector<Row>& rows, const Options& options) {

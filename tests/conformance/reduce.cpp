@@ -95,6 +95,7 @@ Row max_row() {
   };
   row.tolerance = exact();
   row.differentiable = {0};
+  row.grad_domains = {apart(8)};
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{Max::op, d[0]}};
   };
@@ -141,6 +142,7 @@ Row extreme_row(const char* name, const Op& op, Reduce run, ReferenceReduce refe
   Row row = reduction_row(name, op, run, reference);
   row.make = [](std::size_t, const Case& c, Random& random) { return any_value(c, random); };
   row.differentiable = {0};
+  row.grad_domains = {apart(8)};
   row.fused = op == Min::op;
   return row;
 }
@@ -266,7 +268,7 @@ Row norm_row(const char* name, double p, Tolerance tolerance) {
         return reference::norm(x, Real(p), reduction);
       },
       tolerance);
-  if (p == 0) row.differentiable = {};
+  row.grad_domains = {apart(8)};
   return row;
 }
 

@@ -69,7 +69,7 @@ Row row_of(const Form& form) {
   // Two products and their sum, each rounded.
   row.tolerance = sums(1);
   row.fused = true;
-  row.differentiable = {0};
+  row.differentiable = {0, 1, 2};
   row.bench = Geometry{{heads(4, 512, 16, 64), {2048, 32}, {2048, 32}, {4, 512}}};
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kRope, d[0]}};

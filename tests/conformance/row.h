@@ -26,6 +26,24 @@ struct Domain {
   double high;
 };
 
+/// Where an operand's gradient is compared: away from kinks and poles, and near 0, for central
+/// differences lose the digits that large values take.
+struct GradDomain {
+  std::vector<Domain> pieces;  // each value is in one of these
+  /// Each value's magnitude is apart from every other's of the operand, so that differences change
+  /// no order; either sign.
+  bool apart = false;
+
+  GradDomain(double low, double high) : pieces{{low, high}} {}
+  GradDomain(std::initializer_list<Domain> pieces) : pieces(pieces) {}
+};
+inline GradDomain either_sign(double low, double high) { return {{-high, -low}, {low, high}}; }
+inline GradDomain apart(double high) {
+  GradDomain domain(0, high);
+  domain.apart = true;
+  return domain;
+}
+
 /// How far an element may be from the reference (DESIGN section 7).
 struct Tolerance {
   enum class Kind {
@@ -134,7 +152,9 @@ struct Row {
   std::vector<std::size_t> distinct = {};
 
   std::vector<std::size_t> differentiable = {};  // operands that have a gradient
-  std::optional<Domain> grad_domain = {};        // away from kinks and poles; none: the domain
+  /// Where they are compared: of each operand, the last one of all behind it. None: where `make` or
+  /// the domain has its values.
+  std::vector<GradDomain> grad_domains = {};
 
   std::optional<Geometry> bench = {};  // what is timed; none: the largest of the geometries
 

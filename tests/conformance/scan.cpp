@@ -96,6 +96,7 @@ Row extreme_row(const char* name, const Op& op, ValuesIndices (*run)(const Tenso
     return sprinkled(c, {-100, 100}, random);
   };
   if (want == Want::kValues) row.differentiable = {0};
+  row.grad_domains = {apart(8)};
   row.kernels = asks(op);
   return row;
 }
@@ -115,7 +116,7 @@ Row logcumsumexp_row() {
                 [](const Geometry& g) { return reference::numel(g.operands[0]) > 2000; });
   row.tolerance = sums(1, 0.5);
   row.differentiable = {0};
-  row.grad_domain = Domain{-1, 1};
+  row.grad_domains = {{-1, 1}};
   return row;
 }
 

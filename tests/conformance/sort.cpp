@@ -27,8 +27,7 @@ Row common(const char* op) {
     if (c.values == Values::kSpecial && random.below(2))
       return special_array(c.dtypes[0], shape, 0, random);
     // Few values, so that many are equal, or many.
-    const Domain domain =
-        random.below(2) && c.dtypes[0] != DType::kF64 ? Domain{-3, 3} : Domain{-1000, 1000};
+    const Domain domain = random.below(2) ? Domain{-3, 3} : Domain{-1000, 1000};
     return c.values == Values::kSpecial ? sprinkled_array(c.dtypes[0], shape, domain, random)
                                         : random_array(c.dtypes[0], shape, domain, random);
   };
@@ -71,6 +70,7 @@ Row sort_row(const char* name, Want want) {
   row.bench = Geometry{{{256, 4096}}, {1}};
   row.kernels = asks(kSort);
   if (want == Want::kValues) row.differentiable = {0};
+  row.grad_domains = {apart(8)};
   return row;
 }
 
@@ -98,6 +98,7 @@ Row topk_row(const char* name, Want want) {
   row.bench = Geometry{{{16, 32000}}, {1, 50}, true};
   row.kernels = asks(kTopk);
   if (want == Want::kValues) row.differentiable = {0};
+  row.grad_domains = {apart(8)};
   return row;
 }
 
@@ -117,6 +118,7 @@ Row chosen_row(const char* name,
                     {{{3, 11}}, {0, 2}},      {{{3, 10}}, {1, 1}, true}, {{{0, 3}}, {1, 1}},
                     {{{2, 3, 4, 5}}, {1, 3}}, {{{40, 60}}, {-1, 30}},    {{{3, 601}}, {1, 599}}};
   if (want == Want::kValues) row.differentiable = {0};
+  row.grad_domains = {apart(8)};
   return row;
 }
 
@@ -141,6 +143,7 @@ Row quantile_row() {
                     {{{2, 3, 4, 5}}, {1, 375}}, {{{3, 602}}, {1, 750}}};
   row.tolerance = sums(4);
   row.differentiable = {0};
+  row.grad_domains = {apart(8)};
   return row;
 }
 

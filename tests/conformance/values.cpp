@@ -1,6 +1,7 @@
 #include "values.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace wick::conformance {
 namespace {
@@ -29,6 +30,26 @@ Array random_array(DType dtype, const HostShape& shape, Domain domain, Random& r
     const Real rounded = reference::round_to_format(dtype, x),
                step = reference::ulp(dtype, rounded);
     return rounded > high ? rounded - step : rounded < low ? rounded + step : rounded;
+  });
+}
+
+Array array_within(const GradDomain& domain, DType dtype, const HostShape& shape, Random& random) {
+  if (domain.apart) {
+    const Domain& piece = domain.pieces.front();
+    std::vector<Real> places(std::size_t(reference::numel(shape)));
+    std::iota(places.begin(), places.end(), Real(0));
+    for (std::size_t i = places.size(); i > 1; i--)
+      std::swap(places[i - 1], places[std::size_t(random.below(int64_t(i)))]);
+    const Real step = (Real(piece.high) - Real(piece.low)) / Real(places.size());
+    std::size_t i = 0;
+    return reference::build(dtype, shape, [&](const Index&) {
+      const Real size = Real(piece.low) + step * (places[i++] + random.uniform(0.25L, 0.75L));
+      return reference::round_to_format(dtype, random.below(2) ? size : -size);
+    });
+  }
+  return reference::build(dtype, shape, [&](const Index&) {
+    const auto piece = std::size_t(random.below(int64_t(domain.pieces.size())));
+    return random_array(dtype, {}, domain.pieces[piece], random).values.front();
   });
 }
 

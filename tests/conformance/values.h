@@ -28,6 +28,9 @@ uint64_t mix_seed(uint64_t seed, std::string_view text);
 /// Uniform over the domain, as far as the dtype has it, rounded to the dtype.
 Array random_array(DType dtype, const HostShape& shape, Domain domain, Random& random);
 
+/// Uniform over the pieces, or a magnitude of its own for each element.
+Array array_within(const GradDomain& domain, DType dtype, const HostShape& shape, Random& random);
+
 /// The special values of a dtype. Of a float: ±0, ±inf, NaN, ± largest, smallest normal, largest
 /// and smallest subnormal, ±88, ±89, ±104, ±710 and a few plain ones; of an integer: 0, ±1, the
 /// lowest, the largest and what is near them.
