@@ -337,6 +337,41 @@ TEST(Gradient, CatchesASecondDerivativeThatIsCut) {
       << first_gradient_failure(row);
 }
 
+/// What is said of rules that no row compares, if these are all the rows.
+std::string uncompared(const std::vector<Row>& rows) {
+  Rules met;
+  for (const Row& row : rows)
+    for (const Case& c : gradient_cases(row, {})) check_gradient(row, c, Device::cpu(), 1, &met);
+  return check_rules(rows, met, 1).text;
+}
+
+TEST(Gradient, CatchesARuleThatNoRowCompares) {
+  Row row = row_named("fmod");
+  EXPECT_EQ(uncompared({row}), "");
+  row.differentiable = {0};
+  EXPECT_TRUE(holds(uncompared({row}), "of fmod by input 1")) << uncompared({row});
+  row.differentiable = {};
+  EXPECT_TRUE(holds(uncompared({row}), "of fmod by input 0")) << uncompared({row});
+}
+
+TEST(Gradient, IsComparedApartFromKinks) {
+  Random random(1);
+  const Array x = array_within(apart(8), DType::kF64, {64}, random);
+  for (std::size_t i = 0; i < x.values.size(); i++) {
+    EXPECT_GE(std::fabs(x.values[i]), 8. / 64 / 4);
+    EXPECT_LT(std::fabs(x.values[i]), 8);
+    for (std::size_t k = 0; k < i; k++)
+      EXPECT_GE(std::fabs(std::fabs(x.values[i]) - std::fabs(x.values[k])), 8. / 64 / 2);
+  }
+  int negative = 0;
+  const Array y = array_within(either_sign(0.5, 3), DType::kF64, {64}, random);
+  for (const Real value : y.values) {
+    EXPECT_TRUE(0.5 <= std::fabs(value) && std::fabs(value) <= 3) << double(value);
+    negative += value < 0;
+  }
+  EXPECT_TRUE(8 < negative && negative < 56) << negative;
+}
+
 TEST(Cases, SurviveTheirText) {
   const Row row = row_named("add");
   const std::vector<Case> sample = cases_of(row, {}, false);
