@@ -79,6 +79,38 @@ TEST(Backward, WantsARecord) {
   EXPECT_ERROR(backward(Tensor()), kNoGradient, "backward: ");
 }
 
+TEST(Backward, RefusesWhatHasNoGradient) {
+  const Var x = var({1, 2});
+  EXPECT_ERROR(backward(sum(argmax(x.tensor()))), kNoGradient,
+               "backward: the output did not come from a Var");
+  EXPECT_ERROR(backward(sum(cast(x.tensor(), DType::kI64))), kNoGradient, "backward: ");
+  EXPECT_ERROR(backward(zeros({0})), kNoGradient, "backward: ");
+  EXPECT_ERROR(backward(narrow(x.tensor(), 0, 0, 0)), kShapeMismatch,
+               "backward: expected a scalar or a seed gradient, got shape [0]");
+  {
+    const NoGrad off;
+    EXPECT_ERROR(backward(sum(x.tensor() * 2)), kNoGradient, "backward: ");
+  }
+  EXPECT_ERROR(grad(Tensor(), {x}), kNoGradient, "grad: the output did not come from a Var");
+  EXPECT_ERROR(grad(sum(x * 2), {Tensor()}), kNoGradient, "grad: an input is not on the tape");
+  EXPECT_ERROR(grad(x * 2, {x}), kShapeMismatch,
+               "grad: expected a scalar or a seed gradient, got shape [2]");
+  EXPECT_ERROR(grad(sum(x * 2), {Var(ones({2}), false)}), kNoGradient, "grad: ");
+  EXPECT_FALSE(x.grad());  // nothing of a walk that was refused
+}
+
+TEST(Backward, OfVarsOfTwoDTypesGivesEachItsOwn) {
+  const Var x = var({1, 2}), wide(Tensor::from(std::vector<double>{3, 5})),
+            half(cast(Tensor::from(Values{2, 4}), DType::kF16));
+  backward(sum(x * wide.tensor() * half.tensor()));
+  EXPECT_EQ(x.grad().dtype(), DType::kF32);
+  EXPECT_EQ(wide.grad().dtype(), DType::kF64);
+  EXPECT_EQ(half.grad().dtype(), DType::kF16);
+  EXPECT_EQ(grad_of(x), (Values{6, 20}));
+  EXPECT_EQ(wide.grad().to_vector<double>(), (std::vector<double>{2, 8}));
+  EXPECT_EQ(cast(half.grad(), DType::kF32).to_vector<float>(), (Values{3, 10}));
+}
+
 TEST(Backward, PassesThroughBroadcastingViewsAndDevices) {
   const Var row = var({1, 2, 3});
   const Tensor y = (broadcast_to(row, {4, 3}) * Tensor::from(Values{1, 2, 3, 4}, {4, 1}))
@@ -292,6 +324,28 @@ TEST(InPlace, WritesReachNoOtherHolder) {
   x.set_(value);
   fill_(x, 9);
   EXPECT_EQ(value.to_vector<float>(), (Values{3, 4}));
+}
+
+TEST(InPlace, SetTakesTheMemoryThatIsHandedOver) {
+  Var x = var({1, 2});
+  Tensor value = Tensor::from(Values{3, 4});
+  const void* memory = value.data();
+  x.set_(std::move(value));
+  EXPECT_EQ(x.tensor().data(), memory);
+}
+
+TEST(InPlace, SetOfAViewLeavesARowMajorCopy) {
+  Var x(zeros({3, 2}));
+  x.set_(transpose(reshape(Tensor::from(Values{1, 2, 3, 4, 5, 6}), {2, 3}), 0, 1));
+  EXPECT_TRUE(x.tensor().is_contiguous());
+  EXPECT_EQ(x.tensor().to_vector<float>(), (Values{1, 4, 2, 5, 3, 6}));
+  const Tensor wide = Tensor::from(Values{1, 2, 3, 4, 5, 6, 7, 8});
+  x.set_(reshape(narrow(wide, 0, 1, 6), {3, 2}));  // row-major, but another's memory
+  fill_(x, 9);
+  EXPECT_EQ(wide.to_vector<float>(), (Values{1, 2, 3, 4, 5, 6, 7, 8}));
+  x.set_(broadcast_to(full({1}, 5), {3, 2}));
+  add_(x, 1);
+  EXPECT_EQ(x.tensor().to_vector<float>(), (Values{6, 6, 6, 6, 6, 6}));
 }
 
 TEST(InPlace, TheValueFormWritesOverAnOperandThatNobodyElseHolds) {
