@@ -60,6 +60,12 @@ TEST(InPlace, OfItselfReadsTheOldValue) {
   EXPECT_EQ(values_of(x), (Values{1, 4, 9}));
   sub_(x, broadcast_to(narrow(x.tensor(), 0, 0, 1), {3}));
   EXPECT_EQ(values_of(x), (Values{0, 3, 8}));
+  // The first row is written before the others are computed from it.
+  Var m(reshape(arange(1, 257, 1, {.dtype = DType::kF32}), {4, 64}));
+  const Tensor expected = m.tensor().detach() - narrow(m.tensor().detach(), 0, 0, 1);
+  sub_(m, narrow(m.tensor(), 0, 0, 1));
+  EXPECT_EQ(values_of(m), expected.to_vector<float>());
+  EXPECT_EQ(values_of(m).back(), 192);
 }
 
 TEST(InPlace, ReadsTheOldValuesThroughAnyView) {
