@@ -67,21 +67,23 @@ DType beside_real(DType dtype) { return is_floating(dtype) ? dtype : DType::kF32
 
 template <>
 std::vector<Row> rows_of<"where">() {
-  return {where_row(),
-          with_number_row(
-              "where(x,2)", [](const auto& mask, const auto& x) { return where(mask, x, 2); },
-              [](bool yes, Real x) { return yes ? x : 2; }, beside_integer, true),
-          with_number_row(
-              "where(0.5,x)", [](const auto& mask, const auto& x) { return where(mask, 0.5, x); },
-              [](bool yes, Real x) { return yes ? Real(0.5) : x; }, beside_real, true),
-          with_number_row(
-              "where(-1,2)", [](const auto& mask, const auto&) { return where(mask, -1, 2); },
-              [](bool yes, Real) { return Real(yes ? -1 : 2); }, [](DType) { return DType::kI64; },
-              false),
-          with_number_row(
-              "where(1,0.5)", [](const auto& mask, const auto&) { return where(mask, 1, 0.5); },
-              [](bool yes, Real) { return yes ? Real(1) : Real(0.5); },
-              [](DType) { return DType::kF32; }, false)};
+  return {
+      where_row(),
+      with_number_row(
+          "where_tensor_number", [](const auto& mask, const auto& x) { return where(mask, x, 2); },
+          [](bool yes, Real x) { return yes ? x : 2; }, beside_integer, true),
+      with_number_row(
+          "where_number_tensor",
+          [](const auto& mask, const auto& x) { return where(mask, 0.5, x); },
+          [](bool yes, Real x) { return yes ? Real(0.5) : x; }, beside_real, true),
+      with_number_row(
+          "where_integers", [](const auto& mask, const auto&) { return where(mask, -1, 2); },
+          [](bool yes, Real) { return Real(yes ? -1 : 2); }, [](DType) { return DType::kI64; },
+          false),
+      with_number_row(
+          "where_reals", [](const auto& mask, const auto&) { return where(mask, 1, 0.5); },
+          [](bool yes, Real) { return yes ? Real(1) : Real(0.5); },
+          [](DType) { return DType::kF32; }, false)};
 }
 
 }  // namespace wick::conformance
