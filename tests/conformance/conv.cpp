@@ -101,6 +101,12 @@ const std::vector<Geometry> kConvolutions = {
     {{{1, 64, 4, 5}, {64, 32, 3, 3}}, {1, 1, 1, 1, 1, 1, 1, 1, 2}},
 };
 
+const std::vector<Geometry> kLongConvolutions = {
+    {{{5, 35, 29, 27}, {37, 35, 3, 3}}, {1, 1, 1, 1, 1, 1}},
+    {{{1, 67, 41, 37}, {69, 67, 3, 3}}, {1, 1, 1, 1, 1, 1}},
+    {{{3, 36, 31, 33}, {66, 18, 3, 3}}, {1, 1, 1, 1, 1, 1, 1, 1, 2}},
+};
+
 Row common(const Op& op) {
   Row row;
   row.op = op.name;
@@ -121,6 +127,7 @@ Row common(const Op& op) {
 /// The row of a public function: with a bias, by the composite, so that both ways are taken.
 Row by_composite(Row row, const char* name) {
   row.op = name;
+  row.long_geometries.clear();
   for (Geometry& g : row.geometries) {
     const bool transposed = row.op.starts_with("conv_transpose");
     const int64_t groups = g.dims.size() > 8 ? g.dims[8] : 1;
@@ -153,6 +160,7 @@ Row conv_row() {
     return with_flushed_products(reference::conv2d(x[0], x[1], convolution_of(c)), c);
   };
   row.geometries = kConvolutions;
+  row.long_geometries = kLongConvolutions;
   return row;
 }
 
@@ -175,6 +183,9 @@ Row conv_input_gradient_row() {
                     {{{0, 2, 3, 3}, {2, 2, 2, 2}}},
                     {{{2, 0, 3, 3}, {0, 2, 2, 2}}},
                     {{{2, 33, 5, 6}, {33, 17, 3, 3}}, {2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}}};
+  row.long_geometries = {{{{5, 35, 29, 27}, {35, 37, 3, 3}}, {1, 1, 1, 1, 1, 1}},
+                         {{{1, 67, 41, 37}, {67, 69, 3, 3}}, {1, 1, 1, 1, 1, 1}},
+                         {{{3, 36, 17, 15}, {36, 33, 3, 3}}, {2, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1}}};
   return row;
 }
 
@@ -193,7 +204,7 @@ Row conv_weight_gradient_row() {
     return with_flushed_products(
         reference::conv_weight_gradient(x[0], x[1], c.geometry.operands[2], convolution_of(c)), c);
   };
-  for (const Geometry& g : kConvolutions) {
+  const auto with_result = [](const Geometry& g) -> Geometry {
     const HostShape &x = g.operands[0], &weight = g.operands[1];
     Case c;
     c.geometry = g;
@@ -203,8 +214,10 @@ Row conv_weight_gradient_row() {
       y[2 + d] = (x[2 + d] + o.before[d] + o.behind[d] - (weight[2 + d] - 1) * o.dilation[d] - 1) /
                      o.stride[d] +
                  1;
-    row.geometries.push_back({{y, x, weight}, g.dims});
-  }
+    return {{y, x, weight}, g.dims};
+  };
+  for (const Geometry& g : kConvolutions) row.geometries.push_back(with_result(g));
+  for (const Geometry& g : kLongConvolutions) row.long_geometries.push_back(with_result(g));
   row.differentiable = {};
   row.bench = Geometry{{{1, 64, 56, 56}, {1, 64, 56, 56}, {64, 64, 3, 3}}, {1, 1, 1, 1, 1, 1}};
   return row;

@@ -25,6 +25,7 @@ Row fill_row(const char* name, Number value) {
   };
   for (const DType dtype : kAll) row.dtypes.push_back({dtype});
   row.geometries = one_operand();
+  row.long_geometries = {{{{300007}}}};
   row.special = false;
   row.signed_zero = true;
   row.bench = Geometry{{{1 << 22}}};

@@ -210,6 +210,7 @@ Row gradient_row(const Row& row) {
   if (row.differentiable.empty() || row.geometries.empty()) return row;
   Row small = row;
   small.special = false;
+  small.long_geometries.clear();
   std::erase_if(small.geometries, [](const Geometry& g) { return elements_of(g) > kMostElements; });
   small.dtypes = {row.dtypes.front()};
   small.dtypes.front().resize(row.geometries.front().operands.size(), row.dtypes.front().back());

@@ -37,6 +37,7 @@ Row cross_entropy_row() {
                : random_ids(c.geometry.operands[1], c.geometry.operands[0][1], random, c.dtypes[1]);
   };
   row.geometries = kClasses;
+  row.long_geometries = {{{{331, 307}, {331}}}};
   row.fused = true;
   // Fewer than softmax's: a mean's errors cancel.
   row.tolerance = sums(2);
@@ -67,7 +68,8 @@ Row cross_entropy_gradient_row() {
                : random_array(reference::accumulator(c.dtypes[0]), {}, {-2, 2}, random);
   };
   for (std::vector<DType>& dtypes : row.dtypes) dtypes.push_back(reference::accumulator(dtypes[0]));
-  for (Geometry& geometry : row.geometries) geometry.operands.push_back({});
+  for (auto* list : {&row.geometries, &row.long_geometries})
+    for (Geometry& geometry : *list) geometry.operands.push_back({});
   // exp(x - l), with three roundings in the exponent, times gloss.
   row.tolerance = sums(3);
   row.loose = nullptr;

@@ -9,6 +9,7 @@
 #include "devices/absent.h"
 #include "gradient.h"
 #include "runner.h"
+#include "wick/base/threads.h"
 #include "wick/core/backend.h"
 
 namespace wick::conformance {
@@ -34,6 +35,10 @@ bool selected(const Options& options, const std::string& op) {
 }
 
 void check_names(const Options& options, const std::vector<Row>& rows) {
+  for (const std::string& op : options.long_ops) {
+    if (std::none_of(rows.begin(), rows.end(), [&](const Row& row) { return row.op == op; }))
+      throw BadUsage("--long: no row \"" + op + "\" (--list shows them)");
+  }
   for (const std::string& op : options.ops) {
     const bool known =
         std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row.op == op; });
@@ -82,7 +87,8 @@ std::string command_for(const std::string& device, const std::string& op, const 
   for (const char* name : {"WICK_CPU", "WICK_EMU", "WICK_ALLOC", "WICK_COMPOSITE"}) {
     if (const char* value = std::getenv(name)) variables += std::string(name) + "=" + value + " ";
   }
-  return variables + "wick-conformance --device " + device + " --ops '" + op + "' --seed " +
+  return variables + "wick-conformance --device " + device + " --threads " +
+         std::to_string(num_threads()) + " --ops '" + op + "' --seed " +
          std::to_string(options.seed) + rest;
 }
 
@@ -206,6 +212,7 @@ int main(int argc, char** argv) {
   std::string mode = "check", composite;
   std::vector<std::string> devices;
   bool only_list = false;
+  std::optional<int> threads;
   app.add_option("--device", devices, "cpu, emu:32, rocm:0 ...; default: all that are there")
       ->delimiter(',');
   app.add_option("--ops", options.ops, "rows, by name; default: all")->delimiter(',');
@@ -217,6 +224,13 @@ int main(int argc, char** argv) {
   app.add_option("--max-elements", options.max_elements,
                  "leave out larger operands (for slow devices)")
       ->check(CLI::NonNegativeNumber);
+  app.add_option(
+         "--long", options.long_ops,
+         "with --max-elements: rows whose long cases, which threads share, run all the same")
+      ->delimiter(',');
+  app.add_option("--threads", threads,
+                 "of the CPU, which then computes each case in one too; default: WICK_THREADS, or "
+                 "its cores");
   app.add_option("--composite", composite,
                  "of fused rows only this: never (the kernels), always (the composites)")
       ->check(CLI::IsMember({"never", "always"}));
@@ -233,6 +247,13 @@ int main(int argc, char** argv) {
     options.composite =
         composite == "never" ? wick::CompositeMode::kNever : wick::CompositeMode::kAlways;
   try {
+    if (threads) {
+      try {
+        wick::set_num_threads(*threads);
+      } catch (const wick::Error& error) {
+        throw BadUsage(std::string("--threads: ") + error.what());
+      }
+    }
     check_names(options, all_rows());
     if (only_list) {
       list(all_rows(), options);

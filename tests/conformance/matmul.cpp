@@ -57,6 +57,10 @@ Row matmul_row() {
   row.make = make_sums;
   for (const DType dtype : kFloats) row.dtypes.push_back({dtype, dtype});
   row.geometries = kGeometries;
+  row.long_geometries = {{{{333, 311}, {311, 327}}},
+                         {{{37, 1999}, {1999, 53}}},
+                         {{{9, 101, 103}, {9, 103, 107}}},
+                         {{{3, 33347}, {33347, 5}}}};
   row.tolerance = sums(2, 1);
   row.may_flush = kMatrixUnitsFlush;
   row.differentiable = {0, 1};

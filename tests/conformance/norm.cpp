@@ -55,6 +55,7 @@ Row rms_norm_row() {
   row.tolerance = sums(7);
   row.fused = true;
   row.differentiable = {0, 1};
+  row.long_geometries = {{{{331, 307}, {307}}}};
   // Of a row of one element it turns within sqrt(eps) of 0.
   row.grad_domains = {either_sign(0.5, 3), {-2, 2}};
   row.bench = Geometry{{{2048, 2048}, {2048}}};
@@ -79,7 +80,8 @@ Row rms_norm_gradient_row() {
   row.make = [](std::size_t operand, const Case& c, Random& random) {
     return make(2, operand, c, random);
   };
-  for (Geometry& g : row.geometries) g.operands.insert(g.operands.begin(), g.operands[0]);
+  for (auto* list : {&row.geometries, &row.long_geometries})
+    for (Geometry& g : *list) g.operands.insert(g.operands.begin(), g.operands[0]);
   row.bench->operands.insert(row.bench->operands.begin(), row.bench->operands[0]);
   // r is cubed, of a sum of squares and its root: 3 (8 / 2 + 3) roundings; 8 more of the mean.
   row.tolerance = sums(8);
@@ -107,7 +109,8 @@ Row layer_norm_row(bool has_bias) {
     return reference::layer_norm(x[0], x[1], has_bias ? &x[2] : nullptr, eps_of(c));
   };
   if (has_bias) {
-    for (Geometry& g : row.geometries) g = with_bias(g);
+    for (auto* list : {&row.geometries, &row.long_geometries})
+      for (Geometry& g : *list) g = with_bias(g);
     row.bench = with_bias(*row.bench);
     row.differentiable = {0, 1, 2};
   }

@@ -47,6 +47,7 @@ Row common(const char* op, const std::vector<DType>& dtypes) {
   row.op = op;
   for (const DType dtype : dtypes) row.dtypes.push_back({dtype});
   row.geometries = kGeometries;
+  row.long_geometries = {{{{100003}}}, {{{9001, 11}}, {0}}, {{{11, 9001}}, {1}}};
   row.make = [](std::size_t, const Case& c, Random& random) {
     const Domain domain{-2, 8};
     if (c.values == Values::kSpecial)
@@ -209,6 +210,7 @@ Row prod_row() {
   // Rounded to f8, factors are not around 1 any more: products of more of them leave f32.
   std::erase_if(row.geometries,
                 [](const Geometry& g) { return reference::numel(g.operands[0]) > 20000; });
+  row.long_geometries = {{{{9001, 11}}, {0}}, {{{11, 9001}}, {1}}};
   row.make = [](std::size_t, const Case& c, Random& random) { return factors(c, random); };
   row.tolerance = sums(1);
   row.differentiable = {0};
@@ -221,6 +223,7 @@ Row statistic_row(const char* name,
                   const std::function<Result(const Array&, const reference::Reduction&)>& reference,
                   Tolerance tolerance) {
   Row row = common(name, kAll);
+  row.long_geometries.clear();
   row.run = [run](std::vector<Tensor> x, const Case& c) { return run(x[0], options_of(c)); };
   row.reference = [reference](const std::vector<Array>& x, const Case& c) {
     return reference(x[0], reduction_of(c));

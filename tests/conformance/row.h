@@ -133,6 +133,9 @@ struct Row {
 
   std::vector<std::vector<DType>> dtypes;  // of the operands, each combination in turn
   std::vector<Geometry> geometries;
+  /// Beside those, so long that the kernels share them out between threads: a few cases, of each of
+  /// these, each place and as many dtypes. No size is a multiple of anything.
+  std::vector<Geometry> long_geometries = {};
   Domain domain = {-10, 10};
   Tolerance tolerance = exact();
   std::optional<Edge> edge = {};

@@ -7,6 +7,7 @@
 
 #include "devices/lacking.h"
 #include "pairwise.h"
+#include "wick/base/threads.h"
 #include "wick/core/backend.h"
 
 namespace wick::conformance {
@@ -84,6 +85,30 @@ Uploaded upload_all(const std::vector<Placement>& operands, const Device& device
     result.views.push_back(p.view(result.buffers.back()));
   }
   return result;
+}
+
+/// While it lives, the CPU has one thread.
+class OneThread {
+ public:
+  OneThread() { set_num_threads(1); }
+  ~OneThread() { set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_ = num_threads();
+};
+
+/// The row in one thread against what several gave. No op of the CPU is unordered.
+std::string check_in_one_thread(const Row& row, const Case& c, const std::vector<Tensor>& operands,
+                                const std::vector<unsigned char>& of_several) {
+  const int threads = num_threads();
+  const OneThread scope;
+  const Tensor y = row.run(operands, c);
+  const int64_t different = first_difference(of_several, read_bytes(y), y.dtype());
+  if (different < 0) return "";
+  return std::to_string(threads) + " threads give other bits than one, first at element " +
+         std::to_string(different);
 }
 
 /// Runs the row on operands of which the first has no other owner, so that the op may write over
@@ -183,6 +208,26 @@ int places_of(const Row& row, std::size_t operand) {
   return std::find(row.distinct.begin(), end, operand) == end ? kNumPlaces : kNumPlaces - 1;
 }
 
+/// A row's long geometries and the places that all operands take, each at least once, in one dtype
+/// after another.
+std::vector<Case> long_cases(const Row& row, const std::vector<std::vector<DType>>& dtypes,
+                             const std::vector<CompositeMode>& modes, uint64_t seed) {
+  std::vector<Case> cases;
+  const std::size_t geometries = row.long_geometries.size();
+  if (geometries == 0) return cases;
+  const std::size_t first = std::size_t(Random(mix_seed(seed, row.op + "/long")).below(1 << 20));
+  for (std::size_t i = 0; i < std::max(geometries, std::size_t(kNumPlaces)); i++) {
+    Case c;
+    c.dtypes = dtypes[(first + i) % dtypes.size()];
+    c.geometry = row.long_geometries[(first + i) % geometries];
+    c.composite = modes[(first + i) % modes.size()];
+    for (std::size_t k = 0; k < c.geometry.operands.size(); k++)
+      c.places.push_back(Place(std::min(int(i % kNumPlaces), places_of(row, k) - 1)));
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
 std::string join(const std::vector<int64_t>& numbers, const char* between) {
   std::string result;
   for (const int64_t n : numbers) result += (result.empty() ? "" : between) + std::to_string(n);
@@ -251,7 +296,8 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
   if (row.fused && options.composite) modes = {*options.composite};
   std::vector<Case> cases;
   if (dtypes.empty()) return cases;
-  const std::size_t operands = row.geometries.front().operands.size();
+  const std::size_t operands =
+      (row.geometries.empty() ? row.long_geometries : row.geometries).front().operands.size();
   Random random(mix_seed(options.seed, row.op));
   if (!geometries.empty()) {
     std::vector<int> levels = {int(dtypes.size()), int(geometries.size()), int(values.size()),
@@ -267,6 +313,11 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
     for (std::size_t k = 0; k < operands; k++)
       point.push_back(int(random.below(places_of(row, k))));
     cases.push_back(case_at(point, large, dtypes, values, modes));
+  }
+  const auto& asked = options.long_ops;
+  const bool long_too = std::find(asked.begin(), asked.end(), row.op) != asked.end();
+  if (long_too || (!emulated && options.max_elements == 0)) {
+    for (Case& c : long_cases(row, dtypes, modes, options.seed)) cases.push_back(std::move(c));
   }
   if (!options.case_text.empty()) {
     std::erase_if(cases, [&](const Case& c) { return to_string(c) != options.case_text; });
@@ -316,7 +367,9 @@ std::vector<Case> cases_on(const Device& device, const Row& row, const Options& 
     std::erase_if(large.geometries, [&](const Geometry& geometry) {
       return elements_of(geometry) <= options.max_elements;
     });
-    if (!large.geometries.empty())
+    const auto& asked = options.long_ops;
+    if (std::find(asked.begin(), asked.end(), row.op) != asked.end()) large.long_geometries.clear();
+    if (!large.geometries.empty() || !large.long_geometries.empty())
       report.leave_out(row.op, count(large, unlimited),
                        "more than " + std::to_string(options.max_elements) + " elements");
   }
@@ -369,6 +422,10 @@ Outcome check_case(const Row& row, const Case& c, const Device& device, uint64_t
   if (const int64_t i = ordered ? first_difference(read_bytes(again), bytes, y.dtype()) : -1;
       i >= 0) {
     return fail_with("run again it gives other bits, first at element " + std::to_string(i));
+  }
+  if (device.is_cpu() && num_threads() > 1) {
+    const std::string wrong = check_in_one_thread(row, c, uploaded.views, bytes);
+    if (!wrong.empty()) return fail_with(wrong);
   }
   if (row.in_place) {
     const std::string wrong = check_in_place(row, c, device, operands, bytes);

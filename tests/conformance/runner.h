@@ -16,6 +16,7 @@ struct Options {
   bool full = false;                            // the whole product instead of a pairwise sample
   std::optional<CompositeMode> composite = {};  // of fused rows this mode alone
   int64_t max_elements = 0;  // cases with more in all operands are left out; 0: none is
+  std::vector<std::string> long_ops = {};  // rows whose long cases run all the same
 };
 
 /// A geometry of more elements than this is large: the emulator gets it once per dtype instead of
@@ -28,7 +29,7 @@ int64_t elements_of(const Geometry& geometry);
 bool selects(const Options& options, const std::vector<DType>& dtypes);
 
 /// The cases of a row: a pairwise sample of dtypes x geometries x places x values x composite, or
-/// all.
+/// all; and the long ones, but for the emulator.
 std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated);
 
 /// What came of a case. One of which nobody said what came of it has not run, which is a failure.
@@ -53,8 +54,9 @@ inline Outcome left_out(std::string reason, std::string lacks) {
 /// Failed; left out if it is about an op that the device has no kernel of so far.
 Outcome failed_with(const Error& error, const Device& device);
 
-/// Runs one case: the result against the reference, the same bits when run again, inputs and what
-/// is around them unchanged, and the same bits where the result is written over the first operand.
+/// Runs one case: the result against the reference, the same bits when run again and, on a CPU of
+/// several threads, in one, inputs and what is around them unchanged, and the same bits where the
+/// result is written over the first operand.
 Outcome check_case(const Row& row, const Case& c, const Device& device, uint64_t seed);
 
 /// The operands of a case: the same for every device and selection.

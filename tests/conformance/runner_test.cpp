@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "devices/absent.h"
 #include "devices/lacking.h"
 #include "gradient.h"
@@ -23,6 +25,7 @@ Row row_named(const std::string& name) {
 /// An f32 row of the tables, small shapes alone.
 Row small_row(const std::string& name) {
   Row row = row_named(name);
+  row.long_geometries.clear();
   row.dtypes = {row.dtypes.front()};
   for (DType& dtype : row.dtypes.front()) dtype = DType::kF32;
   std::erase_if(row.geometries,
@@ -114,9 +117,57 @@ TEST(Runner, CatchesBitsThatChangeFromRunToRun) {
     });
   };
   row.tolerance = ulp(8);
+  const int before = num_threads();
+  set_num_threads(1);  // on several the case runs more often
   EXPECT_TRUE(holds(first_failure(row), "run again")) << first_failure(row);
   row.unordered = true;
   EXPECT_EQ(first_failure(row), "");
+  set_num_threads(before);
+}
+
+TEST(Runner, CatchesBitsThatChangeWithTheNumberOfThreads) {
+  const int before = num_threads();
+  Row row = small_row("exp");
+  row.special = false;
+  row.in_place = false;
+  row.tolerance = ulp(8);
+  row.unordered = true;  // on cards: a CPU's threads never change a bit
+  row.run = [](std::vector<Tensor> x, const Case&) {
+    return changed(exp(x[0]), [](float* y, int64_t n) {
+      if (num_threads() > 1 && n > 0) y[n - 1] = std::nextafter(y[n - 1], HUGE_VALF);
+    });
+  };
+  set_num_threads(3);
+  const std::string on_three = first_failure(row);
+  EXPECT_EQ(num_threads(), 3);
+  set_num_threads(1);
+  const std::string on_one = first_failure(row);
+  set_num_threads(before);
+  EXPECT_TRUE(holds(on_three, "3 threads give other bits than one, first at element")) << on_three;
+  EXPECT_EQ(on_one, "");
+}
+
+TEST(Runner, RunsEveryLongGeometryAndPlaceUnlessItMayNot) {
+  const Row row = row_named("sort");
+  const auto long_ones = [&](const Options& options, bool emulated) {
+    std::set<std::string> geometries;
+    std::set<Place> places;
+    for (const Case& c : cases_of(row, options, emulated)) {
+      if (elements_of(c.geometry) < 98304) continue;
+      geometries.insert(to_string(c.geometry));
+      places.insert(c.places[0]);
+    }
+    return std::pair(geometries.size(), places.size());
+  };
+  const std::pair all(row.long_geometries.size(), std::size_t(kNumPlaces));
+  const std::pair<std::size_t, std::size_t> none(0, 0);
+  Options small;
+  small.max_elements = 300;
+  EXPECT_EQ(long_ones({}, false), all);
+  EXPECT_EQ(long_ones({}, true), none);
+  EXPECT_EQ(long_ones(small, false), none);
+  small.long_ops = {"sort"};
+  EXPECT_EQ(long_ones(small, false), all);
 }
 
 TEST(Runner, CatchesAWriteToAnOperand) {

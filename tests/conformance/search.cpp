@@ -34,6 +34,7 @@ Row nonzero_row() {
   row.make = [](std::size_t operand, const Case& c, Random& random) {
     return with_zeros(c, operand, random);
   };
+  row.long_geometries = {{{{100003}}}, {{{101, 991}}}};
   row.geometries = one_operand();
   row.kernels = [](const std::vector<DType>&) {
     return std::vector<KernelQuestion>{{kNonzero, DType::kBool}};
@@ -52,6 +53,7 @@ Row masked_select_row() {
   row.geometries = {{{{}, {}}},           {{{7}, {7}}},          {{{0}, {0}}},
                     {{{3, 11}, {3, 11}}}, {{{3, 11}, {11}}},     {{{3, 1}, {1, 11}}},
                     {{{5}, {}}},          {{{2, 3, 4}, {3, 1}}}, {{{9, 70}, {9, 70}}}};
+  row.long_geometries = {{{{100003}, {100003}}}};
   row.differentiable = {0};
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kNonzero, DType::kBool}, {kGather, d[0]}};
@@ -91,13 +93,15 @@ Row search_row(const char* name, std::size_t sorted) {
                     {{{33}, {3, 4, 5}}, {}, true},
                     {{{7}, {2, 3}}, {}, true},
                     {{{1025}, {300}}}};
+  row.long_geometries = {{{{1021}, {100003}}}, {{{99991}, {5003}}, {}, true}};
   if (sorted == 0) {
     row.geometries.push_back({{{3, 11}, {3, 5}}, {}, true});
     row.geometries.push_back({{{2, 3, 40}, {2, 3, 7}}});
     row.geometries.push_back({{{3, 0}, {3, 2}}});
     row.geometries.push_back({{{2, 1, 2, 9}, {2, 1, 2, 4}}});
   } else {
-    for (Geometry& g : row.geometries) std::swap(g.operands[0], g.operands[1]);
+    for (auto* list : {&row.geometries, &row.long_geometries})
+      for (Geometry& g : *list) std::swap(g.operands[0], g.operands[1]);
   }
   row.bench = Geometry{{{4096}, {100000}}};
   if (sorted == 1) std::swap(row.bench->operands[0], row.bench->operands[1]);
@@ -132,6 +136,9 @@ Row bincount_row(const char* name, bool weighted) {
     for (const int64_t minlength : {0, 5, 40})
       row.geometries.push_back(
           {weighted ? std::vector<HostShape>{{n}, {n}} : std::vector<HostShape>{{n}}, {minlength}});
+  row.long_geometries = {
+      {weighted ? std::vector<HostShape>{{100003}, {100003}} : std::vector<HostShape>{{100003}},
+       {5}}};
   row.tolerance = weighted ? sums(0.25) : exact();
   row.unordered = weighted;
   row.kernels = [weighted](const std::vector<DType>& d) {

@@ -30,6 +30,7 @@ Row common(const char* op) {
   row.geometries = kGeometries;
   row.tolerance = sums(4);
   row.differentiable = {0};
+  row.long_geometries = {{{{331, 307}}, {1}}, {{{331, 307}}, {0}}};
   row.bench = Geometry{{{1024, 1024}}, {1}};
   return row;
 }

@@ -67,6 +67,8 @@ Row sort_row(const char* name, Want want) {
                     {{{3, 1025}}, {-1}},
                     {{{70000}}, {0}},
                     {{{66000}}, {0}, true}};
+  row.long_geometries = {
+      {{{100003}}, {0}}, {{{70001, 2}}, {0}, true}, {{{2, 98323}}, {1}}, {{{11, 9001}}, {1}, true}};
   row.bench = Geometry{{{256, 4096}}, {1}};
   row.kernels = asks(kSort);
   if (want == Want::kValues) row.differentiable = {0};
@@ -95,6 +97,7 @@ Row topk_row(const char* name, Want want) {
                     {{{2, 4000}}, {1, 10}},
                     {{{2, 9000}}, {1, 1500}, true},
                     {{{4000, 2}}, {0, 1}, true}};
+  row.long_geometries = {{{{7, 14411}}, {1, 50}, true}, {{{2, 98323}}, {1, 90001}}};
   row.bench = Geometry{{{16, 32000}}, {1, 50}, true};
   row.kernels = asks(kTopk);
   if (want == Want::kValues) row.differentiable = {0};

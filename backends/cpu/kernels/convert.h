@@ -44,6 +44,14 @@ WICK_HD Lanes<float> load_lanes(const bf16* from) {
   const auto bits = hn::LoadU(u16, &from->bits);
   return hn::BitCast(hn::ScalableTag<float>(), hn::ShiftLeft<16>(hn::PromoteTo(u32, bits)));
 }
+/// NaN as round_to leaves it: of its bits the sign alone stays. An element has the same ones
+/// whether it is stored by lanes or, as the last of a piece, alone.
+WICK_HD Lanes<float> with_plain_nan(Lanes<float> x) {
+  const auto plain =
+      hn::BitCast(hn::ScalableTag<float>(), hn::Set(hn::ScalableTag<int32>(), 0x7fc00000));
+  return hn::IfThenElse(hn::Eq(x.v, x.v), x.v, hn::CopySign(plain, x.v));
+}
+
 /// round_to<bf16>, lane by lane.
 WICK_HD void store_lanes(Lanes<float> x, bf16* to) {
   const hn::ScalableTag<int32> i32;
@@ -51,12 +59,12 @@ WICK_HD void store_lanes(Lanes<float> x, bf16* to) {
   const auto u = hn::BitCast(i32, x.v);
   const auto odd = hn::And(hn::ShiftRight<16>(u), hn::Set(i32, 1));
   const auto rounded = hn::Add(hn::Add(u, hn::Set(i32, 0x7fff)), odd);
-  const auto quiet = hn::Or(u, hn::Set(i32, 0x400000));
+  const auto plain = hn::BitCast(i32, with_plain_nan(x).v);
   const auto is_nan = hn::RebindMask(i32, hn::Not(hn::Eq(x.v, x.v)));
   // The arithmetic shift keeps what the saturating demotion would else clip; only 16 bits are left
   // to keep.
   const auto kept =
-      hn::And(hn::ShiftRight<16>(hn::IfThenElse(is_nan, quiet, rounded)), hn::Set(i32, 0xffff));
+      hn::And(hn::ShiftRight<16>(hn::IfThenElse(is_nan, plain, rounded)), hn::Set(i32, 0xffff));
   hn::StoreU(hn::DemoteTo(u16, kept), u16, &to->bits);
 }
 
@@ -67,8 +75,9 @@ WICK_HD Lanes<float> load_lanes(const f16* from) {
       _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};
 }
 WICK_HD void store_lanes(Lanes<float> x, f16* to) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                      _mm512_maskz_cvtps_ph(0xffff, x.v.raw, _MM_FROUND_TO_NEAREST_INT));
+  _mm256_storeu_si256(
+      reinterpret_cast<__m256i*>(to),
+      _mm512_maskz_cvtps_ph(0xffff, with_plain_nan(x).v.raw, _MM_FROUND_TO_NEAREST_INT));
 }
 #elif defined(__F16C__)
 WICK_HD Lanes<float> load_lanes(const f16* from) {
@@ -77,7 +86,7 @@ WICK_HD Lanes<float> load_lanes(const f16* from) {
 }
 WICK_HD void store_lanes(Lanes<float> x, f16* to) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                   _mm256_cvtps_ph(x.v.raw, _MM_FROUND_TO_NEAREST_INT));
+                   _mm256_cvtps_ph(with_plain_nan(x).v.raw, _MM_FROUND_TO_NEAREST_INT));
 }
 #else
 WICK_HD Lanes<float> load_lanes(const f16* from) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "base/parallel.h"
+#include "../threads_scope.h"
 #include "rig.h"
 #include "scalar/binary.h"
 #include "scalar/reduce.h"
@@ -74,13 +74,12 @@ TEST(CpuBackend, SaysHowMuchMemoryThereWasNot) {
 TEST(CpuBackend, CopiesAndFillsOnSeveralThreads) {
   std::vector<char> from(5 << 20), to(5 << 20);
   for (size_t i = 0; i < from.size(); i++) from[i] = char(i * 7);
-  set_num_threads(3);
+  const wick::test::ThreadsScope scope(3);
   ASSERT_TRUE(cpu_backend()
                   ->copy(0, to.data(), from.data(), int64(to.size()), CopyKind::kOnDevice, nullptr)
                   .ok());
   EXPECT_EQ(from, to);
   ASSERT_TRUE(cpu_backend()->fill(0, to.data() + 1, 9, int64(to.size()) - 2, nullptr).ok());
-  set_num_threads(1);
   EXPECT_EQ(to.front(), from.front());
   EXPECT_EQ(to[1], 9);
   EXPECT_EQ(to[to.size() - 2], 9);

@@ -6,7 +6,6 @@
 #include <limits>
 #include <string>
 
-#include "base/parallel.h"
 #include "rig.h"
 #include "scalar/compare.h"
 #include "wick/abi/ops/attention.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string>
 
-#include "base/parallel.h"
 #include "rig.h"
 #include "scalar/binary.h"
 #include "scalar/reduce.h"
@@ -26,12 +25,12 @@ double wave(size_t i) { return std::sin(double(i) * 0.37) * 3; }
 
 /// Runs `launch` under one thread and under three, and compares every bit of `out`.
 void expect_same_bits(Launch& launch, const Kernel& kernel, const Array& out, const char* what) {
-  set_num_threads(1);
-  ASSERT_TRUE(launch.run(kernel).ok()) << what;
-  const std::vector<char> alone = out.bytes();
-  set_num_threads(3);
-  ASSERT_TRUE(launch.run(kernel).ok()) << what;
-  set_num_threads(1);
+  std::vector<char> alone;
+  for (const int threads : {1, 3}) {
+    const wick::test::ThreadsScope scope(threads);
+    ASSERT_TRUE(launch.run(kernel).ok()) << what;
+    if (threads == 1) alone = out.bytes();
+  }
   EXPECT_EQ(alone, out.bytes()) << what << ": threads change bits";
 }
 
@@ -165,9 +164,8 @@ TEST(CpuIndexing, TheFirstWrongIdIsNamedHoweverManyThreads) {
     return i == 60000 || i == 190000 ? int64(i) : 3;
   });
   Launch launch({&x, &ids}, out);
-  set_num_threads(4);
+  const wick::test::ThreadsScope scope(4);
   const Status status = launch.run(*find(Isa::kBaseline, kGather, {kF32, kI64, kF32}, 2).first);
-  set_num_threads(1);
   EXPECT_STREQ(status.text, "gather: id 60000 at position 60000 is outside [0, 10)");
 }
 
@@ -203,9 +201,8 @@ TEST(CpuIndexing, ThreadsChangeNoBitOfAScatterAdd) {
       for (const int threads : {1, 2, 5}) {
         const Array out = Array(c.dtype, {2, 7, 100}).fill<char>([](size_t) { return 0; });
         Launch launch({&src, &ids}, out);
-        set_num_threads(threads);
+        const wick::test::ThreadsScope scope(threads);
         ASSERT_TRUE(launch.run(*find(isa, kScatterAdd, {c.dtype, kI64, c.dtype}, 2).first).ok());
-        set_num_threads(1);
         if (threads == 1) alone = out.bytes();
         EXPECT_EQ(alone, out.bytes()) << threads << " threads";
       }

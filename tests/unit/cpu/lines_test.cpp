@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "base/parallel.h"
 #include "rig.h"
 #include "wick/abi/ops/reduce.h"
 #include "wick/abi/ops/scan.h"

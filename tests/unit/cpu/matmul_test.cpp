@@ -8,7 +8,6 @@
 #include <string>
 #include <thread>
 
-#include "base/parallel.h"
 #include "rig.h"
 #include "wick/abi/ops/matmul.h"
 
@@ -128,13 +127,22 @@ TEST(Matmul, ThreadsChangeNoBitOfTheOwnKernels) {
                   out(kF32, {m, n});
       Launch launch({&a, &b}, out);
       const Kernel& own = *find(isa, kMatmul, {kF32, kF32, kF32}, 2).named("matmul");
-      set_num_threads(1);
-      ASSERT_TRUE(launch.run(own).ok());
-      const std::vector<char> alone = out.bytes();
-      set_num_threads(4);
-      ASSERT_TRUE(launch.run(own).ok());
-      set_num_threads(1);
-      EXPECT_EQ(alone, out.bytes()) << kIsaNames[int(isa)] << " " << m << " x " << n << " x " << k;
+      test::expect_same_bits(launch, own, {&out});
+    }
+}
+
+TEST(Matmul, ThreadsChangeNoBitOfTheLibraries) {
+  // Products that are cut by rows, columns and batch, with shorter parts at the ends.
+  for (const auto& [batch, m, n, k] :
+       {std::array<int64, 4>{1, 333, 327, 311}, {1, 37, 900, 999}, {19, 101, 107, 103}})
+    for (const DType dtype : {kF32, kBf16, kF64}) {
+      const Array a = operand(dtype, {batch, m, k}, {m * k, k, 1}),
+                  b = operand(dtype, {batch, k, n}, {n * k, 1, k}), out(dtype, {batch, m, n});
+      const auto kernels = find(isa(), kMatmul, {dtype, dtype, dtype}, 2);
+      const Kernel* library = kernels.named(dtype == kF64 ? "matmul openblas" : "matmul onednn");
+      Launch launch({&a, &b}, out);
+      if (!library || launch.declined_by(*library)) continue;
+      test::expect_same_bits(launch, *library, {&out});
     }
 }
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/parallel.h"
+#include "../threads_scope.h"
 #include "runtime/isa.h"
 #include "runtime/table.h"
 
@@ -101,6 +101,11 @@ class Launch {
     call_.attributes = attributes;
   }
   Launch(const Launch&) = delete;
+  /// For kernels that serve several ops.
+  Launch& of(const Op& op) {
+    call_.op = &op;
+    return *this;
+  }
   /// nullptr: taken.
   const char* declined_by(const Kernel& kernel) const {
     return kernel.accepts ? kernel.accepts(&kernel, &call_, nullptr) : nullptr;
@@ -131,9 +136,8 @@ inline void expect_same_bits(Launch& launch, const Kernel& kernel,
                              std::initializer_list<const Array*> outputs) {
   std::vector<std::vector<char>> alone;
   for (const int threads : {1, 2, 5}) {
-    set_num_threads(threads);
+    const wick::test::ThreadsScope scope(threads);
     const Status status = launch.run(kernel);
-    set_num_threads(1);
     ASSERT_TRUE(status.ok()) << status.text;
     size_t i = 0;
     for (const Array* out : outputs) {

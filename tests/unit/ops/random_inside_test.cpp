@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "../expect.h"
-#include "base/parallel.h"
+#include "../threads_scope.h"
 #include "base/philox.h"
 #include "ops/random/normal.h"
 #include "wick/wick.h"
@@ -12,10 +12,9 @@ namespace wick {
 namespace {
 
 TEST(Random, GivesTheSameBitsWithAnyNumberOfThreads) {
-  const int threads = num_threads();
   std::vector<std::vector<double>> found;
   for (const int n : {1, 2, 5}) {
-    set_num_threads(n);
+    const test::ThreadsScope scope(n);
     Device::cpu().set_seed(4);
     std::vector<double> all;
     for (const Tensor& x :
@@ -24,7 +23,6 @@ TEST(Random, GivesTheSameBitsWithAnyNumberOfThreads) {
       for (const double v : x.to(DType::kF64).to_vector<double>()) all.push_back(v);
     found.push_back(std::move(all));
   }
-  set_num_threads(threads);
   EXPECT_EQ(found[0], found[1]);
   EXPECT_EQ(found[0], found[2]);
 }

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "../expect.h"
+#include "../threads_scope.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -67,7 +68,7 @@ TEST(Threads, AddTheirGradientsToOneVar) {
 }
 
 TEST(Threads, AreAsManyAsTheProgramSaysWithoutChangingABit) {
-  const int before = num_threads();
+  const test::ThreadsScope scope(3);
   const Tensor x = sin(arange(200'001).to(DType::kF32));
   std::vector<std::vector<float>> found;
   for (const int n : {1, 3}) {
@@ -79,7 +80,6 @@ TEST(Threads, AreAsManyAsTheProgramSaysWithoutChangingABit) {
   EXPECT_ERROR(set_num_threads(0), kInvalidArgument,
                "set_num_threads: threads: expected 1 to 4096, got 0");
   EXPECT_EQ(num_threads(), 3);
-  set_num_threads(before);
   EXPECT_EQ(found[0], found[1]);
 }
 
