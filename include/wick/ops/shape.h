@@ -34,13 +34,13 @@ WICK_API Tensor broadcast_to(const Tensor& x, const Shape& shape);
 WICK_API Tensor broadcast_left(const Tensor& x, const Shape& left);
 
 /// Views of `size` elements along dim, the last of what is left; or of these sizes. Errors:
-/// kInvalidArgument of a size below 1, kShapeMismatch if sizes do not sum to the dim's.
+/// kInvalidArgument of a size below 1 or of more than 2^24 views, kShapeMismatch if sizes do not sum to the dim's.
 WICK_API std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim = 0);
 WICK_API std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t dim = 0);
 /// `count` views along dim, of which the first (the dim's size) % count are one longer; fewer views
-/// where there are fewer elements. Errors: kInvalidArgument of a count below 1.
+/// where there are fewer elements. Errors: kInvalidArgument of a count below 1 or above 2^24.
 WICK_API std::vector<Tensor> chunk(const Tensor& x, int64_t count, int64_t dim = 0);
-/// A view of each index of the dim, without the dim.
+/// A view of each index of the dim, without the dim. Errors: kInvalidArgument of more than 2^24.
 WICK_API std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0);
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 // Ops of two operands: what each means is a row.
 #include "scalar/binary.h"
+#include "base/calling.h"
 #include "ops/elementwise/elementwise.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
@@ -77,6 +78,7 @@ Tensor polygamma_of(const Tensor& order, const Tensor& x) { return binary<Polyga
 Takes takes_of_binary(const Op& op) { return kBinary[place_of(kBinary, op)].takes; }
 
 Tensor polygamma(int order, Tensor x) {
+  const Calling calling("polygamma");
   check_defined("polygamma", x);
   check(0 <= order && order <= 170, ErrorCode::kInvalidArgument, "polygamma",
         "expected an order in [0, 170], got ", order);
@@ -140,16 +142,25 @@ Tensor operator/(Number a, const Tensor& b) {
   return scalar_like(b, a, floating(promote(b.dtype(), a))) / b;
 }
 
-Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) { return a + (b - a) * weight; }
-Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return a + (b - a) * weight; }
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
+  const Calling calling("lerp");
+  return a + (b - a) * weight;
+}
+Tensor lerp(const Tensor& a, const Tensor& b, double weight) {
+  const Calling calling("lerp");
+  return a + (b - a) * weight;
+}
 Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, Number value) {
+  const Calling calling("addcmul");
   return x + a * b * value;
 }
 Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value) {
+  const Calling calling("addcdiv");
   return x + a / b * value;
 }
 
 Tensor hypot(const Tensor& a, const Tensor& b) {
+  const Calling calling("hypot");
   // Scaled by the larger, so that no square overflows or vanishes.
   const Tensor x = abs(a), y = abs(b), scale = maximum(x.detach(), y.detach());
   const Tensor safe =
@@ -158,6 +169,7 @@ Tensor hypot(const Tensor& a, const Tensor& b) {
 }
 
 Tensor logaddexp(const Tensor& a, const Tensor& b) {
+  const Calling calling("logaddexp");
   const Tensor largest = maximum(a.detach(), b.detach());
   const Tensor shift = where(isfinite(largest), largest, scalar_like(largest, 0, largest.dtype()));
   return log(exp(a - shift) + exp(b - shift)) + shift;

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/calling.h"
 #include "ops/elementwise/elementwise.h"
 #include "scalar/compare.h"
 #include "wick/ops/binary.h"
@@ -100,15 +101,19 @@ Tensor isinf(const Tensor& x) { return ask(IsInf::op, x, false); }
 Tensor isfinite(const Tensor& x) { return ask(IsFinite::op, x, true); }
 
 Tensor logical_and(const Tensor& a, const Tensor& b) {
+  const Calling calling("logical_and");
   return bitwise_and(as_bool("logical_and", a), as_bool("logical_and", b));
 }
 Tensor logical_or(const Tensor& a, const Tensor& b) {
+  const Calling calling("logical_or");
   return bitwise_or(as_bool("logical_or", a), as_bool("logical_or", b));
 }
 Tensor logical_xor(const Tensor& a, const Tensor& b) {
+  const Calling calling("logical_xor");
   return bitwise_xor(as_bool("logical_xor", a), as_bool("logical_xor", b));
 }
 Tensor logical_not(const Tensor& x) {
+  const Calling calling("logical_not");
   return eq(as_bool("logical_not", x), full({}, 0, {.dtype = DType::kBool, .device = x.device()}));
 }
 

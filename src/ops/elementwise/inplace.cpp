@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/tape/tape.h"
@@ -33,6 +34,7 @@ void write(const char* op, Var& target, const Tensor& x) {
 
 /// target = f(its value).
 void write_of(const char* op, Var& target, const std::function<Tensor(const Tensor&)>& f) {
+  const Calling calling(op);
   check_var(op, target);
   const NoGrad off;
   write(op, target, f(target.tensor().detach()));
@@ -62,6 +64,7 @@ void write_unary(const char* op, Var& target, Tensor (*f)(Tensor)) {
 
 void write_binary(const char* name, const Op& op, Tensor (*f)(Tensor, const Tensor&), Var& target,
                   const Tensor& other) {
+  const Calling calling(name);
   check_var(name, target);
   if (runs_in_place(op, target, other)) return;
   write_of(name, target, [&](const Tensor& x) { return f(x, other); });
@@ -83,7 +86,7 @@ void fill_(Var& target, Number value) {
         full({}, value, {.dtype = target.tensor().dtype(), .device = target.tensor().device()}));
 }
 void zero_(Var& target) {
-  check_var("zero_", target);
+  const Calling calling("zero_");
   fill_(target, 0);
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/calling.h"
 #include "ops/elementwise/elementwise.h"
 #include "scalar/unary.h"
 #include "wick/abi/ops/unary.h"
@@ -170,7 +171,10 @@ Tensor bitwise_not(Tensor x) {
   return x.dtype() == DType::kBool ? logical_not(x) : unary<BitwiseNot>(std::move(x));
 }
 
-Tensor frac(const Tensor& x) { return x - trunc(x); }
+Tensor frac(const Tensor& x) {
+  const Calling calling("frac");
+  return x - trunc(x);
+}
 
 Tensor round(const Tensor& x, int decimals) {
   check_defined("round", x);

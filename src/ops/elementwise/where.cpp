@@ -1,5 +1,6 @@
 #include "wick/ops/where.h"
 
+#include "base/calling.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/reduce/reduce.h"
 #include "wick/abi/ops/where.h"
@@ -61,6 +62,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
 }
 
 Tensor clamp(const Tensor& x, const ClampOptions& options) {
+  const Calling calling("clamp");
   check_defined("clamp", x);
   DType dtype = x.dtype();
   if (options.min) dtype = promote(dtype, *options.min);

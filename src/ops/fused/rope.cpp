@@ -113,12 +113,15 @@ Tensor rope_thd(const Tensor& x, const Tensor& cos, const Tensor& sin, const Ten
 
 RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
                        const TensorOptions& options) {
+  const Calling calling("rope_tables");
   check(positions >= 0 && head_dim >= 0 && head_dim % 2 == 0, ErrorCode::kInvalidArgument,
         "rope_tables", "expected an even head_dim and positions of at least 0, got ", head_dim,
         " and ", positions);
   const int64_t half = head_dim / 2;
-  std::vector<double> cos(size_t(positions * half)), sin(cos.size());
-  for (int64_t p = 0; p < positions; p++)
+  const Tensor cosines = Tensor::empty({positions, half}, {.dtype = DType::kF64});
+  const Tensor sines = empty_like(cosines);
+  double *cos = static_cast<double*>(cosines.data()), *sin = static_cast<double*>(sines.data());
+  for (int64_t p = 0; p < positions && half > 0; p++)
     for (int64_t i = 0; i < half; i++) {
       // The frequency is rounded to f32 as every implementation in f32 has it, so that models agree
       // at large positions.
@@ -128,11 +131,11 @@ RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
               : double(1.0f / std::pow(float(theta), float(2 * i) / float(head_dim)));
       const double angle = options.dtype == DType::kF64 ? double(p) * frequency
                                                         : double(float(p) * float(frequency));
-      cos[size_t(p * half + i)] = std::cos(angle);
-      sin[size_t(p * half + i)] = std::sin(angle);
+      cos[p * half + i] = std::cos(angle);
+      sin[p * half + i] = std::sin(angle);
     }
-  return {cast(Tensor::from(cos, {positions, half}), options.dtype).to(options.device),
-          cast(Tensor::from(sin, {positions, half}), options.dtype).to(options.device)};
+  return {cast(cosines, options.dtype).to(options.device),
+          cast(sines, options.dtype).to(options.device)};
 }
 
 }  // namespace wick

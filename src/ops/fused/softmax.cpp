@@ -1,5 +1,6 @@
 #include "wick/ops/softmax.h"
 
+#include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/shape/one_dim.h"
@@ -25,6 +26,7 @@ Tensor softmax_composite(const Tensor& x, int64_t dim) {
 }  // namespace
 
 Tensor log_softmax(const Tensor& x, int64_t dim) {
+  const Calling calling("log_softmax");
   check_floating("log_softmax", x);
   const Tensor s = shifted(cast(x, computed_in(x.dtype())), dim);
   return cast(s - log(sum(exp(s), {.dims = {dim}, .keepdim = true})), x.dtype());

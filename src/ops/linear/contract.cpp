@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
@@ -42,6 +43,7 @@ int64_t product_of(const Shape& shape, int first, int last) {
 }  // namespace
 
 Tensor dot(const Tensor& a, const Tensor& b) {
+  const Calling calling("dot");
   check_rank("dot", "a", a, 1);
   check_rank("dot", "b", b, 1);
   check_same_shape("dot", a, b);
@@ -49,12 +51,14 @@ Tensor dot(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mv(const Tensor& matrix, const Tensor& vector) {
+  const Calling calling("mv");
   check_rank("mv", "a matrix", matrix, 2);
   check_rank("mv", "a vector", vector, 1);
   return matmul(matrix, vector);
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
+  const Calling calling("bmm");
   check_rank("bmm", "a", a, 3);
   check_rank("bmm", "b", b, 3);
   check(a.size(0) == b.size(0), ErrorCode::kShapeMismatch, "bmm", "batches differ: ", a.shape(),
@@ -63,12 +67,14 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
 }
 
 Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b, const AddmmOptions& options) {
+  const Calling calling("addmm");
   check_rank("addmm", "a", a, 2);
   check_rank("addmm", "b", b, 2);
   return add_scaled("addmm", x, matmul(a, b), options);
 }
 
 Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, const AddmmOptions& options) {
+  const Calling calling("baddbmm");
   return add_scaled("baddbmm", x, bmm(a, b), options);
 }
 
@@ -79,6 +85,7 @@ Tensor outer(const Tensor& a, const Tensor& b) {
 }
 
 Tensor kron(const Tensor& a, const Tensor& b) {
+  const Calling calling("kron");
   check_defined("kron", a);
   check_defined("kron", b);
   const int rank = std::max(a.rank(), b.rank());
@@ -109,6 +116,7 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t dim) {
 }
 
 Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dims& dims_b) {
+  const Calling calling("tensordot");
   check_defined("tensordot", a);
   check_defined("tensordot", b);
   check(dims_a.size() == dims_b.size(), ErrorCode::kInvalidArgument, "tensordot",
@@ -132,6 +140,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dim
 }
 
 Tensor tensordot(const Tensor& a, const Tensor& b, int64_t count) {
+  const Calling calling("tensordot");
   check_defined("tensordot", a);
   check_defined("tensordot", b);
   check(0 <= count && count <= std::min(a.rank(), b.rank()), ErrorCode::kInvalidArgument,

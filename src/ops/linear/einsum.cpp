@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
@@ -279,6 +280,7 @@ class Contraction {
 }  // namespace
 
 Tensor einsum(std::string_view text, const std::vector<Tensor>& operands) {
+  const Calling calling("einsum");
   check(!operands.empty(), ErrorCode::kInvalidArgument, "einsum", "expected at least one operand");
   const Equation equation(text);
   return Contraction(equation, operands).run();

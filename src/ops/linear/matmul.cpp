@@ -1,5 +1,6 @@
 #include "wick/ops/matmul.h"
 
+#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/reduce/reduce.h"
@@ -93,6 +94,7 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const Calling calling("linear");
   check_defined("linear", weight);
   check(weight.rank() == 2, ErrorCode::kShapeMismatch, "linear", "expected weight [out, in], got ",
         weight.shape());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
@@ -244,6 +245,7 @@ Tensor with_height(const char* op, const Tensor& x) {
 }  // namespace
 
 MaxPoolResult max_pool1d_with_indices(const Tensor& x, int64_t kernel, const MaxPool1dOptions& o) {
+  const Calling calling("max_pool1d_with_indices");
   const MaxPoolResult result = max_pool("max_pool1d", with_height("max_pool1d", x), {1, kernel},
                                         {.stride = Pair(1, o.stride.value_or(kernel)),
                                          .padding = {0, o.padding},
@@ -253,14 +255,17 @@ MaxPoolResult max_pool1d_with_indices(const Tensor& x, int64_t kernel, const Max
 }
 
 MaxPoolResult max_pool2d_with_indices(const Tensor& x, Pair kernel, const MaxPool2dOptions& o) {
+  const Calling calling("max_pool2d_with_indices");
   return max_pool("max_pool2d", x, kernel, o);
 }
 
 Tensor max_pool1d(const Tensor& x, int64_t kernel, const MaxPool1dOptions& options) {
+  const Calling calling("max_pool1d");
   return max_pool1d_with_indices(x, kernel, options).values;
 }
 
 Tensor max_pool2d(const Tensor& x, Pair kernel, const MaxPool2dOptions& options) {
+  const Calling calling("max_pool2d");
   return max_pool("max_pool2d", x, kernel, options).values;
 }
 
@@ -292,10 +297,12 @@ Tensor adaptive_max_pool1d(const Tensor& x, int64_t size) {
 }
 
 Tensor adaptive_max_pool2d(const Tensor& x, Pair size) {
+  const Calling calling("adaptive_max_pool2d");
   return adaptive_max("adaptive_max_pool2d", x, size).values;
 }
 
 MaxPoolResult adaptive_max_pool2d_with_indices(const Tensor& x, Pair size) {
+  const Calling calling("adaptive_max_pool2d_with_indices");
   return adaptive_max("adaptive_max_pool2d", x, size);
 }
 

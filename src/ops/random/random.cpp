@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/calling.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "core/device_state.h"
@@ -100,6 +101,7 @@ void choose(const Device& device, double p, T yes, T no, Tensor& y) {
 }  // namespace
 
 Tensor rand(const Shape& shape, const TensorOptions& options, double low, double high) {
+  const Calling calling("rand");
   check_floating("rand", options.dtype, "; randint makes integers");
   check(low <= high && std::isfinite(high - low), ErrorCode::kInvalidArgument, "rand",
         "expected a finite interval, got [", low, ", ", high, ")");
@@ -123,6 +125,7 @@ Tensor rand(const Shape& shape, const TensorOptions& options, double low, double
 }
 
 Tensor randn(const Shape& shape, const TensorOptions& options, double mean, double deviation) {
+  const Calling calling("randn");
   check_floating("randn", options.dtype);
   check(std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0,
         ErrorCode::kInvalidArgument, "randn", "expected finite numbers, the deviation at least 0, ",
@@ -144,15 +147,18 @@ Tensor randn(const Shape& shape, const TensorOptions& options, double mean, doub
 }
 
 Tensor rand_like(const Tensor& x, double low, double high) {
+  const Calling calling("rand_like");
   check_defined("rand_like", x);
   return rand(x.shape(), {.dtype = x.dtype(), .device = x.device()}, low, high);
 }
 Tensor randn_like(const Tensor& x, double mean, double deviation) {
+  const Calling calling("randn_like");
   check_defined("randn_like", x);
   return randn(x.shape(), {.dtype = x.dtype(), .device = x.device()}, mean, deviation);
 }
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape, const TensorOptions& options) {
+  const Calling calling("randint");
   check(low < high, ErrorCode::kInvalidArgument, "randint", "expected low < high, got ", low,
         " and ", high);
   check_holds("randint", options.dtype, low, high - 1);
@@ -172,6 +178,7 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape, const TensorOption
 }
 
 Tensor randperm(int64_t n, const TensorOptions& options) {
+  const Calling calling("randperm");
   check(n >= 0, ErrorCode::kInvalidArgument, "randperm", "expected n of at least 0, got ", n);
   check_holds("randperm", options.dtype, 0, std::max<int64_t>(n - 1, 0));
   const Tensor y = Tensor::empty({n}, {.dtype = DType::kI64});
@@ -193,6 +200,7 @@ Tensor randperm(int64_t n, const TensorOptions& options) {
 }
 
 Tensor bernoulli(double p, const Shape& shape, const TensorOptions& options) {
+  const Calling calling("bernoulli");
   check_elements("bernoulli", options.dtype);
   check_probability("bernoulli", p);
   Tensor y = on_host(shape, options);
@@ -203,6 +211,7 @@ Tensor bernoulli(double p, const Shape& shape, const TensorOptions& options) {
 }
 
 Tensor bernoulli(const Tensor& p) {
+  const Calling calling("bernoulli");
   check_defined("bernoulli", p);
   check_floating("bernoulli", p.dtype());
   const Tensor chances = cast(p.detach(), DType::kF64).to(Device::cpu()).contiguous();
@@ -222,6 +231,7 @@ Tensor bernoulli(const Tensor& p) {
 }
 
 Tensor dropout_mask(const Shape& shape, double p, const TensorOptions& options) {
+  const Calling calling("dropout_mask");
   check_floating("dropout_mask", options.dtype);
   check_probability("dropout_mask", p);
   Tensor y = on_host(shape, options);
@@ -233,6 +243,7 @@ Tensor dropout_mask(const Shape& shape, double p, const TensorOptions& options) 
 }
 
 Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOptions& options) {
+  const Calling calling("multinomial");
   check_defined("multinomial", weights);
   check_floating("multinomial", weights.dtype());
   check(weights.rank() >= 1, ErrorCode::kShapeMismatch, "multinomial",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
@@ -337,13 +338,16 @@ Tensor max(const Tensor& x, const ReduceOptions& options) {
   return extreme("max", Max::op, x, options, winners_of(x, options));
 }
 Tensor min(const Tensor& x, const ReduceOptions& options) {
+  const Calling calling("min");
   check_defined("min", x);
   return extreme("min", Min::op, x, options, winners_of(x, options));
 }
 Tensor amax(const Tensor& x, const ReduceOptions& options) {
+  const Calling calling("amax");
   return extreme("amax", Max::op, x, options, Winners::kAll);
 }
 Tensor amin(const Tensor& x, const ReduceOptions& options) {
+  const Calling calling("amin");
   return extreme("amin", Min::op, x, options, Winners::kAll);
 }
 
@@ -357,22 +361,28 @@ Tensor prod(const Tensor& x, const ReduceOptions& options) {
 }
 
 Tensor any(const Tensor& x, const ReduceOptions& options) {
+  const Calling calling("any");
   return truth("any", Any::op, x, options);
 }
 Tensor all(const Tensor& x, const ReduceOptions& options) {
+  const Calling calling("all");
   return truth("all", All::op, x, options);
 }
 
 Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  const Calling calling("argmax");
   return arg_extreme("argmax", kArgmax, x, dim, keepdim);
 }
 Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  const Calling calling("argmin");
   return arg_extreme("argmin", kArgmin, x, dim, keepdim);
 }
 ValuesIndices max_with_indices(const Tensor& x, int64_t dim, bool keepdim) {
+  const Calling calling("max_with_indices");
   return with_indices("max_with_indices", kArgmax, x, dim, keepdim);
 }
 ValuesIndices min_with_indices(const Tensor& x, int64_t dim, bool keepdim) {
+  const Calling calling("min_with_indices");
   return with_indices("min_with_indices", kArgmin, x, dim, keepdim);
 }
 

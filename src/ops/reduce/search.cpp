@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
@@ -84,6 +85,7 @@ Tensor search(const char* name, const Tensor& sorted, const Tensor& values,
 }  // namespace
 
 Tensor nonzero(const Tensor& x) {
+  const Calling calling("nonzero");
   check_defined("nonzero", x);
   Tensor rest = places_of(ne(x.detach(), 0));
   const int64_t count = rest.numel();
@@ -108,6 +110,7 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
 }
 
 Unique unique_consecutive(const Tensor& x) {
+  const Calling calling("unique_consecutive");
   check_defined("unique_consecutive", x);
   const Tensor values = flat(x.detach());
   const Runs runs = runs_of(values);
@@ -115,6 +118,7 @@ Unique unique_consecutive(const Tensor& x) {
 }
 
 Unique unique(const Tensor& x) {
+  const Calling calling("unique");
   check_defined("unique", x);
   const ValuesIndices sorted = sort(flat(x.detach()), 0);
   const Runs runs = runs_of(sorted.values);
@@ -161,6 +165,7 @@ Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minlength) {
 }
 
 Tensor histc(const Tensor& x, int64_t bins, double low, double high) {
+  const Calling calling("histc");
   check_defined("histc", x);
   check(is_floating(x.dtype()), ErrorCode::kDTypeMismatch, "histc",
         "expected a floating dtype, got ", dtype_name(x.dtype()));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/shape/one_dim.h"
@@ -102,6 +103,7 @@ ValuesIndices topk(const Tensor& x, int64_t k, int64_t dim, const TopkOptions& o
 }
 
 ValuesIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
+  const Calling calling("kthvalue");
   check_defined("kthvalue", x);
   if (x.rank() == 0) return kthvalue(as_one_dim(x), k, dim);
   const int d = some_dim("kthvalue", x, dim);

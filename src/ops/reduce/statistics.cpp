@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/reduce/reduce.h"
@@ -84,6 +85,7 @@ Tensor logsumexp(const Tensor& x, const ReduceOptions& options) {
 }
 
 Tensor norm(const Tensor& x, double p, const ReduceOptions& options) {
+  const Calling calling("norm");
   const Tensor wide = wide_of("norm", x);
   const DType dtype = floating(x.dtype());
   check(p == p, ErrorCode::kInvalidArgument, "norm", "expected a number p, got NaN");
@@ -98,15 +100,18 @@ Tensor norm(const Tensor& x, double p, const ReduceOptions& options) {
 }
 
 Tensor count_nonzero(const Tensor& x, const ReduceOptions& options) {
+  const Calling calling("count_nonzero");
   check_defined("count_nonzero", x);
   return sum(ne(x.detach(), 0), options);
 }
 
 Tensor nansum(const Tensor& x, const ReduceOptions& options) {
+  const Calling calling("nansum");
   check_defined("nansum", x);
   return sum(not_nan(x), options);
 }
 Tensor nanmean(const Tensor& x, const ReduceOptions& options) {
+  const Calling calling("nanmean");
   const Tensor wide = wide_of("nanmean", x);
   return cast(sum(not_nan(wide), options) / sum(eq(wide, wide), options), floating(x.dtype()));
 }

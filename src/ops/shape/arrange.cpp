@@ -1,6 +1,7 @@
 // Elements in another order: each op records the op that takes it back.
 #include <algorithm>
 
+#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/shape/gather.h"
@@ -189,6 +190,7 @@ Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
 }
 
 Tensor diag(const Tensor& x, int64_t offset) {
+  const Calling calling("diag");
   check_defined("diag", x);
   check(x.rank() == 1 || x.rank() == 2, ErrorCode::kShapeMismatch, "diag",
         "expected one dim or two, got shape ", x.shape());
@@ -229,6 +231,7 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
 }
 
 Tensor repeat(const Tensor& x, const Dims& times) {
+  const Calling calling("repeat");
   check_defined("repeat", x);
   check(times.size() >= x.rank(), ErrorCode::kInvalidArgument, "repeat", "expected at least ",
         x.rank(), " numbers, got ", times);
@@ -251,6 +254,7 @@ Tensor repeat(const Tensor& x, const Dims& times) {
 }
 
 Tensor tile(const Tensor& x, const Dims& times) {
+  const Calling calling("tile");
   check_defined("tile", x);
   Dims all(std::max(0, x.rank() - times.size()), 1);
   for (const int64_t n : times) all.push_back(n);
@@ -258,6 +262,7 @@ Tensor tile(const Tensor& x, const Dims& times) {
 }
 
 Tensor repeat_interleave(const Tensor& x, int64_t times, int64_t dim) {
+  const Calling calling("repeat_interleave");
   check_defined("repeat_interleave", x);
   const int d = normalize_dim("repeat_interleave", dim, x.rank());
   check(times >= 0, ErrorCode::kInvalidArgument, "repeat_interleave",
@@ -271,6 +276,7 @@ Tensor repeat_interleave(const Tensor& x, int64_t times, int64_t dim) {
 }
 
 Tensor repeat_interleave(const Tensor& x, const Tensor& counts, int64_t dim) {
+  const Calling calling("repeat_interleave");
   check_defined("repeat_interleave", x);
   check_defined("repeat_interleave", counts);
   const int d = normalize_dim("repeat_interleave", dim, x.rank());
@@ -352,6 +358,7 @@ Tensor rot90(const Tensor& x, int64_t times, int64_t dim0, int64_t dim1) {
 }
 
 Tensor pad(const Tensor& x, const std::vector<Padding>& padding, const PadOptions& options) {
+  const Calling calling("pad");
   check_defined("pad", x);
   check(int64_t(padding.size()) <= x.rank(), ErrorCode::kInvalidArgument, "pad",
         "expected padding of at most ", x.rank(), " dims, got that of ", padding.size());
@@ -453,6 +460,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
+  const Calling calling("stack");
   check(!tensors.empty(), ErrorCode::kInvalidArgument, "stack", "expected at least one tensor");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {

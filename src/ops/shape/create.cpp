@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/calling.h"
 #include "base/parallel.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
@@ -32,11 +33,12 @@ uint64_t element_bits(Number value, DType dtype) {
 template <class T, class Make>
 Tensor counted(int64_t n, const TensorOptions& options, Make make) {
   constexpr int64_t kGrain = 1 << 15;
-  std::vector<T> values(static_cast<size_t>(n));
+  const Tensor values = Tensor::empty({n}, {.dtype = kDTypeOf<T>});
+  T* to = static_cast<T*>(values.data());
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) values[size_t(i)] = make(i);
+    for (int64_t i = begin; i < end; i++) to[i] = make(i);
   });
-  return cast(Tensor::from(values), options.dtype).to(options.device);
+  return cast(values, options.dtype).to(options.device);
 }
 
 void check_step(Number start, Number end, Number step) {
@@ -57,6 +59,7 @@ void check_count(N count) {
 }  // namespace
 
 Tensor full(const Shape& shape, Number value, const TensorOptions& options) {
+  const Calling calling("full");
   check_elements("full", options.dtype);
   const Tensor y = Tensor::empty(shape, options);
   if (y.numel() == 0) return y;
@@ -66,26 +69,40 @@ Tensor full(const Shape& shape, Number value, const TensorOptions& options) {
   return y;
 }
 
-Tensor zeros(const Shape& shape, const TensorOptions& options) { return full(shape, 0, options); }
-Tensor ones(const Shape& shape, const TensorOptions& options) { return full(shape, 1, options); }
+Tensor zeros(const Shape& shape, const TensorOptions& options) {
+  const Calling calling("zeros");
+  return full(shape, 0, options);
+}
+Tensor ones(const Shape& shape, const TensorOptions& options) {
+  const Calling calling("ones");
+  return full(shape, 1, options);
+}
 
 Tensor full_like(const Tensor& x, Number value) {
   check_defined("full_like", x);
   return full(x.shape(), value, {.dtype = x.dtype(), .device = x.device()});
 }
-Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
-Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
+Tensor zeros_like(const Tensor& x) {
+  const Calling calling("zeros_like");
+  return full_like(x, 0);
+}
+Tensor ones_like(const Tensor& x) {
+  const Calling calling("ones_like");
+  return full_like(x, 1);
+}
 Tensor empty_like(const Tensor& x) {
   check_defined("empty_like", x, Blocks::kTaken);
   return Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
 }
 
 Tensor arange(int64_t n, const TensorOptions& options) {
+  const Calling calling("arange");
   check(n >= 0, ErrorCode::kInvalidArgument, "arange", "expected n of at least 0, got ", n);
   return counted<int64>(n, options, [](int64_t i) { return i; });
 }
 
 Tensor arange(Number start, Number end, Number step, const TensorOptions& options) {
+  const Calling calling("arange");
   for (const Number n : {start, end, step})
     check(!n.is_above_i64(), ErrorCode::kInvalidArgument, "arange",
           "expected integers of at most 2^63 - 1, got ", uint64_t(n.integer()));
@@ -111,11 +128,13 @@ Tensor arange(Number start, Number end, Number step, const TensorOptions& option
 }
 
 Tensor arange(Number start, Number end, Number step) {
+  const Calling calling("arange");
   const bool integers = start.is_integer() && end.is_integer() && step.is_integer();
   return arange(start, end, step, {.dtype = integers ? DType::kI64 : DType::kF32});
 }
 
 Tensor linspace(double start, double end, int64_t n, const TensorOptions& options) {
+  const Calling calling("linspace");
   check(n >= 0, ErrorCode::kInvalidArgument, "linspace", "expected n of at least 0, got ", n);
   const double step = n > 1 ? (end - start) / double(n - 1) : 0;
   // From the nearer end, so that both are met and the numbers lie alike from either side.
@@ -124,9 +143,13 @@ Tensor linspace(double start, double end, int64_t n, const TensorOptions& option
   });
 }
 
-Tensor eye(int64_t rows, const TensorOptions& options) { return eye(rows, rows, options); }
+Tensor eye(int64_t rows, const TensorOptions& options) {
+  const Calling calling("eye");
+  return eye(rows, rows, options);
+}
 
 Tensor eye(int64_t rows, int64_t columns, const TensorOptions& options) {
+  const Calling calling("eye");
   const Tensor y = zeros({rows, columns}, options);
   const Tensor ones_at = diagonal(y);
   if (ones_at.numel() > 0)
@@ -135,9 +158,11 @@ Tensor eye(int64_t rows, int64_t columns, const TensorOptions& options) {
 }
 
 Tensor tril_mask(int64_t rows, int64_t columns, int64_t diagonal, const Device& device) {
+  const Calling calling("tril_mask");
   return tril(ones({rows, columns}, {.dtype = DType::kBool, .device = device}), diagonal);
 }
 Tensor triu_mask(int64_t rows, int64_t columns, int64_t diagonal, const Device& device) {
+  const Calling calling("triu_mask");
   return triu(ones({rows, columns}, {.dtype = DType::kBool, .device = device}), diagonal);
 }
 
@@ -161,6 +186,7 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& axes, MeshIndexing index
 }
 
 Tensor one_hot(const Tensor& ids, int64_t num_classes, DType dtype) {
+  const Calling calling("one_hot");
   check_defined("one_hot", ids);
   check_integers("one_hot", "ids", ids);
   check(num_classes >= 0, ErrorCode::kInvalidArgument, "one_hot",

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include "base/calling.h"
 #include "core/launch.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
@@ -180,6 +181,7 @@ PrintOptions print_options() {
 }
 
 std::string to_string(const Tensor& x, const PrintOptions& options) {
+  const Calling calling("to_string");
   if (!x) return "Tensor()";
   const std::string last =
       "Tensor[" + to_string(x.shape()) + ", " + dtype_name(x.dtype()) + device_text(x) + "]";
@@ -196,7 +198,10 @@ std::string to_string(const Tensor& x, const PrintOptions& options) {
   return text + "\n" + last;
 }
 
-std::string to_string(const Tensor& x) { return to_string(x, print_options()); }
+std::string to_string(const Tensor& x) {
+  const Calling calling("to_string");
+  return to_string(x, print_options());
+}
 
 std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << to_string(x); }
 

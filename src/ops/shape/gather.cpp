@@ -311,12 +311,14 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& any_ids, Number va
 }
 
 Tensor take(const Tensor& x, const Tensor& any_ids) {
+  const Calling calling("take");
   const Tensor ids = ids_from_end(checked_ids("take", x, any_ids), x.numel());
   return reshape(index_select(reshape(x, {x.numel()}), 0, reshape(ids, {ids.numel()})),
                  ids.shape());
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& any_ids, int64_t dim) {
+  const Calling calling("take_along_dim");
   const Tensor ids = checked_ids("take_along_dim", x, any_ids);
   check(ids.rank() == x.rank(), ErrorCode::kShapeMismatch, "take_along_dim",
         "expected ids of rank ", x.rank(), ", got ", ids.shape());
@@ -330,6 +332,7 @@ Tensor take_along_dim(const Tensor& x, const Tensor& any_ids, int64_t dim) {
 }
 
 void scatter_(Var& target, int64_t dim, const Tensor& any_ids, const Tensor& src) {
+  const Calling calling("scatter_");
   check(target.defined(), ErrorCode::kInvalidArgument, "scatter_", "the target is an empty Var()");
   const Tensor y = target.tensor().detach();
   const Tensor ids = checked_ids("scatter_", y, any_ids);

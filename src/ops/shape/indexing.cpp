@@ -309,6 +309,7 @@ Tensor put(const char* op, const Tensor& x, const std::vector<Index>& items, con
 }  // namespace
 
 Tensor index(const Tensor& x, const std::vector<Index>& items) {
+  const Calling calling("index");
   check_defined("index", x, Blocks::kTaken);
   return read(Planner(x).run(items));
 }
@@ -317,11 +318,13 @@ Tensor Tensor::index(const std::vector<Index>& items) const { return wick::index
 
 Tensor index_put(const Tensor& x, const std::vector<Index>& items, const Tensor& value,
                  const IndexPutOptions& options) {
+  const Calling calling("index_put");
   return put("index_put", x, items, value, options.accumulate);
 }
 
 void index_put_(Var& target, const std::vector<Index>& items, const Tensor& value,
                 const IndexPutOptions& options) {
+  const Calling calling("index_put_");
   check(target.defined(), ErrorCode::kInvalidArgument, "index_put_",
         "the target is an empty Var()");
   check_defined("index_put_", target.tensor());
@@ -336,6 +339,7 @@ void index_put_(Var& target, const std::vector<Index>& items, const Tensor& valu
 }
 
 void index_put_(Var& target, const std::vector<Index>& items, Number value) {
+  const Calling calling("index_put_");
   check(target.defined(), ErrorCode::kInvalidArgument, "index_put_",
         "the target is an empty Var()");
   const Tensor& y = target.tensor();
@@ -343,6 +347,7 @@ void index_put_(Var& target, const std::vector<Index>& items, Number value) {
 }
 
 Tensor slice_assign(const Tensor& x, const std::vector<Slice>& slices, const Tensor& src) {
+  const Calling calling("slice_assign");
   check_defined("slice_assign", x);
   check_defined("slice_assign", src);
   check(int64_t(slices.size()) <= x.rank(), ErrorCode::kInvalidArgument, "slice_assign",
@@ -358,6 +363,7 @@ Tensor slice_assign(const Tensor& x, const std::vector<Slice>& slices, const Ten
 }
 
 Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, const Slice& slice) {
+  const Calling calling("slice_scatter");
   check_defined("slice_scatter", x);
   std::vector<Slice> slices(size_t(normalize_dim("slice_scatter", dim, x.rank())));
   slices.push_back(slice);

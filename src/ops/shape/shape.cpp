@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/reduce/reduce.h"
@@ -91,6 +92,7 @@ Tensor permute(const Tensor& x, const Dims& order) {
 }
 
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
+  const Calling calling("transpose");
   check_defined("transpose", x, Blocks::kTaken);
   const int a = normalize_dim("transpose", dim0, x.rank()),
             b = normalize_dim("transpose", dim1, x.rank());
@@ -142,6 +144,7 @@ Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
 }
 
 Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
+  const Calling calling("movedim");
   check_defined("movedim", x, Blocks::kTaken);
   check(source.size() == destination.size(), ErrorCode::kInvalidArgument, "movedim",
         "expected as many places as dims, got ", source, " to ", destination);
@@ -165,6 +168,7 @@ Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
 }
 
 Tensor movedim(const Tensor& x, int64_t source, int64_t destination) {
+  const Calling calling("movedim");
   return movedim(x, Dims{source}, Dims{destination});
 }
 
@@ -212,11 +216,21 @@ Tensor broadcast_to(const Tensor& x, const Shape& target) {
 }
 
 Tensor broadcast_left(const Tensor& x, const Shape& left) {
+  const Calling calling("broadcast_left");
   check_defined("broadcast_left", x, Blocks::kTaken);
   Shape shape = left;
   for (const int64_t size : x.shape()) shape.push_back(size);
   return broadcast_to(x, shape);
 }
+
+namespace {
+/// Views cost no elements, but each is an object: a stride of 0 or a size of 0 allows any number.
+void check_parts(const char* op, int64_t count) {
+  constexpr int64_t kMost = 1 << 24;
+  check(count <= kMost, ErrorCode::kInvalidArgument, op, "expected at most ", kMost, " parts, got ",
+        count);
+}
+}  // namespace
 
 std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t dim) {
   check_defined("split", x, Blocks::kTaken);
@@ -242,6 +256,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim) {
   check_defined("split", x, Blocks::kTaken);
   const int64_t whole = x.shape()[normalize_dim("split", dim, x.rank())];
   check(size > 0, ErrorCode::kInvalidArgument, "split", "expected a size above 0, got ", size);
+  check_parts("split", whole / size);
   Dims sizes;
   for (int64_t start = 0; start < whole; start += size)
     sizes.push_back(std::min(size, whole - start));
@@ -250,10 +265,12 @@ std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim) {
 }
 
 std::vector<Tensor> chunk(const Tensor& x, int64_t count, int64_t dim) {
+  const Calling calling("chunk");
   check_defined("chunk", x, Blocks::kTaken);
   const int64_t whole = x.shape()[normalize_dim("chunk", dim, x.rank())];
   check(count > 0, ErrorCode::kInvalidArgument, "chunk", "expected a count above 0, got ", count);
   const int64_t parts = whole == 0 ? count : std::min(count, whole);
+  check_parts("chunk", parts);
   Dims sizes;
   for (int64_t i = 0; i < parts; i++) sizes.push_back(whole / parts + (i < whole % parts ? 1 : 0));
   return split(x, sizes, dim);
@@ -262,6 +279,7 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t count, int64_t dim) {
 std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
   check_defined("unbind", x, Blocks::kTaken);
   const int d = normalize_dim("unbind", dim, x.rank());
+  check_parts("unbind", x.shape()[d]);
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < x.shape()[d]; i++) parts.push_back(select(x, d, i));
   return parts;

@@ -104,8 +104,8 @@ TEST(Blocks, TheLastDimIsCutBetweenBlocksOnly) {
 TEST(Blocks, TheLastDimStaysTheLast) {
   const Tensor x = blocks_of({2, 32, 1});
   EXPECT_EQ(permute(x, {1, 0, 2}).shape(), (Shape{32, 2, 32}));
-  EXPECT_ERROR(transpose(x, 1, 2), kInvalidArgument, "permute: a tensor of q8_0");
-  EXPECT_ERROR(movedim(x, 2, 0), kInvalidArgument, "permute: a tensor of q8_0");
+  EXPECT_ERROR(transpose(x, 1, 2), kInvalidArgument, "transpose: a tensor of q8_0");
+  EXPECT_ERROR(movedim(x, 2, 0), kInvalidArgument, "movedim: a tensor of q8_0");
   EXPECT_ERROR(unsqueeze(x, -1), kInvalidArgument, "reshape: a tensor of q8_0");
 }
 

@@ -157,7 +157,7 @@ TEST(Tensor, AValueThatIsNoDTypeIsRefused) {
 
 TEST(Tensor, MoreThanTheMachineHasIsOutOfMemory) {
   EXPECT_ERROR(Tensor::empty({int64_t{1} << 58}), kOutOfMemory,
-               "cpu: no room for 1152921504606846976 bytes");
+               "tensor: no room on cpu for 1152921504606846976 bytes");
 }
 
 TEST(Tensor, AScalarHasNoDimAndOneElement) {

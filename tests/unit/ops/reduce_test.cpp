@@ -52,7 +52,7 @@ TEST(Reduce, OfNothingHasAValueOrIsAnError) {
   EXPECT_ERROR(min(x), kInvalidArgument, "min: of nothing: shape [3, 0], dim 1");
   EXPECT_ERROR(argmin(x, 1), kInvalidArgument, "argmin: of nothing: shape [3, 0], dim 1");
   EXPECT_ERROR(argmax(x), kInvalidArgument, "argmax: of nothing: shape [3, 0], dim 1");
-  EXPECT_ERROR(norm(x, kInf), kInvalidArgument, "amax: of nothing: shape [3, 0], dim 1");
+  EXPECT_ERROR(norm(x, kInf), kInvalidArgument, "norm: of nothing: shape [3, 0], dim 1");
   EXPECT_ERROR(norm(x, -2), kInvalidArgument, "norm: of nothing: shape [3, 0], p -2");
   EXPECT_ERROR(norm(x, kNan), kInvalidArgument, "norm: expected a number p, got NaN");
 }
