@@ -336,14 +336,16 @@ TEST(InPlace, SetTakesTheMemoryThatIsHandedOver) {
 
 TEST(InPlace, SetOfAViewLeavesARowMajorCopy) {
   Var x(zeros({3, 2}));
-  x.set_(transpose(reshape(Tensor::from(Values{1, 2, 3, 4, 5, 6}), {2, 3}), 0, 1));
+  Tensor turned = transpose(reshape(Tensor::from(Values{1, 2, 3, 4, 5, 6}), {2, 3}), 0, 1);
+  x.set_(std::move(turned));  // handed over, as all that hold its memory
   EXPECT_TRUE(x.tensor().is_contiguous());
   EXPECT_EQ(x.tensor().to_vector<float>(), (Values{1, 4, 2, 5, 3, 6}));
   const Tensor wide = Tensor::from(Values{1, 2, 3, 4, 5, 6, 7, 8});
   x.set_(reshape(narrow(wide, 0, 1, 6), {3, 2}));  // row-major, but another's memory
   fill_(x, 9);
   EXPECT_EQ(wide.to_vector<float>(), (Values{1, 2, 3, 4, 5, 6, 7, 8}));
-  x.set_(broadcast_to(full({1}, 5), {3, 2}));
+  Tensor repeated = broadcast_to(full({1}, 5), {3, 2});
+  x.set_(std::move(repeated));
   add_(x, 1);
   EXPECT_EQ(x.tensor().to_vector<float>(), (Values{6, 6, 6, 6, 6, 6}));
 }
