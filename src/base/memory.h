@@ -11,8 +11,8 @@ struct HostMemory {
 };
 
 /// What /proc/meminfo says, and the limits of the process's cgroups and of those above them, of
-/// either version. A machine's free swap is available too; within a limited cgroup it is not counted. Where
-/// there is no /proc, all physical memory is available.
+/// either version. A machine's free swap is available too; within a limited cgroup it is not
+/// counted. Where there is no /proc, all physical memory is available.
 HostMemory host_memory();
 /// The same, read of the files below another root: for tests.
 HostMemory host_memory_below(const std::string& root);

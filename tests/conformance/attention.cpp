@@ -1,5 +1,5 @@
-// sdpa, under masks too, and its gradient. Options in geometries: whether causal, and the scale in hundredths (0: 1 /
-// sqrt(D)).
+// sdpa, under masks too, and its gradient. Options in geometries: whether causal, and the scale in
+// hundredths (0: 1 / sqrt(D)).
 #include <array>
 #include <cmath>
 

@@ -271,7 +271,8 @@ TEST(Report, FailsABoundThatIsLooseWithoutAReason) {
   };
   std::string text;
   EXPECT_FALSE(judged(0.2, nullptr, &text));
-  EXPECT_TRUE(holds(text, "FAILED exp\n  LOOSE: the worst error is 0.2 of the bound, 2 ulp")) << text;
+  EXPECT_TRUE(holds(text, "FAILED exp\n  LOOSE: the worst error is 0.2 of the bound, 2 ulp"))
+      << text;
   EXPECT_TRUE(text.ends_with("\n1 passed, 1 failed, 0 left out\n")) << text;
   EXPECT_TRUE(judged(0.3, nullptr));
   EXPECT_TRUE(judged(0, nullptr));  // exact

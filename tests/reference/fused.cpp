@@ -88,8 +88,9 @@ Real bias_of(const Array& mask, std::size_t at) {
   return mask.values[at] != 0 ? 0 : -kInfinity;
 }
 
-/// The scores' softmax; nothing where no key is seen. A score is off by its sum's roundings (of q k), by one for the scale, one
-/// for the difference to the highest, and the exponential by one or two.
+/// The scores' softmax; nothing where no key is seen. A score is off by its sum's roundings (of
+/// q k), by one for the scale, one for the difference to the highest, and the exponential by one
+/// or two.
 void weigh(Query& query, const Array& k, const Sizes& n, std::size_t keys, Real scale,
            const Array* mask) {
   std::vector<Real> scores;

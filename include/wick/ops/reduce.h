@@ -1,6 +1,7 @@
-// Many elements to one. dims in [-rank, rank), of a tensor without dims 0 or -1; none given: all. f16, bf16 and f8 accumulate in f32,
-// integers in i64; the order is fixed by device and shape, so the same inputs give the same bits.
-// Errors of all: kOutOfRange and kInvalidArgument for dims that are not there or come twice.
+// Many elements to one. dims in [-rank, rank), of a tensor without dims 0 or -1; none given: all.
+// f16, bf16 and f8 accumulate in f32, integers in i64; the order is fixed by device and shape, so
+// the same inputs give the same bits. Errors of all: kOutOfRange and kInvalidArgument for dims that
+// are not there or come twice.
 #pragma once
 #include <optional>
 

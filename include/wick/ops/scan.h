@@ -1,6 +1,6 @@
 // Scans: what has come so far, at every element along a dim in [-rank, rank); a tensor without dims
-// is taken as one of one dim. The order of sums is
-// fixed by the shape, so the same inputs give the same bits. Errors of all: kOutOfRange.
+// is taken as one of one dim. The order of sums is fixed by the shape, so the same inputs give the
+// same bits. Errors of all: kOutOfRange.
 #pragma once
 #include "wick/ops/reduce.h"
 

@@ -34,7 +34,8 @@ WICK_API Tensor broadcast_to(const Tensor& x, const Shape& shape);
 WICK_API Tensor broadcast_left(const Tensor& x, const Shape& left);
 
 /// Views of `size` elements along dim, the last of what is left; or of these sizes. Errors:
-/// kInvalidArgument of a size below 1 or of more than 2^24 views, kShapeMismatch if sizes do not sum to the dim's.
+/// kInvalidArgument of a size below 1 or of more than 2^24 views, kShapeMismatch if sizes do not
+/// sum to the dim's.
 WICK_API std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim = 0);
 WICK_API std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t dim = 0);
 /// `count` views along dim, of which the first (the dim's size) % count are one longer; fewer views

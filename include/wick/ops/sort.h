@@ -1,8 +1,8 @@
 // Elements in order along a dim in [-rank, rank); a tensor without dims is taken as one of one dim,
-// and gives such. NaN counts as larger than every number, so it is
-// last, or first where the order is descending; the two zeros are equal; equals stay in their
-// order. indices are i64. Results are exact; gradients go to the places that were chosen. Errors of
-// all: kOutOfRange for a dim that is not there.
+// and gives such. NaN counts as larger than every number, so it is last, or first where the order
+// is descending; the two zeros are equal; equals stay in their order. indices are i64. Results are
+// exact; gradients go to the places that were chosen. Errors of all: kOutOfRange for a dim that is
+// not there.
 #pragma once
 #include "wick/ops/reduce.h"
 
