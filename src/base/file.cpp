@@ -8,12 +8,17 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
+#include "base/memory.h"
 #include "wick/base/error.h"
 
 namespace wick {
 namespace {
+
+constexpr const char* kNotRegular = "it is not a regular file";
 
 std::string reason() { return std::strerror(errno); }
 
@@ -31,9 +36,24 @@ int open_file(const std::string& path, int64_t* size) {
   struct stat info;
   const bool regular = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
   if (!regular) close(descriptor);
-  check(regular, ErrorCode::kIo, path, "it is not a regular file");
+  check(regular, ErrorCode::kIo, path, kNotRegular);
   *size = info.st_size;
   return descriptor;
+}
+
+/// Where what is saved under a path goes: there, or where a link leads. A fifo, a device node or a
+/// folder is no place: renaming a file to it would take it away.
+std::string place_of(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return path;  // nothing there, or opening says why
+  if (S_ISREG(info.st_mode)) return path;
+  if (!S_ISLNK(info.st_mode)) fail(ErrorCode::kIo, path, "cannot be replaced: ", kNotRegular);
+  const std::unique_ptr<char, decltype(&std::free)> target(realpath(path.c_str(), nullptr),
+                                                           &std::free);
+  check(target != nullptr, ErrorCode::kIo, path, "the link leads nowhere: ", reason());
+  check(stat(target.get(), &info) == 0 && S_ISREG(info.st_mode), ErrorCode::kIo, path,
+        "cannot be replaced: ", kNotRegular);
+  return target.get();
 }
 
 }  // namespace
@@ -53,7 +73,9 @@ MappedFile::~MappedFile() {
 }
 
 AtomicFile::AtomicFile(const std::string& path)
-    : path_(path), part_(path + ".part-" + std::to_string(getpid()) + "-" + next_number()) {
+    : path_(path),
+      place_(place_of(path)),
+      part_(place_ + ".part-" + std::to_string(getpid()) + "-" + next_number()) {
   descriptor_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(ErrorCode::kIo, path_, "cannot be written: ", reason());
 }
@@ -81,7 +103,7 @@ void AtomicFile::write(const void* data, int64_t bytes) {
 
 void AtomicFile::commit() {
   if (fsync(descriptor_) != 0) fail_with_reason("cannot be put on the disk");
-  if (rename(part_.c_str(), path_.c_str()) != 0) fail_with_reason("cannot be named");
+  if (rename(part_.c_str(), place_.c_str()) != 0) fail_with_reason("cannot be named");
   close(descriptor_);
   descriptor_ = -1;
 }
@@ -89,6 +111,10 @@ void AtomicFile::commit() {
 std::string read_text_file(const std::string& path) {
   int64_t size = 0;
   const int descriptor = open_file(path, &size);
+  const int64_t available = host_memory().available;
+  if (size > available) close(descriptor);
+  check(size <= available, ErrorCode::kOutOfMemory, path, "its ", size,
+        " bytes are more than the memory that is left, ", available);
   std::string text(size_t(size), '\0');
   int64_t done = 0;
   while (done < size) {

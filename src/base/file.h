@@ -26,7 +26,9 @@ class MappedFile {
 };
 
 /// Writes to "path.part-PID-N" and renames it to path in commit(); what is not committed is
-/// removed. Errors, of all: kIo, which names the path and the system's reason.
+/// removed. Where path is a link, the file that it leads to is replaced, and the link stays; what is
+/// neither absent nor a regular file is never replaced. Errors, of all: kIo, which names the path and
+/// the reason.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -42,11 +44,11 @@ class AtomicFile {
  private:
   [[noreturn]] void fail_with_reason(const char* doing);
 
-  std::string path_, part_;
+  std::string path_, place_, part_;
   int descriptor_ = -1;
 };
 
-/// The whole of a text file. Errors: kIo.
+/// The whole of a text file. Errors: kIo; kOutOfMemory.
 std::string read_text_file(const std::string& path);
 /// Replaces a file's content as AtomicFile does. Errors: kIo.
 void write_text_file(const std::string& path, std::string_view text);

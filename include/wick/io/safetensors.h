@@ -42,7 +42,7 @@ WICK_API NamedTensors load_safetensors(const std::string& path,
                                        const Device& device = Device::cpu());
 /// Writes them, sorted by falling alignment of dtype and then name, so that every tensor lies
 /// aligned. The file gets its name when it is whole. f4 and f6 are packed, the lowest bits first.
-/// Errors: kIo; kInvalidArgument if a tensor is empty, if its packed elements do not fill their
+/// Errors: kIo, as write_file has it; kInvalidArgument if a tensor is empty, if its packed elements do not fill their
 /// last byte, or its name is no UTF-8 or "__metadata__".
 WICK_API void save_safetensors(const std::string& path, const NamedTensors& tensors,
                                const Metadata& metadata = {});

@@ -73,8 +73,42 @@ TEST(AtomicFile, SaysWhyItCannotBe) {
   const std::string in_none = folder.file("none/a");
   EXPECT_ERROR(write_text_file(in_none, ""), kIo, in_none + ": cannot be written: No such file");
   std::filesystem::create_directory(folder.file("folder"));
-  EXPECT_ERROR(write_text_file(folder.file("folder"), "x"), kIo, "cannot be named: ");
+  EXPECT_ERROR(write_text_file(folder.file("folder"), "x"), kIo,
+               "cannot be replaced: it is not a regular file");
   EXPECT_EQ(folder.names(), (Names{"folder"}));
+}
+
+TEST(AtomicFile, NeverReplacesWhatIsNotARegularFile) {
+  const test::TemporaryFolder folder;
+  ASSERT_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", folder.file("to_pipe"));
+  std::filesystem::create_symlink("none", folder.file("to_none"));
+  for (const char* name : {"pipe", "to_pipe"})
+    EXPECT_ERROR(write_text_file(folder.file(name), "x"), kIo,
+                 folder.file(name) + ": cannot be replaced: it is not a regular file");
+  EXPECT_ERROR(write_text_file("/dev/null", "x"), kIo, "/dev/null: cannot be replaced: ");
+  EXPECT_ERROR(write_text_file(folder.file("to_none"), "x"), kIo, "the link leads nowhere: ");
+  EXPECT_TRUE(std::filesystem::is_fifo(folder.file("pipe")));
+  EXPECT_EQ(folder.names(), (Names{"pipe", "to_none", "to_pipe"}));
+}
+
+TEST(AtomicFile, ReplacesWhatALinkLeadsToAndKeepsTheLink) {
+  const test::TemporaryFolder folder;
+  folder.write("a", "old");
+  std::filesystem::create_symlink("a", folder.file("link"));
+  write_text_file(folder.file("link"), "new");
+  EXPECT_EQ(folder.read("a"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link")));
+  EXPECT_EQ(folder.names(), (Names{"a", "link"}));
+}
+
+TEST(TextFile, LargerThanMemoryIsAnError) {
+  const test::TemporaryFolder folder;
+  folder.write("a", "");
+  std::error_code error;
+  std::filesystem::resize_file(folder.file("a"), uintmax_t{1} << 43, error);  // a hole
+  if (error) GTEST_SKIP() << "no sparse file of 8 TiB: " << error.message();
+  EXPECT_ERROR(read_text_file(folder.file("a")), kOutOfMemory, "its 8796093022208 bytes are more");
 }
 
 TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNoHalfOne) {
