@@ -1,34 +1,23 @@
 #include "corpus.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <random>
 
 #include "failure.h"
+#include "paths.h"
 #include "wick/io/file.h"
 
 namespace wick::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::vector<std::string> files_of(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
-    std::error_code error;
-    const fs::file_status status = fs::status(path, error);
-    if (!fs::exists(status)) fail_input(path, "no such file or folder");
-    if (!fs::is_directory(status)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (const auto& entry : fs::directory_iterator(path, error))
-      if (entry.is_regular_file() && !entry.is_symlink()) inside.push_back(entry.path());
-    if (error) fail_input(path, error.message());
+    if (!is_there(path)) fail_input(path, "no such file or folder");
+    const bool folder = is_folder(path);
+    const std::vector<std::string> inside = folder ? files_in(path) : std::vector{path};
     if (inside.empty()) fail_input(path, "the folder holds no files");
-    std::sort(inside.begin(), inside.end());
     files.insert(files.end(), inside.begin(), inside.end());
   }
   return files;

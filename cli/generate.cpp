@@ -4,12 +4,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "commands.h"
 #include "failure.h"
 #include "model_folder.h"
+#include "paths.h"
+#include "ranges.h"
 #include "report.h"
 #include "wick/io/json.h"
 #include "wick/models/generator.h"
@@ -76,17 +77,6 @@ std::string rate_text(const char* name, const Rate& rate) {
          grouped(std::llround(rate.per_second())) + " tokens/s";
 }
 
-void check_options(const Options& options) {
-  const SampleOptions& s = options.sample;
-  if (options.max_tokens < 1)
-    fail_input("--max-tokens", "expected at least 1, got ", options.max_tokens);
-  if (!(s.temperature >= 0))
-    fail_input("--temperature", "expected at least 0, got ", s.temperature);
-  if (s.top_k < 0) fail_input("--top-k", "expected at least 0, got ", s.top_k);
-  if (!(s.top_p > 0 && s.top_p <= 1))
-    fail_input("--top-p", "expected above 0 and up to 1, got ", s.top_p);
-}
-
 void print_json(const Writing& writing, const Options& options, size_t prompt,
                 const char* stopped) {
   const std::vector<int64_t> ids(writing.ids.begin() + ptrdiff_t(prompt), writing.ids.end());
@@ -104,8 +94,7 @@ void print_json(const Writing& writing, const Options& options, size_t prompt,
 }
 
 void generate(const Options& options) {
-  check_options(options);
-  if (!std::filesystem::is_directory(options.model)) fail_input(options.model, "no such folder");
+  if (!is_folder(options.model)) fail_input(options.model, "no such folder");
   const Device device = Device::parse(options.device);
   const DecoderConfig config = read_config(options.model + "/config.json");
   require_bytes(options.model, config);
@@ -156,14 +145,21 @@ void add_generate(CLI::App& app) {
   command->add_option("-m,--model", o->model, "a folder of config.json and safetensors")
       ->required();
   command->add_option("-p,--prompt", o->prompt, "what the text begins with");
-  command->add_option("--max-tokens", o->max_tokens, "how many to write")->capture_default_str();
+  command->add_option("--max-tokens", o->max_tokens, "how many to write")
+      ->check(integer_from(1))
+      ->capture_default_str();
   command->add_option("--temperature", o->sample.temperature, "0: always the likeliest token")
+      ->check(real_from({}))
       ->capture_default_str();
   command->add_option("--top-k", o->sample.top_k, "of the k likeliest; 0: of all")
+      ->check(integer_from(0))
       ->capture_default_str();
   command->add_option("--top-p", o->sample.top_p, "of the likeliest that together reach p")
+      ->check(real_from({.highest = 1, .above_lowest = true}))
       ->capture_default_str();
-  command->add_option("--seed", o->seed, "of the random numbers")->capture_default_str();
+  command->add_option("--seed", o->seed, "of the random numbers")
+      ->check(seed_range())
+      ->capture_default_str();
   command->add_option("--device", o->device, "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto")
       ->capture_default_str();
   command->add_flag("--json", o->json, "one line of JSON when it is done");

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "commands.h"
 #include "failure.h"
@@ -56,6 +57,9 @@ int main(int argc, char** argv) {
   } catch (const wick::Error& e) {
     std::fprintf(stderr, "wick: %s\n", e.what());
     return is_bad_input(e.code()) ? kBadInput : kFailed;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "wick: out of memory\n");
+    return kFailed;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "wick: %s\n", e.what());
     return kFailed;

@@ -1,8 +1,7 @@
 #include "model_folder.h"
 
-#include <filesystem>
-
 #include "failure.h"
+#include "paths.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 
@@ -29,7 +28,7 @@ TensorSource source_of_files(const std::string& folder) {
 }  // namespace
 
 DecoderConfig read_config(const std::string& path) {
-  if (!std::filesystem::exists(path)) fail_input(path, "no such file");
+  if (!is_there(path)) fail_input(path, "no such file");
   return decoder_config(read_json(path));
 }
 
@@ -45,7 +44,7 @@ Decoder open_model(const std::string& folder, DType dtype, const Device& device,
 }
 
 void require_bytes(const std::string& folder, const DecoderConfig& config) {
-  if (config.vocab_size != 256 || std::filesystem::exists(folder + "/tokenizer.json"))
+  if (config.vocab_size != 256 || is_there(folder + "/tokenizer.json"))
     fail(ErrorCode::kUnsupported, folder,
          "expected a model of bytes, with 256 tokens and no tokenizer.json, got ",
          config.vocab_size, " tokens; tokenizers are not read yet");

@@ -2,14 +2,15 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "commands.h"
 #include "corpus.h"
 #include "failure.h"
 #include "model_folder.h"
+#include "paths.h"
 #include "picture.h"
+#include "ranges.h"
 #include "report.h"
 #include "training.h"
 #include "wick/io/file.h"
@@ -18,8 +19,6 @@
 
 namespace wick::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int64_t kValidations = 8;   // over the whole run
 constexpr int kOrders[] = {2, 3, 4};  // of counting models
@@ -38,20 +37,6 @@ struct Counted {
 };
 
 // ---- what is asked for
-
-void check_plan(const TrainingPlan& plan) {
-  const auto at_least_1 = [](const char* flag, int64_t value) {
-    if (value < 1) fail_input(flag, "expected at least 1, got ", value);
-  };
-  at_least_1("--steps", plan.steps);
-  at_least_1("--batch", plan.batch);
-  at_least_1("--context", plan.context);
-  if (!(plan.rate >= 0)) fail_input("--lr", "expected at least 0, got ", plan.rate);
-  if (!(plan.optimizer.weight_decay >= 0))
-    fail_input("--weight-decay", "expected at least 0, got ", plan.optimizer.weight_decay);
-  if (!(plan.valid_fraction >= 0 && plan.valid_fraction < 1))
-    fail_input("--valid-fraction", "expected at least 0 and below 1, got ", plan.valid_fraction);
-}
 
 /// 0.82 million weights. Tied embeddings and the large deviation gave the lowest held-out losses.
 DecoderConfig default_config(int64_t context) {
@@ -79,21 +64,23 @@ DecoderConfig config_of(const Options& options) {
 Training begin(const Options& options, Corpus* corpus, const Device& device) {
   if (options.plan.data.empty()) fail_input("--data", "expected a file or folder of text");
   if (options.out.empty()) fail_input("--out", "expected a folder for the model");
-  check_plan(options.plan);
   TrainingPlan plan = options.plan;
   plan.config = config_of(options);
   if (plan.rate == 0) plan.rate = 1.0 / double(plan.config.hidden_size);
-  if (fs::exists(options.out + "/" + kTrainingFile))
+  if (is_there(options.out + "/" + kTrainingFile))
     fail_input(options.out, "it holds a model already; --resume goes on with it");
+  if (is_there(options.out) && !is_folder(options.out))
+    fail_input(options.out, "expected a folder for the model, it is none");
+  require_memory(plan, device);
   *corpus = read_corpus(plan.data, plan.valid_fraction);
   plan.data_checksum = corpus->checksum;
-  for (std::string& path : plan.data) path = fs::absolute(path).lexically_normal();
+  for (std::string& path : plan.data) path = absolute_path(path);
   return Training(plan, device);
 }
 
 Training resume(const Options& options, Corpus* corpus, const Device& device) {
   const std::string file = options.resume + "/" + kTrainingFile;
-  if (!fs::exists(file)) fail_input(file, "no such file: there is nothing to resume");
+  if (!is_there(file)) fail_input(file, "no such file: there is nothing to resume");
   Training training(file, device);
   const TrainingPlan& plan = training.plan();
   *corpus =
@@ -229,8 +216,6 @@ void print_json(const Training& training, const std::vector<Counted>& counted,
 }
 
 void train(const Options& options) {
-  if (options.checkpoint_every < 0)
-    fail_input("--checkpoint-every", "expected at least 0, got ", options.checkpoint_every);
   const Device device = Device::parse(options.device);
   Corpus corpus;
   Training training =
@@ -238,7 +223,7 @@ void train(const Options& options) {
   const TrainingPlan& plan = training.plan();
   const Batches enough(corpus, plan.batch, plan.context, plan.seed);  // or its error, before work
   const std::string folder = folder_of(options);
-  fs::create_directories(folder);
+  make_folder(folder);
   std::fprintf(stderr, "%zu texts: %s bytes to learn from, %s held out; %s weights; %s%s\n",
                corpus.train.size(), grouped(corpus.train_bytes()).c_str(),
                grouped(corpus.held_out_bytes()).c_str(),
@@ -283,22 +268,30 @@ void add_train(CLI::App& app) {
   };
   of_a_new_run(command->add_option("--config", o->config,
                                    "a config.json; else one of 0.82 million weights"));
-  of_a_new_run(command->add_option("--steps", plan.steps, "how many"));
-  of_a_new_run(command->add_option("--batch", plan.batch, "sequences in a step"));
-  of_a_new_run(command->add_option("--context", plan.context, "bytes of a sequence"));
+  of_a_new_run(command->add_option("--steps", plan.steps, "how many")->check(integer_from(1)));
   of_a_new_run(
-      command->add_option("--lr", plan.rate, "the highest learning rate; 0: 1 / hidden_size"));
+      command->add_option("--batch", plan.batch, "sequences in a step")->check(integer_from(1)));
+  of_a_new_run(command->add_option("--context", plan.context, "bytes of a sequence")
+                   ->check(integer_from(1)));
   of_a_new_run(
-      command->add_option("--weight-decay", plan.optimizer.weight_decay, "of AdamW, on matrices"));
+      command->add_option("--lr", plan.rate, "the highest learning rate; 0: 1 / hidden_size")
+          ->check(real_from({})));
   of_a_new_run(
-      command->add_option("--seed", plan.seed, "of the first weights and the order of the texts"));
-  of_a_new_run(command->add_option("--valid-fraction", plan.valid_fraction,
-                                   "the part held out, at each text's end"));
+      command->add_option("--weight-decay", plan.optimizer.weight_decay, "of AdamW, on matrices")
+          ->check(real_from({})));
+  of_a_new_run(
+      command->add_option("--seed", plan.seed, "of the first weights and the order of the texts")
+          ->check(seed_range()));
+  of_a_new_run(command
+                   ->add_option("--valid-fraction", plan.valid_fraction,
+                                "the part held out, at each text's end")
+                   ->check(real_from({.highest = 1, .below_highest = true})));
   command->add_option("--device", o->device, "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto")
       ->capture_default_str();
   command
       ->add_option("--checkpoint-every", o->checkpoint_every,
                    "steps between saves; 0: at the end alone")
+      ->check(integer_from(0))
       ->capture_default_str();
   command->add_flag("--compare-counting", o->compare_counting,
                     "also the loss of byte models by counting, of orders 2, 3 and 4");

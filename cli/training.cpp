@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "corpus.h"
+#include "report.h"
+#include "wick/abi/backend.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/ops/autograd.h"
@@ -75,6 +77,22 @@ Parameters drawn(const TrainingPlan& plan, const Device& device) {
 
 CosineRate TrainingPlan::schedule() const {
   return {.peak = rate, .last = 0, .warmup = std::min<int64_t>(200, steps / 9), .steps = steps};
+}
+
+void require_memory(const TrainingPlan& plan, const Device& device) {
+  const DecoderConfig& c = plan.config;
+  const double tokens = double(plan.batch) * double(plan.context);
+  // Of each token: ids and targets, logits and their gradient; in a layer its input, what the norms
+  // give, and the halves of the feed-forward part.
+  const double of_layer = 4 * double(c.hidden_size) + 2 * double(c.intermediate_size);
+  const double of_token =
+      16 + 4 * (2 * double(c.vocab_size) + double(c.num_hidden_layers) * of_layer);
+  const double bytes = 16 * double(num_parameters(c)) + tokens * of_token;
+  const int64_t room = device.info().total_bytes;  // 0: not known
+  const auto gibibytes = [](double n) { return decimal(n / (1 << 30), 1); };
+  check(room <= 0 || bytes <= double(room), ErrorCode::kOutOfMemory, "train", "steps of ",
+        plan.batch, " sequences of ", plan.context, " bytes take at least ", gibibytes(bytes),
+        " GiB on ", device, ", which has ", gibibytes(double(room)));
 }
 
 // ---- the file

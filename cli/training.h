@@ -24,6 +24,10 @@ struct TrainingPlan {
   CosineRate schedule() const;
 };
 
+/// Errors: kOutOfMemory if the device has less memory in all than weights, gradients, averages and
+/// what one step keeps for its gradients take at least.
+void require_memory(const TrainingPlan& plan, const Device& device);
+
 /// Losses in nats a byte.
 struct History {
   std::vector<float> train;  // of each step

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/attention.h"
 #include "wick/ops/binary.h"
@@ -103,6 +104,15 @@ struct Block {
 
 }  // namespace
 
+/// The config, if its weights fit the device: said before memory is filled with a part of them.
+const DecoderConfig& fitting(const DecoderConfig& c, const ParameterOptions& options) {
+  const int64_t weights = num_parameters(c), room = options.device.info().total_bytes;
+  const bool fits = room <= 0 || weights <= room / bytes_of(options.dtype, 1);  // 0: not known
+  check(fits, ErrorCode::kOutOfMemory, "decoder", weights, " weights of ",
+        dtype_name(options.dtype), " are more than the ", room >> 20, " MiB of ", options.device);
+  return c;
+}
+
 struct Decoder::Layers {
   const DecoderConfig config;
   const TensorOptions options;
@@ -113,7 +123,7 @@ struct Decoder::Layers {
   const Var output_weight;  // [vocab_size, hidden_size]
 
   Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
-      : config(c),
+      : config(fitting(c, p.options())),
         options{.dtype = p.options().dtype, .device = p.options().device},
         rope(rope_tables(positions, c.head_dim, c.rope_theta,
                          {.dtype = options.dtype == DType::kF64 ? DType::kF64 : DType::kF32,
@@ -168,10 +178,8 @@ KvCache Decoder::make_cache(int64_t batch, int64_t capacity) const {
 }
 
 Tensor positions_from_0(int64_t batch, int64_t length, const Device& device) {
-  std::vector<int64_t> values;
-  for (int64_t b = 0; b < batch; b++)
-    for (int64_t t = 0; t < length; t++) values.push_back(t);
-  return Tensor::from(values, {batch, length}, device);
+  const Tensor one = arange(length, {.dtype = DType::kI64, .device = device});
+  return broadcast_to(one, {batch, length}).contiguous();
 }
 
 }  // namespace wick

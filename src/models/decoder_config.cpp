@@ -8,6 +8,8 @@ namespace wick {
 namespace {
 
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();  // of any size
+constexpr int64_t kMostLayers = 1 << 16;
+constexpr int64_t kMostWeights = int64_t{1} << 60;
 
 /// What a model_type says where its config.json is silent: as transformers has it.
 struct Family {
@@ -30,10 +32,11 @@ const Family& family_of(const Settings& settings) {
   settings.fail_expected("model_type", known);
 }
 
-int64_t size_of(const Settings& settings, const char* key, int64_t otherwise = 0) {
+int64_t size_of(const Settings& settings, const char* key, int64_t otherwise = 0,
+                int64_t highest = kLargest) {
   const int64_t size =
       otherwise > 0 ? settings.integer_or(key, otherwise, 1) : settings.integer(key, 1);
-  if (size > kLargest) settings.fail_expected(key, "at most " + std::to_string(kLargest));
+  if (size > highest) settings.fail_expected(key, "at most " + std::to_string(highest));
   return size;
 }
 
@@ -104,7 +107,7 @@ DecoderConfig decoder_config(const Settings& settings) {
   c.vocab_size = size_of(settings, "vocab_size");
   c.hidden_size = size_of(settings, "hidden_size");
   c.intermediate_size = size_of(settings, "intermediate_size");
-  c.num_hidden_layers = size_of(settings, "num_hidden_layers");
+  c.num_hidden_layers = size_of(settings, "num_hidden_layers", 0, kMostLayers);
   c.num_attention_heads = size_of(settings, "num_attention_heads");
   c.num_key_value_heads = size_of(settings, "num_key_value_heads", c.num_attention_heads);
   c.head_dim =
@@ -158,12 +161,18 @@ Settings to_settings(const DecoderConfig& c) {
 int64_t num_parameters(const DecoderConfig& c) {
   const int64_t query = c.num_attention_heads * c.head_dim,
                 key = c.num_key_value_heads * c.head_dim;
-  const int64_t attention =
-      2 * c.hidden_size * (query + key) + (c.attention_bias ? query + 2 * key + c.hidden_size : 0);
-  const int64_t mlp = 3 * c.hidden_size * c.intermediate_size +
-                      (c.mlp_bias ? 2 * c.intermediate_size + c.hidden_size : 0);
-  const int64_t embeddings = c.vocab_size * c.hidden_size * (c.tie_word_embeddings ? 1 : 2);
-  return embeddings + c.num_hidden_layers * (attention + mlp + 2 * c.hidden_size) + c.hidden_size;
+  // In double first: of large sizes, integers would overflow.
+  const auto sum = [&]<class T>(T hidden) {
+    const T attention = 2 * hidden * T(query + key) +
+                        (c.attention_bias ? T(query + 2 * key + c.hidden_size) : T(0));
+    const T mlp = 3 * hidden * T(c.intermediate_size) +
+                  (c.mlp_bias ? T(2 * c.intermediate_size + c.hidden_size) : T(0));
+    const T embeddings = T(c.vocab_size) * hidden * T(c.tie_word_embeddings ? 1 : 2);
+    return embeddings + T(c.num_hidden_layers) * (attention + mlp + 2 * hidden) + hidden;
+  };
+  check(sum(double(c.hidden_size)) <= double(kMostWeights), ErrorCode::kInvalidArgument, "config",
+        "its sizes make more than 2^60 weights");
+  return sum(c.hidden_size);
 }
 
 }  // namespace wick

@@ -36,7 +36,7 @@ struct DecoderConfig {
 WICK_API DecoderConfig decoder_config(const Settings& settings);
 /// The config.json of it, as transformers reads it.
 WICK_API Settings to_settings(const DecoderConfig& config);
-/// How many numbers a model's parameters are.
+/// How many numbers a model's parameters are. Errors: kInvalidArgument of more than 2^60.
 WICK_API int64_t num_parameters(const DecoderConfig& config);
 
 /// The model: embedding, blocks of attention and MLP, a norm, and the output layer. Copies share

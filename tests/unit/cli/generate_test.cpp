@@ -73,10 +73,14 @@ TEST(Generate, OutputThatCannotBeWrittenIsAnError) {
 
 TEST(GenerateBadInput, Flags) {
   expect_bad_input(run("generate -p x"), "--model is required");
-  expect_bad_input(run(generate(" --max-tokens 0")), "--max-tokens: expected at least 1, got 0");
-  expect_bad_input(run(generate(" --temperature -1")), "--temperature: expected at least 0");
-  expect_bad_input(run(generate(" --top-p 0")), "--top-p: expected above 0 and up to 1");
-  expect_bad_input(run(generate(" --top-k -2")), "--top-k: expected at least 0, got -2");
+  expect_bad_input(run(generate(" --max-tokens 0")),
+                   "--max-tokens: expected an integer from 1 to 2147483647, got 0");
+  expect_bad_input(run(generate(" --temperature -1")),
+                   "--temperature: expected a number of at least 0, got -1");
+  expect_bad_input(run(generate(" --top-p 0")),
+                   "--top-p: expected a number above 0 and up to 1, got 0");
+  expect_bad_input(run(generate(" --top-k -2")),
+                   "--top-k: expected an integer from 0 to 2147483647, got -2");
   expect_bad_input(run("generate --device gpu -m " + model()), "device: expected cpu");
 }
 

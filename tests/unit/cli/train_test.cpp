@@ -1,5 +1,6 @@
 // wick train from outside: what it leaves, how it is stopped and goes on, what it refuses.
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cmath>
@@ -160,7 +161,7 @@ TEST(TrainBadInput, Configs) {
   const std::string rest =
       " --steps 2 --device cpu --data " + small.text + " --out " + (small.folder / "m");
   const auto with = [&](const std::string& text) {
-    return run("train --config " + small.folder.write("c.json", text) + rest);
+    return run("train --context 16 --config " + small.folder.write("c.json", text) + rest);
   };
   expect_bad_input(run("train --config /nonexistent.json" + rest),
                    "/nonexistent.json: no such file");
@@ -174,6 +175,14 @@ TEST(TrainBadInput, Configs) {
   text = kSmallConfig;
   expect_bad_input(with(text.replace(text.find("256"), 3, "300")),
                    "\"vocab_size\": expected 256, a token per byte, got 300");
+  text = kSmallConfig;
+  expect_bad_input(with(text.replace(text.find("layers\": 2"), 10, "layers\": 2147483647")),
+                   "\"num_hidden_layers\": expected at most 65536, got 2147483647");
+  text = kSmallConfig;
+  expect_bad_input(with(text.replace(text.find(": 16"), 4, ": 1073741824")
+                            .replace(text.find(": 24"), 4, ": 2147483647")
+                            .replace(text.find("layers\": 2"), 10, "layers\": 65536")),
+                   "config: its sizes make more than 2^60 weights");
   expect_bad_input(run("train --context 64 --config " + small.config + rest),
                    "\"max_position_embeddings\": expected at least the context 64, got 32");
   EXPECT_FALSE(fs::exists(small.folder / "m"));
@@ -182,16 +191,82 @@ TEST(TrainBadInput, Configs) {
 TEST(TrainBadInput, Flags) {
   const SmallTraining small;
   const std::string rest = small.flags + " --out " + (small.folder / "m");
-  expect_bad_input(run("train --steps 0" + rest), "--steps: expected at least 1, got 0");
+  expect_bad_input(run("train --steps 0" + rest),
+                   "--steps: expected an integer from 1 to 2147483647, got 0");
   expect_bad_input(run("train --valid-fraction 1" + rest),
-                   "--valid-fraction: expected at least 0 and below 1");
+                   "--valid-fraction: expected a number of at least 0 and below 1, got 1");
   expect_bad_input(run("train --checkpoint-every -1" + rest),
-                   "--checkpoint-every: expected at least 0, got -1");
+                   "--checkpoint-every: expected an integer from 0 to 2147483647, got -1");
   expect_bad_input(run("train --steps many" + rest), "--steps");
   expect_bad_input(run("train --steps 2" + small.flags), "--out: expected a folder for the model");
   expect_bad_input(run("train --resume x --steps 2"), "excludes --");
   const std::string done = small.train();
   expect_bad_input(run("train --steps 2 --out " + done + small.flags), "it holds a model already");
+}
+
+TEST(TrainBadInput, NumbersBeyondTheirRange) {
+  const SmallTraining small;
+  const std::string rest = " --data " + small.text + " --device cpu --out " + (small.folder / "m");
+  const auto refused = [&](const std::string& flag, const std::string& value) {
+    expect_bad_input(run("train " + flag + " " + value + rest), flag + ": expected a");
+  };
+  for (const char* flag : {"--steps", "--batch", "--context", "--checkpoint-every"})
+    for (const char* value : {"-1", "1.5", "2147483648", "100000000000", "1000000000000",
+                              "99999999999999999999", "1e3", "''"})
+      refused(flag, value);
+  for (const char* value : {"-1", "18446744073709551616", "x"}) refused("--seed", value);
+  for (const char* flag : {"--lr", "--weight-decay", "--valid-fraction"})
+    for (const char* value : {"-0.1", "nan", "inf", "1e999"}) refused(flag, value);
+  EXPECT_FALSE(fs::exists(small.folder / "m"));
+}
+
+TEST(TrainBadInput, AnOutThatIsNoFolder) {
+  const SmallTraining small;
+  for (const std::string& out : {small.text, std::string("/dev/null")})
+    expect_bad_input(run("train --steps 2 --out " + out + small.flags),
+                     out + ": expected a folder for the model, it is none");
+  EXPECT_EQ(bytes_of(small.text), small_text());
+}
+
+TEST(TrainFails, WhereAStepTakesMoreMemoryThanThereIs) {
+  const SmallTraining small;
+  const std::string rest = " --data " + small.text + " --device cpu --out " + (small.folder / "m");
+  for (const char* flags : {"--batch 2000000000", "--context 2000000000"}) {
+    const Outcome outcome = run(std::string("train --steps 2 ") + flags + rest);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_TRUE(contains(outcome.err, " bytes take at least ")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, " GiB on cpu, which has ")) << outcome.err;
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+  }
+  EXPECT_FALSE(fs::exists(small.folder / "m"));
+}
+
+TEST(TrainFails, WhereAFileOfTheModelIsToBeSomethingElseIs) {
+  const SmallTraining small;
+  fs::create_directories(small.folder / "m/model.safetensors");
+  const Outcome outcome = run("train --steps 2 --out " + (small.folder / "m") + small.flags);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.err, "model.safetensors: cannot be replaced: ")) << outcome.err;
+  EXPECT_EQ(files_in(small.folder / "m"), 2) << "with training.safetensors, and no half file";
+}
+
+TEST(TrainFails, WhereTheTextsCannotBeRead) {
+  if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
+  const SmallTraining small;
+  fs::permissions(small.text, fs::perms::none);
+  const Outcome outcome = run("train --steps 2 --out " + (small.folder / "m") + small.flags);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "wick: " + small.text + ": Permission denied\n");
+}
+
+TEST(TrainBadInput, ATextThatIsNoFile) {
+  const SmallTraining small;
+  const std::string pipe = small.folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Outcome outcome =
+      run("train --steps 2 --device cpu --data " + pipe + " --out " + (small.folder / "m"));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "wick: " + pipe + ": it is not a regular file\n");
 }
 
 TEST(TrainBadInput, WhatIsResumed) {

@@ -36,6 +36,16 @@ DecoderConfig config_with(const std::string& key, const std::string& value) {
   return decoder_config(parse_json(config_text(key, value), "config.json"));
 }
 
+TEST(DecoderConfig, OfMoreWeightsThanADeviceHoldsIsAnError) {
+  EXPECT_ERROR(config_with("num_hidden_layers", "2147483648"), kFormat, "expected at most 65536");
+  DecoderConfig c;
+  c.num_hidden_layers = int64_t{1} << 40;
+  Parameters parameters(ParameterOptions{});
+  EXPECT_ERROR(Decoder(c, parameters), kOutOfMemory, " weights of f32 are more than the ");
+  c.num_hidden_layers = int64_t{1} << 62;
+  EXPECT_ERROR(num_parameters(c), kInvalidArgument, "more than 2^60 weights");
+}
+
 TEST(DecoderConfig, TakesTransformersDefaultsWhereTheFileIsSilent) {
   const DecoderConfig c = config_with("", "");
   EXPECT_EQ(c.num_key_value_heads, 4);
