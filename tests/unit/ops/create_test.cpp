@@ -19,6 +19,19 @@ const std::vector<Device>& devices() {
   return all;
 }
 
+TEST(Create, WhatMemoryCannotHoldIsAnErrorOfTheOp) {
+  constexpr int64_t kFar = int64_t{1} << 62;
+  EXPECT_ERROR(arange(kFar), kInvalidArgument, "arange: shape [4611686018427387904] has more than");
+  EXPECT_ERROR(arange(int64_t{1} << 45), kOutOfMemory, "arange: no room on cpu for ");
+  EXPECT_ERROR(linspace(0, 1, kFar), kInvalidArgument, "linspace: shape ");
+  EXPECT_ERROR(zeros({int64_t{1} << 40, int64_t{1} << 40}), kInvalidArgument,
+               "zeros: shape [1099511627776, 1099511627776] has more than 2^63 bytes");
+  EXPECT_ERROR(zeros({int64_t{1} << 45}), kOutOfMemory, "zeros: no room on cpu for ");
+  float one = 0;
+  EXPECT_ERROR(Tensor::adopt(&one, DType::kF32, {kFar}, nullptr), kInvalidArgument,
+               "tensor: shape [4611686018427387904] has more than 2^63 bytes");
+}
+
 TEST(Full, FillsEveryElement) {
   for (const Device& device : devices()) {
     const Tensor x = full({3, 5}, 2.5, {.device = device});
