@@ -301,7 +301,7 @@ std::vector<Row> rows_of<"reduce">() {
       arg_row("argmax", kArgmax, argmax, reference::argmax),
       arg_row("argmin", kArgmin, argmin, reference::argmin),
       variance_row("var", var, reference::var, sums(4)),
-      variance_row("stddev", stddev, reference::stddev, sums(1)),
+      variance_row("stddev", stddev, reference::stddev, sums(4)),
       loosely(statistic_row("logsumexp", logsumexp, reference::logsumexp, sums(4)), kHoldsOnCards),
       norm_row("norm", 2, sums(1)),
       norm_row("norm_0", 0, rounded()),

@@ -66,8 +66,7 @@ Row row_of(const Form& form) {
                                                                          {2, 70, 4, 64, 300}}) {
     row.geometries.push_back({{heads(b, t, h, d), {p, d / 2}, {p, d / 2}, {b, t}}});
   }
-  row.long_geometries = {{{{3, 129, 4, 66}, {300, 33}, {300, 33}, {3, 129}}, {0}},
-                         {{{3, 129, 4, 66}, {300, 33}, {300, 33}, {3, 129}}, {1}}};
+  row.long_geometries = {{{heads(3, 129, 4, 66), {300, 33}, {300, 33}, {3, 129}}}};
   // Two products and their sum, each rounded.
   row.tolerance = sums(1);
   row.fused = true;
