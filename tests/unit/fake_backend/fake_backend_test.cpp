@@ -66,6 +66,19 @@ TEST(FakeBackend, ItsOwnErrorsComeThrough) {
                "cross_entropy: id 5 is outside [0, 5) on fake:0");
 }
 
+TEST(FakeBackend, KernelsThatDoNotSaySoNeverWriteOverWhatTheyRead) {
+  const Device device = fake_device();
+  Var x(logits(2, 5).to(device), false);
+  const Tensor one = ones({2, 5}).to(device);
+  sub_(x, one);
+  neg_(x);
+  EXPECT_EQ(x.tensor().to_vector<float>(), neg(logits(2, 5) - 1).to_vector<float>());
+  Tensor y = x.tensor().to(Device::cpu()).to(device);
+  y = neg(std::move(y));
+  y = std::move(y) / one;
+  EXPECT_EQ(y.to_vector<float>(), (logits(2, 5) - 1).to_vector<float>());
+}
+
 TEST(FakeBackend, AnOpWithoutARowIsUnsupported) {
   const Tensor x = logits(4, 4).to(fake_device());
   EXPECT_ERROR(matmul(x, x), kUnsupported, "matmul: no f32 kernel on fake:0, no composite");
