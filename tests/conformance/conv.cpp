@@ -101,10 +101,11 @@ const std::vector<Geometry> kConvolutions = {
     {{{1, 64, 4, 5}, {64, 32, 3, 3}}, {1, 1, 1, 1, 1, 1, 1, 1, 2}},
 };
 
+// Small for what they are called: the reference takes long for each multiplication.
 const std::vector<Geometry> kLongConvolutions = {
-    {{{5, 35, 29, 27}, {37, 35, 3, 3}}, {1, 1, 1, 1, 1, 1}},
-    {{{1, 67, 41, 37}, {69, 67, 3, 3}}, {1, 1, 1, 1, 1, 1}},
-    {{{3, 36, 31, 33}, {66, 18, 3, 3}}, {1, 1, 1, 1, 1, 1, 1, 1, 2}},
+    {{{5, 17, 13, 17}, {37, 17, 3, 3}}, {1, 1, 1, 1, 1, 1}},
+    {{{1, 67, 13, 11}, {69, 67, 3, 3}}, {1, 1, 1, 1, 1, 1}},
+    {{{3, 36, 11, 13}, {66, 18, 3, 3}}, {1, 1, 1, 1, 1, 1, 1, 1, 2}},
 };
 
 Row common(const Op& op) {
@@ -183,9 +184,9 @@ Row conv_input_gradient_row() {
                     {{{0, 2, 3, 3}, {2, 2, 2, 2}}},
                     {{{2, 0, 3, 3}, {0, 2, 2, 2}}},
                     {{{2, 33, 5, 6}, {33, 17, 3, 3}}, {2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}}};
-  row.long_geometries = {{{{5, 35, 29, 27}, {35, 37, 3, 3}}, {1, 1, 1, 1, 1, 1}},
-                         {{{1, 67, 41, 37}, {67, 69, 3, 3}}, {1, 1, 1, 1, 1, 1}},
-                         {{{3, 36, 17, 15}, {36, 33, 3, 3}}, {2, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1}}};
+  row.long_geometries = {{{{5, 17, 13, 17}, {17, 37, 3, 3}}, {1, 1, 1, 1, 1, 1}},
+                         {{{1, 67, 13, 11}, {67, 69, 3, 3}}, {1, 1, 1, 1, 1, 1}},
+                         {{{3, 36, 11, 9}, {36, 33, 3, 3}}, {2, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1}}};
   return row;
 }
 
@@ -368,6 +369,7 @@ template <>
 std::vector<Row> rows_of<"conv">() {
   Row weight_gradient = conv_weight_gradient_row();
   weight_gradient.op = "conv_weight_gradient composite";
+  weight_gradient.long_geometries.clear();
   const auto run = weight_gradient.run;
   weight_gradient.run = [run](std::vector<Tensor> x, const Case& c) {
     const CompositeScope always(CompositeMode::kAlways);

@@ -8,7 +8,7 @@
 namespace wick::cpu {
 namespace {
 
-constexpr int64 kLeastWork = 1 << 22;        // multiplications of a part: some 0.1 ms
+constexpr int64 kLeastWork = 1 << 21;        // multiplications of a part: some 50 us
 constexpr int64 kMuchWork = int64{1} << 27;  // of a part, where there are many
 constexpr int64 kParts = 16, kMostParts = 256;
 constexpr int64 kGranule = 32;   // channels that oneDNN's kernels take at once
