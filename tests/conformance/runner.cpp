@@ -503,9 +503,8 @@ void Report::skip(const std::string& what, const std::string& reason) {
 
 namespace {
 
-/// Of its bound the worst error of a whole sample is at least this share, or the row says why not;
-/// and one that says so is not above the other.
-constexpr double kLoose = 0.25, kNoLongerLoose = 0.75;
+/// Of its bound the worst error of a whole sample is at least this share, or the row says why not.
+constexpr double kLoose = 0.25;
 
 // Exact rows have no share of a bound.
 bool is_loose(double share) { return share > 0 && share < kLoose; }
@@ -513,15 +512,11 @@ bool is_loose(double share) { return share > 0 && share < kLoose; }
 }  // namespace
 
 std::string Report::wrong_bound(const Line& line) {
+  if (!is_loose(line.share) || line.loose_for) return "";
   std::ostringstream out;
   out.precision(3);
-  if (is_loose(line.share) && !line.loose_for) {
-    out << "LOOSE: the worst error is " << line.share << " of the bound, " << line.bound
-        << "; state a smaller one, or Row::loose why not";
-  } else if (line.loose_for && line.share > kNoLongerLoose) {
-    out << "the worst error is " << line.share << " of the bound, " << line.bound
-        << ", which Row::loose calls loose: " << line.loose_for;
-  }
+  out << "LOOSE: the worst error is " << line.share << " of the bound, " << line.bound
+      << "; state a smaller one, or Row::loose why not";
   return out.str();
 }
 

@@ -144,7 +144,7 @@ Row quantile_row() {
   row.geometries = {{{{1}}, {0, 500}},          {{{7}}, {0, 0}, true},       {{{8}}, {0, 1000}},
                     {{{3, 11}}, {0, 250}},      {{{3, 10}}, {1, 125}, true}, {{{0, 3}}, {1, 500}},
                     {{{2, 3, 4, 5}}, {1, 375}}, {{{3, 602}}, {1, 750}}};
-  row.tolerance = sums(4);
+  row.tolerance = sums(2.5);
   row.differentiable = {0};
   row.grad_domains = {apart(8)};
   return row;

@@ -75,7 +75,7 @@ struct ConvTranspose2dOptions {
 /// weight  [O, C / groups, K]; the groups are runs of channels of x and of y
 /// Returns [N, O, (L + left + right - dilation (K - 1) - 1) / stride + 1].
 /// dtypes promote; floating; f16, bf16 and f8 accumulate in f32. Error: |e| <= c u sum|x weight| +
-/// 1 ulp of the output dtype, u of the accumulator, c = 2 + log2(terms); and 0.5 ulp for the
+/// 1 ulp of the output dtype, u of the accumulator, c = 4 + 2 log2(terms); and 0.5 ulp for the
 /// bias. A zero of the padding times an infinite weight may count as 0 or as NaN. Errors:
 /// kShapeMismatch, kDTypeMismatch (integers), kInvalidArgument (options), kDeviceMismatch.
 WICK_API Tensor conv1d(const Tensor& x, const Tensor& weight, const Conv1dOptions& options = {});

@@ -18,7 +18,7 @@ WICK_API ValuesIndices cummax(const Tensor& x, int64_t dim);
 /// The smallest element up to each, and its place, as cummax has them.
 WICK_API ValuesIndices cummin(const Tensor& x, int64_t dim);
 /// log(sum(e^x)) of the elements up to each, without overflow. Integers compute in f32. Error: |e|
-/// <= (1 + log2(n) / 2) u (1 + |y|) + 1 ulp of the output dtype, u of f32, of f64 f64.
+/// <= (2 + log2(n)) u (1 + |y|) + 1 ulp of the output dtype, u of f32, of f64 f64.
 WICK_API Tensor logcumsumexp(const Tensor& x, int64_t dim);
 
 }  // namespace wick

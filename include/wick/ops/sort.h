@@ -33,7 +33,7 @@ WICK_API ValuesIndices median(const Tensor& x, int64_t dim = -1, bool keepdim = 
 /// as equal to NaN.
 WICK_API ValuesIndices mode(const Tensor& x, int64_t dim = -1, bool keepdim = false);
 /// The value between the sorted elements at the place q (n - 1), linearly; NaN where there is one.
-/// Integers compute in f32. Error: |e| <= 4 u of the neighbours + 1 ulp of the output dtype, u of
+/// Integers compute in f32. Error: |e| <= 2.5 u of the neighbours + 1 ulp of the output dtype, u of
 /// f32, of f64 f64. Errors: kInvalidArgument unless 0 <= q <= 1.
 WICK_API Tensor quantile(const Tensor& x, double q, int64_t dim = -1, bool keepdim = false);
 
