@@ -35,7 +35,7 @@ Real soft(Real x, Real beta) {
 const std::vector<Composed> kComposed = {
     {"frac", 1, [](const auto& x) { return frac(x[0]); }, [](const Real* x) { return plain(x[0] - std::trunc(x[0])); }, {-100, 100}, exact(), {either_sign(1.1, 1.9)}},
     {"round(1)", 1, [](const auto& x) { return round(x[0], 1); }, [](const Real* x) { return Value{std::nearbyint(x[0] * 10) / 10, std::fabs(x[0]) + 1}; }, {-100, 100}, condition(2), {either_sign(0.26, 0.34)}, false},
-    {"softplus", 1, [](const auto& x) { return softplus(x[0], 2, 8); }, [](const Real* x) { return plain(x[0] * 2 > 8 ? x[0] : soft(x[0], 2)); }, {-20, 20}, sums(0.5), {{-3, 3}}},
+    {"softplus", 1, [](const auto& x) { return softplus(x[0], 2, 8); }, [](const Real* x) { return plain(x[0] * 2 > 8 ? x[0] : soft(x[0], 2)); }, {-20, 20}, sums(0.25), {{-3, 3}}},
     {"clamp", 1, [](const auto& x) { return clamp(x[0], {.min = -1.5, .max = 2.5}); }, [](const Real* x) { return plain(std::isnan(x[0]) ? x[0] : std::min<Real>(std::max<Real>(x[0], -1.5L), 2.5L)); }, {-4, 4}, exact(), {{{-4, -1.6}, {-1.4, 2.4}, {2.6, 4}}}},
     {"lerp", 3, [](const auto& x) { return lerp(x[0], x[1], x[2]); }, [](const Real* x) { return Value{x[0] + (x[1] - x[0]) * x[2], std::fabs(x[0]) + std::fabs(x[1] - x[0]) * std::fabs(x[2])}; }, {-4, 4}, condition(3), {}, false},
     {"addcmul", 3, [](const auto& x) { return addcmul(x[0], x[1], x[2], 2); }, [](const Real* x) { return Value{x[0] + 2 * x[1] * x[2], std::fabs(x[0]) + 2 * std::fabs(x[1] * x[2])}; }, {-4, 4}, condition(1.5), {}, false},

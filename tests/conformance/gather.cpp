@@ -124,7 +124,7 @@ Row embedding_row() {
 Row adding(const char* op) {
   Row row = common(op, kNumeric, 3);
   row.unordered = true;
-  row.tolerance = sums(4, 2);
+  row.tolerance = sums(2, 1);
   row.loose = kHoldsInAnyOrder;
   return row;
 }

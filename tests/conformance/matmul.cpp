@@ -105,6 +105,7 @@ Row linear_row() {
                     {{{65, 130}, {67, 130}, {67}}}};
   // The bound of the product, which is rounded to the dtype before the bias is added.
   row.tolerance = condition(4, 1);
+  row.loose = kHoldsOfItsOp;
   row.may_flush = kMatrixUnitsFlush;
   row.differentiable = {0, 1, 2};
   return row;

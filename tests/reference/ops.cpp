@@ -61,16 +61,22 @@ Index replaced(Index index, int dim, int64_t at) {
   return index;
 }
 
-/// Adds src's elements to x where target(index) says.
+/// Adds src's elements to x where target(index) says, one after another.
 template <class Target>
 Result added(const Array& x, const Array& src, const Target& target) {
-  std::vector<Sum> sums(x.values.size());
+  std::vector<Sum> sums(x.values.size()), added(x.values.size());
   for (std::size_t i = 0; i < sums.size(); i++) sums[i].add(x.values[i]);
   for (std::size_t p = 0; p < src.values.size(); p++) {
-    const Index to = target(index_at(src.shape, int64_t(p)));
-    sums[std::size_t(position(x.shape, to))].add(src.values[p]);
+    const auto to = std::size_t(position(x.shape, target(index_at(src.shape, int64_t(p)))));
+    sums[to].add(src.values[p]);
+    added[to].add(src.values[p]);
   }
   Result result = result_of(x.dtype, x.shape, sums);
+  // Terms that are alike err alike, by what x has grown to.
+  for (std::size_t i = 0; i < sums.size(); i++) {
+    const Real grown = added[i].magnitude();
+    if (grown > 0) result.magnitude[i] *= added[i].serial_magnitude() / grown;
+  }
   if (!is_floating(x.dtype)) {
     for (Real& value : result.array.values) value = wrap(x.dtype, Wide(value));
   }

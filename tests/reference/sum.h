@@ -24,11 +24,11 @@ class Sum {
   }
   Real value() const { return std::isfinite(total_) && cut_ != 0 ? total_ + cut_ : total_; }
   Real magnitude() const { return magnitude_; }
-  /// What a bound of 4 + 2 log2(terms) is held against if they are added one after another: where
+  /// What a bound of 2 + log2(terms) is held against if they are added one after another: where
   /// they are all alike the roundings do not cancel, and the error grows with their number.
   Real serial_magnitude() const {
     const Real n = Real(terms_);
-    return alike_ && terms_ > 1 ? magnitude_ * std::max(Real(1), n / (4 + 2 * std::log2(n)))
+    return alike_ && terms_ > 1 ? magnitude_ * std::max(Real(1), n / (2 + std::log2(n)))
                                 : magnitude_;
   }
   int64_t terms() const { return terms_; }

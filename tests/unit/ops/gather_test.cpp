@@ -53,8 +53,8 @@ TEST(Ids, OfAnyIntegerDTypeChooseTheSame) {
               cross_entropy(x, cast(targets, DType::kI64)).item<float>());
     const RopeTables tables = rope_tables(4, 2, 100);
     const Tensor tokens = ones({1, 3, 1, 2}), at = reshape(ids, {1, 3});
-    EXPECT_EQ(rope(tokens, tables.cos, tables.sin, at).to_vector<float>(),
-              rope(tokens, tables.cos, tables.sin, cast(at, DType::kI64)).to_vector<float>());
+    EXPECT_EQ(rope_thd(tokens, tables.cos, tables.sin, at).to_vector<float>(),
+              rope_thd(tokens, tables.cos, tables.sin, cast(at, DType::kI64)).to_vector<float>());
     const Tensor q = counting({1, 1, 3, 2}), k = counting({1, 1, 4, 2});
     const auto seen_from = [&](const Tensor& positions) {
       return sdpa(q, k, k, {.is_causal = true, .positions = positions}).to_vector<float>();
@@ -70,8 +70,8 @@ TEST(Ids, OutOfRangeAreNamedInAnyIntegerDType) {
     EXPECT_ERROR(index_select(x, 0, ids), kOutOfRange, "id 4 at position 1");
     EXPECT_ERROR(embedding(x, ids), kOutOfRange, "id 4 at position 1");
     EXPECT_ERROR(cross_entropy(zeros({2, 4}), ids), kOutOfRange, "cross_entropy: id 4");
-    EXPECT_ERROR(rope(ones({1, 2, 1, 2}), ones({4, 1}), ones({4, 1}), reshape(ids, {1, 2})),
-                 kOutOfRange, "rope: ");
+    EXPECT_ERROR(rope_thd(ones({1, 2, 1, 2}), ones({4, 1}), ones({4, 1}), reshape(ids, {1, 2})),
+                 kOutOfRange, "rope_thd: ");
   }
 }
 
