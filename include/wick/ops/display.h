@@ -27,7 +27,7 @@ WICK_API PrintOptions print_options();
 
 /// The values in brackets as PyTorch prints them, then a line "Tensor[[2, 3], f32, rocm:0]"; the
 /// CPU is left out. Of a large tensor only what is printed is read. Of an empty Tensor():
-/// "Tensor()".
+/// "Tensor()". Errors: kInvalidArgument for a negative number in the options.
 WICK_API std::string to_string(const Tensor& x);
 WICK_API std::string to_string(const Tensor& x, const PrintOptions& options);
 WICK_API std::ostream& operator<<(std::ostream& out, const Tensor& x);

@@ -50,7 +50,8 @@ Layout diagonal_of(const Layout& x, Pair pair, int64_t offset) {
   const int64_t length =
       shift < 0 ? std::min(rows + shift, columns) : std::min(rows, columns - shift);
   y.shape.push_back(length);
-  y.strides.push_back(x.strides[pair.first] + x.strides[pair.second]);
+  // Where there are no elements strides may be of any size, and their sum of none.
+  y.strides.push_back(numel(y.shape) == 0 ? 1 : x.strides[pair.first] + x.strides[pair.second]);
   if (length > 0)
     y.offset += shift < 0 ? -shift * x.strides[pair.first] : shift * x.strides[pair.second];
   return y;

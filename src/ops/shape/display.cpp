@@ -113,7 +113,7 @@ class Formatter {
 Tensor edges(const Tensor& x, int dim, int64_t items) {
   if (dim == x.rank()) return x;
   const int64_t size = x.size(dim);
-  if (size <= 2 * items) return edges(x, dim + 1, items);
+  if (size / 2 < items || size == 2 * items) return edges(x, dim + 1, items);
   return cat({edges(narrow(x, dim, 0, items), dim + 1, items),
               edges(narrow(x, dim, size - items, items), dim + 1, items)},
              dim);
@@ -131,7 +131,8 @@ class Printer {
       return;
     }
     const int64_t size = shape_[dim];
-    const bool cut = summarize_ && size > 2 * options_.edge_items;
+    const bool cut =
+        summarize_ && size / 2 >= options_.edge_items && size != 2 * options_.edge_items;
     const int64_t shown = cut ? 2 * options_.edge_items : size;
     const bool vector = dim == shape_.size() - 1;
     const auto per_line =
@@ -165,12 +166,16 @@ class Printer {
   size_t next_ = 0;
 };
 
+void check_numbers(const char* op, const PrintOptions& options) {
+  check(options.precision >= 0 && options.threshold >= 0 && options.edge_items >= 0 &&
+            options.line_width >= 0,
+        ErrorCode::kInvalidArgument, op, "expected numbers of at least 0");
+}
+
 }  // namespace
 
 void set_printoptions(const PrintOptions& options) {
-  check(options.precision >= 0 && options.threshold >= 0 && options.edge_items >= 0 &&
-            options.line_width >= 0,
-        ErrorCode::kInvalidArgument, "set_printoptions", "expected numbers of at least 0");
+  check_numbers("set_printoptions", options);
   const std::lock_guard lock(options_mutex);
   shared_options = options;
 }
@@ -182,6 +187,7 @@ PrintOptions print_options() {
 
 std::string to_string(const Tensor& x, const PrintOptions& options) {
   const Calling calling("to_string");
+  check_numbers("to_string", options);
   if (!x) return "Tensor()";
   const std::string last =
       "Tensor[" + to_string(x.shape()) + ", " + dtype_name(x.dtype()) + device_text(x) + "]";

@@ -73,6 +73,7 @@ TEST(Display, StreamsAndTakesTheSharedOptions) {
   EXPECT_EQ(print_options().precision, 4);
   EXPECT_EQ(PrintOptions::full().threshold, INT64_MAX);
   EXPECT_ERROR(set_printoptions({.precision = -1}), kInvalidArgument, "set_printoptions");
+  EXPECT_ERROR(to_string(arange(3), {.edge_items = -1}), kInvalidArgument, "to_string: ");
   EXPECT_EQ(print_options().precision, 4);
 }
 
