@@ -29,12 +29,14 @@ std::optional<int64_t> number_beside(const std::string& path, const std::string&
 
 /// What the two versions of cgroups call the same facts.
 struct CgroupFiles {
-  const char *root, *limit, *used, *reclaimable;
+  const char *root, *limit, *used, *reclaimable[2];
 };
-constexpr CgroupFiles kVersion1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                                   "memory.usage_in_bytes", "total_inactive_file"};
-constexpr CgroupFiles kVersion2 = {"/sys/fs/cgroup", "memory.max", "memory.current",
-                                   "inactive_file"};
+constexpr CgroupFiles kVersion1 = {"/sys/fs/cgroup/memory",
+                                   "memory.limit_in_bytes",
+                                   "memory.usage_in_bytes",
+                                   {"total_inactive_file", "total_active_file"}};
+constexpr CgroupFiles kVersion2 = {
+    "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file", "active_file"}};
 
 constexpr int64_t kNoLimit = int64_t{1} << 60;  // version 1 says so by a number near 2^63
 
@@ -46,8 +48,10 @@ void limit_by(const CgroupFiles& files, const std::string& below, std::string gr
     const std::string folder = below + files.root + group + "/";
     const auto limit = number_in(folder + files.limit), used = number_in(folder + files.used);
     if (limit && used && *limit < kNoLimit) {
-      // Pages of files that nobody used lately go before anything is killed.
-      const int64_t pages = number_beside(folder + "memory.stat", files.reclaimable).value_or(0);
+      // Pages of files go before anything is killed.
+      int64_t pages = 0;
+      for (const char* kind : files.reclaimable)
+        pages += number_beside(folder + "memory.stat", kind).value_or(0);
       const int64_t left = std::clamp<int64_t>(*limit - *used + pages, 0, *limit);
       memory->total = std::min(memory->total, *limit);
       memory->available = std::min(memory->available, left);

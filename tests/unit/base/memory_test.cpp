@@ -45,7 +45,8 @@ TEST_F(HostMemoryFiles, AGroupsLimitHoldsAndSoDoThoseAboveIt) {
   write("sys/fs/cgroup/a/b/memory.current", mib(10));
   write("sys/fs/cgroup/a/memory.max", mib(500));
   write("sys/fs/cgroup/a/memory.current", mib(400));
-  write("sys/fs/cgroup/a/memory.stat", "anon 5\nfile 9\ninactive_file " + mib(30));
+  write("sys/fs/cgroup/a/memory.stat",
+        "anon 5\nfile 9\ninactive_file " + mib(20) + "active_file " + mib(10));
   expect(130, 500);
 }
 
