@@ -9,11 +9,10 @@ set(emu_runtime
     ${CMAKE_CURRENT_SOURCE_DIR}/device/emulator.cpp)
 add_library(wick_emu_objects OBJECT ${emu_kernels} ${emu_runtime})
 # The thread sanitizer is for the CPU's threads: races of a kernel's own are what check mode finds.
-set(emu_watched ${emu_kernels} ${emu_runtime})
-if(WICK_SANITIZE STREQUAL "thread")
-  set(emu_watched ${emu_runtime})
+set_source_files_properties(${emu_runtime} PROPERTIES COMPILE_OPTIONS "${WICK_WATCHED}")
+if(NOT WICK_SANITIZE STREQUAL "thread")
+  set_source_files_properties(${emu_kernels} PROPERTIES COMPILE_OPTIONS "${WICK_WATCHED_KERNELS}")
 endif()
-set_source_files_properties(${emu_watched} PROPERTIES COMPILE_OPTIONS "${WICK_WATCHED}")
 set_target_properties(wick_emu_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                       VISIBILITY_INLINES_HIDDEN ON)
 target_include_directories(wick_emu_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src

@@ -1,6 +1,7 @@
 #include "gradient.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ops/tape/node.h"
 #include "pairwise.h"
@@ -41,13 +42,14 @@ using Buffers = std::vector<Array>;
 
 class Check {
  public:
-  Check(const Row& row, const Case& c, const Device& device, uint64_t seed, Rules* met)
+  Check(const Row& row, const Case& c, const Device& device, const Options& options, Rules* met)
       : row_(row),
         case_(c),
         device_(device),
+        differences_(options.differences),
         met_(met),
-        operands_(operands_of(with_grad_domains(row), c, seed)),
-        random_(mix_seed(seed, "weights of " + row.op)) {
+        operands_(operands_of(with_grad_domains(row), c, options.seed)),
+        random_(mix_seed(options.seed, "weights of " + row.op)) {
     for (const std::size_t i : row.differentiable) buffers_.push_back(operands_[i].buffer);
   }
 
@@ -59,6 +61,7 @@ class Check {
     weights_ = random_like(y);
     const std::vector<Array> first = gradients(buffers_, device_, nullptr);
     for (const Array& g : first) directions_.push_back(random_weights(g.shape));
+    compared_ = drawn_elements();
     std::string wrong = compare(first, [&](const Buffers& at) {
       return dot(download(output(variables(at, cpu_), false, cpu_)), weights_);
     });
@@ -144,6 +147,24 @@ class Check {
     return result;
   }
 
+  /// The elements of each buffer that are compared.
+  std::vector<std::vector<std::size_t>> drawn_elements() {
+    std::vector<std::vector<std::size_t>> result;
+    for (const Array& buffer : buffers_) {
+      std::vector<std::size_t> all(buffer.values.size());
+      std::iota(all.begin(), all.end(), 0);
+      if (differences_ == 0 || int64_t(all.size()) <= differences_) {
+        result.push_back(all);
+        continue;
+      }
+      for (int64_t i = 0; i < differences_; i++)
+        std::swap(all[i], all[i + random_.below(int64_t(all.size()) - i)]);
+      all.resize(differences_);
+      result.push_back(all);
+    }
+    return result;
+  }
+
   /// Compares with the central differences of f. What stands around an operand (NaN) must have no
   /// gradient.
   template <class F>
@@ -154,7 +175,7 @@ class Check {
         return "has another shape than operand " + std::to_string(row_.differentiable[k]);
       Real largest = 1;
       for (const Real g : analytic[k].values) largest = std::max(largest, std::fabs(g));
-      for (std::size_t i = 0; i < buffer.values.size(); i++) {
+      for (const std::size_t i : compared_[k]) {
         Real expected = 0;
         if (!std::isnan(buffer.values[i])) {
           const auto at = [&](Real steps) {
@@ -195,6 +216,7 @@ class Check {
   const Row& row_;
   const Case& case_;
   const Device& device_;
+  const int64_t differences_;
   Rules* met_;
   const Device cpu_ = Device::cpu();
   std::vector<Placement> operands_;
@@ -202,6 +224,7 @@ class Check {
   Buffers buffers_;
   Array weights_;
   std::vector<Array> directions_;
+  std::vector<std::vector<std::size_t>> compared_;
 };
 
 }  // namespace
@@ -226,10 +249,10 @@ std::vector<Case> gradient_cases(const Row& row, const Options& options) {
   return cases_of(small, selection, false);
 }
 
-Outcome check_gradient(const Row& row, const Case& c, const Device& device, uint64_t seed,
+Outcome check_gradient(const Row& row, const Case& c, const Device& device, const Options& options,
                        Rules* met) try {
   const CompositeScope scope(c.composite);
-  return Check(row, c, device, seed, met).run();
+  return Check(row, c, device, options, met).run();
 } catch (const Error& error) {
   return failed_with(error, device);
 } catch (const std::exception& error) {

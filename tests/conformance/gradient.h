@@ -23,7 +23,7 @@ using Rules = std::set<std::pair<std::string, std::size_t>>;
 /// g) of that gradient g.
 ///
 /// The rules that took part are added to `met`.
-Outcome check_gradient(const Row& row, const Case& c, const Device& device, uint64_t seed,
+Outcome check_gradient(const Row& row, const Case& c, const Device& device, const Options& options,
                        Rules* met = nullptr);
 
 /// The rules that the row's function notes on the tape, whichever of its operands the row calls

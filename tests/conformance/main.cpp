@@ -130,7 +130,7 @@ void check_gradients(const std::vector<Row>& rows, const Device& device, const O
       const std::string text = to_string(c);
       report.add(row.op, name, text,
                  command_for(name, row.op, options, " --mode grad" + case_option(text)),
-                 check_gradient(row, c, device, options.seed, &met));
+                 check_gradient(row, c, device, options, &met));
     }
   }
   // Rules are of no device, and the CPU has every kernel.
@@ -228,6 +228,9 @@ int main(int argc, char** argv) {
          "--long", options.long_ops,
          "with --max-elements: rows whose long cases, which threads share, run all the same")
       ->delimiter(',');
+  app.add_option("--differences", options.differences,
+                 "of each gradient compare at most this many elements, drawn; default: all")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", threads,
                  "of the CPU, which then computes each case in one too; default: WICK_THREADS, or "
                  "its cores");

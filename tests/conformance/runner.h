@@ -9,14 +9,15 @@
 namespace wick::conformance {
 
 struct Options {
-  std::vector<std::string> ops;     // none: all
-  std::vector<std::string> dtypes;  // none: all; else rows' combinations of these, and of ids (i64)
-  std::string case_text;            // this one, of the whole product; "": all
+  std::vector<std::string> ops = {};     // none: all
+  std::vector<std::string> dtypes = {};  // none: all; else combinations of these, and of ids (i64)
+  std::string case_text = {};            // this one, of the whole product; "": all
   uint64_t seed = 1;
   bool full = false;                            // the whole product instead of a pairwise sample
   std::optional<CompositeMode> composite = {};  // of fused rows this mode alone
   int64_t max_elements = 0;  // cases with more in all operands are left out; 0: none is
   std::vector<std::string> long_ops = {};  // rows whose long cases run all the same
+  int64_t differences = 0;  // of a gradient at most so many elements, drawn, are compared; 0: all
 };
 
 /// A geometry of more elements than this is large: the emulator gets it once per dtype instead of

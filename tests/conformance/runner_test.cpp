@@ -42,9 +42,9 @@ std::string first_failure(const Row& row) {
   return "";
 }
 
-std::string first_gradient_failure(const Row& row) {
+std::string first_gradient_failure(const Row& row, const Options& options = {}) {
   for (const Case& c : gradient_cases(row, {})) {
-    const Outcome outcome = check_gradient(row, c, Device::cpu(), 1);
+    const Outcome outcome = check_gradient(row, c, Device::cpu(), options);
     if (!outcome.passed()) return outcome.text.empty() ? "?" : outcome.text;
   }
   return "";
@@ -371,6 +371,7 @@ TEST(Gradient, CatchesAGradientThatIsCut) {
   row.run = [](std::vector<Tensor> x, const Case&) { return mul(x[0], x[1].detach()); };
   EXPECT_TRUE(holds(first_gradient_failure(row), "gradient: of operand 1"))
       << first_gradient_failure(row);
+  EXPECT_TRUE(holds(first_gradient_failure(row, {.differences = 1}), "gradient: of operand 1"));
 }
 
 TEST(Gradient, CatchesASecondDerivativeThatIsCut) {
@@ -389,7 +390,7 @@ TEST(Gradient, CatchesASecondDerivativeThatIsCut) {
 std::string uncompared(const std::vector<Row>& rows) {
   Rules met;
   for (const Row& row : rows)
-    for (const Case& c : gradient_cases(row, {})) check_gradient(row, c, Device::cpu(), 1, &met);
+    for (const Case& c : gradient_cases(row, {})) check_gradient(row, c, Device::cpu(), {}, &met);
   return check_rules(rows, met, 1).text;
 }
 

@@ -1,6 +1,7 @@
 #include "core/allocator.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "scripted_backend.h"
 
@@ -69,6 +70,18 @@ TEST_F(Allocator, TheSmallestBlockThatIsLargeEnoughIsTaken) {
   allocator().release(small);
   EXPECT_EQ(allocate(30 * kMiB), small);
   allocator().release(small);
+}
+
+TEST_F(Allocator, WhatItKnowsOfBlocksTakesNoMoreMemoryWithTime) {
+  const auto split_and_merge = [&] {
+    void* blocks[] = {allocate(kMiB / 2), allocate(kMiB / 2), allocate(kMiB / 2)};
+    for (const int i : {0, 2, 1}) allocator().release(blocks[i]);
+  };
+  for (int i = 0; i < 100; i++) split_and_merge();
+  const size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 10000; i++) split_and_merge();
+  EXPECT_LT(mallinfo2().uordblks, before + 10000);
+  EXPECT_EQ(script.allocations, 1);
 }
 
 TEST_F(Allocator, NeighboursMergeAgain) {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "../expect.h"
-#include "recorder.h"
+#include "../recorder.h"
 #include "wick/abi/ops/sample.h"
 #include "wick/core/backend.h"
 #include "wick/ops/autograd.h"

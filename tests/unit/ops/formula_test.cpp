@@ -208,6 +208,9 @@ TEST(Formula, ABadFormulaIsAnErrorWithItsPosition) {
   bad("elu(a)", "expected ',', got ')'");
   bad("elu(a, 1, 2, 3)", "expected ')', got ','");
   bad("a / bitwise_or(a, b)", "at 5: 'bitwise_or' takes integers, and the formula computes in fl");
+  for (const char* real : {"pi", "inf", "nan", "0.5", "1e3"})
+    bad(std::string(real) + " + bitwise_or(a, b)",
+        "'bitwise_or' takes integers, and the formula computes in fl");
   bad("a ? b", "expected ':', got the end");
   bad("a < b < a", "comparisons in a row need brackets");
   bad("1.5.2", "a number runs into '.'");
