@@ -93,7 +93,7 @@ Row search_row(const char* name, std::size_t sorted) {
                     {{{33}, {3, 4, 5}}, {}, true},
                     {{{7}, {2, 3}}, {}, true},
                     {{{1025}, {300}}}};
-  row.long_geometries = {{{{1021}, {100003}}}, {{{99991}, {5003}}, {}, true}};
+  row.long_geometries = {{{{1021}, {100003}}}, {{{9973}, {10007}}, {}, true}};
   if (sorted == 0) {
     row.geometries.push_back({{{3, 11}, {3, 5}}, {}, true});
     row.geometries.push_back({{{2, 3, 40}, {2, 3, 7}}});

@@ -163,11 +163,16 @@ Real polygamma(int order, Real x) {
   // The sum of (x + k)^-s: its first terms, then the integral and its corrections: each is what is
   // said of the last, times (s + i) (s + i + 1) / from^2 and a ratio of Bernoulli's numbers.
   const Real s = order + 1;
-  const auto upward = [s](Real from) {
+  const auto power_of = [order](Real base) {  // of few factors: each is rounded
+    Real power = 1 / base;
+    for (int i = 0; i < order; i++) power /= base;
+    return power;
+  };
+  const auto upward = [&](Real from) {
     Real sum = 0;
     if (std::isinf(from)) return sum;
-    for (; from < 40 + 5 * s; from += 1) sum += std::pow(from, -s);
-    const Real power = std::pow(from, -s);
+    for (; from < 40 + 5 * s; from += 1) sum += power_of(from);
+    const Real power = power_of(from);
     sum += power * (from / (s - 1) + Real(0.5));
     Real rising = s / from;
     const Real weights[] = {1 / Real(12), -1 / Real(720), 1 / Real(30240), -1 / Real(1209600),

@@ -42,5 +42,15 @@ TEST(Large, TensorsPastTwoToTheThirtyFirstElements) {
                std::to_string(n).c_str());
 }
 
+TEST(Large, MoreRowsAreAddedThanThirtyTwoBitsCount) {
+  if (free_gib() < 48) GTEST_SKIP() << "needs 48 GiB of free memory, has " << free_gib();
+  const int64_t n = (int64_t(1) << 31) + 5;
+  const Tensor ids = broadcast_to(zeros({1}, {.dtype = DType::kI64}), {n});
+  const Tensor rows = broadcast_to(ones({1, 2}, {.dtype = DType::kF64}), {n, 2});
+  const Tensor sums = index_add(zeros({2, 2}, {.dtype = DType::kF64}), 0, ids, rows);
+  EXPECT_EQ(sums.to_vec2<double>(),
+            (std::vector<std::vector<double>>{{double(n), double(n)}, {0, 0}}));
+}
+
 }  // namespace
 }  // namespace wick
