@@ -364,6 +364,21 @@ TEST(Cases, OfWhatACardLacksAreCounted) {
   EXPECT_EQ(of("exp").state, Outcome::State::kFailed);
 }
 
+TEST(Reference, RoundsF64OnceThoughLongDoubleHasFewBitsMore) {
+  // 1 + 2^-53 is a tie in f64; what is added to it, or taken away, is too small for long double.
+  const Real tie = std::ldexp(Real(1), -53), little = std::ldexp(Real(1), -65);
+  const Real next = 1 + std::ldexp(Real(1), -52);
+  for (const Real sign : {1, -1}) {
+    for (const bool above : {true, false}) {
+      const auto in_f64 = [&](Real x) { return Array{DType::kF64, {1}, {sign * x}}; };
+      const std::vector<Array> one_and{in_f64(1), in_f64(tie + (above ? little : -little / 2))};
+      const Result sum = row_named("add").reference(one_and, {});
+      EXPECT_TRUE(compare(in_f64(above ? next : 1), sum, {rounded()}).passed);
+      EXPECT_FALSE(compare(in_f64(above ? 1 : next), sum, {rounded()}).passed);
+    }
+  }
+}
+
 TEST(Gradient, PassesARightRow) { EXPECT_EQ(first_gradient_failure(small_row("mul")), ""); }
 
 TEST(Gradient, CatchesAGradientThatIsCut) {
