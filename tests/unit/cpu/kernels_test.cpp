@@ -209,6 +209,17 @@ TEST(CpuIndexing, ThreadsChangeNoBitOfAScatterAdd) {
     }
 }
 
+TEST(CpuIndexing, AScatterAddHasATileForEachThreadAtMost) {
+  const wick::test::ThreadsScope scope(3);
+  for (const int64 outer : {1, 2, 1000}) {
+    const Array src(kBf16, {outer, 7, 1}), ids(kI64, {outer, 7, 1}), out(kBf16, {outer, 16, 1});
+    for (const Isa isa : test::isas())
+      EXPECT_EQ(Launch({&src, &ids}, out)
+                    .scratch_bytes(*find(isa, kScatterAdd, {kBf16, kI64, kBf16}, 2).first),
+                std::min<int64>(outer, 3) * 16 * int64(sizeof(float)));
+  }
+}
+
 TEST(CpuIndexing, NarrowFloatsAreRoundedOnceHoweverOftenTheyAreAdded) {
   // 1 + 256 · 2^-9: in bf16 each step alone would be lost.
   for (const bool rows : {false, true}) {

@@ -110,8 +110,11 @@ class Launch {
   const char* declined_by(const Kernel& kernel) const {
     return kernel.accepts ? kernel.accepts(&kernel, &call_, nullptr) : nullptr;
   }
+  int64 scratch_bytes(const Kernel& kernel) const {
+    return kernel.scratch_bytes ? kernel.scratch_bytes(&kernel, &call_, nullptr) : 0;
+  }
   Status run(const Kernel& kernel) {
-    call_.scratch_bytes = kernel.scratch_bytes ? kernel.scratch_bytes(&kernel, &call_, nullptr) : 0;
+    call_.scratch_bytes = scratch_bytes(kernel);
     scratch_.reset(call_.scratch_bytes > 0
                        ? std::aligned_alloc(256, size_t(call_.scratch_bytes + 255) / 256 * 256)
                        : nullptr);
