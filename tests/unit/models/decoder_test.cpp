@@ -234,6 +234,19 @@ TEST(Decoder, TakesWhatItsConfigSaysAndNothingElse) {
                "m: there is no tensor \"model.layers.1.mlp.up_proj.weight\"");
 }
 
+TEST(Decoder, IdsAndPositionsAreOfOneShape) {
+  const Decoder decoder = Golden("grouped").decoder();
+  const auto ids = [](const Shape& shape) { return zeros(shape, {.dtype = DType::kI64}); };
+  const auto refused = [&](const Tensor& of, const Tensor& at, const std::string& got) {
+    EXPECT_ERROR(decoder.hidden(of, at, nullptr), kShapeMismatch,
+                 "decoder: expected ids and positions [B, T], got " + got);
+  };
+  refused(ids({1, 3}), ids({1, 2}), "[1, 3] and [1, 2]");
+  refused(ids({3}), ids({3}), "[3] and [3]");
+  refused(Tensor(), ids({1, 3}), "nothing and [1, 3]");
+  refused(ids({1, 3}), Tensor(), "[1, 3] and nothing");
+}
+
 TEST(Decoder, IdsOutsideOfTheVocabularyAreAnError) {
   const Golden golden("grouped");
   EXPECT_ERROR(golden.decoder().forward(Tensor::from(std::vector<int64_t>{48}, {1, 1}),
