@@ -24,7 +24,7 @@ TEST(ConvComposite, TakesAsManyImagesAtOnceAsHaveRoom) {
   EXPECT_EQ(launches({3, 1, 1000, 1000}), 3 * one + 3);  // each is copied to its place
 }
 
-TEST(ConvComposite, OfNoChannelsIsZero) { launches({2, 0, 4, 4}); }
+TEST(ConvComposite, OfNoChannelsHasItsShape) { launches({2, 0, 4, 4}); }
 
 }  // namespace
 }  // namespace wick
