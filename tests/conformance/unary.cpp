@@ -74,7 +74,7 @@ Row digamma_row() {
                             digamma,
                             reference::digamma,
                             {-50, 100},
-                            condition(5),
+                            condition(4),
                             {},
                             {.grad_domains = {either_sign(1.2, 1.8)}}});
   row.reference = [formula = Formula(reference::digamma)](const std::vector<Array>& x,

@@ -27,7 +27,7 @@ Result sums(DType dtype, const Shape& shape, const F& terms) {
   Result result{{dtype, shape, {}}, {}, 1};
   for (const Sum& sum : totals) {
     result.array.values.push_back(sum.value());
-    result.magnitude.push_back(sum.magnitude());
+    result.magnitude.push_back(sum.serial_magnitude());
     result.terms = std::max(result.terms, sum.terms());
   }
   return result;

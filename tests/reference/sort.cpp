@@ -107,6 +107,7 @@ Result cumprod(const Array& x, int64_t dim) {
   Result result{y, {}, 0};
   if (is_floating(dtype)) {
     const int64_t n = x.shape[std::size_t(normalize_dim(dim, x.shape.size()))];
+    result.terms = n;
     for (const Real value : y.values) result.magnitude.push_back(Real(n) * std::fabs(value));
   }
   return result;

@@ -1,6 +1,7 @@
 // Sums of Reals.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ops.h"
@@ -19,24 +20,32 @@ class Sum {
     }
     total_ = total;
     magnitude_ += std::fabs(term);
-    if (terms_++ == 0) first_ = term;
-    alike_ = alike_ && term == first_;
+    terms_++;
+    if (kinds_ <= kKept &&
+        std::find(kept_.begin(), kept_.begin() + kinds_, term) == kept_.begin() + kinds_) {
+      if (kinds_ < kKept) kept_[std::size_t(kinds_)] = term;
+      kinds_++;
+    }
   }
   Real value() const { return std::isfinite(total_) && cut_ != 0 ? total_ + cut_ : total_; }
   Real magnitude() const { return magnitude_; }
   /// What a bound of 2 + log2(terms) is held against if they are added one after another: where
-  /// they are all alike the roundings do not cancel, and the error grows with their number.
+  /// the same few come again and again, as broadcast operands make them, their roundings do not
+  /// cancel, and the error grows with the number of times.
   Real serial_magnitude() const {
-    const Real n = Real(terms_);
-    return alike_ && terms_ > 1 ? magnitude_ * std::max(Real(1), n / (2 + std::log2(n)))
-                                : magnitude_;
+    if (terms_ == 0 || kinds_ > kKept) return magnitude_;
+    const Real times = Real(terms_) / Real(kinds_);
+    return magnitude_ * std::max(Real(1), times / (2 + std::log2(Real(terms_))));
   }
   int64_t terms() const { return terms_; }
 
  private:
-  Real total_ = 0, cut_ = 0, magnitude_ = 0, first_ = 0;
-  bool alike_ = true;
+  static constexpr int kKept = 16;
+
+  Real total_ = 0, cut_ = 0, magnitude_ = 0;
   int64_t terms_ = 0;
+  std::array<Real, kKept> kept_ = {};  // the first terms that differ
+  int kinds_ = 0;                      // how many differ; kKept + 1: more than are kept
 };
 
 }  // namespace wick::reference
