@@ -66,7 +66,7 @@ Moments moments_of(const Group& x, Real correction) {
   Sum squares;
   for (const Real value : x) squares.add((value - mean) * (value - mean));
   const Real divisor = std::max(Real(0), n - correction);
-  return {squares.value() / divisor, total.magnitude() / n};
+  return {squares.value() / divisor, total.serial_magnitude() / n};
 }
 
 Group without_nan(Group x) {

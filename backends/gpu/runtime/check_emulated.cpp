@@ -273,7 +273,7 @@ class Check {
     bool fresh;
     std::vector<uint8> before;  // packed
     std::vector<uint8> first;   // after the first way
-    double largest = 0;         // finite magnitude in first, of floats
+    double reach = 0;           // of floats: what partial sums come to in some order
   };
   /// Memory of any allocation that the call must not write.
   struct Protected {
@@ -286,6 +286,7 @@ class Check {
   std::string describe_damage(const Damage&) const;
   std::string compare(const Output&, int index, const std::vector<uint8>& now) const;
   bool agree(const Output&, const uint8* first, const uint8* now) const;
+  double spread_of(DType) const;
   std::string cause() const;
 
   const Call& call_;
@@ -411,7 +412,22 @@ bool Check::agree(const Output& output, const uint8* first, const uint8* now) co
   constexpr double kUnit[] = {0x1p-3, 0x1p-2, 0x1p-7, 0x1p-10, 0x1p-23, 0x1p-52};
   static_assert(int(DType::kF64) - int(DType::kF8E4M3) == 5);
   const double units = dtype_size(dtype) >= 4 ? 64 : 8;
-  return std::fabs(a - b) <= units * kUnit[int(dtype) - int(DType::kF8E4M3)] * output.largest;
+  return std::fabs(a - b) <= units * kUnit[int(dtype) - int(DType::kF8E4M3)] * output.reach;
+}
+
+/// What the inputs of a dtype come to when added with random signs, the finite ones: partial sums
+/// do, though the results may cancel.
+double Check::spread_of(DType dtype) const {
+  double squares = 0;
+  for (int i = 0; i < call_.num_in; i++) {
+    if (call_.in[i].dtype != dtype) continue;
+    const std::vector<uint8> bytes = gather(call_.in[i]);
+    for (size_t at = 0; at < bytes.size(); at += size_t(dtype_size(dtype))) {
+      const double value = as_double(dtype, &bytes[at]);
+      if (std::isfinite(value)) squares += value * value;
+    }
+  }
+  return std::sqrt(squares);
 }
 
 /// Why the way now gave other bits than the first.
@@ -454,10 +470,11 @@ std::string Check::inspect(const Running& now) {
     for (Output& output : outputs_) {
       output.first = gather(*output.view);
       if (!unordered_ || !is_floating(output.view->dtype)) continue;
+      output.reach = spread_of(output.view->dtype);
       const size_t size = size_t(dtype_size(output.view->dtype));
       for (size_t at = 0; at < output.first.size(); at += size) {
         const double value = std::fabs(as_double(output.view->dtype, &output.first[at]));
-        if (std::isfinite(value)) output.largest = std::max(output.largest, value);
+        if (std::isfinite(value)) output.reach = std::max(output.reach, value);
       }
     }
     return {};

@@ -21,7 +21,8 @@ struct ValuesIndices {
 };
 
 /// The sum; of integers and bool as i64, u64 of u64; 0 of nothing. Error: |e| <= 4 u sum|x| + 1 ulp
-/// of the output dtype, u of the accumulator.
+/// of the output dtype, u of the accumulator; of n like elements, whose roundings do not cancel,
+/// n / (2 + log2 n) times that.
 WICK_API Tensor sum(const Tensor& x, const ReduceOptions& options = {});
 /// The mean; integers compute in f32; NaN of nothing. Error: as sum of x / n.
 WICK_API Tensor mean(const Tensor& x, const ReduceOptions& options = {});

@@ -14,8 +14,8 @@ struct VarMean {
   Tensor mean;
 };
 /// The variance: the mean of squared differences from the mean, in two passes. Where the divisor is
-/// 0: NaN, or inf if there are differences. Error: |e| <= 4 u (y + mean^2 u) + 1 ulp of the output
-/// dtype, u of the accumulator.
+/// 0: NaN, or inf if there are differences. Error: |e| <= 4 u (y + m^2 u) + 1 ulp of the output
+/// dtype, m the mean of |x|, u of the accumulator; m as much larger as sum's error where it is.
 WICK_API Tensor var(const Tensor& x, const VarOptions& options = {});
 /// The standard deviation: the root of var, whose gradient at 0 is 0. Squares underflow: of
 /// differences below 1e-19 (f64: 1e-154) digits are lost, down to 0. PyTorch's and NumPy's std: in

@@ -562,6 +562,26 @@ TEST_P(Emulator, ComparesUnorderedKernelsWithinATolerance) {
                    "depends on which threads come first", "the_kernel, emu:");
 }
 
+/// The last one wins.
+struct LastOne : Histogram<float, kKernelAccumulates | kKernelUnordered> {
+  template <class Ctx>
+  static void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    const int i = ctx.block().x * Ctx::kThreads + ctx.thread();
+    if (i < a.n) a.y[i % 3] = a.x[i];
+  }
+};
+
+TEST_P(Emulator, ComparesUnorderedSumsThatCancelByTheirTerms) {
+  std::vector<float> values = thirds(498);  // of each bucket as many below 0
+  for (std::size_t i = 0; i < 498; i++) values.push_back(-values[i]);
+  const Array<float> x(device(), values), y(device(), std::vector<float>(3));
+  const Operands operands(device(), {x.view()}, {y.view()});
+  constexpr uint32 kFlags = kKernelAccumulates | kKernelUnordered;
+  EXPECT_EQ((run_kernel_of<Histogram<float, kFlags>>(operands.call)), "ok");
+  for (const float sum : y.read()) EXPECT_NEAR(sum, 0, 0.01);
+  EXPECT_COMPLAINT(run_kernel_of<LastOne>(operands.call), "depends on which threads come first");
+}
+
 /// A place in line is drawn by who comes first, whatever the flags say of floats.
 struct Line : Histogram<int32, kKernelAccumulates | kKernelUnordered> {
   template <class Ctx>
