@@ -101,6 +101,19 @@ void check_in_range(const Device& device) {
   }
 }
 
+/// A share of 1 and three of 2.7e-8, which f32 would add to it as nothing: the largest uniform
+/// number falls into the first of them.
+void check_small_shares(const Device& device) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kF64}) {
+    const Array logits{dtype, {1, 4}, {0, -17.4375, -17.4375, -17.4375}};
+    const Array uniform{DType::kF32, {1}, {1 - 0x1p-24L}};
+    const Tensor id = sample(upload(logits, device), upload(uniform, device));
+    if (const Real got = download(id).values[0]; got != 1)
+      throw std::runtime_error(std::string(dtype_name(dtype)) + ": expected id 1, got " +
+                               number(got));
+  }
+}
+
 }  // namespace
 
 template <>
@@ -110,7 +123,8 @@ std::vector<Row> rows_of<"sample">() {
 
 template <>
 std::vector<Behaviour> behaviours_of<"sample">() {
-  return {{"sample", "logits that are no distribution give an id in range", check_in_range}};
+  return {{"sample", "logits that are no distribution give an id in range", check_in_range},
+          {"sample", "shares below the digits of f32 are added to the others", check_small_shares}};
 }
 
 }  // namespace wick::conformance

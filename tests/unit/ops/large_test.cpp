@@ -1,5 +1,8 @@
 // Tensors of more than 2^31 elements: where 32-bit arithmetic would go wrong.
+#include <sys/mman.h>
+
 #include <fstream>
+#include <thread>
 
 #include "../expect.h"
 #include "wick/wick.h"
@@ -40,6 +43,25 @@ TEST(Large, TensorsPastTwoToTheThirtyFirstElements) {
   EXPECT_EQ(narrow(x.tensor(), 0, n - 3, 3).to_vec1<uint8>(), (std::vector<uint8>{61, 160, 4}));
   EXPECT_ERROR(index_select(x.tensor(), 0, Tensor::from(std::vector<int64>{n})), kOutOfRange,
                std::to_string(n).c_str());
+}
+
+/// Memory of zeros that only takes room where it is written.
+Tensor sparse_zeros(int64_t rows, int64_t columns) {
+  const std::size_t bytes = std::size_t(rows * columns);
+  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  check(data != MAP_FAILED, ErrorCode::kOutOfMemory, "mmap", "got no ", bytes, " bytes");
+  madvise(data, bytes, MADV_HUGEPAGE);  // reading takes the one page of zeros, in large pieces
+  return Tensor::adopt(data, DType::kU8, {rows, columns}, [=] { munmap(data, bytes); });
+}
+
+TEST(Large, TheLargestOfMoreRowsThanThirtyTwoBitsCount) {
+  if (const unsigned cores = std::thread::hardware_concurrency(); cores < 8)
+    GTEST_SKIP() << "takes 20 s of one core: wants 8 cores, has " << cores;
+  const int64_t n = (int64_t(1) << 31) + 5;
+  const Tensor x = sparse_zeros(n, 8);
+  static_cast<uint8*>(x.data())[8 * n - 10] = 7;  // of the last row but one, the seventh column
+  EXPECT_EQ(argmax(x, 0).to_vec1<int64>(), (std::vector<int64>{0, 0, 0, 0, 0, 0, n - 2, 0}));
 }
 
 TEST(Large, MoreRowsAreAddedThanThirtyTwoBitsCount) {
