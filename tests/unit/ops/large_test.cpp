@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "../expect.h"
@@ -45,23 +46,36 @@ TEST(Large, TensorsPastTwoToTheThirtyFirstElements) {
                std::to_string(n).c_str());
 }
 
-/// Memory of zeros that only takes room where it is written.
-Tensor sparse_zeros(int64_t rows, int64_t columns) {
-  const std::size_t bytes = std::size_t(rows * columns);
+/// Memory of zeros that only takes room where it is written; nothing where there is none to promise.
+std::optional<Tensor> sparse_zeros(DType dtype, const Shape& shape) {
+  std::size_t bytes = std::size_t(dtype_size(dtype));
+  for (const int64_t size : shape) bytes *= std::size_t(size);
   void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  check(data != MAP_FAILED, ErrorCode::kOutOfMemory, "mmap", "got no ", bytes, " bytes");
+  if (data == MAP_FAILED) return {};
   madvise(data, bytes, MADV_HUGEPAGE);  // reading takes the one page of zeros, in large pieces
-  return Tensor::adopt(data, DType::kU8, {rows, columns}, [=] { munmap(data, bytes); });
+  return Tensor::adopt(data, dtype, shape, [=] { munmap(data, bytes); });
 }
 
 TEST(Large, TheLargestOfMoreRowsThanThirtyTwoBitsCount) {
   if (const unsigned cores = std::thread::hardware_concurrency(); cores < 8)
     GTEST_SKIP() << "takes 20 s of one core: wants 8 cores, has " << cores;
   const int64_t n = (int64_t(1) << 31) + 5;
-  const Tensor x = sparse_zeros(n, 8);
-  static_cast<uint8*>(x.data())[8 * n - 10] = 7;  // of the last row but one, the seventh column
-  EXPECT_EQ(argmax(x, 0).to_vec1<int64>(), (std::vector<int64>{0, 0, 0, 0, 0, 0, n - 2, 0}));
+  const std::optional<Tensor> x = sparse_zeros(DType::kU8, {n, 8});
+  if (!x) GTEST_SKIP() << "the system promises no 16 GiB";
+  static_cast<uint8*>(x->data())[8 * n - 10] = 7;  // of the last row but one, the seventh column
+  EXPECT_EQ(argmax(*x, 0).to_vec1<int64>(), (std::vector<int64>{0, 0, 0, 0, 0, 0, n - 2, 0}));
+}
+
+TEST(Large, MatricesFurtherApartThanThirtyTwoBitsCountAreMultiplied) {
+  const int64_t n = 128, apart = (int64_t(1) << 31) + n;  // elements from one matrix to the next
+  const std::optional<Tensor> x = sparse_zeros(DType::kF32, {2, apart / n, n});
+  if (!x) GTEST_SKIP() << "the system promises no 16 GiB";
+  float* const values = static_cast<float*>(x->data());
+  for (int64_t i = 0; i < n * n; i++) values[i] = 1, values[apart + i] = 2;
+  const Tensor y = matmul(narrow(*x, 1, 0, n), ones({2, n, n}));
+  EXPECT_EQ(y.to_vector<float>(),
+            cat({full({n * n}, 128.f), full({n * n}, 256.f)}, 0).to_vector<float>());
 }
 
 TEST(Large, MoreRowsAreAddedThanThirtyTwoBitsCount) {
