@@ -69,7 +69,8 @@ inline constexpr int kPtxFor = @cuda_lowest@;  // what the driver compiles for l
 
 # ---- units
 
-set(cuda_flags -std=c++20 -O2 --fmad=false -ccbin=${CMAKE_CXX_COMPILER}
+# 186: that a formula asks whether an unsigned integer is below 0.
+set(cuda_flags -std=c++20 -O2 --fmad=false -diag-suppress=186 -ccbin=${CMAKE_CXX_COMPILER}
     -Xcompiler=-fPIC,-fvisibility=hidden,-fvisibility-inlines-hidden,-ffp-contract=off,-Wall,-Wextra
     -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -I${CMAKE_CURRENT_SOURCE_DIR} -I${cuda_build})
 if(CMAKE_COMPILE_WARNING_AS_ERROR)

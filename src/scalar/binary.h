@@ -105,6 +105,7 @@ struct Minimum {
 /// a^b. Of integers modulo 2^bits; a negative power is 0 but of 1 and -1.
 struct Pow {
   static constexpr Op op{"pow", "TT:T"};
+  static constexpr bool kLong = true;
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -115,6 +116,7 @@ struct Pow {
 /// a - b floor(a / b): the divisor's sign. By integer 0 it is 0.
 struct Remainder {
   static constexpr Op op{"remainder", "TT:T"};
+  static constexpr bool kLong = true;
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -125,6 +127,7 @@ struct Remainder {
 /// a - b trunc(a / b): the dividend's sign. By integer 0 it is 0.
 struct Fmod {
   static constexpr Op op{"fmod", "TT:T"};
+  static constexpr bool kLong = true;
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -135,6 +138,7 @@ struct Fmod {
 /// floor(a / b). By integer 0 it is 0; the lowest by -1 wraps.
 struct FloorDivide {
   static constexpr Op op{"floor_divide", "TT:T"};
+  static constexpr bool kLong = true;
   using Types = NumericTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -144,6 +148,7 @@ struct FloorDivide {
 
 struct Atan2 {
   static constexpr Op op{"atan2", "TT:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T a, T b) const {
@@ -154,6 +159,7 @@ struct Atan2 {
 /// The derivative of digamma of order n.
 struct Polygamma {
   static constexpr Op op{"polygamma", "TT:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T n, T x) const {
@@ -208,8 +214,6 @@ struct BitwiseRightShift {
   }
 };
 
-/// Served by every backend.
-using CommonBinary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient>;
 /// Every formula of two operands.
 using Binary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient, Minimum,
                         Pow, Remainder, Fmod, FloorDivide, Atan2, Polygamma, BitwiseAnd, BitwiseOr,

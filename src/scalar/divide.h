@@ -8,7 +8,7 @@ namespace wick {
 /// Whether the machine can divide them.
 template <class T>
 WICK_HD constexpr bool divides(T a, T b) {
-  if constexpr (is_signed(kDTypeOf<T>))
+  if constexpr (T(-1) < T(0))
     return b != T(0) && !(b == T(-1) && a == T(uint64(1) << (8 * sizeof(T) - 1)));
   else
     return b != T(0);

@@ -14,15 +14,17 @@ WICK_HD T digamma(T at) {
   constexpr double log_8 = 2.07944154167983592825, log_8_rest = 1.80593706877904643e-16;
   const double infinity = __builtin_bit_cast(double, uint64(0x7ff) << 52);
   Double x = Double(at), cotangent = 0;
-  if (fabs(x) < 1e-20) return T(-1 / x);  // all that shows beside it
-  if (x < 0) {                            // 6.3.7; near 1/2 the angle's own rounding would show
+  if (abs(x) < 1e-20) return T(-1 / x);  // all that shows beside it
+  if (x < 0) {                           // 6.3.7; near 1/2 the angle's own rounding would show
     if (x == floor(x)) return T(infinity - infinity);
-    const Double r = x - round_even(x), size = fabs(r);
+    const Double r = x - round_even(x), size = abs(r);
     cotangent = size > 0.25 ? Double(tan(pi * (0.5 - size))) : 1 / tan(pi * size);
     if (r < 0) cotangent = -cotangent;
     x = 1 - x;
   }
-  Double sum = 0, cut = 0;  // and what each addition cuts: around its zero all but 1 cancels
+  // cut: what rounding takes from the additions to sum. Around digamma's zero sum and logarithm cancel but for
+  // little, beside which it shows.
+  Double sum = 0, cut = 0;
   int steps = 0;
   for (; x + steps < 10; steps++) {  // 6.3.5
     const Double term = 1 / (x + steps), next = sum + term, added = next - sum;
@@ -36,7 +38,8 @@ WICK_HD T digamma(T at) {
       (1. / 12 -
        y * (1. / 120 -
             y * (1. / 252 - y * (1. / 240 - y * (1. / 132 - y * (691. / 32760 - y * (1. / 12)))))));
-  // log(x) of two parts, of which the larger one is known to more digits.
+  // log(x) = log(8) + log(x / 8): around the zero x is by now below 12, and log(x / 8), the only part
+  // that is rounded, below 0.4.
   const Double small = log(x / 8) - (0.5 / x + series + cut - log_8_rest);
   return T((log_8 - sum) + small - pi * cotangent);
 }

@@ -1,6 +1,7 @@
 // Formulas y = f(x). One text for every device: T is a scalar in device code and SIMD lanes on the
-// CPU, so a formula branches by select and calls exp, log, abs ... by argument. The list at the end
-// is the registration: every backend walks it.
+// CPU, so a formula branches by select and calls exp, log, abs ... by argument. Where its code is long,
+// as that of most functions is, kLong says so: kernels that have many formulas have it apart. The
+// list at the end is the registration: every backend walks it.
 #pragma once
 #include "scalar/gamma.h"
 #include "scalar/math.h"
@@ -114,6 +115,7 @@ struct Exp2 {
 
 struct Expm1 {
   static constexpr Op op{"expm1", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -141,6 +143,7 @@ struct Log10 {
 
 struct Log1p {
   static constexpr Op op{"log1p", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -150,6 +153,7 @@ struct Log1p {
 
 struct Sin {
   static constexpr Op op{"sin", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -159,6 +163,7 @@ struct Sin {
 
 struct Cos {
   static constexpr Op op{"cos", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -168,6 +173,7 @@ struct Cos {
 
 struct Tan {
   static constexpr Op op{"tan", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -177,6 +183,7 @@ struct Tan {
 
 struct Asin {
   static constexpr Op op{"asin", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -186,6 +193,7 @@ struct Asin {
 
 struct Acos {
   static constexpr Op op{"acos", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -195,6 +203,7 @@ struct Acos {
 
 struct Atan {
   static constexpr Op op{"atan", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -204,6 +213,7 @@ struct Atan {
 
 struct Sinh {
   static constexpr Op op{"sinh", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -213,6 +223,7 @@ struct Sinh {
 
 struct Cosh {
   static constexpr Op op{"cosh", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -222,6 +233,7 @@ struct Cosh {
 
 struct Tanh {
   static constexpr Op op{"tanh", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -231,6 +243,7 @@ struct Tanh {
 
 struct Asinh {
   static constexpr Op op{"asinh", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -240,6 +253,7 @@ struct Asinh {
 
 struct Acosh {
   static constexpr Op op{"acosh", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -249,6 +263,7 @@ struct Acosh {
 
 struct Atanh {
   static constexpr Op op{"atanh", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -258,6 +273,7 @@ struct Atanh {
 
 struct Erf {
   static constexpr Op op{"erf", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -267,6 +283,7 @@ struct Erf {
 
 struct Erfc {
   static constexpr Op op{"erfc", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -276,6 +293,7 @@ struct Erfc {
 
 struct Lgamma {
   static constexpr Op op{"lgamma", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -286,6 +304,7 @@ struct Lgamma {
 /// The slope of lgamma.
 struct Digamma {
   static constexpr Op op{"digamma", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -296,6 +315,7 @@ struct Digamma {
 /// The slope of digamma.
 struct Trigamma {
   static constexpr Op op{"trigamma", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
@@ -317,10 +337,11 @@ struct Sigmoid {
 /// x times the normal distribution's share below x: the erf form. Source: arXiv:1606.08415.
 struct Gelu {
   static constexpr Op op{"gelu", "T:T"};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
-    return T(0.5f) * x * erfc(x * T(-0.70710678118654752440));
+    return T(0.5f) * x * quick_erfc(x * T(-0.70710678118654752440));
   }
 };
 
@@ -414,6 +435,7 @@ struct Affine {
 /// x, below 0 a (e^x - 1). Source: arXiv:1511.07289.
 struct Elu {
   static constexpr Op op{"elu", "T:T", attributes<NumberAttributes>};
+  static constexpr bool kLong = true;
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x, T a, T) const {
@@ -432,8 +454,5 @@ struct LeakyRelu {
 };
 
 using UnaryWithNumbers = TypeList<Affine, Elu, LeakyRelu>;
-
-/// The formulas of both lists that every backend serves.
-using CommonUnary = TypeList<Neg, Exp, Log, Sqrt, Silu, Softsign, Affine, LeakyRelu>;
 
 }  // namespace wick

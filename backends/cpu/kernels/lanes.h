@@ -138,6 +138,7 @@ struct Lanes {
   friend WICK_HD Lanes atanh(Lanes a) { return Vector{sleef_atanh(a.v.raw)}; }
   friend WICK_HD Lanes erf(Lanes a) { return Vector{sleef_erf(a.v.raw)}; }
   friend WICK_HD Lanes erfc(Lanes a) { return Vector{sleef_erfc(a.v.raw)}; }
+  friend WICK_HD Lanes quick_erfc(Lanes a) { return erfc(a); }
   friend WICK_HD Lanes lgamma(Lanes a) { return Vector{sleef_lgamma(a.v.raw)}; }
   friend WICK_HD Lanes pow(Lanes a, Lanes b) { return Vector{sleef_pow(a.v.raw, b.v.raw)}; }
   friend WICK_HD Lanes atan2(Lanes a, Lanes b) { return Vector{sleef_atan2(a.v.raw, b.v.raw)}; }

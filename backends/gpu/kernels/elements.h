@@ -76,8 +76,9 @@ struct OneOf {
   }
 };
 
-/// A float up to f32, as f32.
+/// A float up to f32, as f32; one of up to two bytes.
 using AnyFloat = OneOf<float, float, bf16, f16, f8e4m3, f8e5m2>;
+using NarrowFloat = OneOf<float, bf16, f16, f8e4m3, f8e5m2>;
 /// bool or an integer but u64, as i64, which holds them all.
 using AnyInteger = OneOf<int64, bool, uint8, int8, uint16, int16, uint32, int32, int64>;
 

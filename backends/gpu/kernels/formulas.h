@@ -1,5 +1,6 @@
-// Maps of the formulas of src/scalar. The rows form has a kernel for each formula and type; of any
-// strides, which is slow anyway, one kernel has all formulas of a list, and every float up to f32.
+// Maps of the formulas of src/scalar. A kernel has many formulas, and is told at run time which: those with
+// short code together, and those with long code (F::kLong), whose registers the short ones need not.
+// Of dtypes it has every float up to f32, but f32's rows are apart where the memory is the limit.
 #pragma once
 #include "kernels/map.h"
 #include "scalar/cast.h"
@@ -12,6 +13,10 @@ template <class F>
 inline constexpr bool kHasNumbers = F::op.attributes == attributes<NumberAttributes>;
 template <class T, class List>
 inline constexpr bool kIsIn = wick::detail::position_in<T>(List{}) < List::kSize;
+template <class F>
+inline constexpr bool kIsLong = requires {
+  requires F::kLong;
+};
 
 /// A formula's numbers, a and b of NumberAttributes, in the type that it computes in.
 template <class C>
@@ -41,32 +46,22 @@ struct Formula {
 template <class Out, class In, int arity>
 using MapOfAlike = Either<arity == 1, MapOf<Out, In>, MapOf<Out, In, In>>;
 
-/// y = F(x) or F(a, b), of elements of T.
-template <class F, class T, int arity>
-struct FormulaMap : MapOfAlike<Elements<T>, Elements<T>, arity> {
-  using Told = Numbers<ComputeIn<F, T>>;
-  static Told told(const Call& call) { return Told::of(call); }
-  template <class Body>
-  static WICK_DEVICE void choose(const Told& told, const Body& body) {
-    body(Formula<F, T, T>{told});
-  }
-};
-
-/// The formula of a list that the call names, of the values that In gives; formulas that are not for
-/// those are left out.
-template <class List, class Out, class In, int arity>
+/// The formula of Table::Formulas that the call names, of the values that In gives. The kernel has
+/// those that are for these, and as long as `is_long` says.
+template <class Table, bool is_long, class Out, class In, int arity>
 struct FormulaOf : MapOfAlike<Out, In, arity> {
+  static constexpr bool kIsBusy = is_long;
   using T = typename In::Value;
   struct Told {
     int32 place;  // in the list
     Numbers<Compute<T>> numbers;
   };
   static Told told(const Call& call) {
-    return {place_in(*call.op, List{}), Numbers<Compute<T>>::of(call)};
+    return {place_in(*call.op, typename Table::Formulas{}), Numbers<Compute<T>>::of(call)};
   }
   template <class Body>
   static WICK_DEVICE void choose(const Told& told, const Body& body) {
-    choose_of(told, body, List{});
+    choose_of(told, body, typename Table::Formulas{});
   }
 
  private:
@@ -83,7 +78,7 @@ struct FormulaOf : MapOfAlike<Out, In, arity> {
   }
   template <class F, class Body>
   static WICK_DEVICE void try_formula(const Told& told, const Body& body, int32 place) {
-    if constexpr (kIsIn<T, typename F::Types>)
+    if constexpr (kIsIn<T, typename F::Types> && kIsLong<F> == is_long)
       if (told.place == place)
         body(Formula<F, T, typename Out::Value>{
             {ComputeIn<F, T>(told.numbers.a), ComputeIn<F, T>(told.numbers.b)}});
@@ -93,35 +88,39 @@ struct FormulaOf : MapOfAlike<Out, In, arity> {
 /// Whether T is a float that is computed in f32.
 template <class T>
 inline constexpr bool kIsNarrowFloat = kSame<Compute<T>, float>;
-/// How the strided form reads a T: kernels for every float up to f32 are one.
+/// How kernels read a T: every float up to f32 by one that is told which.
 template <class T>
-using StridedElements = Either<kIsNarrowFloat<T>, AnyFloat, Elements<T>>;
-/// Rows of f8 are not worth a kernel: converting it costs more than finding it.
+using AnyAlike = Either<kIsNarrowFloat<T>, AnyFloat, Elements<T>>;
+/// In rows, whose formulas are short: f32 apart.
 template <class T>
-inline constexpr bool kHasRows = !(kIsFloat<T> && sizeof(T) == 1);
+using RowsAlike = Either<kIsNarrowFloat<T> && !kSame<T, float>, NarrowFloat, Elements<T>>;
 
-/// What the code of F for T has as elements: integers of T's size that it computes in, so that i32
-/// and u32 are one kernel where F wraps.
-template <class F, class T>
-using CodeElement = Either<kIsFloat<T> || sizeof(T) != sizeof(ComputeIn<F, T>), T, ComputeIn<F, T>>;
-
-template <int arity, class List, class F, class T>
+/// The kernels of one formula and dtype; results: of T, or bool.
+template <class Table, int arity, class F, class T>
 void add_formula_of(KernelList& list) {
+  constexpr bool is_long = kIsLong<F>;
+  using Strided = AnyAlike<T>;
+  using Rows = Either<is_long, Strided, RowsAlike<T>>;
+  using Truths = Elements<bool>;
+  constexpr bool is_truth = Table::kGivesTruths;
   // Every element is read by the thread that writes it, before that.
-  constexpr Signature signature{F::op, kDTypeOf<T>, kKernelInPlace};
-  using Strided = FormulaOf<List, StridedElements<T>, StridedElements<T>, arity>;
-  if constexpr (kHasRows<T>)
-    add_map<FormulaMap<F, CodeElement<F, T>, arity>, Strided>(list, signature, signature.dtype);
-  else
-    add_strided_map<Strided>(list, signature, signature.dtype);
+  constexpr Signature signature{F::op, kDTypeOf<T>, is_truth ? 0 : uint32(kKernelInPlace)};
+  add_map<FormulaOf<Table, is_long, Either<is_truth, Truths, Rows>, Rows, arity>,
+          FormulaOf<Table, is_long, Either<is_truth, Truths, Strided>, Strided, arity>>(
+      list, signature, signature.dtype);
 }
-template <int arity, class List, class F, class... T>
+template <class Table, int arity, class F, class... T>
 void add_formula(KernelList& list, TypeList<T...>) {
-  (add_formula_of<arity, List, F, T>(list), ...);
+  (add_formula_of<Table, arity, F, T>(list), ...);
 }
-template <int arity, class... F>
-void add_formulas(KernelList& list, TypeList<F...>) {
-  (add_formula<arity, TypeList<F...>, F>(list, typename F::Types{}), ...);
+template <class Table, int arity, class... F>
+void add_listed(KernelList& list, TypeList<F...>) {
+  (add_formula<Table, arity, F>(list, typename F::Types{}), ...);
+}
+/// The kernels of Table::Formulas.
+template <class Table, int arity>
+void add_formulas(KernelList& list) {
+  add_listed<Table, arity>(list, typename Table::Formulas{});
 }
 
 }  // namespace wick::gpu

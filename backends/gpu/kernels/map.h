@@ -23,6 +23,8 @@ struct MapOf {
   static constexpr int kWidest = max_of(OutElements::kBytes, InElements::kBytes...);
   /// Neighbours that the rows form takes in one access: 16 bytes of the widest operand.
   static constexpr int kPack = 16 / kWidest;
+  /// Whether computing takes longer than finding the elements: then fewer kernels find them.
+  static constexpr bool kIsBusy = false;
 };
 
 /// A Map of one function, which is told nothing.
@@ -205,6 +207,7 @@ struct RowsLaunch {
     Operands<kOperands> all;
     if (!collapse_call<Map::kArity>(call, &all)) return "operands differ in shape";
     const int inner = all.rank - 1;  // -1: one element
+    if (Map::kIsBusy && inner > 0) return "there is more than one row";
     if (inner >= 0 && all.strides[0][inner] != 1) return "the inner stride is not 1";
     if (inner > 0 && all.shape[inner] % Map::kPack != 0) return "rows are not of whole packs";
     if (inner == 0 && Map::kArity == 1 && all.strides[1][0] == 0) return "one element is repeated";
@@ -226,12 +229,16 @@ struct RowsLaunch {
       const int inner = part.rank - 1;
       const int64 length = part.rank > 0 ? part.shape[inner] : 1;
       const MapArgs<Map> args = map_args<Map>(call, part);
-      if (part.rank <= 1) return run_row(args, uint32(length), call);
-      using K = MapRows<Map>;
-      const int64 rows = part.numel() / length;
-      return launch<K>({args, uint32(rows), uint32(length),
-                        RowSplit::of(rows, length / K::kPack, K::kThreads), part.indexer(inner)},
-                       call);
+      if constexpr (Map::kIsBusy) {
+        return launch<MapRow<Map, Map::kArity == 1>>({args, uint32(length)}, call);
+      } else {
+        if (part.rank <= 1) return run_row(args, uint32(length), call);
+        using K = MapRows<Map>;
+        const int64 rows = part.numel() / length;
+        return launch<K>({args, uint32(rows), uint32(length),
+                          RowSplit::of(rows, length / K::kPack, K::kThreads), part.indexer(inner)},
+                         call);
+      }
     });
   }
 

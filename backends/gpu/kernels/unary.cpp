@@ -3,10 +3,18 @@
 #include "kernels/formulas.h"
 
 namespace wick::gpu {
+namespace {
+
+struct UnaryTable {
+  using Formulas = Joined<Unary, UnaryWithNumbers>;
+  static constexpr bool kGivesTruths = false;
+};
+
+}  // namespace
 
 template <>
 void add_family<"unary">(KernelList& list) {
-  add_formulas<1>(list, CommonUnary{});
+  add_formulas<UnaryTable, 1>(list);
 }
 
 }  // namespace wick::gpu

@@ -42,6 +42,16 @@ struct TypeList {
   static constexpr int kSize = sizeof...(T);
 };
 
+template <class A, class B>
+struct JoinedOf;
+template <class... A, class... B>
+struct JoinedOf<TypeList<A...>, TypeList<B...>> {
+  using type = TypeList<A..., B...>;
+};
+/// The types of both lists.
+template <class A, class B>
+using Joined = typename JoinedOf<A, B>::type;
+
 template <class... T, class F>
 constexpr void for_each(TypeList<T...>, F&& f) {
   (f.template operator()<T>(), ...);
