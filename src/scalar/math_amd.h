@@ -29,7 +29,7 @@ WICK_SCALAR float exp2(float x) { return __builtin_exp2f(x); }
 WICK_SCALAR float log(float x) { return __builtin_logf(x); }
 WICK_SCALAR float log2(float x) { return __builtin_log2f(x); }
 WICK_SCALAR float log10(float x) { return __builtin_log10f(x); }
-WICK_SCALAR float expm1(float x) { return __ocml_expm1_f32(x); }
+WICK_SCALAR float expm1(float x) { return x == 0 ? x : __ocml_expm1_f32(x); }  // of -0 it is 0
 WICK_SCALAR float log1p(float x) { return __ocml_log1p_f32(x); }
 WICK_SCALAR float sin(float x) { return __ocml_sin_f32(x); }
 WICK_SCALAR float cos(float x) { return __ocml_cos_f32(x); }
@@ -55,8 +55,8 @@ WICK_SCALAR double exp2(double x) { return __ocml_exp2_f64(x); }
 WICK_SCALAR double log(double x) { return __ocml_log_f64(x); }
 WICK_SCALAR double log2(double x) { return __ocml_log2_f64(x); }
 WICK_SCALAR double log10(double x) { return __ocml_log10_f64(x); }
-WICK_SCALAR double expm1(double x) { return __ocml_expm1_f64(x); }
-WICK_SCALAR double log1p(double x) { return __ocml_log1p_f64(x); }
+WICK_SCALAR double expm1(double x) { return x == 0 ? x : __ocml_expm1_f64(x); }  // of -0 it is 0
+WICK_SCALAR double log1p(double x) { return x == 0 ? x : __ocml_log1p_f64(x); }  // of -0 it is 0
 WICK_SCALAR double sin(double x) { return __ocml_sin_f64(x); }
 WICK_SCALAR double cos(double x) { return __ocml_cos_f64(x); }
 WICK_SCALAR double tan(double x) { return __ocml_tan_f64(x); }
