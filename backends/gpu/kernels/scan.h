@@ -1,0 +1,510 @@
+// Scans of [O, N, I] over N. A line is one (o, i). The order of sums depends on the shape, the
+// strides and the wave alone: threads have neighbouring elements of a line, blocks neighbouring
+// pieces of it, whose totals come first where there are several.
+//
+// A formula F of a scan:
+//   using In = ...;                        // what elements are read as and results written as
+//   using State = ...;                     // of neighbours; Step puts two together
+//   none(); of(In, int64 n); value(State)  // n: the element's number; value: the result
+//   static constexpr bool kWithIds;        // State has an id, the second output
+#pragma once
+#include "kernels/block_scan.h"
+#include "kernels/elements.h"
+#include "scalar/cast.h"
+#include "scalar/reduce.h"
+#include "wick/abi/ops/scan.h"
+
+namespace wick::gpu {
+
+/// Narrower floats are added up in f64; integers in u64, which wraps.
+template <class X>
+struct Sums {
+  using In = X;
+  using State = Either<kSame<X, float>, double, uint64>;
+  using Step = Plus;
+  static constexpr bool kWithIds = false;
+  static WICK_DEVICE State none() { return State(0); }
+  static WICK_DEVICE State of(X x, int64) { return State(x); }
+  static WICK_DEVICE X value(State s) { return X(s); }
+};
+
+/// A sum of f64, which has no wider type, and what its additions cut.
+struct LongSum {
+  double sum, cut;
+};
+template <class Ctx>
+WICK_DEVICE LongSum value_of_lane(const Ctx& ctx, const LongSum& v, int source) {
+  return {ctx.shuffle(v.sum, source), ctx.shuffle(v.cut, source)};
+}
+template <>
+struct Sums<double> {
+  using In = double;
+  using State = LongSum;
+  static constexpr bool kWithIds = false;
+  static WICK_DEVICE State none() { return {0, 0}; }
+  static WICK_DEVICE State of(double x, int64) { return {x, 0}; }
+  /// Of infinite sums the cut is NaN.
+  static WICK_DEVICE double value(State s) { return s.cut == s.cut ? s.sum + s.cut : s.sum; }
+  struct Step {
+    /// Knuth 1969: what rounding cuts of a + b.
+    WICK_DEVICE State operator()(State a, State b) const {
+      const double sum = a.sum + b.sum, b_part = sum - a.sum;
+      const double cut = (a.sum - (sum - b_part)) + (b.sum - b_part);
+      return {sum, a.cut + b.cut + cut};
+    }
+  };
+};
+
+/// fraction * 2^exponent, 1 <= |fraction| < 2 unless it is 0, infinite or NaN: the product of a part
+/// must not overflow, since a 0 before it keeps the whole at 0.
+struct LongProduct {
+  double fraction;
+  int64 exponent;
+
+  static constexpr uint64 kExponent = uint64(0x7ff) << 52;
+  static WICK_DEVICE double power_of_two(int64 n) {  // -1022 <= n <= 1023
+    return __builtin_bit_cast(double, uint64(n + 1023) << 52);
+  }
+  static WICK_DEVICE LongProduct of(double x, int64 exponent) {
+    uint64 bits = __builtin_bit_cast(uint64, x);
+    if ((bits & kExponent) == 0 && x != 0) {
+      bits = __builtin_bit_cast(uint64, x * power_of_two(64));
+      exponent -= 64;
+    }
+    const uint64 biased = bits >> 52 & 0x7ff;
+    if (biased == 0 || biased == 0x7ff) return {x, 0};
+    return {__builtin_bit_cast(double, (bits & ~kExponent) | uint64(1023) << 52),
+            exponent + int64(biased) - 1023};
+  }
+  WICK_DEVICE double value() const {
+    const double least = power_of_two(-1000);
+    if (exponent >= -1000 && exponent <= 1023) return fraction * power_of_two(exponent);
+    if (exponent > 0) return fraction * power_of_two(1023) * 2;
+    return fraction * least * (exponent > -2000 ? power_of_two(exponent + 1000) : least);
+  }
+};
+template <class Ctx>
+WICK_DEVICE LongProduct value_of_lane(const Ctx& ctx, const LongProduct& v, int source) {
+  return {ctx.shuffle(v.fraction, source), ctx.shuffle(v.exponent, source)};
+}
+
+/// Products of floats.
+template <class X>
+struct Products {
+  using In = X;
+  using State = LongProduct;
+  static constexpr bool kWithIds = false;
+  static WICK_DEVICE State none() { return {1, 0}; }
+  static WICK_DEVICE State of(X x, int64) { return LongProduct::of(double(x), 0); }
+  static WICK_DEVICE X value(State s) { return X(s.value()); }
+  struct Step {
+    WICK_DEVICE State operator()(State a, State b) const {
+      return LongProduct::of(a.fraction * b.fraction, a.exponent + b.exponent);
+    }
+  };
+};
+/// Products of integers, which wrap.
+template <>
+struct Products<int64> {
+  using In = int64;
+  using State = uint64;
+  static constexpr bool kWithIds = false;
+  static WICK_DEVICE State none() { return 1; }
+  static WICK_DEVICE State of(int64 x, int64) { return State(x); }
+  static WICK_DEVICE int64 value(State s) { return int64(s); }
+  struct Step {
+    WICK_DEVICE State operator()(State a, State b) const { return a * b; }
+  };
+};
+
+/// An element and its number; none has the number -1.
+template <class X>
+struct Numbered {
+  X x;
+  int64 id;
+};
+template <class Ctx, class X>
+WICK_DEVICE Numbered<X> value_of_lane(const Ctx& ctx, const Numbered<X>& v, int source) {
+  return {ctx.shuffle(v.x, source), ctx.shuffle(v.id, source)};
+}
+
+/// The last of equals; NaN goes before every number. R: Max or Min.
+template <class R, class X>
+struct Extremes {
+  using In = X;
+  using State = Numbered<X>;
+  static constexpr bool kWithIds = true;
+  static WICK_DEVICE State none() { return {X(0), -1}; }
+  static WICK_DEVICE State of(X x, int64 n) { return {x, n}; }
+  static WICK_DEVICE X value(State s) { return s.x; }
+  struct Step {
+    WICK_DEVICE State operator()(State a, State b) const {
+      const bool beats = kSame<R, Max> ? b.x >= a.x : b.x <= a.x;
+      const bool wins = b.id >= 0 && (a.id < 0 || beats || b.x != b.x);
+      return {wins ? b.x : a.x, wins ? b.id : a.id};
+    }
+  };
+};
+
+/// Elements of a type told at run time, as values of type X: floats up to f32 as f32, integers as
+/// i64, whose bits are those of u64.
+template <class X>
+struct ScanElements;
+template <>
+struct ScanElements<float> {
+  using Types = TypeList<float, bf16, f16, f8e4m3, f8e5m2>;
+};
+template <>
+struct ScanElements<double> {
+  using Types = TypeList<double>;
+};
+template <>
+struct ScanElements<int64> {
+  using Types = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64>;
+};
+template <>
+struct ScanElements<uint64> {
+  using Types = TypeList<uint64>;
+};
+template <class X, class F, class... T>
+WICK_DEVICE void with_type(DType dtype, const F& f, TypeList<T...>) {
+  (void)((dtype == kDTypeOf<T> && (f(static_cast<T*>(nullptr)), true)) || ...);
+}
+/// x[k] = the element at(k) of p, for those below `count` of them that there are; at is asked for no
+/// other.
+template <int n, class X, class At>
+WICK_DEVICE void load_elements(DType dtype, const void* p, const At& at, X (&x)[n]) {
+  with_type<X>(
+      dtype,
+      [&]<class T>(T*) {
+        using Stored = Either<kSame<T, bool>, uint8, T>;  // a truth's byte may be any
+        for (int k = 0; k < n; k++) {
+          const int64 place = at(k);
+          if (place < 0) continue;
+          const Stored stored = static_cast<const Stored*>(p)[place];
+          if constexpr (kSame<T, bool>)
+            x[k] = X(stored != 0);
+          else
+            x[k] = widen<X>(stored);
+        }
+      },
+      typename ScanElements<X>::Types{});
+}
+template <int n, class X, class At>
+WICK_DEVICE void store_elements(DType dtype, void* p, const At& at, const X (&x)[n]) {
+  with_type<X>(
+      dtype,
+      [&]<class T>(T*) {
+        for (int k = 0; k < n; k++) {
+          const int64 place = at(k);
+          if (place >= 0) static_cast<T*>(p)[place] = narrow<T>(x[k]);
+        }
+      },
+      typename ScanElements<X>::Types{});
+}
+
+/// What both kernels are told. Offsets are of 64 bits: a scan waits for memory, not for them.
+template <class F>
+struct ScanArgs {
+  struct Strides {
+    int64 o, n, i;
+    WICK_DEVICE int64 at(int64 outer, int64 number, int64 inner) const {
+      return outer * o + number * n + inner * i;
+    }
+  };
+  const void* x;
+  void* y;
+  int64* ids;
+  typename F::State* totals;  // of the pieces
+  DType x_dtype, y_dtype;
+  Strides x_strides, y_strides, ids_strides;
+  int64 length;
+  RowPieces pieces;
+  bool writes;  // or finds the pieces' totals
+};
+
+struct NoIds {};
+
+// Along lines: 2^log_lanes threads a line, kItems neighbours each, so that a block has one line or
+// several; a block a piece. Elements go through shared memory, so that neighbouring threads load and
+// store neighbours.
+template <class F>
+struct ScanLines {
+  using X = typename F::In;
+  using State = typename F::State;
+  struct Args : ScanArgs<F> {
+    int64 lines;
+    FastDivide inner;  // I
+    int32 log_lanes;
+  };
+  static constexpr int kThreads = 256, kLogThreads = 8, kItems = 8, kTile = kThreads * kItems;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) {
+    return {int(ceil_div<int64>(a.lines, kThreads >> a.log_lanes) * a.pieces.count)};
+  }
+  static WICK_DEVICE int padded(int e) { return e + e / kItems; }  // for the banks' sake
+  template <class Ctx>
+  struct Shared {
+    X x[kTile + kTile / kItems];
+    Either<F::kWithIds, int64[kTile + kTile / kItems], NoIds> ids;
+    State partial[Ctx::kWaves];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const int thread = ctx.thread(), lanes = 1 << a.log_lanes, chunk = lanes * kItems;
+    const int group = ctx.block().x / a.pieces.count, piece = ctx.block().x % a.pieces.count;
+    const int64 first_line = int64(group) << (kLogThreads - a.log_lanes);
+    const int64 begin = piece * a.pieces.length, left = a.length - begin;
+    const int64 end = begin + (left < a.pieces.length ? left : a.pieces.length);
+    // The place in x, y or ids of what is number e of the tile; -1: there is none.
+    const auto place = [&](const typename Args::Strides& strides, int64 tile, int e) {
+      const int64 line = first_line + (e >> (a.log_lanes + 3));
+      const int64 n = tile + (e & (chunk - 1));
+      if (line >= a.lines || n >= end) return int64(-1);
+      const int64 o = a.inner.quotient(uint32(line));
+      return strides.at(o, n, line - o * a.inner.divisor);
+    };
+    X next[kItems];
+    const auto load = [&](int64 tile) {
+      load_elements(
+          a.x_dtype, a.x, [&](int k) { return place(a.x_strides, tile, thread + k * kThreads); },
+          next);
+    };
+    State carry = F::none();
+    if (a.writes && piece > 0)
+      carry = total_of<typename F::Step>(ctx, shared.partial,
+                                         a.totals + int64(group) * a.pieces.count, piece, carry);
+    load(begin);
+    for (int64 tile = begin; tile < end; tile += chunk) {
+      for (int k = 0; k < kItems; k++) shared.x[padded(thread + k * kThreads)] = next[k];
+      ctx.sync();
+      const int64 n = tile + ((thread * kItems) & (chunk - 1));
+      X x[kItems];
+      State sum = F::none();
+      for (int j = 0; j < kItems; j++) {
+        x[j] = shared.x[padded(thread * kItems + j)];
+        if (n + j < end) sum = typename F::Step()(sum, F::of(x[j], n + j));
+      }
+      if (tile + chunk < end) load(tile + chunk);
+      const Scanned<State> scanned =
+          scan_threads<typename F::Step>(ctx, shared.partial, sum, F::none(), lanes);
+      State here = typename F::Step()(carry, scanned.before);
+      carry = typename F::Step()(carry, scanned.total);
+      if (a.writes) {
+        for (int j = 0; j < kItems; j++) {
+          if (n + j < end) here = typename F::Step()(here, F::of(x[j], n + j));
+          shared.x[padded(thread * kItems + j)] = F::value(here);
+          if constexpr (F::kWithIds) shared.ids[padded(thread * kItems + j)] = here.id;
+        }
+        ctx.sync();
+        store(ctx, shared, a, [&](const auto& strides, int k) {
+          return place(strides, tile, thread + k * kThreads);
+        });
+      }
+      ctx.sync();
+    }
+    if (!a.writes && thread == 0) a.totals[int64(group) * a.pieces.count + piece] = carry;
+  }
+
+ private:
+  template <class Ctx, class Place>
+  static WICK_DEVICE void store(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
+                                const Place& place) {
+    X y[kItems];
+    for (int k = 0; k < kItems; k++) y[k] = shared.x[padded(ctx.thread() + k * kThreads)];
+    store_elements(
+        a.y_dtype, a.y, [&](int k) { return place(a.y_strides, k); }, y);
+    if constexpr (F::kWithIds) {
+      for (int k = 0; k < kItems; k++) {
+        const int64 at = place(a.ids_strides, k);
+        if (at >= 0) a.ids[at] = shared.ids[padded(ctx.thread() + k * kThreads)];
+      }
+    }
+  }
+};
+
+// Across lines: 2^log_columns lines that are neighbours along I go side by side, so that neighbouring
+// threads load and store neighbours; the block's other threads have the elements that follow, kItems
+// each. Block x: columns and pieces, y and z: o.
+template <class F>
+struct ScanColumns {
+  using X = typename F::In;
+  using State = typename F::State;
+  using Step = typename F::Step;
+  struct Args : ScanArgs<F> {
+    int32 outer, inner;  // O, I
+    int32 log_columns;
+  };
+  static constexpr int kThreads = 256, kLogThreads = 8, kItems = 8;
+  static constexpr int threads(int) { return kThreads; }
+  static int64 groups(const Args& a) { return ceil_div(a.inner, 1 << a.log_columns); }
+  static Grid grid(int, const Args& a) {
+    return {int(groups(a) * a.pieces.count), a.outer < 32768 ? a.outer : 32768,
+            ceil_div(a.outer, 32768)};
+  }
+  template <class Ctx>
+  struct Shared {
+    State sums[kThreads];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const int columns = 1 << a.log_columns, parts = kThreads >> a.log_columns;
+    const int thread = ctx.thread(), part = thread >> a.log_columns;
+    const int64 o = int64(ctx.block().z) * 32768 + ctx.block().y;
+    if (o >= a.outer) return;
+    const int group = ctx.block().x / a.pieces.count, piece = ctx.block().x % a.pieces.count;
+    const int i = group * columns + (thread & (columns - 1));
+    const int64 begin = piece * a.pieces.length, left = a.length - begin;
+    const int64 end = i >= a.inner             ? begin
+                      : left < a.pieces.length ? a.length
+                                               : begin + a.pieces.length;
+    const int64 all = begin + (left < a.pieces.length ? left : a.pieces.length);
+    const int64 lines = int64(a.outer) * a.inner, line = o * a.inner + i;
+    State carry = F::none();
+    if (a.writes && i < a.inner)
+      for (int p = 0; p < piece; p++) carry = Step()(carry, a.totals[p * lines + line]);
+    for (int64 tile = begin; tile < all; tile += parts * kItems) {
+      const int64 n = tile + part * kItems;
+      X x[kItems];
+      const auto place = [&](const typename Args::Strides& strides, int k) {
+        return n + k < end ? strides.at(o, n + k, i) : int64(-1);
+      };
+      load_elements(
+          a.x_dtype, a.x, [&](int k) { return place(a.x_strides, k); }, x);
+      State sum = F::none();
+      for (int k = 0; k < kItems; k++)
+        if (n + k < end) sum = Step()(sum, F::of(x[k], n + k));
+      shared.sums[thread] = sum;
+      ctx.sync();
+      for (int step = columns; step < kThreads; step *= 2) {
+        State up_to = shared.sums[thread];
+        if (thread >= step) up_to = Step()(shared.sums[thread - step], up_to);
+        ctx.sync();
+        shared.sums[thread] = up_to;
+        ctx.sync();
+      }
+      State here = carry;
+      if (part > 0) here = Step()(here, shared.sums[thread - columns]);
+      carry = Step()(carry, shared.sums[kThreads - columns + (thread & (columns - 1))]);
+      ctx.sync();
+      if (!a.writes) continue;
+      int64 ids[kItems];
+      for (int k = 0; k < kItems; k++) {
+        if (n + k < end) here = Step()(here, F::of(x[k], n + k));
+        x[k] = F::value(here);
+        if constexpr (F::kWithIds) ids[k] = here.id;
+      }
+      store_elements(
+          a.y_dtype, a.y, [&](int k) { return place(a.y_strides, k); }, x);
+      if constexpr (F::kWithIds) {
+        for (int k = 0; k < kItems; k++) {
+          const int64 at = place(a.ids_strides, k);
+          if (at >= 0) a.ids[at] = ids[k];
+        }
+      }
+    }
+    if (!a.writes && part == 0 && i < a.inner) a.totals[piece * lines + line] = carry;
+  }
+};
+
+/// A call on the host: which kernel, and how it is cut.
+struct ScanCall {
+  const View& x;
+  int64 outer, length, inner;
+  bool along;  // ScanLines
+  int32 log_lanes = 0, log_columns = 0;
+  RowPieces pieces;
+
+  explicit ScanCall(const Call& call)
+      : x(call.in[0]), outer(x.shape[0]), length(x.shape[1]), inner(x.shape[2]) {
+    along = inner == 1 || (x.strides[1] < x.strides[2] && x.strides[1] > 0);
+    constexpr int kItems = 8, kThreads = 256;
+    if (along) {
+      while (log_lanes < 8 && kItems << log_lanes < length) log_lanes++;
+      pieces = RowPieces::of(outer * inner, length, kItems * kThreads);
+      if (log_lanes < 8) pieces = {1, length};
+    } else {
+      while (log_columns < 5 && 1 << log_columns < inner) log_columns++;
+      const int64 blocks = outer * ceil_div<int64>(inner, 1 << log_columns);
+      // A few pieces' totals are read by each thread of the pieces that follow.
+      pieces = RowPieces::of(blocks < 256 ? 4 * blocks : 1024, length,
+                             kItems * (kThreads >> log_columns), 2);
+    }
+  }
+  int64 totals() const { return pieces.count > 1 ? outer * inner * pieces.count : 0; }
+  static const char* check(const Call& call) {
+    for (int o = 0; o < call.num_out; o++) {
+      if (call.in[0].rank != 3 || call.out[o].rank != 3) return "operands are not [O, N, I]";
+      for (int d = 0; d < 3; d++)
+        if (call.out[o].shape[d] != call.in[0].shape[d]) return "operands differ in shape";
+    }
+    return nullptr;
+  }
+};
+
+template <class F>
+struct ScanLaunch {
+  static const char* accepts(const Call& call, const DeviceInfo&) { return ScanCall::check(call); }
+  static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
+    return ScanCall(call).totals() * int64(sizeof(typename F::State));
+  }
+  static Status run(const Call& call) {
+    const ScanCall c(call);
+    if (c.outer * c.length * c.inner == 0) return {};
+    return run_part(c, call, 0, c.outer, 0, c.inner);
+  }
+
+ private:
+  using Args = ScanArgs<F>;
+  static typename Args::Strides strides_of(const View& v) {
+    return {v.strides[0], v.strides[1], v.strides[2]};
+  }
+  /// Lines [o, o + outer) x [i, i + inner), as many as a launch numbers. Where lines are cut in pieces
+  /// they are few.
+  static Status run_part(const ScanCall& c, const Call& call, int64 o, int64 outer, int64 i,
+                         int64 inner) {
+    if (outer * inner > kLaunchLimit) {
+      int64 &size = outer > 1 ? outer : inner, &first = outer > 1 ? o : i, half = size / 2;
+      const int64 rest = size - half, begin = first;
+      size = half;
+      if (const Status status = run_part(c, call, o, outer, i, inner); !status.ok()) return status;
+      size = rest, first = begin + half;
+      return run_part(c, call, o, outer, i, inner);
+    }
+    const auto at = [&](const View& v) {
+      return static_cast<char*>(v.data) + bytes_of(v.dtype, o * v.strides[0] + i * v.strides[2]);
+    };
+    Args args{at(c.x),
+              at(call.out[0]),
+              nullptr,
+              static_cast<typename F::State*>(call.scratch),
+              c.x.dtype,
+              call.out[0].dtype,
+              strides_of(c.x),
+              strides_of(call.out[0]),
+              {},
+              c.length,
+              c.pieces,
+              false};
+    if constexpr (F::kWithIds) {
+      args.ids = reinterpret_cast<int64*>(at(call.out[1]));
+      args.ids_strides = strides_of(call.out[1]);
+    }
+    if (c.pieces.count > 1) {
+      const Status status = launch_scan(c, call, args, outer, inner);
+      if (!status.ok()) return status;
+    }
+    args.writes = true;
+    return launch_scan(c, call, args, outer, inner);
+  }
+  static Status launch_scan(const ScanCall& c, const Call& call, const Args& args, int64 outer,
+                            int64 inner) {
+    if (c.along)
+      return launch<ScanLines<F>>({args, outer * inner, FastDivide::by(inner), c.log_lanes}, call);
+    return launch<ScanColumns<F>>({args, int32(outer), int32(inner), c.log_columns}, call);
+  }
+};
+
+}  // namespace wick::gpu
