@@ -70,6 +70,8 @@ struct Ctx {
     else
       return __builtin_amdgcn_ballot_w32(b);
   }
+  /// How many bits are 1.
+  static WICK_DEVICE int count_bits(uint64 v) { return __builtin_popcountll(v); }
   /// Returns what stood there. T: 32- and 64-bit integers and floats.
   template <class T>
   static WICK_DEVICE T atomic_add(T* p, T v) {

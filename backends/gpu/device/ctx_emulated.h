@@ -54,6 +54,8 @@ struct Ctx {
     together(mine, vote, at);
     return mine.out;
   }
+  /// How many bits are 1.
+  static int count_bits(uint64 v) { return __builtin_popcountll(v); }
   /// Returns what stood there. T: 32- and 64-bit integers and floats.
   template <class T>
   static T atomic_add(T* p, T v) {

@@ -34,6 +34,8 @@ struct Ctx {
     return __shfl_xor_sync(~0u, v, mask);
   }
   WICK_DEVICE uint64 ballot(bool b) const { return __ballot_sync(~0u, b); }
+  /// How many bits are 1.
+  static WICK_DEVICE int count_bits(uint64 v) { return __popcll(v); }
   /// Returns what stood there. T: 32- and 64-bit integers and floats.
   template <class T>
   static WICK_DEVICE T atomic_add(T* p, T v) {
