@@ -9,7 +9,6 @@
 //   static constexpr bool kWithIds;        // State has an id, the second output
 #pragma once
 #include "kernels/block_scan.h"
-#include "kernels/elements.h"
 #include "scalar/cast.h"
 #include "scalar/reduce.h"
 #include "wick/abi/ops/scan.h"
@@ -146,61 +145,89 @@ struct Extremes {
   };
 };
 
-/// Elements of a type told at run time, as values of type X: floats up to f32 as f32, integers as
-/// i64, whose bits are those of u64.
+/// How elements of a dtype told at run time are read as an X and written: floats up to f32 as f32,
+/// integers as i64, whose bits are those of u64. What is read and written is bits, by size alone.
 template <class X>
-struct ScanElements;
-template <>
-struct ScanElements<float> {
-  using Types = TypeList<float, bf16, f16, f8e4m3, f8e5m2>;
+struct ScanElements {
+  using Raw = Bits<sizeof(X)>;
+  static WICK_DEVICE X decode(DType, Raw raw) { return __builtin_bit_cast(X, raw); }
+  static WICK_DEVICE Raw encode(DType, X x) { return __builtin_bit_cast(Raw, x); }
 };
 template <>
-struct ScanElements<double> {
-  using Types = TypeList<double>;
+struct ScanElements<float> {
+  using Raw = uint32;
+  static WICK_DEVICE float decode(DType dtype, uint32 raw) {
+    switch (dtype) {
+      case DType::kBf16:
+        return to_float(__builtin_bit_cast(bf16, uint16(raw)));
+      case DType::kF16:
+        return to_float(__builtin_bit_cast(f16, uint16(raw)));
+      case DType::kF8E4M3:
+        return to_float(__builtin_bit_cast(f8e4m3, uint8(raw)));
+      case DType::kF8E5M2:
+        return to_float(__builtin_bit_cast(f8e5m2, uint8(raw)));
+      default:
+        return __builtin_bit_cast(float, raw);
+    }
+  }
+  static WICK_DEVICE uint32 encode(DType dtype, float x) {
+    switch (dtype) {
+      case DType::kBf16:
+        return __builtin_bit_cast(uint16, round_to<bf16>(x));
+      case DType::kF16:
+        return __builtin_bit_cast(uint16, round_to<f16>(x));
+      case DType::kF8E4M3:
+        return __builtin_bit_cast(uint8, round_to<f8e4m3>(x));
+      case DType::kF8E5M2:
+        return __builtin_bit_cast(uint8, round_to<f8e5m2>(x));
+      default:
+        return __builtin_bit_cast(uint32, x);
+    }
+  }
 };
 template <>
 struct ScanElements<int64> {
-  using Types = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64>;
+  using Raw = uint64;
+  static WICK_DEVICE int64 decode(DType dtype, uint64 raw) {
+    const int unused = 64 - 8 * dtype_bytes(dtype);
+    if (dtype == DType::kBool) return raw != 0;
+    const bool is_signed = dtype == DType::kI8 || dtype == DType::kI16 || dtype == DType::kI32;
+    return is_signed ? int64(raw << unused) >> unused : int64(raw);
+  }
+  static WICK_DEVICE uint64 encode(DType, int64 x) { return uint64(x); }
+
+ private:
+  static WICK_DEVICE int dtype_bytes(DType dtype) {
+    return dtype == DType::kI8 ? 1 : dtype == DType::kI16 ? 2 : dtype == DType::kI32 ? 4 : 8;
+  }
 };
-template <>
-struct ScanElements<uint64> {
-  using Types = TypeList<uint64>;
-};
-template <class X, class F, class... T>
-WICK_DEVICE void with_type(DType dtype, const F& f, TypeList<T...>) {
-  (void)((dtype == kDTypeOf<T> && (f(static_cast<T*>(nullptr)), true)) || ...);
+/// The elements at these places, -1 being none, as bits.
+template <class Raw, int n>
+WICK_DEVICE void load_raw(int bytes, const void* p, const int64 (&at)[n], Raw (&raw)[n]) {
+  const auto load = [&](const auto* x) {
+    WICK_UNROLL
+    for (int k = 0; k < n; k++) raw[k] = at[k] >= 0 ? Raw(x[at[k]]) : Raw(0);
+  };
+  if (bytes == 1)
+    load(static_cast<const uint8*>(p));
+  else if (bytes == 2)
+    load(static_cast<const uint16*>(p));
+  else if (bytes == 4)
+    load(static_cast<const uint32*>(p));
+  else if constexpr (sizeof(Raw) == 8)
+    load(static_cast<const uint64*>(p));
 }
-/// x[k] = the element at(k) of p, for those below `count` of them that there are; at is asked for no
-/// other.
-template <int n, class X, class At>
-WICK_DEVICE void load_elements(DType dtype, const void* p, const At& at, X (&x)[n]) {
-  with_type<X>(
-      dtype,
-      [&]<class T>(T*) {
-        using Stored = Either<kSame<T, bool>, uint8, T>;  // a truth's byte may be any
-        for (int k = 0; k < n; k++) {
-          const int64 place = at(k);
-          if (place < 0) continue;
-          const Stored stored = static_cast<const Stored*>(p)[place];
-          if constexpr (kSame<T, bool>)
-            x[k] = X(stored != 0);
-          else
-            x[k] = widen<X>(stored);
-        }
-      },
-      typename ScanElements<X>::Types{});
-}
-template <int n, class X, class At>
-WICK_DEVICE void store_elements(DType dtype, void* p, const At& at, const X (&x)[n]) {
-  with_type<X>(
-      dtype,
-      [&]<class T>(T*) {
-        for (int k = 0; k < n; k++) {
-          const int64 place = at(k);
-          if (place >= 0) static_cast<T*>(p)[place] = narrow<T>(x[k]);
-        }
-      },
-      typename ScanElements<X>::Types{});
+template <class Raw>
+WICK_DEVICE void store_raw(int bytes, void* p, int64 at, Raw raw) {
+  if (at < 0) return;
+  if (bytes == 1)
+    static_cast<uint8*>(p)[at] = uint8(raw);
+  else if (bytes == 2)
+    static_cast<uint16*>(p)[at] = uint16(raw);
+  else if (bytes == 4)
+    static_cast<uint32*>(p)[at] = uint32(raw);
+  else if constexpr (sizeof(Raw) == 8)
+    static_cast<uint64*>(p)[at] = raw;
 }
 
 /// What both kernels are told. Offsets are of 64 bits: a scan waits for memory, not for them.
@@ -217,6 +244,7 @@ struct ScanArgs {
   int64* ids;
   typename F::State* totals;  // of the pieces
   DType x_dtype, y_dtype;
+  int32 x_bytes, y_bytes;  // of an element
   Strides x_strides, y_strides, ids_strides;
   int64 length;
   RowPieces pieces;
@@ -231,6 +259,8 @@ struct NoIds {};
 template <class F>
 struct ScanLines {
   using X = typename F::In;
+  using Elements = ScanElements<X>;
+  using Raw = typename Elements::Raw;
   using State = typename F::State;
   struct Args : ScanArgs<F> {
     int64 lines;
@@ -245,7 +275,7 @@ struct ScanLines {
   static WICK_DEVICE int padded(int e) { return e + e / kItems; }  // for the banks' sake
   template <class Ctx>
   struct Shared {
-    X x[kTile + kTile / kItems];
+    Raw x[kTile + kTile / kItems];
     Either<F::kWithIds, int64[kTile + kTile / kItems], NoIds> ids;
     State partial[Ctx::kWaves];
   };
@@ -265,11 +295,11 @@ struct ScanLines {
       const int64 o = a.inner.quotient(uint32(line));
       return strides.at(o, n, line - o * a.inner.divisor);
     };
-    X next[kItems];
+    Raw next[kItems];
     const auto load = [&](int64 tile) {
-      load_elements(
-          a.x_dtype, a.x, [&](int k) { return place(a.x_strides, tile, thread + k * kThreads); },
-          next);
+      int64 at[kItems];
+      for (int k = 0; k < kItems; k++) at[k] = place(a.x_strides, tile, thread + k * kThreads);
+      load_raw(a.x_bytes, a.x, at, next);
     };
     State carry = F::none();
     if (a.writes && piece > 0)
@@ -280,11 +310,10 @@ struct ScanLines {
       for (int k = 0; k < kItems; k++) shared.x[padded(thread + k * kThreads)] = next[k];
       ctx.sync();
       const int64 n = tile + ((thread * kItems) & (chunk - 1));
-      X x[kItems];
       State sum = F::none();
-      for (int j = 0; j < kItems; j++) {
-        x[j] = shared.x[padded(thread * kItems + j)];
-        if (n + j < end) sum = typename F::Step()(sum, F::of(x[j], n + j));
+      for (int j = 0; j < kItems && n + j < end; j++) {
+        const Raw raw = shared.x[padded(thread * kItems + j)];
+        sum = typename F::Step()(sum, F::of(Elements::decode(a.x_dtype, raw), n + j));
       }
       if (tile + chunk < end) load(tile + chunk);
       const Scanned<State> scanned =
@@ -292,9 +321,10 @@ struct ScanLines {
       State here = typename F::Step()(carry, scanned.before);
       carry = typename F::Step()(carry, scanned.total);
       if (a.writes) {
-        for (int j = 0; j < kItems; j++) {
-          if (n + j < end) here = typename F::Step()(here, F::of(x[j], n + j));
-          shared.x[padded(thread * kItems + j)] = F::value(here);
+        for (int j = 0; j < kItems && n + j < end; j++) {
+          Raw& raw = shared.x[padded(thread * kItems + j)];
+          here = typename F::Step()(here, F::of(Elements::decode(a.x_dtype, raw), n + j));
+          raw = Elements::encode(a.y_dtype, F::value(here));
           if constexpr (F::kWithIds) shared.ids[padded(thread * kItems + j)] = here.id;
         }
         ctx.sync();
@@ -311,10 +341,9 @@ struct ScanLines {
   template <class Ctx, class Place>
   static WICK_DEVICE void store(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
                                 const Place& place) {
-    X y[kItems];
-    for (int k = 0; k < kItems; k++) y[k] = shared.x[padded(ctx.thread() + k * kThreads)];
-    store_elements(
-        a.y_dtype, a.y, [&](int k) { return place(a.y_strides, k); }, y);
+    for (int k = 0; k < kItems; k++)
+      store_raw(a.y_bytes, a.y, place(a.y_strides, k),
+                shared.x[padded(ctx.thread() + k * kThreads)]);
     if constexpr (F::kWithIds) {
       for (int k = 0; k < kItems; k++) {
         const int64 at = place(a.ids_strides, k);
@@ -330,6 +359,8 @@ struct ScanLines {
 template <class F>
 struct ScanColumns {
   using X = typename F::In;
+  using Elements = ScanElements<X>;
+  using Raw = typename Elements::Raw;
   using State = typename F::State;
   using Step = typename F::Step;
   struct Args : ScanArgs<F> {
@@ -367,15 +398,16 @@ struct ScanColumns {
       for (int p = 0; p < piece; p++) carry = Step()(carry, a.totals[p * lines + line]);
     for (int64 tile = begin; tile < all; tile += parts * kItems) {
       const int64 n = tile + part * kItems;
-      X x[kItems];
+      Raw x[kItems];
       const auto place = [&](const typename Args::Strides& strides, int k) {
         return n + k < end ? strides.at(o, n + k, i) : int64(-1);
       };
-      load_elements(
-          a.x_dtype, a.x, [&](int k) { return place(a.x_strides, k); }, x);
+      int64 at[kItems];
+      for (int k = 0; k < kItems; k++) at[k] = place(a.x_strides, k);
+      load_raw(a.x_bytes, a.x, at, x);
       State sum = F::none();
       for (int k = 0; k < kItems; k++)
-        if (n + k < end) sum = Step()(sum, F::of(x[k], n + k));
+        if (n + k < end) sum = Step()(sum, F::of(Elements::decode(a.x_dtype, x[k]), n + k));
       shared.sums[thread] = sum;
       ctx.sync();
       for (int step = columns; step < kThreads; step *= 2) {
@@ -390,19 +422,13 @@ struct ScanColumns {
       carry = Step()(carry, shared.sums[kThreads - columns + (thread & (columns - 1))]);
       ctx.sync();
       if (!a.writes) continue;
-      int64 ids[kItems];
+      WICK_UNROLL
       for (int k = 0; k < kItems; k++) {
-        if (n + k < end) here = Step()(here, F::of(x[k], n + k));
-        x[k] = F::value(here);
-        if constexpr (F::kWithIds) ids[k] = here.id;
-      }
-      store_elements(
-          a.y_dtype, a.y, [&](int k) { return place(a.y_strides, k); }, x);
-      if constexpr (F::kWithIds) {
-        for (int k = 0; k < kItems; k++) {
-          const int64 at = place(a.ids_strides, k);
-          if (at >= 0) a.ids[at] = ids[k];
-        }
+        if (n + k < end) here = Step()(here, F::of(Elements::decode(a.x_dtype, x[k]), n + k));
+        store_raw(a.y_bytes, a.y, place(a.y_strides, k),
+                  Elements::encode(a.y_dtype, F::value(here)));
+        if constexpr (F::kWithIds)
+          if (n + k < end) a.ids[place(a.ids_strides, k)] = here.id;
       }
     }
     if (!a.writes && part == 0 && i < a.inner) a.totals[piece * lines + line] = carry;
@@ -482,6 +508,8 @@ struct ScanLaunch {
               static_cast<typename F::State*>(call.scratch),
               c.x.dtype,
               call.out[0].dtype,
+              dtype_size(c.x.dtype),
+              dtype_size(call.out[0].dtype),
               strides_of(c.x),
               strides_of(call.out[0]),
               {},

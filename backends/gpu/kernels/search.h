@@ -98,6 +98,7 @@ struct SearchLaunch {
 // elements of it, kItems each.
 struct NonzeroPieces {
   struct Args {
+    uint64 op;  // its id
     const uint8* mask;
     int64* ids;
     int64* counts;  // of the pieces
@@ -143,7 +144,7 @@ struct NonzeroPieces {
     if (!a.writes)
       a.counts[piece] = done;
     else if (piece == a.pieces.count - 1 && done != a.room)
-      ctx.fail(StatusCode::kInvalidArgument, kNonzero.id, 0, done, a.room);
+      ctx.fail(StatusCode::kInvalidArgument, a.op, 0, done, a.room);
   }
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
@@ -159,9 +160,11 @@ struct NonzeroPieces {
   static Status run(const Call& call) {
     const View &mask = call.in[0], &ids = call.out[0];
     if (mask.shape[0] == 0) return {};
-    Args args{mask.as<uint8>(), ids.as<int64>(), static_cast<int64*>(call.scratch),
-              mask.strides[0],  ids.strides[0],  mask.shape[0],
-              ids.shape[0],     pieces_of(call), false};
+    Args args{call.op->id,     mask.as<uint8>(),
+              ids.as<int64>(), static_cast<int64*>(call.scratch),
+              mask.strides[0], ids.strides[0],
+              mask.shape[0],   ids.shape[0],
+              pieces_of(call), false};
     if (const Status status = launch<NonzeroPieces>(args, call); !status.ok()) return status;
     args.writes = true;
     return launch<NonzeroPieces>(args, call);

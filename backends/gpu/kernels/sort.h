@@ -78,7 +78,7 @@ struct SortShort {
     shared.digits.clear(ctx);
     WICK_UNROLL
     for (int k = 0; k < kItems; k++) {
-      if (k >= rounds) break;
+      if (k >= rounds) continue;
       const int e = first + k * Ctx::kWave;
       const bool active = e < count;
       x[k] = active ? shared.x[e] : U(0);
@@ -89,8 +89,7 @@ struct SortShort {
     shared.digits.place(ctx);
     WICK_UNROLL
     for (int k = 0; k < kItems; k++) {
-      if (k >= rounds) break;
-      if (first + k * Ctx::kWave >= count) continue;
+      if (k >= rounds || first + k * Ctx::kWave >= count) continue;
       const uint32 place = places[k] & 0xffff;
       const uint32 to = shared.digits.begin(ctx, digit(x[k], place)) + (places[k] >> 16);
       shared.x[to] = x[k];
