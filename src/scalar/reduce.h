@@ -144,8 +144,6 @@ requires(kSame<R, Sum> || kSame<R, Prod>) struct ReducedOf<R, uint64> {
 template <class R, class T>
 using Reduced = typename ReducedOf<R, T>::type;
 
-/// Served by every backend.
-using Reductions = TypeList<Sum, Max>;
 /// The reductions of numbers, and those of truths.
 using NumberReductions = TypeList<Sum, Max, Min, Prod>;
 using TruthReductions = TypeList<Any, All>;

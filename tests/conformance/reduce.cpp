@@ -40,6 +40,7 @@ const std::vector<Geometry> kGeometries = {
     {{{7, 100, 100}}, {1}},
     {{{7, 100, 100}}, {0, 2}, true},
     {{{2, 40000}}, {-1}},
+    {{{9000, 8}}, {0}},  // columns of several pieces, several side by side
 };
 
 Row common(const char* op, const std::vector<DType>& dtypes) {
@@ -158,6 +159,7 @@ Row arg_row(const char* name, const Op& op,
   };
   std::erase_if(row.geometries, [](const Geometry& g) { return g.dims.size() > 1; });
   row.geometries.push_back({{{140000}}, {0}});
+  row.geometries.push_back({{{9000, 9}}, {0}});
   row.geometries.push_back({{{900, 40}}, {0}});
   row.make = [](std::size_t, const Case& c, Random& random) {
     // Few values, so that many are equal; and all of them.

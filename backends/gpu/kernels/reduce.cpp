@@ -1,24 +1,23 @@
-// The reductions of scalar/reduce.h, every dtype in two forms.
+// Sums and products, of every dtype.
 #include "kernels/reduce.h"
 
 namespace wick::gpu {
 namespace {
 
-template <class R, class... T>
-void add_reduction(KernelList& list, TypeList<T...>) {
-  (add_kernel<ReduceLaunch<R, T, RowsForm>, kAllFamilies>(list, "rows"), ...);
-  (add_kernel<ReduceLaunch<R, T, StridedForm>, kAllFamilies>(list, "strided"), ...);
-}
-template <class... R>
-void add_reductions(KernelList& list, TypeList<R...>) {
-  (add_reduction<R>(list, typename R::Types{}), ...);
+template <class Step, class... T>
+void add_totals(KernelList& list, TypeList<T...>) {
+  (add_reduction<Either<is_floating(kDTypeOf<T>), FloatTotals<Step, SourceOf<T>>,
+                        IntegerTotals<Step, sizeof(T)>>,
+                 T>(list, Step::op),
+   ...);
 }
 
 }  // namespace
 
 template <>
 void add_family<"reduce">(KernelList& list) {
-  add_reductions(list, Reductions{});
+  add_totals<Sum>(list, Sum::Types{});
+  add_totals<Prod>(list, Prod::Types{});
 }
 
 }  // namespace wick::gpu

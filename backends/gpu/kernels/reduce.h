@@ -1,78 +1,100 @@
-// y[k] = reduction over r of x[k, r]; steps: scalar/reduce.h. Two forms: the reduced elements of an
-// output side by side (lanes of a wave or a block each output), and any strides (a block some
-// outputs by some parts of the reduction). Few outputs of many elements are cut into pieces whose
-// results meet in scratch. Every order of addition is fixed by shape and strides.
+// y[k] = reduction over r of x[k, r]; what is combined and how: reduce_values.h. Two forms: the
+// reduced elements of an output side by side (lanes of a wave or a block each output), and any
+// strides (a block some outputs by some parts of the reduction). Few outputs of many elements are
+// cut into pieces whose results meet in scratch. Every order of addition is fixed by shape and
+// strides.
 #pragma once
-#include "kernels/common.h"
-#include "scalar/reduce.h"
+#include "kernels/reduce_values.h"
 
 namespace wick::gpu {
 
-/// What is loaded, added up and stored: In_ is T, or the total itself in the pass over scratch.
-template <class R, class T, class In_>
-struct Reduction {
-  using Step = R;
-  using Total = Accumulator<R, T>;
-  using Out = Reduced<R, T>;
-  using In = Either<kSame<In_, bool>, uint8, In_>;  // a bool's byte may be anything
-  static WICK_DEVICE Total load(In x) {
-    if constexpr (kSame<In_, bool>)
-      return Total(x != 0);
-    else
-      return widen<Total>(x);
+/// What a thread has of neighbours, n at a time. Sums that rounding makes depend on their order are
+/// one for each of n neighbours, for every other n of them.
+template <class R, int n>
+class ThreadTotals {
+ public:
+  using In = typename R::In;
+  using Total = typename R::Total;
+  WICK_DEVICE explicit ThreadTotals(int64 first_place) {
+    for (auto& totals : totals_)
+      for (Total& total : totals) total = R::identity(first_place);
   }
+  /// u: 0 and 1 in turn.
+  template <int u>
+  WICK_DEVICE void add(const ReduceTold& told, const In (&x)[n], int64 place) {
+    if constexpr (R::kExact)
+      R::add(told, totals_[0][0], x, place);
+    else
+      for (int e = 0; e < n; e++) totals_[u][e] = R::combine(totals_[u][e], R::load(told, x[e]));
+  }
+  /// The same of the first `count` alone, which are read here.
+  template <int u>
+  WICK_DEVICE void add_some(const ReduceTold& told, const In* x, uint32 count, int64 place) {
+    for (uint32 e = 0; e < n; e++) {
+      if (e >= count) continue;
+      if constexpr (R::kExact) {
+        const In one[1] = {x[e]};
+        R::add(told, totals_[0][0], one, place + e);
+      } else {
+        totals_[u][e] = R::combine(totals_[u][e], R::load(told, x[e]));
+      }
+    }
+  }
+  WICK_DEVICE Total total() {
+    if constexpr (!R::kExact) {
+      for (int e = 0; e < n; e++) totals_[0][e] = R::combine(totals_[0][e], totals_[1][e]);
+      for (int half = n / 2; half > 0; half /= 2)
+        for (int e = 0; e < half; e++)
+          totals_[0][e] = R::combine(totals_[0][e], totals_[0][e + half]);
+    }
+    return totals_[0][0];
+  }
+
+ private:
+  Total totals_[R::kExact ? 1 : 2][R::kExact ? 1 : n];
 };
 
-/// Adds the elements of x[first, end) that fall to this lane: packs of neighbours, kUnroll of them
-/// at once, `step` packs apart. Which element goes into which sum depends on the place alone, not
-/// on the alignment.
-template <class Reduction>
-struct LaneSum {
-  using In = typename Reduction::In;
-  using Total = typename Reduction::Total;
-  using Step = typename Reduction::Step;
-  static constexpr int kPack = kPackSize<In> < 8 ? kPackSize<In> : 8, kUnroll = 2;
+/// Combines the elements of x[0, size) that fall to this lane: packs of neighbours, two of them at
+/// once, `step` packs apart. Which element goes into which total depends on the place alone, not on
+/// the alignment.
+template <class R>
+struct LaneTotal {
+  using In = typename R::In;
+  static constexpr int kPack = kPackSize<In> < 8 ? kPackSize<In> : 8;
 
-  static WICK_DEVICE Total over(const In* x, uint32 first, uint32 step, uint32 size, bool aligned) {
-    Total sums[kUnroll][kPack];
-    for (int u = 0; u < kUnroll; u++)
-      for (int e = 0; e < kPack; e++) sums[u][e] = Step::template identity<Total>();
+  static WICK_DEVICE typename R::Total over(const ReduceTold& told, const In* x, uint32 first,
+                                            uint32 step, uint32 size, bool aligned, int64 place) {
+    ThreadTotals<R, kPack> totals(first * kPack < size ? place + first * kPack : kNowhere);
     const uint32 whole = size / kPack;
     uint32 i = first;
     for (; aligned && i + step < whole; i += 2 * step) {
       const auto a = load_pack<kPack>(x + i * kPack), b = load_pack<kPack>(x + (i + step) * kPack);
-      for (int e = 0; e < kPack; e++) {
-        sums[0][e] = Step()(sums[0][e], Reduction::load(a.v[e]));
-        sums[1][e] = Step()(sums[1][e], Reduction::load(b.v[e]));
-      }
+      totals.template add<0>(told, a.v, place + i * kPack);
+      totals.template add<1>(told, b.v, place + (i + step) * kPack);
     }
-    for (int u = 0; i * kPack < size; u ^= 1, i += step)
-      for (int e = 0; e < kPack; e++)
-        if (i * kPack + e < size) {
-          // Not sums[u]: an index known at run time would put the sums into memory.
-          const Total v = Reduction::load(x[i * kPack + e]);
-          if (u == 0)
-            sums[0][e] = Step()(sums[0][e], v);
-          else
-            sums[1][e] = Step()(sums[1][e], v);
-        }
-    for (int e = 0; e < kPack; e++) sums[0][e] = Step()(sums[0][e], sums[1][e]);
-    for (int half = kPack / 2; half > 0; half /= 2)
-      for (int e = 0; e < half; e++) sums[0][e] = Step()(sums[0][e], sums[0][e + half]);
-    return sums[0][0];
+    for (bool odd = false; i * kPack < size; odd = !odd, i += step) {
+      // Not add_some<u>: an index known at run time would put the totals into memory.
+      const uint32 at = i * kPack;
+      if (odd)
+        totals.template add_some<1>(told, x + at, size - at, place + at);
+      else
+        totals.template add_some<0>(told, x + at, size - at, place + at);
+    }
+    return totals.total();
   }
 };
 
 // Side by side, 2^log_lanes lanes of a wave an output.
-template <class Reduction>
+template <class R>
 struct ReduceGroups {
-  using Out = typename Reduction::Out;
-  using In = typename Reduction::In;
-  using Total = typename Reduction::Total;
+  using In = typename R::In;
+  using Total = typename R::Total;
   struct Args {
-    Out* out;  // contiguous
+    ReduceTold told;
+    void* out;  // contiguous
     const In* in;
     Indexer<1> rows;
+    int64 first_place;
     int32 outputs;
     uint32 length;
     int32 log_lanes;
@@ -88,42 +110,46 @@ struct ReduceGroups {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
     const int lanes = 1 << a.log_lanes, lane = ctx.thread() & (lanes - 1);
     const int output = (ctx.block().x * kThreads + ctx.thread()) >> a.log_lanes;
-    Total sum = Reduction::Step::template identity<Total>();
+    Total total = R::identity(kNowhere);
     if (output < a.outputs) {
       uint32 offset[1];
       a.rows.locate(output, offset);
-      sum = LaneSum<Reduction>::over(a.in + offset[0], lane, lanes, a.length, a.aligned);
+      total = LaneTotal<R>::over(a.told, a.in + offset[0], lane, lanes, a.length, a.aligned,
+                                 a.first_place);
     }
     for (int mask = lanes / 2; mask > 0; mask /= 2)
-      sum = typename Reduction::Step()(sum, exchange(ctx, sum, mask));
-    if (output < a.outputs && lane == 0) a.out[output] = narrow<Out>(sum);
+      total = R::combine(total, exchange(ctx, total, mask));
+    if (output < a.outputs && lane == 0) R::store(a.told, a.out, output, total);
   }
 };
 
-/// The block's sum, in its first thread. partial is the block's.
-template <class Step, class Ctx, class Total>
-WICK_DEVICE Total reduce_block(const Ctx& ctx, Total (&partial)[Ctx::kWaves], Total sum) {
-  for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) sum = Step()(sum, exchange(ctx, sum, mask));
-  if (ctx.lane() == 0) partial[ctx.wave()] = sum;
-  ctx.sync();
-  if (ctx.thread() == 0)
-    for (int w = 1; w < Ctx::kWaves; w++) sum = Step()(sum, partial[w]);
-  return sum;
-}
+/// Where an output's total goes.
+template <class R>
+struct ReduceResult {
+  void* out;
+  typename R::Total* partials;  // [outputs, all_pieces], or nullptr: the total is the result
+  int32 first_piece, all_pieces;
+  WICK_DEVICE void store(const ReduceTold& told, int output, int piece,
+                         const typename R::Total& total) const {
+    if (partials)
+      partials[int64(output) * all_pieces + first_piece + piece] = total;
+    else
+      R::store(told, out, output, total);
+  }
+};
 
 // Side by side, a block a piece of an output: block x the output, block y the piece.
-template <class Reduction>
+template <class R>
 struct ReduceBlocks {
-  using Out = typename Reduction::Out;
-  using In = typename Reduction::In;
-  using Total = typename Reduction::Total;
+  using In = typename R::In;
+  using Total = typename R::Total;
   struct Args {
-    Out* out;
-    Total* partials;  // [outputs, all_pieces], or nullptr: the sum is the result
+    ReduceTold told;
+    ReduceResult<R> result;
     const In* in;
     Indexer<1> rows;
-    int32 outputs;
-    int32 pieces, first_piece, all_pieces;
+    int64 first_place;
+    int32 outputs, pieces;
     uint32 length, piece_length;
     bool aligned;
   };
@@ -142,95 +168,124 @@ struct ReduceBlocks {
     a.rows.locate(output, offset);
     const uint32 first = piece * a.piece_length, left = a.length - first;
     const uint32 size = left < a.piece_length ? left : a.piece_length;
-    Total sum =
-        LaneSum<Reduction>::over(a.in + offset[0] + first, ctx.thread(), kThreads, size, a.aligned);
-    sum = reduce_block<typename Reduction::Step>(ctx, shared.partial, sum);
+    Total total = LaneTotal<R>::over(a.told, a.in + offset[0] + first, ctx.thread(), kThreads, size,
+                                     a.aligned, a.first_place + first);
+    for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
+      total = R::combine(total, exchange(ctx, total, mask));
+    if (ctx.lane() == 0) shared.partial[ctx.wave()] = total;
+    ctx.sync();
     if (ctx.thread() != 0) return;
-    if (a.partials)
-      a.partials[int64(output) * a.all_pieces + a.first_piece + piece] = sum;
-    else
-      a.out[output] = narrow<Out>(sum);
+    for (int w = 1; w < Ctx::kWaves; w++) total = R::combine(total, shared.partial[w]);
+    a.result.store(a.told, output, piece, total);
   }
 };
 
-// Any strides: 2^log_columns outputs of a block side by side, its other threads parts of the
-// reduction; block y the piece.
-template <class Reduction>
+// Any strides: 2^log_columns threads of a block have `wide` outputs each, side by side, its other
+// threads parts of the reduction; block y the piece. Wide outputs are neighbours in memory.
+template <class R, int wide>
 struct ReduceStrided {
-  using Out = typename Reduction::Out;
-  using In = typename Reduction::In;
-  using Total = typename Reduction::Total;
+  using In = typename R::In;
+  using Total = typename R::Total;
+  using Place = Indexer<R::kPlaces ? 2 : 1>;  // the element's offset, and its place
   struct Args {
-    Out* out;
-    Total* partials;  // [outputs, all_pieces], or nullptr: the sum is the result
+    ReduceTold told;
+    ReduceResult<R> result;
     const In* in;
-    Indexer<1> kept, reduced;
-    int32 outputs;
-    int32 log_columns;
-    int32 pieces, first_piece, all_pieces;
+    Indexer<1> kept;
+    Place reduced;
+    int64 first_place;
+    int32 outputs, log_columns, pieces;
     uint32 length, piece_length;
   };
-  static constexpr int kThreads = 256, kUnroll = 8;
+  static constexpr int kThreads = 256, kUnroll = wide == 1 ? 8 : 4;
+  static constexpr int kTotals = R::kExact ? 1 : wide == 1 ? kUnroll : 2;  // of each output
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) {
-    return {ceil_div(a.outputs, 1 << a.log_columns), a.pieces};
+    return {ceil_div(a.outputs, wide << a.log_columns), a.pieces};
   }
   template <class Ctx>
   struct Shared {
-    Total partial[kThreads];
+    Total partial[wide][kThreads];
   };
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
-    using Step = typename Reduction::Step;
     const int columns = 1 << a.log_columns, thread = ctx.thread();
-    const int output = ctx.block().x * columns + (thread & (columns - 1)), piece = ctx.block().y;
+    const int column = ctx.block().x * columns + (thread & (columns - 1)), piece = ctx.block().y;
+    const int output = column * wide;
     const uint32 rows = kThreads >> a.log_columns;
-    Total sums[kUnroll];
-    for (int u = 0; u < kUnroll; u++) sums[u] = Step::template identity<Total>();
+    const uint32 first = piece * a.piece_length, left = a.length - first;
+    const uint32 end = first + (left < a.piece_length ? left : a.piece_length);
+    uint32 r = first + (uint32(thread) >> a.log_columns);
+    Total totals[kTotals][wide];
+    const int64 first_place =
+        R::kPlaces && output < a.outputs && r < end ? Element(a, nullptr, r).place : kNowhere;
+    for (int t = 0; t < kTotals; t++)
+      for (int c = 0; c < wide; c++) totals[t][c] = R::identity(first_place);
     if (output < a.outputs) {
       uint32 start[1];
       a.kept.locate(output, start);
       const In* x = a.in + start[0];
-      const uint32 first = piece * a.piece_length, left = a.length - first;
-      const uint32 end = first + (left < a.piece_length ? left : a.piece_length);
-      uint32 r = first + (uint32(thread) >> a.log_columns);
       for (; r + (kUnroll - 1) * rows < end; r += kUnroll * rows) {
-        In now[kUnroll];
-        for (int u = 0; u < kUnroll; u++) now[u] = at(x, a.reduced, r + u * rows);
-        for (int u = 0; u < kUnroll; u++) sums[u] = Step()(sums[u], Reduction::load(now[u]));
+        Pack<In, wide> now[kUnroll];
+        int64 place[kUnroll];
+        for (int u = 0; u < kUnroll; u++) {
+          const Element element(a, x, r + u * rows);
+          now[u] = load_pack<wide>(element.in);
+          place[u] = element.place;
+        }
+        for (int u = 0; u < kUnroll; u++) add(a.told, totals[u % kTotals], now[u], place[u]);
       }
-      for (int u = 0; u < kUnroll - 1; u++, r += rows)
-        if (r < end) sums[u] = Step()(sums[u], Reduction::load(at(x, a.reduced, r)));
+      for (int u = 0; u < kUnroll - 1; u++, r += rows) {
+        if (r >= end) continue;
+        const Element element(a, x, r);
+        add(a.told, totals[u % kTotals], load_pack<wide>(element.in), element.place);
+      }
     }
-    for (int half = kUnroll / 2; half > 0; half /= 2)
-      for (int u = 0; u < half; u++) sums[u] = Step()(sums[u], sums[u + half]);
-    shared.partial[thread] = sums[0];
+    for (int half = kTotals / 2; half > 0; half /= 2)
+      for (int t = 0; t < half; t++)
+        for (int c = 0; c < wide; c++) totals[t][c] = R::combine(totals[t][c], totals[t + half][c]);
+    for (int c = 0; c < wide; c++) shared.partial[c][thread] = totals[0][c];
     for (int half = kThreads / 2; half >= columns; half /= 2) {
       ctx.sync();
-      if (thread < half)
-        shared.partial[thread] = Step()(shared.partial[thread], shared.partial[thread + half]);
+      if (thread >= half) continue;
+      for (int c = 0; c < wide; c++)
+        shared.partial[c][thread] =
+            R::combine(shared.partial[c][thread], shared.partial[c][thread + half]);
     }
     if (thread >= columns || output >= a.outputs) return;
-    const Total sum = shared.partial[thread];  // its own, written last by itself
-    if (a.partials)
-      a.partials[int64(output) * a.all_pieces + a.first_piece + piece] = sum;
-    else
-      a.out[output] = narrow<Out>(sum);
+    // Its own, written last by itself.
+    for (int c = 0; c < wide; c++)
+      a.result.store(a.told, output + c, piece, shared.partial[c][thread]);
   }
 
  private:
-  static WICK_DEVICE In at(const In* x, const Indexer<1>& reduced, uint32 r) {
-    uint32 offset[1];
-    reduced.locate(r, offset);
-    return x[offset[0]];
+  struct Element {
+    const In* in;
+    int64 place;
+    WICK_DEVICE Element(const Args& a, const In* x, uint32 r) {
+      uint32 offset[R::kPlaces ? 2 : 1];
+      a.reduced.locate(r, offset);
+      in = x + offset[0];
+      place = R::kPlaces ? a.first_place + offset[R::kPlaces ? 1 : 0] : 0;
+    }
+  };
+  static WICK_DEVICE void add(const ReduceTold& told, Total (&totals)[wide],
+                              const Pack<In, wide>& x, int64 place) {
+    for (int c = 0; c < wide; c++) {
+      if constexpr (R::kExact) {
+        const In one[1] = {x.v[c]};
+        R::add(told, totals[c], one, place);
+      } else {
+        totals[c] = R::combine(totals[c], R::load(told, x.v[c]));
+      }
+    }
   }
 };
 
-/// A call on the host: out's and in's kept dims, in's reduced ones.
+/// A call on the host: out's and in's kept dims; of the reduced ones in's, and the places.
 struct ReduceCall {
-  Operands<2> kept;
-  Operands<1> reduced;
+  Operands<2> kept, reduced;
   int64 outputs = 1, length = 1;
 
   explicit ReduceCall(const Call& call) {
@@ -240,13 +295,11 @@ struct ReduceCall {
     kept.data[1] = reduced.data[0] = static_cast<char*>(in.data);
     kept.element_bytes[0] = dtype_size(out.dtype);
     kept.element_bytes[1] = reduced.element_bytes[0] = dtype_size(in.dtype);
-    int64 out_strides[kMaxRank];
-    for (int d = dims; d-- > 0;) out_strides[d] = outputs, outputs *= in.shape[d];
-    for (int d = 0; d < dims; d++) kept.add_dim(in.shape[d], {out_strides[d], in.strides[d]});
-    for (int d = dims; d < in.rank; d++) {
-      reduced.add_dim(in.shape[d], {in.strides[d]});
-      length *= in.shape[d];
-    }
+    int64 strides[kMaxRank], places[kMaxRank];
+    for (int d = dims; d-- > 0;) strides[d] = outputs, outputs *= in.shape[d];
+    for (int d = in.rank; d-- > dims;) places[d] = length, length *= in.shape[d];
+    for (int d = 0; d < dims; d++) kept.add_dim(in.shape[d], {strides[d], in.strides[d]});
+    for (int d = dims; d < in.rank; d++) reduced.add_dim(in.shape[d], {in.strides[d], places[d]});
   }
   static const char* check(const Call& call) {
     const View &in = call.in[0], &out = call.out[0];
@@ -277,28 +330,24 @@ struct Pieces {
 };
 
 /// One launch's share: some outputs, and a part of the reduced elements, cut into pieces.
-template <class R, class T>
+template <class R>
 struct ReducePart {
-  using Total = Accumulator<R, T>;
-  Reduced<R, T>* out;
-  Total* partials;  // nullptr: the only piece
-  const typename Reduction<R, T, T>::In* in;
-  const Operands<2>& kept;
-  const Operands<1>& reduced;
+  ReduceTold told;
+  ReduceResult<R> result;
+  const typename R::In* in;
+  const Operands<2>&kept, &reduced;
   Pieces pieces;
-  int32 first_piece, all_pieces;
 };
 
-template <class R, class T, class In>
-Status launch_groups(Reduced<R, T>* out, const In* in, const Indexer<1>& rows, int64 outputs,
-                     int64 length, bool aligned, const Call& call) {
-  using K = ReduceGroups<Reduction<R, T, In>>;
-  const int64 packs = ceil_div<int64>(length, LaneSum<Reduction<R, T, In>>::kPack);
+template <class R>
+Status launch_groups(const ReduceTold& told, void* out, const typename R::In* in,
+                     const Indexer<1>& rows, int64 outputs, int64 length, bool aligned,
+                     int64 first_place, const Call& call) {
+  const int64 packs = ceil_div<int64>(length, LaneTotal<R>::kPack);
   int log_lanes = 0;
   while (4 << log_lanes < packs && 2 << log_lanes <= wave_of(call.device)) log_lanes++;
-  return launch<K>({out, reinterpret_cast<const typename K::In*>(in), rows, int32(outputs),
-                    uint32(length), log_lanes, aligned},
-                   call);
+  return launch<ReduceGroups<R>>(
+      {told, out, in, rows, first_place, int32(outputs), uint32(length), log_lanes, aligned}, call);
 }
 
 /// The reduced elements of an output lie side by side.
@@ -308,24 +357,25 @@ struct RowsForm {
         c.length <= 1 || (c.reduced.rank == 1 && c.reduced.strides[0][0] == 1);
     return side_by_side ? nullptr : "the reduced elements do not lie side by side";
   }
-  static Pieces pieces(const ReduceCall& c, const Operands<1>& reduced) {
+  template <class R>
+  static Pieces pieces(const ReduceCall& c, const Operands<2>& reduced) {
     return Pieces::of(reduced.numel(), c.outputs, 4096);
   }
-  template <class R, class T>
-  static Status launch_part(const ReducePart<R, T>& part, const Call& call) {
-    using Load = Reduction<R, T, T>;
-    constexpr int pack = LaneSum<Load>::kPack;
+  template <class R>
+  static Status launch_part(const ReduceCall&, const ReducePart<R>& part, const Call& call) {
+    constexpr int pack = LaneTotal<R>::kPack;
     const int64 outputs = part.kept.numel(), length = part.reduced.numel();
-    bool aligned = is_aligned(part.in, pack * sizeof(T));
+    const int64 first_place = part.reduced.begin[1];
+    bool aligned = is_aligned(part.in, pack * sizeof(typename R::In));
     for (int d = 0; d < part.kept.rank; d++) aligned &= part.kept.strides[1][d] % pack == 0;
     const Indexer<1> rows = part.kept.indexer_of(1);
-    if (!part.partials && length <= 8 * pack * wave_of(call.device)) {
-      return launch_groups<R, T, T>(part.out, reinterpret_cast<const T*>(part.in), rows, outputs,
-                                    length, aligned, call);
+    if (!part.result.partials && length <= 8 * pack * wave_of(call.device)) {
+      return launch_groups<R>(part.told, part.result.out, part.in, rows, outputs, length, aligned,
+                              first_place, call);
     }
-    return launch<ReduceBlocks<Load>>(
-        {part.out, part.partials, part.in, rows, int32(outputs), part.pieces.count,
-         part.first_piece, part.all_pieces, uint32(length), part.pieces.length, aligned},
+    return launch<ReduceBlocks<R>>(
+        {part.told, part.result, part.in, rows, first_place, int32(outputs), part.pieces.count,
+         uint32(length), part.pieces.length, aligned},
         call);
   }
 };
@@ -333,48 +383,81 @@ struct RowsForm {
 /// The form for any strides.
 struct StridedForm {
   static constexpr int kThreads = 256;
+  /// Outputs of a thread where they lie side by side: of narrow elements several, since accesses of
+  /// a byte or two keep the memory waiting.
+  template <class R>
+  static constexpr int kWide = sizeof(typename R::In) <= 2 ? 4 : 1;
+
   static const char* accepts(const ReduceCall& c) {
     return c.length > 0 ? nullptr : "nothing is reduced: the rows form writes what that gives";
   }
-  /// Outputs of a block: neighbours in memory are read by neighbouring threads, whether they are
-  /// outputs or parts of one.
-  static int log_columns(const ReduceCall& c, int64 length) {
-    const auto inner_stride = [](const int64* strides, int rank) {
-      return rank > 0 && strides[rank - 1] > 0 ? strides[rank - 1] : kLaunchLimit;
-    };
-    const bool along_reduced = inner_stride(c.reduced.strides[0], c.reduced.rank) <
-                               inner_stride(c.kept.strides[1], c.kept.rank);
+  template <class R>
+  static Pieces pieces(const ReduceCall& c, const Operands<2>& reduced) {
+    const int64 length = reduced.numel();
+    const int wide = lie_wide<R>(c.kept, c.reduced) ? kWide<R> : 1;
+    const int log = log_columns(c, length, wide);
+    return Pieces::of(length, ceil_div<int64>(c.outputs, wide << log), 32 * (kThreads >> log));
+  }
+  template <class R>
+  static Status launch_part(const ReduceCall& c, const ReducePart<R>& part, const Call& call) {
+    if constexpr (kWide < R >> 1) {
+      if (lie_wide<R>(part.kept, part.reduced)) return launch_wide<R, kWide<R>>(c, part, call);
+    }
+    return launch_wide<R, 1>(c, part, call);
+  }
+
+ private:
+  static int64 inner_stride(const Operands<2>& dims, int operand) {
+    const int64 stride = dims.rank > 0 ? dims.strides[operand][dims.rank - 1] : 0;
+    return stride > 0 ? stride : kLaunchLimit;
+  }
+  /// Threads of a block side by side: neighbours in memory are read by neighbouring threads,
+  /// whether they are outputs or parts of one.
+  static int log_columns(const ReduceCall& c, int64 length, int wide) {
     int log = 0;
-    if (along_reduced) {
+    if (inner_stride(c.reduced, 0) < inner_stride(c.kept, 1)) {
       while ((kThreads >> log) > length && log < 8) log++;
     } else {
       const int most = length < 64 ? 8 : 5;
-      while (1 << log < c.outputs && log < most) log++;
+      while (wide << log < c.outputs && log < most) log++;
     }
     return log;
   }
-  static Pieces pieces(const ReduceCall& c, const Operands<1>& reduced) {
-    const int64 length = reduced.numel();
-    const int log = log_columns(c, length);
-    return Pieces::of(length, ceil_div<int64>(c.outputs, 1 << log), 32 * (kThreads >> log));
+  /// Whether kWide neighbouring outputs always are neighbours in memory, and aligned.
+  template <class R>
+  static bool lie_wide(const Operands<2>& kept, const Operands<2>& reduced) {
+    constexpr int wide = kWide<R>;
+    const int inner = kept.rank - 1;
+    if (inner < 0 || kept.strides[1][inner] != 1 || kept.shape[inner] % wide != 0) return false;
+    bool aligned = is_aligned(kept.data[1], wide * sizeof(typename R::In)) &&
+                   is_aligned(reduced.data[0], wide * sizeof(typename R::In));
+    for (int d = 0; d < inner; d++) aligned &= kept.strides[1][d] % wide == 0;
+    for (int d = 0; d < reduced.rank; d++) aligned &= reduced.strides[0][d] % wide == 0;
+    return aligned;
   }
-  template <class R, class T>
-  static Status launch_part(const ReducePart<R, T>& part, const Call& call) {
+  template <class R, int wide>
+  static Status launch_wide(const ReduceCall& c, const ReducePart<R>& part, const Call& call) {
+    using K = ReduceStrided<R, wide>;
     const int64 length = part.reduced.numel();
-    const int log = log_columns(ReduceCall(call), length);
-    return launch<ReduceStrided<Reduction<R, T, T>>>(
-        {part.out, part.partials, part.in, part.kept.indexer_of(1),
-         part.reduced.indexer(part.reduced.rank), int32(part.kept.numel()), log, part.pieces.count,
-         part.first_piece, part.all_pieces, uint32(length), part.pieces.length},
-        call);
+    typename K::Args args{};
+    args.told = part.told, args.result = part.result, args.in = part.in;
+    args.kept = part.kept.indexer_of(1);
+    if constexpr (R::kPlaces)
+      args.reduced = part.reduced.indexer(part.reduced.rank);
+    else
+      args.reduced = part.reduced.indexer_of(0);
+    args.first_place = part.reduced.begin[1];
+    args.outputs = int32(part.kept.numel());
+    args.log_columns = log_columns(c, length, wide);
+    args.pieces = part.pieces.count;
+    args.length = uint32(length), args.piece_length = part.pieces.length;
+    return launch<K>(args, call);
   }
 };
 
-template <class R, class T, class Form>
+template <class R, class Form>
 struct ReduceLaunch {
-  static constexpr Signature signature{R::op, kDTypeOf<T>};
-  using Total = Accumulator<R, T>;
-  using Out = Reduced<R, T>;
+  using Total = typename R::Total;
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     if (const char* why = ReduceCall::check(call)) return why;
@@ -388,28 +471,34 @@ struct ReduceLaunch {
   static Status run(const Call& call) {
     const ReduceCall c(call);
     if (c.outputs == 0) return {};
+    const ReduceTold told = R::told(call);
     const int64 pieces = all_pieces(c);
     Total* const partials = pieces > 1 ? static_cast<Total*>(call.scratch) : nullptr;
     const auto reduce = [&](const Operands<2>& kept) {
-      Out* const out = reinterpret_cast<Out*>(kept.data[0]);
+      void* const out = kept.data[0];
       int32 done = 0;
-      const auto reduce_part = [&](const Operands<1>& reduced) {
+      const auto reduce_part = [&](const Operands<2>& reduced) {
         const char* in = kept.data[1] + (reduced.data[0] - c.reduced.data[0]);
-        const Pieces cut = Form::pieces(c, reduced);
+        const Pieces cut = Form::template pieces<R>(c, reduced);
         const int32 first = done;
         done += cut.count;
-        return Form::template launch_part<R, T>(
-            {out, partials, reinterpret_cast<const typename Reduction<R, T, T>::In*>(in), kept,
-             reduced, cut, first, int32(pieces)},
-            call);
+        return Form::template launch_part<R>(c,
+                                             {told,
+                                              {out, partials, first, int32(pieces)},
+                                              reinterpret_cast<const typename R::In*>(in),
+                                              kept,
+                                              reduced,
+                                              cut},
+                                             call);
       };
       const Status status =
           c.length > 0 ? for_each_part(c.reduced, reduce_part) : reduce_part(c.reduced);
       if (!status.ok() || !partials) return status;
       Operands<1> rows;
       rows.add_dim(kept.numel(), {pieces});
-      return launch_groups<R, T, Total>(out, partials, rows.indexer(rows.rank), kept.numel(),
-                                        pieces, false, call);
+      return launch_groups<typename R::OverTotals>(
+          told.over_totals(), out, reinterpret_cast<const typename R::OverTotals::In*>(partials),
+          rows.indexer(rows.rank), kept.numel(), pieces, false, 0, call);
     };
     // A launch has a block or more for an output: no more of them than the grid takes.
     return for_each_part(c.kept, reduce, {.numel = int64(1) << 22});
@@ -418,8 +507,8 @@ struct ReduceLaunch {
  private:
   static int64 all_pieces(const ReduceCall& c) {
     int64 pieces = 0;
-    const auto count = [&](const Operands<1>& reduced) {
-      pieces += Form::pieces(c, reduced).count;
+    const auto count = [&](const Operands<2>& reduced) {
+      pieces += Form::template pieces<R>(c, reduced).count;
       return Status{};
     };
     if (c.outputs == 0 || c.length == 0) return 1;
@@ -427,5 +516,12 @@ struct ReduceLaunch {
     return pieces;
   }
 };
+
+/// Adds both forms of R for an op of dtype T.
+template <class R, class T>
+void add_reduction(KernelList& list, const Op& op) {
+  add_kernel<ReduceLaunch<R, RowsForm>, kAllFamilies>(list, "rows", {op, kDTypeOf<T>});
+  add_kernel<ReduceLaunch<R, StridedForm>, kAllFamilies>(list, "strided", {op, kDTypeOf<T>});
+}
 
 }  // namespace wick::gpu

@@ -26,7 +26,8 @@ const KernelList& all_kernels() {
   static const KernelList list =
       kernels_of<"unary", "binary", "compare", "where", "cast", "create", "reduce", "matmul",
                  "gather", "softmax", "norm", "rope", "loss", "optimizer", "attention",
-                 "attention_gradient", "sample", "scan", "search", "sort">();
+                 "attention_gradient", "sample", "scan", "search", "sort", "reduce_extremes",
+                 "arg_reduce">();
   return list;
 }
 

@@ -1,0 +1,314 @@
+// What is reduced, and how. A Reduction says what the kernels of reduce.h load, combine and store:
+//
+//   struct R {
+//     using In = ...;                             // an element in memory
+//     using Total = ...;                          // what parts of the reduction are combined in
+//     using OverTotals = ...;                     // the Reduction that goes on where In is Total
+//     static constexpr bool kExact = ...;         // any order of combination gives the same
+//     static constexpr bool kPlaces = ...;        // the elements' places matter
+//     static Told told(const Call&);              // on the host
+//     static Total identity(int64 first);         // first: the place of the first element, or kNowhere
+//     static void add(Told, Total&, In (&x)[n], int64 place);  // neighbours, the first one's place
+//     static Total combine(Total, Total);
+//     static void store(Told, void* out, uint32 i, Total);
+//   };
+//
+// A kernel serves every dtype of a size that differs in what is told alone: integers are compared as
+// unsigned ones after some bits have been flipped, which turns signs and, for the smallest, the order
+// round; floats are turned round by their sign.
+#pragma once
+#include "kernels/common.h"
+#include "scalar/cast.h"
+#include "scalar/reduce.h"
+
+namespace wick::gpu {
+
+/// What is known of the dtypes at run time.
+struct ReduceTold {
+  DType in, out;
+  uint64 flip;    // bits of an element that are flipped when it is loaded
+  uint64 unflip;  // of a result, when it is stored
+  uint64 mask;    // the most that an element counts, or its bits that count
+  /// Of elements that are totals.
+  ReduceTold over_totals() const {
+    ReduceTold told = *this;
+    told.flip = 0, told.mask = ~uint64(0);
+    return told;
+  }
+};
+
+template <int bytes>
+constexpr uint64 all_bits() {
+  return ~uint64(0) >> (64 - 8 * bytes);
+}
+/// The highest bit of an element: a float's or a signed integer's sign.
+inline uint64 sign_bit(DType dtype) { return uint64(1) << (8 * dtype_size(dtype) - 1); }
+
+template <class V>
+WICK_DEVICE V flipped(V v, uint64 bits) {
+  if constexpr (kSame<V, float>)
+    return __builtin_bit_cast(float, __builtin_bit_cast(uint32, v) ^ uint32(bits));
+  else if constexpr (kSame<V, double>)
+    return __builtin_bit_cast(double, __builtin_bit_cast(uint64, v) ^ bits);
+  else
+    return v ^ V(bits);
+}
+
+/// Floats of type T as what they are computed in.
+template <class T>
+struct FloatSource {
+  using In = T;
+  using Value = Compute<T>;
+  using OfTotals = FloatSource<Value>;
+  static WICK_DEVICE Value value(const ReduceTold&, In x) { return widen<Value>(x); }
+  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Value v) {
+    if constexpr (kSame<Value, double>)
+      static_cast<double*>(out)[i] = v;
+    else
+      (void)(store_as<float>(told, out, i, v) || store_as<bf16>(told, out, i, v) ||
+             store_as<f16>(told, out, i, v) || store_as<f8e4m3>(told, out, i, v) ||
+             store_as<f8e5m2>(told, out, i, v));
+  }
+
+ private:
+  template <class U>
+  static WICK_DEVICE bool store_as(const ReduceTold& told, void* out, uint32 i, float v) {
+    if (told.out != kDTypeOf<U>) return false;
+    static_cast<U*>(out)[i] = narrow<U>(v);
+    return true;
+  }
+};
+/// f8 of either kind.
+struct F8Source : FloatSource<float> {
+  using In = uint8;
+  static WICK_DEVICE Value value(const ReduceTold& told, In x) {
+    return told.in == DType::kF8E4M3 ? to_float(__builtin_bit_cast(f8e4m3, x))
+                                     : to_float(__builtin_bit_cast(f8e5m2, x));
+  }
+};
+/// Integers of a size, as they are.
+template <int bytes>
+struct IntegerSource {
+  using In = Bits<bytes>;
+  using Value = Bits<(bytes < 4 ? 4 : bytes)>;
+  using OfTotals = IntegerSource<sizeof(Value)>;
+  static WICK_DEVICE Value value(const ReduceTold&, In x) { return x; }
+  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Value v) {
+    const int size = dtype_size(told.out);
+    if (size == 1) static_cast<uint8*>(out)[i] = uint8(v);
+    if (size == 2) static_cast<uint16*>(out)[i] = uint16(v);
+    if (size == 4) static_cast<uint32*>(out)[i] = uint32(v);
+    if (size == 8) static_cast<uint64*>(out)[i] = v;
+  }
+};
+template <class T>
+struct SourceOfType {
+  using type = Either<is_floating(kDTypeOf<T>), Either<sizeof(T) == 1, F8Source, FloatSource<T>>,
+                      IntegerSource<sizeof(T)>>;
+};
+/// What T is read as.
+template <class T>
+using SourceOf = typename SourceOfType<T>::type;
+
+/// Of a Reduction that takes one element after the other.
+template <class R, int n, class In, class Total>
+WICK_DEVICE void add_each(const ReduceTold& told, Total& total, const In (&x)[n]) {
+  for (int e = 0; e < n; e++) total = R::combine(total, R::load(told, x[e]));
+}
+
+/// Step of scalar/reduce.h in what the source's values are: sums and products of floats.
+template <class Step, class Source>
+struct FloatTotals {
+  using In = typename Source::In;
+  using Total = typename Source::Value;
+  using OverTotals = FloatTotals<Step, typename Source::OfTotals>;
+  static constexpr bool kExact = false, kPlaces = false;
+  static ReduceTold told(const Call& call) {
+    return {call.in[0].dtype, call.out[0].dtype, 0, 0, 0};
+  }
+  static WICK_DEVICE Total identity(int64) { return Step::template identity<Total>(); }
+  static WICK_DEVICE Total load(const ReduceTold& told, In x) { return Source::value(told, x); }
+  static WICK_DEVICE Total combine(Total a, Total b) { return Step()(a, b); }
+  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Total v) {
+    Source::store(told, out, i, v);
+  }
+};
+
+/// The same of integers and bool, modulo 2^64. A sign is turned into an offset: (x ^ 0x80) - 0x80.
+template <class Step, int bytes>
+struct IntegerTotals {
+  using In = Bits<bytes>;
+  using Total = uint64;
+  using OverTotals = IntegerTotals<Step, 8>;
+  static constexpr bool kExact = true, kPlaces = false;
+  static ReduceTold told(const Call& call) {
+    const DType in = call.in[0].dtype;
+    return {in, call.out[0].dtype, is_signed(in) ? sign_bit(in) : 0, 0,
+            in == DType::kBool ? 1 : all_bits<bytes>()};
+  }
+  static WICK_DEVICE Total identity(int64) { return Step::template identity<Total>(); }
+  /// Without its offset.
+  static WICK_DEVICE In raw(const ReduceTold& told, In x) {
+    x = In(x ^ In(told.flip));
+    return bytes == 1 && x > In(told.mask) ? In(told.mask) : x;  // a bool's byte may be anything
+  }
+  static WICK_DEVICE Total load(const ReduceTold& told, In x) {
+    return Total(raw(told, x)) - told.flip;
+  }
+  template <int n>
+  static WICK_DEVICE void add(const ReduceTold& told, Total& total, const In (&x)[n], int64) {
+    if constexpr (kSame<Step, Sum> && bytes < 4) {  // 32 bits hold what neighbours add up to
+      uint32 sum = 0;
+      for (int e = 0; e < n; e++) sum += raw(told, x[e]);
+      total += sum - n * told.flip;
+    } else {
+      add_each<IntegerTotals>(told, total, x);
+    }
+  }
+  static WICK_DEVICE Total combine(Total a, Total b) { return Step()(a, b); }
+  static WICK_DEVICE void store(const ReduceTold&, void* out, uint32 i, Total v) {
+    static_cast<uint64*>(out)[i] = v;
+  }
+};
+
+/// What turns elements so that the largest wins, whether that or the smallest is asked for.
+inline ReduceTold told_of_extreme(const Call& call, bool smallest) {
+  const DType in = call.in[0].dtype;
+  const uint64 sign = sign_bit(in), all = sign | (sign - 1);
+  uint64 flip = is_signed(in) ? sign : 0;
+  if (smallest) flip ^= all;
+  // A float is flipped as what it is computed in.
+  if (is_floating(in)) flip = !smallest ? 0 : in == DType::kF64 ? sign : uint64(1) << 31;
+  return {in, call.out[0].dtype, flip, flip, 0};
+}
+
+/// The largest or the smallest; NaN wins.
+template <class Source>
+struct Extreme {
+  using In = typename Source::In;
+  using Total = typename Source::Value;
+  using OverTotals = Extreme<typename Source::OfTotals>;
+  static constexpr bool kExact = true, kPlaces = false;
+  static ReduceTold told(const Call& call) { return told_of_extreme(call, *call.op == Min::op); }
+  static WICK_DEVICE Total identity(int64) { return Max::identity<Total>(); }
+  static WICK_DEVICE Total load(const ReduceTold& told, In x) {
+    return flipped(Source::value(told, x), told.flip);
+  }
+  template <int n>
+  static WICK_DEVICE void add(const ReduceTold& told, Total& total, const In (&x)[n], int64) {
+    add_each<Extreme>(told, total, x);
+  }
+  static WICK_DEVICE Total combine(Total a, Total b) { return Max()(a, b); }
+  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Total v) {
+    Source::store(told, out, i, flipped(v, told.unflip));
+  }
+};
+
+/// Whether any, or all, are not 0: all are if there is none that is 0.
+template <int bytes>
+struct Truths {
+  using In = Bits<bytes>;
+  using Total = uint32;
+  using OverTotals = Truths<4>;
+  static constexpr bool kExact = true, kPlaces = false;
+  static ReduceTold told(const Call& call) {
+    const DType in = call.in[0].dtype;
+    const uint64 turns = *call.op == All::op;
+    return {in, call.out[0].dtype, turns, turns,
+            is_floating(in) ? sign_bit(in) - 1 : all_bits<bytes>()};  // -0 is 0 too
+  }
+  static WICK_DEVICE Total identity(int64) { return Any::identity<Total>(); }
+  static WICK_DEVICE Total load(const ReduceTold& told, In x) {
+    return Total((x & In(told.mask)) != 0) ^ Total(told.flip);
+  }
+  template <int n>
+  static WICK_DEVICE void add(const ReduceTold& told, Total& total, const In (&x)[n], int64) {
+    add_each<Truths>(told, total, x);
+  }
+  static WICK_DEVICE Total combine(Total a, Total b) { return Any()(a, b); }
+  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Total v) {
+    static_cast<uint8*>(out)[i] = uint8(v ^ Total(told.unflip));
+  }
+};
+
+/// A place behind every other.
+inline constexpr int64 kNowhere = int64(~uint64(0) >> 1);
+
+/// A value and its place over the reduced dims.
+template <class V>
+struct Placed {
+  V value;
+  int64 place;
+
+  /// Whether v wins against the value wherever it is: it is larger or the first NaN.
+  WICK_DEVICE bool loses_to(V v) const { return value == value && !(v <= value); }
+  struct First {
+    WICK_DEVICE Placed operator()(const Placed& a, const Placed& b) const {
+      if (a.loses_to(b.value)) return b;
+      if (b.loses_to(a.value)) return a;
+      return a.place < b.place ? a : b;
+    }
+  };
+};
+template <class Ctx, class V>
+WICK_DEVICE Placed<V> exchange(const Ctx& ctx, const Placed<V>& v, int mask) {
+  return {exchange(ctx, v.value, mask), exchange(ctx, v.place, mask)};
+}
+
+template <class V>
+WICK_DEVICE void store_place(void* out, uint32 i, const Placed<V>& v) {
+  static_cast<int64*>(out)[i] = v.place;
+}
+
+/// The winner among some parts' winners.
+template <class V>
+struct PlacedTotals {
+  using In = Placed<V>;
+  using Total = Placed<V>;
+  using OverTotals = PlacedTotals;
+  static constexpr bool kExact = true, kPlaces = true;
+  static WICK_DEVICE Total identity(int64) { return {Max::identity<V>(), kNowhere}; }
+  template <int n>
+  static WICK_DEVICE void add(const ReduceTold&, Total& total, const In (&x)[n], int64) {
+    for (int e = 0; e < n; e++) total = combine(total, x[e]);
+  }
+  static WICK_DEVICE Total combine(const Total& a, const Total& b) {
+    return typename Total::First()(a, b);
+  }
+  static WICK_DEVICE void store(const ReduceTold&, void* out, uint32 i, const Total& v) {
+    store_place(out, i, v);
+  }
+};
+
+/// The place of the first winner. A thread meets its elements in the order of their places.
+template <class Source>
+struct ArgExtreme {
+  using In = typename Source::In;
+  using Value = typename Source::Value;
+  using Total = Placed<Value>;
+  using OverTotals = PlacedTotals<Value>;
+  static constexpr bool kExact = true, kPlaces = true;
+  static ReduceTold told(const Call& call) { return told_of_extreme(call, *call.op == kArgmin); }
+  /// The first element wins against what is no larger than the smallest of all.
+  static WICK_DEVICE Total identity(int64 first) { return {Max::identity<Value>(), first}; }
+  template <int n>
+  static WICK_DEVICE void add(const ReduceTold& told, Total& total, const In (&x)[n], int64 place) {
+    Value v[n];
+    bool any = false;  // almost always none wins: one comparison an element
+    for (int e = 0; e < n; e++) {
+      v[e] = flipped(Source::value(told, x[e]), told.flip);
+      any |= !(v[e] <= total.value);
+    }
+    if (!any) return;
+    for (int e = 0; e < n; e++)
+      if (total.loses_to(v[e])) total = {v[e], place + e};
+  }
+  static WICK_DEVICE Total combine(const Total& a, const Total& b) {
+    return typename Total::First()(a, b);
+  }
+  static WICK_DEVICE void store(const ReduceTold&, void* out, uint32 i, const Total& v) {
+    store_place(out, i, v);
+  }
+};
+
+}  // namespace wick::gpu
