@@ -23,7 +23,7 @@ Row fill_row(const char* name, Number value) {
     return Result{
         reference::build(c.dtypes[0], x[0].shape, [&](const Index&) { return element; }), {}, 0};
   };
-  for (const DType dtype : kAll) row.dtypes.push_back({dtype});
+  for (const DType dtype : kStored) row.dtypes.push_back({dtype});
   row.geometries = one_operand();
   row.long_geometries = {{{{300007}}}};
   row.special = false;

@@ -57,7 +57,7 @@ Row common(const char* op, const std::vector<DType>& dtypes, std::size_t operand
 }
 
 Row index_select_row() {
-  Row row = common("index_select", kAll, 2);
+  Row row = common("index_select", kStored, 2);
   row.run = [](std::vector<Tensor> x, const Case& c) {
     return index_select(x[0], c.geometry.dims[0], x[1]);
   };
@@ -81,7 +81,7 @@ Row index_select_row() {
 }
 
 Row gather_row() {
-  Row row = common("gather", kAll, 2);
+  Row row = common("gather", kStored, 2);
   row.run = [](std::vector<Tensor> x, const Case& c) {
     return gather(x[0], c.geometry.dims[0], x[1]);
   };
@@ -197,7 +197,7 @@ Array different_ids(const Case& c, Random& random) {
 }
 
 Row scatter_row() {
-  Row row = common("scatter", kAll, 3);
+  Row row = common("scatter", kStored, 3);
   row.make = [](std::size_t operand, const Case& c, Random& random) {
     if (operand == 1) return different_ids(c, random);
     const HostShape& shape = c.geometry.operands[operand];

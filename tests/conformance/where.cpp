@@ -14,7 +14,7 @@ Row where_row() {
   row.reference = [](const std::vector<Array>& x, const Case&) {
     return reference::where(x[0], x[1], x[2]);
   };
-  for (const DType dtype : kAll) row.dtypes.push_back({DType::kBool, dtype, dtype});
+  for (const DType dtype : kStored) row.dtypes.push_back({DType::kBool, dtype, dtype});
   for (const auto& [lhs, rhs] : kMixed) row.dtypes.push_back({DType::kBool, lhs, rhs});
   row.dtypes.push_back({DType::kF32, DType::kF32, DType::kF32});
   row.dtypes.push_back({DType::kI32, DType::kBf16, DType::kBf16});

@@ -19,9 +19,6 @@ struct LackingOps {
 };
 inline constexpr LackingOps kLackingOps[] = {
     {"", "conv conv_input_gradient conv_weight_gradient max_pool avg_pool fold"},
-    {"u8 i8 u16 i16 u32 i32 u64 i64", "matmul"},
-    {"i8 u16 i16 u64", "scatter_add"},
-    {"f4 f6e2m3 f6e3m2 f8e8m0", "where cast gather scatter fill"},
 };
 
 /// Rows of the device surface that lack something else than a kernel of an op, and what their error

@@ -108,7 +108,7 @@ void add_for(KernelList& list, TypeList<T...>) {
 
 template <>
 void add_family<"create">(KernelList& list) {
-  add_for(list, AllTypes{});
+  add_for(list, StoredTypes{});
 }
 
 }  // namespace wick::gpu

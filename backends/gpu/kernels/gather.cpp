@@ -31,10 +31,10 @@ void add_narrow_scatter_add(KernelList& list, TypeList<T...>) {
 
 template <>
 void add_family<"gather">(KernelList& list) {
-  add_moves<Moves::kFromIds>(list, kGather, AllTypes{});
-  add_moves<Moves::kToIds>(list, kScatter, AllTypes{});
-  add_scatter_add(list, TypeList<uint32, int32, int64, float, double>{});
-  add_narrow_scatter_add<uint32>(list, TypeList<uint8>{});
+  add_moves<Moves::kFromIds>(list, kGather, StoredTypes{});
+  add_moves<Moves::kToIds>(list, kScatter, StoredTypes{});
+  add_scatter_add(list, TypeList<uint32, int32, uint64, int64, float, double>{});
+  add_narrow_scatter_add<uint32>(list, TypeList<uint8, int8, uint16, int16>{});
   add_narrow_scatter_add<float>(list, TypeList<f8e4m3, f8e5m2, bf16, f16>{});
 }
 

@@ -106,14 +106,8 @@ struct MoveStrided {
   }
 };
 
-/// *p += v, atomically. T is of 4 or 8 bytes.
-template <class Ctx, class T>
-WICK_DEVICE void add_to(const Ctx& ctx, T* p, T v) {
-  using A = Either<kIsFloat<T>, T, Bits<sizeof(T)>>;  // unsigned: wraps
-  ctx.atomic_add(reinterpret_cast<A*>(p), A(v));
-}
-
-// Any strides; the order of additions is the schedule's. y's elements may be wider than src's.
+// Any strides; the order of additions is the schedule's. y's elements are of 4 or 8 bytes, maybe
+// wider than src's.
 template <class T, class Sum>
 struct ScatterAdd {
   struct Args {
@@ -138,8 +132,8 @@ struct ScatterAdd {
       a.at.locate(i, offset);
       const int64 id = a.ids[offset[kIds]];
       if (a.space.holds(ctx, id, offset[kPosition], true))
-        add_to(ctx, a.y + offset[kAddressed] + id * a.space.stride,
-               widen<Sum>(a.src[offset[kMoved]]));
+        ctx.atomic_add(a.y + offset[kAddressed] + id * a.space.stride,
+                       widen<Sum>(a.src[offset[kMoved]]));
     }
   }
 };
@@ -315,14 +309,18 @@ struct ScatterAddSignature {
   }
 };
 
+/// What T is added as: integers modulo 2^bits, so signs make no difference.
+template <class T>
+using Added = Either<kIsFloat<T>, T, Bits<sizeof(T)>>;
+
 template <class T>
 struct ScatterAddLaunch : ScatterAddSignature<T> {
   static Status run(const Call& call) {
-    return launch_scatter_add<T, T>(IndexedCall::scatter(call), call);
+    return launch_scatter_add<Added<T>, Added<T>>(IndexedCall::scatter(call), call);
   }
 };
 
-/// Adds narrow types up in Sum, f32 or u32: y is widened into scratch, and rounded once (u8:
+/// Adds narrow types up in Sum, f32 or u32: y is widened into scratch, and rounded once (integers:
 /// wrapped) when all is added. Atomics of fewer than 4 bytes would touch what is beside y.
 template <class T, class Sum>
 struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
@@ -345,7 +343,8 @@ struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
     if (const Status status = StridedLaunch<CastMap<Sum, AnyOfItsKind<T>>>::run(part); !status.ok())
       return status;
     const IndexedCall add{call.in[0], call.in[1], sums};
-    if (const Status status = launch_scatter_add<T, Sum>(add, call); !status.ok()) return status;
+    if (const Status status = launch_scatter_add<Added<T>, Sum>(add, call); !status.ok())
+      return status;
     part.in = &sums;
     part.out = &call.out[0];
     return StridedLaunch<CastMap<T, AnyOfItsKind<Sum>>>::run(part);

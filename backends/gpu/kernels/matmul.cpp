@@ -31,6 +31,7 @@ void add_family<"matmul">(KernelList& list) {
   add_large_tiled(list, TypeList<bf16, f16, float>{});
   add_small_tiled(list, TypeList<f8e4m3, f8e5m2, bf16, f16, float>{});
   add_kernel<TiledMatmulLaunch<double, kDoublePlainTile>, kAllFamilies>(list, "tiled_64");
+  add_integer_matmul(list);
 }
 
 }  // namespace wick::gpu

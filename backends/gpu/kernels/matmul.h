@@ -130,7 +130,9 @@ struct Product {
   }
 };
 
-/// Adds the kernels of matmul_matrix.cpp, a unit of its own because both compile for long.
+/// Adds the kernels of matmul_matrix.cpp and matmul_integers.cpp, units of their own because all of
+/// them compile for long.
 void add_matrix_matmul(KernelList&);
+void add_integer_matmul(KernelList&);
 
 }  // namespace wick::gpu

@@ -1,4 +1,5 @@
-// c = a b by plain fused multiply-adds: every float type, any strides.
+// c = a b by plain fused multiply-adds: every float type, and integers, unsigned, modulo 2^bits; any
+// strides.
 #pragma once
 #include "kernels/matmul.h"
 
@@ -8,12 +9,26 @@ struct PlainTile {
   int m, n, k;
 };
 
+/// What elements are multiplied and added up in. Integers' low bits need no more than their own
+/// bits, but no fewer than 32, or C++ would have them signed.
+template <class T>
+using ProductSum =
+    Either<is_floating(kDTypeOf<T>), Compute<T>, Bits<(sizeof(T) < 4 ? 4 : sizeof(T))>>;
+
+template <class C>
+WICK_DEVICE C multiply_add(C a, C b, C sum) {
+  if constexpr (is_floating(kDTypeOf<C>))
+    return fma(a, b, sum);
+  else
+    return a * b + sum;
+}
+
 // One block a tile of c; a thread (tile.m / 16) x (tile.n / 16) of it, in groups of 4 x 4 that lie
 // 64 apart, so that neighbouring threads read neighbouring banks. While one step of k is
 // multiplied, the next is on its way into registers.
 template <class T, PlainTile tile>
 struct TiledMatmul {
-  using C = Compute<T>;
+  using C = ProductSum<T>;
   struct Args : ProductArgs<T> {
     int32 blocks;
   };
@@ -56,7 +71,7 @@ struct TiledMatmul {
         for (int j = 0; j < kGroupsN; j++) y[j] = load_pack<4>(&now_b[k][j * kGroup + thread_n]);
         for (int i = 0; i < kGroupsM * 4; i++)
           for (int j = 0; j < kGroupsN * 4; j++)
-            sums[i][j] = fma(x[i / 4].v[i % 4], y[j / 4].v[j % 4], sums[i][j]);
+            sums[i][j] = multiply_add(x[i / 4].v[i % 4], y[j / 4].v[j % 4], sums[i][j]);
       }
       if (more) a.store(shared.a[(step + 1) % 2]), b.store(shared.b[(step + 1) % 2]);
       ctx.sync();
@@ -129,7 +144,8 @@ struct TiledMatmul {
 
 inline constexpr PlainTile kLargePlainTile{128, 128, 8};
 inline constexpr PlainTile kSmallPlainTile{64, 64, 16};
-inline constexpr PlainTile kDoublePlainTile{64, 64, 8};  // f64: 16 steps of k at once would spill
+// 8 bytes: 16 steps of k at once would spill.
+inline constexpr PlainTile kDoublePlainTile{64, 64, 8};
 
 template <class T, PlainTile tile>
 struct TiledMatmulLaunch {

@@ -25,7 +25,7 @@ void add_where(KernelList& list, TypeList<T...>) {
 
 template <>
 void add_family<"where">(KernelList& list) {
-  add_where(list, AllTypes{});
+  add_where(list, StoredTypes{});
 }
 
 }  // namespace wick::gpu
