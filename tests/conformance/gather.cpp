@@ -233,6 +233,36 @@ Row scatter_row() {
   return row;
 }
 
+/// Equal ids: the last one stays. Few of a column, more, and so few for many targets that they are
+/// found by hashing; ids that repeat along a dim.
+Row scatter_equal_row() {
+  Row row = scatter_row();
+  row.op = "scatter of equal ids";
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    const HostShape& shape = c.geometry.operands[operand];
+    if (operand != 1) return random_array(c.dtypes[0], shape, {-100, 100}, random);
+    const int64_t limit = c.geometry.operands[0][std::size_t(dim_of(c))];
+    // Some of all targets, or three that lie together.
+    Array ids = random_ids(shape, random.below(2) ? limit : std::min<int64_t>(3, limit), random,
+                           c.dtypes[1]);
+    return ids;
+  };
+  row.geometries = {{{{5}, {9}, {9}}, {0}},
+                    {{{5}, {40}, {40}}, {0}},
+                    {{{5, 3}, {2, 1}, {2, 3}}, {0}},
+                    {{{7, 3}, {64, 3}, {64, 3}}, {0}},
+                    {{{7, 3}, {64, 1}, {64, 3}}, {0}},
+                    {{{2, 6, 4}, {2, 50, 3}, {2, 50, 3}}, {1}},
+                    {{{2, 6, 4}, {50, 1}, {2, 50, 4}}, {1}},
+                    {{{900, 8}, {70, 1}, {70, 8}}, {0}},
+                    {{{2, 700, 3}, {2, 40, 3}, {2, 40, 3}}, {1}},
+                    {{{300, 10}, {300, 40}, {300, 40}}, {1}}};
+  row.long_geometries = {{{{100003}, {10007}, {10007}}, {0}},
+                         {{{307, 331}, {307, 611}, {307, 611}}, {1}}};
+  row.differentiable = {};
+  return row;
+}
+
 /// scatter in the memory of a Var.
 Row scatter_in_place_row() {
   Row row = scatter_row();
@@ -434,9 +464,9 @@ Tensor loss_of_columns(const Tensor& x, const Tensor& ids) {
 
 template <>
 std::vector<Row> rows_of<"gather">() {
-  return {index_select_row(), gather_row(),  embedding_row(),        index_add_row(),
-          scatter_add_row(),  scatter_row(), scatter_in_place_row(), index_copy_row(),
-          index_fill_row(),   take_row(),    take_along_dim_row()};
+  return {index_select_row(), gather_row(),     embedding_row(),     index_add_row(),
+          scatter_add_row(),  scatter_row(),    scatter_equal_row(), scatter_in_place_row(),
+          index_copy_row(),   index_fill_row(), take_row(),          take_along_dim_row()};
 }
 
 template <>

@@ -77,6 +77,11 @@ struct Ctx {
   static WICK_DEVICE T atomic_add(T* p, T v) {
     return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   }
+  /// Puts the larger of both there; returns what stood there. T: u32 and u64.
+  template <class T>
+  static WICK_DEVICE T atomic_max(T* p, T v) {
+    return __hip_atomic_fetch_max(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
   /// Puts desired there if expected stands there; returns what stood there.
   static WICK_DEVICE uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
     __hip_atomic_compare_exchange_strong(p, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED,

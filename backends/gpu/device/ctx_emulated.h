@@ -70,6 +70,16 @@ struct Ctx {
     } while (!__atomic_compare_exchange(p, &old, &sum, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
   }
+  /// Puts the larger of both there; returns what stood there. T: u32 and u64.
+  template <class T>
+  static T atomic_max(T* p, T v) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    T old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (old < v &&
+           !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    return old;
+  }
   /// Puts desired there if expected stands there; returns what stood there.
   static uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
     __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

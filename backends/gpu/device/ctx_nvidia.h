@@ -51,6 +51,15 @@ struct Ctx {
       return atomicAdd(p, v);
     }
   }
+  /// Puts the larger of both there; returns what stood there. T: u32 and u64.
+  template <class T>
+  static WICK_DEVICE T atomic_max(T* p, T v) {
+    if constexpr (sizeof(T) == 8)
+      return T(
+          atomicMax(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v)));
+    else
+      return atomicMax(p, v);
+  }
   /// Puts desired there if expected stands there; returns what stood there.
   static WICK_DEVICE uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
     return atomicCAS(p, expected, desired);

@@ -2,18 +2,29 @@
 // ones; ids are i64.
 #include "kernels/gather.h"
 
+#include "kernels/last_ids.h"
+
 namespace wick::gpu {
 namespace {
 
 /// One kernel for every dtype.
-template <Moves moves, class... T>
-void add_moves(KernelList& list, const Op& op, TypeList<T...>) {
-  // What no id names stays.
-  constexpr uint32 flags = moves == Moves::kToIds ? uint32(kKernelAccumulates) : 0;
+template <class... T>
+void add_gather(KernelList& list, TypeList<T...>) {
   constexpr DType dtypes[] = {kDTypeOf<T>...};
   for (const DType dtype : dtypes) {
-    add_kernel<MoveRowsLaunch<moves>, kAllFamilies>(list, "rows", {op, dtype, flags});
-    add_kernel<MoveStridedLaunch<moves>, kAllFamilies>(list, "strided", {op, dtype, flags});
+    add_kernel<MoveRowsLaunch<Moves::kFromIds>, kAllFamilies>(list, "rows", {kGather, dtype});
+    add_kernel<MoveStridedLaunch<Moves::kFromIds>, kAllFamilies>(list, "strided", {kGather, dtype});
+  }
+}
+template <class... T>
+void add_scatter(KernelList& list, TypeList<T...>) {
+  using Rows = ScatterLaunch<MoveRowsLaunch<Moves::kToIds>>;
+  using Strided = ScatterLaunch<MoveStridedLaunch<Moves::kToIds>>;
+  constexpr DType dtypes[] = {kDTypeOf<T>...};
+  for (const DType dtype : dtypes) {
+    const Signature signature{kScatter, dtype, kKernelAccumulates};  // what no id names stays
+    add_kernel<Rows, kAllFamilies>(list, "rows", signature);
+    add_kernel<Strided, kAllFamilies>(list, "strided", signature);
   }
 }
 
@@ -31,8 +42,8 @@ void add_narrow_scatter_add(KernelList& list, TypeList<T...>) {
 
 template <>
 void add_family<"gather">(KernelList& list) {
-  add_moves<Moves::kFromIds>(list, kGather, StoredTypes{});
-  add_moves<Moves::kToIds>(list, kScatter, StoredTypes{});
+  add_gather(list, StoredTypes{});
+  add_scatter(list, StoredTypes{});
   add_scatter_add(list, TypeList<uint32, int32, uint64, int64, float, double>{});
   add_narrow_scatter_add<uint32>(list, TypeList<uint8, int8, uint16, int16>{});
   add_narrow_scatter_add<float>(list, TypeList<f8e4m3, f8e5m2, bf16, f16>{});

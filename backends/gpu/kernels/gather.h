@@ -1,7 +1,7 @@
 // gather: y[o, j, i] = x[o, ids[o, j, i], i]; scatter: y[o, ids[o, j, i], i] = src[o, j, i];
-// scatter_add: += instead. An id outside of [0, N) touches nothing, gives 0 in gather, and fills
-// the error record: its position is that of the id in row-major order, dims along which ids is
-// repeated left out.
+// scatter_add: += instead. Of equal ids scatter has the last one stay (last_ids.h). An id outside of
+// [0, N) touches nothing, gives 0 in gather, and fills the error record: its position is that of the
+// id in row-major order, dims along which ids is repeated left out.
 #pragma once
 #include "kernels/cast.h"
 #include "wick/abi/ops/gather.h"
@@ -10,18 +10,22 @@ namespace wick::gpu {
 
 enum class Moves { kFromIds, kToIds };  // gather, scatter
 
+/// Whether ids that are out of range are told, or have been.
+enum class Tells { kYes, kNo };
+
 /// Where the ids' positions begin and what they address: for one launch.
 struct IdSpace {
   uint64 op;             // its id
   int64 size;            // N
   int64 stride;          // of the indexed dim, in elements of what is addressed
   int64 first_position;  // of the launch
+  Tells tells;
 
-  /// False, and told, if the id is out of range.
+  /// False, and told by who is the first to read it, if the id is out of range.
   template <class Ctx>
-  WICK_DEVICE bool holds(const Ctx& ctx, int64 id, uint32 position, bool tells) const {
+  WICK_DEVICE bool holds(const Ctx& ctx, int64 id, uint32 position, bool is_first) const {
     const bool in_range = 0 <= id && id < size;
-    if (!in_range && tells)
+    if (!in_range && is_first && tells == Tells::kYes)
       ctx.fail(StatusCode::kIdOutOfRange, op, first_position + position, id, size);
     return in_range;
   }
@@ -180,9 +184,10 @@ struct IndexedCall {
                                    d == 1 ? 0 : addressed.strides[d] / per_unit, position[d]});
     return all;
   }
-  IdSpace space(const Call& call, const Operands<4>& part, int bytes) const {
+  IdSpace space(const Call& call, const Operands<4>& part, int bytes,
+                Tells tells = Tells::kYes) const {
     return {call.op->id, addressed.shape[1],
-            addressed.strides[1] / (bytes / dtype_size(moved.dtype)), part.begin[kPosition]};
+            addressed.strides[1] / (bytes / dtype_size(moved.dtype)), part.begin[kPosition], tells};
   }
 };
 
@@ -197,19 +202,19 @@ struct MoveRowsLaunch {
     if (c.moved.shape[2] > kLaunchLimit) return "rows are longer than a launch";
     return nullptr;
   }
-  static Status run(const Call& call) {
+  static Status run(const Call& call, Tells tells = Tells::kYes) {
     const IndexedCall c = IndexedCall::of<moves>(call);
     switch (unit_bytes(c)) {
       case 1:
-        return run_in<1>(c, call);
+        return run_in<1>(c, call, tells);
       case 2:
-        return run_in<2>(c, call);
+        return run_in<2>(c, call, tells);
       case 4:
-        return run_in<4>(c, call);
+        return run_in<4>(c, call, tells);
       case 8:
-        return run_in<8>(c, call);
+        return run_in<8>(c, call, tells);
       default:
-        return run_in<16>(c, call);
+        return run_in<16>(c, call, tells);
     }
   }
 
@@ -230,7 +235,7 @@ struct MoveRowsLaunch {
     return unit;
   }
   template <int bytes>
-  static Status run_in(const IndexedCall& c, const Call& call) {
+  static Status run_in(const IndexedCall& c, const Call& call, Tells tells) {
     using K = MoveRows<moves, Bits<bytes>>;
     const int64 length = bytes_of(c.moved.dtype, c.moved.shape[2]) / bytes;
     if (length == 0) return {};
@@ -240,7 +245,7 @@ struct MoveRowsLaunch {
       args.ids = reinterpret_cast<const int64*>(part.data[kIds]);
       args.addressed = reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]);
       args.at = part.indexer(part.rank);
-      args.space = c.space(call, part, bytes);
+      args.space = c.space(call, part, bytes, tells);
       args.rows = uint32(part.numel());
       args.length = uint32(length);
       args.split = RowSplit::of(args.rows, length, K::kThreads);
@@ -256,29 +261,29 @@ struct MoveStridedLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     return IndexedCall::of<moves>(call).check();
   }
-  static Status run(const Call& call) {
+  static Status run(const Call& call, Tells tells = Tells::kYes) {
     switch (dtype_size(call.out[0].dtype)) {
       case 1:
-        return run_in<1>(call);
+        return run_in<1>(call, tells);
       case 2:
-        return run_in<2>(call);
+        return run_in<2>(call, tells);
       case 4:
-        return run_in<4>(call);
+        return run_in<4>(call, tells);
       default:
-        return run_in<8>(call);
+        return run_in<8>(call, tells);
     }
   }
 
  private:
   template <int bytes>
-  static Status run_in(const Call& call) {
+  static Status run_in(const Call& call, Tells tells) {
     const IndexedCall c = IndexedCall::of<moves>(call);
     const auto launch_part = [&](const Operands<4>& part) {
       return launch<MoveStrided<moves, Bits<bytes>>>(
           {reinterpret_cast<Bits<bytes>*>(part.data[kMoved]),
            reinterpret_cast<const int64*>(part.data[kIds]),
            reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]), part.indexer(part.rank),
-           c.space(call, part, bytes), int32(part.numel())},
+           c.space(call, part, bytes, tells), int32(part.numel())},
           call);
     };
     return for_each_part(c.operands(3, bytes), launch_part);

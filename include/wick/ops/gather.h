@@ -21,7 +21,7 @@ WICK_API Tensor index_add(const Tensor& x, int64_t dim, const Tensor& ids, const
 WICK_API Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
 
 /// x with src set where gather with the same ids would read; ids may broadcast to src's shape. Of
-/// equal ids any one's value stays, and all get its place's gradient. Exact.
+/// equal ids the last one's value stays, and all get its place's gradient. Exact.
 WICK_API Tensor scatter(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
 /// x with src[..., j, ...] set at ids[j] along dim. Exact.
 WICK_API Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
@@ -32,8 +32,8 @@ WICK_API Tensor take(const Tensor& x, const Tensor& ids);
 /// gather of x and ids that broadcast to one another in the other dims.
 WICK_API Tensor take_along_dim(const Tensor& x, const Tensor& ids, int64_t dim);
 
-/// Writes src into target where gather with the same ids would read; of equal ids any one's value
-/// stays. ids may broadcast to src's shape. In target's memory, off the tape.
+/// Writes src into target where gather with the same ids would read; of equal ids the last one's
+/// value stays. ids may broadcast to src's shape. In target's memory, off the tape.
 WICK_API void scatter_(Var& target, int64_t dim, const Tensor& ids, const Tensor& src);
 
 }  // namespace wick

@@ -51,7 +51,7 @@ WICK_API Tensor index(const Tensor& x, const std::vector<Index>& items);
 struct IndexPutOptions {
   bool accumulate = false;  // adds, also where an id repeats
 };
-/// x with value (broadcast, cast) set where index(x, items) reads. Of equal ids any one's value
+/// x with value (broadcast, cast) set where index(x, items) reads. Of equal ids the last one's value
 /// stays.
 WICK_API Tensor index_put(const Tensor& x, const std::vector<Index>& items, const Tensor& value,
                           const IndexPutOptions& options = {});

@@ -84,7 +84,8 @@ struct MaxUnpool2dOptions {
   Pair padding = 0;
   std::optional<Pair> size = {};  // of the result; none: (in - 1) stride - 2 padding + kernel
 };
-/// Zeros with x at the indices that max_pool2d gave; of equal indices any one's value stays. Exact.
+/// Zeros with x at the indices that max_pool2d gave; of equal indices the last one's value
+/// stays. Exact.
 /// Errors: kShapeMismatch, kOutOfRange for an index outside of the plane.
 WICK_API Tensor max_unpool2d(const Tensor& x, const Tensor& indices, Pair kernel,
                              const MaxUnpool2dOptions& options = {});

@@ -317,6 +317,17 @@ TEST_P(Emulator, NeedsEachScheduleToCatchEveryRace) {
   EXPECT_COMPLAINT(text_of(launch<Unsynchronized<2>>({y.data()}, operands.call)), who, "[shuffled");
 }
 
+TEST(EmulatedAtomics, MaxKeepsTheLargerAndReturnsWhatStoodThere) {
+  using C = Ctx<32, 32, NoMatrix>;
+  uint32 small = 7;
+  EXPECT_EQ(C::atomic_max(&small, uint32(9)), 7u);
+  EXPECT_EQ(C::atomic_max(&small, uint32(8)), 9u);
+  EXPECT_EQ(small, 9u);
+  uint64 large = uint64(1) << 40;
+  EXPECT_EQ(C::atomic_max(&large, ~uint64(0)), uint64(1) << 40);
+  EXPECT_EQ(large, ~uint64(0));
+}
+
 // The order in which threads pass two points with a wave operation between them.
 struct Interleaving {
   struct Args {

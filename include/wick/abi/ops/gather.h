@@ -8,7 +8,7 @@ namespace wick {
 inline constexpr Op kGather{"gather", "TI:T"};
 /// in src [O, J, I], ids; out y [O, N, I], added to: y[o, ids[o, j, i], i] += src[o, j, i].
 inline constexpr Op kScatterAdd{"scatter_add", "TI:T"};
-/// in and out as of kScatterAdd, but set: of equal ids any one's value stays.
+/// in and out as of kScatterAdd, but set: of equal ids the last one's value stays.
 inline constexpr Op kScatter{"scatter", "TI:T"};
 
 }  // namespace wick
