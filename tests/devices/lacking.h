@@ -18,7 +18,6 @@ struct LackingOps {
   const char* ops;
 };
 inline constexpr LackingOps kLackingOps[] = {
-    {"", "conv conv_input_gradient conv_weight_gradient"},
 };
 
 /// Rows of the device surface that lack something else than a kernel of an op, and what their error

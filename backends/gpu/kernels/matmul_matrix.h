@@ -118,8 +118,84 @@ struct MatrixOperand {
   }
 };
 
-// One block a tile of c. While the waves multiply one step of k, the next is on its way into
-// registers.
+/// A block's product of two operands, whatever brings these: an operand is as MatrixOperand above,
+/// with fetch, store, load, row_of and kElements.
+template <class Ctx, class T, class OperandA, class OperandB, MatrixTile tile>
+struct MatrixProduct {
+  using A = OperandA;
+  using B = OperandB;
+  using Matrix = typename Ctx::Matrix;
+  // Two stages save a barrier a step; cards with waves of 64 have 64 KiB for all blocks of a
+  // compute unit, and more of those is worth more.
+  static constexpr int kStages = Ctx::kWave == 64 ? 1 : 2;
+  static constexpr int kWavesM = Ctx::kWaves >= 4 ? 2 : 1, kWavesN = Ctx::kWaves / kWavesM;
+  static constexpr int kWaveM = tile.m / kWavesM, kWaveN = tile.n / kWavesN;
+  static constexpr int kFragmentsM = kWaveM / 16, kFragmentsN = kWaveN / 16;
+  // The tile leaves by way of shared memory, so that it is written in whole rows: half of it at
+  // once, the rest of the memory is taken.
+  static constexpr int kOutRows = tile.m / 2, kOutStride = tile.n + 8;
+  static_assert(kWavesM * kWavesN == Ctx::kWaves && kWaveM % 16 == 0 && kWaveN % 16 == 0);
+  static_assert(kOutRows * kOutStride <= kStages * (A::kElements + B::kElements));
+
+  using Stages = T[kStages][A::kElements + B::kElements];
+  using Tile = Sums<Matrix>[kFragmentsM][kFragmentsN];
+
+  static WICK_DEVICE int wave_m(const Ctx& ctx) { return ctx.wave() / kWavesN * kWaveM; }
+  static WICK_DEVICE int wave_n(const Ctx& ctx) { return ctx.wave() % kWavesN * kWaveN; }
+
+  /// While the waves multiply one step of k, the next is on its way into registers.
+  static WICK_DEVICE void multiply_all(const Ctx& ctx, Stages& stage, A& a, B& b, int steps,
+                                       Tile& sums) {
+    constexpr int kB = A::kElements;  // where b begins in a stage
+    if (steps > 0) {
+      a.fetch(), b.fetch();
+      a.store(ctx, stage[0]), b.store(ctx, stage[0] + kB);
+      ctx.sync();
+    }
+    for (int step = 0; step < steps; step++) {
+      const T* const now = stage[step % kStages];
+      T* const next = stage[(step + 1) % kStages];
+      const bool more = step + 1 < steps;
+      if (more) a.fetch(), b.fetch();
+      for (int k = 0; k < tile.k; k += 16) {
+        Operand<T, Matrix> y[kFragmentsN];
+        for (int j = 0; j < kFragmentsN; j++)
+          y[j] = B::load(ctx, now + kB, wave_n(ctx) + 16 * j, k);
+        for (int i = 0; i < kFragmentsM; i++) {
+          const Operand<T, Matrix> x = A::load(ctx, now, wave_m(ctx) + 16 * i, k);
+          for (int j = 0; j < kFragmentsN; j++) multiply(ctx, sums[i][j], x, y[j]);
+        }
+      }
+      if (kStages == 1) ctx.sync();  // all have read what is overwritten now
+      if (more) a.store(ctx, next), b.store(ctx, next + kB);
+      ctx.sync();
+    }
+  }
+  /// Rounds the sums; calls put(m, n, pack) for packs of 8 along n, places in the tile.
+  template <class Put>
+  static WICK_DEVICE void write(const Ctx& ctx, Stages& stage, const Tile& sums, const Put& put) {
+    T* const out = stage[0];
+    for (int half = 0; half < tile.m; half += kOutRows) {
+      for (int i = 0; i < kFragmentsM; i++) {
+        const int slot = wave_m(ctx) + 16 * i - half;
+        if (slot < 0 || slot >= kOutRows) continue;
+        for (int j = 0; j < kFragmentsN; j++)
+          for (int e = 0; e < Matrix::kAccumulator; e++)
+            out[(slot + Matrix::m(ctx.lane(), e)) * kOutStride +
+                B::row_of(wave_n(ctx) + 16 * j + Matrix::n(ctx.lane(), e))] =
+                round_to<T>(sums[i][j].v[e]);
+      }
+      ctx.sync();
+      for (int p = ctx.thread(); p < kOutRows * tile.n / 8; p += Ctx::kThreads) {
+        const int slot = p / (tile.n / 8), column = p % (tile.n / 8) * 8;
+        put(A::row_of(half + slot), column, load_pack<8>(out + slot * kOutStride + column));
+      }
+      ctx.sync();
+    }
+  }
+};
+
+// One block a tile of c.
 template <class T, Inner a_inner, Inner b_inner, MatrixTile tile>
 struct MatrixMatmul {
   static constexpr bool kUsesMatrix = true;
@@ -131,95 +207,35 @@ struct MatrixMatmul {
   static Grid grid(int, const Args& a) { return {a.blocks}; }
 
   template <class Ctx>
-  struct Parts {
-    using A = MatrixOperand<Ctx, T, a_inner, tile.m, tile.k>;
-    using B = MatrixOperand<Ctx, T, b_inner, tile.n, tile.k>;
-    // Two stages save a barrier a step; cards with waves of 64 have 64 KiB for all blocks of a
-    // compute unit, and more of those is worth more.
-    static constexpr int kStages = Ctx::kWave == 64 ? 1 : 2;
-    static constexpr int kWavesM = Ctx::kWaves >= 4 ? 2 : 1, kWavesN = Ctx::kWaves / kWavesM;
-    static constexpr int kWaveM = tile.m / kWavesM, kWaveN = tile.n / kWavesN;
-    static constexpr int kFragmentsM = kWaveM / 16, kFragmentsN = kWaveN / 16;
-    // The tile leaves by way of shared memory, so that it is written in whole rows: half of it at
-    // once, the rest of the memory is taken.
-    static constexpr int kOutRows = tile.m / 2, kOutStride = tile.n + 8;
-    static_assert(kWavesM * kWavesN == Ctx::kWaves && kWaveM % 16 == 0 && kWaveN % 16 == 0);
-    static_assert(kOutRows * kOutStride <= kStages * (A::kElements + B::kElements));
-  };
+  using Parts = MatrixProduct<Ctx, T, MatrixOperand<Ctx, T, a_inner, tile.m, tile.k>,
+                              MatrixOperand<Ctx, T, b_inner, tile.n, tile.k>, tile>;
   template <class Ctx>
   struct Shared {
-    using P = Parts<Ctx>;
-    alignas(16) T stage[P::kStages][P::A::kElements + P::B::kElements];
+    alignas(16) typename Parts<Ctx>::Stages stage;
   };
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     using P = Parts<Ctx>;
-    using Matrix = typename Ctx::Matrix;
     const auto block = args.place(ctx.block().x);
     const int first_m = block.m * tile.m, first_n = block.n * tile.n;
-    const int wave_m = ctx.wave() / P::kWavesN * P::kWaveM;
-    const int wave_n = ctx.wave() % P::kWavesN * P::kWaveN;
-    constexpr int kB = P::A::kElements;  // where b begins in a stage
-
     typename P::A a;
     typename P::B b;
     a.begin(ctx, block.a, args.a_steps, first_m, args.m, args.k, args.a_packs);
     b.begin(ctx, block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
-    Sums<Matrix> sums[P::kFragmentsM][P::kFragmentsN] = {};
-
-    const int steps = (args.k + tile.k - 1) / tile.k;
-    if (steps > 0) {
-      a.fetch(), b.fetch();
-      a.store(ctx, shared.stage[0]), b.store(ctx, shared.stage[0] + kB);
-      ctx.sync();
-    }
-    for (int step = 0; step < steps; step++) {
-      const T* const now = shared.stage[step % P::kStages];
-      T* const next = shared.stage[(step + 1) % P::kStages];
-      const bool more = step + 1 < steps;
-      if (more) a.fetch(), b.fetch();
-      for (int k = 0; k < tile.k; k += 16) {
-        Operand<T, Matrix> y[P::kFragmentsN];
-        for (int j = 0; j < P::kFragmentsN; j++)
-          y[j] = P::B::load(ctx, now + kB, wave_n + 16 * j, k);
-        for (int i = 0; i < P::kFragmentsM; i++) {
-          const Operand<T, Matrix> x = P::A::load(ctx, now, wave_m + 16 * i, k);
-          for (int j = 0; j < P::kFragmentsN; j++) multiply(ctx, sums[i][j], x, y[j]);
-        }
+    typename P::Tile sums = {};
+    P::multiply_all(ctx, shared.stage, a, b, (args.k + tile.k - 1) / tile.k, sums);
+    P::write(ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<T, 8>& pack) {
+      const int m = first_m + tile_m, n = first_n + tile_n;
+      if (m >= args.m || n >= args.n) return;
+      T* const c = block.c + m * args.c_m + n * args.c_n;
+      if (args.c_packs) {
+        store_pack(c, pack);
+      } else {
+        for (int e = 0; e < 8; e++)
+          if (n + e < args.n) c[e * args.c_n] = pack.v[e];
       }
-      if (P::kStages == 1) ctx.sync();  // all have read what is overwritten now
-      if (more) a.store(ctx, next), b.store(ctx, next + kB);
-      ctx.sync();
-    }
-
-    T* const out = shared.stage[0];
-    for (int half = 0; half < tile.m; half += P::kOutRows) {
-      for (int i = 0; i < P::kFragmentsM; i++) {
-        const int slot = wave_m + 16 * i - half;
-        if (slot < 0 || slot >= P::kOutRows) continue;
-        for (int j = 0; j < P::kFragmentsN; j++)
-          for (int e = 0; e < Matrix::kAccumulator; e++)
-            out[(slot + Matrix::m(ctx.lane(), e)) * P::kOutStride +
-                P::B::row_of(wave_n + 16 * j + Matrix::n(ctx.lane(), e))] =
-                round_to<T>(sums[i][j].v[e]);
-      }
-      ctx.sync();
-      for (int p = ctx.thread(); p < P::kOutRows * tile.n / 8; p += Ctx::kThreads) {
-        const int slot = p / (tile.n / 8), column = p % (tile.n / 8) * 8;
-        const int m = first_m + P::A::row_of(half + slot), n = first_n + column;
-        if (m >= args.m || n >= args.n) continue;
-        const auto pack = load_pack<8>(out + slot * P::kOutStride + column);
-        T* const c = block.c + m * args.c_m + n * args.c_n;
-        if (args.c_packs) {
-          store_pack(c, pack);
-        } else {
-          for (int e = 0; e < 8; e++)
-            if (n + e < args.n) c[e * args.c_n] = pack.v[e];
-        }
-      }
-      ctx.sync();
-    }
+    });
   }
 };
 

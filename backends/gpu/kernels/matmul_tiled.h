@@ -23,38 +23,33 @@ WICK_DEVICE C multiply_add(C a, C b, C sum) {
     return a * b + sum;
 }
 
-// One block a tile of c; a thread (tile.m / 16) x (tile.n / 16) of it, in groups of 4 x 4 that lie
-// 64 apart, so that neighbouring threads read neighbouring banks. While one step of k is
-// multiplied, the next is on its way into registers.
+/// A block's product of two operands' tiles, whatever brings these: a loader of an operand has
+///
+///   fetch()         sets out for its next tile.k of k
+///   store(shared)   puts them into shared memory, zero beyond the last
+///
+/// A thread has (tile.m / 16) x (tile.n / 16) of the sums, in groups of 4 x 4 that lie 64 apart, so
+/// that neighbouring threads read neighbouring banks.
 template <class T, PlainTile tile>
-struct TiledMatmul {
+struct PlainProduct {
   using C = ProductSum<T>;
-  struct Args : ProductArgs<T> {
-    int32 blocks;
-  };
   static constexpr int kThreads = 256, kPad = 4, kGroup = 64;
   static constexpr int kRun = tile.m * tile.k / kThreads;  // a thread loads of an operand's tile
   static constexpr int kGroupsM = tile.m / kGroup, kGroupsN = tile.n / kGroup;
   static_assert(tile.m == tile.n && kRun * kThreads == tile.m * tile.k);
   static_assert(kRun == 2 || kRun == 4);
-  static constexpr int threads(int) { return kThreads; }
-  static Grid grid(int, const Args& a) { return {a.blocks}; }
+  using Sums = C[kGroupsM * 4][kGroupsN * 4];
   template <class Ctx>
   struct Shared {
     alignas(16) C a[2][tile.k][tile.m + kPad];
     alignas(16) C b[2][tile.k][tile.n + kPad];
   };
 
-  template <class Ctx>
-  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
-    const auto block = args.place(ctx.block().x);
-    const int first_m = block.m * tile.m, first_n = block.n * tile.n;
-    Loader<tile.m> a(ctx.thread(), block.a, args.a_steps, first_m, args.m, args.k, args.a_packs);
-    Loader<tile.n> b(ctx.thread(), block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
-    const int thread_m = ctx.thread() / 16 * 4, thread_n = ctx.thread() % 16 * 4;
-    C sums[kGroupsM * 4][kGroupsN * 4] = {};
-
-    const int steps = (args.k + tile.k - 1) / tile.k;
+  /// While one step of k is multiplied, the next is on its way into registers.
+  template <class Ctx, class A, class B>
+  static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, A& a, B& b, int steps,
+                                   Sums& sums) {
+    const int thread_m = first_m(ctx.thread()), thread_n = first_n(ctx.thread());
     if (steps > 0) {
       a.fetch(), b.fetch();
       a.store(shared.a[0]), b.store(shared.b[0]);
@@ -76,26 +71,11 @@ struct TiledMatmul {
       if (more) a.store(shared.a[(step + 1) % 2]), b.store(shared.b[(step + 1) % 2]);
       ctx.sync();
     }
-
-    for (int i = 0; i < kGroupsM * 4; i++) {
-      const int m = first_m + i / 4 * kGroup + thread_m + i % 4;
-      if (m >= args.m) break;
-      for (int j = 0; j < kGroupsN; j++) {
-        const int n = first_n + j * kGroup + thread_n;
-        T* const c = block.c + m * args.c_m + n * args.c_n;
-        Pack<T, 4> pack;
-        for (int e = 0; e < 4; e++) pack.v[e] = narrow<T>(sums[i][j * 4 + e]);
-        if (args.c_packs) {
-          if (n < args.n) store_pack(c, pack);
-        } else {
-          for (int e = 0; e < 4; e++)
-            if (n + e < args.n) c[e * args.c_n] = pack.v[e];
-        }
-      }
-    }
   }
+  /// Where a thread's sums begin: rows first_m + i / 4 * kGroup + i % 4 and columns alike.
+  static WICK_DEVICE int first_m(int thread) { return thread / 16 * 4; }
+  static WICK_DEVICE int first_n(int thread) { return thread % 16 * 4; }
 
- private:
   /// A thread's run of an operand's tile: kRun neighbours along the dim of step 1, or along k.
   template <int rows>
   struct Loader {
@@ -140,6 +120,49 @@ struct TiledMatmul {
       }
     }
   };
+};
+
+// One block a tile of c.
+template <class T, PlainTile tile>
+struct TiledMatmul : PlainProduct<T, tile> {
+  using P = PlainProduct<T, tile>;
+  struct Args : ProductArgs<T> {
+    int32 blocks;
+  };
+  static constexpr int threads(int) { return P::kThreads; }
+  static Grid grid(int, const Args& a) { return {a.blocks}; }
+  template <class Ctx>
+  using Shared = typename P::template Shared<Ctx>;
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    const auto block = args.place(ctx.block().x);
+    const int first_m = block.m * tile.m, first_n = block.n * tile.n;
+    typename P::template Loader<tile.m> a(ctx.thread(), block.a, args.a_steps, first_m, args.m,
+                                          args.k, args.a_packs);
+    typename P::template Loader<tile.n> b(ctx.thread(), block.b, args.b_steps, first_n, args.n,
+                                          args.k, args.b_packs);
+    typename P::Sums sums = {};
+    P::multiply(ctx, shared, a, b, (args.k + tile.k - 1) / tile.k, sums);
+
+    const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
+    for (int i = 0; i < P::kGroupsM * 4; i++) {
+      const int m = first_m + i / 4 * P::kGroup + thread_m + i % 4;
+      if (m >= args.m) break;
+      for (int j = 0; j < P::kGroupsN; j++) {
+        const int n = first_n + j * P::kGroup + thread_n;
+        T* const c = block.c + m * args.c_m + n * args.c_n;
+        Pack<T, 4> pack;
+        for (int e = 0; e < 4; e++) pack.v[e] = narrow<T>(sums[i][j * 4 + e]);
+        if (args.c_packs) {
+          if (n < args.n) store_pack(c, pack);
+        } else {
+          for (int e = 0; e < 4; e++)
+            if (n + e < args.n) c[e * args.c_n] = pack.v[e];
+        }
+      }
+    }
+  }
 };
 
 inline constexpr PlainTile kLargePlainTile{128, 128, 8};

@@ -1,0 +1,190 @@
+// Convolutions on matrix units: f16 and bf16, f32 sums.
+#pragma once
+#include "kernels/conv.h"
+#include "kernels/matmul_matrix.h"
+
+namespace wick::gpu {
+
+/// What a product's operand is where a thread brings elements to [row][k] in shared memory.
+template <class Ctx, class T, int rows, int depth>
+struct RowsOperand {
+  using Matrix = typename Ctx::Matrix;
+  static constexpr int kStride = depth + 8;  // as of MatrixOperand
+  static constexpr int kElements = rows * kStride;
+  static WICK_DEVICE int row_of(int slot) { return slot; }
+  static WICK_DEVICE Operand<T, Matrix> load(const Ctx& ctx, const T* shared, int slot, int k) {
+    return load_rows(ctx, shared + slot * kStride + k, kStride);
+  }
+};
+
+/// Pixels' windows: a thread has a run along k of one pixel.
+template <class Ctx, class T, int rows, int depth>
+struct WindowsOperand : RowsOperand<Ctx, T, rows, depth> {
+  static constexpr int kPacks = rows * depth / 8 / Ctx::kThreads, kRun = 8 * kPacks;
+  static_assert(kRun * Ctx::kThreads == rows * depth);
+  WindowReader<T> reader;
+  Pack<T, 8> pack[kPacks];
+
+  WICK_DEVICE void begin(const Ctx& ctx, const ConvArgs<T>& args,
+                         const typename ConvArgs<T>::Place& place, int first) {
+    reader.begin(args, place, first + ctx.thread() % rows, ctx.thread() / rows * kRun);
+  }
+  WICK_DEVICE void fetch() {
+    WICK_UNROLL for (int e = 0; e < kRun; e++) pack[e / 8].v[e % 8] = reader.next();
+    reader.skip(depth - kRun);
+  }
+  WICK_DEVICE void store(const Ctx& ctx, T* shared) const {
+    T* const to = shared + ctx.thread() % rows * this->kStride + ctx.thread() / rows * kRun;
+    for (int p = 0; p < kPacks; p++) store_pack(to + 8 * p, pack[p]);
+  }
+};
+
+// y or the gradient of x: one block a tile of rows x pixels.
+template <class T, MatrixTile tile>
+struct MatrixConv {
+  static constexpr bool kUsesMatrix = true;
+  static constexpr int kResidentBlocks = tile.resident;
+  using Args = ConvArgs<T>;
+  static constexpr int threads(int) { return tile.threads; }
+  static Grid grid(int, const Args& a) { return conv_grid(a); }
+
+  template <class Ctx>
+  using Parts = MatrixProduct<Ctx, T, MatrixOperand<Ctx, T, Inner::kAlongK, tile.m, tile.k>,
+                              WindowsOperand<Ctx, T, tile.n, tile.k>, tile>;
+  template <class Ctx>
+  struct Shared {
+    alignas(16) typename Parts<Ctx>::Stages stage;
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    using P = Parts<Ctx>;
+    const auto place = args.place(ctx);
+    const int first_m = place.m * tile.m, first_n = place.pixel * tile.n;
+    if (first_n >= place.pixels) return;  // a class of fewer pixels than the first
+    typename P::A weight;
+    typename P::B windows;
+    const int steps = (place.k + tile.k - 1) / tile.k;
+    // Packed weights have zeros up to a whole step.
+    weight.begin(ctx, place.weight, {args.weight_row, 1}, first_m, args.rows, steps * tile.k, true);
+    windows.begin(ctx, args, place, first_n);
+    typename P::Tile sums = {};
+    P::multiply_all(ctx, shared.stage, weight, windows, steps, sums);
+    P::write(ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<T, 8>& pack) {
+      const int m = first_m + tile_m, n = first_n + tile_n;
+      if (m >= args.rows || n >= place.pixels) return;
+      T* const out = place.out + m * args.out_c;
+      if (args.out_packs) {
+        store_pack(out + args.offset_of(place, n), pack);
+      } else {
+        for (int e = 0; e < 8; e++)
+          if (n + e < place.pixels) out[args.offset_of(place, n + e)] = pack.v[e];
+      }
+    });
+  }
+};
+
+template <class T, MatrixTile tile>
+struct MatrixConvLaunch {
+  static const char* accepts(const Call& call, const DeviceInfo& info) {
+    const Convolution c(call);
+    if (const char* why = c.check()) return why;
+    const int64 blocks = c.a.groups * ceil_div<int64>(c.rows, tile.m) *
+                         ceil_div<int64>(c.out.shape[0] * c.places(), tile.n);
+    if (tile.m == kLargeMatrixTile.m && (blocks < info.compute_units || c.rows <= 64))
+      return "large tiles would leave compute units idle";
+    return nullptr;
+  }
+  static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
+    return Convolution(call).packed_numel(false) * int64(sizeof(T));
+  }
+  static Status run(const Call& call) {
+    const Convolution c(call);
+    ConvArgs<T> args{};
+    if (const Status status = c.pack_weights(call, false, &args); !status.ok()) return status;
+    return c.for_each_launch(args, tile.m, tile.n, [&](const ConvArgs<T>& part) {
+      return launch<MatrixConv<T, tile>>(part, call);
+    });
+  }
+};
+
+/// A tile of y or of windows whose neighbouring threads have neighbouring pixels, which are k here.
+template <class Ctx, class T, int rows, int depth, class Tile>
+struct PixelsOperand : RowsOperand<Ctx, T, rows, depth>, Tile {
+  WICK_DEVICE void store(const Ctx&, T* shared) const {
+    for (int e = 0; e < Tile::kCount; e++)
+      shared[(this->row + e * Tile::kStep) * this->kStride + this->k] = this->v[e];
+  }
+};
+
+// The gradient of the weight: one block a tile of rows x columns of a piece.
+template <class T, MatrixTile tile>
+struct MatrixConvWeight {
+  static constexpr bool kUsesMatrix = true;
+  static constexpr int kResidentBlocks = tile.resident;
+  using Args = ConvWeightArgs<T>;
+  static constexpr int threads(int) { return tile.threads; }
+  static Grid grid(int, const Args& a) { return conv_weight_grid(a); }
+
+  template <class Ctx>
+  using Parts = MatrixProduct<
+      Ctx, T, PixelsOperand<Ctx, T, tile.m, tile.k, OutputTile<T, tile.threads, tile.m, tile.k>>,
+      PixelsOperand<Ctx, T, tile.n, tile.k, WindowTile<T, tile.threads, tile.n, tile.k>>, tile>;
+  template <class Ctx>
+  struct Shared {
+    alignas(16) typename Parts<Ctx>::Stages stage;
+    WindowColumn columns[tile.n];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    using P = Parts<Ctx>;
+    const auto place = args.place(ctx);
+    const int first_m = place.m * tile.m, first_n = place.n * tile.n;
+    for (int column = ctx.thread(); column < tile.n; column += Ctx::kThreads)
+      shared.columns[column] = WindowColumn::of(args, first_n + column);
+    ctx.sync();
+    typename P::A y;
+    typename P::B x;
+    y.begin(args, place.y + first_m * args.y_c, ctx.thread(), place.first, place.end);
+    y.rows_left = args.rows - first_m;
+    x.begin(args, place.x, ctx.thread(), place.first, place.end);
+    x.columns = shared.columns;
+    typename P::Tile sums = {};
+    P::multiply_all(ctx, shared.stage, y, x, (place.end - place.first + tile.k - 1) / tile.k, sums);
+    using Matrix = typename Ctx::Matrix;
+    for (int i = 0; i < P::kFragmentsM; i++)
+      for (int j = 0; j < P::kFragmentsN; j++)
+        for (int e = 0; e < Matrix::kAccumulator; e++) {
+          const int m = first_m + P::wave_m(ctx) + 16 * i + Matrix::m(ctx.lane(), e);
+          const int n = first_n + P::wave_n(ctx) + 16 * j + Matrix::n(ctx.lane(), e);
+          if (m < args.rows && n < args.columns)
+            place.sums[int64(m) * args.columns + n] = sums[i][j].v[e];
+        }
+  }
+};
+
+template <class T, MatrixTile tile>
+struct MatrixConvWeightLaunch {
+  static constexpr Signature signature{kConvWeightGradient, kDTypeOf<T>};
+  static constexpr int64 kLeast = 64;  // pixels of a piece, a multiple of tile.k
+
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    const ConvWeightGradient c(call);
+    if (const char* why = c.check()) return why;
+    if (tile.m == kLargeMatrixTile.m && (c.rows <= 64 || c.channels * c.taps <= 64))
+      return "large tiles would be mostly empty";
+    return nullptr;
+  }
+  static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
+    return ConvWeightGradient(call).scratch_bytes(tile.m, tile.n, kLeast, sizeof(float));
+  }
+  static Status run(const Call& call) {
+    return ConvWeightGradient(call).run<T>(call, tile.m, tile.n, kLeast,
+                                           [&](const ConvWeightArgs<T>& args) {
+                                             return launch<MatrixConvWeight<T, tile>>(args, call);
+                                           });
+  }
+};
+
+}  // namespace wick::gpu
