@@ -254,7 +254,7 @@ Outcome check_gradient(const Row& row, const Case& c, const Device& device, cons
   const CompositeScope scope(c.composite);
   return Check(row, c, device, options, met).run();
 } catch (const Error& error) {
-  return failed_with(error, device);
+  return failed(error.what());
 } catch (const std::exception& error) {
   return failed(error.what());
 }

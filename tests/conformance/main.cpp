@@ -101,7 +101,7 @@ void check(const std::vector<Row>& rows, const Device& device, const Options& op
     return cases_of(row, selection, device.is_emulated());
   };
   for (const Row& row : rows) {
-    for (const Case& c : cases_on(device, row, options, cases, report)) {
+    for (const Case& c : cases_on(row, options, cases, report)) {
       const std::string text = to_string(c);
       report.add(row, name, text, command_for(name, row.op, options, case_option(text)),
                  check_case(row, c, device, options.seed));
@@ -126,7 +126,7 @@ void check_gradients(const std::vector<Row>& rows, const Device& device, const O
   const std::string name = to_string(device);
   Rules met;
   for (const Row& row : rows) {
-    for (const Case& c : cases_on(device, gradient_row(row), options, gradient_cases, report)) {
+    for (const Case& c : cases_on(gradient_row(row), options, gradient_cases, report)) {
       const std::string text = to_string(c);
       report.add(row.op, name, text,
                  command_for(name, row.op, options, " --mode grad" + case_option(text)),

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <sstream>
 
-#include "devices/lacking.h"
 #include "pairwise.h"
 #include "wick/base/threads.h"
 #include "wick/core/backend.h"
@@ -325,45 +324,15 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
   return cases;
 }
 
-namespace {
-
-/// Whether the device has the kernels of a row for these dtypes, or should have them: so far cards
-/// serve fewer ops than the CPU; those that they do serve they may not lose. Without a kernel, a
-/// fused row has its composite.
-bool is_served(const Device& device, const Row& row, const std::vector<DType>& dtypes) {
-  if (device.is_cpu() || row.fused || !row.kernels) return true;
-  const std::vector<KernelQuestion> questions = row.kernels(dtypes);
-  return std::none_of(questions.begin(), questions.end(), [&](const KernelQuestion& q) {
-    const OperandDTypes dtypes = operand_dtypes(q.op, q.dtype, q.any);
-    const std::span operands(dtypes.all, std::size_t(dtypes.num_in + dtypes.num_out));
-    return test::lacks(q.op.name, operands) && kernels_of(device, q.op, q.dtype, q.any).empty();
-  });
-}
-
-std::string no_kernel_on(const Device& device) { return "no kernel on " + to_string(device); }
-
-}  // namespace
-
-Outcome failed_with(const Error& error, const Device& device) {
-  const std::string missing = test::lacking_op(error, device);
-  return missing.empty() ? failed(error.what()) : left_out(no_kernel_on(device), missing);
-}
-
-std::vector<Case> cases_on(const Device& device, const Row& row, const Options& options,
+std::vector<Case> cases_on(const Row& row, const Options& options,
                            const CasesOf& cases_of, Report& report) {
-  Row here = row, without = row;
-  const auto served = [&](const std::vector<DType>& d) { return is_served(device, row, d); };
-  std::erase_if(here.dtypes, std::not_fn(served));
-  std::erase_if(without.dtypes, served);
   Options unlimited = options;
   unlimited.max_elements = 0;
   const auto count = [&](const Row& part, const Options& selection) {
     return part.dtypes.empty() ? 0 : int64_t(cases_of(part, selection).size());
   };
-  report.leave_out(row.op, count(without, unlimited), no_kernel_on(device), row.op);
-  if (here.dtypes.empty()) return {};
   if (options.max_elements > 0) {
-    Row large = here;
+    Row large = row;
     std::erase_if(large.geometries, [&](const Geometry& geometry) {
       return elements_of(geometry) <= options.max_elements;
     });
@@ -373,7 +342,7 @@ std::vector<Case> cases_on(const Device& device, const Row& row, const Options& 
       report.leave_out(row.op, count(large, unlimited),
                        "more than " + std::to_string(options.max_elements) + " elements");
   }
-  return cases_of(here, options);
+  return cases_of(row, options);
 }
 
 std::vector<Placement> operands_of(const Row& row, const Case& c, uint64_t seed) {
@@ -434,7 +403,7 @@ Outcome check_case(const Row& row, const Case& c, const Device& device, uint64_t
   outcome.state = Outcome::State::kPassed;
   return outcome;
 } catch (const Error& error) {
-  return failed_with(error, device);
+  return failed(error.what());
 } catch (const std::exception& error) {
   return failed(error.what());
 }
@@ -451,9 +420,6 @@ void Report::count(const std::string& op, const std::string& device, const std::
   switch (outcome.state) {
     case Outcome::State::kPassed:
       l.passed++;
-      return;
-    case Outcome::State::kLeftOut:
-      leave_out(op, 1, outcome.text, outcome.lacks);
       return;
     case Outcome::State::kNotRun:
     case Outcome::State::kFailed:
@@ -490,11 +456,10 @@ void Report::add(const std::string& op, const std::string& device, const std::st
   count(op, device, what, command, outcome);
 }
 
-void Report::leave_out(const std::string& op, int64_t cases, const std::string& reason,
-                       const std::string& lacks) {
+void Report::leave_out(const std::string& op, int64_t cases, const std::string& reason) {
   if (cases == 0) return;
   line(op).left_out += cases;
-  left_out_[reason][lacks] += cases;
+  left_out_[reason] += cases;
 }
 
 void Report::skip(const std::string& what, const std::string& reason) {
@@ -561,16 +526,8 @@ bool Report::finish(Bounds bounds) const {
     for (const auto& [reason, ops] : ops_by_reason)
       std::printf("  may be: %s: %s\n", ops.c_str(), reason.c_str());
   }
-  for (const auto& [reason, by_lack] : left_out_) {
-    int64_t cases = 0;
-    std::string text;
-    for (const auto& [lacks, count] : by_lack) {
-      cases += count;
-      if (!lacks.empty())
-        text += (text.empty() ? ": " : ", ") + lacks + " " + std::to_string(count);
-    }
-    std::printf("left out, %s, %" PRId64 " cases%s\n", reason.c_str(), cases, text.c_str());
-  }
+  for (const auto& [reason, cases] : left_out_)
+    std::printf("left out, %s, %" PRId64 " cases\n", reason.c_str(), cases);
   for (const std::string& what : skipped_) std::printf("skipped: %s\n", what.c_str());
   if (passed == 0 && failed == 0)
     std::printf("nothing has run: %s\n",

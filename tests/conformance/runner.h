@@ -35,12 +35,11 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
 
 /// What came of a case. One of which nobody said what came of it has not run, which is a failure.
 struct Outcome {
-  enum class State { kNotRun, kPassed, kFailed, kLeftOut };
+  enum class State { kNotRun, kPassed, kFailed };
   State state = State::kNotRun;
-  std::string text = {};   // what failed; why it was left out
-  std::string lacks = {};  // what is not there, of those left out: counted by it beneath the reason
-  double worst = 0;        // in the unit of the row's tolerance
-  double share = 0;        // of its bound
+  std::string text = {};     // what failed
+  double worst = 0;          // in the unit of the row's tolerance
+  double share = 0;          // of its bound
   double worst_at_edge = 0;  // in ulp
 
   bool passed() const { return state == State::kPassed; }
@@ -49,11 +48,6 @@ inline Outcome passed() { return {.state = Outcome::State::kPassed}; }
 inline Outcome failed(std::string text) {
   return {.state = Outcome::State::kFailed, .text = std::move(text)};
 }
-inline Outcome left_out(std::string reason, std::string lacks) {
-  return {.state = Outcome::State::kLeftOut, .text = std::move(reason), .lacks = std::move(lacks)};
-}
-/// Failed; left out if it is about an op that the device has no kernel of so far.
-Outcome failed_with(const Error& error, const Device& device);
 
 /// Runs one case: the result against the reference, the same bits when run again and, on a CPU of
 /// several threads, in one, inputs and what is around them unchanged, and the same bits where the
@@ -75,8 +69,7 @@ class Report {
   void add(const std::string& op, const std::string& device, const std::string& what,
            const std::string& command, const Outcome& outcome);
   /// Cases of an op that are not run: why, and what is not there.
-  void leave_out(const std::string& op, int64_t cases, const std::string& reason,
-                 const std::string& lacks = "");
+  void leave_out(const std::string& op, int64_t cases, const std::string& reason);
   /// Notes a device that is not there.
   void skip(const std::string& what, const std::string& reason);
   /// What the end says of bounds: nothing (they are no matter of the mode), how near the worst
@@ -105,7 +98,7 @@ class Report {
 
   std::vector<std::string> order_;
   std::map<std::string, Line> lines_;
-  std::map<std::string, std::map<std::string, int64_t>> left_out_;  // of each reason, by what lacks
+  std::map<std::string, int64_t> left_out_;  // cases, by reason
   std::vector<std::string> skipped_;
 };
 
@@ -114,7 +107,7 @@ using CasesOf = std::function<std::vector<Case>(const Row&, const Options&)>;
 
 /// The cases that run on a device. Those that do not are counted in the report: of dtypes without a
 /// kernel, and of more elements than the options allow.
-std::vector<Case> cases_on(const Device& device, const Row& row, const Options& options,
+std::vector<Case> cases_on(const Row& row, const Options& options,
                            const CasesOf& cases_of, Report& report);
 
 }  // namespace wick::conformance

@@ -17,7 +17,7 @@ using ProductSum =
 
 template <class C>
 WICK_DEVICE C multiply_add(C a, C b, C sum) {
-  if constexpr (is_floating(kDTypeOf<C>))
+  if constexpr (kSame<C, float> || kSame<C, double>)
     return fma(a, b, sum);
   else
     return a * b + sum;
