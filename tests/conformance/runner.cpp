@@ -324,8 +324,8 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
   return cases;
 }
 
-std::vector<Case> cases_on(const Row& row, const Options& options,
-                           const CasesOf& cases_of, Report& report) {
+std::vector<Case> cases_on(const Row& row, const Options& options, const CasesOf& cases_of,
+                           Report& report) {
   Options unlimited = options;
   unlimited.max_elements = 0;
   const auto count = [&](const Row& part, const Options& selection) {

@@ -107,7 +107,7 @@ using CasesOf = std::function<std::vector<Case>(const Row&, const Options&)>;
 
 /// The cases that run on a device. Those that do not are counted in the report: of dtypes without a
 /// kernel, and of more elements than the options allow.
-std::vector<Case> cases_on(const Row& row, const Options& options,
-                           const CasesOf& cases_of, Report& report);
+std::vector<Case> cases_on(const Row& row, const Options& options, const CasesOf& cases_of,
+                           Report& report);
 
 }  // namespace wick::conformance

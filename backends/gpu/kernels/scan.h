@@ -332,8 +332,7 @@ struct ScanLines {
           return place(strides, tile, thread + k * kThreads);
         });
       }
-      ctx.sync();
-    }
+    }  // the slots that this thread stored from are those that it fills next
     if (!a.writes && thread == 0) a.totals[int64(group) * a.pieces.count + piece] = carry;
   }
 
