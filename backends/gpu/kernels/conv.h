@@ -425,7 +425,8 @@ struct OutputTile : PixelTile<T, threads, rows, depth> {
     const bool any = this->next < this->end;
     const auto p = a.pixel(any ? this->next : 0);
     const T* const at = this->data + p.n * a.y_n + p.h * a.y_h + p.w * a.y_w;
-    WICK_UNROLL for (int e = 0; e < this->kCount; e++) {
+    WICK_UNROLL
+    for (int e = 0; e < this->kCount; e++) {
       const int row = this->row + e * this->kStep;
       this->v[e] = any && row < rows_left ? at[row * a.y_c] : T{};
     }
@@ -442,7 +443,8 @@ struct WindowTile : PixelTile<T, threads, rows, depth> {
     const int h = p.h * a.stride[0] - a.padding[0], w = p.w * a.stride[1] - a.padding[1];
     const T* const image = this->data + p.n * a.x_n;
     const int64 start = h * a.x_h + w * a.x_w;
-    WICK_UNROLL for (int e = 0; e < this->kCount; e++) {
+    WICK_UNROLL
+    for (int e = 0; e < this->kCount; e++) {
       const WindowColumn& column = columns[this->row + e * this->kStep];
       const bool inside =
           any && uint32(h + column.h) < uint32(a.height) && uint32(w + column.w) < uint32(a.width);

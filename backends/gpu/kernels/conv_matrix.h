@@ -30,7 +30,8 @@ struct WindowsOperand : RowsOperand<Ctx, T, rows, depth> {
     reader.begin(args, place, first + ctx.thread() % rows, ctx.thread() / rows * kRun);
   }
   WICK_DEVICE void fetch() {
-    WICK_UNROLL for (int e = 0; e < kRun; e++) pack[e / 8].v[e % 8] = reader.next();
+    WICK_UNROLL
+    for (int e = 0; e < kRun; e++) pack[e / 8].v[e % 8] = reader.next();
     reader.skip(depth - kRun);
   }
   WICK_DEVICE void store(const Ctx& ctx, T* shared) const {
@@ -153,14 +154,19 @@ struct MatrixConvWeight {
     typename P::Tile sums = {};
     P::multiply_all(ctx, shared.stage, y, x, (place.end - place.first + tile.k - 1) / tile.k, sums);
     using Matrix = typename Ctx::Matrix;
-    for (int i = 0; i < P::kFragmentsM; i++)
-      for (int j = 0; j < P::kFragmentsN; j++)
+    WICK_UNROLL
+    for (int i = 0; i < P::kFragmentsM; i++) {
+      WICK_UNROLL
+      for (int j = 0; j < P::kFragmentsN; j++) {
+        WICK_UNROLL
         for (int e = 0; e < Matrix::kAccumulator; e++) {
           const int m = first_m + P::wave_m(ctx) + 16 * i + Matrix::m(ctx.lane(), e);
           const int n = first_n + P::wave_n(ctx) + 16 * j + Matrix::n(ctx.lane(), e);
           if (m < args.rows && n < args.columns)
             place.sums[int64(m) * args.columns + n] = sums[i][j].v[e];
         }
+      }
+    }
   }
 };
 

@@ -21,7 +21,8 @@ struct TiledConv : PlainProduct<T, tile> {
     int32 pixel, k;
     Pack<T, P::kRun> run;
     WICK_DEVICE void fetch() {
-      WICK_UNROLL for (int e = 0; e < P::kRun; e++) run.v[e] = reader.next();
+      WICK_UNROLL
+      for (int e = 0; e < P::kRun; e++) run.v[e] = reader.next();
       reader.skip(tile.k - P::kRun);
     }
     WICK_DEVICE void store(typename P::C (&shared)[tile.k][tile.n + P::kPad]) const {
