@@ -105,8 +105,8 @@ class Report {
 /// The cases of a row, as a mode takes them from a row and the options.
 using CasesOf = std::function<std::vector<Case>(const Row&, const Options&)>;
 
-/// The cases that run on a device. Those that do not are counted in the report: of dtypes without a
-/// kernel, and of more elements than the options allow.
+/// The cases that run. Those that do not are counted in the report: of more elements than the options
+/// allow.
 std::vector<Case> cases_on(const Row& row, const Options& options, const CasesOf& cases_of,
                            Report& report);
 
