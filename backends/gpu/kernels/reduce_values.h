@@ -26,9 +26,10 @@ namespace wick::gpu {
 /// What is known of the dtypes at run time.
 struct ReduceTold {
   DType in, out;
-  uint64 flip;    // bits of an element that are flipped when it is loaded
-  uint64 unflip;  // of a result, when it is stored
-  uint64 mask;    // the most that an element counts, or its bits that count
+  int32 out_bytes;  // of a result
+  uint64 flip;      // bits of an element that are flipped when it is loaded
+  uint64 unflip;    // of a result, when it is stored
+  uint64 mask;      // the most that an element counts, or its bits that count
   /// Of elements that are totals.
   ReduceTold over_totals() const {
     ReduceTold told = *this;
@@ -94,7 +95,7 @@ struct IntegerSource {
   using OfTotals = IntegerSource<sizeof(Value)>;
   static WICK_DEVICE Value value(const ReduceTold&, In x) { return x; }
   static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Value v) {
-    const int size = dtype_size(told.out);
+    const int size = told.out_bytes;
     if (size == 1) static_cast<uint8*>(out)[i] = uint8(v);
     if (size == 2) static_cast<uint16*>(out)[i] = uint16(v);
     if (size == 4) static_cast<uint32*>(out)[i] = uint32(v);
@@ -124,7 +125,7 @@ struct FloatTotals {
   using OverTotals = FloatTotals<Step, typename Source::OfTotals>;
   static constexpr bool kExact = false, kPlaces = false;
   static ReduceTold told(const Call& call) {
-    return {call.in[0].dtype, call.out[0].dtype, 0, 0, 0};
+    return {call.in[0].dtype, call.out[0].dtype, dtype_size(call.out[0].dtype), 0, 0, 0};
   }
   static WICK_DEVICE Total identity(int64) { return Step::template identity<Total>(); }
   static WICK_DEVICE Total load(const ReduceTold& told, In x) { return Source::value(told, x); }
@@ -143,7 +144,11 @@ struct IntegerTotals {
   static constexpr bool kExact = true, kPlaces = false;
   static ReduceTold told(const Call& call) {
     const DType in = call.in[0].dtype;
-    return {in, call.out[0].dtype, is_signed(in) ? sign_bit(in) : 0, 0,
+    return {in,
+            call.out[0].dtype,
+            dtype_size(call.out[0].dtype),
+            is_signed(in) ? sign_bit(in) : 0,
+            0,
             in == DType::kBool ? 1 : all_bits<bytes>()};
   }
   static WICK_DEVICE Total identity(int64) { return Step::template identity<Total>(); }
@@ -179,7 +184,7 @@ inline ReduceTold told_of_extreme(const Call& call, bool smallest) {
   if (smallest) flip ^= all;
   // A float is flipped as what it is computed in.
   if (is_floating(in)) flip = !smallest ? 0 : in == DType::kF64 ? sign : uint64(1) << 31;
-  return {in, call.out[0].dtype, flip, flip, 0};
+  return {in, call.out[0].dtype, dtype_size(call.out[0].dtype), flip, flip, 0};
 }
 
 /// The largest or the smallest; NaN wins.
@@ -214,7 +219,11 @@ struct Truths {
   static ReduceTold told(const Call& call) {
     const DType in = call.in[0].dtype;
     const uint64 turns = *call.op == All::op;
-    return {in, call.out[0].dtype, turns, turns,
+    return {in,
+            call.out[0].dtype,
+            dtype_size(call.out[0].dtype),
+            turns,
+            turns,
             is_floating(in) ? sign_bit(in) - 1 : all_bits<bytes>()};  // -0 is 0 too
   }
   static WICK_DEVICE Total identity(int64) { return Any::identity<Total>(); }
