@@ -11,7 +11,9 @@ using std::erf, std::pow, std::fmod;
 using std::exp, std::log;
 using std::exp2, std::expm1, std::log2, std::log10, std::log1p;
 using std::sin, std::cos, std::tan, std::asin, std::acos, std::atan, std::atan2;
-using std::sinh, std::cosh, std::tanh, std::asinh, std::acosh, std::atanh;
+using std::sinh, std::cosh, std::asinh, std::acosh, std::atanh;
+inline float tanh(float x) { return precise::tanh(x); }
+inline double tanh(double x) { return std::tanh(x); }
 /// erfc with an error of up to 4 ulp (f64: 5), on cards in a fraction of its time.
 template <class T>
 WICK_HD T quick_erfc(T x) {

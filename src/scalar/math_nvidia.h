@@ -19,8 +19,8 @@ WICK_SCALAR float asin(float x) { return ::asinf(x); }
 WICK_SCALAR float acos(float x) { return ::acosf(x); }
 WICK_SCALAR float atan(float x) { return ::atanf(x); }
 WICK_SCALAR float sinh(float x) { return precise::sinh(x); }
-WICK_SCALAR float cosh(float x) { return ::coshf(x); }
-WICK_SCALAR float tanh(float x) { return ::tanhf(x); }
+WICK_SCALAR float cosh(float x) { return precise::cosh(x); }
+WICK_SCALAR float tanh(float x) { return precise::tanh(x); }
 WICK_SCALAR float asinh(float x) { return precise::asinh(x); }
 WICK_SCALAR float acosh(float x) { return precise::acosh(x); }
 WICK_SCALAR float atanh(float x) { return precise::atanh(x); }

@@ -57,6 +57,33 @@ WICK_HD T sinh(T x) {
 }
 
 template <class T>
+WICK_HD T cosh(T x) {
+  const T size = abs(x);
+  if (!(size < infinity<T>())) return size + size;
+  if (size > kFarExponent<T>) return infinity<T>();
+  const Exponential<T> e = Exponential<T>::of(Two<T>{size, T(0)});
+  if (e.n > Format<T>::kMantissa) return scaled(e.m, e.n - 1);
+  const T up = power_of_two<T>(e.n - 1);
+  const Two<T> large = {e.m.hi * up, e.m.lo * up}, y = large + Two<T>{T(0.25), T(0)} / large;
+  return y.hi + y.lo;
+}
+
+/// Of f32; 1.5 ulp.
+template <class T>
+requires(kSame<T, float>) WICK_HD T tanh(T x) {
+  const T size = abs(x);
+  if (x != x || x == 0) return x;
+  if (size < 0.55f) {
+    constexpr float c[] = {0.002526109195f, -0.008526140804f, 0.02181840371f,
+                           -0.05396469613f, 0.1333332419f,    -0.3333333329f};
+    const T square = x * x;
+    return fma(x * square, polynomial(c, square), x);
+  }
+  const T y = size > 10 ? T(1) : 1 - 2 / (exponential(Two<T>{2 * size, 0.f}) + 1);
+  return x < 0 ? -y : y;
+}
+
+template <class T>
 WICK_HD T asinh(T x) {
   const T size = abs(x);
   if (!(size < infinity<T>()) || x == T(0)) return x + x;

@@ -22,6 +22,7 @@ struct Composed {
   Tolerance tolerance;
   std::vector<GradDomain> grad_domains = {};
   bool special = true;
+  const char* loose = nullptr;
 };
 
 Value plain(Real x) { return {x, std::fabs(x)}; }
@@ -34,7 +35,7 @@ Real soft(Real x, Real beta) {
 // clang-format off
 const std::vector<Composed> kComposed = {
     {"frac", 1, [](const auto& x) { return frac(x[0]); }, [](const Real* x) { return plain(x[0] - std::trunc(x[0])); }, {-100, 100}, exact(), {either_sign(1.1, 1.9)}},
-    {"softplus", 1, [](const auto& x) { return softplus(x[0], 2, 8); }, [](const Real* x) { return plain(x[0] * 2 > 8 ? x[0] : soft(x[0], 2)); }, {-20, 20}, sums(0.75), {{-3, 3}}},
+    {"softplus", 1, [](const auto& x) { return softplus(x[0], 2, 8); }, [](const Real* x) { return plain(x[0] * 2 > 8 ? x[0] : soft(x[0], 2)); }, {-20, 20}, sums(4), {{-3, 3}}, true, kHoldsOnCards},
     {"clamp", 1, [](const auto& x) { return clamp(x[0], {.min = -1.5, .max = 2.5}); }, [](const Real* x) { return plain(std::isnan(x[0]) ? x[0] : std::min<Real>(std::max<Real>(x[0], -1.5L), 2.5L)); }, {-4, 4}, exact(), {{{-4, -1.6}, {-1.4, 2.4}, {2.6, 4}}}},
     {"lerp", 3, [](const auto& x) { return lerp(x[0], x[1], x[2]); }, [](const Real* x) { return Value{x[0] + (x[1] - x[0]) * x[2], std::fabs(x[0]) + std::fabs(x[1] - x[0]) * std::fabs(x[2])}; }, {-4, 4}, condition(3), {}, false},
     {"addcmul", 3, [](const auto& x) { return addcmul(x[0], x[1], x[2], 2); }, [](const Real* x) { return Value{x[0] + 2 * x[1] * x[2], std::fabs(x[0]) + 2 * std::fabs(x[1] * x[2])}; }, {-4, 4}, condition(1.5), {}, false},
@@ -68,6 +69,7 @@ Row row_of(const Composed& composed) {
   row.domain = composed.domain;
   row.grad_domains = composed.grad_domains;
   row.tolerance = composed.tolerance;
+  row.loose = composed.loose;
   row.special = composed.special;
   for (std::size_t k = 0; k < composed.operands; k++) row.differentiable.push_back(k);
   return row;

@@ -51,6 +51,7 @@ using MapOfAlike = Either<arity == 1, MapOf<Out, In>, MapOf<Out, In, In>>;
 template <class Table, bool is_long, class Out, class In, int arity>
 struct FormulaOf : MapOfAlike<Out, In, arity> {
   static constexpr bool kIsBusy = is_long;
+  using Input = In;
   using T = typename In::Value;
   struct Told {
     int32 place;  // in the list

@@ -23,7 +23,7 @@ struct MapOf {
   static constexpr int kWidest = max_of(OutElements::kBytes, InElements::kBytes...);
   /// Neighbours that the rows form takes in one access: 16 bytes of the widest operand.
   static constexpr int kPack = 16 / kWidest;
-  /// Whether computing takes longer than finding the elements: then fewer kernels find them.
+  /// Whether the functions have long code, of inputs that are alike (Map::Input): MapBusyRow.
   static constexpr bool kIsBusy = false;
 };
 
@@ -133,6 +133,60 @@ struct MapRow {
   }
 };
 
+// One row of functions with long code, which stands there once, not once for each of a thread's
+// neighbours: these wait in shared memory, each thread's own, where a loop finds them.
+template <class Map>
+struct MapBusyRow {
+  static constexpr int kThreads = 256, kArity = Map::kArity, kPack = Map::kPack;
+  static constexpr uint32 kTile = kThreads * kPack;
+  using In = typename Map::Input;
+  struct Args : MapArgs<Map> {
+    uint32 length;
+  };
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {int(ceil_div(a.length, kTile))}; }
+  template <class Ctx>
+  struct Shared {
+    typename In::Value x[kArity][kPack][kThreads];
+    typename Map::Out::Value y[kPack][kThreads];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const int thread = ctx.thread();
+    const uint32 first = ctx.block().x * kTile + thread * kPack;
+    if (first >= a.length) return;
+    const bool is_whole = a.length - first >= kPack;
+    const uint32 count = is_whole ? kPack : a.length - first;
+    for (int o = 0; o < kArity; o++) {
+      if (is_whole && !a.repeats[o]) {
+        const auto pack = In::template load<kPack>(a.dtype, a.in[o], first);
+        for (int e = 0; e < kPack; e++) shared.x[o][e][thread] = pack.v[e];
+      } else {
+        for (uint32 e = 0; e < count; e++)
+          shared.x[o][e][thread] =
+              In::template load<1>(a.dtype, a.in[o], a.repeats[o] ? 0 : first + e).v[0];
+      }
+    }
+    Map::choose(a.told, [&](const auto& f) {
+      for (uint32 e = 0; e < count; e++) {
+        if constexpr (kArity == 1)
+          shared.y[e][thread] = f(shared.x[0][e][thread]);
+        else
+          shared.y[e][thread] = f(shared.x[0][e][thread], shared.x[1][e][thread]);
+      }
+    });
+    if (is_whole) {
+      Pack<typename Map::Out::Value, kPack> y;
+      for (int e = 0; e < kPack; e++) y.v[e] = shared.y[e][thread];
+      Map::Out::template store<kPack>(a.dtype, a.out, first, y);
+    } else {
+      for (uint32 e = 0; e < count; e++)
+        Map::Out::template store<1>(a.dtype, a.out, first + e, {{shared.y[e][thread]}});
+    }
+  }
+};
+
 // Rows whose elements lie side by side or are one element repeated. The outer index is decoded once
 // a thread; short rows share a block, long ones take several.
 template <class Map>
@@ -230,7 +284,7 @@ struct RowsLaunch {
       const int64 length = part.rank > 0 ? part.shape[inner] : 1;
       const MapArgs<Map> args = map_args<Map>(call, part);
       if constexpr (Map::kIsBusy) {
-        return launch<MapRow<Map, Map::kArity == 1>>({args, uint32(length)}, call);
+        return launch<MapBusyRow<Map>>({args, uint32(length)}, call);
       } else {
         if (part.rank <= 1) return run_row(args, uint32(length), call);
         using K = MapRows<Map>;

@@ -110,6 +110,20 @@ TEST(Precise, Sinh) {
   EXPECT_LE(twice.error, 1) << twice.at;
 }
 
+TEST(Precise, Cosh) {
+  const auto exact = [](Real x) { return std::cosh(x); };
+  const Worst single = worst_of<float>(cosh<float>, exact, -100, 100);
+  const Worst twice = worst_of<double>(cosh<double>, exact, -100, 100);
+  EXPECT_LE(single.error, 1) << single.at;
+  EXPECT_LE(twice.error, 1) << twice.at;
+}
+
+TEST(Precise, Tanh) {
+  const auto exact = [](Real x) { return std::tanh(x); };
+  const Worst worst = worst_of<float>(tanh<float>, exact, -11, 11);
+  EXPECT_LE(worst.error, 1.5) << worst.at;
+}
+
 TEST(Precise, Asinh) {
   const auto exact = [](Real x) { return std::asinh(x); };
   const Worst single = worst_of<float>(asinh<float>, exact, -100, 100),
