@@ -99,6 +99,7 @@ struct Lanes {
   WICK_EACH(atanh)
   WICK_EACH(erf)
   WICK_EACH(erfc)
+  WICK_EACH(quick_erfc)
   WICK_EACH(lgamma)
   WICK_EACH(digamma)
   WICK_EACH(trigamma)
