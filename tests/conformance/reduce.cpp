@@ -294,7 +294,7 @@ template <>
 std::vector<Row> rows_of<"reduce">() {
   std::vector<Row> rows = {
       sum_row(),
-      mean_row(),
+      loosely(mean_row(), kHoldsOfItsOp),
       max_row(),
       extreme_row("min", Min::op, min, reference::min),
       extreme_row("amax", Max::op, amax, reference::max),
