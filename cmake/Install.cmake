@@ -1,4 +1,5 @@
-# `cmake --install`: libwick, the modules beside it, the public headers, the program, and what find_package(wick) reads.
+# `cmake --install`: libwick, the modules beside it, the public headers, the program, the licence, and the files that
+# find_package(wick) reads.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS wick EXPORT wick LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -10,6 +11,7 @@ foreach(module wick_rocm wick_cuda wick_emu)
 endforeach()
 set_target_properties(wick-cli PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 install(TARGETS wick-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/wick)
 install(EXPORT wick NAMESPACE wick:: FILE wickTargets.cmake DESTINATION ${package_folder})
