@@ -209,6 +209,7 @@ Row row_of(const Bits& bits) {
     }
     return result;
   };
+  row.loop = "bits";
   for (const DType dtype : kIntegers) row.dtypes.push_back({dtype, dtype});
   if (bits.of_bool) row.dtypes.push_back({DType::kBool, DType::kBool});
   row.dtypes.push_back({DType::kU8, DType::kI32});

@@ -38,6 +38,7 @@ Row row_of(const Comparison& comparison) {
     }
     return result;
   };
+  row.loop = "comparison";
   for (const DType dtype : kAll) row.dtypes.push_back({dtype, dtype});
   for (const auto& [lhs, rhs] : kMixed) row.dtypes.push_back({lhs, rhs});
   row.geometries = two_operands();
@@ -73,6 +74,7 @@ Row row_of(const Predicate& predicate) {
     for (const Real value : x[0].values) result.array.values.push_back(holds(value));
     return result;
   };
+  row.loop = "predicate";
   for (const DType dtype : kAll) row.dtypes.push_back({dtype});
   row.geometries = one_operand();
   row.elementwise = true;

@@ -1,5 +1,7 @@
 #include "elementwise.h"
 
+#include "scalar/binary.h"
+#include "scalar/unary.h"
 #include "wick/abi/ops/cast.h"
 
 namespace wick::conformance {
@@ -52,6 +54,23 @@ std::vector<std::vector<DType>> numeric(std::size_t operands) {
   return result;
 }
 
+template <class F>
+constexpr bool kIsLong = requires {
+  requires F::kLong;
+};
+template <class... F>
+bool is_long(const Op& id, TypeList<F...>) {
+  return ((F::op == id && kIsLong<F>) || ...);
+}
+
+/// Kernels call formulas of long code, and those that integers go into as f32, in loops of their own.
+std::string loop_of(const char* operands, const Op& id, const Formula& formula) {
+  const bool long_code =
+      is_long(id, Unary{}) || is_long(id, UnaryWithNumbers{}) || is_long(id, Binary{});
+  return std::string(operands) + (formula.of_integers() ? ", integers" : "") +
+         (long_code ? ", long" : "");
+}
+
 Row common(const Op& id, const Formula& formula, Domain domain, Tolerance tolerance,
            std::optional<Edge> at_edge, const Extras& extras) {
   Row row;
@@ -84,6 +103,7 @@ Row common(const Op& id, const Formula& formula, Domain domain, Tolerance tolera
 Row row_of(const UnaryRow& u) {
   Row row = common(u.id, u.formula, u.domain, u.tolerance, u.edge, u.extras);
   row.run = [f = u.function](std::vector<Tensor> x, const Case&) { return f(std::move(x[0])); };
+  if (!row.fused) row.loop = loop_of("unary", u.id, u.formula);
   row.dtypes = numeric(1);
   row.geometries = one_operand();
   row.bench = Geometry{{{1 << 22}}};
@@ -96,6 +116,7 @@ Row row_of(const BinaryRow& b) {
   row.run = [f = b.function](std::vector<Tensor> x, const Case&) {
     return f(std::move(x[0]), x[1]);
   };
+  if (!row.fused) row.loop = loop_of("binary", b.id, b.formula);
   row.dtypes = numeric(2);
   for (const auto& [lhs, rhs] : kMixed) row.dtypes.push_back({lhs, rhs});
   row.geometries = two_operands();
@@ -108,6 +129,7 @@ Row row_of(const WithNumberRow& w) {
   Row row = common(w.id, w.formula, w.domain, w.tolerance, w.edge, w.extras);
   row.op = w.name;
   row.run = [f = w.function](std::vector<Tensor> x, const Case&) { return f(std::move(x[0])); };
+  row.loop = loop_of("with a number", w.id, w.formula);
   row.dtypes = numeric(1);
   row.geometries = one_operand();
   row.bench = Geometry{{{1 << 22}}};

@@ -93,6 +93,7 @@ Row row_of(const InPlace& op, const std::vector<Row>& functions) {
   row.reference = [function = found->reference](const std::vector<Array>& x, const Case& c) {
     return function({x[0], operand_of(x[0], x[1], overlap_of(c))}, c);
   };
+  row.loop = "in place";
   for (const DType dtype : kFloats) row.dtypes.push_back({dtype, dtype});
   row.domain = found->domain;
   row.tolerance = found->tolerance;

@@ -94,6 +94,23 @@ std::string command_for(const std::string& device, const std::string& op, const 
 
 std::string case_option(const std::string& text) { return " --case '" + text + "'"; }
 
+/// Tells the report how long a row took, from its own construction to its end.
+class RowTimer {
+ public:
+  RowTimer(Report& report, const std::string& op) : report_(report), op_(op) {}
+  ~RowTimer() {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin_;
+    report_.add_seconds(op_, taken.count());
+  }
+  RowTimer(const RowTimer&) = delete;
+  RowTimer& operator=(const RowTimer&) = delete;
+
+ private:
+  Report& report_;
+  const std::string& op_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 void check(const std::vector<Row>& rows, const Device& device, const Options& options,
            Report& report) {
   const std::string name = to_string(device);
@@ -101,6 +118,7 @@ void check(const std::vector<Row>& rows, const Device& device, const Options& op
     return cases_of(row, selection, device.is_emulated());
   };
   for (const Row& row : rows) {
+    const RowTimer timer(report, row.op);
     for (const Case& c : cases_on(row, options, cases, report)) {
       const std::string text = to_string(c);
       report.add(row, name, text, command_for(name, row.op, options, case_option(text)),
@@ -126,6 +144,7 @@ void check_gradients(const std::vector<Row>& rows, const Device& device, const O
   const std::string name = to_string(device);
   Rules met;
   for (const Row& row : rows) {
+    const RowTimer timer(report, row.op);
     for (const Case& c : cases_on(gradient_row(row), options, gradient_cases, report)) {
       const std::string text = to_string(c);
       report.add(row.op, name, text,
@@ -161,7 +180,7 @@ Report::Bounds bounds_of(Mode mode, const Options& options, const std::vector<De
   if (mode != Mode::kCheck) return Report::Bounds::kNone;
   const bool on_cpu = std::any_of(devices.begin(), devices.end(),
                                   [](const Device& device) { return device.is_cpu(); });
-  const bool whole = options.max_elements == 0 && options.dtypes.empty() &&
+  const bool whole = !options.brief && options.max_elements == 0 && options.dtypes.empty() &&
                      options.case_text.empty() && !options.composite &&
                      options.seed == Options{}.seed;
   return on_cpu && whole ? Report::Bounds::kJudge : Report::Bounds::kShow;
@@ -186,7 +205,10 @@ int run(Mode mode, const Options& options, const std::vector<std::string>& devic
     }
     return 0;
   }
-  std::printf("%s, seed %llu\n", options.full ? "the whole product" : "a pairwise sample",
+  std::printf("%s, seed %llu\n",
+              options.full    ? "the whole product"
+              : options.brief ? "a brief sample"
+                              : "a pairwise sample",
               static_cast<unsigned long long>(options.seed));
   for (const Device& device : devices) {
     const auto begin = std::chrono::steady_clock::now();
@@ -239,6 +261,8 @@ int main(int argc, char** argv) {
   app.add_option("--composite", composite,
                  "of fused rows only this: never (the kernels), always (the composites)")
       ->check(CLI::IsMember({"never", "always"}));
+  app.add_flag("--brief", options.brief,
+               "rows that another row represents run on contiguous operands alone");
   app.add_flag("--full", options.full, "the whole product instead of a pairwise sample");
   app.add_flag("--list", only_list, "print the rows");
   try {

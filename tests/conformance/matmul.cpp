@@ -75,6 +75,7 @@ Row matmul_row() {
 Row integer_row() {
   Row row = matmul_row();
   row.op = "matmul of integers";
+  row.long_geometries = {{{{37, 1999}, {1999, 53}}}};
   row.dtypes.clear();
   for (const DType dtype : kIntegers) row.dtypes.push_back({dtype, dtype});
   row.dtypes.push_back({DType::kBool, DType::kBool});

@@ -227,6 +227,27 @@ std::vector<Case> long_cases(const Row& row, const std::vector<std::vector<DType
   return cases;
 }
 
+/// Each combination of dtypes and kind of values once, on the largest of the geometries.
+std::vector<Case> brief_cases(const std::vector<Geometry>& geometries,
+                              const std::vector<std::vector<DType>>& dtypes,
+                              const std::vector<Values>& values,
+                              const std::vector<CompositeMode>& modes) {
+  std::vector<Case> cases;
+  const auto largest = std::max_element(
+      geometries.begin(), geometries.end(),
+      [](const Geometry& a, const Geometry& b) { return elements_of(a) < elements_of(b); });
+  if (largest == geometries.end()) return cases;
+  const int geometry = int(largest - geometries.begin());
+  const std::size_t operands = largest->operands.size();
+  for (const std::vector<int>& level :
+       product({int(dtypes.size()), int(values.size()), int(modes.size())})) {
+    std::vector<int> point = {level[0], geometry, level[1], level[2]};
+    point.resize(point.size() + operands, int(Place::kContiguous));
+    cases.push_back(case_at(point, geometries, dtypes, values, modes));
+  }
+  return cases;
+}
+
 std::string join(const std::vector<int64_t>& numbers, const char* between) {
   std::string result;
   for (const int64_t n : numbers) result += (result.empty() ? "" : between) + std::to_string(n);
@@ -295,6 +316,10 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
   if (row.fused && options.composite) modes = {*options.composite};
   std::vector<Case> cases;
   if (dtypes.empty()) return cases;
+  if (options.brief && row.represented && !all) {
+    std::erase_if(geometries, [](const Geometry& g) { return elements_of(g) > kLargeElements; });
+    return brief_cases(geometries, dtypes, values, modes);
+  }
   const std::size_t operands =
       (row.geometries.empty() ? row.long_geometries : row.geometries).front().operands.size();
   Random random(mix_seed(options.seed, row.op));
@@ -456,6 +481,8 @@ void Report::add(const std::string& op, const std::string& device, const std::st
   count(op, device, what, command, outcome);
 }
 
+void Report::add_seconds(const std::string& op, double seconds) { line(op).seconds += seconds; }
+
 void Report::leave_out(const std::string& op, int64_t cases, const std::string& reason) {
   if (cases == 0) return;
   line(op).left_out += cases;
@@ -495,7 +522,7 @@ bool Report::finish(Bounds bounds) const {
     failed++;
     std::printf("FAILED %s\n  %s\n", op.c_str(), wrong.c_str());
   }
-  std::printf("\n%-18s %8s %8s %8s", "op", "passed", "failed", "left out");
+  std::printf("\n%-18s %8s %8s %8s %7s", "op", "passed", "failed", "left out", "seconds");
   if (with_bounds)
     std::printf("  %-10s %-22s %-28s %s", "worst", "bound", "edge: worst of bound", "worst at");
   std::printf("\n");
@@ -504,8 +531,8 @@ bool Report::finish(Bounds bounds) const {
     passed += l.passed;
     failed += l.failed;
     left_out += l.left_out;
-    std::printf("%-18s %8" PRId64 " %8" PRId64 " %8" PRId64, op.c_str(), l.passed, l.failed,
-                l.left_out);
+    std::printf("%-18s %8" PRId64 " %8" PRId64 " %8" PRId64 " %7.2f", op.c_str(), l.passed,
+                l.failed, l.left_out, l.seconds);
     if (with_bounds && l.has_bound) {
       char edge[64] = "";
       if (l.edge) std::snprintf(edge, sizeof edge, "%.3g of %g", l.worst_at_edge, l.edge->bound);

@@ -14,6 +14,7 @@ struct Options {
   std::string case_text = {};            // this one, of the whole product; "": all
   uint64_t seed = 1;
   bool full = false;                            // the whole product instead of a pairwise sample
+  bool brief = false;                           // rows that another row represents run briefly
   std::optional<CompositeMode> composite = {};  // of fused rows this mode alone
   int64_t max_elements = 0;  // cases with more in all operands are left out; 0: none is
   std::vector<std::string> long_ops = {};  // rows whose long cases run all the same
@@ -30,7 +31,9 @@ int64_t elements_of(const Geometry& geometry);
 bool selects(const Options& options, const std::vector<DType>& dtypes);
 
 /// The cases of a row: a pairwise sample of dtypes x geometries x places x values x composite, or
-/// all; and the long ones, but for the emulator.
+/// the whole product; and the long ones, except on the emulator. The brief sample of a row that
+/// another one represents: each combination of dtypes once with random values and once with special
+/// ones, on contiguous operands of the row's largest geometry that is not large.
 std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated);
 
 /// What came of a case. One of which nobody said what came of it has not run, which is a failure.
@@ -68,6 +71,8 @@ class Report {
   /// Notes a check that has no bound: a behaviour, a gradient.
   void add(const std::string& op, const std::string& device, const std::string& what,
            const std::string& command, const Outcome& outcome);
+  /// Adds to the time that the op's cases took.
+  void add_seconds(const std::string& op, double seconds);
   /// Cases of an op that are not run: why, and what is not there.
   void leave_out(const std::string& op, int64_t cases, const std::string& reason);
   /// Notes a device that is not there.
@@ -83,6 +88,7 @@ class Report {
  private:
   struct Line {
     int64_t passed = 0, failed = 0, left_out = 0;
+    double seconds = 0;
     double worst = 0, share = 0, worst_at_edge = 0;
     std::string bound, worst_where;
     const char* loose_for = nullptr;  // the row's reason

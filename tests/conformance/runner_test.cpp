@@ -243,7 +243,7 @@ TEST(Report, CountsEachCaseAsWhatCameOfIt) {
   EXPECT_TRUE(text.ends_with("\n2 passed, 0 failed, 7 left out\n")) << text;
   EXPECT_TRUE(holds(text, "left out, no kernel on cpu, 3 cases\n")) << text;
   EXPECT_TRUE(holds(text, "left out, more than 5 elements, 4 cases\n")) << text;
-  EXPECT_TRUE(holds(text, "exp                       2        0        4\n")) << text;
+  EXPECT_TRUE(holds(text, "exp                       2        0        4    0.00")) << text;
 }
 
 /// A report of one case, whose worst error is this share of the bound.
@@ -406,6 +406,38 @@ TEST(Gradient, IsComparedApartFromKinks) {
     negative += value < 0;
   }
   EXPECT_TRUE(8 < negative && negative < 56) << negative;
+}
+
+TEST(Cases, OfABriefSampleAreThoseOfARepresentative) {
+  const Row exp = row_named("exp"), log = row_named("log");
+  ASSERT_FALSE(exp.represented);
+  ASSERT_TRUE(log.represented);
+  ASSERT_EQ(exp.loop, log.loop);
+  const auto texts = [](const Row& row, const Options& options) {
+    std::vector<std::string> result;
+    for (const Case& c : cases_of(row, options, false)) result.push_back(to_string(c));
+    return result;
+  };
+  EXPECT_EQ(texts(exp, {.brief = true}), texts(exp, {}));
+  std::set<std::string> expected;
+  for (const auto& dtypes : log.dtypes)
+    for (const char* values : {"random", "special"})
+      expected.insert(std::string(dtype_name(dtypes[0])) + "/5x205/contiguous/" + values + "/auto");
+  const std::vector<std::string> brief = texts(log, {.brief = true});
+  EXPECT_EQ(std::set<std::string>(brief.begin(), brief.end()), expected);
+  EXPECT_EQ(brief.size(), expected.size());
+  // A failing case runs again by its text, whichever sample it came from.
+  EXPECT_EQ(texts(log, {.case_text = brief[0], .brief = true}), std::vector{brief[0]});
+}
+
+TEST(Rows, OfALoopHaveOneRepresentative) {
+  std::map<std::string, int> representatives;
+  for (const Row& row : all_rows()) {
+    EXPECT_FALSE(row.represented && row.loop.empty()) << row.op;
+    if (!row.loop.empty()) representatives[row.loop] += !row.represented;
+  }
+  EXPECT_GE(representatives.size(), 6u);
+  for (const auto& [loop, count] : representatives) EXPECT_EQ(count, 1) << loop;
 }
 
 TEST(Cases, SurviveTheirText) {

@@ -1,4 +1,6 @@
 // All tables in one list.
+#include <set>
+
 #include "row.h"
 
 namespace wick::conformance {
@@ -27,10 +29,14 @@ std::vector<Behaviour> behaviours_of_all() {
 
 // A word for each <family>.cpp.
 std::vector<Row> all_rows() {
-  return rows_of_all<"unary", "binary", "compare", "where", "composed", "cast", "reduce", "matmul",
-                     "gather", "shape", "softmax", "loss", "norm", "rope", "attention", "optimizer",
-                     "sample", "create", "conv", "pool", "scan", "sort", "search", "arrange",
-                     "contract", "indexing", "inplace", "resample">();
+  std::vector<Row> rows =
+      rows_of_all<"unary", "binary", "compare", "where", "composed", "cast", "reduce", "matmul",
+                  "gather", "shape", "softmax", "loss", "norm", "rope", "attention", "optimizer",
+                  "sample", "create", "conv", "pool", "scan", "sort", "search", "arrange",
+                  "contract", "indexing", "inplace", "resample">();
+  std::set<std::string> loops;
+  for (Row& row : rows) row.represented = !row.loop.empty() && !loops.insert(row.loop).second;
+  return rows;
 }
 
 std::vector<Behaviour> all_behaviours() {
