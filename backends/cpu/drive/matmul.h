@@ -46,9 +46,9 @@ struct MatmulParts {
   Load load;  // of a, for `strip`
 };
 
-/// Takes a vector by a matrix: our kernels read the matrix once, as it lies, bound by memory.
+/// Accepts a vector times a matrix: our kernels read the matrix once, in place, bound by memory.
 const char* accepts_thin(const Kernel* kernel, const Call* call, const DeviceInfo* device);
-/// Takes what accepts_thin takes, and products so small that oneDNN's overhead shows.
+/// Accepts what accepts_thin accepts, and products so small that oneDNN's overhead shows.
 const char* accepts_small(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 Status run_matmul(const Kernel* kernel, const Call* call);
 int64 matmul_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);

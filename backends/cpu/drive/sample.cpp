@@ -56,8 +56,8 @@ class Draw {
     for (int64 i = 0; i < n_; i++)
       if (x_[i] < edge) weights_[i] = 0;
   }
-  /// Takes them from a heap, the largest first, until their share is reached, and what ties with
-  /// the last: mostly a few.
+  /// Pops ids from a heap, the largest first, until their share reaches top_p, plus any that tie
+  /// with the last: usually a few.
   void keep_top_p() {
     int64* end = ids_;
     for (int64 i = 0; i < n_; i++)

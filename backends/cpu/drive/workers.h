@@ -17,8 +17,8 @@ struct Workers {
       : bytes((std::max<int64>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment),
         count(std::max<int64>(1, std::min({pieces, worthwhile, int64(num_threads())}))) {}
   int64 scratch() const { return count * bytes > kLocalBytes ? count * bytes : 0; }
-  /// Takes as many workers as there is room for: the number of threads may have changed since the
-  /// scratch was asked for. False if there is room for none.
+  /// Reduces count to as many workers as fit into `room` bytes: the number of threads may have
+  /// changed since the scratch memory was requested. Returns false if not even one fits.
   bool fit(int64 room) {
     if (scratch() > 0) count = std::min(count, room / bytes);
     return count > 0;

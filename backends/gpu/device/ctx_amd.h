@@ -36,7 +36,7 @@ struct Ctx {
 
   WICK_DEVICE int thread() const { return __builtin_amdgcn_workitem_id_x(); }
   WICK_DEVICE int lane() const { return thread() % kWave; }
-  /// Told to be uniform, so that it may live in scalar registers.
+  /// Marked as uniform, so that it may live in scalar registers.
   WICK_DEVICE int wave() const { return __builtin_amdgcn_readfirstlane(thread() / kWave); }
   WICK_DEVICE Grid block() const {
     return {int(__builtin_amdgcn_workgroup_id_x()), int(__builtin_amdgcn_workgroup_id_y()),

@@ -12,7 +12,8 @@ namespace wick::gpu {
 template <class C>
 struct SoftmaxState {
   C max, sum;
-  /// Takes a score; returns by what the weighted sum so far is to be multiplied, and the weight.
+  /// Raises the running maximum to `larger`. Returns the factor by which the caller must scale the
+  /// weighted sum so far.
   WICK_DEVICE C raise(C larger) {
     const C factor = exp(max - MaxSum<C>::shift(larger));
     max = larger;

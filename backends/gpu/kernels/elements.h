@@ -2,7 +2,7 @@
 // of them. An operand of an elementwise kernel (map.h) is one of these:
 //
 //   Elements<T>        elements of T, as they are; of bool truths, whatever their bytes are
-//   OneOf<V, T...>     elements of one of the types T, told at run time, as values of type V
+//   OneOf<V, T...>     elements of one of the types T, selected at run time, as values of type V
 //
 //   using Value = ...;                             // what a formula gets
 //   static constexpr int kBytes = ...;             // of an element in memory, at most

@@ -1,6 +1,7 @@
-// Maps of the formulas of src/scalar. A kernel has many formulas, and is told at run time which: those with
-// short code together, and those with long code (F::kLong), whose registers the short ones need not.
-// Of dtypes it has every float up to f32, but f32's rows are apart where the memory is the limit.
+// Maps of the formulas of src/scalar. One kernel holds many formulas and selects one at run time. Formulas
+// with long code (F::kLong) have kernels of their own, so that the short ones do not pay for their
+// registers. A kernel also reads every float dtype up to f32; only the rows of f32, which memory
+// bandwidth limits, have a kernel for that dtype alone.
 #pragma once
 #include "kernels/map.h"
 #include "scalar/cast.h"
@@ -53,16 +54,16 @@ struct FormulaOf : MapOfAlike<Out, In, arity> {
   static constexpr bool kIsBusy = is_long;
   using Input = In;
   using T = typename In::Value;
-  struct Told {
+  struct Params {
     int32 place;  // in the list
     Numbers<Compute<T>> numbers;
   };
-  static Told told(const Call& call) {
+  static Params params(const Call& call) {
     return {place_in(*call.op, typename Table::Formulas{}), Numbers<Compute<T>>::of(call)};
   }
   template <class Body>
-  static WICK_DEVICE void choose(const Told& told, const Body& body) {
-    choose_of(told, body, typename Table::Formulas{});
+  static WICK_DEVICE void choose(const Params& params, const Body& body) {
+    choose_of(params, body, typename Table::Formulas{});
   }
 
  private:
@@ -73,23 +74,23 @@ struct FormulaOf : MapOfAlike<Out, In, arity> {
     return found ? place : -1;
   }
   template <class Body, class... F>
-  static WICK_DEVICE void choose_of(const Told& told, const Body& body, TypeList<F...>) {
+  static WICK_DEVICE void choose_of(const Params& params, const Body& body, TypeList<F...>) {
     int32 place = 0;
-    (try_formula<F>(told, body, place++), ...);
+    (try_formula<F>(params, body, place++), ...);
   }
   template <class F, class Body>
-  static WICK_DEVICE void try_formula(const Told& told, const Body& body, int32 place) {
+  static WICK_DEVICE void try_formula(const Params& params, const Body& body, int32 place) {
     if constexpr (kIsIn<T, typename F::Types> && kIsLong<F> == is_long)
-      if (told.place == place)
+      if (params.place == place)
         body(Formula<F, T, typename Out::Value>{
-            {ComputeIn<F, T>(told.numbers.a), ComputeIn<F, T>(told.numbers.b)}});
+            {ComputeIn<F, T>(params.numbers.a), ComputeIn<F, T>(params.numbers.b)}});
   }
 };
 
 /// Whether T is a float that is computed in f32.
 template <class T>
 inline constexpr bool kIsNarrowFloat = kSame<Compute<T>, float>;
-/// How kernels read a T: every float up to f32 by one that is told which.
+/// How kernels read a T: one kernel reads every float dtype up to f32, selected at run time.
 template <class T>
 using AnyAlike = Either<kIsNarrowFloat<T>, AnyFloat, Elements<T>>;
 /// In rows, whose formulas are short: f32 apart.

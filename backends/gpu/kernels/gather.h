@@ -10,8 +10,8 @@ namespace wick::gpu {
 
 enum class Moves { kFromIds, kToIds };  // gather, scatter
 
-/// Whether ids that are out of range are told, or have been.
-enum class Tells { kYes, kNo };
+/// Whether a launch records out-of-range ids as errors. kIgnore: an earlier launch has done so.
+enum class OutOfRange { kReport, kIgnore };
 
 /// Where the ids' positions begin and what they address: for one launch.
 struct IdSpace {
@@ -19,13 +19,13 @@ struct IdSpace {
   int64 size;            // N
   int64 stride;          // of the indexed dim, in elements of what is addressed
   int64 first_position;  // of the launch
-  Tells tells;
+  OutOfRange out_of_range;
 
-  /// False, and told by who is the first to read it, if the id is out of range.
+  /// Returns false for an out-of-range id; the first reader (is_first) records the error.
   template <class Ctx>
   WICK_DEVICE bool holds(const Ctx& ctx, int64 id, uint32 position, bool is_first) const {
     const bool in_range = 0 <= id && id < size;
-    if (!in_range && is_first && tells == Tells::kYes)
+    if (!in_range && is_first && out_of_range == OutOfRange::kReport)
       ctx.fail(StatusCode::kIdOutOfRange, op, first_position + position, id, size);
     return in_range;
   }
@@ -185,9 +185,10 @@ struct IndexedCall {
     return all;
   }
   IdSpace space(const Call& call, const Operands<4>& part, int bytes,
-                Tells tells = Tells::kYes) const {
+                OutOfRange out_of_range = OutOfRange::kReport) const {
     return {call.op->id, addressed.shape[1],
-            addressed.strides[1] / (bytes / dtype_size(moved.dtype)), part.begin[kPosition], tells};
+            addressed.strides[1] / (bytes / dtype_size(moved.dtype)), part.begin[kPosition],
+            out_of_range};
   }
 };
 
@@ -202,19 +203,19 @@ struct MoveRowsLaunch {
     if (c.moved.shape[2] > kLaunchLimit) return "rows are longer than a launch";
     return nullptr;
   }
-  static Status run(const Call& call, Tells tells = Tells::kYes) {
+  static Status run(const Call& call, OutOfRange out_of_range = OutOfRange::kReport) {
     const IndexedCall c = IndexedCall::of<moves>(call);
     switch (unit_bytes(c)) {
       case 1:
-        return run_in<1>(c, call, tells);
+        return run_in<1>(c, call, out_of_range);
       case 2:
-        return run_in<2>(c, call, tells);
+        return run_in<2>(c, call, out_of_range);
       case 4:
-        return run_in<4>(c, call, tells);
+        return run_in<4>(c, call, out_of_range);
       case 8:
-        return run_in<8>(c, call, tells);
+        return run_in<8>(c, call, out_of_range);
       default:
-        return run_in<16>(c, call, tells);
+        return run_in<16>(c, call, out_of_range);
     }
   }
 
@@ -235,7 +236,7 @@ struct MoveRowsLaunch {
     return unit;
   }
   template <int bytes>
-  static Status run_in(const IndexedCall& c, const Call& call, Tells tells) {
+  static Status run_in(const IndexedCall& c, const Call& call, OutOfRange out_of_range) {
     using K = MoveRows<moves, Bits<bytes>>;
     const int64 length = bytes_of(c.moved.dtype, c.moved.shape[2]) / bytes;
     if (length == 0) return {};
@@ -245,7 +246,7 @@ struct MoveRowsLaunch {
       args.ids = reinterpret_cast<const int64*>(part.data[kIds]);
       args.addressed = reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]);
       args.at = part.indexer(part.rank);
-      args.space = c.space(call, part, bytes, tells);
+      args.space = c.space(call, part, bytes, out_of_range);
       args.rows = uint32(part.numel());
       args.length = uint32(length);
       args.split = RowSplit::of(args.rows, length, K::kThreads);
@@ -261,29 +262,29 @@ struct MoveStridedLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     return IndexedCall::of<moves>(call).check();
   }
-  static Status run(const Call& call, Tells tells = Tells::kYes) {
+  static Status run(const Call& call, OutOfRange out_of_range = OutOfRange::kReport) {
     switch (dtype_size(call.out[0].dtype)) {
       case 1:
-        return run_in<1>(call, tells);
+        return run_in<1>(call, out_of_range);
       case 2:
-        return run_in<2>(call, tells);
+        return run_in<2>(call, out_of_range);
       case 4:
-        return run_in<4>(call, tells);
+        return run_in<4>(call, out_of_range);
       default:
-        return run_in<8>(call, tells);
+        return run_in<8>(call, out_of_range);
     }
   }
 
  private:
   template <int bytes>
-  static Status run_in(const Call& call, Tells tells) {
+  static Status run_in(const Call& call, OutOfRange out_of_range) {
     const IndexedCall c = IndexedCall::of<moves>(call);
     const auto launch_part = [&](const Operands<4>& part) {
       return launch<MoveStrided<moves, Bits<bytes>>>(
           {reinterpret_cast<Bits<bytes>*>(part.data[kMoved]),
            reinterpret_cast<const int64*>(part.data[kIds]),
            reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]), part.indexer(part.rank),
-           c.space(call, part, bytes, tells), int32(part.numel())},
+           c.space(call, part, bytes, out_of_range), int32(part.numel())},
           call);
     };
     return for_each_part(c.operands(3, bytes), launch_part);

@@ -1,6 +1,6 @@
 // The ids of a scatter with all but the last of equal ones taken out, so that what is moved by them
 // is moved in any order and the last one stays. Ids are of columns [o, i], which never meet; dims
-// along which they are repeated count once. Out-of-range ids are told here.
+// along which they are repeated count once. Out-of-range ids are reported here.
 //
 // Few ids of a column look through those behind them. Of more, each claims its target's slot in a
 // table of positions, where the largest stays: a slot a target, or a hash table if the targets are
@@ -37,7 +37,7 @@ struct IdColumns {
   }
   WICK_DEVICE bool holds(const Id& id) const { return 0 <= id.value && id.value < size; }
   template <class Ctx>
-  WICK_DEVICE void tell(const Ctx& ctx, const Id& id) const {
+  WICK_DEVICE void report(const Ctx& ctx, const Id& id) const {
     ctx.fail(StatusCode::kIdOutOfRange, op,
              first_position + id.o * position_o + id.j * position_j + id.i, id.value, size);
   }
@@ -65,7 +65,7 @@ struct LookBehind : IdKernel {
     if (p >= a.columns.count) return;
     const IdColumns::Id id = a.columns.at(p);
     bool last = a.columns.holds(id);
-    if (!last) a.columns.tell(ctx, id);
+    if (!last) a.columns.report(ctx, id);
     const int64* const column =
         a.columns.ids + id.o * a.columns.stride_o + id.i * a.columns.stride_i;
     for (uint32 j = id.j + 1; j < a.columns.along.divisor; j++)
@@ -119,7 +119,7 @@ struct ClaimSlots : IdKernel {
     const uint32 p = ctx.block().x * kThreads + ctx.thread();
     if (p >= a.columns.count) return;
     const IdColumns::Id id = a.columns.at(p);
-    if (!a.columns.holds(id)) return a.columns.tell(ctx, id);
+    if (!a.columns.holds(id)) return a.columns.report(ctx, id);
     const uint64 target = a.columns.target(id);
     uint32 slot = a.table.first_slot(target);
     if (a.table.hash_shift != 0) {
@@ -268,7 +268,7 @@ struct ScatterLaunch {
       const View in[] = {moved, ids};
       Call part = call;
       part.in = in, part.out = &target;
-      return Form::run(part, Tells::kNo);
+      return Form::run(part, OutOfRange::kIgnore);
     });
   }
 };

@@ -1,10 +1,10 @@
 // y = f(x...), elementwise. A Map says what is computed, of operands that may differ in type:
 //
 //   struct Map : MapOf<Elements<bool>, Elements<float>, Elements<float>> {  // the output, the inputs
-//     struct Told {...};  // what is known at run time alone, an op or numbers: plain data
-//     static Told told(const Call&);
+//     struct Params {...};  // plain data known only at run time: an op, numbers
+//     static Params params(const Call&);
 //     template <class Body>
-//     static WICK_DEVICE void choose(const Told&, const Body& body);  // body(f), of y = f(x...)
+//     static WICK_DEVICE void choose(const Params&, const Body& body);  // body(f), of y = f(x...)
 //   };
 //
 // Two forms launch it: rows, whose inner strides are 0 or 1 (contiguous operands are one row), and
@@ -27,13 +27,13 @@ struct MapOf {
   static constexpr bool kIsBusy = false;
 };
 
-/// A Map of one function, which is told nothing.
+/// A Map of one function without run-time parameters.
 template <class F>
 struct OneFunction {
-  struct Told {};
-  static Told told(const Call&) { return {}; }
+  struct Params {};
+  static Params params(const Call&) { return {}; }
   template <class Body>
-  static WICK_DEVICE void choose(const Told&, const Body& body) {
+  static WICK_DEVICE void choose(const Params&, const Body& body) {
     body(F());
   }
 };
@@ -77,12 +77,12 @@ struct Inputs<packs, n, TypeList<First, Rest...>> {
   }
 };
 
-/// What the kernels of both forms are told.
+/// The arguments common to the kernels of both forms.
 template <class Map>
 struct MapArgs {
   void* out;
   const void* in[Map::kArity];
-  typename Map::Told told;
+  typename Map::Params params;
   DType dtype;                // of the operands that are OneOf
   bool repeats[Map::kArity];  // of rows: inner stride 0
 };
@@ -94,7 +94,7 @@ WICK_DEVICE void map_packs(const MapArgs<Map>& a, const uint32 (&row)[Map::kArit
   Inputs<packs, n, typename Map::In> x;
   x.template load<plain>(a.dtype, a.in, row + 1, a.repeats, i, step);
   Pack<typename Map::Out::Value, n> y[packs] = {};
-  Map::choose(a.told, [&](const auto& f) {
+  Map::choose(a.params, [&](const auto& f) {
     WICK_UNROLL
     for (int p = 0; p < packs; p++) {
       WICK_UNROLL
@@ -168,7 +168,7 @@ struct MapBusyRow {
               In::template load<1>(a.dtype, a.in[o], a.repeats[o] ? 0 : first + e).v[0];
       }
     }
-    Map::choose(a.told, [&](const auto& f) {
+    Map::choose(a.params, [&](const auto& f) {
       for (uint32 e = 0; e < count; e++) {
         if constexpr (kArity == 1)
           shared.y[e][thread] = f(shared.x[0][e][thread]);
@@ -249,7 +249,7 @@ MapArgs<Map> map_args(const Call& call, const Operands<Map::kArity + 1>& part) {
     args.in[o] = part.data[o + 1];
     args.repeats[o] = part.rank > 0 && part.strides[o + 1][part.rank - 1] == 0;
   }
-  args.told = Map::told(call);
+  args.params = Map::params(call);
   args.dtype = call.in[call.num_in - 1].dtype;
   return args;
 }

@@ -1,5 +1,5 @@
 // c[m, n] = sum over k of a[m, k] b[k, n], for every batch. What the three kinds of kernels share:
-// how a call looks on the host, and what a launch is told. The kinds: matmul_vector.h for a few
+// how a call looks on the host, and the arguments of a launch. The kinds: matmul_vector.h for a few
 // rows, matmul_matrix.h on matrix units, matmul_tiled.h everywhere.
 #pragma once
 #include "kernels/common.h"

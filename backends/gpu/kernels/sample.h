@@ -33,7 +33,7 @@ struct FirstLargest {
   Key key;
   uint32 id;
   struct Step {
-    /// Takes values: of references clang 19 selects the address, and puts both into memory.
+    /// By value: with references clang 19 selects an address, which puts both operands into memory.
     WICK_DEVICE FirstLargest operator()(FirstLargest a, FirstLargest b) const {
       const bool first = a.key > b.key || (a.key == b.key && a.id < b.id);
       return {first ? a.key : b.key, first ? a.id : b.id};

@@ -145,7 +145,7 @@ struct Extremes {
   };
 };
 
-/// How elements of a dtype told at run time are read as an X and written: floats up to f32 as f32,
+/// How elements of a dtype given at run time are read as an X and written: floats up to f32 as f32,
 /// integers as i64, whose bits are those of u64. What is read and written is bits, by size alone.
 template <class X>
 struct ScanElements {
@@ -230,7 +230,7 @@ WICK_DEVICE void store_raw(int bytes, void* p, int64 at, Raw raw) {
     static_cast<uint64*>(p)[at] = raw;
 }
 
-/// What both kernels are told. Offsets are of 64 bits: a scan waits for memory, not for them.
+/// The arguments of both kernels. Offsets have 64 bits: a scan waits for memory, not for them.
 template <class F>
 struct ScanArgs {
   struct Strides {

@@ -46,7 +46,7 @@ struct KernelList {
   KernelEntry* first = nullptr;
   KernelEntry* last = nullptr;
 
-  /// form: what tells the op's kernels apart, the end of the name. any: the dtype of an operand "*".
+  /// form: distinguishes the op's kernels, the end of the name. any: the dtype of an operand "*".
   void add(const Signature& signature, DType any, const char* form, unsigned families,
            const Kernel& kernel) {
     last = (last ? last->next : first) =

@@ -1,4 +1,4 @@
-// What Linux tells about AMD cards beside HIP: why there is none, and how much memory is really
+// What Linux reports about AMD cards beside HIP: why there is none, and how much memory is really
 // free.
 #pragma once
 #include <optional>
@@ -19,7 +19,7 @@ struct MemoryInfo {
 
 /// The memory of the card at a PCI address ("0000:03:00.0"), as the kernel driver counts it: all
 /// processes' and the desktop's use included, which HIP leaves out. An integrated card's tensors
-/// live in memory that is reserved for it (VRAM) or lent to it (GTT): both count. nullopt where the
+/// live in memory that is reserved for it (VRAM) or shared with it (GTT): both count. nullopt where the
 /// driver does not say. Tests put another root in place of /sys by WICK_SYSFS_ROOT.
 std::optional<MemoryInfo> memory_from_sysfs(const std::string& pci_address, bool integrated);
 

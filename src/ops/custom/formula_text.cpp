@@ -84,7 +84,7 @@ class Parser {
     skip_space();
     return at_ == text_.size();
   }
-  /// Takes the sign if it comes next. Longer ones must be asked for first.
+  /// Consumes `sign` if it comes next. Callers try longer signs first.
   bool take(std::string_view sign) {
     skip_space();
     if (text_.compare(at_, sign.size(), sign) != 0) return false;
