@@ -109,7 +109,7 @@ class Parser {
     return v.is_bool ? v.code : call_op(Ne::op.name, {v, {"C(0)", false}}).code;
   }
   Value call(const FormulaFunction& function, const std::vector<Value>& arguments) {
-    reals_ = reals_ || function.takes == Takes::kFloats;
+    reals_ = reals_ || function.rule == DTypeRule::kFloats;
     std::string code = "call<" + std::string(function.type) + ">(";
     for (size_t i = 0; i < arguments.size(); i++) code += (i ? ", " : "") + number(arguments[i]);
     return {code + ")", function.is_bool};
@@ -237,7 +237,7 @@ class Parser {
     const FormulaFunction* function = find_formula_function(name);
     if (!function) fail_here("there is no '" + name + "'");
     if (of_integers_.empty() &&
-        (function->takes == Takes::kBits || function->takes == Takes::kIntegers)) {
+        (function->rule == DTypeRule::kBits || function->rule == DTypeRule::kIntegers)) {
       of_integers_ = name;
       of_integers_at_ = begin;
     }

@@ -418,13 +418,13 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t factor) {
 }
 
 Tensor clone(const Tensor& x) {
-  check_defined("clone", x, Blocks::kTaken);
+  check_defined("clone", x, BlockDTypes::kAccepted);
   return record_turned("clone", x, own_copy(x), [](const Tensor& gy) { return gy; });
 }
 
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   check(!tensors.empty(), ErrorCode::kInvalidArgument, "cat", "expected at least one tensor");
-  for (const Tensor& t : tensors) check_defined("cat", t, Blocks::kTaken);
+  for (const Tensor& t : tensors) check_defined("cat", t, BlockDTypes::kAccepted);
   const Tensor& first = tensors[0];
   const int d = normalize_dim("cat", dim, first.rank());
   Shape shape = first.shape();
@@ -465,7 +465,7 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
   check(!tensors.empty(), ErrorCode::kInvalidArgument, "stack", "expected at least one tensor");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
-    check_defined("stack", t, Blocks::kTaken);
+    check_defined("stack", t, BlockDTypes::kAccepted);
     check(t.shape() == tensors[0].shape(), ErrorCode::kShapeMismatch, "stack", "shapes ",
           tensors[0].shape(), " and ", t.shape(), " differ");
     rows.push_back(unsqueeze(t, normalize_dim("stack", dim, t.rank() + 1)));

@@ -310,7 +310,7 @@ Tensor put(const char* op, const Tensor& x, const std::vector<Index>& items, con
 
 Tensor index(const Tensor& x, const std::vector<Index>& items) {
   const Calling calling("index");
-  check_defined("index", x, Blocks::kTaken);
+  check_defined("index", x, BlockDTypes::kAccepted);
   return read(Planner(x).run(items));
 }
 
