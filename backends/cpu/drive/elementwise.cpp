@@ -144,7 +144,7 @@ Status run(const Kernel* kernel, const Call* call) {
 template <class Word>
 inline constexpr int64 kTile = sizeof(Word) <= 2 ? 64 : 32;
 
-/// to[c][r] = from[r][c], tile by tile. A tile is turned in a buffer of its own, so that each
+/// to[c][r] = from[r][c], tile by tile. A tile is transposed in a buffer of its own, so that each
 /// side's cache lines are touched once: where a stride is a power of two they would push each other
 /// out of the cache.
 template <class Word>

@@ -21,7 +21,7 @@ Status Rope::run(const Kernel* kernel, const Call* call) {
   if (x.numel() == 0) return {};
   if (const Status status = check_ids(positions, cos.shape[0], kernel->name); !status.ok())
     return status;
-  const auto turn = attributes.interleaved ? op.interleaved : op.apart;
+  const auto rotate = attributes.interleaved ? op.interleaved : op.apart;
   const int sign = attributes.inverse ? -1 : 1, size = dtype_size(x.dtype),
             table_size = dtype_size(cos.dtype);
   parallel_for(x.shape[0] * T, std::max<int64>(1, kGrain / (H * D)), [&](int64 begin, int64 end) {
@@ -31,9 +31,9 @@ Status Rope::run(const Kernel* kernel, const Call* call) {
       const char* const from = x.as<char>() + (b * x.strides[0] + t * x.strides[1]) * size;
       char* const to = y.as<char>() + (b * y.strides[0] + t * y.strides[1]) * size;
       for (int64 h = 0; h < H; h++)
-        turn(from + h * x.strides[2] * size, cos.as<char>() + p * cos.strides[0] * table_size,
-             sin.as<char>() + p * sin.strides[0] * table_size, sign, to + h * y.strides[2] * size,
-             D / 2);
+        rotate(from + h * x.strides[2] * size, cos.as<char>() + p * cos.strides[0] * table_size,
+               sin.as<char>() + p * sin.strides[0] * table_size, sign, to + h * y.strides[2] * size,
+               D / 2);
     }
   });
   return {};

@@ -1,4 +1,4 @@
-// Rotary position embedding: heads of [B, T] tokens, each turned by the angles of its position.
+// Rotary position embedding: heads of [B, T] tokens, each rotated by the angles of its position.
 #pragma once
 #include "drive/chunk.h"
 #include "wick/abi/backend.h"

@@ -89,7 +89,7 @@ void multiply(int64 rows, int64 width, Left<C> a, const C* b, int64 b_k, int64 k
     }
 }
 
-/// Side of the square that is turned in registers of 128 bits.
+/// Side of the square that is transposed in registers of 128 bits.
 template <class C>
 inline constexpr int kSide = 16 / int(sizeof(C));
 

@@ -12,7 +12,7 @@ namespace {
 template <class T>
 using Bits = wick::Bits<sizeof(T)>;
 
-/// Negative numbers turned round, the others above them.
+/// Reverses the order of negative numbers and puts the others above them.
 template <class T>
 WICK_HD Bits<T> key_of(const T* from) {
   using U = Bits<T>;

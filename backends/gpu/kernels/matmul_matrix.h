@@ -18,14 +18,14 @@ enum class Inner { kAlongK, kAlongRows };
 ///
 /// Shared memory holds [row][k], or, where columns load as well as rows and memory has rows
 /// innermost, [k][row]. Where memory has rows innermost and columns do not load well, a thread
-/// turns 2 x 8 elements around in its registers. Its 8 rows then go `rows / 8` slots apart, so that
+/// transposes 2 x 8 elements in its registers. Its 8 rows then go `rows / 8` slots apart, so that
 /// the neighbouring threads, which have the next 8, write to neighbouring slots: all banks are
 /// used.
 template <class Ctx, class T, Inner inner, int rows, int depth>
 struct MatrixOperand {
   using Matrix = typename Ctx::Matrix;
   static constexpr bool kByColumns = inner == Inner::kAlongRows && Matrix::kLoadsColumns;
-  static constexpr bool kTurns = inner == Inner::kAlongRows && !Matrix::kLoadsColumns;
+  static constexpr bool kTransposes = inner == Inner::kAlongRows && !Matrix::kLoadsColumns;
   static constexpr int kPad = 8;  // spreads rows over the banks, keeps them 16-byte aligned
   static constexpr int kStride = (kByColumns ? rows : depth) + kPad;
   static constexpr int kElements = (kByColumns ? depth : rows) * kStride;
@@ -41,7 +41,7 @@ struct MatrixOperand {
 
   /// Which row stands in a slot of shared memory, and so of the product.
   static WICK_DEVICE int row_of(int slot) {
-    if constexpr (kTurns)
+    if constexpr (kTransposes)
       return slot % (rows / 8) * 8 + slot / (rows / 8);
     else
       return slot;
@@ -72,7 +72,7 @@ struct MatrixOperand {
       const int row = row_in_block(ctx.thread(), p), k = k_in_block(ctx.thread(), p);
       if (!ready)
         for (int q = p; q < p + kTogether; q++) pack[q] = elements(from[q], row, k + q - p);
-      if constexpr (kTurns) {
+      if constexpr (kTransposes) {
         for (int e = 0; e < 8; e++)
           store_pack(shared + (e * (rows / 8) + row / 8) * kStride + k,
                      Pack<T, 2>{pack[p].v[e], pack[p + 1].v[e]});
@@ -92,7 +92,8 @@ struct MatrixOperand {
   }
 
  private:
-  static constexpr int kTogether = kTurns ? 2 : 1;  // packs that are turned around with each other
+  static constexpr int kTogether =
+      kTransposes ? 2 : 1;  // packs that are transposed with each other
 
   WICK_DEVICE bool whole() const { return packs && k_left >= depth; }
   WICK_DEVICE Pack<T, 8> elements(const T* x, int row, int k) const {

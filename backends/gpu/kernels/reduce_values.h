@@ -138,7 +138,7 @@ struct FloatTotals {
   }
 };
 
-/// The same of integers and bool, modulo 2^64. A sign is turned into an offset: (x ^ 0x80) - 0x80.
+/// The same of integers and bool, modulo 2^64. The sign bit becomes an offset: (x ^ 0x80) - 0x80.
 template <class Step, int bytes>
 struct IntegerTotals {
   using In = Bits<bytes>;
