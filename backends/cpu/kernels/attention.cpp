@@ -2,7 +2,7 @@
 // softmax needs no sum across lanes and keys are read as they lie; of few queries a row is one dot
 // product after the other. The gradient, which knows the sum of exponentials, has keys in the
 // lanes.
-#include "drive/attention.h"
+#include "dispatch/attention.h"
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"

@@ -4,7 +4,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "drive/chunk.h"
+#include "dispatch/chunk.h"
 #include "kernels/lanes.h"
 #include "scalar/cast.h"
 

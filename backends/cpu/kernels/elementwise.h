@@ -1,6 +1,6 @@
 // A formula of scalar/ over n elements, in lanes where its type has them.
 #pragma once
-#include "drive/elementwise.h"
+#include "dispatch/elementwise.h"
 #include "kernels/convert.h"
 
 namespace wick::cpu::WICK_ISA {

@@ -4,7 +4,7 @@
 
 namespace wick::cpu::WICK_ISA {
 
-/// Adds an op of drive/ for every float type T: functions.operator()<T>() is its Kernel::data, whose
+/// Adds an op of dispatch/ for every float type T: functions.operator()<T>() is its Kernel::data, whose
 /// type has kOp and run. Inner strides are 1.
 template <class F>
 void add_floats(Table& table, F) {

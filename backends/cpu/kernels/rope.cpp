@@ -1,5 +1,5 @@
 // (x1 cos - x2 sin, x2 cos + x1 sin) over the pairs of one head.
-#include "drive/rope.h"
+#include "dispatch/rope.h"
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"

@@ -1,6 +1,6 @@
 // Keys of elements: unsigned integers in the elements' order. NaN is one key, the largest; the two
 // zeros are one.
-#include "drive/sort.h"
+#include "dispatch/sort.h"
 
 #include "kernels/convert.h"
 #include "kernels/kernels.h"

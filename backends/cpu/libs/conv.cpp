@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/parallel.h"
-#include "drive/matmul.h"
-#include "drive/workers.h"
+#include "dispatch/matmul.h"
+#include "dispatch/workers.h"
 #include "libs/conv_cut.h"
 #include "libs/onednn.h"
 #include "runtime/isa.h"

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "drive/workers.h"
+#include "dispatch/workers.h"
 #include "wick/abi/call.h"
 
 namespace wick::cpu::onednn {
