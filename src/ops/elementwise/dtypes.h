@@ -1,4 +1,4 @@
-// Which dtype an op computes in and returns: SPEC's conventions, which are PyTorch's.
+// Which dtype an op computes in and returns: PyTorch's conventions.
 #pragma once
 #include "wick/core/number.h"
 #include "wick/core/tensor.h"

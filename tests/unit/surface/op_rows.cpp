@@ -1,4 +1,4 @@
-// The ops of the plan's storage surface.
+// Ops under the names of candle's BackendStorage.
 #include <cmath>
 
 #include "rows.h"
