@@ -1,5 +1,4 @@
-// argmax and argmin: the same walk as of reductions, with the number of the winner beside its
-// value.
+// argmax and argmin: the same loops as reductions, with the winner's index kept beside its value.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -7,12 +6,13 @@
 
 namespace wick::cpu {
 
-/// What a kernel of argmax or argmin is made of (Kernel::data).
+/// The functions of an argmax or argmin kernel (Kernel::data).
 struct ArgReduction {
-  Access in;  // as what is compared in
-  /// The first winner of best and x[0, n), whose numbers begin at `first`; n <= kBlock.
+  Access in;  // reads elements as the type that is compared
+  /// Updates *best and *id with the first winner of *best and x[0, n), whose indices start at
+  /// `first`; n <= kBlock.
   void (*along)(const void* x, int64 n, int64 first, void* best, int64* id);
-  /// The winner of best[i] and x[i], whose number is `id` for every i.
+  /// Updates best[i] and ids[i] with the winner of best[i] and x[i]; every x[i] has index `id`.
   void (*across)(const void* x, int64 n, int64 id, void* best, int64* ids);
 };
 

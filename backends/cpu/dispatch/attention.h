@@ -1,5 +1,5 @@
-// Scaled dot-product attention and its gradient. The walk over batch, heads and tokens is here and
-// in attention.cpp, the products of a block of queries by a block of keys in kernels/.
+// Scaled dot-product attention and its gradient. attention.cpp loops over batch, heads and tokens;
+// kernels/ multiplies a block of queries by a block of keys.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -7,27 +7,27 @@
 
 namespace wick::cpu {
 
-inline constexpr int64 kMaxQueries = 128;  // of one call of a kernel, forward
-inline constexpr int64 kFewQueries = 4;    // so few, and keys are read as they lie
+inline constexpr int64 kMaxQueries = 128;  // per call of a forward kernel
+inline constexpr int64 kFewQueries = 4;    // up to this many, keys are read in place
 inline constexpr int64 kGradientQueries = 32;
 
-/// Keys and values of one head. Strides are in elements.
+/// Keys and values of one head. Strides in elements.
 struct Keys {
   const void* k;
   const void* v;
   int64 k_stride, v_stride;
 };
 
-/// Queries of one key head, forward.
+/// Queries that share one key head, forward.
 struct Queries {
   int64 count;
   const void* q[kMaxQueries];
   void* y[kMaxQueries];
   void* l[kMaxQueries];
-  int64 seen[kMaxQueries];  // how many keys: the first ones
+  int64 seen[kMaxQueries];  // each query attends to the first `seen` keys
 };
 
-/// Keys whose gradients one thread takes, with all queries that see them.
+/// Keys whose gradients one thread computes, from all queries that attend to them.
 struct GradientKeys {
   Keys keys;
   int64 count;
@@ -36,7 +36,7 @@ struct GradientKeys {
   int64 gk_stride, gv_stride;
   int64 D;
   double scale;
-  void* buffer;  // as many bytes as AttentionParts::gradient_bytes says
+  void* buffer;  // of AttentionParts::gradient_bytes bytes
 };
 struct GradientQueries {
   int64 count;
@@ -46,27 +46,28 @@ struct GradientQueries {
   const void* l[kGradientQueries];
   int64 seen[kGradientQueries];
   void* gq[kGradientQueries];
-  bool partial;  // gq: of what is computed in, of these keys alone
+  bool partial;  // gq holds the part from these keys alone, in the compute type
 };
 
 /// The kernels of one dtype and instruction set (Kernel::data).
 struct AttentionParts {
   Access in, out;
-  int64 lanes;  // queries side by side
+  int64 lanes;  // queries per SIMD register
   int64 (*forward_bytes)(int64 queries, int64 D);
-  /// y and l of these queries. buffer: of forward_bytes.
+  /// Writes y and l of these queries. buffer: forward_bytes bytes.
   void (*forward)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
                   void* buffer);
   int64 (*few_bytes)(int64 D);
-  /// y and l of at most kFewQueries queries. buffer: of few_bytes.
+  /// Writes y and l of at most kFewQueries queries. buffer: few_bytes bytes.
   void (*few)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
               void* buffer);
   int64 (*gradient_bytes)(int64 keys, int64 D);
-  /// Begin, then the queries block by block, which writes gq, then end, which writes gk and gv.
+  /// Call gradient_begin, then gradient_queries for each block of queries (writes gq), then
+  /// gradient_end (writes gk and gv).
   void (*gradient_begin)(const AttentionParts&, const GradientKeys&);
   void (*gradient_queries)(const AttentionParts&, const GradientKeys&, const GradientQueries&);
   void (*gradient_end)(const AttentionParts&, const GradientKeys&);
-  /// y = the sum of `count` rows of what is computed in, `stride` elements apart, in their order.
+  /// y = the sum of `count` rows of the compute type, `stride` elements apart, added in order.
   void (*add_up)(const AttentionParts&, const void* rows, int64 stride, int64 count, int64 D,
                  void* y);
 };

@@ -1,5 +1,5 @@
-// Every element of a tensor becomes one value: of elements only the size matters, so no instruction
-// set does it better.
+// fill: sets every element to one value. Only the element size matters, so one version serves every
+// instruction set.
 #pragma once
 #include "runtime/table.h"
 

@@ -1,4 +1,4 @@
-// cross_entropy and its gradient over the rows of a matrix, which are shared out to threads.
+// cross_entropy and its gradient over the rows of a matrix, which run in parallel.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -6,7 +6,7 @@
 
 namespace wick::cpu {
 
-// Kernel::data of each: functions over one row. loss, l and gloss are one f32 each, of f64 one f64.
+// Kernel::data of each: a function of one row. loss, l and gloss point to one f32 each (f64 for f64).
 
 struct CrossEntropy {
   static constexpr Op kOp = kCrossEntropy;

@@ -1,4 +1,4 @@
-// Matrix products: own kernels for every float, oneDNN and OpenBLAS where they are faster.
+// Matrix products: our kernels for every float dtype, oneDNN and OpenBLAS where they are faster.
 #pragma once
 #include "dispatch/chunk.h"
 #include "dispatch/walk.h"
@@ -7,13 +7,13 @@
 
 namespace wick::cpu {
 
-/// c[m, n] = sum over k of a[m, k] · b[k, n], for every place in `batch`. Strides are in elements.
+/// c[m, n] = sum over k of a[m, k] · b[k, n], for every index of `batch`. Strides in elements.
 struct Product {
   explicit Product(const Call& call);
 
   int64 m, n, k;
   int64 a_m, a_k, b_k, b_n, c_m, c_n;
-  Space<3> batch;  // of a, b and c; broadcast operands stand still
+  Space<3> batch;  // of a, b and c; a broadcast operand has stride 0
   const char* a;
   const char* b;
   char* c;
@@ -21,27 +21,27 @@ struct Product {
   int64 multiplications() const { return batch.numel * m * n * k; }
 };
 
-/// One output tile, or one strip of outputs, over the whole of K.
+/// One tile or strip of outputs, over all of K.
 struct Tile {
   const void* a;
   const void* b;
   void* c;
   int64 m, n, k;
   int64 a_m, a_k, b_k, b_n, c_m, c_n;
-  void* buffer;  // as many bytes as MatmulParts::buffer_bytes says
+  void* buffer;  // of MatmulParts::buffer_bytes bytes
 };
 
-inline constexpr int64 kFewRows = 4;  // of a: b is then read once, as it lies, instead of packed
+inline constexpr int64 kFewRows = 4;  // up to this many rows of a, b is read once, unpacked
 
-/// The own kernels of one dtype and instruction set.
+/// Our kernels for one dtype and instruction set.
 struct MatmulParts {
-  int64 size;            // of an element
-  int64 wide_size;       // of what is computed in
-  int64 tile_m, tile_n;  // that `tile` takes at most
-  int64 strip_n;         // outputs that `strip` takes at most
+  int64 size;            // bytes per element
+  int64 wide_size;       // bytes per value of the compute type
+  int64 tile_m, tile_n;  // the largest `tile`
+  int64 strip_n;         // the most outputs of `strip`
   int64 (*buffer_bytes)(int64 m, int64 n, int64 k);
   void (*tile)(const Tile&);
-  /// m <= kFewRows, and b_k or b_n is 1; a holds what is computed in, a_k is 1.
+  /// Requires m <= kFewRows, b_k or b_n of 1, and a in the compute type with a_k of 1.
   void (*strip)(const Tile&);
   Load load;  // of a, for `strip`
 };
@@ -53,7 +53,7 @@ const char* accepts_small(const Kernel* kernel, const Call* call, const DeviceIn
 Status run_matmul(const Kernel* kernel, const Call* call);
 int64 matmul_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
-/// False under WICK_CPU_LIBS=off: own kernels serve everything.
+/// False under WICK_CPU_LIBS=off: our kernels run everything.
 bool libraries_allowed();
 
 // onednn.cpp: f32 and bf16.

@@ -1,4 +1,4 @@
-// rms_norm, layer_norm and their gradients over the rows of a matrix, which are shared out to threads.
+// rms_norm, layer_norm and their gradients over the rows of a matrix, which run in parallel.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -6,7 +6,7 @@
 
 namespace wick::cpu {
 
-// Kernel::data of each: functions over one row. mean and r are one f32 each, of f64 one f64.
+// Kernel::data of each: a function of one row. mean and r point to one f32 each (f64 for f64).
 
 struct RmsNorm {
   static constexpr Op kOp = kRmsNorm;
@@ -23,7 +23,7 @@ struct RmsNormGradient {
 struct LayerNorm {
   static constexpr Op kOp = kLayerNorm;
   static Status run(const Kernel* kernel, const Call* call);
-  /// bias: null if there is none.
+  /// bias: nullptr for none.
   void (*row)(const void* x, const void* weight, const void* bias, double eps, void* y, void* mean,
               void* r, int64 n);
 };

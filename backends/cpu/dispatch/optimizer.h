@@ -1,4 +1,4 @@
-// Optimizers' steps: one pass over a parameter and what is kept with it.
+// Optimizer steps: one pass over a parameter and its state.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -6,9 +6,9 @@
 
 namespace wick::cpu {
 
-/// What a kernel of adamw is made of (Kernel::data).
+/// The functions of an adamw kernel (Kernel::data).
 struct AdamW {
-  int64 size;  // of an element
+  int64 size;  // bytes per element
   void (*step)(const AdamWAttributes&, const void* gradient, void* parameter, void* mean,
                void* square, int64 n);
 };

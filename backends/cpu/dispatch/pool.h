@@ -1,5 +1,5 @@
-// Windows over the last two dims: max_pool, avg_pool, fold. A row of the output is one thread's, so
-// its number changes no bit.
+// Windows over the last two dims: max_pool, avg_pool, fold. One thread computes a whole row of the
+// output, so the result does not depend on the number of threads.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -7,9 +7,10 @@
 
 namespace wick::cpu {
 
-/// A row of the input beside a row of places: place o has x[o stride + k dilation - padding].
+/// A row of the input under a row of windows: tap k of window o reads x[o stride + k dilation -
+/// padding].
 struct WindowRow {
-  const void* x;  // as what is computed in
+  const void* x;  // in the compute type
   int64 width, places;
   int64 kernel, stride, dilation, padding;
 };
@@ -20,16 +21,16 @@ struct MaxPool {
   Access in;
   Store store;
   void (*fill_lowest)(void* best, int64 n);
-  /// Puts into best and taps what the row has that beats them, the taps counted from first_tap.
+  /// Updates best and taps with the row's larger elements; its taps are numbered from first_tap.
   void (*row)(const WindowRow& row, int32 first_tap, void* best, int32* taps);
 };
 
 struct AvgPool {
   Access in;
   Store store;
-  /// sums[o] += the row's elements in window o.
+  /// Adds the row's elements in window o to sums[o].
   void (*row)(const WindowRow& row, void* sums);
-  /// sums[o] /= divisors[o]; what is divided by 0 is a sum of nothing and stays 0.
+  /// sums[o] /= divisors[o]. An empty window has divisor 0, and its sum stays 0.
   void (*divide)(void* sums, const int64* divisors, int64 n);
 };
 

@@ -1,5 +1,5 @@
-// Reductions: one walk for all of them, in an order that depends on shape and strides but never on
-// the number of threads.
+// Reductions: one set of loops for all of them. The order of combination depends on shape and
+// strides, never on the number of threads.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -7,18 +7,18 @@
 
 namespace wick::cpu {
 
-/// Elements that one call of Reduction::block takes at most.
+/// The most elements of one call of Reduction::block.
 inline constexpr int64 kBlock = 512;
 
-/// What a kernel of a reduction is made of (Kernel::data).
+/// The functions of a reduction kernel (Kernel::data).
 struct Reduction {
-  Access in;   // as the accumulator's type
-  Access out;  // from it
-  /// The reduction of n values, n <= kBlock; of none, where it begins.
+  Access in;   // reads elements as the accumulator type
+  Access out;  // writes them from it
+  /// Reduces n values, n <= kBlock. n = 0 writes the identity.
   void (*block)(const void* x, int64 n, void* result);
-  /// y[i] = a[i] combined with b[i].
+  /// y[i] = combine(a[i], b[i]).
   Apply merge;
-  bool of_nothing;  // has a value for no elements: 0 for a sum
+  bool of_nothing;  // defined for no elements, as a sum is (0)
 };
 
 Status run_reduction(const Kernel* kernel, const Call* call);

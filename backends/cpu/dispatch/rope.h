@@ -6,11 +6,11 @@
 
 namespace wick::cpu {
 
-/// What a kernel of rope is made of (Kernel::data).
+/// The functions of a rope kernel (Kernel::data).
 struct Rope {
   static constexpr Op kOp = kRope;
   static Status run(const Kernel* kernel, const Call* call);
-  /// Turns `pairs` pairs of one head; cos and sin of one position. sign: -1 turns back.
+  /// Rotates `pairs` pairs of one head by the cos and sin of one position. sign: -1 rotates back.
   void (*apart)(const void* x, const void* cos, const void* sin, int sign, void* y, int64 pairs);
   void (*interleaved)(const void* x, const void* cos, const void* sin, int sign, void* y,
                       int64 pairs);

@@ -1,4 +1,4 @@
-// Draws from logits.
+// sample: draws ids from logits.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -6,9 +6,9 @@
 
 namespace wick::cpu {
 
-/// What a kernel of sample is made of (Kernel::data).
+/// The functions of a sample kernel (Kernel::data).
 struct Sampling {
-  Access in;  // as what is computed in
+  Access in;  // reads logits as the compute type
   /// w = exp((x - largest) / temperature).
   void (*weights)(const void* x, double largest, double temperature, void* w, int64 n);
 };

@@ -1,6 +1,6 @@
-// Scans: one walk for all of them. Lines are cut in segments, fixed by the shape; what a segment
-// has come to is put before the next one, so that threads may share a long line out and never
-// change a bit.
+// Scans: one set of loops for all of them. Lines are split into segments by shape alone, and a
+// segment's result is carried into the next one, so threads can share a long line without changing
+// the result.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -8,23 +8,23 @@
 
 namespace wick::cpu {
 
-/// What a kernel of a scan is made of (Kernel::data). The state of n lines that go side by side is
-/// two arrays of at most 8 bytes an element: for sums what came before this segment and what came
-/// in it, for extremes the value and its place.
+/// The functions of a scan kernel (Kernel::data). The state of n adjacent lines is two arrays a and b
+/// of at most 8 bytes per element. Sums: the total before this segment, and the total within it.
+/// Extremes: the value and its index.
 struct Scan {
   Access in;
   Access out;
   bool with_ids;
-  bool splits;  // segments may be worked on before what precedes them is known
+  bool splits;  // segments may run before the preceding ones are done, and join later
   void (*begin)(void* a, void* b, int64 n);
-  /// Ends a segment of n lines: what came in it joins what came before it.
+  /// Ends a segment of n lines: adds its total to the total before it.
   void (*fold)(void* a, void* b, int64 n);
-  /// Goes on by n <= kChunk elements of one line, the first of number `at`.
+  /// Scans the next n <= kChunk elements of one line, the first of which has index `at`.
   void (*along)(const void* x, int64 n, int64 at, void* a, void* b, void* y, int64* ids);
-  /// Goes on by the element of number `at` of n <= kChunk lines.
+  /// Scans the element of index `at` of n <= kChunk lines.
   void (*across)(const void* x, int64 n, int64 at, void* a, void* b, void* y, int64* ids);
-  /// (a, b), begun at a segment's start and folded at its end, as if (before_a, before_b) had been
-  /// its beginning.
+  /// Turns (a, b), begun at a segment's start and folded at its end, into the state it would have
+  /// had if the segment had started from (before_a, before_b).
   void (*join)(const void* before_a, const void* before_b, void* a, void* b, int64 n);
 };
 

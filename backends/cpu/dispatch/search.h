@@ -1,4 +1,4 @@
-// searchsorted, and where a mask is true.
+// searchsorted and nonzero.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -6,11 +6,11 @@
 
 namespace wick::cpu {
 
-/// What a kernel of searchsorted is made of (Kernel::data).
+/// The functions of a searchsorted kernel (Kernel::data).
 struct Searching {
-  int64 size;  // bytes of an element
-  /// Finds for each of m values the first place in x [n], ascending, before which it may stand;
-  /// with `right` the last such place.
+  int64 size;  // bytes per element
+  /// Finds for each of m values its first insertion point in the ascending x [n]; the last one with
+  /// `right`.
   void (*search)(const void* x, int64 stride, int64 n, const void* values, int64 values_stride,
                  int64 m, int right, int64* ids, int64 ids_stride);
 };

@@ -1,4 +1,4 @@
-// softmax over the rows of a matrix, which are shared out to threads.
+// softmax over the rows of a matrix, which run in parallel.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"

@@ -1,5 +1,5 @@
-// Sort and topk: elements become keys whose order as unsigned integers is the order asked for, each
-// with its place beside it. No two such records are equal, so any way to sort them is stable.
+// Sort and topk. Elements become keys whose order as unsigned integers is the requested order, each
+// beside its index. No two such records are equal, so every sorting algorithm is stable on them.
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -7,7 +7,7 @@
 
 namespace wick::cpu {
 
-/// A key and a place. Where both fit into 32 bits a record is one number: key << 32 | place.
+/// A key and the element's index. Where both fit into 32 bits a record is key << 32 | place.
 struct Keyed {
   uint64 key;
   uint64 place;
@@ -16,11 +16,11 @@ struct Keyed {
   }
 };
 
-/// What a kernel of a sort is made of (Kernel::data).
+/// The functions of a sort kernel (Kernel::data).
 struct Sorting {
-  int64 size;     // bytes of an element
-  int key_bytes;  // that tell keys apart
-  /// The records of n elements, the first of which has the number `first`.
+  int64 size;     // bytes per element
+  int key_bytes;  // bytes in which keys differ
+  /// Writes the records of n elements, the first of which has index `first`.
   void (*narrow)(const void* x, int64 stride, int64 n, int64 first, int descending, uint64* to);
   void (*wide)(const void* x, int64 stride, int64 n, int64 first, int descending, Keyed* to);
 };

@@ -1,11 +1,11 @@
-// The index space that the operands of a call share, and a position that moves through it.
+// The index space shared by the operands of a call, and a position that moves through it.
 #pragma once
 #include "wick/abi/call.h"
 
 namespace wick::cpu {
 
-/// Shape and strides of n operands over one shape; size-1 dims are dropped, and dims merged that
-/// are one for every operand.
+/// Shape and strides of n operands of one shape. Drops dims of size 1, and merges dims that are
+/// contiguous with each other in every operand.
 template <int n>
 struct Space {
   int rank = 0;
@@ -13,7 +13,7 @@ struct Space {
   int64 shape[kMaxRank];
   int64 strides[n][kMaxRank];
 
-  /// Adds a dim inside of those there are.
+  /// Appends an innermost dim.
   void push(int64 size, const int64 (&stride)[n]) {
     numel *= size;
     if (size == 1) return;
@@ -27,7 +27,7 @@ struct Space {
   /// Length of the innermost dim.
   int64 row() const { return rank ? shape[rank - 1] : 1; }
   int64 row_stride(int operand) const { return rank ? strides[operand][rank - 1] : 0; }
-  /// Operand's elements stand in memory in the space's own order, without gaps.
+  /// Whether the operand's elements lie in the space's own order, without gaps.
   bool flat(int operand) const {
     int64 expected = 1;
     for (int d = rank; d-- > 0; expected *= shape[d])
@@ -36,7 +36,7 @@ struct Space {
   }
 };
 
-/// The space of views [first, first + count) dims, all of the first view's shape.
+/// The space of dims [first, first + count) of the views, which all have the first one's shape.
 template <int n>
 Space<n> space_of(const View* const (&views)[n], int first, int count) {
   Space<n> space;
@@ -52,14 +52,14 @@ Space<n> space_of(const View* const (&views)[n]) {
   return space_of(views, 0, views[0]->rank);
 }
 
-/// A place in a space: its index in the innermost dim and each operand's offset in elements.
+/// A position in a space: its indices, and each operand's offset in elements.
 template <int n>
 class Position {
  public:
   Position(const Space<n>& space, int64 linear) : space_(&space) {
     for (int i = 0; i < n; i++) offset_[i] = 0;
     for (int d = space.rank; d-- > 0;) {
-      // The start needs no division, which would cost more than a small op, or meet a dim of size
+      // The start needs no division: it would cost more than a small op, and fail on a dim of size
       // 0.
       index_[d] = linear == 0 ? 0 : linear % space.shape[d];
       if (linear != 0) linear /= space.shape[d];
@@ -69,7 +69,7 @@ class Position {
   int64 offset(int operand) const { return offset_[operand]; }
   /// Elements from here to the end of the row.
   int64 rest() const { return space_->rank ? space_->row() - index_[space_->rank - 1] : 1; }
-  /// Goes on by `count` elements, at most rest().
+  /// Advances by `count` elements, at most rest().
   void advance(int64 count) {
     for (int d = space_->rank; d-- > 0; count = 1) {
       index_[d] += count;

@@ -1,5 +1,5 @@
-// Work cut in pieces that do not depend on the number of threads, done by workers with a buffer
-// each: of the call's scratch, or on the stack where they are small.
+// Work split into pieces that do not depend on the number of threads, and workers that run them.
+// Each worker has a buffer, in the call's scratch memory or, if small, on the stack.
 #pragma once
 #include <algorithm>
 
@@ -10,9 +10,9 @@ namespace wick::cpu {
 
 inline constexpr int64 kLocalBytes = 64 << 10;
 
-/// How many threads work at once.
+/// The number of threads that work at once.
 struct Workers {
-  /// worthwhile: how many threads the work is enough for. bytes: of a worker's buffer.
+  /// worthwhile: the number of threads the work is large enough for. bytes: per worker's buffer.
   Workers(int64 pieces, int64 worthwhile, int64 bytes)
       : bytes((std::max<int64>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment),
         count(std::max<int64>(1, std::min({pieces, worthwhile, int64(num_threads())}))) {}
@@ -23,7 +23,7 @@ struct Workers {
     if (scratch() > 0) count = std::min(count, room / bytes);
     return count > 0;
   }
-  /// f(piece, buffer) for every piece. buffers: of bytes for each worker.
+  /// Calls f(piece, buffer) for every piece. buffers: `bytes` bytes for each worker.
   template <class F>
   void run(int64 pieces, char* buffers, F&& f) const {
     parallel_for(count, 1, [&](int64 begin, int64 end) {
