@@ -1,7 +1,7 @@
 // gather: y[o, j, i] = x[o, ids[o, j, i], i]; scatter: y[o, ids[o, j, i], i] = src[o, j, i];
-// scatter_add: += instead. Of equal ids scatter has the last one stay (last_ids.h). An id outside of
-// [0, N) touches nothing, gives 0 in gather, and fills the error record: its position is that of the
-// id in row-major order, dims along which ids is repeated left out.
+// scatter_add: += instead. For equal ids scatter keeps the last one's element (last_ids.h). An id
+// outside of [0, N) writes nothing, gives 0 in gather, and fills the error record with the id's
+// position in row-major order, not counting dims along which ids is broadcast.
 #pragma once
 #include "kernels/cast.h"
 #include "wick/abi/ops/gather.h"
@@ -13,11 +13,11 @@ enum class Moves { kFromIds, kToIds };  // gather, scatter
 /// Whether a launch records out-of-range ids as errors. kIgnore: an earlier launch has done so.
 enum class OutOfRange { kReport, kIgnore };
 
-/// Where the ids' positions begin and what they address: for one launch.
+/// The range that the ids of one launch address, and the position of its first id.
 struct IdSpace {
   uint64 op;             // its id
   int64 size;            // N
-  int64 stride;          // of the indexed dim, in elements of what is addressed
+  int64 stride;          // of the indexed dim of the addressed operand, in elements
   int64 first_position;  // of the launch
   OutOfRange out_of_range;
 
@@ -34,7 +34,7 @@ struct IdSpace {
 /// The operands of one launch in Indexer<4>.
 enum IndexedOperand { kMoved, kIds, kAddressed, kPosition };
 
-/// Moves one unit or element: gather from, scatter to where the id says.
+/// Moves one unit or element: gathers it from the id's position, or scatters it there.
 template <Moves moves, class Unit>
 WICK_DEVICE void move(Unit* moved, Unit* addressed, bool in_range) {
   if constexpr (moves == Moves::kFromIds)
@@ -43,8 +43,8 @@ WICK_DEVICE void move(Unit* moved, Unit* addressed, bool in_range) {
     *addressed = *moved;
 }
 
-// Whole rows: ids repeated along i, both operands side by side along it. Units are as large as
-// strides and alignment allow, whatever the element is. The id is read once a thread.
+// Whole rows: ids broadcast along i, both operands contiguous along it. Units are as large as strides
+// and alignment allow, whatever the element type is. Each thread reads the id once.
 template <Moves moves, class Unit>
 struct MoveRows {
   struct Args {
@@ -54,7 +54,7 @@ struct MoveRows {
     Indexer<4> at;  // of a row [o, j]
     IdSpace space;
     RowSplit split;
-    uint32 rows, length;  // length: units of a row
+    uint32 rows, length;  // length: units per row
   };
   static constexpr int kThreads = 256;
   static constexpr int threads(int) { return kThreads; }
@@ -110,8 +110,8 @@ struct MoveStrided {
   }
 };
 
-// Any strides; the order of additions is the schedule's. y's elements are of 4 or 8 bytes, maybe
-// wider than src's.
+// Any strides, in an unspecified order of additions. y's elements have 4 or 8 bytes, and may
+// be wider than src's.
 template <class T, class Sum>
 struct ScatterAdd {
   struct Args {
@@ -142,7 +142,7 @@ struct ScatterAdd {
   }
 };
 
-/// A call on the host. moved: [O, J, I], y of gather or src of the scatters; addressed: [O, N, I].
+/// A call on the host. moved: [O, J, I], gather's y or the scatters' src; addressed: [O, N, I].
 struct IndexedCall {
   const View &moved, &ids, &addressed;
 
@@ -162,7 +162,7 @@ struct IndexedCall {
       if (moved.shape[d] != addressed.shape[d]) return "operands differ in an outer or inner size";
     return nullptr;
   }
-  /// The first `dims` dims, in units of `bytes`, each of a whole number of elements.
+  /// The first `dims` dims, in units of `bytes` bytes, a whole number of elements.
   Operands<4> operands(int dims, int bytes) const {
     const int64 per_unit = bytes / dtype_size(moved.dtype);
     Operands<4> all;
@@ -315,7 +315,7 @@ struct ScatterAddSignature {
   }
 };
 
-/// What T is added as: integers modulo 2^bits, so signs make no difference.
+/// The type in which T is added: unsigned for all integers, whose sums are modulo 2^bits.
 template <class T>
 using Added = Either<kIsFloat<T>, T, Bits<sizeof(T)>>;
 
@@ -326,8 +326,8 @@ struct ScatterAddLaunch : ScatterAddSignature<T> {
   }
 };
 
-/// Adds narrow types up in Sum, f32 or u32: y is widened into scratch, and rounded once (integers:
-/// wrapped) when all is added. Atomics of fewer than 4 bytes would touch what is beside y.
+/// Accumulates narrow types in Sum, f32 or u32: widens y into scratch memory, and rounds it once
+/// (integers: wraps) after all additions. Atomics of fewer than 4 bytes would access y's neighbours.
 template <class T, class Sum>
 struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {

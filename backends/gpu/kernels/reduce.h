@@ -1,15 +1,14 @@
-// y[k] = reduction over r of x[k, r]; what is combined and how: reduce_values.h. Two forms: the
-// reduced elements of an output side by side (lanes of a wave or a block each output), and any
-// strides (a block some outputs by some parts of the reduction). Few outputs of many elements are
-// cut into pieces whose results meet in scratch. Every order of addition is fixed by shape and
-// strides.
+// y[k] = reduction over r of x[k, r]; reduce_values.h defines the reductions. Two forms: contiguous
+// reduced elements (lanes of a wave or a block per output), and any strides (a block has some outputs
+// times some parts of the reduction). Few outputs of many elements are split into pieces, whose results
+// are combined in scratch memory. Shape and strides fix the order of every addition.
 #pragma once
 #include "kernels/reduce_values.h"
 
 namespace wick::gpu {
 
-/// What a thread has of neighbours, n at a time. Sums that rounding makes depend on their order are
-/// one for each of n neighbours, for every other n of them.
+/// Per-thread accumulators over packs of n elements. Inexact reductions keep two banks of n, used for
+/// alternate packs, so the order of combination is fixed.
 template <class R, int n>
 class ThreadTotals {
  public:
@@ -19,7 +18,7 @@ class ThreadTotals {
     for (auto& totals : totals_)
       for (Total& total : totals) total = R::identity(first_place);
   }
-  /// u: 0 and 1 in turn.
+  /// Adds a pack. u: the bank, 0 and 1 alternately.
   template <int u>
   WICK_DEVICE void add(const ReduceParams& params, const In (&x)[n], int64 place) {
     if constexpr (R::kExact)
@@ -27,7 +26,7 @@ class ThreadTotals {
     else
       for (int e = 0; e < n; e++) totals_[u][e] = R::combine(totals_[u][e], R::load(params, x[e]));
   }
-  /// The same of the first `count` alone, which are read here.
+  /// Reads and adds only the first `count` elements of a pack.
   template <int u>
   WICK_DEVICE void add_some(const ReduceParams& params, const In* x, uint32 count, int64 place) {
     for (uint32 e = 0; e < n; e++) {
@@ -54,9 +53,8 @@ class ThreadTotals {
   Total totals_[R::kExact ? 1 : 2][R::kExact ? 1 : n];
 };
 
-/// Combines the elements of x[0, size) that fall to this lane: packs of neighbours, two of them at
-/// once, `step` packs apart. Which element goes into which total depends on the place alone, not on
-/// the alignment.
+/// Combines this lane's elements of x[0, size): packs of neighbours `step` packs apart, two at a time.
+/// An element's accumulator depends on its position alone, not on the alignment.
 template <class R>
 struct LaneTotal {
   using In = typename R::In;
@@ -73,7 +71,7 @@ struct LaneTotal {
       totals.template add<1>(params, b.v, place + (i + step) * kPack);
     }
     for (bool odd = false; i * kPack < size; odd = !odd, i += step) {
-      // Not add_some<u>: an index known at run time would put the totals into memory.
+      // Not one call with u = odd: a run-time index would put the totals into memory.
       const uint32 at = i * kPack;
       if (odd)
         totals.template add_some<1>(params, x + at, size - at, place + at);
@@ -84,7 +82,7 @@ struct LaneTotal {
   }
 };
 
-// Side by side, 2^log_lanes lanes of a wave an output.
+// Contiguous reduced elements: 2^log_lanes lanes of a wave per output.
 template <class R>
 struct ReduceGroups {
   using In = typename R::In;
@@ -98,7 +96,7 @@ struct ReduceGroups {
     int32 outputs;
     uint32 length;
     int32 log_lanes;
-    bool aligned;  // every row's packs
+    bool aligned;  // the packs of every row are aligned
   };
   static constexpr int kThreads = 256;
   static constexpr int threads(int) { return kThreads; }
@@ -123,7 +121,7 @@ struct ReduceGroups {
   }
 };
 
-/// Where an output's total goes.
+/// The destination of an output's total.
 template <class R>
 struct ReduceResult {
   void* out;
@@ -138,7 +136,8 @@ struct ReduceResult {
   }
 };
 
-// Side by side, a block a piece of an output: block x the output, block y the piece.
+// Contiguous reduced elements: one block per piece of an output. Block x: the output, block
+// y: the piece.
 template <class R>
 struct ReduceBlocks {
   using In = typename R::In;
@@ -180,8 +179,9 @@ struct ReduceBlocks {
   }
 };
 
-// Any strides: 2^log_columns threads of a block have `wide` outputs each, side by side, its other
-// threads parts of the reduction; block y the piece. Wide outputs are neighbours in memory.
+// Any strides: 2^log_columns neighbouring threads of a block have `wide` outputs each, its
+// other threads have other parts of the reduction. Block y: the piece. A thread's outputs are
+// neighbours in memory.
 template <class R, int wide>
 struct ReduceStrided {
   using In = typename R::In;
@@ -254,7 +254,7 @@ struct ReduceStrided {
             R::combine(shared.partial[c][thread], shared.partial[c][thread + half]);
     }
     if (thread >= columns || output >= a.outputs) return;
-    // Its own, written last by itself.
+    // No sync: each thread reads its own last write.
     for (int c = 0; c < wide; c++)
       a.result.store(a.params, output + c, piece, shared.partial[c][thread]);
   }
@@ -283,7 +283,8 @@ struct ReduceStrided {
   }
 };
 
-/// A call on the host: out's and in's kept dims; of the reduced ones in's, and the places.
+/// A call on the host. kept: the kept dims of out and in. reduced: the reduced dims of in, with the
+/// elements' positions.
 struct ReduceCall {
   Operands<2> kept, reduced;
   int64 outputs = 1, length = 1;
@@ -313,12 +314,12 @@ struct ReduceCall {
   }
 };
 
-/// Into how many pieces a reduction is cut, and of which length.
+/// The number and length of a reduction's pieces.
 struct Pieces {
   int32 count;
   uint32 length;
-  /// So many pieces that there is work for every card; `blocks` blocks work on one piece each,
-  /// which has at least `least` elements.
+  /// Enough pieces to occupy any card. `blocks` blocks work on each piece; a piece has at
+  /// least `least` elements.
   static Pieces of(int64 length, int64 blocks, int64 least) {
     constexpr int64 kBlocks = 1024;
     int64 count = kBlocks / blocks < length / least ? kBlocks / blocks : length / least;
@@ -329,7 +330,7 @@ struct Pieces {
   }
 };
 
-/// One launch's share: some outputs, and a part of the reduced elements, cut into pieces.
+/// The work of one launch: some outputs, and a part of the reduced elements, split into pieces.
 template <class R>
 struct ReducePart {
   ReduceParams params;
@@ -351,7 +352,7 @@ Status launch_groups(const ReduceParams& params, void* out, const typename R::In
       call);
 }
 
-/// The reduced elements of an output lie side by side.
+/// The form for contiguous reduced elements.
 struct RowsForm {
   static const char* accepts(const ReduceCall& c) {
     const bool side_by_side =
@@ -384,8 +385,8 @@ struct RowsForm {
 /// The form for any strides.
 struct StridedForm {
   static constexpr int kThreads = 256;
-  /// Outputs of a thread where they lie side by side: of narrow elements several, since accesses of
-  /// a byte or two keep the memory waiting.
+  /// Outputs per thread if they are contiguous: several for narrow elements, since accesses of one or
+  /// two bytes do not saturate the memory.
   template <class R>
   static constexpr int kWide = sizeof(typename R::In) <= 2 ? 4 : 1;
 
@@ -412,8 +413,8 @@ struct StridedForm {
     const int64 stride = dims.rank > 0 ? dims.strides[operand][dims.rank - 1] : 0;
     return stride > 0 ? stride : kLaunchLimit;
   }
-  /// Threads of a block side by side: neighbours in memory are read by neighbouring threads,
-  /// whether they are outputs or parts of one.
+  /// log2 of the threads per block with different outputs. Neighbouring threads read neighbouring
+  /// elements, whether these belong to different outputs or to one.
   static int log_columns(const ReduceCall& c, int64 length, int wide) {
     int log = 0;
     if (inner_stride(c.reduced, 0) < inner_stride(c.kept, 1)) {
@@ -424,7 +425,7 @@ struct StridedForm {
     }
     return log;
   }
-  /// Whether kWide neighbouring outputs always are neighbours in memory, and aligned.
+  /// Whether every kWide neighbouring outputs are contiguous in memory and aligned.
   template <class R>
   static bool lie_wide(const Operands<2>& kept, const Operands<2>& reduced) {
     constexpr int wide = kWide<R>;
@@ -501,7 +502,7 @@ struct ReduceLaunch {
           params.over_totals(), out, reinterpret_cast<const typename R::OverTotals::In*>(partials),
           rows.indexer(rows.rank), kept.numel(), pieces, false, 0, call);
     };
-    // A launch has a block or more for an output: no more of them than the grid takes.
+    // A launch has at least one block per output: limits them to the grid's size.
     return for_each_part(c.kept, reduce, {.numel = int64(1) << 22});
   }
 

@@ -1,14 +1,14 @@
-// What is reduced, and how. A Reduction says what the kernels of reduce.h load, combine and store:
+// The reductions. A Reduction defines how the kernels of reduce.h load, combine and store:
 //
 //   struct R {
 //     using In = ...;                             // an element in memory
-//     using Total = ...;                          // what parts of the reduction are combined in
-//     using OverTotals = ...;                     // the Reduction that goes on where In is Total
-//     static constexpr bool kExact = ...;         // any order of combination gives the same
-//     static constexpr bool kPlaces = ...;        // the elements' places matter
+//     using Total = ...;                          // the accumulator
+//     using OverTotals = ...;                     // the Reduction that combines Totals
+//     static constexpr bool kExact = ...;         // the order of combination does not matter
+//     static constexpr bool kPlaces = ...;        // the elements' positions matter
 //     static ReduceParams params(const Call&);    // on the host
-//     static Total identity(int64 first);         // first: the place of the first element, or kNowhere
-//     // Adds n neighbouring elements; place: of the first one.
+//     static Total identity(int64 first);         // first: the first element's position, or kNowhere
+//     // Adds n neighbouring elements; place: the first one's position.
 //     static void add(ReduceParams, Total&, In (&x)[n], int64 place);
 //     static Total combine(Total, Total);
 //     static void store(ReduceParams, void* out, uint32 i, Total);
@@ -27,11 +27,11 @@ namespace wick::gpu {
 /// Run-time parameters that depend on the dtypes and the op.
 struct ReduceParams {
   DType in, out;
-  int32 out_bytes;  // of a result
-  uint64 flip;      // bits of an element that are flipped when it is loaded
-  uint64 unflip;    // of a result, when it is stored
-  uint64 mask;      // the most that an element counts, or its bits that count
-  /// Of elements that are totals.
+  int32 out_bytes;  // per result
+  uint64 flip;      // xor mask for elements when they are loaded
+  uint64 unflip;    // xor mask for results when they are stored
+  uint64 mask;      // the largest value of an element, or the bits that are tested
+  /// The parameters for combining totals.
   ReduceParams over_totals() const {
     ReduceParams params = *this;
     params.flip = 0, params.mask = ~uint64(0);
@@ -56,7 +56,7 @@ WICK_DEVICE V flipped(V v, uint64 bits) {
     return v ^ V(bits);
 }
 
-/// Floats of type T as what they are computed in.
+/// Reads floats of type T as their compute type.
 template <class T>
 struct FloatSource {
   using In = T;
@@ -80,7 +80,7 @@ struct FloatSource {
     return true;
   }
 };
-/// f8 of either kind.
+/// Reads f8 of either kind.
 struct F8Source : FloatSource<float> {
   using In = uint8;
   static WICK_DEVICE Value value(const ReduceParams& params, In x) {
@@ -88,7 +88,7 @@ struct F8Source : FloatSource<float> {
                                        : to_float(__builtin_bit_cast(f8e5m2, x));
   }
 };
-/// Integers of a size, as they are.
+/// Reads integers of a size, unconverted.
 template <int bytes>
 struct IntegerSource {
   using In = Bits<bytes>;
@@ -108,17 +108,17 @@ struct SourceOfType {
   using type = Either<is_floating(kDTypeOf<T>), Either<sizeof(T) == 1, F8Source, FloatSource<T>>,
                       IntegerSource<sizeof(T)>>;
 };
-/// What T is read as.
+/// The source that reads T.
 template <class T>
 using SourceOf = typename SourceOfType<T>::type;
 
-/// Of a Reduction that takes one element after the other.
+/// Reduction::add for a Reduction that combines one element after another.
 template <class R, int n, class In, class Total>
 WICK_DEVICE void add_each(const ReduceParams& params, Total& total, const In (&x)[n]) {
   for (int e = 0; e < n; e++) total = R::combine(total, R::load(params, x[e]));
 }
 
-/// Step of scalar/reduce.h in what the source's values are: sums and products of floats.
+/// Sums and products of floats: Step of scalar/reduce.h in the compute type.
 template <class Step, class Source>
 struct FloatTotals {
   using In = typename Source::In;
@@ -138,7 +138,8 @@ struct FloatTotals {
   }
 };
 
-/// The same of integers and bool, modulo 2^64. The sign bit becomes an offset: (x ^ 0x80) - 0x80.
+/// Sums and products of integers and bool, modulo 2^64. The sign bit becomes an offset:
+/// (x ^ 0x80) - 0x80.
 template <class Step, int bytes>
 struct IntegerTotals {
   using In = Bits<bytes>;
@@ -155,7 +156,7 @@ struct IntegerTotals {
             in == DType::kBool ? 1 : all_bits<bytes>()};
   }
   static WICK_DEVICE Total identity(int64) { return Step::template identity<Total>(); }
-  /// Without its offset.
+  /// The element before the offset is subtracted.
   static WICK_DEVICE In raw(const ReduceParams& params, In x) {
     x = In(x ^ In(params.flip));
     return bytes == 1 && x > In(params.mask) ? In(params.mask)
@@ -166,7 +167,7 @@ struct IntegerTotals {
   }
   template <int n>
   static WICK_DEVICE void add(const ReduceParams& params, Total& total, const In (&x)[n], int64) {
-    if constexpr (kSame<Step, Sum> && bytes < 4) {  // 32 bits hold what neighbours add up to
+    if constexpr (kSame<Step, Sum> && bytes < 4) {  // the sum of a pack fits into 32 bits
       uint32 sum = 0;
       for (int e = 0; e < n; e++) sum += raw(params, x[e]);
       total += sum - n * params.flip;
@@ -186,12 +187,12 @@ inline ReduceParams extreme_params(const Call& call, bool smallest) {
   const uint64 sign = sign_bit(in), all = sign | (sign - 1);
   uint64 flip = is_signed(in) ? sign : 0;
   if (smallest) flip ^= all;
-  // A float is flipped as what it is computed in.
+  // A float is flipped in its compute type.
   if (is_floating(in)) flip = !smallest ? 0 : in == DType::kF64 ? sign : uint64(1) << 31;
   return {in, call.out[0].dtype, dtype_size(call.out[0].dtype), flip, flip, 0};
 }
 
-/// The largest or the smallest; NaN wins.
+/// The maximum or minimum; NaN wins.
 template <class Source>
 struct Extreme {
   using In = typename Source::In;
@@ -213,7 +214,7 @@ struct Extreme {
   }
 };
 
-/// Whether any, or all, are not 0: all are if there is none that is 0.
+/// Any and all. All is computed as not any equal to 0.
 template <int bytes>
 struct Truths {
   using In = Bits<bytes>;
@@ -244,16 +245,16 @@ struct Truths {
   }
 };
 
-/// A place behind every other.
+/// A position after every other.
 inline constexpr int64 kNowhere = int64(~uint64(0) >> 1);
 
-/// A value and its place over the reduced dims.
+/// A value and its position in the reduced dims.
 template <class V>
 struct Placed {
   V value;
   int64 place;
 
-  /// Whether v wins against the value wherever it is: it is larger or the first NaN.
+  /// Whether v wins regardless of its position: it is larger, or NaN against a number.
   WICK_DEVICE bool loses_to(V v) const { return value == value && !(v <= value); }
   struct First {
     WICK_DEVICE Placed operator()(const Placed& a, const Placed& b) const {
@@ -273,7 +274,7 @@ WICK_DEVICE void store_place(void* out, uint32 i, const Placed<V>& v) {
   static_cast<int64*>(out)[i] = v.place;
 }
 
-/// The winner among some parts' winners.
+/// Combines the winners of parts.
 template <class V>
 struct PlacedTotals {
   using In = Placed<V>;
@@ -293,7 +294,8 @@ struct PlacedTotals {
   }
 };
 
-/// The place of the first winner. A thread meets its elements in the order of their places.
+/// argmax and argmin: the position of the first winner. A thread reads its elements in ascending
+/// order of position.
 template <class Source>
 struct ArgExtreme {
   using In = typename Source::In;
@@ -302,13 +304,13 @@ struct ArgExtreme {
   using OverTotals = PlacedTotals<Value>;
   static constexpr bool kExact = true, kPlaces = true;
   static ReduceParams params(const Call& call) { return extreme_params(call, *call.op == kArgmin); }
-  /// The first element wins against what is no larger than the smallest of all.
+  /// The lowest value at the first position, so that the first element wins if none is larger.
   static WICK_DEVICE Total identity(int64 first) { return {Max::identity<Value>(), first}; }
   template <int n>
   static WICK_DEVICE void add(const ReduceParams& params, Total& total, const In (&x)[n],
                               int64 place) {
     Value v[n];
-    bool any = false;  // almost always none wins: one comparison an element
+    bool any = false;  // almost always none wins: one comparison per element
     for (int e = 0; e < n; e++) {
       v[e] = flipped(Source::value(params, x[e]), params.flip);
       any |= !(v[e] <= total.value);

@@ -1,13 +1,12 @@
-// rope: (x1 cos - x2 sin, x2 cos + x1 sin) of every pair, whose halves are D / 2 apart or
-// neighbours. A thread takes kPairs neighbouring pairs of a row [b, t, h], or one where they do not
-// fall into packs.
+// rope: (x1 cos - x2 sin, x2 cos + x1 sin) for every pair, whose halves are D / 2 apart or neighbours.
+// A thread rotates kPairs neighbouring pairs of a row [b, t, h], or one if they do not form packs.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/rope.h"
 
 namespace wick::gpu {
 
-/// The operands of one launch in Indexer<4>; kRopePosition counts the positions.
+/// The operands of one launch in Indexer<4>; kRopePosition numbers the positions.
 enum RopeOperand { kRopeOut, kRopeIn, kRopePositions, kRopePosition };
 
 template <class T>
@@ -62,7 +61,7 @@ struct Rope {
   template <int n>
   static WICK_DEVICE void rotate(const Args& a, const T* x, T* y, uint32 pair, int64 angles,
                                  bool in_range) {
-    // Of both forms two runs of n elements, in which a pair's halves are i and half + i, or 2 i and
+    // Both forms read two runs of n elements, in which a pair's halves are i and half + i, or 2 i and
     // 2 i + 1.
     const uint32 first = a.interleaved ? 2 * pair : pair;
     const uint32 second = a.interleaved ? 2 * pair + n : a.half + pair;
@@ -147,7 +146,7 @@ struct RopeLaunch {
   }
 
  private:
-  /// Rows [b, t, h].
+  /// The rows [b, t, h].
   static Operands<4> operands(const View& x, const View& positions, const View& y) {
     Operands<4> rows;
     const View* const views[] = {&y, &x, &positions};
