@@ -41,7 +41,7 @@ struct History {
 /// Parameters, optimizer and history; the next step is history.train.size().
 class Training {
  public:
-  /// Begins from nothing: parameters are drawn under the plan's seed.
+  /// Starts a new model, whose parameters are drawn from the seed of `plan`.
   Training(const TrainingPlan& plan, const Device& device);
   /// Goes on from a file that save wrote. Errors: kIo, kFormat.
   Training(const std::string& path, const Device& device);

@@ -2,8 +2,8 @@
 # and gfx target. The host's pass is made once a unit; what it registers as its "binary" is the unit's name, a key into
 # the table of objects that is generated here.
 #
-#   wick_amd_objects(OUT UNITS a.cpp b.cpp HOST_ONLY c.cpp TARGETS gfx942 ... INCLUDES folder ... DEFINES NAME ...
-#                    CONSTANTS file.h)
+#   wick_amd_objects(OUT UNITS source ... HOST_ONLY source ... TARGETS gfx942 ... INCLUDES folder ... DEFINES NAME ...
+#                    CONSTANTS header)
 #     OUT        variable that receives the object files to link: the host passes, and the table kObjects
 #     HOST_ONLY  files without kernels that must see what the units' host passes see
 #     CONSTANTS  included in device passes by the command line

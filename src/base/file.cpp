@@ -22,7 +22,7 @@ constexpr const char* kNotRegular = "it is not a regular file";
 
 std::string reason() { return std::strerror(errno); }
 
-/// Tells apart the files that one process writes: two threads may replace one at the same time.
+/// Distinguishes the files that one process writes: two threads may replace one at the same time.
 std::string next_number() {
   static std::atomic<unsigned> next{0};
   return std::to_string(next++);

@@ -32,7 +32,7 @@ Call make_call(const Device& device, const Op& op, std::span<const View> in,
   return call;
 }
 
-/// The memory of a tensor of blocks as bytes: who copies it need not know what is in a block.
+/// The memory of a tensor with a block dtype, as bytes: copying needs no knowledge of the blocks.
 Tensor as_bytes(const Tensor& x) {
   Layout layout = x.layout();
   const int last = layout.rank() - 1;

@@ -16,7 +16,7 @@ constexpr auto kLarger = [](auto a, auto b) { return a != a || b != b ? a + b : 
 
 constexpr auto kSmaller = [](auto a, auto b) { return a != a || b != b ? a + b : (b < a ? b : a); };
 
-/// Of floats as C99 has it, of integers as SPEC 2b: by zero everything is 0.
+/// Floats as in C99. Integers: a power of a negative exponent is 0, except of a base of 1 or -1.
 struct Power {
   Real operator()(Real a, Real b) const { return std::pow(a, b); }
   Wide operator()(Wide a, Wide b) const {

@@ -449,8 +449,8 @@ Tensor scattered(const Tensor& x, const Tensor& ids) {
   return target.tensor();
 }
 
-/// x as the tables of kRows positions.
-Tensor turned(const Tensor& x, const Tensor& ids) {
+/// rope_thd with x as the tables of kRows positions.
+Tensor rotated(const Tensor& x, const Tensor& ids) {
   return rope_thd(ones({2, 2, 3, 2 * kColumns}, {.device = x.device()}), x, x,
                   reshape(ids, {2, 2}));
 }
@@ -489,7 +489,7 @@ std::vector<Behaviour> behaviours_of<"gather">() {
       {"index_copy",
        [](const Tensor& x, const Tensor& ids) { return index_copy(x, 0, ids, source(x)); }},
       {"index_fill", [](const Tensor& x, const Tensor& ids) { return index_fill(x, 0, ids, 1); }},
-      {"rope_thd", turned},
+      {"rope_thd", rotated},
       {"cross_entropy", loss_of_columns},
   };
   std::vector<Behaviour> result;

@@ -94,7 +94,7 @@ std::string command_for(const std::string& device, const std::string& op, const 
 
 std::string case_option(const std::string& text) { return " --case '" + text + "'"; }
 
-/// Tells the report how long a row took, from its own construction to its end.
+/// Adds the time from its construction to its end to the row's seconds.
 class RowTimer {
  public:
   RowTimer(Report& report, const std::string& op) : report_(report), op_(op) {}

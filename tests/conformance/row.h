@@ -44,7 +44,7 @@ inline GradDomain apart(double high) {
   return domain;
 }
 
-/// How far an element may be from the reference (DESIGN section 7).
+/// How far an element may be from the reference.
 struct Tolerance {
   enum class Kind {
     kExact,      // the reference's value itself

@@ -539,7 +539,7 @@ TEST(Rows, OfFusedOpsCatchWhatIsWrong) {
        [](std::vector<Tensor> x, const Case&) {
          return rope_thd(x[0], roll(x[1], {1}, {0}), roll(x[2], {1}, {0}), x[3]);
        }},
-      {"the angle is turned back", "rope",
+      {"the angle is negated", "rope",
        [](std::vector<Tensor> x, const Case&) { return rope(x[0], x[1], -x[2], x[3]); }},
       {"eps is forgotten", "rms_norm",
        [](std::vector<Tensor> x, const Case&) { return rms_norm(x[0], x[1], 0); }},

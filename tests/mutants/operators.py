@@ -93,7 +93,7 @@ def _(code):
 
 
 def _swapped_arguments(code, opened):
-    """Neighbours of a call that are both the name of something, or a member's: a, b.c, d->e."""
+    """Neighbours of a call that are both the name of something, or a member's: a, x.b, p->c."""
     commas = [opened, *(i for i in code.within(opened) if code[i] == ","), code.partner[opened]]
     arguments = [(a + 1, b - 1) for a, b in zip(commas, commas[1:])]
     for (a, a_end), (b, b_end) in zip(arguments, arguments[1:]):

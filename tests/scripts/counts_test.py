@@ -39,7 +39,7 @@ class Counts(unittest.TestCase):
             shutil.copy(SCRIPTS / name, self.root / "scripts")
 
     def plant(self, path, text):
-        """A program of the planted tree; those in bin/ are found before the machine's."""
+        """A program of the planted tree; those in its folder bin are found before the machine's."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("#!/bin/bash\n" + text + "\n")

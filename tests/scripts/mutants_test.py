@@ -189,7 +189,7 @@ class Drawing(unittest.TestCase):
         for room in mutants.ROOMS.values():
             for folder in room.folders:
                 self.assertTrue((project.root / folder).is_dir(), folder)
-        self.assertEqual(project.room_of("backends/cpu/drive/sort.cpp"), "cpu")
+        self.assertEqual(project.room_of("backends/cpu/dispatch/sort.cpp"), "cpu")
         self.assertIsNone(project.room_of("tests/unit/expect.h"))
 
     def test_the_named_ones_are_of_this_tree(self):

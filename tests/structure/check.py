@@ -4,6 +4,7 @@ import argparse
 import pathlib
 import sys
 
+import comments
 import environment
 import floors
 import headers
@@ -29,6 +30,7 @@ def main():
         "ops": ops.violations(options.root),
         "READMEs": readmes.violations(options.root),
         "environment variables": environment.violations(options.root),
+        "comments": comments.violations(options.root),
     }
     if options.compiler:
         found["headers alone"] = headers.violations(options.root, options.compiler)

@@ -1,4 +1,4 @@
-"""Who may include whom: DESIGN's table of floors."""
+"""Who may include whom: the floors of ARCHITECTURE.md."""
 import pathlib
 import posixpath
 import re

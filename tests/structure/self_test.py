@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 
+import comments
 import environment
 import floors
 import headers
@@ -196,6 +197,51 @@ class Environment(InATree):
     def test_a_line_without_a_reader(self):
         self.expect(environment.violations, {"docs/reference/environment.md": "| `WICK_THREADS` | |\n| `WICK_GONE` | |\n"},
                     "docs/reference/environment.md: has WICK_GONE, which nothing reads")
+
+
+class Comments(InATree):
+    def names(self, source, *paths):
+        """Expects complaints about these paths, and no others, in the comments of a source file of ops."""
+        found = self.of(comments.violations, {"src/ops/norm.cpp": source})
+        self.assertEqual([line.split(" names ")[1].split(",")[0] for line in found], list(paths), found)
+
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(comments.violations, {}), [])
+
+    def test_a_file_that_is_gone(self):
+        self.expect(comments.violations, {"src/ops/norm.cpp": "int n;\n// See ops/gone.h.\n"},
+                    "src/ops/norm.cpp:2: the comment names ops/gone.h, which does not exist")
+        self.names("/* as in\n gone.cpp */", "gone.cpp")
+
+    def test_a_folder_that_is_gone(self):
+        self.names("// what gone/ has, and src/gone", "gone/", "src/gone")
+
+    def test_one_of_several_that_is_gone(self):
+        self.names("// io/{gguf,gone}.h, ops/*.h, ops/*.py", "io/gone.h", "ops/*.py")
+
+    def test_paths_from_the_places_that_comments_use(self):
+        self.names("// src/io/gguf.h io/gguf.h, wick/abi/op.h; core/tensor.h: norm.cpp's; ../io/gguf.h, runtime/rt_rocm.cpp, unit/ops/, llama.cpp.")
+
+    def test_a_file_of_another_folder_needs_its_path(self):
+        self.names("// models/norm.cpp", "models/norm.cpp")
+
+    def test_what_is_no_path_of_the_repository(self):
+        self.names("// <hip/gone.h> /proc/gone.h https://example.org/gone.h dy/dx, 3/4 and/or $HOME/gone.h config.json build/cpu/gone.json x.h()")
+
+    def test_code_and_texts_are_no_comments(self):
+        self.names('const char* path = "gone.h";\n')
+
+    def test_a_document_outside_of_the_repository(self):
+        for document in ("DESIGN", "SPEC", "the plan", "The plan"):
+            self.expect(comments.violations, {"src/ops/norm.cpp": f"// {document} says so. ADESIGN of the planner.\n"},
+                        f'src/ops/norm.cpp:1: the comment names "{document}"')
+
+    def test_comments_of_other_languages(self):
+        self.expect(comments.violations, {"scripts/x.py": '"""What it does:\nsee gone.h."""\ns = "gone.h"\n'}, "scripts/x.py:2:", "gone.h")
+        self.expect(comments.violations, {"scripts/x.py": 's = "# gone.h"  # gone.py\n'}, "scripts/x.py:1:", "gone.py")
+        self.expect(comments.violations, {"scripts/x": "#!/usr/bin/env python3\n# gone.h\n"}, "scripts/x:2:", "gone.h")
+        self.expect(comments.violations, {"scripts/x": "#!/bin/bash\ncat gone.h\n# gone.h\n"}, "scripts/x:3:", "gone.h")
+        self.expect(comments.violations, {"CMakeLists.txt": "set(x gone.h)\n  # gone.h\n"}, "CMakeLists.txt:2:", "gone.h")
 
 
 class Headers(InATree):

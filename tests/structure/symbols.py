@@ -16,7 +16,7 @@ def too_new(listing):
 
 
 def binaries(build):
-    """Libraries and programs of a build: ELF files in lib/ and bin/, links left out."""
+    """Libraries and programs of a build: ELF files in its folders lib and bin, links left out."""
     for folder in ("lib", "bin"):
         for path in sorted((pathlib.Path(build) / folder).glob("*")):
             if path.is_file() and not path.is_symlink():

@@ -54,6 +54,13 @@ def without_comments(text):
     return _NOT_CODE.sub(lambda m: _blank(m) if m.group().startswith(("//", "/*")) else m.group(), text)
 
 
+def comments(text):
+    """(line, text) of every comment."""
+    for match in _NOT_CODE.finditer(text):
+        if match.group().startswith(("//", "/*")):
+            yield text.count("\n", 0, match.start()) + 1, match.group()
+
+
 def includes(text):
     """(line, file, whether it stands in quotes) of every #include that is not in a comment."""
     for match in _INCLUDE.finditer(without_comments(text)):

@@ -2,7 +2,7 @@
 // softmax needs no sum across lanes and keys are read as they lie; of few queries a row is one dot
 // product after the other. The gradient, which knows the sum of exponentials, has keys in the
 // lanes.
-#include "drive/attention.h"
+#include "dispatch/attention.h"
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
@@ -89,7 +89,7 @@ void multiply(int64 rows, int64 width, Left<C> a, const C* b, int64 b_k, int64 k
     }
 }
 
-/// Side of the square that is turned in registers of 128 bits.
+/// Side of the square that is transposed in registers of 128 bits.
 template <class C>
 inline constexpr int kSide = 16 / int(sizeof(C));
 

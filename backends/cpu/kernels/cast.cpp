@@ -1,7 +1,7 @@
 // Any dtype to any other: read as the widest type of its kind, written from that (scalar/cast.h).
 // A reader a dtype and a writer a kind and dtype, not a kernel a pair.
 #include "wick/abi/ops/cast.h"
-#include "drive/elementwise.h"
+#include "dispatch/elementwise.h"
 #include "kernels/convert.h"
 #include "kernels/kernels.h"
 

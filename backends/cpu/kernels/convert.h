@@ -1,16 +1,16 @@
-// Elements of every dtype as the types that are computed in, and back: in registers, and as the
-// Load and Store of chunk.h.
+// Conversion between stored dtypes and compute types: in registers, and as the Load and Store of
+// chunk.h.
 #pragma once
 #include <immintrin.h>
 #include <string.h>
 
-#include "drive/chunk.h"
+#include "dispatch/chunk.h"
 #include "kernels/lanes.h"
 #include "scalar/cast.h"
 
 namespace wick::cpu::WICK_ISA {
 
-/// The value of every byte: decoding an 8-bit float is one look-up.
+/// The values of all bytes, so that decoding an 8-bit float is one table lookup.
 template <class T>
 struct ByteValues {
   float of[256];
@@ -21,8 +21,8 @@ struct ByteValues {
 template <class T>
 inline constexpr ByteValues<T> kByteValues;
 
-/// One element. bool is read as a byte, because any other bit pattern than 0 and 1 would be
-/// undefined.
+/// Converts one element. Reads bool as a byte, since a bool with bits other than 0 and 1 is undefined
+/// behaviour.
 template <class W, class T>
 WICK_HD W widen_one(const T* from) {
   if constexpr (kSame<T, bool>)
@@ -33,7 +33,7 @@ WICK_HD W widen_one(const T* from) {
     return widen<W>(*from);
 }
 
-// Lanes<float>::kCount elements of a narrower float as floats, and back.
+// Convert Lanes<float>::kCount elements of a narrower float to f32, and back.
 
 WICK_HD Lanes<float> load_lanes(const float* from) { return Lanes<float>::load(from); }
 WICK_HD void store_lanes(Lanes<float> x, float* to) { x.store(to); }
@@ -44,8 +44,8 @@ WICK_HD Lanes<float> load_lanes(const bf16* from) {
   const auto bits = hn::LoadU(u16, &from->bits);
   return hn::BitCast(hn::ScalableTag<float>(), hn::ShiftLeft<16>(hn::PromoteTo(u32, bits)));
 }
-/// NaN as round_to leaves it: of its bits the sign alone stays. An element has the same ones
-/// whether it is stored by lanes or, as the last of a piece, alone.
+/// Replaces each NaN by the quiet NaN of its sign, as round_to does, so that an element gets the same
+/// bits whether it is stored by lanes or alone at the end of a piece.
 WICK_HD Lanes<float> with_plain_nan(Lanes<float> x) {
   const auto plain =
       hn::BitCast(hn::ScalableTag<float>(), hn::Set(hn::ScalableTag<int32>(), 0x7fc00000));
@@ -61,15 +61,14 @@ WICK_HD void store_lanes(Lanes<float> x, bf16* to) {
   const auto rounded = hn::Add(hn::Add(u, hn::Set(i32, 0x7fff)), odd);
   const auto plain = hn::BitCast(i32, with_plain_nan(x).v);
   const auto is_nan = hn::RebindMask(i32, hn::Not(hn::Eq(x.v, x.v)));
-  // The arithmetic shift keeps what the saturating demotion would else clip; only 16 bits are left
-  // to keep.
+  // The mask keeps the saturating demotion from clipping the upper 16 bits.
   const auto kept =
       hn::And(hn::ShiftRight<16>(hn::IfThenElse(is_nan, plain, rounded)), hn::Set(i32, 0xffff));
   hn::StoreU(hn::DemoteTo(u16, kept), u16, &to->bits);
 }
 
 #if defined(__AVX512F__)
-// The masked forms, all lanes kept: g++ 12 warns of the others' undefined source.
+// The masked forms with all lanes active: g++ 12 warns about the undefined source of the plain ones.
 WICK_HD Lanes<float> load_lanes(const f16* from) {
   return hn::Vec<hn::ScalableTag<float>>{
       _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};
@@ -95,7 +94,7 @@ WICK_HD Lanes<float> load_lanes(const f16* from) {
   const hn::Rebind<uint16, decltype(u32)> u16;
   const auto bits = hn::PromoteTo(u32, hn::LoadU(u16, &from->bits));
   const auto size = hn::And(bits, hn::Set(u32, 0x7fff));
-  // The exponent's bias differs by 112: one exact product, which also makes subnormals normal.
+  // The exponent biases differ by 112: one exact multiplication, which also normalizes subnormals.
   const auto scaled = hn::Mul(hn::BitCast(f32, hn::ShiftLeft<13>(size)), hn::Set(f32, 0x1p112f));
   const auto special = hn::Gt(hn::BitCast(hn::ScalableTag<int32>(), size),
                               hn::Set(hn::ScalableTag<int32>(), 0x7bff));
@@ -122,12 +121,12 @@ WICK_HD Lanes<float> load_lanes(const f8e5m2* from) { return load_bytes(from); }
 
 WICK_HD Lanes<double> load_lanes(const double* from) { return Lanes<double>::load(from); }
 
-/// Load: T as W, which holds every T.
+/// A Load of T as W, which represents every T.
 template <class T, class W>
 void load(const void* from, int64 stride, int64 n, void* to) {
   const T* x = static_cast<const T*>(from);
   W* y = static_cast<W*>(to);
-  if (n == 0) return;  // memcpy wants pointers even for nothing
+  if (n == 0) return;  // memcpy requires valid pointers even for 0 bytes
   if (stride == 0) {
     const W value = widen_one<W>(x);
     for (int64 i = 0; i < n; i++) y[i] = value;
@@ -148,7 +147,7 @@ void load(const void* from, int64 stride, int64 n, void* to) {
   }
 }
 
-/// Store: W as T, rounded, cut or saturated as scalar/cast.h says.
+/// A Store of W as T, rounded, truncated or saturated as scalar/cast.h defines.
 template <class T, class W>
 void store(const void* from, void* to, int64 stride, int64 n) {
   const W* x = static_cast<const W*>(from);
@@ -169,7 +168,7 @@ void store(const void* from, void* to, int64 stride, int64 n) {
   }
 }
 
-/// Copies elements of S bytes: S is an unsigned integer.
+/// Copies elements of the size of S, an unsigned integer.
 template <class S>
 void load_copy(const void* from, int64 stride, int64 n, void* to) {
   load<S, S>(from, stride, n, to);
@@ -196,13 +195,13 @@ constexpr Access copy_access() {
     return {load_copy<uint64>, store_copy<uint64>, 8, 8, true};
 }
 
-/// Whether T and W have the same bits: integers of one size, signed or not, and a type itself.
+/// Whether T and W have the same bits: equal types, and integers of one size, signed or not.
 template <class T, class W>
 inline constexpr bool kSameBits = kSame<T, W> ||
                                   (is_integer(kDTypeOf<T>) && is_integer(kDTypeOf<W>) &&
                                    sizeof(T) == sizeof(W));
 
-/// T read as W, which holds every T.
+/// Reads T as W, which represents every T.
 template <class T, class W>
 constexpr Access reading() {
   if constexpr (kSameBits<T, W>)
@@ -210,7 +209,7 @@ constexpr Access reading() {
   else
     return {load<T, W>, nullptr, sizeof(T), sizeof(W), false};
 }
-/// T written from W.
+/// Writes T from W.
 template <class T, class W>
 constexpr Access writing() {
   if constexpr (kSameBits<T, W>)

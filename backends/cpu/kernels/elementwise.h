@@ -1,11 +1,11 @@
-// A formula of scalar/ over n elements, in lanes where its type has them.
+// A formula of scalar/ over n elements, in SIMD lanes where the type has them.
 #pragma once
-#include "drive/elementwise.h"
+#include "dispatch/elementwise.h"
 #include "kernels/convert.h"
 
 namespace wick::cpu::WICK_ISA {
 
-/// The formula in lanes, the last ones by way of a buffer: nothing past n is read or written.
+/// Computes the formula in lanes. The tail goes through a buffer, so nothing past n is accessed.
 template <class F, class C, int inputs>
 WICK_HD void apply_lanes(const C* a, const C* b, C* y, int64 n) {
   using L = Lanes<C>;

@@ -1,4 +1,4 @@
-// Loops over n elements of a row in lanes, and folds of them: nothing past n is read or written.
+// SIMD loops and reductions over n elements of a row. They access nothing past n.
 #pragma once
 #include "kernels/convert.h"
 
@@ -6,7 +6,7 @@ namespace wick::cpu::WICK_ISA {
 
 WICK_HD int64 smaller(int64 a, int64 b) { return a < b ? a : b; }
 
-/// n <= kChunk elements as what is computed in: where they lie, if they are that already.
+/// n <= kChunk elements in the compute type C: in place if T is C, else converted into buffer.
 template <class T, class C>
 WICK_HD const C* fetch(const T* from, int64 n, C* buffer) {
   if constexpr (kSame<T, C>) {
@@ -16,7 +16,8 @@ WICK_HD const C* fetch(const T* from, int64 n, C* buffer) {
     return buffer;
   }
 }
-/// Where to put n <= kChunk elements, and what brings them from there to the row.
+/// Where to write n <= kChunk results: in place if T is C, else buffer, from which put() converts them
+/// into the row.
 template <class T, class C>
 WICK_HD C* place(T* to, C* buffer) {
   if constexpr (kSame<T, C>)
@@ -29,7 +30,7 @@ WICK_HD void put(const C* from, T* to, int64 n) {
   if constexpr (!kSame<T, C>) store<T, C>(from, to, 1, n);
 }
 
-/// A place in a row, for all lanes or for the first `count`.
+/// A position in a row for all lanes; FirstLanes: for the first `count` lanes.
 struct Lane {
   int64 i;
   template <class C>
@@ -43,7 +44,7 @@ struct Lane {
 };
 struct FirstLanes {
   int64 i, count;
-  /// The other lanes read as `rest`.
+  /// The other lanes are `rest`.
   template <class C>
   WICK_HD Lanes<C> operator()(const C* row, C rest = C(0)) const {
     alignas(64) C lanes[Lanes<C>::kCount];
@@ -59,7 +60,7 @@ struct FirstLanes {
   }
 };
 
-/// f(place) for every place of n elements.
+/// Calls f(position) for every register of n elements.
 template <class C, class F>
 WICK_HD void each(int64 n, F f) {
   int64 i = 0;
@@ -67,7 +68,7 @@ WICK_HD void each(int64 n, F f) {
   if (i < n) f(FirstLanes{i, n - i});
 }
 
-/// Halves combined with halves, down to 128 bits.
+/// Combines the halves of a register until 128 bits are left.
 template <class V, class F>
 WICK_HD auto to_128_bits(V v, F combine) {
   if constexpr (sizeof(V) == 16) {
@@ -77,7 +78,7 @@ WICK_HD auto to_128_bits(V v, F combine) {
     return to_128_bits(combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), combine);
   }
 }
-/// The lanes' sum.
+/// The sum of the lanes.
 template <class C>
 WICK_HD C sum_across(Lanes<C> x) {
   const auto low = to_128_bits(
@@ -89,7 +90,7 @@ WICK_HD C sum_across(Lanes<C> x) {
   else
     return lanes[0] + lanes[1];
 }
-/// The largest of the lanes.
+/// The maximum of the lanes.
 template <class C>
 WICK_HD C largest_across(Lanes<C> x) {
   const auto low = to_128_bits(
@@ -101,8 +102,8 @@ WICK_HD C largest_across(Lanes<C> x) {
   return y;
 }
 
-/// The sum of f(place): four registers side by side, because an addition takes 3 to 4 cycles, in
-/// chains of eight, so that it is rounded seldom.
+/// The sum of f(position). Four accumulators hide the addition's latency of 3 to 4 cycles; chains of
+/// eight additions keep the rounding error small.
 template <class C, class F>
 WICK_HD C sum_each(int64 n, F f) {
   using L = Lanes<C>;
@@ -134,8 +135,7 @@ WICK_HD C lowest() {
     return -__builtin_inf();
 }
 
-/// The largest of n values and `first`. Of NaN it says nothing: who asks for it meets them in the
-/// exponentials.
+/// The largest of n values and `first`. NaN may be ignored: callers get it from the exponentials.
 template <class C>
 WICK_HD C largest(const C* x, int64 n, C first) {
   using L = Lanes<C>;

@@ -1,5 +1,5 @@
 // Moving and adding elements for gather, scatter and scatter_add.
-#include "drive/gather.h"
+#include "dispatch/gather.h"
 
 #include "kernels/convert.h"
 #include "kernels/kernels.h"

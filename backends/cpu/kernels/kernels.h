@@ -1,11 +1,11 @@
-// The families of kernels of an instruction set.
+// How the kernel families of one instruction set are added to its table.
 #pragma once
 #include "runtime/table.h"
 
 namespace wick::cpu::WICK_ISA {
 
-/// Adds an op of drive/ for every float type T: functions.operator()<T>() is its Kernel::data, whose
-/// type has kOp and run. Inner strides are 1.
+/// Adds an op of dispatch/ for every float type T. F::operator()<T>() makes its Kernel::data, whose
+/// type has kOp and run. The kernels require inner strides of 1.
 template <class F>
 void add_floats(Table& table, F) {
   for_each(FloatTypes{}, [&]<class T>() {
@@ -16,7 +16,7 @@ void add_floats(Table& table, F) {
   });
 }
 
-/// Adds a family's kernels to the set's table: kernels/<family>.cpp has this for itself.
+/// Adds a family's kernels to the table. kernels/<family>.cpp specializes it.
 template <Text family>
 void add_family(Table& table);
 /// Adds the kernels of all families (kernels.cpp).

@@ -1,6 +1,6 @@
-// Lanes<float> and Lanes<double>: what formulas compute with in the kernels of one instruction set
-// (WICK_ISA). Highway in static dispatch, elementary functions by SLEEF (Highway's own are wrong
-// outside of narrow ranges). Included by kernels/ only.
+// Lanes<float> and Lanes<double>: the SIMD types with which the kernels of one instruction set
+// (WICK_ISA) compute formulas. Uses Highway with static dispatch, and SLEEF for elementary functions,
+// since Highway's are wrong outside of narrow ranges. Included by kernels/ only.
 #pragma once
 #define HWY_COMPILE_ONLY_STATIC
 #include <hwy/highway.h>
@@ -13,7 +13,7 @@ namespace wick::cpu::WICK_ISA {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Without -DHWY_DISABLE_PCLMUL_AES Highway falls back to a lesser target than the flags allow.
+// Without -DHWY_DISABLE_PCLMUL_AES Highway selects a lower target than the flags allow.
 #if defined(__AVX512F__)
 static_assert(HWY_STATIC_TARGET == HWY_AVX3);
 #elif defined(__AVX2__)
@@ -22,9 +22,8 @@ static_assert(HWY_STATIC_TARGET == HWY_AVX2);
 static_assert(HWY_STATIC_TARGET == HWY_SSE4);
 #endif
 
-// SLEEF's functions by the vector that they take: at most 1.0 ulp off (erfc 1.5). Its names are
-// made of the function, the lanes, the bound and the instruction set, which only a macro can put
-// together.
+// SLEEF's functions, overloaded by vector type. Max error: 1.0 ulp (erfc 1.5). SLEEF's names combine
+// function, lane count, error bound and instruction set, which takes a macro to spell.
 #if defined(__AVX512F__)
 #define WICK_SLEEF(name, bound)                                                           \
   WICK_HD __m512 sleef_##name(__m512 x) { return Sleef_##name##f16_##bound##avx512f(x); } \

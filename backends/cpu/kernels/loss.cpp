@@ -1,5 +1,5 @@
 // One row of cross_entropy and of its gradient.
-#include "drive/loss.h"
+#include "dispatch/loss.h"
 
 #include "kernels/kernels.h"
 #include "kernels/rows.h"

@@ -1,6 +1,6 @@
 // Own matrix products: panels of a and b are converted and packed, a tile of c is summed up in
 // registers, K in chains of 64.
-#include "drive/matmul.h"
+#include "dispatch/matmul.h"
 
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 // One row of rms_norm and layer_norm, and of their gradients.
-#include "drive/norm.h"
+#include "dispatch/norm.h"
 
 #include "kernels/kernels.h"
 #include "kernels/rows.h"

@@ -1,5 +1,5 @@
 // AdamW over n elements; see AdamWAttributes for the formula.
-#include "drive/optimizer.h"
+#include "dispatch/optimizer.h"
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"

@@ -1,6 +1,6 @@
 // Rows of windows: the largest, the sum, and sums of windows back at their places. Own code instead
 // of oneDNN's, whose max pooling takes NaN for nothing.
-#include "drive/pool.h"
+#include "dispatch/pool.h"
 
 #include "kernels/convert.h"
 #include "kernels/kernels.h"

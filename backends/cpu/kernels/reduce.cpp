@@ -1,7 +1,7 @@
 // Reductions of a block of values, by several registers of lanes.
-#include "drive/reduce.h"
+#include "dispatch/reduce.h"
 
-#include "drive/arg_reduce.h"
+#include "dispatch/arg_reduce.h"
 #include "kernels/convert.h"
 #include "kernels/kernels.h"
 #include "scalar/reduce.h"

@@ -1,5 +1,5 @@
 // (x1 cos - x2 sin, x2 cos + x1 sin) over the pairs of one head.
-#include "drive/rope.h"
+#include "dispatch/rope.h"
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
@@ -8,7 +8,7 @@ namespace wick::cpu::WICK_ISA {
 namespace {
 
 template <class C>
-void turn(const C* x1, const C* x2, const C* cos, const C* sin, C sign, C* y1, C* y2, int64 n) {
+void rotate(const C* x1, const C* x2, const C* cos, const C* sin, C sign, C* y1, C* y2, int64 n) {
   using L = Lanes<C>;
   each<C>(
       n, [&](auto at) __attribute__((always_inline)) {
@@ -31,8 +31,8 @@ void apart(const void* from, const void* cosines, const void* sines, int sign, v
   for (int64 i = 0; i < pairs; i += kChunk) {
     const int64 n = smaller(kChunk, pairs - i);
     T *const y1 = y + i, *const y2 = y + pairs + i;
-    turn(fetch(x + i, n, first), fetch(x + pairs + i, n, second), cos + i, sin + i, C(sign),
-         place(y1, first), place(y2, second), n);
+    rotate(fetch(x + i, n, first), fetch(x + pairs + i, n, second), cos + i, sin + i, C(sign),
+           place(y1, first), place(y2, second), n);
     put(first, y1, n);
     put(second, y2, n);
   }
@@ -52,7 +52,7 @@ void interleaved(const void* from, const void* cosines, const void* sines, int s
     const int64 n = smaller(kChunk, pairs - i);
     load<T, C>(x + 2 * i, 2, n, first);
     load<T, C>(x + 2 * i + 1, 2, n, second);
-    turn(first, second, cos + i, sin + i, C(sign), first, second, n);
+    rotate(first, second, cos + i, sin + i, C(sign), first, second, n);
     store<T, C>(first, y + 2 * i, 2, n);
     store<T, C>(second, y + 2 * i + 1, 2, n);
   }

@@ -1,15 +1,15 @@
-// What kernels over one row share: a row is taken in chunks, which are converted where the dtype is
-// narrow. Sums of chunks are added up in double.
+// Helpers of the kernels over one row. They process a row in chunks, converted where the dtype is
+// narrow, and add the chunks' sums in double.
 #pragma once
 #include "kernels/fold.h"
 
 namespace wick::cpu::WICK_ISA {
 
-/// What statistics of T are kept in, and what is computed in.
+/// The compute type of T, and the type of its statistics.
 template <class T>
 using Statistic = Compute<T>;
 
-/// f(chunk's first element, its count), over n elements.
+/// Calls f(first element, count) for every chunk of n elements.
 template <class F>
 WICK_HD void chunks(int64 n, F f) {
   for (int64 i = 0; i < n; i += kChunk) f(i, smaller(kChunk, n - i));
@@ -27,7 +27,7 @@ WICK_HD Statistic<T> largest_of(const T* x, int64 n) {
   return m;
 }
 
-/// y = exp(x - m); returns their sum.
+/// Writes y = exp(x - m). Returns their sum.
 template <class C>
 WICK_HD C exponentials(const C* x, C m, C* y, int64 n) {
   using L = Lanes<C>;
@@ -38,7 +38,8 @@ WICK_HD C exponentials(const C* x, C m, C* y, int64 n) {
         return e;
       });
 }
-/// Sums the exponentials of a whole row. Keeps them where y holds the type that is computed in.
+/// Returns the sum of exp(x - m) over a whole row. Writes them to y, if given, where T is the compute
+/// type.
 template <class T>
 WICK_HD double exponentials_of(const T* x, Statistic<T> m, T* y, int64 n) {
   using C = Statistic<T>;

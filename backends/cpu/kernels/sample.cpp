@@ -1,5 +1,5 @@
 // The weights that sample draws by.
-#include "drive/sample.h"
+#include "dispatch/sample.h"
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"

@@ -1,5 +1,5 @@
 // Scans of a piece of one line, or of a row of many.
-#include "drive/scan.h"
+#include "dispatch/scan.h"
 
 #include "kernels/convert.h"
 #include "kernels/kernels.h"

@@ -1,5 +1,5 @@
 // Binary search. NaN is larger than every number, as where sort puts it.
-#include "drive/search.h"
+#include "dispatch/search.h"
 
 #include "kernels/convert.h"
 #include "kernels/kernels.h"

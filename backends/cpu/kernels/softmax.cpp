@@ -1,5 +1,5 @@
 // One row of softmax.
-#include "drive/softmax.h"
+#include "dispatch/softmax.h"
 
 #include "kernels/kernels.h"
 #include "kernels/rows.h"

@@ -1,6 +1,6 @@
 // Keys of elements: unsigned integers in the elements' order. NaN is one key, the largest; the two
 // zeros are one.
-#include "drive/sort.h"
+#include "dispatch/sort.h"
 
 #include "kernels/convert.h"
 #include "kernels/kernels.h"
@@ -12,7 +12,7 @@ namespace {
 template <class T>
 using Bits = wick::Bits<sizeof(T)>;
 
-/// Negative numbers turned round, the others above them.
+/// Reverses the order of negative numbers and puts the others above them.
 template <class T>
 WICK_HD Bits<T> key_of(const T* from) {
   using U = Bits<T>;

@@ -1,6 +1,6 @@
 // Choices between two elements, which are only moved.
 #include "wick/abi/ops/where.h"
-#include "drive/elementwise.h"
+#include "dispatch/elementwise.h"
 #include "kernels/convert.h"
 #include "kernels/kernels.h"
 

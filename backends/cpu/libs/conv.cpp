@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/parallel.h"
-#include "drive/matmul.h"
-#include "drive/workers.h"
+#include "dispatch/matmul.h"
+#include "dispatch/workers.h"
 #include "libs/conv_cut.h"
 #include "libs/onednn.h"
 #include "runtime/isa.h"
@@ -203,7 +203,7 @@ int64 scratch_bytes(const Kernel*, const Call* call, const DeviceInfo*) {
   return aligned(cut.sum_bytes()) + workers_for(cut).scratch();
 }
 
-/// Takes parts of the scratch, one after another.
+/// Hands out parts of the scratch memory, one after another.
 class Scratch {
  public:
   explicit Scratch(char* begin) : at_(begin) {}

@@ -1,4 +1,4 @@
-// Convolution and its gradients by oneDNN, f32 and bf16. Other dtypes are the composite's.
+// Convolution and its gradients by oneDNN, for f32 and bf16. Other dtypes use the composite.
 #pragma once
 #include "wick/abi/backend.h"
 #include "wick/abi/ops/conv.h"
@@ -7,7 +7,7 @@ namespace wick::cpu {
 
 class Table;
 
-/// Rows of kConv, kConvInputGradient and kConvWeightGradient; none under WICK_CPU_LIBS=off.
+/// Adds kernels of kConv, kConvInputGradient and kConvWeightGradient; none under WICK_CPU_LIBS=off.
 void add_convolutions(Table& table);
 
 }  // namespace wick::cpu

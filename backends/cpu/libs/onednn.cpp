@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "base/parallel.h"
-#include "drive/matmul.h"
-#include "drive/workers.h"
+#include "dispatch/matmul.h"
+#include "dispatch/workers.h"
 #include "runtime/isa.h"
 #include "runtime/table.h"
 

@@ -1,4 +1,4 @@
-// What oneDNN's products and convolutions share: the engine, and primitives kept by shape.
+// Shared by oneDNN's products and convolutions: the engine, and a cache of primitives by shape.
 #pragma once
 #include <array>
 #include <dnnl.hpp>
@@ -9,18 +9,18 @@
 #include <unordered_map>
 #include <utility>
 
-#include "drive/workers.h"
+#include "dispatch/workers.h"
 #include "wick/abi/call.h"
 
 namespace wick::cpu::onednn {
 
-/// The CPU, held to what WICK_CPU says.
+/// The CPU engine, limited to the instruction set of WICK_CPU.
 const dnnl::engine& engine();
-/// Scratch by the caller, else one primitive could not run in two threads; f32 stays f32, whatever
-/// the environment says.
+/// User-provided scratchpads, so that several threads can run one primitive; and strict f32 math,
+/// whatever the environment sets.
 dnnl::primitive_attr attributes();
 
-/// Everything that a primitive depends on.
+/// All parameters of a primitive.
 struct Key {
   std::array<int64, 3 + 3 * 2 * kMaxRank> numbers{};
   bool operator==(const Key&) const = default;
@@ -33,8 +33,8 @@ struct KeyHash {
   }
 };
 
-/// f(part, buffer) for every part, by the workers. The first dnnl::error that a part throws is
-/// thrown when all are done: none may leave a thread.
+/// Calls f(part, buffer) for every part on the workers. If parts throw dnnl::error, rethrows the first
+/// one after all are done: an exception must not leave a worker thread.
 template <class F>
 void run_parts(const Workers& workers, int64 parts, char* buffers, F&& f) {
   std::mutex mutex;
@@ -50,11 +50,11 @@ void run_parts(const Workers& workers, int64 parts, char* buffers, F&& f) {
   if (failed) throw *failed;
 }
 
-/// The primitives last used.
+/// The most recently used primitives.
 template <class Kept>
 class Cache {
  public:
-  /// The one of the key, else what make() gives.
+  /// The cached primitive of the key, else the result of make().
   template <class Make>
   std::shared_ptr<const Kept> get(const Key& key, Make&& make) {
     {
@@ -64,7 +64,7 @@ class Cache {
         return found->second->second;
       }
     }
-    std::shared_ptr<const Kept> fresh = make();  // outside of the lock: it takes 0.2 ms
+    std::shared_ptr<const Kept> fresh = make();  // outside the lock: takes 0.2 ms
     const std::lock_guard lock(mutex_);
     if (const auto found = places_.find(key); found != places_.end()) return found->second->second;
     order_.emplace_front(key, fresh);
@@ -77,10 +77,10 @@ class Cache {
   }
 
  private:
-  static constexpr size_t kKept = 512;  // primitives: some 100 KiB of code each
+  static constexpr size_t kKept = 512;  // primitives, each about 100 KiB of code
   using Entry = std::pair<Key, std::shared_ptr<const Kept>>;
   std::mutex mutex_;
-  std::list<Entry> order_;  // the last used first
+  std::list<Entry> order_;  // most recently used first
   std::unordered_map<Key, typename std::list<Entry>::iterator, KeyHash> places_;
 };
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/parallel.h"
-#include "drive/matmul.h"
+#include "dispatch/matmul.h"
 #include "runtime/isa.h"
 
 namespace wick::cpu {

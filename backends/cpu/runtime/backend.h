@@ -4,7 +4,7 @@
 
 namespace wick::cpu {
 
-/// Made at the first call. Errors: of isa(), when WICK_CPU asks for what is not there.
+/// Created by the first call. Errors: those of isa(), if WICK_CPU names an unavailable set.
 const Backend* cpu_backend();
 
 }  // namespace wick::cpu

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "drive/create.h"
+#include "dispatch/create.h"
 #include "libs/conv.h"
 
 namespace wick::cpu {

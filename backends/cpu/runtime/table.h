@@ -1,4 +1,4 @@
-// The kernels of one instruction set, and how kernel files add to them.
+// The table of kernels of one instruction set, to which kernel files add theirs.
 #pragma once
 #include <deque>
 #include <unordered_map>
@@ -9,13 +9,13 @@
 
 namespace wick::cpu {
 
-/// Kernels by op and dtypes, in order of preference. Filled once, then only read.
+/// Kernels by op and dtypes, in order of preference. Filled once, then read-only.
 class Table {
  public:
-  /// Adds a kernel for the op's own dtype t, from which the operands' follow. Later kernels of the
-  /// same op and dtypes are asked later. A kernel without a name has the op's.
+  /// Adds a kernel for the op's dtype t, which determines the operands' dtypes. Kernels of the same op
+  /// and dtypes are tried in the order in which they were added. A kernel without a name gets the op's.
   void add(const Op& op, DType t, const Kernel& kernel);
-  /// Adds a kernel of an op with an operand of any dtype, for the dtype `any`.
+  /// The same for an op with an operand of any dtype ("*"), here of dtype `any`.
   void add(const Op& op, DType t, DType any, const Kernel& kernel);
 
   int find(const KernelQuery& query, const Kernel** kernels) const;
@@ -38,13 +38,13 @@ class Table {
   std::vector<const Op*> ops_;
 };
 
-/// The table of an instruction set, made at its first use. The machine must have that set.
+/// The table of an instruction set, created at first use. The machine must have that set.
 const Table& table_of(Isa isa);
 
-/// Kernel::accepts of fused ops: it takes floats whose inner strides are 1, as abi/ops has it.
+/// Kernel::accepts of fused ops: accepts float operands with inner strides of 1.
 const char* accepts_unit_strides(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
-/// An error's text, kept until the same thread's next error.
+/// A Status with a formatted text, which lives until the same thread's next error.
 __attribute__((format(printf, 2, 3))) Status error(StatusCode code, const char* format, ...);
 
 }  // namespace wick::cpu

@@ -1,25 +1,24 @@
-// What a kernel may ask of the device it runs on. One interface, a body each for AMD, NVIDIA and
-// the emulator.
+// The interface between a kernel and its device, implemented for AMD, NVIDIA and the emulator.
 //
 //   struct K {
 //     struct Args {...};                       // plain data, by value
-//     static constexpr int threads(int wave);  // of a block, a multiple of the wave
-//     static Grid grid(int wave, const Args&); // blocks: asked on the host
+//     static constexpr int threads(int wave);  // per block, a multiple of the wave
+//     static Grid grid(int wave, const Args&); // blocks; called on the host
 //     template <class Ctx>
-//     struct Shared {...};                     // of a block; the entry makes it; no initializers
+//     struct Shared {...};                     // a block's shared memory; no initializers
 //     template <class Ctx>
 //     static WICK_DEVICE void run(const Ctx&, Shared<Ctx>&, const Args&);
 //
-//     static constexpr int kResidentBlocks = 2;   // only if NVIDIA's compiler shall hold registers
-//                                                 // low enough for so many
-//     static constexpr bool kUsesMatrix = true;   // only if it uses mma.h: the emulator then runs
-//                                                 // every vendor's layout
+//     static constexpr int kResidentBlocks = 2;   // optional: NVIDIA's compiler limits registers so
+//                                                 // that so many blocks fit on a multiprocessor
+//     static constexpr bool kUsesMatrix = true;   // required if it uses mma.h: the emulator then
+//                                                 // runs every vendor's layout
 //   };
 //
-// Ctx::kWave, kThreads, kWaves and Matrix (mma_layout.h) are constants. Blocks are one-dimensional,
-// grids up to three (y and z below 65,536). sync is called by every thread of the block in the same
-// place, a wave operation (shuffle, shuffle_xor, ballot, those of mma.h) by every lane of the wave.
-// thread, lane, wave and block may be asked anywhere.
+// Ctx::kWave, kThreads, kWaves and Matrix (mma_layout.h) are constants. Blocks are one-dimensional;
+// grids have up to three dimensions (y and z below 65,536). Every thread of the block must call sync
+// in the same place, and every lane of the wave a wave operation (shuffle, shuffle_xor, ballot, those
+// of mma.h). thread, lane, wave and block may be called anywhere.
 #pragma once
 #include "device/mma_layout.h"
 #include "device/pass.h"
@@ -53,7 +52,7 @@ concept HasRun = requires(const SomeCtx& ctx, typename K::template Shared<SomeCt
 };
 }  // namespace detail
 
-/// Whether K is a kernel as above. Where it is not, check_kernel<K>() says what it lacks.
+/// Whether K is a kernel as described above. If not, check_kernel<K>() reports what it lacks.
 template <class K>
 concept IsKernel =
     detail::HasArgs<K> && detail::HasThreads<K> && detail::HasGrid<K> && detail::HasRun<K>;

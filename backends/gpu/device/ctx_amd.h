@@ -1,8 +1,8 @@
-// The body of ctx.h for AMD, on clang's builtins alone.
+// The implementation of ctx.h for AMD, on clang's builtins alone.
 #pragma once
 #include "device/ctx.h"
 
-// What the host's pass calls in a kernel's stub; nothing here launches that way
+// The host pass calls these in a kernel's stub; wick launches kernels another way
 // (runtime/rt_rocm.cpp).
 using size_t = decltype(sizeof 0);
 struct dim3 {
@@ -36,7 +36,7 @@ struct Ctx {
 
   WICK_DEVICE int thread() const { return __builtin_amdgcn_workitem_id_x(); }
   WICK_DEVICE int lane() const { return thread() % kWave; }
-  /// Told to be uniform, so that it may live in scalar registers.
+  /// Marked as uniform, so that it may live in scalar registers.
   WICK_DEVICE int wave() const { return __builtin_amdgcn_readfirstlane(thread() / kWave); }
   WICK_DEVICE Grid block() const {
     return {int(__builtin_amdgcn_workgroup_id_x()), int(__builtin_amdgcn_workgroup_id_y()),
@@ -70,25 +70,26 @@ struct Ctx {
     else
       return __builtin_amdgcn_ballot_w32(b);
   }
-  /// How many bits are 1.
+  /// The number of bits that are 1.
   static WICK_DEVICE int count_bits(uint64 v) { return __builtin_popcountll(v); }
-  /// Returns what stood there. T: 32- and 64-bit integers and floats.
+  /// Adds to *p. Returns the old value. T: 32- and 64-bit integers and floats.
   template <class T>
   static WICK_DEVICE T atomic_add(T* p, T v) {
     return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   }
-  /// Puts the larger of both there; returns what stood there. T: u32 and u64.
+  /// Stores the larger of *p and the value. Returns the old value. T: u32 and u64.
   template <class T>
   static WICK_DEVICE T atomic_max(T* p, T v) {
     return __hip_atomic_fetch_max(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   }
-  /// Puts desired there if expected stands there; returns what stood there.
+  /// Stores desired if the old value is expected. Returns the old value.
   static WICK_DEVICE uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
     __hip_atomic_compare_exchange_strong(p, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
                                          __HIP_MEMORY_SCOPE_AGENT);
     return expected;
   }
-  /// Notes what is wrong for the host's next look, if nobody else has. op: its id.
+  /// Records an error, unless there is one already; the host reads the record when it next
+  /// synchronizes. op: the op's id.
   WICK_DEVICE void fail(StatusCode code, uint64 op, int64 position, int64 value,
                         int64 limit) const {
     if (compare_and_swap(&record->code, 0, uint32(code)) != 0) return;
@@ -99,7 +100,7 @@ struct Ctx {
 template <class K>
 inline constexpr int kDeviceThreads = K::threads(kDeviceWave);
 
-/// The one kernel of the framework: makes the context and the shared memory, and calls K.
+/// The entry point of every kernel: creates the context and the shared memory, and calls K::run.
 template <class K>
 WICK_KERNEL __attribute__((amdgpu_flat_work_group_size(kDeviceThreads<K>, kDeviceThreads<K>))) void
 entry([[maybe_unused]] typename K::Args args, [[maybe_unused]] ErrorRecord* record) {

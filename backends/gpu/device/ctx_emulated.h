@@ -1,5 +1,5 @@
-// The body of ctx.h for the emulator. Operations take the place that calls them, for the
-// complaints.
+// The implementation of ctx.h for the emulator. Operations take the caller's source location for
+// error messages.
 #pragma once
 #include "device/ctx.h"
 #include "device/emulator.h"
@@ -22,7 +22,7 @@ struct Ctx {
   void sync(emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
     emulated->barrier(thread_, at);
   }
-  /// A lane beyond the wave counts modulo the wave, as both vendors do.
+  /// A lane number beyond the wave is taken modulo the wave, as both vendors do.
   template <class T>
   T shuffle(T v, int source, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -54,9 +54,9 @@ struct Ctx {
     together(mine, vote, at);
     return mine.out;
   }
-  /// How many bits are 1.
+  /// The number of bits that are 1.
   static int count_bits(uint64 v) { return __builtin_popcountll(v); }
-  /// Returns what stood there. T: 32- and 64-bit integers and floats.
+  /// Adds to *p. Returns the old value. T: 32- and 64-bit integers and floats.
   template <class T>
   static T atomic_add(T* p, T v) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -70,7 +70,7 @@ struct Ctx {
     } while (!__atomic_compare_exchange(p, &old, &sum, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
   }
-  /// Puts the larger of both there; returns what stood there. T: u32 and u64.
+  /// Stores the larger of *p and the value. Returns the old value. T: u32 and u64.
   template <class T>
   static T atomic_max(T* p, T v) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -80,32 +80,33 @@ struct Ctx {
     }
     return old;
   }
-  /// Puts desired there if expected stands there; returns what stood there.
+  /// Stores desired if the old value is expected. Returns the old value.
   static uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
     __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return expected;
   }
-  /// Notes what is wrong for the host's next look, if nobody else has. op: its id.
+  /// Records an error, unless there is one already; the host reads the record when it next
+  /// synchronizes. op: the op's id.
   void fail(StatusCode code, uint64 op, int64 position, int64 value, int64 limit) const {
     if (compare_and_swap(&record->code, 0, uint32(code)) != 0) return;
     record->op = op, record->position = position, record->value = value, record->limit = limit;
   }
 
-  // Only the emulator has the members that follow: mma.h's body is made of them.
+  // The members below exist in the emulator alone, for its implementation of mma.h.
 
-  /// The wave's lanes meet here; the last one calls f(lanes), lanes[l] being what lane l brought;
-  /// then all go on. f captures nothing.
+  /// Waits until all lanes of the wave are here. The last one calls f(lanes), where lanes[l] is lane
+  /// l's argument; then all continue. f captures nothing.
   template <class Lane, class F>
   void together(Lane& mine, F, emu::Place at) const {
     static_assert(__is_empty(F));
     const auto all = [](void** lanes) { F{}(reinterpret_cast<Lane**>(lanes)); };
     emulated->meet(thread_, &mine, all, at);
   }
-  /// Ends the launch with this complaint unless ok.
+  /// Ends the launch with this error message unless ok.
   void require(bool ok, const char* what, emu::Place at) const {
     if (!ok) emulated->refuse(thread_, what, at);
   }
-  /// A wave operation: every lane must bring the same value.
+  /// A wave operation that requires the same value in every lane.
   template <class T>
   void require_uniform(T v, emu::Place at) const {
     struct Lane {

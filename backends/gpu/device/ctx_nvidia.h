@@ -1,4 +1,4 @@
-// The body of ctx.h for NVIDIA.
+// The implementation of ctx.h for NVIDIA.
 #pragma once
 #include "device/ctx.h"
 
@@ -20,7 +20,7 @@ struct Ctx {
   WICK_DEVICE int lane() const { return threadIdx.x % kWave; }
   WICK_DEVICE int wave() const {
     return threadIdx.x / kWave;
-  }  // not by a shuffle: it may be asked in a branch
+  }  // not by a shuffle: it may be called in a branch
   WICK_DEVICE Grid block() const { return {int(blockIdx.x), int(blockIdx.y), int(blockIdx.z)}; }
   WICK_DEVICE void sync() const { __syncthreads(); }
   template <class T>
@@ -34,24 +34,24 @@ struct Ctx {
     return __shfl_xor_sync(~0u, v, mask);
   }
   WICK_DEVICE uint64 ballot(bool b) const { return __ballot_sync(~0u, b); }
-  /// How many bits are 1.
+  /// The number of bits that are 1.
   static WICK_DEVICE int count_bits(uint64 v) { return __popcll(v); }
-  /// Returns what stood there. T: 32- and 64-bit integers and floats.
+  /// Adds to *p. Returns the old value. T: 32- and 64-bit integers and floats.
   template <class T>
   static WICK_DEVICE T atomic_add(T* p, T v) {
     if constexpr (sizeof(T) == 8 && T(1) / T(2) == T(0)) {  // signed and unsigned add up alike
       return T(
           atomicAdd(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v)));
     } else if constexpr (kSame<T, float>) {
-      // The card's own addition takes subnormals for 0. Of addends this large they are no part: sums
-      // of two are multiples of 2^-123.
+      // The hardware's atomic addition flushes subnormals to 0. None occur for addends this large:
+      // their sums are multiples of 2^-123.
       if (fabsf(v) >= 0x1p-100f) return atomicAdd(p, v);
       return add_by_swaps(p, v);
     } else {
       return atomicAdd(p, v);
     }
   }
-  /// Puts the larger of both there; returns what stood there. T: u32 and u64.
+  /// Stores the larger of *p and the value. Returns the old value. T: u32 and u64.
   template <class T>
   static WICK_DEVICE T atomic_max(T* p, T v) {
     if constexpr (sizeof(T) == 8)
@@ -60,11 +60,12 @@ struct Ctx {
     else
       return atomicMax(p, v);
   }
-  /// Puts desired there if expected stands there; returns what stood there.
+  /// Stores desired if the old value is expected. Returns the old value.
   static WICK_DEVICE uint32 compare_and_swap(uint32* p, uint32 expected, uint32 desired) {
     return atomicCAS(p, expected, desired);
   }
-  /// Notes what is wrong for the host's next look, if nobody else has. op: its id.
+  /// Records an error, unless there is one already; the host reads the record when it next
+  /// synchronizes. op: the op's id.
   WICK_DEVICE void fail(StatusCode code, uint64 op, int64 position, int64 value,
                         int64 limit) const {
     if (compare_and_swap(&record->code, 0, uint32(code)) != 0) return;
@@ -84,11 +85,11 @@ struct Ctx {
   }
 };
 
-// Out here, since nvcc lets no kernel call a host function, not even in a constant.
+// Outside of the kernel, since nvcc lets no kernel call a host function, not even in a constant.
 template <class K>
 inline constexpr int kDeviceThreads = K::threads(kDeviceWave);
 
-/// How many blocks shall fit on a multiprocessor: so few registers may each take.
+/// The number of blocks that must fit on a multiprocessor, which limits a thread's registers.
 template <class K>
 constexpr int resident_blocks() {
   if constexpr (requires { K::kResidentBlocks; })
@@ -96,7 +97,7 @@ constexpr int resident_blocks() {
   else
     return 1;
 }
-// The threads that a multiprocessor holds; the compiler refuses to be asked for more.
+// The number of threads that a multiprocessor holds; the compiler rejects larger requests.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
 inline constexpr int kResidentThreads = 1024;
 #elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || \
@@ -111,7 +112,7 @@ template <class K>
 inline constexpr int kDeviceBlocks = resident_blocks<K>() < kMostBlocks<K> ? resident_blocks<K>()
                                                                            : kMostBlocks<K>;
 
-/// The one kernel of the framework: makes the context and the shared memory, and calls K.
+/// The entry point of every kernel: creates the context and the shared memory, and calls K::run.
 template <class K>
 WICK_KERNEL void __launch_bounds__(kDeviceThreads<K>, kDeviceBlocks<K>)
     entry(typename K::Args args, ErrorRecord* record) {

@@ -109,7 +109,7 @@ char* map_guarded(size_t bytes) {
   return inner;
 }
 
-// What the sanitizers are told of a change of stacks.
+// Notifies the sanitizers of stack switches.
 #if defined(WICK_ADDRESS_SANITIZER)
 /// A stack that was left for good still carries its last owner's poison.
 void forget_poison(const void* stack) { __asan_unpoison_memory_region(stack, kStackBytes); }

@@ -1,15 +1,14 @@
-// Matrix fragments of one wave, 16 x 16 x 16, f16 or bf16 with f32 sums. All are wave operations,
-// tile and stride uniform.
+// Matrix fragments of one wave, 16 x 16 x 16, f16 or bf16 with f32 accumulators. All functions are
+// wave operations; tile and stride must be uniform.
 //
 //   load_rows(ctx, tile, stride)      operand[row, k] = tile[row * stride + k]
 //   load_columns(ctx, tile, stride)   operand[row, k] = tile[k * stride + row]
-//   multiply(ctx, c, a, b)            c[m, n] += sum over k of a[m, k] b[n, k]; an operand may
-//   stand
+//   multiply(ctx, c, a, b)            c[m, n] += sum over k of a[m, k] b[n, k]; an operand may be
 //                                     on either side
 //
-// tile lies in shared memory, 16-byte aligned; stride is a multiple of 8. c.v[i] is
+// tile is in shared memory, 16-byte aligned; stride is a multiple of 8. c.v[i] is
 // c[Matrix::m(lane, i), Matrix::n(lane, i)], i < Matrix::kAccumulator, so elements i of two
-// accumulators have the same place.
+// accumulators have the same position.
 #pragma once
 #include "device/ctx.h"
 
@@ -25,7 +24,7 @@ struct Sums {
 };
 
 #if !defined(WICK_NVIDIA)
-/// What a lane loads, in as few accesses as its layout allows.
+/// Loads a lane's operand, in as few accesses as its layout allows.
 template <class M, class T>
 WICK_DEVICE Operand<T, M> rows_of_lane(int lane, const T* tile, int stride) {
   constexpr int run = M::kRun < 8 ? M::kRun : 8;

@@ -1,4 +1,4 @@
-// The body of mma.h for AMD: MFMA on gfx9, WMMA on gfx11 and gfx12.
+// The implementation of mma.h for AMD: MFMA on gfx9, WMMA on gfx11 and gfx12.
 #pragma once
 #include "device/mma.h"
 
@@ -23,7 +23,7 @@ WICK_DEVICE void multiply(const C&, Sums<typename C::Matrix>& c,
   using M = typename C::Matrix;
   constexpr bool half = kSame<T, f16>;
   using Halves = Vector<_Float16, M::kOperand>;
-  using Shorts = Vector<short, M::kOperand>;  // how the builtins spell bf16
+  using Shorts = Vector<short, M::kOperand>;  // the builtins' type of bf16
   using Floats = Vector<float, M::kAccumulator>;
   Floats sums = __builtin_bit_cast(Floats, c);
   const Halves ah = __builtin_bit_cast(Halves, a), bh = __builtin_bit_cast(Halves, b);

@@ -1,5 +1,5 @@
-// The body of mma.h for the emulator: plain loops, whatever the layout. The rounding inside of
-// matrix units it does not show: products are added up in f32, in order of k.
+// The implementation of mma.h for the emulator: plain loops for every layout. It does not reproduce
+// the rounding inside matrix units: it adds products in f32, in order of k.
 #pragma once
 #include "device/mma.h"
 

@@ -1,9 +1,9 @@
-// Who holds what of a 16 x 16 tile in a wave: the whole difference between the vendors' matrix
+// Which lane holds which elements of a 16 x 16 tile: the only difference between the vendors' matrix
 // registers, as data.
 //
-// Element i of a lane's operand stands in row(lane, i), at k(lane, i): operands are [row, k] on
-// both sides of a product. Element i of its accumulator is C[m(lane, i), n(lane, i)]. kRun elements
-// of an operand are neighbours in k. kLoadsColumns: load_columns (mma.h) takes as few accesses as
+// Element i of a lane's operand is at [row(lane, i), k(lane, i)]: operands are [row, k] on both sides
+// of a product. Element i of its accumulator is C[m(lane, i), n(lane, i)]. kRun consecutive elements
+// of an operand are consecutive in k. kLoadsColumns: load_columns (mma.h) needs as few accesses as
 // load_rows. Sources: CDNA3 ISA 7.4 (v_mfma_f32_16x16x16), RDNA3 ISA 7.9, RDNA4 ISA 7.12 (v_wmma),
 // PTX ISA 9.7.15 (mma.m16n8k16).
 #pragma once
@@ -43,8 +43,8 @@ struct MatrixSm80 {  // two mma.m16n8k16 with the operands exchanged: the instru
   static constexpr WICK_HD int m(int lane, int i) { return lane % 4 * 2 + i % 2 + i / 4 * 8; }
   static constexpr WICK_HD int n(int lane, int i) { return lane / 4 + i / 2 % 2 * 8; }
 };
-/// Whether a lane's accumulator elements are, in place, the operand with row = n and k = m: all but
-/// gfx11.
+/// Whether a lane's accumulator is also, element by element, an operand with row = n and k = m. True
+/// for all layouts but gfx11's.
 template <class M>
 constexpr WICK_HD bool accumulator_is_operand() {
   if (M::kOperand != M::kAccumulator) return false;

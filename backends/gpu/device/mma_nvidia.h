@@ -1,17 +1,17 @@
-// The body of mma.h for NVIDIA: ldmatrix and mma.sync. Inline assembly is volatile, since a wave
-// operation must not be moved into a branch.
+// The implementation of mma.h for NVIDIA: ldmatrix and mma.sync. The inline assembly is volatile,
+// since the compiler must not move a wave operation into a branch.
 #pragma once
 #include "device/mma.h"
 
 namespace wick::gpu {
 
-/// An operand as the instructions want it.
+/// An operand as the registers of the instructions.
 struct OperandRegisters {
   uint32 r[4];
 };
 
-// ldmatrix: lane l brings the address of line l % 8 of square l / 8, 8 x 8; register j is of square
-// j.
+// ldmatrix: lane l supplies the address of line l % 8 of square l / 8 (8 x 8); register j holds
+// square j.
 template <class C, class T>
 WICK_DEVICE auto load_rows(const C& ctx, const T* tile, int stride) {
   const T* line = tile + ctx.lane() % 16 * stride + ctx.lane() / 16 * 8;

@@ -1,15 +1,15 @@
-// Which compiler pass this is, and what architecture it makes code for: the only place that asks.
+// The current compiler pass and its target architecture. No other file tests for them.
 #pragma once
 #include "wick/abi/marks.h"
 
-#if defined(__HIP__)  // clang -x hip, hipRTC: one pass a target, one for the host
+#if defined(__HIP__)  // clang -x hip, hipRTC: one pass per target, one for the host
 #define WICK_AMD
 #elif defined(__CUDACC__)  // nvcc, NVRTC
 #define WICK_NVIDIA
 #else  // any host compiler
 #define WICK_EMULATED
 #endif
-// WICK_UNROLL stands before a loop whose arrays are to be registers, however long its body is.
+// WICK_UNROLL precedes a loop whose arrays must be registers, however long its body is.
 #if defined(WICK_EMULATED)
 #define WICK_DEVICE
 #define WICK_UNROLL
@@ -21,7 +21,7 @@
 
 namespace wick::gpu {
 
-/// Classes of architecture, as far as kernels differ. A device is of one class; a kernel is for a
+/// Architecture families with different kernels. A device belongs to one family; a kernel supports a
 /// set of them.
 enum Family : unsigned {
   kGfx9 = 1,    // gfx906, gfx908 (its bf16 MFMA is another instruction), gfx9-generic: wave 64, no
@@ -42,8 +42,8 @@ inline constexpr unsigned kMatrixFamilies = 0;
 inline constexpr unsigned kMatrixFamilies = kCdna2 | kCdna3 | kRdna3 | kRdna4 | kSm80 | kEmulated;
 #endif
 
-/// The classes that this pass makes code for; the host's pass knows every kernel. WICK_MATRIX_NONE
-/// builds a target without its matrix instructions, to execute the kernels of cards that have none.
+/// The families that this pass compiles for; the host pass sees every kernel. WICK_MATRIX_NONE builds
+/// a target without its matrix instructions, to run the kernels of cards that have none.
 #if defined(WICK_EMULATED)
 inline constexpr unsigned kPassFamilies = kEmulated;
 #elif !defined(WICK_DEVICE_PASS)
@@ -72,7 +72,7 @@ inline constexpr unsigned kPassFamilies = kSm75;
 
 #if defined(WICK_AMD) && defined(__GFX9__)
 inline constexpr int kDeviceWave = 64;
-#else  // the host's pass looks at no body
+#else  // the host pass instantiates no body
 inline constexpr int kDeviceWave = 32;
 #endif
 

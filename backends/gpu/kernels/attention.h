@@ -1,6 +1,6 @@
-// What the kernels of sdpa and its gradient share: the shape of a call, and how lanes hold vectors
-// of D elements. Heads that read the same key head go together: the rows of key head g are its
-// H / G query heads by T queries, row t H / G + h, so that neighbours have the same position.
+// Shared by the kernels of sdpa and its gradient: the shape of a call, and vectors of D elements held
+// by lanes. Query heads that read one key head are processed together: the rows of key head g are its
+// H / G query heads times T queries, row t H / G + h, so that neighbouring rows have the same position.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/attention.h"
@@ -24,7 +24,7 @@ struct AttentionShape {
   bool causal;
 
   WICK_HD int32 rows() const { return queries * int32(heads.divisor); }
-  /// Keys that the row's query sees: a number from 0 to S.
+  /// The number of keys that the row's query attends to, from 0 to S.
   WICK_DEVICE int32 seen(const int64* positions, int32 b, int32 t) const {
     if (!causal) return keys;
     const int64 position = positions[b * position_strides[0] + t * position_strides[1]];
@@ -32,9 +32,9 @@ struct AttentionShape {
   }
 };
 
-/// A row of a key head: which query, and where its vectors are.
+/// A row of a key head: its query, and the offsets of its vectors.
 struct AttentionRow {
-  int32 t, h;  // h: of all H heads
+  int32 t, h;  // h: in [0, H)
   static WICK_DEVICE AttentionRow of(const AttentionShape& shape, int32 g, int32 row) {
     const int32 t = int32(shape.heads.quotient(row)), heads = int32(shape.heads.divisor);
     return {t, g * heads + row - t * heads};
@@ -42,15 +42,15 @@ struct AttentionRow {
   WICK_DEVICE int64 offset(const HeadStrides& strides, int32 b) const {
     return b * strides.batch + h * strides.head + t * strides.row;
   }
-  /// The row's place in a tensor [B, H, T].
+  /// The row's index in a tensor [B, H, T].
   WICK_DEVICE int64 index(const AttentionShape& shape, int32 b) const {
     const int64 all_heads = int64(shape.heads.divisor) * shape.key_heads.divisor;
     return (b * all_heads + h) * shape.queries + t;
   }
 };
 
-/// A vector of up to `bucket` elements in the registers of kLanes lanes: packs of neighbours,
-/// kLanes packs apart. What is beyond D is 0.
+/// A vector of up to `bucket` elements in the registers of kLanes lanes, as packs kLanes packs apart.
+/// Elements beyond D are 0.
 template <class T, int bucket>
 struct HeadVector {
   using C = Compute<T>;
@@ -58,7 +58,7 @@ struct HeadVector {
   static constexpr int kLanes = bucket / kPack < 32 ? bucket / kPack : 32;
   static constexpr int kPacks = bucket / (kLanes * kPack), kElements = kPacks * kPack;
 
-  /// Where element e of the lane stands.
+  /// The index in the vector of element e of the lane.
   static WICK_DEVICE int place(int lane, int e) {
     return (e / kPack * kLanes + lane) * kPack + e % kPack;
   }
@@ -76,7 +76,7 @@ struct HeadVector {
   }
 };
 
-/// Sums over groups of `lanes` lanes, in all of them.
+/// Sums over groups of `lanes` lanes; every lane gets its group's sums.
 template <int lanes, int n, class Ctx, class C>
 WICK_DEVICE void add_lanes(const Ctx& ctx, C (&x)[n]) {
   for (int mask = lanes / 2; mask > 0; mask /= 2)
@@ -90,7 +90,7 @@ inline bool heads_are_aligned(const View& x) {
   return aligned;
 }
 
-/// The parts of a call of sdpa or its gradient, on the host.
+/// A call of sdpa or its gradient, on the host.
 struct AttentionCall {
   const View &q, &k, &positions;
   SdpaAttributes attributes;

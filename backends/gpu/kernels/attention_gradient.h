@@ -3,14 +3,15 @@
 //   gq = scale sum over keys of ds k
 //   gk = scale sum over rows of ds q
 //   gv = sum over rows of p gy
-// No atomics: first delta, then a block some rows of a key head, whose groups of lanes walk over
-// the keys (gq), then a block some keys, whose groups walk over the rows of the key head (gk, gv).
+// Three kernels, without atomics: the first computes delta. In the second a block has some rows of a
+// key head, and its groups of lanes loop over the keys (gq). In the third a block has some keys, and
+// its groups of lanes loop over the rows of the key head (gk, gv).
 #pragma once
 #include "kernels/attention.h"
 
 namespace wick::gpu {
 
-// delta: a wave a row [b, h, t].
+// delta: one wave per row [b, h, t].
 template <class T>
 struct SdpaDelta {
   using C = Compute<T>;
@@ -54,12 +55,12 @@ struct GradientArgs {
   AttentionShape shape;
   HeadStrides gq_strides, gk_strides, gv_strides, gy_strides, q_strides, k_strides, v_strides;
   C scale;
-  FastDivide chunks;  // of a key head's rows or keys, each a block's
+  FastDivide chunks;  // of a key head's rows or keys, one block each
   bool aligned;
 };
 
-/// The sums of a block's groups of lanes for kCount vectors: those of a wave by shuffles, then the
-/// waves' by way of shared memory, in their order.
+/// Sums kCount vectors over a block's groups of lanes: within a wave by shuffles, then over the waves
+/// through shared memory, in order.
 template <class Vector, int kCount, int bucket>
 struct GroupSums {
   using C = typename Vector::C;
@@ -68,8 +69,8 @@ struct GroupSums {
   struct Shared {
     C sums[Ctx::kWaves][kCount][bucket];
   };
-  /// Calls write(i, d, sum) for element d < head_dim of vector i, each by one thread. All threads
-  /// of the block call it; shared is free before and after.
+  /// Calls write(i, d, sum) for element d < head_dim of vector i, each from one thread. All threads of
+  /// the block must call it. shared may be reused before and after.
   template <class Ctx, class Write>
   static WICK_DEVICE void add(const Ctx& ctx, Shared<Ctx>& shared, C (&x)[kCount][kElements],
                               int head_dim, const Write& write) {
@@ -92,7 +93,7 @@ struct GroupSums {
   }
 };
 
-// gq: block x some rows of a key head, groups of lanes stride over the keys.
+// gq: block x has some rows of a key head, its groups of lanes stride over the keys.
 template <class T, int bucket, int kRows>
 struct SdpaGradientQ {
   using C = Compute<T>;
@@ -114,7 +115,7 @@ struct SdpaGradientQ {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const int lane = ctx.thread() % Vector::kLanes, group = ctx.thread() / Vector::kLanes;
     const int32 head = int32(a.chunks.quotient(ctx.block().x));
-    // The last chunks, which see the most keys, come first.
+    // The last chunks, whose queries attend to the most keys, come first.
     const int32 first_row = (int32(a.chunks.divisor) * (head + 1) - 1 - ctx.block().x) * kRows;
     const int32 b = int32(a.shape.key_heads.quotient(head));
     const int32 g = head - b * int32(a.shape.key_heads.divisor);
@@ -123,7 +124,7 @@ struct SdpaGradientQ {
     C l[kRows], delta[kRows];
     int seen[kRows], end = 0;
     for (int r = 0; r < kRows; r++) {
-      // What is beyond the last row reads the last and sees nothing.
+      // Rows beyond the last read the last one and attend to no key.
       const int32 here = first_row + r < rows ? first_row + r : rows - 1;
       const AttentionRow row = AttentionRow::of(a.shape, g, here);
       Vector::load(a.q + row.offset(a.q_strides, b), lane, a.shape.head_dim, a.aligned, q[r]);
@@ -159,7 +160,7 @@ struct SdpaGradientQ {
   }
 };
 
-// gk and gv: block x some keys, groups of lanes stride over the rows of their key head.
+// gk and gv: block x has some keys, its groups of lanes stride over the rows of their key head.
 template <class T, int bucket, int kKeys>
 struct SdpaGradientKv {
   using C = Compute<T>;
@@ -249,12 +250,12 @@ struct SdpaGradientCall {
       if (const char* why = AttentionCall::check_heads(*x, c.k)) return why;
     return check_vector(call.in[6], c.q.numel() / c.q.shape[3]);
   }
-  /// Bytes of delta.
+  /// The bytes of delta.
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
     const View& q = call.in[1];
     return q.numel() / q.shape[3] * int64(sizeof(C));
   }
-  /// The arguments of a launch, chunks excepted.
+  /// The arguments of a launch except for chunks.
   static GradientArgs<T> args(const Call& call) {
     const AttentionCall c = attention(call);
     const View &gy = call.in[0], &v = call.in[3];
@@ -296,7 +297,7 @@ struct SdpaGradientStreamLaunch : SdpaGradientCall<T> {
   }
   static Status run(const Call& call) {
     [[maybe_unused]] const int64 head_dim = call.in[1].shape[3];
-    // f8 is not worth more kernels than one.
+    // One kernel is enough for f8.
     if constexpr (sizeof(T) > 1) {
       if (head_dim <= 64) return run_in<64>(call);
       if (head_dim <= 128) return run_in<128>(call);
@@ -307,7 +308,7 @@ struct SdpaGradientStreamLaunch : SdpaGradientCall<T> {
  private:
   template <int bucket>
   static Status run_in(const Call& call) {
-    // f64 and f8 are there to be right; more rows of f64 would not fit the registers.
+    // f64 and f8 need to be correct, not fast; more rows of f64 would not fit into registers.
     constexpr bool one = kSame<T, double> || sizeof(T) == 1;
     constexpr int rows = one ? 1 : 4, keys = one ? 1 : 2;
     GradientArgs<T> args = Base::args(call);

@@ -1,18 +1,19 @@
-// sdpa by streaming: a block holds some rows of a key head in registers, and its groups of lanes
-// walk over the keys, each with an online softmax of its own; at the end they are merged. Nothing
-// meets before that, so few rows (decoding) run at the speed of memory. Where blocks are few the
-// keys are cut into splits, whose results are merged by a second kernel. Grids depend on shapes
-// alone: what lies beyond the rows' positions is skipped at run time.
+// sdpa by streaming: a block holds some rows of a key head in registers, and its groups of lanes loop
+// over the keys, each with its own online softmax, and merge their results at the end. There is no
+// synchronization before that, so calls with few rows (decoding) are limited by memory bandwidth alone.
+// With few blocks the keys are split, and a second kernel merges the splits' results. Grids depend on
+// shapes alone: keys beyond the rows' positions are skipped at run time.
 #pragma once
 #include "kernels/attention.h"
 
 namespace wick::gpu {
 
-/// What has been seen of a row: unnormalised.
+/// The running state of a row's online softmax, not normalised.
 template <class C>
 struct SoftmaxState {
   C max, sum;
-  /// Takes a score; returns by what the weighted sum so far is to be multiplied, and the weight.
+  /// Raises the running maximum to `larger`. Returns the factor by which the caller must scale the
+  /// weighted sum so far.
   WICK_DEVICE C raise(C larger) {
     const C factor = exp(max - MaxSum<C>::shift(larger));
     max = larger;
@@ -29,7 +30,7 @@ struct StreamArgs {
   AttentionShape shape;
   HeadStrides q, k, v, y;
   C scale;
-  FastDivide chunks;  // of a key head's rows, each a block's
+  FastDivide chunks;  // of a key head's rows, one block each
   int32 splits, split_length;
   bool aligned;
 };
@@ -115,20 +116,20 @@ struct SdpaStream {
     int32 b, g, first_row, first_key;
     WICK_DEVICE Place(const Grid& block, const Args& a) {
       const int32 head = int32(a.chunks.quotient(block.x));
-      // The last chunks, which see the most keys, come first.
+      // The last chunks, whose queries attend to the most keys, come first.
       first_row = (int32(a.chunks.divisor) * (head + 1) - 1 - block.x) * kRows;
       b = int32(a.shape.key_heads.quotient(head));
       g = head - b * int32(a.shape.key_heads.divisor);
       first_key = block.y * a.split_length;
     }
     WICK_DEVICE bool is_row(const Args& a, int r) const { return first_row + r < a.shape.rows(); }
-    /// What is beyond the last row reads the last.
+    /// Rows beyond the last read the last one.
     WICK_DEVICE AttentionRow row(const Args& a, int r) const {
       return AttentionRow::of(a.shape, g, is_row(a, r) ? first_row + r : a.shape.rows() - 1);
     }
   };
 
-  /// Groups of a wave into one, which goes to shared memory.
+  /// Merges the groups of a wave and writes the result to shared memory.
   template <class Ctx>
   static WICK_DEVICE void merge_groups(const Ctx& ctx, Shared<Ctx>& shared,
                                        C (&weighted)[kRows][kElements],
@@ -152,7 +153,7 @@ struct SdpaStream {
         shared.max[ctx.wave()][r] = state[r].max, shared.sum[ctx.wave()][r] = state[r].sum;
     }
   }
-  /// The waves' results into one, a thread an element.
+  /// Merges the waves' results, one thread per element.
   template <class Ctx>
   static WICK_DEVICE void store(const Ctx& ctx, const Shared<Ctx>& shared, const Args& a,
                                 const Place& place) {
@@ -181,7 +182,7 @@ struct SdpaStream {
   }
 };
 
-// The splits' results into one: a wave a row [b, h, t].
+// Merges the splits' results: one wave per row [b, h, t].
 template <class T>
 struct SdpaMerge {
   using C = Compute<T>;
@@ -244,7 +245,7 @@ struct SdpaStreamLaunch {
   static Status run(const Call& call) {
     [[maybe_unused]] const int64 head_dim = call.in[0].shape[3];
     if (call.in[0].numel() == 0) return {};
-    // f8 is not worth more kernels than one.
+    // One kernel is enough for f8.
     if constexpr (sizeof(T) > 1) {
       if (head_dim <= 64) return run_rows<64>(call);
       if (head_dim <= 128) return run_rows<128>(call);
@@ -257,10 +258,9 @@ struct SdpaStreamLaunch {
     return {call.in[0], call.in[1], call.in[3],
             *static_cast<const SdpaAttributes*>(call.attributes)};
   }
-  /// f64 and f8 are there to be right; the rows of f64 would not fit the registers.
+  /// f64 and f8 need to be correct, not fast; four rows of f64 would not fit into registers.
   static constexpr bool kHasFourRows = !kSame<T, double> && sizeof(T) > 1;
-  /// How the work is cut: rows of a block, and splits of the keys so that there is work for every
-  /// card.
+  /// How the work is split: the rows per block, and enough splits of the keys to occupy any card.
   struct Cut {
     int rows;
     int64 chunks, splits, split_length;

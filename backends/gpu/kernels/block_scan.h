@@ -1,12 +1,11 @@
-// What stands before each thread's value, in the order of threads: the scan that scans, sorts and
-// compactions are made of. The order of Step's operands is that of the threads, and how they are put
-// together depends on the wave alone.
+// Exclusive scan over the threads of a block, which scans, sorts and compactions use. Step's operands
+// are in thread order, and their association depends on the wave width alone.
 #pragma once
 #include "kernels/common.h"
 
 namespace wick::gpu {
 
-/// Lane source's value. Plain ones of 4 or 8 bytes; a family adds its own beside them.
+/// Returns lane `source`'s value. For plain values of 4 or 8 bytes; families add overloads.
 template <class Ctx, class V>
 WICK_DEVICE V value_of_lane(const Ctx& ctx, const V& v, int source) {
   return ctx.shuffle(v, source);
@@ -14,13 +13,13 @@ WICK_DEVICE V value_of_lane(const Ctx& ctx, const V& v, int source) {
 
 template <class V>
 struct Scanned {
-  V before;  // of the threads before this one
-  V total;   // of all
+  V before;  // over the threads before this one
+  V total;   // over all threads
 };
 
-/// Scans v by Step, an associative operation, in groups of `threads` neighbours: a power of two, at
-/// most the block's. none: what changes nothing. All threads of the block call it. partial is the
-/// block's, and free when this is called again.
+/// Scans v by Step, an associative operation with identity `none`, within groups of `threads`
+/// neighbouring threads: a power of two, at most the block's. All threads of the block must call it.
+/// partial: shared memory, which may be reused for the next call.
 template <class Step, class Ctx, class V>
 WICK_DEVICE Scanned<V> scan_threads(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v, V none,
                                     int threads = Ctx::kThreads) {
@@ -57,12 +56,12 @@ struct Plus {
   }
 };
 
-/// A long row in pieces, each a block's, of whole tiles.
+/// A long row split into pieces of whole tiles, one block each.
 struct RowPieces {
   int32 count;
   int64 length;  // of each but the last
 
-  /// So many that `rows` rows keep every card busy, none below `least` tiles.
+  /// Enough pieces that `rows` rows occupy any card, each of at least `least` tiles.
   static RowPieces of(int64 rows, int64 row_length, int64 tile, int64 least = 4) {
     constexpr int64 kBlocks = 1024;
     int64 count = rows > 0 && rows < kBlocks ? kBlocks / rows : 1;
@@ -74,7 +73,7 @@ struct RowPieces {
   }
 };
 
-/// What the first `count` of some totals come to, in every thread of the block.
+/// The combination of the first `count` totals, in every thread of the block.
 template <class Step, class Ctx, class V>
 WICK_DEVICE V total_of(const Ctx& ctx, V (&partial)[Ctx::kWaves], const V* totals, int count,
                        V none) {

@@ -1,5 +1,5 @@
-// y = x in another dtype. A kernel has one output type, and all input types of a kind: it is told at
-// run time which, and x is loaded as the widest of the kind (scalar/cast.h).
+// y = x in another dtype. A kernel has one output type and reads all input types of a kind: the input
+// dtype is a run-time parameter, and x is loaded as the widest type of its kind (scalar/cast.h).
 #pragma once
 #include "kernels/map.h"
 #include "scalar/cast.h"
@@ -18,7 +18,7 @@ using AnyOfItsKind = Either<kSame<Wide<From>, float>, AnyFloat,
                             Either<kSame<Wide<From>, int64>, AnyInteger, Elements<From>>>;
 template <class To, class In>
 struct CastMap : MapOf<Elements<To>, In>, OneFunction<Convert<To>> {
-  static constexpr int kPack = 8;  // the input is told at run time: not in few pieces
+  static constexpr int kPack = 8;  // the input dtype is a run-time parameter: not in few pieces
 };
 
 }  // namespace wick::gpu

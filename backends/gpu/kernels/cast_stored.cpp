@@ -1,6 +1,6 @@
 // Casts from and to the dtypes that are stored and not computed in: f4, f6 and f8e8m0, a byte each.
-// They are rare, so a kernel is told both dtypes at run time, and only the other's size or kind is
-// its own.
+// They are rare, so a kernel selects both dtypes at run time, and is compiled only once for each
+// size or kind of the other dtype.
 #include "kernels/cast.h"
 #include "wick/abi/ops/cast.h"
 
@@ -48,15 +48,15 @@ struct FromSmall {
   }
 };
 
-/// Of a function that is told the dtypes.
+/// A Map of a function that receives both dtypes at run time.
 template <class F, class Out, class In>
 struct SmallCastMap : MapOf<Out, In> {
   static constexpr int kPack = 8;
-  using Told = CastDTypes;
-  static Told told(const Call& call) { return {call.in[0].dtype, call.out[0].dtype}; }
+  using Params = CastDTypes;
+  static Params params(const Call& call) { return {call.in[0].dtype, call.out[0].dtype}; }
   template <class Body>
-  static WICK_DEVICE void choose(const Told& told, const Body& body) {
-    body(F{told});
+  static WICK_DEVICE void choose(const Params& params, const Body& body) {
+    body(F{params});
   }
 };
 

@@ -1,5 +1,5 @@
-// What the families share: exact division by multiplication, 16-byte accesses, strided operands,
-// and how a call is cut into launches whose indices fit 32 bits.
+// Shared by all kernel families: exact division by multiplication, 16-byte accesses, strided
+// operands, and splitting a call into launches whose indices fit into 32 bits.
 #pragma once
 #include "runtime/kernel_list.h"
 #include "scalar/bits.h"
@@ -7,8 +7,8 @@
 
 namespace wick::gpu {
 
-/// The most elements that one launch covers, and the farthest that a view reaches in it, in
-/// elements: device code computes indices and offsets in 32 bits, signed or not.
+/// The most elements of one launch, and the largest offset within a view in it, in elements: device
+/// code computes indices and offsets in 32 bits, signed or not.
 inline constexpr int64 kLaunchLimit = int64(1) << 30;
 
 template <class T>
@@ -16,12 +16,12 @@ constexpr WICK_HD T ceil_div(T a, T b) {
   return (a + b - 1) / b;
 }
 
-/// n elements that are read and written by one access where the hardware has it.
+/// n elements that one access reads or writes, where the hardware can.
 template <class T, int n>
 struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Pack {
   T v[n];
 };
-/// Elements of 16 bytes.
+/// The number of elements in 16 bytes.
 template <class T>
 inline constexpr int kPackSize = 16 / sizeof(T);
 
@@ -68,14 +68,14 @@ struct FastDivide {
   }
 };
 
-/// Where `operands` views of one shape have their elements, of one launch.
+/// Maps an element's index to its offset in each of `operands` views of one shape, within a launch.
 template <int operands, class Offset = uint32>
 struct Indexer {
   int32 rank;  // at least 1
   FastDivide shape[kMaxRank];
   Offset strides[kMaxRank][operands];
 
-  /// offset[o]: of operand o's element number index, in the order of the shape.
+  /// Writes offset[o], the offset of element `index` (row-major) of operand o.
   WICK_DEVICE void locate(uint32 index, Offset (&offset)[operands]) const {
     for (int o = 0; o < operands; o++) offset[o] = 0;
     for (int d = rank - 1; d > 0; d--) {
@@ -87,15 +87,15 @@ struct Indexer {
   }
 };
 
-/// Some views of one shape, on the host: dims of size 1 dropped, neighbours joined where every
-/// operand allows it.
+/// Views of one shape, on the host. Drops dims of size 1, and merges neighbouring dims that are
+/// contiguous with each other in every operand.
 template <int operands>
 struct Operands {
   int rank = 0;
   int64 shape[kMaxRank] = {};
   int64 strides[operands][kMaxRank] = {};
   char* data[operands] = {};
-  int64 begin[operands] = {};  // elements from the call's data to here, where this is a part
+  int64 begin[operands] = {};  // offset of this part from the call's data, in elements
   int element_bytes[operands] = {};
 
   int64 numel() const {
@@ -109,7 +109,7 @@ struct Operands {
       if (strides[o][0] != 1) return false;
     return true;
   }
-  /// Over the first `dims` dims; numel below 2^31.
+  /// The indexer over the first `dims` dims. Requires numel below 2^31.
   template <class Offset = uint32>
   Indexer<operands, Offset> indexer(int dims) const {
     Indexer<operands, Offset> at{};
@@ -166,7 +166,8 @@ Operands<operands> collapse(const View* const (&views)[operands]) {
   return all;
 }
 
-/// Collapses the dims of a call's output, then of its inputs; false if their shapes differ.
+/// Collects a call's output, then its inputs, and collapses their dims. Returns false if
+/// their shapes differ.
 template <int arity>
 bool collapse_call(const Call& call, Operands<arity + 1>* all) {
   const View* views[arity + 1];
@@ -177,14 +178,14 @@ bool collapse_call(const Call& call, Operands<arity + 1>* all) {
   return true;
 }
 
-/// What one launch covers: its elements, and how far an operand reaches in it.
+/// Limits of one launch: its elements, and the largest offset within an operand.
 struct LaunchLimits {
   int64 numel = kLaunchLimit;
   int64 reach = kLaunchLimit;
 };
 
-/// Calls launch(part) for parts within the limits; for nothing if there are no elements. Halves the
-/// dim that reaches farthest: the outermost, mostly.
+/// Calls launch(part) for parts within the limits; not at all if there are no elements. Halves the dim
+/// with the largest extent in memory, usually the outermost.
 template <int operands, class Launch>
 Status for_each_part(const Operands<operands>& all, const Launch& launch,
                      const LaunchLimits& limits = {}) {
@@ -202,7 +203,7 @@ Status for_each_part(const Operands<operands>& all, const Launch& launch,
     fits = fits && reach <= limits.reach;
   }
   if (fits) return launch(all);
-  for (int d = 0; widest < 0; d++)  // nothing but broadcasts
+  for (int d = 0; widest < 0; d++)  // only broadcast dims
     if (all.shape[d] > 1) widest = d;
 
   int64 first = all.shape[widest] / 2;
@@ -218,13 +219,13 @@ Status for_each_part(const Operands<operands>& all, const Launch& launch,
   return for_each_part(half, launch, limits);
 }
 
-/// How threads share rows of `length` accesses: 2^log_lanes threads side by side in a row, a block
-/// of them several rows.
+/// How threads share rows of `length` accesses: 2^log_lanes neighbouring threads work on a row, and a
+/// block on one or several rows.
 struct RowSplit {
   int32 log_lanes;
   int32 rows_per_block;
-  int32 steps;        // accesses a thread makes, at most
-  FastDivide pieces;  // of a row, each a block's
+  int32 steps;        // the most accesses per thread
+  FastDivide pieces;  // pieces of a row, one block each
   int32 blocks;
   static RowSplit of(int64 rows, int64 length, int threads) {
     constexpr int kSteps = 4;
@@ -248,7 +249,7 @@ struct RowSplit {
   }
 };
 
-/// shuffle_xor of any plain value of up to 8 bytes.
+/// shuffle_xor of a trivially copyable value of up to 8 bytes.
 template <class Ctx, class T>
 WICK_DEVICE T exchange(const Ctx& ctx, T v, int mask) {
   if constexpr (sizeof(T) >= 4)

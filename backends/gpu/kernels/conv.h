@@ -5,20 +5,18 @@
 //   conv_input_gradient   x[c, pixel of x]     = sum over taps and o of weight[(tap, o), c] y
 //   conv_weight_gradient  weight[o, (tap, c)]  = sum over pixels of y[o, pixel of y] x
 //
-// The gradient of the input visits pixels in classes: of those that are alike modulo the stride,
-// the same taps count, and the places they look at lie next to each other, as in a convolution of
-// stride 1. What the kinds of kernels share: how a call looks on the host and in a launch. The
-// kinds: conv_direct.h for few channels of a group, conv_matrix.h on matrix units, conv_tiled.h
-// everywhere.
+// The gradient of the input processes pixels in classes of equal coordinates modulo the stride. The
+// pixels of a class use the same taps, and neighbouring pixels read neighbouring elements, as in a
+// convolution of stride 1. This file describes a call on the host and in a launch. The kernels:
+// conv_direct.h for few channels per group, conv_matrix.h on matrix units, conv_tiled.h everywhere.
 #pragma once
 #include "kernels/common.h"
 #include "wick/abi/ops/conv.h"
 
 namespace wick::gpu {
 
-/// What stands at one dim of a class of pixels: pixel p looks at
-/// source[p * stride + tap * dilation + offset] through weight[first_tap + tap * tap_step], and
-/// stands at out[first_out + p * out_step].
+/// One dim of a class of pixels: pixel p reads source[p * stride + tap * dilation + offset] with
+/// weight[first_tap + tap * tap_step], and is written to out[first_out + p * out_step].
 struct ConvAxis {
   int32 pixels, taps;
   int32 stride, dilation, offset;
@@ -26,13 +24,13 @@ struct ConvAxis {
   int32 first_out, out_step;
 };
 
-/// One dim of a convolution or of its gradient of the input.
+/// One dim of a convolution or of its input gradient.
 struct ConvDim {
   int32 source_size, out_size, kernel;
   int32 stride, dilation, padding;
-  int32 classes;  // 1 of a convolution
-  int32 period;   // taps of a class are so far apart
-  int32 slots;    // classes that have taps
+  int32 classes;  // 1 for a convolution
+  int32 period;   // distance between the taps of a class
+  int32 slots;    // number of classes with taps
 
   static ConvDim of(bool transposed, const ConvAttributes& a, int d, int64 source, int64 out,
                     int64 kernel) {
@@ -46,7 +44,7 @@ struct ConvDim {
                 1,
                 1};
     if (!transposed) return dim;
-    int64 divisor = a.stride[d];  // the greatest that both have
+    int64 divisor = a.stride[d];  // the greatest common divisor
     for (int64 rest = a.dilation[d]; rest != 0;) {
       const int64 next = divisor % rest;
       divisor = rest, rest = next;
@@ -72,26 +70,26 @@ struct ConvDim {
             r,
             stride};
   }
-  /// The most taps that a class has.
+  /// The most taps of a class.
   int64 most_taps() const { return (kernel + period - 1) / period; }
 };
 
-/// A launch of a convolution or of its gradient of the input.
+/// A launch of a convolution or of its input gradient.
 template <class T>
 struct ConvArgs {
   const T* source;
-  const T* weight;  // packed: of each group and slot (PackWeights)
+  const T* weight;  // packed for each group and slot (PackWeights)
   T* out;
-  int64 source_n, source_c, source_h, source_w;  // steps
-  int64 out_n, out_c;                            // a row is dim[1].out_size
+  int64 source_n, source_c, source_h, source_w;  // strides
+  int64 out_n, out_c;                            // strides; a row has dim[1].out_size
   ConvDim dim[2];
-  int64 slot_size;  // elements of packed weights
+  int64 slot_size;  // packed weights per slot
   int32 weight_row;
-  int32 images, channels, rows, groups;  // channels and rows of a group: summed over, and of out
-  int32 blocks_m, blocks_n;              // of a group and class
+  int32 images, channels, rows, groups;  // per group: channels summed over, and channels of out
+  int32 blocks_m, blocks_n;              // per group and class
   int32 first_class, launched_classes;
   bool transposed;
-  bool out_packs;  // 8 pixels that begin at a multiple of 8 are neighbours, and aligned
+  bool out_packs;  // aligned groups of 8 pixels are contiguous and aligned in memory
 
   struct Place {
     const T* source;
@@ -117,7 +115,7 @@ struct ConvArgs {
     p.pixel = tile / blocks_m, p.m = tile - p.pixel * blocks_m;
     return p;
   }
-  /// Where a pixel of a class stands in channel 0 of out.
+  /// The offset of a pixel of a class in channel 0 of out.
   WICK_DEVICE int64 offset_of(const Place& p, uint32 pixel) const {
     const uint32 width = p.w.pixels, height = p.h.pixels;
     const uint32 row = pixel / width, w = pixel - row * width;
@@ -127,11 +125,12 @@ struct ConvArgs {
   }
 };
 
-/// What one pixel looks at, tap by tap, all channels at each: in the order of the packed weights.
+/// The elements that one pixel reads, all channels of one tap after another: the order of the
+/// packed weights.
 template <class T>
 struct WindowReader {
   const T* image;
-  const T* at;  // where inside
+  const T* at;  // valid inside of the image
   int64 step_c, step_h, step_w;
   int32 h, w;  // of tap (0, 0)
   int32 height, width;
@@ -153,7 +152,7 @@ struct WindowReader {
     tap_h = tap_w = 0, channel = k;
     settle();
   }
-  /// The next element, 0 where there is none.
+  /// The next element; 0 outside of the image.
   WICK_DEVICE T next() {
     const T x = inside ? *at : T{};
     at += step_c;
@@ -167,7 +166,7 @@ struct WindowReader {
   }
 
  private:
-  /// Goes to the tap of which the channel is.
+  /// Moves to the tap of the current channel.
   WICK_DEVICE void settle() {
     for (; channel >= channels && tap_h < taps_h; channel -= channels)
       if (++tap_w == taps_w) tap_w = 0, tap_h++;
@@ -177,9 +176,9 @@ struct WindowReader {
   }
 };
 
-// Weights as the products of conv and conv_input_gradient read them: of each group and slot
-// [row][(tap, channel)], or where rows are inner [(tap, channel)][row], zeros behind. An element a
-// thread.
+// Packs weights for the products of conv and conv_input_gradient: for each group and slot
+// [row][(tap, channel)], or [(tap, channel)][row] if rows are inner, padded with zeros. One
+// thread per element.
 template <class Element>
 struct PackWeights {
   struct Args {
@@ -218,12 +217,12 @@ struct PackWeights {
   }
 };
 
-/// A call on the host. source and out: x and y of conv, y and x of its gradient of the input.
+/// A call on the host. source and out: x and y of conv, y and x of its input gradient.
 struct Convolution {
   bool transposed;
   ConvAttributes a;
   const View &source, &weight, &out;
-  int64 rows, channels;  // of a group
+  int64 rows, channels;  // per group
 
   explicit Convolution(const Call& call)
       : transposed(*call.op == kConvInputGradient),
@@ -239,11 +238,11 @@ struct Convolution {
     return ConvDim::of(transposed, a, d, source.shape[2 + d], out.shape[2 + d],
                        weight.shape[2 + d]);
   }
-  /// The places of an image, a product's columns, and its k.
+  /// The output pixels of an image, the columns of the product, and its k.
   int64 places() const { return out.shape[2] * out.shape[3]; }
   int64 taps() const { return weight.shape[2] * weight.shape[3]; }
 
-  /// What 32 bits of coordinates hold.
+  /// Checks that 32-bit coordinates are large enough.
   static const char* check_sizes(const ConvAttributes& a, const View& x, const View& weight,
                                  const View& y) {
     const int64 most = kLaunchLimit / 2;
@@ -270,7 +269,7 @@ struct Convolution {
 
   // ---- packed weights
 
-  /// Of a slot: rows, and taps and channels, filled up to a multiple of `step`.
+  /// n rounded up to a multiple of `step`: the padded rows, or taps and channels, of a slot.
   static int64 filled(int64 n, int64 step) { return ceil_div(n, step) * step; }
   int64 slots() const { return a.groups * dim(0).slots * dim(1).slots; }
   int64 most_k() const { return dim(0).most_taps() * dim(1).most_taps() * channels; }
@@ -300,7 +299,7 @@ struct Convolution {
 
   // ---- launches
 
-  /// Calls launch_part(args, blocks) for parts of the images and classes, a block a tile of
+  /// Calls launch_part(args, blocks) for parts of the images and classes, one block per tile of
   /// tile_m x tile_n.
   template <class T, class Launch>
   Status for_each_launch(ConvArgs<T> args, int64 tile_m, int64 tile_n,
@@ -345,7 +344,7 @@ Grid conv_grid(const ConvArgs<T>& a) {
 
 // ---- gradients of the weight
 
-/// A launch: of every group the sums [o, (tap, c)] over pieces of the pixels, each into scratch.
+/// A launch: for every group the sums [o, (tap, c)] over each piece of the pixels, written to scratch.
 template <class T>
 struct ConvWeightArgs {
   const T *y, *x;
@@ -354,9 +353,9 @@ struct ConvWeightArgs {
   int32 height, width;  // of x
   FastDivide out_height, out_width;
   int32 stride[2], dilation[2], padding[2];
-  int32 rows, channels, groups;  // rows: o of a group
+  int32 rows, channels, groups;  // rows: output channels per group
   int32 kernel_w, columns;       // columns: taps and channels
-  int32 pixels, piece;           // of the launch, of a piece of it
+  int32 pixels, piece;           // per launch, per piece
   int32 pieces, blocks_m, blocks_n;
 
   struct Place {
@@ -386,7 +385,7 @@ struct ConvWeightArgs {
   }
 };
 
-/// A column (tap, c) of the sums: what it adds to where a pixel's window begins.
+/// A column (tap, c) of the sums, as its offset from the start of a pixel's window.
 struct WindowColumn {
   int64 offset;
   int32 h, w;
@@ -394,14 +393,14 @@ struct WindowColumn {
   static WICK_DEVICE WindowColumn of(const ConvWeightArgs<T>& a, int column) {
     const int tap = column / a.channels, c = column - tap * a.channels;
     const int tap_h = tap / a.kernel_w, tap_w = tap - tap_h * a.kernel_w;
-    if (column >= a.columns) return {0, -(1 << 30), 0};  // nowhere
+    if (column >= a.columns) return {0, -(1 << 30), 0};  // outside of every image
     const int h = tap_h * a.dilation[0], w = tap_w * a.dilation[1];
     return {c * a.x_c + h * a.x_h + w * a.x_w, h, w};
   }
 };
 
-/// What a thread brings of y's or of x's tile, rows x depth: one pixel a step, every kStep-th row,
-/// so that neighbouring threads read neighbours.
+/// A thread's part of a tile of y or x, rows x depth: one pixel per step, every kStep-th row, so that
+/// neighbouring threads read neighbouring elements.
 template <class T, int threads, int rows, int depth>
 struct PixelTile {
   static constexpr int kStep = threads / depth, kCount = rows / kStep;
@@ -454,7 +453,7 @@ struct WindowTile : PixelTile<T, threads, rows, depth> {
   }
 };
 
-// weight[o, c, tap] = sum over pieces, in order. An element a thread, in the order of the sums.
+// weight[o, c, tap] = sum over pieces, in order. One thread per element, in the order of the sums.
 template <class T>
 struct AddPieces {
   struct Args {
@@ -480,7 +479,7 @@ struct AddPieces {
   }
 };
 
-/// A call on the host: in y, x; out weight.
+/// A call on the host: inputs y and x, output weight.
 struct ConvWeightGradient {
   ConvAttributes a;
   const View &y, &x, &weight;
@@ -501,11 +500,12 @@ struct ConvWeightGradient {
     return Convolution::check_sizes(a, x, weight, y);
   }
 
-  /// How the pixels are cut: `piece` of them each, `images` a launch.
+  /// How the pixels are split: pieces of `piece` pixels, launches of `images` images.
   struct Cut {
     int64 images, launches, piece, pieces;  // pieces: of a launch
     static Cut of(const ConvWeightGradient& c, int64 blocks, int64 least) {
-      constexpr int64 kWantedBlocks = 1024;  // of all pieces: some waves on the largest cards
+      constexpr int64 kWantedBlocks =
+          1024;  // over all pieces: several waves of blocks on the largest cards
       const int64 places = c.y.shape[2] * c.y.shape[3], n = c.y.shape[0];
       Cut cut{};
       cut.images = kLaunchLimit / places < n ? kLaunchLimit / places : n;
@@ -524,7 +524,7 @@ struct ConvWeightGradient {
     const Cut cut = Cut::of(*this, blocks(tile_m, tile_n), least);
     return cut.launches * cut.pieces * weight.numel() * bytes;
   }
-  /// Calls launch_part(args) for parts of the images; then adds the pieces.
+  /// Calls launch_part(args) for parts of the images, then adds up the pieces.
   template <class T, class Launch>
   Status run(const Call& call, int64 tile_m, int64 tile_n, int64 least,
              const Launch& launch_part) const {

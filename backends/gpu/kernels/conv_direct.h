@@ -1,4 +1,4 @@
-// Convolutions whose groups have few channels, where a product's tile would be mostly empty.
+// Convolutions with few channels per group, for which a matrix product's tile would be mostly empty.
 #pragma once
 #include "kernels/conv.h"
 #include "kernels/planes.h"
@@ -7,7 +7,7 @@
 
 namespace wick::gpu {
 
-// y or the gradient of x: an element a thread.
+// y or the gradient of x: one thread per element.
 template <class T>
 struct DirectConv {
   struct Args {
@@ -29,7 +29,7 @@ struct DirectConv {
   template <class Ctx>
   struct Shared {};
 
-  /// Whether a place looks at something through a tap, and at what.
+  /// Whether a pixel reads inside of the source through a tap, and the coordinate it reads.
   static WICK_DEVICE bool find(const Args& a, int d, int place, int tap, int* at) {
     const ConvDim& dim = a.dim[d];
     if (a.transposed) {
@@ -103,8 +103,8 @@ struct DirectConvLaunch {
   }
 };
 
-// The gradient of the weight: a block an element and piece, in an order that the piece's length
-// alone gives.
+// The weight gradient: one block per element and piece. The order of addition depends on the
+// piece's length alone.
 template <class T>
 struct DirectConvWeight {
   using C = Compute<T>;

@@ -1,11 +1,11 @@
-// Convolutions on matrix units: f16 and bf16, f32 sums.
+// Convolutions on matrix units: f16 and bf16 with f32 accumulators.
 #pragma once
 #include "kernels/conv.h"
 #include "kernels/matmul_matrix.h"
 
 namespace wick::gpu {
 
-/// What a product's operand is where a thread brings elements to [row][k] in shared memory.
+/// A product's operand whose threads write elements to [row][k] in shared memory.
 template <class Ctx, class T, int rows, int depth>
 struct RowsOperand {
   using Matrix = typename Ctx::Matrix;
@@ -17,7 +17,7 @@ struct RowsOperand {
   }
 };
 
-/// Pixels' windows: a thread has a run along k of one pixel.
+/// The windows of pixels: a thread loads a run along k of one pixel.
 template <class Ctx, class T, int rows, int depth>
 struct WindowsOperand : RowsOperand<Ctx, T, rows, depth> {
   static constexpr int kPacks = rows * depth / 8 / Ctx::kThreads, kRun = 8 * kPacks;
@@ -40,7 +40,7 @@ struct WindowsOperand : RowsOperand<Ctx, T, rows, depth> {
   }
 };
 
-// y or the gradient of x: one block a tile of rows x pixels.
+// y or the gradient of x: one block per tile of rows x pixels.
 template <class T, MatrixTile tile>
 struct MatrixConv {
   static constexpr bool kUsesMatrix = true;
@@ -62,11 +62,11 @@ struct MatrixConv {
     using P = Parts<Ctx>;
     const auto place = args.place(ctx);
     const int first_m = place.m * tile.m, first_n = place.pixel * tile.n;
-    if (first_n >= place.pixels) return;  // a class of fewer pixels than the first
+    if (first_n >= place.pixels) return;  // a class with fewer pixels than the first
     typename P::A weight;
     typename P::B windows;
     const int steps = (place.k + tile.k - 1) / tile.k;
-    // Packed weights have zeros up to a whole step.
+    // Packed weights are padded with zeros to a whole step.
     weight.begin(ctx, place.weight, {args.weight_row, 1}, first_m, args.rows, steps * tile.k, true);
     windows.begin(ctx, args, place, first_n);
     typename P::Tile sums = {};
@@ -109,7 +109,7 @@ struct MatrixConvLaunch {
   }
 };
 
-/// A tile of y or of windows whose neighbouring threads have neighbouring pixels, which are k here.
+/// A tile of y or of windows, with pixels as k: neighbouring threads load neighbouring pixels.
 template <class Ctx, class T, int rows, int depth, class Tile>
 struct PixelsOperand : RowsOperand<Ctx, T, rows, depth>, Tile {
   WICK_DEVICE void store(const Ctx&, T* shared) const {
@@ -118,7 +118,7 @@ struct PixelsOperand : RowsOperand<Ctx, T, rows, depth>, Tile {
   }
 };
 
-// The gradient of the weight: one block a tile of rows x columns of a piece.
+// The weight gradient: one block per tile of rows x columns of a piece.
 template <class T, MatrixTile tile>
 struct MatrixConvWeight {
   static constexpr bool kUsesMatrix = true;

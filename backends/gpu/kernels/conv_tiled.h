@@ -1,11 +1,11 @@
-// Convolutions by plain fused multiply-adds: every float type that is computed in itself or f32.
+// Convolutions by plain fused multiply-adds, for every float dtype.
 #pragma once
 #include "kernels/conv.h"
 #include "kernels/matmul_tiled.h"
 
 namespace wick::gpu {
 
-// y or the gradient of x: one block a tile of rows x pixels.
+// y or the gradient of x: one block per tile of rows x pixels.
 template <class T, PlainTile tile>
 struct TiledConv : PlainProduct<T, tile> {
   using P = PlainProduct<T, tile>;
@@ -34,7 +34,7 @@ struct TiledConv : PlainProduct<T, tile> {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     const auto place = args.place(ctx);
     const int first_m = place.m * tile.m, first_n = place.pixel * tile.n;
-    if (first_n >= place.pixels) return;  // a class of fewer pixels than the first
+    if (first_n >= place.pixels) return;  // a class with fewer pixels than the first
     typename P::template Loader<tile.m> weight(ctx.thread(), place.weight, {1, args.weight_row},
                                                first_m, args.weight_row, place.k, true);
     Windows windows;
@@ -82,7 +82,7 @@ struct TiledConvLaunch {
   }
 };
 
-// The gradient of the weight: one block a tile of rows x columns of a piece.
+// The weight gradient: one block per tile of rows x columns of a piece.
 template <class T, PlainTile tile>
 struct TiledConvWeight : PlainProduct<T, tile> {
   using P = PlainProduct<T, tile>;

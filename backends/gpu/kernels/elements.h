@@ -1,11 +1,11 @@
-// How the elements of an operand are read and written: what they are in memory, what a formula gets
-// of them. An operand of an elementwise kernel (map.h) is one of these:
+// How an operand's elements are read and written: their type in memory, and the type that a formula
+// computes with. An operand of an elementwise kernel (map.h) is one of:
 //
-//   Elements<T>        elements of T, as they are; of bool truths, whatever their bytes are
-//   OneOf<V, T...>     elements of one of the types T, told at run time, as values of type V
+//   Elements<T>        elements of T, unconverted; a bool is true for any byte but 0
+//   OneOf<V, T...>     elements of one of the types T, selected at run time, as values of type V
 //
-//   using Value = ...;                             // what a formula gets
-//   static constexpr int kBytes = ...;             // of an element in memory, at most
+//   using Value = ...;                             // the formula's type
+//   static constexpr int kBytes = ...;             // the most bytes per element in memory
 //   load<n>(dtype, p, i)                           // elements i ... i + n - 1, in one access
 //   store<n>(dtype, p, i, pack)                    // likewise
 #pragma once
@@ -76,10 +76,10 @@ struct OneOf {
   }
 };
 
-/// A float up to f32, as f32; one of up to two bytes.
+/// AnyFloat: every float dtype up to f32, as f32. NarrowFloat: those of up to two bytes.
 using AnyFloat = OneOf<float, float, bf16, f16, f8e4m3, f8e5m2>;
 using NarrowFloat = OneOf<float, bf16, f16, f8e4m3, f8e5m2>;
-/// bool or an integer but u64, as i64, which holds them all.
+/// bool and every integer but u64, as i64, which represents them all.
 using AnyInteger = OneOf<int64, bool, uint8, int8, uint16, int16, uint32, int32, int64>;
 
 }  // namespace wick::gpu

@@ -1,6 +1,7 @@
-// Maps of the formulas of src/scalar. A kernel has many formulas, and is told at run time which: those with
-// short code together, and those with long code (F::kLong), whose registers the short ones need not.
-// Of dtypes it has every float up to f32, but f32's rows are apart where the memory is the limit.
+// Maps of the formulas of src/scalar. One kernel holds many formulas and selects one at run time.
+// Formulas with long code (F::kLong) have kernels of their own, so that the short ones do not pay
+// for their registers. A kernel also reads every float dtype up to f32; only the rows of f32, which
+// memory bandwidth limits, have a kernel for that dtype alone.
 #pragma once
 #include "kernels/map.h"
 #include "scalar/cast.h"
@@ -18,7 +19,7 @@ inline constexpr bool kIsLong = requires {
   requires F::kLong;
 };
 
-/// A formula's numbers, a and b of NumberAttributes, in the type that it computes in.
+/// A formula's numbers, a and b of NumberAttributes, in its compute type.
 template <class C>
 struct Numbers {
   C a, b;
@@ -29,7 +30,7 @@ struct Numbers {
   }
 };
 
-/// F of elements of T, and its result as a Y; both as they are in memory.
+/// F of elements of T, with the result as a Y; T and Y are the types in memory.
 template <class F, class T, class Y>
 struct Formula {
   using C = ComputeIn<F, T>;
@@ -46,23 +47,23 @@ struct Formula {
 template <class Out, class In, int arity>
 using MapOfAlike = Either<arity == 1, MapOf<Out, In>, MapOf<Out, In, In>>;
 
-/// The formula of Table::Formulas that the call names, of the values that In gives. The kernel has
-/// those that are for these, and as long as `is_long` says.
+/// The formula of Table::Formulas that the call names, applied to the values of In. The kernel contains
+/// the formulas that accept these and are long, or short, according to is_long.
 template <class Table, bool is_long, class Out, class In, int arity>
 struct FormulaOf : MapOfAlike<Out, In, arity> {
   static constexpr bool kIsBusy = is_long;
   using Input = In;
   using T = typename In::Value;
-  struct Told {
+  struct Params {
     int32 place;  // in the list
     Numbers<Compute<T>> numbers;
   };
-  static Told told(const Call& call) {
+  static Params params(const Call& call) {
     return {place_in(*call.op, typename Table::Formulas{}), Numbers<Compute<T>>::of(call)};
   }
   template <class Body>
-  static WICK_DEVICE void choose(const Told& told, const Body& body) {
-    choose_of(told, body, typename Table::Formulas{});
+  static WICK_DEVICE void choose(const Params& params, const Body& body) {
+    choose_of(params, body, typename Table::Formulas{});
   }
 
  private:
@@ -73,30 +74,30 @@ struct FormulaOf : MapOfAlike<Out, In, arity> {
     return found ? place : -1;
   }
   template <class Body, class... F>
-  static WICK_DEVICE void choose_of(const Told& told, const Body& body, TypeList<F...>) {
+  static WICK_DEVICE void choose_of(const Params& params, const Body& body, TypeList<F...>) {
     int32 place = 0;
-    (try_formula<F>(told, body, place++), ...);
+    (try_formula<F>(params, body, place++), ...);
   }
   template <class F, class Body>
-  static WICK_DEVICE void try_formula(const Told& told, const Body& body, int32 place) {
+  static WICK_DEVICE void try_formula(const Params& params, const Body& body, int32 place) {
     if constexpr (kIsIn<T, typename F::Types> && kIsLong<F> == is_long)
-      if (told.place == place)
+      if (params.place == place)
         body(Formula<F, T, typename Out::Value>{
-            {ComputeIn<F, T>(told.numbers.a), ComputeIn<F, T>(told.numbers.b)}});
+            {ComputeIn<F, T>(params.numbers.a), ComputeIn<F, T>(params.numbers.b)}});
   }
 };
 
 /// Whether T is a float that is computed in f32.
 template <class T>
 inline constexpr bool kIsNarrowFloat = kSame<Compute<T>, float>;
-/// How kernels read a T: every float up to f32 by one that is told which.
+/// How kernels read a T: one kernel reads every float dtype up to f32, selected at run time.
 template <class T>
 using AnyAlike = Either<kIsNarrowFloat<T>, AnyFloat, Elements<T>>;
-/// In rows, whose formulas are short: f32 apart.
+/// The same in rows of short formulas, where f32 has a kernel of its own.
 template <class T>
 using RowsAlike = Either<kIsNarrowFloat<T> && !kSame<T, float>, NarrowFloat, Elements<T>>;
 
-/// The kernels of one formula and dtype; results: of T, or bool.
+/// Adds the kernels of one formula and dtype, whose results are of T or bool.
 template <class Table, int arity, class F, class T>
 void add_formula_of(KernelList& list) {
   constexpr bool is_long = kIsLong<F>;
@@ -118,7 +119,7 @@ template <class Table, int arity, class... F>
 void add_listed(KernelList& list, TypeList<F...>) {
   (add_formula<Table, arity, F>(list, typename F::Types{}), ...);
 }
-/// The kernels of Table::Formulas.
+/// Adds the kernels of Table::Formulas.
 template <class Table, int arity>
 void add_formulas(KernelList& list) {
   add_listed<Table, arity>(list, typename Table::Formulas{});

@@ -1,7 +1,7 @@
 // gather: y[o, j, i] = x[o, ids[o, j, i], i]; scatter: y[o, ids[o, j, i], i] = src[o, j, i];
-// scatter_add: += instead. Of equal ids scatter has the last one stay (last_ids.h). An id outside of
-// [0, N) touches nothing, gives 0 in gather, and fills the error record: its position is that of the
-// id in row-major order, dims along which ids is repeated left out.
+// scatter_add: += instead. For equal ids scatter keeps the last one's element (last_ids.h). An id
+// outside of [0, N) writes nothing, gives 0 in gather, and fills the error record with the id's
+// position in row-major order, not counting dims along which ids is broadcast.
 #pragma once
 #include "kernels/cast.h"
 #include "wick/abi/ops/gather.h"
@@ -10,22 +10,22 @@ namespace wick::gpu {
 
 enum class Moves { kFromIds, kToIds };  // gather, scatter
 
-/// Whether ids that are out of range are told, or have been.
-enum class Tells { kYes, kNo };
+/// Whether a launch records out-of-range ids as errors. kIgnore: an earlier launch has done so.
+enum class OutOfRange { kReport, kIgnore };
 
-/// Where the ids' positions begin and what they address: for one launch.
+/// The range that the ids of one launch address, and the position of its first id.
 struct IdSpace {
   uint64 op;             // its id
   int64 size;            // N
-  int64 stride;          // of the indexed dim, in elements of what is addressed
+  int64 stride;          // of the indexed dim of the addressed operand, in elements
   int64 first_position;  // of the launch
-  Tells tells;
+  OutOfRange out_of_range;
 
-  /// False, and told by who is the first to read it, if the id is out of range.
+  /// Returns false for an out-of-range id; the first reader (is_first) records the error.
   template <class Ctx>
   WICK_DEVICE bool holds(const Ctx& ctx, int64 id, uint32 position, bool is_first) const {
     const bool in_range = 0 <= id && id < size;
-    if (!in_range && is_first && tells == Tells::kYes)
+    if (!in_range && is_first && out_of_range == OutOfRange::kReport)
       ctx.fail(StatusCode::kIdOutOfRange, op, first_position + position, id, size);
     return in_range;
   }
@@ -34,7 +34,7 @@ struct IdSpace {
 /// The operands of one launch in Indexer<4>.
 enum IndexedOperand { kMoved, kIds, kAddressed, kPosition };
 
-/// Moves one unit or element: gather from, scatter to where the id says.
+/// Moves one unit or element: gathers it from the id's position, or scatters it there.
 template <Moves moves, class Unit>
 WICK_DEVICE void move(Unit* moved, Unit* addressed, bool in_range) {
   if constexpr (moves == Moves::kFromIds)
@@ -43,8 +43,8 @@ WICK_DEVICE void move(Unit* moved, Unit* addressed, bool in_range) {
     *addressed = *moved;
 }
 
-// Whole rows: ids repeated along i, both operands side by side along it. Units are as large as
-// strides and alignment allow, whatever the element is. The id is read once a thread.
+// Whole rows: ids broadcast along i, both operands contiguous along it. Units are as large as strides
+// and alignment allow, whatever the element type is. Each thread reads the id once.
 template <Moves moves, class Unit>
 struct MoveRows {
   struct Args {
@@ -54,7 +54,7 @@ struct MoveRows {
     Indexer<4> at;  // of a row [o, j]
     IdSpace space;
     RowSplit split;
-    uint32 rows, length;  // length: units of a row
+    uint32 rows, length;  // length: units per row
   };
   static constexpr int kThreads = 256;
   static constexpr int threads(int) { return kThreads; }
@@ -110,8 +110,8 @@ struct MoveStrided {
   }
 };
 
-// Any strides; the order of additions is the schedule's. y's elements are of 4 or 8 bytes, maybe
-// wider than src's.
+// Any strides, in an unspecified order of additions. y's elements have 4 or 8 bytes, and may
+// be wider than src's.
 template <class T, class Sum>
 struct ScatterAdd {
   struct Args {
@@ -142,7 +142,7 @@ struct ScatterAdd {
   }
 };
 
-/// A call on the host. moved: [O, J, I], y of gather or src of the scatters; addressed: [O, N, I].
+/// A call on the host. moved: [O, J, I], gather's y or the scatters' src; addressed: [O, N, I].
 struct IndexedCall {
   const View &moved, &ids, &addressed;
 
@@ -162,7 +162,7 @@ struct IndexedCall {
       if (moved.shape[d] != addressed.shape[d]) return "operands differ in an outer or inner size";
     return nullptr;
   }
-  /// The first `dims` dims, in units of `bytes`, each of a whole number of elements.
+  /// The first `dims` dims, in units of `bytes` bytes, a whole number of elements.
   Operands<4> operands(int dims, int bytes) const {
     const int64 per_unit = bytes / dtype_size(moved.dtype);
     Operands<4> all;
@@ -185,9 +185,10 @@ struct IndexedCall {
     return all;
   }
   IdSpace space(const Call& call, const Operands<4>& part, int bytes,
-                Tells tells = Tells::kYes) const {
+                OutOfRange out_of_range = OutOfRange::kReport) const {
     return {call.op->id, addressed.shape[1],
-            addressed.strides[1] / (bytes / dtype_size(moved.dtype)), part.begin[kPosition], tells};
+            addressed.strides[1] / (bytes / dtype_size(moved.dtype)), part.begin[kPosition],
+            out_of_range};
   }
 };
 
@@ -202,19 +203,19 @@ struct MoveRowsLaunch {
     if (c.moved.shape[2] > kLaunchLimit) return "rows are longer than a launch";
     return nullptr;
   }
-  static Status run(const Call& call, Tells tells = Tells::kYes) {
+  static Status run(const Call& call, OutOfRange out_of_range = OutOfRange::kReport) {
     const IndexedCall c = IndexedCall::of<moves>(call);
     switch (unit_bytes(c)) {
       case 1:
-        return run_in<1>(c, call, tells);
+        return run_in<1>(c, call, out_of_range);
       case 2:
-        return run_in<2>(c, call, tells);
+        return run_in<2>(c, call, out_of_range);
       case 4:
-        return run_in<4>(c, call, tells);
+        return run_in<4>(c, call, out_of_range);
       case 8:
-        return run_in<8>(c, call, tells);
+        return run_in<8>(c, call, out_of_range);
       default:
-        return run_in<16>(c, call, tells);
+        return run_in<16>(c, call, out_of_range);
     }
   }
 
@@ -235,7 +236,7 @@ struct MoveRowsLaunch {
     return unit;
   }
   template <int bytes>
-  static Status run_in(const IndexedCall& c, const Call& call, Tells tells) {
+  static Status run_in(const IndexedCall& c, const Call& call, OutOfRange out_of_range) {
     using K = MoveRows<moves, Bits<bytes>>;
     const int64 length = bytes_of(c.moved.dtype, c.moved.shape[2]) / bytes;
     if (length == 0) return {};
@@ -245,7 +246,7 @@ struct MoveRowsLaunch {
       args.ids = reinterpret_cast<const int64*>(part.data[kIds]);
       args.addressed = reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]);
       args.at = part.indexer(part.rank);
-      args.space = c.space(call, part, bytes, tells);
+      args.space = c.space(call, part, bytes, out_of_range);
       args.rows = uint32(part.numel());
       args.length = uint32(length);
       args.split = RowSplit::of(args.rows, length, K::kThreads);
@@ -261,29 +262,29 @@ struct MoveStridedLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     return IndexedCall::of<moves>(call).check();
   }
-  static Status run(const Call& call, Tells tells = Tells::kYes) {
+  static Status run(const Call& call, OutOfRange out_of_range = OutOfRange::kReport) {
     switch (dtype_size(call.out[0].dtype)) {
       case 1:
-        return run_in<1>(call, tells);
+        return run_in<1>(call, out_of_range);
       case 2:
-        return run_in<2>(call, tells);
+        return run_in<2>(call, out_of_range);
       case 4:
-        return run_in<4>(call, tells);
+        return run_in<4>(call, out_of_range);
       default:
-        return run_in<8>(call, tells);
+        return run_in<8>(call, out_of_range);
     }
   }
 
  private:
   template <int bytes>
-  static Status run_in(const Call& call, Tells tells) {
+  static Status run_in(const Call& call, OutOfRange out_of_range) {
     const IndexedCall c = IndexedCall::of<moves>(call);
     const auto launch_part = [&](const Operands<4>& part) {
       return launch<MoveStrided<moves, Bits<bytes>>>(
           {reinterpret_cast<Bits<bytes>*>(part.data[kMoved]),
            reinterpret_cast<const int64*>(part.data[kIds]),
            reinterpret_cast<Bits<bytes>*>(part.data[kAddressed]), part.indexer(part.rank),
-           c.space(call, part, bytes, tells), int32(part.numel())},
+           c.space(call, part, bytes, out_of_range), int32(part.numel())},
           call);
     };
     return for_each_part(c.operands(3, bytes), launch_part);
@@ -314,7 +315,7 @@ struct ScatterAddSignature {
   }
 };
 
-/// What T is added as: integers modulo 2^bits, so signs make no difference.
+/// The type in which T is added: unsigned for all integers, whose sums are modulo 2^bits.
 template <class T>
 using Added = Either<kIsFloat<T>, T, Bits<sizeof(T)>>;
 
@@ -325,8 +326,8 @@ struct ScatterAddLaunch : ScatterAddSignature<T> {
   }
 };
 
-/// Adds narrow types up in Sum, f32 or u32: y is widened into scratch, and rounded once (integers:
-/// wrapped) when all is added. Atomics of fewer than 4 bytes would touch what is beside y.
+/// Accumulates narrow types in Sum, f32 or u32: widens y into scratch memory, and rounds it once
+/// (integers: wraps) after all additions. Atomics of fewer than 4 bytes would access y's neighbours.
 template <class T, class Sum>
 struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {

@@ -1,25 +1,25 @@
-// The ids of a scatter with all but the last of equal ones taken out, so that what is moved by them
-// is moved in any order and the last one stays. Ids are of columns [o, i], which never meet; dims
-// along which they are repeated count once. Out-of-range ids are told here.
+// Removes all but the last of equal ids of a scatter, whose elements may then move in any order.
+// Ids of different columns [o, i] never address the same element; dims along which ids is broadcast
+// count once. Out-of-range ids are reported here.
 //
-// Few ids of a column look through those behind them. Of more, each claims its target's slot in a
-// table of positions, where the largest stays: a slot a target, or a hash table if the targets are
-// many.
+// In a column of few ids each one compares itself with those after it. In longer columns each id claims
+// its target's slot in a table that keeps the largest position: one slot per target, or a hash table if
+// there are many targets.
 #pragma once
 #include "kernels/gather.h"
 
 namespace wick::gpu {
 
-/// Some ids j ... of every column, as a launch has them.
+/// The ids of one launch: a range of j of every column.
 struct IdColumns {
   const int64* ids;
   int64 stride_o, stride_j, stride_i;
-  FastDivide along, inner;  // how many there are of j, and of i
-  uint32 count;             // of ids
+  FastDivide along, inner;  // the numbers of j and i
+  uint32 count;             // the number of ids
   int64 size;               // N
   uint64 op;
   int64 position_o, position_j;  // in all ids: from one o, and one j, to the next
-  int64 first_position;          // of the first one here
+  int64 first_position;          // of the launch's first id
   int64* last;                   // [o, j, i]: the id, or -1
 
   struct Id {
@@ -37,7 +37,7 @@ struct IdColumns {
   }
   WICK_DEVICE bool holds(const Id& id) const { return 0 <= id.value && id.value < size; }
   template <class Ctx>
-  WICK_DEVICE void tell(const Ctx& ctx, const Id& id) const {
+  WICK_DEVICE void report(const Ctx& ctx, const Id& id) const {
     ctx.fail(StatusCode::kIdOutOfRange, op,
              first_position + id.o * position_o + id.j * position_j + id.i, id.value, size);
   }
@@ -54,7 +54,7 @@ struct IdKernel {
   struct Shared {};
 };
 
-// Few of a column: each looks through those behind it.
+// For few ids per column: each compares itself with those after it.
 struct LookBehind : IdKernel {
   struct Args {
     IdColumns columns;
@@ -65,7 +65,7 @@ struct LookBehind : IdKernel {
     if (p >= a.columns.count) return;
     const IdColumns::Id id = a.columns.at(p);
     bool last = a.columns.holds(id);
-    if (!last) a.columns.tell(ctx, id);
+    if (!last) a.columns.report(ctx, id);
     const int64* const column =
         a.columns.ids + id.o * a.columns.stride_o + id.i * a.columns.stride_i;
     for (uint32 j = id.j + 1; j < a.columns.along.divisor; j++)
@@ -74,7 +74,7 @@ struct LookBehind : IdKernel {
   }
 };
 
-/// Slots for each id, at most.
+/// The most slots per id.
 inline constexpr int64 kSlots = 4;
 
 /// A slot holds 0 or the position + 1 of an id, always one of the same target.
@@ -119,7 +119,7 @@ struct ClaimSlots : IdKernel {
     const uint32 p = ctx.block().x * kThreads + ctx.thread();
     if (p >= a.columns.count) return;
     const IdColumns::Id id = a.columns.at(p);
-    if (!a.columns.holds(id)) return a.columns.tell(ctx, id);
+    if (!a.columns.holds(id)) return a.columns.report(ctx, id);
     const uint64 target = a.columns.target(id);
     uint32 slot = a.table.first_slot(target);
     if (a.table.hash_shift != 0) {
@@ -155,19 +155,19 @@ struct KeepLast : IdKernel {
   }
 };
 
-/// What moves when: some of o and i of a scatter, which never meet, and of j some after others.
+/// A part of a scatter: ranges of o and i, which are independent, and of j, which run in order.
 struct ScatterChunk {
   int64 first[3], size[3];
 };
 
-/// A scatter on the host. Its ids are taken in chunks whose positions fit 32 bits and whose scratch
-/// has an end.
+/// A scatter on the host. Processes its ids in chunks, whose positions fit into 32 bits and whose
+/// scratch memory is bounded.
 template <int64 most>
 struct LastIds {
   static constexpr int64 kFew = 32;  // of a column
   IndexedCall call;
-  int64 shape[3];  // of the ids, 1 where they are repeated
-  int64 chunk[3];  // the most of it at once
+  int64 shape[3];  // of the ids; 1 where they are broadcast
+  int64 chunk[3];  // the largest part processed at once
 
   explicit LastIds(const Call& c) : call(IndexedCall::scatter(c)) {
     int64 room = most;
@@ -184,7 +184,7 @@ struct LastIds {
     const int64 columns = part.size[0] * part.size[2];
     return IdTable::of(columns * call.addressed.shape[1], columns * part.size[1]);
   }
-  /// One id of a column meets no other: there is nothing to take out.
+  /// Whether a column has several ids, which may be equal.
   bool may_meet() const { return shape[1] > 1; }
   int64 scratch_bytes() const {
     if (!may_meet()) return 0;
@@ -252,7 +252,7 @@ struct LastIds {
   }
 };
 
-/// Scatters by Form, one of gather.h's; of equal ids the last one stays.
+/// Scatters by Form, one of gather.h's launches; of equal ids the last one stays.
 template <class Form, int64 most = int64(1) << 26>
 struct ScatterLaunch {
   static const char* accepts(const Call& call, const DeviceInfo& info) {
@@ -268,7 +268,7 @@ struct ScatterLaunch {
       const View in[] = {moved, ids};
       Call part = call;
       part.in = in, part.out = &target;
-      return Form::run(part, Tells::kNo);
+      return Form::run(part, OutOfRange::kIgnore);
     });
   }
 };

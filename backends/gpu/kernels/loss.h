@@ -38,7 +38,7 @@ struct CrossEntropy : RowKernel {
     const bool in_range = 0 <= target && target < part.columns;
     if (!in_range) ctx.fail(StatusCode::kIdOutOfRange, kCrossEntropy.id, row, target, part.columns);
     a.l[row] = all.log_sum();
-    // Not l - x: near a loss of 0 that would be what the rounding of l leaves.
+    // Not l - x: near a loss of 0 only the rounding error of l would be left.
     a.loss[row] = in_range ? log(all.sum) - (widen<C>(x[target]) - all.max) : C(0);
   }
 

@@ -1,39 +1,39 @@
-// y = f(x...), elementwise. A Map says what is computed, of operands that may differ in type:
+// y = f(x...), elementwise. A Map defines the function and its operands, which may differ in type:
 //
 //   struct Map : MapOf<Elements<bool>, Elements<float>, Elements<float>> {  // the output, the inputs
-//     struct Told {...};  // what is known at run time alone, an op or numbers: plain data
-//     static Told told(const Call&);
+//     struct Params {...};  // plain data known only at run time: an op, numbers
+//     static Params params(const Call&);
 //     template <class Body>
-//     static WICK_DEVICE void choose(const Told&, const Body& body);  // body(f), of y = f(x...)
+//     static WICK_DEVICE void choose(const Params&, const Body& body);  // body(f), of y = f(x...)
 //   };
 //
-// Two forms launch it: rows, whose inner strides are 0 or 1 (contiguous operands are one row), and
+// It is launched in two forms: rows with inner strides of 0 or 1 (contiguous operands are one row), and
 // any strides.
 #pragma once
 #include "kernels/elements.h"
 
 namespace wick::gpu {
 
-/// What a Map's operands are: each of Elements or OneOf (elements.h).
+/// The operands of a Map, each an Elements or OneOf (elements.h).
 template <class OutElements, class... InElements>
 struct MapOf {
   using Out = OutElements;
   using In = TypeList<InElements...>;
   static constexpr int kArity = sizeof...(InElements);
   static constexpr int kWidest = max_of(OutElements::kBytes, InElements::kBytes...);
-  /// Neighbours that the rows form takes in one access: 16 bytes of the widest operand.
+  /// Elements per access of the rows form: 16 bytes of the widest operand.
   static constexpr int kPack = 16 / kWidest;
-  /// Whether the functions have long code, of inputs that are alike (Map::Input): MapBusyRow.
+  /// Whether the functions have long code, and inputs of one type (Map::Input): selects MapBusyRow.
   static constexpr bool kIsBusy = false;
 };
 
-/// A Map of one function, which is told nothing.
+/// A Map of one function without run-time parameters.
 template <class F>
 struct OneFunction {
-  struct Told {};
-  static Told told(const Call&) { return {}; }
+  struct Params {};
+  static Params params(const Call&) { return {}; }
   template <class Body>
-  static WICK_DEVICE void choose(const Told&, const Body& body) {
+  static WICK_DEVICE void choose(const Params&, const Body& body) {
     body(F());
   }
 };
@@ -55,8 +55,8 @@ struct Inputs<packs, n, TypeList<First, Rest...>> {
   Pack<typename First::Value, n> first[packs];
   Inputs<packs, n, TypeList<Rest...>> rest;
 
-  /// Neighbours of each input's row, from its element i on, packs `step` apart; or its one element.
-  /// plain: no row is one element.
+  /// Loads packs of each input's row, `step` apart from element i on, or its one repeated element.
+  /// plain: no row repeats one element.
   template <bool plain>
   WICK_DEVICE void load(DType dtype, const void* const* in, const uint32* row, const bool* repeats,
                         uint32 i, uint32 step) {
@@ -70,31 +70,31 @@ struct Inputs<packs, n, TypeList<First, Rest...>> {
     }
     rest.template load<plain>(dtype, in + 1, row + 1, repeats + 1, i, step);
   }
-  /// f of the e-th elements of pack p.
+  /// Applies f to the inputs' elements e of pack p.
   template <class F, class... X>
   WICK_DEVICE auto apply(const F& f, int p, int e, X... x) const {
     return rest.apply(f, p, e, x..., first[p].v[e]);
   }
 };
 
-/// What the kernels of both forms are told.
+/// The arguments common to the kernels of both forms.
 template <class Map>
 struct MapArgs {
   void* out;
   const void* in[Map::kArity];
-  typename Map::Told told;
-  DType dtype;                // of the operands that are OneOf
-  bool repeats[Map::kArity];  // of rows: inner stride 0
+  typename Map::Params params;
+  DType dtype;                // of the OneOf operands
+  bool repeats[Map::kArity];  // rows form: the inner stride is 0
 };
 
-/// Computes packs of n neighbours, from element i of a row on and `step` elements apart.
+/// Computes packs of n elements of a row, `step` elements apart from element i on.
 template <class Map, int n, int packs, bool plain = false>
 WICK_DEVICE void map_packs(const MapArgs<Map>& a, const uint32 (&row)[Map::kArity + 1], uint32 i,
                            uint32 step = 0) {
   Inputs<packs, n, typename Map::In> x;
   x.template load<plain>(a.dtype, a.in, row + 1, a.repeats, i, step);
   Pack<typename Map::Out::Value, n> y[packs] = {};
-  Map::choose(a.told, [&](const auto& f) {
+  Map::choose(a.params, [&](const auto& f) {
     WICK_UNROLL
     for (int p = 0; p < packs; p++) {
       WICK_UNROLL
@@ -105,13 +105,13 @@ WICK_DEVICE void map_packs(const MapArgs<Map>& a, const uint32 (&row)[Map::kArit
     Map::Out::template store<n>(a.dtype, a.out, row[0] + i + p * step, y[p]);
 }
 
-// One row, as contiguous operands are: a block takes kTile elements. There is nothing to find, so a
-// formula that keeps the device busy is as fast as the memory. plain: no operand repeats; asking
+// One row, as contiguous operands are: a block computes kTile elements. There are no offsets to decode,
+// so even expensive formulas reach the memory bandwidth. plain: no operand repeats an element; testing
 // that in the kernel costs silu of bf16 6%.
 template <class Map, bool plain>
 struct MapRow {
   static constexpr int kThreads = 256, kArity = Map::kArity, kPack = Map::kPack;
-  static constexpr int kPacks = kPack <= 4 ? 2 : 1;  // of a thread
+  static constexpr int kPacks = kPack <= 4 ? 2 : 1;  // per thread
   static constexpr uint32 kTile = kThreads * kPacks * kPack;
   struct Args : MapArgs<Map> {
     uint32 length;
@@ -133,8 +133,8 @@ struct MapRow {
   }
 };
 
-// One row of functions with long code, which stands there once, not once for each of a thread's
-// neighbours: these wait in shared memory, each thread's own, where a loop finds them.
+// One row of functions with long code, which the kernel contains once instead of once for each of a
+// thread's elements: a loop reads these from the thread's own part of shared memory.
 template <class Map>
 struct MapBusyRow {
   static constexpr int kThreads = 256, kArity = Map::kArity, kPack = Map::kPack;
@@ -168,7 +168,7 @@ struct MapBusyRow {
               In::template load<1>(a.dtype, a.in[o], a.repeats[o] ? 0 : first + e).v[0];
       }
     }
-    Map::choose(a.told, [&](const auto& f) {
+    Map::choose(a.params, [&](const auto& f) {
       for (uint32 e = 0; e < count; e++) {
         if constexpr (kArity == 1)
           shared.y[e][thread] = f(shared.x[0][e][thread]);
@@ -187,15 +187,15 @@ struct MapBusyRow {
   }
 };
 
-// Rows whose elements lie side by side or are one element repeated. The outer index is decoded once
-// a thread; short rows share a block, long ones take several.
+// Rows that are contiguous or repeat one element. Each thread decodes the outer index once; short rows
+// share a block, long ones span several.
 template <class Map>
 struct MapRows {
   static constexpr int kThreads = 256, kArity = Map::kArity, kPack = Map::kPack;
-  // Arithmetic of 16-bit elements is one register above what keeps all threads resident.
+  // Without the limit, 16-bit arithmetic uses one register more than full occupancy allows.
   static constexpr int kResidentBlocks = Map::kWidest == 2 ? 8 : 1;
   struct Args : MapArgs<Map> {
-    uint32 rows, length;  // length: elements of a row, whole packs, all of them aligned
+    uint32 rows, length;  // length: elements per row, in whole aligned packs
     RowSplit split;
     Indexer<kArity + 1> outer;  // out's offsets, then the inputs'
   };
@@ -216,8 +216,8 @@ struct MapRows {
   }
 };
 
-// Any strides. A thread takes kItems elements, a block's width apart and one after another: more of
-// them under way would need the registers that keep more threads resident.
+// Any strides. A thread computes kItems elements, a block's width apart, one after another: computing
+// them together would use more registers and lower the occupancy.
 template <class Map>
 struct MapStrided {
   static constexpr int kThreads = 256, kItems = 4, kArity = Map::kArity;
@@ -249,7 +249,7 @@ MapArgs<Map> map_args(const Call& call, const Operands<Map::kArity + 1>& part) {
     args.in[o] = part.data[o + 1];
     args.repeats[o] = part.rank > 0 && part.strides[o + 1][part.rank - 1] == 0;
   }
-  args.told = Map::told(call);
+  args.params = Map::params(call);
   args.dtype = call.in[call.num_in - 1].dtype;
   return args;
 }
@@ -328,7 +328,7 @@ template <class Map>
 void add_strided_map(KernelList& list, const Signature& signature, DType any) {
   add_kernel<StridedLaunch<Map>, kAllFamilies>(list, "strided", signature, any);
 }
-/// Both forms, in the order in which they are asked. any: of an operand "*".
+/// Adds both forms, in order of preference. any: the dtype of an operand "*".
 template <class Rows, class Strided = Rows>
 void add_map(KernelList& list, const Signature& signature, DType any) {
   add_kernel<RowsLaunch<Rows>, kAllFamilies>(list, "rows", signature, any);

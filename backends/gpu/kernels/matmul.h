@@ -1,13 +1,13 @@
-// c[m, n] = sum over k of a[m, k] b[k, n], for every batch. What the three kinds of kernels share:
-// how a call looks on the host, and what a launch is told. The kinds: matmul_vector.h for a few
-// rows, matmul_matrix.h on matrix units, matmul_tiled.h everywhere.
+// c[m, n] = sum over k of a[m, k] b[k, n], for every batch. This file describes a call on the host and
+// the arguments of a launch. The kernels: matmul_vector.h for a few rows, matmul_matrix.h on matrix
+// units, matmul_tiled.h everywhere.
 #pragma once
 #include "kernels/common.h"
 #include "wick/abi/ops/matmul.h"
 
 namespace wick::gpu {
 
-/// One operand's steps in elements, along the dim that stays (m or n) and along k.
+/// One operand's strides in elements, along its outer dim (m or n) and along k.
 struct Steps {
   int64 row;
   int64 k;
@@ -19,13 +19,13 @@ struct ProductArgs {
   const T *a, *b;
   Indexer<3, int64> batch;  // c's, a's and b's offsets
   Steps a_steps, b_steps;
-  int64 c_m, c_n;  // c's steps
+  int64 c_m, c_n;  // c's strides
   int32 m, n, k;
-  int32 blocks_m, blocks_n;  // of a batch
-  bool a_packs, b_packs;     // may be read in packs along its dim of step 1
-  bool c_packs;              // may be written so along n
+  int32 blocks_m, blocks_n;  // per batch
+  bool a_packs, b_packs;     // can be read in packs along the dim of stride 1
+  bool c_packs;              // can be written in packs along n
 
-  /// A block's batch, and which of its tiles: in an order that has neighbours share rows of a and b
+  /// A block's batch and tile, in an order in which neighbouring blocks share rows of a and b
   /// in the cache.
   struct Place {
     T* c;
@@ -33,7 +33,7 @@ struct ProductArgs {
     int m, n;
   };
   WICK_DEVICE Place place(int block) const {
-    constexpr int kGroup = 8;  // blocks along m that walk along n together
+    constexpr int kGroup = 8;  // blocks along m that advance along n together
     const int per_batch = blocks_m * blocks_n, in_batch = block % per_batch;
     int64 offset[3];
     batch.locate(uint32(block / per_batch), offset);
@@ -49,7 +49,7 @@ struct Product {
   int64 m, n, k;
   Steps a, b;
   int64 c_m, c_n;
-  Operands<3> batch;  // c's, a's and b's dims before the last two
+  Operands<3> batch;  // the dims of c, a and b before the last two
 
   static const char* check(const Call& call) {
     const View &a = call.in[0], &b = call.in[1], &c = call.out[0];
@@ -70,7 +70,7 @@ struct Product {
     m = z.shape[rank - 2], n = z.shape[rank - 1], k = x.shape[rank - 1];
     a = {x.strides[rank - 2], x.strides[rank - 1]};
     b = {y.strides[rank - 1], y.strides[rank - 2]};
-    // The step of a dim of size 1 is whatever helps.
+    // The stride of a dim of size 1 is arbitrary.
     if (m == 1) a.row = 0;
     if (n == 1) b.row = 0;
     if (k == 1) a.k = a.row != 1, b.k = b.row != 1;
@@ -93,19 +93,19 @@ struct Product {
     exchange(batch.data[1], batch.data[2]);
     for (int d = 0; d < batch.rank; d++) exchange(batch.strides[1][d], batch.strides[2][d]);
   }
-  /// Whether operand o may be read or written `pack` elements at a time along its dim of step 1
-  /// when its other step is `outer` and `inner_size` elements lie along the former.
+  /// Whether operand o can be read or written `pack` elements at a time along its dim of stride 1,
+  /// which has inner_size elements, when its other stride is `outer`.
   bool in_packs(int o, int64 outer, int64 inner_size, int pack) const {
     bool yes = is_aligned(batch.data[o]) && outer % pack == 0 && inner_size % pack == 0;
     for (int d = 0; d < batch.rank; d++) yes = yes && batch.strides[o][d] % pack == 0;
     return yes;
   }
-  /// Calls launch_part(args, blocks) for parts of the batches, a block a tile of tile_m x tile_n;
-  /// packs are of `pack` elements.
+  /// Calls launch_part(args, blocks) for parts of the batches, one block per tile of tile_m x tile_n.
+  /// Packs have `pack` elements.
   template <class T, int pack, class Launch>
   Status for_each_launch(int64 tile_m, int64 tile_n, const Launch& launch_part) const {
-    if (m == 0 || n == 0) return {};           // for_each_part sees to no batches
-    constexpr int64 kBlocks = int64(1) << 22;  // of a launch; some devices count threads in 32 bits
+    if (m == 0 || n == 0) return {};           // for_each_part handles no batches
+    constexpr int64 kBlocks = int64(1) << 22;  // per launch; some devices count threads in 32 bits
     const int64 blocks_m = ceil_div(m, tile_m), blocks_n = ceil_div(n, tile_n);
     const auto launch_batches = [&](const Operands<3>& part) {
       ProductArgs<T> args{};
@@ -130,8 +130,8 @@ struct Product {
   }
 };
 
-/// Adds the kernels of matmul_matrix.cpp and matmul_integers.cpp, units of their own because all of
-/// them compile for long.
+/// Add the kernels of matmul_matrix.cpp and matmul_integers.cpp, separate files because they
+/// compile slowly.
 void add_matrix_matmul(KernelList&);
 void add_integer_matmul(KernelList&);
 

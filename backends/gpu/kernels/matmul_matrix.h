@@ -1,4 +1,4 @@
-// c = a b on matrix units: f16 and bf16, f32 sums.
+// c = a b on matrix units: f16 and bf16 with f32 accumulators.
 #pragma once
 #include "device/mma.h"
 #include "kernels/matmul.h"
@@ -8,25 +8,24 @@ namespace wick::gpu {
 struct MatrixTile {
   int m, n, k;
   int threads;
-  int resident;  // blocks of a multiprocessor
+  int resident;  // blocks per multiprocessor
 };
-/// Which dim of an operand's memory has step 1. kAlongK takes any strides, without packs.
+/// The dim of an operand with stride 1. kAlongK also accepts any strides, without packs.
 enum class Inner { kAlongK, kAlongRows };
 
-/// A block's part of an operand, `rows` x `depth` elements: from global memory into registers, from
-/// there into shared memory, from there as fragments.
+/// A block's part of an operand, `rows` x `depth` elements: loaded from global memory into registers,
+/// stored into shared memory, and loaded from there as fragments.
 ///
-/// Shared memory holds [row][k], or, where columns load as well as rows and memory has rows
-/// innermost, [k][row]. Where memory has rows innermost and columns do not load well, a thread
-/// turns 2 x 8 elements around in its registers. Its 8 rows then go `rows / 8` slots apart, so that
-/// the neighbouring threads, which have the next 8, write to neighbouring slots: all banks are
-/// used.
+/// Shared memory holds [row][k], or [k][row] if rows are innermost in memory and fragments load by
+/// columns as fast as by rows. If rows are innermost and column loads are slow, a thread transposes
+/// 2 x 8 elements in its registers. It stores its 8 rows `rows / 8` slots apart, so that neighbouring
+/// threads, which have the next 8 rows, store to neighbouring slots and use all banks.
 template <class Ctx, class T, Inner inner, int rows, int depth>
 struct MatrixOperand {
   using Matrix = typename Ctx::Matrix;
   static constexpr bool kByColumns = inner == Inner::kAlongRows && Matrix::kLoadsColumns;
-  static constexpr bool kTurns = inner == Inner::kAlongRows && !Matrix::kLoadsColumns;
-  static constexpr int kPad = 8;  // spreads rows over the banks, keeps them 16-byte aligned
+  static constexpr bool kTransposes = inner == Inner::kAlongRows && !Matrix::kLoadsColumns;
+  static constexpr int kPad = 8;  // spreads rows over the banks; they stay 16-byte aligned
   static constexpr int kStride = (kByColumns ? rows : depth) + kPad;
   static constexpr int kElements = (kByColumns ? depth : rows) * kStride;
   static constexpr int kPacks = rows * depth / 8 / Ctx::kThreads;
@@ -35,13 +34,13 @@ struct MatrixOperand {
 
   const T* from[kPacks];
   Steps steps;
-  int rows_left, k_left;  // of the operand, from where the block stands
+  int rows_left, k_left;  // of the operand, from the block's position
   bool packs;
   Pack<T, 8> pack[kPacks];
 
-  /// Which row stands in a slot of shared memory, and so of the product.
+  /// The row in a slot of shared memory, which is also its row of the product.
   static WICK_DEVICE int row_of(int slot) {
-    if constexpr (kTurns)
+    if constexpr (kTransposes)
       return slot % (rows / 8) * 8 + slot / (rows / 8);
     else
       return slot;
@@ -53,26 +52,27 @@ struct MatrixOperand {
     steps = x_steps, rows_left = all_rows - first, k_left = all_k, packs = in_packs;
     for (int p = 0; p < kPacks; p++) {
       int row = row_in_block(ctx.thread(), p);
-      // Rows beyond the last are loaded from within and not stored in the end.
+      // Rows beyond the last load existing ones; their results are not stored.
       const int last = rows_left - (inner == Inner::kAlongRows ? 8 : 1);
       if (packs && row > last) row = last;
       from[p] = x + int64(first + row) * steps.row + int64(k_in_block(ctx.thread(), p)) * steps.k;
     }
   }
-  /// Sets out for the next `depth` of k.
+  /// Starts loading the next `depth` of k.
   WICK_DEVICE void fetch() {
     if (whole())
       for (int p = 0; p < kPacks; p++) pack[p] = load_pack<8>(from[p]);
   }
-  /// Puts them into shared memory, zero beyond the last of k.
+  /// Stores them into shared memory, with zeros beyond the last k.
   WICK_DEVICE void store(const Ctx& ctx, T* shared) {
-    // What does not come in packs comes element by element, late: it would take too many registers.
+    // Elements that do not form packs are loaded here, one by one: early, they would take too
+    // many registers.
     const bool ready = whole();
     for (int p = 0; p < kPacks; p += kTogether) {
       const int row = row_in_block(ctx.thread(), p), k = k_in_block(ctx.thread(), p);
       if (!ready)
         for (int q = p; q < p + kTogether; q++) pack[q] = elements(from[q], row, k + q - p);
-      if constexpr (kTurns) {
+      if constexpr (kTransposes) {
         for (int e = 0; e < 8; e++)
           store_pack(shared + (e * (rows / 8) + row / 8) * kStride + k,
                      Pack<T, 2>{pack[p].v[e], pack[p + 1].v[e]});
@@ -92,7 +92,8 @@ struct MatrixOperand {
   }
 
  private:
-  static constexpr int kTogether = kTurns ? 2 : 1;  // packs that are turned around with each other
+  static constexpr int kTogether =
+      kTransposes ? 2 : 1;  // packs that are transposed with each other
 
   WICK_DEVICE bool whole() const { return packs && k_left >= depth; }
   WICK_DEVICE Pack<T, 8> elements(const T* x, int row, int k) const {
@@ -118,21 +119,21 @@ struct MatrixOperand {
   }
 };
 
-/// A block's product of two operands, whatever brings these: an operand is as MatrixOperand above,
-/// with fetch, store, load, row_of and kElements.
+/// A block's product of two operands. An operand has the interface of MatrixOperand: fetch, store,
+/// load, row_of and kElements.
 template <class Ctx, class T, class OperandA, class OperandB, MatrixTile tile>
 struct MatrixProduct {
   using A = OperandA;
   using B = OperandB;
   using Matrix = typename Ctx::Matrix;
-  // Two stages save a barrier a step; cards with waves of 64 have 64 KiB for all blocks of a
-  // compute unit, and more of those is worth more.
+  // Two stages save a barrier per step. Cards with waves of 64 have 64 KiB for all blocks of a compute
+  // unit, where more resident blocks gain more.
   static constexpr int kStages = Ctx::kWave == 64 ? 1 : 2;
   static constexpr int kWavesM = Ctx::kWaves >= 4 ? 2 : 1, kWavesN = Ctx::kWaves / kWavesM;
   static constexpr int kWaveM = tile.m / kWavesM, kWaveN = tile.n / kWavesN;
   static constexpr int kFragmentsM = kWaveM / 16, kFragmentsN = kWaveN / 16;
-  // The tile leaves by way of shared memory, so that it is written in whole rows: half of it at
-  // once, the rest of the memory is taken.
+  // The tile is written through shared memory, in whole rows; half of it at a time, since the rest of
+  // the memory is in use.
   static constexpr int kOutRows = tile.m / 2, kOutStride = tile.n + 8;
   static_assert(kWavesM * kWavesN == Ctx::kWaves && kWaveM % 16 == 0 && kWaveN % 16 == 0);
   static_assert(kOutRows * kOutStride <= kStages * (A::kElements + B::kElements));
@@ -143,10 +144,10 @@ struct MatrixProduct {
   static WICK_DEVICE int wave_m(const Ctx& ctx) { return ctx.wave() / kWavesN * kWaveM; }
   static WICK_DEVICE int wave_n(const Ctx& ctx) { return ctx.wave() % kWavesN * kWaveN; }
 
-  /// While the waves multiply one step of k, the next is on its way into registers.
+  /// While the waves multiply one step of k, the next one is loaded into registers.
   static WICK_DEVICE void multiply_all(const Ctx& ctx, Stages& stage, A& a, B& b, int steps,
                                        Tile& sums) {
-    constexpr int kB = A::kElements;  // where b begins in a stage
+    constexpr int kB = A::kElements;  // offset of b in a stage
     if (steps > 0) {
       a.fetch(), b.fetch();
       a.store(ctx, stage[0]), b.store(ctx, stage[0] + kB);
@@ -166,12 +167,12 @@ struct MatrixProduct {
           for (int j = 0; j < kFragmentsN; j++) multiply(ctx, sums[i][j], x, y[j]);
         }
       }
-      if (kStages == 1) ctx.sync();  // all have read what is overwritten now
+      if (kStages == 1) ctx.sync();  // all have read what is overwritten next
       if (more) a.store(ctx, next), b.store(ctx, next + kB);
       ctx.sync();
     }
   }
-  /// Rounds the sums; calls put(m, n, pack) for packs of 8 along n, places in the tile.
+  /// Rounds the sums and calls put(m, n, pack) for packs of 8 along n; m and n are within the tile.
   template <class Put>
   static WICK_DEVICE void write(const Ctx& ctx, Stages& stage, const Tile& sums, const Put& put) {
     T* const out = stage[0];
@@ -195,7 +196,7 @@ struct MatrixProduct {
   }
 };
 
-// One block a tile of c.
+// One block per tile of c.
 template <class T, Inner a_inner, Inner b_inner, MatrixTile tile>
 struct MatrixMatmul {
   static constexpr bool kUsesMatrix = true;
@@ -257,7 +258,7 @@ struct MatrixMatmulLaunch {
   }
   static Status run(const Call& call) {
     const Product p(call);
-    // A dim of step 1 that is k is read along k, whatever the other's step is.
+    // An operand with stride 1 along k is read along k, whatever its other stride is.
     const bool a_rows = p.a.row == 1 && p.a.k != 1, b_rows = p.b.row == 1 && p.b.k != 1;
     if (a_rows && b_rows) return run_as<Inner::kAlongRows, Inner::kAlongRows>(p, call);
     if (a_rows) return run_as<Inner::kAlongRows, Inner::kAlongK>(p, call);

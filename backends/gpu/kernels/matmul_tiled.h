@@ -1,5 +1,5 @@
-// c = a b by plain fused multiply-adds: every float type, and integers, unsigned, modulo 2^bits; any
-// strides.
+// c = a b by plain fused multiply-adds, for any strides: every float dtype, and integers as unsigned
+// ones modulo 2^bits.
 #pragma once
 #include "kernels/matmul.h"
 
@@ -9,8 +9,8 @@ struct PlainTile {
   int m, n, k;
 };
 
-/// What elements are multiplied and added up in. Integers' low bits need no more than their own
-/// bits, but no fewer than 32, or C++ would have them signed.
+/// The type of products and sums. Integers need no more bits than their own to be right modulo
+/// 2^bits, but at least 32: C++ would promote narrower ones to signed int.
 template <class T>
 using ProductSum =
     Either<is_floating(kDTypeOf<T>), Compute<T>, Bits<(sizeof(T) < 4 ? 4 : sizeof(T))>>;
@@ -23,18 +23,19 @@ WICK_DEVICE C multiply_add(C a, C b, C sum) {
     return a * b + sum;
 }
 
-/// A block's product of two operands' tiles, whatever brings these: a loader of an operand has
+/// A block's product of two operands' tiles. The loader of an operand has
 ///
-///   fetch()         sets out for its next tile.k of k
-///   store(shared)   puts them into shared memory, zero beyond the last
+///   fetch()         starts loading the next tile.k of k
+///   store(shared)   stores them into shared memory, with zeros beyond the last
 ///
-/// A thread has (tile.m / 16) x (tile.n / 16) of the sums, in groups of 4 x 4 that lie 64 apart, so
-/// that neighbouring threads read neighbouring banks.
+/// A thread has (tile.m / 16) x (tile.n / 16) sums, in groups of 4 x 4 that are 64 apart, so that
+/// neighbouring threads read neighbouring banks.
 template <class T, PlainTile tile>
 struct PlainProduct {
   using C = ProductSum<T>;
   static constexpr int kThreads = 256, kPad = 4, kGroup = 64;
-  static constexpr int kRun = tile.m * tile.k / kThreads;  // a thread loads of an operand's tile
+  static constexpr int kRun =
+      tile.m * tile.k / kThreads;  // elements of an operand's tile per thread
   static constexpr int kGroupsM = tile.m / kGroup, kGroupsN = tile.n / kGroup;
   static_assert(tile.m == tile.n && kRun * kThreads == tile.m * tile.k);
   static_assert(kRun == 2 || kRun == 4);
@@ -45,7 +46,7 @@ struct PlainProduct {
     alignas(16) C b[2][tile.k][tile.n + kPad];
   };
 
-  /// While one step of k is multiplied, the next is on its way into registers.
+  /// While one step of k is multiplied, the next one is loaded into registers.
   template <class Ctx, class A, class B>
   static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, A& a, B& b, int steps,
                                    Sums& sums) {
@@ -72,11 +73,12 @@ struct PlainProduct {
       ctx.sync();
     }
   }
-  /// Where a thread's sums begin: rows first_m + i / 4 * kGroup + i % 4 and columns alike.
+  /// The first row of a thread's sums: they have rows first_m + i / 4 * kGroup + i % 4, and
+  /// columns likewise.
   static WICK_DEVICE int first_m(int thread) { return thread / 16 * 4; }
   static WICK_DEVICE int first_n(int thread) { return thread % 16 * 4; }
 
-  /// A thread's run of an operand's tile: kRun neighbours along the dim of step 1, or along k.
+  /// A thread's part of an operand's tile: kRun neighbours along the dim of stride 1, or along k.
   template <int rows>
   struct Loader {
     const T* from;
@@ -91,12 +93,12 @@ struct PlainProduct {
       along_rows = steps.row == 1 && steps.k != 1;
       row = along_rows ? thread % (rows / kRun) * kRun : thread / (tile.k / kRun);
       k = along_rows ? thread / (rows / kRun) : thread % (tile.k / kRun) * kRun;
-      // Rows beyond the last are loaded from within and not stored in the end.
+      // Rows beyond the last load existing ones; their results are not stored.
       const int last = rows_left - (along_rows ? kRun : 1);
       const int row_in = packs && row > last ? last : row;
       from = x + int64(first + row_in) * steps.row + int64(k) * steps.k;
     }
-    /// The next tile.k of k, zero beyond the last.
+    /// Loads the next tile.k of k, zeros beyond the last.
     WICK_DEVICE void fetch() {
       if (packs && k_left >= tile.k) {
         run = load_pack<kRun>(from);
@@ -122,7 +124,7 @@ struct PlainProduct {
   };
 };
 
-// One block a tile of c.
+// One block per tile of c.
 template <class T, PlainTile tile>
 struct TiledMatmul : PlainProduct<T, tile> {
   using P = PlainProduct<T, tile>;
@@ -167,7 +169,7 @@ struct TiledMatmul : PlainProduct<T, tile> {
 
 inline constexpr PlainTile kLargePlainTile{128, 128, 8};
 inline constexpr PlainTile kSmallPlainTile{64, 64, 16};
-// 8 bytes: 16 steps of k at once would spill.
+// For elements of 8 bytes: a tile.k of 16 would spill.
 inline constexpr PlainTile kDoublePlainTile{64, 64, 8};
 
 template <class T, PlainTile tile>

@@ -1,22 +1,21 @@
-// c = a b where a has a few rows (or b a few columns): b, mostly weights, streams by once, in the
-// way it lies in memory.
+// c = a b where a has few rows (or b few columns). b, usually weights, is read once, in memory order.
 #pragma once
 #include "kernels/matmul.h"
 
 namespace wick::gpu {
 
-/// The most rows of a that these kernels take; a block takes 1, 4 or 8 of them.
+/// The most rows of a that these kernels accept; a block computes 1, 4 or 8 of them.
 inline constexpr int kVectorRows = 16;
 
 template <class T>
 struct VectorArgs : ProductArgs<T> {
   int32 blocks;
-  bool packs;   // b, and along k also a, are read in packs
-  bool shared;  // along k: a block works on one group of columns, not each of its waves
+  bool packs;   // b is read in packs; along k also a
+  bool shared;  // along k: all waves of a block work on one group of columns
 };
 
-// b lies along k. A wave, or a block where columns are few, takes kColumns columns, its lanes packs
-// of k. `rows`: of a, at most.
+// b has stride 1 along k. A wave, or a block if columns are few, computes kColumns columns; its lanes
+// read packs along k. rows: the most rows of a.
 template <class T, int rows>
 struct VectorAlongK {
   using C = Compute<T>;
@@ -40,7 +39,7 @@ struct VectorAlongK {
     const int lane = args.shared ? ctx.thread() : ctx.lane();
     const int lanes = args.shared ? Ctx::kThreads : Ctx::kWave;
     const T *a[rows], *b[kColumns];
-    // What is beyond the last is computed from the last and not stored.
+    // Rows or columns beyond the last repeat the last one and are not stored.
     const int first_m = block.m * rows;
     for (int m = 0; m < rows; m++)
       a[m] = block.a + (first_m + m < args.m ? first_m + m : args.m - 1) * args.a_steps.row;
@@ -76,7 +75,7 @@ struct VectorAlongK {
         if (ctx.lane() == 0) shared.partial[ctx.wave()][m * kColumns + n] = sums[m][n];
       }
     ctx.sync();
-    // One thread an element of c.
+    // One thread per element of c.
     const int wave = args.shared ? 0 : ctx.thread() / (rows * kColumns);
     const int element = ctx.thread() % (rows * kColumns);
     if (ctx.thread() >= (args.shared ? 1 : Ctx::kWaves) * rows * kColumns) return;
@@ -89,7 +88,8 @@ struct VectorAlongK {
   }
 };
 
-// b lies along n. A block takes kLanes packs of n, its threads share k. `rows`: of a.
+// b has stride 1 along n. A block computes kLanes packs of n, and its threads share k. rows:
+// the rows of a.
 template <class T, int rows>
 struct VectorAlongN {
   using C = Compute<T>;
@@ -110,7 +110,7 @@ struct VectorAlongN {
     const int first = block.n * kColumns, first_m = block.m * rows;
     const int lane = ctx.thread() % kLanes;
     const int n = first + lane * kPack;
-    // What is beyond the last is computed from the last and not stored.
+    // Rows or columns beyond the last repeat the last one and are not stored.
     const T* const b = block.b + (args.packs && n >= args.n ? args.n - kPack : n);
     C sums[rows][kPack] = {};
     int k = ctx.thread() / kLanes;
@@ -185,7 +185,7 @@ struct VectorMatmulLaunch {
   template <int rows>
   static Status run_along_k(const Product& p, const Call& call) {
     using K = VectorAlongK<T, rows>;
-    // So few columns that a wave each would leave most of a card idle.
+    // With so few columns, one wave per group would leave most of a card idle.
     const bool shared = p.batch.numel() * p.n < 4096 && p.k >= 1024;
     const int columns = K::columns_of_block(wave_of(call.device), shared);
     return p.for_each_launch<T, kPackSize<T>>(

@@ -1,6 +1,5 @@
-// rms_norm, layer_norm and their gradients over the rows of [N, D]: a group of lanes or a block a
-// row, which is passed over twice, by layer_norm three times, from registers and cache but for the
-// first time.
+// rms_norm, layer_norm and their gradients over the rows of [N, D]: a group of lanes or a block per
+// row. A row is read twice, by layer_norm three times; after the first time from registers and cache.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/norm.h"
@@ -21,7 +20,7 @@ struct RmsNorm : RowKernel {
   };
   static constexpr Signature signature{kRmsNorm, kDTypeOf<T>};
   static constexpr int kPack = kFloatPack<T>;
-  static constexpr int kResidentBlocks = 6;  // bf16 would take 56 registers and be slower by 25%
+  static constexpr int kResidentBlocks = 6;  // else bf16 uses 56 registers and is 25% slower
   template <class Ctx>
   using Shared = Partials<Ctx, C>;
 
@@ -133,7 +132,7 @@ struct LayerNorm : RowKernel {
     T* y;
     C *mean, *r;
     const T *x, *weight;
-    const T* bias;             // null: there is none
+    const T* bias;             // nullptr for none
     int64 y_stride, x_stride;  // of rows
     RowGroups groups;
     C eps;

@@ -1,14 +1,14 @@
-// Tensors [N, C, H, W], an element of the output a thread.
+// Kernels over tensors [N, C, H, W] with one thread per output element.
 #pragma once
 #include "kernels/common.h"
 
 namespace wick::gpu {
 
-/// Which of [N, C, H, W] a thread has: a launch covers rows [C, H] of images from a first one on.
+/// A thread's element of [N, C, H, W]. A launch covers consecutive rows, which [N, C, H] numbers.
 struct PlaneRows {
-  int32 first_row, first_channel;  // of the launch, in the plane and in the image
+  int32 first_row, first_channel;  // where the launch starts, in the plane and in the image
   int64 first_image;
-  int32 numel;  // of the launch
+  int32 numel;  // per launch
   FastDivide channels, height, width;
 
   struct Place {

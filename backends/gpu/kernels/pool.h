@@ -1,5 +1,5 @@
-// Windows over the last two dims: max_pool, avg_pool and fold. A thread has one element of the
-// output, neighbours along its rows; coordinates are of 64 bits, so a plane may be of any size.
+// Windows over the last two dims: max_pool, avg_pool and fold. One thread per output element, with
+// neighbouring threads along rows. Coordinates have 64 bits, so a plane may have any size.
 #pragma once
 #include "kernels/planes.h"
 #include "scalar/cast.h"
@@ -8,9 +8,9 @@
 
 namespace wick::gpu {
 
-/// The elements of a window along a dim that lie in [low, high): begin, begin + 1 ... of its taps.
+/// The taps [begin, end) of a window along a dim whose elements are inside of [low, high).
 struct Taps {
-  int64 start;  // where tap 0 stands
+  int64 start;  // the position of tap 0
   int64 begin, end;
 
   static WICK_DEVICE Taps of(const PoolAttributes& a, int d, int64 place, int64 low, int64 high) {
@@ -24,7 +24,7 @@ struct Taps {
   WICK_DEVICE int64 count() const { return begin < end ? end - begin : 0; }
 };
 
-// What a pool looks into. T: the elements, integers as unsigned ones.
+// Arguments common to the pools. T: the element type; unsigned for all integers.
 template <class T>
 struct PoolArgs {
   const T* x;
@@ -39,7 +39,7 @@ struct PoolArgs {
 inline constexpr int kPoolThreads = 256;
 inline Grid pool_grid(const PlaneRows& rows) { return {ceil_div(rows.numel, kPoolThreads)}; }
 
-// y = max of the window, NaN before every number; ids = where the first such stands, h W + w.
+// y = max of the window, with NaN above every number; ids = the position h W + w of the first one.
 template <class T>
 struct MaxPoolWindows {
   using Args = PoolArgs<T>;
@@ -58,7 +58,7 @@ struct MaxPoolWindows {
     const Taps wide = Taps::of(a.attributes, 1, p.w, 0, a.width);
     const int64 down = a.attributes.dilation[0], right = a.attributes.dilation[1];
     const T* const x = a.x + p.n * a.x_steps.n + p.c * a.x_steps.c;
-    // Where all is the lowest, nothing beats it: the first element stays.
+    // If all elements are the lowest value, none beats it: the first element stays.
     C best = Max::identity<C>();
     int64 at = (high.start + high.begin * down) * a.width + wide.start + wide.begin * right;
     for (int64 kh = high.begin; kh < high.end; kh++) {
@@ -117,7 +117,7 @@ struct AvgPoolWindows {
     if (divisor == 0)
       divisor = Taps::of(pool, 0, p.h, -pool.counted[0], a.height + pool.counted[0]).count() *
                 Taps::of(pool, 1, p.w, -pool.counted[1], a.width + pool.counted[1]).count();
-    // What is divided by 0 is a sum of nothing and stays 0.
+    // An empty window has divisor 0, and its sum stays 0.
     a.y[a.y_steps.offset(p)] = narrow<T>(sum / C(divisor == 0 ? 1 : divisor));
   }
 };
@@ -145,7 +145,8 @@ struct PoolLaunch {
   }
 };
 
-// x = sum of what windows have of it. T: the elements, integers as unsigned ones, whose sums wrap.
+// x = sum of the elements of all windows that cover it. T: the element type; unsigned for all integers,
+// whose sums wrap.
 template <class T>
 struct FoldWindows {
   struct Args {
@@ -164,7 +165,7 @@ struct FoldWindows {
   template <class Ctx>
   struct Shared {};
 
-  /// Whether tap k of some window stands at `at`, counted from the first window's start.
+  /// Whether tap k of some window is at `at`, counted from the first window's start.
   static WICK_DEVICE bool find(const Args& a, int d, int64 at, int64 k, uint32* place) {
     const int64 start = at - k * a.attributes.dilation[d];
     if (start < 0) return false;

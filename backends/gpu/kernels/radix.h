@@ -1,17 +1,17 @@
-// Radix sort by digits of 8 bits: keys of elements, and the stable places of a block's elements by a
-// digit. Elements are carried as they are and their keys made again for each digit: keys do not tell
-// zeros or NaNs apart, which must come out as they went in.
+// Radix sort by digits of 8 bits: the keys of elements, and the stable positions of a block's elements
+// by one digit. Elements are moved unchanged and their keys computed again for each digit, since keys
+// do not distinguish the zeros or the NaNs, whose bits must be kept.
 #pragma once
 #include "kernels/block_scan.h"
 #include "scalar/cast.h"
 
 namespace wick::gpu {
 
-/// Makes unsigned integers in the order asked for of elements' bits: NaN is one key, the largest; the
-/// zeros are one. Of all dtypes of a size.
+/// Maps elements' bits to unsigned keys in the requested order. All NaNs have one key, the largest; the
+/// two zeros have one. Serves all dtypes of a size.
 struct KeyRule {
-  uint64 largest;  // the bits of infinity, or of the largest where there is none; 0: no float
-  uint64 flip;     // of integers' sign and of the order
+  uint64 largest;  // the bits of infinity, or of the largest value if there is none; 0 for integers
+  uint64 flip;     // xor mask for the integers' sign and the order
   bool descending;
 
   template <class T>
@@ -47,20 +47,20 @@ struct KeyRule {
 
 inline constexpr int kDigits = 256;
 
-/// Where a block's elements go by a digit, stably. Lanes of a wave have neighbours, its rounds follow
-/// each other, and so do the waves' parts of the tile.
+/// The stable positions of a tile's elements by a digit. A wave has a contiguous part of the tile, and
+/// reads it in rounds of neighbouring elements, one per lane.
 template <class Ctx>
 struct DigitCounts {
-  static_assert(Ctx::kThreads == kDigits);  // a thread each
+  static_assert(Ctx::kThreads == kDigits);  // one thread per digit
   uint32 counts[Ctx::kWaves][kDigits];
   uint32 partial[Ctx::kWaves];
 
-  /// By all threads, before the first of a tile's ranks; a sync follows.
+  /// All threads must call it before a tile's first rank(). Ends with a sync.
   WICK_DEVICE void clear(const Ctx& ctx) {
     for (int w = 0; w < Ctx::kWaves; w++) counts[w][ctx.thread()] = 0;
     ctx.sync();
   }
-  /// How many of the wave's elements with this digit came before this lane's: a wave operation.
+  /// The number of the wave's elements with this digit before this lane's. A wave operation.
   WICK_DEVICE uint32 rank(const Ctx& ctx, uint32 digit, bool active) {
     const int lane = ctx.lane();
     uint64 peers = ctx.ballot(active);
@@ -76,8 +76,8 @@ struct DigitCounts {
     const int first = active ? Ctx::count_bits((peers & (~peers + 1)) - 1) : lane;
     return ctx.shuffle(before, first) + lower;
   }
-  /// After a sync: each wave's counts become where its elements with the digit begin in the tile.
-  /// Returns those of this thread's digit: where they begin, and how many there are.
+  /// Call after a sync. Replaces each wave's counts by the first position in the tile of its elements
+  /// with the digit. Returns the first position and the number of elements of this thread's digit.
   WICK_DEVICE Scanned<uint32> place(const Ctx& ctx) {
     uint32 count = 0;
     for (int w = 0; w < Ctx::kWaves; w++) count += counts[w][ctx.thread()];

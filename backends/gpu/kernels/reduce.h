@@ -1,15 +1,14 @@
-// y[k] = reduction over r of x[k, r]; what is combined and how: reduce_values.h. Two forms: the
-// reduced elements of an output side by side (lanes of a wave or a block each output), and any
-// strides (a block some outputs by some parts of the reduction). Few outputs of many elements are
-// cut into pieces whose results meet in scratch. Every order of addition is fixed by shape and
-// strides.
+// y[k] = reduction over r of x[k, r]; reduce_values.h defines the reductions. Two forms: contiguous
+// reduced elements (lanes of a wave or a block per output), and any strides (a block has some outputs
+// times some parts of the reduction). Few outputs of many elements are split into pieces, whose results
+// are combined in scratch memory. Shape and strides fix the order of every addition.
 #pragma once
 #include "kernels/reduce_values.h"
 
 namespace wick::gpu {
 
-/// What a thread has of neighbours, n at a time. Sums that rounding makes depend on their order are
-/// one for each of n neighbours, for every other n of them.
+/// Per-thread accumulators over packs of n elements. Inexact reductions keep two banks of n, used for
+/// alternate packs, so the order of combination is fixed.
 template <class R, int n>
 class ThreadTotals {
  public:
@@ -19,24 +18,24 @@ class ThreadTotals {
     for (auto& totals : totals_)
       for (Total& total : totals) total = R::identity(first_place);
   }
-  /// u: 0 and 1 in turn.
+  /// Adds a pack. u: the bank, 0 and 1 alternately.
   template <int u>
-  WICK_DEVICE void add(const ReduceTold& told, const In (&x)[n], int64 place) {
+  WICK_DEVICE void add(const ReduceParams& params, const In (&x)[n], int64 place) {
     if constexpr (R::kExact)
-      R::add(told, totals_[0][0], x, place);
+      R::add(params, totals_[0][0], x, place);
     else
-      for (int e = 0; e < n; e++) totals_[u][e] = R::combine(totals_[u][e], R::load(told, x[e]));
+      for (int e = 0; e < n; e++) totals_[u][e] = R::combine(totals_[u][e], R::load(params, x[e]));
   }
-  /// The same of the first `count` alone, which are read here.
+  /// Reads and adds only the first `count` elements of a pack.
   template <int u>
-  WICK_DEVICE void add_some(const ReduceTold& told, const In* x, uint32 count, int64 place) {
+  WICK_DEVICE void add_some(const ReduceParams& params, const In* x, uint32 count, int64 place) {
     for (uint32 e = 0; e < n; e++) {
       if (e >= count) continue;
       if constexpr (R::kExact) {
         const In one[1] = {x[e]};
-        R::add(told, totals_[0][0], one, place + e);
+        R::add(params, totals_[0][0], one, place + e);
       } else {
-        totals_[u][e] = R::combine(totals_[u][e], R::load(told, x[e]));
+        totals_[u][e] = R::combine(totals_[u][e], R::load(params, x[e]));
       }
     }
   }
@@ -54,43 +53,42 @@ class ThreadTotals {
   Total totals_[R::kExact ? 1 : 2][R::kExact ? 1 : n];
 };
 
-/// Combines the elements of x[0, size) that fall to this lane: packs of neighbours, two of them at
-/// once, `step` packs apart. Which element goes into which total depends on the place alone, not on
-/// the alignment.
+/// Combines this lane's elements of x[0, size): packs of neighbours `step` packs apart, two at a time.
+/// An element's accumulator depends on its position alone, not on the alignment.
 template <class R>
 struct LaneTotal {
   using In = typename R::In;
   static constexpr int kPack = kPackSize<In> < 8 ? kPackSize<In> : 8;
 
-  static WICK_DEVICE typename R::Total over(const ReduceTold& told, const In* x, uint32 first,
+  static WICK_DEVICE typename R::Total over(const ReduceParams& params, const In* x, uint32 first,
                                             uint32 step, uint32 size, bool aligned, int64 place) {
     ThreadTotals<R, kPack> totals(first * kPack < size ? place + first * kPack : kNowhere);
     const uint32 whole = size / kPack;
     uint32 i = first;
     for (; aligned && i + step < whole; i += 2 * step) {
       const auto a = load_pack<kPack>(x + i * kPack), b = load_pack<kPack>(x + (i + step) * kPack);
-      totals.template add<0>(told, a.v, place + i * kPack);
-      totals.template add<1>(told, b.v, place + (i + step) * kPack);
+      totals.template add<0>(params, a.v, place + i * kPack);
+      totals.template add<1>(params, b.v, place + (i + step) * kPack);
     }
     for (bool odd = false; i * kPack < size; odd = !odd, i += step) {
-      // Not add_some<u>: an index known at run time would put the totals into memory.
+      // Not one call with u = odd: a run-time index would put the totals into memory.
       const uint32 at = i * kPack;
       if (odd)
-        totals.template add_some<1>(told, x + at, size - at, place + at);
+        totals.template add_some<1>(params, x + at, size - at, place + at);
       else
-        totals.template add_some<0>(told, x + at, size - at, place + at);
+        totals.template add_some<0>(params, x + at, size - at, place + at);
     }
     return totals.total();
   }
 };
 
-// Side by side, 2^log_lanes lanes of a wave an output.
+// Contiguous reduced elements: 2^log_lanes lanes of a wave per output.
 template <class R>
 struct ReduceGroups {
   using In = typename R::In;
   using Total = typename R::Total;
   struct Args {
-    ReduceTold told;
+    ReduceParams params;
     void* out;  // contiguous
     const In* in;
     Indexer<1> rows;
@@ -98,7 +96,7 @@ struct ReduceGroups {
     int32 outputs;
     uint32 length;
     int32 log_lanes;
-    bool aligned;  // every row's packs
+    bool aligned;  // the packs of every row are aligned
   };
   static constexpr int kThreads = 256;
   static constexpr int threads(int) { return kThreads; }
@@ -114,37 +112,38 @@ struct ReduceGroups {
     if (output < a.outputs) {
       uint32 offset[1];
       a.rows.locate(output, offset);
-      total = LaneTotal<R>::over(a.told, a.in + offset[0], lane, lanes, a.length, a.aligned,
+      total = LaneTotal<R>::over(a.params, a.in + offset[0], lane, lanes, a.length, a.aligned,
                                  a.first_place);
     }
     for (int mask = lanes / 2; mask > 0; mask /= 2)
       total = R::combine(total, exchange(ctx, total, mask));
-    if (output < a.outputs && lane == 0) R::store(a.told, a.out, output, total);
+    if (output < a.outputs && lane == 0) R::store(a.params, a.out, output, total);
   }
 };
 
-/// Where an output's total goes.
+/// The destination of an output's total.
 template <class R>
 struct ReduceResult {
   void* out;
   typename R::Total* partials;  // [outputs, all_pieces], or nullptr: the total is the result
   int32 first_piece, all_pieces;
-  WICK_DEVICE void store(const ReduceTold& told, int output, int piece,
+  WICK_DEVICE void store(const ReduceParams& params, int output, int piece,
                          const typename R::Total& total) const {
     if (partials)
       partials[int64(output) * all_pieces + first_piece + piece] = total;
     else
-      R::store(told, out, output, total);
+      R::store(params, out, output, total);
   }
 };
 
-// Side by side, a block a piece of an output: block x the output, block y the piece.
+// Contiguous reduced elements: one block per piece of an output. Block x: the output, block
+// y: the piece.
 template <class R>
 struct ReduceBlocks {
   using In = typename R::In;
   using Total = typename R::Total;
   struct Args {
-    ReduceTold told;
+    ReduceParams params;
     ReduceResult<R> result;
     const In* in;
     Indexer<1> rows;
@@ -168,27 +167,28 @@ struct ReduceBlocks {
     a.rows.locate(output, offset);
     const uint32 first = piece * a.piece_length, left = a.length - first;
     const uint32 size = left < a.piece_length ? left : a.piece_length;
-    Total total = LaneTotal<R>::over(a.told, a.in + offset[0] + first, ctx.thread(), kThreads, size,
-                                     a.aligned, a.first_place + first);
+    Total total = LaneTotal<R>::over(a.params, a.in + offset[0] + first, ctx.thread(), kThreads,
+                                     size, a.aligned, a.first_place + first);
     for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
       total = R::combine(total, exchange(ctx, total, mask));
     if (ctx.lane() == 0) shared.partial[ctx.wave()] = total;
     ctx.sync();
     if (ctx.thread() != 0) return;
     for (int w = 1; w < Ctx::kWaves; w++) total = R::combine(total, shared.partial[w]);
-    a.result.store(a.told, output, piece, total);
+    a.result.store(a.params, output, piece, total);
   }
 };
 
-// Any strides: 2^log_columns threads of a block have `wide` outputs each, side by side, its other
-// threads parts of the reduction; block y the piece. Wide outputs are neighbours in memory.
+// Any strides: 2^log_columns neighbouring threads of a block have `wide` outputs each, its
+// other threads have other parts of the reduction. Block y: the piece. A thread's outputs are
+// neighbours in memory.
 template <class R, int wide>
 struct ReduceStrided {
   using In = typename R::In;
   using Total = typename R::Total;
   using Place = Indexer<R::kPlaces ? 2 : 1>;  // the element's offset, and its place
   struct Args {
-    ReduceTold told;
+    ReduceParams params;
     ReduceResult<R> result;
     const In* in;
     Indexer<1> kept;
@@ -234,12 +234,12 @@ struct ReduceStrided {
           now[u] = load_pack<wide>(element.in);
           place[u] = element.place;
         }
-        for (int u = 0; u < kUnroll; u++) add(a.told, totals[u % kTotals], now[u], place[u]);
+        for (int u = 0; u < kUnroll; u++) add(a.params, totals[u % kTotals], now[u], place[u]);
       }
       for (int u = 0; u < kUnroll - 1; u++, r += rows) {
         if (r >= end) continue;
         const Element element(a, x, r);
-        add(a.told, totals[u % kTotals], load_pack<wide>(element.in), element.place);
+        add(a.params, totals[u % kTotals], load_pack<wide>(element.in), element.place);
       }
     }
     for (int half = kTotals / 2; half > 0; half /= 2)
@@ -254,9 +254,9 @@ struct ReduceStrided {
             R::combine(shared.partial[c][thread], shared.partial[c][thread + half]);
     }
     if (thread >= columns || output >= a.outputs) return;
-    // Its own, written last by itself.
+    // No sync: each thread reads its own last write.
     for (int c = 0; c < wide; c++)
-      a.result.store(a.told, output + c, piece, shared.partial[c][thread]);
+      a.result.store(a.params, output + c, piece, shared.partial[c][thread]);
   }
 
  private:
@@ -270,20 +270,21 @@ struct ReduceStrided {
       place = R::kPlaces ? a.first_place + offset[R::kPlaces ? 1 : 0] : 0;
     }
   };
-  static WICK_DEVICE void add(const ReduceTold& told, Total (&totals)[wide],
+  static WICK_DEVICE void add(const ReduceParams& params, Total (&totals)[wide],
                               const Pack<In, wide>& x, int64 place) {
     for (int c = 0; c < wide; c++) {
       if constexpr (R::kExact) {
         const In one[1] = {x.v[c]};
-        R::add(told, totals[c], one, place);
+        R::add(params, totals[c], one, place);
       } else {
-        totals[c] = R::combine(totals[c], R::load(told, x.v[c]));
+        totals[c] = R::combine(totals[c], R::load(params, x.v[c]));
       }
     }
   }
 };
 
-/// A call on the host: out's and in's kept dims; of the reduced ones in's, and the places.
+/// A call on the host. kept: the kept dims of out and in. reduced: the reduced dims of in, with the
+/// elements' positions.
 struct ReduceCall {
   Operands<2> kept, reduced;
   int64 outputs = 1, length = 1;
@@ -313,12 +314,12 @@ struct ReduceCall {
   }
 };
 
-/// Into how many pieces a reduction is cut, and of which length.
+/// The number and length of a reduction's pieces.
 struct Pieces {
   int32 count;
   uint32 length;
-  /// So many pieces that there is work for every card; `blocks` blocks work on one piece each,
-  /// which has at least `least` elements.
+  /// Enough pieces to occupy any card. `blocks` blocks work on each piece; a piece has at
+  /// least `least` elements.
   static Pieces of(int64 length, int64 blocks, int64 least) {
     constexpr int64 kBlocks = 1024;
     int64 count = kBlocks / blocks < length / least ? kBlocks / blocks : length / least;
@@ -329,10 +330,10 @@ struct Pieces {
   }
 };
 
-/// One launch's share: some outputs, and a part of the reduced elements, cut into pieces.
+/// The work of one launch: some outputs, and a part of the reduced elements, split into pieces.
 template <class R>
 struct ReducePart {
-  ReduceTold told;
+  ReduceParams params;
   ReduceResult<R> result;
   const typename R::In* in;
   const Operands<2>&kept, &reduced;
@@ -340,17 +341,18 @@ struct ReducePart {
 };
 
 template <class R>
-Status launch_groups(const ReduceTold& told, void* out, const typename R::In* in,
+Status launch_groups(const ReduceParams& params, void* out, const typename R::In* in,
                      const Indexer<1>& rows, int64 outputs, int64 length, bool aligned,
                      int64 first_place, const Call& call) {
   const int64 packs = ceil_div<int64>(length, LaneTotal<R>::kPack);
   int log_lanes = 0;
   while (4 << log_lanes < packs && 2 << log_lanes <= wave_of(call.device)) log_lanes++;
   return launch<ReduceGroups<R>>(
-      {told, out, in, rows, first_place, int32(outputs), uint32(length), log_lanes, aligned}, call);
+      {params, out, in, rows, first_place, int32(outputs), uint32(length), log_lanes, aligned},
+      call);
 }
 
-/// The reduced elements of an output lie side by side.
+/// The form for contiguous reduced elements.
 struct RowsForm {
   static const char* accepts(const ReduceCall& c) {
     const bool side_by_side =
@@ -370,11 +372,11 @@ struct RowsForm {
     for (int d = 0; d < part.kept.rank; d++) aligned &= part.kept.strides[1][d] % pack == 0;
     const Indexer<1> rows = part.kept.indexer_of(1);
     if (!part.result.partials && length <= 8 * pack * wave_of(call.device)) {
-      return launch_groups<R>(part.told, part.result.out, part.in, rows, outputs, length, aligned,
+      return launch_groups<R>(part.params, part.result.out, part.in, rows, outputs, length, aligned,
                               first_place, call);
     }
     return launch<ReduceBlocks<R>>(
-        {part.told, part.result, part.in, rows, first_place, int32(outputs), part.pieces.count,
+        {part.params, part.result, part.in, rows, first_place, int32(outputs), part.pieces.count,
          uint32(length), part.pieces.length, aligned},
         call);
   }
@@ -383,8 +385,8 @@ struct RowsForm {
 /// The form for any strides.
 struct StridedForm {
   static constexpr int kThreads = 256;
-  /// Outputs of a thread where they lie side by side: of narrow elements several, since accesses of
-  /// a byte or two keep the memory waiting.
+  /// Outputs per thread if they are contiguous: several for narrow elements, since accesses of one or
+  /// two bytes do not saturate the memory.
   template <class R>
   static constexpr int kWide = sizeof(typename R::In) <= 2 ? 4 : 1;
 
@@ -411,8 +413,8 @@ struct StridedForm {
     const int64 stride = dims.rank > 0 ? dims.strides[operand][dims.rank - 1] : 0;
     return stride > 0 ? stride : kLaunchLimit;
   }
-  /// Threads of a block side by side: neighbours in memory are read by neighbouring threads,
-  /// whether they are outputs or parts of one.
+  /// log2 of the threads per block with different outputs. Neighbouring threads read neighbouring
+  /// elements, whether these belong to different outputs or to one.
   static int log_columns(const ReduceCall& c, int64 length, int wide) {
     int log = 0;
     if (inner_stride(c.reduced, 0) < inner_stride(c.kept, 1)) {
@@ -423,7 +425,7 @@ struct StridedForm {
     }
     return log;
   }
-  /// Whether kWide neighbouring outputs always are neighbours in memory, and aligned.
+  /// Whether every kWide neighbouring outputs are contiguous in memory and aligned.
   template <class R>
   static bool lie_wide(const Operands<2>& kept, const Operands<2>& reduced) {
     constexpr int wide = kWide<R>;
@@ -440,7 +442,7 @@ struct StridedForm {
     using K = ReduceStrided<R, wide>;
     const int64 length = part.reduced.numel();
     typename K::Args args{};
-    args.told = part.told, args.result = part.result, args.in = part.in;
+    args.params = part.params, args.result = part.result, args.in = part.in;
     args.kept = part.kept.indexer_of(1);
     if constexpr (R::kPlaces)
       args.reduced = part.reduced.indexer(part.reduced.rank);
@@ -471,7 +473,7 @@ struct ReduceLaunch {
   static Status run(const Call& call) {
     const ReduceCall c(call);
     if (c.outputs == 0) return {};
-    const ReduceTold told = R::told(call);
+    const ReduceParams params = R::params(call);
     const int64 pieces = all_pieces(c);
     Total* const partials = pieces > 1 ? static_cast<Total*>(call.scratch) : nullptr;
     const auto reduce = [&](const Operands<2>& kept) {
@@ -483,7 +485,7 @@ struct ReduceLaunch {
         const int32 first = done;
         done += cut.count;
         return Form::template launch_part<R>(c,
-                                             {told,
+                                             {params,
                                               {out, partials, first, int32(pieces)},
                                               reinterpret_cast<const typename R::In*>(in),
                                               kept,
@@ -497,10 +499,10 @@ struct ReduceLaunch {
       Operands<1> rows;
       rows.add_dim(kept.numel(), {pieces});
       return launch_groups<typename R::OverTotals>(
-          told.over_totals(), out, reinterpret_cast<const typename R::OverTotals::In*>(partials),
+          params.over_totals(), out, reinterpret_cast<const typename R::OverTotals::In*>(partials),
           rows.indexer(rows.rank), kept.numel(), pieces, false, 0, call);
     };
-    // A launch has a block or more for an output: no more of them than the grid takes.
+    // A launch has at least one block per output: limits them to the grid's size.
     return for_each_part(c.kept, reduce, {.numel = int64(1) << 22});
   }
 

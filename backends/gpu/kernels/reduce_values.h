@@ -1,21 +1,22 @@
-// What is reduced, and how. A Reduction says what the kernels of reduce.h load, combine and store:
+// The reductions. A Reduction defines how the kernels of reduce.h load, combine and store:
 //
 //   struct R {
 //     using In = ...;                             // an element in memory
-//     using Total = ...;                          // what parts of the reduction are combined in
-//     using OverTotals = ...;                     // the Reduction that goes on where In is Total
-//     static constexpr bool kExact = ...;         // any order of combination gives the same
-//     static constexpr bool kPlaces = ...;        // the elements' places matter
-//     static Told told(const Call&);              // on the host
-//     static Total identity(int64 first);         // first: the place of the first element, or kNowhere
-//     static void add(Told, Total&, In (&x)[n], int64 place);  // neighbours, the first one's place
+//     using Total = ...;                          // the accumulator
+//     using OverTotals = ...;                     // the Reduction that combines Totals
+//     static constexpr bool kExact = ...;         // the order of combination does not matter
+//     static constexpr bool kPlaces = ...;        // the elements' positions matter
+//     static ReduceParams params(const Call&);    // on the host
+//     static Total identity(int64 first);         // first: the first element's position, or kNowhere
+//     // Adds n neighbouring elements; place: the first one's position.
+//     static void add(ReduceParams, Total&, In (&x)[n], int64 place);
 //     static Total combine(Total, Total);
-//     static void store(Told, void* out, uint32 i, Total);
+//     static void store(ReduceParams, void* out, uint32 i, Total);
 //   };
 //
-// A kernel serves every dtype of a size that differs in what is told alone: integers are compared as
-// unsigned ones after some bits have been flipped, which turns signs and, for the smallest, the order
-// round; floats are turned round by their sign.
+// One kernel serves every dtype of a size whose handling differs only in ReduceParams. Integers are
+// compared as unsigned after an xor with `flip`, which maps signed order to unsigned order and, for
+// the minimum, reverses it; floats are negated by flipping their sign bit.
 #pragma once
 #include "kernels/common.h"
 #include "scalar/cast.h"
@@ -23,18 +24,18 @@
 
 namespace wick::gpu {
 
-/// What is known of the dtypes at run time.
-struct ReduceTold {
+/// Run-time parameters that depend on the dtypes and the op.
+struct ReduceParams {
   DType in, out;
-  int32 out_bytes;  // of a result
-  uint64 flip;      // bits of an element that are flipped when it is loaded
-  uint64 unflip;    // of a result, when it is stored
-  uint64 mask;      // the most that an element counts, or its bits that count
-  /// Of elements that are totals.
-  ReduceTold over_totals() const {
-    ReduceTold told = *this;
-    told.flip = 0, told.mask = ~uint64(0);
-    return told;
+  int32 out_bytes;  // per result
+  uint64 flip;      // xor mask for elements when they are loaded
+  uint64 unflip;    // xor mask for results when they are stored
+  uint64 mask;      // the largest value of an element, or the bits that are tested
+  /// The parameters for combining totals.
+  ReduceParams over_totals() const {
+    ReduceParams params = *this;
+    params.flip = 0, params.mask = ~uint64(0);
+    return params;
   }
 };
 
@@ -55,47 +56,47 @@ WICK_DEVICE V flipped(V v, uint64 bits) {
     return v ^ V(bits);
 }
 
-/// Floats of type T as what they are computed in.
+/// Reads floats of type T as their compute type.
 template <class T>
 struct FloatSource {
   using In = T;
   using Value = Compute<T>;
   using OfTotals = FloatSource<Value>;
-  static WICK_DEVICE Value value(const ReduceTold&, In x) { return widen<Value>(x); }
-  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Value v) {
+  static WICK_DEVICE Value value(const ReduceParams&, In x) { return widen<Value>(x); }
+  static WICK_DEVICE void store(const ReduceParams& params, void* out, uint32 i, Value v) {
     if constexpr (kSame<Value, double>)
       static_cast<double*>(out)[i] = v;
     else
-      (void)(store_as<float>(told, out, i, v) || store_as<bf16>(told, out, i, v) ||
-             store_as<f16>(told, out, i, v) || store_as<f8e4m3>(told, out, i, v) ||
-             store_as<f8e5m2>(told, out, i, v));
+      (void)(store_as<float>(params, out, i, v) || store_as<bf16>(params, out, i, v) ||
+             store_as<f16>(params, out, i, v) || store_as<f8e4m3>(params, out, i, v) ||
+             store_as<f8e5m2>(params, out, i, v));
   }
 
  private:
   template <class U>
-  static WICK_DEVICE bool store_as(const ReduceTold& told, void* out, uint32 i, float v) {
-    if (told.out != kDTypeOf<U>) return false;
+  static WICK_DEVICE bool store_as(const ReduceParams& params, void* out, uint32 i, float v) {
+    if (params.out != kDTypeOf<U>) return false;
     static_cast<U*>(out)[i] = narrow<U>(v);
     return true;
   }
 };
-/// f8 of either kind.
+/// Reads f8 of either kind.
 struct F8Source : FloatSource<float> {
   using In = uint8;
-  static WICK_DEVICE Value value(const ReduceTold& told, In x) {
-    return told.in == DType::kF8E4M3 ? to_float(__builtin_bit_cast(f8e4m3, x))
-                                     : to_float(__builtin_bit_cast(f8e5m2, x));
+  static WICK_DEVICE Value value(const ReduceParams& params, In x) {
+    return params.in == DType::kF8E4M3 ? to_float(__builtin_bit_cast(f8e4m3, x))
+                                       : to_float(__builtin_bit_cast(f8e5m2, x));
   }
 };
-/// Integers of a size, as they are.
+/// Reads integers of a size, unconverted.
 template <int bytes>
 struct IntegerSource {
   using In = Bits<bytes>;
   using Value = Bits<(bytes < 4 ? 4 : bytes)>;
   using OfTotals = IntegerSource<sizeof(Value)>;
-  static WICK_DEVICE Value value(const ReduceTold&, In x) { return x; }
-  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Value v) {
-    const int size = told.out_bytes;
+  static WICK_DEVICE Value value(const ReduceParams&, In x) { return x; }
+  static WICK_DEVICE void store(const ReduceParams& params, void* out, uint32 i, Value v) {
+    const int size = params.out_bytes;
     if (size == 1) static_cast<uint8*>(out)[i] = uint8(v);
     if (size == 2) static_cast<uint16*>(out)[i] = uint16(v);
     if (size == 4) static_cast<uint32*>(out)[i] = uint32(v);
@@ -107,42 +108,45 @@ struct SourceOfType {
   using type = Either<is_floating(kDTypeOf<T>), Either<sizeof(T) == 1, F8Source, FloatSource<T>>,
                       IntegerSource<sizeof(T)>>;
 };
-/// What T is read as.
+/// The source that reads T.
 template <class T>
 using SourceOf = typename SourceOfType<T>::type;
 
-/// Of a Reduction that takes one element after the other.
+/// Reduction::add for a Reduction that combines one element after another.
 template <class R, int n, class In, class Total>
-WICK_DEVICE void add_each(const ReduceTold& told, Total& total, const In (&x)[n]) {
-  for (int e = 0; e < n; e++) total = R::combine(total, R::load(told, x[e]));
+WICK_DEVICE void add_each(const ReduceParams& params, Total& total, const In (&x)[n]) {
+  for (int e = 0; e < n; e++) total = R::combine(total, R::load(params, x[e]));
 }
 
-/// Step of scalar/reduce.h in what the source's values are: sums and products of floats.
+/// Sums and products of floats: Step of scalar/reduce.h in the compute type.
 template <class Step, class Source>
 struct FloatTotals {
   using In = typename Source::In;
   using Total = typename Source::Value;
   using OverTotals = FloatTotals<Step, typename Source::OfTotals>;
   static constexpr bool kExact = false, kPlaces = false;
-  static ReduceTold told(const Call& call) {
+  static ReduceParams params(const Call& call) {
     return {call.in[0].dtype, call.out[0].dtype, dtype_size(call.out[0].dtype), 0, 0, 0};
   }
   static WICK_DEVICE Total identity(int64) { return Step::template identity<Total>(); }
-  static WICK_DEVICE Total load(const ReduceTold& told, In x) { return Source::value(told, x); }
+  static WICK_DEVICE Total load(const ReduceParams& params, In x) {
+    return Source::value(params, x);
+  }
   static WICK_DEVICE Total combine(Total a, Total b) { return Step()(a, b); }
-  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Total v) {
-    Source::store(told, out, i, v);
+  static WICK_DEVICE void store(const ReduceParams& params, void* out, uint32 i, Total v) {
+    Source::store(params, out, i, v);
   }
 };
 
-/// The same of integers and bool, modulo 2^64. A sign is turned into an offset: (x ^ 0x80) - 0x80.
+/// Sums and products of integers and bool, modulo 2^64. The sign bit becomes an offset:
+/// (x ^ 0x80) - 0x80.
 template <class Step, int bytes>
 struct IntegerTotals {
   using In = Bits<bytes>;
   using Total = uint64;
   using OverTotals = IntegerTotals<Step, 8>;
   static constexpr bool kExact = true, kPlaces = false;
-  static ReduceTold told(const Call& call) {
+  static ReduceParams params(const Call& call) {
     const DType in = call.in[0].dtype;
     return {in,
             call.out[0].dtype,
@@ -152,71 +156,72 @@ struct IntegerTotals {
             in == DType::kBool ? 1 : all_bits<bytes>()};
   }
   static WICK_DEVICE Total identity(int64) { return Step::template identity<Total>(); }
-  /// Without its offset.
-  static WICK_DEVICE In raw(const ReduceTold& told, In x) {
-    x = In(x ^ In(told.flip));
-    return bytes == 1 && x > In(told.mask) ? In(told.mask) : x;  // a bool's byte may be anything
+  /// The element before the offset is subtracted.
+  static WICK_DEVICE In raw(const ReduceParams& params, In x) {
+    x = In(x ^ In(params.flip));
+    return bytes == 1 && x > In(params.mask) ? In(params.mask)
+                                             : x;  // a bool's byte may be anything
   }
-  static WICK_DEVICE Total load(const ReduceTold& told, In x) {
-    return Total(raw(told, x)) - told.flip;
+  static WICK_DEVICE Total load(const ReduceParams& params, In x) {
+    return Total(raw(params, x)) - params.flip;
   }
   template <int n>
-  static WICK_DEVICE void add(const ReduceTold& told, Total& total, const In (&x)[n], int64) {
-    if constexpr (kSame<Step, Sum> && bytes < 4) {  // 32 bits hold what neighbours add up to
+  static WICK_DEVICE void add(const ReduceParams& params, Total& total, const In (&x)[n], int64) {
+    if constexpr (kSame<Step, Sum> && bytes < 4) {  // the sum of a pack fits into 32 bits
       uint32 sum = 0;
-      for (int e = 0; e < n; e++) sum += raw(told, x[e]);
-      total += sum - n * told.flip;
+      for (int e = 0; e < n; e++) sum += raw(params, x[e]);
+      total += sum - n * params.flip;
     } else {
-      add_each<IntegerTotals>(told, total, x);
+      add_each<IntegerTotals>(params, total, x);
     }
   }
   static WICK_DEVICE Total combine(Total a, Total b) { return Step()(a, b); }
-  static WICK_DEVICE void store(const ReduceTold&, void* out, uint32 i, Total v) {
+  static WICK_DEVICE void store(const ReduceParams&, void* out, uint32 i, Total v) {
     static_cast<uint64*>(out)[i] = v;
   }
 };
 
-/// What turns elements so that the largest wins, whether that or the smallest is asked for.
-inline ReduceTold told_of_extreme(const Call& call, bool smallest) {
+/// Parameters that map elements so that the largest wins, for the maximum and the minimum alike.
+inline ReduceParams extreme_params(const Call& call, bool smallest) {
   const DType in = call.in[0].dtype;
   const uint64 sign = sign_bit(in), all = sign | (sign - 1);
   uint64 flip = is_signed(in) ? sign : 0;
   if (smallest) flip ^= all;
-  // A float is flipped as what it is computed in.
+  // A float is flipped in its compute type.
   if (is_floating(in)) flip = !smallest ? 0 : in == DType::kF64 ? sign : uint64(1) << 31;
   return {in, call.out[0].dtype, dtype_size(call.out[0].dtype), flip, flip, 0};
 }
 
-/// The largest or the smallest; NaN wins.
+/// The maximum or minimum; NaN wins.
 template <class Source>
 struct Extreme {
   using In = typename Source::In;
   using Total = typename Source::Value;
   using OverTotals = Extreme<typename Source::OfTotals>;
   static constexpr bool kExact = true, kPlaces = false;
-  static ReduceTold told(const Call& call) { return told_of_extreme(call, *call.op == Min::op); }
+  static ReduceParams params(const Call& call) { return extreme_params(call, *call.op == Min::op); }
   static WICK_DEVICE Total identity(int64) { return Max::identity<Total>(); }
-  static WICK_DEVICE Total load(const ReduceTold& told, In x) {
-    return flipped(Source::value(told, x), told.flip);
+  static WICK_DEVICE Total load(const ReduceParams& params, In x) {
+    return flipped(Source::value(params, x), params.flip);
   }
   template <int n>
-  static WICK_DEVICE void add(const ReduceTold& told, Total& total, const In (&x)[n], int64) {
-    add_each<Extreme>(told, total, x);
+  static WICK_DEVICE void add(const ReduceParams& params, Total& total, const In (&x)[n], int64) {
+    add_each<Extreme>(params, total, x);
   }
   static WICK_DEVICE Total combine(Total a, Total b) { return Max()(a, b); }
-  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Total v) {
-    Source::store(told, out, i, flipped(v, told.unflip));
+  static WICK_DEVICE void store(const ReduceParams& params, void* out, uint32 i, Total v) {
+    Source::store(params, out, i, flipped(v, params.unflip));
   }
 };
 
-/// Whether any, or all, are not 0: all are if there is none that is 0.
+/// Any and all. All is computed as not any equal to 0.
 template <int bytes>
 struct Truths {
   using In = Bits<bytes>;
   using Total = uint32;
   using OverTotals = Truths<4>;
   static constexpr bool kExact = true, kPlaces = false;
-  static ReduceTold told(const Call& call) {
+  static ReduceParams params(const Call& call) {
     const DType in = call.in[0].dtype;
     const uint64 turns = *call.op == All::op;
     return {in,
@@ -227,29 +232,29 @@ struct Truths {
             is_floating(in) ? sign_bit(in) - 1 : all_bits<bytes>()};  // -0 is 0 too
   }
   static WICK_DEVICE Total identity(int64) { return Any::identity<Total>(); }
-  static WICK_DEVICE Total load(const ReduceTold& told, In x) {
-    return Total((x & In(told.mask)) != 0) ^ Total(told.flip);
+  static WICK_DEVICE Total load(const ReduceParams& params, In x) {
+    return Total((x & In(params.mask)) != 0) ^ Total(params.flip);
   }
   template <int n>
-  static WICK_DEVICE void add(const ReduceTold& told, Total& total, const In (&x)[n], int64) {
-    add_each<Truths>(told, total, x);
+  static WICK_DEVICE void add(const ReduceParams& params, Total& total, const In (&x)[n], int64) {
+    add_each<Truths>(params, total, x);
   }
   static WICK_DEVICE Total combine(Total a, Total b) { return Any()(a, b); }
-  static WICK_DEVICE void store(const ReduceTold& told, void* out, uint32 i, Total v) {
-    static_cast<uint8*>(out)[i] = uint8(v ^ Total(told.unflip));
+  static WICK_DEVICE void store(const ReduceParams& params, void* out, uint32 i, Total v) {
+    static_cast<uint8*>(out)[i] = uint8(v ^ Total(params.unflip));
   }
 };
 
-/// A place behind every other.
+/// A position after every other.
 inline constexpr int64 kNowhere = int64(~uint64(0) >> 1);
 
-/// A value and its place over the reduced dims.
+/// A value and its position in the reduced dims.
 template <class V>
 struct Placed {
   V value;
   int64 place;
 
-  /// Whether v wins against the value wherever it is: it is larger or the first NaN.
+  /// Whether v wins regardless of its position: it is larger, or NaN against a number.
   WICK_DEVICE bool loses_to(V v) const { return value == value && !(v <= value); }
   struct First {
     WICK_DEVICE Placed operator()(const Placed& a, const Placed& b) const {
@@ -269,7 +274,7 @@ WICK_DEVICE void store_place(void* out, uint32 i, const Placed<V>& v) {
   static_cast<int64*>(out)[i] = v.place;
 }
 
-/// The winner among some parts' winners.
+/// Combines the winners of parts.
 template <class V>
 struct PlacedTotals {
   using In = Placed<V>;
@@ -278,18 +283,19 @@ struct PlacedTotals {
   static constexpr bool kExact = true, kPlaces = true;
   static WICK_DEVICE Total identity(int64) { return {Max::identity<V>(), kNowhere}; }
   template <int n>
-  static WICK_DEVICE void add(const ReduceTold&, Total& total, const In (&x)[n], int64) {
+  static WICK_DEVICE void add(const ReduceParams&, Total& total, const In (&x)[n], int64) {
     for (int e = 0; e < n; e++) total = combine(total, x[e]);
   }
   static WICK_DEVICE Total combine(const Total& a, const Total& b) {
     return typename Total::First()(a, b);
   }
-  static WICK_DEVICE void store(const ReduceTold&, void* out, uint32 i, const Total& v) {
+  static WICK_DEVICE void store(const ReduceParams&, void* out, uint32 i, const Total& v) {
     store_place(out, i, v);
   }
 };
 
-/// The place of the first winner. A thread meets its elements in the order of their places.
+/// argmax and argmin: the position of the first winner. A thread reads its elements in ascending
+/// order of position.
 template <class Source>
 struct ArgExtreme {
   using In = typename Source::In;
@@ -297,15 +303,16 @@ struct ArgExtreme {
   using Total = Placed<Value>;
   using OverTotals = PlacedTotals<Value>;
   static constexpr bool kExact = true, kPlaces = true;
-  static ReduceTold told(const Call& call) { return told_of_extreme(call, *call.op == kArgmin); }
-  /// The first element wins against what is no larger than the smallest of all.
+  static ReduceParams params(const Call& call) { return extreme_params(call, *call.op == kArgmin); }
+  /// The lowest value at the first position, so that the first element wins if none is larger.
   static WICK_DEVICE Total identity(int64 first) { return {Max::identity<Value>(), first}; }
   template <int n>
-  static WICK_DEVICE void add(const ReduceTold& told, Total& total, const In (&x)[n], int64 place) {
+  static WICK_DEVICE void add(const ReduceParams& params, Total& total, const In (&x)[n],
+                              int64 place) {
     Value v[n];
-    bool any = false;  // almost always none wins: one comparison an element
+    bool any = false;  // almost always none wins: one comparison per element
     for (int e = 0; e < n; e++) {
-      v[e] = flipped(Source::value(told, x[e]), told.flip);
+      v[e] = flipped(Source::value(params, x[e]), params.flip);
       any |= !(v[e] <= total.value);
     }
     if (!any) return;
@@ -315,7 +322,7 @@ struct ArgExtreme {
   static WICK_DEVICE Total combine(const Total& a, const Total& b) {
     return typename Total::First()(a, b);
   }
-  static WICK_DEVICE void store(const ReduceTold&, void* out, uint32 i, const Total& v) {
+  static WICK_DEVICE void store(const ReduceParams&, void* out, uint32 i, const Total& v) {
     store_place(out, i, v);
   }
 };

@@ -1,13 +1,12 @@
-// rope: (x1 cos - x2 sin, x2 cos + x1 sin) of every pair, whose halves are D / 2 apart or
-// neighbours. A thread takes kPairs neighbouring pairs of a row [b, t, h], or one where they do not
-// fall into packs.
+// rope: (x1 cos - x2 sin, x2 cos + x1 sin) for every pair, whose halves are D / 2 apart or neighbours.
+// A thread rotates kPairs neighbouring pairs of a row [b, t, h], or one if they do not form packs.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/rope.h"
 
 namespace wick::gpu {
 
-/// The operands of one launch in Indexer<4>; kRopePosition counts the positions.
+/// The operands of one launch in Indexer<4>; kRopePosition numbers the positions.
 enum RopeOperand { kRopeOut, kRopeIn, kRopePositions, kRopePosition };
 
 template <class T>
@@ -51,24 +50,24 @@ struct Rope {
       const T* const x = a.x + offset[kRopeIn];
       T* const y = a.y + offset[kRopeOut];
       if (a.packs)
-        turn<kPairs>(a, x, y, pair, angles, in_range);
+        rotate<kPairs>(a, x, y, pair, angles, in_range);
       else
-        turn<1>(a, x, y, pair, angles, in_range);
+        rotate<1>(a, x, y, pair, angles, in_range);
     }
   }
 
  private:
-  /// n pairs from `pair` on. Beyond the tables all are 0.
+  /// Rotates the n pairs from `pair` on; writes zeros for a position beyond the tables.
   template <int n>
-  static WICK_DEVICE void turn(const Args& a, const T* x, T* y, uint32 pair, int64 angles,
-                               bool in_range) {
-    // Of both forms two runs of n elements, in which a pair's halves are i and half + i, or 2 i and
+  static WICK_DEVICE void rotate(const Args& a, const T* x, T* y, uint32 pair, int64 angles,
+                                 bool in_range) {
+    // Both forms read two runs of n elements, in which a pair's halves are i and half + i, or 2 i and
     // 2 i + 1.
     const uint32 first = a.interleaved ? 2 * pair : pair;
     const uint32 second = a.interleaved ? 2 * pair + n : a.half + pair;
     const auto low = load_pack<n>(x + first), high = load_pack<n>(x + second);
     const auto cos = load_pack<n>(a.cos + angles + pair), sin = load_pack<n>(a.sin + angles + pair);
-    C v[2 * n], turned[2 * n];
+    C v[2 * n], rotated[2 * n];
     for (int e = 0; e < n; e++) {
       v[e] = widen<C>(low.v[e]);
       v[n + e] = widen<C>(high.v[e]);
@@ -80,14 +79,14 @@ struct Rope {
       const C x2 = a.interleaved ? neighbours[1] : along[1];
       const C y1 = in_range ? x1 * c - x2 * s : C(0), y2 = in_range ? x2 * c + x1 * s : C(0);
       if (a.interleaved)
-        turned[2 * e] = y1, turned[2 * e + 1] = y2;
+        rotated[2 * e] = y1, rotated[2 * e + 1] = y2;
       else
-        turned[e] = y1, turned[n + e] = y2;
+        rotated[e] = y1, rotated[n + e] = y2;
     }
     Pack<T, n> out[2];
     for (int e = 0; e < n; e++) {
-      out[0].v[e] = narrow<T>(turned[e]);
-      out[1].v[e] = narrow<T>(turned[n + e]);
+      out[0].v[e] = narrow<T>(rotated[e]);
+      out[1].v[e] = narrow<T>(rotated[n + e]);
     }
     store_pack(y + first, out[0]);
     store_pack(y + second, out[1]);
@@ -147,7 +146,7 @@ struct RopeLaunch {
   }
 
  private:
-  /// Rows [b, t, h].
+  /// The rows [b, t, h].
   static Operands<4> operands(const View& x, const View& positions, const View& y) {
     Operands<4> rows;
     const View* const views[] = {&y, &x, &positions};

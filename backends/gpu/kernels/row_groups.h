@@ -1,33 +1,33 @@
-// What kernels over the rows of [N, D] share: which threads take a row, its elements in packs, and
-// sums over its threads in an order that depends on D and the wave alone.
+// Shared by the kernels over the rows of [N, D]: the assignment of threads to rows, a row's elements in
+// packs, and reductions over its threads in an order that depends on D and the wave width alone.
 #pragma once
 #include "kernels/common.h"
 #include "scalar/reduce.h"
 
 namespace wick::gpu {
 
-/// Elements of one access of kernels that compute with floats. Of f8 fewer: converting takes longer
-/// than loading, and clang puts arrays of more of them into memory.
+/// Elements per access of kernels that compute in floats. Fewer for f8: converting takes longer than
+/// loading, and clang puts larger arrays of them into memory.
 template <class T>
 inline constexpr int kFloatPack = sizeof(T) == 1 ? 4 : kPackSize<T>;
 
-/// What a thread has of a row: the packs at elements first, first + step ... below columns.
+/// A thread's part of a row: the packs at elements first, first + step ... below columns.
 struct RowPart {
   int row;
   bool is_row, is_first;  // a thread without a row has no columns
   uint32 first, step, columns;
 
-  /// Where the row is; 0 of none.
+  /// The row's offset; 0 without a row.
   WICK_DEVICE int64 at(int64 stride) const { return is_row ? row * stride : 0; }
 };
 
-/// 2^log_lanes lanes of a wave take a row, or the whole block takes one.
+/// 2^log_lanes lanes of a wave work on a row, or a whole block does.
 struct RowGroups {
   static constexpr int kThreads = 256, kLogThreads = 8;
   int32 rows;
   int32 log_lanes;
   uint32 columns;
-  bool aligned;  // the packs of all operands
+  bool aligned;  // all packs of all operands are aligned
 
   /// For the rows of x in packs of n elements.
   template <int n>
@@ -50,7 +50,7 @@ struct RowGroups {
   }
 };
 
-/// What kernels whose Args have such `groups` share.
+/// The base of kernels whose Args have a RowGroups `groups`.
 struct RowKernel {
   static constexpr int threads(int) { return RowGroups::kThreads; }
   template <class Args>
@@ -58,14 +58,14 @@ struct RowKernel {
     return a.groups.grid();
   }
 };
-/// Their Shared: what combine_lanes takes.
+/// Their Shared, for combine_lanes.
 template <class Ctx, class V>
 struct Partials {
   V partial[Ctx::kWaves];
 };
 
-/// What the waves of a block make by Step of what each of them, in every lane, has in v. All
-/// threads call it. partial is the block's, and free when this is called again.
+/// Combines v, which is uniform within each wave, over the waves of a block by Step. All threads must
+/// call it. partial: shared memory, which may be reused for the next call.
 template <class Step, class Ctx, class V>
 WICK_DEVICE V combine_waves(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v) {
   if (ctx.lane() == 0) partial[ctx.wave()] = v;
@@ -75,7 +75,7 @@ WICK_DEVICE V combine_waves(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v) {
   ctx.sync();
   return v;
 }
-/// The same of all lanes of the row.
+/// Combines v over all lanes of the row.
 template <class Step, class Ctx, class V>
 WICK_DEVICE V combine_lanes(const Ctx& ctx, const RowGroups& groups, V (&partial)[Ctx::kWaves],
                             V v) {
@@ -84,15 +84,15 @@ WICK_DEVICE V combine_lanes(const Ctx& ctx, const RowGroups& groups, V (&partial
     v = Step()(v, exchange(ctx, v, mask));
   return lanes > Ctx::kWave ? combine_waves<Step>(ctx, partial, v) : v;
 }
-/// The same of all threads of the block.
+/// Combines v over all threads of the block.
 template <class Step, class Ctx, class V>
 WICK_DEVICE V combine_block(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v) {
   for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) v = Step()(v, exchange(ctx, v, mask));
   return combine_waves<Step>(ctx, partial, v);
 }
 
-/// Elements i ... i + n - 1 of a row of `size`, `beyond` for those that it does not have. aligned:
-/// the row's packs are.
+/// Loads elements i ... i + n - 1 of a row of `size`; `beyond` for those past its end. aligned: whether
+/// the row's packs are aligned.
 template <class C, int n, class T>
 WICK_DEVICE void load_part(const T* row, uint32 i, uint32 size, bool aligned, C beyond, C (&x)[n]) {
   if (aligned && i + n <= size) {
@@ -114,8 +114,8 @@ WICK_DEVICE void store_part(T* row, uint32 i, uint32 size, bool aligned, const C
   }
 }
 
-/// The thread's packs of a row that is passed over more than once. The first stays in registers,
-/// which is all of a row that has no more packs than threads.
+/// A thread's packs of a row that is read more than once. The first pack stays in registers, which is
+/// the whole row if it has no more packs than threads.
 template <class T, int n>
 class HeldRow {
  public:
@@ -129,7 +129,7 @@ class HeldRow {
       for (int e = 0; e < n; e++)
         if (part.first + e < part.columns) first_.v[e] = row[part.first + e];
   }
-  /// f(i, x) of every pack: elements i ... i + n - 1, `beyond` for those that the row lacks.
+  /// Calls f(i, x) for every pack: elements i ... i + n - 1, `beyond` for those past the row's end.
   template <class F>
   WICK_DEVICE void each(C beyond, const F& f) const {
     if (part_.first >= part_.columns) return;
@@ -154,13 +154,13 @@ class HeldRow {
   Pack<T, n> first_{};
 };
 
-/// The largest of some x and the sum of exp(x - max), as far as they have been seen.
+/// The running maximum of some x, and the running sum of exp(x - max).
 template <class C>
 struct MaxSum {
   C max, sum;
 
   static WICK_DEVICE MaxSum none() { return {Max::identity<C>(), C(0)}; }
-  /// What is subtracted in exp: where nothing but -inf has been seen, 0, so that exp gives 0.
+  /// The value to subtract in exp: max, or 0 if max is -inf, so that exp gives 0.
   static WICK_DEVICE C shift(C max) { return max == Max::identity<C>() ? C(0) : max; }
   template <int n>
   WICK_DEVICE void add(const C (&x)[n]) {
@@ -177,7 +177,7 @@ struct MaxSum {
       return {max, a.sum * exp(a.max - down) + b.sum * exp(b.max - down)};
     }
   };
-  /// log of the sum of exp(x).
+  /// The log of the sum of exp(x).
   WICK_DEVICE C log_sum() const { return max + log(sum); }
 };
 template <class Ctx, class C>
@@ -185,14 +185,15 @@ WICK_DEVICE MaxSum<C> exchange(const Ctx& ctx, const MaxSum<C>& v, int mask) {
   return {exchange(ctx, v.max, mask), exchange(ctx, v.sum, mask)};
 }
 
-// Operands of a call, on the host.
+// Checks of a call's operands, on the host.
 
-/// Whether the packs of all these rows [N, D] are.
+/// Whether the packs of all these rows [N, D] are aligned.
 template <class... Views>
 bool rows_are_aligned(const Views&... rows) {
   return ((is_aligned(rows.data) && bytes_of(rows.dtype, rows.strides[0]) % 16 == 0) && ...);
 }
-/// nullptr, or why these are not all [N, D] of the first one's shape, with inner strides of 1.
+/// nullptr, or the reason why these are not all [N, D] of the first one's shape with inner
+/// strides of 1.
 template <class... Views>
 const char* check_rows(const View& x, const Views&... others) {
   const char* why = nullptr;
@@ -208,11 +209,11 @@ const char* check_rows(const View& x, const Views&... others) {
   (void)(check(x) && (check(others) && ...));
   return why;
 }
-/// nullptr, or why x is not contiguous with so many elements.
+/// nullptr, or the reason why x is not contiguous with `size` elements.
 inline const char* check_vector(const View& x, int64 size) {
   return x.numel() == size && x.contiguous() ? nullptr : "a vector is not contiguous";
 }
-/// The same of several.
+/// The same for several views.
 template <class... Views>
 const char* check_vectors(int64 size, const Views&... vectors) {
   const char* why = nullptr;

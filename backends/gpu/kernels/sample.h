@@ -1,18 +1,18 @@
-// sample: an id per row of [B, V], a block a row. The edges of top_k and top_p are found without a
-// sort, digit by digit of the logits' ordered bits: counts, or weights, of each digit's values, in
-// sums of each thread's own, so that nothing depends on who comes first.
+// sample: an id per row of [B, V], one block per row. Finds the thresholds of top_k and top_p without
+// sorting, digit by digit of the logits' ordered bits, from each digit's counts or weights. Each thread
+// adds up its own, so the result does not depend on scheduling.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/sample.h"
 
 namespace wick::gpu {
 
-/// A logit's place in the order of logits: NaN is the largest, the zeros are equal.
+/// A logit's key in the order of logits: NaN is the largest, the zeros are equal.
 template <class T>
 struct LogitKey {
   using C = Compute<T>;
   using Key = Bits<sizeof(C)>;
-  /// Lowest bits of C that T does not have.
+  /// The number of low bits of C that T lacks.
   static constexpr int kDropped = kSame<T, f8e5m2>   ? 21
                                   : kSame<T, f8e4m3> ? 20
                                   : kSame<T, bf16>   ? 16
@@ -33,7 +33,7 @@ struct FirstLargest {
   Key key;
   uint32 id;
   struct Step {
-    /// Takes values: of references clang 19 selects the address, and puts both into memory.
+    /// By value: with references clang 19 selects an address, which puts both operands into memory.
     WICK_DEVICE FirstLargest operator()(FirstLargest a, FirstLargest b) const {
       const bool first = a.key > b.key || (a.key == b.key && a.id < b.id);
       return {first ? a.key : b.key, first ? a.id : b.id};
@@ -64,11 +64,11 @@ struct Sample {
     int32 rows;
     uint32 columns;
     C temperature, top_p;
-    uint32 top_k;  // 0: all
+    uint32 top_k;  // 0: no limit
     bool aligned;
   };
   static constexpr Signature signature{kSample, kDTypeOf<T>};
-  static constexpr int kThreads = 512;  // of 1024 each had too few registers
+  static constexpr int kThreads = 512;  // with 1024 a thread has too few registers
   static constexpr int kPack = kFloatPack<T>;
   static constexpr int kDigitBits = 3, kDigits = 1 << kDigitBits;
   static constexpr uint32 kNone = ~0u;
@@ -97,7 +97,7 @@ struct Sample {
     uint32 id = largest.id;
     if (a.temperature > C(0)) {
       const Weigher weigh{widen<C>(x[largest.id]), a.temperature};
-      Key least = 0;  // of those that are kept
+      Key least = 0;  // the smallest key that is kept
       if (a.top_k > 0 && a.top_k < a.columns)
         least = edge(
             ctx, shared.sums.counts, shared.totals.counts, a, x, least, [](C) { return 1u; },
@@ -106,7 +106,7 @@ struct Sample {
         least = edge(ctx, shared.sums.weights, shared.totals.weights, a, x, least, weigh,
                      [&](C total) { return a.top_p * total; });
       id = draw(ctx, shared, a, x, least, weigh);
-      if (id == kNone) id = largest.id;  // the weights are not numbers
+      if (id == kNone) id = largest.id;  // the weights are NaN
     }
     if (ctx.thread() == 0) a.ids[ctx.block().x] = id;
   }
@@ -134,7 +134,7 @@ struct Sample {
     WICK_DEVICE C operator()(C x) const { return exp((x - max) / temperature); }
   };
 
-  /// Calls f(logit, id) for this thread's part of the row, ids ascending.
+  /// Calls f(logit, id) for this thread's part of the row, in ascending order of ids.
   template <class Ctx, class F>
   static WICK_DEVICE void for_each(const Ctx& ctx, const Args& a, const T* x, const F& f) {
     for (uint32 i = ctx.thread() * kPack; i < a.columns; i += kThreads * kPack) {
@@ -160,8 +160,8 @@ struct Sample {
                                                            FirstLargest<Key>{largest, first});
   }
 
-  /// Finds, among the logits from `least` on, the largest key from which on their weights reach the
-  /// target, a part of the weight of all.
+  /// Finds, among the logits with keys from `least` on, the largest key such that the weights from that
+  /// key on reach the target, a share of the total weight.
   template <class Ctx, class W, class Weigh, class Target>
   static WICK_DEVICE Key edge(const Ctx& ctx, W (&sums)[kDigits][kThreads], W (&totals)[kDigits],
                               const Args& a, const T* x, Key least, const Weigh& weigh,
@@ -174,7 +174,7 @@ struct Sample {
       for (int digit = 0; digit < kDigits; digit++) sums[digit][ctx.thread()] = 0;
       for_each(ctx, a, x, [&](C logit, uint32) {
         const Key key = Keys::of(logit);
-        // In two steps: a shift by all bits has no meaning.
+        // In two steps: a shift by all bits is undefined.
         if (key < least || ((key ^ found) >> (upper - 1)) >> 1 != 0) return;
         sums[int(key >> shift) & ((1 << width) - 1)][ctx.thread()] += weigh(logit);
       });
@@ -186,7 +186,7 @@ struct Sample {
         for (int digit = 0; digit < kDigits; digit++) all += totals[digit];
         target = target_of(all);
       }
-      // By rounding the target may not be reached: then the lowest digit that there is.
+      // Rounding may keep the weights below the target: then the lowest digit that occurs.
       int digit = kDigits - 1, lowest = 0;
       for (; digit >= 0; digit--) {
         if (totals[digit] > W(0)) {
@@ -204,7 +204,7 @@ struct Sample {
     }
     return found > least ? found : least;
   }
-  /// Wave w adds up digit w of all threads.
+  /// Wave w adds up digit w over all threads.
   template <class Ctx, class W>
   static WICK_DEVICE void add_digit(const Ctx& ctx, const W (&sums)[kDigits][kThreads],
                                     W (&totals)[kDigits]) {
@@ -215,14 +215,14 @@ struct Sample {
     if (ctx.lane() == 0) totals[ctx.wave()] = sum;
   }
 
-  /// Walks the ids in tiles of the block's packs. The first walk adds up all weights, the second
-  /// looks for the first id up to which they exceed the uniform's share: in f64, so that a uniform
-  /// just below 1 is one. kNone if nothing weighs.
+  /// Loops twice over the ids in tiles of the block's packs. The first pass adds up all weights, the
+  /// second finds the first id up to which they exceed the uniform's share: in f64, where a uniform
+  /// just below 1 stays below 1. kNone if all weights are 0.
   template <class Ctx>
   static WICK_DEVICE uint32 draw(const Ctx& ctx, Shared<Ctx>& shared, const Args& a, const T* x,
                                  Key least, const Weigher& weigh) {
     double total = 0;
-    uint32 last = 0;  // one more than the last id that weighs
+    uint32 last = 0;  // one more than the last id of nonzero weight
     for (uint32 tile = 0; tile < a.columns; tile += kThreads * kPack) {
       const Part part(ctx, a, x, tile, least, weigh);
       if (part.last != kNone) last = part.last + 1;
@@ -246,11 +246,11 @@ struct Sample {
     }
     return last - 1;
   }
-  /// The weights of this thread's pack of a tile: those that are not kept are 0.
+  /// The weights of this thread's pack of a tile; 0 for ids that are not kept.
   struct Part {
     C weights[kPack];
     double sum = 0;
-    uint32 first, last = kNone;  // last: that weighs
+    uint32 first, last = kNone;  // last: of nonzero weight
     template <class Ctx>
     WICK_DEVICE Part(const Ctx& ctx, const Args& a, const T* x, uint32 tile, Key least,
                      const Weigher& weigh)
@@ -275,7 +275,7 @@ struct Sample {
       return id;
     }
   };
-  /// What is before this thread's sum, and the sum of all, in the order of threads.
+  /// The sum over the threads before this one, and over all threads, in thread order.
   struct Scan {
     double here, total;
     template <class Ctx>

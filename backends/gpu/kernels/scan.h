@@ -1,11 +1,11 @@
-// Scans of [O, N, I] over N. A line is one (o, i). The order of sums depends on the shape, the
-// strides and the wave alone: threads have neighbouring elements of a line, blocks neighbouring
-// pieces of it, whose totals come first where there are several.
+// Scans of [O, N, I] over N. A line is one (o, i). The order of additions depends on the shape, the
+// strides and the wave width alone: threads have neighbouring elements of a line, blocks neighbouring
+// pieces of it. If a line has several pieces, a first launch computes their totals.
 //
 // A formula F of a scan:
-//   using In = ...;                        // what elements are read as and results written as
-//   using State = ...;                     // of neighbours; Step puts two together
-//   none(); of(In, int64 n); value(State)  // n: the element's number; value: the result
+//   using In = ...;                        // the type that elements are read and written as
+//   using State = ...;                     // the state of consecutive elements; Step joins two
+//   none(); of(In, int64 n); value(State)  // n: the element's index; value: the result
 //   static constexpr bool kWithIds;        // State has an id, the second output
 #pragma once
 #include "kernels/block_scan.h"
@@ -15,7 +15,7 @@
 
 namespace wick::gpu {
 
-/// Narrower floats are added up in f64; integers in u64, which wraps.
+/// Floats up to f32 accumulate in f64; integers in u64, which wraps.
 template <class X>
 struct Sums {
   using In = X;
@@ -27,7 +27,8 @@ struct Sums {
   static WICK_DEVICE X value(State s) { return X(s); }
 };
 
-/// A sum of f64, which has no wider type, and what its additions cut.
+/// A compensated sum of f64, which has no wider type: the sum, and the rounding errors of its
+/// additions.
 struct LongSum {
   double sum, cut;
 };
@@ -42,10 +43,10 @@ struct Sums<double> {
   static constexpr bool kWithIds = false;
   static WICK_DEVICE State none() { return {0, 0}; }
   static WICK_DEVICE State of(double x, int64) { return {x, 0}; }
-  /// Of infinite sums the cut is NaN.
+  /// The error term of an infinite sum is NaN.
   static WICK_DEVICE double value(State s) { return s.cut == s.cut ? s.sum + s.cut : s.sum; }
   struct Step {
-    /// Knuth 1969: what rounding cuts of a + b.
+    /// Knuth 1969: the rounding error of a + b.
     WICK_DEVICE State operator()(State a, State b) const {
       const double sum = a.sum + b.sum, b_part = sum - a.sum;
       const double cut = (a.sum - (sum - b_part)) + (b.sum - b_part);
@@ -54,8 +55,8 @@ struct Sums<double> {
   };
 };
 
-/// fraction * 2^exponent, 1 <= |fraction| < 2 unless it is 0, infinite or NaN: the product of a part
-/// must not overflow, since a 0 before it keeps the whole at 0.
+/// fraction * 2^exponent, 1 <= |fraction| < 2 unless it is 0, infinite or NaN. The product of a part
+/// must not overflow, since a 0 before it makes the whole product 0.
 struct LongProduct {
   double fraction;
   int64 exponent;
@@ -116,7 +117,7 @@ struct Products<int64> {
   };
 };
 
-/// An element and its number; none has the number -1.
+/// An element and its index; `none` has index -1.
 template <class X>
 struct Numbered {
   X x;
@@ -127,7 +128,7 @@ WICK_DEVICE Numbered<X> value_of_lane(const Ctx& ctx, const Numbered<X>& v, int 
   return {ctx.shuffle(v.x, source), ctx.shuffle(v.id, source)};
 }
 
-/// The last of equals; NaN goes before every number. R: Max or Min.
+/// Running extreme: of equal elements the last one wins, and NaN wins over every number. R: Max or Min.
 template <class R, class X>
 struct Extremes {
   using In = X;
@@ -145,8 +146,8 @@ struct Extremes {
   };
 };
 
-/// How elements of a dtype told at run time are read as an X and written: floats up to f32 as f32,
-/// integers as i64, whose bits are those of u64. What is read and written is bits, by size alone.
+/// Reads elements of a run-time dtype as an X and writes them: floats up to f32 as f32, integers as
+/// i64, which also carries u64's bits. Memory accesses depend on the element size alone.
 template <class X>
 struct ScanElements {
   using Raw = Bits<sizeof(X)>;
@@ -201,7 +202,7 @@ struct ScanElements<int64> {
     return dtype == DType::kI8 ? 1 : dtype == DType::kI16 ? 2 : dtype == DType::kI32 ? 4 : 8;
   }
 };
-/// The elements at these places, -1 being none, as bits.
+/// The bits of the elements at these offsets; -1 for none.
 template <class Raw, int n>
 WICK_DEVICE void load_raw(int bytes, const void* p, const int64 (&at)[n], Raw (&raw)[n]) {
   const auto load = [&](const auto* x) {
@@ -230,7 +231,7 @@ WICK_DEVICE void store_raw(int bytes, void* p, int64 at, Raw raw) {
     static_cast<uint64*>(p)[at] = raw;
 }
 
-/// What both kernels are told. Offsets are of 64 bits: a scan waits for memory, not for them.
+/// The arguments of both kernels. Offsets have 64 bits: scans are limited by memory, not by arithmetic.
 template <class F>
 struct ScanArgs {
   struct Strides {
@@ -242,20 +243,20 @@ struct ScanArgs {
   const void* x;
   void* y;
   int64* ids;
-  typename F::State* totals;  // of the pieces
+  typename F::State* totals;  // one per piece
   DType x_dtype, y_dtype;
-  int32 x_bytes, y_bytes;  // of an element
+  int32 x_bytes, y_bytes;  // per element
   Strides x_strides, y_strides, ids_strides;
   int64 length;
   RowPieces pieces;
-  bool writes;  // or finds the pieces' totals
+  bool writes;  // false: computes the pieces' totals
 };
 
 struct NoIds {};
 
-// Along lines: 2^log_lanes threads a line, kItems neighbours each, so that a block has one line or
-// several; a block a piece. Elements go through shared memory, so that neighbouring threads load and
-// store neighbours.
+// Along lines: 2^log_lanes threads per line, with kItems neighbouring elements each, so a block has a
+// piece of one line, or several lines. Elements go through shared memory, so that neighbouring threads
+// load and store neighbouring elements.
 template <class F>
 struct ScanLines {
   using X = typename F::In;
@@ -272,7 +273,7 @@ struct ScanLines {
   static Grid grid(int, const Args& a) {
     return {int(ceil_div<int64>(a.lines, kThreads >> a.log_lanes) * a.pieces.count)};
   }
-  static WICK_DEVICE int padded(int e) { return e + e / kItems; }  // for the banks' sake
+  static WICK_DEVICE int padded(int e) { return e + e / kItems; }  // avoids bank conflicts
   template <class Ctx>
   struct Shared {
     Raw x[kTile + kTile / kItems];
@@ -287,7 +288,7 @@ struct ScanLines {
     const int64 first_line = int64(group) << (kLogThreads - a.log_lanes);
     const int64 begin = piece * a.pieces.length, left = a.length - begin;
     const int64 end = begin + (left < a.pieces.length ? left : a.pieces.length);
-    // The place in x, y or ids of what is number e of the tile; -1: there is none.
+    // The offset in x, y or ids of element e of the tile; -1 for none.
     const auto place = [&](const typename Args::Strides& strides, int64 tile, int e) {
       const int64 line = first_line + (e >> (a.log_lanes + 3));
       const int64 n = tile + (e & (chunk - 1));
@@ -332,7 +333,7 @@ struct ScanLines {
           return place(strides, tile, thread + k * kThreads);
         });
       }
-    }  // the slots that this thread stored from are those that it fills next
+    }  // this thread next fills the slots that it stored from
     if (!a.writes && thread == 0) a.totals[int64(group) * a.pieces.count + piece] = carry;
   }
 
@@ -352,9 +353,9 @@ struct ScanLines {
   }
 };
 
-// Across lines: 2^log_columns lines that are neighbours along I go side by side, so that neighbouring
-// threads load and store neighbours; the block's other threads have the elements that follow, kItems
-// each. Block x: columns and pieces, y and z: o.
+// Across lines: 2^log_columns neighbouring threads have lines that are neighbours along I, so that they
+// load and store neighbouring elements. The block's other threads have the following elements, kItems
+// each. Block x: columns and pieces; y and z: o.
 template <class F>
 struct ScanColumns {
   using X = typename F::In;
@@ -434,11 +435,11 @@ struct ScanColumns {
   }
 };
 
-/// A call on the host: which kernel, and how it is cut.
+/// A call on the host: its kernel, and how it is split.
 struct ScanCall {
   const View& x;
   int64 outer, length, inner;
-  bool along;  // ScanLines
+  bool along;  // along lines: ScanLines
   int32 log_lanes = 0, log_columns = 0;
   RowPieces pieces;
 
@@ -486,8 +487,8 @@ struct ScanLaunch {
   static typename Args::Strides strides_of(const View& v) {
     return {v.strides[0], v.strides[1], v.strides[2]};
   }
-  /// Lines [o, o + outer) x [i, i + inner), as many as a launch numbers. Where lines are cut in pieces
-  /// they are few.
+  /// Runs the lines [o, o + outer) x [i, i + inner), as many as one launch can number. Lines that are
+  /// split into pieces are few.
   static Status run_part(const ScanCall& c, const Call& call, int64 o, int64 outer, int64 i,
                          int64 inner) {
     if (outer * inner > kLaunchLimit) {

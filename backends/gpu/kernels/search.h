@@ -1,17 +1,17 @@
-// searchsorted: a binary search per value. nonzero: what is true in each piece of the mask is
-// counted, and each piece writes from where the ones before it end.
+// searchsorted: a binary search per value. nonzero: counts the true elements in each piece of the mask,
+// then each piece writes its indices after those of the pieces before it.
 #pragma once
 #include "kernels/radix.h"
 #include "wick/abi/ops/search.h"
 
 namespace wick::gpu {
 
-/// y or ids [N, J], x [N, D]: rows of any strides.
+/// Strides of y or ids [N, J], or of x [N, D].
 struct SearchStrides {
   int64 row, step;
 };
 
-// ids[n, j]: before which place of sorted[n] values[n, j] may stand. NaN is larger than every number.
+// ids[n, j] = the insertion point of values[n, j] in sorted[n]. NaN is larger than every number.
 template <class U>
 struct SearchSorted {
   struct Args {
@@ -94,19 +94,19 @@ struct SearchLaunch {
   }
 };
 
-// The places at which a mask is true. A block has a piece; neighbouring threads have neighbouring
+// The indices at which a mask is true. A block has one piece; neighbouring threads have neighbouring
 // elements of it, kItems each.
 struct NonzeroPieces {
   struct Args {
     uint64 op;  // its id
     const uint8* mask;
     int64* ids;
-    int64* counts;  // of the pieces
+    int64* counts;  // one per piece
     int64 mask_step, ids_step;
     int64 length;  // N
     int64 room;    // M
     RowPieces pieces;
-    bool writes;  // or counts
+    bool writes;  // false: counts
   };
   static constexpr Signature signature{kNonzero, DType::kBool};
   static constexpr int kThreads = 256, kItems = 16, kTile = kThreads * kItems;
@@ -116,7 +116,7 @@ struct NonzeroPieces {
   struct Shared {
     int64 totals[Ctx::kWaves];
     uint32 counts[Ctx::kWaves];
-    uint16 places[kTile];  // of what is true in the tile
+    uint16 places[kTile];  // indices of the tile's true elements
   };
 
   template <class Ctx>
@@ -171,7 +171,7 @@ struct NonzeroPieces {
   }
 
  private:
-  /// Bit k: whether element n + k, before `end`, is true.
+  /// Bit k: whether element n + k is before `end` and true.
   static WICK_DEVICE uint32 load(const Args& a, int64 n, int64 end) {
     uint32 truths = 0;
     if (a.mask_step == 1 && n + kItems <= end &&

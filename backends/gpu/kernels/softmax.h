@@ -1,5 +1,5 @@
-// softmax over the rows of [N, D]: a group of lanes or a block a row, which is passed over twice, the
-// second time from registers and cache.
+// softmax over the rows of [N, D]: a group of lanes or a block per row. A row is read twice, the second
+// time from registers and cache.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/softmax.h"

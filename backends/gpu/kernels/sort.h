@@ -1,14 +1,14 @@
-// sort and topk of the rows of [N, D], stable, by digits of 8 bits, the lowest first. Rows that fit
-// into a block's shared memory are sorted there, several short ones together; longer ones in passes
-// over memory: what each piece of a row has of a digit is counted, the counts are scanned, and the
-// elements moved.
+// sort and topk of the rows of [N, D]: a stable radix sort by digits of 8 bits, the lowest first. Rows
+// that fit into a block's shared memory are sorted there, several short ones together. Longer rows are
+// sorted in passes over memory: each pass counts the digits in each piece of a row, scans the counts,
+// and moves the elements.
 #pragma once
 #include "kernels/radix.h"
 #include "wick/abi/ops/sort.h"
 
 namespace wick::gpu {
 
-/// Rows with any strides. ids: nullptr where an element's id is its number.
+/// Rows of any strides. ids: nullptr if an element's id is its index.
 template <class U, class Id>
 struct SortRows {
   U* x;
@@ -17,11 +17,11 @@ struct SortRows {
   int64 ids_row, ids_step;  // strides of ids
 };
 
-/// Elements of a tile, by their size: what shared memory holds.
+/// The elements per tile, by element size: as many as shared memory holds.
 template <class U>
 inline constexpr int kSortItems = sizeof(U) == 8 ? 8 : 16;
 
-// Rows of at most a tile, rows_per_block of them a block. Sorted together by their digits, then by
+// Sorts rows of at most a tile, rows_per_block of them per block: all together by their digits, then by
 // their row.
 template <class U>
 struct SortShort {
@@ -74,7 +74,7 @@ struct SortShort {
                                   const Digit& digit) {
     const int first = ctx.wave() * rounds * Ctx::kWave + ctx.lane();
     U x[kItems];
-    uint32 places[kItems];  // the rank above the place
+    uint32 places[kItems];  // the rank in the bits above the index
     shared.digits.clear(ctx);
     WICK_UNROLL
     for (int k = 0; k < kItems; k++) {
@@ -99,8 +99,8 @@ struct SortShort {
   }
 };
 
-/// What the passes over long rows share. offsets [rows, kDigits, pieces] are counts at first, then
-/// the elements with the digit in the pieces before; totals [rows, kDigits].
+/// Arguments of a pass over long rows. offsets [rows, kDigits, pieces]: first the counts, then the
+/// number of elements with the digit in the pieces before; totals [rows, kDigits].
 struct DigitPass {
   int64* offsets;
   int64* totals;
@@ -115,7 +115,7 @@ struct DigitPass {
   }
 };
 
-// Counts each digit's elements of a piece. Block x: the piece, block y: the row.
+// Counts the elements of each digit in a piece. Block x: the piece, block y: the row.
 template <class U>
 struct CountDigits {
   struct Args : DigitPass {
@@ -127,7 +127,7 @@ struct CountDigits {
   static Grid grid(int, const Args& a) { return {a.pieces.count, a.rows}; }
   template <class Ctx>
   struct Shared {
-    uint32 counts[Ctx::kWaves][kDigits];  // of each wave, so that they seldom meet
+    uint32 counts[Ctx::kWaves][kDigits];  // per wave, for fewer conflicts
   };
 
   template <class Ctx>
@@ -152,7 +152,7 @@ struct CountDigits {
   }
 };
 
-// Scans the counts of a digit, over the pieces of a row. Block x: the digit, block y: the row.
+// Scans the counts of a digit over the pieces of a row. Block x: the digit, block y: the row.
 struct ScanDigits {
   struct Args : DigitPass {
     int32 rows;
@@ -181,9 +181,9 @@ struct ScanDigits {
   }
 };
 
-// Moves a piece's elements and ids to where their digits go. A tile's are put in order in shared
-// memory first, so that neighbouring threads store neighbours. Block x: the piece, y: the row.
-// Id: of the result, i64 in the last pass.
+// Moves a piece's elements and ids to the positions of their digits. A tile is first ordered in shared
+// memory, so that neighbouring threads store neighbouring elements. Block x: the piece, y: the row.
+// Id: the id type of the result, i64 in the last pass.
 template <class U, class Id>
 struct MoveDigits {
   struct Args : DigitPass {
@@ -198,7 +198,7 @@ struct MoveDigits {
   template <class Ctx>
   struct Shared {
     DigitCounts<Ctx> digits;
-    int64 next[kDigits];  // where a digit's next element goes, less its place in the tile
+    int64 next[kDigits];  // the next position of a digit, minus the position in the tile
     int64 partial[Ctx::kWaves];
     union {
       U x[kTile];
@@ -239,7 +239,7 @@ struct MoveDigits {
         if (first + k * Ctx::kWave < count) shared.x[ranks[k]] = bits[k];
       }
       ctx.sync();
-      int64 to[kItems];  // of the elements that this thread stores; -1: none
+      int64 to[kItems];  // targets of the elements that this thread stores; -1 for none
       WICK_UNROLL
       for (int k = 0; k < kItems; k++) {
         const int e = thread + k * kThreads;
@@ -292,13 +292,13 @@ struct SortCall {
   }
 };
 
-/// How long rows are sorted: so many at a time, in scratch memory.
+/// How long rows are sorted: `rows` at a time, in scratch memory.
 template <class U>
 struct LongSort {
   static constexpr int kPasses = sizeof(U), kTile = kDigits * kSortItems<U>;
   int64 rows;  // at a time
   RowPieces pieces;
-  int buffers;  // of rows * D elements and ids each
+  int buffers;  // each of rows * D elements and ids
 
   explicit LongSort(const SortCall& c) {
     constexpr int64 kElements = int64(1) << 27;
@@ -366,7 +366,7 @@ Status run_sort_short(const SortCall& c, const KeyRule& rule, const Call& call) 
   using K = SortShort<U>;
   int64 together = K::kTile / c.length;
   if (together > kDigits) together = kDigits;
-  // Shorter rows are better spread over more blocks than put together.
+  // Short rows run faster in more blocks than combined into fewer.
   while (together > 1 && c.rows / together < 1024 && together * c.length > 512) together /= 2;
   constexpr int64 kMostRows = int64(1) << 30;
   for (int64 first = 0; first < c.rows; first += kMostRows) {
@@ -386,7 +386,7 @@ Status run_sort_short(const SortCall& c, const KeyRule& rule, const Call& call) 
   return {};
 }
 
-/// sort, or the K first of it.
+/// sort, or its first K elements (topk).
 template <class T>
 struct SortLaunch {
   using U = Bits<sizeof(T)>;

@@ -1,5 +1,5 @@
-// Copies whose operands have stride 1 along different dims: tiles of both dims go through shared memory,
-// so that neighbouring threads load neighbours, and store neighbours.
+// Copies between operands that have stride 1 along different dims. Tiles of both dims go through shared
+// memory, so that neighbouring threads both load and store neighbouring elements.
 #pragma once
 #include "kernels/common.h"
 
@@ -23,7 +23,7 @@ struct TransposeTiles {
   static Grid grid(int, const Args& a) { return {int(a.count * a.tiles.divisor)}; }
   template <class Ctx>
   struct Shared {
-    T tile[kSide][kSide + 1];  // one more, for the banks' sake
+    T tile[kSide][kSide + 1];  // padded against bank conflicts
   };
 
   template <class Ctx>
@@ -54,7 +54,7 @@ struct TransposeLaunch {
     if (!collapse_call<1>(call, &all)) return "operands differ in shape";
     const int out = side_by_side(all, 0), in = side_by_side(all, 1);
     if (out < 0 || in < 0 || out == in) return "the operands' strides of 1 are not in two dims";
-    constexpr int64 kLeast = 16;  // with fewer most of a tile is empty
+    constexpr int64 kLeast = 16;  // with fewer, most of a tile is empty
     return all.shape[out] < kLeast || all.shape[in] < kLeast ? "a dim is short" : nullptr;
   }
   static Status run(const Call& call) {
@@ -64,7 +64,7 @@ struct TransposeLaunch {
   }
 
  private:
-  /// The dim of an operand's stride 1; -1: none.
+  /// The dim in which an operand has stride 1; -1 for none.
   static int side_by_side(const Operands<2>& all, int operand) {
     for (int d = all.rank - 1; d >= 0; d--)
       if (all.strides[operand][d] == 1) return d;

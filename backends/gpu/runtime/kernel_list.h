@@ -1,4 +1,4 @@
-// How a kernel gets into the backend's table. A unit kernels/<family>.cpp has one function that adds
+// How kernels get into the backend's table. Each file kernels/<family>.cpp has one function that adds
 // its kernels:
 //
 //   template <>
@@ -6,11 +6,11 @@
 //     add_kernel<Rope<float>, kAllFamilies>(list, "pairs");
 //   }
 //
-// and registry.cpp one word that names it. What is added, L, has
+// and registry.cpp lists the family's name. The added type L has
 //
 //   static constexpr Signature signature;                          // op, dtype, flags
-//   static const char* accepts(const Call&, const DeviceInfo&);    // nullptr: takes it; else why not
-//   static int64 scratch_bytes(const Call&, const DeviceInfo&);    // if it wants scratch
+//   static const char* accepts(const Call&, const DeviceInfo&);    // nullptr: accepts; else the reason
+//   static int64 scratch_bytes(const Call&, const DeviceInfo&);    // optional
 //
 // and either is itself a kernel (device/ctx.h) with
 //
@@ -28,7 +28,7 @@ namespace wick::gpu {
 
 struct Signature {
   Op op;
-  DType dtype;       // the op's own: the operands' follow from it
+  DType dtype;       // the op's; it determines the operands' dtypes
   uint32 flags = 0;  // KernelFlags
 };
 
@@ -41,12 +41,12 @@ struct KernelEntry {
   char name[64];  // "rope_f32_pairs"
 };
 
-/// Kernels in the order in which they were added: the order of preference. They are never freed.
+/// Kernels in the order of addition, which is the order of preference. Never freed.
 struct KernelList {
   KernelEntry* first = nullptr;
   KernelEntry* last = nullptr;
 
-  /// form: what tells the op's kernels apart, the end of the name. any: the dtype of an operand "*".
+  /// form: distinguishes the op's kernels; the last part of the name. any: the dtype of an operand "*".
   void add(const Signature& signature, DType any, const char* form, unsigned families,
            const Kernel& kernel) {
     last = (last ? last->next : first) =
@@ -87,11 +87,11 @@ int64 scratch_of(const Kernel*, const Call* call, const DeviceInfo* info) {
     return 0;
 }
 
-/// Adds L under a signature that is not its own: its code serves several.
+/// Adds L under the given signature, for an L whose code serves several.
 template <class L, unsigned families>
 void add_kernel(KernelList& list, const char* form, const Signature& signature, DType any) {
-  // In a device pass for a target of other families L is not even named, so an object holds its own
-  // kernels only.
+  // A device pass for a target of other families does not instantiate L, so an object contains only
+  // the kernels of its target.
   if constexpr ((kPassFamilies & families) != 0)
     list.add(signature, any, form, families,
              {.accepts = accepts_call<L>, .scratch_bytes = scratch_of<L>, .run = run_kernel<L>});
@@ -111,7 +111,7 @@ void add_kernels(KernelList& list, const char* form, TypeList<T...>) {
   (add_kernel<L<T>, kAllFamilies>(list, form), ...);
 }
 
-/// Adds a family's kernels: a unit has this for itself.
+/// Adds a family's kernels. Each kernels/<family>.cpp specializes it.
 template <Text family>
 void add_family(KernelList&);
 

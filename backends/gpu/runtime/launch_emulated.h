@@ -1,5 +1,5 @@
-// How kernels start on the emulator: the context is bound to a wave and a matrix layout here, all
-// else is ordinary code behind emu::BoundKernel (rt_emu.cpp).
+// Launches on the emulator: binds the context to a wave width and a matrix layout. The rest is
+// ordinary code behind emu::BoundKernel (rt_emu.cpp).
 #pragma once
 #include "device/ctx.h"
 #include "wick/abi/backend.h"
@@ -7,11 +7,11 @@
 namespace wick::gpu {
 namespace emu {
 
-/// A kernel bound to each layout that its device may have, the usual one first. Check mode runs
-/// them all. flags: what the kernel's own signature says, where it is launched by itself.
+/// Runs a kernel bound to each layout that its device may have, the default one first. Check mode runs
+/// all of them. flags: those of the kernel's own signature, if it is launched by itself.
 Status launch_layouts(const BoundKernel* layouts, int count, const Call& call, uint32 flags);
 
-/// Runs a kernel of the table: once, or in check mode in every way.
+/// Runs a kernel of the table: once, or in every way in check mode.
 Status run_kernel(const Kernel& kernel, const Call& call, Status (*run)(const Call&));
 
 template <class Matrix>
@@ -25,8 +25,7 @@ inline constexpr const char* kLayoutName<MatrixGfx12> = "gfx12";
 template <>
 inline constexpr const char* kLayoutName<MatrixSm80> = "sm80";
 
-/// The context as it is. Tests name another template, whose context stands around C and plants
-/// bugs.
+/// The unmodified context. Tests pass another template, whose context wraps C and plants bugs.
 template <class C>
 using Itself = C;
 
@@ -63,7 +62,7 @@ Status launch_wave(const typename K::Args& args, const Call& call) {
 
 }  // namespace emu
 
-/// Runs K on the device call.device, whose ordinal is its wave: done on return.
+/// Runs K on the device call.device, whose ordinal is its wave width. Synchronous.
 template <class K, template <class> class Around = emu::Itself>
 Status launch(const typename K::Args& args, const Call& call) {
   static_assert(check_kernel<K>());

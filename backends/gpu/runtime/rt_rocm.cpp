@@ -2,7 +2,7 @@
 //   rt_rocm_hip      HIP's functions, and which runtime they come from
 //   rt_rocm_objects  the module's code objects, and a stub's function on a card
 //   rt_rocm_targets  the gfx architectures
-//   rt_rocm_system   what Linux tells beside HIP
+//   rt_rocm_system   what Linux reports beside HIP
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -376,8 +376,8 @@ Status memory_info(int32 ordinal, int64* free_bytes, int64* total_bytes) {
   return {};
 }
 
-/// Tells about a device. For a card that wick has no code for, info is filled in all the same, so
-/// that it can be listed with the reason.
+/// Describes a device. Fills info even for a card that wick has no code for, so that it can be
+/// listed with the reason.
 Status device_info(int32 index, DeviceInfo* info) {
   Status status;
   const Device* device = device_at(index, status);

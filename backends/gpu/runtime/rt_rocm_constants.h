@@ -1,5 +1,5 @@
-// Switches that ocml, the math library of rocm-device-libs, reads as constants. Included by the
-// compiler's command line into every device pass: the packaged files with these constants end at
+// Constants that configure ocml, the math library of rocm-device-libs. The compiler's command line
+// includes this file into every device pass, since the packaged files of these constants end at
 // gfx1036.
 #pragma once
 
@@ -35,7 +35,7 @@ static_assert(isa_version("gfx10_3_generic") == 10300 && isa_version("gfx12_gene
 extern "C" {
 #define WICK_DEVICE_CONSTANT __attribute__((device)) extern const
 WICK_DEVICE_CONSTANT int __oclc_ISA_version = wick::gpu::isa_version(__amdgcn_processor__);
-WICK_DEVICE_CONSTANT bool __oclc_daz_opt = false;  // subnormals stay
+WICK_DEVICE_CONSTANT bool __oclc_daz_opt = false;  // keep subnormals
 WICK_DEVICE_CONSTANT bool __oclc_unsafe_math_opt = false;
 WICK_DEVICE_CONSTANT bool __oclc_finite_only_opt = false;
 WICK_DEVICE_CONSTANT bool __oclc_correctly_rounded_sqrt32 = true;

@@ -1,6 +1,6 @@
-// The part of HIP's C interface that wick uses, declared by ourselves and found at run time:
-// wick_rocm.so is built and linked without any ROCm package.
-// tests/unit/gpu/hip_declarations_test.cpp compares all of it with real headers.
+// The part of HIP's C interface that wick uses, declared here and loaded at run time: wick_rocm.so
+// builds and links without any ROCm package. tests/unit/gpu/hip_declarations_test.cpp compares the
+// declarations with HIP's headers.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -22,10 +22,9 @@ inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2;
 // Relaxed: the allocator may grow its private pool and a module may be loaded during a capture.
 inline constexpr int kCaptureRelaxed = 2;
 
-// The properties of a device are a struct whose layout changed with ROCm 6, where the function for
-// the new one got a name of its own, hipGetDevicePropertiesR0600; hipGetDeviceProperties remained
-// the one with the old layout. Of both only gcnArchName is wanted (there is no attribute for it),
-// so here they are bytes and an offset.
+// The layout of a device's properties changed in ROCm 6, where hipGetDevicePropertiesR0600 returns the
+// new one and hipGetDeviceProperties still returns the old one. wick reads only gcnArchName, which no
+// attribute gives, so the struct is bytes and an offset here.
 struct Properties {
   alignas(8) char bytes[8192];  // 1472 in ROCm 7, 792 in ROCm 5; the rest is for later ones
 };
@@ -38,7 +37,7 @@ using Function = void*;   // hipFunction_t
 using Graph = void*;      // hipGraph_t
 using GraphExec = void*;  // hipGraphExec_t
 
-/// The functions, by their own names. Those after `optional` may be nullptr.
+/// HIP's functions by name. Those after `optional` may be nullptr.
 struct Api {
   Error (*hipGetDeviceCount)(int*);
   Error (*hipGetDevice)(int*);
@@ -90,7 +89,7 @@ struct Api {
   }
 };
 
-/// What came of looking for the runtime: the functions, or why not.
+/// The result of the search for the runtime: its functions, or why there are none.
 struct Runtime {
   Api api{};
   bool usable = false;
@@ -98,9 +97,8 @@ struct Runtime {
   std::string why_none;  // one line, if not usable
 };
 
-/// Looks once. A runtime that is already in the process is taken before any other: a second one
-/// would share nothing with it, neither memory nor streams. WICK_HIP_RUNTIME names one to take
-/// instead.
+/// Searches once. Prefers a runtime already loaded in the process, since a second one would share
+/// neither memory nor streams with it. WICK_HIP_RUNTIME names another one.
 const Runtime& runtime();
 
 }  // namespace wick::gpu::hip

@@ -62,9 +62,9 @@ std::optional<MemoryInfo> memory_from_sysfs(const std::string& pci_address, bool
   const std::string folder = root("WICK_SYSFS_ROOT", "/sys") + "/bus/pci/devices/" + address;
   std::optional<MemoryInfo> memory = read_memory(folder, "vram");
   if (!memory || !integrated) return memory;
-  if (const auto lent = read_memory(folder, "gtt")) {
-    memory->free_bytes += lent->free_bytes;
-    memory->total_bytes += lent->total_bytes;
+  if (const auto gtt = read_memory(folder, "gtt")) {
+    memory->free_bytes += gtt->free_bytes;
+    memory->total_bytes += gtt->total_bytes;
   }
   return memory;
 }

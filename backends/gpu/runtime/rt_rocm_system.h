@@ -1,5 +1,5 @@
-// What Linux tells about AMD cards beside HIP: why there is none, and how much memory is really
-// free.
+// Information on AMD cards that Linux has and HIP lacks: why no card is usable, and how much memory
+// is free.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,8 +8,7 @@
 
 namespace wick::gpu {
 
-/// Why HIP finds no card, and what would help; one line. Tests put another root in place of /dev by
-/// WICK_DEV_ROOT.
+/// Why HIP finds no card, and the remedy, in one line. WICK_DEV_ROOT replaces /dev in tests.
 std::string why_no_card();
 
 struct MemoryInfo {
@@ -17,10 +16,10 @@ struct MemoryInfo {
   int64 total_bytes;
 };
 
-/// The memory of the card at a PCI address ("0000:03:00.0"), as the kernel driver counts it: all
-/// processes' and the desktop's use included, which HIP leaves out. An integrated card's tensors
-/// live in memory that is reserved for it (VRAM) or lent to it (GTT): both count. nullopt where the
-/// driver does not say. Tests put another root in place of /sys by WICK_SYSFS_ROOT.
+/// The memory of the card at a PCI address ("0000:03:00.0"), as the kernel driver counts it: it
+/// includes the use by other processes and the desktop, which HIP leaves out. For an integrated card it
+/// adds reserved memory (VRAM) and shared memory (GTT). nullopt if the driver does not report it.
+/// WICK_SYSFS_ROOT replaces /sys in tests.
 std::optional<MemoryInfo> memory_from_sysfs(const std::string& pci_address, bool integrated);
 
 }  // namespace wick::gpu

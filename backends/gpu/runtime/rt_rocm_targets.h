@@ -1,5 +1,5 @@
-// Every gfx architecture that wick knows: the one table, read by the runtime and, as text, by
-// scripts/list-amd-objects.
+// The table of all gfx architectures that wick knows. The runtime includes it, and
+// scripts/list-amd-objects parses its text.
 #pragma once
 #include <string_view>
 
@@ -9,12 +9,12 @@ namespace wick::gpu {
 
 struct Target {
   const char* name;     // as clang's --offload-arch and, before the first ':', as HIP's gcnArchName
-  const char* generic;  // the target whose code runs here too; "" if there is none
-  unsigned family;      // what device/pass.h says when compiling for it
+  const char* generic;  // the generic target whose code runs here too; "" for none
+  unsigned family;      // of device/pass.h
 };
 
 // Generic targets and what runs them: LLVM's "User Guide for AMDGPU Backend", Generic Processors.
-// Some of the cards are served by generic code only.
+// Some cards have generic code only.
 inline constexpr Target kTargets[] = {
     {"gfx900", "gfx9-generic", kGfx9},
     {"gfx902", "gfx9-generic", kGfx9},
@@ -50,18 +50,17 @@ inline constexpr Target kTargets[] = {
     {"gfx12-generic", "", kRdna4},
 };
 
-/// Threads of a wave in code for this family: pass.h's kDeviceWave, asked on the host.
+/// The wave width of a family's code: kDeviceWave of pass.h, for the host.
 constexpr int wave_of_family(unsigned family) {
   return family & (kGfx9 | kCdna2 | kCdna3) ? 64 : 32;
 }
 
-/// "gfx942" of "gfx942:sramecc+:xnack-": our objects leave both features open, so they do not
-/// matter.
+/// "gfx942" of "gfx942:sramecc+:xnack-". The module's objects run with either setting of both features.
 constexpr std::string_view base_architecture(std::string_view full) {
   return full.substr(0, full.find(':'));
 }
 
-/// nullptr for an architecture that wick does not know.
+/// Returns nullptr for an unknown architecture.
 constexpr const Target* find_target(std::string_view full) {
   for (const Target& target : kTargets)
     if (base_architecture(full) == target.name) return &target;

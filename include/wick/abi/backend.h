@@ -80,7 +80,7 @@ struct Backend {
   /// Returns how many devices there are; if none, says in one line why, and what would help. -1 if
   /// not even the vendor's runtime is there, 0 if it is and finds no card.
   int32 (*device_count)(const char** why_none);
-  /// Tells about the index-th device, in [0, device_count).
+  /// Describes the index-th device, in [0, device_count).
   Status (*device_info)(int32 index, DeviceInfo*);
   Status (*memory_info)(int32 device, int64* free_bytes, int64* total_bytes);
 

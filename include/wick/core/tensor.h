@@ -128,7 +128,7 @@ class WICK_API Tensor {
   Tensor contiguous() const;
   /// The same elements, off the tape.
   Tensor detach() const;
-  /// The elements that these indices choose, as x[...] does elsewhere (ops/index.h: index).
+  /// The elements that these indices choose, as x[...] does elsewhere (ops/indexing.h: index).
   Tensor index(const std::vector<Index>& items) const;
   /// Whether backward would pass through this tensor.
   bool requires_grad() const { return impl("requires_grad").node != nullptr; }

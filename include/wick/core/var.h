@@ -10,7 +10,7 @@ namespace wick {
 class WICK_API Var {
  public:
   Var() = default;
-  /// Takes the values of init; writes to the Var never reach init's other holders. Errors:
+  /// Has the values of init; writes to the Var never reach init's other holders. Errors:
   /// kDTypeMismatch if it requires a gradient and is not floating.
   explicit Var(const Tensor& init, bool requires_grad = true);
 
@@ -24,7 +24,7 @@ class WICK_API Var {
   Tensor grad() const;
   void zero_grad() const;
 
-  /// Puts another value in place of this one; what was computed from the old keeps it. Takes the
+  /// Puts another value in place of this one; what was computed from the old keeps it. Reuses the
   /// memory of a value that is handed over by its only owner, else copies. Errors: kShapeMismatch,
   /// kDTypeMismatch, kDeviceMismatch.
   void set_(Tensor value);

@@ -43,7 +43,7 @@ WICK_API int64_t num_parameters(const DecoderConfig& config);
 /// the parameters, which are named as in HuggingFace's files ("model.layers.0.mlp.up_proj.weight").
 class WICK_API Decoder {
  public:
-  /// Takes the parameters. positions: how many there will be; 0: max_position_embeddings.
+  /// Uses `parameters`. positions: how many there will be; 0: max_position_embeddings.
   Decoder(const DecoderConfig& config, Parameters& parameters, int64_t positions = 0);
 
   const DecoderConfig& config() const;

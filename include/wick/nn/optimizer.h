@@ -38,7 +38,7 @@ class WICK_API AdamW {
   /// The running averages "mean.NAME" and "square.NAME" of each parameter: with steps_done, all
   /// that there is to an optimizer's state.
   NamedTensors state() const;
-  /// Takes over state(). Errors: kFormat if a tensor is missing or of another shape or dtype.
+  /// Restores state(). Errors: kFormat if a tensor is missing or has another shape or dtype.
   void restore(const TensorSource& state, int64_t steps_done);
 
  private:

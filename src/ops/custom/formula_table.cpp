@@ -19,27 +19,27 @@ static_assert(type_name<Sigmoid>() == "wick::Sigmoid");
 using Functions = std::map<std::string_view, FormulaFunction>;
 
 template <class F>
-void add(Functions& functions, Takes takes, int numbers = 0) {
+void add(Functions& functions, DTypeRule rule, int numbers = 0) {
   const std::string_view operands = F::op.operands;  // "TT:B": two of the op's own dtype, a bool
   const int tensors = int(operands.find(':'));
   functions[F::op.name] = {type_name<F>(), tensors + numbers, numbers ? numbers - 1 : 0,
-                           operands.back() == 'B', takes};
+                           operands.back() == 'B', rule};
 }
 
-/// By the formula alone: an integer that it does not take is computed in f32.
+/// For formulas without a row: f32 for integers that the formula has no type for.
 template <class F>
-constexpr Takes kTakes = detail::position_in<int64>(typename F::Types{}) < F::Types::kSize
-                             ? Takes::kNumbers
-                             : Takes::kFloats;
+constexpr DTypeRule kDTypeRule = detail::position_in<int64>(typename F::Types{}) < F::Types::kSize
+                                     ? DTypeRule::kNumbers
+                                     : DTypeRule::kFloats;
 
 Functions all_functions() {
   Functions result;
-  for_each(Unary{}, [&]<class F>() { add<F>(result, takes_of_unary(F::op)); });
-  for_each(UnaryWithNumbers{}, [&]<class F>() { add<F>(result, kTakes<F>, 2); });
-  for_each(Binary{}, [&]<class F>() { add<F>(result, takes_of_binary(F::op)); });
-  for_each(Comparisons{}, [&]<class F>() { add<F>(result, Takes::kNumbers); });
-  for_each(Predicates{}, [&]<class F>() { add<F>(result, Takes::kNumbers); });
-  for_each(formula::Composed{}, [&]<class F>() { add<F>(result, kTakes<F>); });
+  for_each(Unary{}, [&]<class F>() { add<F>(result, unary_dtype_rule(F::op)); });
+  for_each(UnaryWithNumbers{}, [&]<class F>() { add<F>(result, kDTypeRule<F>, 2); });
+  for_each(Binary{}, [&]<class F>() { add<F>(result, binary_dtype_rule(F::op)); });
+  for_each(Comparisons{}, [&]<class F>() { add<F>(result, DTypeRule::kNumbers); });
+  for_each(Predicates{}, [&]<class F>() { add<F>(result, DTypeRule::kNumbers); });
+  for_each(formula::Composed{}, [&]<class F>() { add<F>(result, kDTypeRule<F>); });
   return result;
 }
 

@@ -12,7 +12,7 @@ struct FormulaFunction {
   int arguments;
   int optional;  // the last of them, which are 0 where they are not given
   bool is_bool;  // the result
-  Takes takes;
+  DTypeRule rule;
 };
 
 /// The function of a name; nullptr if there is none.

@@ -84,7 +84,7 @@ class Parser {
     skip_space();
     return at_ == text_.size();
   }
-  /// Takes the sign if it comes next. Longer ones must be asked for first.
+  /// Consumes `sign` if it comes next. Callers try longer signs first.
   bool take(std::string_view sign) {
     skip_space();
     if (text_.compare(at_, sign.size(), sign) != 0) return false;
@@ -109,7 +109,7 @@ class Parser {
     return v.is_bool ? v.code : call_op(Ne::op.name, {v, {"C(0)", false}}).code;
   }
   Value call(const FormulaFunction& function, const std::vector<Value>& arguments) {
-    reals_ = reals_ || function.takes == Takes::kFloats;
+    reals_ = reals_ || function.rule == DTypeRule::kFloats;
     std::string code = "call<" + std::string(function.type) + ">(";
     for (size_t i = 0; i < arguments.size(); i++) code += (i ? ", " : "") + number(arguments[i]);
     return {code + ")", function.is_bool};
@@ -237,7 +237,7 @@ class Parser {
     const FormulaFunction* function = find_formula_function(name);
     if (!function) fail_here("there is no '" + name + "'");
     if (of_integers_.empty() &&
-        (function->takes == Takes::kBits || function->takes == Takes::kIntegers)) {
+        (function->rule == DTypeRule::kBits || function->rule == DTypeRule::kIntegers)) {
       of_integers_ = name;
       of_integers_at_ = begin;
     }

@@ -35,28 +35,28 @@ using G = const Tensor&;
 // A row is a line.
 // clang-format off
 constexpr BinaryMeaning kBinary[] = {
-    {Add::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return gy; }},
-    {Sub::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int side) { return side ? -gy : gy; }},
-    {Mul::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * c.input(1 - side); }},
-    {Div::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * (c.input(0) / (c.input(1) * c.input(1))) : gy / c.input(1); }},
-    {Maximum::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(c.input(side), c.input(1 - side)); }},
-    {Minimum::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(-c.input(side), -c.input(1 - side)); }},
-    {MaximumShare::op, Takes::kFloats, kKeepNothing, nullptr},
-    {Swiglu::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * silu(c.input(0)) : silu_gradient(gy * c.input(1), c.input(0)); },
+    {Add::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C, int) { return gy; }},
+    {Sub::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C, int side) { return side ? -gy : gy; }},
+    {Mul::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * c.input(1 - side); }},
+    {Div::op, DTypeRule::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * (c.input(0) / (c.input(1) * c.input(1))) : gy / c.input(1); }},
+    {Maximum::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(c.input(side), c.input(1 - side)); }},
+    {Minimum::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(-c.input(side), -c.input(1 - side)); }},
+    {MaximumShare::op, DTypeRule::kFloats, kKeepNothing, nullptr},
+    {Swiglu::op, DTypeRule::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * silu(c.input(0)) : silu_gradient(gy * c.input(1), c.input(0)); },
      [](const Tensor& a, const Tensor& b) { return cast(silu(widened(a)) * widened(b), a.dtype()); }},
-    {SiluGradient::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * c.input(0) * silu_curvature(c.input(1)) : silu_gradient(gy, c.input(1)); },
+    {SiluGradient::op, DTypeRule::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? gy * c.input(0) * silu_curvature(c.input(1)) : silu_gradient(gy, c.input(1)); },
      silu_gradient_composite},
-    {Pow::op, Takes::kNumbers, kKeepInputs | kKeepOutput, pow_gradient},
-    {Remainder::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * floor_divide(c.input(0), c.input(1)) : gy; }},
-    {Fmod::op, Takes::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * trunc(c.input(0) / c.input(1)) : gy; }},
-    {FloorDivide::op, Takes::kNumbers, kKeepNothing, [](G gy, C, int) { return zeros_like(gy); }},
-    {Atan2::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int side) { return (side ? -gy : gy) * (c.input(1 - side) / (square(c.input(0)) + square(c.input(1)))); }},
-    {Polygamma::op, Takes::kFloats, kKeepInputs, [](G gy, C c, int) { return gy * polygamma_of(c.input(0) + 1, c.input(1)); }},
-    {BitwiseAnd::op, Takes::kBits, kKeepNothing, nullptr},
-    {BitwiseOr::op, Takes::kBits, kKeepNothing, nullptr},
-    {BitwiseXor::op, Takes::kBits, kKeepNothing, nullptr},
-    {BitwiseLeftShift::op, Takes::kIntegers, kKeepNothing, nullptr},
-    {BitwiseRightShift::op, Takes::kIntegers, kKeepNothing, nullptr},
+    {Pow::op, DTypeRule::kNumbers, kKeepInputs | kKeepOutput, pow_gradient},
+    {Remainder::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * floor_divide(c.input(0), c.input(1)) : gy; }},
+    {Fmod::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * trunc(c.input(0) / c.input(1)) : gy; }},
+    {FloorDivide::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C, int) { return zeros_like(gy); }},
+    {Atan2::op, DTypeRule::kFloats, kKeepInputs, [](G gy, C c, int side) { return (side ? -gy : gy) * (c.input(1 - side) / (square(c.input(0)) + square(c.input(1)))); }},
+    {Polygamma::op, DTypeRule::kFloats, kKeepInputs, [](G gy, C c, int) { return gy * polygamma_of(c.input(0) + 1, c.input(1)); }},
+    {BitwiseAnd::op, DTypeRule::kBits, kKeepNothing, nullptr},
+    {BitwiseOr::op, DTypeRule::kBits, kKeepNothing, nullptr},
+    {BitwiseXor::op, DTypeRule::kBits, kKeepNothing, nullptr},
+    {BitwiseLeftShift::op, DTypeRule::kIntegers, kKeepNothing, nullptr},
+    {BitwiseRightShift::op, DTypeRule::kIntegers, kKeepNothing, nullptr},
 };
 // clang-format on
 
@@ -75,7 +75,7 @@ Tensor polygamma_of(const Tensor& order, const Tensor& x) { return binary<Polyga
 
 }  // namespace
 
-Takes takes_of_binary(const Op& op) { return kBinary[place_of(kBinary, op)].takes; }
+DTypeRule binary_dtype_rule(const Op& op) { return kBinary[place_of(kBinary, op)].rule; }
 
 Tensor polygamma(int order, Tensor x) {
   const Calling calling("polygamma");
@@ -131,11 +131,12 @@ Tensor bitwise_right_shift(Tensor a, Number b) {
 
 Tensor pow(Number a, const Tensor& b) {
   check_defined("pow", b);
-  return pow(scalar_like(b, a, taken(Pow::op, Takes::kNumbers, promote(b.dtype(), a))), b);
+  return pow(scalar_like(b, a, operand_dtype(Pow::op, DTypeRule::kNumbers, promote(b.dtype(), a))),
+             b);
 }
 Tensor operator-(Number a, const Tensor& b) {
   check_defined("sub", b);
-  return scalar_like(b, a, taken(Sub::op, Takes::kNumbers, promote(b.dtype(), a))) - b;
+  return scalar_like(b, a, operand_dtype(Sub::op, DTypeRule::kNumbers, promote(b.dtype(), a))) - b;
 }
 Tensor operator/(Number a, const Tensor& b) {
   check_defined("div", b);

@@ -7,7 +7,7 @@
 namespace wick {
 
 Tensor cast(const Tensor& x, DType dtype) {
-  check_defined("cast", x, Blocks::kTaken);
+  check_defined("cast", x, BlockDTypes::kAccepted);
   if (x.dtype() == dtype) return x;
   check_elements("cast", x.dtype());
   check_elements("cast", dtype);
@@ -23,14 +23,14 @@ Tensor cast(const Tensor& x, DType dtype) {
 Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }
 
 Tensor Tensor::contiguous() const {
-  check_defined("contiguous", *this, Blocks::kTaken);
+  check_defined("contiguous", *this, BlockDTypes::kAccepted);
   if (is_contiguous()) return *this;
   return record("contiguous", make_contiguous(*this), {this}, kKeepNothing,
                 [](const RuleContext& c, std::span<Tensor> g) { g[0] = c.gradient; });
 }
 
 Tensor Tensor::to(const Device& target) const {
-  check_defined("to", *this, Blocks::kTaken);
+  check_defined("to", *this, BlockDTypes::kAccepted);
   if (device() == target) return *this;
   const Device source = device();
   return record(

@@ -64,9 +64,9 @@ void check_elements(const char* op, DType dtype) {
         " kernel: its blocks are stored, copied and moved, not computed in");
 }
 
-void check_defined(const char* op, const Tensor& x, Blocks blocks) {
+void check_defined(const char* op, const Tensor& x, BlockDTypes blocks) {
   check(bool(x), ErrorCode::kInvalidArgument, op, "an operand is an empty Tensor()");
-  if (blocks == Blocks::kRefused) check_elements(op, x.dtype());
+  if (blocks == BlockDTypes::kRejected) check_elements(op, x.dtype());
 }
 
 void check_floating(const char* op, const Tensor& x) {

@@ -1,4 +1,4 @@
-// Which dtype an op computes in and returns: SPEC's conventions, which are PyTorch's.
+// Which dtype an op computes in and returns: PyTorch's conventions.
 #pragma once
 #include "wick/core/number.h"
 #include "wick/core/tensor.h"
@@ -24,10 +24,10 @@ void check_same_device(const char* op, const Tensor& a, const Tensor& b);
 /// Errors: kUnsupported for a block dtype, which is stored, copied and moved, not computed in.
 void check_elements(const char* op, DType dtype);
 
-/// Whether an op takes tensors of a block dtype: those that look at whole blocks or move them.
-enum class Blocks { kRefused, kTaken };
-/// Errors: kInvalidArgument if x is none; kUnsupported if it is of blocks and the op takes none.
-void check_defined(const char* op, const Tensor& x, Blocks blocks = Blocks::kRefused);
+/// Whether an op accepts tensors of a block dtype. Ops that view or move whole blocks do.
+enum class BlockDTypes { kRejected, kAccepted };
+/// Errors: kInvalidArgument if x is empty; kUnsupported if x has a block dtype the op does not accept.
+void check_defined(const char* op, const Tensor& x, BlockDTypes blocks = BlockDTypes::kRejected);
 /// Errors: those of check_defined; kDTypeMismatch if x is not floating.
 void check_floating(const char* op, const Tensor& x);
 

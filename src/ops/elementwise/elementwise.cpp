@@ -8,12 +8,12 @@
 
 namespace wick {
 
-DType taken(const Op& op, Takes takes, DType dtype) {
-  const bool of_bits = takes == Takes::kBits || takes == Takes::kIntegers;
+DType operand_dtype(const Op& op, DTypeRule rule, DType dtype) {
+  const bool of_bits = rule == DTypeRule::kBits || rule == DTypeRule::kIntegers;
   check(!of_bits || !is_floating(dtype), ErrorCode::kDTypeMismatch, op.name,
         "expected integers, got ", dtype_name(dtype));
-  if (takes == Takes::kFloats) return floating(dtype);
-  return dtype == DType::kBool && takes != Takes::kBits ? DType::kI64 : dtype;
+  if (rule == DTypeRule::kFloats) return floating(dtype);
+  return dtype == DType::kBool && rule != DTypeRule::kBits ? DType::kI64 : dtype;
 }
 
 /// x itself if it may be written over, else fresh memory for the result.
@@ -36,7 +36,7 @@ Tensor widened(const Tensor& x) { return cast(x, computed_in(x.dtype())); }
 
 Tensor run_unary(const UnaryMeaning& m, Tensor x) {
   check_defined(m.op.name, x);
-  const DType dtype = taken(m.op, m.takes, x.dtype());
+  const DType dtype = operand_dtype(m.op, m.rule, x.dtype());
   if (x.dtype() != dtype) x = cast(x, dtype);
   const CompositeMode mode = composite_mode();
   const auto composite = [&m](const auto&... in) {
@@ -61,7 +61,7 @@ Tensor run_unary(const UnaryMeaning& m, Tensor x) {
 
 Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype) {
   check_same_device(m.op.name, a, b);
-  dtype = taken(m.op, m.takes, dtype);
+  dtype = operand_dtype(m.op, m.rule, dtype);
   if (a.dtype() != dtype) a = cast(a, dtype);
   const Tensor other = b.dtype() != dtype ? cast(b, dtype) : b;
   const CompositeMode mode = composite_mode();
@@ -99,7 +99,7 @@ Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b) {
 Tensor run_binary(const BinaryMeaning& m, Tensor a, Number b) {
   check_defined(m.op.name, a);
   const DType dtype = promote(a.dtype(), b);
-  const Tensor other = scalar_like(a, b, taken(m.op, m.takes, dtype));
+  const Tensor other = scalar_like(a, b, operand_dtype(m.op, m.rule, dtype));
   return run_binary(m, std::move(a), other, dtype);
 }
 

@@ -7,8 +7,8 @@
 
 namespace wick {
 
-/// Which dtypes an op takes, and what becomes of others.
-enum class Takes {
+/// The operand dtypes an op accepts, and how it converts others.
+enum class DTypeRule {
   kFloats,    // integers and bool compute in f32
   kNumbers,   // integers as they are, bool as i64
   kBits,      // integers and bool as they are, floats are an error
@@ -18,7 +18,7 @@ enum class Takes {
 /// An op of one operand: a row of the table in unary.cpp.
 struct UnaryMeaning {
   Op op;
-  Takes takes;
+  DTypeRule rule;
   unsigned keep;
   Tensor (*gradient)(const Tensor& gy, const RuleContext& c);
   Tensor (*composite)(const Tensor& x) = nullptr;  // in smaller ops, if it can be
@@ -27,7 +27,7 @@ struct UnaryMeaning {
 /// An op of two operands: a row of the table in binary.cpp.
 struct BinaryMeaning {
   Op op;
-  Takes takes;
+  DTypeRule rule;
   unsigned keep;
   /// The gradient of the operand `side`, before it is summed to the operand's shape; no tensor:
   /// constant, off the tape.
@@ -41,12 +41,12 @@ Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype
 Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b);
 Tensor run_binary(const BinaryMeaning& m, Tensor a, Number b);
 
-/// What the rows say of the ops of scalar/unary.h's Unary and scalar/binary.h's Binary.
-Takes takes_of_unary(const Op& op);
-Takes takes_of_binary(const Op& op);
+/// The rules in the tables' rows, for the ops of scalar/unary.h's Unary and scalar/binary.h's Binary.
+DTypeRule unary_dtype_rule(const Op& op);
+DTypeRule binary_dtype_rule(const Op& op);
 
-/// The dtype that an op computes in. Errors: kDTypeMismatch.
-DType taken(const Op& op, Takes takes, DType dtype);
+/// The dtype to which an op converts operands of dtype `dtype`. Errors: kDTypeMismatch.
+DType operand_dtype(const Op& op, DTypeRule rule, DType dtype);
 
 /// The place of an op in a table; -1 if it has none.
 template <class Meaning, size_t n>

@@ -43,48 +43,48 @@ using G = const Tensor&;
 // A row is a line.
 // clang-format off
 constexpr UnaryMeaning kUnary[] = {
-    {Neg::op, Takes::kNumbers, kKeepNothing, [](G gy, C) { return -gy; }},
-    {Exp::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * c.output(); }},
-    {Log::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / c.input(0); }},
-    {Sqrt::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy / (c.output() * 2); }},
-    {Silu::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return silu_gradient(gy, c.input(0)); }, silu_composite},
-    {Abs::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return gy * sign(c.input(0).detach()); }},
-    {Sign::op, Takes::kNumbers, kKeepNothing, no_slope},
-    {Relu::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return where(le(c.input(0), 0), scalar_like(gy, 0, gy.dtype()), gy); }},
-    {Reciprocal::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return -gy * square(c.output()); }},
-    {Square::op, Takes::kNumbers, kKeepInput0, [](G gy, C c) { return gy * (c.input(0) * 2); }},
-    {Rsqrt::op, Takes::kFloats, kKeepInput0 | kKeepOutput, [](G gy, C c) { return gy * (c.output() / c.input(0) * -0.5); }},
-    {Exp2::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * kLn2); }},
-    {Expm1::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() + 1); }},
-    {Log2::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) * kLn2); }},
-    {Log10::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) * kLn10); }},
-    {Log1p::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) + 1); }},
-    {Sin::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * cos(c.input(0)); }},
-    {Cos::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return -gy * sin(c.input(0)); }},
-    {Tan::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (square(c.output()) + 1); }},
-    {Asin::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(1 - square(c.input(0))); }},
-    {Acos::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return -gy * rsqrt(1 - square(c.input(0))); }},
-    {Atan::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (square(c.input(0)) + 1); }},
-    {Sinh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * cosh(c.input(0)); }},
-    {Cosh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * sinh(c.input(0)); }},
-    {Tanh::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (1 - square(c.output())); }},
-    {Asinh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(square(c.input(0)) + 1); }},
-    {Acosh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(square(c.input(0)) - 1); }},
-    {Atanh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy / (1 - square(c.input(0))); }},
-    {Erf::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-square(c.input(0))) * (2 * std::numbers::inv_sqrtpi)); }},
-    {Erfc::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-square(c.input(0))) * (-2 * std::numbers::inv_sqrtpi)); }},
-    {Lgamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * digamma(c.input(0)); }},
-    {Digamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * trigamma(c.input(0)); }},
-    {Trigamma::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return gy * polygamma(2, c.input(0)); }},
-    {Sigmoid::op, Takes::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * (1 - c.output())); }},
-    {Gelu::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_slope(widened(c.input(0))), gy.dtype()); }},
-    {GeluTanh::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_tanh_slope(widened(c.input(0))), gy.dtype()); }},
-    {Softsign::op, Takes::kFloats, kKeepInput0, [](G gy, C c) { const Tensor whole = maximum(c.input(0), -c.input(0)) + 1; return gy / (whole * whole); }},
-    {Floor::op, Takes::kNumbers, kKeepNothing, no_slope},
-    {Ceil::op, Takes::kNumbers, kKeepNothing, no_slope},
-    {Round::op, Takes::kNumbers, kKeepNothing, no_slope},
-    {Trunc::op, Takes::kNumbers, kKeepNothing, no_slope},
-    {BitwiseNot::op, Takes::kIntegers, kKeepNothing, no_slope},
+    {Neg::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C) { return -gy; }},
+    {Exp::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * c.output(); }},
+    {Log::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / c.input(0); }},
+    {Sqrt::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy / (c.output() * 2); }},
+    {Silu::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return silu_gradient(gy, c.input(0)); }, silu_composite},
+    {Abs::op, DTypeRule::kNumbers, kKeepInput0, [](G gy, C c) { return gy * sign(c.input(0).detach()); }},
+    {Sign::op, DTypeRule::kNumbers, kKeepNothing, no_slope},
+    {Relu::op, DTypeRule::kNumbers, kKeepInput0, [](G gy, C c) { return where(le(c.input(0), 0), scalar_like(gy, 0, gy.dtype()), gy); }},
+    {Reciprocal::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return -gy * square(c.output()); }},
+    {Square::op, DTypeRule::kNumbers, kKeepInput0, [](G gy, C c) { return gy * (c.input(0) * 2); }},
+    {Rsqrt::op, DTypeRule::kFloats, kKeepInput0 | kKeepOutput, [](G gy, C c) { return gy * (c.output() / c.input(0) * -0.5); }},
+    {Exp2::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * kLn2); }},
+    {Expm1::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() + 1); }},
+    {Log2::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) * kLn2); }},
+    {Log10::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) * kLn10); }},
+    {Log1p::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / (c.input(0) + 1); }},
+    {Sin::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * cos(c.input(0)); }},
+    {Cos::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return -gy * sin(c.input(0)); }},
+    {Tan::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * (square(c.output()) + 1); }},
+    {Asin::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(1 - square(c.input(0))); }},
+    {Acos::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return -gy * rsqrt(1 - square(c.input(0))); }},
+    {Atan::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / (square(c.input(0)) + 1); }},
+    {Sinh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * cosh(c.input(0)); }},
+    {Cosh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * sinh(c.input(0)); }},
+    {Tanh::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * (1 - square(c.output())); }},
+    {Asinh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(square(c.input(0)) + 1); }},
+    {Acosh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(square(c.input(0)) - 1); }},
+    {Atanh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / (1 - square(c.input(0))); }},
+    {Erf::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-square(c.input(0))) * (2 * std::numbers::inv_sqrtpi)); }},
+    {Erfc::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-square(c.input(0))) * (-2 * std::numbers::inv_sqrtpi)); }},
+    {Lgamma::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * digamma(c.input(0)); }},
+    {Digamma::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * trigamma(c.input(0)); }},
+    {Trigamma::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * polygamma(2, c.input(0)); }},
+    {Sigmoid::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * (1 - c.output())); }},
+    {Gelu::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_slope(widened(c.input(0))), gy.dtype()); }},
+    {GeluTanh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_tanh_slope(widened(c.input(0))), gy.dtype()); }},
+    {Softsign::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { const Tensor whole = maximum(c.input(0), -c.input(0)) + 1; return gy / (whole * whole); }},
+    {Floor::op, DTypeRule::kNumbers, kKeepNothing, no_slope},
+    {Ceil::op, DTypeRule::kNumbers, kKeepNothing, no_slope},
+    {Round::op, DTypeRule::kNumbers, kKeepNothing, no_slope},
+    {Trunc::op, DTypeRule::kNumbers, kKeepNothing, no_slope},
+    {BitwiseNot::op, DTypeRule::kIntegers, kKeepNothing, no_slope},
 };
 // clang-format on
 
@@ -108,7 +108,7 @@ Tensor with_numbers(Tensor x, double a, double b, unsigned keep,
                     const std::function<Tensor(const Tensor& gy, const RuleContext&)>& gradient) {
   static constexpr Op op = F::op;
   check_defined(op.name, x);
-  x = cast(x, taken(op, Takes::kFloats, x.dtype()));
+  x = cast(x, operand_dtype(op, DTypeRule::kFloats, x.dtype()));
   const bool on_tape = recording({&x});
   const Tensor y = output_for(x, x.shape(), x.dtype(), !on_tape, op, 1);
   const NumberAttributes numbers{a, b};
@@ -122,7 +122,7 @@ Tensor with_numbers(Tensor x, double a, double b, unsigned keep,
 
 }  // namespace
 
-Takes takes_of_unary(const Op& op) { return kUnary[place_of(kUnary, op)].takes; }
+DTypeRule unary_dtype_rule(const Op& op) { return kUnary[place_of(kUnary, op)].rule; }
 
 Tensor neg(Tensor x) { return unary<Neg>(std::move(x)); }
 Tensor exp(Tensor x) { return unary<Exp>(std::move(x)); }

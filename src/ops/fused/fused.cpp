@@ -61,12 +61,12 @@ View rows_view(const Tensor& x, Tensor* copy) {
 
 }  // namespace
 
-FusedOperand as_is(Lent x) {
-  return {std::move(x), [](const Tensor& tensor, Tensor*) { return make_view(tensor); }};
+FusedOperand as_is(const Tensor& x) {
+  return {&x, [](const Tensor& tensor, Tensor*) { return make_view(tensor); }};
 }
-FusedOperand contiguous(Lent x) { return {std::move(x), contiguous_view}; }
-FusedOperand unit_stride(Lent x) { return {std::move(x), unit_stride_view}; }
-FusedOperand rows(Lent x) { return {std::move(x), rows_view}; }
+FusedOperand contiguous(const Tensor& x) { return {&x, contiguous_view}; }
+FusedOperand unit_stride(const Tensor& x) { return {&x, unit_stride_view}; }
+FusedOperand rows(const Tensor& x) { return {&x, rows_view}; }
 
 int64_t count_rows(const Tensor& x) {
   const int64_t columns = x.rank() ? x.size(-1) : 1;

@@ -1,6 +1,7 @@
 // What ops with a kernel of their own share: the operands that a kernel takes, and for a fused op the
 // choice between kernel and composite, forward and backward.
 #pragma once
+#include "base/function_ref.h"
 #include "core/launch.h"
 #include "ops/tape/tape.h"
 #include "wick/ops/composite.h"
@@ -13,33 +14,21 @@ inline bool wants_kernel() { return composite_mode() != CompositeMode::kAlways; 
 /// Whether it may fall back on its composite.
 inline bool allows_composite() { return composite_mode() != CompositeMode::kNever; }
 
-/// A tensor lent for one call, or one that the call alone has, which it keeps alive.
-class Lent {
- public:
-  Lent(const Tensor& x) : lent_(&x) {}
-  Lent(Tensor&& x) : own_(std::move(x)) {}
-  const Tensor& operator*() const { return lent_ ? *lent_ : own_; }
-  const Tensor* operator->() const { return &**this; }
-
- private:
-  const Tensor* lent_ = nullptr;
-  Tensor own_;
-};
-
-/// A tensor that a kernel reads or writes, and as what. The view is made only if a kernel is asked,
-/// and looks into *copy where the tensor itself does not lie as it must.
+/// A tensor that a kernel reads or writes, and how to view it. Refers to a tensor of the caller,
+/// which must live until the call returns, as temporaries in its argument list do. The view is made
+/// only if a kernel may run; it refers to *copy where the tensor's own layout does not fit.
 struct FusedOperand {
-  Lent tensor;
+  const Tensor* tensor;
   View (*view)(const Tensor& tensor, Tensor* copy);
 };
 /// By its own strides.
-FusedOperand as_is(Lent x);
+FusedOperand as_is(const Tensor& x);
 /// Row-major; an input is copied if it must be.
-FusedOperand contiguous(Lent x);
+FusedOperand contiguous(const Tensor& x);
 /// By its own strides, the inner of which is 1; an input is copied if it must be.
-FusedOperand unit_stride(Lent x);
+FusedOperand unit_stride(const Tensor& x);
 /// x [..., D] as [N, D] with an inner stride of 1; an input is copied if it must be.
-FusedOperand rows(Lent x);
+FusedOperand rows(const Tensor& x);
 /// How many rows that makes; 0 if there is nothing in them.
 int64_t count_rows(const Tensor& x);
 
@@ -50,29 +39,6 @@ using FusedOperands = std::initializer_list<FusedOperand>;
 bool run_fused(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes = {});
 /// The same for an op without a composite: an error if no kernel takes the operands.
 void launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes = {});
-
-/// A function that this call uses, and copies only if the tape is to have it.
-template <class Signature>
-class Offered;
-template <class R, class... A>
-class Offered<R(A...)> {
- public:
-  Offered() = default;
-  template <class F>
-  Offered(const F& f)
-      : f_(&f),
-        call_([](const void* p, A... a) -> R { return (*static_cast<const F*>(p))(a...); }),
-        copy_([](const void* p) -> std::function<R(A...)> { return *static_cast<const F*>(p); }) {}
-  explicit operator bool() const { return f_ != nullptr; }
-  R operator()(A... a) const { return call_(f_, a...); }
-  /// An empty one if there is none.
-  std::function<R(A...)> copy() const { return f_ ? copy_(f_) : nullptr; }
-
- private:
-  const void* f_ = nullptr;
-  R (*call_)(const void*, A...) = nullptr;
-  std::function<R(A...)> (*copy_)(const void*) = nullptr;
-};
 
 /// A tensor [A, B, C, D] laid out [A, C, B, D]: its transpose of dims 1 and 2 is contiguous.
 Tensor empty_transposed(const Shape& shape, const Tensor& like);
@@ -88,12 +54,12 @@ struct Fused {
   std::initializer_list<const Tensor*> inputs;
   FusedOperands in, out;  // the kernel's; the first of out is the result
   Attributes attributes = {};
-  Offered<Tensor(const std::vector<Tensor>& inputs)> composite = {};
+  FunctionRef<Tensor(const std::vector<Tensor>& inputs)> composite = {};
   unsigned keep = kKeepInputs;
   /// Writes the gradients that are wanted by kernels (run_fused); false if there is none. They are
   /// not differentiated again.
-  Offered<bool(const RuleContext&, std::span<Tensor> gradients)> gradient = {};
-  Offered<void(const RuleContext&, std::span<Tensor> gradients)> rule = {};
+  FunctionRef<bool(const RuleContext&, std::span<Tensor> gradients)> gradient = {};
+  FunctionRef<void(const RuleContext&, std::span<Tensor> gradients)> rule = {};
   /// The rule is the gradient of the composite too, which then runs off the tape.
   bool rule_for_both = false;
 };

@@ -27,7 +27,7 @@ void composite(Var& parameter, const Tensor& gradient, Var& mean, Var& square,
 
 /// Contiguous elements as [N].
 FusedOperand flat(const Tensor& x) {
-  return {x, [](const Tensor& of, Tensor*) {
+  return {&x, [](const Tensor& of, Tensor*) {
             return make_view(of.data(), of.dtype(), {of.numel()}, {1});
           }};
 }

@@ -36,9 +36,9 @@ Tensor rope_composite(const Tensor& x, const Tensor& cos, const Tensor& sin,
 /// How x lies in memory: as [B, T, H, D], which it is, or as the [B, H, T, D] that it is seen from.
 enum class Tokens { kFirst, kSecond };
 
-/// x [B, T, H, D] turned; the result lies as `tokens` says.
-Tensor turn(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions,
-            Tokens tokens, RopeAttributes attributes) {
+/// Rotates x [B, T, H, D]; `tokens` is the memory layout of the result.
+Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions,
+              Tokens tokens, RopeAttributes attributes) {
   const Tensor y = tokens == Tokens::kFirst
                        ? Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()})
                        : empty_transposed(x.shape(), x);
@@ -57,7 +57,7 @@ Tensor turn(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor&
                 .rule = [back, tokens, composite](const RuleContext& c, std::span<Tensor> g) {
                   // Tables are rarely learned: what they get has no kernel.
                   if (c.wants(1) || c.wants(2)) return differentiate(c, g, composite);
-                  g[0] = turn(c.gradient, c.input(1), c.input(2), c.input(3), tokens, back);
+                  g[0] = rotate(c.gradient, c.input(1), c.input(2), c.input(3), tokens, back);
                 }});
 }
 
@@ -95,8 +95,8 @@ Tensor rope_of(const char* name, const Tensor& x, const Tensor& cos, const Tenso
         cos.shape(), " and ", sin.shape());
   const Tensor at = positions_or_first(positions, x.size(0), x.size(tokens_first ? 1 : 2), cos);
   const RopeAttributes attributes{interleaved, false};
-  if (tokens_first) return turn(x, cos, sin, at, tokens, attributes);
-  return transpose(turn(transpose(x, 1, 2), cos, sin, at, tokens, attributes), 1, 2);
+  if (tokens_first) return rotate(x, cos, sin, at, tokens, attributes);
+  return transpose(rotate(transpose(x, 1, 2), cos, sin, at, tokens, attributes), 1, 2);
 }
 
 }  // namespace

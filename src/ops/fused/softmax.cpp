@@ -36,17 +36,17 @@ Tensor softmax(const Tensor& x, int64_t dim) {
   check_floating("softmax", x);
   if (x.rank() == 0) return without_dims(softmax(as_one_dim(x), dim));
   const int d = normalize_dim("softmax", dim, x.rank());
-  const auto turned = [d](const Tensor& of) {  // d and the last dim change places
+  const auto swapped = [d](const Tensor& of) {  // exchanges d and the last dim
     return d == of.rank() - 1 ? of : transpose(of, d, -1);
   };
-  const Tensor from = turned(x);
+  const Tensor from = swapped(x);
   const Tensor y = Tensor::empty(from.shape(), {.dtype = x.dtype(), .device = x.device()});
-  return turned(fused(
+  return swapped(fused(
       {.op = kSoftmax,
        .inputs = {&from},
        .in = {rows(from)},
        .out = {rows(y)},
-       .composite = [=](const auto& in) { return turned(softmax_composite(turned(in[0]), d)); },
+       .composite = [=](const auto& in) { return swapped(softmax_composite(swapped(in[0]), d)); },
        .keep = kKeepOutput,
        .rule = [](const RuleContext& c, std::span<Tensor> g) {  // y (gy - sum(gy y))
          const Tensor weighted = c.gradient * c.output();

@@ -122,14 +122,14 @@ void check_some(const char* op, const Tensor& x, const Dims& marks) {
           x.shape(), ", dim ", d);
 }
 
-/// x with its order turned round: -x, of integers -1 - x, which has no exception.
-Tensor turned(const Tensor& x) { return is_floating(x.dtype()) ? -x : -x - 1; }
+/// Maps x so that its order is reversed: -x for floats; -1 - x for integers, which never overflows.
+Tensor reverse_order(const Tensor& x) { return is_floating(x.dtype()) ? -x : -x - 1; }
 
 /// The largest or the smallest, off the tape.
 Tensor extreme(const Op& op, const Tensor& x, const Dims& marks, bool keepdim) {
   if (op == Max::op) return reduce(op, x, marks, keepdim, x.dtype());
   return reduce_fused(op, x, marks, keepdim, x.dtype(), [&] {
-    return turned(reduce(Max::op, turned(x), marks, keepdim, x.dtype()));
+    return reverse_order(reduce(Max::op, reverse_order(x), marks, keepdim, x.dtype()));
   });
 }
 
@@ -138,7 +138,7 @@ Tensor arg_extreme(const Op& op, const Tensor& x, int dim) {
   Dims marks(x.rank(), 0);
   marks[dim] = 1;
   return reduce_fused(op, x, marks, true, DType::kI64, [&] {
-    const Tensor rising = op == kArgmax ? x : turned(x);
+    const Tensor rising = op == kArgmax ? x : reverse_order(x);
     Shape along(x.rank(), 1);
     along[dim] = x.size(dim);
     // The first winner is the largest of the negated places. NaN is a winner where there is one.

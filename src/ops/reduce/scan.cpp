@@ -55,7 +55,7 @@ Tensor scan(const Op& op, const Tensor& x, int dim, DType dtype, Tensor* indices
   return y;
 }
 
-/// The dim turned round.
+/// x with `dim` reversed.
 Tensor reversed(const Tensor& x, int dim) {
   const int64_t n = x.size(dim);
   return index_select(x, dim, (n - 1) - arange(n, {.dtype = DType::kI64, .device = x.device()}));

@@ -20,8 +20,8 @@
 namespace wick {
 namespace {
 
-/// y, whose gradient is `back` of its own.
-Tensor record_turned(const char* op, const Tensor& x, const Tensor& y,
+/// Records y = f(x) for a linear f whose gradient is back(gy).
+Tensor record_linear(const char* op, const Tensor& x, const Tensor& y,
                      std::function<Tensor(const Tensor&)> back) {
   return record(op, y, {&x}, kKeepNothing,
                 [back](const RuleContext& c, std::span<Tensor> g) { g[0] = back(c.gradient); });
@@ -104,7 +104,7 @@ Tensor sum_of_windows(const Tensor& windows, const Shape& shape, int dim, int64_
 
 Tensor fold_windows(const Tensor& windows, const Shape& shape, int dim, int64_t size,
                     int64_t step) {
-  return record_turned(
+  return record_linear(
       "unfold", windows, sum_of_windows(windows, shape, dim, size, step),
       [dim, size, step](const Tensor& gradient) { return unfold(gradient, dim, size, step); });
 }
@@ -157,7 +157,7 @@ Tensor pad_with(const Tensor& x, const std::vector<Padding>& padding, Number val
   };
   const Tensor y = full(shape, value, {.dtype = x.dtype(), .device = x.device()});
   if (x.numel() > 0) copy_elements(x, y.view(inside(y.layout(), x.shape())));
-  return record_turned("pad", x, y, [inside, inner = x.shape()](const Tensor& gradient) {
+  return record_linear("pad", x, y, [inside, inner = x.shape()](const Tensor& gradient) {
     return part_of("pad", gradient,
                    [inside, inner](const Layout& whole) { return inside(whole, inner); });
   });
@@ -185,7 +185,7 @@ Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
     shape.push_back(d == pair.first || d == pair.second ? size : x.shape()[from++]);
   const Tensor y = zeros(shape, {.dtype = x.dtype(), .device = x.device()});
   if (x.numel() > 0) copy_elements(x, y.view(diagonal_of(y.layout(), pair, offset)));
-  return record_turned("diag_embed", x, y, [pair, offset](const Tensor& gradient) {
+  return record_linear("diag_embed", x, y, [pair, offset](const Tensor& gradient) {
     return diagonal(gradient, offset, pair.first, pair.second);
   });
 }
@@ -207,13 +207,13 @@ Tensor trace(const Tensor& x) {
 
 Tensor tril(const Tensor& x, int64_t diagonal) {
   check_matrix("tril", x);
-  return record_turned("tril", x, cut_at(x, diagonal, gt),
+  return record_linear("tril", x, cut_at(x, diagonal, gt),
                        [diagonal](const Tensor& gradient) { return tril(gradient, diagonal); });
 }
 
 Tensor triu(const Tensor& x, int64_t diagonal) {
   check_matrix("triu", x);
-  return record_turned("triu", x, cut_at(x, diagonal, lt),
+  return record_linear("triu", x, cut_at(x, diagonal, lt),
                        [diagonal](const Tensor& gradient) { return triu(gradient, diagonal); });
 }
 
@@ -225,7 +225,7 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
   check(step > 0, ErrorCode::kInvalidArgument, "unfold", "expected a step above 0, got ", step);
   // A longer step gives the one window too, and its stride does not overflow.
   const int64_t apart = std::min(step, x.shape()[d] + 1);
-  return record_turned("unfold", x, x.view(windows_of(x.layout(), d, size, apart)),
+  return record_linear("unfold", x, x.view(windows_of(x.layout(), d, size, apart)),
                        [d, size, apart, shape = x.shape()](const Tensor& gradient) {
                          return fold_windows(gradient, shape, d, size, apart);
                        });
@@ -312,7 +312,7 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
     }
     return rolled;
   });
-  return record_turned("roll", x, y, [shifts, dims, shape = x.shape()](const Tensor& gradient) {
+  return record_linear("roll", x, y, [shifts, dims, shape = x.shape()](const Tensor& gradient) {
     Dims back = shifts;
     for (int i = 0; i < dims.size(); i++) {
       const int64_t size = shape[normalize_dim("roll", dims[i], shape.size())];
@@ -339,7 +339,7 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     }
     return flipped;
   });
-  return record_turned("flip", x, y,
+  return record_linear("flip", x, y,
                        [dims](const Tensor& gradient) { return flip(gradient, dims); });
 }
 
@@ -418,13 +418,13 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t factor) {
 }
 
 Tensor clone(const Tensor& x) {
-  check_defined("clone", x, Blocks::kTaken);
-  return record_turned("clone", x, own_copy(x), [](const Tensor& gy) { return gy; });
+  check_defined("clone", x, BlockDTypes::kAccepted);
+  return record_linear("clone", x, own_copy(x), [](const Tensor& gy) { return gy; });
 }
 
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   check(!tensors.empty(), ErrorCode::kInvalidArgument, "cat", "expected at least one tensor");
-  for (const Tensor& t : tensors) check_defined("cat", t, Blocks::kTaken);
+  for (const Tensor& t : tensors) check_defined("cat", t, BlockDTypes::kAccepted);
   const Tensor& first = tensors[0];
   const int d = normalize_dim("cat", dim, first.rank());
   Shape shape = first.shape();
@@ -465,7 +465,7 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
   check(!tensors.empty(), ErrorCode::kInvalidArgument, "stack", "expected at least one tensor");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
-    check_defined("stack", t, Blocks::kTaken);
+    check_defined("stack", t, BlockDTypes::kAccepted);
     check(t.shape() == tensors[0].shape(), ErrorCode::kShapeMismatch, "stack", "shapes ",
           tensors[0].shape(), " and ", t.shape(), " differ");
     rows.push_back(unsqueeze(t, normalize_dim("stack", dim, t.rank() + 1)));

@@ -91,7 +91,7 @@ Tensor ones_like(const Tensor& x) {
   return full_like(x, 1);
 }
 Tensor empty_like(const Tensor& x) {
-  check_defined("empty_like", x, Blocks::kTaken);
+  check_defined("empty_like", x, BlockDTypes::kAccepted);
   return Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
 }
 

@@ -259,16 +259,16 @@ void write(const Tensor& target, const std::vector<Index>& items, const Tensor& 
     return;
   }
   const Order order(plan);
-  const Tensor turned = permute(plan.view, order.permutation);
+  const Tensor permuted = permute(plan.view, order.permutation);
   const Shape of_ids = shape_of_ids(plan);
   const int last = order.first + plan.dims.size() - 1;
-  Shape flat = flatten(turned, order.first, last).shape();
+  Shape flat = flatten(permuted, order.first, last).shape();
   const Tensor whole = broadcast_to(value, with_dims(flat, order.first, of_ids));
   const Op& op = accumulate ? kScatterAdd : kScatter;
   Dims strides;
-  if (plan.flipped.empty() && reshape_strides(turned.layout(), flat, &strides)) {
+  if (plan.flipped.empty() && reshape_strides(permuted.layout(), flat, &strides)) {
     const Tensor ids = ids_in_place(plan, of_ids);
-    const Tensor rows = turned.view({flat, strides, turned.layout().offset});
+    const Tensor rows = permuted.view({flat, strides, permuted.layout().offset});
     flat[order.first] = ids.numel();
     Shape along(flat.size(), 1);
     along[order.first] = ids.numel();
@@ -310,7 +310,7 @@ Tensor put(const char* op, const Tensor& x, const std::vector<Index>& items, con
 
 Tensor index(const Tensor& x, const std::vector<Index>& items) {
   const Calling calling("index");
-  check_defined("index", x, Blocks::kTaken);
+  check_defined("index", x, BlockDTypes::kAccepted);
   return read(Planner(x).run(items));
 }
 

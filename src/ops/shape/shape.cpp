@@ -56,7 +56,7 @@ Tensor part_of(const char* op, const Tensor& x, Through through) {
 }
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
-  check_defined("reshape", x, Blocks::kTaken);
+  check_defined("reshape", x, BlockDTypes::kAccepted);
   const Shape target = complete_shape(x, shape);
   if (target == x.shape()) return x;
   if (is_block(x.dtype())) check_whole_blocks("reshape", Layout::contiguous(target), x.dtype());
@@ -72,7 +72,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 }
 
 Tensor permute(const Tensor& x, const Dims& order) {
-  check_defined("permute", x, Blocks::kTaken);
+  check_defined("permute", x, BlockDTypes::kAccepted);
   bool good = order.size() == x.rank();
   Dims inverse(x.rank(), -1);
   Layout layout = x.layout();
@@ -93,7 +93,7 @@ Tensor permute(const Tensor& x, const Dims& order) {
 
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
   const Calling calling("transpose");
-  check_defined("transpose", x, Blocks::kTaken);
+  check_defined("transpose", x, BlockDTypes::kAccepted);
   const int a = normalize_dim("transpose", dim0, x.rank()),
             b = normalize_dim("transpose", dim1, x.rank());
   Dims order(x.rank(), 0);
@@ -102,14 +102,14 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
 }
 
 Tensor unsqueeze(const Tensor& x, int64_t dim) {
-  check_defined("unsqueeze", x, Blocks::kTaken);
+  check_defined("unsqueeze", x, BlockDTypes::kAccepted);
   Shape shape = x.shape();
   shape.insert(normalize_dim("unsqueeze", dim, x.rank() + 1), 1);
   return reshape(x, shape);
 }
 
 Tensor squeeze(const Tensor& x, int64_t dim) {
-  check_defined("squeeze", x, Blocks::kTaken);
+  check_defined("squeeze", x, BlockDTypes::kAccepted);
   if (x.rank() == 0) return squeeze(as_one_dim(x), dim);
   const int d = normalize_dim("squeeze", dim, x.rank());
   if (x.shape()[d] != 1) return x;
@@ -119,7 +119,7 @@ Tensor squeeze(const Tensor& x, int64_t dim) {
 }
 
 Tensor squeeze(const Tensor& x) {
-  check_defined("squeeze", x, Blocks::kTaken);
+  check_defined("squeeze", x, BlockDTypes::kAccepted);
   Shape shape;
   for (const int64_t size : x.shape())
     if (size != 1) shape.push_back(size);
@@ -127,7 +127,7 @@ Tensor squeeze(const Tensor& x) {
 }
 
 Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
-  check_defined("flatten", x, Blocks::kTaken);
+  check_defined("flatten", x, BlockDTypes::kAccepted);
   if (x.rank() == 0) return reshape(x, {1});
   const int from = normalize_dim("flatten", first, x.rank()),
             to = normalize_dim("flatten", last, x.rank());
@@ -145,7 +145,7 @@ Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
 
 Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
   const Calling calling("movedim");
-  check_defined("movedim", x, Blocks::kTaken);
+  check_defined("movedim", x, BlockDTypes::kAccepted);
   check(source.size() == destination.size(), ErrorCode::kInvalidArgument, "movedim",
         "expected as many places as dims, got ", source, " to ", destination);
   const int rank = x.rank();
@@ -173,7 +173,7 @@ Tensor movedim(const Tensor& x, int64_t source, int64_t destination) {
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
-  check_defined("select", x, Blocks::kTaken);
+  check_defined("select", x, BlockDTypes::kAccepted);
   const int d = normalize_dim("select", dim, x.rank());
   const int64_t size = x.shape()[d];
   check(-size <= index && index < size, ErrorCode::kOutOfRange, "select", "expected an index in [",
@@ -182,7 +182,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
-  check_defined("narrow", x, Blocks::kTaken);
+  check_defined("narrow", x, BlockDTypes::kAccepted);
   const int d = normalize_dim("narrow", dim, x.rank());
   const int64_t size = x.shape()[d];
   check(0 <= start && 0 <= length && start <= size && length <= size - start,
@@ -196,7 +196,7 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& target) {
-  check_defined("broadcast_to", x, Blocks::kTaken);
+  check_defined("broadcast_to", x, BlockDTypes::kAccepted);
   Shape shape = target;
   const int lead = shape.size() - x.rank();
   for (int d = 0; d < shape.size(); d++) {
@@ -217,7 +217,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& target) {
 
 Tensor broadcast_left(const Tensor& x, const Shape& left) {
   const Calling calling("broadcast_left");
-  check_defined("broadcast_left", x, Blocks::kTaken);
+  check_defined("broadcast_left", x, BlockDTypes::kAccepted);
   Shape shape = left;
   for (const int64_t size : x.shape()) shape.push_back(size);
   return broadcast_to(x, shape);
@@ -233,7 +233,7 @@ void check_parts(const char* op, int64_t count) {
 }  // namespace
 
 std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t dim) {
-  check_defined("split", x, Blocks::kTaken);
+  check_defined("split", x, BlockDTypes::kAccepted);
   const int d = normalize_dim("split", dim, x.rank());
   int64_t total = 0;
   for (const int64_t size : sizes) {
@@ -253,7 +253,7 @@ std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t dim) {
 }
 
 std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim) {
-  check_defined("split", x, Blocks::kTaken);
+  check_defined("split", x, BlockDTypes::kAccepted);
   const int64_t whole = x.shape()[normalize_dim("split", dim, x.rank())];
   check(size > 0, ErrorCode::kInvalidArgument, "split", "expected a size above 0, got ", size);
   check_parts("split", whole / size);
@@ -266,7 +266,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim) {
 
 std::vector<Tensor> chunk(const Tensor& x, int64_t count, int64_t dim) {
   const Calling calling("chunk");
-  check_defined("chunk", x, Blocks::kTaken);
+  check_defined("chunk", x, BlockDTypes::kAccepted);
   const int64_t whole = x.shape()[normalize_dim("chunk", dim, x.rank())];
   check(count > 0, ErrorCode::kInvalidArgument, "chunk", "expected a count above 0, got ", count);
   const int64_t parts = whole == 0 ? count : std::min(count, whole);
@@ -277,7 +277,7 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t count, int64_t dim) {
 }
 
 std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
-  check_defined("unbind", x, Blocks::kTaken);
+  check_defined("unbind", x, BlockDTypes::kAccepted);
   const int d = normalize_dim("unbind", dim, x.rank());
   check_parts("unbind", x.shape()[d]);
   std::vector<Tensor> parts;

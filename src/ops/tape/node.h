@@ -43,7 +43,7 @@ class Leaf : public TapeNode {
     const std::lock_guard lock(mutex_);
     gradient_ = {};
   }
-  /// Takes one more walk's gradient to what is there.
+  /// Adds one more walk's gradient.
   void add(const Tensor& more);
 
  private:

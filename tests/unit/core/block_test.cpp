@@ -74,12 +74,12 @@ TEST(Blocks, ViewsOfWholeRowsLookIntoTheSameMemory) {
   const Tensor x = blocks_of({4, 3, 2});
   const auto* begin = static_cast<const char*>(x.data());
   const Tensor rows = narrow(x, 1, 1, 2), one = select(select(x, 0, 2), 0, 1),
-               turned = transpose(x, 0, 1), wide = broadcast_to(one, {5, 64});
+               transposed = transpose(x, 0, 1), wide = broadcast_to(one, {5, 64});
   EXPECT_EQ(rows.data(), begin + 2 * kBytes);
   EXPECT_EQ(one.data(), begin + 14 * kBytes);
   EXPECT_EQ(bytes_in(one), picked({14, 15}));
   EXPECT_EQ(bytes_in(narrow(rows, 0, 3, 1)), picked({20, 21, 22, 23}));
-  EXPECT_EQ(bytes_in(narrow(turned, 0, 2, 1)), picked({4, 5, 10, 11, 16, 17, 22, 23}));
+  EXPECT_EQ(bytes_in(narrow(transposed, 0, 2, 1)), picked({4, 5, 10, 11, 16, 17, 22, 23}));
   EXPECT_EQ(bytes_in(narrow(wide, 0, 0, 2)), picked({14, 15, 14, 15}));
   EXPECT_EQ(bytes_in(x.index({Slice{1, 4, 2}, 0})), picked({6, 7, 18, 19}));
   EXPECT_EQ(bytes_in(unsqueeze(rows, 0)), bytes_in(rows));
@@ -139,9 +139,9 @@ TEST(Blocks, ACopyOfAViewHasItsRowsSideBySide) {
 TEST(Blocks, DimsBeyondAViewsRankAreCopiedToo) {
   Shape shape(10, 2);
   const Tensor x = blocks_of(shape);
-  const Tensor turned = permute(x, {8, 7, 6, 5, 4, 3, 2, 1, 0, 9});
-  const Tensor back = permute(turned.contiguous(), {8, 7, 6, 5, 4, 3, 2, 1, 0, 9});
-  EXPECT_NE(bytes_in(turned), counting(1024));
+  const Tensor permuted = permute(x, {8, 7, 6, 5, 4, 3, 2, 1, 0, 9});
+  const Tensor back = permute(permuted.contiguous(), {8, 7, 6, 5, 4, 3, 2, 1, 0, 9});
+  EXPECT_NE(bytes_in(permuted), counting(1024));
   EXPECT_EQ(bytes_in(back), counting(1024));
 }
 

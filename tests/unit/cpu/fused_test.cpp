@@ -156,15 +156,15 @@ TEST(CpuFused, AnIdOutOfRangeIsNamedAndNothingIsWritten) {
     return Array(kF32, shape).fill<float>([](size_t) { return 77; });
   };
   for (const Isa isa : test::isas()) {
-    const Array x = waves({2, 3, 2, 8}), table = waves({10, 4}), turned = marked({2, 3, 2, 8});
+    const Array x = waves({2, 3, 2, 8}), table = waves({10, 4}), rotated = marked({2, 3, 2, 8});
     const Array positions =
         Array(kI64, {2, 3}).fill<int64>([](size_t i) { return i == 4 ? 10 : 9; });
     const RopeAttributes attributes{};
-    Launch rope({&x, &table, &table, &positions}, turned, &attributes);
+    Launch rope({&x, &table, &table, &positions}, rotated, &attributes);
     const Status out = rope.run(*find(isa, kRope, {kF32, kF32, kF32, kI64, kF32}, 4).first);
     EXPECT_EQ(out.code, StatusCode::kIdOutOfRange);
     EXPECT_STREQ(out.text, "rope: id 10 at position 4 is outside [0, 10)");
-    EXPECT_TRUE(kept(turned));
+    EXPECT_TRUE(kept(rotated));
 
     const Array logits = waves({3, 5}), loss = marked({3}), l = marked({3}), g = marked({3, 5}),
                 ones = waves({3});

@@ -1,4 +1,4 @@
-#include "drive/matmul.h"
+#include "dispatch/matmul.h"
 
 #include <gtest/gtest.h>
 

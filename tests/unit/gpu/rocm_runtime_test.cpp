@@ -520,7 +520,7 @@ TEST(RocmMemory, FreeIsTheLesserOfHipAndSysfs) {
   });
 }
 
-TEST(RocmMemory, AnIntegratedCardHasItsReservedAndItsLentMemory) {
+TEST(RocmMemory, AnIntegratedCardHasItsReservedAndItsSharedMemory) {
   const Folder sys;
   const std::string card = "bus/pci/devices/0000:0a:00.0/";
   sys.write(card + "mem_info_vram_total", "1000\n");

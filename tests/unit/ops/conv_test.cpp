@@ -34,9 +34,9 @@ TEST(Conv, ReadsAWeightThatIsNotContiguous) {
     const Tensor images = counting({1, 2, 6, 6});
     EXPECT_EQ(conv2d(images, flipped).to_vector<float>(),
               conv2d(images, flipped.contiguous()).to_vector<float>());
-    const Tensor lines = counting({1, 3, 7}), turned = transpose(counting({2, 4, 3}), 1, 2);
-    EXPECT_EQ(conv1d(lines, turned).to_vector<float>(),
-              conv1d(lines, turned.contiguous()).to_vector<float>());
+    const Tensor lines = counting({1, 3, 7}), transposed = transpose(counting({2, 4, 3}), 1, 2);
+    EXPECT_EQ(conv1d(lines, transposed).to_vector<float>(),
+              conv1d(lines, transposed.contiguous()).to_vector<float>());
   }
 }
 

@@ -285,14 +285,14 @@ TEST(InPlace, AWriteIntoIdsAndPositionsIsNoticed) {
   const Tensor attended = sum(sdpa(q, q, q, {.is_causal = true, .positions = positions})),
                loss = cross_entropy(reshape(x, {2, 4}), ids);
   const RopeTables tables = rope_tables(2, 4, 10000);
-  const Tensor turned = sum(rope(q, tables.cos, tables.sin, positions));
+  const Tensor rotated = sum(rope(q, tables.cos, tables.sin, positions));
   fill_(ids, 1);
   fill_(positions, 1);
   EXPECT_ERROR(backward(rows), kModifiedInPlace, "index_select: an input (i64[2])");
   EXPECT_ERROR(backward(added), kModifiedInPlace, "index_add: an input (i64[2])");
   EXPECT_ERROR(backward(loss), kModifiedInPlace, "cross_entropy: an input (i64[2])");
   EXPECT_ERROR(backward(attended), kModifiedInPlace, "sdpa: an input (i64[1, 2])");
-  EXPECT_ERROR(backward(turned), kModifiedInPlace, "rope: an input (i64[1, 2])");
+  EXPECT_ERROR(backward(rotated), kModifiedInPlace, "rope: an input (i64[1, 2])");
 }
 
 TEST(InPlace, AWriteIntoWhatNoRuleNeedsIsFine) {
@@ -336,8 +336,8 @@ TEST(InPlace, SetTakesTheMemoryThatIsHandedOver) {
 
 TEST(InPlace, SetOfAViewLeavesARowMajorCopy) {
   Var x(zeros({3, 2}));
-  Tensor turned = transpose(reshape(Tensor::from(Values{1, 2, 3, 4, 5, 6}), {2, 3}), 0, 1);
-  x.set_(std::move(turned));  // handed over, as all that hold its memory
+  Tensor transposed = transpose(reshape(Tensor::from(Values{1, 2, 3, 4, 5, 6}), {2, 3}), 0, 1);
+  x.set_(std::move(transposed));  // handed over, as all that hold its memory
   EXPECT_TRUE(x.tensor().is_contiguous());
   EXPECT_EQ(x.tensor().to_vector<float>(), (Values{1, 4, 2, 5, 3, 6}));
   const Tensor wide = Tensor::from(Values{1, 2, 3, 4, 5, 6, 7, 8});

@@ -1,4 +1,4 @@
-// Ops on whole arrays that the plan does not name.
+// Ops on whole arrays that candle's BackendStorage does not have.
 #include <cmath>
 
 #include "rows.h"

@@ -1,4 +1,4 @@
-// Elementwise ops that the plan does not name, and those in place.
+// Elementwise ops that candle's BackendStorage does not have, and those in place.
 #include <cmath>
 
 #include "rows.h"

@@ -1,4 +1,4 @@
-// The ops of the plan's storage surface.
+// Ops under the names of candle's BackendStorage.
 #include <cmath>
 
 #include "rows.h"
@@ -407,14 +407,14 @@ std::vector<SurfaceRow> op_rows() {
        {-2, 1}},
       {"RopeI",
        "rope_i",
-       [](const Device& d) {  // two tokens of a head, the second turned a quarter
+       [](const Device& d) {  // two tokens of a head, the second rotated by a quarter turn
          const Tensor x = floats(d, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 1, 2, 4});
          return values(rope_i(x, floats(d, {1, 1, 0, 0}, {2, 2}), floats(d, {0, 0, 1, 1}, {2, 2})));
        },
        {1, 2, 3, 4, -6, 5, -8, 7}},
       {"RopeThd",
        "rope_thd",
-       [](const Device& d) {  // two tokens of a head, the second turned a quarter
+       [](const Device& d) {  // two tokens of a head, the second rotated by a quarter turn
          const Tensor x = floats(d, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 1, 4});
          return values(
              rope_thd(x, floats(d, {1, 1, 0, 0}, {2, 2}), floats(d, {0, 0, 1, 1}, {2, 2})));

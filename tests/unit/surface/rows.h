@@ -11,7 +11,7 @@ namespace wick::test {
 using Run = std::function<std::vector<double>(const Device&)>;
 
 struct SurfaceRow {
-  std::string name;      // the ROCm plan's, or the op's
+  std::string name;      // candle's, or the op's
   std::string ops = "";  // that it calls, as docs/reference/ops.json names them; between spaces
   /// What the device gives; none: wick has no such function yet.
   Run run = nullptr;

@@ -132,7 +132,7 @@ int give(int error) {
   return error;
 }
 
-/// Takes the lock; what the test wants to fail, fails.
+/// Locks the state, and fails the functions that the test wants to fail.
 struct Entry {
   explicit Entry(const char* function) : lock(state().mutex) {
     const auto found = state().failing.find(function);

@@ -1,0 +1,243 @@
+#include "dispatch/attention.h"
+
+#include "dispatch/workers.h"
+#include "runtime/table.h"
+
+namespace wick::cpu {
+namespace {
+
+constexpr int64 kGrain = 1 << 17;  // multiplications a thread takes at least
+constexpr int64 kPieces = 16;  // that there are at least, if the shape allows: threads share them
+constexpr int64 kKeyGranule = 64;  // keys are split at multiples of it
+
+int64 blocks(int64 n, int64 size) { return (n + size - 1) / size; }
+
+/// The i-th of n pieces of falling or rising cost, so ordered that neighbours together cost the
+/// same: first, last, second, last but one ...
+int64 folded(int64 i, int64 n) { return i % 2 ? n - 1 - i / 2 : i / 2; }
+
+/// Sizes as ops.h names them, and what both directions look up.
+struct Dims {
+  Dims(const View& q, const View& k, const View& positions, const SdpaAttributes& attributes)
+      : B(q.shape[0]),
+        H(q.shape[1]),
+        T(q.shape[2]),
+        D(q.shape[3]),
+        G(k.shape[1]),
+        S(k.shape[2]),
+        causal(attributes.causal != 0),
+        scale(attributes.scale),
+        positions(positions) {}
+
+  /// Rows of queries that share a key head: row r is head r / T of the group, token r % T.
+  int64 rows() const { return H / G * T; }
+  int64 head(int64 g, int64 row) const { return g * (H / G) + row / T; }
+  int64 token(int64 row) const { return row % T; }
+  /// How many keys a token sees; they are the first ones.
+  int64 seen(int64 b, int64 t) const {
+    if (!causal) return S;
+    const int64 p = positions.as<int64>()[b * positions.strides[0] + t * positions.strides[1]];
+    return p < 0 ? 0 : std::min(p, S - 1) + 1;
+  }
+
+  int64 B, H, T, D, G, S;
+  bool causal;
+  double scale;
+  const View& positions;
+};
+
+/// Row (b, h, t) of [B, H, T, ...].
+char* row_of(const View& x, int64 b, int64 h, int64 t) {
+  return x.as<char>() + bytes_of(x.dtype, b * x.strides[0] + h * x.strides[1] + t * x.strides[2]);
+}
+
+Status too_little_scratch(const Kernel* kernel, const Call* call) {
+  return error(StatusCode::kInvalidArgument, "%s: %lld bytes of scratch are too few", kernel->name,
+               (long long)call->scratch_bytes);
+}
+
+// ---- forward
+
+/// A call cut in pieces of queries of one key head. Pieces do not depend on the number of threads.
+struct Plan {
+  Plan(const AttentionParts& kernel, const Dims& d) : few(d.rows() <= kFewQueries) {
+    size = std::min(kMaxQueries, std::max<int64>(1, d.rows()));
+    while (size > kernel.lanes && d.B * d.G * blocks(d.rows(), size) < kPieces) size /= 2;
+    per_head = blocks(d.rows(), size);
+    pieces = d.B * d.G * per_head;
+  }
+  Workers workers(const AttentionParts& kernel, const Dims& d) const {
+    return {pieces, d.B * d.H * d.T * d.S * d.D * 2 / kGrain,
+            few ? kernel.few_bytes(d.D) : kernel.forward_bytes(size, d.D)};
+  }
+  bool few;
+  int64 size, per_head, pieces;  // queries of a piece, pieces of a head and in all
+};
+
+void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const Call& call,
+            int64 piece, char* buffer) {
+  const View &q = call.in[0], &k = call.in[1], &v = call.in[2], &y = call.out[0], &l = call.out[1];
+  const int64 b = piece / plan.per_head / d.G, g = piece / plan.per_head % d.G;
+  const int64 first = folded(piece % plan.per_head, plan.per_head) * plan.size;
+  Queries queries;
+  queries.count = std::min(plan.size, d.rows() - first);
+  for (int64 i = 0; i < queries.count; i++) {
+    const int64 h = d.head(g, first + i), t = d.token(first + i);
+    queries.q[i] = row_of(q, b, h, t);
+    queries.y[i] = row_of(y, b, h, t);
+    queries.l[i] = row_of(l, b, h, t);
+    queries.seen[i] = d.seen(b, t);
+  }
+  const Keys keys = {row_of(k, b, g, 0), row_of(v, b, g, 0), k.strides[2], v.strides[2]};
+  (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.scale, buffer);
+}
+
+// ---- gradient
+
+/// A call cut in pieces of keys of one key head. Where there are few heads their keys are split,
+/// and the gradient of q is added up from what each piece gives.
+struct GradientPlan {
+  explicit GradientPlan(const Dims& d) {
+    const int64 wished = blocks(kPieces, std::max<int64>(1, d.B * d.G));
+    const int64 granules = std::max<int64>(1, blocks(d.S, kKeyGranule));
+    size = blocks(granules, std::min(wished, granules)) * kKeyGranule;
+    parts = std::max<int64>(1, blocks(d.S, size));
+    size = std::min(size, d.S);
+    pieces = d.B * d.G * parts;
+  }
+  Workers workers(const AttentionParts& kernel, const Dims& d) const {
+    return {pieces, d.B * d.H * d.T * d.S * d.D * 5 / kGrain, kernel.gradient_bytes(size, d.D)};
+  }
+  /// Bytes of the parts of q's gradient: [parts][B, H, T, D] of the type that is computed in.
+  int64 partial_bytes(const AttentionParts& kernel, const Dims& d) const {
+    return parts > 1
+               ? blocks(parts * d.B * d.H * d.T * d.D * kernel.in.wide_size, Workers::kAlignment) *
+                     Workers::kAlignment
+               : 0;
+  }
+  int64 size, parts, pieces;  // keys of a piece, pieces of a head and in all
+};
+
+class Gradient {
+ public:
+  Gradient(const GradientPlan& plan, const AttentionParts& kernel, const Dims& d, const Call& call,
+           char* partials)
+      : plan_(plan), kernel_(kernel), d_(d), call_(call), partials_(partials) {}
+
+  void run(int64 piece, char* buffer) const {
+    const View &k = call_.in[2], &v = call_.in[3], &gk = call_.out[1], &gv = call_.out[2];
+    const int64 head = piece / plan_.parts, b = head / d_.G, g = head % d_.G;
+    const int64 part = folded(piece % plan_.parts, plan_.parts), first = part * plan_.size;
+    const GradientKeys keys = {
+        {row_of(k, b, g, first), row_of(v, b, g, first), k.strides[2], v.strides[2]},
+        std::min(plan_.size, d_.S - first),
+        row_of(gk, b, g, first),
+        row_of(gv, b, g, first),
+        gk.strides[2],
+        gv.strides[2],
+        d_.D,
+        d_.scale,
+        buffer};
+    kernel_.gradient_begin(kernel_, keys);
+    for (int64 row = 0; row < d_.rows(); row += kGradientQueries)
+      kernel_.gradient_queries(kernel_, keys, queries(b, g, row, part, first));
+    kernel_.gradient_end(kernel_, keys);
+  }
+
+  /// q's gradient from its parts.
+  void add_up() const {
+    const int64 rows = d_.B * d_.H * d_.T, bytes = d_.D * kernel_.in.wide_size;
+    parallel_for(
+        rows, std::max<int64>(1, kGrain / (d_.D * plan_.parts)), [&](int64 begin, int64 end) {
+          for (int64 i = begin; i < end; i++)
+            kernel_.add_up(kernel_, partials_ + i * bytes, rows * d_.D, plan_.parts, d_.D,
+                           row_of(call_.out[0], i / d_.T / d_.H, i / d_.T % d_.H, i % d_.T));
+        });
+  }
+
+ private:
+  GradientQueries queries(int64 b, int64 g, int64 first, int64 part, int64 first_key) const {
+    GradientQueries some;
+    some.count = std::min(kGradientQueries, d_.rows() - first);
+    some.partial = plan_.parts > 1;
+    for (int64 i = 0; i < some.count; i++) {
+      const int64 h = d_.head(g, first + i), t = d_.token(first + i);
+      some.gy[i] = row_of(call_.in[0], b, h, t);
+      some.q[i] = row_of(call_.in[1], b, h, t);
+      some.y[i] = row_of(call_.in[5], b, h, t);
+      some.l[i] = row_of(call_.in[6], b, h, t);
+      some.seen[i] = std::max<int64>(0, d_.seen(b, t) - first_key);
+      const int64 row = ((part * d_.B + b) * d_.H + h) * d_.T + t;
+      some.gq[i] = some.partial ? partials_ + row * d_.D * kernel_.in.wide_size
+                                : row_of(call_.out[0], b, h, t);
+    }
+    return some;
+  }
+
+  const GradientPlan& plan_;
+  const AttentionParts& kernel_;
+  const Dims& d_;
+  const Call& call_;
+  char* const partials_;
+};
+
+const AttentionParts& parts_of(const Kernel* kernel) {
+  return *static_cast<const AttentionParts*>(kernel->data);
+}
+const SdpaAttributes& attributes_of(const Call* call) {
+  return *static_cast<const SdpaAttributes*>(call->attributes);
+}
+Dims forward_dims(const Call* call) {
+  return {call->in[0], call->in[1], call->in[3], attributes_of(call)};
+}
+Dims gradient_dims(const Call* call) {
+  return {call->in[1], call->in[2], call->in[4], attributes_of(call)};
+}
+
+}  // namespace
+
+int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  const Dims d = forward_dims(call);
+  return Plan(parts_of(kernel), d).workers(parts_of(kernel), d).scratch();
+}
+
+Status run_sdpa(const Kernel* kernel, const Call* call) {
+  const AttentionParts& parts = parts_of(kernel);
+  const Dims d = forward_dims(call);
+  if (d.B * d.H * d.T * d.D == 0) return {};
+  const Plan plan(parts, d);
+  Workers workers = plan.workers(parts, d);
+  alignas(Workers::kAlignment) char local[kLocalBytes];
+  char* const buffers = workers.scratch() > 0 ? static_cast<char*>(call->scratch) : local;
+  if (!workers.fit(call->scratch_bytes)) return too_little_scratch(kernel, call);
+  workers.run(plan.pieces, buffers,
+              [&](int64 piece, char* buffer) { attend(plan, parts, d, *call, piece, buffer); });
+  return {};
+}
+
+int64 sdpa_gradient_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  const Dims d = gradient_dims(call);
+  const GradientPlan plan(d);
+  return plan.partial_bytes(parts_of(kernel), d) + plan.workers(parts_of(kernel), d).scratch();
+}
+
+Status run_sdpa_gradient(const Kernel* kernel, const Call* call) {
+  const AttentionParts& parts = parts_of(kernel);
+  const Dims d = gradient_dims(call);
+  if (d.B * d.G * d.D == 0) return {};
+  const GradientPlan plan(d);
+  Workers workers = plan.workers(parts, d);
+  const int64 partial_bytes = plan.partial_bytes(parts, d);
+  char* const partials = static_cast<char*>(call->scratch);
+  alignas(Workers::kAlignment) char local[kLocalBytes];
+  char* const buffers = workers.scratch() > 0 ? partials + partial_bytes : local;
+  if (call->scratch_bytes < partial_bytes || !workers.fit(call->scratch_bytes - partial_bytes))
+    return too_little_scratch(kernel, call);
+  const Gradient gradient(plan, parts, d, *call, partials);
+  workers.run(plan.pieces, buffers,
+              [&](int64 piece, char* buffer) { gradient.run(piece, buffer); });
+  if (plan.parts > 1) gradient.add_up();
+  return {};
+}
+
+}  // namespace wick::cpu

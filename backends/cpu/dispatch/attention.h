@@ -1,0 +1,80 @@
+// Scaled dot-product attention and its gradient. attention.cpp loops over batch, heads and tokens;
+// kernels/ multiplies a block of queries by a block of keys.
+#pragma once
+#include "dispatch/chunk.h"
+#include "wick/abi/backend.h"
+#include "wick/abi/ops/attention.h"
+
+namespace wick::cpu {
+
+inline constexpr int64 kMaxQueries = 128;  // per call of a forward kernel
+inline constexpr int64 kFewQueries = 4;    // up to this many, keys are read in place
+inline constexpr int64 kGradientQueries = 32;
+
+/// Keys and values of one head. Strides in elements.
+struct Keys {
+  const void* k;
+  const void* v;
+  int64 k_stride, v_stride;
+};
+
+/// Queries that share one key head, forward.
+struct Queries {
+  int64 count;
+  const void* q[kMaxQueries];
+  void* y[kMaxQueries];
+  void* l[kMaxQueries];
+  int64 seen[kMaxQueries];  // each query attends to the first `seen` keys
+};
+
+/// Keys whose gradients one thread computes, from all queries that attend to them.
+struct GradientKeys {
+  Keys keys;
+  int64 count;
+  void* gk;
+  void* gv;
+  int64 gk_stride, gv_stride;
+  int64 D;
+  double scale;
+  void* buffer;  // of AttentionParts::gradient_bytes bytes
+};
+struct GradientQueries {
+  int64 count;
+  const void* gy[kGradientQueries];
+  const void* q[kGradientQueries];
+  const void* y[kGradientQueries];
+  const void* l[kGradientQueries];
+  int64 seen[kGradientQueries];
+  void* gq[kGradientQueries];
+  bool partial;  // gq holds the part from these keys alone, in the compute type
+};
+
+/// The kernels of one dtype and instruction set (Kernel::data).
+struct AttentionParts {
+  Access in, out;
+  int64 lanes;  // queries per SIMD register
+  int64 (*forward_bytes)(int64 queries, int64 D);
+  /// Writes y and l of these queries. buffer: forward_bytes bytes.
+  void (*forward)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
+                  void* buffer);
+  int64 (*few_bytes)(int64 D);
+  /// Writes y and l of at most kFewQueries queries. buffer: few_bytes bytes.
+  void (*few)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
+              void* buffer);
+  int64 (*gradient_bytes)(int64 keys, int64 D);
+  /// Call gradient_begin, then gradient_queries for each block of queries (writes gq), then
+  /// gradient_end (writes gk and gv).
+  void (*gradient_begin)(const AttentionParts&, const GradientKeys&);
+  void (*gradient_queries)(const AttentionParts&, const GradientKeys&, const GradientQueries&);
+  void (*gradient_end)(const AttentionParts&, const GradientKeys&);
+  /// y = the sum of `count` rows of the compute type, `stride` elements apart, added in order.
+  void (*add_up)(const AttentionParts&, const void* rows, int64 stride, int64 count, int64 D,
+                 void* y);
+};
+
+Status run_sdpa(const Kernel* kernel, const Call* call);
+int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+Status run_sdpa_gradient(const Kernel* kernel, const Call* call);
+int64 sdpa_gradient_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+
+}  // namespace wick::cpu

@@ -1,0 +1,14 @@
+#include "dispatch/softmax.h"
+
+#include "dispatch/rows.h"
+
+namespace wick::cpu {
+
+Status Softmax::run(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const Softmax*>(kernel->data);
+  const View &x = call->in[0], &y = call->out[0];
+  for_rows(x, kExpGrain, [&](int64 i) { op.row(row_of(x, i), row_of(y, i), x.shape[1]); });
+  return {};
+}
+
+}  // namespace wick::cpu
