@@ -128,8 +128,8 @@ WICK_HD Two<T> atanh_series(Two<T> x) {
   return x + (third + Two<T>{cube.hi * square.hi * tail, T(0)});
 }
 
-/// log(x); requires x > 0 and finite. Error: 2^-36 (f64: 2^-63) of the larger of |log(x)| and |x -
-/// 1|.
+/// log(x); requires x > 0 and finite. Error: 2^-36 (f64: 2^-63) of the larger of |log(x)|
+/// and |x - 1|.
 template <class T>
 WICK_HD Two<T> logarithm(Two<T> x) {
   using F = Format<T>;

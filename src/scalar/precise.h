@@ -358,7 +358,7 @@ WICK_HD Two<T> lgamma_above_0(Two<T> x) {
   return (main + rest) - logarithm(below);
 }
 
-/// log|gamma(x)|. Near the zeros below 0 the absolute error is 2^-28 (f64: 2^-57).
+/// log|gamma(x)|. Near the zeros below 0 the error is 2^-28 (f64: 2^-57).
 template <class T>
 WICK_HD T lgamma(T x) {
   const T size = abs(x);
