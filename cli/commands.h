@@ -1,4 +1,4 @@
-// The program's commands: each adds itself to the command line and runs when it is chosen.
+// The program's commands. Each function adds a subcommand that runs when chosen.
 #pragma once
 
 namespace CLI {

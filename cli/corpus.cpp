@@ -28,7 +28,7 @@ int64_t total_size(const std::vector<std::string>& texts) {
                          [](int64_t sum, const std::string& t) { return sum + int64_t(t.size()); });
 }
 
-/// FNV-1a over the bytes and their number.
+/// FNV-1a over the bytes and their count.
 void add_to(uint64_t* checksum, const std::string& text) {
   const auto add = [&](uint8_t byte) { *checksum = (*checksum ^ byte) * 0x100000001b3; };
   for (const char byte : text) add(uint8_t(byte));
@@ -62,7 +62,7 @@ Batches::Batches(const Corpus& corpus, int64_t batch, int64_t context, uint64_t 
   if (size < context + 1)
     fail_input("train", "the texts hold ", size - 1, " bytes to learn from, less than the context ",
                context);
-  // One window less than would fit, so that there is room to cut elsewhere.
+  // One window less than fits, to leave room for a varying first offset.
   windows_ = std::max<int64_t>(1, (size - 1) / context - 1);
 }
 
@@ -70,7 +70,7 @@ void Batches::arrange(int64_t epoch) const {
   if (epoch == epoch_) return;
   std::seed_seq seeds{uint32_t(seed_), uint32_t(seed_ >> 32), uint32_t(epoch)};
   std::mt19937_64 random(seeds);
-  // Remainders and not std::uniform_int_distribution, which differs between libraries.
+  // Uses remainders instead of std::uniform_int_distribution, which differs between libraries.
   const int64_t room = int64_t(stream_.size()) - windows_ * context_;
   const int64_t first = int64_t(random() % uint64_t(std::min(context_, room)));
   starts_.resize(size_t(windows_));
@@ -99,7 +99,7 @@ ScoredWindows windows_of(const std::vector<std::string>& texts, int64_t context)
   for (const std::string& text : texts) {
     const std::string stream = "\n" + text;
     const int64_t size = int64_t(text.size());
-    // The window's last target is text[end - 1]; it scores those from `scored` on.
+    // The window's last target is text[end - 1]; it scores the targets from `scored` on.
     for (int64_t scored = 0; scored < size;) {
       const int64_t begin = std::max<int64_t>(0, scored + stride - context);
       const int64_t end = std::min(size, begin + context);

@@ -1,4 +1,4 @@
-// wick devices: what is there, and for what is not: why, and what would help.
+// wick devices: lists the devices; for each backend without one, the reason and a remedy.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -38,8 +38,8 @@ void print_backends() {
   std::printf("best     %s\n", to_string(Device::best()).c_str());
 }
 
-/// K: a kernel of ours, L: a vendor's library, -: none of the device's own. Ops without one that
-/// are made of others run through those.
+/// Prints, per op and dtype, K: a kernel of wick, L: a vendor library, -: no kernel. Ops without a
+/// kernel may run as composites.
 void print_ops(const Device& device) {
   std::printf("%s: K kernel, L library, - none\n%-24s", to_string(device).c_str(), "");
   for (int d = 0; d < kNumDTypes; d++) std::printf("%8s", dtype_name(DType(d)));

@@ -12,7 +12,7 @@ InterruptWatch::InterruptWatch() {
   signals = 0;
   struct sigaction action {};
   action.sa_handler = [](int) { signals = 1; };
-  // Reset at the first: the next one does what it does to any program. Reads and writes go on.
+  // The first signal restores the default action for the next. Interrupted reads and writes resume.
   action.sa_flags = int(SA_RESETHAND | SA_RESTART);
   for (int i = 0; i < 2; i++) sigaction(kWatched[i], &action, &before_[i]);
 }

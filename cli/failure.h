@@ -1,4 +1,4 @@
-// How a command ends when it does not end well; main.cpp makes exit codes of it.
+// Failures of a command; main.cpp maps them to exit codes.
 #pragma once
 #include <csignal>
 #include <stdexcept>
@@ -8,18 +8,19 @@
 
 namespace wick::cli {
 
-/// The user stopped it: exit code 130.
+/// The user interrupted the command: exit code 130.
 struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// The input is bad, what() says what and where: exit code 2.
+/// Throws for bad input; what() gives the place and the reason. Exit code 2.
 template <class... Parts>
 [[noreturn]] void fail_input(std::string_view where, const Parts&... parts) {
   fail(ErrorCode::kInvalidArgument, where, parts...);
 }
 
-/// While one lives, Ctrl-C and SIGTERM are only noted; the second one ends the program at once.
+/// While an instance lives, the first Ctrl-C or SIGTERM is only recorded; the second ends the
+/// program.
 class InterruptWatch {
  public:
   InterruptWatch();

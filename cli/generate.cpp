@@ -1,4 +1,4 @@
-// wick generate: text from a model, printed as it comes.
+// wick generate: generates text from a model and prints it as it arrives.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -31,21 +31,21 @@ double since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
-/// Tokens and the seconds that they took.
+/// A token count and the time taken, in seconds.
 struct Rate {
   int64_t tokens = 0;
   double seconds = 0;
   double per_second() const { return seconds > 0 ? double(tokens) / seconds : 0; }
 };
 
-/// A text that grows. Where the positions that the model knows are used up, it goes on from the
-/// later half of what it has.
+/// A growing text. When the model's positions are used up, restarts from the later half of the
+/// text.
 class Writing {
  public:
   Writing(const Decoder& decoder, const Options& options, int64_t capacity)
       : generator_(decoder, {.capacity = capacity, .sample = options.sample}) {}
 
-  std::vector<int64_t> ids;  // the prompt's, then those written
+  std::vector<int64_t> ids;  // the prompt, then generated tokens
   Rate prefill, decode;
 
   void next() {
@@ -99,7 +99,7 @@ void generate(const Options& options) {
   const DecoderConfig config = read_config(options.model + "/config.json");
   require_bytes(options.model, config);
 
-  // A text begins as after a newline: see the texts that `wick train` learns from.
+  // Texts start as if after a newline, as in training.
   const std::string before = options.prompt.empty() ? "\n" : options.prompt;
   const int64_t capacity =
       std::min(config.max_position_embeddings, int64_t(before.size()) + options.max_tokens);

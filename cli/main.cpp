@@ -13,7 +13,7 @@ namespace {
 
 enum ExitCode { kDone = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130 };
 
-/// Errors that the user's input caused, as against the machine's.
+/// Whether the user's input caused the error, as opposed to the machine.
 bool is_bad_input(wick::ErrorCode code) {
   switch (code) {
     case wick::ErrorCode::kInvalidArgument:
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
       throw std::runtime_error(std::string("the output cannot be written: ") +
                                std::strerror(errno));
-    // Asked for here, not of CLI11, which would say so of a word that it does not know too.
+    // Checked here: CLI11 would report a missing command also for unknown words.
     if (!app.get_subcommands().empty()) return kDone;
     std::fprintf(stderr, "wick: expected a command; wick --help lists them\n");
     return kBadInput;

@@ -12,7 +12,7 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// Tensors that files carry and models do not need.
+/// Tensors that files may contain but models do not use.
 bool may_be_left(const std::string& name, const DecoderConfig& config) {
   return ends_with(name, ".rotary_emb.inv_freq") ||
          (config.tie_word_embeddings && name == "lm_head.weight");

@@ -1,4 +1,4 @@
-// A folder of config.json and safetensors as a model.
+// Loads a model from a folder with config.json and safetensors files.
 #pragma once
 #include <string>
 
@@ -6,14 +6,14 @@
 
 namespace wick::cli {
 
-/// Opens the model of a folder in this dtype on the device. positions: how many there will be at
-/// most. Errors of input: no such folder, a file that is missing; kFormat for what is in them.
+/// Opens the model in a folder, in this dtype and on this device. positions: the maximum number of
+/// positions. Input errors: missing folder or file; kFormat for invalid content.
 Decoder open_model(const std::string& folder, DType dtype, const Device& device, int64_t positions);
-/// The folder's config.json. Errors as above.
+/// Reads a config.json. Errors: as open_model.
 DecoderConfig read_config(const std::string& path);
 
-/// Requires a model that reads and writes bytes, with 256 tokens and no tokenizer beside it; else
-/// it throws an error that says so.
+/// Throws kUnsupported unless the model reads and writes bytes: 256 tokens and no tokenizer in the
+/// folder.
 void require_bytes(const std::string& folder, const DecoderConfig& config);
 
 }  // namespace wick::cli

@@ -17,7 +17,8 @@ void require(const std::error_code& error, const std::string& path) {
 fs::file_status status_of(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::none) require(error, path);  // not: there is no such file
+  if (status.type() == fs::file_type::none)
+    require(error, path);  // a missing file has another type
   return status;
 }
 

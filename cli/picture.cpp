@@ -15,8 +15,8 @@
 namespace wick::cli {
 namespace {
 
-constexpr int kScale = 2;     // pixels of a unit
-constexpr double kDot = 5.5;  // a dot's radius
+constexpr int kScale = 2;     // pixels per unit
+constexpr double kDot = 5.5;  // radius of a dot
 
 struct Colour {
   double red, green, blue;
@@ -26,7 +26,8 @@ constexpr Colour from_hex(int hex) {
 }
 constexpr Colour kInk = from_hex(0x222222), kFaint = from_hex(0x555555), kGrid = from_hex(0xe4e4e4),
                  kEdge = from_hex(0x888888), kLevel = from_hex(0x666666);
-/// Apart for every kind of colour vision: Okabe & Ito 2008, without the yellow, too light on white.
+/// Distinguishable for all kinds of colour vision: Okabe & Ito 2008, without yellow, which is too
+/// light on white.
 constexpr Colour kColours[] = {from_hex(0x0072b2), from_hex(0xd55e00), from_hex(0x009e73),
                                from_hex(0xcc79a7), from_hex(0xe69f00), from_hex(0x56b4e9),
                                from_hex(0x000000)};
@@ -57,7 +58,7 @@ void check_status(cairo_status_t status) {
     throw std::runtime_error(std::string("picture: cairo: ") + cairo_status_to_string(status));
 }
 
-/// Draws by units, in a font without serifs that fontconfig chooses, or cairo's own if it has none.
+/// Draws in layout units, in a sans-serif font chosen by fontconfig, or cairo's built-in font.
 class Canvas {
  public:
   Canvas(double width, double height)
@@ -102,7 +103,7 @@ class Canvas {
   void set(Colour colour) const {
     cairo_set_source_rgb(*this, colour.red, colour.green, colour.blue);
   }
-  /// Draws the path.
+  /// Strokes the current path.
   void stroke(Colour colour, double width, std::span<const double> dashes = {}) const {
     set(colour);
     cairo_set_line_width(*this, width);
@@ -138,8 +139,8 @@ class Canvas {
   std::unique_ptr<cairo_t, Free> cairo_;
 };
 
-/// A text that cairo takes: one that is not UTF-8 has ? for all beyond ASCII, and control
-/// characters are spaces.
+/// Makes a text acceptable to cairo: control characters become spaces, and if it is not UTF-8, each
+/// non-ASCII byte becomes "?".
 std::string drawable(std::string text) {
   for (char& c : text)
     if (uint8_t(c) < ' ' || c == 127) c = ' ';
@@ -192,7 +193,7 @@ void draw_curve(const Canvas& canvas, const Layout& layout, const Curve& curve, 
   for (size_t i = 0; i < points.size(); i++) {
     if (is_gap(i)) continue;
     const double x = layout.x.place(points[i].first), y = layout.y.place(points[i].second);
-    const bool alone = is_gap(i - 1) && is_gap(i + 1);  // no line to be seen by
+    const bool alone = is_gap(i - 1) && is_gap(i + 1);  // no line makes the point visible
     if (!(alone || (line.dots && x - last >= 2 * kDot)) || y < frame.top || y > frame.bottom)
       continue;
     canvas.dot(x, y, line.colour);
@@ -219,7 +220,8 @@ void draw_names(const Canvas& canvas, const Layout& layout, const Picture& pictu
 }  // namespace
 
 double text_width(const std::string& text, double size) {
-  return Canvas(1, 1).width(text, size);  // of its own: a text that is not UTF-8 leaves an error
+  // A separate canvas: a text that is not UTF-8 leaves it in an error state.
+  return Canvas(1, 1).width(text, size);
 }
 
 std::string png_of(const Picture& given) {

@@ -11,9 +11,10 @@ namespace wick::cli {
 namespace {
 
 constexpr double kTitleSize = 26, kTextSize = 21, kTickSize = 19;
-constexpr double kLine = 1.25;  // a line's height, of the font's size
+constexpr double kLine = 1.25;  // line height relative to the font size
 constexpr double kMargin = 22, kGap = 10;
-constexpr double kLeader = 26, kSample = 34;  // from the frame to a name: a leader, a sample
+constexpr double kLeader = 26,
+                 kSample = 34;  // widths between the frame and a name: a leader line, a line sample
 constexpr double kMaxName = 300;
 
 bool plotted(double value) { return std::abs(value) <= kMaxPlotted; }
@@ -27,7 +28,8 @@ Range with(Range range, double value) {
 }
 Range both(Range a, Range b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
-/// With a middle part of the numbers in sight that tells them apart: a millionth of their size.
+/// Widens a range that is too narrow for tick labels to differ: below a millionth of the values'
+/// size.
 Range widened(Range range) {
   if (range.low > range.high) return {0, 1};
   const double middle = range.low / 2 + range.high / 2, size = std::abs(middle);
@@ -37,7 +39,8 @@ Range widened(Range range) {
   return {middle - half, middle + half};
 }
 
-/// All y; or without the highest and lowest 5 of 100, of curves of 10 points or more.
+/// The range of all y values; or, for curves of 10 points or more, without the highest and lowest
+/// 5%.
 Range range_of_y(const Curve& curve, bool all) {
   std::vector<double> values;
   for (const auto& point : curve.points)
@@ -58,7 +61,7 @@ Range range_of_y(const Picture& picture, bool all) {
   return range;
 }
 
-/// What is shown of y without the space at its ends.
+/// The range of y shown, without margins.
 Range cropped_y(const Picture& picture) {
   const Range all = range_of_y(picture, true), most = range_of_y(picture, false);
   const double span = most.high - most.low;
@@ -66,7 +69,7 @@ Range cropped_y(const Picture& picture) {
   return {std::max(all.low, most.high - 4 * span), std::min(all.high, most.low + 4 * span)};
 }
 
-/// "2e6", "-1.5e-7": with the digits that tell it from its neighbours a step away.
+/// "2e6", "-1.5e-7": with enough digits to differ from a value one step away.
 std::string scientific(double value, double step) {
   const int digits = int(std::floor(std::log10(std::abs(value)) + 1e-9)) -
                      int(std::floor(std::log10(step) + 1e-9));
@@ -77,10 +80,10 @@ std::string scientific(double value, double step) {
   return all.substr(0, e + 1) + std::to_string(std::stoi(all.substr(e + 1)));
 }
 
-/// The text, or as much of its beginning as has room before "…".
+/// The text, truncated with "…" if it does not fit.
 std::string fitted(const std::string& text, double size, double room, const TextWidth& width) {
   if (width(text, size) <= room) return text;
-  std::vector<size_t> ends;  // of characters
+  std::vector<size_t> ends;  // character boundaries
   for (size_t i = 0; i < text.size(); i++)
     if ((text[i] & 0xc0) != 0x80) ends.push_back(i);
   const auto cut = [&](size_t end) { return text.substr(0, end) + "…"; };
@@ -89,7 +92,7 @@ std::string fitted(const std::string& text, double size, double room, const Text
   return longest == ends.begin() ? "" : cut(*std::prev(longest));
 }
 
-/// A text on a line of its own, its box's left upper corner at (left, top).
+/// A text on one line, with the upper left corner of its box at (left, top).
 Label label_at(double left, double top, const std::string& text, double size, double room,
                const TextWidth& width) {
   Label label{fitted(text, size, room, width), size};
@@ -103,7 +106,7 @@ void move(Rect& box, double right, double down) {
 
 std::string note_of(const Picture& picture, Range shown) {
   const Range all = range_of_y(picture, true);
-  const auto number = [&](double value) {  // of three digits
+  const auto number = [&](double value) {  // with three digits
     const double size = std::max(std::abs(value), shown.high - shown.low);
     return tick_labels({std::pow(10, std::floor(std::log10(size)) - 2), {value}})[0];
   };
@@ -114,7 +117,7 @@ std::string note_of(const Picture& picture, Range shown) {
   return note;
 }
 
-/// Names with the heights at which their lines end, texts as yet at the left upper corner.
+/// Legend entries at the heights where their lines end; horizontal positions are set later.
 std::vector<NameLabel> names_of(const Picture& picture, const Axis& x, const Axis& y,
                                 const TextWidth& width) {
   std::vector<NameLabel> names;
@@ -140,7 +143,7 @@ std::vector<NameLabel> names_of(const Picture& picture, const Axis& x, const Axi
   return names;
 }
 
-/// Puts them one below another, from `left` on.
+/// Places the entries one below another, starting at `left`.
 void arrange(std::vector<NameLabel>& names, double left, const Rect& frame,
              const TextWidth& width) {
   const double line = kTextSize * kLine;
@@ -162,7 +165,7 @@ void arrange(std::vector<NameLabel>& names, double left, const Rect& frame,
   }
 }
 
-/// Of the ticks' labels every n-th, with the least n that keeps them apart.
+/// Every n-th tick label, with the smallest n that keeps them apart.
 std::vector<Label> with_room(const std::vector<Label>& labels) {
   for (size_t n = 1;; n++) {
     std::vector<Label> some;
@@ -178,9 +181,9 @@ std::vector<Label> with_room(const std::vector<Label>& labels) {
 }  // namespace
 
 Ticks ticks(Range range) {
-  constexpr int kWanted = 7;  // nearest to it is 4 to 10: steps are at most 2.5 times each other
+  constexpr int kWanted = 7;  // gives 4 to 10: adjacent steps differ by a factor of at most 2.5
   const auto multiples = [&](double step) {
-    // A bound that is a multiple but for its rounding is one.
+    // Tolerate rounding: a bound that is nearly a multiple counts as one.
     return std::pair(std::ceil(range.low / step - 1e-6), std::floor(range.high / step + 1e-6));
   };
   const int power = int(std::floor(std::log10((range.high - range.low) / kWanted)));
@@ -225,7 +228,7 @@ Range shown_x(const Picture& picture) {
 Range shown_y(const Picture& picture) {
   const Range range = widened(cropped_y(picture));
   const double space = (range.high - range.low) / 20;
-  // A loss is never below 0.
+  // Do not extend below 0: a loss is never negative.
   const bool above = range.low >= 0, below = range.high <= 0;
   return {above ? std::max(0.0, range.low - space) : range.low - space,
           below ? std::min(0.0, range.high + space) : range.high + space};
@@ -238,9 +241,9 @@ std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<doubl
   std::vector<Point> result;
   const auto column_of = [&](double at) { return int((at - x.low) / (x.high - x.low) * columns); };
   int column = -1;
-  bool gap = false;  // between the last point and this one
+  bool gap = false;  // between the previous point and this one
   const Point *low = nullptr, *high = nullptr, *last = nullptr;
-  const auto finish_column = [&] {  // its first point is there already
+  const auto finish_column = [&] {  // its first point is already in the result
     if (!last) return;
     for (const Point* point : {std::min(low, high), std::max(low, high), last})
       if (*point != result.back()) result.push_back(*point);
@@ -268,7 +271,8 @@ std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<doubl
 }
 
 std::vector<double> spread(const std::vector<double>& wanted, double gap, double low, double high) {
-  // Less i * gap each, the nearest places that do not fall: means of those that would.
+  // Subtract i * gap from each place and find the nearest non-decreasing sequence: merge neighbours
+  // that would decrease into their mean.
   struct Block {
     double sum;
     int count;
@@ -293,7 +297,7 @@ std::vector<double> spread(const std::vector<double>& wanted, double gap, double
 }
 
 double Axis::place(double value) const {
-  // Far outside is as good as farther, and not too far for a drawing's fixed point.
+  // Clamped, because a drawing uses fixed-point coordinates.
   return from +
          std::clamp((value - range.low) / (range.high - range.low), -100.0, 100.0) * (to - from);
 }
@@ -304,7 +308,7 @@ Layout layout_of(const Picture& picture, const TextWidth& width) {
   const double all = kPlotWidth - 2 * kMargin;
   layout.x_ticks = ticks(x), layout.y_ticks = ticks(y);
 
-  // The frame is what the texts around it leave.
+  // The frame takes the space that the surrounding texts leave.
   Rect& frame = layout.frame;
   frame = {kMargin, kMargin, kPlotWidth - 2 * kMargin, kPlotHeight - kMargin};
   layout.title = label_at(frame.left, frame.top, picture.title, kTitleSize, all, width);
@@ -314,7 +318,7 @@ Layout layout_of(const Picture& picture, const TextWidth& width) {
   frame.top += 2 * kGap;
   if (!picture.x_label.empty()) frame.bottom -= kTextSize * kLine + kGap;
   const double x_labels_top = frame.bottom - kTickSize * kLine;
-  frame.bottom = x_labels_top - kTickSize * kLine / 2;  // the lowest of y's stands above
+  frame.bottom = x_labels_top - kTickSize * kLine / 2;  // the lowest y label lies above
   layout.y = {y, frame.bottom, frame.top};
 
   if (!picture.y_label.empty()) frame.left += kTextSize * kLine + kGap;

@@ -1,5 +1,5 @@
-// Where the parts of a plot lie: the axes with their ticks, and labels that do not overlap. Lengths
-// are units of a picture of 1200 x 800, y downwards.
+// Layout of a plot: axes with ticks, and labels that do not overlap. Lengths are in units of a
+// picture of 1200 x 800, y downwards.
 #pragma once
 #include <functional>
 #include <optional>
@@ -12,66 +12,67 @@
 namespace wick::cli {
 
 inline constexpr double kPlotWidth = 1200, kPlotHeight = 800;
-inline constexpr double kMaxPlotted = 1e300;  // a larger value is a gap, as infinity is
+inline constexpr double kMaxPlotted = 1e300;  // larger values are gaps, like infinity
 
 struct Range {
   double low, high;
 };
-/// The multiples in a range of the step 1, 2 or 5 x 10^n that gives nearest to 7: 4 to 10. Expects
-/// a range as shown_x and shown_y give it.
+/// The multiples in a range of a step of 1, 2 or 5 x 10^n, with n and digit chosen to give a count
+/// nearest 7 (4 to 10). Expects a range from shown_x or shown_y.
 struct Ticks {
   double step;
   std::vector<double> values;
 };
 Ticks ticks(Range range);
-/// One for each tick, with as many digits as its step has: "1,500", "0.25", "1.5e6".
+/// One label per tick, with as many digits as the step needs: "1,500", "0.25", "1.5e6".
 std::vector<std::string> tick_labels(const Ticks& ticks);
 
-/// What the axes show: of x from the first point to the last, and 0 where that is all but there;
-/// of y what the curves and levels reach and a little more. A few points far off, as a run's first
-/// ones may be, leave the rest a quarter of the height and lie outside.
+/// The ranges that the axes show. x runs from the first point to the last, and is extended to 0 if
+/// the first is close to 0. y covers curves and levels plus a margin; a few outliers, such as the
+/// first points of a run, may lie outside, and the rest takes at least a quarter of the height.
 Range shown_x(const Picture& picture);
 Range shown_y(const Picture& picture);
 
-/// At most four points for each of `columns` equal parts of x (its first, lowest, highest and last,
-/// which are drawn as all of its points would be), and one of y NaN for each gap between them.
+/// Reduces points to at most four per column, for `columns` equal parts of x: the first, lowest,
+/// highest and last, which draw the same line as all points. Each gap is one point with y NaN.
 std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<double, double>>& points,
                                                Range x, int columns);
 
-/// The nearest places to those wanted, which rise, by least squares: `gap` apart or more, in
-/// [low, high], which must have room for them.
+/// The places nearest to `wanted`, which is sorted, by least squares: at least `gap` apart and
+/// within [low, high], which must have room for them.
 std::vector<double> spread(const std::vector<double>& wanted, double gap, double low, double high);
 
 struct Rect {
   double left, top, right, bottom;
 };
 struct Label {
-  std::string text;  // shortened with "…" where it has no room
-  double size = 0;   // of the font
+  std::string text;  // shortened with "…" if it does not fit
+  double size = 0;   // font size
   Rect box = {};
 };
 struct Axis {
   Range range;      // values
-  double from, to;  // their places
+  double from, to;  // positions of range.low and range.high
   double place(double value) const;
 };
-/// A line of the legend, which stands right of the frame, as near as can be to where its curve or
-/// level ends.
+/// An entry of the legend, to the right of the frame, as close as possible to the end of its curve
+/// or level.
 struct NameLabel {
   Label label;
-  std::optional<size_t> of;   // among the curves, then the levels; none: counts those left out
-  Rect sample = {};           // a piece of the line, left of the text
-  std::optional<double> end;  // where the line meets the frame's right side, if it does
+  std::optional<size_t>
+      of;  // index into the curves, then the levels; none: the entry that counts omitted names
+  Rect sample = {};           // sample of the line, left of the text
+  std::optional<double> end;  // y where the line meets the frame's right side, if it does
 };
 struct Layout {
   Rect frame = {};
   Axis x = {}, y = {};
   Ticks x_ticks, y_ticks;
-  std::vector<Label> x_labels, y_labels;  // of ticks; of x those that have room
-  Label title, note, x_title, y_title;    // y_title reads upwards; note: what lies outside
+  std::vector<Label> x_labels, y_labels;  // tick labels; for x only those that fit
+  Label title, note, x_title, y_title;    // y_title reads upwards; note: values outside the frame
   std::vector<NameLabel> names;
 };
-/// The width of a text in a font of this size.
+/// The width of a text at this font size.
 using TextWidth = std::function<double(const std::string& text, double size)>;
 Layout layout_of(const Picture& picture, const TextWidth& width);
 

@@ -7,7 +7,7 @@
 namespace wick::cli {
 namespace {
 
-/// The number that the whole text is.
+/// Parses the whole text as a number.
 template <class T>
 bool reads(const std::string& text, T* value) {
   const char* end = text.data() + text.size();
@@ -15,8 +15,8 @@ bool reads(const std::string& text, T* value) {
   return error == std::errc() && stop == end;
 }
 
-/// Fails unless the text is a number that is allowed. CLI11 puts the flag's name before what is
-/// said, and would read "1e20" as 1, "-1" as 2^64 - 1.
+/// Accepts a text only if it is an allowed number. CLI11 puts the flag's name before the message;
+/// its own parsing would read "1e20" as 1 and "-1" as 2^64 - 1.
 template <class T, class Allowed>
 CLI::Validator numbers(const std::string& expected, Allowed allowed) {
   return CLI::Validator(

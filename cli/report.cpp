@@ -60,7 +60,7 @@ std::string progress_line(int64_t done, int64_t total, const std::string& text, 
   const std::string of = std::to_string(total), so_far = std::to_string(done);
   const std::string numbers =
       std::string(of.size() - std::min(of.size(), so_far.size()), ' ') + so_far + "/" + of;
-  // A line that reached the last column would go on in the next one, and stay there.
+  // A line that reached the last column would wrap and could not be redrawn.
   const int room = columns - 1 - int(numbers.size() + 2 + text.size());
   const int bar = std::clamp(room - int(std::string_view("[] ").size()), 0, 24);
   const int full = int(bar * double(done) / double(std::max<int64_t>(1, total)));
@@ -117,7 +117,7 @@ void Progress::clear() {
   drawn_ = false;
 }
 
-// ---- a plot of characters
+// ---- text plot
 
 std::string text_plot(const std::vector<Series>& series, int columns, int rows) {
   double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY;
@@ -131,7 +131,7 @@ std::string text_plot(const std::vector<Series>& series, int columns, int rows) 
   if (y1 == y0) y1 = y0 + 1;
   std::vector<std::string> lines(size_t(rows), std::string(size_t(columns), ' '));
   for (const Series& s : series) {
-    // Points that fall into one column become their mean.
+    // Points in the same column are averaged.
     std::vector<std::pair<double, int>> sums(static_cast<size_t>(columns));
     for (const auto& [x, y] : s.points) {
       auto& [sum, count] = sums[size_t(std::lround((x - x0) / (x1 - x0) * (columns - 1)))];

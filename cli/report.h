@@ -1,4 +1,5 @@
-// What long work shows: a progress bar on a terminal, plain lines otherwise; and a curve of text.
+// Output of long-running commands: a progress bar on a terminal, plain lines otherwise; a plot in
+// text.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -15,8 +16,8 @@ std::string decimal(double value, int digits);
 /// Seconds as "0:07", "12:34", "1:02:03".
 std::string clock_time(double seconds);
 
-/// "[####....] 12/40  text": at most columns - 1 characters. The bar has 24, or what the rest leaves
-/// it; what has no room without a bar is cut off.
+/// "[####....] 12/40  text": at most columns - 1 characters. The bar has 24 characters or fewer, as
+/// room allows; a line that does not fit even without a bar is truncated.
 std::string progress_line(int64_t done, int64_t total, const std::string& text, int columns);
 
 /// A progress bar on stderr.
@@ -25,12 +26,12 @@ class Progress {
   /// Counts steps in [first, total).
   Progress(int64_t first, int64_t total);
   ~Progress();
-  /// `done` steps are; `text` says what came of them. A terminal's line is drawn anew at most ten
-  /// times a second; otherwise a line is printed each twentieth of the way.
+  /// Reports that `done` steps are finished, with `text`. On a terminal, redraws the line at most
+  /// ten times a second; otherwise prints a line every twentieth of the way.
   void update(int64_t done, const std::string& text);
-  /// Whether update would show something now: for texts that cost.
+  /// Whether update would print now; lets callers skip costly texts.
   bool due(int64_t done) const;
-  /// Prints a line of its own, above the bar.
+  /// Prints a separate line above the bar.
   void note(const std::string& line);
   double seconds() const;
 
@@ -47,9 +48,10 @@ class Progress {
 struct Series {
   char mark;
   std::string name;
-  std::vector<std::pair<double, double>> points;  // x, y; by rising x
+  std::vector<std::pair<double, double>> points;  // x, y, sorted by x
 };
-/// The series in `columns` x `rows` characters, with axes; later ones over earlier ones.
+/// Plots the series in `columns` x `rows` characters, with axes; later series are drawn over
+/// earlier ones.
 std::string text_plot(const std::vector<Series>& series, int columns = 64, int rows = 14);
 
 }  // namespace wick::cli

@@ -1,4 +1,4 @@
-// wick train: texts to a model of their bytes.
+// wick train: trains a byte model on texts.
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace wick::cli {
 namespace {
 
 constexpr int64_t kValidations = 8;   // over the whole run
-constexpr int kOrders[] = {2, 3, 4};  // of counting models
+constexpr int kOrders[] = {2, 3, 4};  // orders of the counting models
 
 struct Options {
   TrainingPlan plan;
@@ -30,15 +30,16 @@ struct Options {
   bool compare_counting = false, json = false;
 };
 
-/// A counting model's loss on what was held out.
+/// The held-out loss of a counting model.
 struct Counted {
   int order;
   double loss;
 };
 
-// ---- what is asked for
+// ---- options
 
-/// 0.82 million weights. Tied embeddings and the large deviation gave the lowest held-out losses.
+/// 0.82 million weights. Tied embeddings and the large initial deviation gave the lowest held-out
+/// losses.
 DecoderConfig default_config(int64_t context) {
   DecoderConfig config;  // 4 layers of 128 with 4 heads, 256 tokens
   config.max_position_embeddings = context;
@@ -47,7 +48,7 @@ DecoderConfig default_config(int64_t context) {
   return config;
 }
 
-/// The config of the file, or the default one.
+/// The config from --config, or the default.
 DecoderConfig config_of(const Options& options) {
   if (options.config.empty()) return default_config(options.plan.context);
   DecoderConfig config = read_config(options.config);
@@ -115,7 +116,7 @@ std::string now(const Training& training, int64_t first, double seconds) {
          grouped(std::llround(double(bytes) / seconds)) + " bytes/s";
 }
 
-/// Trains to the end or until it is stopped. Returns the seconds that it took.
+/// Trains to the end or until interrupted. Returns the time taken in seconds.
 double run(Training& training, const Corpus& corpus, const Options& options) {
   const TrainingPlan& plan = training.plan();
   const Device device = training.decoder().options().device;
@@ -139,7 +140,7 @@ double run(Training& training, const Corpus& corpus, const Options& options) {
   return progress.seconds();
 }
 
-// ---- what came of it
+// ---- results
 
 std::vector<Counted> count(const Corpus& corpus, const Options& options) {
   std::vector<Counted> result;
@@ -152,7 +153,7 @@ std::vector<Counted> count(const Corpus& corpus, const Options& options) {
 using Points = std::vector<std::pair<double, double>>;
 
 Points train_points(const History& history) {
-  // Means of as many steps as make a curve of at most 300 points.
+  // Averages enough steps per point for a curve of about 300 points.
   const size_t stride = 1 + history.train.size() / 300;
   Points points;
   for (size_t i = 0; i + stride <= history.train.size(); i += stride) {
@@ -221,7 +222,8 @@ void train(const Options& options) {
   Training training =
       options.resume.empty() ? begin(options, &corpus, device) : resume(options, &corpus, device);
   const TrainingPlan& plan = training.plan();
-  const Batches enough(corpus, plan.batch, plan.context, plan.seed);  // or its error, before work
+  const Batches enough(corpus, plan.batch, plan.context,
+                       plan.seed);  // throws early if the texts are too short
   const std::string folder = folder_of(options);
   make_folder(folder);
   std::fprintf(stderr, "%zu texts: %s bytes to learn from, %s held out; %s weights; %s%s\n",

@@ -19,7 +19,7 @@
 namespace wick::cli {
 namespace {
 
-constexpr const char* kPlanKey = "wick_training";  // in the file's metadata
+constexpr const char* kPlanKey = "wick_training";  // key in the file's metadata
 
 Settings to_settings(const TrainingPlan& plan) {
   Settings s;
@@ -35,7 +35,7 @@ Settings to_settings(const TrainingPlan& plan) {
   return s;
 }
 
-/// A number of 64 bits, which JSON's readers do not all hold, as a text of digits.
+/// Reads a 64-bit number stored as a string of digits, because not all JSON readers hold 64 bits.
 uint64_t digits(const Settings& s, const char* key) {
   const std::string text = s.text(key);
   if (text.empty() || text.size() > 20 || text.find_first_not_of("0123456789") != text.npos)
@@ -82,13 +82,13 @@ CosineRate TrainingPlan::schedule() const {
 void require_memory(const TrainingPlan& plan, const Device& device) {
   const DecoderConfig& c = plan.config;
   const double tokens = double(plan.batch) * double(plan.context);
-  // Of each token: ids and targets, logits and their gradient; in a layer its input, what the norms
-  // give, and the halves of the feed-forward part.
+  // Per token: ids and targets, logits and their gradient; per layer its input, the norms' outputs,
+  // and the halves of the feed-forward part.
   const double of_layer = 4 * double(c.hidden_size) + 2 * double(c.intermediate_size);
   const double of_token =
       16 + 4 * (2 * double(c.vocab_size) + double(c.num_hidden_layers) * of_layer);
   const double bytes = 16 * double(num_parameters(c)) + tokens * of_token;
-  const int64_t room = device.info().total_bytes;  // 0: not known
+  const int64_t room = device.info().total_bytes;  // 0: unknown
   const auto gibibytes = [](double n) { return decimal(n / (1 << 30), 1); };
   check(room <= 0 || bytes <= double(room), ErrorCode::kOutOfMemory, "train", "steps of ",
         plan.batch, " sequences of ", plan.context, " bytes take at least ", gibibytes(bytes),
@@ -97,7 +97,7 @@ void require_memory(const TrainingPlan& plan, const Device& device) {
 
 // ---- the file
 
-/// A file that save wrote.
+/// A file written by save.
 struct Training::Saved {
   std::shared_ptr<SafetensorsReader> reader;
   std::string path;
@@ -111,7 +111,7 @@ struct Training::Saved {
     plan = plan_of(parse_json(text->second, path));
   }
 
-  /// The tensors whose names begin with the prefix, without it.
+  /// The tensors whose names start with the prefix, with the prefix removed.
   TensorSource source(const std::string& prefix) const {
     TensorSource source{path, {}, [reader = reader, prefix](const std::string& name) {
                           return reader->load(prefix + name);

@@ -1,4 +1,4 @@
-// A training run: what it was asked to do, how far it is, and the file that both are kept in.
+// A training run: its plan, its progress, and the file that holds both.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,28 +9,28 @@
 
 namespace wick::cli {
 
-/// What decides the result, to the bit on one kind of device.
+/// Everything that determines the result, to the bit on one kind of device.
 struct TrainingPlan {
   DecoderConfig config;
   std::vector<std::string> data;  // paths, absolute
   double valid_fraction = 0.1;
   uint64_t data_checksum = 0;
   int64_t steps = 1800, batch = 8, context = 128;
-  double rate = 0;  // the highest
+  double rate = 0;  // peak learning rate
   uint64_t seed = 1;
-  // Small models that read small texts many times: by 158 runs near the default config, the
-  // held-out loss falls with a decay up to about here.
+  // Defaults for small models that read small texts many times: in 158 runs near the default
+  // config, the held-out loss falls with weight decay up to about this value.
   AdamWSettings optimizer = {.beta1 = 0.9, .beta2 = 0.98, .weight_decay = 0.7};
   CosineRate schedule() const;
 };
 
-/// Errors: kOutOfMemory if the device has less memory in all than weights, gradients, averages and
-/// what one step keeps for its gradients take at least.
+/// Errors: kOutOfMemory if the device's total memory is less than the minimum for weights,
+/// gradients, averages and the activations that one step saves.
 void require_memory(const TrainingPlan& plan, const Device& device);
 
-/// Losses in nats a byte.
+/// Losses in nats per byte.
 struct History {
-  std::vector<float> train;  // of each step
+  std::vector<float> train;  // one per step
   struct HeldOut {
     int64_t step;
     double loss;
@@ -38,27 +38,29 @@ struct History {
   std::vector<HeldOut> held_out;
 };
 
-/// Parameters, optimizer and history; the next step is history.train.size().
+/// Parameters, optimizer and history. The next step is history.train.size().
 class Training {
  public:
-  /// Starts a new model, whose parameters are drawn from the seed of `plan`.
+  /// Starts a new run with random parameters, drawn from the seed of `plan`.
   Training(const TrainingPlan& plan, const Device& device);
-  /// Goes on from a file that save wrote. Errors: kIo, kFormat.
+  /// Resumes from a file written by save. Errors: kIo, kFormat.
   Training(const std::string& path, const Device& device);
 
   const TrainingPlan& plan() const { return plan_; }
   const Decoder& decoder() const { return decoder_; }
   int64_t steps_done() const { return int64_t(history.train.size() + pending_.size()); }
 
-  /// Makes one step on ids [B, T] and their targets [B * T]. Its loss is noted on the device.
+  /// Trains one step on ids [B, T] and targets [B * T]. Keeps the loss on the device.
   void step(const Tensor& ids, const Tensor& targets);
-  /// Brings the noted losses into the history. Errors: std::runtime_error if one is not finite.
+  /// Reads the losses kept on the device into the history. Errors: std::runtime_error if one is not
+  /// finite.
   void settle();
-  /// The mean loss over the texts' bytes.
+  /// The mean loss per byte of the texts.
   double loss_of(const std::vector<std::string>& texts) const;
 
-  /// Writes all that resuming needs to one file, FOLDER/training.safetensors, and beside it the
-  /// model: model.safetensors and config.json. Each gets its name when it is whole. Errors: kIo.
+  /// Writes everything needed to resume to FOLDER/training.safetensors, and next to it the model:
+  /// model.safetensors and config.json. Each file appears under its name only when complete.
+  /// Errors: kIo.
   void save(const std::string& folder);
 
   History history;
@@ -73,7 +75,7 @@ class Training {
   Decoder decoder_;
   AdamW optimizer_;
   Tensor positions_;             // [B, T]
-  std::vector<Tensor> pending_;  // losses that are still on the device
+  std::vector<Tensor> pending_;  // losses still on the device
 };
 
 inline constexpr const char* kTrainingFile = "training.safetensors";

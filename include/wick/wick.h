@@ -1,4 +1,4 @@
-// All of wick's public interface.
+// The complete public interface of wick.
 #pragma once
 #include "wick/base/settings.h"
 #include "wick/base/threads.h"

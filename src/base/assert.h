@@ -1,5 +1,5 @@
-// For our own bugs: says where and what, and ends the program. Users, files and devices cause an
-// Error instead.
+// For bugs in wick itself: prints location and condition, then aborts. Failures caused by users,
+// files and devices throw Error instead.
 #pragma once
 #include <cstdio>
 #include <cstdlib>

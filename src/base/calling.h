@@ -1,10 +1,10 @@
-// Whose errors they are.
+// Attributes errors to the op that the user called.
 #pragma once
 
 namespace wick {
 
-/// While one lives, errors of this thread are those of the op that it names, which is made of other
-/// ops; where several live, those of the first, which the user called.
+/// While an instance lives, errors of this thread name this op, which is built from other ops. Of
+/// nested instances, the outermost wins: it is the op that the user called.
 class Calling {
  public:
   explicit Calling(const char* op);

@@ -22,14 +22,14 @@ constexpr const char* kNotRegular = "it is not a regular file";
 
 std::string reason() { return std::strerror(errno); }
 
-/// Distinguishes the files that one process writes: two threads may replace one at the same time.
+/// Makes temporary names unique within the process: two threads may replace the same file.
 std::string next_number() {
   static std::atomic<unsigned> next{0};
   return std::to_string(next++);
 }
 
-/// Opens for reading. A folder opens too, but is no file; nor is a pipe, whose writer is not waited
-/// for.
+/// Opens a regular file for reading. open() accepts folders too, so the type is checked; O_NONBLOCK
+/// keeps it from waiting for a pipe's writer.
 int open_file(const std::string& path, int64_t* size) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   check(descriptor >= 0, ErrorCode::kIo, path, reason());
@@ -41,11 +41,11 @@ int open_file(const std::string& path, int64_t* size) {
   return descriptor;
 }
 
-/// Where what is saved under a path goes: there, or where a link leads. A fifo, a device node or a
-/// folder is no place: renaming a file to it would take it away.
+/// Returns the path to write to: `path`, or the target if it is a link. Rejects fifos, device nodes
+/// and folders, which the final rename would remove.
 std::string place_of(const std::string& path) {
   struct stat info;
-  if (lstat(path.c_str(), &info) != 0) return path;  // nothing there, or opening says why
+  if (lstat(path.c_str(), &info) != 0) return path;  // missing, or open() reports the reason
   if (S_ISREG(info.st_mode)) return path;
   if (!S_ISLNK(info.st_mode)) fail(ErrorCode::kIo, path, "cannot be replaced: ", kNotRegular);
   const std::unique_ptr<char, decltype(&std::free)> target(realpath(path.c_str(), nullptr),

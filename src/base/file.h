@@ -1,4 +1,4 @@
-// Files: mapped to read, and written so that a half one never bears the final name.
+// Files: memory-mapped reading, and writing that never leaves a partial file under the final name.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,8 +7,7 @@
 
 namespace wick {
 
-/// A file's bytes in memory, read only, brought in as they are touched. Errors: kIo, which names
-/// the path.
+/// A file mapped into memory, read-only; pages load on first access. Errors: kIo, naming the path.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);
@@ -25,10 +24,9 @@ class MappedFile {
   int64_t size_ = 0;
 };
 
-/// Writes to "path.part-PID-N" and renames it to path in commit(); what is not committed is
-/// removed. Where path is a link, the file that it leads to is replaced, and the link stays; what is
-/// neither absent nor a regular file is never replaced. Errors, of all: kIo, which names the path and
-/// the reason.
+/// Writes to "path.part-PID-N"; commit() renames it to path, and the destructor removes it if not
+/// committed. If path is a link, its target is replaced and the link stays. Anything that exists
+/// and is not a regular file is never replaced. Errors of all functions: kIo, with path and reason.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -38,7 +36,7 @@ class AtomicFile {
 
   void write(const void* data, int64_t bytes);
   void write(std::string_view text) { write(text.data(), int64_t(text.size())); }
-  /// Puts the file on the disk, then gives it its name.
+  /// Syncs the file to disk, then renames it.
   void commit();
 
  private:
@@ -48,9 +46,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// The whole of a text file. Errors: kIo; kOutOfMemory.
+/// Reads a whole file. Errors: kIo; kOutOfMemory.
 std::string read_text_file(const std::string& path);
-/// Replaces a file's content as AtomicFile does. Errors: kIo.
+/// Replaces a file as AtomicFile does. Errors: kIo.
 void write_text_file(const std::string& path, std::string_view text);
 
 }  // namespace wick

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether nobody else could have put code there: loading a library runs it.
+/// Whether only this user or root can write the file: loading a library runs its code.
 bool is_ours(const std::string& path) {
   struct stat facts;
   return stat(path.c_str(), &facts) == 0 && (facts.st_uid == geteuid() || facts.st_uid == 0) &&
@@ -47,7 +47,7 @@ std::string wished_folder() {
   return "";
 }
 
-/// A folder of this process, removed at its end.
+/// A temporary folder of this process, removed when it exits.
 class PrivateFolder {
  public:
   PrivateFolder() : owner_(getpid()) {
@@ -58,7 +58,7 @@ class PrivateFolder {
   }
   ~PrivateFolder() {
     std::error_code ignored;
-    if (owner_ == getpid()) fs::remove_all(path_, ignored);  // not a forked child's to remove
+    if (owner_ == getpid()) fs::remove_all(path_, ignored);  // a forked child must not remove it
   }
   const std::string& path() const { return path_; }
 
@@ -93,7 +93,7 @@ Compiler find_compiler(const std::string& where) {
   return {path, version.output};
 }
 
-/// 128 bits of what made a library (FNV-1a from two offsets), as a file's name.
+/// Hashes a library's inputs to 128 bits (FNV-1a from two offsets), as a file name.
 std::string key_of(const std::string& text) {
   uint64_t a = 0xcbf29ce484222325, b = 0x6c62272e07bb0142;
   for (const char c : text) {
@@ -106,7 +106,7 @@ std::string key_of(const std::string& text) {
   return name;
 }
 
-/// The complaints among a compiler's first lines, on one line.
+/// The first three error lines of a compiler's output, joined into one line.
 std::string first_complaints(const std::string& output) {
   std::string result;
   int count = 0;
@@ -122,7 +122,7 @@ std::string first_complaints(const std::string& output) {
   return result;
 }
 
-/// Compiles into a file of another name first, so that no other process loads half of one.
+/// Compiles to a temporary file and renames it, so that no process loads a partial library.
 void compile(const std::string& where, const Compiler& compiler, const std::string& source,
              const std::vector<std::string>& flags, const std::string& library) {
   static std::atomic<int> counter{0};
@@ -155,7 +155,8 @@ std::string locked_cache_folder() {
   owner = getpid();
   folder = wished_folder();
   std::error_code error;
-  // Absolute: a program may change its folder, and a name must not look like a compiler's option.
+  // Absolute, because the program may change its working folder and the path must not look like a
+  // compiler option.
   if (!folder.empty()) folder = fs::absolute(folder, error).string();
   if (folder.empty() || error || !is_usable(folder)) {
     static std::vector<std::unique_ptr<PrivateFolder>> own;
@@ -176,7 +177,8 @@ std::string cache_folder() {
 
 void* compiled_entry(const std::string& where, const std::string& source, const std::string& entry,
                      const std::vector<std::string>& flags) {
-  // One at a time: compilers need memory, and of two equal sources the second is found.
+  // Compile one at a time: compilers need memory, and a second request for the same source finds
+  // the first one's result.
   const std::lock_guard lock(mutex);
   static std::map<std::string, void*> libraries;
   static Compiler compiler;
@@ -188,7 +190,7 @@ void* compiled_entry(const std::string& where, const std::string& source, const 
   if (!library) {
     const std::string path = locked_cache_folder() + "/" + key + ".so";
     library = open_library(path);
-    if (!library) {  // not there, cut short by a full disk, or somebody else's
+    if (!library) {  // missing, truncated by a full disk, or not owned by us
       compile(where, compiler, source, flags, path);
       library = open_library(path);
       const char* why = library ? "" : dlerror();

@@ -10,14 +10,14 @@
 namespace wick {
 namespace {
 
-/// The number in a file that holds nothing else; none if it is not there or says "max".
+/// The number in a file; nullopt if the file is missing or holds "max".
 std::optional<int64_t> number_in(const std::string& path) {
   std::ifstream file(path);
   int64_t value = 0;
   return file >> value ? std::optional(value) : std::nullopt;
 }
 
-/// The number beside a word at the beginning of a line.
+/// The number after `word` at the start of a line.
 std::optional<int64_t> number_beside(const std::string& path, const std::string& word) {
   std::ifstream file(path);
   std::string found, line;
@@ -27,7 +27,7 @@ std::optional<int64_t> number_beside(const std::string& path, const std::string&
   return std::nullopt;
 }
 
-/// What the two versions of cgroups call the same facts.
+/// File names for the same values in cgroup versions 1 and 2.
 struct CgroupFiles {
   const char *root, *limit, *used, *reclaimable[2];
 };
@@ -38,17 +38,17 @@ constexpr CgroupFiles kVersion1 = {"/sys/fs/cgroup/memory",
 constexpr CgroupFiles kVersion2 = {
     "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file", "active_file"}};
 
-constexpr int64_t kNoLimit = int64_t{1} << 60;  // version 1 says so by a number near 2^63
+constexpr int64_t kNoLimit = int64_t{1} << 60;  // version 1 reports no limit as a number near 2^63
 
-/// A cgroup's limit, and those of all above it. A container may not see its own folder, only the
-/// root, which is then its own.
+/// Applies the limits of a cgroup and all of its ancestors. A container may see only the root,
+/// which is then its own cgroup.
 void limit_by(const CgroupFiles& files, const std::string& below, std::string group,
               HostMemory* memory) {
   for (;;) {
     const std::string folder = below + files.root + group + "/";
     const auto limit = number_in(folder + files.limit), used = number_in(folder + files.used);
     if (limit && used && *limit < kNoLimit) {
-      // Pages of files go before anything is killed.
+      // File pages are reclaimed before anything is killed.
       int64_t pages = 0;
       for (const char* kind : files.reclaimable)
         pages += number_beside(folder + "memory.stat", kind).value_or(0);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kMostThreads = 4096;
 
-/// Cores that the cgroup's quota pays for; 0: no quota.
+/// Cores allowed by the cgroup's CPU quota; 0: no quota.
 int cgroup_cores() {
   std::ifstream v2("/sys/fs/cgroup/cpu.max");
   std::string quota;
@@ -54,11 +54,12 @@ std::atomic<int>& threads() {
 
 thread_local bool inside = false;
 
-/// Whether this process is the child of one that had opened regions. It has none of those threads,
-/// and OpenMP would wait for them for ever.
+/// Whether this process was forked from one that had opened parallel regions. It does not have
+/// those threads, and OpenMP would wait for them forever.
 std::atomic<bool> orphaned{false};
 
-// OpenMP keeps a team of threads for every thread that opens a region, so only the main one may.
+// OpenMP keeps a thread team for each thread that opens a region, so only the main thread may open
+// one.
 bool may_open_region() {
   if (inside || gettid() != getpid()) return false;
   static const int watched = pthread_atfork(nullptr, nullptr, [] { orphaned = true; });

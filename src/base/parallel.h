@@ -1,4 +1,4 @@
-// Work on several threads of the host. The only place that names the threading library.
+// Parallel loops on host threads. The only header that names the threading library.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -7,12 +7,12 @@
 
 namespace wick {
 
-/// How many threads a region that the calling thread opened now would have: 1 within one, off the
-/// main thread, and in a child that was forked after its parent had opened one.
+/// The number of threads that a parallel region opened now by the calling thread would have: 1
+/// inside a region, off the main thread, and in a child forked after its parent opened a region.
 int threads_here();
 
-/// While it lives, a library that brings OpenMP regions of its own works in the thread that calls
-/// it: here, and inside of a parallel_for called from here.
+/// While an instance lives, libraries with their own OpenMP regions run in the calling thread, both
+/// here and inside a parallel_for called from here.
 class SequentialLibraries {
  public:
   SequentialLibraries();
@@ -29,10 +29,9 @@ void parallel_run(int64_t count, int64_t grain,
                   void (*body)(void* self, int64_t begin, int64_t end), void* self);
 }
 
-/// Calls f(begin, end) for ranges that together make [0, count), each of at least grain (but the
-/// last), in the calling thread alone if there is no more than grain, if the call is nested, or if
-/// it does not come from the main thread of a process that may have threads (threads_here). f must
-/// not throw.
+/// Calls f(begin, end) for ranges that partition [0, count), each of at least `grain` except the
+/// last. Runs in the calling thread alone if count <= grain, if the call is nested, or if the
+/// calling thread may not open a region (see threads_here). f must not throw.
 template <class F>
 void parallel_for(int64_t count, int64_t grain, F&& f) {
   if (count <= grain) {

@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-constexpr int kTogether = 16;  // blocks: enough for the widest vectors to work on
+constexpr int kTogether = 16;  // blocks: enough to fill the widest vectors
 
 WICK_INLINE void blocks_together(uint64_t first, uint64_t key, uint32_t* words) {
   uint32_t c0[kTogether], c1[kTogether], c2[kTogether] = {}, c3[kTogether] = {};
@@ -35,7 +35,7 @@ WICK_INLINE void blocks_together(uint64_t first, uint64_t key, uint32_t* words) 
   }
 }
 
-/// Makes as many blocks as make whole loops; returns how many.
+/// Computes whole groups of kTogether blocks; returns the number of blocks computed.
 WICK_INLINE int64_t most_blocks(uint64_t first, uint64_t key, uint32_t* words, int64_t blocks) {
   int64_t i = 0;
   for (; i + kTogether <= blocks; i += kTogether)

@@ -1,4 +1,4 @@
-// Philox4x32-10: random bits from a counter and a key, the same everywhere.
+// Philox4x32-10: random bits from a counter and a key, identical on every device.
 // Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", SC11.
 #pragma once
 #include <array>
@@ -6,7 +6,7 @@
 
 namespace wick {
 
-/// Four words for (counter, key): 64 bits each, the upper counter words 0.
+/// Returns four words for a 128-bit counter and a 64-bit key.
 constexpr std::array<uint32_t, 4> philox4x32(uint64_t counter, uint64_t counter_high,
                                              uint64_t key) {
   uint32_t c[4] = {uint32_t(counter), uint32_t(counter >> 32), uint32_t(counter_high),
@@ -23,8 +23,8 @@ constexpr std::array<uint32_t, 4> philox4x32(uint64_t counter, uint64_t counter_
   return {c[0], c[1], c[2], c[3]};
 }
 
-/// The words of counters first, first + 1, ... first + blocks - 1, four each, faster than one by
-/// one.
+/// Computes the words of counters first ... first + blocks - 1, four each, faster than one at a
+/// time. The upper half of each counter is 0.
 void philox_words(uint64_t first, uint64_t key, uint32_t* words, int64_t blocks);
 
 }  // namespace wick

@@ -13,7 +13,7 @@ const T* as(const Setting& setting) {
   return std::get_if<T>(&setting.value);
 }
 
-/// The finite number that it is, if it is one.
+/// The value as a finite number, if it is one.
 std::optional<double> number_of(const Setting& setting) {
   if (const int64_t* integer = as<int64_t>(setting)) return double(*integer);
   const double* value = as<double>(setting);

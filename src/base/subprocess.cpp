@@ -31,7 +31,7 @@ std::optional<std::string> find_program(const std::string& name) {
   const std::string folders = environment("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   for (size_t begin = 0; begin <= folders.size();) {
     const size_t end = std::min(folders.find(':', begin), folders.size());
-    // An empty entry means the current folder, from which nothing is run.
+    // An empty entry means the current folder; programs are never run from there.
     if (end > begin && folders[begin] == '/')
       if (const std::string path = folders.substr(begin, end - begin) + "/" + name;
           is_program(path))
@@ -65,7 +65,7 @@ Finished run_program(const std::vector<std::string>& arguments) {
   char buffer[4096];
   for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) != 0;) {
     if (n < 0 && errno != EINTR) break;
-    // What is too much is read all the same, or the program would wait for ever.
+    // Keep reading beyond the limit, or the program would block on the full pipe forever.
     if (n > 0 && result.output.size() < kMaxOutput) result.output.append(buffer, size_t(n));
   }
   close(ends[0]);

@@ -1,4 +1,4 @@
-// Programs run from here: an argument list, never a shell.
+// Runs programs from an argument list, never through a shell.
 #pragma once
 #include <optional>
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace wick {
 
-/// Where a program of this name lies: the name itself if it has a slash, else in a folder of PATH.
-/// None: there is no such file, or it may not be run.
+/// The path of a program: `name` itself if it contains a slash, else found in PATH. nullopt if
+/// there is no such file or it is not executable.
 std::optional<std::string> find_program(const std::string& name);
 
 struct Finished {
-  int status;          // the exit status; 128 + the signal that ended it
-  std::string output;  // what it wrote to its standard output and error, at most 1 MiB
+  int status;          // exit status, or 128 + the signal that ended it
+  std::string output;  // standard output and error, at most 1 MiB
 };
-/// Runs arguments[0], a path, with an empty standard input, and waits. Errors: kIo, which names it.
+/// Runs arguments[0], a path, with empty standard input, and waits. Errors: kIo, naming the path.
 Finished run_program(const std::vector<std::string>& arguments);
 
 }  // namespace wick

@@ -1,6 +1,7 @@
-// Loops of integer and exact arithmetic that are worth compiling for wide vectors too: a function
-// marked WICK_WIDE runs where has_wide_vectors() and calls WICK_INLINE ones. The bits are the same,
-// since nothing is contracted. What computes ops is in backends/cpu, once per instruction set.
+// Compiles loops of integer or exact arithmetic for wide vectors as well. A WICK_WIDE function may
+// run only if has_wide_vectors(), and calls WICK_INLINE functions. Results have the same bits
+// either way, since the arithmetic is exact. Kernels of ops are in backends/cpu, compiled once per
+// instruction set.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)

@@ -6,11 +6,10 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kGranule = 512;             // sizes of blocks are multiples of this
-constexpr int64_t kSmall = int64_t{1} << 20;  // up to here blocks share segments of kSmallSegment
+constexpr int64_t kGranule = 512;             // block sizes are multiples of this
+constexpr int64_t kSmall = int64_t{1} << 20;  // such blocks share segments of kSmallSegment
 constexpr int64_t kSmallSegment = int64_t{2} << 20;
-constexpr int64_t kMedium = int64_t{10}
-                            << 20;  // up to here blocks share segments of kMediumSegment
+constexpr int64_t kMedium = int64_t{10} << 20;  // such blocks share segments of kMediumSegment
 constexpr int64_t kMediumSegment = int64_t{20} << 20;
 
 int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
@@ -21,7 +20,7 @@ int64_t segment_bytes(int64_t bytes) {
   return round_up(bytes, kSmallSegment);
 }
 
-// A large block lends itself to a much smaller one only if the rest stays useful.
+// Split a block only if the remainder is useful.
 bool worth_splitting(int64_t have, int64_t want) {
   return have - want >= (have <= kSmallSegment ? kGranule : kSmall);
 }
@@ -122,7 +121,7 @@ CachingAllocator::Statistics CachingAllocator::statistics() const {
   return statistics_;
 }
 
-/// The smallest free block of the stream that is large enough.
+/// The smallest free block of the stream that fits.
 CachingAllocator::Block* CachingAllocator::take(int64_t bytes, void* stream) {
   Block key;
   key.bytes = bytes;
@@ -130,8 +129,8 @@ CachingAllocator::Block* CachingAllocator::take(int64_t bytes, void* stream) {
   const auto found = free_.lower_bound(&key);
   if (found == free_.end() || (*found)->stream != stream) return nullptr;
   Block* block = *found;
-  // A small tensor must not pin a large segment: large blocks go to requests of at least half their
-  // size, or get split.
+  // A small tensor must not pin a large segment: small requests do not take free blocks larger than
+  // kSmallSegment.
   if (bytes <= kSmall && block->bytes > kSmallSegment) return nullptr;
   block->free_node = free_.extract(found);
   block->free = false;
@@ -148,7 +147,7 @@ Status CachingAllocator::new_segment(int64_t bytes, void* stream, Block** block)
   return {};
 }
 
-/// A block that is neither free nor out.
+/// Returns a block that is neither free nor in use.
 CachingAllocator::Block* CachingAllocator::new_block(char* data, int64_t bytes, void* stream) {
   Block* block = nullptr;
   if (spare_blocks_.empty()) {
@@ -202,7 +201,7 @@ void CachingAllocator::collect_pending(bool wait) {
     Pending& p = pending_[i];
     while (!p.events.empty()) {
       int32_t done = 0;
-      // A failed query means a failed device: its memory is not used any more.
+      // A failed query means that the device has failed, so its memory is no longer in use.
       if (!backend_.event_query(device_, p.events.back(), &done).ok()) done = 1;
       if (!done && !wait) break;
       if (done) {

@@ -1,5 +1,5 @@
-// Memory of one device, kept for the next tensor: fresh memory is dear on every device (page faults
-// on a CPU, a synchronizing call on a card).
+// Caching allocator for one device. Allocating is expensive on every device: page faults on a CPU,
+// a synchronizing call on a card.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,36 +12,36 @@
 
 namespace wick {
 
-/// Segments come from the backend's alloc and are cut into blocks of multiples of 512 bytes; free
-/// neighbours merge again.
+/// Allocates segments from the backend and cuts them into blocks whose sizes are multiples of 512
+/// bytes. Adjacent free blocks merge.
 ///
-/// A block belongs to the stream that it was allocated for and is reused on it at once, for a
-/// stream runs in order. What another stream has used too (use_on) is reused only when an event
-/// recorded there at its release has passed. When the device has no more, all unused segments are
-/// given back and the allocation is tried once more.
+/// A block belongs to the stream it was allocated for, and is reused on that stream at once, since
+/// a stream runs in order. A block also used on another stream (use_on) is reused only after an
+/// event recorded on that stream at release has completed. When the device is out of memory, the
+/// allocator frees all unused segments and retries once.
 class CachingAllocator {
  public:
   struct Statistics {
-    int64_t used_bytes = 0;      // in blocks that are out
+    int64_t used_bytes = 0;      // in blocks in use
     int64_t reserved_bytes = 0;  // in segments
-    int64_t peak_bytes = 0;      // the most that used_bytes ever was
+    int64_t peak_bytes = 0;      // maximum of used_bytes
     int64_t segment_allocations = 0;
   };
 
-  /// plain: one allocation of the backend for each of ours, nothing kept (WICK_ALLOC=plain).
+  /// plain: pass each allocation to the backend and cache nothing (WICK_ALLOC=plain).
   CachingAllocator(const Backend& backend, int device, bool plain)
       : backend_(backend), device_(device), plain_(plain) {}
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
   ~CachingAllocator();
 
-  /// 256-byte aligned memory for work on the stream; nullptr for 0 bytes. The Status is the
-  /// backend's if it has no more.
+  /// Allocates 256-byte aligned memory for work on the stream; nullptr for 0 bytes. Returns the
+  /// backend's Status on failure.
   Status allocate(int64_t bytes, void* stream, void** data);
   void release(void* data);
-  /// The block is used on another stream too, so its release waits for that one.
+  /// Marks the block as used on another stream too; its release waits for that stream.
   void use_on(void* data, void* stream);
-  /// Gives all unused segments back to the device.
+  /// Frees all unused segments.
   void empty_cache();
   Statistics statistics() const;
 
@@ -57,14 +57,14 @@ class CachingAllocator {
     int64_t bytes = 0;
     void* stream = nullptr;
     bool free = false;
-    Block* before = nullptr;  // neighbours in the segment
+    Block* before = nullptr;  // adjacent blocks in the segment
     Block* after = nullptr;
     std::vector<void*> used_on;  // other streams
-    // The block's nodes of free_ and of out_ while it is not there: an op allocates none of its own.
+    // Map nodes for free_ and out_ while the block is not in them, so that an op allocates no node.
     FreeBlocks::node_type free_node;
     BlocksByData::node_type out_node;
   };
-  struct Pending {  // released, but another stream may still work on it
+  struct Pending {  // released, but possibly still in use on another stream
     Block* block;
     std::vector<void*> events;
   };

@@ -78,7 +78,7 @@ Device Device::parse(std::string_view text) {
     good = good && error == std::errc() && end == digits.data() + digits.size() &&
            location.ordinal >= 0 && location.kind != DeviceKind::kCpu;
   } else if (location.kind == DeviceKind::kEmulated) {
-    good = false;  // which wave?
+    good = false;  // the wave size is missing
   }
   check(good, ErrorCode::kInvalidArgument, "device",
         "expected cpu, rocm[:N], cuda[:N], metal, emu:32, emu:64 or auto, got \"", text, "\"");

@@ -83,7 +83,7 @@ void throw_status(const DeviceLocation& location, const Status& status, std::str
       break;
   }
   std::string_view text = status.text ? status.text : "no reason given";
-  // A backend's text mostly begins with the op's name itself.
+  // A backend's text usually begins with the op's name.
   if (text.starts_with(where) && text.substr(where.size()).starts_with(": "))
     text.remove_prefix(where.size() + 2);
   fail(code, where, text, " on ", location);

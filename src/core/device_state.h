@@ -1,4 +1,4 @@
-// What the core keeps for one device: its backend, memory, seed, and the look-up of kernels.
+// Core state of one device: backend, memory, seed, kernel lookup.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace wick {
 
-/// Throws the Error that a failed Status of this device stands for: "rocm:0: ...".
+/// Throws the Error for a failed Status of this device: "WHERE: ... on rocm:0".
 [[noreturn]] void throw_status(const DeviceLocation& location, const Status& status,
                                std::string_view where);
 
@@ -24,7 +24,7 @@ class DeviceState {
   const DeviceInfo info;
   CachingAllocator allocator;
   std::atomic<uint64_t> seed;
-  /// Random numbers drawn since the seed was set: the next one's counter.
+  /// Number of random values drawn since the seed was set; the counter of the next one.
   std::atomic<uint64_t> random_counter{0};
 
   int device() const { return info.ordinal; }
@@ -33,11 +33,11 @@ class DeviceState {
     if (!status.ok()) [[unlikely]]
       throw_status(location, status, where);
   }
-  /// Waits for the default stream and throws what its kernels found wrong.
+  /// Waits for the default stream and throws the error recorded by its kernels, if any.
   void synchronize() const;
 
-  /// Kernels for the query in order of preference; asked of the backend once, then found without a
-  /// lock.
+  /// The kernels for the query, in order of preference. Queries the backend once; later lookups
+  /// take no lock.
   std::span<const Kernel> kernels(const KernelQuery& query);
 
  private:
@@ -47,10 +47,11 @@ class DeviceState {
     std::span<const Kernel> kernels;
     CachedKernels* next;
   };
-  /// The op of an error record, as text.
+  /// The name of the op with this id.
   std::string name_of(uint64_t id) const;
 
-  // Lists that only grow, at their heads: an op's and dtypes' stand in one of them.
+  // Hash buckets: linked lists that only grow, at the head. A query's entry is in the bucket of its
+  // hash.
   static constexpr size_t kLists = 1024;
   std::atomic<CachedKernels*> cached_[kLists] = {};
 };

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kMaxInputs = 3;  // of an elementwise op
 
-/// Why the kernel may not take the call, whatever its operands are; nullptr: it may.
+/// The reason that the current settings forbid the kernel, regardless of operands; nullptr if
+/// allowed.
 const char* forbidden(const Kernel& kernel) {
   const bool any_order = (kernel.flags & kKernelUnordered) != 0;
   return any_order && deterministic()
@@ -32,7 +33,7 @@ Call make_call(const Device& device, const Op& op, std::span<const View> in,
   return call;
 }
 
-/// The memory of a tensor with a block dtype, as bytes: copying needs no knowledge of the blocks.
+/// Views a block tensor's memory as bytes, for copying without knowledge of the block format.
 Tensor as_bytes(const Tensor& x) {
   Layout layout = x.layout();
   const int last = layout.rank() - 1;
@@ -59,8 +60,8 @@ Shape collapse(const Shape& shape, std::span<Dims*> strides) {
   int rank = 0;
   for (int d = 0; d < shape.size(); d++) {
     if (shape[d] == 1) continue;
-    // dim d continues the one before it where stride[before] == shape[d] * stride[d] in every
-    // operand
+    // Dim d merges with the previous one if stride[previous] == shape[d] * stride[d] in every
+    // operand.
     bool merges = rank > 0;
     for (const Dims* s : strides) merges = merges && (*s)[rank - 1] == shape[d] * (*s)[d];
     if (!merges) kept[rank++] = 1;
@@ -128,7 +129,7 @@ bool try_elementwise(const Device& device, const Op& op, const Shape& shape,
     pointers[i] = &strides[i];
   }
   const Shape collapsed = collapse(shape, {pointers, count});
-  const int outer = std::max(0, collapsed.size() - kMaxRank);  // dims that are looped over here
+  const int outer = std::max(0, collapsed.size() - kMaxRank);  // outer dims looped over here
   const Shape inner(std::span(collapsed.data() + outer, size_t(collapsed.size() - outer)));
   View views[kMaxInputs + 1];
   for (size_t i = 0; i < count; i++)

@@ -32,7 +32,7 @@ std::string to_string(const Dims& dims) {
   return text + "]";
 }
 
-// Unsigned: of a shape with a 0, parts of the product may be beyond any integer.
+// Unsigned arithmetic: in a shape with a 0, partial products may overflow.
 int64_t numel(const Shape& shape) {
   uint64_t n = 1;
   for (const int64_t size : shape) n *= uint64_t(size);
@@ -110,7 +110,8 @@ bool reshape_strides(const Layout& layout, const Shape& shape, Dims* strides) {
     *strides = contiguous_strides(shape);
     return true;
   }
-  // Walk both shapes from the inside; a run of old dims that lie one in the other may be cut anew.
+  // Walk both shapes from the innermost dim; a run of old dims that are contiguous with each other
+  // can be split differently.
   *strides = Dims(shape.size(), 1);
   int old = layout.rank() - 1, now = shape.size() - 1;
   while (old >= 0 && layout.shape[old] == 1) old--;
@@ -132,7 +133,7 @@ bool reshape_strides(const Layout& layout, const Shape& shape, Dims* strides) {
     }
     while (old >= 0 && layout.shape[old] == 1) old--;
   }
-  return true;  // what is left of the new shape is ones
+  return true;  // the remaining new dims have size 1
 }
 
 }  // namespace wick

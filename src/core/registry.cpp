@@ -23,7 +23,7 @@ namespace {
 struct Loaded {
   const Backend* backend = nullptr;
   std::string module;  // path
-  std::string why;     // when there is no backend
+  std::string why;     // reason, if there is no backend
 };
 
 struct Registry {
@@ -33,7 +33,7 @@ struct Registry {
   std::map<std::pair<DeviceKind, int>, DeviceState*> devices;
 };
 
-// Never destroyed: tensors in statics may outlive any order of destruction.
+// Never destroyed: static tensors may be destroyed in any order.
 Registry& registry() {
   static Registry* r = new Registry;
   return *r;
@@ -49,7 +49,7 @@ constexpr KindName kKindNames[] = {{DeviceKind::kCpu, "cpu"},
                                    {DeviceKind::kMetal, "metal"},
                                    {DeviceKind::kEmulated, "emu"}};
 
-/// Why a table cannot be used; "" if it can.
+/// The reason that a table is unusable; "" if it is usable.
 std::string table_complaint(const Backend* b) {
   if (!b) return "it gives no table";
   if (b->abi_version != kAbiVersion || b->struct_size != sizeof(Backend) ||
@@ -104,7 +104,7 @@ Loaded load_module(DeviceKind kind) {
               "=ON or set WICK_BACKEND_PATH to its folder"};
 }
 
-/// A backend's usable devices, as text.
+/// The backend's usable devices, as text.
 std::string list_devices(DeviceKind kind, const Backend& backend, int count) {
   std::string list;
   for (int i = 0; i < count; i++) {
@@ -173,7 +173,7 @@ DeviceState& device_state(DeviceLocation location) {
         to_string(location), why_none ? why_none : "the backend has no devices");
   for (int i = 0; i < count; i++) {
     DeviceInfo info{};
-    info.ordinal = i;  // for a failure that comes before the backend wrote it
+    info.ordinal = i;  // in case device_info fails before setting it
     const Status status = backend->device_info(i, &info);
     if (info.ordinal != location.ordinal) continue;
     if (!status.ok()) throw_status(location, status, "device_info");

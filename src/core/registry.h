@@ -1,4 +1,4 @@
-// Backends by kind: the CPU's, the modules', and what users register.
+// Backends by kind: the CPU, loaded modules, and those that users register.
 #pragma once
 #include <string>
 
@@ -7,14 +7,14 @@
 
 namespace wick {
 
-/// Loads the kind's module at the first call. nullptr if there is none; why then says what would
-/// help.
+/// Returns the backend of a kind, loading its module on the first call. Returns nullptr if there is
+/// none, and sets *why to the reason and a remedy.
 const Backend* find_backend(DeviceKind kind, std::string* why);
-/// "rocm" and so on; also of registered ones.
+/// The name of a kind, such as "rocm"; also for registered kinds.
 std::string kind_name(DeviceKind kind);
-/// The kind of this name; false if there is none.
+/// Looks up a kind by name; returns false if there is none.
 bool find_kind(std::string_view name, DeviceKind* kind);
-/// The one state of a device. Errors as Device::at's.
+/// The state of a device, shared by all Device objects for it. Errors: as Device::at.
 DeviceState& device_state(DeviceLocation location);
 
 }  // namespace wick

@@ -20,8 +20,8 @@ void check_whole_blocks(std::string_view op, const Layout& layout, DType dtype) 
 
 namespace {
 
-/// Bytes of a tensor of this shape. Errors: kInvalidArgument for a negative size, more than 2^63
-/// bytes, part of a block, or what is no dtype.
+/// The size in bytes of a tensor with this shape. Errors: kInvalidArgument for a negative size,
+/// more than 2^63 bytes, a partial block, or an invalid dtype.
 int64_t checked_bytes(const Shape& shape, DType dtype) {
   for (const int64_t size : shape)
     check(size >= 0, ErrorCode::kInvalidArgument, "tensor", "expected sizes of at least 0, got ",
@@ -100,8 +100,8 @@ Tensor copy_to(const Tensor& x, const Device& target) {
     to.require(to.backend.copy_peer(to.device(), result.data(), from.device(), source.data(), bytes,
                                     nullptr),
                "copy_peer");
-    to.synchronize();  // source may be released now
-  } else {             // by way of the host
+    to.synchronize();  // source may be released after this
+  } else {             // through host memory
     std::vector<char> host(static_cast<size_t>(bytes));
     source.read(host.data());
     copy_bytes(target, result.data(), host.data(), bytes, CopyKind::kHostToDevice);

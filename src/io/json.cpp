@@ -16,7 +16,7 @@ namespace dom = simdjson::dom;
 
 Settings settings_of(dom::object object, const std::string& where);
 
-/// How errors name the value of a key; the whole has none.
+/// Prefix of errors for the value of a key; the root value has no key.
 std::string place(const std::string& where, std::string_view key) {
   return key.data() ? where + ": \"" + std::string(key) + "\"" : where;
 }
@@ -29,7 +29,7 @@ Setting setting_of(dom::element element, const std::string& where, std::string_v
       return bool(element);
     case dom::element_type::INT64:
       return int64_t(element);
-    case dom::element_type::UINT64:  // those beyond int64_t alone
+    case dom::element_type::UINT64:  // only values beyond int64_t have this type
       fail(ErrorCode::kFormat, place(where, key), uint64_t(element), " is more than 2^63 - 1");
     case dom::element_type::DOUBLE:
       return double(element);
@@ -54,7 +54,7 @@ Settings settings_of(dom::object object, const std::string& where) {
   return Settings(where, std::move(entries));
 }
 
-/// Writes values one after another: `line` opens each entry's.
+/// Writes JSON; line() starts the line of each entry.
 struct Writer {
   std::string text;
   bool lines;
@@ -67,7 +67,7 @@ struct Writer {
   void operator()(bool value, int) { text += value ? "true" : "false"; }
   void operator()(int64_t value, int) { text += std::to_string(value); }
   void operator()(double value, int) {
-    if (!std::isfinite(value)) return void(text += "null");  // JSON has no other
+    if (!std::isfinite(value)) return void(text += "null");  // JSON has no infinity or NaN
     char digits[32];
     text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
   }

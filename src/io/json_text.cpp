@@ -6,7 +6,7 @@
 namespace wick {
 namespace {
 
-/// Bytes of the UTF-8 sequence that begins here; 0 if none does.
+/// The length of the UTF-8 sequence that starts at `at`; 0 if invalid.
 int sequence_length(std::string_view text, size_t at) {
   const uint8_t first = uint8_t(text[at]);
   const int length = first < 0x80                    ? 1

@@ -4,7 +4,7 @@ namespace wick {
 
 void unpack_bits(const uint8_t* packed, int bits, int64_t n, uint8_t* elements) {
   const uint32_t mask = (1u << bits) - 1;
-  uint32_t waiting = 0;  // bits that have been read and not used: below 8 before each read
+  uint32_t waiting = 0;  // bits read but not yet used: fewer than 8 before each read
   int count = 0;
   for (int64_t i = 0; i < n; i++) {
     if (count < bits) {

@@ -1,4 +1,4 @@
-// Elements of fewer than 8 bits, as files hold them: a stream of bits, the lowest of a byte first.
+// Elements of fewer than 8 bits, packed as in files: a bit stream, lowest bits of each byte first.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace wick {
 
-/// Bits of an element in a file.
+/// Bits per element in a file.
 constexpr int packed_bits(DType dtype) {
   switch (dtype) {
     case DType::kF4:
@@ -20,15 +20,15 @@ constexpr int packed_bits(DType dtype) {
   }
 }
 
-/// Bytes of n elements in a file; none if they do not fill their last byte.
+/// Bytes of n elements in a file; nullopt if they do not fill the last byte.
 constexpr std::optional<int64_t> packed_bytes(DType dtype, int64_t n) {
   const int bits = packed_bits(dtype);
   if (n % 8 * bits % 8 != 0) return std::nullopt;
-  return n / 8 * bits + n % 8 * bits / 8;  // n times bits may not fit
+  return n / 8 * bits + n % 8 * bits / 8;  // n * bits may overflow
 }
 
-/// Element i is bits i * bits ... of `packed`; in memory it is the low bits of a byte of its own,
-/// the others 0. n elements fill their last byte.
+/// Converts between packed elements, where element i starts at bit i * bits, and one byte per
+/// element with the value in its low bits and zeros above. n elements must fill their last byte.
 void unpack_bits(const uint8_t* packed, int bits, int64_t n, uint8_t* elements);
 void pack_bits(const uint8_t* elements, int bits, int64_t n, uint8_t* packed);
 

@@ -27,9 +27,9 @@ constexpr DTypeName kDTypeNames[] = {
     {DType::kF64, "F64"},        {DType::kF4, "F4"},          {DType::kF6E2M3, "F6_E2M3"},
     {DType::kF6E3M2, "F6_E3M2"}};
 
-// The reference implementation takes no longer header either.
+// Same limit as the reference implementation.
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
-// As many dims as NumPy and PyTorch take.
+// Same limit as NumPy and PyTorch.
 constexpr size_t kMaxSizes = 64;
 constexpr const char* kMetadata = "__metadata__";
 
@@ -37,7 +37,7 @@ struct Place {
   size_t file;
   DType dtype;
   Shape shape;
-  int64_t begin, end;  // in the file
+  int64_t begin, end;  // byte range in the file
 };
 
 template <class... Parts>
@@ -45,7 +45,7 @@ void require(bool good, const std::string& path, const Parts&... parts) {
   check(good, ErrorCode::kFormat, "safetensors: " + path, parts...);
 }
 
-/// An integer of at least 0 that JSON may have written. Booleans, reals and negatives are none.
+/// Reads an integer in [0, 2^63); rejects booleans, reals and negative numbers.
 bool read_size(simdjson::dom::element e, int64_t* value) {
   uint64_t u = 0;
   if (e.get_uint64().get(u) || u > uint64_t(INT64_MAX)) return false;
@@ -76,13 +76,13 @@ Place read_entry(const std::string& path, const std::string& name, simdjson::dom
     int64_t n = 0;
     require(read_size(size, &n), path, tensor, "a size is no integer of at least 0");
     place.shape.push_back(n);
-    // Sizes beside a 0 count too: strides are products of some of the sizes.
+    // Sizes next to a 0 count too, since strides are products of sizes.
     countable = countable && !__builtin_mul_overflow(bytes, n == 0 ? 1 : n, &bytes);
     empty = empty || n == 0;
   }
   require(countable, path, tensor, "shape ", place.shape, " has more than 2^63 bytes");
   if (empty) bytes = 0;
-  // bytes is what it takes in memory: sub-byte elements one each.
+  // `bytes` is the size in memory, where a sub-byte element takes one byte.
   const auto in_file = packed_bytes(place.dtype, bytes / dtype_size(place.dtype));
   require(in_file.has_value(), path, tensor, dtype, " ", place.shape,
           " does not fill its last byte");
@@ -149,7 +149,7 @@ struct SafetensorsReader::Impl {
     check_spans(path, spans, data_bytes);
   }
 
-  /// The bytes of one tensor, from the first of all tensors' on.
+  /// The byte range of one tensor, relative to the start of the data section.
   struct Span {
     int64_t begin, end;
     std::string name;
@@ -158,7 +158,8 @@ struct SafetensorsReader::Impl {
     }
   };
 
-  /// The tensors fill the data: the format allows no hole, in which other things could hide.
+  /// Checks that the tensors cover the data section: the format forbids gaps, which could hide
+  /// other data.
   static void check_spans(const std::string& path, std::vector<Span>& spans, int64_t data_bytes) {
     std::sort(spans.begin(), spans.end());
     int64_t end = 0;
@@ -186,8 +187,8 @@ struct SafetensorsReader::Impl {
     }
   }
 
-  /// Reads the headers of the shards that an index names, each once. What it says of them must be
-  /// so.
+  /// Reads the header of each shard that an index names, once, and checks that each tensor is in
+  /// its shard.
   void read_shards(const std::string& folder, const std::string& index) {
     simdjson::dom::parser parser;
     simdjson::dom::element root;
@@ -195,11 +196,11 @@ struct SafetensorsReader::Impl {
     require(!error, index, "it is no JSON: ", simdjson::error_message(error));
     simdjson::dom::object map;
     require(!root["weight_map"].get_object().get(map), index, "it has no object \"weight_map\"");
-    std::map<std::string, std::vector<std::string>> shards;  // what is to be in each
+    std::map<std::string, std::vector<std::string>> shards;  // tensors expected in each
     for (const auto field : map) {
       std::string_view file;
       require(!field.value.get_string().get(file), index, json_quote(field.key), " names no file");
-      // A shard lies beside its index: nothing outside of the folder is opened.
+      // Shards are in the index's folder; no file outside it is opened.
       require(!file.empty() && file.find_first_of(std::string_view("/\0", 2)) == file.npos &&
                   file != "..",
               index, json_quote(file), " is no file of the folder");
@@ -218,7 +219,7 @@ struct SafetensorsReader::Impl {
 
 SafetensorsReader::SafetensorsReader(const std::string& path) : impl_(std::make_unique<Impl>()) {
   const std::string single = path + "/model.safetensors", index = single + ".index.json";
-  // What cannot be looked at is opened, which says why.
+  // If the path cannot be examined, opening it reports the reason.
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) {
     impl_->read_header(path);
@@ -308,7 +309,7 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors,
     offset += bytes;
   }
   header += "}";
-  while (header.size() % 8 != 0) header += ' ';  // so that the data begin aligned
+  while (header.size() % 8 != 0) header += ' ';  // aligns the data section
   const uint64_t header_bytes = header.size();
   AtomicFile file(path);
   file.write(&header_bytes, 8);
@@ -317,7 +318,7 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors,
     std::vector<uint8_t> bytes(size_t(bytes_of(tensor.dtype(), tensor.numel())));
     tensor.read(bytes.data());
     if (const int bits = packed_bits(tensor.dtype()); bits < 8) {
-      // In place: what is written lies before what is still to be read.
+      // In place: writing never overtakes reading.
       pack_bits(bytes.data(), bits, tensor.numel(), bytes.data());
       bytes.resize(size_t(*packed_bytes(tensor.dtype(), tensor.numel())));
     }

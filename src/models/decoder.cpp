@@ -11,20 +11,20 @@
 #include "wick/ops/rope.h"
 #include "wick/ops/shape.h"
 
-// Shapes: B sequences, T tokens of each, D a head's size, H query heads, G key-value heads.
+// Shapes: B sequences, T tokens each, D head size, H query heads, G key-value heads.
 namespace wick {
 namespace {
 
-/// What a block is given beside the hidden states.
+/// Inputs of a block other than the hidden states.
 struct Step {
   const Tensor& positions;  // [B, T]
   const RopeTables& rope;
-  KvCache* cache;  // or nullptr
+  KvCache* cache;  // may be nullptr
 };
 
-/// The deviation of layers that add to the residual stream: smaller by the number of such layers,
-/// so that its size does not grow with depth. Source: Radford et al. 2019, "Language models are
-/// unsupervised multitask learners", 2.3.
+/// Initial standard deviation of layers that add to the residual stream, scaled down by their
+/// number so that the stream does not grow with depth. Source: Radford et al. 2019, "Language
+/// models are unsupervised multitask learners", 2.3.
 double residual_deviation(const DecoderConfig& c) {
   return c.initializer_range / std::sqrt(2 * double(c.num_hidden_layers));
 }
@@ -104,10 +104,10 @@ struct Block {
 
 }  // namespace
 
-/// The config, if its weights fit the device: said before memory is filled with a part of them.
+/// Returns the config after checking that its weights fit the device, before any are allocated.
 const DecoderConfig& fitting(const DecoderConfig& c, const ParameterOptions& options) {
   const int64_t weights = num_parameters(c), room = options.device.info().total_bytes;
-  const bool fits = room <= 0 || weights <= room / bytes_of(options.dtype, 1);  // 0: not known
+  const bool fits = room <= 0 || weights <= room / bytes_of(options.dtype, 1);  // 0: unknown
   check(fits, ErrorCode::kOutOfMemory, "decoder", weights, " weights of ",
         dtype_name(options.dtype), " are more than the ", room >> 20, " MiB of ", options.device);
   return c;

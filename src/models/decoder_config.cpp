@@ -1,4 +1,4 @@
-// config.json to the switches of a decoder, and back.
+// Conversion between config.json and DecoderConfig.
 #include <algorithm>
 #include <limits>
 
@@ -7,11 +7,11 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();  // of any size
+constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();  // for every size
 constexpr int64_t kMostLayers = 1 << 16;
 constexpr int64_t kMostWeights = int64_t{1} << 60;
 
-/// What a model_type says where its config.json is silent: as transformers has it.
+/// Defaults of a model_type for keys missing from config.json, as in transformers.
 struct Family {
   const char* model_type;
   const char* architecture;
@@ -46,7 +46,7 @@ double positive(const Settings& settings, const char* key, double otherwise) {
   return value;
 }
 
-/// "rope_theta", which transformers 5 keeps among "rope_parameters", beside how it is scaled.
+/// Reads "rope_theta". transformers 5 stores it in "rope_parameters", next to the scaling settings.
 double rope_theta_of(const Settings& settings) {
   const Settings* rope = settings.group("rope_parameters");
   for (const Settings* scaling : {rope, settings.group("rope_scaling")}) {
@@ -57,7 +57,7 @@ double rope_theta_of(const Settings& settings) {
   return positive(rope && rope->has("rope_theta") ? *rope : settings, "rope_theta", 10000);
 }
 
-/// "dtype", before transformers 5 "torch_dtype".
+/// Reads "dtype", called "torch_dtype" before transformers 5.
 DType dtype_of(const Settings& settings) {
   constexpr std::pair<const char*, DType> kNames[] = {{"float32", DType::kF32},
                                                       {"float16", DType::kF16},
@@ -76,7 +76,7 @@ const char* dtype_text(DType dtype) {
                                  : "float32";
 }
 
-/// Token ids as config.json has them: one id, a list, or null.
+/// Token ids as in config.json: one id, a list, or null.
 Setting ids_setting(const std::vector<int64_t>& ids) {
   if (ids.empty()) return nullptr;
   if (ids.size() == 1) return ids[0];
@@ -161,7 +161,7 @@ Settings to_settings(const DecoderConfig& c) {
 int64_t num_parameters(const DecoderConfig& c) {
   const int64_t query = c.num_attention_heads * c.head_dim,
                 key = c.num_key_value_heads * c.head_dim;
-  // In double first: of large sizes, integers would overflow.
+  // Computed in double first, because integers overflow for large sizes.
   const auto sum = [&]<class T>(T hidden) {
     const T attention = 2 * hidden * T(query + key) +
                         (c.attention_bias ? T(query + 2 * key + c.hidden_size) : T(0));

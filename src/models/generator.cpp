@@ -48,8 +48,8 @@ void Generator::prefill(const std::vector<std::vector<int64_t>>& prompts) {
   }
   check(longest <= capacity(), ErrorCode::kOutOfRange, "prefill", "a prompt of ", longest,
         " tokens is more than the capacity ", capacity());
-  // Shorter prompts are filled up behind: what that writes to the cache lies beyond the positions
-  // that are looked at, until the tokens to come have written over it.
+  // Shorter prompts are padded at the end. The padding writes cache positions that attention does
+  // not read until later tokens have overwritten them.
   std::vector<int64_t> ids, lengths, last_rows;
   for (int64_t b = 0; b < batch; b++) {
     const auto& prompt = prompts[size_t(b)];
@@ -78,7 +78,7 @@ void Generator::step() {
   choose(squeeze(hidden, 1));
 }
 
-/// The next tokens from hidden states [B, hidden].
+/// Samples the next tokens from hidden states [B, hidden].
 void Generator::choose(const Tensor& hidden) {
   if (used_ == kDrawn) draw();
   used_++;

@@ -9,7 +9,7 @@
 namespace wick {
 
 KvCache::KvCache(const KvCacheSizes& sizes, const TensorOptions& options) : sizes_(sizes) {
-  // Zeros, not what memory holds: a weight of 0 times NaN would be NaN.
+  // Must be zeros, not uninitialized: a weight of 0 times NaN is NaN.
   const Tensor nothing = zeros({sizes.batch, sizes.heads, sizes.capacity, sizes.head_dim}, options);
   for (int64_t i = 0; i < sizes.layers; i++) {
     keys_.emplace_back(nothing, false);

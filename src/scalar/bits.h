@@ -1,4 +1,4 @@
-// Elements of a size as plain bits, for code that only moves or orders them.
+// Elements of a given size as plain bits, for code that only moves or orders them.
 #pragma once
 #include "wick/abi/marks.h"
 
@@ -22,7 +22,7 @@ template <>
 struct BitsOf<8> {
   using type = uint64;
 };
-/// More than an integer has.
+/// Wider than any integer type.
 template <>
 struct BitsOf<16> {
   struct alignas(16) type {

@@ -1,12 +1,13 @@
-// From any element type to any other: float to integer saturates and NaN gives 0, anything to bool
-// asks whether it is not zero, to a float rounds once. No pair is written out: a value passes
-// through the widest type of its kind.
+// Conversion between any two element types. Float to integer truncates and saturates, NaN becomes
+// 0; conversion to bool tests for nonzero; conversion to float rounds once. Pairs are not
+// enumerated: a value passes through the widest type of its kind.
 #pragma once
 #include "scalar/math.h"
 
 namespace wick {
 
-/// The widest type of T's kind that holds every T: f32 for floats up to f32, f64, i64, u64 for u64.
+/// The widest type of T's kind, which holds every T: f32 for floats up to f32, f64, i64, u64 for
+/// u64.
 template <class T>
 struct WideOf {
   using type = Compute<T>;
@@ -26,7 +27,7 @@ template <class T>
 inline constexpr bool kIsFloat = is_floating(kDTypeOf<T>);
 
 namespace detail {
-/// A float as an integer: cut towards zero, saturated, 0 for NaN.
+/// Converts a float to an integer: truncated toward zero, saturated, 0 for NaN.
 template <class To, class From>
 WICK_HD constexpr To saturate(From x) {
   constexpr bool is_signed = To(-1) < To(0);
@@ -41,11 +42,11 @@ WICK_HD constexpr To saturate(From x) {
   return To(x);
 }
 
-/// An integer to double so that rounding the result again gives what rounding once would: the last
-/// bit remembers what was cut.
+/// Converts an integer to double with round-to-odd: the last bit records lost bits, so that
+/// rounding the result again equals rounding once.
 WICK_HD constexpr double to_odd(uint64 size) {
   if (size >> 53)
-    size = (size & ~uint64(0x7ff)) | (size & 0x7ff ? 0x800 : 0);  // 53 bits of 64 stay exact
+    size = (size & ~uint64(0x7ff)) | (size & 0x7ff ? 0x800 : 0);  // the upper 53 bits stay exact
   return double(size);
 }
 WICK_HD constexpr double to_odd(int64 x) {
@@ -53,7 +54,7 @@ WICK_HD constexpr double to_odd(int64 x) {
 }
 }  // namespace detail
 
-/// From a widest type (f32, f64, i64, u64) to any type.
+/// Converts from a widest type (f32, f64, i64, u64) to any type.
 template <class To, class From>
 WICK_HD constexpr To from_wide(From x) {
   if constexpr (kSame<To, bool>)

@@ -1,4 +1,4 @@
-// Formulas of comparison: two elements, a bool (of lanes: a mask). With NaN all are false but ne.
+// Comparisons: two elements give a bool, or a mask for SIMD lanes. With NaN, all but ne are false.
 // See unary.h.
 #pragma once
 #include "scalar/math.h"

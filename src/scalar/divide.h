@@ -1,11 +1,11 @@
-// Quotients, remainders, powers and shifts that are defined for every operand. Floats: by fmod,
-// which is exact; integers: by 0 everything is 0, and what is too large wraps.
+// Quotients, remainders, powers and shifts defined for every operand. Floats use fmod, which is
+// exact. Integers: dividing by 0 gives 0, and overflow wraps.
 #pragma once
 #include "scalar/math.h"
 
 namespace wick {
 
-/// Whether the machine can divide them.
+/// Whether the hardware division a / b is defined.
 template <class T>
 WICK_HD constexpr bool divides(T a, T b) {
   if constexpr (T(-1) < T(0))
@@ -42,11 +42,11 @@ template <class T>
 WICK_HD T floored_quotient(T a, T b) {
   if constexpr (kIsInteger<T>) {
     if (b == T(0)) return T(0);
-    if (!divides(a, b)) return a;  // the lowest by -1
+    if (!divides(a, b)) return a;  // the lowest value divided by -1
     const T quotient = T(a / b);
     return a % b != T(0) && (a < T(0)) != (b < T(0)) ? T(quotient - 1) : quotient;
   } else {
-    // (a - rest) / b is near an integer; rounding may have put it on either side.
+    // (a - rest) / b is near an integer; rounding may have moved it to either side.
     const T rest = fmod(a, b);
     const T whole = (a - rest) / b;
     const T below = select(b < T(0), select(rest > T(0), whole - T(1), whole),
@@ -58,7 +58,7 @@ WICK_HD T floored_quotient(T a, T b) {
   }
 }
 
-/// a^b of integers modulo 2^bits.
+/// a^b for integers, modulo 2^bits.
 template <class T>
 requires(kIsInteger<T>) WICK_HD T pow(T a, T b) {
   if (b < T(0)) {

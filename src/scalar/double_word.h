@@ -1,18 +1,18 @@
-// A number as the sum of two, which keeps what rounding cuts: twice the digits, by additions, products
-// and fma alone, so that every device has the same bits. Source: Dekker 1971, doi:10.1007/BF01397083;
-// Joldes, Muller, Popescu 2017, doi:10.1145/3121432.
+// Double-word arithmetic: a number as an unevaluated sum of two, with twice the digits. Uses only
+// additions, products and fma, so that every device computes the same bits.
+// Source: Dekker 1971, doi:10.1007/BF01397083; Joldes, Muller, Popescu 2017, doi:10.1145/3121432.
 #pragma once
 #include "scalar/math_basic.h"
 
 namespace wick::precise {
 
-/// hi + lo, hi the nearest T. f32 or f64.
+/// The value hi + lo, where hi is the nearest T. T is f32 or f64.
 template <class T>
 struct Two {
   T hi, lo;
 };
 
-/// What T is made of.
+/// Bit layout of T.
 template <class T>
 struct Format;
 template <>
@@ -30,10 +30,10 @@ WICK_HD typename Format<T>::Bits bits_of(T x) {
   return __builtin_bit_cast(typename Format<T>::Bits, x);
 }
 template <class T>
-WICK_HD bool is_negative(T x) {  // -0 is
+WICK_HD bool is_negative(T x) {  // true for -0
   return bits_of(x) >> (8 * sizeof(T) - 1) != 0;
 }
-/// 2^n, which is normal.
+/// 2^n, which must be a normal number.
 template <class T>
 WICK_HD T power_of_two(int n) {
   using F = Format<T>;
@@ -44,7 +44,7 @@ WICK_HD T infinity() {
   return power_of_two<T>(Format<T>::kBias + 1);
 }
 
-/// A constant: f64 as it is, f32 of the digits of hi.
+/// A constant: for f64 as given, for f32 from the digits of hi.
 template <class T>
 WICK_HD constexpr Two<T> constant(double hi, double lo) {
   if constexpr (kSame<T, double>)
@@ -53,19 +53,19 @@ WICK_HD constexpr Two<T> constant(double hi, double lo) {
     return {T(hi), T(hi - double(T(hi)))};
 }
 
-/// a + b, nothing cut; |a| >= |b| or a is 0.
+/// a + b, exact; requires |a| >= |b| or a == 0.
 template <class T>
 WICK_HD Two<T> quick_sum(T a, T b) {
   const T sum = a + b;
   return {sum, b - (sum - a)};
 }
-/// a + b, nothing cut.
+/// a + b, exact.
 template <class T>
 WICK_HD Two<T> sum(T a, T b) {
   const T sum = a + b, added = sum - a;
   return {sum, (a - (sum - added)) + (b - added)};
 }
-/// a b, nothing cut.
+/// a b, exact.
 template <class T>
 WICK_HD Two<T> product(T a, T b) {
   const T p = a * b;
@@ -96,13 +96,13 @@ WICK_HD Two<T> operator/(Two<T> a, Two<T> b) {
   const T rest = fma(-q, b.hi, a.hi) + (a.lo - q * b.lo);
   return quick_sum(q, rest / b.hi);
 }
-/// x > 0.
+/// Square root; requires x > 0.
 template <class T>
 WICK_HD Two<T> square_root(Two<T> x) {
   const T root = sqrt(x.hi);
   return quick_sum(root, (fma(-root, root, x.hi) + x.lo) / (T(2) * root));
 }
-/// x 2^n, as one number, |n| <= 2 kBias - 2.
+/// x 2^n rounded to one number; requires |n| <= 2 kBias - 2.
 template <class T>
 WICK_HD T scaled(Two<T> x, int n) {
   const int half = n / 2;
@@ -117,7 +117,7 @@ WICK_HD T polynomial(const T (&c)[n], T x) {
   return y;
 }
 
-/// x + x^3 / 3 + x^5 / 5 ..., |x| <= 1/5: atanh(x).
+/// atanh(x) as x + x^3 / 3 + x^5 / 5 ...; requires |x| <= 1/5.
 template <class T>
 WICK_HD Two<T> atanh_series(Two<T> x) {
   constexpr int kTerms = kSame<T, float> ? 7 : 13;
@@ -128,7 +128,8 @@ WICK_HD Two<T> atanh_series(Two<T> x) {
   return x + (third + Two<T>{cube.hi * square.hi * tail, T(0)});
 }
 
-/// log(x), x > 0 and finite. Error: 2^-36 (f64: 2^-63) of the larger of |log(x)| and |x - 1|.
+/// log(x); requires x > 0 and finite. Error: 2^-36 (f64: 2^-63) of the larger of |log(x)|
+/// and |x - 1|.
 template <class T>
 WICK_HD Two<T> logarithm(Two<T> x) {
   using F = Format<T>;
@@ -160,18 +161,18 @@ struct Exponential {
     const Two<T> log_2 = constant<T>(0.69314718055994530942, 2.319046813846299558e-17);
     const T n = round_even(x.hi * T(1.44269504088896340736));
     const Two<T> r = x - Two<T>{n, T(0)} * log_2;
-    T tail = T(1);  // 1 + r/3 (1 + r/4 (...)): times r^2/2 what 1 + r lacks
+    T tail = T(1);  // 1 + r/3 (1 + r/4 (...)); exp(r) = 1 + r + r^2/2 tail
     for (int k = kTerms; k > 2; k--) tail = fma(tail, r.hi * (T(1) / T(k)), T(1));
     const Two<T> linear = sum(T(1), r.hi);
     const T small = fma(r.hi * r.hi, T(0.5) * tail, fma(r.hi, r.lo, r.lo));
     return {quick_sum(linear.hi, linear.lo + small), int(n)};
   }
 };
-/// From here on exp(x) is infinite, and 0 from its negative on.
+/// Above this exp(x) is infinite; below its negative exp(x) is 0.
 template <class T>
 inline constexpr T kFarExponent = kSame<T, float> ? 110 : 760;
 
-/// exp(x), rounded once but where it is subnormal.
+/// exp(x), rounded once except where the result is subnormal.
 template <class T>
 WICK_HD T exponential(Two<T> x) {
   if (x.hi > kFarExponent<T>) return infinity<T>();

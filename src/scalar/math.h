@@ -1,7 +1,9 @@
-// The functions that formulas call, for scalars: found by argument type, as those of SIMD lanes are
-// (backends/cpu/kernels/lanes.h). Freestanding in device passes. Error: 2 ulp, but of quick_erfc.
+// Scalar versions of the functions that formulas call, overloaded by argument type; the SIMD
+// versions are in backends/cpu/kernels/lanes.h. Freestanding in device passes. Error: 2 ulp, except
+// quick_erfc.
 #pragma once
-// In brackets: no part of the text that users' formulas are compiled after (cmake/EmbedHeaders.cmake).
+// Angle brackets keep these includes out of the text that users' formulas are compiled with
+// (cmake/EmbedHeaders.cmake).
 #if defined(__HIP__)
 #include <scalar/math_amd.h>
 #elif defined(__CUDACC__)
@@ -12,13 +14,13 @@
 
 namespace wick {
 
-/// Returns a or b, and evaluates both, in every form: it guards operands, not results.
+/// Returns a or b; both are always evaluated, so it guards operands, not results.
 template <class T>
 WICK_HD constexpr T select(bool condition, T a, T b) {
   return condition ? a : b;
 }
 
-/// The type that T is computed in: f32 for the narrower floats, else the type itself.
+/// The type in which T is computed: f32 for the narrower floats, else T.
 template <class T>
 struct ComputeOf {
   using type = T;
@@ -30,15 +32,15 @@ requires(is_floating(kDTypeOf<T>) && sizeof(T) < 4) struct ComputeOf<T> {
 template <class T>
 using Compute = typename ComputeOf<T>::type;
 
-/// The type that formula F computes T in: Compute<T>, but unsigned for signed integers where F is
-/// modular (F::kModular), so that it wraps.
+/// The type in which formula F computes T: Compute<T>, or an unsigned type for signed integers if F
+/// is modular (F::kModular), so that overflow wraps.
 template <class F, class T>
 struct ComputeInOf {
   using type = Compute<T>;
 };
 template <class F>
 requires(F::kModular) struct ComputeInOf<F, uint16> {
-  using type = uint32;  // int does not hold every product
+  using type = uint32;  // int cannot hold every product
 };
 template <class F>
 requires(F::kModular) struct ComputeInOf<F, int32> {
@@ -55,7 +57,7 @@ struct ComputeInOf<F, bool> {
 template <class F, class T>
 using ComputeIn = typename ComputeInOf<F, T>::type;
 
-/// Storage type to compute type and back, rounding once.
+/// Converts from storage type to compute type and back, rounding once.
 template <class C, class T>
 WICK_HD constexpr C widen(T x) {
   if constexpr (kSame<C, float> && !kSame<T, float>)

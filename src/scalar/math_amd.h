@@ -1,5 +1,5 @@
-// The functions of math.h for AMD: what clang expands by itself, what ocml has, linked as bitcode, and of
-// precise.h those where ocml's err by more than 2 ulp. Error of the others: 2 ulp.
+// AMD versions of the functions of math.h: clang builtins, ocml functions linked as bitcode, and
+// precise.h where ocml's error exceeds 2 ulp. Error of the others: 2 ulp.
 #pragma once
 #include "scalar/precise.h"
 

@@ -1,4 +1,4 @@
-// The functions that compilers expand themselves: exact, or rounded once.
+// Functions that compilers expand inline: exact, or rounded once.
 #pragma once
 #include "wick/abi/dtype.h"
 #if !defined(__HIP__) && !defined(__CUDACC__)
@@ -48,7 +48,7 @@ WICK_HD constexpr float abs(float x) {
 WICK_HD constexpr double abs(double x) {
   return __builtin_bit_cast(double, __builtin_bit_cast(uint64, x) & ~(uint64(1) << 63));
 }
-/// The magnitude of an integer; the lowest stays itself.
+/// The absolute value of an integer; the lowest value is unchanged.
 template <class T>
 requires(kIsInteger<T>) WICK_HD constexpr T abs(T x) { return x < T(0) ? T(0 - uint64(x)) : x; }
 

@@ -1,4 +1,5 @@
-// The functions of math.h for the host: the C library's, and of precise.h those where its own err by more than 2 ulp.
+// Host versions of the functions of math.h: from the C library, and from precise.h where the C
+// library's error exceeds 2 ulp.
 #pragma once
 #include <cmath>
 
@@ -14,7 +15,7 @@ using std::sin, std::cos, std::tan, std::asin, std::acos, std::atan, std::atan2;
 using std::sinh, std::cosh, std::asinh, std::acosh, std::atanh;
 inline float tanh(float x) { return precise::tanh(x); }
 inline double tanh(double x) { return std::tanh(x); }
-/// erfc with an error of up to 4 ulp (f64: 5), on cards in a fraction of its time.
+/// erfc with an error of up to 4 ulp (f64: 5), at a fraction of its cost on cards.
 inline float quick_erfc(float x) { return std::erfc(x); }
 inline double quick_erfc(double x) { return std::erfc(x); }
 

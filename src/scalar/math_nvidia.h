@@ -1,5 +1,6 @@
-// The functions of math.h for NVIDIA: the toolkit's, and of precise.h those where the toolkit's err by more than
-// 2 ulp (CUDA C++ Programming Guide, "Mathematical Functions"). Error of the others: 2 ulp.
+// NVIDIA versions of the functions of math.h: from the CUDA toolkit, and from precise.h where the
+// toolkit's error exceeds 2 ulp (CUDA C++ Programming Guide, "Mathematical Functions"). Error of
+// the others: 2 ulp.
 #pragma once
 #include "scalar/precise.h"
 

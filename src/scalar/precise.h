@@ -1,11 +1,12 @@
-// Functions where a vendor's own err by more than 2 ulp, in double words (double_word.h): the same bits on
-// every device. f32 and f64 but where it says so. Error: 1 ulp, 1.5 where it says so.
+// Functions for which a vendor's version has an error above 2 ulp, in double-word arithmetic
+// (double_word.h), with the same bits on every device. f32 and f64 unless stated otherwise. Error:
+// 1 ulp, or 1.5 where stated.
 #pragma once
 #include "scalar/double_word.h"
 
 namespace wick::precise {
 
-/// a^b as C99 has it.
+/// a^b with C99 semantics.
 template <class T>
 WICK_HD T pow(T a, T b) {
   if (a == T(1) || b == T(0)) return T(1);
@@ -22,7 +23,7 @@ WICK_HD T pow(T a, T b) {
     return infinity<T>() - infinity<T>();
   else {
     const Two<T> log = logarithm(Two<T>{size, T(0)});
-    const T power = log.hi * b;  // of what overflows there are no two parts
+    const T power = log.hi * b;  // an overflowing product has no double word
     if (abs(power) > kFarExponent<T>)
       y = power > T(0) ? infinity<T>() : T(0);
     else
@@ -68,7 +69,7 @@ WICK_HD T cosh(T x) {
   return y.hi + y.lo;
 }
 
-/// Of f32; 1.5 ulp.
+/// f32 only. Error: 1.5 ulp.
 template <class T>
 requires(kSame<T, float>) WICK_HD T tanh(T x) {
   const T size = abs(x);
@@ -130,7 +131,7 @@ WICK_HD T atanh(T x) {
   return T(x < T(0) ? -0.5 : 0.5) * (y.hi + y.lo);
 }
 
-/// The arc of the tangent t, |t| <= 1, of f32.
+/// atan(t) for |t| <= 1, f32 only.
 template <class T>
 requires(kSame<T, float>) WICK_HD Two<T> arc_of_tangent(Two<T> t) {
   constexpr float c[] = {0.001488691939f, -0.009144629761f, 0.02630500111f, -0.04896051403f,
@@ -149,11 +150,12 @@ requires(kSame<T, float>) WICK_HD T atan2(T y, T x) {
   if (x != x || y != y) return x + y;
   const T rise = abs(y), run = abs(x);
   float low = rise < run ? rise : run, high = rise < run ? run : rise;
-  Two<T> arc = {0.f, 0.f};  // of 0 and of infinite run
+  Two<T> arc = {0.f, 0.f};  // for low == 0 and infinite high
   if (low == high) {
     if (low != 0) arc = arc_of_tangent(Two<T>{1.f, 0.f});
   } else if (high != infinity<T>()) {
-    // Products of the quotient are to be neither infinite nor, where it shows, subnormal.
+    // Scaled so that products in the quotient neither overflow nor become subnormal where that
+    // matters.
     const T scale = high > 0x1p60f ? 0x1p-60f : high < 0x1p-60f ? 0x1p60f : 1.f;
     arc = arc_of_tangent(Two<T>{low * scale, 0.f} / Two<T>{high * scale, 0.f});
   }
@@ -178,9 +180,9 @@ requires(kSame<T, float>) WICK_HD T asin(T x) {
   return x < 0 ? -(arc.hi + arc.lo) : arc.hi + arc.lo;
 }
 
-/// x = (quadrant + r) pi / 2 with |r| <= 1/2: r pi / 2 and the quadrant, of four. Far from 0 by the
-/// product with the bits of 2 / pi that make up quadrant and rest (Payne and Hanek 1983,
-/// doi:10.1145/1057600.1057602).
+/// Argument reduction x = (quadrant + r) pi / 2 with |r| <= 1/2: gives r pi / 2 and the quadrant
+/// mod 4. For large x, multiplies by those bits of 2 / pi that determine quadrant and remainder
+/// (Payne and Hanek 1983, doi:10.1145/1057600.1057602).
 template <class T>
 requires(kSame<T, float>) struct Quadrant {
   Two<T> angle;
@@ -189,7 +191,7 @@ requires(kSame<T, float>) struct Quadrant {
   static WICK_HD Quadrant of(T x) {
     if (abs(x) < 0x1p16f) {
       const T n = round_even(x * 0.63661977236758134308f);
-      // pi / 2 of three parts; the first product is exact, and so is the difference.
+      // pi / 2 as three parts; the first product and the difference are exact.
       const Two<T> r = {fma(-n, 1.57079637050628662109f, x), 0.f};
       const Two<T> second = product(-n, -4.371138828673793e-8f);
       return {(r + second) + Two<T>{n * 1.71512451000158e-15f, 0.f}, uint32(int32(n))};
@@ -207,7 +209,7 @@ requires(kSame<T, float>) struct Quadrant {
     const uint64 low = uint64(mantissa) * window(2);
     const uint64 middle = uint64(mantissa) * window(1) + (low >> 32);
     const uint64 high = uint64(mantissa) * window(0) + (middle >> 32);
-    // Quarters: two bits before the point.
+    // Quadrant: the two bits before the binary point.
     uint32 number = uint32(high) >> 30;
     const uint64 fraction = (high << 34) | (middle & 0xffffffff) << 2 | (uint32(low) >> 30);
     number += uint32(fraction >> 63);
@@ -282,7 +284,7 @@ WICK_HD T erfc(T x) {
 template <class T>
 WICK_HD Two<T> sine_of_half_turns(T x) {
   const Two<T> pi = constant<T>(3.1415926535897932385, 1.224646799147353207e-16);
-  const bool from_top = x > T(0.25);  // the cosine of what is left
+  const bool from_top = x > T(0.25);  // use the cosine of 1/2 - x
   const Two<T> angle = Two<T>{from_top ? T(0.5) - x : x, T(0)} * pi, square = angle * angle;
   Two<T> term = from_top ? Two<T>{T(1), T(0)} : angle, y = term;
   constexpr int kTerms = kSame<T, float> ? 7 : 12;
@@ -294,7 +296,7 @@ WICK_HD Two<T> sine_of_half_turns(T x) {
   return y;
 }
 
-/// log(gamma(x)), 0 < x < 2^(digits of T).
+/// log(gamma(x)); requires 0 < x < 2^(digits of T).
 template <class T>
 WICK_HD Two<T> lgamma_above_0(Two<T> x) {
   const Two<T> from_1 = x - Two<T>{T(1), T(0)}, from_2 = x - Two<T>{T(2), T(0)};
@@ -332,7 +334,7 @@ WICK_HD Two<T> lgamma_above_0(Two<T> x) {
       return from_2 * Two<T>{polynomial(c, from_2.hi), 0.};
     }
   }
-  // Stirling's series is good from here on; before by gamma(x) = gamma(x + 1) / x.
+  // Stirling's series is accurate from kGood on; below it, apply gamma(x) = gamma(x + 1) / x.
   constexpr T kGood = kSame<T, float> ? 6 : 14;
   Two<T> below = {T(1), T(0)};
   while (x.hi < kGood) {
@@ -356,7 +358,7 @@ WICK_HD Two<T> lgamma_above_0(Two<T> x) {
   return (main + rest) - logarithm(below);
 }
 
-/// log|gamma(x)|; near its zeros below 0 the error is 2^-28 (f64: 2^-57).
+/// log|gamma(x)|. Near the zeros below 0 the error is 2^-28 (f64: 2^-57).
 template <class T>
 WICK_HD T lgamma(T x) {
   const T size = abs(x);
@@ -375,7 +377,7 @@ WICK_HD T lgamma(T x) {
     return y.hi + y.lo;
   }
   if (x == floor(x)) return infinity<T>();
-  // By gamma(x) gamma(1 - x) = pi / sin(pi x).
+  // Reflection: gamma(x) gamma(1 - x) = pi / sin(pi x).
   const Two<T> log_pi = constant<T>(1.1447298858494001741, 1.026595116270782638e-17);
   const Two<T> sine = logarithm(sine_of_half_turns(abs(x - round_even(x))));
   const Two<T> y = (log_pi - sine) - lgamma_above_0(sum(T(1), -x));

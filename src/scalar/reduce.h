@@ -1,6 +1,6 @@
-// Steps of reductions: where one begins, and how two parts become one. The combination is
-// associative up to rounding; each device takes an order fixed by the shape. See unary.h for how a
-// formula is written.
+// Reduction steps: the identity, and the combination of two partial results. Combination is
+// associative up to rounding; each device uses an order fixed by the shape. See unary.h for how
+// formulas are written.
 #pragma once
 #include "scalar/math.h"
 #include "wick/abi/ops/reduce.h"
@@ -9,10 +9,10 @@ namespace wick {
 
 struct Sum {
   static constexpr Op op{"sum", "T:S", attributes<ReduceAttributes>};
-  static constexpr bool kOfNothing = true;  // has a value for no elements
+  static constexpr bool kOfNothing = true;  // whether reducing zero elements is defined
   using Types = AllTypes;
-  /// The type that T is added up in: f32 for the narrower floats; i64 for integers and bool,
-  /// unsigned here so that it wraps.
+  /// The accumulator type of T: f32 for narrower floats; 64-bit for integers and bool, unsigned
+  /// here so that overflow wraps.
   template <class T>
   struct AccumulatorOf {
     using type = Compute<T>;
@@ -31,7 +31,7 @@ requires(!is_floating(kDTypeOf<T>)) struct Sum::AccumulatorOf<T> {
   using type = uint64;
 };
 
-/// NaN wins. Never asked of nothing: the op refuses empty reductions.
+/// The maximum; NaN if any element is NaN. The op rejects empty reductions.
 struct Max {
   static constexpr Op op{"max", "T:T", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = false;
@@ -57,7 +57,7 @@ struct Max {
   }
 };
 
-/// The smallest; a NaN wins (see Max).
+/// The minimum; NaN if any element is NaN. The op rejects empty reductions.
 struct Min {
   static constexpr Op op{"min", "T:T", attributes<ReduceAttributes>};
   static constexpr bool kOfNothing = false;
@@ -95,7 +95,8 @@ struct Prod {
   }
 };
 
-// Any and All are of truths, which are bytes of 0 and 1: NaN is true, as every number but 0.
+// Any and All reduce truth values, stored as bytes 0 and 1. Every number but 0 is true, including
+// NaN.
 
 struct Any {
   static constexpr Op op{"any", "T:B", attributes<ReduceAttributes>};
@@ -128,7 +129,8 @@ struct All {
 template <class R, class T>
 using Accumulator = typename R::template AccumulatorOf<T>::type;
 
-/// The type of R's result: T, but i64 for sums and products of integers and bool, u64 of u64.
+/// The result type of R: T, except that sums and products of integers and bool are i64, and u64 for
+/// u64.
 template <class R, class T>
 struct ReducedOf {
   using type = T;
@@ -144,7 +146,7 @@ requires(kSame<R, Sum> || kSame<R, Prod>) struct ReducedOf<R, uint64> {
 template <class R, class T>
 using Reduced = typename ReducedOf<R, T>::type;
 
-/// The reductions of numbers, and those of truths.
+/// Reductions of numbers, and of truth values.
 using NumberReductions = TypeList<Sum, Max, Min, Prod>;
 using TruthReductions = TypeList<Any, All>;
 

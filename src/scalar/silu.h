@@ -1,12 +1,13 @@
-// silu: a formula of one operand (unary.h), which one of two, swiglu, is made of.
+// silu: a unary formula (unary.h) that the binary formula swiglu uses too.
 #pragma once
 #include "scalar/math.h"
 #include "wick/abi/op.h"
 
 namespace wick {
 
-/// x / (1 + exp(-x)). Far below 0 exp(x) is subnormal where the result is not yet: there the
-/// exponential is taken e^32 too large (32 + x is exact), and the product brought back at the end.
+/// x / (1 + exp(-x)). For very negative x, exp(x) is subnormal while the result is not yet. There
+/// the exponential is computed e^32 too large (32 + x is exact) and the result is scaled back at
+/// the end.
 struct Silu {
   static constexpr Op op{"silu", "T:T"};
   using Types = FloatTypes;

@@ -1,7 +1,7 @@
-// Formulas y = f(x). One text for every device: T is a scalar in device code and SIMD lanes on the
-// CPU, so a formula branches by select and calls exp, log, abs ... by argument. Where its code is long,
-// as that of most functions is, kLong says so: kernels that have many formulas have it apart. The
-// list at the end is the registration: every backend walks it.
+// Formulas y = f(x), shared by all devices: T is a scalar in device code and SIMD lanes on the CPU,
+// so a formula branches with select and calls the overloaded exp, log, abs and so on. Set kLong on
+// formulas that compile to much code; multi-formula kernels emit them separately. The type list at
+// the end of the file registers the formulas: every backend iterates over it.
 #pragma once
 #include "scalar/gamma.h"
 #include "scalar/math.h"

@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-/// The n bytes before `at`, n <= 7.
+/// Packs the n bytes before `at`, n <= 7.
 uint64_t key(const std::string& text, size_t at, int n) {
   uint64_t k = 0;
   for (int i = n; i > 0; i--) k = k << 8 | uint8_t(text[at - size_t(i)]);

@@ -1,6 +1,6 @@
-// The boundary to a backend: one table of function pointers over plain data. Whoever fills it and
-// passes it to register_backend (core/backend.h), or exports it from a module as wick_backend(), is
-// a device of wick.
+// The boundary between wick and a backend: one table of function pointers over plain data. A
+// backend is whatever fills the table and either passes it to register_backend (core/backend.h) or
+// exports it from a module as wick_backend().
 #pragma once
 #include "wick/abi/op.h"
 
@@ -10,48 +10,51 @@ inline constexpr uint32 kAbiVersion = 2;
 
 struct DeviceInfo {
   char name[96];          // "AMD Radeon RX 7900 XTX"
-  char architecture[64];  // the full name: "gfx942:sramecc+:xnack-", "sm_90", "x86-64-v4"
+  char architecture[64];  // full name: "gfx942:sramecc+:xnack-", "sm_90", "x86-64-v4"
   int32 ordinal;
-  int32 wave;  // threads that run in step; 1 on a CPU
+  int32 wave;  // threads that run in lockstep; 1 on a CPU
   int32 compute_units;
-  int32 integrated;  // shares the host's memory
+  int32 integrated;  // 1 if the device shares the host's memory
   int32 computes_bf16;
-  int32 host_memory;          // the host may read and write what alloc returns
-  int32 plain_allocation;     // wants one allocation per tensor: the caching allocator stays away
-  int32 families;             // the backend's own classes of architecture, as a bit set
-  int64 total_bytes;          // of device memory
-  int64 shared_memory_bytes;  // of a block
+  int32 host_memory;          // 1 if the host can read and write memory from alloc
+  int32 plain_allocation;     // 1 to bypass the caching allocator: one allocation per tensor
+  int32 families;             // bit set of architecture families, defined by the backend
+  int64 total_bytes;          // device memory
+  int64 shared_memory_bytes;  // per block
 };
 
 enum KernelFlags : uint32 {
-  kKernelInPlace = 1,      // an output may be exactly an input
-  kKernelAccumulates = 2,  // reads its outputs: they are not fresh memory
-  kKernelUnordered = 4,    // the order of its float sums may change from run to run
-  kKernelLibrary = 8,      // a vendor's library serves it
+  kKernelInPlace = 1,      // an output may alias an input exactly
+  kKernelAccumulates = 2,  // reads its outputs, which must be initialized
+  kKernelUnordered = 4,    // floating-point summation order may vary from run to run
+  kKernelLibrary = 8,      // implemented by a vendor library
 };
 
-/// One way to run an op. Tile variants and library calls are kernels too; the core takes the first
-/// that accepts.
+/// One implementation of an op. Tile variants and library calls are kernels too. The core runs the
+/// first kernel that accepts the call.
 struct Kernel {
   const char* name = nullptr;
-  /// nullptr: takes the call; else why not, a text that stays. Pure: launches nothing. May itself
-  /// be nullptr.
+  /// Returns nullptr to accept the call, else the reason for rejecting it, as a string with static
+  /// lifetime. Must be pure and launch nothing. May itself be nullptr: the kernel accepts every
+  /// call.
   const char* (*accepts)(const Kernel*, const Call*, const DeviceInfo*) = nullptr;
-  /// Bytes of scratch that run wants in call->scratch. May be nullptr: none.
+  /// Returns the bytes of scratch memory that run needs in call->scratch. May be nullptr: no
+  /// scratch.
   int64 (*scratch_bytes)(const Kernel*, const Call*, const DeviceInfo*) = nullptr;
   Status (*run)(const Kernel*, const Call*) = nullptr;
-  const void* data = nullptr;  // the kernel's own
+  const void* data = nullptr;  // private to the kernel
   uint32 flags = 0;
 };
 
 struct KernelQuery {
   const Op* op;
-  const DType* dtypes;  // of the inputs, then of the outputs
+  const DType* dtypes;  // inputs, then outputs
   int32 num_in;
   int32 num_out;
 };
 
-/// A query as a number: the op and the dtypes, 8 bits an operand, 0 where there is none.
+/// A query packed into integers: the op id and the operand dtypes, 8 bits per operand (dtype + 1,
+/// so 0 means no operand).
 struct KernelKey {
   uint64 op, in, out;
   friend constexpr bool operator==(const KernelKey& a, const KernelKey& b) {
@@ -69,18 +72,18 @@ constexpr KernelKey key_of(const KernelQuery& query) {
 
 enum class CopyKind : int32 { kHostToDevice, kDeviceToHost, kOnDevice };
 
-/// Functions take the ordinal of the device first. Optional ones may be nullptr. All may be called
-/// from any thread.
+/// Most functions take the device ordinal first. Functions marked optional may be nullptr. Every
+/// function must be callable from any thread.
 struct Backend {
   uint32 abi_version;  // kAbiVersion
   uint32 struct_size;  // sizeof(Backend)
   uint64 layout_hash;  // kLayoutHash
-  const char* name;    // "rocm": as in DeviceKind's names
+  const char* name;    // "rocm": the name used in device strings
 
-  /// Returns how many devices there are; if none, says in one line why, and what would help. -1 if
-  /// not even the vendor's runtime is there, 0 if it is and finds no card.
+  /// Returns the number of devices: -1 if the vendor's runtime is not installed, 0 if it is but
+  /// finds no card. If there is no device, sets *why_none to one line with the reason and a remedy.
   int32 (*device_count)(const char** why_none);
-  /// Describes the index-th device, in [0, device_count).
+  /// Describes the device at `index`, in [0, device_count).
   Status (*device_info)(int32 index, DeviceInfo*);
   Status (*memory_info)(int32 device, int64* free_bytes, int64* total_bytes);
 
@@ -89,8 +92,8 @@ struct Backend {
   Status (*host_alloc)(int32 device, int64 bytes, void** data);  // optional: pinned host memory
   void (*host_free)(int32 device, void* data);
 
-  /// Copies in the stream's order. A copy from or to pageable host memory has read or written it on
-  /// return.
+  /// Copies in stream order. A copy from or to pageable host memory has finished reading or writing
+  /// that memory when it returns.
   Status (*copy)(int32 device, void* to, const void* from, int64 bytes, CopyKind, void* stream);
   Status (*copy_peer)(int32 to_device, void* to, int32 from_device, const void* from, int64 bytes,
                       void* stream);  // optional
@@ -98,7 +101,7 @@ struct Backend {
 
   Status (*stream_create)(int32 device, void** stream);
   void (*stream_destroy)(int32 device, void* stream);
-  /// Waits; then hands out and clears the stream's error record (code 0: nothing).
+  /// Waits for the stream, then returns and clears its error record (code 0: no error).
   Status (*stream_synchronize)(int32 device, void* stream, ErrorRecord*);
   Status (*event_create)(int32 device, void** event);
   void (*event_destroy)(int32 device, void* event);
@@ -106,9 +109,10 @@ struct Backend {
   Status (*event_query)(int32 device, void* event, int32* done);
   Status (*stream_wait)(int32 device, void* stream, void* event);
 
-  /// Kernels for the query in order of preference; they stay valid. Returns how many.
+  /// Sets *kernels to the kernels for the query, in order of preference, and returns their number.
+  /// The array stays valid.
   int32 (*find_kernels)(int32 device, const KernelQuery*, const Kernel** kernels);
-  /// Lists every op that the backend has kernels of, each once. Returns how many.
+  /// Sets *ops to every op that the backend has kernels for, each once, and returns their number.
   int32 (*list_ops)(const Op* const** ops);
 
   Status (*graph_begin)(int32 device, void* stream);  // optional, all four
@@ -116,7 +120,8 @@ struct Backend {
   Status (*graph_launch)(int32 device, void* stream, void* graph);
   void (*graph_destroy)(int32 device, void* graph);
 
-  /// The runtime's own handles for users who call it directly: its device and its stream. Optional.
+  /// The vendor runtime's device and stream handles, for users who call that runtime directly.
+  /// Optional.
   Status (*native_handles)(int32 device, void* stream, int64* native_device, void** native_stream);
   const void* collectives;  // optional
   const void* compiler;     // optional
@@ -157,12 +162,12 @@ static_assert(kPlain<View> && kPlain<Call> && kPlain<Status> && kPlain<ErrorReco
               kPlain<Op>);
 }  // namespace detail
 
-/// Changes with the structs above and the dtypes: a module built from other headers is refused. Ops
-/// are not in it: a module of before an op was added has no kernels of that op, and an op whose
-/// attributes have changed finds none of those built for the old ones.
+/// Changes whenever the structs above or the dtypes change; wick rejects a module whose hash
+/// differs. The set of ops is not part of the hash: a module built before an op was added has no
+/// kernels for it, and a kernel built for an older attribute layout is not found.
 inline constexpr uint64 kLayoutHash = detail::layout_hash();
 
-/// What a module exports: `extern "C" const Backend* wick_backend()`.
+/// The function that a module exports: `extern "C" const Backend* wick_backend()`.
 using BackendEntry = const Backend* (*)();
 inline constexpr const char* kBackendEntryName = "wick_backend";
 

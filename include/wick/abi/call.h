@@ -1,4 +1,4 @@
-// What crosses to a backend when an op runs: plain data, no ownership. Freestanding.
+// The data passed to a backend when an op runs: plain data, no ownership. Freestanding.
 #pragma once
 #include "wick/abi/dtype.h"
 
@@ -7,25 +7,25 @@ namespace wick {
 struct Op;  // abi/op.h
 
 inline constexpr int kMaxRank =
-    8;  // of a View: the core collapses, loops or copies where a tensor has more
+    8;  // of a View; the core merges dims, loops or copies if a tensor has more
 inline constexpr int kMaxOperands = 8;  // inputs or outputs of a call
 
-/// Memory with a shape. Element i stands at data + bytes_of(dtype, sum(i[d] * strides[d])); strides
-/// are >= 0. Of a block dtype the last dim is of whole blocks and has stride 1, the other strides
-/// are of whole blocks, and only the first element of a block has a place.
+/// Memory with a shape. Element i is at data + bytes_of(dtype, sum(i[d] * strides[d])); strides are
+/// >= 0. For a block dtype, the last dim holds whole blocks and has stride 1, every other stride is
+/// a multiple of the block size, and only the first element of a block has an address.
 struct View {
   void* data;
   DType dtype;
-  int32 rank;  // 0: one element
+  int32 rank;  // 0: a scalar, one element
   int64 shape[kMaxRank];
-  int64 strides[kMaxRank];  // in elements; 0 repeats
+  int64 strides[kMaxRank];  // in elements; 0 repeats the element
 
   constexpr int64 numel() const {
     int64 n = 1;
     for (int d = 0; d < rank; d++) n *= shape[d];
     return n;
   }
-  /// stride[d] == shape[d + 1] * stride[d + 1] wherever shape[d] > 1, the last stride 1.
+  /// strides[d] == shape[d + 1] * strides[d + 1] wherever shape[d] > 1, and the last stride is 1.
   constexpr bool contiguous() const {
     int64 expected = 1;
     for (int d = rank; d-- > 0;) {
@@ -45,25 +45,26 @@ enum class StatusCode : int32 {
   kUnsupported,
   kInvalidArgument,
   kOutOfMemory,
-  kDeviceError,      // the runtime or the card failed
-  kKernelNotFound,   // no code of this kernel for the card's architecture
-  kModuleNotLoaded,  // the code is there, the runtime refused it
-  kIdOutOfRange,     // an index of gather, scatter_add ... : value says which
+  kDeviceError,      // the runtime or the device failed
+  kKernelNotFound,   // the kernel has no code for the device's architecture
+  kModuleNotLoaded,  // the runtime rejected the kernel's code
+  kIdOutOfRange,     // an index passed to gather, scatter_add and the like; `value` holds it
 };
 
-/// text lives until the same thread's next call into the backend; nullptr if ok.
+/// text stays valid until the same thread's next call into the backend; nullptr if ok.
 struct Status {
   StatusCode code = StatusCode::kOk;
   const char* text = nullptr;
   constexpr bool ok() const { return code == StatusCode::kOk; }
 };
 
-/// What a kernel found wrong, in device memory, one a stream. The first thread to fail fills it;
-/// the next synchronizing call returns it as an error and clears it. 64 bytes.
+/// An error found by a running kernel. Each stream has one record, in device memory. The first
+/// thread to fail fills it; the next synchronizing call reports it as an error and clears it. 64
+/// bytes.
 struct ErrorRecord {
-  uint32 code;  // a StatusCode; 0: nothing
+  uint32 code;  // a StatusCode; 0: no error
   uint32 reserved0;
-  uint64 op;  // an Op's id
+  uint64 op;  // Op::id
   int64 position;
   int64 value;
   int64 limit;
@@ -77,9 +78,9 @@ struct Call {
   int32 num_in;
   int32 num_out;
   const Op* op;
-  const void* attributes;  // the op's own struct, or nullptr
-  int32 device;            // the ordinal
-  void* stream;            // the backend's own; nullptr: its default
+  const void* attributes;  // the op's attribute struct, or nullptr
+  int32 device;            // device ordinal
+  void* stream;            // a stream of the backend; nullptr: the default stream
   void* scratch;
   int64 scratch_bytes;
 };

@@ -1,10 +1,10 @@
-// What the elements of a tensor are. Freestanding.
+// Element types of tensors. Freestanding.
 #pragma once
 #include "wick/abi/numbers.h"
 
 namespace wick {
 
-/// The order is the order of kinds: bool, unsigned and signed integers, floats, blocks.
+/// Ordered by kind: bool, unsigned and signed integers, floats, blocks.
 enum class DType : uint8 {
   kBool,
   kU8,
@@ -15,8 +15,8 @@ enum class DType : uint8 {
   kI32,
   kU64,
   kI64,
-  kF4,      // e2m1: this and the next three are stored, copied and converted, not computed in
-  kF6E2M3,  // these three take a byte an element in memory, its low bits; files pack them
+  kF4,      // e2m1. This and the next three are stored, copied and converted, but not computed with
+  kF6E2M3,  // f4 and f6 elements take the low bits of one byte each in memory; files pack them
   kF6E3M2,
   kF8E8M0,
   kF8E4M3,
@@ -25,44 +25,44 @@ enum class DType : uint8 {
   kF16,
   kF32,
   kF64,
-  kQ8_0  // GGUF's: 32 elements in 34 bytes, an f16 scale and 32 i8
+  kQ8_0  // GGUF Q8_0: 32 elements in 34 bytes, an f16 scale and 32 i8
 };
 inline constexpr int kNumDTypes = 20;
 
-/// The floating types that ops compute with.
+/// Floating-point types that ops compute with.
 using FloatTypes = TypeList<f8e4m3, f8e5m2, bf16, f16, float, double>;
 using IntegerTypes = TypeList<uint8, int8, uint16, int16, uint32, int32, uint64, int64>;
-/// The types whose bits the bitwise ops take.
+/// Types that the bitwise ops accept.
 using BitTypes = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64>;
 using NumericTypes = TypeList<uint8, int8, uint16, int16, uint32, int32, uint64, int64, f8e4m3,
                               f8e5m2, bf16, f16, float, double>;
 using AllTypes = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, f8e4m3,
                           f8e5m2, bf16, f16, float, double>;
-/// The types that are stored, copied and converted: every dtype that has elements by themselves.
+/// Types that can be stored, copied and converted: every dtype except the block dtypes.
 using StoredTypes = TypeList<bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, f4,
                              f6e2m3, f6e3m2, f8e8m0, f8e4m3, f8e5m2, bf16, f16, float, double>;
 
-/// What the elements of a dtype are, and what is done with them.
+/// The kind of a dtype, and the operations that it supports.
 enum class DTypeKind : uint8 {
-  kNone,  // no dtype
+  kNone,  // not a dtype
   kBool,
   kUnsigned,
   kSigned,
   kFloat,
-  kStoredFloat,  // stored, copied and converted, not computed in
-  kBlock         // elements that are there only together; stored, copied and moved
+  kStoredFloat,  // stored, copied and converted, but not computed with
+  kBlock         // elements share a block; stored, copied and moved
 };
 
-/// What is known of a dtype. Its only home is the table below.
+/// Properties of a dtype, defined only in the table below.
 struct DTypeFacts {
   const char* name;
-  int block_elements;  // that stand in memory together: 1, but for blocks
+  int block_elements;  // elements per block: 1 except for block dtypes
   int block_bytes;
   DTypeKind kind;
 };
 
 namespace detail {
-/// Where a type stands in a list; its length if it does not.
+/// Index of a type in a list; the list's length if absent.
 template <class T, class... U>
 constexpr int position_in(TypeList<U...>) {
   constexpr bool same[] = {kSame<T, U>...};
@@ -92,14 +92,16 @@ inline constexpr DTypeFacts kDTypeFacts[kNumDTypes + 1] = {
     {"f32", 1, 4, DTypeKind::kFloat},
     {"f64", 1, 8, DTypeKind::kFloat},
     {"q8_0", 32, 34, DTypeKind::kBlock},
-    {"?", 1, 0, DTypeKind::kNone}};  // of every value outside of the enumeration
+    {"?", 1, 0, DTypeKind::kNone}};  // for any value outside the enumeration
 }  // namespace detail
 
-/// Whether a dtype has elements of type T, which may be any type: one of StoredTypes.
+/// Whether T, which may be any type, is one of StoredTypes, so that some dtype has elements of type
+/// T.
 template <class T>
 concept HasDType = detail::position_in<T>(StoredTypes{})
 < StoredTypes::kSize;
-/// DType::kF32 for float and so on: StoredTypes have the order of the enumeration.
+/// The dtype of a C++ type, such as DType::kF32 for float. StoredTypes are in the order of the
+/// enumeration.
 template <HasDType T>
 inline constexpr DType kDTypeOf = DType(detail::position_in<T>(StoredTypes{}));
 
@@ -107,7 +109,7 @@ inline constexpr DType kDTypeOf = DType(detail::position_in<T>(StoredTypes{}));
 template <class T>
 inline constexpr bool kIsInteger = detail::position_in<T>(IntegerTypes{}) < IntegerTypes::kSize;
 
-/// The facts of a dtype; of a value outside of the enumeration: "?", no kind, no bytes.
+/// Properties of a dtype. For a value outside the enumeration: name "?", kind kNone, 0 bytes.
 constexpr const DTypeFacts& facts_of(DType d) {
   return detail::kDTypeFacts[int(d) < kNumDTypes ? int(d) : kNumDTypes];
 }
@@ -121,22 +123,23 @@ constexpr bool is_signed(DType d) { return facts_of(d).kind == DTypeKind::kSigne
 constexpr bool is_integer(DType d) {
   return is_signed(d) || facts_of(d).kind == DTypeKind::kUnsigned;
 }
-/// Whether ops compute with the dtype, or it is only stored.
+/// Whether ops compute with the dtype; false if it can only be stored.
 constexpr bool is_computed(DType d) {
   return is_integer(d) || facts_of(d).kind == DTypeKind::kFloat ||
          facts_of(d).kind == DTypeKind::kBool;
 }
-/// Whether the dtype's elements are there only together, block_elements of them. Such a dtype is
-/// neither floating nor an integer.
+/// Whether the dtype stores its elements in blocks of block_elements. A block dtype counts as
+/// neither floating nor integer.
 constexpr bool is_block(DType d) { return facts_of(d).kind == DTypeKind::kBlock; }
 
-/// Bytes of one element. A block has none of one: to ask ends the program, or does not compile.
+/// Bytes per element. Block dtypes have no size per element: passing one traps, or fails to compile
+/// in a constant expression.
 constexpr int dtype_size(DType d) {
   if (is_block(d)) __builtin_trap();
   return facts_of(d).block_bytes;
 }
-/// Bytes of n elements that stand one after the other: a size, a stride or an offset. Of a block
-/// dtype n is one of whole blocks; what is not ends the program, or does not compile.
+/// Bytes of n consecutive elements: a size, a stride or an offset. For a block dtype n must be a
+/// multiple of block_elements; otherwise it traps, or fails to compile in a constant expression.
 constexpr int64 bytes_of(DType d, int64 n) {
   const DTypeFacts& facts = facts_of(d);
   if (facts.block_elements == 1) return n * facts.block_bytes;
@@ -153,7 +156,8 @@ static_assert(
         }(),
     "StoredTypes are not what comes before the blocks");
 
-/// Calls f.operator()<T>() for the T of the list that dtype names; returns whether there is one.
+/// Calls f.operator()<T>() for the type T in the list whose dtype is `dtype`. Returns false if the
+/// list has no such type.
 template <class... T, class F>
 constexpr bool dispatch(DType dtype, TypeList<T...>, F&& f) {
   return ((dtype == kDTypeOf<T> ? (f.template operator()<T>(), true) : false) || ...);

@@ -1,27 +1,26 @@
-// What every compiler in play must be told: function marks and fixed-width integers. Freestanding:
-// device compilers (clang for AMD, hipRTC, nvcc, NVRTC) read this too, so no header is included
-// here.
+// Function annotations and fixed-width integers shared by all compilers. Freestanding: the device
+// compilers (clang for AMD, hipRTC, nvcc, NVRTC) read this file too, so it includes no header.
 #pragma once
 
 #if defined(__HIP__) || defined(__CUDACC__)
-/// Compiled for the host and for the device.
+/// Compiles the function for both host and device.
 #define WICK_HD __attribute__((host, device))
 #elif defined(WICK_ISA)
-/// Host code that is compiled once per instruction set (backends/cpu): always inlined, because a
-/// weak copy of it, made with wider instructions, could be the one that the linker keeps for all.
+/// Host code that is compiled once per instruction set (backends/cpu) is always inlined: the linker
+/// could otherwise keep a weak copy built with wider instructions for all of them.
 #define WICK_HD inline __attribute__((always_inline))
 #else
 #define WICK_HD
 #endif
 
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
-/// This compiler pass makes device code.
+/// Defined when the current compiler pass generates device code.
 #define WICK_DEVICE_PASS
 #endif
 
 namespace wick {
 
-// The same types as <cstdint>'s where a host compiler says which those are.
+// Identical to the <cstdint> types when the compiler defines them.
 using int8 = signed char;
 using uint8 = unsigned char;
 using int16 = short;
@@ -36,7 +35,7 @@ using int64 = long long;
 using uint64 = unsigned long long;
 #endif
 
-/// A list of types to walk, on the host: `for_each(List{}, [&]<class T>() {...})`.
+/// A list of types. Iterate on the host with `for_each(List{}, [&]<class T>() {...})`.
 template <class... T>
 struct TypeList {
   static constexpr int kSize = sizeof...(T);
@@ -48,7 +47,7 @@ template <class... A, class... B>
 struct JoinedOf<TypeList<A...>, TypeList<B...>> {
   using type = TypeList<A..., B...>;
 };
-/// The types of both lists.
+/// The concatenation of two lists.
 template <class A, class B>
 using Joined = typename JoinedOf<A, B>::type;
 
@@ -57,7 +56,7 @@ constexpr void for_each(TypeList<T...>, F&& f) {
   (f.template operator()<T>(), ...);
 }
 
-/// A text as a template's argument: template <Text name> f(); f<"x">().
+/// A string literal as a template argument: template <Text name> f(); f<"x">().
 template <int n>
 struct Text {
   char chars[n];

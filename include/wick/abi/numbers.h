@@ -1,19 +1,21 @@
-// The number formats that C++20 lacks, as bits, and exact conversions between them. Freestanding.
+// Floating-point formats that C++20 lacks, stored as bits, and exact conversions between them.
+// Freestanding.
 //
 //            sign, exponent, mantissa bits
 //   bf16     1, 8, 7
 //   f16      1, 5, 10   IEEE 754 binary16
 //   f8e4m3   1, 4, 3    no infinity; largest 448, S.1111.111 is NaN
-//   f8e5m2   1, 5, 2    an f16 cut to its upper byte
+//   f8e5m2   1, 5, 2    the upper byte of an f16
 //   f8e8m0   0, 8, 0    2^(bits - 127); 255 is NaN
-//   f6e2m3   1, 2, 3    neither infinity nor NaN; largest 7.5
-//   f6e3m2   1, 3, 2    the same; largest 28
-//   f4       1, 2, 1    the same; largest 6 (e2m1)
+//   f6e2m3   1, 2, 3    no infinity or NaN; largest 7.5
+//   f6e3m2   1, 3, 2    no infinity or NaN; largest 28
+//   f4       1, 2, 1    no infinity or NaN; largest 6 (e2m1)
 //
-// Conversions round to nearest, ties to even, once; subnormals, infinities and NaN are kept. What
-// is too large becomes infinity, in f8e4m3 NaN (OCP "OFP8", non-saturating mode), in f6 and f4 the
-// largest (OCP "MX"), as does NaN. f8e8m0 has powers of two alone: halves go up, what is below
-// 2^-127 becomes that, negative numbers and what is above 2^127 NaN.
+// Conversions round once, to nearest, ties to even, and preserve subnormals, infinities and NaN.
+// Values that are too large become infinity; in f8e4m3 they become NaN (OCP "OFP8", non-saturating
+// mode); in f6 and f4 they, and NaN, become the largest value (OCP "MX"). f8e8m0 has only powers of
+// two: ties round up, values below 2^-127 become 2^-127, negative values and values above 2^127
+// become NaN.
 #pragma once
 #include "wick/abi/marks.h"
 
@@ -35,33 +37,33 @@ struct f8e8m0 {
   uint8 bits;
 };
 struct f6e2m3 {
-  uint8 bits;  // the low six
+  uint8 bits;  // in the low six bits
 };
 struct f6e3m2 {
   uint8 bits;
 };
 struct f4 {
-  uint8 bits;  // the low four
+  uint8 bits;  // in the low four bits
 };
 
 namespace numbers {
 
-/// Rounds a finite or infinite positive double to a format of `mantissa` explicit mantissa bits and
-/// `exponent` exponent bits. Returns its bits without the sign; what is too large gives `overflow`.
-/// `limit` is the largest finite value's bits.
+/// Rounds a positive finite or infinite double, given as its bits, to a format of `mantissa`
+/// explicit mantissa bits and `exponent` exponent bits. Returns the format's bits without the sign;
+/// `limit` is the bits of the largest finite value, and larger results return `overflow`.
 template <int exponent, int mantissa>
 WICK_HD constexpr uint32 round_magnitude(uint64 bits, uint32 limit, uint32 overflow) {
   constexpr int kBias = (1 << (exponent - 1)) - 1;
   const int e = int(bits >> 52) - 1023;
-  if (e < -kBias - mantissa) return 0;  // below half of the smallest subnormal
+  if (e < -kBias - mantissa) return 0;  // below half the smallest subnormal
   const uint64 significand = (bits & ((uint64(1) << 52) - 1)) | uint64(1) << 52;
-  // Bits to drop: more of them the deeper in the subnormals.
+  // Bits to drop; subnormals drop more.
   const int drop = 52 - mantissa + (e < 1 - kBias ? 1 - kBias - e : 0);
   uint64 kept = significand >> drop;
   const uint64 rest = significand & ((uint64(1) << drop) - 1), half = uint64(1) << (drop - 1);
   if (rest > half || (rest == half && (kept & 1))) kept++;
-  // Of a normal number `kept` holds the hidden bit, which adds one to the exponent field: so it
-  // starts one lower.
+  // For a normal number, `kept` includes the hidden bit, which adds one to the exponent field, so
+  // the field starts one lower.
   const int64 field = e < 1 - kBias ? 0 : e + kBias - 1;
   const uint64 result = (uint64(field) << mantissa) + kept;
   return result > limit ? overflow : uint32(result);
@@ -76,7 +78,7 @@ WICK_HD constexpr uint32 round_from(double x, uint32 limit, uint32 overflow, uin
   return sign | round_magnitude<exponent, mantissa>(size, limit, overflow);
 }
 
-/// The value of a format's bits (without its special values).
+/// Decodes the bits of a format, ignoring its special values.
 template <int exponent, int mantissa>
 WICK_HD constexpr float value_of(uint32 bits) {
   constexpr int kBias = (1 << (exponent - 1)) - 1;
@@ -89,9 +91,9 @@ WICK_HD constexpr float value_of(uint32 bits) {
   return __builtin_bit_cast(float, sign | (e + 127 - kBias) << 23 | f << (23 - mantissa));
 }
 
-/// The nearest power of two; half way it goes up.
+/// Rounds to the nearest power of two; ties round up.
 WICK_HD constexpr f8e8m0 round_to_power(double x) {
-  if (!(x >= 0)) return {255};  // NaN too
+  if (!(x >= 0)) return {255};  // also true for NaN
   const uint64 bits = __builtin_bit_cast(uint64, x);
   const int exponent = int(bits >> 52 & 0x7ff) - 1023 + int(bits >> 51 & 1);
   return {uint8(exponent < -127 ? 0 : exponent > 127 ? 255 : exponent + 127)};
@@ -101,7 +103,7 @@ WICK_HD constexpr f8e8m0 round_to_power(double x) {
 
 WICK_HD constexpr float to_float(bf16 x) { return __builtin_bit_cast(float, uint32(x.bits) << 16); }
 WICK_HD constexpr float to_float(f16 x) {
-#if defined(__HIP_DEVICE_COMPILE__)  // one instruction each here and in round_to
+#if defined(__HIP_DEVICE_COMPILE__)  // a single instruction here and in round_to
   return float(__builtin_bit_cast(_Float16, x));
 #elif defined(__CUDA_ARCH__)
   float y = 0;
@@ -130,7 +132,7 @@ WICK_HD constexpr float to_float(f6e3m2 x) { return numbers::value_of<3, 2>(x.bi
 WICK_HD constexpr float to_float(f4 x) { return numbers::value_of<2, 1>(x.bits & 0xf); }
 WICK_HD constexpr float to_float(float x) { return x; }
 
-/// Rounds once, from the double that it is given: f64 to bf16 by way of f32 would round twice.
+/// Rounds once, directly from double; f64 to bf16 through f32 would round twice.
 template <class T>
 WICK_HD constexpr T round_to(double x) {
   using namespace numbers;
@@ -156,7 +158,7 @@ WICK_HD constexpr T round_to(double x) {
     return T{uint8(round_from<4, 3>(x, 0x7e, 0x7f, 0x7f))};
 }
 
-/// Rounds once, from a float, by fewer instructions than from a double where there are.
+/// Rounds once from float, with fewer instructions than from double where possible.
 template <class T>
 WICK_HD constexpr T round_to(float x) {
   [[maybe_unused]] const uint32 u = __builtin_bit_cast(uint32, x);
@@ -174,8 +176,8 @@ WICK_HD constexpr T round_to(float x) {
 #endif
   } else if constexpr (kSame<T, f16>) {
 #if defined(__HIP_DEVICE_COMPILE__)
-    // Hidden from clang 19, which makes v_fma_mixlo_f16 a, b, +0 of a product and its rounding: -0
-    // becomes 0.
+    // Keeps clang 19 from fusing a product and its rounding into v_fma_mixlo_f16 a, b, +0, which
+    // turns -0 into 0.
     asm("" : "+v"(x));
     return __builtin_bit_cast(f16, _Float16(x));
 #elif defined(__CUDA_ARCH__)

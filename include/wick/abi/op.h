@@ -1,6 +1,6 @@
-// What an op is to a backend: a name, the dtypes of its operands, the layout of its attributes. Each
-// op is one record: in abi/ops/<family>.h, or in the struct that holds its formula (src/scalar).
-// There is no list of all: who serves an op has it in a table of its own. Freestanding.
+// An op as a backend sees it: its name, operand dtypes and attribute layout. Each op is one record,
+// defined in abi/ops/<family>.h or in the struct that holds its formula (src/scalar). There is no
+// central list; each backend has a table of the ops it implements. Freestanding.
 #pragma once
 #include "wick/abi/call.h"
 
@@ -13,34 +13,35 @@ constexpr uint64 hash_text(const char* text) {
   return h;
 }
 
-/// The layout of an attribute struct, so that a kernel that was built for another one is told apart.
+/// Size and layout hash of an attribute struct; they distinguish kernels built for another layout.
 struct AttributeFacts {
-  uint32 size = 0;  // 0: the op has none
+  uint32 size = 0;  // 0: the op has no attributes
   uint64 hash = 0;
   friend constexpr bool operator==(const AttributeFacts& a, const AttributeFacts& b) {
     return a.size == b.size && a.hash == b.hash;
   }
 };
-/// The facts of an attribute struct A, whose kLayout names its members.
+/// AttributeFacts of an attribute struct A, whose kLayout names its members.
 template <class A>
 inline constexpr AttributeFacts attributes{sizeof(A), hash_text(A::kLayout) + sizeof(A)};
 
 /// inline constexpr Op kRmsNorm{"rms_norm", "TT:TR", attributes<RmsNormAttributes>};
 struct Op {
   const char* name;
-  /// The dtypes of the inputs, a colon, those of the outputs.
-  ///   T  the op's own                 S  what T is summed to (operand_dtype)
-  ///   R  what T is accumulated in     I  i64     B  bool     F  f32     *  any
+  /// Input dtypes, a colon, output dtypes, one letter per operand:
+  ///   T  the op's dtype               S  the dtype that sums of T have (operand_dtype)
+  ///   R  T's accumulator dtype        I  i64     B  bool     F  f32     *  any
   const char* operands;
   AttributeFacts attributes;
-  uint64 id;  // the name's hash: what the op is known by. No two names share one (a test).
+  uint64 id;  // hash of the name; identifies the op. A test checks that no two names share one.
 
   constexpr Op(const char* name, const char* operands, AttributeFacts attributes = {})
       : name(name), operands(operands), attributes(attributes), id(hash_text(name)) {}
   friend constexpr bool operator==(const Op& a, const Op& b) { return a.id == b.id; }
 };
 
-/// The dtype of an operand by its letter in Op::operands, for an op of dtype t.
+/// The dtype of an operand with this letter in Op::operands, for an op of dtype t; `any` is the
+/// dtype of a "*" operand.
 constexpr DType operand_dtype(char letter, DType t, DType any) {
   switch (letter) {
     case 'R':
@@ -59,15 +60,16 @@ constexpr DType operand_dtype(char letter, DType t, DType any) {
       return t;
   }
 }
-/// The dtype of sums and products of dtype t: floats t, integers and bool i64, u64 u64.
+/// The dtype of sums and products over dtype t: t for floats and u64, i64 for other integers and
+/// bool.
 constexpr DType summed_dtype(DType t) { return operand_dtype('S', t, t); }
 
-/// The dtypes of all operands: inputs, then outputs.
+/// Dtypes of all operands: inputs, then outputs.
 struct OperandDTypes {
   DType all[2 * kMaxOperands] = {};
   int32 num_in = 0, num_out = 0;
 };
-/// The dtypes of an op's operands; t: its own dtype; any: that of an operand "*".
+/// The dtypes of an op's operands. t is the op's dtype; `any` is the dtype of "*" operands.
 constexpr OperandDTypes operand_dtypes(const Op& op, DType t, DType any) {
   OperandDTypes result;
   int n = 0;
@@ -82,7 +84,7 @@ constexpr OperandDTypes operand_dtypes(const Op& op, DType t, DType any) {
 }
 constexpr OperandDTypes operand_dtypes(const Op& op, DType t) { return operand_dtypes(op, t, t); }
 
-/// Whether two records of one id agree: name, operands, attributes.
+/// Whether two records with the same id agree in name, operands and attributes.
 constexpr bool same_contract(const Op& a, const Op& b) {
   const auto same = [](const char* x, const char* y) {
     while (*x && *x == *y) x++, y++;

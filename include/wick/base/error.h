@@ -1,4 +1,4 @@
-// The one error type. Users, files and devices cause it; a bug of our own trips WICK_ASSERT
+// The error type for failures caused by users, files and devices. A bug in wick trips WICK_ASSERT
 // instead.
 #pragma once
 #include <stdexcept>
@@ -15,26 +15,26 @@ enum class ErrorCode {
   kDTypeMismatch,
   kDeviceMismatch,
   kOutOfRange,   // an index or id beyond its dimension
-  kUnsupported,  // no kernel and no composite takes the call
+  kUnsupported,  // no kernel or composite accepts the call
   kOutOfMemory,
   kModuleMissing,   // the backend's module is not installed
   kRuntimeMissing,  // the vendor's runtime is not installed
-  kDeviceMissing,   // no such card
-  kRocm,            // the AMD runtime or card failed
-  kCuda,            // the NVIDIA runtime or card failed
-  kKernelNotFound,  // no code of a kernel for the card's architecture
+  kDeviceMissing,   // the device does not exist
+  kRocm,            // the AMD runtime or device failed
+  kCuda,            // the NVIDIA runtime or device failed
+  kKernelNotFound,  // a kernel has no code for the device's architecture
   kKernelModuleNotLoaded,
-  kKernelError,      // a kernel failed while it ran
-  kModifiedInPlace,  // what the gradient needs was overwritten
+  kKernelError,      // a kernel failed while running
+  kModifiedInPlace,  // a tensor that the gradient needs was overwritten
   kNoGradient,
   kIo,
-  kFormat,  // a file's content
+  kFormat,  // invalid file content
 };
 
-/// The code in words: "shape mismatch" and the like.
+/// The code as text, such as "shape mismatch".
 WICK_API const char* error_code_name(ErrorCode code);
 
-/// what() is "op: what was expected, what came", one line.
+/// what() is one line: "op: what was expected, what was given".
 class WICK_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& text) : std::runtime_error(text), code_(code) {}
@@ -45,7 +45,7 @@ class WICK_API Error : public std::runtime_error {
 };
 
 namespace detail {
-/// Text of anything that streams, without <sstream> in this header.
+/// Appends a value as text, without <sstream> in this header.
 WICK_API void append(std::string& to, std::string_view text);
 WICK_API void append(std::string& to, long long value);
 WICK_API void append(std::string& to, unsigned long long value);
@@ -63,18 +63,18 @@ inline void append(std::string& to, unsigned value) {
 inline void append(std::string& to, unsigned long value) {
   append(to, static_cast<unsigned long long>(value));
 }
-/// A type of ours says its text by a free function to_string.
+/// For types that have a free function to_string.
 template <class T>
 requires requires(const T& value) { to_string(value); }
 void append(std::string& to, const T& value) { append(to, std::string_view(to_string(value))); }
 }  // namespace detail
 
 namespace detail {
-/// The op that this thread's user called, if it said so (src/base/calling.h), else `where`.
+/// The op that the user called on this thread, if one is set (src/base/calling.h), else `where`.
 WICK_API std::string_view called(std::string_view where);
 }  // namespace detail
 
-/// Throws Error "where: parts...".
+/// Throws Error with the text "where: parts...".
 template <class... Parts>
 [[noreturn]] void fail(ErrorCode code, std::string_view where, const Parts&... parts) {
   std::string text(detail::called(where));
@@ -83,7 +83,7 @@ template <class... Parts>
   throw Error(code, text);
 }
 
-/// Fails unless the condition holds.
+/// Calls fail unless the condition holds.
 template <class... Parts>
 void check(bool condition, ErrorCode code, std::string_view where, const Parts&... parts) {
   if (!condition) [[unlikely]]

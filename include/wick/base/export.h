@@ -1,4 +1,4 @@
-// Marks what libwick shows to its users; all else is hidden.
+// Marks the symbols that libwick exports; all others are hidden.
 #pragma once
 #if defined(WICK_STATIC)
 #define WICK_API

@@ -1,4 +1,4 @@
-// Values by name, as config.json or a model file's metadata hold them; asked for by name and type.
+// Typed named values, such as those of config.json or a model file's metadata.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,47 +13,47 @@ namespace wick {
 
 struct Setting;
 
-/// Values by name. Errors, of all that is asked for: kFormat, "WHERE: "KEY": expected ..., got
-/// ...". A value of null counts as none.
+/// Named values. Typed getters throw kFormat, "WHERE: "KEY": expected ..., got ...", if the value
+/// has another type or is missing where no default applies. A null value counts as missing.
 class WICK_API Settings {
  public:
   using Entry = std::pair<std::string, Setting>;
 
   Settings() = default;
-  /// where: the file, or "FILE: OUTER" of a value that itself holds values.
+  /// where: the file, or "FILE: OUTER" for a nested object; errors begin with it.
   explicit Settings(std::string where) : where_(std::move(where)) {}
-  /// Errors: kFormat if two entries have one name.
+  /// Errors: kFormat if two entries have the same name.
   Settings(std::string where, std::vector<Entry> entries);
 
   const std::string& where() const { return where_; }
-  /// The values in the order in which they were set.
+  /// The entries in insertion order.
   const std::vector<Entry>& entries() const { return entries_; }
-  /// Adds the value, or puts it in place of the one that has this name.
+  /// Adds the value, or replaces the value with the same name.
   Settings& set(const std::string& key, Setting value);
-  /// The value of this name; nullptr if there is none.
+  /// The value with this name; nullptr if missing.
   const Setting* find(std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
 
   /// An integer of at least `lowest`.
   int64_t integer(std::string_view key, int64_t lowest = 0) const;
   int64_t integer_or(std::string_view key, int64_t otherwise, int64_t lowest = 0) const;
-  /// A finite number; an integer is a real number too.
+  /// A finite number; integers are accepted.
   double real(std::string_view key) const;
   double real_or(std::string_view key, double otherwise) const;
   bool flag_or(std::string_view key, bool otherwise) const;
   std::string text(std::string_view key) const;
   std::string text_or(std::string_view key, const std::string& otherwise) const;
-  /// The integers of a list, or of one integer; empty if there is no value.
+  /// A list of integers, or a single integer as a list of one; empty if missing.
   std::vector<int64_t> integers(std::string_view key) const;
-  /// The finite numbers of a list, or the one number; empty if there is no value. Integers are real
-  /// numbers too.
+  /// A list of finite numbers, or a single number as a list of one; empty if missing. Integers are
+  /// accepted.
   std::vector<double> reals(std::string_view key) const;
-  /// The texts of a list; empty if there is no value.
+  /// A list of strings; empty if missing.
   std::vector<std::string> texts(std::string_view key) const;
-  /// The values inside of the value of this name; nullptr if there is none.
+  /// The nested object with this name; nullptr if missing.
   const Settings* group(std::string_view key) const;
 
-  /// Throws the error of a value that is not what was expected.
+  /// Throws kFormat: the value of `key` is not what was expected.
   [[noreturn]] void fail_expected(std::string_view key, const std::string& expected) const;
 
  private:
@@ -67,7 +67,7 @@ struct Setting {
   std::variant<std::nullptr_t, bool, int64_t, double, std::string, List, Settings> value = nullptr;
 
   Setting() = default;
-  Setting(std::nullptr_t) {}                         // NOLINT: a value is written as it is
+  Setting(std::nullptr_t) {}                         // NOLINT: implicit conversion
   Setting(bool v) : value(v) {}                      // NOLINT
   Setting(int v) : value(int64_t(v)) {}              // NOLINT
   Setting(int64_t v) : value(v) {}                   // NOLINT
@@ -78,7 +78,7 @@ struct Setting {
   Setting(Settings v) : value(std::move(v)) {}       // NOLINT
 };
 
-/// What a value is, for errors: "the integer 5", "the text "five"", "a list".
+/// Describes a value for error messages: "5", "the text "five"", "a list".
 WICK_API std::string describe(const Setting& setting);
 
 }  // namespace wick

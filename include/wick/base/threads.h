@@ -1,17 +1,17 @@
-// How many threads of the host the CPU's kernels use.
+// The number of host threads that the CPU backend uses.
 #pragma once
 #include "wick/base/export.h"
 
 namespace wick {
 
-/// Returns how many threads an operation on the CPU uses at most: what set_num_threads said last,
-/// else WICK_THREADS, else the cores that the process may use by its affinity and its cgroup.
-/// Operations that a thread other than the main one calls run in that thread alone.
+/// Returns the maximum number of threads of a CPU operation: the last value passed to
+/// set_num_threads, else WICK_THREADS, else the cores available to the process under its affinity
+/// and cgroup. Operations called from a thread other than the main one run in that thread alone.
 WICK_API int num_threads();
 
-/// Sets how many threads an operation on the CPU uses at most, for the whole process from the next
-/// operation on, in libraries that wick calls too. A result has the same bits on any number of
-/// threads. Errors: kInvalidArgument unless `threads` is 1 to 4096.
+/// Sets the maximum number of threads of a CPU operation, for the whole process, starting with the
+/// next operation; this includes libraries that wick calls. Results have the same bits for any
+/// number of threads. Errors: kInvalidArgument unless `threads` is 1 to 4096.
 WICK_API void set_num_threads(int threads);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// Which backends there are: the CPU, the modules found at run time, and what a user registers.
+// Backends: the CPU, modules found at run time, and those that users register.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,32 +8,33 @@
 
 namespace wick {
 
-/// Adds a backend of one's own, which must outlive the process's work: its devices are then
-/// "name:ordinal". Errors: kInvalidArgument if the table is of another ABI, incomplete, or its name
-/// is taken.
+/// Registers a user-defined backend, which must live until all work on it has finished. Its devices
+/// are named "name:ordinal". Errors: kInvalidArgument if the table is incomplete or has another ABI
+/// version, or its name is taken.
 WICK_API DeviceKind register_backend(const Backend* backend);
 
-/// What a backend has: its devices, and if there are none, why, and what would help.
+/// The devices of a backend, or the reason it has none and a remedy.
 struct BackendStatus {
   std::string name;      // "rocm"
-  std::string module;    // the path of what was loaded, "" if nothing was
-  std::string why_none;  // why there are no devices, "" if there are some
+  std::string module;    // path of the loaded module, "" if none was loaded
+  std::string why_none;  // reason that there are no devices, "" if there are some
   std::vector<DeviceInfo> devices;
-  std::vector<std::string> unusable;  // one line for each device that is there and cannot be used
+  std::vector<std::string> unusable;  // one line for each device that exists but cannot be used
 };
 WICK_API std::vector<BackendStatus> backend_status();
 
-/// Who would serve an op on a device: a kernel's name and whether it is a vendor's library. For `wick
-/// devices --ops`.
+/// A kernel that implements an op on a device: its name, and whether it is a vendor library. Used
+/// by `wick devices --ops`.
 struct KernelSummary {
   std::string name;
   bool library;
 };
-/// Kernels of an op. dtype: the op's own, from which operands' follow; any: that of an operand "*".
+/// The kernels of an op. dtype: the op's dtype, which determines the operand dtypes; any: the dtype
+/// of "*" operands.
 WICK_API std::vector<KernelSummary> kernels_of(const Device& device, const Op& op, DType dtype,
                                                DType any);
 WICK_API std::vector<KernelSummary> kernels_of(const Device& device, const Op& op, DType dtype);
-/// Every op that the device's backend has kernels of, by name. The CPU has them all.
+/// Every op that the device's backend has kernels for, sorted by name. The CPU has kernels for all.
 WICK_API std::vector<const Op*> ops_of(const Device& device);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// Where tensors live and work is done.
+// Devices, which hold tensors and run ops.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,40 +14,41 @@ struct Backend;
 struct DeviceInfo;
 class DeviceState;
 
-/// Kinds from kFirstRegistered on belong to backends that users register (core/backend.h).
+/// Kinds from kFirstRegistered on are backends that users registered (core/backend.h).
 enum class DeviceKind : uint8_t { kCpu, kRocm, kCuda, kMetal, kEmulated, kFirstRegistered };
 
-/// A name for a device that need not be there.
+/// Names a device, which may not exist.
 struct DeviceLocation {
   DeviceKind kind = DeviceKind::kCpu;
   int ordinal = 0;
   bool operator==(const DeviceLocation&) const = default;
 };
-/// The name as text: "cpu", "rocm:0", "emu:32".
+/// The location as text: "cpu", "rocm:0", "emu:32".
 WICK_API std::string to_string(const DeviceLocation& location);
 
-/// A device that is there: cheap to copy, compared by identity.
+/// An existing device. Cheap to copy, compared by identity.
 class WICK_API Device {
  public:
   /// The CPU.
   Device();
   static Device cpu() { return Device(); }
-  /// A card by its ordinal. Errors, of all of these: kModuleMissing, kRuntimeMissing or
-  /// kDeviceMissing, which say what would help.
+  /// A card by ordinal. Errors for all factory functions: kModuleMissing, kRuntimeMissing or
+  /// kDeviceMissing, with a remedy in the text.
   static Device rocm(int ordinal = 0);
   static Device cuda(int ordinal = 0);
-  /// Always an error: there is no Metal backend.
+  /// Always throws: there is no Metal backend.
   static Device metal(int ordinal = 0);
-  /// The emulator of the GPU execution model, with waves of 32 or 64 threads: for tests.
+  /// The emulator of the GPU execution model, with waves of 32 or 64 threads, for tests.
   static Device emulated(int wave);
-  /// The card if it is there, else the CPU.
+  /// The card if it is available, else the CPU.
   static Device rocm_if_available(int ordinal = 0);
   static Device cuda_if_available(int ordinal = 0);
-  /// The best device: a discrete card before an integrated one before the CPU; never an emulator.
+  /// The best available device: a discrete card, else an integrated one, else the CPU; never an
+  /// emulator.
   static Device best();
   static Device at(DeviceLocation location);
-  /// The device that a text names: "cpu", "rocm", "rocm:0", "cuda:1", "metal", "emu:32", "auto"
-  /// (best) or a registered backend's "name:ordinal". Errors: kInvalidArgument for another text.
+  /// Parses a device name: "cpu", "rocm", "rocm:0", "cuda:1", "metal", "emu:32", "auto" (see best)
+  /// or a registered backend's "name:ordinal". Errors: kInvalidArgument for any other text.
   static Device parse(std::string_view text);
 
   DeviceLocation location() const;
@@ -61,18 +62,18 @@ class WICK_API Device {
   bool same_device(const Device& other) const { return state_ == other.state_; }
   bool operator==(const Device& other) const = default;
 
-  /// Name, architecture, memory ...: see abi/backend.h.
+  /// Name, architecture, memory and so on; see abi/backend.h.
   const DeviceInfo& info() const;
-  /// Whether bf16 is computed here.
+  /// Whether the device computes in bf16.
   bool supports_bf16() const;
-  /// The dtype that models load as: bf16 on cards that have it, else f32.
+  /// The default dtype for loading models: bf16 on cards that support it, else f32.
   DType preferred_dtype() const;
 
-  /// Sets the seed of random numbers: the same seed gives the same uniform numbers on every device.
+  /// Sets the random seed. The same seed gives the same uniform numbers on every device.
   void set_seed(uint64_t seed) const;
   uint64_t current_seed() const;
 
-  /// Waits for all work; errors of kernels that ran surface here. Errors: kKernelError,
+  /// Waits for all work on the device and throws errors recorded by kernels. Errors: kKernelError,
   /// kOutOfRange, kRocm, kCuda.
   void synchronize() const;
   /// Returns the caching allocator's unused memory to the device.
@@ -87,7 +88,7 @@ class WICK_API Device {
 /// The device's location as text: "cpu", "rocm:0".
 WICK_API std::string to_string(const Device& device);
 
-/// The AMD runtime's handles of a device, for calling it directly; valid while the process runs.
+/// HIP handles of a device, for calling the runtime directly; valid for the life of the process.
 struct RocmDevice {
   DeviceLocation location;
   int64_t device;  // hipDevice_t
@@ -97,13 +98,14 @@ struct RocmDevice {
   int ordinal() const { return location.ordinal; }
   WICK_API std::string arch() const;
 };
-/// The NVIDIA runtime's handles of a device.
+/// CUDA handles of a device, for calling the runtime directly.
 struct CudaDevice {
   DeviceLocation location;
   int64_t device;  // CUdevice
   void* stream;    // cudaStream_t
 };
-/// The runtime's handles of a device of that kind. Errors: kDeviceMismatch, which names both kinds.
+/// The runtime handles of a ROCm or CUDA device. Errors: kDeviceMismatch if the device is of
+/// another kind; the text names both.
 WICK_API RocmDevice as_rocm(const Device& device);
 WICK_API CudaDevice as_cuda(const Device& device);
 

@@ -10,7 +10,7 @@
 
 namespace wick {
 
-/// A vector of int64_t that needs no allocation up to six elements.
+/// A vector of int64_t that stores up to six elements without allocating.
 class WICK_API Dims {
  public:
   static constexpr int kInline = 6;
@@ -63,12 +63,12 @@ class WICK_API Dims {
 
 using Shape = Dims;
 
-/// The sizes as text: "[2, 3]"; "[]" for a scalar's shape.
+/// The sizes as text: "[2, 3]"; "[]" for a scalar.
 WICK_API std::string to_string(const Dims& dims);
-/// The number of elements: the product of the sizes, 1 of none.
+/// The number of elements: the product of the sizes; 1 for an empty shape.
 WICK_API int64_t numel(const Shape& shape);
-/// The number of elements of a shape that a user gave: -1 if a size is negative, or the product is
-/// more than an int64_t holds.
+/// The number of elements of a user-provided shape: -1 if a size is negative or the product
+/// overflows int64_t.
 WICK_API int64_t checked_numel(const Shape& shape);
 /// Row-major strides of a shape, in elements.
 WICK_API Dims contiguous_strides(const Shape& shape);

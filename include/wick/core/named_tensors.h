@@ -1,4 +1,4 @@
-// Tensors by name: what files hold and models are made of.
+// Tensors by name, as stored in files and models.
 #pragma once
 #include <map>
 #include <string>

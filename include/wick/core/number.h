@@ -1,12 +1,12 @@
-// A number beside a tensor: `x * 2`, `x + 0.5`.
+// A scalar operand next to a tensor: `x * 2`, `x + 0.5`.
 #pragma once
 #include <concepts>
 #include <cstdint>
 
 namespace wick {
 
-/// A number that is an operand. An integer leaves an integer tensor's dtype as it is; a real number
-/// makes f32 of it. Neither promotes within a kind.
+/// A scalar operand. An integer keeps an integer tensor's dtype; a real number turns it into f32.
+/// Neither changes the dtype within a kind.
 class Number {
  public:
   template <std::integral T>
@@ -20,9 +20,9 @@ class Number {
 
   bool is_integer() const { return integral_; }
   double real() const { return real_; }
-  /// The integer; of one above 2^63 - 1 what is 2^64 less.
+  /// The integer value; values above 2^63 - 1 wrap around, to 2^64 less.
   int64_t integer() const { return integer_; }
-  /// Whether it is an integer above 2^63 - 1: such are elements of u64 alone.
+  /// Whether it is an integer above 2^63 - 1, which only u64 can hold.
   bool is_above_i64() const { return above_i64_; }
 
  private:

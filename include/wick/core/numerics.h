@@ -1,30 +1,29 @@
-// What kernels may do with numbers. Each setting holds for the whole process; any thread may set
-// and read it, and an op takes what is set when it is called.
+// Process-wide numerical settings of kernels. Any thread may get and set them; an op uses the
+// setting at the time it is called.
 #pragma once
 #include "wick/base/export.h"
 
 namespace wick {
 
-/// What products of f32 may round their operands to; they are summed in f32.
+/// The precision to which matmul may round f32 operands; sums are always in f32.
 enum class MatmulPrecision {
-  kF32,   // to nothing less: PyTorch's "highest"
-  kTf32,  // to TF32, which has 10 bits behind the point: "high"
-  kBf16,  // to bf16, which has 7: "medium"
+  kF32,   // no rounding: PyTorch's "highest"
+  kTf32,  // TF32, 10 mantissa bits: "high"
+  kBf16,  // bf16, 7 mantissa bits: "medium"
 };
-/// Permits matmul and what is made of it to round operands of f32 that far, where that is faster;
-/// kF32 at first. A permission, no order: no kernel makes use of it so far, so results are those of
-/// kF32 whatever is set.
+/// Permits matmul, and ops built on it, to round f32 operands to this precision where that is
+/// faster; kF32 by default. This is a permission, not a requirement: no kernel uses it yet, so
+/// results are those of kF32 for every setting.
 WICK_API void set_matmul_precision(MatmulPrecision precision);
-/// What products of f32 may round their operands to.
+/// Returns the current setting.
 WICK_API MatmulPrecision matmul_precision();
 
-/// Demands that the same call gives the same bits on every run; false at first. Everything on the
-/// CPU does so anyway. On cards, floats that ids send to one place are added in any order:
-/// scatter_add, index_add and what is made of them, such as index_put that accumulates and the
-/// gradients of index_select, gather and embedding. While this is on they are errors there
-/// (kUnsupported, which names the op).
+/// Requires the same call to give the same bits on every run; off by default. The CPU always does.
+/// On cards, float sums into positions given by ids have no fixed order: scatter_add, index_add and
+/// ops built on them, such as accumulating index_put and the gradients of index_select, gather and
+/// embedding. While this is on, those ops throw kUnsupported on cards, naming the op.
 WICK_API void set_deterministic(bool on);
-/// Whether the same call must give the same bits on every run.
+/// Whether set_deterministic is on.
 WICK_API bool deterministic();
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// Memory on a device, shared by the tensors that look into it.
+// Device memory, shared by the tensors that view it.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -10,9 +10,10 @@ namespace wick {
 
 class WICK_API Storage {
  public:
-  /// Fresh memory, its content undefined. Errors: kOutOfMemory.
+  /// Allocates uninitialized memory. Errors: kOutOfMemory.
   static std::shared_ptr<Storage> allocate(const Device& device, int64_t bytes);
-  /// Host memory that somebody else made; release is called when nothing looks into it any more.
+  /// Wraps host memory owned by the caller; `release` runs when the last tensor that views it is
+  /// gone.
   static std::shared_ptr<Storage> adopt(void* data, int64_t bytes, std::function<void()> release);
 
   Storage(const Device& device, void* data, int64_t bytes, std::function<void()> release)
@@ -24,9 +25,10 @@ class WICK_API Storage {
   const Device& device() const { return device_; }
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  /// Whether the memory is somebody else's, who may look at it.
+  /// Whether the memory came from adopt, so that its owner may still read it.
   bool adopted() const { return release_ != nullptr; }
-  /// Counts the writes in place: what the tape has kept must still have the count that it saw.
+  /// Number of in-place writes. The tape saves this count with a tensor and checks that it is
+  /// unchanged.
   int64_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -34,7 +36,7 @@ class WICK_API Storage {
   Device device_;
   void* data_;
   int64_t bytes_;
-  std::function<void()> release_;  // of adopted memory
+  std::function<void()> release_;  // set for adopted memory only
   std::atomic<int64_t> version_{0};
 };
 

@@ -1,5 +1,4 @@
-// The tensor: an immutable value, cheap to copy. Ops on it are free functions (wick/ops/*.h) and
-// operators.
+// Tensor: an immutable value, cheap to copy. Ops are free functions (wick/ops/*.h) and operators.
 #pragma once
 #include <cstring>
 #include <initializer_list>
@@ -16,7 +15,7 @@
 
 namespace wick {
 
-/// The tape's record of how a tensor came to be; src/ops fills it.
+/// The tape's record of how a tensor was computed; src/ops derives from it.
 class AutogradNode : public std::enable_shared_from_this<AutogradNode> {
  public:
   virtual ~AutogradNode() = default;
@@ -24,7 +23,7 @@ class AutogradNode : public std::enable_shared_from_this<AutogradNode> {
 
 class Index;
 
-/// The dtype of a tensor to be made, and the device that it is made on.
+/// Dtype and device of a new tensor.
 struct TensorOptions {
   DType dtype = DType::kF32;
   Device device = Device::cpu();
@@ -32,14 +31,15 @@ struct TensorOptions {
 
 class WICK_API Tensor {
  public:
-  /// No tensor: `if (bias)` asks.
+  /// An empty tensor; test with `if (bias)`.
   Tensor() = default;
-  /// Errors: kInvalidArgument, which names the op, if a block dtype's blocks would be cut: their
-  /// innermost dim has stride 1, and begins and ends with a block (core/layout.h: Layout).
+  /// Errors: kInvalidArgument, naming the op, if the layout splits blocks of a block dtype: the
+  /// innermost dim must have stride 1 and start and end on a block boundary (core/layout.h:
+  /// Layout).
   Tensor(std::shared_ptr<Storage> storage, Layout layout, DType dtype,
          std::string_view op = "tensor");
 
-  /// Copies values to the device. Errors: kShapeMismatch if they are not as many as the shape says.
+  /// Copies values to the device. Errors: kShapeMismatch if their number differs from the shape's.
   template <HasDType T>
   static Tensor from(std::span<const T> values, const Shape& shape,
                      const Device& device = Device::cpu()) {
@@ -48,7 +48,7 @@ class WICK_API Tensor {
   template <HasDType T>
   static Tensor from(const std::vector<T>& values, const Shape& shape,
                      const Device& device = Device::cpu()) {
-    if constexpr (kSame<T, bool>) {  // a vector of bool has bits, no elements
+    if constexpr (kSame<T, bool>) {  // std::vector<bool> packs bits
       const std::vector<unsigned char> bytes(values.begin(), values.end());
       return from_host(bytes.data(), int64_t(bytes.size()), DType::kBool, shape, device);
     } else {
@@ -60,14 +60,14 @@ class WICK_API Tensor {
                      const Device& device = Device::cpu()) {
     return from(std::span<const T>(values.begin(), values.size()), shape, device);
   }
-  /// Copies values to a tensor of one dim.
+  /// Copies values to a one-dimensional tensor.
   template <HasDType T>
   static Tensor from(const std::vector<T>& values, const Device& device = Device::cpu()) {
     return from(values, {int64_t(values.size())}, device);
   }
-  /// Copies values as they are written to a tensor of one, two or three dims: from({1.f, 2.f}),
-  /// from({{1, 2}, {3, 4}}). The dtype is that of the values' own type: i32 of 1, f32 of 1.f, f64
-  /// of 1.0. Errors: kShapeMismatch if lists beside each other are not of one length.
+  /// Copies literal values to a tensor of one, two or three dims: from({1.f, 2.f}), from({{1, 2},
+  /// {3, 4}}). The dtype is that of the values' C++ type: i32 for 1, f32 for 1.f, f64 for 1.0.
+  /// Errors: kShapeMismatch if sibling lists differ in length.
   template <HasDType T>
   static Tensor from(std::initializer_list<T> values, const Device& device = Device::cpu()) {
     return from(values, {int64_t(values.size())}, device);
@@ -92,18 +92,19 @@ class WICK_API Tensor {
     for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
     return from(values, {int64_t(matrices.size()), height, columns}, device);
   }
-  /// Copies values from memory that need not be aligned: bytes_of(dtype, numel) bytes.
+  /// Copies bytes_of(dtype, numel) bytes of values; `bytes` need not be aligned.
   static Tensor from_bytes(const void* bytes, DType dtype, const Shape& shape,
                            const Device& device = Device::cpu()) {
     return from_host(bytes, wick::numel(shape), dtype, shape, device);
   }
-  /// Host memory as a tensor, not copied; release is called when no tensor looks into it any more.
+  /// Wraps host memory without copying it; `release` runs when the last tensor that views it is
+  /// gone.
   static Tensor adopt(void* data, DType dtype, const Shape& shape, std::function<void()> release);
-  /// A tensor whose content is undefined.
+  /// An uninitialized tensor.
   static Tensor empty(const Shape& shape, const TensorOptions& options = {});
 
   explicit operator bool() const { return impl_ != nullptr; }
-  // Of an empty Tensor() these and all below are errors: kInvalidArgument.
+  // On an empty Tensor(), these and all functions below throw kInvalidArgument.
   const Shape& shape() const { return impl("shape").layout.shape; }
   const Dims& strides() const { return impl("strides").layout.strides; }
   const Layout& layout() const { return impl("layout").layout; }
@@ -115,26 +116,28 @@ class WICK_API Tensor {
   const Device& device() const { return impl("device").storage->device(); }
   bool is_contiguous() const { return impl("is_contiguous").layout.is_contiguous(); }
   const std::shared_ptr<Storage>& storage() const { return impl("storage").storage; }
-  /// The address of the first element on its device.
+  /// The device address of the first element.
   void* data() const {
     return static_cast<char*>(storage()->data()) + bytes_of(dtype(), layout().offset);
   }
 
-  /// The values on another device: itself if already there. A view moves only its own elements.
+  /// Copies to another device; returns the tensor itself if it is already there. Copying a view
+  /// copies only its elements.
   Tensor to(const Device& device) const;
-  /// The same values as another dtype: itself if already so (ops/elementwise.h: cast).
+  /// Converts to another dtype (ops/elementwise.h: cast); returns the tensor itself if it has that
+  /// dtype.
   Tensor to(DType dtype) const;
-  /// The same values in row-major order: itself if already so.
+  /// The same values in row-major order; returns the tensor itself if it is contiguous.
   Tensor contiguous() const;
-  /// The same elements, off the tape.
+  /// The same elements, not recorded on the tape.
   Tensor detach() const;
-  /// The elements that these indices choose, as x[...] does elsewhere (ops/indexing.h: index).
+  /// The elements selected by these indices, like NumPy's x[...] (ops/indexing.h).
   Tensor index(const std::vector<Index>& items) const;
-  /// Whether backward would pass through this tensor.
+  /// Whether backward propagates through this tensor.
   bool requires_grad() const { return impl("requires_grad").node != nullptr; }
 
-  /// The only element. Errors: kShapeMismatch if there are more; kDTypeMismatch if T is not the
-  /// dtype's type.
+  /// The single element. Errors: kShapeMismatch if numel() is not 1; kDTypeMismatch if T does not
+  /// match the dtype.
   template <HasDType T>
   T item() const {
     check_host_type("item", kDTypeOf<T>);
@@ -144,7 +147,7 @@ class WICK_API Tensor {
     read(&value);
     return value;
   }
-  /// All elements in row-major order. Errors: kDTypeMismatch if T is not the dtype's type.
+  /// All elements in row-major order. Errors: kDTypeMismatch if T does not match the dtype.
   template <HasDType T>
   std::vector<T> to_vector() const {
     check_host_type("to_vector", kDTypeOf<T>);
@@ -158,8 +161,8 @@ class WICK_API Tensor {
       return values;
     }
   }
-  /// The only element; the elements of a tensor of one, two or three dims, nested as these are.
-  /// Errors: kShapeMismatch, kDTypeMismatch.
+  /// The single element, or the elements of a tensor of rank 1, 2 or 3 as nested vectors. Errors:
+  /// kShapeMismatch, kDTypeMismatch.
   template <class T>
   T to_scalar() const {
     return item<T>();
@@ -183,23 +186,23 @@ class WICK_API Tensor {
   /// Copies all elements in row-major order to host memory of bytes_of(dtype, numel) bytes.
   void read(void* to) const;
 
-  // For src/ops and the bindings.
+  // For src/ops and language bindings.
   struct Impl {
     std::shared_ptr<Storage> storage;
     Layout layout;
     DType dtype;
     std::shared_ptr<AutogradNode> node;
   };
-  /// The same storage through another layout, off the tape. Errors: kInvalidArgument, which names
-  /// the op, if that cuts a block.
+  /// The same storage with another layout, not recorded on the tape. Errors: kInvalidArgument,
+  /// naming the op, if the layout splits a block.
   Tensor view(Layout layout, std::string_view op = "view") const {
     return Tensor(storage(), std::move(layout), dtype(), op);
   }
   const std::shared_ptr<AutogradNode>& node() const { return impl("node").node; }
   void set_node(std::shared_ptr<AutogradNode> node) { impl_->node = std::move(node); }
   bool same(const Tensor& other) const { return impl_ == other.impl_; }
-  /// Whether nothing else looks at these elements and the tape does not hold them: they may be
-  /// written over.
+  /// Whether no other tensor shares this storage, the tape does not record the tensor and the
+  /// memory is not adopted, so that the elements may be overwritten.
   bool uniquely_owned() const {
     return impl_ && impl_.use_count() == 1 && !impl_->node && impl_->storage.use_count() == 1 &&
            !impl_->storage->adopted();
@@ -213,7 +216,7 @@ class WICK_API Tensor {
   [[noreturn]] static void fail_empty(const char* asked);
   static Tensor from_host(const void* values, int64_t count, DType dtype, const Shape& shape,
                           const Device& device);
-  /// The size that all of these have; 0 of none. Errors: kShapeMismatch.
+  /// The common size of the lists; 0 if there are no lists. Errors: kShapeMismatch.
   template <class Lists>
   static int64_t common_size(const Lists& lists) {
     const size_t size = std::empty(lists) ? 0 : std::begin(lists)->size();
@@ -227,7 +230,7 @@ class WICK_API Tensor {
     check(rank() == expected, ErrorCode::kShapeMismatch, op, "expected rank ", expected,
           ", got shape ", shape());
   }
-  /// `count` vectors of `size` values each.
+  /// Splits values into `count` vectors of `size` each.
   template <class T>
   static std::vector<std::vector<T>> cut_into(std::vector<T> values, int64_t count, int64_t size) {
     std::vector<std::vector<T>> parts;
@@ -240,11 +243,12 @@ class WICK_API Tensor {
   std::shared_ptr<Impl> impl_;
 };
 
-/// The dtype of a name that dtype_name gives: "f32", "bf16", "q8_0". Errors: kInvalidArgument, which
-/// lists the names.
+/// The dtype with a name that dtype_name returns: "f32", "bf16", "q8_0". Errors: kInvalidArgument,
+/// listing the names.
 WICK_API DType dtype_of_name(std::string_view name);
 
-/// The head of the one-line debug form: "f32[2, 3] rocm:0"; the CPU is left out.
+/// A short description, used as the start of the one-line debug form: "f32[2, 3] rocm:0"; the CPU
+/// is not named.
 WICK_API std::string describe(const Tensor& x);
 
 }  // namespace wick

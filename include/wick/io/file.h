@@ -1,4 +1,4 @@
-// Whole files of bytes.
+// Reading and writing whole files.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,10 +7,12 @@
 
 namespace wick {
 
-/// The bytes of a regular file. Errors: kIo, with path and reason; kOutOfMemory of a larger one.
+/// Reads a regular file. Errors: kIo, with path and reason; kOutOfMemory if the file is larger than
+/// the available memory.
 WICK_API std::string read_file(const std::string& path);
-/// Writes them under another name and renames that when it is whole: a failure leaves what was
-/// there. A link's target is replaced, a folder, fifo or device never. Errors: kIo.
+/// Writes the bytes to a temporary file, then renames it, so that a failure leaves the old file
+/// intact. If path is a link, replaces its target; never replaces a folder, fifo or device. Errors:
+/// kIo.
 WICK_API void write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// JSON files: config.json and others.
+// JSON parsing and writing.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,21 +7,21 @@
 
 namespace wick {
 
-/// Reads the values of a JSON object. where: what errors begin with. Errors: kFormat: no JSON, no
-/// object, a key that comes twice, an integer that int64_t does not hold.
+/// Parses a JSON object. where: the prefix of error texts. Errors: kFormat if the text is not JSON
+/// or not an object, if a key is repeated, or if an integer overflows int64_t.
 WICK_API Settings parse_json(std::string_view text, const std::string& where);
-/// Reads a JSON value of any kind, a list for instance: std::get<Setting::List>(value.value).
-/// Errors: as parse_json's.
+/// Parses a JSON value of any kind; for a list: std::get<Setting::List>(value.value). Errors: as
+/// parse_json.
 WICK_API Setting parse_json_value(std::string_view text, const std::string& where);
-/// Reads the values of the object in a file. Errors: kIo, which names the path; kFormat.
+/// Reads a JSON object from a file. Errors: kIo, naming the path; kFormat.
 WICK_API Settings read_json(const std::string& path);
-/// Reads the value of any kind in a file. Errors: kIo, which names the path; kFormat.
+/// Reads a JSON value of any kind from a file. Errors: kIo, naming the path; kFormat.
 WICK_API Setting read_json_value(const std::string& path);
 
-/// The text of values, or of a value of any kind: an entry of an object per line and two spaces per
-/// level; indent < 0: all on one line.
+/// Formats a value as JSON with one object entry per line, indented by two spaces per level
+/// starting at level `indent`; indent < 0 puts everything on one line.
 WICK_API std::string to_json(const Setting& value, int indent = 0);
-/// The file gets its name when it is whole. Errors: kIo.
+/// Writes a value to a JSON file; the file appears under its name only when complete. Errors: kIo.
 WICK_API void write_json(const std::string& path, const Setting& value);
 
 }  // namespace wick

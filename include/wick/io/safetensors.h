@@ -12,9 +12,9 @@ namespace wick {
 
 using Metadata = std::map<std::string, std::string>;
 
-/// A file, or a folder's model.safetensors or shards (model.safetensors.index.json), whose header
-/// has been checked: the tensors fill the file without a hole, and no two overlap. Tensors are read
-/// when asked for. Errors, of all: kIo; kFormat, which says the path, the tensor and what is wrong.
+/// Reads a file, or a folder with model.safetensors or shards (model.safetensors.index.json). The
+/// constructor checks the header: tensors cover the file without gaps or overlaps. load reads
+/// tensors on demand. Errors of all functions: kIo; kFormat, with path, tensor and reason.
 class WICK_API SafetensorsReader {
  public:
   struct Entry {
@@ -28,7 +28,7 @@ class WICK_API SafetensorsReader {
 
   const std::map<std::string, Entry>& entries() const;
   const Metadata& metadata() const;
-  /// Errors: kInvalidArgument if there is no tensor of this name.
+  /// Reads one tensor. Errors: kInvalidArgument if there is no tensor with this name.
   Tensor load(const std::string& name, const Device& device = Device::cpu()) const;
   NamedTensors load_all(const Device& device = Device::cpu()) const;
 
@@ -37,13 +37,13 @@ class WICK_API SafetensorsReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// All tensors of a file or folder.
+/// Reads all tensors of a file or folder.
 WICK_API NamedTensors load_safetensors(const std::string& path,
                                        const Device& device = Device::cpu());
-/// Writes them, sorted by falling alignment of dtype and then name, so that every tensor lies
-/// aligned. The file gets its name when it is whole. f4 and f6 are packed, the lowest bits first.
-/// Errors: kIo, as write_file has it; kInvalidArgument if a tensor is empty, if its packed elements do not fill their
-/// last byte, or its name is no UTF-8 or "__metadata__".
+/// Writes the tensors in order of decreasing dtype alignment, then name, so that each is aligned.
+/// The file appears under its name only when complete. f4 and f6 are packed, lowest bits first.
+/// Errors: kIo, as for write_file; kInvalidArgument if a tensor is empty, if its packed elements do
+/// not fill their last byte, or if its name is not UTF-8 or is "__metadata__".
 WICK_API void save_safetensors(const std::string& path, const NamedTensors& tensors,
                                const Metadata& metadata = {});
 

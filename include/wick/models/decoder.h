@@ -1,4 +1,4 @@
-// Decoder-only transformers: one implementation whose switches are read from config.json.
+// Decoder-only transformers: one implementation, configured by config.json.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace wick {
 
-/// A model's switches and sizes, named as in config.json of HuggingFace's transformers.
+/// Sizes and options of a model, named as in config.json of HuggingFace's transformers.
 struct DecoderConfig {
   std::string model_type = "llama";
   int64_t vocab_size = 256;
@@ -23,42 +23,43 @@ struct DecoderConfig {
   int64_t max_position_embeddings = 128;
   double rms_norm_eps = 1e-5;
   double rope_theta = 10000;
-  double initializer_range = 0.02;  // deviation of weights when drawn
-  bool attention_bias = false;      // of q, k, v and o
+  double initializer_range = 0.02;  // standard deviation of initial weights
+  bool attention_bias = false;      // biases of q, k, v and o
   bool mlp_bias = false;
-  bool tie_word_embeddings = false;  // the output layer's weight is the embedding's
-  DType dtype = DType::kF32;         // that the file's weights have
+  bool tie_word_embeddings = false;  // the output layer shares the embedding's weight
+  DType dtype = DType::kF32;         // dtype of the weights in the file
   std::vector<int64_t> bos_token_ids, eos_token_ids;
 };
 
-/// The config of config.json's values. Errors: kFormat, which names file, key, what was expected
-/// and what came; a switch that this implementation lacks is one too, and never passed over.
+/// Reads a DecoderConfig from the values of config.json. Errors: kFormat, naming file, key,
+/// expected and actual value; an option that is not implemented is an error too, never ignored.
 WICK_API DecoderConfig decoder_config(const Settings& settings);
-/// The config.json of it, as transformers reads it.
+/// The values of a config.json that transformers reads.
 WICK_API Settings to_settings(const DecoderConfig& config);
-/// How many numbers a model's parameters are. Errors: kInvalidArgument of more than 2^60.
+/// The number of parameters of a model. Errors: kInvalidArgument if it exceeds 2^60.
 WICK_API int64_t num_parameters(const DecoderConfig& config);
 
-/// The model: embedding, blocks of attention and MLP, a norm, and the output layer. Copies share
-/// the parameters, which are named as in HuggingFace's files ("model.layers.0.mlp.up_proj.weight").
+/// A decoder: embedding, blocks of attention and MLP, final norm, output layer. Copies share the
+/// parameters, which have HuggingFace's names ("model.layers.0.mlp.up_proj.weight").
 class WICK_API Decoder {
  public:
-  /// Uses `parameters`. positions: how many there will be; 0: max_position_embeddings.
+  /// Reads its weights from `parameters`. positions: the number of positions; 0:
+  /// max_position_embeddings.
   Decoder(const DecoderConfig& config, Parameters& parameters, int64_t positions = 0);
 
   const DecoderConfig& config() const;
-  TensorOptions options() const;  // dtype and device of what is computed
+  TensorOptions options() const;  // dtype and device of the computation
 
-  /// ids and positions [B, T] i64 -> hidden states [B, T, hidden_size] after the last norm. Without
-  /// a cache position p attends to the ids at indices up to p, so positions are 0 to T - 1. With
-  /// one, keys and values are written to it, and attention reads them there.
+  /// ids and positions [B, T] i64 -> hidden states [B, T, hidden_size] after the final norm.
+  /// Without a cache, position p attends to the ids at indices up to p, so positions must be 0 to T
+  /// - 1. With a cache, keys and values are written to it and attention reads them from it.
   Tensor hidden(const Tensor& ids, const Tensor& positions, KvCache* cache = nullptr) const;
   /// Hidden states [..., hidden_size] -> [..., vocab_size].
   Tensor logits(const Tensor& hidden) const;
   Tensor forward(const Tensor& ids, const Tensor& positions, KvCache* cache = nullptr) const {
     return logits(hidden(ids, positions, cache));
   }
-  /// A cache for sequences of this many tokens.
+  /// Creates a cache for `batch` sequences of up to `capacity` tokens.
   KvCache make_cache(int64_t batch, int64_t capacity) const;
 
  private:
@@ -66,7 +67,7 @@ class WICK_API Decoder {
   std::shared_ptr<const Layers> layers_;
 };
 
-/// Positions 0 to length - 1 for each of batch rows: [B, T] i64.
+/// Positions 0 to length - 1 in each of `batch` rows: [B, T] i64.
 WICK_API Tensor positions_from_0(int64_t batch, int64_t length, const Device& device);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// Layers: parameters and the op that they are for.
+// Layers: parameters together with the op that uses them.
 #pragma once
 #include <string>
 
@@ -8,7 +8,7 @@ namespace wick {
 
 struct LinearOptions {
   bool bias = false;
-  double deviation = 0.02;  // of the weight, when drawn
+  double deviation = 0.02;  // standard deviation of the initial weight
 };
 
 /// A linear layer: x [..., in] -> x weightᵀ + bias [..., out]. Parameters NAME.weight [out, in] and
@@ -20,7 +20,8 @@ struct WICK_API Linear {
   Tensor operator()(const Tensor& x) const;
 };
 
-/// Vectors by id: ids [...] i64 in [0, count) -> [..., dim]. Parameter NAME.weight [count, dim].
+/// Looks up vectors by id: ids [...] i64 in [0, count) -> [..., dim]. Parameter NAME.weight [count,
+/// dim].
 struct WICK_API Embedding {
   Var weight;
   Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
@@ -28,7 +29,7 @@ struct WICK_API Embedding {
   Tensor operator()(const Tensor& ids) const;
 };
 
-/// The layer of rms_norm. Parameter NAME.weight [dim], 1 when drawn.
+/// A layer for rms_norm. Parameter NAME.weight [dim], initially 1.
 struct WICK_API RmsNorm {
   Var weight;
   double eps;

@@ -1,5 +1,4 @@
-// From gradients to better parameters: AdamW over a model's parameters, the rate over time,
-// clipping.
+// AdamW over a model's parameters, learning-rate schedule, gradient clipping.
 #pragma once
 #include <vector>
 
@@ -8,37 +7,38 @@
 
 namespace wick {
 
-/// The learning rate of step `step` in [0, steps): up to `peak` along a line in `warmup` steps,
-/// then down to `last` along half a cosine.
+/// The learning rate of step `step` in [0, steps): rises linearly to `peak` during `warmup` steps,
+/// then falls to `last` along half a cosine.
 struct CosineRate {
   double peak = 1e-3, last = 0;
   int64_t warmup = 0, steps = 1;
   WICK_API double at(int64_t step) const;
 };
 
-/// The root of the sum of squares over all gradients, in f32, a scalar on their device; 0 of none.
+/// The square root of the sum of squares over all gradients: an f32 scalar on their device; 0 if
+/// there are none.
 WICK_API Tensor global_norm(const std::vector<Tensor>& gradients);
 
 struct AdamWSettings {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
-  double weight_decay = 0.1;  // of matrices; vectors (norms, biases) have none
-  double clip_norm = 1;       // gradients are scaled down to this global norm; 0: never
+  double weight_decay = 0.1;  // applies to matrices, not to vectors (norms, biases)
+  double clip_norm = 1;       // gradients are scaled down to this global norm; 0: no clipping
 };
 
-/// AdamW (see adamw_) over named parameters, with its running averages.
+/// AdamW (see adamw_) over named parameters. Holds their running averages.
 class WICK_API AdamW {
  public:
   AdamW(const NamedVars& parameters, const AdamWSettings& settings);
 
-  /// Makes one step along the gradients that backward has brought, and clears them. Waits for
-  /// nothing: the norm stays on the device. Parameters without a gradient stay as they are.
+  /// Makes one step with the gradients collected by backward, and clears them. Does not wait for
+  /// the device: the norm stays there. Parameters without a gradient are unchanged.
   void step(double rate);
   int64_t steps_done() const { return steps_done_; }
 
-  /// The running averages "mean.NAME" and "square.NAME" of each parameter: with steps_done, all
-  /// that there is to an optimizer's state.
+  /// The running averages of each parameter, "mean.NAME" and "square.NAME". Together with
+  /// steps_done they are the optimizer's complete state.
   NamedTensors state() const;
-  /// Restores state(). Errors: kFormat if a tensor is missing or has another shape or dtype.
+  /// Restores a state(). Errors: kFormat if a tensor is missing or has another shape or dtype.
   void restore(const TensorSource& state, int64_t steps_done);
 
  private:

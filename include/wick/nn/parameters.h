@@ -1,4 +1,4 @@
-// A model's parameters by name: drawn, or taken from a file's tensors.
+// A model's named parameters, initialized at random or loaded from a file's tensors.
 #pragma once
 #include <functional>
 #include <map>
@@ -12,16 +12,16 @@ namespace wick {
 
 using NamedVars = std::map<std::string, Var>;
 
-/// Tensors by name that are read when asked for.
+/// Named tensors that are loaded on demand.
 struct TensorSource {
-  std::string where;  // "model/model.safetensors": what errors begin with
+  std::string where;  // "model/model.safetensors": prefix of error texts
   std::map<std::string, Shape> shapes;
-  std::function<Tensor(const std::string& name)> load;  // on any device, of any floating dtype
+  std::function<Tensor(const std::string& name)> load;  // any device, any floating dtype
 };
-/// The source of these tensors; where: what errors begin with.
+/// Makes a source from tensors. where: prefix of error texts.
 WICK_API TensorSource source_of(const NamedTensors& tensors, const std::string& where);
 
-/// How a parameter is drawn: normal with this mean and deviation.
+/// Initial distribution of a parameter: normal with this mean and standard deviation.
 struct Initial {
   double mean = 0;
   double deviation = 0;
@@ -30,24 +30,24 @@ struct Initial {
 struct ParameterOptions {
   DType dtype = DType::kF32;
   Device device = Device::cpu();
-  bool trainable = false;  // backward collects gradients
+  bool trainable = false;  // whether backward collects gradients
 };
 
-/// Layers take their parameters from here as they are built.
+/// The parameters of a model; layers take theirs from here when constructed.
 class WICK_API Parameters {
  public:
-  /// Parameters that are drawn on the device, under its seed.
+  /// Initializes parameters at random on the device, under its seed.
   explicit Parameters(const ParameterOptions& options) : options_(options) {}
-  /// Parameters that are loaded, and converted to the dtype.
+  /// Loads parameters and converts them to the dtype.
   Parameters(TensorSource source, const ParameterOptions& options)
       : options_(options), source_(std::move(source)) {}
 
   const ParameterOptions& options() const { return options_; }
-  /// The parameter of this name, which becomes one of all(). Errors, of those from a source:
-  /// kFormat if it has none of this name, or of another shape or an integer dtype.
+  /// Creates the parameter with this name and adds it to all(). Errors when loading from a source:
+  /// kFormat if the parameter is missing, or has another shape or a dtype that is not floating.
   Var take(const std::string& name, const Shape& shape, const Initial& initial);
   const NamedVars& all() const { return all_; }
-  /// Names in the source that nobody has taken.
+  /// Names in the source that have not been taken.
   std::vector<std::string> left() const;
 
  private:

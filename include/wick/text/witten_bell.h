@@ -1,4 +1,4 @@
-// A byte model by counting, to compare others with: order n with Witten-Bell back-off.
+// A byte model of order n with Witten-Bell back-off, as a baseline.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,16 +11,16 @@
 namespace wick {
 
 /// p(b | c1..cn) = (count(c1..cn b) + distinct(c1..cn) p(b | c2..cn)) / (count(c1..cn) +
-/// distinct(c1..cn)); p(b) of order -1: 1 / 256.
+/// distinct(c1..cn)); at order -1 p(b) = 1 / 256.
 /// Source: Witten & Bell 1991, "The zero-frequency problem", method C.
 class WICK_API WittenBell {
  public:
   /// order: 0 to 7 bytes of context.
   WittenBell(const std::vector<std::string>& texts, int order);
 
-  /// The mean of -log p over the texts' bytes, in nats.
+  /// The mean of -log p over all bytes of the texts, in nats.
   double loss(const std::vector<std::string>& texts) const;
-  /// The probability of the byte at text[at] after those before it.
+  /// The probability of the byte text[at] given the bytes before it.
   double probability(const std::string& text, size_t at) const;
 
  private:
@@ -33,7 +33,7 @@ class WICK_API WittenBell {
   };
 
   int order_;
-  std::vector<std::unordered_map<uint64_t, Counts>> contexts_;  // by order
+  std::vector<std::unordered_map<uint64_t, Counts>> contexts_;  // indexed by order
 };
 
 }  // namespace wick
