@@ -142,8 +142,8 @@ struct Row {
   /// Why the bound is over four times the worst error of the CPU's sample; none: such a bound fails.
   const char* loose = nullptr;
 
-  /// The loop over memory that calls the row's formula, if rows share it; else "". The first row of
-  /// a loop represents the others.
+  /// The loop over memory, or the kernel, that computes the row, if rows share it; else "". The first
+  /// row of a loop represents the others.
   std::string loop = {};
   /// Another row represents this one, so the brief sample runs it on contiguous operands alone.
   bool represented = false;

@@ -304,10 +304,11 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
   }
   const bool all = options.full || !options.case_text.empty();
   std::vector<Geometry> geometries, large;
+  const int64_t most = options.brief ? kLargeElementsOfBrief : kLargeElements;
   for (const Geometry& geometry : row.geometries) {
     const int64_t n = elements_of(geometry);
     if (options.max_elements > 0 && n > options.max_elements) continue;
-    (emulated && !all && n > kLargeElements ? large : geometries).push_back(geometry);
+    (emulated && !all && n > most ? large : geometries).push_back(geometry);
   }
   const std::vector<Values> values =
       row.special ? std::vector{Values::kRandom, Values::kSpecial} : std::vector{Values::kRandom};
@@ -317,7 +318,7 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
   std::vector<Case> cases;
   if (dtypes.empty()) return cases;
   if (options.brief && row.represented && !all) {
-    std::erase_if(geometries, [](const Geometry& g) { return elements_of(g) > kLargeElements; });
+    std::erase_if(geometries, [&](const Geometry& g) { return elements_of(g) > most; });
     return brief_cases(geometries, dtypes, values, modes);
   }
   const std::size_t operands =
@@ -331,9 +332,13 @@ std::vector<Case> cases_of(const Row& row, const Options& options, bool emulated
       cases.push_back(case_at(point, geometries, dtypes, values, modes));
     }
   }
-  for (std::size_t i = 0; i < large.size() * dtypes.size(); i++) {
-    std::vector<int> point = {int(i % dtypes.size()), int(i / dtypes.size()),
-                              int(i % values.size()), int(random.below(int64_t(modes.size())))};
+  const std::size_t large_cases = large.empty()   ? 0
+                                  : options.brief ? std::max(large.size(), dtypes.size())
+                                                  : large.size() * dtypes.size();
+  for (std::size_t i = 0; i < large_cases; i++) {
+    const std::size_t geometry = options.brief ? i % large.size() : i / dtypes.size();
+    std::vector<int> point = {int(i % dtypes.size()), int(geometry), int(i % values.size()),
+                              int(random.below(int64_t(modes.size())))};
     for (std::size_t k = 0; k < operands; k++)
       point.push_back(int(random.below(places_of(row, k))));
     cases.push_back(case_at(point, large, dtypes, values, modes));

@@ -21,9 +21,10 @@ struct Options {
   int64_t differences = 0;  // of a gradient at most so many elements, drawn, are compared; 0: all
 };
 
-/// A geometry of more elements than this is large: the emulator gets it once per dtype instead of
-/// in the sample.
-inline constexpr int64_t kLargeElements = 20000;
+/// A geometry of more elements than this is large: the emulator runs it once per dtype instead of
+/// in the sample. In the brief sample the limit is lower, and the emulator runs each large geometry
+/// and each dtype at least once.
+inline constexpr int64_t kLargeElements = 20000, kLargeElementsOfBrief = 5000;
 
 int64_t elements_of(const Geometry& geometry);
 

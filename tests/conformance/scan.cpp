@@ -86,6 +86,7 @@ Row cumprod_row() {
 Row extreme_row(const char* name, const Op& op, ValuesIndices (*run)(const Tensor&, int64_t),
                 Real sign, Want want) {
   Row row = common(name);
+  row.loop = "cumulative extreme";
   row.run = [=](std::vector<Tensor> x, const Case& c) {
     const ValuesIndices y = run(x[0], c.geometry.dims[0]);
     return want == Want::kValues ? y.values : y.indices;

@@ -44,6 +44,7 @@ std::function<std::vector<KernelQuestion>(const std::vector<DType>&)> asks(const
 
 Row sort_row(const char* name, Want want) {
   Row row = common(name);
+  row.loop = "sort";
   row.run = [want](std::vector<Tensor> x, const Case& c) {
     const SortOptions options{.descending = c.geometry.keepdim};
     return want == Want::kValues ? sort(x[0], c.geometry.dims[0], options).values
@@ -78,6 +79,7 @@ Row sort_row(const char* name, Want want) {
 
 Row topk_row(const char* name, Want want) {
   Row row = common(name);
+  row.loop = "topk";
   row.run = [want](std::vector<Tensor> x, const Case& c) {
     return wanted(
         topk(x[0], c.geometry.dims[1], c.geometry.dims[0], {.largest = c.geometry.keepdim}), want);
@@ -111,6 +113,7 @@ Row chosen_row(const char* name,
                const std::function<Result(const Array&, int64_t, int64_t, bool, Want)>& reference,
                Want want) {
   Row row = common(name);
+  row.loop = row.op.substr(0, row.op.find('_'));
   row.run = [=](std::vector<Tensor> x, const Case& c) {
     return wanted(run(x[0], c.geometry.dims[1], c.geometry.dims[0], c.geometry.keepdim), want);
   };
