@@ -60,7 +60,7 @@ Batches::Batches(const Corpus& corpus, int64_t batch, int64_t context, uint64_t 
   for (const std::string& text : corpus.train) stream_ += "\n" + text;
   const int64_t size = int64_t(stream_.size());
   if (size < context + 1)
-    fail_input("train", "the texts hold ", size - 1, " bytes to learn from, less than the context ",
+    fail_input("train", "the texts hold ", size - 1, " bytes to train on, less than the context ",
                context);
   // One window less than fits, to leave room for a varying first offset.
   windows_ = std::max<int64_t>(1, (size - 1) / context - 1);

@@ -39,7 +39,7 @@ Decoder open_model(const std::string& folder, DType dtype, const Device& device,
   const Decoder decoder(config, parameters, positions);
   for (const std::string& name : parameters.left())
     check(may_be_left(name, config), ErrorCode::kFormat, folder, "tensor \"", name,
-          "\" has no place in a model of type ", config.model_type);
+          "\" is not part of a model of type ", config.model_type);
   return decoder;
 }
 
@@ -47,7 +47,7 @@ void require_bytes(const std::string& folder, const DecoderConfig& config) {
   if (config.vocab_size != 256 || is_there(folder + "/tokenizer.json"))
     fail(ErrorCode::kUnsupported, folder,
          "expected a model of bytes, with 256 tokens and no tokenizer.json, got ",
-         config.vocab_size, " tokens; tokenizers are not read yet");
+         config.vocab_size, " tokens; tokenizers are not supported yet");
 }
 
 }  // namespace wick::cli

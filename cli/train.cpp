@@ -69,9 +69,9 @@ Training begin(const Options& options, Corpus* corpus, const Device& device) {
   plan.config = config_of(options);
   if (plan.rate == 0) plan.rate = 1.0 / double(plan.config.hidden_size);
   if (is_there(options.out + "/" + kTrainingFile))
-    fail_input(options.out, "it holds a model already; --resume goes on with it");
+    fail_input(options.out, "the folder already holds a model; --resume continues it");
   if (is_there(options.out) && !is_folder(options.out))
-    fail_input(options.out, "expected a folder for the model, it is none");
+    fail_input(options.out, "expected a folder for the model, got a file");
   require_memory(plan, device);
   *corpus = read_corpus(plan.data, plan.valid_fraction);
   plan.data_checksum = corpus->checksum;
@@ -81,13 +81,13 @@ Training begin(const Options& options, Corpus* corpus, const Device& device) {
 
 Training resume(const Options& options, Corpus* corpus, const Device& device) {
   const std::string file = options.resume + "/" + kTrainingFile;
-  if (!is_there(file)) fail_input(file, "no such file: there is nothing to resume");
+  if (!is_there(file)) fail_input(file, "no such file, nothing to resume");
   Training training(file, device);
   const TrainingPlan& plan = training.plan();
   *corpus =
       read_corpus(options.plan.data.empty() ? plan.data : options.plan.data, plan.valid_fraction);
   if (corpus->checksum != plan.data_checksum)
-    fail_input(options.resume, "the texts are not those that the run began with");
+    fail_input(options.resume, "the texts differ from those that the run started with");
   return training;
 }
 
@@ -243,7 +243,7 @@ void train(const Options& options) {
       interrupted ? std::vector<Counted>() : count(corpus, options);
   save_picture(folder + "/loss.png", training, counted);
   if (interrupted)
-    std::fprintf(stderr, "interrupted after step %lld of %lld; wick train --resume %s goes on\n",
+    std::fprintf(stderr, "interrupted after step %lld of %lld; wick train --resume %s continues\n",
                  (long long)training.steps_done(), (long long)plan.steps, folder.c_str());
   const int64_t bytes = (training.steps_done() - first) * plan.batch * plan.context;
   if (options.json)

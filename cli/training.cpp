@@ -39,7 +39,7 @@ Settings to_settings(const TrainingPlan& plan) {
 uint64_t digits(const Settings& s, const char* key) {
   const std::string text = s.text(key);
   if (text.empty() || text.size() > 20 || text.find_first_not_of("0123456789") != text.npos)
-    s.fail_expected(key, "a text of digits");
+    s.fail_expected(key, "a string of digits");
   return std::strtoull(text.c_str(), nullptr, 10);
 }
 
@@ -107,7 +107,7 @@ struct Training::Saved {
       : reader(std::make_shared<SafetensorsReader>(path)), path(path) {
     const auto text = reader->metadata().find(kPlanKey);
     check(text != reader->metadata().end(), ErrorCode::kFormat, path,
-          "it is no training state: its metadata has no \"", kPlanKey, "\"");
+          "not a training state: its metadata has no \"", kPlanKey, "\"");
     plan = plan_of(parse_json(text->second, path));
   }
 
@@ -127,7 +127,7 @@ struct Training::Saved {
     const auto entry = reader->entries().find(name);
     check(entry != reader->entries().end() && entry->second.dtype == kDTypeOf<T> &&
               entry->second.shape.size() == 1,
-          ErrorCode::kFormat, path, "it has no list \"", name, "\" of ", dtype_name(kDTypeOf<T>));
+          ErrorCode::kFormat, path, "expected a list \"", name, "\" of ", dtype_name(kDTypeOf<T>));
     return reader->load(name).to_vector<T>();
   }
 };

@@ -18,7 +18,7 @@
 namespace wick {
 namespace {
 
-constexpr const char* kNotRegular = "it is not a regular file";
+constexpr const char* kNotRegular = "not a regular file";
 
 std::string reason() { return std::strerror(errno); }
 
@@ -50,7 +50,7 @@ std::string place_of(const std::string& path) {
   if (!S_ISLNK(info.st_mode)) fail(ErrorCode::kIo, path, "cannot be replaced: ", kNotRegular);
   const std::unique_ptr<char, decltype(&std::free)> target(realpath(path.c_str(), nullptr),
                                                            &std::free);
-  check(target != nullptr, ErrorCode::kIo, path, "the link leads nowhere: ", reason());
+  check(target != nullptr, ErrorCode::kIo, path, "the link cannot be resolved: ", reason());
   check(stat(target.get(), &info) == 0 && S_ISREG(info.st_mode), ErrorCode::kIo, path,
         "cannot be replaced: ", kNotRegular);
   return target.get();
@@ -102,8 +102,8 @@ void AtomicFile::write(const void* data, int64_t bytes) {
 }
 
 void AtomicFile::commit() {
-  if (fsync(descriptor_) != 0) fail_with_reason("cannot be put on the disk");
-  if (rename(part_.c_str(), place_.c_str()) != 0) fail_with_reason("cannot be named");
+  if (fsync(descriptor_) != 0) fail_with_reason("cannot be synced to disk");
+  if (rename(part_.c_str(), place_.c_str()) != 0) fail_with_reason("cannot be renamed into place");
   close(descriptor_);
   descriptor_ = -1;
 }
@@ -113,8 +113,8 @@ std::string read_text_file(const std::string& path) {
   const int descriptor = open_file(path, &size);
   const int64_t available = host_memory().available;
   if (size > available) close(descriptor);
-  check(size <= available, ErrorCode::kOutOfMemory, path, "its ", size,
-        " bytes are more than the memory that is left, ", available);
+  check(size <= available, ErrorCode::kOutOfMemory, path, "the file has ", size,
+        " bytes, more than the ", available, " bytes of available memory");
   std::string text(size_t(size), '\0');
   int64_t done = 0;
   while (done < size) {

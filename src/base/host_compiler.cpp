@@ -54,7 +54,7 @@ class PrivateFolder {
     std::error_code error;
     path_ = (fs::temp_directory_path(error) / "wick-XXXXXX").string();
     check(!error && mkdtemp(path_.data()), ErrorCode::kIo, path_,
-          "there is no folder for compiled code; WICK_CACHE_DIR names one");
+          "cannot create a folder for compiled code; set WICK_CACHE_DIR to one");
   }
   ~PrivateFolder() {
     std::error_code ignored;
@@ -75,8 +75,8 @@ Compiler find_compiler(const std::string& where) {
   std::string path;
   if (const auto named = environment("WICK_CXX")) {
     const auto found = find_program(*named);
-    check(found.has_value(), ErrorCode::kInvalidArgument, "WICK_CXX", "there is no program ",
-          *named);
+    check(found.has_value(), ErrorCode::kInvalidArgument, "WICK_CXX",
+          "expected a program, found no ", *named);
     path = *found;
   } else {
     for (const char* name : {"c++", "g++", "clang++"}) {
@@ -84,11 +84,10 @@ Compiler find_compiler(const std::string& where) {
     }
     check(
         !path.empty(), ErrorCode::kUnsupported, where,
-        "it is compiled when it runs, and no c++, g++ or clang++ is in PATH; install one, or name "
-        "one by WICK_CXX");
+        "compiling it needs c++, g++ or clang++, found none in PATH; install one or set WICK_CXX");
   }
   const Finished version = run_program({path, "--version"});
-  check(version.status == 0, ErrorCode::kUnsupported, where, path, " --version ends with status ",
+  check(version.status == 0, ErrorCode::kUnsupported, where, path, " --version exits with status ",
         version.status);
   return {path, version.output};
 }
@@ -138,10 +137,10 @@ void compile(const std::string& where, const Compiler& compiler, const std::stri
   arguments.insert(arguments.end(), {"-o", made.path, source_file.path});
   const Finished compiled = run_program(arguments);
   check(compiled.status == 0, ErrorCode::kUnsupported, where, compiler.path,
-        " does not take it: ", first_complaints(compiled.output));
+        " cannot compile it: ", first_complaints(compiled.output));
   check(chmod(made.path.c_str(), S_IRWXU) == 0 &&
             std::rename(made.path.c_str(), library.c_str()) == 0,
-        ErrorCode::kIo, library, "it cannot be given its name");
+        ErrorCode::kIo, library, "cannot be renamed into place");
 }
 
 void* open_library(const std::string& path) {
@@ -195,11 +194,12 @@ void* compiled_entry(const std::string& where, const std::string& source, const 
       library = open_library(path);
       const char* why = library ? "" : dlerror();
       check(library != nullptr, ErrorCode::kUnsupported, where, "the compiled library ", path,
-            " does not load: ", why ? why : "it is not ours");
+            " does not load: ", why ? why : "another user can write it");
     }
   }
   void* found = dlsym(library, entry.c_str());
-  check(found != nullptr, ErrorCode::kInvalidArgument, where, "there is no extern \"C\" ", entry);
+  check(found != nullptr, ErrorCode::kInvalidArgument, where, "expected a function extern \"C\" ",
+        entry, ", found none");
   return found;
 }
 

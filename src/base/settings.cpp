@@ -32,7 +32,7 @@ Settings::Settings(std::string where, std::vector<Entry> entries)
   std::unordered_set<std::string_view> keys;
   for (const Entry& entry : entries_)
     check(keys.insert(entry.first).second, ErrorCode::kFormat, where_, "\"", entry.first,
-          "\" comes twice");
+          "\" appears twice");
 }
 
 Settings& Settings::set(const std::string& key, Setting value) {
@@ -89,7 +89,7 @@ bool Settings::flag_or(std::string_view key, bool otherwise) const {
 std::string Settings::text(std::string_view key) const {
   const Setting* found = find(key);
   const std::string* value = found ? as<std::string>(*found) : nullptr;
-  if (!value) fail_expected(key, "a text");
+  if (!value) fail_expected(key, "a string");
   return *value;
 }
 std::string Settings::text_or(std::string_view key, const std::string& otherwise) const {
@@ -131,10 +131,10 @@ std::vector<std::string> Settings::texts(std::string_view key) const {
   if (!found) return {};
   std::vector<std::string> values;
   const Setting::List* list = as<Setting::List>(*found);
-  if (!list) fail_expected(key, "a list of texts");
+  if (!list) fail_expected(key, "a list of strings");
   for (const Setting& item : *list) {
     const std::string* value = as<std::string>(item);
-    if (!value) fail_expected(key, "a list of texts");
+    if (!value) fail_expected(key, "a list of strings");
     values.push_back(*value);
   }
   return values;
@@ -154,7 +154,7 @@ std::string describe(const Setting& setting) {
   if (const double* real = as<double>(setting)) return "the number " + number_text(*real);
   if (const std::string* text = as<std::string>(setting)) {
     const bool is_short = text->size() <= 40 && text->find('\n') == std::string::npos;
-    return is_short ? "the text \"" + *text + "\"" : "a long text";
+    return is_short ? "the string \"" + *text + "\"" : "a long string";
   }
   if (as<Setting::List>(setting)) return "a list";
   return as<Settings>(setting) ? "an object" : "null";

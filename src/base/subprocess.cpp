@@ -44,7 +44,8 @@ std::optional<std::string> find_program(const std::string& name) {
 Finished run_program(const std::vector<std::string>& arguments) {
   const std::string& path = arguments[0];
   int ends[2];
-  check(pipe2(ends, O_CLOEXEC) == 0, ErrorCode::kIo, path, "no pipe: ", std::strerror(errno));
+  check(pipe2(ends, O_CLOEXEC) == 0, ErrorCode::kIo, path,
+        "cannot create a pipe: ", std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -71,7 +72,7 @@ Finished run_program(const std::vector<std::string>& arguments) {
   close(ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
-    check(errno == EINTR, ErrorCode::kIo, path, "its end was not seen: ", std::strerror(errno));
+    check(errno == EINTR, ErrorCode::kIo, path, "cannot wait for it: ", std::strerror(errno));
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }

@@ -107,7 +107,7 @@ void native_handles(const Device& device, DeviceKind wanted, int64_t* native, vo
         "expected a ", kind_name(wanted), " device, got ", device);
   const DeviceState& state = device.state();
   check(state.backend.native_handles, ErrorCode::kUnsupported, "as_" + kind_name(wanted),
-        "the module gives no handles");
+        "the module does not provide native handles");
   state.require(state.backend.native_handles(state.device(), nullptr, native, stream),
                 "native_handles");
 }

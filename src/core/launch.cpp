@@ -16,7 +16,7 @@ constexpr int kMaxInputs = 3;  // of an elementwise op
 const char* forbidden(const Kernel& kernel) {
   const bool any_order = (kernel.flags & kKernelUnordered) != 0;
   return any_order && deterministic()
-             ? "it adds in any order, which set_deterministic(true) forbids"
+             ? "its order of summation varies, which set_deterministic(true) forbids"
              : nullptr;
 }
 
@@ -159,7 +159,7 @@ void fail_unsupported(const Device& device, const Op& op, DType dtype, const Dec
     fail(ErrorCode::kUnsupported, op.name, "no ", dtype_name(dtype), " kernel", of, " on ", device,
          ", ", composite);
   fail(ErrorCode::kUnsupported, op.name, "no ", dtype_name(dtype), " kernel", of, " on ", device,
-       " takes this: ", declined.why, "; ", composite);
+       " accepts the call: ", declined.why, "; ", composite);
 }
 
 void elementwise(const Device& device, const Op& op, const Shape& shape,

@@ -57,7 +57,7 @@ void launch(const Device& device, const Op& op, std::span<const View> in, std::s
             Attributes attributes = {});
 /// Reasons that no composite runs, for fail_unsupported.
 inline constexpr const char* kNoComposite = "no composite";
-inline constexpr const char* kCompositeOff = "no composite, for it is switched off";
+inline constexpr const char* kCompositeOff = "its composite is switched off";
 [[noreturn]] void fail_unsupported(const Device& device, const Op& op, DType dtype,
                                    const Declined& declined, const char* composite = kNoComposite);
 

@@ -51,7 +51,7 @@ constexpr KindName kKindNames[] = {{DeviceKind::kCpu, "cpu"},
 
 /// The reason that a table is unusable; "" if it is usable.
 std::string table_complaint(const Backend* b) {
-  if (!b) return "it gives no table";
+  if (!b) return "its table is missing";
   if (b->abi_version != kAbiVersion || b->struct_size != sizeof(Backend) ||
       b->layout_hash != kLayoutHash)
     return "it was built for another version of wick (ABI " + std::to_string(b->abi_version) +
@@ -61,7 +61,7 @@ std::string table_complaint(const Backend* b) {
                         b->stream_destroy && b->stream_synchronize && b->event_create &&
                         b->event_destroy && b->event_record && b->event_query && b->stream_wait &&
                         b->find_kernels && b->list_ops;
-  return complete ? "" : "its table lacks a function that is not optional";
+  return complete ? "" : "its table lacks a required function";
 }
 
 std::vector<std::string> module_folders() {
@@ -147,7 +147,7 @@ const Backend* find_backend(DeviceKind kind, std::string* why) {
       loaded.backend = cpu::cpu_backend();
     else if (kind == DeviceKind::kMetal)
       loaded.why =
-          "there is no Metal backend; the table in wick/abi/backend.h is what a port would fill";
+          "there is no Metal backend; a port would provide the table of wick/abi/backend.h";
     else
       loaded = load_module(kind);
     found = r.loaded.emplace(kind, loaded).first;

@@ -14,8 +14,8 @@ void check_whole_blocks(std::string_view op, const Layout& layout, DType dtype) 
   for (int d = 0; d < last; d++)
     whole = whole && (layout.shape[d] == 1 || layout.strides[d] % block == 0);
   check(whole, ErrorCode::kInvalidArgument, op, "a tensor of ", dtype_name(dtype),
-        " has blocks of ", block, " elements side by side in its last dim, which shape ",
-        layout.shape, ", strides ", layout.strides, " and offset ", layout.offset, " would cut");
+        " needs whole blocks of ", block, " contiguous elements in its last dim, got shape ",
+        layout.shape, ", strides ", layout.strides, " and offset ", layout.offset);
 }
 
 namespace {
@@ -27,7 +27,7 @@ int64_t checked_bytes(const Shape& shape, DType dtype) {
     check(size >= 0, ErrorCode::kInvalidArgument, "tensor", "expected sizes of at least 0, got ",
           shape);
   const DTypeFacts& facts = facts_of(dtype);
-  check(facts.kind != DTypeKind::kNone, ErrorCode::kInvalidArgument, "tensor", "no dtype is ",
+  check(facts.kind != DTypeKind::kNone, ErrorCode::kInvalidArgument, "tensor", "unknown dtype ",
         int(dtype));
   if (is_block(dtype)) check_whole_blocks("tensor", Layout::contiguous(shape), dtype);
   const int64_t n = checked_numel(shape);
@@ -62,7 +62,7 @@ Tensor Tensor::empty(const Shape& shape, const TensorOptions& options) {
 Tensor Tensor::from_host(const void* values, int64_t count, DType dtype, const Shape& shape,
                          const Device& device) {
   const int64_t bytes = checked_bytes(shape, dtype);
-  check(count == wick::numel(shape), ErrorCode::kShapeMismatch, "from", "shape ", shape, " wants ",
+  check(count == wick::numel(shape), ErrorCode::kShapeMismatch, "from", "shape ", shape, " needs ",
         wick::numel(shape), " values, got ", count);
   Tensor result = empty(shape, {.dtype = dtype, .device = device});
   copy_bytes(device, result.data(), values, bytes, CopyKind::kHostToDevice);
@@ -128,8 +128,8 @@ DType dtype_of_name(std::string_view name) {
     if (name == dtype_name(DType(d))) return DType(d);
     names += (names.empty() ? "" : ", ") + std::string(dtype_name(DType(d)));
   }
-  fail(ErrorCode::kInvalidArgument, "dtype_of_name", "no dtype is \"", name, "\": expected one of ",
-       names);
+  fail(ErrorCode::kInvalidArgument, "dtype_of_name", "unknown dtype \"", name,
+       "\", expected one of ", names);
 }
 
 std::string describe(const Tensor& x) {

@@ -30,7 +30,7 @@ Setting setting_of(dom::element element, const std::string& where, std::string_v
     case dom::element_type::INT64:
       return int64_t(element);
     case dom::element_type::UINT64:  // only values beyond int64_t have this type
-      fail(ErrorCode::kFormat, place(where, key), uint64_t(element), " is more than 2^63 - 1");
+      fail(ErrorCode::kFormat, place(where, key), uint64_t(element), " exceeds 2^63 - 1");
     case dom::element_type::DOUBLE:
       return double(element);
     case dom::element_type::STRING:
@@ -104,14 +104,14 @@ Setting parse_json_value(std::string_view text, const std::string& where) {
   dom::parser parser;
   dom::element root;
   const auto error = parser.parse(simdjson::padded_string(text)).get(root);
-  check(!error, ErrorCode::kFormat, where, "it is no JSON: ", simdjson::error_message(error));
+  check(!error, ErrorCode::kFormat, where, "expected JSON: ", simdjson::error_message(error));
   return setting_of(root, where, {});
 }
 
 Settings parse_json(std::string_view text, const std::string& where) {
   Setting value = parse_json_value(text, where);
   Settings* const settings = std::get_if<Settings>(&value.value);
-  check(settings != nullptr, ErrorCode::kFormat, where, "it is no JSON object");
+  check(settings != nullptr, ErrorCode::kFormat, where, "expected a JSON object");
   return std::move(*settings);
 }
 

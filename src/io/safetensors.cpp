@@ -60,21 +60,21 @@ Place read_entry(const std::string& path, const std::string& name, simdjson::dom
   require(!value.get_object().get(fields), path, tensor, "expected an object");
   Place place{};
   std::string_view dtype;
-  require(!fields["dtype"].get_string().get(dtype), path, tensor, "it has no text \"dtype\"");
+  require(!fields["dtype"].get_string().get(dtype), path, tensor, "expected a string \"dtype\"");
   const auto known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
                                   [&](const DTypeName& d) { return d.name == dtype; });
   require(known != std::end(kDTypeNames), path, tensor, "unknown dtype ", json_quote(dtype));
   place.dtype = known->dtype;
 
   simdjson::dom::array sizes, offsets;
-  require(!fields["shape"].get_array().get(sizes), path, tensor, "it has no list \"shape\"");
-  require(sizes.size() <= kMaxSizes, path, tensor, "its shape has ", sizes.size(),
-          " sizes, more than ", kMaxSizes);
+  require(!fields["shape"].get_array().get(sizes), path, tensor, "expected a list \"shape\"");
+  require(sizes.size() <= kMaxSizes, path, tensor, "expected at most ", kMaxSizes, " dims, got ",
+          sizes.size());
   int64_t bytes = dtype_size(place.dtype);
   bool empty = false, countable = true;
   for (const auto size : sizes) {
     int64_t n = 0;
-    require(read_size(size, &n), path, tensor, "a size is no integer of at least 0");
+    require(read_size(size, &n), path, tensor, "expected sizes that are integers of at least 0");
     place.shape.push_back(n);
     // Sizes next to a 0 count too, since strides are products of sizes.
     countable = countable && !__builtin_mul_overflow(bytes, n == 0 ? 1 : n, &bytes);
@@ -90,7 +90,7 @@ Place read_entry(const std::string& path, const std::string& name, simdjson::dom
   require(!fields["data_offsets"].get_array().get(offsets) && offsets.size() == 2 &&
               read_size(offsets.at(0).value_unsafe(), &place.begin) &&
               read_size(offsets.at(1).value_unsafe(), &place.end),
-          path, tensor, "\"data_offsets\" is no pair of integers of at least 0");
+          path, tensor, "\"data_offsets\": expected two integers of at least 0");
   require(place.begin <= place.end && place.end <= data_bytes, path, tensor, "data at bytes ",
           place.begin, " to ", place.end, ", the file has ", data_bytes);
   require(place.end - place.begin == bytes, path, tensor, dtype, " ", place.shape, " has ", bytes,
@@ -111,21 +111,21 @@ struct SafetensorsReader::Impl {
   void read_header(const std::string& path) {
     files.push_back(std::make_unique<MappedFile>(path));
     const auto bytes = files.back()->bytes();
-    require(bytes.size() >= 8, path, "it has ", bytes.size(),
-            " bytes, a header's length alone takes 8");
+    require(bytes.size() >= 8, path, "the file has ", bytes.size(),
+            " bytes, the header's length alone takes 8");
     uint64_t header_bytes = 0;
     std::memcpy(&header_bytes, bytes.data(), 8);
     require(header_bytes <= kMaxHeaderBytes && header_bytes <= bytes.size() - 8, path,
-            "its header claims ", header_bytes, " bytes, the file has ", bytes.size());
+            "the header claims ", header_bytes, " bytes, the file has ", bytes.size());
     simdjson::dom::parser parser;
     simdjson::dom::element root;
     const auto error = parser
                            .parse(simdjson::padded_string(
                                reinterpret_cast<const char*>(bytes.data()) + 8, header_bytes))
                            .get(root);
-    require(!error, path, "its header is no JSON: ", simdjson::error_message(error));
+    require(!error, path, "the header is not JSON: ", simdjson::error_message(error));
     simdjson::dom::object header;
-    require(!root.get_object().get(header), path, "its header is no JSON object");
+    require(!root.get_object().get(header), path, "the header is not a JSON object");
     const int64_t data_begin = int64_t(8 + header_bytes),
                   data_bytes = int64_t(bytes.size()) - data_begin;
 
@@ -134,7 +134,7 @@ struct SafetensorsReader::Impl {
     for (const auto field : header) {
       const std::string name(field.key);
       if (name == kMetadata) {
-        require(!has_metadata, path, "\"__metadata__\" comes twice");
+        require(!has_metadata, path, "\"__metadata__\" appears twice");
         has_metadata = true;
         read_metadata(path, field.value);
         continue;
@@ -143,7 +143,7 @@ struct SafetensorsReader::Impl {
       place.file = files.size() - 1;
       spans.push_back({place.begin - data_begin, place.end - data_begin, name});
       require(places.emplace(name, place).second, path, "tensor ", json_quote(name),
-              " comes twice");
+              " appears twice");
       entries[name] = {place.dtype, place.shape};
     }
     check_spans(path, spans, data_bytes);
@@ -167,22 +167,22 @@ struct SafetensorsReader::Impl {
     for (const Span& span : spans) {
       require(span.begin >= end, path, "tensors ", before ? json_quote(before->name) : "", " and ",
               json_quote(span.name), " overlap");
-      require(span.begin == end, path, "tensor ", json_quote(span.name), ": data from byte ",
-              span.begin, " on, that before it ends at ", end);
+      require(span.begin == end, path, "tensor ", json_quote(span.name), ": data begins at byte ",
+              span.begin, ", the tensor before it ends at ", end);
       end = span.end;
       before = &span;
     }
-    require(end == data_bytes, path, "its tensors end at byte ", end, " of the data, which has ",
+    require(end == data_bytes, path, "the tensors end at byte ", end, ", the data has ",
             data_bytes);
   }
 
   void read_metadata(const std::string& path, simdjson::dom::element value) {
     simdjson::dom::object fields;
-    require(!value.get_object().get(fields), path, "\"__metadata__\" is no object");
+    require(!value.get_object().get(fields), path, "\"__metadata__\": expected an object");
     for (const auto field : fields) {
       std::string_view text;
       require(!field.value.get_string().get(text), path,
-              "\"__metadata__\": ", json_quote(field.key), " is no text");
+              "\"__metadata__\": ", json_quote(field.key), " is not a string");
       metadata[std::string(field.key)] = std::string(text);
     }
   }
@@ -193,17 +193,18 @@ struct SafetensorsReader::Impl {
     simdjson::dom::parser parser;
     simdjson::dom::element root;
     const auto error = parser.parse(read_text_file(index)).get(root);
-    require(!error, index, "it is no JSON: ", simdjson::error_message(error));
+    require(!error, index, "expected JSON: ", simdjson::error_message(error));
     simdjson::dom::object map;
-    require(!root["weight_map"].get_object().get(map), index, "it has no object \"weight_map\"");
+    require(!root["weight_map"].get_object().get(map), index, "expected an object \"weight_map\"");
     std::map<std::string, std::vector<std::string>> shards;  // tensors expected in each
     for (const auto field : map) {
       std::string_view file;
-      require(!field.value.get_string().get(file), index, json_quote(field.key), " names no file");
+      require(!field.value.get_string().get(file), index, json_quote(field.key),
+              " does not name a file");
       // Shards are in the index's folder; no file outside it is opened.
       require(!file.empty() && file.find_first_of(std::string_view("/\0", 2)) == file.npos &&
                   file != "..",
-              index, json_quote(file), " is no file of the folder");
+              index, json_quote(file), " is not a file in the folder");
       shards[folder + "/" + std::string(file)].push_back(std::string(field.key));
     }
     for (const auto& [shard, names] : shards) {
@@ -227,7 +228,7 @@ SafetensorsReader::SafetensorsReader(const std::string& path) : impl_(std::make_
     impl_->read_header(single);
   } else {
     check(std::filesystem::exists(index, error), ErrorCode::kIo, path,
-          "there is no model.safetensors and no model.safetensors.index.json");
+          "expected model.safetensors or model.safetensors.index.json in the folder");
     impl_->read_shards(path, index);
   }
 }
@@ -241,14 +242,14 @@ const Metadata& SafetensorsReader::metadata() const { return impl_->metadata; }
 Tensor SafetensorsReader::load(const std::string& name, const Device& device) const {
   const auto found = impl_->places.find(name);
   check(found != impl_->places.end(), ErrorCode::kInvalidArgument, "safetensors",
-        "there is no tensor ", json_quote(name));
+        "no tensor is named ", json_quote(name));
   const Place& place = found->second;
   const uint8_t* bytes = impl_->files[place.file]->bytes().data() + place.begin;
   const int64_t size = place.end - place.begin;
   if (place.dtype == DType::kBool)
     for (int64_t i = 0; i < size; i++)
       require(bytes[i] <= 1, impl_->files[place.file]->path(), "tensor ", json_quote(name),
-              ": a BOOL is neither 0 nor 1");
+              ": expected BOOL values of 0 or 1");
   if (const int bits = packed_bits(place.dtype); bits < 8) {
     std::vector<uint8_t> elements(size_t(numel(place.shape)));
     unpack_bits(bytes, bits, int64_t(elements.size()), elements.data());
@@ -271,15 +272,15 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const Metadata& metadata) {
   for (const auto& [name, tensor] : tensors) {
     const bool usable = is_utf8(name) && name != kMetadata;
-    check(usable, ErrorCode::kInvalidArgument, "save_safetensors", "a tensor may not be named ",
-          json_quote(name), usable || name == kMetadata ? "" : ", which is no UTF-8");
+    check(usable, ErrorCode::kInvalidArgument, "save_safetensors", "a tensor cannot be named ",
+          json_quote(name), usable || name == kMetadata ? "" : ", which is not UTF-8");
     check(bool(tensor), ErrorCode::kInvalidArgument, "save_safetensors", json_quote(name),
           " is an empty Tensor()");
     check(!is_block(tensor.dtype()), ErrorCode::kInvalidArgument, "save_safetensors",
-          json_quote(name), ": the format has no ", dtype_name(tensor.dtype()));
+          json_quote(name), ": the format does not support ", dtype_name(tensor.dtype()));
     check(packed_bytes(tensor.dtype(), tensor.numel()).has_value(), ErrorCode::kInvalidArgument,
           "save_safetensors", json_quote(name), ": ", describe(tensor),
-          " does not fill its last byte, which the format wants");
+          " does not fill its last byte, as the format requires");
   }
   std::vector<std::pair<std::string, Tensor>> order(tensors.begin(), tensors.end());
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {

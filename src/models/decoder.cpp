@@ -109,7 +109,7 @@ const DecoderConfig& fitting(const DecoderConfig& c, const ParameterOptions& opt
   const int64_t weights = num_parameters(c), room = options.device.info().total_bytes;
   const bool fits = room <= 0 || weights <= room / bytes_of(options.dtype, 1);  // 0: unknown
   check(fits, ErrorCode::kOutOfMemory, "decoder", weights, " weights of ",
-        dtype_name(options.dtype), " are more than the ", room >> 20, " MiB of ", options.device);
+        dtype_name(options.dtype), " exceed the ", room >> 20, " MiB of ", options.device);
   return c;
 }
 

@@ -95,7 +95,7 @@ void require_heads_fit(const Settings& settings, const DecoderConfig& c) {
          c.head_dim);
   for (const int64_t heads : {c.num_attention_heads, c.num_key_value_heads})
     check(heads * c.head_dim <= kLargest, ErrorCode::kFormat, settings.where(), heads, " heads of ",
-          c.head_dim, " are more than ", kLargest);
+          c.head_dim, " exceed ", kLargest);
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ int64_t num_parameters(const DecoderConfig& c) {
     return embeddings + T(c.num_hidden_layers) * (attention + mlp + 2 * hidden) + hidden;
   };
   check(sum(double(c.hidden_size)) <= double(kMostWeights), ErrorCode::kInvalidArgument, "config",
-        "its sizes make more than 2^60 weights");
+        "the sizes give more than 2^60 weights");
   return sum(c.hidden_size);
 }
 

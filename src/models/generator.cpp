@@ -43,11 +43,12 @@ void Generator::prefill(const std::vector<std::vector<int64_t>>& prompts) {
         " prompts, got ", prompts.size());
   int64_t longest = 0;
   for (const auto& prompt : prompts) {
-    check(!prompt.empty(), ErrorCode::kInvalidArgument, "prefill", "a prompt is empty");
+    check(!prompt.empty(), ErrorCode::kInvalidArgument, "prefill",
+          "expected at least one token in each prompt, got 0");
     longest = std::max(longest, int64_t(prompt.size()));
   }
   check(longest <= capacity(), ErrorCode::kOutOfRange, "prefill", "a prompt of ", longest,
-        " tokens is more than the capacity ", capacity());
+        " tokens exceeds the capacity ", capacity());
   // Shorter prompts are padded at the end. The padding writes cache positions that attention does
   // not read until later tokens have overwritten them.
   std::vector<int64_t> ids, lengths, last_rows;

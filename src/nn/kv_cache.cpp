@@ -20,7 +20,7 @@ KvCache::KvCache(const KvCacheSizes& sizes, const TensorOptions& options) : size
 
 void KvCache::cover(int64_t length) {
   check(length <= sizes_.capacity, ErrorCode::kOutOfRange, "KvCache", "length ", length,
-        " is more than the capacity ", sizes_.capacity);
+        " exceeds the capacity ", sizes_.capacity);
   bucket_ = kSmallestBucket;
   while (bucket_ < length) bucket_ *= 2;
   bucket_ = std::min(bucket_, sizes_.capacity);

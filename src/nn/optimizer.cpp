@@ -78,7 +78,7 @@ NamedTensors AdamW::state() const {
 void AdamW::restore(const TensorSource& state, int64_t steps_done) {
   const auto read = [&](const std::string& name, Var& into) {
     const auto found = state.shapes.find(name);
-    check(found != state.shapes.end(), ErrorCode::kFormat, state.where, "there is no tensor \"",
+    check(found != state.shapes.end(), ErrorCode::kFormat, state.where, "no tensor is named \"",
           name, "\"");
     const Tensor value = state.load(name);
     const Tensor& now = into.tensor();

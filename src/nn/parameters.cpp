@@ -14,7 +14,7 @@ TensorSource source_of(const NamedTensors& tensors, const std::string& where) {
 
 Tensor Parameters::load(const std::string& name, const Shape& shape) const {
   const auto found = source_.shapes.find(name);
-  check(found != source_.shapes.end(), ErrorCode::kFormat, source_.where, "there is no tensor \"",
+  check(found != source_.shapes.end(), ErrorCode::kFormat, source_.where, "no tensor is named \"",
         name, "\"");
   check(found->second == shape, ErrorCode::kFormat, source_.where, "tensor \"", name,
         "\": expected shape ", shape, ", got ", found->second);

@@ -78,7 +78,7 @@ struct Setting {
   Setting(Settings v) : value(std::move(v)) {}       // NOLINT
 };
 
-/// Describes a value for error messages: "5", "the text "five"", "a list".
+/// Describes a value for error messages: "5", "the string "five"", "a list".
 WICK_API std::string describe(const Setting& setting);
 
 }  // namespace wick

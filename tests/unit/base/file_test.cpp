@@ -24,14 +24,14 @@ TEST(MappedFile, ShowsTheBytes) {
 TEST(MappedFile, SaysWhyThereIsNone) {
   const test::TemporaryFolder folder;
   EXPECT_ERROR(MappedFile(folder.file("none")), kIo, folder.file("none") + ": No such file");
-  EXPECT_ERROR(MappedFile(folder.path()), kIo, "it is not a regular file");
+  EXPECT_ERROR(MappedFile(folder.path()), kIo, "not a regular file");
 }
 
 TEST(Files, APipeThatNobodyWritesToIsAnErrorAndNotAWait) {
   const test::TemporaryFolder folder;
   ASSERT_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);
-  EXPECT_ERROR(MappedFile(folder.file("pipe")), kIo, "it is not a regular file");
-  EXPECT_ERROR(read_text_file(folder.file("pipe")), kIo, "it is not a regular file");
+  EXPECT_ERROR(MappedFile(folder.file("pipe")), kIo, "not a regular file");
+  EXPECT_ERROR(read_text_file(folder.file("pipe")), kIo, "not a regular file");
 }
 
 TEST(TextFile, ComesBack) {
@@ -74,7 +74,7 @@ TEST(AtomicFile, SaysWhyItCannotBe) {
   EXPECT_ERROR(write_text_file(in_none, ""), kIo, in_none + ": cannot be written: No such file");
   std::filesystem::create_directory(folder.file("folder"));
   EXPECT_ERROR(write_text_file(folder.file("folder"), "x"), kIo,
-               "cannot be replaced: it is not a regular file");
+               "cannot be replaced: not a regular file");
   EXPECT_EQ(folder.names(), (Names{"folder"}));
 }
 
@@ -85,9 +85,9 @@ TEST(AtomicFile, NeverReplacesWhatIsNotARegularFile) {
   std::filesystem::create_symlink("none", folder.file("to_none"));
   for (const char* name : {"pipe", "to_pipe"})
     EXPECT_ERROR(write_text_file(folder.file(name), "x"), kIo,
-                 folder.file(name) + ": cannot be replaced: it is not a regular file");
+                 folder.file(name) + ": cannot be replaced: not a regular file");
   EXPECT_ERROR(write_text_file("/dev/null", "x"), kIo, "/dev/null: cannot be replaced: ");
-  EXPECT_ERROR(write_text_file(folder.file("to_none"), "x"), kIo, "the link leads nowhere: ");
+  EXPECT_ERROR(write_text_file(folder.file("to_none"), "x"), kIo, "the link cannot be resolved: ");
   EXPECT_TRUE(std::filesystem::is_fifo(folder.file("pipe")));
   EXPECT_EQ(folder.names(), (Names{"pipe", "to_none", "to_pipe"}));
 }

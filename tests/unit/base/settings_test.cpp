@@ -55,15 +55,15 @@ TEST(Settings, NullIsNothing) {
 TEST(Settings, AnotherTypeIsAnErrorThatNamesFileKeyExpectedAndGot) {
   const Settings s = example();
   EXPECT_ERROR(s.integer("name"), kFormat,
-               "f.json: \"name\": expected an integer of at least 0, got the text \"silu\"");
+               "f.json: \"name\": expected an integer of at least 0, got the string \"silu\"");
   EXPECT_ERROR(s.integer("x"), kFormat, "got the number 0.5");
   EXPECT_ERROR(s.integer("yes"), kFormat, "got true");
   EXPECT_ERROR(s.integer("minus", 1), kFormat, "expected an integer of at least 1, got -5");
   EXPECT_ERROR(s.real("yes"), kFormat, "\"yes\": expected a number, got true");
   EXPECT_ERROR(s.flag_or("n", true), kFormat, "\"n\": expected true or false, got 5");
-  EXPECT_ERROR(s.text("ids"), kFormat, "\"ids\": expected a text, got a list");
+  EXPECT_ERROR(s.text("ids"), kFormat, "\"ids\": expected a string, got a list");
   EXPECT_ERROR(s.integers("names"), kFormat, "expected an integer or a list of integers");
-  EXPECT_ERROR(s.texts("ids"), kFormat, "\"ids\": expected a list of texts, got a list");
+  EXPECT_ERROR(s.texts("ids"), kFormat, "\"ids\": expected a list of strings, got a list");
   EXPECT_ERROR(s.group("n"), kFormat, "\"n\": expected an object, got 5");
   EXPECT_ERROR(s.group("rope")->integer("theta"), kFormat, "f.json: \"rope\": \"theta\": expected");
 }

@@ -103,11 +103,11 @@ TEST(GenerateBadInput, Folders) {
   const Folder folder;
   expect_bad_input(run("generate -p x --device cpu -m " + folder.path()),
                    "config.json: no such file");
-  expect_bad_input(with("tokenizer.json", "{}"), "tokenizers are not read yet");
+  expect_bad_input(with("tokenizer.json", "{}"), "tokenizers are not supported yet");
 }
 
 TEST(GenerateBadInput, Configs) {
-  expect_bad_input(with("config.json", "nonsense"), "config.json: it is no JSON");
+  expect_bad_input(with("config.json", "nonsense"), "config.json: expected JSON");
   std::string text = kSmallConfig;
   expect_bad_input(with("config.json", text.replace(text.find("16"), 2, "true")),
                    "config.json: \"hidden_size\": expected an integer of at least 1, got true");
@@ -117,7 +117,7 @@ TEST(GenerateBadInput, Configs) {
   text = kSmallConfig;
   expect_bad_input(with("config.json", text.replace(text.find("\"num_hidden_layers\": 2"), 22,
                                                     "\"num_hidden_layers\": 1")),
-                   "tensor \"model.layers.1.input_layernorm.weight\" has no place");
+                   "tensor \"model.layers.1.input_layernorm.weight\" is not part");
 }
 
 TEST(GenerateBadInput, SafetensorsThatLie) {
@@ -126,7 +126,7 @@ TEST(GenerateBadInput, SafetensorsThatLie) {
                    "model.safetensors: tensor ");
   expect_bad_input(with("model.safetensors", whole.substr(0, 5)), "it has 5 bytes");
   expect_bad_input(with("model.safetensors", ""), "it has 0 bytes");
-  expect_bad_input(with("model.safetensors", safetensors("{", "")), "its header is no JSON");
+  expect_bad_input(with("model.safetensors", safetensors("{", "")), "the header is not JSON");
   expect_bad_input(
       with("model.safetensors",
            safetensors(R"({"a":{"dtype":"F32","shape":[1000000],"data_offsets":[0,4]}})", "four")),
@@ -134,7 +134,7 @@ TEST(GenerateBadInput, SafetensorsThatLie) {
   expect_bad_input(
       with("model.safetensors",
            safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "four")),
-      "there is no tensor \"model.embed_tokens.weight\"");
+      "no tensor is named \"model.embed_tokens.weight\"");
 }
 
 }  // namespace

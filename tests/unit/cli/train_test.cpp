@@ -148,7 +148,7 @@ TEST(TrainBadInput, Texts) {
                    "empty: the text is empty");
   expect_bad_input(
       run("train --context 128 --data " + small.folder.write("short", "too short") + rest),
-      "the texts hold 8 bytes to learn from, less than the context 128");
+      "the texts hold 8 bytes to train on, less than the context 128");
   fs::create_directory(small.folder / "none");
   expect_bad_input(run("train --data " + (small.folder / "none") + rest),
                    "none: the folder holds no files");
@@ -165,13 +165,13 @@ TEST(TrainBadInput, Configs) {
   };
   expect_bad_input(run("train --config /nonexistent.json" + rest),
                    "/nonexistent.json: no such file");
-  expect_bad_input(with("{"), "c.json: it is no JSON: ");
+  expect_bad_input(with("{"), "c.json: expected JSON: ");
   expect_bad_input(with("{\"model_type\": \"gpt9\"}"),
-                   "c.json: \"model_type\": expected \"llama\", got the text \"gpt9\"");
+                   "c.json: \"model_type\": expected \"llama\", got the string \"gpt9\"");
   std::string text = kSmallConfig;
   expect_bad_input(
       with(text.replace(text.find("256"), 3, "\"many\"")),
-      "c.json: \"vocab_size\": expected an integer of at least 1, got the text \"many\"");
+      "c.json: \"vocab_size\": expected an integer of at least 1, got the string \"many\"");
   text = kSmallConfig;
   expect_bad_input(with(text.replace(text.find("256"), 3, "300")),
                    "\"vocab_size\": expected 256, a token per byte, got 300");
@@ -182,7 +182,7 @@ TEST(TrainBadInput, Configs) {
   expect_bad_input(with(text.replace(text.find(": 16"), 4, ": 1073741824")
                             .replace(text.find(": 24"), 4, ": 2147483647")
                             .replace(text.find("layers\": 2"), 10, "layers\": 65536")),
-                   "config: its sizes make more than 2^60 weights");
+                   "config: the sizes give more than 2^60 weights");
   expect_bad_input(run("train --context 64 --config " + small.config + rest),
                    "\"max_position_embeddings\": expected at least the context 64, got 32");
   EXPECT_FALSE(fs::exists(small.folder / "m"));
@@ -201,7 +201,8 @@ TEST(TrainBadInput, Flags) {
   expect_bad_input(run("train --steps 2" + small.flags), "--out: expected a folder for the model");
   expect_bad_input(run("train --resume x --steps 2"), "excludes --");
   const std::string done = small.train();
-  expect_bad_input(run("train --steps 2 --out " + done + small.flags), "it holds a model already");
+  expect_bad_input(run("train --steps 2 --out " + done + small.flags),
+                   "the folder already holds a model");
 }
 
 TEST(TrainBadInput, NumbersBeyondTheirRange) {
@@ -224,7 +225,7 @@ TEST(TrainBadInput, AnOutThatIsNoFolder) {
   const SmallTraining small;
   for (const std::string& out : {small.text, std::string("/dev/null")})
     expect_bad_input(run("train --steps 2 --out " + out + small.flags),
-                     out + ": expected a folder for the model, it is none");
+                     out + ": expected a folder for the model, got a file");
   EXPECT_EQ(bytes_of(small.text), small_text());
 }
 
@@ -266,12 +267,12 @@ TEST(TrainBadInput, ATextThatIsNoFile) {
   const Outcome outcome =
       run("train --steps 2 --device cpu --data " + pipe + " --out " + (small.folder / "m"));
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.err, "wick: " + pipe + ": it is not a regular file\n");
+  EXPECT_EQ(outcome.err, "wick: " + pipe + ": not a regular file\n");
 }
 
 TEST(TrainBadInput, WhatIsResumed) {
   const SmallTraining small;
-  expect_bad_input(run("train --resume " + (small.folder / "none")), "there is nothing to resume");
+  expect_bad_input(run("train --resume " + (small.folder / "none")), "nothing to resume");
   const std::string model = small.train();
   expect_bad_input(run("train --resume " + model + " --data " + small.config),
                    "the texts are not those");
@@ -281,7 +282,7 @@ TEST(TrainBadInput, WhatIsResumed) {
   expect_bad_input(run("train --resume " + model), "training.safetensors: ");
   fs::copy_file(model + "/model.safetensors", model + "/training.safetensors",
                 fs::copy_options::overwrite_existing);
-  expect_bad_input(run("train --resume " + model), "it is no training state");
+  expect_bad_input(run("train --resume " + model), "not a training state");
 }
 
 TEST(TrainFails, WhereTheFolderCannotBe) {

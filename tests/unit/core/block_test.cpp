@@ -63,7 +63,7 @@ TEST(Blocks, AdoptedMemoryIsUsedAsItLies) {
 TEST(Blocks, ShapesOfPartsOfBlocksAreRefused) {
   for (const Shape& shape : {Shape{}, Shape{31}, Shape{64, 1}, Shape{32, 33}, Shape{0, 5}})
     EXPECT_ERROR(Tensor::empty(shape, {.dtype = DType::kQ8_0}), kInvalidArgument,
-                 "tensor: a tensor of q8_0 has blocks of 32 elements side by side");
+                 "tensor: a tensor of q8_0 needs whole blocks of 32 contiguous elements");
   EXPECT_ERROR(Tensor::empty({int64_t(1) << 59, 32}, {.dtype = DType::kQ8_0}), kInvalidArgument,
                "more than 2^63 bytes");
   EXPECT_EQ(Tensor::empty({0, 64}, {.dtype = DType::kQ8_0}).storage()->bytes(), 0);
@@ -93,8 +93,8 @@ TEST(Blocks, TheLastDimIsCutBetweenBlocksOnly) {
   EXPECT_EQ(bytes_in(narrow(x, 1, 64, 0)), picked({}));
   EXPECT_EQ(bytes_in(x.index({1, Slice{64, {}}})), picked({5}));
   EXPECT_ERROR(narrow(x, 1, 16, 32), kInvalidArgument,
-               "narrow: a tensor of q8_0 has blocks of 32 elements side by side in its last dim, "
-               "which shape [2, 32], strides [96, 1] and offset 16 would cut");
+               "narrow: a tensor of q8_0 needs whole blocks of 32 contiguous elements in its last "
+               "dim, got shape [2, 32], strides [96, 1] and offset 16");
   EXPECT_ERROR(narrow(x, 1, 0, 31), kInvalidArgument, "narrow: a tensor of q8_0");
   EXPECT_ERROR(select(x, 1, 0), kInvalidArgument, "narrow: a tensor of q8_0");
   EXPECT_ERROR(x.index({0, Slice{0, 64, 2}}), kInvalidArgument, "index: a tensor of q8_0");

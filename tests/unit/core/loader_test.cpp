@@ -73,7 +73,7 @@ TEST(Loader, AFileThatIsNoLibraryIsNamedWithTheLinkersReason) {
 TEST(Loader, ALibraryWithoutTheEntryIsRefused) {
   EXPECT_EQ(with_path(WICK_TEST_MODULES "/no_entry", open_rocm),
             "module missing: rocm:0: " WICK_TEST_MODULES
-            "/no_entry/wick_rocm.so cannot be used: it gives no table");
+            "/no_entry/wick_rocm.so cannot be used: its table is missing");
 }
 
 TEST(Loader, AModuleOfAnotherAbiIsRefused) {

@@ -6,7 +6,8 @@ namespace wick {
 namespace {
 
 TEST(RegisterBackend, RefusesNoTable) {
-  EXPECT_ERROR(register_backend(nullptr), kInvalidArgument, "register_backend: it gives no table");
+  EXPECT_ERROR(register_backend(nullptr), kInvalidArgument,
+               "register_backend: its table is missing");
 }
 
 TEST(RegisterBackend, RefusesATableOfAnotherVersion) {
@@ -24,8 +25,7 @@ TEST(RegisterBackend, RefusesATableThatLacksAFunction) {
   const auto without = [](auto member) {
     Backend table = test::scripted::table("partial");
     table.*member = nullptr;
-    EXPECT_ERROR(register_backend(&table), kInvalidArgument,
-                 "its table lacks a function that is not optional");
+    EXPECT_ERROR(register_backend(&table), kInvalidArgument, "its table lacks a required function");
   };
   without(&Backend::name);
   without(&Backend::device_count);

@@ -94,7 +94,7 @@ TEST(Tensor, IsMadeOfValuesAsTheyAreWritten) {
   EXPECT_EQ(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}).shape(), (Shape{2, 2}));
   EXPECT_EQ(Tensor::from({3.f}, Shape{}).item<float>(), 3);
   EXPECT_ERROR(Tensor::from({1.f, 2.f}, {3}), kShapeMismatch,
-               "from: shape [3] wants 3 values, got 2");
+               "from: shape [3] needs 3 values, got 2");
 }
 
 TEST(Tensor, IsMadeOfValuesOfEveryElementType) {
@@ -123,7 +123,7 @@ TEST(Tensor, AVectorOfBoolIsDataToo) {
   const std::vector<bool> values{true, false, true, true};
   EXPECT_EQ(Tensor::from(values).to_vector<bool>(), values);
   EXPECT_EQ(Tensor::from(values, {2, 2}).to_vec2<bool>()[1], (std::vector<bool>{true, true}));
-  EXPECT_ERROR(Tensor::from(values, {3}), kShapeMismatch, "from: shape [3] wants 3 values, got 4");
+  EXPECT_ERROR(Tensor::from(values, {3}), kShapeMismatch, "from: shape [3] needs 3 values, got 4");
 }
 
 TEST(Tensor, DTypesHaveNames) {
@@ -131,15 +131,15 @@ TEST(Tensor, DTypesHaveNames) {
     EXPECT_EQ(dtype_of_name(dtype_name(DType(d))), DType(d)) << dtype_name(DType(d));
   for (const char* name : {"float", "F32", "", "?"})
     EXPECT_ERROR(dtype_of_name(name), kInvalidArgument,
-                 "dtype_of_name: no dtype is \"" + std::string(name) +
-                     "\": expected one of bool, u8, i8, u16, i16, u32, i32, u64, i64, f4,");
+                 "dtype_of_name: unknown dtype \"" + std::string(name) +
+                     "\", expected one of bool, u8, i8, u16, i16, u32, i32, u64, i64, f4,");
 }
 
 TEST(Tensor, TheNumberOfValuesMustFitTheShape) {
   EXPECT_ERROR(Tensor::from(counting(5), {2, 3}), kShapeMismatch,
-               "from: shape [2, 3] wants 6 values, got 5");
+               "from: shape [2, 3] needs 6 values, got 5");
   EXPECT_ERROR(Tensor::from(counting(1), Shape{0}), kShapeMismatch,
-               "from: shape [0] wants 0 values, got 1");
+               "from: shape [0] needs 0 values, got 1");
 }
 
 TEST(Tensor, SizesThatMakeNoSenseAreRefused) {
@@ -152,7 +152,7 @@ TEST(Tensor, SizesThatMakeNoSenseAreRefused) {
 
 TEST(Tensor, AValueThatIsNoDTypeIsRefused) {
   EXPECT_ERROR(Tensor::empty({2}, {.dtype = DType(200)}), kInvalidArgument,
-               "tensor: no dtype is 200");
+               "tensor: unknown dtype 200");
 }
 
 TEST(Tensor, MoreThanTheMachineHasIsOutOfMemory) {

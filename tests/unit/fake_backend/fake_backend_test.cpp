@@ -94,20 +94,22 @@ TEST(FakeBackend, AnotherDTypeIsUnsupported) {
 TEST(FakeBackend, ARowThatDeclinesSaysWhy) {
   const Tensor x = logits(4, 4).to(fake_device());
   EXPECT_EQ(maximum(x, x).to_vector<float>(), logits(4, 4).to_vector<float>());
-  EXPECT_ERROR(maximum(x, transpose(x)), kUnsupported,
-               "maximum: no f32 kernel on fake:0 takes this: the fake backend's maximum wants "
-               "contiguous operands; no composite");
+  EXPECT_ERROR(
+      maximum(x, transpose(x)), kUnsupported,
+      "maximum: no f32 kernel on fake:0 accepts the call: the fake backend's maximum wants "
+      "contiguous operands; no composite");
 }
 
 TEST(FakeBackend, AFusedOpFallsBackOnItsCompositeWhichMayLackAPartItself) {
   const Tensor x = logits(2, 3).to(fake_device());
   // Its first part is maximum(-x, 0), a broadcast.
-  EXPECT_ERROR(silu(x), kUnsupported,
-               "silu: no f32 kernel of maximum on fake:0 takes this: the fake backend's maximum "
-               "wants contiguous operands");
+  EXPECT_ERROR(
+      silu(x), kUnsupported,
+      "silu: no f32 kernel of maximum on fake:0 accepts the call: the fake backend's maximum "
+      "wants contiguous operands");
   const CompositeScope never(CompositeMode::kNever);
   EXPECT_ERROR(silu(x), kUnsupported,
-               "silu: no f32 kernel on fake:0, no composite, for it is switched off");
+               "silu: no f32 kernel on fake:0, its composite is switched off");
 }
 
 TEST(FakeBackend, NothingIsMovedToTheCpuSilently) {

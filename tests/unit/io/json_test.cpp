@@ -40,14 +40,14 @@ TEST(Json, TheWholeMayBeOfAnyKind) {
   const std::string path = ::testing::TempDir() + "wick-json-test.json";
   write_json(path, list);
   EXPECT_EQ(to_json(read_json_value(path), -1), to_json(list, -1));
-  EXPECT_ERROR(read_json(path), kFormat, path + ": it is no JSON object");
+  EXPECT_ERROR(read_json(path), kFormat, path + ": expected a JSON object");
   std::remove(path.c_str());
   EXPECT_ERROR(read_json_value(path), kIo, path + ": ");
   EXPECT_ERROR(parse_json_value("[18446744073709551615]", "x.json"), kFormat,
-               "x.json: 18446744073709551615 is more than 2^63 - 1");
+               "x.json: 18446744073709551615 exceeds 2^63 - 1");
   EXPECT_ERROR(parse_json_value("[{\"a\":1,\"a\":3}]", "x.json"), kFormat,
-               "x.json: \"a\" comes twice");
-  EXPECT_ERROR(parse_json_value("[1", "x.json"), kFormat, "x.json: it is no JSON: ");
+               "x.json: \"a\" appears twice");
+  EXPECT_ERROR(parse_json_value("[1", "x.json"), kFormat, "x.json: expected JSON: ");
 }
 
 TEST(Json, ANumberThatIsNoneIsNull) {
@@ -58,16 +58,16 @@ TEST(Json, ANumberThatIsNoneIsNull) {
 
 TEST(Json, BadTextIsAnErrorThatNamesTheFile) {
   for (const char* text : {"", "{", "{\"a\":}", "{\"a\":1,}", "nonsense", "{\"a\":1} more"})
-    EXPECT_ERROR(parse_json(text, "c.json"), kFormat, "c.json: it is no JSON: ");
-  EXPECT_ERROR(parse_json("[1]", "c.json"), kFormat, "c.json: it is no JSON object");
+    EXPECT_ERROR(parse_json(text, "c.json"), kFormat, "c.json: expected JSON: ");
+  EXPECT_ERROR(parse_json("[1]", "c.json"), kFormat, "c.json: expected a JSON object");
   EXPECT_ERROR(parse_json("{\"a\":1,\"b\":2,\"a\":3}", "c.json"), kFormat,
-               "c.json: \"a\" comes twice");
+               "c.json: \"a\" appears twice");
   EXPECT_ERROR(parse_json("{\"o\":{\"a\":1,\"a\":3}}", "c.json"), kFormat,
-               "c.json: \"o\": \"a\" comes twice");
+               "c.json: \"o\": \"a\" appears twice");
   EXPECT_ERROR(parse_json("{\"a\":18446744073709551615}", "c.json"), kFormat,
-               "\"a\": 18446744073709551615 is more than 2^63 - 1");
+               "\"a\": 18446744073709551615 exceeds 2^63 - 1");
   EXPECT_ERROR(parse_json(std::string(5000, '[') + std::string(5000, ']'), "c.json"), kFormat,
-               "c.json: it is no JSON");
+               "c.json: expected JSON");
 }
 
 TEST(Json, AFileThatIsNotThereSaysSo) {

@@ -143,9 +143,9 @@ TEST(Safetensors, WhatNoFileCanHoldIsRefused) {
   const TemporaryFolder folder;
   const std::string path = folder.file("a");
   EXPECT_ERROR(save_safetensors(path, {{"__metadata__", scalar(1)}}), kInvalidArgument,
-               "save_safetensors: a tensor may not be named \"__metadata__\"");
+               "save_safetensors: a tensor cannot be named \"__metadata__\"");
   EXPECT_ERROR(save_safetensors(path, {{"\xff", scalar(1)}}), kInvalidArgument,
-               "which is no UTF-8");
+               "which is not UTF-8");
   EXPECT_ERROR(save_safetensors(path, {{"a", Tensor()}}), kInvalidArgument,
                "save_safetensors: \"a\" is an empty Tensor()");
   EXPECT_EQ(folder.names(), Names{});
@@ -208,7 +208,7 @@ TEST(Safetensors, NarrowElementsArePackedTheLowestBitsFirst) {
   EXPECT_EQ(bytes_of(loaded.at("c")), std::string("\x01\x2a\x3f\x15"));
   const Tensor blocks = Tensor::empty({2, 64}, {.dtype = DType::kQ8_0});
   EXPECT_ERROR(save_safetensors(folder.file("c"), {{"x", blocks}}), kInvalidArgument,
-               "save_safetensors: \"x\": the format has no q8_0");
+               "save_safetensors: \"x\": the format does not support q8_0");
   EXPECT_ERROR(
       save_safetensors(folder.file("b"), {{"x", Tensor::from_bytes(nibbles, DType::kF4, {3})}}),
       kInvalidArgument, "\"x\": f4[3] does not fill its last byte");
@@ -225,7 +225,7 @@ TEST(Safetensors, FieldsComeInAnyOrderAndWithSpace) {
   const SafetensorsReader reader(path);
   EXPECT_EQ(bytes_of(reader.load("A")), "a");
   EXPECT_EQ(bytes_of(reader.load("x")), "bc");
-  EXPECT_ERROR(reader.load("y"), kInvalidArgument, "safetensors: there is no tensor \"y\"");
+  EXPECT_ERROR(reader.load("y"), kInvalidArgument, "safetensors: no tensor is named \"y\"");
 }
 
 struct Hostile {
@@ -258,41 +258,42 @@ std::vector<Hostile> hostile_files() {
   const std::string header = "{}";
   return {
       {"nothing", "", "it has 0 bytes"},
-      {"half a length", good.substr(0, 5), "it has 5 bytes, a header's length alone takes 8"},
-      {"a length alone", contents("", ""), "its header is no JSON"},
+      {"half a length", good.substr(0, 5),
+       "the file has 5 bytes, the header's length alone takes 8"},
+      {"a length alone", contents("", ""), "the header is not JSON"},
       {"half a header", good.substr(0, 20), "bytes, the file has 20"},
-      {"a header that ends where the file does", contents("{\"t\":"), "its header is no JSON"},
+      {"a header that ends where the file does", contents("{\"t\":"), "the header is not JSON"},
       {"a header of one byte more than there is", contents(header, "", 3),
-       "its header claims 3 bytes, the file has 10"},
+       "the header claims 3 bytes, the file has 10"},
       {"a header of 2^63 bytes", contents(header, "", uint64_t{1} << 63),
-       "its header claims 9223372036854775808 bytes"},
+       "the header claims 9223372036854775808 bytes"},
       {"a header of 2^64 - 1 bytes", contents(header, "", ~uint64_t{0}),
-       "its header claims 18446744073709551615 bytes"},
-      {"a header whose end is 2^64 + 2", contents(header, "", uint64_t(-6)), "its header claims"},
+       "the header claims 18446744073709551615 bytes"},
+      {"a header whose end is 2^64 + 2", contents(header, "", uint64_t(-6)), "the header claims"},
       {"a header of more than the format allows", contents(header, "", 100'000'001),
-       "its header claims 100000001 bytes"},
-      {"no JSON", contents("{\"t\":}"), "its header is no JSON"},
-      {"no JSON at all", contents("tensor"), "its header is no JSON"},
-      {"a list", contents("[]"), "its header is no JSON object"},
-      {"two objects", contents("{}{}"), "its header is no JSON"},
-      {"no UTF-8", contents("{\"\xff\xfe\":{}}"), "its header is no JSON"},
-      {"half a surrogate", contents("{\"\\ud800\":{}}"), "its header is no JSON"},
+       "the header claims 100000001 bytes"},
+      {"no JSON", contents("{\"t\":}"), "the header is not JSON"},
+      {"no JSON at all", contents("tensor"), "the header is not JSON"},
+      {"a list", contents("[]"), "the header is not a JSON object"},
+      {"two objects", contents("{}{}"), "the header is not JSON"},
+      {"no UTF-8", contents("{\"\xff\xfe\":{}}"), "the header is not JSON"},
+      {"half a surrogate", contents("{\"\\ud800\":{}}"), "the header is not JSON"},
       {"deep nesting", contents(repeated("{\"a\":", 100'000) + "1" + repeated("}", 100'000)),
-       "its header is no JSON"},
+       "the header is not JSON"},
       {"deep lists", contents("{\"t\":" + repeated("[", 100'000) + repeated("]", 100'000) + "}"),
-       "its header is no JSON"},
+       "the header is not JSON"},
       {"a tensor that is a number", contents("{\"t\":1}"), "tensor \"t\": expected an object"},
-      {"a tensor of nothing", contents("{\"t\":{}}"), "tensor \"t\": it has no text \"dtype\""},
+      {"a tensor of nothing", contents("{\"t\":{}}"), "tensor \"t\": expected a string \"dtype\""},
       {"no dtype", contents("{\"t\":{\"dtype\":3,\"shape\":[],\"data_offsets\":[0,0]}}"),
-       "tensor \"t\": it has no text \"dtype\""},
+       "tensor \"t\": expected a string \"dtype\""},
       {"an unknown dtype", one_tensor("F7", "[1]", "[0,4]", 4),
        "tensor \"t\": unknown dtype \"F7\""},
       {"a dtype in small letters", one_tensor("f32", "[1]", "[0,4]", 4), "unknown dtype \"f32\""},
       {"no shape", contents("{\"t\":{\"dtype\":\"U8\",\"data_offsets\":[0,0]}}"),
-       "tensor \"t\": it has no list \"shape\""},
+       "tensor \"t\": expected a list \"shape\""},
       {"a shape that is a number", one_tensor("F32", "1", "[0,4]", 4), "no list \"shape\""},
       {"a negative size", one_tensor("F32", "[-1]", "[0,4]", 4),
-       "tensor \"t\": a size is no integer of at least 0"},
+       "tensor \"t\": expected sizes that are integers of at least 0"},
       {"a size that is a fraction", one_tensor("F32", "[1.0]", "[0,4]", 4), "a size is no integer"},
       {"a size that is true", one_tensor("F32", "[true]", "[0,4]", 4), "a size is no integer"},
       {"a size of 2^63", one_tensor("U8", "[9223372036854775808]", "[0,4]", 4),
@@ -308,7 +309,7 @@ std::vector<Hostile> hostile_files() {
        one_tensor("U8", "[0,4611686018427387904,4611686018427387904]", "[0,0]", 0),
        "has more than 2^63 bytes"},
       {"a million sizes", one_tensor("U8", "[1" + repeated(",1", 1'000'000) + "]", "[0,1]", 1),
-       "tensor \"t\": its shape has"},
+       "tensor \"t\": expected at most 64 dims, got"},
       {"f4 that ends within a byte", one_tensor("F4", "[3]", "[0,2]", 2),
        "tensor \"t\": F4 [3] does not fill its last byte"},
       {"f6 that ends within a byte", one_tensor("F6_E2M3", "[2,3]", "[0,5]", 5),
@@ -341,28 +342,28 @@ std::vector<Hostile> hostile_files() {
       {"tensors in the same place", two_tensors("[0,4]", "[0,4]", 4),
        "tensors \"t\" and \"u\" overlap"},
       {"a hole", two_tensors("[0,4]", "[6,10]", 10),
-       "tensor \"u\": data from byte 6 on, that before it ends at 4"},
+       "tensor \"u\": data begins at byte 6, the tensor before it ends at 4"},
       {"a hole before all", one_tensor("F32", "[1]", "[4,8]", 8), "data from byte 4 on"},
       {"data of no tensor", one_tensor("F32", "[1]", "[0,4]", 9),
-       "its tensors end at byte 4 of the data, which has 9"},
-      {"data without tensors", contents("{}", "x"), "its tensors end at byte 0"},
+       "the tensors end at byte 4, the data has 9"},
+      {"data without tensors", contents("{}", "x"), "the tensors end at byte 0"},
       {"a name twice",
        contents("{\"t\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
                 "\"t\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
                 "ab"),
-       "tensor \"t\" comes twice"},
+       "tensor \"t\" appears twice"},
       {"a name twice, once escaped",
        contents("{\"t\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
                 "\"\\u0074\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
                 "ab"),
-       "tensor \"t\" comes twice"},
+       "tensor \"t\" appears twice"},
       {"a name of two lines", contents("{\"a\\nb\":1}"), "tensor \"a\\nb\": expected an object"},
       {"metadata that is text", contents("{\"__metadata__\":\"x\"}"),
-       "\"__metadata__\" is no object"},
+       "\"__metadata__\": expected an object"},
       {"metadata of numbers", contents("{\"__metadata__\":{\"x\":1}}"),
-       "\"__metadata__\": \"x\" is no text"},
+       "\"__metadata__\": \"x\" is not a string"},
       {"metadata twice", contents("{\"__metadata__\":{},\"__metadata__\":{}}"),
-       "\"__metadata__\" comes twice"},
+       "\"__metadata__\" appears twice"},
   };
 }
 
@@ -381,7 +382,7 @@ TEST(Safetensors, ABoolThatIsNoneIsAnErrorWhenItIsRead) {
   const SafetensorsReader reader(folder.write(
       "a", contents("{\"t\":{\"dtype\":\"BOOL\",\"shape\":[3],\"data_offsets\":[0,3]}}",
                     std::string_view("\0\1\2", 3))));
-  EXPECT_ERROR(reader.load("t"), kFormat, "tensor \"t\": a BOOL is neither 0 nor 1");
+  EXPECT_ERROR(reader.load("t"), kFormat, "tensor \"t\": expected BOOL values of 0 or 1");
 }
 
 /// Every file that a good one becomes by one changed byte is read or refused, and no more.
@@ -415,7 +416,7 @@ TEST(Safetensors, AFileThatIsNotThereIsAnError) {
   EXPECT_ERROR(load_safetensors(folder.write("file", "") + "/a"), kIo, "Not a directory");
   EXPECT_ERROR(
       load_safetensors(folder.path()), kIo,
-      folder.path() + ": there is no model.safetensors and no model.safetensors.index.json");
+      folder.path() + ": expected model.safetensors or model.safetensors.index.json in the folder");
 }
 
 // ---- folders
@@ -456,18 +457,18 @@ TEST(Safetensors, AnIndexThatIsNotAsItShouldBeIsAnError) {
   save_safetensors(folder.file("1"), {{"x", scalar(1)}});
   save_safetensors(folder.file("2"), {{"x", scalar(1)}, {"z", scalar(1)}});
   const std::pair<std::string, const char*> cases[] = {
-      {"{", "it is no JSON"},
-      {"[]", "it has no object \"weight_map\""},
-      {"{\"weight_map\":[]}", "it has no object \"weight_map\""},
-      {"{\"weight_map\":{\"x\":1}}", "\"x\" names no file"},
-      {index_of({{"x", "../1"}}), "\"../1\" is no file of the folder"},
-      {index_of({{"x", "/etc/passwd"}}), "is no file of the folder"},
-      {index_of({{"x", ".."}}), "is no file of the folder"},
-      {index_of({{"x", ""}}), "is no file of the folder"},
-      {index_of({{"x", "1\\u0000"}}), "is no file of the folder"},
+      {"{", "expected JSON"},
+      {"[]", "expected an object \"weight_map\""},
+      {"{\"weight_map\":[]}", "expected an object \"weight_map\""},
+      {"{\"weight_map\":{\"x\":1}}", "\"x\" does not name a file"},
+      {index_of({{"x", "../1"}}), "\"../1\" is not a file in the folder"},
+      {index_of({{"x", "/etc/passwd"}}), "is not a file in the folder"},
+      {index_of({{"x", ".."}}), "is not a file in the folder"},
+      {index_of({{"x", ""}}), "is not a file in the folder"},
+      {index_of({{"x", "1\\u0000"}}), "is not a file in the folder"},
       {index_of({{"y", "1"}}), "tensor \"y\" is not in "},
       {index_of({{"x", "1"}, {"z", "1"}}), "tensor \"z\" is not in "},
-      {index_of({{"x", "1"}, {"z", "2"}}), "tensor \"x\" comes twice"},
+      {index_of({{"x", "1"}, {"z", "2"}}), "tensor \"x\" appears twice"},
   };
   for (const auto& [index, error] : cases) {
     SCOPED_TRACE(index);

@@ -41,7 +41,7 @@ TEST(DecoderConfig, OfMoreWeightsThanADeviceHoldsIsAnError) {
   DecoderConfig c;
   c.num_hidden_layers = int64_t{1} << 40;
   Parameters parameters(ParameterOptions{});
-  EXPECT_ERROR(Decoder(c, parameters), kOutOfMemory, " weights of f32 are more than the ");
+  EXPECT_ERROR(Decoder(c, parameters), kOutOfMemory, " weights of f32 exceed the ");
   c.num_hidden_layers = int64_t{1} << 62;
   EXPECT_ERROR(num_parameters(c), kInvalidArgument, "more than 2^60 weights");
 }
@@ -76,10 +76,10 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   };
   const Case cases[] = {
       {"model_type", "\"mamba\"",
-       "config.json: \"model_type\": expected \"llama\", got the text \"mamba\""},
-      {"model_type", "", "\"model_type\": expected a text, got nothing"},
+       "config.json: \"model_type\": expected \"llama\", got the string \"mamba\""},
+      {"model_type", "", "\"model_type\": expected a string, got nothing"},
       {"vocab_size", "\"48\"",
-       "\"vocab_size\": expected an integer of at least 1, got the text \"48\""},
+       "\"vocab_size\": expected an integer of at least 1, got the string \"48\""},
       {"hidden_size", "16.5",
        "\"hidden_size\": expected an integer of at least 1, got the number 16.5"},
       {"hidden_size", "", "\"hidden_size\": expected an integer of at least 1, got nothing"},
@@ -90,12 +90,14 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
       {"num_attention_heads", "16", "\"head_dim\": expected an even number, got 1"},
       {"num_key_value_heads", "3", "expected a divisor of num_attention_heads 4, got 3"},
       {"rms_norm_eps", "0", "\"rms_norm_eps\": expected a number above 0, got 0"},
-      {"rms_norm_eps", "\"small\"", "\"rms_norm_eps\": expected a number, got the text \"small\""},
-      {"hidden_act", "\"gelu\"", "\"hidden_act\": expected \"silu\", got the text \"gelu\""},
+      {"rms_norm_eps", "\"small\"",
+       "\"rms_norm_eps\": expected a number, got the string \"small\""},
+      {"hidden_act", "\"gelu\"", "\"hidden_act\": expected \"silu\", got the string \"gelu\""},
       {"tie_word_embeddings", "1", "\"tie_word_embeddings\": expected true or false, got 1"},
       {"torch_dtype", "\"int8\"", "\"torch_dtype\": expected \"float32\""},
       {"rope_scaling", R"({"rope_type": "yarn"})",
-       "config.json: \"rope_scaling\": \"rope_type\": expected \"default\", got the text \"yarn\""},
+       "config.json: \"rope_scaling\": \"rope_type\": expected \"default\", got the string "
+       "\"yarn\""},
       {"rope_parameters", "5", "\"rope_parameters\": expected an object, got 5"},
       {"eos_token_id", "\"</s>\"", "\"eos_token_id\": expected an integer or a list of integers"},
   };
@@ -231,7 +233,7 @@ TEST(Decoder, TakesWhatItsConfigSaysAndNothingElse) {
   golden.tensors.erase("model.layers.1.mlp.up_proj.weight");
   Parameters parameters(source_of(golden.tensors, "m"), {});
   EXPECT_ERROR(Decoder(golden.config, parameters), kFormat,
-               "m: there is no tensor \"model.layers.1.mlp.up_proj.weight\"");
+               "m: no tensor is named \"model.layers.1.mlp.up_proj.weight\"");
 }
 
 TEST(Decoder, IdsAndPositionsAreOfOneShape) {

@@ -78,9 +78,10 @@ TEST(Generator, StopsAtItsCapacityWithAnError) {
   Generator generator(small_decoder(Device::cpu()), {.capacity = 5});
   write(generator, {1, 2, 3}, 3);
   EXPECT_EQ(generator.length(), 5);
-  EXPECT_ERROR(generator.step(), kOutOfRange, "length 6 is more than the capacity 5");
+  EXPECT_ERROR(generator.step(), kOutOfRange, "length 6 exceeds the capacity 5");
   EXPECT_ERROR(generator.prefill({{1, 2, 3, 4, 5, 6}}), kOutOfRange, "a prompt of 6 tokens");
-  EXPECT_ERROR(generator.prefill({{}}), kInvalidArgument, "a prompt is empty");
+  EXPECT_ERROR(generator.prefill({{}}), kInvalidArgument,
+               "expected at least one token in each prompt");
   EXPECT_ERROR(generator.prefill({{1}, {2}}), kShapeMismatch, "expected 1 prompts, got 2");
   write(generator, {1}, 2);  // it is good for another text
 }

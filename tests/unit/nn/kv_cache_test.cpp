@@ -21,7 +21,7 @@ TEST(KvCache, ItsBucketIsThePowerOfTwoThatCovers) {
   EXPECT_EQ(cache.bucket(), 256);
   cache.cover(257);
   EXPECT_EQ(cache.bucket(), 300);
-  EXPECT_ERROR(cache.cover(301), kOutOfRange, "length 301 is more than the capacity 300");
+  EXPECT_ERROR(cache.cover(301), kOutOfRange, "length 301 exceeds the capacity 300");
   EXPECT_EQ(KvCache({.layers = 1, .batch = 1, .heads = 1, .capacity = 5, .head_dim = 2}).bucket(),
             5);
 }

@@ -117,7 +117,7 @@ TEST(AdamW, AStateThatDoesNotFitIsAnError) {
                "s: tensor \"mean.v\": expected f32[2], got f32[3]");
   state.erase("mean.v");
   EXPECT_ERROR(optimizer.restore(source_of(state, "s"), 1), kFormat,
-               "s: there is no tensor \"mean.v\"");
+               "s: no tensor is named \"mean.v\"");
 }
 
 }  // namespace

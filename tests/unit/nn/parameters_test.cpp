@@ -42,7 +42,7 @@ TEST(Parameters, AreLoadedByNameAndConverted) {
 TEST(Parameters, WhatASourceLacksIsAnErrorThatNamesIt) {
   const NamedTensors tensors = {{"w", zeros({2, 3})}, {"ids", zeros({2}, {.dtype = DType::kI64})}};
   Parameters parameters(source_of(tensors, "m.safetensors"), {});
-  EXPECT_ERROR(parameters.take("v", {1}, {}), kFormat, "m.safetensors: there is no tensor \"v\"");
+  EXPECT_ERROR(parameters.take("v", {1}, {}), kFormat, "m.safetensors: no tensor is named \"v\"");
   EXPECT_ERROR(parameters.take("w", {3, 2}, {}), kFormat,
                "m.safetensors: tensor \"w\": expected shape [3, 2], got [2, 3]");
   EXPECT_ERROR(parameters.take("ids", {2}, {}), kFormat,

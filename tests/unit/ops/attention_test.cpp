@@ -196,7 +196,7 @@ TEST(Sdpa, RejectsMasksThatDoNotFit) {
                kDeviceMismatch, "sdpa: ");
   const CompositeScope kernels(CompositeMode::kNever);
   EXPECT_ERROR(sdpa(q, k, k, {.mask = zeros({3, 5})}), kUnsupported,
-               "sdpa: no f32 kernel on cpu takes this: there is a mask; no composite, for it is");
+               "sdpa: no f32 kernel on cpu accepts the call: there is a mask; its composite is");
 }
 
 TEST(Sdpa, RejectsWhatDoesNotFit) {

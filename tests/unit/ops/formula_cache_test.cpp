@@ -59,7 +59,7 @@ TEST(FormulaCache, IsUsedByTheNextProcessAndMadeAnewWhenBroken) {
               setenv("WICK_CXX", (compiler + "-gone").c_str(), 1);
               return half_of_3();
             }),
-            "invalid argument: WICK_CXX: there is no program " + compiler + "-gone");
+            "invalid argument: WICK_CXX: expected a program, found no " + compiler + "-gone");
 }
 
 TEST(FormulaCache, ServesSeveralProcessesAtOnce) {
@@ -108,14 +108,13 @@ TEST(FormulaCache, AFolderThatCannotServeIsReplaced) {
 
 TEST(FormulaCache, WithoutACompilerThereIsOneClearError) {
   const TemporaryFolder folder;
-  EXPECT_EQ(
-      in_child([&] {
-        unsetenv("WICK_CXX");
-        setenv("PATH", folder.path().c_str(), 1);
-        return half_of_3();
-      }),
-      "unsupported: half: it is compiled when it runs, and no c++, g++ or clang++ is in PATH; "
-      "install one, or name one by WICK_CXX");
+  EXPECT_EQ(in_child([&] {
+              unsetenv("WICK_CXX");
+              setenv("PATH", folder.path().c_str(), 1);
+              return half_of_3();
+            }),
+            "unsupported: half: compiling it needs c++, g++ or clang++, found none in PATH; "
+            "install one or set WICK_CXX");
 }
 
 }  // namespace

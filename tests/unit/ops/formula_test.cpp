@@ -314,7 +314,7 @@ TEST(CompileKernel, TheCompilersComplaintIsTheError) {
   EXPECT_ERROR(compile_kernel(Device::cpu(), "wrong", "\n\nint f() { return nothing_like_this; }"),
                kUnsupported, "wrong:3:");
   EXPECT_ERROR(compile_kernel(Device::cpu(), "missing", "int other;"), kInvalidArgument,
-               "there is no extern \"C\" missing");
+               "expected a function extern \"C\" missing");
   EXPECT_ERROR(compile_kernel(Device::cpu(), "a\"b", ""), kInvalidArgument, "is no identifier");
 }
 

@@ -42,8 +42,8 @@ TEST(Deterministic, OfACardRefusesSumsInAnyOrder) {
     const Deterministic on;
     EXPECT_TRUE(deterministic());
     EXPECT_ERROR(sums.scatter_added(), kUnsupported,
-                 "scatter_add: no f32 kernel on emu:32 takes this: it adds in any order, which "
-                 "set_deterministic(true) forbids; no composite");
+                 "scatter_add: no f32 kernel on emu:32 accepts the call: its order of summation "
+                 "varies, which set_deterministic(true) forbids; no composite");
     EXPECT_ERROR(sums.index_added(), kUnsupported, "index_add: no f32 kernel of scatter_add on");
     EXPECT_ERROR(sums.embedding_gradient(), kUnsupported,
                  "index_add: no f32 kernel of scatter_add");
