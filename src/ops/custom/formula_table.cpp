@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-/// "wick::Sigmoid": what g++ and clang++ call it, and understand.
+/// The name of F in g++ and clang++, which they also accept as source: "wick::Sigmoid".
 template <class F>
 constexpr std::string_view type_name() {
   constexpr std::string_view text = __PRETTY_FUNCTION__, before = "F = ";
@@ -20,13 +20,13 @@ using Functions = std::map<std::string_view, FormulaFunction>;
 
 template <class F>
 void add(Functions& functions, Takes takes, int numbers = 0) {
-  const std::string_view operands = F::op.operands;  // "TT:B": two of the op's own dtype, a bool
+  const std::string_view operands = F::op.operands;  // "TT:B": two of the op's dtype, result bool
   const int tensors = int(operands.find(':'));
   functions[F::op.name] = {type_name<F>(), tensors + numbers, numbers ? numbers - 1 : 0,
                            operands.back() == 'B', takes};
 }
 
-/// By the formula alone: an integer that it does not take is computed in f32.
+/// Classifies by the formula alone: an integer dtype that it does not accept computes in f32.
 template <class F>
 constexpr Takes kTakes = detail::position_in<int64>(typename F::Types{}) < F::Types::kSize
                              ? Takes::kNumbers

@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-/// x less its largest along dim. The largest is a constant to the gradient: it cancels.
+/// x minus its maximum along dim. The maximum cancels, so the gradient treats it as a constant.
 Tensor shifted(const Tensor& x, int64_t dim) {
   return x - max(x.detach(), {.dims = {dim}, .keepdim = true});
 }
@@ -36,7 +36,7 @@ Tensor softmax(const Tensor& x, int64_t dim) {
   check_floating("softmax", x);
   if (x.rank() == 0) return without_dims(softmax(as_one_dim(x), dim));
   const int d = normalize_dim("softmax", dim, x.rank());
-  const auto turned = [d](const Tensor& of) {  // d and the last dim change places
+  const auto turned = [d](const Tensor& of) {  // swaps d and the last dim
     return d == of.rank() - 1 ? of : transpose(of, d, -1);
   };
   const Tensor from = turned(x);

@@ -195,8 +195,9 @@ TEST(Sdpa, RejectsMasksThatDoNotFit) {
   EXPECT_ERROR(sdpa(q, k, k, {.mask = zeros({3, 5}, {.device = Device::emulated(32)})}),
                kDeviceMismatch, "sdpa: ");
   const CompositeScope kernels(CompositeMode::kNever);
-  EXPECT_ERROR(sdpa(q, k, k, {.mask = zeros({3, 5})}), kUnsupported,
-               "sdpa: no f32 kernel on cpu takes this: there is a mask; no composite, for it is");
+  EXPECT_ERROR(
+      sdpa(q, k, k, {.mask = zeros({3, 5})}), kUnsupported,
+      "sdpa: no f32 kernel on cpu takes this: it does not support masks; no composite, for it is");
 }
 
 TEST(Sdpa, RejectsWhatDoesNotFit) {
@@ -221,7 +222,7 @@ TEST(Sdpa, RejectsWhatDoesNotFit) {
                "sdpa: expected q, k and v of one floating dtype, got f32 and f16");
   EXPECT_ERROR(sdpa(q, k, {}), kInvalidArgument, "sdpa: an operand is an empty Tensor()");
   EXPECT_ERROR(sdpa(q, k, k, {.positions = zeros({2, 3}, {.dtype = DType::kI64})}),
-               kInvalidArgument, "sdpa: expected is_causal beside positions");
+               kInvalidArgument, "sdpa: expected is_causal with positions");
   EXPECT_ERROR(sdpa(q, k.to(Device::emulated(32)), k), kDeviceMismatch, "sdpa: ");
 }
 
