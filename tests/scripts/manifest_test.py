@@ -56,7 +56,7 @@ class Manifest(unittest.TestCase):
         self.expect("include/wick/ops/unary.h", "/// 1 / x. Max", "// 1 / x. Max", "reciprocal has no doc comment")
 
     def test_a_group_without_a_name(self):
-        self.expect("include/wick/ops/inplace.h", "/// @name Over the target\n", "", "sub_ stands in a group without a /// @name")
+        self.expect("include/wick/ops/inplace.h", "/// @name In-place versions\n", "", "sub_ stands in a group without a /// @name")
 
     def test_another_default_is_stale(self):
         self.expect("include/wick/ops/unary.h", "double alpha = 1)", "double alpha = 2)", "docs/reference/ops.json: stale")

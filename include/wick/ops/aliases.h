@@ -1,5 +1,5 @@
-// Other names of ops: those of candle, and second ones of PyTorch. scripts/manifest reads them here:
-// an alias returns the op, with its own parameters.
+// Alternative op names: candle's, and second names from PyTorch. scripts/manifest reads the aliases
+// from this file. An alias returns the op called with the alias's own parameters.
 #pragma once
 #include "wick/ops/shape.h"
 #include "wick/ops/statistics.h"

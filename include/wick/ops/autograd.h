@@ -1,5 +1,5 @@
-// Reverse-mode differentiation: ops on tensors that come from a Var are recorded, backward walks
-// the record.
+// Reverse-mode differentiation: wick records the ops on tensors that derive from a Var, and
+// backward walks the record.
 #pragma once
 #include <vector>
 
@@ -8,22 +8,24 @@
 namespace wick {
 
 struct BackwardOptions {
-  Tensor seed = {};           // the gradient of the output, of its dtype; none: 1, for a scalar
-  bool create_graph = false;  // record the gradients' own computation, to differentiate again
+  Tensor seed = {};           // gradient of the output, in its dtype; empty: 1, for a scalar output
+  bool create_graph = false;  // record the gradient computation, so that it can be differentiated
+                              // again
 };
 
-/// Adds the gradient of y with respect to every Var that it came from to that Var's grad(): several
-/// threads may do so to one Var at a time. A record may be walked once more as long as y lives.
-/// Errors: kNoGradient if y is not on the tape; kShapeMismatch if there is no seed and y is no
-/// scalar; kShapeMismatch, kDTypeMismatch, kDeviceMismatch of a seed that is not as y is;
-/// kModifiedInPlace if something that a rule needs was written over since.
+/// Adds the gradient of y with respect to every Var it depends on to that Var's grad(). Several
+/// threads may add to one Var concurrently. The record can be walked again as long as y lives.
+/// Errors: kNoGradient if y is not on the tape; kShapeMismatch if there is no seed and y is not a
+/// scalar; kShapeMismatch, kDTypeMismatch or kDeviceMismatch if the seed differs from y in shape,
+/// dtype or device; kModifiedInPlace if a tensor that a gradient rule needs has been overwritten.
 WICK_API void backward(const Tensor& y, const BackwardOptions& options = {});
-/// The gradients of y with respect to these tensors (Vars' or between), none for one that y does
-/// not depend on. Adds to no Var.
+/// The gradients of y with respect to `inputs`: tensors of Vars or intermediate results. The
+/// gradient is an empty Tensor() for an input that y does not depend on. Leaves every Var's grad()
+/// alone.
 WICK_API std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& inputs,
                                   const BackwardOptions& options = {});
 
-/// While one lives, ops of this thread are not recorded.
+/// Disables recording for ops of this thread during its lifetime.
 class WICK_API NoGrad {
  public:
   NoGrad();

@@ -4,8 +4,8 @@
 
 namespace wick {
 
-/// x as another dtype: itself if already so. A float becomes an integer cut and saturated, NaN
-/// gives 0; a number becomes a bool by whether it is not zero.
+/// x converted to another dtype; x itself if it has that dtype. Float to integer truncates and
+/// saturates, and NaN becomes 0. Conversion to bool gives true for everything but 0.
 WICK_API Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace wick

@@ -1,5 +1,5 @@
-// Questions with yes and no for an answer, element by element.
-// See elementwise.h for what these share.
+// Elementwise comparisons, tests and logic.
+// See elementwise.h for the rules they share.
 #pragma once
 #include "wick/core/number.h"
 #include "wick/core/tensor.h"
@@ -7,13 +7,13 @@
 namespace wick {
 
 /// @name Comparisons
-/// Give bool; with NaN all are false but ne. A number that the tensor's dtype does not hold is
-/// compared as what it is.
+/// Return bool. With NaN every comparison is false but ne. A number that the tensor's dtype cannot
+/// represent is compared by its exact value.
 /// @{
 
-/// Whether a = b.
+/// Whether a == b.
 WICK_API Tensor eq(const Tensor& a, const Tensor& b);
-/// Whether a and b differ.
+/// Whether a != b.
 WICK_API Tensor ne(const Tensor& a, const Tensor& b);
 /// Whether a < b.
 WICK_API Tensor lt(const Tensor& a, const Tensor& b);
@@ -33,13 +33,14 @@ WICK_API Tensor ge(const Tensor& a, Number b);
 
 /// @}
 
-/// What the operators ==, !=, <, <=, > and >= give: the tensor of bool of eq, ne, lt, le, gt and
-/// ge. Where C++ asks it for a truth value, as in `if (loss < 0.1)`, that is its only element's,
-/// not whether there is a tensor.
+/// The bool tensor that the operators ==, !=, <, <=, > and >= return, as eq, ne, lt, le, gt and ge
+/// do. Converted to a C++ bool, as in `if (loss < 0.1)`, it gives its only element's value, not
+/// whether the tensor is defined.
 class WICK_API Comparison : public Tensor {
  public:
   explicit Comparison(Tensor answers) : Tensor(std::move(answers)) {}
-  /// The only element. Waits for the device. Errors: kShapeMismatch if there are more, or none.
+  /// The only element. Waits for the device. Errors: kShapeMismatch unless there is exactly one
+  /// element.
   explicit operator bool() const;
 };
 
@@ -55,8 +56,7 @@ inline Comparison operator<(const Tensor& a, Number b) { return Comparison(lt(a,
 inline Comparison operator<=(const Tensor& a, Number b) { return Comparison(le(a, b)); }
 inline Comparison operator>(const Tensor& a, Number b) { return Comparison(gt(a, b)); }
 inline Comparison operator>=(const Tensor& a, Number b) { return Comparison(ge(a, b)); }
-// Both orders stand here, though C++20 would turn == round: it takes a turned one only if that
-// gives bool.
+// Both operand orders are declared: C++20 reverses == by itself only if it returns bool.
 inline Comparison operator==(Number a, const Tensor& b) { return Comparison(eq(b, a)); }
 inline Comparison operator!=(Number a, const Tensor& b) { return Comparison(ne(b, a)); }
 WICK_API Comparison operator<(Number a, const Tensor& b);
@@ -64,22 +64,22 @@ WICK_API Comparison operator<=(Number a, const Tensor& b);
 WICK_API Comparison operator>(Number a, const Tensor& b);
 WICK_API Comparison operator>=(Number a, const Tensor& b);
 
-/// Whether elements are NaN: bool; of integers false.
+/// Whether each element is NaN: bool; false for integers.
 WICK_API Tensor isnan(const Tensor& x);
-/// Whether elements are inf or -inf: bool; of integers false.
+/// Whether each element is inf or -inf: bool; false for integers.
 WICK_API Tensor isinf(const Tensor& x);
-/// Whether elements are neither NaN nor infinite: bool; of integers true.
+/// Whether each element is neither NaN nor infinite: bool; true for integers.
 WICK_API Tensor isfinite(const Tensor& x);
 
 /// @name Logic
-/// Of operands as bool: whether they are not 0. Gives bool.
+/// Operands count as true where they are not 0. Return bool.
 /// @{
 
 /// Whether both are true.
 WICK_API Tensor logical_and(const Tensor& a, const Tensor& b);
-/// Whether one of both is true, or both.
+/// Whether at least one is true.
 WICK_API Tensor logical_or(const Tensor& a, const Tensor& b);
-/// Whether one of both is true alone.
+/// Whether exactly one is true.
 WICK_API Tensor logical_xor(const Tensor& a, const Tensor& b);
 /// Whether x is false.
 WICK_API Tensor logical_not(const Tensor& x);

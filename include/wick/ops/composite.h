@@ -1,17 +1,19 @@
-// How ops that have a kernel and a definition in smaller ops choose between them.
+// How an op that has both a kernel and a composite (a definition in smaller ops) chooses between
+// them.
 #pragma once
 #include "wick/base/error.h"
 
 namespace wick {
 
-/// kAuto: the kernel if one takes the call, else the composite. kNever: the kernel or an error.
+/// kAuto: the kernel if one accepts the call, else the composite. kNever: the kernel, or an error.
 /// kAlways: the composite.
 enum class CompositeMode { kAuto, kNever, kAlways };
 
-/// WICK_COMPOSITE=auto|never|always, or what a CompositeScope of this thread says.
+/// The mode of this thread's innermost CompositeScope; without one,
+/// WICK_COMPOSITE=auto|never|always.
 WICK_API CompositeMode composite_mode();
 
-/// Forces a mode for this thread while it lives.
+/// Forces a mode for this thread during its lifetime.
 class WICK_API CompositeScope {
  public:
   explicit CompositeScope(CompositeMode mode);

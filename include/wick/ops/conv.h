@@ -1,10 +1,11 @@
-// Convolutions (cross-correlations, as every framework has them) over one and two dims.
+// Convolutions (cross-correlations, as in other frameworks) over one and two dims.
 #pragma once
 #include "wick/ops/windows.h"
 
 namespace wick {
 
-/// Asks for as much padding as keeps the size, the odd element behind; the stride is then 1.
+/// Requests the padding that keeps the size; an odd total puts the extra element behind. The stride
+/// must be 1.
 enum SamePadding { kSamePadding };
 
 struct Padding1d {
@@ -17,10 +18,10 @@ struct Padding1d {
 };
 
 struct Padding2d {
-  Padding2d(int64_t all) : top(all), bottom(all), left(all), right(all) {}  // NOLINT: 1 is all 1
+  Padding2d(int64_t all) : top(all), bottom(all), left(all), right(all) {}  // NOLINT: all sides
   Padding2d(int64_t height, int64_t width)
       : top(height), bottom(height), left(width), right(width) {}
-  Padding2d(Pair both) : Padding2d(both.height, both.width) {}  // NOLINT: before and behind alike
+  Padding2d(Pair both) : Padding2d(both.height, both.width) {}  // NOLINT: same on both sides
   Padding2d(int64_t top, int64_t bottom, int64_t left, int64_t right)
       : top(top), bottom(bottom), left(left), right(right) {}
   Padding2d(SamePadding) : same(true) {}  // NOLINT
@@ -29,12 +30,12 @@ struct Padding2d {
   bool same = false;
 };
 
-/// What stands in the padding: zeros; x mirrored at its last element (padding below the size); x's
-/// last element; x from its other end (padding up to the size).
+/// The values in the padding: zeros; x mirrored at its edge element (needs padding below the size);
+/// x's edge element; x's opposite end (needs padding up to the size).
 enum class PaddingMode { kZeros, kReflect, kReplicate, kCircular };
 
 struct Conv1dOptions {
-  Tensor bias = {};  // [O], or none
+  Tensor bias = {};  // [O]; empty: no bias
   int64_t stride = 1;
   Padding1d padding = 0;
   int64_t dilation = 1;
@@ -43,7 +44,7 @@ struct Conv1dOptions {
 };
 
 struct Conv2dOptions {
-  Tensor bias = {};  // [O], or none
+  Tensor bias = {};  // [O]; empty: no bias
   Pair stride = 1;
   Padding2d padding = 0;
   Pair dilation = 1;
@@ -52,16 +53,16 @@ struct Conv2dOptions {
 };
 
 struct ConvTranspose1dOptions {
-  Tensor bias = {};  // [O], or none
+  Tensor bias = {};  // [O]; empty: no bias
   int64_t stride = 1;
   Padding1d padding = 0;
-  int64_t output_padding = 0;  // further elements behind; below the stride or the dilation
+  int64_t output_padding = 0;  // extra elements behind; less than the stride or the dilation
   int64_t dilation = 1;
   int64_t groups = 1;
 };
 
 struct ConvTranspose2dOptions {
-  Tensor bias = {};  // [O], or none
+  Tensor bias = {};  // [O]; empty: no bias
   Pair stride = 1;
   Padding2d padding = 0;
   Pair output_padding = 0;
@@ -71,13 +72,15 @@ struct ConvTranspose2dOptions {
 
 /// y[n, o, i] = bias[o] + sum over c, k of weight[o, c, k] x[n, c, i stride + k dilation - left].
 ///
-/// x       [N, C, L], or [C, L] for one without batch
-/// weight  [O, C / groups, K]; the groups are runs of channels of x and of y
+/// x       [N, C, L], or [C, L] without a batch
+/// weight  [O, C / groups, K]; a group is a contiguous run of channels of x and of y
 /// Returns [N, O, (L + left + right - dilation (K - 1) - 1) / stride + 1].
-/// dtypes promote; floating; f16, bf16 and f8 accumulate in f32. Error: |e| <= c u sum|x weight| +
-/// 1 ulp of the output dtype, u of the accumulator, c = 4 + 2 log2(terms); and 0.5 ulp for the
-/// bias. A zero of the padding times an infinite weight may count as 0 or as NaN. Errors:
-/// kShapeMismatch, kDTypeMismatch (integers), kInvalidArgument (options), kDeviceMismatch.
+/// Floating; dtypes promote; f16, bf16 and f8 accumulate in f32.
+/// Error: |e| <= c u sum|x weight| + 1 ulp of the output dtype, u: unit roundoff of the
+/// accumulator, c = 4 + 2 log2(terms); plus 0.5 ulp for the bias. Padding zeros times an infinite
+/// weight may give 0 or NaN.
+/// Errors: kShapeMismatch; kDTypeMismatch for integers; kInvalidArgument for bad options;
+/// kDeviceMismatch.
 WICK_API Tensor conv1d(const Tensor& x, const Tensor& weight, const Conv1dOptions& options = {});
 /// conv1d over two dims: x [N, C, H, W] or [C, H, W], weight [O, C / groups, KH, KW].
 WICK_API Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dOptions& options = {});
@@ -87,8 +90,8 @@ WICK_API Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dOption
 ///
 /// x       [N, C, L] or [C, L]
 /// weight  [C, O / groups, K]
-/// Returns [N, O, (L - 1) stride - left - right + dilation (K - 1) + output_padding + 1].
-/// dtypes, error and errors as conv1d.
+/// Returns [N, O, (L - 1) stride - left - right + dilation (K - 1) + output_padding + 1]. dtypes,
+/// error bound and errors as in conv1d.
 WICK_API Tensor conv_transpose1d(const Tensor& x, const Tensor& weight,
                                  const ConvTranspose1dOptions& options = {});
 /// conv_transpose1d over two dims: x [N, C, H, W] or [C, H, W], weight [C, O / groups, KH, KW].

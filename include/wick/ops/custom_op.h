@@ -1,4 +1,4 @@
-// Ops of one's own: wick is not touched. docs/how-to/custom-op.md shows how.
+// User-defined ops, without changes to wick. docs/how-to/custom-op.md shows how to write one.
 #pragma once
 #include <concepts>
 #include <functional>
@@ -12,8 +12,7 @@
 
 namespace wick {
 
-/// An operand on the CPU, in any layout: element (i, j ...) is data[i strides[0] + j strides[1]
-/// ...].
+/// A CPU operand in any layout: element (i, j ...) is data[i strides[0] + j strides[1] ...].
 class WICK_API HostView {
  public:
   explicit HostView(const Tensor& x) : x_(x) {}
@@ -23,20 +22,20 @@ class WICK_API HostView {
   const Dims& strides() const { return x_.strides(); }  // in elements
   int64_t numel() const { return x_.numel(); }
   bool is_contiguous() const { return x_.is_contiguous(); }
-  /// The first element. Errors: kDTypeMismatch if T is not the dtype's type.
+  /// The first element. Errors: kDTypeMismatch if T is not the C++ type of the dtype.
   template <class T>
   const T* data() const {
     check_type(kDTypeOf<T>);
     return static_cast<const T*>(x_.data());
   }
-  /// All elements in row-major order. Errors: kDTypeMismatch; kInvalidArgument if they do not lie
-  /// so.
+  /// All elements in row-major order. Errors: kDTypeMismatch; kInvalidArgument if the operand is
+  /// not contiguous.
   template <class T>
   std::span<const T> values() const {
     check_contiguous();
     return {data<T>(), size_t(numel())};
   }
-  /// The same elements in row-major order, copied where they do not lie so.
+  /// The same elements in row-major order, copied if the operand is not contiguous.
   HostView contiguous() const { return HostView(x_.contiguous()); }
   const Tensor& tensor() const { return x_; }
 
@@ -46,7 +45,7 @@ class WICK_API HostView {
   Tensor x_;
 };
 
-/// A HostView that may be written: an output that was made for it, or an InplaceOp's target.
+/// A writable HostView: a freshly allocated output, or an InplaceOp's target.
 class WICK_API HostTarget : public HostView {
  public:
   explicit HostTarget(const Tensor& x) : HostView(x) {}
@@ -61,8 +60,9 @@ class WICK_API HostTarget : public HostView {
   }
 };
 
-/// An op of one to three inputs that returns a new tensor. What a device lacks is an error there:
-/// kUnsupported, "no rocm implementation for NAME". Inputs are of one device and off the tape.
+/// An op with one to three inputs that returns a new tensor. An op that is missing a device's
+/// function throws kUnsupported there: "no rocm implementation for NAME". Inputs are on one device
+/// and off the tape.
 class WICK_API CustomOp {
  public:
   virtual ~CustomOp() = default;
@@ -74,14 +74,14 @@ class WICK_API CustomOp {
   virtual Tensor cuda(std::span<const Tensor> inputs) const;
   virtual Tensor emulated(std::span<const Tensor> inputs) const;
   virtual Tensor metal(std::span<const Tensor> inputs) const;
-  /// The gradient of each input, of its shape and dtype; an empty Tensor() where there is none.
-  /// Made of ops it can be differentiated again. Errors, unless it is given: kNoGradient.
+  /// The gradient of each input, in its shape and dtype; an empty Tensor() for an input without
+  /// one. A gradient built from ops can be differentiated again. The default throws kNoGradient.
   virtual std::vector<Tensor> backward(std::span<const Tensor> inputs, const Tensor& output,
                                        const Tensor& gradient) const;
 };
 
-/// An op that several tensors and threads share. (No std::shared_ptr: with one, `apply` would be
-/// looked for in std too, and found.)
+/// An op shared by several tensors and threads. It is not a std::shared_ptr: argument-dependent
+/// lookup would then find std::apply.
 class CustomOpRef {
  public:
   CustomOpRef() = default;
@@ -93,7 +93,7 @@ class CustomOpRef {
   std::shared_ptr<const CustomOp> op_;
 };
 
-/// A CustomOp's members as functions; those that are empty are missing.
+/// The members of a CustomOp as functions; an empty one counts as missing.
 struct CustomFunctions {
   int num_inputs = 1;
   std::function<Tensor(std::span<const HostView>)> cpu = {};
@@ -101,35 +101,35 @@ struct CustomFunctions {
   std::function<std::vector<Tensor>(std::span<const Tensor>, const Tensor&, const Tensor&)>
       backward = {};
 };
-/// An op of this name with these functions for members.
+/// Makes an op of this name whose members are these functions.
 WICK_API CustomOpRef custom_op(std::string name, CustomFunctions functions);
 
 namespace detail {
 WICK_API Tensor apply(std::shared_ptr<const CustomOp> op, std::initializer_list<Tensor> inputs);
 }
 
-/// Runs the op and notes it on the tape, which keeps the op, the inputs and the output. Errors:
-/// kInvalidArgument if it takes another number of inputs; kDeviceMismatch; kUnsupported; and in
-/// backward kNoGradient, or kShapeMismatch and kDTypeMismatch of a gradient that is not its
-/// input's.
+/// Runs the op and records it on the tape, which keeps the op, the inputs and the output. Errors:
+/// kInvalidArgument if the op takes another number of inputs; kDeviceMismatch; kUnsupported; and in
+/// backward kNoGradient, or kShapeMismatch and kDTypeMismatch if a gradient differs from its input
+/// in shape or dtype.
 template <std::same_as<Tensor>... More>
 requires(sizeof...(More) <= 2) Tensor
     apply(const CustomOpRef& op, const Tensor& x, const More&... more) {
   return detail::apply(op.shared(), {x, more...});
 }
-/// Runs an op of a class of one's own; the tape keeps a copy of the op.
+/// Runs an op of a user-defined class; the tape keeps a copy of the op.
 template <std::derived_from<CustomOp> Op, std::same_as<Tensor>... More>
 requires(sizeof...(More) <= 2) Tensor apply(const Op& op, const Tensor& x, const More&... more) {
   return detail::apply(std::make_shared<const Op>(op), {x, more...});
 }
 
-/// An op that writes over its first operand and reads none to two others, which may overlap it. It
-/// is not on the tape; gradients that need what was written over are an error.
+/// An op that writes its first operand and reads up to two others, which may overlap it. The op is
+/// not recorded on the tape; a gradient that needs the overwritten values is an error.
 class WICK_API InplaceOp {
  public:
   virtual ~InplaceOp() = default;
   virtual const char* name() const = 0;
-  virtual int num_inputs() const { return 1; }  // with the one that is written
+  virtual int num_inputs() const { return 1; }  // including the target
 
   virtual void cpu(HostTarget target, std::span<const HostView> others) const;
   virtual void rocm(const Tensor& target, std::span<const Tensor> others) const;
@@ -142,7 +142,7 @@ namespace detail {
 WICK_API void apply_(const InplaceOp& op, Var& target, std::initializer_list<Tensor> others);
 }
 
-/// Runs the op on the Var's memory. Errors: as apply.
+/// Runs the op on the Var's memory. Errors: as for apply.
 template <std::same_as<Tensor>... More>
 requires(sizeof...(More) <= 2) void apply_(const InplaceOp& op, Var& target, const More&... more) {
   detail::apply_(op, target, {more...});

@@ -1,8 +1,9 @@
-// Element by element. Operands broadcast (NumPy's rule); mixed dtypes promote as PyTorch's do, and
-// a number does not promote a tensor within its kind. f16, bf16 and f8 compute in f32.
+// Elementwise ops. Operands broadcast by NumPy's rule and mixed dtypes promote as in PyTorch; a
+// number promotes a tensor only to a higher kind of dtype. f16, bf16 and f8 compute in f32.
 //
-// Where an operand is taken by value and handed over (std::move) as its only owner, the result may
-// be written over it. Errors, of all with two operands: kShapeMismatch, kDeviceMismatch.
+// An op that takes an operand by value may reuse its memory for the result if the caller moves it
+// in (std::move) and is its only owner. All ops with two operands throw kShapeMismatch and
+// kDeviceMismatch.
 #pragma once
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"

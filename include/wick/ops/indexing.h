@@ -1,4 +1,4 @@
-// Indexing as NumPy and PyTorch write it: x[1, 2:, ..., ids].
+// Indexing as in NumPy and PyTorch: x[1, 2:, ..., ids].
 #pragma once
 #include <concepts>
 #include <optional>
@@ -9,21 +9,22 @@
 
 namespace wick {
 
-/// Elements start, start + step, ... before stop. Negative ends count from the end of the dim; what
-/// is beyond it is cut. A negative step goes down, from the last element if start is not given.
+/// The elements start, start + step, ... before stop. A negative start or stop counts from the end
+/// of the dim; ends beyond the dim are clamped. A negative step goes down, from the last element if
+/// start is not given.
 struct Slice {
   std::optional<int64_t> start = {};
   std::optional<int64_t> stop = {};
   std::optional<int64_t> step = {};
 };
-/// An index that stands for as many whole dims as the other indices leave.
+/// An index that stands for all dims the other indices leave, whole.
 struct Ellipsis {};
 inline constexpr Ellipsis kEllipsis;
-/// An index that makes a new dim of size 1.
+/// An index that inserts a new dim of size 1.
 struct NewAxis {};
 inline constexpr NewAxis kNewAxis;
 
-/// An index of one dim, or what stands for none or for several.
+/// One index of an index expression; most kinds apply to one dim.
 class Index {
  public:
   template <std::integral T>
@@ -31,7 +32,7 @@ class Index {
   Index(Slice slice) : item_(slice) {}
   Index(Ellipsis all) : item_(all) {}
   Index(NewAxis axis) : item_(axis) {}
-  /// ids of any integer dtype and shape, or a mask of bool over as many dims as it has.
+  /// ids of any integer dtype and shape, or a bool mask, which covers as many dims of x as it has.
   Index(Tensor ids) : item_(std::move(ids)) {}
 
   const std::variant<int64_t, Slice, Ellipsis, NewAxis, Tensor>& item() const { return item_; }
@@ -40,29 +41,31 @@ class Index {
   std::variant<int64_t, Slice, Ellipsis, NewAxis, Tensor> item_;
 };
 
-/// The elements that the indices choose, one index per dim from the first on; dims without one are
-/// whole. A number takes its dim away; ids broadcast together, and their dims stand where the first
-/// of them stood, or first if a kept dim lies between them (PyTorch's rule). Negative numbers and
-/// ids count from the end. A view if there are neither ids nor negative steps. Errors: kOutOfRange,
-/// kShapeMismatch of a mask that does not fit or of ids that do not broadcast, kInvalidArgument of
-/// too many indices, a second ellipsis, a step of 0.
+/// The elements selected by one index per dim, starting with the first; dims without an index are
+/// whole. An integer removes its dim. ids broadcast together, and their dims replace the first dim
+/// with ids, or come first if a kept dim lies between them (PyTorch's rule). Negative integers and
+/// ids count from the end. Returns a view if there are neither ids nor negative steps. Errors:
+/// kOutOfRange; kShapeMismatch if a mask does not fit or ids do not broadcast; kInvalidArgument for
+/// too many indices, a second ellipsis or a step of 0.
 WICK_API Tensor index(const Tensor& x, const std::vector<Index>& items);
 
 struct IndexPutOptions {
-  bool accumulate = false;  // adds, also where an id repeats
+  bool accumulate = false;  // add instead of write; repeated ids add up
 };
-/// x with value (broadcast, cast) set where index(x, items) reads. Of equal ids the last one's value
-/// stays.
+/// x with value (broadcast and cast) written where index(x, items) reads. If an id repeats, the
+/// last value wins.
 WICK_API Tensor index_put(const Tensor& x, const std::vector<Index>& items, const Tensor& value,
                           const IndexPutOptions& options = {});
-/// Sets value where index(target, items) reads, in the memory of the target, off the tape.
+/// Writes value where index(target, items) reads. Modifies target's memory and is not recorded on
+/// the tape.
 WICK_API void index_put_(Var& target, const std::vector<Index>& items, const Tensor& value,
                          const IndexPutOptions& options = {});
 WICK_API void index_put_(Var& target, const std::vector<Index>& items, Number value);
 
-/// x with src, of the slice's shape, set at a slice of dim. Errors: kShapeMismatch.
+/// x with src written into a slice of dim; src has the slice's shape. Errors: kShapeMismatch.
 WICK_API Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, const Slice& slice);
-/// x with src, of the slices' shape, set at slices of the first dims. Errors: kShapeMismatch.
+/// x with src written into slices of the first dims; src has the slices' shape. Errors:
+/// kShapeMismatch.
 WICK_API Tensor slice_assign(const Tensor& x, const std::vector<Slice>& slices, const Tensor& src);
 
 }  // namespace wick

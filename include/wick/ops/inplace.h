@@ -1,18 +1,18 @@
-// Ops that write their result into the memory of a Var; core/var.h has copy_, fill_ and add_.
+// Ops that write their result into a Var's memory; core/var.h has copy_, fill_ and add_.
 #pragma once
 #include "wick/core/var.h"
 #include "wick/ops/where.h"
 
 namespace wick {
 
-/// Writes 0 into every element.
+/// Sets every element to 0.
 WICK_API void zero_(Var& target);
 
-/// @name Over the target
-/// target = f(target, ...), f the function without the underscore: its result is cast to the
-/// target's dtype and written into its memory, off the tape. A gradient that needs what was written
-/// over says so (kModifiedInPlace). Errors: kShapeMismatch if the result is not of the target's
-/// shape; those of the function.
+/// @name In-place versions
+/// target = f(target, ...), where f is the function without the underscore. The result is cast to
+/// the target's dtype and written into its memory, and the tape does not record it. A gradient that
+/// needs the overwritten values throws kModifiedInPlace. Errors: kShapeMismatch if the result does
+/// not have the target's shape; those of f.
 /// @{
 WICK_API void sub_(Var& target, const Tensor& value);
 WICK_API void mul_(Var& target, const Tensor& value);

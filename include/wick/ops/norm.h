@@ -9,7 +9,8 @@ namespace wick {
 /// x       [..., D]   floating; the mean is taken in f32 (f64 for f64)
 /// weight  [D]        same dtype as x
 /// eps     >= 0, added to the mean of squares
-/// Returns [..., D], dtype of x. Error: |e| <= 9 u |y| + 1 ulp of the output dtype, u of f32 (f64).
+/// Returns [..., D], dtype of x.
+/// Error: |e| <= 9 u |y| + 1 ulp of the output dtype, u: unit roundoff of f32 (f64 for f64).
 /// Errors: kShapeMismatch if weight is not [D]; kDTypeMismatch; kInvalidArgument if eps < 0.
 /// Source: Zhang & Sennrich 2019, arXiv:1910.07467, eq. 4.
 WICK_API Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps = 1e-5);
@@ -19,11 +20,13 @@ WICK_API Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps = 1e-
 ///
 /// x       [..., D]   floating; the means are taken in f32 (f64 for f64)
 /// weight  [D]        same dtype as x
-/// bias    [D]        same dtype as x, or none
+/// bias    [D]        same dtype as x; empty: no bias
 /// eps     >= 0, added to the variance
-/// Returns [..., D], dtype of x. Error: |e| <= 10 u ((|x - m| + mean(|x|)) |weight| / sqrt(...) + |y|)
-///         + 1 ulp of the output dtype, u of f32 (f64).
-/// Errors: kShapeMismatch if weight or bias is not [D]; kDTypeMismatch; kInvalidArgument if eps < 0.
+/// Returns [..., D], dtype of x.
+/// Error: |e| <= 10 u ((|x - m| + mean(|x|)) |weight| / sqrt(...) + |y|) + 1 ulp of the output
+/// dtype, u: unit roundoff of f32 (f64 for f64).
+/// Errors: kShapeMismatch if weight or bias is not [D]; kDTypeMismatch; kInvalidArgument if eps <
+/// 0.
 /// Source: Ba, Kiros & Hinton 2016, arXiv:1607.06450, eq. 3.
 WICK_API Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                            double eps = 1e-5);

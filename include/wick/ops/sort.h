@@ -1,8 +1,8 @@
-// Elements in order along a dim in [-rank, rank); a tensor without dims is taken as one of one dim,
-// and gives such. NaN counts as larger than every number, so it is last, or first where the order
-// is descending; the two zeros are equal; equals stay in their order. indices are i64. Results are
-// exact; gradients go to the places that were chosen. Errors of all: kOutOfRange for a dim that is
-// not there.
+// Sorting and order statistics along a dim in [-rank, rank). A tensor without dims counts as
+// one-dimensional, and the results then have no dims. NaN counts as larger than every number, so it
+// comes last, or first in descending order. -0 and 0 are equal. Sorting is stable. indices are i64.
+// Results are exact, but for quantile; gradients go to the chosen elements. All functions throw
+// kOutOfRange for a dim out of range.
 #pragma once
 #include "wick/ops/reduce.h"
 
@@ -11,30 +11,32 @@ namespace wick {
 struct SortOptions {
   bool descending = false;
 };
-/// The elements in order, and the places that they came from.
+/// The sorted elements and the indices they came from.
 WICK_API ValuesIndices sort(const Tensor& x, int64_t dim = -1, const SortOptions& options = {});
-/// The places that sort gives.
+/// The indices that sort returns.
 WICK_API Tensor argsort(const Tensor& x, int64_t dim = -1, const SortOptions& options = {});
 
 struct TopkOptions {
-  bool largest = true;  // else the smallest, ascending
+  bool largest = true;  // else the smallest, in ascending order
 };
-/// The k first of the sorted elements, in order. Errors: kInvalidArgument unless 0 <= k <= size.
+/// The first k sorted elements, in order. Errors: kInvalidArgument unless 0 <= k <= size.
 WICK_API ValuesIndices topk(const Tensor& x, int64_t k, int64_t dim = -1,
                             const TopkOptions& options = {});
 
-// The functions below take one dim, which goes unless keepdim. Errors: kInvalidArgument if empty.
+// The functions below reduce one dim, which they remove unless keepdim. Errors: kInvalidArgument if
+// it is empty.
 
-/// The k-th smallest element, from 1. Errors: kInvalidArgument unless 1 <= k <= size.
+/// The k-th smallest element; k counts from 1. Errors: kInvalidArgument unless 1 <= k <= size.
 WICK_API ValuesIndices kthvalue(const Tensor& x, int64_t k, int64_t dim = -1, bool keepdim = false);
-/// The middle element, of an even number the lower of two; NaN where there is one.
+/// The median: the middle element, or the lower of the two if their number is even; NaN if any
+/// element is.
 WICK_API ValuesIndices median(const Tensor& x, int64_t dim = -1, bool keepdim = false);
-/// The value that comes most often, of several the smallest, and the last of its places. NaN counts
-/// as equal to NaN.
+/// The most frequent value, the smallest of several, with the last of its indices. NaN counts as
+/// equal to NaN.
 WICK_API ValuesIndices mode(const Tensor& x, int64_t dim = -1, bool keepdim = false);
-/// The value between the sorted elements at the place q (n - 1), linearly; NaN where there is one.
-/// Integers compute in f32. Error: |e| <= 2.5 u of the neighbours + 1 ulp of the output dtype, u of
-/// f32, of f64 f64. Errors: kInvalidArgument unless 0 <= q <= 1.
+/// The quantile q: linear interpolation of the sorted elements at index q (n - 1); NaN if any
+/// element is. Integers compute in f32. Error: |e| <= 2.5 u of the neighbours + 1 ulp of the output
+/// dtype, u: unit roundoff of f32 (f64 for f64). Errors: kInvalidArgument unless 0 <= q <= 1.
 WICK_API Tensor quantile(const Tensor& x, double q, int64_t dim = -1, bool keepdim = false);
 
 }  // namespace wick

@@ -1,11 +1,11 @@
-// Windows that slide over the last two dims, [N, C, H, W] or [C, H, W]: what convolutions and
-// pooling share, and the windows themselves as columns.
+// Sliding windows over the last two dims, [N, C, H, W] or [C, H, W]: types shared by convolution
+// and pooling, and the windows themselves as columns.
 #pragma once
 #include "wick/core/tensor.h"
 
 namespace wick {
 
-/// A size for each of the two dims; one number stands for both.
+/// A size for each of two dims; a single number applies to both.
 struct Pair {
   Pair(int64_t both) : height(both), width(both) {}  // NOLINT: 3 is {3, 3}
   Pair(int64_t height, int64_t width) : height(height), width(width) {}
@@ -20,12 +20,13 @@ struct WindowOptions {
   Pair dilation = 1;
 };
 
-/// The windows as columns: x [N, C, H, W] -> [N, C KH KW, L], the L places in row-major order; any
-/// dtype. A batchless x gives a batchless result. Exact. Its gradient is fold2d.
-/// Errors: kShapeMismatch (no window fits, rank), kInvalidArgument (options).
+/// The windows as columns (im2col): x [N, C, H, W] -> [N, C KH KW, L], for L window positions in
+/// row-major order; any dtype. x without a batch gives a result without one. Exact. The gradient is
+/// fold2d. Errors: kShapeMismatch if no window fits or for another rank; kInvalidArgument for bad
+/// options.
 WICK_API Tensor unfold2d(const Tensor& x, Pair kernel, const WindowOptions& options = {});
-/// The sum, at every element, of what windows have of it: x [N, C KH KW, L] -> [N, C, H, W] of the
-/// given size. Numeric. Error: as index_add.
+/// Sums the windows back (col2im): each element gets the sum of its occurrences in x [N, C KH KW,
+/// L] -> [N, C, H, W] with H and W from `size`. Numeric. Error: as for index_add.
 WICK_API Tensor fold2d(const Tensor& x, Pair size, Pair kernel, const WindowOptions& options = {});
 
 }  // namespace wick

@@ -11,7 +11,7 @@ namespace {
 }
 
 void check_operands(const char* name, int takes, std::span<const Tensor> inputs) {
-  check(int(inputs.size()) == takes, ErrorCode::kInvalidArgument, name, "it takes ", takes,
+  check(int(inputs.size()) == takes, ErrorCode::kInvalidArgument, name, "expected ", takes,
         " inputs, got ", inputs.size());
   for (const Tensor& x : inputs) {
     check_defined(name, x);
@@ -92,7 +92,8 @@ class OpOfFunctions : public CustomOp {
   CustomFunctions functions_;
 };
 
-/// The rule of a custom op: what its author returns is checked, since the tape relies on it.
+/// The gradient rule of a custom op. Checks the gradients that the user's backward returns, since
+/// the tape relies on them.
 void pass_back(const CustomOp& op, const RuleContext& c, std::span<Tensor> gradients) {
   std::vector<Tensor> inputs;
   for (int i = 0; i < int(gradients.size()); i++) inputs.push_back(c.input(i));
@@ -109,7 +110,8 @@ void pass_back(const CustomOp& op, const RuleContext& c, std::span<Tensor> gradi
           "backward: the gradient of input ", i, " is ", dtype_name(g.dtype()), ", expected ",
           dtype_name(c.input_dtype(i)));
     check(g.device() == c.gradient.device(), ErrorCode::kDeviceMismatch, op.name(),
-          "backward: the gradient of input ", i, " is on ", g.device());
+          "backward: the gradient of input ", i, " is on ", g.device(), ", expected ",
+          c.gradient.device());
     gradients[size_t(i)] = g;
   }
 }
@@ -122,7 +124,7 @@ void HostView::check_type(DType asked) const {
 }
 void HostView::check_contiguous() const {
   check(is_contiguous(), ErrorCode::kInvalidArgument, "values",
-        "the elements do not lie in row-major order: strides ", strides(), " of shape ", shape());
+        "expected contiguous elements, got strides ", strides(), " of shape ", shape());
 }
 
 Tensor CustomOp::cpu(std::span<const HostView>) const { fail_missing("cpu", name()); }
@@ -154,7 +156,8 @@ CustomOpRef custom_op(std::string name, CustomFunctions functions) {
 namespace detail {
 
 Tensor apply(std::shared_ptr<const CustomOp> op, std::initializer_list<Tensor> inputs) {
-  check(op != nullptr, ErrorCode::kInvalidArgument, "apply", "there is no op");
+  check(op != nullptr, ErrorCode::kInvalidArgument, "apply",
+        "expected an op, got an empty CustomOpRef");
   const std::span<const Tensor> all(inputs.begin(), inputs.size());
   check_operands(op->name(), op->num_inputs(), all);
   Tensor y;
@@ -164,12 +167,12 @@ Tensor apply(std::shared_ptr<const CustomOp> op, std::initializer_list<Tensor> i
     for (const Tensor& x : all) detached.push_back(x.detach());
     y = run(*op, detached);
   }
-  check(bool(y), ErrorCode::kInvalidArgument, op->name(), "it returned an empty Tensor()");
+  check(bool(y), ErrorCode::kInvalidArgument, op->name(), "the op returned an empty Tensor()");
   check(y.device() == all[0].device(), ErrorCode::kDeviceMismatch, op->name(),
-        "it returned a tensor on ", y.device(), ", its inputs are on ", all[0].device());
+        "the op returned a tensor on ", y.device(), ", expected ", all[0].device());
   std::vector<const Tensor*> pointers;
   for (const Tensor& x : all) pointers.push_back(&x);
-  // The node names the op by op->name(), which lives as long as the rule that holds the op.
+  // The node stores op->name(), which stays valid as long as the rule that holds the op.
   const char* name = op->name();
   return record(name, std::move(y), pointers, kKeepInputs | kKeepOutput,
                 [op = std::move(op)](const RuleContext& c, std::span<Tensor> gradients) {
@@ -183,7 +186,7 @@ void apply_(const InplaceOp& op, Var& target, std::initializer_list<Tensor> othe
   for (const Tensor& x : others) all.push_back(x ? x.detach() : x);
   check_operands(op.name(), op.num_inputs(), all);
   const NoGrad off;
-  // Before the op runs: it may fail with a part of the target written.
+  // Bumped before the op runs, since a failing op may have written part of the target.
   target.tensor().storage()->bump_version();
   run(op, all[0], std::span<const Tensor>(all).subspan(1));
 }

@@ -18,9 +18,9 @@ namespace wick {
 namespace {
 
 constexpr int kMaxInputs = 8;
-constexpr int64_t kGrain = 1 << 14;  // elements a thread is worth
+constexpr int64_t kGrain = 1 << 14;  // elements that justify a thread
 
-/// data: of the output, then of the inputs; strides in elements, one each.
+/// data: the output's pointer, then the inputs'; strides: one per pointer, in elements.
 using RowEntry = void (*)(int64_t n, void* const* data, const int64_t* strides);
 
 struct ComputeType {
@@ -32,7 +32,7 @@ constexpr ComputeType kComputeTypes[] = {{DType::kF32, "float"},
                                          {DType::kI64, "wick::int64"},
                                          {DType::kU64, "wick::uint64"}};
 
-/// The instruction set of this machine that wick's own kernels use, as a compiler's flag.
+/// The compiler flag for the instruction set that wick's own kernels use on this machine.
 std::vector<std::string> compiler_flags() {
   std::vector<std::string> flags = {
       "-std=c++20",        "-O3", "-shared", "-fPIC", "-ffp-contract=off", "-fno-math-errno",
@@ -68,7 +68,7 @@ void run_rows(RowEntry entry, const Shape& full_shape, std::span<Operand> operan
   const Shape shape = collapse(full_shape, {strides.data(), operands.size()});
   const int rank = shape.size();
   const int64_t inner = rank ? shape[rank - 1] : 1, rows = numel(full_shape) / inner;
-  // Rows are cut in parts, so that few long ones use all threads too.
+  // Rows are split into parts, so that a few long rows still use all threads.
   const int64_t part = std::min<int64_t>(inner, kGrain), parts = (inner + part - 1) / part;
   parallel_for(rows * parts, std::max<int64_t>(1, kGrain / part), [&](int64_t begin, int64_t end) {
     std::array<void*, kMaxInputs + 1> data;
@@ -90,7 +90,7 @@ void run_rows(RowEntry entry, const Shape& full_shape, std::span<Operand> operan
 
 void check_cpu(const std::string& name, const char* what, const Device& device) {
   check(device.is_cpu(), ErrorCode::kUnsupported, name, what,
-        " are compiled for the CPU alone so far, the operands are on ", device);
+        " are compiled only for the CPU so far, got operands on ", device);
 }
 
 }  // namespace
@@ -106,8 +106,8 @@ struct FormulaKernel::Impl {
                                    [&](const ComputeType& t) { return t.dtype == compute; });
     std::atomic<RowEntry>& entry = entries[size_t(type - std::begin(kComputeTypes))];
     if (const RowEntry found = entry.load(std::memory_order_acquire)) return found;
-    // Hidden: the formulas' functions have the names of libwick's own, which must not stand in for
-    // them.
+    // Hidden visibility: the formula's functions have the same names as libwick's, which must not
+    // replace them.
     std::vector<std::string> flags = compiler_flags();
     flags.push_back("-fvisibility=hidden");
     const auto made = reinterpret_cast<RowEntry>(
@@ -136,7 +136,7 @@ FormulaKernel elementwise_kernel(const std::string& name, const std::string& for
 
 Tensor FormulaKernel::run(const std::vector<Tensor>& inputs) const {
   const char* name = impl_->name.c_str();
-  check(inputs.size() == impl_->inputs.size(), ErrorCode::kInvalidArgument, name, "it takes ",
+  check(inputs.size() == impl_->inputs.size(), ErrorCode::kInvalidArgument, name, "expected ",
         impl_->inputs.size(), " inputs, got ", inputs.size());
   for (const Tensor& x : inputs) {
     check_defined(name, x);
@@ -144,7 +144,7 @@ Tensor FormulaKernel::run(const std::vector<Tensor>& inputs) const {
   }
   check_cpu(name, "formula kernels", inputs[0].device());
   Shape shape = inputs[0].shape();
-  // Tensors without dims promote as PyTorch's do: not within their kind.
+  // Tensors without dims do not promote within a kind, as in PyTorch.
   Tensor widest = inputs[0];
   DType dtype = inputs[0].dtype();
   for (size_t i = 1; i < inputs.size(); i++) {
@@ -155,7 +155,7 @@ Tensor FormulaKernel::run(const std::vector<Tensor>& inputs) const {
   const Formula& formula = impl_->formula;
   const bool floats = is_floating(dtype) || formula.needs_reals;
   check(!floats || formula.of_integers.empty(), ErrorCode::kDTypeMismatch, name, "'",
-        formula.of_integers, "' takes integers, got ", dtype_name(dtype));
+        formula.of_integers, "' takes only integers, got ", dtype_name(dtype));
   const DType result = formula.is_bool         ? DType::kBool
                        : floats                ? floating(dtype)
                        : dtype == DType::kBool ? DType::kI64
@@ -220,10 +220,10 @@ void CompiledKernel::launch(const std::vector<Tensor>& inputs,
 
 CompiledKernel compile_kernel(const Device& device, const std::string& name,
                               const std::string& source) {
-  check(is_identifier(name), ErrorCode::kInvalidArgument, "compile_kernel", "the name '", name,
-        "' is no identifier");
+  check(is_identifier(name), ErrorCode::kInvalidArgument, "compile_kernel", "name '", name,
+        "' is not an identifier");
   check_cpu(name, "kernels from source", device);
-  // So that the compiler's complaints count the lines of the user's text.
+  // #line makes the compiler's diagnostics count lines of the user's source.
   const std::string whole = std::string(kKernelPrelude) + "#line 1 \"" + name + "\"\n" + source;
   void* entry = compiled_entry(name, whole, name, compiler_flags());
   return CompiledKernel(std::make_shared<const CompiledKernel::Impl>(

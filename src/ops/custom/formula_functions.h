@@ -1,5 +1,5 @@
-// What the text of a formula may call: the formulas of src/scalar, and these few that are made of
-// them. Freestanding.
+// The functions that a formula may call: the formulas of src/scalar, and a few built from them.
+// Freestanding.
 #pragma once
 #include "scalar/binary.h"
 #include "scalar/compare.h"
@@ -7,7 +7,7 @@
 
 namespace wick::formula {
 
-/// What Op says of a function that is no op of a backend.
+/// Stands in for Op in functions that are not ops of a backend.
 struct Name {
   const char* name;
   const char* operands;
@@ -21,7 +21,7 @@ struct Max : Maximum {
   static constexpr Name op{"max", "TT:T"};
 };
 
-/// As the op: high where low is larger; NaN wins.
+/// As the op clamp: returns high if low is larger; NaN if any argument is NaN.
 struct Clamp {
   static constexpr Name op{"clamp", "TTT:T"};
   using Types = NumericTypes;
@@ -31,7 +31,7 @@ struct Clamp {
   }
 };
 
-/// As the op: scaled by the larger, so that no square overflows or vanishes.
+/// As the op hypot: scales by the larger operand, so that no square overflows or underflows.
 struct Hypot {
   static constexpr Name op{"hypot", "TT:T"};
   using Types = FloatTypes;
@@ -44,7 +44,7 @@ struct Hypot {
   }
 };
 
-/// As the op: log(e^a + e^b).
+/// As the op logaddexp: log(e^a + e^b).
 struct Logaddexp {
   static constexpr Name op{"logaddexp", "TT:T"};
   using Types = FloatTypes;

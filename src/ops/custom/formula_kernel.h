@@ -1,6 +1,6 @@
-// How a formula runs over elements on the CPU. Never included: it is the text, with all that it
-// includes, that stands before a formula when it is compiled (formula_source.h). So a formula's
-// functions are the text that wick's own kernels are made of.
+// Runs a formula over elements on the CPU. This file is not included: its text, with that of
+// everything it includes, precedes the formula when wick compiles it (formula_source.h). A formula
+// therefore calls the same functions as wick's own kernels.
 #pragma once
 #include "ops/custom/formula_functions.h"
 
@@ -24,9 +24,9 @@ struct VectorOf<double> {
   typedef double type __attribute__((vector_size(kLaneBytes)));
 };
 
-/// A register of floats that reads like an S, of the compiler's vectors: so no select becomes a
-/// branch, which of a formula's operands half would be mispredicted. Elementary functions are the C
-/// library's, lane by lane.
+/// A register of floats that behaves like an S, built on the compiler's vector extension. No select
+/// becomes a branch, which would be mispredicted for half of a formula's operands. Elementary
+/// functions call the C library lane by lane.
 template <class S>
 struct Lanes {
   using Vector = typename VectorOf<S>::type;
@@ -37,7 +37,7 @@ struct Lanes {
 
   Lanes() = default;
   Lanes(Vector vector) : v(vector) {}
-  explicit Lanes(S value) : v(value - Vector{}) {}  // x - 0 is x, -0 too
+  explicit Lanes(S value) : v(value - Vector{}) {}  // x - 0 is x, for -0 too
 
   friend Lanes operator+(Lanes a, Lanes b) { return a.v + b.v; }
   friend Lanes operator-(Lanes a, Lanes b) { return a.v - b.v; }
@@ -53,7 +53,7 @@ struct Lanes {
   friend Mask operator!=(Lanes a, Lanes b) { return a.v != b.v; }
   friend Lanes select(Mask condition, Lanes a, Lanes b) { return condition ? a.v : b.v; }
 
-  /// f of every lane by itself.
+  /// Applies f to each lane.
   template <class F>
   static Lanes each(F f, Lanes a, Lanes b = Lanes(S(0))) {
     alignas(kLaneBytes) S x[kCount], y[kCount];
@@ -115,8 +115,8 @@ struct Lanes {
   }
 };
 
-/// What a formula's values are of: lanes of floats; integers by themselves, whose loops the
-/// compiler makes vectors of.
+/// The type of a formula's values: lanes for floats; a single element for integers, whose loops the
+/// compiler vectorizes.
 template <class S>
 struct ValueOf {
   using type = S;
@@ -134,7 +134,7 @@ using Value = typename ValueOf<S>::type;
 template <class S>
 using Mask = typename ValueOf<S>::Mask;
 
-// A truth is a bool, or a mask whose lanes are 0 and -1.
+// A truth value is a bool, or a mask whose lanes are 0 and -1.
 
 template <class M>
 M is_not(M a) {
@@ -164,10 +164,10 @@ inline constexpr double kPi = 3.14159265358979323846;
 inline constexpr double kInf = __builtin_bit_cast(double, uint64(0x7ff) << 52);
 inline constexpr double kNan = __builtin_bit_cast(double, uint64(0x7ff8) << 48);
 
-/// F of lanes.
+/// Calls F on lanes.
 template <class F, class S, class... More>
 auto call(Lanes<S> x, More... more) {
-  if constexpr (kSame<decltype(F()(x, more...)), bool>) {  // of one element alone, as it says
+  if constexpr (kSame<decltype(F()(x, more...)), bool>) {  // a predicate takes single elements
     Mask<S> y;
     for (int i = 0; i < Lanes<S>::kCount; i++) y[i] = -int(F()(x.v[i], more.v[i]...));
     return y;
@@ -175,8 +175,8 @@ auto call(Lanes<S> x, More... more) {
     return F()(x, more...);
   }
 }
-/// F of integers: i64 or u64. What has no formula of them is of them what the op says: a number is
-/// its own nearest integer, and finite.
+/// Calls F on integers: i64 or u64. A rounding function without an integer formula returns its
+/// argument; a test for NaN or infinities computes in f32.
 template <class F, class S, class... More>
 requires(kIsInteger<S>) auto call(S x, More... more) {
   using In = ComputeIn<F, S>;
@@ -221,8 +221,8 @@ void store(V value, Y* to, int64 stride, int64 count) {
   }
 }
 
-/// y = f(x ...) for n elements; i: 0, 1 ... of the operands x. data: of y, then of the operands;
-/// strides in elements, one each.
+/// y = f(x ...) for n elements; i: 0, 1 ... are the indices of the operands x. data: y's pointer,
+/// then the operands'; strides: one per pointer, in elements.
 template <class S, class Y, int... i, class F>
 void run(int64 n, void* const* data, const int64* strides, F f) {
   constexpr int64 step = ValueOf<S>::kCount;

@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-/// "wick::Sigmoid": what g++ and clang++ call it, and understand.
+/// The name of F in g++ and clang++, which they also accept as source: "wick::Sigmoid".
 template <class F>
 constexpr std::string_view type_name() {
   constexpr std::string_view text = __PRETTY_FUNCTION__, before = "F = ";

@@ -15,7 +15,7 @@ namespace wick {
 namespace {
 
 constexpr size_t kMaxLength = 10'000;
-constexpr int kMaxDepth = 200;  // of brackets and signs: the parser calls itself
+constexpr int kMaxDepth = 200;  // of brackets and signs, which the parser handles recursively
 
 struct Constant {
   std::string_view name;
@@ -36,7 +36,7 @@ constexpr Operator kProducts[] = {
 bool is_letter(char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
-/// A part of the formula, as C++.
+/// A part of the formula, translated to C++.
 struct Value {
   std::string code;
   bool is_bool;
@@ -48,12 +48,13 @@ class Parser {
       : name_(name), text_(text), inputs_(inputs) {}
 
   Formula parse() {
-    if (text_.size() > kMaxLength) fail_here("it has over 10000 characters");
+    if (text_.size() > kMaxLength)
+      fail_here("expected at most 10000 characters, got " + std::to_string(text_.size()));
     const Value value = choice();
     if (!at_end()) fail_expected("an operator or the end");
     if (reals_ && !of_integers_.empty()) {
       begin_ = of_integers_at_;
-      fail_here("'" + of_integers_ + "' takes integers, and the formula computes in floats");
+      fail_here("'" + of_integers_ + "' takes only integers, but the formula computes in floats");
     }
     return {value.code, value.is_bool, reals_, of_integers_};
   }
@@ -61,7 +62,7 @@ class Parser {
  private:
   [[noreturn]] void fail_here(const std::string& what) const {
     const std::string shown = text_.size() <= 200 ? text_ : text_.substr(0, 200) + "...";
-    std::string line;  // an error is one line
+    std::string line;  // control characters become spaces: an error is one line
     for (const char c : shown) line += static_cast<unsigned char>(c) < 32 ? ' ' : c;
     fail(ErrorCode::kInvalidArgument, name_, "'", line, "': at ", begin_ + 1, ": ", what);
   }
@@ -91,7 +92,7 @@ class Parser {
     at_ += sign.size();
     return true;
   }
-  /// The op of the operator that comes next; nullptr if it is none of these.
+  /// Consumes the next operator if it is one of these and returns its op, else nullptr.
   template <size_t n>
   const char* take_operator(const Operator (&operators)[n]) {
     for (const Operator& o : operators)
@@ -147,7 +148,7 @@ class Parser {
       left = call_op(op, {left, sum()});
       skip_space();
       if (at_ < text_.size() && (text_[at_] == '<' || text_[at_] == '>' || text_[at_] == '='))
-        fail_here("comparisons in a row need brackets");
+        fail_here("chained comparisons need parentheses");
     }
     return left;
   }
@@ -211,15 +212,15 @@ class Parser {
       double value = 0;
       const auto [end, error] =
           std::from_chars(digits_of.data(), digits_of.data() + digits_of.size(), value);
-      if (error != std::errc()) fail_here("f64 does not hold the number");
+      if (error != std::errc()) fail_here("the number is out of range of f64");
       reals_ = true;
       return {"C(" + digits_of + ")", false};
     }
     int64_t value = 0;
     const auto [end, error] =
         std::from_chars(digits_of.data(), digits_of.data() + digits_of.size(), value);
-    if (error != std::errc()) fail_here("i64 does not hold the number");
-    return {"C(" + std::to_string(value) + "LL)", false};  // without leading zeros: no octal
+    if (error != std::errc()) fail_here("the number is out of range of i64");
+    return {"C(" + std::to_string(value) + "LL)", false};  // no leading zeros: octal
   }
 
   Value named() {
@@ -235,7 +236,7 @@ class Parser {
       return {constant.code, false};
     }
     const FormulaFunction* function = find_formula_function(name);
-    if (!function) fail_here("there is no '" + name + "'");
+    if (!function) fail_here("unknown name '" + name + "'");
     if (of_integers_.empty() &&
         (function->rule == DTypeRule::kBits || function->rule == DTypeRule::kIntegers)) {
       of_integers_ = name;
@@ -253,10 +254,10 @@ class Parser {
     return call(*function, arguments);
   }
 
-  /// Counts how deep the parser is in itself.
+  /// Counts the parser's recursion depth.
   struct Deeper {
     explicit Deeper(Parser& p) : parser(p) {
-      if (++parser.depth_ > kMaxDepth) parser.fail_here("it is nested over 200 deep");
+      if (++parser.depth_ > kMaxDepth) parser.fail_here("it is nested more than 200 levels deep");
     }
     ~Deeper() { parser.depth_--; }
     Deeper(const Deeper&) = delete;
@@ -267,10 +268,10 @@ class Parser {
   const std::string& name_;
   const std::string& text_;
   const std::vector<std::string>& inputs_;
-  size_t at_ = 0, begin_ = 0;  // begin_: of what is looked at, for errors
+  size_t at_ = 0, begin_ = 0;  // begin_: start of the current token, for errors
   int depth_ = 0;
   bool reals_ = false;
-  std::string of_integers_;  // the first function that floats cannot compute
+  std::string of_integers_;  // the first integer-only function
   size_t of_integers_at_ = 0;
 };
 
@@ -285,8 +286,8 @@ Formula parse_formula(const std::string& name, const std::string& formula,
                       const std::vector<std::string>& inputs) {
   for (size_t i = 0; i < inputs.size(); i++) {
     const std::string& input = inputs[i];
-    check(is_identifier(input), ErrorCode::kInvalidArgument, name, "the input's name '", input,
-          "' is no identifier");
+    check(is_identifier(input), ErrorCode::kInvalidArgument, name, "input name '", input,
+          "' is not an identifier");
     check(std::find(inputs.begin(), inputs.begin() + long(i), input) == inputs.begin() + long(i),
           ErrorCode::kInvalidArgument, name, "two inputs are named '", input, "'");
   }

@@ -1,4 +1,4 @@
-// Formulas as text: checked against a small grammar, and written as C++.
+// Checks formulas against a small grammar and translates them to C++.
 #pragma once
 #include <string>
 #include <vector>
@@ -6,18 +6,18 @@
 namespace wick {
 
 struct Formula {
-  std::string code;         // an expression of C++ over in_NAME, in what formula_kernel.h has
-  bool is_bool;             // a comparison or the like
-  bool needs_reals;         // integers cannot compute it
-  std::string of_integers;  // a function in it that floats cannot compute; "": there is none
+  std::string code;         // C++ expression over in_NAME, for use after formula_kernel.h
+  bool is_bool;             // the result is a truth value, as of a comparison
+  bool needs_reals;         // integers must compute in floats
+  std::string of_integers;  // an integer-only function in it; "": none
 };
 
-/// Errors: kInvalidArgument, "NAME: 'FORMULA': at POSITION: expected ..., got ...", the position
+/// Errors: kInvalidArgument, "NAME: 'FORMULA': at POSITION: expected ..., got ...", with positions
 /// counted from 1.
 Formula parse_formula(const std::string& name, const std::string& formula,
                       const std::vector<std::string>& inputs);
 
-/// Whether it is a name in C: letters, digits and _, no digit first.
+/// Whether text is a C identifier: letters, digits and _, not starting with a digit.
 bool is_identifier(const std::string& text);
 
 }  // namespace wick

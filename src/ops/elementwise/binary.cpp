@@ -1,4 +1,4 @@
-// Ops of two operands: what each means is a row.
+// Elementwise ops on two operands; each row of the table defines one op.
 #include "scalar/binary.h"
 #include "base/calling.h"
 #include "ops/elementwise/elementwise.h"
@@ -8,7 +8,7 @@
 namespace wick {
 namespace {
 
-// With s = sigmoid(x): d silu / dx = s (1 + x (1 - s)), and the slope of that is
+// With s = sigmoid(x): d silu / dx = s (1 + x (1 - s)), and its derivative is
 // s (1 - s) (2 + x (1 - 2 s)).
 Tensor silu_gradient_composite(const Tensor& gy, const Tensor& x) {
   const DType dtype = computed_in(x.dtype());
@@ -23,16 +23,16 @@ Tensor silu_curvature(const Tensor& x) {
 Tensor pow_gradient(const Tensor& gy, const RuleContext& c, int side) {
   const Tensor a = c.input(0), b = c.input(1), zero = scalar_like(a, 0, a.dtype());
   if (side == 0) return gy * where(eq(b, 0), zero, b * pow(a, b - 1));
-  const Tensor constant = logical_and(eq(a, 0), ge(b, 0));  // 0^b is 0 or 1 all around
+  const Tensor constant = logical_and(eq(a, 0), ge(b, 0));  // 0^b is 0 or 1 in a neighbourhood of b
   return gy * where(constant, zero, c.output() * log(a));
 }
 
-/// The order is a tensor without dims, off the tape.
+/// order: a tensor without dims, off the tape.
 Tensor polygamma_of(const Tensor& order, const Tensor& x);
 
 using C = const RuleContext&;
 using G = const Tensor&;
-// A row is a line.
+// One row per line.
 // clang-format off
 constexpr BinaryMeaning kBinary[] = {
     {Add::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C, int) { return gy; }},
@@ -162,7 +162,7 @@ Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value) 
 
 Tensor hypot(const Tensor& a, const Tensor& b) {
   const Calling calling("hypot");
-  // Scaled by the larger, so that no square overflows or vanishes.
+  // Scales by the larger operand, so that no square overflows or underflows.
   const Tensor x = abs(a), y = abs(b), scale = maximum(x.detach(), y.detach());
   const Tensor safe =
       where(logical_or(eq(scale, 0), isinf(scale)), scalar_like(scale, 1, scale.dtype()), scale);

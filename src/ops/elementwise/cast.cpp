@@ -13,7 +13,7 @@ Tensor cast(const Tensor& x, DType dtype) {
   check_elements("cast", dtype);
   const Tensor y = Tensor::empty(x.shape(), {.dtype = dtype, .device = x.device()});
   copy_elements(x, y);
-  // Through an integer no gradient passes.
+  // No gradient passes through an integer dtype.
   if (!is_floating(dtype) || !is_floating(x.dtype())) return y;
   return record("cast", y, {&x}, kKeepNothing, [](const RuleContext& c, std::span<Tensor> g) {
     g[0] = cast(c.gradient, c.input_dtype(0));

@@ -1,4 +1,4 @@
-// Questions with yes and no for an answer: comparisons, and what a number is.
+// Elementwise comparisons, tests for NaN and infinities, and logic.
 #include "wick/ops/compare.h"
 
 #include <limits>
@@ -31,7 +31,7 @@ Tensor compare(const Op& op, const Tensor& a, const Tensor& b) {
   return compare_in(op, a, b, promote(a, b));
 }
 
-/// Whether an integer dtype, or bool as 0 and 1, has the integer.
+/// Whether an integer dtype, or bool as 0 and 1, can represent the integer.
 bool holds(DType dtype, Number integer) {
   if (integer.is_above_i64()) return dtype == DType::kU64;
   const int64_t number = integer.integer();
@@ -44,7 +44,7 @@ bool holds(DType dtype, Number integer) {
 Tensor compare(const Op& op, const Tensor& a, Number b) {
   check_defined(op.name, a);
   const DType dtype = promote(a.dtype(), b);
-  // A number that the dtype does not have is larger or smaller than all that it has.
+  // A number that the dtype cannot represent lies above or below all of its values.
   if (!is_floating(dtype) && !holds(a.dtype(), b)) {
     const bool is_true = op == Ne::op || (b.real() > 0 ? op == Lt::op || op == Le::op
                                                        : op == Gt::op || op == Ge::op);
@@ -53,7 +53,7 @@ Tensor compare(const Op& op, const Tensor& a, Number b) {
   return compare_in(op, a, scalar_like(a, b, dtype), dtype);
 }
 
-/// A predicate that integers answer with `of_integers`.
+/// A predicate whose answer for integers is `of_integers`.
 Tensor ask(const Op& op, const Tensor& x, bool of_integers) {
   check_defined(op.name, x);
   const TensorOptions options{.dtype = DType::kBool, .device = x.device()};
@@ -86,8 +86,7 @@ Tensor ge(const Tensor& a, Number b) { return compare(Ge::op, a, b); }
 
 Comparison::operator bool() const {
   check(numel() == 1, ErrorCode::kShapeMismatch, "comparison",
-        "a truth value is that of one element, got shape ", shape(),
-        ": any or all says which is meant");
+        "expected one element for a truth value, got shape ", shape(), ": use any or all");
   return item<bool>();
 }
 

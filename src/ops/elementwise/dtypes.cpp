@@ -8,20 +8,20 @@ namespace {
 int kind(DType d) { return is_floating(d) ? 2 : is_integer(d) ? 1 : 0; }
 
 DType promote_floats(DType a, DType b) {
-  const DType wider = std::max(a, b), narrower = std::min(a, b);  // the order of DType is by width
-  // Formats of equal width hold different numbers: the next wider holds both.
+  const DType wider = std::max(a, b), narrower = std::min(a, b);  // DType is ordered by width
+  // Formats of equal width cover different numbers, so the next wider one is used.
   if (narrower == DType::kF8E4M3 && wider == DType::kF8E5M2) return DType::kF16;
   if (narrower == DType::kBf16 && wider == DType::kF16) return DType::kF32;
   return wider;
 }
 
-/// The narrowest that holds both.
+/// The narrowest integer dtype that can represent both.
 DType promote_integers(DType a, DType b) {
   if (is_signed(a) == is_signed(b)) return std::max(a, b);
   const DType with_sign = is_signed(a) ? a : b, without = is_signed(a) ? b : a;
   if (dtype_size(with_sign) > dtype_size(without)) return with_sign;
   check(without != DType::kU64, ErrorCode::kDTypeMismatch, "promote", dtype_name(a), " and ",
-        dtype_name(b), ": no integer holds both, cast one of them");
+        dtype_name(b), " have no common integer dtype: cast one of them");
   return without == DType::kU8 ? DType::kI16 : without == DType::kU16 ? DType::kI32 : DType::kI64;
 }
 
@@ -61,7 +61,7 @@ void check_same_device(const char* op, const Tensor& a, const Tensor& b) {
 
 void check_elements(const char* op, DType dtype) {
   check(!is_block(dtype), ErrorCode::kUnsupported, op, "no ", dtype_name(dtype),
-        " kernel: its blocks are stored, copied and moved, not computed in");
+        " kernel: ops store, copy and move its blocks but do not compute in them");
 }
 
 void check_defined(const char* op, const Tensor& x, BlockDTypes blocks) {

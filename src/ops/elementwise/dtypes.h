@@ -5,23 +5,24 @@
 
 namespace wick {
 
-/// The dtype that both convert to: the higher kind of bool < integer < float wins; within a kind
-/// the smallest that holds both.
+/// The dtype that both promote to: the higher kind of bool < integer < float wins; within a kind,
+/// the smallest dtype that can represent both.
 DType promote(DType a, DType b);
-/// The dtype that tensors convert to: one without dims promotes only if its kind is higher.
+/// The dtype that both tensors promote to; a tensor without dims counts only if its kind is higher.
 DType promote(const Tensor& a, const Tensor& b);
-/// The dtype that a tensor beside a number computes in.
+/// The dtype in which an op on a tensor and a number computes.
 DType promote(DType a, Number b);
-/// The dtype itself if floating, else f32.
+/// The dtype itself if it is floating, else f32.
 DType floating(DType dtype);
 
-/// f64 for f64, else f32: what composites compute in, so that intermediate results are not rounded
-/// to a narrower dtype.
+/// f64 for f64, else f32. Composites compute in it, so that intermediate results are not rounded to
+/// a narrower dtype.
 DType computed_in(DType dtype);
 
-/// Errors: kDeviceMismatch, which names both.
+/// Errors: kDeviceMismatch; the message names both devices.
 void check_same_device(const char* op, const Tensor& a, const Tensor& b);
-/// Errors: kUnsupported for a block dtype, which is stored, copied and moved, not computed in.
+/// Errors: kUnsupported for a block dtype: ops store, copy and move blocks but do not compute in
+/// them.
 void check_elements(const char* op, DType dtype);
 
 /// Whether an op accepts tensors of a block dtype. Ops that view or move whole blocks do.

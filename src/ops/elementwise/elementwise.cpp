@@ -16,7 +16,6 @@ DType operand_dtype(const Op& op, DTypeRule rule, DType dtype) {
   return dtype == DType::kBool && rule != DTypeRule::kBits ? DType::kI64 : dtype;
 }
 
-/// x itself if it may be written over, else fresh memory for the result.
 Tensor output_for(const Tensor& x, const Shape& shape, DType dtype, bool may_reuse, const Op& op,
                   int num_in) {
   if (may_reuse && x.uniquely_owned() && x.dtype() == dtype && x.shape() == shape &&

@@ -1,4 +1,4 @@
-// What elementwise ops share: what a row says of an op, and how it then runs.
+// The table rows that define elementwise ops, and the functions that run them.
 #pragma once
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
@@ -10,33 +10,33 @@ namespace wick {
 /// The operand dtypes an op accepts, and how it converts others.
 enum class DTypeRule {
   kFloats,    // integers and bool compute in f32
-  kNumbers,   // integers as they are, bool as i64
-  kBits,      // integers and bool as they are, floats are an error
+  kNumbers,   // integers unchanged, bool as i64
+  kBits,      // integers and bool unchanged, floats are an error
   kIntegers,  // bool as i64, floats are an error
 };
 
-/// An op of one operand: a row of the table in unary.cpp.
+/// An op on one operand: a row of the table in unary.cpp.
 struct UnaryMeaning {
   Op op;
   DTypeRule rule;
   unsigned keep;
   Tensor (*gradient)(const Tensor& gy, const RuleContext& c);
-  Tensor (*composite)(const Tensor& x) = nullptr;  // in smaller ops, if it can be
+  Tensor (*composite)(const Tensor& x) = nullptr;  // definition in smaller ops, if there is one
 };
 
-/// An op of two operands: a row of the table in binary.cpp.
+/// An op on two operands: a row of the table in binary.cpp.
 struct BinaryMeaning {
   Op op;
   DTypeRule rule;
   unsigned keep;
-  /// The gradient of the operand `side`, before it is summed to the operand's shape; no tensor:
-  /// constant, off the tape.
+  /// The gradient of operand `side`, before it is summed to the operand's shape. nullptr: the
+  /// result is a constant, off the tape.
   Tensor (*gradient)(const Tensor& gy, const RuleContext& c, int side);
   Tensor (*composite)(const Tensor& a, const Tensor& b) = nullptr;
 };
 
 Tensor run_unary(const UnaryMeaning& m, Tensor x);
-/// dtype: what both operands promote to.
+/// dtype: the dtype that both operands promote to.
 Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype);
 Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b);
 Tensor run_binary(const BinaryMeaning& m, Tensor a, Number b);
@@ -48,14 +48,14 @@ DTypeRule binary_dtype_rule(const Op& op);
 /// The dtype to which an op converts operands of dtype `dtype`. Errors: kDTypeMismatch.
 DType operand_dtype(const Op& op, DTypeRule rule, DType dtype);
 
-/// The place of an op in a table; -1 if it has none.
+/// The index of an op in a table; -1 if the table lacks it.
 template <class Meaning, size_t n>
 constexpr int place_of(const Meaning (&table)[n], const Op& op) {
   for (size_t i = 0; i < n; i++)
     if (table[i].op == op) return int(i);
   return -1;
 }
-/// What a formula's op means. A formula without a row does not compile.
+/// The table row of a formula's op. A formula without a row does not compile.
 template <const auto& table, class F>
 constexpr const auto& meaning_of() {
   constexpr int place = place_of(table, F::op);
@@ -67,12 +67,12 @@ constexpr bool all_have_meanings(TypeList<F...>) {
   return ((place_of(table, F::op) >= 0) && ...);
 }
 
-/// x itself if it may be written over, else fresh memory for the result.
+/// x itself if the op may overwrite it, else new memory for the result.
 Tensor output_for(const Tensor& x, const Shape& shape, DType dtype, bool may_reuse, const Op& op,
                   int num_in);
 /// The number as a tensor without dims, on x's device.
 Tensor scalar_like(const Tensor& x, Number value, DType dtype);
-/// x in the dtype that composites compute in.
+/// x cast to the dtype that composites compute in.
 Tensor widened(const Tensor& x);
 
 }  // namespace wick

@@ -18,7 +18,7 @@ void check_var(const char* op, const Var& v) {
   check(v.defined(), ErrorCode::kInvalidArgument, op, "the target is an empty Var()");
 }
 
-/// Writes x, converted and broadcast, into the target's memory.
+/// Writes x, cast and broadcast, into the target's memory.
 void write(const char* op, Var& target, const Tensor& x) {
   const Tensor& to = target.tensor();
   check_defined(op, to);
@@ -32,7 +32,7 @@ void write(const char* op, Var& target, const Tensor& x) {
   to.storage()->bump_version();
 }
 
-/// target = f(its value).
+/// target = f(target).
 void write_of(const char* op, Var& target, const std::function<Tensor(const Tensor&)>& f) {
   const Calling calling(op);
   check_var(op, target);
@@ -40,8 +40,8 @@ void write_of(const char* op, Var& target, const std::function<Tensor(const Tens
   write(op, target, f(target.tensor().detach()));
 }
 
-/// Runs an op with a kernel that writes over its first operand, so that nothing else needs memory.
-/// False if there is no such kernel for these operands.
+/// Runs the op with a kernel that overwrites its first operand, without extra memory. Returns false
+/// if no such kernel accepts these operands.
 bool runs_in_place(const Op& op, Var& target, const Tensor& other) {
   const Tensor& to = target.tensor();
   const DType dtype = to.dtype();

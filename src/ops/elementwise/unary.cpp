@@ -1,4 +1,4 @@
-// Ops of one operand: what each means is a row.
+// Elementwise ops on one operand; each row of the table defines one op.
 #include <cmath>
 #include <numbers>
 
@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10;
 
-/// x e^min(x, 0) / (1 + e^-|x|). Below -64 the first exponential is taken in two factors: it is
-/// subnormal where the result is not yet.
+/// x e^min(x, 0) / (1 + e^-|x|). Below -64 the first exponential is split into two factors, because
+/// it becomes subnormal before the result does.
 Tensor silu_composite(const Tensor& x) {
   const Tensor wide = cast(x, computed_in(x.dtype()));
   const Tensor low = -maximum(-wide, 0), near = maximum(low, -64);
@@ -23,24 +23,24 @@ Tensor silu_composite(const Tensor& x) {
   return cast(top / (exp(-maximum(wide, -wide)) + 1), x.dtype());
 }
 
-/// The slope of gelu: the normal distribution's share below x, and x times its density.
+/// The derivative of gelu: the normal distribution function at x, plus x times the density.
 Tensor gelu_slope(const Tensor& x) {
   const Tensor share = erfc(x * -std::sqrt(0.5)) * 0.5;
   return share + x * exp(square(x) * -0.5) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
 }
-/// gelu_tanh is x s(u) with s the sigmoid and u a polynomial of x.
+/// The derivative of gelu_tanh, which is x s(u) with s the sigmoid and u a polynomial in x.
 Tensor gelu_tanh_slope(const Tensor& x) {
   const double a = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, b = 0.044715;
   const Tensor s = sigmoid((x + square(x) * x * b) * a);
   return s + x * s * (1 - s) * ((square(x) * (3 * b) + 1) * a);
 }
 
-/// The gradient of what is constant but for its steps.
+/// The gradient of a piecewise constant function.
 Tensor no_slope(const Tensor& gy, const RuleContext&) { return zeros_like(gy); }
 
 using C = const RuleContext&;
 using G = const Tensor&;
-// A row is a line.
+// One row per line.
 // clang-format off
 constexpr UnaryMeaning kUnary[] = {
     {Neg::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C) { return -gy; }},
@@ -95,14 +95,14 @@ Tensor unary(Tensor x) {
   return run_unary(meaning_of<kUnary, F>(), std::move(x));
 }
 
-/// An integer is its own nearest integer.
+/// Rounding leaves integers unchanged.
 template <class F>
 Tensor to_integer(Tensor x) {
   check_defined(F::op.name, x);
   return is_floating(x.dtype()) ? unary<F>(std::move(x)) : x;
 }
 
-/// Runs an op with numbers beside x. slope: of the result by x.
+/// Runs an op with numbers beside x. gradient: that of x, given the output's.
 template <class F>
 Tensor with_numbers(Tensor x, double a, double b, unsigned keep,
                     const std::function<Tensor(const Tensor& gy, const RuleContext&)>& gradient) {
@@ -210,7 +210,7 @@ Tensor softplus(const Tensor& x, double beta, double threshold) {
   check(beta != 0, ErrorCode::kInvalidArgument, "softplus", "expected a beta other than 0");
   const Tensor wide = widened(x), scaled = wide * beta;
   const Tensor soft = (relu(scaled) + log1p(exp(-abs(scaled)))) / beta;
-  // relu and abs have no slope at 0, where softplus has 1/2.
+  // The gradients of relu and abs are 0 at 0, where softplus has slope 1/2.
   const Tensor at_0 = where(eq(scaled, 0), scaled * 0.5, scalar_like(scaled, 0, scaled.dtype()));
   return cast(where(gt(scaled, threshold), wide, soft + at_0 / beta), floating(x.dtype()));
 }

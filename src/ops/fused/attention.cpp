@@ -19,7 +19,8 @@
 namespace wick {
 namespace {
 
-/// softmax of scores [B, G, H / G, T, S] under a mask [B, H, T, S]; 0 where all are -infinity.
+/// softmax of scores [B, G, H / G, T, S] with mask [B, H, T, S]; 0 where all masked scores are
+/// -inf.
 Tensor masked_softmax(const Tensor& scores, const Tensor& mask) {
   constexpr double kUnseen = -std::numeric_limits<double>::infinity();
   const Tensor m = reshape(mask, scores.shape());
@@ -29,7 +30,7 @@ Tensor masked_softmax(const Tensor& scores, const Tensor& mask) {
   return where(sees, softmax(where(sees, masked, 0)), 0);
 }
 
-/// positions, mask: may be none.
+/// mask may be empty; positions too, unless a.causal.
 Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions,
                       const Tensor& mask, SdpaAttributes a) {
   const int64_t b = q.size(0), h = q.size(1), t = q.size(2), d = q.size(3), g = k.size(1),
@@ -48,7 +49,7 @@ Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const T
   return cast(reshape(matmul(weights, values), {b, h, t, v.size(3)}), q.dtype());
 }
 
-/// The gradients of q, k and v by their kernel.
+/// The gradients of q, k and v, computed by the kernel.
 bool gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& l,
               const SdpaAttributes& attributes) {
   for (int i = 0; i < 3; i++) g[size_t(i)] = empty_transposed(c.input_shape(i), c.input(i));
@@ -58,7 +59,7 @@ bool gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& l,
                    {as_is(g[0]), as_is(g[1]), as_is(g[2])}, attributes_of(attributes));
 }
 
-/// The mask as [B, H, T, S].
+/// The mask broadcast to [B, H, T, S].
 Tensor broadcast_mask(const Tensor& mask, const Tensor& q, int64_t keys) {
   const Shape scores{q.size(0), q.size(1), q.size(2), keys};
   check_same_device("sdpa", q, mask);
@@ -90,22 +91,22 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
   Tensor positions;
   if (options.positions) {
     check(options.is_causal, ErrorCode::kInvalidArgument, "sdpa",
-          "expected is_causal beside positions: without it a query sees every key");
+          "expected is_causal with positions: without it a query attends to every key");
     check_same_device("sdpa", q, options.positions);
     positions = checked_positions("sdpa", options.positions, b, t);
   }
   const Tensor mask = options.mask ? broadcast_mask(options.mask, q, k.size(2)) : Tensor();
   const SdpaAttributes attributes{
       options.scale != 0 ? options.scale : 1 / std::sqrt(double(q.size(3))), options.is_causal};
-  // Laid out [B, T, H, D], so that the heads join without a copy.
+  // Laid out as [B, T, H, D], so that joining the heads needs no copy.
   const Tensor y = empty_transposed({b, h, t, q.size(3)}, q);
-  if (k.numel() == 0)  // no query sees a key
+  if (k.numel() == 0)  // no query attends to a key
     return record_constant("sdpa", zeros(y.shape(), {.dtype = y.dtype(), .device = y.device()}),
                            {&q, &k, &v});
   if (!positions) positions = first_positions(b, t, q.device());
   if (mask) {
     if (!allows_composite())
-      fail_unsupported(q.device(), kSdpa, q.dtype(), {"there is a mask"}, kCompositeOff);
+      fail_unsupported(q.device(), kSdpa, q.dtype(), {"it does not support masks"}, kCompositeOff);
     const Calling calling("sdpa");
     return sdpa_composite(q, k, v, positions, mask, attributes);
   }

@@ -14,7 +14,7 @@
 namespace wick {
 namespace {
 
-/// -log softmax(logits)[target] of each row, [N].
+/// -log softmax(logits)[target] for each row: [N].
 Tensor cross_entropy_composite(const Tensor& logits, const Tensor& targets) {
   return -squeeze(gather(log_softmax(cast(logits, accumulator_of(logits.dtype())), 1), 1,
                          unsqueeze(targets, 1)),

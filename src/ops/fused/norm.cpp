@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-/// weight, and other vectors like it, beside x.
+/// Checks weight, or another vector, against x.
 void check_operands(const char* op, const Tensor& x, const char* name, const Tensor& vector) {
   check_defined(op, x);
   check_defined(op, vector);
@@ -29,23 +29,23 @@ void check_eps(const char* op, double eps) {
   check(eps >= 0, ErrorCode::kInvalidArgument, op, "expected eps of at least 0, got ", eps);
 }
 
-/// A statistic of each row of x [..., D].
+/// Memory for one statistic per row of x [..., D].
 Tensor empty_statistic(const Tensor& x) {
   return Tensor::empty({count_rows(x)}, {.dtype = accumulator_of(x.dtype()), .device = x.device()});
 }
-/// It beside x: [..., 1].
+/// The statistics reshaped to broadcast over x: [..., 1].
 Tensor per_row(const Tensor& statistic, const Tensor& x) {
   Shape shape = x.shape();
   shape[x.rank() - 1] = 1;
   return reshape(statistic, shape);
 }
 
-/// The gradient of a vector [D], the i-th input, of its terms [..., D].
+/// The gradient of a vector [D], the i-th input, from its terms [..., D].
 Tensor vector_gradient(const RuleContext& c, int i, const Tensor& terms) {
   return cast(sum_to(terms, c.input_shape(i)), c.input_dtype(i));
 }
 
-/// Along the last dim, which stays.
+/// The mean over the last dim, with keepdim.
 Tensor mean_of(const Tensor& x) { return mean(x, {.dims = {-1}, .keepdim = true}); }
 
 Tensor rms_norm_composite(const Tensor& x, const Tensor& weight, double eps) {
@@ -54,7 +54,7 @@ Tensor rms_norm_composite(const Tensor& x, const Tensor& weight, double eps) {
   return cast(wide * r * cast(weight, dtype), x.dtype());
 }
 
-/// By the kernel that of x; in smaller ops that of weight, whose sum is over the rows.
+/// The kernel computes the gradient of x, smaller ops that of weight, which sums over the rows.
 bool rms_norm_gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& r) {
   const Tensor x = c.input(0).detach();
   if (c.wants(0)) {
@@ -76,7 +76,8 @@ Tensor layer_norm_composite(const Tensor& x, const Tensor& weight, const Tensor&
   return cast(bias ? y + cast(bias, dtype) : y, x.dtype());
 }
 
-/// By the kernel that of x; in smaller ops those of weight and bias, whose sums are over the rows.
+/// The kernel computes the gradient of x, smaller ops those of weight and bias, which sum over the
+/// rows.
 bool layer_norm_gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& mean,
                          const Tensor& r) {
   const Tensor x = c.input(0).detach();

@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-/// In f32 where the dtype is narrower: nothing is rounded to it before it is stored.
+/// Computes in f32 for narrower dtypes, and rounds only when it stores.
 void composite(Var& parameter, const Tensor& gradient, Var& mean, Var& square,
                const AdamWAttributes& a) {
   const DType dtype = accumulator_of(gradient.dtype());
@@ -25,14 +25,14 @@ void composite(Var& parameter, const Tensor& gradient, Var& mean, Var& square,
         cast(parameter.tensor(), dtype) * (1 - a.rate * a.weight_decay) - update * a.rate);
 }
 
-/// Contiguous elements as [N].
+/// A contiguous tensor as [N].
 FusedOperand flat(const Tensor& x) {
   return {&x, [](const Tensor& of, Tensor*) {
             return make_view(of.data(), of.dtype(), {of.numel()}, {1});
           }};
 }
 
-/// 1 / (1 - beta^step) to its last digits, also where beta^step is near 1.
+/// 1 / (1 - beta^step), accurate to the last digits even where beta^step is near 1.
 double correction(double beta, int64_t step) {
   return -1 / std::expm1(double(step) * std::log(beta));
 }
@@ -42,7 +42,7 @@ double correction(double beta, int64_t step) {
 void adamw_(Var& parameter, const Tensor& gradient, Var& mean, Var& square, int64_t step,
             const AdamWOptions& options) {
   check(parameter.defined() && mean.defined() && square.defined(), ErrorCode::kInvalidArgument,
-        "adamw_", "a Var is empty");
+        "adamw_", "parameter, mean or square is an empty Var()");
   check_defined("adamw_", gradient);
   check(step >= 1, ErrorCode::kInvalidArgument, "adamw_", "expected step of at least 1, got ",
         step);

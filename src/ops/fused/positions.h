@@ -1,4 +1,4 @@
-// What ops over tokens at positions share.
+// Token positions, for the ops that take them.
 #pragma once
 #include "ops/elementwise/dtypes.h"
 #include "ops/shape/gather.h"
@@ -7,8 +7,8 @@
 
 namespace wick {
 
-/// positions as the i64 that kernels read. Errors: kDTypeMismatch if they are no integers,
-/// kShapeMismatch if not [batch, length].
+/// positions as i64, which the kernels read. Errors: kDTypeMismatch if they are not integers;
+/// kShapeMismatch if they are not [batch, length].
 inline Tensor checked_positions(const char* op, const Tensor& positions, int64_t batch,
                                 int64_t length) {
   check_defined(op, positions);
@@ -17,7 +17,7 @@ inline Tensor checked_positions(const char* op, const Tensor& positions, int64_t
   return ids_as_i64(op, "positions", positions);
 }
 
-/// Positions 0 to length - 1 of each sequence: [batch, length], of one row in memory.
+/// Positions 0 to length - 1 of each sequence: [batch, length], a broadcast view of one row.
 inline Tensor first_positions(int64_t batch, int64_t length, const Device& device) {
   return broadcast_to(arange(length, {.dtype = DType::kI64, .device = device}), {batch, length});
 }

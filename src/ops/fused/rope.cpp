@@ -23,7 +23,7 @@ Tensor rope_composite(const Tensor& x, const Tensor& cos, const Tensor& sin,
   const Tensor ids = reshape(positions, {b * t});
   const Tensor c = reshape(index_select(cos, 0, ids), {b, t, 1, half});
   const Tensor s = reshape(index_select(a.inverse ? -sin : sin, 0, ids), {b, t, 1, half});
-  // [..., 2, half] for pairs half apart, [..., half, 2] for neighbours
+  // [..., 2, half] if pairs are half apart, [..., half, 2] if they are adjacent
   const int64_t dim = a.interleaved ? 4 : 3;
   const Tensor pairs = reshape(cast(x, cos.dtype()),
                                a.interleaved ? Shape{b, t, h, half, 2} : Shape{b, t, h, 2, half});
@@ -33,7 +33,8 @@ Tensor rope_composite(const Tensor& x, const Tensor& cos, const Tensor& sin,
   return cast(reshape(y, x.shape()), x.dtype());
 }
 
-/// How x lies in memory: as [B, T, H, D], which it is, or as the [B, H, T, D] that it is seen from.
+/// The memory layout of x [B, T, H, D]: contiguous (kFirst), or a transposed view of [B, H, T, D]
+/// (kSecond).
 enum class Tokens { kFirst, kSecond };
 
 /// Rotates x [B, T, H, D]; `tokens` is the memory layout of the result.
@@ -55,13 +56,13 @@ Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tenso
                 .composite = composite,
                 .keep = keep_x | kKeepInput1 | kKeepInput2 | kKeepInput3,
                 .rule = [back, tokens, composite](const RuleContext& c, std::span<Tensor> g) {
-                  // Tables are rarely learned: what they get has no kernel.
+                  // Tables are rarely learned, so their gradients have no kernel.
                   if (c.wants(1) || c.wants(2)) return differentiate(c, g, composite);
                   g[0] = rotate(c.gradient, c.input(1), c.input(2), c.input(3), tokens, back);
                 }});
 }
 
-/// positions [B, T], those of the first T tokens if there are none.
+/// positions [B, T]; if empty, those of the first T tokens.
 Tensor positions_or_first(const Tensor& positions, int64_t batch, int64_t length,
                           const Tensor& cos) {
   if (positions) {
@@ -73,7 +74,7 @@ Tensor positions_or_first(const Tensor& positions, int64_t batch, int64_t length
   return first_positions(batch, length, cos.device());
 }
 
-/// One of the three, by the layout of x.
+/// Runs rope, rope_i or rope_thd, according to the layout of x and of its pairs.
 Tensor rope_of(const char* name, const Tensor& x, const Tensor& cos, const Tensor& sin,
                const Tensor& positions, Tokens tokens, bool interleaved) {
   const Calling calling(name);
@@ -123,8 +124,8 @@ RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
   double *cos = static_cast<double*>(cosines.data()), *sin = static_cast<double*>(sines.data());
   for (int64_t p = 0; p < positions && half > 0; p++)
     for (int64_t i = 0; i < half; i++) {
-      // The frequency is rounded to f32 as every implementation in f32 has it, so that models agree
-      // at large positions.
+      // The frequency is rounded to f32, as in other f32 implementations, so that models agree at
+      // large positions.
       const double frequency =
           options.dtype == DType::kF64
               ? std::pow(theta, -2.0 * double(i) / double(head_dim))

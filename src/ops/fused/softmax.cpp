@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-/// x less its largest along dim. The largest is a constant to the gradient: it cancels.
+/// x minus its maximum along dim. The maximum cancels, so the gradient treats it as a constant.
 Tensor shifted(const Tensor& x, int64_t dim) {
   return x - max(x.detach(), {.dims = {dim}, .keepdim = true});
 }

@@ -93,7 +93,7 @@ Tensor kron(const Tensor& a, const Tensor& b) {
     const int own = d - (rank - t.rank());
     return own < 0 ? 1 : t.shape()[own];
   };
-  Shape apart_a, apart_b, shape;  // [a, 1], [1, b] and [a b] of each dim
+  Shape apart_a, apart_b, shape;  // [a, 1], [1, b] and [a b] for each dim
   for (int d = 0; d < rank; d++) {
     const int64_t of_a = size_of(a, d), of_b = size_of(b, d);
     for (const int64_t size : {of_a, int64_t(1)}) apart_a.push_back(size);
@@ -122,7 +122,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dim
   check(dims_a.size() == dims_b.size(), ErrorCode::kInvalidArgument, "tensordot",
         "expected as many dims of a as of b, got ", dims_a, " and ", dims_b);
   const int count = dims_a.size();
-  Dims last, first;  // where the summed dims go
+  Dims last, first;  // target positions of the summed dims
   for (int i = 0; i < count; i++) {
     check(a.size(dims_a[i]) == b.size(dims_b[i]), ErrorCode::kShapeMismatch, "tensordot", "dim ",
           dims_a[i], " of a ", a.shape(), " and dim ", dims_b[i], " of b ", b.shape(), " differ");

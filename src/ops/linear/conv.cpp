@@ -16,11 +16,11 @@
 namespace wick {
 namespace {
 
-/// The same elements, none of which stands where another does: a kernel may take the strides for
-/// a layout of its own.
+/// x, copied if any of its elements overlap in memory: kernels rely on the strides being a proper
+/// layout.
 Tensor without_overlap(const Tensor& x) {
   Dims strides = x.strides(), sizes = x.shape();
-  int64_t span = 1;  // what the dims of lesser strides take
+  int64_t span = 1;  // extent of the dims with smaller strides
   for (int left = x.rank(); left > 0; left--) {
     int least = 0;
     for (int d = 1; d < left; d++)
@@ -38,7 +38,7 @@ Tensor without_overlap(const Tensor& x) {
 Tensor convolve(const Op& op, const Tensor& a, const Tensor& b, const Shape& shape,
                 const ConvAttributes& attributes);
 
-/// Each of the three ops (conv_composite.h) is the gradient of the others.
+/// The gradient rule: each of the three ops (conv_composite.h) is the gradient of the others.
 void gradient(const Op& op, const ConvAttributes& attributes, const RuleContext& c,
               std::span<Tensor> g) {
   const auto run = [&](const Op& which, const Tensor& first, const Tensor& second, int input) {
@@ -58,7 +58,7 @@ void gradient(const Op& op, const ConvAttributes& attributes, const RuleContext&
   }
 }
 
-/// One of the three.
+/// Runs one of the three ops.
 Tensor convolve(const Op& op, const Tensor& a, const Tensor& b, const Shape& shape,
                 const ConvAttributes& attributes) {
   const TensorOptions options{.dtype = a.dtype(), .device = a.device()};
@@ -77,14 +77,14 @@ Tensor convolve(const Op& op, const Tensor& a, const Tensor& b, const Shape& sha
        .rule_for_both = true});
 }
 
-/// ids along a dim of n elements, with what the mode has before and behind them.
+/// Indices along a dim of n elements, extended before and behind as the padding mode says.
 Tensor padding_ids(const char* op, PaddingMode mode, int64_t n, int64_t before, int64_t behind,
                    const Device& device) {
   const int64_t most = std::max(before, behind);
   check(mode == PaddingMode::kReplicate ? n > 0
         : mode == PaddingMode::kReflect ? most < n
                                         : most <= n,
-        ErrorCode::kInvalidArgument, op, "padding of ", most, " is too much for ", n, " elements");
+        ErrorCode::kInvalidArgument, op, "padding of ", most, " is too large for ", n, " elements");
   std::vector<int64_t> ids;
   for (int64_t i = -before; i < n + behind; i++) {
     if (mode == PaddingMode::kReplicate)
@@ -105,7 +105,7 @@ Tensor with_bias(const char* op, Tensor y, const Tensor& bias) {
   return cast(add(std::move(y), reshape(bias, {bias.size(0), 1, 1})), y.dtype());
 }
 
-/// The dtype that both compute in. Errors: kDTypeMismatch of integers.
+/// The dtype that both promote to. Errors: kDTypeMismatch for integers.
 DType checked_dtype(const char* op, const Tensor& x, const Tensor& weight) {
   check_same_device(op, x, weight);
   const DType dtype = promote(x.dtype(), weight.dtype());
@@ -123,7 +123,7 @@ void check_weight(const char* op, const Tensor& weight) {
 
 void check_groups(const char* op, int64_t channels, int64_t groups) {
   check(groups >= 1 && channels % groups == 0, ErrorCode::kInvalidArgument, op,
-        "expected groups of ", "at least 1 that divide ", channels, " channels, got ", groups);
+        "expected groups of at least 1 that divide ", channels, " channels, got ", groups);
 }
 
 void check_padding(const char* op, const Padding2d& p) {
@@ -131,7 +131,7 @@ void check_padding(const char* op, const Padding2d& p) {
   check_pair(op, "padding", {p.bottom, p.right}, 0);
 }
 
-/// Before and behind, as keeps a size.
+/// The padding before and behind that keeps the size.
 void make_same(int64_t extent, int64_t* before, int64_t* behind) {
   *before = (extent - 1) / 2;
   *behind = extent - 1 - *before;
@@ -189,7 +189,8 @@ Tensor conv_transpose(const char* op, const Tensor& given, const Tensor& weight,
   check_groups(op, weight.size(0), o.groups);
   check(x.size(1) == weight.size(0), ErrorCode::kShapeMismatch, op, "expected x of ",
         weight.size(0), " channels for weight ", weight.shape(), ", got ", x.shape());
-  check(!o.padding.same, ErrorCode::kInvalidArgument, op, "kSamePadding is for convolutions");
+  check(!o.padding.same, ErrorCode::kInvalidArgument, op,
+        "transposed convolutions do not support kSamePadding");
   check_padding(op, o.padding);
   const auto size_of = [&](int64_t size, int64_t kernel, int64_t stride, int64_t dilation,
                            int64_t padding, int64_t more) {
@@ -198,7 +199,7 @@ Tensor conv_transpose(const char* op, const Tensor& given, const Tensor& weight,
     const int64_t result =
         size == 0 ? 0 : (size - 1) * stride - padding + window_extent(kernel, dilation) + more;
     check(result > 0 || size == 0, ErrorCode::kShapeMismatch, op, "padding of ", padding,
-          " leaves nothing of the result");
+          " leaves no elements in the result");
     return result;
   };
   const Padding2d& p = o.padding;
@@ -217,7 +218,7 @@ Tensor conv_transpose(const char* op, const Tensor& given, const Tensor& weight,
   return given.rank() == 4 ? y : squeeze(y, 0);
 }
 
-/// x [N, C, L] or [C, L], or a weight, with a dim of size 1 before the last.
+/// x [N, C, L] or [C, L], or a weight, with a dim of size 1 inserted before the last.
 Tensor with_height(const char* op, const char* name, const Tensor& x, bool batchless_too) {
   check_defined(op, x);
   check(x.rank() == 3 || (batchless_too && x.rank() == 2), ErrorCode::kShapeMismatch, op,

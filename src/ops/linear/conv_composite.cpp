@@ -16,10 +16,10 @@
 namespace wick {
 namespace {
 
-// Bytes of columns that are written out at once: some tens of megabytes are as fast as more.
+// Bytes of columns written out at once. More than some tens of megabytes is no faster.
 constexpr int64_t kColumnBytes = int64_t(1) << 26;
 
-/// The sizes of a convolution, and its products.
+/// The sizes of a convolution, and its matrix products over columns.
 class Columns {
  public:
   Columns(const Shape& x, const Shape& weight, const Shape& y, const ConvAttributes& a)
@@ -31,13 +31,13 @@ class Columns {
         window_(pool_attributes({weight[2], weight[3]}, {a.stride[0], a.stride[1]},
                                 {a.padding[0], a.padding[1]}, {a.dilation[0], a.dilation[1]})) {}
 
-  /// Images whose columns are written out at once.
+  /// The number of images whose columns are written out at once.
   int64_t images_at_once(DType dtype) const {
     const int64_t bytes = bytes_of(dtype, groups_ * taps_ * places_);
     return std::clamp<int64_t>(kColumnBytes / std::max<int64_t>(bytes, 1), 1, x_[0]);
   }
 
-  /// y of some images: [G, O / G, K] times [N, G, K, P].
+  /// y for some images: [G, O / G, K] times [N, G, K, P].
   Tensor forward(const Tensor& x, const Tensor& weight) const {
     const int64_t n = x.size(0);
     const Tensor columns =
@@ -45,7 +45,8 @@ class Columns {
     return reshape(matmul(reshape(weight, {groups_, y_[1] / groups_, taps_}), columns),
                    {n, y_[1], y_[2], y_[3]});
   }
-  /// x of some images: the columns' gradient [G, K, O / G] times [N, G, O / G, P], folded.
+  /// The gradient of x for some images: the columns' gradient [G, K, O / G] times [N, G, O / G, P],
+  /// folded.
   Tensor input_gradient(const Tensor& y, const Tensor& weight) const {
     const int64_t n = y.size(0);
     const Tensor matrix = transpose(reshape(weight, {groups_, y_[1] / groups_, taps_}));
@@ -53,7 +54,7 @@ class Columns {
     return fold(reshape(columns, {n, x_[1], window_.kernel[0], window_.kernel[1], y_[2], y_[3]}),
                 window_, {x_[2], x_[3]});
   }
-  /// Some images' part of the weight's: [G, O / G, N P] times [G, N P, K].
+  /// The contribution of some images to the weight's gradient: [G, O / G, N P] times [G, N P, K].
   Tensor weight_gradient(const Tensor& y, const Tensor& x) const {
     const int64_t n = y.size(0), outputs = y_[1] / groups_;
     const Tensor rows = reshape(permute(reshape(y, {n, y_[1], places_}), {1, 0, 2}),
@@ -90,7 +91,7 @@ Tensor conv_composite(const Op& op, const Tensor& a, const Tensor& b, const Shap
     if (op == kConv) {
       parts.push_back(columns.forward(part, b));
     } else if (op == kConvInputGradient) {
-      // Sums over channels and over windows are rounded once, together.
+      // Sums over channels and windows together are rounded once.
       parts.push_back(cast(columns.input_gradient(cast(part, wide), cast(b, wide)), dtype));
     } else {
       const Tensor sum =

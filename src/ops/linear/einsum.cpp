@@ -1,4 +1,4 @@
-// einsum: the equation becomes labels, operands are contracted pair by pair.
+// einsum: translates the equation to labels, then contracts the operands pair by pair.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -16,7 +16,8 @@
 namespace wick {
 namespace {
 
-// A label is a letter's code; the ellipsis' dims are kEllipsisDims, which is the last, and beyond.
+// A label is a letter's code. kEllipsisDims is the last dim of the ellipsis; the labels above it
+// are the dims before that.
 using Labels = std::vector<int>;
 constexpr int kEllipsisDims = 256;
 
@@ -31,7 +32,7 @@ std::string name_of(int label) {
 /// The text of one operand, or of the output.
 struct Term {
   std::string letters;
-  int ellipsis = -1;  // how many letters stand before it
+  int ellipsis = -1;  // number of letters before it; -1: no ellipsis
 };
 
 struct Equation {
@@ -86,7 +87,7 @@ Labels labels_of(const Term& term, int dims) {
 
 struct Operand {
   Tensor x;
-  Labels labels;  // of its dims
+  Labels labels;  // one per dim of x
   double numel(const std::map<int, int64_t>& sizes) const {
     double n = 1;
     for (const int label : labels) n *= double(sizes.at(label));
@@ -94,7 +95,7 @@ struct Operand {
   }
 };
 
-/// x with its dims in the order of these labels; those that it lacks have size 1.
+/// x with its dims in the order of these labels; labels it lacks become dims of size 1.
 Tensor arranged(const Operand& operand, const Labels& labels) {
   Dims order;
   for (const int label : labels) {
@@ -110,12 +111,12 @@ Tensor arranged(const Operand& operand, const Labels& labels) {
 class Contraction {
  public:
   Contraction(const Equation& equation, const std::vector<Tensor>& tensors) : equation_(equation) {
-    check(equation.inputs.size() == tensors.size(), ErrorCode::kInvalidArgument, "einsum", "\"",
-          equation.whole, "\" is about ", equation.inputs.size(), " operands, got ",
+    check(equation.inputs.size() == tensors.size(), ErrorCode::kInvalidArgument, "einsum",
+          "expected ", equation.inputs.size(), " operands for \"", equation.whole, "\", got ",
           tensors.size());
     for (size_t i = 0; i < tensors.size(); i++) {
       check_defined("einsum", tensors[i]);
-      // Sums and products of bool are those of integers.
+      // bool sums and multiplies as integers.
       const bool counts = tensors[i].dtype() == DType::kBool;
       add(equation.inputs[i], counts ? cast(tensors[i], DType::kI64) : tensors[i], i);
     }
@@ -139,8 +140,8 @@ class Contraction {
   void add(const Term& term, const Tensor& x, size_t which) {
     const int letters = int(term.letters.size()), rest = x.rank() - letters;
     check(term.ellipsis >= 0 ? rest >= 0 : rest == 0, ErrorCode::kShapeMismatch, "einsum",
-          "operand ", which, " of \"", equation_.whole, "\" has ", letters,
-          " letters and the shape ", x.shape());
+          "operand ", which, " of \"", equation_.whole, "\" has ", letters, " letters for shape ",
+          x.shape());
     ellipsis_ = std::max(ellipsis_, rest);
     Operand operand{x, labels_of(term, rest)};
     for (int d = 0; d < x.rank(); d++) {
@@ -148,8 +149,8 @@ class Contraction {
       const auto [at, is_new] = sizes_.try_emplace(label, x.shape()[d]);
       if (at->second == 1) at->second = x.shape()[d];
       check(x.shape()[d] == 1 || x.shape()[d] == at->second, ErrorCode::kShapeMismatch, "einsum",
-            name_of(label), " of \"", equation_.whole, "\" is of size ", at->second,
-            " and, in operand ", which, " ", x.shape(), ", of ", x.shape()[d]);
+            name_of(label), " of \"", equation_.whole, "\" has size ", at->second, ", but size ",
+            x.shape()[d], " in operand ", which, " ", x.shape());
       counts_[label]++;
     }
     operands_.push_back(std::move(operand));
@@ -160,9 +161,9 @@ class Contraction {
       output_ = labels_of(equation_.output, ellipsis_);
       for (const int label : output_) {
         check(std::count(output_.begin(), output_.end(), label) == 1, ErrorCode::kInvalidArgument,
-              "einsum", name_of(label), " comes twice in the output of \"", equation_.whole, "\"");
+              "einsum", name_of(label), " is repeated in the output of \"", equation_.whole, "\"");
         check(sizes_.count(label) != 0, ErrorCode::kInvalidArgument, "einsum", name_of(label),
-              " of the output is in no operand of \"", equation_.whole, "\"");
+              " of the output does not occur in the operands of \"", equation_.whole, "\"");
       }
       return;
     }
@@ -171,7 +172,7 @@ class Contraction {
       if (label < kEllipsisDims && count == 1) output_.push_back(label);
   }
 
-  /// Diagonals of labels that come twice; a size of 1 that broadcasts is no dim of the operand's.
+  /// Takes the diagonals of labels that occur twice, then drops dims of size 1 that broadcast.
   void drop_repeated(Operand& operand) {
     for (size_t i = 0; i < operand.labels.size(); i++) {
       const int label = operand.labels[i];
@@ -180,8 +181,9 @@ class Contraction {
       if (again == operand.labels.end()) continue;
       const int64_t j = again - operand.labels.begin();
       check(operand.x.size(int64_t(i)) == operand.x.size(j), ErrorCode::kShapeMismatch, "einsum",
-            name_of(label), " of \"", equation_.whole, "\" is the diagonal of sizes ",
-            operand.x.size(int64_t(i)), " and ", operand.x.size(j));
+            name_of(label), " of \"", equation_.whole,
+            "\" is a diagonal of dims with different sizes ", operand.x.size(int64_t(i)), " and ",
+            operand.x.size(j));
       operand.x = diagonal(operand.x, 0, int64_t(i), j);
       operand.labels.erase(again);
       operand.labels.erase(operand.labels.begin() + std::ptrdiff_t(i));
@@ -195,7 +197,7 @@ class Contraction {
     }
   }
 
-  /// Whether somebody but these two operands needs a label.
+  /// Whether the output or an operand other than these needs a label.
   bool needed(int label, const Operand* a, const Operand* b = nullptr) const {
     if (contains(output_, label)) return true;
     return std::any_of(operands_.begin(), operands_.end(), [&](const Operand& other) {
@@ -217,7 +219,7 @@ class Contraction {
     operand.labels = kept;
   }
 
-  /// The two whose contraction leaves the least beside what it frees.
+  /// The pair whose contraction yields the smallest result, less the elements it frees.
   std::pair<size_t, size_t> cheapest_pair() const {
     std::pair<size_t, size_t> best{0, 1};
     double least = 0;
@@ -238,7 +240,7 @@ class Contraction {
     return best;
   }
 
-  /// a and b are no longer among the operands.
+  /// Contracts a and b, which the caller has removed from the operands.
   Operand contract(const Operand& a, const Operand& b) const {
     Labels batch, left, right, summed;
     for (const int label : a.labels) {
@@ -274,7 +276,7 @@ class Contraction {
   std::map<int, int64_t> sizes_;
   std::map<int, int> counts_;
   Labels output_;
-  int ellipsis_ = 0;  // dims that it stands for
+  int ellipsis_ = 0;  // number of dims it stands for
 };
 
 }  // namespace

@@ -35,7 +35,8 @@ Tensor product(const Tensor& a, const Tensor& b) {
   }
   const Shape collapsed = collapse(batch, pointers);
   if (collapsed.size() > kMaxBatchDims) {
-    // Dims that repeat in one operand and not in the other stay apart: written out they collapse.
+    // Dims that broadcast in only one operand cannot merge; writing the operand out lets them
+    // collapse.
     const auto written_out = [&](const Tensor& t) {
       Shape whole = batch;
       whole.push_back(t.size(-2));
@@ -81,7 +82,7 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   if (b.rank() == 1) b = unsqueeze(b, 1);
   Tensor y;
   if (b.rank() == 2 && a.rank() > 2 &&
-      k > 0) {  // one tall product instead of many, which also keeps b's gradient one product
+      k > 0) {  // one tall product instead of many, which also keeps b's gradient a single product
     Shape shape = a.shape();
     shape[a.rank() - 1] = b.size(1);
     y = reshape(product(reshape(a, {a.numel() / k, k}), b), shape);

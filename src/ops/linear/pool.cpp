@@ -20,8 +20,8 @@
 namespace wick {
 namespace {
 
-/// Windows along one dim, PyTorch's rule: with ceil_mode those that start in x or in the padding
-/// before it count, even if they end behind the padding.
+/// The number of windows along one dim, by PyTorch's rule: with ceil_mode, windows that start in x
+/// or in the padding before it count, even if they end behind the padding.
 int64_t places_along(const char* op, const PoolAttributes& a, int d, int64_t size, bool ceil_mode) {
   const int64_t extent = window_extent(a.kernel[d], a.dilation[d]), stride = a.stride[d];
   check(size > 0, ErrorCode::kShapeMismatch, op, "expected H and W of at least 1, got 0");
@@ -43,15 +43,16 @@ PoolAttributes checked_attributes(const char* op, const Pair& kernel, const Pair
   return pool_attributes(kernel, stride, padding, dilation);
 }
 
-/// Errors: kInvalidArgument if a window has nothing of x, which a dilation can bring about.
+/// Errors: kInvalidArgument if a window contains no element of x, which dilation can cause.
 void check_windows(const char* op, const PoolAttributes& a, int d, int64_t size, int64_t places) {
   for (int64_t o = 0; o < places; o++) {
     const int64_t start = o * a.stride[d] - a.padding[d];
     const int64_t skipped =
         start < 0 ? (a.dilation[d] - 1 - start) / a.dilation[d] : 0;  // taps before x
     check(skipped < a.kernel[d] && start + skipped * a.dilation[d] < size,
-          ErrorCode::kInvalidArgument, op, "window ", o, " of dim ", d - 2, " has padding alone");
-    // From here on windows start in x.
+          ErrorCode::kInvalidArgument, op, "window ", o, " of dim ", d - 2,
+          " contains only padding");
+    // All later windows start in x too.
     if (start >= 0) break;
   }
 }
@@ -89,7 +90,7 @@ MaxPoolResult max_pool(const char* op, const Tensor& given, const Pair& kernel,
   return {squeeze(y, 0), squeeze(ids, 0)};
 }
 
-/// How much each window's sum is divided by, [OH, OW], as avg_pool's kernel has it.
+/// The divisor of each window's sum, [OH, OW], as avg_pool's kernel computes it.
 Tensor divisors(const PoolAttributes& a, const Pair& size, const Pair& places, DType dtype,
                 const Device& device) {
   if (a.divisor) return full({places.height, places.width}, double(a.divisor), {dtype, device});
@@ -99,7 +100,7 @@ Tensor divisors(const PoolAttributes& a, const Pair& size, const Pair& places, D
       const int64_t start = o * a.stride[d] - a.padding[d];
       const int64_t from = std::max(start, -a.counted[d]);
       const int64_t to = std::min(start + a.kernel[d], length + a.counted[d]);
-      // What is divided by 0 is a sum of nothing.
+      // An empty window's sum is 0, so any divisor will do; 1 avoids 0 / 0.
       result.push_back(double(std::max<int64_t>(to - from, 1)));
     }
     return Tensor::from(result, device);
@@ -116,7 +117,7 @@ Tensor avg_pool(const char* op, const Tensor& given, const Pair& kernel,
         "expected a floating dtype, got ", dtype_name(x.dtype()));
   PoolAttributes a = checked_attributes(op, kernel, o.stride.value_or(kernel), o.padding, 1);
   check(o.divisor_override.value_or(1) != 0, ErrorCode::kInvalidArgument, op,
-        "expected a divisor_override other than 0");
+        "expected a divisor_override other than 0, got 0");
   a.divisor = o.divisor_override.value_or(0);
   for (int d = 0; d < 2; d++) a.counted[d] = o.count_include_pad ? a.padding[d] : 0;
   Shape shape = x.shape();
@@ -142,7 +143,8 @@ Tensor avg_pool(const char* op, const Tensor& given, const Pair& kernel,
 
 // ---- adaptive windows
 
-/// Windows along a dim that differ in length: each filled up to the longest by its last element.
+/// Windows along a dim with different lengths, each extended to the longest by repeating its last
+/// element.
 struct Segments {
   Segments(int64_t in, int64_t out) : count(out) {
     for (int64_t i = 0; i < out; i++) {
@@ -151,7 +153,7 @@ struct Segments {
       longest = std::max(longest, lengths.back());
     }
   }
-  /// [count longest]: where the elements of each window stand.
+  /// [count longest]: the indices of the elements of each window.
   std::vector<int64_t> ids() const {
     std::vector<int64_t> result;
     for (size_t i = 0; i < starts.size(); i++)
@@ -170,7 +172,7 @@ void check_adaptive(const char* op, const Tensor& x, const Pair& size) {
         "expected H and W of at least 1, got ", x.shape());
 }
 
-/// The means of windows along one of the last two dims of x, which is of the accumulator's dtype.
+/// The means of windows along one of the last two dims of x, which has the accumulator's dtype.
 Tensor segment_means(const Tensor& x, int dim, const Segments& s) {
   std::vector<bool> own;
   std::vector<double> lengths;
@@ -218,13 +220,14 @@ MaxPoolResult adaptive_max(const char* op, const Tensor& given, const Pair& size
   if (height % size.height == 0 && width % size.width == 0) {
     result = max_pool(op, x, {height / size.height, width / size.width}, {});
   } else {
-    // Windows side by side; what is repeated in one comes after itself and so never wins.
+    // Lays out the windows side by side. A repeated element comes after the original and so never
+    // wins.
     const Segments rows(height, size.height), columns(width, size.width);
     const std::vector<int64_t> row_ids = rows.ids(), column_ids = columns.ids();
     const Tensor apart = index_select(index_select(x, 3, Tensor::from(column_ids, x.device())), 2,
                                       Tensor::from(row_ids, x.device()));
     const MaxPoolResult pooled = max_pool(op, apart, {rows.longest, columns.longest}, {});
-    std::vector<int64_t> homes;  // where an element of `apart` stands in x
+    std::vector<int64_t> homes;  // index in x of each element of `apart`
     for (const int64_t row : row_ids)
       for (const int64_t column : column_ids) homes.push_back(row * width + column);
     const Tensor ids = index_select(Tensor::from(homes, x.device()), 0,
@@ -310,7 +313,8 @@ Tensor lp_pool2d(const Tensor& x, double power, Pair kernel, const LpPool2dOptio
   check_defined("lp_pool2d", x);
   check(is_floating(x.dtype()) && is_computed(x.dtype()), ErrorCode::kDTypeMismatch, "lp_pool2d",
         "expected a floating dtype, got ", dtype_name(x.dtype()));
-  check(power != 0, ErrorCode::kInvalidArgument, "lp_pool2d", "expected a power other than 0");
+  check(power != 0, ErrorCode::kInvalidArgument, "lp_pool2d",
+        "expected a power other than 0, got 0");
   const Tensor means = avg_pool("lp_pool2d", pow(cast(x, computed_in(x.dtype())), power), kernel,
                                 {.stride = options.stride, .ceil_mode = options.ceil_mode});
   return cast(pow(means * double(kernel.height * kernel.width), 1 / power), x.dtype());

@@ -15,21 +15,22 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMostElements = int64_t(1) << 30;  // along a dim: products of two stay exact
+constexpr int64_t kMostElements = int64_t(1) << 30;  // along a dim; products of two stay exact
 
-/// A place in x: element `index`, and the share of the way to the next one.
+/// A position in x: the element `index`, and the fraction of the way to the next one.
 struct Place {
   int64_t index;
   double share;
 };
 
-/// Where elements of the result stand in x, along one dim.
+/// Maps elements of the result to positions in x, along one dim.
 class Places {
  public:
   Places(int64_t in, int64_t out, bool align_corners, double scale)
       : in_(in), out_(out), align_(align_corners), scale_(scale) {}
 
-  /// Sizes are a fraction of integers, so that neither the index nor the share is off by rounding.
+  /// Computes with a ratio of integers, so that rounding affects neither the index nor the
+  /// fraction.
   Place linear(int64_t i) const {
     if (align_) return out_ > 1 ? fraction(i * (in_ - 1), out_ - 1) : Place{0, 0};
     if (scale_ == 0) return fraction((2 * i + 1) * in_ - out_, 2 * out_);
@@ -53,17 +54,17 @@ class Places {
 
   int64_t in_, out_;
   bool align_;
-  double scale_;  // 0: the sizes' ratio
+  double scale_;  // 0: the ratio of the sizes
 };
 
-/// One of the elements that make up each element of the result, and its weight.
+/// One of the source elements of each element of the result, and its weight.
 struct Tap {
   std::vector<int64_t> ids;
   std::vector<double> weights;
 };
 
-/// Cubic convolution at distances 1 + t, t, 1 - t and 2 - t: the outer two as products, of which no
-/// digits cancel.
+/// Cubic convolution at distances 1 + t, t, 1 - t and 2 - t. The outer two are written as products
+/// to avoid cancellation.
 void cubic_weights(double t, double (&w)[4]) {
   constexpr double a = -0.75;
   const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
@@ -86,7 +87,7 @@ std::vector<Tap> taps_along(Interpolation mode, const Places& places, int64_t ou
     if (mode == Interpolation::kCubic) {
       cubic_weights(place.share, weights);
       first--;
-    } else if (first < 0) {  // before the first middle: the first element alone
+    } else if (first < 0) {  // before the first centre: the first element alone
       first = 0;
       weights[0] = 1;
       weights[1] = 0;
@@ -99,7 +100,7 @@ std::vector<Tap> taps_along(Interpolation mode, const Places& places, int64_t ou
   return taps;
 }
 
-/// The weighted sum of elements along a dim.
+/// The weighted sum of the taps along a dim.
 Tensor along(const Tensor& x, int dim, const std::vector<Tap>& taps) {
   Tensor y;
   for (const Tap& tap : taps) {
@@ -131,14 +132,15 @@ Tensor resample(const char* op, const Tensor& x, const Dims& sizes, Interpolatio
     check(x.shape()[first + d] > 0 && x.shape()[first + d] <= kMostElements,
           ErrorCode::kShapeMismatch, op, "expected dims of at least 1, got ", x.shape());
     check(o.scale.empty() || (o.scale[size_t(d)] > 0 && std::isfinite(o.scale[size_t(d)])),
-          ErrorCode::kInvalidArgument, op, "expected scales above 0");
+          ErrorCode::kInvalidArgument, op, "expected finite scales above 0, got ",
+          o.scale[size_t(d)]);
   }
   Tensor y = picks ? x : cast(x, computed_in(x.dtype()));
   for (int d = dims - 1; d >= 0; d--) {
     const double scale = o.scale.empty() ? 0 : o.scale[size_t(d)];
     const int64_t in = x.shape()[first + d];
     const Places places(in, sizes[d], !picks && o.align_corners, scale);
-    // Every place is its own; to nearest elements that holds for any scale that keeps the size.
+    // Resampling is the identity; for the nearest element, at any scale that keeps the size.
     const bool same = in == sizes[d] && (picks || scale == 0 || scale == 1);
     if (!same) y = along(y, first + d, taps_along(mode, places, sizes[d]));
   }
@@ -147,12 +149,12 @@ Tensor resample(const char* op, const Tensor& x, const Dims& sizes, Interpolatio
 
 // ---- grid_sample
 
-/// -1 to 1 as indices along a dim of n elements.
+/// Converts -1 to 1 to indices along a dim of n elements.
 Tensor unnormalized(const Tensor& grid, int64_t n, bool align_corners) {
   return align_corners ? (grid + 1) * (double(n - 1) / 2) : ((grid + 1) * double(n) - 1) / 2;
 }
 
-/// Places outside of [low, low + span] mirrored into it.
+/// Mirrors positions outside [low, low + span] into it.
 Tensor reflected(const Tensor& at, double low, double span) {
   if (span == 0) return at * 0;
   const Tensor distance = abs(at - low);
@@ -169,8 +171,7 @@ Tensor padded_places(const Tensor& grid, int64_t n, const GridSampleOptions& o) 
   return clamp(at, {.min = 0., .max = double(n - 1)});
 }
 
-/// x [N, C, H W] at columns and rows [N, P], times the weights [N, P]; nothing where they are
-/// outside.
+/// x [N, C, H W] at columns and rows [N, P], times the weights [N, P]; 0 for positions outside x.
 Tensor picked(const Tensor& x, const Tensor& column, const Tensor& row, int64_t height,
               int64_t width, const Tensor& weight) {
   const Tensor inside = logical_and(logical_and(ge(column, 0), le(column, width - 1)),
@@ -217,9 +218,9 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& o) {
         "expected x [N, C, L] or [N, C, H, W], got ", x.shape());
   const int dims = x.rank() - 2;
   check(o.size.empty() != o.scale.empty(), ErrorCode::kInvalidArgument, op,
-        "expected either size or scale");
+        "expected exactly one of size and scale, got ", o.size.empty() ? "neither" : "both");
   check(o.mode != Interpolation::kCubic || dims == 2, ErrorCode::kInvalidArgument, op,
-        "kCubic is for two dims");
+        "kCubic needs x [N, C, H, W], got ", x.shape());
   Dims sizes = o.size;
   UpsampleOptions upsample{.align_corners = o.align_corners, .scale = o.scale};
   if (o.size.empty()) {

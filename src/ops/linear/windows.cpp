@@ -16,12 +16,12 @@
 namespace wick {
 namespace {
 
-/// Elements from the first window's start to the last one's end, along dim d of two.
+/// The number of elements from the first window's start to the last one's end, along dim d of two.
 int64_t reach(const PoolAttributes& a, int d, int64_t places) {
   return (places - 1) * a.stride[d] + window_extent(a.kernel[d], a.dilation[d]);
 }
 
-/// x with zeros before and behind, cut or filled up to [N, C, height, width], off the tape.
+/// x with zeros before and behind it, cropped or extended to [N, C, height, width], off the tape.
 Tensor with_zeros_around(const Tensor& x, const PoolAttributes& a, int64_t height, int64_t width) {
   const Tensor padded =
       zeros({x.size(0), x.size(1), height, width}, {.dtype = x.dtype(), .device = x.device()});
@@ -37,7 +37,7 @@ Tensor with_zeros_around(const Tensor& x, const PoolAttributes& a, int64_t heigh
   return padded;
 }
 
-/// What stands at the places of window element k along a padded dim: y there plus x, written to y.
+/// Adds x to the elements of y that window element k covers along a padded dim.
 void add_at_places(const Tensor& y, const PoolAttributes& a, int d, int64_t k, int dim,
                    const Tensor& x) {
   Layout at = y.layout();
@@ -52,8 +52,8 @@ void add_at_places(const Tensor& y, const PoolAttributes& a, int d, int64_t k, i
   elementwise(y.device(), Add::op, part.shape(), in, {&out, 1});
 }
 
-/// Folds one dim after the other: what stands at a place along the width is added up first, always
-/// in the same order, so that the bits are the same.
+/// Folds one dim after the other. The width comes first and the order is fixed, so the same inputs
+/// give the same bits.
 Tensor fold_composite(const Tensor& x, const PoolAttributes& a, const Pair& size) {
   const NoGrad no_grad;
   const DType dtype = is_floating(x.dtype()) ? computed_in(x.dtype()) : x.dtype();
@@ -98,7 +98,7 @@ Tensor as_images(const char* op, const Tensor& x) {
 }
 
 void check_pair(const char* op, const char* name, const Pair& pair, int64_t least) {
-  // The bound keeps products of sizes and steps within an int64_t.
+  // This bound keeps products of sizes and steps within int64_t.
   constexpr int64_t kMost = int64_t(1) << 30;
   check(std::min(pair.height, pair.width) >= least && std::max(pair.height, pair.width) <= kMost,
         ErrorCode::kInvalidArgument, op, "expected ", name, " of at least ", least, ", got ",

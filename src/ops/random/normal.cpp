@@ -4,7 +4,7 @@ namespace wick {
 namespace {
 
 WICK_INLINE void pairs_of(const uint32_t* words, float* out, int64_t pairs) {
-  constexpr int kTogether = 32;  // pairs: loops of a fixed length become vectors
+  constexpr int kTogether = 32;  // pairs; loops of a fixed length vectorize
   float radius[kTogether], cosine[kTogether], sine[kTogether];
   uint32_t u[kTogether] = {}, v[kTogether] = {};
   for (int64_t begin = 0; begin < pairs; begin += kTogether) {

@@ -1,4 +1,4 @@
-// Normal numbers from uniform words, by Box and Muller's method: sqrt(-2 log u) (cos, sin)(2 pi v).
+// Normal numbers from uniform words by the Box-Muller method: sqrt(-2 log u) (cos, sin)(2 pi v).
 // Source: Box & Muller 1958, Annals of Mathematical Statistics 29(2).
 #pragma once
 #include <cmath>
@@ -12,8 +12,8 @@ namespace wick {
 
 namespace detail {
 
-/// The natural logarithm of a normal number above 0, within 2 ulp: branch-free, so that a loop of
-/// them runs in vectors, and of the same bits on every machine. Source: Cephes 2.2, logf.
+/// The natural logarithm of a positive normal number, within 2 ulp. It is branch-free, so loops
+/// over it vectorize, and gives the same bits on every machine. Source: Cephes 2.2, logf.
 WICK_INLINE float log_of(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, 4);
@@ -25,7 +25,7 @@ WICK_INLINE float log_of(float x) {
   float m;
   std::memcpy(&m, &mantissa, 4);
   const float t = m - 1, z = t * t;
-  float p = 7.0376836292e-2f;  // written out: a loop here would keep the one around from vectors
+  float p = 7.0376836292e-2f;  // unrolled by hand, so that the caller's loop vectorizes
   p = p * t - 1.1514610310e-1f;
   p = p * t + 1.1676998740e-1f;
   p = p * t - 1.2420140846e-1f;
@@ -34,11 +34,11 @@ WICK_INLINE float log_of(float x) {
   p = p * t + 2.0000714765e-1f;
   p = p * t - 2.4999993993e-1f;
   p = p * t + 3.3333331174e-1f;
-  // log 2 in two parts, of which the first times e is exact
+  // log 2 is split into two parts; the first times e is exact
   return t + (p * t * z - 2.12194440e-4f * e - 0.5f * z) + 0.693359375f * e;
 }
 
-/// -x where the highest bit is set, else x.
+/// -x if the highest bit of sign is set, else x.
 WICK_INLINE float with_sign(float x, uint32_t sign) {
   uint32_t bits;
   std::memcpy(&bits, &x, 4);
@@ -49,7 +49,7 @@ WICK_INLINE float with_sign(float x, uint32_t sign) {
 
 /// cos and sin of 2 pi (turn / 2^32), within 2 ulp of 1.
 WICK_INLINE void cos_sin_of_turn(uint32_t turn, float* cosine, float* sine) {
-  // The nearest quarter, and what is left: in [-1/8, 1/8) of a turn.
+  // The nearest quarter turn, and the remainder in [-1/8, 1/8) of a turn.
   const uint32_t quarter = (turn + 0x20000000u) >> 30;
   const float r = float(int32_t(turn - (quarter << 30))) * float(2 * std::numbers::pi / 0x1p32);
   const float z = r * r;
@@ -64,9 +64,9 @@ WICK_INLINE void cos_sin_of_turn(uint32_t turn, float* cosine, float* sine) {
 
 }  // namespace detail
 
-/// Two numbers from two words.
+/// Makes two numbers per pair from two words.
 void normal_pairs(const uint32_t* words, float* out, int64_t pairs);
-/// Two numbers from four words.
+/// Makes two numbers per pair from four words.
 void normal_pairs(const uint32_t* words, double* out, int64_t pairs);
 
 }  // namespace wick

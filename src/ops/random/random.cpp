@@ -16,11 +16,11 @@
 namespace wick {
 namespace {
 
-/// Elements that are made at a time: their words stay in the nearest cache.
+/// Elements generated at a time; their words fit in the L1 cache.
 constexpr int64_t kChunk = 1024;
-constexpr int64_t kGrain = 8;  // chunks, some 20 us
+constexpr int64_t kGrain = 8;  // chunks, about 20 us
 
-/// The words that a call draws from its device's stream, from a block of its own on.
+/// The words of one call: a block reserved from the device's stream.
 struct Stream {
   Stream(const Device& device, int64_t words)
       : seed(device.state().seed),
@@ -28,7 +28,7 @@ struct Stream {
   uint64_t seed, first;
 };
 
-/// Calls f(words, begin, count) for chunks of n elements, which have so many words each.
+/// Calls f(words, begin, count) for chunks of n elements, with words_each words per element.
 template <int words_each, class F>
 void for_chunks(const Device& device, int64_t n, F f) {
   const Stream stream(device, n * words_each);
@@ -43,7 +43,7 @@ void for_chunks(const Device& device, int64_t n, F f) {
   });
 }
 
-/// Bits of a dtype's significand: a number in [0, 1) of no more does not round up to 1.
+/// Bits of a dtype's significand. A number in [0, 1) with no more bits does not round up to 1.
 int significand_bits(DType dtype) {
   switch (dtype) {
     case DType::kF8E5M2:
@@ -63,7 +63,7 @@ int significand_bits(DType dtype) {
 
 uint64_t pair_of(const uint32_t* words) { return uint64_t(words[0]) << 32 | words[1]; }
 
-/// Memory on the host for what shall be on options.device.
+/// Host memory for a tensor that will be moved to options.device.
 Tensor on_host(const Shape& shape, const TensorOptions& options) {
   return Tensor::empty(shape, {.dtype = options.dtype});
 }
@@ -72,26 +72,26 @@ void check_floating(const char* op, DType dtype, const char* instead = "") {
   check(is_floating(dtype) && is_computed(dtype), ErrorCode::kDTypeMismatch, op,
         "expected a floating dtype, got ", dtype_name(dtype), instead);
 }
-/// Checks that an integer dtype or bool holds both bounds; a float takes the nearest.
+/// Checks that an integer dtype or bool can represent both bounds; floats round to the nearest.
 void check_holds(const char* op, DType dtype, int64_t lowest, int64_t highest) {
-  check(is_computed(dtype), ErrorCode::kDTypeMismatch, op, "nothing is computed in ",
-        dtype_name(dtype));
+  check(is_computed(dtype), ErrorCode::kDTypeMismatch, op,
+        "expected a dtype that ops compute in, got ", dtype_name(dtype));
   dispatch(dtype, BitTypes{}, [&]<class T>() {
     const bool holds = convert<int64>(convert<T>(int64(lowest))) == lowest &&
                        convert<int64>(convert<T>(int64(highest))) == highest &&
                        !(kSame<T, uint64> && lowest < 0);
-    check(holds, ErrorCode::kInvalidArgument, op, dtype_name(dtype), " does not hold all of ",
+    check(holds, ErrorCode::kInvalidArgument, op, dtype_name(dtype), " cannot represent all of ",
           lowest, " to ", highest);
   });
 }
 void check_probability(const char* op, double p) {
-  check(0 <= p && p <= 1, ErrorCode::kInvalidArgument, op, "expected a probability, got ", p);
+  check(0 <= p && p <= 1, ErrorCode::kInvalidArgument, op, "expected p in [0, 1], got ", p);
 }
 
 /// yes with probability p, else no.
 template <class T>
 void choose(const Device& device, double p, T yes, T no, Tensor& y) {
-  const auto below = uint64_t(std::ldexp(p, 32));  // of 2^32 words as many say yes
+  const auto below = uint64_t(std::ldexp(p, 32));  // the number of 32-bit words that give yes
   T* out = static_cast<T*>(y.data());
   for_chunks<1>(device, y.numel(), [&](const uint32_t* words, int64_t begin, int64_t count) {
     for (int64_t i = 0; i < count; i++) out[begin + i] = words[i] < below ? yes : no;
@@ -116,7 +116,7 @@ Tensor rand(const Shape& shape, const TensorOptions& options, double low, double
       for (int64_t i = 0; i < n; i++) {
         const uint64_t u = kWords == 2 ? pair_of(w + 2 * i) >> 11 : w[i] >> (32 - bits);
         const T x = convert<T>(low + step * double(int64_t(u)));
-        // Rounding may reach the bound, which is not in the interval.
+        // Rounding may reach high, which the interval excludes.
         out[begin + i] = convert<double>(x) < high ? x : lowest;
       }
     });
@@ -128,8 +128,9 @@ Tensor randn(const Shape& shape, const TensorOptions& options, double mean, doub
   const Calling calling("randn");
   check_floating("randn", options.dtype);
   check(std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0,
-        ErrorCode::kInvalidArgument, "randn", "expected finite numbers, the deviation at least 0, ",
-        "got ", mean, " and ", deviation);
+        ErrorCode::kInvalidArgument, "randn",
+        "expected a finite mean and a finite deviation of at least 0, ", "got ", mean, " and ",
+        deviation);
   const Tensor y = on_host(shape, options);
   dispatch(options.dtype, FloatTypes{}, [&]<class T>() {
     using C = Compute<T>;
@@ -185,7 +186,7 @@ Tensor randperm(int64_t n, const TensorOptions& options) {
   auto* order = static_cast<int64*>(y.data());
   std::iota(order, order + n, int64{0});
   const Stream stream(options.device, 2 * n);
-  // Fisher and Yates: what stays at the place i is any of those that are left, equally likely.
+  // Fisher-Yates shuffle: the element for index i is drawn uniformly from those left.
   uint32_t words[kChunk];
   for (int64_t i = 0; i + 1 < n; i++) {
     const int64_t within = i % (kChunk / 2);
@@ -282,12 +283,13 @@ Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOption
       for (int64_t j = 0; j < count; j++) {
         const double at = uniform(row * draws + j) * keys.back();
         auto found = std::upper_bound(keys.begin(), keys.end(), at);
-        // Rounding may put it on the last sum: the last weight above 0 is meant.
+        // Rounding may reach the last sum: take the last weight above 0.
         if (found == keys.end()) found = std::lower_bound(keys.begin(), keys.end(), keys.back());
         *ids++ = found - keys.begin();
       }
     } else {
-      // Of exponential waiting times with these rates, the order is that of draws one by one.
+      // Sorting exponential waiting times with these rates gives the order of draws without
+      // replacement.
       for (int64_t i = 0; i < n; i++)
         keys[size_t(i)] =
             weight[i] > 0 ? -std::log(uniform(row * draws + i)) / weight[i] : HUGE_VAL;

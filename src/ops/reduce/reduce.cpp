@@ -36,7 +36,7 @@ Dims reduced_dims(const char* op, const Tensor& x, const Dims& dims) {
 
 namespace {
 
-/// The shape with the marked dims as 1, or gone.
+/// The shape with the marked dims set to 1, or removed.
 Shape reduced_shape(const Shape& shape, const Dims& marks, bool keepdim) {
   Shape result;
   for (int d = 0; d < shape.size(); d++) {
@@ -48,8 +48,8 @@ Shape reduced_shape(const Shape& shape, const Dims& marks, bool keepdim) {
   return result;
 }
 
-/// The tensor with the kept dims first, as a view [K..., R...] of at most kMaxRank dims; copied if
-/// need be.
+/// x with the kept dims first, as a view [K..., R...] of at most kMaxRank dims; copied if
+/// necessary.
 View kept_first(const Tensor& x, const Dims& marks, int* kept, Tensor* copy) {
   Shape shapes[2];
   Dims strides[2];
@@ -76,7 +76,7 @@ View kept_first(const Tensor& x, const Dims& marks, int* kept, Tensor* copy) {
   return make_view(copy->data(), x.dtype(), {rows, columns}, {columns, 1});
 }
 
-/// A reduction off the tape.
+/// The result of an attempt to run a reduction kernel, off the tape.
 struct Reduced {
   Tensor y;
   Declined declined;
@@ -103,7 +103,8 @@ Tensor reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DT
   return result.y;
 }
 
-/// Reduces by the op's kernel if there is one and the mode wants it, else in smaller ops.
+/// Reduces with the op's kernel if the mode wants kernels and one accepts the call, else with the
+/// composite.
 template <class Composite>
 Tensor reduce_fused(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype,
                     const Composite& composite) {
@@ -118,14 +119,14 @@ Tensor reduce_fused(const Op& op, const Tensor& x, const Dims& marks, bool keepd
 
 void check_some(const char* op, const Tensor& x, const Dims& marks) {
   for (int d = 0; d < x.rank(); d++)
-    check(!marks[d] || x.shape()[d] > 0, ErrorCode::kInvalidArgument, op, "of nothing: shape ",
-          x.shape(), ", dim ", d);
+    check(!marks[d] || x.shape()[d] > 0, ErrorCode::kInvalidArgument, op,
+          "expected at least one element in dim ", d, ", got shape ", x.shape());
 }
 
 /// Maps x so that its order is reversed: -x for floats; -1 - x for integers, which never overflows.
 Tensor reverse_order(const Tensor& x) { return is_floating(x.dtype()) ? -x : -x - 1; }
 
-/// The largest or the smallest, off the tape.
+/// The maximum or minimum, off the tape.
 Tensor extreme(const Op& op, const Tensor& x, const Dims& marks, bool keepdim) {
   if (op == Max::op) return reduce(op, x, marks, keepdim, x.dtype());
   return reduce_fused(op, x, marks, keepdim, x.dtype(), [&] {
@@ -133,7 +134,7 @@ Tensor extreme(const Op& op, const Tensor& x, const Dims& marks, bool keepdim) {
   });
 }
 
-/// Where the winners of one dim are, off the tape; the dim stays, of size 1.
+/// The indices of the winners along one dim, off the tape; keeps the dim with size 1.
 Tensor arg_extreme(const Op& op, const Tensor& x, int dim) {
   Dims marks(x.rank(), 0);
   marks[dim] = 1;
@@ -141,7 +142,7 @@ Tensor arg_extreme(const Op& op, const Tensor& x, int dim) {
     const Tensor rising = op == kArgmax ? x : reverse_order(x);
     Shape along(x.rank(), 1);
     along[dim] = x.size(dim);
-    // The first winner is the largest of the negated places. NaN is a winner where there is one.
+    // The first winner has the largest negated index. If there is a NaN, it wins.
     const Tensor places =
         reshape(-arange(x.size(dim), {.dtype = DType::kI64, .device = x.device()}), along);
     const Number none = -x.size(dim);
@@ -151,14 +152,13 @@ Tensor arg_extreme(const Op& op, const Tensor& x, int dim) {
   });
 }
 
-/// A gradient [..., 1, ...] put at the winner along dim.
+/// Scatters a gradient [..., 1, ...] to the winners along dim.
 Tensor place_gradient(const Tensor& gradient, const Tensor& ids, int dim, const Shape& shape) {
   const Tensor nothing = zeros(shape, {.dtype = gradient.dtype(), .device = gradient.device()});
   return scatter_add(nothing, dim, ids, gradient);
 }
 
-/// Which elements are as large as the largest, or as small as the smallest, as shares of it: 1 / n
-/// each of n.
+/// Each element's share of the gradient: 1 / n for n elements equal to the extreme, else 0.
 Tensor tie_shares(const Tensor& x, const Tensor& y, const Dims& marks) {
   const Tensor wide = spread(y, x.shape(), marks);
   Tensor ties = eq(x, wide);
@@ -167,7 +167,7 @@ Tensor tie_shares(const Tensor& x, const Tensor& y, const Dims& marks) {
   return cast(ties / sum(ties, {.dims = marked(marks), .keepdim = true}), x.dtype());
 }
 
-/// Which elements have the gradient: the first winner, or all that tie.
+/// The elements that receive the gradient: the first winner, or all that tie.
 enum class Winners { kFirst, kAll };
 
 Tensor extreme(const char* name, const Op& op, const Tensor& x, const ReduceOptions& options,
@@ -192,7 +192,7 @@ Tensor extreme(const char* name, const Op& op, const Tensor& x, const ReduceOpti
                 });
 }
 
-/// One dim by its name: the first winner has the gradient.
+/// With one dim named, the first winner receives the gradient.
 Winners winners_of(const Tensor& x, const ReduceOptions& options) {
   return options.dims.size() == 1 && x.rank() > 0 ? Winners::kFirst : Winners::kAll;
 }
@@ -227,7 +227,7 @@ Tensor truth(const char* name, const Op& op, const Tensor& x, const ReduceOption
   const Dims marks = reduced_dims(name, x, options.dims);
   const Tensor values = x.detach();
   return reduce_fused(op, values, marks, options.keepdim, DType::kBool, [&] {
-    // Counted, so that nothing has an answer too.
+    // Counts, so that an empty reduction has a result too.
     const bool any = op == Any::op;
     const Tensor hits = any ? ne(values, 0) : eq(values, 0);
     const Tensor count = reduce(Sum::op, hits, marks, options.keepdim, DType::kI64);
@@ -235,7 +235,7 @@ Tensor truth(const char* name, const Op& op, const Tensor& x, const ReduceOption
   });
 }
 
-/// x with the reduced dims last and as one: [K..., R].
+/// x with the reduced dims last, merged into one: [K..., R].
 Tensor reduced_last(const Tensor& x, const Dims& marks) {
   Dims order;
   Shape shape;
@@ -248,7 +248,7 @@ Tensor reduced_last(const Tensor& x, const Dims& marks) {
   return reshape(permute(x, order), shape);
 }
 
-/// The inverse of reduced_last for a result of its shape.
+/// The inverse of reduced_last, for a result of the same shape.
 Tensor reduced_back(const Tensor& y, const Shape& shape, const Dims& marks) {
   Dims order(shape.size(), 0);
   Shape sizes;
@@ -262,7 +262,7 @@ Tensor reduced_back(const Tensor& y, const Shape& shape, const Dims& marks) {
   return permute(reshape(y, sizes), order);
 }
 
-/// The products of all elements before each, along the last dim.
+/// For each element along the last dim, the product of all elements before it.
 Tensor products_before(const Tensor& x) {
   const Tensor products = cumprod(x, -1);
   Shape first = x.shape();
@@ -276,7 +276,7 @@ Tensor backwards(const Tensor& x) {
   return index_select(x, -1, -arange(n, {.dtype = DType::kI64, .device = x.device()}) + (n - 1));
 }
 
-/// The product of all other elements, for each: without a division, so that zeros are no exception.
+/// For each element, the product of all others. It does not divide, so zeros need no special case.
 Tensor products_of_others(const Tensor& x, const Dims& marks) {
   const Tensor rows = reduced_last(cast(x, computed_in(x.dtype())), marks);
   if (rows.numel() == 0) return x;
@@ -327,9 +327,9 @@ Tensor mean(const Tensor& x, const ReduceOptions& options) {
   check_defined("mean", x);
   const Dims marks = reduced_dims("mean", x, options.dims);
   const int64_t count = reduced_count(x, marks);
-  // 0 / 0 of nothing is NaN, as it should be.
+  // 0 / 0 gives NaN for no elements, as documented.
   const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::kF32;
-  // A sum may be too large for a narrow dtype where its mean is not.
+  // A sum may overflow a narrow dtype where its mean does not.
   return cast(div(sum(cast(x, computed_in(dtype)), options), double(count)), dtype);
 }
 

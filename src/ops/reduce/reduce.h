@@ -1,20 +1,20 @@
-// What reductions share.
+// Helpers that the reductions share.
 #pragma once
 #include "wick/ops/reduce.h"
 
 namespace wick {
 
-/// Which dims are reduced, as a mark per dim; all if none is given. Errors: kOutOfRange,
-/// kInvalidArgument if one comes twice.
+/// Marks the dims to reduce, one entry per dim; all dims if `dims` is empty. Errors: kOutOfRange;
+/// kInvalidArgument if a dim is given twice.
 Dims reduced_dims(const char* op, const Tensor& x, const Dims& dims);
-/// The number of elements that become one.
+/// The number of elements reduced to one.
 int64_t reduced_count(const Tensor& x, const Dims& marks);
-/// The marked dims.
+/// The indices of the marked dims.
 Dims marked(const Dims& marks);
-/// Something of the reduced shape as one of the input's: repeated along the reduced dims.
+/// Broadcasts a tensor of the reduced shape back to the input's shape.
 Tensor spread(const Tensor& reduced, const Shape& shape, const Dims& marks);
 
-/// Sums over the dims along which x was broadcast to y: gradient [y's shape] -> [shape].
+/// Sums over the dims along which an operand was broadcast: gradient [result's shape] -> [shape].
 Tensor sum_to(const Tensor& gradient, const Shape& shape);
 
 }  // namespace wick

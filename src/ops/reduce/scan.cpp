@@ -18,7 +18,7 @@
 namespace wick {
 namespace {
 
-/// x as [outer, along dim, inner]; copied if its strides cannot say so.
+/// x as [outer, along dim, inner]; copied if no strides can express that.
 View three_dims(const Tensor& x, int dim, Tensor* copy) {
   Shape outer, inner;
   Dims outer_strides, inner_strides;
@@ -42,7 +42,7 @@ View three_dims(const Tensor& x, int dim, Tensor* copy) {
                     inner.empty() ? 0 : inner_strides[0]});
 }
 
-/// Off the tape. indices: none, or where what won is written.
+/// Runs the kernel off the tape. indices: where to put the winners' indices, or nullptr.
 Tensor scan(const Op& op, const Tensor& x, int dim, DType dtype, Tensor* indices) {
   const Tensor y = Tensor::empty(x.shape(), {.dtype = dtype, .device = x.device()});
   if (indices) *indices = Tensor::empty(x.shape(), {.dtype = DType::kI64, .device = x.device()});
@@ -61,11 +61,11 @@ Tensor reversed(const Tensor& x, int dim) {
   return index_select(x, dim, (n - 1) - arange(n, {.dtype = DType::kI64, .device = x.device()}));
 }
 
-/// The sum of the elements from each on.
+/// For each element, the sum of it and all elements after it.
 Tensor sums_from(const Tensor& x, int dim) { return reversed(cumsum(reversed(x, dim), dim), dim); }
 
-/// A scan by doubling the distance: log2(n) steps of an elementwise op, which can be differentiated
-/// any number of times. combine(a, b): a the later one.
+/// A scan by recursive doubling: log2(n) elementwise steps, which can be differentiated any number
+/// of times. combine(a, b): a is the later element.
 template <class Combine>
 Tensor doubled(Tensor y, int dim, const Combine& combine) {
   const int64_t n = y.size(dim);
@@ -76,8 +76,9 @@ Tensor doubled(Tensor y, int dim, const Combine& combine) {
   return y;
 }
 
-/// The gradient of cumprod. Up to the first zero z of a line g y is summed and divided by x. At z
-/// it is the sum of g y' from z on, y' being the products with 1 in z's place, and beyond it 0.
+/// The gradient of cumprod. Before the first zero z of a line, it is the reversed cumulative sum of
+/// g y, divided by x. At z it is the sum of g y' from z on, where y' are the products with 1 in
+/// place of z. After z it is 0.
 Tensor cumprod_gradient(const Tensor& gradient, const Tensor& x, int dim) {
   const Tensor wide = cast(x, computed_in(x.dtype())), g = cast(gradient, wide.dtype());
   const Tensor is_zero = eq(wide, 0), zeros_so_far = cumsum(is_zero, dim);
@@ -108,7 +109,7 @@ ValuesIndices cumulative_extreme(const char* name, const Op& op, const Tensor& x
   return {values, indices};
 }
 
-/// log(e^a + e^b), -inf of two -inf, with gradients that are numbers even there.
+/// log(e^a + e^b); -inf for two -inf. The gradients are finite even there.
 Tensor log_of_sum(const Tensor& a, const Tensor& b) {
   const Tensor largest = maximum(a.detach(), b.detach());
   const Tensor shift = where(eq(largest - largest, 0), largest, 0);

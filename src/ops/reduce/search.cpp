@@ -19,7 +19,8 @@
 namespace wick {
 namespace {
 
-/// The flat places at which a mask is true, in row-major order. Reads their number back.
+/// The flat indices at which mask is true, in row-major order. Reads their number back from the
+/// device.
 Tensor places_of(const Tensor& mask) {
   const Tensor flat = make_contiguous(mask);
   const int64_t count = sum(flat).item<int64>();
@@ -32,10 +33,10 @@ Tensor places_of(const Tensor& mask) {
 
 Tensor flat(const Tensor& x) { return reshape(x, {x.numel()}); }
 
-/// Where runs of equals begin in a flat x.
+/// The runs of equal elements in a flat x.
 struct Runs {
-  Tensor first;   // [M]: their places
-  Tensor number;  // [N]: of each element's run
+  Tensor first;   // [M]: index of each run's first element
+  Tensor number;  // [N]: number of the run each element belongs to
   Tensor counts;  // [M]
 };
 Runs runs_of(const Tensor& x) {
@@ -122,7 +123,7 @@ Unique unique(const Tensor& x) {
   check_defined("unique", x);
   const ValuesIndices sorted = sort(flat(x.detach()), 0);
   const Runs runs = runs_of(sorted.values);
-  // Back to where the elements stood: each place comes once.
+  // Scatters the run numbers back to the elements' original indices, each of which occurs once.
   const Tensor nothing = zeros({x.numel()}, {.dtype = DType::kI64, .device = x.device()});
   const Tensor inverse = scatter_add(nothing, 0, sorted.indices, runs.number);
   return {index_select(sorted.values, 0, runs.first), reshape(inverse, x.shape()), runs.counts};

@@ -21,7 +21,7 @@
 namespace wick {
 namespace {
 
-/// The k first along the last dim, by kSort or kTopk.
+/// The first k sorted elements along the last dim, by kSort or kTopk.
 ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int64_t k, bool descending) {
   Shape shape = x.shape();
   shape[x.rank() - 1] = k;
@@ -40,7 +40,7 @@ ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int64_t k
           indices};
 }
 
-/// Orders x along any dim.
+/// The first k sorted elements along any dim.
 ValuesIndices ordered(const char* name, const Op& op, const Tensor& x, int dim, int64_t k,
                       bool descending) {
   if (dim == x.rank() - 1) return ordered(name, op, x, k, descending);
@@ -53,20 +53,20 @@ ValuesIndices without(const ValuesIndices& x, int dim, bool keepdim) {
   return {squeeze(x.values, dim), squeeze(x.indices, dim)};
 }
 
-/// dim in [0, rank), where there is something.
+/// dim in [0, rank). Errors: kInvalidArgument if the dim has no elements.
 int some_dim(const char* name, const Tensor& x, int64_t dim) {
   const int d = normalize_dim(name, dim, x.rank());
-  check(x.size(d) > 0, ErrorCode::kInvalidArgument, name, "of nothing: shape ", x.shape(), ", dim ",
-        d);
+  check(x.size(d) > 0, ErrorCode::kInvalidArgument, name, "expected at least one element in dim ",
+        d, ", got shape ", x.shape());
   return d;
 }
 
-/// The elements at ids [..., 1, ...] of what is sorted.
+/// Gathers the sorted elements at ids [..., 1, ...].
 ValuesIndices chosen(const ValuesIndices& sorted, const Tensor& ids, int dim) {
   return {gather(sorted.values, dim, ids), gather(sorted.indices, dim, ids)};
 }
 
-/// Whether neighbours along dim differ, NaN counting as equal to NaN: [..., n - 1, ...].
+/// Whether neighbours along dim differ: [..., n - 1, ...]. NaN counts as equal to NaN.
 Tensor neighbours_differ(const Tensor& x, int dim) {
   const int64_t n = x.size(dim);
   const Tensor a = narrow(x, dim, 0, n - 1), b = narrow(x, dim, 1, n - 1);
@@ -122,7 +122,7 @@ ValuesIndices median(const Tensor& x, int64_t dim, bool keepdim) {
   const ValuesIndices sorted = sort(x, d);
   const Tensor values = sorted.values.detach(), last = narrow(values, d, n - 1, 1);
   Tensor place = full(last.shape(), (n - 1) / 2, {.dtype = DType::kI64, .device = x.device()});
-  if (is_floating(x.dtype()))  // the first NaN stands behind all numbers
+  if (is_floating(x.dtype()))  // NaNs sort last: take the first one
     place = where(ne(last, last), sum(eq(values, values), {.dims = {d}, .keepdim = true}), place);
   return without(chosen(sorted, place, d), d, keepdim);
 }
@@ -138,7 +138,7 @@ ValuesIndices mode(const Tensor& x, int64_t dim, bool keepdim) {
   first[d] = 1;
   const TensorOptions ids{.dtype = DType::kI64, .device = x.device()};
   const Tensor places = reshape(arange(n, ids), along);
-  // How many equals stand before each; the run is over at the largest.
+  // The number of equal elements before each; its maximum is at the end of the longest run.
   const Tensor starts = cat({zeros(first, ids), where(neighbours_differ(sorted.values.detach(), d),
                                                       narrow(places, d, 1, n - 1), 0)},
                             d);
@@ -160,7 +160,7 @@ Tensor quantile(const Tensor& x, double q, int64_t dim, bool keepdim) {
   Tensor y = low;
   if (place > double(below)) {
     const Tensor high = narrow(sorted, d, above, 1);
-    // Between equal infinities there is nothing, though their difference is NaN.
+    // The difference of equal infinities is NaN, but they enclose no gap.
     const Tensor apart = where(logical_and(eq(low, high), isinf(low)), 0, high - low);
     y = low + apart * (place - double(below));
   }

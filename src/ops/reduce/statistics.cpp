@@ -1,4 +1,4 @@
-// Reductions that are made of others.
+// Statistics built from other reductions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +20,7 @@ Tensor wide_of(const char* name, const Tensor& x) {
 }
 
 struct Moments {
-  Tensor var, mean;  // in what is computed in
+  Tensor var, mean;  // in the dtype of computation
 };
 Moments moments_of(const char* name, const Tensor& x, const VarOptions& options) {
   const Tensor wide = wide_of(name, x);
@@ -32,7 +32,7 @@ Moments moments_of(const char* name, const Tensor& x, const VarOptions& options)
   return {var, options.keepdim ? centre : mean(wide, {.dims = dims})};
 }
 
-/// The root, whose gradient at 0 is 0.
+/// The square root, with gradient 0 at 0.
 Tensor root(const Tensor& x) {
   const Tensor is_zero = eq(x.detach(), 0);
   return where(is_zero, 0, sqrt(where(is_zero, 1, x)));
@@ -40,7 +40,7 @@ Tensor root(const Tensor& x) {
 
 Tensor not_nan(const Tensor& x) { return is_floating(x.dtype()) ? where(ne(x, x), 0, x) : x; }
 
-/// x to a power, with a gradient of 0 at 0.
+/// x to the power p, with gradient 0 at 0.
 Tensor power(const Tensor& x, double p) {
   const Tensor is_zero = eq(x.detach(), 0);
   return where(is_zero, std::pow(0.0, p), pow(where(is_zero, 1, x), p));
@@ -69,7 +69,7 @@ Tensor logsumexp(const Tensor& x, const ReduceOptions& options) {
   if (x.numel() == 0) return cast(log(sum(exp(wide), options)), dtype);
   const Tensor values = wide.detach();
   const Tensor largest = spread(amax(values, options), x.shape(), marks);
-  // An infinite one is not taken off: inf - inf is NaN.
+  // Does not subtract an infinite maximum: inf - inf is NaN.
   const Tensor shift = where(eq(largest - largest, 0), largest, 0);
   const Tensor total = log(sum(exp(values - shift), options));
   const Tensor y = total + amax(shift, options);
@@ -94,8 +94,8 @@ Tensor norm(const Tensor& x, double p, const ReduceOptions& options) {
   const Tensor size = abs(wide);
   if (p == 1) return cast(sum(size, options), dtype);
   if (std::isinf(p)) return cast(p > 0 ? amax(size, options) : amin(size, options), dtype);
-  check(p > 0 || x.numel() > 0, ErrorCode::kInvalidArgument, "norm", "of nothing: shape ",
-        x.shape(), ", p ", p);
+  check(p > 0 || x.numel() > 0, ErrorCode::kInvalidArgument, "norm",
+        "expected at least one element for p = ", p, ", got shape ", x.shape());
   return cast(power(sum(power(size, p), options), 1 / p), dtype);
 }
 

@@ -1,4 +1,4 @@
-// Elements in another order: each op records the op that takes it back.
+// Rearranging elements: each op records its inverse as the gradient.
 #include <algorithm>
 
 #include "base/calling.h"
@@ -27,12 +27,12 @@ Tensor record_linear(const char* op, const Tensor& x, const Tensor& y,
                 [back](const RuleContext& c, std::span<Tensor> g) { g[0] = back(c.gradient); });
 }
 
-/// Two dims of x, which are different ones.
+/// Two different dims of x.
 struct Pair {
   Pair(const char* op, int rank, int64_t dim0, int64_t dim1)
       : first(normalize_dim(op, dim0, rank)), second(normalize_dim(op, dim1, rank)) {
-    check(first != second, ErrorCode::kInvalidArgument, op, "expected two dims, got ", dim0,
-          " and ", dim1);
+    check(first != second, ErrorCode::kInvalidArgument, op, "expected two different dims, got ",
+          dim0, " and ", dim1);
   }
   int first, second;
 };
@@ -45,24 +45,24 @@ Layout diagonal_of(const Layout& x, Pair pair, int64_t offset) {
     y.shape.erase(d);
     y.strides.erase(d);
   }
-  // Below -rows or above columns nothing is left, and the difference cannot overflow.
+  // Beyond -rows or columns the diagonal is empty; clamping keeps the difference from overflowing.
   const int64_t shift = std::clamp(offset, -rows, columns);
   const int64_t length =
       shift < 0 ? std::min(rows + shift, columns) : std::min(rows, columns - shift);
   y.shape.push_back(length);
-  // Where there are no elements strides may be of any size, and their sum of none.
+  // Without elements strides may have any value, and their sum could overflow.
   y.strides.push_back(numel(y.shape) == 0 ? 1 : x.strides[pair.first] + x.strides[pair.second]);
   if (length > 0)
     y.offset += shift < 0 ? -shift * x.strides[pair.first] : shift * x.strides[pair.second];
   return y;
 }
 
-/// x with 0 where compare(j, i + diagonal) for row i and column j.
+/// x with 0 wherever compare(j, i + diagonal) holds, for row i and column j.
 Tensor cut_at(const Tensor& x, int64_t diagonal, Tensor (*compare)(const Tensor&, const Tensor&)) {
   const NoGrad off;
   const TensorOptions options{.dtype = DType::kI64, .device = x.device()};
   const Tensor i = unsqueeze(arange(x.size(-2), options), 1), j = arange(x.size(-1), options);
-  // Beyond the matrix all diagonals are alike, and sums cannot overflow.
+  // All diagonals outside the matrix are alike; clamping keeps sums from overflowing.
   const int64_t shift = std::clamp(diagonal, -x.size(-2) - 1, x.size(-1) + 1);
   return masked_fill(x, compare(j, i + shift), 0);
 }
@@ -73,7 +73,7 @@ void check_matrix(const char* op, const Tensor& x) {
         x.shape());
 }
 
-/// Windows of a dim as the last dim, which lie over one another.
+/// Overlapping windows of a dim, as the last dim.
 Layout windows_of(const Layout& x, int dim, int64_t size, int64_t step) {
   Layout y = x;
   y.shape[dim] = (x.shape[dim] - size) / step + 1;
@@ -83,7 +83,7 @@ Layout windows_of(const Layout& x, int dim, int64_t size, int64_t step) {
   return y;
 }
 
-/// The sum over the windows that see an element.
+/// For each element, the sum over the windows that contain it.
 Tensor sum_of_windows(const Tensor& windows, const Shape& shape, int dim, int64_t size,
                       int64_t step) {
   const Tensor x = zeros(shape, {.dtype = windows.dtype(), .device = windows.device()});
@@ -91,7 +91,8 @@ Tensor sum_of_windows(const Tensor& windows, const Shape& shape, int dim, int64_
   const Tensor seen = x.view(windows_of(x.layout(), dim, size, step));
   const int last = windows.rank() - 1;
   const NoGrad off;
-  // Elements first to first + step - 1 of the windows do not meet: they are added at once.
+  // Elements first to first + step - 1 of different windows do not overlap, so they are added at
+  // once.
   for (int64_t first = 0; first < size; first += step) {
     const int64_t length = std::min(step, size - first);
     const Tensor part = narrow(seen, last, first, length);
@@ -109,7 +110,7 @@ Tensor fold_windows(const Tensor& windows, const Shape& shape, int dim, int64_t 
       [dim, size, step](const Tensor& gradient) { return unfold(gradient, dim, size, step); });
 }
 
-/// Which element each place of a padded dim shows.
+/// The source index of each position of a padded dim.
 std::vector<int64_t> padded_ids(const Padding& padding, int64_t size, PadMode mode) {
   std::vector<int64_t> ids;
   for (int64_t i = -padding.before; i < size + padding.after; i++) {
@@ -121,24 +122,24 @@ std::vector<int64_t> padded_ids(const Padding& padding, int64_t size, PadMode mo
   return ids;
 }
 
-/// Which padding a mode can serve, for the message.
+/// Checks that the mode can pad this much, and that no more is cropped than there is.
 void check_padding(const Padding& padding, int64_t size, int dim, PadMode mode) {
   const int64_t most = std::max(padding.before, padding.after);
   const int64_t limit = mode == PadMode::kReflect ? size - 1 : size;
   const bool fits = mode == PadMode::kReplicate ? size > 0 : most <= limit;
   check(mode == PadMode::kConstant || most <= 0 || fits, ErrorCode::kInvalidArgument, "pad",
-        "a dim of size ", size, " (dim ", dim, ") cannot be padded by ", padding.before, " and ",
-        padding.after, " in this mode");
-  // Each by itself first, so that their sum is a number.
+        "cannot pad dim ", dim, " of size ", size, " by ", padding.before, " and ", padding.after,
+        " in this mode");
+  // Checks each value by itself first, so that their sum cannot overflow.
   const int64_t least = std::min(padding.before, padding.after);
   const bool is_left =
       least >= -size &&
       std::min<int64_t>(padding.before, 0) + std::min<int64_t>(padding.after, 0) >= -size;
-  check(is_left, ErrorCode::kInvalidArgument, "pad", "cannot cut ", padding.before, " and ",
-        padding.after, " off dim ", dim, " of size ", size);
+  check(is_left, ErrorCode::kInvalidArgument, "pad", "cannot pad dim ", dim, " of size ", size,
+        " by ", padding.before, " and ", padding.after, ": that crops more than there is");
 }
 
-/// The number around x, whose gradient is that of the part that x fills.
+/// Surrounds x with the number. The gradient is the part where x was.
 Tensor pad_with(const Tensor& x, const std::vector<Padding>& padding, Number value) {
   const int lead = x.rank() - int(padding.size());
   Shape shape = x.shape();
@@ -146,7 +147,7 @@ Tensor pad_with(const Tensor& x, const std::vector<Padding>& padding, Number val
     const Padding& p = padding[size_t(d - lead)];
     check(!__builtin_add_overflow(shape[d], p.before, &shape[d]) &&
               !__builtin_add_overflow(shape[d], p.after, &shape[d]),
-          ErrorCode::kInvalidArgument, "pad", "a padded dim ", d, " would be too large");
+          ErrorCode::kInvalidArgument, "pad", "the padded size of dim ", d, " exceeds int64_t");
   }
   const auto inside = [padding, lead](const Layout& whole, const Shape& inner) {
     Layout part = whole;
@@ -223,7 +224,7 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
   check(0 <= size && size <= x.shape()[d], ErrorCode::kInvalidArgument, "unfold",
         "expected windows of 0 to ", x.shape()[d], " elements, got ", size);
   check(step > 0, ErrorCode::kInvalidArgument, "unfold", "expected a step above 0, got ", step);
-  // A longer step gives the one window too, and its stride does not overflow.
+  // A longer step gives the same single window; clamping keeps its stride from overflowing.
   const int64_t apart = std::min(step, x.shape()[d] + 1);
   return record_linear("unfold", x, x.view(windows_of(x.layout(), d, size, apart)),
                        [d, size, apart, shape = x.shape()](const Tensor& gradient) {
@@ -234,23 +235,23 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
 Tensor repeat(const Tensor& x, const Dims& times) {
   const Calling calling("repeat");
   check_defined("repeat", x);
-  check(times.size() >= x.rank(), ErrorCode::kInvalidArgument, "repeat", "expected at least ",
-        x.rank(), " numbers, got ", times);
+  check(times.size() >= x.rank(), ErrorCode::kInvalidArgument, "repeat",
+        "expected times for at least ", x.rank(), " dims, got ", times);
   const int lead = times.size() - x.rank();
-  Shape apart, spread, shape;  // [1, n], [times, n], [times n] of each dim
+  Shape apart, spread, shape;  // [1, n], [times, n] and [times n] for each dim
   for (int d = 0; d < times.size(); d++) {
     const int64_t size = d < lead ? 1 : x.shape()[d - lead];
     check(times[d] >= 0, ErrorCode::kInvalidArgument, "repeat",
-          "expected numbers of at least 0, got ", times);
+          "expected times of at least 0, got ", times);
     for (const int64_t s : {int64_t(1), size}) apart.push_back(s);
     for (const int64_t s : {times[d], size}) spread.push_back(s);
     int64_t product = 0;
     check(!__builtin_mul_overflow(times[d], size, &product), ErrorCode::kInvalidArgument, "repeat",
-          "shape ", x.shape(), " cannot be repeated ", times, " times");
+          "shape ", x.shape(), " repeated ", times, " times is too large");
     shape.push_back(product);
   }
   check(checked_numel(spread) >= 0, ErrorCode::kInvalidArgument, "repeat", "shape ", x.shape(),
-        " cannot be repeated ", times, " times");
+        " repeated ", times, " times is too large");
   return reshape(broadcast_to(reshape(x, apart), spread), shape).contiguous();
 }
 
@@ -267,12 +268,12 @@ Tensor repeat_interleave(const Tensor& x, int64_t times, int64_t dim) {
   check_defined("repeat_interleave", x);
   const int d = normalize_dim("repeat_interleave", dim, x.rank());
   check(times >= 0, ErrorCode::kInvalidArgument, "repeat_interleave",
-        "expected a number of at least 0, got ", times);
+        "expected times of at least 0, got ", times);
   Shape spread = x.shape(), shape = x.shape();
   spread.insert(d + 1, times);
   check(checked_numel(spread) >= 0, ErrorCode::kInvalidArgument, "repeat_interleave", "shape ",
-        x.shape(), " cannot be repeated ", times, " times");
-  shape[d] = int64_t(uint64_t(shape[d]) * uint64_t(times));  // of no elements it may be anything
+        x.shape(), " repeated ", times, " times is too large");
+  shape[d] = int64_t(uint64_t(shape[d]) * uint64_t(times));  // without elements it may wrap
   return reshape(broadcast_to(unsqueeze(x, d + 1), spread), shape).contiguous();
 }
 
@@ -299,7 +300,7 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
   if (dims.empty() && shifts.size() == 1)
     return reshape(roll(reshape(x, {x.numel()}), shifts, {0}), x.shape());
   check(shifts.size() == dims.size(), ErrorCode::kInvalidArgument, "roll",
-        "expected a shift for each dim, got ", shifts, " for ", dims);
+        "expected one shift per dim, got shifts ", shifts, " for dims ", dims);
   const Tensor y = off_tape([&] {
     Tensor rolled = x;
     for (int i = 0; i < dims.size(); i++) {
@@ -362,7 +363,7 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& padding, const PadOption
   const Calling calling("pad");
   check_defined("pad", x);
   check(int64_t(padding.size()) <= x.rank(), ErrorCode::kInvalidArgument, "pad",
-        "expected padding of at most ", x.rank(), " dims, got that of ", padding.size());
+        "expected padding for at most ", x.rank(), " dims, got ", padding.size());
   const int lead = x.rank() - int(padding.size());
   Tensor inner = x;
   std::vector<Padding> around = padding;

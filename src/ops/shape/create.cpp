@@ -17,7 +17,7 @@
 namespace wick {
 namespace {
 
-/// The number's bytes as an element of dtype, the lowest first.
+/// The bytes of the number as an element of dtype, lowest first.
 uint64_t element_bits(Number value, DType dtype) {
   uint64_t bits = 0;
   dispatch(dtype, StoredTypes{}, [&]<class T>() {
@@ -29,7 +29,7 @@ uint64_t element_bits(Number value, DType dtype) {
   return bits;
 }
 
-/// make(i) for each of n elements, on the host: so the numbers are the same on every device.
+/// Computes make(i) for n elements on the host, so that the numbers are the same on every device.
 template <class T, class Make>
 Tensor counted(int64_t n, const TensorOptions& options, Make make) {
   constexpr int64_t kGrain = 1 << 15;
@@ -53,7 +53,7 @@ void check_step(Number start, Number end, Number step) {
 template <class N>
 void check_count(N count) {
   check(count < N(int64_t(1) << 60), ErrorCode::kInvalidArgument, "arange",
-        "more elements than memory can hold");
+        "expected fewer than 2^60 elements, got ", double(count));
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ Tensor arange(Number start, Number end, Number step, const TensorOptions& option
           "expected integers of at most 2^63 - 1, got ", uint64_t(n.integer()));
   if (start.is_integer() && end.is_integer() && step.is_integer()) {
     const int64_t first = start.integer(), by = step.integer();
-    // Unsigned: the distance may be more than an int64_t holds.
+    // Unsigned, because the distance may exceed int64_t.
     const uint64_t distance = by < 0 ? uint64_t(first) - uint64_t(end.integer())
                                      : uint64_t(end.integer()) - uint64_t(first);
     const uint64_t size = by < 0 ? -uint64_t(by) : uint64_t(by);
@@ -137,7 +137,7 @@ Tensor linspace(double start, double end, int64_t n, const TensorOptions& option
   const Calling calling("linspace");
   check(n >= 0, ErrorCode::kInvalidArgument, "linspace", "expected n of at least 0, got ", n);
   const double step = n > 1 ? (end - start) / double(n - 1) : 0;
-  // From the nearer end, so that both are met and the numbers lie alike from either side.
+  // Counts from the nearer end, so that both ends are exact and the numbers are symmetric.
   return counted<double>(n, options, [=](int64_t i) {
     return i < (n + 1) / 2 ? start + double(i) * step : end - double(n - 1 - i) * step;
   });

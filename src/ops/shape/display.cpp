@@ -19,7 +19,7 @@ namespace {
 std::mutex options_mutex;
 PrintOptions shared_options;
 
-/// The digits of a finite number; the format's own spelling of the others, whatever the locale.
+/// The digits of a finite number, independent of the locale; "nan", "inf" or "-inf" for others.
 template <class Real, class... Format>
 std::string digits(Real x, Format... format) {
   if (std::isnan(x)) return "nan";
@@ -35,7 +35,7 @@ std::string device_text(const Tensor& x) {
   return x.device().is_cpu() ? "" : ", " + to_string(x.device());
 }
 
-/// Elements on the host, as the widest type of their kind.
+/// Elements on the host, in the widest type of their kind.
 struct Elements {
   explicit Elements(const Tensor& x) : dtype(x.dtype()) {
     const Tensor host = x.to(Device::cpu());
@@ -51,7 +51,8 @@ struct Elements {
     if (dtype == DType::kBool) return integers[i] ? "True" : "False";
     return dtype == DType::kU64 ? std::to_string(naturals[i]) : std::to_string(integers[i]);
   }
-  /// The fewest digits that tell it from its dtype's neighbours (f32's, of narrower ones).
+  /// The fewest digits that distinguish the number from its neighbours in its dtype (in f32, if
+  /// that is narrower).
   std::string shortest_text(size_t i) const {
     if (!is_floating(dtype)) return text_of_integer(i);
     return dtype == DType::kF64 ? digits(reals[i]) : digits(float(reals[i]));
@@ -63,7 +64,7 @@ struct Elements {
   std::vector<uint64> naturals;
 };
 
-/// How the elements of one tensor are written: all in one way, and equally wide.
+/// Formats the elements of one tensor, all in the same notation and width.
 class Formatter {
  public:
   Formatter(const Elements& elements, const PrintOptions& options)
@@ -73,7 +74,7 @@ class Formatter {
         width_ = std::max(width_, elements.text_of_integer(i).size());
       return;
     }
-    std::vector<double> numbers;  // that are neither 0 nor nan nor infinite
+    std::vector<double> numbers;  // those that are neither 0, nan nor infinite
     double smallest = HUGE_VAL, largest = 0;
     for (const double x : elements.reals) {
       if (x == 0 || !std::isfinite(x)) continue;
@@ -109,7 +110,7 @@ class Formatter {
   size_t width_ = 1;
 };
 
-/// x without what is not printed, from `dim` on.
+/// x without the elements that are not printed, starting with dim `dim`.
 Tensor edges(const Tensor& x, int dim, int64_t items) {
   if (dim == x.rank()) return x;
   const int64_t size = x.size(dim);
@@ -124,7 +125,8 @@ class Printer {
   Printer(const Shape& shape, bool summarize, const Elements& elements, const PrintOptions& options)
       : shape_(shape), summarize_(summarize), options_(options), format_(elements, options) {}
 
-  /// The elements of dims `dim` and on, of which the next is next_; `indent` brackets stand before.
+  /// Writes the elements of dims `dim` and up, starting with next_; `indent` is the number of
+  /// enclosing brackets.
   void write(std::string& out, int dim, int indent) {
     if (dim == shape_.size()) {
       out += format_(next_++);
@@ -140,7 +142,7 @@ class Printer {
     const std::string new_line = "," +
                                  std::string(size_t(vector ? 1 : shape_.size() - dim - 1), '\n') +
                                  std::string(size_t(indent + 1), ' ');
-    int64_t place = 0;  // in the line, or among the slices
+    int64_t place = 0;  // position in the line, or among the slices
     const auto separate = [&] {
       if (place > 0) out += vector && place % per_line != 0 ? ", " : new_line;
       place++;
@@ -169,7 +171,10 @@ class Printer {
 void check_numbers(const char* op, const PrintOptions& options) {
   check(options.precision >= 0 && options.threshold >= 0 && options.edge_items >= 0 &&
             options.line_width >= 0,
-        ErrorCode::kInvalidArgument, op, "expected numbers of at least 0");
+        ErrorCode::kInvalidArgument, op,
+        "expected precision, threshold, edge_items and line_width of at least 0, got ",
+        options.precision, ", ", options.threshold, ", ", options.edge_items, " and ",
+        options.line_width);
 }
 
 }  // namespace
@@ -191,7 +196,7 @@ std::string to_string(const Tensor& x, const PrintOptions& options) {
   if (!x) return "Tensor()";
   const std::string last =
       "Tensor[" + to_string(x.shape()) + ", " + dtype_name(x.dtype()) + device_text(x) + "]";
-  if (is_block(x.dtype())) return last;  // no kernel makes numbers of them
+  if (is_block(x.dtype())) return last;  // no kernel converts blocks to numbers
   const NoGrad off;
   std::string text;
   if (x.numel() == 0) {

@@ -19,8 +19,8 @@
 namespace wick {
 namespace {
 
-/// One side of gather or scatter_add, as [outer, along dim, inner] of two operands that share outer
-/// and inner.
+/// The operands of gather or scatter_add, each as [outer, along dim, inner] with common outer and
+/// inner sizes.
 struct Sides {
   View x;      // [O, N, I]
   View ids;    // [O, J, I]
@@ -28,8 +28,8 @@ struct Sides {
   Tensor x_copy, ids_copy, other_copy;
 };
 
-/// Collapses the dims before `dim` and those after it, each in all three operands alike. Falls back
-/// on copies where strides do not allow that. x is cut to the other operands' sizes outside of dim.
+/// Collapses the dims before `dim` and those after it, in all three operands alike. Requires
+/// collapses(). x has the other operands' sizes outside dim.
 Sides three_dims(int dim, const Tensor& x, const Tensor& ids, const Tensor& other) {
   Sides sides;
   const Tensor* tensors[3] = {&x, &ids, &other};
@@ -58,7 +58,7 @@ Sides three_dims(int dim, const Tensor& x, const Tensor& ids, const Tensor& othe
   return sides;
 }
 
-/// Whether the three collapse to [outer, along, inner] as they lie.
+/// Whether the three collapse to [outer, along, inner] without a copy.
 bool collapses(int dim, const Tensor& x, const Tensor& ids, const Tensor& other) {
   for (int side = 0; side < 2; side++) {
     const int from = side ? dim + 1 : 0, to = side ? other.rank() : dim;
@@ -74,14 +74,14 @@ bool collapses(int dim, const Tensor& x, const Tensor& ids, const Tensor& other)
   return true;
 }
 
-/// ids of one dim, seen with other's rank: repeated along every dim but `dim`.
+/// One-dimensional ids as a view of `shape`: repeated along every dim but `dim`.
 Tensor spread_ids(const Tensor& ids, int dim, const Shape& shape) {
   Dims strides(shape.size(), 0);
   strides[dim] = ids.strides()[0];
   return ids.view({shape, strides, ids.layout().offset});
 }
 
-/// x cut to the sizes of shape in every dim but `dim`.
+/// x cropped to the sizes of `shape` in every dim but `dim`.
 Tensor cut(const Tensor& x, int dim, const Shape& shape) {
   Layout layout = x.layout();
   for (int d = 0; d < x.rank(); d++)
@@ -92,8 +92,8 @@ Tensor cut(const Tensor& x, int dim, const Shape& shape) {
 void run(const Op& op, int dim, const Tensor& x, const Tensor& ids, const Tensor& other) {
   const Tensor source = cut(x, dim, other.shape());
   if (!collapses(dim, source, ids, other)) {
-    // The memory that is written lies as it does; what is read may be copied. Dims that still do
-    // not collapse are looped over.
+    // Written memory keeps its layout; the caller may have copied what is read. Loops over dims
+    // that still do not collapse.
     const int last = other.rank() - 1, loop = dim == 0 ? last : 0;
     for (int64_t i = 0; i < other.shape()[loop]; i++) {
       const auto slice = [&](const Tensor& t) {
@@ -117,14 +117,14 @@ void run(const Op& op, int dim, const Tensor& x, const Tensor& ids, const Tensor
   }
 }
 
-/// Copies that make the operands collapse where one copy does: cheaper than a launch per slice.
+/// Copies t if one copy may let the operands collapse: cheaper than a launch per slice.
 Tensor settled(const Tensor& t) { return t.rank() > 3 ? make_contiguous(t) : t; }
 
 Tensor zeros_like_input(const RuleContext& c) {
   return zeros(c.input_shape(0), {.dtype = c.gradient.dtype(), .device = c.gradient.device()});
 }
 
-/// ids seen with the shape of what they place.
+/// ids broadcast to the shape of src.
 Tensor ids_like(const char* op, const Tensor& ids, const Shape& shape) {
   Dims strides;
   check(broadcast_strides(ids.layout(), shape, &strides), ErrorCode::kShapeMismatch, op, "ids ",
@@ -132,7 +132,7 @@ Tensor ids_like(const char* op, const Tensor& ids, const Shape& shape) {
   return ids.view({shape, strides, ids.layout().offset});
 }
 
-/// ids of one dim. Errors: kShapeMismatch.
+/// Checks that ids are one-dimensional. Errors: kShapeMismatch.
 Tensor listed_ids(const char* op, const Tensor& x, const Tensor& ids) {
   const Tensor list = checked_ids(op, x, ids);
   check(list.rank() == 1, ErrorCode::kShapeMismatch, op, "expected ids of one dim, got ",
@@ -140,7 +140,7 @@ Tensor listed_ids(const char* op, const Tensor& x, const Tensor& ids) {
   return list;
 }
 
-/// What is put at ids: x's rank and dtype, no larger than x in the other dims.
+/// Checks src: x's rank and dtype, no larger than x in the other dims.
 void check_src(const char* op, const Tensor& x, int dim, const Tensor& src) {
   check_defined(op, src);
   check_same_device(op, x, src);
@@ -153,14 +153,14 @@ void check_src(const char* op, const Tensor& x, int dim, const Tensor& src) {
         dtype_name(x.dtype()), ", got ", dtype_name(src.dtype()));
 }
 
-/// x with src set at ids, which have its shape.
+/// x with src written at ids, which have src's shape.
 Tensor scattered(const char* op, const Tensor& x, int dim, const Tensor& ids, const Tensor& src) {
   const Tensor y = own_copy(x);
   scatter_into(kScatter, dim, y, ids, src);
   return record(
       op, y, {&x, &src, &ids}, kKeepInput2, [op, dim](const RuleContext& c, std::span<Tensor> g) {
         const Tensor places = c.input(2);
-        // What was written over has no part in the result.
+        // Overwritten elements do not contribute to the result.
         if (c.wants(0))
           g[0] = scattered(
               op, c.gradient, dim, places,
@@ -179,7 +179,7 @@ void check_integers(const char* op, const char* what, const Tensor& x) {
 Tensor ids_as_i64(const char* op, const char* what, const Tensor& ids) {
   check_integers(op, what, ids);
   if (ids.dtype() != DType::kU64) return cast(ids, DType::kI64);
-  // 2^64 - 1 would become -1, which some ops take for the last element.
+  // 2^64 - 1 would become -1, which some ops interpret as the last element.
   constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
   return where(gt(ids, kLargest), kLargest, cast(ids, DType::kI64));
 }
@@ -339,7 +339,7 @@ void scatter_(Var& target, int64_t dim, const Tensor& any_ids, const Tensor& src
   const int d = normalize_dim("scatter_", dim, y.rank());
   check_src("scatter_", y, d, src);
   if (src.numel() == 0) return;
-  // What is read may be a view of what is written over, which no order of writing would spare.
+  // The source may be a view of the target; no order of writing would be safe.
   const auto apart = [&y](const Tensor& x) {
     return x.storage() == y.storage() ? own_copy(x) : x.detach();
   };

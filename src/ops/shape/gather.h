@@ -1,21 +1,23 @@
-// What ops that take ids share.
+// Helpers for ops that take ids.
 #pragma once
 #include "wick/abi/ops/gather.h"
 #include "wick/core/tensor.h"
 
 namespace wick {
 
-/// Errors: kDTypeMismatch if x, which is called `what`, holds no integers.
+/// Errors: kDTypeMismatch if x, called `what` in the message, does not have an integer dtype.
 void check_integers(const char* op, const char* what, const Tensor& x);
-/// ids, which are called `what`, as the i64 that kernels read; of u64 what i64 has not is its
-/// largest number, which no dim has. Errors: kDTypeMismatch if they are no integers.
+/// ids, called `what` in the message, as i64, which the kernels read. u64 values above i64's range
+/// become the largest i64, which is out of range in every dim. Errors: kDTypeMismatch if ids are
+/// not integers.
 Tensor ids_as_i64(const char* op, const char* what, const Tensor& ids);
-/// The same of ids beside x. Errors: kDTypeMismatch if they are no integers, kDeviceMismatch.
+/// As ids_as_i64, and checks ids against x. Errors: kDTypeMismatch if ids are not integers;
+/// kDeviceMismatch.
 Tensor checked_ids(const char* op, const Tensor& x, const Tensor& ids);
-/// Negative ids counted from the end; what is outside of [-size, size) stays outside.
+/// Maps negative ids to count from the end; ids outside [-size, size) stay out of range.
 Tensor ids_from_end(const Tensor& ids, int64_t size);
-/// kScatter or kScatterAdd of src where gather with these ids, of src's shape, would read: in
-/// target's memory, off the tape.
+/// kScatter or kScatterAdd: writes or adds src where gather with these ids, of src's shape, would
+/// read. Modifies target's memory, off the tape.
 void scatter_into(const Op& op, int dim, const Tensor& target, const Tensor& ids,
                   const Tensor& src);
 

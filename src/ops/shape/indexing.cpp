@@ -24,15 +24,15 @@
 namespace wick {
 namespace {
 
-/// How the indices choose: first by strides, then by ids.
+/// An index expression split into two steps: a strided view, then ids.
 struct Plan {
-  Tensor view;              // x after numbers, slices and new axes
-  Dims flipped;             // dims of the view whose slice goes down
-  Dims dims;                // dims of the view that are chosen by ids, ascending
-  std::vector<Tensor> ids;  // i64, from 0 or from the end, of each of them
+  Tensor view;              // x after integers, slices and new axes
+  Dims flipped;             // dims of the view whose slice has a negative step
+  Dims dims;                // dims of the view indexed by ids, ascending
+  std::vector<Tensor> ids;  // i64, one per entry of dims; negative ids already mapped
 };
 
-/// A slice of a dim of this size, in ascending order.
+/// A slice of a dim of known size, in ascending order.
 struct Range {
   int64_t start, count, step;
   bool down;
@@ -40,7 +40,7 @@ struct Range {
 
 Range range_of(const Slice& slice, int64_t size) {
   const int64_t step = slice.step.value_or(1);
-  check(step != 0, ErrorCode::kInvalidArgument, "index", "expected a step other than 0");
+  check(step != 0, ErrorCode::kInvalidArgument, "index", "expected a step other than 0, got 0");
   const bool down = step < 0;
   const int64_t low = down ? -1 : 0, high = down ? size - 1 : size;
   const auto within = [&](std::optional<int64_t> at, int64_t otherwise) {
@@ -51,7 +51,7 @@ Range range_of(const Slice& slice, int64_t size) {
                 stop = within(slice.stop, down ? low : high);
   const int64_t distance = down ? start - stop : stop - start;
   if (distance <= 0) return {0, 0, 1, down};
-  // A step beyond the dim's end leads nowhere, however large it is.
+  // A step beyond the end selects one element, however large it is.
   const int64_t apart = down ? -std::max(step, -size - 1) : std::min(step, size + 1);
   const int64_t count = (distance - 1) / apart + 1;
   return {down ? start - (count - 1) * apart : start, count, apart, down};
@@ -77,9 +77,10 @@ class Planner {
       ellipses += std::holds_alternative<Ellipsis>(index.item());
     }
     const int rank = plan_.view.rank();
-    check(named <= rank, ErrorCode::kInvalidArgument, "index", "indices of ", named,
-          " dims are too many for shape ", plan_.view.shape());
-    check(ellipses <= 1, ErrorCode::kInvalidArgument, "index", "expected one ellipsis at most");
+    check(named <= rank, ErrorCode::kInvalidArgument, "index", "expected indices for at most ",
+          rank, " dims of shape ", plan_.view.shape(), ", got ", named);
+    check(ellipses <= 1, ErrorCode::kInvalidArgument, "index",
+          "expected at most one ellipsis, got ", ellipses);
     rest_ = rank - named;
     for (const Index& index : items)
       std::visit([&](const auto& item) { take(item); }, index.item());
@@ -114,7 +115,7 @@ class Planner {
         ids_from_end(checked_ids("index", plan_.view, ids), plan_.view.shape()[dim_]));
     plan_.dims.push_back(dim_++);
   }
-  /// A mask is the ids of what is true in its dims, which become one.
+  /// A mask becomes the ids of its true elements, and its dims of x are merged into one.
   void take_mask(const Tensor& mask) {
     const int last = dim_ + mask.rank();
     for (int d = dim_; d < last; d++)
@@ -128,11 +129,11 @@ class Planner {
   }
 
   Plan plan_;
-  int dim_ = 0;   // of the view: where the next index belongs
-  int rest_ = 0;  // how many dims an ellipsis stands for
+  int dim_ = 0;   // dim of the view that the next index applies to
+  int rest_ = 0;  // number of dims an ellipsis stands for
 };
 
-/// The view's dims in the order in which the chosen ones stand together.
+/// The order of the view's dims in which the indexed dims are adjacent.
 struct Order {
   explicit Order(const Plan& plan) {
     const Dims& dims = plan.dims;
@@ -146,7 +147,7 @@ struct Order {
       if (d < kept.size()) permutation.push_back(kept[d]);
     }
   }
-  int first;  // where the chosen dims stand
+  int first;  // position of the first indexed dim
   Dims permutation;
 };
 
@@ -156,7 +157,7 @@ Shape shape_of_ids(const Plan& plan) {
   return shape;
 }
 
-/// On the CPU an id outside of its dim is an error at once, which names it.
+/// On the CPU, an out-of-range id throws at once, with the id in the message.
 void check_on_host(const Tensor& ids, int64_t dim, int64_t size) {
   if (!ids.device().is_cpu()) return;
   const std::vector<int64> all = ids.to_vector<int64>();
@@ -167,7 +168,7 @@ void check_on_host(const Tensor& ids, int64_t dim, int64_t size) {
 
 Tensor either(const Tensor& a, const Tensor& b) { return where(a, a, b); }
 
-/// The ids of several dims as those of one in their place; -1 where one is outside of its dim.
+/// Combines the ids of several dims into ids of the merged dim; -1 where one is out of range.
 Tensor joined_ids(const Plan& plan, const Shape& shape) {
   int64_t stride = 1;
   Tensor joined, outside;
@@ -183,13 +184,13 @@ Tensor joined_ids(const Plan& plan, const Shape& shape) {
   return broadcast_to(where(outside, -1, joined), shape);
 }
 
-/// The ids in the place of the chosen dims: of one dim as they are, since who takes them checks
-/// them.
+/// The ids for the merged dim. Those of a single dim are returned as they are, since the op that
+/// takes them checks them.
 Tensor ids_in_place(const Plan& plan, const Shape& shape) {
   return plan.ids.size() == 1 ? plan.ids[0] : joined_ids(plan, shape);
 }
 
-/// `to` in the place of dim `at`.
+/// shape with dim `at` replaced by the dims of `to`.
 Shape with_dims(const Shape& shape, int at, const Shape& to) {
   Shape result;
   for (int d = 0; d < shape.size(); d++) {
@@ -211,8 +212,7 @@ Tensor read(const Plan& plan) {
   return reshape(y, with_dims(x.shape(), order.first, shape));
 }
 
-/// Where each element of the result of read stands in the view's storage; -1 for an id outside of
-/// its dim.
+/// The index in the view's storage of each element that read returns; -1 for an out-of-range id.
 Tensor places(const Plan& plan, const Order& order, const Shape& shape_of_ids) {
   const Layout& layout = plan.view.layout();
   const TensorOptions options{.dtype = DType::kI64, .device = plan.view.device()};
@@ -223,7 +223,7 @@ Tensor places(const Plan& plan, const Order& order, const Shape& shape_of_ids) {
     for (int d = order.first; d < kept; d++) shape.push_back(1);
     total = total + reshape(plan.ids[size_t(i)], shape) * layout.strides[int(plan.dims[i])];
   }
-  int at = 0;  // of the result
+  int at = 0;  // dim of the result
   for (int i = 0; i < order.permutation.size(); i++) {
     if (i == order.first) {
       at += count;
@@ -331,7 +331,7 @@ void index_put_(Var& target, const std::vector<Index>& items, const Tensor& valu
   check_defined("index_put_", value);
   check_same_device("index_put_", target.tensor(), value);
   const NoGrad off;
-  // What is written may be a view of what is written over.
+  // value may be a view of the target's memory.
   const bool shared = value.storage() == target.tensor().storage();
   write(target.tensor().detach(), items, shared ? own_copy(value) : value.detach(),
         options.accumulate);

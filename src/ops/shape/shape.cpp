@@ -14,7 +14,7 @@
 namespace wick {
 namespace {
 
-/// The sizes with -1 filled in.
+/// The shape with -1 replaced by the inferred size.
 Shape complete_shape(const Tensor& x, const Shape& shape) {
   Shape result = shape;
   int hole = -1;
@@ -44,7 +44,7 @@ Tensor part_of(const char* op, const Tensor& x, Through through) {
   const Tensor y = x.view(through(x.layout()), op);
   return record(
       op, y, {&x}, kKeepNothing, [op, through](const RuleContext& c, std::span<Tensor> g) {
-        // Itself a record, so that it can be differentiated again.
+        // This op is recorded too, so that it can be differentiated again.
         const Tensor whole =
             zeros(c.input_shape(0), {.dtype = c.gradient.dtype(), .device = c.gradient.device()});
         if (c.gradient.numel() > 0) copy_elements(c.gradient, whole.view(through(whole.layout())));
@@ -147,14 +147,14 @@ Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
   const Calling calling("movedim");
   check_defined("movedim", x, BlockDTypes::kAccepted);
   check(source.size() == destination.size(), ErrorCode::kInvalidArgument, "movedim",
-        "expected as many places as dims, got ", source, " to ", destination);
+        "expected as many destinations as sources, got ", source, " to ", destination);
   const int rank = x.rank();
   Dims order(rank, -1), taken(rank, 0);
   for (int i = 0; i < source.size(); i++) {
     const int from = normalize_dim("movedim", source[i], rank),
               to = normalize_dim("movedim", destination[i], rank);
     check(order[to] < 0 && !taken[from], ErrorCode::kInvalidArgument, "movedim",
-          "a dim comes twice in ", source, " to ", destination);
+          "a dim is repeated in ", source, " to ", destination);
     order[to] = from;
     taken[from] = 1;
   }
@@ -187,7 +187,7 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   const int64_t size = x.shape()[d];
   check(0 <= start && 0 <= length && start <= size && length <= size - start,
         ErrorCode::kOutOfRange, "narrow", "elements ", start, " to ", start, " + ", length,
-        " of dim ", d, " are not all in shape ", x.shape());
+        " of dim ", d, " are out of range for shape ", x.shape());
   return part_of("narrow", x, [d, start, length](Layout layout) {
     layout.shape[d] = length;
     if (length > 0) layout.offset += start * layout.strides[d];
@@ -202,7 +202,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& target) {
   for (int d = 0; d < shape.size(); d++) {
     if (shape[d] != -1) continue;
     check(lead <= d, ErrorCode::kShapeMismatch, "broadcast_to", "shape ", x.shape(),
-          " has no size for the -1 of dim ", d, " of ", target);
+          " has no dim for the -1 in dim ", d, " of ", target);
     shape[d] = x.shape()[d - lead];
   }
   Dims strides;
@@ -224,7 +224,8 @@ Tensor broadcast_left(const Tensor& x, const Shape& left) {
 }
 
 namespace {
-/// Views cost no elements, but each is an object: a stride of 0 or a size of 0 allows any number.
+/// Views use no memory for elements, but each is an object, and a stride or size of 0 would allow
+/// any number of them.
 void check_parts(const char* op, int64_t count) {
   constexpr int64_t kMost = 1 << 24;
   check(count <= kMost, ErrorCode::kInvalidArgument, op, "expected at most ", kMost, " parts, got ",
@@ -238,7 +239,7 @@ std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t dim) {
   int64_t total = 0;
   for (const int64_t size : sizes) {
     check(size >= 0 && size <= x.shape()[d] - total, ErrorCode::kShapeMismatch, "split", "sizes ",
-          sizes, " are not those of parts of dim ", d, " of shape ", x.shape());
+          sizes, " do not fit dim ", d, " of shape ", x.shape());
     total += size;
   }
   check(total == x.shape()[d], ErrorCode::kShapeMismatch, "split", "sizes ", sizes, " sum to ",

@@ -1,4 +1,4 @@
-// Views with a gradient: part of a tensor's elements, seen through other strides.
+// Views with a gradient: part of a tensor's elements through other strides.
 #pragma once
 #include <functional>
 
@@ -6,14 +6,14 @@
 
 namespace wick {
 
-/// Where the elements of a view stand, given where those of the tensor do. Each of its elements is
-/// another one of the tensor's.
+/// Maps the tensor's layout to the view's. No two elements of the view may coincide.
 using Through = std::function<Layout(const Layout&)>;
 
-/// x seen so. Its gradient is zeros with the view's gradient written where the view looks.
+/// The view of x through this map. Its gradient is zeros, with the view's gradient written where
+/// the view reads.
 Tensor part_of(const char* op, const Tensor& x, Through through);
 
-/// What f gives, made off the tape: for ops that record a rule of their own.
+/// Runs f off the tape, for ops that record a rule of their own.
 Tensor off_tape(const std::function<Tensor()>& f);
 
 }  // namespace wick

@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-/// Every node that y came from, the oldest first.
+/// All nodes that y depends on, oldest first.
 std::vector<TapeNode*> history(TapeNode* y) {
   std::vector<TapeNode*> nodes, stack{y};
   std::unordered_map<TapeNode*, bool> seen{{y, true}};
@@ -27,22 +27,22 @@ std::vector<TapeNode*> history(TapeNode* y) {
 
 Tensor accumulate(Tensor sum, const Tensor& more) { return sum ? add(std::move(sum), more) : more; }
 
-/// Passes y's gradient back to every node for which is_target holds, and calls arrive(node,
+/// Propagates y's gradient to every node for which is_target holds, and calls arrive(node,
 /// gradient) there.
 template <class IsTarget, class Arrive>
 void walk(const char* who, const Tensor& y, const BackwardOptions& options, IsTarget is_target,
           Arrive arrive) {
   check(bool(y) && y.requires_grad(), ErrorCode::kNoGradient, who,
-        "the output did not come from a Var, or was not recorded");
+        "the output does not depend on a Var, or was not recorded");
   check(bool(options.seed) || y.numel() == 1, ErrorCode::kShapeMismatch, who,
         "expected a scalar or a seed gradient, got shape ", y.shape());
   if (const Tensor& seed = options.seed) {
     check(seed.shape() == y.shape(), ErrorCode::kShapeMismatch, who, "expected a seed of shape ",
           y.shape(), ", got ", seed.shape());
     check(seed.dtype() == y.dtype(), ErrorCode::kDTypeMismatch, who, "expected a seed of ",
-          dtype_name(y.dtype()), ", as the output is, got ", dtype_name(seed.dtype()));
+          dtype_name(y.dtype()), ", the output's dtype, got ", dtype_name(seed.dtype()));
     check(seed.device() == y.device(), ErrorCode::kDeviceMismatch, who, "expected a seed on ",
-          y.device(), ", where the output is, got one on ", seed.device());
+          y.device(), ", the output's device, got one on ", seed.device());
   }
   const std::shared_ptr<TapeNode> root = node_of(y);
   const std::vector<TapeNode*> nodes = history(root.get());
@@ -120,8 +120,8 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& inputs,
 
 void differentiate(const RuleContext& c, std::span<Tensor> gradients, const Composite& composite) {
   const bool create_graph = grad_enabled();
-  // The composite's own record ends at stand-ins for the inputs: what lies behind those is the
-  // caller's walk.
+  // The composite is recorded up to stand-ins for the inputs; the caller's walk continues beyond
+  // them.
   std::vector<Tensor> stand_ins, wanted;
   Tensor y;
   {

@@ -1,4 +1,4 @@
-// What the tape is made of: record (tape.cpp) adds nodes, backward walks them (backward.cpp).
+// The nodes of the tape: record (tape.cpp) adds them, backward (backward.cpp) walks them.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -11,27 +11,28 @@ namespace wick {
 class TapeNode : public AutogradNode {
  public:
   struct Input {
-    std::shared_ptr<TapeNode> node;  // none: off the tape
+    std::shared_ptr<TapeNode> node;  // nullptr: off the tape
     Shape shape;
     DType dtype;
-    Tensor kept;  // if the rule needs it
+    Tensor kept;  // set if the rule needs the input
     int64_t version = 0;
   };
 
   explicit TapeNode(const char* op);
   ~TapeNode() override;
 
-  /// Larger than those of the nodes that the inputs came from: the order of numbers is an order in
-  /// which gradients can be passed on.
+  /// Larger than the numbers of the nodes that produced the inputs, so descending order is a valid
+  /// order for propagating gradients.
   const int64_t number;
   const char* const op;
   std::vector<Input> inputs;
   Rule rule;
-  Tensor output;  // off the tape, since it would own this node; if the rule needs it
+  Tensor output;  // set if the rule needs the output; off the tape, since it would otherwise own
+                  // this node
   int64_t output_version = 0;
 };
 
-/// The node of a Var: where its gradient is collected, by any number of threads.
+/// The node of a Var, which accumulates its gradient. Any number of threads may add to it.
 class Leaf : public TapeNode {
  public:
   Leaf() : TapeNode("Var") {}
@@ -55,7 +56,7 @@ inline std::shared_ptr<TapeNode> node_of(const Tensor& x) {
   return std::static_pointer_cast<TapeNode>(x.node());
 }
 
-/// While it lives the thread records, or does not.
+/// Turns recording by this thread on or off during its lifetime.
 class RecordScope {
  public:
   explicit RecordScope(bool record);

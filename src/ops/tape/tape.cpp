@@ -12,13 +12,13 @@ thread_local bool records = true;
 
 std::atomic<int64_t> next_number{0};
 
-/// Inputs of dead nodes, which may own the last of further nodes: let go one after the other, since
-/// a chain of them may be longer than the stack is deep.
+/// The inputs of nodes being destroyed, each of which may hold the last reference to further nodes.
+/// They are released one by one, because a chain of nodes may be longer than the stack is deep.
 thread_local std::vector<std::vector<TapeNode::Input>>* dying = nullptr;
 
 void check_version(const char* op, const char* what, const Tensor& kept, int64_t version) {
   check(kept.storage()->version() == version, ErrorCode::kModifiedInPlace, op, what, " (",
-        describe(kept), ") is needed for the gradient, but has been written over since");
+        describe(kept), ") is needed for the gradient, but has been overwritten since");
 }
 
 }  // namespace
@@ -49,8 +49,7 @@ Tensor RuleContext::input(int i) const {
 Tensor RuleContext::output() const {
   check_version(node_.op, "the output", node_.output, node_.output_version);
   Tensor y(node_.output.storage(), node_.output.layout(), node_.output.dtype());
-  // The node is alive as long as its rule runs; the pointer only lends it to this tensor's own
-  // record.
+  // The node outlives the call of its rule. This pointer only makes it the record of y.
   y.set_node(std::const_pointer_cast<TapeNode>(
       std::static_pointer_cast<const TapeNode>(node_.shared_from_this())));
   return y;
@@ -76,8 +75,8 @@ Tensor record(const char* op, Tensor y, std::span<const Tensor* const> inputs, u
     }
     node->inputs.push_back(std::move(in));
   }
-  // y itself may be a tensor that somebody else holds (a view of nothing new): it gets a handle of
-  // its own.
+  // y may be a handle that someone else holds (a view equal to the tensor itself), so the result is
+  // a new handle.
   Tensor result(y.storage(), y.layout(), y.dtype());
   if (keep & kKeepOutput) {
     node->output = Tensor(y.storage(), y.layout(), y.dtype());

@@ -1,4 +1,4 @@
-// The tape: which op made a tensor of which inputs, and the rule by which a gradient goes back.
+// The tape: for each recorded result its op, its inputs, and the rule that propagates its gradient.
 #pragma once
 #include <array>
 #include <functional>
@@ -12,15 +12,15 @@ namespace wick {
 
 class TapeNode;
 
-/// What a rule is given. Tensors here are on the tape, so that a rule made of ops can itself be
-/// differentiated.
+/// The arguments of a rule. Its tensors are on the tape, so that a rule built from ops can itself
+/// be differentiated.
 class RuleContext {
  public:
   RuleContext(const TapeNode& node, const Tensor& gradient, const std::vector<bool>& wanted)
       : gradient(gradient), node_(node), wanted_(wanted) {}
 
-  const Tensor& gradient;  // of the output: its shape and dtype
-  /// Whether the i-th input's gradient is asked for.
+  const Tensor& gradient;  // gradient of the output, in the output's shape and dtype
+  /// Whether the i-th input's gradient is wanted.
   bool wants(int i) const { return wanted_[size_t(i)]; }
   /// A kept input, or the kept output. Errors: kModifiedInPlace.
   Tensor input(int i) const;
@@ -33,28 +33,29 @@ class RuleContext {
   const std::vector<bool>& wanted_;
 };
 
-/// Writes the gradients of the inputs that are wanted. The shape and dtype of each are the input's.
+/// Writes the gradients of the wanted inputs, each in the input's shape and dtype.
 using Rule = std::function<void(const RuleContext&, std::span<Tensor> gradients)>;
 
-/// What a rule needs of the forward pass. Whoever writes over it before the gradient is taken is
-/// told so; what a rule captures by itself is not watched, and must be its own.
+/// The tensors of the forward pass that a rule needs. If one is overwritten before the gradient is
+/// computed, reading it throws kModifiedInPlace. The tape does not watch tensors that a rule
+/// captures, so a rule must own those.
 enum Keep : unsigned {
   kKeepNothing = 0,
   kKeepInput0 = 1,
   kKeepInput1 = 2,
   kKeepInput2 = 4,
   kKeepInput3 = 8,
-  kKeepInputs = 15,  // the first four
+  kKeepInputs = 15,  // the first four inputs
   kKeepOutput = 16
 };
 
-/// Whether any of these is on the tape, and the thread records.
+/// Whether this thread records and any of these tensors is on the tape.
 bool recording(std::span<const Tensor* const> inputs);
 inline bool recording(std::initializer_list<const Tensor*> inputs) {
   return recording(std::span(inputs.begin(), inputs.size()));
 }
 
-/// Notes that y came of the inputs, if recording. Returns y.
+/// Records on the tape that op computed y from the inputs, if this thread records. Returns y.
 Tensor record(const char* op, Tensor y, std::span<const Tensor* const> inputs, unsigned keep,
               Rule rule);
 inline Tensor record(const char* op, Tensor y, std::initializer_list<const Tensor*> inputs,
@@ -62,12 +63,12 @@ inline Tensor record(const char* op, Tensor y, std::initializer_list<const Tenso
   return record(op, std::move(y), std::span(inputs.begin(), inputs.size()), keep, std::move(rule));
 }
 
-/// A rule for an op that is written in smaller ops: runs those on the kept inputs once more and
-/// differentiates them. All inputs that the composite takes must be kept.
+/// The rule of an op defined in smaller ops: reruns those on the kept inputs and differentiates
+/// them. Every input of the composite must be kept.
 using Composite = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 void differentiate(const RuleContext& c, std::span<Tensor> gradients, const Composite& composite);
 
-/// A new leaf: where a Var's gradient is collected.
+/// A new leaf, which accumulates a Var's gradient.
 class Leaf;
 std::shared_ptr<AutogradNode> make_leaf();
 Tensor leaf_gradient(const AutogradNode& leaf);

@@ -22,8 +22,8 @@ void check_var(const char* op, const Var& v) {
 Var::Var(const Tensor& init, bool requires_grad) {
   check(bool(init), ErrorCode::kInvalidArgument, "Var", "the initial value is an empty Tensor()");
   check(!requires_grad || is_floating(init.dtype()), ErrorCode::kDTypeMismatch, "Var",
-        "a gradient wants a floating dtype, got ", dtype_name(init.dtype()));
-  // What is written to the Var is not seen by init's other holders.
+        "requires_grad needs a floating dtype, got ", dtype_name(init.dtype()));
+  // The Var gets its own copy: other holders of init do not see writes to the Var.
   value_ =
       std::make_shared<Tensor>(with_node(own_copy(init), requires_grad ? make_leaf() : nullptr));
 }
@@ -46,7 +46,8 @@ void Var::zero_grad() const {
 void Var::set_(Tensor value) {
   check_var("set_", *this);
   check(bool(value) && value.shape() == value_->shape(), ErrorCode::kShapeMismatch, "set_",
-        "expected shape ", value_->shape(), ", got ", value ? to_string(value.shape()) : "nothing");
+        "expected shape ", value_->shape(), ", got ",
+        value ? to_string(value.shape()) : "an empty Tensor()");
   check(value.dtype() == value_->dtype(), ErrorCode::kDTypeMismatch, "set_", "expected ",
         dtype_name(value_->dtype()), ", got ", dtype_name(value.dtype()));
   check(value.device() == value_->device(), ErrorCode::kDeviceMismatch, "set_", "expected ",

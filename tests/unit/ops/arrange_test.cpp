@@ -85,7 +85,8 @@ TEST(Diag, IsTheMatrixOrTheDiagonal) {
   const Tensor x = counting({3, 3});
   EXPECT_TRUE(shares_memory(x, diagonal(x)));
   EXPECT_ERROR(diag(counting({2, 2, 2})), kShapeMismatch, "one dim or two");
-  EXPECT_ERROR(diagonal(counting({2, 2}), 0, 1, -1), kInvalidArgument, "expected two dims");
+  EXPECT_ERROR(diagonal(counting({2, 2}), 0, 1, -1), kInvalidArgument,
+               "expected two different dims");
   EXPECT_EQ(diagonal(counting({2, 2}), INT64_MIN).numel(), 0);
   EXPECT_EQ(diagonal(counting({2, 2}), INT64_MAX).numel(), 0);
   EXPECT_ERROR(diag_embed(counting({2}), INT64_MAX), kInvalidArgument, "offset");
@@ -148,12 +149,13 @@ TEST(Pad, CutsOffWhereItIsNegative) {
   EXPECT_EQ(pad(x, {{2, -3}}, {.mode = PadMode::kReflect}).to_vec1<float>(), (Values{2, 1, 0}));
   EXPECT_EQ(pad(counting({2, 2}), {{1, 0}, {0, 1}}).to_vec2<float>(),
             (std::vector<Values>{{0, 0, 0}, {0, 1, 0}, {2, 3, 0}}));
-  EXPECT_ERROR(pad(x, {{-3, -2}}), kInvalidArgument, "cannot cut -3 and -2 off dim 0 of size 4");
+  EXPECT_ERROR(pad(x, {{-3, -2}}), kInvalidArgument, "cannot pad dim 0 of size 4 by -3 and -2");
   EXPECT_ERROR(pad(x, {{4, 0}}, {.mode = PadMode::kReflect}), kInvalidArgument,
-               "cannot be padded by 4 and 0");
-  EXPECT_ERROR(pad(x, {{5, 0}}, {.mode = PadMode::kCircular}), kInvalidArgument, "padded by 5");
+               "cannot pad dim 0 of size 4 by 4 and 0");
+  EXPECT_ERROR(pad(x, {{5, 0}}, {.mode = PadMode::kCircular}), kInvalidArgument,
+               "cannot pad dim 0 of size 4 by 5");
   EXPECT_ERROR(pad(counting({0}), {{1, 0}}, {.mode = PadMode::kReplicate}), kInvalidArgument,
-               "padded by 1");
+               "cannot pad dim 0 of size 0 by 1");
   EXPECT_ERROR(pad(x, {{1, 1}, {1, 1}}), kInvalidArgument, "at most 1 dims");
 }
 

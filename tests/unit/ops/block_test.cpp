@@ -40,7 +40,7 @@ void expect_refusals(const Shape& shape, std::initializer_list<Refusal> refusals
 TEST(Blocks, ConversionsSayThatThereIsNoKernel) {
   const Tensor x = blocks({2, 64});
   const char* text =
-      "cast: no q8_0 kernel: its blocks are stored, copied and moved, not computed in";
+      "cast: no q8_0 kernel: ops store, copy and move its blocks but do not compute in them";
   EXPECT_ERROR(x.to(DType::kF32), kUnsupported, text);
   EXPECT_ERROR(x.to(DType::kU8), kUnsupported, text);
   EXPECT_ERROR(zeros({2, 64}).to(DType::kQ8_0), kUnsupported, text);
@@ -240,7 +240,7 @@ TEST(Blocks, OpsOfOnesOwnRefuseThem) {
 
 TEST(Blocks, AVarOfThemHasNoGradientAndIsNotWrittenInPlace) {
   const Tensor x = blocks({2, 64}), y = ones({2, 64});
-  EXPECT_ERROR(Var(x), kDTypeMismatch, "a gradient wants a floating dtype, got q8_0");
+  EXPECT_ERROR(Var(x), kDTypeMismatch, "requires_grad needs a floating dtype, got q8_0");
   Var v(x, false);
   v.set_(blocks({2, 64}));
   expect_refusals({2, 64}, {

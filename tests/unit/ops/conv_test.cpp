@@ -133,13 +133,13 @@ TEST(Conv, RejectsWhatDoesNotFit) {
   EXPECT_ERROR(conv2d(x, weight, {.groups = 4}), kInvalidArgument, "expected groups");
   EXPECT_ERROR(conv2d(x, weight, {.groups = 0}), kInvalidArgument, "expected groups");
   EXPECT_ERROR(conv2d(x, weight, {.padding = 5, .padding_mode = PaddingMode::kReflect}),
-               kInvalidArgument, "conv2d: padding of 5 is too much for 5 elements");
+               kInvalidArgument, "conv2d: padding of 5 is too large for 5 elements");
   EXPECT_ERROR(conv2d(cast(x, DType::kI64), cast(weight, DType::kI64)), kDTypeMismatch,
                "conv2d: expected a floating dtype, got x of i64 and weight of i64");
   EXPECT_ERROR(conv_transpose2d(x, zeros({4, 2, 3, 3}), {.stride = 2, .output_padding = 2}),
                kInvalidArgument, "output_padding below the stride");
   EXPECT_ERROR(conv_transpose2d(x, zeros({4, 2, 1, 1}), {.padding = 3}), kShapeMismatch,
-               "leaves nothing");
+               "leaves no elements");
   EXPECT_ERROR(conv_transpose2d(x, zeros({4, 2, 3, 3}), {.padding = kSamePadding}),
                kInvalidArgument, "kSamePadding");
   EXPECT_ERROR(conv1d(zeros({1, 2, 3, 4}), zeros({1, 2, 3})), kShapeMismatch, "conv1d: expected x");

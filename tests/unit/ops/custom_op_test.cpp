@@ -121,20 +121,21 @@ TEST(CustomOp, WhatADeviceLacksIsAnError) {
 
 TEST(CustomOp, ChecksWhatItIsGivenAndWhatComesBack) {
   EXPECT_ERROR(apply(Cube(), vec({1}), vec({2})), kInvalidArgument,
-               "cube: it takes 1 inputs, got 2");
+               "cube: expected 1 inputs, got 2");
   EXPECT_ERROR(apply(Cube(), Tensor()), kInvalidArgument, "cube");
   EXPECT_ERROR(apply(Cube(), ones({2})), kDTypeMismatch,
                "expected the operand's dtype f32, got f64");
   EXPECT_ERROR(apply(CustomOpRef(), vec({1})), kInvalidArgument, "no op");
   EXPECT_ERROR(custom_op("four", {.num_inputs = 4}), kInvalidArgument, "expected 1 to 3 inputs");
   const auto empty = custom_op("empty", {.cpu = [](auto) { return Tensor(); }});
-  EXPECT_ERROR(apply(empty, vec({1})), kInvalidArgument, "empty: it returned an empty Tensor()");
+  EXPECT_ERROR(apply(empty, vec({1})), kInvalidArgument,
+               "empty: the op returned an empty Tensor()");
   const auto strict = custom_op("strict", {.cpu = [](std::span<const HostView> in) {
                                   (void)in[0].values<double>();
                                   return in[0].tensor();
                                 }});
   EXPECT_ERROR(apply(strict, transpose(ones({2, 3}, {.dtype = DType::kF64}))), kInvalidArgument,
-               "do not lie in row-major order: strides [1, 3] of shape [3, 2]");
+               "expected contiguous elements, got strides [1, 3] of shape [3, 2]");
 
   const Var x(vec({1, 2}));
   const auto with_gradient = [&](std::vector<Tensor> g) {
@@ -192,7 +193,7 @@ TEST(InplaceOp, IsSeenByGradientsThatNeedTheOldValue) {
   Var x(vec({1, 2}));
   const Tensor y = sum(x.tensor() * x.tensor());
   apply_(MultiplyAdd(1), x);
-  EXPECT_ERROR(backward(y), kModifiedInPlace, "has been written over since");
+  EXPECT_ERROR(backward(y), kModifiedInPlace, "has been overwritten since");
 }
 
 TEST(InplaceOp, ChecksItsOperands) {
@@ -202,7 +203,7 @@ TEST(InplaceOp, ChecksItsOperands) {
   Var x(vec({1})), none;
   EXPECT_ERROR(apply_(Nothing(), x), kUnsupported, "no cpu implementation for nothing");
   EXPECT_ERROR(apply_(MultiplyAdd(1), none), kInvalidArgument, "multiply_add");
-  EXPECT_ERROR(apply_(MultiplyAdd(2), x), kInvalidArgument, "it takes 2 inputs, got 1");
+  EXPECT_ERROR(apply_(MultiplyAdd(2), x), kInvalidArgument, "expected 2 inputs, got 1");
   EXPECT_ERROR(apply_(MultiplyAdd(2), x, Tensor()), kInvalidArgument, "multiply_add");
   const Tensor target = vec({1});
   const Nothing nothing;

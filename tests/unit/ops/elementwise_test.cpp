@@ -65,7 +65,7 @@ TEST(Comparisons, AsATruthValueAreThatOfTheirOneElement) {
   EXPECT_NE(loss, loss + 1);
   const Tensor three = Tensor::from({1.f, 2.f, 3.f});
   EXPECT_ERROR(bool(three == three), kShapeMismatch,
-               "comparison: a truth value is that of one element, got shape [3]");
+               "comparison: expected one element for a truth value, got shape [3]");
   EXPECT_ERROR(bool(zeros({0}) == 0), kShapeMismatch, "got shape [0]");
   EXPECT_TRUE(all(three == three).item<bool>());
 }
@@ -217,7 +217,7 @@ TEST(Promotion, FindsTheNarrowestIntegerThatHoldsBoth) {
   EXPECT_EQ(promoted(DType::kU64, DType::kU8), DType::kU64);
   EXPECT_EQ(promoted(DType::kU64, DType::kF16), DType::kF16);
   EXPECT_ERROR(promoted(DType::kU64, DType::kI64), kDTypeMismatch,
-               "u64 and i64: no integer holds both, cast one of them");
+               "u64 and i64 have no common integer dtype: cast one of them");
 }
 
 TEST(Comparisons, WithNumbersThatTheDtypeDoesNotHold) {

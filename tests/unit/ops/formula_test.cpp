@@ -53,7 +53,7 @@ TEST(Formula, BroadcastsPromotesAndTakesAnyLayout) {
   EXPECT_EQ(kernel(full({}, 2.0), full({}, 3.0), full({}, 0.0)).item<float>(), 6);
   EXPECT_EQ(kernel(ones({2}), ones({2}, {.dtype = DType::kF64}), zero).dtype(), DType::kF64);
   EXPECT_ERROR(kernel(ones({2}), ones({3}), zero), kShapeMismatch, "mix");
-  EXPECT_ERROR(kernel(ones({2}), ones({2})), kInvalidArgument, "mix: it takes 3 inputs, got 2");
+  EXPECT_ERROR(kernel(ones({2}), ones({2})), kInvalidArgument, "mix: expected 3 inputs, got 2");
   EXPECT_ERROR(kernel(ones({2}), ones({2}), Tensor()), kInvalidArgument, "mix");
 }
 
@@ -158,7 +158,7 @@ TEST(Formula, IntegersStayIntegersWhereTheOpsDo) {
       elementwise_kernel("bits", "bitwise_xor(bitwise_left_shift(a, 1), 3)")(x).to_vector<int32>(),
       (std::vector<int32>{-14 ^ 3, 3, 10 ^ 3, 3}));
   EXPECT_ERROR(elementwise_kernel("bits", "bitwise_and(a, 1)")(ones({2})), kDTypeMismatch,
-               "bits: 'bitwise_and' takes integers, got f32");
+               "bits: 'bitwise_and' takes only integers, got f32");
 }
 
 TEST(Formula, ClampIsMaximumThenMinimum) {
@@ -200,28 +200,29 @@ TEST(Formula, ABadFormulaIsAnErrorWithItsPosition) {
   bad("a b", "at 3: expected an operator or the end, got 'b'");
   bad("(a", "at 3: expected ')', got the end");
   bad("a)", "at 2: expected an operator or the end, got ')'");
-  bad("c", "at 1: there is no 'c'");
-  bad("a + foo(b)", "at 5: there is no 'foo'");
+  bad("c", "at 1: unknown name 'c'");
+  bad("a + foo(b)", "at 5: unknown name 'foo'");
   bad("sin a", "expected '(', got 'a'");
   bad("sin(a, b)", "expected ')', got ','");
   bad("min(a)", "expected ',', got ')'");
   bad("elu(a)", "expected ',', got ')'");
   bad("elu(a, 1, 2, 3)", "expected ')', got ','");
-  bad("a / bitwise_or(a, b)", "at 5: 'bitwise_or' takes integers, and the formula computes in fl");
+  bad("a / bitwise_or(a, b)",
+      "at 5: 'bitwise_or' takes only integers, but the formula computes in fl");
   for (const char* real : {"pi", "inf", "nan", "0.5", "1e3"})
     bad(std::string(real) + " + bitwise_or(a, b)",
-        "'bitwise_or' takes integers, and the formula computes in fl");
+        "'bitwise_or' takes only integers, but the formula computes in fl");
   bad("a ? b", "expected ':', got the end");
-  bad("a < b < a", "comparisons in a row need brackets");
+  bad("a < b < a", "chained comparisons need parentheses");
   bad("1.5.2", "a number runs into '.'");
   bad("2a", "a number runs into 'a'");
   bad("1e", "exponent has no digits");
   bad(".", "a number has no digits");
-  bad("1e999", "f64 does not hold the number");
-  bad("99999999999999999999", "i64 does not hold the number");
-  bad(std::string(300, '('), "it is nested over 200 deep");
-  bad(std::string(300, '-') + "a", "it is nested over 200 deep");
-  bad("a" + std::string(20'000, ' '), "it has over 10000 characters");
+  bad("1e999", "the number is out of range of f64");
+  bad("99999999999999999999", "the number is out of range of i64");
+  bad(std::string(300, '('), "it is nested more than 200 levels deep");
+  bad(std::string(300, '-') + "a", "it is nested more than 200 levels deep");
+  bad("a" + std::string(20'000, ' '), "expected at most 10000 characters, got 20001");
   bad(std::string("a\0b", 3), "got byte 0");
   bad("a\xc3\xa9", "got byte 195");
 }
@@ -254,7 +255,7 @@ TEST(Formula, NothingButAFormulaReachesTheCompiler) {
                            "f_sin(a)"})
     EXPECT_ERROR(elementwise_kernel("bad", text, {.inputs = 2}), kInvalidArgument, ": at ");
   EXPECT_ERROR(elementwise_kernel("bad", "a", {.names = {"a b"}}), kInvalidArgument,
-               "'a b' is no identifier");
+               "'a b' is not an identifier");
   EXPECT_ERROR(elementwise_kernel("bad", "x", {.names = {"x", "x"}}), kInvalidArgument,
                "two inputs");
   EXPECT_ERROR(elementwise_kernel("bad", "a", {.inputs = 0}), kInvalidArgument, "1 to 8 inputs");
@@ -315,7 +316,7 @@ TEST(CompileKernel, TheCompilersComplaintIsTheError) {
                kUnsupported, "wrong:3:");
   EXPECT_ERROR(compile_kernel(Device::cpu(), "missing", "int other;"), kInvalidArgument,
                "expected a function extern \"C\" missing");
-  EXPECT_ERROR(compile_kernel(Device::cpu(), "a\"b", ""), kInvalidArgument, "is no identifier");
+  EXPECT_ERROR(compile_kernel(Device::cpu(), "a\"b", ""), kInvalidArgument, "is not an identifier");
 }
 
 }  // namespace

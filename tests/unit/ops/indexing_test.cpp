@@ -34,8 +34,9 @@ TEST(Index, StepsOfAnySizeAreTaken) {
 TEST(Index, NamesWhatIsWrong) {
   const Tensor x = counting({3, 4});
   EXPECT_ERROR(x.index({3}), kOutOfRange, "index: expected an index in [-3, 3), got 3");
-  EXPECT_ERROR(x.index({0, 0, 0}), kInvalidArgument, "indices of 3 dims are too many");
-  EXPECT_ERROR(x.index({kEllipsis, kEllipsis}), kInvalidArgument, "one ellipsis at most");
+  EXPECT_ERROR(x.index({0, 0, 0}), kInvalidArgument, "expected indices for at most 2 dims");
+  EXPECT_ERROR(x.index({kEllipsis, kEllipsis}), kInvalidArgument,
+               "expected at most one ellipsis, got 2");
   EXPECT_ERROR(x.index({Slice{{}, {}, 0}}), kInvalidArgument, "a step other than 0");
   EXPECT_ERROR(x.index({Tensor::from(Ids{0, 3})}), kOutOfRange, "id 3");
   EXPECT_ERROR(x.index({Tensor::from(Ids{0, -4})}), kOutOfRange, "id -4");

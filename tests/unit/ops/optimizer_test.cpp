@@ -68,9 +68,10 @@ TEST(AdamW, RejectsWhatDoesNotFit) {
                "adamw_: expected one floating dtype, got f32 and f64");
   EXPECT_ERROR(step(g.to(Device::emulated(32)), 1), kDeviceMismatch, "adamw_: ");
   Var none, ids(Tensor::from(std::vector<int64>{1, 2}), false);
-  EXPECT_ERROR(adamw_(none, g, s.mean, s.square, 1), kInvalidArgument, "adamw_: a Var is empty");
-  EXPECT_ERROR(adamw_(s.parameter, g, none, s.square, 1), kInvalidArgument, "a Var is empty");
-  EXPECT_ERROR(adamw_(s.parameter, g, s.mean, none, 1), kInvalidArgument, "a Var is empty");
+  EXPECT_ERROR(adamw_(none, g, s.mean, s.square, 1), kInvalidArgument,
+               "adamw_: parameter, mean or square is an empty Var()");
+  EXPECT_ERROR(adamw_(s.parameter, g, none, s.square, 1), kInvalidArgument, "is an empty Var()");
+  EXPECT_ERROR(adamw_(s.parameter, g, s.mean, none, 1), kInvalidArgument, "is an empty Var()");
   EXPECT_ERROR(adamw_(s.parameter, g, ids, s.square, 1), kDTypeMismatch, "adamw_: ");
   EXPECT_ERROR(adamw_(ids, ids, ids, ids, 1), kDTypeMismatch, "adamw_: ");
   EXPECT_EQ(s.parameter.tensor().to_vector<float>(), (Values{1, 2}));  // nothing was done

@@ -83,7 +83,7 @@ TEST(Pool, RejectsWhatDoesNotFit) {
   EXPECT_ERROR(max_pool2d(x, 0), kInvalidArgument, "expected kernel of at least 1");
   EXPECT_ERROR(max_pool2d(x, 2, {.stride = Pair(0)}), kInvalidArgument, "expected stride");
   EXPECT_ERROR(max_pool2d(zeros({1, 1, 1, 1}), 2, {.padding = 1, .dilation = 2}), kInvalidArgument,
-               "has padding alone");
+               "contains only padding");
   EXPECT_ERROR(max_pool2d(zeros({2, 0, 4}), 0), kInvalidArgument, "expected kernel");
   EXPECT_ERROR(max_pool2d(zeros({1, 2, 0, 4}), 1), kShapeMismatch, "max_pool2d: expected H and W");
   EXPECT_ERROR(max_pool2d(zeros({4, 4}), 2), kShapeMismatch, "max_pool2d: expected x");

@@ -49,11 +49,16 @@ TEST(Reduce, OfNothingHasAValueOrIsAnError) {
   EXPECT_TRUE(std::isnan(var(x).item<float>()));
   EXPECT_EQ(logsumexp(x).item<float>(), -kInf);
   EXPECT_EQ(norm(x).item<float>(), 0);
-  EXPECT_ERROR(min(x), kInvalidArgument, "min: of nothing: shape [3, 0], dim 1");
-  EXPECT_ERROR(argmin(x, 1), kInvalidArgument, "argmin: of nothing: shape [3, 0], dim 1");
-  EXPECT_ERROR(argmax(x), kInvalidArgument, "argmax: of nothing: shape [3, 0], dim 1");
-  EXPECT_ERROR(norm(x, kInf), kInvalidArgument, "norm: of nothing: shape [3, 0], dim 1");
-  EXPECT_ERROR(norm(x, -2), kInvalidArgument, "norm: of nothing: shape [3, 0], p -2");
+  EXPECT_ERROR(min(x), kInvalidArgument,
+               "min: expected at least one element in dim 1, got shape [3, 0]");
+  EXPECT_ERROR(argmin(x, 1), kInvalidArgument,
+               "argmin: expected at least one element in dim 1, got shape [3, 0]");
+  EXPECT_ERROR(argmax(x), kInvalidArgument,
+               "argmax: expected at least one element in dim 1, got shape [3, 0]");
+  EXPECT_ERROR(norm(x, kInf), kInvalidArgument,
+               "norm: expected at least one element in dim 1, got shape [3, 0]");
+  EXPECT_ERROR(norm(x, -2), kInvalidArgument,
+               "norm: expected at least one element for p = -2, got shape [3, 0]");
   EXPECT_ERROR(norm(x, kNan), kInvalidArgument, "norm: expected a number p, got NaN");
 }
 

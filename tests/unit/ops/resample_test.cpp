@@ -67,13 +67,15 @@ TEST(Upsample, RejectsWhatDoesNotFit) {
                "upsample_bilinear2d: expected a floating dtype, got i32");
   EXPECT_ERROR(upsample_bilinear2d(x, 8, {.scale = {2}}), kInvalidArgument,
                "expected a scale for each of 2 dims, got 1");
-  EXPECT_ERROR(upsample_bilinear2d(x, 8, {.scale = {2, -1}}), kInvalidArgument, "scales above 0");
-  EXPECT_ERROR(interpolate(x, {}), kInvalidArgument, "interpolate: expected either size or scale");
+  EXPECT_ERROR(upsample_bilinear2d(x, 8, {.scale = {2, -1}}), kInvalidArgument,
+               "scales above 0, got -1");
+  EXPECT_ERROR(interpolate(x, {}), kInvalidArgument,
+               "interpolate: expected exactly one of size and scale");
   EXPECT_ERROR(interpolate(x, {.size = {2, 2}, .scale = {2.}}), kInvalidArgument, "either size");
   EXPECT_ERROR(interpolate(x, {.size = {2}}), kInvalidArgument, "interpolate: expected 2 sizes");
   EXPECT_ERROR(interpolate(x, {.scale = {0.1}}), kInvalidArgument, "at least 1 element");
   EXPECT_ERROR(interpolate(zeros({1, 2, 4}), {.size = {2}, .mode = Interpolation::kCubic}),
-               kInvalidArgument, "kCubic is for two dims");
+               kInvalidArgument, "kCubic needs x [N, C, H, W]");
 }
 
 TEST(GridSample, ReadsAtPlacesFromMinusOneToOne) {

@@ -139,7 +139,7 @@ TEST(Narrow, ShowsAPartOfADim) {
 TEST(Narrow, RejectsWhatIsNotAllThere) {
   const Tensor x = counting({3, 4});
   EXPECT_ERROR(narrow(x, 0, 2, 2), kOutOfRange,
-               "narrow: elements 2 to 2 + 2 of dim 0 are not all in shape [3, 4]");
+               "narrow: elements 2 to 2 + 2 of dim 0 are out of range for shape [3, 4]");
   EXPECT_ERROR(narrow(x, 0, -1, 1), kOutOfRange, "narrow: ");
   EXPECT_ERROR(narrow(x, 0, 1, -1), kOutOfRange, "narrow: ");
   EXPECT_ERROR(narrow(x, 0, INT64_MAX, INT64_MAX), kOutOfRange, "narrow: ");
@@ -157,7 +157,7 @@ TEST(BroadcastTo, KeepsASizeOfMinusOne) {
   EXPECT_EQ(broadcast_to(counting({3, 1}), {-1, -1}).shape(), (Shape{3, 1}));
   EXPECT_EQ(broadcast_to(counting({0, 1}), {-1, 4}).shape(), (Shape{0, 4}));
   EXPECT_ERROR(broadcast_to(counting({3}), {-1, 3}), kShapeMismatch,
-               "broadcast_to: shape [3] has no size for the -1 of dim 0 of [-1, 3]");
+               "broadcast_to: shape [3] has no dim for the -1 in dim 0 of [-1, 3]");
 }
 
 TEST(BroadcastTo, RejectsWhatDoesNotBroadcast) {
@@ -192,8 +192,8 @@ TEST(Movedim, KeepsTheOrderOfTheOthers) {
   EXPECT_EQ(swapaxes(x, 0, 2).shape(), (Shape{4, 3, 2, 5}));
   EXPECT_EQ(swapdims(x, 1, -1).shape(), (Shape{2, 5, 4, 3}));
   EXPECT_TRUE(shares_memory(x, movedim(x, 0, 3)));
-  EXPECT_ERROR(movedim(x, {0, 0}, {1, 2}), kInvalidArgument, "a dim comes twice");
-  EXPECT_ERROR(movedim(x, {0}, {1, 2}), kInvalidArgument, "as many places as dims");
+  EXPECT_ERROR(movedim(x, {0, 0}, {1, 2}), kInvalidArgument, "a dim is repeated");
+  EXPECT_ERROR(movedim(x, {0}, {1, 2}), kInvalidArgument, "as many destinations as sources");
 }
 
 TEST(Squeeze, OfAllDimsOfSizeOne) {
@@ -220,8 +220,8 @@ TEST(Split, GivesViewsBySizeAndBySizes) {
   EXPECT_EQ(shapes_of(split(counting({0, 2}), 3)), (std::vector<Shape>{{0, 2}}));
   EXPECT_ERROR(split(x, 0), kInvalidArgument, "expected a size above 0");
   EXPECT_ERROR(split(x, {3, 3}), kShapeMismatch, "split: sizes [3, 3] sum to 6");
-  EXPECT_ERROR(split(x, {3, 5}), kShapeMismatch, "are not those of parts");
-  EXPECT_ERROR(split(x, {-1, 8}), kShapeMismatch, "are not those of parts");
+  EXPECT_ERROR(split(x, {3, 5}), kShapeMismatch, "do not fit dim 0");
+  EXPECT_ERROR(split(x, {-1, 8}), kShapeMismatch, "do not fit dim 0");
 }
 
 TEST(Chunk, MakesTheFirstOnesOneLonger) {

@@ -64,7 +64,7 @@ TEST(Backward, WantsAScalarOrASeedOfTheShape) {
 TEST(Backward, WantsASeedAsTheOutputIs) {
   const Var x = var({1, 2});
   EXPECT_ERROR(backward(x * 2, {.seed = Tensor::from(std::vector<double>{1, 1})}), kDTypeMismatch,
-               "backward: expected a seed of f32, as the output is, got f64");
+               "backward: expected a seed of f32, the output's dtype, got f64");
   EXPECT_ERROR(grad(x * 2, {x}, {.seed = ones({2}, {.device = Device::emulated(32)})}),
                kDeviceMismatch, "grad: expected a seed on cpu");
   EXPECT_FALSE(x.grad());
@@ -72,7 +72,7 @@ TEST(Backward, WantsASeedAsTheOutputIs) {
 
 TEST(Backward, WantsARecord) {
   EXPECT_ERROR(backward(sum(Tensor::from(Values{1}))), kNoGradient,
-               "backward: the output did not come from a Var");
+               "backward: the output does not depend on a Var");
   const Var constant(Tensor::from(Values{1}), false);
   EXPECT_ERROR(backward(sum(constant * 2)), kNoGradient, "backward: ");
   EXPECT_ERROR(backward(sum(var({1}).tensor().detach())), kNoGradient, "backward: ");
@@ -82,7 +82,7 @@ TEST(Backward, WantsARecord) {
 TEST(Backward, RefusesWhatHasNoGradient) {
   const Var x = var({1, 2});
   EXPECT_ERROR(backward(sum(argmax(x.tensor()))), kNoGradient,
-               "backward: the output did not come from a Var");
+               "backward: the output does not depend on a Var");
   EXPECT_ERROR(backward(sum(cast(x.tensor(), DType::kI64))), kNoGradient, "backward: ");
   EXPECT_ERROR(backward(zeros({0})), kNoGradient, "backward: ");
   EXPECT_ERROR(backward(narrow(x.tensor(), 0, 0, 0)), kShapeMismatch,
@@ -91,7 +91,7 @@ TEST(Backward, RefusesWhatHasNoGradient) {
     const NoGrad off;
     EXPECT_ERROR(backward(sum(x.tensor() * 2)), kNoGradient, "backward: ");
   }
-  EXPECT_ERROR(grad(Tensor(), {x}), kNoGradient, "grad: the output did not come from a Var");
+  EXPECT_ERROR(grad(Tensor(), {x}), kNoGradient, "grad: the output does not depend on a Var");
   EXPECT_ERROR(grad(sum(x * 2), {Tensor()}), kNoGradient, "grad: an input is not on the tape");
   EXPECT_ERROR(grad(x * 2, {x}), kShapeMismatch,
                "grad: expected a scalar or a seed gradient, got shape [2]");
@@ -219,9 +219,8 @@ TEST(InPlace, AWriteIntoWhatARuleNeedsIsNoticed) {
   const Tensor y = sum(x * x);
   add_(x, Tensor::from(Values{1}));
   EXPECT_EQ(x.tensor().to_vector<float>(), (Values{2, 3}));
-  EXPECT_ERROR(
-      backward(y), kModifiedInPlace,
-      "mul: an input (f32[2]) is needed for the gradient, but has been written over since");
+  EXPECT_ERROR(backward(y), kModifiedInPlace,
+               "mul: an input (f32[2]) is needed for the gradient, but has been overwritten since");
 }
 
 TEST(InPlace, AWriteThroughAViewsStorageIsNoticedToo) {
@@ -375,7 +374,7 @@ TEST(InPlace, TheValueFormSparesWhatTheTapeHolds) {
 TEST(Var, RefusesWhatDoesNotFit) {
   Var x = var({1, 2});
   EXPECT_ERROR(Var(Tensor::from(std::vector<int64>{1})), kDTypeMismatch,
-               "Var: a gradient wants a floating dtype, got i64");
+               "Var: requires_grad needs a floating dtype, got i64");
   EXPECT_ERROR(x.set_(Tensor::from(Values{1})), kShapeMismatch,
                "set_: expected shape [2], got [1]");
   EXPECT_ERROR(x.set_(Tensor::from(std::vector<double>{1, 2})), kDTypeMismatch,

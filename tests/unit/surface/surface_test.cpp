@@ -45,8 +45,8 @@ constexpr LackingRow kLackingRows[] = {
     {"inplace_op1", "no kernel on"},
     {"inplace_op2", "no kernel on"},
     {"inplace_op3", "no kernel on"},
-    {"compile", "compiled for the CPU alone so far"},
-    {"formula", "compiled for the CPU alone so far"},
+    {"compile", "compiled only for the CPU so far"},
+    {"formula", "compiled only for the CPU so far"},
 };
 const LackingRow* lacking_row(std::string_view row) {
   const auto found = std::find_if(std::begin(kLackingRows), std::end(kLackingRows),
@@ -130,14 +130,14 @@ TEST(SurfaceRows, AreExcusedByWhatCardsLackAlone) {
                            ErrorCode code = ErrorCode::kUnsupported) {
     return !excuse(row, Error(code, text), *card).empty();
   };
-  EXPECT_TRUE(excused("formula", "f: formula kernels are compiled for the CPU alone so far"));
+  EXPECT_TRUE(excused("formula", "f: formula kernels are compiled only for the CPU so far"));
   // A kernel that got lost, a card that fails, another row's excuse.
   EXPECT_FALSE(excused("unary exp", "exp: no f32 kernel on emu:32, no composite"));
   EXPECT_FALSE(excused("formula", "add: no f32 kernel on emu:32, no composite"));
-  EXPECT_FALSE(excused("formula", "f: compiled for the CPU alone so far", ErrorCode::kRocm));
+  EXPECT_FALSE(excused("formula", "f: compiled only for the CPU so far", ErrorCode::kRocm));
   EXPECT_FALSE(excused("compile", "twice: the launch failed", ErrorCode::kKernelError));
-  EXPECT_FALSE(excused("unary exp", "f: formula kernels are compiled for the CPU alone so far"));
-  EXPECT_TRUE(excuse("formula", Error(ErrorCode::kUnsupported, "compiled for the CPU alone so far"),
+  EXPECT_FALSE(excused("unary exp", "f: formula kernels are compiled only for the CPU so far"));
+  EXPECT_TRUE(excuse("formula", Error(ErrorCode::kUnsupported, "compiled only for the CPU so far"),
                      Device::cpu())
                   .empty());
 }
