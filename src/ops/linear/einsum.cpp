@@ -172,7 +172,7 @@ class Contraction {
       if (label < kEllipsisDims && count == 1) output_.push_back(label);
   }
 
-  /// Takes the diagonals of labels that occur twice, then drops dims of size 1 that broadcast.
+  /// Replaces labels that occur twice by diagonals, then drops dims of size 1 that broadcast.
   void drop_repeated(Operand& operand) {
     for (size_t i = 0; i < operand.labels.size(); i++) {
       const int label = operand.labels[i];
