@@ -93,41 +93,14 @@ struct Model {
     return linear(h, w3, b3);
   }
 
-  std::vector<Var*> parameters() { return {&embedding, &w1, &b1, &w2, &b2, &w3, &b3}; }
-};
-
-// ---- optimizer
-
-/// AdamW written out in tensor ops. Source: Loshchilov & Hutter 2017, arXiv:1711.05101.
-struct AdamWInOps {
-  struct State {
-    Var* parameter;
-    Tensor mean, square;  // running averages of the gradient and of its square
-  };
-  std::vector<State> states;
-  double beta1 = 0.9, beta2 = 0.98, epsilon = 1e-8, weight_decay = 0.3;
-  int step_count = 0;
-
-  explicit AdamWInOps(const std::vector<Var*>& parameters) {
-    for (Var* p : parameters) {
-      const Tensor zero = zeros(p->shape(), {.device = p->tensor().device()});
-      states.push_back({p, zero, zero});
-    }
-  }
-
-  void step(double rate) {
-    const NoGrad off;
-    step_count++;
-    const double mean_scale = 1 / (1 - std::pow(beta1, step_count)),
-                 square_scale = 1 / (1 - std::pow(beta2, step_count));
-    for (State& s : states) {
-      const Tensor g = s.parameter->grad();
-      s.mean = std::move(s.mean) * beta1 + g * (1 - beta1);
-      s.square = std::move(s.square) * beta2 + g * g * (1 - beta2);
-      const Tensor update = s.mean * mean_scale / (sqrt(s.square * square_scale) + epsilon);
-      s.parameter->set_(s.parameter->tensor().detach() * (1 - rate * weight_decay) - update * rate);
-      s.parameter->zero_grad();
-    }
+  NamedVars parameters() const {
+    return {{"embedding", embedding},
+            {"w1", w1},
+            {"b1", b1},
+            {"w2", w2},
+            {"b2", b2},
+            {"w3", w3},
+            {"b3", b3}};
   }
 };
 
@@ -200,7 +173,8 @@ int main(int argc, char** argv) try {
               positions.size(), to_string(device).c_str());
 
   Model model(device);
-  AdamWInOps optimizer(model.parameters());
+  AdamW optimizer(model.parameters(), {.beta2 = 0.98, .weight_decay = 0.3, .clip_norm = 0});
+  const CosineRate rate{.peak = 5e-3, .warmup = 100, .steps = steps};
   const auto start = std::chrono::steady_clock::now();
   for (int step = 0; step < steps; step++) {
     std::vector<std::pair<size_t, size_t>> chosen;
@@ -208,9 +182,7 @@ int main(int argc, char** argv) try {
     const Batch batch = make_batch(texts.train, chosen, device);
     const Tensor loss = cross_entropy(model.forward(batch.contexts), batch.targets);
     backward(loss);
-    // A short warm-up, then down to nothing along half a cosine.
-    const double done = double(step) / steps, warm = std::min(1.0, (step + 1) / 100.0);
-    optimizer.step(5e-3 * warm * 0.5 * (1 + std::cos(3.14159265 * done)));
+    optimizer.step(rate.at(step));
     if (step < 5 || (step + 1) % 200 == 0)
       std::printf("step %4d  loss %.5f\n", step + 1, double(loss.item<float>()));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "wick/abi/merge.h"
 #include "wick/abi/ops/cast.h"
 #include "wick/core/numerics.h"
 
@@ -58,16 +59,11 @@ Operand operand(const Tensor& x, const Shape& broadcast) {
 Shape collapse(const Shape& shape, std::span<Dims*> strides) {
   Shape kept(shape.size(), 1);
   int rank = 0;
-  for (int d = 0; d < shape.size(); d++) {
-    if (shape[d] == 1) continue;
-    // Dim d merges with the previous one if stride[previous] == shape[d] * stride[d] in every
-    // operand.
-    bool merges = rank > 0;
-    for (const Dims* s : strides) merges = merges && (*s)[rank - 1] == shape[d] * (*s)[d];
-    if (!merges) kept[rank++] = 1;
-    kept[rank - 1] *= shape[d];
-    for (Dims* s : strides) (*s)[rank - 1] = (*s)[d];
-  }
+  for (int d = 0; d < shape.size(); d++)  // in place: rank is at most d
+    rank = append_dim(
+        kept.data(), rank, shape[d], int(strides.size()),
+        [&](int o) { return strides[size_t(o)]->data(); },
+        [&](int o) { return (*strides[size_t(o)])[d]; });
   for (Dims* s : strides) *s = Dims(std::span<const int64_t>(s->data(), size_t(rank)));
   return Shape(std::span<const int64_t>(kept.data(), size_t(rank)));
 }

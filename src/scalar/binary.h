@@ -1,51 +1,19 @@
 // Formulas y = f(a, b); see unary.h.
 #pragma once
 #include "scalar/divide.h"
+#include "scalar/formula.h"
 #include "scalar/gamma.h"
 #include "scalar/silu.h"
 #include "wick/abi/op.h"
 
 namespace wick {
 
-struct Add {
-  static constexpr Op op{"add", "TT:T"};
-  static constexpr bool kModular = true;
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-
-struct Sub {
-  static constexpr Op op{"sub", "TT:T"};
-  static constexpr bool kModular = true;
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return a - b;
-  }
-};
-
-struct Mul {
-  static constexpr Op op{"mul", "TT:T"};
-  static constexpr bool kModular = true;
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return a * b;
-  }
-};
+WICK_FORMULA(Add, "add", "TT:T", NumericTypes, kModular, (T a, T b), a + b);
+WICK_FORMULA(Sub, "sub", "TT:T", NumericTypes, kModular, (T a, T b), a - b);
+WICK_FORMULA(Mul, "mul", "TT:T", NumericTypes, kModular, (T a, T b), (a * b));
 
 /// True division: integers are cast to f32 before they come here.
-struct Div {
-  static constexpr Op op{"div", "TT:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return a / b;
-  }
-};
+WICK_FORMULA(Div, "div", "TT:T", FloatTypes, kShort, (T a, T b), a / b);
 
 /// The larger; a NaN on either side wins, and of two zeros the first is taken.
 struct Maximum {
@@ -70,14 +38,7 @@ struct MaximumShare {
 };
 
 /// silu(a) b. Source: Shazeer 2020, arXiv:2002.05202.
-struct Swiglu {
-  static constexpr Op op{"swiglu", "TT:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return Silu()(a) * b;
-  }
-};
+WICK_FORMULA(Swiglu, "swiglu", "TT:T", FloatTypes, kShort, (T a, T b), Silu()(a) * b);
 
 /// gy times silu's slope s (1 + x (1 - s)), s = 1 / (1 + exp(-x)); s and 1 - s without
 /// cancellation.
@@ -103,116 +64,33 @@ struct Minimum {
 };
 
 /// a^b. Of integers modulo 2^bits; a negative power is 0 but of 1 and -1.
-struct Pow {
-  static constexpr Op op{"pow", "TT:T"};
-  static constexpr bool kLong = true;
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return pow(a, b);
-  }
-};
+WICK_FORMULA(Pow, "pow", "TT:T", NumericTypes, kLong, (T a, T b), pow(a, b));
 
 /// a - b floor(a / b): the divisor's sign. By integer 0 it is 0.
-struct Remainder {
-  static constexpr Op op{"remainder", "TT:T"};
-  static constexpr bool kLong = true;
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return floored_remainder(a, b);
-  }
-};
+WICK_FORMULA(Remainder, "remainder", "TT:T", NumericTypes, kLong, (T a, T b),
+             floored_remainder(a, b));
 
 /// a - b trunc(a / b): the dividend's sign. By integer 0 it is 0.
-struct Fmod {
-  static constexpr Op op{"fmod", "TT:T"};
-  static constexpr bool kLong = true;
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return cut_remainder(a, b);
-  }
-};
+WICK_FORMULA(Fmod, "fmod", "TT:T", NumericTypes, kLong, (T a, T b), cut_remainder(a, b));
 
 /// floor(a / b). By integer 0 it is 0; the lowest by -1 wraps.
-struct FloorDivide {
-  static constexpr Op op{"floor_divide", "TT:T"};
-  static constexpr bool kLong = true;
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return floored_quotient(a, b);
-  }
-};
-
-struct Atan2 {
-  static constexpr Op op{"atan2", "TT:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return atan2(a, b);
-  }
-};
+WICK_FORMULA(FloorDivide, "floor_divide", "TT:T", NumericTypes, kLong, (T a, T b),
+             floored_quotient(a, b));
+WICK_FORMULA(Atan2, "atan2", "TT:T", FloatTypes, kLong, (T a, T b), atan2(a, b));
 
 /// The derivative of digamma of order n.
-struct Polygamma {
-  static constexpr Op op{"polygamma", "TT:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T n, T x) const {
-    return polygamma(n, x);
-  }
-};
-
-struct BitwiseAnd {
-  static constexpr Op op{"bitwise_and", "TT:T"};
-  using Types = BitTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return T(a & b);
-  }
-};
-
-struct BitwiseOr {
-  static constexpr Op op{"bitwise_or", "TT:T"};
-  using Types = BitTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return T(a | b);
-  }
-};
-
-struct BitwiseXor {
-  static constexpr Op op{"bitwise_xor", "TT:T"};
-  using Types = BitTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return T(a ^ b);
-  }
-};
+WICK_FORMULA(Polygamma, "polygamma", "TT:T", FloatTypes, kLong, (T n, T x), polygamma(n, x));
+WICK_FORMULA(BitwiseAnd, "bitwise_and", "TT:T", BitTypes, kShort, (T a, T b), T((a & b)));
+WICK_FORMULA(BitwiseOr, "bitwise_or", "TT:T", BitTypes, kShort, (T a, T b), T(a | b));
+WICK_FORMULA(BitwiseXor, "bitwise_xor", "TT:T", BitTypes, kShort, (T a, T b), T(a ^ b));
 
 /// a 2^b modulo 2^bits; 0 where b is negative or no less than the number of bits.
-struct BitwiseLeftShift {
-  static constexpr Op op{"bitwise_left_shift", "TT:T"};
-  using Types = IntegerTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return shift_left(a, b);
-  }
-};
+WICK_FORMULA(BitwiseLeftShift, "bitwise_left_shift", "TT:T", IntegerTypes, kShort, (T a, T b),
+             shift_left(a, b));
 
 /// floor(a / 2^b); where b is negative or too large as by all bits.
-struct BitwiseRightShift {
-  static constexpr Op op{"bitwise_right_shift", "TT:T"};
-  using Types = IntegerTypes;
-  template <class T>
-  WICK_HD T operator()(T a, T b) const {
-    return shift_right(a, b);
-  }
-};
+WICK_FORMULA(BitwiseRightShift, "bitwise_right_shift", "TT:T", IntegerTypes, kShort, (T a, T b),
+             shift_right(a, b));
 
 /// Every formula of two operands.
 using Binary = TypeList<Add, Sub, Mul, Div, Maximum, MaximumShare, Swiglu, SiluGradient, Minimum,

@@ -3,6 +3,7 @@
 // formulas that compile to much code; multi-formula kernels emit them separately. The type list at
 // the end of the file registers the formulas: every backend iterates over it.
 #pragma once
+#include "scalar/formula.h"
 #include "scalar/gamma.h"
 #include "scalar/math.h"
 #include "scalar/silu.h"
@@ -10,51 +11,11 @@
 
 namespace wick {
 
-struct Neg {
-  static constexpr Op op{"neg", "T:T"};
-  static constexpr bool kModular = true;
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return -x;
-  }
-};
-
-struct Exp {
-  static constexpr Op op{"exp", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return exp(x);
-  }
-};
-
-struct Log {
-  static constexpr Op op{"log", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return log(x);
-  }
-};
-
-struct Sqrt {
-  static constexpr Op op{"sqrt", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return sqrt(x);
-  }
-};
-
-struct Abs {
-  static constexpr Op op{"abs", "T:T"};
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return abs(x);
-  }
-};
+WICK_FORMULA(Neg, "neg", "T:T", NumericTypes, kModular, (T x), -x);
+WICK_FORMULA(Exp, "exp", "T:T", FloatTypes, kShort, (T x), exp(x));
+WICK_FORMULA(Log, "log", "T:T", FloatTypes, kShort, (T x), log(x));
+WICK_FORMULA(Sqrt, "sqrt", "T:T", FloatTypes, kShort, (T x), sqrt(x));
+WICK_FORMULA(Abs, "abs", "T:T", NumericTypes, kShort, (T x), abs(x));
 
 /// -1, 0 or 1; NaN stays.
 struct Sign {
@@ -67,261 +28,36 @@ struct Sign {
 };
 
 /// The larger of x and 0; NaN stays.
-struct Relu {
-  static constexpr Op op{"relu", "T:T"};
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return select(x < T(0), T(0), x);
-  }
-};
-
-struct Reciprocal {
-  static constexpr Op op{"reciprocal", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return T(1) / x;
-  }
-};
-
-struct Square {
-  static constexpr Op op{"square", "T:T"};
-  static constexpr bool kModular = true;
-  using Types = NumericTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return x * x;
-  }
-};
-
-struct Rsqrt {
-  static constexpr Op op{"rsqrt", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return T(1) / sqrt(x);
-  }
-};
-
-struct Exp2 {
-  static constexpr Op op{"exp2", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return exp2(x);
-  }
-};
-
-struct Expm1 {
-  static constexpr Op op{"expm1", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return expm1(x);
-  }
-};
-
-struct Log2 {
-  static constexpr Op op{"log2", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return log2(x);
-  }
-};
-
-struct Log10 {
-  static constexpr Op op{"log10", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return log10(x);
-  }
-};
-
-struct Log1p {
-  static constexpr Op op{"log1p", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return log1p(x);
-  }
-};
-
-struct Sin {
-  static constexpr Op op{"sin", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return sin(x);
-  }
-};
-
-struct Cos {
-  static constexpr Op op{"cos", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return cos(x);
-  }
-};
-
-struct Tan {
-  static constexpr Op op{"tan", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return tan(x);
-  }
-};
-
-struct Asin {
-  static constexpr Op op{"asin", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return asin(x);
-  }
-};
-
-struct Acos {
-  static constexpr Op op{"acos", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return acos(x);
-  }
-};
-
-struct Atan {
-  static constexpr Op op{"atan", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return atan(x);
-  }
-};
-
-struct Sinh {
-  static constexpr Op op{"sinh", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return sinh(x);
-  }
-};
-
-struct Cosh {
-  static constexpr Op op{"cosh", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return cosh(x);
-  }
-};
-
-struct Tanh {
-  static constexpr Op op{"tanh", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return tanh(x);
-  }
-};
-
-struct Asinh {
-  static constexpr Op op{"asinh", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return asinh(x);
-  }
-};
-
-struct Acosh {
-  static constexpr Op op{"acosh", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return acosh(x);
-  }
-};
-
-struct Atanh {
-  static constexpr Op op{"atanh", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return atanh(x);
-  }
-};
-
-struct Erf {
-  static constexpr Op op{"erf", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return erf(x);
-  }
-};
-
-struct Erfc {
-  static constexpr Op op{"erfc", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return erfc(x);
-  }
-};
-
-struct Lgamma {
-  static constexpr Op op{"lgamma", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return lgamma(x);
-  }
-};
+WICK_FORMULA(Relu, "relu", "T:T", NumericTypes, kShort, (T x), select(x < T(0), T(0), x));
+WICK_FORMULA(Reciprocal, "reciprocal", "T:T", FloatTypes, kShort, (T x), T(1) / x);
+WICK_FORMULA(Square, "square", "T:T", NumericTypes, kModular, (T x), (x * x));
+WICK_FORMULA(Rsqrt, "rsqrt", "T:T", FloatTypes, kShort, (T x), T(1) / sqrt(x));
+WICK_FORMULA(Exp2, "exp2", "T:T", FloatTypes, kShort, (T x), exp2(x));
+WICK_FORMULA(Expm1, "expm1", "T:T", FloatTypes, kLong, (T x), expm1(x));
+WICK_FORMULA(Log2, "log2", "T:T", FloatTypes, kShort, (T x), log2(x));
+WICK_FORMULA(Log10, "log10", "T:T", FloatTypes, kShort, (T x), log10(x));
+WICK_FORMULA(Log1p, "log1p", "T:T", FloatTypes, kLong, (T x), log1p(x));
+WICK_FORMULA(Sin, "sin", "T:T", FloatTypes, kLong, (T x), sin(x));
+WICK_FORMULA(Cos, "cos", "T:T", FloatTypes, kLong, (T x), cos(x));
+WICK_FORMULA(Tan, "tan", "T:T", FloatTypes, kLong, (T x), tan(x));
+WICK_FORMULA(Asin, "asin", "T:T", FloatTypes, kLong, (T x), asin(x));
+WICK_FORMULA(Acos, "acos", "T:T", FloatTypes, kLong, (T x), acos(x));
+WICK_FORMULA(Atan, "atan", "T:T", FloatTypes, kLong, (T x), atan(x));
+WICK_FORMULA(Sinh, "sinh", "T:T", FloatTypes, kLong, (T x), sinh(x));
+WICK_FORMULA(Cosh, "cosh", "T:T", FloatTypes, kLong, (T x), cosh(x));
+WICK_FORMULA(Tanh, "tanh", "T:T", FloatTypes, kLong, (T x), tanh(x));
+WICK_FORMULA(Asinh, "asinh", "T:T", FloatTypes, kLong, (T x), asinh(x));
+WICK_FORMULA(Acosh, "acosh", "T:T", FloatTypes, kLong, (T x), acosh(x));
+WICK_FORMULA(Atanh, "atanh", "T:T", FloatTypes, kLong, (T x), atanh(x));
+WICK_FORMULA(Erf, "erf", "T:T", FloatTypes, kLong, (T x), erf(x));
+WICK_FORMULA(Erfc, "erfc", "T:T", FloatTypes, kLong, (T x), erfc(x));
+WICK_FORMULA(Lgamma, "lgamma", "T:T", FloatTypes, kLong, (T x), lgamma(x));
 
 /// The slope of lgamma.
-struct Digamma {
-  static constexpr Op op{"digamma", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return digamma(x);
-  }
-};
+WICK_FORMULA(Digamma, "digamma", "T:T", FloatTypes, kLong, (T x), digamma(x));
 
 /// The slope of digamma.
-struct Trigamma {
-  static constexpr Op op{"trigamma", "T:T"};
-  static constexpr bool kLong = true;
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return trigamma(x);
-  }
-};
+WICK_FORMULA(Trigamma, "trigamma", "T:T", FloatTypes, kLong, (T x), trigamma(x));
 
 /// 1 / (1 + exp(-x)).
 struct Sigmoid {
@@ -368,51 +104,13 @@ struct Softsign {
   }
 };
 
-struct Floor {
-  static constexpr Op op{"floor", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return floor(x);
-  }
-};
-
-struct Ceil {
-  static constexpr Op op{"ceil", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return ceil(x);
-  }
-};
-
-struct Trunc {
-  static constexpr Op op{"trunc", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return trunc(x);
-  }
-};
+WICK_FORMULA(Floor, "floor", "T:T", FloatTypes, kShort, (T x), floor(x));
+WICK_FORMULA(Ceil, "ceil", "T:T", FloatTypes, kShort, (T x), ceil(x));
+WICK_FORMULA(Trunc, "trunc", "T:T", FloatTypes, kShort, (T x), trunc(x));
 
 /// To the nearest integer, half to even.
-struct Round {
-  static constexpr Op op{"round", "T:T"};
-  using Types = FloatTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return round_even(x);
-  }
-};
-
-struct BitwiseNot {
-  static constexpr Op op{"bitwise_not", "T:T"};
-  using Types = IntegerTypes;
-  template <class T>
-  WICK_HD T operator()(T x) const {
-    return T(~x);
-  }
-};
+WICK_FORMULA(Round, "round", "T:T", FloatTypes, kShort, (T x), round_even(x));
+WICK_FORMULA(BitwiseNot, "bitwise_not", "T:T", IntegerTypes, kShort, (T x), T(~x));
 
 /// Every formula of one operand.
 using Unary = TypeList<Neg, Exp, Log, Sqrt, Silu, Abs, Sign, Relu, Reciprocal, Square, Rsqrt, Exp2,

@@ -4,14 +4,14 @@ import re
 
 import tree
 
-_RECORD = re.compile(r'\bconstexpr\s+Op\s+(\w+)\s*\{\s*"([^"]*)"')
+_RECORD = re.compile(r'\b(?:constexpr\s+Op\s+\w+\s*\{|WICK_FORMULA\(\s*\w+,)\s*"([^"]*)"')
 
 
 def records(root):
-    """(file, name) of every op: in abi/ops/<family>.h, or in the struct that holds its formula."""
+    """(file, name) of every op: in abi/ops/<family>.h, or with its formula: in a struct, or a line of WICK_FORMULA."""
     root = pathlib.Path(root)
     for header in sorted((root / "include/wick/abi/ops").glob("*.h")) + sorted((root / "src/scalar").glob("*.h")):
-        for _, name in _RECORD.findall(tree.without_comments(header.read_text())):
+        for name in _RECORD.findall(tree.without_comments(header.read_text())):
             yield str(header.relative_to(root)), name
 
 

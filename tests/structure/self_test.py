@@ -266,6 +266,10 @@ class Ops(InATree):
         self.expect(ops.violations, {"src/scalar/binary.h": 'struct Sum { static constexpr Op op{"sum", "TT:T"}; };\n'},
                     "src/scalar/binary.h: the op sum has the id of sum (include/wick/abi/ops/reduce.h)")
 
+    def test_a_formula_of_one_line_is_a_record(self):
+        self.expect(ops.violations, {"src/scalar/binary.h": 'WICK_FORMULA(Sum, "sum", "TT:T", FloatTypes, kShort, (T a, T b), a + b);\n'},
+                    "src/scalar/binary.h: the op sum has the id of sum (include/wick/abi/ops/reduce.h)")
+
     def test_two_records_in_one_file(self):
         text = _SOUND["src/scalar/unary.h"]
         self.expect(ops.violations, {"src/scalar/unary.h": text + text}, "src/scalar/unary.h: the op neg has two records")

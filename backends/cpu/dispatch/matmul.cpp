@@ -99,11 +99,76 @@ class Worker {
   int64 converted_ = -1;  // the place in the batch whose rows the buffer holds
 };
 
+const char* accepts_thin(const Product& p) {
+  return p.m == 1 ? nullptr : "neither operand is a vector";
+}
+
+const char* accepts_small(const Product& p) {
+  return p.m == 1 || p.m * p.n * p.k <= kSmall ? nullptr : "the product is not small";
+}
+
+int64 own_scratch(const Product& p, const MatmulParts& parts) { return Plan(p, parts).scratch(); }
+
+Status run_own(const Product& p, const MatmulParts& parts, const Call& call) {
+  if (p.batch.numel * p.m * p.n == 0) return {};
+  Plan plan(p, parts);
+  alignas(kAlignment) char local[kLocalBytes];
+  char* buffer = local;
+  // As many workers as there is room for: the number of threads may have changed since the scratch
+  // was asked for.
+  const int64 room = call.scratch_bytes / std::max<int64>(1, plan.bytes);
+  if (plan.scratch() > 0) {
+    if (room < 1)
+      return error(StatusCode::kInvalidArgument, "matmul: expected %lld bytes of scratch, got %lld",
+                   (long long)plan.scratch(), (long long)call.scratch_bytes);
+    buffer = static_cast<char*>(call.scratch);
+    plan.workers = std::min(plan.workers, room);
+  }
+  parallel_for(plan.workers, 1, [&](int64 begin, int64 end) {
+    Worker worker(p, parts, plan, buffer + begin * plan.bytes);
+    for (int64 i = plan.items * begin / plan.workers; i < plan.items * end / plan.workers; i++)
+      worker.run(i);
+  });
+  return {};
+}
+
+const MatmulData& data_of(const Kernel* kernel) {
+  return *static_cast<const MatmulData*>(kernel->data);
+}
+
+const char* accepts_product(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  return data_of(kernel).functions.accepts(Product(*call));
+}
+
+int64 product_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  const MatmulData& data = data_of(kernel);
+  return data.functions.scratch_bytes(Product(*call), data.parts);
+}
+
+Status run_product(const Kernel* kernel, const Call* call) {
+  const MatmulData& data = data_of(kernel);
+  return data.functions.run(Product(*call), data.parts, *call);
+}
+
 }  // namespace
+
+const MatmulFunctions kOwnMatmul{nullptr, own_scratch, run_own};
+const MatmulFunctions kThinMatmul{accepts_thin, own_scratch, run_own};
+const MatmulFunctions kSmallMatmul{accepts_small, own_scratch, run_own};
+
+Kernel matmul_kernel(const char* name, const MatmulData& data, uint32 flags) {
+  return {.name = name,
+          .accepts = data.functions.accepts ? accepts_product : nullptr,
+          .scratch_bytes = data.functions.scratch_bytes ? product_scratch : nullptr,
+          .run = run_product,
+          .data = &data,
+          .flags = flags};
+}
 
 Product::Product(const Call& call) {
   const View &lhs = call.in[0], &rhs = call.in[1], &out = call.out[0];
   const int last = out.rank - 1;
+  dtype = lhs.dtype;
   m = out.shape[last - 1];
   n = out.shape[last];
   k = lhs.shape[last];
@@ -150,44 +215,6 @@ Product::Product(const Call& call) {
 bool libraries_allowed() {
   static const bool allowed = environment_choice("WICK_CPU_LIBS", {"on", "off"}).value_or(0) == 0;
   return allowed;
-}
-
-const char* accepts_thin(const Kernel*, const Call* call, const DeviceInfo*) {
-  return Product(*call).m == 1 ? nullptr : "neither operand is a vector";
-}
-
-const char* accepts_small(const Kernel*, const Call* call, const DeviceInfo*) {
-  const Product p(*call);
-  return p.m == 1 || p.m * p.n * p.k <= kSmall ? nullptr : "the product is not small";
-}
-
-int64 matmul_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
-  return Plan(Product(*call), *static_cast<const MatmulParts*>(kernel->data)).scratch();
-}
-
-Status run_matmul(const Kernel* kernel, const Call* call) {
-  const auto& parts = *static_cast<const MatmulParts*>(kernel->data);
-  const Product p(*call);
-  if (p.batch.numel * p.m * p.n == 0) return {};
-  Plan plan(p, parts);
-  alignas(kAlignment) char local[kLocalBytes];
-  char* buffer = local;
-  // As many workers as there is room for: the number of threads may have changed since the scratch
-  // was asked for.
-  const int64 room = call->scratch_bytes / std::max<int64>(1, plan.bytes);
-  if (plan.scratch() > 0) {
-    if (room < 1)
-      return error(StatusCode::kInvalidArgument, "matmul: expected %lld bytes of scratch, got %lld",
-                   (long long)plan.scratch(), (long long)call->scratch_bytes);
-    buffer = static_cast<char*>(call->scratch);
-    plan.workers = std::min(plan.workers, room);
-  }
-  parallel_for(plan.workers, 1, [&](int64 begin, int64 end) {
-    Worker worker(p, parts, plan, buffer + begin * plan.bytes);
-    for (int64 i = plan.items * begin / plan.workers; i < plan.items * end / plan.workers; i++)
-      worker.run(i);
-  });
-  return {};
 }
 
 }  // namespace wick::cpu

@@ -11,6 +11,7 @@ namespace wick::cpu {
 struct Product {
   explicit Product(const Call& call);
 
+  DType dtype;
   int64 m, n, k;
   int64 a_m, a_k, b_k, b_n, c_m, c_n;
   Space<3> batch;  // of a, b and c; a broadcast operand has stride 0
@@ -46,23 +47,29 @@ struct MatmulParts {
   Load load;  // of a, for `strip`
 };
 
+/// The functions of a Kernel, on the product that the call describes.
+struct MatmulFunctions {
+  const char* (*accepts)(const Product& p);  // nullptr: accepts every product
+  int64 (*scratch_bytes)(const Product& p, const MatmulParts& parts);  // nullptr: none
+  Status (*run)(const Product& p, const MatmulParts& parts, const Call& call);
+};
+/// A Kernel's data: its functions, and our kernels for its dtype.
+struct MatmulData {
+  const MatmulFunctions& functions;
+  const MatmulParts& parts;
+};
+/// A Kernel that builds the Product of each call and passes it to data.functions.
+Kernel matmul_kernel(const char* name, const MatmulData& data, uint32 flags);
+
+extern const MatmulFunctions kOwnMatmul;
 /// Accepts a vector times a matrix: our kernels read the matrix once, in place, bound by memory.
-const char* accepts_thin(const Kernel* kernel, const Call* call, const DeviceInfo* device);
-/// Accepts what accepts_thin accepts, and products so small that oneDNN's overhead shows.
-const char* accepts_small(const Kernel* kernel, const Call* call, const DeviceInfo* device);
-Status run_matmul(const Kernel* kernel, const Call* call);
-int64 matmul_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+extern const MatmulFunctions kThinMatmul;
+/// Accepts what kThinMatmul accepts, and products so small that oneDNN's overhead shows.
+extern const MatmulFunctions kSmallMatmul;
+extern const MatmulFunctions kOneDnnMatmul;    // f32 and bf16
+extern const MatmulFunctions kOpenBlasMatmul;  // f64
 
 /// False under WICK_CPU_LIBS=off: our kernels run everything.
 bool libraries_allowed();
-
-// onednn.cpp: f32 and bf16.
-const char* accepts_onednn(const Kernel* kernel, const Call* call, const DeviceInfo* device);
-Status run_onednn(const Kernel* kernel, const Call* call);
-int64 onednn_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
-
-// openblas.cpp: f64.
-const char* accepts_openblas(const Kernel* kernel, const Call* call, const DeviceInfo* device);
-Status run_openblas(const Kernel* kernel, const Call* call);
 
 }  // namespace wick::cpu

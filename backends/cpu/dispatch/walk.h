@@ -1,6 +1,7 @@
 // The index space shared by the operands of a call, and a position that moves through it.
 #pragma once
 #include "wick/abi/call.h"
+#include "wick/abi/merge.h"
 
 namespace wick::cpu {
 
@@ -16,13 +17,8 @@ struct Space {
   /// Appends an innermost dim.
   void push(int64 size, const int64 (&stride)[n]) {
     numel *= size;
-    if (size == 1) return;
-    bool merges = rank > 0;
-    for (int i = 0; i < n && merges; i++) merges = strides[i][rank - 1] == stride[i] * size;
-    if (merges) rank--;
-    shape[rank] = merges ? shape[rank] * size : size;
-    for (int i = 0; i < n; i++) strides[i][rank] = stride[i];
-    rank++;
+    rank = append_dim(
+        shape, rank, size, n, [&](int i) { return strides[i]; }, [&](int i) { return stride[i]; });
   }
   /// Length of the innermost dim.
   int64 row() const { return rank ? shape[rank - 1] : 1; }

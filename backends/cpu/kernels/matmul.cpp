@@ -245,38 +245,27 @@ constexpr MatmulParts kMatmulOf = {sizeof(T), sizeof(SumIn<T>), kTileM,
                                    kTileN,    kStrip,           buffer_bytes<SumIn<T>>,
                                    tile<T>,   strip<T>,         load<T, SumIn<T>>};
 
+template <class T, const MatmulFunctions& functions>
+void add(Table& table, const char* name, uint32 flags = 0) {
+  static constexpr MatmulData data{functions, kMatmulOf<T>};
+  table.add(kMatmul, kDTypeOf<T>, matmul_kernel(name, data, flags));
+}
+
 }  // namespace
 
 template <>
 void add_family<"matmul">(Table& table) {
-  for_each(FloatTypes{}, [&]<class T>() {
+  for_each(Joined<FloatTypes, IntegerTypes>{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
-    const auto add = [&](const char* name, auto accepts, auto scratch, auto run, uint32 flags) {
-      table.add(kMatmul, t,
-                {.name = name,
-                 .accepts = accepts,
-                 .scratch_bytes = scratch,
-                 .run = run,
-                 .data = &kMatmulOf<T>,
-                 .flags = flags});
-    };
     if (libraries_allowed() && (t == DType::kF32 || t == DType::kBf16)) {
-      add("matmul small", accepts_small, matmul_scratch, run_matmul, 0);
-      add("matmul onednn", accepts_onednn, onednn_scratch, run_onednn, kKernelLibrary);
+      add<T, kSmallMatmul>(table, "matmul small");
+      add<T, kOneDnnMatmul>(table, "matmul onednn", kKernelLibrary);
     }
     if (libraries_allowed() && t == DType::kF64) {
-      add("matmul thin", accepts_thin, matmul_scratch, run_matmul, 0);
-      add("matmul openblas", accepts_openblas, nullptr, run_openblas, kKernelLibrary);
+      add<T, kThinMatmul>(table, "matmul thin");
+      add<T, kOpenBlasMatmul>(table, "matmul openblas", kKernelLibrary);
     }
-    add("matmul", nullptr, matmul_scratch, run_matmul, 0);
-  });
-  for_each(IntegerTypes{}, [&]<class T>() {
-    constexpr DType t = kDTypeOf<T>;
-    table.add(kMatmul, t,
-              {.name = "matmul",
-               .scratch_bytes = matmul_scratch,
-               .run = run_matmul,
-               .data = &kMatmulOf<T>});
+    add<T, kOwnMatmul>(table, "matmul");
   });
 }
 

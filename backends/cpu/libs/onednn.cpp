@@ -36,10 +36,10 @@ int64 rounded_up(int64 n, int64 to) { return blocks(n, to) * to; }
 /// How a product is cut: into ranges of one batch dim, and of the output's rows and columns.
 class Cut {
  public:
-  Cut(const Product& product, DType dtype)
-      : p_(product), size_(dtype_size(dtype)), m_(product.m), n_(product.n) {
+  explicit Cut(const Product& product)
+      : p_(product), size_(dtype_size(product.dtype)), m_(product.m), n_(product.n) {
     // In multiplications of f32: bf16 is twice as fast.
-    const int64 work = p_.multiplications() / (dtype == DType::kBf16 ? 2 : 1);
+    const int64 work = p_.multiplications() / (p_.dtype == DType::kBf16 ? 2 : 1);
     const int64 wanted =
         std::clamp(work / kLeastWork, int64{1}, std::clamp(work / kMuchWork, kParts, kMostParts));
     for (int d = 0; d < p_.batch.rank; d++)
@@ -129,11 +129,11 @@ Layout layout_of(const Product& p, int operand) {
   return layout;
 }
 
-Key key_of(const Product& p, DType dtype) {
+Key key_of(const Product& p) {
   Key key;
   size_t at = 0;
-  for (const int64 n :
-       {int64(dtype), int64(p.batch.rank), p.m, p.n, p.k, p.a_m, p.a_k, p.b_k, p.b_n, p.c_m, p.c_n})
+  for (const int64 n : {int64(p.dtype), int64(p.batch.rank), p.m, p.n, p.k, p.a_m, p.a_k, p.b_k,
+                        p.b_n, p.c_m, p.c_n})
     key.numbers[at++] = n;
   for (int d = 0; d < p.batch.rank; d++) {
     key.numbers[at++] = p.batch.shape[d];
@@ -142,8 +142,8 @@ Key key_of(const Product& p, DType dtype) {
   return key;
 }
 
-std::shared_ptr<Kept> make(const Product& p, DType dtype) {
-  const auto type = dtype == DType::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
+std::shared_ptr<Kept> make(const Product& p) {
+  const auto type = p.dtype == DType::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
   auto kept = std::make_shared<Kept>();
   memory::desc* const descs[3] = {&kept->a, &kept->b, &kept->c};
   for (int i = 0; i < 3; i++) {
@@ -157,23 +157,22 @@ std::shared_ptr<Kept> make(const Product& p, DType dtype) {
   return kept;
 }
 
-std::shared_ptr<const Kept> kept_for(const Product& p, DType dtype) {
+std::shared_ptr<const Kept> kept_for(const Product& p) {
   // Never destroyed: oneDNN's own statics may go first.
   static auto* const cache = new onednn::Cache<Kept>;
-  return cache->get(key_of(p, dtype), [&] { return make(p, dtype); });
+  return cache->get(key_of(p), [&] { return make(p); });
 }
 
 /// Who computes the parts, with room for the one that needs the most.
-Workers workers_for(const Cut& cut, DType dtype) {
+Workers workers_for(const Cut& cut) {
   int64 scratch = 0;
-  cut.each_shape(
-      [&](int64 i) { scratch = std::max(scratch, kept_for(cut.part(i), dtype)->scratch); });
+  cut.each_shape([&](int64 i) { scratch = std::max(scratch, kept_for(cut.part(i))->scratch); });
   return {cut.parts(), cut.parts(), scratch};
 }
 
 /// Throws dnnl::error.
-void compute(const Product& p, DType dtype, char* buffer) {
-  const std::shared_ptr<const Kept> kept = kept_for(p, dtype);
+void compute(const Product& p, char* buffer) {
+  const std::shared_ptr<const Kept> kept = kept_for(p);
   const memory::desc scratch({kept->scratch}, memory::data_type::u8, memory::format_tag::a);
   dnnl::stream stream(engine());
   kept->primitive.execute(stream,
@@ -192,7 +191,48 @@ bool is_dense(int64 rows, int64 columns, int64 row_stride, int64 column_stride) 
          (row_stride == 1 && column_stride >= rows);
 }
 
+const char* accepts(const Product& p) {
+  if (p.dtype == DType::kBf16 && isa() != Isa::kAvx512) return "oneDNN has bf16 on AVX-512 only";
+  if (p.batch.numel * p.m * p.n * p.k == 0) return "the product is empty";
+  if (!is_dense(p.m, p.k, p.a_m, p.a_k) || !is_dense(p.k, p.n, p.b_k, p.b_n) ||
+      !is_dense(p.m, p.n, p.c_m, p.c_n))
+    return "neither rows nor columns of an operand are consecutive";
+  for (int d = 0; d < p.batch.rank; d++)
+    if (p.batch.strides[0][d] == 0 && p.batch.strides[1][d] == 0)
+      return "a batch dim is broadcast in both operands";
+  return nullptr;
+}
+
+int64 scratch_bytes(const Product& p, const MatmulParts&) {
+  const SequentialLibraries sequential;
+  try {
+    return workers_for(Cut(p)).scratch();
+  } catch (const dnnl::error&) {
+    return 0;  // run says why
+  }
+}
+
+Status run(const Product& p, const MatmulParts&, const Call& call) {
+  const SequentialLibraries sequential;
+  try {
+    const Cut cut(p);
+    Workers workers = workers_for(cut);
+    if (!workers.fit(call.scratch_bytes))
+      return error(StatusCode::kInvalidArgument, "matmul: expected %lld bytes of scratch, got %lld",
+                   (long long)workers.scratch(), (long long)call.scratch_bytes);
+    alignas(Workers::kAlignment) char local[kLocalBytes];
+    onednn::run_parts(workers, cut.parts(),
+                      workers.scratch() > 0 ? static_cast<char*>(call.scratch) : local,
+                      [&](int64 i, char* buffer) { compute(cut.part(i), buffer); });
+    return {};
+  } catch (const dnnl::error& e) {
+    return error(StatusCode::kDeviceError, "matmul: oneDNN: %s", e.message);
+  }
+}
+
 }  // namespace
+
+const MatmulFunctions kOneDnnMatmul{accepts, scratch_bytes, run};
 
 const dnnl::engine& onednn::engine() {
   static const dnnl::engine cpu = (limit_isa(), dnnl::engine(dnnl::engine::kind::cpu, 0));
@@ -204,50 +244,6 @@ dnnl::primitive_attr onednn::attributes() {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
   return attributes;
-}
-
-const char* accepts_onednn(const Kernel*, const Call* call, const DeviceInfo*) {
-  if (call->in[0].dtype == DType::kBf16 && isa() != Isa::kAvx512)
-    return "oneDNN has bf16 on AVX-512 only";
-  const Product p(*call);
-  if (p.batch.numel * p.m * p.n * p.k == 0) return "the product is empty";
-  if (!is_dense(p.m, p.k, p.a_m, p.a_k) || !is_dense(p.k, p.n, p.b_k, p.b_n) ||
-      !is_dense(p.m, p.n, p.c_m, p.c_n))
-    return "neither rows nor columns of an operand are consecutive";
-  for (int d = 0; d < p.batch.rank; d++)
-    if (p.batch.strides[0][d] == 0 && p.batch.strides[1][d] == 0)
-      return "a batch dim is broadcast in both operands";
-  return nullptr;
-}
-
-int64 onednn_scratch(const Kernel*, const Call* call, const DeviceInfo*) {
-  const SequentialLibraries sequential;
-  try {
-    const Product p(*call);
-    return workers_for(Cut(p, call->in[0].dtype), call->in[0].dtype).scratch();
-  } catch (const dnnl::error&) {
-    return 0;  // run says why
-  }
-}
-
-Status run_onednn(const Kernel*, const Call* call) {
-  const SequentialLibraries sequential;
-  const DType dtype = call->in[0].dtype;
-  try {
-    const Product p(*call);
-    const Cut cut(p, dtype);
-    Workers workers = workers_for(cut, dtype);
-    if (!workers.fit(call->scratch_bytes))
-      return error(StatusCode::kInvalidArgument, "matmul: expected %lld bytes of scratch, got %lld",
-                   (long long)workers.scratch(), (long long)call->scratch_bytes);
-    alignas(Workers::kAlignment) char local[kLocalBytes];
-    onednn::run_parts(workers, cut.parts(),
-                      workers.scratch() > 0 ? static_cast<char*>(call->scratch) : local,
-                      [&](int64 i, char* buffer) { compute(cut.part(i), dtype, buffer); });
-    return {};
-  } catch (const dnnl::error& e) {
-    return error(StatusCode::kDeviceError, "matmul: oneDNN: %s", e.message);
-  }
 }
 
 }  // namespace wick::cpu

@@ -29,12 +29,9 @@ Order order_of(int64 rows, int64 columns, int64 row_stride, int64 column_stride)
   return {false, 0};
 }
 
-}  // namespace
-
-const char* accepts_openblas(const Kernel*, const Call* call, const DeviceInfo*) {
+const char* accepts(const Product& p) {
   static const bool held_back = isa() != machine_isa();
   if (held_back) return "OpenBLAS cannot be held to an instruction set";
-  const Product p(*call);
   if (p.batch.numel * p.m * p.n * p.k == 0) return "the product is empty";
   const Order a = order_of(p.m, p.k, p.a_m, p.a_k), b = order_of(p.k, p.n, p.b_k, p.b_n),
               c = order_of(p.m, p.n, p.c_m, p.c_n);
@@ -46,11 +43,10 @@ const char* accepts_openblas(const Kernel*, const Call* call, const DeviceInfo*)
   return nullptr;
 }
 
-Status run_openblas(const Kernel*, const Call* call) {
+Status run(const Product& p, const MatmulParts&, const Call&) {
   // Its own threads would meet ours on the same cores.
   static const bool single = (openblas_set_num_threads(1), true);
   (void)single;
-  const Product p(*call);
   const Order a = order_of(p.m, p.k, p.a_m, p.a_k), b = order_of(p.k, p.n, p.b_k, p.b_n),
               c = order_of(p.m, p.n, p.c_m, p.c_n);
   const int64 rows = (p.m + kBlockM - 1) / kBlockM, columns = (p.n + kBlockN - 1) / kBlockN;
@@ -72,5 +68,9 @@ Status run_openblas(const Kernel*, const Call* call) {
       });
   return {};
 }
+
+}  // namespace
+
+const MatmulFunctions kOpenBlasMatmul{accepts, nullptr, run};
 
 }  // namespace wick::cpu

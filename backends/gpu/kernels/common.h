@@ -4,6 +4,7 @@
 #include "runtime/kernel_list.h"
 #include "scalar/bits.h"
 #include "scalar/math.h"
+#include "wick/abi/merge.h"
 
 namespace wick::gpu {
 
@@ -130,14 +131,9 @@ struct Operands {
     return one.indexer(rank);
   }
   void add_dim(int64 size, const int64 (&stride)[operands]) {
-    if (size == 1) return;
-    bool joins = rank > 0;
-    for (int o = 0; o < operands && joins; o++) joins = strides[o][rank - 1] == size * stride[o];
-    if (joins)
-      shape[rank - 1] *= size;
-    else
-      shape[rank++] = size;
-    for (int o = 0; o < operands; o++) strides[o][rank - 1] = stride[o];
+    rank = append_dim(
+        shape, rank, size, operands, [&](int o) { return strides[o]; },
+        [&](int o) { return stride[o]; });
   }
 };
 

@@ -130,6 +130,21 @@ struct Product {
   }
 };
 
+/// The base of a launch L of dtype T: builds the Product of each call and passes it to L, which defines
+///
+///   static const char* accepts_product(const Product&, const DeviceInfo&);
+///   static Status run_product(const Product&, const Call&);
+template <class T, class L>
+struct MatmulLaunch {
+  static constexpr Signature signature{kMatmul, kDTypeOf<T>};
+
+  static const char* accepts(const Call& call, const DeviceInfo& info) {
+    if (const char* why = Product::check(call)) return why;
+    return L::accepts_product(Product(call), info);
+  }
+  static Status run(const Call& call) { return L::run_product(Product(call), call); }
+};
+
 /// Add the kernels of matmul_matrix.cpp and matmul_integers.cpp, separate files because they
 /// compile slowly.
 void add_matrix_matmul(KernelList&);

@@ -244,20 +244,15 @@ inline constexpr MatrixTile kLargeMatrixTile{128, 128, 32, 256, 2};
 inline constexpr MatrixTile kSmallMatrixTile{64, 64, 32, 128, 4};
 
 template <class T, MatrixTile tile>
-struct MatrixMatmulLaunch {
-  static constexpr Signature signature{kMatmul, kDTypeOf<T>};
-
-  static const char* accepts(const Call& call, const DeviceInfo& info) {
-    if (const char* why = Product::check(call)) return why;
-    const Product p(call);
+struct MatrixMatmulLaunch : MatmulLaunch<T, MatrixMatmulLaunch<T, tile>> {
+  static const char* accepts_product(const Product& p, const DeviceInfo& info) {
     const int64 blocks =
         p.batch.numel() * ceil_div<int64>(p.m, tile.m) * ceil_div<int64>(p.n, tile.n);
     if (tile.m == kLargeMatrixTile.m && blocks < info.compute_units)
       return "large tiles would leave compute units idle";
     return nullptr;
   }
-  static Status run(const Call& call) {
-    const Product p(call);
+  static Status run_product(const Product& p, const Call& call) {
     // An operand with stride 1 along k is read along k, whatever its other stride is.
     const bool a_rows = p.a.row == 1 && p.a.k != 1, b_rows = p.b.row == 1 && p.b.k != 1;
     if (a_rows && b_rows) return run_as<Inner::kAlongRows, Inner::kAlongRows>(p, call);

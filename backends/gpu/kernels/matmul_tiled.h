@@ -173,23 +173,18 @@ inline constexpr PlainTile kSmallPlainTile{64, 64, 16};
 inline constexpr PlainTile kDoublePlainTile{64, 64, 8};
 
 template <class T, PlainTile tile>
-struct TiledMatmulLaunch {
-  static constexpr Signature signature{kMatmul, kDTypeOf<T>};
-
-  static const char* accepts(const Call& call, const DeviceInfo& info) {
-    if (const char* why = Product::check(call)) return why;
-    const Product p(call);
+struct TiledMatmulLaunch : MatmulLaunch<T, TiledMatmulLaunch<T, tile>> {
+  static const char* accepts_product(const Product& p, const DeviceInfo& info) {
     const int64 blocks =
         p.batch.numel() * ceil_div<int64>(p.m, tile.m) * ceil_div<int64>(p.n, tile.n);
     if (tile.m == kLargePlainTile.m && blocks < info.compute_units)
       return "large tiles would leave compute units idle";
     return nullptr;
   }
-  static Status run(const Call& call) {
-    return Product(call).for_each_launch<T, 4>(
-        tile.m, tile.n, [&](const ProductArgs<T>& args, int32 blocks) {
-          return launch<TiledMatmul<T, tile>>({args, blocks}, call);
-        });
+  static Status run_product(const Product& p, const Call& call) {
+    return p.for_each_launch<T, 4>(tile.m, tile.n, [&](const ProductArgs<T>& args, int32 blocks) {
+      return launch<TiledMatmul<T, tile>>({args, blocks}, call);
+    });
   }
 };
 

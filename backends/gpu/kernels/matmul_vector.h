@@ -156,25 +156,21 @@ struct VectorAlongN {
 };
 
 template <class T>
-struct VectorMatmulLaunch {
-  static constexpr Signature signature{kMatmul, kDTypeOf<T>};
-
-  static const char* accepts(const Call& call, const DeviceInfo&) {
-    if (const char* why = Product::check(call)) return why;
-    const Product p = few_rows(call);
+struct VectorMatmulLaunch : MatmulLaunch<T, VectorMatmulLaunch<T>> {
+  static const char* accepts_product(const Product& product, const DeviceInfo&) {
+    const Product p = few_rows(product);
     if (p.m > kVectorRows) return "both sides have more than 16 rows";
     if (p.b.k != 1 && p.b.row != 1) return "the larger side has no stride of 1";
     return nullptr;
   }
-  static Status run(const Call& call) {
-    const Product p = few_rows(call);
+  static Status run_product(const Product& product, const Call& call) {
+    const Product p = few_rows(product);
     if (p.m == 1) return run_rows<1>(p, call);
     return p.m <= 4 ? run_rows<4>(p, call) : run_rows<8>(p, call);
   }
 
  private:
-  static Product few_rows(const Call& call) {
-    Product p(call);
+  static Product few_rows(Product p) {
     if (p.n < p.m) p.transpose();
     return p;
   }
