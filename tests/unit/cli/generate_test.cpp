@@ -124,8 +124,8 @@ TEST(GenerateBadInput, SafetensorsThatLie) {
   const std::string whole = bytes_of(model() + "/model.safetensors");
   expect_bad_input(with("model.safetensors", whole.substr(0, whole.size() - 1)),
                    "model.safetensors: tensor ");
-  expect_bad_input(with("model.safetensors", whole.substr(0, 5)), "it has 5 bytes");
-  expect_bad_input(with("model.safetensors", ""), "it has 0 bytes");
+  expect_bad_input(with("model.safetensors", whole.substr(0, 5)), "the file has 5 bytes");
+  expect_bad_input(with("model.safetensors", ""), "the file has 0 bytes");
   expect_bad_input(with("model.safetensors", safetensors("{", "")), "the header is not JSON");
   expect_bad_input(
       with("model.safetensors",

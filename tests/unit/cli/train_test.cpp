@@ -275,7 +275,7 @@ TEST(TrainBadInput, WhatIsResumed) {
   expect_bad_input(run("train --resume " + (small.folder / "none")), "nothing to resume");
   const std::string model = small.train();
   expect_bad_input(run("train --resume " + model + " --data " + small.config),
-                   "the texts are not those");
+                   "the texts differ from those");
   const std::string state = bytes_of(model + "/training.safetensors");
   std::ofstream(model + "/training.safetensors", std::ios::binary)
       << state.substr(0, state.size() / 2);
