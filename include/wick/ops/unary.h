@@ -17,7 +17,7 @@ WICK_API Tensor sqrt(Tensor x);
 /// composite has 6 ulp below -64. Source: Elfwing et al. 2017, arXiv:1702.03118.
 WICK_API Tensor silu(Tensor x);
 
-/// x|. Exact; the lowest integer stays as it is. The gradient at 0 is 0.
+/// |x|. Exact; the lowest integer stays as it is. The gradient at 0 is 0.
 WICK_API Tensor abs(Tensor x);
 /// -1, 0 or 1; NaN for NaN. Exact. The gradient is 0.
 WICK_API Tensor sign(Tensor x);

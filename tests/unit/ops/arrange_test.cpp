@@ -73,7 +73,7 @@ TEST(Repeat, WantsANumberForEachDimWhereTileDoesNot) {
   const Tensor x = counting({2, 2});
   EXPECT_EQ(tile(x, {2}).to_vec2<float>(), (std::vector<Values>{{0, 1, 0, 1}, {2, 3, 2, 3}}));
   EXPECT_EQ(tile(x, {2, 1, 1}).shape(), (Shape{2, 2, 2}));
-  EXPECT_ERROR(repeat(x, {2}), kInvalidArgument, "repeat: expected at least 2 numbers");
+  EXPECT_ERROR(repeat(x, {2}), kInvalidArgument, "repeat: expected times for at least 2 dims");
   EXPECT_ERROR(repeat(x, {2, -1}), kInvalidArgument, "at least 0");
   EXPECT_ERROR(repeat(x, {int64_t(1) << 40, int64_t(1) << 40}), kInvalidArgument, "repeated");
 }
@@ -127,7 +127,7 @@ TEST(Roll, OfNoDimsIsThatOfAllElements) {
   EXPECT_EQ(roll(counting({2, 3}), {1}).to_vec2<float>(),
             (std::vector<Values>{{5, 0, 1}, {2, 3, 4}}));
   EXPECT_EQ(roll(counting({0, 3}), {1, 2}, {0, 1}).shape(), (Shape{0, 3}));
-  EXPECT_ERROR(roll(counting({2}), {1, 2}, {0}), kInvalidArgument, "a shift for each dim");
+  EXPECT_ERROR(roll(counting({2}), {1, 2}, {0}), kInvalidArgument, "one shift per dim");
 }
 
 TEST(Flip, TakesADimOnce) {

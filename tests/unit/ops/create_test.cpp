@@ -157,7 +157,8 @@ TEST(Arange, WantsAStepThatLeadsToTheEnd) {
   EXPECT_ERROR(arange(5, 0, 1), kInvalidArgument, "from 5 towards 0");
   EXPECT_ERROR(arange(0, NAN, 1), kInvalidArgument, "arange");
   EXPECT_ERROR(arange(0, INFINITY, 1.0), kInvalidArgument, "expected fewer than 2^60 elements");
-  EXPECT_ERROR(arange(int64_t(INT64_MIN), int64_t(INT64_MAX)), kInvalidArgument, "more elements");
+  EXPECT_ERROR(arange(int64_t(INT64_MIN), int64_t(INT64_MAX)), kInvalidArgument,
+               "fewer than 2^60 elements");
   EXPECT_ERROR(arange(-1), kInvalidArgument, "n of at least 0");
 }
 

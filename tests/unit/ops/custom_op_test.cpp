@@ -125,7 +125,7 @@ TEST(CustomOp, ChecksWhatItIsGivenAndWhatComesBack) {
   EXPECT_ERROR(apply(Cube(), Tensor()), kInvalidArgument, "cube");
   EXPECT_ERROR(apply(Cube(), ones({2})), kDTypeMismatch,
                "expected the operand's dtype f32, got f64");
-  EXPECT_ERROR(apply(CustomOpRef(), vec({1})), kInvalidArgument, "no op");
+  EXPECT_ERROR(apply(CustomOpRef(), vec({1})), kInvalidArgument, "got an empty CustomOpRef");
   EXPECT_ERROR(custom_op("four", {.num_inputs = 4}), kInvalidArgument, "expected 1 to 3 inputs");
   const auto empty = custom_op("empty", {.cpu = [](auto) { return Tensor(); }});
   EXPECT_ERROR(apply(empty, vec({1})), kInvalidArgument,

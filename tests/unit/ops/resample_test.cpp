@@ -70,8 +70,9 @@ TEST(Upsample, RejectsWhatDoesNotFit) {
   EXPECT_ERROR(upsample_bilinear2d(x, 8, {.scale = {2, -1}}), kInvalidArgument,
                "scales above 0, got -1");
   EXPECT_ERROR(interpolate(x, {}), kInvalidArgument,
-               "interpolate: expected exactly one of size and scale");
-  EXPECT_ERROR(interpolate(x, {.size = {2, 2}, .scale = {2.}}), kInvalidArgument, "either size");
+               "interpolate: expected exactly one of size and scale, got neither");
+  EXPECT_ERROR(interpolate(x, {.size = {2, 2}, .scale = {2.}}), kInvalidArgument,
+               "size and scale, got both");
   EXPECT_ERROR(interpolate(x, {.size = {2}}), kInvalidArgument, "interpolate: expected 2 sizes");
   EXPECT_ERROR(interpolate(x, {.scale = {0.1}}), kInvalidArgument, "at least 1 element");
   EXPECT_ERROR(interpolate(zeros({1, 2, 4}), {.size = {2}, .mode = Interpolation::kCubic}),
