@@ -6,26 +6,32 @@
 
 namespace wick::cli {
 
+enum class Stroke { kLine, kLineWithDots, kDashes };
+
 struct Curve {
-  std::string name;
+  std::string name;  // in the legend
   std::vector<std::pair<double, double>>
-      points;         // x, y; by rising x; a y that is not finite: a gap
-  bool dots = false;  // marked points beside the line
+      points;  // x, y; those beyond 1e300 or not finite are not drawn
+  Stroke stroke = Stroke::kLine;
 };
-/// Texts are UTF-8.
 struct Picture {
   std::string title = {}, x_label = {}, y_label = {};
-  std::vector<Curve> curves = {};                            // the first lies lowest
-  std::vector<std::pair<std::string, double>> heights = {};  // named levels, drawn across
+  std::vector<Curve> curves = {};
 };
 
-/// The bytes of a PNG file of 2400 x 1600 pixels. Each curve has a colour and dashes of its own, by
-/// its place in the list. What plot_layout.h cannot place is not drawn: no input is an error.
-/// Errors: std::runtime_error when memory runs out.
+/// The bytes of a PNG file of 2400 x 1600 pixels. Texts are UTF-8 on one line and have no more room
+/// than those of `wick train` need. The x axis begins at 0. The highest twentieth of a curve of 20
+/// points or more, as a run's first losses are, leaves the rest a quarter of the y axis or more, and
+/// else goes beyond its end.
+/// Errors: std::runtime_error when memory runs out or a text is not UTF-8.
 std::string png_of(const Picture& picture);
 
-/// The width of a text of this font size in png_of's font, in plot_layout.h's units; 0 if it is not
-/// UTF-8.
-double text_width(const std::string& text, double size);
+struct Tick {
+  double value;
+  std::string label;
+};
+/// The multiples in [low, high], low < high, of the least step 1, 2 or 5 x 10^n that goes into it at
+/// most `most` times.
+std::vector<Tick> ticks(double low, double high, int most);
 
 }  // namespace wick::cli
