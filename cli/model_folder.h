@@ -1,10 +1,16 @@
 // A folder of config.json and safetensors as a model.
 #pragma once
+#include <memory>
 #include <string>
 
+#include "wick/io/safetensors.h"
 #include "wick/models/decoder.h"
 
 namespace wick::cli {
+
+/// The tensors whose names begin with the prefix, without it. where: what errors begin with.
+TensorSource source_of(const std::shared_ptr<const SafetensorsReader>& reader,
+                       const std::string& where, const std::string& prefix = "");
 
 /// Opens the model of a folder in this dtype on the device. positions: how many there will be at
 /// most. Errors of input: no such folder, a file that is missing; kFormat for what is in them.
