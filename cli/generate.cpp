@@ -26,11 +26,6 @@ struct Options {
   bool json = false;
 };
 
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
-}
-
 /// A token count and the time taken, in seconds.
 struct Rate {
   int64_t tokens = 0;
@@ -49,7 +44,7 @@ class Writing {
   Rate prefill, decode;
 
   void next() {
-    const auto start = Clock::now();
+    const auto start = std::chrono::steady_clock::now();
     const bool full = generator_.length() == generator_.capacity();
     Rate& rate = started_ && !full ? decode : prefill;
     if (&rate == &prefill) {
@@ -64,7 +59,7 @@ class Writing {
       rate.tokens++;
     }
     ids.push_back(generator_.tokens()[0]);
-    rate.seconds += since(start);
+    rate.seconds += seconds_since(start);
   }
 
  private:

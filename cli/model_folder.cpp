@@ -3,29 +3,26 @@
 #include "failure.h"
 #include "paths.h"
 #include "wick/io/json.h"
-#include "wick/io/safetensors.h"
 
 namespace wick::cli {
 namespace {
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 /// Tensors that files may contain but models do not use.
 bool may_be_left(const std::string& name, const DecoderConfig& config) {
-  return ends_with(name, ".rotary_emb.inv_freq") ||
+  return name.ends_with(".rotary_emb.inv_freq") ||
          (config.tie_word_embeddings && name == "lm_head.weight");
 }
 
-TensorSource source_of_files(const std::string& folder) {
-  const auto reader = std::make_shared<SafetensorsReader>(folder);
-  TensorSource source{folder, {}, [reader](const std::string& name) { return reader->load(name); }};
-  for (const auto& [name, entry] : reader->entries()) source.shapes[name] = entry.shape;
+}  // namespace
+
+TensorSource source_of(const std::shared_ptr<const SafetensorsReader>& reader,
+                       const std::string& where, const std::string& prefix) {
+  TensorSource source{
+      where, {}, [reader, prefix](const std::string& name) { return reader->load(prefix + name); }};
+  for (const auto& [name, entry] : reader->entries())
+    if (name.starts_with(prefix)) source.shapes[name.substr(prefix.size())] = entry.shape;
   return source;
 }
-
-}  // namespace
 
 DecoderConfig read_config(const std::string& path) {
   if (!is_there(path)) fail_input(path, "no such file");
@@ -35,7 +32,8 @@ DecoderConfig read_config(const std::string& path) {
 Decoder open_model(const std::string& folder, DType dtype, const Device& device,
                    int64_t positions) {
   const DecoderConfig config = read_config(folder + "/config.json");
-  Parameters parameters(source_of_files(folder), {.dtype = dtype, .device = device});
+  Parameters parameters(source_of(std::make_shared<SafetensorsReader>(folder), folder),
+                        {.dtype = dtype, .device = device});
   const Decoder decoder(config, parameters, positions);
   for (const std::string& name : parameters.left())
     check(may_be_left(name, config), ErrorCode::kFormat, folder, "tensor \"", name,

@@ -1,10 +1,17 @@
 // Loads a model from a folder with config.json and safetensors files.
 #pragma once
+#include <memory>
 #include <string>
 
+#include "wick/io/safetensors.h"
 #include "wick/models/decoder.h"
 
 namespace wick::cli {
+
+/// The tensors whose names start with the prefix, with the prefix removed. Error texts start with
+/// `where`.
+TensorSource source_of(const std::shared_ptr<const SafetensorsReader>& reader,
+                       const std::string& where, const std::string& prefix = "");
 
 /// Opens the model in a folder, in this dtype and on this device. positions: the maximum number of
 /// positions. Input errors: missing folder or file; kFormat for invalid content.

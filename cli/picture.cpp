@@ -4,247 +4,206 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <memory>
-#include <new>
 #include <numbers>
-#include <span>
 #include <stdexcept>
 
-#include "plot_layout.h"
+#include "report.h"
 
 namespace wick::cli {
 namespace {
 
-constexpr int kScale = 2;     // pixels per unit
-constexpr double kDot = 5.5;  // radius of a dot
+// Lengths are units of 2 x 2 pixels, y downwards.
+constexpr int kScale = 2, kWidth = 1200, kHeight = 800;
+constexpr double kLeft = 125, kTop = 75, kBottom = 710;  // of the frame; the legend is to its right
+constexpr double kMargin = 22, kGap = 12;
+constexpr double kTitleSize = 26, kTextSize = 21, kTickSize = 19;  // of fonts
+constexpr double kSample = 34, kLegendLine = 30;
+constexpr int kMostX = 6, kMostY = 9;  // steps between ticks: their labels have room
 
-struct Colour {
-  double red, green, blue;
-};
-constexpr Colour from_hex(int hex) {
-  return {(hex >> 16) / 255.0, (hex >> 8 & 255) / 255.0, (hex & 255) / 255.0};
-}
-constexpr Colour kInk = from_hex(0x222222), kFaint = from_hex(0x555555), kGrid = from_hex(0xe4e4e4),
-                 kEdge = from_hex(0x888888), kLevel = from_hex(0x666666);
-/// Distinguishable for all kinds of colour vision: Okabe & Ito 2008, without yellow, which is too
-/// light on white.
-constexpr Colour kColours[] = {from_hex(0x0072b2), from_hex(0xd55e00), from_hex(0x009e73),
-                               from_hex(0xcc79a7), from_hex(0xe69f00), from_hex(0x56b4e9),
-                               from_hex(0x000000)};
-constexpr double kLongDashes[] = {14, 5}, kShortDashes[] = {6, 4}, kDots[] = {2, 4};
-const std::span<const double> kDashes[] = {{}, kLongDashes, kShortDashes, kDots};
+constexpr int kInk = 0x222222, kGrid = 0xe4e4e4, kEdge = 0x888888, kWhite = 0xffffff;
+/// Apart for every kind of colour vision: Okabe & Ito 2008, without the yellow, too light on white.
+constexpr int kColours[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000};
 
-struct Line {
-  Colour colour;
-  std::span<const double> dashes;
-  double width;
-  bool dots;
-};
-Line line_of(const Picture& picture, size_t of) {
-  const size_t count = std::size(kColours);
-  if (of >= picture.curves.size()) return {kLevel, kShortDashes, 1.6, false};
-  return {kColours[of % count], kDashes[of / count % std::size(kDashes)], 2.4,
-          picture.curves[of].dots};
-}
-
-struct Free {
-  void operator()(cairo_t* c) const { cairo_destroy(c); }
-  void operator()(cairo_surface_t* s) const { cairo_surface_destroy(s); }
-};
+using Places = std::vector<std::pair<double, double>>;  // x, y
 
 void check_status(cairo_status_t status) {
-  if (status == CAIRO_STATUS_NO_MEMORY) throw std::bad_alloc();
   if (status != CAIRO_STATUS_SUCCESS)
     throw std::runtime_error(std::string("picture: cairo: ") + cairo_status_to_string(status));
 }
 
-/// Draws in layout units, in a sans-serif font chosen by fontconfig, or cairo's built-in font.
-class Canvas {
- public:
-  Canvas(double width, double height)
-      : surface_(cairo_image_surface_create(CAIRO_FORMAT_RGB24, int(width) * kScale,
-                                            int(height) * kScale)),
-        cairo_(cairo_create(surface_.get())) {
-    cairo_scale(*this, kScale, kScale);
-    cairo_select_font_face(*this, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_font_options_t* options = cairo_font_options_create();
-    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-    cairo_set_font_options(*this, options);
-    cairo_font_options_destroy(options);
-    cairo_set_line_join(*this, CAIRO_LINE_JOIN_ROUND);
-    cairo_set_source_rgb(*this, 1, 1, 1);
-    cairo_paint(*this);
+struct Axis {
+  double low, high;  // values
+  double from, to;   // their places
+  double place(double value) const {
+    // Far outside is as good as farther, and not too far for cairo's fixed point.
+    return from + std::clamp((value - low) / (high - low), -100.0, 100.0) * (to - from);
   }
-  operator cairo_t*() const { return cairo_.get(); }
-
-  double width(const std::string& text, double size) const {
-    cairo_set_font_size(*this, size);
-    cairo_text_extents_t extents;
-    cairo_text_extents(*this, text.c_str(), &extents);
-    return extents.x_advance;
-  }
-  void text(const Label& label, Colour colour, bool upwards = false) const {
-    const auto& [left, top, right, bottom] = label.box;
-    const double across = upwards ? right - left : bottom - top;
-    cairo_set_font_size(*this, label.size);
-    cairo_font_extents_t font;
-    cairo_font_extents(*this, &font);
-    const double down = (across + font.ascent - font.descent) / 2;
-    cairo_save(*this);
-    cairo_translate(*this, upwards ? left + down : left, upwards ? bottom : top + down);
-    if (upwards) cairo_rotate(*this, -std::numbers::pi / 2);
-    cairo_move_to(*this, 0, 0);
-    set(colour);
-    cairo_show_text(*this, label.text.c_str());
-    cairo_restore(*this);
-  }
-  void set(Colour colour) const {
-    cairo_set_source_rgb(*this, colour.red, colour.green, colour.blue);
-  }
-  /// Strokes the current path.
-  void stroke(Colour colour, double width, std::span<const double> dashes = {}) const {
-    set(colour);
-    cairo_set_line_width(*this, width);
-    cairo_set_dash(*this, dashes.data(), int(dashes.size()), 0);
-    cairo_set_line_cap(*this, dashes.empty() ? CAIRO_LINE_CAP_ROUND : CAIRO_LINE_CAP_BUTT);
-    cairo_stroke(*this);
-  }
-  void line(double x0, double y0, double x1, double y1) const {
-    cairo_move_to(*this, x0, y0);
-    cairo_line_to(*this, x1, y1);
-  }
-  void dot(double x, double y, Colour colour) const {
-    cairo_new_path(*this);
-    cairo_arc(*this, x, y, kDot, 0, 2 * std::numbers::pi);
-    set(colour);
-    cairo_fill_preserve(*this);
-    stroke({1, 1, 1}, 1.2);
-  }
-
-  std::string png() const {
-    check_status(cairo_status(*this));
-    std::string bytes;
-    const auto append = [](void* to, const unsigned char* data, unsigned length) {
-      static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(data), length);
-      return CAIRO_STATUS_SUCCESS;
-    };
-    check_status(cairo_surface_write_to_png_stream(surface_.get(), append, &bytes));
-    return bytes;
-  }
-
- private:
-  std::unique_ptr<cairo_surface_t, Free> surface_;
-  std::unique_ptr<cairo_t, Free> cairo_;
 };
 
-/// Makes a text acceptable to cairo: control characters become spaces, and if it is not UTF-8, each
-/// non-ASCII byte becomes "?".
-std::string drawable(std::string text) {
-  for (char& c : text)
-    if (uint8_t(c) < ' ' || c == 127) c = ' ';
-  const Canvas canvas(1, 1);
-  canvas.width(text, 10);
-  if (cairo_status(canvas) == CAIRO_STATUS_INVALID_STRING)
-    for (char& c : text)
-      if (uint8_t(c) > 127) c = '?';
-  return text;
-}
-
-void draw_axes(const Canvas& canvas, const Layout& layout) {
-  const Rect& frame = layout.frame;
-  for (const double value : layout.x_ticks.values)
-    canvas.line(layout.x.place(value), frame.top, layout.x.place(value), frame.bottom);
-  for (const double value : layout.y_ticks.values)
-    canvas.line(frame.left, layout.y.place(value), frame.right, layout.y.place(value));
-  canvas.stroke(kGrid, 1);
-  cairo_move_to(canvas, frame.left, frame.top);
-  cairo_line_to(canvas, frame.left, frame.bottom);
-  cairo_line_to(canvas, frame.right, frame.bottom);
-  canvas.stroke(kEdge, 1.5);
-  for (const Label& label : layout.x_labels) canvas.text(label, kInk);
-  for (const Label& label : layout.y_labels) canvas.text(label, kInk);
-  canvas.text(layout.title, kInk);
-  canvas.text(layout.note, kFaint);
-  canvas.text(layout.x_title, kInk);
-  canvas.text(layout.y_title, kInk, true);
-}
-
-void draw_curve(const Canvas& canvas, const Layout& layout, const Curve& curve, const Line& line) {
-  const Rect& frame = layout.frame;
-  const auto points = thinned(curve.points, layout.x.range, int(frame.right - frame.left) * kScale);
-  const auto is_gap = [&](size_t i) { return i >= points.size() || std::isnan(points[i].second); };
-  cairo_save(canvas);
-  cairo_rectangle(canvas, frame.left - 2, frame.top, frame.right - frame.left + 4,
-                  frame.bottom - frame.top + 2);
-  cairo_clip(canvas);
-  for (size_t i = 0; i < points.size(); i++) {
-    if (is_gap(i)) continue;
-    const double x = layout.x.place(points[i].first), y = layout.y.place(points[i].second);
-    if (is_gap(i - 1))
-      cairo_move_to(canvas, x, y);
-    else
-      cairo_line_to(canvas, x, y);
+Axis y_axis(const Picture& picture) {
+  double low = INFINITY, high = -INFINITY, usual = -INFINITY;
+  for (const Curve& curve : picture.curves) {
+    std::vector<double> values;
+    for (const auto& [x, y] : curve.points) values.push_back(y);
+    if (values.empty()) continue;
+    std::sort(values.begin(), values.end());
+    low = std::min(low, values.front()), high = std::max(high, values.back());
+    usual = std::max(usual, values[values.size() - 1 - values.size() / 20]);
   }
-  canvas.stroke(line.colour, line.width, line.dashes);
-  cairo_restore(canvas);
-  double last = -INFINITY;
-  for (size_t i = 0; i < points.size(); i++) {
-    if (is_gap(i)) continue;
-    const double x = layout.x.place(points[i].first), y = layout.y.place(points[i].second);
-    const bool alone = is_gap(i - 1) && is_gap(i + 1);  // no line makes the point visible
-    if (!(alone || (line.dots && x - last >= 2 * kDot)) || y < frame.top || y > frame.bottom)
-      continue;
-    canvas.dot(x, y, line.colour);
-    last = x;
-  }
+  if (low > high) return {0, 1, kBottom, kTop};
+  if (usual > low) high = std::min(high, low + 4 * (usual - low));
+  const double space = std::max({(high - low) / 20, std::abs(high) / 1000, 1e-6});
+  return {std::max(low - space, std::min(low, 0.0)), high + space, kBottom, kTop};  // no loss < 0
 }
 
-void draw_names(const Canvas& canvas, const Layout& layout, const Picture& picture) {
-  for (const NameLabel& name : layout.names) {
-    canvas.text(name.label, name.of ? kInk : kFaint);
-    if (!name.of) continue;
-    const Line line = line_of(picture, *name.of);
-    const auto& [left, top, right, bottom] = name.sample;
-    const double y = (top + bottom) / 2;
-    canvas.line(left, y, right, y);
-    canvas.stroke(line.colour, line.width, line.dashes);
-    if (line.dots) canvas.dot((left + right) / 2, y, line.colour);
-    if (!name.end) continue;
-    canvas.line(layout.frame.right + 8, *name.end, left - 4, y);
-    canvas.stroke(line.colour, 0.8);
+void set(cairo_t* c, int colour) {
+  cairo_set_source_rgb(c, (colour >> 16) / 255.0, (colour >> 8 & 255) / 255.0,
+                       (colour & 255) / 255.0);
+}
+
+double text_width(cairo_t* c, const std::string& text, double size) {
+  cairo_set_font_size(c, size);
+  cairo_text_extents_t extents;
+  cairo_text_extents(c, text.c_str(), &extents);
+  return extents.x_advance;
+}
+
+/// A line of text whose middle has the height y; `part` of it lies before x.
+void draw_text(cairo_t* c, double x, double y, const std::string& text, double size,
+               double part = 0, bool upwards = false) {
+  const double width = text_width(c, text, size);
+  cairo_font_extents_t font;
+  cairo_font_extents(c, &font);
+  cairo_save(c);
+  cairo_translate(c, x, y);
+  if (upwards) cairo_rotate(c, -std::numbers::pi / 2);
+  cairo_move_to(c, -part * width, (font.ascent - font.descent) / 2);
+  set(c, kInk);
+  cairo_show_text(c, text.c_str());
+  cairo_restore(c);
+}
+
+void draw_line(cairo_t* c, const Places& places, int colour, double width) {
+  cairo_new_path(c);
+  for (const auto& [x, y] : places) {
+    if (!cairo_has_current_point(c)) cairo_move_to(c, x, y);
+    cairo_line_to(c, x, y);
+  }
+  set(c, colour);
+  cairo_set_line_width(c, width);
+  cairo_stroke(c);
+}
+
+void draw_curve(cairo_t* c, const Places& places, Stroke stroke, size_t index) {
+  const int colour = kColours[index % std::size(kColours)];
+  constexpr double kDash[] = {5, 6};
+  const bool dashes = stroke == Stroke::kDashes;
+  // Of two levels at one height, each shows in the gaps of the other.
+  cairo_set_dash(c, kDash, dashes ? 2 : 0, 5.5 * double(index % 2));
+  draw_line(c, places, colour, dashes ? 1.6 : 2.4);
+  cairo_set_dash(c, nullptr, 0, 0);
+  if (stroke == Stroke::kLineWithDots || places.size() == 1)
+    for (const auto& place : places) {
+      draw_line(c, {place}, kWhite, 12);
+      draw_line(c, {place}, colour, 10);
+    }
+}
+
+void draw_axes(cairo_t* c, const Picture& picture, const Axis& x, const Axis& y) {
+  for (const Tick& tick : ticks(x.low, x.high, kMostX)) {
+    const double at = x.place(tick.value);
+    draw_line(c, {{at, kTop}, {at, kBottom}}, kGrid, 1);
+    draw_text(c, at, kBottom + kGap + kTickSize / 2, tick.label, kTickSize, 0.5);
+  }
+  for (const Tick& tick : ticks(y.low, y.high, kMostY)) {
+    const double at = y.place(tick.value);
+    draw_line(c, {{kLeft, at}, {x.to, at}}, kGrid, 1);
+    draw_text(c, kLeft - kGap, at, tick.label, kTickSize, 1);
+  }
+  draw_line(c, {{kLeft, kTop}, {kLeft, kBottom}, {x.to, kBottom}}, kEdge, 1.5);
+  draw_text(c, kMargin, kMargin + kTitleSize / 2, picture.title, kTitleSize);
+  const double middle_x = (kLeft + x.to) / 2, middle_y = (kTop + kBottom) / 2;
+  const double edge = kMargin + kTextSize / 2;
+  draw_text(c, middle_x, kHeight - edge, picture.x_label, kTextSize, 0.5);
+  draw_text(c, edge, middle_y, picture.y_label, kTextSize, 0.5, true);
+}
+
+void draw(cairo_t* c, const Picture& picture) {
+  cairo_scale(c, kScale, kScale);
+  set(c, kWhite);
+  cairo_paint(c);
+  cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_line_cap(c, CAIRO_LINE_CAP_ROUND);
+  // The font without serifs that fontconfig chooses, or cairo's own if it has none.
+  cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+  double widest = 0, last = 1;
+  for (const Curve& curve : picture.curves) {
+    widest = std::max(widest, text_width(c, curve.name, kTextSize));
+    for (const auto& [x, y] : curve.points) last = std::max(last, x);
+  }
+  const double legend = kWidth - kMargin - widest - kGap - kSample;
+  const Axis x = {0, last, kLeft, legend - kMargin}, y = y_axis(picture);
+  draw_axes(c, picture, x, y);
+  for (size_t i = 0; i < picture.curves.size(); i++) {
+    const Curve& curve = picture.curves[i];
+    const double line = kTop + kLegendLine * (double(i) + 0.5);
+    draw_curve(c, {{legend, line}, {legend + kSample, line}}, curve.stroke, i);
+    draw_text(c, legend + kSample + kGap, line, curve.name, kTextSize);
+
+    Places places;
+    for (const auto& [at, value] : curve.points) places.push_back({x.place(at), y.place(value)});
+    cairo_save(c);
+    cairo_rectangle(c, kLeft - kGap, kTop, x.to - kLeft + 2 * kGap, kBottom - kTop + kGap);
+    cairo_clip(c);
+    draw_curve(c, places, curve.stroke, i);
+    cairo_restore(c);
   }
 }
 
 }  // namespace
 
-double text_width(const std::string& text, double size) {
-  // A separate canvas: a text that is not UTF-8 leaves it in an error state.
-  return Canvas(1, 1).width(text, size);
+std::vector<Tick> ticks(double low, double high, int most) {
+  const double least = (high - low) / most;
+  double step = std::pow(10, std::floor(std::log10(least)));  // or 2, 5, 10 times that
+  for (const double factor : {2.0, 2.5, 2.0})
+    if (step < least) step *= factor;
+  const int digits = -int(std::floor(std::log10(step) + 1e-9));
+  std::vector<Tick> result;
+  // A bound that is a multiple but for its rounding is one.
+  const auto last = int64_t(std::floor(high / step + 1e-6));
+  for (auto i = int64_t(std::ceil(low / step - 1e-6)); i <= last; i++) {
+    const double value = double(i) * step;
+    char scientific[32];
+    std::snprintf(scientific, sizeof scientific, "%g", value);
+    result.push_back({value, std::abs(digits) > 6 ? scientific
+                             : digits > 0         ? decimal(value, digits)
+                                                  : grouped(std::llround(value))});
+  }
+  return result;
 }
 
 std::string png_of(const Picture& given) {
   Picture picture = given;
-  for (std::string* text : {&picture.title, &picture.x_label, &picture.y_label})
-    *text = drawable(*text);
-  for (Curve& curve : picture.curves) curve.name = drawable(curve.name);
-  for (auto& [name, height] : picture.heights) name = drawable(name);
+  for (Curve& curve : picture.curves)
+    std::erase_if(curve.points, [](const auto& point) {
+      return !(std::abs(point.first) <= 1e300 && std::abs(point.second) <= 1e300);
+    });
 
-  const Canvas canvas(kPlotWidth, kPlotHeight);
-  const Layout layout = layout_of(picture, text_width);
-  draw_axes(canvas, layout);
-  for (size_t i = 0; i < picture.heights.size(); i++) {
-    const double height = picture.heights[i].second, y = layout.y.place(height);
-    if (!(std::abs(height) <= kMaxPlotted)) continue;
-    const Line line = line_of(picture, picture.curves.size() + i);
-    canvas.line(layout.frame.left, y, layout.frame.right, y);
-    canvas.stroke(line.colour, line.width, line.dashes);
-  }
-  for (size_t i = 0; i < picture.curves.size(); i++)
-    draw_curve(canvas, layout, picture.curves[i], line_of(picture, i));
-  draw_names(canvas, layout, picture);
-  return canvas.png();
+  const std::shared_ptr<cairo_surface_t> surface(
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, kWidth * kScale, kHeight * kScale),
+      cairo_surface_destroy);
+  const std::shared_ptr<cairo_t> cairo(cairo_create(surface.get()), cairo_destroy);
+  draw(cairo.get(), picture);
+  check_status(cairo_status(cairo.get()));
+  std::string bytes;
+  const auto append = [](void* to, const unsigned char* data, unsigned length) {
+    static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(data), length);
+    return CAIRO_STATUS_SUCCESS;
+  };
+  check_status(cairo_surface_write_to_png_stream(surface.get(), append, &bytes));
+  return bytes;
 }
 
 }  // namespace wick::cli

@@ -1,4 +1,4 @@
-// Plots curves as a PNG picture.
+// A plot of curves as a PNG picture.
 #pragma once
 #include <string>
 #include <utility>
@@ -6,26 +6,32 @@
 
 namespace wick::cli {
 
+enum class Stroke { kLine, kLineWithDots, kDashes };
+
 struct Curve {
-  std::string name;
+  std::string name;  // in the legend
   std::vector<std::pair<double, double>>
-      points;         // x, y, sorted by x; a y that is not finite is a gap
-  bool dots = false;  // also mark the points with dots
+      points;  // x, y; those beyond 1e300 or not finite are not drawn
+  Stroke stroke = Stroke::kLine;
 };
-/// Texts are UTF-8.
 struct Picture {
   std::string title = {}, x_label = {}, y_label = {};
-  std::vector<Curve> curves = {};  // drawn in order, the first at the bottom
-  std::vector<std::pair<std::string, double>> heights = {};  // named horizontal levels
+  std::vector<Curve> curves = {};
 };
 
-/// Returns the bytes of a PNG file of 2400 x 1600 pixels. Each curve has its own colour and dashes,
-/// determined by its index. Values that plot_layout.h cannot place are not drawn: no input is an
-/// error. Errors: std::runtime_error when memory runs out.
+/// The bytes of a PNG file of 2400 x 1600 pixels. Texts are UTF-8 on one line and have no more room
+/// than those of `wick train` need. The x axis begins at 0. The highest twentieth of a curve of 20
+/// points or more, as a run's first losses are, leaves the rest a quarter of the y axis or more, and
+/// else goes beyond its end.
+/// Errors: std::runtime_error when memory runs out or a text is not UTF-8.
 std::string png_of(const Picture& picture);
 
-/// The width of a text in png_of's font at this size, in the units of plot_layout.h; 0 if it is not
-/// UTF-8.
-double text_width(const std::string& text, double size);
+struct Tick {
+  double value;
+  std::string label;
+};
+/// The multiples in [low, high], low < high, of the least step 1, 2 or 5 x 10^n that goes into it at
+/// most `most` times.
+std::vector<Tick> ticks(double low, double high, int most);
 
 }  // namespace wick::cli

@@ -14,10 +14,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
-}
-
 bool is_terminal() {
   const char* kind = std::getenv("TERM");
   return isatty(STDERR_FILENO) && kind && std::string(kind) != "dumb";
@@ -41,6 +37,10 @@ std::string decimal(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", digits, value);
   return text;
+}
+
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
 std::string clock_time(double seconds) {
@@ -81,11 +81,11 @@ Progress::~Progress() {
   if (drawn_) std::fputc('\n', stderr);
 }
 
-double Progress::seconds() const { return since(start_); }
+double Progress::seconds() const { return seconds_since(start_); }
 
 bool Progress::due(int64_t done) const {
   if (done >= total_) return true;
-  if (terminal_) return !drawn_ || since(last_drawing_) > 0.1;
+  if (terminal_) return !drawn_ || seconds_since(last_drawing_) > 0.1;
   return (done - last_line_) * 20 >= total_;
 }
 

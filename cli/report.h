@@ -13,6 +13,7 @@ namespace wick::cli {
 std::string grouped(int64_t number);
 /// "%.*f".
 std::string decimal(double value, int digits);
+double seconds_since(std::chrono::steady_clock::time_point then);
 /// Seconds as "0:07", "12:34", "1:02:03".
 std::string clock_time(double seconds);
 

@@ -178,9 +178,11 @@ void save_picture(const std::string& path, const Training& training,
                   .x_label = "step",
                   .y_label = "loss, nats a byte"};
   picture.curves.push_back({"training", train_points(training.history)});
-  picture.curves.push_back({"held out", held_out_points(training.history), true});
+  picture.curves.push_back({"held out", held_out_points(training.history), Stroke::kLineWithDots});
   for (const Counted& c : counted)
-    picture.heights.push_back({"counting, order " + std::to_string(c.order), c.loss});
+    picture.curves.push_back({"counting, order " + std::to_string(c.order),
+                              {{0, c.loss}, {double(training.steps_done()), c.loss}},
+                              Stroke::kDashes});
   write_file(path, png_of(picture));
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "corpus.h"
+#include "model_folder.h"
 #include "report.h"
 #include "wick/abi/backend.h"
 #include "wick/io/json.h"
@@ -112,15 +113,7 @@ struct Training::Saved {
   }
 
   /// The tensors whose names start with the prefix, with the prefix removed.
-  TensorSource source(const std::string& prefix) const {
-    TensorSource source{path, {}, [reader = reader, prefix](const std::string& name) {
-                          return reader->load(prefix + name);
-                        }};
-    for (const auto& [name, entry] : reader->entries())
-      if (name.compare(0, prefix.size(), prefix) == 0)
-        source.shapes[name.substr(prefix.size())] = entry.shape;
-    return source;
-  }
+  TensorSource source(const std::string& prefix) const { return source_of(reader, path, prefix); }
 
   template <class T>
   std::vector<T> list(const std::string& name) const {

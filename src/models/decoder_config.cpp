@@ -57,23 +57,22 @@ double rope_theta_of(const Settings& settings) {
   return positive(rope && rope->has("rope_theta") ? *rope : settings, "rope_theta", 10000);
 }
 
+constexpr std::pair<const char*, DType> kDTypes[] = {{"float32", DType::kF32},
+                                                     {"float16", DType::kF16},
+                                                     {"bfloat16", DType::kBf16},
+                                                     {"float64", DType::kF64}};
 /// Reads "dtype", called "torch_dtype" before transformers 5.
 DType dtype_of(const Settings& settings) {
-  constexpr std::pair<const char*, DType> kNames[] = {{"float32", DType::kF32},
-                                                      {"float16", DType::kF16},
-                                                      {"bfloat16", DType::kBf16},
-                                                      {"float64", DType::kF64}};
   const char* key = settings.has("dtype") ? "dtype" : "torch_dtype";
   const std::string text = settings.text_or(key, "float32");
-  for (const auto& [name, dtype] : kNames)
+  for (const auto& [name, dtype] : kDTypes)
     if (text == name) return dtype;
   settings.fail_expected(key, "\"float32\", \"float16\", \"bfloat16\" or \"float64\"");
 }
 const char* dtype_text(DType dtype) {
-  return dtype == DType::kF16    ? "float16"
-         : dtype == DType::kBf16 ? "bfloat16"
-         : dtype == DType::kF64  ? "float64"
-                                 : "float32";
+  for (const auto& [name, known] : kDTypes)
+    if (dtype == known) return name;
+  return "float32";
 }
 
 /// Token ids as in config.json: one id, a list, or null.
