@@ -80,6 +80,30 @@ if(BUILD_TESTING)
                    fake_hip_without_graphs fake_hip_renamed)
   add_test(NAME rocm_runtime COMMAND rocm_runtime_test)
 
+  # A user's kernel, a code object per target.
+  set(axpy ${PROJECT_SOURCE_DIR}/tests/unit/gpu/axpy.hip)
+  set(axpy_folder ${CMAKE_CURRENT_BINARY_DIR}/axpy)
+  file(MAKE_DIRECTORY ${axpy_folder})
+  set(axpy_objects)
+  foreach(target IN LISTS WICK_ROCM_TARGETS)
+    set(version)
+    if(target MATCHES "-generic$")
+      set(version -mcode-object-version=6 -w)
+    endif()
+    set(code ${axpy_folder}/axpy.${target}.co)
+    add_custom_command(
+      OUTPUT ${code}
+      COMMAND ${WICK_AMD_CLANG} -x hip -O2 -nogpuinc -nogpulib --offload-arch=${target} ${version} --cuda-device-only
+              --no-gpu-bundle-output -c ${axpy} -o ${code}
+      DEPENDS ${axpy} VERBATIM)
+    list(APPEND axpy_objects ${code})
+  endforeach()
+  add_executable(rocm_memory_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/rocm_memory_test.cpp ${axpy_objects})
+  target_link_libraries(rocm_memory_test PRIVATE wick_test_devices wick GTest::gtest_main ${CMAKE_DL_LIBS})
+  target_compile_definitions(rocm_memory_test PRIVATE WICK_AXPY_FOLDER="${axpy_folder}")
+  add_dependencies(rocm_memory_test wick_rocm)
+  add_test(NAME rocm_memory COMMAND rocm_memory_test)
+
   find_path(WICK_HIP_INCLUDE hip/hip_runtime_api.h DOC "Folder of HIP's headers, for a test of our own declarations")
   add_executable(hip_declarations_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/hip_declarations_test.cpp)
   target_include_directories(hip_declarations_test PRIVATE ${rocm_includes})

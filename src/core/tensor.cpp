@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/launch.h"
+#include "core/registry.h"
 
 namespace wick {
 
@@ -77,6 +78,28 @@ Tensor Tensor::adopt(void* data, DType dtype, const Shape& shape, std::function<
 Tensor make_contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x.detach();
   return own_copy(x);
+}
+
+namespace {
+
+/// The address of the first element and the bytes from there to the end of the storage.
+template <class NativeStorage>
+NativeStorage native_storage(const Tensor& x, DeviceKind wanted) {
+  const std::string op = "as_" + kind_name(wanted);
+  check(bool(x), ErrorCode::kInvalidArgument, op, "the tensor is an empty Tensor()");
+  check(x.device().kind() == wanted, ErrorCode::kDeviceMismatch, op, "expected a tensor on a ",
+        kind_name(wanted), " device, got one on ", x.device());
+  if (x.numel() == 0) return {nullptr, 0};
+  return {x.data(), x.storage()->bytes() - bytes_of(x.dtype(), x.layout().offset)};
+}
+
+}  // namespace
+
+RocmStorage Tensor::as_rocm() const {
+  return native_storage<RocmStorage>(*this, DeviceKind::kRocm);
+}
+CudaStorage Tensor::as_cuda() const {
+  return native_storage<CudaStorage>(*this, DeviceKind::kCuda);
 }
 
 Tensor Tensor::detach() const {

@@ -221,7 +221,9 @@ Row lp_row() {
     return reference::lp_pool(x[0], windows(c, 0), windows(c, 1), Real(option(c, 10, 2)),
                               pair(c, 0).height * pair(c, 0).width);
   };
-  row.tolerance = sums(1.25);
+  row.tolerance = sums(1);  // of the magnitude that the reference derives
+  row.loose =
+      "the worst case of powers, sum and root at their own bounds; a sample's powers err less";
   row.bench = {};
   return row;
 }

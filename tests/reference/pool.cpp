@@ -103,8 +103,17 @@ Result lp_pool(const Array& x, const Windows& rows, const Windows& columns, Real
   for (Real& value : powers.values) value = std::pow(value, power);
   Result result = avg_pool(powers, rows, columns, 0);
   for (Real& value : result.array.values) value = std::pow(value * Real(whole), 1 / power);
-  for (std::size_t i = 0; i < result.magnitude.size(); i++)
-    result.magnitude[i] = std::fabs(result.array.values[i]);
+  // With S the window's sum of n positive powers, errors relative and in u (1 ulp is at most 2 u):
+  //   a power: 4, as pow promises 2 ulp;
+  //   their mean: 2 + log2(n), and 2 for the ulp of the result, as avg_pool promises;
+  //   S, the mean times n: 1.
+  // The root turns the 9 + log2(n) of S into (9 + log2(n)) / |power| of y = S^(1 / power).
+  // Rounding 1 / power costs |ln y|, as S^(r (1 + d)) = y (1 + d ln y); pow itself 4.
+  const Real of_sum = (9 + std::log2(Real(whole))) / std::fabs(power);
+  for (std::size_t i = 0; i < result.magnitude.size(); i++) {
+    const Real y = result.array.values[i];
+    result.magnitude[i] = y == 0 ? 0 : y * (4 + of_sum + std::fabs(std::log(y)));
+  }
   return result;
 }
 

@@ -25,7 +25,8 @@ struct MaxPooled {
 MaxPooled max_pool(const Array& x, const Windows& rows, const Windows& columns);
 /// The sum over `divisor`, of 0 over the number of counted elements.
 Result avg_pool(const Array& x, const Windows& rows, const Windows& columns, int64_t divisor);
-/// The power's sums, scaled from counted elements to `whole`, and their root.
+/// The root of the sum of powers, scaled from counted elements to `whole`. `magnitude` is the whole
+/// bound in u.
 Result lp_pool(const Array& x, const Windows& rows, const Windows& columns, Real power,
                int64_t whole);
 /// Zeros with x at the indices, in planes of the given size.

@@ -155,6 +155,7 @@ echo '5 passed, 0 failed, 2 left out'"""
     def test_the_page_of_rocm_says_what_was_left_out(self):
         self.plant_build("rocm")
         self.plant("build/rocm/bin/wick-conformance", self.CONFORMANCE.replace("cuda", "rocm"))
+        self.plant("build/rocm/bin/rocm_memory_test", "echo '[  PASSED  ] 6 tests.'")
         (self.root / "build/rocm/CMakeCache.txt").write_text("WICK_ROCM_TARGETS:STRING=gfx1100\n")
         self.plant("scripts/list-amd-objects",
                    """echo '{"gfx1100": {"wave": 32, "kernels": ["k"]}}' > "$2"; echo '1 objects, 0 complaints'""")
@@ -162,6 +163,7 @@ echo '5 passed, 0 failed, 2 left out'"""
             (self.root / folder).mkdir(parents=True)
         page = self.page("rocm")
         self.assertIn("| rocm:0 a card, gfx1100: conformance | passed | 5 passed, 0 failed, 2 left out | ", page)
+        self.assertIn("| rocm:0 a card, gfx1100: HIP calls on tensors | passed | 6 passed | ", page)
         self.assertIn("\nLeft out:\n- rocm:0 a card, gfx1100: conformance: no kernel on a card, 2 cases: abs 2\n", page)
         self.assertIn("| gfx1100 | 32 | 1 | executed |", page)
 

@@ -21,7 +21,7 @@ class WICK_API Settings {
 
   Settings() = default;
   /// where: the file, or "FILE: OUTER" for a nested object; errors begin with it.
-  explicit Settings(std::string where) : where_(std::move(where)) {}
+  explicit Settings(std::string where);
   /// Errors: kFormat if two entries have the same name.
   Settings(std::string where, std::vector<Entry> entries);
 
@@ -77,6 +77,9 @@ struct Setting {
   Setting(List v) : value(std::move(v)) {}           // NOLINT
   Setting(Settings v) : value(std::move(v)) {}       // NOLINT
 };
+
+// Defined here because clang requires a complete Setting.
+inline Settings::Settings(std::string where) : where_(std::move(where)) {}
 
 /// Describes a value for error messages: "5", "the string "five"", "a list".
 WICK_API std::string describe(const Setting& setting);

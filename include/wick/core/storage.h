@@ -40,4 +40,23 @@ class WICK_API Storage {
   std::atomic<int64_t> version_{0};
 };
 
+/// The memory of a tensor on an AMD GPU, for your own HIP calls; see Tensor::as_rocm.
+struct RocmStorage {
+  void* memory;
+  int64_t num_bytes;
+  /// The device address of the tensor's first element.
+  void* hip_memory() const { return memory; }
+  /// The bytes from that address to the end of the tensor's storage.
+  int64_t bytes() const { return num_bytes; }
+};
+/// The memory of a tensor on an NVIDIA GPU, for your own CUDA calls; see Tensor::as_cuda.
+struct CudaStorage {
+  void* memory;
+  int64_t num_bytes;
+  /// The device address of the tensor's first element.
+  void* cuda_memory() const { return memory; }
+  /// The bytes from that address to the end of the tensor's storage.
+  int64_t bytes() const { return num_bytes; }
+};
+
 }  // namespace wick

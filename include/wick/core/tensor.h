@@ -120,6 +120,18 @@ class WICK_API Tensor {
   void* data() const {
     return static_cast<char*>(storage()->data()) + bytes_of(dtype(), layout().offset);
   }
+  /// @name Memory, for your own HIP and CUDA calls
+  /// The address of the first element (of a view: its own first element; the others are at the
+  /// tensor's strides) and the bytes from there to the end of the storage. A tensor without
+  /// elements has nullptr and 0 bytes. The address is valid while a tensor that shares the storage
+  /// exists. wick queues its work on the device's stream, so use as_rocm(x.device()).hip_stream() or
+  /// as_cuda(x.device()).stream for your calls, or call x.device().synchronize() first and finish
+  /// before wick's next op. The tape does not record what your calls write.
+  /// Errors: kDeviceMismatch if the tensor is on another kind of device; the text names both.
+  /// @{
+  RocmStorage as_rocm() const;
+  CudaStorage as_cuda() const;
+  /// @}
 
   /// Copies to another device; returns the tensor itself if it is already there. Copying a view
   /// copies only its elements.

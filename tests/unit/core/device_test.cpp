@@ -4,6 +4,7 @@
 
 #include "../expect.h"
 #include "wick/abi/backend.h"
+#include "wick/core/tensor.h"
 
 namespace wick {
 namespace {
@@ -108,6 +109,14 @@ TEST(Device, HandlesOfAnotherKindNameBothDevices) {
   EXPECT_ERROR(as_rocm(Device::cpu()), kDeviceMismatch, "as_rocm: expected a rocm device, got cpu");
   EXPECT_ERROR(as_cuda(Device::emulated(32)), kDeviceMismatch,
                "as_cuda: expected a cuda device, got emu:32");
+}
+
+TEST(Device, MemoryOfAnotherKindNamesBothDevices) {
+  const Tensor x = Tensor::from({1.f, 2.f});
+  EXPECT_ERROR(x.as_rocm(), kDeviceMismatch,
+               "as_rocm: expected a tensor on a rocm device, got one on cpu");
+  EXPECT_ERROR(x.to(Device::emulated(64)).as_cuda(), kDeviceMismatch,
+               "as_cuda: expected a tensor on a cuda device, got one on emu:64");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "../expect.h"
 #include "wick/core/backend.h"
 #include "wick/core/device.h"
+#include "wick/core/tensor.h"
 
 namespace wick {
 namespace {
@@ -121,6 +122,56 @@ TEST(Loader, TheStatusNamesTheModuleAndItsDevices) {
                         return std::string("no rocm");
                       }),
             WICK_TEST_MODULES "/scripted/wick_rocm.so, Scripted 0, why: ");
+}
+
+/// f of a tensor i32[3, 4] on the scripted card, in a child.
+template <class F>
+std::string with_tensor_on_card(const F& f) {
+  return with_path(WICK_TEST_MODULES "/scripted", [&] {
+    return f(Tensor::from(std::vector<int32>(12), {3, 4}, Device::rocm(0)));
+  });
+}
+/// Bytes from the start of x's storage to the address, and bytes from there.
+std::string text_of(const Tensor& x, const RocmStorage& memory) {
+  const auto from_start =
+      static_cast<char*>(memory.hip_memory()) - static_cast<char*>(x.storage()->data());
+  return std::to_string(from_start) + ", " + std::to_string(memory.bytes());
+}
+
+TEST(Loader, ATensorOnACardGivesItsMemory) {
+  EXPECT_EQ(with_tensor_on_card([](const Tensor& x) { return text_of(x, x.as_rocm()); }), "0, 48");
+}
+
+TEST(Loader, TheMemoryOfAViewBeginsAtItsFirstElement) {
+  // Rows 1 and 2, columns 2 and 3: the first element is 1 * 4 + 2.
+  EXPECT_EQ(with_tensor_on_card([](const Tensor& x) {
+              return text_of(x, x.view({{2, 2}, {4, 1}, 6}).as_rocm());
+            }),
+            "24, 24");
+  EXPECT_EQ(with_tensor_on_card([](const Tensor& x) {
+              return text_of(x, x.view({{4, 3}, {1, 4}, 0}).as_rocm());
+            }),
+            "0, 48");
+}
+
+TEST(Loader, ATensorWithoutElementsHasNoMemory) {
+  const auto text = [](const RocmStorage& memory) {
+    return std::string(memory.hip_memory() ? "an address" : "nullptr") + ", " +
+           std::to_string(memory.bytes());
+  };
+  EXPECT_EQ(with_tensor_on_card([&](const Tensor& x) {
+              return text(Tensor::empty({0, 4}, {.device = x.device()}).as_rocm());
+            }),
+            "nullptr, 0");
+  EXPECT_EQ(with_tensor_on_card([&](const Tensor& x) {
+              return text(x.view({{0, 4}, {4, 1}, 13}).as_rocm());
+            }),
+            "nullptr, 0");
+}
+
+TEST(Loader, MemoryOfAnotherKindNamesBothDevices) {
+  EXPECT_EQ(with_tensor_on_card([](const Tensor& x) { return x.as_cuda(), std::string("none"); }),
+            "device mismatch: as_cuda: expected a tensor on a cuda device, got one on rocm:0");
 }
 
 TEST(Loader, IfAvailableIsTheCpuWhereAnythingIsMissing) {

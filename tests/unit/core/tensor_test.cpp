@@ -38,6 +38,8 @@ TEST(Tensor, NoneHasNothingToAskFor) {
   refused("is_contiguous", [&] { none.is_contiguous(); });
   refused("storage", [&] { none.data(); });
   refused("requires_grad", [&] { none.requires_grad(); });
+  refused("as_rocm", [&] { none.as_rocm(); });
+  refused("as_cuda", [&] { none.as_cuda(); });
   refused("detach", [&] { none.detach(); });
   refused("item", [&] { none.item<float>(); });
   refused("to_vector", [&] { none.to_vector<float>(); });

@@ -43,6 +43,20 @@ std::vector<SurfaceRow> basic_rows() {
          }
        },
        {1}},
+      {"as_rocm of a tensor",
+       "",
+       [](const Device& d) {
+         const Tensor row = narrow(six(d), 0, 1, 1);
+         try {
+           const RocmStorage memory = row.as_rocm();
+           return std::vector<double>{
+               double(d.is_rocm() && memory.hip_memory() == row.data() && memory.bytes() == 12)};
+         } catch (const Error& e) {
+           return std::vector<double>{
+               double(!d.is_rocm() && e.code() == ErrorCode::kDeviceMismatch)};
+         }
+       },
+       {1}},
       {"rocm_if_available",
        "",
        [](const Device&) {
