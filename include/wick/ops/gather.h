@@ -13,9 +13,10 @@ WICK_API Tensor index_select(const Tensor& x, int64_t dim, const Tensor& ids);
 WICK_API Tensor gather(const Tensor& x, int64_t dim, const Tensor& ids);
 /// The rows of weight [V, D] that ids of any shape [...] name: [..., D].
 WICK_API Tensor embedding(const Tensor& weight, const Tensor& ids);
-/// x with src[..., j, ...] added at ids[j] along dim. The order of float sums may change between
-/// runs on a card. Error: |e| <= c u sum|terms| + 1 ulp of the output dtype, u of the accumulator
-/// (f32, of f64 f64), c = 4 + terms, which are added one by one; integers are exact and wrap.
+/// x with src[..., j, ...] added at ids[j] along dim. On a card the order of float sums may change
+/// between runs, unless set_deterministic(true). Error: |e| <= c u sum|terms| + 1 ulp of the output
+/// dtype, u of the accumulator (f32, of f64 f64), c = 4 + terms, which are added one by one; integers
+/// are exact and wrap.
 WICK_API Tensor index_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
 /// x with src added where gather with the same ids would read. Error: as index_add.
 WICK_API Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
