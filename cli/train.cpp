@@ -13,6 +13,7 @@
 #include "ranges.h"
 #include "report.h"
 #include "training.h"
+#include "wick/core/numerics.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/text/witten_bell.h"
@@ -27,7 +28,7 @@ struct Options {
   TrainingPlan plan;
   std::string config, out, resume, device = "auto";
   int64_t checkpoint_every = 0;
-  bool compare_counting = false, json = false;
+  bool compare_counting = false, deterministic = false, json = false;
 };
 
 /// The held-out loss of a counting model.
@@ -220,6 +221,7 @@ void print_json(const Training& training, const std::vector<Counted>& counted,
 
 void train(const Options& options) {
   const Device device = Device::parse(options.device);
+  set_deterministic(options.deterministic);
   Corpus corpus;
   Training training =
       options.resume.empty() ? begin(options, &corpus, device) : resume(options, &corpus, device);
@@ -299,6 +301,8 @@ void add_train(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--compare-counting", o->compare_counting,
                     "also the loss of byte models by counting, of orders 2, 3 and 4");
+  command->add_flag("--deterministic", o->deterministic,
+                    "the same bits in every run on a card too, which takes longer");
   command->add_flag("--json", o->json, "one line of JSON when it is done");
   command->callback([o] { train(*o); });
 }

@@ -156,7 +156,8 @@ struct Row {
   bool fused = false;        // has a kernel and a composite, which are both run
   /// Dtypes whose subnormal operands may count as zero: what matrix units do.
   std::vector<DType> may_flush = {};
-  bool unordered = false;  // the bits of float results may change from run to run
+  /// The bits of float results may change from run to run, but not in deterministic mode.
+  bool unordered = false;
   /// Operands that are never repeated by a broadcast: their elements are different by meaning.
   std::vector<std::size_t> distinct = {};
 

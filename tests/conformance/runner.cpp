@@ -8,6 +8,7 @@
 #include "pairwise.h"
 #include "wick/base/threads.h"
 #include "wick/core/backend.h"
+#include "wick/core/numerics.h"
 
 namespace wick::conformance {
 namespace {
@@ -98,6 +99,15 @@ class OneThread {
   int before_ = num_threads();
 };
 
+/// While it lives, the same call gives the same bits.
+class Deterministic {
+ public:
+  Deterministic() { set_deterministic(true); }
+  ~Deterministic() { set_deterministic(false); }
+  Deterministic(const Deterministic&) = delete;
+  Deterministic& operator=(const Deterministic&) = delete;
+};
+
 /// The row in one thread against what several gave. No op of the CPU is unordered.
 std::string check_in_one_thread(const Row& row, const Case& c, const std::vector<Tensor>& operands,
                                 const std::vector<unsigned char>& of_several) {
@@ -186,6 +196,20 @@ Outcome check_result(const Row& row, const Case& c, const std::vector<Placement>
       << "; " << comparison.wrong << " of " << got.values.size() << " wrong";
   outcome.text = out.str();
   return outcome;
+}
+
+/// An unordered row in deterministic mode: within its bound, and the same bits every time.
+std::string check_deterministic(const Row& row, const Case& c,
+                                const std::vector<Placement>& operands,
+                                const std::vector<Tensor>& views) {
+  const Deterministic scope;
+  const Tensor y = row.run(views, c), again = row.run(views, c);
+  const Outcome outcome = check_result(row, c, operands, y);
+  if (outcome.state == Outcome::State::kFailed) return "in deterministic mode " + outcome.text;
+  const int64_t different = first_difference(read_bytes(again), read_bytes(y), y.dtype());
+  if (different < 0) return "";
+  return "in deterministic mode it gives other bits when run again, first at element " +
+         std::to_string(different);
 }
 
 Case case_at(const std::vector<int>& point, const std::vector<Geometry>& geometries,
@@ -424,6 +448,10 @@ Outcome check_case(const Row& row, const Case& c, const Device& device, uint64_t
   }
   if (device.is_cpu() && num_threads() > 1) {
     const std::string wrong = check_in_one_thread(row, c, uploaded.views, bytes);
+    if (!wrong.empty()) return fail_with(wrong);
+  }
+  if (row.unordered) {
+    const std::string wrong = check_deterministic(row, c, operands, uploaded.views);
     if (!wrong.empty()) return fail_with(wrong);
   }
   if (row.in_place) {

@@ -120,7 +120,17 @@ TEST(Runner, CatchesBitsThatChangeFromRunToRun) {
   set_num_threads(1);  // on several the case runs more often
   EXPECT_TRUE(holds(first_failure(row), "run again")) << first_failure(row);
   row.unordered = true;
+  EXPECT_TRUE(holds(first_failure(row), "in deterministic mode it gives other bits when run again"))
+      << first_failure(row);
+  row.run = [changes = row.run](std::vector<Tensor> x, const Case& c) {
+    return deterministic() ? exp(x[0]) : changes(std::move(x), c);
+  };
   EXPECT_EQ(first_failure(row), "");
+  row.run = [](std::vector<Tensor> x, const Case&) {
+    return deterministic() ? exp(x[0]) + 1 : exp(x[0]);
+  };
+  EXPECT_TRUE(holds(first_failure(row), "in deterministic mode at ")) << first_failure(row);
+  EXPECT_FALSE(deterministic());
   set_num_threads(before);
 }
 

@@ -28,14 +28,21 @@ void add_scatter(KernelList& list, TypeList<T...>) {
   }
 }
 
+/// By atomics: the order of floats' sums is the schedule's, those of integers are the same in any.
+template <class T>
+constexpr Signature atomic_sums() {
+  return {kScatterAdd, kDTypeOf<T>,
+          kKernelAccumulates | (is_floating(kDTypeOf<T>) ? uint32(kKernelUnordered) : 0)};
+}
 template <class... T>
 void add_scatter_add(KernelList& list, TypeList<T...>) {
-  (add_kernel<ScatterAddLaunch<T>, kAllFamilies>(list, "atomic"), ...);
+  (add_kernel<ScatterAddLaunch<T, AtomicAdd>, kAllFamilies>(list, "atomic", atomic_sums<T>()), ...);
 }
-
 template <class Sum, class... T>
 void add_narrow_scatter_add(KernelList& list, TypeList<T...>) {
-  (add_kernel<NarrowScatterAddLaunch<T, Sum>, kAllFamilies>(list, "atomic_in_scratch"), ...);
+  (add_kernel<NarrowScatterAddLaunch<T, Sum, AtomicAdd>, kAllFamilies>(list, "atomic_in_scratch",
+                                                                       atomic_sums<T>()),
+   ...);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // gather: y[o, j, i] = x[o, ids[o, j, i], i]; scatter: y[o, ids[o, j, i], i] = src[o, j, i];
-// scatter_add: += instead. For equal ids scatter keeps the last one's element (last_ids.h). An id
+// scatter_add: += instead, in any order here and in the order of j in sorted_add.h. For equal ids scatter keeps the last one's element (last_ids.h). An id
 // outside of [0, N) writes nothing, gives 0 in gather, and fills the error record with the id's
 // position in row-major order, not counting dims along which ids is broadcast.
 #pragma once
@@ -170,7 +170,8 @@ struct IndexedCall {
     all.data[kIds] = static_cast<char*>(ids.data);
     all.data[kAddressed] = static_cast<char*>(addressed.data);
     all.data[kPosition] = nullptr;
-    all.element_bytes[kMoved] = all.element_bytes[kAddressed] = bytes;
+    all.element_bytes[kMoved] = bytes;
+    all.element_bytes[kAddressed] = int(per_unit) * dtype_size(addressed.dtype);  // may be wider
     all.element_bytes[kIds] = dtype_size(ids.dtype);
     all.element_bytes[kPosition] = 0;
     int64 position[3], positions = 1;
@@ -291,27 +292,20 @@ struct MoveStridedLaunch {
   }
 };
 
-/// Adds src at ids to y, whose elements are of type Sum.
+/// Adds src at ids to y, whose elements are of type Sum, by atomics.
 template <class T, class Sum>
-Status launch_scatter_add(const IndexedCall& c, const Call& call) {
-  const auto launch_part = [&](const Operands<4>& part) {
-    return launch<ScatterAdd<T, Sum>>(
-        {reinterpret_cast<const T*>(part.data[kMoved]),
-         reinterpret_cast<const int64*>(part.data[kIds]),
-         reinterpret_cast<Sum*>(part.data[kAddressed]), part.indexer(part.rank),
-         c.space(call, part, sizeof(T)), int32(part.numel())},
-        call);
-  };
-  return for_each_part(c.operands(3, sizeof(T)), launch_part);
-}
-
-template <class T>
-struct ScatterAddSignature {
-  static constexpr Signature signature{
-      kScatterAdd, kDTypeOf<T>,
-      kKernelAccumulates | (is_floating(kDTypeOf<T>) ? uint32(kKernelUnordered) : 0)};
-  static const char* accepts(const Call& call, const DeviceInfo&) {
-    return IndexedCall::scatter(call).check();
+struct AtomicAdd {
+  static int64 scratch_bytes(const IndexedCall&) { return 0; }
+  static Status run(const IndexedCall& c, const Call& call) {
+    const auto launch_part = [&](const Operands<4>& part) {
+      return launch<ScatterAdd<T, Sum>>(
+          {reinterpret_cast<const T*>(part.data[kMoved]),
+           reinterpret_cast<const int64*>(part.data[kIds]),
+           reinterpret_cast<Sum*>(part.data[kAddressed]), part.indexer(part.rank),
+           c.space(call, part, sizeof(T)), int32(part.numel())},
+          call);
+    };
+    return for_each_part(c.operands(3, sizeof(T)), launch_part);
   }
 };
 
@@ -319,19 +313,29 @@ struct ScatterAddSignature {
 template <class T>
 using Added = Either<kIsFloat<T>, T, Bits<sizeof(T)>>;
 
-template <class T>
-struct ScatterAddLaunch : ScatterAddSignature<T> {
-  static Status run(const Call& call) {
-    return launch_scatter_add<Added<T>, Added<T>>(IndexedCall::scatter(call), call);
+/// Accumulates T in y itself. Add is the method: AtomicAdd or SortedAdd.
+template <class T, template <class, class> class Add>
+struct ScatterAddLaunch {
+  using Adder = Add<Added<T>, Added<T>>;
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    return IndexedCall::scatter(call).check();
   }
+  static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
+    return Adder::scratch_bytes(IndexedCall::scatter(call));
+  }
+  static Status run(const Call& call) { return Adder::run(IndexedCall::scatter(call), call); }
 };
 
 /// Accumulates narrow types in Sum, f32 or u32: widens y into scratch memory, and rounds it once
 /// (integers: wraps) after all additions. Atomics of fewer than 4 bytes would access y's neighbours.
-template <class T, class Sum>
-struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
+template <class T, class Sum, template <class, class> class Add>
+struct NarrowScatterAddLaunch {
+  using Adder = Add<Added<T>, Sum>;
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    return IndexedCall::scatter(call).check();
+  }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
-    return call.out[0].numel() * int64(sizeof(Sum));
+    return sums_bytes(call) + Adder::scratch_bytes(IndexedCall::scatter(call));
   }
   static Status run(const Call& call) {
     View sums = call.out[0];
@@ -348,12 +352,18 @@ struct NarrowScatterAddLaunch : ScatterAddSignature<T> {
     part.out = &sums;
     if (const Status status = StridedLaunch<CastMap<Sum, AnyOfItsKind<T>>>::run(part); !status.ok())
       return status;
-    const IndexedCall add{call.in[0], call.in[1], sums};
-    if (const Status status = launch_scatter_add<Added<T>, Sum>(add, call); !status.ok())
+    Call add = call;
+    add.scratch = static_cast<char*>(call.scratch) + sums_bytes(call);
+    if (const Status status = Adder::run({call.in[0], call.in[1], sums}, add); !status.ok())
       return status;
     part.in = &sums;
     part.out = &call.out[0];
     return StridedLaunch<CastMap<T, AnyOfItsKind<Sum>>>::run(part);
+  }
+
+ private:
+  static int64 sums_bytes(const Call& call) {
+    return ceil_div<int64>(call.out[0].numel() * int64(sizeof(Sum)), 256) * 256;
   }
 };
 

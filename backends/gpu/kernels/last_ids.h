@@ -6,58 +6,15 @@
 // its target's slot in a table that keeps the largest position: one slot per target, or a hash table if
 // there are many targets.
 #pragma once
-#include "kernels/gather.h"
+#include "kernels/scatter_chunks.h"
 
 namespace wick::gpu {
-
-/// The ids of one launch: a range of j of every column.
-struct IdColumns {
-  const int64* ids;
-  int64 stride_o, stride_j, stride_i;
-  FastDivide along, inner;  // the numbers of j and i
-  uint32 count;             // the number of ids
-  int64 size;               // N
-  uint64 op;
-  int64 position_o, position_j;  // in all ids: from one o, and one j, to the next
-  int64 first_position;          // of the launch's first id
-  int64* last;                   // [o, j, i]: the id, or -1
-
-  struct Id {
-    int64 value;
-    uint32 o, j, i;
-  };
-  WICK_DEVICE Id at(uint32 p) const {
-    const uint32 line = inner.quotient(p), o = along.quotient(line);
-    Id id{0, o, line - o * along.divisor, p - line * inner.divisor};
-    id.value = ids[o * stride_o + id.j * stride_j + id.i * stride_i];
-    return id;
-  }
-  WICK_DEVICE uint64 target(const Id& id) const {
-    return (uint64(id.o) * uint64(size) + uint64(id.value)) * inner.divisor + id.i;
-  }
-  WICK_DEVICE bool holds(const Id& id) const { return 0 <= id.value && id.value < size; }
-  template <class Ctx>
-  WICK_DEVICE void report(const Ctx& ctx, const Id& id) const {
-    ctx.fail(StatusCode::kIdOutOfRange, op,
-             first_position + id.o * position_o + id.j * position_j + id.i, id.value, size);
-  }
-};
-
-struct IdKernel {
-  static constexpr int kThreads = 256;
-  static constexpr int threads(int) { return kThreads; }
-  template <class Args>
-  static Grid grid(int, const Args& a) {
-    return {int(ceil_div(a.columns.count, uint32(kThreads)))};
-  }
-  template <class Ctx>
-  struct Shared {};
-};
 
 // For few ids per column: each compares itself with those after it.
 struct LookBehind : IdKernel {
   struct Args {
     IdColumns columns;
+    int64* last;
   };
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
@@ -70,7 +27,7 @@ struct LookBehind : IdKernel {
         a.columns.ids + id.o * a.columns.stride_o + id.i * a.columns.stride_i;
     for (uint32 j = id.j + 1; j < a.columns.along.divisor; j++)
       last = last && column[j * a.columns.stride_j] != id.value;
-    a.columns.last[p] = last ? id.value : -1;
+    a.last[p] = last ? id.value : -1;
   }
 };
 
@@ -134,13 +91,15 @@ struct ClaimSlots : IdKernel {
 };
 
 struct KeepLast : IdKernel {
-  using Args = ClaimSlots::Args;
+  struct Args : ClaimSlots::Args {
+    int64* last;
+  };
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
     const uint32 p = ctx.block().x * kThreads + ctx.thread();
     if (p >= a.columns.count) return;
     const IdColumns::Id id = a.columns.at(p);
-    a.columns.last[p] = a.columns.holds(id) && is_last(a, id, p) ? id.value : -1;
+    a.last[p] = a.columns.holds(id) && is_last(a, id, p) ? id.value : -1;
   }
 
  private:
@@ -155,34 +114,17 @@ struct KeepLast : IdKernel {
   }
 };
 
-/// A part of a scatter: ranges of o and i, which are independent, and of j, which run in order.
-struct ScatterChunk {
-  int64 first[3], size[3];
-};
-
-/// A scatter on the host. Processes its ids in chunks, whose positions fit into 32 bits and whose
-/// scratch memory is bounded.
+/// A scatter on the host: finds its last ids, chunk by chunk.
 template <int64 most>
-struct LastIds {
+struct LastIds : ScatterChunks<most> {
   static constexpr int64 kFew = 32;  // of a column
-  IndexedCall call;
-  int64 shape[3];  // of the ids; 1 where they are broadcast
-  int64 chunk[3];  // the largest part processed at once
+  using Chunks = ScatterChunks<most>;
+  using Chunks::call, Chunks::chunk, Chunks::cut, Chunks::shape;
 
-  explicit LastIds(const Call& c) : call(IndexedCall::scatter(c)) {
-    int64 room = most;
-    constexpr int kFromInner[] = {2, 0, 1};
-    for (const int d : kFromInner) {
-      const int64 size = call.ids.shape[d];
-      shape[d] = d != 1 && call.ids.strides[d] == 0 && size > 0 ? 1 : size;
-      chunk[d] = shape[d] < room ? shape[d] : room;
-      if (chunk[d] > 0) room /= chunk[d];
-    }
-  }
+  explicit LastIds(const Call& c) : Chunks(IndexedCall::scatter(c)) {}
   int64 ids_bytes() const { return chunk[0] * chunk[1] * chunk[2] * int64(sizeof(int64)); }
   IdTable table(const ScatterChunk& part) const {
-    const int64 columns = part.size[0] * part.size[2];
-    return IdTable::of(columns * call.addressed.shape[1], columns * part.size[1]);
+    return IdTable::of(part.columns() * call.addressed.shape[1], part.ids());
   }
   /// Whether a column has several ids, which may be equal.
   bool may_meet() const { return shape[1] > 1; }
@@ -194,48 +136,15 @@ struct LastIds {
   /// Calls move(moved, ids, addressed) for each chunk, with its last ids in scratch.
   template <class Move>
   Status for_each_chunk(const Call& c, const Move& move) const {
-    ScatterChunk part;
-    int64(&first)[3] = part.first;
-    for (first[0] = 0; first[0] < shape[0]; first[0] += chunk[0])
-      for (first[2] = 0; first[2] < shape[2]; first[2] += chunk[2])
-        for (first[1] = 0; first[1] < shape[1]; first[1] += chunk[1]) {
-          for (int d = 0; d < 3; d++) {
-            const int64 left = shape[d] - first[d];
-            part.size[d] = left < chunk[d] ? left : chunk[d];
-          }
-          if (const Status status = run_chunk(c, part, move); !status.ok()) return status;
-        }
-    return {};
+    return this->for_each([&](const ScatterChunk& part) { return run_chunk(c, part, move); });
   }
 
  private:
-  /// The chunk's part of a view.
-  View cut(View view, const ScatterChunk& part, bool along_j) const {
-    for (int d = 0; d < 3; d++) {
-      if (shape[d] != call.ids.shape[d] || (d == 1 && !along_j)) continue;  // repeated, or targets
-      view.data =
-          static_cast<char*>(view.data) + bytes_of(view.dtype, part.first[d] * view.strides[d]);
-      view.shape[d] = part.size[d];
-    }
-    return view;
-  }
   template <class Move>
   Status run_chunk(const Call& c, const ScatterChunk& part, const Move& move) const {
-    View ids = cut(call.ids, part, true);
-    const IdColumns columns{static_cast<const int64*>(ids.data),
-                            ids.strides[0],
-                            ids.strides[1],
-                            ids.strides[2],
-                            FastDivide::by(part.size[1]),
-                            FastDivide::by(part.size[2]),
-                            uint32(part.size[0] * part.size[1] * part.size[2]),
-                            call.addressed.shape[1],
-                            c.op->id,
-                            shape[1] * shape[2],
-                            shape[2],
-                            (part.first[0] * shape[1] + part.first[1]) * shape[2] + part.first[2],
-                            static_cast<int64*>(c.scratch)};
+    const IdColumns columns = this->columns(part, c.op->id);
     if (const Status status = find(c, part, columns); !status.ok()) return status;
+    View ids = cut(call.ids, part, true);
     ids.data = c.scratch;
     ids.strides[0] = shape[0] == call.ids.shape[0] ? part.size[1] * part.size[2] : 0;
     ids.strides[1] = part.size[2];
@@ -243,12 +152,13 @@ struct LastIds {
     return move(cut(call.moved, part, true), ids, cut(call.addressed, part, false));
   }
   Status find(const Call& c, const ScatterChunk& part, const IdColumns& columns) const {
-    if (part.size[1] <= kFew) return launch<LookBehind>({columns}, c);
+    int64* const last = static_cast<int64*>(c.scratch);
+    if (part.size[1] <= kFew) return launch<LookBehind>({columns, last}, c);
     IdTable table = this->table(part);
     table.slots = reinterpret_cast<uint32*>(static_cast<char*>(c.scratch) + ids_bytes());
     if (const Status status = launch<ClearTable>({table}, c); !status.ok()) return status;
     if (const Status status = launch<ClaimSlots>({columns, table}, c); !status.ok()) return status;
-    return launch<KeepLast>({columns, table}, c);
+    return launch<KeepLast>({{columns, table}, last}, c);
   }
 };
 

@@ -32,6 +32,7 @@ struct SortShort {
     int32 rows_per_block;
     FastDivide length;  // D
     uint32 wanted;      // K
+    int32 passes;       // digits that elements differ in, the lowest ones
     KeyRule rule;
   };
   static constexpr int threads(int) { return kThreads; }
@@ -55,10 +56,10 @@ struct SortShort {
       shared.places[e] = uint16(e);
     }
     ctx.sync();
-    const int passes = int(sizeof(U)) + (rows > 1 ? 1 : 0);
+    const int passes = a.passes + (rows > 1 ? 1 : 0);
     for (int pass = 0; pass < passes; pass++)
       sort_by(ctx, shared, count, rounds, [&](U bits, uint32 place) {
-        return pass < int(sizeof(U)) ? a.rule.digit(bits, pass) : a.length.quotient(place);
+        return pass < a.passes ? a.rule.digit(bits, pass) : a.length.quotient(place);
       });
     for (int e = ctx.thread(); e < count; e += kThreads) {
       const uint32 row = a.length.quotient(e), begin = row * length, rank = e - begin;
@@ -272,14 +273,18 @@ struct MoveDigits {
 struct SortCall {
   const View &x, &y, &ids;
   int64 rows, length, wanted;
+  int passes;  // digits that elements differ in, the lowest ones
 
   explicit SortCall(const Call& call)
-      : x(call.in[0]),
-        y(call.out[0]),
-        ids(call.out[1]),
+      : SortCall(call.in[0], call.out[0], call.out[1], dtype_size(call.in[0].dtype)) {}
+  SortCall(const View& x, const View& y, const View& ids, int passes)
+      : x(x),
+        y(y),
+        ids(ids),
         rows(x.shape[0]),
         length(x.shape[1]),
-        wanted(y.shape[1]) {}
+        wanted(y.shape[1]),
+        passes(passes) {}
   static const char* check(const Call& call) {
     const View &x = call.in[0], &y = call.out[0], &ids = call.out[1];
     if (!call.attributes) return "there are no attributes";
@@ -295,7 +300,7 @@ struct SortCall {
 /// How long rows are sorted: `rows` at a time, in scratch memory.
 template <class U>
 struct LongSort {
-  static constexpr int kPasses = sizeof(U), kTile = kDigits * kSortItems<U>;
+  static constexpr int kTile = kDigits * kSortItems<U>;
   int64 rows;  // at a time
   RowPieces pieces;
   int buffers;  // each of rows * D elements and ids
@@ -306,7 +311,7 @@ struct LongSort {
     if (rows > c.rows) rows = c.rows;
     if (rows > 32768) rows = 32768;
     pieces = RowPieces::of(rows, c.length, kTile);
-    buffers = kPasses == 1 ? 0 : kPasses == 2 ? 1 : 2;
+    buffers = c.passes == 1 ? 0 : c.passes == 2 ? 1 : 2;
   }
   static int64 whole(int64 bytes) { return ceil_div<int64>(bytes, 256) * 256; }
   int64 elements_bytes(const SortCall& c) const { return whole(rows * c.length * sizeof(U)); }
@@ -343,12 +348,12 @@ Status run_sort_long(const SortCall& c, const KeyRule& rule, const Call& call) {
                                 c.y.strides[1],
                                 c.ids.strides[0],
                                 c.ids.strides[1]};
-    for (int pass = 0; pass < LongSort<U>::kPasses; pass++) {
+    for (int pass = 0; pass < c.passes; pass++) {
       const DigitPass args{offsets, offsets + plan.offsets(), c.length, plan.pieces, pass, rule};
       Status status = launch<CountDigits<U>>({args, from, rows}, call);
       if (status.ok()) status = launch<ScanDigits>({args, rows}, call);
       if (!status.ok()) return status;
-      if (pass + 1 < LongSort<U>::kPasses) {
+      if (pass + 1 < c.passes) {
         const SortRows<U, uint32>& next = buffers[pass % 2];
         status = launch<MoveDigits<U, uint32>>({args, from, next, c.length, rows}, call);
         from = next;
@@ -379,6 +384,7 @@ Status run_sort_short(const SortCall& c, const KeyRule& rule, const Call& call) 
          int32(together),
          FastDivide::by(c.length),
          uint32(c.wanted),
+         c.passes,
          rule},
         call);
     if (!status.ok()) return status;
@@ -386,22 +392,32 @@ Status run_sort_short(const SortCall& c, const KeyRule& rule, const Call& call) 
   return {};
 }
 
+template <class U>
+bool is_short(const SortCall& c) {
+  return c.length <= SortShort<U>::kTile;
+}
+template <class U>
+int64 sort_scratch_bytes(const SortCall& c) {
+  return is_short<U>(c) || c.rows * c.wanted == 0 ? 0 : LongSort<U>(c).scratch_bytes(c);
+}
+/// Sorts elements of U's size, in call's scratch memory.
+template <class U>
+Status run_sort(const SortCall& c, const KeyRule& rule, const Call& call) {
+  if (c.rows * c.wanted == 0) return {};
+  return is_short<U>(c) ? run_sort_short<U>(c, rule, call) : run_sort_long<U>(c, rule, call);
+}
+
 /// sort, or its first K elements (topk).
 template <class T>
 struct SortLaunch {
   using U = Bits<sizeof(T)>;
-  static bool is_short(const SortCall& c) { return c.length <= SortShort<U>::kTile; }
   static const char* accepts(const Call& call, const DeviceInfo&) { return SortCall::check(call); }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
-    const SortCall c(call);
-    return is_short(c) || c.rows * c.wanted == 0 ? 0 : LongSort<U>(c).scratch_bytes(c);
+    return sort_scratch_bytes<U>(SortCall(call));
   }
   static Status run(const Call& call) {
-    const SortCall c(call);
-    if (c.rows * c.wanted == 0) return {};
     const auto& attributes = *static_cast<const SortAttributes*>(call.attributes);
-    const KeyRule rule = KeyRule::of<T>(attributes.descending != 0);
-    return is_short(c) ? run_sort_short<U>(c, rule, call) : run_sort_long<U>(c, rule, call);
+    return run_sort<U>(SortCall(call), KeyRule::of<T>(attributes.descending != 0), call);
   }
 };
 

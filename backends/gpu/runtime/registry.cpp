@@ -25,9 +25,9 @@ const KernelList& all_kernels() {
   // A word for each unit kernels/*.cpp that has kernels of its own.
   static const KernelList list =
       kernels_of<"unary", "binary", "compare", "where", "cast", "create", "reduce", "matmul",
-                 "gather", "softmax", "norm", "rope", "loss", "optimizer", "attention",
-                 "attention_gradient", "sample", "scan", "search", "sort", "reduce_extremes",
-                 "arg_reduce", "cast_stored", "pool", "conv">();
+                 "gather", "gather_sorted", "softmax", "norm", "rope", "loss", "optimizer",
+                 "attention", "attention_gradient", "sample", "scan", "search", "sort",
+                 "reduce_extremes", "arg_reduce", "cast_stored", "pool", "conv">();
   return list;
 }
 

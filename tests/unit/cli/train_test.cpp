@@ -91,6 +91,20 @@ bool appears(const std::string& file, const std::string& part) {
   return false;
 }
 
+TEST(Train, DeterministicAddsInAnotherOrderOnACard) {
+  const SmallTraining small;
+  const std::string flags = "train --steps 2 --device emu:32 --batch 2 --context 16 --data " +
+                            small.text + " --config " + small.config + " --out ";
+  const auto model_of = [&](const std::string& name, const char* more) {
+    const Outcome outcome = run(flags + (small.folder / name) + more);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return bytes_of(small.folder / (name + "/model.safetensors"));
+  };
+  const std::string one = model_of("one", " --deterministic");
+  EXPECT_EQ(model_of("two", " --deterministic"), one);
+  EXPECT_NE(model_of("three", ""), one);  // the emulator's order of atomics is not that of ids
+}
+
 TEST(Train, CtrlCSavesAndResumingGivesTheSameModelToTheByte) {
   const SmallTraining small;
   const std::string straight = small.train("straight", 400);

@@ -111,6 +111,18 @@ Status run_gather(const Kernel*, const Call* call) {
   return status;
 }
 
+/// y[o, ids[o, j, i], i] += src[o, j, i], for ids in range.
+Status run_scatter_add(const Kernel*, const Call* call) {
+  launched++;
+  const View &src = call->in[0], &ids = call->in[1], &y = call->out[0];
+  View y_at_0 = y;  // y without the dim that ids choose in
+  y_at_0.strides[1] = 0;
+  walk(src, {&src, &ids, &y_at_0}, [&](const int64* at) {
+    y.as<float>()[at[2] + ids.as<int64>()[at[1]] * y.strides[1]] += src.as<float>()[at[0]];
+  });
+  return {};
+}
+
 Status run_fill(const Kernel*, const Call* call) {
   launched++;
   float value;
@@ -157,6 +169,10 @@ const Served kServed[] = {
     {Op("max", "T:T", attributes<ReduceAttributes>),
      {.name = "fake max", .run = run_reduction<larger>, .data = &kLowest}},
     {kGather, {.name = "fake gather", .run = run_gather}},
+    {kScatterAdd,
+     {.name = "fake scatter_add",
+      .run = run_scatter_add,
+      .flags = kKernelAccumulates | kKernelUnordered}},
     {kFill, {.name = "fake fill", .run = run_fill}},
 };
 

@@ -100,6 +100,19 @@ TEST(FakeBackend, ARowThatDeclinesSaysWhy) {
       "contiguous operands; no composite");
 }
 
+TEST(FakeBackend, AKernelThatAddsInAnyOrderIsRefusedInDeterministicMode) {
+  const Device device = fake_device();
+  const Tensor x = logits(3, 2).to(device), ids = targets(3, 2).to(device);
+  const std::vector<float> sums = index_add(x, 0, ids, x).to_vector<float>();
+  EXPECT_EQ(sums, index_add(logits(3, 2), 0, targets(3, 2), logits(3, 2)).to_vector<float>());
+  set_deterministic(true);
+  EXPECT_ERROR(index_add(x, 0, ids, x), kUnsupported,
+               "index_add: no f32 kernel of scatter_add on fake:0 takes this: it adds in any "
+               "order, which set_deterministic(true) forbids; no composite");
+  set_deterministic(false);
+  EXPECT_EQ(index_add(x, 0, ids, x).to_vector<float>(), sums);
+}
+
 TEST(FakeBackend, AFusedOpFallsBackOnItsCompositeWhichMayLackAPartItself) {
   const Tensor x = logits(2, 3).to(fake_device());
   // Its first part is maximum(-x, 0), a broadcast.
