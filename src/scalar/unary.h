@@ -17,7 +17,7 @@ WICK_FORMULA(Log, "log", "T:T", FloatTypes, kShort, (T x), log(x));
 WICK_FORMULA(Sqrt, "sqrt", "T:T", FloatTypes, kShort, (T x), sqrt(x));
 WICK_FORMULA(Abs, "abs", "T:T", NumericTypes, kShort, (T x), abs(x));
 
-/// -1, 0 or 1; NaN stays.
+/// -1, 0 or 1; NaN for NaN.
 struct Sign {
   static constexpr Op op{"sign", "T:T"};
   using Types = NumericTypes;
@@ -27,7 +27,7 @@ struct Sign {
   }
 };
 
-/// The larger of x and 0; NaN stays.
+/// The larger of x and 0; NaN for NaN.
 WICK_FORMULA(Relu, "relu", "T:T", NumericTypes, kShort, (T x), select(x < T(0), T(0), x));
 WICK_FORMULA(Reciprocal, "reciprocal", "T:T", FloatTypes, kShort, (T x), T(1) / x);
 WICK_FORMULA(Square, "square", "T:T", NumericTypes, kModular, (T x), (x * x));
@@ -53,10 +53,10 @@ WICK_FORMULA(Erf, "erf", "T:T", FloatTypes, kLong, (T x), erf(x));
 WICK_FORMULA(Erfc, "erfc", "T:T", FloatTypes, kLong, (T x), erfc(x));
 WICK_FORMULA(Lgamma, "lgamma", "T:T", FloatTypes, kLong, (T x), lgamma(x));
 
-/// The slope of lgamma.
+/// The derivative of lgamma.
 WICK_FORMULA(Digamma, "digamma", "T:T", FloatTypes, kLong, (T x), digamma(x));
 
-/// The slope of digamma.
+/// The derivative of digamma.
 WICK_FORMULA(Trigamma, "trigamma", "T:T", FloatTypes, kLong, (T x), trigamma(x));
 
 /// 1 / (1 + exp(-x)).
@@ -70,7 +70,7 @@ struct Sigmoid {
   }
 };
 
-/// x times the normal distribution's share below x: the erf form. Source: arXiv:1606.08415.
+/// x times the standard normal distribution function of x: the erf form. Source: arXiv:1606.08415.
 struct Gelu {
   static constexpr Op op{"gelu", "T:T"};
   static constexpr bool kLong = true;
@@ -81,19 +81,19 @@ struct Gelu {
   }
 };
 
-/// The tanh form, which approximates gelu.
+/// The tanh approximation of gelu.
 struct GeluTanh {
   static constexpr Op op{"gelu_tanh", "T:T"};
   using Types = FloatTypes;
   template <class T>
   WICK_HD T operator()(T x) const {
-    // 1 + tanh(u) is 2 sigmoid(2 u): without cancellation.
+    // 1 + tanh(u) = 2 sigmoid(2 u), which does not cancel.
     const T u = T(1.5957691216057307917) * (x + T(0.044715) * (x * x * x));
     return x * Sigmoid()(u);
   }
 };
 
-/// x / (1 + |x|); of an infinity 1 with its sign.
+/// x / (1 + |x|); for an infinity, 1 with its sign.
 struct Softsign {
   static constexpr Op op{"softsign", "T:T"};
   using Types = FloatTypes;
@@ -108,19 +108,19 @@ WICK_FORMULA(Floor, "floor", "T:T", FloatTypes, kShort, (T x), floor(x));
 WICK_FORMULA(Ceil, "ceil", "T:T", FloatTypes, kShort, (T x), ceil(x));
 WICK_FORMULA(Trunc, "trunc", "T:T", FloatTypes, kShort, (T x), trunc(x));
 
-/// To the nearest integer, half to even.
+/// Rounds to the nearest integer, halves to even.
 WICK_FORMULA(Round, "round", "T:T", FloatTypes, kShort, (T x), round_even(x));
 WICK_FORMULA(BitwiseNot, "bitwise_not", "T:T", IntegerTypes, kShort, (T x), T(~x));
 
-/// Every formula of one operand.
+/// All formulas of one operand.
 using Unary = TypeList<Neg, Exp, Log, Sqrt, Silu, Abs, Sign, Relu, Reciprocal, Square, Rsqrt, Exp2,
                        Expm1, Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh,
                        Asinh, Acosh, Atanh, Erf, Erfc, Lgamma, Digamma, Trigamma, Sigmoid, Gelu,
                        GeluTanh, Softsign, Floor, Ceil, Round, Trunc, BitwiseNot>;
 
-// With numbers beside x: NumberAttributes.
+// Formulas that take numbers beside x (NumberAttributes).
 
-/// a x + b, rounded once where the machine has a fused product.
+/// a x + b, rounded once if the machine has a fused multiply-add.
 struct Affine {
   static constexpr Op op{"affine", "T:T", attributes<NumberAttributes>};
   using Types = FloatTypes;
@@ -130,7 +130,7 @@ struct Affine {
   }
 };
 
-/// x, below 0 a (e^x - 1). Source: arXiv:1511.07289.
+/// x for x >= 0, else a (e^x - 1). Source: arXiv:1511.07289.
 struct Elu {
   static constexpr Op op{"elu", "T:T", attributes<NumberAttributes>};
   static constexpr bool kLong = true;
@@ -141,7 +141,7 @@ struct Elu {
   }
 };
 
-/// x, below 0 a x.
+/// x for x >= 0, else a x.
 struct LeakyRelu {
   static constexpr Op op{"leaky_relu", "T:T", attributes<NumberAttributes>};
   using Types = FloatTypes;

@@ -107,8 +107,8 @@ TEST(FakeBackend, AKernelThatAddsInAnyOrderIsRefusedInDeterministicMode) {
   EXPECT_EQ(sums, index_add(logits(3, 2), 0, targets(3, 2), logits(3, 2)).to_vector<float>());
   set_deterministic(true);
   EXPECT_ERROR(index_add(x, 0, ids, x), kUnsupported,
-               "index_add: no f32 kernel of scatter_add on fake:0 takes this: it adds in any "
-               "order, which set_deterministic(true) forbids; no composite");
+               "index_add: no f32 kernel of scatter_add on fake:0 accepts the call: its order of "
+               "summation varies, which set_deterministic(true) forbids; no composite");
   set_deterministic(false);
   EXPECT_EQ(index_add(x, 0, ids, x).to_vector<float>(), sums);
 }
