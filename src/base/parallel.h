@@ -1,4 +1,4 @@
-// Parallel loops on host threads. The only header that names the threading library.
+// Parallel loops on host threads. Only parallel.cpp uses the threading library.
 #pragma once
 #include <cstdint>
 #include <type_traits>
