@@ -131,9 +131,9 @@ Tensor resample(const char* op, const Tensor& x, const Dims& sizes, Interpolatio
           "expected sizes of at least 1, got ", sizes);
     check(x.shape()[first + d] > 0 && x.shape()[first + d] <= kMostElements,
           ErrorCode::kShapeMismatch, op, "expected dims of at least 1, got ", x.shape());
-    check(o.scale.empty() || (o.scale[size_t(d)] > 0 && std::isfinite(o.scale[size_t(d)])),
-          ErrorCode::kInvalidArgument, op, "expected finite scales above 0, got ",
-          o.scale[size_t(d)]);
+    const double scale = o.scale.empty() ? 1 : o.scale[size_t(d)];
+    check(scale > 0 && std::isfinite(scale), ErrorCode::kInvalidArgument, op,
+          "expected finite scales above 0, got ", scale);
   }
   Tensor y = picks ? x : cast(x, computed_in(x.dtype()));
   for (int d = dims - 1; d >= 0; d--) {
