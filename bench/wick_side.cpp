@@ -45,7 +45,7 @@ double time_train_step(const bench::Request& request, const wick::Device& device
   Parameters parameters({.device = device, .trainable = true});
   const int64_t batch = request.size, context = config.max_position_embeddings;
   const Decoder decoder(config, parameters);
-  AdamW optimizer(parameters.all(), {});
+  AdamW optimizer(parameters.vars(), {});
   const Tensor ids = Tensor::from(some_bytes(batch * context), {batch, context}, device);
   const Tensor targets = reshape(ids, {batch * context});
   const Tensor positions = positions_from_0(batch, context, device);

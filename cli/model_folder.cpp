@@ -15,15 +15,6 @@ bool may_be_left(const std::string& name, const DecoderConfig& config) {
 
 }  // namespace
 
-TensorSource source_of(const std::shared_ptr<const SafetensorsReader>& reader,
-                       const std::string& where, const std::string& prefix) {
-  TensorSource source{
-      where, {}, [reader, prefix](const std::string& name) { return reader->load(prefix + name); }};
-  for (const auto& [name, entry] : reader->entries())
-    if (name.starts_with(prefix)) source.shapes[name.substr(prefix.size())] = entry.shape;
-  return source;
-}
-
 DecoderConfig read_config(const std::string& path) {
   if (!is_there(path)) fail_input(path, "no such file");
   return decoder_config(read_json(path));
@@ -32,8 +23,7 @@ DecoderConfig read_config(const std::string& path) {
 Decoder open_model(const std::string& folder, DType dtype, const Device& device,
                    int64_t positions) {
   const DecoderConfig config = read_config(folder + "/config.json");
-  Parameters parameters(source_of(std::make_shared<SafetensorsReader>(folder), folder),
-                        {.dtype = dtype, .device = device});
+  Parameters parameters(SafetensorsReader(folder).source(), {.dtype = dtype, .device = device});
   const Decoder decoder(config, parameters, positions);
   for (const std::string& name : parameters.left())
     check(may_be_left(name, config), ErrorCode::kFormat, folder, "tensor \"", name,

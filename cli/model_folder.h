@@ -8,11 +8,6 @@
 
 namespace wick::cli {
 
-/// The tensors whose names start with the prefix, with the prefix removed. Error texts start with
-/// `where`.
-TensorSource source_of(const std::shared_ptr<const SafetensorsReader>& reader,
-                       const std::string& where, const std::string& prefix = "");
-
 /// Opens the model in a folder, in this dtype and on this device. positions: the maximum number of
 /// positions. Input errors: missing folder or file; kFormat for invalid content.
 Decoder open_model(const std::string& folder, DType dtype, const Device& device, int64_t positions);

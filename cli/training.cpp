@@ -113,12 +113,14 @@ struct Training::Saved {
   }
 
   /// The tensors whose names start with the prefix, with the prefix removed.
-  TensorSource source(const std::string& prefix) const { return source_of(reader, path, prefix); }
+  TensorSource source(const std::string& prefix) const {
+    return without_prefix(reader->source(), prefix);
+  }
 
   template <class T>
   std::vector<T> list(const std::string& name) const {
-    const auto entry = reader->entries().find(name);
-    check(entry != reader->entries().end() && entry->second.dtype == kDTypeOf<T> &&
+    const auto entry = reader->tensors().find(name);
+    check(entry != reader->tensors().end() && entry->second.dtype == kDTypeOf<T> &&
               entry->second.shape.size() == 1,
           ErrorCode::kFormat, path, "expected a list \"", name, "\" of ", dtype_name(kDTypeOf<T>));
     return reader->load(name).to_vector<T>();
@@ -129,7 +131,7 @@ Training::Training(const TrainingPlan& plan, Parameters parameters)
     : plan_(plan),
       parameters_(std::move(parameters)),
       decoder_(plan.config, parameters_, plan.context),
-      optimizer_(parameters_.all(), plan.optimizer),
+      optimizer_(parameters_.vars(), plan.optimizer),
       positions_(positions_from_0(plan.batch, plan.context, parameters_.options().device)) {}
 
 Training::Training(const TrainingPlan& plan, const Device& device)
@@ -151,7 +153,7 @@ Training::Training(const Saved& saved, const Device& device)
 void Training::save(const std::string& folder) {
   settle();
   NamedTensors model, all;
-  for (const auto& [name, parameter] : parameters_.all()) {
+  for (const auto& [name, parameter] : parameters_.vars()) {
     model[name] = parameter.tensor();
     all["parameter." + name] = parameter.tensor();
   }

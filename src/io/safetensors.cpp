@@ -103,13 +103,15 @@ Place read_entry(const std::string& path, const std::string& name, simdjson::dom
 }  // namespace
 
 struct SafetensorsReader::Impl {
-  std::vector<std::unique_ptr<MappedFile>> files;
+  std::vector<std::shared_ptr<MappedFile>> files;
   std::map<std::string, Place> places;
-  std::map<std::string, Entry> entries;
+  std::map<std::string, TensorInfo> tensors;
   Metadata metadata;
 
+  Tensor load(const std::string& name, const Device& device) const;
+
   void read_header(const std::string& path) {
-    files.push_back(std::make_unique<MappedFile>(path));
+    files.push_back(std::make_shared<MappedFile>(path));
     const auto bytes = files.back()->bytes();
     require(bytes.size() >= 8, path, "the file has ", bytes.size(),
             " bytes, the header's length alone takes 8");
@@ -144,7 +146,7 @@ struct SafetensorsReader::Impl {
       spans.push_back({place.begin - data_begin, place.end - data_begin, name});
       require(places.emplace(name, place).second, path, "tensor ", json_quote(name),
               " appears twice");
-      entries[name] = {place.dtype, place.shape};
+      tensors[name] = {place.dtype, place.shape};
     }
     check_spans(path, spans, data_bytes);
   }
@@ -218,49 +220,66 @@ struct SafetensorsReader::Impl {
   }
 };
 
-SafetensorsReader::SafetensorsReader(const std::string& path) : impl_(std::make_unique<Impl>()) {
+SafetensorsReader::SafetensorsReader(const std::string& path) {
+  const auto impl = std::make_shared<Impl>();
   const std::string single = path + "/model.safetensors", index = single + ".index.json";
   // If the path cannot be examined, opening it reports the reason.
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) {
-    impl_->read_header(path);
+    impl->read_header(path);
   } else if (std::filesystem::exists(single, error)) {
-    impl_->read_header(single);
+    impl->read_header(single);
   } else {
     check(std::filesystem::exists(index, error), ErrorCode::kIo, path,
           "expected model.safetensors or model.safetensors.index.json in the folder");
-    impl_->read_shards(path, index);
+    impl->read_shards(path, index);
   }
+  path_ = path;
+  impl_ = impl;
 }
 SafetensorsReader::~SafetensorsReader() = default;
 
-const std::map<std::string, SafetensorsReader::Entry>& SafetensorsReader::entries() const {
-  return impl_->entries;
+const std::map<std::string, TensorInfo>& SafetensorsReader::tensors() const {
+  return impl_->tensors;
 }
 const Metadata& SafetensorsReader::metadata() const { return impl_->metadata; }
 
+TensorSource SafetensorsReader::source() const {
+  return {path_, impl_->tensors, [impl = impl_](const std::string& name, const Device& device) {
+            return impl->load(name, device);
+          }};
+}
+
 Tensor SafetensorsReader::load(const std::string& name, const Device& device) const {
-  const auto found = impl_->places.find(name);
-  check(found != impl_->places.end(), ErrorCode::kInvalidArgument, "safetensors",
-        "no tensor is named ", json_quote(name));
+  return impl_->load(name, device);
+}
+
+Tensor SafetensorsReader::Impl::load(const std::string& name, const Device& device) const {
+  const auto found = places.find(name);
+  check(found != places.end(), ErrorCode::kInvalidArgument, "safetensors", "no tensor is named ",
+        json_quote(name));
   const Place& place = found->second;
-  const uint8_t* bytes = impl_->files[place.file]->bytes().data() + place.begin;
+  const std::shared_ptr<MappedFile>& file = files[place.file];
+  const uint8_t* bytes = file->bytes().data() + place.begin;
   const int64_t size = place.end - place.begin;
   if (place.dtype == DType::kBool)
     for (int64_t i = 0; i < size; i++)
-      require(bytes[i] <= 1, impl_->files[place.file]->path(), "tensor ", json_quote(name),
+      require(bytes[i] <= 1, file->path(), "tensor ", json_quote(name),
               ": expected BOOL values of 0 or 1");
   if (const int bits = packed_bits(place.dtype); bits < 8) {
     std::vector<uint8_t> elements(size_t(numel(place.shape)));
     unpack_bits(bytes, bits, int64_t(elements.size()), elements.data());
     return Tensor::from_bytes(elements.data(), place.dtype, place.shape, device);
   }
+  if (device.is_cpu() && uintptr_t(bytes) % size_t(dtype_size(place.dtype)) == 0)
+    // Nothing writes to adopted memory, so the read-only mapping serves.
+    return Tensor::adopt(const_cast<uint8_t*>(bytes), place.dtype, place.shape, [file] {});
   return Tensor::from_bytes(bytes, place.dtype, place.shape, device);
 }
 
 NamedTensors SafetensorsReader::load_all(const Device& device) const {
   NamedTensors result;
-  for (const auto& [name, entry] : impl_->entries) result[name] = load(name, device);
+  for (const auto& [name, info] : impl_->tensors) result[name] = load(name, device);
   return result;
 }
 

@@ -104,13 +104,12 @@ struct Block {
 
 }  // namespace
 
-/// Returns the config after checking that its weights fit the device, before any are allocated.
-const DecoderConfig& fitting(const DecoderConfig& c, const ParameterOptions& options) {
+/// Checks that initial weights fit the device, before any are allocated.
+void require_room(const DecoderConfig& c, const ParameterOptions& options) {
   const int64_t weights = num_parameters(c), room = options.device.info().total_bytes;
   const bool fits = room <= 0 || weights <= room / bytes_of(options.dtype, 1);  // 0: unknown
   check(fits, ErrorCode::kOutOfMemory, "decoder", weights, " weights of ",
         dtype_name(options.dtype), " exceed the ", room >> 20, " MiB of ", options.device);
-  return c;
 }
 
 struct Decoder::Layers {
@@ -120,10 +119,10 @@ struct Decoder::Layers {
   const Embedding embed_tokens;
   std::vector<Block> blocks;
   const RmsNorm norm;
-  const Var output_weight;  // [vocab_size, hidden_size]
+  const Parameter output_weight;  // [vocab_size, hidden_size]
 
   Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
-      : config(fitting(c, p.options())),
+      : config(c),
         options{.dtype = p.options().dtype, .device = p.options().device},
         rope(rope_tables(positions, c.head_dim, c.rope_theta,
                          {.dtype = options.dtype == DType::kF64 ? DType::kF64 : DType::kF32,
@@ -137,6 +136,9 @@ struct Decoder::Layers {
                                                   .weight) {}
 
   static std::vector<Block> make_blocks(const DecoderConfig& c, Parameters& p) {
+    check(c.num_hidden_layers <= DecoderConfig::kMostLayers, ErrorCode::kInvalidArgument, "config",
+          "\"num_hidden_layers\": expected at most ", DecoderConfig::kMostLayers, ", got ",
+          c.num_hidden_layers);
     std::vector<Block> blocks;
     blocks.reserve(size_t(c.num_hidden_layers));
     for (int64_t i = 0; i < c.num_hidden_layers; i++)
@@ -145,9 +147,27 @@ struct Decoder::Layers {
   }
 };
 
-Decoder::Decoder(const DecoderConfig& config, Parameters& parameters, int64_t positions)
-    : layers_(std::make_shared<Layers>(
-          config, parameters, positions > 0 ? positions : config.max_position_embeddings)) {}
+Decoder::Decoder(const DecoderConfig& config, Parameters& parameters, int64_t positions) {
+  if (parameters.draws()) require_room(config, parameters.options());
+  layers_ = std::make_shared<Layers>(config, parameters,
+                                     positions > 0 ? positions : config.max_position_embeddings);
+}
+
+int64_t num_parameters(const DecoderConfig& config) {
+  Parameters parameters = Parameters::of_shapes();
+  const Decoder decoder(config, parameters, 1);
+  double count = 0;  // in double, because integers overflow for large sizes
+  for (const auto& [name, shape] : parameters.shapes()) {
+    double weights = 1;
+    for (const int64_t size : shape) weights *= double(size);
+    count += weights;
+  }
+  check(count <= 0x1p60, ErrorCode::kInvalidArgument, "config",
+        "the sizes give more than 2^60 weights");
+  int64_t exact = 0;
+  for (const auto& [name, shape] : parameters.shapes()) exact += numel(shape);
+  return exact;
+}
 
 const DecoderConfig& Decoder::config() const { return layers_->config; }
 TensorOptions Decoder::options() const { return layers_->options; }

@@ -8,8 +8,6 @@ namespace wick {
 namespace {
 
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();  // for every size
-constexpr int64_t kMostLayers = 1 << 16;
-constexpr int64_t kMostWeights = int64_t{1} << 60;
 
 /// Defaults of a model_type for keys missing from config.json, as in transformers.
 struct Family {
@@ -106,7 +104,7 @@ DecoderConfig decoder_config(const Settings& settings) {
   c.vocab_size = size_of(settings, "vocab_size");
   c.hidden_size = size_of(settings, "hidden_size");
   c.intermediate_size = size_of(settings, "intermediate_size");
-  c.num_hidden_layers = size_of(settings, "num_hidden_layers", 0, kMostLayers);
+  c.num_hidden_layers = size_of(settings, "num_hidden_layers", 0, DecoderConfig::kMostLayers);
   c.num_attention_heads = size_of(settings, "num_attention_heads");
   c.num_key_value_heads = size_of(settings, "num_key_value_heads", c.num_attention_heads);
   c.head_dim =
@@ -155,23 +153,6 @@ Settings to_settings(const DecoderConfig& c) {
   s.set("bos_token_id", ids_setting(c.bos_token_ids));
   s.set("eos_token_id", ids_setting(c.eos_token_ids));
   return s;
-}
-
-int64_t num_parameters(const DecoderConfig& c) {
-  const int64_t query = c.num_attention_heads * c.head_dim,
-                key = c.num_key_value_heads * c.head_dim;
-  // Computed in double first, because integers overflow for large sizes.
-  const auto sum = [&]<class T>(T hidden) {
-    const T attention = 2 * hidden * T(query + key) +
-                        (c.attention_bias ? T(query + 2 * key + c.hidden_size) : T(0));
-    const T mlp = 3 * hidden * T(c.intermediate_size) +
-                  (c.mlp_bias ? T(2 * c.intermediate_size + c.hidden_size) : T(0));
-    const T embeddings = T(c.vocab_size) * hidden * T(c.tie_word_embeddings ? 1 : 2);
-    return embeddings + T(c.num_hidden_layers) * (attention + mlp + 2 * hidden) + hidden;
-  };
-  check(sum(double(c.hidden_size)) <= double(kMostWeights), ErrorCode::kInvalidArgument, "config",
-        "the sizes give more than 2^60 weights");
-  return sum(c.hidden_size);
 }
 
 }  // namespace wick

@@ -10,10 +10,12 @@ namespace wick {
 
 KvCache::KvCache(const KvCacheSizes& sizes, const TensorOptions& options) : sizes_(sizes) {
   // Must be zeros, not uninitialized: a weight of 0 times NaN is NaN.
-  const Tensor nothing = zeros({sizes.batch, sizes.heads, sizes.capacity, sizes.head_dim}, options);
+  const auto nothing = [&] {
+    return Var(zeros({sizes.batch, sizes.heads, sizes.capacity, sizes.head_dim}, options), false);
+  };
   for (int64_t i = 0; i < sizes.layers; i++) {
-    keys_.emplace_back(nothing, false);
-    values_.emplace_back(nothing, false);
+    keys_.push_back(nothing());
+    values_.push_back(nothing());
   }
   cover(0);
 }

@@ -11,9 +11,7 @@ Linear::Linear(Parameters& parameters, const std::string& name, int64_t in, int6
     : weight(parameters.take(name + ".weight", {out, in}, {0, options.deviation})) {
   if (options.bias) bias = parameters.take(name + ".bias", {out}, {0, 0});
 }
-Tensor Linear::operator()(const Tensor& x) const {
-  return linear(x, weight, bias.defined() ? bias.tensor() : Tensor());
-}
+Tensor Linear::operator()(const Tensor& x) const { return linear(x, weight, bias); }
 
 Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
                      double deviation)

@@ -32,8 +32,10 @@ Tensor global_norm(const std::vector<Tensor>& gradients) {
 AdamW::AdamW(const NamedVars& parameters, const AdamWSettings& settings) : settings_(settings) {
   for (const auto& [name, parameter] : parameters) {
     const Tensor& p = parameter.tensor();
-    const Tensor nothing = zeros(p.shape(), {.dtype = p.dtype(), .device = p.device()});
-    slots_.push_back({name, parameter, Var(nothing, false), Var(nothing, false)});
+    const auto nothing = [&] {
+      return Var(zeros(p.shape(), {.dtype = p.dtype(), .device = p.device()}), false);
+    };
+    slots_.push_back({name, parameter, nothing(), nothing()});
   }
 }
 
@@ -77,10 +79,10 @@ NamedTensors AdamW::state() const {
 
 void AdamW::restore(const TensorSource& state, int64_t steps_done) {
   const auto read = [&](const std::string& name, Var& into) {
-    const auto found = state.shapes.find(name);
-    check(found != state.shapes.end(), ErrorCode::kFormat, state.where, "no tensor is named \"",
+    const auto found = state.tensors.find(name);
+    check(found != state.tensors.end(), ErrorCode::kFormat, state.where, "no tensor is named \"",
           name, "\"");
-    const Tensor value = state.load(name);
+    const Tensor value = state.load(name, into.tensor().device());
     const Tensor& now = into.tensor();
     check(value.shape() == now.shape() && value.dtype() == now.dtype(), ErrorCode::kFormat,
           state.where, "tensor \"", name, "\": expected ", describe(now), ", got ",

@@ -6,39 +6,44 @@
 
 namespace wick {
 
-TensorSource source_of(const NamedTensors& tensors, const std::string& where) {
-  TensorSource source{where, {}, [tensors](const std::string& name) { return tensors.at(name); }};
-  for (const auto& [name, tensor] : tensors) source.shapes[name] = tensor.shape();
-  return source;
+Parameters Parameters::of_shapes() {
+  Parameters parameters(ParameterOptions{});
+  parameters.shapes_only_ = true;
+  return parameters;
 }
 
 Tensor Parameters::load(const std::string& name, const Shape& shape) const {
-  const auto found = source_.shapes.find(name);
-  check(found != source_.shapes.end(), ErrorCode::kFormat, source_.where, "no tensor is named \"",
+  const auto found = source_.tensors.find(name);
+  check(found != source_.tensors.end(), ErrorCode::kFormat, source_.where, "no tensor is named \"",
         name, "\"");
-  check(found->second == shape, ErrorCode::kFormat, source_.where, "tensor \"", name,
-        "\": expected shape ", shape, ", got ", found->second);
-  const Tensor tensor = source_.load(name);
-  check(is_floating(tensor.dtype()), ErrorCode::kFormat, source_.where, "tensor \"", name,
-        "\": expected a floating dtype, got ", dtype_name(tensor.dtype()));
-  return cast(tensor.to(options_.device), options_.dtype);
+  const TensorInfo& info = found->second;
+  check(info.shape == shape, ErrorCode::kFormat, source_.where, "tensor \"", name,
+        "\": expected shape ", shape, ", got ", info.shape);
+  check(is_floating(info.dtype) || is_block(info.dtype), ErrorCode::kFormat, source_.where,
+        "tensor \"", name, "\": expected a floating dtype, got ", dtype_name(info.dtype));
+  return cast(source_.load(name, options_.device), options_.dtype);
 }
 
-Var Parameters::take(const std::string& name, const Shape& shape, const Initial& initial) {
-  check(all_.count(name) == 0, ErrorCode::kInvalidArgument, "Parameters", "\"", name,
+Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial) {
+  check(shapes_.count(name) == 0, ErrorCode::kInvalidArgument, "Parameters", "\"", name,
         "\" is taken twice");
+  if (shapes_only_) {
+    shapes_[name] = shape;
+    return Parameter();
+  }
   const TensorOptions where{.dtype = options_.dtype, .device = options_.device};
-  const Tensor value = source_.load ? load(name, shape)
-                       : initial.deviation == 0
-                           ? full(shape, initial.mean, where)
-                           : randn(shape, where, initial.mean, initial.deviation);
-  return all_.emplace(name, Var(value, options_.trainable)).first->second;
+  Tensor value = !draws()                 ? load(name, shape)
+                 : initial.deviation == 0 ? full(shape, initial.mean, where)
+                                          : randn(shape, where, initial.mean, initial.deviation);
+  shapes_[name] = shape;
+  if (!options_.trainable) return Parameter(std::move(value));
+  return Parameter(vars_.emplace(name, Var(std::move(value))).first->second);
 }
 
 std::vector<std::string> Parameters::left() const {
   std::vector<std::string> names;
-  for (const auto& [name, shape] : source_.shapes)
-    if (all_.count(name) == 0) names.push_back(name);
+  for (const auto& [name, info] : source_.tensors)
+    if (shapes_.count(name) == 0) names.push_back(name);
   return names;
 }
 

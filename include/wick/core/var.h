@@ -9,9 +9,10 @@ namespace wick {
 class WICK_API Var {
  public:
   Var() = default;
-  /// Starts with the values of init; writes to the Var never affect other holders of init. Errors:
-  /// kDTypeMismatch if it requires a gradient and is not floating.
-  explicit Var(const Tensor& init, bool requires_grad = true);
+  /// Starts with the values of init; writes to the Var never affect other holders of init. Adopts
+  /// the memory of a tensor moved in by its only owner, else copies. Errors: kDTypeMismatch if it
+  /// requires a gradient and is not floating.
+  explicit Var(Tensor init, bool requires_grad = true);
 
   /// The current value, an empty Tensor() for an empty Var(). The tape records ops on it.
   const Tensor& tensor() const;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wick/core/named_tensors.h"
+#include "wick/core/tensor_source.h"
 
 namespace wick {
 
@@ -17,24 +17,25 @@ using Metadata = std::map<std::string, std::string>;
 /// tensors on demand. Errors of all functions: kIo; kFormat, with path, tensor and reason.
 class WICK_API SafetensorsReader {
  public:
-  struct Entry {
-    DType dtype;
-    Shape shape;
-  };
   explicit SafetensorsReader(const std::string& path);
   ~SafetensorsReader();
   SafetensorsReader(const SafetensorsReader&) = delete;
   SafetensorsReader& operator=(const SafetensorsReader&) = delete;
 
-  const std::map<std::string, Entry>& entries() const;
+  const std::map<std::string, TensorInfo>& tensors() const;
   const Metadata& metadata() const;
-  /// Reads one tensor. Errors: kInvalidArgument if there is no tensor with this name.
+  /// Reads one tensor. On the CPU the tensor is a view of the mapped file if the file aligns it. A
+  /// file that another program cuts short while it is mapped ends this program (SIGBUS). Errors:
+  /// kInvalidArgument if there is no tensor with this name.
   Tensor load(const std::string& name, const Device& device = Device::cpu()) const;
+  /// All tensors; the source keeps the files open.
+  TensorSource source() const;
   NamedTensors load_all(const Device& device = Device::cpu()) const;
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::string path_;
+  std::shared_ptr<const Impl> impl_;
 };
 
 /// Reads all tensors of a file or folder.

@@ -12,6 +12,8 @@ namespace wick {
 
 /// Sizes and options of a model, named as in config.json of HuggingFace's transformers.
 struct DecoderConfig {
+  static constexpr int64_t kMostLayers = 1 << 16;
+
   std::string model_type = "llama";
   int64_t vocab_size = 256;
   int64_t hidden_size = 128;
@@ -36,7 +38,8 @@ struct DecoderConfig {
 WICK_API DecoderConfig decoder_config(const Settings& settings);
 /// The values of a config.json that transformers reads.
 WICK_API Settings to_settings(const DecoderConfig& config);
-/// The number of parameters of a model. Errors: kInvalidArgument if it exceeds 2^60.
+/// The number of parameters of a model, counted from their shapes. Errors: kInvalidArgument if it
+/// exceeds 2^60 or the model has more than kMostLayers layers.
 WICK_API int64_t num_parameters(const DecoderConfig& config);
 
 /// A decoder: embedding, blocks of attention and MLP, final norm, output layer. Copies share the

@@ -14,7 +14,7 @@ struct LinearOptions {
 /// A linear layer: x [..., in] -> x weightᵀ + bias [..., out]. Parameters NAME.weight [out, in] and
 /// NAME.bias [out].
 struct WICK_API Linear {
-  Var weight, bias;
+  Parameter weight, bias;
   Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out,
          const LinearOptions& options = {});
   Tensor operator()(const Tensor& x) const;
@@ -23,7 +23,7 @@ struct WICK_API Linear {
 /// Looks up vectors by id: ids [...] i64 in [0, count) -> [..., dim]. Parameter NAME.weight [count,
 /// dim].
 struct WICK_API Embedding {
-  Var weight;
+  Parameter weight;
   Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
             double deviation = 0.02);
   Tensor operator()(const Tensor& ids) const;
@@ -31,7 +31,7 @@ struct WICK_API Embedding {
 
 /// A layer for rms_norm. Parameter NAME.weight [dim], initially 1.
 struct WICK_API RmsNorm {
-  Var weight;
+  Parameter weight;
   double eps;
   RmsNorm(Parameters& parameters, const std::string& name, int64_t dim, double eps);
   Tensor operator()(const Tensor& x) const;

@@ -1,25 +1,16 @@
 // A model's named parameters, initialized at random or loaded from a file's tensors.
 #pragma once
-#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "wick/core/named_tensors.h"
+#include "wick/core/tensor_source.h"
 #include "wick/core/var.h"
 
 namespace wick {
 
 using NamedVars = std::map<std::string, Var>;
-
-/// Named tensors that are loaded on demand.
-struct TensorSource {
-  std::string where;  // "model/model.safetensors": prefix of error texts
-  std::map<std::string, Shape> shapes;
-  std::function<Tensor(const std::string& name)> load;  // any device, any floating dtype
-};
-/// Makes a source from tensors. where: prefix of error texts.
-WICK_API TensorSource source_of(const NamedTensors& tensors, const std::string& where);
 
 /// Initial distribution of a parameter: normal with this mean and standard deviation.
 struct Initial {
@@ -27,8 +18,29 @@ struct Initial {
   double deviation = 0;
 };
 
+/// A parameter of a layer: a Var if it is trained, else a Tensor, which may be quantized or view a
+/// mapped file. Copies share the value.
+class WICK_API Parameter {
+ public:
+  Parameter() = default;
+  explicit Parameter(Tensor frozen) : frozen_(std::move(frozen)) {}
+  explicit Parameter(Var trained) : trained_(std::move(trained)) {}
+
+  bool defined() const { return trained_.defined() || bool(frozen_); }
+  /// The current value; an empty Tensor() for an empty Parameter().
+  const Tensor& tensor() const { return trained_.defined() ? trained_.tensor() : frozen_; }
+  operator const Tensor&() const { return tensor(); }  // NOLINT: ops accept a Parameter
+  const Shape& shape() const { return tensor().shape(); }
+  /// The accumulated gradient; empty if the parameter is not trained or before the first backward.
+  Tensor grad() const { return trained_.defined() ? trained_.grad() : Tensor(); }
+
+ private:
+  Tensor frozen_;
+  Var trained_;
+};
+
 struct ParameterOptions {
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;  // dtype of the computation
   Device device = Device::cpu();
   bool trainable = false;  // whether backward collects gradients
 };
@@ -38,15 +50,23 @@ class WICK_API Parameters {
  public:
   /// Initializes parameters at random on the device, under its seed.
   explicit Parameters(const ParameterOptions& options) : options_(options) {}
-  /// Loads parameters and converts them to the dtype.
+  /// Loads parameters.
   Parameters(TensorSource source, const ParameterOptions& options)
       : options_(options), source_(std::move(source)) {}
+  /// Allocates nothing: parameters are empty, and only their names and shapes are recorded.
+  static Parameters of_shapes();
 
   const ParameterOptions& options() const { return options_; }
-  /// Creates the parameter with this name and adds it to all(). Errors when loading from a source:
-  /// kFormat if the parameter is missing, or has another shape or a dtype that is not floating.
-  Var take(const std::string& name, const Shape& shape, const Initial& initial);
-  const NamedVars& all() const { return all_; }
+  /// Whether parameters are initialized at random, rather than loaded or only recorded.
+  bool draws() const { return !source_.load && !shapes_only_; }
+  /// Creates the parameter with this name, in options().dtype. Errors when loading from a source:
+  /// kFormat if the parameter is missing, or has another shape or a dtype that is neither floating
+  /// nor a block dtype.
+  Parameter take(const std::string& name, const Shape& shape, const Initial& initial);
+  /// Shapes of all parameters taken.
+  const std::map<std::string, Shape>& shapes() const { return shapes_; }
+  /// The trained parameters; empty unless options().trainable.
+  const NamedVars& vars() const { return vars_; }
   /// Names in the source that have not been taken.
   std::vector<std::string> left() const;
 
@@ -54,8 +74,10 @@ class WICK_API Parameters {
   Tensor load(const std::string& name, const Shape& shape) const;
 
   ParameterOptions options_;
+  bool shapes_only_ = false;
   TensorSource source_;
-  NamedVars all_;
+  std::map<std::string, Shape> shapes_;
+  NamedVars vars_;
 };
 
 }  // namespace wick

@@ -13,19 +13,20 @@ Tensor with_node(const Tensor& x, std::shared_ptr<AutogradNode> node) {
   return own;
 }
 
+/// A tensor in memory that no other holder of x sees: x itself if nobody else holds it.
+Tensor own(const Tensor& x) { return x.uniquely_owned() && x.is_contiguous() ? x : own_copy(x); }
+
 void check_var(const char* op, const Var& v) {
   check(v.defined(), ErrorCode::kInvalidArgument, op, "the target is an empty Var()");
 }
 
 }  // namespace
 
-Var::Var(const Tensor& init, bool requires_grad) {
+Var::Var(Tensor init, bool requires_grad) {
   check(bool(init), ErrorCode::kInvalidArgument, "Var", "the initial value is an empty Tensor()");
   check(!requires_grad || is_floating(init.dtype()), ErrorCode::kDTypeMismatch, "Var",
         "requires_grad needs a floating dtype, got ", dtype_name(init.dtype()));
-  // The Var gets its own copy: other holders of init do not see writes to the Var.
-  value_ =
-      std::make_shared<Tensor>(with_node(own_copy(init), requires_grad ? make_leaf() : nullptr));
+  value_ = std::make_shared<Tensor>(with_node(own(init), requires_grad ? make_leaf() : nullptr));
 }
 
 const Tensor& Var::tensor() const {
@@ -52,8 +53,7 @@ void Var::set_(Tensor value) {
         dtype_name(value_->dtype()), ", got ", dtype_name(value.dtype()));
   check(value.device() == value_->device(), ErrorCode::kDeviceMismatch, "set_", "expected ",
         value_->device(), ", got ", value.device());
-  const bool handed_over = value.uniquely_owned() && value.is_contiguous();
-  *value_ = with_node(handed_over ? value : own_copy(value), value_->node());
+  *value_ = with_node(own(value), value_->node());
 }
 
 }  // namespace wick

@@ -35,7 +35,7 @@ TEST(Train, LeavesAModelThatHasLearnt) {
   EXPECT_EQ(bytes_of(small.folder / "m/loss.png").substr(1, 3), "PNG");
   const SafetensorsReader model(small.folder / "m");
   EXPECT_EQ(model.metadata().at("format"), "pt");
-  EXPECT_EQ(model.entries().at("model.layers.1.self_attn.k_proj.weight").shape, Shape({8, 16}));
+  EXPECT_EQ(model.tensors().at("model.layers.1.self_attn.k_proj.weight").shape, Shape({8, 16}));
 }
 
 TEST(Train, WithoutFontsTheCurveIsDrawnToo) {

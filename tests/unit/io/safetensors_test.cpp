@@ -135,8 +135,8 @@ TEST(Safetensors, NamesAndMetadataComeBackWhateverTheirCharacters) {
   save_safetensors(folder.file("a"), tensors, metadata);
   const SafetensorsReader reader(folder.file("a"));
   EXPECT_EQ(reader.metadata(), metadata);
-  for (const std::string& name : names) EXPECT_TRUE(reader.entries().count(name)) << name;
-  EXPECT_EQ(reader.entries().size(), std::size(names));
+  for (const std::string& name : names) EXPECT_TRUE(reader.tensors().count(name)) << name;
+  EXPECT_EQ(reader.tensors().size(), std::size(names));
 }
 
 TEST(Safetensors, WhatNoFileCanHoldIsRefused) {
@@ -414,6 +414,33 @@ TEST(Safetensors, NoChangedByteDoesHarm) {
   EXPECT_GT(refused, 500);
 }
 
+TEST(Safetensors, OnTheCpuATensorIsAViewOfTheMappedFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("m.safetensors");
+  save_safetensors(path, {{"w", Tensor::from({1.f, 2.f})}});
+  TensorSource source;
+  {
+    const SafetensorsReader reader(path);
+    source = reader.source();
+    EXPECT_EQ(reader.load("w").data(), reader.load("w").data());
+  }
+  const Tensor w = source.load("w", Device::cpu());  // the source keeps the file mapped
+  source = {};
+  EXPECT_EQ(w.to_vector<float>(), (std::vector<float>{1, 2}));  // and so does the tensor
+  EXPECT_FALSE(w.uniquely_owned());
+}
+
+TEST(Safetensors, ATensorThatTheFileDoesNotAlignIsCopied) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("m.safetensors");
+  folder.write("m.safetensors",
+               contents(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} )",
+                        std::string("\0\0\x80\x3f", 4)));
+  const SafetensorsReader reader(path);
+  EXPECT_EQ(reader.load("w").item<float>(), 1);
+  EXPECT_NE(reader.load("w").data(), reader.load("w").data());
+}
+
 TEST(Safetensors, AFileThatIsNotThereIsAnError) {
   const TemporaryFolder folder;
   EXPECT_ERROR(load_safetensors(folder.file("none")), kIo, folder.file("none") + ": No such file");
@@ -450,7 +477,7 @@ TEST(Safetensors, AFolderIsItsShards) {
   folder.write(kIndex,
                index_of({{"x", "1.safetensors"}, {"y", "1.safetensors"}, {"z", "2.safetensors"}}));
   const SafetensorsReader reader(folder.path());
-  EXPECT_EQ(reader.entries().size(), 3u);
+  EXPECT_EQ(reader.tensors().size(), 3u);
   EXPECT_EQ(reader.metadata().at("k"), "v");
   EXPECT_EQ(reader.load("y").item<float>(), 2.0f);
   EXPECT_EQ(reader.load("z").item<float>(), 3.0f);

@@ -32,7 +32,7 @@ TEST(GlobalNorm, IsTheRootOfAllSquares) {
 /// A matrix and a vector whose gradients are g and h.
 struct Rig {
   Var matrix{Tensor::from(Values{1, -2}, {1, 2})}, vector{Tensor::from(Values{3, 4})};
-  NamedVars all() const { return {{"m", matrix}, {"v", vector}}; }
+  NamedVars vars() const { return {{"m", matrix}, {"v", vector}}; }
   void bring(const Values& g, const Values& h) {
     backward(sum(matrix * Tensor::from(g, {1, 2})) + sum(vector * Tensor::from(h)));
   }
@@ -40,7 +40,7 @@ struct Rig {
 
 TEST(AdamW, IsTheFormulaWithDecayOnMatricesAlone) {
   Rig rig;
-  AdamW optimizer(rig.all(),
+  AdamW optimizer(rig.vars(),
                   {.beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .weight_decay = 0.5, .clip_norm = 0});
   rig.bring({2, -1}, {0.5, 0});
   optimizer.step(0.1);
@@ -58,7 +58,7 @@ TEST(AdamW, IsTheFormulaWithDecayOnMatricesAlone) {
 TEST(AdamW, ClipsByTheNormOfAllGradientsTogether) {
   const auto averages = [](double clip_norm, const Values& g, const Values& h) {
     Rig rig;
-    AdamW optimizer(rig.all(), {.beta1 = 0.5, .clip_norm = clip_norm});
+    AdamW optimizer(rig.vars(), {.beta1 = 0.5, .clip_norm = clip_norm});
     rig.bring(g, h);
     optimizer.step(0);
     NamedTensors state = optimizer.state();
@@ -75,7 +75,7 @@ TEST(AdamW, ClipsByTheNormOfAllGradientsTogether) {
 
 TEST(AdamW, LeavesWhatHasNoGradient) {
   Rig rig;
-  AdamW optimizer(rig.all(), {});
+  AdamW optimizer(rig.vars(), {});
   backward(sum(rig.vector.tensor()));
   optimizer.step(0.1);
   EXPECT_EQ(rig.matrix.tensor().to_vector<float>(), (Values{1, -2}));
@@ -84,7 +84,7 @@ TEST(AdamW, LeavesWhatHasNoGradient) {
 
 TEST(AdamW, GoesOnFromItsStateToTheBit) {
   Rig straight, resumed;
-  AdamW first(straight.all(), {});
+  AdamW first(straight.vars(), {});
   const auto gradients = [](Rig& rig, int i) { rig.bring({0.1f * i, 1}, {-1, 0.3f / (i + 1)}); };
   NamedTensors saved;
   const auto copy = [](const Tensor& x) { return Tensor::from(x.to_vector<float>(), x.shape()); };
@@ -96,7 +96,7 @@ TEST(AdamW, GoesOnFromItsStateToTheBit) {
     gradients(straight, i);
     first.step(0.01);
   }
-  AdamW second(resumed.all(), {});
+  AdamW second(resumed.vars(), {});
   second.restore(source_of(saved, "state"), 3);
   for (int i = 3; i < 6; i++) {
     gradients(resumed, i);
@@ -110,7 +110,7 @@ TEST(AdamW, GoesOnFromItsStateToTheBit) {
 
 TEST(AdamW, AStateThatDoesNotFitIsAnError) {
   Rig rig;
-  AdamW optimizer(rig.all(), {});
+  AdamW optimizer(rig.vars(), {});
   NamedTensors state = optimizer.state();
   state["mean.v"] = zeros({3});
   EXPECT_ERROR(optimizer.restore(source_of(state, "s"), 1), kFormat,

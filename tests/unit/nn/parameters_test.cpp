@@ -35,7 +35,7 @@ TEST(Parameters, AreLoadedByNameAndConverted) {
   EXPECT_EQ(layer.weight.tensor().dtype(), DType::kF32);
   EXPECT_EQ(layer.weight.tensor().to_vector<float>(), std::vector<float>(6, 0.5f));
   EXPECT_TRUE(layer.weight.tensor().requires_grad());
-  EXPECT_EQ(parameters.all().count("a.weight"), 1u);
+  EXPECT_EQ(parameters.vars().count("a.weight"), 1u);
   EXPECT_EQ(parameters.left(), std::vector<std::string>{"spare"});
 }
 

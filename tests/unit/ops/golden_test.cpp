@@ -61,7 +61,7 @@ class Golden : public ::testing::Test {
     const auto function = test::golden_ops().find(op);
     ASSERT_NE(function, test::golden_ops().end()) << op << " is no op that golden_ops.py can call";
     const std::vector<int64_t> gradients = c.integers("gradients");
-    const bool has_seed = tensors_.entries().count(name + ".seed") != 0;
+    const bool has_seed = tensors_.tensors().count(name + ".seed") != 0;
     std::vector<Tensor> x;
     for (int64_t i = 0; i < c.integer("inputs"); i++) {
       const Tensor value = tensors_.load(name + ".x" + std::to_string(i));

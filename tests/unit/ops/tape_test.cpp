@@ -392,5 +392,21 @@ TEST(Var, TakesOtherDTypesAndShapesThatBroadcastInCopy) {
   EXPECT_EQ(x.tensor().to_vector<float>(), (Values{3, 3}));
 }
 
+TEST(Var, AdoptsATensorMovedInByItsOnlyOwner) {
+  Tensor alone = Tensor::from({1.f, 2.f});
+  const void* memory = alone.data();
+  EXPECT_EQ(Var(std::move(alone)).tensor().data(), memory);
+  const Tensor shared = Tensor::from({1.f, 2.f});
+  EXPECT_NE(Var(shared).tensor().data(), shared.data());
+}
+
+TEST(Var, NeverWritesToAdoptedMemory) {
+  float values[2] = {1, 2};
+  Var v(Tensor::adopt(values, DType::kF32, {2}, [] {}));
+  fill_(v, 7);
+  EXPECT_EQ(values[0], 1);
+  EXPECT_EQ(v.tensor().to_vector<float>(), (std::vector<float>{7, 7}));
+}
+
 }  // namespace
 }  // namespace wick
