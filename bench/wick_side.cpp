@@ -64,16 +64,13 @@ double time_generate(const bench::Request& request, const wick::Device& device) 
   DecoderConfig config;
   config.max_position_embeddings = 64 + request.size;
   Parameters parameters({.device = device});
-  Generator generator(Decoder(config, parameters), {.sample = {.temperature = 0}});
-  const std::vector<std::vector<int64_t>> prompt = {some_bytes(64)};
+  Session session(Decoder(config, parameters), {.sampling = {.temperature = 0}});
+  const std::vector<int64_t> prompt = some_bytes(64);
   const double seconds = request.time(
       [&] {
-        generator.prefill(prompt);
-        generator.tokens();
-        for (int64_t i = 1; i < request.size; i++) {
-          generator.step();
-          generator.tokens();  // read as it comes
-        }
+        session.rewind(0);
+        session.append(prompt);
+        for (int64_t i = 0; i < request.size; i++) session.step();
       },
       [&] { device.synchronize(); });
   return seconds / double(request.size);

@@ -13,7 +13,7 @@
 #include "ranges.h"
 #include "report.h"
 #include "wick/io/json.h"
-#include "wick/models/generator.h"
+#include "wick/models/session.h"
 
 namespace wick::cli {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 struct Options {
   std::string model, prompt, device = "auto";
   int64_t max_tokens = 256;
-  SampleOptions sample = {.temperature = 0.8, .top_p = 0.95};
+  Sampling sampling = {.temperature = 0.8, .top_p = 0.95};
   uint64_t seed = 1;
   bool json = false;
 };
@@ -38,32 +38,32 @@ struct Rate {
 class Writing {
  public:
   Writing(const Decoder& decoder, const Options& options, int64_t capacity)
-      : generator_(decoder, {.capacity = capacity, .sample = options.sample}) {}
+      : session_(decoder, {.capacity = capacity, .sampling = options.sampling}) {}
 
   std::vector<int64_t> ids;  // the prompt, then generated tokens
   Rate prefill, decode;
 
   void next() {
     const auto start = std::chrono::steady_clock::now();
-    const bool full = generator_.length() == generator_.capacity();
+    const bool full = session_.length() > session_.capacity();
     Rate& rate = started_ && !full ? decode : prefill;
     if (&rate == &prefill) {
       const int64_t reach =
-          started_ ? std::max<int64_t>(1, generator_.capacity() / 2) : generator_.capacity();
+          started_ ? std::max<int64_t>(1, session_.capacity() / 2) : session_.capacity();
       const int64_t length = std::min(reach, int64_t(ids.size()));
-      generator_.prefill({{ids.end() - length, ids.end()}});
+      session_.rewind(0);
+      session_.append(std::vector<int64_t>{ids.end() - length, ids.end()});
       started_ = true;
       rate.tokens += length;
     } else {
-      generator_.step();
       rate.tokens++;
     }
-    ids.push_back(generator_.tokens()[0]);
+    ids.push_back(session_.step()[0]);
     rate.seconds += seconds_since(start);
   }
 
  private:
-  Generator generator_;
+  Session session_;
   bool started_ = false;
 };
 
@@ -143,13 +143,13 @@ void add_generate(CLI::App& app) {
   command->add_option("--max-tokens", o->max_tokens, "how many to write")
       ->check(integer_from(1))
       ->capture_default_str();
-  command->add_option("--temperature", o->sample.temperature, "0: always the likeliest token")
+  command->add_option("--temperature", o->sampling.temperature, "0: always the likeliest token")
       ->check(real_from({}))
       ->capture_default_str();
-  command->add_option("--top-k", o->sample.top_k, "of the k likeliest; 0: of all")
+  command->add_option("--top-k", o->sampling.top_k, "of the k likeliest; 0: of all")
       ->check(integer_from(0))
       ->capture_default_str();
-  command->add_option("--top-p", o->sample.top_p, "of the likeliest that together reach p")
+  command->add_option("--top-p", o->sampling.top_p, "of the likeliest that together reach p")
       ->check(real_from({.highest = 1, .above_lowest = true}))
       ->capture_default_str();
   command->add_option("--seed", o->seed, "of the random numbers")

@@ -11,7 +11,7 @@
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/models/decoder.h"
-#include "wick/models/generator.h"
+#include "wick/models/session.h"
 #include "wick/nn/kv_cache.h"
 #include "wick/nn/layers.h"
 #include "wick/nn/optimizer.h"

@@ -187,14 +187,14 @@ Tensor Decoder::logits(const Tensor& hidden) const {
   return linear(hidden, layers_->output_weight);
 }
 
-KvCache Decoder::make_cache(int64_t batch, int64_t capacity) const {
+std::unique_ptr<KvCache> Decoder::make_cache(int64_t batch, int64_t capacity) const {
   const DecoderConfig& c = config();
-  return KvCache({.layers = c.num_hidden_layers,
-                  .batch = batch,
-                  .heads = c.num_key_value_heads,
-                  .capacity = capacity,
-                  .head_dim = c.head_dim},
-                 options());
+  const KvCacheSizes sizes{.layers = c.num_hidden_layers,
+                           .batch = batch,
+                           .heads = c.num_key_value_heads,
+                           .capacity = capacity,
+                           .head_dim = c.head_dim};
+  return std::make_unique<FixedKvCache>(sizes, options());
 }
 
 Tensor positions_from_0(int64_t batch, int64_t length, const Device& device) {

@@ -8,7 +8,8 @@
 
 namespace wick {
 
-KvCache::KvCache(const KvCacheSizes& sizes, const TensorOptions& options) : sizes_(sizes) {
+FixedKvCache::FixedKvCache(const KvCacheSizes& sizes, const TensorOptions& options)
+    : sizes_(sizes) {
   // Must be zeros, not uninitialized: a weight of 0 times NaN is NaN.
   const auto nothing = [&] {
     return Var(zeros({sizes.batch, sizes.heads, sizes.capacity, sizes.head_dim}, options), false);
@@ -20,7 +21,7 @@ KvCache::KvCache(const KvCacheSizes& sizes, const TensorOptions& options) : size
   cover(0);
 }
 
-void KvCache::cover(int64_t length) {
+void FixedKvCache::cover(int64_t length) {
   check(length <= sizes_.capacity, ErrorCode::kOutOfRange, "KvCache", "length ", length,
         " exceeds the capacity ", sizes_.capacity);
   bucket_ = kSmallestBucket;
@@ -28,8 +29,8 @@ void KvCache::cover(int64_t length) {
   bucket_ = std::min(bucket_, sizes_.capacity);
 }
 
-KvCache::KeysValues KvCache::write(int64_t layer, const Tensor& keys, const Tensor& values,
-                                   const Tensor& positions) {
+KvCache::KeysValues FixedKvCache::write(int64_t layer, const Tensor& keys, const Tensor& values,
+                                        const Tensor& positions) {
   const Tensor at = reshape(positions, {sizes_.batch, 1, positions.size(1), 1});
   const auto written = [&](Var& cache, const Tensor& rows) {
     scatter_(cache, 2, at, rows);

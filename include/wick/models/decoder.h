@@ -63,7 +63,7 @@ class WICK_API Decoder {
     return logits(hidden(ids, positions, cache));
   }
   /// Creates a cache for `batch` sequences of up to `capacity` tokens.
-  KvCache make_cache(int64_t batch, int64_t capacity) const;
+  std::unique_ptr<KvCache> make_cache(int64_t batch, int64_t capacity) const;
 
  private:
   struct Layers;

@@ -6,34 +6,45 @@
 
 namespace wick {
 
+/// Stores keys and values of a batch of sequences, layer by layer. Models write to it and attend to
+/// the tensors that it returns, in which the key at index p is at position p of its row.
+class WICK_API KvCache {
+ public:
+  struct KeysValues {
+    Tensor keys, values;  // [B, G, S, D]
+  };
+  virtual ~KvCache() = default;
+  /// The number of positions per row that it can hold.
+  virtual int64_t capacity() const = 0;
+  /// Prepares for attention over positions 0 to length - 1. Errors: kOutOfRange if length exceeds
+  /// the capacity.
+  virtual void cover(int64_t length) = 0;
+  /// Writes a layer's keys and values [B, G, T, D] at positions [B, T], and returns the keys and
+  /// values to attend to. These include positions that no row has written yet, which causal
+  /// attention masks.
+  virtual KeysValues write(int64_t layer, const Tensor& keys, const Tensor& values,
+                           const Tensor& positions) = 0;
+};
+
 struct KvCacheSizes {
   int64_t layers, batch, heads, capacity, head_dim;
 };
 
-/// A cache of fixed capacity. The key at position p of a row is at index p, independent of the
-/// other rows' positions. The memory and launches of a step depend on the position only through the
-/// bucket, the part of the capacity that attention reads.
-class WICK_API KvCache {
+/// A cache that allocates its whole capacity at once. The memory and launches of a step depend on
+/// the position only through the bucket, the part of the capacity that attention reads.
+class WICK_API FixedKvCache final : public KvCache {
  public:
   static constexpr int64_t kSmallestBucket = 128;
 
-  explicit KvCache(const KvCacheSizes& sizes, const TensorOptions& options = {});
+  explicit FixedKvCache(const KvCacheSizes& sizes, const TensorOptions& options = {});
 
-  const KvCacheSizes& sizes() const { return sizes_; }
+  int64_t capacity() const override { return sizes_.capacity; }
   int64_t bucket() const { return bucket_; }
-  /// Prepares for attention over `length` positions: sets the bucket to the smallest power of two
-  /// that is at least `length` and kSmallestBucket, limited to the capacity. Errors: kOutOfRange if
-  /// length exceeds the capacity.
-  void cover(int64_t length);
-
-  struct KeysValues {
-    Tensor keys, values;  // [B, G, bucket, D]
-  };
-  /// Writes a layer's keys and values [B, G, T, D] at positions [B, T], and returns the keys and
-  /// values to attend to. These include positions that no row has written yet, which causal
-  /// attention masks.
+  /// Sets the bucket to the smallest power of two that is at least `length` and kSmallestBucket,
+  /// limited to the capacity.
+  void cover(int64_t length) override;
   KeysValues write(int64_t layer, const Tensor& keys, const Tensor& values,
-                   const Tensor& positions);
+                   const Tensor& positions) override;
 
  private:
   KvCacheSizes sizes_;

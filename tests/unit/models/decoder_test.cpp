@@ -187,9 +187,9 @@ TEST_P(AgainstTransformers, PrefillThenTokenByTokenOfUnevenRowsGivesItsLogits) {
   for (int row = 0; row < 3; row++)
     for (int64_t t = 0; t < longest; t++)
       first.push_back(t < at[size_t(row)] ? rows[size_t(row)][size_t(t)] : 47);
-  KvCache cache = decoder.make_cache(3, 64);
-  const Tensor prefill =
-      decoder.forward(ids_of(first, {3, longest}), positions_from_0(3, longest, device), &cache);
+  const std::unique_ptr<KvCache> cache = decoder.make_cache(3, 64);
+  const Tensor prefill = decoder.forward(ids_of(first, {3, longest}),
+                                         positions_from_0(3, longest, device), cache.get());
   for (int row = 0; row < 3; row++)
     EXPECT_LT(
         largest_difference(narrow(squeeze(narrow(prefill, 0, row, 1), 0), 0, 0, at[size_t(row)]),
@@ -198,7 +198,7 @@ TEST_P(AgainstTransformers, PrefillThenTokenByTokenOfUnevenRowsGivesItsLogits) {
   for (int step = 0; step < 8; step++) {
     std::vector<int64_t> ids;
     for (int row = 0; row < 3; row++) ids.push_back(rows[size_t(row)][size_t(at[size_t(row)])]);
-    const Tensor logits = decoder.forward(ids_of(ids, {3, 1}), ids_of(at, {3, 1}), &cache);
+    const Tensor logits = decoder.forward(ids_of(ids, {3, 1}), ids_of(at, {3, 1}), cache.get());
     for (int row = 0; row < 3; row++) {
       int64_t& place = at[size_t(row)];
       EXPECT_LT(largest_difference(narrow(logits, 0, row, 1),

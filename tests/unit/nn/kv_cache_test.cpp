@@ -13,7 +13,7 @@ constexpr KvCacheSizes kSizes = {
     .layers = 2, .batch = 2, .heads = 1, .capacity = 300, .head_dim = 2};
 
 TEST(KvCache, ItsBucketIsThePowerOfTwoThatCovers) {
-  KvCache cache(kSizes);
+  FixedKvCache cache(kSizes);
   EXPECT_EQ(cache.bucket(), 128);
   cache.cover(128);
   EXPECT_EQ(cache.bucket(), 128);
@@ -22,12 +22,13 @@ TEST(KvCache, ItsBucketIsThePowerOfTwoThatCovers) {
   cache.cover(257);
   EXPECT_EQ(cache.bucket(), 300);
   EXPECT_ERROR(cache.cover(301), kOutOfRange, "length 301 exceeds the capacity 300");
-  EXPECT_EQ(KvCache({.layers = 1, .batch = 1, .heads = 1, .capacity = 5, .head_dim = 2}).bucket(),
-            5);
+  EXPECT_EQ(
+      FixedKvCache({.layers = 1, .batch = 1, .heads = 1, .capacity = 5, .head_dim = 2}).bucket(),
+      5);
 }
 
 TEST(KvCache, WritesEachRowAtItsOwnPositions) {
-  KvCache cache(kSizes);
+  FixedKvCache cache(kSizes);
   // [B, G, T, D]: rows 0 and 1 write two tokens each, at 0, 1 and at 4, 5.
   const Tensor keys = reshape(cast(arange(8), DType::kF32), {2, 1, 2, 2});
   const Tensor at = Tensor::from(std::vector<int64_t>{0, 1, 4, 5}, {2, 2});
@@ -48,7 +49,7 @@ TEST(KvCache, WritesEachRowAtItsOwnPositions) {
 }
 
 TEST(KvCache, APositionBeyondTheCapacityIsAnError) {
-  KvCache cache(kSizes);
+  FixedKvCache cache(kSizes);
   const Tensor keys = zeros({2, 1, 1, 2});
   const Tensor at = Tensor::from(std::vector<int64_t>{0, 300}, {2, 1});
   EXPECT_ERROR(cache.write(0, keys, keys, at), kOutOfRange, "scatter");

@@ -1,0 +1,104 @@
+// Token-by-token generation from a decoder, with sampling on the device.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "wick/models/decoder.h"
+#include "wick/ops/sample.h"
+
+namespace wick {
+
+/// How a token is chosen from the logits, in this order: bias, penalties, min_p, then `sample`.
+struct Sampling {
+  double temperature = 1;  // 0: greedy
+  int64_t top_k = 0;       // keep the k most likely tokens; 0: all
+  double top_p = 1;        // keep the most likely tokens that together reach probability p
+  double min_p = 0;        // keep tokens of at least min_p times the largest probability
+  // The next three look at all tokens of the sequence, its prompt included.
+  double repetition_penalty = 1;  // divides positive logits of tokens that occurred, multiplies
+                                  // negative ones. Source: Keskar et al. 2019, arXiv:1909.05858
+  double frequency_penalty = 0;   // subtracted once per occurrence
+  double presence_penalty = 0;    // subtracted from tokens that occurred
+  std::map<int64_t, double> logit_bias = {};  // added to the logits of these tokens
+};
+
+struct SessionOptions {
+  int64_t sequences = 1;
+  int64_t capacity = 0;  // tokens per sequence that the cache holds; 0: max_position_embeddings
+  int64_t chunk = 512;   // tokens per sequence that append processes at once
+  Sampling sampling = {};
+  std::vector<int64_t> stop_ids = {};  // a sequence that samples one of these stops
+  /// Receives the logits [sequences, vocab_size] on the device before sampling, and returns those
+  /// to sample from.
+  std::function<Tensor(const Tensor& logits)> on_logits = {};
+};
+
+/// Sequences of tokens that grow together. append adds given tokens, step adds a sampled one, rewind
+/// drops the last ones, so that a conversation's next turn only processes the tokens it adds.
+///
+/// Per-step state (tokens, positions, random numbers) stays in device memory at fixed addresses, so
+/// two steps within a cache bucket launch byte-identical work. Random numbers come from the device's
+/// generator, under its seed.
+class WICK_API Session {
+ public:
+  /// Errors: kInvalidArgument for an option outside its range.
+  explicit Session(const Decoder& decoder, const SessionOptions& options = {});
+
+  /// Adds tokens to each sequence; a list may be empty if the sequence has tokens already. Errors:
+  /// kShapeMismatch if there is not one list per sequence; kInvalidArgument if a sequence would be
+  /// empty; kOutOfRange if a sequence would exceed the capacity, or for an id outside the vocabulary;
+  /// the sequences are unchanged.
+  void append_each(const std::vector<std::vector<int64_t>>& ids);
+  /// append_each for one sequence.
+  void append(const std::vector<int64_t>& ids) { append_each({ids}); }
+  /// Samples the next token of each sequence, waits for the device and returns the tokens; a stopped
+  /// sequence repeats its stop id. Errors: kInvalidArgument before the first append; kOutOfRange if
+  /// the longest sequence is longer than the capacity, so one token more than that can be sampled.
+  std::vector<int64_t> step();
+  /// step without waiting for the device. No sequence stops.
+  void advance();
+  /// Keeps the first `length` tokens of a sequence. Errors: kOutOfRange.
+  void rewind(int64_t length, int64_t sequence = 0);
+
+  /// The number of tokens of a sequence, including the one sampled last.
+  int64_t length(int64_t sequence = 0) const { return row(sequence).length; }
+  /// Whether the sequence has sampled a stop id since its last append.
+  bool stopped(int64_t sequence = 0) const { return row(sequence).stopped; }
+  /// The last token of each sequence. Waits for the device.
+  std::vector<int64_t> tokens() const { return tokens_.tensor().to_vector<int64_t>(); }
+  /// All tokens of a sequence. Waits for the device.
+  std::vector<int64_t> history(int64_t sequence = 0) const;
+  int64_t capacity() const { return cache_->capacity(); }
+
+ private:
+  struct Row {
+    int64_t length = 0;
+    int64_t cached = 0;  // tokens whose keys and values are in the cache
+    bool stopped = false;
+  };
+  const Row& row(int64_t sequence) const;
+  int64_t longest() const;
+  Tensor choose(const Tensor& logits);
+  void draw();
+  void place();
+
+  static constexpr int64_t kDrawn = 1024;  // steps of random numbers drawn at once
+
+  Decoder decoder_;
+  SessionOptions options_;
+  std::unique_ptr<KvCache> cache_;
+  std::vector<Row> rows_;
+  int64_t used_ = 0;        // random numbers consumed
+  Tensor hidden_;           // [B, hidden_size] of the last tokens; empty until they are processed
+  Var tokens_, positions_;  // [B, 1]: last tokens and their positions
+  Var history_;             // [B, capacity + 1]
+  Var advance_;             // [B, 1]: 1, or 0 for a stopped sequence
+  Var uniform_, next_uniform_;  // [kDrawn, B] random numbers; [1] index of the next row
+  Var counts_;                  // [B, vocab_size] f32: occurrences, if a penalty is set
+  Tensor bias_;                 // [vocab_size], if logit_bias is set
+  Tensor one_;
+};
+
+}  // namespace wick

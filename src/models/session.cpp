@@ -1,0 +1,260 @@
+#include "wick/models/session.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "wick/ops/autograd.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/compare.h"
+#include "wick/ops/create.h"
+#include "wick/ops/gather.h"
+#include "wick/ops/reduce.h"
+#include "wick/ops/shape.h"
+#include "wick/ops/where.h"
+
+// Shapes: B sequences, T tokens each, V tokens in the vocabulary.
+namespace wick {
+namespace {
+
+TensorOptions ids_on(const Device& device) { return {.dtype = DType::kI64, .device = device}; }
+
+bool has_penalty(const Sampling& s) {
+  return s.repetition_penalty != 1 || s.frequency_penalty != 0 || s.presence_penalty != 0;
+}
+
+void check_options(const SessionOptions& o, int64_t vocab_size) {
+  const auto require = [](bool good, const char* name, const char* expected, auto got) {
+    check(good, ErrorCode::kInvalidArgument, "Session", name, ": expected ", expected, ", got ",
+          got);
+  };
+  require(o.sequences > 0, "sequences", "at least 1", o.sequences);
+  require(o.chunk > 0, "chunk", "at least 1", o.chunk);
+  require(o.capacity >= 0, "capacity", "at least 0", o.capacity);
+  const Sampling& s = o.sampling;
+  require(s.min_p >= 0 && s.min_p <= 1, "min_p", "a number in [0, 1]", s.min_p);
+  require(s.repetition_penalty > 0 && std::isfinite(s.repetition_penalty), "repetition_penalty",
+          "a number above 0", s.repetition_penalty);
+  require(std::isfinite(s.frequency_penalty), "frequency_penalty", "a finite number",
+          s.frequency_penalty);
+  require(std::isfinite(s.presence_penalty), "presence_penalty", "a finite number",
+          s.presence_penalty);
+  for (const auto& [id, bias] : s.logit_bias) {
+    require(id >= 0 && id < vocab_size, "logit_bias", "ids of the vocabulary", id);
+    require(!std::isnan(bias), "logit_bias", "a number", bias);
+  }
+}
+
+}  // namespace
+
+Session::Session(const Decoder& decoder, const SessionOptions& options)
+    : decoder_(decoder), options_(options) {
+  const int64_t batch = options.sequences, vocab_size = decoder.config().vocab_size;
+  check_options(options, vocab_size);
+  cache_ = decoder.make_cache(
+      batch, options.capacity > 0 ? options.capacity : decoder.config().max_position_embeddings);
+  rows_.resize(size_t(batch));
+  const Device device = decoder.options().device;
+  tokens_ = Var(zeros({batch, 1}, ids_on(device)), false);
+  positions_ = Var(zeros({batch, 1}, ids_on(device)), false);
+  history_ = Var(zeros({batch, capacity() + 1}, ids_on(device)), false);
+  advance_ = Var(ones({batch, 1}, ids_on(device)), false);
+  uniform_ = Var(zeros({kDrawn, batch}, {.device = device}), false);
+  next_uniform_ = Var(zeros({1}, ids_on(device)), false);
+  one_ = ones({1}, ids_on(device));
+  const Sampling& sampling = options.sampling;
+  if (has_penalty(sampling)) counts_ = Var(zeros({batch, vocab_size}, {.device = device}), false);
+  if (!sampling.logit_bias.empty()) {
+    std::vector<float> bias(size_t(vocab_size), 0.f);
+    for (const auto& [id, value] : sampling.logit_bias) bias[size_t(id)] = float(value);
+    bias_ = Tensor::from(bias, device);
+  }
+  draw();
+}
+
+const Session::Row& Session::row(int64_t sequence) const {
+  check(sequence >= 0 && sequence < int64_t(rows_.size()), ErrorCode::kOutOfRange, "Session",
+        "sequence ", sequence, " of ", rows_.size());
+  return rows_[size_t(sequence)];
+}
+
+int64_t Session::longest() const {
+  int64_t length = 0;
+  for (const Row& row : rows_) length = std::max(length, row.length);
+  return length;
+}
+
+void Session::draw() {
+  copy_(uniform_, rand({kDrawn, options_.sequences}, {.device = decoder_.options().device}));
+  fill_(next_uniform_, 0);
+  used_ = 0;
+}
+
+std::vector<int64_t> Session::history(int64_t sequence) const {
+  return narrow(select(history_.tensor(), 0, sequence), 0, 0, row(sequence).length)
+      .to_vector<int64_t>();
+}
+
+/// Writes the per-step state from the rows and the history on the device.
+void Session::place() {
+  const Device device = decoder_.options().device;
+  const int64_t batch = options_.sequences;
+  std::vector<int64_t> last, moves;
+  for (const Row& row : rows_) {
+    last.push_back(std::max<int64_t>(row.length - 1, 0));
+    moves.push_back(row.stopped ? 0 : 1);
+  }
+  copy_(positions_, Tensor::from(last, {batch, 1}, device));
+  copy_(advance_, Tensor::from(moves, {batch, 1}, device));
+  copy_(tokens_, gather(history_, 1, positions_));
+}
+
+void Session::append_each(const std::vector<std::vector<int64_t>>& ids) {
+  const NoGrad off;
+  const int64_t batch = options_.sequences, vocab_size = decoder_.config().vocab_size;
+  check(int64_t(ids.size()) == batch, ErrorCode::kShapeMismatch, "append", "expected ", batch,
+        " lists of tokens, got ", ids.size());
+  for (size_t b = 0; b < ids.size(); b++) {
+    check(rows_[b].length > 0 || !ids[b].empty(), ErrorCode::kInvalidArgument, "append",
+          "expected at least one token for the empty sequence ", b, ", got 0");
+    check(rows_[b].length + int64_t(ids[b].size()) <= capacity(), ErrorCode::kOutOfRange, "append",
+          rows_[b].length, " + ", ids[b].size(), " tokens exceed the capacity ", capacity());
+    for (const int64_t id : ids[b])
+      check(id >= 0 && id < vocab_size, ErrorCode::kOutOfRange, "append", "id ", id,
+            " is outside a vocabulary of ", vocab_size);
+  }
+
+  // A row reads the tokens that the cache lacks; with none, its last token again, which changes
+  // nothing. Shorter rows repeat their last token in the same way.
+  const std::vector<int64_t> before = tokens();
+  std::vector<std::vector<int64_t>> reads(ids.size());
+  std::vector<int64_t> starts;
+  int64_t longest = 0;
+  for (size_t b = 0; b < ids.size(); b++) {
+    const Row& row = rows_[b];
+    const bool again = row.length > 0 && (row.cached < row.length || ids[b].empty());
+    if (again) reads[b].push_back(before[b]);
+    starts.push_back(again ? row.length - 1 : row.length);
+    reads[b].insert(reads[b].end(), ids[b].begin(), ids[b].end());
+    longest = std::max(longest, int64_t(reads[b].size()));
+  }
+  const Device device = decoder_.options().device;
+  Tensor hidden;
+  for (int64_t done = 0; done < longest; done += options_.chunk) {
+    const int64_t count = std::min(options_.chunk, longest - done);
+    std::vector<int64_t> values, at;
+    int64_t reach = 0;
+    for (size_t b = 0; b < reads.size(); b++)
+      for (int64_t t = done; t < done + count; t++) {
+        const int64_t i = std::min(t, int64_t(reads[b].size()) - 1);
+        values.push_back(reads[b][size_t(i)]);
+        at.push_back(starts[b] + i);
+        reach = std::max(reach, at.back() + 1);
+      }
+    cache_->cover(reach);
+    const Tensor tokens = Tensor::from(values, {batch, count}, device),
+                 positions = Tensor::from(at, {batch, count}, device);
+    hidden = select(decoder_.hidden(tokens, positions, cache_.get()), 1, count - 1);
+    scatter_(history_, 1, positions, tokens);
+  }
+  for (size_t b = 0; b < ids.size(); b++) {
+    if (!ids[b].empty()) rows_[b].stopped = false;
+    rows_[b].length += int64_t(ids[b].size());
+    rows_[b].cached = rows_[b].length;
+  }
+  if (counts_.defined()) {
+    std::vector<float> more(size_t(batch * vocab_size), 0.f);
+    for (size_t b = 0; b < ids.size(); b++)
+      for (const int64_t id : ids[b]) more[b * size_t(vocab_size) + size_t(id)] += 1;
+    add_(counts_, Tensor::from(more, {batch, vocab_size}, device));
+  }
+  hidden_ = hidden;
+  place();
+}
+
+void Session::advance() {
+  const NoGrad off;
+  for (size_t b = 0; b < rows_.size(); b++)
+    check(rows_[b].length > 0, ErrorCode::kInvalidArgument, "step", "sequence ", b,
+          " is empty; append tokens first");
+  if (!hidden_) {
+    cache_->cover(longest());
+    hidden_ = squeeze(decoder_.hidden(tokens_, positions_, cache_.get()), 1);
+    for (Row& row : rows_) row.cached = row.length;
+  }
+  if (used_ == kDrawn) draw();
+  used_++;
+  Tensor next = unsqueeze(choose(decoder_.logits(hidden_)), 1);  // [B, 1]
+  hidden_ = Tensor();
+  const bool some_stopped =
+      std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.stopped; });
+  if (some_stopped) next = where(advance_.tensor() > 0, next, tokens_);
+  copy_(tokens_, next);
+  add_(positions_, advance_);
+  scatter_(history_, 1, positions_, tokens_);
+  if (counts_.defined()) {
+    const Tensor drawn = cast(advance_, DType::kF32);  // a stopped row counts nothing
+    copy_(counts_, scatter_add(counts_, 1, tokens_, drawn));
+  }
+  for (Row& row : rows_)
+    if (!row.stopped) row.length++;
+}
+
+std::vector<int64_t> Session::step() {
+  advance();
+  const std::vector<int64_t> ids = tokens();
+  bool stops = false;
+  for (size_t b = 0; b < ids.size(); b++) {
+    const bool stop = std::count(options_.stop_ids.begin(), options_.stop_ids.end(), ids[b]) > 0;
+    stops = stops || (stop && !rows_[b].stopped);
+    rows_[b].stopped = rows_[b].stopped || stop;
+  }
+  if (stops) place();
+  return ids;
+}
+
+void Session::rewind(int64_t length, int64_t sequence) {
+  const Row& now = row(sequence);
+  check(length >= 0 && length <= now.length, ErrorCode::kOutOfRange, "rewind", "length ", length,
+        " of a sequence of ", now.length, " tokens");
+  if (length == now.length) return;
+  const NoGrad off;
+  if (counts_.defined()) {
+    std::vector<float> counts(size_t(counts_.shape()[1]), 0.f);
+    std::vector<int64_t> kept = history(sequence);
+    kept.resize(size_t(length));
+    for (const int64_t id : kept) counts[size_t(id)] += 1;
+    const Device device = decoder_.options().device;
+    scatter_(counts_, 0, full({1, counts_.shape()[1]}, double(sequence), ids_on(device)),
+             Tensor::from(counts, {1, counts_.shape()[1]}, device));
+  }
+  rows_[size_t(sequence)] = {length, std::min(now.cached, length), false};
+  hidden_ = Tensor();
+  place();
+}
+
+/// Samples the next tokens [B] from logits [B, V].
+Tensor Session::choose(const Tensor& logits) {
+  const Sampling& s = options_.sampling;
+  Tensor x = options_.on_logits ? options_.on_logits(logits) : logits;
+  if (bias_) x = x + cast(bias_, x.dtype());
+  if (counts_.defined()) {
+    x = cast(x, DType::kF32);
+    const Tensor occurred = counts_.tensor() > 0;
+    if (s.repetition_penalty != 1)
+      x = where(occurred, where(x > 0, x / s.repetition_penalty, x * s.repetition_penalty), x);
+    if (s.frequency_penalty != 0) x = x - counts_ * s.frequency_penalty;
+    if (s.presence_penalty != 0) x = x - cast(occurred, DType::kF32) * s.presence_penalty;
+  }
+  if (s.min_p > 0 && s.temperature > 0) {
+    // p >= min_p p_max for softmax(x / temperature): x >= x_max + temperature log(min_p).
+    const Tensor least =
+        amax(x, {.dims = {-1}, .keepdim = true}) + s.temperature * std::log(s.min_p);
+    x = where(x >= least, x, full({}, -INFINITY, {.dtype = x.dtype(), .device = x.device()}));
+  }
+  const Tensor uniform = squeeze(index_select(uniform_, 0, next_uniform_), 0);
+  add_(next_uniform_, one_);
+  return sample(x, uniform, {.temperature = s.temperature, .top_k = s.top_k, .top_p = s.top_p});
+}
+
+}  // namespace wick

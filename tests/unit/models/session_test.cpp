@@ -1,0 +1,284 @@
+#include "wick/models/session.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "../expect.h"
+#include "../recorder.h"
+#include "wick/abi/ops/sample.h"
+#include "wick/core/backend.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
+
+namespace wick {
+namespace {
+
+Decoder small_decoder(const Device& device) {
+  device.set_seed(11);
+  DecoderConfig config;
+  config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
+  config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
+  config.max_position_embeddings = 300, config.initializer_range = 0.5;
+  Parameters parameters({.device = device});
+  return Decoder(config, parameters);
+}
+
+/// The tokens that follow the prompt in an empty session.
+std::vector<int64_t> write(Session& session, const std::vector<int64_t>& prompt, int tokens) {
+  session.rewind(0);
+  session.append(prompt);
+  std::vector<int64_t> ids;
+  while (int(ids.size()) < tokens) ids.push_back(session.step()[0]);
+  return ids;
+}
+
+TEST(Session, GreedyTokensAreThoseOfTheWholeTextReadAnew) {
+  const Decoder decoder = small_decoder(Device::cpu());
+  Session session(decoder, {.sampling = {.temperature = 0}});
+  std::vector<int64_t> text = {3, 1, 4};
+  const NoGrad off;
+  for (const int64_t id : write(session, text, 8)) {
+    const int64_t t = int64_t(text.size());
+    const Tensor logits =
+        decoder.forward(Tensor::from(text, {1, t}), positions_from_0(1, t, Device::cpu()));
+    const auto last = narrow(squeeze(logits, 0), 0, t - 1, 1).to_vector<float>();
+    EXPECT_EQ(id, std::max_element(last.begin(), last.end()) - last.begin());
+    text.push_back(id);
+  }
+}
+
+TEST(Session, TheSameSeedWritesTheSameText) {
+  const Decoder decoder = small_decoder(Device::cpu());
+  const auto text = [&](uint64_t seed) {
+    Device::cpu().set_seed(seed);
+    Session session(decoder, {.sampling = {.temperature = 1}});
+    return write(session, {1}, 40);
+  };
+  EXPECT_EQ(text(5), text(5));
+  EXPECT_NE(text(5), text(6));
+}
+
+TEST(Session, RowsOfABatchAreThoseWrittenAlone) {
+  const Decoder decoder = small_decoder(Device::cpu());
+  Session together(decoder, {.sequences = 2, .chunk = 2, .sampling = {.temperature = 0}});
+  Session alone(decoder, {.sampling = {.temperature = 0}});
+  const std::vector<std::vector<int64_t>> prompts = {{7, 7, 2, 9, 30}, {4}};
+  together.append_each(prompts);
+  std::vector<std::vector<int64_t>> rows(2);
+  for (int i = 0; i < 6; i++) {
+    const auto tokens = together.step();
+    for (size_t row = 0; row < 2; row++) rows[row].push_back(tokens[row]);
+  }
+  for (size_t row = 0; row < 2; row++) {
+    EXPECT_EQ(rows[row], write(alone, prompts[row], 6));
+    EXPECT_EQ(together.history(int64_t(row)), alone.history());
+  }
+}
+
+TEST(Session, AppendingGoesOnWhereSamplingEnded) {
+  const Decoder decoder = small_decoder(Device::cpu());
+  Session whole(decoder, {.sampling = {.temperature = 0}});
+  Session parts(decoder, {.chunk = 2, .sampling = {.temperature = 0}});
+  parts.append({3, 1, 4});
+  const int64_t first = parts.step()[0], second = parts.step()[0];
+  parts.append({1, 5, 9});
+  const auto after = [](Session& session) {
+    std::vector<int64_t> ids;
+    for (int i = 0; i < 5; i++) ids.push_back(session.step()[0]);
+    return ids;
+  };
+  const auto written = after(parts);
+  EXPECT_EQ(written, write(whole, {3, 1, 4, first, second, 1, 5, 9}, 5));
+  EXPECT_EQ(parts.length(), 13);
+  EXPECT_EQ(parts.history(), whole.history());
+  // Back to a part of what was given, and on by the same tokens or by others.
+  parts.rewind(4);
+  EXPECT_EQ(parts.history(), (std::vector<int64_t>{3, 1, 4, first}));
+  EXPECT_EQ(parts.step()[0], second);
+  parts.append({1, 5, 9});
+  EXPECT_EQ(after(parts), written);
+  parts.rewind(1);
+  parts.append({8});
+  EXPECT_EQ(after(parts), write(whole, {3, 8}, 5));
+}
+
+TEST(Session, OneSequenceGoesOnWhileAnotherWaits) {
+  const Decoder decoder = small_decoder(Device::cpu());
+  Session alone(decoder, {.sampling = {.temperature = 0}});
+  const auto first = write(alone, {7, 2}, 6), second = write(alone, {4, 4, 4}, 8);
+  Session session(decoder,
+                  {.sequences = 2, .sampling = {.temperature = 0}, .stop_ids = {first[2]}});
+  session.append_each({{7, 2}, {4, 4, 4}});
+  ASSERT_EQ(std::count(second.begin(), second.end(), first[2]), 0);  // else the test shows nothing
+  std::vector<int64_t> other;
+  for (int i = 0; i < 8; i++) {
+    const auto tokens = session.step();
+    EXPECT_EQ(tokens[0], first[size_t(std::min(i, 2))]);
+    other.push_back(tokens[1]);
+  }
+  EXPECT_TRUE(session.stopped(0));
+  EXPECT_FALSE(session.stopped(1));
+  EXPECT_EQ(session.length(0), 5);
+  EXPECT_EQ(other, second);
+  session.append_each({{9}, {}});  // the stopped one goes on
+  EXPECT_FALSE(session.stopped(0));
+  const auto next = session.step();
+  std::vector<int64_t> text = {7, 2, first[0], first[1], first[2], 9};
+  EXPECT_EQ(next[0], write(alone, text, 1)[0]);
+}
+
+TEST(Session, TheHookReceivesTheLogitsAndChoosesThoseToSampleFrom) {
+  const Decoder decoder = small_decoder(Device::cpu());
+  Shape shape;
+  Session session(decoder, {.sampling = {.temperature = 0}, .on_logits = [&](const Tensor& logits) {
+                              shape = logits.shape();
+                              return neg(logits);
+                            }});
+  session.append({3});
+  const int64_t id = session.step()[0];
+  EXPECT_EQ(shape, Shape({1, 32}));
+  const NoGrad off;
+  const auto logits = decoder
+                          .forward(Tensor::from(std::vector<int64_t>{3}, {1, 1}),
+                                   positions_from_0(1, 1, Device::cpu()))
+                          .to_vector<float>();
+  EXPECT_EQ(id, std::min_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+/// The logits of the next token that sampling sees after bias and penalties, from given ones.
+int64_t greedy_of(const std::vector<float>& logits, Sampling sampling,
+                  const std::vector<int64_t>& prompt) {
+  sampling.temperature = 0;
+  Session session(small_decoder(Device::cpu()),
+                  {.sampling = sampling, .on_logits = [&](const Tensor&) {
+                     std::vector<float> all(32, -100.f);
+                     std::copy(logits.begin(), logits.end(), all.begin());
+                     return Tensor::from(all, {1, 32});
+                   }});
+  session.append(prompt);
+  return session.step()[0];
+}
+
+TEST(Session, PenaltiesAndBiasChangeTheLogitsOfTokensThatOccurred) {
+  const std::vector<float> logits = {4, 3, 2, 1};
+  EXPECT_EQ(greedy_of(logits, {}, {0}), 0);
+  EXPECT_EQ(greedy_of(logits, {.repetition_penalty = 1.3}, {0}), 0);      // 4 / 1.3 > 3
+  EXPECT_EQ(greedy_of(logits, {.repetition_penalty = 1.4}, {0}), 1);      // 4 / 1.4 < 3
+  EXPECT_EQ(greedy_of({-1, -1.5}, {.repetition_penalty = 1.6}, {0}), 1);  // -1.6 < -1.5
+  EXPECT_EQ(greedy_of(logits, {.presence_penalty = 0.9}, {0, 0, 0}), 0);
+  EXPECT_EQ(greedy_of(logits, {.presence_penalty = 1.1}, {0, 0, 0}), 1);
+  EXPECT_EQ(greedy_of(logits, {.frequency_penalty = 0.4}, {0, 0}), 0);
+  EXPECT_EQ(greedy_of(logits, {.frequency_penalty = 0.4}, {0, 0, 0}), 1);
+  EXPECT_EQ(greedy_of(logits, {.logit_bias = {{3, 4}}}, {0}), 3);
+  EXPECT_EQ(greedy_of(logits, {.logit_bias = {{0, -INFINITY}}}, {0}), 1);
+}
+
+TEST(Session, PenaltiesCountSampledTokensAndForgetThoseRewound) {
+  const std::vector<float> logits = {4, 3, 2, 1};
+  Session session(
+      small_decoder(Device::cpu()),
+      {.sampling = {.temperature = 0, .presence_penalty = 10}, .on_logits = [&](const Tensor&) {
+         std::vector<float> all(32, -100.f);
+         std::copy(logits.begin(), logits.end(), all.begin());
+         return Tensor::from(all, {1, 32});
+       }});
+  session.append({9});
+  EXPECT_EQ(session.step()[0], 0);
+  EXPECT_EQ(session.step()[0], 1);
+  EXPECT_EQ(session.step()[0], 2);
+  session.rewind(2);
+  EXPECT_EQ(session.step()[0], 1);
+}
+
+TEST(Session, MinPKeepsTokensNearTheLikeliest) {
+  // Probabilities in the ratio 1 : 0.5 : 0.05.
+  const std::vector<float> logits = {0, float(std::log(0.5)), float(std::log(0.05))};
+  const auto drawn = [&](double min_p) {
+    Device::cpu().set_seed(3);
+    Session session(small_decoder(Device::cpu()),
+                    {.sampling = {.min_p = min_p}, .on_logits = [&](const Tensor&) {
+                       std::vector<float> all(32, -100.f);
+                       std::copy(logits.begin(), logits.end(), all.begin());
+                       return Tensor::from(all, {1, 32});
+                     }});
+    session.append({9});
+    std::set<int64_t> ids;
+    for (int i = 0; i < 200; i++) ids.insert(session.step()[0]);
+    return ids;
+  };
+  EXPECT_EQ(drawn(0), (std::set<int64_t>{0, 1, 2}));
+  EXPECT_EQ(drawn(0.04), (std::set<int64_t>{0, 1, 2}));
+  EXPECT_EQ(drawn(0.06), (std::set<int64_t>{0, 1}));
+  EXPECT_EQ(drawn(0.6), (std::set<int64_t>{0}));
+}
+
+TEST(Session, StopsAtItsCapacityWithAnError) {
+  Session session(small_decoder(Device::cpu()), {.capacity = 5});
+  write(session, {1, 2, 3}, 3);
+  EXPECT_EQ(session.length(), 6);  // the last token needs no place in the cache
+  EXPECT_ERROR(session.step(), kOutOfRange, "length 6 exceeds the capacity 5");
+  session.rewind(4);
+  EXPECT_ERROR(session.append({1, 2}), kOutOfRange, "4 + 2 tokens exceed the capacity 5");
+  EXPECT_ERROR(session.append({32}), kOutOfRange, "id 32 is outside a vocabulary of 32");
+  EXPECT_ERROR(session.append({-1}), kOutOfRange, "id -1");
+  EXPECT_ERROR(session.append_each({{1}, {2}}), kShapeMismatch,
+               "expected 1 lists of tokens, got 2");
+  EXPECT_ERROR(session.rewind(5), kOutOfRange, "length 5 of a sequence of 4 tokens");
+  EXPECT_ERROR(session.rewind(0, 1), kOutOfRange, "sequence 1 of 1");
+  session.rewind(0);
+  EXPECT_ERROR(session.append({}), kInvalidArgument,
+               "expected at least one token for the empty sequence 0");
+  EXPECT_ERROR(session.step(), kInvalidArgument, "sequence 0 is empty");
+  write(session, {1}, 2);  // it is good for another text
+}
+
+TEST(Session, AnOptionOutOfItsRangeIsAnError) {
+  const auto refused = [](const SessionOptions& options, const char* text) {
+    EXPECT_ERROR(Session(small_decoder(Device::cpu()), options), kInvalidArgument, text);
+  };
+  refused({.sequences = 0}, "sequences: expected at least 1, got 0");
+  refused({.chunk = 0}, "chunk");
+  refused({.sampling = {.min_p = 1.5}}, "min_p: expected a number in [0, 1], got 1.5");
+  refused({.sampling = {.repetition_penalty = 0}}, "repetition_penalty");
+  refused({.sampling = {.frequency_penalty = NAN}}, "frequency_penalty");
+  refused({.sampling = {.logit_bias = {{32, 1}}}}, "logit_bias: expected ids of the vocabulary");
+}
+
+// ---- what a graph of a step relies on
+
+class Launches : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Launches, OfTwoStepsWithinABucketAreTheSameToTheByte) {
+  const Device under = Device::parse(GetParam());
+  if (kernels_of(under, kSample, DType::kF32).empty())
+    GTEST_SKIP() << GetParam() << " has no kernel of sample";
+  const Device device = test::recorder_of(under);
+  const Decoder decoder = small_decoder(device);
+  Session session(decoder, {.capacity = 300, .sampling = {.temperature = 1, .top_k = 5}});
+  session.append(std::vector<int64_t>(120, 3));
+  const auto launches_of_a_step = [&] {
+    test::clear_records();
+    session.advance();
+    return test::records();
+  };
+  launches_of_a_step();  // the allocator's blocks settle
+  launches_of_a_step();
+  std::set<int64_t> tokens;
+  const auto expected = launches_of_a_step();
+  ASSERT_GT(expected.size(), 20u);
+  for (const std::string& line : expected) EXPECT_NE(line.rfind("copy", 0), 0u) << line;
+  while (session.length() <= 128) {
+    EXPECT_EQ(launches_of_a_step(), expected) << "at position " << session.length() - 1;
+    tokens.insert(session.tokens()[0]);
+  }
+  EXPECT_GT(tokens.size(), 1u);  // yet the steps did not do the same
+  // The next bucket is another shape: so the record can tell steps apart.
+  EXPECT_NE(launches_of_a_step(), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Launches, ::testing::Values("cpu", "emu:32"));
+
+}  // namespace
+}  // namespace wick
