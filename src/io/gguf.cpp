@@ -293,7 +293,7 @@ Settings read_metadata(Cursor& cursor, uint64_t n, const std::string& path) {
   for (uint64_t i = 0; i < n; i++) {
     cursor.enter("key", i);
     const std::string_view key = cursor.name();
-    if (key.empty()) cursor.refuse("an empty key");
+    if (key.empty()) cursor.refuse("the key is empty");
     cursor.enter("key", key);
     if (!keys.insert(key).second) cursor.refuse("appears twice");
     const uint32_t type = cursor.number<uint32_t>();
@@ -410,11 +410,14 @@ struct GgufReader::Impl {
     std::vector<Described> described;
     for (uint64_t i = 0; i < num_tensors; i++) {
       cursor.enter("tensor", i);
+      const uint64_t at = cursor.position();
       described.push_back(read_description(cursor));
       const Described& d = described.back();
       const auto [other, is_new] = tensors.emplace(
           d.name, Entry{d.type->name, dtype_of(*d.type), d.shape, d.bytes, file_path});
-      if (!is_new) cursor.refuse("appears twice, first in ", other->second.file);
+      if (is_new) continue;
+      cursor.enter("tensor", d.name, at);
+      cursor.refuse("appears twice, first in ", other->second.file);
     }
     place_tensors(cursor, file->bytes().size(), alignment, described);
     for (const Described& d : described) places.emplace(d.name, Place{file, int64_t(d.offset)});

@@ -29,8 +29,10 @@ class TemporaryFolder {
 
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
-  /// Writes a file and returns its path.
+  /// Writes a file and returns its path. Replaces an existing file instead of cutting it short,
+  /// which would pull a mapped file from under its reader, and after which ext4 waits for the disk.
   std::string write(std::string_view name, std::string_view bytes) const {
+    std::filesystem::remove(file(name));
     std::ofstream(file(name), std::ios::binary) << bytes;
     return file(name);
   }

@@ -48,7 +48,6 @@ struct File {
   std::vector<std::string> keys, tensors;
   std::string data;
   uint64_t alignment = 32;
-  int64_t more_keys = 0, more_tensors = 0;  // claimed beyond those that are there
 
   std::string count(uint64_t n) const { return version == 1 ? number(uint32_t(n)) : number(n); }
   std::string text(std::string_view value) const { return count(value.size()).append(value); }
@@ -78,8 +77,7 @@ struct File {
   }
 
   std::string header() const {
-    std::string bytes = "GGUF" + number(version) + count(tensors.size() + uint64_t(more_tensors)) +
-                        count(keys.size() + uint64_t(more_keys));
+    std::string bytes = "GGUF" + number(version) + count(tensors.size()) + count(keys.size());
     for (const std::string& key : keys) bytes += key;
     for (const std::string& tensor : tensors) bytes += tensor;
     return bytes;
@@ -310,6 +308,371 @@ TEST(Gguf, ATypeThatWickLacksIsListedAndNotLoaded) {
   EXPECT_ERROR(reader.load("x"), kUnsupported, error);
   EXPECT_ERROR(reader.source(), kUnsupported, error);
   EXPECT_EQ(reader.load("y").item<float>(), 3);
+}
+
+// ---- files that lie
+
+struct Lie {
+  const char* what;
+  std::string bytes;  // of the file
+  std::string error;  // a part of the text
+  ErrorCode code = ErrorCode::kFormat;
+};
+
+/// A file with one key.
+std::string one_key(std::string_view name, uint32_t type, const std::string& value) {
+  return File().key(name, type, value).bytes();
+}
+/// A file with one tensor and 64 bytes of data.
+std::string one_tensor(const std::vector<uint64_t>& dims, uint32_t type, uint64_t offset = 0) {
+  File f;
+  f.data.resize(64);
+  return f.describe("t", dims, type, offset).bytes();
+}
+std::string aligned_to(uint32_t type, const std::string& value) {
+  return File().key("general.alignment", type, value).tensor("t", {1}, kTensorF32, "1234").bytes();
+}
+std::string nested(int depth) {
+  std::string value;
+  for (int i = 1; i < depth; i++) value += File().array(kArray, 1, "");
+  return one_key("k", kArray, value + File().array(kU8, 1, "\1"));
+}
+
+std::vector<Lie> lies() {
+  const File f;
+  const std::string head = "GGUF" + number(uint32_t(3)), none = number(uint64_t(0));
+  const std::string array_of = number(uint32_t(kArray));
+  const uint64_t far = ~uint64_t(0);
+  constexpr ErrorCode kUnsupported = ErrorCode::kUnsupported;
+  return {
+      {"nothing", "", "byte 0: a value of 4 bytes, the file has 0 left"},
+      {"another format", "GGML" + head + none + none,
+       "byte 0: expected the text GGUF, got \"GGML\""},
+      {"control characters for a name", "\x1b[2J" + none, "got \"\\u001b[2J\""},
+      {"version 0", "GGUF" + number(0u) + none + none, "byte 4: expected version 1 to 3, got 0",
+       kUnsupported},
+      {"version 4", "GGUF" + number(4u) + none + none, "expected version 1 to 3, got 4",
+       kUnsupported},
+      {"a big-endian file", "GGUF" + number(3u << 24) + none + none,
+       "byte 4: the file is big-endian, expected little-endian", kUnsupported},
+      {"no counts", head, "byte 8: a value of 8 bytes, the file has 0 left"},
+      {"2^64 - 1 tensors", head + number(far) + none,
+       "byte 8: 18446744073709551615 tensors of at least 24 bytes, the file has 8 left"},
+      {"one tensor more than fits", head + number(uint64_t(1)) + none + std::string(15, '\0'),
+       "byte 8: 1 tensors of at least 24 bytes, the file has 23 left"},
+      {"2^64 - 1 keys", head + none + number(far),
+       "byte 16: 18446744073709551615 keys of at least 14 bytes"},
+      {"a key that is not there",
+       head + none + number(uint64_t(2)) + f.text("k") + number(uint32_t(kText)) +
+           f.text("0123456789"),
+       "byte 55: key 1: a value of 8 bytes, the file has 0 left"},
+      {"a tensor that is not there",
+       head + number(uint64_t(2)) + none + f.text("t") + std::string(4 + 4 + 8 + 23, '\0'),
+       "byte 65: tensor \"\": a value of 8 bytes, the file has 7 left"},
+
+      {"a key beyond the end", head + none + number(uint64_t(1)) + number(uint64_t(7)) + "abcdef",
+       "byte 24: key 0: a string of 7 bytes, the file has 6 left"},
+      {"a key of 2^64 - 1 bytes", head + none + number(uint64_t(1)) + number(far) + "abcdef",
+       "byte 24: key 0: a string of 18446744073709551615 bytes"},
+      {"a key of no bytes", one_key("", kU8, "1"), "byte 24: key 0: the key is empty"},
+      {"a key that is not UTF-8", one_key("a\xff", kU8, "1"),
+       "byte 24: key 0: the name \"a\xef\xbf\xbd\" is not UTF-8"},
+      {"a key of 65536 bytes", one_key(std::string(65536, 'k'), kU8, "1"),
+       "byte 24: key 0: a name of 65536 bytes, expected at most 65535"},
+      {"a key twice", File().key("k", kU8, "1").key("k\n", kU8, "1").key("k\n", kU8, "1").bytes(),
+       "byte 53: key \"k\\n\": appears twice"},
+      {"an unknown type of value", one_key("k", 13, "12345678"),
+       "byte 33: key \"k\": unknown type of value 13"},
+      {"half a number", one_key("k", kU64, "").substr(0, 37) + "1234567",
+       "byte 37: key \"k\": a value of 8 bytes, the file has 7 left"},
+      {"a text beyond the end",
+       one_key("k", kText, number(uint64_t(20)) + std::string(19, 'x')).substr(0, 37 + 8 + 19),
+       "byte 37: key \"k\": a string of 20 bytes, the file has 19 left"},
+      {"a bool of 2", one_key("k", kBool, "\2"),
+       "byte 37: key \"k\": expected a bool of 0 or 1, got 2"},
+      {"a u64 beyond i64", one_key("k", kU64, number(uint64_t(1) << 63)),
+       "byte 37: key \"k\": 9223372036854775808 exceeds 2^63 - 1"},
+      {"a u64 beyond i64 in an array", one_key("k", kArray, f.array(kU64, 1, number(far))),
+       "byte 49: key \"k\": 18446744073709551615 exceeds 2^63 - 1"},
+      {"a bool of 255 in an array", one_key("k", kArray, f.array(kBool, 2, "\1\xff")), "got 255"},
+      {"an array of an unknown type", one_key("k", kArray, f.array(13, 1, "12345678")),
+       "byte 37: key \"k\": unknown type of value 13"},
+      {"an array of nothing of an unknown type", one_key("k", kArray, f.array(99, 0, "")),
+       "unknown type of value 99"},
+      {"an array of 2^64 - 1 bytes", one_key("k", kArray, f.array(kU8, far, "1234")),
+       "byte 41: key \"k\": 18446744073709551615 elements of at least 1 bytes"},
+      {"an array whose size is 2^64 + 8",
+       one_key("k", kArray, f.array(kU64, (uint64_t(1) << 61) + 1, number(far))),
+       "byte 41: key \"k\": 2305843009213693953 elements of at least 8 bytes"},
+      {"texts that cannot fit",
+       head + none + number(uint64_t(1)) + f.text("k") + array_of +
+           f.array(kText, 3, std::string(23, '\0')),
+       "key \"k\": 3 elements of at least 8 bytes, the file has 23 left"},
+      {"arrays that cannot fit",
+       head + none + number(uint64_t(1)) + f.text("k") + array_of +
+           f.array(kArray, 2, std::string(23, '\0')),
+       "key \"k\": 2 elements of at least 12 bytes, the file has 23 left"},
+      {"a text in an array beyond the end", one_key("k", kArray, f.array(kText, 1, number(far))),
+       "a string of 18446744073709551615 bytes"},
+      {"17 nested arrays", nested(17), "key \"k\": expected at most 16 nested arrays"},
+      {"100000 nested arrays", nested(100'000), "key \"k\": expected at most 16 nested arrays"},
+
+      {"an alignment of 0", aligned_to(kU32, number(0u)),
+       "\"general.alignment\": expected a power of two below 2^32, got 0"},
+      {"an alignment of 3", aligned_to(kU32, number(3u)),
+       "expected a power of two below 2^32, got 3"},
+      {"a negative alignment", aligned_to(kI32, number(-32)),
+       "\"general.alignment\": expected an integer of at least 0"},
+      {"an alignment of 2^32", aligned_to(kU64, number(uint64_t(1) << 32)),
+       "expected a power of two below 2^32"},
+      {"an alignment of 2^62", aligned_to(kU64, number(uint64_t(1) << 62)),
+       "expected a power of two below 2^32"},
+      {"an alignment that is text", aligned_to(kText, f.text("32")),
+       "\"general.alignment\": expected an integer"},
+      {"an alignment beyond the end", aligned_to(kU32, number(1u << 31)),
+       "tensor \"t\": 4 bytes at offset 0, the data has 0"},
+
+      {"a tensor's name beyond the end",
+       head + number(uint64_t(1)) + none + number(uint64_t(17)) + std::string(16, 'n'),
+       "byte 24: tensor 0: a string of 17 bytes, the file has 16 left"},
+      {"a tensor's name that is not UTF-8", File().describe("\xc3", {1}, kTensorF32, 0).bytes(),
+       "tensor 0: the name"},
+      {"a tensor twice",
+       File().tensor("t", {1}, kTensorF32, "1234").tensor("t", {1}, kTensorF32, "1234").bytes(),
+       "byte 57: tensor \"t\": appears twice"},
+      {"five dims", one_tensor({1, 1, 1, 1, 1}, kTensorF32),
+       "byte 33: tensor \"t\": expected at most 4 dims, got 5"},
+      {"2^32 - 1 dims",
+       head + number(uint64_t(1)) + none + f.text("t") + number(~0u) + std::string(99, '\1'),
+       "got 4294967295"},
+      {"a size of 0", one_tensor({4, 0}, kTensorF32),
+       "byte 45: tensor \"t\": expected sizes of at least 1, got 0"},
+      {"a size of 2^63", one_tensor({uint64_t(1) << 63}, kTensorI8),
+       "byte 37: tensor \"t\": more than 2^63 elements"},
+      {"sizes that multiply to 2^64 + 4", one_tensor({4, 4611686018427387905}, kTensorI8),
+       "more than 2^63 elements"},
+      {"sizes that multiply to 2^64",
+       one_tensor({1u << 16, 1u << 16, 1u << 16, 1u << 16}, kTensorI8), "more than 2^63 elements"},
+      {"bytes that multiply to 2^64", one_tensor({uint64_t(1) << 62}, kTensorF32),
+       "tensor \"t\": f32 [4611686018427387904] has more than 2^63 bytes"},
+      {"blocks that multiply to more than 2^63 bytes",
+       one_tensor({uint64_t(INT64_MAX) - 31}, kTensorQ8_0), "has more than 2^63 bytes"},
+      {"an unknown type of tensor", one_tensor({1}, 43), "byte 45: tensor \"t\": unknown type 43",
+       kUnsupported},
+      {"a type of tensor of 2^32 - 1", one_tensor({1}, ~0u), "unknown type 4294967295",
+       kUnsupported},
+      {"a removed type of tensor", one_tensor({32}, 31),
+       "tensor \"t\": ggml has removed the type q4_0_4_4", kUnsupported},
+      {"rows that are not whole blocks", one_tensor({48}, kTensorQ8_0),
+       "tensor \"t\": q8_0 [48]: rows of 48 elements are not whole blocks of 32"},
+      {"a block across two rows", one_tensor({16, 2}, kTensorQ8_0),
+       "q8_0 [2, 16]: rows of 16 elements"},
+      {"a block for a scalar", one_tensor({}, kTensorQ8_0),
+       "rows of 1 elements are not whole blocks"},
+      {"an offset that is not aligned", one_tensor({1}, kTensorF32, 4),
+       "byte 49: tensor \"t\": offset 4 is not a multiple of the alignment 32"},
+      {"data beyond the end", one_tensor({17}, kTensorF32),
+       "byte 49: tensor \"t\": 68 bytes at offset 0, the data has 64"},
+      {"data that begins at the end", one_tensor({1}, kTensorF32, 64),
+       "tensor \"t\": 4 bytes at offset 64, the data has 64"},
+      {"data whose end is 2^64 + 4", one_tensor({9}, kTensorF32, far - 31),
+       "bytes at offset 18446744073709551584, the data has 64"},
+      {"tensors without data", File().describe("t", {1}, kTensorF32, 0).header(),
+       "4 bytes at offset 0, the data has 0"},
+      {"tensors that overlap",
+       File()
+           .tensor("late", {64}, kTensorI8, std::string(64, '\0'))
+           .describe("early", {9}, kTensorF32, 32)
+           .bytes(),
+       "tensor \"early\": 36 bytes at offset 32"},
+      {"tensors that overlap within the data",
+       File()
+           .tensor("t", {64}, kTensorI8, std::string(64, '\0'))
+           .describe("u", {32}, kTensorI8, 32)
+           .bytes(),
+       "tensor \"u\": overlaps tensor \"t\""},
+      {"tensors in one place",
+       File()
+           .tensor("t", {32}, kTensorI8, std::string(32, '\0'))
+           .describe("u", {32}, kTensorI8, 0)
+           .bytes(),
+       " overlaps tensor "},
+  };
+}
+
+TEST(Gguf, AFileThatLiesIsAnErrorWithPathAndPlace) {
+  const TemporaryFolder folder;
+  for (const Lie& lie : lies()) {
+    SCOPED_TRACE(lie.what);
+    const std::string path = folder.write("a", lie.bytes);
+    try {
+      const GgufReader reader(path);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      EXPECT_EQ(e.code(), lie.code) << text;
+      EXPECT_EQ(text.find("gguf: " + path + ": "), 0u) << text;
+      EXPECT_NE(text.find(lie.error), text.npos) << text;
+      EXPECT_EQ(text.find_first_of("\n\x1b"), text.npos) << text;
+      EXPECT_LT(text.size(), 500u);
+    }
+  }
+}
+
+TEST(Gguf, SixteenNestedArraysAreRead) {
+  const TemporaryFolder folder;
+  const GgufReader reader(folder.write("a", nested(16)));
+  EXPECT_EQ(json_of(reader, "k"), std::string(16, '[') + "1" + std::string(16, ']'));
+}
+
+/// A list takes more memory than its file, which may have holes that take no space.
+TEST(Gguf, AListThatMemoryCannotHoldIsAnError) {
+  const TemporaryFolder folder;
+  constexpr int64_t kFileBytes = int64_t(1) << 40;
+  for (const uint32_t type : {kU8, kText}) {
+    const uint64_t n = uint64_t(1) << (type == kU8 ? 39 : 36);
+    const std::string path =
+        folder.write("a", File().key("k", kArray, File().array(type, n, "")).header());
+    ASSERT_EQ(truncate(path.c_str(), kFileBytes), 0);
+    EXPECT_ERROR(GgufReader(path), kOutOfMemory, "key \"k\": " + std::to_string(n) + " times ");
+  }
+  const std::string path =
+      folder.write("a", File().key("k", kText, number(uint64_t(1) << 39)).header());
+  ASSERT_EQ(truncate(path.c_str(), kFileBytes), 0);
+  EXPECT_ERROR(GgufReader(path), kOutOfMemory, "key \"k\": ");
+}
+
+TEST(Gguf, AFileThatIsNotThereIsAnError) {
+  const TemporaryFolder folder;
+  EXPECT_ERROR(GgufReader(folder.file("none")), kIo, folder.file("none") + ": No such file");
+  EXPECT_ERROR(GgufReader(folder.path()), kIo, folder.path() + ": not a regular file");
+}
+
+/// A small file with keys and tensors of many types.
+std::string varied_file(uint32_t version) {
+  File f;
+  f.version = version;
+  f.key("general.alignment", kU32, number(uint32_t(32)));
+  f.key("n", kU64, number(uint64_t(5))).key("x", kF64, number(0.5)).key("yes", kBool, "\1");
+  f.key("text", kText, f.text("abc"));
+  f.key("texts", kArray, f.array(kText, 2, f.text("a") + f.text("bc")));
+  f.key("nested", kArray, f.array(kArray, 2, f.array(kI16, 1, "\1\1") + f.array(kU8, 1, "\1")));
+  f.tensor("f", {3, 2}, kTensorF32, std::string(24, '\1'))
+      .tensor("q", {32, 1}, kTensorQ8_0, std::string(34, '\1'));
+  f.tensor("i", {256}, kTensorIq2Xxs, std::string(66, '\1'))
+      .tensor("h", {2, 1, 1, 2}, kTensorF16, "12345678");
+  return f.bytes();
+}
+
+/// Reads all that a file holds.
+void read_all(const std::string& path) {
+  const GgufReader reader(path);
+  for (const auto& [name, entry] : reader.tensors())
+    if (entry.dtype) bytes_of(reader.load(name));
+}
+
+TEST(Gguf, AFileThatIsCutShortIsAnError) {
+  const TemporaryFolder folder;
+  for (const uint32_t version : kVersions) {
+    const std::string good = varied_file(version);
+    read_all(folder.write("a", good));
+    for (size_t size = 0; size < good.size(); size++) {
+      SCOPED_TRACE(size);
+      const std::string path = folder.write("a", good.substr(0, size));
+      EXPECT_ERROR(GgufReader(path), kFormat, "gguf: " + path + ": byte ");
+    }
+  }
+}
+
+TEST(Gguf, NoChangedByteDoesHarm) {
+  const TemporaryFolder folder;
+  std::mt19937 random(36);
+  int refused = 0, read = 0;
+  for (int i = 0; i < 6000; i++) {
+    std::string changed = varied_file(kVersions[size_t(i) % 3]);
+    for (unsigned flips = 1 + random() % 3; flips > 0; flips--) {
+      char& byte = changed[random() % changed.size()];
+      byte = char(random() % 2 ? byte ^ (1 << random() % 8) : random());
+    }
+    try {
+      read_all(folder.write("a", changed));
+      read++;
+    } catch (const Error& e) {
+      EXPECT_TRUE(e.code() == ErrorCode::kFormat || e.code() == ErrorCode::kUnsupported)
+          << e.what();
+      refused++;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_GT(read, 1000);
+}
+
+// ---- split sets
+
+/// One file of a split set, with a tensor of this name.
+std::string part(uint16_t index, uint16_t count, const char* tensor) {
+  File f;
+  f.key("split.no", kU16, number(index)).key("split.count", kU16, number(count));
+  return f.tensor(tensor, {1}, kTensorF32, floats({float(index)})).bytes();
+}
+
+TEST(Gguf, TheFilesOfASplitSetAreOpenedWithTheFirst) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("m-00001-of-00002.gguf", part(0, 2, "x"));
+  folder.write("m-00002-of-00002.gguf", part(1, 2, "y"));
+  const GgufReader reader(path);
+  EXPECT_EQ(reader.tensors().size(), 2u);
+  EXPECT_EQ(reader.load("x").item<float>(), 0);
+  EXPECT_EQ(reader.load("y").item<float>(), 1);
+  EXPECT_EQ(reader.metadata().integer("split.no"), 0);
+}
+
+TEST(Gguf, ASetOfOneFileMayHaveAnyName) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(GgufReader(folder.write("a", part(0, 1, "x"))).load("x").item<float>(), 0);
+  EXPECT_EQ(GgufReader(folder.write("b", part(0, 0, "x"))).load("x").item<float>(), 0);
+}
+
+TEST(Gguf, ASplitSetThatDoesNotFitTogetherIsAnError) {
+  const TemporaryFolder folder;
+  const std::string first = "m-00001-of-00002.gguf", second = "m-00002-of-00002.gguf";
+  File counted;
+  counted.key("split.no", kU16, number(uint16_t(0))).key("split.count", kU16, number(uint16_t(2)));
+  counted.key("split.tensors.count", kI32, number(3));
+  const auto where = [&](const std::string& name) { return "gguf: " + folder.file(name) + ": "; };
+  const struct {
+    std::string opened, first, second, error;
+  } rows[] = {
+      {first, part(0, 2, "x"), part(1, 2, "x"),
+       where(second) + "byte 71: tensor \"x\": appears twice, first in " + folder.file(first)},
+      {first, part(0, 2, "x"), part(0, 2, "y"), where(second) + "\"split.no\": expected 1, got 0"},
+      {first, part(0, 2, "x"), part(1, 3, "y"),
+       where(second) + "\"split.count\": expected 2, got 3"},
+      {first, part(0, 2, "x"), File().bytes(),
+       where(second) + "\"split.no\": expected an integer of at least 0, got nothing"},
+      {first, part(0, 2, "x"), "GGUF", where(second) + "byte 4: "},
+      {first, part(0, 3, "x"), part(1, 2, "y"),
+       where(first) + "\"split.count\" is 3, so the file's name must end in -00001-of-00003.gguf"},
+      {first, counted.bytes(), part(1, 2, "y"),
+       where(first) + "\"split.tensors.count\": expected 1, the tensors of all files, got 3"},
+      {second, part(0, 2, "x"), part(1, 2, "y"),
+       where(second) + "\"split.no\": expected 0, the first file of the split set, got 1"},
+      {first,
+       File()
+           .key("split.count", kU32, number(70000u))
+           .key("split.no", kU8, number(uint8_t(0)))
+           .bytes(),
+       "", where(first) + "\"split.count\": expected at most 65535 files, got 70000"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.error);
+    folder.write(first, row.first);
+    folder.write(second, row.second);
+    EXPECT_ERROR(GgufReader(folder.file(row.opened)), kFormat, row.error);
+  }
+  folder.write(first, part(0, 2, "x"));
+  unlink(folder.file(second).c_str());
+  EXPECT_ERROR(GgufReader(folder.file(first)), kIo, folder.file(second) + ": No such file");
 }
 
 // ---- files by gguf-py
