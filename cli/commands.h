@@ -10,5 +10,6 @@ namespace wick::cli {
 void add_devices(CLI::App& app);
 void add_train(CLI::App& app);
 void add_generate(CLI::App& app);
+void add_inspect(CLI::App& app);
 
 }  // namespace wick::cli

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "printable.h"
 #include "wick/base/error.h"
 
 namespace {
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
   wick::cli::add_devices(app);
   wick::cli::add_train(app);
   wick::cli::add_generate(app);
+  wick::cli::add_inspect(app);
   try {
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
@@ -55,7 +57,8 @@ int main(int argc, char** argv) {
   } catch (const wick::cli::Interrupted&) {
     return kInterrupted;
   } catch (const wick::Error& e) {
-    std::fprintf(stderr, "wick: %s\n", e.what());
+    // Error texts quote what files hold.
+    std::fprintf(stderr, "wick: %s\n", wick::cli::printable(e.what()).c_str());
     return is_bad_input(e.code()) ? kBadInput : kFailed;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "wick: out of memory\n");

@@ -272,8 +272,8 @@ struct Described {
   uint64_t at;      // position of `offset` in the file
 };
 
-/// Checks what comes before the counts.
-void read_version(Cursor& cursor) {
+/// Reads what comes before the counts.
+uint32_t read_version(Cursor& cursor) {
   const uint32_t magic = cursor.number<uint32_t>();
   const std::string_view bytes(reinterpret_cast<const char*>(&magic), 4);
   if (bytes != "GGUF") cursor.refuse("expected the text GGUF, got ", shown(bytes));
@@ -285,6 +285,7 @@ void read_version(Cursor& cursor) {
     cursor.refuse(ErrorCode::kUnsupported, "expected version 1 to ", kNewestVersion, ", got ",
                   version);
   cursor.set_version(version);
+  return version;
 }
 
 Settings read_metadata(Cursor& cursor, uint64_t n, const std::string& path) {
@@ -387,6 +388,7 @@ std::string split_suffix(int64_t index, int64_t count) {
 
 struct GgufReader::Impl {
   std::string path;
+  uint32_t version = 0;  // of the first file
   Settings metadata;
   std::map<std::string, Entry> tensors;
   std::map<std::string, Place> places;
@@ -401,7 +403,8 @@ struct GgufReader::Impl {
   Settings read_file(const std::string& file_path) {
     const auto file = std::make_shared<const MappedFile>(file_path);
     Cursor cursor(*file);
-    read_version(cursor);
+    const uint32_t file_version = read_version(cursor);
+    if (version == 0) version = file_version;
     const uint64_t count_bytes = cursor.count_bytes();
     const uint64_t num_tensors = cursor.count_of("tensors", count_bytes + 4 + 4 + 8);
     const uint64_t num_keys = cursor.count_of("keys", count_bytes + 1 + 4 + 1);
@@ -469,6 +472,7 @@ struct GgufReader::Impl {
 
 GgufReader::GgufReader(const std::string& path) : impl_(std::make_shared<const Impl>(path)) {}
 
+int GgufReader::version() const { return int(impl_->version); }
 const Settings& GgufReader::metadata() const { return impl_->metadata; }
 const std::map<std::string, GgufReader::Entry>& GgufReader::tensors() const {
   return impl_->tensors;

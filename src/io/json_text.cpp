@@ -27,6 +27,16 @@ int sequence_length(std::string_view text, size_t at) {
   return overlong || surrogate ? 0 : length;
 }
 
+/// The code of a control character, U+0000 to U+001F and U+007F to U+009F; -1 for others.
+int control_code(std::string_view character) {
+  if (character.size() == 1) {
+    const int code = uint8_t(character[0]);
+    return code < 0x20 || code == 0x7f ? code : -1;
+  }
+  const bool high = character.size() == 2 && character[0] == '\xc2' && uint8_t(character[1]) < 0xa0;
+  return high ? uint8_t(character[1]) : -1;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -43,21 +53,22 @@ std::string json_quote(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const int length = sequence_length(text, i);
     const char c = text[i];
+    const int control = control_code(text.substr(i, size_t(length)));
     if (length == 0)
       out += "\xef\xbf\xbd";
-    else if (length > 1)
-      out += text.substr(i, size_t(length));
-    else if (c == '"' || c == '\\')
-      (out += '\\') += c;
     else if (c == '\n')
       out += "\\n";
     else if (c == '\t')
       out += "\\t";
-    else if (uint8_t(c) < 0x20) {
+    else if (control >= 0) {
       char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", unsigned(uint8_t(c)));
+      std::snprintf(escape, sizeof escape, "\\u%04x", unsigned(control));
       out += escape;
-    } else
+    } else if (length > 1)
+      out += text.substr(i, size_t(length));
+    else if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else
       out += c;
     i += size_t(length == 0 ? 1 : length);
   }

@@ -34,6 +34,8 @@ class WICK_API GgufReader {
   /// path: a file, or the first file of a split set: NAME-00001-of-0000N.gguf.
   explicit GgufReader(const std::string& path);
 
+  /// 1, 2 or 3.
+  int version() const;
   /// All keys of the (first) file: integers as int64_t, f32 and f64 as double, arrays as lists.
   const Settings& metadata() const;
   /// All tensors, including those whose type wick lacks.

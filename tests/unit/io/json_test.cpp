@@ -29,6 +29,13 @@ TEST(Json, WhatIsWrittenIsReadAgain) {
   }
 }
 
+TEST(Json, ControlCharactersAreEscapedSoThatTerminalsMayPrintThem) {
+  const std::string text = "\x1f \x7f\xc2\x80\xc2\x9f\xc2\xa0~\xc3\x9b";
+  const std::string written = to_json(text, -1);
+  EXPECT_EQ(written, "\"\\u001f \\u007f\\u0080\\u009f\xc2\xa0~\xc3\x9b\"");
+  EXPECT_EQ(std::get<std::string>(parse_json_value(written, "x").value), text);
+}
+
 TEST(Json, TheWholeMayBeOfAnyKind) {
   const Setting list = parse_json_value("[1, 0.5, {\"a\": [2]}, \"b\"]", "x.json");
   const auto& items = std::get<Setting::List>(list.value);
