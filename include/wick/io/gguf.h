@@ -19,9 +19,9 @@ namespace wick {
 /// file by renaming another is safe; if a file is cut short in place, the next access to what it
 /// lost ends the program (SIGBUS), as for every mapped file.
 ///
-/// Errors of all functions: kIo; kFormat, with path, byte offset, key or tensor, and reason;
-/// kUnsupported for big-endian files, later versions, and types that ggml lacks or has removed;
-/// kOutOfMemory if the metadata needs more memory than is available.
+/// Errors of all functions: kIo; kFormat, with path, byte offset if a value cannot be read, key or
+/// tensor, and reason; kUnsupported for big-endian files, later versions, and types that ggml lacks
+/// or has removed; kOutOfMemory if the metadata needs more memory than is available.
 class WICK_API GgufReader {
  public:
   struct Entry {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "../expect.h"
+#include "../recorder.h"
 #include "../temporary_folder.h"
 #include "wick/io/json.h"
 
@@ -245,6 +246,21 @@ TEST(Gguf, ATensorThatIsNotAlignedIsCopied) {
     }
     EXPECT_GE(copied, 1);
   }
+}
+
+TEST(Gguf, AnotherDeviceGetsACopyStraightFromTheFile) {
+  const TemporaryFolder folder;
+  File f;
+  f.tensor("x", {2}, kTensorF32, floats({1, 2})).tensor("q", {32}, kTensorQ8_0, some_bytes(34, 2));
+  const GgufReader reader(folder.write("a", f.bytes()));
+  const Device device = test::recorder_of(Device::cpu());
+  test::clear_records();
+  const Tensor x = reader.load("x", device);
+  EXPECT_EQ(test::records().size(), 1u);  // one copy
+  EXPECT_EQ(x.device(), device);
+  EXPECT_NE(x.data(), reader.load("x").data());
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(bytes_of(reader.source().load("q", device)), some_bytes(34, 2));
 }
 
 TEST(Gguf, TheAlignmentIsTheFiles) {
