@@ -1,6 +1,8 @@
 #include "wick/ops/rope.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
@@ -33,14 +35,10 @@ Tensor rope_composite(const Tensor& x, const Tensor& cos, const Tensor& sin,
   return cast(reshape(y, x.shape()), x.dtype());
 }
 
-/// The memory layout of x [B, T, H, D]: contiguous (kFirst), or a transposed view of [B, H, T, D]
-/// (kSecond).
-enum class Tokens { kFirst, kSecond };
-
-/// Rotates x [B, T, H, D]; `tokens` is the memory layout of the result.
+/// Rotates x [B, T, H, D]. layout: the dims that are contiguous in the result's memory.
 Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions,
-              Tokens tokens, RopeAttributes attributes) {
-  const Tensor y = tokens == Tokens::kFirst
+              RopeLayout layout, RopeAttributes attributes) {
+  const Tensor y = layout == RopeLayout::kTokensFirst
                        ? Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()})
                        : empty_transposed(x.shape(), x);
   const RopeAttributes back{attributes.interleaved, !attributes.inverse};
@@ -55,10 +53,10 @@ Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tenso
                 .attributes = attributes_of(attributes),
                 .composite = composite,
                 .keep = keep_x | kKeepInput1 | kKeepInput2 | kKeepInput3,
-                .rule = [back, tokens, composite](const RuleContext& c, std::span<Tensor> g) {
+                .rule = [back, layout, composite](const RuleContext& c, std::span<Tensor> g) {
                   // Tables are rarely learned, so their gradients have no kernel.
                   if (c.wants(1) || c.wants(2)) return differentiate(c, g, composite);
-                  g[0] = rotate(c.gradient, c.input(1), c.input(2), c.input(3), tokens, back);
+                  g[0] = rotate(c.gradient, c.input(1), c.input(2), c.input(3), layout, back);
                 }});
 }
 
@@ -74,16 +72,104 @@ Tensor positions_or_first(const Tensor& positions, int64_t batch, int64_t length
   return first_positions(batch, length, cos.device());
 }
 
-/// Runs rope, rope_i or rope_thd, according to the layout of x and of its pairs.
-Tensor rope_of(const char* name, const Tensor& x, const Tensor& cos, const Tensor& sin,
-               const Tensor& positions, Tokens tokens, bool interleaved) {
-  const Calling calling(name);
+// ---- frequencies
+
+constexpr double kTurn = 2 * std::numbers::pi;
+
+/// The pair, as a real number, that turns `rotations` times within the trained context.
+double pair_of(double rotations, int64_t head_dim, double theta, const RopeScaling& s) {
+  const double context = double(s.original_max_position_embeddings);
+  return double(head_dim) * std::log(context / (rotations * kTurn)) / (2 * std::log(theta));
+}
+
+/// YaRN's share of the unscaled frequency in pair i: 1 up to the pair of beta_fast, 0 from that of
+/// beta_slow on.
+double unscaled_share(int64_t i, int64_t head_dim, double theta, const RopeScaling& s) {
+  double low = pair_of(s.beta_fast, head_dim, theta, s),
+         high = pair_of(s.beta_slow, head_dim, theta, s);
+  if (s.truncate) low = std::floor(low), high = std::ceil(high);
+  low = std::max(low, 0.0), high = std::min(high, double(head_dim - 1));
+  if (low == high) high += 0.001;
+  return 1 - std::clamp((double(i) - low) / (high - low), 0.0, 1.0);
+}
+
+/// Llama 3's share of the unscaled frequency: 1 for wavelengths up to context / high_freq_factor, 0
+/// from context / low_freq_factor on.
+double unscaled_share(double frequency, const RopeScaling& s) {
+  const double rotations = double(s.original_max_position_embeddings) * frequency / kTurn;
+  return std::clamp((rotations - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor), 0.0,
+                    1.0);
+}
+
+/// theta of a context of `positions`, beyond the trained one. Source: Peng et al. 2023,
+/// arXiv:2309.00071, 3.3 ("dynamic NTK").
+double stretched_theta(double theta, int64_t positions, int64_t head_dim, const RopeScaling& s) {
+  const int64_t trained = s.original_max_position_embeddings;
+  if (positions <= trained || head_dim <= 2) return theta;
+  const double growth = s.factor * double(positions) / double(trained) - (s.factor - 1);
+  return theta * std::pow(growth, double(head_dim) / double(head_dim - 2));
+}
+
+/// The angle of pair i per position. rounds: to f32 in each step, as other f32 implementations do,
+/// so that models agree at large positions.
+double frequency_of(int64_t i, int64_t head_dim, double theta, bool rounds, const RopeScaling& s) {
+  const double frequency =
+      rounds ? double(1.0f / std::pow(float(theta), float(2 * i) / float(head_dim)))
+             : std::pow(theta, -2.0 * double(i) / double(head_dim));
+  const auto mix = [&](double share) {
+    return frequency / s.factor * (1 - share) + frequency * share;
+  };
+  double scaled = frequency;
+  switch (s.type) {
+    case RopeScalingType::kNone:
+    case RopeScalingType::kDynamic:
+      break;
+    case RopeScalingType::kLinear:
+      scaled = frequency / s.factor;
+      break;
+    case RopeScalingType::kYarn:
+      scaled = mix(unscaled_share(i, head_dim, theta, s));
+      break;
+    case RopeScalingType::kLlama3:
+      scaled = mix(unscaled_share(frequency, s));
+      break;
+  }
+  if (!s.divisors.empty()) scaled /= s.divisors[size_t(i)];
+  return rounds ? double(float(scaled)) : scaled;
+}
+
+void check_scaling(int64_t head_dim, double theta, const RopeScaling& s) {
+  const auto require = [](bool holds, const char* expected, auto got) {
+    check(holds, ErrorCode::kInvalidArgument, "rope_tables", "expected ", expected, ", got ", got);
+  };
+  require(s.factor > 0, "a factor above 0", s.factor);
+  require(s.divisors.empty() || int64_t(s.divisors.size()) == head_dim / 2, "one divisor per pair",
+          s.divisors.size());
+  for (const double divisor : s.divisors) require(divisor > 0, "divisors above 0", divisor);
+  if (s.type == RopeScalingType::kNone || s.type == RopeScalingType::kLinear) return;
+  require(s.original_max_position_embeddings > 0, "original_max_position_embeddings above 0",
+          s.original_max_position_embeddings);
+  if (s.type == RopeScalingType::kYarn) {
+    require(theta > 1, "theta above 1 for YaRN", theta);
+    require(s.beta_fast > 0 && s.beta_slow > 0, "beta_fast and beta_slow above 0",
+            std::min(s.beta_fast, s.beta_slow));
+  }
+  if (s.type == RopeScalingType::kLlama3)
+    require(s.high_freq_factor > s.low_freq_factor, "high_freq_factor above low_freq_factor",
+            s.high_freq_factor);
+}
+
+}  // namespace
+
+Tensor rope(const Tensor& x, const RopeTables& tables, const RopeOptions& options) {
+  const Calling calling("rope");
+  const Tensor &cos = tables.cos, &sin = tables.sin;
   check_defined("rope", x);
   check_defined("rope", cos);
   check_defined("rope", sin);
   check_same_device("rope", x, cos);
   check_same_device("rope", x, sin);
-  const bool tokens_first = tokens == Tokens::kFirst;
+  const bool tokens_first = options.layout == RopeLayout::kTokensFirst;
   check(x.rank() == 4 && x.size(3) % 2 == 0, ErrorCode::kShapeMismatch, "rope", "expected x ",
         tokens_first ? "[B, T, H, D]" : "[B, H, T, D]", " with D even, got ", x.shape());
   check(is_floating(x.dtype()) && cos.dtype() == accumulator_of(x.dtype()) &&
@@ -94,47 +180,36 @@ Tensor rope_of(const char* name, const Tensor& x, const Tensor& cos, const Tenso
   check(cos.rank() == 2 && cos.shape() == sin.shape() && cos.size(1) == x.size(3) / 2,
         ErrorCode::kShapeMismatch, "rope", "expected tables [P, ", x.size(3) / 2, "], got ",
         cos.shape(), " and ", sin.shape());
-  const Tensor at = positions_or_first(positions, x.size(0), x.size(tokens_first ? 1 : 2), cos);
-  const RopeAttributes attributes{interleaved, false};
-  if (tokens_first) return rotate(x, cos, sin, at, tokens, attributes);
-  return transpose(rotate(transpose(x, 1, 2), cos, sin, at, tokens, attributes), 1, 2);
-}
-
-}  // namespace
-
-Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions) {
-  return rope_of("rope", x, cos, sin, positions, Tokens::kSecond, false);
-}
-Tensor rope_i(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions) {
-  return rope_of("rope_i", x, cos, sin, positions, Tokens::kSecond, true);
-}
-Tensor rope_thd(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions) {
-  return rope_of("rope_thd", x, cos, sin, positions, Tokens::kFirst, false);
+  const Tensor positions =
+      positions_or_first(options.positions, x.size(0), x.size(tokens_first ? 1 : 2), cos);
+  const RopeAttributes attributes{options.pairs == RopePairs::kAdjacent, false};
+  if (tokens_first) return rotate(x, cos, sin, positions, options.layout, attributes);
+  return transpose(rotate(transpose(x, 1, 2), cos, sin, positions, options.layout, attributes), 1,
+                   2);
 }
 
 RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
-                       const TensorOptions& options) {
+                       const TensorOptions& options, const RopeScaling& scaling) {
   const Calling calling("rope_tables");
   check(positions >= 0 && head_dim >= 0 && head_dim % 2 == 0, ErrorCode::kInvalidArgument,
         "rope_tables", "expected an even head_dim and positions of at least 0, got ", head_dim,
         " and ", positions);
+  check_scaling(head_dim, theta, scaling);
+  if (scaling.type == RopeScalingType::kDynamic)
+    theta = stretched_theta(theta, positions, head_dim, scaling);
   const int64_t half = head_dim / 2;
   const Tensor cosines = Tensor::empty({positions, half}, {.dtype = DType::kF64});
   const Tensor sines = empty_like(cosines);
   double *cos = static_cast<double*>(cosines.data()), *sin = static_cast<double*>(sines.data());
-  for (int64_t p = 0; p < positions && half > 0; p++)
-    for (int64_t i = 0; i < half; i++) {
-      // The frequency is rounded to f32, as in other f32 implementations, so that models agree at
-      // large positions.
-      const double frequency =
-          options.dtype == DType::kF64
-              ? std::pow(theta, -2.0 * double(i) / double(head_dim))
-              : double(1.0f / std::pow(float(theta), float(2 * i) / float(head_dim)));
-      const double angle = options.dtype == DType::kF64 ? double(p) * frequency
-                                                        : double(float(p) * float(frequency));
-      cos[p * half + i] = std::cos(angle);
-      sin[p * half + i] = std::sin(angle);
+  const bool rounds = options.dtype != DType::kF64;
+  for (int64_t i = 0; i < half; i++) {
+    const double frequency = frequency_of(i, head_dim, theta, rounds, scaling);
+    for (int64_t p = 0; p < positions; p++) {
+      const double angle = rounds ? double(float(p) * float(frequency)) : double(p) * frequency;
+      cos[p * half + i] = std::cos(angle) * scaling.attention_factor;
+      sin[p * half + i] = std::sin(angle) * scaling.attention_factor;
     }
+  }
   return {cast(cosines, options.dtype).to(options.device),
           cast(sines, options.dtype).to(options.device)};
 }
