@@ -1,7 +1,8 @@
-// sdpa, under masks too, and its gradient. Options in geometries: whether causal, and the scale in
-// hundredths (0: 1 / sqrt(D)).
+// sdpa, under masks and in windows too, and its gradient. Options in geometries: whether causal, the
+// scale in hundredths (0: 1 / sqrt(D)), the window and the soft cap in hundredths.
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "reference/fused.h"
 #include "shapes.h"
@@ -18,14 +19,23 @@ namespace {
 
 bool is_causal(const Case& c) { return c.geometry.dims.at(0) != 0; }
 double scale_of(const Case& c) { return double(c.geometry.dims.at(1)) / 100; }
+int64_t window_of(const Case& c) { return c.geometry.dims.at(2); }
+double soft_cap_of(const Case& c) { return double(c.geometry.dims.at(3)) / 100; }
 
 SdpaOptions options_of(const Case& c, const Tensor& positions) {
   return {.is_causal = is_causal(c),
           .positions = is_causal(c) ? positions : Tensor(),
-          .scale = scale_of(c)};
+          .scale = scale_of(c),
+          .window = window_of(c),
+          .soft_cap = soft_cap_of(c)};
 }
 
-reference::Attention attention_of(const Case& c) { return {Real(scale_of(c)), is_causal(c)}; }
+reference::Attention attention_of(const Case& c) {
+  return {.scale = Real(scale_of(c)),
+          .causal = is_causal(c),
+          .window = window_of(c),
+          .soft_cap = Real(soft_cap_of(c))};
+}
 
 /// q, k and v as models have them: [B, T, H, D], seen as [B, H, T, D].
 Tensor heads_first(const Tensor& x) { return transpose(x, 1, 2); }
@@ -34,7 +44,7 @@ Array heads_first(const Array& x) { return reference::permute(x, {0, 2, 1, 3}); 
 struct AttentionSizes {
   int64_t b, h, g, t, s, d;
   bool causal = true;
-  int64_t scale = 0;
+  int64_t scale = 0, window = 0, soft_cap = 0;
 };
 
 const AttentionSizes kAttentions[] = {
@@ -48,11 +58,20 @@ const AttentionSizes kAttentions[] = {
     {1, 2, 1, 130, 150, 64},
 };
 
+const AttentionSizes kWindows[] = {
+    {1, 1, 1, 1, 3, 8, true, 0, 1},        {1, 2, 1, 2, 9, 8, true, 0, 4},
+    {2, 4, 2, 5, 33, 64, true, 0, 6, 300}, {1, 4, 1, 1, 200, 32, true, 0, 70},
+    {1, 2, 2, 70, 70, 32, true, 0, 9},     {2, 3, 3, 5, 17, 16, false, 0, 0, 200},
+    {2, 6, 3, 5, 9, 8, true, 30, 2, 500},  {1, 4, 1, 17, 200, 32, true, 0, 80},
+    {0, 2, 1, 3, 5, 8, true, 0, 2},        {1, 2, 1, 3, 0, 8, true, 0, 2, 100},
+    {1, 2, 1, 130, 150, 64, true, 0, 65},  {1, 2, 2, 3, 70, 128, false, 0, 0, 5000},
+};
+
 /// The operands of sdpa, after `leading` ones of q's shape.
-std::vector<Geometry> attention_geometries(int leading) {
+std::vector<Geometry> attention_geometries(std::span<const AttentionSizes> sizes, int leading) {
   std::vector<Geometry> result;
-  for (const AttentionSizes& n : kAttentions) {
-    Geometry geometry{{}, {n.causal, n.scale}};
+  for (const AttentionSizes& n : sizes) {
+    Geometry geometry{{}, {n.causal, n.scale, n.window, n.soft_cap}};
     for (int i = 0; i <= leading; i++) geometry.operands.push_back({n.b, n.t, n.h, n.d});
     for (int i = 0; i < 2; i++) geometry.operands.push_back({n.b, n.s, n.g, n.d});
     geometry.operands.push_back({n.b, n.t});
@@ -128,13 +147,14 @@ Row sdpa_row() {
                : random_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
   };
   for (const DType d : kFloats) row.dtypes.push_back({d, d, d, DType::kI64});
-  row.geometries = attention_geometries(0);
+  row.geometries = attention_geometries(kAttentions, 0);
   row.tolerance = sums(kAttentionRoundings);
   row.loose = kHoldsOnCards;
   row.may_flush = {DType::kBf16, DType::kF16};  // as matmul's
   row.fused = true;
   row.differentiable = {0, 1, 2};
-  row.bench = Geometry{{{1, 512, 16, 64}, {1, 512, 4, 64}, {1, 512, 4, 64}, {1, 512}}, {1, 0}};
+  row.bench =
+      Geometry{{{1, 512, 16, 64}, {1, 512, 4, 64}, {1, 512, 4, 64}, {1, 512}}, {1, 0, 0, 0}};
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kSdpa, d[0]}};
   };
@@ -168,7 +188,7 @@ Row sdpa_gradient_row() {
   };
   row.dtypes.clear();
   for (const DType d : kFloats) row.dtypes.push_back({d, d, d, d, DType::kI64});
-  row.geometries = attention_geometries(1);
+  row.geometries = attention_geometries(kAttentions, 1);
   row.special = false;  // NaN times the weight 0 of what is not seen
   row.differentiable = {};
   row.bench->operands.insert(row.bench->operands.begin(), row.bench->operands[0]);
@@ -176,6 +196,17 @@ Row sdpa_gradient_row() {
     const DType x = d[0];
     return std::vector<KernelQuestion>{{kSdpaGradient, x}};
   };
+  return row;
+}
+
+/// A row of sdpa with windows and soft caps, which GPUs have no kernel for.
+Row windowed(Row row, int leading) {
+  row.op += "(window)";
+  row.geometries = attention_geometries(kWindows, leading);
+  row.special = false;
+  row.fused = false;
+  row.bench = {};
+  row.kernels = nullptr;
   return row;
 }
 
@@ -233,7 +264,7 @@ Row masked_row(bool is_bool) {
                                 {{1, 2, 1, 3, 0, 8, false}, {3, 0}}})
     row.geometries.push_back(
         {{{n.b, n.t, n.h, n.d}, {n.b, n.s, n.g, n.d}, {n.b, n.s, n.g, n.d}, mask},
-         {n.causal, n.scale}});
+         {n.causal, n.scale, 0, 0}});
   row.special = false;  // NaN times the weight 0 of what is not seen
   row.fused = false;    // no kernel takes a mask
   if (!is_bool) row.differentiable.push_back(3);
@@ -246,7 +277,12 @@ Row masked_row(bool is_bool) {
 
 template <>
 std::vector<Row> rows_of<"attention">() {
-  return {sdpa_row(), sdpa_gradient_row(), masked_row(true), masked_row(false)};
+  return {sdpa_row(),
+          sdpa_gradient_row(),
+          windowed(sdpa_row(), 0),
+          windowed(sdpa_gradient_row(), 1),
+          masked_row(true),
+          masked_row(false)};
 }
 
 }  // namespace wick::conformance

@@ -68,6 +68,7 @@ struct Query {
   std::size_t row;            // of y: (b H + h) T + t
   std::size_t head;           // of k and v: b G + g
   std::vector<Real> weights;  // softmax of the scores
+  std::vector<Real> slopes;   // the derivative of the soft cap at each score
   std::vector<Real> doubts;   // roundings by which a weight is off, before they are normalised
   Real doubt = 0;             // their mean, and what the logarithm of the sum adds
   std::vector<Real> y, magnitude, between;  // [D]
@@ -88,17 +89,20 @@ Real bias_of(const Array& mask, std::size_t at) {
   return mask.values[at] != 0 ? 0 : -kInfinity;
 }
 
-/// The scores' softmax; nothing where no key is seen. A score is off by its sum's roundings (of
-/// q k), by one for the scale, one for the difference to the highest, and the exponential by one
-/// or two.
-void weigh(Query& query, const Array& k, const Sizes& n, std::size_t keys, Real scale,
-           const Array* mask) {
+/// The softmax of the scores of keys [first, keys); nothing where no key is seen. A score is off by
+/// its sum's roundings (of q k), by one for the scale, four for the soft cap, one for the difference
+/// to the highest, and the exponential by one or two.
+void weigh(Query& query, const Array& k, const Sizes& n, std::size_t first, std::size_t keys,
+           Real scale, const Attention& attention) {
+  const Array* mask = attention.mask;
+  const Real cap = attention.soft_cap;
   std::vector<Real> scores;
   Real highest = -kInfinity;
   for (std::size_t j = 0; j < keys; j++) {
     const Real bias = mask ? bias_of(*mask, query.row * n.s + j) : 0;
-    if (bias == -kInfinity) {  // not seen
-      scores.push_back(bias);
+    query.slopes.push_back(1);
+    if (bias == -kInfinity || j < first) {  // not seen
+      scores.push_back(-kInfinity);
       query.doubts.push_back(0);
       continue;
     }
@@ -106,8 +110,15 @@ void weigh(Query& query, const Array& k, const Sizes& n, std::size_t keys, Real 
     for (std::size_t d = 0; d < n.d; d++) {
       score.add(query.q[d] * k.values[(query.head * n.s + j) * n.d + d]);
     }
-    scores.push_back(scale * score.value() + bias);
-    query.doubts.push_back(scale * score.magnitude() * of_sum(n.d) + std::fabs(scores.back()) + 2);
+    Real product = scale * score.value(), doubt = scale * score.magnitude() * of_sum(n.d);
+    if (cap > 0) {
+      const Real t = std::tanh(product / cap);
+      query.slopes.back() = 1 - t * t;
+      product = cap * t;
+      doubt = doubt * query.slopes.back() + 4 * std::fabs(product);
+    }
+    scores.push_back(product + bias);
+    query.doubts.push_back(doubt + std::fabs(scores.back()) + 2);
     if (std::isnan(scores.back()) || scores.back() > highest)
       highest = std::isnan(highest) ? highest : scores.back();
   }
@@ -148,9 +159,12 @@ void for_queries(const Array& q, const Array& k, const Array& v, const Array& po
   const Real scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(Real(n.d));
   for (std::size_t row = 0; row < n.b * n.h * n.t; row++) {
     const std::size_t t = row % n.t, h = row / n.t % n.h, b = row / n.t / n.h;
-    Query query{&q.values[row * n.d], row, b * n.g + h / (n.h / n.g), {}, {}, 0, {}, {}, {}};
+    Query query{&q.values[row * n.d], row, b * n.g + h / (n.h / n.g), {}, {}, {}, 0, {}, {}, {}};
     const std::size_t position = std::size_t(positions.values[b * n.t + t]);
-    weigh(query, k, n, attention.causal ? std::min(n.s, position + 1) : n.s, scale, attention.mask);
+    const std::size_t window = attention.window > 0 ? std::size_t(attention.window) : position + 1;
+    const std::size_t first = position + 1 - std::min(window, position + 1);
+    weigh(query, k, n, attention.causal ? first : 0,
+          attention.causal ? std::min(n.s, position + 1) : n.s, scale, attention);
     attend(query, v, n);
     f(query);
   }
@@ -369,7 +383,7 @@ ProductsResult sdpa(const Array& q, const Array& k, const Array& v, const Array&
   return all;
 }
 
-// With P the weights and dP = gy v of a query and key: dS = P (dP - gy y), gq = scale dS k,
+// With P the weights and dP = gy v of a query and key: dS = P (dP - gy y) cap'(S), gq = scale dS k,
 // gk = scale dS q, gv = P gy.
 ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, const Array& v,
                              const Array& positions, const Attention& attention) {
@@ -390,8 +404,10 @@ ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, co
       Sum with_v;
       for (std::size_t d = 0; d < n.d; d++) with_v.add(g[d] * v.values[key + d]);
       const Real weight = query.weights[j], doubt = query.doubts[j] + query.doubt;
-      const Real ds = weight * (with_v.value() - with_y.value());
-      const Real off = std::fabs(ds) * doubt +
+      const Real dp = weight * (with_v.value() - with_y.value()), slope = query.slopes[j];
+      const Real ds = dp * slope;
+      const Real of_slope = attention.soft_cap > 0 ? std::fabs(dp) * (4 + query.doubts[j]) : 0;
+      const Real off = std::fabs(ds) * doubt + of_slope +
                        weight * ((with_v.magnitude() + with_y.magnitude()) * of_sum(n.d) + y_off);
       const Real kept = weight * with_y.magnitude();
       for (std::size_t d = 0; d < n.d; d++) {

@@ -28,6 +28,8 @@ struct Attention {
   Real scale = 0;  // 0: 1 / sqrt(D)
   bool causal = true;
   const Array* mask = nullptr;  // [B, H, T, S], bool or floating, or none
+  int64_t window = 0;           // of those keys, the last ones; 0: all of them
+  Real soft_cap = 0;            // c: scores become c tanh(score / c); 0: as they are
 };
 /// A result of matrix products, and what else than the accumulator's roundings may have changed it.
 struct ProductsResult {

@@ -26,23 +26,31 @@ struct Dims {
         G(k.shape[1]),
         S(k.shape[2]),
         causal(attributes.causal != 0),
-        scale(attributes.scale),
+        window(attributes.window),
+        scoring{attributes.scale, attributes.soft_cap},
         positions(positions) {}
 
   /// Rows of queries that share a key head: row r is head r / T of the group, token r % T.
   int64 rows() const { return H / G * T; }
   int64 head(int64 g, int64 row) const { return g * (H / G) + row / T; }
   int64 token(int64 row) const { return row % T; }
-  /// How many keys a token sees; they are the first ones.
+  int64 position(int64 b, int64 t) const {
+    return positions.as<int64>()[b * positions.strides[0] + t * positions.strides[1]];
+  }
+  /// A token sees the keys [unseen, seen).
   int64 seen(int64 b, int64 t) const {
-    if (!causal) return S;
-    const int64 p = positions.as<int64>()[b * positions.strides[0] + t * positions.strides[1]];
-    return p < 0 ? 0 : std::min(p, S - 1) + 1;
+    return causal ? std::clamp<int64>(position(b, t), -1, S - 1) + 1 : S;
+  }
+  int64 unseen(int64 b, int64 t) const {
+    if (window == 0) return 0;
+    const int64 last = std::max<int64>(-1, position(b, t));
+    return std::min(std::max<int64>(0, last - std::min(window, last + 1) + 1), seen(b, t));
   }
 
   int64 B, H, T, D, G, S;
   bool causal;
-  double scale;
+  int64 window;
+  Scoring scoring;
   const View& positions;
 };
 
@@ -86,10 +94,11 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
     queries.q[i] = row_of(q, b, h, t);
     queries.y[i] = row_of(y, b, h, t);
     queries.l[i] = row_of(l, b, h, t);
+    queries.unseen[i] = d.unseen(b, t);
     queries.seen[i] = d.seen(b, t);
   }
   const Keys keys = {row_of(k, b, g, 0), row_of(v, b, g, 0), k.strides[2], v.strides[2]};
-  (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.scale, buffer);
+  (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.scoring, buffer);
 }
 
 // ---- gradient
@@ -136,7 +145,7 @@ class Gradient {
         gk.strides[2],
         gv.strides[2],
         d_.D,
-        d_.scale,
+        d_.scoring,
         buffer};
     kernel_.gradient_begin(kernel_, keys);
     for (int64 row = 0; row < d_.rows(); row += kGradientQueries)
@@ -166,6 +175,7 @@ class Gradient {
       some.q[i] = row_of(call_.in[1], b, h, t);
       some.y[i] = row_of(call_.in[5], b, h, t);
       some.l[i] = row_of(call_.in[6], b, h, t);
+      some.unseen[i] = std::max<int64>(0, d_.unseen(b, t) - first_key);
       some.seen[i] = std::max<int64>(0, d_.seen(b, t) - first_key);
       const int64 row = ((part * d_.B + b) * d_.H + h) * d_.T + t;
       some.gq[i] = some.partial ? partials_ + row * d_.D * kernel_.in.wide_size

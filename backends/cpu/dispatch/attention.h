@@ -18,13 +18,18 @@ struct Keys {
   int64 k_stride, v_stride;
 };
 
+/// From the dot product of q and k to the score: x = scale · product, capped if soft_cap > 0.
+struct Scoring {
+  double scale, soft_cap;
+};
+
 /// Queries that share one key head, forward.
 struct Queries {
   int64 count;
   const void* q[kMaxQueries];
   void* y[kMaxQueries];
   void* l[kMaxQueries];
-  int64 seen[kMaxQueries];  // each query attends to the first `seen` keys
+  int64 unseen[kMaxQueries], seen[kMaxQueries];  // attends to the keys [unseen, seen)
 };
 
 /// Keys whose gradients one thread computes, from all queries that attend to them.
@@ -35,7 +40,7 @@ struct GradientKeys {
   void* gv;
   int64 gk_stride, gv_stride;
   int64 D;
-  double scale;
+  Scoring scoring;
   void* buffer;  // of AttentionParts::gradient_bytes bytes
 };
 struct GradientQueries {
@@ -44,7 +49,7 @@ struct GradientQueries {
   const void* q[kGradientQueries];
   const void* y[kGradientQueries];
   const void* l[kGradientQueries];
-  int64 seen[kGradientQueries];
+  int64 unseen[kGradientQueries], seen[kGradientQueries];  // among these keys
   void* gq[kGradientQueries];
   bool partial;  // gq holds the part from these keys alone, in the compute type
 };
@@ -55,12 +60,11 @@ struct AttentionParts {
   int64 lanes;  // queries per SIMD register
   int64 (*forward_bytes)(int64 queries, int64 D);
   /// Writes y and l of these queries. buffer: forward_bytes bytes.
-  void (*forward)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
+  void (*forward)(const AttentionParts&, const Queries&, const Keys&, int64 D, Scoring,
                   void* buffer);
   int64 (*few_bytes)(int64 D);
   /// Writes y and l of at most kFewQueries queries. buffer: few_bytes bytes.
-  void (*few)(const AttentionParts&, const Queries&, const Keys&, int64 D, double scale,
-              void* buffer);
+  void (*few)(const AttentionParts&, const Queries&, const Keys&, int64 D, Scoring, void* buffer);
   int64 (*gradient_bytes)(int64 keys, int64 D);
   /// Call gradient_begin, then gradient_queries for each block of queries (writes gq), then
   /// gradient_end (writes gk and gv).

@@ -178,11 +178,12 @@ struct Rows {
 /// Up to kPair queries, and what is known of them after the keys so far.
 template <class C>
 struct Block {
-  int64 width;              // one register of queries or two
-  int64 least, most;        // keys that one of them sees, and that any does
-  C* q;                     // [D][width], scaled
-  C* sums;                  // [D][width]: sum of exp(score - largest) v
-  C *largest, *sum, *seen;  // [width]
+  int64 width;               // one register of queries or two
+  int64 first, most_unseen;  // one of them sees keys from `first` on, each those from `most_unseen`
+  int64 least, most;         // each sees keys up to `least`, one of them those up to `most`
+  C* q;                      // [D][width], scaled
+  C* sums;                   // [D][width]: sum of exp(score - largest) v
+  C *largest, *sum, *unseen, *seen;  // [width]
 };
 
 template <class C>
@@ -194,6 +195,7 @@ struct ForwardBuffer {
       block.sums = parts.take(D * kPair<C>);
       block.largest = parts.take(kPair<C>);
       block.sum = parts.take(kPair<C>);
+      block.unseen = parts.take(kPair<C>);
       block.seen = parts.take(kPair<C>);
     }
     scores = parts.take(kKeys * kPair<C>);
@@ -216,9 +218,12 @@ void begin(const Access& in, const Queries& queries, int64 first, int64 D, C fac
            Block<C>& block) {
   const int64 count = smaller(kPair<C>, queries.count - first);
   block.width = count > Lanes<C>::kCount ? kPair<C> : int64(Lanes<C>::kCount);
+  block.first = block.most_unseen = queries.unseen[first];
   block.least = block.most = queries.seen[first];
   for (int64 i = 0; i < count; i++) {
-    const int64 seen = queries.seen[first + i];
+    const int64 unseen = queries.unseen[first + i], seen = queries.seen[first + i];
+    block.first = smaller(block.first, unseen);
+    if (unseen > block.most_unseen) block.most_unseen = unseen;
     block.least = smaller(block.least, seen);
     if (seen > block.most) block.most = seen;
   }
@@ -241,6 +246,11 @@ void begin(const Access& in, const Queries& queries, int64 first, int64 D, C fac
   }
 }
 
+/// The number of these `count` keys, from `first` on, that lie before `end`.
+WICK_HD int64 keys_before(int64 end, int64 first, int64 count) {
+  return end <= first ? 0 : smaller(end - first, count);
+}
+
 /// -inf where a query does not see the key. Keys [first, first + count).
 template <class C>
 void mask(const Queries& queries, int64 first_query, const Block<C>& block, int64 first,
@@ -248,15 +258,31 @@ void mask(const Queries& queries, int64 first_query, const Block<C>& block, int6
   using L = Lanes<C>;
   for (int64 i = 0; i < block.width; i++) {  // small numbers, so that they are exact
     const int64 query = first_query + i;
-    const int64 seen = query < queries.count ? queries.seen[query] - first : 0;
-    block.seen[i] = C(seen < 0 ? 0 : smaller(seen, count));
+    const bool is_query = query < queries.count;
+    block.unseen[i] = C(is_query ? keys_before(queries.unseen[query], first, count) : 0);
+    block.seen[i] = C(is_query ? keys_before(queries.seen[query], first, count) : 0);
   }
-  const int64 from = block.least > first ? block.least - first : 0;
-  for (int64 s = from; s < count; s++)
+  const int64 all_see_from = keys_before(block.most_unseen, first, count);
+  for (int64 s = 0; s < all_see_from; s++)
+    for (int64 i = 0; i < block.width; i += L::kCount) {
+      C* const at = scores + s * block.width + i;
+      select(L(C(s)) < L::load(block.unseen + i), L(lowest<C>()), L::load(at)).store(at);
+    }
+  for (int64 s = keys_before(block.least, first, count); s < count; s++)
     for (int64 i = 0; i < block.width; i += L::kCount) {
       C* const at = scores + s * block.width + i;
       select(L(C(s)) < L::load(block.seen + i), L::load(at), L(lowest<C>())).store(at);
     }
+}
+
+/// Scores to c tanh(score / c).
+template <class C>
+void soften(C soft_cap, int64 n, C* scores) {
+  using L = Lanes<C>;
+  each<C>(
+      n, [&](auto at) __attribute__((always_inline)) {
+        at.store(tanh(at(scores) / L(soft_cap)) * L(soft_cap), scores);
+      });
 }
 
 /// Scores to exp(score - largest), and what was summed up so far to the same base. One register of
@@ -321,25 +347,28 @@ void finish(const Access& out, const Queries& queries, int64 first, int64 D, C* 
 
 template <class C>
 void forward(const AttentionParts& kernel, const Queries& queries, const Keys& keys, int64 D,
-             double factor, void* memory) {
+             Scoring scoring, void* memory) {
   ForwardBuffer<C> buffer(memory, queries.count, D);
-  int64 most = 0;
+  int64 least = queries.unseen[0], most = 0;
   for (int64 i = 0; i < queries.count; i += kPair<C>) {
     Block<C>& block = buffer.blocks[i / kPair<C>];
-    begin(kernel.in, queries, i, D, C(factor), buffer.rows, block);
+    begin(kernel.in, queries, i, D, C(scoring.scale), buffer.rows, block);
+    least = smaller(least, block.first);
     if (block.most > most) most = block.most;
   }
-  for (int64 first = 0; first < most; first += kKeys) {
+  for (int64 first = least; first < most; first += kKeys) {
     const int64 n = smaller(kKeys, most - first);
     const Rows<C> k(kernel.in, keys.k, keys.k_stride, first, n, D, buffer.k);
     const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, D, buffer.v);
     for (int64 i = 0; i < queries.count; i += kPair<C>) {
       const Block<C>& block = buffer.blocks[i / kPair<C>];
       const int64 count = smaller(n, block.most - first), width = block.width;
-      if (count <= 0) continue;
+      if (count <= 0 || block.first >= first + count) continue;
       multiply<C>(count, width, {k.data, k.stride, 1}, block.q, width, D, buffer.scores, width,
                   false);
-      if (block.least < first + count) mask(queries, i, block, first, count, buffer.scores);
+      if (scoring.soft_cap > 0) soften(C(scoring.soft_cap), count * width, buffer.scores);
+      if (block.least < first + count || block.most_unseen > first)
+        mask(queries, i, block, first, count, buffer.scores);
       for (int64 lane = 0; lane < width; lane += Lanes<C>::kCount)
         exponentials(block, lane, count, D, buffer.scores);
       multiply<C>(D, width, {v.data, 1, v.stride}, buffer.scores, width, count, block.sums, width,
@@ -434,27 +463,30 @@ WICK_HD C exp_of(C x) {
 
 template <class C>
 void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys, int64 D,
-         double factor, void* memory) {
+         Scoring scoring, void* memory) {
   const FewBuffer<C> buffer(memory, D);
   C most[kFewQueries], sum[kFewQueries];
-  int64 end = 0;
+  int64 begin = queries.unseen[0], end = 0;
   for (int64 i = 0; i < queries.count; i++) {
     C* const q = buffer.q + i * D;
     kernel.in.load(queries.q[i], 1, D, q);
-    scale(C(factor), D, q);
+    scale(C(scoring.scale), D, q);
     memset(buffer.sums + i * D, 0, size_t(D) * sizeof(C));
     most[i] = lowest<C>();
     sum[i] = C(0);
+    begin = smaller(begin, queries.unseen[i]);
     if (queries.seen[i] > end) end = queries.seen[i];
   }
-  for (int64 first = 0; first < end; first += kKeys) {
+  for (int64 first = begin; first < end; first += kKeys) {
     const int64 n = smaller(kKeys, end - first);
     const Rows<C> k(kernel.in, keys.k, keys.k_stride, first, n, D, buffer.k);
     const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, D, buffer.v);
     for (int64 i = 0; i < queries.count; i++) {
-      const int64 count = smaller(n, queries.seen[i] - first);
+      const int64 unseen = keys_before(queries.unseen[i], first, n);
+      const int64 count = keys_before(queries.seen[i], first, n) - unseen;
       if (count <= 0) continue;
-      scores_of(buffer.q + i * D, k.data, k.stride, count, D, buffer.scores);
+      scores_of(buffer.q + i * D, k.data + unseen * k.stride, k.stride, count, D, buffer.scores);
+      if (scoring.soft_cap > 0) soften(C(scoring.soft_cap), count, buffer.scores);
       const C now = largest(buffer.scores, count, most[i]);
       const C base = now == lowest<C>() ? C(0) : now;
       const C added = exponentials_of(buffer.scores, count, base);
@@ -465,7 +497,8 @@ void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys,
       }
       most[i] = now;
       sum[i] += added;
-      add_weighted(buffer.scores, v.data, v.stride, count, D, buffer.sums + i * D);
+      add_weighted(buffer.scores, v.data + unseen * v.stride, v.stride, count, D,
+                   buffer.sums + i * D);
     }
   }
   for (int64 i = 0; i < queries.count; i++) {
@@ -543,21 +576,29 @@ void gradient_begin(const AttentionParts& kernel, const GradientKeys& keys) {
   memset(buffer.gv, 0, size_t(keys.count * wide) * sizeof(C));
 }
 
-/// Turns one query's scores to p = exp(score - l), and gp to p (gp - delta); both are 0 from `seen`
-/// keys on.
+/// Turns one query's scores to p = exp(cap(score) - l), and gp to the gradient of the score, p (gp -
+/// delta) cap'(score); both are 0 at keys outside [unseen, seen).
 template <class C>
-WICK_HD void softmax_gradient(C l, C delta, int64 seen, int64 width, C* p, C* gp) {
+WICK_HD void softmax_gradient(C l, C delta, C soft_cap, int64 unseen, int64 seen, int64 width, C* p,
+                              C* gp) {
   using L = Lanes<C>;
   constexpr int step = L::kCount;
-  const L zero(C(0));
+  const L zero(C(0)), one(C(1));
   for (int64 s = 0; s < width; s += step) {
-    L e = exp(L::load(p + s) - L(l)), g = e * (L::load(gp + s) - L(delta));
-    if (seen < s + step) {
+    L score = L::load(p + s), slope = one;
+    if (soft_cap > 0) {
+      const L t = tanh(score / L(soft_cap));
+      score = t * L(soft_cap);
+      slope = one - t * t;
+    }
+    L e = exp(score - L(l)), g = e * (L::load(gp + s) - L(delta)) * slope;
+    if (unseen > s || seen < s + step) {
       alignas(64) C index[step];
       for (int i = 0; i < step; i++) index[i] = C(i);
-      const auto seen_here = L::load(index) < L(C(seen < s ? 0 : seen - s));
-      e = select(seen_here, e, zero);
-      g = select(seen_here, g, zero);
+      const L at = L::load(index), first(C(keys_before(unseen, s, step))),
+              end(C(keys_before(seen, s, step)));
+      e = select(at < end, select(at < first, zero, e), zero);
+      g = select(at < end, select(at < first, zero, g), zero);
     }
     e.store(p + s);
     g.store(gp + s);
@@ -570,20 +611,21 @@ void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
   const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
   const int64 D = keys.D, wide = buffer.wide, n = queries.count;
   C l[kGradientQueries], delta[kGradientQueries];
-  int64 end = 0;
+  int64 begin = queries.unseen[0], end = 0;
   for (int64 i = 0; i < n; i++) {
     C *const q = buffer.q + i * wide, *const gy = buffer.gy + i * wide;
     load_row(kernel.in, queries.q[i], D, wide, q);
-    scale(C(keys.scale), D, q);
+    scale(C(keys.scoring.scale), D, q);
     load_row(kernel.in, queries.gy[i], D, wide, gy);
     load_row(kernel.in, queries.y[i], D, wide, buffer.row);
     dots<1>(gy, buffer.row, 0, wide, delta + i);
     l[i] = *static_cast<const C*>(queries.l[i]);
     const int64 seen = smaller(queries.seen[i], keys.count);
+    begin = smaller(begin, queries.unseen[i]);
     if (seen > end) end = seen;
   }
   memset(buffer.gq, 0, size_t(n * wide) * sizeof(C));
-  for (int64 first = 0; first < end; first += kKeys) {
+  for (int64 first = begin / kKeys * kKeys; first < end; first += kKeys) {
     const int64 count = smaller(kKeys, end - first), width = rounded_up(count, Lanes<C>::kCount);
     C *const p = buffer.p, *const gp = buffer.gp;
     multiply<C>(n, width, {buffer.q, wide, 1}, buffer.k_columns + first * D, kKeys, D, p, kKeys,
@@ -591,8 +633,8 @@ void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
     multiply<C>(n, width, {buffer.gy, wide, 1}, buffer.v_columns + first * D, kKeys, D, gp, kKeys,
                 false);
     for (int64 i = 0; i < n; i++)
-      softmax_gradient(l[i], delta[i], queries.seen[i] - first, width, p + i * kKeys,
-                       gp + i * kKeys);
+      softmax_gradient(l[i], delta[i], C(keys.scoring.soft_cap), queries.unseen[i] - first,
+                       queries.seen[i] - first, width, p + i * kKeys, gp + i * kKeys);
     multiply<C>(count, wide, {p, 1, kKeys}, buffer.gy, wide, n, buffer.gv + first * wide, wide,
                 true);
     multiply<C>(count, wide, {gp, 1, kKeys}, buffer.q, wide, n, buffer.gk + first * wide, wide,
@@ -602,7 +644,7 @@ void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
   }
   for (int64 i = 0; i < n; i++) {
     C* const gq = buffer.gq + i * wide;
-    scale(C(keys.scale), D, gq);
+    scale(C(keys.scoring.scale), D, gq);
     if (queries.partial)
       memcpy(queries.gq[i], gq, size_t(D) * sizeof(C));
     else

@@ -106,6 +106,8 @@ struct AttentionCall {
     if (const char* why = check_heads(k, k)) return why;
     if (k.shape[0] != q.shape[0] || k.shape[3] != q.shape[3]) return "q and k do not fit";
     if (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0) return "H is no multiple of G";
+    if (attributes.window != 0) return "it does not support windows";
+    if (attributes.soft_cap != 0) return "it does not support soft caps";
     if (positions.rank != 2 || positions.shape[0] != q.shape[0] || positions.shape[1] != q.shape[2])
       return "positions are not [B, T]";
     if (q.shape[3] == 0) return "D is 0";

@@ -19,33 +19,43 @@
 namespace wick {
 namespace {
 
-/// softmax of scores [B, G, H / G, T, S] with mask [B, H, T, S]; 0 where all masked scores are
-/// -inf.
-Tensor masked_softmax(const Tensor& scores, const Tensor& mask) {
-  constexpr double kUnseen = -std::numeric_limits<double>::infinity();
+constexpr double kUnseen = -std::numeric_limits<double>::infinity();  // the score of such a key
+
+/// scores [B, G, H / G, T, S] with mask [B, H, T, S].
+Tensor masked(const Tensor& scores, const Tensor& mask) {
   const Tensor m = reshape(mask, scores.shape());
-  const Tensor masked =
-      mask.dtype() == DType::kBool ? where(m, scores, kUnseen) : scores + cast(m, scores.dtype());
-  const Tensor sees = ne(amax(masked.detach(), {.dims = {-1}, .keepdim = true}), kUnseen);
-  return where(sees, softmax(where(sees, masked, 0)), 0);
+  return mask.dtype() == DType::kBool ? where(m, scores, kUnseen)
+                                      : scores + cast(m, scores.dtype());
+}
+
+/// softmax over the last dim; 0 where all scores are kUnseen.
+Tensor softmax_of_seen(const Tensor& scores) {
+  const Tensor sees = ne(amax(scores.detach(), {.dims = {-1}, .keepdim = true}), kUnseen);
+  return where(sees, softmax(where(sees, scores, 0)), 0);
+}
+
+/// Whether a query attends to a key [B, 1, 1, T, S], by the queries' positions [B, T].
+Tensor seen_keys(const Tensor& positions, int64_t keys, int64_t window) {
+  const Tensor key = arange(keys, {.dtype = DType::kI64, .device = positions.device()});
+  const Tensor position = reshape(positions, {positions.size(0), 1, 1, positions.size(1), 1});
+  const Tensor seen = le(key, position);
+  return window > 0 ? logical_and(seen, gt(key, position - window)) : seen;
 }
 
 /// mask may be empty; positions too, unless a.causal.
 Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions,
                       const Tensor& mask, SdpaAttributes a) {
-  const int64_t b = q.size(0), h = q.size(1), t = q.size(2), d = q.size(3), g = k.size(1),
-                s = k.size(2);
+  const int64_t b = q.size(0), h = q.size(1), t = q.size(2), d = q.size(3), g = k.size(1);
   const DType dtype = accumulator_of(q.dtype());
   const Tensor queries = reshape(cast(q, dtype), {b, g, h / g, t, d});
   const Tensor keys = unsqueeze(cast(k, dtype), 2),
                values = unsqueeze(cast(v, dtype), 2);          // [B, G, 1, S, D]
   Tensor scores = matmul(queries, transpose(keys)) * a.scale;  // [B, G, H / G, T, S]
-  if (a.causal) {
-    const Tensor seen = le(arange(s, {.dtype = DType::kI64, .device = q.device()}),
-                           reshape(positions, {b, 1, 1, t, 1}));
-    scores = where(seen, scores, -std::numeric_limits<double>::infinity());
-  }
-  const Tensor weights = mask ? masked_softmax(scores, mask) : softmax(scores);
+  if (a.soft_cap > 0) scores = tanh(scores / a.soft_cap) * a.soft_cap;
+  if (a.causal) scores = where(seen_keys(positions, k.size(2), a.window), scores, kUnseen);
+  if (mask) scores = masked(scores, mask);
+  const bool all_see = !mask && a.window == 0;
+  const Tensor weights = all_see ? softmax(scores) : softmax_of_seen(scores);
   return cast(reshape(matmul(weights, values), {b, h, t, v.size(3)}), q.dtype());
 }
 
@@ -96,8 +106,16 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
     positions = checked_positions("sdpa", options.positions, b, t);
   }
   const Tensor mask = options.mask ? broadcast_mask(options.mask, q, k.size(2)) : Tensor();
+  check(options.window >= 0 && options.soft_cap >= 0, ErrorCode::kInvalidArgument, "sdpa",
+        "expected a window and a soft cap of at least 0, got ", options.window, " and ",
+        options.soft_cap);
+  check(options.window == 0 || options.is_causal, ErrorCode::kInvalidArgument, "sdpa",
+        "expected is_causal with a window: it is counted back from the query's position");
   const SdpaAttributes attributes{
-      options.scale != 0 ? options.scale : 1 / std::sqrt(double(q.size(3))), options.is_causal};
+      .scale = options.scale != 0 ? options.scale : 1 / std::sqrt(double(q.size(3))),
+      .soft_cap = options.soft_cap,
+      .window = options.window,
+      .causal = options.is_causal};
   // Laid out as [B, T, H, D], so that joining the heads needs no copy.
   const Tensor y = empty_transposed({b, h, t, q.size(3)}, q);
   if (k.numel() == 0)  // no query attends to a key

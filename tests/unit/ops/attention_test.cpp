@@ -74,6 +74,70 @@ TEST(Sdpa, AQueryThatSeesNoKeyIsNothingAndHasNoGradient) {
   EXPECT_EQ(k.grad().to_vector<float>(), Values(20, 0.0f));
 }
 
+/// Whether a query at `position` attends to `key` in a window.
+bool in_window(int64 key, int64 position, int64 window) {
+  return key <= position && key > position - window;
+}
+
+// Of few queries, of many, and of those whose window lies beyond the keys: the same as under a mask.
+TEST(Sdpa, AWindowHidesOlderKeys) {
+  const auto near = [](const Tensor& a, const Tensor& b) {
+    return max(abs(a - b)).item<float>() < 1e-5f;
+  };
+  struct Case {
+    int64 queries, keys, window, first;
+  };
+  for (const auto& [t, s, window, first] :
+       {Case{1, 5, 2, 3}, Case{2, 200, 70, 150}, Case{90, 200, 17, 60}, Case{200, 200, 65, 0},
+        Case{3, 8, 4, 9}, Case{40, 8, INT64_MAX, 0}}) {
+    const Var q(randn({2, 4, t, 16})), k(randn({2, 2, s, 16})), v(randn({2, 2, s, 16}));
+    std::vector<int64> at;
+    std::vector<float> seen;
+    for (int64 i = 0; i < t; i++) {
+      at.push_back(first + i);
+      for (int64 key = 0; key < s; key++) seen.push_back(in_window(key, first + i, window));
+    }
+    const Tensor positions = broadcast_to(Tensor::from(at), {2, t});
+    const SdpaOptions options{.is_causal = true, .positions = positions, .window = window};
+    const Tensor mask = ne(Tensor::from(seen, {t, s}), 0.0);
+    const Tensor y = sdpa(q, k, v, options), under_mask = sdpa(q, k, v, {.mask = mask});
+    EXPECT_TRUE(near(y, under_mask)) << t << " queries, " << s << " keys";
+    const Tensor upstream = randn(y.shape());
+    std::vector<Tensor> gradients;
+    for (const Tensor& result : {y, under_mask}) {
+      backward(result, {.seed = upstream});
+      for (const Var* x : {&q, &k, &v}) {
+        gradients.push_back(x->grad());
+        x->zero_grad();
+      }
+    }
+    for (size_t i = 0; i < 3; i++)
+      EXPECT_TRUE(near(gradients[i], gradients[i + 3])) << t << " queries, operand " << i;
+  }
+}
+
+TEST(Sdpa, ASoftCapBoundsScores) {
+  // One query, two keys with scores of 3 and -1 before the cap.
+  const Tensor q = Tensor::from(Values{1}, {1, 1, 1, 1}),
+               k = Tensor::from(Values{3, -1}, {1, 1, 2, 1}),
+               v = Tensor::from(Values{1, 0}, {1, 1, 2, 1});
+  const double difference = 2 * std::tanh(3 / 2.0) - 2 * std::tanh(-1 / 2.0);
+  for (const CompositeMode mode : {CompositeMode::kNever, CompositeMode::kAlways}) {
+    const CompositeScope scope(mode);
+    EXPECT_NEAR(sdpa(q, k, v, {.scale = 1, .soft_cap = 2}).item<float>(),
+                1 / (1 + std::exp(-difference)), 1e-6);
+  }
+}
+
+TEST(Sdpa, RejectsWindowsAndCapsThatMakeNoSense) {
+  const Tensor q = zeros({1, 1, 2, 4});
+  EXPECT_ERROR(sdpa(q, q, q, {.window = 2}), kInvalidArgument,
+               "sdpa: expected is_causal with a window");
+  EXPECT_ERROR(sdpa(q, q, q, {.is_causal = true, .window = -2}), kInvalidArgument,
+               "sdpa: expected a window and a soft cap of at least 0, got -2 and 0");
+  EXPECT_ERROR(sdpa(q, q, q, {.soft_cap = -1}), kInvalidArgument, "sdpa: ");
+}
+
 TEST(Sdpa, RejectsMasksThatDoNotFit) {
   const Tensor q = zeros({2, 4, 3, 8}), k = zeros({2, 2, 5, 8});
   EXPECT_ERROR(sdpa(q, k, k, {.mask = zeros({3, 4})}), kShapeMismatch,

@@ -4,11 +4,14 @@
 
 namespace wick {
 
-/// y = softmax(scale q k^T) v, over the keys s with s <= position of the query where causal, else
-/// all. Query head h reads key head h / (H / G). A query that sees no key gives 0 and l = -inf.
+/// y = softmax(cap(scale q k^T)) v, over the keys s with s <= position of the query where causal,
+/// else all. Query head h reads key head h / (H / G). A query that sees no key gives 0 and l = -inf.
 struct SdpaAttributes {
-  static constexpr const char* kLayout = "f64 scale, i32 causal, i32 reserved";
+  static constexpr const char* kLayout =
+      "f64 scale, f64 soft_cap, i64 window, i32 causal, i32 reserved";
   double scale;
+  double soft_cap;  // c > 0: cap(x) = c tanh(x / c); 0: x
+  int64 window;     // w > 0: of those keys, only s > position - w, where causal; 0: all of them
   int32 causal;
   int32 reserved = 0;  // no padding: two equal calls are equal bytes
 };
