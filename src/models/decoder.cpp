@@ -1,6 +1,7 @@
 #include "wick/models/decoder.h"
 
 #include <cmath>
+#include <optional>
 
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
@@ -10,6 +11,7 @@
 #include "wick/ops/matmul.h"
 #include "wick/ops/rope.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
 
 // Shapes: B sequences, T tokens each, D head size, H query heads, G key-value heads.
 namespace wick {
@@ -17,9 +19,9 @@ namespace {
 
 /// Inputs of a block other than the hidden states.
 struct Step {
-  const Tensor& positions;  // [B, T]
-  const RopeTables& rope;
-  KvCache* cache;  // may be nullptr
+  const Tensor& positions;              // [B, T]
+  const RopeTables &rope, &local_rope;  // of full and of sliding layers
+  KvCache* cache;                       // may be nullptr
 };
 
 /// Initial standard deviation of layers that add to the residual stream, scaled down by their
@@ -29,37 +31,70 @@ double residual_deviation(const DecoderConfig& c) {
   return c.initializer_range / std::sqrt(2 * double(c.num_hidden_layers));
 }
 
+NormOptions norm_options(const DecoderConfig& c) {
+  return {.eps = c.rms_norm_eps, .adds_one = c.norm_adds_one};
+}
+
+/// A norm that some models lack: without a name, the identity.
+struct OptionalNorm {
+  std::optional<RmsNorm> norm;
+
+  OptionalNorm(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t dim) {
+    if (!name.empty()) norm.emplace(p, name, dim, norm_options(c));
+  }
+  Tensor operator()(const Tensor& x) const { return norm ? (*norm)(x) : x; }
+};
+
 struct Attention {
   const int64_t layer, query_heads, key_heads, head_dim;
+  const bool slides;
+  const RopePairs pairs;
+  const SdpaOptions sdpa_options;
   const Linear q_proj, k_proj, v_proj, o_proj;
+  const OptionalNorm q_norm, k_norm;
 
   Attention(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
       : layer(layer),
         query_heads(c.num_attention_heads),
         key_heads(c.num_key_value_heads),
         head_dim(c.head_dim),
+        slides(!c.layer_types.empty() && c.layer_types[size_t(layer)] == LayerType::kSliding),
+        pairs(c.rope_pairs),
+        sdpa_options{
+            .is_causal = true,
+            .scale = c.query_pre_attn_scalar > 0 ? 1 / std::sqrt(c.query_pre_attn_scalar) : 0,
+            .window = slides ? c.sliding_window : 0,
+            .soft_cap = c.attn_logit_softcapping},
         q_proj(p, name + "q_proj", c.hidden_size, query_heads * head_dim, in_options(c)),
         k_proj(p, name + "k_proj", c.hidden_size, key_heads * head_dim, in_options(c)),
         v_proj(p, name + "v_proj", c.hidden_size, key_heads * head_dim, in_options(c)),
         o_proj(p, name + "o_proj", query_heads * head_dim, c.hidden_size,
-               {.bias = c.attention_bias, .deviation = residual_deviation(c)}) {}
+               {.bias = c.attention_bias, .deviation = residual_deviation(c)}),
+        q_norm(c, p, c.qk_norm ? name + "q_norm" : "", head_dim),
+        k_norm(c, p, c.qk_norm ? name + "k_norm" : "", head_dim) {}
 
   Tensor operator()(const Tensor& x, const Step& step) const {  // x: [B, T, hidden]
     const int64_t b = x.size(0), t = x.size(1);
-    Tensor q = reshape(q_proj(x), {b, t, query_heads, head_dim});
-    Tensor k = reshape(k_proj(x), {b, t, key_heads, head_dim});
+    Tensor q = q_norm(reshape(q_proj(x), {b, t, query_heads, head_dim}));
+    Tensor k = k_norm(reshape(k_proj(x), {b, t, key_heads, head_dim}));
     Tensor v = reshape(v_proj(x), {b, t, key_heads, head_dim});
-    q = transpose(rope_thd(q, step.rope.cos, step.rope.sin, step.positions), 1, 2);  // [B, H, T, D]
-    k = transpose(rope_thd(k, step.rope.cos, step.rope.sin, step.positions), 1, 2);  // [B, G, T, D]
+    q = transpose(rotated(q, step), 1, 2);  // [B, H, T, D]
+    k = transpose(rotated(k, step), 1, 2);  // [B, G, T, D]
     v = transpose(v, 1, 2);
     if (step.cache) {
       KvCache::KeysValues all = step.cache->write(layer, k, v, step.positions);
       k = all.keys;
       v = all.values;
     }
-    const Tensor y =
-        sdpa(q, k, v, {.is_causal = true, .positions = step.positions});  // [B, H, T, D]
+    SdpaOptions options = sdpa_options;
+    options.positions = step.positions;
+    const Tensor y = sdpa(q, k, v, options);  // [B, H, T, D]
     return o_proj(reshape(transpose(y, 1, 2), {b, t, query_heads * head_dim}));
+  }
+
+  Tensor rotated(const Tensor& x, const Step& step) const {  // x: [B, T, H or G, D]
+    return rope(x, slides ? step.local_rope : step.rope,
+                {.pairs = pairs, .layout = RopeLayout::kTokensFirst, .positions = step.positions});
   }
 
   static LinearOptions in_options(const DecoderConfig& c) {
@@ -68,37 +103,68 @@ struct Attention {
 };
 
 struct Mlp {
+  const HiddenAct hidden_act;
   const Linear gate_proj, up_proj, down_proj;
 
   Mlp(const DecoderConfig& c, Parameters& p, const std::string& name)
-      : gate_proj(p, name + "gate_proj", c.hidden_size, c.intermediate_size, in_options(c)),
+      : hidden_act(c.hidden_act),
+        gate_proj(p, name + "gate_proj", c.hidden_size, c.intermediate_size, in_options(c)),
         up_proj(p, name + "up_proj", c.hidden_size, c.intermediate_size, in_options(c)),
         down_proj(p, name + "down_proj", c.intermediate_size, c.hidden_size,
                   {.bias = c.mlp_bias, .deviation = residual_deviation(c)}) {}
 
-  Tensor operator()(const Tensor& x) const { return down_proj(swiglu(gate_proj(x), up_proj(x))); }
+  Tensor operator()(const Tensor& x) const { return down_proj(gated(gate_proj(x), up_proj(x))); }
+
+  Tensor gated(const Tensor& gate, const Tensor& up) const {
+    switch (hidden_act) {
+      case HiddenAct::kSilu:
+        return swiglu(gate, up);
+      case HiddenAct::kGeluTanh:
+        return gelu_tanh(gate) * up;
+    }
+    return {};
+  }
 
   static LinearOptions in_options(const DecoderConfig& c) {
     return {.bias = c.mlp_bias, .deviation = c.initializer_range};
   }
 };
 
+/// The names of a block's norms; "" for those that a model lacks.
+struct NormNames {
+  const char *attention_input, *attention_output, *mlp_input, *mlp_output;
+};
+NormNames norm_names(const DecoderConfig& c) {
+  if (c.output_norms)
+    return {"input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
+            "post_feedforward_layernorm"};
+  return {"input_layernorm", "", "post_attention_layernorm", ""};
+}
+
 struct Block {
-  const RmsNorm input_layernorm;
+  const OptionalNorm attention_input_norm;
   const Attention self_attn;
-  const RmsNorm post_attention_layernorm;
+  const OptionalNorm attention_output_norm, mlp_input_norm;
   const Mlp mlp;
+  const OptionalNorm mlp_output_norm;
 
   Block(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
-      : input_layernorm(p, name + "input_layernorm", c.hidden_size, c.rms_norm_eps),
+      : attention_input_norm(norm(c, p, name, &NormNames::attention_input)),
         self_attn(c, p, name + "self_attn.", layer),
-        post_attention_layernorm(p, name + "post_attention_layernorm", c.hidden_size,
-                                 c.rms_norm_eps),
-        mlp(c, p, name + "mlp.") {}
+        attention_output_norm(norm(c, p, name, &NormNames::attention_output)),
+        mlp_input_norm(norm(c, p, name, &NormNames::mlp_input)),
+        mlp(c, p, name + "mlp."),
+        mlp_output_norm(norm(c, p, name, &NormNames::mlp_output)) {}
+
+  static OptionalNorm norm(const DecoderConfig& c, Parameters& p, const std::string& name,
+                           const char* NormNames::*place) {
+    const std::string of_place = norm_names(c).*place;
+    return {c, p, of_place.empty() ? "" : name + of_place, c.hidden_size};
+  }
 
   Tensor operator()(Tensor x, const Step& step) const {
-    x = x + self_attn(input_layernorm(x), step);
-    return x + mlp(post_attention_layernorm(x));
+    x = x + attention_output_norm(self_attn(attention_input_norm(x), step));
+    return x + mlp_output_norm(mlp(mlp_input_norm(x)));
   }
 };
 
@@ -115,8 +181,9 @@ void require_room(const DecoderConfig& c, const ParameterOptions& options) {
 struct Decoder::Layers {
   const DecoderConfig config;
   const TensorOptions options;
-  const RopeTables rope;
+  const RopeTables rope, local_rope;  // local_rope: of sliding layers
   const Embedding embed_tokens;
+  const Tensor embedding_scale;  // []; empty for a scale of 1
   std::vector<Block> blocks;
   const RmsNorm norm;
   const Parameter output_weight;  // [vocab_size, hidden_size]
@@ -124,26 +191,44 @@ struct Decoder::Layers {
   Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
       : config(c),
         options{.dtype = p.options().dtype, .device = p.options().device},
-        rope(rope_tables(positions, c.head_dim, c.rope_theta,
-                         {.dtype = options.dtype == DType::kF64 ? DType::kF64 : DType::kF32,
-                          .device = options.device})),
+        rope(rope_tables(positions, c.head_dim, c.rope_theta, table_options(), c.rope_scaling)),
+        local_rope(has_local_rope(c)
+                       ? rope_tables(positions, c.head_dim, c.rope_local_base_freq, table_options())
+                       : rope),
         embed_tokens(p, "model.embed_tokens", c.vocab_size, c.hidden_size, c.initializer_range),
+        embedding_scale(c.embedding_scale != 1 ? full({}, c.embedding_scale, options) : Tensor()),
         blocks(make_blocks(c, p)),
-        norm(p, "model.norm", c.hidden_size, c.rms_norm_eps),
+        norm(p, "model.norm", c.hidden_size, norm_options(c)),
         output_weight(c.tie_word_embeddings ? embed_tokens.weight
                                             : Linear(p, "lm_head", c.hidden_size, c.vocab_size,
                                                      {.deviation = c.initializer_range})
                                                   .weight) {}
 
+  TensorOptions table_options() const {
+    return {.dtype = options.dtype == DType::kF64 ? DType::kF64 : DType::kF32,
+            .device = options.device};
+  }
+  static bool has_local_rope(const DecoderConfig& c) {
+    return !c.layer_types.empty() && c.rope_local_base_freq > 0;
+  }
+
   static std::vector<Block> make_blocks(const DecoderConfig& c, Parameters& p) {
     check(c.num_hidden_layers <= DecoderConfig::kMostLayers, ErrorCode::kInvalidArgument, "config",
           "\"num_hidden_layers\": expected at most ", DecoderConfig::kMostLayers, ", got ",
           c.num_hidden_layers);
+    check(c.layer_types.empty() || int64_t(c.layer_types.size()) == c.num_hidden_layers,
+          ErrorCode::kInvalidArgument, "config", "\"layer_types\": expected ", c.num_hidden_layers,
+          ", got ", c.layer_types.size());
     std::vector<Block> blocks;
     blocks.reserve(size_t(c.num_hidden_layers));
     for (int64_t i = 0; i < c.num_hidden_layers; i++)
       blocks.emplace_back(c, p, "model.layers." + std::to_string(i) + ".", i);
     return blocks;
+  }
+
+  Tensor embed(const Tensor& ids) const {  // [B, T, hidden]
+    const Tensor x = embed_tokens(ids);
+    return embedding_scale ? x * embedding_scale : x;
   }
 };
 
@@ -177,14 +262,16 @@ Tensor Decoder::hidden(const Tensor& ids, const Tensor& positions, KvCache* cach
         ErrorCode::kShapeMismatch, "decoder", "expected ids and positions [B, T], got ",
         ids ? to_string(ids.shape()) : "nothing", " and ",
         positions ? to_string(positions.shape()) : "nothing");
-  const Step step{positions, layers_->rope, cache};
-  Tensor x = layers_->embed_tokens(ids);  // [B, T, hidden]
+  const Step step{positions, layers_->rope, layers_->local_rope, cache};
+  Tensor x = layers_->embed(ids);
   for (const Block& block : layers_->blocks) x = block(x, step);
   return layers_->norm(x);
 }
 
 Tensor Decoder::logits(const Tensor& hidden) const {
-  return linear(hidden, layers_->output_weight);
+  const double cap = config().final_logit_softcapping;
+  const Tensor y = linear(hidden, layers_->output_weight);
+  return cap > 0 ? tanh(y / cap) * cap : y;
 }
 
 std::unique_ptr<KvCache> Decoder::make_cache(int64_t batch, int64_t capacity) const {

@@ -1,7 +1,9 @@
 // Conversion between config.json and DecoderConfig.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "models/families.h"
 #include "wick/models/decoder.h"
 
 namespace wick {
@@ -9,25 +11,66 @@ namespace {
 
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();  // for every size
 
-/// Defaults of a model_type for keys missing from config.json, as in transformers.
-struct Family {
-  const char* model_type;
-  const char* architecture;
-  double rms_norm_eps;
-  int64_t max_position_embeddings;
-};
-constexpr Family kFamilies[] = {
-    {"llama", "LlamaForCausalLM", 1e-6, 2048},
-};
-
 const Family& family_of(const Settings& settings) {
   const std::string model_type = settings.text("model_type");
-  for (const Family& family : kFamilies)
-    if (family.model_type == model_type) return family;
+  if (const Family* family = find_family(model_type)) return *family;
   std::string known;
   for (const Family& family : kFamilies)
     known += (known.empty() ? "\"" : ", \"") + std::string(family.model_type) + "\"";
   settings.fail_expected("model_type", known);
+}
+
+// ---- keys
+
+template <class List, class T>
+bool contains(const List& list, const T& item) {
+  return std::find(std::begin(list), std::end(list), item) != std::end(list);
+}
+
+/// Whether a value of a changing key has no effect.
+bool is_neutral(const Setting& setting, double neutral) {
+  const auto is = [neutral]<class T>(const T& value) {
+    if constexpr (std::is_same_v<T, std::nullptr_t>)
+      return true;
+    else if constexpr (std::is_same_v<T, bool>)
+      return !value;
+    else if constexpr (std::is_arithmetic_v<T>)
+      return double(value) == neutral;
+    else if constexpr (std::is_same_v<T, Settings>)
+      return value.entries().empty();
+    else
+      return value.empty();
+  };
+  return std::visit(is, setting.value);
+}
+
+/// Handles a key that is not read: an error if it may change results, a note in `ignored` if it is
+/// unknown.
+void pass_over(const Settings& settings, const Settings::Entry& entry, const Family& family,
+               std::vector<std::string>* ignored) {
+  const auto& [key, value] = entry;
+  for (const ChangingKey& changing : kChangingKeys)
+    if (changing.key == key) {
+      check(is_neutral(value, changing.neutral), ErrorCode::kUnsupported, settings.where(), "\"",
+            key, "\" is ", describe(value), ": it changes a model's results, and ",
+            family.model_type, " models do not support it");
+      return;
+    }
+  const bool idle = std::any_of(std::begin(kIdleKeys), std::end(kIdleKeys),
+                                [&](std::string_view known) { return key.starts_with(known); });
+  if (!idle && !std::holds_alternative<std::nullptr_t>(value.value)) ignored->push_back(key);
+}
+
+/// The entries of config.json that the family reads.
+Settings read_by(const Family& family, const Settings& settings,
+                 std::vector<std::string>* ignored) {
+  Settings read(settings.where());
+  for (const Settings::Entry& entry : settings.entries())
+    if (contains(kCommonKeys, entry.first) || contains(family.keys, entry.first))
+      read.set(entry.first, entry.second);
+    else
+      pass_over(settings, entry, family, ignored);
+  return read;
 }
 
 int64_t size_of(const Settings& settings, const char* key, int64_t otherwise = 0,
@@ -38,22 +81,144 @@ int64_t size_of(const Settings& settings, const char* key, int64_t otherwise = 0
   return size;
 }
 
-double positive(const Settings& settings, const char* key, double otherwise) {
-  const double value = settings.real_or(key, otherwise);
+/// As size_of, where null is 0 and only a missing key has the default.
+int64_t size_or_null(const Settings& settings, const char* key, int64_t otherwise) {
+  const auto is_key = [key](const Settings::Entry& entry) { return entry.first == key; };
+  const auto& entries = settings.entries();
+  if (std::none_of(entries.begin(), entries.end(), is_key)) return otherwise;
+  return settings.has(key) ? size_of(settings, key) : 0;
+}
+
+double positive(const Settings& settings, const char* key) {
+  const double value = settings.real(key);
   if (value <= 0) settings.fail_expected(key, "a number above 0");
   return value;
 }
-
-/// Reads "rope_theta". transformers 5 stores it in "rope_parameters", next to the scaling settings.
-double rope_theta_of(const Settings& settings) {
-  const Settings* rope = settings.group("rope_parameters");
-  for (const Settings* scaling : {rope, settings.group("rope_scaling")}) {
-    if (!scaling) continue;
-    for (const char* key : {"rope_type", "type"})
-      if (scaling->text_or(key, "default") != "default") scaling->fail_expected(key, "\"default\"");
-  }
-  return positive(rope && rope->has("rope_theta") ? *rope : settings, "rope_theta", 10000);
+double positive(const Settings& settings, const char* key, double otherwise) {
+  return settings.has(key) ? positive(settings, key) : otherwise;
 }
+
+// ---- rope
+
+constexpr std::pair<const char*, RopeScalingType> kScalingTypes[] = {
+    {"default", RopeScalingType::kNone},    {"linear", RopeScalingType::kLinear},
+    {"dynamic", RopeScalingType::kDynamic}, {"yarn", RopeScalingType::kYarn},
+    {"llama3", RopeScalingType::kLlama3},
+};
+constexpr std::string_view kScalingKeys[] = {"rope_type",
+                                             "type",
+                                             "rope_theta",
+                                             "factor",
+                                             "original_max_position_embeddings",
+                                             "beta_fast",
+                                             "beta_slow",
+                                             "truncate",
+                                             "attention_factor",
+                                             "mscale",
+                                             "mscale_all_dim",
+                                             "low_freq_factor",
+                                             "high_freq_factor"};
+
+RopeScalingType scaling_type(const Settings& rope) {
+  const char* key = rope.has("rope_type") ? "rope_type" : "type";
+  const std::string text = rope.text_or(key, "default");
+  std::string known;
+  for (const auto& [name, type] : kScalingTypes) {
+    if (text == name) return type;
+    known += (known.empty() ? "\"" : ", \"") + std::string(name) + "\"";
+  }
+  rope.fail_expected(key, known);
+}
+
+/// YaRN's factor of attention. Source: Peng et al. 2023, arXiv:2309.00071, eq. 22; mscale is
+/// DeepSeek's addition.
+double attention_factor(const Settings& rope, double factor) {
+  if (rope.has("attention_factor")) return positive(rope, "attention_factor", 1);
+  const auto scale = [factor](double m) {
+    return factor <= 1 ? 1.0 : 0.1 * m * std::log(factor) + 1;
+  };
+  const double m = rope.real_or("mscale", 0), of_all = rope.real_or("mscale_all_dim", 0);
+  return m != 0 && of_all != 0 ? scale(m) / scale(of_all) : scale(1);
+}
+
+RopeScaling scaling_of(const Settings& rope, int64_t max_position_embeddings) {
+  RopeScaling s;
+  s.type = scaling_type(rope);
+  if (s.type == RopeScalingType::kNone) return s;
+  const int64_t context =
+      rope.integer_or("original_max_position_embeddings", max_position_embeddings, 1);
+  if (s.type == RopeScalingType::kYarn && !rope.has("factor"))
+    s.factor = double(max_position_embeddings) / double(context);
+  else
+    s.factor = positive(rope, "factor");
+  switch (s.type) {
+    case RopeScalingType::kNone:
+    case RopeScalingType::kLinear:
+      break;
+    case RopeScalingType::kDynamic:
+      s.original_max_position_embeddings = max_position_embeddings;
+      break;
+    case RopeScalingType::kYarn:
+      s.original_max_position_embeddings = context;
+      s.beta_fast = positive(rope, "beta_fast", s.beta_fast);
+      s.beta_slow = positive(rope, "beta_slow", s.beta_slow);
+      s.truncate = rope.flag_or("truncate", s.truncate);
+      s.attention_factor = attention_factor(rope, s.factor);
+      break;
+    case RopeScalingType::kLlama3:
+      s.original_max_position_embeddings = context;
+      s.low_freq_factor = positive(rope, "low_freq_factor");
+      s.high_freq_factor = positive(rope, "high_freq_factor");
+      if (s.high_freq_factor <= s.low_freq_factor)
+        rope.fail_expected("high_freq_factor", "a number above low_freq_factor");
+      break;
+  }
+  return s;
+}
+
+void read_rope_group(const Settings& rope, const Family& family, DecoderConfig* c) {
+  c->rope_theta = positive(rope, "rope_theta", c->rope_theta);
+  c->rope_scaling = scaling_of(rope, c->max_position_embeddings);
+  for (const Settings::Entry& entry : rope.entries())
+    if (!contains(kScalingKeys, entry.first)) pass_over(rope, entry, family, &c->ignored_keys);
+}
+
+/// Reads theta and scaling. transformers 5 keeps them in "rope_parameters", by layer type if sliding
+/// layers have their own; transformers 4 in "rope_theta", "rope_local_base_freq" and "rope_scaling".
+void read_rope(const Settings& settings, const Family& family, DecoderConfig* c) {
+  c->rope_theta = positive(settings, "rope_theta", family.rope_theta);
+  c->rope_local_base_freq = positive(settings, "rope_local_base_freq", family.rope_local_base_freq);
+  const Settings* rope = settings.group("rope_parameters");
+  if (rope && (rope->has("full_attention") || rope->has("sliding_attention"))) {
+    if (const Settings* sliding = rope->group("sliding_attention")) {
+      if (scaling_type(*sliding) != RopeScalingType::kNone)
+        sliding->fail_expected("rope_type", "\"default\"");
+      c->rope_local_base_freq = positive(*sliding, "rope_theta", family.rope_local_base_freq);
+    }
+    rope = rope->group("full_attention");
+  }
+  if (rope) read_rope_group(*rope, family, c);
+  const Settings* scaling = settings.group("rope_scaling");
+  if (scaling && !scaling->entries().empty()) read_rope_group(*scaling, family, c);
+}
+
+Setting scaling_setting(const RopeScaling& s) {
+  Settings rope;
+  for (const auto& [name, type] : kScalingTypes)
+    if (s.type == type) rope.set("rope_type", name);
+  rope.set("factor", s.factor);
+  if (s.type == RopeScalingType::kYarn || s.type == RopeScalingType::kLlama3)
+    rope.set("original_max_position_embeddings", s.original_max_position_embeddings);
+  if (s.type == RopeScalingType::kYarn) {
+    rope.set("beta_fast", s.beta_fast).set("beta_slow", s.beta_slow);
+    rope.set("truncate", s.truncate).set("attention_factor", s.attention_factor);
+  }
+  if (s.type == RopeScalingType::kLlama3)
+    rope.set("low_freq_factor", s.low_freq_factor).set("high_freq_factor", s.high_freq_factor);
+  return rope;
+}
+
+// ---- dtype and ids
 
 constexpr std::pair<const char*, DType> kDTypes[] = {{"float32", DType::kF32},
                                                      {"float16", DType::kF16},
@@ -80,11 +245,12 @@ Setting ids_setting(const std::vector<int64_t>& ids) {
   return Setting::List(ids.begin(), ids.end());
 }
 
-void require_heads_fit(const Settings& settings, const DecoderConfig& c) {
+void require_heads_fit(const Settings& settings, const DecoderConfig& c, const Family& family) {
   if (c.num_attention_heads % c.num_key_value_heads != 0)
     settings.fail_expected("num_key_value_heads", "a divisor of num_attention_heads " +
                                                       std::to_string(c.num_attention_heads));
-  if (!settings.has("head_dim") && c.hidden_size % c.num_attention_heads != 0)
+  if (!settings.has("head_dim") && family.head_dim == 0 &&
+      c.hidden_size % c.num_attention_heads != 0)
     settings.fail_expected("num_attention_heads",
                            "a divisor of hidden_size " + std::to_string(c.hidden_size));
   if (c.head_dim % 2 != 0)
@@ -95,42 +261,140 @@ void require_heads_fit(const Settings& settings, const DecoderConfig& c) {
           c.head_dim, " exceed ", kLargest);
 }
 
+// ---- layers
+
+constexpr std::pair<const char*, LayerType> kLayerTypes[] = {
+    {"full_attention", LayerType::kFull}, {"sliding_attention", LayerType::kSliding}};
+
+bool slides(const Settings& settings, const Family& family, int64_t layer) {
+  switch (family.sliding) {
+    case Sliding::kNever:
+      return false;
+    case Sliding::kEvery:
+      return true;
+    case Sliding::kFromLayer:
+      return layer >= settings.integer_or("max_window_layers", 28);
+    case Sliding::kPattern:
+      return (layer + 1) % settings.integer_or("sliding_window_pattern", 6, 1) != 0;
+  }
+  return false;
+}
+
+/// Reads the window and the layers that it limits.
+void read_window(const Settings& settings, const Family& family, DecoderConfig* c) {
+  const bool off =
+      family.sliding == Sliding::kFromLayer && !settings.flag_or("use_sliding_window", false);
+  const int64_t window = size_or_null(settings, "sliding_window", family.sliding_window);
+  const std::vector<std::string> texts = settings.texts("layer_types");
+  if (settings.has("layer_types") && int64_t(texts.size()) != c->num_hidden_layers)
+    settings.fail_expected("layer_types",
+                           "a list of " + std::to_string(c->num_hidden_layers) + " strings");
+  std::vector<LayerType> types;
+  for (const std::string& text : texts) {
+    const auto known = std::find_if(std::begin(kLayerTypes), std::end(kLayerTypes),
+                                    [&](const auto& pair) { return text == pair.first; });
+    check(known != std::end(kLayerTypes), ErrorCode::kUnsupported, settings.where(),
+          "\"layer_types\": expected \"full_attention\" or \"sliding_attention\", got \"", text,
+          "\"");
+    types.push_back(known->second);
+  }
+  for (int64_t i = 0; i < c->num_hidden_layers && texts.empty(); i++)
+    types.push_back(slides(settings, family, i) ? LayerType::kSliding : LayerType::kFull);
+  if (off || window == 0 || !contains(types, LayerType::kSliding)) return;
+  c->sliding_window = window;
+  c->layer_types = std::move(types);
+}
+
+constexpr std::pair<const char*, HiddenAct> kHiddenActs[] = {
+    {"silu", HiddenAct::kSilu}, {"gelu_pytorch_tanh", HiddenAct::kGeluTanh}};
+
+/// The activation of an MLP's gate, which must be the family's.
+HiddenAct hidden_act_of(const Settings& settings, const Family& family) {
+  const char* key = contains(family.keys, "hidden_act") ? "hidden_act" : "hidden_activation";
+  for (const auto& [name, act] : kHiddenActs)
+    if (act == family.hidden_act && settings.text_or(key, name) != name)
+      settings.fail_expected(key, "\"" + std::string(name) + "\"");
+  return family.hidden_act;
+}
+
+/// Sets the keys that not every family reads.
+void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) {
+  const auto set = [&](const char* key, Setting value) {
+    if (contains(family.keys, key)) s->set(key, std::move(value));
+  };
+  const auto or_null = [](double value) { return value > 0 ? Setting(value) : Setting(); };
+  for (const auto& [name, act] : kHiddenActs)
+    if (act == c.hidden_act) set("hidden_act", name), set("hidden_activation", name);
+  set("attention_bias", c.attention_bias);
+  set("mlp_bias", c.mlp_bias);
+  set("use_sliding_window", c.sliding_window > 0);
+  set("sliding_window", c.sliding_window > 0 ? Setting(c.sliding_window) : Setting());
+  if (!c.layer_types.empty()) {
+    Setting::List types;
+    for (const LayerType type : c.layer_types)
+      for (const auto& [name, known] : kLayerTypes)
+        if (type == known) types.push_back(name);
+    set("layer_types", std::move(types));
+  }
+  set("query_pre_attn_scalar", or_null(c.query_pre_attn_scalar));
+  set("rope_local_base_freq", or_null(c.rope_local_base_freq));
+  set("attn_logit_softcapping", or_null(c.attn_logit_softcapping));
+  set("final_logit_softcapping", or_null(c.final_logit_softcapping));
+}
+
 }  // namespace
+
+const Family* find_family(std::string_view model_type) {
+  for (const Family& family : kFamilies)
+    if (family.model_type == model_type) return &family;
+  return nullptr;
+}
 
 DecoderConfig decoder_config(const Settings& settings) {
   const Family& family = family_of(settings);
   DecoderConfig c;
+  const Settings read = read_by(family, settings, &c.ignored_keys);
   c.model_type = family.model_type;
-  c.vocab_size = size_of(settings, "vocab_size");
-  c.hidden_size = size_of(settings, "hidden_size");
-  c.intermediate_size = size_of(settings, "intermediate_size");
-  c.num_hidden_layers = size_of(settings, "num_hidden_layers", 0, DecoderConfig::kMostLayers);
-  c.num_attention_heads = size_of(settings, "num_attention_heads");
-  c.num_key_value_heads = size_of(settings, "num_key_value_heads", c.num_attention_heads);
-  c.head_dim =
-      size_of(settings, "head_dim", std::max<int64_t>(1, c.hidden_size / c.num_attention_heads));
+  c.vocab_size = size_of(read, "vocab_size", family.vocab_size);
+  c.hidden_size = size_of(read, "hidden_size");
+  c.intermediate_size = size_of(read, "intermediate_size");
+  c.num_hidden_layers = size_of(read, "num_hidden_layers", 0, DecoderConfig::kMostLayers);
+  c.num_attention_heads = size_of(read, "num_attention_heads", family.num_attention_heads);
+  c.num_key_value_heads = size_or_null(read, "num_key_value_heads", family.num_key_value_heads);
+  if (c.num_key_value_heads == 0) c.num_key_value_heads = c.num_attention_heads;
+  const int64_t share = std::max<int64_t>(1, c.hidden_size / c.num_attention_heads);
+  c.head_dim = size_of(read, "head_dim", family.head_dim > 0 ? family.head_dim : share);
   c.max_position_embeddings =
-      size_of(settings, "max_position_embeddings", family.max_position_embeddings);
-  c.rms_norm_eps = positive(settings, "rms_norm_eps", family.rms_norm_eps);
-  c.rope_theta = rope_theta_of(settings);
-  c.initializer_range = positive(settings, "initializer_range", 0.02);
-  c.attention_bias = settings.flag_or("attention_bias", false);
-  c.mlp_bias = settings.flag_or("mlp_bias", false);
-  c.tie_word_embeddings = settings.flag_or("tie_word_embeddings", false);
-  c.dtype = dtype_of(settings);
-  c.bos_token_ids = settings.integers("bos_token_id");
-  c.eos_token_ids = settings.integers("eos_token_id");
-  if (settings.text_or("hidden_act", "silu") != "silu")
-    settings.fail_expected("hidden_act", "\"silu\"");
-  require_heads_fit(settings, c);
+      size_of(read, "max_position_embeddings", family.max_position_embeddings);
+  c.rms_norm_eps = positive(read, "rms_norm_eps", family.rms_norm_eps);
+  c.hidden_act = hidden_act_of(read, family);
+  read_rope(read, family, &c);
+  read_window(read, family, &c);
+  c.initializer_range = positive(read, "initializer_range", 0.02);
+  c.attention_bias = read.flag_or("attention_bias", false);
+  c.mlp_bias = read.flag_or("mlp_bias", false);
+  c.qk_norm = family.qk_norm;
+  c.output_norms = family.output_norms;
+  c.norm_adds_one = family.norm_adds_one;
+  if (family.scales_embedding) c.embedding_scale = std::sqrt(double(c.hidden_size));
+  c.query_pre_attn_scalar = positive(read, "query_pre_attn_scalar", family.query_pre_attn_scalar);
+  c.attn_logit_softcapping = positive(read, "attn_logit_softcapping", 0);
+  c.final_logit_softcapping = positive(read, "final_logit_softcapping", 0);
+  c.tie_word_embeddings = read.flag_or("tie_word_embeddings", family.tie_word_embeddings);
+  c.dtype = dtype_of(read);
+  c.bos_token_ids = read.integers("bos_token_id");
+  c.eos_token_ids = read.integers("eos_token_id");
+  require_heads_fit(read, c, family);
   return c;
 }
 
 Settings to_settings(const DecoderConfig& c) {
-  const auto family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
-                                   [&](const Family& f) { return f.model_type == c.model_type; });
-  check(family != std::end(kFamilies), ErrorCode::kInvalidArgument, "config",
-        "unknown model_type \"", c.model_type, "\"");
+  const Family* family = find_family(c.model_type);
+  check(family, ErrorCode::kInvalidArgument, "config", "unknown model_type \"", c.model_type, "\"");
+  check(c.rope_pairs == RopePairs::kHalves && c.rope_scaling.divisors.empty() &&
+            c.norm_adds_one == family->norm_adds_one,
+        ErrorCode::kUnsupported, "config",
+        "expected weights as in folders of transformers, got those of a GGUF file");
   Settings s;
   s.set("architectures", Setting::List{family->architecture});
   s.set("model_type", c.model_type);
@@ -142,16 +406,16 @@ Settings to_settings(const DecoderConfig& c) {
   s.set("num_key_value_heads", c.num_key_value_heads);
   s.set("head_dim", c.head_dim);
   s.set("max_position_embeddings", c.max_position_embeddings);
-  s.set("hidden_act", "silu");
   s.set("rms_norm_eps", c.rms_norm_eps);
   s.set("rope_theta", c.rope_theta);
+  if (c.rope_scaling.type != RopeScalingType::kNone)
+    s.set("rope_scaling", scaling_setting(c.rope_scaling));
   s.set("initializer_range", c.initializer_range);
-  s.set("attention_bias", c.attention_bias);
-  s.set("mlp_bias", c.mlp_bias);
   s.set("tie_word_embeddings", c.tie_word_embeddings);
   s.set("torch_dtype", dtype_text(c.dtype));
   s.set("bos_token_id", ids_setting(c.bos_token_ids));
   s.set("eos_token_id", ids_setting(c.eos_token_ids));
+  set_family_keys(c, *family, &s);
   return s;
 }
 

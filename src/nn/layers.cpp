@@ -1,5 +1,6 @@
 #include "wick/nn/layers.h"
 
+#include "wick/ops/binary.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/norm.h"
@@ -18,8 +19,16 @@ Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t co
     : weight(parameters.take(name + ".weight", {count, dim}, {0, deviation})) {}
 Tensor Embedding::operator()(const Tensor& ids) const { return embedding(weight, ids); }
 
-RmsNorm::RmsNorm(Parameters& parameters, const std::string& name, int64_t dim, double eps)
-    : weight(parameters.take(name + ".weight", {dim}, {1, 0})), eps(eps) {}
-Tensor RmsNorm::operator()(const Tensor& x) const { return rms_norm(x, weight, eps); }
+RmsNorm::RmsNorm(Parameters& parameters, const std::string& name, int64_t dim,
+                 const NormOptions& options)
+    : weight(parameters.take(name + ".weight", {dim}, {options.adds_one ? 0.0 : 1.0, 0})),
+      options(options) {
+  if (options.adds_one && weight.defined() && !parameters.options().trainable)
+    frozen_scale_ = weight.tensor() + 1;
+}
+Tensor RmsNorm::operator()(const Tensor& x) const {
+  if (frozen_scale_) return rms_norm(x, frozen_scale_, options.eps);
+  return rms_norm(x, options.adds_one ? weight.tensor() + 1 : weight.tensor(), options.eps);
+}
 
 }  // namespace wick

@@ -7,8 +7,17 @@
 #include "wick/base/settings.h"
 #include "wick/nn/kv_cache.h"
 #include "wick/nn/parameters.h"
+#include "wick/ops/rope.h"
 
 namespace wick {
+
+/// The keys that a layer's queries attend to.
+enum class LayerType {
+  kFull,     // all up to their own position
+  kSliding,  // the last sliding_window of those
+};
+/// The function applied to the gate of an MLP.
+enum class HiddenAct { kSilu, kGeluTanh };
 
 /// Sizes and options of a model, named as in config.json of HuggingFace's transformers.
 struct DecoderConfig {
@@ -24,17 +33,33 @@ struct DecoderConfig {
   int64_t head_dim = 32;
   int64_t max_position_embeddings = 128;
   double rms_norm_eps = 1e-5;
+  HiddenAct hidden_act = HiddenAct::kSilu;
   double rope_theta = 10000;
-  double initializer_range = 0.02;  // standard deviation of initial weights
-  bool attention_bias = false;      // biases of q, k, v and o
+  RopeScaling rope_scaling;
+  double rope_local_base_freq = 0;  // theta of sliding layers, unscaled; 0: they have the others'
+  RopePairs rope_pairs = RopePairs::kHalves;
+  int64_t sliding_window = 0;
+  std::vector<LayerType> layer_types;  // one per layer; empty: all full
+  double initializer_range = 0.02;     // standard deviation of initial weights
+  bool attention_bias = false;         // biases of q, k, v and o
   bool mlp_bias = false;
-  bool tie_word_embeddings = false;  // the output layer shares the embedding's weight
-  DType dtype = DType::kF32;         // dtype of the weights in the file
+  bool qk_norm = false;        // each head's query and key are normalized, then rotated
+  bool output_norms = false;   // attention's and MLP's outputs are normalized, as are their inputs
+  bool norm_adds_one = false;  // norms multiply by 1 + weight
+  double embedding_scale = 1;  // multiplies embeddings, rounded to their dtype
+  double query_pre_attn_scalar = 0;    // its root divides the scores; 0: head_dim
+  double attn_logit_softcapping = 0;   // c: scores become c tanh(score / c); 0: as they are
+  double final_logit_softcapping = 0;  // the same for logits
+  bool tie_word_embeddings = false;    // the output layer shares the embedding's weight
+  DType dtype = DType::kF32;           // dtype of the weights in the file
   std::vector<int64_t> bos_token_ids, eos_token_ids;
+  std::vector<std::string> ignored_keys;  // unknown keys of config.json; worth a warning
 };
 
-/// Reads a DecoderConfig from the values of config.json. Errors: kFormat, naming file, key,
-/// expected and actual value; an option that is not implemented is an error too, never ignored.
+/// Reads a DecoderConfig from the values of config.json. Missing keys have the defaults of
+/// transformers. Errors: kFormat, naming file, key, expected and actual value; kUnsupported for a
+/// key that changes the results of other models and that this model_type does not read, unless its
+/// value has no effect.
 WICK_API DecoderConfig decoder_config(const Settings& settings);
 /// The values of a config.json that transformers reads.
 WICK_API Settings to_settings(const DecoderConfig& config);

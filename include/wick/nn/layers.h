@@ -29,12 +29,21 @@ struct WICK_API Embedding {
   Tensor operator()(const Tensor& ids) const;
 };
 
-/// A layer for rms_norm. Parameter NAME.weight [dim], initially 1.
+struct NormOptions {
+  double eps = 1e-5;
+  bool adds_one = false;  // multiplies by 1 + weight, as Gemma does
+};
+
+/// A layer for rms_norm. Parameter NAME.weight [dim]; initially it multiplies by 1.
 struct WICK_API RmsNorm {
   Parameter weight;
-  double eps;
-  RmsNorm(Parameters& parameters, const std::string& name, int64_t dim, double eps);
+  NormOptions options;
+  RmsNorm(Parameters& parameters, const std::string& name, int64_t dim,
+          const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
+
+ private:
+  Tensor frozen_scale_;  // 1 + weight, if that is asked for and does not change
 };
 
 }  // namespace wick

@@ -63,7 +63,7 @@ TEST(Layers, LinearAddsItsBias) {
 TEST(Layers, GradientsReachWhatIsTrainable) {
   Parameters parameters({.trainable = true});
   const Embedding embedding(parameters, "e", 5, 4);
-  const RmsNorm norm(parameters, "n", 4, 1e-5);
+  const RmsNorm norm(parameters, "n", 4);
   backward(sum(norm(embedding(Tensor::from(std::vector<int64_t>{1, 3})))));
   EXPECT_EQ(embedding.weight.grad().shape(), Shape({5, 4}));
   EXPECT_EQ(norm.weight.grad().shape(), Shape({4}));

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Makes the models beside this and their logits. Ran with torch 2.15.0, transformers 5.24.0, safetensors 0.8.0.
+
+    tests/golden/decoders/make.py
+
+Each folder is a small random model as transformers saves it, with expected.safetensors: three rows of ids (ids.0 ...) and
+their logits (logits.0 ...), computed in f32 from the weights as they are stored.
+"""
+import json
+import pathlib
+
+import safetensors.torch
+import torch
+import transformers
+
+HERE = pathlib.Path(__file__).resolve().parent
+SIZES = dict(vocab_size=48, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
+             num_key_value_heads=2, head_dim=8, max_position_embeddings=64, initializer_range=0.5, bos_token_id=1,
+             eos_token_id=2, pad_token_id=None)
+LLAMA, MISTRAL, QWEN3, GEMMA3 = ("Llama", "Mistral", "Qwen3", "Gemma3Text")
+YARN = dict(rope_type="yarn", rope_theta=100.0, factor=4.0, original_max_position_embeddings=16, beta_fast=4.0, beta_slow=0.25)
+LLAMA3 = dict(rope_type="llama3", rope_theta=500.0, factor=8.0, original_max_position_embeddings=16, low_freq_factor=0.5,
+              high_freq_factor=2.0)
+
+# name: family, dtype in the file, options of the config
+MODELS = {
+    "llama_linear": (LLAMA, "float16", dict(rope_parameters=dict(rope_type="linear", rope_theta=500.0, factor=3.0))),
+    "llama_yarn": (LLAMA, "float32", dict(rope_parameters=YARN)),
+    "llama_llama3": (LLAMA, "bfloat16", dict(rope_parameters=LLAMA3, tie_word_embeddings=True)),
+    "mistral_window": (MISTRAL, "float32", dict(sliding_window=5)),
+    "qwen3": (QWEN3, "float32", dict(tie_word_embeddings=True)),
+    "qwen3_bf16": (QWEN3, "bfloat16", dict(attention_bias=True)),
+    "qwen3_f16": (QWEN3, "float16", dict(use_sliding_window=True, sliding_window=6, max_window_layers=1)),
+    "gemma3": (GEMMA3, "float32", dict(num_hidden_layers=3, sliding_window=6, sliding_window_pattern=3, query_pre_attn_scalar=20)),
+    "gemma3_bf16": (GEMMA3, "bfloat16", dict(sliding_window=4, layer_types=["full_attention", "sliding_attention"], rope_parameters={
+        "full_attention": dict(rope_type="linear", rope_theta=1000.0, factor=8.0),
+        "sliding_attention": dict(rope_type="default", rope_theta=100.0)})),
+    "gemma3_f16": (GEMMA3, "float16", dict(sliding_window=6, sliding_window_pattern=2, final_logit_softcapping=4.0)),
+}
+LENGTHS = (3, 21, 12)
+SHARDED = "qwen3_bf16"                   # in several files
+FORMER = ("llama_llama3", "gemma3_f16")  # with a config.json as transformers 4 wrote it
+
+
+def respell(path):
+    """From transformers 5's keys to those of transformers 4."""
+    config = json.loads(path.read_text())
+    rope = config.pop("rope_parameters")
+    if "full_attention" in rope:
+        config["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        rope = rope["full_attention"]
+        del config["layer_types"], config["_sliding_window_pattern"]
+    config["rope_theta"] = rope.pop("rope_theta")
+    config["rope_scaling"] = rope if rope["rope_type"] != "default" else None
+    config["torch_dtype"] = config.pop("dtype")
+    path.write_text(json.dumps(config, indent=2) + "\n")
+
+
+for name, (family, dtype, options) in MODELS.items():
+    torch.manual_seed(7)
+    config = getattr(transformers, family + "Config")(**{**SIZES, **options})
+    model = getattr(transformers, family.removesuffix("Text") + "ForCausalLM")(config)
+    for parameter in model.parameters():  # norms' weights and biases are not ones and zeros
+        if parameter.dim() == 1:
+            torch.nn.init.normal_(parameter, parameter.mean().item(), 0.2)
+    folder = HERE / name
+    model.to(getattr(torch, dtype)).save_pretrained(folder, **(dict(max_shard_size="4KB") if name == SHARDED else {}))
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    if name in FORMER:
+        respell(folder / "config.json")
+    # Eager attention has no kernel of its own.
+    model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    expected = {}
+    for row, length in enumerate(LENGTHS):
+        ids = torch.randint(0, 48, (1, length))
+        with torch.no_grad():
+            expected[f"ids.{row}"], expected[f"logits.{row}"] = ids[0], model(ids).logits[0].contiguous()
+    safetensors.torch.save_file(expected, folder / "expected.safetensors")
+    for file in folder.iterdir():
+        file.chmod(0o644)
