@@ -5,6 +5,7 @@
 #include <string>
 
 #include "text/tokenizer/byte_alphabet.h"
+#include "text/tokenizer/pre_tokenizer.h"
 #include "text/tokenizer/rules.h"
 #include "wick/base/error.h"
 
@@ -252,10 +253,11 @@ void read_byte_level(File& file, Rules& rules) {
   rules.decoder.push_back(join_bytes());
   rules.bos = file.id("bos_token_id", 11);
   rules.eos = file.id("eos_token_id", 11);
+  PostStep& around = rules.post_steps.emplace_back();
   if (file.metadata.flag_or(file.key("add_bos_token"), pre.adds_bos) && rules.bos)
-    rules.before.push_back(*rules.bos);
+    around.before.push_back(*rules.bos);
   if (file.metadata.flag_or(file.key("add_eos_token"), false) && rules.eos)
-    rules.after.push_back(*rules.eos);
+    around.after.push_back(*rules.eos);
 }
 
 }  // namespace
