@@ -181,7 +181,7 @@ TEST(TrainBadInput, Configs) {
                    "/nonexistent.json: no such file");
   expect_bad_input(with("{"), "c.json: expected JSON: ");
   expect_bad_input(with("{\"model_type\": \"gpt9\"}"),
-                   "c.json: \"model_type\": expected \"llama\", got the string \"gpt9\"");
+                   "c.json: \"model_type\": expected \"llama\", ");
   std::string text = kSmallConfig;
   expect_bad_input(
       with(text.replace(text.find("256"), 3, "\"many\"")),

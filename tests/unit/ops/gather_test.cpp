@@ -71,7 +71,7 @@ TEST(Ids, OutOfRangeAreNamedInAnyIntegerDType) {
     EXPECT_ERROR(embedding(x, ids), kOutOfRange, "id 4 at position 1");
     EXPECT_ERROR(cross_entropy(zeros({2, 4}), ids), kOutOfRange, "cross_entropy: id 4");
     EXPECT_ERROR(rope_thd(ones({1, 2, 1, 2}), ones({4, 1}), ones({4, 1}), reshape(ids, {1, 2})),
-                 kOutOfRange, "rope_thd: ");
+                 kOutOfRange, "rope: ");
   }
 }
 
