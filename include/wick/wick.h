@@ -55,4 +55,5 @@
 #include "wick/ops/unary.h"
 #include "wick/ops/where.h"
 #include "wick/ops/windows.h"
+#include "wick/text/tokenizer.h"
 #include "wick/text/witten_bell.h"

@@ -1,0 +1,103 @@
+// Text to token ids and back, by the rules that a model's file states.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "wick/base/export.h"
+#include "wick/base/settings.h"
+
+namespace wick {
+
+namespace tokenizer {
+struct Rules;
+class Decoding;
+}  // namespace tokenizer
+
+/// A text as tokens; the three lists have the same length.
+struct Encoding {
+  std::vector<int64_t> ids;
+  std::vector<std::string> tokens;  // as the vocabulary spells them
+  /// [begin, end) of each token in the text, in code points; (0, 0) for added special tokens.
+  std::vector<std::pair<int64_t, int64_t>> offsets;
+};
+
+struct EncodeOptions {
+  bool add_special = true;    // adds the tokens that the file puts around a text, such as BOS
+  bool add_end = true;        // if add_special: also those behind the text, such as EOS
+  bool parse_special = true;  // the text of a special token within the input becomes its id
+};
+
+/// Byte-level BPE and SentencePiece's BPE. A cheap copyable value; several threads may share it.
+///
+/// Bytes of a text that are not UTF-8 are read as U+FFFD, one for each maximal part of a character.
+/// Time: n log n in the length of a text, also of one without spaces.
+class WICK_API Tokenizer {
+ public:
+  /// From the content of a tokenizer.json. Encodes and decodes as HuggingFace's tokenizers does;
+  /// truncation, padding and dropout of the file are ignored.
+  /// Errors: kUnsupported, naming the model, normalizer, pre-tokenizer, post-processor, decoder or
+  /// pattern that wick does not have; kFormat.
+  static Tokenizer from_json(const Settings& tokenizer_json);
+
+  /// From the metadata of a GGUF file (tokenizer.ggml.*). Ids are those of llama.cpp.
+  /// Models: gpt2 with a `pre` that wick knows, llama.
+  /// Errors: kUnsupported, naming the model or `pre`; kFormat.
+  static Tokenizer from_gguf(const Settings& metadata);
+
+  /// Errors: kInvalidArgument if the text exceeds 2^31 bytes; kUnsupported if a pattern of the file
+  /// needs more steps on this text than the limit of the pattern library.
+  Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
+  /// The ids of encode(), in less time.
+  std::vector<int64_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
+
+  /// The text of the ids, always valid UTF-8: bytes that form no character become U+FFFD. Skips ids
+  /// outside the vocabulary, and special tokens if asked to.
+  std::string decode(std::span<const int64_t> ids, bool skip_special = false) const;
+
+  /// One more than the largest id.
+  int64_t vocab_size() const;
+  std::optional<int64_t> id_of(std::string_view token) const;
+  /// The token as the vocabulary spells it; empty for an id outside the vocabulary.
+  std::string token(int64_t id) const;
+  bool is_special(int64_t id) const;
+  /// The token that begins or ends a text: of a GGUF file the one that its metadata names, of a
+  /// tokenizer.json the one that its post-processor adds.
+  std::optional<int64_t> bos() const;
+  std::optional<int64_t> eos() const;
+
+ private:
+  friend class TokenStream;
+  explicit Tokenizer(std::shared_ptr<const tokenizer::Rules> rules);
+
+  std::shared_ptr<const tokenizer::Rules> rules_;
+};
+
+/// Decodes token by token, such as those of a running generation. The pieces joined are the text
+/// that decode() gives for all ids, except that a run of byte tokens that is not UTF-8 as a whole
+/// still gives its characters.
+class WICK_API TokenStream {
+ public:
+  explicit TokenStream(const Tokenizer& tokenizer, bool skip_special = false);
+  ~TokenStream();
+  TokenStream(TokenStream&&) noexcept;
+  TokenStream& operator=(TokenStream&&) noexcept;
+
+  /// The text that this token completes: whole characters. Bytes of a character that is not
+  /// complete wait for the next token.
+  std::string push(int64_t id);
+  /// The rest: U+FFFD for bytes that still wait. The stream then starts anew.
+  std::string finish();
+
+ private:
+  std::shared_ptr<const tokenizer::Rules> rules_;
+  std::unique_ptr<tokenizer::Decoding> decoding_;
+  bool skip_special_;
+};
+
+}  // namespace wick

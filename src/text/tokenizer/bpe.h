@@ -1,0 +1,82 @@
+// The model: splits a word into tokens by byte-pair encoding.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer/vocabulary.h"
+
+namespace wick::tokenizer {
+
+/// A token of a word, and the bytes of the word that it stands for.
+struct Token {
+  int32_t id;
+  uint32_t begin, end;
+};
+
+/// A part of a word while it is merged.
+struct Symbol {
+  int32_t id;
+  uint32_t length;         // in bytes of the word; 0: merged into a symbol before it
+  int32_t previous, next;  // -1: none
+};
+
+/// Tokens of short words that were encoded before; a newer word replaces an older one.
+class WordCache {
+ public:
+  WordCache();
+  /// Appends the word's tokens if it has them.
+  bool find(std::string_view word, size_t hash, std::vector<Token>& to) const;
+  void keep(std::string_view word, size_t hash, const Token* tokens, size_t count);
+
+ private:
+  static constexpr size_t kSlots = 1 << 14, kBytes = 24, kTokens = 8;
+  struct Slot {
+    uint8_t bytes = 0, tokens = 0;
+    std::array<char, kBytes> word;
+    std::array<uint8_t, kTokens> ends;
+    std::array<int32_t, kTokens> ids;
+  };
+  std::vector<Slot> slots_;
+};
+
+/// Memory that one thread at a time uses for encoding.
+struct Workspace {
+  WordCache cache;
+  std::vector<Symbol> symbols;
+  std::vector<uint64_t> heap;
+};
+
+/// A character of the text that the model starts from is a byte (byte_letters) or a code point.
+struct Bpe {
+  Vocabulary vocabulary;  // may hold spellings behind token_count that are only met while merging
+  int32_t token_count = 0;
+  Merges merges;
+
+  bool byte_letters = false;         // words are raw bytes, which tokens spell in the byte alphabet
+  bool ignore_merges = false;        // a word that is a token stays whole
+  bool fuse_unknown = false;         // adjacent unknown characters are one unknown token
+  int32_t unknown = -1;              // the token for unknown characters; -1: they are dropped
+  std::string prefix, suffix;        // of a word's characters but the first, and of its last
+  std::array<int32_t, 256> letters;  // with byte_letters: by byte; -1: no token
+  std::array<int32_t, 256> byte_tokens;  // "<0xXX>"; all -1 without byte fallback
+  /// What spellings that are no tokens become, by id - token_count.
+  std::vector<std::vector<int32_t>> spelled;
+
+  Bpe() {
+    letters.fill(-1);
+    byte_tokens.fill(-1);
+  }
+
+  /// Appends the word's tokens.
+  void encode(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
+
+ private:
+  void start(std::string_view word, std::vector<Symbol>& symbols) const;
+  void merge(Workspace& workspace) const;
+  void encode_anew(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
+};
+
+}  // namespace wick::tokenizer

@@ -1,0 +1,276 @@
+// Rules from the metadata of a GGUF file. Source: llama.cpp, whose ids these rules give.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+#include "text/tokenizer/byte_alphabet.h"
+#include "text/tokenizer/rules.h"
+#include "wick/base/error.h"
+
+namespace wick::tokenizer {
+namespace {
+
+const std::string kPrefix = "tokenizer.ggml.";
+
+/// tokenizer.ggml.token_type of a token.
+enum TokenType : int64_t {
+  kNormalType = 1,
+  kUnknownType = 2,
+  kControlType = 3,
+  kUserDefinedType = 4,
+  kUnusedType = 5,
+  kByteType = 6,
+};
+
+/// Where byte-level BPE cuts a text, by tokenizer.ggml.pre. Each pattern cuts the parts that the
+/// one before it left.
+struct PreTokenization {
+  std::vector<std::string_view> names;
+  std::vector<std::string_view> patterns;
+  bool ignore_merges = false, adds_bos = false;
+};
+
+#define WICK_ANY_CASE_CONTRACTIONS "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]"
+#define WICK_SPACES R"(\s*[\r\n]+|\s+(?!\S)|\s+)"
+
+constexpr std::string_view kGpt2 =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kLlama3 = WICK_ANY_CASE_CONTRACTIONS
+    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" WICK_SPACES;
+constexpr std::string_view kQwen2 = WICK_ANY_CASE_CONTRACTIONS
+    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" WICK_SPACES;
+constexpr std::string_view kQwen35 = WICK_ANY_CASE_CONTRACTIONS
+    R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)" WICK_SPACES;
+// Letters outside ASCII count as upper and lower case.
+constexpr std::string_view kTekken =
+    R"([^\r\n\p{L}\p{N}]?[^\P{L}a-z]*[^\P{L}A-Z]+|[^\r\n\p{L}\p{N}]?[^\P{L}a-z]+[^\P{L}A-Z]*)"
+    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" WICK_SPACES;
+
+const std::vector<PreTokenization>& pre_tokenizations() {
+  static const std::vector<PreTokenization> table = {
+      {{"", "default"}, {R"([\p{P}$+<=>^~|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}},
+      {{"falcon"}, {R"([\p{P}$+<=>^~|`]+)", kGpt2, "[0-9][0-9][0-9]"}},
+      {{"gpt-2", "exaone4", "gigachat", "jais", "mellum", "mpt", "olmo", "phi-2", "trillion"},
+       {kGpt2}},
+      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "lfm2", "pixtral"},
+       {kLlama3},
+       true,
+       true},
+      {{"smaug-bpe", "dbrx"}, {kLlama3}},
+      {{"smollm", "codeshell", "command-r", "exaone", "minerva-7b", "refact", "starcoder"},
+       {R"(\p{N})", kGpt2}},
+      {{"qwen2", "deepseek-r1-qwen", "hunyuan", "megrez", "stablelm2"}, {kQwen2}},
+      {{"qwen35"}, {kQwen35}},
+      {{"tekken"}, {kTekken}, true, true},
+  };
+  return table;
+}
+
+const PreTokenization& pre_tokenization(const Settings& metadata) {
+  const std::string name = metadata.text_or(kPrefix + "pre", "");
+  for (const PreTokenization& row : pre_tokenizations())
+    if (std::find(row.names.begin(), row.names.end(), name) != row.names.end()) return row;
+  fail(ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix, "pre\": wick has no rules for \"",
+       name, "\"");
+}
+
+/// The list of a key; empty if the file lacks it. Errors: kFormat unless it has `size` values.
+template <class T>
+std::vector<T> list_of(const Settings& metadata, const std::string& key, std::vector<T> values,
+                       size_t size) {
+  if (!metadata.has(kPrefix + key)) return {};
+  check(values.size() >= size, ErrorCode::kFormat, metadata.where(), "\"", kPrefix, key,
+        "\": expected ", size, " values, got ", values.size());
+  return values;
+}
+
+struct File {
+  const Settings& metadata;
+  std::vector<std::string> tokens;
+  std::vector<int64_t> types;
+
+  explicit File(const Settings& metadata)
+      : metadata(metadata),
+        tokens(metadata.texts(kPrefix + "tokens")),
+        types(list_of(metadata, "token_type", metadata.integers(kPrefix + "token_type"),
+                      tokens.size())) {
+    check(!tokens.empty(), ErrorCode::kFormat, metadata.where(), "\"", kPrefix,
+          "tokens\": expected a vocabulary");
+    types.resize(tokens.size(), kNormalType);
+  }
+
+  std::string key(const char* name) const { return kPrefix + name; }
+  /// An id that the file states, or else `otherwise`, if the vocabulary has it.
+  std::optional<int32_t> id(const char* name, std::optional<int32_t> otherwise) const {
+    const int64_t id = metadata.integer_or(key(name), -1, std::numeric_limits<int64_t>::min());
+    if (id >= 0 && id < int64_t(tokens.size())) return int32_t(id);
+    if (otherwise && size_t(*otherwise) < tokens.size()) return otherwise;
+    return std::nullopt;
+  }
+};
+
+void read_tokens(File& file, Rules& rules) {
+  size_t bytes = 0;
+  for (const std::string& token : file.tokens) bytes += token.size();
+  Vocabulary& vocabulary = rules.bpe.vocabulary;
+  vocabulary.reserve(file.tokens.size() + file.tokens.size() / 8, bytes + bytes / 8);
+  for (size_t id = 0; id < file.tokens.size(); id++) {
+    std::string& token = file.tokens[id];
+    if (token.empty()) token = "[EMPTY_" + std::to_string(id) + "]";
+    check(vocabulary.add(token), ErrorCode::kFormat, file.metadata.where(), "\"", kPrefix,
+          "tokens\": token ", id, " repeats \"", token, "\"");
+  }
+  rules.bpe.token_count = vocabulary.size();
+}
+
+/// The types that llama.cpp gives to tokens of known texts, whatever the file says.
+void correct_types(File& file, const Rules& rules) {
+  static constexpr std::array kControl = {
+      "<|eot_id|>",
+      "<|im_end|>",
+      "<|end|>",
+      "<|return|>",
+      "<|call|>",
+      "<|flush|>",
+      "<|calls|>",
+      "<end_of_turn>",
+      "<|endoftext|>",
+      "</s>",
+      "<|eom_id|>",
+      "<EOT>",
+      "_<EOT>",
+      "[EOT]",
+      "[EOS]",
+      "<|end_of_text|>",
+      "<end_of_utterance>",
+      "<eos>",
+      "<turn|>",
+      "<|tool_response>",
+      "<｜end▁of▁sentence｜>",
+      "[e~[",
+  };
+  /// Control if the file does not state the id of the key.
+  struct Detected {
+    const char* key;
+    std::vector<const char*> texts;
+  };
+  static const std::vector<Detected> kDetected = {
+      {"fim_pre_token_id",
+       {"<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>", "▁<PRE>",
+        "<|code_prefix|>", "<|prefix|>"}},
+      {"fim_suf_token_id",
+       {"<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>", "<SUF>", "▁<SUF>",
+        "<|code_suffix|>", "<|suffix|>"}},
+      {"fim_mid_token_id",
+       {"<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>", "<MID>", "▁<MID>",
+        "<|code_middle|>", "<|middle|>"}},
+      {"fim_pad_token_id", {"<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"}},
+      {"fim_rep_token_id", {"<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"}},
+      {"fim_sep_token_id", {"<|file_sep|>"}},
+  };
+  const auto find = [&](const char* text) { return rules.bpe.vocabulary.find(text); };
+  const auto set = [&](const char* text, TokenType type) {
+    if (const int32_t id = find(text); id >= 0) file.types[size_t(id)] = type;
+  };
+  for (const Detected& detected : kDetected)
+    if (!file.metadata.has(file.key(detected.key)))
+      for (const char* text : detected.texts) set(text, kControlType);
+  for (const char* text : kControl) set(text, kControlType);
+  for (const char* text : {"<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"})
+    set(text, kUserDefinedType);
+  const bool calls = find("<|call|>") >= 0 || find("<|calls|>") >= 0;
+  if (calls && (find("<|return|>") >= 0 || find("<|flush|>") >= 0))
+    set("<|end|>", kUserDefinedType);
+  if (find("<|tool_response>") >= 0) set("</s>", kNormalType);
+}
+
+void read_added(const File& file, Rules& rules) {
+  rules.added = AddedTokens(AddedTokens::Order::kLongest);
+  rules.kinds.resize(file.tokens.size());
+  for (size_t id = 0; id < file.tokens.size(); id++) {
+    const int64_t type = file.types[id];
+    const bool special = type == kControlType || type == kUnknownType;
+    const bool added = special || type == kUserDefinedType;
+    rules.kinds[id] = special                                    ? Rules::kSpecial
+                      : added                                    ? Rules::kAdded
+                      : type == kNormalType || type == kByteType ? Rules::kNormal
+                                                                 : Rules::kSilent;
+    if (added) rules.added.add({.text = file.tokens[id], .id = int32_t(id), .special = special});
+  }
+}
+
+void read_merges(const File& file, Rules& rules) {
+  const std::string key = file.key("merges");
+  const Setting* const merges = file.metadata.find(key);
+  check(merges != nullptr, ErrorCode::kFormat, file.metadata.where(), "\"", key, "\" is missing");
+  const std::vector<std::string> lines = file.metadata.texts(key);
+  Bpe& bpe = rules.bpe;
+  bpe.merges.reserve(lines.size());
+  // llama.cpp merges spellings, whether they are tokens or not.
+  const auto id_of = [&](std::string_view spelling) {
+    const int32_t id = bpe.vocabulary.find(spelling);
+    if (id >= 0) return id;
+    bpe.vocabulary.add(spelling);
+    return bpe.vocabulary.size() - 1;
+  };
+  std::string merged;
+  for (size_t rank = 0; rank < lines.size(); rank++) {
+    const std::string_view line = lines[rank];
+    const size_t space = line.find(' ', 1);
+    if (space == line.npos || space + 1 == line.size()) continue;
+    const std::string_view left = line.substr(0, space), right = line.substr(space + 1);
+    const int32_t left_id = id_of(left), right_id = id_of(right);
+    Merge& merge = bpe.merges.of(left_id, right_id);
+    if (merge.id >= 0) continue;  // the first of equal merges counts
+    merged.assign(left).append(right);
+    merge = {uint32_t(rank), id_of(merged)};
+  }
+  for (int byte = 0; byte < 256; byte++) {
+    const std::string letter = to_letters(std::string(1, char(byte)));
+    bpe.letters[size_t(byte)] = id_of(letter);
+  }
+  // A spelling that is no token becomes the tokens of its bytes, of which only ASCII's are texts.
+  for (int32_t id = bpe.token_count; id < bpe.vocabulary.size(); id++) {
+    std::vector<int32_t>& parts = bpe.spelled.emplace_back();
+    for (const char byte : bpe.vocabulary.text(id)) {
+      const int32_t part = bpe.vocabulary.find({&byte, 1});
+      if (part >= 0 && part < bpe.token_count) parts.push_back(part);
+    }
+  }
+}
+
+void read_byte_level(File& file, Rules& rules) {
+  const PreTokenization& pre = pre_tokenization(file.metadata);
+  for (const std::string_view pattern : pre.patterns)
+    rules.pre_tokenizers.push_back(
+        split_at(Pattern::regex(pattern, file.metadata.where()), Behavior::kIsolated));
+  rules.bpe.byte_letters = true;
+  rules.bpe.ignore_merges = pre.ignore_merges;
+  read_merges(file, rules);
+  rules.gguf_bytes = true;
+  rules.decoder.push_back(join_bytes());
+  rules.bos = file.id("bos_token_id", 11);
+  rules.eos = file.id("eos_token_id", 11);
+  if (file.metadata.flag_or(file.key("add_bos_token"), pre.adds_bos) && rules.bos)
+    rules.before.push_back(*rules.bos);
+  if (file.metadata.flag_or(file.key("add_eos_token"), false) && rules.eos)
+    rules.after.push_back(*rules.eos);
+}
+
+}  // namespace
+
+std::shared_ptr<const Rules> read_gguf(const Settings& metadata) {
+  const auto rules = std::make_shared<Rules>();
+  const std::string model = metadata.text(kPrefix + "model");
+  check(model == "gpt2", ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix,
+        "model\": wick has no tokenizer \"", model, "\"");
+  File file(metadata);
+  read_tokens(file, *rules);
+  correct_types(file, *rules);
+  read_added(file, *rules);
+  read_byte_level(file, *rules);
+  return rules;
+}
+
+}  // namespace wick::tokenizer

@@ -1,0 +1,22 @@
+#include "text/tokenizer/pieces.h"
+
+#include "text/tokenizer/utf8.h"
+
+namespace wick::tokenizer {
+
+Pieces pieces_of(std::string text, bool tracks) {
+  Pieces all;
+  all.text = std::move(text);
+  all.tracks = tracks;
+  if (!all.text.empty()) all.pieces.push_back({0, uint32_t(all.text.size()), -1, 0});
+  if (!tracks) return all;
+  all.origins.reserve(all.text.size());
+  for (uint32_t at = 0; at < all.text.size();) {
+    const uint32_t end = at + uint32_t(character_length(all.text[at]));
+    all.origins.insert(all.origins.end(), end - at, {at, end});
+    at = end;
+  }
+  return all;
+}
+
+}  // namespace wick::tokenizer
