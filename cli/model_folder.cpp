@@ -5,15 +5,6 @@
 #include "wick/io/json.h"
 
 namespace wick::cli {
-namespace {
-
-/// Tensors that files may contain but models do not use.
-bool may_be_left(const std::string& name, const DecoderConfig& config) {
-  return name.ends_with(".rotary_emb.inv_freq") ||
-         (config.tie_word_embeddings && name == "lm_head.weight");
-}
-
-}  // namespace
 
 DecoderConfig read_config(const std::string& path) {
   if (!is_there(path)) fail_input(path, "no such file");
@@ -23,11 +14,12 @@ DecoderConfig read_config(const std::string& path) {
 Decoder open_model(const std::string& folder, DType dtype, const Device& device,
                    int64_t positions) {
   const DecoderConfig config = read_config(folder + "/config.json");
-  Parameters parameters(SafetensorsReader(folder).source(), {.dtype = dtype, .device = device});
+  Parameters parameters(decoder_tensors(SafetensorsReader(folder).source(), config),
+                        {.dtype = dtype, .device = device});
   const Decoder decoder(config, parameters, positions);
   for (const std::string& name : parameters.left())
-    check(may_be_left(name, config), ErrorCode::kFormat, folder, "tensor \"", name,
-          "\" is not part of a model of type ", config.model_type);
+    fail(ErrorCode::kFormat, folder, "tensor \"", name, "\" is not part of a model of type ",
+         config.model_type);
   return decoder;
 }
 

@@ -11,6 +11,19 @@ namespace {
 
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();  // for every size
 
+/// The values of the text part of a model of text and images, with those that stand beside it; else
+/// all values.
+Settings text_settings(const Settings& settings) {
+  const Settings* text = settings.group("text_config");
+  if (!text || settings.text("model_type") != "gemma3") return settings;
+  Settings all(*text);
+  if (!all.has("model_type")) all.set("model_type", "gemma3_text");
+  for (const char* key :
+       {"torch_dtype", "dtype", "bos_token_id", "eos_token_id", "tie_word_embeddings"})
+    if (const Setting* value = settings.find(key)) all.set(key, *value);
+  return all;
+}
+
 const Family& family_of(const Settings& settings) {
   const std::string model_type = settings.text("model_type");
   if (const Family* family = find_family(model_type)) return *family;
@@ -350,7 +363,8 @@ const Family* find_family(std::string_view model_type) {
   return nullptr;
 }
 
-DecoderConfig decoder_config(const Settings& settings) {
+DecoderConfig decoder_config(const Settings& file) {
+  const Settings settings = text_settings(file);
   const Family& family = family_of(settings);
   DecoderConfig c;
   const Settings read = read_by(family, settings, &c.ignored_keys);

@@ -41,6 +41,10 @@ struct Family {
   bool norm_adds_one = false;
   bool scales_embedding = false;  // by the root of hidden_size
 
+  /// "general.architecture" of GGUF files; "": none has it. The pairs are those of their weights.
+  std::string_view gguf = "";
+  RopePairs gguf_pairs = RopePairs::kHalves;
+
   /// The keys that it reads besides kCommonKeys.
   std::array<std::string_view, 10> keys = {};
 };
@@ -48,6 +52,8 @@ struct Family {
 inline constexpr Family kFamilies[] = {
     {.model_type = "llama",
      .architecture = "LlamaForCausalLM",
+     .gguf = "llama",
+     .gguf_pairs = RopePairs::kAdjacent,
      .keys = {"hidden_act", "attention_bias", "mlp_bias"}},
     {.model_type = "mistral",
      .architecture = "MistralForCausalLM",
@@ -64,6 +70,7 @@ inline constexpr Family kFamilies[] = {
      .sliding_window = 4096,
      .sliding = Sliding::kFromLayer,
      .qk_norm = true,
+     .gguf = "qwen3",
      .keys = {"hidden_act", "attention_bias", "use_sliding_window", "sliding_window",
               "max_window_layers", "layer_types"}},
     {.model_type = "gemma3_text",
@@ -84,6 +91,7 @@ inline constexpr Family kFamilies[] = {
      .output_norms = true,
      .norm_adds_one = true,
      .scales_embedding = true,
+     .gguf = "gemma3",
      .keys = {"attention_bias", "hidden_activation", "query_pre_attn_scalar", "sliding_window",
               "sliding_window_pattern", "layer_types", "rope_local_base_freq",
               "attn_logit_softcapping", "final_logit_softcapping"}},

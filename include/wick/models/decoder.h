@@ -61,7 +61,15 @@ struct DecoderConfig {
 /// key that changes the results of other models and that this model_type does not read, unless its
 /// value has no effect.
 WICK_API DecoderConfig decoder_config(const Settings& settings);
-/// The values of a config.json that transformers reads.
+/// Reads a DecoderConfig from the metadata of a GGUF file and its tensors. Errors: kFormat and
+/// kUnsupported, as of decoder_config.
+WICK_API DecoderConfig decoder_config_of_gguf(const Settings& metadata,
+                                              const TensorSource& tensors);
+/// The tensors of a folder or GGUF file under the names that a Decoder takes them by; without those
+/// that such files have besides: parts for images, tables of rope, a tied output's copy. Errors:
+/// kFormat.
+WICK_API TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config);
+/// The values of a config.json that transformers reads. Errors: kUnsupported for a GGUF's config.
 WICK_API Settings to_settings(const DecoderConfig& config);
 /// The number of parameters of a model, counted from their shapes. Errors: kInvalidArgument if it
 /// exceeds 2^60 or the model has more than kMostLayers layers.

@@ -32,7 +32,7 @@ MODELS = {
     "qwen3_bf16": (QWEN3, "bfloat16", dict(attention_bias=True)),
     "qwen3_f16": (QWEN3, "float16", dict(use_sliding_window=True, sliding_window=6, max_window_layers=1)),
     "gemma3": (GEMMA3, "float32", dict(num_hidden_layers=3, sliding_window=6, sliding_window_pattern=3, query_pre_attn_scalar=20)),
-    "gemma3_bf16": (GEMMA3, "bfloat16", dict(sliding_window=4, layer_types=["full_attention", "sliding_attention"], rope_parameters={
+    "gemma3_bf16": (GEMMA3, "bfloat16", dict(num_hidden_layers=7, sliding_window=4, query_pre_attn_scalar=8, rope_parameters={
         "full_attention": dict(rope_type="linear", rope_theta=1000.0, factor=8.0),
         "sliding_attention": dict(rope_type="default", rope_theta=100.0)})),
     "gemma3_f16": (GEMMA3, "float16", dict(sliding_window=6, sliding_window_pattern=2, final_logit_softcapping=4.0)),

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "../expect.h"
+#include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/nn/optimizer.h"
@@ -85,6 +86,20 @@ TEST(DecoderConfig, OfAFamilyHasItsDefaults) {
   EXPECT_EQ(mistral("").num_key_value_heads, 8);
   EXPECT_EQ(mistral(R"(, "num_key_value_heads": null)").num_key_value_heads, 16);
   EXPECT_EQ(qwen(R"("attention_bias": true)").head_dim, 128);
+}
+
+TEST(DecoderConfig, OfAModelOfTextAndImagesIsThatOfItsText) {
+  const std::string text = R"({"architectures": ["Gemma3ForConditionalGeneration"],
+    "model_type": "gemma3", "eos_token_id": [1, 106], "torch_dtype": "bfloat16",
+    "vision_config": {"hidden_size": 1152}, "image_token_index": 262144,
+    "text_config": {"model_type": "gemma3_text", "hidden_size": 16, "intermediate_size": 24,
+                    "num_hidden_layers": 4, "rope_scaling": {"rope_type": "linear", "factor": 8.0}}})";
+  const DecoderConfig c = decoder_config(parse_json(text, "config.json"));
+  EXPECT_EQ(c.model_type, "gemma3_text");
+  EXPECT_EQ(c.dtype, DType::kBf16);
+  EXPECT_EQ(c.eos_token_ids, (std::vector<int64_t>{1, 106}));
+  EXPECT_EQ(c.rope_scaling.factor, 8);
+  EXPECT_TRUE(c.ignored_keys.empty());
 }
 
 TEST(DecoderConfig, KnowsTheLayersThatSlide) {
@@ -274,16 +289,25 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
 
 struct Golden {
   DecoderConfig config;
-  NamedTensors tensors, expected;
-  explicit Golden(const std::string& name) {  // of a folder in tests/golden
-    const std::string folder = std::string(WICK_GOLDEN) + "/" + name;
-    config = decoder_config(read_json(folder + "/config.json"));
-    tensors = load_safetensors(folder);
-    if (config.tie_word_embeddings) tensors.erase("lm_head.weight");
+  TensorSource source;
+  NamedTensors expected;
+  explicit Golden(const std::string& name) {  // a folder or GGUF file in tests/golden
+    const bool is_gguf = name.ends_with(".gguf");
+    const std::string path = std::string(WICK_GOLDEN) + "/" + name,
+                      folder = is_gguf ? path.substr(0, path.rfind('/')) : path;
+    if (is_gguf) {
+      const GgufReader reader(path);
+      config = decoder_config_of_gguf(reader.metadata(), reader.source());
+      source = decoder_tensors(reader.source(), config);
+    } else {
+      config = decoder_config(read_json(folder + "/config.json"));
+      source = decoder_tensors(SafetensorsReader(folder).source(), config);
+    }
+    EXPECT_TRUE(config.ignored_keys.empty());
     expected = load_safetensors(folder + "/expected.safetensors");
   }
   Decoder decoder(const Device& device = Device::cpu(), DType dtype = DType::kF32) const {
-    Parameters parameters(source_of(tensors, "golden"), {.dtype = dtype, .device = device});
+    Parameters parameters(source, {.dtype = dtype, .device = device});
     const Decoder result(config, parameters);
     EXPECT_TRUE(parameters.left().empty());
     return result;
@@ -374,12 +398,17 @@ TEST_P(AgainstTransformers, OfF64GivesThemToo) {
   EXPECT_LT(largest_difference(squeeze(logits, 0), golden.logits(1)), kNear);
 }
 
-// The emulator is slow: of 64 threads per wave only llama.
+// The emulator is slow.
 constexpr const char* kModels[] = {
     "llama/grouped",       "llama/biased",          "decoders/llama_linear",
     "decoders/llama_yarn", "decoders/llama_llama3", "decoders/mistral_window",
     "decoders/qwen3",      "decoders/qwen3_bf16",   "decoders/qwen3_f16",
     "decoders/gemma3",     "decoders/gemma3_bf16",  "decoders/gemma3_f16",
+};
+constexpr const char* kGgufModels[] = {
+    "decoders/llama_linear/model.gguf", "decoders/llama_yarn/model.gguf",
+    "decoders/llama_llama3/model.gguf", "decoders/qwen3/model.gguf",
+    "decoders/gemma3_bf16/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
@@ -387,13 +416,16 @@ INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
 INSTANTIATE_TEST_SUITE_P(WideWaves, AgainstTransformers,
                          ::testing::Combine(::testing::Values("llama/grouped", "llama/biased"),
                                             ::testing::Values("emu:64")));
+INSTANTIATE_TEST_SUITE_P(Gguf, AgainstTransformers,
+                         ::testing::Combine(::testing::ValuesIn(kGgufModels),
+                                            ::testing::Values("cpu")));
 
 TEST(Decoder, TakesWhatItsConfigSaysAndNothingElse) {
   Golden golden("llama/grouped");
-  golden.tensors.erase("model.layers.1.mlp.up_proj.weight");
-  Parameters parameters(source_of(golden.tensors, "m"), {});
+  golden.source.tensors.erase("model.layers.1.mlp.up_proj.weight");
+  Parameters parameters(golden.source, {});
   EXPECT_ERROR(Decoder(golden.config, parameters), kFormat,
-               "m: no tensor is named \"model.layers.1.mlp.up_proj.weight\"");
+               "no tensor is named \"model.layers.1.mlp.up_proj.weight\"");
 }
 
 TEST(Decoder, IdsAndPositionsAreOfOneShape) {

@@ -1,0 +1,220 @@
+// From GGUF's keys to DecoderConfig. Source: https://github.com/ggml-org/llama.cpp (MIT), whose
+// conversion writes the files.
+#include <algorithm>
+
+#include "models/families.h"
+#include "wick/models/decoder.h"
+#include "wick/ops/cast.h"
+
+namespace wick {
+namespace {
+
+/// Keys behind "ARCHITECTURE." and those of config.json that they stand for; "": read by itself, or
+/// without effect.
+struct GgufKey {
+  std::string_view gguf;
+  const char* config;
+};
+constexpr GgufKey kGgufKeys[] = {
+    {"embedding_length", "hidden_size"},
+    {"feed_forward_length", "intermediate_size"},
+    {"block_count", "num_hidden_layers"},
+    {"context_length", "max_position_embeddings"},
+    {"attention.head_count", "num_attention_heads"},
+    {"attention.head_count_kv", "num_key_value_heads"},
+    {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
+    {"attention.sliding_window", "sliding_window"},
+    {"attn_logit_softcapping", "attn_logit_softcapping"},
+    {"final_logit_softcapping", "final_logit_softcapping"},
+    {"rope.freq_base_swa", "rope_local_base_freq"},
+    {"vocab_size", ""},
+    {"attention.key_length", ""},
+    {"attention.value_length", ""},
+    {"attention.sliding_window_pattern", ""},
+    {"rope.freq_base", ""},
+    {"rope.dimension_count", ""},
+    {"rope.scale_linear", ""},
+    {"rope.scaling.type", ""},
+    {"rope.scaling.factor", ""},
+    {"rope.scaling.original_context_length", ""},
+    {"rope.scaling.finetuned", ""},
+    {"rope.scaling.attn_factor", ""},
+    {"rope.scaling.yarn_attn_factor", ""},
+    {"rope.scaling.yarn_ext_factor", ""},
+    {"rope.scaling.yarn_beta_fast", ""},
+    {"rope.scaling.yarn_beta_slow", ""},
+    // These change results; no family reads them.
+    {"expert_count", "num_experts"},
+    {"expert_used_count", "num_experts_per_tok"},
+    {"leading_dense_block_count", "num_experts"},
+    {"use_parallel_residual", "use_parallel_residual"},
+    {"logit_scale", "logit_scale"},
+    {"residual_scale", "residual_multiplier"},
+    {"embedding_scale", "embedding_multiplier"},
+    {"attention.scale", "attention_multiplier"},
+    {"attention.clamp_kqv", "clip_qkv"},
+    {"attention.max_alibi_bias", "alibi"},
+    {"attention.kv_lora_rank", "kv_lora_rank"},
+    {"attention.shared_kv_layers", "num_kv_shared_layers"},
+    {"rope.dimension_sections", "mrope_section"},
+};
+
+const Family& family_of(const Settings& metadata) {
+  const std::string architecture = metadata.text("general.architecture");
+  std::string known;
+  for (const Family& family : kFamilies) {
+    if (family.gguf.empty()) continue;
+    if (family.gguf == architecture) return family;
+    known += (known.empty() ? "\"" : ", \"") + std::string(family.gguf) + "\"";
+  }
+  metadata.fail_expected("general.architecture", known);
+}
+
+/// The file's keys behind the architecture's prefix, by their names in the file.
+class Keys {
+ public:
+  Keys(const Settings& metadata, const Family& family)
+      : metadata_(metadata), prefix_(std::string(family.gguf) + ".") {}
+
+  std::string name(std::string_view key) const { return prefix_ + std::string(key); }
+  bool has(std::string_view key) const { return metadata_.has(name(key)); }
+  int64_t size(std::string_view key) const { return metadata_.integer(name(key), 1); }
+  int64_t size_or(std::string_view key, int64_t otherwise) const {
+    return metadata_.integer_or(name(key), otherwise, 1);
+  }
+  double real(std::string_view key) const { return metadata_.real(name(key)); }
+  double real_or(std::string_view key, double otherwise) const {
+    return metadata_.real_or(name(key), otherwise);
+  }
+  std::string text_or(std::string_view key, const std::string& otherwise) const {
+    return metadata_.text_or(name(key), otherwise);
+  }
+  const Setting* find(std::string_view key) const { return metadata_.find(name(key)); }
+
+  /// Sets the keys of config.json for which the file has keys. Returns the unknown ones.
+  std::vector<std::string> translate(Settings* config) const {
+    std::vector<std::string> unknown;
+    for (const auto& [key, value] : metadata_.entries()) {
+      if (!key.starts_with(prefix_)) continue;
+      const auto known =
+          std::find_if(std::begin(kGgufKeys), std::end(kGgufKeys), [&](const GgufKey& row) {
+            return row.gguf == std::string_view(key).substr(prefix_.size());
+          });
+      if (known == std::end(kGgufKeys))
+        unknown.push_back(key);
+      else if (*known->config != '\0')
+        config->set(known->config, value);
+    }
+    return unknown;
+  }
+
+ private:
+  const Settings& metadata_;
+  std::string prefix_;
+};
+
+/// Sets "rope_scaling", if the file scales.
+void set_scaling(const Keys& keys, Settings* config) {
+  const double factor = keys.real_or("rope.scaling.factor", keys.real_or("rope.scale_linear", 0));
+  const std::string type = keys.text_or("rope.scaling.type", "linear");
+  if (type == "none" || factor == 0) return;
+  Settings scaling(config->where() + ": \"" + keys.name("rope.scaling") + "\"");
+  scaling.set("rope_type", type);
+  scaling.set("factor", factor);
+  if (type == "yarn") {
+    check(keys.real_or("rope.scaling.yarn_ext_factor", 1) == 1, ErrorCode::kUnsupported,
+          config->where(), "\"", keys.name("rope.scaling.yarn_ext_factor"), "\": expected 1, got ",
+          keys.real_or("rope.scaling.yarn_ext_factor", 1));
+    for (const auto& [gguf, name] :
+         {std::pair("rope.scaling.original_context_length", "original_max_position_embeddings"),
+          {"rope.scaling.yarn_attn_factor", "attention_factor"},
+          {"rope.scaling.yarn_beta_fast", "beta_fast"},
+          {"rope.scaling.yarn_beta_slow", "beta_slow"}})
+      if (const Setting* value = keys.find(gguf)) scaling.set(name, *value);
+  }
+  config->set("rope_scaling", scaling);
+}
+
+/// Sets the keys whose defaults or units differ between the two.
+void set_attention(const Keys& keys, const Family& family, Settings* config) {
+  const int64_t hidden_size = keys.size("embedding_length"), layers = keys.size("block_count"),
+                heads = keys.size("attention.head_count");
+  const int64_t share = std::max<int64_t>(1, hidden_size / heads),
+                head_dim = keys.size_or("attention.key_length", share);
+  config->set("head_dim", head_dim);
+  check(keys.size_or("attention.value_length", head_dim) == head_dim, ErrorCode::kUnsupported,
+        config->where(), "\"", keys.name("attention.value_length"), "\": expected ", head_dim,
+        " as for keys, got ", keys.size_or("attention.value_length", head_dim));
+  if (keys.has("rope.dimension_count"))
+    config->set("partial_rotary_factor",
+                double(keys.size("rope.dimension_count")) / double(head_dim));
+  config->set("num_key_value_heads", keys.size_or("attention.head_count_kv", heads));
+  config->set("rope_theta", keys.real_or("rope.freq_base", 10000));
+  if (!keys.has("attention.sliding_window")) config->set("sliding_window", nullptr);
+  if (const Setting* pattern = keys.find("attention.sliding_window_pattern")) {
+    const Setting::List* flags = std::get_if<Setting::List>(&pattern->value);
+    Setting::List types;
+    for (const Setting& flag : flags ? *flags : Setting::List()) {
+      const bool* slides = std::get_if<bool>(&flag.value);
+      types.push_back(slides && *slides ? "sliding_attention" : "full_attention");
+    }
+    if (flags)
+      config->set("layer_types", std::move(types));
+    else
+      config->set("sliding_window_pattern", *pattern);
+  }
+  // Files do not say it: the largest Gemma 3, of 62 layers, scales by its share of hidden_size.
+  if (family.query_pre_attn_scalar > 0)
+    config->set("query_pre_attn_scalar", double(layers == 62 ? share : head_dim));
+}
+
+bool has(const TensorSource& tensors, const char* name) { return tensors.tensors.count(name) > 0; }
+
+/// The ids under these keys, each once.
+std::vector<int64_t> token_ids(const Settings& metadata, std::initializer_list<const char*> keys) {
+  std::vector<int64_t> ids;
+  for (const char* key : keys)
+    for (const int64_t id : metadata.integers(std::string("tokenizer.ggml.") + key))
+      if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace
+
+DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSource& tensors) {
+  const Family& family = family_of(metadata);
+  const Keys keys(metadata, family);
+  Settings config(metadata.where());
+  config.set("model_type", std::string(family.model_type));
+  const std::vector<std::string> unknown = keys.translate(&config);
+  for (const char* key : {"feed_forward_length", "context_length"}) keys.size(key);
+  keys.real("attention.layer_norm_rms_epsilon");
+  set_attention(keys, family, &config);
+  set_scaling(keys, &config);
+
+  const auto embedding = tensors.tensors.find("token_embd.weight");
+  check(embedding != tensors.tensors.end() && embedding->second.shape.size() == 2,
+        ErrorCode::kFormat, metadata.where(), "expected a tensor \"token_embd.weight\" of 2 dims");
+  config.set("vocab_size", embedding->second.shape[0]);
+  config.set("tie_word_embeddings", !has(tensors, "output.weight"));
+  if (has(tensors, "blk.0.attn_q.bias")) config.set("attention_bias", true);
+  if (has(tensors, "blk.0.ffn_up.bias")) config.set("mlp_bias", true);
+
+  DecoderConfig c = decoder_config(config);
+  if (is_floating(embedding->second.dtype)) c.dtype = embedding->second.dtype;
+  c.rope_pairs = family.gguf_pairs;
+  c.norm_adds_one = false;  // the files' weights have it added
+  if (has(tensors, "rope_freqs.weight"))
+    c.rope_scaling.divisors =
+        cast(tensors.load("rope_freqs.weight", Device::cpu()), DType::kF64).to_vector<double>();
+  check(
+      c.rope_scaling.divisors.empty() || int64_t(c.rope_scaling.divisors.size()) == c.head_dim / 2,
+      ErrorCode::kFormat, metadata.where(), "tensor \"rope_freqs.weight\": expected ",
+      c.head_dim / 2, " elements, got ", c.rope_scaling.divisors.size());
+  c.bos_token_ids = token_ids(metadata, {"bos_token_id"});
+  c.eos_token_ids = token_ids(metadata, {"eos_token_id", "eot_token_id", "eom_token_id"});
+  c.ignored_keys.insert(c.ignored_keys.end(), unknown.begin(), unknown.end());
+  return c;
+}
+
+}  // namespace wick

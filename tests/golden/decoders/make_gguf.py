@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Makes model.gguf from a model beside this by the conversion of https://github.com/ggml-org/llama.cpp, without a vocabulary.
+Ran with the sources in llama-cpp-python 0.3.36's archive.
+
+    tests/golden/decoders/make_gguf.py LLAMA_CPP_SOURCES
+"""
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/gguf-py"]
+import gguf  # noqa: E402
+import torch  # noqa: E402
+from conversion import ModelBase, ModelType, get_model_class  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+MODELS = {
+    "llama_llama3": gguf.LlamaFileType.MOSTLY_BF16,
+    "llama_yarn": gguf.LlamaFileType.ALL_F32,
+    "llama_linear": gguf.LlamaFileType.MOSTLY_F16,
+    "qwen3": gguf.LlamaFileType.ALL_F32,
+    "gemma3_bf16": gguf.LlamaFileType.MOSTLY_BF16,
+}
+
+for name, file_type in MODELS.items():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for file in (HERE / name).iterdir():
+            if file.name != "expected.safetensors" and file.suffix != ".gguf":
+                shutil.copy(file, folder)
+        # Gemma's conversion counts the tokens.
+        (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {str(i): i for i in range(48)}}, "added_tokens": []}))
+        with torch.inference_mode():
+            architecture = json.loads((folder / "config.json").read_text())["architectures"][0]
+            model_class = get_model_class(architecture)
+            model_class.set_vocab = lambda self: None
+            model_class(folder, file_type, HERE / name / "model.gguf", eager=True, model_name=name).write()

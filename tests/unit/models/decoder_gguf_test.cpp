@@ -1,0 +1,165 @@
+#include "../expect.h"
+#include "wick/models/decoder.h"
+#include "wick/ops/create.h"
+
+namespace wick {
+namespace {
+
+constexpr LayerType kFull = LayerType::kFull, kSliding = LayerType::kSliding;
+using LayerTypes = std::vector<LayerType>;
+
+/// The metadata of a small model, with one key's value replaced; nullptr takes the key away.
+Settings metadata_with(const std::string& key = "", Setting value = nullptr) {
+  Settings s("m.gguf");
+  s.set("general.architecture", "llama").set("llama.block_count", 2);
+  s.set("llama.context_length", 64).set("llama.embedding_length", 16);
+  s.set("llama.feed_forward_length", 24).set("llama.attention.head_count", 4);
+  s.set("llama.attention.layer_norm_rms_epsilon", 1e-5);
+  if (!key.empty()) s.set(key, std::move(value));
+  return s;
+}
+
+/// A source of these and the embedding.
+TensorSource embedding_and(NamedTensors tensors = {}) {
+  tensors["token_embd.weight"] = zeros({48, 16}, {.dtype = DType::kF16});
+  return source_of(tensors, "m.gguf");
+}
+
+TEST(GgufConfig, HasTheSizesOfMetadataAndTensors) {
+  Settings metadata = metadata_with("llama.rope.freq_base", 5e5);
+  metadata.set("tokenizer.ggml.bos_token_id", 1).set("tokenizer.ggml.eos_token_id", 2);
+  metadata.set("tokenizer.ggml.eot_token_id", 3).set("tokenizer.ggml.eom_token_id", 2);
+  metadata.set("llama.attention.head_count_kv", 2).set("llama.some_key", 3);
+  const DecoderConfig c = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(c.model_type, "llama");
+  EXPECT_EQ(c.vocab_size, 48);
+  EXPECT_EQ(c.hidden_size, 16);
+  EXPECT_EQ(c.intermediate_size, 24);
+  EXPECT_EQ(c.num_hidden_layers, 2);
+  EXPECT_EQ(c.num_attention_heads, 4);
+  EXPECT_EQ(c.num_key_value_heads, 2);
+  EXPECT_EQ(c.head_dim, 4);
+  EXPECT_EQ(c.max_position_embeddings, 64);
+  EXPECT_EQ(c.rms_norm_eps, 1e-5);
+  EXPECT_EQ(c.rope_theta, 5e5);
+  EXPECT_EQ(c.rope_pairs, RopePairs::kAdjacent);
+  EXPECT_TRUE(c.tie_word_embeddings);
+  EXPECT_EQ(c.dtype, DType::kF16);
+  EXPECT_EQ(c.bos_token_ids, (std::vector<int64_t>{1}));
+  EXPECT_EQ(c.eos_token_ids, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(c.ignored_keys, (std::vector<std::string>{"llama.some_key"}));
+  const TensorSource with_output = embedding_and({{"output.weight", zeros({48, 16})}});
+  EXPECT_FALSE(decoder_config_of_gguf(metadata, with_output).tie_word_embeddings);
+}
+
+TEST(GgufConfig, HasTheBiasesThatTheFileHas) {
+  const DecoderConfig c = decoder_config_of_gguf(
+      metadata_with(),
+      embedding_and({{"blk.0.attn_q.bias", zeros({16})}, {"blk.0.ffn_up.bias", zeros({24})}}));
+  EXPECT_TRUE(c.attention_bias);
+  EXPECT_TRUE(c.mlp_bias);
+}
+
+/// The metadata as of gemma3.
+Settings gemma_metadata() {
+  const Settings of_llama = metadata_with();
+  Settings metadata("m.gguf");
+  for (const auto& [key, value] : of_llama.entries())
+    metadata.set(key.starts_with("llama.") ? "gemma3" + key.substr(5) : key, value);
+  return metadata.set("general.architecture", "gemma3");
+}
+
+TEST(GgufConfig, OfGemma3KnowsWhatFilesDoNotSay) {
+  Settings metadata = gemma_metadata();
+  metadata.set("gemma3.block_count", 62).set("gemma3.attention.key_length", 8);
+  EXPECT_TRUE(decoder_config_of_gguf(metadata, embedding_and()).layer_types.empty());
+  metadata.set("gemma3.attention.sliding_window", 5);
+  const DecoderConfig largest = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(largest.query_pre_attn_scalar, 4);
+  EXPECT_FALSE(largest.norm_adds_one);
+  EXPECT_EQ(largest.sliding_window, 5);
+  EXPECT_EQ(largest.rope_local_base_freq, 1e4);
+  EXPECT_EQ(largest.layer_types[4], kSliding);
+  EXPECT_EQ(largest.layer_types[5], kFull);
+  metadata.set("gemma3.block_count", 2);
+  metadata.set("gemma3.attention.sliding_window_pattern", Setting::List{false, true});
+  const DecoderConfig small = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(small.query_pre_attn_scalar, 8);
+  EXPECT_EQ(small.layer_types, (LayerTypes{kFull, kSliding}));
+}
+
+TEST(GgufConfig, ReadsTheScalingOfRope) {
+  Settings metadata = metadata_with("llama.rope.scaling.factor", 4.0);
+  const auto scaling = [&] {
+    return decoder_config_of_gguf(metadata, embedding_and()).rope_scaling;
+  };
+  EXPECT_EQ(scaling().type, RopeScalingType::kLinear);
+  EXPECT_EQ(scaling().factor, 4);
+  metadata.set("llama.rope.scaling.type", "none");
+  EXPECT_EQ(scaling().type, RopeScalingType::kNone);
+  metadata.set("llama.rope.scaling.type", "yarn");
+  metadata.set("llama.rope.scaling.original_context_length", 16);
+  metadata.set("llama.rope.scaling.yarn_beta_fast", 8.0);
+  EXPECT_EQ(scaling().type, RopeScalingType::kYarn);
+  EXPECT_EQ(scaling().original_max_position_embeddings, 16);
+  EXPECT_EQ(scaling().beta_fast, 8);
+  EXPECT_EQ(scaling().beta_slow, 1);
+  EXPECT_NEAR(scaling().attention_factor, 1.1386294, 1e-6);
+  metadata.set("llama.rope.scaling.yarn_attn_factor", 1.5);
+  EXPECT_EQ(scaling().attention_factor, 1.5);
+  const TensorSource with_divisors =
+      embedding_and({{"rope_freqs.weight", Tensor::from(std::vector<float>{1, 8})}});
+  EXPECT_EQ(decoder_config_of_gguf(metadata_with(), with_divisors).rope_scaling.divisors,
+            (std::vector<double>{1, 8}));
+}
+
+TEST(GgufConfig, AWrongValueIsAnErrorThatNamesFileAndKey) {
+  const auto refused = [](const char* key, const Setting& value, const std::string& part) {
+    EXPECT_ERROR(decoder_config_of_gguf(metadata_with(key, value), embedding_and()), kFormat, part);
+  };
+  refused("general.architecture", "mamba",
+          "m.gguf: \"general.architecture\": expected \"llama\", \"qwen3\", \"gemma3\", got the "
+          "string \"mamba\"");
+  refused("general.architecture", nullptr, "expected a string, got nothing");
+  refused("llama.embedding_length", "16",
+          "m.gguf: \"llama.embedding_length\": expected an integer of at least 1");
+  for (const char* key : {"context_length", "feed_forward_length", "block_count",
+                          "attention.head_count", "attention.layer_norm_rms_epsilon"}) {
+    const std::string name = std::string("llama.") + key;
+    refused(name.c_str(), nullptr, "m.gguf: \"" + name + "\": expected ");
+    refused(name.c_str(), "x", "m.gguf: \"" + name + "\": expected ");
+  }
+  refused("llama.attention.head_count", 0, "\"llama.attention.head_count\"");
+  refused("llama.attention.head_count_kv", Setting::List{1, 2},
+          "\"llama.attention.head_count_kv\": expected an integer of at least 1, got a list");
+}
+
+TEST(GgufConfig, AKeyThatChangesResultsAndIsNotReadIsAnError) {
+  const auto refused = [](const char* key, const Setting& value, const std::string& part) {
+    EXPECT_ERROR(decoder_config_of_gguf(metadata_with(key, value), embedding_and()), kUnsupported,
+                 part);
+  };
+  refused("llama.attention.value_length", 8,
+          "m.gguf: \"llama.attention.value_length\": expected 4 as for keys, got 8");
+  refused("llama.rope.dimension_count", 2, "\"partial_rotary_factor\" is the number 0.5");
+  refused("llama.expert_count", 8, "\"num_experts\" is 8");
+  refused("llama.attention.sliding_window", 9, "\"sliding_window\" is 9");
+  Settings yarn = metadata_with("llama.rope.scaling.type", "yarn");
+  yarn.set("llama.rope.scaling.factor", 4.0).set("llama.rope.scaling.yarn_ext_factor", 0.5);
+  EXPECT_ERROR(decoder_config_of_gguf(yarn, embedding_and()), kUnsupported,
+               "\"llama.rope.scaling.yarn_ext_factor\": expected 1, got 0.5");
+  yarn.set("llama.rope.scaling.type", "longrope");
+  EXPECT_ERROR(decoder_config_of_gguf(yarn, embedding_and()), kFormat,
+               "m.gguf: \"llama.rope.scaling\": \"rope_type\": expected");
+}
+
+TEST(GgufConfig, NeedsTheEmbeddingAndFittingDivisors) {
+  EXPECT_ERROR(decoder_config_of_gguf(metadata_with(), source_of({}, "m.gguf")), kFormat,
+               "m.gguf: expected a tensor \"token_embd.weight\" of 2 dims");
+  EXPECT_ERROR(
+      decoder_config_of_gguf(metadata_with(), embedding_and({{"rope_freqs.weight", ones({3})}})),
+      kFormat, "tensor \"rope_freqs.weight\": expected 2 elements, got 3");
+}
+
+}  // namespace
+}  // namespace wick
