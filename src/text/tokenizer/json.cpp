@@ -384,6 +384,7 @@ std::shared_ptr<const Rules> read_json(const Settings& file) {
   if (const Settings* const part = file.group("pre_tokenizer"))
     each_part(*part, "pretokenizers", 0,
               [&](const Settings& item) { read_pre_tokenizer(item, *rules); });
+  rules->bpe.look_for_cuts();
   if (const Settings* const part = file.group("post_processor"))
     each_part(*part, "processors", 0,
               [&](const Settings& item) { read_post_processor(item, *rules); });

@@ -57,9 +57,8 @@ struct Rules {
   std::unordered_map<std::string, int32_t> ids;      // of these
   std::unordered_map<int32_t, std::string> decoded;  // tokens that the decoder reads otherwise
   Decoder decoder;
-  /// Before the decoder, tokens become the bytes that they stand for, as a GGUF file states them.
-  bool gguf_bytes = false;
-  bool escapes_spaces = false;  // with gguf_bytes: tokens spell a space as U+2581
+  /// How tokens that are not added spell their bytes, if the decoder does not know it.
+  enum class Spelling { kAsDecoded, kLetters, kMarkedSpaces } spelling_of_bytes = {};
 
   std::optional<int32_t> bos, eos;
   mutable WorkspacePool workspaces;

@@ -130,9 +130,16 @@ std::string Rules::for_decoder(int64_t id) const {
   if (kind(id) == kSilent) return "";
   if (const auto other = decoded.find(int32_t(id)); other != decoded.end()) return other->second;
   const std::string token = spelling(id);
-  if (!gguf_bytes || kind(id) != kNormal) return token;
+  if (spelling_of_bytes == Spelling::kAsDecoded || kind(id) != kNormal) return token;
   std::string bytes;
-  return append_bytes(token, bytes) ? bytes : token;
+  if (spelling_of_bytes == Spelling::kLetters) return append_bytes(token, bytes) ? bytes : token;
+  size_t at = 0;
+  for (size_t mark; (mark = token.find(kSpaceMark, at)) != token.npos;
+       at = mark + kSpaceMark.size()) {
+    bytes.append(token, at, mark - at);
+    bytes += ' ';
+  }
+  return bytes.append(token, at);
 }
 
 }  // namespace tokenizer
