@@ -11,5 +11,9 @@ void add_devices(CLI::App& app);
 void add_train(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_chat(CLI::App& app);
+void add_logits(CLI::App& app);
+/// Adds tokenize and detokenize.
+void add_tokenize(CLI::App& app);
 
 }  // namespace wick::cli

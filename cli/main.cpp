@@ -41,6 +41,9 @@ int main(int argc, char** argv) {
   wick::cli::add_train(app);
   wick::cli::add_generate(app);
   wick::cli::add_inspect(app);
+  wick::cli::add_chat(app);
+  wick::cli::add_tokenize(app);
+  wick::cli::add_logits(app);
   try {
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))

@@ -7,7 +7,6 @@
 #include "commands.h"
 #include "corpus.h"
 #include "failure.h"
-#include "model_folder.h"
 #include "paths.h"
 #include "picture.h"
 #include "ranges.h"
@@ -16,7 +15,7 @@
 #include "wick/core/numerics.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
-#include "wick/text/witten_bell.h"
+#include "witten_bell.h"
 
 namespace wick::cli {
 namespace {
@@ -52,7 +51,8 @@ DecoderConfig default_config(int64_t context) {
 /// The config from --config, or the default.
 DecoderConfig config_of(const Options& options) {
   if (options.config.empty()) return default_config(options.plan.context);
-  DecoderConfig config = read_config(options.config);
+  if (!is_there(options.config)) fail_input(options.config, "no such file");
+  DecoderConfig config = decoder_config(read_json(options.config));
   if (config.vocab_size != 256)
     fail_input(options.config, "\"vocab_size\": expected 256, a token per byte, got ",
                config.vocab_size);
@@ -199,8 +199,8 @@ void print_result(const Training& training, const std::vector<Counted>& counted,
   }
   for (const Counted& c : counted)
     std::printf("counting model of order %d with Witten-Bell back-off: %.4f\n", c.order, c.loss);
-  std::printf("saved in %s: model.safetensors, config.json, loss.png, %s\n", folder.c_str(),
-              kTrainingFile);
+  std::printf("saved in %s: model.safetensors, config.json, tokenizer.json, loss.png, %s\n",
+              folder.c_str(), kTrainingFile);
 }
 
 void print_json(const Training& training, const std::vector<Counted>& counted,

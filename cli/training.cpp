@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "corpus.h"
-#include "model_folder.h"
 #include "report.h"
 #include "wick/abi/backend.h"
 #include "wick/io/json.h"
@@ -16,6 +15,7 @@
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/softmax.h"
+#include "wick/text/tokenizer.h"
 
 namespace wick::cli {
 namespace {
@@ -170,6 +170,7 @@ void Training::save(const std::string& folder) {
   save_safetensors(folder + "/" + kTrainingFile, all,
                    {{kPlanKey, to_json(to_settings(plan_), -1)}});
   save_safetensors(folder + "/model.safetensors", model, {{"format", "pt"}});
+  write_json(folder + "/tokenizer.json", byte_tokenizer_json());
   write_json(folder + "/config.json", wick::to_settings(plan_.config));
 }
 

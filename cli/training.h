@@ -59,7 +59,7 @@ class Training {
   double loss_of(const std::vector<std::string>& texts) const;
 
   /// Writes everything needed to resume to FOLDER/training.safetensors, and next to it the model:
-  /// model.safetensors and config.json. Each file appears under its name only when complete.
+  /// model.safetensors, config.json and tokenizer.json. Each file appears under its name only when complete.
   /// Errors: kIo.
   void save(const std::string& folder);
 

@@ -20,8 +20,9 @@ FLOORS = {
     "nn": (4, _BELOW_FOUR),
     "dist": (4, _BELOW_FOUR),
     "models": (5, _BELOW_FOUR | {"text", "nn", "dist"}),  # a model takes named tensors and a config, not paths: no io
+    "load": (6, _BELOW_FOUR | {"io", "text", "nn", "dist", "models"}),
 }
-USERS = {"cli", "python", "examples", "bench"}  # floor 6: include/wick and themselves
+USERS = {"cli", "python", "examples", "bench"}  # floor 7: include/wick and themselves
 BACKEND_MAY_INCLUDE = _BELOW_CORE
 
 # Device compilers read these, hipRTC and NVRTC among them, which have no standard headers.
@@ -49,7 +50,7 @@ def shown(name):
     if folder in FLOORS:
         return f"{short} (floor {FLOORS[folder][0]})"
     if folder in USERS:
-        return f"{short} (floor 6)"
+        return f"{short} (floor 7)"
     if folder.startswith("backends/"):
         return f"{short} (a backend)"
     return short

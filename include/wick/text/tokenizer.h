@@ -78,6 +78,9 @@ class WICK_API Tokenizer {
   std::shared_ptr<const tokenizer::Rules> rules_;
 };
 
+/// The content of a tokenizer.json whose tokens are the 256 bytes: the id of a byte is its value.
+WICK_API Settings byte_tokenizer_json();
+
 /// Decodes token by token, such as those of a running generation. The pieces joined are the text
 /// that decode() gives for all ids, except that a run of byte tokens that is not UTF-8 as a whole
 /// still gives its characters.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes small BPE tokenizers and what HuggingFace's tokenizers 0.23.3 gives for TEXTS: NAME.json and NAME.expected.json.
+"""Makes small BPE tokenizers and what HuggingFace's tokenizers 0.23.3 gives for TEXTS: for each a JSON
+file of the tokenizer and one, .expected.json, of the results.
 
     make.py FOLDER
 

@@ -99,11 +99,11 @@ std::string safetensors(const std::string& header, const std::string& data) {
 
 TEST(GenerateBadInput, Folders) {
   expect_bad_input(run("generate -p x --device cpu -m /nonexistent"),
-                   "/nonexistent: no such folder");
+                   "/nonexistent: no such file or folder");
   const Folder folder;
   expect_bad_input(run("generate -p x --device cpu -m " + folder.path()),
-                   "config.json: no such file");
-  expect_bad_input(with("tokenizer.json", "{}"), "tokenizers are not supported yet");
+                   "expected config.json in the folder");
+  expect_bad_input(with("tokenizer.json", "{}"), "tokenizer.json: \"model\"");
 }
 
 TEST(GenerateBadInput, Configs) {

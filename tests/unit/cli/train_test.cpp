@@ -31,7 +31,7 @@ TEST(Train, LeavesAModelThatHasLearnt) {
   EXPECT_TRUE(contains(outcome.out, "counting model of order 4 with Witten-Bell back-off: "))
       << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "* training loss, nats a byte   o held out")) << outcome.out;
-  EXPECT_EQ(files_in(small.folder / "m"), 4);
+  EXPECT_EQ(files_in(small.folder / "m"), 5);
   EXPECT_EQ(bytes_of(small.folder / "m/loss.png").substr(1, 3), "PNG");
   const SafetensorsReader model(small.folder / "m");
   EXPECT_EQ(model.metadata().at("format"), "pt");
@@ -117,7 +117,7 @@ TEST(Train, CtrlCSavesAndResumingGivesTheSameModelToTheByte) {
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130) << bytes_of(err);
   EXPECT_TRUE(contains(bytes_of(err), "interrupted after step ")) << bytes_of(err);
-  EXPECT_EQ(files_in(stopped), 4);
+  EXPECT_EQ(files_in(stopped), 5);
   EXPECT_NE(bytes_of(stopped + "/model.safetensors"), bytes_of(straight + "/model.safetensors"));
   const Outcome outcome = run("train --resume " + stopped + " --device cpu");
   EXPECT_EQ(outcome.code, 0) << outcome.err;

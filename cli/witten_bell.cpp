@@ -1,10 +1,10 @@
-#include "wick/text/witten_bell.h"
+#include "witten_bell.h"
 
 #include <cmath>
 
 #include "wick/base/error.h"
 
-namespace wick {
+namespace wick::cli {
 namespace {
 
 /// Packs the n bytes before `at`, n <= 7.
@@ -60,4 +60,4 @@ double WittenBell::Counts::of(uint8_t byte) const {
   return 0;
 }
 
-}  // namespace wick
+}  // namespace wick::cli

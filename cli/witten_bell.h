@@ -6,14 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "wick/base/export.h"
-
-namespace wick {
+namespace wick::cli {
 
 /// p(b | c1..cn) = (count(c1..cn b) + distinct(c1..cn) p(b | c2..cn)) / (count(c1..cn) +
 /// distinct(c1..cn)); at order -1 p(b) = 1 / 256.
 /// Source: Witten & Bell 1991, "The zero-frequency problem", method C.
-class WICK_API WittenBell {
+class WittenBell {
  public:
   /// order: 0 to 7 bytes of context.
   WittenBell(const std::vector<std::string>& texts, int order);
@@ -36,4 +34,4 @@ class WICK_API WittenBell {
   std::vector<std::unordered_map<uint64_t, Counts>> contexts_;  // indexed by order
 };
 
-}  // namespace wick
+}  // namespace wick::cli

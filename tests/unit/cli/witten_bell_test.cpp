@@ -1,10 +1,10 @@
-#include "wick/text/witten_bell.h"
+#include "../../../cli/witten_bell.h"
 
 #include <cmath>
 
 #include "../expect.h"
 
-namespace wick {
+namespace wick::cli {
 namespace {
 
 TEST(WittenBell, ProbabilitiesOfAllBytesSumToOne) {
@@ -39,4 +39,4 @@ TEST(WittenBell, AnOrderThatItDoesNotHaveIsAnError) {
 }
 
 }  // namespace
-}  // namespace wick
+}  // namespace wick::cli

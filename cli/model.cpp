@@ -1,0 +1,106 @@
+#include "model.h"
+
+#include <cstdlib>
+
+#include "failure.h"
+#include "paths.h"
+#include "ranges.h"
+#include "report.h"
+
+namespace wick::cli {
+
+void add_model_flags(CLI::App& command, ModelFlags& flags) {
+  command
+      .add_option("-m,--model", flags.path,
+                  "a GGUF file, or a folder of config.json and safetensors")
+      ->required();
+  command.add_option("--device", flags.device, "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto")
+      ->capture_default_str();
+  command.add_option("--dtype", flags.dtype,
+                     "dtype of the computation: f32, bf16, f16 or f64 (default: the device's)");
+}
+
+LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
+  if (!is_there(flags.path)) fail_input(flags.path, "no such file or folder");
+  LoadOptions options{.device = Device::parse(flags.device), .positions = positions};
+  if (!flags.dtype.empty()) {
+    options.dtype = dtype_of_name(flags.dtype);
+    check(is_floating(*options.dtype) && is_computed(*options.dtype), ErrorCode::kInvalidArgument,
+          "--dtype", "expected f32, bf16, f16 or f64, got ", flags.dtype);
+  }
+  std::optional<Progress> bar;
+  options.progress = [&bar](int64_t done, int64_t total) {
+    constexpr int64_t kWorthABar = int64_t{1} << 30;
+    if (total < kWorthABar) return;
+    if (!bar) bar.emplace(0, total >> 20);
+    bar->update(done >> 20, "MiB loaded");
+  };
+  LanguageModel model = load_model(flags.path, options);
+  bar.reset();
+  for (const std::string& warning : model.warnings)
+    std::fprintf(stderr, "wick: warning: %s\n", warning.c_str());
+  return model;
+}
+
+void require_tokenizer(const LanguageModel& model, const std::string& path) {
+  check(model.tokenizer.has_value(), ErrorCode::kUnsupported, path, "the model has no tokenizer");
+}
+
+void add_sampling_flags(CLI::App& command, SamplingFlags& flags) {
+  command
+      .add_option("--temperature", flags.temperature,
+                  "0: always the likeliest token (default: the model's, else 0.8)")
+      ->check(real_from({}));
+  command.add_option("--top-k", flags.top_k, "keep the k likeliest tokens; 0: all")
+      ->check(integer_from(0));
+  command
+      .add_option(
+          "--top-p", flags.top_p,
+          "keep the likeliest tokens that together reach p (default: the model's, else 0.95)")
+      ->check(real_from({.highest = 1, .above_lowest = true}));
+  command
+      .add_option("--min-p", flags.min_p,
+                  "keep tokens of at least p times the likeliest's probability")
+      ->check(real_from({.highest = 1}));
+  command
+      .add_option("--repetition-penalty", flags.repetition_penalty,
+                  "makes tokens that occurred less likely; 1: off")
+      ->check(real_from({.above_lowest = true}));
+  command
+      .add_option("--frequency-penalty", flags.frequency_penalty,
+                  "subtracted from a token's logit per occurrence")
+      ->capture_default_str();
+  command
+      .add_option("--presence-penalty", flags.presence_penalty,
+                  "subtracted from the logits of tokens that occurred")
+      ->capture_default_str();
+  command.add_option("--logit-bias", flags.logit_bias, "ID=NUMBER, added to a token's logit");
+  command.add_option("--stop", flags.stop, "text at which the answer ends; may be repeated");
+  command.add_option("--seed", flags.seed, "seed of the random numbers")
+      ->check(seed_range())
+      ->capture_default_str();
+}
+
+Sampling sampling_of(const SamplingFlags& flags, const LanguageModel& model) {
+  Sampling s = model.sampling.value_or(Sampling{.temperature = 0.8, .top_p = 0.95});
+  s.temperature = flags.temperature.value_or(s.temperature);
+  s.top_k = flags.top_k.value_or(s.top_k);
+  s.top_p = flags.top_p.value_or(s.top_p);
+  s.min_p = flags.min_p.value_or(s.min_p);
+  s.repetition_penalty = flags.repetition_penalty.value_or(s.repetition_penalty);
+  s.frequency_penalty = flags.frequency_penalty;
+  s.presence_penalty = flags.presence_penalty;
+  for (const std::string& text : flags.logit_bias) {
+    const size_t equals = text.find('=');
+    char *id_end = nullptr, *bias_end = nullptr;
+    const long long id = std::strtoll(text.c_str(), &id_end, 10);
+    const double bias = equals == text.npos ? 0 : std::strtod(text.c_str() + equals + 1, &bias_end);
+    const bool good = equals != text.npos && equals > 0 && id_end == text.c_str() + equals &&
+                      bias_end != text.c_str() + equals + 1 && *bias_end == 0;
+    if (!good) fail_input("--logit-bias", "expected ID=NUMBER, got ", text);
+    s.logit_bias[id] = bias;
+  }
+  return s;
+}
+
+}  // namespace wick::cli

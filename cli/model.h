@@ -1,0 +1,36 @@
+// Flags shared by the commands that run a model, and what they mean.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wick/load/load_model.h"
+
+namespace wick::cli {
+
+struct ModelFlags {
+  std::string path, device = "auto", dtype;
+  int64_t context = 0;  // 0: the model's own
+};
+void add_model_flags(CLI::App& command, ModelFlags& flags);
+/// Loads the model; shows progress on a terminal and prints the loader's warnings on stderr.
+/// positions: see LoadOptions. Errors: as load_model.
+LanguageModel open_model(const ModelFlags& flags, int64_t positions = 0);
+
+/// Errors: kUnsupported if the model has no tokenizer.
+void require_tokenizer(const LanguageModel& model, const std::string& path);
+
+struct SamplingFlags {
+  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::optional<int64_t> top_k;
+  double frequency_penalty = 0, presence_penalty = 0;
+  std::vector<std::string> logit_bias, stop;
+  uint64_t seed = 1;
+};
+void add_sampling_flags(CLI::App& command, SamplingFlags& flags);
+/// The flags, then the model's own sampling, then temperature 0.8 and top_p 0.95.
+Sampling sampling_of(const SamplingFlags& flags, const LanguageModel& model);
+
+}  // namespace wick::cli

@@ -1,0 +1,144 @@
+// wick tokenize and wick detokenize: texts to token ids and back.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "commands.h"
+#include "failure.h"
+#include "paths.h"
+#include "wick/io/file.h"
+#include "wick/io/json.h"
+#include "wick/load/load_model.h"
+
+namespace wick::cli {
+namespace {
+
+struct Options {
+  std::string model, file;
+  bool no_special = false, json = false, lines = false;
+};
+
+std::string read_input(const std::string& file) {
+  if (!file.empty()) return read_file(file);
+  return {std::istreambuf_iterator<char>(std::cin), {}};
+}
+
+/// Calls line_to_object with the JSON value of each line of the input and prints the result.
+template <class F>
+void for_each_line(const Options& options, const F& line_to_object) {
+  const std::string where = options.file.empty() ? "stdin" : options.file;
+  const std::string text = read_input(options.file);
+  size_t number = 1;
+  for (size_t begin = 0; begin < text.size(); number++) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string place = where + ":" + std::to_string(number);
+    const Setting value =
+        parse_json_value(std::string_view(text).substr(begin, end - begin), place);
+    std::printf("%s\n", to_json(line_to_object(value, place), -1).c_str());
+    begin = end + 1;
+  }
+}
+
+// ---- tokenize
+
+Settings tokens_of(const Tokenizer& tokenizer, std::string_view text, bool no_special) {
+  const Encoding encoding =
+      tokenizer.encode(text, {.add_special = !no_special, .parse_special = !no_special});
+  Setting::List ids, tokens, offsets;
+  for (size_t i = 0; i < encoding.ids.size(); i++) {
+    ids.emplace_back(encoding.ids[i]);
+    tokens.emplace_back(encoding.tokens[i]);
+    const auto& [begin, end] = encoding.offsets[i];
+    offsets.emplace_back(Setting::List{begin, end});
+  }
+  Settings result;
+  return result.set("ids", ids).set("tokens", tokens).set("offsets", offsets);
+}
+
+Tokenizer open_tokenizer(const std::string& path) {
+  if (!is_there(path)) fail_input(path, "no such file or folder");
+  return load_tokenizer(path);
+}
+
+void tokenize(const Options& options) {
+  const Tokenizer tokenizer = open_tokenizer(options.model);
+  if (options.lines) {
+    for_each_line(options, [&](const Setting& value, const std::string& place) {
+      const auto* text = std::get_if<std::string>(&value.value);
+      if (!text) fail_input(place, "expected a JSON string, got ", describe(value));
+      return tokens_of(tokenizer, *text, options.no_special);
+    });
+    return;
+  }
+  const std::string text = read_input(options.file);
+  if (options.json) {
+    std::printf("%s\n", to_json(tokens_of(tokenizer, text, options.no_special), -1).c_str());
+    return;
+  }
+  for (const int64_t id : tokenizer.encode_ids(
+           text, {.add_special = !options.no_special, .parse_special = !options.no_special}))
+    std::printf("%lld\t%s\n", static_cast<long long>(id), to_json(tokenizer.token(id), -1).c_str());
+}
+
+// ---- detokenize
+
+std::string text_of(const Tokenizer& tokenizer, const Setting& value, const std::string& place,
+                    bool no_special) {
+  const auto* list = std::get_if<Setting::List>(&value.value);
+  if (!list) fail_input(place, "expected a JSON list of ids, got ", describe(value));
+  std::vector<int64_t> ids;
+  for (const Setting& item : *list) {
+    const auto* id = std::get_if<int64_t>(&item.value);
+    if (!id) fail_input(place, "expected integers in the list, got ", describe(item));
+    ids.push_back(*id);
+  }
+  return tokenizer.decode(ids, no_special);
+}
+
+void detokenize(const Options& options) {
+  const Tokenizer tokenizer = open_tokenizer(options.model);
+  const auto object_of = [&](const Setting& value, const std::string& place) {
+    Settings result;
+    return result.set("text", text_of(tokenizer, value, place, options.no_special));
+  };
+  if (options.lines) return for_each_line(options, object_of);
+  const std::string where = options.file.empty() ? "stdin" : options.file;
+  const Setting value = parse_json_value(read_input(options.file), where);
+  if (options.json) {
+    std::printf("%s\n", to_json(object_of(value, where), -1).c_str());
+    return;
+  }
+  const std::string text = text_of(tokenizer, value, where, options.no_special);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void add(CLI::App& app, const char* name, const char* description, const char* no_special,
+         const char* json, const char* lines, void (*run)(const Options&)) {
+  CLI::App* command = app.add_subcommand(name, description);
+  const auto o = std::make_shared<Options>();
+  command->add_option("-m,--model", o->model, "a GGUF file, or a folder with tokenizer.json")
+      ->required();
+  command->add_option("file", o->file, "the input (default: stdin)");
+  command->add_flag("--no-special", o->no_special, no_special);
+  CLI::Option* as_json = command->add_flag("--json", o->json, json);
+  command->add_flag("--lines", o->lines, lines)->needs(as_json);
+  command->callback([o, run] { run(*o); });
+}
+
+}  // namespace
+
+void add_tokenize(CLI::App& app) {
+  add(app, "tokenize", "text to token ids",
+      "add no special tokens, and read their texts in the input as text",
+      "print one line: ids, tokens, offsets (code points)",
+      "with --json: each line of the input is a JSON string, each line of the output its object",
+      tokenize);
+  add(app, "detokenize", "a JSON list of token ids to text", "leave special tokens out",
+      "print one line: {\"text\": ...}",
+      "with --json: each line of the input is a list, each line of the output its object",
+      detokenize);
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,59 @@
+// Loads a model from a folder as the HuggingFace hub has it, or from a GGUF file.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wick/models/session.h"
+#include "wick/text/chat_template.h"
+#include "wick/text/tokenizer.h"
+
+namespace wick {
+
+struct LoadOptions {
+  Device device = Device::best();
+  std::optional<DType> dtype = {};  // of the computation; missing: device.preferred_dtype()
+  int64_t positions = 0;            // the maximum number of positions; 0: the config's
+  /// Called after each tensor with the bytes read so far and the bytes of all tensors.
+  std::function<void(int64_t done, int64_t total)> progress = {};
+};
+
+/// A model and its files' settings.
+struct WICK_API LanguageModel {
+  Decoder decoder;
+  std::optional<Tokenizer> tokenizer;         // missing if the files have none
+  std::optional<ChatTemplate> chat_template;  // missing if the files have none
+  std::string bos_token, eos_token;           // texts, "" if the files name none; for templates
+  std::vector<int64_t> stop_ids;              // tokens that end a text or a turn
+  std::optional<Sampling> sampling;           // generation_config.json's, if it samples
+  std::vector<std::string> warnings;          // one line each, such as keys that wick does not know
+
+  const DecoderConfig& config() const { return decoder.config(); }
+  /// A session that stops at stop_ids.
+  Session session(SessionOptions options = {}) const;
+  /// The ids of a text to be continued: special tokens' texts are read as tokens; the beginning that
+  /// the files ask for is added, an end is not. A text that gives no token starts with a newline.
+  /// Errors: kUnsupported if there is no tokenizer.
+  std::vector<int64_t> prompt_ids(const std::string& text) const;
+  /// The ids of a conversation, as the template lays it out, ready for the assistant's answer.
+  /// Errors: kUnsupported if there is no template or no tokenizer; kFormat, kInvalidArgument of the
+  /// template.
+  std::vector<int64_t> chat_ids(const std::vector<ChatMessage>& messages) const;
+};
+
+/// Loads a folder with config.json, model.safetensors or its shards, and, as far as they are there,
+/// tokenizer.json, tokenizer_config.json, chat_template.jinja and generation_config.json; or a GGUF
+/// file. Each weight is read once, straight to the device; on the CPU it stays where the file is
+/// mapped if its dtype is the computation's or a block dtype, so the file must not be cut short
+/// while the model exists.
+/// Errors: kIo and kFormat, naming the file; kUnsupported for an architecture or a type that wick
+/// lacks; kOutOfMemory.
+WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& options = {});
+/// The config alone. Errors: as load_model.
+WICK_API DecoderConfig load_config(const std::string& path);
+/// The tokenizer alone: of a GGUF file, or of a folder with tokenizer.json. Errors: as load_model;
+/// kFormat if there is no tokenizer.
+WICK_API Tokenizer load_tokenizer(const std::string& path);
+
+}  // namespace wick

@@ -1,0 +1,240 @@
+#include "wick/load/load_model.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "wick/io/file.h"
+#include "wick/io/gguf.h"
+#include "wick/io/json.h"
+#include "wick/io/safetensors.h"
+
+namespace wick {
+namespace {
+
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+/// Throws kFormat unless the folder has the file.
+void require_file(const std::string& folder, const std::string& name) {
+  check(is_there(folder + "/" + name), ErrorCode::kFormat, folder, "expected ", name,
+        " in the folder");
+}
+
+/// Texts of tokens that end a text or a turn. GGUF files name only one or two of their ids; these are
+/// the texts by which llama.cpp (MIT) recognizes the others.
+constexpr const char* kEndTokens[] = {"<|eot_id|>",
+                                      "<|im_end|>",
+                                      "<|end|>",
+                                      "<|return|>",
+                                      "<|call|>",
+                                      "<end_of_turn>",
+                                      "<|endoftext|>",
+                                      "</s>",
+                                      "<|eom_id|>",
+                                      "<EOT>",
+                                      "_<EOT>",
+                                      "[EOT]",
+                                      "[EOS]",
+                                      "<|end_of_text|>",
+                                      "<end_of_utterance>",
+                                      "<eos>",
+                                      "<turn|>",
+                                      "<|tool_response>",
+                                      "<｜end▁of▁sentence｜>"};
+
+void add_id(std::vector<int64_t>& ids, int64_t id) {
+  if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+}
+
+/// The files of a model, opened but for the tensors.
+struct Files {
+  DecoderConfig config;
+  TensorSource tensors;
+  std::optional<Tokenizer> tokenizer;
+  std::optional<ChatTemplate> chat_template;
+  std::string bos_token, eos_token;
+  std::vector<int64_t> stop_ids;
+  std::optional<Sampling> sampling;
+};
+
+// ---- folders
+
+Settings read_config(const std::string& folder) {
+  require_file(folder, "config.json");
+  return read_json(folder + "/config.json");
+}
+
+/// A special token of tokenizer_config.json: a string, or an object with "content".
+std::string token_text(const Settings& settings, const char* key) {
+  if (!settings.has(key)) return "";
+  if (const auto* token = std::get_if<Settings>(&settings.find(key)->value))
+    return token->text("content");
+  return settings.text(key);
+}
+
+/// "chat_template" is a template, or a list of named ones, of which "default" serves.
+std::string template_text(const Settings& settings) {
+  const Setting* found = settings.find("chat_template");
+  if (!found) return "";
+  const auto* list = std::get_if<Setting::List>(&found->value);
+  if (!list) return settings.text("chat_template");
+  for (const Setting& item : *list)
+    if (const auto* named = std::get_if<Settings>(&item.value);
+        named && named->text_or("name", "") == "default")
+      return named->text("template");
+  settings.fail_expected("chat_template", "a template named \"default\"");
+}
+
+/// Reads generation_config.json: more stop ids, and how its author samples.
+void read_generation(const Settings& settings, Files& files) {
+  for (const int64_t id : settings.integers("eos_token_id")) add_id(files.stop_ids, id);
+  if (!settings.flag_or("do_sample", false)) return;
+  Sampling s;
+  s.temperature = settings.real_or("temperature", 1);
+  s.top_k = settings.integer_or("top_k", 50);  // transformers' default
+  s.top_p = settings.real_or("top_p", 1);
+  s.min_p = settings.real_or("min_p", 0);
+  s.repetition_penalty = settings.real_or("repetition_penalty", 1);
+  files.sampling = s;
+}
+
+Files open_folder(const std::string& folder) {
+  Files files;
+  files.config = decoder_config(read_config(folder));
+  if (!is_there(folder + "/model.safetensors.index.json"))
+    require_file(folder, "model.safetensors");
+  files.tensors = SafetensorsReader(folder).source();
+  for (const int64_t id : files.config.eos_token_ids) add_id(files.stop_ids, id);
+  if (const std::string path = folder + "/generation_config.json"; is_there(path))
+    read_generation(read_json(path), files);
+  if (const std::string path = folder + "/tokenizer.json"; is_there(path))
+    files.tokenizer = Tokenizer::from_json(read_json(path));
+  std::string source, where;
+  if (const std::string path = folder + "/tokenizer_config.json"; is_there(path)) {
+    const Settings settings = read_json(path);
+    files.bos_token = token_text(settings, "bos_token");
+    files.eos_token = token_text(settings, "eos_token");
+    source = template_text(settings);
+    where = path + ": \"chat_template\"";
+  }
+  if (const std::string path = folder + "/chat_template.jinja"; is_there(path)) {
+    source = read_file(path);
+    where = path;
+  }
+  if (!source.empty()) files.chat_template = ChatTemplate(source, where);
+  return files;
+}
+
+// ---- GGUF
+
+Files open_gguf(const std::string& path) {
+  const GgufReader reader(path);
+  const Settings& metadata = reader.metadata();
+  Files files;
+  files.tensors = reader.source();
+  files.config = decoder_config_of_gguf(metadata, files.tensors);
+  for (const char* name : {"eos", "eot", "eom"})
+    for (const int64_t id : metadata.integers("tokenizer.ggml." + std::string(name) + "_token_id"))
+      add_id(files.stop_ids, id);
+  if (metadata.has("tokenizer.ggml.model")) {
+    const Tokenizer tokenizer = Tokenizer::from_gguf(metadata);
+    for (const char* text : kEndTokens)
+      if (const auto id = tokenizer.id_of(text)) add_id(files.stop_ids, *id);
+    if (const auto bos = tokenizer.bos()) files.bos_token = tokenizer.token(*bos);
+    if (const auto eos = tokenizer.eos()) files.eos_token = tokenizer.token(*eos);
+    files.tokenizer = tokenizer;
+  }
+  if (const std::string source = metadata.text_or("tokenizer.chat_template", ""); !source.empty())
+    files.chat_template = ChatTemplate(source, path + ": \"tokenizer.chat_template\"");
+  return files;
+}
+
+// ---- both
+
+Files open_files(const std::string& path) {
+  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
+  return is_folder(path) ? open_folder(path) : open_gguf(path);
+}
+
+/// The source, with `progress` called after each tensor.
+TensorSource with_progress(TensorSource source,
+                           const std::function<void(int64_t, int64_t)>& progress) {
+  if (!progress) return source;
+  int64_t total = 0;
+  for (const auto& [name, info] : source.tensors) total += bytes_of(info.dtype, numel(info.shape));
+  source.load = [source, progress, total, done = int64_t{0}](const std::string& name,
+                                                             const Device& device) mutable {
+    Tensor tensor = source.load(name, device);
+    done += bytes_of(tensor.dtype(), tensor.numel());
+    progress(done, total);
+    return tensor;
+  };
+  return source;
+}
+
+}  // namespace
+
+Session LanguageModel::session(SessionOptions options) const {
+  if (options.stop_ids.empty()) options.stop_ids = stop_ids;
+  return Session(decoder, options);
+}
+
+std::vector<int64_t> LanguageModel::prompt_ids(const std::string& text) const {
+  check(tokenizer.has_value(), ErrorCode::kUnsupported, "prompt", "the model has no tokenizer");
+  const std::vector<int64_t> ids = tokenizer->encode_ids(text, {.add_end = false});
+  return ids.empty() ? tokenizer->encode_ids("\n", {.add_end = false}) : ids;
+}
+
+std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& messages) const {
+  check(chat_template.has_value(), ErrorCode::kUnsupported, "chat",
+        "the model has no chat template");
+  check(tokenizer.has_value(), ErrorCode::kUnsupported, "chat", "the model has no tokenizer");
+  const std::string text =
+      render_chat(*chat_template, messages, {.bos_token = bos_token, .eos_token = eos_token});
+  return tokenizer->encode_ids(text, {.add_special = false});
+}
+
+LanguageModel load_model(const std::string& path, const LoadOptions& options) {
+  Files files = open_files(path);
+  const TensorSource source =
+      with_progress(decoder_tensors(files.tensors, files.config), options.progress);
+  Parameters parameters(source, {.dtype = options.dtype.value_or(options.device.preferred_dtype()),
+                                 .device = options.device});
+  Decoder decoder(files.config, parameters, options.positions);
+  for (const std::string& name : parameters.left())
+    fail(ErrorCode::kFormat, path, "tensor \"", name, "\" is not part of a model of type ",
+         files.config.model_type);
+  std::vector<std::string> warnings;
+  for (const std::string& key : files.config.ignored_keys)
+    warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
+  return {.decoder = std::move(decoder),
+          .tokenizer = std::move(files.tokenizer),
+          .chat_template = std::move(files.chat_template),
+          .bos_token = std::move(files.bos_token),
+          .eos_token = std::move(files.eos_token),
+          .stop_ids = std::move(files.stop_ids),
+          .sampling = files.sampling,
+          .warnings = std::move(warnings)};
+}
+
+DecoderConfig load_config(const std::string& path) {
+  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
+  if (is_folder(path)) return decoder_config(read_config(path));
+  const GgufReader reader(path);
+  return decoder_config_of_gguf(reader.metadata(), reader.source());
+}
+
+Tokenizer load_tokenizer(const std::string& path) {
+  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
+  if (!is_folder(path)) return Tokenizer::from_gguf(GgufReader(path).metadata());
+  require_file(path, "tokenizer.json");
+  return Tokenizer::from_json(read_json(path + "/tokenizer.json"));
+}
+
+}  // namespace wick

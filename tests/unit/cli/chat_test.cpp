@@ -1,0 +1,142 @@
+// wick chat and wick generate with a tokenizer, from outside.
+#include "chat_model.h"
+
+namespace wick::test {
+namespace {
+
+const std::string& model() {
+  static const Folder folder;
+  static const bool written = (write_chat_model(folder), true);
+  return written ? folder.path() : folder.path();
+}
+std::string chat(const std::string& rest) { return "chat --device cpu -m " + model() + rest; }
+
+TEST(Chat, AnswersOneQuestion) {
+  const Outcome outcome = run(chat(" -p hello --max-tokens 8 --temperature 0"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('<'), outcome.out.npos) << outcome.out;  // no special tokens
+  EXPECT_TRUE(begins(outcome.err, "prefill: ")) << outcome.err;
+  EXPECT_EQ(run(chat(" -p hello --max-tokens 8 --temperature 0")).out, outcome.out);
+}
+
+TEST(Chat, JsonCountsThePromptAsTheTemplateLaysItOut) {
+  const Outcome outcome = run(chat(" -p hi --system be --max-tokens 6 --temperature 0 --json"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const Settings result = parse_json(outcome.out, "stdout");
+  // <s> <turn>system be<end> <turn>user hi<end> <turn>assistant_
+  const int64_t expected = 1 + (1 + 9 + 1) + (1 + 7 + 1) + (1 + 10);
+  EXPECT_EQ(result.integer("prompt_tokens"), expected);
+  EXPECT_EQ(result.text("prompt"), "hi");
+  EXPECT_LE(result.integers("tokens").size(), 6u);
+}
+
+TEST(Chat, ALineOfStdinIsATurnWhenItIsNoTerminal) {
+  const Outcome two = run(chat(" --max-tokens 5 --temperature 0 < " + model() + "/two"),
+                          "printf 'one\\n\\ntwo\\n' > " + model() + "/two;");
+  EXPECT_EQ(two.code, 0) << two.err;
+  EXPECT_EQ(std::count(two.out.begin(), two.out.end(), '\n') >= 2, true) << two.out;
+  const Outcome one = run(chat(" -p one --max-tokens 5 --temperature 0"));
+  EXPECT_TRUE(begins(two.out, one.out)) << two.out << " / " << one.out;
+}
+
+TEST(Chat, EndsAnAnswerWhenTheContextIsFull) {
+  const Outcome outcome =
+      run(chat(" -p hi --context 40 --temperature 0 --logit-bias 1=-1e9 --json"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(parse_json(outcome.out, "stdout").text("stopped"), "context");
+  expect_bad_input(run(chat(" -p hi --context 10")),
+                   "chat: the conversation has 21 tokens, the context 10");
+}
+
+TEST(Chat, BadInput) {
+  expect_bad_input(run("chat -p hi -m /nonexistent"), "/nonexistent: no such file or folder");
+  expect_bad_input(run(chat(" --json")), "--json: expected -p with it");
+  expect_bad_input(run(chat(" -p hi --logit-bias 3")), "--logit-bias: expected ID=NUMBER, got 3");
+  expect_bad_input(run(chat(" -p hi --dtype q8_0")), "--dtype: expected f32, bf16, f16 or f64");
+  const Folder plain;
+  write_chat_model(plain);
+  plain.write("tokenizer_config.json", "{}");
+  expect_bad_input(run("chat --device cpu -p hi -m " + plain.path()),
+                   "the model has no chat template");
+  plain.write("tokenizer_config.json", R"({"chat_template": "{% if %}"})");
+  expect_bad_input(run("chat --device cpu -p hi -m " + plain.path()),
+                   "tokenizer_config.json: \"chat_template\"");
+}
+
+TEST(GenerateTokens, ContinuesATextAsItStands) {
+  const std::string command =
+      "generate --device cpu -m " + model() +
+      " -p 'a<turn>b' --max-tokens 6 --temperature 0 --logit-bias 1=-1e9 --json";
+  const Settings result = parse_json(run(command).out, "stdout");
+  EXPECT_EQ(result.integer("prompt_tokens"), 4);  // <s> a <turn> b
+  EXPECT_EQ(result.integers("tokens").size(), 6u);
+  EXPECT_EQ(result.text("stopped"), "length");
+  // `text` is the text of the tokens.
+  std::string ids;
+  for (const int64_t id : result.integers("tokens"))
+    ids += (ids.empty() ? "[" : ",") + std::to_string(id);
+  const Outcome text = run("detokenize --json -m " + model() + " " + model() + "/ids",
+                           "printf '" + ids + "]' > " + model() + "/ids;");
+  EXPECT_EQ(parse_json(text.out, "stdout").text("text"), result.text("text"));
+}
+
+TEST(GenerateTokens, AStopTextEndsIt) {
+  const std::string command = "generate --device cpu -m " + model() +
+                              " -p ab --max-tokens 20 --temperature 0 --logit-bias 1=-1e9 --json";
+  const std::string text = parse_json(run(command).out, "stdout").text("text");
+  ASSERT_GT(text.size(), 4u);
+  const std::string stop = text.substr(2, 2);
+  const Settings stopped = parse_json(run(command + " --stop '" + stop + "'").out, "stdout");
+  EXPECT_EQ(stopped.text("stopped"), "stop");
+  EXPECT_EQ(stopped.text("text"), text.substr(0, text.find(stop)));
+}
+
+TEST(Tokenize, GivesIdsTokensAndOffsets) {
+  const Outcome outcome = run("tokenize --json -m " + model() + " " + model() + "/text",
+                              "printf 'ab<end>c' > " + model() + "/text;");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const Settings result = parse_json(outcome.out, "stdout");
+  EXPECT_EQ(result.integers("ids"), (std::vector<int64_t>{0, 5, 6, 1, 7}));
+  EXPECT_EQ(result.texts("tokens"), (std::vector<std::string>{"<s>", "a", "b", "<end>", "c"}));
+  EXPECT_TRUE(contains(outcome.out, R"("offsets":[[0,0],[0,1],[1,2],[2,7],[7,8]])")) << outcome.out;
+  const Outcome bare =
+      run("tokenize --no-special --json --lines -m " + model() + " " + model() + "/lines",
+          "printf '\"ab\"\\n\"c\"\\n' > " + model() + "/lines;");
+  EXPECT_EQ(std::count(bare.out.begin(), bare.out.end(), '\n'), 2) << bare.out;
+  EXPECT_EQ(parse_json(bare.out.substr(0, bare.out.find('\n')), "line").integers("ids"),
+            (std::vector<int64_t>{5, 6}));
+}
+
+TEST(Tokenize, BadInput) {
+  const auto detokenize = [](const std::string& text) {
+    return run("detokenize --json -m " + model() + " " + model() + "/list",
+               "printf '" + text + "' > " + model() + "/list;");
+  };
+  expect_bad_input(detokenize("5"), "/list: expected a JSON list of ids, got 5");
+  expect_bad_input(detokenize("[\"a\"]"), "/list: expected integers in the list");
+  expect_bad_input(detokenize("[1"), "/list: expected JSON");
+  expect_bad_input(run("tokenize -m /nonexistent"), "/nonexistent: no such file or folder");
+  expect_bad_input(run("tokenize --lines -m " + model()), "--lines requires --json");
+  EXPECT_EQ(parse_json(detokenize("[5,99,6]").out, "stdout").text("text"), "ab");
+}
+
+TEST(Logits, AreThoseOfTheModel) {
+  const Folder folder;
+  const Outcome outcome =
+      run("logits --device cpu -m " + model() + " --tokens 0,5,6 -o " + (folder / "x.safetensors"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const Tensor logits = load_safetensors(folder / "x.safetensors").at("logits");
+  EXPECT_EQ(logits.shape(), Shape({3, 40}));
+  const NoGrad off;
+  const Tensor expected = load_model(model(), {.device = Device::cpu()})
+                              .decoder.forward(Tensor::from(std::vector<int64_t>{0, 5, 6}, {1, 3}),
+                                               positions_from_0(1, 3, Device::cpu()));
+  EXPECT_EQ(logits.to_vector<float>(), expected.to_vector<float>());
+  expect_bad_input(run("logits --device cpu -m " + model() + " --tokens 0,40 -o x"),
+                   "--tokens: id 40 is outside a vocabulary of 40");
+  expect_bad_input(run("logits --device cpu -m " + model() + " --tokens 0,x -o x"),
+                   "--tokens: expected ids");
+}
+
+}  // namespace
+}  // namespace wick::test

@@ -1,0 +1,82 @@
+#include "wick/load/load_model.h"
+
+#include "../expect.h"
+#include "../temporary_folder.h"
+#include "wick/io/file.h"
+#include "wick/io/json.h"
+#include "wick/io/safetensors.h"
+#include "wick/ops/autograd.h"
+
+namespace wick {
+namespace {
+
+using test::TemporaryFolder;
+
+const std::string kModel = std::string(WICK_GOLDEN) + "/llama/grouped";
+
+/// A copy of the model, to which files are added or from which they are taken.
+class LoadModel : public ::testing::Test {
+ protected:
+  const TemporaryFolder folder;
+  LoadModel() {
+    for (const char* name : {"config.json", "model.safetensors"})
+      folder.write(name, read_file(kModel + "/" + name));
+  }
+  LanguageModel load() const { return load_model(folder.path(), {.device = Device::cpu()}); }
+};
+
+TEST_F(LoadModel, OfAFolderGivesTheDecoderAndWhatItsFilesSay) {
+  folder.write("generation_config.json",
+               R"({"eos_token_id": [3, 5], "do_sample": true, "temperature": 0.5, "top_p": 0.9})");
+  folder.write("tokenizer_config.json",
+               R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>",
+                   "chat_template": "{{ bos_token }}{{ messages[0].content }}"})");
+  const LanguageModel model = load();
+  EXPECT_EQ(model.config().vocab_size, 48);
+  EXPECT_FALSE(model.tokenizer.has_value());
+  EXPECT_TRUE(model.chat_template.has_value());
+  EXPECT_EQ(model.bos_token, "<s>");
+  EXPECT_EQ(model.eos_token, "</s>");
+  EXPECT_EQ(model.stop_ids, (std::vector<int64_t>{2, 3, 5}));
+  ASSERT_TRUE(model.sampling.has_value());
+  EXPECT_EQ(model.sampling->temperature, 0.5);
+  EXPECT_EQ(model.sampling->top_p, 0.9);
+  EXPECT_EQ(model.sampling->top_k, 50);
+}
+
+TEST_F(LoadModel, SaysWhatAFolderLacks) {
+  EXPECT_ERROR(load_model("/nonexistent"), kIo, "/nonexistent: no such file or folder");
+  std::filesystem::remove(folder.file("model.safetensors"));
+  EXPECT_ERROR(load(), kFormat, "expected model.safetensors in the folder");
+  std::filesystem::remove(folder.file("config.json"));
+  EXPECT_ERROR(load(), kFormat, "expected config.json in the folder");
+  EXPECT_ERROR(load_tokenizer(folder.path()), kFormat, "expected tokenizer.json in the folder");
+}
+
+TEST_F(LoadModel, ATensorThatTheModelHasNoPlaceForIsAnError) {
+  NamedTensors tensors = load_safetensors(kModel);
+  tensors["model.layers.0.extra"] = tensors.begin()->second;
+  save_safetensors(folder.file("model.safetensors"), tensors);
+  EXPECT_ERROR(load(), kFormat,
+               "tensor \"model.layers.0.extra\" is not part of a model of type llama");
+}
+
+TEST_F(LoadModel, WeightsOfTheComputationsDTypeStayWhereTheFileIsMapped) {
+  int64_t last = 0, all = 0;
+  load_model(folder.path(), {.device = Device::cpu(), .progress = [&](int64_t done, int64_t total) {
+                               EXPECT_GT(done, last);
+                               last = done;
+                               all = total;
+                             }});
+  EXPECT_EQ(last, all);
+  EXPECT_GT(all, 0);
+}
+
+TEST_F(LoadModel, APromptNeedsATokenizerAndAChatATemplate) {
+  const LanguageModel model = load();
+  EXPECT_ERROR(model.prompt_ids("a"), kUnsupported, "the model has no tokenizer");
+  EXPECT_ERROR(model.chat_ids({}), kUnsupported, "the model has no chat template");
+}
+
+}  // namespace
+}  // namespace wick
