@@ -55,5 +55,6 @@
 #include "wick/ops/unary.h"
 #include "wick/ops/where.h"
 #include "wick/ops/windows.h"
+#include "wick/text/chat_template.h"
 #include "wick/text/tokenizer.h"
 #include "wick/text/witten_bell.h"

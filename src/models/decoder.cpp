@@ -239,19 +239,30 @@ Decoder::Decoder(const DecoderConfig& config, Parameters& parameters, int64_t po
 }
 
 int64_t num_parameters(const DecoderConfig& config) {
-  Parameters parameters = Parameters::of_shapes();
-  const Decoder decoder(config, parameters, 1);
-  double count = 0;  // in double, because integers overflow for large sizes
-  for (const auto& [name, shape] : parameters.shapes()) {
-    double weights = 1;
-    for (const int64_t size : shape) weights *= double(size);
-    count += weights;
-  }
-  check(count <= 0x1p60, ErrorCode::kInvalidArgument, "config",
+  check(config.num_hidden_layers <= DecoderConfig::kMostLayers, ErrorCode::kInvalidArgument,
+        "config", "\"num_hidden_layers\": expected at most ", DecoderConfig::kMostLayers, ", got ",
+        config.num_hidden_layers);
+  __extension__ using Wide = __int128;  // int64_t overflows for large sizes
+  // Layers have the same shapes, so two models tell what a layer adds.
+  const auto count_of = [&](int64_t layers) {
+    DecoderConfig c = config;
+    c.num_hidden_layers = layers;
+    c.layer_types.clear();
+    Parameters parameters = Parameters::of_shapes();
+    const Decoder decoder(c, parameters, 1);
+    Wide count = 0;
+    for (const auto& [name, shape] : parameters.shapes()) {
+      Wide weights = 1;
+      for (const int64_t size : shape) weights *= size;
+      count += weights;
+    }
+    return count;
+  };
+  const auto one = count_of(1), of_layer = count_of(2) - one,
+             count = one + (config.num_hidden_layers - 1) * of_layer;
+  check(count <= int64_t{1} << 60, ErrorCode::kInvalidArgument, "config",
         "the sizes give more than 2^60 weights");
-  int64_t exact = 0;
-  for (const auto& [name, shape] : parameters.shapes()) exact += numel(shape);
-  return exact;
+  return int64_t(count);
 }
 
 const DecoderConfig& Decoder::config() const { return layers_->config; }

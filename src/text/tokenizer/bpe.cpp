@@ -37,7 +37,40 @@ void WordCache::keep(std::string_view word, size_t hash, const Token* tokens, si
   }
 }
 
+void Bpe::look_for_cuts() {
+  const bool drops_characters =
+      unknown < 0 && std::find(byte_tokens.begin(), byte_tokens.end(), -1) != byte_tokens.end();
+  cuts_at_marks = !byte_letters && !ignore_merges && prefix.empty() && suffix.empty() &&
+                  !drops_characters && vocabulary.find(kSpaceMark) >= 0;
+  if (!cuts_at_marks) return;
+  merges.each([&](int32_t left, int32_t right) {
+    if (vocabulary.text(right).starts_with(kSpaceMark) &&
+        !vocabulary.text(left).ends_with(kSpaceMark))
+      cuts_at_marks = false;
+  });
+}
+
 void Bpe::encode(std::string_view word, Workspace& workspace, std::vector<Token>& to) const {
+  if (!cuts_at_marks) return encode_part(word, workspace, to);
+  const auto encode_range = [&](size_t begin, size_t end) {
+    const size_t before = to.size();
+    encode_part(word.substr(begin, end - begin), workspace, to);
+    for (size_t i = before; i < to.size(); i++) {
+      to[i].begin += uint32_t(begin);
+      to[i].end += uint32_t(begin);
+    }
+  };
+  size_t begin = 0, mark_end = 0;  // mark_end: behind the last mark that was seen
+  for (size_t mark; (mark = word.find(kSpaceMark, mark_end)) != word.npos;
+       mark_end = mark + kSpaceMark.size()) {
+    if (mark == mark_end) continue;  // marks in a row may merge
+    encode_range(begin, mark);
+    begin = mark;
+  }
+  encode_range(begin, word.size());
+}
+
+void Bpe::encode_part(std::string_view word, Workspace& workspace, std::vector<Token>& to) const {
   if (word.empty()) return;
   const size_t hash = std::hash<std::string_view>()(word);
   if (workspace.cache.find(word, hash, to)) return;

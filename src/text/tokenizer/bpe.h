@@ -55,12 +55,15 @@ struct Bpe {
   int32_t token_count = 0;
   Merges merges;
 
-  bool byte_letters = false;         // words are raw bytes, which tokens spell in the byte alphabet
-  bool ignore_merges = false;        // a word that is a token stays whole
-  bool fuse_unknown = false;         // adjacent unknown characters are one unknown token
-  int32_t unknown = -1;              // the token for unknown characters; -1: they are dropped
-  std::string prefix, suffix;        // of a word's characters but the first, and of its last
-  std::array<int32_t, 256> letters;  // with byte_letters: by byte; -1: no token
+  bool byte_letters = false;   // words are raw bytes, which tokens spell in the byte alphabet
+  bool ignore_merges = false;  // a word that is a token stays whole
+  bool fuse_unknown = false;   // adjacent unknown characters are one unknown token
+  /// No merge joins what does not end in kSpaceMark with what starts with it. Such places cut a
+  /// long word into parts that the cache may hold.
+  bool cuts_at_marks = false;
+  int32_t unknown = -1;                  // the token for unknown characters; -1: they are dropped
+  std::string prefix, suffix;            // of a word's characters but the first, and of its last
+  std::array<int32_t, 256> letters;      // with byte_letters: by byte; -1: no token
   std::array<int32_t, 256> byte_tokens;  // "<0xXX>"; all -1 without byte fallback
   /// What spellings that are no tokens become, by id - token_count.
   std::vector<std::vector<int32_t>> spelled;
@@ -70,10 +73,14 @@ struct Bpe {
     byte_tokens.fill(-1);
   }
 
+  /// Finds out whether the merges allow cuts_at_marks. Call it when all else is set.
+  void look_for_cuts();
+
   /// Appends the word's tokens.
   void encode(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
 
  private:
+  void encode_part(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
   void start(std::string_view word, std::vector<Symbol>& symbols) const;
   void merge(Workspace& workspace) const;
   void encode_anew(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;

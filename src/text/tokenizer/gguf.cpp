@@ -1,11 +1,16 @@
 // Rules from the metadata of a GGUF file. Source: llama.cpp, whose ids these rules give.
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <functional>
 #include <limits>
 #include <string>
 
 #include "text/tokenizer/byte_alphabet.h"
+#include "text/tokenizer/normalizer.h"
+#include "text/tokenizer/pre_tokenizer.h"
 #include "text/tokenizer/rules.h"
+#include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
 namespace wick::tokenizer {
@@ -185,6 +190,16 @@ void correct_types(File& file, const Rules& rules) {
   if (find("<|tool_response>") >= 0) set("</s>", kNormalType);
 }
 
+/// Whether white space behind the token belongs to it, as llama.cpp has it for Phi-3 by its name.
+bool strips_right(const File& file, const std::string& token) {
+  std::string name = file.metadata.text_or("general.name", "");
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+    return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : char(c);
+  });
+  if (name.find("phi-3") == name.npos && name.find("phi3") == name.npos) return false;
+  return token != "<unk>" && token != "<s>" && token != "<|endoftext|>";
+}
+
 void read_added(const File& file, Rules& rules) {
   rules.added = AddedTokens(AddedTokens::Order::kLongest);
   rules.kinds.resize(file.tokens.size());
@@ -196,7 +211,11 @@ void read_added(const File& file, Rules& rules) {
                       : added                                    ? Rules::kAdded
                       : type == kNormalType || type == kByteType ? Rules::kNormal
                                                                  : Rules::kSilent;
-    if (added) rules.added.add({.text = file.tokens[id], .id = int32_t(id), .special = special});
+    if (added)
+      rules.added.add({.text = file.tokens[id],
+                       .id = int32_t(id),
+                       .special = special,
+                       .right_strip = strips_right(file, file.tokens[id])});
   }
 }
 
@@ -240,6 +259,15 @@ void read_merges(const File& file, Rules& rules) {
   }
 }
 
+/// The tokens around a text, if the file wants them there.
+void read_ends(const File& file, bool adds_bos, Rules& rules) {
+  PostStep& around = rules.post_steps.emplace_back();
+  if (file.metadata.flag_or(file.key("add_bos_token"), adds_bos) && rules.bos)
+    around.before.push_back(*rules.bos);
+  if (file.metadata.flag_or(file.key("add_eos_token"), false) && rules.eos)
+    around.after.push_back(*rules.eos);
+}
+
 void read_byte_level(File& file, Rules& rules) {
   const PreTokenization& pre = pre_tokenization(file.metadata);
   for (const std::string_view pattern : pre.patterns)
@@ -248,14 +276,82 @@ void read_byte_level(File& file, Rules& rules) {
   rules.bpe.byte_letters = true;
   rules.bpe.ignore_merges = pre.ignore_merges;
   read_merges(file, rules);
-  rules.gguf_bytes = true;
+  rules.spelling_of_bytes = Rules::Spelling::kLetters;
   rules.decoder.push_back(join_bytes());
   rules.bos = file.id("bos_token_id", 11);
   rules.eos = file.id("eos_token_id", 11);
-  if (file.metadata.flag_or(file.key("add_bos_token"), pre.adds_bos) && rules.bos)
-    rules.before.push_back(*rules.bos);
-  if (file.metadata.flag_or(file.key("add_eos_token"), false) && rules.eos)
-    rules.after.push_back(*rules.eos);
+  read_ends(file, pre.adds_bos, rules);
+}
+
+/// SentencePiece's BPE: of the pairs that make a token, the one whose token has the highest score
+/// merges first. Scores become ranks, and each way to split a token in two becomes a merge.
+void read_scores(const File& file, Rules& rules) {
+  Bpe& bpe = rules.bpe;
+  const size_t count = file.tokens.size();
+  std::vector<double> scores =
+      list_of(file.metadata, "scores", file.metadata.reals(file.key("scores")), count);
+  scores.resize(count);
+  std::vector<double> distinct = scores;
+  std::sort(distinct.begin(), distinct.end(), std::greater<>());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  // Words start as single characters, whether they are tokens or not.
+  const auto part = [&](std::string_view text) {
+    int32_t id = bpe.vocabulary.find(text);
+    if (id < 0 && text.size() == character_length(text[0])) {
+      bpe.vocabulary.add(text);
+      id = bpe.vocabulary.size() - 1;
+    }
+    const bool is_byte = id >= 0 && id < bpe.token_count && file.types[size_t(id)] == kByteType;
+    return is_byte ? -1 : id;
+  };
+  bpe.merges.reserve(4 * count);
+  for (size_t id = 0; id < count; id++) {
+    const std::string_view token = file.tokens[id];
+    if (valid_prefix(token) != token.size()) continue;  // no text has it
+    const auto rank =
+        std::lower_bound(distinct.begin(), distinct.end(), scores[id], std::greater<>());
+    for (size_t at = character_length(token[0]); at < token.size();
+         at += character_length(token[at])) {
+      const int32_t left = part(token.substr(0, at));
+      if (left < 0) continue;
+      const int32_t right = part(token.substr(at));
+      if (right >= 0) bpe.merges.of(left, right) = {uint32_t(rank - distinct.begin()), int32_t(id)};
+    }
+  }
+}
+
+void read_byte_tokens(const File& file, Rules& rules) {
+  Bpe& bpe = rules.bpe;
+  for (int byte = 0; byte < 256; byte++) {
+    char text[8];
+    std::snprintf(text, sizeof text, "<0x%02X>", unsigned(byte));
+    const std::string character(1, char(byte));
+    int32_t id = bpe.vocabulary.find(text);
+    if (id >= 0 && file.types[size_t(id)] == kByteType) rules.decoded[id] = character;
+    if (id < 0) id = bpe.vocabulary.find(character);
+    bpe.byte_tokens[size_t(byte)] = id;
+  }
+  for (int32_t id = bpe.token_count; id < bpe.vocabulary.size(); id++) {
+    std::vector<int32_t>& parts = bpe.spelled.emplace_back();
+    for (const char byte : bpe.vocabulary.text(id))
+      if (bpe.byte_tokens[uint8_t(byte)] >= 0) parts.push_back(bpe.byte_tokens[uint8_t(byte)]);
+  }
+}
+
+void read_sentencepiece(const File& file, Rules& rules) {
+  const bool adds_space = file.metadata.flag_or(file.key("add_space_prefix"), true);
+  if (adds_space) rules.normalizers.push_back(prepend(std::string(kSpaceMark)));
+  rules.normalizers.push_back(replace(Pattern::literal(" "), std::string(kSpaceMark)));
+  if (const auto unknown = file.id("unknown_token_id", 0)) rules.bpe.unknown = *unknown;
+  read_byte_tokens(file, rules);
+  read_scores(file, rules);
+  rules.bpe.look_for_cuts();
+  rules.spelling_of_bytes = Rules::Spelling::kMarkedSpaces;
+  rules.decoder.push_back(join_bytes());
+  if (adds_space) rules.decoder.push_back(strip_tokens(" ", 1, 0, true));
+  rules.bos = file.id("bos_token_id", 1);
+  rules.eos = file.id("eos_token_id", 2);
+  read_ends(file, true, rules);
 }
 
 }  // namespace
@@ -263,13 +359,13 @@ void read_byte_level(File& file, Rules& rules) {
 std::shared_ptr<const Rules> read_gguf(const Settings& metadata) {
   const auto rules = std::make_shared<Rules>();
   const std::string model = metadata.text(kPrefix + "model");
-  check(model == "gpt2", ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix,
-        "model\": wick has no tokenizer \"", model, "\"");
+  check(model == "gpt2" || model == "llama", ErrorCode::kUnsupported, metadata.where(), "\"",
+        kPrefix, "model\": wick has no tokenizer \"", model, "\"");
   File file(metadata);
   read_tokens(file, *rules);
   correct_types(file, *rules);
   read_added(file, *rules);
-  read_byte_level(file, *rules);
+  model == "gpt2" ? read_byte_level(file, *rules) : read_sentencepiece(file, *rules);
   return rules;
 }
 

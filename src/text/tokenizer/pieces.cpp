@@ -1,8 +1,14 @@
 #include "text/tokenizer/pieces.h"
 
 #include "text/tokenizer/utf8.h"
+#include "wick/base/error.h"
 
 namespace wick::tokenizer {
+
+void check_size(size_t bytes) {
+  check(bytes < (size_t(1) << 31), ErrorCode::kInvalidArgument, "Tokenizer", "a text of ", bytes,
+        " bytes exceeds 2^31");
+}
 
 Pieces pieces_of(std::string text, bool tracks) {
   Pieces all;

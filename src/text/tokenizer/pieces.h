@@ -1,6 +1,8 @@
 // A text on its way to tokens: cut into pieces, and rewritten, without losing where it came from.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,16 @@ struct Pieces {
   }
 };
 
+/// A step that rewrites or cuts the text pieces.
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual void apply(Pieces& all) const = 0;
+};
+
+/// Errors: kInvalidArgument if a text of this size is too long for Span.
+void check_size(size_t bytes);
+
 /// The input as one piece of valid UTF-8.
 Pieces pieces_of(std::string text, bool tracks);
 
@@ -59,6 +71,74 @@ void split_pieces(Pieces& all, const Cut& cut) {
       pieces.push_back(cut_out);
     }
   }
+  all.pieces = std::move(pieces);
+}
+
+/// Writes the new text of one piece, of which it reads the old text from left to right.
+class Editor {
+ public:
+  Editor(const Pieces& all, const Piece& piece, std::string& text, std::vector<Span>& origins)
+      : all_(all), piece_(piece), text_(text), origins_(origins) {}
+
+  /// The old text.
+  std::string_view text() const { return all_.of(piece_); }
+  bool starts_input() const { return piece_.source == 0; }
+
+  /// Copies bytes of the old text, with their origins.
+  void keep(size_t bytes) {
+    text_ += text().substr(at_, bytes);
+    if (all_.tracks)
+      origins_.insert(origins_.end(), all_.origins.begin() + place(at_),
+                      all_.origins.begin() + place(at_ + bytes));
+    at_ += bytes;
+  }
+  /// Passes over bytes of the old text.
+  void skip(size_t bytes) { at_ += bytes; }
+  /// Writes text in place of what follows, with the origin of the next old byte.
+  void replace(std::string_view by) { put(by, at_, true); }
+  /// Writes text, with the origin of the old byte before; none if that is the first.
+  void insert(std::string_view added) { put(added, at_ - 1, at_ > 0); }
+
+ private:
+  ptrdiff_t place(size_t at) const { return ptrdiff_t(piece_.begin + at); }
+  void put(std::string_view added, size_t at, bool has_origin) {
+    text_ += added;
+    if (!all_.tracks) return;
+    const Span origin =
+        has_origin ? all_.origins[piece_.begin + at] : Span{piece_.source, piece_.source};
+    origins_.insert(origins_.end(), added.size(), origin);
+  }
+
+  const Pieces& all_;
+  const Piece& piece_;
+  std::string& text_;
+  std::vector<Span>& origins_;
+  size_t at_ = 0;
+};
+
+/// Rewrites the text pieces: edit(editor) writes the whole new text of one.
+template <class Edit>
+void rewrite_pieces(Pieces& all, const Edit& edit) {
+  std::string text;
+  std::vector<Span> origins;
+  std::vector<Piece> pieces;
+  text.reserve(all.text.size() + all.text.size() / 4);
+  if (all.tracks) origins.reserve(text.capacity());
+  pieces.reserve(all.pieces.size());
+  for (Piece piece : all.pieces) {
+    const uint32_t begin = uint32_t(text.size());
+    Editor editor(all, piece, text, origins);
+    if (piece.id >= 0)
+      editor.keep(piece.end - piece.begin);
+    else
+      edit(editor);
+    check_size(text.size());
+    piece.begin = begin;
+    piece.end = uint32_t(text.size());
+    if (piece.begin < piece.end) pieces.push_back(piece);
+  }
+  all.text = std::move(text);
+  all.origins = std::move(origins);
   all.pieces = std::move(pieces);
 }
 

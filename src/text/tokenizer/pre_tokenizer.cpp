@@ -1,5 +1,8 @@
 #include "text/tokenizer/pre_tokenizer.h"
 
+#include "text/tokenizer/normalizer.h"
+#include "text/tokenizer/utf8.h"
+
 namespace wick::tokenizer {
 namespace {
 
@@ -43,7 +46,7 @@ void arrange(const std::vector<Section>& sections, Behavior behavior, std::vecto
   }
 }
 
-class SplitAt : public PreTokenizer {
+class SplitAt : public Step {
  public:
   SplitAt(Pattern pattern, Behavior behavior, bool invert)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
@@ -72,10 +75,69 @@ class SplitAt : public PreTokenizer {
   bool invert_;
 };
 
+class AddSpace : public Step {
+ public:
+  void apply(Pieces& all) const override {
+    rewrite_pieces(all, [](Editor& editor) {
+      if (!editor.text().starts_with(' ')) editor.replace(" ");
+      editor.keep(editor.text().size());
+    });
+  }
+};
+
+class MarkSpaces : public Step {
+ public:
+  MarkSpaces(std::string mark, PrependScheme scheme, bool split)
+      : mark_(std::move(mark)),
+        scheme_(scheme),
+        space_to_mark_(replace(Pattern::literal(" "), mark_)),
+        split_(split ? split_at(Pattern::literal(mark_), Behavior::kMergedWithNext) : nullptr) {}
+
+  void apply(Pieces& all) const override {
+    space_to_mark_->apply(all);
+    if (scheme_ != PrependScheme::kNever)
+      rewrite_pieces(all, [&](Editor& editor) {
+        const bool applies = scheme_ == PrependScheme::kAlways || editor.starts_input();
+        if (applies && !editor.text().starts_with(mark_)) editor.replace(mark_);
+        editor.keep(editor.text().size());
+      });
+    if (split_) split_->apply(all);
+  }
+
+ private:
+  std::string mark_;
+  PrependScheme scheme_;
+  std::unique_ptr<Step> space_to_mark_;
+  std::unique_ptr<Step> split_;
+};
+
+class SplitEvery : public Step {
+ public:
+  explicit SplitEvery(size_t length) : length_(length) {}
+  void apply(Pieces& all) const override {
+    split_pieces(all, [&](std::string_view text, std::vector<Span>& parts) {
+      size_t characters = 0;
+      for (size_t at = 0; at < text.size(); at += character_length(text[at]), characters++) {
+        if (characters % length_ == 0) parts.push_back({uint32_t(at), uint32_t(text.size())});
+        if (parts.size() > 1) parts[parts.size() - 2].end = parts.back().begin;
+      }
+    });
+  }
+
+ private:
+  size_t length_;
+};
+
 }  // namespace
 
-std::unique_ptr<PreTokenizer> split_at(Pattern pattern, Behavior behavior, bool invert) {
+std::unique_ptr<Step> split_at(Pattern pattern, Behavior behavior, bool invert) {
   return std::make_unique<SplitAt>(std::move(pattern), behavior, invert);
 }
+
+std::unique_ptr<Step> add_space() { return std::make_unique<AddSpace>(); }
+std::unique_ptr<Step> mark_spaces(std::string mark, PrependScheme scheme, bool split) {
+  return std::make_unique<MarkSpaces>(std::move(mark), scheme, split);
+}
+std::unique_ptr<Step> split_every(size_t length) { return std::make_unique<SplitEvery>(length); }
 
 }  // namespace wick::tokenizer

@@ -8,12 +8,6 @@
 
 namespace wick::tokenizer {
 
-class PreTokenizer {
- public:
-  virtual ~PreTokenizer() = default;
-  virtual void apply(Pieces& all) const = 0;
-};
-
 /// What becomes of the matches of a pattern, with "the-final--countdown" split on "-".
 enum class Behavior {
   kRemoved,             // the|final|countdown
@@ -24,6 +18,16 @@ enum class Behavior {
 };
 
 /// Splits at the matches, or, inverted, at the text between them.
-std::unique_ptr<PreTokenizer> split_at(Pattern pattern, Behavior behavior, bool invert = false);
+std::unique_ptr<Step> split_at(Pattern pattern, Behavior behavior, bool invert = false);
+
+/// Puts a space before each piece that does not start with one.
+std::unique_ptr<Step> add_space();
+
+enum class PrependScheme { kNever, kFirst, kAlways };
+/// Spaces become the mark, which is also put before the piece that starts the input, or all pieces,
+/// unless it is there. split: cuts before each mark.
+std::unique_ptr<Step> mark_spaces(std::string mark, PrependScheme scheme, bool split);
+/// Cuts after every `length` characters; length > 0.
+std::unique_ptr<Step> split_every(size_t length);
 
 }  // namespace wick::tokenizer

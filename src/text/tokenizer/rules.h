@@ -11,7 +11,7 @@
 #include "text/tokenizer/added_tokens.h"
 #include "text/tokenizer/bpe.h"
 #include "text/tokenizer/decoder.h"
-#include "text/tokenizer/pre_tokenizer.h"
+#include "text/tokenizer/pieces.h"
 #include "wick/base/settings.h"
 #include "wick/text/tokenizer.h"
 
@@ -28,6 +28,13 @@ class WorkspacePool {
   std::vector<std::unique_ptr<Workspace>> free_;
 };
 
+/// What is done to the tokens of a text.
+struct PostStep {
+  std::vector<int32_t> before, after;  // tokens put around it
+  bool trims = false;                  // takes white space out of the offsets
+  bool keeps_first_space = false;      // with trims: but not one space that the encoder put there
+};
+
 struct Rules {
   enum Kind : uint8_t {
     kMissing,  // the id has no token
@@ -37,18 +44,21 @@ struct Rules {
     kSpecial,  // decode() can skip it
   };
 
-  AddedTokens added;  // cut out of the text before it is normalized
-  std::vector<std::unique_ptr<PreTokenizer>> pre_tokenizers;
+  AddedTokens added;  // cut out of the text
+  std::vector<std::unique_ptr<Step>> normalizers;
+  AddedTokens normalized_added;  // cut out of the normalized text
+  std::vector<std::unique_ptr<Step>> pre_tokenizers;
+  bool needs_origins = false;  // a step reads where a piece comes from
   Bpe bpe;
-  std::vector<int32_t> before, after;  // tokens around a text
+  std::vector<PostStep> post_steps;
 
   std::vector<Kind> kinds;                           // by id
   std::unordered_map<int32_t, std::string> spelled;  // ids whose token is not in the vocabulary
   std::unordered_map<std::string, int32_t> ids;      // of these
+  std::unordered_map<int32_t, std::string> decoded;  // tokens that the decoder reads otherwise
   Decoder decoder;
-  /// Before the decoder, tokens become the bytes that they stand for, as a GGUF file states them.
-  bool gguf_bytes = false;
-  bool escapes_spaces = false;  // with gguf_bytes: tokens spell a space as U+2581
+  /// How tokens that are not added spell their bytes, if the decoder does not know it.
+  enum class Spelling { kAsDecoded, kLetters, kMarkedSpaces } spelling_of_bytes = {};
 
   std::optional<int32_t> bos, eos;
   mutable WorkspacePool workspaces;

@@ -1,15 +1,14 @@
 #include "wick/text/tokenizer.h"
 
+#include <algorithm>
+
 #include "text/tokenizer/byte_alphabet.h"
 #include "text/tokenizer/rules.h"
 #include "text/tokenizer/utf8.h"
-#include "wick/base/error.h"
 
 namespace wick {
 namespace tokenizer {
 namespace {
-
-constexpr size_t kMostBytes = size_t(1) << 31;
 
 /// Byte offsets of valid UTF-8 as counts of code points. Offsets within a character count it for
 /// ends, not for begins.
@@ -24,12 +23,17 @@ std::vector<uint32_t> code_points_before(std::string_view text) {
   return before;
 }
 
-/// Calls found(id, bytes of the input) for each token of the text.
-template <class Found>
-void encode(const Rules& rules, Pieces& all, const EncodeOptions& options, const Found& found) {
-  rules.added.split(all, options.parse_special);
+/// Cuts the input into pieces that are words or added tokens.
+void cut(const Rules& rules, Pieces& all, bool special) {
+  rules.added.split(all, special);
+  for (const auto& step : rules.normalizers) step->apply(all);
+  rules.normalized_added.split(all, special);
   for (const auto& step : rules.pre_tokenizers) step->apply(all);
+}
 
+/// Calls found(piece, token) for each token of the pieces; a token's bytes are those of the piece.
+template <class Found>
+void encode(const Rules& rules, const Pieces& all, const Found& found) {
   struct Lease {
     explicit Lease(WorkspacePool& pool) : pool(pool), workspace(pool.take()) {}
     ~Lease() { pool.give_back(std::move(workspace)); }
@@ -38,26 +42,63 @@ void encode(const Rules& rules, Pieces& all, const EncodeOptions& options, const
   };
   const Lease lease(rules.workspaces);
   std::vector<Token> tokens;
-  if (options.add_special)
-    for (const int32_t id : rules.before) found(id, Span{});
   for (const Piece& piece : all.pieces) {
-    if (piece.id >= 0) {
-      found(piece.id, all.tracks ? all.origin(piece.begin, piece.end) : Span{});
-      continue;
-    }
     tokens.clear();
-    rules.bpe.encode(all.of(piece), *lease.workspace, tokens);
-    for (const Token& token : tokens)
-      found(token.id,
-            all.tracks ? all.origin(piece.begin + token.begin, piece.begin + token.end) : Span{});
+    if (piece.id >= 0)
+      tokens.push_back({piece.id, 0, piece.end - piece.begin});
+    else
+      rules.bpe.encode(all.of(piece), *lease.workspace, tokens);
+    for (const Token& token : tokens) found(piece, token);
   }
-  if (options.add_special && options.add_end)
-    for (const int32_t id : rules.after) found(id, Span{});
+}
+
+/// Takes white space at the ends of tokens out of their offsets.
+void trim_offsets(Encoding& encoding, bool keeps_first_space) {
+  const char32_t space_letter = 0x120;
+  const auto is_space = [&](char32_t code) { return code == space_letter || is_white_space(code); };
+  for (size_t i = 0; i < encoding.ids.size(); i++) {
+    const std::string& token = encoding.tokens[i];
+    int64_t leading = 0, trailing = 0;  // trailing: since the last other character
+    bool only_spaces = true;
+    for (size_t at = 0; at < token.size();) {
+      const bool space = is_space(next_code_point(token, at));
+      only_spaces = only_spaces && space;
+      leading += only_spaces;
+      trailing = space ? trailing + 1 : 0;
+    }
+    auto& [begin, end] = encoding.offsets[i];
+    if (keeps_first_space && leading == 1 && (i == 0 || begin == 0)) leading = 0;
+    begin = std::min(begin + leading, end);
+    if (end >= trailing) end = std::max(end - trailing, begin);
+  }
+}
+
+template <class T>
+void put_around(std::vector<T>& list, const std::vector<T>& before, const std::vector<T>& after) {
+  list.insert(list.begin(), before.begin(), before.end());
+  list.insert(list.end(), after.begin(), after.end());
+}
+
+void post_process(const Rules& rules, const EncodeOptions& options, Encoding& encoding) {
+  for (const PostStep& step : rules.post_steps) {
+    if (step.trims) trim_offsets(encoding, step.keeps_first_space);
+    if (!options.add_special) continue;
+    const std::vector<int32_t> after = options.add_end ? step.after : std::vector<int32_t>();
+    const auto texts = [&](const std::vector<int32_t>& ids) {
+      std::vector<std::string> list;
+      for (const int32_t id : ids) list.push_back(rules.spelling(id));
+      return list;
+    };
+    put_around(encoding.ids, {step.before.begin(), step.before.end()},
+               {after.begin(), after.end()});
+    put_around(encoding.tokens, texts(step.before), texts(after));
+    put_around(encoding.offsets, decltype(encoding.offsets)(step.before.size()),
+               decltype(encoding.offsets)(after.size()));
+  }
 }
 
 std::string checked_input(std::string_view text) {
-  check(text.size() < kMostBytes, ErrorCode::kInvalidArgument, "Tokenizer", "a text of ",
-        text.size(), " bytes exceeds 2^31");
+  check_size(text.size());
   return valid_prefix(text) == text.size() ? std::string(text) : with_valid_utf8(text);
 }
 
@@ -87,10 +128,18 @@ std::string Rules::spelling(int64_t id) const {
 
 std::string Rules::for_decoder(int64_t id) const {
   if (kind(id) == kSilent) return "";
+  if (const auto other = decoded.find(int32_t(id)); other != decoded.end()) return other->second;
   const std::string token = spelling(id);
-  if (!gguf_bytes || kind(id) != kNormal) return token;
+  if (spelling_of_bytes == Spelling::kAsDecoded || kind(id) != kNormal) return token;
   std::string bytes;
-  return append_bytes(token, bytes) ? bytes : token;
+  if (spelling_of_bytes == Spelling::kLetters) return append_bytes(token, bytes) ? bytes : token;
+  size_t at = 0;
+  for (size_t mark; (mark = token.find(kSpaceMark, at)) != token.npos;
+       at = mark + kSpaceMark.size()) {
+    bytes.append(token, at, mark - at);
+    bytes += ' ';
+  }
+  return bytes.append(token, at);
 }
 
 }  // namespace tokenizer
@@ -99,6 +148,10 @@ using tokenizer::Rules;
 
 Tokenizer::Tokenizer(std::shared_ptr<const Rules> rules) : rules_(std::move(rules)) {}
 
+Tokenizer Tokenizer::from_json(const Settings& tokenizer_json) {
+  return Tokenizer(tokenizer::read_json(tokenizer_json));
+}
+
 Tokenizer Tokenizer::from_gguf(const Settings& metadata) {
   return Tokenizer(tokenizer::read_gguf(metadata));
 }
@@ -106,22 +159,37 @@ Tokenizer Tokenizer::from_gguf(const Settings& metadata) {
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   const std::string input = tokenizer::checked_input(text);
   tokenizer::Pieces all = tokenizer::pieces_of(input, true);
+  tokenizer::cut(*rules_, all, options.parse_special);
   const std::vector<uint32_t> before = tokenizer::code_points_before(input);
   Encoding encoding;
-  tokenizer::encode(*rules_, all, options, [&](int32_t id, tokenizer::Span origin) {
-    encoding.ids.push_back(id);
-    encoding.tokens.push_back(rules_->spelling(id));
-    encoding.offsets.emplace_back(before[origin.begin], before[origin.end]);
-  });
+  tokenizer::encode(*rules_, all,
+                    [&](const tokenizer::Piece& piece, const tokenizer::Token& token) {
+                      encoding.ids.push_back(token.id);
+                      encoding.tokens.push_back(piece.id >= 0 ? std::string(all.of(piece))
+                                                              : rules_->spelling(token.id));
+                      const tokenizer::Span origin =
+                          all.origin(piece.begin + token.begin, piece.begin + token.end);
+                      encoding.offsets.emplace_back(before[origin.begin], before[origin.end]);
+                    });
+  tokenizer::post_process(*rules_, options, encoding);
   return encoding;
 }
 
 std::vector<int64_t> Tokenizer::encode_ids(std::string_view text,
                                            const EncodeOptions& options) const {
-  tokenizer::Pieces all = tokenizer::pieces_of(tokenizer::checked_input(text), false);
+  tokenizer::Pieces all =
+      tokenizer::pieces_of(tokenizer::checked_input(text), rules_->needs_origins);
+  tokenizer::cut(*rules_, all, options.parse_special);
   std::vector<int64_t> ids;
   ids.reserve(all.text.size() / 3);
-  tokenizer::encode(*rules_, all, options, [&](int32_t id, tokenizer::Span) { ids.push_back(id); });
+  for (auto step = rules_->post_steps.rbegin(); step != rules_->post_steps.rend(); ++step)
+    if (options.add_special) ids.insert(ids.end(), step->before.begin(), step->before.end());
+  tokenizer::encode(*rules_, all, [&](const tokenizer::Piece&, const tokenizer::Token& token) {
+    ids.push_back(token.id);
+  });
+  for (const tokenizer::PostStep& step : rules_->post_steps)
+    if (options.add_special && options.add_end)
+      ids.insert(ids.end(), step.after.begin(), step.after.end());
   return ids;
 }
 

@@ -27,6 +27,7 @@ void append_code_point(std::string& to, char32_t code);
 int64_t count_code_points(std::string_view text);
 
 inline constexpr std::string_view kReplacement = "\uFFFD";
+inline constexpr std::string_view kSpaceMark = "\u2581";  // SentencePiece's space
 
 /// Unicode's White_Space.
 bool is_white_space(char32_t code);

@@ -53,7 +53,12 @@ class Merges {
       if (entry.pair == kFree) return {};
     }
   }
-  size_t size() const { return used_; }
+  /// Calls seen(left, right) for each pair.
+  template <class Seen>
+  void each(const Seen& seen) const {
+    for (const Entry& entry : table_)
+      if (entry.pair != kFree) seen(int32_t(entry.pair >> 32), int32_t(uint32_t(entry.pair)));
+  }
 
  private:
   static constexpr uint64_t kFree = ~uint64_t(0);

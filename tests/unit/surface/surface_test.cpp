@@ -106,6 +106,8 @@ TEST(SurfaceRows, CallEveryOpOfTheManifest) {
   for (const Setting& op : std::get<Setting::List>(manifest.find("ops")->value)) {
     const std::string name = std::get<Settings>(op.value).text("name");
     known.insert(name);
+    for (const std::string& alias : std::get<Settings>(op.value).texts("aliases"))
+      known.insert(alias);
     EXPECT_EQ(called.count(name), 1u) << name << " has no row";
   }
   EXPECT_GE(known.size(), 250u);

@@ -1,0 +1,170 @@
+// Numbers by a format specification.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "text/jinja/convert.h"
+#include "text/jinja/format.h"
+#include "text/jinja/number.h"
+#include "text/jinja/print.h"
+#include "text/jinja/text.h"
+#include "text/jinja/unicode.h"
+
+namespace wick::jinja {
+namespace {
+
+/// Precisions beyond this many digits are refused.
+constexpr int64_t kMaxPrecision = 1000;
+
+std::string digits_in_base(uint64_t value, unsigned base, bool upper) {
+  std::string digits;
+  do digits += "0123456789abcdef"[value % base];
+  while (value /= base);
+  std::reverse(digits.begin(), digits.end());
+  return upper ? to_upper(digits) : digits;
+}
+
+/// Separators between groups of digits before a point or exponent.
+std::string grouped(const std::string& number, char separator, size_t group) {
+  const size_t whole = std::min(number.find_first_not_of("0123456789abcdefABCDEF"), number.size());
+  std::string out;
+  for (size_t i = 0; i < whole; i++) {
+    if (i > 0 && (whole - i) % group == 0) out += separator;
+    out += number[i];
+  }
+  return out + number.substr(whole);
+}
+
+/// The digits of |x|, by printf's type.
+std::string real_digits(const Meter& meter, double x, char type, const FormatSpec& spec) {
+  if (spec.precision > kMaxPrecision)
+    meter.refuse("a precision of more than ", kMaxPrecision, " digits");
+  const int precision = spec.precision < 0 ? 6 : int(spec.precision);
+  const std::string format = std::string(spec.is_alternate ? "%#.*" : "%.*") + type;
+  char buffer[kMaxPrecision + 400];  // 309 digits before the point
+  std::snprintf(buffer, sizeof buffer, format.c_str(), precision, std::fabs(x));
+  return buffer;
+}
+
+std::string format_real(Meter& meter, double x, const FormatSpec& spec) {
+  const bool upper = spec.type == 'E' || spec.type == 'F' || spec.type == 'G';
+  if (!std::isfinite(x)) {
+    const std::string name = std::isnan(x) ? "nan" : "inf";
+    return (upper ? to_upper(name) : name) + (spec.type == '%' ? "%" : "");
+  }
+  if (spec.type == '%') return real_digits(meter, x * 100, 'f', spec) + "%";
+  if (spec.type != 0 && spec.type != 'n') return real_digits(meter, x, spec.type, spec);
+  if (spec.precision < 0) {
+    const std::string text = real_text(std::fabs(x));
+    return spec.type == 'n' ? real_digits(meter, x, 'g', spec) : text;
+  }
+  // Like 'g', but with a digit behind the point at least.
+  const std::string text = real_digits(meter, x, 'g', spec);
+  const bool is_plain = text.find_first_of(".e") == text.npos;
+  if (!is_plain) return text;
+  if (int64_t(text.size()) < spec.precision || spec.precision == 0 || text.size() == 0)
+    return text + ".0";
+  FormatSpec scientific = spec;
+  scientific.precision = std::max<int64_t>(spec.precision - 1, 0);
+  std::string digits = real_digits(meter, x, 'e', scientific);
+  const size_t e = digits.find('e');
+  std::string mantissa = digits.substr(0, e);
+  if (mantissa.find('.') != mantissa.npos) {
+    mantissa.erase(mantissa.find_last_not_of('0') + 1);
+    if (mantissa.back() == '.') mantissa.pop_back();
+  }
+  return mantissa + digits.substr(e);
+}
+
+/// Sign, prefix and digits in a field.
+std::string laid_out(Meter& meter, const std::string& sign, std::string digits,
+                     const FormatSpec& spec) {
+  const char align = spec.align == 0 ? '>' : spec.align;
+  if (align != '=') {
+    FormatSpec field = spec;
+    field.align = align;
+    field.precision = -1;
+    return format_text(meter, sign + digits, field);
+  }
+  const int64_t room = spec.width - int64_t(sign.size());
+  if (spec.grouping && spec.fill == "0") {
+    // Zeros are grouped with the digits.
+    const size_t group =
+        spec.type == 'x' || spec.type == 'X' || spec.type == 'o' || spec.type == 'b' ? 4 : 3;
+    std::string plain;
+    for (const char c : digits)
+      if (c != spec.grouping) plain += c;
+    meter.check_room(std::max<int64_t>(room, 0), 1);
+    meter.step_bytes(size_t(std::max<int64_t>(room, 0)));
+    const size_t whole = std::min(plain.find_first_not_of("0123456789abcdefABCDEF"), plain.size());
+    const int64_t tail = int64_t(plain.size() - whole);
+    int64_t count = int64_t(whole);
+    while (count + (count - 1) / int64_t(group) + tail < room) count++;
+    return sign + grouped(std::string(size_t(count) - whole, '0') + plain, spec.grouping, group);
+  }
+  return sign + padded(meter, digits, room, Align::kRight, spec.fill);
+}
+
+}  // namespace
+
+std::string format_text(Meter& meter, const std::string& text, const FormatSpec& spec) {
+  std::string_view shown = text;
+  if (spec.precision >= 0) {
+    int64_t n = 0;
+    size_t at = 0;
+    for (; at < text.size() && n < spec.precision; n++) at += sequence_length(text[at]);
+    shown = shown.substr(0, at);
+  }
+  if (spec.align == '^') {
+    const int64_t room = std::max<int64_t>(0, spec.width - count_code_points(shown));
+    const std::string left =
+        padded(meter, shown, spec.width - (room - room / 2), Align::kRight, spec.fill);
+    return padded(meter, left, spec.width, Align::kLeft, spec.fill);
+  }
+  return padded(meter, shown, spec.width, spec.align == '>' ? Align::kRight : Align::kLeft,
+                spec.fill);
+}
+
+std::string format_number(Meter& meter, const Value& value, const FormatSpec& spec) {
+  const auto integer = value.index();
+  const bool as_real =
+      spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string::npos;
+  if (integer && !as_real) {
+    if (spec.precision >= 0) meter.fail("precision not allowed in integer format specifier");
+    const uint64_t magnitude = *integer < 0 ? 0 - uint64_t(*integer) : uint64_t(*integer);
+    std::string sign = *integer < 0 ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+    unsigned base = 10;
+    switch (spec.type) {
+      case 'x':
+      case 'X':
+        base = 16;
+        break;
+      case 'o':
+        base = 8;
+        break;
+      case 'b':
+        base = 2;
+        break;
+      case 'd':
+      case 'n':
+      case 0:
+        break;
+      default:
+        meter.fail("unknown format code '", std::string(1, spec.type), "' for an int");
+    }
+    if (spec.is_alternate && base != 10) (sign += '0') += spec.type;
+    std::string digits = digits_in_base(magnitude, base, spec.type == 'X');
+    if (spec.grouping) digits = grouped(digits, spec.grouping, base == 10 ? 3 : 4);
+    return laid_out(meter, sign, digits, spec);
+  }
+  const double x = *real_of(value);
+  if (!as_real && spec.type != 0 && spec.type != 'n')
+    meter.fail("unknown format code '", std::string(1, spec.type), "' for a float");
+  const bool negative = std::signbit(x) && !std::isnan(x);
+  const std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+  std::string digits = format_real(meter, x, spec);
+  if (spec.grouping && std::isfinite(x)) digits = grouped(digits, spec.grouping, 3);
+  return laid_out(meter, sign, digits, spec);
+}
+
+}  // namespace wick::jinja

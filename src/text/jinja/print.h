@@ -1,0 +1,28 @@
+// Values as text: Python's str() and repr(), and json.dumps().
+#pragma once
+#include "text/jinja/value.h"
+
+namespace wick::jinja {
+
+/// str(value), which is a text.
+Value str(Meter& meter, const Value& value);
+void append_str(Meter& meter, std::string& to, const Value& value);
+void append_repr(Meter& meter, std::string& to, const Value& value);
+/// repr() of a text.
+std::string quoted(std::string_view text);
+/// repr() of a float: the shortest digits that give x again.
+std::string real_text(double x);
+/// The text with code points beyond ASCII as \xNN, \uNNNN and \UNNNNNNNN.
+std::string ascii_only(std::string_view text);
+
+struct JsonOptions {
+  bool ensure_ascii = false;
+  bool sort_keys = false;
+  bool lines = false;  // a line per item
+  std::string indent;  // per level
+  std::string item_separator = ", ", key_separator = ": ";
+};
+/// json.dumps(value). Errors: Python's TypeError for values that JSON has not.
+std::string to_json(Meter& meter, const Value& value, const JsonOptions& options);
+
+}  // namespace wick::jinja

@@ -1,0 +1,52 @@
+// Strings as Python has them: sequences of code points, kept as valid UTF-8.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace wick::jinja {
+
+bool is_utf8(std::string_view text);
+/// The text with each byte that is not UTF-8 replaced by U+FFFD.
+std::string with_valid_utf8(std::string_view text);
+
+int64_t count_code_points(std::string_view text);
+/// The number of bytes of the code point that starts with this byte.
+inline size_t sequence_length(char first) {
+  const uint8_t c = uint8_t(first);
+  return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+/// The code point at byte `at`, which moves behind it.
+char32_t decode(std::string_view text, size_t& at);
+/// The byte where the code point that ends at byte `end` starts.
+size_t start_of_last(std::string_view text, size_t end);
+void encode(std::string& to, char32_t code);
+
+// Classes as Python's str.isX has them, of one code point.
+bool is_space(char32_t code);
+bool is_alpha(char32_t code);
+bool is_decimal(char32_t code);
+bool is_digit(char32_t code);
+bool is_numeric(char32_t code);
+bool is_printable(char32_t code);
+bool is_upper(char32_t code);
+bool is_lower(char32_t code);
+bool is_title(char32_t code);
+/// str.islower() and str.isupper() of a text.
+bool is_lower_case(std::string_view text);
+bool is_upper_case(std::string_view text);
+/// Whether a word of a template may start with this, or go on.
+bool is_name_start(char32_t code);
+bool is_name_part(char32_t code);
+/// The value of a decimal digit of any script; is_decimal(code) holds.
+int decimal_value(char32_t code);
+
+// Case as Python's methods of str change it.
+std::string to_upper(std::string_view text);
+std::string to_lower(std::string_view text);
+std::string to_title(std::string_view text);
+std::string to_capitalized(std::string_view text);
+std::string to_swapped_case(std::string_view text);
+std::string to_folded_case(std::string_view text);
+
+}  // namespace wick::jinja

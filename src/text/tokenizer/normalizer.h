@@ -1,0 +1,28 @@
+// Normalizers: rewrite a text before it is cut into words. The origins of what they write are those
+// that HuggingFace's tokenizers gives.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "text/tokenizer/pattern.h"
+#include "text/tokenizer/pieces.h"
+
+namespace wick::tokenizer {
+
+enum class Form { kNfc, kNfd, kNfkc, kNfkd };
+/// As of Unicode 9, like HuggingFace's: newer characters stay as they are.
+std::unique_ptr<Step> normalize_to(Form form);
+std::unique_ptr<Step> lowercase();
+/// Puts the text before each piece.
+std::unique_ptr<Step> prepend(std::string text);
+std::unique_ptr<Step> replace(Pattern pattern, std::string content);
+/// Removes white space at the ends of a piece.
+std::unique_ptr<Step> strip(bool left, bool right);
+/// Removes combining marks.
+std::unique_ptr<Step> strip_accents();
+/// Removes control characters, and makes spaces of white space and some format characters.
+std::unique_ptr<Step> clean_control();
+/// Spells each byte in the byte alphabet.
+std::unique_ptr<Step> spell_bytes();
+
+}  // namespace wick::tokenizer
