@@ -199,14 +199,12 @@ Row sdpa_gradient_row() {
   return row;
 }
 
-/// A row of sdpa with windows and soft caps, which GPUs have no kernel for.
+/// A row of sdpa with windows and soft caps.
 Row windowed(Row row, int leading) {
   row.op += "(window)";
   row.geometries = attention_geometries(kWindows, leading);
-  row.special = false;
-  row.fused = false;
+  row.special = false;  // NaN times the weight 0 of what is not seen
   row.bench = {};
-  row.kernels = nullptr;
   return row;
 }
 

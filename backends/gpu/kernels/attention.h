@@ -15,20 +15,42 @@ struct HeadStrides {
   static HeadStrides of(const View& x) { return {x.strides[0], x.strides[1], x.strides[2]}; }
 };
 
+/// The keys [first, end) that a query attends to.
+struct SeenKeys {
+  int32 first, end;
+  WICK_HD bool has(int32 s) const { return first <= s && s < end; }
+  WICK_HD static SeenKeys none() { return {0, 0}; }
+};
+
 /// The shape of a call.
 struct AttentionShape {
   FastDivide heads;  // H / G
   FastDivide key_heads;
   int32 batch, queries, keys, head_dim;
   int64 position_strides[2];
+  int64 window;  // of keys; if there is none, more than there are positions
   bool causal;
 
   WICK_HD int32 rows() const { return queries * int32(heads.divisor); }
-  /// The number of keys that the row's query attends to, from 0 to S.
-  WICK_DEVICE int32 seen(const int64* positions, int32 b, int32 t) const {
-    if (!causal) return keys;
+  WICK_DEVICE SeenKeys seen(const int64* positions, int32 b, int32 t) const {
+    if (!causal) return {0, keys};
     const int64 position = positions[b * position_strides[0] + t * position_strides[1]];
-    return position < 0 ? 0 : position < keys ? int32(position) + 1 : keys;
+    if (position < 0) return SeenKeys::none();
+    const int32 end = position < keys ? int32(position) + 1 : keys;
+    if (position < window) return {0, end};
+    const int64 first = position - window + 1;
+    return {first < end ? int32(first) : end, end};
+  }
+};
+
+/// A score from scale q k: capped, if cap > 0.
+template <class C>
+struct CappedScore {
+  C value, slope;  // slope: its derivative
+  static WICK_DEVICE CappedScore of(C product, C cap) {
+    if (!(cap > C(0))) return {product, C(1)};
+    const C t = tanh(product / cap);
+    return {cap * t, C(1) - t * t};
   }
 };
 
@@ -106,8 +128,6 @@ struct AttentionCall {
     if (const char* why = check_heads(k, k)) return why;
     if (k.shape[0] != q.shape[0] || k.shape[3] != q.shape[3]) return "q and k do not fit";
     if (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0) return "H is no multiple of G";
-    if (attributes.window != 0) return "it does not support windows";
-    if (attributes.soft_cap != 0) return "it does not support soft caps";
     if (positions.rank != 2 || positions.shape[0] != q.shape[0] || positions.shape[1] != q.shape[2])
       return "positions are not [B, T]";
     if (q.shape[3] == 0) return "D is 0";
@@ -126,6 +146,7 @@ struct AttentionCall {
             int32(k.shape[2]),
             int32(q.shape[3]),
             {positions.strides[0], positions.strides[1]},
+            attributes.window > 0 ? attributes.window : int64(~uint64(0) >> 1),
             attributes.causal != 0};
   }
 };

@@ -1,5 +1,5 @@
-// The gradients of sdpa. With p = exp(scale q k - l), delta = sum over d of gy y and
-// ds = p (gy v - delta):
+// The gradients of sdpa. With p = exp(cap(scale q k) - l), delta = sum over d of gy y and
+// ds = p (gy v - delta) cap'(scale q k):
 //   gq = scale sum over keys of ds k
 //   gk = scale sum over rows of ds q
 //   gv = sum over rows of p gy
@@ -54,7 +54,7 @@ struct GradientArgs {
   const C *l, *delta;  // [B, H, T]
   AttentionShape shape;
   HeadStrides gq_strides, gk_strides, gv_strides, gy_strides, q_strides, k_strides, v_strides;
-  C scale;
+  C scale, soft_cap;
   FastDivide chunks;  // of a key head's rows or keys, one block each
   bool aligned;
 };
@@ -122,7 +122,8 @@ struct SdpaGradientQ {
     const int32 rows = a.shape.rows();
     C q[kRows][kElements], gy[kRows][kElements], sums[kRows][kElements] = {};
     C l[kRows], delta[kRows];
-    int seen[kRows], end = 0;
+    SeenKeys seen[kRows];
+    int start = a.shape.keys, end = 0;
     for (int r = 0; r < kRows; r++) {
       // Rows beyond the last read the last one and attend to no key.
       const int32 here = first_row + r < rows ? first_row + r : rows - 1;
@@ -131,12 +132,15 @@ struct SdpaGradientQ {
       Vector::load(a.gy + row.offset(a.gy_strides, b), lane, a.shape.head_dim, a.aligned, gy[r]);
       l[r] = a.l[row.index(a.shape, b)];
       delta[r] = a.delta[row.index(a.shape, b)];
-      seen[r] = first_row + r < rows ? a.shape.seen(a.positions, b, row.t) : 0;
-      end = seen[r] > end ? seen[r] : end;
+      seen[r] = first_row + r < rows ? a.shape.seen(a.positions, b, row.t) : SeenKeys::none();
+      if (seen[r].first < seen[r].end) {
+        start = seen[r].first < start ? seen[r].first : start;
+        end = seen[r].end > end ? seen[r].end : end;
+      }
     }
     const T* const keys = a.k + b * a.k_strides.batch + g * a.k_strides.head;
     const T* const values = a.v + b * a.v_strides.batch + g * a.v_strides.head;
-    for (int s = group; s - group < end; s += kGroups) {
+    for (int s = start + group; s - group < end; s += kGroups) {
       const int here = s < end ? s : end - 1;
       C k[kElements], v[kElements], dots[2 * kRows];
       Vector::load(keys + here * a.k_strides.row, lane, a.shape.head_dim, a.aligned, k);
@@ -147,8 +151,9 @@ struct SdpaGradientQ {
       }
       add_lanes<Vector::kLanes>(ctx, dots);
       for (int r = 0; r < kRows; r++) {
-        if (s >= seen[r]) continue;  // k may be infinite
-        const C p = exp(dots[2 * r] * a.scale - l[r]), ds = p * (dots[2 * r + 1] - delta[r]);
+        if (!seen[r].has(s)) continue;  // k may be infinite
+        const auto score = CappedScore<C>::of(dots[2 * r] * a.scale, a.soft_cap);
+        const C p = exp(score.value - l[r]), ds = p * (dots[2 * r + 1] - delta[r]) * score.slope;
         for (int e = 0; e < kElements; e++) sums[r][e] = fma(ds, k[e], sums[r][e]);
       }
     }
@@ -197,8 +202,9 @@ struct SdpaGradientKv {
     }
     for (int i = group; i - group < rows; i += kGroups) {
       const AttentionRow row = AttentionRow::of(a.shape, g, i < rows ? i : rows - 1);
-      const int seen = i < rows ? a.shape.seen(a.positions, b, row.t) : 0;
-      if (ctx.ballot(seen > first) == 0) continue;  // the same for the whole wave
+      const SeenKeys seen = i < rows ? a.shape.seen(a.positions, b, row.t) : SeenKeys::none();
+      const bool any = seen.first < first + kKeys && first < seen.end;
+      if (ctx.ballot(any) == 0) continue;  // the same for the whole wave
       C q[kElements], gy[kElements], dots[2 * kKeys];
       Vector::load(a.q + row.offset(a.q_strides, b), lane, a.shape.head_dim, a.aligned, q);
       Vector::load(a.gy + row.offset(a.gy_strides, b), lane, a.shape.head_dim, a.aligned, gy);
@@ -209,8 +215,9 @@ struct SdpaGradientKv {
       }
       add_lanes<Vector::kLanes>(ctx, dots);
       for (int j = 0; j < kKeys; j++) {
-        if (first + j >= seen) continue;  // q and gy may be infinite
-        const C p = exp(dots[2 * j] * a.scale - l), ds = p * (dots[2 * j + 1] - delta);
+        if (!seen.has(first + j)) continue;  // q and gy may be infinite
+        const auto score = CappedScore<C>::of(dots[2 * j] * a.scale, a.soft_cap);
+        const C p = exp(score.value - l), ds = p * (dots[2 * j + 1] - delta) * score.slope;
         for (int e = 0; e < kElements; e++) {
           gk[j][e] = fma(ds, q[e], gk[j][e]);
           gv[j][e] = fma(p, gy[e], gv[j][e]);
@@ -275,6 +282,7 @@ struct SdpaGradientCall {
     args.k_strides = HeadStrides::of(c.k);
     args.v_strides = HeadStrides::of(v);
     args.scale = C(c.attributes.scale);
+    args.soft_cap = C(c.attributes.soft_cap);
     args.aligned = heads_are_aligned(gy) && heads_are_aligned(c.q) && heads_are_aligned(c.k) &&
                    heads_are_aligned(v);
     return args;

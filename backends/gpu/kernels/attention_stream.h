@@ -29,7 +29,7 @@ struct StreamArgs {
   C* partials;  // [rows of all key heads, splits, D + 2]: weighted sum, max, sum; or nullptr
   AttentionShape shape;
   HeadStrides q, k, v, y;
-  C scale;
+  C scale, soft_cap;
   FastDivide chunks;  // of a key head's rows, one block each
   int32 splits, split_length;
   bool aligned;
@@ -66,18 +66,23 @@ struct SdpaStream {
     const T* const values = a.value + place.b * a.v.batch + place.g * a.v.head;
     C q[kRows][kElements], weighted[kRows][kElements];
     SoftmaxState<C> state[kRows];
-    int seen[kRows], end = 0;
+    SeenKeys seen[kRows];
+    int first = a.shape.keys, end = 0;
     for (int r = 0; r < kRows; r++) {
       const AttentionRow row = place.row(a, r);
       Vector::load(a.query + row.offset(a.q, place.b), lane, a.shape.head_dim, a.aligned, q[r]);
       for (int e = 0; e < kElements; e++) q[r][e] *= a.scale, weighted[r][e] = 0;
       state[r] = {Max::identity<C>(), C(0)};
-      seen[r] = place.is_row(a, r) ? a.shape.seen(a.positions, place.b, row.t) : 0;
-      end = seen[r] > end ? seen[r] : end;
+      seen[r] = place.is_row(a, r) ? a.shape.seen(a.positions, place.b, row.t) : SeenKeys::none();
+      if (seen[r].first < seen[r].end) {
+        first = seen[r].first < first ? seen[r].first : first;
+        end = seen[r].end > end ? seen[r].end : end;
+      }
     }
+    if (first < place.first_key) first = place.first_key;
     if (end > place.first_key + a.split_length) end = place.first_key + a.split_length;
 
-    for (int base = place.first_key + group; base - group < end; base += kUnroll * kGroups) {
+    for (int base = first + group; base - group < end; base += kUnroll * kGroups) {
       C k[kUnroll][kElements], v[kUnroll][kElements];
       for (int u = 0; u < kUnroll; u++) {
         const int s = base + u * kGroups < end ? base + u * kGroups : end - 1;
@@ -92,14 +97,16 @@ struct SdpaStream {
         C larger = state[r].max;
         for (int u = 0; u < kUnroll; u++) {
           const int s = base + u * kGroups;
-          if (s >= seen[r] || s >= end) scores[r * kUnroll + u] = Max::identity<C>();
-          larger = Max()(larger, scores[r * kUnroll + u]);
+          C& score = scores[r * kUnroll + u];
+          score = seen[r].has(s) && s < end ? CappedScore<C>::of(score, a.soft_cap).value
+                                            : Max::identity<C>();
+          larger = Max()(larger, score);
         }
         const C factor = state[r].raise(larger);
         for (int e = 0; e < kElements; e++) weighted[r][e] *= factor;
         for (int u = 0; u < kUnroll; u++) {
           const int s = base + u * kGroups;
-          if (s >= seen[r] || s >= end) continue;  // v may be infinite
+          if (!seen[r].has(s) || s >= end) continue;  // v may be infinite
           const C p = exp(scores[r * kUnroll + u] - MaxSum<C>::shift(larger));
           state[r].sum += p;
           for (int e = 0; e < kElements; e++) weighted[r][e] = fma(p, v[u][e], weighted[r][e]);
@@ -304,6 +311,7 @@ struct SdpaStreamLaunch {
     args.v = HeadStrides::of(v);
     args.y = HeadStrides::of(y);
     args.scale = C(c.attributes.scale);
+    args.soft_cap = C(c.attributes.soft_cap);
     args.chunks = FastDivide::by(cut.chunks);
     args.splits = int32(cut.splits);
     args.split_length = int32(cut.split_length);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
@@ -202,14 +203,16 @@ RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
   const Tensor sines = empty_like(cosines);
   double *cos = static_cast<double*>(cosines.data()), *sin = static_cast<double*>(sines.data());
   const bool rounds = options.dtype != DType::kF64;
-  for (int64_t i = 0; i < half; i++) {
-    const double frequency = frequency_of(i, head_dim, theta, rounds, scaling);
-    for (int64_t p = 0; p < positions; p++) {
+  std::vector<double> frequencies;
+  for (int64_t i = 0; i < half; i++)
+    frequencies.push_back(frequency_of(i, head_dim, theta, rounds, scaling));
+  for (int64_t p = 0; p < positions; p++)
+    for (int64_t i = 0; i < half; i++) {
+      const double frequency = frequencies[size_t(i)];
       const double angle = rounds ? double(float(p) * float(frequency)) : double(p) * frequency;
-      cos[p * half + i] = std::cos(angle) * scaling.attention_factor;
-      sin[p * half + i] = std::sin(angle) * scaling.attention_factor;
+      *cos++ = std::cos(angle) * scaling.attention_factor;
+      *sin++ = std::sin(angle) * scaling.attention_factor;
     }
-  }
   return {cast(cosines, options.dtype).to(options.device),
           cast(sines, options.dtype).to(options.device)};
 }

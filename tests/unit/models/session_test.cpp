@@ -15,12 +15,21 @@
 namespace wick {
 namespace {
 
-Decoder small_decoder(const Device& device) {
+/// Plain: as llama. Rich: with every switch that changes what a step computes.
+enum class Switches { kPlain, kRich };
+
+Decoder small_decoder(const Device& device, Switches switches = Switches::kPlain) {
   device.set_seed(11);
   DecoderConfig config;
   config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
   config.max_position_embeddings = 300, config.initializer_range = 0.5;
+  if (switches == Switches::kRich) {
+    config.layer_types = {LayerType::kSliding, LayerType::kFull}, config.sliding_window = 40;
+    config.rope_local_base_freq = 100, config.qk_norm = true, config.output_norms = true;
+    config.norm_adds_one = true, config.embedding_scale = 4;
+    config.attn_logit_softcapping = 20, config.final_logit_softcapping = 30;
+  }
   Parameters parameters({.device = device});
   return Decoder(config, parameters);
 }
@@ -248,14 +257,15 @@ TEST(Session, AnOptionOutOfItsRangeIsAnError) {
 
 // ---- what a graph of a step relies on
 
-class Launches : public ::testing::TestWithParam<const char*> {};
+class Launches : public ::testing::TestWithParam<std::tuple<const char*, Switches>> {};
 
 TEST_P(Launches, OfTwoStepsWithinABucketAreTheSameToTheByte) {
-  const Device under = Device::parse(GetParam());
+  const auto [name, switches] = GetParam();
+  const Device under = Device::parse(name);
   if (kernels_of(under, kSample, DType::kF32).empty())
-    GTEST_SKIP() << GetParam() << " has no kernel of sample";
+    GTEST_SKIP() << name << " has no kernel of sample";
   const Device device = test::recorder_of(under);
-  const Decoder decoder = small_decoder(device);
+  const Decoder decoder = small_decoder(device, switches);
   Session session(decoder, {.capacity = 300, .sampling = {.temperature = 1, .top_k = 5}});
   session.append(std::vector<int64_t>(120, 3));
   const auto launches_of_a_step = [&] {
@@ -278,7 +288,9 @@ TEST_P(Launches, OfTwoStepsWithinABucketAreTheSameToTheByte) {
   EXPECT_NE(launches_of_a_step(), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Launches, ::testing::Values("cpu", "emu:32"));
+INSTANTIATE_TEST_SUITE_P(Devices, Launches,
+                         ::testing::Combine(::testing::Values("cpu", "emu:32"),
+                                            ::testing::Values(Switches::kPlain, Switches::kRich)));
 
 }  // namespace
 }  // namespace wick
