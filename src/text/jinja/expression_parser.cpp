@@ -425,7 +425,8 @@ CallArguments ExpressionParser::parse_arguments() {
 }
 
 ExpressionPtr ExpressionParser::parse_call(ExpressionPtr callee) {
-  ExpressionPtr node = make(ExpressionKind::kCall, tokens_.current().place, std::move(callee));
+  const Place place = callee->place;
+  ExpressionPtr node = make(ExpressionKind::kCall, place, std::move(callee));
   node->arguments = parse_arguments();
   return checked(std::move(node));
 }

@@ -163,11 +163,12 @@ class Lexer {
   }
 
   void read_comment(size_t tag) {
-    size_t i = tag + 2 + (sign_at(tag + 2) ? 1 : 0);
-    for (; i < source_.size(); i++) {
+    const size_t begin = tag + 2 + (sign_at(tag + 2) ? 1 : 0);
+    for (size_t i = begin; i < source_.size(); i++) {
       const size_t end = end_of_block(i, "#}");
       if (end != std::string::npos) return set_at(end);
     }
+    if (begin == source_.size()) return set_at(begin);  // as in jinja2
     fail_at(tag, "the comment has no end");
   }
 
@@ -179,6 +180,7 @@ class Lexer {
       add_data_before(i, false);
       return set_at(end);
     }
+    if (begin == source_.size()) return;  // as in jinja2
     fail_at(tag, "the raw block has no end");
   }
 
