@@ -9,15 +9,16 @@ namespace wick {
 
 Linear::Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out,
                const LinearOptions& options)
-    : weight(parameters.take(name + ".weight", {out, in}, {0, options.deviation})) {
+    : weight(parameters.take_matrix(name + ".weight", {out, in}, {0, options.deviation})) {
   if (options.bias) bias = parameters.take(name + ".bias", {out}, {0, 0});
 }
 Tensor Linear::operator()(const Tensor& x) const { return linear(x, weight, bias); }
 
 Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
                      double deviation)
-    : weight(parameters.take(name + ".weight", {count, dim}, {0, deviation})) {}
-Tensor Embedding::operator()(const Tensor& ids) const { return embedding(weight, ids); }
+    : weight(parameters.take_matrix(name + ".weight", {count, dim}, {0, deviation})),
+      dtype(parameters.options().dtype) {}
+Tensor Embedding::operator()(const Tensor& ids) const { return embedding(weight, ids, dtype); }
 
 RmsNorm::RmsNorm(Parameters& parameters, const std::string& name, int64_t dim,
                  const NormOptions& options)

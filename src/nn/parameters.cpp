@@ -12,7 +12,7 @@ Parameters Parameters::of_shapes() {
   return parameters;
 }
 
-Tensor Parameters::load(const std::string& name, const Shape& shape) const {
+Tensor Parameters::load(const std::string& name, const Shape& shape, bool keeps_blocks) const {
   const auto found = source_.tensors.find(name);
   check(found != source_.tensors.end(), ErrorCode::kFormat, source_.where, "no tensor is named \"",
         name, "\"");
@@ -21,10 +21,20 @@ Tensor Parameters::load(const std::string& name, const Shape& shape) const {
         "\": expected shape ", shape, ", got ", info.shape);
   check(is_floating(info.dtype) || is_block(info.dtype), ErrorCode::kFormat, source_.where,
         "tensor \"", name, "\": expected a floating dtype, got ", dtype_name(info.dtype));
-  return cast(source_.load(name, options_.device), options_.dtype);
+  const Tensor tensor = source_.load(name, options_.device);
+  return keeps_blocks && is_block(info.dtype) ? tensor : cast(tensor, options_.dtype);
 }
 
 Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial) {
+  return take(name, shape, initial, false);
+}
+Parameter Parameters::take_matrix(const std::string& name, const Shape& shape,
+                                  const Initial& initial) {
+  return take(name, shape, initial, !options_.trainable);
+}
+
+Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial,
+                           bool keeps_blocks) {
   check(shapes_.count(name) == 0, ErrorCode::kInvalidArgument, "Parameters", "\"", name,
         "\" is taken twice");
   if (shapes_only_) {
@@ -32,7 +42,7 @@ Parameter Parameters::take(const std::string& name, const Shape& shape, const In
     return Parameter();
   }
   const TensorOptions where{.dtype = options_.dtype, .device = options_.device};
-  Tensor value = !draws()                 ? load(name, shape)
+  Tensor value = !draws()                 ? load(name, shape, keeps_blocks)
                  : initial.deviation == 0 ? full(shape, initial.mean, where)
                                           : randn(shape, where, initial.mean, initial.deviation);
   shapes_[name] = shape;

@@ -21,9 +21,10 @@ struct WICK_API Linear {
 };
 
 /// Looks up vectors by id: ids [...] i64 in [0, count) -> [..., dim]. Parameter NAME.weight [count,
-/// dim].
+/// dim]. Returns the dtype of the computation.
 struct WICK_API Embedding {
   Parameter weight;
+  DType dtype;
   Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
             double deviation = 0.02);
   Tensor operator()(const Tensor& ids) const;

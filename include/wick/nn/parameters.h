@@ -63,6 +63,9 @@ class WICK_API Parameters {
   /// kFormat if the parameter is missing, or has another shape or a dtype that is neither floating
   /// nor a block dtype.
   Parameter take(const std::string& name, const Shape& shape, const Initial& initial);
+  /// The same for a matrix that linear or embedding reads. A frozen one stays in the block dtype that
+  /// the source has.
+  Parameter take_matrix(const std::string& name, const Shape& shape, const Initial& initial);
   /// Shapes of all parameters taken.
   const std::map<std::string, Shape>& shapes() const { return shapes_; }
   /// The trained parameters; empty unless options().trainable.
@@ -71,7 +74,9 @@ class WICK_API Parameters {
   std::vector<std::string> left() const;
 
  private:
-  Tensor load(const std::string& name, const Shape& shape) const;
+  Parameter take(const std::string& name, const Shape& shape, const Initial& initial,
+                 bool keeps_blocks);
+  Tensor load(const std::string& name, const Shape& shape, bool keeps_blocks) const;
 
   ParameterOptions options_;
   bool shapes_only_ = false;
