@@ -34,17 +34,6 @@ Call make_call(const Device& device, const Op& op, std::span<const View> in,
   return call;
 }
 
-/// Views a block tensor's memory as bytes, for copying without knowledge of the block format.
-Tensor as_bytes(const Tensor& x) {
-  Layout layout = x.layout();
-  const int last = layout.rank() - 1;
-  for (int d = 0; d < last; d++)
-    layout.strides[d] = layout.shape[d] == 1 ? 0 : bytes_of(x.dtype(), layout.strides[d]);
-  layout.shape[last] = bytes_of(x.dtype(), layout.shape[last]);
-  layout.offset = bytes_of(x.dtype(), layout.offset);
-  return Tensor(x.storage(), layout, DType::kU8);
-}
-
 }  // namespace
 
 Operand operand(const Tensor& x) { return {x.data(), x.dtype(), x.strides()}; }
@@ -177,6 +166,16 @@ bool may_run_in_place(const Device& device, const Op& op, std::initializer_list<
   const KernelQuery query{&op, dtypes.begin(), num_in, int32_t(dtypes.size()) - num_in};
   const auto kernels = device.state().kernels(query);
   return !kernels.empty() && (kernels[0].flags & kKernelInPlace) != 0;
+}
+
+Tensor as_bytes(const Tensor& x) {
+  Layout layout = x.layout();
+  const int last = layout.rank() - 1;
+  for (int d = 0; d < last; d++)
+    layout.strides[d] = layout.shape[d] == 1 ? 0 : bytes_of(x.dtype(), layout.strides[d]);
+  layout.shape[last] = bytes_of(x.dtype(), layout.shape[last]);
+  layout.offset = bytes_of(x.dtype(), layout.offset);
+  return Tensor(x.storage(), layout, DType::kU8);
 }
 
 void copy_elements(const Tensor& from, const Tensor& to) {

@@ -78,6 +78,9 @@ View make_view(const Tensor& x);
 Tensor make_contiguous(const Tensor& x);
 /// A row-major copy on another device, not recorded on the tape.
 Tensor copy_to(const Tensor& x, const Device& device);
+/// A block tensor's memory as u8, in its last dim the bytes of its blocks: for moving blocks without
+/// knowledge of their format.
+Tensor as_bytes(const Tensor& x);
 /// Writes the elements of `from`, converted, into `to`. Shapes must be equal. Blocks are copied as
 /// bytes.
 void copy_elements(const Tensor& from, const Tensor& to);

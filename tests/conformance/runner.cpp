@@ -408,7 +408,7 @@ std::vector<Placement> operands_of(const Row& row, const Case& c, uint64_t seed)
     Array values = row.make                       ? row.make(i, c, random)
                    : c.values == Values::kSpecial ? special_array(dtype, shape, i, random)
                                                   : random_array(dtype, shape, row.domain, random);
-    if (!is_computed(dtype))  // made as if it held every number
+    if (is_floating(dtype) && !is_computed(dtype))  // made as if it held every number
       for (Real& x : values.values) x = reference::round_to_format(dtype, x);
     operands.push_back(place(values, c.places[i], random));
   }

@@ -113,12 +113,11 @@ void for_each_run(const View& view, const F& f) {
   int64 side_by_side = 1;
   while (outer > 0 && (view.shape[outer - 1] == 1 || view.strides[outer - 1] == side_by_side))
     side_by_side *= view.shape[--outer];
-  const int64 size = dtype_size(view.dtype);
   int64 at[kMaxRank] = {};
   for (;;) {
     int64 offset = 0;
     for (int d = 0; d < outer; d++) offset += at[d] * view.strides[d];
-    f(view.as<char>() + offset * size, side_by_side * size);
+    f(view.as<char>() + bytes_of(view.dtype, offset), bytes_of(view.dtype, side_by_side));
     int d = outer;
     while (d > 0 && ++at[d - 1] == view.shape[d - 1]) at[--d] = 0;
     if (d == 0) return;
@@ -227,7 +226,7 @@ std::string value_text(DType dtype, const uint8* bytes) {
     number = digits;
   }
   std::string hex;
-  for (int i = dtype_size(dtype); i-- > 0;) {
+  for (int i = facts_of(dtype).block_bytes; i-- > 0;) {
     snprintf(digits, sizeof digits, "%02x", bytes[i]);
     hex += digits;
   }
@@ -403,7 +402,7 @@ std::string Check::describe_damage(const Damage& damage) const {
 
 bool Check::agree(const Output& output, const uint8* first, const uint8* now) const {
   const DType dtype = output.view->dtype;
-  if (memcmp(first, now, size_t(dtype_size(dtype))) == 0) return true;
+  if (memcmp(first, now, size_t(facts_of(dtype).block_bytes)) == 0) return true;
   if (!unordered_ || !is_floating(dtype)) return false;
   const double a = as_double(dtype, first), b = as_double(dtype, now);
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
@@ -442,7 +441,7 @@ std::string Check::cause() const {
 
 std::string Check::compare(const Output& output, int index, const std::vector<uint8>& now) const {
   const View& view = *output.view;
-  const size_t size = size_t(dtype_size(view.dtype));
+  const size_t size = size_t(facts_of(view.dtype).block_bytes);
   const auto holds = [&](const uint8* bytes, uint8 poison) {
     return std::all_of(bytes, bytes + size, [&](uint8 b) { return b == poison; });
   };
@@ -450,7 +449,8 @@ std::string Check::compare(const Output& output, int index, const std::vector<ui
     const uint8 *a = &output.first[at], *b = &now[at];
     if (agree(output, a, b)) continue;
     const std::string element =
-        "element " + index_text(view, int64(at / size)) + " of " + describe("output", index, view);
+        "element " + index_text(view, int64(at / size) * facts_of(view.dtype).block_elements) +
+        " of " + describe("output", index, view);
     if (output.fresh && holds(a, output_poison(first_.way)) && holds(b, output_poison(now_.way)))
       return element + " is not written";
     return cause() + ": " + element + " is " + value_text(view.dtype, a) + " under [" +

@@ -25,9 +25,16 @@ enum class DType : uint8 {
   kF16,
   kF32,
   kF64,
-  kQ8_0  // GGUF Q8_0: 32 elements in 34 bytes, an f16 scale and 32 i8
+  kQ4_0,  // GGUF's blocks of quantized numbers; scalar/blocks.h has their layouts
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ8_0,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K
 };
-inline constexpr int kNumDTypes = 20;
+inline constexpr int kNumDTypes = 27;
 
 /// Floating-point types that ops compute with.
 using FloatTypes = TypeList<f8e4m3, f8e5m2, bf16, f16, float, double>;
@@ -50,7 +57,7 @@ enum class DTypeKind : uint8 {
   kSigned,
   kFloat,
   kStoredFloat,  // stored, copied and converted, but not computed with
-  kBlock         // elements share a block; stored, copied and moved
+  kBlock         // elements share a block; weights of products, otherwise as kStoredFloat
 };
 
 /// Properties of a dtype, defined only in the table below.
@@ -91,7 +98,14 @@ inline constexpr DTypeFacts kDTypeFacts[kNumDTypes + 1] = {
     {"f16", 1, 2, DTypeKind::kFloat},
     {"f32", 1, 4, DTypeKind::kFloat},
     {"f64", 1, 8, DTypeKind::kFloat},
+    {"q4_0", 32, 18, DTypeKind::kBlock},
+    {"q4_1", 32, 20, DTypeKind::kBlock},
+    {"q5_0", 32, 22, DTypeKind::kBlock},
+    {"q5_1", 32, 24, DTypeKind::kBlock},
     {"q8_0", 32, 34, DTypeKind::kBlock},
+    {"q4_k", 256, 144, DTypeKind::kBlock},
+    {"q5_k", 256, 176, DTypeKind::kBlock},
+    {"q6_k", 256, 210, DTypeKind::kBlock},
     {"?", 1, 0, DTypeKind::kNone}};  // for any value outside the enumeration
 }  // namespace detail
 

@@ -7,13 +7,17 @@
 
 namespace wick {
 
-/// y[..., j, ...] = x[..., ids[j], ...] along dim. ids: one-dimensional.
+/// y[..., j, ...] = x[..., ids[j], ...] along dim. ids: one-dimensional. Of a block dtype, whole
+/// blocks move: any dim but the last.
 WICK_API Tensor index_select(const Tensor& x, int64_t dim, const Tensor& ids);
 /// y[i0, ..., j, ...] = x[i0, ..., ids[i0, ..., j, ...], ...] along dim. ids has x's rank and is no
 /// larger than x in the other dims.
 WICK_API Tensor gather(const Tensor& x, int64_t dim, const Tensor& ids);
-/// Looks up rows of weight [V, D] by ids of any shape [...]: [..., D].
+/// Looks up rows of weight [V, D] by ids of any shape [...]: [..., D], in weight's dtype; in f32 if
+/// weight has a block dtype.
 WICK_API Tensor embedding(const Tensor& weight, const Tensor& ids);
+/// The same, cast to dtype.
+WICK_API Tensor embedding(const Tensor& weight, const Tensor& ids, DType dtype);
 /// x with src[..., j, ...] added at ids[j] along dim. On a card, the order of float sums may differ
 /// between runs unless set_deterministic(true). Error: |e| <= c u sum|terms| + 1 ulp of the output dtype, u: unit roundoff of the
 /// accumulator (f64 for f64, else f32), c = 4 + terms, since the terms are added one by one.

@@ -1,16 +1,40 @@
 #include "wick/ops/cast.h"
 
+#include <string>
+
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/tape/tape.h"
+#include "scalar/blocks.h"
 
 namespace wick {
+namespace {
+
+/// Whether kernels convert between the dtype and blocks; others go by way of f32.
+bool is_decoded(DType dtype) {
+  return dispatch(dtype, DecodedTypes{}, []<class>() {});
+}
+
+void check_encodable(DType dtype) {
+  bool encodable = false;
+  std::string names;
+  for_each(RoundedBlockTypes{}, [&]<class F>() {
+    encodable |= dtype == F::kDType;
+    names += (names.empty() ? "" : ", ") + std::string(dtype_name(F::kDType));
+  });
+  check(encodable, ErrorCode::kUnsupported, "cast",
+        "expected a block dtype that rounding defines (", names, "), got ", dtype_name(dtype));
+}
+
+}  // namespace
 
 Tensor cast(const Tensor& x, DType dtype) {
   check_defined("cast", x, BlockDTypes::kAccepted);
   if (x.dtype() == dtype) return x;
-  check_elements("cast", x.dtype());
-  check_elements("cast", dtype);
+  if (is_block(dtype)) check_encodable(dtype);
+  const bool through_f32 =
+      is_block(x.dtype()) ? !is_decoded(dtype) : is_block(dtype) && x.dtype() != DType::kF32;
+  if (through_f32) return cast(cast(x, DType::kF32), dtype);
   const Tensor y = Tensor::empty(x.shape(), {.dtype = dtype, .device = x.device()});
   copy_elements(x, y);
   // No gradient passes through an integer dtype.

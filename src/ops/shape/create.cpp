@@ -33,6 +33,7 @@ uint64_t element_bits(Number value, DType dtype) {
 template <class T, class Make>
 Tensor counted(int64_t n, const TensorOptions& options, Make make) {
   constexpr int64_t kGrain = 1 << 15;
+  check_elements("arange", options.dtype);
   const Tensor values = Tensor::empty({n}, {.dtype = kDTypeOf<T>});
   T* to = static_cast<T*>(values.data());
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {

@@ -133,8 +133,9 @@ Tensor ids_like(const char* op, const Tensor& ids, const Shape& shape) {
 }
 
 /// Checks that ids are one-dimensional. Errors: kShapeMismatch.
-Tensor listed_ids(const char* op, const Tensor& x, const Tensor& ids) {
-  const Tensor list = checked_ids(op, x, ids);
+Tensor listed_ids(const char* op, const Tensor& x, const Tensor& ids,
+                  BlockDTypes blocks = BlockDTypes::kRejected) {
+  const Tensor list = checked_ids(op, x, ids, blocks);
   check(list.rank() == 1, ErrorCode::kShapeMismatch, op, "expected ids of one dim, got ",
         ids.shape());
   return list;
@@ -184,8 +185,8 @@ Tensor ids_as_i64(const char* op, const char* what, const Tensor& ids) {
   return where(gt(ids, kLargest), kLargest, cast(ids, DType::kI64));
 }
 
-Tensor checked_ids(const char* op, const Tensor& x, const Tensor& ids) {
-  check_defined(op, x);
+Tensor checked_ids(const char* op, const Tensor& x, const Tensor& ids, BlockDTypes blocks) {
+  check_defined(op, x, blocks);
   check_defined(op, ids);
   check_same_device(op, x, ids);
   return ids_as_i64(op, "ids", ids);
@@ -218,26 +219,38 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& any_ids) {
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& any_ids) {
   const Calling calling("index_select");
-  const Tensor ids = listed_ids("index_select", x, any_ids);
+  const Tensor ids = listed_ids("index_select", x, any_ids, BlockDTypes::kAccepted);
   const int d = normalize_dim("index_select", dim, x.rank());
+  const bool blocks = is_block(x.dtype());
+  check(!blocks || d < x.rank() - 1, ErrorCode::kUnsupported, "index_select", "the last dim of ",
+        dtype_name(x.dtype()), " is in blocks, which do not split");
   Shape shape = x.shape();
   shape[d] = ids.numel();
   const Tensor y = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
-  if (y.numel() > 0) run(kGather, d, settled(x), spread_ids(ids, d, shape), y);
+  if (y.numel() > 0) {
+    const Tensor from = blocks ? as_bytes(x) : x, to = blocks ? as_bytes(y) : y;
+    run(kGather, d, settled(from), spread_ids(ids, d, to.shape()), to);
+  }
   return record("index_select", y, {&x, &ids}, kKeepInput1,
                 [d](const RuleContext& c, std::span<Tensor> g) {
                   g[0] = index_add(zeros_like_input(c), d, c.input(1), c.gradient);
                 });
 }
 
-Tensor embedding(const Tensor& weight, const Tensor& any_ids) {
+Tensor embedding(const Tensor& weight, const Tensor& ids) {
+  const DType own = weight ? weight.dtype() : DType::kF32;
+  return embedding(weight, ids, is_block(own) ? DType::kF32 : own);
+}
+
+Tensor embedding(const Tensor& weight, const Tensor& any_ids, DType dtype) {
   const Calling calling("embedding");
-  const Tensor ids = checked_ids("embedding", weight, any_ids);
+  const Tensor ids = checked_ids("embedding", weight, any_ids, BlockDTypes::kAccepted);
   check(weight.rank() == 2, ErrorCode::kShapeMismatch, "embedding", "expected weight [V, D], got ",
         weight.shape());
   Shape shape = ids.shape();
   shape.push_back(weight.shape()[1]);
-  return reshape(index_select(weight, 0, reshape(ids, {ids.numel()})), shape);
+  const Tensor rows = index_select(weight, 0, reshape(ids, {ids.numel()}));
+  return reshape(cast(rows, dtype), shape);
 }
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& any_ids, const Tensor& src) {

@@ -47,7 +47,7 @@ TEST(Devices, OpsAreATableOfWhoServesThem) {
     const size_t at = outcome.out.find(row) + 1;
     const std::string line = outcome.out.substr(at, outcome.out.find('\n', at) - at);
     EXPECT_EQ(line.at(column), 'K') << line;
-    EXPECT_EQ(line.back(), '-') << line;  // q8_0
+    EXPECT_EQ(line.back(), '-') << line;  // of blocks
   }
 }
 

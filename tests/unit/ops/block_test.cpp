@@ -1,7 +1,10 @@
-// What ops answer to a tensor of a block dtype: q8_0, whose blocks are 32 elements in 34 bytes.
+// Casts of block dtypes beside ggml's, and what other ops answer to a tensor of one: q8_0, whose blocks
+// are 32 elements in 34 bytes.
 #include <functional>
+#include <limits>
 
 #include "../expect.h"
+#include "wick/io/safetensors.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -37,14 +40,90 @@ void expect_refusals(const Shape& shape, std::initializer_list<Refusal> refusals
   }
 }
 
-TEST(Blocks, ConversionsSayThatThereIsNoKernel) {
-  const Tensor x = blocks({2, 64});
-  const char* text =
-      "cast: no q8_0 kernel: ops store, copy and move its blocks but do not compute in them";
-  EXPECT_ERROR(x.to(DType::kF32), kUnsupported, text);
-  EXPECT_ERROR(x.to(DType::kU8), kUnsupported, text);
-  EXPECT_ERROR(zeros({2, 64}).to(DType::kQ8_0), kUnsupported, text);
-  EXPECT_TRUE(x.to(DType::kQ8_0).same(x));
+const DType kBlocks[] = {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
+                         DType::kQ8_0, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K};
+
+/// The bits of an f32 tensor, or the bytes of blocks.
+std::vector<uint8_t> bytes_in(const Tensor& x) {
+  std::vector<uint8_t> bytes(size_t(bytes_of(x.dtype(), x.numel())));
+  x.read(bytes.data());
+  return bytes;
+}
+
+TEST(Blocks, DecodeToTheBitsOfGgml) {
+  const NamedTensors golden = load_safetensors(WICK_GOLDEN "/blocks/blocks.safetensors");
+  for (const DType dtype : kBlocks) {
+    const std::string name = dtype_name(dtype);
+    SCOPED_TRACE(name);
+    const Tensor expected = golden.at(name + ".elements");
+    const Tensor x =
+        Tensor::from_bytes(bytes_in(golden.at(name + ".blocks")).data(), dtype, expected.shape());
+    EXPECT_EQ(bytes_in(cast(x, DType::kF32)), bytes_in(expected));
+  }
+}
+
+TEST(Blocks, AreQuantizedToTheBytesOfGgml) {
+  const NamedTensors golden = load_safetensors(WICK_GOLDEN "/blocks/blocks.safetensors");
+  int quantized = 0;
+  for (const DType dtype : kBlocks) {
+    const std::string name = dtype_name(dtype);
+    SCOPED_TRACE(name);
+    if (golden.count(name + ".x") == 0) {
+      EXPECT_ERROR(cast(zeros({2, 256}), dtype), kUnsupported,
+                   "cast: expected a block dtype that rounding defines (q4_0, q4_1, q5_0, q5_1, "
+                   "q8_0), got " +
+                       name);
+      continue;
+    }
+    quantized++;
+    EXPECT_EQ(bytes_in(cast(golden.at(name + ".x"), dtype)),
+              bytes_in(golden.at(name + ".quantized")));
+  }
+  EXPECT_EQ(quantized, 5);
+}
+
+TEST(Blocks, WhatF32CannotHoldIsQuantizedAllTheSame) {
+  const float infinity = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  for (const float x : {infinity, -infinity, nan, 1e-45f, 1e38f}) {
+    for (const DType dtype : kBlocks) {
+      if (dtype > DType::kQ8_0) continue;
+      std::vector<float> values(32, 0.5f);
+      values[7] = x;
+      EXPECT_EQ(cast(Tensor::from(values, {32}), dtype).numel(), 32) << dtype_name(dtype) << x;
+    }
+  }
+}
+
+TEST(Blocks, ViewsOfRowsConvertAsTheirCopiesDo) {
+  const Tensor x = cast(randn({3, 4, 64}), DType::kQ4_1), all = cast(x, DType::kF32);
+  EXPECT_EQ(bytes_in(cast(narrow(x, 2, 32, 32), DType::kF32)), bytes_in(narrow(all, 2, 32, 32)));
+  EXPECT_EQ(bytes_in(cast(transpose(x, 0, 1), DType::kF32)), bytes_in(transpose(all, 0, 1)));
+  EXPECT_EQ(bytes_in(cast(broadcast_to(select(x, 0, 1), {2, 4, 64}), DType::kF32)),
+            bytes_in(broadcast_to(select(all, 0, 1), {2, 4, 64})));
+  EXPECT_TRUE(x.to(DType::kQ4_1).same(x));
+}
+
+TEST(Blocks, RowsAreLookedUpById) {
+  const Tensor table = cast(randn({5, 64}), DType::kQ8_0), all = cast(table, DType::kF32);
+  const Tensor ids = Tensor::from<int64_t>({4, 0, 4, 1}, {2, 2});
+  EXPECT_EQ(bytes_in(embedding(table, ids)), bytes_in(embedding(all, ids)));
+  EXPECT_EQ(embedding(table, ids, DType::kBf16).dtype(), DType::kBf16);
+  EXPECT_EQ(embedding(all, ids, DType::kF16).dtype(), DType::kF16);
+  const Tensor rows = index_select(table, 0, Tensor::from<int64_t>({3}, {1}));
+  EXPECT_EQ(rows.dtype(), DType::kQ8_0);
+  EXPECT_EQ(bytes_in(rows), bytes_in(narrow(table, 0, 3, 1)));
+  EXPECT_EQ(bytes_in(index(table, {Tensor::from<int64_t>({-2}, {1})})), bytes_in(rows));
+  EXPECT_EQ(bytes_in(index(table, {eq(arange(5), 3)})), bytes_in(rows));
+  EXPECT_ERROR(embedding(table, Tensor::from<int64_t>({5}, {1})), kOutOfRange, "id 5");
+  EXPECT_ERROR(index_select(table, 1, ids), kShapeMismatch, "ids of one dim");
+  EXPECT_ERROR(index_select(table, 1, reshape(ids, {4})), kUnsupported,
+               "index_select: the last dim of q8_0 is in blocks, which do not split");
+}
+
+TEST(Blocks, ACastHasNoGradient) {
+  const Var v(ones({32}));
+  EXPECT_FALSE(cast(cast(v, DType::kQ8_0), DType::kF32).requires_grad());
 }
 
 TEST(Blocks, TheirElementsAreNotReadAsAnotherType) {
@@ -144,14 +223,12 @@ TEST(Blocks, IndexingByIdsAndOtherOrdersRefuseThem) {
                all = zeros({2, 64}, {.dtype = DType::kI64});
   expect_refusals({2, 64},
                   {
-                      {"index_select", [&](const Tensor& x) { index_select(x, 0, ids); }},
-                      {"embedding", [&](const Tensor& x) { embedding(x, ids); }},
+                      {"index_select", [&](const Tensor& x) { index_select(x, 1, ids); }},
+                      {"embedding", [&](const Tensor& x) { embedding(y, x); }},
                       {"gather", [&](const Tensor& x) { gather(x, 0, all); }},
                       {"scatter", [&](const Tensor& x) { scatter(y, 0, all, x); }},
                       {"scatter_add", [&](const Tensor& x) { scatter_add(x, 0, all, x); }},
                       {"index_add", [&](const Tensor& x) { index_add(x, 0, ids, x); }},
-                      {"index", [&](const Tensor& x) { index(x, {ids}); }},
-                      {"index", [&](const Tensor& x) { index(x, {gt(ids, -1)}); }},
                       {"index",
                        [](const Tensor& x) {
                          index(x, {Slice{{}, {}, -1}});

@@ -1,0 +1,193 @@
+// Formats of quantized blocks: integers of a few bits whose neighbours share a scale. Source of the
+// layouts: ggml (MIT).
+//
+// An element is scale · quant, or scale · quant + offset, in f32. The products are exact, so it is
+// rounded at most once, with the same bits everywhere. Elements are described in runs of 32:
+//
+//   kGroup          consecutive elements with one scale and offset
+//   kHasOffset      whether there is an offset
+//   scale_of(b, g)  scale and offset of group g of the block at b
+//   kBits           bits of a quant
+//   kBias           quant = the bits as an unsigned number - kBias; of 8 bits: as an i8
+//   low(r)          where run r has its lower 4 (of 8 bits: all) bits. Of kLowBytes = 32: byte e for
+//                   element e; of 16: byte e % 16, the upper half of the elements 4 bits higher
+//   high(r)         where run r has the bits above those: of kHighBytes = 32 in byte e; of 4: a bit
+//                   for each element
+//
+// Freestanding.
+#pragma once
+#include "scalar/cast.h"
+
+namespace wick {
+
+/// The scale and offset of a group of elements.
+struct BlockScale {
+  float scale;
+  float offset;
+};
+/// Where the bits of a run of elements begin: a byte of the block, and a bit in each byte.
+struct BlockBits {
+  int byte;
+  int shift;
+};
+
+namespace blocks {
+
+inline constexpr int kRun = 32;
+
+WICK_HD constexpr float f16_at(const uint8* b) {
+  return to_float(f16{uint16(b[0] | uint32(b[1]) << 8)});
+}
+
+/// The formats of 32 elements: f16 scale, f16 offset if any, high bits if any, low
+/// bits.
+template <DType dtype, int bits, bool has_offset>
+struct Small {
+  static constexpr DType kDType = dtype;
+  static constexpr int kBits = bits, kGroup = kRun;
+  static constexpr bool kHasOffset = has_offset;
+  static constexpr int kBias = has_offset || bits == 8 ? 0 : 1 << (bits - 1);
+  static constexpr int kLowBytes = bits == 8 ? 32 : 16, kHighBytes = bits == 5 ? 4 : 0;
+  static constexpr int kScaleBytes = has_offset ? 4 : 2;
+
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int) {
+    return {f16_at(block), has_offset ? f16_at(block + 2) : 0};
+  }
+  static WICK_HD constexpr BlockBits low(int) { return {kScaleBytes + kHighBytes, 0}; }
+  static WICK_HD constexpr BlockBits high(int) { return {kScaleBytes, 0}; }
+};
+
+/// q4_k and q5_k: f16 factors of the scales and of the offsets, 8 of each in 6
+/// bits, the fifth bits if any, the lower four.
+template <DType dtype, int bits>
+struct Large {
+  static constexpr DType kDType = dtype;
+  static constexpr int kBits = bits, kGroup = kRun, kBias = 0;
+  static constexpr bool kHasOffset = true;
+  static constexpr int kLowBytes = 32, kHighBytes = bits == 5 ? 32 : 0;
+
+  /// Of groups 0 to 3, bytes 4 + g and 8 + g have scale and offset. Those of groups 4 to 7 have their
+  /// lower 4 bits in byte 8 + g, and the upper 2 above those of groups 0 to 3.
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    const uint8* const b = block + 4 + group % 4;
+    const int scale = group < 4 ? b[0] & 63 : (b[8] & 15) | b[0] >> 6 << 4;
+    const int offset = group < 4 ? b[4] & 63 : b[8] >> 4 | b[4] >> 6 << 4;
+    return {f16_at(block) * float(scale), -(f16_at(block + 2) * float(offset))};
+  }
+  static WICK_HD constexpr BlockBits low(int run) {
+    return {16 + kHighBytes + run / 2 * 32, run % 2 * 4};
+  }
+  static WICK_HD constexpr BlockBits high(int run) { return {16, run}; }
+};
+
+}  // namespace blocks
+
+struct Q4_0 : blocks::Small<DType::kQ4_0, 4, false> {};
+struct Q4_1 : blocks::Small<DType::kQ4_1, 4, true> {};
+struct Q5_0 : blocks::Small<DType::kQ5_0, 5, false> {};
+struct Q5_1 : blocks::Small<DType::kQ5_1, 5, true> {};
+struct Q8_0 : blocks::Small<DType::kQ8_0, 8, false> {};
+struct Q4_K : blocks::Large<DType::kQ4_K, 4> {};
+struct Q5_K : blocks::Large<DType::kQ5_K, 5> {};
+
+/// 128 bytes of lower and 64 of upper bits, 16 i8 scales, and their f16 factor.
+struct Q6_K {
+  static constexpr DType kDType = DType::kQ6_K;
+  static constexpr int kBits = 6, kGroup = 16, kBias = 32;
+  static constexpr bool kHasOffset = false;
+  static constexpr int kLowBytes = 32, kHighBytes = 32;
+
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    return {blocks::f16_at(block + 208) * float(int8(block[192 + group])), 0};
+  }
+  static WICK_HD constexpr BlockBits low(int run) {
+    return {run / 4 * 64 + run % 2 * 32, run % 4 / 2 * 4};
+  }
+  static WICK_HD constexpr BlockBits high(int run) { return {128 + run / 4 * 32, run % 4 * 2}; }
+};
+
+/// Every block format, in the order of the enumeration.
+using BlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K>;
+static_assert(StoredTypes::kSize + BlockTypes::kSize == kNumDTypes);
+
+/// Types that kernels decode blocks to. Other types convert from f32, which holds every element.
+using DecodedTypes = TypeList<bf16, f16, float>;
+
+template <class F>
+inline constexpr int kBlockElements = facts_of(F::kDType).block_elements;
+template <class F>
+inline constexpr int kBlockBytes = facts_of(F::kDType).block_bytes;
+
+/// The integer of element i of the block.
+template <class F>
+WICK_HD constexpr int block_quant(const uint8* block, int i) {
+  const int run = i / blocks::kRun, e = i % blocks::kRun;
+  const BlockBits low = F::low(run);
+  if constexpr (F::kBits == 8) {
+    return int8(block[low.byte + e]);
+  } else {
+    int bits = block[low.byte + e % F::kLowBytes] >> (low.shift + e / F::kLowBytes * 4) & 15;
+    if constexpr (F::kHighBytes == 4)
+      bits |= (block[F::high(run).byte + e / 8] >> e % 8 & 1) << 4;
+    else if constexpr (F::kHighBytes == 32)
+      bits |= (block[F::high(run).byte + e] >> F::high(run).shift & ((1 << (F::kBits - 4)) - 1))
+              << 4;
+    return bits - F::kBias;
+  }
+}
+
+/// The element that a quant of a group with this scale stands for.
+template <class F>
+WICK_HD constexpr float block_value(const BlockScale& s, int quant) {
+  if constexpr (F::kHasOffset)
+    return s.scale * float(quant) + s.offset;
+  else
+    return s.scale * float(quant);
+}
+
+/// Element i of the block.
+template <class F>
+WICK_HD constexpr float decode(const uint8* block, int i) {
+  return block_value<F>(F::scale_of(block, i / F::kGroup), block_quant<F>(block, i));
+}
+
+/// The formats that `encode` writes: those that ggml defines by rounding alone.
+using RoundedBlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0>;
+
+/// Quantizes a block of elements as ggml's reference does, to the same bytes.
+template <class F>
+WICK_HD constexpr void encode(const float* x, uint8* block) {
+  constexpr int levels = 1 << F::kBits, count = kBlockElements<F>;
+  float low = x[0], high = x[0], farthest = 0;  // farthest: the first of the largest magnitude
+  for (int e = 0; e < count; e++) {
+    if (x[e] < low) low = x[e];
+    if (x[e] > high) high = x[e];
+    if (abs(farthest) < abs(x[e])) farthest = x[e];
+  }
+  const float scale = F::kHasOffset   ? (high - low) / float(levels - 1)
+                      : F::kBits == 8 ? abs(farthest) / float(levels / 2 - 1)
+                                      : farthest / float(-levels / 2);
+  const float inverse = scale != 0 ? 1 / scale : 0;
+  const auto put = [block](int at, f16 value) {
+    block[at] = uint8(value.bits), block[at + 1] = uint8(value.bits >> 8);
+  };
+  for (int b = 0; b < kBlockBytes<F>; b++) block[b] = 0;
+  put(0, round_to<f16>(scale));
+  if constexpr (F::kHasOffset) put(2, round_to<f16>(low));
+  const int first = F::low(0).byte;
+  for (int e = 0; e < count; e++) {
+    if constexpr (F::kBits == 8) {
+      const float y = x[e] * inverse, whole = float(detail::saturate<int>(y));
+      const int away = abs(y - whole) >= 0.5f ? (y < 0 ? -1 : 1) : 0;  // ties away from zero
+      block[first + e] = uint8(detail::saturate<int8>(whole + float(away)));
+    } else {
+      const float y = (F::kHasOffset ? x[e] - low : x[e]) * inverse + (float(F::kBias) + 0.5f);
+      const int rounded = detail::saturate<int>(y);
+      const int bits = rounded < 0 ? 0 : rounded < levels ? rounded : levels - 1;
+      block[first + e % 16] |= uint8((bits & 15) << e / 16 * 4);
+      if constexpr (F::kBits == 5) block[F::high(0).byte + e / 8] |= uint8(bits >> 4 << e % 8);
+    }
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,22 @@
+// Operands of block dtypes. A case has their bytes, as u8.
+#pragma once
+#include "reference/blocks.h"
+#include "values.h"
+
+namespace wick::conformance {
+
+inline const std::vector<DType> kBlocks = {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
+                                           DType::kQ8_0, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K};
+/// Those that cast can make.
+inline const std::vector<DType> kRoundedBlocks(kBlocks.begin(), kBlocks.begin() + 5);
+
+/// A shape whose last dim counts blocks, in elements.
+HostShape in_elements(DType block, HostShape shape);
+/// The bytes of blocks, u8 [..., bytes]: any quants, and scales of random sizes below 1, or special ones.
+Array block_bytes(DType block, const HostShape& in_blocks, Values values, Random& random);
+/// The tensor that has these bytes, in memory of its own.
+Tensor as_blocks(DType block, const Tensor& bytes);
+/// The bytes of a contiguous block tensor.
+Tensor bytes_of_blocks(const Tensor& x);
+
+}  // namespace wick::conformance

@@ -1,0 +1,173 @@
+#include "blocks.h"
+
+#include <algorithm>
+
+namespace wick::reference {
+namespace {
+
+using Bytes = const unsigned char*;
+
+Real f16_value(Bytes b) { return decode(DType::kF16, b); }
+int low_half(unsigned char b) { return b % 16; }
+int upper_half(unsigned char b) { return b / 16; }
+int bit(Bytes b, int i) { return b[i / 8] >> (i % 8) & 1; }
+/// Rounded once to f32.
+Real sum_of(Real scaled, Real offset) { return round_to_format(DType::kF32, scaled + offset); }
+
+/// f16 d, 16 bytes: element i in the lower half of byte i, element 16 + i in the upper.
+void q4_0(Bytes b, Real* y) {
+  for (int i = 0; i < 16; i++) {
+    y[i] = f16_value(b) * (low_half(b[2 + i]) - 8);
+    y[16 + i] = f16_value(b) * (upper_half(b[2 + i]) - 8);
+  }
+}
+/// f16 d, f16 m, 16 bytes.
+void q4_1(Bytes b, Real* y) {
+  for (int i = 0; i < 16; i++) {
+    y[i] = sum_of(f16_value(b) * low_half(b[4 + i]), f16_value(b + 2));
+    y[16 + i] = sum_of(f16_value(b) * upper_half(b[4 + i]), f16_value(b + 2));
+  }
+}
+/// f16 d, 32 fifth bits, 16 bytes.
+void q5_0(Bytes b, Real* y) {
+  for (int i = 0; i < 16; i++) {
+    y[i] = f16_value(b) * (low_half(b[6 + i]) + 16 * bit(b + 2, i) - 16);
+    y[16 + i] = f16_value(b) * (upper_half(b[6 + i]) + 16 * bit(b + 2, 16 + i) - 16);
+  }
+}
+/// f16 d, f16 m, 32 fifth bits, 16 bytes.
+void q5_1(Bytes b, Real* y) {
+  const Real d = f16_value(b), m = f16_value(b + 2);
+  for (int i = 0; i < 16; i++) {
+    y[i] = sum_of(d * (low_half(b[8 + i]) + 16 * bit(b + 4, i)), m);
+    y[16 + i] = sum_of(d * (upper_half(b[8 + i]) + 16 * bit(b + 4, 16 + i)), m);
+  }
+}
+/// f16 d, 32 i8.
+void q8_0(Bytes b, Real* y) {
+  for (int i = 0; i < 32; i++) y[i] = f16_value(b) * static_cast<signed char>(b[2 + i]);
+}
+
+struct SixBits {
+  int scale, offset;
+};
+/// Pair g of the eight in 12 bytes: the first four scales and offsets in the lower 6 bits of a byte each;
+/// of the others 4 bits in the last four bytes, 2 in the upper bits of the first eight.
+SixBits six_bits(Bytes b, int g) {
+  if (g < 4) return {b[g] % 64, b[4 + g] % 64};
+  return {low_half(b[4 + g]) + 16 * (b[g - 4] / 64), upper_half(b[4 + g]) + 16 * (b[g] / 64)};
+}
+/// f16 d, f16 m, 12 bytes of scales, 128 bytes: 64 elements in 32 bytes, the lower halves first.
+void q4_k(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const SixBits s = six_bits(b + 4, i / 32);
+    const unsigned char byte = b[16 + i / 64 * 32 + i % 32];
+    const int q = i % 64 < 32 ? low_half(byte) : upper_half(byte);
+    y[i] = sum_of(f16_value(b) * s.scale * q, -(f16_value(b + 2) * s.offset));
+  }
+}
+/// The same with 32 bytes of fifth bits before the 128: bit g of byte i for element i of group g.
+void q5_k(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const SixBits s = six_bits(b + 4, i / 32);
+    const unsigned char byte = b[48 + i / 64 * 32 + i % 32];
+    const int q =
+        (i % 64 < 32 ? low_half(byte) : upper_half(byte)) + 16 * (b[16 + i % 32] >> i / 32 & 1);
+    y[i] = sum_of(f16_value(b) * s.scale * q, -(f16_value(b + 2) * s.offset));
+  }
+}
+/// 128 bytes of lower halves, 64 of upper bits, 16 i8 scales, f16 d. Of each 128 elements, the first 64
+/// have the lower halves of 64 bytes, the others the upper; four share a byte of upper bits.
+void q6_k(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const int in = i % 128;
+    const unsigned char low = b[i / 128 * 64 + in % 64];
+    const int upper = b[128 + i / 128 * 32 + in % 32] >> in / 32 * 2 & 3;
+    const int q = (in < 64 ? low_half(low) : upper_half(low)) + 16 * upper - 32;
+    y[i] = f16_value(b + 208) * static_cast<signed char>(b[192 + i / 16]) * q;
+  }
+}
+
+struct Format {
+  DType dtype;
+  void (*decode)(Bytes, Real*);
+  std::vector<int> f16_fields;
+};
+const Format& format(DType dtype) {
+  static const Format formats[] = {{DType::kQ4_0, q4_0, {0}},    {DType::kQ4_1, q4_1, {0, 2}},
+                                   {DType::kQ5_0, q5_0, {0}},    {DType::kQ5_1, q5_1, {0, 2}},
+                                   {DType::kQ8_0, q8_0, {0}},    {DType::kQ4_K, q4_k, {0, 2}},
+                                   {DType::kQ5_K, q5_k, {0, 2}}, {DType::kQ6_K, q6_k, {208}}};
+  return *std::find_if(std::begin(formats), std::end(formats),
+                       [&](const Format& f) { return f.dtype == dtype; });
+}
+
+/// 32 elements as one block.
+void quantize_block(DType dtype, const float* x, unsigned char* b) {
+  const bool has_offset = dtype == DType::kQ4_1 || dtype == DType::kQ5_1;
+  const int bits = dtype == DType::kQ8_0                            ? 8
+                   : dtype == DType::kQ5_0 || dtype == DType::kQ5_1 ? 5
+                                                                    : 4;
+  const float low = *std::min_element(x, x + 32), high = *std::max_element(x, x + 32);
+  const float farthest =
+      *std::max_element(x, x + 32, [](float u, float v) { return std::fabs(u) < std::fabs(v); });
+  float d = farthest / float(-(1 << (bits - 1)));
+  if (has_offset) d = (high - low) / float((1 << bits) - 1);
+  if (bits == 8) d = std::fabs(farthest) / 127;
+  const float inverse = d == 0 ? 0 : 1 / d;
+  std::fill_n(b, facts_of(dtype).block_bytes, 0);
+  encode(DType::kF16, round_to_format(DType::kF16, d), b);
+  if (has_offset) encode(DType::kF16, round_to_format(DType::kF16, low), b + 2);
+  unsigned char* const fifths = b + (has_offset ? 4 : 2);
+  unsigned char* const rest = fifths + (bits == 5 ? 4 : 0);
+  for (int i = 0; i < 32; i++) {
+    if (bits == 8) {
+      rest[i] = static_cast<unsigned char>(static_cast<signed char>(std::round(x[i] * inverse)));
+      continue;
+    }
+    float y = x[i] * inverse;
+    if (has_offset) {
+      y = x[i] - low;
+      y = y * inverse;
+    }
+    y = y + (has_offset ? 0.5f : float(1 << (bits - 1)) + 0.5f);
+    const int q = std::min(int(y), (1 << bits) - 1);
+    rest[i % 16] = static_cast<unsigned char>(rest[i % 16] + (q % 16 << (i < 16 ? 0 : 4)));
+    if (bits == 5) fifths[i / 8] = static_cast<unsigned char>(fifths[i / 8] + (q / 16 << i % 8));
+  }
+}
+
+}  // namespace
+
+std::vector<int> f16_fields(DType block) { return format(block).f16_fields; }
+
+Array dequantize(DType block, const Array& bytes) {
+  const std::size_t size = std::size_t(facts_of(block).block_bytes),
+                    elements = std::size_t(facts_of(block).block_elements);
+  const std::size_t count = bytes.values.size() / size;
+  Array y{DType::kF32, bytes.shape, std::vector<Real>(count * elements)};
+  y.shape.back() = y.shape.back() / int64_t(size) * int64_t(elements);
+  std::vector<unsigned char> b(size);
+  for (std::size_t i = 0; i < count; i++) {
+    for (std::size_t k = 0; k < size; k++)
+      b[k] = static_cast<unsigned char>(bytes.values[i * size + k]);
+    format(block).decode(b.data(), &y.values[i * elements]);
+  }
+  return y;
+}
+
+Array quantize(DType block, const Array& x) {
+  const std::size_t size = std::size_t(facts_of(block).block_bytes), count = x.values.size() / 32;
+  Array y{DType::kU8, x.shape, std::vector<Real>(count * size)};
+  y.shape.back() = y.shape.back() / 32 * int64_t(size);
+  for (std::size_t i = 0; i < count; i++) {
+    float elements[32];
+    std::vector<unsigned char> b(size);
+    for (std::size_t k = 0; k < 32; k++) elements[k] = float(x.values[i * 32 + k]);
+    quantize_block(block, elements, b.data());
+    std::copy(b.begin(), b.end(), y.values.begin() + std::ptrdiff_t(i * size));
+  }
+  return y;
+}
+
+}  // namespace wick::reference
