@@ -111,8 +111,8 @@ class Planner {
   void take(const Tensor& ids) {
     check_same_device("index", plan_.view, ids);
     if (ids.dtype() == DType::kBool) return take_mask(ids);
-    plan_.ids.push_back(
-        ids_from_end(checked_ids("index", plan_.view, ids), plan_.view.shape()[dim_]));
+    plan_.ids.push_back(ids_from_end(checked_ids("index", plan_.view, ids, BlockDTypes::kAccepted),
+                                     plan_.view.shape()[dim_]));
     plan_.dims.push_back(dim_++);
   }
   /// A mask becomes the ids of its true elements, and its dims of x are merged into one.

@@ -114,6 +114,7 @@ TEST(Blocks, RowsAreLookedUpById) {
   EXPECT_EQ(rows.dtype(), DType::kQ8_0);
   EXPECT_EQ(bytes_in(rows), bytes_in(narrow(table, 0, 3, 1)));
   EXPECT_EQ(bytes_in(index(table, {Tensor::from<int64_t>({-2}, {1})})), bytes_in(rows));
+  EXPECT_EQ(bytes_in(index(table, {eq(arange(5), 3)})), bytes_in(rows));
   EXPECT_ERROR(embedding(table, Tensor::from<int64_t>({5}, {1})), kOutOfRange, "id 5");
   EXPECT_ERROR(index_select(table, 1, ids), kShapeMismatch, "ids of one dim");
   EXPECT_ERROR(index_select(table, 1, reshape(ids, {4})), kUnsupported,
