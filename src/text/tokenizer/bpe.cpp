@@ -44,9 +44,8 @@ void Bpe::look_for_cuts() {
                   !drops_characters && vocabulary.find(kSpaceMark) >= 0;
   if (!cuts_at_marks) return;
   merges.each([&](int32_t left, int32_t right) {
-    if (vocabulary.text(right).starts_with(kSpaceMark) &&
-        !vocabulary.text(left).ends_with(kSpaceMark))
-      cuts_at_marks = false;
+    if (vocabulary.text(right).starts_with(kSpaceMark) && !vocabulary.text(left).empty())
+      joins_mark.set(uint8_t(vocabulary.text(left).back()));
   });
 }
 
@@ -60,10 +59,10 @@ void Bpe::encode(std::string_view word, Workspace& workspace, std::vector<Token>
       to[i].end += uint32_t(begin);
     }
   };
-  size_t begin = 0, mark_end = 0;  // mark_end: behind the last mark that was seen
-  for (size_t mark; (mark = word.find(kSpaceMark, mark_end)) != word.npos;
-       mark_end = mark + kSpaceMark.size()) {
-    if (mark == mark_end) continue;  // marks in a row may merge
+  size_t begin = 0;
+  for (size_t mark = 0; (mark = word.find(kSpaceMark, mark)) != word.npos;
+       mark += kSpaceMark.size()) {
+    if (mark == begin || joins_mark[uint8_t(word[mark - 1])]) continue;
     encode_range(begin, mark);
     begin = mark;
   }
@@ -84,10 +83,35 @@ void Bpe::encode_anew(std::string_view word, Workspace& workspace, std::vector<T
     const int32_t id = vocabulary.find(byte_letters ? to_letters(word) : word);
     if (id >= 0 && id < token_count) return to.push_back({id, 0, uint32_t(word.size())});
   }
-  start(word, workspace.symbols);
+  const bool drops =
+      byte_letters && unknown < 0 &&
+      std::any_of(word.begin(), word.end(), [&](char c) { return letters[uint8_t(c)] < 0; });
+  if (drops) return encode_spelled(word, workspace, to);
+  start(word, byte_letters, workspace.symbols);
   merge(workspace);
+  add_tokens(workspace.symbols, to);
+}
+
+/// Encodes the word as its letters, which is what HuggingFace's offsets count: behind a letter that
+/// is dropped they are off by its bytes.
+void Bpe::encode_spelled(std::string_view word, Workspace& workspace,
+                         std::vector<Token>& to) const {
+  std::vector<uint32_t> bytes;  // by byte of the letters: the byte that it spells
+  for (uint32_t i = 0; i < word.size(); i++)
+    bytes.insert(bytes.end(), letter_of(uint8_t(word[i])).size(), i);
+  const size_t before = to.size();
+  start(to_letters(word), false, workspace.symbols);
+  merge(workspace);
+  add_tokens(workspace.symbols, to);
+  for (size_t i = before; i < to.size(); i++) {
+    to[i].begin = bytes[to[i].begin];
+    to[i].end = bytes[to[i].end - 1] + 1;
+  }
+}
+
+void Bpe::add_tokens(const std::vector<Symbol>& symbols, std::vector<Token>& to) const {
   uint32_t begin = 0;
-  for (const Symbol& symbol : workspace.symbols) {
+  for (const Symbol& symbol : symbols) {
     const uint32_t end = begin + symbol.length;
     if (begin == end) continue;
     if (symbol.id < token_count) {
@@ -100,9 +124,9 @@ void Bpe::encode_anew(std::string_view word, Workspace& workspace, std::vector<T
   }
 }
 
-/// The characters of the word as symbols. Characters that are dropped leave no gap: what follows
-/// moves up, as in HuggingFace's offsets.
-void Bpe::start(std::string_view word, std::vector<Symbol>& symbols) const {
+/// The characters of the word, or its bytes, as symbols. Characters that are dropped leave no gap:
+/// what follows moves up, as in HuggingFace's offsets.
+void Bpe::start(std::string_view word, bool is_bytes, std::vector<Symbol>& symbols) const {
   symbols.clear();
   const auto add = [&](int32_t id, uint32_t length) {
     symbols.push_back({id, length, int32_t(symbols.size()) - 1, int32_t(symbols.size()) + 1});
@@ -114,16 +138,16 @@ void Bpe::start(std::string_view word, std::vector<Symbol>& symbols) const {
   };
   std::string affixed;
   for (size_t at = 0, end; at < word.size(); at = end) {
-    end = at + (byte_letters ? 1 : character_length(word[at]));
+    end = at + (is_bytes ? 1 : character_length(word[at]));
     const uint32_t length = uint32_t(end - at);
     std::string_view spelling = word.substr(at, length);
     const bool with_prefix = at > 0 && !prefix.empty();
     const bool with_suffix = end == word.size() && !suffix.empty();
     int32_t id;
-    if (byte_letters && !with_prefix && !with_suffix) {
+    if (is_bytes && !with_prefix && !with_suffix) {
       id = letters[uint8_t(word[at])];
     } else {
-      if (byte_letters) spelling = letter_of(uint8_t(word[at]));
+      if (is_bytes) spelling = letter_of(uint8_t(word[at]));
       if (with_prefix || with_suffix) {
         affixed = (with_prefix ? prefix : "") + std::string(spelling) + (with_suffix ? suffix : "");
         spelling = affixed;

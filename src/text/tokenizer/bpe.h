@@ -1,6 +1,7 @@
 // The model: splits a word into tokens by byte-pair encoding.
 #pragma once
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -58,9 +59,10 @@ struct Bpe {
   bool byte_letters = false;   // words are raw bytes, which tokens spell in the byte alphabet
   bool ignore_merges = false;  // a word that is a token stays whole
   bool fuse_unknown = false;   // adjacent unknown characters are one unknown token
-  /// No merge joins what does not end in kSpaceMark with what starts with it. Such places cut a
-  /// long word into parts that the cache may hold.
+  /// Words are cut before kSpaceMark where no merge joins what is there, into parts that the cache
+  /// may hold. joins_mark: the bytes that a part before the mark ends with, if a merge joins it.
   bool cuts_at_marks = false;
+  std::bitset<256> joins_mark;
   int32_t unknown = -1;                  // the token for unknown characters; -1: they are dropped
   std::string prefix, suffix;            // of a word's characters but the first, and of its last
   std::array<int32_t, 256> letters;      // with byte_letters: by byte; -1: no token
@@ -73,7 +75,7 @@ struct Bpe {
     byte_tokens.fill(-1);
   }
 
-  /// Finds out whether the merges allow cuts_at_marks. Call it when all else is set.
+  /// Sets cuts_at_marks and joins_mark. Call it when all else is set.
   void look_for_cuts();
 
   /// Appends the word's tokens.
@@ -81,7 +83,9 @@ struct Bpe {
 
  private:
   void encode_part(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
-  void start(std::string_view word, std::vector<Symbol>& symbols) const;
+  void encode_spelled(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
+  void start(std::string_view word, bool is_bytes, std::vector<Symbol>& symbols) const;
+  void add_tokens(const std::vector<Symbol>& symbols, std::vector<Token>& to) const;
   void merge(Workspace& workspace) const;
   void encode_anew(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
 };

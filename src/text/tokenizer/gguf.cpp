@@ -271,8 +271,8 @@ void read_ends(const File& file, bool adds_bos, Rules& rules) {
 void read_byte_level(File& file, Rules& rules) {
   const PreTokenization& pre = pre_tokenization(file.metadata);
   for (const std::string_view pattern : pre.patterns)
-    rules.pre_tokenizers.push_back(
-        split_at(Pattern::regex(pattern, file.metadata.where()), Behavior::kIsolated));
+    rules.pre_tokenizers.push_back(split_at(
+        Pattern::regex(pattern, file.metadata.where(), Unicode::k15), Behavior::kIsolated));
   rules.bpe.byte_letters = true;
   rules.bpe.ignore_merges = pre.ignore_merges;
   read_merges(file, rules);

@@ -38,11 +38,11 @@ Pattern Pattern::literal(std::string text) {
   return pattern;
 }
 
-Pattern Pattern::regex(std::string_view expression, const std::string& where) {
+Pattern Pattern::regex(std::string_view expression, const std::string& where, Unicode unicode) {
   const auto code = std::make_shared<Code>();
   code->expression = expression;
   code->where = where;
-  const std::string translated = pcre_syntax(expression, where);
+  const std::string translated = pcre_syntax(expression, where, unicode);
   const Owned<pcre2_compile_context, pcre2_compile_context_free> context(
       pcre2_compile_context_create(nullptr));
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);

@@ -9,13 +9,17 @@
 
 namespace wick::tokenizer {
 
+/// The version whose categories \p{...} and the like have: HuggingFace's is 16, llama.cpp's 15.1.
+enum class Unicode { k15, k16 };
+
 /// A compiled pattern, shared by its copies; several threads may use it.
 class Pattern {
  public:
   /// A regular expression in the syntax of HuggingFace's tokenizers (Oniguruma's for Ruby). where:
   /// the prefix of errors. Errors: kUnsupported, with the expression, if it is wrong or PCRE2 lacks
   /// what it uses.
-  static Pattern regex(std::string_view expression, const std::string& where);
+  static Pattern regex(std::string_view expression, const std::string& where,
+                       Unicode unicode = Unicode::k16);
   /// Matches the text itself; nothing if it is empty.
   static Pattern literal(std::string text);
 
@@ -30,6 +34,6 @@ class Pattern {
 };
 
 /// The expression in PCRE2's syntax.
-std::string pcre_syntax(std::string_view expression, const std::string& where);
+std::string pcre_syntax(std::string_view expression, const std::string& where, Unicode unicode);
 
 }  // namespace wick::tokenizer

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Makes small BPE tokenizers and what HuggingFace's tokenizers 0.23.3 gives for TEXTS: for each a JSON
-file of the tokenizer and one, .expected.json, of the results.
+"""Makes small BPE tokenizers and what HuggingFace's tokenizers 0.23.3 gives for some texts.
 
     make.py FOLDER
 
-Each tokenizer has the components of a family of published ones, or a mix of the rarer ones; its vocabulary is trained on TEXTS.
+FOLDER gets a tokenizer and the expected results for each function of MAKERS, and the texts. Each tokenizer has the components of a family of published ones, or a mix of the rarer ones; its vocabulary is trained on the texts.
 """
 import json
 import pathlib
@@ -197,33 +196,46 @@ def added():
 MAKERS = [gpt2, roberta, llama3, qwen2, starcoder2, tekken, llama2, llama2_metaspace, metaspace, gemma, words, rare, splits, added]
 
 
-def expected(tokenizer):
+def expected(tokenizer, file):
+    """By text: flat offsets; tokens only where the vocabulary does not spell them so; other results only where they differ."""
+    spelled = {index: token for token, index in file["model"]["vocab"].items()}
+    spelled |= {tokenizer.token_to_id(token["content"]): token["content"] for token in file["added_tokens"]}
     rows = []
     for text in TEXTS:
         encoding = tokenizer.encode(text)
-        ids = encoding.ids
+        bare = tokenizer.encode(text, add_special_tokens=False).ids
         tokenizer.encode_special_tokens = True
         as_text = tokenizer.encode(text, add_special_tokens=False).ids
         tokenizer.encode_special_tokens = False
-        rows.append({"text": text, "ids": ids, "tokens": encoding.tokens, "offsets": [list(pair) for pair in encoding.offsets],
-                     "bare_ids": tokenizer.encode(text, add_special_tokens=False).ids, "special_as_text": as_text,
-                     "decoded": tokenizer.decode(ids, skip_special_tokens=False), "skipped": tokenizer.decode(ids)})
+        row = {"ids": encoding.ids, "offsets": [end for pair in encoding.offsets for end in pair]}
+        if encoding.tokens != [spelled[index] for index in encoding.ids]:
+            row["tokens"] = encoding.tokens
+        if bare != encoding.ids:
+            row["bare"] = bare
+        if as_text != bare:
+            row["special_as_text"] = as_text
+        row["decoded"] = tokenizer.decode(encoding.ids, skip_special_tokens=False)
+        skipped = tokenizer.decode(encoding.ids)
+        if skipped != row["decoded"]:
+            row["skipped"] = skipped
+        rows.append(row)
     return rows
+
+
+def write(path, value):
+    path.write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
+    write(folder / "texts.json", TEXTS)
     for make in MAKERS:
-        tokenizer = make()
-        file = json.loads(tokenizer.to_str())
+        file = json.loads(make().to_str())
         if make in (gpt2, qwen2):  # the older form of merges
             file["model"]["merges"] = [" ".join(pair) for pair in file["model"]["merges"]]
-        text = json.dumps(file, ensure_ascii=False, separators=(",", ":"))
-        (folder / f"{make.__name__}.json").write_text(text, encoding="utf-8")
-        again = Tokenizer.from_str(text)
-        rows = json.dumps(expected(again), ensure_ascii=False, separators=(",", ":"))
-        (folder / f"{make.__name__}.expected.json").write_text(rows, encoding="utf-8")
+        write(folder / f"{make.__name__}.json", file)
+        write(folder / f"{make.__name__}.expected.json", expected(Tokenizer.from_str(json.dumps(file)), file))
 
 
 if __name__ == "__main__":

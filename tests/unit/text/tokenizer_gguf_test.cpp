@@ -34,7 +34,7 @@ Settings byte_level(const std::string& pre, const std::vector<std::string>& merg
 
 using Ids = std::vector<int64_t>;
 
-TEST(Gguf, MergesByRankAndThenFromTheLeft) {
+TEST(TokenizerGguf, MergesByRankAndThenFromTheLeft) {
   const Tokenizer t = Tokenizer::from_gguf(byte_level("gpt-2", {"a b", "b c", "ab c", "a a"}));
   EXPECT_EQ(t.encode_ids("abc"), (Ids{258}));
   EXPECT_EQ(t.encode_ids("bcabc"), (Ids{257, 258}));
@@ -43,12 +43,12 @@ TEST(Gguf, MergesByRankAndThenFromTheLeft) {
   EXPECT_EQ(t.encode_ids(""), Ids{});
 }
 
-TEST(Gguf, WordsDoNotMergeWithEachOther) {
+TEST(TokenizerGguf, WordsDoNotMergeWithEachOther) {
   const Tokenizer t = Tokenizer::from_gguf(byte_level("gpt-2", {"a \u0120", "\u0120 a"}));
   EXPECT_EQ(t.encode_ids("a a"), (Ids{'a', 257}));
 }
 
-TEST(Gguf, EachPreCutsAsLlamaCppDoes) {
+TEST(TokenizerGguf, EachPreCutsAsLlamaCppDoes) {
   struct Row {
     const char *pre, *text;
     std::vector<std::string> words;
@@ -76,7 +76,7 @@ TEST(Gguf, EachPreCutsAsLlamaCppDoes) {
   }
 }
 
-TEST(Gguf, SpecialTokensInTheTextBecomeIdsIfAsked) {
+TEST(TokenizerGguf, SpecialTokensInTheTextBecomeIdsIfAsked) {
   const Tokenizer t = Tokenizer::from_gguf(
       byte_level("gpt-2", {"a b"}, {{"<|im_end|>", 3}, {"<tool>", 4}, {"<unk>", 2}}));
   EXPECT_EQ(t.encode_ids("ab<|im_end|><tool>b"), (Ids{256, 257, 258, 'b'}));
@@ -89,19 +89,19 @@ TEST(Gguf, SpecialTokensInTheTextBecomeIdsIfAsked) {
   EXPECT_EQ(t.decode(Ids{257, 258, 256}, true), "<tool>ab");
 }
 
-TEST(Gguf, OfOverlappingSpecialTokensTheLongestWins) {
+TEST(TokenizerGguf, OfOverlappingSpecialTokensTheLongestWins) {
   const Tokenizer t = Tokenizer::from_gguf(byte_level("gpt-2", {"a b"}, {{"<x>", 3}, {"x>yz", 3}}));
   EXPECT_EQ(t.encode_ids("<x>yz<x>"), (Ids{'<', 258, 257}));
 }
 
-TEST(Gguf, TokensOfKnownTextsAreSpecialWhateverTheirType) {
+TEST(TokenizerGguf, TokensOfKnownTextsAreSpecialWhateverTheirType) {
   const Tokenizer t =
       Tokenizer::from_gguf(byte_level("gpt-2", {"a b"}, {{"<|eot_id|>", 1}, {"<|start|>", 3}}));
   EXPECT_TRUE(t.is_special(257));
   EXPECT_FALSE(t.is_special(258));
 }
 
-TEST(Gguf, BosAndEosFollowTheFile) {
+TEST(TokenizerGguf, BosAndEosFollowTheFile) {
   Settings metadata = byte_level("gpt-2", {"a b"}, {{"<s>", 3}, {"</s>", 3}});
   metadata.set(kKey + "bos_token_id", 257).set(kKey + "eos_token_id", 258);
   EXPECT_EQ(Tokenizer::from_gguf(metadata).encode_ids("ab"), (Ids{256}));
@@ -116,7 +116,7 @@ TEST(Gguf, BosAndEosFollowTheFile) {
   EXPECT_EQ(Tokenizer::from_gguf(metadata).encode_ids("ab"), (Ids{257, 256, 258}));
 }
 
-TEST(Gguf, LlamaBpeTakesAWordThatIsATokenWhole) {
+TEST(TokenizerGguf, LlamaBpeTakesAWordThatIsATokenWhole) {
   Settings metadata = byte_level("llama-bpe", {"a b"}, {{"abab", 1}, {"<s>", 3}});
   metadata.set(kKey + "bos_token_id", 258).set(kKey + "add_bos_token", false);
   EXPECT_EQ(Tokenizer::from_gguf(metadata).encode_ids("abab"), (Ids{257}));
@@ -124,7 +124,7 @@ TEST(Gguf, LlamaBpeTakesAWordThatIsATokenWhole) {
   EXPECT_EQ(Tokenizer::from_gguf(metadata).encode_ids("abab"), (Ids{256, 256}));
 }
 
-TEST(Gguf, OffsetsCountCodePointsOfWholeCharacters) {
+TEST(TokenizerGguf, OffsetsCountCodePointsOfWholeCharacters) {
   const Tokenizer t = Tokenizer::from_gguf(byte_level("gpt-2", {"\u00c3 \u00a9"}));
   const Encoding e = t.encode("\u00e9\u00ea\xffx");
   EXPECT_EQ(e.tokens, (std::vector<std::string>{"\u00c3\u00a9", "\u00c3", "\u00aa", "\u00ef",
@@ -133,14 +133,14 @@ TEST(Gguf, OffsetsCountCodePointsOfWholeCharacters) {
                            {0, 1}, {1, 2}, {1, 2}, {2, 3}, {2, 3}, {2, 3}, {3, 4}}));
 }
 
-TEST(Gguf, AMergeThatGivesNoTokenEndsInTokensOfItsBytes) {
+TEST(TokenizerGguf, AMergeThatGivesNoTokenEndsInTokensOfItsBytes) {
   Settings metadata = byte_level("gpt-2", {"a b"});
   metadata.set(kKey + "merges", Setting::List{"a b", "ab c", "x y"});
   const Tokenizer t = Tokenizer::from_gguf(metadata);
   EXPECT_EQ(t.encode_ids("abcxy"), (Ids{'a', 'b', 'c', 'x', 'y'}));
 }
 
-TEST(Gguf, FilesItDoesNotServeAreErrorsThatNameThem) {
+TEST(TokenizerGguf, FilesItDoesNotServeAreErrorsThatNameThem) {
   Settings metadata = byte_level("gpt-2", {"a b"});
   EXPECT_ERROR(Tokenizer::from_gguf(Settings(metadata).set(kKey + "model", "bert")), kUnsupported,
                "m.gguf: \"tokenizer.ggml.model\": wick has no tokenizer \"bert\"");
