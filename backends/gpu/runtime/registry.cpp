@@ -27,7 +27,8 @@ const KernelList& all_kernels() {
       kernels_of<"unary", "binary", "compare", "where", "cast", "create", "reduce", "matmul",
                  "gather", "gather_sorted", "softmax", "norm", "rope", "loss", "optimizer",
                  "attention", "attention_gradient", "sample", "scan", "search", "sort",
-                 "reduce_extremes", "arg_reduce", "cast_stored", "pool", "conv", "blocks">();
+                 "reduce_extremes", "arg_reduce", "cast_stored", "pool", "conv", "linear",
+                 "blocks">();
   return list;
 }
 

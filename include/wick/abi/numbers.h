@@ -110,6 +110,10 @@ WICK_HD constexpr float to_float(f16 x) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
   return y;
 #else
+#if defined(__F16C__) && defined(__GNUC__)
+  using Halves = short __attribute__((vector_size(16)));
+  if (!__builtin_is_constant_evaluated()) return __builtin_ia32_vcvtph2ps(Halves{short(x.bits)})[0];
+#endif
   if ((x.bits & 0x7c00) == 0x7c00)
     return __builtin_bit_cast(
         float, uint32(x.bits & 0x8000) << 16 | 0x7f800000u | uint32(x.bits & 0x3ff) << 13);

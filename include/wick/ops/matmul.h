@@ -13,7 +13,15 @@ namespace wick {
 /// kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor matmul(const Tensor& a, const Tensor& b);
 /// x [..., in] times the transpose of weight [out, in], plus bias [out] unless it is empty -> [...,
-/// out]. Error: as for matmul, plus 0.5 ulp for the bias.
+/// out], in x's dtype.
+///
+/// weight  x's dtype; or another floating or a block dtype beside a floating x, used as it lies and
+///         decoded exactly. The gradient passes to x, and to a floating weight.
+/// bias    x's dtype
+/// Error: as for matmul, plus 0.5 ulp for the bias. Matrix units of cards multiply more than 16 rows of f16
+/// or bf16 by a block weight rounded to x's dtype: then c u is 2 units roundoff of that. With rounded activations (numerics.h), a block
+/// weight adds at most sum|weight| a / 254, where a is the largest |x| of the term's block of 32.
+/// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace wick

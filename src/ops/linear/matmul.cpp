@@ -1,6 +1,5 @@
 #include "wick/ops/matmul.h"
 
-#include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/reduce/reduce.h"
@@ -92,15 +91,6 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   if (rhs.rank() == 1) y = squeeze(y, -1);
   if (lhs.rank() == 1) y = squeeze(y, rhs.rank() == 1 ? -1 : -2);
   return y;
-}
-
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  const Calling calling("linear");
-  check_defined("linear", weight);
-  check(weight.rank() == 2, ErrorCode::kShapeMismatch, "linear", "expected weight [out, in], got ",
-        weight.shape());
-  const Tensor y = matmul(x, transpose(weight));
-  return bias ? y + bias : y;
 }
 
 }  // namespace wick

@@ -121,6 +121,35 @@ TEST(Blocks, RowsAreLookedUpById) {
                "index_select: the last dim of q8_0 is in blocks, which do not split");
 }
 
+TEST(Blocks, ServeAsWeightsOfEveryFloat) {
+  const Tensor weight = cast(randn({7, 64}), DType::kQ5_1), bias = randn({7});
+  const Tensor wide = cast(weight, DType::kF64), x = randn({2, 3, 64});
+  const Tensor exact = linear(cast(x, DType::kF64), wide);
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kBf16, DType::kF8E4M3}) {
+    const Tensor y = linear(cast(x, dtype), weight);
+    EXPECT_EQ(y.dtype(), dtype);
+    EXPECT_EQ(y.shape(), (Shape{2, 3, 7}));
+  }
+  EXPECT_LT(max(abs(cast(linear(x, weight, bias), DType::kF64) - (exact + cast(bias, DType::kF64))))
+                .item<double>(),
+            1e-4);
+  EXPECT_ERROR(linear(randn({2, 32}), weight), kShapeMismatch,
+               "linear: inner dimensions differ: x [2, 32], weight [7, 64]");
+  EXPECT_ERROR(linear(zeros({2, 64}, {.dtype = DType::kI32}), weight), kDTypeMismatch,
+               "linear: expected a floating x beside q5_1 weights, got i32");
+  EXPECT_ERROR(linear(x, zeros({7, 64}, {.dtype = DType::kI8})), kDTypeMismatch,
+               "linear: expected weights of f32, another floating or a block dtype, got i8");
+}
+
+TEST(Blocks, WeightsPassTheGradientToActivations) {
+  const Tensor weight = cast(randn({7, 64}), DType::kQ8_0);
+  const Var x(randn({3, 64}));
+  const Tensor y = linear(x, weight);
+  backward(sum(y));
+  const Tensor expected = broadcast_to(sum(cast(weight, DType::kF32), {.dims = {0}}), {3, 64});
+  EXPECT_LT(max(abs(x.grad() - expected)).item<float>(), 1e-5);
+}
+
 TEST(Blocks, ACastHasNoGradient) {
   const Var v(ones({32}));
   EXPECT_FALSE(cast(cast(v, DType::kQ8_0), DType::kF32).requires_grad());
@@ -263,7 +292,8 @@ TEST(Blocks, ProductsLayersAndLossesRefuseThem) {
   expect_refusals({64, 64}, {
                                 {"matmul", [&](const Tensor& x) { matmul(y, x); }},
                                 {"matmul", [&](const Tensor& x) { matmul(x, x); }},
-                                {"linear", [&](const Tensor& x) { linear(y, x); }},
+                                {"linear", [&](const Tensor& x) { linear(x, y); }},
+                                {"linear", [&](const Tensor& x) { linear(ids, x); }},
                                 {"kron", [&](const Tensor& x) { kron(x, y); }},
                                 {"tensordot", [&](const Tensor& x) { tensordot(x, y, 1); }},
                                 {"einsum",

@@ -1,0 +1,114 @@
+#include "dispatch/linear.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dispatch/workers.h"
+#include "runtime/table.h"
+#include "wick/abi/ops/matmul.h"
+
+namespace wick::cpu {
+namespace {
+
+constexpr int64 kGrain = 1 << 16;      // multiplications a thread takes at least
+constexpr int64 kLoadGrain = 1 << 14;  // elements of x a thread converts at least
+
+int64 rounded_up(int64 n, int64 to) { return (n + to - 1) / to * to; }
+
+/// How a product is cut. Pieces do not depend on the number of threads, so neither do bits.
+struct Plan {
+  Plan(const Call& call, const LinearData& data)
+      : m(call.out[0].shape[0]),
+        n(call.out[0].shape[1]),
+        k(call.in[0].shape[1]),
+        padded_k(rounded_up(k, data.parts.x_pad)),
+        direct(data.x.direct && k == padded_k),
+        few(m <= data.parts.few_m),
+        tile_m(std::max<int64>(1, few ? m : std::min(m, data.parts.tile_m))),
+        tiles_m((m + tile_m - 1) / tile_m),
+        tiles_n((n + data.parts.tile_n - 1) / data.parts.tile_n),
+        x_bytes(direct ? 0 : rounded_up(m * padded_k * int64(sizeof(float)), Workers::kAlignment)),
+        y_bytes(data.y.direct ? 0
+                              : rounded_up(tile_m * data.parts.tile_n * int64(sizeof(float)),
+                                           Workers::kAlignment)),
+        workers(tiles_m * tiles_n, m * n * k / kGrain,
+                y_bytes + (few ? 0 : data.parts.buffer_bytes(k))) {}
+
+  int64 m, n, k, padded_k;
+  bool direct;  // x is read as it lies
+  bool few;
+  int64 tile_m, tiles_m, tiles_n;
+  int64 x_bytes, y_bytes;  // of x in f32; of a tile of y
+  Workers workers;
+};
+
+const LinearData& data_of(const Kernel* kernel) {
+  return *static_cast<const LinearData*>(kernel->data);
+}
+
+void convert_x(const Plan& plan, const LinearData& data, const View& x, float* to) {
+  parallel_for(plan.m, std::max<int64>(1, kLoadGrain / std::max<int64>(1, plan.padded_k)),
+               [&](int64 begin, int64 end) {
+                 for (int64 i = begin; i < end; i++) {
+                   float* const row = to + i * plan.padded_k;
+                   data.x.load(x.as<char>() + i * x.strides[0] * data.x.size, 1, plan.k, row);
+                   std::memset(row + plan.k, 0, size_t(plan.padded_k - plan.k) * sizeof(float));
+                 }
+               });
+}
+
+}  // namespace
+
+const char* accepts_linear(const Kernel*, const Call* call, const DeviceInfo*) {
+  for (int i = 0; i < 2; i++)
+    if (call->in[i].shape[1] > 1 && call->in[i].strides[1] != 1) return "an inner stride is not 1";
+  return nullptr;
+}
+
+int64 linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+  const Plan plan(*call, data_of(kernel));
+  return plan.x_bytes + plan.workers.scratch();
+}
+
+Status run_linear(const Kernel* kernel, const Call* call) {
+  const LinearData& data = data_of(kernel);
+  const View &x = call->in[0], &w = call->in[1], &y = call->out[0];
+  Plan plan(*call, data);
+  if (plan.m * plan.n == 0) return {};
+  alignas(Workers::kAlignment) char local[kLocalBytes];
+  if (call->scratch_bytes < plan.x_bytes || !plan.workers.fit(call->scratch_bytes - plan.x_bytes))
+    return error(StatusCode::kInvalidArgument, "linear: expected %lld bytes of scratch, got %lld",
+                 (long long)(plan.x_bytes + plan.workers.scratch()),
+                 (long long)call->scratch_bytes);
+  char* const scratch = static_cast<char*>(call->scratch);
+  const float* x_rows = x.as<float>();
+  if (!plan.direct) {
+    float* const converted = reinterpret_cast<float*>(scratch);
+    convert_x(plan, data, x, converted);
+    x_rows = converted;
+  }
+  LinearTile all;
+  all.x_m = plan.direct ? x.strides[0] : plan.padded_k;
+  all.w_n = bytes_of(w.dtype, w.shape[0] > 1 ? w.strides[0] : 0);
+  all.k = plan.k;
+  char* const buffers = plan.workers.scratch() > 0 ? scratch + plan.x_bytes : local;
+  plan.workers.run(plan.tiles_m * plan.tiles_n, buffers, [&](int64 piece, char* buffer) {
+    const int64 first_m = piece / plan.tiles_n * plan.tile_m,
+                first_n = piece % plan.tiles_n * data.parts.tile_n;
+    LinearTile tile = all;
+    tile.m = std::min(plan.tile_m, plan.m - first_m);
+    tile.n = std::min(data.parts.tile_n, plan.n - first_n);
+    tile.x = x_rows + first_m * all.x_m;
+    tile.w = w.as<char>() + first_n * all.w_n;
+    char* const result = y.as<char>() + (first_m * plan.n + first_n) * data.y.size;
+    tile.y = reinterpret_cast<float*>(data.y.direct ? result : buffer);
+    tile.y_m = data.y.direct ? plan.n : data.parts.tile_n;
+    tile.buffer = buffer + plan.y_bytes;
+    (plan.few ? data.parts.few : data.parts.many)(tile);
+    for (int64 i = 0; i < tile.m && !data.y.direct; i++)
+      data.y.store(tile.y + i * tile.y_m, result + i * plan.n * data.y.size, 1, tile.n);
+  });
+  return {};
+}
+
+}  // namespace wick::cpu

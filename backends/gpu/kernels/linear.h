@@ -1,0 +1,251 @@
+// y[m, n] = sum over k of x[m, k] w[n, k], with weights of another dtype than x, blocks among them. This
+// file has the call and the kernels for a few rows and for any number; linear_matrix.h that on matrix
+// units.
+#pragma once
+#include "kernels/matmul_tiled.h"
+#include "kernels/weights.h"
+
+namespace wick::gpu {
+
+struct LinearArgs {
+  void* y;
+  const void* x;
+  WeightRows w;
+  int64 x_row;  // in elements
+  int32 m, n, k;
+  DType dtype;            // of x and y
+  bool x_packs, y_packs;  // rows are aligned to 16 bytes
+  int32 blocks_m, blocks_n;
+
+  struct Place {
+    int m, n;
+  };
+  /// A block's tile, in an order in which neighbouring blocks share rows in the cache.
+  WICK_DEVICE Place place(int block) const {
+    constexpr int kGroup = 8;  // blocks along m that advance along n together
+    const int group = block / (kGroup * blocks_n), in_group = block % (kGroup * blocks_n);
+    const int rows = blocks_m - group * kGroup < kGroup ? blocks_m - group * kGroup : kGroup;
+    return {group * kGroup + in_group % rows, in_group / rows};
+  }
+  WICK_DEVICE const uint8* x_of(int row, int bytes) const {
+    return static_cast<const uint8*>(x) + row * x_row * bytes;
+  }
+};
+
+/// A call on the host.
+struct LinearCall {
+  static const char* check(const Call& call) {
+    const View &x = call.in[0], &w = call.in[1], &y = call.out[0];
+    if (x.rank != 2 || w.rank != 2 || y.rank != 2) return "operands are not of rank 2";
+    if (x.shape[0] != y.shape[0] || w.shape[0] != y.shape[1] || x.shape[1] != w.shape[1])
+      return "sizes differ";
+    const int64 sizes[] = {x.shape[0], w.shape[0], x.shape[1]};
+    for (const int64 size : sizes)
+      if (size > kLaunchLimit) return "a dim has more than 2^30 elements";
+    const View* const rows[] = {&x, &w};
+    for (const View* v : rows)
+      if (v->shape[1] > 1 && v->strides[1] != 1) return "an inner stride is not 1";
+    if (is_block(w.dtype) && !is_aligned(w.data, facts_of(w.dtype).block_bytes % 4 ? 2 : 4))
+      return "blocks are not aligned to the words that they are read in";
+    return y.contiguous() ? nullptr : "the output is not contiguous";
+  }
+  static int64 blocks(const Call& call, int64 tile_m, int64 tile_n) {
+    return ceil_div(call.out[0].shape[0], tile_m) * ceil_div(call.out[0].shape[1], tile_n);
+  }
+  static LinearArgs args(const Call& call, int64 tile_m, int64 tile_n) {
+    const View &x = call.in[0], &w = call.in[1], &y = call.out[0];
+    const auto packs = [](const View& v, int64 row) {
+      return is_aligned(v.data) && bytes_of(v.dtype, row) % 16 == 0;
+    };
+    LinearArgs a{};
+    a.y = y.data, a.x = x.data, a.dtype = x.dtype;
+    a.m = int32(x.shape[0]), a.n = int32(w.shape[0]), a.k = int32(x.shape[1]);
+    a.x_row = a.m > 1 ? x.strides[0] : 0;
+    const int64 w_row = a.n > 1 ? w.strides[0] : 0;
+    a.w = {w.as<uint8>(), bytes_of(w.dtype, w_row), w.dtype, !is_block(w.dtype) && packs(w, w_row)};
+    a.x_packs = packs(x, a.x_row), a.y_packs = packs(y, a.n);
+    a.blocks_m = int32(ceil_div<int64>(a.m, tile_m)),
+    a.blocks_n = int32(ceil_div<int64>(a.n, tile_n));
+    return a;
+  }
+};
+
+// A few rows. A wave, or a block if the weights have few rows, computes kColumns columns of y; its lanes
+// read packs along k. W: a loader; rows: the most rows of x.
+template <class W, int rows>
+struct LinearVector {
+  static constexpr int kThreads = 256, kPack = 8, kColumns = rows == 4 ? 4 : 2;
+  struct Args : LinearArgs {
+    bool shared;  // all waves of a block work on one group of columns
+  };
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {a.blocks_m * a.blocks_n}; }
+  static int columns_of_block(int wave, bool shared) {
+    return shared ? kColumns : kColumns * (kThreads / wave);
+  }
+  template <class Ctx>
+  struct Shared {
+    float partial[Ctx::kWaves][rows * kColumns];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    const auto block = args.place(ctx.block().x);
+    const int first =
+        args.shared ? block.n * kColumns : (block.n * Ctx::kWaves + ctx.wave()) * kColumns;
+    const int lane = args.shared ? ctx.thread() : ctx.lane();
+    const int lanes = args.shared ? Ctx::kThreads : Ctx::kWave;
+    const int bytes = args.dtype == DType::kF32 ? 4 : 2;
+    const uint8 *x[rows], *w[kColumns];
+    // Rows or columns beyond the last repeat the last one and are not stored.
+    const int first_m = block.m * rows;
+    for (int m = 0; m < rows; m++)
+      x[m] = args.x_of(first_m + m < args.m ? first_m + m : args.m - 1, bytes);
+    for (int n = 0; n < kColumns; n++)
+      w[n] = args.w.row(first + n < args.n ? first + n : args.n - 1);
+
+    float sums[rows][kColumns] = {};
+    for (int k = lane * kPack; k < args.k; k += lanes * kPack) {
+      float weights[kColumns][kPack];
+      for (int n = 0; n < kColumns; n++) W::load(args.w, w[n], k, args.k, weights[n]);
+      for (int m = 0; m < rows; m++) {
+        float v[kPack];
+        load_floats(args.dtype, x[m], k, args.k, args.x_packs, v);
+        for (int n = 0; n < kColumns; n++)
+          for (int e = 0; e < kPack; e++) sums[m][n] = fma(v[e], weights[n][e], sums[m][n]);
+      }
+    }
+    for (int m = 0; m < rows; m++)
+      for (int n = 0; n < kColumns; n++) {
+        for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
+          sums[m][n] += ctx.shuffle_xor(sums[m][n], mask);
+        if (ctx.lane() == 0) shared.partial[ctx.wave()][m * kColumns + n] = sums[m][n];
+      }
+    ctx.sync();
+    // One thread per element of y.
+    const int wave = args.shared ? 0 : ctx.thread() / (rows * kColumns);
+    const int element = ctx.thread() % (rows * kColumns);
+    if (ctx.thread() >= (args.shared ? 1 : Ctx::kWaves) * rows * kColumns) return;
+    float sum = shared.partial[wave][element];
+    for (int i = 1; args.shared && i < Ctx::kWaves; i++) sum += shared.partial[i][element];
+    const int m = first_m + element / kColumns;
+    const int n =
+        (args.shared ? block.n : block.n * Ctx::kWaves + wave) * kColumns + element % kColumns;
+    if (m < args.m && n < args.n)
+      OneOf<float, float, bf16, f16>::store<1>(
+          args.dtype, static_cast<uint8*>(args.y) + (int64(m) * args.n + n) * bytes, 0, {{sum}});
+  }
+};
+
+template <class W>
+struct LinearVectorLaunch {
+  static constexpr int kRows =
+      16;  // the most that these kernels accept; a block computes 1, 4 or 8
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    if (const char* why = LinearCall::check(call)) return why;
+    return call.out[0].shape[0] > kRows ? "x has more than 16 rows" : nullptr;
+  }
+  static Status run(const Call& call) {
+    const int64 m = call.out[0].shape[0];
+    if (m == 1) return run_rows<1>(call);
+    return m <= 4 ? run_rows<4>(call) : run_rows<8>(call);
+  }
+
+ private:
+  template <int rows>
+  static Status run_rows(const Call& call) {
+    using K = LinearVector<W, rows>;
+    // With so few columns, one wave per group would leave most of a card idle.
+    const bool shared = call.out[0].shape[1] < 4096 && call.in[0].shape[1] >= 1024;
+    const int columns = K::columns_of_block(wave_of(call.device), shared);
+    return launch<K>({LinearCall::args(call, rows, columns), shared}, call);
+  }
+};
+
+// Any number of rows, by plain multiply-adds in f32. One block per tile of y.
+struct LinearTiled {
+  static constexpr PlainTile tile = kSmallPlainTile;
+  using P = PlainProduct<float, tile>;
+  using Args = LinearArgs;
+  static constexpr int threads(int) { return P::kThreads; }
+  static Grid grid(int, const Args& a) { return {a.blocks_m * a.blocks_n}; }
+  template <class Ctx>
+  using Shared = typename P::template Shared<Ctx>;
+
+  /// A thread's part of an operand's tile: kRun neighbours along k.
+  struct Part {
+    int row, k;
+    float run[P::kRun];
+
+    explicit WICK_DEVICE Part(int thread)
+        : row(thread / (tile.k / P::kRun)), k(thread % (tile.k / P::kRun) * P::kRun) {}
+    WICK_DEVICE void store(float (&shared)[tile.k][tile.m + P::kPad]) {
+      for (int e = 0; e < P::kRun; e++) shared[k % tile.k + e][row] = run[e];
+      k += tile.k;
+    }
+  };
+  struct Activations : Part {
+    const Args& args;
+    const uint8* from;
+    // Rows beyond the last repeat it; their results are not stored.
+    WICK_DEVICE Activations(int thread, const Args& a, int first)
+        : Part(thread),
+          args(a),
+          from(a.x_of(first + this->row < a.m ? first + this->row : a.m - 1,
+                      a.dtype == DType::kF32 ? 4 : 2)) {}
+    WICK_DEVICE void fetch() {
+      load_floats(args.dtype, from, next(), args.k, args.x_packs, this->run);
+    }
+
+   private:
+    WICK_DEVICE int next() const { return this->k; }
+  };
+  struct Weights : Part {
+    const Args& args;
+    const uint8* from;
+    WICK_DEVICE Weights(int thread, const Args& a, int first)
+        : Part(thread),
+          args(a),
+          from(a.w.row(first + this->row < a.n ? first + this->row : a.n - 1)) {}
+    WICK_DEVICE void fetch() { AnyWeights::load(args.w, from, this->k, args.k, this->run); }
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    const auto block = args.place(ctx.block().x);
+    const int first_m = block.m * tile.m, first_n = block.n * tile.n;
+    Activations x(ctx.thread(), args, first_m);
+    Weights w(ctx.thread(), args, first_n);
+    typename P::Sums sums = {};
+    P::multiply(ctx, shared, x, w, (args.k + tile.k - 1) / tile.k, sums);
+
+    const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
+    const int bytes = args.dtype == DType::kF32 ? 4 : 2;
+    for (int i = 0; i < P::kGroupsM * 4; i++) {
+      const int m = first_m + i / 4 * P::kGroup + thread_m + i % 4;
+      if (m >= args.m) break;
+      for (int j = 0; j < P::kGroupsN * 4; j++) {
+        const int n = first_n + j / 4 * P::kGroup + thread_n + j % 4;
+        if (n < args.n)
+          OneOf<float, float, bf16, f16>::store<1>(
+              args.dtype, static_cast<uint8*>(args.y) + (int64(m) * args.n + n) * bytes, 0,
+              {{sums[i][j]}});
+      }
+    }
+  }
+};
+
+struct LinearTiledLaunch {
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    return LinearCall::check(call);
+  }
+  static Status run(const Call& call) {
+    return launch<LinearTiled>(LinearCall::args(call, LinearTiled::tile.m, LinearTiled::tile.n),
+                               call);
+  }
+};
+
+/// Adds the kernels of linear_matrix.cpp.
+void add_matrix_linear(KernelList&);
+
+}  // namespace wick::gpu
