@@ -22,13 +22,20 @@ struct Options {
   bool json = false;
 };
 
+/// The cache allocates its whole capacity, so the default is bounded.
+int64_t context_of(const LanguageModel& model, const Options& options) {
+  constexpr int64_t kDefault = 4096;
+  return options.model.context > 0 ? options.model.context
+                                   : std::min(kDefault, model.config().max_position_embeddings);
+}
+
 /// A conversation and the session that has read it.
 class Conversation {
  public:
   Conversation(const LanguageModel& model, const Options& options)
       : model_(model),
         options_(options),
-        session_(model.session({.capacity = options.model.context,
+        session_(model.session({.capacity = context_of(model, options),
                                 .sampling = sampling_of(options.sampling, model)})) {
     set_system(options.system);
   }
@@ -160,7 +167,7 @@ void add_chat(CLI::App& app) {
       ->check(integer_from(1));
   command
       ->add_option("--context", o->model.context,
-                   "tokens that a conversation may have (default: the model's)")
+                   "tokens that a conversation may have (default: 4096, or the model's maximum)")
       ->check(integer_from(1));
   add_sampling_flags(*command, o->sampling);
   command->add_flag("--json", o->json, "with -p: print one line of JSON at the end");

@@ -119,9 +119,11 @@ class Parser {
       ExpressionPtr condition = expressions_.parse_tuple(false);
       Body body = parse_body({"elif", "else", "endif"});
       node.branches.emplace_back(std::move(condition), std::move(body));
-      const std::string end = tokens_.next().text;
-      if (end == "elif") continue;
-      if (end == "else") node.branches.emplace_back(nullptr, parse_whole_body("endif"));
+      const bool is_elif = tokens_.current().text == "elif",
+                 is_else = tokens_.current().text == "else";
+      tokens_.next();
+      if (is_elif) continue;
+      if (is_else) node.branches.emplace_back(nullptr, parse_whole_body("endif"));
       return {{}, std::move(node)};
     }
   }
