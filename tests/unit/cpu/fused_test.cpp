@@ -79,7 +79,7 @@ struct Attention {
         std::initializer_list<const Array*>{&gq, &gk, &gv}, &attributes);
   }
   Array q, k, v, gy, positions, y, l, gq, gk, gv;
-  SdpaAttributes attributes{.scale = 0.25, .causal = 1};
+  SdpaAttributes attributes{.scale = 0.25, .soft_cap = 0, .window = 0, .causal = 1};
 };
 
 TEST(CpuAttention, ThreadsChangeNoBit) {
