@@ -76,13 +76,18 @@ WICK_DEVICE void decode(const QuantPack<n>& pack, int bias, float (&w)[4 * n]) {
 template <int n, class... F>
 WICK_DEVICE QuantPack<n> load_quants(DType dtype, const uint8* row, int k, TypeList<F...>) {
   QuantPack<n> pack{};
-  ((dtype == F::kDType ? (void(pack = load_quants<F, n>(row, k)), true) : false) || ...);
+  static_cast<void>(
+      ((dtype == F::kDType ? (void(pack = load_quants<F, n>(row, k)), true) : false) || ...));
   return pack;
+}
+template <class... F>
+WICK_DEVICE bool is_one_of(DType dtype, TypeList<F...>) {
+  return ((dtype == F::kDType) || ...);
 }
 template <class... F>
 WICK_DEVICE int bias_of(DType dtype, TypeList<F...>) {
   int bias = 0;
-  ((dtype == F::kDType ? (void(bias = kQuantBias<F>), true) : false) || ...);
+  static_cast<void>(((dtype == F::kDType ? (void(bias = kQuantBias<F>), true) : false) || ...));
   return bias;
 }
 
@@ -124,7 +129,8 @@ struct AnyWeights {
   template <int n>
   static WICK_DEVICE void load(const WeightRows& rows, const uint8* row, int k, int end,
                                float (&w)[n]) {
-    if (!is_block(rows.dtype)) return load_floats(rows.dtype, row, k, end, rows.packs, w);
+    if (!is_one_of(rows.dtype, BlockTypes{}))
+      return load_floats(rows.dtype, row, k, end, rows.packs, w);
     for (int e = 0; e < n; e++) w[e] = 0;
     if (k < end)
       decode(load_quants<n / 4>(rows.dtype, row, k, BlockTypes{}),

@@ -204,9 +204,10 @@ RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
   double *cos = static_cast<double*>(cosines.data()), *sin = static_cast<double*>(sines.data());
   const bool rounds = options.dtype != DType::kF64;
   std::vector<double> frequencies;
-  for (int64_t i = 0; i < half; i++)
+  const bool has_elements = cosines.numel() > 0;  // else a size may be too large to count to
+  for (int64_t i = 0; has_elements && i < half; i++)
     frequencies.push_back(frequency_of(i, head_dim, theta, rounds, scaling));
-  for (int64_t p = 0; p < positions; p++)
+  for (int64_t p = 0; has_elements && p < positions; p++)
     for (int64_t i = 0; i < half; i++) {
       const double frequency = frequencies[size_t(i)];
       const double angle = rounds ? double(float(p) * float(frequency)) : double(p) * frequency;
