@@ -14,10 +14,10 @@
 
 namespace wick {
 
-namespace tokenizer {
+namespace tokenization {
 struct Rules;
 class Decoding;
-}  // namespace tokenizer
+}  // namespace tokenization
 
 /// A text as tokens; the three lists have the same length.
 struct Encoding {
@@ -73,9 +73,9 @@ class WICK_API Tokenizer {
 
  private:
   friend class TokenStream;
-  explicit Tokenizer(std::shared_ptr<const tokenizer::Rules> rules);
+  explicit Tokenizer(std::shared_ptr<const tokenization::Rules> rules);
 
-  std::shared_ptr<const tokenizer::Rules> rules_;
+  std::shared_ptr<const tokenization::Rules> rules_;
 };
 
 /// The content of a tokenizer.json whose tokens are the 256 bytes: the id of a byte is its value.
@@ -98,8 +98,8 @@ class WICK_API TokenStream {
   std::string finish();
 
  private:
-  std::shared_ptr<const tokenizer::Rules> rules_;
-  std::unique_ptr<tokenizer::Decoding> decoding_;
+  std::shared_ptr<const tokenization::Rules> rules_;
+  std::unique_ptr<tokenization::Decoding> decoding_;
   bool skip_special_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "text/tokenizer/utf8.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 /// \w of Unicode's regular expressions (UTS 18, Annex C): Alphabetic, Mark, Decimal_Number,
@@ -193,4 +193,4 @@ std::vector<AddedTokens::Match> AddedTokens::longest(std::string_view text, bool
   return matches;
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

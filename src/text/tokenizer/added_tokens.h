@@ -10,7 +10,7 @@
 
 #include "text/tokenizer/pieces.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 struct AddedToken {
   std::string text;
@@ -77,4 +77,4 @@ class AddedTokens {
   Trie trie_;  // values index tokens_
 };
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -7,7 +7,7 @@
 #include "text/tokenizer/byte_alphabet.h"
 #include "text/tokenizer/utf8.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 WordCache::WordCache() : slots_(kSlots) {}
 
@@ -209,4 +209,4 @@ void Bpe::merge(Workspace& workspace) const {
   }
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -9,7 +9,7 @@
 
 #include "text/tokenizer/vocabulary.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 /// A token of a word, and the bytes of the word that it stands for.
 struct Token {
@@ -90,4 +90,4 @@ struct Bpe {
   void encode_anew(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
 };
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -2,7 +2,7 @@
 
 #include "text/tokenizer/utf8.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 struct Alphabet {
@@ -56,4 +56,4 @@ bool append_bytes(std::string_view letters, std::string& to) {
   return true;
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

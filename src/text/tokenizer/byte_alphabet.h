@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 /// The character that stands for the byte: itself for printable bytes of Latin-1, else one from
 /// U+0100 on, in the order of the bytes. Source: Radford et al. 2019, bytes_to_unicode of GPT-2.
@@ -20,4 +20,4 @@ std::string to_letters(std::string_view bytes);
 /// text is no letter of the alphabet.
 bool append_bytes(std::string_view letters, std::string& to);
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -5,7 +5,7 @@
 #include "text/tokenizer/byte_alphabet.h"
 #include "text/tokenizer/utf8.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 class JoinBytes : public DecodeStep {
@@ -233,4 +233,4 @@ void Decoding::finish(std::string& to) {
   }
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

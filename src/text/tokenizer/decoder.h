@@ -7,7 +7,7 @@
 #include "base/function_ref.h"
 #include "text/tokenizer/pattern.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 /// Receives the texts that a step gives.
 using Sink = FunctionRef<void(std::string)>;
@@ -72,4 +72,4 @@ class Decoding {
   std::vector<StepState> states_;
 };
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

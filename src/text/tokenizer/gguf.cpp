@@ -13,7 +13,7 @@
 #include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 const std::string kPrefix = "tokenizer.ggml.";
@@ -76,8 +76,8 @@ const PreTokenization& pre_tokenization(const Settings& metadata) {
   const std::string name = metadata.text_or(kPrefix + "pre", "");
   for (const PreTokenization& row : pre_tokenizations())
     if (std::find(row.names.begin(), row.names.end(), name) != row.names.end()) return row;
-  fail(ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix, "pre\": wick has no rules for \"",
-       name, "\"");
+  fail(ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix, "pre\": wick has no rules for ",
+       in_quotes(name));
 }
 
 /// The list of a key; empty if the file lacks it. Errors: kFormat unless it has `size` values.
@@ -123,8 +123,9 @@ void read_tokens(File& file, Rules& rules) {
   for (size_t id = 0; id < file.tokens.size(); id++) {
     std::string& token = file.tokens[id];
     if (token.empty()) token = "[EMPTY_" + std::to_string(id) + "]";
-    check(vocabulary.add(token), ErrorCode::kFormat, file.metadata.where(), "\"", kPrefix,
-          "tokens\": token ", id, " repeats \"", token, "\"");
+    if (!vocabulary.add(token))
+      fail(ErrorCode::kFormat, file.metadata.where(), "\"", kPrefix, "tokens\": token ", id,
+           " repeats ", in_quotes(token));
   }
   rules.bpe.token_count = vocabulary.size();
 }
@@ -343,8 +344,8 @@ void read_sentencepiece(const File& file, Rules& rules) {
   if (adds_space) rules.normalizers.push_back(prepend(std::string(kSpaceMark)));
   rules.normalizers.push_back(replace(Pattern::literal(" "), std::string(kSpaceMark)));
   if (const auto unknown = file.id("unknown_token_id", 0)) rules.bpe.unknown = *unknown;
-  read_byte_tokens(file, rules);
   read_scores(file, rules);
+  read_byte_tokens(file, rules);
   rules.bpe.look_for_cuts();
   rules.spelling_of_bytes = Rules::Spelling::kMarkedSpaces;
   rules.decoder.push_back(join_bytes());
@@ -360,7 +361,7 @@ std::shared_ptr<const Rules> read_gguf(const Settings& metadata) {
   const auto rules = std::make_shared<Rules>();
   const std::string model = metadata.text(kPrefix + "model");
   check(model == "gpt2" || model == "llama", ErrorCode::kUnsupported, metadata.where(), "\"",
-        kPrefix, "model\": wick has no tokenizer \"", model, "\"");
+        kPrefix, "model\": wick has no tokenizer ", in_quotes(model));
   File file(metadata);
   read_tokens(file, *rules);
   correct_types(file, *rules);
@@ -369,4 +370,4 @@ std::shared_ptr<const Rules> read_gguf(const Settings& metadata) {
   return rules;
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

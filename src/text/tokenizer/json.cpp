@@ -9,7 +9,7 @@
 #include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 constexpr int kDeepest = 32;  // nested Sequences
@@ -20,6 +20,23 @@ constexpr std::string_view kWords = R"([\p{L}\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u20
 constexpr std::string_view kByteLevelWords =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kPunctuation = R"([\p{P}!-/:-@\[-`{-~])";
+
+/// Errors: kFormat if a text of the file is not UTF-8.
+void check_texts(const Setting& setting, const std::string& where, int depth) {
+  check(depth <= 4 * kDeepest, ErrorCode::kFormat, where, "values are nested deeper than ",
+        4 * kDeepest);
+  const auto check_text = [&](std::string_view text) {
+    check(valid_prefix(text) == text.size(), ErrorCode::kFormat, where, "a text is not UTF-8");
+  };
+  if (const auto* const text = std::get_if<std::string>(&setting.value)) check_text(*text);
+  if (const auto* const list = std::get_if<Setting::List>(&setting.value))
+    for (const Setting& item : *list) check_texts(item, where, depth + 1);
+  if (const auto* const object = std::get_if<Settings>(&setting.value))
+    for (const auto& [key, value] : object->entries()) {
+      check_text(key);
+      check_texts(value, object->where(), depth + 1);
+    }
+}
 
 /// The objects of a list; none if it is missing.
 std::vector<const Settings*> objects(const Settings& part, std::string_view key) {
@@ -37,7 +54,8 @@ std::vector<const Settings*> objects(const Settings& part, std::string_view key)
 }
 
 [[noreturn]] void fail_unknown(const Settings& part, std::string_view kind) {
-  fail(ErrorCode::kUnsupported, part.where(), "wick has no ", kind, " \"", part.text("type"), "\"");
+  fail(ErrorCode::kUnsupported, part.where(), "wick has no ", kind, " ",
+       in_quotes(part.text("type")));
 }
 
 /// The value of `text` in a table of names.
@@ -199,10 +217,11 @@ void read_vocabulary(const Settings& model, Bpe& bpe) {
   for (const auto& [text, setting] : vocab->entries()) {
     const auto* const id = std::get_if<int64_t>(&setting.value);
     if (!id || *id < 0 || *id >= limit)
-      vocab->fail_expected(text, "an id from 0 to " + std::to_string(limit - 1));
+      fail(ErrorCode::kFormat, vocab->where(), in_quotes(text), ": expected an id from 0 to ",
+           limit - 1, ", got ", describe(setting));
     if (size_t(*id) >= texts.size()) texts.resize(size_t(*id) + 1);
-    check(texts[size_t(*id)] == nullptr, ErrorCode::kFormat, vocab->where(), "\"", text,
-          "\": another token has the id ", *id);
+    if (texts[size_t(*id)])
+      fail(ErrorCode::kFormat, vocab->where(), in_quotes(text), ": another token has the id ", *id);
     texts[size_t(*id)] = &text;
     bytes += text.size();
   }
@@ -218,8 +237,9 @@ void read_merges(const Settings& model, Bpe& bpe) {
   bpe.merges.reserve(merges->size());
   const auto id_of = [&](std::string_view text) {
     const int32_t id = bpe.vocabulary.find(text);
-    check(id >= 0, ErrorCode::kFormat, model.where(), "\"merges\": the vocabulary has no token \"",
-          text, "\"");
+    if (id < 0)
+      fail(ErrorCode::kFormat, model.where(), "\"merges\": the vocabulary has no token ",
+           in_quotes(text));
     return id;
   };
   std::string merged;
@@ -353,7 +373,8 @@ void read_post_processor(const Settings& part, Rules& rules) {
       const Settings* const special = item->group("SpecialToken");
       if (!special) part.fail_expected("single", "objects \"Sequence\" and \"SpecialToken\"");
       const Settings* const named = tokens ? tokens->group(special->text("id")) : nullptr;
-      if (!named) part.fail_expected("special_tokens", "the token \"" + special->text("id") + "\"");
+      if (!named)
+        part.fail_expected("special_tokens", "the token " + in_quotes(special->text("id")));
       for (const int64_t id : named->integers("ids")) {
         if (rules.kind(id) == Rules::kMissing) named->fail_expected("ids", "ids in the vocabulary");
         (behind ? step.after : step.before).push_back(int32_t(id));
@@ -372,10 +393,11 @@ void read_post_processor(const Settings& part, Rules& rules) {
 }  // namespace
 
 std::shared_ptr<const Rules> read_json(const Settings& file) {
+  for (const auto& [key, value] : file.entries()) check_texts(value, file.where(), 0);
   const auto rules = std::make_shared<Rules>();
   const std::string version = file.text_or("version", "1.0");
   check(version == "1.0", ErrorCode::kUnsupported, file.where(), "\"version\": expected \"1.0\", ",
-        "got \"", version, "\"");
+        "got ", in_quotes(version));
   read_model(file, *rules);
   if (const Settings* const part = file.group("normalizer"))
     each_part(*part, "normalizers", 0,
@@ -396,4 +418,4 @@ std::shared_ptr<const Rules> read_json(const Settings& file) {
   return rules;
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

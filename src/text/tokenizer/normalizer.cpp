@@ -10,7 +10,7 @@
 #include "text/tokenizer/byte_alphabet.h"
 #include "text/tokenizer/utf8.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 struct Range {
@@ -369,4 +369,4 @@ std::unique_ptr<Step> strip_accents() { return std::make_unique<StripAccents>();
 std::unique_ptr<Step> clean_control() { return std::make_unique<CleanControl>(); }
 std::unique_ptr<Step> spell_bytes() { return std::make_unique<SpellBytes>(); }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -7,7 +7,7 @@
 #include "text/tokenizer/pattern.h"
 #include "text/tokenizer/pieces.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 enum class Form { kNfc, kNfd, kNfkc, kNfkd };
 /// As of Unicode 9, like HuggingFace's: newer characters stay as they are.
@@ -25,4 +25,4 @@ std::unique_ptr<Step> clean_control();
 /// Spells each byte in the byte alphabet.
 std::unique_ptr<Step> spell_bytes();
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

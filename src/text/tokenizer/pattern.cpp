@@ -6,7 +6,7 @@
 #include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 template <auto kFree>
@@ -51,8 +51,8 @@ Pattern Pattern::regex(std::string_view expression, const std::string& where, Un
   code->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
                                  PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NO_UTF_CHECK,
                                  &error, &at, context.get()));
-  check(code->code != nullptr, ErrorCode::kUnsupported, where, "pattern \"", expression,
-        "\": ", reason(error));
+  check(code->code != nullptr, ErrorCode::kUnsupported, where, "pattern ", in_quotes(expression),
+        ": ", reason(error));
   pcre2_jit_compile(code->code.get(), PCRE2_JIT_COMPLETE);
   Pattern pattern;
   pattern.code_ = code;
@@ -83,8 +83,9 @@ void Pattern::find(std::string_view text, std::vector<Span>& matches) const {
         pcre2_match(code_->code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
                     PCRE2_NO_UTF_CHECK, memory.data.get(), memory.context.get());
     if (result == PCRE2_ERROR_NOMATCH) return;
-    check(result >= 0, ErrorCode::kUnsupported, code_->where, "pattern \"", code_->expression,
-          "\" fails on this text: ", reason(result));
+    if (result < 0)
+      fail(ErrorCode::kUnsupported, code_->where, "pattern ", in_quotes(code_->expression),
+           " fails on this text: ", reason(result));
     const size_t begin = found[0], end = found[1];
     if (begin >= end && end == last_end) {  // no empty match right behind another match
       at = end < text.size() ? end + character_length(text[end]) : end + 1;
@@ -95,4 +96,4 @@ void Pattern::find(std::string_view text, std::vector<Span>& matches) const {
   }
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -7,7 +7,7 @@
 
 #include "text/tokenizer/pieces.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 /// The version whose categories \p{...} and the like have: HuggingFace's is 16, llama.cpp's 15.1.
 enum class Unicode { k15, k16 };
@@ -36,4 +36,4 @@ class Pattern {
 /// The expression in PCRE2's syntax.
 std::string pcre_syntax(std::string_view expression, const std::string& where, Unicode unicode);
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "text/tokenizer/pattern.h"
+#include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 /// Characters with this general category.
@@ -173,7 +174,8 @@ class Translator {
   static constexpr int kDeepest = 32;
 
   [[noreturn]] void fail_on(std::string_view construct) const {
-    fail(ErrorCode::kUnsupported, where_, "pattern \"", in_, "\": wick does not have ", construct);
+    fail(ErrorCode::kUnsupported, where_, "pattern ", in_quotes(in_), ": wick does not have ",
+         construct);
   }
 
   char peek(size_t ahead = 0) const { return at_ + ahead < in_.size() ? in_[at_ + ahead] : 0; }
@@ -416,4 +418,4 @@ std::string pcre_syntax(std::string_view expression, const std::string& where, U
   return Translator(expression, where, unicode).run();
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

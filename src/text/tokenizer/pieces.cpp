@@ -3,7 +3,7 @@
 #include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 void check_size(size_t bytes) {
   check(bytes < (size_t(1) << 31), ErrorCode::kInvalidArgument, "Tokenizer", "a text of ", bytes,
@@ -25,4 +25,4 @@ Pieces pieces_of(std::string text, bool tracks) {
   return all;
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 /// Bytes [begin, end).
 struct Span {
@@ -142,4 +142,4 @@ void rewrite_pieces(Pieces& all, const Edit& edit) {
   all.pieces = std::move(pieces);
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

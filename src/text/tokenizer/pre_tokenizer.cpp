@@ -3,7 +3,7 @@
 #include "text/tokenizer/normalizer.h"
 #include "text/tokenizer/utf8.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 struct Section {
@@ -140,4 +140,4 @@ std::unique_ptr<Step> mark_spaces(std::string mark, PrependScheme scheme, bool s
 }
 std::unique_ptr<Step> split_every(size_t length) { return std::make_unique<SplitEvery>(length); }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -6,7 +6,7 @@
 #include "text/tokenizer/pattern.h"
 #include "text/tokenizer/pieces.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 /// What becomes of the matches of a pattern, with "the-final--countdown" split on "-".
 enum class Behavior {
@@ -30,4 +30,4 @@ std::unique_ptr<Step> mark_spaces(std::string mark, PrependScheme scheme, bool s
 /// Cuts after every `length` characters; length > 0.
 std::unique_ptr<Step> split_every(size_t length);
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -15,7 +15,7 @@
 #include "wick/base/settings.h"
 #include "wick/text/tokenizer.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 /// Workspaces for the threads that encode at the same time.
 class WorkspacePool {
@@ -74,4 +74,4 @@ struct Rules {
 std::shared_ptr<const Rules> read_json(const Settings& file);
 std::shared_ptr<const Rules> read_gguf(const Settings& metadata);
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -7,11 +7,10 @@
 #include "text/tokenizer/utf8.h"
 
 namespace wick {
-namespace tokenizer {
+namespace tokenization {
 namespace {
 
-/// Byte offsets of valid UTF-8 as counts of code points. Offsets within a character count it for
-/// ends, not for begins.
+/// By byte of valid UTF-8, and for its end: the number of characters before the one there.
 std::vector<uint32_t> code_points_before(std::string_view text) {
   std::vector<uint32_t> before(text.size() + 1);
   uint32_t count = 0;
@@ -33,7 +32,7 @@ void cut(const Rules& rules, Pieces& all, bool special) {
 
 /// Calls found(piece, token) for each token of the pieces; a token's bytes are those of the piece.
 template <class Found>
-void encode(const Rules& rules, const Pieces& all, const Found& found) {
+void each_token(const Rules& rules, const Pieces& all, const Found& found) {
   struct Lease {
     explicit Lease(WorkspacePool& pool) : pool(pool), workspace(pool.take()) {}
     ~Lease() { pool.give_back(std::move(workspace)); }
@@ -117,6 +116,11 @@ std::unique_ptr<Workspace> WorkspacePool::take() {
 }
 
 void WorkspacePool::give_back(std::unique_ptr<Workspace> workspace) {
+  constexpr size_t kMostKept = 1 << 16;  // symbols; a long word needs more for once
+  if (workspace->symbols.capacity() > kMostKept) {
+    workspace->symbols = {};
+    workspace->heap = {};
+  }
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(workspace));
 }
@@ -142,59 +146,52 @@ std::string Rules::for_decoder(int64_t id) const {
   return bytes.append(token, at);
 }
 
-}  // namespace tokenizer
+}  // namespace tokenization
 
-using tokenizer::Rules;
+using namespace tokenization;
 
 Tokenizer::Tokenizer(std::shared_ptr<const Rules> rules) : rules_(std::move(rules)) {}
 
 Tokenizer Tokenizer::from_json(const Settings& tokenizer_json) {
-  return Tokenizer(tokenizer::read_json(tokenizer_json));
+  return Tokenizer(read_json(tokenizer_json));
 }
 
-Tokenizer Tokenizer::from_gguf(const Settings& metadata) {
-  return Tokenizer(tokenizer::read_gguf(metadata));
-}
+Tokenizer Tokenizer::from_gguf(const Settings& metadata) { return Tokenizer(read_gguf(metadata)); }
 
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  const std::string input = tokenizer::checked_input(text);
-  tokenizer::Pieces all = tokenizer::pieces_of(input, true);
-  tokenizer::cut(*rules_, all, options.parse_special);
-  const std::vector<uint32_t> before = tokenizer::code_points_before(input);
+  const std::string input = checked_input(text);
+  Pieces all = pieces_of(input, true);
+  cut(*rules_, all, options.parse_special);
+  const std::vector<uint32_t> before = code_points_before(input);
   Encoding encoding;
-  tokenizer::encode(*rules_, all,
-                    [&](const tokenizer::Piece& piece, const tokenizer::Token& token) {
-                      encoding.ids.push_back(token.id);
-                      encoding.tokens.push_back(piece.id >= 0 ? std::string(all.of(piece))
-                                                              : rules_->spelling(token.id));
-                      const tokenizer::Span origin =
-                          all.origin(piece.begin + token.begin, piece.begin + token.end);
-                      encoding.offsets.emplace_back(before[origin.begin], before[origin.end]);
-                    });
-  tokenizer::post_process(*rules_, options, encoding);
+  each_token(*rules_, all, [&](const Piece& piece, const Token& token) {
+    encoding.ids.push_back(token.id);
+    encoding.tokens.push_back(piece.id >= 0 ? std::string(all.of(piece))
+                                            : rules_->spelling(token.id));
+    const Span origin = all.origin(piece.begin + token.begin, piece.begin + token.end);
+    encoding.offsets.emplace_back(before[origin.begin], before[origin.end]);
+  });
+  post_process(*rules_, options, encoding);
   return encoding;
 }
 
 std::vector<int64_t> Tokenizer::encode_ids(std::string_view text,
                                            const EncodeOptions& options) const {
-  tokenizer::Pieces all =
-      tokenizer::pieces_of(tokenizer::checked_input(text), rules_->needs_origins);
-  tokenizer::cut(*rules_, all, options.parse_special);
+  Pieces all = pieces_of(checked_input(text), rules_->needs_origins);
+  cut(*rules_, all, options.parse_special);
   std::vector<int64_t> ids;
   ids.reserve(all.text.size() / 3);
   for (auto step = rules_->post_steps.rbegin(); step != rules_->post_steps.rend(); ++step)
     if (options.add_special) ids.insert(ids.end(), step->before.begin(), step->before.end());
-  tokenizer::encode(*rules_, all, [&](const tokenizer::Piece&, const tokenizer::Token& token) {
-    ids.push_back(token.id);
-  });
-  for (const tokenizer::PostStep& step : rules_->post_steps)
+  each_token(*rules_, all, [&](const Piece&, const Token& token) { ids.push_back(token.id); });
+  for (const PostStep& step : rules_->post_steps)
     if (options.add_special && options.add_end)
       ids.insert(ids.end(), step.after.begin(), step.after.end());
   return ids;
 }
 
 std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special) const {
-  tokenizer::Decoding decoding(rules_->decoder, false);
+  Decoding decoding(rules_->decoder, false);
   std::string text;
   for (const int64_t id : ids) {
     const Rules::Kind kind = rules_->kind(id);
@@ -226,7 +223,7 @@ std::optional<int64_t> Tokenizer::eos() const { return rules_->eos; }
 
 TokenStream::TokenStream(const Tokenizer& tokenizer, bool skip_special)
     : rules_(tokenizer.rules_),
-      decoding_(std::make_unique<tokenizer::Decoding>(rules_->decoder, true)),
+      decoding_(std::make_unique<Decoding>(rules_->decoder, true)),
       skip_special_(skip_special) {}
 TokenStream::~TokenStream() = default;
 TokenStream::TokenStream(TokenStream&&) noexcept = default;

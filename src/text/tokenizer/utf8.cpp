@@ -1,8 +1,9 @@
 #include "text/tokenizer/utf8.h"
 
+#include <cstdio>
 #include <cstring>
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 /// The bytes of the character at the start of the text, if it is whole and valid; otherwise 0, and
@@ -82,6 +83,10 @@ void move_characters(std::string& bytes, std::string& to) {
 char32_t next_code_point(std::string_view text, size_t& at) {
   const uint8_t first = uint8_t(text[at]);
   const size_t length = character_length(char(first));
+  if (length > text.size() - at) {
+    at = text.size();
+    return 0xfffd;
+  }
   char32_t code = length == 1 ? first : first & (0x7f >> length);
   for (size_t i = 1; i < length; i++) code = code << 6 | (uint8_t(text[at + i]) & 0x3f);
   at += length;
@@ -112,10 +117,25 @@ int64_t count_code_points(std::string_view text) {
   return count;
 }
 
+std::string in_quotes(std::string_view text) {
+  constexpr size_t kMost = 80;
+  std::string result = "\"";
+  for (const char byte : with_valid_utf8(text.substr(0, kMost))) {
+    if (uint8_t(byte) < 0x20 || byte == 0x7f) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\x%02x", unsigned(uint8_t(byte)));
+      result += escaped;
+    } else {
+      result += byte;
+    }
+  }
+  return result + (text.size() > kMost ? "...\"" : "\"");
+}
+
 bool is_white_space(char32_t code) {
   return (code >= 0x09 && code <= 0x0d) || code == 0x20 || code == 0x85 || code == 0xa0 ||
          code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 ||
          code == 0x202f || code == 0x205f || code == 0x3000;
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

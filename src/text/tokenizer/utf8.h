@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 /// The bytes of the text up to the first that is not UTF-8.
 size_t valid_prefix(std::string_view text);
@@ -21,7 +21,7 @@ inline size_t character_length(char first) {
   return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 }
 inline bool starts_character(char byte) { return (uint8_t(byte) & 0xc0) != 0x80; }
-/// The code point at byte `at` of valid UTF-8, which moves behind it.
+/// The code point at byte `at` of valid UTF-8, which moves behind it; U+FFFD if it is cut off.
 char32_t next_code_point(std::string_view text, size_t& at);
 void append_code_point(std::string& to, char32_t code);
 int64_t count_code_points(std::string_view text);
@@ -29,7 +29,10 @@ int64_t count_code_points(std::string_view text);
 inline constexpr std::string_view kReplacement = "\uFFFD";
 inline constexpr std::string_view kSpaceMark = "\u2581";  // SentencePiece's space
 
+/// The text in quotes on one line, for errors: cut if it is long, with control characters escaped.
+std::string in_quotes(std::string_view text);
+
 /// Unicode's White_Space.
 bool is_white_space(char32_t code);
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

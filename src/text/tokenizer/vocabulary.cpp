@@ -3,7 +3,7 @@
 #include <bit>
 #include <functional>
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 void Vocabulary::reserve(size_t tokens, size_t bytes) {
   texts_.reserve(bytes);
@@ -70,4 +70,4 @@ Merge& Merges::of(int32_t left, int32_t right) {
   return table_[at].merge;
 }
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

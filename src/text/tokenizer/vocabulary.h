@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 
 /// Ids run from 0; an id without a token has an empty text and is never found.
 class Vocabulary {
@@ -78,4 +78,4 @@ class Merges {
   size_t used_ = 0;
 };
 
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -36,7 +36,7 @@ def byte_level():
 
 def sentencepiece():
     file = json.loads(make.llama2().to_str())["model"]
-    tokens = sorted(file["vocab"], key=file["vocab"].get) + ["<|endoftext|>", "<|im_start|>", "<tool>", "xy", "zz"]
+    tokens = sorted(file["vocab"], key=file["vocab"].get) + ["<|endoftext|>", "<|im_start|>", "<tool>", "xy", "\uff21\uff22"]  # the last of characters that are no tokens
     types = [UNKNOWN, CONTROL, CONTROL] + [BYTE] * 256 + [NORMAL] * (len(tokens) - 264) + [CONTROL, CONTROL, USER_DEFINED, NORMAL, NORMAL]
     # Some tokens share a score: then the leftmost pair merges first.
     scores = [0.0] * 259 + [-float(index // 3) for index in range(len(tokens) - 259)]

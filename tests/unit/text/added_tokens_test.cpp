@@ -2,7 +2,7 @@
 
 #include "../expect.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 /// The pieces of a text, added tokens in brackets.
@@ -81,4 +81,4 @@ TEST(AddedTokens, TakeALongTextInShortTime) {
 }
 
 }  // namespace
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

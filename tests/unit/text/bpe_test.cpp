@@ -5,7 +5,7 @@
 
 #include "../expect.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 /// A model over letters, of the merges "a b" in order.
@@ -146,4 +146,4 @@ TEST(Bpe, TakesALongWordInShortTime) {
 }
 
 }  // namespace
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

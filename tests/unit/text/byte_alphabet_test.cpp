@@ -5,7 +5,7 @@
 #include "../expect.h"
 #include "text/tokenizer/utf8.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 TEST(ByteAlphabet, EachByteHasALetterOfItsOwn) {
@@ -35,4 +35,4 @@ TEST(ByteAlphabet, TextWithOtherCharactersGivesNoBytes) {
 }
 
 }  // namespace
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -2,7 +2,7 @@
 
 #include "../expect.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 template <class... Steps>
@@ -73,4 +73,4 @@ TEST(Decoder, ReplacesWithinTokensOrInTheJoinedText) {
 }
 
 }  // namespace
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -2,7 +2,7 @@
 
 #include "../expect.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 /// The normalized text, and for each character the bytes of the input that it came from.
@@ -75,4 +75,4 @@ TEST(Normalizer, LeavesAddedTokensAlone) {
 }
 
 }  // namespace
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

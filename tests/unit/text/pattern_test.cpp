@@ -2,7 +2,7 @@
 
 #include "../expect.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 std::vector<std::string> matches(const Pattern& pattern, std::string_view text) {
@@ -111,4 +111,4 @@ TEST(Pattern, BacktrackingWithoutEndIsAnError) {
 }
 
 }  // namespace
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

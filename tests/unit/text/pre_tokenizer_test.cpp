@@ -2,7 +2,7 @@
 
 #include "../expect.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 std::string run(const Step& step, const std::string& text) {
@@ -71,4 +71,4 @@ TEST(PreTokenizer, CutsAfterANumberOfCharacters) {
 }
 
 }  // namespace
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

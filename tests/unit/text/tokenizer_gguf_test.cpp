@@ -16,7 +16,8 @@ Settings byte_level(const std::string& pre, const std::vector<std::string>& merg
     tokens.push_back(std::move(text));
     types.push_back(type);
   };
-  for (int byte = 0; byte < 256; byte++) add(std::string(tokenizer::letter_of(uint8_t(byte))), 1);
+  for (int byte = 0; byte < 256; byte++)
+    add(std::string(tokenization::letter_of(uint8_t(byte))), 1);
   for (const std::string& merge : merges) {
     const size_t space = merge.find(' ', 1);
     add(merge.substr(0, space) + merge.substr(space + 1), 1);
@@ -67,8 +68,8 @@ TEST(TokenizerGguf, EachPreCutsAsLlamaCppDoes) {
       {"falcon", "1111", {"111", "1"}},
   };
   for (const Row& row : rows) {
-    const auto rules = tokenizer::read_gguf(byte_level(row.pre, {"a b"}));
-    tokenizer::Pieces all = tokenizer::pieces_of(row.text, false);
+    const auto rules = tokenization::read_gguf(byte_level(row.pre, {"a b"}));
+    tokenization::Pieces all = tokenization::pieces_of(row.text, false);
     for (const auto& step : rules->pre_tokenizers) step->apply(all);
     std::vector<std::string> words;
     for (const auto& piece : all.pieces) words.emplace_back(all.of(piece));

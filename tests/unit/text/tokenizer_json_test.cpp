@@ -147,7 +147,7 @@ TEST(TokenizerJson, AModelThatIsNoneOrAnotherKindIsAnError) {
 TEST(TokenizerJson, NestingHasALimit) {
   Settings part("n");
   part.set("type", "NFC");
-  for (int i = 0; i < 100; i++) {
+  for (int i = 0; i < 40; i++) {
     Settings outer("n");
     outer.set("type", "Sequence").set("normalizers", Setting::List{part});
     part = outer;

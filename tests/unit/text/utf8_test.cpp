@@ -2,7 +2,7 @@
 
 #include "../expect.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 TEST(Utf8, EachMaximalPartOfACharacterBecomesOneReplacement) {
@@ -65,6 +65,11 @@ TEST(Utf8, CodePointsGoToBytesAndBack) {
   }
 }
 
+TEST(Utf8, QuotedTextIsOneShortLine) {
+  EXPECT_EQ(in_quotes("a\u00e9\n\x7f\xff"), "\"a\u00e9\\x0a\\x7f\uFFFD\"");
+  EXPECT_EQ(in_quotes(std::string(100, 'a')), "\"" + std::string(80, 'a') + "...\"");
+}
+
 TEST(Utf8, WhiteSpaceIsThatOfUnicode) {
   int count = 0;
   for (char32_t code = 0; code < 0x110000; code++) count += is_white_space(code);
@@ -76,4 +81,4 @@ TEST(Utf8, WhiteSpaceIsThatOfUnicode) {
 }
 
 }  // namespace
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization

@@ -2,7 +2,7 @@
 
 #include "../expect.h"
 
-namespace wick::tokenizer {
+namespace wick::tokenization {
 namespace {
 
 TEST(Vocabulary, FindsEachTokenByItsText) {
@@ -51,4 +51,4 @@ TEST(Merges, HoldWhatWasSetForAPair) {
 }
 
 }  // namespace
-}  // namespace wick::tokenizer
+}  // namespace wick::tokenization
