@@ -2,6 +2,8 @@
 // (linear_matrix.cpp), then plain tiles, which take everything.
 #include "kernels/linear.h"
 
+#include "kernels/linear_tiled.h"
+
 namespace wick::gpu {
 namespace {
 

@@ -1,0 +1,91 @@
+// Products with weights of another dtype than x, of any number of rows, without matrix units.
+#pragma once
+#include "kernels/linear.h"
+#include "kernels/matmul_tiled.h"
+
+namespace wick::gpu {
+
+// Any number of rows, by plain multiply-adds in f32. One block per tile of y.
+struct LinearTiled {
+  static constexpr PlainTile tile = kSmallPlainTile;
+  using P = PlainProduct<float, tile>;
+  using Args = LinearArgs;
+  static constexpr int threads(int) { return P::kThreads; }
+  static Grid grid(int, const Args& a) { return {a.blocks_m * a.blocks_n}; }
+  template <class Ctx>
+  using Shared = typename P::template Shared<Ctx>;
+
+  /// A thread's part of an operand's tile: kRun neighbours along k.
+  struct Part {
+    int row, k;
+    float run[P::kRun];
+
+    explicit WICK_DEVICE Part(int thread)
+        : row(thread / (tile.k / P::kRun)), k(thread % (tile.k / P::kRun) * P::kRun) {}
+    WICK_DEVICE void store(float (&shared)[tile.k][tile.m + P::kPad]) {
+      for (int e = 0; e < P::kRun; e++) shared[k % tile.k + e][row] = run[e];
+      k += tile.k;
+    }
+  };
+  struct Activations : Part {
+    const Args& args;
+    const uint8* from;
+    // Rows beyond the last repeat it; their results are not stored.
+    WICK_DEVICE Activations(int thread, const Args& a, int first)
+        : Part(thread),
+          args(a),
+          from(a.x_of(first + this->row < a.m ? first + this->row : a.m - 1,
+                      a.dtype == DType::kF32 ? 4 : 2)) {}
+    WICK_DEVICE void fetch() {
+      load_floats(args.dtype, from, next(), args.k, args.x_packs, this->run);
+    }
+
+   private:
+    WICK_DEVICE int next() const { return this->k; }
+  };
+  struct Weights : Part {
+    const Args& args;
+    const uint8* from;
+    WICK_DEVICE Weights(int thread, const Args& a, int first)
+        : Part(thread),
+          args(a),
+          from(a.w.row(first + this->row < a.n ? first + this->row : a.n - 1)) {}
+    WICK_DEVICE void fetch() { AnyWeights::load(args.w, from, this->k, args.k, this->run); }
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    const auto block = args.place(ctx.block().x);
+    const int first_m = block.m * tile.m, first_n = block.n * tile.n;
+    Activations x(ctx.thread(), args, first_m);
+    Weights w(ctx.thread(), args, first_n);
+    typename P::Sums sums = {};
+    P::multiply(ctx, shared, x, w, (args.k + tile.k - 1) / tile.k, sums);
+
+    const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
+    const int bytes = args.dtype == DType::kF32 ? 4 : 2;
+    for (int i = 0; i < P::kGroupsM * 4; i++) {
+      const int m = first_m + i / 4 * P::kGroup + thread_m + i % 4;
+      if (m >= args.m) break;
+      for (int j = 0; j < P::kGroupsN * 4; j++) {
+        const int n = first_n + j / 4 * P::kGroup + thread_n + j % 4;
+        if (n < args.n)
+          OneOf<float, float, bf16, f16>::store<1>(
+              args.dtype, static_cast<uint8*>(args.y) + (int64(m) * args.n + n) * bytes, 0,
+              {{sums[i][j]}});
+      }
+    }
+  }
+};
+
+struct LinearTiledLaunch {
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    return LinearCall::check(call);
+  }
+  static Status run(const Call& call) {
+    return launch<LinearTiled>(LinearCall::args(call, LinearTiled::tile.m, LinearTiled::tile.n),
+                               call);
+  }
+};
+
+}  // namespace wick::gpu
