@@ -7,7 +7,7 @@ namespace wick {
 Settings byte_tokenizer_json() {
   Settings vocabulary;
   for (int byte = 0; byte < 256; byte++)
-    vocabulary.set(std::string(tokenizer::letter_of(uint8_t(byte))), byte);
+    vocabulary.set(std::string(tokenization::letter_of(uint8_t(byte))), byte);
   Settings byte_level;
   byte_level.set("type", "ByteLevel").set("add_prefix_space", false);
   byte_level.set("trim_offsets", true).set("use_regex", false);
