@@ -34,6 +34,9 @@ bool is_word(char32_t code) {
   }
 }
 
+/// isspace() of C.
+bool is_ascii_space(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
+
 /// The byte where the character that ends at byte `end` starts.
 size_t start_of_last(std::string_view text, size_t end) {
   do end--;
@@ -152,45 +155,68 @@ std::vector<AddedTokens::Match> AddedTokens::leftmost(std::string_view text, boo
 }
 
 std::vector<AddedTokens::Match> AddedTokens::longest(std::string_view text, bool special) const {
-  struct Candidate {
-    uint32_t begin;
-    int32_t index;
-  };
-  std::vector<Candidate> candidates;
-  for (size_t begin = 0; begin < text.size(); begin++)
-    trie_.walk(text.substr(begin), [&](size_t, int32_t index) {
-      if (special || !tokens_[size_t(index)].special)
-        candidates.push_back({uint32_t(begin), index});
-    });
-  if (candidates.empty()) return {};
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](const Candidate& lhs, const Candidate& rhs) {
-                     const size_t lhs_length = tokens_[size_t(lhs.index)].text.size();
-                     const size_t rhs_length = tokens_[size_t(rhs.index)].text.size();
-                     if (lhs_length != rhs_length) return lhs_length > rhs_length;
-                     return lhs.index < rhs.index;
-                   });
-  std::vector<bool> taken(text.size());
   std::vector<Match> matches;
-  for (const Candidate& candidate : candidates) {
-    const AddedToken& token = tokens_[size_t(candidate.index)];
-    size_t begin = candidate.begin, end = begin + token.text.size();
-    if (std::any_of(taken.begin() + ptrdiff_t(begin), taken.begin() + ptrdiff_t(end),
-                    [](bool is) { return is; }))
-      continue;
-    const auto is_space = [&](size_t at) {  // isspace() of C
-      return !taken[at] && (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r'));
-    };
-    if (token.left_strip)
-      while (begin > 0 && is_space(begin - 1)) begin--;
-    if (token.right_strip)
-      while (end < text.size() && is_space(end)) end++;
-    std::fill(taken.begin() + ptrdiff_t(begin), taken.begin() + ptrdiff_t(end), true);
-    matches.push_back({uint32_t(begin), uint32_t(end), token.id});
-  }
-  std::sort(matches.begin(), matches.end(),
-            [](const Match& lhs, const Match& rhs) { return lhs.begin < rhs.begin; });
+  // Tokens that overlap compete in the area that they cover; areas are independent of each other.
+  Span area;
+  std::vector<int32_t> competing;
+  std::vector<size_t> met;  // by token: where the area starts in which it competes, plus one
+  const auto end_area = [&] {
+    if (!competing.empty()) choose(text, area, competing, matches);
+    competing.clear();
+  };
+  size_t spaces_end = 0;  // of the last run of spaces that was met
+  for (size_t begin = 0; begin < text.size(); begin++)
+    trie_.walk(text.substr(begin), [&](size_t length, int32_t index) {
+      const AddedToken& token = tokens_[size_t(index)];
+      if (token.special && !special) return;
+      size_t end = begin + length;
+      if (token.right_strip) {
+        if (end > spaces_end || !is_ascii_space(text[end - 1])) spaces_end = end;
+        while (spaces_end < text.size() && is_ascii_space(text[spaces_end])) spaces_end++;
+        end = spaces_end;
+      }
+      if (begin >= area.end) {
+        end_area();
+        area = {uint32_t(begin), uint32_t(end)};
+      }
+      area.end = std::max(area.end, uint32_t(end));
+      met.resize(tokens_.size());
+      if (met[size_t(index)] == area.begin + size_t(1)) return;
+      met[size_t(index)] = area.begin + size_t(1);
+      competing.push_back(index);
+    });
+  end_area();
   return matches;
+}
+
+/// Takes the tokens out of the area one after the other, the longest first.
+void AddedTokens::choose(std::string_view text, Span area, std::vector<int32_t>& competing,
+                         std::vector<Match>& matches) const {
+  std::sort(competing.begin(), competing.end(), [&](int32_t lhs, int32_t rhs) {
+    const size_t lhs_size = tokens_[size_t(lhs)].text.size();
+    const size_t rhs_size = tokens_[size_t(rhs)].text.size();
+    return lhs_size != rhs_size ? lhs_size > rhs_size : lhs < rhs;
+  });
+  const size_t before = matches.size();
+  std::vector<Span> rest = {area}, left;
+  for (const int32_t index : competing) {
+    const AddedToken& token = tokens_[size_t(index)];
+    left.clear();
+    for (const Span& part : rest) {
+      const std::string_view within = text.substr(0, part.end);
+      size_t at = part.begin;
+      for (size_t found; (found = within.find(token.text, at)) != within.npos;) {
+        if (at < found) left.push_back({uint32_t(at), uint32_t(found)});
+        at = found + token.text.size();
+        while (token.right_strip && at < part.end && is_ascii_space(text[at])) at++;
+        matches.push_back({uint32_t(found), uint32_t(at), token.id});
+      }
+      if (at < part.end) left.push_back({uint32_t(at), part.end});
+    }
+    std::swap(rest, left);
+  }
+  std::sort(matches.begin() + ptrdiff_t(before), matches.end(),
+            [](const Match& lhs, const Match& rhs) { return lhs.begin < rhs.begin; });
 }
 
 }  // namespace wick::tokenization

@@ -71,6 +71,8 @@ class AddedTokens {
   };
   std::vector<Match> leftmost(std::string_view text, bool special) const;
   std::vector<Match> longest(std::string_view text, bool special) const;
+  void choose(std::string_view text, Span area, std::vector<int32_t>& competing,
+              std::vector<Match>& matches) const;
 
   Order order_;
   std::vector<AddedToken> tokens_;

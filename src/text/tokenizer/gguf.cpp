@@ -31,50 +31,49 @@ enum TokenType : int64_t {
 /// Where byte-level BPE cuts a text, by tokenizer.ggml.pre. Each pattern cuts the parts that the
 /// one before it left.
 struct PreTokenization {
-  std::vector<std::string_view> names;
-  std::vector<std::string_view> patterns;
+  std::vector<std::string> names, patterns;
   bool ignore_merges = false, adds_bos = false;
 };
 
-#define WICK_ANY_CASE_CONTRACTIONS "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]"
-#define WICK_SPACES R"(\s*[\r\n]+|\s+(?!\S)|\s+)"
-
-constexpr std::string_view kGpt2 =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kLlama3 = WICK_ANY_CASE_CONTRACTIONS
-    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" WICK_SPACES;
-constexpr std::string_view kQwen2 = WICK_ANY_CASE_CONTRACTIONS
-    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" WICK_SPACES;
-constexpr std::string_view kQwen35 = WICK_ANY_CASE_CONTRACTIONS
-    R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)" WICK_SPACES;
-// Letters outside ASCII count as upper and lower case.
-constexpr std::string_view kTekken =
-    R"([^\r\n\p{L}\p{N}]?[^\P{L}a-z]*[^\P{L}A-Z]+|[^\r\n\p{L}\p{N}]?[^\P{L}a-z]+[^\P{L}A-Z]*)"
-    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" WICK_SPACES;
-
-const std::vector<PreTokenization>& pre_tokenizations() {
-  static const std::vector<PreTokenization> table = {
-      {{"", "default"}, {R"([\p{P}$+<=>^~|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}},
-      {{"falcon"}, {R"([\p{P}$+<=>^~|`]+)", kGpt2, "[0-9][0-9][0-9]"}},
+std::vector<PreTokenization> make_pre_tokenizations() {
+  const std::string contractions = "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]";
+  const std::string spaces = R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
+  const std::string gpt2 =
+      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+  const std::string llama3 =
+      contractions + R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" + spaces;
+  const std::string qwen2 =
+      contractions + R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" + spaces;
+  const std::string qwen35 =
+      contractions + R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)" +
+      spaces;
+  // Letters outside ASCII count as upper and lower case.
+  const std::string tekken =
+      R"([^\r\n\p{L}\p{N}]?[^\P{L}a-z]*[^\P{L}A-Z]+|[^\r\n\p{L}\p{N}]?[^\P{L}a-z]+[^\P{L}A-Z]*)"
+      R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" +
+      spaces;
+  return {
+      {{"", "default"}, {R"([\p{P}$+<=>^~|]+)", gpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}},
+      {{"falcon"}, {R"([\p{P}$+<=>^~|`]+)", gpt2, "[0-9][0-9][0-9]"}},
       {{"gpt-2", "exaone4", "gigachat", "jais", "mellum", "mpt", "olmo", "phi-2", "trillion"},
-       {kGpt2}},
+       {gpt2}},
       {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "lfm2", "pixtral"},
-       {kLlama3},
+       {llama3},
        true,
        true},
-      {{"smaug-bpe", "dbrx"}, {kLlama3}},
+      {{"smaug-bpe", "dbrx"}, {llama3}},
       {{"smollm", "codeshell", "command-r", "exaone", "minerva-7b", "refact", "starcoder"},
-       {R"(\p{N})", kGpt2}},
-      {{"qwen2", "deepseek-r1-qwen", "hunyuan", "megrez", "stablelm2"}, {kQwen2}},
-      {{"qwen35"}, {kQwen35}},
-      {{"tekken"}, {kTekken}, true, true},
+       {R"(\p{N})", gpt2}},
+      {{"qwen2", "deepseek-r1-qwen", "hunyuan", "megrez", "stablelm2"}, {qwen2}},
+      {{"qwen35"}, {qwen35}},
+      {{"tekken"}, {tekken}, true, true},
   };
-  return table;
 }
 
 const PreTokenization& pre_tokenization(const Settings& metadata) {
   const std::string name = metadata.text_or(kPrefix + "pre", "");
-  for (const PreTokenization& row : pre_tokenizations())
+  static const std::vector<PreTokenization> table = make_pre_tokenizations();
+  for (const PreTokenization& row : table)
     if (std::find(row.names.begin(), row.names.end(), name) != row.names.end()) return row;
   fail(ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix, "pre\": wick has no rules for ",
        in_quotes(name));
@@ -271,7 +270,7 @@ void read_ends(const File& file, bool adds_bos, Rules& rules) {
 
 void read_byte_level(File& file, Rules& rules) {
   const PreTokenization& pre = pre_tokenization(file.metadata);
-  for (const std::string_view pattern : pre.patterns)
+  for (const std::string& pattern : pre.patterns)
     rules.pre_tokenizers.push_back(split_at(
         Pattern::regex(pattern, file.metadata.where(), Unicode::k15), Behavior::kIsolated));
   rules.bpe.byte_letters = true;
