@@ -74,6 +74,8 @@ class Interpreter {
   void leave(const Scope& scope);
   Value macro_value(const MacroDefinition& definition);
   void write(const Value& value);
+  /// Writes what a filter or call block gives. Errors: it is no string.
+  void write_text(const Value& value);
 
   // Expressions (interpreter.cpp).
   Value evaluate_filter(const Expression& expression);

@@ -54,6 +54,11 @@ void Interpreter::leave(const Scope& scope) {
 
 void Interpreter::write(const Value& value) { append_str(meter, *output_, value); }
 
+void Interpreter::write_text(const Value& value) {
+  if (!value.text()) meter.fail("expected a string as output, got '", value.type_name(), "'");
+  write(value);
+}
+
 Interpreter::Flow Interpreter::run(const Body& body) {
   const Deeper deeper(meter);
   for (const Statement& statement : body) {
@@ -223,7 +228,7 @@ Interpreter::Flow Interpreter::run(const FilterBlock& node) {
     if (flow != Flow::kNext) return flow;
     block_text_ = make_text(meter, std::move(capture.text));
   }
-  write(evaluate(*node.filter));
+  write_text(evaluate(*node.filter));
   leave(node.scope);
   return Flow::kNext;
 }
@@ -247,7 +252,7 @@ Interpreter::Flow Interpreter::run(const Macro& node) {
 }
 
 Interpreter::Flow Interpreter::run(const CallBlock& node) {
-  write(evaluate_call(*node.call, macro_value(node.definition)));
+  write_text(evaluate_call(*node.call, macro_value(node.definition)));
   return Flow::kNext;
 }
 
