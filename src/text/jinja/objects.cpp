@@ -22,16 +22,11 @@ Value method(Interpreter& interpreter, Object& self, const char* name, const F& 
 }  // namespace
 
 void Namespace::append_repr(Meter& meter, std::string& to) const {
-  if (is_printed_) {
+  const Printing printing(meter, this);
+  if (printing.is_inside()) {
     to += "<Namespace {...}>";
     return;
   }
-  is_printed_ = true;
-  struct Reset {
-    bool& flag;
-    ~Reset() { flag = false; }
-  };
-  const Reset reset{is_printed_};
   to += "<Namespace {";
   for (size_t i = 0; i < attributes_.size(); i++) {
     to += (i > 0 ? ", " : "") + quoted(attributes_[i].first) + ": ";

@@ -22,7 +22,6 @@ class Namespace final : public Object {
  private:
   std::vector<std::pair<std::string, Value>> attributes_;
   std::unordered_map<std::string, size_t> places_;
-  mutable bool is_printed_ = false;  // further in, it is an ellipsis
 };
 
 class MacroObject final : public Object {

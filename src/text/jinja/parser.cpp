@@ -119,9 +119,9 @@ class Parser {
       ExpressionPtr condition = expressions_.parse_tuple(false);
       Body body = parse_body({"elif", "else", "endif"});
       node.branches.emplace_back(std::move(condition), std::move(body));
-      const std::string end = tokens_.next().text;
-      if (end == "elif") continue;
-      if (end == "else") node.branches.emplace_back(nullptr, parse_whole_body("endif"));
+      const Token end = tokens_.next();
+      if (end.text == "elif") continue;
+      if (end.text == "else") node.branches.emplace_back(nullptr, parse_whole_body("endif"));
       return {{}, std::move(node)};
     }
   }
