@@ -17,7 +17,7 @@ struct RenderOptions {
   /// Steps: an expression or statement each, and 64 bytes that are read or written.
   int64_t max_steps = 20'000'000;
   /// Live bytes of values and of the output.
-  int64_t max_bytes = 256 << 20;
+  int64_t max_bytes = 128 << 20;
   /// The time that strftime_now formats, in the local time zone; by default the system's clock.
   std::function<std::chrono::system_clock::time_point()> now;
 };

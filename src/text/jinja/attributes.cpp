@@ -73,8 +73,7 @@ Value no_attribute(const Value& value, std::string_view name) {
 
 std::optional<Value> find_item(Interpreter& in, const Value& value, const Value& key) {
   if (const Dict* dict = value.dict()) {
-    if (key.is_list() || key.dict()) return std::nullopt;  // unhashable
-    check_hashable(in.meter, key);
+    if (!is_hashable(in.meter, key)) return std::nullopt;
     const Value* found = dict->find(in.meter, key);
     return found ? std::optional(*found) : std::nullopt;
   }
@@ -97,7 +96,10 @@ Value dict_view(Interpreter& in, const Value& self, const Items&) {
   return std::make_shared<DictView>(in.meter, self, part);
 }
 
-Value same_value(Interpreter&, const Value& self, const Items&) { return self; }
+Value copy(Interpreter& in, const Value& self, const Items&) {
+  return self.dict() ? make_dict(in.meter, self.dict()->entries)
+                     : make_list(in.meter, self.sequence()->items);
+}
 
 Value count_item(Interpreter& in, const Value& self, const Items& arguments) {
   int64_t count = 0;
@@ -122,13 +124,13 @@ constexpr MethodRow kDictMethods[] = {
     {{"items", "", 0}, dict_view<DictView::Part::kItems>, nullptr},
     {{"keys", "", 0}, dict_view<DictView::Part::kKeys>, nullptr},
     {{"values", "", 0}, dict_view<DictView::Part::kValues>, nullptr},
-    {{"copy", "", 0}, same_value, nullptr},
+    {{"copy", "", 0}, copy, nullptr},
 };
 // A tuple has no copy.
 constexpr MethodRow kSequenceMethods[] = {
     {{"count", "value /", 1}, count_item, nullptr},
     {{"index", "value start stop /", 1}, index_of_item, nullptr},
-    {{"copy", "", 0}, same_value, nullptr},
+    {{"copy", "", 0}, copy, nullptr},
 };
 
 }  // namespace

@@ -362,8 +362,9 @@ ExpressionPtr ExpressionParser::parse_subscript(ExpressionPtr object) {
     node->name = tokens_.expect(TokenKind::kName, "a name or number").text;
     return node;
   }
-  if (tokens_.is(TokenKind::kRightBracket))
-    tokens_.fail_at(tokens_.current().place, "expected a subscript");
+  if (tokens_.skip_if(TokenKind::kRightBracket))  // an empty tuple
+    return make(ExpressionKind::kItem, token.place, std::move(object),
+                make(ExpressionKind::kTuple, token.place));
   const auto bound = [&] {
     const bool given = !tokens_.is(TokenKind::kColon) && !tokens_.is(TokenKind::kRightBracket);
     return given ? parse_expression() : nullptr;

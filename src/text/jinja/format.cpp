@@ -39,8 +39,8 @@ class PercentFormatter {
       at = convert(at + 1);
     }
     // An object with items may have more than the text asks for.
-    const bool has_items =
-        values_.is_list() || values_.dict() || (values_.object() && values_.object()->has_items());
+    const bool has_items = values_.is_list() || values_.dict() || values_.undefined() ||
+                           (values_.object() && values_.object()->has_items());
     if (next_ < count() && !has_items)
       meter_.fail("not all arguments converted during string formatting");
     return make_text(meter_, std::move(out_), markup_);
@@ -62,6 +62,10 @@ class PercentFormatter {
 
   /// Writes the conversion whose "%" is before `at`; returns the byte behind it.
   size_t convert(size_t at) {
+    if (at_or_fail(at) == '%') {
+      out_ += '%';
+      return at + 1;
+    }
     FormatSpec spec;
     Value keyed;
     if (at_or_fail(at) == '(') keyed = read_key(at);
@@ -85,10 +89,6 @@ class PercentFormatter {
     if (at_or_fail(at) == '.') spec.precision = std::max<int64_t>(read_size(++at, nullptr), 0);
     while (at_or_fail(at) == 'l' || text_[at] == 'h' || text_[at] == 'L') at++;
     spec.type = text_[at++];
-    if (spec.type == '%') {
-      out_ += '%';
-      return at;
-    }
     const Value value = keyed.is_missing() ? next_value() : keyed;
     spec.align = left ? '<' : '>';
     const std::string written = converted(value, spec, zero && !left);
@@ -117,9 +117,10 @@ class PercentFormatter {
     if (at_or_fail(at) != '*') return read_count(meter_, text_, at);
     at++;
     int64_t size = expect_index(meter_, next_value(), "*");
+    if (size != int32_t(size)) meter_.fail("a width or precision exceeds 32 bits");
     if (size < 0 && left) {
       *left = true;
-      size = size == INT64_MIN ? INT64_MAX : -size;
+      size = -size;
     }
     return size;
   }
@@ -143,6 +144,7 @@ class PercentFormatter {
         return format_text(meter_, text, spec);
       }
       case 'c':
+        spec.precision = -1;
         return format_text(meter_, character(value), spec);
       case 'd':
       case 'i':
@@ -291,7 +293,7 @@ class FieldFormatter {
 
   Value lookup(std::string_view name) {
     size_t at = std::min(name.find_first_of(".["), name.size());
-    Value value = first(name.substr(0, at));
+    Value value = first(name.substr(0, at), at == name.size());
     while (at < name.size()) {
       if (name[at] == '.') {
         const size_t end = std::min(name.find_first_of(".[", at + 1), name.size());
@@ -314,20 +316,22 @@ class FieldFormatter {
     return value;
   }
 
-  Value first(std::string_view name) {
+  /// The argument that a field starts with. is_whole: nothing follows its name.
+  Value first(std::string_view name, bool is_whole) {
     size_t digits = 0;
     int64_t index = read_count(meter_, name, digits);
-    if (digits < name.size()) {
+    const bool is_automatic = name.empty() && is_whole;
+    if (digits < name.size() || (name.empty() && !is_whole)) {
       for (const auto& [key, value] : arguments_.named)
         if (key == name) return value;
       meter_.fail("format: no argument named '", name, "'");
     }
-    const bool is_automatic = name.empty();
-    if ((is_automatic && uses_manual_) || (!is_automatic && next_ > 0))
+    // Only fields that are numbers and nothing else count as numbered by hand.
+    if (is_whole && (is_automatic ? uses_manual_ : next_ > 0))
       meter_.fail("cannot mix automatic field numbering with manual field specification");
     if (is_automatic)
       index = next_++;
-    else
+    else if (is_whole)
       uses_manual_ = true;
     if (index >= int64_t(arguments_.positional.size()))
       meter_.fail("replacement index ", index, " out of range for positional args tuple");

@@ -73,7 +73,10 @@ class Interpreter {
   void enter(const Scope& scope);
   void leave(const Scope& scope);
   Value macro_value(const MacroDefinition& definition);
+  void bind_macro(const MacroDefinition& macro, Activation& activation, Arguments&& arguments);
   void write(const Value& value);
+  /// Writes what a filter or call block gives. Errors: it is no string.
+  void write_text(const Value& value);
 
   // Expressions (interpreter.cpp).
   Value evaluate_filter(const Expression& expression);

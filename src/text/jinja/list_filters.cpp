@@ -12,7 +12,19 @@
 namespace wick::jinja {
 namespace {
 
-bool flag(const Value& argument) { return !argument.is_missing() && argument.is_true(); }
+/// The items of a value; starts to iterate when the first one is read, as generators do.
+class LazyItems {
+ public:
+  explicit LazyItems(const Value& source) : source_(source) {}
+  bool next(Meter& meter, Value& item) {
+    if (!iterator_) iterator_ = iterate(meter, source_);
+    return iterator_->next(item);
+  }
+
+ private:
+  Value source_;
+  std::shared_ptr<Iterator> iterator_;
+};
 
 /// reversed(value); nullptr where Python raises TypeError.
 std::shared_ptr<Iterator> reversed(Interpreter& in, const Value& value) {
@@ -77,7 +89,8 @@ Value dictsort(Interpreter& in, const Value& input, const Items& arguments) {
     pairs.push_back(make_tuple(meter, {key, value}));
     keys.push_back(without_case(meter, by_key ? key : value, arguments[0]));
   }
-  return make_list(meter, sorted(meter, pairs, keys, flag(arguments[2])));
+  return make_list(meter,
+                   sorted(meter, pairs, keys, index_or(meter, arguments[2], "reverse", 0) != 0));
 }
 
 Value sort(Interpreter& in, const Value& input, const Items& arguments) {
@@ -102,7 +115,8 @@ Value sort(Interpreter& in, const Value& input, const Items& arguments) {
       parts.push_back(without_case(meter, read(value), arguments[1]));
     keys.push_back(make_list(meter, std::move(parts)));
   }
-  return make_list(meter, sorted(meter, values, keys, flag(arguments[0])));
+  return make_list(meter,
+                   sorted(meter, values, keys, index_or(meter, arguments[0], "reverse", 0) != 0));
 }
 
 Value unique(Interpreter& in, const Value& input, const Items& arguments) {
@@ -112,18 +126,18 @@ Value unique(Interpreter& in, const Value& input, const Items& arguments) {
     return compare_keys(meter, lhs, rhs) < 0;
   };
   const auto seen = std::make_shared<std::set<Value, decltype(less)>>(less);
-  const auto iterator = iterate(meter, input);
   const Value case_sensitive = arguments[0];
-  return make_iterator(meter, "generator", Value(iterator),
-                       [&meter, read, seen, iterator, case_sensitive](Value& out) {
-                         while (iterator->next(out)) {
-                           const Value key = without_case(meter, read(out), case_sensitive);
-                           check_hashable(meter, key);
-                           meter.check_room(int64_t(seen->size()), 80);
-                           if (seen->insert(key).second) return true;
-                         }
-                         return false;
-                       });
+  return make_iterator(
+      meter, "generator", input,
+      [&meter, read, seen, items = LazyItems(input), case_sensitive](Value& out) mutable {
+        while (items.next(meter, out)) {
+          const Value key = without_case(meter, read(out), case_sensitive);
+          check_hashable(meter, key);
+          meter.check_room(int64_t(seen->size()), 80);
+          if (seen->insert(key).second) return true;
+        }
+        return false;
+      });
 }
 
 template <CompareOp better>
@@ -153,15 +167,15 @@ Value sum(Interpreter& in, const Value& input, const Items& arguments) {
 
 Value batch(Interpreter& in, const Value& input, const Items& arguments) {
   Meter& meter = in.meter;
-  const auto iterator = iterate(meter, input);
   const Value size = arguments[0], fill = given_or(arguments[1], Value::None());
   return make_iterator(
-      meter, "generator", Value(iterator),
-      [&meter, iterator, size, fill, ahead = Items(), is_done = false](Value& out) mutable {
+      meter, "generator", input,
+      [&meter, items = LazyItems(input), size, fill, ahead = Items(),
+       is_done = false](Value& out) mutable {
         if (is_done) return false;
         Items row = std::move(ahead);
         ahead.clear();
-        for (Value item; iterator->next(item);) {
+        for (Value item; items.next(meter, item);) {
           meter.step();
           if (equal(meter, int64_t(row.size()), size)) {
             ahead.push_back(std::move(item));

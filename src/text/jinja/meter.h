@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "wick/base/error.h"
 
@@ -62,6 +63,8 @@ class Meter {
   }
 
   Place place;
+  /// What repr() is writing, the outermost first: further in, these are an ellipsis.
+  std::vector<const void*> printed;
 
  private:
   static constexpr size_t kBytesPerStep = 64;

@@ -27,12 +27,12 @@ std::optional<double> as_real(Interpreter& in, const Value& value) {
 Value to_integer(Interpreter& in, const Value& input, const Items& arguments) {
   Meter& meter = in.meter;
   const Value otherwise = given_or(arguments[0], 0);
-  const int64_t base = index_or(meter, arguments[1], "base", 10);
   if (const auto index = input.index()) return *index;
   if (input.real() && std::isinf(*input.real())) meter.fail("cannot convert inf to an integer");
-  if (input.text() && (base == 0 || (2 <= base && base <= 36))) {
+  const auto base = given_or(arguments[1], 10).index();
+  if (input.text() && base && (*base == 0 || (2 <= *base && *base <= 36))) {
     meter.step_bytes(input.text()->bytes.size());
-    if (const auto value = parse_integer(meter, input.text()->bytes, int(base))) return *value;
+    if (const auto value = parse_integer(meter, input.text()->bytes, int(*base))) return *value;
   }
   const auto real = as_real(in, input);
   return real && std::isfinite(*real) ? Value(jinja::truncate(meter, *real)) : otherwise;
@@ -79,8 +79,7 @@ Value length(Interpreter& in, const Value& input, const Items&) {
 /// The attribute alone, without the item of that name.
 Value attribute(Interpreter& in, const Value& input, const Items& arguments) {
   const Text& name = expect_text(in.meter, arguments[0], "attr");
-  if (!input.undefined())
-    if (auto found = find_attribute(in, input, name.bytes)) return std::move(*found);
+  if (auto found = find_attribute(in, input, name.bytes)) return std::move(*found);
   return make_undefined("'" + input.type_name() + " object' has no attribute '" + name.bytes + "'");
 }
 

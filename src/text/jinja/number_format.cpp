@@ -24,12 +24,22 @@ std::string digits_in_base(uint64_t value, unsigned base, bool upper) {
   return upper ? to_upper(digits) : digits;
 }
 
-/// Separators between groups of digits before a point or exponent.
-std::string grouped(const std::string& number, char separator, size_t group) {
-  const size_t whole = std::min(number.find_first_not_of("0123456789abcdefABCDEF"), number.size());
+bool has_base_ten(const FormatSpec& spec) {
+  return std::string_view("xXob").find(spec.type) == std::string::npos || spec.type == 0;
+}
+
+/// The number of digits before a point or exponent.
+size_t whole_digits(std::string_view number, const FormatSpec& spec) {
+  const char* const digits = has_base_ten(spec) ? "0123456789" : "0123456789abcdefABCDEF";
+  return std::min(number.find_first_not_of(digits), number.size());
+}
+
+/// The number with separators between groups of digits before its point or exponent.
+std::string grouped(const std::string& number, const FormatSpec& spec) {
+  const size_t whole = whole_digits(number, spec), group = has_base_ten(spec) ? 3 : 4;
   std::string out;
   for (size_t i = 0; i < whole; i++) {
-    if (i > 0 && (whole - i) % group == 0) out += separator;
+    if (i > 0 && (whole - i) % group == 0) out += spec.grouping;
     out += number[i];
   }
   return out + number.substr(whole);
@@ -46,34 +56,44 @@ std::string real_digits(const Meter& meter, double x, char type, const FormatSpe
   return buffer;
 }
 
-std::string format_real(Meter& meter, double x, const FormatSpec& spec) {
+/// |x| with a precision and without a type: as by 'g', but with a digit behind the point of a number
+/// without an exponent.
+std::string general_digits(const Meter& meter, double x, const FormatSpec& spec) {
+  const int64_t digits = std::max<int64_t>(spec.precision, 1);
+  FormatSpec part = spec;
+  part.precision = digits - 1;
+  std::string text = real_digits(meter, x, 'e', part);
+  const size_t e = text.find('e');
+  const int exponent = std::stoi(text.substr(e + 1));
+  std::string tail = text.substr(e);
+  const bool has_exponent = exponent < -4 || exponent + 1 > digits - 1;
+  if (has_exponent)
+    text.erase(e);
+  else {
+    part.precision = digits - 1 - exponent;
+    text = real_digits(meter, x, 'f', part);
+    tail.clear();
+  }
+  if (text.find('.') != text.npos && !spec.is_alternate) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  if (!has_exponent && text.find('.') == text.npos) text += ".0";
+  return text + tail;
+}
+
+std::string format_real(const Meter& meter, double x, const FormatSpec& spec) {
   const bool upper = spec.type == 'E' || spec.type == 'F' || spec.type == 'G';
   if (!std::isfinite(x)) {
     const std::string name = std::isnan(x) ? "nan" : "inf";
     return (upper ? to_upper(name) : name) + (spec.type == '%' ? "%" : "");
   }
   if (spec.type == '%') return real_digits(meter, x * 100, 'f', spec) + "%";
-  if (spec.type != 0 && spec.type != 'n') return real_digits(meter, x, spec.type, spec);
-  if (spec.precision < 0) {
-    const std::string text = real_text(std::fabs(x));
-    return spec.type == 'n' ? real_digits(meter, x, 'g', spec) : text;
-  }
-  // Like 'g', but with a digit behind the point at least.
-  const std::string text = real_digits(meter, x, 'g', spec);
-  const bool is_plain = text.find_first_of(".e") == text.npos;
-  if (!is_plain) return text;
-  if (int64_t(text.size()) < spec.precision || spec.precision == 0 || text.size() == 0)
-    return text + ".0";
-  FormatSpec scientific = spec;
-  scientific.precision = std::max<int64_t>(spec.precision - 1, 0);
-  std::string digits = real_digits(meter, x, 'e', scientific);
-  const size_t e = digits.find('e');
-  std::string mantissa = digits.substr(0, e);
-  if (mantissa.find('.') != mantissa.npos) {
-    mantissa.erase(mantissa.find_last_not_of('0') + 1);
-    if (mantissa.back() == '.') mantissa.pop_back();
-  }
-  return mantissa + digits.substr(e);
+  if (spec.type != 0) return real_digits(meter, x, spec.type == 'n' ? 'g' : spec.type, spec);
+  if (spec.precision >= 0) return general_digits(meter, x, spec);
+  std::string text = real_text(std::fabs(x));
+  if (spec.is_alternate && text.find('.') == text.npos) text.insert(text.find('e'), ".");
+  return text;
 }
 
 /// Sign, prefix and digits in a field.
@@ -89,18 +109,15 @@ std::string laid_out(Meter& meter, const std::string& sign, std::string digits,
   const int64_t room = spec.width - int64_t(sign.size());
   if (spec.grouping && spec.fill == "0") {
     // Zeros are grouped with the digits.
-    const size_t group =
-        spec.type == 'x' || spec.type == 'X' || spec.type == 'o' || spec.type == 'b' ? 4 : 3;
-    std::string plain;
-    for (const char c : digits)
-      if (c != spec.grouping) plain += c;
-    meter.check_room(std::max<int64_t>(room, 0), 1);
-    meter.step_bytes(size_t(std::max<int64_t>(room, 0)));
-    const size_t whole = std::min(plain.find_first_not_of("0123456789abcdefABCDEF"), plain.size());
-    const int64_t tail = int64_t(plain.size() - whole);
-    int64_t count = int64_t(whole);
-    while (count + (count - 1) / int64_t(group) + tail < room) count++;
-    return sign + grouped(std::string(size_t(count) - whole, '0') + plain, spec.grouping, group);
+    digits.erase(std::remove(digits.begin(), digits.end(), spec.grouping), digits.end());
+    const int64_t group = has_base_ten(spec) ? 3 : 4, whole = int64_t(whole_digits(digits, spec));
+    const int64_t tail = int64_t(digits.size()) - whole;
+    const int64_t width = std::max<int64_t>(room, 0);
+    meter.check_room(size_t(width));
+    meter.step(width);
+    int64_t count = whole;
+    while (count + (count - 1) / group + tail < width) count++;
+    return sign + grouped(std::string(size_t(count - whole), '0') + digits, spec);
   }
   return sign + padded(meter, digits, room, Align::kRight, spec.fill);
 }
@@ -127,6 +144,9 @@ std::string format_text(Meter& meter, const std::string& text, const FormatSpec&
 
 std::string format_number(Meter& meter, const Value& value, const FormatSpec& spec) {
   const auto integer = value.index();
+  if (spec.type == 'n' ? spec.grouping != 0 : spec.grouping == ',' && !has_base_ten(spec))
+    meter.fail("cannot specify '", std::string(1, spec.grouping), "' with '",
+               std::string(1, spec.type), "'");
   const bool as_real =
       spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string::npos;
   if (integer && !as_real) {
@@ -154,7 +174,7 @@ std::string format_number(Meter& meter, const Value& value, const FormatSpec& sp
     }
     if (spec.is_alternate && base != 10) (sign += '0') += spec.type;
     std::string digits = digits_in_base(magnitude, base, spec.type == 'X');
-    if (spec.grouping) digits = grouped(digits, spec.grouping, base == 10 ? 3 : 4);
+    if (spec.grouping) digits = grouped(digits, spec);
     return laid_out(meter, sign, digits, spec);
   }
   const double x = *real_of(value);
@@ -163,8 +183,10 @@ std::string format_number(Meter& meter, const Value& value, const FormatSpec& sp
   const bool negative = std::signbit(x) && !std::isnan(x);
   const std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
   std::string digits = format_real(meter, x, spec);
-  if (spec.grouping && std::isfinite(x)) digits = grouped(digits, spec.grouping, 3);
-  return laid_out(meter, sign, digits, spec);
+  FormatSpec field = spec;
+  if (!std::isfinite(x)) field.grouping = 0;
+  if (field.grouping) digits = grouped(digits, field);
+  return laid_out(meter, sign, digits, field);
 }
 
 }  // namespace wick::jinja

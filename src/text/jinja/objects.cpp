@@ -22,6 +22,11 @@ Value method(Interpreter& interpreter, Object& self, const char* name, const F& 
 }  // namespace
 
 void Namespace::append_repr(Meter& meter, std::string& to) const {
+  const Printing printing(meter, this);
+  if (printing.is_inside()) {
+    to += "<Namespace {...}>";
+    return;
+  }
   to += "<Namespace {";
   for (size_t i = 0; i < attributes_.size(); i++) {
     to += (i > 0 ? ", " : "") + quoted(attributes_[i].first) + ": ";
@@ -53,12 +58,15 @@ void Namespace::clear() {
 }
 
 void MacroObject::append_repr(Meter&, std::string& to) const {
-  to += "<Macro " + quoted(definition_.name) + ">";
+  to += "<Macro " + (definition_.name.empty() ? "anonymous" : quoted(definition_.name)) + ">";
 }
 
 std::optional<Value> MacroObject::attribute(Interpreter& interpreter, std::string_view name) {
   Meter& meter = interpreter.meter;
-  if (name == "name") return make_text(meter, definition_.name);
+  if (name == "name") {
+    if (definition_.name.empty()) return Value(Value::None());
+    return make_text(meter, definition_.name);
+  }
   if (name == "arguments") {
     Items names;
     for (const std::string& parameter : definition_.parameters)
@@ -169,6 +177,16 @@ Value LoopContext::call(Interpreter& interpreter, Arguments&& arguments) {
     meter_.fail("the loop must have the 'recursive' marker to be called recursively");
   const Items items = bind(meter_, {"loop", "iterable", 1}, std::move(arguments));
   return interpreter.call_loop(node_, closure_, items[0], depth0_ + 1);
+}
+
+std::shared_ptr<Iterator> LoopContext::iterate(Meter& meter) {
+  const auto self = std::static_pointer_cast<LoopContext>(shared_from_this());
+  return make_iterator(meter, "LoopContext", self, [self, &meter](Value& out) {
+    Value item;
+    if (!self->next(item)) return false;
+    out = make_tuple(meter, {item, self});
+    return true;
+  });
 }
 
 std::optional<Value> Cycler::attribute(Interpreter& interpreter, std::string_view name) {

@@ -58,6 +58,8 @@ class LoopContext final : public Object {
   std::optional<Value> attribute(Interpreter& interpreter, std::string_view name) override;
   bool is_callable() const override { return true; }
   Value call(Interpreter& interpreter, Arguments&& arguments) override;
+  /// Pairs of the items that are left and the loop itself, which moves on.
+  std::shared_ptr<Iterator> iterate(Meter& meter) override;
 
  private:
   /// The item after the current one; missing at the end.

@@ -178,7 +178,6 @@ class Parser {
 
   Statement parse_call() {
     CallBlock node;
-    node.definition.name = "caller";
     if (tokens_.is(TokenKind::kLeftParen)) parse_parameters(node.definition);
     const Place place = tokens_.current().place;
     node.call = expressions_.parse_expression();

@@ -1,5 +1,6 @@
 #include "text/jinja/print.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -25,6 +26,31 @@ void append_items(Meter& meter, std::string& to, const Items& items) {
     if (i > 0) to += ", ";
     append_repr(meter, to, items[i]);
   }
+}
+
+void append_container(Meter& meter, std::string& to, const Value& value) {
+  const Printing printing(meter, value.identity());
+  const bool is_inside = printing.is_inside();
+  if (const Sequence* sequence = value.sequence()) {
+    to += sequence->is_tuple() ? '(' : '[';
+    if (is_inside)
+      to += "...";
+    else
+      append_items(meter, to, sequence->items);
+    to += !sequence->is_tuple() ? "]" : sequence->items.size() == 1 && !is_inside ? ",)" : ")";
+    return;
+  }
+  to += '{';
+  const char* comma = "";
+  for (const auto& [key, item] : value.dict()->entries) {
+    if (is_inside) break;
+    to += comma;
+    append_repr(meter, to, key);
+    to += ": ";
+    append_repr(meter, to, item);
+    comma = ", ";
+  }
+  to += is_inside ? "...}" : "}";
 }
 
 void append_json_text(std::string& to, std::string_view text, bool ensure_ascii) {
@@ -185,25 +211,19 @@ void append_repr(Meter& meter, std::string& to, const Value& value) {
     to += std::to_string(*i);
   else if (const double* x = value.real())
     to += real_text(*x);
-  else if (const Sequence* sequence = value.sequence()) {
-    to += sequence->is_tuple() ? '(' : '[';
-    append_items(meter, to, sequence->items);
-    to += !sequence->is_tuple() ? "]" : sequence->items.size() == 1 ? ",)" : ")";
-  } else if (const Dict* dict = value.dict()) {
-    to += '{';
-    const char* comma = "";
-    for (const auto& [key, item] : dict->entries) {
-      to += comma;
-      append_repr(meter, to, key);
-      to += ": ";
-      append_repr(meter, to, item);
-      comma = ", ";
-    }
-    to += '}';
-  } else if (const Object* object = value.object())
+  else if (value.sequence() || value.dict())
+    append_container(meter, to, value);
+  else if (const Object* object = value.object())
     object->append_repr(meter, to);
   else
     to += "Undefined";
+}
+
+Printing::Printing(Meter& meter, const void* container)
+    : meter_(meter),
+      is_inside_(std::find(meter.printed.begin(), meter.printed.end(), container) !=
+                 meter.printed.end()) {
+  meter.printed.push_back(container);
 }
 
 std::string quoted(std::string_view text) {

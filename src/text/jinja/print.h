@@ -8,6 +8,22 @@ namespace wick::jinja {
 Value str(Meter& meter, const Value& value);
 void append_str(Meter& meter, std::string& to, const Value& value);
 void append_repr(Meter& meter, std::string& to, const Value& value);
+
+/// Marks a container as printed while this is alive: a namespace may hold itself.
+class Printing {
+ public:
+  Printing(Meter& meter, const void* container);
+  ~Printing() { meter_.printed.pop_back(); }
+  Printing(const Printing&) = delete;
+  Printing& operator=(const Printing&) = delete;
+  /// Whether the container is printed within itself.
+  bool is_inside() const { return is_inside_; }
+
+ private:
+  Meter& meter_;
+  const bool is_inside_;
+};
+
 /// repr() of a text.
 std::string quoted(std::string_view text);
 /// repr() of a float: the shortest digits that give x again.

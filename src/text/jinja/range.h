@@ -38,6 +38,7 @@ class DictView final : public Object {
   std::string type_name() const override;
   void append_repr(Meter& meter, std::string& to) const override;
   bool is_true() const override { return !dict_.dict()->entries.empty(); }
+  bool is_hashable() const override { return part_ == Part::kValues; }
   std::optional<int64_t> length() override { return int64_t(dict_.dict()->entries.size()); }
   std::shared_ptr<Iterator> iterate(Meter& meter) override;
   std::shared_ptr<Iterator> reversed(Meter& meter) override;

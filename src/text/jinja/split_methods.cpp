@@ -117,7 +117,7 @@ Value split(Interpreter& in, const Value& self, const Items& arguments) {
 Value split_into_lines(Interpreter& in, const Value& self, const Items& arguments) {
   in.meter.step_bytes(self.text()->bytes.size());
   in.meter.check_room(int64_t(self.text()->bytes.size()), sizeof(std::string_view));
-  const bool keep_ends = !arguments[0].is_missing() && arguments[0].is_true();
+  const bool keep_ends = index_or(in.meter, arguments[0], "keepends", 0) != 0;
   return texts(in, self, split_lines(self.text()->bytes, keep_ends));
 }
 

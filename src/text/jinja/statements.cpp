@@ -1,8 +1,24 @@
+#include <algorithm>
+
 #include "text/jinja/interpreter.h"
 #include "text/jinja/objects.h"
 #include "text/jinja/print.h"
 
 namespace wick::jinja {
+namespace {
+
+/// Removes a named argument; missing if it was not given.
+Value take_named(Meter& meter, Arguments& arguments, std::string_view name) {
+  meter.step(int64_t(arguments.named.size()));
+  const auto named = std::find_if(arguments.named.begin(), arguments.named.end(),
+                                  [&](const auto& argument) { return argument.first == name; });
+  if (named == arguments.named.end()) return {};
+  const Value value = named->second;
+  arguments.named.erase(named);
+  return value;
+}
+
+}  // namespace
 
 /// Runs code in another activation while this is alive.
 class Interpreter::InFunction {
@@ -53,6 +69,11 @@ void Interpreter::leave(const Scope& scope) {
 }
 
 void Interpreter::write(const Value& value) { append_str(meter, *output_, value); }
+
+void Interpreter::write_text(const Value& value) {
+  if (!value.text()) meter.fail("expected a string as output, got '", value.type_name(), "'");
+  write(value);
+}
 
 Interpreter::Flow Interpreter::run(const Body& body) {
   const Deeper deeper(meter);
@@ -223,7 +244,7 @@ Interpreter::Flow Interpreter::run(const FilterBlock& node) {
     if (flow != Flow::kNext) return flow;
     block_text_ = make_text(meter, std::move(capture.text));
   }
-  write(evaluate(*node.filter));
+  write_text(evaluate(*node.filter));
   leave(node.scope);
   return Flow::kNext;
 }
@@ -247,7 +268,7 @@ Interpreter::Flow Interpreter::run(const Macro& node) {
 }
 
 Interpreter::Flow Interpreter::run(const CallBlock& node) {
-  write(evaluate_call(*node.call, macro_value(node.definition)));
+  write_text(evaluate_call(*node.call, macro_value(node.definition)));
   return Flow::kNext;
 }
 
@@ -256,55 +277,49 @@ Interpreter::Flow Interpreter::run(const Generation& node) {
   return Flow::kNext;
 }
 
-Value Interpreter::call_macro(const MacroDefinition& macro, Activation* closure,
-                              Arguments&& arguments) {
-  const Deeper deeper(meter);
-  auto activation = std::make_unique<Activation>(meter, closure, macro.slots);
-  const InFunction in_function(*this, *activation);
+void Interpreter::bind_macro(const MacroDefinition& macro, Activation& activation,
+                             Arguments&& arguments) {
   const size_t count = macro.parameters.size();
   Items& given = arguments.positional;
-  const auto take_named = [&](std::string_view name) {
-    meter.step(int64_t(arguments.named.size()));
-    for (auto named = arguments.named.begin(); named != arguments.named.end(); ++named) {
-      if (named->first != name) continue;
-      Value value = std::move(named->second);
-      arguments.named.erase(named);
-      return value;
-    }
-    return Value();
-  };
   for (size_t i = 0; i < count; i++)
-    activation->slots[size_t(macro.parameter_slots[i])] =
-        i < given.size() ? given[i] : take_named(macro.parameters[i]);
+    activation.slots[size_t(macro.parameter_slots[i])] =
+        i < given.size() ? given[i] : take_named(meter, arguments, macro.parameters[i]);
   if (macro.caller_slot >= 0) {
-    Value caller = take_named("caller");
+    Value caller = take_named(meter, arguments, "caller");
     if (caller.is_missing() || caller.is_none()) caller = make_undefined("no caller defined");
-    activation->slots[size_t(macro.caller_slot)] = std::move(caller);
+    activation.slots[size_t(macro.caller_slot)] = std::move(caller);
   }
   if (macro.kwargs_slot >= 0) {
     Entries entries;
     for (auto& [name, value] : arguments.named)
       entries.emplace_back(make_text(meter, name), std::move(value));
-    activation->slots[size_t(macro.kwargs_slot)] = make_dict(meter, std::move(entries));
+    activation.slots[size_t(macro.kwargs_slot)] = make_dict(meter, std::move(entries));
   } else if (!arguments.named.empty())
     meter.fail("macro '", macro.name, "' takes no keyword argument '", arguments.named[0].first,
                "'");
+  Items rest;
+  for (size_t i = count; i < given.size(); i++) rest.push_back(std::move(given[i]));
   if (macro.varargs_slot >= 0)
-    activation->slots[size_t(macro.varargs_slot)] = make_tuple(
-        meter,
-        given.size() > count ? Items(given.begin() + ptrdiff_t(count), given.end()) : Items());
-  else if (given.size() > count)
+    activation.slots[size_t(macro.varargs_slot)] = make_tuple(meter, std::move(rest));
+  else if (!rest.empty())
     meter.fail("macro '", macro.name, "' takes not more than ", count, " argument(s)");
+}
 
+Value Interpreter::call_macro(const MacroDefinition& macro, Activation* closure,
+                              Arguments&& arguments) {
+  const Deeper deeper(meter);
+  auto activation = std::make_unique<Activation>(meter, closure, macro.slots);
+  const InFunction in_function(*this, *activation);
+  bind_macro(macro, *activation, std::move(arguments));
   enter(macro.scope);
-  for (size_t i = 0; i < count; i++) {
+  const size_t first_default = macro.parameters.size() - macro.defaults.size();
+  for (size_t i = 0; i < macro.parameters.size(); i++) {
     Value& parameter = activation->slots[size_t(macro.parameter_slots[i])];
     if (!parameter.is_missing()) continue;
-    const size_t first_default = count - macro.defaults.size();
-    Value value = i < first_default
-                      ? make_undefined("parameter '" + macro.parameters[i] + "' was not provided")
-                      : evaluate(*macro.defaults[i - first_default]);
-    parameter = std::move(value);
+    if (i < first_default)
+      parameter = make_undefined("parameter '" + macro.parameters[i] + "' was not provided");
+    else
+      parameter = evaluate(*macro.defaults[i - first_default]);
   }
   Capture capture(*this);
   run(macro.body);

@@ -126,7 +126,7 @@ struct SetBlock {
 
 /// A macro, the body of a call block, or that of a generation block.
 struct MacroDefinition {
-  std::string name;
+  std::string name;  // empty for the others
   std::vector<std::string> parameters;
   std::vector<ExpressionPtr> defaults;  // of the last parameters
   Body body;

@@ -132,7 +132,6 @@ Value center(Interpreter& in, const Value& input, const Items& arguments) {
 
 Value truncate(Interpreter& in, const Value& input, const Items& arguments) {
   Meter& meter = in.meter;
-  const Text& text = expect_text(meter, input, "truncate");
   const int64_t length = index_or(meter, arguments[0], "length", 255);
   const Value end = given_or(arguments[2], constant_text("..."));
   const int64_t end_length = expect_text(meter, end, "end").length;
@@ -140,7 +139,9 @@ Value truncate(Interpreter& in, const Value& input, const Items& arguments) {
   if (length < end_length || leeway < 0)
     meter.fail("truncate: expected a length of at least ", end_length,
                " and a leeway of at least 0");
-  if (text.length <= leeway || text.length - leeway <= length) return input;
+  const auto size = length_of(input);
+  if (size && (*size <= leeway || *size - leeway <= length)) return input;
+  const Text& text = expect_text(meter, input, "truncate");
   meter.step_bytes(text.bytes.size());
   std::string kept = text.bytes.substr(0, offset_of(text, length - end_length));
   if (!flag(arguments[1])) kept = kept.substr(0, kept.rfind(' '));
@@ -219,7 +220,7 @@ Value tojson(Interpreter& in, const Value& input, const Items& arguments) {
   options.ensure_ascii = flag(arguments[0]);
   options.sort_keys = flag(arguments[3]);
   const Value& indent = arguments[1];
-  if (!indent.is_missing() && !indent.is_none()) {
+  if (!indent.is_missing() && !indent.is_none() && !input.text()) {
     options.lines = true;
     options.item_separator = ",";
     options.indent = indent.text()

@@ -9,104 +9,36 @@ namespace {
 
 utf8proc_category_t category(char32_t code) { return utf8proc_category(utf8proc_int32_t(code)); }
 
-bool is_cased(char32_t code) { return is_upper(code) || is_lower(code) || is_title(code); }
+struct CodeRange {
+  char32_t first, last;
+};
+/// Digits that are no decimal digits.
+constexpr CodeRange kDigits[] = {
+    {0xb2, 0xb3},       {0xb9, 0xb9},       {0x1369, 0x1371},   {0x19da, 0x19da},
+    {0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},
+    {0x2474, 0x247c},   {0x2488, 0x2490},   {0x24ea, 0x24ea},   {0x24f5, 0x24fd},
+    {0x24ff, 0x24ff},   {0x2776, 0x277e},   {0x2780, 0x2788},   {0x278a, 0x2792},
+    {0x10a40, 0x10a43}, {0x10e60, 0x10e68}, {0x11052, 0x1105a}, {0x1f100, 0x1f10a}};
+/// Lower and upper case beside the categories Ll and Lu: Unicode's Other_Lowercase and
+/// Other_Uppercase.
+constexpr CodeRange kOtherLower[] = {
+    {0xaa, 0xaa},       {0xba, 0xba},       {0x2b0, 0x2b8},     {0x2c0, 0x2c1},    {0x2e0, 0x2e4},
+    {0x345, 0x345},     {0x37a, 0x37a},     {0x1d2c, 0x1d6a},   {0x1d78, 0x1d78},  {0x1d9b, 0x1dbf},
+    {0x2071, 0x2071},   {0x207f, 0x207f},   {0x2090, 0x209c},   {0x2170, 0x217f},  {0x24d0, 0x24e9},
+    {0x2c7c, 0x2c7d},   {0xa69c, 0xa69d},   {0xa770, 0xa770},   {0xa7f8, 0xa7f9},  {0xab5c, 0xab5f},
+    {0x10780, 0x10780}, {0x10783, 0x10785}, {0x10787, 0x107b0}, {0x107b2, 0x107ba}};
+constexpr CodeRange kOtherUpper[] = {
+    {0x2160, 0x216f}, {0x24b6, 0x24cf}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}};
+/// Letters that are numbers.
+constexpr std::u32string_view kNumeralLetters =
+    U"㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹幺廾廿弌弍弎弐拾捌柒漆"
+    U"玖百肆萬貮貳贰阡陆陌陸零"
+    U"\uf96b\uf973\uf978\uf9b2\uf9d1\uf9d3\uf9fd𠀁𠁤𠃢𠄡𠤪𠦃𠦌𠦜𠫪𠫽𠬙𢎐𢦘𣬛𦉭\U0002f890";
 
-/// Whether case rules look past this when they search for a neighbouring letter.
-bool is_case_ignorable(char32_t code) {
-  switch (category(code)) {
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_SK:
-      return true;
-    default:
-      return code == '\'' || code == '.' || code == ':' || code == 0xb7 || code == 0x2019;
-  }
-}
-
-/// Appends the full case folding.
-void append_folded(std::string& to, char32_t code) {
-  utf8proc_int32_t folded[4];
-  int bound_class = 0;
-  const auto n =
-      utf8proc_decompose_char(utf8proc_int32_t(code), folded, 4, UTF8PROC_CASEFOLD, &bound_class);
-  for (int i = 0; i < n; i++) encode(to, char32_t(folded[i]));
-}
-
-void append_upper(std::string& to, char32_t code) {
-  std::string folded;
-  if (!is_upper(code)) append_folded(folded, code);
-  // A letter without a capital of its own has those of its folding: "SS" of U+00DF.
-  if (count_code_points(folded) > 1)
-    for (size_t at = 0; at < folded.size();)
-      encode(to, char32_t(utf8proc_toupper(utf8proc_int32_t(decode(folded, at)))));
-  else
-    encode(to, char32_t(utf8proc_toupper(utf8proc_int32_t(code))));
-}
-
-void append_title(std::string& to, char32_t code) {
-  const auto title = char32_t(utf8proc_totitle(utf8proc_int32_t(code)));
-  std::string folded;
-  if (title == code && !is_upper(code) && !is_title(code)) append_folded(folded, code);
-  size_t at = 0;
-  if (count_code_points(folded) > 1) {
-    encode(to, char32_t(utf8proc_totitle(utf8proc_int32_t(decode(folded, at)))));
-    to += folded.substr(at);
-  } else
-    encode(to, title);
-}
-
-/// Whether the capital sigma at [start, end) ends a word.
-bool is_final_sigma(std::string_view text, size_t start, size_t end) {
-  bool after_letter = false;
-  while (start > 0) {
-    const size_t before = start_of_last(text, start);
-    size_t at = before;
-    const char32_t code = decode(text, at);
-    start = before;
-    if (is_case_ignorable(code)) continue;
-    after_letter = is_cased(code);
-    break;
-  }
-  while (end < text.size()) {
-    const char32_t code = decode(text, end);
-    if (is_case_ignorable(code)) continue;
-    return after_letter && !is_cased(code);
-  }
-  return after_letter;
-}
-
-/// Appends the lower case of the code point at [start, end).
-void append_lower(std::string& to, std::string_view text, size_t start, size_t end) {
-  size_t at = start;
-  const char32_t code = decode(text, at);
-  if (code == 0x3a3)
-    encode(to, is_final_sigma(text, start, end) ? 0x3c2 : 0x3c3);
-  else if (code == 0x130)
-    to += "i\u0307";
-  else
-    encode(to, char32_t(utf8proc_tolower(utf8proc_int32_t(code))));
-}
-
-bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return uint8_t(c) < 0x80; });
-}
-
-char ascii_upper(char c) { return 'a' <= c && c <= 'z' ? char(c - 32) : c; }
-char ascii_lower(char c) { return 'A' <= c && c <= 'Z' ? char(c + 32) : c; }
-
-/// Applies write(out, code, start, end) to each code point.
-template <class F>
-std::string map_code_points(std::string_view text, const F& write) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const size_t start = at;
-    const char32_t code = decode(text, at);
-    write(out, code, start, at);
-  }
-  return out;
+template <size_t n>
+bool is_in(const CodeRange (&ranges)[n], char32_t code) {
+  return std::any_of(ranges, ranges + n,
+                     [&](const CodeRange& r) { return r.first <= code && code <= r.last; });
 }
 
 }  // namespace
@@ -177,17 +109,12 @@ bool is_alpha(char32_t code) {
 
 bool is_decimal(char32_t code) { return category(code) == UTF8PROC_CATEGORY_ND; }
 
-bool is_digit(char32_t code) {
-  // Superscripts, subscripts and digits in circles, of which No has many that are no digits.
-  return is_decimal(code) || code == 0xb2 || code == 0xb3 || code == 0xb9 || code == 0x2070 ||
-         (0x2074 <= code && code <= 0x2079) || (0x2080 <= code && code <= 0x2089) ||
-         (0x2460 <= code && code <= 0x2468) || (0x2474 <= code && code <= 0x247c) ||
-         (0x2488 <= code && code <= 0x2490) || (0x2776 <= code && code <= 0x277e);
-}
+bool is_digit(char32_t code) { return is_decimal(code) || is_in(kDigits, code); }
 
 bool is_numeric(char32_t code) {
   const auto c = category(code);
-  return c == UTF8PROC_CATEGORY_ND || c == UTF8PROC_CATEGORY_NL || c == UTF8PROC_CATEGORY_NO;
+  return c == UTF8PROC_CATEGORY_ND || c == UTF8PROC_CATEGORY_NL || c == UTF8PROC_CATEGORY_NO ||
+         kNumeralLetters.find(code) != kNumeralLetters.npos;
 }
 
 bool is_printable(char32_t code) {
@@ -207,8 +134,12 @@ bool is_printable(char32_t code) {
   }
 }
 
-bool is_upper(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LU; }
-bool is_lower(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LL; }
+bool is_upper(char32_t code) {
+  return category(code) == UTF8PROC_CATEGORY_LU || is_in(kOtherUpper, code);
+}
+bool is_lower(char32_t code) {
+  return category(code) == UTF8PROC_CATEGORY_LL || is_in(kOtherLower, code);
+}
 bool is_title(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LT; }
 
 bool is_lower_case(std::string_view text) {
@@ -248,63 +179,6 @@ int decimal_value(char32_t code) {
   int value = 0;
   while (value < 9 && is_decimal(code - 1)) code--, value++;
   return value;
-}
-
-std::string to_upper(std::string_view text) {
-  if (is_ascii(text)) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), ascii_upper);
-    return out;
-  }
-  return map_code_points(
-      text, [](std::string& out, char32_t code, size_t, size_t) { append_upper(out, code); });
-}
-
-std::string to_lower(std::string_view text) {
-  if (is_ascii(text)) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), ascii_lower);
-    return out;
-  }
-  return map_code_points(text, [&](std::string& out, char32_t, size_t start, size_t end) {
-    append_lower(out, text, start, end);
-  });
-}
-
-std::string to_title(std::string_view text) {
-  bool in_word = false;
-  return map_code_points(text, [&](std::string& out, char32_t code, size_t start, size_t end) {
-    if (in_word)
-      append_lower(out, text, start, end);
-    else
-      append_title(out, code);
-    in_word = is_cased(code);
-  });
-}
-
-std::string to_capitalized(std::string_view text) {
-  return map_code_points(text, [&](std::string& out, char32_t code, size_t start, size_t end) {
-    if (start > 0)
-      append_lower(out, text, start, end);
-    else
-      append_title(out, code);
-  });
-}
-
-std::string to_swapped_case(std::string_view text) {
-  return map_code_points(text, [&](std::string& out, char32_t code, size_t start, size_t end) {
-    if (is_upper(code))
-      append_lower(out, text, start, end);
-    else if (is_lower(code))
-      append_upper(out, code);
-    else
-      encode(out, code);
-  });
-}
-
-std::string to_folded_case(std::string_view text) {
-  return map_code_points(
-      text, [](std::string& out, char32_t code, size_t, size_t) { append_folded(out, code); });
 }
 
 }  // namespace wick::jinja

@@ -264,11 +264,18 @@ int compare_keys(Meter& meter, const Value& lhs, const Value& rhs) {
   }
 }
 
-void check_hashable(Meter& meter, const Value& value) {
+bool is_hashable(Meter& meter, const Value& value) {
   meter.step();
-  if (value.is_list() || value.dict()) meter.fail("unhashable type: '", value.type_name(), "'");
-  if (value.is_tuple())
-    for (const Value& item : value.sequence()->items) check_hashable(meter, item);
+  if (value.is_list() || value.dict()) return false;
+  if (value.object()) return value.object()->is_hashable();
+  if (!value.sequence()) return true;
+  const Items& items = value.sequence()->items;
+  return std::all_of(items.begin(), items.end(),
+                     [&](const Value& item) { return is_hashable(meter, item); });
+}
+
+void check_hashable(Meter& meter, const Value& value) {
+  if (!is_hashable(meter, value)) meter.fail("unhashable type: '", value.type_name(), "'");
 }
 
 std::shared_ptr<Iterator> try_iterate(Meter& meter, const Value& value) {

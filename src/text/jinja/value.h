@@ -83,6 +83,7 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual bool has_items() const { return false; }
   /// The attribute; nullopt if there is none.
   virtual std::optional<Value> attribute(Interpreter& interpreter, std::string_view name);
+  virtual bool is_hashable() const { return true; }
   virtual bool is_callable() const { return false; }
   virtual Value call(Interpreter& interpreter, Arguments&& arguments);
   /// A new iterator; nullptr if Python cannot iterate over it.
@@ -214,6 +215,7 @@ int depth_above(const Meter& meter, const Value& value);
 int compare_keys(Meter& meter, const Value& lhs, const Value& rhs);
 /// Errors: Python's TypeError for a value that is or holds a list or dict.
 void check_hashable(Meter& meter, const Value& value);
+bool is_hashable(Meter& meter, const Value& value);
 
 /// A new iterator over the value. Errors: Python's TypeError.
 std::shared_ptr<Iterator> iterate(Meter& meter, const Value& value);

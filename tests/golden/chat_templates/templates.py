@@ -60,6 +60,14 @@ CONSTRUCTS = [
     ("markup", "{{ '<a>'|e }}{{ '<a>'|safe + '<b>' }}{{ ('<a>'|safe) ~ '<b>' }}{{ '<i>%s</i>'|safe|format('<') }}{{ '<'|e|e }}{{ '<'|e|string is escaped }}"),
     ("cycler, joiner and dict", "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.current }}{{ c.next() }}{{ c.next() }}{% set j = joiner('; ') %}{{ j() }}1{{ j() }}2{{ dict(a=1, **{'b': 2}) }}{{ dict([(1, 2)]) }}"),
     ("generators are true and are used up", "{% set g = numbers|select('odd') %}{{ g is true }}{% if [] | select %}t{% endif %}{{ g|list }}{{ g|list }}"),
+    ("a loop is an iterator too", "{% for n in numbers %}{{ loop|first }}{{ n in loop }}{% endfor %}"),
+    ("a namespace may hold itself", "{% set ns = namespace(a=1) %}{% set ns.b = [ns] %}{{ ns }}{{ ns.b }}{{ ns.b[0].a }}"),
+    ("a caller has no name", "{% macro f() %}{{ kwargs }}{% endmacro %}{% call f() %}{% endcall %}{% macro g() %}{{ caller.name }}{% endmacro %}{% call g() %}{% endcall %}"),
+    ("functions outlive the call that made them", "{% set ns = namespace() %}{% macro f(x) %}{% macro g() %}{{ x }}{% endmacro %}{% set ns.g = g %}"
+     "{% for i in [1, 2] if i %}{% set ns.l = loop %}{% break %}{% endfor %}{% endmacro %}{{ f(7) }}{{ ns.g() }}{{ ns.l.nextitem }}{{ ns.l.length }}"),
+    ("a set block does not see the variable that it sets", "{% set empty %}[{{ empty }}]{% endset %}{{ empty }}"),
+    ("a macro does not see a variable that is set later", "{% macro f() %}{{ text }}{% endmacro %}{{ f() }}{% set text = 2 %}{{ f() }}"),
+    ("the end of the template ends raw and comments that are empty", "a{% raw %}"),
     ("the time", "{{ strftime_now('%Y-%m-%d %H:%M:%S.%f %d %b %A %% %j %z|%Z|') }}"),
     ("a message's text is the error", "{% if messages[0].role == 'system' %}{{ raise_exception('No ' ~ messages[0]['role'] ~ ' role: ' ~ messages[0].content) }}{% endif %}"),
 ]
@@ -89,6 +97,7 @@ EXPRESSIONS = [
     # Formats.
     "['%s is %d and %r' % ('a', 3.9, 'b'), '%5d|%-5d|%05d|%+d' % (42, 42, 42, 42), '%.2f %e %g' % (half, 12345.678, 0.0001), '%x %X %o %#x' % (255, 255, 8, 255), '%s' % 'x', '%(a)s-%(b)03d' % {'a': 1, 'b': 2}, '100%%' % (), '%c%c' % ('a', 98)]",
     "['{} {}'.format('a', 1), '{1}{0}'.format('a', 'b'), '{x}{y[0]}{z.name}'.format(x=1, y=[2], z=person), '{:>5}|{:<5}|{:^5}|{:*^7}'.format('a', 'b', 'c', 'd'), '{:05d} {:,} {:x} {:#b}'.format(42, 1234567, 255, 5), '{:.3f} {:e} {:%}'.format(half, half, half), '{!r} {{}}'.format('a'), '{:{}}|'.format('x', 4)]",
+    "['{:.0}|{:.1}|{:.3}|{:#.1}|{:#}'.format(half, half, 1234567.0, half, big), '{:020,}|{:08_x}|{:+,.1f}'.format(1e300, 48879, 1234.56), '{0[1]}{}'.format(numbers), '%5c|%.3d|%#.4x|% d|%i' % ('x', 7, 255, 5, true), '%s' % [], 'x' % [1], 'x' % missing]",
     # Filters.
     "[words|join('-'), words|join, people|join(', ', attribute='name'), words|first, words|last, numbers|length, text|count, words|sort, words|sort(case_sensitive=true, reverse=true), people|sort(attribute='age,name')|map(attribute='name')|list]",
     "[numbers|sum, people|sum(attribute='age'), numbers|min, words|max, words|unique|list, numbers|reverse|list, 'abc'|reverse, range(7)|batch(3, 0)|list, range(7)|slice(3, 'x')|list]",
@@ -100,6 +109,7 @@ EXPRESSIONS = [
     "[empty|default('d'), empty|default('d', true), missing|d, nothing|default('n'), no|default('n', boolean=true), 0|default(1)]",
     "person|tojson", "[1, 2.0, none, true, 'ü\"\\n\\x01/', {'k': []}, {}, [[]], (1,), {1: 2, none: 3, true: 4, 1.5: 5}]|tojson", "people[:2]|tojson(indent=2)", "{'b': [], 'a': {}}|tojson(sort_keys=true, indent=4)",
     "['é🦊'|tojson(ensure_ascii=true), [1, {'a': 2}]|tojson(separators=(',', ':')), 1e22|tojson, 'a<b>&'|tojson]",
+    "[[]|truncate(5, true), '5'|int(0, 'x'), (1|unique) is defined, (1|batch(2)) is iterable, numbers[] is undefined, words|sort(reverse=1), 'a'|tojson(indent=person) ]",
     # Tests.
     "[1 is odd, 2 is even, 9 is divisibleby 3, 9 is divisibleby(2), 'a' is string, 1 is number, true is number, 1 is integer, true is integer, 1.0 is float, true is boolean, none is none, person is mapping, words is sequence, 'a' is sequence, person is sequence]",
     "[words is iterable, 1 is iterable, missing is undefined, words is defined, raise_exception is callable, 'ab' is lower, 'AB' is upper, 1 is eq 1, 1 is ne 2, 1 is lt 2, 2 is ge 2, 1 is in [1], 'a' is in 'abc', none is sameas none, yes is true, no is false, 'x' is not none, 'upper' is filter, 'nope' is filter, 'odd' is test, (1 is not odd) is false]",
@@ -112,7 +122,8 @@ ERRORS = [
     "{{ person.update({}) }}", "{{ ''.__class__ ~ 1 ~ ''.__class__.x }}", "{% for x in 1 %}{% endfor %}", "{% for a, b in [[1]] %}{% endfor %}", "{% set person.name = 1 %}", "{{ missing|tojson }}", "{{ range(1000000) }}",
     "{{ {[]: 1} }}", "{{ 'a'.index('b') }}", "{{ none|length }}", "{{ [1, 'a']|sort }}", "{{ words|map('nope')|list }}", "{% if yes %}{{ 1|nope }}{% endif %}", "{{ 'x'()  }}", "{{ person('x') }}", "{{ '%d' % 'x' }}",
     "{{ '{}'.format() }}", "{% macro f(a) %}{% endmacro %}{{ f(1, 2) }}", "{% macro f(a) %}{% endmacro %}{{ f(b=1) }}", "{{ words|join(', ', nope=1) }}", "{{ raise_exception('no ' ~ 1) }}", "{{ nothing[1:2] }}", "{{ 'abc'[::0] }}",
-    "{% set ns = namespace(_x=1) %}", "{{ numbers|first(1) }}", "{{ ','.join([1]) }}",
+    "{% set ns = namespace(_x=1) %}", "{{ numbers|first(1) }}", "{{ ','.join([1]) }}", "{% filter length %}x{% endfilter %}", "{{ missing|attr('x') }}", "{{ {person.keys(): 1} }}", "{{ '%5%' % () }}", "{{ '{:,x}'.format(1) }}",
+    "{{ 'a'|sort('x') }}", "{{ 'a'.splitlines({}) }}",
     # Syntax.
     "{% if %}{% endif %}", "{% if yes %}", "{% endif %}", "{% for x numbers %}{% endfor %}", "{{ 1 +", "{{ (1 }}", "{{ 1 2 }}", "{% nope %}", "{# never ends", "{% raw %}x", "{{ 'x }}", "{{ a..b }}", "{{ x is }}", "{{ x | }}",
     "{{ 1|nope }}", "{{ 1 is nope }}", "{% break %}", "{% set 1 = 2 %}", "{% for loop in numbers %}{% endfor %}", "{{ f(a=1, 2) }}", "{{ f(a=1, a=2) }}", "{% macro f(a=1, b) %}{% endmacro %}", "{{ [1, 2 }}", "{{ {'a'} }}", "{{ $ }}",

@@ -54,7 +54,7 @@ TEST(ChatTemplate, RendersAsPythonsJinja2) {
       EXPECT_NE(std::string_view(error.what()).find("t: line "), std::string_view::npos);
     }
   }
-  EXPECT_EQ(count, 201);
+  EXPECT_EQ(count, 217);
 }
 
 TEST(ChatTemplate, RenderChatPassesMessagesToolsAndTokens) {
