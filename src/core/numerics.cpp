@@ -5,15 +5,11 @@
 namespace wick {
 namespace {
 std::atomic<MatmulPrecision> precision_of_f32{MatmulPrecision::kF32};
-std::atomic<bool> rounds_activations{false};
 std::atomic<bool> is_deterministic{false};
 }  // namespace
 
 void set_matmul_precision(MatmulPrecision precision) { precision_of_f32 = precision; }
 MatmulPrecision matmul_precision() { return precision_of_f32; }
-
-void set_rounded_activations(bool on) { rounds_activations = on; }
-bool rounded_activations() { return rounds_activations; }
 
 void set_deterministic(bool on) { is_deterministic = on; }
 bool deterministic() { return is_deterministic; }

@@ -3,7 +3,6 @@
 #include "blocks.h"
 #include "shapes.h"
 #include "wick/abi/ops/matmul.h"
-#include "wick/core/numerics.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/shape.h"

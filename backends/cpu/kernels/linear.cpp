@@ -12,8 +12,6 @@ namespace {
 constexpr int64 kFewM = 8;                  // rows of x that share a decoded run in registers
 constexpr int64 kTileM = 384, kTileN = 32;  // of y
 constexpr int64 kTileK = 512;  // decoded weights of a tile: 64 KiB of an L2 cache; x: 12 KiB of L1
-constexpr int64 kChain =
-    32;  // runs that are added up before they join the sum: keeps the error small
 
 // Rows of weights and of x whose products are added up at once: 24 of 32 registers on AVX-512, 12 of 16
 // on AVX2; the baseline, which has no fused multiplication, wants another for the product.
@@ -33,12 +31,18 @@ WICK_HD void load_last(const uint8* block, int64 count, Run& w) {
   constexpr int64 size = W::kBytes / W::kElements;
   alignas(64) uint8 padded[W::kBytes] = {};
   memcpy(padded, block, size_t(count * size));
-  W::template load<0>(padded, typename W::Scales(padded), w);
+  W::template load_run<0>(padded, 0, {}, w);
 }
 
-/// y[x_row][w_row] of xs rows of x and ws rows of weights.
+/// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the last
+/// repeat it.
 template <class W, int ws, int xs>
-void dots(const LinearTile& t, const uint8* w, const float* x, float* y) {
+void dots(const LinearTile& t, int64 first_n) {
+  const uint8* w[ws];
+  const float* x[xs];
+  for (int r = 0; r < ws; r++)
+    w[r] = static_cast<const uint8*>(t.w) + smaller(first_n + r, t.n - 1) * t.w_n;
+  for (int m = 0; m < xs; m++) x[m] = t.x + smaller(m, t.m - 1) * t.x_m;
   L sum[ws][xs][2], total[ws][xs];
 #pragma GCC unroll 8
   for (int r = 0; r < ws; r++)
@@ -49,8 +53,7 @@ void dots(const LinearTile& t, const uint8* w, const float* x, float* y) {
     for (int m = 0; m < xs; m++)
 #pragma GCC unroll 8
       for (int i = 0; i < kRunLanes; i++)
-        sum[r][m][i % 2] =
-            fma(run[i], L::load(x + m * t.x_m + first + i * L::kCount), sum[r][m][i % 2]);
+        sum[r][m][i % 2] = fma(run[i], L::load(x[m] + first + i * L::kCount), sum[r][m][i % 2]);
   };
   const auto flush = [&]() __attribute__((always_inline)) {
 #pragma GCC unroll 8
@@ -62,49 +65,47 @@ void dots(const LinearTile& t, const uint8* w, const float* x, float* y) {
       }
   };
   const int64 blocks = t.k / W::kElements;
-  constexpr int64 chain = kChain * kRun / W::kElements;
+  typename W::Scales scales[ws];
   for (int64 b = 0; b < blocks;) {
-    for (const int64 end = smaller(blocks, b + chain); b < end; b++)
+    const int64 begin = b, end = smaller(blocks, b + W::kMostBlocks);
+    for (int r = 0; r < ws; r++) W::read_scales(w[r] + b * W::kBytes, end - b, scales[r]);
+    for (; b < end; b++)
 #pragma GCC unroll 8
-      for (int r = 0; r < ws; r++) {
-        const uint8* const block = w + r * t.w_n + b * W::kBytes;
-        const typename W::Scales scales(block);
+      for (int r = 0; r < ws; r++)
         each_run<W>(
-            block, scales, [&](int64 first, const Run& run) __attribute__((always_inline)) {
+            w[r] + b * W::kBytes, b - begin,
+            scales[r], [&](int64 first, const Run& run) __attribute__((always_inline)) {
               add(r, b * W::kElements + first, run);
             });
-      }
     flush();
   }
-  if (const int64 done = blocks * W::kElements; done < t.k) {  // of floats
+  if (const int64 done = blocks * W::kElements; W::kElements == kRun && done < t.k) {  // of floats
+#pragma GCC unroll 8
     for (int r = 0; r < ws; r++) {
       Run run;
-      load_last<W>(w + r * t.w_n + blocks * W::kBytes, t.k - done, run);
+      load_last<W>(w[r] + blocks * W::kBytes, t.k - done, run);
       add(r, done, run);
     }
     flush();
   }
+#pragma GCC unroll 8
   for (int r = 0; r < ws; r++)
-    for (int m = 0; m < xs; m++) y[m * t.y_m + r] = sum_across(total[r][m]);
+#pragma GCC unroll 8
+    for (int m = 0; m < xs; m++)
+      t.y[smaller(m, t.m - 1) * t.y_m + smaller(first_n + r, t.n - 1)] = sum_across(total[r][m]);
 }
 
-template <class W, int ws, int xs = 1>
-WICK_HD void dots_of(const LinearTile& t, int64 n, int64 m, int64 rows) {
-  if constexpr (ws * xs < 8) {
-    if (rows > xs) return dots_of<W, ws, xs + 1>(t, n, m, rows);
-  }
-  dots<W, ws, xs>(t, static_cast<const uint8*>(t.w) + n * t.w_n, t.x + m * t.x_m,
-                  t.y + m * t.y_m + n);
+template <class W, int ws, int xs>
+void all_dots(const LinearTile& t) {
+  for (int64 n = 0; n < t.n; n += ws) dots<W, ws, xs>(t, n);
 }
 
 template <class W>
 void few(const LinearTile& t) {
-  int64 n = 0;
-  if (t.m <= 2)
-    for (; n + 4 <= t.n; n += 4) dots_of<W, 4>(t, n, 0, t.m);
-  else if (t.m <= 4)
-    for (; n + 2 <= t.n; n += 2) dots_of<W, 2>(t, n, 0, t.m);
-  for (; n < t.n; n++) dots_of<W, 1>(t, n, 0, t.m);
+  if (t.m == 1) return all_dots<W, 4, 1>(t);
+  if (t.m == 2) return all_dots<W, 4, 2>(t);
+  if (t.m <= 4) return all_dots<W, 2, 4>(t);
+  return all_dots<W, 1, 8>(t);
 }
 
 /// y[m][w_row] += of xs rows of x and ws decoded rows of weights.
@@ -146,12 +147,17 @@ int64 buffer_bytes(int64) { return kTileN * kTileK * int64(sizeof(float)); }
 template <class W>
 WICK_HD void decode(const uint8* row, int64 k, int64 n, float* to) {
   const uint8* block = row + k / W::kElements * W::kBytes;
-  for (; n >= W::kElements; n -= W::kElements, block += W::kBytes, to += W::kElements)
-    each_run<W>(
-        block,
-        typename W::Scales(block), [&](int64 first, const Run& run) __attribute__((always_inline)) {
-          for (int i = 0; i < kRunLanes; i++) run[i].store(to + first + i * L::kCount);
-        });
+  typename W::Scales scales;
+  while (n >= W::kElements) {
+    const int64 count = smaller(n / W::kElements, W::kMostBlocks);
+    W::read_scales(block, count, scales);
+    for (int64 b = 0; b < count; b++, block += W::kBytes, to += W::kElements)
+      each_run<W>(
+          block, b, scales, [&](int64 first, const Run& run) __attribute__((always_inline)) {
+            for (int i = 0; i < kRunLanes; i++) run[i].store(to + first + i * L::kCount);
+          });
+    n -= count * W::kElements;
+  }
   if (n > 0) {
     Run run;
     load_last<W>(block, n, run);

@@ -1,8 +1,9 @@
-// How products read weights: 32 neighbours of a row at a time, in registers. A loader W has
+// How products read weights: 32 neighbours of a row at a time, in lanes. A loader W has
 //
-//   kElements, kBytes       of a block: the rows of weights are whole blocks, but for floats' last one
-//   W::Scales(block)        what all runs of a block need
-//   load<run>(block, scales, w)    the weights of run r of the block
+//   kElements, kBytes                  of a block. Rows are whole blocks, but for the last one of floats
+//   Scales                             of a row's next blocks
+//   read_scales(blocks, n, scales)     reads those of n <= kMostBlocks blocks
+//   load_run<r>(block, b, scales, w)   the weights of run r of the block, which is number b of those
 #pragma once
 #include "kernels/convert.h"
 #include "scalar/blocks.h"
@@ -13,97 +14,117 @@ inline constexpr int kRun = blocks::kRun, kRunLanes = kRun / Lanes<float>::kCoun
 /// A run of weights.
 using Run = Lanes<float>[kRunLanes];
 
-/// 16 bytes.
-using Bytes = hn::Vec<hn::Full128<uint8>>;
-
-/// (x >> shift) & mask in each byte.
-template <int shift, int mask>
-WICK_HD Bytes bits_of(Bytes x) {
-  const hn::Full128<uint8> u8;
-  const hn::Full128<uint16> u16;
-  if constexpr (shift > 0) x = hn::BitCast(u8, hn::ShiftRight<shift>(hn::BitCast(u16, x)));
-  if constexpr (mask < 255) x = hn::And(x, hn::Set(u8, mask));
-  return x;
-}
-
-/// Bit e of 16 as `value` in byte e.
-WICK_HD Bytes spread_bits(const uint8* from, int value) {
-  const hn::Full128<uint8> u8;
-  alignas(16) static constexpr uint8 kByte[16] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
-  alignas(16) static constexpr uint8 kBit[16] = {1, 2, 4, 8, 16, 32, 64, 128,
-                                                 1, 2, 4, 8, 16, 32, 64, 128};
-  uint16 bits;
-  memcpy(&bits, from, 2);
-  const auto all = hn::BitCast(u8, hn::Set(hn::Full128<uint16>(), bits));
-  const auto own = hn::And(hn::TableLookupBytes(all, hn::Load(u8, kByte)), hn::Load(u8, kBit));
-  return hn::IfThenElseZero(hn::Eq(own, hn::Load(u8, kBit)), hn::Set(u8, uint8(value)));
-}
-
-/// The bits of the quants of run r, unsigned; of 8 bits, the quants. 16 each.
-template <class F, int run>
-WICK_HD void quant_bits(const uint8* block, Bytes (&q)[2]) {
-  const hn::Full128<uint8> u8;
-  constexpr BlockBits low = F::low(run), high = F::high(run);
-  constexpr int mask = F::kBits == 8 ? 255 : 15;
-  const uint8* const from = block + low.byte;
-  if constexpr (F::kLowBytes == 16) {
-    const Bytes both = hn::LoadU(u8, from);
-    q[0] = bits_of<0, mask>(both);
-    q[1] = bits_of<4, mask>(both);
-  } else {
-    q[0] = bits_of<low.shift, mask>(hn::LoadU(u8, from));
-    q[1] = bits_of<low.shift, mask>(hn::LoadU(u8, from + 16));
-  }
-  if constexpr (F::kHighBytes == 4) {
-    q[0] = hn::Or(q[0], spread_bits(block + high.byte, 16));
-    q[1] = hn::Or(q[1], spread_bits(block + high.byte + 2, 16));
-  } else if constexpr (F::kHighBytes == 32) {
-    constexpr int upper = (1 << (F::kBits - 4)) - 1;
-    for (int i = 0; i < 2; i++) {
-      const Bytes x = bits_of<high.shift, upper>(hn::LoadU(u8, block + high.byte + 16 * i));
-      q[i] = hn::Or(q[i], bits_of<0, 255>(hn::BitCast(
-                              u8, hn::ShiftLeft<4>(hn::BitCast(hn::Full128<uint16>(), x)))));
-    }
-  }
-}
+inline constexpr int64 kMostElements = 1024;  // whose scales are read at once
 
 template <class F>
 struct BlockWeights {
   static constexpr int kElements = kBlockElements<F>, kBytes = kBlockBytes<F>;
-  static constexpr int kGroups = kElements / F::kGroup;
+  static constexpr int kGroups = kElements / F::kGroup, kMostBlocks = kMostElements / kElements;
 
+  /// Of the blocks' groups.
   struct Scales {
-    BlockScale of[kGroups];
-    explicit WICK_HD Scales(const uint8* block) {
-#pragma GCC unroll 16
-      for (int g = 0; g < kGroups; g++) of[g] = F::scale_of(block, g);
-    }
+    alignas(64) BlockScale of[kMostBlocks * kGroups];
   };
-  template <int run>
-  static WICK_HD void load(const uint8* block, const Scales& scales, Run& w) {
-    const hn::Full128<uint8> u8;
-    const hn::ScalableTag<float> f32;
-    const hn::ScalableTag<int32> i32;
-    const hn::Rebind<int8, decltype(i32)> i8;
-    Bytes bits[2];
-    quant_bits<F, run>(block, bits);
-    // Through memory, for a load that widens costs less than to shuffle and widen.
-    alignas(32) int8 quants[kRun];
-    for (int i = 0; i < 2; i++) {
-      if constexpr (F::kBias > 0) bits[i] = hn::Sub(bits[i], hn::Set(u8, F::kBias));
-      hn::Store(bits[i], u8, reinterpret_cast<uint8*>(quants) + 16 * i);
+  static WICK_HD void read_scales(const uint8* block, int64 n, Scales& to) {
+    BlockScale* group = to.of;
+    for (int64 b = 0; b < n; b++, block += kBytes) {
+#if defined(__F16C__)
+      if constexpr (kElements == kRun) {  // the block begins with both
+        const __m128 fields =
+            _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(block)));
+        _mm_storel_pi(reinterpret_cast<__m64*>(group++), fields);
+        continue;
+      }
+#endif
+#pragma GCC unroll 16
+      for (int g = 0; g < kGroups; g++) *group++ = F::scale_of(block, g);
     }
+  }
+  template <int run>
+  static WICK_HD void load_run(const uint8* block, int64 b, const Scales& scales, Run& w) {
+    const hn::ScalableTag<float> f32;
+    // A product with the scale is exact, so that weights round at most once, as block_value does.
+    const auto weights = [&scales](int64 g, Lanes<float> bits) __attribute__((always_inline)) {
+      const Lanes<float> scale(scales.of[g].scale);
+      if constexpr (F::kHasOffset) return fma(bits, scale, Lanes<float>(scales.of[g].offset));
+      if constexpr (F::kBias == 0) return bits * scale;
+      return fma(bits, scale, scale * Lanes<float>(float(-F::kBias)));
+    };
+#if defined(__AVX512F__)
+    if constexpr (F::kBits == 4) {  // a register holds the weights of all bits
+      const __m512 all = weights(b * kGroups + run, Lanes<float>(hn::Iota(f32, 0))).v.raw;
+      for (int i = 0; i < 2; i++)
+        w[i] = hn::Vec<hn::ScalableTag<float>>{
+            _mm512_maskz_permutexvar_ps(0xffff, low_bits<run, 31>(block, 16 * i).raw, all)};
+      return;
+    }
+#endif
 #pragma GCC unroll 8
     for (int i = 0; i < kRunLanes; i++) {
-      constexpr int step = Lanes<float>::kCount;
-      const BlockScale& s = scales.of[(run * kRun + i * step) / F::kGroup];
-      const Lanes<float> q =
-          hn::ConvertTo(f32, hn::PromoteTo(i32, hn::LoadU(i8, quants + i * step)));
-      if constexpr (F::kHasOffset)  // rounds once, as decode does: the product is exact
-        w[i] = fma(q, Lanes<float>(s.scale), Lanes<float>(s.offset));
-      else
-        w[i] = q * Lanes<float>(s.scale);
+      const int e = i * Lanes<float>::kCount;
+      w[i] = weights(b * kGroups + (run * kRun + e) / F::kGroup,
+                     hn::ConvertTo(f32, bits_of<run>(block, e)));
     }
+  }
+
+ private:
+  using Bits = hn::Vec<hn::ScalableTag<int32>>;
+
+  /// A byte for each lane.
+  static WICK_HD Bits bytes_at(const uint8* from) {
+    const hn::ScalableTag<int32> i32;
+    if constexpr (F::kBits == 8) {
+      const hn::Rebind<int8, decltype(i32)> i8;
+      return hn::PromoteTo(i32, hn::LoadU(i8, reinterpret_cast<const int8*>(from)));
+    } else {
+      const hn::Rebind<uint8, decltype(i32)> u8;
+      return hn::PromoteTo(i32, hn::LoadU(u8, from));
+    }
+  }
+  /// (x >> shift) & mask, of bytes; of a mask above 15 not masked.
+  template <int shift, int mask>
+  static WICK_HD Bits bits(Bits x) {
+    const hn::ScalableTag<int32> i32;
+    if constexpr (shift > 0) x = hn::ShiftRight<shift>(x);
+    if constexpr (mask < 16 && mask < (255 >> shift)) x = hn::And(x, hn::Set(i32, mask));
+    return x;
+  }
+  /// The lower four bits of elements e ... of run r, and what a mask above 15 leaves of the bits above.
+  template <int run, int mask = 15>
+  static WICK_HD Bits low_bits(const uint8* block, int e) {
+    constexpr BlockBits low = F::low(run);
+    const Bits bytes = bytes_at(block + low.byte + e % F::kLowBytes);
+    return e < F::kLowBytes ? bits<low.shift, mask>(bytes) : bits<4, mask>(bytes);
+  }
+  /// All bits of elements e ... of run r.
+  template <int run>
+  static WICK_HD Bits bits_of(const uint8* block, int e) {
+    constexpr BlockBits high = F::high(run);
+    if constexpr (F::kBits == 8) {
+      return bytes_at(block + F::low(run).byte + e);
+    } else if constexpr (F::kHighBytes == 4) {
+      return with_fifth_bits(low_bits<run>(block, e), block + high.byte, e);
+    } else if constexpr (F::kHighBytes == 32) {
+      constexpr int mask = (1 << (F::kBits - 4)) - 1;
+      const Bits above = bits<high.shift, mask>(bytes_at(block + high.byte + e));
+      return hn::Or(low_bits<run>(block, e), hn::ShiftLeft<4>(above));
+    } else {
+      return low_bits<run>(block, e);
+    }
+  }
+  /// Adds 16 to the elements e ... whose bit is set.
+  static WICK_HD Bits with_fifth_bits(Bits x, const uint8* from, int e) {
+    const hn::ScalableTag<int32> i32;
+    uint32 all;
+    memcpy(&all, from, sizeof all);
+    const auto sixteen = hn::Set(i32, 16);
+#if defined(__AVX512F__)
+    return Bits{_mm512_mask_or_epi32(x.raw, __mmask16(all >> e), x.raw, sixteen.raw)};
+#else
+    const auto lane = hn::Shl(hn::Set(i32, 1), hn::Iota(i32, 0));
+    const auto own = hn::And(hn::Set(i32, int32(all >> e)), lane);
+    return hn::Or(x, hn::IfThenElseZero(hn::Eq(own, lane), sixteen));
+#endif
   }
 };
 
@@ -111,11 +132,12 @@ struct BlockWeights {
 template <class T>
 struct FloatWeights {
   static constexpr int kElements = kRun, kBytes = kRun * sizeof(T);
-  struct Scales {
-    explicit WICK_HD Scales(const uint8*) {}
-  };
+  static constexpr int kMostBlocks = kMostElements / kElements;
+
+  struct Scales {};
+  static WICK_HD void read_scales(const uint8*, int64, Scales&) {}
   template <int>
-  static WICK_HD void load(const uint8* block, const Scales&, Run& w) {
+  static WICK_HD void load_run(const uint8* block, int64, const Scales&, Run& w) {
     for (int i = 0; i < kRunLanes; i++)
       w[i] = load_lanes(reinterpret_cast<const T*>(block) + i * Lanes<float>::kCount);
   }
@@ -123,12 +145,12 @@ struct FloatWeights {
 
 /// Calls f(first element, w) for every run of a block.
 template <class W, int run = 0, class F>
-WICK_HD void each_run(const uint8* block, const typename W::Scales& scales, F f) {
+WICK_HD void each_run(const uint8* block, int64 b, const typename W::Scales& scales, F f) {
   if constexpr (run * kRun < W::kElements) {
     Run w;
-    W::template load<run>(block, scales, w);
+    W::template load_run<run>(block, b, scales, w);
     f(run * kRun, w);
-    each_run<W, run + 1>(block, scales, f);
+    each_run<W, run + 1>(block, b, scales, f);
   }
 }
 

@@ -18,14 +18,6 @@ WICK_API void set_matmul_precision(MatmulPrecision precision);
 /// Returns the current setting.
 WICK_API MatmulPrecision matmul_precision();
 
-/// Permits linear with a weight of a block dtype to round x to 8 bits where that is faster, as ggml does;
-/// off by default. Each 32 neighbours of x are rounded to multiples of their largest magnitude /
-/// 127. Never done to an x whose gradient is wanted.
-/// No kernel uses it yet.
-WICK_API void set_rounded_activations(bool on);
-/// Whether set_rounded_activations is on.
-WICK_API bool rounded_activations();
-
 /// Requires the same call to give the same bits on every run; off by default. The CPU always does.
 /// On cards, float sums into positions given by ids have no fixed order: scatter_add, index_add and
 /// ops built on them, such as accumulating index_put and the gradients of index_select, gather and

@@ -19,8 +19,8 @@ WICK_API Tensor matmul(const Tensor& a, const Tensor& b);
 ///         decoded exactly. The gradient passes to x, and to a floating weight.
 /// bias    x's dtype
 /// Error: as for matmul, plus 0.5 ulp for the bias. Matrix units of cards multiply more than 16 rows of f16
-/// or bf16 by a block weight rounded to x's dtype: then c u is 2 units roundoff of that. With rounded activations (numerics.h), a block
-/// weight adds at most sum|weight| a / 254, where a is the largest |x| of the term's block of 32.
+/// or bf16 by a block weight that is rounded to x's dtype: |e| <= 2 u sum|x weight| + 1 ulp, u: unit
+/// roundoff of that dtype.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 

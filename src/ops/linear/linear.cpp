@@ -4,7 +4,6 @@
 #include "ops/fused/fused.h"
 #include "ops/reduce/reduce.h"
 #include "wick/abi/ops/matmul.h"
-#include "wick/core/numerics.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/matmul.h"
@@ -49,13 +48,10 @@ Tensor mixed_product(const Tensor& x, const Tensor& weight) {
   shape[x.rank() - 1] = weight.size(0);
   const Tensor y = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
   if (x.size(-1) == 0) return composite(x, weight);
-  const Tensor* const inputs[] = {&x, &weight};
-  const bool rounds = rounded_activations() && is_block(weight.dtype()) && !recording(inputs);
   return fused({.op = kLinear,
                 .inputs = {&x, &weight},
                 .in = {rows(x), unit_stride(weight)},
                 .out = {rows(y)},
-                .attributes = attributes_of(LinearAttributes{rounds}),
                 .composite = [](const auto& in) { return composite(in[0], in[1]); },
                 .rule = [](const RuleContext& c, auto g) { gradients(c, g); },
                 .rule_for_both = true});
