@@ -1,13 +1,17 @@
 // The numbers and limits of GGUF files that reader and writer share. Source of the numbers: ggml
 // (MIT).
 #pragma once
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/json_text.h"
-#include "wick/abi/dtype.h"
+#include "wick/core/tensor_source.h"
 
 namespace wick::gguf {
 
@@ -57,6 +61,25 @@ inline std::optional<DType> dtype_of(const TensorType& type) {
 inline std::string shown(std::string_view name) {
   constexpr size_t kShown = 100;
   return json_quote(name.substr(0, kShown)) + (name.size() > kShown ? "..." : "");
+}
+
+/// The N of "blk.N.", or -1.
+inline int64_t layer_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "blk.";
+  int64_t layer = -1;
+  if (name.starts_with(kPrefix))
+    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
+  return layer;
+}
+
+/// The tensors' names by layer, then by name: the order in which llama.cpp counts and writes them.
+inline std::vector<std::string> names_by_layer(const std::map<std::string, TensorInfo>& tensors) {
+  std::vector<std::string> names;
+  for (const auto& [name, info] : tensors) names.push_back(name);
+  std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return layer_of(a) < layer_of(b);
+  });
+  return names;
 }
 
 }  // namespace wick::gguf

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <set>
 
@@ -137,25 +136,6 @@ uint32_t number_of(DType dtype, const std::string& name) {
        dtype_name(dtype));
 }
 
-/// The N of "blk.N.", or -1.
-int64_t layer_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "blk.";
-  int64_t layer = -1;
-  if (name.starts_with(kPrefix))
-    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
-  return layer;
-}
-
-/// The tensors' names, those of one layer together.
-std::vector<std::string> ordered_names(const TensorSource& tensors) {
-  std::vector<std::string> names;
-  for (const auto& [name, info] : tensors.tensors) names.push_back(name);
-  std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-    return layer_of(a) < layer_of(b);
-  });
-  return names;
-}
-
 /// Describes a tensor whose data starts at this offset.
 void describe_tensor(Header& header, const std::string& name, const TensorInfo& info,
                      int64_t offset) {
@@ -200,7 +180,7 @@ void save_gguf(const std::string& path, const std::vector<GgufField>& fields,
                const TensorSource& tensors,
                const std::function<void(int64_t done, int64_t total)>& progress) {
   const int64_t alignment = alignment_of(fields);
-  const std::vector<std::string> names = ordered_names(tensors);
+  const std::vector<std::string> names = names_by_layer(tensors.tensors);
   Header header;
   header.number(std::array{'G', 'G', 'U', 'F'});
   header.number(kNewestVersion);
