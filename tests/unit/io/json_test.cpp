@@ -74,7 +74,8 @@ TEST(Json, IntegersBeyondSixtyFourBitsAreReals) {
   EXPECT_EQ(std::get<int64_t>(s.find("i64")->value), INT64_MIN);
   EXPECT_ERROR(s.integers("list"), kFormat, "x.json: \"list\": expected");
   EXPECT_ERROR(parse_json("{\"a\":1e999}", "c.json"), kFormat, "c.json: expected JSON: ");
-  EXPECT_ERROR(parse_json("{\"a\":10000000000000000000001-}", "c.json"), kFormat, "expected JSON: ");
+  EXPECT_ERROR(parse_json("{\"a\":10000000000000000000001-}", "c.json"), kFormat,
+               "expected JSON: ");
 }
 
 TEST(Json, BadTextIsAnErrorThatNamesTheFile) {
