@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "io/json_text.h"
-#include "wick/io/file.h"
 
 namespace wick {
 namespace {
@@ -160,8 +159,5 @@ std::string to_json(const Setting& value, int indent) {
 void write_json(const std::string& path, const Setting& value) {
   write_text_file(path, to_json(value) + "\n");
 }
-
-std::string read_file(const std::string& path) { return read_text_file(path); }
-void write_file(const std::string& path, std::string_view bytes) { write_text_file(path, bytes); }
 
 }  // namespace wick

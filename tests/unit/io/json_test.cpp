@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "../expect.h"
-#include "wick/io/file.h"
 
 namespace wick {
 namespace {
@@ -93,14 +92,6 @@ TEST(Json, BadTextIsAnErrorThatNamesTheFile) {
 TEST(Json, AFileThatIsNotThereSaysSo) {
   EXPECT_ERROR(read_json("/nonexistent/config.json"), kIo, "/nonexistent/config.json: ");
   EXPECT_ERROR(write_json("/nonexistent/config.json", {}), kIo, "/nonexistent/config.json: ");
-}
-
-TEST(File, HoldsTheBytesThatWereWritten) {
-  const std::string path = ::testing::TempDir() + "wick-file-test";
-  const std::string bytes("a\0b\xff", 4);
-  write_file(path, bytes);
-  EXPECT_EQ(read_file(path), bytes);
-  std::remove(path.c_str());
 }
 
 }  // namespace
