@@ -57,6 +57,8 @@ class WICK_API Parameters {
   static Parameters of_shapes();
 
   const ParameterOptions& options() const { return options_; }
+  /// Whether parameters are empty: see of_shapes.
+  bool only_shapes() const { return shapes_only_; }
   /// Whether parameters are initialized at random, rather than loaded or only recorded.
   bool draws() const { return !source_.load && !shapes_only_; }
   /// Creates the parameter with this name, in options().dtype. Errors when loading from a source:
