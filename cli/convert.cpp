@@ -26,8 +26,9 @@ struct Options {
 void convert(const Options& options) {
   if (!is_there(options.in)) fail_input(options.in, "no such folder");
   if (!is_folder(options.in))
-    fail_input(options.in, "expected a folder of config.json and safetensors; for other types of a "
-                           "GGUF file's weights: wick quantize");
+    fail_input(options.in,
+               "expected a folder of config.json and safetensors; for other types of a "
+               "GGUF file's weights: wick quantize");
   require_place(options.out, options.in, options.force);
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;

@@ -13,6 +13,7 @@
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
+#include "wick/load/load_model.h"
 
 namespace wick::cli {
 namespace {
@@ -74,6 +75,8 @@ Contents contents_of(const std::string& path) {
   if (!is_there(path)) fail_input(path, "no such file");
   if (!is_folder(path))
     return is_gguf(path) ? contents_of_gguf(path) : contents_of_safetensors(path);
+  if (!is_there(path + "/model.safetensors") && !is_there(path + "/model.safetensors.index.json"))
+    if (const std::string file = gguf_in(path); !file.empty()) return contents_of_gguf(file);
   Contents contents = contents_of_safetensors(path);
   if (const std::string config = path + "/config.json"; is_there(config)) {
     contents.config = read_json(config);
@@ -212,8 +215,7 @@ void add_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand("inspect", "what a model's file or folder holds");
   const auto o = std::make_shared<Options>();
   command
-      ->add_option("path", o->path,
-                   "a GGUF file, a safetensors file, or a folder of config.json and safetensors")
+      ->add_option("path", o->path, "a GGUF file, a safetensors file, or a folder with one of them")
       ->required();
   command->add_flag("--tensors", o->tensors, "also each tensor's name, type and shape");
   command->add_flag("--json", o->json, "one line of JSON");

@@ -12,7 +12,7 @@ namespace wick::cli {
 void add_model_flags(CLI::App& command, ModelFlags& flags) {
   command
       .add_option("-m,--model", flags.path,
-                  "a GGUF file, or a folder of config.json and safetensors")
+                  "a GGUF file, or a folder with one or with config.json and safetensors")
       ->required();
   command.add_option("--device", flags.device, "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto")
       ->capture_default_str();

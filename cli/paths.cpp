@@ -14,18 +14,7 @@ void require(const std::error_code& error, const std::string& path) {
   check(!error, ErrorCode::kIo, path, error.message());
 }
 
-fs::file_status status_of(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::none)
-    require(error, path);  // a missing file has another type
-  return status;
-}
-
 }  // namespace
-
-bool is_there(const std::string& path) { return fs::exists(status_of(path)); }
-bool is_folder(const std::string& path) { return fs::is_directory(status_of(path)); }
 
 std::string absolute_path(const std::string& path) {
   std::error_code error;

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "wick/io/file.h"
+
 namespace wick::cli {
 
-/// Whether a path exists. Errors of all functions: kIo, with the system's reason.
-bool is_there(const std::string& path);
-bool is_folder(const std::string& path);
+/// Errors of all functions: kIo, with the system's reason.
 std::string absolute_path(const std::string& path);
 /// Creates the folder and its parents if missing.
 void make_folder(const std::string& path);

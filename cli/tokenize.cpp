@@ -118,7 +118,9 @@ void add(CLI::App& app, const char* name, const char* description, const char* n
          const char* json, const char* lines, void (*run)(const Options&)) {
   CLI::App* command = app.add_subcommand(name, description);
   const auto o = std::make_shared<Options>();
-  command->add_option("-m,--model", o->model, "a GGUF file, or a folder with tokenizer.json")
+  command
+      ->add_option("-m,--model", o->model,
+                   "a GGUF file, or a folder with one or with tokenizer.json")
       ->required();
   command->add_option("file", o->file, "the input (default: stdin)");
   command->add_flag("--no-special", o->no_special, no_special);

@@ -1,4 +1,4 @@
-// Parallel loops on host threads. Only parallel.cpp uses the threading library.
+// Parallel loops on host threads. Only parallel.cpp starts threads.
 #pragma once
 #include <cstdint>
 #include <type_traits>

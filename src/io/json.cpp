@@ -2,12 +2,12 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "base/file.h"
 #include "io/json_text.h"
-#include "wick/io/file.h"
 
 namespace wick {
 namespace {
@@ -30,7 +30,7 @@ Setting setting_of(dom::element element, const std::string& where, std::string_v
     case dom::element_type::INT64:
       return int64_t(element);
     case dom::element_type::UINT64:  // only values beyond int64_t have this type
-      fail(ErrorCode::kFormat, place(where, key), uint64_t(element), " exceeds 2^63 - 1");
+      return double(uint64_t(element));
     case dom::element_type::DOUBLE:
       return double(element);
     case dom::element_type::STRING:
@@ -52,6 +52,34 @@ Settings settings_of(dom::object object, const std::string& where) {
   for (const dom::key_value_pair field : object)
     entries.push_back({std::string(field.key), setting_of(field.value, where, field.key)});
   return Settings(where, std::move(entries));
+}
+
+/// Whether the text is an integer that int64_t cannot hold.
+bool overflows(std::string_view text) {
+  int64_t value;
+  const auto end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  return result.ec == std::errc::result_out_of_range && result.ptr == end;
+}
+
+/// The text with ".0" behind integers beyond int64_t, which simdjson refuses from 2^64 on.
+std::string with_large_reals(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    const size_t begin = i;
+    if (text[i] == '"') {
+      for (i++; i < text.size() && text[i] != '"'; i++) i += text[i] == '\\';
+      i = std::min(i + 1, text.size());
+    } else if (const size_t end = text.find_first_not_of("0123456789+-.eE", i); end != i) {
+      i = std::min(end, text.size());
+    } else {
+      i++;
+    }
+    const std::string_view part = text.substr(begin, i - begin);
+    result += part;
+    if (overflows(part)) result += ".0";
+  }
+  return result;
 }
 
 /// Writes JSON; line() starts the line of each entry.
@@ -103,7 +131,9 @@ struct Writer {
 Setting parse_json_value(std::string_view text, const std::string& where) {
   dom::parser parser;
   dom::element root;
-  const auto error = parser.parse(simdjson::padded_string(text)).get(root);
+  auto error = parser.parse(simdjson::padded_string(text)).get(root);
+  if (error == simdjson::NUMBER_ERROR)
+    error = parser.parse(simdjson::padded_string(with_large_reals(text))).get(root);
   check(!error, ErrorCode::kFormat, where, "expected JSON: ", simdjson::error_message(error));
   return setting_of(root, where, {});
 }
@@ -129,8 +159,5 @@ std::string to_json(const Setting& value, int indent) {
 void write_json(const std::string& path, const Setting& value) {
   write_text_file(path, to_json(value) + "\n");
 }
-
-std::string read_file(const std::string& path) { return read_text_file(path); }
-void write_file(const std::string& path, std::string_view bytes) { write_text_file(path, bytes); }
 
 }  // namespace wick

@@ -1,17 +1,10 @@
 #include "load/folder_texts.h"
 
-#include <filesystem>
-
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 
 namespace wick {
 namespace {
-
-bool is_there(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
 
 /// "chat_template" is a template, or a list of named ones, of which "default" serves.
 std::string template_text(const Settings& settings) {

@@ -7,7 +7,7 @@
 namespace wick {
 
 struct FolderTexts {
-  Settings settings;  // tokenizer_config.json; empty if there is none
+  Settings settings;                            // tokenizer_config.json; empty if there is none
   std::string template_source, template_where;  // "" if there is none
 
   /// The text of a special token, such as "bos_token"; "" if the files name none.

@@ -12,6 +12,7 @@
 #include "load/folder_texts.h"
 #include "load/gguf_tokenizer.h"
 #include "models/gguf_names.h"
+#include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/ops/binary.h"
@@ -23,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The architecture of GGUF files that a model_type has.
+/// The architecture of GGUF files that a model_type has; rows are verified against llama.cpp's files.
 struct Architecture {
   std::string_view model_type;
   const char* gguf;
@@ -31,6 +32,7 @@ struct Architecture {
 };
 constexpr Architecture kArchitectures[] = {{"llama", "llama", true},
                                            {"mistral", "llama", true},
+                                           {"qwen2", "qwen2", false},
                                            {"qwen3", "qwen3", false},
                                            {"gemma3_text", "gemma3", false}};
 
@@ -151,7 +153,9 @@ class Fields {
 
   void size(const std::string& key, int64_t value) { add(prefix_ + key, value, GgufType::kU32); }
   void real(const std::string& key, double value) { add(prefix_ + key, value, GgufType::kF32); }
-  void text(const std::string& key, const char* value) { add(prefix_ + key, value, GgufType::kText); }
+  void text(const std::string& key, const char* value) {
+    add(prefix_ + key, value, GgufType::kText);
+  }
   void add(const std::string& key, Setting value, GgufType type) {
     fields.push_back({key, std::move(value), type});
   }
@@ -293,19 +297,15 @@ std::vector<GgufField> fields_of(const DecoderConfig& config, const Settings& wh
 
 GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype) {
   const auto file = [&](const char* name) { return (fs::path(folder) / name).string(); };
-  const auto has = [&](const char* name) {
-    std::error_code error;
-    return fs::exists(file(name), error);
-  };
-  check(has("config.json"), ErrorCode::kFormat, folder, "expected config.json in the folder");
+  check(is_there(file("config.json")), ErrorCode::kFormat, folder,
+        "expected config.json in the folder");
   const Settings raw = read_json(file("config.json"));
   const DecoderConfig config = decoder_config(raw);
   const Architecture& architecture = architecture_of(folder, config);
   GgufModel model;
   for (const std::string& key : config.ignored_keys)
     model.warnings.push_back(folder + ": unknown key \"" + key + "\" is ignored");
-  model.tensors =
-      tensors_of(SafetensorsReader(folder).source(), config, architecture, dtype);
+  model.tensors = tensors_of(SafetensorsReader(folder).source(), config, architecture, dtype);
   check(model.tensors.tensors.count("token_embd.weight") > 0, ErrorCode::kFormat, folder,
         "expected a tensor \"model.embed_tokens.weight\"");
   const std::string name = fs::weakly_canonical(folder).filename().string();
@@ -315,7 +315,7 @@ GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype) 
     model.warnings.push_back(folder + ": \"sliding_window\" of " +
                              std::to_string(config.sliding_window) + " is lost: a GGUF file of " +
                              architecture.gguf + " has none");
-  if (has("tokenizer.json")) {
+  if (is_there(file("tokenizer.json"))) {
     const std::vector<GgufField> tokenizer =
         gguf_tokenizer(read_json(file("tokenizer.json")), read_folder_texts(folder),
                        text_settings(raw), config.vocab_size);

@@ -44,8 +44,8 @@ struct Vocabulary {
 /// Sets the token of an id. Errors: kFormat if it is outside the vocabulary.
 void set_token(Vocabulary& vocabulary, const Settings& where, int64_t id, const std::string& token,
                TokenType type) {
-  check(id >= 0 && id < int64_t(vocabulary.tokens.size()), ErrorCode::kFormat, where.where(),
-        "id ", id, " is outside the ", vocabulary.tokens.size(), " rows of the embedding");
+  check(id >= 0 && id < int64_t(vocabulary.tokens.size()), ErrorCode::kFormat, where.where(), "id ",
+        id, " is outside the ", vocabulary.tokens.size(), " rows of the embedding");
   vocabulary.tokens[size_t(id)] = token;
   vocabulary.types[size_t(id)] = type;
 }
@@ -112,7 +112,7 @@ std::vector<Pair> read_merges(const Settings& model) {
 Setting::List merge_lines(const std::vector<Pair>& merges) {
   Setting::List lines;
   for (const auto& [left, right] : merges)
-    lines.push_back(replaced(left, " ", "\u0120") + " " + replaced(right, " ", "\u0120"));
+    lines.emplace_back(replaced(left, " ", "\u0120") + " " + replaced(right, " ", "\u0120"));
   return lines;
 }
 
@@ -124,7 +124,7 @@ Setting::List scores_of(const Vocabulary& vocabulary, const std::vector<Pair>& m
   Setting::List list;
   for (const std::string& token : vocabulary.tokens) {
     const auto found = scores.find(token);
-    list.push_back(found == scores.end() ? kNever : found->second);
+    list.emplace_back(found == scores.end() ? kNever : found->second);
   }
   return list;
 }
@@ -136,7 +136,7 @@ struct SpecialToken {
   const char* gguf;
 };
 constexpr SpecialToken kSpecialTokens[] = {
-    {"bos", "bos_token_id"},       {"eos", "eos_token_id"},       {"unk", "unknown_token_id"},
+    {"bos", "bos_token_id"},       {"eos", "eos_token_id"},     {"unk", "unknown_token_id"},
     {"sep", "seperator_token_id"}, {"pad", "padding_token_id"}, {"mask", "mask_token_id"}};
 
 /// The tokens that tokenizer.json puts around a text.
@@ -181,13 +181,13 @@ constexpr const char* kTexts[] = {
     "helloWorld XMLParser iPhone O'Neil /usr/bin/\n<p>x += y;</p> ===> {}[]()``` \"quoted\"",
     "Gr\u00fc\u00dfe aus K\u00f6ln. \u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440! "
     "\u4f60\u597d\uff0c\u4e16\u754c\u3002 \u0928\u092e\u0938\u094d\u0924\u0947 "
-    "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35 e\u0301 \u0661\u0662\u0663 \U0001f680\U0001f468\u200d\U0001f469",
+    "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35 e\u0301 \u0661\u0662\u0663 "
+    "\U0001f680\U0001f468\u200d\U0001f469",
 };
 
 bool same_ids(const Tokenizer& a, const Tokenizer& b) {
-  return std::all_of(std::begin(kTexts), std::end(kTexts), [&](const char* text) {
-    return a.encode_ids(text) == b.encode_ids(text);
-  });
+  return std::all_of(std::begin(kTexts), std::end(kTexts),
+                     [&](const char* text) { return a.encode_ids(text) == b.encode_ids(text); });
 }
 
 }  // namespace
@@ -217,8 +217,7 @@ std::vector<GgufField> gguf_tokenizer(const Settings& json, const FolderTexts& t
   };
   add("model", has_byte_tokens ? "llama" : "gpt2", GgufType::kText);
   add("pre", "default", GgufType::kText);
-  add("tokens", Setting::List(vocabulary.tokens.begin(), vocabulary.tokens.end()),
-      GgufType::kText);
+  add("tokens", Setting::List(vocabulary.tokens.begin(), vocabulary.tokens.end()), GgufType::kText);
   if (has_byte_tokens) add("scores", scores_of(vocabulary, merges), GgufType::kF32);
   add("token_type", Setting::List(vocabulary.types.begin(), vocabulary.types.end()),
       GgufType::kI32);

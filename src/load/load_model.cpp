@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "load/folder_texts.h"
+#include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
@@ -11,13 +12,24 @@
 namespace wick {
 namespace {
 
-bool is_there(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
+/// Whether a file is a part of a split set, but not its first: model-00002-of-00003.gguf.
+bool is_later_part(const std::string& name) {
+  constexpr std::string_view kPattern = "-#####-of-#####.gguf";
+  if (name.size() < kPattern.size()) return false;
+  const std::string_view end = std::string_view(name).substr(name.size() - kPattern.size());
+  for (size_t i = 0; i < end.size(); i++)
+    if (kPattern[i] == '#' ? end[i] < '0' || end[i] > '9' : end[i] != kPattern[i]) return false;
+  return end.substr(1, 5) != "00001";
 }
-bool is_folder(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_directory(path, error);
+
+/// The file or folder to read: a folder that lacks the hub's file `name` gives its GGUF file.
+std::string place_of(const std::string& path, const std::string& name) {
+  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
+  if (!is_folder(path) || is_there(path + "/" + name)) return path;
+  const std::string file = gguf_in(path);
+  check(!file.empty(), ErrorCode::kFormat, path, "expected ", name,
+        " or a GGUF file in the folder");
+  return file;
 }
 
 /// Throws kFormat unless the folder has the file.
@@ -65,10 +77,7 @@ struct Files {
 
 // ---- folders
 
-Settings read_config(const std::string& folder) {
-  require_file(folder, "config.json");
-  return read_json(folder + "/config.json");
-}
+Settings read_config(const std::string& folder) { return read_json(folder + "/config.json"); }
 
 /// Reads generation_config.json: more stop ids, and how its author samples.
 void read_generation(const Settings& settings, Files& files) {
@@ -129,8 +138,8 @@ Files open_gguf(const std::string& path) {
 // ---- both
 
 Files open_files(const std::string& path) {
-  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
-  return is_folder(path) ? open_folder(path) : open_gguf(path);
+  const std::string place = place_of(path, "config.json");
+  return is_folder(place) ? open_folder(place) : open_gguf(place);
 }
 
 /// The source, with `progress` called after each tensor.
@@ -171,6 +180,22 @@ std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& mes
   return tokenizer->encode_ids(text, {.add_special = false});
 }
 
+std::string gguf_in(const std::string& folder) {
+  std::string found;
+  std::error_code error;
+  namespace fs = std::filesystem;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (!name.ends_with(".gguf") || is_later_part(name) || is_folder(entry->path())) continue;
+    check(found.empty(), ErrorCode::kFormat, folder, "expected one GGUF file in the folder, found ",
+          std::min(found, name), " and ", std::max(found, name));
+    found = name;
+  }
+  check(!error, ErrorCode::kIo, folder, error.message());
+  return found.empty() ? "" : folder + "/" + found;
+}
+
 LanguageModel load_model(const std::string& path, const LoadOptions& options) {
   Files files = open_files(path);
   const TensorSource source =
@@ -195,17 +220,16 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
 }
 
 DecoderConfig load_config(const std::string& path) {
-  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
-  if (is_folder(path)) return decoder_config(read_config(path));
-  const GgufReader reader(path);
+  const std::string place = place_of(path, "config.json");
+  if (is_folder(place)) return decoder_config(read_config(place));
+  const GgufReader reader(place);
   return decoder_config_of_gguf(reader.metadata(), reader.source());
 }
 
 Tokenizer load_tokenizer(const std::string& path) {
-  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
-  if (!is_folder(path)) return Tokenizer::from_gguf(GgufReader(path).metadata());
-  require_file(path, "tokenizer.json");
-  return Tokenizer::from_json(read_json(path + "/tokenizer.json"));
+  const std::string place = place_of(path, "tokenizer.json");
+  if (!is_folder(place)) return Tokenizer::from_gguf(GgufReader(place).metadata());
+  return Tokenizer::from_json(read_json(place + "/tokenizer.json"));
 }
 
 }  // namespace wick

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "load/block_search.h"
 #include "load/file_types.h"
 #include "load/gguf_of_folder.h"
 #include "load/gguf_tokenizer.h"
+#include "wick/io/file.h"
 #include "wick/load/quantize.h"
 #include "wick/ops/cast.h"
 
@@ -15,8 +15,7 @@ namespace {
 constexpr int64_t kQuantizationVersion = 2;  // of ggml's block formats
 
 GgufModel open_model(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return gguf_of_folder(path, std::nullopt);
+  if (is_there(path) && is_folder(path)) return gguf_of_folder(path, std::nullopt);
   const GgufReader reader(path);
   return {.fields = reader.fields(), .tensors = reader.source(), .warnings = {}};
 }

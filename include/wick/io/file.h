@@ -1,4 +1,4 @@
-// Reading and writing whole files.
+// Whole files, read and written, and queries of paths.
 #pragma once
 #include <string>
 #include <string_view>
@@ -14,5 +14,10 @@ WICK_API std::string read_file(const std::string& path);
 /// intact. If path is a link, replaces its target; never replaces a folder, fifo or device. Errors:
 /// kIo.
 WICK_API void write_file(const std::string& path, std::string_view bytes);
+
+/// Whether the path exists. Errors of both: kIo, with the system's reason.
+WICK_API bool is_there(const std::string& path);
+/// Whether the path is a folder, or a link to one.
+WICK_API bool is_folder(const std::string& path);
 
 }  // namespace wick

@@ -7,8 +7,8 @@
 
 namespace wick {
 
-/// Parses a JSON object. where: the prefix of error texts. Errors: kFormat if the text is not JSON
-/// or not an object, if a key is repeated, or if an integer overflows int64_t.
+/// Parses a JSON object; integers beyond int64_t become reals. where: the prefix of error texts.
+/// Errors: kFormat if the text is not JSON or not an object, or if a key is repeated.
 WICK_API Settings parse_json(std::string_view text, const std::string& where);
 /// Parses a JSON value of any kind; for a list: std::get<Setting::List>(value.value). Errors: as
 /// parse_json.

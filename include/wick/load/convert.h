@@ -30,7 +30,7 @@ struct ConvertReport {
 ///
 /// Only one tensor is in memory at a time. The file appears under its name only when complete.
 /// Errors: those of load_model and save_gguf; kUnsupported for a model_type other than llama,
-/// mistral, qwen3 and gemma3, for an option of it that GGUF files cannot say, and for a tokenizer
+/// mistral, qwen2, qwen3 and gemma3, for an option of it that GGUF files cannot say, and for a tokenizer
 /// other than BPE or whose ids no pre-tokenization that wick knows gives; kInvalidArgument for
 /// another dtype.
 /// Source: https://github.com/ggml-org/llama.cpp (MIT).

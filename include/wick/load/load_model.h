@@ -42,9 +42,13 @@ struct WICK_API LanguageModel {
   std::vector<int64_t> chat_ids(const std::vector<ChatMessage>& messages) const;
 };
 
+/// The one GGUF file in a folder; of a split set, its first part. "" if there is none.
+/// Errors: kIo; kFormat if there are several.
+WICK_API std::string gguf_in(const std::string& folder);
+
 /// Loads a folder with config.json, model.safetensors or its shards, and, as far as they are there,
 /// tokenizer.json, tokenizer_config.json, chat_template.jinja and generation_config.json; or a GGUF
-/// file. Each weight is read once, straight to the device; on the CPU it stays where the file is
+/// file, or a folder that has one GGUF file and no config.json. Each weight is read once, straight to the device; on the CPU it stays where the file is
 /// mapped if its dtype is the computation's or a block dtype, so the file must not be cut short
 /// while the model exists.
 /// Errors: kIo and kFormat, naming the file; kUnsupported for an architecture or a type that wick
@@ -52,7 +56,7 @@ struct WICK_API LanguageModel {
 WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& options = {});
 /// The config alone. Errors: as load_model.
 WICK_API DecoderConfig load_config(const std::string& path);
-/// The tokenizer alone: of a GGUF file, or of a folder with tokenizer.json. Errors: as load_model;
+/// The tokenizer alone: of a GGUF file, or of a folder with tokenizer.json or one GGUF file. Errors: as load_model;
 /// kFormat if there is no tokenizer.
 WICK_API Tokenizer load_tokenizer(const std::string& path);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,16 @@ TEST_F(Parallel, VisitsEachIndexOnce) {
         EXPECT_EQ(visits(count, grain), std::vector<int>(size_t(count), 1))
             << threads << " " << count << " " << grain;
   }
+}
+
+TEST_F(Parallel, ThreadsThatSpinAndThreadsThatSleepHearOfEachRegion) {
+  std::atomic<int64_t> sum = 0;
+  for (int region = 0; region < 3000; region++) {
+    set_num_threads(2 + region % 3);
+    if (region % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    parallel_for(4, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  }
+  EXPECT_EQ(sum, 4 * 3000);
 }
 
 TEST_F(Parallel, TakesAsManyThreadsAsThereAreGrains) {

@@ -102,7 +102,7 @@ TEST(GenerateBadInput, Folders) {
                    "/nonexistent: no such file or folder");
   const Folder folder;
   expect_bad_input(run("generate -p x --device cpu -m " + folder.path()),
-                   "expected config.json in the folder");
+                   "expected config.json or a GGUF file in the folder");
   expect_bad_input(with("tokenizer.json", "{}"), "tokenizer.json: \"model\"");
 }
 

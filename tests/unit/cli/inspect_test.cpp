@@ -91,6 +91,15 @@ TEST(Inspect, PrintsWhatASafetensorsFileAndAFolderHold) {
   EXPECT_EQ(ids.integers("first"), (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
+TEST(Inspect, AFolderWithOneGgufFileIsTheFile) {
+  const Folder folder;
+  folder.write("all.gguf", bytes_of(kGguf + "all.gguf"));
+  EXPECT_EQ(inspect(folder.path()), inspect(kGguf + "all.gguf"));
+  folder.write("b.gguf", "");
+  expect_bad_input(run("inspect " + folder.path()),
+                   "expected one GGUF file in the folder, found all.gguf and b.gguf");
+}
+
 TEST(Inspect, LongStringsAreCutBetweenCharacters) {
   const Folder folder;
   std::string text(59, 'x');

@@ -49,8 +49,30 @@ TEST_F(LoadModel, SaysWhatAFolderLacks) {
   std::filesystem::remove(folder.file("model.safetensors"));
   EXPECT_ERROR(load(), kFormat, "expected model.safetensors in the folder");
   std::filesystem::remove(folder.file("config.json"));
-  EXPECT_ERROR(load(), kFormat, "expected config.json in the folder");
-  EXPECT_ERROR(load_tokenizer(folder.path()), kFormat, "expected tokenizer.json in the folder");
+  EXPECT_ERROR(load(), kFormat, "expected config.json or a GGUF file in the folder");
+  EXPECT_ERROR(load_tokenizer(folder.path()), kFormat,
+               "expected tokenizer.json or a GGUF file in the folder");
+}
+
+TEST(LoadModelOfAFolder, TakesItsOnlyGgufFile) {
+  const std::string file = std::string(WICK_GOLDEN) + "/decoders/qwen3/model.gguf";
+  const TemporaryFolder folder;
+  EXPECT_EQ(gguf_in(folder.path()), "");
+  folder.write("model.gguf", read_file(file));
+  folder.write("README.md", "");
+  folder.write("other-00002-of-00002.gguf", "");  // found by the first part of its set
+  EXPECT_EQ(gguf_in(folder.path()), folder.file("model.gguf"));
+  EXPECT_EQ(load_config(folder.path()).vocab_size, load_config(file).vocab_size);
+  const LanguageModel model = load_model(folder.path(), {.device = Device::cpu()});
+  EXPECT_EQ(model.config().model_type, "qwen3");
+  // GGUF files in a folder as the hub has it are not read.
+  folder.write("config.json", read_file(kModel + "/config.json"));
+  EXPECT_EQ(load_config(folder.path()).vocab_size, 48);
+  std::filesystem::remove(folder.file("config.json"));
+  folder.write("more-00001-of-00002.gguf", "");
+  EXPECT_ERROR(load_model(folder.path()), kFormat,
+               "expected one GGUF file in the folder, found model.gguf and "
+               "more-00001-of-00002.gguf");
 }
 
 TEST_F(LoadModel, ATensorThatTheModelHasNoPlaceForIsAnError) {
