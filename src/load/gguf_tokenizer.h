@@ -15,7 +15,9 @@ Settings settings_of(const std::vector<GgufField>& fields, const std::string& wh
 /// embedding; ids without a token are padded. config: config.json, for the ids of special tokens that
 /// `texts` do not name.
 ///
-/// The result gives the ids that tokenizer.json gives, which is tried on texts of many kinds.
+/// The result gives the ids that tokenizer.json gives, which is tried on texts of many kinds, but for
+/// what GGUF's tokenizers lack: Unicode normalization, and rules of spaces at the beginning of a text
+/// and behind special tokens.
 /// Errors: kUnsupported for a model other than BPE, or if no pre-tokenization that wick knows gives
 /// the same ids; kFormat.
 std::vector<GgufField> gguf_tokenizer(const Settings& tokenizer_json, const FolderTexts& texts,
