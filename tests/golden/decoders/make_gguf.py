@@ -34,6 +34,7 @@ MODELS = {
     "starcoder2": gguf.LlamaFileType.ALL_F32,
     "stablelm": gguf.LlamaFileType.ALL_F32,
     "stablelm_parallel": gguf.LlamaFileType.ALL_F32,
+    "chatglm": gguf.LlamaFileType.ALL_F32,
     "glm4": gguf.LlamaFileType.ALL_F32,
     "phi": gguf.LlamaFileType.ALL_F32,
     "gpt2": gguf.LlamaFileType.ALL_F32,
