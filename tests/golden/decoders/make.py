@@ -57,6 +57,7 @@ MODELS = {
     "phi3_longrope": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, rope_parameters=LONG)),
     "starcoder2": ("Starcoder2", "float32", dict(head_dim=None)),
     "starcoder2_window": ("Starcoder2", "float16", dict(head_dim=None, sliding_window=7, use_bias=False)),
+    "ernie4_5": ("Ernie4_5", "float32", dict(use_bias=True)),
     "stablelm": ("StableLm", "float32", dict(head_dim=None, hidden_size=32, initializer_range=0.25, use_qkv_bias=True)),
     "stablelm_parallel": ("StableLm", "float32", dict(head_dim=None, hidden_size=32, initializer_range=0.25,
                                                       use_parallel_residual=True, qk_layernorm=True)),

@@ -32,6 +32,7 @@ MODELS = {
     "phi3": gguf.LlamaFileType.ALL_F32,
     "phi3_longrope": gguf.LlamaFileType.ALL_F32,
     "starcoder2": gguf.LlamaFileType.ALL_F32,
+    "ernie4_5": gguf.LlamaFileType.ALL_F32,
     "stablelm": gguf.LlamaFileType.ALL_F32,
     "stablelm_parallel": gguf.LlamaFileType.ALL_F32,
     "chatglm": gguf.LlamaFileType.ALL_F32,
