@@ -13,6 +13,8 @@ void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_chat(CLI::App& app);
 void add_logits(CLI::App& app);
+void add_perplexity(CLI::App& app);
+void add_quantize(CLI::App& app);
 /// Adds tokenize and detokenize.
 void add_tokenize(CLI::App& app);
 

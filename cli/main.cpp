@@ -44,6 +44,8 @@ int main(int argc, char** argv) {
   wick::cli::add_chat(app);
   wick::cli::add_tokenize(app);
   wick::cli::add_logits(app);
+  wick::cli::add_perplexity(app);
+  wick::cli::add_quantize(app);
   try {
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "wick/base/error.h"
+#include "failure.h"
 
 namespace wick::cli {
 namespace {
@@ -39,6 +39,15 @@ std::vector<std::string> files_in(const std::string& folder) {
   require(error, folder);
   std::sort(files.begin(), files.end());
   return files;
+}
+
+void require_place(const std::string& out, const std::string& in, bool replace) {
+  const fs::path folder = fs::path(absolute_path(out)).parent_path();
+  if (!is_folder(folder)) fail_input(out, "no folder ", folder.string());
+  if (!is_there(out)) return;
+  std::error_code error;
+  if (fs::equivalent(out, in, error)) fail_input(out, "expected another place than the input's");
+  if (!replace) fail_input(out, "exists; --force replaces it");
 }
 
 }  // namespace wick::cli

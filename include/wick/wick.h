@@ -19,6 +19,7 @@
 #include "wick/nn/layers.h"
 #include "wick/nn/optimizer.h"
 #include "wick/nn/parameters.h"
+#include "wick/nn/quantized.h"
 #include "wick/ops/aliases.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/attention.h"

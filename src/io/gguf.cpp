@@ -9,82 +9,19 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "io/json_text.h"
+#include "io/gguf_format.h"
 
 namespace wick {
 namespace {
 
-/// Types of metadata values, by their number in a file.
-enum ValueType : uint32_t {
-  kUint8,
-  kInt8,
-  kUint16,
-  kInt16,
-  kUint32,
-  kInt32,
-  kFloat32,
-  kBool,
-  kString,
-  kArray,
-  kUint64,
-  kInt64,
-  kFloat64
-};
+using namespace gguf;
 
-/// A type of tensors. The names are those of wick's dtypes.
-struct TensorType {
-  uint32_t number;
-  const char* name;
-  int64_t block_elements;  // 0 if ggml has removed the type
-  int64_t block_bytes;
-};
-/// Source: ggml (MIT).
-constexpr TensorType kTensorTypes[] = {
-    {0, "f32", 1, 4},         {1, "f16", 1, 2},         {2, "q4_0", 32, 18},
-    {3, "q4_1", 32, 20},      {4, "q4_2", 0, 0},        {5, "q4_3", 0, 0},
-    {6, "q5_0", 32, 22},      {7, "q5_1", 32, 24},      {8, "q8_0", 32, 34},
-    {9, "q8_1", 32, 36},      {10, "q2_k", 256, 84},    {11, "q3_k", 256, 110},
-    {12, "q4_k", 256, 144},   {13, "q5_k", 256, 176},   {14, "q6_k", 256, 210},
-    {15, "q8_k", 256, 292},   {16, "iq2_xxs", 256, 66}, {17, "iq2_xs", 256, 74},
-    {18, "iq3_xxs", 256, 98}, {19, "iq1_s", 256, 50},   {20, "iq4_nl", 32, 18},
-    {21, "iq3_s", 256, 110},  {22, "iq2_s", 256, 82},   {23, "iq4_xs", 256, 136},
-    {24, "i8", 1, 1},         {25, "i16", 1, 2},        {26, "i32", 1, 4},
-    {27, "i64", 1, 8},        {28, "f64", 1, 8},        {29, "iq1_m", 256, 56},
-    {30, "bf16", 1, 2},       {31, "q4_0_4_4", 0, 0},   {32, "q4_0_4_8", 0, 0},
-    {33, "q4_0_8_8", 0, 0},   {34, "tq1_0", 256, 54},   {35, "tq2_0", 256, 66},
-    {36, "iq4_nl_4_4", 0, 0}, {37, "iq4_nl_4_8", 0, 0}, {38, "iq4_nl_8_8", 0, 0},
-    {39, "mxfp4", 32, 17},    {40, "nvfp4", 64, 36},    {41, "q1_0", 128, 18},
-    {42, "q2_0", 64, 18}};
-
-constexpr uint32_t kNewestVersion = 3;
-constexpr int64_t kDefaultAlignment = 32;
-// Same limit as ggml.
-constexpr uint32_t kMaxDims = 4;
-// The format limits keys to this size. Tensor names have 64 bytes in ggml, more in other programs.
-constexpr uint64_t kMaxName = 65535;
 constexpr int kMaxNesting = 16;
 // A tensor at a multiple of this address is used where it lies. Vector loads of 16 bytes do not
 // cross a cache line then.
 constexpr uintptr_t kViewAlignment = 16;
 
-/// The dtype with the name and the block of a type, if there is one.
-std::optional<DType> dtype_of(const TensorType& type) {
-  for (int d = 0; d < kNumDTypes; d++) {
-    const DTypeFacts& facts = facts_of(DType(d));
-    if (std::string_view(facts.name) == type.name && facts.block_elements == type.block_elements &&
-        facts.block_bytes == type.block_bytes)
-      return DType(d);
-  }
-  return std::nullopt;
-}
-
 std::string where_of(const std::string& path) { return "gguf: " + path; }
-
-/// Quotes a key or name for an error text; long ones are cut.
-std::string shown(std::string_view name) {
-  constexpr size_t kShown = 100;
-  return json_quote(name.substr(0, kShown)) + (name.size() > kShown ? "..." : "");
-}
 
 /// Reads the values of a header in order, never beyond the end of the file.
 class Cursor {
@@ -116,6 +53,8 @@ class Cursor {
   uint64_t position() const { return position_; }
   /// Where the last value began.
   uint64_t value_at() const { return value_at_; }
+  /// The type of the elements of the last list.
+  GgufType element_type() const { return element_type_; }
   uint64_t left() const { return file_.bytes().size() - position_; }
   void set_version(uint32_t version) { version_ = version; }
   /// Bytes of a size or count.
@@ -153,41 +92,41 @@ class Cursor {
   }
 
   Setting value(uint32_t type, int depth = 0) {
-    switch (type) {
-      case kUint8:
+    switch (GgufType(type)) {
+      case GgufType::kU8:
         return int64_t(number<uint8_t>());
-      case kInt8:
+      case GgufType::kI8:
         return int64_t(number<int8_t>());
-      case kUint16:
+      case GgufType::kU16:
         return int64_t(number<uint16_t>());
-      case kInt16:
+      case GgufType::kI16:
         return int64_t(number<int16_t>());
-      case kUint32:
+      case GgufType::kU32:
         return int64_t(number<uint32_t>());
-      case kInt32:
+      case GgufType::kI32:
         return int64_t(number<int32_t>());
-      case kUint64: {
+      case GgufType::kU64: {
         const uint64_t value = number<uint64_t>();
         if (value > uint64_t(INT64_MAX)) refuse(value, " exceeds 2^63 - 1");
         return int64_t(value);
       }
-      case kInt64:
+      case GgufType::kI64:
         return number<int64_t>();
-      case kFloat32:
+      case GgufType::kF32:
         return double(number<float>());
-      case kFloat64:
+      case GgufType::kF64:
         return number<double>();
-      case kBool: {
+      case GgufType::kBool: {
         const int value = number<uint8_t>();
         if (value > 1) refuse("expected a bool of 0 or 1, got ", value);
         return value == 1;
       }
-      case kString: {
+      case GgufType::kText: {
         const std::string_view value = text();
         reserve(value.size(), 1);
         return std::string(value);
       }
-      case kArray:
+      case GgufType::kList:
         return list(depth + 1);
     }
     refuse("unknown type of value ", type);
@@ -202,25 +141,25 @@ class Cursor {
 
   /// The smallest number of bytes that a value takes.
   uint64_t least_bytes(uint32_t type) const {
-    switch (type) {
-      case kUint8:
-      case kInt8:
-      case kBool:
+    switch (GgufType(type)) {
+      case GgufType::kU8:
+      case GgufType::kI8:
+      case GgufType::kBool:
         return 1;
-      case kUint16:
-      case kInt16:
+      case GgufType::kU16:
+      case GgufType::kI16:
         return 2;
-      case kUint32:
-      case kInt32:
-      case kFloat32:
+      case GgufType::kU32:
+      case GgufType::kI32:
+      case GgufType::kF32:
         return 4;
-      case kUint64:
-      case kInt64:
-      case kFloat64:
+      case GgufType::kU64:
+      case GgufType::kI64:
+      case GgufType::kF64:
         return 8;
-      case kString:
+      case GgufType::kText:
         return count_bytes();
-      case kArray:
+      case GgufType::kList:
         return 4 + count_bytes();
     }
     refuse("unknown type of value ", type);
@@ -234,6 +173,7 @@ class Cursor {
     Setting::List list;
     list.reserve(size_t(n));
     for (uint64_t i = 0; i < n; i++) list.push_back(value(type, depth));
+    element_type_ = GgufType(type);
     return list;
   }
 
@@ -248,6 +188,7 @@ class Cursor {
   const MappedFile& file_;
   uint64_t position_ = 0, value_at_ = 0;
   uint32_t version_ = kNewestVersion;
+  GgufType element_type_ = GgufType::kU8;
   uint64_t memory_;
   struct {
     const char* kind = nullptr;
@@ -288,7 +229,9 @@ uint32_t read_version(Cursor& cursor) {
   return version;
 }
 
-Settings read_metadata(Cursor& cursor, uint64_t n, const std::string& path) {
+/// Reads the keys; types: receives the types of GgufField.
+Settings read_metadata(Cursor& cursor, uint64_t n, const std::string& path,
+                       std::vector<GgufType>& types) {
   std::vector<Settings::Entry> entries;
   std::unordered_set<std::string_view> keys;
   for (uint64_t i = 0; i < n; i++) {
@@ -299,6 +242,7 @@ Settings read_metadata(Cursor& cursor, uint64_t n, const std::string& path) {
     if (!keys.insert(key).second) cursor.refuse("appears twice");
     const uint32_t type = cursor.number<uint32_t>();
     entries.push_back({std::string(key), cursor.value(type)});
+    types.push_back(GgufType(type) == GgufType::kList ? cursor.element_type() : GgufType(type));
   }
   return Settings(where_of(path), std::move(entries));
 }
@@ -390,17 +334,18 @@ struct GgufReader::Impl {
   std::string path;
   uint32_t version = 0;  // of the first file
   Settings metadata;
+  std::vector<GgufType> types;  // one per entry of metadata
   std::map<std::string, Entry> tensors;
   std::map<std::string, Place> places;
 
   explicit Impl(const std::string& first) : path(first) {
-    metadata = read_file(path);
+    metadata = read_file(path, types);
     const int64_t count = metadata.integer_or("split.count", 1);
     if (count > 1) read_splits(count);
   }
 
   /// Adds the tensors of one file and returns its metadata.
-  Settings read_file(const std::string& file_path) {
+  Settings read_file(const std::string& file_path, std::vector<GgufType>& value_types) {
     const auto file = std::make_shared<const MappedFile>(file_path);
     Cursor cursor(*file);
     const uint32_t file_version = read_version(cursor);
@@ -408,7 +353,7 @@ struct GgufReader::Impl {
     const uint64_t count_bytes = cursor.count_bytes();
     const uint64_t num_tensors = cursor.count_of("tensors", count_bytes + 4 + 4 + 8);
     const uint64_t num_keys = cursor.count_of("keys", count_bytes + 1 + 4 + 1);
-    Settings settings = read_metadata(cursor, num_keys, file_path);
+    Settings settings = read_metadata(cursor, num_keys, file_path, value_types);
     const uint64_t alignment = read_alignment(settings);
     std::vector<Described> described;
     for (uint64_t i = 0; i < num_tensors; i++) {
@@ -438,7 +383,8 @@ struct GgufReader::Impl {
           ", so the file's name must end in ", suffix);
     const std::string prefix = path.substr(0, path.size() - suffix.size());
     for (int64_t i = 1; i < count; i++) {
-      const Settings part = read_file(prefix + split_suffix(i, count));
+      std::vector<GgufType> ignored;
+      const Settings part = read_file(prefix + split_suffix(i, count), ignored);
       if (part.integer("split.no") != i) part.fail_expected("split.no", std::to_string(i));
       if (part.integer("split.count") != count)
         part.fail_expected("split.count", std::to_string(count));
@@ -474,6 +420,13 @@ GgufReader::GgufReader(const std::string& path) : impl_(std::make_shared<const I
 
 int GgufReader::version() const { return int(impl_->version); }
 const Settings& GgufReader::metadata() const { return impl_->metadata; }
+std::vector<GgufField> GgufReader::fields() const {
+  std::vector<GgufField> fields;
+  const std::vector<Settings::Entry>& entries = impl_->metadata.entries();
+  for (size_t i = 0; i < entries.size(); i++)
+    fields.push_back({entries[i].first, entries[i].second, impl_->types[i]});
+  return fields;
+}
 const std::map<std::string, GgufReader::Entry>& GgufReader::tensors() const {
   return impl_->tensors;
 }

@@ -5,6 +5,7 @@
 
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/attention.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/create.h"
@@ -12,6 +13,7 @@
 #include "wick/ops/rope.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
+#include "wick/ops/where.h"
 
 // Shapes: B sequences, T tokens each, D head size, H query heads, G key-value heads.
 namespace wick {
@@ -31,56 +33,95 @@ double residual_deviation(const DecoderConfig& c) {
   return c.initializer_range / std::sqrt(2 * double(c.num_hidden_layers));
 }
 
-NormOptions norm_options(const DecoderConfig& c) {
-  return {.eps = c.rms_norm_eps, .adds_one = c.norm_adds_one};
-}
+/// A norm of the model's type, which some models lack: without a name, the identity.
+struct Norm {
+  std::optional<RmsNorm> rms;
+  std::optional<LayerNorm> layer;
 
-/// A norm that some models lack: without a name, the identity.
-struct OptionalNorm {
-  std::optional<RmsNorm> norm;
-
-  OptionalNorm(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t dim) {
-    if (!name.empty()) norm.emplace(p, name, dim, norm_options(c));
+  Norm(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t dim) {
+    if (name.empty()) return;
+    if (c.norm_type == NormType::kRms)
+      rms.emplace(p, name, dim, NormOptions{.eps = c.rms_norm_eps, .adds_one = c.norm_adds_one});
+    else
+      layer.emplace(
+          p, name, dim,
+          LayerNormOptions{.eps = c.rms_norm_eps, .affine = c.norm_type == NormType::kLayer});
   }
-  Tensor operator()(const Tensor& x) const { return norm ? (*norm)(x) : x; }
+  Tensor operator()(const Tensor& x) const {
+    if (rms) return (*rms)(x);
+    return layer ? (*layer)(x) : x;
+  }
+};
+
+/// A projection to the heads' queries, keys or values, clipped and normalized as the model asks.
+struct HeadsProjection {
+  const int64_t heads, head_dim;
+  const double clip;
+  const Linear projection;
+  const Norm all_norm, head_norm;          // of all heads together, of each by itself
+  std::optional<LayerNorm> per_head_norm;  // multiplied by head_weights
+  Parameter head_weights;                  // [heads, D]
+
+  /// norm: the name of the norm; "" for values, which have none.
+  HeadsProjection(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t heads,
+                  const std::string& norm)
+      : heads(heads),
+        head_dim(c.head_dim),
+        clip(c.clip_qkv),
+        projection(p, name, c.hidden_size, heads * c.head_dim,
+                   {.bias = c.attention_bias, .deviation = c.initializer_range}),
+        all_norm(c, p, c.qk_norm == QkNorm::kProjection ? norm : "", heads * c.head_dim),
+        head_norm(c, p, c.qk_norm == QkNorm::kHead ? norm : "", c.head_dim) {
+    if (c.qk_norm != QkNorm::kEachHead || norm.empty()) return;
+    per_head_norm.emplace(p, norm, head_dim,
+                          LayerNormOptions{.eps = c.rms_norm_eps, .affine = false});
+    head_weights = p.take(norm + ".weight", {heads, head_dim}, {1, 0});
+  }
+
+  Tensor operator()(const Tensor& x) const {  // [B, T, hidden] -> [B, T, heads, D]
+    Tensor y = projection(x);
+    if (clip > 0) y = clamp(y, {.min = -clip, .max = clip});
+    y = reshape(all_norm(y), {x.size(0), x.size(1), heads, head_dim});
+    return per_head_norm ? (*per_head_norm)(y)*head_weights.tensor() : head_norm(y);
+  }
 };
 
 struct Attention {
-  const int64_t layer, query_heads, key_heads, head_dim;
-  const bool slides;
+  const int64_t layer, query_heads, head_dim, rotary_dim;
+  const bool slides, rotates;
   const RopePairs pairs;
   const SdpaOptions sdpa_options;
-  const Linear q_proj, k_proj, v_proj, o_proj;
-  const OptionalNorm q_norm, k_norm;
+  const HeadsProjection q_proj, k_proj, v_proj;
+  const Linear o_proj;
 
   Attention(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
       : layer(layer),
         query_heads(c.num_attention_heads),
-        key_heads(c.num_key_value_heads),
         head_dim(c.head_dim),
+        rotary_dim(c.rotary_dim > 0 ? c.rotary_dim : c.head_dim),
         slides(!c.layer_types.empty() && c.layer_types[size_t(layer)] == LayerType::kSliding),
+        rotates(!c.learned_positions && (c.rope_layers.empty() || c.rope_layers[size_t(layer)])),
         pairs(c.rope_pairs),
-        sdpa_options{
-            .is_causal = true,
-            .scale = c.query_pre_attn_scalar > 0 ? 1 / std::sqrt(c.query_pre_attn_scalar) : 0,
-            .window = slides ? c.sliding_window : 0,
-            .soft_cap = c.attn_logit_softcapping},
-        q_proj(p, name + "q_proj", c.hidden_size, query_heads * head_dim, in_options(c)),
-        k_proj(p, name + "k_proj", c.hidden_size, key_heads * head_dim, in_options(c)),
-        v_proj(p, name + "v_proj", c.hidden_size, key_heads * head_dim, in_options(c)),
+        sdpa_options{.is_causal = true,
+                     .scale = scale(c),
+                     .window = slides ? c.sliding_window : 0,
+                     .soft_cap = c.attn_logit_softcapping},
+        q_proj(c, p, name + "q_proj", query_heads, name + "q_norm"),
+        k_proj(c, p, name + "k_proj", c.num_key_value_heads, name + "k_norm"),
+        v_proj(c, p, name + "v_proj", c.num_key_value_heads, ""),
         o_proj(p, name + "o_proj", query_heads * head_dim, c.hidden_size,
-               {.bias = c.attention_bias, .deviation = residual_deviation(c)}),
-        q_norm(c, p, c.qk_norm ? name + "q_norm" : "", head_dim),
-        k_norm(c, p, c.qk_norm ? name + "k_norm" : "", head_dim) {}
+               {.bias = c.attention_output_bias, .deviation = residual_deviation(c)}) {}
+
+  static double scale(const DecoderConfig& c) {
+    if (c.attention_multiplier > 0) return c.attention_multiplier;
+    return c.query_pre_attn_scalar > 0 ? 1 / std::sqrt(c.query_pre_attn_scalar) : 0;
+  }
 
   Tensor operator()(const Tensor& x, const Step& step) const {  // x: [B, T, hidden]
     const int64_t b = x.size(0), t = x.size(1);
-    Tensor q = q_norm(reshape(q_proj(x), {b, t, query_heads, head_dim}));
-    Tensor k = k_norm(reshape(k_proj(x), {b, t, key_heads, head_dim}));
-    Tensor v = reshape(v_proj(x), {b, t, key_heads, head_dim});
-    q = transpose(rotated(q, step), 1, 2);  // [B, H, T, D]
-    k = transpose(rotated(k, step), 1, 2);  // [B, G, T, D]
-    v = transpose(v, 1, 2);
+    const Tensor q = transpose(rotated(q_proj(x), step), 1, 2);  // [B, H, T, D]
+    Tensor k = transpose(rotated(k_proj(x), step), 1, 2);        // [B, G, T, D]
+    Tensor v = transpose(v_proj(x), 1, 2);
     if (step.cache) {
       KvCache::KeysValues all = step.cache->write(layer, k, v, step.positions);
       k = all.keys;
@@ -93,28 +134,45 @@ struct Attention {
   }
 
   Tensor rotated(const Tensor& x, const Step& step) const {  // x: [B, T, H or G, D]
-    return rope(x, slides ? step.local_rope : step.rope,
-                {.pairs = pairs, .layout = RopeLayout::kTokensFirst, .positions = step.positions});
-  }
-
-  static LinearOptions in_options(const DecoderConfig& c) {
-    return {.bias = c.attention_bias, .deviation = c.initializer_range};
+    if (!rotates) return x;
+    const RopeTables& tables = slides ? step.local_rope : step.rope;
+    const RopeOptions options{
+        .pairs = pairs, .layout = RopeLayout::kTokensFirst, .positions = step.positions};
+    if (rotary_dim == head_dim) return rope(x, tables, options);
+    return cat({rope(narrow(x, 3, 0, rotary_dim), tables, options),
+                narrow(x, 3, rotary_dim, head_dim - rotary_dim)},
+               3);
   }
 };
 
 struct Mlp {
   const HiddenAct hidden_act;
-  const Linear gate_proj, up_proj, down_proj;
+  const std::optional<Linear> gate_proj;
+  const Linear up_proj, down_proj;
 
   Mlp(const DecoderConfig& c, Parameters& p, const std::string& name)
       : hidden_act(c.hidden_act),
-        gate_proj(p, name + "gate_proj", c.hidden_size, c.intermediate_size, in_options(c)),
+        gate_proj(c.gated_mlp
+                      ? std::optional<Linear>(std::in_place, p, name + "gate_proj", c.hidden_size,
+                                              c.intermediate_size, in_options(c))
+                      : std::nullopt),
         up_proj(p, name + "up_proj", c.hidden_size, c.intermediate_size, in_options(c)),
         down_proj(p, name + "down_proj", c.intermediate_size, c.hidden_size,
                   {.bias = c.mlp_bias, .deviation = residual_deviation(c)}) {}
 
-  Tensor operator()(const Tensor& x) const { return down_proj(gated(gate_proj(x), up_proj(x))); }
+  Tensor operator()(const Tensor& x) const {
+    return down_proj(gate_proj ? gated((*gate_proj)(x), up_proj(x)) : activated(up_proj(x)));
+  }
 
+  Tensor activated(const Tensor& x) const {
+    switch (hidden_act) {
+      case HiddenAct::kSilu:
+        return silu(x);
+      case HiddenAct::kGeluTanh:
+        return gelu_tanh(x);
+    }
+    return {};
+  }
   Tensor gated(const Tensor& gate, const Tensor& up) const {
     switch (hidden_act) {
       case HiddenAct::kSilu:
@@ -135,36 +193,52 @@ struct NormNames {
   const char *attention_input, *attention_output, *mlp_input, *mlp_output;
 };
 NormNames norm_names(const DecoderConfig& c) {
-  if (c.output_norms)
-    return {"input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
-            "post_feedforward_layernorm"};
-  return {"input_layernorm", "", "post_attention_layernorm", ""};
+  if (c.parallel_residual) return {"input_layernorm", "", "", ""};
+  switch (c.norm_places) {
+    case NormPlaces::kInputs:
+      return {"input_layernorm", "", "post_attention_layernorm", ""};
+    case NormPlaces::kOutputs:
+      return {"", "post_attention_layernorm", "", "post_feedforward_layernorm"};
+    case NormPlaces::kBoth:
+      return {"input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
+              "post_feedforward_layernorm"};
+  }
+  return {};
 }
 
 struct Block {
-  const OptionalNorm attention_input_norm;
+  const bool parallel_residual;
+  const double residual_multiplier;
+  const Norm attention_input_norm;
   const Attention self_attn;
-  const OptionalNorm attention_output_norm, mlp_input_norm;
+  const Norm attention_output_norm, mlp_input_norm;
   const Mlp mlp;
-  const OptionalNorm mlp_output_norm;
+  const Norm mlp_output_norm;
 
   Block(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
-      : attention_input_norm(norm(c, p, name, &NormNames::attention_input)),
+      : parallel_residual(c.parallel_residual),
+        residual_multiplier(c.residual_multiplier),
+        attention_input_norm(norm(c, p, name, &NormNames::attention_input)),
         self_attn(c, p, name + "self_attn.", layer),
         attention_output_norm(norm(c, p, name, &NormNames::attention_output)),
         mlp_input_norm(norm(c, p, name, &NormNames::mlp_input)),
         mlp(c, p, name + "mlp."),
         mlp_output_norm(norm(c, p, name, &NormNames::mlp_output)) {}
 
-  static OptionalNorm norm(const DecoderConfig& c, Parameters& p, const std::string& name,
-                           const char* NormNames::*place) {
+  static Norm norm(const DecoderConfig& c, Parameters& p, const std::string& name,
+                   const char* NormNames::*place) {
     const std::string of_place = norm_names(c).*place;
     return {c, p, of_place.empty() ? "" : name + of_place, c.hidden_size};
   }
 
   Tensor operator()(Tensor x, const Step& step) const {
-    x = x + attention_output_norm(self_attn(attention_input_norm(x), step));
-    return x + mlp_output_norm(mlp(mlp_input_norm(x)));
+    const Tensor y = attention_input_norm(x);
+    if (parallel_residual) return x + scaled(self_attn(y, step) + mlp(y));
+    x = x + scaled(attention_output_norm(self_attn(y, step)));
+    return x + scaled(mlp_output_norm(mlp(mlp_input_norm(x))));
+  }
+  Tensor scaled(const Tensor& x) const {
+    return residual_multiplier != 1 ? x * residual_multiplier : x;
   }
 };
 
@@ -184,29 +258,40 @@ struct Decoder::Layers {
   const RopeTables rope, local_rope;  // local_rope: of sliding layers
   const Embedding embed_tokens;
   const Tensor embedding_scale;  // []; empty for a scale of 1
+  const std::optional<Embedding> embed_positions;
   std::vector<Block> blocks;
-  const RmsNorm norm;
+  const Norm norm;
   const Parameter output_weight;  // [vocab_size, hidden_size]
+  const Parameter output_bias;    // [vocab_size]; most models have none
 
   Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
       : config(c),
         options{.dtype = p.options().dtype, .device = p.options().device},
-        rope(rope_tables(positions, c.head_dim, c.rope_theta, table_options(), c.rope_scaling)),
-        local_rope(has_local_rope(c)
-                       ? rope_tables(positions, c.head_dim, c.rope_local_base_freq, table_options())
-                       : rope),
+        rope(tables(c, positions, c.rope_theta, c.rope_scaling)),
+        local_rope(has_local_rope(c) ? tables(c, positions, c.rope_local_base_freq, {}) : rope),
         embed_tokens(p, "model.embed_tokens", c.vocab_size, c.hidden_size, c.initializer_range),
         embedding_scale(c.embedding_scale != 1 ? full({}, c.embedding_scale, options) : Tensor()),
+        embed_positions(c.learned_positions
+                            ? std::optional<Embedding>(std::in_place, p, "model.embed_positions",
+                                                       c.max_position_embeddings, c.hidden_size,
+                                                       c.initializer_range)
+                            : std::nullopt),
         blocks(make_blocks(c, p)),
-        norm(p, "model.norm", c.hidden_size, norm_options(c)),
+        norm(c, p, "model.norm", c.hidden_size),
         output_weight(c.tie_word_embeddings ? embed_tokens.weight
                                             : Linear(p, "lm_head", c.hidden_size, c.vocab_size,
                                                      {.deviation = c.initializer_range})
-                                                  .weight) {}
+                                                  .weight),
+        output_bias(c.lm_head_bias ? p.take("lm_head.bias", {c.vocab_size}, {0, 0}) : Parameter()) {
+  }
 
-  TensorOptions table_options() const {
-    return {.dtype = options.dtype == DType::kF64 ? DType::kF64 : DType::kF32,
-            .device = options.device};
+  RopeTables tables(const DecoderConfig& c, int64_t positions, double theta,
+                    const RopeScaling& scaling) const {
+    return rope_tables(c.learned_positions ? 0 : positions,
+                       c.rotary_dim > 0 ? c.rotary_dim : c.head_dim, theta,
+                       {.dtype = options.dtype == DType::kF64 ? DType::kF64 : DType::kF32,
+                        .device = options.device},
+                       scaling);
   }
   static bool has_local_rope(const DecoderConfig& c) {
     return !c.layer_types.empty() && c.rope_local_base_freq > 0;
@@ -219,6 +304,9 @@ struct Decoder::Layers {
     check(c.layer_types.empty() || int64_t(c.layer_types.size()) == c.num_hidden_layers,
           ErrorCode::kInvalidArgument, "config", "\"layer_types\": expected ", c.num_hidden_layers,
           ", got ", c.layer_types.size());
+    check(c.rope_layers.empty() || int64_t(c.rope_layers.size()) == c.num_hidden_layers,
+          ErrorCode::kInvalidArgument, "config", "rope_layers: expected ", c.num_hidden_layers,
+          ", got ", c.rope_layers.size());
     std::vector<Block> blocks;
     blocks.reserve(size_t(c.num_hidden_layers));
     for (int64_t i = 0; i < c.num_hidden_layers; i++)
@@ -226,9 +314,10 @@ struct Decoder::Layers {
     return blocks;
   }
 
-  Tensor embed(const Tensor& ids) const {  // [B, T, hidden]
-    const Tensor x = embed_tokens(ids);
-    return embedding_scale ? x * embedding_scale : x;
+  Tensor embed(const Tensor& ids, const Tensor& positions) const {  // [B, T, hidden]
+    Tensor x = embed_tokens(ids);
+    if (embedding_scale) x = x * embedding_scale;
+    return embed_positions ? x + (*embed_positions)(positions) : x;
   }
 };
 
@@ -248,6 +337,7 @@ int64_t num_parameters(const DecoderConfig& config) {
     DecoderConfig c = config;
     c.num_hidden_layers = layers;
     c.layer_types.clear();
+    c.rope_layers.clear();
     Parameters parameters = Parameters::of_shapes();
     const Decoder decoder(c, parameters, 1);
     Wide count = 0;
@@ -274,14 +364,15 @@ Tensor Decoder::hidden(const Tensor& ids, const Tensor& positions, KvCache* cach
         ids ? to_string(ids.shape()) : "nothing", " and ",
         positions ? to_string(positions.shape()) : "nothing");
   const Step step{positions, layers_->rope, layers_->local_rope, cache};
-  Tensor x = layers_->embed(ids);
+  Tensor x = layers_->embed(ids, positions);
   for (const Block& block : layers_->blocks) x = block(x, step);
   return layers_->norm(x);
 }
 
 Tensor Decoder::logits(const Tensor& hidden) const {
-  const double cap = config().final_logit_softcapping;
-  const Tensor y = linear(hidden, layers_->output_weight);
+  const double cap = config().final_logit_softcapping, divisor = config().logits_scaling;
+  Tensor y = linear(hidden, layers_->output_weight, layers_->output_bias);
+  if (divisor != 1) y = y / divisor;
   return cap > 0 ? tanh(y / cap) * cap : y;
 }
 

@@ -45,8 +45,6 @@ bool is_neutral(const Setting& setting, double neutral) {
   const auto is = [neutral]<class T>(const T& value) {
     if constexpr (std::is_same_v<T, std::nullptr_t>)
       return true;
-    else if constexpr (std::is_same_v<T, bool>)
-      return !value;
     else if constexpr (std::is_arithmetic_v<T>)
       return double(value) == neutral;
     else if constexpr (std::is_same_v<T, Settings>)
@@ -74,15 +72,20 @@ void pass_over(const Settings& settings, const Settings::Entry& entry, const Fam
   if (!idle && !std::holds_alternative<std::nullptr_t>(value.value)) ignored->push_back(key);
 }
 
-/// The entries of config.json that the family reads.
+/// The entries of config.json that the family reads, under wick's names.
 Settings read_by(const Family& family, const Settings& settings,
                  std::vector<std::string>* ignored) {
   Settings read(settings.where());
-  for (const Settings::Entry& entry : settings.entries())
+  for (const Settings::Entry& entry : settings.entries()) {
+    bool renamed = false;
+    for (const auto& [file, wick] : family.renamed_keys)
+      if (file == entry.first && !file.empty())
+        read.set(std::string(wick), entry.second), renamed = true;
     if (contains(kCommonKeys, entry.first) || contains(family.keys, entry.first))
       read.set(entry.first, entry.second);
-    else
+    else if (!renamed)
       pass_over(settings, entry, family, ignored);
+  }
   return read;
 }
 
@@ -94,11 +97,15 @@ int64_t size_of(const Settings& settings, const char* key, int64_t otherwise = 0
   return size;
 }
 
+/// Whether the key is there, be it with null.
+bool is_listed(const Settings& settings, const char* key) {
+  const auto is_key = [key](const Settings::Entry& entry) { return entry.first == key; };
+  return std::any_of(settings.entries().begin(), settings.entries().end(), is_key);
+}
+
 /// As size_of, where null is 0 and only a missing key has the default.
 int64_t size_or_null(const Settings& settings, const char* key, int64_t otherwise) {
-  const auto is_key = [key](const Settings::Entry& entry) { return entry.first == key; };
-  const auto& entries = settings.entries();
-  if (std::none_of(entries.begin(), entries.end(), is_key)) return otherwise;
+  if (!is_listed(settings, key)) return otherwise;
   return settings.has(key) ? size_of(settings, key) : 0;
 }
 
@@ -110,13 +117,18 @@ double positive(const Settings& settings, const char* key) {
 double positive(const Settings& settings, const char* key, double otherwise) {
   return settings.has(key) ? positive(settings, key) : otherwise;
 }
+/// As positive, where null is 0 and only a missing key has the default.
+double positive_or_null(const Settings& settings, const char* key, double otherwise) {
+  return is_listed(settings, key) && !settings.has(key) ? 0 : positive(settings, key, otherwise);
+}
 
 // ---- rope
 
 constexpr std::pair<const char*, RopeScalingType> kScalingTypes[] = {
-    {"default", RopeScalingType::kNone},    {"linear", RopeScalingType::kLinear},
-    {"dynamic", RopeScalingType::kDynamic}, {"yarn", RopeScalingType::kYarn},
-    {"llama3", RopeScalingType::kLlama3},
+    {"default", RopeScalingType::kNone},      {"linear", RopeScalingType::kLinear},
+    {"dynamic", RopeScalingType::kDynamic},   {"yarn", RopeScalingType::kYarn},
+    {"llama3", RopeScalingType::kLlama3},     {"su", RopeScalingType::kLongRope},
+    {"longrope", RopeScalingType::kLongRope},
 };
 constexpr std::string_view kScalingKeys[] = {"rope_type",
                                              "type",
@@ -130,7 +142,9 @@ constexpr std::string_view kScalingKeys[] = {"rope_type",
                                              "mscale",
                                              "mscale_all_dim",
                                              "low_freq_factor",
-                                             "high_freq_factor"};
+                                             "high_freq_factor",
+                                             "short_factor",
+                                             "long_factor"};
 
 RopeScalingType scaling_type(const Settings& rope) {
   const char* key = rope.has("rope_type") ? "rope_type" : "type";
@@ -154,13 +168,22 @@ double attention_factor(const Settings& rope, double factor) {
   return m != 0 && of_all != 0 ? scale(m) / scale(of_all) : scale(1);
 }
 
-RopeScaling scaling_of(const Settings& rope, int64_t max_position_embeddings) {
+/// LongRoPE's factor of attention. Source: Ding et al. 2024, arXiv:2402.13753, as in Phi-3.
+double longrope_attention_factor(const Settings& rope, double factor, int64_t context) {
+  if (rope.has("attention_factor")) return positive(rope, "attention_factor");
+  if (factor <= 1) return 1;
+  if (context < 2) rope.fail_expected("original_max_position_embeddings", "at least 2");
+  return std::sqrt(1 + std::log(factor) / std::log(double(context)));
+}
+
+/// trained: the trained context, if the scaling does not say it.
+RopeScaling scaling_of(const Settings& rope, int64_t max_position_embeddings, int64_t trained) {
   RopeScaling s;
   s.type = scaling_type(rope);
   if (s.type == RopeScalingType::kNone) return s;
-  const int64_t context =
-      rope.integer_or("original_max_position_embeddings", max_position_embeddings, 1);
-  if (s.type == RopeScalingType::kYarn && !rope.has("factor"))
+  const int64_t context = rope.integer_or("original_max_position_embeddings", trained, 1);
+  if ((s.type == RopeScalingType::kYarn || s.type == RopeScalingType::kLongRope) &&
+      !rope.has("factor"))
     s.factor = double(max_position_embeddings) / double(context);
   else
     s.factor = positive(rope, "factor");
@@ -185,15 +208,54 @@ RopeScaling scaling_of(const Settings& rope, int64_t max_position_embeddings) {
       if (s.high_freq_factor <= s.low_freq_factor)
         rope.fail_expected("high_freq_factor", "a number above low_freq_factor");
       break;
+    case RopeScalingType::kLongRope:
+      s.original_max_position_embeddings = context;
+      s.attention_factor = longrope_attention_factor(rope, s.factor, context);
+      s.short_factor = rope.reals("short_factor");
+      s.long_factor = rope.reals("long_factor");
+      break;
   }
   return s;
 }
 
-void read_rope_group(const Settings& rope, const Family& family, DecoderConfig* c) {
+/// Sets the elements of a head that rope rotates, by their share.
+void set_rotary_dim(const Settings& settings, double share, DecoderConfig* c) {
+  const int64_t dim = int64_t(share * double(c->head_dim) + 1e-6);  // a share may be rounded down
+  if (share == 1) return;
+  if (share > 1 || dim < 2 || dim % 2 != 0)
+    settings.fail_expected("partial_rotary_factor",
+                           "an even part of head_dim " + std::to_string(c->head_dim));
+  c->rotary_dim = dim;
+}
+
+/// Whether the type of scaling reads the key.
+bool reads(RopeScalingType type, std::string_view key) {
+  return type == RopeScalingType::kLongRope || (key != "short_factor" && key != "long_factor");
+}
+
+/// trained: the trained context, if the group does not say it.
+void read_rope_group(const Settings& rope, const Family& family, int64_t trained,
+                     DecoderConfig* c) {
   c->rope_theta = positive(rope, "rope_theta", c->rope_theta);
-  c->rope_scaling = scaling_of(rope, c->max_position_embeddings);
-  for (const Settings::Entry& entry : rope.entries())
-    if (!contains(kScalingKeys, entry.first)) pass_over(rope, entry, family, &c->ignored_keys);
+  c->rope_scaling = scaling_of(rope, c->max_position_embeddings, trained);
+  for (const Settings::Entry& entry : rope.entries()) {
+    const std::string_view key = entry.first;
+    if (key == "partial_rotary_factor" && contains(family.keys, key))
+      set_rotary_dim(rope, positive(rope, "partial_rotary_factor"), c);
+    else if (!contains(kScalingKeys, key) || !reads(c->rope_scaling.type, key))
+      pass_over(rope, entry, family, &c->ignored_keys);
+  }
+}
+
+/// LongRoPE has a factor above 0 for each pair.
+void require_factors_fit(const Settings& rope, const DecoderConfig& c) {
+  if (c.rope_scaling.type != RopeScalingType::kLongRope) return;
+  const int64_t pairs = (c.rotary_dim > 0 ? c.rotary_dim : c.head_dim) / 2;
+  for (const auto& [key, factors] : {std::pair("short_factor", c.rope_scaling.short_factor),
+                                     {"long_factor", c.rope_scaling.long_factor}})
+    if (int64_t(factors.size()) != pairs ||
+        std::any_of(factors.begin(), factors.end(), [](double factor) { return factor <= 0; }))
+      rope.fail_expected(key, "a list of " + std::to_string(pairs) + " numbers above 0");
 }
 
 /// Reads theta and scaling. transformers 5 keeps them in "rope_parameters", by layer type if sliding
@@ -201,6 +263,10 @@ void read_rope_group(const Settings& rope, const Family& family, DecoderConfig* 
 void read_rope(const Settings& settings, const Family& family, DecoderConfig* c) {
   c->rope_theta = positive(settings, "rope_theta", family.rope_theta);
   c->rope_local_base_freq = positive(settings, "rope_local_base_freq", family.rope_local_base_freq);
+  set_rotary_dim(settings,
+                 positive(settings, "partial_rotary_factor", family.partial_rotary_factor), c);
+  const int64_t trained =
+      settings.integer_or("original_max_position_embeddings", c->max_position_embeddings, 1);
   const Settings* rope = settings.group("rope_parameters");
   if (rope && (rope->has("full_attention") || rope->has("sliding_attention"))) {
     if (const Settings* sliding = rope->group("sliding_attention")) {
@@ -210,9 +276,12 @@ void read_rope(const Settings& settings, const Family& family, DecoderConfig* c)
     }
     rope = rope->group("full_attention");
   }
-  if (rope) read_rope_group(*rope, family, c);
   const Settings* scaling = settings.group("rope_scaling");
-  if (scaling && !scaling->entries().empty()) read_rope_group(*scaling, family, c);
+  for (const Settings* group : {rope, scaling})
+    if (group && !group->entries().empty()) {
+      read_rope_group(*group, family, trained, c);
+      require_factors_fit(*group, *c);
+    }
 }
 
 Setting scaling_setting(const RopeScaling& s) {
@@ -220,7 +289,13 @@ Setting scaling_setting(const RopeScaling& s) {
   for (const auto& [name, type] : kScalingTypes)
     if (s.type == type) rope.set("rope_type", name);
   rope.set("factor", s.factor);
-  if (s.type == RopeScalingType::kYarn || s.type == RopeScalingType::kLlama3)
+  if (s.type == RopeScalingType::kLongRope) {
+    rope.set("attention_factor", s.attention_factor);
+    rope.set("short_factor", Setting::List(s.short_factor.begin(), s.short_factor.end()));
+    rope.set("long_factor", Setting::List(s.long_factor.begin(), s.long_factor.end()));
+  }
+  if (s.type == RopeScalingType::kYarn || s.type == RopeScalingType::kLlama3 ||
+      s.type == RopeScalingType::kLongRope)
     rope.set("original_max_position_embeddings", s.original_max_position_embeddings);
   if (s.type == RopeScalingType::kYarn) {
     rope.set("beta_fast", s.beta_fast).set("beta_slow", s.beta_slow);
@@ -279,7 +354,20 @@ void require_heads_fit(const Settings& settings, const DecoderConfig& c, const F
 constexpr std::pair<const char*, LayerType> kLayerTypes[] = {
     {"full_attention", LayerType::kFull}, {"sliding_attention", LayerType::kSliding}};
 
-bool slides(const Settings& settings, const Family& family, int64_t layer) {
+/// Reads the layers that rope rotates: "no_rope_layers" has 1 for each, despite its name.
+void read_rope_layers(const Settings& settings, const Family& family, DecoderConfig* c) {
+  if (family.no_rope_layer_interval == 0) return;
+  const std::vector<int64_t> listed = settings.integers("no_rope_layers");
+  if (!listed.empty() && int64_t(listed.size()) < c->num_hidden_layers)
+    settings.fail_expected("no_rope_layers",
+                           "a list of " + std::to_string(c->num_hidden_layers) + " integers");
+  const int64_t interval =
+      settings.integer_or("no_rope_layer_interval", family.no_rope_layer_interval, 1);
+  for (int64_t i = 0; i < c->num_hidden_layers; i++)
+    c->rope_layers.push_back(listed.empty() ? (i + 1) % interval != 0 : listed[size_t(i)] != 0);
+}
+
+bool slides(const Settings& settings, const Family& family, const DecoderConfig& c, int64_t layer) {
   switch (family.sliding) {
     case Sliding::kNever:
       return false;
@@ -288,7 +376,11 @@ bool slides(const Settings& settings, const Family& family, int64_t layer) {
     case Sliding::kFromLayer:
       return layer >= settings.integer_or("max_window_layers", 28);
     case Sliding::kPattern:
-      return (layer + 1) % settings.integer_or("sliding_window_pattern", 6, 1) != 0;
+      return (layer + 1) %
+                 settings.integer_or("sliding_window_pattern", family.sliding_window_pattern, 1) !=
+             0;
+    case Sliding::kUnrotated:
+      return !c.rope_layers[size_t(layer)];
   }
   return false;
 }
@@ -296,7 +388,7 @@ bool slides(const Settings& settings, const Family& family, int64_t layer) {
 /// Reads the window and the layers that it limits.
 void read_window(const Settings& settings, const Family& family, DecoderConfig* c) {
   const bool off =
-      family.sliding == Sliding::kFromLayer && !settings.flag_or("use_sliding_window", false);
+      contains(family.keys, "use_sliding_window") && !settings.flag_or("use_sliding_window", false);
   const int64_t window = size_or_null(settings, "sliding_window", family.sliding_window);
   const std::vector<std::string> texts = settings.texts("layer_types");
   if (settings.has("layer_types") && int64_t(texts.size()) != c->num_hidden_layers)
@@ -312,32 +404,46 @@ void read_window(const Settings& settings, const Family& family, DecoderConfig* 
     types.push_back(known->second);
   }
   for (int64_t i = 0; i < c->num_hidden_layers && texts.empty(); i++)
-    types.push_back(slides(settings, family, i) ? LayerType::kSliding : LayerType::kFull);
+    types.push_back(slides(settings, family, *c, i) ? LayerType::kSliding : LayerType::kFull);
   if (off || window == 0 || !contains(types, LayerType::kSliding)) return;
   c->sliding_window = window;
   c->layer_types = std::move(types);
 }
 
 constexpr std::pair<const char*, HiddenAct> kHiddenActs[] = {
-    {"silu", HiddenAct::kSilu}, {"gelu_pytorch_tanh", HiddenAct::kGeluTanh}};
+    {"silu", HiddenAct::kSilu},
+    {"gelu_new", HiddenAct::kGeluTanh},
+    {"gelu_pytorch_tanh", HiddenAct::kGeluTanh},
+};
 
-/// The activation of an MLP's gate, which must be the family's.
+/// The activation of the MLP, which must be the family's.
 HiddenAct hidden_act_of(const Settings& settings, const Family& family) {
   const char* key = contains(family.keys, "hidden_act") ? "hidden_act" : "hidden_activation";
-  for (const auto& [name, act] : kHiddenActs)
-    if (act == family.hidden_act && settings.text_or(key, name) != name)
-      settings.fail_expected(key, "\"" + std::string(name) + "\"");
-  return family.hidden_act;
+  std::string known;
+  for (const auto& [name, act] : kHiddenActs) {
+    if (act != family.hidden_act) continue;
+    if (settings.text_or(key, name) == name) return act;
+    known += (known.empty() ? "\"" : ", \"") + std::string(name) + "\"";
+  }
+  settings.fail_expected(key, known);
 }
 
 /// Sets the keys that not every family reads.
 void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) {
-  const auto set = [&](const char* key, Setting value) {
-    if (contains(family.keys, key)) s->set(key, std::move(value));
+  const auto set = [&](std::string_view key, const Setting& value) {
+    for (const auto& [file, wick] : family.renamed_keys)
+      if (wick == key) s->set(std::string(file), value);
+    if (contains(family.keys, key)) s->set(std::string(key), value);
   };
   const auto or_null = [](double value) { return value > 0 ? Setting(value) : Setting(); };
   for (const auto& [name, act] : kHiddenActs)
     if (act == c.hidden_act) set("hidden_act", name), set("hidden_activation", name);
+  set("hidden_size", c.hidden_size);
+  set("intermediate_size", c.intermediate_size);
+  set("num_hidden_layers", c.num_hidden_layers);
+  set("num_attention_heads", c.num_attention_heads);
+  set("max_position_embeddings", c.max_position_embeddings);
+  set("rms_norm_eps", c.rms_norm_eps);
   set("attention_bias", c.attention_bias);
   set("mlp_bias", c.mlp_bias);
   set("use_sliding_window", c.sliding_window > 0);
@@ -349,6 +455,22 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
         if (type == known) types.push_back(name);
     set("layer_types", std::move(types));
   }
+  if (!c.rope_layers.empty()) {
+    Setting::List rotated;
+    for (const bool rotates : c.rope_layers) rotated.emplace_back(int64_t(rotates));
+    set("no_rope_layers", std::move(rotated));
+  }
+  const int64_t rotary_dim = c.rotary_dim > 0 ? c.rotary_dim : c.head_dim;
+  set("partial_rotary_factor", double(rotary_dim) / double(c.head_dim));
+  if (c.rope_scaling.type == RopeScalingType::kLongRope)
+    set("original_max_position_embeddings", c.rope_scaling.original_max_position_embeddings);
+  set("qk_layernorm", c.qk_norm != QkNorm::kNone);
+  set("use_parallel_residual", c.parallel_residual);
+  set("clip_qkv", or_null(c.clip_qkv));
+  set("embedding_multiplier", c.embedding_scale);
+  set("residual_multiplier", c.residual_multiplier);
+  set("logits_scaling", c.logits_scaling);
+  set("attention_multiplier", or_null(c.attention_multiplier));
   set("query_pre_attn_scalar", or_null(c.query_pre_attn_scalar));
   set("rope_local_base_freq", or_null(c.rope_local_base_freq));
   set("attn_logit_softcapping", or_null(c.attn_logit_softcapping));
@@ -371,7 +493,8 @@ DecoderConfig decoder_config(const Settings& file) {
   c.model_type = family.model_type;
   c.vocab_size = size_of(read, "vocab_size", family.vocab_size);
   c.hidden_size = size_of(read, "hidden_size");
-  c.intermediate_size = size_of(read, "intermediate_size");
+  c.intermediate_size =
+      size_of(read, "intermediate_size", family.intermediate_factor * c.hidden_size);
   c.num_hidden_layers = size_of(read, "num_hidden_layers", 0, DecoderConfig::kMostLayers);
   c.num_attention_heads = size_of(read, "num_attention_heads", family.num_attention_heads);
   c.num_key_value_heads = size_or_null(read, "num_key_value_heads", family.num_key_value_heads);
@@ -383,17 +506,34 @@ DecoderConfig decoder_config(const Settings& file) {
   c.rms_norm_eps = positive(read, "rms_norm_eps", family.rms_norm_eps);
   c.hidden_act = hidden_act_of(read, family);
   read_rope(read, family, &c);
+  c.rope_pairs = family.rope_pairs;
+  read_rope_layers(read, family, &c);
   read_window(read, family, &c);
   c.initializer_range = positive(read, "initializer_range", 0.02);
-  c.attention_bias = read.flag_or("attention_bias", false);
-  c.mlp_bias = read.flag_or("mlp_bias", false);
-  c.qk_norm = family.qk_norm;
-  c.output_norms = family.output_norms;
+  c.attention_bias = read.flag_or("attention_bias", family.attention_bias);
+  c.attention_output_bias = c.attention_bias && family.attention_output_bias;
+  c.mlp_bias = read.flag_or("mlp_bias", family.mlp_bias);
+  c.lm_head_bias = family.lm_head_bias;
+  c.gated_mlp = family.gated_mlp;
+  c.learned_positions = family.learned_positions;
+  c.norm_type = family.norm_type;
+  c.norm_places = family.norm_places;
   c.norm_adds_one = family.norm_adds_one;
+  c.parallel_residual = read.flag_or("use_parallel_residual", family.parallel_residual);
+  const bool may_lack_qk_norm = contains(family.keys, "qk_layernorm");
+  if (!may_lack_qk_norm || read.flag_or("qk_layernorm", false)) c.qk_norm = family.qk_norm;
+  c.clip_qkv = positive(read, "clip_qkv", 0);
+  c.embedding_scale = positive(read, "embedding_multiplier", 1);
   if (family.scales_embedding) c.embedding_scale = std::sqrt(double(c.hidden_size));
+  c.residual_multiplier = positive(read, "residual_multiplier", 1);
+  c.logits_scaling = positive(read, "logits_scaling", 1);
+  c.attention_multiplier =
+      positive_or_null(read, "attention_multiplier", family.attention_multiplier);
   c.query_pre_attn_scalar = positive(read, "query_pre_attn_scalar", family.query_pre_attn_scalar);
-  c.attn_logit_softcapping = positive(read, "attn_logit_softcapping", 0);
-  c.final_logit_softcapping = positive(read, "final_logit_softcapping", 0);
+  c.attn_logit_softcapping =
+      positive_or_null(read, "attn_logit_softcapping", family.attn_logit_softcapping);
+  c.final_logit_softcapping =
+      positive_or_null(read, "final_logit_softcapping", family.final_logit_softcapping);
   c.tie_word_embeddings = read.flag_or("tie_word_embeddings", family.tie_word_embeddings);
   c.dtype = dtype_of(read);
   c.bos_token_ids = read.integers("bos_token_id");
@@ -405,7 +545,7 @@ DecoderConfig decoder_config(const Settings& file) {
 Settings to_settings(const DecoderConfig& c) {
   const Family* family = find_family(c.model_type);
   check(family, ErrorCode::kInvalidArgument, "config", "unknown model_type \"", c.model_type, "\"");
-  check(c.rope_pairs == RopePairs::kHalves && c.rope_scaling.divisors.empty() &&
+  check(c.rope_pairs == family->rope_pairs && c.rope_scaling.divisors.empty() &&
             c.norm_adds_one == family->norm_adds_one,
         ErrorCode::kUnsupported, "config",
         "expected weights as in folders of transformers, got those of a GGUF file");

@@ -23,10 +23,17 @@ constexpr GgufKey kGgufKeys[] = {
     {"attention.head_count", "num_attention_heads"},
     {"attention.head_count_kv", "num_key_value_heads"},
     {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
+    {"attention.layer_norm_epsilon", "rms_norm_eps"},
     {"attention.sliding_window", "sliding_window"},
     {"attn_logit_softcapping", "attn_logit_softcapping"},
     {"final_logit_softcapping", "final_logit_softcapping"},
     {"rope.freq_base_swa", "rope_local_base_freq"},
+    {"logit_scale", "logits_scaling"},
+    {"residual_scale", "residual_multiplier"},
+    {"embedding_scale", "embedding_multiplier"},
+    {"attention.scale", "attention_multiplier"},
+    {"attention.clamp_kqv", "clip_qkv"},
+    {"use_parallel_residual", "use_parallel_residual"},
     {"vocab_size", ""},
     {"attention.key_length", ""},
     {"attention.value_length", ""},
@@ -47,12 +54,6 @@ constexpr GgufKey kGgufKeys[] = {
     {"expert_count", "num_experts"},
     {"expert_used_count", "num_experts_per_tok"},
     {"leading_dense_block_count", "num_experts"},
-    {"use_parallel_residual", "use_parallel_residual"},
-    {"logit_scale", "logit_scale"},
-    {"residual_scale", "residual_multiplier"},
-    {"embedding_scale", "embedding_multiplier"},
-    {"attention.scale", "attention_multiplier"},
-    {"attention.clamp_kqv", "clip_qkv"},
     {"attention.max_alibi_bias", "alibi"},
     {"attention.kv_lora_rank", "kv_lora_rank"},
     {"attention.shared_kv_layers", "num_kv_shared_layers"},
@@ -113,8 +114,34 @@ class Keys {
   std::string prefix_;
 };
 
+bool has(const TensorSource& tensors, const char* name) { return tensors.tensors.count(name) > 0; }
+
+std::vector<double> elements(const TensorSource& tensors, const char* name) {
+  return cast(tensors.load(name, Device::cpu()), DType::kF64).to_vector<double>();
+}
+
+/// Sets "rope_scaling" by LongRoPE's tensors. Returns whether the file has them.
+bool set_longrope(const Keys& keys, const TensorSource& tensors, Settings* config) {
+  if (!has(tensors, "rope_factors_long.weight") || !has(tensors, "rope_factors_short.weight"))
+    return false;
+  Settings scaling(config->where() + ": \"" + keys.name("rope.scaling") + "\"");
+  scaling.set("rope_type", "longrope");
+  for (const auto& [tensor, name] : {std::pair("rope_factors_long.weight", "long_factor"),
+                                     {"rope_factors_short.weight", "short_factor"}}) {
+    const std::vector<double> factors = elements(tensors, tensor);
+    scaling.set(name, Setting::List(factors.begin(), factors.end()));
+  }
+  for (const auto& [gguf, name] :
+       {std::pair("rope.scaling.original_context_length", "original_max_position_embeddings"),
+        {"rope.scaling.attn_factor", "attention_factor"}})
+    if (const Setting* value = keys.find(gguf)) scaling.set(name, *value);
+  config->set("rope_scaling", scaling);
+  return true;
+}
+
 /// Sets "rope_scaling", if the file scales.
-void set_scaling(const Keys& keys, Settings* config) {
+void set_scaling(const Keys& keys, const TensorSource& tensors, Settings* config) {
+  if (set_longrope(keys, tensors, config)) return;
   const double factor = keys.real_or("rope.scaling.factor", keys.real_or("rope.scale_linear", 0));
   const std::string type = keys.text_or("rope.scaling.type", "linear");
   if (type == "none" || factor == 0) return;
@@ -150,7 +177,10 @@ void set_attention(const Keys& keys, const Family& family, Settings* config) {
                 double(keys.size("rope.dimension_count")) / double(head_dim));
   config->set("num_key_value_heads", keys.size_or("attention.head_count_kv", heads));
   config->set("rope_theta", keys.real_or("rope.freq_base", 10000));
-  if (!keys.has("attention.sliding_window")) config->set("sliding_window", nullptr);
+  if (keys.real_or("attention.sliding_window", 0) == 0) config->set("sliding_window", nullptr);
+  for (const auto& [gguf, name] :
+       {std::pair("attention.scale", "attention_multiplier"), {"attention.clamp_kqv", "clip_qkv"}})
+    if (keys.real_or(gguf, 0) == 0) config->set(name, nullptr);
   if (const Setting* pattern = keys.find("attention.sliding_window_pattern")) {
     const Setting::List* flags = std::get_if<Setting::List>(&pattern->value);
     Setting::List types;
@@ -163,12 +193,11 @@ void set_attention(const Keys& keys, const Family& family, Settings* config) {
     else
       config->set("sliding_window_pattern", *pattern);
   }
-  // Files do not say it: the largest Gemma 3, of 62 layers, scales by its share of hidden_size.
+  // Files do not say it: the largest Gemma 2 and 3 scale by the heads' share of hidden_size.
   if (family.query_pre_attn_scalar > 0)
-    config->set("query_pre_attn_scalar", double(layers == 62 ? share : head_dim));
+    config->set("query_pre_attn_scalar",
+                double(layers == family.gguf_share_layers ? share : head_dim));
 }
-
-bool has(const TensorSource& tensors, const char* name) { return tensors.tensors.count(name) > 0; }
 
 /// The ids under these keys, each once.
 std::vector<int64_t> token_ids(const Settings& metadata, std::initializer_list<const char*> keys) {
@@ -188,29 +217,36 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   config.set("model_type", std::string(family.model_type));
   const std::vector<std::string> unknown = keys.translate(&config);
   for (const char* key : {"feed_forward_length", "context_length"}) keys.size(key);
-  keys.real("attention.layer_norm_rms_epsilon");
+  keys.real(family.norm_type == NormType::kRms ? "attention.layer_norm_rms_epsilon"
+                                               : "attention.layer_norm_epsilon");
   set_attention(keys, family, &config);
-  set_scaling(keys, &config);
+  set_scaling(keys, tensors, &config);
 
   const auto embedding = tensors.tensors.find("token_embd.weight");
   check(embedding != tensors.tensors.end() && embedding->second.shape.size() == 2,
         ErrorCode::kFormat, metadata.where(), "expected a tensor \"token_embd.weight\" of 2 dims");
   config.set("vocab_size", embedding->second.shape[0]);
   config.set("tie_word_embeddings", !has(tensors, "output.weight"));
-  if (has(tensors, "blk.0.attn_q.bias")) config.set("attention_bias", true);
-  if (has(tensors, "blk.0.ffn_up.bias")) config.set("mlp_bias", true);
 
   DecoderConfig c = decoder_config(config);
+  c.attention_bias = has(tensors, "blk.0.attn_q.bias") || has(tensors, "blk.0.attn_qkv.bias");
+  c.attention_output_bias = has(tensors, "blk.0.attn_output.bias");
+  c.mlp_bias = has(tensors, "blk.0.ffn_up.bias");
+  c.lm_head_bias = has(tensors, "output.bias");
+  const auto reads = [&](std::string_view key) {
+    return std::find(family.keys.begin(), family.keys.end(), key) != family.keys.end();
+  };
+  if (reads("qk_layernorm") && has(tensors, "blk.0.attn_q_norm.weight")) c.qk_norm = family.qk_norm;
+  if (reads("use_parallel_residual")) c.parallel_residual = !has(tensors, "blk.0.ffn_norm.weight");
   if (is_floating(embedding->second.dtype)) c.dtype = embedding->second.dtype;
   c.rope_pairs = family.gguf_pairs;
   c.norm_adds_one = false;  // the files' weights have it added
   if (has(tensors, "rope_freqs.weight"))
-    c.rope_scaling.divisors =
-        cast(tensors.load("rope_freqs.weight", Device::cpu()), DType::kF64).to_vector<double>();
-  check(
-      c.rope_scaling.divisors.empty() || int64_t(c.rope_scaling.divisors.size()) == c.head_dim / 2,
-      ErrorCode::kFormat, metadata.where(), "tensor \"rope_freqs.weight\": expected ",
-      c.head_dim / 2, " elements, got ", c.rope_scaling.divisors.size());
+    c.rope_scaling.divisors = elements(tensors, "rope_freqs.weight");
+  const int64_t pairs = (c.rotary_dim > 0 ? c.rotary_dim : c.head_dim) / 2;
+  check(c.rope_scaling.divisors.empty() || int64_t(c.rope_scaling.divisors.size()) == pairs,
+        ErrorCode::kFormat, metadata.where(), "tensor \"rope_freqs.weight\": expected ", pairs,
+        " elements, got ", c.rope_scaling.divisors.size());
   c.bos_token_ids = token_ids(metadata, {"bos_token_id"});
   c.eos_token_ids = token_ids(metadata, {"eos_token_id", "eot_token_id", "eom_token_id"});
   c.ignored_keys.insert(c.ignored_keys.end(), unknown.begin(), unknown.end());

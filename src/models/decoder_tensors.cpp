@@ -1,8 +1,12 @@
 // The names of a Decoder's tensors in the files of others.
 #include <algorithm>
+#include <memory>
 #include <optional>
 
+#include "models/families.h"
 #include "wick/models/decoder.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/shape.h"
 
 namespace wick {
 namespace {
@@ -16,6 +20,7 @@ constexpr Name kLayerNames[] = {
     {"attn_q", "self_attn.q_proj"},
     {"attn_k", "self_attn.k_proj"},
     {"attn_v", "self_attn.v_proj"},
+    {"attn_qkv", "self_attn.qkv_proj"},
     {"attn_output", "self_attn.o_proj"},
     {"attn_q_norm", "self_attn.q_norm"},
     {"attn_k_norm", "self_attn.k_norm"},
@@ -27,28 +32,41 @@ constexpr Name kLayerNames[] = {
 };
 constexpr Name kNames[] = {
     {"token_embd.weight", "model.embed_tokens.weight"},
+    {"position_embd.weight", "model.embed_positions.weight"},
     {"output_norm.weight", "model.norm.weight"},
+    {"output_norm.bias", "model.norm.bias"},
     {"output.weight", "lm_head.weight"},
+    {"output.bias", "lm_head.bias"},
 };
 
+/// Whether the file's tensors of a gate stand before those of the layer beside it, under its name.
+bool fuses_gate(const std::string& layer, const DecoderConfig& config, const TensorSource& source) {
+  return config.gated_mlp && source.tensors.count("blk." + layer + "ffn_gate.weight") == 0;
+}
+
 /// A layer's name without number and ending: "attn_q" of "blk.3.attn_q.weight".
-std::optional<std::string> hub_name_of_layer(const std::string& name, const DecoderConfig& config) {
+std::optional<std::string> hub_name_of_layer(const std::string& name, const DecoderConfig& config,
+                                             const TensorSource& source) {
   const size_t number = name.find('.'), part = name.find('.', number + 1), ending = name.rfind('.');
   if (!name.starts_with("blk.") || part == std::string::npos || ending <= part) return {};
   const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
+  const std::string layer = name.substr(number + 1, part - number);  // "3."
   std::string hub;
   for (const Name& known : kLayerNames)
     if (known.gguf == of_layer) hub = known.hub;
   if (of_layer == "ffn_norm")
-    hub = config.output_norms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
+    hub = config.norm_places == NormPlaces::kBoth ? "pre_feedforward_layernorm"
+                                                  : "post_attention_layernorm";
+  if (of_layer == "ffn_up" && fuses_gate(layer, config, source)) hub = "mlp.gate_up_proj";
   if (hub.empty()) return {};
-  return "model.layers." + name.substr(number + 1, part - number) + hub + name.substr(ending);
+  return "model.layers." + layer + hub + name.substr(ending);
 }
 
-std::string hub_name(const std::string& name, const DecoderConfig& config) {
+std::string hub_name(const std::string& name, const DecoderConfig& config,
+                     const TensorSource& source) {
   for (const Name& known : kNames)
     if (known.gguf == name) return std::string(known.hub);
-  return hub_name_of_layer(name, config).value_or(name);
+  return hub_name_of_layer(name, config, source).value_or(name);
 }
 
 /// The name in a folder of a text model, for one of a model of text and images; empty for tensors of
@@ -56,7 +74,8 @@ std::string hub_name(const std::string& name, const DecoderConfig& config) {
 std::string text_name(const std::string& name) {
   constexpr Name kPrefixes[] = {{"model.language_model.", "model."},
                                 {"language_model.", ""},  // transformers 4
-                                {"model.text_model.", "model."}};
+                                {"model.text_model.", "model."},
+                                {"transformer.", ""}};  // GPT-2; its own files lack it
   for (const std::string_view other :
        {"vision_tower.", "multi_modal_projector.", "model.vision_tower.",
         "model.multi_modal_projector.", "model.vision_model.", "model.connector."})
@@ -67,20 +86,38 @@ std::string text_name(const std::string& name) {
   return name;
 }
 
-/// Whether files have the tensor although it says nothing that the config does not say.
-bool is_redundant(const std::string& name, const DecoderConfig& config) {
-  return name.ends_with(".rotary_emb.inv_freq") || name == "rope_freqs.weight" ||
-         (config.tie_word_embeddings && name == "lm_head.weight");
+/// Replaces a part of a name that stands between dots or at an end.
+void replace_part(std::string& name, const Rename& rename) {
+  const std::string dotted = "." + name + ".", part = "." + std::string(rename.file) + ".";
+  if (const size_t at = dotted.find(part); at != std::string::npos && !rename.file.empty())
+    name.replace(at, rename.file.size(), rename.wick);
 }
 
-}  // namespace
+/// The Decoder's name for one in a family's folder; empty for tensors that are not of the text.
+std::string folder_name(const std::string& name, const Family* family) {
+  std::string result = text_name(name);
+  if (family)
+    for (const Rename& rename : family->renamed_tensors) replace_part(result, rename);
+  return result;
+}
 
-TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config) {
-  const bool is_gguf = source.tensors.count("token_embd.weight") > 0;
+/// Whether files have the tensor although it says nothing that the config does not say.
+bool is_redundant(const std::string& name, const DecoderConfig& config) {
+  for (const char* ending : {".rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias"})
+    if (name.ends_with(ending)) return true;
+  for (const char* of_rope :
+       {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"})
+    if (name == of_rope) return true;
+  return config.tie_word_embeddings && name == "lm_head.weight";
+}
+
+/// The source's tensors under the Decoder's names.
+TensorSource renamed(const TensorSource& source, const DecoderConfig& config, bool is_gguf) {
+  const Family* family = find_family(config.model_type);
   std::map<std::string, std::string> names;  // in the source, by the Decoder's
   TensorSource result{source.where, {}, {}};
   for (const auto& [name, info] : source.tensors) {
-    const std::string hub = is_gguf ? hub_name(name, config) : text_name(name);
+    const std::string hub = is_gguf ? hub_name(name, config, source) : folder_name(name, family);
     if (hub.empty() || is_redundant(hub, config)) continue;
     const auto [known, is_new] = names.emplace(hub, name);
     check(is_new, ErrorCode::kFormat, source.where, "tensors \"", known->second, "\" and \"", name,
@@ -92,6 +129,146 @@ TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& co
     return load(names.at(name), device);
   };
   return result;
+}
+
+// ---- weights that files store in another form
+
+/// The source with the weights of layers [in, out] as [out, in].
+TensorSource with_transposed(const TensorSource& source) {
+  const auto is_of_layer = [](const std::string& name, const TensorInfo& info) {
+    return name.find("_proj.weight") != std::string::npos && info.shape.size() == 2;
+  };
+  TensorSource result = source;
+  for (auto& [name, info] : result.tensors)
+    if (is_of_layer(name, info)) info.shape = {info.shape[1], info.shape[0]};
+  result.load = [source, is_of_layer](const std::string& name, const Device& device) {
+    const Tensor tensor = source.load(name, device);
+    return is_of_layer(name, source.tensors.at(name)) ? transpose(tensor).contiguous() : tensor;
+  };
+  return result;
+}
+
+/// Layers whose rows files store in one tensor, in this order.
+struct Fused {
+  std::string name;
+  std::vector<std::pair<std::string, int64_t>> layers;  // names and numbers of rows
+};
+std::vector<Fused> fused_layers(const DecoderConfig& c) {
+  const int64_t queries = c.num_attention_heads * c.head_dim,
+                keys = c.num_key_value_heads * c.head_dim;
+  return {{"self_attn.qkv_proj",
+           {{"self_attn.q_proj", queries}, {"self_attn.k_proj", keys}, {"self_attn.v_proj", keys}}},
+          {"mlp.gate_up_proj",
+           {{"mlp.gate_proj", c.intermediate_size}, {"mlp.up_proj", c.intermediate_size}}}};
+}
+
+/// Rows of a fused tensor.
+struct Rows {
+  std::string fused;
+  int64_t first, count;
+};
+
+/// Hands out rows of fused tensors. The last one is kept until all its rows were handed out, so that
+/// they share its memory.
+struct RowsLoader {
+  std::function<Tensor(const std::string&, const Device&)> load;
+  std::map<std::string, Rows> rows;
+  std::string kept_name;
+  Tensor kept;
+  int64_t handed_out = 0;
+
+  Tensor operator()(const std::string& name, const Device& device) {
+    const auto found = rows.find(name);
+    if (found == rows.end()) return load(name, device);
+    const auto& [fused, first, count] = found->second;
+    if (!kept || kept_name != fused || kept.device() != device) {
+      kept = load(fused, device);
+      kept_name = fused;
+      handed_out = 0;
+    }
+    const Tensor part = narrow(kept, 0, first, count);
+    handed_out += count;
+    if (handed_out >= kept.size(0)) kept = Tensor();
+    return part;
+  }
+};
+
+/// The source with the rows of fused tensors as tensors of their own: views, without a copy.
+TensorSource with_rows(const TensorSource& source, const DecoderConfig& config) {
+  TensorSource result{source.where, {}, {}};
+  const auto loader = std::make_shared<RowsLoader>();
+  loader->load = source.load;
+  const std::vector<Fused> kinds = fused_layers(config);
+  for (const auto& [name, info] : source.tensors) {
+    const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Fused& fused) {
+      return name.find("." + fused.name + ".") != std::string::npos;
+    });
+    if (kind == kinds.end()) {
+      result.tensors[name] = info;
+      continue;
+    }
+    int64_t row = 0;
+    for (const auto& [layer, count] : kind->layers) {
+      std::string part = name;
+      part.replace(name.find(kind->name), kind->name.size(), layer);
+      check(result.tensors.count(part) == 0 && source.tensors.count(part) == 0, ErrorCode::kFormat,
+            source.where, "tensors \"", part, "\" and \"", name, "\" have one meaning");
+      result.tensors[part] = info;
+      if (info.shape.size() > 0) result.tensors[part].shape[0] = count;
+      loader->rows[part] = {name, row, count};
+      row += count;
+    }
+    check(info.shape.size() > 0 && info.shape[0] == row, ErrorCode::kFormat, source.where,
+          "tensor \"", name, "\": expected ", row, " rows, got shape ", info.shape);
+  }
+  result.load = [loader](const std::string& name, const Device& device) {
+    return (*loader)(name, device);
+  };
+  return result;
+}
+
+/// The source with the norms of a layer's heads, "q_norm.norms.0.weight" and so on, in one tensor.
+TensorSource with_stacked_norms(const TensorSource& source, const DecoderConfig& config) {
+  TensorSource result = source;
+  std::map<std::string, int64_t> stacked;  // names and numbers of heads
+  for (int64_t layer = 0; layer < config.num_hidden_layers; layer++)
+    for (const auto& [norm, heads] : {std::pair("q_norm", config.num_attention_heads),
+                                      {"k_norm", config.num_key_value_heads}}) {
+      const std::string name = "model.layers." + std::to_string(layer) + ".self_attn." + norm;
+      const auto first = source.tensors.find(name + ".norms.0.weight");
+      if (first == source.tensors.end()) continue;
+      TensorInfo info = first->second;
+      check(info.shape.size() == 1, ErrorCode::kFormat, source.where, "tensor \"", first->first,
+            "\": expected 1 dim, got shape ", info.shape);
+      info.shape = {heads, info.shape[0]};
+      for (int64_t head = 0; head < heads; head++)
+        check(result.tensors.erase(name + ".norms." + std::to_string(head) + ".weight") == 1,
+              ErrorCode::kFormat, source.where, "expected norms of ", heads, " heads in \"", name,
+              "\", got ", head);
+      result.tensors[name + ".weight"] = info;
+      stacked[name + ".weight"] = heads;
+    }
+  result.load = [load = source.load, stacked](const std::string& name, const Device& device) {
+    const auto found = stacked.find(name);
+    if (found == stacked.end()) return load(name, device);
+    std::vector<Tensor> norms;
+    const std::string norm = name.substr(0, name.rfind('.'));
+    for (int64_t head = 0; head < found->second; head++)
+      norms.push_back(load(norm + ".norms." + std::to_string(head) + ".weight", device));
+    return stack(norms);
+  };
+  return result;
+}
+
+}  // namespace
+
+TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config) {
+  const Family* family = find_family(config.model_type);
+  const bool is_gguf = source.tensors.count("token_embd.weight") > 0;
+  TensorSource result = renamed(source, config, is_gguf);
+  if (family && family->transposed_weights && !is_gguf) result = with_transposed(result);
+  if (config.qk_norm == QkNorm::kEachHead) result = with_stacked_norms(result, config);
+  return with_rows(result, config);
 }
 
 }  // namespace wick

@@ -1,6 +1,7 @@
 #include "wick/nn/layers.h"
 
 #include "wick/ops/binary.h"
+#include "wick/ops/create.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/norm.h"
@@ -30,6 +31,22 @@ RmsNorm::RmsNorm(Parameters& parameters, const std::string& name, int64_t dim,
 Tensor RmsNorm::operator()(const Tensor& x) const {
   if (frozen_scale_) return rms_norm(x, frozen_scale_, options.eps);
   return rms_norm(x, options.adds_one ? weight.tensor() + 1 : weight.tensor(), options.eps);
+}
+
+LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, int64_t dim,
+                     const LayerNormOptions& options)
+    : options(options) {
+  if (options.affine) {
+    weight = parameters.take(name + ".weight", {dim}, {1, 0});
+    bias = parameters.take(name + ".bias", {dim}, {0, 0});
+  } else if (!parameters.only_shapes()) {
+    const ParameterOptions& of = parameters.options();
+    ones_ = ones({dim}, {.dtype = of.dtype, .device = of.device});
+  }
+}
+Tensor LayerNorm::operator()(const Tensor& x) const {
+  return options.affine ? layer_norm(x, weight, bias, options.eps)
+                        : layer_norm(x, ones_, {}, options.eps);
 }
 
 }  // namespace wick

@@ -6,13 +6,23 @@
 
 namespace wick {
 
+namespace {
+
+/// Whether weights take less room as they lie than in the computation's dtype, with the same values.
+bool is_compact(DType weights, DType computation) {
+  const bool is_half = weights == DType::kF16 || weights == DType::kBf16;
+  return is_block(weights) || (is_half && computation == DType::kF32);
+}
+
+}  // namespace
+
 Parameters Parameters::of_shapes() {
   Parameters parameters(ParameterOptions{});
   parameters.shapes_only_ = true;
   return parameters;
 }
 
-Tensor Parameters::load(const std::string& name, const Shape& shape, bool keeps_blocks) const {
+Tensor Parameters::load(const std::string& name, const Shape& shape, bool keeps_dtype) const {
   const auto found = source_.tensors.find(name);
   check(found != source_.tensors.end(), ErrorCode::kFormat, source_.where, "no tensor is named \"",
         name, "\"");
@@ -22,7 +32,8 @@ Tensor Parameters::load(const std::string& name, const Shape& shape, bool keeps_
   check(is_floating(info.dtype) || is_block(info.dtype), ErrorCode::kFormat, source_.where,
         "tensor \"", name, "\": expected a floating dtype, got ", dtype_name(info.dtype));
   const Tensor tensor = source_.load(name, options_.device);
-  return keeps_blocks && is_block(info.dtype) ? tensor : cast(tensor, options_.dtype);
+  return keeps_dtype && is_compact(info.dtype, options_.dtype) ? tensor
+                                                               : cast(tensor, options_.dtype);
 }
 
 Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial) {
@@ -34,7 +45,7 @@ Parameter Parameters::take_matrix(const std::string& name, const Shape& shape,
 }
 
 Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial,
-                           bool keeps_blocks) {
+                           bool keeps_dtype) {
   check(shapes_.count(name) == 0, ErrorCode::kInvalidArgument, "Parameters", "\"", name,
         "\" is taken twice");
   if (shapes_only_) {
@@ -42,7 +53,7 @@ Parameter Parameters::take(const std::string& name, const Shape& shape, const In
     return Parameter();
   }
   const TensorOptions where{.dtype = options_.dtype, .device = options_.device};
-  Tensor value = !draws()                 ? load(name, shape, keeps_blocks)
+  Tensor value = !draws()                 ? load(name, shape, keeps_dtype)
                  : initial.deviation == 0 ? full(shape, initial.mean, where)
                                           : randn(shape, where, initial.mean, initial.deviation);
   shapes_[name] = shape;

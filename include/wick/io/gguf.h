@@ -1,15 +1,41 @@
 // GGUF files: typed metadata and tensors. Source: the format's description in ggml (MIT),
 // https://github.com/ggml-org/ggml.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "wick/base/settings.h"
 #include "wick/core/tensor_source.h"
 
 namespace wick {
+
+/// Types of metadata values, by their number in a file.
+enum class GgufType : uint32_t {
+  kU8,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kF32,
+  kBool,
+  kText,
+  kList,
+  kU64,
+  kI64,
+  kF64
+};
+
+/// A key of a file's metadata and its value.
+struct GgufField {
+  std::string key;
+  Setting value;
+  GgufType type;  // of the value, or of a list's elements; kList for a list of lists
+};
 
 /// Reads a GGUF file of version 1, 2 or 3, or a set of split files, whose other files are opened
 /// with the first. The constructor checks the headers: every size, offset and name; tensors lie
@@ -38,6 +64,8 @@ class WICK_API GgufReader {
   int version() const;
   /// All keys of the (first) file: integers as int64_t, f32 and f64 as double, arrays as lists.
   const Settings& metadata() const;
+  /// The same with their types, in the file's order, ready for save_gguf.
+  std::vector<GgufField> fields() const;
   /// All tensors, including those whose type wick lacks.
   const std::map<std::string, Entry>& tensors() const;
   /// Loads one tensor. On the CPU, the result views the mapped file, which is read-only, if the
@@ -52,5 +80,19 @@ class WICK_API GgufReader {
   struct Impl;
   std::shared_ptr<const Impl> impl_;
 };
+
+/// Writes a GGUF file of version 3. Tensors are read from the source one at a time, in the order of
+/// their layers, and start at multiples of 32 bytes, or of "general.alignment" if the metadata has
+/// it. The file appears under its name only when complete.
+///
+/// progress, if there is one: called after each tensor with the bytes of the tensors written so far
+/// and of all; an exception that it throws ends the writing, without a file.
+/// Errors: kIo, as for write_file, and those of the source; kInvalidArgument for a key or tensor that
+/// the format cannot hold: a value that is not of its type, a list of lists, a repeated or empty key,
+/// a name that is not UTF-8, a tensor without elements or of more than 4 dims; kUnsupported for a
+/// dtype that ggml lacks.
+WICK_API void save_gguf(const std::string& path, const std::vector<GgufField>& fields,
+                        const TensorSource& tensors,
+                        const std::function<void(int64_t done, int64_t total)>& progress = {});
 
 }  // namespace wick

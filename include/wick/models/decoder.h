@@ -16,8 +16,23 @@ enum class LayerType {
   kFull,     // all up to their own position
   kSliding,  // the last sliding_window of those
 };
-/// The function applied to the gate of an MLP.
+/// The function applied to the gate of an MLP; without a gate, to its first layer.
 enum class HiddenAct { kSilu, kGeluTanh };
+/// The normalization of hidden states.
+enum class NormType {
+  kRms,         // rms_norm
+  kLayer,       // layer_norm with weight and bias
+  kLayerPlain,  // layer_norm without either
+};
+/// What is normalized in a block: the inputs of attention and MLP, their outputs, or both.
+enum class NormPlaces { kInputs, kOutputs, kBoth };
+/// How queries and keys are normalized before they are rotated.
+enum class QkNorm {
+  kNone,
+  kHead,        // each head by itself, with one weight for all heads
+  kEachHead,    // each head by itself by layer_norm, with a weight per head and no bias
+  kProjection,  // all heads together
+};
 
 /// Sizes and options of a model, named as in config.json of HuggingFace's transformers.
 struct DecoderConfig {
@@ -32,21 +47,33 @@ struct DecoderConfig {
   int64_t num_key_value_heads = 4;
   int64_t head_dim = 32;
   int64_t max_position_embeddings = 128;
-  double rms_norm_eps = 1e-5;
+  double rms_norm_eps = 1e-5;  // of every norm
   HiddenAct hidden_act = HiddenAct::kSilu;
   double rope_theta = 10000;
   RopeScaling rope_scaling;
   double rope_local_base_freq = 0;  // theta of sliding layers, unscaled; 0: they have the others'
   RopePairs rope_pairs = RopePairs::kHalves;
+  int64_t rotary_dim = 0;          // the leading elements of a head that rope rotates; 0: all
+  std::vector<bool> rope_layers;   // whether a layer rotates, one per layer; empty: each does
+  bool learned_positions = false;  // an embedding of positions in place of rope
   int64_t sliding_window = 0;
   std::vector<LayerType> layer_types;  // one per layer; empty: all full
   double initializer_range = 0.02;     // standard deviation of initial weights
-  bool attention_bias = false;         // biases of q, k, v and o
+  bool attention_bias = false;         // biases of q, k and v
+  bool attention_output_bias = false;  // bias of o
   bool mlp_bias = false;
-  bool qk_norm = false;        // each head's query and key are normalized, then rotated
-  bool output_norms = false;   // attention's and MLP's outputs are normalized, as are their inputs
-  bool norm_adds_one = false;  // norms multiply by 1 + weight
-  double embedding_scale = 1;  // multiplies embeddings, rounded to their dtype
+  bool lm_head_bias = false;
+  bool gated_mlp = true;  // down(act(gate(x)) up(x)), else down(act(up(x)))
+  NormType norm_type = NormType::kRms;
+  NormPlaces norm_places = NormPlaces::kInputs;
+  bool norm_adds_one = false;      // norms multiply by 1 + weight
+  bool parallel_residual = false;  // attention and MLP read the same normalized input
+  QkNorm qk_norm = QkNorm::kNone;
+  double clip_qkv = 0;                 // c: queries, keys and values are clamped to [-c, c]; 0: not
+  double embedding_scale = 1;          // multiplies embeddings, rounded to their dtype
+  double residual_multiplier = 1;      // multiplies the outputs of attention and MLP
+  double logits_scaling = 1;           // divides logits
+  double attention_multiplier = 0;     // multiplies scores; 0: query_pre_attn_scalar says
   double query_pre_attn_scalar = 0;    // its root divides the scores; 0: head_dim
   double attn_logit_softcapping = 0;   // c: scores become c tanh(score / c); 0: as they are
   double final_logit_softcapping = 0;  // the same for logits
@@ -76,7 +103,8 @@ WICK_API Settings to_settings(const DecoderConfig& config);
 WICK_API int64_t num_parameters(const DecoderConfig& config);
 
 /// A decoder: embedding, blocks of attention and MLP, final norm, output layer. Copies share the
-/// parameters, which have HuggingFace's names ("model.layers.0.mlp.up_proj.weight").
+/// parameters, which have HuggingFace's names for Llama and Gemma
+/// ("model.layers.0.mlp.up_proj.weight") in every family; decoder_tensors finds them in its files.
 class WICK_API Decoder {
  public:
   /// Reads its weights from `parameters`. positions: the number of positions; 0:

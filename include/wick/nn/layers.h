@@ -47,4 +47,22 @@ struct WICK_API RmsNorm {
   Tensor frozen_scale_;  // 1 + weight, if that is asked for and does not change
 };
 
+struct LayerNormOptions {
+  double eps = 1e-5;
+  bool affine = true;  // has weight and bias, else neither
+};
+
+/// A layer for layer_norm. Parameters NAME.weight and NAME.bias [dim]; initially it multiplies by 1
+/// and adds 0.
+struct WICK_API LayerNorm {
+  Parameter weight, bias;
+  LayerNormOptions options;
+  LayerNorm(Parameters& parameters, const std::string& name, int64_t dim,
+            const LayerNormOptions& options = {});
+  Tensor operator()(const Tensor& x) const;
+
+ private:
+  Tensor ones_;  // the weight that is not affine
+};
+
 }  // namespace wick

@@ -57,14 +57,16 @@ class WICK_API Parameters {
   static Parameters of_shapes();
 
   const ParameterOptions& options() const { return options_; }
+  /// Whether parameters are empty: see of_shapes.
+  bool only_shapes() const { return shapes_only_; }
   /// Whether parameters are initialized at random, rather than loaded or only recorded.
   bool draws() const { return !source_.load && !shapes_only_; }
   /// Creates the parameter with this name, in options().dtype. Errors when loading from a source:
   /// kFormat if the parameter is missing, or has another shape or a dtype that is neither floating
   /// nor a block dtype.
   Parameter take(const std::string& name, const Shape& shape, const Initial& initial);
-  /// The same for a matrix that linear or embedding reads. A frozen one stays in the block dtype that
-  /// the source has.
+  /// The same for a matrix that linear or embedding reads. A frozen one stays as the source has it if
+  /// that is a block dtype, or f16 or bf16 for computation in f32.
   Parameter take_matrix(const std::string& name, const Shape& shape, const Initial& initial);
   /// Shapes of all parameters taken.
   const std::map<std::string, Shape>& shapes() const { return shapes_; }
@@ -75,8 +77,8 @@ class WICK_API Parameters {
 
  private:
   Parameter take(const std::string& name, const Shape& shape, const Initial& initial,
-                 bool keeps_blocks);
-  Tensor load(const std::string& name, const Shape& shape, bool keeps_blocks) const;
+                 bool keeps_dtype);
+  Tensor load(const std::string& name, const Shape& shape, bool keeps_dtype) const;
 
   ParameterOptions options_;
   bool shapes_only_ = false;

@@ -63,6 +63,8 @@ enum class RopeScalingType {
   kYarn,     // from the frequency to frequency / factor, between the pairs that beta_fast and
              // beta_slow select. Source: Peng et al. 2023, arXiv:2309.00071, 3.2
   kLlama3,   // the same between two wavelengths, as in Llama 3.1
+  kLongRope,  // each pair's frequency divided by its own factor: a short one for as many positions as
+  // the trained context has, else a long one. Source: Ding et al. 2024, arXiv:2402.13753
 };
 struct RopeScaling {
   RopeScalingType type = RopeScalingType::kNone;
@@ -72,6 +74,7 @@ struct RopeScaling {
   bool truncate = true;                  // kYarn: the ends are rounded to whole pairs
   double low_freq_factor = 1, high_freq_factor = 4;  // kLlama3: the trained context over wavelength
   double attention_factor = 1;                       // multiplies cos and sin
+  std::vector<double> short_factor = {}, long_factor = {};  // kLongRope: one per pair
   std::vector<double> divisors = {};  // one per pair, after the rest: of a GGUF's rope_freqs.weight
 };
 

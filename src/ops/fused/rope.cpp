@@ -111,12 +111,20 @@ double stretched_theta(double theta, int64_t positions, int64_t head_dim, const 
   return theta * std::pow(growth, double(head_dim) / double(head_dim - 2));
 }
 
+/// LongRoPE's factors for tables of so many positions; empty for another type.
+std::vector<double> factors_of(int64_t positions, const RopeScaling& s) {
+  if (s.type != RopeScalingType::kLongRope) return {};
+  return positions > s.original_max_position_embeddings ? s.long_factor : s.short_factor;
+}
+
 /// The angle of pair i per position. rounds: to f32 in each step, as other f32 implementations do,
-/// so that models agree at large positions.
-double frequency_of(int64_t i, int64_t head_dim, double theta, bool rounds, const RopeScaling& s) {
+/// so that models agree at large positions. factor: LongRoPE's.
+double frequency_of(int64_t i, int64_t head_dim, double theta, bool rounds, const RopeScaling& s,
+                    double factor) {
   const double frequency =
-      rounds ? double(1.0f / std::pow(float(theta), float(2 * i) / float(head_dim)))
-             : std::pow(theta, -2.0 * double(i) / double(head_dim));
+      rounds
+          ? double(1.0f / (float(factor) * std::pow(float(theta), float(2 * i) / float(head_dim))))
+          : std::pow(theta, -2.0 * double(i) / double(head_dim)) / factor;
   const auto mix = [&](double share) {
     return frequency / s.factor * (1 - share) + frequency * share;
   };
@@ -124,6 +132,7 @@ double frequency_of(int64_t i, int64_t head_dim, double theta, bool rounds, cons
   switch (s.type) {
     case RopeScalingType::kNone:
     case RopeScalingType::kDynamic:
+    case RopeScalingType::kLongRope:
       break;
     case RopeScalingType::kLinear:
       scaled = frequency / s.factor;
@@ -143,10 +152,16 @@ void check_scaling(int64_t head_dim, double theta, const RopeScaling& s) {
   const auto require = [](bool holds, const char* expected, auto got) {
     check(holds, ErrorCode::kInvalidArgument, "rope_tables", "expected ", expected, ", got ", got);
   };
+  const auto require_per_pair = [&](const std::vector<double>& numbers, const char* expected) {
+    require(int64_t(numbers.size()) == head_dim / 2, expected, numbers.size());
+    for (const double number : numbers) require(number > 0, "numbers above 0", number);
+  };
   require(s.factor > 0, "a factor above 0", s.factor);
-  require(s.divisors.empty() || int64_t(s.divisors.size()) == head_dim / 2, "one divisor per pair",
-          s.divisors.size());
-  for (const double divisor : s.divisors) require(divisor > 0, "divisors above 0", divisor);
+  if (!s.divisors.empty()) require_per_pair(s.divisors, "one divisor per pair");
+  if (s.type == RopeScalingType::kLongRope) {
+    require_per_pair(s.short_factor, "one short factor per pair");
+    require_per_pair(s.long_factor, "one long factor per pair");
+  }
   if (s.type == RopeScalingType::kNone || s.type == RopeScalingType::kLinear) return;
   require(s.original_max_position_embeddings > 0, "original_max_position_embeddings above 0",
           s.original_max_position_embeddings);
@@ -205,8 +220,10 @@ RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
   const bool rounds = options.dtype != DType::kF64;
   std::vector<double> frequencies;
   const bool has_elements = cosines.numel() > 0;  // else a size may be too large to count to
+  const std::vector<double> factors = factors_of(positions, scaling);
   for (int64_t i = 0; has_elements && i < half; i++)
-    frequencies.push_back(frequency_of(i, head_dim, theta, rounds, scaling));
+    frequencies.push_back(frequency_of(i, head_dim, theta, rounds, scaling,
+                                       factors.empty() ? 1 : factors[size_t(i)]));
   for (int64_t p = 0; has_elements && p < positions; p++)
     for (int64_t i = 0; i < half; i++) {
       const double frequency = frequencies[size_t(i)];

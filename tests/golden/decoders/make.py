@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Makes the models beside this and their logits. Ran with torch 2.15.0, transformers 5.24.0, safetensors 0.8.0.
 
-    tests/golden/decoders/make.py
+    tests/golden/decoders/make.py [NAME ...]
 
 Each folder is a small random model as transformers saves it, with expected.safetensors: three rows of ids (ids.0 ...) and
 their logits (logits.0 ...), computed in f32 from the weights as they are stored.
 """
 import json
 import pathlib
+import sys
 
 import safetensors.torch
 import torch
@@ -18,9 +19,13 @@ SIZES = dict(vocab_size=48, hidden_size=16, intermediate_size=24, num_hidden_lay
              num_key_value_heads=2, head_dim=8, max_position_embeddings=64, initializer_range=0.5, bos_token_id=1,
              eos_token_id=2, pad_token_id=None)
 LLAMA, MISTRAL, QWEN3, GEMMA3 = ("Llama", "Mistral", "Qwen3", "Gemma3Text")
+LONG = dict(rope_type="longrope", rope_theta=100.0, original_max_position_embeddings=2, short_factor=[1.0, 1.5, 2.0],
+            long_factor=[1.25, 3.0, 9.0], partial_rotary_factor=0.75)
 YARN = dict(rope_type="yarn", rope_theta=100.0, factor=4.0, original_max_position_embeddings=16, beta_fast=4.0, beta_slow=0.25)
 LLAMA3 = dict(rope_type="llama3", rope_theta=500.0, factor=8.0, original_max_position_embeddings=16, low_freq_factor=0.5,
               high_freq_factor=2.0)
+GPT2 = dict(vocab_size=48, n_embd=16, n_layer=2, n_head=4, n_positions=64, n_ctx=64, initializer_range=0.5, bos_token_id=1,
+            eos_token_id=2)
 
 # name: family, dtype in the file, options of the config
 MODELS = {
@@ -36,7 +41,31 @@ MODELS = {
         "full_attention": dict(rope_type="linear", rope_theta=1000.0, factor=8.0),
         "sliding_attention": dict(rope_type="default", rope_theta=100.0)})),
     "gemma3_f16": (GEMMA3, "float16", dict(sliding_window=6, sliding_window_pattern=2, final_logit_softcapping=4.0)),
+    "qwen2": ("Qwen2", "float32", dict()),
+    "qwen2_window": ("Qwen2", "bfloat16", dict(use_sliding_window=True, sliding_window=6, max_window_layers=1)),
+    "yi": (LLAMA, "float32", dict(rope_parameters=dict(rope_type="default", rope_theta=5e6), num_key_value_heads=1)),
+    "smollm3": ("SmolLM3", "float32", dict(num_hidden_layers=4, head_dim=None)),
+    "smollm3_listed": ("SmolLM3", "bfloat16", dict(no_rope_layers=[0, 1], use_sliding_window=True, sliding_window=5, head_dim=None)),
+    "gemma": ("Gemma", "float32", dict()),
+    "gemma2": ("Gemma2", "float32", dict(sliding_window=6, query_pre_attn_scalar=8, attn_logit_softcapping=2.0,
+                                         final_logit_softcapping=4.0)),
+    "granite": ("Granite", "float32", dict(head_dim=None, embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.3,
+                                           logits_scaling=2.0)),
+    "olmo": ("Olmo", "float32", dict(head_dim=None, clip_qkv=1.5)),
+    "olmo2": ("Olmo2", "float32", dict(head_dim=None)),
+    "phi3": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, sliding_window=7)),
+    "phi3_longrope": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, rope_parameters=LONG)),
+    "starcoder2": ("Starcoder2", "float32", dict(head_dim=None)),
+    "starcoder2_window": ("Starcoder2", "float16", dict(head_dim=None, sliding_window=7, use_bias=False)),
+    "stablelm": ("StableLm", "float32", dict(head_dim=None, hidden_size=32, initializer_range=0.25, use_qkv_bias=True)),
+    "stablelm_parallel": ("StableLm", "float32", dict(head_dim=None, hidden_size=32, initializer_range=0.25,
+                                                      use_parallel_residual=True, qk_layernorm=True)),
+    "glm4": ("Glm4", "float32", dict()),
+    "glm": ("Glm", "float32", dict()),
+    "phi": ("Phi", "float32", dict(head_dim=None, hidden_size=32, intermediate_size=128, num_key_value_heads=4)),
+    "gpt2": ("GPT2", "float32", GPT2),
 }
+NAMED_OTHERWISE = {"GPT2": "GPT2LMHeadModel"}
 LENGTHS = (3, 21, 12)
 SHARDED = "qwen3_bf16"                   # in several files
 FORMER = ("llama_llama3", "gemma3_f16")  # with a config.json as transformers 4 wrote it
@@ -57,9 +86,12 @@ def respell(path):
 
 
 for name, (family, dtype, options) in MODELS.items():
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        continue
     torch.manual_seed(7)
-    config = getattr(transformers, family + "Config")(**{**SIZES, **options})
-    model = getattr(transformers, family.removesuffix("Text") + "ForCausalLM")(config)
+    options = {key: value for key, value in {**SIZES, **options}.items() if key != "head_dim" or value}
+    config = getattr(transformers, family + "Config")(**(GPT2 if options.get("n_embd") else options))
+    model = getattr(transformers, NAMED_OTHERWISE.get(family, family.removesuffix("Text") + "ForCausalLM"))(config)
     for parameter in model.parameters():  # norms' weights and biases are not ones and zeros
         if parameter.dim() == 1:
             torch.nn.init.normal_(parameter, parameter.mean().item(), 0.2)

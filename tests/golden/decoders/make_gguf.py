@@ -2,7 +2,7 @@
 """Makes model.gguf from a model beside this by the conversion of https://github.com/ggml-org/llama.cpp, without a vocabulary.
 Ran with the sources in llama-cpp-python 0.3.36's archive.
 
-    tests/golden/decoders/make_gguf.py LLAMA_CPP_SOURCES
+    tests/golden/decoders/make_gguf.py LLAMA_CPP_SOURCES [NAME ...]
 """
 import json
 import pathlib
@@ -22,9 +22,34 @@ MODELS = {
     "llama_linear": gguf.LlamaFileType.MOSTLY_F16,
     "qwen3": gguf.LlamaFileType.ALL_F32,
     "gemma3_bf16": gguf.LlamaFileType.MOSTLY_BF16,
+    "qwen2": gguf.LlamaFileType.ALL_F32,
+    "smollm3": gguf.LlamaFileType.ALL_F32,
+    "gemma": gguf.LlamaFileType.ALL_F32,
+    "gemma2": gguf.LlamaFileType.ALL_F32,
+    "granite": gguf.LlamaFileType.ALL_F32,
+    "olmo": gguf.LlamaFileType.ALL_F32,
+    "olmo2": gguf.LlamaFileType.ALL_F32,
+    "phi3": gguf.LlamaFileType.ALL_F32,
+    "phi3_longrope": gguf.LlamaFileType.ALL_F32,
+    "starcoder2": gguf.LlamaFileType.ALL_F32,
+    "stablelm": gguf.LlamaFileType.ALL_F32,
+    "stablelm_parallel": gguf.LlamaFileType.ALL_F32,
+    "glm4": gguf.LlamaFileType.ALL_F32,
+    "phi": gguf.LlamaFileType.ALL_F32,
+    "gpt2": gguf.LlamaFileType.ALL_F32,
 }
 
+def yielding(modify_tensors):
+    """StableLM's conversion returns its stacked norms where it has to yield them."""
+    def modified(self, data, name, bid):
+        returned = yield from modify_tensors(self, data, name, bid)
+        yield from returned or ()
+    return modified
+
+
 for name, file_type in MODELS.items():
+    if sys.argv[2:] and name not in sys.argv[2:]:
+        continue
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for file in (HERE / name).iterdir():
@@ -36,4 +61,5 @@ for name, file_type in MODELS.items():
             architecture = json.loads((folder / "config.json").read_text())["architectures"][0]
             model_class = get_model_class(architecture)
             model_class.set_vocab = lambda self: None
+            model_class.modify_tensors = yielding(model_class.modify_tensors)
             model_class(folder, file_type, HERE / name / "model.gguf", eager=True, model_name=name).write()

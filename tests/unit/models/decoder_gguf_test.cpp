@@ -60,17 +60,74 @@ TEST(GgufConfig, HasTheBiasesThatTheFileHas) {
   EXPECT_TRUE(c.mlp_bias);
 }
 
-/// The metadata as of gemma3.
-Settings gemma_metadata() {
+/// The metadata under another architecture's name.
+Settings metadata_of(const std::string& architecture) {
   const Settings of_llama = metadata_with();
   Settings metadata("m.gguf");
   for (const auto& [key, value] : of_llama.entries())
-    metadata.set(key.starts_with("llama.") ? "gemma3" + key.substr(5) : key, value);
-  return metadata.set("general.architecture", "gemma3");
+    metadata.set(key.starts_with("llama.") ? architecture + key.substr(5) : key, value);
+  return metadata.set("general.architecture", architecture);
+}
+
+TEST(GgufConfig, OfPhi3HasNoWindowOfZero) {
+  Settings metadata = metadata_of("phi3");
+  metadata.set("phi3.attention.sliding_window", 0);
+  EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).sliding_window, 0);
+  metadata.set("phi3.attention.sliding_window", 9);
+  EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).sliding_window, 9);
+}
+
+TEST(GgufConfig, OfPhi3ReadsTheFactorsOfLongRope) {
+  Settings metadata = metadata_of("phi3");
+  metadata.set("phi3.rope.scaling.original_context_length", 16);
+  metadata.set("phi3.rope.scaling.attn_factor", 1.25);
+  const auto factors = [](float a, float b) { return Tensor::from(std::vector<float>{a, b}); };
+  const auto with = [&](const Tensor& short_factor) {
+    return embedding_and(
+        {{"rope_factors_short.weight", short_factor}, {"rope_factors_long.weight", factors(3, 4)}});
+  };
+  const RopeScaling s = decoder_config_of_gguf(metadata, with(factors(1, 2))).rope_scaling;
+  EXPECT_EQ(s.type, RopeScalingType::kLongRope);
+  EXPECT_EQ(s.short_factor, (std::vector<double>{1, 2}));
+  EXPECT_EQ(s.long_factor, (std::vector<double>{3, 4}));
+  EXPECT_EQ(s.original_max_position_embeddings, 16);
+  EXPECT_EQ(s.attention_factor, 1.25);
+  EXPECT_ERROR(decoder_config_of_gguf(metadata, with(ones({3}))), kFormat,
+               "\"short_factor\": expected a list of 2 numbers above 0, got a list");
+}
+
+TEST(GgufConfig, OfStablelmHasThePartsThatTheFileHas) {
+  Settings metadata = metadata_of("stablelm");
+  EXPECT_ERROR(decoder_config_of_gguf(metadata, embedding_and()), kFormat,
+               "\"stablelm.attention.layer_norm_epsilon\": expected a number, got nothing");
+  metadata.set("stablelm.attention.layer_norm_epsilon", 0.5);
+  metadata.set("stablelm.use_parallel_residual", true);  // by default of llama.cpp's conversion
+  metadata.set("stablelm.rope.dimension_count", 2);
+  const DecoderConfig plain =
+      decoder_config_of_gguf(metadata, embedding_and({{"blk.0.ffn_norm.weight", ones({16})}}));
+  EXPECT_FALSE(plain.parallel_residual);
+  EXPECT_EQ(plain.qk_norm, QkNorm::kNone);
+  EXPECT_EQ(plain.rotary_dim, 2);
+  const DecoderConfig parallel =
+      decoder_config_of_gguf(metadata, embedding_and({{"blk.0.attn_q_norm.weight", ones({4, 4})}}));
+  EXPECT_TRUE(parallel.parallel_residual);
+  EXPECT_EQ(parallel.qk_norm, QkNorm::kEachHead);
+}
+
+TEST(GgufConfig, OfGraniteHasMultipliers) {
+  Settings metadata = metadata_of("granite");
+  EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).attention_multiplier, 0);
+  metadata.set("granite.attention.scale", 0.25).set("granite.logit_scale", 8.0);
+  metadata.set("granite.residual_scale", 0.5).set("granite.embedding_scale", 12.0);
+  const DecoderConfig c = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(c.attention_multiplier, 0.25);
+  EXPECT_EQ(c.logits_scaling, 8);
+  EXPECT_EQ(c.residual_multiplier, 0.5);
+  EXPECT_EQ(c.embedding_scale, 12);
 }
 
 TEST(GgufConfig, OfGemma3KnowsWhatFilesDoNotSay) {
-  Settings metadata = gemma_metadata();
+  Settings metadata = metadata_of("gemma3");
   metadata.set("gemma3.block_count", 62).set("gemma3.attention.key_length", 8);
   EXPECT_TRUE(decoder_config_of_gguf(metadata, embedding_and()).layer_types.empty());
   metadata.set("gemma3.attention.sliding_window", 5);
@@ -118,8 +175,8 @@ TEST(GgufConfig, AWrongValueIsAnErrorThatNamesFileAndKey) {
     EXPECT_ERROR(decoder_config_of_gguf(metadata_with(key, value), embedding_and()), kFormat, part);
   };
   refused("general.architecture", "mamba",
-          "m.gguf: \"general.architecture\": expected \"llama\", \"qwen3\", \"gemma3\", got the "
-          "string \"mamba\"");
+          "m.gguf: \"general.architecture\": expected \"llama\", \"qwen3\", \"gemma3\", ");
+  refused("general.architecture", "mamba", "\"gpt2\", got the string \"mamba\"");
   refused("general.architecture", nullptr, "expected a string, got nothing");
   refused("llama.embedding_length", "16",
           "m.gguf: \"llama.embedding_length\": expected an integer of at least 1");
@@ -148,7 +205,7 @@ TEST(GgufConfig, AKeyThatChangesResultsAndIsNotReadIsAnError) {
   yarn.set("llama.rope.scaling.factor", 4.0).set("llama.rope.scaling.yarn_ext_factor", 0.5);
   EXPECT_ERROR(decoder_config_of_gguf(yarn, embedding_and()), kUnsupported,
                "\"llama.rope.scaling.yarn_ext_factor\": expected 1, got 0.5");
-  yarn.set("llama.rope.scaling.type", "longrope");
+  yarn.set("llama.rope.scaling.type", "xpos");
   EXPECT_ERROR(decoder_config_of_gguf(yarn, embedding_and()), kFormat,
                "m.gguf: \"llama.rope.scaling\": \"rope_type\": expected");
 }

@@ -2,6 +2,7 @@
 #include "../expect.h"
 #include "wick/models/decoder.h"
 #include "wick/ops/create.h"
+#include "wick/ops/shape.h"
 
 namespace wick {
 namespace {
@@ -54,7 +55,7 @@ TEST(DecoderTensors, OfGgufHaveTheHubsNames) {
                    "model.layers.12.self_attn.q_proj.bias",
                    "model.layers.12.self_attn.q_proj.weight", "model.norm.weight"}));
   DecoderConfig gemma;
-  gemma.output_norms = true;
+  gemma.norm_places = NormPlaces::kBoth;
   EXPECT_EQ(names_of(decoder_tensors(
                 source_with({"token_embd.weight", "blk.3.ffn_norm.weight",
                              "blk.3.post_attention_norm.weight", "blk.3.post_ffw_norm.weight"}),
@@ -62,6 +63,102 @@ TEST(DecoderTensors, OfGgufHaveTheHubsNames) {
             (Names{"model.embed_tokens.weight", "model.layers.3.post_attention_layernorm.weight",
                    "model.layers.3.post_feedforward_layernorm.weight",
                    "model.layers.3.pre_feedforward_layernorm.weight"}));
+}
+
+/// A config of 2 query heads and 1 key head of 2 elements, and an MLP of 3.
+DecoderConfig small(const std::string& model_type) {
+  DecoderConfig config;
+  config.model_type = model_type, config.num_hidden_layers = 1, config.hidden_size = 4;
+  config.num_attention_heads = 2, config.num_key_value_heads = 1, config.head_dim = 2;
+  config.intermediate_size = 3;
+  return config;
+}
+
+TEST(DecoderTensors, OfSeveralLayersInOneAreViewsOfItsRows) {
+  const std::string layer = "model.layers.0.";
+  NamedTensors tensors;
+  tensors[layer + "self_attn.qkv_proj.weight"] = reshape(arange(32), {8, 4});
+  tensors[layer + "self_attn.qkv_proj.bias"] = arange(8);
+  tensors[layer + "mlp.gate_up_proj.weight"] = reshape(arange(24), {6, 4});
+  const TensorSource source = decoder_tensors(source_of(tensors, "m"), small("phi3"));
+  EXPECT_EQ(names_of(source),
+            (Names{layer + "mlp.gate_proj.weight", layer + "mlp.up_proj.weight",
+                   layer + "self_attn.k_proj.bias", layer + "self_attn.k_proj.weight",
+                   layer + "self_attn.q_proj.bias", layer + "self_attn.q_proj.weight",
+                   layer + "self_attn.v_proj.bias", layer + "self_attn.v_proj.weight"}));
+  EXPECT_EQ(source.tensors.at(layer + "self_attn.q_proj.weight").shape, (Shape{4, 4}));
+  EXPECT_EQ(source.tensors.at(layer + "self_attn.v_proj.bias").shape, (Shape{2}));
+  const auto first = [&](const std::string& name) {
+    const Tensor tensor = source.load(layer + name, Device::cpu());
+    return flatten(tensor).to_vector<int64_t>()[0];
+  };
+  for (int times = 0; times < 2; times++) {
+    EXPECT_EQ(first("self_attn.q_proj.weight"), 0);
+    EXPECT_EQ(first("self_attn.k_proj.weight"), 16);
+    EXPECT_EQ(first("self_attn.v_proj.weight"), 24);
+    EXPECT_EQ(first("mlp.up_proj.weight"), 12);
+    EXPECT_EQ(first("self_attn.v_proj.bias"), 6);
+  }
+  const Tensor view = source.load(layer + "self_attn.k_proj.weight", Device::cpu());
+  const auto* whole =
+      static_cast<const char*>(tensors.at(layer + "self_attn.qkv_proj.weight").data());
+  EXPECT_EQ(static_cast<const char*>(view.data()), whole + 16 * sizeof(int64_t));
+}
+
+TEST(DecoderTensors, OfSeveralLayersInOneMustHaveTheirRows) {
+  NamedTensors tensors;
+  tensors["model.layers.0.self_attn.qkv_proj.weight"] = ones({9, 4});
+  EXPECT_ERROR(decoder_tensors(source_of(tensors, "m"), small("phi3")), kFormat,
+               "m: tensor \"model.layers.0.self_attn.qkv_proj.weight\": expected 8 rows, got shape "
+               "[9, 4]");
+  tensors["model.layers.0.self_attn.qkv_proj.weight"] = ones({});
+  EXPECT_ERROR(decoder_tensors(source_of(tensors, "m"), small("phi3")), kFormat, "got shape []");
+  tensors["model.layers.0.self_attn.qkv_proj.weight"] = ones({8, 4});
+  tensors["model.layers.0.self_attn.k_proj.weight"] = ones({2, 4});
+  EXPECT_ERROR(decoder_tensors(source_of(tensors, "m"), small("phi3")), kFormat,
+               "have one meaning");
+}
+
+TEST(DecoderTensors, OfGgufMayHaveTheGateInFront) {
+  NamedTensors tensors;
+  tensors["token_embd.weight"] = ones({2});
+  tensors["blk.0.ffn_up.weight"] = ones({6, 4});
+  EXPECT_EQ(names_of(decoder_tensors(source_of(tensors, "m"), small("glm4"))),
+            (Names{"model.embed_tokens.weight", "model.layers.0.mlp.gate_proj.weight",
+                   "model.layers.0.mlp.up_proj.weight"}));
+}
+
+TEST(DecoderTensors, OfGpt2AreTransposed) {
+  NamedTensors tensors;
+  tensors["h.0.attn.c_attn.weight"] = reshape(arange(32), {4, 8});
+  tensors["h.0.attn.bias"] = ones({1, 1, 5, 5});
+  tensors["transformer.h.0.mlp.c_proj.weight"] = reshape(arange(12), {3, 4});
+  tensors["wte.weight"] = ones({5, 4});
+  const TensorSource source = decoder_tensors(source_of(tensors, "m"), small("gpt2"));
+  EXPECT_EQ(
+      names_of(source),
+      (Names{"model.embed_tokens.weight", "model.layers.0.mlp.down_proj.weight",
+             "model.layers.0.self_attn.k_proj.weight", "model.layers.0.self_attn.q_proj.weight",
+             "model.layers.0.self_attn.v_proj.weight"}));
+  EXPECT_EQ(source.tensors.at("model.layers.0.mlp.down_proj.weight").shape, (Shape{4, 3}));
+  EXPECT_EQ(flatten(source.load("model.layers.0.self_attn.k_proj.weight", Device::cpu()))
+                .to_vector<int64_t>(),
+            (std::vector<int64_t>{4, 12, 20, 28, 5, 13, 21, 29}));
+}
+
+TEST(DecoderTensors, OfHeadsNormsAreStacked) {
+  DecoderConfig config = small("stablelm");
+  config.qk_norm = QkNorm::kEachHead;
+  NamedTensors tensors;
+  const std::string attention = "model.layers.0.self_attn.";
+  tensors[attention + "q_layernorm.norms.0.weight"] = ones({2});
+  EXPECT_ERROR(decoder_tensors(source_of(tensors, "m"), config), kFormat,
+               "m: expected norms of 2 heads in \"model.layers.0.self_attn.q_norm\", got 1");
+  tensors[attention + "q_layernorm.norms.1.weight"] = zeros({2});
+  const TensorSource source = decoder_tensors(source_of(tensors, "m"), config);
+  EXPECT_EQ(names_of(source), (Names{attention + "q_norm.weight"}));
+  EXPECT_EQ(flatten(source.load(attention + "q_norm.weight", Device::cpu())).to_vector<float>(),
+            (std::vector<float>{1, 1, 0, 0}));
 }
 
 TEST(DecoderTensors, OfOneMeaningAreAnError) {

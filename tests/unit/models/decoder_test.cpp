@@ -81,11 +81,92 @@ TEST(DecoderConfig, OfAFamilyHasItsDefaults) {
   EXPECT_EQ(c.query_pre_attn_scalar, 256);
   EXPECT_EQ(c.embedding_scale, 4);
   EXPECT_TRUE(c.tie_word_embeddings);
-  EXPECT_TRUE(c.qk_norm && c.output_norms && c.norm_adds_one);
+  EXPECT_EQ(c.qk_norm, QkNorm::kHead);
+  EXPECT_EQ(c.norm_places, NormPlaces::kBoth);
+  EXPECT_TRUE(c.norm_adds_one);
   EXPECT_EQ(c.hidden_act, HiddenAct::kGeluTanh);
   EXPECT_EQ(mistral("").num_key_value_heads, 8);
   EXPECT_EQ(mistral(R"(, "num_key_value_heads": null)").num_key_value_heads, 16);
   EXPECT_EQ(qwen(R"("attention_bias": true)").head_dim, 128);
+}
+
+TEST(DecoderConfig, KnowsTheSwitchesOfItsFamily) {
+  const DecoderConfig qwen2 = config_of("qwen2", R"("vocab_size": 48, "num_attention_heads": 4,
+                                                     "num_key_value_heads": 2)");
+  EXPECT_TRUE(qwen2.attention_bias);
+  EXPECT_FALSE(qwen2.attention_output_bias || qwen2.mlp_bias);
+  EXPECT_EQ(config_of("gemma2", "").final_logit_softcapping, 30);
+  EXPECT_EQ(config_of("gemma2", R"("final_logit_softcapping": null)").final_logit_softcapping, 0);
+  EXPECT_EQ(config_of("gemma2", "").layer_types, (LayerTypes{kSliding, kFull, kSliding, kFull}));
+  const std::string heads = R"("vocab_size": 48, "num_attention_heads": 4)";
+  EXPECT_EQ(config_of("granite", heads).attention_multiplier, 1);
+  EXPECT_EQ(config_of("granite", heads + R"(, "embedding_multiplier": 12.5)").embedding_scale,
+            12.5);
+  EXPECT_EQ(config_of("olmo", heads + R"(, "clip_qkv": 8)").clip_qkv, 8);
+  EXPECT_EQ(config_of("olmo", heads).norm_type, NormType::kLayerPlain);
+  EXPECT_EQ(config_of("olmo2", heads).qk_norm, QkNorm::kProjection);
+  const DecoderConfig starcoder2 =
+      config_of("starcoder2", heads + R"(, "norm_epsilon": 0.25, "use_bias": false)");
+  EXPECT_EQ(starcoder2.rms_norm_eps, 0.25);
+  EXPECT_FALSE(starcoder2.attention_bias || starcoder2.attention_output_bias ||
+               starcoder2.mlp_bias || starcoder2.gated_mlp);
+  EXPECT_TRUE(config_of("starcoder2", heads).mlp_bias);
+  const std::string eight = R"("num_attention_heads": 2, "num_key_value_heads": 2)";
+  EXPECT_EQ(config_of("stablelm", eight).rotary_dim, 2);
+  EXPECT_EQ(config_of("stablelm", eight).qk_norm, QkNorm::kNone);
+  EXPECT_EQ(config_of("stablelm", eight + R"(, "qk_layernorm": true)").qk_norm, QkNorm::kEachHead);
+  EXPECT_TRUE(
+      config_of("stablelm", eight + R"(, "use_parallel_residual": true)").parallel_residual);
+  EXPECT_EQ(config_of("glm4", "").rotary_dim, 64);
+  EXPECT_EQ(config_of("glm4", R"("rope_parameters": {"partial_rotary_factor": 0.25})").rotary_dim,
+            32);
+  EXPECT_EQ(config_of("glm4", R"("partial_rotary_factor": 1.0)").rotary_dim, 0);
+  EXPECT_TRUE(config_of("phi", eight).lm_head_bias);
+}
+
+TEST(DecoderConfig, OfGpt2IsReadByGpt2sKeys) {
+  const DecoderConfig c = decoder_config(parse_json(
+      R"({"model_type": "gpt2", "n_embd": 16, "n_layer": 3, "n_head": 2, "n_positions": 40,
+          "n_inner": null, "activation_function": "gelu_new", "n_ctx": 40,
+          "layer_norm_epsilon": 0.5, "scale_attn_weights": true, "summary_type": "cls_index"})",
+      "config.json"));
+  EXPECT_EQ(c.hidden_size, 16);
+  EXPECT_EQ(c.intermediate_size, 64);
+  EXPECT_EQ(c.num_hidden_layers, 3);
+  EXPECT_EQ(c.num_attention_heads, 2);
+  EXPECT_EQ(c.max_position_embeddings, 40);
+  EXPECT_EQ(c.rms_norm_eps, 0.5);
+  EXPECT_TRUE(c.learned_positions && c.tie_word_embeddings && c.attention_output_bias);
+  EXPECT_TRUE(c.ignored_keys.empty());
+}
+
+TEST(DecoderConfig, KnowsTheLayersThatRopeRotates) {
+  const auto layers = [](const std::string& keys) {
+    return config_of("smollm3", R"("num_attention_heads": 4)" + keys).rope_layers;
+  };
+  EXPECT_EQ(layers(""), (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(layers(R"(, "no_rope_layer_interval": 2)"),
+            (std::vector<bool>{true, false, true, false}));
+  EXPECT_EQ(layers(R"(, "no_rope_layers": [0, 1, 1, 0, 1, 1])"),
+            (std::vector<bool>{false, true, true, false}));
+  EXPECT_ERROR(layers(R"(, "no_rope_layers": [0, 1])"), kFormat,
+               "\"no_rope_layers\": expected a list of 4 integers, got a list");
+  const DecoderConfig c = config_of(
+      "smollm3", R"("num_attention_heads": 4, "use_sliding_window": true, "sliding_window": 7)");
+  EXPECT_EQ(c.layer_types, (LayerTypes{kFull, kFull, kFull, kSliding}));
+}
+
+TEST(DecoderConfig, ReadsLongRope) {
+  const std::string scaling =
+      R"("rope_scaling": {"type": "su", "short_factor": [1, 2], "long_factor": [3, 4.5]})";
+  const std::string sizes = R"("num_attention_heads": 4, "max_position_embeddings": 64,
+                               "original_max_position_embeddings": 16, )";
+  const DecoderConfig c = config_of("phi3", sizes + scaling);
+  EXPECT_EQ(c.rope_scaling.type, RopeScalingType::kLongRope);
+  EXPECT_EQ(c.rope_scaling.original_max_position_embeddings, 16);
+  EXPECT_EQ(c.rope_scaling.short_factor, (std::vector<double>{1, 2}));
+  EXPECT_EQ(c.rope_scaling.long_factor, (std::vector<double>{3, 4.5}));
+  EXPECT_DOUBLE_EQ(c.rope_scaling.attention_factor, std::sqrt(1.5));  // ln 4 / ln 16 = 1 / 2
 }
 
 TEST(DecoderConfig, OfAModelOfTextAndImagesIsThatOfItsText) {
@@ -157,6 +238,9 @@ TEST(DecoderConfig, AKeyThatChangesResultsAndIsNotReadIsAnError) {
           "do not support it");
   refused("partial_rotary_factor", "0.5", "\"partial_rotary_factor\" is the number 0.5");
   refused("logits_scaling", "8", "\"logits_scaling\"");
+  refused("is_causal", "false", "\"is_causal\" is false");
+  refused("rope_scaling", R"({"rope_type": "linear", "factor": 2, "long_factor": [1, 2]})",
+          "\"rope_scaling\": \"long_factor\" is a list");
   refused("layer_types", R"(["full_attention"])", "\"layer_types\" is a list");
   refused("quantization_config", R"({"quant_method": "gptq"})", "\"quantization_config\"");
   refused("num_local_experts", "8", "\"num_local_experts\"");
@@ -168,6 +252,7 @@ TEST(DecoderConfig, AKeyThatChangesResultsAndIsNotReadIsAnError) {
        std::vector<std::pair<std::string, std::string>>{{"sliding_window", "null"},
                                                         {"partial_rotary_factor", "1.0"},
                                                         {"num_experts", "0"},
+                                                        {"is_causal", "true"},
                                                         {"qk_layernorm", "false"},
                                                         {"layer_types", "[]"},
                                                         {"embedding_multiplier", "1"}})
@@ -225,9 +310,7 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   };
   const Case cases[] = {
       {"model_type", "\"mamba\"",
-       "config.json: \"model_type\": expected \"llama\", \"mistral\", \"qwen3\", \"gemma3_text\", "
-       "got "
-       "the string \"mamba\""},
+       "\"stablelm\", \"glm4\", \"glm\", \"phi\", \"gpt2\", got the string \"mamba\""},
       {"model_type", "", "\"model_type\": expected a string, got nothing"},
       {"vocab_size", "\"48\"",
        "\"vocab_size\": expected an integer of at least 1, got the string \"48\""},
@@ -246,9 +329,16 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
       {"hidden_act", "\"gelu\"", "\"hidden_act\": expected \"silu\", got the string \"gelu\""},
       {"tie_word_embeddings", "1", "\"tie_word_embeddings\": expected true or false, got 1"},
       {"torch_dtype", "\"int8\"", "\"torch_dtype\": expected \"float32\""},
-      {"rope_scaling", R"({"rope_type": "longrope"})",
+      {"rope_scaling", R"({"rope_type": "xpos"})",
        "config.json: \"rope_scaling\": \"rope_type\": expected \"default\", \"linear\", "
-       "\"dynamic\", \"yarn\", \"llama3\", got the string \"longrope\""},
+       "\"dynamic\", \"yarn\", \"llama3\", \"su\", \"longrope\", got the string \"xpos\""},
+      {"rope_scaling", R"({"rope_type": "longrope", "short_factor": [1, 2]})",
+       "\"rope_scaling\": \"long_factor\": expected a list of 2 numbers above 0, got nothing"},
+      {"rope_scaling",
+       R"({"rope_type": "longrope", "short_factor": [1, 0], "long_factor": [1, 1]})",
+       "\"rope_scaling\": \"short_factor\": expected a list of 2 numbers above 0, got a list"},
+      {"rope_scaling", R"({"rope_type": "longrope", "original_max_position_embeddings": 1})",
+       "\"original_max_position_embeddings\": expected at least 2, got 1"},
       {"rope_scaling", R"({"rope_type": "linear"})",
        "\"rope_scaling\": \"factor\": expected a number, got nothing"},
       {"rope_scaling", R"({"type": "llama3", "factor": 8, "low_freq_factor": 4,
@@ -281,6 +371,11 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
   again(gemma(R"("sliding_window_pattern": 2, "final_logit_softcapping": 30.0)"));
   again(qwen(R"("use_sliding_window": true, "max_window_layers": 3)"));
   again(mistral(R"(, "sliding_window": null)"));
+  for (const char* folder :
+       {"qwen2_window", "smollm3_listed", "gemma2", "granite", "olmo", "olmo2", "phi3_longrope",
+        "starcoder2_window", "stablelm_parallel", "glm4", "phi", "gpt2"})
+    again(decoder_config(
+        read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.rope_pairs = RopePairs::kAdjacent;
   EXPECT_ERROR(to_settings(c), kUnsupported, "expected weights as in folders of transformers");
 }
@@ -405,13 +500,46 @@ constexpr const char* kModels[] = {
     "decoders/qwen3",      "decoders/qwen3_bf16",   "decoders/qwen3_f16",
     "decoders/gemma3",     "decoders/gemma3_bf16",  "decoders/gemma3_f16",
 };
+// Families that differ from these in a few switches.
+constexpr const char* kMoreModels[] = {
+    "decoders/qwen2",         "decoders/yi",
+    "decoders/smollm3",       "decoders/smollm3_listed",
+    "decoders/gemma",         "decoders/gemma2",
+    "decoders/granite",       "decoders/olmo",
+    "decoders/olmo2",         "decoders/phi3",
+    "decoders/phi3_longrope", "decoders/starcoder2",
+    "decoders/qwen2_window",  "decoders/starcoder2_window",
+    "decoders/stablelm",      "decoders/stablelm_parallel",
+    "decoders/glm4",          "decoders/glm",
+    "decoders/phi",           "decoders/gpt2",
+};
 constexpr const char* kGgufModels[] = {
-    "decoders/llama_linear/model.gguf", "decoders/llama_yarn/model.gguf",
-    "decoders/llama_llama3/model.gguf", "decoders/qwen3/model.gguf",
+    "decoders/llama_linear/model.gguf",
+    "decoders/llama_yarn/model.gguf",
+    "decoders/llama_llama3/model.gguf",
+    "decoders/qwen3/model.gguf",
     "decoders/gemma3_bf16/model.gguf",
+    "decoders/qwen2/model.gguf",
+    "decoders/smollm3/model.gguf",
+    "decoders/gemma/model.gguf",
+    "decoders/gemma2/model.gguf",
+    "decoders/granite/model.gguf",
+    "decoders/olmo/model.gguf",
+    "decoders/olmo2/model.gguf",
+    "decoders/phi3/model.gguf",
+    "decoders/phi3_longrope/model.gguf",
+    "decoders/starcoder2/model.gguf",
+    "decoders/stablelm/model.gguf",
+    "decoders/stablelm_parallel/model.gguf",
+    "decoders/glm4/model.gguf",
+    "decoders/phi/model.gguf",
+    "decoders/gpt2/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
+                                            ::testing::Values("cpu", "emu:32")));
+INSTANTIATE_TEST_SUITE_P(MoreModels, AgainstTransformers,
+                         ::testing::Combine(::testing::ValuesIn(kMoreModels),
                                             ::testing::Values("cpu", "emu:32")));
 INSTANTIATE_TEST_SUITE_P(WideWaves, AgainstTransformers,
                          ::testing::Combine(::testing::Values("llama/grouped", "llama/biased"),
@@ -456,6 +584,25 @@ Decoder fresh(Parameters& parameters) {
   config.vocab_size = 16, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
   return Decoder(config, parameters);
+}
+
+/// The configs of families that do not only have what Llama has.
+TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
+  for (const char* folder : {"gemma2", "granite", "olmo", "olmo2", "phi3", "starcoder2",
+                             "stablelm_parallel", "glm4", "phi", "gpt2"}) {
+    DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
+    Parameters parameters({.trainable = true});
+    const Decoder decoder(config, parameters);
+    const Tensor x = Tensor::from(std::vector<int64_t>{1, 2, 3, 4}, {1, 4});
+    backward(cross_entropy(squeeze(decoder.forward(x, positions_from_0(1, 4, Device::cpu())), 0),
+                           Tensor::from(std::vector<int64_t>{2, 3, 4, 5})));
+    int64_t count = 0;
+    for (const auto& [name, parameter] : parameters.vars()) {
+      ASSERT_TRUE(parameter.grad()) << folder << ": " << name;
+      count += parameter.tensor().numel();
+    }
+    EXPECT_EQ(num_parameters(config), count) << folder;
+  }
 }
 
 TEST(Decoder, LearnsASequence) {

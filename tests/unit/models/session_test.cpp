@@ -26,8 +26,9 @@ Decoder small_decoder(const Device& device, Switches switches = Switches::kPlain
   config.max_position_embeddings = 300, config.initializer_range = 0.5;
   if (switches == Switches::kRich) {
     config.layer_types = {LayerType::kSliding, LayerType::kFull}, config.sliding_window = 40;
-    config.rope_local_base_freq = 100, config.qk_norm = true, config.output_norms = true;
-    config.norm_adds_one = true, config.embedding_scale = 4;
+    config.rope_local_base_freq = 100, config.qk_norm = QkNorm::kHead, config.rotary_dim = 4;
+    config.norm_places = NormPlaces::kBoth, config.norm_adds_one = true;
+    config.embedding_scale = 4, config.residual_multiplier = 0.5, config.clip_qkv = 20;
     config.attn_logit_softcapping = 20, config.final_logit_softcapping = 30;
   }
   Parameters parameters({.device = device});

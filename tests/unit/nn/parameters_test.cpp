@@ -5,6 +5,7 @@
 #include "../expect.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/autograd.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/statistics.h"
@@ -37,6 +38,35 @@ TEST(Parameters, AreLoadedByNameAndConverted) {
   EXPECT_TRUE(layer.weight.tensor().requires_grad());
   EXPECT_EQ(parameters.vars().count("a.weight"), 1u);
   EXPECT_EQ(parameters.left(), std::vector<std::string>{"spare"});
+}
+
+TEST(Parameters, FrozenMatricesStayAsTheyLieIfThatIsSmallerAndExact) {
+  struct Row {
+    DType in_file, computation;
+    bool trainable;
+    DType expected;
+  };
+  const Row rows[] = {{DType::kF16, DType::kF32, false, DType::kF16},
+                      {DType::kBf16, DType::kF32, false, DType::kBf16},
+                      {DType::kF16, DType::kF32, true, DType::kF32},
+                      {DType::kF16, DType::kBf16, false, DType::kBf16},
+                      {DType::kF32, DType::kBf16, false, DType::kBf16},
+                      {DType::kF32, DType::kF32, false, DType::kF32},
+                      {DType::kQ8_0, DType::kF32, false, DType::kQ8_0},
+                      {DType::kQ8_0, DType::kBf16, false, DType::kQ8_0},
+                      {DType::kQ8_0, DType::kF32, true, DType::kF32}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(std::string(dtype_name(row.in_file)) + " for " + dtype_name(row.computation));
+    const NamedTensors tensors = {{"m", cast(full({2, 32}, 15.875), row.in_file)},
+                                  {"n", full({2}, 0.5, {.dtype = DType::kF16})}};
+    Parameters parameters(source_of(tensors, "m.safetensors"),
+                          {.dtype = row.computation, .trainable = row.trainable});
+    const Parameter matrix = parameters.take_matrix("m", {2, 32}, {});
+    EXPECT_EQ(matrix.tensor().dtype(), row.expected);
+    EXPECT_EQ(cast(matrix.tensor(), DType::kF32).to_vector<float>(),
+              std::vector<float>(64, 15.875f));
+    EXPECT_EQ(parameters.take("n", {2}, {}).tensor().dtype(), row.computation);
+  }
 }
 
 TEST(Parameters, WhatASourceLacksIsAnErrorThatNamesIt) {

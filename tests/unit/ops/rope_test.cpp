@@ -59,10 +59,12 @@ std::vector<double> frequencies_of(const RopeTables& tables) {
 }
 
 RopeScaling scaling_of(const Settings& rope, double attention_factor, int64_t trained) {
-  const std::pair<const char*, RopeScalingType> types[] = {{"linear", RopeScalingType::kLinear},
-                                                           {"dynamic", RopeScalingType::kDynamic},
-                                                           {"yarn", RopeScalingType::kYarn},
-                                                           {"llama3", RopeScalingType::kLlama3}};
+  const std::pair<const char*, RopeScalingType> types[] = {
+      {"linear", RopeScalingType::kLinear},
+      {"dynamic", RopeScalingType::kDynamic},
+      {"yarn", RopeScalingType::kYarn},
+      {"llama3", RopeScalingType::kLlama3},
+      {"longrope", RopeScalingType::kLongRope}};
   RopeScaling s{.factor = rope.real("factor"),
                 .original_max_position_embeddings =
                     rope.integer_or("original_max_position_embeddings", trained),
@@ -71,7 +73,9 @@ RopeScaling scaling_of(const Settings& rope, double attention_factor, int64_t tr
                 .truncate = rope.flag_or("truncate", true),
                 .low_freq_factor = rope.real_or("low_freq_factor", 1),
                 .high_freq_factor = rope.real_or("high_freq_factor", 4),
-                .attention_factor = attention_factor};
+                .attention_factor = attention_factor,
+                .short_factor = rope.reals("short_factor"),
+                .long_factor = rope.reals("long_factor")};
   for (const auto& [name, type] : types)
     if (rope.text("rope_type") == name) s.type = type;
   return s;
@@ -80,15 +84,16 @@ RopeScaling scaling_of(const Settings& rope, double attention_factor, int64_t tr
 TEST(RopeTables, AreScaledAsTransformersScalesThem) {
   const Settings golden = read_json(std::string(WICK_GOLDEN) + "/rope/expected.json");
   const auto& cases = std::get<Setting::List>(golden.find("cases")->value);
-  ASSERT_EQ(cases.size(), 9u);
+  ASSERT_EQ(cases.size(), 11u);
   for (const Setting& entry : cases) {
     const Settings& c = std::get<Settings>(entry.value);
     const Settings& rope = *c.group("rope_parameters");
     const double factor = c.real("attention_factor");
     const RopeScaling scaling = scaling_of(rope, factor, c.integer("max_position_embeddings"));
-    // A table as long as the context takes long: only the length of kDynamic matters.
-    const int64_t positions =
-        scaling.type == RopeScalingType::kDynamic ? c.integer("positions") : 2;
+    // A table as long as the context takes long: the length matters to these types only.
+    const bool reads_length =
+        scaling.type == RopeScalingType::kDynamic || scaling.type == RopeScalingType::kLongRope;
+    const int64_t positions = reads_length ? c.integer("positions") : 2;
     const std::vector<double> expected = c.reals("frequencies");
     for (const DType dtype : {DType::kF32, DType::kF64}) {
       const RopeTables tables = rope_tables(positions, c.integer("head_dim"),
@@ -116,7 +121,14 @@ TEST(RopeTables, RejectScalingsThatMakeNoSense) {
   const auto linear = RopeScalingType::kLinear, yarn = RopeScalingType::kYarn;
   refused({.type = linear, .factor = 0}, "rope_tables: expected a factor above 0, got 0");
   refused({.divisors = {1}}, "expected one divisor per pair, got 1");
-  refused({.divisors = {1, -1}}, "expected divisors above 0, got -1");
+  refused({.divisors = {1, -1}}, "expected numbers above 0, got -1");
+  const auto longrope = RopeScalingType::kLongRope;
+  refused({.type = longrope, .original_max_position_embeddings = 8, .short_factor = {1}},
+          "expected one short factor per pair, got 1");
+  refused({.type = longrope, .original_max_position_embeddings = 8, .short_factor = {1, 2}},
+          "expected one long factor per pair, got 0");
+  refused({.type = longrope, .short_factor = {1, 2}, .long_factor = {1, 2}},
+          "expected original_max_position_embeddings above 0, got 0");
   refused({.type = yarn, .factor = 2}, "expected original_max_position_embeddings above 0, got 0");
   refused({.type = yarn, .original_max_position_embeddings = 8, .beta_fast = 0}, "beta_fast");
   refused({.type = RopeScalingType::kLlama3,

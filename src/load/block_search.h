@@ -1,0 +1,19 @@
+// Quantization to the block formats that rounding alone does not define: their scales are searched.
+#pragma once
+#include "wick/core/tensor.h"
+
+namespace wick {
+
+/// Whether quantize_by_search writes the dtype: q4_k, q5_k, q6_k.
+bool is_searched(DType dtype);
+
+/// Quantizes x to a searched dtype: for each block, the scales, offsets and quants of a small sum of
+/// squared differences, of all elements alike.
+///
+/// x       [..., K]  f32, finite, contiguous, on the CPU; K: whole blocks of 256
+/// Returns [..., K]  dtype
+/// Source: the candidates of a group's scale are those of ggml (MIT); then scales and factors are
+/// fitted by turns to the quants that they give.
+Tensor quantize_by_search(const Tensor& x, DType dtype);
+
+}  // namespace wick

@@ -1,0 +1,208 @@
+#include "load/file_types.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "io/gguf_format.h"
+
+namespace wick {
+namespace {
+
+/// Parts of the names of weights that are not quantized: small ones, and those that choose.
+constexpr std::string_view kKept[] = {
+    "_norm.weight",
+    "ffn_gate_inp.weight",
+    "ffn_gate_tid2eid.weight",
+    "altup",
+    "laurel",
+    "per_layer_model_proj",
+    "ssm_conv1d",
+    "shortconv.conv.weight",
+    "indexer.k_proj.weight",
+    "indexer.q_proj.weight",
+    "time_mix_first.weight",
+    "time_mix_w0.weight",
+    "time_mix_w1.weight",
+    "time_mix_w2.weight",
+    "time_mix_v0.weight",
+    "time_mix_v1.weight",
+    "time_mix_v2.weight",
+    "time_mix_a0.weight",
+    "time_mix_a1.weight",
+    "time_mix_a2.weight",
+    "time_mix_g1.weight",
+    "time_mix_g2.weight",
+    "time_mix_decay_w1.weight",
+    "time_mix_decay_w2.weight",
+    "time_mix_lerp_fused.weight",
+    "attn_rel_b.weight",
+    ".position_embd",
+    "sam.pos_embd",
+    "sam.neck.",
+    "sam.net_",
+    ".rel_pos",
+    ".patch_embd",
+    ".patch_merger",
+    "a.rvq.codebook",
+    "mm.a.code_embd",
+};
+constexpr std::string_view kKeptNames[] = {"position_embd.weight", "token_types.weight"};
+
+bool has(std::string_view name, std::string_view part) {
+  return name.find(part) != std::string_view::npos;
+}
+
+bool is_quantized(const std::string& name, const TensorInfo& info) {
+  const auto larger = [](int64_t size) { return size > 1; };
+  const int outer = std::max(0, info.shape.size() - 1);
+  const bool is_matrix =
+      std::any_of(info.shape.begin(), info.shape.begin() + outer, larger);  // as ggml counts dims
+  if (!is_matrix || !name.ends_with("weight")) return false;
+  if (std::find(std::begin(kKeptNames), std::end(kKeptNames), name) != std::end(kKeptNames))
+    return false;
+  return std::none_of(std::begin(kKept), std::end(kKept),
+                      [&](std::string_view part) { return has(name, part); });
+}
+
+/// The parts of a model that a mixture treats apart.
+enum class Part { kOther, kEmbedding, kOutput, kValues, kKeys, kAttentionOutput, kDown };
+
+Part part_of(const std::string& name) {
+  if (name == "output.weight") return Part::kOutput;
+  if (name == "token_embd.weight" || name == "per_layer_token_embd.weight") return Part::kEmbedding;
+  for (const char* values : {"attn_qkv.weight", "attn_kv_b.weight", "attn_v.weight"})
+    if (has(name, values)) return Part::kValues;
+  if (has(name, "attn_k.weight")) return Part::kKeys;
+  if (has(name, "attn_output.weight")) return Part::kAttentionOutput;
+  return has(name, "ffn_down") ? Part::kDown : Part::kOther;
+}
+
+/// The sizes of a model that the rules ask for.
+struct Model {
+  int64_t layers = 0, experts = 0;
+  bool shares_values = false;  // of 70 billion parameters: 8 heads share one attn_v
+  bool is_tied = false;
+
+  Model(const Settings& metadata, const std::map<std::string, TensorInfo>& tensors) {
+    const std::string architecture = metadata.text_or("general.architecture", "");
+    const auto size = [&](const char* key) {
+      const std::vector<int64_t> sizes = metadata.integers(architecture + "." + key);
+      return sizes.empty() ? 0 : sizes.front();
+    };
+    layers = size("block_count");
+    experts = size("expert_count");
+    const bool grouped = size("attention.head_count") != size("attention.head_count_kv") &&
+                         size("attention.head_count_kv") != 0;
+    shares_values = layers == 80 && ((architecture == "llama" && grouped) ||
+                                     architecture == "qwen2" || architecture == "olmo");
+    is_tied = tensors.count("output.weight") == 0;
+  }
+};
+
+/// Chooses the types of the tensors in their order.
+class Mixture {
+ public:
+  Mixture(const FileType& type, const Model& model, int64_t values)
+      : type_(type), name_(type.name), model_(model), values_(values) {}
+
+  DType choose(const std::string& name, const TensorInfo& info) {
+    const DType plain = type_.dtype;
+    switch (part_of(name)) {
+      case Part::kOutput:
+        return output(info);
+      case Part::kEmbedding:
+        return model_.is_tied ? output(info) : plain;
+      case Part::kValues:
+        return value(value_++);
+      case Part::kKeys:
+        return model_.experts == 8 ? DType::kQ8_0 : plain;
+      case Part::kAttentionOutput:
+        return model_.experts == 8 && plain == DType::kQ4_K ? DType::kQ5_K : plain;
+      case Part::kDown: {
+        const int64_t counted = down_++;
+        return down(model_.experts > 1 ? gguf::layer_of(name) : counted);
+      }
+      case Part::kOther:
+        break;
+    }
+    return plain;
+  }
+
+ private:
+  /// The first and last eighth of the layers, and every third between.
+  static bool counts_more(int64_t layer, int64_t layers) {
+    return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
+  }
+
+  DType output(const TensorInfo& info) const {
+    const bool fits = info.shape.back() % facts_of(type_.dtype).block_elements == 0;
+    return fits && type_.dtype != DType::kQ8_0 ? DType::kQ6_K : DType::kQ8_0;
+  }
+  DType value(int64_t index) const {
+    DType dtype = type_.dtype;
+    if (name_.ends_with("_m") && counts_more(index, values_)) dtype = DType::kQ6_K;
+    if (name_ == "q4_k_s" && index < 4) dtype = DType::kQ5_K;
+    if (model_.shares_values && dtype == DType::kQ4_K) dtype = DType::kQ5_K;
+    return model_.experts == 8 ? DType::kQ8_0 : dtype;
+  }
+  DType down(int64_t layer) const {
+    if (name_.ends_with("_m") && counts_more(layer, model_.layers)) return DType::kQ6_K;
+    if (name_ == "q4_k_s" && layer < model_.layers / 8) return DType::kQ5_K;
+    return type_.dtype;
+  }
+
+  const FileType& type_;
+  const std::string_view name_;
+  const Model& model_;
+  const int64_t values_;
+  int64_t value_ = 0, down_ = 0;
+};
+
+/// The type for rows that are no whole blocks of `dtype`.
+DType fallback_of(DType dtype, int64_t row) {
+  DType smaller = dtype;
+  if (dtype == DType::kQ4_K) smaller = DType::kQ5_0;
+  if (dtype == DType::kQ5_K) smaller = DType::kQ5_1;
+  if (dtype == DType::kQ6_K) smaller = DType::kQ8_0;
+  return row % facts_of(smaller).block_elements == 0 ? smaller : DType::kF16;
+}
+
+}  // namespace
+
+const FileType& file_type_of(const std::string& name) {
+  std::string lower = name, known;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return 'A' <= c && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  if (lower == "q4_k" || lower == "q5_k") lower += "_m";
+  for (const FileType& type : kFileTypes) {
+    if (lower == type.name) return type;
+    known += (known.empty() ? "" : ", ") + std::string(type.name);
+  }
+  fail(ErrorCode::kInvalidArgument, "quantize", "expected a type of ", known, "; got ", name);
+}
+
+TensorTypes tensor_types(const FileType& type, const Settings& metadata,
+                         const std::map<std::string, TensorInfo>& tensors) {
+  const std::vector<std::string> names = gguf::names_by_layer(tensors);
+  const int64_t values = std::count_if(names.begin(), names.end(), [](const std::string& name) {
+    return part_of(name) == Part::kValues;
+  });
+  const Model model(metadata, tensors);
+  Mixture mixture(type, model, values);
+  TensorTypes result;
+  for (const std::string& name : names) {
+    const TensorInfo& info = tensors.at(name);
+    DType dtype = info.dtype;
+    if (is_quantized(name, info) && (is_floating(dtype) || is_block(dtype))) {
+      dtype = is_block(type.dtype) ? mixture.choose(name, info) : type.dtype;
+      if (info.shape.back() % facts_of(dtype).block_elements != 0) {
+        dtype = fallback_of(dtype, info.shape.back());
+        result.fallbacks++;
+      }
+    }
+    result.dtypes[name] = dtype;
+  }
+  return result;
+}
+
+}  // namespace wick
