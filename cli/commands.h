@@ -12,6 +12,7 @@ void add_train(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_chat(CLI::App& app);
+void add_convert(CLI::App& app);
 void add_logits(CLI::App& app);
 void add_perplexity(CLI::App& app);
 void add_quantize(CLI::App& app);

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   wick::cli::add_chat(app);
   wick::cli::add_tokenize(app);
   wick::cli::add_logits(app);
+  wick::cli::add_convert(app);
   wick::cli::add_perplexity(app);
   wick::cli::add_quantize(app);
   try {

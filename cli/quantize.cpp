@@ -72,7 +72,8 @@ void quantize(const Options& options) {
 void add_quantize(CLI::App& app) {
   CLI::App* command = app.add_subcommand("quantize", "write a GGUF file with smaller weights");
   const auto o = std::make_shared<Options>();
-  command->add_option("in", o->in, "a GGUF file, the first of a split set too")->required();
+  command->add_option("in", o->in, "a GGUF file, or a folder of config.json and safetensors")
+      ->required();
   command->add_option("out", o->out, "the GGUF file to write")->required();
   command->add_option("--type", o->type, known_types())->required();
   command->add_flag("--requantize", o->requantize,
@@ -82,7 +83,7 @@ void add_quantize(CLI::App& app) {
   command->footer(
       "Examples:\n"
       "  wick quantize model-f16.gguf model-q8_0.gguf --type q8_0\n"
-      "  wick quantize model-bf16.gguf small.gguf --type q4_k_m --force");
+      "  wick quantize folder small.gguf --type q4_k_m --force");
   command->callback([o] { quantize(*o); });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "load/folder_texts.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
@@ -83,27 +84,6 @@ Settings read_config(const std::string& folder) {
   return read_json(folder + "/config.json");
 }
 
-/// A special token of tokenizer_config.json: a string, or an object with "content".
-std::string token_text(const Settings& settings, const char* key) {
-  if (!settings.has(key)) return "";
-  if (const auto* token = std::get_if<Settings>(&settings.find(key)->value))
-    return token->text("content");
-  return settings.text(key);
-}
-
-/// "chat_template" is a template, or a list of named ones, of which "default" serves.
-std::string template_text(const Settings& settings) {
-  const Setting* found = settings.find("chat_template");
-  if (!found) return "";
-  const auto* list = std::get_if<Setting::List>(&found->value);
-  if (!list) return settings.text("chat_template");
-  for (const Setting& item : *list)
-    if (const auto* named = std::get_if<Settings>(&item.value);
-        named && named->text_or("name", "") == "default")
-      return named->text("template");
-  settings.fail_expected("chat_template", "a template named \"default\"");
-}
-
 /// Reads generation_config.json: more stop ids, and how its author samples.
 void read_generation(const Settings& settings, Files& files) {
   for (const int64_t id : settings.integers("eos_token_id")) add_id(files.stop_ids, id);
@@ -129,19 +109,11 @@ Files open_folder(const std::string& folder) {
     read_generation(read_json(path), files);
   if (const std::string path = folder + "/tokenizer.json"; is_there(path))
     files.tokenizer = Tokenizer::from_json(read_json(path));
-  std::string source, where;
-  if (const std::string path = folder + "/tokenizer_config.json"; is_there(path)) {
-    const Settings settings = read_json(path);
-    files.bos_token = token_text(settings, "bos_token");
-    files.eos_token = token_text(settings, "eos_token");
-    source = template_text(settings);
-    where = path + ": \"chat_template\"";
-  }
-  if (const std::string path = folder + "/chat_template.jinja"; is_there(path)) {
-    source = read_file(path);
-    where = path;
-  }
-  if (!source.empty()) files.chat_template = ChatTemplate(source, where);
+  const FolderTexts texts = read_folder_texts(folder);
+  files.bos_token = texts.token("bos_token");
+  files.eos_token = texts.token("eos_token");
+  if (!texts.template_source.empty())
+    files.chat_template = ChatTemplate(texts.template_source, texts.template_where);
   return files;
 }
 

@@ -3,7 +3,9 @@
 
 #include "load/block_search.h"
 #include "load/file_types.h"
-#include "wick/io/gguf.h"
+#include "load/gguf_of_folder.h"
+#include "load/gguf_tokenizer.h"
+#include "wick/io/file.h"
 #include "wick/load/quantize.h"
 #include "wick/ops/cast.h"
 
@@ -11,6 +13,12 @@ namespace wick {
 namespace {
 
 constexpr int64_t kQuantizationVersion = 2;  // of ggml's block formats
+
+GgufModel open_model(const std::string& path) {
+  if (is_there(path) && is_folder(path)) return gguf_of_folder(path, std::nullopt);
+  const GgufReader reader(path);
+  return {.fields = reader.fields(), .tensors = reader.source(), .warnings = {}};
+}
 
 /// Sets a key, which becomes the last, as llama.cpp's quantizer has it.
 void set_field(std::vector<GgufField>& fields, const char* key, int64_t value) {
@@ -61,16 +69,16 @@ std::vector<std::string> quantized_file_types() {
 QuantizeReport quantize_model(const std::string& in, const std::string& out,
                               const std::string& type, const QuantizeOptions& options) {
   const FileType& file_type = file_type_of(type);
-  const GgufReader reader(in);
-  const TensorSource source = reader.source();
-  const TensorTypes types = tensor_types(file_type, reader.metadata(), source.tensors);
+  GgufModel model = open_model(in);
+  const TensorSource& source = model.tensors;
+  const TensorTypes types = tensor_types(file_type, settings_of(model.fields, in), source.tensors);
   if (!options.requantize && is_block(file_type.dtype))
     for (const auto& [name, info] : source.tensors)
       check(!is_block(info.dtype) || types.dtypes.at(name) == info.dtype,
             ErrorCode::kInvalidArgument, in, "tensor \"", name, "\" is quantized already (",
             dtype_name(info.dtype), "); quantize from f32, f16 or bf16, or allow requantizing");
 
-  std::vector<GgufField> fields = reader.fields();
+  std::vector<GgufField> fields = std::move(model.fields);
   std::erase_if(fields, [](const GgufField& field) { return field.key.starts_with("split."); });
   set_field(fields, "general.quantization_version", kQuantizationVersion);
   set_field(fields, "general.file_type", file_type.number);
@@ -80,7 +88,7 @@ QuantizeReport quantize_model(const std::string& in, const std::string& out,
   QuantizeReport report{.tensors = int64_t(result.tensors.size()),
                         .bytes_before = bytes_of_all(source),
                         .bytes_after = bytes_of_all(result),
-                        .warnings = {}};
+                        .warnings = std::move(model.warnings)};
   if (types.fallbacks > 0)
     report.warnings.push_back(
         in +

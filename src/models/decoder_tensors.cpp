@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "models/families.h"
-#include "wick/models/decoder.h"
+#include "models/gguf_names.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/shape.h"
 
@@ -263,6 +263,23 @@ TensorSource with_stacked_norms(const TensorSource& source, const DecoderConfig&
 }
 
 }  // namespace
+
+std::optional<std::string> gguf_tensor_name(const std::string& name, const DecoderConfig& config) {
+  for (const Name& known : kNames)
+    if (known.hub == name) return std::string(known.gguf);
+  constexpr std::string_view kLayers = "model.layers.";
+  const size_t part = name.find('.', kLayers.size()), ending = name.rfind('.');
+  if (!name.starts_with(kLayers) || part == std::string::npos || ending <= part) return {};
+  const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
+  const std::string begin = "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size());
+  const std::string_view ffn_norm = config.norm_places == NormPlaces::kBoth
+                                        ? "pre_feedforward_layernorm"
+                                        : "post_attention_layernorm";
+  if (of_layer == ffn_norm) return begin + "ffn_norm" + name.substr(ending);
+  for (const Name& known : kLayerNames)
+    if (known.hub == of_layer) return begin + std::string(known.gguf) + name.substr(ending);
+  return {};
+}
 
 TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config) {
   const Family* family = find_family(config.model_type);

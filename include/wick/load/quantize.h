@@ -25,8 +25,9 @@ struct QuantizeReport {
 /// The file types that quantize_model writes: "f32", "f16", "bf16", "q4_0", "q4_k_m" and so on.
 WICK_API std::vector<std::string> quantized_file_types();
 
-/// Writes the model of a GGUF file to another whose weights have the file type `type`, in upper or
-/// lower case; "q4_k" and "q5_k" stand for "q4_k_m" and "q5_k_m".
+/// Writes the model of a GGUF file, or of a folder (as convert_to_gguf), to a GGUF file whose weights
+/// have the file type `type`, in upper or lower case; "q4_k" and "q5_k" stand for "q4_k_m" and
+/// "q5_k_m".
 ///
 /// A file type is a mixture: llama.cpp's rules choose each tensor's type, but for those that it has
 /// for falcon and glm5-next alone. Norms, vectors and small tables stay as they are. q4_0, q4_1,
@@ -35,7 +36,7 @@ WICK_API std::vector<std::string> quantized_file_types();
 /// "general.quantization_version" set.
 ///
 /// Only one tensor is in memory at a time. The file appears under its name only when complete.
-/// Errors: those of GgufReader and save_gguf; kInvalidArgument for an unknown type, or for quantized
+/// Errors: those of GgufReader, convert_to_gguf and save_gguf; kInvalidArgument for an unknown type, or for quantized
 /// weights without `requantize`; kFormat for a tensor with an element that is not finite.
 /// Source: https://github.com/ggml-org/llama.cpp (MIT).
 WICK_API QuantizeReport quantize_model(const std::string& in, const std::string& out,

@@ -70,10 +70,14 @@ std::vector<PreTokenization> make_pre_tokenizations() {
   };
 }
 
+const std::vector<PreTokenization>& pre_tokenizations() {
+  static const std::vector<PreTokenization> table = make_pre_tokenizations();
+  return table;
+}
+
 const PreTokenization& pre_tokenization(const Settings& metadata) {
   const std::string name = metadata.text_or(kPrefix + "pre", "");
-  static const std::vector<PreTokenization> table = make_pre_tokenizations();
-  for (const PreTokenization& row : table)
+  for (const PreTokenization& row : pre_tokenizations())
     if (std::find(row.names.begin(), row.names.end(), name) != row.names.end()) return row;
   fail(ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix, "pre\": wick has no rules for ",
        in_quotes(name));
@@ -355,6 +359,13 @@ void read_sentencepiece(const File& file, Rules& rules) {
 }
 
 }  // namespace
+
+std::vector<std::string> gguf_pre_tokenizations() {
+  std::vector<std::string> names;
+  for (const PreTokenization& row : pre_tokenizations())
+    names.push_back(row.names.front().empty() ? row.names.at(1) : row.names.front());
+  return names;
+}
 
 std::shared_ptr<const Rules> read_gguf(const Settings& metadata) {
   const auto rules = std::make_shared<Rules>();

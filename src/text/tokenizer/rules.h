@@ -73,5 +73,7 @@ struct Rules {
 
 std::shared_ptr<const Rules> read_json(const Settings& file);
 std::shared_ptr<const Rules> read_gguf(const Settings& metadata);
+/// Values of "tokenizer.ggml.pre": one for each way of cutting a text that wick knows.
+std::vector<std::string> gguf_pre_tokenizations();
 
 }  // namespace wick::tokenization

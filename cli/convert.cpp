@@ -1,0 +1,83 @@
+// wick convert: writes the model of a folder to a GGUF file.
+#include "wick/load/convert.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "commands.h"
+#include "failure.h"
+#include "paths.h"
+#include "printable.h"
+#include "report.h"
+#include "wick/core/tensor.h"
+#include "wick/io/json.h"
+
+namespace wick::cli {
+namespace {
+
+struct Options {
+  std::string in, out, dtype;
+  bool force = false, json = false;
+};
+
+void convert(const Options& options) {
+  if (!is_there(options.in)) fail_input(options.in, "no such folder");
+  if (!is_folder(options.in))
+    fail_input(options.in,
+               "expected a folder of config.json and safetensors; for other types of a "
+               "GGUF file's weights: wick quantize");
+  require_place(options.out, options.in, options.force);
+  const auto start = std::chrono::steady_clock::now();
+  const InterruptWatch watch;
+  std::optional<Progress> bar;
+  ConvertOptions converting;
+  if (!options.dtype.empty()) converting.dtype = dtype_of_name(options.dtype);
+  converting.progress = [&](int64_t done, int64_t total) {
+    if (InterruptWatch::asked()) throw Interrupted();
+    constexpr double kWorthABar = 2;
+    if (!bar && seconds_since(start) < kWorthABar) return;
+    if (!bar) bar.emplace(done >> 20, total >> 20);
+    bar->update(done >> 20, "MiB written");
+  };
+  const ConvertReport report = convert_to_gguf(options.in, options.out, converting);
+  bar.reset();
+  for (const std::string& warning : report.warnings)
+    std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());
+  const double seconds = seconds_since(start);
+  if (options.json) {
+    Settings line;
+    line.set("out", options.out)
+        .set("tensors", report.tensors)
+        .set("bytes", report.bytes)
+        .set("seconds", seconds);
+    std::printf("%s\n", to_json(line, -1).c_str());
+    return;
+  }
+  std::printf("%s: %s tensors, %s MiB, %s s\n", printable(options.out).c_str(),
+              grouped(report.tensors).c_str(),
+              decimal(double(report.bytes) / double(1 << 20), 2).c_str(),
+              decimal(seconds, 1).c_str());
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("convert", "write a folder's model to a GGUF file");
+  const auto o = std::make_shared<Options>();
+  command->add_option("in", o->in, "a folder of config.json and safetensors")->required();
+  command->add_option("out", o->out, "the GGUF file to write")->required();
+  command->add_option("--dtype", o->dtype,
+                      "dtype of the weights: f32, f16 or bf16 (default: the folder's)");
+  command->add_flag("--force", o->force, "replace the file if it exists");
+  command->add_flag("--json", o->json, "print one line of JSON at the end");
+  command->footer(
+      "Examples:\n"
+      "  wick convert folder model.gguf\n"
+      "  wick convert folder model-f16.gguf --dtype f16 --force");
+  command->callback([o] { convert(*o); });
+}
+
+}  // namespace wick::cli
