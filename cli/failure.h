@@ -19,6 +19,18 @@ template <class... Parts>
   fail(ErrorCode::kInvalidArgument, where, parts...);
 }
 
+/// Calls f, which reads files that the user named. One that cannot be read is bad input, not a
+/// failure of the machine: kIo becomes kInvalidArgument.
+template <class F>
+auto reading_input(const F& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kIo) throw;
+    throw Error(ErrorCode::kInvalidArgument, error.what());
+  }
+}
+
 /// While an instance lives, the first Ctrl-C or SIGTERM is only recorded; the second ends the
 /// program.
 class InterruptWatch {

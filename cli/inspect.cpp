@@ -7,9 +7,9 @@
 
 #include "commands.h"
 #include "failure.h"
-#include "paths.h"
 #include "printable.h"
 #include "report.h"
+#include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
@@ -71,12 +71,10 @@ Contents contents_of_safetensors(const std::string& path) {
   return contents;
 }
 
-Contents contents_of(const std::string& path) {
-  if (!is_there(path)) fail_input(path, "no such file");
+Contents contents_of(const std::string& given) {
+  const std::string path = model_path(given);
   if (!is_folder(path))
     return is_gguf(path) ? contents_of_gguf(path) : contents_of_safetensors(path);
-  if (!is_there(path + "/model.safetensors") && !is_there(path + "/model.safetensors.index.json"))
-    if (const std::string file = gguf_in(path); !file.empty()) return contents_of_gguf(file);
   Contents contents = contents_of_safetensors(path);
   if (const std::string config = path + "/config.json"; is_there(config)) {
     contents.config = read_json(config);
@@ -195,14 +193,7 @@ void print_json(const Contents& contents, bool with_tensors) {
 }
 
 void inspect(const Options& options) {
-  Contents contents;
-  try {
-    contents = contents_of(options.path);
-  } catch (const Error& e) {
-    // A file that cannot be opened is a wrong path here, not a failure of the machine.
-    if (e.code() != ErrorCode::kIo) throw;
-    throw Error(ErrorCode::kInvalidArgument, e.what());
-  }
+  const Contents contents = reading_input([&] { return contents_of(options.path); });
   if (options.json)
     print_json(contents, options.tensors);
   else

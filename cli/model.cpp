@@ -1,9 +1,11 @@
 #include "model.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "failure.h"
-#include "paths.h"
+#include "printable.h"
 #include "ranges.h"
 #include "report.h"
 
@@ -21,12 +23,12 @@ void add_model_flags(CLI::App& command, ModelFlags& flags) {
 }
 
 LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
-  if (!is_there(flags.path)) fail_input(flags.path, "no such file or folder");
   LoadOptions options{.device = Device::parse(flags.device), .positions = positions};
   if (!flags.dtype.empty()) {
+    constexpr const char* kNames[] = {"f32", "bf16", "f16", "f64"};
+    if (std::find(std::begin(kNames), std::end(kNames), flags.dtype) == std::end(kNames))
+      fail_input("--dtype", "expected f32, bf16, f16 or f64, got ", flags.dtype);
     options.dtype = dtype_of_name(flags.dtype);
-    check(is_floating(*options.dtype) && is_computed(*options.dtype), ErrorCode::kInvalidArgument,
-          "--dtype", "expected f32, bf16, f16 or f64, got ", flags.dtype);
   }
   std::optional<Progress> bar;
   options.progress = [&bar](int64_t done, int64_t total) {
@@ -35,10 +37,10 @@ LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
     if (!bar) bar.emplace(0, total >> 20);
     bar->update(done >> 20, "MiB loaded");
   };
-  LanguageModel model = load_model(flags.path, options);
+  LanguageModel model = reading_input([&] { return load_model(flags.path, options); });
   bar.reset();
   for (const std::string& warning : model.warnings)
-    std::fprintf(stderr, "wick: warning: %s\n", warning.c_str());
+    std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());  // quotes keys
   return model;
 }
 

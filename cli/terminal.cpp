@@ -1,12 +1,12 @@
 #include "terminal.h"
 
 #include <histedit.h>
+#include <termios.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <clocale>
-#include <csignal>
 #include <iostream>
+#include <utility>
 
 namespace wick::cli {
 
@@ -34,7 +34,27 @@ void print_text(std::string_view text) {
 }
 
 namespace {
-volatile std::sig_atomic_t interrupted = 0;
+
+/// While an instance lives, Ctrl-C on the terminal is a key like others: as a signal it could come
+/// between two reads of the editor, which would not see it.
+class NoInterruptKey {
+ public:
+  NoInterruptKey() { set(_POSIX_VDISABLE); }
+  ~NoInterruptKey() { set(key_); }
+  NoInterruptKey(const NoInterruptKey&) = delete;
+  NoInterruptKey& operator=(const NoInterruptKey&) = delete;
+
+ private:
+  void set(cc_t key) {
+    termios settings;
+    if (tcgetattr(STDIN_FILENO, &settings) != 0) return;
+    key_ = std::exchange(settings.c_cc[VINTR], key);
+    tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+  }
+
+  cc_t key_ = 0;
+};
+
 }  // namespace
 
 struct LineReader::Editor {
@@ -53,6 +73,14 @@ struct LineReader::Editor {
         });
     el_set(line, EL_EDITOR, "emacs");
     el_set(line, EL_HIST, history, past);
+    el_set(
+        line, EL_ADDFN, "discard-line", "Discard the line", +[](EditLine* e, int) -> unsigned char {
+          Editor* self = nullptr;
+          el_get(e, EL_CLIENTDATA, &self);
+          self->discarded = true;
+          return CC_NEWLINE;
+        });
+    el_set(line, EL_BIND, "^C", "discard-line", nullptr);
   }
   ~Editor() {
     history_end(past);
@@ -62,22 +90,22 @@ struct LineReader::Editor {
   Editor& operator=(const Editor&) = delete;
 
   std::optional<std::string> next() {
-    // A signal without SA_RESTART interrupts the read, which then returns -1.
-    interrupted = 0;
-    struct sigaction action {
-    }, before{};
-    action.sa_handler = [](int) { interrupted = 1; };
-    sigaction(SIGINT, &action, &before);
+    discarded = false;
     int count = 0;
-    errno = 0;
-    const char* text = el_gets(line, &count);
-    sigaction(SIGINT, &before, nullptr);
-    if (interrupted) {
-      el_reset(line);
+    const char* text = nullptr;
+    {
+      const NoInterruptKey off;
+      text = el_gets(line, &count);
+    }
+    if (discarded) {
       std::printf("\n");
+      std::fflush(stdout);
       return "";
     }
-    if (!text || count <= 0) return std::nullopt;
+    if (!text || count <= 0) {
+      std::printf("\n");  // the shell's prompt gets a line of its own
+      return std::nullopt;
+    }
     std::string result(text, size_t(count));
     while (!result.empty() && result.back() == '\n') result.pop_back();
     HistEvent event;
@@ -86,6 +114,7 @@ struct LineReader::Editor {
   }
 
   std::string prompt;
+  bool discarded = false;  // by Ctrl-C
   EditLine* line;
   History* past;
 };

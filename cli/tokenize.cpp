@@ -7,7 +7,6 @@
 
 #include "commands.h"
 #include "failure.h"
-#include "paths.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/load/load_model.h"
@@ -21,7 +20,7 @@ struct Options {
 };
 
 std::string read_input(const std::string& file) {
-  if (!file.empty()) return read_file(file);
+  if (!file.empty()) return reading_input([&] { return read_file(file); });
   return {std::istreambuf_iterator<char>(std::cin), {}};
 }
 
@@ -58,8 +57,7 @@ Settings tokens_of(const Tokenizer& tokenizer, std::string_view text, bool no_sp
 }
 
 Tokenizer open_tokenizer(const std::string& path) {
-  if (!is_there(path)) fail_input(path, "no such file or folder");
-  return load_tokenizer(path);
+  return reading_input([&] { return load_tokenizer(path); });
 }
 
 void tokenize(const Options& options) {

@@ -22,20 +22,21 @@ bool is_later_part(const std::string& name) {
   return end.substr(1, 5) != "00001";
 }
 
-/// The file or folder to read: a folder that lacks the hub's file `name` gives its GGUF file.
-std::string place_of(const std::string& path, const std::string& name) {
-  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
-  if (!is_folder(path) || is_there(path + "/" + name)) return path;
-  const std::string file = gguf_in(path);
-  check(!file.empty(), ErrorCode::kFormat, path, "expected ", name,
-        " or a GGUF file in the folder");
-  return file;
-}
-
-/// Throws kFormat unless the folder has the file.
-void require_file(const std::string& folder, const std::string& name) {
-  check(is_there(folder + "/" + name), ErrorCode::kFormat, folder, "expected ", name,
-        " in the folder");
+/// The only GGUF file in a folder, "" if there is none.
+std::string gguf_in(const std::string& folder) {
+  std::string found;
+  std::error_code error;
+  namespace fs = std::filesystem;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (!name.ends_with(".gguf") || is_later_part(name) || is_folder(entry->path())) continue;
+    check(found.empty(), ErrorCode::kFormat, folder, "expected one GGUF file in the folder, found ",
+          std::min(found, name), " and ", std::max(found, name));
+    found = name;
+  }
+  check(!error, ErrorCode::kIo, folder, error.message());
+  return found.empty() ? "" : folder + "/" + found;
 }
 
 /// Texts of tokens that end a text or a turn. GGUF files name only one or two of their ids; these are
@@ -77,7 +78,11 @@ struct Files {
 
 // ---- folders
 
-Settings read_config(const std::string& folder) { return read_json(folder + "/config.json"); }
+Settings read_config(const std::string& folder) {
+  check(is_there(folder + "/config.json"), ErrorCode::kFormat, folder,
+        "expected config.json or a GGUF file in the folder");
+  return read_json(folder + "/config.json");
+}
 
 /// Reads generation_config.json: more stop ids, and how its author samples.
 void read_generation(const Settings& settings, Files& files) {
@@ -96,7 +101,8 @@ Files open_folder(const std::string& folder) {
   Files files;
   files.config = decoder_config(read_config(folder));
   if (!is_there(folder + "/model.safetensors.index.json"))
-    require_file(folder, "model.safetensors");
+    check(is_there(folder + "/model.safetensors"), ErrorCode::kFormat, folder,
+          "expected model.safetensors in the folder");
   files.tensors = SafetensorsReader(folder).source();
   for (const int64_t id : files.config.eos_token_ids) add_id(files.stop_ids, id);
   if (const std::string path = folder + "/generation_config.json"; is_there(path))
@@ -138,7 +144,7 @@ Files open_gguf(const std::string& path) {
 // ---- both
 
 Files open_files(const std::string& path) {
-  const std::string place = place_of(path, "config.json");
+  const std::string place = model_path(path);
   return is_folder(place) ? open_folder(place) : open_gguf(place);
 }
 
@@ -180,20 +186,13 @@ std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& mes
   return tokenizer->encode_ids(text, {.add_special = false});
 }
 
-std::string gguf_in(const std::string& folder) {
-  std::string found;
-  std::error_code error;
-  namespace fs = std::filesystem;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename();
-    if (!name.ends_with(".gguf") || is_later_part(name) || is_folder(entry->path())) continue;
-    check(found.empty(), ErrorCode::kFormat, folder, "expected one GGUF file in the folder, found ",
-          std::min(found, name), " and ", std::max(found, name));
-    found = name;
-  }
-  check(!error, ErrorCode::kIo, folder, error.message());
-  return found.empty() ? "" : folder + "/" + found;
+std::string model_path(const std::string& path) {
+  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
+  if (!is_folder(path) || is_there(path + "/model.safetensors") ||
+      is_there(path + "/model.safetensors.index.json"))
+    return path;
+  const std::string file = gguf_in(path);
+  return file.empty() ? path : file;
 }
 
 LanguageModel load_model(const std::string& path, const LoadOptions& options) {
@@ -220,16 +219,19 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
 }
 
 DecoderConfig load_config(const std::string& path) {
-  const std::string place = place_of(path, "config.json");
+  const std::string place = model_path(path);
   if (is_folder(place)) return decoder_config(read_config(place));
   const GgufReader reader(place);
   return decoder_config_of_gguf(reader.metadata(), reader.source());
 }
 
 Tokenizer load_tokenizer(const std::string& path) {
-  const std::string place = place_of(path, "tokenizer.json");
-  if (!is_folder(place)) return Tokenizer::from_gguf(GgufReader(place).metadata());
-  return Tokenizer::from_json(read_json(place + "/tokenizer.json"));
+  if (const std::string file = path + "/tokenizer.json"; is_there(file))
+    return Tokenizer::from_json(read_json(file));
+  const std::string place = model_path(path);
+  check(!is_folder(place), ErrorCode::kFormat, path,
+        "expected tokenizer.json or a GGUF file in the folder");
+  return Tokenizer::from_gguf(GgufReader(place).metadata());
 }
 
 }  // namespace wick

@@ -261,7 +261,8 @@ void require_factors_fit(const Settings& rope, const DecoderConfig& c) {
 /// Reads theta and scaling. transformers 5 keeps them in "rope_parameters", by layer type if sliding
 /// layers have their own; transformers 4 in "rope_theta", "rope_local_base_freq" and "rope_scaling".
 void read_rope(const Settings& settings, const Family& family, DecoderConfig* c) {
-  c->rope_theta = positive(settings, "rope_theta", family.rope_theta);
+  c->rope_theta =
+      positive(settings, "rope_theta", family.rope_theta) * positive(settings, "rope_ratio", 1);
   c->rope_local_base_freq = positive(settings, "rope_local_base_freq", family.rope_local_base_freq);
   set_rotary_dim(settings,
                  positive(settings, "partial_rotary_factor", family.partial_rotary_factor), c);
@@ -443,6 +444,9 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
   set("num_hidden_layers", c.num_hidden_layers);
   set("num_attention_heads", c.num_attention_heads);
   set("max_position_embeddings", c.max_position_embeddings);
+  set("vocab_size", c.vocab_size);
+  set("num_key_value_heads", c.num_key_value_heads);
+  set("head_dim", c.head_dim);
   set("rms_norm_eps", c.rms_norm_eps);
   set("attention_bias", c.attention_bias);
   set("mlp_bias", c.mlp_bias);
@@ -464,6 +468,7 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
   set("partial_rotary_factor", double(rotary_dim) / double(c.head_dim));
   if (c.rope_scaling.type == RopeScalingType::kLongRope)
     set("original_max_position_embeddings", c.rope_scaling.original_max_position_embeddings);
+  set("rope_ratio", c.rope_theta / family.rope_theta);
   set("qk_layernorm", c.qk_norm != QkNorm::kNone);
   set("use_parallel_residual", c.parallel_residual);
   set("clip_qkv", or_null(c.clip_qkv));
@@ -549,6 +554,11 @@ Settings to_settings(const DecoderConfig& c) {
             c.norm_adds_one == family->norm_adds_one,
         ErrorCode::kUnsupported, "config",
         "expected weights as in folders of transformers, got those of a GGUF file");
+  const bool output_bias = c.attention_bias && family->attention_output_bias;
+  check(c.attention_output_bias == output_bias, ErrorCode::kUnsupported, "config",
+        "attention_output_bias: expected ", output_bias ? "true" : "false", " in ",
+        family->model_type, " models beside an attention_bias of ",
+        c.attention_bias ? "true" : "false");
   Settings s;
   s.set("architectures", Setting::List{family->architecture});
   s.set("model_type", c.model_type);
@@ -561,7 +571,7 @@ Settings to_settings(const DecoderConfig& c) {
   s.set("head_dim", c.head_dim);
   s.set("max_position_embeddings", c.max_position_embeddings);
   s.set("rms_norm_eps", c.rms_norm_eps);
-  s.set("rope_theta", c.rope_theta);
+  if (!contains(family->keys, "rope_ratio")) s.set("rope_theta", c.rope_theta);
   if (c.rope_scaling.type != RopeScalingType::kNone)
     s.set("rope_scaling", scaling_setting(c.rope_scaling));
   s.set("initializer_range", c.initializer_range);

@@ -72,10 +72,11 @@ std::string hub_name(const std::string& name, const DecoderConfig& config,
 /// The name in a folder of a text model, for one of a model of text and images; empty for tensors of
 /// its other parts.
 std::string text_name(const std::string& name) {
-  constexpr Name kPrefixes[] = {{"model.language_model.", "model."},
-                                {"language_model.", ""},  // transformers 4
-                                {"model.text_model.", "model."},
-                                {"transformer.", ""}};  // GPT-2; its own files lack it
+  constexpr Name kPrefixes[] = {
+      {"model.language_model.", "model."},
+      {"language_model.", ""},  // transformers 4
+      {"model.text_model.", "model."},
+      {"transformer.", ""}};  // GPT-2, whose own files lack it, and ChatGLM
   for (const std::string_view other :
        {"vision_tower.", "multi_modal_projector.", "model.vision_tower.",
         "model.multi_modal_projector.", "model.vision_model.", "model.connector."})
@@ -103,7 +104,8 @@ std::string folder_name(const std::string& name, const Family* family) {
 
 /// Whether files have the tensor although it says nothing that the config does not say.
 bool is_redundant(const std::string& name, const DecoderConfig& config) {
-  for (const char* ending : {".rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias"})
+  for (const char* ending :
+       {".rotary_emb.inv_freq", "rotary_pos_emb.inv_freq", ".attn.bias", ".attn.masked_bias"})
     if (name.ends_with(ending)) return true;
   for (const char* of_rope :
        {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"})

@@ -42,13 +42,14 @@ struct WICK_API LanguageModel {
   std::vector<int64_t> chat_ids(const std::vector<ChatMessage>& messages) const;
 };
 
-/// The one GGUF file in a folder; of a split set, its first part. "" if there is none.
-/// Errors: kIo; kFormat if there are several.
-WICK_API std::string gguf_in(const std::string& folder);
+/// The file or folder that holds the model: the path itself, or the only GGUF file in a folder
+/// without model.safetensors and its index; of a split set, the first part.
+/// Errors: kIo; kFormat if there are several GGUF files.
+WICK_API std::string model_path(const std::string& path);
 
 /// Loads a folder with config.json, model.safetensors or its shards, and, as far as they are there,
 /// tokenizer.json, tokenizer_config.json, chat_template.jinja and generation_config.json; or a GGUF
-/// file, or a folder that has one GGUF file and no config.json. Each weight is read once, straight to the device; on the CPU it stays where the file is
+/// file, or a folder with only that (see model_path). Each weight is read once, straight to the device; on the CPU it stays where the file is
 /// mapped if its dtype is the computation's or a block dtype, so the file must not be cut short
 /// while the model exists.
 /// Errors: kIo and kFormat, naming the file; kUnsupported for an architecture or a type that wick

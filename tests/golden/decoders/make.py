@@ -57,11 +57,14 @@ MODELS = {
     "phi3_longrope": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, rope_parameters=LONG)),
     "starcoder2": ("Starcoder2", "float32", dict(head_dim=None)),
     "starcoder2_window": ("Starcoder2", "float16", dict(head_dim=None, sliding_window=7, use_bias=False)),
+    "ernie4_5": ("Ernie4_5", "float32", dict(use_bias=True)),
     "stablelm": ("StableLm", "float32", dict(head_dim=None, hidden_size=32, initializer_range=0.25, use_qkv_bias=True)),
     "stablelm_parallel": ("StableLm", "float32", dict(head_dim=None, hidden_size=32, initializer_range=0.25,
                                                       use_parallel_residual=True, qk_layernorm=True)),
     "glm4": ("Glm4", "float32", dict()),
     "glm": ("Glm", "float32", dict()),
+    "chatglm": ("Glm", "bfloat16", dict(head_dim=4, rope_parameters=dict(rope_type="default", rope_theta=20000.0,
+                                                                         partial_rotary_factor=0.5))),
     "phi": ("Phi", "float32", dict(head_dim=None, hidden_size=32, intermediate_size=128, num_key_value_heads=4)),
     "gpt2": ("GPT2", "float32", GPT2),
 }
@@ -83,6 +86,35 @@ def respell(path):
     config["rope_scaling"] = rope if rope["rope_type"] != "default" else None
     config["torch_dtype"] = config.pop("dtype")
     path.write_text(json.dumps(config, indent=2) + "\n")
+
+
+def as_chatglm(folder):
+    """From the layout of GLM-4 that transformers has to the former one, of the code that the models bring along."""
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(dict(
+        model_type="chatglm", architectures=["ChatGLMModel"], torch_dtype=config["dtype"], hidden_size=config["hidden_size"],
+        num_layers=config["num_hidden_layers"], num_hidden_layers=config["num_hidden_layers"], padded_vocab_size=config["vocab_size"],
+        ffn_hidden_size=config["intermediate_size"], kv_channels=config["head_dim"], num_attention_heads=config["num_attention_heads"],
+        multi_query_attention=True, multi_query_group_num=config["num_key_value_heads"], layernorm_epsilon=config["rms_norm_eps"],
+        seq_length=config["max_position_embeddings"], rope_ratio=2, original_rope=True, add_qkv_bias=True, add_bias_linear=False,
+        rmsnorm=True, post_layer_norm=True, apply_residual_connection_post_layernorm=False, tie_word_embeddings=False,
+        eos_token_id=config["eos_token_id"]), indent=2) + "\n")
+    weights = safetensors.torch.load_file(folder / "model.safetensors")
+    for ending in ("weight", "bias"):
+        for layer in range(config["num_hidden_layers"]):
+            attention = f"model.layers.{layer}.self_attn."
+            weights[f"{attention}query_key_value.{ending}"] = torch.cat(
+                [weights.pop(f"{attention}{part}_proj.{ending}") for part in "qkv"])
+    names = {"model.embed_tokens": "transformer.embedding.word_embeddings", "model.layers": "transformer.encoder.layers",
+             "model.norm": "transformer.encoder.final_layernorm", "lm_head": "transformer.output_layer",
+             "self_attn": "self_attention", "o_proj": "dense", "gate_up_proj": "dense_h_to_4h", "down_proj": "dense_4h_to_h"}
+    former = {}
+    for name, weight in weights.items():
+        for new, old in names.items():
+            name = name.replace(new, old)
+        former[name] = weight
+    former["transformer.rotary_pos_emb.inv_freq"] = torch.ones(config["head_dim"] // 4)
+    safetensors.torch.save_file(former, folder / "model.safetensors", {"format": "pt"})
 
 
 for name, (family, dtype, options) in MODELS.items():
@@ -108,5 +140,7 @@ for name, (family, dtype, options) in MODELS.items():
         with torch.no_grad():
             expected[f"ids.{row}"], expected[f"logits.{row}"] = ids[0], model(ids).logits[0].contiguous()
     safetensors.torch.save_file(expected, folder / "expected.safetensors")
+    if name == "chatglm":
+        as_chatglm(folder)
     for file in folder.iterdir():
         file.chmod(0o644)

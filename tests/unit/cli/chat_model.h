@@ -8,7 +8,8 @@
 namespace wick::test {
 
 /// Writes a folder with a model of 40 tokens: letters, space, punctuation and three special tokens.
-inline void write_chat_model(const Folder& folder) {
+/// positions: those that the model knows.
+inline void write_chat_model(const Folder& folder, int64_t positions = 96) {
   const std::string letters = "abcdefghijklmnopqrstuvwxyz.,!?'0123";
   std::string vocab = R"("<s>": 0, "<end>": 1, "<turn>": 2, "\u0120": 3, "\u010a": 4)";
   int64_t id = 5;
@@ -36,7 +37,8 @@ inline void write_chat_model(const Folder& folder) {
   DecoderConfig config;
   config.vocab_size = 40, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
-  config.max_position_embeddings = 96, config.initializer_range = 0.5, config.eos_token_ids = {1};
+  config.max_position_embeddings = positions, config.initializer_range = 0.5,
+  config.eos_token_ids = {1};
   Parameters parameters({.trainable = true});
   const Decoder decoder(config, parameters);
   NamedTensors tensors;

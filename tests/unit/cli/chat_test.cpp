@@ -48,11 +48,27 @@ TEST(Chat, EndsAnAnswerWhenTheContextIsFull) {
                    "chat: the conversation has 21 tokens, the context 10");
 }
 
+TEST(Chat, AnUnknownKeyOfTheConfigIsALineOfWarning) {
+  const Folder folder;
+  write_chat_model(folder);
+  std::string config = bytes_of(folder / "config.json");
+  folder.write("config.json",
+               config.insert(config.find('{') + 1, R"("new\u001b": 1, "newer": 2,)"));
+  const Outcome outcome = run("chat --device cpu -p hi --max-tokens 2 -m " + folder.path());
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::string begin = "wick: warning: " + folder.path() + ": unknown key ";
+  EXPECT_TRUE(contains(outcome.err, begin + "\"new\\u001b\" is ignored\n")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, begin + "\"newer\" is ignored\n")) << outcome.err;
+}
+
 TEST(Chat, BadInput) {
   expect_bad_input(run("chat -p hi -m /nonexistent"), "/nonexistent: no such file or folder");
   expect_bad_input(run(chat(" --json")), "--json: expected -p with it");
   expect_bad_input(run(chat(" -p hi --logit-bias 3")), "--logit-bias: expected ID=NUMBER, got 3");
-  expect_bad_input(run(chat(" -p hi --dtype q8_0")), "--dtype: expected f32, bf16, f16 or f64");
+  for (const char* dtype : {"q8_0", "i8", "nonsense"})
+    expect_bad_input(run(chat(std::string(" -p hi --dtype ") + dtype)),
+                     std::string("--dtype: expected f32, bf16, f16 or f64, got ") + dtype);
+  expect_bad_input(run("chat -p hi -m /dev/null"), "/dev/null: not a regular file");
   const Folder plain;
   write_chat_model(plain);
   plain.write("tokenizer_config.json", "{}");
@@ -116,6 +132,7 @@ TEST(Tokenize, BadInput) {
   expect_bad_input(detokenize("[\"a\"]"), "/list: expected integers in the list");
   expect_bad_input(detokenize("[1"), "/list: expected JSON");
   expect_bad_input(run("tokenize -m /nonexistent"), "/nonexistent: no such file or folder");
+  expect_bad_input(run("tokenize -m " + model() + " /nonexistent"), "/nonexistent: No such file");
   expect_bad_input(run("tokenize --lines -m " + model()), "--lines requires --json");
   EXPECT_EQ(parse_json(detokenize("[5,99,6]").out, "stdout").text("text"), "ab");
 }

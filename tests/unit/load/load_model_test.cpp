@@ -57,22 +57,22 @@ TEST_F(LoadModel, SaysWhatAFolderLacks) {
 TEST(LoadModelOfAFolder, TakesItsOnlyGgufFile) {
   const std::string file = std::string(WICK_GOLDEN) + "/decoders/qwen3/model.gguf";
   const TemporaryFolder folder;
-  EXPECT_EQ(gguf_in(folder.path()), "");
+  EXPECT_EQ(model_path(folder.path()), folder.path());
   folder.write("model.gguf", read_file(file));
-  folder.write("README.md", "");
+  folder.write("config.json", read_file(kModel + "/config.json"));
   folder.write("other-00002-of-00002.gguf", "");  // found by the first part of its set
-  EXPECT_EQ(gguf_in(folder.path()), folder.file("model.gguf"));
-  EXPECT_EQ(load_config(folder.path()).vocab_size, load_config(file).vocab_size);
+  EXPECT_EQ(model_path(folder.path()), folder.file("model.gguf"));
+  EXPECT_EQ(load_config(folder.path()).model_type, "qwen3");
   const LanguageModel model = load_model(folder.path(), {.device = Device::cpu()});
   EXPECT_EQ(model.config().model_type, "qwen3");
-  // GGUF files in a folder as the hub has it are not read.
-  folder.write("config.json", read_file(kModel + "/config.json"));
-  EXPECT_EQ(load_config(folder.path()).vocab_size, 48);
-  std::filesystem::remove(folder.file("config.json"));
   folder.write("more-00001-of-00002.gguf", "");
   EXPECT_ERROR(load_model(folder.path()), kFormat,
                "expected one GGUF file in the folder, found model.gguf and "
                "more-00001-of-00002.gguf");
+  // A folder with the hub's weights is read as such.
+  folder.write("model.safetensors", read_file(kModel + "/model.safetensors"));
+  EXPECT_EQ(model_path(folder.path()), folder.path());
+  EXPECT_EQ(load_config(folder.path()).vocab_size, 48);
 }
 
 TEST_F(LoadModel, ATensorThatTheModelHasNoPlaceForIsAnError) {

@@ -310,7 +310,7 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   };
   const Case cases[] = {
       {"model_type", "\"mamba\"",
-       "\"stablelm\", \"glm4\", \"glm\", \"phi\", \"gpt2\", got the string \"mamba\""},
+       "\"stablelm\", \"glm4\", \"glm\", \"chatglm\", \"phi\", \"gpt2\", got the string \"mamba\""},
       {"model_type", "", "\"model_type\": expected a string, got nothing"},
       {"vocab_size", "\"48\"",
        "\"vocab_size\": expected an integer of at least 1, got the string \"48\""},
@@ -352,7 +352,8 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
 
 TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
   DecoderConfig c;
-  c.num_key_value_heads = 2, c.head_dim = 48, c.rope_theta = 5e5, c.attention_bias = true;
+  c.num_key_value_heads = 2, c.head_dim = 48, c.rope_theta = 5e5;
+  c.attention_bias = c.attention_output_bias = true;
   c.tie_word_embeddings = true, c.dtype = DType::kBf16, c.eos_token_ids = {1, 2},
   c.bos_token_ids = {0};
   const auto again = [](const DecoderConfig& config) {
@@ -373,9 +374,14 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
   again(mistral(R"(, "sliding_window": null)"));
   for (const char* folder :
        {"qwen2_window", "smollm3_listed", "gemma2", "granite", "olmo", "olmo2", "phi3_longrope",
-        "starcoder2_window", "stablelm_parallel", "glm4", "phi", "gpt2"})
+        "starcoder2_window", "stablelm_parallel", "glm4", "chatglm", "phi", "gpt2"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
+  c.attention_output_bias = false;
+  EXPECT_ERROR(to_settings(c), kUnsupported,
+               "config: attention_output_bias: expected true in llama models beside an "
+               "attention_bias of true");
+  c.attention_output_bias = true;
   c.rope_pairs = RopePairs::kAdjacent;
   EXPECT_ERROR(to_settings(c), kUnsupported, "expected weights as in folders of transformers");
 }
@@ -502,38 +508,41 @@ constexpr const char* kModels[] = {
 };
 // Families that differ from these in a few switches.
 constexpr const char* kMoreModels[] = {
-    "decoders/qwen2",         "decoders/yi",
-    "decoders/smollm3",       "decoders/smollm3_listed",
-    "decoders/gemma",         "decoders/gemma2",
-    "decoders/granite",       "decoders/olmo",
-    "decoders/olmo2",         "decoders/phi3",
-    "decoders/phi3_longrope", "decoders/starcoder2",
-    "decoders/qwen2_window",  "decoders/starcoder2_window",
-    "decoders/stablelm",      "decoders/stablelm_parallel",
-    "decoders/glm4",          "decoders/glm",
-    "decoders/phi",           "decoders/gpt2",
+    "decoders/qwen2",
+    "decoders/yi",
+    "decoders/smollm3",
+    "decoders/smollm3_listed",
+    "decoders/gemma",
+    "decoders/gemma2",
+    "decoders/granite",
+    "decoders/olmo",
+    "decoders/olmo2",
+    "decoders/phi3",
+    "decoders/phi3_longrope",
+    "decoders/starcoder2",
+    "decoders/qwen2_window",
+    "decoders/starcoder2_window",
+    "decoders/ernie4_5",
+    "decoders/stablelm",
+    "decoders/stablelm_parallel",
+    "decoders/glm4",
+    "decoders/glm",
+    "decoders/chatglm",
+    "decoders/phi",
+    "decoders/gpt2",
 };
 constexpr const char* kGgufModels[] = {
-    "decoders/llama_linear/model.gguf",
-    "decoders/llama_yarn/model.gguf",
-    "decoders/llama_llama3/model.gguf",
-    "decoders/qwen3/model.gguf",
-    "decoders/gemma3_bf16/model.gguf",
-    "decoders/qwen2/model.gguf",
-    "decoders/smollm3/model.gguf",
-    "decoders/gemma/model.gguf",
-    "decoders/gemma2/model.gguf",
-    "decoders/granite/model.gguf",
-    "decoders/olmo/model.gguf",
-    "decoders/olmo2/model.gguf",
-    "decoders/phi3/model.gguf",
-    "decoders/phi3_longrope/model.gguf",
-    "decoders/starcoder2/model.gguf",
-    "decoders/stablelm/model.gguf",
-    "decoders/stablelm_parallel/model.gguf",
-    "decoders/glm4/model.gguf",
-    "decoders/phi/model.gguf",
-    "decoders/gpt2/model.gguf",
+    "decoders/llama_linear/model.gguf", "decoders/llama_yarn/model.gguf",
+    "decoders/llama_llama3/model.gguf", "decoders/qwen3/model.gguf",
+    "decoders/gemma3_bf16/model.gguf",  "decoders/qwen2/model.gguf",
+    "decoders/smollm3/model.gguf",      "decoders/gemma/model.gguf",
+    "decoders/gemma2/model.gguf",       "decoders/granite/model.gguf",
+    "decoders/olmo/model.gguf",         "decoders/olmo2/model.gguf",
+    "decoders/phi3/model.gguf",         "decoders/phi3_longrope/model.gguf",
+    "decoders/starcoder2/model.gguf",   "decoders/ernie4_5/model.gguf",
+    "decoders/stablelm/model.gguf",     "decoders/stablelm_parallel/model.gguf",
+    "decoders/glm4/model.gguf",         "decoders/chatglm/model.gguf",
+    "decoders/phi/model.gguf",          "decoders/gpt2/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
@@ -547,6 +556,38 @@ INSTANTIATE_TEST_SUITE_P(WideWaves, AgainstTransformers,
 INSTANTIATE_TEST_SUITE_P(Gguf, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kGgufModels),
                                             ::testing::Values("cpu")));
+
+class QuantizedRows : public ::testing::TestWithParam<const char*> {};
+
+// Blocks lie within rows, so rows of quantized weights are the quantized rows.
+TEST_P(QuantizedRows, OfSeveralLayersInOneGiveTheLogitsOfQuantizedLayers) {
+  const Device device = Device::parse(GetParam());
+  const Golden golden("decoders/phi3");
+  const auto quantized = [](const TensorSource& source) {
+    NamedTensors tensors;
+    for (const auto& [name, info] : source.tensors) {
+      const Tensor tensor = source.load(name, Device::cpu());
+      const bool is_layer = name.find("_proj.weight") != std::string::npos;
+      tensors[name] = is_layer && info.shape[1] % 32 == 0 ? cast(tensor, DType::kQ8_0) : tensor;
+    }
+    return source_of(tensors, "m");
+  };
+  const std::vector<int64_t> ids = golden.ids(1);
+  const int64_t t = int64_t(ids.size());
+  const auto logits = [&](const TensorSource& source) {
+    Parameters parameters(source, {.device = device});
+    const Tensor x = Tensor::from(ids, {1, t}, device);
+    return Decoder(golden.config, parameters).forward(x, positions_from_0(1, t, device));
+  };
+  const std::string folder = std::string(WICK_GOLDEN) + "/decoders/phi3";
+  const TensorSource fused = quantized(SafetensorsReader(folder).source());
+  EXPECT_EQ(fused.tensors.at("model.layers.0.self_attn.qkv_proj.weight").dtype, DType::kQ8_0);
+  const Tensor of_rows = logits(decoder_tensors(fused, golden.config));
+  EXPECT_EQ(largest_difference(of_rows, logits(quantized(golden.source))), 0);
+  EXPECT_GT(largest_difference(squeeze(of_rows, 0), golden.logits(1)), kNear);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, QuantizedRows, ::testing::Values("cpu", "emu:32", "emu:64"));
 
 TEST(Decoder, TakesWhatItsConfigSaysAndNothingElse) {
   Golden golden("llama/grouped");
