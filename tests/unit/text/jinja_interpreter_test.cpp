@@ -40,12 +40,10 @@ TEST(JinjaInterpreter, HostileTemplatesEndInErrors) {
       {"{{ strftime_now('%999999999d') }}", "too long"},
       {"{{ 2 ** 63 }}", "64 bits"},
   };
-  RenderOptions options;
-  options.max_steps = 2'000'000;
   for (const auto& [source, text] : rows) {
     SCOPED_TRACE(source);
     const auto start = std::chrono::steady_clock::now();
-    EXPECT_ERROR(render(source, options), kUnsupported, text);
+    EXPECT_ERROR(render(source), kUnsupported, text);
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
   }
 }
