@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "failure.h"
 #include "model.h"
+#include "paths.h"
 #include "wick/io/safetensors.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/cast.h"
@@ -36,6 +37,7 @@ std::vector<int64_t> parse_ids(const std::string& text) {
 void write_logits(const Options& options) {
   const std::vector<int64_t> ids = parse_ids(options.tokens);
   const int64_t count = int64_t(ids.size());
+  require_place(options.out, options.model.path, true);
   const LanguageModel model = open_model(options.model, count);
   const int64_t vocab_size = model.config().vocab_size;
   for (const int64_t id : ids)

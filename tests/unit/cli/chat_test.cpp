@@ -149,6 +149,7 @@ TEST(Logits, AreThoseOfTheModel) {
                               .decoder.forward(Tensor::from(std::vector<int64_t>{0, 5, 6}, {1, 3}),
                                                positions_from_0(1, 3, Device::cpu()));
   EXPECT_EQ(logits.to_vector<float>(), expected.to_vector<float>());
+  expect_bad_input(run("logits --device cpu -m " + model() + " --tokens 0,5 -o no/x"), "no folder");
   expect_bad_input(run("logits --device cpu -m " + model() + " --tokens 0,40 -o x"),
                    "--tokens: id 40 is outside a vocabulary of 40");
   expect_bad_input(run("logits --device cpu -m " + model() + " --tokens 0,x -o x"),
