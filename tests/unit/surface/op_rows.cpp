@@ -427,7 +427,20 @@ std::vector<SurfaceRow> op_rows() {
          return values(sdpa(x, x, x));
        },
        {1, 2}},
-      {"quantized storage"},
+      {"quantized storage",
+       "",
+       [](const Device& d) {  // blocks of equal values, which q8_0 holds exactly
+         const Tensor weight = cat({full({1, 32}, 127), full({1, 32}, -254)}, 0);
+         const QTensor q = QTensor::quantize_onto(weight, DType::kQ8_0, d);
+         std::vector<double> results = {double(q.size_in_bytes()), double(q.device() == d)};
+         const Tensor last = narrow(q.dequantize(), 1, 31, 1),
+                      row = q.embedding(Tensor::from(std::vector<int64_t>{1}, {1}, d)),
+                      product = QMatMul(q)(ones({1, 32}, {.device = d}));
+         for (const Tensor& x : {last, narrow(row, 1, 0, 1), product})
+           for (const double value : values(x)) results.push_back(value);
+         return results;
+       },
+       {68, 1, 127, -254, -254, 32 * 127, -32 * 254}},
       {"apply_op1", "apply", custom(1), {1, 2}},
       {"apply_op2", "apply", custom(2), {2, 4}},
       {"apply_op3", "apply", custom(3), {3, 6}},

@@ -13,8 +13,7 @@ using Run = std::function<std::vector<double>(const Device&)>;
 struct SurfaceRow {
   std::string name;      // candle's, or the op's
   std::string ops = "";  // that it calls, as docs/reference/ops.json names them; between spaces
-  /// What the device gives; none: wick has no such function yet.
-  Run run = nullptr;
+  Run run = nullptr;     // what the device gives
   std::vector<double> expected = {};
   bool basic = false;  // creation, allocation, copies, queries
 };
