@@ -185,9 +185,15 @@ WICK_HD constexpr T round_to(float x) {
     asm("" : "+v"(x));
     return __builtin_bit_cast(f16, _Float16(x));
 #elif defined(__CUDA_ARCH__)
-    f16 y{};
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
-    return y;
+    // In 32 bits: of an f16 in 16, ptxas 13.0 stores the value as an integer where the low byte of its
+    // bits is asked for.
+    uint32 pair = 0;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(x));
+#else
+    asm("{.reg .b16 y; cvt.rn.f16.f32 y, %1; mov.b32 %0, {y, y};}" : "=r"(pair) : "f"(x));
+#endif
+    return {uint16(pair)};
 #else
     const uint32 sign = u >> 16 & 0x8000, size = u & 0x7fffffff;
     if (size > 0x7f800000) return {uint16(sign | 0x7e00)};
