@@ -11,6 +11,7 @@ void add_devices(CLI::App& app);
 void add_train(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_bench(CLI::App& app);
 void add_chat(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_logits(CLI::App& app);

@@ -215,6 +215,7 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
           .eos_token = std::move(files.eos_token),
           .stop_ids = std::move(files.stop_ids),
           .sampling = files.sampling,
+          .weights = parameters.taken(),
           .warnings = std::move(warnings)};
 }
 

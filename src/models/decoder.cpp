@@ -341,9 +341,9 @@ int64_t num_parameters(const DecoderConfig& config) {
     Parameters parameters = Parameters::of_shapes();
     const Decoder decoder(c, parameters, 1);
     Wide count = 0;
-    for (const auto& [name, shape] : parameters.shapes()) {
+    for (const auto& [name, info] : parameters.taken()) {
       Wide weights = 1;
-      for (const int64_t size : shape) weights *= size;
+      for (const int64_t size : info.shape) weights *= size;
       count += weights;
     }
     return count;

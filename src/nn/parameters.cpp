@@ -46,17 +46,17 @@ Parameter Parameters::take_matrix(const std::string& name, const Shape& shape,
 
 Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial,
                            bool keeps_dtype) {
-  check(shapes_.count(name) == 0, ErrorCode::kInvalidArgument, "Parameters", "\"", name,
+  check(taken_.count(name) == 0, ErrorCode::kInvalidArgument, "Parameters", "\"", name,
         "\" is taken twice");
   if (shapes_only_) {
-    shapes_[name] = shape;
+    taken_[name] = {options_.dtype, shape};
     return Parameter();
   }
   const TensorOptions where{.dtype = options_.dtype, .device = options_.device};
   Tensor value = !draws()                 ? load(name, shape, keeps_dtype)
                  : initial.deviation == 0 ? full(shape, initial.mean, where)
                                           : randn(shape, where, initial.mean, initial.deviation);
-  shapes_[name] = shape;
+  taken_[name] = {value.dtype(), shape};
   if (!options_.trainable) return Parameter(std::move(value));
   return Parameter(vars_.emplace(name, Var(std::move(value))).first->second);
 }
@@ -64,7 +64,7 @@ Parameter Parameters::take(const std::string& name, const Shape& shape, const In
 std::vector<std::string> Parameters::left() const {
   std::vector<std::string> names;
   for (const auto& [name, info] : source_.tensors)
-    if (shapes_.count(name) == 0) names.push_back(name);
+    if (taken_.count(name) == 0) names.push_back(name);
   return names;
 }
 

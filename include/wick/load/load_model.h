@@ -1,6 +1,7 @@
 // Loads a model from a folder as the HuggingFace hub has it, or from a GGUF file.
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct WICK_API LanguageModel {
   std::string bos_token, eos_token;           // texts, "" if the files name none; for templates
   std::vector<int64_t> stop_ids;              // tokens that end a text or a turn
   std::optional<Sampling> sampling;           // generation_config.json's, if it samples
+  std::map<std::string, TensorInfo> weights;  // as they lie on the device
   std::vector<std::string> warnings;          // one line each, such as keys that wick does not know
 
   const DecoderConfig& config() const { return decoder.config(); }

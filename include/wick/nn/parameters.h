@@ -68,8 +68,8 @@ class WICK_API Parameters {
   /// The same for a matrix that linear or embedding reads. A frozen one stays as the source has it if
   /// that is a block dtype, or f16 or bf16 for computation in f32.
   Parameter take_matrix(const std::string& name, const Shape& shape, const Initial& initial);
-  /// Shapes of all parameters taken.
-  const std::map<std::string, Shape>& shapes() const { return shapes_; }
+  /// Shapes and dtypes of all parameters taken, as they lie on the device.
+  const std::map<std::string, TensorInfo>& taken() const { return taken_; }
   /// The trained parameters; empty unless options().trainable.
   const NamedVars& vars() const { return vars_; }
   /// Names in the source that have not been taken.
@@ -83,7 +83,7 @@ class WICK_API Parameters {
   ParameterOptions options_;
   bool shapes_only_ = false;
   TensorSource source_;
-  std::map<std::string, Shape> shapes_;
+  std::map<std::string, TensorInfo> taken_;
   NamedVars vars_;
 };
 

@@ -1,0 +1,349 @@
+// wick bench: how fast a model reads prompts and generates tokens, beside the device's limits.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <random>
+
+#include "commands.h"
+#include "failure.h"
+#include "model.h"
+#include "ranges.h"
+#include "report.h"
+#include "wick/abi/backend.h"
+#include "wick/base/threads.h"
+#include "wick/io/json.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/create.h"
+#include "wick/ops/matmul.h"
+#include "wick/ops/random.h"
+#include "wick/ops/reduce.h"
+
+namespace wick::cli {
+namespace {
+
+struct Options {
+  ModelFlags model;
+  std::vector<int64_t> prompts = {512}, contexts = {0}, batches = {1};
+  int64_t tokens = 128, repeats = 3;
+  bool json = false;
+};
+
+// ---- the device's limits
+
+using Clock = std::chrono::steady_clock;
+
+/// Seconds that f and the device's work for it take: the least of three runs, after one more.
+template <class F>
+double seconds_of(const Device& device, const F& f) {
+  double least = INFINITY;
+  for (int run = 0; run < 4; run++) {
+    device.synchronize();
+    const Clock::time_point start = Clock::now();
+    f();
+    device.synchronize();
+    if (run > 0) least = std::min(least, seconds_since(start));
+    if (InterruptWatch::asked()) throw Interrupted();
+  }
+  return least;
+}
+
+/// Calls seconds(size) with the sizes from `first`, doubled until it takes 20 ms or `last`. Returns
+/// the best rate, work(size) per second.
+template <class Seconds, class Work>
+double best_rate(int64_t first, int64_t last, const Seconds& seconds, const Work& work) {
+  double best = 0;
+  for (int64_t size = first; size <= last; size *= 2) {
+    const double taken = seconds(size);
+    best = std::max(best, work(size) / taken);
+    if (taken > 0.02) break;
+  }
+  return best;
+}
+
+struct Limits {
+  double bandwidth;  // bytes/s: the better of a sum, which reads, and a copy, which writes as much
+  double products;   // flop/s of square matrix products in the computation's dtype
+};
+
+Limits measure_limits(const TensorOptions& options) {
+  const Device& device = options.device;
+  constexpr int64_t kLeast = int64_t{1} << 26, kMost = int64_t{1} << 31;  // bytes; no cache's size
+  const double room = 0.2 * double(device.info().total_bytes);
+  const int64_t most = room > 0 ? std::clamp(int64_t(room), kLeast, kMost) : kLeast;
+  const auto bytes_summed = [&](int64_t bytes) {
+    const Tensor x = zeros({bytes / 4}, {.dtype = DType::kF32, .device = device});
+    return seconds_of(device, [&] { sum(x); });
+  };
+  const auto bytes_copied = [&](int64_t bytes) {
+    const Tensor x = zeros({bytes / 8}, {.dtype = DType::kF32, .device = device});
+    Var y(zeros({bytes / 8}, {.dtype = DType::kF32, .device = device}));
+    return seconds_of(device, [&] { copy_(y, x); });
+  };
+  const auto multiplied = [&](int64_t n) {
+    const Tensor a = randn({n, n}, options), b = randn({n, n}, options);
+    return seconds_of(device, [&] { matmul(a, b); });
+  };
+  const auto same = [](int64_t bytes) { return double(bytes); };
+  const auto flop = [](int64_t n) { return 2 * std::pow(double(n), 3); };
+  return {.bandwidth = std::max(best_rate(kLeast, most, bytes_summed, same),
+                                best_rate(kLeast, most, bytes_copied, same)),
+          .products = best_rate(256, 8192, multiplied, flop)};
+}
+
+// ---- the least work that a model's tokens take
+
+/// The weights that every token multiplies: not the embedding, of which it reads a row.
+struct Work {
+  double bytes = 0, elements = 0;
+  double output_elements = 0;  // of the output layer, which only tokens to be continued multiply
+};
+
+Work work_of(const LanguageModel& model) {
+  Work work;
+  for (const auto& [name, info] : model.weights) {
+    const double elements = double(numel(info.shape));
+    const bool is_embedding = name.find("model.embed_") == 0;
+    const bool is_output = model.config().tie_word_embeddings ? name == "model.embed_tokens.weight"
+                                                              : name == "lm_head.weight";
+    if (is_embedding && !is_output) continue;
+    work.bytes += double(bytes_of(info.dtype, numel(info.shape)));
+    (is_output ? work.output_elements : work.elements) += elements;
+  }
+  return work;
+}
+
+/// The sum over the layers of the positions that a token attends to which has `before` before it.
+double attended(const DecoderConfig& c, double before) {
+  double sum = 0;
+  for (int64_t i = 0; i < c.num_hidden_layers; i++) {
+    const bool slides = !c.layer_types.empty() && c.layer_types[size_t(i)] == LayerType::kSliding;
+    sum += slides ? std::min(before + 1, double(c.sliding_window)) : before + 1;
+  }
+  return sum;
+}
+
+/// Bytes of keys and values that attention to one position of one layer reads.
+double position_bytes(const LanguageModel& model) {
+  const DecoderConfig& c = model.config();
+  return double(bytes_of(model.decoder.options().dtype, 2 * c.num_key_value_heads * c.head_dim));
+}
+
+// ---- the tests
+
+struct Test {
+  bool decodes;
+  int64_t tokens;   // per sequence
+  int64_t context;  // tokens before them
+  int64_t batch;
+};
+
+struct Result {
+  Test test;
+  double rate = 0, deviation = 0;  // tokens/s of all sequences together, over the repeats
+  double bytes = 0;                // decode: the least that a token must read
+  double share = 0;                // of the bandwidth (decode) or of the products (prefill)
+};
+
+std::vector<std::vector<int64_t>> random_ids(const DecoderConfig& c, int64_t batch, int64_t count) {
+  std::mt19937_64 engine(1);
+  std::uniform_int_distribution<int64_t> any(0, c.vocab_size - 1);
+  std::vector<std::vector<int64_t>> ids(static_cast<size_t>(batch));
+  for (std::vector<int64_t>& row : ids)
+    for (int64_t i = 0; i < count; i++) row.push_back(any(engine));
+  return ids;
+}
+
+/// Seconds of each repeat; the first run, which is not one, allocates memory.
+std::vector<double> run(const LanguageModel& model, const Test& test, int64_t repeats) {
+  // A decode test begins at one token or more: there is nothing to continue before that.
+  const int64_t before = test.decodes ? std::max<int64_t>(1, test.context) : 0;
+  Session session(
+      model.decoder,
+      {.sequences = test.batch, .capacity = before + test.tokens, .sampling = {.temperature = 0}});
+  const auto prompt = random_ids(model.config(), test.batch, test.decodes ? before : test.tokens);
+  if (test.decodes) {
+    session.append_each(prompt);
+    session.step();
+  }
+  std::vector<double> seconds;
+  for (int64_t i = 0; i <= repeats; i++) {
+    for (int64_t row = 0; row < test.batch; row++) session.rewind(before, row);
+    const Clock::time_point start = Clock::now();
+    if (!test.decodes) session.append_each(prompt);
+    for (int64_t step = 0; step < (test.decodes ? test.tokens : 1); step++) {
+      session.step();
+      if (InterruptWatch::asked()) throw Interrupted();
+    }
+    if (i > 0) seconds.push_back(seconds_since(start));
+  }
+  return seconds;
+}
+
+Result measure(const LanguageModel& model, const Test& test, int64_t repeats,
+               const Limits& limits) {
+  Result result{.test = test};
+  const double tokens = double(test.tokens * test.batch);
+  double sum = 0, squares = 0;
+  for (const double seconds : run(model, test, repeats)) {
+    const double rate = tokens / seconds;
+    sum += rate, squares += rate * rate;
+  }
+  const double n = double(repeats);
+  result.rate = sum / n;
+  if (repeats > 1)
+    result.deviation = std::sqrt(std::max(0.0, squares - n * result.rate * result.rate) / (n - 1));
+
+  const DecoderConfig& c = model.config();
+  const Work work = work_of(model);
+  if (test.decodes) {
+    const double mean_before = double(test.context) + double(test.tokens - 1) / 2;
+    result.bytes =
+        work.bytes / double(test.batch) + attended(c, mean_before) * position_bytes(model);
+    result.share = result.rate * result.bytes / limits.bandwidth;
+  } else {
+    const double mean_before = double(test.tokens - 1) / 2;
+    const double flop = 2 * (work.elements + work.output_elements / double(test.tokens)) +
+                        4 * attended(c, mean_before) * double(c.num_attention_heads * c.head_dim);
+    result.share = result.rate * flop / limits.products;
+  }
+  return result;
+}
+
+std::vector<Test> tests_of(const Options& o, const DecoderConfig& config) {
+  std::vector<Test> tests;
+  for (const int64_t batch : o.batches)
+    for (const int64_t tokens : o.prompts)
+      if (tokens > 0) tests.push_back({false, tokens, 0, batch});
+  for (const int64_t batch : o.batches)
+    for (const int64_t context : o.contexts)
+      if (o.tokens > 0) tests.push_back({true, o.tokens, context, batch});
+  const int64_t most = config.max_position_embeddings;
+  for (const Test& test : tests)
+    if (test.context + test.tokens >= most)
+      fail_input(!test.decodes      ? "--prompt"
+                 : test.context > 0 ? "--context"
+                                    : "--tokens",
+                 "expected fewer tokens than the model's ", most, " positions, got ",
+                 test.context + test.tokens);
+  return tests;
+}
+
+// ---- output
+
+std::string name_of(const Test& test) {
+  std::string name = test.decodes ? "decode " : "prefill ";
+  name += std::to_string(test.tokens);
+  if (test.context > 0) name += " after " + std::to_string(test.context);
+  return name;
+}
+
+std::string bytes_text(double bytes) { return decimal(bytes / 1e6, 1) + " MB"; }
+
+void print_row(const Result& r) {
+  const std::string rate = decimal(r.rate, r.rate < 100 ? 2 : 1);
+  const std::string spread = "+- " + decimal(r.deviation, r.deviation < 10 ? 2 : 1);
+  std::printf("%-24s%6lld%12s %-10s%12s  %3.0f%% of %s\n", name_of(r.test).c_str(),
+              (long long)r.test.batch, rate.c_str(), spread.c_str(),
+              r.test.decodes ? bytes_text(r.bytes).c_str() : "", 100 * r.share,
+              r.test.decodes ? "the bandwidth" : "the products");
+  std::fflush(stdout);
+}
+
+Settings json_of(const Result& r) {
+  Settings s;
+  s.set("test", r.test.decodes ? "decode" : "prefill")
+      .set("tokens", r.test.tokens)
+      .set("context", r.test.context)
+      .set("batch", r.test.batch)
+      .set("tokens_per_second", r.rate)
+      .set("deviation", r.deviation)
+      .set(r.test.decodes ? "share_of_bandwidth" : "share_of_products", r.share);
+  if (r.test.decodes) s.set("least_bytes_per_token", r.bytes);
+  return s;
+}
+
+void bench(const Options& options) {
+  const std::vector<Test> tests =
+      tests_of(options, reading_input([&] { return load_config(options.model.path); }));
+  const LanguageModel model = open_model(options.model);
+  const InterruptWatch watch;
+  const NoGrad off;
+  const TensorOptions computation = model.decoder.options();
+  const DeviceInfo& info = computation.device.info();
+  double bytes = 0;
+  for (const auto& [name, weight] : model.weights)
+    bytes += double(bytes_of(weight.dtype, numel(weight.shape)));
+  const int64_t weights = num_parameters(model.config());
+  const Limits limits = measure_limits(computation);
+
+  if (!options.json) {
+    std::printf("%s: %s, %s million weights, %s\n", options.model.path.c_str(),
+                model.config().model_type.c_str(), decimal(double(weights) / 1e6, 1).c_str(),
+                bytes_text(bytes).c_str());
+    std::printf("%s: %s, %s", to_string(computation.device).c_str(), info.name, info.architecture);
+    if (computation.device.is_cpu()) std::printf(", threads: %d", num_threads());
+    std::printf("; bandwidth %s GB/s, products of %s %s Gflop/s\n\n",
+                decimal(limits.bandwidth / 1e9, 1).c_str(), dtype_name(computation.dtype),
+                decimal(limits.products / 1e9, 0).c_str());
+    std::printf("%-24s%6s%12s %-10s%12s  %s\n", "test", "batch", "tokens/s", "", "least/token",
+                "share");
+  }
+  Setting::List results;
+  for (const Test& test : tests) {
+    const Result result = measure(model, test, options.repeats, limits);
+    if (options.json)
+      results.emplace_back(json_of(result));
+    else
+      print_row(result);
+  }
+  if (!options.json) return;
+  Settings line;
+  line.set("model", options.model.path)
+      .set("model_type", model.config().model_type)
+      .set("weights", weights)
+      .set("weight_bytes", int64_t(bytes))
+      .set("device", to_string(computation.device))
+      .set("device_name", std::string(info.name))
+      .set("architecture", std::string(info.architecture))
+      .set("dtype", dtype_name(computation.dtype))
+      .set("bandwidth", limits.bandwidth)
+      .set("products", limits.products);
+  if (computation.device.is_cpu()) line.set("threads", num_threads());
+  line.set("tests", std::move(results));
+  std::printf("%s\n", to_json(line, -1).c_str());
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("bench", "how fast a model runs, beside what the device can do");
+  const auto o = std::make_shared<Options>();
+  add_model_flags(*command, o->model);
+  command->add_option("--prompt", o->prompts, "lengths of the prompts to read; 0: do not (512)")
+      ->delimiter(',')
+      ->check(integer_from(0));
+  command->add_option("--tokens", o->tokens, "tokens to generate; 0: do not")
+      ->check(integer_from(0))
+      ->capture_default_str();
+  command->add_option("--context", o->contexts, "numbers of tokens before those generated (0)")
+      ->delimiter(',')
+      ->check(integer_from(0));
+  command->add_option("--batch", o->batches, "numbers of sequences side by side (1)")
+      ->delimiter(',')
+      ->check(integer_from(1, 1 << 16));
+  command->add_option("--repeat", o->repeats, "runs of each test, after one to warm up")
+      ->check(integer_from(1))
+      ->capture_default_str();
+  command->add_flag("--json", o->json, "print one line of JSON at the end");
+  command->footer(
+      "Examples:\n"
+      "  wick bench -m model.gguf\n"
+      "  wick bench -m model.gguf --prompt 512,2048 --context 0,4096 --batch 1,8 --json");
+  command->callback([o] { bench(*o); });
+}
+
+}  // namespace wick::cli
