@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """That scripts count honestly: what was skipped or left out has not passed. Each test plants the programs that they run."""
+import json
 import os
 import pathlib
 import shutil
@@ -152,20 +153,68 @@ echo '5 passed, 0 failed, 2 left out'"""
         self.assertIn("| module's runtime | passed | 45 passed, 2 skipped | ", page)
         self.assertIn("\nLeft out:\n- conformance: no kernel on a card, 2 cases: abs 2\n", page)
 
-    def test_the_page_of_rocm_says_what_was_left_out(self):
+    def plant_rocm(self, *targets):
         self.plant_build("rocm")
         self.plant("build/rocm/bin/wick-conformance", self.CONFORMANCE.replace("cuda", "rocm"))
         self.plant("build/rocm/bin/rocm_memory_test", "echo '[  PASSED  ] 6 tests.'")
-        (self.root / "build/rocm/CMakeCache.txt").write_text("WICK_ROCM_TARGETS:STRING=gfx1100\n")
-        self.plant("scripts/list-amd-objects",
-                   """echo '{"gfx1100": {"wave": 32, "kernels": ["k"]}}' > "$2"; echo '1 objects, 0 complaints'""")
+        (self.root / "build/rocm/CMakeCache.txt").write_text(f"WICK_ROCM_TARGETS:STRING={';'.join(targets)}\n")
+        held = json.dumps({target: {"wave": 32, "kernels": [f"k of {target}"]} for target in targets})
+        self.plant("scripts/list-amd-objects", f"""echo '{held}' > "$2"; echo '1 objects, 0 complaints'""")
         for folder in ("backends/gpu", "include/wick/abi", "src/scalar"):
             (self.root / folder).mkdir(parents=True)
+
+    def test_the_page_of_rocm_says_what_was_left_out(self):
+        self.plant_rocm("gfx1100")
         page = self.page("rocm")
         self.assertIn("| rocm:0 a card, gfx1100: conformance | passed | 5 passed, 0 failed, 2 left out | ", page)
         self.assertIn("| rocm:0 a card, gfx1100: HIP calls on tensors | passed | 6 passed | ", page)
         self.assertIn("\nLeft out:\n- rocm:0 a card, gfx1100: conformance: no kernel on a card, 2 cases: abs 2\n", page)
         self.assertIn("| gfx1100 | 32 | 1 | executed |", page)
+
+    # Each architecture waits until the other runs too; gfx1100 ends last.
+    TOGETHER = """other=gfx1100; [ $AMDEMU_ARCH = gfx1201 ] || other=gfx1201
+touch {root}/$AMDEMU_ARCH
+for i in {{1..100}}; do [ -e {root}/$other ] && break; sleep 0.1; done
+[ -e {root}/$other ] || echo alone
+[ $AMDEMU_ARCH = gfx1201 ] || sleep 0.5
+echo "left out, too large, 1 cases: $AMDEMU_ARCH"
+{then}
+echo '5 passed, 0 failed, 1 left out'"""
+
+    def run_stand_in(self, then):
+        """(exit status, rows of the architectures, the page, what was printed, the log)"""
+        self.plant_rocm("gfx1100", "gfx1201")
+        self.plant("build/rocm/bin/wick-conformance", self.TOGETHER.format(root=self.root, then=then))
+        trees = [part for folder in ("backends/gpu", "include/wick/abi", "src/scalar") for part in ("--tree", folder + "=0")]
+        run = self.run_script("rocm-check", "--out", str(self.root / "page.md"), "--arch", "gfx1100,gfx1201", "--jobs", "2", *trees,
+                              AMDEMU_DIR="there")
+        page = (self.root / "page.md").read_text()
+        rows = [row.rsplit(" | ", 1)[0] for row in page.splitlines() if row.startswith("| gfx") and ":" in row]
+        build = self.root / "build/rocm"
+        self.assertEqual([path.name for path in build.glob("rocm-check.log*")], ["rocm-check.log"])
+        return run.returncode, rows, page, run.stdout, (build / "rocm-check.log").read_text()
+
+    def test_architectures_that_run_at_once_have_their_rows_in_order(self):
+        status, rows, page, printed, log = self.run_stand_in("")
+        self.assertEqual(status, 0, printed)
+        tally = "passed | 5 passed, 0 failed, 1 left out"
+        self.assertEqual(rows, [f"| {arch}, {arch}: {title} | {result}" for arch in ("gfx1100", "gfx1201") for title, result in (
+            ("conformance", tally), ("HIP calls on tensors", "passed | 6 passed"), ("gradients", tally),
+            ("guarded, poisoned, reversed", tally))])
+        self.assertNotIn("alone", log)
+        self.assertLess(log.rindex("gfx1100, gfx1100: "), log.index("gfx1201, gfx1201: "))
+        self.assertLess(page.index("- gfx1100, gfx1100: guarded"), page.index("- gfx1201, gfx1201: conformance"))
+        for arch in ("gfx1100", "gfx1201"):
+            self.assertIn(f"| {arch} | 32 | 1 | executed |", page)
+
+    def test_an_architecture_that_fails_is_told_from_the_others(self):
+        status, rows, page, printed, _ = self.run_stand_in("[ $AMDEMU_ARCH = gfx1201 ] || { echo FAILED abs; exit 3; }")
+        self.assertEqual(status, 1, printed)
+        self.assertEqual(rows[0], "| gfx1100, gfx1100: conformance | **failed** (3) | FAILED abs")
+        self.assertEqual([" passed | " in row for row in rows], [False, True, True, True, True])
+        self.assertIn("\nFAILED abs\n   gfx1100, gfx1100: conformance: FAILED (3), ", printed)
+        self.assertIn("| gfx1100 | 32 | 1 | compiled only |", page)
+        self.assertIn("| gfx1201 | 32 | 1 | executed |", page)
 
 
 if __name__ == "__main__":
