@@ -91,6 +91,12 @@ class Draw:
         self.drawn[name] += 1
         return kinds[name].pop(0)
 
+    def keep_part(self, first, count):
+        """Leaves every count-th of the mutants not drawn yet, from the first (from 1): the parts draw none of each other's."""
+        for kinds in self.mutants.values():
+            for name in kinds:
+                kinds[name] = kinds[name][first - 1::count]
+
     def replace(self, room, mutant):
         self.of_room[room][mutant.operator] -= 1
         self.drawn[mutant.operator] -= 1

@@ -399,6 +399,29 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(printed, self.run_script("--list", "--count", "3", "--seed", "5")[1])
         self.assertFalse((self.root / "build").exists())
 
+    def test_parts_plant_everything_once(self):
+        self.plants(("n < 3", "n <= 3"), ("n += 7", "n += 6"))
+        listed = lambda *options: [line for line in self.run_script("--list", *options)[1].splitlines() if line.startswith("a: ")]
+        for options in (("--plants",), ("--count", "5", "--seed", "3")):
+            whole, parts = listed(*options), [listed(*options, "--part", f"{part}/2") for part in (1, 2)]
+            self.assertEqual(parts, [whole[0::2], whole[1::2]])
+
+    def test_parts_draw_none_of_each_others(self):
+        # All are harmless, so that each part draws on until it has no more.
+        found = drawing.mutants_of("src/a/one.cpp", SOURCE)[1]
+        self.write("tests/mutants/equivalents.json", json.dumps(
+            [{"file": m.file, "operator": m.operator, "old": m.old.strip(), "new": m.new.strip(), "why": "-"} for m in found]))
+        printed = "".join(self.run_script("--count", "3", "--part", part)[1] for part in ("1/3", "2/3", "3/3"))
+        self.assertGreater(len(found), 6)
+        for mutant in found:
+            self.assertEqual(printed.count(mutant.diff() + "\n"), 1, mutant.diff())
+
+    def test_parts_are_from_one_to_their_count(self):
+        for part in "0/2", "3/2", "1", "a/b":
+            with self.assertRaises(SystemExit) as exited:
+                self.run_script("--list", "--part", part)
+            self.assertEqual(exited.exception.code, 2)
+
     def test_files_of_no_room_are_an_error(self):
         status, printed = self.run_script("--only", "nowhere")
         self.assertEqual((status, printed.splitlines()[-1]), (2, 'mutants: nothing to plant in files that begin with "nowhere"'))
