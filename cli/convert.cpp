@@ -1,4 +1,4 @@
-// wick convert: writes the model of a folder to a GGUF file.
+// wick convert: writes the model of a folder to a GGUF file, or that of a GGUF file to a folder.
 #include "wick/load/convert.h"
 
 #include <CLI/CLI.hpp>
@@ -14,6 +14,7 @@
 #include "report.h"
 #include "wick/core/tensor.h"
 #include "wick/io/json.h"
+#include "wick/load/load_model.h"
 
 namespace wick::cli {
 namespace {
@@ -24,12 +25,11 @@ struct Options {
 };
 
 void convert(const Options& options) {
-  if (!is_there(options.in)) fail_input(options.in, "no such folder");
-  if (!is_folder(options.in))
-    fail_input(options.in,
-               "expected a folder of config.json and safetensors; for other types of a "
-               "GGUF file's weights: wick quantize");
+  if (!is_there(options.in)) fail_input(options.in, "no such file or folder");
+  const bool from_folder = is_folder(model_path(options.in));
   require_place(options.out, options.in, options.force);
+  if (!from_folder && is_there(options.out) && !is_folder(options.out))
+    fail_input(options.out, "expected a folder, as a GGUF file is converted to one");
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;
   std::optional<Progress> bar;
@@ -42,7 +42,10 @@ void convert(const Options& options) {
     if (!bar) bar.emplace(done >> 20, total >> 20);
     bar->update(done >> 20, "MiB written");
   };
-  const ConvertReport report = convert_to_gguf(options.in, options.out, converting);
+  const ConvertReport report = reading_input([&] {
+    return from_folder ? convert_to_gguf(options.in, options.out, converting)
+                       : convert_to_folder(options.in, options.out, converting);
+  });
   bar.reset();
   for (const std::string& warning : report.warnings)
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());
@@ -65,18 +68,22 @@ void convert(const Options& options) {
 }  // namespace
 
 void add_convert(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("convert", "write a folder's model to a GGUF file");
+  CLI::App* command = app.add_subcommand(
+      "convert", "write a folder's model to a GGUF file, or a GGUF file's model to a folder");
   const auto o = std::make_shared<Options>();
-  command->add_option("in", o->in, "a folder of config.json and safetensors")->required();
-  command->add_option("out", o->out, "the GGUF file to write")->required();
-  command->add_option("--dtype", o->dtype,
-                      "dtype of the weights: f32, f16 or bf16 (default: the folder's)");
-  command->add_flag("--force", o->force, "replace the file if it exists");
+  command->add_option("in", o->in, "a folder of config.json and safetensors, or a GGUF file")
+      ->required();
+  command->add_option("out", o->out, "the GGUF file or the folder to write")->required();
+  command->add_option(
+      "--dtype", o->dtype,
+      "dtype of the weights: f32, f16 or bf16 (default: the input's; f16 if that is quantized)");
+  command->add_flag("--force", o->force, "replace the file, or files in the folder, if they exist");
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(
       "Examples:\n"
       "  wick convert folder model.gguf\n"
-      "  wick convert folder model-f16.gguf --dtype f16 --force");
+      "  wick convert folder model-f16.gguf --dtype f16 --force\n"
+      "  wick convert model.gguf folder");
   command->callback([o] { convert(*o); });
 }
 

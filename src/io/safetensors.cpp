@@ -289,21 +289,35 @@ NamedTensors load_safetensors(const std::string& path, const Device& device) {
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const Metadata& metadata) {
-  for (const auto& [name, tensor] : tensors) {
+  for (const auto& [name, tensor] : tensors)
+    check(bool(tensor), ErrorCode::kInvalidArgument, "save_safetensors", json_quote(name),
+          " is an empty Tensor()");
+  // The source hands the tensors out where they are: no copy is made of all of them.
+  TensorSource source = source_of(tensors, "save_safetensors");
+  source.load = [&tensors](const std::string& name, const Device&) { return tensors.at(name); };
+  save_safetensors_from(path, source, metadata);
+}
+
+void save_safetensors_from(const std::string& path, const TensorSource& tensors,
+                           const Metadata& metadata,
+                           const std::function<void(int64_t done, int64_t total)>& progress) {
+  int64_t total = 0;
+  for (const auto& [name, info] : tensors.tensors) {
     const bool usable = is_utf8(name) && name != kMetadata;
     check(usable, ErrorCode::kInvalidArgument, "save_safetensors", "a tensor cannot be named ",
           json_quote(name), usable || name == kMetadata ? "" : ", which is not UTF-8");
-    check(bool(tensor), ErrorCode::kInvalidArgument, "save_safetensors", json_quote(name),
-          " is an empty Tensor()");
-    check(!is_block(tensor.dtype()), ErrorCode::kInvalidArgument, "save_safetensors",
-          json_quote(name), ": the format does not support ", dtype_name(tensor.dtype()));
-    check(packed_bytes(tensor.dtype(), tensor.numel()).has_value(), ErrorCode::kInvalidArgument,
-          "save_safetensors", json_quote(name), ": ", describe(tensor),
+    check(!is_block(info.dtype), ErrorCode::kInvalidArgument, "save_safetensors", json_quote(name),
+          ": the format does not support ", dtype_name(info.dtype));
+    const std::optional<int64_t> bytes = packed_bytes(info.dtype, numel(info.shape));
+    check(bytes.has_value(), ErrorCode::kInvalidArgument, "save_safetensors", json_quote(name),
+          ": ", dtype_name(info.dtype), to_string(info.shape),
           " does not fill its last byte, as the format requires");
+    total += *bytes;
   }
-  std::vector<std::pair<std::string, Tensor>> order(tensors.begin(), tensors.end());
+  std::vector<std::pair<std::string, TensorInfo>> order(tensors.tensors.begin(),
+                                                        tensors.tensors.end());
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return dtype_size(a.second.dtype()) > dtype_size(b.second.dtype());
+    return dtype_size(a.second.dtype) > dtype_size(b.second.dtype);
   });
   std::string header = "{";
   if (!metadata.empty()) {
@@ -316,14 +330,14 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors,
     header += "}";
   }
   int64_t offset = 0;
-  for (const auto& [name, tensor] : order) {
-    const int64_t bytes = *packed_bytes(tensor.dtype(), tensor.numel());
+  for (const auto& [name, info] : order) {
+    const int64_t bytes = *packed_bytes(info.dtype, numel(info.shape));
     const auto known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
-                                    [&](const DTypeName& d) { return d.dtype == tensor.dtype(); });
+                                    [&](const DTypeName& d) { return d.dtype == info.dtype; });
     header += (header.size() > 1 ? "," : "") + json_quote(name) + ":{\"dtype\":\"" + known->name +
               "\",\"shape\":[";
-    for (int d = 0; d < tensor.rank(); d++)
-      header += (d ? "," : "") + std::to_string(tensor.shape()[d]);
+    for (int d = 0; d < info.shape.size(); d++)
+      header += (d ? "," : "") + std::to_string(info.shape[d]);
     header += "],\"data_offsets\":[" + std::to_string(offset) + "," +
               std::to_string(offset + bytes) + "]}";
     offset += bytes;
@@ -334,15 +348,19 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors,
   AtomicFile file(path);
   file.write(&header_bytes, 8);
   file.write(header);
-  for (const auto& [name, tensor] : order) {
-    std::vector<uint8_t> bytes(size_t(bytes_of(tensor.dtype(), tensor.numel())));
+  int64_t done = 0;
+  for (const auto& [name, info] : order) {
+    const Tensor tensor = tensors.load(name, Device::cpu());
+    std::vector<uint8_t> bytes(size_t(bytes_of(info.dtype, tensor.numel())));
     tensor.read(bytes.data());
-    if (const int bits = packed_bits(tensor.dtype()); bits < 8) {
+    if (const int bits = packed_bits(info.dtype); bits < 8) {
       // In place: writing never overtakes reading.
       pack_bits(bytes.data(), bits, tensor.numel(), bytes.data());
-      bytes.resize(size_t(*packed_bytes(tensor.dtype(), tensor.numel())));
+      bytes.resize(size_t(*packed_bytes(info.dtype, tensor.numel())));
     }
     file.write(bytes.data(), int64_t(bytes.size()));
+    done += int64_t(bytes.size());
+    if (progress) progress(done, total);
   }
   file.commit();
 }

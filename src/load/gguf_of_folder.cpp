@@ -24,23 +24,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The architecture of GGUF files that a model_type has; rows are verified against llama.cpp's files.
-struct Architecture {
-  std::string_view model_type;
-  const char* gguf;
-  bool adjacent_pairs;  // rope rotates pairs of neighbouring elements, so that rows are reordered
-};
-constexpr Architecture kArchitectures[] = {{"llama", "llama", true},
-                                           {"mistral", "llama", true},
-                                           {"qwen2", "qwen2", false},
-                                           {"qwen3", "qwen3", false},
-                                           {"gemma3_text", "gemma3", false}};
+/// Rows are verified against llama.cpp's files.
+constexpr GgufArchitecture kArchitectures[] = {{"llama", "llama", true},
+                                               {"mistral", "llama", true},
+                                               {"qwen2", "qwen2", false},
+                                               {"qwen3", "qwen3", false},
+                                               {"gemma3_text", "gemma3", false}};
 
-const Architecture& architecture_of(const std::string& folder, const DecoderConfig& config) {
-  for (const Architecture& row : kArchitectures)
-    if (row.model_type == config.model_type) return row;
-  fail(ErrorCode::kUnsupported, folder, "wick does not write GGUF files of a model of type \"",
-       config.model_type, "\"");
+const GgufArchitecture& architecture_of(const std::string& folder, const DecoderConfig& config) {
+  const GgufArchitecture* const row = gguf_architecture(config.model_type);
+  check(row, ErrorCode::kUnsupported, folder,
+        "wick does not write GGUF files of a model of type \"", config.model_type, "\"");
+  return *row;
 }
 
 // ---- tensors
@@ -51,8 +46,6 @@ Tensor with_adjacent_pairs(const Tensor& x, int64_t heads) {
   return reshape(transpose(reshape(x, {heads, 2, rows / heads / 2, columns}), 1, 2), x.shape());
 }
 
-bool is_norm(const std::string& name) { return name.ends_with("norm.weight"); }
-
 DType dtype_of(const std::string& name, const TensorInfo& info, std::optional<DType> dtype) {
   if (info.shape.size() <= 1 || name.ends_with("_norm.weight")) return DType::kF32;
   if (dtype) return *dtype;
@@ -61,46 +54,17 @@ DType dtype_of(const std::string& name, const TensorInfo& info, std::optional<DT
   return is_kept ? info.dtype : DType::kF32;
 }
 
-/// The heads that a query's or key's weight or bias has in its rows; 0: it is neither.
-int64_t heads_of(const std::string& hub, const DecoderConfig& config) {
-  if (hub.find(".q_proj.") != hub.npos) return config.num_attention_heads;
-  return hub.find(".k_proj.") != hub.npos ? config.num_key_value_heads : 0;
-}
-
 Tensor converted(const Tensor& x, const std::string& hub, DType dtype, const DecoderConfig& config,
                  bool adjacent_pairs) {
   Tensor y = x;
-  if (config.norm_adds_one && is_norm(hub)) y = add(cast(y, DType::kF32), 1.0);
+  if (config.norm_adds_one && is_norm_weight(hub)) y = add(cast(y, DType::kF32), 1.0);
   const int64_t heads = heads_of(hub, config);
   if (adjacent_pairs && heads > 0) y = with_adjacent_pairs(y, heads);
   return cast(y, dtype);
 }
 
-/// The divisors of frequencies that files have as a tensor, computed in f32 as llama.cpp does.
-Tensor llama3_divisors(const DecoderConfig& config) {
-  const RopeScaling& s = config.rope_scaling;
-  const double context = double(s.original_max_position_embeddings),
-               longest = context / s.low_freq_factor, shortest = context / s.high_freq_factor;
-  std::vector<float> divisors;
-  for (int64_t i = 0; i < config.head_dim; i += 2) {
-    const float exponent = float(i) / float(config.head_dim),
-                frequency = 1 / std::pow(float(config.rope_theta), exponent),
-                length = float(2 * std::numbers::pi) / frequency;
-    if (double(length) < shortest) {
-      divisors.push_back(1);
-    } else if (double(length) > longest) {
-      divisors.push_back(float(s.factor));
-    } else {
-      const float smooth = (float(context) / length - float(s.low_freq_factor)) /
-                           float(s.high_freq_factor - s.low_freq_factor);
-      divisors.push_back(1 / ((1 - smooth) / float(s.factor) + smooth));
-    }
-  }
-  return Tensor::from(divisors);
-}
-
 TensorSource tensors_of(const TensorSource& folder, const DecoderConfig& config,
-                        const Architecture& architecture, std::optional<DType> dtype) {
+                        const GgufArchitecture& architecture, std::optional<DType> dtype) {
   constexpr const char* kDivisors = "rope_freqs.weight";
   const TensorSource source = decoder_tensors(folder, config);
   TensorSource result{source.where, {}, {}};
@@ -255,7 +219,7 @@ int64_t file_type_number(DType dtype) {
 }
 
 std::vector<GgufField> fields_of(const DecoderConfig& config, const Settings& whole,
-                                 const Architecture& architecture, const TensorSource& tensors,
+                                 const GgufArchitecture& architecture, const TensorSource& tensors,
                                  const std::string& name) {
   const Settings& raw = text_settings(whole);
   const bool is_gemma3 = config.model_type == "gemma3_text";
@@ -295,13 +259,48 @@ std::vector<GgufField> fields_of(const DecoderConfig& config, const Settings& wh
 
 }  // namespace
 
+const GgufArchitecture* gguf_architecture(std::string_view model_type) {
+  for (const GgufArchitecture& row : kArchitectures)
+    if (row.model_type == model_type) return &row;
+  return nullptr;
+}
+
+bool is_norm_weight(const std::string& name) { return name.ends_with("norm.weight"); }
+
+int64_t heads_of(const std::string& hub, const DecoderConfig& config) {
+  if (hub.find(".q_proj.") != hub.npos) return config.num_attention_heads;
+  return hub.find(".k_proj.") != hub.npos ? config.num_key_value_heads : 0;
+}
+
+Tensor llama3_divisors(const DecoderConfig& config) {
+  const RopeScaling& s = config.rope_scaling;
+  const double context = double(s.original_max_position_embeddings),
+               longest = context / s.low_freq_factor, shortest = context / s.high_freq_factor;
+  std::vector<float> divisors;
+  for (int64_t i = 0; i < config.head_dim; i += 2) {
+    const float exponent = float(i) / float(config.head_dim),
+                frequency = 1 / std::pow(float(config.rope_theta), exponent),
+                length = float(2 * std::numbers::pi) / frequency;
+    if (double(length) < shortest) {
+      divisors.push_back(1);
+    } else if (double(length) > longest) {
+      divisors.push_back(float(s.factor));
+    } else {
+      const float smooth = (float(context) / length - float(s.low_freq_factor)) /
+                           float(s.high_freq_factor - s.low_freq_factor);
+      divisors.push_back(1 / ((1 - smooth) / float(s.factor) + smooth));
+    }
+  }
+  return Tensor::from(divisors);
+}
+
 GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype) {
   const auto file = [&](const char* name) { return (fs::path(folder) / name).string(); };
   check(is_there(file("config.json")), ErrorCode::kFormat, folder,
         "expected config.json in the folder");
   const Settings raw = read_json(file("config.json"));
   const DecoderConfig config = decoder_config(raw);
-  const Architecture& architecture = architecture_of(folder, config);
+  const GgufArchitecture& architecture = architecture_of(folder, config);
   GgufModel model;
   for (const std::string& key : config.ignored_keys)
     model.warnings.push_back(folder + ": unknown key \"" + key + "\" is ignored");

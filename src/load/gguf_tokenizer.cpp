@@ -172,7 +172,27 @@ void add_special_tokens(const Tokenizer& tokenizer, const FolderTexts& texts,
   fields.push_back({kPrefix + "add_eos_token", ends.after.has_value(), GgufType::kBool});
 }
 
-// ---- the check
+/// Texts of tokens that end a text or a turn. GGUF files name only one or two of their ids; these are
+/// the texts by which llama.cpp (MIT) recognizes the others.
+constexpr const char* kEndTokens[] = {"<|eot_id|>",
+                                      "<|im_end|>",
+                                      "<|end|>",
+                                      "<|return|>",
+                                      "<|call|>",
+                                      "<end_of_turn>",
+                                      "<|endoftext|>",
+                                      "</s>",
+                                      "<|eom_id|>",
+                                      "<EOT>",
+                                      "_<EOT>",
+                                      "[EOT]",
+                                      "[EOS]",
+                                      "<|end_of_text|>",
+                                      "<end_of_utterance>",
+                                      "<eos>",
+                                      "<turn|>",
+                                      "<|tool_response>",
+                                      "<｜end▁of▁sentence｜>"};
 
 /// Texts on which ways of cutting words differ.
 constexpr const char* kTexts[] = {
@@ -185,12 +205,26 @@ constexpr const char* kTexts[] = {
     "\U0001f680\U0001f468\u200d\U0001f469",
 };
 
+}  // namespace
+
 bool same_ids(const Tokenizer& a, const Tokenizer& b) {
   return std::all_of(std::begin(kTexts), std::end(kTexts),
                      [&](const char* text) { return a.encode_ids(text) == b.encode_ids(text); });
 }
 
-}  // namespace
+std::vector<int64_t> gguf_stop_ids(const Settings& metadata,
+                                   const std::optional<Tokenizer>& tokenizer) {
+  std::vector<int64_t> ids;
+  const auto add = [&](int64_t id) {
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  };
+  for (const char* name : {"eos", "eot", "eom"})
+    for (const int64_t id : metadata.integers(kPrefix + name + "_token_id")) add(id);
+  if (!tokenizer) return ids;
+  for (const char* text : kEndTokens)
+    if (const auto id = tokenizer->id_of(text)) add(*id);
+  return ids;
+}
 
 Settings settings_of(const std::vector<GgufField>& fields, const std::string& where) {
   std::vector<Settings::Entry> entries;
@@ -229,7 +263,9 @@ std::vector<GgufField> gguf_tokenizer(const Settings& json, const FolderTexts& t
 
   std::vector<std::string> names = {"default"};
   if (!has_byte_tokens) {
-    names = tokenization::gguf_pre_tokenizations();
+    names.clear();
+    for (const tokenization::PreTokenization& row : tokenization::gguf_pre_tokenizations())
+      names.push_back(row.names.front().empty() ? row.names.at(1) : row.names.front());
     std::rotate(names.begin(), names.begin() + 1, names.end());  // "default" last: few have it
   }
   for (const std::string& name : names) {

@@ -1,15 +1,25 @@
-// A tokenizer.json as the metadata of a GGUF file.
+// Tokenizers of folders as GGUF files have them, and the other way.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "load/folder_texts.h"
 #include "wick/io/gguf.h"
+#include "wick/text/tokenizer.h"
 
 namespace wick {
 
 /// The fields as a reader of the file gives them. where: prefix of error texts.
 Settings settings_of(const std::vector<GgufField>& fields, const std::string& where);
+
+/// The ids that end a text or a turn: those that a GGUF file names, and those of tokens with known
+/// texts.
+std::vector<int64_t> gguf_stop_ids(const Settings& metadata,
+                                   const std::optional<Tokenizer>& tokenizer);
+
+/// Whether both give the same ids for some texts on which ways of cutting words differ.
+bool same_ids(const Tokenizer& a, const Tokenizer& b);
 
 /// The keys "tokenizer.*" for a folder's tokenizer.json and chat template. vocab_size: rows of the
 /// embedding; ids without a token are padded. config: config.json, for the ids of special tokens that
@@ -22,5 +32,12 @@ Settings settings_of(const std::vector<GgufField>& fields, const std::string& wh
 /// the same ids; kFormat.
 std::vector<GgufField> gguf_tokenizer(const Settings& tokenizer_json, const FolderTexts& texts,
                                       const Settings& config, int64_t vocab_size);
+
+/// The content of a tokenizer.json for the tokenizer of a GGUF file. Both give the same ids, which is
+/// tried on texts of many kinds. Errors: those of Tokenizer::from_gguf; kUnsupported if the ids of the
+/// texts differ.
+Settings json_tokenizer(const Settings& metadata);
+/// The content of a tokenizer_config.json: special tokens and the chat template.
+Settings json_tokenizer_config(const Settings& metadata, const Tokenizer& tokenizer);
 
 }  // namespace wick

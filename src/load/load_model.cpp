@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "load/folder_texts.h"
+#include "load/gguf_tokenizer.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
@@ -38,28 +39,6 @@ std::string gguf_in(const std::string& folder) {
   check(!error, ErrorCode::kIo, folder, error.message());
   return found.empty() ? "" : folder + "/" + found;
 }
-
-/// Texts of tokens that end a text or a turn. GGUF files name only one or two of their ids; these are
-/// the texts by which llama.cpp (MIT) recognizes the others.
-constexpr const char* kEndTokens[] = {"<|eot_id|>",
-                                      "<|im_end|>",
-                                      "<|end|>",
-                                      "<|return|>",
-                                      "<|call|>",
-                                      "<end_of_turn>",
-                                      "<|endoftext|>",
-                                      "</s>",
-                                      "<|eom_id|>",
-                                      "<EOT>",
-                                      "_<EOT>",
-                                      "[EOT]",
-                                      "[EOS]",
-                                      "<|end_of_text|>",
-                                      "<end_of_utterance>",
-                                      "<eos>",
-                                      "<turn|>",
-                                      "<|tool_response>",
-                                      "<｜end▁of▁sentence｜>"};
 
 void add_id(std::vector<int64_t>& ids, int64_t id) {
   if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
@@ -125,17 +104,13 @@ Files open_gguf(const std::string& path) {
   Files files;
   files.tensors = reader.source();
   files.config = decoder_config_of_gguf(metadata, files.tensors);
-  for (const char* name : {"eos", "eot", "eom"})
-    for (const int64_t id : metadata.integers("tokenizer.ggml." + std::string(name) + "_token_id"))
-      add_id(files.stop_ids, id);
   if (metadata.has("tokenizer.ggml.model")) {
     const Tokenizer tokenizer = Tokenizer::from_gguf(metadata);
-    for (const char* text : kEndTokens)
-      if (const auto id = tokenizer.id_of(text)) add_id(files.stop_ids, *id);
     if (const auto bos = tokenizer.bos()) files.bos_token = tokenizer.token(*bos);
     if (const auto eos = tokenizer.eos()) files.eos_token = tokenizer.token(*eos);
     files.tokenizer = tokenizer;
   }
+  files.stop_ids = gguf_stop_ids(metadata, files.tokenizer);
   if (const std::string source = metadata.text_or("tokenizer.chat_template", ""); !source.empty())
     files.chat_template = ChatTemplate(source, path + ": \"tokenizer.chat_template\"");
   return files;

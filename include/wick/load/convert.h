@@ -1,4 +1,4 @@
-// Converts models from folders as the HuggingFace hub has them to GGUF files.
+// Converts models from folders as the HuggingFace hub has them to GGUF files, and back.
 #pragma once
 #include <functional>
 #include <optional>
@@ -11,7 +11,8 @@
 namespace wick {
 
 struct ConvertOptions {
-  /// f32, f16 or bf16, of the weights that are matrices; missing: as the folder has them.
+  /// f32, f16 or bf16, of the weights in a folder, or of those that are matrices in a GGUF file;
+  /// missing: as the input has them, and f16 in a folder from a GGUF file of block types.
   std::optional<DType> dtype = {};
   /// Called after each tensor with the bytes written so far and the bytes of all tensors; may throw
   /// to stop, which leaves no file.
@@ -36,5 +37,18 @@ struct ConvertReport {
 /// Source: https://github.com/ggml-org/llama.cpp (MIT).
 WICK_API ConvertReport convert_to_gguf(const std::string& folder, const std::string& out,
                                        const ConvertOptions& options = {});
+
+/// Writes the model of a GGUF file (as load_model) to a folder that transformers reads: config.json,
+/// model.safetensors, and as far as the file has them tokenizer.json, tokenizer_config.json with the
+/// chat template, and generation_config.json. Undoes what convert_to_gguf does to the tensors; block
+/// types become floats. The result gives the same tokens as the file.
+///
+/// Only one tensor is in memory at a time. Each file appears under its name only when complete; if an
+/// error ends the conversion, no folder is left that was not there before.
+/// Errors: those of load_model and save_safetensors; kUnsupported for the architectures that
+/// convert_to_gguf does not write, for a scaling of rope other than config.json's, and for a tokenizer
+/// whose ids tokenizer.json cannot give; kInvalidArgument for another dtype.
+WICK_API ConvertReport convert_to_folder(const std::string& gguf, const std::string& out,
+                                         const ConvertOptions& options = {});
 
 }  // namespace wick

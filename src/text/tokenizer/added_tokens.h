@@ -60,6 +60,7 @@ class AddedTokens {
   /// Later tokens with the same text replace earlier ones.
   void add(AddedToken token);
   bool empty() const { return trie_.empty(); }
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
 
   /// Cuts the tokens out of the text pieces. special: also special tokens.
   void split(Pieces& all, bool special) const;

@@ -28,13 +28,6 @@ enum TokenType : int64_t {
   kByteType = 6,
 };
 
-/// Where byte-level BPE cuts a text, by tokenizer.ggml.pre. Each pattern cuts the parts that the
-/// one before it left.
-struct PreTokenization {
-  std::vector<std::string> names, patterns;
-  bool ignore_merges = false, adds_bos = false;
-};
-
 std::vector<PreTokenization> make_pre_tokenizations() {
   const std::string contractions = "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]";
   const std::string spaces = R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -68,19 +61,6 @@ std::vector<PreTokenization> make_pre_tokenizations() {
       {{"qwen35"}, {qwen35}},
       {{"tekken"}, {tekken}, true, true},
   };
-}
-
-const std::vector<PreTokenization>& pre_tokenizations() {
-  static const std::vector<PreTokenization> table = make_pre_tokenizations();
-  return table;
-}
-
-const PreTokenization& pre_tokenization(const Settings& metadata) {
-  const std::string name = metadata.text_or(kPrefix + "pre", "");
-  for (const PreTokenization& row : pre_tokenizations())
-    if (std::find(row.names.begin(), row.names.end(), name) != row.names.end()) return row;
-  fail(ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix, "pre\": wick has no rules for ",
-       in_quotes(name));
 }
 
 /// The list of a key; empty if the file lacks it. Errors: kFormat unless it has `size` values.
@@ -273,7 +253,7 @@ void read_ends(const File& file, bool adds_bos, Rules& rules) {
 }
 
 void read_byte_level(File& file, Rules& rules) {
-  const PreTokenization& pre = pre_tokenization(file.metadata);
+  const PreTokenization& pre = gguf_pre_tokenization(file.metadata);
   for (const std::string& pattern : pre.patterns)
     rules.pre_tokenizers.push_back(split_at(
         Pattern::regex(pattern, file.metadata.where(), Unicode::k15), Behavior::kIsolated));
@@ -360,11 +340,17 @@ void read_sentencepiece(const File& file, Rules& rules) {
 
 }  // namespace
 
-std::vector<std::string> gguf_pre_tokenizations() {
-  std::vector<std::string> names;
-  for (const PreTokenization& row : pre_tokenizations())
-    names.push_back(row.names.front().empty() ? row.names.at(1) : row.names.front());
-  return names;
+const std::vector<PreTokenization>& gguf_pre_tokenizations() {
+  static const std::vector<PreTokenization> table = make_pre_tokenizations();
+  return table;
+}
+
+const PreTokenization& gguf_pre_tokenization(const Settings& metadata) {
+  const std::string name = metadata.text_or(kPrefix + "pre", "");
+  for (const PreTokenization& row : gguf_pre_tokenizations())
+    if (std::find(row.names.begin(), row.names.end(), name) != row.names.end()) return row;
+  fail(ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix, "pre\": wick has no rules for ",
+       in_quotes(name));
 }
 
 std::shared_ptr<const Rules> read_gguf(const Settings& metadata) {

@@ -73,7 +73,16 @@ struct Rules {
 
 std::shared_ptr<const Rules> read_json(const Settings& file);
 std::shared_ptr<const Rules> read_gguf(const Settings& metadata);
-/// Values of "tokenizer.ggml.pre": one for each way of cutting a text that wick knows.
-std::vector<std::string> gguf_pre_tokenizations();
+
+/// Where byte-level BPE cuts a text, by "tokenizer.ggml.pre". Each pattern cuts the parts that the
+/// one before it left.
+struct PreTokenization {
+  std::vector<std::string> names, patterns;
+  bool ignore_merges = false, adds_bos = false;
+};
+/// All that wick knows, "default" first.
+const std::vector<PreTokenization>& gguf_pre_tokenizations();
+/// The one that a file names. Errors: kUnsupported.
+const PreTokenization& gguf_pre_tokenization(const Settings& metadata);
 
 }  // namespace wick::tokenization

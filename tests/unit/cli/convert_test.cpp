@@ -39,10 +39,11 @@ TEST(Convert, BadInputIsOneLine) {
   const struct {
     std::string arguments, error;
   } rows[] = {
-      {(folder / "none") + " " + out, "none: no such folder"},
-      {old + " " + out, "old.gguf: expected a folder"},
-      {folder.path() + " " + out, "expected config.json"},
+      {(folder / "none") + " " + out, "none: no such file or folder"},
+      {old + " " + out, "old.gguf: byte 0: "},
+      {WICK_GOLDEN "/tokenizers " + out, "expected config.json"},
       {model + " " + old, "exists; --force replaces it"},
+      {model + "/model.gguf " + old + " --force", "old.gguf: expected a folder"},
       {model + " " + out + " --dtype q8_0", "expected f32, f16 or bf16, got q8_0"},
       {model, "out is required"},
   };

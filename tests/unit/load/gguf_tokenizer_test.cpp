@@ -9,6 +9,17 @@ namespace {
 
 const std::string kTokenizers = WICK_GOLDEN "/tokenizers/";
 
+/// The texts of texts.json of which the two give different ids.
+int differing_texts(const Tokenizer& a, const Tokenizer& b) {
+  int found = 0;
+  const Setting texts = read_json_value(kTokenizers + "texts.json");
+  for (const Setting& item : std::get<Setting::List>(texts.value)) {
+    const std::string& text = std::get<std::string>(item.value);
+    if (a.encode_ids(text) != b.encode_ids(text)) found++;
+  }
+  return found;
+}
+
 TEST(GgufTokenizer, TheFileGivesTheIdsOfTokenizerJson) {
   const struct {
     const char* name;
@@ -23,7 +34,6 @@ TEST(GgufTokenizer, TheFileGivesTheIdsOfTokenizerJson) {
       {"qwen2", 3},             // texts that NFC changes
       {"llama2_metaspace", 6},  // spaces at the beginning, and behind special tokens
   };
-  const Setting texts = read_json_value(kTokenizers + "texts.json");
   for (const auto& [name, differing] : rows) {
     SCOPED_TRACE(name);
     const Settings json = read_json(kTokenizers + name + ".json");
@@ -32,12 +42,36 @@ TEST(GgufTokenizer, TheFileGivesTheIdsOfTokenizerJson) {
         gguf_tokenizer(json, FolderTexts(), Settings(), tokenizer.vocab_size());
     const Tokenizer written = Tokenizer::from_gguf(settings_of(fields, "test"));
     EXPECT_EQ(written.vocab_size(), tokenizer.vocab_size());
-    int found = 0;
-    for (const Setting& item : std::get<Setting::List>(texts.value)) {
-      const std::string& text = std::get<std::string>(item.value);
-      if (tokenizer.encode_ids(text) != written.encode_ids(text)) found++;
+    EXPECT_EQ(differing_texts(tokenizer, written), differing);
+  }
+}
+
+TEST(GgufTokenizer, ATokenizerJsonOfTheFileGivesTheSameIds) {
+  const std::
+      pair<const char*, int>
+          rows
+              [] =
+                  {
+                      {"gpt2", 0},       {"llama3", 0}, {"tekken", 0}, {"starcoder2", 0},
+                      {"llama2", 0},     {"gemma", 0},  {"qwen2", 0},  {"gguf_gpt2", 0},
+                      {"gguf_llama", 1},  // a token of two characters that are no tokens
+                  };
+  for (const auto& [name, differing] : rows) {
+    SCOPED_TRACE(name);
+    Settings metadata = read_json(kTokenizers + name + ".json");
+    if (!metadata.has("tokenizer.ggml.model"))
+      metadata = settings_of(gguf_tokenizer(metadata, FolderTexts(), Settings(),
+                                            Tokenizer::from_json(metadata).vocab_size()),
+                             "test");
+    const Tokenizer of_file = Tokenizer::from_gguf(metadata);
+    // Through its text, as a reader finds it.
+    const Tokenizer of_json =
+        Tokenizer::from_json(parse_json(to_json(json_tokenizer(metadata)), "test"));
+    EXPECT_EQ(differing_texts(of_file, of_json), differing);
+    const Settings config = json_tokenizer_config(metadata, of_json);
+    if (of_file.bos() && metadata.has("tokenizer.ggml.bos_token_id")) {
+      EXPECT_EQ(config.text("bos_token"), of_file.token(*of_file.bos()));
     }
-    EXPECT_EQ(found, differing);
   }
 }
 

@@ -1,0 +1,132 @@
+#include "load/folder_of_gguf.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "load/gguf_of_folder.h"
+#include "load/gguf_tokenizer.h"
+#include "models/families.h"
+#include "wick/io/file.h"
+#include "wick/io/gguf.h"
+#include "wick/load/load_model.h"
+#include "wick/models/decoder.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/shape.h"
+
+namespace wick {
+namespace {
+
+/// Rows of heads, whose rope pairs neighbouring elements, ordered so that elements i and i + D/2 are
+/// the pairs.
+Tensor with_half_pairs(const Tensor& x, int64_t heads) {
+  const int64_t rows = x.size(0), columns = x.numel() / rows;
+  return reshape(transpose(reshape(x, {heads, rows / heads / 2, 2, columns}), 1, 2), x.shape());
+}
+
+/// Llama 3's scaling of rope that gives the divisors of a file. Errors: kUnsupported.
+RopeScaling llama3_scaling(const DecoderConfig& config, const std::string& where) {
+  const std::vector<double>& divisors = config.rope_scaling.divisors;
+  DecoderConfig tried = config;
+  tried.rope_scaling = {.type = RopeScalingType::kLlama3,
+                        .factor = *std::max_element(divisors.begin(), divisors.end()),
+                        .low_freq_factor = 1,
+                        .high_freq_factor = 4};
+  // Files do not say the context of the pre-training, which is a power of two.
+  for (int64_t context = 1 << 24; context >= 1; context /= 2) {
+    tried.rope_scaling.original_max_position_embeddings = context;
+    if (cast(llama3_divisors(tried), DType::kF64).to_vector<double>() == divisors)
+      return tried.rope_scaling;
+  }
+  fail(ErrorCode::kUnsupported, where,
+       "tensor \"rope_freqs.weight\": expected Llama 3's scaling of rope, with the factors 1 and 4 "
+       "of low and high frequencies");
+}
+
+/// The shortest decimal number with the same f32: files hold 1e-5 as an f32.
+double shortest(double value) {
+  char text[64];
+  *std::to_chars(text, text + sizeof text - 1, float(value)).ptr = '\0';
+  return std::strtod(text, nullptr);
+}
+
+/// The config of the folder.
+DecoderConfig folder_config(DecoderConfig config, DType dtype, const std::string& where) {
+  const Family& family = *find_family(config.model_type);
+  if (!config.rope_scaling.divisors.empty()) config.rope_scaling = llama3_scaling(config, where);
+  config.rms_norm_eps = shortest(config.rms_norm_eps);
+  config.rope_pairs = family.rope_pairs;
+  config.norm_adds_one = family.norm_adds_one;
+  config.dtype = dtype;
+  return config;
+}
+
+TensorSource folder_tensors(const TensorSource& file, const DecoderConfig& of_file,
+                            const DecoderConfig& config) {
+  const TensorSource source = decoder_tensors(file, of_file);
+  TensorSource result{source.where, source.tensors, {}};
+  for (auto& [name, info] : result.tensors) {
+    info.dtype = config.dtype;
+    const int64_t heads = heads_of(name, config);
+    check(heads == 0 || (info.shape.size() > 0 && info.shape[0] == heads * config.head_dim),
+          ErrorCode::kFormat, source.where, "tensor \"", name, "\": expected ",
+          heads * config.head_dim, " rows, got ", info.shape);
+  }
+  const bool reorders = of_file.rope_pairs != config.rope_pairs;
+  const bool subtracts_one = config.norm_adds_one && !of_file.norm_adds_one;
+  result.load = [source, config, reorders, subtracts_one](const std::string& name,
+                                                          const Device& device) {
+    Tensor x = source.load(name, device);
+    if (is_block(x.dtype())) x = cast(x, DType::kF32);
+    if (subtracts_one && is_norm_weight(name)) x = add(cast(x, DType::kF32), -1.0);
+    const int64_t heads = heads_of(name, config);
+    if (reorders && heads > 0) x = with_half_pairs(x, heads);
+    return cast(x, config.dtype);
+  };
+  return result;
+}
+
+Setting ids_setting(const std::vector<int64_t>& ids) {
+  if (ids.empty()) return nullptr;
+  return ids.size() == 1 ? Setting(ids[0]) : Setting(Setting::List(ids.begin(), ids.end()));
+}
+
+}  // namespace
+
+FolderModel folder_of_gguf(const std::string& path, std::optional<DType> dtype) {
+  const std::string place = model_path(path);
+  check(!is_folder(place), ErrorCode::kFormat, path, "expected a GGUF file");
+  const GgufReader reader(place);
+  const Settings& metadata = reader.metadata();
+  const TensorSource source = reader.source();
+  const DecoderConfig of_file = decoder_config_of_gguf(metadata, source);
+  check(gguf_architecture(of_file.model_type), ErrorCode::kUnsupported, path,
+        "wick does not write folders of a model of architecture \"",
+        metadata.text("general.architecture"), "\"");
+  const DType embedding = source.tensors.at("token_embd.weight").dtype;
+  DecoderConfig config =
+      folder_config(of_file, dtype.value_or(is_block(embedding) ? DType::kF16 : embedding), place);
+
+  FolderModel model;
+  for (const std::string& key : of_file.ignored_keys)
+    model.warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
+  model.tensors = folder_tensors(source, of_file, config);
+  std::optional<Tokenizer> tokenizer;
+  if (metadata.has("tokenizer.ggml.model")) {
+    tokenizer = Tokenizer::from_gguf(metadata);
+    model.files.emplace_back("tokenizer.json", json_tokenizer(metadata));
+    model.files.emplace_back("tokenizer_config.json", json_tokenizer_config(metadata, *tokenizer));
+  } else {
+    model.warnings.push_back(path + ": no tokenizer, so the folder has no tokenizer.json");
+  }
+  if (const std::vector<int64_t> stop_ids = gguf_stop_ids(metadata, tokenizer); !stop_ids.empty())
+    model.files.emplace_back("generation_config.json",
+                             Settings()
+                                 .set("bos_token_id", ids_setting(config.bos_token_ids))
+                                 .set("eos_token_id", ids_setting(stop_ids)));
+  model.files.emplace_back("config.json", to_settings(config));
+  return model;
+}
+
+}  // namespace wick
