@@ -171,6 +171,10 @@ void add_chat(CLI::App& app) {
       ->check(integer_from(1));
   add_sampling_flags(*command, o->sampling);
   command->add_flag("--json", o->json, "with -p: print one line of JSON at the end");
+  command->footer(
+      "Examples:\n"
+      "  wick chat -m model.gguf\n"
+      "  wick chat -m folder --system \"You answer in one sentence.\" -p \"Why is the sky blue?\"");
   command->callback([o] { chat(*o); });
 }
 

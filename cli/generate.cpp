@@ -59,6 +59,10 @@ void add_generate(CLI::App& app) {
       ->capture_default_str();
   add_sampling_flags(*command, o->sampling);
   command->add_flag("--json", o->json, "print one line of JSON at the end");
+  command->footer(
+      "Examples:\n"
+      "  wick generate -m model.gguf -p \"Once upon a time\"\n"
+      "  wick generate -m folder -p \"def fibonacci(n):\" --temperature 0 --max-tokens 64");
   command->callback([o] { generate(*o); });
 }
 

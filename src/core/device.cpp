@@ -97,6 +97,15 @@ void Device::set_seed(uint64_t seed) const {
 }
 uint64_t Device::current_seed() const { return state_->seed; }
 void Device::synchronize() const { state_->synchronize(); }
+Device::Memory Device::memory() const {
+  Memory memory{};
+  state_->require(
+      state_->backend.memory_info(state_->device(), &memory.free_bytes, &memory.total_bytes),
+      "memory_info");
+  const CachingAllocator::Statistics statistics = state_->allocator.statistics();
+  memory.free_bytes += statistics.reserved_bytes - statistics.used_bytes;
+  return memory;
+}
 void Device::empty_cache() const { state_->allocator.empty_cache(); }
 
 std::string RocmDevice::arch() const { return Device::at(location).info().architecture; }

@@ -1,8 +1,10 @@
 #include "wick/load/load_model.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
+#include "load/file_types.h"
 #include "load/folder_texts.h"
 #include "load/gguf_tokenizer.h"
 #include "wick/io/file.h"
@@ -139,6 +141,57 @@ TensorSource with_progress(TensorSource source,
   return source;
 }
 
+/// Bytes of the weights if those that are blocks or could be had this dtype.
+double bytes_with(const TensorSource& tensors, DType matrices, DType computation) {
+  const DTypeFacts& facts = facts_of(matrices);
+  double bytes = 0;
+  for (const auto& [name, info] : tensors.tensors) {
+    const double elements = double(numel(info.shape));
+    const bool is_matrix = info.shape.size() >= 2 && info.shape.back() % facts.block_elements == 0;
+    bytes += is_matrix ? elements * facts.block_bytes / facts.block_elements
+                       : elements * double(dtype_size(computation));
+  }
+  return bytes;
+}
+
+/// Checks that the weights fit the device, before any are read.
+void require_room(const std::string& path, const TensorSource& tensors,
+                  const ParameterOptions& options) {
+  double bytes = 0;
+  for (const auto& [name, info] : tensors.tensors) {
+    const DType kept = Parameters::kept_dtype(info, options.dtype);
+    if (options.device.is_cpu() && kept == info.dtype) continue;  // stays in the file
+    bytes += double(bytes_of(kept, numel(info.shape)));
+  }
+  const Device::Memory memory = options.device.memory();
+  if (memory.total_bytes <= 0 || bytes <= double(memory.free_bytes)) return;
+  // The largest type that fits, by the dtype of most of its tensors. Others of its tensors are larger,
+  // and tokens need room as well.
+  constexpr double kMargin = 1.1;
+  const FileType* fitting = nullptr;
+  double fitting_bytes = 0;
+  for (const FileType& type : kFileTypes) {
+    const double smaller = bytes_with(tensors, type.dtype, options.dtype);
+    const bool fits = kMargin * smaller <= double(memory.free_bytes);
+    if (!is_block(type.dtype) || !fits || smaller < fitting_bytes) continue;
+    fitting = &type;  // of equal ones the later, which is the mixture with larger tensors
+    fitting_bytes = smaller;
+  }
+  const auto size_text = [](double size) {
+    const bool large = size >= double(1 << 30);
+    char text[32];
+    std::snprintf(text, sizeof text, large ? "%.1f GiB" : "%.2f MiB",
+                  size / double(large ? 1 << 30 : 1 << 20));
+    return std::string(text);
+  };
+  fail(ErrorCode::kOutOfMemory, path, "the weights take ", size_text(bytes), " on ", options.device,
+       ", which has ", size_text(double(memory.free_bytes)),
+       " free: ", size_text(bytes - double(memory.free_bytes)), " are missing; ",
+       fitting
+           ? "wick quantize makes them about " + size_text(fitting_bytes) + " as " + fitting->name
+           : "no type of wick quantize is small enough");
+}
+
 }  // namespace
 
 Session LanguageModel::session(SessionOptions options) const {
@@ -172,10 +225,11 @@ std::string model_path(const std::string& path) {
 
 LanguageModel load_model(const std::string& path, const LoadOptions& options) {
   Files files = open_files(path);
-  const TensorSource source =
-      with_progress(decoder_tensors(files.tensors, files.config), options.progress);
-  Parameters parameters(source, {.dtype = options.dtype.value_or(options.device.preferred_dtype()),
-                                 .device = options.device});
+  const ParameterOptions where{.dtype = options.dtype.value_or(options.device.preferred_dtype()),
+                               .device = options.device};
+  const TensorSource source = decoder_tensors(files.tensors, files.config);
+  require_room(path, source, where);
+  Parameters parameters(with_progress(source, options.progress), where);
   Decoder decoder(files.config, parameters, options.positions);
   for (const std::string& name : parameters.left())
     fail(ErrorCode::kFormat, path, "tensor \"", name, "\" is not part of a model of type ",

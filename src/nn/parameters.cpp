@@ -6,15 +6,12 @@
 
 namespace wick {
 
-namespace {
-
-/// Whether weights take less room as they lie than in the computation's dtype, with the same values.
-bool is_compact(DType weights, DType computation) {
-  const bool is_half = weights == DType::kF16 || weights == DType::kBf16;
-  return is_block(weights) || (is_half && computation == DType::kF32);
+// What is kept takes less room as it lies than in the computation's dtype, with the same values.
+DType Parameters::kept_dtype(const TensorInfo& in_file, DType computation) {
+  const bool is_half = in_file.dtype == DType::kF16 || in_file.dtype == DType::kBf16;
+  const bool is_compact = is_block(in_file.dtype) || (is_half && computation == DType::kF32);
+  return in_file.shape.size() >= 2 && is_compact ? in_file.dtype : computation;
 }
-
-}  // namespace
 
 Parameters Parameters::of_shapes() {
   Parameters parameters(ParameterOptions{});
@@ -32,8 +29,7 @@ Tensor Parameters::load(const std::string& name, const Shape& shape, bool keeps_
   check(is_floating(info.dtype) || is_block(info.dtype), ErrorCode::kFormat, source_.where,
         "tensor \"", name, "\": expected a floating dtype, got ", dtype_name(info.dtype));
   const Tensor tensor = source_.load(name, options_.device);
-  return keeps_dtype && is_compact(info.dtype, options_.dtype) ? tensor
-                                                               : cast(tensor, options_.dtype);
+  return cast(tensor, keeps_dtype ? kept_dtype(info, options_.dtype) : options_.dtype);
 }
 
 Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial) {

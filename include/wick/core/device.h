@@ -76,6 +76,12 @@ class WICK_API Device {
   /// Waits for all work on the device and throws errors recorded by kernels. Errors: kKernelError,
   /// kOutOfRange, kRocm, kCuda.
   void synchronize() const;
+  /// The memory of the device: a card's, or the host's.
+  struct Memory {
+    int64_t free_bytes, total_bytes;  // free: also what the caching allocator holds unused
+  };
+  /// Errors: kRocm, kCuda.
+  Memory memory() const;
   /// Returns the caching allocator's unused memory to the device.
   void empty_cache() const;
 

@@ -55,7 +55,8 @@ WICK_API std::string model_path(const std::string& path);
 /// mapped if its dtype is the computation's or a block dtype, so the file must not be cut short
 /// while the model exists.
 /// Errors: kIo and kFormat, naming the file; kUnsupported for an architecture or a type that wick
-/// lacks; kOutOfMemory.
+/// lacks; kOutOfMemory, before a weight is read, if the weights exceed the device's free memory: the
+/// text names the missing bytes and the largest type of quantize_model that fits.
 WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& options = {});
 /// The config alone. Errors: as load_model.
 WICK_API DecoderConfig load_config(const std::string& path);

@@ -68,6 +68,9 @@ class WICK_API Parameters {
   /// The same for a matrix that linear or embedding reads. A frozen one stays as the source has it if
   /// that is a block dtype, or f16 or bf16 for computation in f32.
   Parameter take_matrix(const std::string& name, const Shape& shape, const Initial& initial);
+  /// The dtype that take_matrix gives a frozen parameter with this dtype and shape in a file, whose
+  /// vectors have the dtype of the computation.
+  static DType kept_dtype(const TensorInfo& in_file, DType computation);
   /// Shapes and dtypes of all parameters taken, as they lie on the device.
   const std::map<std::string, TensorInfo>& taken() const { return taken_; }
   /// The trained parameters; empty unless options().trainable.

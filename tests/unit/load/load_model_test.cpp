@@ -1,7 +1,9 @@
 #include "wick/load/load_model.h"
 
+#include "../core/scripted_backend.h"
 #include "../expect.h"
 #include "../temporary_folder.h"
+#include "wick/core/backend.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
@@ -52,6 +54,38 @@ TEST_F(LoadModel, SaysWhatAFolderLacks) {
   EXPECT_ERROR(load(), kFormat, "expected config.json or a GGUF file in the folder");
   EXPECT_ERROR(load_tokenizer(folder.path()), kFormat,
                "expected tokenizer.json or a GGUF file in the folder");
+}
+
+TEST(LoadModelOfAFolder, ADeviceThatIsTooSmallSaysHowMuchIsMissingAndWhichTypeFits) {
+  static const Backend small = test::scripted::table("small");
+  test::script = {};
+  register_backend(&small);
+  const Device device = Device::parse("small:0");
+  DecoderConfig config;
+  config.hidden_size = 256;
+  config.intermediate_size = 512;
+  config.head_dim = 64;
+  config.num_hidden_layers = 1;
+  const TemporaryFolder folder;
+  Parameters parameters({.trainable = true});
+  const Decoder decoder(config, parameters);
+  NamedTensors weights;
+  for (const auto& [name, var] : parameters.vars()) weights[name] = var.tensor();
+  save_safetensors(folder.file("model.safetensors"), weights);
+  write_json(folder.file("config.json"), to_settings(config));
+  const int64_t bytes = 4 * num_parameters(config);
+  const auto load = [&](int64_t memory) {
+    test::script.memory = memory;
+    load_model(folder.path(), {.device = device, .dtype = DType::kF32});
+  };
+  // A weight of q8_0 has 8.5 bits, one of q4_k 4.5.
+  EXPECT_ERROR(
+      load(bytes * 10 / 32), kOutOfMemory,
+      "the weights take 3.00 MiB on small:0, which has 0.94 MiB free: 2.06 MiB are missing; "
+      "wick quantize makes them about 0.80 MiB as q8_0");
+  EXPECT_ERROR(load(bytes * 5 / 32), kOutOfMemory, "about 0.42 MiB as q4_k_m");
+  EXPECT_ERROR(load(bytes / 100), kOutOfMemory, "no type of wick quantize is small enough");
+  EXPECT_EQ(test::script.allocations, 0);
 }
 
 TEST(LoadModelOfAFolder, TakesItsOnlyGgufFile) {
