@@ -24,6 +24,10 @@ CASES = [
     ("neg", "f32", 1, None, None),
     ("add", "f32", 1 << 24, None, 12 << 24),
     ("neg", "f32", 1 << 24, None, 8 << 24),
+    # Matrices of 2048 rows and columns; reductions, gather and scatter_add along the rows.
+    *((name, "f32", 2048, None, None) for name in (
+        "fmod", "remainder", "gelu", "silu", "erf", "erfc", "transpose", "norm", "sum", "logsumexp", "gather",
+        "scatter_add")),
     # Eight images of ResNet's blocks: so many channels, planes of 3584 / channels; 3x3, padding 1.
     ("conv2d", "f32", 64, 2 * 8 * 9 * 3584**2, None),
     ("conv2d", "f32", 256, 2 * 8 * 9 * 3584**2, None),

@@ -15,6 +15,22 @@ except ImportError as error:
 
 CASES = ("matmul", "conv2d", "max_pool2d", "avg_pool2d", "add", "neg", "copy", "train_step", "generate")
 
+# Of two matrices and the columns that gather and scatter_add name.
+MATRIX_OPS = {
+    "fmod": lambda a, b, ids: torch.fmod(a, b),
+    "remainder": lambda a, b, ids: torch.remainder(a, b),
+    "gelu": lambda a, b, ids: torch.nn.functional.gelu(a),
+    "silu": lambda a, b, ids: torch.nn.functional.silu(a),
+    "erf": lambda a, b, ids: torch.erf(a),
+    "erfc": lambda a, b, ids: torch.erfc(a),
+    "transpose": lambda a, b, ids: a.t().contiguous(),
+    "norm": lambda a, b, ids: torch.linalg.vector_norm(a),
+    "sum": lambda a, b, ids: a.sum(-1),
+    "logsumexp": lambda a, b, ids: torch.logsumexp(a, -1),
+    "gather": lambda a, b, ids: torch.gather(a, -1, ids),
+    "scatter_add": lambda a, b, ids: torch.scatter_add(a, -1, ids, b),
+}
+
 LOOP = """
 #include <torch/extension.h>
 void loop(const std::string& name, const at::Tensor& a, const at::Tensor& b, int64_t calls) {
@@ -98,6 +114,14 @@ def seconds_of(name, dtype, size, budget, device, loop):
     elif name == "copy":
         a, b = torch.rand(size, device=device), torch.empty(size, device=device)
         loop = lambda name, a, b, calls: [b.copy_(a) for _ in range(calls)]
+    elif name in MATRIX_OPS:
+        a, b = ((torch.rand(size, size) * 2 - 1).to(dtype).to(device) for _ in range(2))
+        ids = (torch.arange(size, device=device) * 911 % size).expand(size, size).contiguous()
+
+        def loop(name, a, b, calls):
+            with torch.inference_mode():
+                for _ in range(calls):
+                    MATRIX_OPS[name](a, b, ids)
     else:
         shapes = {"matmul": [(size, size)] * 2,
                   "conv2d": [(8, size, 3584 // size, 3584 // size), (size, size, 3, 3)],
@@ -144,7 +168,7 @@ def main():
     dtypes = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
     for line in sys.stdin:
         name, dtype, size, budget = line.split()
-        if name not in CASES or dtype not in dtypes:
+        if name not in CASES + tuple(MATRIX_OPS) or dtype not in dtypes:
             print("unsupported", flush=True)
             continue
         print(seconds_of(name, dtypes[dtype], int(size), float(budget), device, loop), flush=True)

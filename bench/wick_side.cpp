@@ -1,5 +1,7 @@
 // wick-bench: wick's side. Usage: wick-bench [DEVICE].
 #include <cstring>
+#include <functional>
+#include <map>
 #include <thread>
 
 #include "side.h"
@@ -76,6 +78,23 @@ double time_generate(const bench::Request& request, const wick::Device& device) 
   return seconds / double(request.size);
 }
 
+using MatrixOp = std::function<wick::Tensor(const wick::Tensor&, const wick::Tensor&,
+                                            const wick::Tensor& ids)>;
+const std::map<std::string, MatrixOp> kMatrixOps = {
+    {"fmod", [](auto& a, auto& b, auto&) { return wick::fmod(a, b); }},
+    {"remainder", [](auto& a, auto& b, auto&) { return wick::remainder(a, b); }},
+    {"gelu", [](auto& a, auto&, auto&) { return wick::gelu(a); }},
+    {"silu", [](auto& a, auto&, auto&) { return wick::silu(a); }},
+    {"erf", [](auto& a, auto&, auto&) { return wick::erf(a); }},
+    {"erfc", [](auto& a, auto&, auto&) { return wick::erfc(a); }},
+    {"transpose", [](auto& a, auto&, auto&) { return wick::transpose(a).contiguous(); }},
+    {"norm", [](auto& a, auto&, auto&) { return wick::norm(a, 2); }},
+    {"sum", [](auto& a, auto&, auto&) { return wick::sum(a, {.dims = {-1}}); }},
+    {"logsumexp", [](auto& a, auto&, auto&) { return wick::logsumexp(a, {.dims = {-1}}); }},
+    {"gather", [](auto& a, auto&, auto& ids) { return wick::gather(a, -1, ids); }},
+    {"scatter_add", [](auto& a, auto& b, auto& ids) { return wick::scatter_add(a, -1, ids, b); }},
+};
+
 double answer(const bench::Request& request, const wick::Device& device) {
   using namespace wick;
   if (request.name == "train_step" && request.dtype == "f32")
@@ -91,9 +110,10 @@ double answer(const bench::Request& request, const wick::Device& device) {
     return -1;
   const int64_t n = request.size;
   const bool pools = request.name == "max_pool2d" || request.name == "avg_pool2d";
+  const bool of_matrices = kMatrixOps.count(request.name) > 0;
   const auto operand = [&](uint32_t seed) {
     Shape shape{n};
-    if (request.name == "matmul") shape = {n, n};
+    if (request.name == "matmul" || of_matrices) shape = {n, n};
     if (request.name == "conv2d")
       shape = seed == 1 ? Shape{8, n, 3584 / n, 3584 / n} : Shape{n, n, 3, 3};
     if (pools) shape = {8, 64, n, n};
@@ -104,6 +124,14 @@ double answer(const bench::Request& request, const wick::Device& device) {
     return request.time([&] { op(); }, [&] { device.synchronize(); });
   };
   if (request.name == "matmul") return time([&] { matmul(a, b); });
+  if (of_matrices) {
+    // Any order of the columns, the same in each row.
+    std::vector<int64_t> order(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; i++) order[size_t(i)] = i * 911 % n;
+    const Tensor ids = broadcast_to(Tensor::from(order, device), {n, n}).contiguous();
+    const auto& op = kMatrixOps.at(request.name);
+    return time([&] { op(a, b, ids); });
+  }
   if (request.name == "conv2d") return time([&] { conv2d(a, b, {.padding = 1}); });
   if (request.name == "max_pool2d")
     return time([&] { max_pool2d(a, 3, {.stride = Pair(2), .padding = 1}); });
