@@ -1,5 +1,5 @@
 // Formats of quantized blocks: integers of a few bits whose neighbours share a scale. Source of the
-// layouts: ggml (MIT).
+// layouts and tables: ggml (MIT).
 //
 // An element is scale · quant, or scale · quant + offset, in f32. The products are exact, so it is
 // rounded at most once, with the same bits everywhere. Elements are described in runs of 32:
@@ -9,8 +9,9 @@
 //   scale_of(b, g)  scale and offset of group g of the block at b
 //   kBits           bits of a quant
 //   kBias           quant = the bits as an unsigned number - kBias; of 8 bits: as an i8
-//   low(r)          where run r has its lower 4 (of 8 bits: all) bits. Of kLowBytes = 32: byte e for
-//                   element e; of 16: byte e % 16, the upper half of the elements 4 bits higher
+//   values()        in some formats of 4 bits: a table of the quants, which the bits index
+//   low(r)          where run r has its lower kLowBits. Of kLowBytes = 32: byte e for element e; of
+//                   16: byte e % 16, the upper half of the elements 4 bits higher
 //   high(r)         where run r has the bits above those: of kHighBytes = 32 in byte e; of 4: a bit
 //                   for each element
 //
@@ -31,6 +32,18 @@ struct BlockBits {
   int shift;
 };
 
+/// The quants that 4 bits index.
+struct QuantTable {
+  uint64 words[2] = {};  // quant i in byte i % 8 of word i / 8
+
+  explicit WICK_HD constexpr QuantTable(const int8 (&quants)[16]) {
+    for (int i = 0; i < 16; i++) words[i / 8] |= uint64(uint8(quants[i])) << i % 8 * 8;
+  }
+  WICK_HD constexpr int8 operator[](uint32 i) const {
+    return int8((i < 8 ? words[0] : words[1]) >> i % 8 * 8);
+  }
+};
+
 namespace blocks {
 
 inline constexpr int kRun = 32;
@@ -47,6 +60,7 @@ struct Small {
   static constexpr int kBits = bits, kGroup = kRun;
   static constexpr bool kHasOffset = has_offset;
   static constexpr int kBias = has_offset || bits == 8 ? 0 : 1 << (bits - 1);
+  static constexpr int kLowBits = bits == 8 ? 8 : 4;
   static constexpr int kLowBytes = bits == 8 ? 32 : 16, kHighBytes = bits == 5 ? 4 : 0;
   static constexpr int kScaleBytes = has_offset ? 4 : 2;
 
@@ -64,7 +78,7 @@ struct Large {
   static constexpr DType kDType = dtype;
   static constexpr int kBits = bits, kGroup = kRun, kBias = 0;
   static constexpr bool kHasOffset = true;
-  static constexpr int kLowBytes = 32, kHighBytes = bits == 5 ? 32 : 0;
+  static constexpr int kLowBits = 4, kLowBytes = 32, kHighBytes = bits == 5 ? 32 : 0;
 
   /// Of groups 0 to 3, bytes 4 + g and 8 + g have scale and offset. Those of groups 4 to 7 have their
   /// lower 4 bits in byte 8 + g, and the upper 2 above those of groups 0 to 3.
@@ -79,6 +93,11 @@ struct Large {
   }
   static WICK_HD constexpr BlockBits high(int run) { return {16, run}; }
 };
+
+/// The quants of iq4_nl and iq4_xs: closer to each other around zero.
+WICK_HD constexpr QuantTable nonlinear_quants() {
+  return QuantTable({-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113});
+}
 
 }  // namespace blocks
 
@@ -95,7 +114,7 @@ struct Q6_K {
   static constexpr DType kDType = DType::kQ6_K;
   static constexpr int kBits = 6, kGroup = 16, kBias = 32;
   static constexpr bool kHasOffset = false;
-  static constexpr int kLowBytes = 32, kHighBytes = 32;
+  static constexpr int kLowBits = 4, kLowBytes = 32, kHighBytes = 32;
 
   static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
     return {blocks::f16_at(block + 208) * float(int8(block[192 + group])), 0};
@@ -106,8 +125,85 @@ struct Q6_K {
   static WICK_HD constexpr BlockBits high(int run) { return {128 + run / 4 * 32, run % 4 * 2}; }
 };
 
+/// 16 bytes with a scale in the lower and an offset in the upper 4 bits, 64 bytes of quants, the f16
+/// factors of the scales and of the offsets.
+struct Q2_K {
+  static constexpr DType kDType = DType::kQ2_K;
+  static constexpr int kBits = 2, kGroup = 16, kBias = 0;
+  static constexpr bool kHasOffset = true;
+  static constexpr int kLowBits = 2, kLowBytes = 32, kHighBytes = 0;
+
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    return {blocks::f16_at(block + 80) * float(block[group] & 15),
+            -(blocks::f16_at(block + 82) * float(block[group] >> 4))};
+  }
+  static WICK_HD constexpr BlockBits low(int run) { return {16 + run / 4 * 32, run % 4 * 2}; }
+  static WICK_HD constexpr BlockBits high(int) { return {}; }
+};
+
+/// 32 bytes of third bits, 64 of lower bits, 16 scales in 6 bits, and their f16 factor.
+struct Q3_K {
+  static constexpr DType kDType = DType::kQ3_K;
+  static constexpr int kBits = 3, kGroup = 16, kBias = 4;
+  static constexpr bool kHasOffset = false;
+  static constexpr int kLowBits = 2, kLowBytes = 32, kHighBytes = 32;
+
+  /// The lower 4 bits of two scales are in each of 8 bytes, the upper 2 of four in each of 4.
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    const uint8* const b = block + 96;
+    const int low = b[group % 8] >> group / 8 * 4 & 15,
+              high = b[8 + group % 4] >> group / 4 * 2 & 3;
+    return {blocks::f16_at(block + 108) * float((low | high << 4) - 32), 0};
+  }
+  static WICK_HD constexpr BlockBits low(int run) { return {32 + run / 4 * 32, run % 4 * 2}; }
+  static WICK_HD constexpr BlockBits high(int run) { return {0, run}; }
+};
+
+struct IQ4_NL : blocks::Small<DType::kIQ4_NL, 4, false> {
+  static constexpr int kBias = 0;
+  static WICK_HD constexpr QuantTable values() { return blocks::nonlinear_quants(); }
+};
+
+/// The f16 factor of 8 scales, their upper 2 bits, their lower 4 bits, 128 bytes of quants.
+struct IQ4_XS {
+  static constexpr DType kDType = DType::kIQ4_XS;
+  static constexpr int kBits = 4, kGroup = blocks::kRun, kBias = 0;
+  static constexpr bool kHasOffset = false;
+  static constexpr int kLowBits = 4, kLowBytes = 16, kHighBytes = 0;
+
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    const int low = block[4 + group / 2] >> group % 2 * 4 & 15;
+    const int high = block[2 + group / 4] >> group % 4 * 2 & 3;
+    return {blocks::f16_at(block) * float((low | high << 4) - 32), 0};
+  }
+  static WICK_HD constexpr BlockBits low(int run) { return {8 + 16 * run, 0}; }
+  static WICK_HD constexpr BlockBits high(int) { return {}; }
+  static WICK_HD constexpr QuantTable values() { return blocks::nonlinear_quants(); }
+};
+
+/// OCP's MX format of e2m1 elements: an e8m0 scale, 16 bytes of quants, which are twice the elements.
+/// As in ggml, zeros have no sign and a scale of 255 is not a nan.
+struct MXFP4 {
+  static constexpr DType kDType = DType::kMXFP4;
+  static constexpr int kBits = 4, kGroup = blocks::kRun, kBias = 0;
+  static constexpr bool kHasOffset = false;
+  static constexpr int kLowBits = 4, kLowBytes = 16, kHighBytes = 0;
+
+  /// 2^(e - 128), half of the e8m0 scale.
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int) {
+    const uint32 e = block[0];
+    return {__builtin_bit_cast(float, e < 2 ? uint32(0x00200000) << e : (e - 1) << 23), 0};
+  }
+  static WICK_HD constexpr BlockBits low(int) { return {1, 0}; }
+  static WICK_HD constexpr BlockBits high(int) { return {}; }
+  static WICK_HD constexpr QuantTable values() {
+    return QuantTable({0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12});
+  }
+};
+
 /// Every block format, in the order of the enumeration.
-using BlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K>;
+using BlockTypes =
+    TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, Q2_K, Q3_K, IQ4_NL, IQ4_XS, MXFP4>;
 static_assert(StoredTypes::kSize + BlockTypes::kSize == kNumDTypes);
 
 /// Types that kernels decode blocks to. Other types convert from f32, which holds every element.
@@ -117,6 +213,11 @@ template <class F>
 inline constexpr int kBlockElements = facts_of(F::kDType).block_elements;
 template <class F>
 inline constexpr int kBlockBytes = facts_of(F::kDType).block_bytes;
+/// Whether the format's bits index a table of quants.
+template <class F>
+inline constexpr bool kHasQuantTable = requires {
+  F::values();
+};
 
 /// The integer of element i of the block.
 template <class F>
@@ -126,13 +227,17 @@ WICK_HD constexpr int block_quant(const uint8* block, int i) {
   if constexpr (F::kBits == 8) {
     return int8(block[low.byte + e]);
   } else {
-    int bits = block[low.byte + e % F::kLowBytes] >> (low.shift + e / F::kLowBytes * 4) & 15;
+    constexpr int low_mask = (1 << F::kLowBits) - 1,
+                  high_mask = (1 << (F::kBits - F::kLowBits)) - 1;
+    int bits = block[low.byte + e % F::kLowBytes] >> (low.shift + e / F::kLowBytes * 4) & low_mask;
     if constexpr (F::kHighBytes == 4)
-      bits |= (block[F::high(run).byte + e / 8] >> e % 8 & 1) << 4;
+      bits |= (block[F::high(run).byte + e / 8] >> e % 8 & 1) << F::kLowBits;
     else if constexpr (F::kHighBytes == 32)
-      bits |= (block[F::high(run).byte + e] >> F::high(run).shift & ((1 << (F::kBits - 4)) - 1))
-              << 4;
-    return bits - F::kBias;
+      bits |= (block[F::high(run).byte + e] >> F::high(run).shift & high_mask) << F::kLowBits;
+    if constexpr (kHasQuantTable<F>)
+      return F::values()[uint32(bits)];
+    else
+      return bits - F::kBias;
   }
 }
 

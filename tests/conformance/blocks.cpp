@@ -159,15 +159,17 @@ Array block_bytes(DType block, const HostShape& in_blocks, Values values, Random
   shape.back() *= size;
   Array bytes =
       reference::build(DType::kU8, shape, [&](const Index&) { return Real(random.below(256)); });
-  const std::vector<Real> specials = special_values(DType::kF16);
   for (std::size_t b = 0; b < bytes.values.size(); b += std::size_t(size))
-    for (const int field : reference::f16_fields(block)) {
-      Real scale = random.uniform(-1, 1) * std::ldexp(Real(1), -int(random.below(6)));
+    for (const reference::ScaleField& field : reference::scale_fields(block)) {
+      const std::vector<Real> specials = special_values(field.dtype);
+      const Real lowest = field.dtype == DType::kF8E8M0 ? 0 : -1;
+      Real scale = random.uniform(lowest, 1) * std::ldexp(Real(1), -int(random.below(6)));
       if (values == Values::kSpecial)
         scale = specials[std::size_t(random.below(int64_t(specials.size())))];
       unsigned char encoded[2];
-      reference::encode(DType::kF16, reference::round_to_format(DType::kF16, scale), encoded);
-      for (std::size_t i = 0; i < 2; i++) bytes.values[b + std::size_t(field) + i] = encoded[i];
+      reference::encode(field.dtype, reference::round_to_format(field.dtype, scale), encoded);
+      for (int i = 0; i < dtype_size(field.dtype); i++)
+        bytes.values[b + std::size_t(field.byte + i)] = encoded[i];
     }
   return bytes;
 }

@@ -5,8 +5,12 @@
 
 namespace wick::conformance {
 
-inline const std::vector<DType> kBlocks = {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
-                                           DType::kQ8_0, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K};
+inline const std::vector<DType> kBlocks = [] {
+  std::vector<DType> all;
+  for (int d = 0; d < kNumDTypes; d++)
+    if (is_block(DType(d))) all.push_back(DType(d));
+  return all;
+}();
 /// Those that cast can make.
 inline const std::vector<DType> kRoundedBlocks(kBlocks.begin(), kBlocks.begin() + 5);
 

@@ -88,16 +88,84 @@ void q6_k(Bytes b, Real* y) {
   }
 }
 
+/// 16 bytes of scales and minima of 4 bits, 64 bytes, f16 d, f16 m. Of each 128 elements, four share a
+/// byte, the first 32 its lowest bits.
+void q2_k(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const int q = b[16 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+    y[i] = sum_of(f16_value(b + 80) * low_half(b[i / 16]) * q,
+                  -(f16_value(b + 82) * upper_half(b[i / 16])));
+  }
+}
+/// 32 bytes of third bits: bit i / 32 of byte i % 32; 64 bytes as of q2_k; 16 scales in 12 bytes; f16 d.
+/// Scales have their lower halves in 8 bytes, those of the first 8 in the lower halves, and their upper
+/// 2 bits in the 4 bytes after them: of the first 4 the lowest.
+void q3_k(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const int g = i / 16;
+    const unsigned char halves = b[96 + g % 8];
+    const int scale = (g < 8 ? low_half(halves) : upper_half(halves)) +
+                      16 * (b[104 + g % 4] >> g / 4 * 2 & 3) - 32;
+    const int q =
+        (b[32 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) + 4 * (b[i % 32] >> i / 32 & 1) - 4;
+    y[i] = f16_value(b + 108) * scale * q;
+  }
+}
+constexpr int kNonlinear[] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                              1,    13,   25,  38,  53,  69,  89,  113};
+/// As q4_0, through a table.
+void iq4_nl(Bytes b, Real* y) {
+  for (int i = 0; i < 16; i++) {
+    y[i] = f16_value(b) * kNonlinear[low_half(b[2 + i])];
+    y[16 + i] = f16_value(b) * kNonlinear[upper_half(b[2 + i])];
+  }
+}
+/// f16 d, 16 bits with two of each scale, 32 with four, 128 bytes: 8 groups as of iq4_nl.
+void iq4_xs(Bytes b, Real* y) {
+  for (int g = 0; g < 8; g++) {
+    const unsigned char halves = b[4 + g / 2];
+    const int scale = (g % 2 == 0 ? low_half(halves) : upper_half(halves)) +
+                      16 * (2 * bit(b + 2, 2 * g + 1) + bit(b + 2, 2 * g)) - 32;
+    for (int i = 0; i < 16; i++) {
+      const unsigned char byte = b[8 + 16 * g + i];
+      y[32 * g + i] = f16_value(b) * scale * kNonlinear[low_half(byte)];
+      y[32 * g + 16 + i] = f16_value(b) * scale * kNonlinear[upper_half(byte)];
+    }
+  }
+}
+/// An exponent, 16 bytes in the order of q4_0: e2m1, whose zeros have no sign.
+void mxfp4(Bytes b, Real* y) {
+  constexpr Real kValues[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  const auto value = [&](int bits) {
+    const Real size = round_to_format(DType::kF32, std::ldexp(kValues[bits % 8], b[0] - 127));
+    return bits > 8 ? -size : size;
+  };
+  for (int i = 0; i < 16; i++) {
+    y[i] = value(low_half(b[1 + i]));
+    y[16 + i] = value(upper_half(b[1 + i]));
+  }
+}
+
 struct Format {
   DType dtype;
   void (*decode)(Bytes, Real*);
-  std::vector<int> f16_fields;
+  std::vector<ScaleField> scales;
 };
 const Format& format(DType dtype) {
-  static const Format formats[] = {{DType::kQ4_0, q4_0, {0}},    {DType::kQ4_1, q4_1, {0, 2}},
-                                   {DType::kQ5_0, q5_0, {0}},    {DType::kQ5_1, q5_1, {0, 2}},
-                                   {DType::kQ8_0, q8_0, {0}},    {DType::kQ4_K, q4_k, {0, 2}},
-                                   {DType::kQ5_K, q5_k, {0, 2}}, {DType::kQ6_K, q6_k, {208}}};
+  constexpr DType half = DType::kF16;
+  static const Format formats[] = {{DType::kQ4_0, q4_0, {{0, half}}},
+                                   {DType::kQ4_1, q4_1, {{0, half}, {2, half}}},
+                                   {DType::kQ5_0, q5_0, {{0, half}}},
+                                   {DType::kQ5_1, q5_1, {{0, half}, {2, half}}},
+                                   {DType::kQ8_0, q8_0, {{0, half}}},
+                                   {DType::kQ4_K, q4_k, {{0, half}, {2, half}}},
+                                   {DType::kQ5_K, q5_k, {{0, half}, {2, half}}},
+                                   {DType::kQ6_K, q6_k, {{208, half}}},
+                                   {DType::kQ2_K, q2_k, {{80, half}, {82, half}}},
+                                   {DType::kQ3_K, q3_k, {{108, half}}},
+                                   {DType::kIQ4_NL, iq4_nl, {{0, half}}},
+                                   {DType::kIQ4_XS, iq4_xs, {{0, half}}},
+                                   {DType::kMXFP4, mxfp4, {{0, DType::kF8E8M0}}}};
   return *std::find_if(std::begin(formats), std::end(formats),
                        [&](const Format& f) { return f.dtype == dtype; });
 }
@@ -139,7 +207,7 @@ void quantize_block(DType dtype, const float* x, unsigned char* b) {
 
 }  // namespace
 
-std::vector<int> f16_fields(DType block) { return format(block).f16_fields; }
+std::vector<ScaleField> scale_fields(DType block) { return format(block).scales; }
 
 Array dequantize(DType block, const Array& bytes) {
   const std::size_t size = std::size_t(facts_of(block).block_bytes),

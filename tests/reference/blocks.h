@@ -4,8 +4,12 @@
 
 namespace wick::reference {
 
-/// Bytes of a block that begin an f16.
-std::vector<int> f16_fields(DType block);
+/// A floating-point number in a block.
+struct ScaleField {
+  int byte;  // that it begins at
+  DType dtype;
+};
+std::vector<ScaleField> scale_fields(DType block);
 /// The elements of blocks, rounded to f32 where they have an offset. bytes: u8 [..., bytes of a row's
 /// blocks]. Gives f32 [..., elements].
 Array dequantize(DType block, const Array& bytes);

@@ -29,7 +29,7 @@ struct BlockWeights {
     BlockScale* group = to.of;
     for (int64 b = 0; b < n; b++, block += kBytes) {
 #if defined(__F16C__)
-      if constexpr (kElements == kRun) {  // the block begins with both
+      if constexpr (requires { F::kScaleBytes; }) {  // the block begins with both
         const __m128 fields =
             _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(block)));
         _mm_storel_pi(reinterpret_cast<__m64*>(group++), fields);
@@ -52,7 +52,7 @@ struct BlockWeights {
     };
 #if defined(__AVX512F__)
     if constexpr (F::kBits == 4) {  // a register holds the weights of all bits
-      const __m512 all = weights(b * kGroups + run, Lanes<float>(hn::Iota(f32, 0))).v.raw;
+      const __m512 all = weights(b * kGroups + run, quants_of_all_bits()).v.raw;
       for (int i = 0; i < 2; i++)
         w[i] = hn::Vec<hn::ScalableTag<float>>{
             _mm512_maskz_permutexvar_ps(0xffff, low_bits<run, 31>(block, 16 * i).raw, all)};
@@ -81,6 +81,34 @@ struct BlockWeights {
       return hn::PromoteTo(i32, hn::LoadU(u8, from));
     }
   }
+  /// The quants of 0, 1 ... 15, without the bias.
+  static WICK_HD Lanes<float> quants_of_all_bits() {
+    const hn::ScalableTag<float> f32;
+    if constexpr (kHasQuantTable<F>) {
+      static constexpr QuantTable table = F::values();
+      const hn::Rebind<int8, decltype(f32)> i8;
+      const hn::Rebind<int32, decltype(f32)> i32;
+      const auto* const quants = reinterpret_cast<const int8*>(table.words);
+      return hn::ConvertTo(f32, hn::PromoteTo(i32, hn::LoadU(i8, quants)));
+    } else {
+      return hn::Iota(f32, 0);
+    }
+  }
+  /// The quants that the bits of elements e ... index.
+  template <int run>
+  static WICK_HD Bits table_quants(const uint8* block, int e) {
+    static constexpr QuantTable table = F::values();
+    constexpr BlockBits low = F::low(run);
+    static_assert(low.shift == 0 && F::kLowBytes == 16);
+    const hn::ScalableTag<int32> i32;
+    const hn::Rebind<uint8, decltype(i32)> u8;
+    const hn::Rebind<int8, decltype(i32)> i8;
+    const hn::Full128<uint8> u8x16;
+    const auto bytes = hn::LoadU(u8, block + low.byte + e % 16);
+    const auto index = e < 16 ? hn::And(bytes, hn::Set(u8, 15)) : hn::ShiftRight<4>(bytes);
+    const auto quants = hn::LoadU(u8x16, reinterpret_cast<const uint8*>(table.words));
+    return hn::PromoteTo(i32, hn::BitCast(i8, hn::TableLookupBytes(quants, index)));
+  }
   /// (x >> shift) & mask, of bytes; of a mask above 15 not masked.
   template <int shift, int mask>
   static WICK_HD Bits bits(Bits x) {
@@ -89,25 +117,27 @@ struct BlockWeights {
     if constexpr (mask < 16 && mask < (255 >> shift)) x = hn::And(x, hn::Set(i32, mask));
     return x;
   }
-  /// The lower four bits of elements e ... of run r, and what a mask above 15 leaves of the bits above.
-  template <int run, int mask = 15>
+  /// The lower bits of elements e ... of run r, and what a mask above 15 leaves of the bits above.
+  template <int run, int mask = (1 << F::kLowBits) - 1>
   static WICK_HD Bits low_bits(const uint8* block, int e) {
     constexpr BlockBits low = F::low(run);
     const Bits bytes = bytes_at(block + low.byte + e % F::kLowBytes);
     return e < F::kLowBytes ? bits<low.shift, mask>(bytes) : bits<4, mask>(bytes);
   }
-  /// All bits of elements e ... of run r.
+  /// All bits of elements e ... of run r, or the quants that they index.
   template <int run>
   static WICK_HD Bits bits_of(const uint8* block, int e) {
     constexpr BlockBits high = F::high(run);
-    if constexpr (F::kBits == 8) {
+    if constexpr (kHasQuantTable<F>) {
+      return table_quants<run>(block, e);
+    } else if constexpr (F::kBits == 8) {
       return bytes_at(block + F::low(run).byte + e);
     } else if constexpr (F::kHighBytes == 4) {
       return with_fifth_bits(low_bits<run>(block, e), block + high.byte, e);
     } else if constexpr (F::kHighBytes == 32) {
-      constexpr int mask = (1 << (F::kBits - 4)) - 1;
+      constexpr int mask = (1 << (F::kBits - F::kLowBits)) - 1;
       const Bits above = bits<high.shift, mask>(bytes_at(block + high.byte + e));
-      return hn::Or(low_bits<run>(block, e), hn::ShiftLeft<4>(above));
+      return hn::Or(low_bits<run>(block, e), hn::ShiftLeft<F::kLowBits>(above));
     } else {
       return low_bits<run>(block, e);
     }

@@ -45,7 +45,7 @@ struct LinearCall {
     const View* const rows[] = {&x, &w};
     for (const View* v : rows)
       if (v->shape[1] > 1 && v->strides[1] != 1) return "an inner stride is not 1";
-    if (is_block(w.dtype) && !is_aligned(w.data, facts_of(w.dtype).block_bytes % 4 ? 2 : 4))
+    if (is_block(w.dtype) && !is_aligned(w.data, block_alignment(w.dtype)))
       return "blocks are not aligned to the words that they are read in";
     return y.contiguous() ? nullptr : "the output is not contiguous";
   }

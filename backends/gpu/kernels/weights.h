@@ -25,16 +25,35 @@ struct QuantPack {
 
 /// What is added to quants of F to be unsigned.
 template <class F>
-inline constexpr int kQuantBias = F::kBits == 8 ? 128 : F::kBias;
+inline constexpr int kQuantBias = F::kBits == 8 || kHasQuantTable<F> ? 128 : F::kBias;
 
-/// 4 bytes of a block. Blocks and their fields are aligned to 4 bytes if they can be, else to 2.
+/// Of blocks of a dtype and their fields: 4 bytes if it can be, else 2 or 1.
+constexpr int block_alignment(DType dtype) {
+  const int bytes = facts_of(dtype).block_bytes;
+  return bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
+}
+template <class F>
+inline constexpr int kBlockAlignment = block_alignment(F::kDType);
+
+/// 4 bytes of a block.
 template <class F>
 WICK_DEVICE uint32 word_at(const uint8* p) {
-  if constexpr (kBlockBytes<F> % 4 == 0)
+  if constexpr (kBlockAlignment<F> == 4)
     return *reinterpret_cast<const uint32*>(p);
-  else
+  else if constexpr (kBlockAlignment<F> == 2)
     return reinterpret_cast<const uint16*>(p)[0] | uint32(reinterpret_cast<const uint16*>(p)[1])
                                                        << 16;
+  else
+    return p[0] | uint32(p[1]) << 8 | uint32(p[2]) << 16 | uint32(p[3]) << 24;
+}
+
+/// The quants of F's table, plus the bias, that 4 bytes below 16 index.
+template <class F>
+WICK_DEVICE uint32 table_quants(uint32 bits) {
+  constexpr QuantTable quants = F::values();
+  uint32 word = 0;
+  for (int e = 0; e < 4; e++) word |= uint32(uint8(quants[bits >> e * 8 & 15])) << e * 8;
+  return word ^ 0x80808080u;
 }
 
 /// Elements k ... k + 4 n - 1 of a row; k is a multiple of 4 n, which is at most a group.
@@ -50,14 +69,17 @@ WICK_DEVICE QuantPack<n> load_quants(const uint8* row, int k) {
     if constexpr (F::kBits == 8) {
       pack.words[i] = word ^ 0x80808080u;
     } else {
-      pack.words[i] = word >> (low.shift + e / F::kLowBytes * 4) & 0x0f0f0f0fu;
+      constexpr uint32 low_mask = 0x01010101u * ((1 << F::kLowBits) - 1);
+      pack.words[i] = word >> (low.shift + e / F::kLowBytes * 4) & low_mask;
       if constexpr (F::kHighBytes == 4) {
         const uint32 bits = block[high.byte + (e + 4 * i) / 8] >> (e + 4 * i) % 8 & 15;
-        pack.words[i] |= (bits * 0x00204081u & 0x01010101u) << 4;  // bit j in byte j
+        pack.words[i] |= (bits * 0x00204081u & 0x01010101u) << F::kLowBits;  // bit j in byte j
       } else if constexpr (F::kHighBytes == 32) {
-        constexpr uint32 mask = 0x01010101u * ((1 << (F::kBits - 4)) - 1);
-        pack.words[i] |= (word_at<F>(block + high.byte + e + 4 * i) >> high.shift & mask) << 4;
+        constexpr uint32 mask = 0x01010101u * ((1 << (F::kBits - F::kLowBits)) - 1);
+        pack.words[i] |= (word_at<F>(block + high.byte + e + 4 * i) >> high.shift & mask)
+                         << F::kLowBits;
       }
+      if constexpr (kHasQuantTable<F>) pack.words[i] = table_quants<F>(pack.words[i]);
     }
   }
   pack.scale = F::scale_of(block, in_block / F::kGroup);

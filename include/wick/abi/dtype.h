@@ -32,9 +32,14 @@ enum class DType : uint8 {
   kQ8_0,
   kQ4_K,
   kQ5_K,
-  kQ6_K
+  kQ6_K,
+  kQ2_K,
+  kQ3_K,
+  kIQ4_NL,
+  kIQ4_XS,
+  kMXFP4
 };
-inline constexpr int kNumDTypes = 27;
+inline constexpr int kNumDTypes = 32;
 
 /// Floating-point types that ops compute with.
 using FloatTypes = TypeList<f8e4m3, f8e5m2, bf16, f16, float, double>;
@@ -106,6 +111,11 @@ inline constexpr DTypeFacts kDTypeFacts[kNumDTypes + 1] = {
     {"q4_k", 256, 144, DTypeKind::kBlock},
     {"q5_k", 256, 176, DTypeKind::kBlock},
     {"q6_k", 256, 210, DTypeKind::kBlock},
+    {"q2_k", 256, 84, DTypeKind::kBlock},
+    {"q3_k", 256, 110, DTypeKind::kBlock},
+    {"iq4_nl", 32, 18, DTypeKind::kBlock},
+    {"iq4_xs", 256, 136, DTypeKind::kBlock},
+    {"mxfp4", 32, 17, DTypeKind::kBlock},
     {"?", 1, 0, DTypeKind::kNone}};  // for any value outside the enumeration
 }  // namespace detail
 

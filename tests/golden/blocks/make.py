@@ -12,7 +12,8 @@ import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, quants
 
 F16_FIELDS = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2],
-              "Q6_K": [208]}
+              "Q6_K": [208], "Q2_K": [80, 82], "Q3_K": [108], "IQ4_NL": [0], "IQ4_XS": [0], "MXFP4": []}
+MXFP4_EXPONENTS = [0, 1, 127]
 QUANTIZED = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]
 ROWS = 3
 
@@ -24,6 +25,8 @@ for name, fields in F16_FIELDS.items():
     blocks = random.integers(0, 256, (ROWS, size), dtype=np.uint8)
     for field in fields:
         blocks[:, field:field + 2] = random.normal(0, 0.1, (ROWS, 1)).astype(np.float16).view(np.uint8)
+    if name == "MXFP4":
+        blocks[:, 0] = MXFP4_EXPONENTS
     tensors[f"{name.lower()}.blocks"] = blocks
     tensors[f"{name.lower()}.elements"] = quants.dequantize(blocks, kind).reshape(ROWS, elements)
     if name in QUANTIZED:

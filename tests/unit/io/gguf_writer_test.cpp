@@ -94,10 +94,11 @@ TEST(GgufWriter, TensorsOfEveryDTypeComeBack) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBf16, DType::kF64, DType::kI8,
                             DType::kI16, DType::kI32, DType::kI64})
     tensors[std::string(dtype_name(dtype))] = cast(counted({3, 5}), dtype);
-  for (const DType dtype : {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ8_0})
-    tensors[std::string(dtype_name(dtype))] = cast(counted({3, 64}), dtype);
-  for (const DType dtype : {DType::kQ4_K, DType::kQ5_K, DType::kQ6_K}) {
-    const std::string bytes(size_t(bytes_of(dtype, 512)), 'x');
+  for (int d = 0; d < kNumDTypes; d++) {
+    const DType dtype = DType(d);
+    if (!is_block(dtype)) continue;
+    std::string bytes(size_t(bytes_of(dtype, 512)), 'x');
+    for (size_t i = 0; i < bytes.size(); i++) bytes[i] = char(i * 37 + size_t(d));
     tensors[std::string(dtype_name(dtype))] = Tensor::from_bytes(bytes.data(), dtype, {2, 256});
   }
   tensors["scalar"] = counted({});

@@ -40,8 +40,12 @@ void expect_refusals(const Shape& shape, std::initializer_list<Refusal> refusals
   }
 }
 
-const DType kBlocks[] = {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
-                         DType::kQ8_0, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K};
+const std::vector<DType> kBlocks = [] {
+  std::vector<DType> all;
+  for (int d = 0; d < kNumDTypes; d++)
+    if (is_block(DType(d))) all.push_back(DType(d));
+  return all;
+}();
 
 /// The bits of an f32 tensor, or the bytes of blocks.
 std::vector<uint8_t> bytes_in(const Tensor& x) {
