@@ -9,9 +9,11 @@
 #include "shapes.h"
 #include "wick/abi/ops/gather.h"
 #include "wick/core/var.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/create.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/loss.h"
+#include "wick/ops/matmul.h"
 #include "wick/ops/rope.h"
 #include "wick/ops/shape.h"
 
@@ -460,6 +462,12 @@ Tensor loss_of_columns(const Tensor& x, const Tensor& ids) {
   return cross_entropy(transpose(narrow(x, 1, 7, 4)), ids);
 }
 
+/// x as the weights of kRows experts of one row each.
+Tensor by_expert(const Tensor& x, const Tensor& ids) {
+  return expert_linear(ones({ids.numel(), kColumns}, {.device = x.device()}), unsqueeze(x, 1),
+                       unsqueeze(ids, 1));
+}
+
 }  // namespace
 
 template <>
@@ -491,6 +499,9 @@ std::vector<Behaviour> behaviours_of<"gather">() {
       {"index_fill", [](const Tensor& x, const Tensor& ids) { return index_fill(x, 0, ids, 1); }},
       {"rope_thd", rotated},
       {"cross_entropy", loss_of_columns},
+      {"expert_linear", by_expert},
+      {"expert_linear of many rows",
+       [](const Tensor& x, const Tensor& ids) { return by_expert(x, repeat(ids, {8})); }},
   };
   std::vector<Behaviour> result;
   for (const auto& [op, call] : calls) {

@@ -33,7 +33,8 @@ std::vector<Row> all_rows() {
       rows_of_all<"unary", "binary", "compare", "where", "composed", "cast", "reduce", "matmul",
                   "gather", "shape", "softmax", "loss", "norm", "rope", "attention", "optimizer",
                   "sample", "create", "conv", "pool", "scan", "sort", "search", "arrange",
-                  "contract", "indexing", "inplace", "resample", "blocks", "linear">();
+                  "contract", "indexing", "inplace", "resample", "blocks", "linear",
+                  "expert_linear">();
   std::set<std::string> loops;
   for (Row& row : rows) row.represented = !row.loop.empty() && !loops.insert(row.loop).second;
   return rows;

@@ -290,6 +290,20 @@ Result linear(const Array& x, const Array& weight, const Array* bias) {
   return result;
 }
 
+Result expert_linear(const Array& x, const Array& weight, const Array& ids) {
+  const int64_t tokens = ids.shape[0], slots = ids.shape[1], k = x.shape.back();
+  Array each = x;
+  if (x.shape.size() == 2) {
+    each.shape = {tokens, 1, k};
+    each = expand(each, {tokens, slots, k});
+  }
+  each.shape = {tokens * slots, 1, k};
+  Result y = matmul(each, permute(index_select(weight, 0, ids).array, {0, 2, 1}));
+  y.array.shape = {tokens, slots, weight.shape[1]};
+  y.array.dtype = x.dtype;
+  return y;
+}
+
 Result index_select(const Array& x, int64_t dim, const Array& ids) {
   const int d = normalize_dim(dim, x.shape.size());
   return {build(x.dtype, replaced(x.shape, d, int64_t(ids.values.size())),

@@ -43,6 +43,9 @@ Result max(const Array& x, const Reduction& reduction);
 Result matmul(const Array& a, const Array& b);
 /// x times the transpose of weight, plus bias if it is not null.
 Result linear(const Array& x, const Array& weight, const Array* bias);
+/// x [T, K] or [T, J, K], weight [E, N, K], ids [T, J]: row [t, j] times the transpose of
+/// weight[ids[t, j]], in x's dtype.
+Result expert_linear(const Array& x, const Array& weight, const Array& ids);
 
 Result index_select(const Array& x, int64_t dim, const Array& ids);
 Result gather(const Array& x, int64_t dim, const Array& ids);

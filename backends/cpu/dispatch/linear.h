@@ -1,4 +1,5 @@
-// Products with weights of another dtype than x, blocks among them: y[m, n] = sum of x[m, k] w[n, k].
+// Products with weights of another dtype than x, blocks among them: y[m, n] = sum of x[m, k] w[n, k]. And
+// products whose rows select their weights (expert_linear).
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
@@ -36,5 +37,10 @@ struct LinearData {
 Status run_linear(const Kernel* kernel, const Call* call);
 int64 linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 const char* accepts_linear(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+
+/// expert_linear. Kernel::data as for run_linear.
+Status run_expert_linear(const Kernel* kernel, const Call* call);
+int64 expert_linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+const char* accepts_expert_linear(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 }  // namespace wick::cpu

@@ -1,4 +1,4 @@
-// Products with weights of another dtype than x.
+// Products with weights of another dtype than x, and with weights that each row selects.
 #include "dispatch/linear.h"
 
 #include "kernels/fold.h"
@@ -192,10 +192,16 @@ constexpr LinearData kData = {kParts<W>, reading<T, float>(), writing<T, float>(
 
 template <class T, class W>
 void add(Table& table, DType weights) {
-  table.add(kLinear, kDTypeOf<T>, weights,
-            {.accepts = accepts_linear,
-             .scratch_bytes = linear_scratch,
-             .run = run_linear,
+  if (weights != kDTypeOf<T>)
+    table.add(kLinear, kDTypeOf<T>, weights,
+              {.accepts = accepts_linear,
+               .scratch_bytes = linear_scratch,
+               .run = run_linear,
+               .data = &kData<T, W>});
+  table.add(kExpertLinear, kDTypeOf<T>, weights,
+            {.accepts = accepts_expert_linear,
+             .scratch_bytes = expert_linear_scratch,
+             .run = run_expert_linear,
              .data = &kData<T, W>});
 }
 
@@ -205,9 +211,7 @@ template <>
 void add_family<"linear">(Table& table) {
   using Floats = TypeList<bf16, f16, float>;
   for_each(Floats{}, [&]<class T>() {
-    for_each(Floats{}, [&]<class W>() {
-      if constexpr (!kSame<T, W>) add<T, FloatWeights<W>>(table, kDTypeOf<W>);
-    });
+    for_each(Floats{}, [&]<class W>() { add<T, FloatWeights<W>>(table, kDTypeOf<W>); });
     for_each(BlockTypes{}, [&]<class F>() { add<T, BlockWeights<F>>(table, F::kDType); });
   });
 }

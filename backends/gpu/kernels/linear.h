@@ -27,8 +27,13 @@ struct LinearArgs {
     const int rows = blocks_m - group * kGroup < kGroup ? blocks_m - group * kGroup : kGroup;
     return {group * kGroup + in_group % rows, in_group / rows};
   }
-  WICK_DEVICE const uint8* x_of(int row, int bytes) const {
-    return static_cast<const uint8*>(x) + row * x_row * bytes;
+  WICK_DEVICE int x_bytes() const { return dtype == DType::kF32 ? 4 : 2; }  // of an element
+  WICK_DEVICE const uint8* x_of(int row) const {
+    return static_cast<const uint8*>(x) + row * x_row * x_bytes();
+  }
+  WICK_DEVICE void store(int row, int column, float v) const {
+    OneOf<float, float, bf16, f16>::store<1>(
+        dtype, static_cast<uint8*>(y) + (int64(row) * n + column) * x_bytes(), 0, {{v}});
   }
 };
 
@@ -80,7 +85,7 @@ struct LinearVector {
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) { return {a.blocks_m * a.blocks_n}; }
-  static int columns_of_block(int wave, bool shared) {
+  static WICK_HD int columns_of_block(int wave, bool shared) {
     return shared ? kColumns : kColumns * (kThreads / wave);
   }
   template <class Ctx>
@@ -91,23 +96,32 @@ struct LinearVector {
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     const auto block = args.place(ctx.block().x);
-    const int first =
-        args.shared ? block.n * kColumns : (block.n * Ctx::kWaves + ctx.wave()) * kColumns;
-    const int lane = args.shared ? ctx.thread() : ctx.lane();
-    const int lanes = args.shared ? Ctx::kThreads : Ctx::kWave;
-    const int bytes = args.dtype == DType::kF32 ? 4 : 2;
-    const uint8 *x[rows], *w[kColumns];
-    // Rows or columns beyond the last repeat the last one and are not stored.
+    // Rows beyond the last repeat it and are not stored.
     const int first_m = block.m * rows;
+    const uint8* x[rows];
     for (int m = 0; m < rows; m++)
-      x[m] = args.x_of(first_m + m < args.m ? first_m + m : args.m - 1, bytes);
+      x[m] = args.x_of(first_m + m < args.m ? first_m + m : args.m - 1);
+    multiply(ctx, shared, args, args.shared, x, args.w, first_m, block.n);
+  }
+
+  /// The block's columns of rows [first_m, first_m + rows) of y: x by some of the weights' rows.
+  template <class Ctx>
+  static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+                                   bool one_group, const uint8* (&x)[rows],
+                                   const WeightRows& weight_rows, int first_m, int block_n) {
+    const int first =
+        one_group ? block_n * kColumns : (block_n * Ctx::kWaves + ctx.wave()) * kColumns;
+    const int lane = one_group ? ctx.thread() : ctx.lane();
+    const int lanes = one_group ? Ctx::kThreads : Ctx::kWave;
+    const uint8* w[kColumns];
+    // Columns beyond the last repeat it and are not stored.
     for (int n = 0; n < kColumns; n++)
-      w[n] = args.w.row(first + n < args.n ? first + n : args.n - 1);
+      w[n] = weight_rows.row(first + n < args.n ? first + n : args.n - 1);
 
     float sums[rows][kColumns] = {};
     for (int k = lane * kPack; k < args.k; k += lanes * kPack) {
       float weights[kColumns][kPack];
-      for (int n = 0; n < kColumns; n++) W::load(args.w, w[n], k, args.k, weights[n]);
+      for (int n = 0; n < kColumns; n++) W::load(weight_rows, w[n], k, args.k, weights[n]);
       for (int m = 0; m < rows; m++) {
         float v[kPack];
         load_floats(args.dtype, x[m], k, args.k, args.x_packs, v);
@@ -123,17 +137,15 @@ struct LinearVector {
       }
     ctx.sync();
     // One thread per element of y.
-    const int wave = args.shared ? 0 : ctx.thread() / (rows * kColumns);
+    const int wave = one_group ? 0 : ctx.thread() / (rows * kColumns);
     const int element = ctx.thread() % (rows * kColumns);
-    if (ctx.thread() >= (args.shared ? 1 : Ctx::kWaves) * rows * kColumns) return;
+    if (ctx.thread() >= (one_group ? 1 : Ctx::kWaves) * rows * kColumns) return;
     float sum = shared.partial[wave][element];
-    for (int i = 1; args.shared && i < Ctx::kWaves; i++) sum += shared.partial[i][element];
+    for (int i = 1; one_group && i < Ctx::kWaves; i++) sum += shared.partial[i][element];
     const int m = first_m + element / kColumns;
     const int n =
-        (args.shared ? block.n : block.n * Ctx::kWaves + wave) * kColumns + element % kColumns;
-    if (m < args.m && n < args.n)
-      OneOf<float, float, bf16, f16>::store<1>(
-          args.dtype, static_cast<uint8*>(args.y) + (int64(m) * args.n + n) * bytes, 0, {{sum}});
+        (one_group ? block_n : block_n * Ctx::kWaves + wave) * kColumns + element % kColumns;
+    if (m < args.m && n < args.n) args.store(m, n, sum);
   }
 };
 

@@ -28,14 +28,12 @@ struct LinearTiled {
     }
   };
   struct Activations : Part {
-    const Args& args;
+    const LinearArgs& args;
     const uint8* from;
-    // Rows beyond the last repeat it; their results are not stored.
-    WICK_DEVICE Activations(int thread, const Args& a, int first)
-        : Part(thread),
-          args(a),
-          from(a.x_of(first + this->row < a.m ? first + this->row : a.m - 1,
-                      a.dtype == DType::kF32 ? 4 : 2)) {}
+    // row_at(i): the tile's row i. Rows beyond the last repeat it; their results are not stored.
+    template <class RowAt>
+    WICK_DEVICE Activations(int thread, const LinearArgs& a, const RowAt& row_at)
+        : Part(thread), args(a), from(row_at(this->row)) {}
     WICK_DEVICE void fetch() {
       load_floats(args.dtype, from, next(), args.k, args.x_packs, this->run);
     }
@@ -44,35 +42,44 @@ struct LinearTiled {
     WICK_DEVICE int next() const { return this->k; }
   };
   struct Weights : Part {
-    const Args& args;
+    const LinearArgs& args;
     const uint8* from;
-    WICK_DEVICE Weights(int thread, const Args& a, int first)
+    WICK_DEVICE Weights(int thread, const LinearArgs& a, const WeightRows& rows, int first)
         : Part(thread),
           args(a),
-          from(a.w.row(first + this->row < a.n ? first + this->row : a.n - 1)) {}
+          from(rows.row(first + this->row < a.n ? first + this->row : a.n - 1)) {}
     WICK_DEVICE void fetch() { AnyWeights::load(args.w, from, this->k, args.k, this->run); }
   };
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     const auto block = args.place(ctx.block().x);
-    const int first_m = block.m * tile.m, first_n = block.n * tile.n;
-    Activations x(ctx.thread(), args, first_m);
-    Weights w(ctx.thread(), args, first_n);
+    const int first_m = block.m * tile.m;
+    multiply(
+        ctx, shared, args, args.w,
+        [&](int i) { return args.x_of(first_m + i < args.m ? first_m + i : args.m - 1); },
+        block.n * tile.n, args.m - first_m,
+        [&](int i, int n, float sum) { args.store(first_m + i, n, sum); });
+  }
+
+  /// A tile of `rows` rows or more. row_at(i): x's row of the tile's row i. store(i, n, sum) is called for
+  /// its elements.
+  template <class Ctx, class RowAt, class Store>
+  static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+                                   const WeightRows& weights, const RowAt& row_at, int first_n,
+                                   int rows, const Store& store) {
+    Activations x(ctx.thread(), args, row_at);
+    Weights w(ctx.thread(), args, weights, first_n);
     typename P::Sums sums = {};
     P::multiply(ctx, shared, x, w, (args.k + tile.k - 1) / tile.k, sums);
 
     const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
-    const int bytes = args.dtype == DType::kF32 ? 4 : 2;
     for (int i = 0; i < P::kGroupsM * 4; i++) {
-      const int m = first_m + i / 4 * P::kGroup + thread_m + i % 4;
-      if (m >= args.m) break;
+      const int m = i / 4 * P::kGroup + thread_m + i % 4;
+      if (m >= rows) break;
       for (int j = 0; j < P::kGroupsN * 4; j++) {
         const int n = first_n + j / 4 * P::kGroup + thread_n + j % 4;
-        if (n < args.n)
-          OneOf<float, float, bf16, f16>::store<1>(
-              args.dtype, static_cast<uint8*>(args.y) + (int64(m) * args.n + n) * bytes, 0,
-              {{sums[i][j]}});
+        if (n < args.n) store(m, n, sums[i][j]);
       }
     }
   }

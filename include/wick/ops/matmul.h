@@ -23,5 +23,17 @@ WICK_API Tensor matmul(const Tensor& a, const Tensor& b);
 /// roundoff of that dtype.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+/// Rows of x times the transposes of weights selected by ids: y[t, j] = x[t] weight[ids[t, j]]^T. A
+/// layer of a mixture of experts, whose router has selected J experts for each of T tokens; nothing
+/// waits for the ids.
+///
+/// x       [T, in], or [T, J, in] with a row for each id; floating
+/// weight  [E, out, in]  x's dtype, another floating or a block dtype, used as it lies and decoded
+///                       exactly. The gradient passes to x, and to a floating weight.
+/// ids     [T, J]        integers in [0, E)
+/// Returns [T, J, out], dtype of x. Error: as for linear.
+/// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kOutOfRange for an id as in ops/gather.h.
+/// Source: Shazeer et al. 2017, arXiv:1701.06538, eq. 1.
+WICK_API Tensor expert_linear(const Tensor& x, const Tensor& weight, const Tensor& ids);
 
 }  // namespace wick

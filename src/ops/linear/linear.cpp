@@ -1,4 +1,6 @@
 // linear: a product with weights as they lie, of x's dtype or another.
+#include "ops/linear/linear.h"
+
 #include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
@@ -11,11 +13,6 @@
 
 namespace wick {
 namespace {
-
-/// The dtype that holds the elements of both exactly and that sums are kept in.
-DType wide_of(const Tensor& x, const Tensor& weight) {
-  return x.dtype() == DType::kF64 || weight.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
-}
 
 /// The whole weight in a wide dtype: for devices and dtypes without a kernel.
 Tensor composite(const Tensor& x, const Tensor& weight) {

@@ -322,6 +322,11 @@ std::vector<SurfaceRow> product_rows() {
                return linear(six(d), ones({1, 3}, {.device = d}));
              }),
              {3, 12}),
+      row_of("expert_linear", of([](D d) {
+               return expert_linear(six(d), reshape(six(d), {2, 1, 3}),
+                                    reshape(integers(d, {1, 0}), {2, 1}));
+             }),
+             {14, 14}),
       row_of("dot", of([](D d) {
                return dot(floats(d, {1, 2}), floats(d, {3, 4}));
              }),
