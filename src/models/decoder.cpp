@@ -2,16 +2,20 @@
 
 #include <cmath>
 #include <optional>
+#include <variant>
 
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/attention.h"
 #include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/rope.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/softmax.h"
+#include "wick/ops/sort.h"
 #include "wick/ops/unary.h"
 #include "wick/ops/where.h"
 
@@ -145,6 +149,25 @@ struct Attention {
   }
 };
 
+Tensor activated(HiddenAct act, const Tensor& x) {
+  switch (act) {
+    case HiddenAct::kSilu:
+      return silu(x);
+    case HiddenAct::kGeluTanh:
+      return gelu_tanh(x);
+  }
+  return {};
+}
+Tensor gated(HiddenAct act, const Tensor& gate, const Tensor& up) {
+  switch (act) {
+    case HiddenAct::kSilu:
+      return swiglu(gate, up);
+    case HiddenAct::kGeluTanh:
+      return gelu_tanh(gate) * up;
+  }
+  return {};
+}
+
 struct Mlp {
   const HiddenAct hidden_act;
   const std::optional<Linear> gate_proj;
@@ -161,30 +184,67 @@ struct Mlp {
                   {.bias = c.mlp_bias, .deviation = residual_deviation(c)}) {}
 
   Tensor operator()(const Tensor& x) const {
-    return down_proj(gate_proj ? gated((*gate_proj)(x), up_proj(x)) : activated(up_proj(x)));
-  }
-
-  Tensor activated(const Tensor& x) const {
-    switch (hidden_act) {
-      case HiddenAct::kSilu:
-        return silu(x);
-      case HiddenAct::kGeluTanh:
-        return gelu_tanh(x);
-    }
-    return {};
-  }
-  Tensor gated(const Tensor& gate, const Tensor& up) const {
-    switch (hidden_act) {
-      case HiddenAct::kSilu:
-        return swiglu(gate, up);
-      case HiddenAct::kGeluTanh:
-        return gelu_tanh(gate) * up;
-    }
-    return {};
+    return down_proj(gate_proj ? gated(hidden_act, (*gate_proj)(x), up_proj(x))
+                               : activated(hidden_act, up_proj(x)));
   }
 
   static LinearOptions in_options(const DecoderConfig& c) {
     return {.bias = c.mlp_bias, .deviation = c.initializer_range};
+  }
+};
+
+/// A mixture of experts: gated MLPs, some of which a router selects for each token. Their outputs are
+/// added with its weights. Source: Shazeer et al. 2017, arXiv:1701.06538, eq. 1.
+struct MoeMlp {
+  const HiddenAct hidden_act;
+  const int64_t selected;
+  const bool renormalizes;
+  const Linear gate;
+  const ExpertLinear gate_proj, up_proj, down_proj;
+
+  MoeMlp(const DecoderConfig& c, Parameters& p, const std::string& name)
+      : hidden_act(c.hidden_act),
+        selected(c.num_experts_per_tok),
+        renormalizes(c.norm_topk_prob),
+        gate(p, name + "gate", c.hidden_size, c.num_experts, {.deviation = c.initializer_range}),
+        gate_proj(p, name + "experts.gate_proj", c.num_experts, c.hidden_size,
+                  c.moe_intermediate_size, c.initializer_range),
+        up_proj(p, name + "experts.up_proj", c.num_experts, c.hidden_size, c.moe_intermediate_size,
+                c.initializer_range),
+        down_proj(p, name + "experts.down_proj", c.num_experts, c.moe_intermediate_size,
+                  c.hidden_size, residual_deviation(c)) {}
+
+  Tensor operator()(const Tensor& x) const {  // [B, T, hidden]
+    const Tensor rows = reshape(x, {x.size(0) * x.size(1), x.size(2)});
+    const auto [weights, ids] = route(rows);  // [B T, selected]
+    const Tensor y = down_proj(gated(hidden_act, gate_proj(rows, ids), up_proj(rows, ids)), ids);
+    return reshape(matmul(unsqueeze(cast(weights, x.dtype()), 1), y), x.shape());
+  }
+
+  /// The softmax of the selected experts' scores is that of all scores, scaled to a sum of 1.
+  ValuesIndices route(const Tensor& rows) const {
+    const Tensor raw = gate(rows);
+    const Tensor scores = raw.dtype() == DType::kF64 ? raw : cast(raw, DType::kF32);
+    if (!renormalizes) return topk(softmax(scores, -1), selected);
+    ValuesIndices most = topk(scores, selected);
+    return {softmax(most.values, -1), most.indices};
+  }
+};
+
+bool has_experts(const DecoderConfig& c, int64_t layer) {
+  return c.num_experts > 0 && (c.sparse_layers.empty() || c.sparse_layers[size_t(layer)]);
+}
+
+/// A layer's MLP, which may be a mixture of experts.
+struct FeedForward {
+  const std::variant<Mlp, MoeMlp> mlp;
+
+  FeedForward(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
+      : mlp(has_experts(c, layer)
+                ? std::variant<Mlp, MoeMlp>(std::in_place_type<MoeMlp>, c, p, name)
+                : std::variant<Mlp, MoeMlp>(std::in_place_type<Mlp>, c, p, name)) {}
+  Tensor operator()(const Tensor& x) const {
+    return std::visit([&](const auto& kind) { return kind(x); }, mlp);
   }
 };
 
@@ -212,7 +272,7 @@ struct Block {
   const Norm attention_input_norm;
   const Attention self_attn;
   const Norm attention_output_norm, mlp_input_norm;
-  const Mlp mlp;
+  const FeedForward mlp;
   const Norm mlp_output_norm;
 
   Block(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
@@ -222,7 +282,7 @@ struct Block {
         self_attn(c, p, name + "self_attn.", layer),
         attention_output_norm(norm(c, p, name, &NormNames::attention_output)),
         mlp_input_norm(norm(c, p, name, &NormNames::mlp_input)),
-        mlp(c, p, name + "mlp."),
+        mlp(c, p, name + "mlp.", layer),
         mlp_output_norm(norm(c, p, name, &NormNames::mlp_output)) {}
 
   static Norm norm(const DecoderConfig& c, Parameters& p, const std::string& name,
@@ -307,6 +367,9 @@ struct Decoder::Layers {
     check(c.rope_layers.empty() || int64_t(c.rope_layers.size()) == c.num_hidden_layers,
           ErrorCode::kInvalidArgument, "config", "rope_layers: expected ", c.num_hidden_layers,
           ", got ", c.rope_layers.size());
+    check(c.sparse_layers.empty() || int64_t(c.sparse_layers.size()) == c.num_hidden_layers,
+          ErrorCode::kInvalidArgument, "config", "sparse_layers: expected ", c.num_hidden_layers,
+          ", got ", c.sparse_layers.size());
     std::vector<Block> blocks;
     blocks.reserve(size_t(c.num_hidden_layers));
     for (int64_t i = 0; i < c.num_hidden_layers; i++)
@@ -332,12 +395,14 @@ int64_t num_parameters(const DecoderConfig& config) {
         "config", "\"num_hidden_layers\": expected at most ", DecoderConfig::kMostLayers, ", got ",
         config.num_hidden_layers);
   __extension__ using Wide = __int128;  // int64_t overflows for large sizes
-  // Layers have the same shapes, so two models tell what a layer adds.
-  const auto count_of = [&](int64_t layers) {
+  // Layers of a kind have the same shapes, so models of one and of two tell what a layer adds.
+  const auto count_of = [&](int64_t layers, bool sparse) {
     DecoderConfig c = config;
     c.num_hidden_layers = layers;
     c.layer_types.clear();
     c.rope_layers.clear();
+    c.sparse_layers.clear();
+    if (!sparse) c.num_experts = 0;
     Parameters parameters = Parameters::of_shapes();
     const Decoder decoder(c, parameters, 1);
     Wide count = 0;
@@ -348,8 +413,13 @@ int64_t num_parameters(const DecoderConfig& config) {
     }
     return count;
   };
-  const auto one = count_of(1), of_layer = count_of(2) - one,
-             count = one + (config.num_hidden_layers - 1) * of_layer;
+  int64_t sparse_layers = 0;
+  for (int64_t i = 0; i < config.num_hidden_layers; i++) sparse_layers += has_experts(config, i);
+  Wide count = count_of(0, false);
+  for (const bool sparse : {false, true})
+    if (const int64_t layers = sparse ? sparse_layers : config.num_hidden_layers - sparse_layers;
+        layers > 0)
+      count += layers * (count_of(2, sparse) - count_of(1, sparse));
   check(count <= int64_t{1} << 60, ErrorCode::kInvalidArgument, "config",
         "the sizes give more than 2^60 weights");
   return int64_t(count);

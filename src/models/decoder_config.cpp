@@ -411,6 +411,26 @@ void read_window(const Settings& settings, const Family& family, DecoderConfig* 
   c->layer_types = std::move(types);
 }
 
+/// Reads the sizes of experts and the layers that have some.
+void read_experts(const Settings& settings, const Family& family, DecoderConfig* c) {
+  if (family.num_experts == 0) return;
+  c->num_experts = size_of(settings, "num_experts", family.num_experts);
+  c->num_experts_per_tok = size_of(settings, "num_experts_per_tok", family.num_experts_per_tok);
+  if (c->num_experts_per_tok > c->num_experts)
+    settings.fail_expected("num_experts_per_tok",
+                           "at most the number of experts " + std::to_string(c->num_experts));
+  c->moe_intermediate_size = size_of(
+      settings, "moe_intermediate_size",
+      family.moe_intermediate_size > 0 ? family.moe_intermediate_size : c->intermediate_size);
+  c->norm_topk_prob = settings.flag_or("norm_topk_prob", family.norm_topk_prob);
+  const int64_t step = settings.integer_or("decoder_sparse_step", 1, 1);
+  const std::vector<int64_t> dense = settings.integers("mlp_only_layers");
+  std::vector<bool> sparse;
+  for (int64_t i = 0; i < c->num_hidden_layers; i++)
+    sparse.push_back((i + 1) % step == 0 && !contains(dense, i));
+  if (contains(sparse, false)) c->sparse_layers = std::move(sparse);
+}
+
 constexpr std::pair<const char*, HiddenAct> kHiddenActs[] = {
     {"silu", HiddenAct::kSilu},
     {"gelu_new", HiddenAct::kGeluTanh},
@@ -450,6 +470,14 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
   set("rms_norm_eps", c.rms_norm_eps);
   set("attention_bias", c.attention_bias);
   set("mlp_bias", c.mlp_bias);
+  set("num_experts", c.num_experts);
+  set("num_experts_per_tok", c.num_experts_per_tok);
+  set("moe_intermediate_size", c.moe_intermediate_size);
+  set("norm_topk_prob", c.norm_topk_prob);
+  Setting::List dense;
+  for (size_t i = 0; i < c.sparse_layers.size(); i++)
+    if (!c.sparse_layers[i]) dense.emplace_back(int64_t(i));
+  set("mlp_only_layers", std::move(dense));
   set("use_sliding_window", c.sliding_window > 0);
   set("sliding_window", c.sliding_window > 0 ? Setting(c.sliding_window) : Setting());
   if (!c.layer_types.empty()) {
@@ -520,6 +548,7 @@ DecoderConfig decoder_config(const Settings& file) {
   c.mlp_bias = read.flag_or("mlp_bias", family.mlp_bias);
   c.lm_head_bias = family.lm_head_bias;
   c.gated_mlp = family.gated_mlp;
+  read_experts(read, family, &c);
   c.learned_positions = family.learned_positions;
   c.norm_type = family.norm_type;
   c.norm_places = family.norm_places;

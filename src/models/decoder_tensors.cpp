@@ -229,35 +229,66 @@ TensorSource with_rows(const TensorSource& source, const DecoderConfig& config) 
   return result;
 }
 
-/// The source with the norms of a layer's heads, "q_norm.norms.0.weight" and so on, in one tensor.
-TensorSource with_stacked_norms(const TensorSource& source, const DecoderConfig& config) {
+/// Tensors that files store one by one, each under its number between two parts of a name.
+struct Parts {
+  std::string name, before,
+      after;  // the Decoder's name for all of them, "q_norm.norms.", ".weight"
+  int64_t count;
+
+  std::string part(int64_t i) const { return before + std::to_string(i) + after; }
+};
+
+/// The norms of a layer's heads, and the weights of its experts.
+std::vector<Parts> parts_of_layers(const DecoderConfig& c) {
+  std::vector<Parts> all;
+  for (int64_t layer = 0; layer < c.num_hidden_layers; layer++) {
+    const std::string begin = "model.layers." + std::to_string(layer) + ".";
+    if (c.qk_norm == QkNorm::kEachHead)
+      for (const auto& [norm, heads] :
+           {std::pair("q_norm", c.num_attention_heads), {"k_norm", c.num_key_value_heads}}) {
+        const std::string name = begin + "self_attn." + norm;
+        all.push_back({name + ".weight", name + ".norms.", ".weight", heads});
+      }
+    if (c.num_experts > 0)
+      for (const std::string projection : {"gate_proj", "up_proj", "down_proj"}) {
+        const std::string experts = begin + "mlp.experts.", ending = "." + projection + ".weight";
+        all.push_back({experts + projection + ".weight", experts, ending, c.num_experts});
+      }
+  }
+  return all;
+}
+
+/// The source with such tensors stacked in one, when it is loaded.
+TensorSource with_stacked(const TensorSource& source, const DecoderConfig& config) {
   TensorSource result = source;
-  std::map<std::string, int64_t> stacked;  // names and numbers of heads
-  for (int64_t layer = 0; layer < config.num_hidden_layers; layer++)
-    for (const auto& [norm, heads] : {std::pair("q_norm", config.num_attention_heads),
-                                      {"k_norm", config.num_key_value_heads}}) {
-      const std::string name = "model.layers." + std::to_string(layer) + ".self_attn." + norm;
-      const auto first = source.tensors.find(name + ".norms.0.weight");
-      if (first == source.tensors.end()) continue;
-      TensorInfo info = first->second;
-      check(info.shape.size() == 1, ErrorCode::kFormat, source.where, "tensor \"", first->first,
-            "\": expected 1 dim, got shape ", info.shape);
-      info.shape = {heads, info.shape[0]};
-      for (int64_t head = 0; head < heads; head++)
-        check(result.tensors.erase(name + ".norms." + std::to_string(head) + ".weight") == 1,
-              ErrorCode::kFormat, source.where, "expected norms of ", heads, " heads in \"", name,
-              "\", got ", head);
-      result.tensors[name + ".weight"] = info;
-      stacked[name + ".weight"] = heads;
+  std::map<std::string, Parts> stacked;
+  for (const Parts& parts : parts_of_layers(config)) {
+    const auto first = source.tensors.find(parts.part(0));
+    if (first == source.tensors.end()) continue;
+    TensorInfo info = first->second;
+    for (int64_t i = 0; i < parts.count; i++) {
+      const auto found = result.tensors.find(parts.part(i));
+      check(found != result.tensors.end(), ErrorCode::kFormat, source.where, "expected ",
+            parts.count, " tensors \"", parts.before, "N", parts.after, "\", got ", i);
+      check(found->second.shape == info.shape && found->second.dtype == info.dtype,
+            ErrorCode::kFormat, source.where, "tensor \"", parts.part(i), "\": expected ",
+            dtype_name(info.dtype), " ", info.shape, " as \"", parts.part(0), "\" has, got ",
+            dtype_name(found->second.dtype), " ", found->second.shape);
+      result.tensors.erase(found);
     }
+    check(result.tensors.count(parts.name) == 0, ErrorCode::kFormat, source.where, "tensors \"",
+          parts.name, "\" and \"", parts.part(0), "\" have one meaning");
+    info.shape.insert(0, parts.count);
+    result.tensors[parts.name] = info;
+    stacked[parts.name] = parts;
+  }
   result.load = [load = source.load, stacked](const std::string& name, const Device& device) {
     const auto found = stacked.find(name);
     if (found == stacked.end()) return load(name, device);
-    std::vector<Tensor> norms;
-    const std::string norm = name.substr(0, name.rfind('.'));
-    for (int64_t head = 0; head < found->second; head++)
-      norms.push_back(load(norm + ".norms." + std::to_string(head) + ".weight", device));
-    return stack(norms);
+    std::vector<Tensor> parts;
+    for (int64_t i = 0; i < found->second.count; i++)
+      parts.push_back(load(found->second.part(i), device));
+    return stack(parts);
   };
   return result;
 }
@@ -286,8 +317,7 @@ TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& co
   const bool is_gguf = source.tensors.count("token_embd.weight") > 0;
   TensorSource result = renamed(source, config, is_gguf);
   if (family && family->transposed_weights && !is_gguf) result = with_transposed(result);
-  if (config.qk_norm == QkNorm::kEachHead) result = with_stacked_norms(result, config);
-  return with_rows(result, config);
+  return with_rows(with_stacked(result, config), config);
 }
 
 }  // namespace wick

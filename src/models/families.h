@@ -43,6 +43,10 @@ struct Family {
   double attn_logit_softcapping = 0;
   double final_logit_softcapping = 0;
   double partial_rotary_factor = 1;
+  int64_t num_experts = 0;  // 0: it has no layers of experts
+  int64_t num_experts_per_tok = 0;
+  int64_t moe_intermediate_size = 0;  // 0: intermediate_size
+  bool norm_topk_prob = false;
   int64_t no_rope_layer_interval = 0;  // every n-th layer has no rope; 0: all have it
   bool attention_bias = false;         // of q, k and v
   bool mlp_bias = false;
@@ -381,6 +385,40 @@ inline constexpr Family kFamilies[] = {
                           {"mlp.c_fc", "mlp.up_proj"},
                           {"mlp.c_proj", "mlp.down_proj"}}},
      .transposed_weights = true},
+    {.model_type = "mixtral",
+     .architecture = "MixtralForCausalLM",
+     .vocab_size = 32000,
+     .num_attention_heads = 32,
+     .rms_norm_eps = 1e-5,
+     .max_position_embeddings = 4096 * 32,
+     .num_key_value_heads = 8,
+     .rope_theta = 1e6,
+     .num_experts = 8,
+     .num_experts_per_tok = 2,
+     .norm_topk_prob = true,
+     .sliding = Sliding::kEvery,
+     .keys = {"hidden_act", "sliding_window", "num_experts_per_tok"},
+     .renamed_keys = {{{"num_local_experts", "num_experts"}}},
+     .renamed_tensors = {{{"block_sparse_moe", "mlp"},
+                          {"w1", "gate_proj"},
+                          {"w2", "down_proj"},
+                          {"w3", "up_proj"}}}},
+    {.model_type = "qwen3_moe",
+     .architecture = "Qwen3MoeForCausalLM",
+     .vocab_size = 151936,
+     .num_attention_heads = 32,
+     .max_position_embeddings = 32768,
+     .num_key_value_heads = 4,
+     .sliding_window = 4096,
+     .num_experts = 128,
+     .num_experts_per_tok = 8,
+     .moe_intermediate_size = 768,
+     .sliding = Sliding::kEvery,
+     .qk_norm = QkNorm::kHead,
+     .keys = {"hidden_act", "attention_bias", "use_sliding_window", "sliding_window", "num_experts",
+              "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
+              "decoder_sparse_step", "mlp_only_layers"},
+     .renamed_keys = {{{"num_local_experts", "num_experts"}}}},  // transformers 5 writes this
 };
 
 /// The keys of config.json that every family reads.
@@ -490,6 +528,8 @@ inline constexpr ChangingKey kChangingKeys[] = {
     {"n_routed_experts", 0},
     {"moe_num_experts", 0},
     {"num_experts_per_tok", 0},
+    {"decoder_sparse_step", 1},
+    {"mlp_only_layers", 0},
     {"moe_intermediate_size", 0},
     {"shared_expert_intermediate_size", 0},
     {"swiglu_limit", 0},
@@ -541,6 +581,7 @@ inline constexpr std::string_view kIdleKeys[] = {"architectures",
                                                  "output_hidden_states",
                                                  "output_router_logits",
                                                  "router_aux_loss_coef",
+                                                 "router_jitter_noise",
                                                  "is_decoder",
                                                  "is_encoder_decoder",
                                                  "chunk_size_feed_forward",

@@ -15,6 +15,13 @@ Linear::Linear(Parameters& parameters, const std::string& name, int64_t in, int6
 }
 Tensor Linear::operator()(const Tensor& x) const { return linear(x, weight, bias); }
 
+ExpertLinear::ExpertLinear(Parameters& parameters, const std::string& name, int64_t experts,
+                           int64_t in, int64_t out, double deviation)
+    : weight(parameters.take_matrix(name + ".weight", {experts, out, in}, {0, deviation})) {}
+Tensor ExpertLinear::operator()(const Tensor& x, const Tensor& ids) const {
+  return expert_linear(x, weight, ids);
+}
+
 Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
                      double deviation)
     : weight(parameters.take_matrix(name + ".weight", {count, dim}, {0, deviation})),

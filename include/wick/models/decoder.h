@@ -63,7 +63,12 @@ struct DecoderConfig {
   bool attention_output_bias = false;  // bias of o
   bool mlp_bias = false;
   bool lm_head_bias = false;
-  bool gated_mlp = true;  // down(act(gate(x)) up(x)), else down(act(up(x)))
+  bool gated_mlp = true;    // down(act(gate(x)) up(x)), else down(act(up(x)))
+  int64_t num_experts = 0;  // gated MLPs that a layer selects from for each token; 0: it has one
+  int64_t num_experts_per_tok = 0;
+  int64_t moe_intermediate_size = 0;  // of an expert
+  bool norm_topk_prob = false;      // the selected experts' probabilities are scaled to a sum of 1
+  std::vector<bool> sparse_layers;  // whether a layer has experts, one per layer; empty: each does
   NormType norm_type = NormType::kRms;
   NormPlaces norm_places = NormPlaces::kInputs;
   bool norm_adds_one = false;      // norms multiply by 1 + weight

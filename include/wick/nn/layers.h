@@ -20,6 +20,15 @@ struct WICK_API Linear {
   Tensor operator()(const Tensor& x) const;
 };
 
+/// Linear layers of several experts, of which each row selects some: x [T, in] or [T, J, in] and ids
+/// [T, J] -> [T, J, out] (expert_linear). Parameter NAME.weight [experts, out, in].
+struct WICK_API ExpertLinear {
+  Parameter weight;
+  ExpertLinear(Parameters& parameters, const std::string& name, int64_t experts, int64_t in,
+               int64_t out, double deviation = 0.02);
+  Tensor operator()(const Tensor& x, const Tensor& ids) const;
+};
+
 /// Looks up vectors by id: ids [...] i64 in [0, count) -> [..., dim]. Parameter NAME.weight [count,
 /// dim]. Returns the dtype of the computation.
 struct WICK_API Embedding {

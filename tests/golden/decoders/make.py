@@ -67,6 +67,11 @@ MODELS = {
                                                                          partial_rotary_factor=0.5))),
     "phi": ("Phi", "float32", dict(head_dim=None, hidden_size=32, intermediate_size=128, num_key_value_heads=4)),
     "gpt2": ("GPT2", "float32", GPT2),
+    "mixtral": ("Mixtral", "float32", dict(num_local_experts=5, num_experts_per_tok=2, sliding_window=7)),
+    "qwen3_moe": ("Qwen3Moe", "float32", dict(num_hidden_layers=4, num_experts=6, num_experts_per_tok=3, moe_intermediate_size=12,
+                                              norm_topk_prob=False, decoder_sparse_step=2, mlp_only_layers=[3])),
+    "qwen3_moe_renormalized": ("Qwen3Moe", "bfloat16", dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=12,
+                                                            norm_topk_prob=True)),
 }
 NAMED_OTHERWISE = {"GPT2": "GPT2LMHeadModel"}
 LENGTHS = (3, 21, 12)

@@ -153,12 +153,33 @@ TEST(DecoderTensors, OfHeadsNormsAreStacked) {
   const std::string attention = "model.layers.0.self_attn.";
   tensors[attention + "q_layernorm.norms.0.weight"] = ones({2});
   EXPECT_ERROR(decoder_tensors(source_of(tensors, "m"), config), kFormat,
-               "m: expected norms of 2 heads in \"model.layers.0.self_attn.q_norm\", got 1");
+               "m: expected 2 tensors \"model.layers.0.self_attn.q_norm.norms.N.weight\", got 1");
   tensors[attention + "q_layernorm.norms.1.weight"] = zeros({2});
   const TensorSource source = decoder_tensors(source_of(tensors, "m"), config);
   EXPECT_EQ(names_of(source), (Names{attention + "q_norm.weight"}));
   EXPECT_EQ(flatten(source.load(attention + "q_norm.weight", Device::cpu())).to_vector<float>(),
             (std::vector<float>{1, 1, 0, 0}));
+}
+
+TEST(DecoderTensors, OfExpertsAreStacked) {
+  DecoderConfig config = small("mixtral");
+  config.num_experts = 2;
+  const std::string file = "model.layers.0.block_sparse_moe.", mlp = "model.layers.0.mlp.";
+  NamedTensors tensors;
+  tensors[file + "gate.weight"] = ones({2, 3});
+  tensors[file + "experts.0.w2.weight"] = ones({3, 1});
+  tensors[file + "experts.1.w2.weight"] = ones({3, 2});
+  EXPECT_ERROR(
+      decoder_tensors(source_of(tensors, "m"), config), kFormat,
+      "m: tensor \"model.layers.0.mlp.experts.1.down_proj.weight\": expected f32 [3, 1] as "
+      "\"model.layers.0.mlp.experts.0.down_proj.weight\" has, got f32 [3, 2]");
+  tensors[file + "experts.1.w2.weight"] = zeros({3, 1});
+  const TensorSource source = decoder_tensors(source_of(tensors, "m"), config);
+  EXPECT_EQ(names_of(source), (Names{mlp + "experts.down_proj.weight", mlp + "gate.weight"}));
+  EXPECT_EQ(source.tensors.at(mlp + "experts.down_proj.weight").shape, (Shape{2, 3, 1}));
+  EXPECT_EQ(
+      flatten(source.load(mlp + "experts.down_proj.weight", Device::cpu())).to_vector<float>(),
+      (std::vector<float>{1, 1, 1, 0, 0, 0}));
 }
 
 TEST(DecoderTensors, OfOneMeaningAreAnError) {

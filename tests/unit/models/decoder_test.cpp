@@ -310,7 +310,8 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   };
   const Case cases[] = {
       {"model_type", "\"mamba\"",
-       "\"stablelm\", \"glm4\", \"glm\", \"chatglm\", \"phi\", \"gpt2\", got the string \"mamba\""},
+       "\"stablelm\", \"glm4\", \"glm\", \"chatglm\", \"phi\", \"gpt2\", \"mixtral\", "
+       "\"qwen3_moe\", got the string \"mamba\""},
       {"model_type", "", "\"model_type\": expected a string, got nothing"},
       {"vocab_size", "\"48\"",
        "\"vocab_size\": expected an integer of at least 1, got the string \"48\""},
@@ -530,6 +531,9 @@ constexpr const char* kMoreModels[] = {
     "decoders/chatglm",
     "decoders/phi",
     "decoders/gpt2",
+    "decoders/mixtral",
+    "decoders/qwen3_moe",
+    "decoders/qwen3_moe_renormalized",
 };
 constexpr const char* kGgufModels[] = {
     "decoders/llama_linear/model.gguf", "decoders/llama_yarn/model.gguf",
@@ -630,7 +634,7 @@ Decoder fresh(Parameters& parameters) {
 /// The configs of families that do not only have what Llama has.
 TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
   for (const char* folder : {"gemma2", "granite", "olmo", "olmo2", "phi3", "starcoder2",
-                             "stablelm_parallel", "glm4", "phi", "gpt2"}) {
+                             "stablelm_parallel", "glm4", "phi", "gpt2", "mixtral", "qwen3_moe"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
