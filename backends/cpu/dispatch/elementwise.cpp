@@ -144,6 +144,22 @@ Status run(const Kernel* kernel, const Call* call) {
 template <class Word>
 inline constexpr int64 kTile = sizeof(Word) <= 2 ? 64 : 32;
 
+/// tile[c][r] = from[r][c] for 4 rows and columns.
+template <int64 side>
+void transpose_4x4(const uint32* from, int64 stride, uint32 (*tile)[side]) {
+  using Four = uint32 __attribute__((vector_size(16)));
+  Four rows[4];
+  for (int r = 0; r < 4; r++) std::memcpy(&rows[r], from + r * stride, sizeof(Four));
+  const Four a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5),
+             b = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7),
+             c = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5),
+             d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+  const Four columns[4] = {
+      __builtin_shufflevector(a, c, 0, 1, 4, 5), __builtin_shufflevector(a, c, 2, 3, 6, 7),
+      __builtin_shufflevector(b, d, 0, 1, 4, 5), __builtin_shufflevector(b, d, 2, 3, 6, 7)};
+  for (int i = 0; i < 4; i++) std::memcpy(tile[i], &columns[i], sizeof(Four));
+}
+
 /// to[c][r] = from[r][c], tile by tile. A tile is transposed in a buffer of its own, so that each
 /// side's cache lines are touched once: where a stride is a power of two they would push each other
 /// out of the cache.
@@ -155,8 +171,17 @@ void transpose(const Word* from, int64 from_stride, Word* to, int64 to_stride, i
   for (int64 r0 = 0; r0 < rows; r0 += side)
     for (int64 c0 = 0; c0 < columns; c0 += side) {
       const int64 height = std::min(side, rows - r0), width = std::min(side, columns - c0);
-      for (int64 r = 0; r < height; r++)
-        for (int64 c = 0; c < width; c++) tile[c][r] = from[(r0 + r) * from_stride + c0 + c];
+      const Word* const corner = from + r0 * from_stride + c0;
+      const bool in_fours = sizeof(Word) == 4 && height % 4 == 0 && width % 4 == 0;
+      if constexpr (sizeof(Word) == 4) {
+        for (int64 r = 0; in_fours && r < height; r += 4)
+          for (int64 c = 0; c < width; c += 4) {
+            uint32(*const at)[side] = reinterpret_cast<uint32(*)[side]>(&tile[c][r]);
+            transpose_4x4<side>(corner + r * from_stride + c, from_stride, at);
+          }
+      }
+      for (int64 r = 0; !in_fours && r < height; r++)
+        for (int64 c = 0; c < width; c++) tile[c][r] = corner[r * from_stride + c];
       for (int64 c = 0; c < width; c++)
         std::memcpy(to + (c0 + c) * to_stride + r0, tile[c], size_t(height) * sizeof(Word));
     }

@@ -61,28 +61,48 @@ Status out_of_range(const char* op, int64 id, int64 position, int64 limit) {
                (long long)id, (long long)position, (long long)limit);
 }
 
+/// The index of the first of n ids outside of [0, limit); n if there is none.
+int64 first_outside(const int64* ids, int64 stride, int64 n, int64 limit) {
+  constexpr int64 kStep = 256;  // without branches, which the compiler makes vectors of
+  for (int64 i = 0; i < n; i += kStep) {
+    const int64 end = std::min(n, i + kStep);
+    bool outside = false;
+    if (stride == 1)
+      for (int64 k = i; k < end; k++) outside |= uint64(ids[k]) >= uint64(limit);
+    else
+      for (int64 k = i; k < end; k++) outside |= uint64(ids[k * stride]) >= uint64(limit);
+    for (int64 k = i; outside && k < end; k++)
+      if (uint64(ids[k * stride]) >= uint64(limit)) return k;
+  }
+  return n;
+}
+
 /// The first id outside of [0, N), counted in the ids that there are: repeated ones (stride 0)
 /// count once.
 Status check_ids(const Dims& d, const char* op) {
   const int64 O = d.ids[0] ? d.O : 1, J = d.ids[1] ? d.J : 1, I = d.ids[2] ? d.I : 1;
+  // Lines along I, or along J where I is 1.
+  const bool along_j = I == 1;
+  const int64 lines = along_j ? O : O * J, length = along_j ? J : I;
+  const int64 stride = d.ids[along_j ? 1 : 2];
+  const auto ids_of = [&](int64 line) {
+    return d.id + (along_j ? line * d.ids[0] : line / J * d.ids[0] + line % J * d.ids[1]);
+  };
   std::atomic<int64> first{O * J * I};
-  parallel_for(O * J, grain(I), [&](int64 begin, int64 end) {
+  parallel_for(lines, grain(length), [&](int64 begin, int64 end) {
     for (int64 line = begin; line < end; line++) {
-      const int64* ids = d.id + line / J * d.ids[0] + line % J * d.ids[1];
-      for (int64 i = 0; i < I; i++) {
-        if (uint64(ids[i * d.ids[2]]) < uint64(d.N)) continue;
-        int64 known = first.load();
-        while (line * I + i < known && !first.compare_exchange_weak(known, line * I + i)) {
-        }
-        return;
+      const int64 at = first_outside(ids_of(line), stride, length, d.N);
+      if (at == length) continue;
+      const int64 position = line * length + at;
+      int64 known = first.load();
+      while (position < known && !first.compare_exchange_weak(known, position)) {
       }
+      return;
     }
   });
   const int64 position = first.load();
   if (position == O * J * I) return {};
-  const int64 line = position / I;
-  const int64 id = d.id[line / J * d.ids[0] + line % J * d.ids[1] + position % I * d.ids[2]];
-  return out_of_range(op, id, position, d.N);
+  return out_of_range(op, ids_of(position / length)[position % length * stride], position, d.N);
 }
 
 template <class Word>
@@ -96,8 +116,11 @@ void gather(const Dims& d, const Word* x, Word* y) {
       const int64* ids = d.id + o * d.ids[0] + j * d.ids[1] + first * lines.ids;
       const Word* from = x + o * d.many[0] + first * lines.many;
       Word* to = y + o * d.other[0] + j * d.other[1] + first * lines.other;
-      for (int64 k = 0; k < n; k++)
-        to[k * lines.other] = from[ids[k * lines.ids] * d.many[1] + k * lines.many];
+      if (lines.along_j && lines.ids == 1 && lines.other == 1 && d.many[1] == 1)
+        for (int64 k = 0; k < n; k++) to[k] = from[ids[k]];
+      else
+        for (int64 k = 0; k < n; k++)
+          to[k * lines.other] = from[ids[k * lines.ids] * d.many[1] + k * lines.many];
       begin += n;
     }
   });
@@ -272,9 +295,8 @@ Status check_ids(const View& ids, int64 limit, const char* op) {
   for (int64 i = 0; i < space.numel;) {
     const int64* const row = ids.as<int64>() + at.offset(0);
     const int64 n = at.rest(), stride = space.row_stride(0);
-    for (int64 k = 0; k < n; k++)
-      if (uint64(row[k * stride]) >= uint64(limit))
-        return out_of_range(op, row[k * stride], i + k, limit);
+    const int64 k = first_outside(row, stride, n, limit);
+    if (k < n) return out_of_range(op, row[k * stride], i + k, limit);
     at.advance(n);
     i += n;
   }

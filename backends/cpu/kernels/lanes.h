@@ -1,85 +1,13 @@
 // Lanes<float> and Lanes<double>: the SIMD types with which the kernels of one instruction set
-// (WICK_ISA) compute formulas. Uses Highway with static dispatch, and SLEEF for elementary functions,
-// since Highway's are wrong outside of narrow ranges. Included by kernels/ only.
+// (WICK_ISA) compute formulas. Included by kernels/ only.
 #pragma once
-#define HWY_COMPILE_ONLY_STATIC
-#include <hwy/highway.h>
-#include <sleef.h>
+#include <limits>
 
+#include "kernels/functions.h"
 #include "scalar/gamma.h"
 #include "wick/abi/marks.h"
 
 namespace wick::cpu::WICK_ISA {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Without -DHWY_DISABLE_PCLMUL_AES Highway selects a lower target than the flags allow.
-#if defined(__AVX512F__)
-static_assert(HWY_STATIC_TARGET == HWY_AVX3);
-#elif defined(__AVX2__)
-static_assert(HWY_STATIC_TARGET == HWY_AVX2);
-#else
-static_assert(HWY_STATIC_TARGET == HWY_SSE4);
-#endif
-
-// SLEEF's functions, overloaded by vector type. Max error: 1.0 ulp (erfc 1.5). SLEEF's names combine
-// function, lane count, error bound and instruction set, which takes a macro to spell.
-#if defined(__AVX512F__)
-#define WICK_SLEEF(name, bound)                                                           \
-  WICK_HD __m512 sleef_##name(__m512 x) { return Sleef_##name##f16_##bound##avx512f(x); } \
-  WICK_HD __m512d sleef_##name(__m512d x) { return Sleef_##name##d8_##bound##avx512f(x); }
-#define WICK_SLEEF_2(name, bound)                      \
-  WICK_HD __m512 sleef_##name(__m512 x, __m512 y) {    \
-    return Sleef_##name##f16_##bound##avx512f(x, y);   \
-  }                                                    \
-  WICK_HD __m512d sleef_##name(__m512d x, __m512d y) { \
-    return Sleef_##name##d8_##bound##avx512f(x, y);    \
-  }
-#elif defined(__AVX2__)
-#define WICK_SLEEF(name, bound)                                                       \
-  WICK_HD __m256 sleef_##name(__m256 x) { return Sleef_##name##f8_##bound##avx2(x); } \
-  WICK_HD __m256d sleef_##name(__m256d x) { return Sleef_##name##d4_##bound##avx2(x); }
-#define WICK_SLEEF_2(name, bound)                                                                  \
-  WICK_HD __m256 sleef_##name(__m256 x, __m256 y) { return Sleef_##name##f8_##bound##avx2(x, y); } \
-  WICK_HD __m256d sleef_##name(__m256d x, __m256d y) {                                             \
-    return Sleef_##name##d4_##bound##avx2(x, y);                                                   \
-  }
-#else
-#define WICK_SLEEF(name, bound)                                                       \
-  WICK_HD __m128 sleef_##name(__m128 x) { return Sleef_##name##f4_##bound##sse4(x); } \
-  WICK_HD __m128d sleef_##name(__m128d x) { return Sleef_##name##d2_##bound##sse4(x); }
-#define WICK_SLEEF_2(name, bound)                                                                  \
-  WICK_HD __m128 sleef_##name(__m128 x, __m128 y) { return Sleef_##name##f4_##bound##sse4(x, y); } \
-  WICK_HD __m128d sleef_##name(__m128d x, __m128d y) {                                             \
-    return Sleef_##name##d2_##bound##sse4(x, y);                                                   \
-  }
-#endif
-WICK_SLEEF(exp, u10)
-WICK_SLEEF(exp2, u10)
-WICK_SLEEF(expm1, u10)
-WICK_SLEEF(log, u10)
-WICK_SLEEF(log2, u10)
-WICK_SLEEF(log10, u10)
-WICK_SLEEF(log1p, u10)
-WICK_SLEEF(sin, u10)
-WICK_SLEEF(cos, u10)
-WICK_SLEEF(tan, u10)
-WICK_SLEEF(asin, u10)
-WICK_SLEEF(acos, u10)
-WICK_SLEEF(atan, u10)
-WICK_SLEEF(sinh, u10)
-WICK_SLEEF(cosh, u10)
-WICK_SLEEF(tanh, u10)
-WICK_SLEEF(asinh, u10)
-WICK_SLEEF(acosh, u10)
-WICK_SLEEF(atanh, u10)
-WICK_SLEEF(erf, u10)
-WICK_SLEEF(erfc, u15)
-WICK_SLEEF(lgamma, u10)
-WICK_SLEEF_2(pow, u10)
-WICK_SLEEF_2(atan2, u10)
-#undef WICK_SLEEF
-#undef WICK_SLEEF_2
 
 /// A vector register of S that reads like an S.
 template <class S>
@@ -121,7 +49,7 @@ struct Lanes {
   friend WICK_HD Lanes sqrt(Lanes a) { return hn::Sqrt(a.v); }
   /// a · b + c, rounded once where the instruction set has it (not on the baseline).
   friend WICK_HD Lanes fma(Lanes a, Lanes b, Lanes c) { return hn::MulAdd(a.v, b.v, c.v); }
-  friend WICK_HD Lanes exp(Lanes a) { return Vector{sleef_exp(a.v.raw)}; }
+  friend WICK_HD Lanes exp(Lanes a) { return functions::exp(a.v); }
   friend WICK_HD Lanes exp2(Lanes a) { return Vector{sleef_exp2(a.v.raw)}; }
   friend WICK_HD Lanes expm1(Lanes a) { return Vector{sleef_expm1(a.v.raw)}; }
   friend WICK_HD Lanes log(Lanes a) { return Vector{sleef_log(a.v.raw)}; }
@@ -135,9 +63,9 @@ struct Lanes {
   friend WICK_HD Lanes atan(Lanes a) { return Vector{sleef_atan(a.v.raw)}; }
   friend WICK_HD Lanes tanh(Lanes a) { return Vector{sleef_tanh(a.v.raw)}; }
   friend WICK_HD Lanes atanh(Lanes a) { return Vector{sleef_atanh(a.v.raw)}; }
-  friend WICK_HD Lanes erf(Lanes a) { return Vector{sleef_erf(a.v.raw)}; }
-  friend WICK_HD Lanes erfc(Lanes a) { return Vector{sleef_erfc(a.v.raw)}; }
-  friend WICK_HD Lanes quick_erfc(Lanes a) { return erfc(a); }
+  friend WICK_HD Lanes erf(Lanes a) { return functions::erf(a.v); }
+  friend WICK_HD Lanes erfc(Lanes a) { return functions::erfc(a.v); }
+  friend WICK_HD Lanes quick_erfc(Lanes a) { return functions::quick_erfc(a.v); }
   friend WICK_HD Lanes lgamma(Lanes a) { return Vector{sleef_lgamma(a.v.raw)}; }
   friend WICK_HD Lanes pow(Lanes a, Lanes b) { return Vector{sleef_pow(a.v.raw, b.v.raw)}; }
   friend WICK_HD Lanes atan2(Lanes a, Lanes b) { return Vector{sleef_atan2(a.v.raw, b.v.raw)}; }
@@ -179,6 +107,18 @@ struct Lanes {
     return load(x);
   }
   friend WICK_HD Lanes fmod(Lanes a, Lanes b) {
+#if HWY_NATIVE_FMA
+    // If the quotient is small and finite, its whole part is off by one at most, and the remainder
+    // is exact with one rounding.
+    constexpr S kExact = S(int64(1) << (sizeof(S) == 4 ? 24 : 53));
+    const Lanes size = abs(a), divisor = abs(b);
+    const Mask is_small = hn::And(size < divisor * Lanes(kExact), divisor < Lanes(std::numeric_limits<S>::infinity()));
+    if (hn::AllTrue(Tag(), is_small)) {
+      const Lanes rest = fma(-trunc(size / divisor), divisor, size);
+      const Lanes cut = select(rest < Lanes(S(0)), rest + divisor, rest);
+      return hn::CopySign(cut.v, a.v);
+    }
+#endif
     return each([](S x, S y) { return std::fmod(x, y); }, a, b);
   }
   friend WICK_HD Lanes polygamma(Lanes order, Lanes a) {

@@ -9,6 +9,21 @@
 namespace wick::cpu::WICK_ISA {
 namespace {
 
+/// All lanes combined, in each lane: halves first, then their halves.
+template <class R, class A>
+WICK_HD Lanes<A> all_lanes(Lanes<A> x) {
+  const typename Lanes<A>::Tag tag;
+  const R combine;
+  if constexpr (sizeof(x.v) > 32) x = combine(x, Lanes<A>(hn::ConcatLowerUpper(tag, x.v, x.v)));
+  if constexpr (sizeof(x.v) > 16) x = combine(x, Lanes<A>(hn::SwapAdjacentBlocks(x.v)));
+  if constexpr (sizeof(A) == 8) {
+    return combine(x, Lanes<A>(hn::Shuffle01(x.v)));
+  } else {
+    x = combine(x, Lanes<A>(hn::Shuffle1032(x.v)));
+    return combine(x, Lanes<A>(hn::Shuffle2301(x.v)));
+  }
+}
+
 /// Four registers go side by side (an addition takes 3 to 4 cycles), eight steps at a time so that
 /// no lane adds up a long chain; then they become one, and that one lane.
 template <class R, class A>
@@ -36,16 +51,13 @@ WICK_HD A block_of_lanes(const A* x, int64 n) {
     d = combine(d, d0);
   }
   for (; i + step <= n; i += step) a = combine(a, L::load(x + i));
-  alignas(64) A lanes[step];
   if (i < n) {
+    alignas(64) A lanes[step];
     none.store(lanes);
     memcpy(lanes, x + i, size_t(n - i) * sizeof(A));
     b = combine(b, L::load(lanes));
   }
-  combine(combine(a, b), combine(c, d)).store(lanes);
-  for (int half = step / 2; half > 0; half /= 2)
-    for (int j = 0; j < half; j++) lanes[j] = combine(lanes[j], lanes[j + half]);
-  return lanes[0];
+  return hn::GetLane(all_lanes<R>(combine(combine(a, b), combine(c, d))).v);
 }
 
 template <class R, class A>
