@@ -9,6 +9,7 @@ namespace wick::cli {
 
 void add_devices(CLI::App& app);
 void add_train(CLI::App& app);
+void add_embed(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_bench(CLI::App& app);

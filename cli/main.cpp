@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   wick::cli::add_perplexity(app);
   wick::cli::add_quantize(app);
   wick::cli::add_bench(app);
+  wick::cli::add_embed(app);
   try {
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))

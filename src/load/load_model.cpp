@@ -11,6 +11,12 @@
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/reduce.h"
+#include "wick/ops/shape.h"
+#include "wick/ops/statistics.h"
 
 namespace wick {
 namespace {
@@ -55,6 +61,7 @@ struct Files {
   std::string bos_token, eos_token;
   std::vector<int64_t> stop_ids;
   std::optional<Sampling> sampling;
+  Pooling pooling = Pooling::kLast;
 };
 
 // ---- folders
@@ -78,6 +85,16 @@ void read_generation(const Settings& settings, Files& files) {
   files.sampling = s;
 }
 
+/// Reads the configuration that sentence-transformers puts beside a model.
+Pooling read_pooling(const std::string& path) {
+  const Settings settings = read_json(path);
+  for (const auto& [key, pooling] : {std::pair("pooling_mode_lasttoken", Pooling::kLast),
+                                     {"pooling_mode_cls_token", Pooling::kFirst},
+                                     {"pooling_mode_mean_tokens", Pooling::kMean}})
+    if (settings.flag_or(key, false)) return pooling;
+  fail(ErrorCode::kUnsupported, path, "expected pooling by the last token, the first or the mean");
+}
+
 Files open_folder(const std::string& folder) {
   Files files;
   files.config = decoder_config(read_config(folder));
@@ -88,6 +105,8 @@ Files open_folder(const std::string& folder) {
   for (const int64_t id : files.config.eos_token_ids) add_id(files.stop_ids, id);
   if (const std::string path = folder + "/generation_config.json"; is_there(path))
     read_generation(read_json(path), files);
+  if (const std::string path = folder + "/1_Pooling/config.json"; is_there(path))
+    files.pooling = read_pooling(path);
   if (const std::string path = folder + "/tokenizer.json"; is_there(path))
     files.tokenizer = Tokenizer::from_json(read_json(path));
   const FolderTexts texts = read_folder_texts(folder);
@@ -113,6 +132,17 @@ Files open_gguf(const std::string& path) {
     files.tokenizer = tokenizer;
   }
   files.stop_ids = gguf_stop_ids(metadata, files.tokenizer);
+  const std::string pooling = metadata.text("general.architecture") + ".pooling_type";
+  switch (metadata.integer_or(pooling, 3)) {  // as ggml numbers them
+    case 1:
+      files.pooling = Pooling::kMean;
+      break;
+    case 2:
+      files.pooling = Pooling::kFirst;
+      break;
+    default:
+      break;
+  }
   if (const std::string source = metadata.text_or("tokenizer.chat_template", ""); !source.empty())
     files.chat_template = ChatTemplate(source, path + ": \"tokenizer.chat_template\"");
   return files;
@@ -205,6 +235,24 @@ std::vector<int64_t> LanguageModel::prompt_ids(const std::string& text) const {
   return ids.empty() ? tokenizer->encode_ids("\n", {.add_end = false}) : ids;
 }
 
+Tensor LanguageModel::embed(const std::string& text) const {
+  check(tokenizer.has_value(), ErrorCode::kUnsupported, "embed", "the model has no tokenizer");
+  std::vector<int64_t> ids = tokenizer->encode_ids(text);
+  if (ids.empty()) ids = tokenizer->encode_ids("\n");
+  const int64_t count = int64_t(ids.size()), most = config().max_position_embeddings;
+  check(count > 0, ErrorCode::kUnsupported, "embed", "the text has no token");
+  check(count <= most, ErrorCode::kOutOfRange, "embed", "expected at most ", most,
+        " tokens, the model's positions, got ", count);
+  const NoGrad off;
+  const Device device = decoder.options().device;
+  const Tensor hidden =
+      decoder.hidden(Tensor::from(ids, {1, count}, device), positions_from_0(1, count, device));
+  const Tensor states = cast(squeeze(hidden, 0), DType::kF32);
+  const Tensor pooled = pooling == Pooling::kMean ? mean(states, {.dims = {0}})
+                                                  : select(states, 0, pooling == Pooling::kFirst ? 0 : -1);
+  return (pooled / norm(pooled)).to(Device::cpu());
+}
+
 std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& messages) const {
   check(chat_template.has_value(), ErrorCode::kUnsupported, "chat",
         "the model has no chat template");
@@ -244,6 +292,7 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
           .eos_token = std::move(files.eos_token),
           .stop_ids = std::move(files.stop_ids),
           .sampling = files.sampling,
+          .pooling = files.pooling,
           .weights = parameters.taken(),
           .warnings = std::move(warnings)};
 }

@@ -106,7 +106,7 @@ struct Attention {
         slides(!c.layer_types.empty() && c.layer_types[size_t(layer)] == LayerType::kSliding),
         rotates(!c.learned_positions && (c.rope_layers.empty() || c.rope_layers[size_t(layer)])),
         pairs(c.rope_pairs),
-        sdpa_options{.is_causal = true,
+        sdpa_options{.is_causal = c.is_causal,
                      .scale = scale(c),
                      .window = slides ? c.sliding_window : 0,
                      .soft_cap = c.attn_logit_softcapping},
@@ -132,7 +132,7 @@ struct Attention {
       v = all.values;
     }
     SdpaOptions options = sdpa_options;
-    options.positions = step.positions;
+    if (options.is_causal) options.positions = step.positions;
     const Tensor y = sdpa(q, k, v, options);  // [B, H, T, D]
     return o_proj(reshape(transpose(y, 1, 2), {b, t, query_heads * head_dim}));
   }
@@ -433,6 +433,8 @@ Tensor Decoder::hidden(const Tensor& ids, const Tensor& positions, KvCache* cach
         ErrorCode::kShapeMismatch, "decoder", "expected ids and positions [B, T], got ",
         ids ? to_string(ids.shape()) : "nothing", " and ",
         positions ? to_string(positions.shape()) : "nothing");
+  check(config().is_causal || !cache, ErrorCode::kUnsupported, "decoder",
+        "a model that is not causal gives embeddings, and continues no text");
   const Step step{positions, layers_->rope, layers_->local_rope, cache};
   Tensor x = layers_->embed(ids, positions);
   for (const Block& block : layers_->blocks) x = block(x, step);

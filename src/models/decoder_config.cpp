@@ -468,6 +468,7 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
   set("num_key_value_heads", c.num_key_value_heads);
   set("head_dim", c.head_dim);
   set("rms_norm_eps", c.rms_norm_eps);
+  if (!c.is_causal) set("is_causal", false);
   set("attention_bias", c.attention_bias);
   set("mlp_bias", c.mlp_bias);
   set("num_experts", c.num_experts);
@@ -543,6 +544,7 @@ DecoderConfig decoder_config(const Settings& file) {
   read_rope_layers(read, family, &c);
   read_window(read, family, &c);
   c.initializer_range = positive(read, "initializer_range", 0.02);
+  c.is_causal = read.flag_or("is_causal", true);
   c.attention_bias = read.flag_or("attention_bias", family.attention_bias);
   c.attention_output_bias = c.attention_bias && family.attention_output_bias;
   c.mlp_bias = read.flag_or("mlp_bias", family.mlp_bias);

@@ -33,6 +33,8 @@ constexpr GgufKey kGgufKeys[] = {
     {"embedding_scale", "embedding_multiplier"},
     {"attention.scale", "attention_multiplier"},
     {"attention.clamp_kqv", "clip_qkv"},
+    {"attention.causal", "is_causal"},
+    {"pooling_type", ""},
     {"use_parallel_residual", "use_parallel_residual"},
     {"vocab_size", ""},
     {"attention.key_length", ""},

@@ -137,7 +137,7 @@ inline constexpr Family kFamilies[] = {
      .sliding = Sliding::kFromLayer,
      .attention_output_bias = false,
      .gguf = "qwen2",
-     .keys = {"hidden_act", "use_sliding_window", "sliding_window", "max_window_layers",
+     .keys = {"hidden_act", "is_causal", "use_sliding_window", "sliding_window", "max_window_layers",
               "layer_types"}},
     {.model_type = "smollm3",
      .architecture = "SmolLM3ForCausalLM",

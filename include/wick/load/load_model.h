@@ -20,6 +20,9 @@ struct LoadOptions {
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
 
+/// How the hidden states of a text become its embedding: that of one token, or their mean.
+enum class Pooling { kLast, kFirst, kMean };
+
 /// A model and its files' settings.
 struct WICK_API LanguageModel {
   Decoder decoder;
@@ -28,6 +31,7 @@ struct WICK_API LanguageModel {
   std::string bos_token, eos_token;           // texts, "" if the files name none; for templates
   std::vector<int64_t> stop_ids;              // tokens that end a text or a turn
   std::optional<Sampling> sampling;           // generation_config.json's, if it samples
+  Pooling pooling = Pooling::kLast;           // kLast if the files do not say
   std::map<std::string, TensorInfo> weights;  // as they lie on the device
   std::vector<std::string> warnings;          // one line each, such as keys that wick does not know
 
@@ -38,6 +42,10 @@ struct WICK_API LanguageModel {
   /// the files ask for is added, an end is not. A text that gives no token starts with a newline.
   /// Errors: kUnsupported if there is no tokenizer.
   std::vector<int64_t> prompt_ids(const std::string& text) const;
+  /// The embedding [hidden_size] of a text, f32 on the CPU: the pooled hidden states after the final
+  /// norm, scaled to the length 1. The beginning and end that the files ask for are added. Errors:
+  /// kUnsupported if there is no tokenizer; kOutOfRange for more tokens than the model has positions.
+  Tensor embed(const std::string& text) const;
   /// The ids of a conversation, as the template lays it out, ready for the assistant's answer.
   /// Errors: kUnsupported if there is no template or no tokenizer; kFormat, kInvalidArgument of the
   /// template.

@@ -59,6 +59,7 @@ struct DecoderConfig {
   int64_t sliding_window = 0;
   std::vector<LayerType> layer_types;  // one per layer; empty: all full
   double initializer_range = 0.02;     // standard deviation of initial weights
+  bool is_causal = true;  // false: tokens also attend to those behind them, without a cache
   bool attention_bias = false;         // biases of q, k and v
   bool attention_output_bias = false;  // bias of o
   bool mlp_bias = false;
@@ -121,7 +122,8 @@ class WICK_API Decoder {
 
   /// ids and positions [B, T] i64 -> hidden states [B, T, hidden_size] after the final norm.
   /// Without a cache, position p attends to the ids at indices up to p, so positions must be 0 to T
-  /// - 1. With a cache, keys and values are written to it and attention reads them from it.
+  /// - 1. With a cache, keys and values are written to it and attention reads them from it. Errors:
+  /// kShapeMismatch; kUnsupported for a cache of a model that is not causal.
   Tensor hidden(const Tensor& ids, const Tensor& positions, KvCache* cache = nullptr) const;
   /// Hidden states [..., hidden_size] -> [..., vocab_size].
   Tensor logits(const Tensor& hidden) const;

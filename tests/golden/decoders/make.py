@@ -43,6 +43,7 @@ MODELS = {
     "gemma3_f16": (GEMMA3, "float16", dict(sliding_window=6, sliding_window_pattern=2, final_logit_softcapping=4.0)),
     "qwen2": ("Qwen2", "float32", dict()),
     "qwen2_window": ("Qwen2", "bfloat16", dict(use_sliding_window=True, sliding_window=6, max_window_layers=1)),
+    "qwen2_full": ("Qwen2", "float32", dict(is_causal=False)),
     "yi": (LLAMA, "float32", dict(rope_parameters=dict(rope_type="default", rope_theta=5e6), num_key_value_heads=1)),
     "smollm3": ("SmolLM3", "float32", dict(num_hidden_layers=4, head_dim=None)),
     "smollm3_listed": ("SmolLM3", "bfloat16", dict(no_rope_layers=[0, 1], use_sliding_window=True, sliding_window=5, head_dim=None)),
@@ -143,7 +144,10 @@ for name, (family, dtype, options) in MODELS.items():
     for row, length in enumerate(LENGTHS):
         ids = torch.randint(0, 48, (1, length))
         with torch.no_grad():
-            expected[f"ids.{row}"], expected[f"logits.{row}"] = ids[0], model(ids).logits[0].contiguous()
+            # transformers' own models are causal, unless a mask of 4 dims says otherwise.
+            mask = None if options.get("is_causal", True) else torch.zeros(1, 1, length, length)
+            logits = model(ids, attention_mask=mask).logits
+            expected[f"ids.{row}"], expected[f"logits.{row}"] = ids[0], logits[0].contiguous()
     safetensors.torch.save_file(expected, folder / "expected.safetensors")
     if name == "chatglm":
         as_chatglm(folder)

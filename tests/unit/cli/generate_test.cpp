@@ -137,5 +137,24 @@ TEST(GenerateBadInput, SafetensorsThatLie) {
       "no tensor is named \"model.embed_tokens.weight\"");
 }
 
+TEST(Embed, PrintsALineForEachText) {
+  const SmallTraining training;
+  const std::string model = training.train();
+  const Outcome outcome = run("embed -m " + model + " --device cpu one \"two words\"");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const size_t end = outcome.out.find('\n');
+  const Settings first = parse_json(outcome.out.substr(0, end), "stdout"),
+                 second = parse_json(outcome.out.substr(end + 1), "stdout");
+  EXPECT_EQ(first.text("text"), "one");
+  EXPECT_EQ(second.text("text"), "two words");
+  EXPECT_EQ(first.reals("embedding").size(), 16u);
+  EXPECT_NE(first.reals("embedding"), second.reals("embedding"));
+  double square = 0;
+  for (const double value : second.reals("embedding")) square += value * value;
+  EXPECT_NEAR(square, 1, 1e-5);
+  const std::string lines = training.folder.write("lines", "one\ntwo words\n");
+  EXPECT_EQ(run("embed -m " + model + " --device cpu < " + lines).out, outcome.out);
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -1,5 +1,7 @@
 #include "wick/load/load_model.h"
 
+#include <cmath>
+
 #include "../core/scripted_backend.h"
 #include "../expect.h"
 #include "../temporary_folder.h"
@@ -8,6 +10,8 @@
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/ops/autograd.h"
+#include "wick/ops/reduce.h"
+#include "wick/ops/shape.h"
 
 namespace wick {
 namespace {
@@ -44,6 +48,38 @@ TEST_F(LoadModel, OfAFolderGivesTheDecoderAndWhatItsFilesSay) {
   EXPECT_EQ(model.sampling->temperature, 0.5);
   EXPECT_EQ(model.sampling->top_p, 0.9);
   EXPECT_EQ(model.sampling->top_k, 50);
+}
+
+TEST_F(LoadModel, EmbedsATextByTheTokenThatTheFilesName) {
+  folder.write("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {"a": 3, "b": 4, "c": 5},
+                                     "merges": []}})");
+  const LanguageModel last = load();
+  EXPECT_EQ(last.pooling, Pooling::kLast);
+  const Tensor states = squeeze(
+      last.decoder.hidden(Tensor::from({3, 5, 4}, {1, 3}), positions_from_0(1, 3, Device::cpu())),
+      0);
+  std::filesystem::create_directory(folder.file("1_Pooling"));
+  const struct {
+    const char* mode;
+    Pooling pooling;
+    Tensor state;
+  } rows[] = {{"pooling_mode_lasttoken", Pooling::kLast, select(states, 0, 2)},
+              {"pooling_mode_cls_token", Pooling::kFirst, select(states, 0, 0)},
+              {"pooling_mode_mean_tokens", Pooling::kMean, mean(states, {.dims = {0}})}};
+  for (const auto& [mode, pooling, state] : rows) {
+    folder.write("1_Pooling/config.json", std::string("{\"") + mode + "\": true}");
+    const LanguageModel model = load();
+    EXPECT_EQ(model.pooling, pooling);
+    const std::vector<float> values = model.embed("acb").to_vector<float>(),
+                             expected = state.to_vector<float>();
+    double square = 0;
+    for (const float value : expected) square += double(value) * double(value);
+    for (size_t i = 0; i < values.size(); i++)
+      EXPECT_NEAR(values[i], double(expected[i]) / std::sqrt(square), 1e-6);
+  }
+  EXPECT_ERROR(last.embed(std::string(65, 'a')), kOutOfRange, "expected at most 64 tokens");
+  folder.write("1_Pooling/config.json", R"({"pooling_mode_max_tokens": true})");
+  EXPECT_ERROR(load(), kUnsupported, "expected pooling by the last token, the first or the mean");
 }
 
 TEST_F(LoadModel, SaysWhatAFolderLacks) {

@@ -374,7 +374,7 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
   again(qwen(R"("use_sliding_window": true, "max_window_layers": 3)"));
   again(mistral(R"(, "sliding_window": null)"));
   for (const char* folder :
-       {"qwen2_window", "smollm3_listed", "gemma2", "granite", "olmo", "olmo2", "phi3_longrope",
+       {"qwen2_window", "qwen2_full", "smollm3_listed", "gemma2", "granite", "olmo", "olmo2", "phi3_longrope",
         "starcoder2_window", "stablelm_parallel", "glm4", "chatglm", "phi", "gpt2"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
@@ -450,6 +450,24 @@ TEST_P(AgainstTransformers, ForwardGivesItsLogits) {
     const int64_t t = int64_t(ids.size());
     const Tensor logits = decoder.forward(ids_of(ids, {1, t}), positions_from_0(1, t, device));
     EXPECT_LT(largest_difference(squeeze(logits, 0), golden.logits(row)), kNear);
+  }
+}
+
+TEST(NotCausal, TokensAttendToThoseBehindThem) {
+  const Golden golden("decoders/qwen2_full");
+  for (const char* device : {"cpu", "emu:32"}) {
+    const Decoder decoder = golden.decoder(Device::parse(device));
+    for (int row = 0; row < 3; row++) {
+      const auto ids = golden.ids(row);
+      const int64_t t = int64_t(ids.size());
+      const Tensor logits = decoder.forward(Tensor::from(ids, {1, t}, decoder.options().device),
+                                            positions_from_0(1, t, decoder.options().device));
+      EXPECT_LT(largest_difference(squeeze(logits, 0), golden.logits(row)), kNear);
+    }
+    const std::unique_ptr<KvCache> cache = decoder.make_cache(1, 8);
+    EXPECT_ERROR(decoder.forward(Tensor::from({1}, {1, 1}, decoder.options().device),
+                                 positions_from_0(1, 1, decoder.options().device), cache.get()),
+                 kUnsupported, "a model that is not causal gives embeddings");
   }
 }
 

@@ -1,0 +1,56 @@
+// wick embed: the embeddings of texts.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "commands.h"
+#include "failure.h"
+#include "model.h"
+#include "wick/io/json.h"
+
+namespace wick::cli {
+namespace {
+
+struct Options {
+  ModelFlags model;
+  std::vector<std::string> texts;
+};
+
+void print(const LanguageModel& model, const std::string& text) {
+  const std::vector<float> values = model.embed(text).to_vector<float>();
+  Settings line;
+  line.set("text", text).set("embedding", Setting::List(values.begin(), values.end()));
+  std::printf("%s\n", to_json(line, -1).c_str());
+  std::fflush(stdout);
+}
+
+void embed(const Options& options) {
+  const LanguageModel model = open_model(options.model);
+  require_tokenizer(model, options.model.path);
+  const InterruptWatch watch;
+  const auto next = [&](const std::string& text) {
+    print(model, text);
+    if (InterruptWatch::asked()) throw Interrupted();
+  };
+  for (const std::string& text : options.texts) next(text);
+  if (!options.texts.empty()) return;
+  for (std::string line; std::getline(std::cin, line);) next(line);
+}
+
+}  // namespace
+
+void add_embed(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("embed", "the embeddings of texts: one line of JSON for each");
+  const auto o = std::make_shared<Options>();
+  add_model_flags(*command, o->model);
+  command->add_option("text", o->texts, "the texts (default: the lines of stdin)");
+  command->footer(
+      "Examples:\n"
+      "  wick embed -m folder \"a text\" \"another\"\n"
+      "  wick embed -m model.gguf < lines.txt > embeddings.jsonl");
+  command->callback([o] { embed(*o); });
+}
+
+}  // namespace wick::cli
