@@ -173,14 +173,14 @@ struct Mlp {
   const std::optional<Linear> gate_proj;
   const Linear up_proj, down_proj;
 
-  Mlp(const DecoderConfig& c, Parameters& p, const std::string& name)
+  Mlp(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t intermediate_size)
       : hidden_act(c.hidden_act),
         gate_proj(c.gated_mlp
                       ? std::optional<Linear>(std::in_place, p, name + "gate_proj", c.hidden_size,
-                                              c.intermediate_size, in_options(c))
+                                              intermediate_size, in_options(c))
                       : std::nullopt),
-        up_proj(p, name + "up_proj", c.hidden_size, c.intermediate_size, in_options(c)),
-        down_proj(p, name + "down_proj", c.intermediate_size, c.hidden_size,
+        up_proj(p, name + "up_proj", c.hidden_size, intermediate_size, in_options(c)),
+        down_proj(p, name + "down_proj", intermediate_size, c.hidden_size,
                   {.bias = c.mlp_bias, .deviation = residual_deviation(c)}) {}
 
   Tensor operator()(const Tensor& x) const {
@@ -193,6 +193,18 @@ struct Mlp {
   }
 };
 
+/// An MLP beside the experts for every token, scaled by the sigmoid of a gate's score.
+struct SharedExpert {
+  const Mlp mlp;
+  const Linear gate;  // to 1 score
+
+  SharedExpert(const DecoderConfig& c, Parameters& p, const std::string& name)
+      : mlp(c, p, name + "shared_expert.", c.shared_expert_intermediate_size),
+        gate(p, name + "shared_expert_gate", c.hidden_size, 1, {.deviation = c.initializer_range}) {
+  }
+  Tensor operator()(const Tensor& x) const { return mlp(x) * sigmoid(gate(x)); }
+};
+
 /// A mixture of experts: gated MLPs, some of which a router selects for each token. Their outputs are
 /// added with its weights. Source: Shazeer et al. 2017, arXiv:1701.06538, eq. 1.
 struct MoeMlp {
@@ -201,6 +213,7 @@ struct MoeMlp {
   const bool renormalizes;
   const Linear gate;
   const ExpertLinear gate_proj, up_proj, down_proj;
+  std::optional<SharedExpert> shared_expert;
 
   MoeMlp(const DecoderConfig& c, Parameters& p, const std::string& name)
       : hidden_act(c.hidden_act),
@@ -212,13 +225,16 @@ struct MoeMlp {
         up_proj(p, name + "experts.up_proj", c.num_experts, c.hidden_size, c.moe_intermediate_size,
                 c.initializer_range),
         down_proj(p, name + "experts.down_proj", c.num_experts, c.moe_intermediate_size,
-                  c.hidden_size, residual_deviation(c)) {}
+                  c.hidden_size, residual_deviation(c)) {
+    if (c.shared_expert_intermediate_size > 0) shared_expert.emplace(c, p, name);
+  }
 
   Tensor operator()(const Tensor& x) const {  // [B, T, hidden]
     const Tensor rows = reshape(x, {x.size(0) * x.size(1), x.size(2)});
     const auto [weights, ids] = route(rows);  // [B T, selected]
     const Tensor y = down_proj(gated(hidden_act, gate_proj(rows, ids), up_proj(rows, ids)), ids);
-    return reshape(matmul(unsqueeze(cast(weights, x.dtype()), 1), y), x.shape());
+    const Tensor sum = reshape(matmul(unsqueeze(cast(weights, x.dtype()), 1), y), x.shape());
+    return shared_expert ? sum + (*shared_expert)(x) : sum;
   }
 
   /// The softmax of the selected experts' scores is that of all scores, scaled to a sum of 1.
@@ -242,7 +258,8 @@ struct FeedForward {
   FeedForward(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
       : mlp(has_experts(c, layer)
                 ? std::variant<Mlp, MoeMlp>(std::in_place_type<MoeMlp>, c, p, name)
-                : std::variant<Mlp, MoeMlp>(std::in_place_type<Mlp>, c, p, name)) {}
+                : std::variant<Mlp, MoeMlp>(std::in_place_type<Mlp>, c, p, name,
+                                            c.intermediate_size)) {}
   Tensor operator()(const Tensor& x) const {
     return std::visit([&](const auto& kind) { return kind(x); }, mlp);
   }

@@ -382,6 +382,8 @@ bool slides(const Settings& settings, const Family& family, const DecoderConfig&
              0;
     case Sliding::kUnrotated:
       return !c.rope_layers[size_t(layer)];
+    case Sliding::kEven:
+      return layer % 2 == 0 && layer < settings.integer_or("max_window_layers", 28);
   }
   return false;
 }
@@ -390,7 +392,8 @@ bool slides(const Settings& settings, const Family& family, const DecoderConfig&
 void read_window(const Settings& settings, const Family& family, DecoderConfig* c) {
   const bool off =
       contains(family.keys, "use_sliding_window") && !settings.flag_or("use_sliding_window", false);
-  const int64_t window = size_or_null(settings, "sliding_window", family.sliding_window);
+  // transformers writes a window of 0 for Qwen 2 with experts if it is off.
+  const int64_t window = off ? 0 : size_or_null(settings, "sliding_window", family.sliding_window);
   const std::vector<std::string> texts = settings.texts("layer_types");
   if (settings.has("layer_types") && int64_t(texts.size()) != c->num_hidden_layers)
     settings.fail_expected("layer_types",
@@ -406,7 +409,7 @@ void read_window(const Settings& settings, const Family& family, DecoderConfig* 
   }
   for (int64_t i = 0; i < c->num_hidden_layers && texts.empty(); i++)
     types.push_back(slides(settings, family, *c, i) ? LayerType::kSliding : LayerType::kFull);
-  if (off || window == 0 || !contains(types, LayerType::kSliding)) return;
+  if (window == 0 || !contains(types, LayerType::kSliding)) return;
   c->sliding_window = window;
   c->layer_types = std::move(types);
 }
@@ -422,6 +425,9 @@ void read_experts(const Settings& settings, const Family& family, DecoderConfig*
   c->moe_intermediate_size = size_of(
       settings, "moe_intermediate_size",
       family.moe_intermediate_size > 0 ? family.moe_intermediate_size : c->intermediate_size);
+  if (family.shared_expert_intermediate_size > 0)
+    c->shared_expert_intermediate_size = size_of(settings, "shared_expert_intermediate_size",
+                                                 family.shared_expert_intermediate_size);
   c->norm_topk_prob = settings.flag_or("norm_topk_prob", family.norm_topk_prob);
   const int64_t step = settings.integer_or("decoder_sparse_step", 1, 1);
   const std::vector<int64_t> dense = settings.integers("mlp_only_layers");
@@ -474,6 +480,7 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
   set("num_experts", c.num_experts);
   set("num_experts_per_tok", c.num_experts_per_tok);
   set("moe_intermediate_size", c.moe_intermediate_size);
+  set("shared_expert_intermediate_size", c.shared_expert_intermediate_size);
   set("norm_topk_prob", c.norm_topk_prob);
   Setting::List dense;
   for (size_t i = 0; i < c.sparse_layers.size(); i++)

@@ -99,6 +99,8 @@ std::string folder_name(const std::string& name, const Family* family) {
   std::string result = text_name(name);
   if (family)
     for (const Rename& rename : family->renamed_tensors) replace_part(result, rename);
+  for (const char* stacked : {"mlp.experts.gate_up_proj", "mlp.experts.down_proj"})
+    if (result.ends_with(stacked)) result += ".weight";  // transformers 5 leaves it out
   return result;
 }
 
@@ -153,20 +155,28 @@ TensorSource with_transposed(const TensorSource& source) {
 /// Layers whose rows files store in one tensor, in this order.
 struct Fused {
   std::string name;
+  int dim;                                              // of the rows
   std::vector<std::pair<std::string, int64_t>> layers;  // names and numbers of rows
 };
 std::vector<Fused> fused_layers(const DecoderConfig& c) {
   const int64_t queries = c.num_attention_heads * c.head_dim,
                 keys = c.num_key_value_heads * c.head_dim;
   return {{"self_attn.qkv_proj",
+           0,
            {{"self_attn.q_proj", queries}, {"self_attn.k_proj", keys}, {"self_attn.v_proj", keys}}},
           {"mlp.gate_up_proj",
-           {{"mlp.gate_proj", c.intermediate_size}, {"mlp.up_proj", c.intermediate_size}}}};
+           0,
+           {{"mlp.gate_proj", c.intermediate_size}, {"mlp.up_proj", c.intermediate_size}}},
+          {"mlp.experts.gate_up_proj",
+           1,
+           {{"mlp.experts.gate_proj", c.moe_intermediate_size},
+            {"mlp.experts.up_proj", c.moe_intermediate_size}}}};
 }
 
 /// Rows of a fused tensor.
 struct Rows {
   std::string fused;
+  int dim;
   int64_t first, count;
 };
 
@@ -182,15 +192,15 @@ struct RowsLoader {
   Tensor operator()(const std::string& name, const Device& device) {
     const auto found = rows.find(name);
     if (found == rows.end()) return load(name, device);
-    const auto& [fused, first, count] = found->second;
+    const auto& [fused, dim, first, count] = found->second;
     if (!kept || kept_name != fused || kept.device() != device) {
       kept = load(fused, device);
       kept_name = fused;
       handed_out = 0;
     }
-    const Tensor part = narrow(kept, 0, first, count);
+    const Tensor part = narrow(kept, dim, first, count);
     handed_out += count;
-    if (handed_out >= kept.size(0)) kept = Tensor();
+    if (handed_out >= kept.size(dim)) kept = Tensor();
     return part;
   }
 };
@@ -209,6 +219,8 @@ TensorSource with_rows(const TensorSource& source, const DecoderConfig& config) 
       result.tensors[name] = info;
       continue;
     }
+    const int dim = kind->dim;
+    const bool has_dim = info.shape.size() > dim;
     int64_t row = 0;
     for (const auto& [layer, count] : kind->layers) {
       std::string part = name;
@@ -216,12 +228,12 @@ TensorSource with_rows(const TensorSource& source, const DecoderConfig& config) 
       check(result.tensors.count(part) == 0 && source.tensors.count(part) == 0, ErrorCode::kFormat,
             source.where, "tensors \"", part, "\" and \"", name, "\" have one meaning");
       result.tensors[part] = info;
-      if (info.shape.size() > 0) result.tensors[part].shape[0] = count;
-      loader->rows[part] = {name, row, count};
+      if (has_dim) result.tensors[part].shape[dim] = count;
+      loader->rows[part] = {name, dim, row, count};
       row += count;
     }
-    check(info.shape.size() > 0 && info.shape[0] == row, ErrorCode::kFormat, source.where,
-          "tensor \"", name, "\": expected ", row, " rows, got shape ", info.shape);
+    check(has_dim && info.shape[dim] == row, ErrorCode::kFormat, source.where, "tensor \"", name,
+          "\": expected ", row, " rows, got shape ", info.shape);
   }
   result.load = [loader](const std::string& name, const Device& device) {
     return (*loader)(name, device);

@@ -14,6 +14,7 @@ enum class Sliding {
   kFromLayer,  // those from "max_window_layers" on, if "use_sliding_window"
   kPattern,    // all but each "sliding_window_pattern"-th
   kUnrotated,  // those without rope, if "use_sliding_window"
+  kEven,       // those at even indices below "max_window_layers", if "use_sliding_window"
 };
 
 /// A name in the files of a family, and the name that wick gives it.
@@ -45,7 +46,8 @@ struct Family {
   double partial_rotary_factor = 1;
   int64_t num_experts = 0;  // 0: it has no layers of experts
   int64_t num_experts_per_tok = 0;
-  int64_t moe_intermediate_size = 0;  // 0: intermediate_size
+  int64_t moe_intermediate_size = 0;            // 0: intermediate_size
+  int64_t shared_expert_intermediate_size = 0;  // 0: it has no shared expert
   bool norm_topk_prob = false;
   int64_t no_rope_layer_interval = 0;  // every n-th layer has no rope; 0: all have it
   bool attention_bias = false;         // of q, k and v
@@ -419,6 +421,41 @@ inline constexpr Family kFamilies[] = {
               "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
               "decoder_sparse_step", "mlp_only_layers"},
      .renamed_keys = {{{"num_local_experts", "num_experts"}}}},  // transformers 5 writes this
+    {.model_type = "qwen2_moe",
+     .architecture = "Qwen2MoeForCausalLM",
+     .vocab_size = 151936,
+     .num_attention_heads = 16,
+     .max_position_embeddings = 32768,
+     .num_key_value_heads = 16,
+     .sliding_window = 4096,
+     .num_experts = 60,
+     .num_experts_per_tok = 4,
+     .moe_intermediate_size = 1408,
+     .shared_expert_intermediate_size = 5632,
+     .attention_bias = true,
+     .sliding = Sliding::kEven,
+     .attention_output_bias = false,
+     .keys = {"hidden_act", "use_sliding_window", "sliding_window", "max_window_layers",
+              "layer_types", "num_experts", "num_experts_per_tok", "moe_intermediate_size",
+              "shared_expert_intermediate_size", "norm_topk_prob", "decoder_sparse_step",
+              "mlp_only_layers"},
+     .renamed_keys = {{{"qkv_bias", "attention_bias"}, {"num_local_experts", "num_experts"}}}},
+    {.model_type = "granitemoe",
+     .architecture = "GraniteMoeForCausalLM",
+     .vocab_size = 32000,
+     .num_attention_heads = 32,
+     .attention_multiplier = 1,
+     .num_experts = 8,
+     .num_experts_per_tok = 2,
+     .norm_topk_prob = true,
+     .keys = {"hidden_act", "attention_bias", "embedding_multiplier", "logits_scaling",
+              "residual_multiplier", "attention_multiplier", "num_experts_per_tok"},
+     .renamed_keys = {{{"num_local_experts", "num_experts"}}},
+     .renamed_tensors = {{{"block_sparse_moe", "mlp"},
+                          {"mlp.input_linear", "mlp.experts.gate_up_proj"},
+                          {"mlp.output_linear", "mlp.experts.down_proj"},
+                          {"mlp.router.layer", "mlp.gate"},
+                          {"mlp.router", "mlp.gate"}}}},  // transformers 5
 };
 
 /// The keys of config.json that every family reads.
@@ -532,6 +569,10 @@ inline constexpr ChangingKey kChangingKeys[] = {
     {"mlp_only_layers", 0},
     {"moe_intermediate_size", 0},
     {"shared_expert_intermediate_size", 0},
+    {"shared_intermediate_size", 0},
+    {"n_shared_experts", 0},
+    {"routed_scaling_factor", 1},
+    {"n_group", 1},
     {"swiglu_limit", 0},
     {"full_attn_idxs", 0},
     // embedding and output

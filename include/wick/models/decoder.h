@@ -67,7 +67,8 @@ struct DecoderConfig {
   bool gated_mlp = true;    // down(act(gate(x)) up(x)), else down(act(up(x)))
   int64_t num_experts = 0;  // gated MLPs that a layer selects from for each token; 0: it has one
   int64_t num_experts_per_tok = 0;
-  int64_t moe_intermediate_size = 0;  // of an expert
+  int64_t moe_intermediate_size = 0;            // of an expert
+  int64_t shared_expert_intermediate_size = 0;  // of one that every token selects; 0: none
   bool norm_topk_prob = false;      // the selected experts' probabilities are scaled to a sum of 1
   std::vector<bool> sparse_layers;  // whether a layer has experts, one per layer; empty: each does
   NormType norm_type = NormType::kRms;

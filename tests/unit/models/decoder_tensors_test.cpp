@@ -182,6 +182,47 @@ TEST(DecoderTensors, OfExpertsAreStacked) {
       (std::vector<float>{1, 1, 1, 0, 0, 0}));
 }
 
+/// A config of 2 experts with rows of 4 elements and an MLP of 3.
+DecoderConfig of_experts(const std::string& model_type) {
+  DecoderConfig config = small(model_type);
+  config.num_experts = 2, config.moe_intermediate_size = 3;
+  return config;
+}
+
+TEST(DecoderTensors, OfAllExpertsGatesAreViewsOfTheirRows) {
+  const std::string moe = "model.layers.0.block_sparse_moe.",
+                    experts = "model.layers.0.mlp.experts.";
+  const Tensor rows = reshape(arange(48), {2, 6, 4});
+  const Names names{experts + "down_proj.weight", experts + "gate_proj.weight",
+                    experts + "up_proj.weight", "model.layers.0.mlp.gate.weight"};
+  const auto expect_parts = [&](const NamedTensors& tensors, const std::string& model_type) {
+    const TensorSource source = decoder_tensors(source_of(tensors, "m"), of_experts(model_type));
+    EXPECT_EQ(names_of(source), names);
+    EXPECT_EQ(source.tensors.at(names[1]).shape, (Shape{2, 3, 4}));
+    const auto first_of_each_expert = [&](const std::string& name) {
+      const Tensor part = source.load(name, Device::cpu());
+      EXPECT_EQ(part.shape(), (Shape{2, 3, 4}));
+      return narrow(narrow(part, 1, 0, 1), 2, 0, 1).contiguous().to_vector<int64_t>();
+    };
+    EXPECT_EQ(first_of_each_expert(names[1]), (std::vector<int64_t>{0, 24}));
+    EXPECT_EQ(first_of_each_expert(names[2]), (std::vector<int64_t>{12, 36}));
+  };
+  const Tensor down = ones({2, 4, 3}), gate = ones({2, 4});
+  expect_parts({{moe + "input_linear.weight", rows},
+                {moe + "output_linear.weight", down},
+                {moe + "router.layer.weight", gate}},
+               "granitemoe");
+  expect_parts({{moe + "experts.gate_up_proj", rows},
+                {moe + "experts.down_proj", down},
+                {moe + "router.weight", gate}},
+               "granitemoe");
+  expect_parts({{experts + "gate_up_proj", rows}, {experts + "down_proj", down}, {names[3], gate}},
+               "qwen3_moe");
+  EXPECT_ERROR(decoder_tensors(source_of({{experts + "gate_up_proj", ones({2, 5, 4})}}, "m"),
+                               of_experts("mixtral")),
+               kFormat, "gate_up_proj.weight\": expected 6 rows, got shape [2, 5, 4]");
+}
+
 TEST(DecoderTensors, OfOneMeaningAreAnError) {
   EXPECT_ERROR(decoder_tensors(source_with({"language_model.model.norm.weight",
                                             "model.language_model.norm.weight"}),

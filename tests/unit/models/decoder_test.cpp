@@ -200,6 +200,37 @@ TEST(DecoderConfig, KnowsTheLayersThatSlide) {
   EXPECT_EQ(qwen(window + R"(, "use_sliding_window": true)").layer_types,
             (LayerTypes{kFull, kFull, kFull, kSliding}));
   EXPECT_EQ(qwen(R"("use_sliding_window": true, "max_window_layers": 4)").sliding_window, 0);
+  const auto of_experts = [](const std::string& keys) { return config_of("qwen2_moe", keys); };
+  const std::string heads = R"("num_attention_heads": 2, "num_key_value_heads": 2, )";
+  EXPECT_EQ(of_experts(heads + R"("use_sliding_window": true, "max_window_layers": 3)").layer_types,
+            (LayerTypes{kSliding, kFull, kSliding, kFull}));
+  EXPECT_EQ(of_experts(heads + R"("use_sliding_window": true, "max_window_layers": 2)").layer_types,
+            (LayerTypes{kSliding, kFull, kFull, kFull}));
+  EXPECT_EQ(of_experts(heads + R"("sliding_window": 0)").sliding_window, 0);
+  EXPECT_EQ(config_of("mixtral", heads + R"("sliding_window": 7)").layer_types,
+            LayerTypes(4, kSliding));
+}
+
+TEST(DecoderConfig, KnowsTheExpertsOfItsFamily) {
+  const std::string heads = R"("num_attention_heads": 2, "num_key_value_heads": 2)";
+  const DecoderConfig qwen = config_of("qwen2_moe", heads);
+  EXPECT_EQ(qwen.num_experts, 60);
+  EXPECT_EQ(qwen.num_experts_per_tok, 4);
+  EXPECT_EQ(qwen.moe_intermediate_size, 1408);
+  EXPECT_EQ(qwen.shared_expert_intermediate_size, 5632);
+  EXPECT_TRUE(qwen.attention_bias && !qwen.attention_output_bias && !qwen.norm_topk_prob);
+  EXPECT_EQ(config_of("qwen2_moe", heads + R"(, "decoder_sparse_step": 2, "mlp_only_layers": [3])")
+                .sparse_layers,
+            (std::vector<bool>{false, true, false, false}));
+  const DecoderConfig granite = config_of("granitemoe", heads + R"(, "num_local_experts": 40)");
+  EXPECT_EQ(granite.num_experts, 40);
+  EXPECT_EQ(granite.moe_intermediate_size, 24);
+  EXPECT_EQ(granite.shared_expert_intermediate_size, 0);
+  EXPECT_TRUE(granite.norm_topk_prob);
+  EXPECT_ERROR(config_of("granitemoe", heads + R"(, "shared_intermediate_size": 8)"), kUnsupported,
+               "\"shared_intermediate_size\" is 8");
+  EXPECT_ERROR(config_of("mixtral", heads + R"(, "num_experts_per_tok": 9)"), kFormat,
+               "\"num_experts_per_tok\": expected at most the number of experts 8, got 9");
 }
 
 TEST(DecoderConfig, ReadsTheScalingOfRope) {
@@ -311,7 +342,7 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   const Case cases[] = {
       {"model_type", "\"mamba\"",
        "\"stablelm\", \"glm4\", \"glm\", \"chatglm\", \"phi\", \"gpt2\", \"mixtral\", "
-       "\"qwen3_moe\", got the string \"mamba\""},
+       "\"qwen3_moe\", \"qwen2_moe\", \"granitemoe\", got the string \"mamba\""},
       {"model_type", "", "\"model_type\": expected a string, got nothing"},
       {"vocab_size", "\"48\"",
        "\"vocab_size\": expected an integer of at least 1, got the string \"48\""},
@@ -375,7 +406,8 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
   again(mistral(R"(, "sliding_window": null)"));
   for (const char* folder :
        {"qwen2_window", "qwen2_full", "smollm3_listed", "gemma2", "granite", "olmo", "olmo2", "phi3_longrope",
-        "starcoder2_window", "stablelm_parallel", "glm4", "chatglm", "phi", "gpt2"})
+        "starcoder2_window", "stablelm_parallel", "glm4", "chatglm", "phi", "gpt2", "mixtral",
+        "qwen3_moe", "qwen2_moe", "qwen2_moe_window", "granitemoe"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.attention_output_bias = false;
@@ -552,6 +584,9 @@ constexpr const char* kMoreModels[] = {
     "decoders/mixtral",
     "decoders/qwen3_moe",
     "decoders/qwen3_moe_renormalized",
+    "decoders/qwen2_moe",
+    "decoders/qwen2_moe_window",
+    "decoders/granitemoe",
 };
 constexpr const char* kGgufModels[] = {
     "decoders/llama_linear/model.gguf", "decoders/llama_yarn/model.gguf",
@@ -651,8 +686,9 @@ Decoder fresh(Parameters& parameters) {
 
 /// The configs of families that do not only have what Llama has.
 TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
-  for (const char* folder : {"gemma2", "granite", "olmo", "olmo2", "phi3", "starcoder2",
-                             "stablelm_parallel", "glm4", "phi", "gpt2", "mixtral", "qwen3_moe"}) {
+  for (const char* folder :
+       {"gemma2", "granite", "olmo", "olmo2", "phi3", "starcoder2", "stablelm_parallel", "glm4",
+        "phi", "gpt2", "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
