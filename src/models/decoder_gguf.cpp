@@ -52,10 +52,18 @@ constexpr GgufKey kGgufKeys[] = {
     {"rope.scaling.yarn_ext_factor", ""},
     {"rope.scaling.yarn_beta_fast", ""},
     {"rope.scaling.yarn_beta_slow", ""},
-    // These change results; no family reads them.
     {"expert_count", "num_experts"},
     {"expert_used_count", "num_experts_per_tok"},
-    {"leading_dense_block_count", "num_experts"},
+    {"expert_feed_forward_length", "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"},
+    {"expert_weights_norm", ""},
+    {"expert_gating_func", ""},
+    {"expert_group_used_count", ""},
+    // These change results; no family reads them.
+    {"expert_shared_count", "n_shared_experts"},
+    {"expert_group_count", "n_group"},
+    {"expert_weights_scale", "routed_scaling_factor"},
+    {"leading_dense_block_count", "first_k_dense_replace"},
     {"attention.max_alibi_bias", "alibi"},
     {"attention.kv_lora_rank", "kv_lora_rank"},
     {"attention.shared_kv_layers", "num_kv_shared_layers"},
@@ -64,12 +72,18 @@ constexpr GgufKey kGgufKeys[] = {
 
 const Family& family_of(const Settings& metadata) {
   const std::string architecture = metadata.text("general.architecture");
+  const bool has_experts = metadata.integer_or(architecture + ".expert_count", 0) > 0;
+  const Family* found = nullptr;
   std::string known;
   for (const Family& family : kFamilies) {
     if (family.gguf.empty()) continue;
-    if (family.gguf == architecture) return family;
-    known += (known.empty() ? "\"" : ", \"") + std::string(family.gguf) + "\"";
+    // Mixtral has Llama's architecture.
+    if (family.gguf == architecture && (!found || (family.num_experts > 0) == has_experts))
+      found = &family;
+    const std::string name = "\"" + std::string(family.gguf) + "\"";
+    if (known.find(name) == known.npos) known += (known.empty() ? "" : ", ") + name;
   }
+  if (found) return *found;
   metadata.fail_expected("general.architecture", known);
 }
 
@@ -77,7 +91,7 @@ const Family& family_of(const Settings& metadata) {
 class Keys {
  public:
   Keys(const Settings& metadata, const Family& family)
-      : metadata_(metadata), prefix_(std::string(family.gguf) + ".") {}
+      : metadata_(metadata), family_(family), prefix_(std::string(family.gguf) + ".") {}
 
   std::string name(std::string_view key) const { return prefix_ + std::string(key); }
   bool has(std::string_view key) const { return metadata_.has(name(key)); }
@@ -91,6 +105,9 @@ class Keys {
   }
   std::string text_or(std::string_view key, const std::string& otherwise) const {
     return metadata_.text_or(name(key), otherwise);
+  }
+  bool flag_or(std::string_view key, bool otherwise) const {
+    return metadata_.flag_or(name(key), otherwise);
   }
   const Setting* find(std::string_view key) const { return metadata_.find(name(key)); }
 
@@ -106,13 +123,23 @@ class Keys {
       if (known == std::end(kGgufKeys))
         unknown.push_back(key);
       else if (*known->config != '\0')
-        config->set(known->config, value);
+        config->set(config_key(known->config), value);
     }
     return unknown;
   }
 
  private:
+  /// The family's own key, if it reads wick's under another name only.
+  std::string config_key(std::string_view wick) const {
+    const auto& keys = family_.keys;
+    if (std::find(keys.begin(), keys.end(), wick) == keys.end())
+      for (const Rename& rename : family_.renamed_keys)
+        if (rename.wick == wick) return std::string(rename.file);
+    return std::string(wick);
+  }
+
   const Settings& metadata_;
+  const Family& family_;
   std::string prefix_;
 };
 
@@ -201,6 +228,22 @@ void set_attention(const Keys& keys, const Family& family, Settings* config) {
                 double(layers == family.gguf_share_layers ? share : head_dim));
 }
 
+/// Sets the sizes of experts that files may leave out. Errors: kUnsupported if the router's scores are
+/// not normalized by softmax.
+void set_experts(const Keys& keys, const Family& family, Settings* config) {
+  if (family.num_experts == 0) return;
+  keys.size("expert_count");
+  const int64_t used = keys.size("expert_used_count"), length = keys.size("feed_forward_length");
+  if (family.moe_intermediate_size > 0 && !keys.has("expert_feed_forward_length"))
+    config->set("moe_intermediate_size", length / used);
+  if (family.shared_expert_intermediate_size > 0 && !keys.has("expert_shared_feed_forward_length"))
+    config->set("shared_expert_intermediate_size", length);
+  constexpr int64_t kSoftmax = 1;
+  const int64_t function = keys.size_or("expert_gating_func", kSoftmax);
+  check(function == kSoftmax, ErrorCode::kUnsupported, config->where(), "\"",
+        keys.name("expert_gating_func"), "\": expected ", kSoftmax, ", softmax, got ", function);
+}
+
 /// The ids under these keys, each once.
 std::vector<int64_t> token_ids(const Settings& metadata, std::initializer_list<const char*> keys) {
   std::vector<int64_t> ids;
@@ -223,6 +266,7 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
                                                : "attention.layer_norm_epsilon");
   set_attention(keys, family, &config);
   set_scaling(keys, tensors, &config);
+  set_experts(keys, family, &config);
 
   const auto embedding = tensors.tensors.find("token_embd.weight");
   check(embedding != tensors.tensors.end() && embedding->second.shape.size() == 2,
@@ -235,6 +279,7 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   c.attention_output_bias = has(tensors, "blk.0.attn_output.bias");
   c.mlp_bias = has(tensors, "blk.0.ffn_up.bias");
   c.lm_head_bias = has(tensors, "output.bias");
+  c.norm_topk_prob = keys.flag_or("expert_weights_norm", family.gguf_norm_topk_prob);
   const auto reads = [&](std::string_view key) {
     return std::find(family.keys.begin(), family.keys.end(), key) != family.keys.end();
   };

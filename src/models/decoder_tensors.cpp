@@ -29,6 +29,15 @@ constexpr Name kLayerNames[] = {
     {"ffn_gate", "mlp.gate_proj"},
     {"ffn_up", "mlp.up_proj"},
     {"ffn_down", "mlp.down_proj"},
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_exps", "mlp.experts.gate_proj"},
+    {"ffn_up_exps", "mlp.experts.up_proj"},
+    {"ffn_gate_up_exps", "mlp.experts.gate_up_proj"},
+    {"ffn_down_exps", "mlp.experts.down_proj"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
 };
 constexpr Name kNames[] = {
     {"token_embd.weight", "model.embed_tokens.weight"},
@@ -44,6 +53,17 @@ bool fuses_gate(const std::string& layer, const DecoderConfig& config, const Ten
   return config.gated_mlp && source.tensors.count("blk." + layer + "ffn_gate.weight") == 0;
 }
 
+/// The hub's name of one expert's projection, which older files have one by one: "ffn_up.3".
+std::string expert_name(std::string_view of_layer) {
+  for (const char* projection : {"gate", "up", "down"}) {
+    const std::string begin = "ffn_" + std::string(projection) + ".";
+    if (of_layer.starts_with(begin))
+      return "mlp.experts." + std::string(of_layer.substr(begin.size())) + "." + projection +
+             "_proj";
+  }
+  return "";
+}
+
 /// A layer's name without number and ending: "attn_q" of "blk.3.attn_q.weight".
 std::optional<std::string> hub_name_of_layer(const std::string& name, const DecoderConfig& config,
                                              const TensorSource& source) {
@@ -51,7 +71,7 @@ std::optional<std::string> hub_name_of_layer(const std::string& name, const Deco
   if (!name.starts_with("blk.") || part == std::string::npos || ending <= part) return {};
   const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
   const std::string layer = name.substr(number + 1, part - number);  // "3."
-  std::string hub;
+  std::string hub = expert_name(of_layer);
   for (const Name& known : kLayerNames)
     if (known.gguf == of_layer) hub = known.hub;
   if (of_layer == "ffn_norm")
@@ -148,6 +168,21 @@ TensorSource with_transposed(const TensorSource& source) {
   result.load = [source, is_of_layer](const std::string& name, const Device& device) {
     const Tensor tensor = source.load(name, device);
     return is_of_layer(name, source.tensors.at(name)) ? transpose(tensor).contiguous() : tensor;
+  };
+  return result;
+}
+
+/// The source with the weights of layers that have one row, which GGUF files store as [in], as [1, in].
+TensorSource with_single_rows(const TensorSource& source) {
+  const auto is_row = [](const std::string& name, const TensorInfo& info) {
+    return name.ends_with(".shared_expert_gate.weight") && info.shape.size() == 1;
+  };
+  TensorSource result = source;
+  for (auto& [name, info] : result.tensors)
+    if (is_row(name, info)) info.shape.insert(0, 1);
+  result.load = [source, is_row](const std::string& name, const Device& device) {
+    const Tensor tensor = source.load(name, device);
+    return is_row(name, source.tensors.at(name)) ? unsqueeze(tensor, 0) : tensor;
   };
   return result;
 }
@@ -329,6 +364,7 @@ TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& co
   const bool is_gguf = source.tensors.count("token_embd.weight") > 0;
   TensorSource result = renamed(source, config, is_gguf);
   if (family && family->transposed_weights && !is_gguf) result = with_transposed(result);
+  if (is_gguf) result = with_single_rows(result);
   return with_rows(with_stacked(result, config), config);
 }
 

@@ -73,6 +73,7 @@ struct Family {
   std::string_view gguf = "";
   RopePairs gguf_pairs = RopePairs::kHalves;
   int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads
+  bool gguf_norm_topk_prob = false;  // norm_topk_prob of files, which do not say it
 
   /// The keys that it reads besides kCommonKeys.
   std::array<std::string_view, 12> keys = {};
@@ -399,6 +400,9 @@ inline constexpr Family kFamilies[] = {
      .num_experts_per_tok = 2,
      .norm_topk_prob = true,
      .sliding = Sliding::kEvery,
+     .gguf = "llama",
+     .gguf_pairs = RopePairs::kAdjacent,
+     .gguf_norm_topk_prob = true,
      .keys = {"hidden_act", "sliding_window", "num_experts_per_tok"},
      .renamed_keys = {{{"num_local_experts", "num_experts"}}},
      .renamed_tensors = {{{"block_sparse_moe", "mlp"},
@@ -417,6 +421,8 @@ inline constexpr Family kFamilies[] = {
      .moe_intermediate_size = 768,
      .sliding = Sliding::kEvery,
      .qk_norm = QkNorm::kHead,
+     .gguf = "qwen3moe",
+     .gguf_norm_topk_prob = true,
      .keys = {"hidden_act", "attention_bias", "use_sliding_window", "sliding_window", "num_experts",
               "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
               "decoder_sparse_step", "mlp_only_layers"},
@@ -435,6 +441,7 @@ inline constexpr Family kFamilies[] = {
      .attention_bias = true,
      .sliding = Sliding::kEven,
      .attention_output_bias = false,
+     .gguf = "qwen2moe",
      .keys = {"hidden_act", "use_sliding_window", "sliding_window", "max_window_layers",
               "layer_types", "num_experts", "num_experts_per_tok", "moe_intermediate_size",
               "shared_expert_intermediate_size", "norm_topk_prob", "decoder_sparse_step",
@@ -448,6 +455,9 @@ inline constexpr Family kFamilies[] = {
      .num_experts = 8,
      .num_experts_per_tok = 2,
      .norm_topk_prob = true,
+     .gguf = "granitemoe",
+     .gguf_pairs = RopePairs::kAdjacent,
+     .gguf_norm_topk_prob = true,
      .keys = {"hidden_act", "attention_bias", "embedding_multiplier", "logits_scaling",
               "residual_multiplier", "attention_multiplier", "num_experts_per_tok"},
      .renamed_keys = {{{"num_local_experts", "num_experts"}}},
@@ -565,6 +575,7 @@ inline constexpr ChangingKey kChangingKeys[] = {
     {"n_routed_experts", 0},
     {"moe_num_experts", 0},
     {"num_experts_per_tok", 0},
+    {"first_k_dense_replace", 0},
     {"decoder_sparse_step", 1},
     {"mlp_only_layers", 0},
     {"moe_intermediate_size", 0},

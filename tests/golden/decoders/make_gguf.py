@@ -39,6 +39,10 @@ MODELS = {
     "glm4": gguf.LlamaFileType.ALL_F32,
     "phi": gguf.LlamaFileType.ALL_F32,
     "gpt2": gguf.LlamaFileType.ALL_F32,
+    "mixtral": gguf.LlamaFileType.ALL_F32,
+    "qwen2_moe": gguf.LlamaFileType.MOSTLY_BF16,
+    "qwen3_moe_renormalized": gguf.LlamaFileType.MOSTLY_BF16,
+    "granitemoe": gguf.LlamaFileType.ALL_F32,
 }
 
 def yielding(modify_tensors):

@@ -126,6 +126,46 @@ TEST(GgufConfig, OfGraniteHasMultipliers) {
   EXPECT_EQ(c.embedding_scale, 12);
 }
 
+TEST(GgufConfig, OfLlamaWithExpertsIsMixtral) {
+  Settings metadata = metadata_with("llama.expert_count", 0);
+  EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).model_type, "llama");
+  metadata.set("llama.expert_count", 8);
+  EXPECT_ERROR(decoder_config_of_gguf(metadata, embedding_and()), kFormat,
+               "m.gguf: \"llama.expert_used_count\": expected an integer of at least 1");
+  metadata.set("llama.expert_used_count", 2);
+  const DecoderConfig c = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(c.model_type, "mixtral");
+  EXPECT_EQ(c.num_experts, 8);
+  EXPECT_EQ(c.num_experts_per_tok, 2);
+  EXPECT_EQ(c.moe_intermediate_size, 24);
+  EXPECT_TRUE(c.norm_topk_prob);
+  EXPECT_EQ(c.rope_pairs, RopePairs::kAdjacent);
+  EXPECT_TRUE(c.ignored_keys.empty());
+  metadata.set("llama.expert_gating_func", 1).set("llama.expert_weights_norm", false);
+  EXPECT_FALSE(decoder_config_of_gguf(metadata, embedding_and()).norm_topk_prob);
+  metadata.set("llama.expert_gating_func", 2);
+  EXPECT_ERROR(decoder_config_of_gguf(metadata, embedding_and()), kUnsupported,
+               "m.gguf: \"llama.expert_gating_func\": expected 1, softmax, got 2");
+}
+
+// The first files of Qwen 1.5 with experts lack their sizes.
+TEST(GgufConfig, OfExpertsHasTheSizesThatFilesLeaveOut) {
+  Settings metadata = metadata_of("qwen2moe");
+  EXPECT_ERROR(decoder_config_of_gguf(metadata, embedding_and()), kFormat,
+               "\"qwen2moe.expert_count\": expected an integer of at least 1, got nothing");
+  metadata.set("qwen2moe.expert_count", 60).set("qwen2moe.expert_used_count", 4);
+  const DecoderConfig c = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(c.model_type, "qwen2_moe");
+  EXPECT_EQ(c.moe_intermediate_size, 6);
+  EXPECT_EQ(c.shared_expert_intermediate_size, 24);
+  EXPECT_FALSE(c.norm_topk_prob);
+  metadata.set("qwen2moe.expert_feed_forward_length", 5);
+  metadata.set("qwen2moe.expert_shared_feed_forward_length", 7);
+  const DecoderConfig said = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(said.moe_intermediate_size, 5);
+  EXPECT_EQ(said.shared_expert_intermediate_size, 7);
+}
+
 TEST(GgufConfig, OfGemma3KnowsWhatFilesDoNotSay) {
   Settings metadata = metadata_of("gemma3");
   metadata.set("gemma3.block_count", 62).set("gemma3.attention.key_length", 8);
@@ -176,7 +216,7 @@ TEST(GgufConfig, AWrongValueIsAnErrorThatNamesFileAndKey) {
   };
   refused("general.architecture", "mamba",
           "m.gguf: \"general.architecture\": expected \"llama\", \"qwen3\", \"gemma3\", ");
-  refused("general.architecture", "mamba", "\"gpt2\", got the string \"mamba\"");
+  refused("general.architecture", "mamba", "\"granitemoe\", got the string \"mamba\"");
   refused("general.architecture", nullptr, "expected a string, got nothing");
   refused("llama.embedding_length", "16",
           "m.gguf: \"llama.embedding_length\": expected an integer of at least 1");
@@ -199,7 +239,8 @@ TEST(GgufConfig, AKeyThatChangesResultsAndIsNotReadIsAnError) {
   refused("llama.attention.value_length", 8,
           "m.gguf: \"llama.attention.value_length\": expected 4 as for keys, got 8");
   refused("llama.rope.dimension_count", 2, "\"partial_rotary_factor\" is the number 0.5");
-  refused("llama.expert_count", 8, "\"num_experts\" is 8");
+  refused("llama.expert_weights_scale", 2.5, "\"routed_scaling_factor\" is the number 2.5");
+  refused("llama.leading_dense_block_count", 1, "\"first_k_dense_replace\" is 1");
   refused("llama.attention.sliding_window", 9, "\"sliding_window\" is 9");
   Settings yarn = metadata_with("llama.rope.scaling.type", "yarn");
   yarn.set("llama.rope.scaling.factor", 4.0).set("llama.rope.scaling.yarn_ext_factor", 0.5);

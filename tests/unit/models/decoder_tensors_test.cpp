@@ -1,6 +1,7 @@
 // The names of a Decoder's tensors.
 #include "../expect.h"
 #include "wick/models/decoder.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
 #include "wick/ops/shape.h"
 
@@ -221,6 +222,47 @@ TEST(DecoderTensors, OfAllExpertsGatesAreViewsOfTheirRows) {
   EXPECT_ERROR(decoder_tensors(source_of({{experts + "gate_up_proj", ones({2, 5, 4})}}, "m"),
                                of_experts("mixtral")),
                kFormat, "gate_up_proj.weight\": expected 6 rows, got shape [2, 5, 4]");
+}
+
+TEST(DecoderTensors, OfGgufHaveExperts) {
+  NamedTensors tensors;
+  tensors["token_embd.weight"] = ones({2});
+  for (const char* name :
+       {"ffn_gate_inp", "ffn_down_exps", "ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp"})
+    tensors["blk.0." + std::string(name) + ".weight"] = ones({2});
+  tensors["blk.0.ffn_gate_up_exps.weight"] = ones({2, 6, 4});
+  tensors["blk.0.ffn_gate_inp_shexp.weight"] = ones({4});
+  const TensorSource source = decoder_tensors(source_of(tensors, "m"), of_experts("qwen2_moe"));
+  const std::string mlp = "model.layers.0.mlp.";
+  EXPECT_EQ(
+      names_of(source),
+      (Names{"model.embed_tokens.weight", mlp + "experts.down_proj.weight",
+             mlp + "experts.gate_proj.weight", mlp + "experts.up_proj.weight", mlp + "gate.weight",
+             mlp + "shared_expert.down_proj.weight", mlp + "shared_expert.gate_proj.weight",
+             mlp + "shared_expert.up_proj.weight", mlp + "shared_expert_gate.weight"}));
+  const std::string gate = mlp + "shared_expert_gate.weight";
+  EXPECT_EQ(source.tensors.at(gate).shape, (Shape{1, 4}));
+  EXPECT_EQ(source.load(gate, Device::cpu()).shape(), (Shape{1, 4}));
+}
+
+TEST(DecoderTensors, OfFormerGgufHaveExpertsApart) {
+  NamedTensors tensors;
+  tensors["token_embd.weight"] = ones({2});
+  const auto expert = [](int64_t e) {
+    return cast(full({1, 32}, 127.0 * double(e + 1)), DType::kQ8_0);
+  };
+  for (const std::string projection : {"gate", "up", "down"})
+    for (int64_t e = 0; e < 2; e++)
+      tensors["blk.0.ffn_" + projection + "." + std::to_string(e) + ".weight"] = expert(e);
+  const TensorSource source = decoder_tensors(source_of(tensors, "m"), of_experts("mixtral"));
+  const std::string experts = "model.layers.0.mlp.experts.";
+  EXPECT_EQ(names_of(source), (Names{"model.embed_tokens.weight", experts + "down_proj.weight",
+                                     experts + "gate_proj.weight", experts + "up_proj.weight"}));
+  const Tensor up = source.load(experts + "up_proj.weight", Device::cpu());
+  EXPECT_EQ(up.dtype(), DType::kQ8_0);
+  EXPECT_EQ(up.shape(), (Shape{2, 1, 32}));
+  const Tensor floats = narrow(cast(up, DType::kF32), 2, 0, 1);
+  EXPECT_EQ(flatten(floats).to_vector<float>(), (std::vector<float>{127, 254}));
 }
 
 TEST(DecoderTensors, OfOneMeaningAreAnError) {

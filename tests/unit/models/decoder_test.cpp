@@ -600,6 +600,8 @@ constexpr const char* kGgufModels[] = {
     "decoders/stablelm/model.gguf",     "decoders/stablelm_parallel/model.gguf",
     "decoders/glm4/model.gguf",         "decoders/chatglm/model.gguf",
     "decoders/phi/model.gguf",          "decoders/gpt2/model.gguf",
+    "decoders/mixtral/model.gguf",      "decoders/qwen2_moe/model.gguf",
+    "decoders/granitemoe/model.gguf",   "decoders/qwen3_moe_renormalized/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
