@@ -3,8 +3,14 @@
 #include "../expect.h"
 #include "../temporary_folder.h"
 #include "wick/io/gguf.h"
+#include "wick/io/safetensors.h"
+#include "wick/load/load_model.h"
 #include "wick/load/quantize.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
+#include "wick/ops/reduce.h"
+#include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
 namespace {
@@ -96,6 +102,40 @@ TEST_F(QuantizeModel, RowsThatAreNoWholeBlocksAreAWarning) {
   EXPECT_EQ(GgufReader(folder.file("out.gguf")).tensors().at("blk.0.ffn_up.weight").type, "f16");
   ASSERT_EQ(report.warnings.size(), 1u);
 }
+
+/// A file type and a device.
+class QuantizedExperts : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(QuantizedExperts, GiveTheLogitsOfTheirElementsAsFloats) {
+  const auto [type, device_name] = GetParam();
+  const Device device = Device::parse(device_name);
+  const std::string golden = std::string(WICK_GOLDEN) + "/decoders/qwen2_moe";
+  const TemporaryFolder folder;
+  const std::string blocks = folder.file("blocks.gguf"), floats = folder.file("floats.gguf");
+  quantize_model(golden + "/model.gguf", blocks, type);
+  quantize_model(blocks, floats, "f32");
+  const auto tensors = GgufReader(blocks).tensors();
+  for (const char* name : {"gate_exps", "up_exps", "down_exps", "gate_shexp", "down_shexp"})
+    EXPECT_EQ(tensors.at("blk.1.ffn_" + std::string(name) + ".weight").type, type) << name;
+  for (const char* kept : {"gate_inp", "gate_inp_shexp"})
+    EXPECT_EQ(tensors.at("blk.1.ffn_" + std::string(kept) + ".weight").type, "f32") << kept;
+
+  const Tensor ids = load_safetensors(golden + "/expected.safetensors").at("ids.1").to(device);
+  const auto logits = [&](const std::string& file) {
+    const LanguageModel model = load_model(file, {.device = device, .dtype = DType::kF32});
+    return model.decoder.forward(reshape(ids, {1, ids.numel()}),
+                                 positions_from_0(1, ids.numel(), device));
+  };
+  const auto difference = [&](const std::string& a, const std::string& b) {
+    return max(abs(sub(logits(a), logits(b)))).item<float>();
+  };
+  EXPECT_LT(difference(blocks, floats), 1e-4f);
+  EXPECT_GT(difference(blocks, golden + "/model.gguf"), 1e-3f);
+}
+
+INSTANTIATE_TEST_SUITE_P(TypesAndDevices, QuantizedExperts,
+                         ::testing::Combine(::testing::Values("q8_0", "q4_0"),
+                                            ::testing::Values("cpu", "emu:32")));
 
 TEST_F(QuantizeModel, ErrorsNameTheInput) {
   EXPECT_ERROR(quantize_model(save(), folder.file("out.gguf"), "q9"), kInvalidArgument, "got q9");
