@@ -95,21 +95,25 @@ Limits measure_limits(const TensorOptions& options) {
 
 // ---- the least work that a model's tokens take
 
-/// The weights that every token multiplies: not the embedding, of which it reads a row.
+/// The weights that a token multiplies: not the embedding, of which it reads a row, and of experts
+/// only those that it selects. A batch reads the least if all its tokens select the same ones.
 struct Work {
   double bytes = 0, elements = 0;
   double output_elements = 0;  // of the output layer, which only tokens to be continued multiply
 };
 
 Work work_of(const LanguageModel& model) {
+  const DecoderConfig& c = model.config();
   Work work;
   for (const auto& [name, info] : model.weights) {
-    const double elements = double(numel(info.shape));
+    const bool is_expert = name.find(".mlp.experts.") != name.npos;
+    const double share = is_expert ? double(c.num_experts_per_tok) / double(c.num_experts) : 1;
+    const double elements = share * double(numel(info.shape));
     const bool is_embedding = name.find("model.embed_") == 0;
-    const bool is_output = model.config().tie_word_embeddings ? name == "model.embed_tokens.weight"
-                                                              : name == "lm_head.weight";
+    const bool is_output =
+        name == (c.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight");
     if (is_embedding && !is_output) continue;
-    work.bytes += double(bytes_of(info.dtype, numel(info.shape)));
+    work.bytes += share * double(bytes_of(info.dtype, numel(info.shape)));
     (is_output ? work.output_elements : work.elements) += elements;
   }
   return work;

@@ -51,6 +51,28 @@ TEST(Bench, CountsTheLeastThatATokenMustRead) {
   }
 }
 
+TEST(Bench, CountsTheExpertsThatATokenSelects) {
+  const SmallTraining training;
+  const std::string config = training.folder.write(
+      "config.json", R"({"model_type": "mixtral", "vocab_size": 256, "hidden_size": 16,
+ "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
+ "num_key_value_heads": 1, "max_position_embeddings": 32, "num_local_experts": 4,
+ "num_experts_per_tok": 3})");
+  ASSERT_EQ(config, training.config);
+  const Outcome outcome = run("bench -m " + training.train("model", 1) +
+                              " --device cpu --dtype f32 --prompt 8 --tokens 1 --repeat 1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Settings line = parse_json(outcome.out, "stdout");
+  // A layer has q and o of 16 x 16, k and v of 16 x 8, two norms, a router of 16 x 4, and experts
+  // of three matrices of 16 x 24.
+  constexpr int64_t kExpert = 3 * 16 * 24, kExperts = 4, kSelected = 3,
+                    kOthers = 2 * 16 * 16 + 2 * 16 * 8 + 2 * 16 + 16 * 4, kOutput = 256 * 16 + 16;
+  EXPECT_EQ(line.integer("weights"), 2 * (kOthers + kExperts * kExpert) + kOutput + 256 * 16);
+  // Beside the weights, it reads 8 keys and 8 values of one position per layer: its own.
+  EXPECT_EQ(test_at(line, 1).real("least_bytes_per_token"),
+            4.0 * (2 * (kOthers + kSelected * kExpert) + kOutput + 2 * 16));
+}
+
 TEST(Bench, PrintsARowPerTest) {
   const SmallTraining training;
   const Outcome outcome = run("bench -m " + training.train() +
