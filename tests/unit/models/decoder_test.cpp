@@ -7,6 +7,7 @@
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/nn/optimizer.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/create.h"
@@ -616,11 +617,22 @@ INSTANTIATE_TEST_SUITE_P(Gguf, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kGgufModels),
                                             ::testing::Values("cpu")));
 
-class QuantizedRows : public ::testing::TestWithParam<const char*> {};
-
-// Blocks lie within rows, so rows of quantized weights are the quantized rows.
-TEST_P(QuantizedRows, OfSeveralLayersInOneGiveTheLogitsOfQuantizedLayers) {
+/// Blocks lie within rows, so rows of quantized weights are the quantized rows.
+class QuantizedRows : public ::testing::TestWithParam<const char*> {
+ protected:
   const Device device = Device::parse(GetParam());
+
+  /// The logits of row 1 of a model with these tensors.
+  Tensor logits(const Golden& golden, const TensorSource& source) const {
+    Parameters parameters(source, {.device = device});
+    const std::vector<int64_t> ids = golden.ids(1);
+    const int64_t t = int64_t(ids.size());
+    return Decoder(golden.config, parameters)
+        .forward(Tensor::from(ids, {1, t}, device), positions_from_0(1, t, device));
+  }
+};
+
+TEST_P(QuantizedRows, OfSeveralLayersInOneGiveTheLogitsOfQuantizedLayers) {
   const Golden golden("decoders/phi3");
   const auto quantized = [](const TensorSource& source) {
     NamedTensors tensors;
@@ -631,18 +643,32 @@ TEST_P(QuantizedRows, OfSeveralLayersInOneGiveTheLogitsOfQuantizedLayers) {
     }
     return source_of(tensors, "m");
   };
-  const std::vector<int64_t> ids = golden.ids(1);
-  const int64_t t = int64_t(ids.size());
-  const auto logits = [&](const TensorSource& source) {
-    Parameters parameters(source, {.device = device});
-    const Tensor x = Tensor::from(ids, {1, t}, device);
-    return Decoder(golden.config, parameters).forward(x, positions_from_0(1, t, device));
-  };
   const std::string folder = std::string(WICK_GOLDEN) + "/decoders/phi3";
   const TensorSource fused = quantized(SafetensorsReader(folder).source());
   EXPECT_EQ(fused.tensors.at("model.layers.0.self_attn.qkv_proj.weight").dtype, DType::kQ8_0);
-  const Tensor of_rows = logits(decoder_tensors(fused, golden.config));
-  EXPECT_EQ(largest_difference(of_rows, logits(quantized(golden.source))), 0);
+  const Tensor of_rows = logits(golden, decoder_tensors(fused, golden.config));
+  EXPECT_EQ(largest_difference(of_rows, logits(golden, quantized(golden.source))), 0);
+  EXPECT_GT(largest_difference(squeeze(of_rows, 0), golden.logits(1)), kNear);
+}
+
+TEST_P(QuantizedRows, OfAllExpertsGatesAndUpsInOneGiveTheLogitsOfTwo) {
+  const Golden golden("decoders/qwen2_moe");
+  NamedTensors apart, fused;
+  for (const auto& [name, info] : golden.source.tensors) {
+    const Tensor x = golden.source.load(name, Device::cpu());
+    apart[name] = fused[name] = info.shape.size() == 3 ? cast(x, DType::kQ8_0) : x;
+  }
+  for (const std::string layer : {"0", "1"}) {
+    const std::string experts = "model.layers." + layer + ".mlp.experts.";
+    const auto float_of = [&](const std::string& part) {
+      fused.erase(experts + part);
+      return cast(golden.source.load(experts + part, Device::cpu()), DType::kF32);
+    };
+    fused[experts + "gate_up_proj"] =
+        cast(cat({float_of("gate_proj.weight"), float_of("up_proj.weight")}, 1), DType::kQ8_0);
+  }
+  const Tensor of_rows = logits(golden, decoder_tensors(source_of(fused, "m"), golden.config));
+  EXPECT_EQ(largest_difference(of_rows, logits(golden, source_of(apart, "m"))), 0);
   EXPECT_GT(largest_difference(squeeze(of_rows, 0), golden.logits(1)), kNear);
 }
 
