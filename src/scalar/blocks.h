@@ -257,11 +257,45 @@ WICK_HD constexpr float decode(const uint8* block, int i) {
 }
 
 /// The formats that `encode` writes: those that ggml defines by rounding alone.
-using RoundedBlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0>;
+using RoundedBlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, MXFP4>;
 
-/// Quantizes a block of elements as ggml's reference does, to the same bytes.
+namespace blocks {
+
+/// floor(log2(x)), of the logarithm rounded to f32, for a normal x > 0. The rounding lifts the last
+/// floats below 2^n to n: those that are closer to 2^n than ln(2) / 2 ulp of n, times 2^n.
+WICK_HD constexpr int floor_of_rounded_log2(float x) {
+  const uint32 bits = __builtin_bit_cast(uint32, x);
+  const int next = int(bits >> 23) - 126, floats_below = int((1u << 23) - (bits & 0x7fffff));
+  // From 64 to 127 ulp is 2^-17, and floats below 2^n are 2^-24 2^n apart: 44 = floor(64 ln(2)).
+  // Logarithms below n > 0 have the ulp of n - 1.
+  const int size = next > 0 ? next - 1 : -next;
+  int lifted = 44;
+  for (int power = 64; power > size; power /= 2) lifted /= 2;
+  return floats_below <= lifted ? next : next - 1;
+}
+
+/// The scale gives the largest magnitude the exponent of 4. An element halfway between two quants
+/// has the smaller.
+WICK_HD constexpr void encode_mxfp4(const float* x, uint8* block) {
+  float most = 0;
+  for (int e = 0; e < kRun; e++)
+    if (most < abs(x[e])) most = abs(x[e]);
+  // Smaller ones have a negative exponent, whose conversion to a byte C leaves open.
+  block[0] = most >= 0x1p-125f ? uint8(floor_of_rounded_log2(most) - 2 + 127) : uint8(0);
+  const float scale = MXFP4::scale_of(block, 0).scale;
+  for (int b = 0; b < kRun / 2; b++) block[1 + b] = 0;
+  for (int e = 0; e < kRun; e++) {
+    constexpr float kBetween[] = {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10};
+    int bits = 0;
+    for (int i = 0; i < 7; i++) bits += abs(x[e]) > kBetween[i] * scale;
+    if (bits > 0 && x[e] < 0) bits += 8;
+    block[1 + e % 16] |= uint8(bits << e / 16 * 4);
+  }
+}
+
+/// Formats of equally spaced quants.
 template <class F>
-WICK_HD constexpr void encode(const float* x, uint8* block) {
+WICK_HD constexpr void encode_levels(const float* x, uint8* block) {
   constexpr int levels = 1 << F::kBits, count = kBlockElements<F>;
   float low = x[0], high = x[0], farthest = 0;  // farthest: the first of the largest magnitude
   for (int e = 0; e < count; e++) {
@@ -293,6 +327,17 @@ WICK_HD constexpr void encode(const float* x, uint8* block) {
       if constexpr (F::kBits == 5) block[F::high(0).byte + e / 8] |= uint8(bits >> 4 << e % 8);
     }
   }
+}
+
+}  // namespace blocks
+
+/// Quantizes a block of elements as ggml's reference does, to the same bytes.
+template <class F>
+WICK_HD constexpr void encode(const float* x, uint8* block) {
+  if constexpr (F::kDType == DType::kMXFP4)
+    blocks::encode_mxfp4(x, block);
+  else
+    blocks::encode_levels<F>(x, block);
 }
 
 }  // namespace wick

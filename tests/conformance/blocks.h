@@ -12,7 +12,8 @@ inline const std::vector<DType> kBlocks = [] {
   return all;
 }();
 /// Those that cast can make.
-inline const std::vector<DType> kRoundedBlocks(kBlocks.begin(), kBlocks.begin() + 5);
+inline const std::vector<DType> kRoundedBlocks = {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0,
+                                                  DType::kQ5_1, DType::kQ8_0, DType::kMXFP4};
 
 /// A shape whose last dim counts blocks, in elements.
 HostShape in_elements(DType block, HostShape shape);

@@ -170,8 +170,29 @@ const Format& format(DType dtype) {
                        [&](const Format& f) { return f.dtype == dtype; });
 }
 
+/// 32 elements as one block: the exponent from the rounded logarithm, the first of the nearest values.
+void quantize_mxfp4(const float* x, unsigned char* b) {
+  float most = 0;
+  for (int i = 0; i < 32; i++) most = std::max(most, std::fabs(x[i]));
+  const float logarithm = most > 0 ? float(std::log2(double(most))) : -1000;
+  b[0] = static_cast<unsigned char>(std::max(0, int(std::floor(logarithm)) - 2 + 127));
+  constexpr double kValues[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6};
+  std::fill_n(b + 1, 16, 0);
+  for (int i = 0; i < 32; i++) {
+    const auto distance = [&](double value) {
+      return std::fabs(std::ldexp(value, b[0] - 127) - double(x[i]));
+    };
+    const auto nearest = std::min_element(
+        std::begin(kValues), std::end(kValues),
+        [&](double left, double right) { return distance(left) < distance(right); });
+    b[1 + i % 16] = static_cast<unsigned char>(
+        b[1 + i % 16] + ((nearest - std::begin(kValues)) << (i < 16 ? 0 : 4)));
+  }
+}
+
 /// 32 elements as one block.
 void quantize_block(DType dtype, const float* x, unsigned char* b) {
+  if (dtype == DType::kMXFP4) return quantize_mxfp4(x, b);
   const bool has_offset = dtype == DType::kQ4_1 || dtype == DType::kQ5_1;
   const int bits = dtype == DType::kQ8_0                            ? 8
                    : dtype == DType::kQ5_0 || dtype == DType::kQ5_1 ? 5

@@ -14,7 +14,7 @@ from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, quants
 F16_FIELDS = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2],
               "Q6_K": [208], "Q2_K": [80, 82], "Q3_K": [108], "IQ4_NL": [0], "IQ4_XS": [0], "MXFP4": []}
 MXFP4_EXPONENTS = [0, 1, 127]
-QUANTIZED = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]
+QUANTIZED = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "MXFP4"]
 ROWS = 3
 
 random = np.random.default_rng(36)
@@ -32,6 +32,8 @@ for name, fields in F16_FIELDS.items():
     if name in QUANTIZED:
         x = random.normal(0, 1, (6, elements)).astype(np.float32)
         x[0], x[1], x[2] = 0, -2.5, np.arange(elements) - 16
+        if name == "MXFP4":  # the logarithms of 1024 - 5 ulp and of smaller floats are not rounded to 10
+            x[3, 0], x[4, 0] = 1024 - 5 * 2 ** -14, 1024 - 6 * 2 ** -14
         tensors[f"{name.lower()}.x"] = x
         tensors[f"{name.lower()}.quantized"] = quants.quantize(x, kind).reshape(6, size)
 

@@ -1,5 +1,6 @@
 // Casts of block dtypes beside ggml's, and what other ops answer to a tensor of one: q8_0, whose blocks
 // are 32 elements in 34 bytes.
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -75,7 +76,7 @@ TEST(Blocks, AreQuantizedToTheBytesOfGgml) {
     if (golden.count(name + ".x") == 0) {
       EXPECT_ERROR(cast(zeros({2, 256}), dtype), kUnsupported,
                    "cast: expected a block dtype that rounding defines (q4_0, q4_1, q5_0, q5_1, "
-                   "q8_0), got " +
+                   "q8_0, mxfp4), got " +
                        name);
       continue;
     }
@@ -83,7 +84,36 @@ TEST(Blocks, AreQuantizedToTheBytesOfGgml) {
     EXPECT_EQ(bytes_in(cast(golden.at(name + ".x"), dtype)),
               bytes_in(golden.at(name + ".quantized")));
   }
-  EXPECT_EQ(quantized, 5);
+  EXPECT_EQ(quantized, 6);
+}
+
+TEST(Blocks, ExponentsOfMxfp4FollowALogarithmRoundedToF32) {
+  // Floats around every power of two; each is the largest of its block.
+  std::vector<float> x;
+  for (int power = -125; power <= 128; power++)
+    for (int step = -64; step < 3; step++) {
+      const double ulp = std::ldexp(1., power - (step < 0 ? 24 : 23));
+      const double size = std::ldexp(1., power) + step * ulp;
+      if (size >= std::ldexp(1., -125) && size < std::ldexp(1., 128)) {
+        x.resize(x.size() + 32);
+        x[x.size() - 7] = float(step % 2 == 0 ? size : -size);
+      }
+    }
+  const int64_t count = int64_t(x.size()) / 32;
+  const std::vector<uint8_t> bytes = bytes_in(cast(Tensor::from(x, {count, 32}), DType::kMXFP4));
+  for (size_t b = 0; b < size_t(count); b++) {
+    const double size = std::abs(double(x[b * 32 + 25]));
+    EXPECT_EQ(bytes[b * 17], int(std::floor(float(std::log2(size)))) + 125) << size;
+  }
+}
+
+TEST(Blocks, SmallElementsOfMxfp4HaveTheLeastExponent) {
+  std::vector<float> x(32);
+  x[0] = 0x1p-127f, x[1] = -0x1p-128f, x[2] = 0x1p-129f, x[3] = 0x1p-149f;
+  const Tensor y = cast(Tensor::from(x, {32}), DType::kMXFP4);
+  EXPECT_EQ(bytes_in(y)[0], 0);
+  x[2] = x[3] = 0;  // halfway, and below
+  EXPECT_EQ(cast(y, DType::kF32).to_vector<float>(), x);
 }
 
 TEST(Blocks, WhatF32CannotHoldIsQuantizedAllTheSame) {
