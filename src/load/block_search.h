@@ -4,13 +4,13 @@
 
 namespace wick {
 
-/// Whether quantize_by_search writes the dtype: q4_k, q5_k, q6_k.
+/// Whether quantize_by_search writes the dtype: q2_k to q6_k, iq4_nl, iq4_xs.
 bool is_searched(DType dtype);
 
 /// Quantizes x to a searched dtype: for each block, the scales, offsets and quants of a small sum of
 /// squared differences, of all elements alike.
 ///
-/// x       [..., K]  f32, finite, contiguous, on the CPU; K: whole blocks of 256
+/// x       [..., K]  f32, finite, contiguous, on the CPU; K: whole blocks
 /// Returns [..., K]  dtype
 /// Source: the candidates of a group's scale are those of ggml (MIT); then scales and factors are
 /// fitted by turns to the quants that they give.

@@ -80,7 +80,8 @@ Part part_of(const std::string& name) {
 /// The sizes of a model that the rules ask for.
 struct Model {
   int64_t layers = 0, experts = 0;
-  bool shares_values = false;  // of 70 billion parameters: 8 heads share one attn_v
+  int64_t heads_per_value = 0;  // that share one of attn_v
+  bool shares_values = false;   // of 70 billion parameters: 8 heads share one attn_v
   bool is_tied = false;
 
   Model(const Settings& metadata, const std::map<std::string, TensorInfo>& tensors) {
@@ -91,8 +92,9 @@ struct Model {
     };
     layers = size("block_count");
     experts = size("expert_count");
-    const bool grouped = size("attention.head_count") != size("attention.head_count_kv") &&
-                         size("attention.head_count_kv") != 0;
+    const int64_t heads = size("attention.head_count"), values = size("attention.head_count_kv");
+    const bool grouped = heads != values && values != 0;
+    heads_per_value = values == 0 ? 1 : heads / values;
     shares_values = layers == 80 && ((architecture == "llama" && grouped) ||
                                      architecture == "qwen2" || architecture == "olmo");
     is_tied = tensors.count("output.weight") == 0;
@@ -107,25 +109,23 @@ class Mixture {
 
   DType choose(const std::string& name, const TensorInfo& info) {
     const DType plain = type_.dtype;
-    switch (part_of(name)) {
-      case Part::kOutput:
-        return output(info);
-      case Part::kEmbedding:
-        return model_.is_tied ? output(info) : plain;
+    const Part part = part_of(name);
+    if (part == Part::kOutput || (part == Part::kEmbedding && model_.is_tied)) return output(info);
+    if (plain == DType::kMXFP4) return is_stack(info) ? plain : DType::kQ8_0;
+    switch (part) {
       case Part::kValues:
         return value(value_++);
       case Part::kKeys:
         return model_.experts == 8 ? DType::kQ8_0 : plain;
       case Part::kAttentionOutput:
-        return model_.experts == 8 && plain == DType::kQ4_K ? DType::kQ5_K : plain;
+        return attention_output();
       case Part::kDown: {
         const int64_t counted = down_++;
         return down(model_.experts > 1 ? gguf::layer_of(name) : counted);
       }
-      case Part::kOther:
-        break;
+      default:
+        return plain;
     }
-    return plain;
   }
 
  private:
@@ -133,22 +133,51 @@ class Mixture {
   static bool counts_more(int64_t layer, int64_t layers) {
     return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
   }
+  /// Whether a tensor is a stack of matrices, as those of experts.
+  static bool is_stack(const TensorInfo& info) {
+    return info.shape.size() >= 3 && info.shape[info.shape.size() - 3] > 1;
+  }
+  bool is(std::string_view name) const { return name_ == name; }
+  /// Whether most tensors are of iq4_nl or iq4_xs.
+  bool is_nonlinear() const { return is("iq4_nl") || is("iq4_xs"); }
+  /// Whether more important layers get q6_k.
+  bool has_q6_k() const { return is("q4_k_m") || is("q5_k_m"); }
 
   DType output(const TensorInfo& info) const {
     const bool fits = info.shape.back() % facts_of(type_.dtype).block_elements == 0;
-    return fits && type_.dtype != DType::kQ8_0 ? DType::kQ6_K : DType::kQ8_0;
+    const bool is_larger = type_.dtype == DType::kQ8_0 || type_.dtype == DType::kMXFP4;
+    return fits && !is_larger ? DType::kQ6_K : DType::kQ8_0;
   }
   DType value(int64_t index) const {
+    const bool is_shared = model_.heads_per_value >= 4;
     DType dtype = type_.dtype;
-    if (name_.ends_with("_m") && counts_more(index, values_)) dtype = DType::kQ6_K;
-    if (name_ == "q4_k_s" && index < 4) dtype = DType::kQ5_K;
-    if (model_.shares_values && dtype == DType::kQ4_K) dtype = DType::kQ5_K;
+    if (is("q2_k")) dtype = is_shared ? DType::kQ4_K : DType::kQ3_K;
+    if (is("q3_k_m")) dtype = index < 2 ? DType::kQ5_K : DType::kQ4_K;
+    if (is("q3_k_l") || (is_nonlinear() && is_shared) || (is("q4_k_s") && index < 4))
+      dtype = DType::kQ5_K;
+    if (has_q6_k() && counts_more(index, values_)) dtype = DType::kQ6_K;
+    const bool is_small = dtype == DType::kQ3_K || dtype == DType::kQ4_K;
+    if (model_.shares_values && is_small) dtype = DType::kQ5_K;
     return model_.experts == 8 ? DType::kQ8_0 : dtype;
   }
+  DType attention_output() const {
+    if (model_.experts == 8) {
+      const bool grows = is("q2_k") || is("q3_k_s") || is("q3_k_m") || is("q4_k_s") ||
+                         is("q4_k_m") || is_nonlinear();
+      return grows ? DType::kQ5_K : type_.dtype;
+    }
+    return is("q2_k")     ? DType::kQ3_K
+           : is("q3_k_m") ? DType::kQ4_K
+           : is("q3_k_l") ? DType::kQ5_K
+                          : type_.dtype;
+  }
   DType down(int64_t layer) const {
-    if (name_.ends_with("_m") && counts_more(layer, model_.layers)) return DType::kQ6_K;
-    if (name_ == "q4_k_s" && layer < model_.layers / 8) return DType::kQ5_K;
-    return type_.dtype;
+    const int64_t layers = model_.layers;
+    if (is("q2_k")) return DType::kQ3_K;
+    if (is("q3_k_m")) return layer < layers / 16 ? DType::kQ5_K : DType::kQ4_K;
+    if (is("q3_k_l")) return DType::kQ5_K;
+    if ((is_nonlinear() || is("q4_k_s")) && layer < layers / 8) return DType::kQ5_K;
+    return has_q6_k() && counts_more(layer, layers) ? DType::kQ6_K : type_.dtype;
   }
 
   const FileType& type_;
@@ -161,9 +190,11 @@ class Mixture {
 /// The type for rows that are no whole blocks of `dtype`.
 DType fallback_of(DType dtype, int64_t row) {
   DType smaller = dtype;
+  if (dtype == DType::kQ2_K || dtype == DType::kQ3_K) smaller = DType::kQ4_0;
   if (dtype == DType::kQ4_K) smaller = DType::kQ5_0;
   if (dtype == DType::kQ5_K) smaller = DType::kQ5_1;
   if (dtype == DType::kQ6_K) smaller = DType::kQ8_0;
+  if (dtype == DType::kIQ4_XS) smaller = DType::kIQ4_NL;
   return row % facts_of(smaller).block_elements == 0 ? smaller : DType::kF16;
 }
 
@@ -173,7 +204,7 @@ const FileType& file_type_of(const std::string& name) {
   std::string lower = name, known;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return 'A' <= c && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  if (lower == "q4_k" || lower == "q5_k") lower += "_m";
+  if (lower == "q3_k" || lower == "q4_k" || lower == "q5_k") lower += "_m";
   for (const FileType& type : kFileTypes) {
     if (lower == type.name) return type;
     known += (known.empty() ? "" : ", ") + std::string(type.name);

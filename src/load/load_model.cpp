@@ -204,7 +204,7 @@ void require_room(const std::string& path, const TensorSource& tensors,
     const double smaller = bytes_with(tensors, type.dtype, options.dtype);
     const bool fits = kMargin * smaller <= double(memory.free_bytes);
     if (!is_block(type.dtype) || !fits || smaller < fitting_bytes) continue;
-    fitting = &type;  // of equal ones the later, which is the mixture with larger tensors
+    fitting = &type;  // of equal ones the last
     fitting_bytes = smaller;
   }
   const auto size_text = [](double size) {

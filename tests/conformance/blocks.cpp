@@ -71,12 +71,14 @@ Row encode_row() {
   row.make = [](std::size_t, const Case& c, Random& random) {
     Array x = random_array(c.dtypes[0], in_elements(c.dtypes[1], c.geometry.operands[0]), {-3, 3},
                            random);
-    // Blocks of zeros, of one value, of one sign.
+    // Blocks of zeros, of one value, of one sign, with a logarithm that is rounded to an integer.
+    const Real below = std::nextafter(4096.f, 0.f);
     for (std::size_t i = 0; i < x.values.size(); i++) {
       const std::size_t kind = i / 32 % 5;
       if (kind == 1) x.values[i] = 0;
       if (kind == 2) x.values[i] = Real(-1.5);
       if (kind == 3) x.values[i] = std::fabs(x.values[i]);
+      if (kind == 4 && i % 32 == 7) x.values[i] = reference::round_to_format(c.dtypes[0], below);
     }
     return x;
   };

@@ -26,13 +26,13 @@ struct QuantizeReport {
 WICK_API std::vector<std::string> quantized_file_types();
 
 /// Writes the model of a GGUF file, or of a folder (as convert_to_gguf), to a GGUF file whose weights
-/// have the file type `type`, in upper or lower case; "q4_k" and "q5_k" stand for "q4_k_m" and
-/// "q5_k_m".
+/// have the file type `type`, in upper or lower case; "q3_k", "q4_k" and "q5_k" stand for
+/// "q3_k_m", "q4_k_m" and "q5_k_m".
 ///
 /// A file type is a mixture: llama.cpp's rules choose each tensor's type, but for those that it has
-/// for falcon and glm5-next alone. Norms, vectors and small tables stay as they are. q4_0, q4_1,
-/// q5_0, q5_1 and q8_0 have ggml's bytes; q4_k, q5_k and q6_k are searched for the least sum of
-/// squared differences. The metadata is the input's, with "general.file_type" and
+/// for falcon, glm5-next and bailingmoe3 alone. Norms, vectors and small tables stay as they are. q4_0, q4_1,
+/// q5_0, q5_1, q8_0 and mxfp4 have ggml's bytes; q2_k to q6_k, iq4_nl and iq4_xs are searched for the
+/// least sum of squared differences. The metadata is the input's, with "general.file_type" and
 /// "general.quantization_version" set.
 ///
 /// Only one tensor is in memory at a time. The file appears under its name only when complete.

@@ -21,7 +21,8 @@ rows = [random.normal(0, 1, 256), random.uniform(-0.01, 0.01, 256), random.norma
         np.where(np.arange(256) < 64, 100, 1) * random.normal(0, 1, 256)]
 x = np.array(rows, np.float32)
 tensors = {"x": x}
-for name, number, size in (("q4_k", 12, 144), ("q5_k", 13, 176), ("q6_k", 14, 210)):
+for name, number, size in (("q2_k", 10, 84), ("q3_k", 11, 110), ("q4_k", 12, 144), ("q5_k", 13, 176), ("q6_k", 14, 210),
+                           ("iq4_nl", 20, 8 * 18), ("iq4_xs", 23, 136)):
     blocks = np.zeros((len(rows), size), np.uint8)
     ggml.ggml_quantize_chunk(number, x.ctypes.data_as(POINTER), blocks.ctypes.data_as(POINTER), ctypes.c_int64(0),
                              ctypes.c_int64(len(rows)), ctypes.c_int64(256), None)

@@ -15,7 +15,8 @@ import numpy as np
 from gguf import GGUFReader, GGUFWriter
 
 HERE = pathlib.Path(__file__).parent
-TYPES = ["f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k_s", "q4_k_m", "q5_k_s", "q5_k_m", "q6_k"]
+TYPES = ["f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k_s", "q3_k_m", "q3_k_l", "q4_k_s",
+         "q4_k_m", "q5_k_s", "q5_k_m", "q6_k", "iq4_nl", "iq4_xs", "mxfp4_moe"]
 
 
 def tensors(layers, row, tied, experts, values_only):
@@ -37,14 +38,14 @@ def tensors(layers, row, tied, experts, values_only):
     return names
 
 
-def write(path, architecture, layers, row, tied=True, experts=0, heads_kv=1, values_only=False):
+def write(path, architecture, layers, row, tied=True, experts=0, heads=2, values_only=False):
     writer = GGUFWriter(path, architecture)
     writer.add_block_count(layers)
     writer.add_context_length(32)
     writer.add_embedding_length(row)
     writer.add_feed_forward_length(row)
-    writer.add_head_count(2)
-    writer.add_head_count_kv(heads_kv)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(1)
     writer.add_layer_norm_rms_eps(1e-5)
     if experts:
         writer.add_expert_count(experts)
@@ -63,7 +64,9 @@ expected = {"types": TYPES, "models": []}
 for model in (dict(architecture="llama", layers=9, row=256), dict(architecture="llama", layers=10, row=256, tied=False),
               dict(architecture="qwen3", layers=8, row=96), dict(architecture="qwen3", layers=2, row=40, tied=False),
               dict(architecture="llama", layers=9, row=256, tied=False, experts=8),
-              dict(architecture="llama", layers=80, row=256, values_only=True)):
+              dict(architecture="llama", layers=80, row=256, values_only=True),
+              dict(architecture="llama", layers=17, row=256, tied=False, heads=4),
+              dict(architecture="llama", layers=2, row=256, tied=False, experts=4, heads=8)):
     with tempfile.TemporaryDirectory() as folder:
         whole = f"{folder}/whole.gguf"
         shapes = write(whole, **model)
@@ -75,7 +78,7 @@ for model in (dict(architecture="llama", layers=9, row=256), dict(architecture="
                 found[t.name].append(t.tensor_type.name.lower())
     rows = [f"{name} {'x'.join(map(str, shapes[name]))} {' '.join(types)}" for name, types in found.items()]
     expected["models"].append({"architecture": model["architecture"], "layers": model["layers"],
-                               "experts": model.get("experts", 0), "tensors": rows})
+                               "experts": model.get("experts", 0), "heads": model.get("heads", 2), "tensors": rows})
 
 with open(HERE / "expected.json", "w") as file:
     json.dump(expected, file, indent=1)

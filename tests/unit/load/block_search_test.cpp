@@ -12,7 +12,8 @@
 namespace wick {
 namespace {
 
-constexpr DType kSearched[] = {DType::kQ4_K, DType::kQ5_K, DType::kQ6_K};
+constexpr DType kSearched[] = {DType::kQ2_K, DType::kQ3_K,   DType::kQ4_K,  DType::kQ5_K,
+                               DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS};
 constexpr int64_t kBlock = 256;
 
 double squared_error(const std::vector<float>& x, const Tensor& blocks, int64_t row) {
@@ -39,25 +40,52 @@ TEST(BlockSearch, ErrorsAreNoLargerThanThoseOfGgmlsSearch) {
   }
 }
 
+/// The integers of a format: quants, and the multiple of the first group's scale.
+struct Integers {
+  DType dtype;
+  int group;
+  std::vector<int> quants;
+  int multiple;
+  bool has_offset = false;
+};
+
+std::vector<int> all_from(int least, int most) {
+  std::vector<int> all;
+  for (int i = least; i <= most; i++) all.push_back(i);
+  return all;
+}
+
 TEST(BlockSearch, ElementsThatTheFormatHoldsComeBackAsTheyAre) {
   // Random blocks with factors that f16 holds, whose groups use the ends of their range.
-  for (const DType dtype : kSearched) {
-    const bool has_offset = dtype != DType::kQ6_K;
-    const int most = dtype == DType::kQ4_K ? 15 : dtype == DType::kQ5_K ? 31 : 63;
+  const std::vector<int> table = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                  1,    13,   25,  38,  53,  69,  89,  113};
+  const Integers formats[] = {{DType::kQ2_K, 16, all_from(0, 3), 15, true},
+                              {DType::kQ3_K, 16, all_from(-4, 3), -32},
+                              {DType::kQ4_K, 32, all_from(0, 15), 63, true},
+                              {DType::kQ5_K, 32, all_from(0, 31), 63, true},
+                              {DType::kQ6_K, 16, all_from(-32, 31), -128},
+                              {DType::kIQ4_NL, 256, table, 1},
+                              {DType::kIQ4_XS, 32, table, -32}};
+  ASSERT_EQ(std::size(formats), std::size(kSearched));
+  uint32_t state = 1;
+  for (const Integers& format : formats) {
     std::vector<float> x(static_cast<size_t>(2 * kBlock));
-    uint32_t state = 1;
-    for (size_t i = 0; i < x.size(); i++) {
+    for (int i = 0; i < int(x.size()); i++) {
       state = state * 1664525 + 1013904223;
-      const size_t group = i / 16, place = i % 32;
-      const int quant = place == 0 ? 0 : place == 1 || place == 16 ? most : int(state >> 16) % most;
-      x[i] = has_offset ? 0.25f * float(63 - group / 2) * float(quant) - 8.f * float(63 - group / 2)
-                        : 0.25f * float(int(group) - 128) * float(quant % 32 - 32 * (place == 0));
+      const int group = i % int(kBlock) / format.group,
+                scale = format.multiple + (format.multiple > 0 ? -group : group);
+      const size_t count = format.quants.size(), place = size_t(i % format.group % 32),
+                   quant = place == 0   ? 0
+                           : place == 1 ? count - 1
+                                        : (state >> 16) % count;
+      x[size_t(i)] = 0.25f * float(scale * format.quants[quant]) -
+                     (format.has_offset ? 8.f * float(scale) : 0);
     }
-    const Tensor blocks = quantize_by_search(Tensor::from(x, {2, kBlock}), dtype);
+    const Tensor blocks = quantize_by_search(Tensor::from(x, {2, kBlock}), format.dtype);
     double error = 0, size = 0;
     for (int64_t row = 0; row < 2; row++) error += squared_error(x, blocks, row);
     for (const float value : x) size += double(value) * double(value);
-    EXPECT_LT(error, 1e-4 * size) << dtype_name(dtype);
+    EXPECT_LT(error, 1e-4 * size) << dtype_name(format.dtype);
   }
 }
 
@@ -77,7 +105,7 @@ TEST(BlockSearch, ZerosStayZerosAndExtremesStayFinite) {
   }
 }
 
-TEST(BlockSearch, ANegativeConstantIsHeldByTheMinimum) {
+TEST(BlockSearch, ANegativeConstantIsHeld) {
   for (const DType dtype : kSearched) {
     const std::vector<float> x(static_cast<size_t>(kBlock), -2.5f);
     const Tensor blocks = quantize_by_search(Tensor::from(x, {kBlock}), dtype);

@@ -26,7 +26,7 @@ TEST(FileTypes, TensorsHaveTheTypesThatLlamaQuantizeGivesThem) {
     Settings metadata;
     metadata.set("general.architecture", architecture);
     metadata.set(architecture + ".block_count", model.integer("layers"));
-    metadata.set(architecture + ".attention.head_count", 2);
+    metadata.set(architecture + ".attention.head_count", model.integer("heads"));
     metadata.set(architecture + ".attention.head_count_kv", 1);
     if (model.integer("experts") > 0)
       metadata.set(architecture + ".expert_count", model.integer("experts"));
@@ -59,11 +59,15 @@ TEST(FileTypes, RowsThatAreNoWholeBlocksAreCounted) {
 
 TEST(FileTypes, NamesMayBeInUpperCaseAndShort) {
   EXPECT_STREQ(file_type_of("Q8_0").name, "q8_0");
+  EXPECT_STREQ(file_type_of("Q2_K").name, "q2_k");
+  EXPECT_STREQ(file_type_of("q3_k").name, "q3_k_m");
   EXPECT_STREQ(file_type_of("q4_k").name, "q4_k_m");
   EXPECT_STREQ(file_type_of("Q5_K").name, "q5_k_m");
-  EXPECT_ERROR(file_type_of("q4"), kInvalidArgument,
-               "expected a type of f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_k_s, q4_k_m, "
-               "q5_k_s, q5_k_m, q6_k; got q4");
+  EXPECT_ERROR(
+      file_type_of("q4"), kInvalidArgument,
+      "expected a type of f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, mxfp4_moe, "
+      "iq4_xs, iq4_nl, q2_k, q3_k_s, q3_k_l, q3_k_m, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k; "
+      "got q4");
 }
 
 }  // namespace

@@ -114,12 +114,15 @@ TEST(LoadModelOfAFolder, ADeviceThatIsTooSmallSaysHowMuchIsMissingAndWhichTypeFi
     test::script.memory = memory;
     load_model(folder.path(), {.device = device, .dtype = DType::kF32});
   };
-  // A weight of q8_0 has 8.5 bits, one of q4_k 4.5.
+  // A weight of q8_0 has 8.5 bits, one of q4_k 4.5, one of iq4_xs 4.25, as one of mxfp4, which serves
+  // experts alone, one of q3_k 3.4375.
   EXPECT_ERROR(
       load(bytes * 10 / 32), kOutOfMemory,
       "the weights take 3.00 MiB on small:0, which has 0.94 MiB free: 2.06 MiB are missing; "
       "wick quantize makes them about 0.80 MiB as q8_0");
   EXPECT_ERROR(load(bytes * 5 / 32), kOutOfMemory, "about 0.42 MiB as q4_k_m");
+  EXPECT_ERROR(load(bytes * 48 / 320), kOutOfMemory, "about 0.40 MiB as iq4_xs");
+  EXPECT_ERROR(load(bytes * 4 / 32), kOutOfMemory, "as q3_k_m");
   EXPECT_ERROR(load(bytes / 100), kOutOfMemory, "no type of wick quantize is small enough");
   EXPECT_EQ(test::script.allocations, 0);
 }

@@ -63,6 +63,25 @@ TEST_F(QuantizeModel, WritesTheTypesAndTheMetadata) {
   EXPECT_EQ(progress, (std::vector<int64_t>{1024, 1024 + 420, 1444 + 288, 1444 + 2 * 288}));
 }
 
+TEST_F(QuantizeModel, EveryTypeKeepsTheWeightsNearby) {
+  tensors["blk.0.ffn_up_exps.weight"] =
+      reshape(tensors.at("blk.0.ffn_up.weight"), {2, 1, 256});  // of two experts
+  const std::string in = save(), out = folder.file("out.gguf");
+  for (const std::string& type : quantized_file_types()) {
+    SCOPED_TRACE(type);
+    quantize_model(in, out, type);
+    const GgufReader reader(out);
+    for (const auto& [name, x] : tensors) {
+      const Tensor whole = cast(x, DType::kF32), y = cast(reader.load(name), DType::kF32);
+      EXPECT_LT(sum(square(y - whole)).item<float>(), 0.05f * sum(square(whole)).item<float>())
+          << name;
+    }
+    if (type == "mxfp4_moe") {
+      EXPECT_EQ(reader.tensors().at("blk.0.ffn_up_exps.weight").type, "mxfp4");
+    }
+  }
+}
+
 TEST_F(QuantizeModel, RoundedTypesAreThoseOfCast) {
   quantize_model(save(), folder.file("out.gguf"), "q8_0");
   const Tensor x = tensors.at("blk.0.ffn_up.weight"),
