@@ -78,8 +78,8 @@ double time_generate(const bench::Request& request, const wick::Device& device) 
   return seconds / double(request.size);
 }
 
-using MatrixOp = std::function<wick::Tensor(const wick::Tensor&, const wick::Tensor&,
-                                            const wick::Tensor& ids)>;
+using MatrixOp =
+    std::function<wick::Tensor(const wick::Tensor&, const wick::Tensor&, const wick::Tensor& ids)>;
 const std::map<std::string, MatrixOp> kMatrixOps = {
     {"fmod", [](auto& a, auto& b, auto&) { return wick::fmod(a, b); }},
     {"remainder", [](auto& a, auto& b, auto&) { return wick::remainder(a, b); }},

@@ -248,8 +248,9 @@ Tensor LanguageModel::embed(const std::string& text) const {
   const Tensor hidden =
       decoder.hidden(Tensor::from(ids, {1, count}, device), positions_from_0(1, count, device));
   const Tensor states = cast(squeeze(hidden, 0), DType::kF32);
-  const Tensor pooled = pooling == Pooling::kMean ? mean(states, {.dims = {0}})
-                                                  : select(states, 0, pooling == Pooling::kFirst ? 0 : -1);
+  const Tensor pooled = pooling == Pooling::kMean
+                            ? mean(states, {.dims = {0}})
+                            : select(states, 0, pooling == Pooling::kFirst ? 0 : -1);
   return (pooled / norm(pooled)).to(Device::cpu());
 }
 

@@ -112,7 +112,8 @@ WICK_HD V polynomial(V x, const float (&c)[n]) {
 /// x 2^n, rounded once; n is a whole number in [-300, 300].
 WICK_HD V scale(V x, V n) {
 #if defined(__AVX512F__)
-  return V{_mm512_scalef_ps(x.raw, n.raw)};
+  // The unmasked form makes g++ warn of an uninitialized register.
+  return V{_mm512_maskz_scalef_ps(0xffff, x.raw, n.raw)};
 #else
   // By two factors: 2^n alone may be out of range. The first product is exact.
   const hn::Rebind<int32, Tag> i32;
@@ -162,9 +163,9 @@ struct ErfcParts {
     r = hn::Div(set(1), sum);
     r_low = hn::Mul(hn::NegMulAdd(r, sum_low, hn::NegMulAdd(r, sum, set(1))), r);
     q = hn::NegMulAdd(set(4), r_low, hn::NegMulAdd(set(4), r, set(1)));
-    slope = polynomial(q, {-0x1.5fd386p-1f, 0x1.1e2dd8p-2f, -0x1.2a8802p-5f, -0x1.60594cp-6f,
-                           0x1.a86a76p-8f, 0x1.91668cp-9f, -0x1.b4936ap-11f, -0x1.36afd2p-11f,
-                           0x1.8fb8fap-15f, 0x1.250488p-14f});
+    slope = polynomial(
+        q, {-0x1.5fd386p-1f, 0x1.1e2dd8p-2f, -0x1.2a8802p-5f, -0x1.60594cp-6f, 0x1.a86a76p-8f,
+            0x1.91668cp-9f, -0x1.b4936ap-11f, -0x1.36afd2p-11f, 0x1.8fb8fap-15f, 0x1.250488p-14f});
     square = hn::Mul(a, a);
     low = hn::NegMulAdd(a, a, square);
   }
@@ -184,27 +185,24 @@ WICK_HD V quick_erfc_of_magnitude(V magnitude) {
 WICK_HD V erfc_of_magnitude(V magnitude) {
   const ErfcParts p(magnitude);
   const Exponential e(hn::Neg(p.square));
-  const V q_low = hn::NegMulAdd(
-      set(4), p.r_low, hn::NegMulAdd(set(4), p.r, hn::Sub(set(1), p.q)));
+  const V q_low = hn::NegMulAdd(set(4), p.r_low, hn::NegMulAdd(set(4), p.r, hn::Sub(set(1), p.q)));
   const V first = set(ErfcParts::kFirst), product = hn::Mul(p.q, p.slope);
   const V product_low = hn::MulAdd(q_low, p.slope, hn::MulSub(p.q, p.slope, product));
   const V w = hn::Add(first, product);  // |first| > |product|
-  const V w_low = hn::Add(hn::Add(hn::Sub(product, hn::Sub(w, first)), product_low),
-                          set(ErfcParts::kFirstLow));
+  const V w_low =
+      hn::Add(hn::Add(hn::Sub(product, hn::Sub(w, first)), product_low), set(ErfcParts::kFirstLow));
   // (w + w_low) (r + r_low) (1 + rest) (1 + low).
   const V y = hn::Mul(w, p.r);
   const V y_low = hn::MulAdd(w, p.r_low, hn::MulAdd(w_low, p.r, hn::MulSub(w, p.r, y)));
   const V s = hn::Add(set(1), e.rest), s_low = hn::Sub(e.rest, hn::Sub(s, set(1)));
   const V z = hn::Mul(y, s);
-  const V z_low = hn::MulAdd(
-      y, hn::MulAdd(s, p.low, s_low), hn::MulAdd(y_low, s, hn::MulSub(y, s, z)));
+  const V z_low =
+      hn::MulAdd(y, hn::MulAdd(s, p.low, s_low), hn::MulAdd(y_low, s, hn::MulSub(y, s, z)));
   return scale(hn::Add(z, z_low), e.whole);
 }
 
 /// 2 - y for negative x.
-WICK_HD V reflected(V x, V y) {
-  return hn::IfThenElse(hn::Lt(x, set(0)), hn::Sub(set(2), y), y);
-}
+WICK_HD V reflected(V x, V y) { return hn::IfThenElse(hn::Lt(x, set(0)), hn::Sub(set(2), y), y); }
 
 /// 1 - erf(x). Max error: 1.5 ulp.
 WICK_HD V erfc(V x) { return reflected(x, erfc_of_magnitude(hn::Abs(x))); }

@@ -112,7 +112,8 @@ struct Lanes {
     // is exact with one rounding.
     constexpr S kExact = S(int64(1) << (sizeof(S) == 4 ? 24 : 53));
     const Lanes size = abs(a), divisor = abs(b);
-    const Mask is_small = hn::And(size < divisor * Lanes(kExact), divisor < Lanes(std::numeric_limits<S>::infinity()));
+    const Mask is_small = hn::And(size < divisor * Lanes(kExact),
+                                  divisor < Lanes(std::numeric_limits<S>::infinity()));
     if (hn::AllTrue(Tag(), is_small)) {
       const Lanes rest = fma(-trunc(size / divisor), divisor, size);
       const Lanes cut = select(rest < Lanes(S(0)), rest + divisor, rest);

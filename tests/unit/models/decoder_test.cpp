@@ -406,9 +406,9 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
   again(qwen(R"("use_sliding_window": true, "max_window_layers": 3)"));
   again(mistral(R"(, "sliding_window": null)"));
   for (const char* folder :
-       {"qwen2_window", "qwen2_full", "smollm3_listed", "gemma2", "granite", "olmo", "olmo2", "phi3_longrope",
-        "starcoder2_window", "stablelm_parallel", "glm4", "chatglm", "phi", "gpt2", "mixtral",
-        "qwen3_moe", "qwen2_moe", "qwen2_moe_window", "granitemoe"})
+       {"qwen2_window", "qwen2_full", "smollm3_listed", "gemma2", "granite", "olmo", "olmo2",
+        "phi3_longrope", "starcoder2_window", "stablelm_parallel", "glm4", "chatglm", "phi", "gpt2",
+        "mixtral", "qwen3_moe", "qwen2_moe", "qwen2_moe_window", "granitemoe"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.attention_output_bias = false;
