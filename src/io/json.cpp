@@ -97,7 +97,9 @@ struct Writer {
   void operator()(double value, int) {
     if (!std::isfinite(value)) return void(text += "null");  // JSON has no infinity or NaN
     char digits[32];
-    text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    const std::string_view number(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    text += number;
+    if (number.find_first_of(".e") == number.npos) text += ".0";  // else it would be an integer
   }
   void operator()(const std::string& value, int) { text += json_quote(value); }
   void operator()(const Setting::List& list, int level) {

@@ -19,7 +19,7 @@ WICK_API Settings read_json(const std::string& path);
 WICK_API Setting read_json_value(const std::string& path);
 
 /// Formats a value as JSON with one object entry per line, indented by two spaces per level
-/// starting at level `indent`; indent < 0 puts everything on one line.
+/// starting at level `indent`; indent < 0 puts everything on one line. Reals stay reals: 4 is "4.0".
 WICK_API std::string to_json(const Setting& value, int indent = 0);
 /// Writes a value to a JSON file; the file appears under its name only when complete. Errors: kIo.
 WICK_API void write_json(const std::string& path, const Setting& value);

@@ -35,6 +35,11 @@ TEST(Json, ControlCharactersAreEscapedSoThatTerminalsMayPrintThem) {
   EXPECT_EQ(std::get<std::string>(parse_json_value(written, "x").value), text);
 }
 
+TEST(Json, NumbersKeepTheirKind) {
+  const std::string text = "[4.0,4,-0.0,1e+30,9007199254740992.0]";
+  EXPECT_EQ(to_json(parse_json_value(text, "x.json"), -1), text);
+}
+
 TEST(Json, TheWholeMayBeOfAnyKind) {
   const Setting list = parse_json_value("[1, 0.5, {\"a\": [2]}, \"b\"]", "x.json");
   const auto& items = std::get<Setting::List>(list.value);
