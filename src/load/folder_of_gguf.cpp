@@ -6,7 +6,7 @@
 
 #include "load/gguf_of_folder.h"
 #include "load/gguf_tokenizer.h"
-#include "models/families.h"
+#include "models/gguf_names.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/load/load_model.h"
@@ -44,28 +44,27 @@ RopeScaling llama3_scaling(const DecoderConfig& config, const std::string& where
        "of low and high frequencies");
 }
 
-/// The shortest decimal number with the same f32: files hold 1e-5 as an f32.
+/// The shortest decimal number with the same f32, of numbers that are one: files hold 1e-5 as an f32.
 double shortest(double value) {
+  if (double(float(value)) != value) return value;
   char text[64];
   *std::to_chars(text, text + sizeof text - 1, float(value)).ptr = '\0';
   return std::strtod(text, nullptr);
 }
 
 /// The config of the folder.
-DecoderConfig folder_config(DecoderConfig config, DType dtype, const std::string& where) {
-  const Family& family = *find_family(config.model_type);
+DecoderConfig config_of(const DecoderConfig& of_file, DType dtype, const std::string& where) {
+  DecoderConfig config = folder_config(of_file);
   if (!config.rope_scaling.divisors.empty()) config.rope_scaling = llama3_scaling(config, where);
-  config.rms_norm_eps = shortest(config.rms_norm_eps);
-  config.rope_pairs = family.rope_pairs;
-  config.norm_adds_one = family.norm_adds_one;
+  for (double* real : reals_of(config)) *real = shortest(*real);
   config.dtype = dtype;
   return config;
 }
 
-TensorSource folder_tensors(const TensorSource& file, const DecoderConfig& of_file,
-                            const DecoderConfig& config) {
-  const TensorSource source = decoder_tensors(file, of_file);
-  TensorSource result{source.where, source.tensors, {}};
+TensorSource tensors_of(const TensorSource& file, const DecoderConfig& of_file,
+                        const DecoderConfig& config) {
+  const TensorSource source = with_parts(decoder_tensors(file, of_file), config);
+  TensorSource result = source;
   for (auto& [name, info] : result.tensors) {
     info.dtype = config.dtype;
     const int64_t heads = heads_of(name, config);
@@ -84,7 +83,7 @@ TensorSource folder_tensors(const TensorSource& file, const DecoderConfig& of_fi
     if (reorders && heads > 0) x = with_half_pairs(x, heads);
     return cast(x, config.dtype);
   };
-  return result;
+  return folder_tensors(result, config);
 }
 
 Setting ids_setting(const std::vector<int64_t>& ids) {
@@ -101,17 +100,14 @@ FolderModel folder_of_gguf(const std::string& path, std::optional<DType> dtype) 
   const Settings& metadata = reader.metadata();
   const TensorSource source = reader.source();
   const DecoderConfig of_file = decoder_config_of_gguf(metadata, source);
-  check(gguf_architecture(of_file.model_type), ErrorCode::kUnsupported, path,
-        "wick does not write folders of a model of architecture \"",
-        metadata.text("general.architecture"), "\"");
   const DType embedding = source.tensors.at("token_embd.weight").dtype;
-  DecoderConfig config =
-      folder_config(of_file, dtype.value_or(is_block(embedding) ? DType::kF16 : embedding), place);
+  const DecoderConfig config =
+      config_of(of_file, dtype.value_or(is_block(embedding) ? DType::kF16 : embedding), place);
 
   FolderModel model;
   for (const std::string& key : of_file.ignored_keys)
     model.warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
-  model.tensors = folder_tensors(source, of_file, config);
+  model.tensors = tensors_of(source, of_file, config);
   std::optional<Tokenizer> tokenizer;
   if (metadata.has("tokenizer.ggml.model")) {
     tokenizer = Tokenizer::from_gguf(metadata);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <numbers>
+#include <string_view>
 
 #include "load/file_types.h"
 #include "load/folder_texts.h"
@@ -24,20 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Rows are verified against llama.cpp's files.
-constexpr GgufArchitecture kArchitectures[] = {{"llama", "llama", true},
-                                               {"mistral", "llama", true},
-                                               {"qwen2", "qwen2", false},
-                                               {"qwen3", "qwen3", false},
-                                               {"gemma3_text", "gemma3", false}};
-
-const GgufArchitecture& architecture_of(const std::string& folder, const DecoderConfig& config) {
-  const GgufArchitecture* const row = gguf_architecture(config.model_type);
-  check(row, ErrorCode::kUnsupported, folder,
-        "wick does not write GGUF files of a model of type \"", config.model_type, "\"");
-  return *row;
-}
-
 // ---- tensors
 
 /// Rows of heads, whose rope pairs elements i and i + D/2, ordered so that the pairs are neighbours.
@@ -46,52 +33,64 @@ Tensor with_adjacent_pairs(const Tensor& x, int64_t heads) {
   return reshape(transpose(reshape(x, {heads, 2, rows / heads / 2, columns}), 1, 2), x.shape());
 }
 
+/// The dtype of a tensor in the file, by its name there.
 DType dtype_of(const std::string& name, const TensorInfo& info, std::optional<DType> dtype) {
-  if (info.shape.size() <= 1 || name.ends_with("_norm.weight")) return DType::kF32;
+  if (info.shape.size() <= 1) return DType::kF32;
+  for (const char* ending :
+       {"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight"})
+    if (name.ends_with(ending)) return DType::kF32;
   if (dtype) return *dtype;
   const bool is_kept =
       info.dtype == DType::kF32 || info.dtype == DType::kF16 || info.dtype == DType::kBf16;
   return is_kept ? info.dtype : DType::kF32;
 }
 
-Tensor converted(const Tensor& x, const std::string& hub, DType dtype, const DecoderConfig& config,
-                 bool adjacent_pairs) {
-  Tensor y = x;
-  if (config.norm_adds_one && is_norm_weight(hub)) y = add(cast(y, DType::kF32), 1.0);
-  const int64_t heads = heads_of(hub, config);
-  if (adjacent_pairs && heads > 0) y = with_adjacent_pairs(y, heads);
-  return cast(y, dtype);
+/// The Decoder's tensors with the rows and norms that GGUF files have.
+TensorSource converted(const TensorSource& source, const DecoderConfig& config) {
+  for (const auto& [name, info] : source.tensors) {
+    const int64_t heads = heads_of(name, config);
+    check(heads == 0 || (info.shape.size() > 0 && info.shape[0] == heads * config.head_dim),
+          ErrorCode::kFormat, source.where, "tensor \"", name, "\": expected ",
+          heads * config.head_dim, " rows, got ", info.shape);
+  }
+  const bool reorders = find_family(config.model_type)->gguf_pairs != config.rope_pairs;
+  TensorSource result = source;
+  result.load = [load = source.load, config, reorders](const std::string& name,
+                                                       const Device& device) {
+    Tensor x = load(name, device);
+    if (config.norm_adds_one && is_norm_weight(name)) x = add(cast(x, DType::kF32), 1.0);
+    const int64_t heads = heads_of(name, config);
+    return reorders && heads > 0 ? with_adjacent_pairs(x, heads) : x;
+  };
+  return result;
+}
+
+/// The tensors that hold the divisors of rope's frequencies.
+std::map<std::string, Tensor> rope_tensors(const DecoderConfig& config) {
+  const RopeScaling& s = config.rope_scaling;
+  const auto tensor = [](const std::vector<double>& factors) {
+    return cast(Tensor::from(factors), DType::kF32);
+  };
+  if (s.type == RopeScalingType::kLlama3) return {{"rope_freqs.weight", llama3_divisors(config)}};
+  if (s.type == RopeScalingType::kLongRope)
+    return {{"rope_factors_long.weight", tensor(s.long_factor)},
+            {"rope_factors_short.weight", tensor(s.short_factor)}};
+  return {};
 }
 
 TensorSource tensors_of(const TensorSource& folder, const DecoderConfig& config,
-                        const GgufArchitecture& architecture, std::optional<DType> dtype) {
-  constexpr const char* kDivisors = "rope_freqs.weight";
-  const TensorSource source = decoder_tensors(folder, config);
-  TensorSource result{source.where, {}, {}};
-  std::map<std::string, std::string> hubs;  // by GGUF's name
-  for (const auto& [hub, info] : source.tensors) {
-    const std::optional<std::string> name = gguf_tensor_name(hub, config);
-    check(name.has_value(), ErrorCode::kFormat, source.where, "tensor \"", hub,
-          "\" is not part of a model of type ", config.model_type);
-    const int64_t heads = heads_of(hub, config);
-    check(heads == 0 || (info.shape.size() > 0 && info.shape[0] == heads * config.head_dim),
-          ErrorCode::kFormat, source.where, "tensor \"", hub, "\": expected ",
-          heads * config.head_dim, " rows, got ", info.shape);
-    result.tensors[*name] = {dtype_of(*name, info, dtype), info.shape};
-    hubs[*name] = hub;
-  }
-  Tensor divisors;
-  if (config.rope_scaling.type == RopeScalingType::kLlama3) {
-    divisors = llama3_divisors(config);
-    result.tensors[kDivisors] = {DType::kF32, divisors.shape()};
-  }
-  result.load = [source, hubs, divisors, config, infos = result.tensors,
-                 adjacent = architecture.adjacent_pairs](const std::string& name,
-                                                         const Device& device) {
-    if (name == kDivisors) return divisors.to(device);
-    const std::string& hub = hubs.at(name);
-    return converted(source.load(hub, Device::cpu()), hub, infos.at(name).dtype, config, adjacent)
-        .to(device);
+                        std::optional<DType> dtype) {
+  const TensorSource source =
+      gguf_tensors(converted(decoder_tensors(folder, config), config), config);
+  TensorSource result = source;
+  for (auto& [name, info] : result.tensors) info.dtype = dtype_of(name, info, dtype);
+  const std::map<std::string, Tensor> of_rope = rope_tensors(config);
+  for (const auto& [name, tensor] : of_rope) result.tensors[name] = {DType::kF32, tensor.shape()};
+  result.load = [load = source.load, of_rope, infos = result.tensors](const std::string& name,
+                                                                      const Device& device) {
+    const auto found = of_rope.find(name);
+    if (found != of_rope.end()) return found->second.to(device);
+    return cast(load(name, Device::cpu()), infos.at(name).dtype).to(device);
   };
   return result;
 }
@@ -99,7 +98,7 @@ TensorSource tensors_of(const TensorSource& folder, const DecoderConfig& config,
 // ---- metadata
 
 /// "135M" for a number of parameters, as llama.cpp writes it.
-std::string size_label(double parameters) {
+std::string rounded(double parameters) {
   const auto [unit, letter] = parameters > 1e12  ? std::pair(1e12, "T")
                               : parameters > 1e9 ? std::pair(1e9, "B")
                               : parameters > 1e6 ? std::pair(1e6, "M")
@@ -111,14 +110,35 @@ std::string size_label(double parameters) {
   return text;
 }
 
+/// The number of parameters; of a model with experts, their number and the parameters with one.
+std::string size_label(const TensorSource& tensors, const DecoderConfig& config) {
+  double parameters = 0;
+  for (const auto& [name, info] : tensors.tensors) {
+    const bool is_of_experts = name.find("_exps.") != name.npos;
+    parameters += double(numel(info.shape) / (is_of_experts ? config.num_experts : 1));
+  }
+  return (config.num_experts > 0 ? std::to_string(config.num_experts) + "x" : "") +
+         rounded(parameters);
+}
+
 class Fields {
  public:
-  explicit Fields(const char* architecture) : prefix_(std::string(architecture) + ".") {}
+  explicit Fields(std::string_view architecture) : prefix_(std::string(architecture) + ".") {}
 
   void size(const std::string& key, int64_t value) { add(prefix_ + key, value, GgufType::kU32); }
   void real(const std::string& key, double value) { add(prefix_ + key, value, GgufType::kF32); }
   void text(const std::string& key, const char* value) {
     add(prefix_ + key, value, GgufType::kText);
+  }
+  void all(const Settings& settings) {
+    for (const auto& [key, value] : settings.entries()) {
+      const bool is_real = std::holds_alternative<double>(value.value),
+                 is_flag = std::holds_alternative<bool>(value.value);
+      add(prefix_ + key, value,
+          is_real   ? GgufType::kF32
+          : is_flag ? GgufType::kBool
+                    : GgufType::kU32);
+    }
   }
   void add(const std::string& key, Setting value, GgufType type) {
     fields.push_back({key, std::move(value), type});
@@ -157,9 +177,10 @@ void add_scaling(const DecoderConfig& config, const Settings& raw, Fields& field
       fields.text("rope.scaling.type", "linear");
       fields.real("rope.scaling.factor", s.factor);
       return;
+    case RopeScalingType::kLongRope:
+      fields.real("rope.scaling.attn_factor", s.attention_factor);
+      return;
     case RopeScalingType::kYarn:
-      check(s.truncate, ErrorCode::kUnsupported, raw.where(),
-            "GGUF files do not hold rope's \"truncate\": false");
       fields.text("rope.scaling.type", "yarn");
       fields.real("rope.scaling.factor", s.factor);
       fields.size("rope.scaling.original_context_length", s.original_max_position_embeddings);
@@ -174,42 +195,10 @@ void add_scaling(const DecoderConfig& config, const Settings& raw, Fields& field
   fail(ErrorCode::kUnsupported, raw.where(), "GGUF files do not hold this scaling of rope");
 }
 
-/// The distance of the layers that do not slide, all others sliding. Errors: kUnsupported if the
-/// layers have no such pattern.
-int64_t sliding_pattern(const DecoderConfig& config, const std::string& where) {
-  const std::vector<LayerType>& types = config.layer_types;
-  int64_t pattern = 1;
-  while (pattern <= int64_t(types.size()) && types[size_t(pattern - 1)] == LayerType::kSliding)
-    pattern++;
-  for (size_t i = 0; i < types.size(); i++)
-    check((types[i] == LayerType::kSliding) == ((int64_t(i) + 1) % pattern != 0),
-          ErrorCode::kUnsupported, where, "\"layer_types\": expected every ", pattern,
-          "th layer to be full, as GGUF files have it");
-  return pattern;
-}
-
-bool slides(const DecoderConfig& config) {
-  return std::find(config.layer_types.begin(), config.layer_types.end(), LayerType::kSliding) !=
-         config.layer_types.end();
-}
-
-/// Keys of gemma 3, and the errors of what its files cannot say.
-void add_gemma3(const DecoderConfig& config, const Settings& raw, Fields& fields) {
-  constexpr int64_t kUsualPattern = 6, kLargestLayers = 62;
-  check(config.attn_logit_softcapping == 0, ErrorCode::kUnsupported, raw.where(),
-        "\"attn_logit_softcapping\": a gemma 3 of a GGUF file has none");
-  const double scalar = config.num_hidden_layers == kLargestLayers
-                            ? double(config.hidden_size / config.num_attention_heads)
-                            : double(config.head_dim);
-  check(config.query_pre_attn_scalar == scalar, ErrorCode::kUnsupported, raw.where(),
-        "\"query_pre_attn_scalar\": a gemma 3 of a GGUF file has ", scalar, ", got ",
-        config.query_pre_attn_scalar);
-  if (config.final_logit_softcapping > 0)
-    fields.real("final_logit_softcapping", config.final_logit_softcapping);
-  if (!slides(config)) return;
-  fields.size("attention.sliding_window", config.sliding_window);
-  if (const int64_t pattern = sliding_pattern(config, raw.where()); pattern != kUsualPattern)
-    fields.size("attention.sliding_window_pattern", pattern);
+/// Whether files of the family lack the window of its layers.
+bool loses_window(const DecoderConfig& config) {
+  return config.sliding_window > 0 &&
+         !has_gguf_key(*find_family(config.model_type), "attention.sliding_window");
 }
 
 int64_t file_type_number(DType dtype) {
@@ -219,57 +208,104 @@ int64_t file_type_number(DType dtype) {
 }
 
 std::vector<GgufField> fields_of(const DecoderConfig& config, const Settings& whole,
-                                 const GgufArchitecture& architecture, const TensorSource& tensors,
-                                 const std::string& name) {
+                                 const TensorSource& tensors, const std::string& name) {
   const Settings& raw = text_settings(whole);
-  const bool is_gemma3 = config.model_type == "gemma3_text";
-  double parameters = 0;
-  for (const auto& [tensor, info] : tensors.tensors) parameters += double(numel(info.shape));
-
-  Fields f(architecture.gguf);
-  f.add("general.architecture", architecture.gguf, GgufType::kText);
+  const Family& family = *find_family(config.model_type);
+  Fields f(family.gguf);
+  f.add("general.architecture", std::string(family.gguf), GgufType::kText);
   f.add("general.type", "model", GgufType::kText);
   f.add("general.name", name, GgufType::kText);
-  f.add("general.size_label", size_label(parameters), GgufType::kText);
-  f.size("block_count", config.num_hidden_layers);
-  f.size("context_length", config.max_position_embeddings);
-  f.size("embedding_length", config.hidden_size);
-  f.size("feed_forward_length", config.intermediate_size);
-  f.size("attention.head_count", config.num_attention_heads);
-  f.size("attention.head_count_kv", config.num_key_value_heads);
+  f.add("general.size_label", size_label(tensors, config), GgufType::kText);
+  f.all(gguf_settings(config));
   add_scaling(config, raw, f);
-  f.real("rope.freq_base", config.rope_theta);
-  if (config.rope_local_base_freq > 0) f.real("rope.freq_base_swa", config.rope_local_base_freq);
-  f.real("attention.layer_norm_rms_epsilon", config.rms_norm_eps);
-  if (raw.has("head_dim") || is_gemma3 ||
-      config.head_dim * config.num_attention_heads != config.hidden_size) {
+  const char* const key = "rope.scaling.original_context_length";
+  if (has_gguf_key(family, key) && config.rope_scaling.type != RopeScalingType::kYarn)
+    f.size(key, config.rope_scaling.type == RopeScalingType::kLongRope
+                    ? config.rope_scaling.original_max_position_embeddings
+                    : raw.integer_or("original_max_position_embeddings",
+                                     config.max_position_embeddings, 1));
+  if (raw.has("head_dim") || config.head_dim * config.num_attention_heads != config.hidden_size) {
     f.size("attention.key_length", config.head_dim);
     f.size("attention.value_length", config.head_dim);
   }
   f.add("general.file_type", file_type_number(tensors.tensors.at("token_embd.weight").dtype),
         GgufType::kU32);
-  if (is_gemma3) add_gemma3(config, raw, f);
-  if (architecture.adjacent_pairs) {
-    f.size("vocab_size", config.vocab_size);
-    f.size("rope.dimension_count", config.head_dim);
-  }
   f.add("general.quantization_version", 2, GgufType::kU32);
   return std::move(f.fields);
 }
 
-}  // namespace
-
-const GgufArchitecture* gguf_architecture(std::string_view model_type) {
-  for (const GgufArchitecture& row : kArchitectures)
-    if (row.model_type == model_type) return &row;
-  return nullptr;
+/// The values of config.json with reals as f32, as files hold them.
+Settings rounded_settings(DecoderConfig config) {
+  for (double* real : reals_of(config)) *real = double(float(*real));
+  return to_settings(config);
 }
+
+/// Reads the file's config and compares it with the folder's. Errors: kUnsupported, naming the key
+/// that the file cannot hold.
+void require_config(const GgufModel& model, const DecoderConfig& config, const std::string& where) {
+  DecoderConfig read = decoder_config_of_gguf(settings_of(model.fields, where), model.tensors);
+  read.model_type = config.model_type;  // several families share an architecture
+  read = folder_config(read);
+  // Training, tokens, and dtypes are said elsewhere.
+  read.initializer_range = config.initializer_range;
+  read.bos_token_ids = config.bos_token_ids;
+  read.eos_token_ids = config.eos_token_ids;
+  read.dtype = config.dtype;
+  if (loses_window(config)) {
+    read.sliding_window = config.sliding_window;
+    read.layer_types = config.layer_types;
+  }
+  RopeScaling& rope = read.rope_scaling;
+  if (!rope.divisors.empty()) rope = config.rope_scaling;  // they are its values
+  if (rope.type == RopeScalingType::kLongRope) rope.factor = config.rope_scaling.factor;
+
+  const Settings expected = rounded_settings(config), got = rounded_settings(read);
+  const auto text = [](const Settings& settings, const std::string& key) {
+    const Setting* const value = settings.find(key);
+    return value ? to_json(*value, -1) : "null";
+  };
+  for (const Settings* settings : {&expected, &got})
+    for (const auto& [key, value] : settings->entries())
+      check(text(expected, key) == text(got, key), ErrorCode::kUnsupported, where, "\"", key,
+            "\": a GGUF file of a ", config.model_type, " has ", text(got, key), ", got ",
+            text(expected, key));
+}
+
+}  // namespace
 
 bool is_norm_weight(const std::string& name) { return name.ends_with("norm.weight"); }
 
 int64_t heads_of(const std::string& hub, const DecoderConfig& config) {
   if (hub.find(".q_proj.") != hub.npos) return config.num_attention_heads;
   return hub.find(".k_proj.") != hub.npos ? config.num_key_value_heads : 0;
+}
+
+DecoderConfig folder_config(DecoderConfig config) {
+  const Family& family = *find_family(config.model_type);
+  config.rope_pairs = family.rope_pairs;
+  config.norm_adds_one = family.norm_adds_one;
+  return config;
+}
+
+std::vector<double*> reals_of(DecoderConfig& c) {
+  RopeScaling& s = c.rope_scaling;
+  std::vector<double*> reals = {&c.rms_norm_eps,
+                                &c.rope_theta,
+                                &c.rope_local_base_freq,
+                                &c.clip_qkv,
+                                &c.embedding_scale,
+                                &c.residual_multiplier,
+                                &c.logits_scaling,
+                                &c.attention_multiplier,
+                                &c.attn_logit_softcapping,
+                                &c.final_logit_softcapping,
+                                &s.factor,
+                                &s.attention_factor,
+                                &s.beta_fast,
+                                &s.beta_slow};
+  for (std::vector<double>* factors : {&s.short_factor, &s.long_factor})
+    for (double& factor : *factors) reals.push_back(&factor);
+  return reals;
 }
 
 Tensor llama3_divisors(const DecoderConfig& config) {
@@ -300,20 +336,19 @@ GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype) 
         "expected config.json in the folder");
   const Settings raw = read_json(file("config.json"));
   const DecoderConfig config = decoder_config(raw);
-  const GgufArchitecture& architecture = architecture_of(folder, config);
   GgufModel model;
   for (const std::string& key : config.ignored_keys)
     model.warnings.push_back(folder + ": unknown key \"" + key + "\" is ignored");
-  model.tensors = tensors_of(SafetensorsReader(folder).source(), config, architecture, dtype);
+  model.tensors = tensors_of(SafetensorsReader(folder).source(), config, dtype);
   check(model.tensors.tensors.count("token_embd.weight") > 0, ErrorCode::kFormat, folder,
         "expected a tensor \"model.embed_tokens.weight\"");
   const std::string name = fs::weakly_canonical(folder).filename().string();
-  model.fields = fields_of(config, raw, architecture, model.tensors, name);
-  if (config.model_type != "gemma3_text" && slides(config) &&
-      config.sliding_window < config.max_position_embeddings)
+  model.fields = fields_of(config, raw, model.tensors, name);
+  require_config(model, config, file("config.json"));
+  if (loses_window(config) && config.sliding_window < config.max_position_embeddings)
     model.warnings.push_back(folder + ": \"sliding_window\" of " +
                              std::to_string(config.sliding_window) + " is lost: a GGUF file of " +
-                             architecture.gguf + " has none");
+                             config.model_type + " has none");
   if (is_there(file("tokenizer.json"))) {
     const std::vector<GgufField> tokenizer =
         gguf_tokenizer(read_json(file("tokenizer.json")), read_folder_texts(folder),

@@ -2,7 +2,6 @@
 #pragma once
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "wick/io/gguf.h"
@@ -16,26 +15,21 @@ struct GgufModel {
   std::vector<std::string> warnings;
 };
 
-/// The architecture of GGUF files that a model_type has.
-struct GgufArchitecture {
-  std::string_view model_type;
-  const char* gguf;
-  bool adjacent_pairs;  // rope rotates pairs of neighbouring elements, so that rows are reordered
-};
-/// nullptr for a model_type whose files wick does not write.
-const GgufArchitecture* gguf_architecture(std::string_view model_type);
-
 /// Whether the Decoder's tensor of this name multiplies normalized values.
 bool is_norm_weight(const std::string& name);
 /// The heads that a query's or key's weight or bias has in its rows; 0: it is neither.
 int64_t heads_of(const std::string& name, const DecoderConfig& config);
+/// The config of a GGUF file as one of a folder, but for rope's divisors.
+DecoderConfig folder_config(DecoderConfig config);
+/// The numbers of a config that files hold as f32.
+std::vector<double*> reals_of(DecoderConfig& config);
 /// The divisors of rope's frequencies that files have as a tensor, computed in f32 as llama.cpp does.
 Tensor llama3_divisors(const DecoderConfig& config);
 
 /// Opens a folder (as load_model). dtype: f32, f16 or bf16, of the weights that are matrices; missing:
 /// as the folder has them. Norms and vectors become f32.
-/// Errors: those of the readers; kUnsupported for a model_type, an option of it, or a tokenizer that
-/// GGUF files cannot hold or that wick does not write.
+/// Errors: those of the readers; kUnsupported for an option of the model, or a tokenizer, that GGUF files
+/// cannot hold or that wick does not write.
 GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype);
 
 }  // namespace wick

@@ -463,6 +463,8 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
     if (contains(family.keys, key)) s->set(std::string(key), value);
   };
   const auto or_null = [](double value) { return value > 0 ? Setting(value) : Setting(); };
+  // transformers accepts this one only as an integer.
+  const bool has_integer = c.query_pre_attn_scalar == double(int64_t(c.query_pre_attn_scalar));
   for (const auto& [name, act] : kHiddenActs)
     if (act == c.hidden_act) set("hidden_act", name), set("hidden_activation", name);
   set("hidden_size", c.hidden_size);
@@ -512,7 +514,9 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
   set("residual_multiplier", c.residual_multiplier);
   set("logits_scaling", c.logits_scaling);
   set("attention_multiplier", or_null(c.attention_multiplier));
-  set("query_pre_attn_scalar", or_null(c.query_pre_attn_scalar));
+  set("query_pre_attn_scalar", has_integer && c.query_pre_attn_scalar > 0
+                                   ? Setting(int64_t(c.query_pre_attn_scalar))
+                                   : or_null(c.query_pre_attn_scalar));
   set("rope_local_base_freq", or_null(c.rope_local_base_freq));
   set("attn_logit_softcapping", or_null(c.attn_logit_softcapping));
   set("final_logit_softcapping", or_null(c.final_logit_softcapping));

@@ -1,31 +1,38 @@
-// From GGUF's keys to DecoderConfig. Source: https://github.com/ggml-org/llama.cpp (MIT), whose
+// GGUF's keys and DecoderConfig. Source: https://github.com/ggml-org/llama.cpp (MIT), whose
 // conversion writes the files.
 #include <algorithm>
 
 #include "models/families.h"
+#include "models/gguf_names.h"
 #include "wick/models/decoder.h"
 #include "wick/ops/cast.h"
 
 namespace wick {
 namespace {
 
+constexpr std::string_view kRmsEps = "attention.layer_norm_rms_epsilon",
+                           kLayerEps = "attention.layer_norm_epsilon",
+                           kWindow = "attention.sliding_window", kFreqBase = "rope.freq_base";
+constexpr double kFreqBaseDefault = 10000;
+
 /// Keys behind "ARCHITECTURE." and those of config.json that they stand for; "": read by itself, or
-/// without effect.
+/// without effect. Files of a family have those keys of config.json that it reads.
 struct GgufKey {
   std::string_view gguf;
   const char* config;
+  bool is_rare = false;  // only families that list it have it in their files
 };
 constexpr GgufKey kGgufKeys[] = {
-    {"embedding_length", "hidden_size"},
-    {"feed_forward_length", "intermediate_size"},
     {"block_count", "num_hidden_layers"},
     {"context_length", "max_position_embeddings"},
+    {"embedding_length", "hidden_size"},
+    {"feed_forward_length", "intermediate_size"},
     {"attention.head_count", "num_attention_heads"},
     {"attention.head_count_kv", "num_key_value_heads"},
-    {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
-    {"attention.layer_norm_epsilon", "rms_norm_eps"},
-    {"attention.sliding_window", "sliding_window"},
-    {"attn_logit_softcapping", "attn_logit_softcapping"},
+    {kRmsEps, "rms_norm_eps"},
+    {kLayerEps, "rms_norm_eps"},
+    {kWindow, "sliding_window", true},
+    {"attn_logit_softcapping", "attn_logit_softcapping", true},
     {"final_logit_softcapping", "final_logit_softcapping"},
     {"rope.freq_base_swa", "rope_local_base_freq"},
     {"logit_scale", "logits_scaling"},
@@ -40,7 +47,7 @@ constexpr GgufKey kGgufKeys[] = {
     {"attention.key_length", ""},
     {"attention.value_length", ""},
     {"attention.sliding_window_pattern", ""},
-    {"rope.freq_base", ""},
+    {kFreqBase, ""},
     {"rope.dimension_count", ""},
     {"rope.scale_linear", ""},
     {"rope.scaling.type", ""},
@@ -70,16 +77,36 @@ constexpr GgufKey kGgufKeys[] = {
     {"rope.dimension_sections", "mrope_section"},
 };
 
+template <class List>
+bool contains(const List& list, std::string_view item) {
+  return std::find(std::begin(list), std::end(list), item) != std::end(list);
+}
+
+/// The key of the epsilon of the family's norms.
+std::string_view eps_key(const Family& family) {
+  return family.norm_type == NormType::kRms ? kRmsEps : kLayerEps;
+}
+
+/// The family's own key, if it reads wick's under another name only.
+std::string config_key(const Family& family, std::string_view wick) {
+  if (!contains(family.keys, wick))
+    for (const Rename& rename : family.renamed_keys)
+      if (rename.wick == wick) return std::string(rename.file);
+  return std::string(wick);
+}
+
+static_assert(std::all_of(std::begin(kFamilies), std::end(kFamilies),
+                          [](const Family& family) { return !family.gguf.empty(); }));
+
 const Family& family_of(const Settings& metadata) {
   const std::string architecture = metadata.text("general.architecture");
   const bool has_experts = metadata.integer_or(architecture + ".expert_count", 0) > 0;
+  const auto fits = [&](const Family& family) { return (family.num_experts > 0) == has_experts; };
   const Family* found = nullptr;
   std::string known;
   for (const Family& family : kFamilies) {
-    if (family.gguf.empty()) continue;
     // Mixtral has Llama's architecture.
-    if (family.gguf == architecture && (!found || (family.num_experts > 0) == has_experts))
-      found = &family;
+    if (family.gguf == architecture && (!found || (fits(family) && !fits(*found)))) found = &family;
     const std::string name = "\"" + std::string(family.gguf) + "\"";
     if (known.find(name) == known.npos) known += (known.empty() ? "" : ", ") + name;
   }
@@ -123,21 +150,12 @@ class Keys {
       if (known == std::end(kGgufKeys))
         unknown.push_back(key);
       else if (*known->config != '\0')
-        config->set(config_key(known->config), value);
+        config->set(config_key(family_, known->config), value);
     }
     return unknown;
   }
 
  private:
-  /// The family's own key, if it reads wick's under another name only.
-  std::string config_key(std::string_view wick) const {
-    const auto& keys = family_.keys;
-    if (std::find(keys.begin(), keys.end(), wick) == keys.end())
-      for (const Rename& rename : family_.renamed_keys)
-        if (rename.wick == wick) return std::string(rename.file);
-    return std::string(wick);
-  }
-
   const Settings& metadata_;
   const Family& family_;
   std::string prefix_;
@@ -205,8 +223,8 @@ void set_attention(const Keys& keys, const Family& family, Settings* config) {
     config->set("partial_rotary_factor",
                 double(keys.size("rope.dimension_count")) / double(head_dim));
   config->set("num_key_value_heads", keys.size_or("attention.head_count_kv", heads));
-  config->set("rope_theta", keys.real_or("rope.freq_base", 10000));
-  if (keys.real_or("attention.sliding_window", 0) == 0) config->set("sliding_window", nullptr);
+  config->set("rope_theta", keys.real_or(kFreqBase, kFreqBaseDefault));
+  if (keys.real_or(kWindow, 0) == 0) config->set("sliding_window", nullptr);
   for (const auto& [gguf, name] :
        {std::pair("attention.scale", "attention_multiplier"), {"attention.clamp_kqv", "clip_qkv"}})
     if (keys.real_or(gguf, 0) == 0) config->set(name, nullptr);
@@ -244,6 +262,13 @@ void set_experts(const Keys& keys, const Family& family, Settings* config) {
         keys.name("expert_gating_func"), "\": expected ", kSoftmax, ", softmax, got ", function);
 }
 
+/// Whether every pattern-th layer is full and all others slide.
+bool has_pattern(const std::vector<LayerType>& types, int64_t pattern) {
+  for (size_t i = 0; i < types.size(); i++)
+    if ((types[i] == LayerType::kSliding) != ((int64_t(i) + 1) % pattern != 0)) return false;
+  return true;
+}
+
 /// The ids under these keys, each once.
 std::vector<int64_t> token_ids(const Settings& metadata, std::initializer_list<const char*> keys) {
   std::vector<int64_t> ids;
@@ -255,6 +280,44 @@ std::vector<int64_t> token_ids(const Settings& metadata, std::initializer_list<c
 
 }  // namespace
 
+bool has_gguf_key(const Family& family, std::string_view key) {
+  return contains(family.gguf_keys, key);
+}
+
+Settings gguf_settings(const DecoderConfig& c) {
+  const Family& family = *find_family(c.model_type);
+  const Settings config = to_settings(c);
+  const auto leaves_out = [&](std::string_view key) {
+    const bool is_default = key == kFreqBase ? c.rope_theta == kFreqBaseDefault
+                                             : c.num_key_value_heads == c.num_attention_heads;
+    return is_default && contains(family.gguf_implied, key);
+  };
+  Settings s(config.where());
+  for (const GgufKey& row : kGgufKeys) {
+    if (*row.config == '\0' || (row.is_rare && !has_gguf_key(family, row.gguf))) continue;
+    const bool is_other_eps =
+        std::string_view(row.config) == "rms_norm_eps" && row.gguf != eps_key(family);
+    if (is_other_eps || leaves_out(row.gguf)) continue;
+    const std::string key(row.gguf);
+    if (const Setting* value = config.find(config_key(family, row.config)))
+      s.set(key, *value);
+    else if (row.gguf == kWindow)
+      s.set(key, 0);  // readers have a default
+  }
+  if (!leaves_out(kFreqBase)) s.set(std::string(kFreqBase), c.rope_theta);
+  if (has_gguf_key(family, "vocab_size")) s.set("vocab_size", c.vocab_size);
+  if (has_gguf_key(family, "rope.dimension_count"))
+    s.set("rope.dimension_count", c.rotary_dim > 0 ? c.rotary_dim : c.head_dim);
+  if (contains(family.keys, "sliding_window_pattern") &&
+      !has_pattern(c.layer_types, family.sliding_window_pattern))
+    for (int64_t pattern = 1; pattern <= c.num_hidden_layers + 1; pattern++)
+      if (has_pattern(c.layer_types, pattern)) {
+        s.set("attention.sliding_window_pattern", pattern);
+        break;
+      }
+  return s;
+}
+
 DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSource& tensors) {
   const Family& family = family_of(metadata);
   const Keys keys(metadata, family);
@@ -262,8 +325,7 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   config.set("model_type", std::string(family.model_type));
   const std::vector<std::string> unknown = keys.translate(&config);
   for (const char* key : {"feed_forward_length", "context_length"}) keys.size(key);
-  keys.real(family.norm_type == NormType::kRms ? "attention.layer_norm_rms_epsilon"
-                                               : "attention.layer_norm_epsilon");
+  keys.real(eps_key(family));
   set_attention(keys, family, &config);
   set_scaling(keys, tensors, &config);
   set_experts(keys, family, &config);
@@ -280,11 +342,10 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   c.mlp_bias = has(tensors, "blk.0.ffn_up.bias");
   c.lm_head_bias = has(tensors, "output.bias");
   c.norm_topk_prob = keys.flag_or("expert_weights_norm", family.gguf_norm_topk_prob);
-  const auto reads = [&](std::string_view key) {
-    return std::find(family.keys.begin(), family.keys.end(), key) != family.keys.end();
-  };
-  if (reads("qk_layernorm") && has(tensors, "blk.0.attn_q_norm.weight")) c.qk_norm = family.qk_norm;
-  if (reads("use_parallel_residual")) c.parallel_residual = !has(tensors, "blk.0.ffn_norm.weight");
+  if (contains(family.keys, "qk_layernorm") && has(tensors, "blk.0.attn_q_norm.weight"))
+    c.qk_norm = family.qk_norm;
+  if (contains(family.keys, "use_parallel_residual"))
+    c.parallel_residual = !has(tensors, "blk.0.ffn_norm.weight");
   if (is_floating(embedding->second.dtype)) c.dtype = embedding->second.dtype;
   c.rope_pairs = family.gguf_pairs;
   c.norm_adds_one = false;  // the files' weights have it added

@@ -1,5 +1,6 @@
 // The names of a Decoder's tensors in the files of others.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -48,6 +49,19 @@ constexpr Name kNames[] = {
     {"output.bias", "lm_head.bias"},
 };
 
+/// The norm that GGUF calls ffn_norm; empty if only outputs are normalized.
+std::string_view ffn_norm_of(const DecoderConfig& config) {
+  switch (config.norm_places) {
+    case NormPlaces::kInputs:
+      return "post_attention_layernorm";
+    case NormPlaces::kBoth:
+      return "pre_feedforward_layernorm";
+    case NormPlaces::kOutputs:
+      break;
+  }
+  return "";
+}
+
 /// Whether the file's tensors of a gate stand before those of the layer beside it, under its name.
 bool fuses_gate(const std::string& layer, const DecoderConfig& config, const TensorSource& source) {
   return config.gated_mlp && source.tensors.count("blk." + layer + "ffn_gate.weight") == 0;
@@ -74,9 +88,7 @@ std::optional<std::string> hub_name_of_layer(const std::string& name, const Deco
   std::string hub = expert_name(of_layer);
   for (const Name& known : kLayerNames)
     if (known.gguf == of_layer) hub = known.hub;
-  if (of_layer == "ffn_norm")
-    hub = config.norm_places == NormPlaces::kBoth ? "pre_feedforward_layernorm"
-                                                  : "post_attention_layernorm";
+  if (of_layer == "ffn_norm") hub = ffn_norm_of(config);
   if (of_layer == "ffn_up" && fuses_gate(layer, config, source)) hub = "mlp.gate_up_proj";
   if (hub.empty()) return {};
   return "model.layers." + layer + hub + name.substr(ending);
@@ -135,18 +147,18 @@ bool is_redundant(const std::string& name, const DecoderConfig& config) {
   return config.tie_word_embeddings && name == "lm_head.weight";
 }
 
-/// The source's tensors under the Decoder's names.
-TensorSource renamed(const TensorSource& source, const DecoderConfig& config, bool is_gguf) {
-  const Family* family = find_family(config.model_type);
-  std::map<std::string, std::string> names;  // in the source, by the Decoder's
+/// The source's tensors under other names; without those whose name becomes empty.
+TensorSource renamed(const TensorSource& source,
+                     const std::function<std::string(const std::string&)>& name_of) {
+  std::map<std::string, std::string> names;  // in the source, by the result's
   TensorSource result{source.where, {}, {}};
   for (const auto& [name, info] : source.tensors) {
-    const std::string hub = is_gguf ? hub_name(name, config, source) : folder_name(name, family);
-    if (hub.empty() || is_redundant(hub, config)) continue;
-    const auto [known, is_new] = names.emplace(hub, name);
+    const std::string other = name_of(name);
+    if (other.empty()) continue;
+    const auto [known, is_new] = names.emplace(other, name);
     check(is_new, ErrorCode::kFormat, source.where, "tensors \"", known->second, "\" and \"", name,
           "\" have one meaning");
-    result.tensors[hub] = info;
+    result.tensors[other] = info;
   }
   result.load = [load = source.load, names = std::move(names)](const std::string& name,
                                                                const Device& device) {
@@ -340,32 +352,138 @@ TensorSource with_stacked(const TensorSource& source, const DecoderConfig& confi
   return result;
 }
 
-}  // namespace
+// ---- the way back
 
-std::optional<std::string> gguf_tensor_name(const std::string& name, const DecoderConfig& config) {
+/// The name in a family's folder.
+std::string name_in_folder(std::string name, const Family& family) {
+  const auto& renames = family.renamed_tensors;
+  for (size_t i = renames.size(); i-- > 0;) {
+    const bool has_earlier =
+        std::any_of(renames.begin(), renames.begin() + i,
+                    [&](const Rename& r) { return r.wick == renames[i].wick; });
+    if (!has_earlier) replace_part(name, {renames[i].wick, renames[i].file});
+  }
+  return name;
+}
+
+/// GGUF's name of a Decoder's tensor; empty if such files lack it.
+std::string gguf_name(const std::string& name, const DecoderConfig& config) {
   for (const Name& known : kNames)
     if (known.hub == name) return std::string(known.gguf);
   constexpr std::string_view kLayers = "model.layers.";
   const size_t part = name.find('.', kLayers.size()), ending = name.rfind('.');
-  if (!name.starts_with(kLayers) || part == std::string::npos || ending <= part) return {};
+  if (!name.starts_with(kLayers) || part == std::string::npos || ending <= part) return "";
   const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
-  const std::string begin = "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size());
-  const std::string_view ffn_norm = config.norm_places == NormPlaces::kBoth
-                                        ? "pre_feedforward_layernorm"
-                                        : "post_attention_layernorm";
-  if (of_layer == ffn_norm) return begin + "ffn_norm" + name.substr(ending);
+  const auto named = [&](std::string_view gguf) {
+    return "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size()) + std::string(gguf) +
+           name.substr(ending);
+  };
+  if (of_layer == ffn_norm_of(config)) return named("ffn_norm");
+  if (of_layer == "mlp.gate_up_proj") return named("ffn_up");
   for (const Name& known : kLayerNames)
-    if (known.hub == of_layer) return begin + std::string(known.gguf) + name.substr(ending);
-  return {};
+    if (known.hub == of_layer) return named(known.gguf);
+  return "";
 }
+
+/// The source with the rows of the family's fused layers in one tensor; with_rows' inverse.
+TensorSource with_fused(const TensorSource& source, const DecoderConfig& config,
+                        bool of_experts_too) {
+  const Family& family = *find_family(config.model_type);
+  struct Whole {
+    int dim;
+    std::vector<std::string> parts;
+  };
+  std::map<std::string, Whole> wholes;
+  TensorSource result = source;
+  for (const Fused& kind : fused_layers(config)) {
+    const auto& fused = family.fused_tensors;
+    if (std::find(fused.begin(), fused.end(), kind.name) == fused.end()) continue;
+    if (kind.name.starts_with("mlp.experts.") && !of_experts_too) continue;
+    const std::string& layer = kind.layers[0].first;
+    for (const auto& [name, info] : source.tensors) {
+      const size_t at = name.find("." + layer + ".");
+      if (at == std::string::npos) continue;
+      const auto with = [&, first = name](const std::string& other) {
+        return std::string(first).replace(at + 1, layer.size(), other);
+      };
+      TensorInfo whole = info;
+      whole.shape[kind.dim] = 0;
+      std::vector<std::string> parts;
+      for (const auto& [other, rows] : kind.layers) {
+        const auto found = source.tensors.find(with(other));
+        check(found != source.tensors.end(), ErrorCode::kFormat, source.where, "expected tensor \"",
+              with(other), "\" beside \"", name, "\"");
+        whole.shape[kind.dim] += found->second.shape[kind.dim];
+        parts.push_back(with(other));
+        result.tensors.erase(with(other));
+      }
+      result.tensors[with(kind.name)] = whole;
+      wholes[with(kind.name)] = {kind.dim, std::move(parts)};
+    }
+  }
+  result.load = [load = source.load, wholes](const std::string& name, const Device& device) {
+    const auto found = wholes.find(name);
+    if (found == wholes.end()) return load(name, device);
+    std::vector<Tensor> parts;
+    for (const std::string& part : found->second.parts) parts.push_back(load(part, device));
+    return cat(parts, found->second.dim);
+  };
+  return result;
+}
+
+}  // namespace
 
 TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config) {
   const Family* family = find_family(config.model_type);
   const bool is_gguf = source.tensors.count("token_embd.weight") > 0;
-  TensorSource result = renamed(source, config, is_gguf);
+  TensorSource result = renamed(source, [&](const std::string& name) {
+    const std::string hub = is_gguf ? hub_name(name, config, source) : folder_name(name, family);
+    return is_redundant(hub, config) ? "" : hub;
+  });
   if (family && family->transposed_weights && !is_gguf) result = with_transposed(result);
   if (is_gguf) result = with_single_rows(result);
   return with_rows(with_stacked(result, config), config);
+}
+
+TensorSource gguf_tensors(const TensorSource& source, const DecoderConfig& config) {
+  return renamed(with_fused(source, config, false), [&](const std::string& name) {
+    const std::string gguf = gguf_name(name, config);
+    check(!gguf.empty(), ErrorCode::kFormat, source.where, "tensor \"", name,
+          "\" is not part of a model of type ", config.model_type);
+    return gguf;
+  });
+}
+
+TensorSource with_parts(const TensorSource& source, const DecoderConfig& config) {
+  const auto& fused = find_family(config.model_type)->fused_tensors;
+  if (std::find(fused.begin(), fused.end(), "mlp.experts.gate_up_proj") != fused.end())
+    return source;                                                // its folders have stacks
+  std::map<std::string, std::pair<std::string, int64_t>> wholes;  // and indices, by parts
+  TensorSource result = source;
+  for (const Parts& parts : parts_of_layers(config)) {
+    const auto whole = result.tensors.find(parts.name);
+    if (whole == result.tensors.end()) continue;
+    TensorInfo info = whole->second;
+    info.shape.erase(0);
+    result.tensors.erase(whole);
+    for (int64_t i = 0; i < parts.count; i++) {
+      result.tensors[parts.part(i)] = info;
+      wholes[parts.part(i)] = {parts.name, i};
+    }
+  }
+  result.load = [load = source.load, wholes](const std::string& name, const Device& device) {
+    const auto found = wholes.find(name);
+    if (found == wholes.end()) return load(name, device);
+    return select(load(found->second.first, device), 0, found->second.second);
+  };
+  return result;
+}
+
+TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config) {
+  const Family& family = *find_family(config.model_type);
+  TensorSource result = with_fused(source, config, true);
+  if (family.transposed_weights) result = with_transposed(result);
+  return renamed(result, [&](const std::string& name) { return name_in_folder(name, family); });
 }
 
 }  // namespace wick

@@ -69,18 +69,25 @@ struct Family {
   bool parallel_residual = false;
   bool learned_positions = false;
 
-  /// "general.architecture" of GGUF files; "": none has it. The pairs are those of their weights.
+  /// "general.architecture" of GGUF files; the first of several families with one reads them. The
+  /// pairs are those of their weights.
   std::string_view gguf = "";
   RopePairs gguf_pairs = RopePairs::kHalves;
   int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads
   bool gguf_norm_topk_prob = false;  // norm_topk_prob of files, which do not say it
+  /// Keys of files, behind "ARCHITECTURE.", that not every family's have, and those of
+  /// "rope.freq_base" and "attention.head_count_kv" that files leave out at the reader's default.
+  std::array<std::string_view, 3> gguf_keys = {}, gguf_implied = {};
 
   /// The keys that it reads besides kCommonKeys.
   std::array<std::string_view, 12> keys = {};
   /// Keys that it has under names of its own; wick's names need not be in `keys`.
   std::array<Rename, 8> renamed_keys = {};
-  /// Parts of the names of tensors in folders, between dots, replaced in this order.
+  /// Parts of the names of tensors in folders, between dots, replaced in this order. Of several
+  /// for one of wick's, wick writes the first.
   std::array<Rename, 12> renamed_tensors = {};
+  /// Layers whose rows folders and GGUF files have in one tensor; of experts, only folders.
+  std::array<std::string_view, 2> fused_tensors = {};
   bool transposed_weights = false;  // folders have the weights of layers as [in, out]
 };
 
@@ -89,6 +96,7 @@ inline constexpr Family kFamilies[] = {
      .architecture = "LlamaForCausalLM",
      .gguf = "llama",
      .gguf_pairs = RopePairs::kAdjacent,
+     .gguf_keys = {"vocab_size", "rope.dimension_count"},
      .keys = {"hidden_act", "attention_bias", "mlp_bias"}},
     {.model_type = "mistral",
      .architecture = "MistralForCausalLM",
@@ -96,6 +104,9 @@ inline constexpr Family kFamilies[] = {
      .num_key_value_heads = 8,
      .sliding_window = 4096,
      .sliding = Sliding::kEvery,
+     .gguf = "llama",
+     .gguf_pairs = RopePairs::kAdjacent,
+     .gguf_keys = {"vocab_size", "rope.dimension_count"},
      .keys = {"hidden_act", "sliding_window"}},
     {.model_type = "qwen3",
      .architecture = "Qwen3ForCausalLM",
@@ -128,6 +139,7 @@ inline constexpr Family kFamilies[] = {
      .scales_embedding = true,
      .gguf = "gemma3",
      .gguf_share_layers = 62,
+     .gguf_keys = {"attention.sliding_window"},
      .keys = {"attention_bias", "hidden_activation", "query_pre_attn_scalar", "sliding_window",
               "sliding_window_pattern", "layer_types", "rope_local_base_freq",
               "attn_logit_softcapping", "final_logit_softcapping"}},
@@ -154,6 +166,7 @@ inline constexpr Family kFamilies[] = {
      .sliding = Sliding::kUnrotated,
      .gguf = "smollm3",
      .gguf_pairs = RopePairs::kAdjacent,
+     .gguf_keys = {"vocab_size", "rope.dimension_count"},
      .keys = {"hidden_act", "attention_bias", "mlp_bias", "use_sliding_window", "sliding_window",
               "layer_types", "no_rope_layers", "no_rope_layer_interval"}},
     {.model_type = "gemma",
@@ -168,6 +181,7 @@ inline constexpr Family kFamilies[] = {
      .norm_adds_one = true,
      .scales_embedding = true,
      .gguf = "gemma",
+     .gguf_implied = {"rope.freq_base"},
      .keys = {"attention_bias", "hidden_activation"}},
     {.model_type = "gemma2",
      .architecture = "Gemma2ForCausalLM",
@@ -189,6 +203,8 @@ inline constexpr Family kFamilies[] = {
      .scales_embedding = true,
      .gguf = "gemma2",
      .gguf_share_layers = 46,
+     .gguf_keys = {"attention.sliding_window", "attn_logit_softcapping"},
+     .gguf_implied = {"rope.freq_base"},
      .keys = {"attention_bias", "hidden_activation", "query_pre_attn_scalar", "sliding_window",
               "layer_types", "attn_logit_softcapping", "final_logit_softcapping"}},
     {.model_type = "granite",
@@ -196,6 +212,7 @@ inline constexpr Family kFamilies[] = {
      .attention_multiplier = 1,
      .gguf = "granite",
      .gguf_pairs = RopePairs::kAdjacent,
+     .gguf_keys = {"vocab_size", "rope.dimension_count"},
      .keys = {"hidden_act", "attention_bias", "mlp_bias", "embedding_multiplier", "logits_scaling",
               "residual_multiplier", "attention_multiplier"}},
     {.model_type = "olmo",
@@ -222,8 +239,11 @@ inline constexpr Family kFamilies[] = {
      .max_position_embeddings = 4096,
      .sliding = Sliding::kEvery,
      .gguf = "phi3",
+     .gguf_keys = {"rope.dimension_count", "attention.sliding_window",
+                   "rope.scaling.original_context_length"},
      .keys = {"hidden_act", "sliding_window", "partial_rotary_factor",
-              "original_max_position_embeddings"}},
+              "original_max_position_embeddings"},
+     .fused_tensors = {"self_attn.qkv_proj", "mlp.gate_up_proj"}},
     {.model_type = "starcoder2",
      .architecture = "Starcoder2ForCausalLM",
      .vocab_size = 49152,
@@ -271,6 +291,8 @@ inline constexpr Family kFamilies[] = {
      .qk_norm = QkNorm::kEachHead,
      .attention_output_bias = false,
      .gguf = "stablelm",
+     .gguf_keys = {"rope.dimension_count"},
+     .gguf_implied = {"rope.freq_base"},
      .keys = {"hidden_act", "partial_rotary_factor", "qk_layernorm", "use_parallel_residual"},
      .renamed_keys = {{{"layer_norm_eps", "rms_norm_eps"}, {"use_qkv_bias", "attention_bias"}}},
      .renamed_tensors = {{{"q_layernorm", "q_norm"}, {"k_layernorm", "k_norm"}}}},
@@ -289,10 +311,12 @@ inline constexpr Family kFamilies[] = {
      .attention_output_bias = false,
      .gguf = "glm4",
      .gguf_pairs = RopePairs::kAdjacent,
+     .gguf_keys = {"rope.dimension_count"},
      .keys = {"hidden_act", "attention_bias", "partial_rotary_factor"},
      .renamed_tensors = {{{"post_attention_layernorm", "pre_feedforward_layernorm"},
                           {"post_self_attn_layernorm", "post_attention_layernorm"},
-                          {"post_mlp_layernorm", "post_feedforward_layernorm"}}}},
+                          {"post_mlp_layernorm", "post_feedforward_layernorm"}}},
+     .fused_tensors = {"mlp.gate_up_proj"}},
     {.model_type = "glm",
      .architecture = "GlmForCausalLM",
      .vocab_size = 151552,
@@ -307,7 +331,9 @@ inline constexpr Family kFamilies[] = {
      .attention_output_bias = false,
      .gguf = "chatglm",
      .gguf_pairs = RopePairs::kAdjacent,
-     .keys = {"hidden_act", "attention_bias", "partial_rotary_factor"}},
+     .gguf_keys = {"rope.dimension_count"},
+     .keys = {"hidden_act", "attention_bias", "partial_rotary_factor"},
+     .fused_tensors = {"mlp.gate_up_proj"}},
     {.model_type = "chatglm",
      .architecture = "ChatGLMModel",
      .vocab_size = 65024,
@@ -317,6 +343,9 @@ inline constexpr Family kFamilies[] = {
      .partial_rotary_factor = 0.5,
      .rope_pairs = RopePairs::kAdjacent,
      .attention_output_bias = false,
+     .gguf = "chatglm",
+     .gguf_pairs = RopePairs::kAdjacent,
+     .gguf_keys = {"rope.dimension_count"},
      .keys = {"hidden_act", "rope_ratio"},
      .renamed_keys = {{{"num_layers", "num_hidden_layers"},
                        {"padded_vocab_size", "vocab_size"},
@@ -333,7 +362,8 @@ inline constexpr Family kFamilies[] = {
                           {"self_attention.query_key_value", "self_attn.qkv_proj"},
                           {"self_attention.dense", "self_attn.o_proj"},
                           {"mlp.dense_h_to_4h", "mlp.gate_up_proj"},
-                          {"mlp.dense_4h_to_h", "mlp.down_proj"}}}},
+                          {"mlp.dense_4h_to_h", "mlp.down_proj"}}},
+     .fused_tensors = {"self_attn.qkv_proj", "mlp.gate_up_proj"}},
     {.model_type = "phi",
      .architecture = "PhiForCausalLM",
      .vocab_size = 51200,
@@ -348,6 +378,8 @@ inline constexpr Family kFamilies[] = {
      .gated_mlp = false,
      .parallel_residual = true,
      .gguf = "phi2",
+     .gguf_keys = {"rope.dimension_count"},
+     .gguf_implied = {"rope.freq_base"},
      .keys = {"hidden_act", "partial_rotary_factor"},
      .renamed_keys = {{{"layer_norm_eps", "rms_norm_eps"}}},
      .renamed_tensors = {{{"self_attn.dense", "self_attn.o_proj"},
@@ -369,6 +401,7 @@ inline constexpr Family kFamilies[] = {
      .gated_mlp = false,
      .learned_positions = true,
      .gguf = "gpt2",
+     .gguf_implied = {"rope.freq_base", "attention.head_count_kv"},
      .keys = {"hidden_act"},
      .renamed_keys = {{{"layer_norm_epsilon", "rms_norm_eps"},
                        {"activation_function", "hidden_act"},
@@ -387,6 +420,7 @@ inline constexpr Family kFamilies[] = {
                           {"attn.c_proj", "self_attn.o_proj"},
                           {"mlp.c_fc", "mlp.up_proj"},
                           {"mlp.c_proj", "mlp.down_proj"}}},
+     .fused_tensors = {"self_attn.qkv_proj"},
      .transposed_weights = true},
     {.model_type = "mixtral",
      .architecture = "MixtralForCausalLM",
@@ -403,6 +437,7 @@ inline constexpr Family kFamilies[] = {
      .gguf = "llama",
      .gguf_pairs = RopePairs::kAdjacent,
      .gguf_norm_topk_prob = true,
+     .gguf_keys = {"vocab_size", "rope.dimension_count"},
      .keys = {"hidden_act", "sliding_window", "num_experts_per_tok"},
      .renamed_keys = {{{"num_local_experts", "num_experts"}}},
      .renamed_tensors = {{{"block_sparse_moe", "mlp"},
@@ -458,6 +493,7 @@ inline constexpr Family kFamilies[] = {
      .gguf = "granitemoe",
      .gguf_pairs = RopePairs::kAdjacent,
      .gguf_norm_topk_prob = true,
+     .gguf_keys = {"vocab_size", "rope.dimension_count"},
      .keys = {"hidden_act", "attention_bias", "embedding_multiplier", "logits_scaling",
               "residual_multiplier", "attention_multiplier", "num_experts_per_tok"},
      .renamed_keys = {{{"num_local_experts", "num_experts"}}},
@@ -465,7 +501,8 @@ inline constexpr Family kFamilies[] = {
                           {"mlp.input_linear", "mlp.experts.gate_up_proj"},
                           {"mlp.output_linear", "mlp.experts.down_proj"},
                           {"mlp.router.layer", "mlp.gate"},
-                          {"mlp.router", "mlp.gate"}}}},  // transformers 5
+                          {"mlp.router", "mlp.gate"}}},  // transformers 5
+     .fused_tensors = {"mlp.experts.gate_up_proj"}},
 };
 
 /// The keys of config.json that every family reads.

@@ -1,13 +1,28 @@
-// The names of a Decoder's tensors in GGUF files.
+// A Decoder's config and tensors as GGUF files and folders have them: the inverses of
+// decoder_config_of_gguf and decoder_tensors.
 #pragma once
-#include <optional>
-#include <string>
+#include <string_view>
 
+#include "models/families.h"
 #include "wick/models/decoder.h"
 
 namespace wick {
 
-/// GGUF's name of a tensor that the Decoder has under `name`; missing if there is none.
-std::optional<std::string> gguf_tensor_name(const std::string& name, const DecoderConfig& config);
+/// Whether the family lists the key among those that not every family's GGUF files have.
+bool has_gguf_key(const Family& family, std::string_view key);
+
+/// The keys of a GGUF file, without "ARCHITECTURE.", that say the sizes and options of a folder's
+/// config; rope's scaling and the heads' length are not among them. Integers are u32, reals f32.
+Settings gguf_settings(const DecoderConfig& config);
+
+/// A Decoder's tensors under GGUF's names, some with the rows of several layers. Errors: kFormat for
+/// one that such files lack.
+TensorSource gguf_tensors(const TensorSource& source, const DecoderConfig& config);
+
+/// A Decoder's tensors with those apart that the family's folders have one by one: of experts, and
+/// norms of heads. They are views of the whole.
+TensorSource with_parts(const TensorSource& source, const DecoderConfig& config);
+/// The result of with_parts in the form and under the names of the family's folders.
+TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config);
 
 }  // namespace wick

@@ -25,15 +25,14 @@ struct ConvertReport {
 };
 
 /// Writes the model of a folder (as load_model) to a GGUF file, with the keys and tensors that
-/// llama.cpp's conversion writes: norms and vectors in f32, rows of llama's queries and keys
-/// reordered, 1 added to gemma's norms. A folder without tokenizer.json gives a file without
+/// llama.cpp's conversion writes: norms, vectors and routers of experts in f32, rows of llama's
+/// queries and keys reordered, 1 added to gemma's norms, experts in one tensor. A folder without tokenizer.json gives a file without
 /// tokenizer, and a warning.
 ///
 /// Only one tensor is in memory at a time. The file appears under its name only when complete.
-/// Errors: those of load_model and save_gguf; kUnsupported for a model_type other than llama,
-/// mistral, qwen2, qwen3 and gemma3, for an option of it that GGUF files cannot say, and for a tokenizer
-/// other than BPE or whose ids no pre-tokenization that wick knows gives; kInvalidArgument for
-/// another dtype.
+/// Errors: those of load_model and save_gguf; kUnsupported for an option of the model that such GGUF
+/// files cannot say, and for a tokenizer other than BPE or whose ids no pre-tokenization that wick
+/// knows gives; kInvalidArgument for another dtype.
 /// Source: https://github.com/ggml-org/llama.cpp (MIT).
 WICK_API ConvertReport convert_to_gguf(const std::string& folder, const std::string& out,
                                        const ConvertOptions& options = {});
@@ -45,9 +44,9 @@ WICK_API ConvertReport convert_to_gguf(const std::string& folder, const std::str
 ///
 /// Only one tensor is in memory at a time. Each file appears under its name only when complete; if an
 /// error ends the conversion, no folder is left that was not there before.
-/// Errors: those of load_model and save_safetensors; kUnsupported for the architectures that
-/// convert_to_gguf does not write, for a scaling of rope other than config.json's, and for a tokenizer
-/// whose ids tokenizer.json cannot give; kInvalidArgument for another dtype.
+/// Errors: those of load_model and save_safetensors; kUnsupported for a scaling of rope other than
+/// config.json's, and for a tokenizer whose ids tokenizer.json cannot give; kInvalidArgument for
+/// another dtype.
 WICK_API ConvertReport convert_to_folder(const std::string& gguf, const std::string& out,
                                          const ConvertOptions& options = {});
 
