@@ -5,6 +5,17 @@
 #include "kernels/linear_tiled.h"
 
 namespace wick::gpu {
+
+// Not in the header: a launch puts its kernel in every object that includes it.
+struct LinearTiledLaunch {
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    return LinearCall::check(call);
+  }
+  static Status run(const Call& call) {
+    return launch<LinearTiled>(LinearCall::args(call, LinearTiled::tile.m, LinearTiled::tile.n),
+                               call);
+  }
+};
 namespace {
 
 constexpr DType kFloats[] = {DType::kBf16, DType::kF16, DType::kF32};

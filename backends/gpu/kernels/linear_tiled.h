@@ -85,14 +85,4 @@ struct LinearTiled {
   }
 };
 
-struct LinearTiledLaunch {
-  static const char* accepts(const Call& call, const DeviceInfo&) {
-    return LinearCall::check(call);
-  }
-  static Status run(const Call& call) {
-    return launch<LinearTiled>(LinearCall::args(call, LinearTiled::tile.m, LinearTiled::tile.n),
-                               call);
-  }
-};
-
 }  // namespace wick::gpu
