@@ -289,12 +289,15 @@ NamedTensors load_safetensors(const std::string& path, const Device& device) {
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const Metadata& metadata) {
-  for (const auto& [name, tensor] : tensors)
+  // Hands the tensors out where they are, so that all of them are never copied at once.
+  TensorSource source{"save_safetensors", {}, [&tensors](const std::string& name, const Device&) {
+                        return tensors.at(name);
+                      }};
+  for (const auto& [name, tensor] : tensors) {
     check(bool(tensor), ErrorCode::kInvalidArgument, "save_safetensors", json_quote(name),
           " is an empty Tensor()");
-  // The source hands the tensors out where they are: no copy is made of all of them.
-  TensorSource source = source_of(tensors, "save_safetensors");
-  source.load = [&tensors](const std::string& name, const Device&) { return tensors.at(name); };
+    source.tensors[name] = {tensor.dtype(), tensor.shape()};
+  }
   save_safetensors_from(path, source, metadata);
 }
 
