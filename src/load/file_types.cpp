@@ -111,6 +111,7 @@ class Mixture {
     const DType plain = type_.dtype;
     const Part part = part_of(name);
     if (part == Part::kOutput || (part == Part::kEmbedding && model_.is_tied)) return output(info);
+    if (part == Part::kEmbedding && type_.is_ternary) return DType::kQ4_K;
     if (plain == DType::kMXFP4) return is_stack(info) ? plain : DType::kQ8_0;
     switch (part) {
       case Part::kValues:
@@ -190,7 +191,8 @@ class Mixture {
 /// The type for rows that are no whole blocks of `dtype`.
 DType fallback_of(DType dtype, int64_t row) {
   DType smaller = dtype;
-  if (dtype == DType::kQ2_K || dtype == DType::kQ3_K) smaller = DType::kQ4_0;
+  if (dtype == DType::kQ2_K || dtype == DType::kQ3_K || dtype == DType::kTQ2_0)
+    smaller = DType::kQ4_0;
   if (dtype == DType::kQ4_K) smaller = DType::kQ5_0;
   if (dtype == DType::kQ5_K) smaller = DType::kQ5_1;
   if (dtype == DType::kQ6_K) smaller = DType::kQ8_0;

@@ -195,7 +195,7 @@ void require_room(const std::string& path, const TensorSource& tensors,
   }
   const Device::Memory memory = options.device.memory();
   if (memory.total_bytes <= 0 || bytes <= double(memory.free_bytes)) return;
-  // The largest type that fits, by the dtype of most of its tensors. Others of its tensors are larger,
+  // The largest type that fits any model, by the dtype of most of its tensors. Others of its tensors are larger,
   // and tokens need room as well.
   constexpr double kMargin = 1.1;
   const FileType* fitting = nullptr;
@@ -203,7 +203,7 @@ void require_room(const std::string& path, const TensorSource& tensors,
   for (const FileType& type : kFileTypes) {
     const double smaller = bytes_with(tensors, type.dtype, options.dtype);
     const bool fits = kMargin * smaller <= double(memory.free_bytes);
-    if (!is_block(type.dtype) || !fits || smaller < fitting_bytes) continue;
+    if (!is_block(type.dtype) || type.is_ternary || !fits || smaller < fitting_bytes) continue;
     fitting = &type;  // of equal ones the last
     fitting_bytes = smaller;
   }

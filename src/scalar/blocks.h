@@ -15,8 +15,13 @@
 //   high(r)         where run r has the bits above those: of kHighBytes = 32 in byte e; of 4: a bit
 //                   for each element
 //
+// Formats whose codes stand for several quants (kHasOctets) have, instead of values to high,
+//
+//   octet(b, i)     the quants of elements 8 i ... 8 i + 7
+//
 // Freestanding.
 #pragma once
+#include "scalar/block_grids.h"
 #include "scalar/cast.h"
 
 namespace wick {
@@ -30,6 +35,13 @@ struct BlockScale {
 struct BlockBits {
   int byte;
   int shift;
+};
+
+/// Quants of 8 neighbours, as i8: quant e in byte e % 4 of word e / 4.
+struct Octet {
+  uint32 words[2];
+
+  WICK_HD constexpr int8 operator[](int e) const { return int8(words[e / 4] >> e % 4 * 8); }
 };
 
 /// The quants that 4 bits index.
@@ -201,9 +213,87 @@ struct MXFP4 {
   }
 };
 
+namespace blocks {
+
+/// Formats of octets.
+template <DType dtype, int group>
+struct Octets {
+  static constexpr DType kDType = dtype;
+  static constexpr int kBits = 8, kLowBits = 8, kGroup = group, kBias = 0;
+  static constexpr bool kHasOffset = false;
+};
+
+/// Bit j of 4 in the lowest bit of byte j.
+WICK_HD constexpr uint32 spread_bits(uint32 bits) { return bits * 0x00204081u & 0x01010101u; }
+/// 4 pairs of bits, each in the lowest bits of a byte.
+WICK_HD constexpr uint32 spread_pairs(uint32 pairs) {
+  const uint32 halves = (pairs | pairs << 12) & 0x000f000fu;
+  return (halves | halves << 6) & 0x03030303u;
+}
+/// 4 quants above 0, negated where a bit of 4 is set.
+WICK_HD constexpr uint32 with_signs(uint32 quants, uint32 signs) {
+  const uint32 negative = spread_bits(signs);
+  return (quants ^ negative * 255) + negative;  // ~x + 1 of a byte x > 0 has no carry
+}
+/// 7 signs, and the eighth that makes the number of negative ones even.
+WICK_HD constexpr uint32 even_signs(uint32 signs) {
+  const uint32 half = signs ^ signs >> 4;  // the parity of its 4 bits is that of the 7
+  return signs | (0x6996u >> (half & 15) & 1) << 7;
+}
+/// The 8 quants of a row of 2 bits each: 8, 25 or 43.
+WICK_HD constexpr Octet three_sizes(uint32 row, uint32 signs) {
+  Octet quants{};
+  for (int i = 0; i < 2; i++) {
+    const uint32 sizes = spread_pairs(row >> i * 8 & 255);
+    quants.words[i] =
+        with_signs(sizes * 17 + 0x08080808u + (sizes >> 1 & 0x01010101u), signs >> i * 4 & 15);
+  }
+  return quants;
+}
+
+}  // namespace blocks
+
+/// The f16 factor of 8 scales; for each group 4 rows of the grid, and 4 bytes with 7 signs for each row
+/// below the scale in 4 bits.
+struct IQ2_XXS : blocks::Octets<DType::kIQ2_XXS, 32> {
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    const int scale = block[2 + group * 8 + 7] >> 4;
+    return {blocks::f16_at(block) * (float(2 * scale + 1) * 0.125f), 0};
+  }
+  static WICK_HD constexpr Octet octet(const uint8* block, int i) {
+    const uint8* const rows = block + 2 + i / 4 * 8;
+    const uint8* const signs = rows + 4 + (7 * (i % 4)) / 8;
+    // The last 7 begin in byte 2.
+    const uint32 bits = (signs[0] | uint32(signs[1]) << 8) >> 7 * (i % 4) % 8 & 127;
+    return blocks::three_sizes(blocks::kGridOf256[rows[i % 4]], blocks::even_signs(bits));
+  }
+};
+
+/// 64 bytes of quants, a f16 scale.
+struct TQ2_0 {
+  static constexpr DType kDType = DType::kTQ2_0;
+  static constexpr int kBits = 2, kGroup = 256, kBias = 1;
+  static constexpr bool kHasOffset = false;
+  static constexpr int kLowBits = 2, kLowBytes = 32, kHighBytes = 0;
+  static constexpr int kScaleAt = 64;
+
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int) {
+    return {blocks::f16_at(block + kScaleAt), 0};
+  }
+  static WICK_HD constexpr BlockBits low(int run) { return {run / 4 * 32, run % 4 * 2}; }
+  static WICK_HD constexpr BlockBits high(int) { return {}; }
+  /// Byte b of the block; digit(e) is quant e + 1.
+  template <class Digit>
+  static WICK_HD constexpr uint8 byte_of(int b, const Digit& digit) {
+    int byte = 0;
+    for (int i = 0; i < 4; i++) byte |= digit(b / 32 * 128 + i * 32 + b % 32) << i * 2;
+    return uint8(byte);
+  }
+};
+
 /// Every block format, in the order of the enumeration.
-using BlockTypes =
-    TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, Q2_K, Q3_K, IQ4_NL, IQ4_XS, MXFP4>;
+using BlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, Q2_K, Q3_K, IQ4_NL,
+                            IQ4_XS, MXFP4, IQ2_XXS, TQ2_0>;
 static_assert(StoredTypes::kSize + BlockTypes::kSize == kNumDTypes);
 
 /// Types that kernels decode blocks to. Other types convert from f32, which holds every element.
@@ -219,14 +309,22 @@ inline constexpr bool kHasQuantTable = requires {
   F::values();
 };
 
+/// Whether the format has its quants by octets.
+template <class F>
+inline constexpr bool kHasOctets = requires {
+  F::octet(nullptr, 0);
+};
+
 /// The integer of element i of the block.
 template <class F>
 WICK_HD constexpr int block_quant(const uint8* block, int i) {
   const int run = i / blocks::kRun, e = i % blocks::kRun;
-  const BlockBits low = F::low(run);
-  if constexpr (F::kBits == 8) {
-    return int8(block[low.byte + e]);
+  if constexpr (kHasOctets<F>) {
+    return F::octet(block, i / 8)[i % 8];
+  } else if constexpr (F::kBits == 8) {
+    return int8(block[F::low(run).byte + e]);
   } else {
+    const BlockBits low = F::low(run);
     constexpr int low_mask = (1 << F::kLowBits) - 1,
                   high_mask = (1 << (F::kBits - F::kLowBits)) - 1;
     int bits = block[low.byte + e % F::kLowBytes] >> (low.shift + e / F::kLowBytes * 4) & low_mask;
@@ -250,6 +348,18 @@ WICK_HD constexpr float block_value(const BlockScale& s, int quant) {
     return s.scale * float(quant);
 }
 
+/// Elements `first` to first + 7 of the block, which have this scale; first is a multiple of 8.
+template <class F>
+WICK_HD constexpr void decode_octet(const uint8* block, int first, const BlockScale& s,
+                                    float (&y)[8]) {
+  if constexpr (kHasOctets<F>) {
+    const Octet quants = F::octet(block, first / 8);
+    for (int e = 0; e < 8; e++) y[e] = block_value<F>(s, quants[e]);
+  } else {
+    for (int e = 0; e < 8; e++) y[e] = block_value<F>(s, block_quant<F>(block, first + e));
+  }
+}
+
 /// Element i of the block.
 template <class F>
 WICK_HD constexpr float decode(const uint8* block, int i) {
@@ -257,7 +367,7 @@ WICK_HD constexpr float decode(const uint8* block, int i) {
 }
 
 /// The formats that `encode` writes: those that ggml defines by rounding alone.
-using RoundedBlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, MXFP4>;
+using RoundedBlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, MXFP4, TQ2_0>;
 
 namespace blocks {
 
@@ -293,6 +403,35 @@ WICK_HD constexpr void encode_mxfp4(const float* x, uint8* block) {
   }
 }
 
+/// Whether the format has a scale and, before it, quants of -1, 0 and 1.
+template <class F>
+inline constexpr bool kIsTernary = requires {
+  F::byte_of(0, [](int) { return 0; });
+};
+
+/// x rounded to an integer, ties away from zero; saturates.
+WICK_HD constexpr float rounded_away(float x) {
+  const float whole = float(detail::saturate<int>(x));
+  return abs(x - whole) >= 0.5f ? whole + (x < 0 ? -1.0f : 1.0f) : whole;
+}
+
+/// The scale is the largest magnitude. X: float* or a class that reads as one.
+template <class F, class X>
+WICK_HD constexpr void encode_ternary(const X& x, uint8* block) {
+  constexpr int count = kBlockElements<F>;
+  float most = 0;
+  for (int e = 0; e < count; e++)
+    if (most < abs(x[e])) most = abs(x[e]);
+  const float inverse = most != 0 ? 1 / most : 0;
+  const f16 scale = round_to<f16>(most);
+  const auto digit = [&x, inverse](int e) {
+    const float quant = rounded_away(x[e] * inverse);
+    return quant > 0 ? 2 : quant < 0 ? 0 : 1;
+  };
+  for (int b = 0; b < F::kScaleAt; b++) block[b] = F::byte_of(b, digit);
+  block[F::kScaleAt] = uint8(scale.bits), block[F::kScaleAt + 1] = uint8(scale.bits >> 8);
+}
+
 /// Formats of equally spaced quants.
 template <class F>
 WICK_HD constexpr void encode_levels(const float* x, uint8* block) {
@@ -316,9 +455,7 @@ WICK_HD constexpr void encode_levels(const float* x, uint8* block) {
   const int first = F::low(0).byte;
   for (int e = 0; e < count; e++) {
     if constexpr (F::kBits == 8) {
-      const float y = x[e] * inverse, whole = float(detail::saturate<int>(y));
-      const int away = abs(y - whole) >= 0.5f ? (y < 0 ? -1 : 1) : 0;  // ties away from zero
-      block[first + e] = uint8(detail::saturate<int8>(whole + float(away)));
+      block[first + e] = uint8(detail::saturate<int8>(rounded_away(x[e] * inverse)));
     } else {
       const float y = (F::kHasOffset ? x[e] - low : x[e]) * inverse + (float(F::kBias) + 0.5f);
       const int rounded = detail::saturate<int>(y);
@@ -331,11 +468,14 @@ WICK_HD constexpr void encode_levels(const float* x, uint8* block) {
 
 }  // namespace blocks
 
-/// Quantizes a block of elements as ggml's reference does, to the same bytes.
-template <class F>
-WICK_HD constexpr void encode(const float* x, uint8* block) {
+/// Quantizes a block of elements as ggml's reference does, to the same bytes. x: float*; of a ternary
+/// format also a class that reads as one.
+template <class F, class X>
+WICK_HD constexpr void encode(const X& x, uint8* block) {
   if constexpr (F::kDType == DType::kMXFP4)
     blocks::encode_mxfp4(x, block);
+  else if constexpr (blocks::kIsTernary<F>)
+    blocks::encode_ternary<F>(x, block);
   else
     blocks::encode_levels<F>(x, block);
 }

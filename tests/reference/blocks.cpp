@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "block_grids.h"
+
 namespace wick::reference {
 namespace {
 
@@ -146,6 +148,34 @@ void mxfp4(Bytes b, Real* y) {
   }
 }
 
+/// The i-th digit of a text of hexadecimal digits.
+int digit(const char* text, int i) { return text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10; }
+/// Quant e of a row of 8, whose text has two in a digit, the second in its upper bits; pairs of digits
+/// are bytes with the first digit upper.
+int grid_quant(const char* text, int row, int e, const int (&sizes)[3]) {
+  const int pair = digit(text, row * 4 + e / 4 * 2 + (e % 4 < 2 ? 1 : 0));
+  return sizes[e % 2 == 0 ? pair % 4 : pair / 4];
+}
+constexpr int kThreeSizes[] = {8, 25, 43};
+/// f16 d, 8 groups of 4 bytes of rows, and 32 bits: 7 signs for each row, 4 of the scale. The sign of a
+/// row's last element makes the number of negative ones even.
+void iq2_xxs(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const Bytes group = b + 2 + i / 32 * 8;
+    const int row = i % 32 / 8, e = i % 8;
+    int negative = e == 7 ? 0 : bit(group + 4, 7 * row + e);
+    for (int other = 0; e == 7 && other < 7; other++) negative ^= bit(group + 4, 7 * row + other);
+    const Real scale = (Real(0.5) + upper_half(group[7])) / 4;
+    const int size = grid_quant(kIq2XxsGrid, group[row], e, kThreeSizes);
+    y[i] = f16_value(b) * scale * (negative ? -size : size);
+  }
+}
+/// 64 bytes in the order of q2_k, f16 d.
+void tq2_0(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++)
+    y[i] = f16_value(b + 64) * ((b[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) - 1);
+}
+
 struct Format {
   DType dtype;
   void (*decode)(Bytes, Real*);
@@ -165,7 +195,9 @@ const Format& format(DType dtype) {
                                    {DType::kQ3_K, q3_k, {{108, half}}},
                                    {DType::kIQ4_NL, iq4_nl, {{0, half}}},
                                    {DType::kIQ4_XS, iq4_xs, {{0, half}}},
-                                   {DType::kMXFP4, mxfp4, {{0, DType::kF8E8M0}}}};
+                                   {DType::kMXFP4, mxfp4, {{0, DType::kF8E8M0}}},
+                                   {DType::kIQ2_XXS, iq2_xxs, {{0, half}}},
+                                   {DType::kTQ2_0, tq2_0, {{64, half}}}};
   return *std::find_if(std::begin(formats), std::end(formats),
                        [&](const Format& f) { return f.dtype == dtype; });
 }
@@ -190,9 +222,24 @@ void quantize_mxfp4(const float* x, unsigned char* b) {
   }
 }
 
-/// 32 elements as one block.
+/// 256 elements as one block: the nearest of -1, 0 and 1 times the largest magnitude.
+void quantize_tq2_0(const float* x, unsigned char* b) {
+  float most = 0;
+  for (int i = 0; i < 256; i++) most = std::max(most, std::fabs(x[i]));
+  const float inverse = most == 0 ? 0 : 1 / most;
+  std::fill_n(b, 64, 0);
+  for (int i = 0; i < 256; i++) {
+    const int q = int(std::round(x[i] * inverse)) + 1;
+    unsigned char& byte = b[i / 128 * 32 + i % 32];
+    byte = static_cast<unsigned char>(byte + (q << i % 128 / 32 * 2));
+  }
+  encode(DType::kF16, round_to_format(DType::kF16, most), b + 64);
+}
+
+/// 32 elements as one block, or 256 of ternary formats.
 void quantize_block(DType dtype, const float* x, unsigned char* b) {
   if (dtype == DType::kMXFP4) return quantize_mxfp4(x, b);
+  if (dtype == DType::kTQ2_0) return quantize_tq2_0(x, b);
   const bool has_offset = dtype == DType::kQ4_1 || dtype == DType::kQ5_1;
   const int bits = dtype == DType::kQ8_0                            ? 8
                    : dtype == DType::kQ5_0 || dtype == DType::kQ5_1 ? 5
@@ -246,14 +293,16 @@ Array dequantize(DType block, const Array& bytes) {
 }
 
 Array quantize(DType block, const Array& x) {
-  const std::size_t size = std::size_t(facts_of(block).block_bytes), count = x.values.size() / 32;
+  const std::size_t size = std::size_t(facts_of(block).block_bytes),
+                    elements = std::size_t(facts_of(block).block_elements);
+  const std::size_t count = x.values.size() / elements;
   Array y{DType::kU8, x.shape, std::vector<Real>(count * size)};
-  y.shape.back() = y.shape.back() / 32 * int64_t(size);
+  y.shape.back() = y.shape.back() / int64_t(elements) * int64_t(size);
   for (std::size_t i = 0; i < count; i++) {
-    float elements[32];
+    std::vector<float> values(elements);
     std::vector<unsigned char> b(size);
-    for (std::size_t k = 0; k < 32; k++) elements[k] = float(x.values[i * 32 + k]);
-    quantize_block(block, elements, b.data());
+    for (std::size_t k = 0; k < elements; k++) values[k] = float(x.values[i * elements + k]);
+    quantize_block(block, values.data(), b.data());
     std::copy(b.begin(), b.end(), y.values.begin() + std::ptrdiff_t(i * size));
   }
   return y;

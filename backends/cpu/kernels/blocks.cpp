@@ -15,8 +15,13 @@ void decode_blocks(const void* blocks, int64 count, float* to) {
   for (int64 i = 0; i < count; i++, block += kBlockBytes<F>)
     for (int first = 0; first < kBlockElements<F>; first += F::kGroup, to += F::kGroup) {
       const BlockScale scale = F::scale_of(block, first / F::kGroup);
-      for (int e = 0; e < F::kGroup; e++)
-        to[e] = block_value<F>(scale, block_quant<F>(block, first + e));
+      if constexpr (kHasOctets<F>) {
+        for (int e = 0; e < F::kGroup; e += 8)
+          decode_octet<F>(block, first + e, scale, *reinterpret_cast<float(*)[8]>(to + e));
+      } else {
+        for (int e = 0; e < F::kGroup; e++)
+          to[e] = block_value<F>(scale, block_quant<F>(block, first + e));
+      }
     }
 }
 

@@ -81,6 +81,15 @@ struct BlockWeights {
       return hn::PromoteTo(i32, hn::LoadU(u8, from));
     }
   }
+  /// The quants of elements e ... of the block.
+  static WICK_HD Bits octet_quants(const uint8* block, int e) {
+    constexpr int kCount = Lanes<float>::kCount;
+    const hn::ScalableTag<int32> i32;
+    const hn::Rebind<int8, decltype(i32)> i8;
+    alignas(16) Octet octets[kCount < 8 ? 1 : kCount / 8];
+    for (Octet& octet : octets) octet = F::octet(block, e / 8 + int(&octet - octets));
+    return hn::PromoteTo(i32, hn::LoadU(i8, reinterpret_cast<const int8*>(octets) + e % 8));
+  }
   /// The quants of 0, 1 ... 15, without the bias.
   static WICK_HD Lanes<float> quants_of_all_bits() {
     const hn::ScalableTag<float> f32;
@@ -127,14 +136,17 @@ struct BlockWeights {
   /// All bits of elements e ... of run r, or the quants that they index.
   template <int run>
   static WICK_HD Bits bits_of(const uint8* block, int e) {
-    constexpr BlockBits high = F::high(run);
-    if constexpr (kHasQuantTable<F>) {
+    if constexpr (kHasOctets<F>) {
+      return octet_quants(block, run * kRun + e);
+    } else if constexpr (kHasQuantTable<F>) {
       return table_quants<run>(block, e);
     } else if constexpr (F::kBits == 8) {
       return bytes_at(block + F::low(run).byte + e);
     } else if constexpr (F::kHighBytes == 4) {
+      constexpr BlockBits high = F::high(run);
       return with_fifth_bits(low_bits<run>(block, e), block + high.byte, e);
     } else if constexpr (F::kHighBytes == 32) {
+      constexpr BlockBits high = F::high(run);
       constexpr int mask = (1 << (F::kBits - F::kLowBits)) - 1;
       const Bits above = bits<high.shift, mask>(bytes_at(block + high.byte + e));
       return hn::Or(low_bits<run>(block, e), hn::ShiftLeft<F::kLowBits>(above));

@@ -35,8 +35,9 @@ struct Decode {
     const uint8* const x = a.x + int64(offset[0]) * kBlockBytes<F>;
     const BlockScale scale = F::scale_of(x, first / F::kGroup);
     T* const y = a.y + int64(block) * kBlockElements<F> + first;
-    for (int e = 0; e < kItems; e++)
-      y[e] = narrow<T>(block_value<F>(scale, block_quant<F>(x, first + e)));
+    float decoded[kItems];
+    decode_octet<F>(x, first, scale, decoded);
+    for (int e = 0; e < kItems; e++) y[e] = narrow<T>(decoded[e]);
   }
 };
 
@@ -55,6 +56,11 @@ struct Encode {
   static Grid grid(int, const Args& a) { return {int(ceil_div(a.blocks, uint32(kThreads)))}; }
   template <class Ctx>
   struct Shared {};
+  struct Strided {
+    const float* x;
+    int64 step;
+    WICK_DEVICE float operator[](int e) const { return x[e * step]; }
+  };
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
@@ -62,9 +68,15 @@ struct Encode {
     if (block >= a.blocks) return;
     uint32 offset[1];
     a.at.locate(block, offset);
-    float x[kBlockElements<F>];
-    for (int e = 0; e < kBlockElements<F>; e++) x[e] = a.x[offset[0] + e * a.step];
-    encode<F>(x, a.y + int64(block) * kBlockBytes<F>);
+    const Strided from{a.x + offset[0], a.step};
+    uint8* const y = a.y + int64(block) * kBlockBytes<F>;
+    if constexpr (blocks::kIsTernary<F>) {
+      encode<F>(from, y);  // too many for registers
+    } else {
+      float x[kBlockElements<F>];
+      for (int e = 0; e < kBlockElements<F>; e++) x[e] = from[e];
+      encode<F>(x, y);
+    }
   }
 };
 

@@ -56,33 +56,44 @@ WICK_DEVICE uint32 table_quants(uint32 bits) {
   return word ^ 0x80808080u;
 }
 
+/// 4 n quants from element e of run r, as bytes, plus the bias.
+template <class F, int n>
+WICK_DEVICE void load_words(const uint8* block, int run, int e, uint32 (&words)[n]) {
+  const BlockBits low = F::low(run), high = F::high(run);
+  for (int i = 0; i < n; i++) {
+    const uint32 word = word_at<F>(block + low.byte + e % F::kLowBytes + 4 * i);
+    if constexpr (F::kBits == 8) {
+      words[i] = word ^ 0x80808080u;
+    } else {
+      constexpr uint32 low_mask = 0x01010101u * ((1 << F::kLowBits) - 1);
+      words[i] = word >> (low.shift + e / F::kLowBytes * 4) & low_mask;
+      if constexpr (F::kHighBytes == 4) {
+        const uint32 bits = block[high.byte + (e + 4 * i) / 8] >> (e + 4 * i) % 8 & 15;
+        words[i] |= (bits * 0x00204081u & 0x01010101u) << F::kLowBits;  // bit j in byte j
+      } else if constexpr (F::kHighBytes == 32) {
+        constexpr uint32 mask = 0x01010101u * ((1 << (F::kBits - F::kLowBits)) - 1);
+        words[i] |= (word_at<F>(block + high.byte + e + 4 * i) >> high.shift & mask) << F::kLowBits;
+      }
+      if constexpr (kHasQuantTable<F>) words[i] = table_quants<F>(words[i]);
+    }
+  }
+}
 /// Elements k ... k + 4 n - 1 of a row; k is a multiple of 4 n, which is at most a group.
 template <class F, int n>
 WICK_DEVICE QuantPack<n> load_quants(const uint8* row, int k) {
   const uint8* const block = row + int64(k / kBlockElements<F>) * kBlockBytes<F>;
   const int in_block = k % kBlockElements<F>, run = in_block / blocks::kRun,
             e = in_block % blocks::kRun;
-  const BlockBits low = F::low(run), high = F::high(run);
   QuantPack<n> pack;
-  for (int i = 0; i < n; i++) {
-    const uint32 word = word_at<F>(block + low.byte + e % F::kLowBytes + 4 * i);
-    if constexpr (F::kBits == 8) {
-      pack.words[i] = word ^ 0x80808080u;
-    } else {
-      constexpr uint32 low_mask = 0x01010101u * ((1 << F::kLowBits) - 1);
-      pack.words[i] = word >> (low.shift + e / F::kLowBytes * 4) & low_mask;
-      if constexpr (F::kHighBytes == 4) {
-        const uint32 bits = block[high.byte + (e + 4 * i) / 8] >> (e + 4 * i) % 8 & 15;
-        pack.words[i] |= (bits * 0x00204081u & 0x01010101u) << F::kLowBits;  // bit j in byte j
-      } else if constexpr (F::kHighBytes == 32) {
-        constexpr uint32 mask = 0x01010101u * ((1 << (F::kBits - F::kLowBits)) - 1);
-        pack.words[i] |= (word_at<F>(block + high.byte + e + 4 * i) >> high.shift & mask)
-                         << F::kLowBits;
-      }
-      if constexpr (kHasQuantTable<F>) pack.words[i] = table_quants<F>(pack.words[i]);
-    }
-  }
   pack.scale = F::scale_of(block, in_block / F::kGroup);
+  if constexpr (kHasOctets<F>) {
+    static_assert(n <= 2);
+    const Octet quants = F::octet(block, in_block / 8);
+    for (int i = 0; i < n; i++)
+      pack.words[i] = (n == 2 ? quants.words[i] : quants.words[e / 4 % 2]) ^ 0x80808080u;
+  } else {
+    load_words<F>(block, run, e, pack.words);
+  }
   return pack;
 }
 template <int n>

@@ -37,9 +37,11 @@ enum class DType : uint8 {
   kQ3_K,
   kIQ4_NL,
   kIQ4_XS,
-  kMXFP4
+  kMXFP4,
+  kIQ2_XXS,
+  kTQ2_0
 };
-inline constexpr int kNumDTypes = 32;
+inline constexpr int kNumDTypes = 34;
 
 /// Floating-point types that ops compute with.
 using FloatTypes = TypeList<f8e4m3, f8e5m2, bf16, f16, float, double>;
@@ -116,6 +118,8 @@ inline constexpr DTypeFacts kDTypeFacts[kNumDTypes + 1] = {
     {"iq4_nl", 32, 18, DTypeKind::kBlock},
     {"iq4_xs", 256, 136, DTypeKind::kBlock},
     {"mxfp4", 32, 17, DTypeKind::kBlock},
+    {"iq2_xxs", 256, 66, DTypeKind::kBlock},
+    {"tq2_0", 256, 66, DTypeKind::kBlock},
     {"?", 1, 0, DTypeKind::kNone}};  // for any value outside the enumeration
 }  // namespace detail
 

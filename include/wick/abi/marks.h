@@ -13,6 +13,14 @@
 #define WICK_HD
 #endif
 
+/// Precedes a table, `uint16 kTable[] = {...};`, that code for every device reads. In device code it is
+/// global memory, once in each object.
+#if defined(__CUDACC__)
+#define WICK_TABLE static constexpr __attribute__((device))
+#else  // clang makes a constexpr array that HIP's device code reads a device's
+#define WICK_TABLE inline constexpr
+#endif
+
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
 /// Defined when the current compiler pass generates device code.
 #define WICK_DEVICE_PASS

@@ -34,7 +34,7 @@ enum TensorType : uint32_t {
   kTensorF32 = 0,
   kTensorF16 = 1,
   kTensorQ8_0 = 8,
-  kTensorIq2Xxs = 16,
+  kTensorQ8_K = 15,
   kTensorI8 = 24
 };
 
@@ -310,17 +310,16 @@ TEST(Gguf, ASourceLoadsFromTheSameFile) {
 TEST(Gguf, ATypeThatWickLacksIsListedAndNotLoaded) {
   const TemporaryFolder folder;
   File f;
-  f.tensor("x", {256, 2}, kTensorIq2Xxs, some_bytes(132, 0))
+  f.tensor("x", {256, 2}, kTensorQ8_K, some_bytes(584, 0))
       .tensor("y", {1}, kTensorF32, floats({3}));
   const std::string path = folder.write("a", f.bytes());
   const GgufReader reader(path);
   const GgufReader::Entry& entry = reader.tensors().at("x");
-  EXPECT_EQ(entry.type, "iq2_xxs");
+  EXPECT_EQ(entry.type, "q8_k");
   EXPECT_FALSE(entry.dtype.has_value());
   EXPECT_EQ(entry.shape, (Shape{2, 256}));
-  EXPECT_EQ(entry.bytes, 132);
-  const std::string error =
-      "gguf: " + path + ": tensor \"x\": wick has no dtype for the type iq2_xxs";
+  EXPECT_EQ(entry.bytes, 584);
+  const std::string error = "gguf: " + path + ": tensor \"x\": wick has no dtype for the type q8_k";
   EXPECT_ERROR(reader.load("x"), kUnsupported, error);
   EXPECT_ERROR(reader.source(), kUnsupported, error);
   EXPECT_EQ(reader.load("y").item<float>(), 3);
@@ -575,7 +574,7 @@ std::string varied_file(uint32_t version) {
   f.key("nested", kArray, f.array(kArray, 2, f.array(kI16, 1, "\1\1") + f.array(kU8, 1, "\1")));
   f.tensor("f", {3, 2}, kTensorF32, std::string(24, '\1'))
       .tensor("q", {32, 1}, kTensorQ8_0, std::string(34, '\1'));
-  f.tensor("i", {256}, kTensorIq2Xxs, std::string(66, '\1'))
+  f.tensor("i", {256}, kTensorQ8_K, std::string(292, '\1'))
       .tensor("h", {2, 1, 1, 2}, kTensorF16, "12345678");
   return f.bytes();
 }

@@ -123,6 +123,8 @@ TEST(LoadModelOfAFolder, ADeviceThatIsTooSmallSaysHowMuchIsMissingAndWhichTypeFi
   EXPECT_ERROR(load(bytes * 5 / 32), kOutOfMemory, "about 0.42 MiB as q4_k_m");
   EXPECT_ERROR(load(bytes * 48 / 320), kOutOfMemory, "about 0.40 MiB as iq4_xs");
   EXPECT_ERROR(load(bytes * 4 / 32), kOutOfMemory, "as q3_k_m");
+  EXPECT_ERROR(load(bytes * 25 / 320), kOutOfMemory,
+               "no type of wick quantize is small enough");  // tq2_0 fits few models
   EXPECT_ERROR(load(bytes / 100), kOutOfMemory, "no type of wick quantize is small enough");
   EXPECT_EQ(test::script.allocations, 0);
 }
