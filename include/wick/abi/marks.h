@@ -15,7 +15,8 @@
 
 /// Precedes a table, `uint16 kTable[] = {...};`, that code for every device reads. In device code it is
 /// global memory, once in each object.
-#if defined(__CUDACC__)
+// nvcc's host pass may not read a __device__ variable, so that only the device pass has one.
+#if defined(__CUDA_ARCH__)
 #define WICK_TABLE static constexpr __attribute__((device))
 #else  // clang makes a constexpr array that HIP's device code reads a device's
 #define WICK_TABLE inline constexpr
