@@ -286,6 +286,19 @@ std::vector<std::string> loaded_files(const Library& library) {
   return search.files;
 }
 
+std::string warn_of_copies(const Library& library, const std::string& file_in_use) {
+  std::string others;
+  int count = 0;
+  for (const std::string& file : loaded_files(library)) {
+    count++;
+    if (file != file_in_use) others += (others.empty() ? "" : ", ") + file;
+  }
+  if (count < 2) return "";
+  return "\n" + std::to_string(count) +
+         " are loaded in this process and share neither memory nor streams; wick does not use " +
+         others;
+}
+
 OpenedLibrary open_library(const Library& library, const std::string& beside) {
   Opener opener;
   OpenedLibrary& result = opener.result;

@@ -20,6 +20,8 @@ struct Library {
 // part of HIP that wick uses is the same in them.
 inline constexpr Library kHipRuntime = {
     "libamdhip64", Vendor::kAmd, {8, 7, 6, 5}, "WICK_HIP_RUNTIME"};
+inline constexpr Library kCudaDriver = {
+    "libcuda", Vendor::kNvidia, {1}};  // CUDA's runtime opens it
 
 /// A library that was opened, or why none was.
 struct OpenedLibrary {
@@ -36,8 +38,11 @@ struct OpenedLibrary {
 /// relative path in a variable of the table, are passed over.
 OpenedLibrary open_library(const Library& library, const std::string& beside = "");
 
-/// The files of a library that the process has loaded, in order of loading. More than one: two copies
-/// are in use that know nothing of each other.
+/// The files of a library that the process has loaded, in order of loading.
 std::vector<std::string> loaded_files(const Library& library);
+
+/// A line that warns if the process has loaded more copies of a library than the one in use, "" if
+/// not. Begins with '\n'.
+std::string warn_of_copies(const Library& library, const std::string& file_in_use);
 
 }  // namespace wick::gpu

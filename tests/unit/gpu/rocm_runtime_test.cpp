@@ -382,6 +382,26 @@ TEST(RocmRuntime, ItsOwnLibrariesAreFoundBesideIt) {
   EXPECT_HAS(said_by(environment), found(file));
 }
 
+TEST(RocmRuntime, IsDescribedByItsFileAndItsVersion) {
+  in_child(cards("gfx1100"),
+           [] { EXPECT_STREQ(backend().describe_runtime(), (kFake7 + " (HIP 7.0)").c_str()); });
+  in_child({{"WICK_HIP_RUNTIME", "/nonexistent/libamdhip64.so.7"}},
+           [] { EXPECT_STREQ(backend().describe_runtime(), ""); });
+}
+
+TEST(RocmRuntime, ASecondOneInTheProcessIsALineOfItsDescription) {
+  in_child(cards("gfx1100"), [] {
+    ASSERT_EQ(backend().device_count(nullptr), 1);
+    const std::string renamed = kFakes + "/renamed/libamdhip64-1a2b3c.so";
+    ASSERT_NE(dlopen(renamed.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr);
+    EXPECT_EQ(std::string(backend().describe_runtime()),
+              kFake7 +
+                  " (HIP 7.0)\n2 are loaded in this process and share neither memory nor "
+                  "streams; wick does not use " +
+                  renamed);
+  });
+}
+
 TEST(RocmRuntime, SaysWhatToInstallWhereThereIsNone) {
   NEEDS_NO_REAL_RUNTIME();
   EXPECT_EQ(said_by({}),
