@@ -34,6 +34,8 @@ void print_backends() {
       std::printf("%-8s unusable: %s\n", status.name.c_str(), why.c_str());
     if (status.devices.empty() && status.unusable.empty())
       std::printf("%-8s none: %s\n", status.name.c_str(), status.why_none.c_str());
+    for (const std::string& line : status.runtime)
+      std::printf("%-8s runtime: %s\n", status.name.c_str(), line.c_str());
   }
   std::printf("best     %s\n", to_string(Device::best()).c_str());
 }

@@ -104,8 +104,11 @@ foreach(unit rt_cuda registry)  # no kernels in these
   add_cuda_unit(${CMAKE_CURRENT_SOURCE_DIR}/runtime/${unit}.cpp -arch=sm_${cuda_lowest})
 endforeach()
 
-add_library(wick_cuda MODULE ${cuda_objects})
-set_target_properties(wick_cuda PROPERTIES PREFIX "" LINKER_LANGUAGE CXX
+add_library(wick_cuda MODULE ${cuda_objects} ${CMAKE_CURRENT_SOURCE_DIR}/runtime/find_library.cpp)
+target_include_directories(wick_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_features(wick_cuda PRIVATE cxx_std_20)
+target_compile_options(wick_cuda PRIVATE -Wall -Wextra)
+set_target_properties(wick_cuda PROPERTIES PREFIX "" LINKER_LANGUAGE CXX CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                       LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/runtime/exports.map)
 target_link_libraries(wick_cuda PRIVATE ${WICK_CUDART_STATIC} ${CMAKE_DL_LIBS} rt pthread)
 target_link_options(wick_cuda PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/runtime/exports.map

@@ -3,7 +3,8 @@
 #   WICK_ROCM_TARGETS  the gfx targets that get code; scripts/build-rocm sets it from --all or --targets
 include(${PROJECT_SOURCE_DIR}/cmake/AmdObjects.cmake)
 
-set(WICK_ROCM_TARGETS gfx906 gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx1201 gfx11-generic gfx12-generic
+set(WICK_ROCM_TARGETS gfx906 gfx908 gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx1201 gfx9-generic gfx10-3-generic
+    gfx11-generic gfx12-generic
     CACHE STRING "gfx targets that wick_rocm has code for")
 set(WICK_ROCM_MATRIX ON CACHE BOOL "Use the cards' matrix instructions; OFF builds what cards without them run")
 
@@ -35,7 +36,7 @@ wick_amd_objects(rocm_objects UNITS ${rocm_units} HOST_ONLY ${rocm_runtime}/rt_r
 
 find_library(WICK_ZSTD_LIBRARY zstd REQUIRED)
 add_library(wick_rocm MODULE ${rocm_objects} ${rocm_runtime}/rt_rocm_hip.cpp ${rocm_runtime}/rt_rocm_objects.cpp
-            ${rocm_runtime}/rt_rocm_system.cpp)
+            ${rocm_runtime}/rt_rocm_system.cpp ${rocm_runtime}/find_library.cpp)
 target_include_directories(wick_rocm PRIVATE ${rocm_includes})
 target_compile_features(wick_rocm PRIVATE cxx_std_20)
 target_compile_options(wick_rocm PRIVATE -ffp-contract=off -Wall -Wextra)
@@ -66,6 +67,14 @@ if(BUILD_TESTING)
   add_fake_hip(incomplete libamdhip64.so.7 7 FAKE_HIP_INCOMPLETE)
   add_fake_hip(without_graphs libamdhip64.so.6 6 FAKE_HIP_WITHOUT_GRAPHS)
   add_fake_hip(renamed libamdhip64-1a2b3c.so 7)
+  add_fake_hip(dependent libamdhip64.so.7 7)
+  foreach(name dependency python)
+    add_library(fake_${name} SHARED ${PROJECT_SOURCE_DIR}/tests/unit/gpu/fake_hip/fake_${name}.cpp)
+    set_target_properties(fake_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${fake_hip})
+  endforeach()
+  # As AMD's libraries are linked: a dependency is searched for in the library's own folder.
+  target_link_libraries(fake_hip_dependent PRIVATE -Wl,--no-as-needed fake_dependency)
+  set_target_properties(fake_hip_dependent PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
 
   add_executable(rocm_runtime_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/rocm_runtime_test.cpp)
   target_include_directories(rocm_runtime_test PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
@@ -77,7 +86,7 @@ if(BUILD_TESTING)
   # It exports registration functions of its own, which the module must not meet.
   set_target_properties(rocm_runtime_test PROPERTIES ENABLE_EXPORTS ON)
   add_dependencies(rocm_runtime_test wick_rocm fake_hip_7 fake_hip_6 fake_hip_5 fake_hip_incomplete
-                   fake_hip_without_graphs fake_hip_renamed)
+                   fake_hip_without_graphs fake_hip_renamed fake_hip_dependent fake_python)
   add_test(NAME rocm_runtime COMMAND rocm_runtime_test)
 
   # A user's kernel, a code object per target.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <vector>
 
 #include "base/environment.h"
@@ -226,6 +227,8 @@ std::vector<BackendStatus> backend_status() {
           status.unusable.push_back(got.text ? got.text : "no reason given");
       }
       if (count <= 0) status.why_none = why ? why : "the backend has no devices";
+      std::istringstream lines(backend->describe_runtime ? backend->describe_runtime() : "");
+      for (std::string line; std::getline(lines, line);) status.runtime.push_back(line);
     }
     result.push_back(std::move(status));
   }

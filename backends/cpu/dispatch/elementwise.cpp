@@ -172,6 +172,10 @@ void transpose(const Word* from, int64 from_stride, Word* to, int64 to_stride, i
     for (int64 c0 = 0; c0 < columns; c0 += side) {
       const int64 height = std::min(side, rows - r0), width = std::min(side, columns - c0);
       const Word* const corner = from + r0 * from_stride + c0;
+      // The next tile's rows: the hardware does not foresee strides beyond a page.
+      for (int64 r = r0 + side; r < std::min(rows, r0 + 2 * side); r++)
+        for (int64 c = 0; c < width; c += 64 / int64(sizeof(Word)))
+          __builtin_prefetch(from + r * from_stride + c0 + c);
       const bool in_fours = sizeof(Word) == 4 && height % 4 == 0 && width % 4 == 0;
       if constexpr (sizeof(Word) == 4) {
         for (int64 r = 0; in_fours && r < height; r += 4)
@@ -182,8 +186,13 @@ void transpose(const Word* from, int64 from_stride, Word* to, int64 to_stride, i
       }
       for (int64 r = 0; !in_fours && r < height; r++)
         for (int64 c = 0; c < width; c++) tile[c][r] = corner[r * from_stride + c];
-      for (int64 c = 0; c < width; c++)
-        std::memcpy(to + (c0 + c) * to_stride + r0, tile[c], size_t(height) * sizeof(Word));
+      for (int64 c = 0; c < width; c++) {
+        Word* const column = to + (c0 + c) * to_stride + r0;
+        if (height == side)  // a constant size: no call
+          std::memcpy(column, tile[c], sizeof(tile[c]));
+        else
+          std::memcpy(column, tile[c], size_t(height) * sizeof(Word));
+      }
     }
 }
 

@@ -266,13 +266,19 @@ class Columns {
         const int64 n = std::min(kChunk, length - k);
         const int64* ids =
             d_.id + o * d_.ids[0] + line * d_.ids[1] + first * d_.ids[2] + k * lines.ids;
-        op_.in.load(
+        const char* const from =
             src_ + (o * d_.other[0] + line * d_.other[1] + first * d_.other[2] + k * lines.other) *
-                       op_.in.size,
-            lines.other, n, values);
+                       op_.in.size;
+        const bool in_place = op_.in.direct && lines.other == 1;
+        if (!in_place) op_.in.load(from, lines.other, n, values);
+        const char* const x = in_place ? from : values;
+        if (lines.along_j && lines.ids == 1 && row_stride == 1) {
+          op_.add_each(into, ids, x, n);  // the ids are the offsets
+          continue;
+        }
         for (int64 e = 0; e < n; e++)
           offsets[e] = ids[e * lines.ids] * row_stride + (lines.along_j ? 0 : (k + e) * step);
-        op_.add_each(into, offsets, values, n);
+        op_.add_each(into, offsets, x, n);
       }
     }
   }

@@ -17,9 +17,11 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "cuda_code.h"  // made by cuda.cmake: kCodeFor, kPtxFor
+#include "runtime/find_library.h"
 #include "runtime/rt.h"
 
 namespace wick::gpu {
@@ -653,6 +655,19 @@ Status native_handles(int32 device, void* stream, int64* native_device, void** n
   return {};
 }
 
+/// "/usr/lib/x86_64-linux-gnu/libcuda.so.1 (CUDA 13.0)"
+const char* describe_runtime() {
+  if (platform().count == 0) return "";
+  const std::vector<std::string> drivers = loaded_files(kCudaDriver);
+  if (drivers.empty()) return "";
+  int version = 0;  // 13000 is 13.0
+  cudaDriverGetVersion(&version);
+  static thread_local std::string text;
+  text = drivers[0] + " (CUDA " + std::to_string(version / 1000) + "." +
+         std::to_string(version % 1000 / 10) + ")";
+  return text.c_str();
+}
+
 constexpr Backend kBackend = {
     .abi_version = kAbiVersion,
     .struct_size = sizeof(Backend),
@@ -685,6 +700,7 @@ constexpr Backend kBackend = {
     .native_handles = native_handles,
     .collectives = nullptr,
     .compiler = nullptr,
+    .describe_runtime = describe_runtime,
 };
 
 /// "sm_75, sm_80 and PTX for compute_75"

@@ -196,6 +196,7 @@ constexpr Backend kBackend = {
     .native_handles = nullptr,
     .collectives = nullptr,
     .compiler = nullptr,
+    .describe_runtime = nullptr,
 };
 
 }  // namespace

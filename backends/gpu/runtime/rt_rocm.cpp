@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/find_library.h"
 #include "runtime/kernel_list.h"
 #include "runtime/rt_rocm_hip.h"
 #include "runtime/rt_rocm_objects.h"
@@ -656,6 +657,23 @@ Status native_handles(int32 ordinal, void* handle, int64* native_device, void** 
   return {};
 }
 
+/// "/opt/rocm-7.2.0/lib/libamdhip64.so.7 (HIP 7.2)", and a second line if the process has loaded
+/// another runtime too, before or after this one.
+const char* describe_runtime() {
+  const hip::Runtime& runtime = hip::runtime();
+  if (!runtime.usable) return "";
+  thread_local std::string text;
+  text = runtime.name;
+  int version = 0;  // 70226015 is 7.2
+  if (api().hipRuntimeGetVersion(&version) == hip::kSuccess)
+    text += " (HIP " + std::to_string(version / 10000000) + "." +
+            std::to_string(version / 100000 % 100) + ")";
+  else
+    api().hipGetLastError();
+  text += warn_of_copies(kHipRuntime, runtime.name);
+  return text.c_str();
+}
+
 constexpr Backend kBackend = {
     .abi_version = kAbiVersion,
     .struct_size = sizeof(Backend),
@@ -688,6 +706,7 @@ constexpr Backend kBackend = {
     .native_handles = native_handles,
     .collectives = nullptr,
     .compiler = nullptr,
+    .describe_runtime = describe_runtime,
 };
 
 }  // namespace

@@ -1,63 +1,11 @@
 #include "runtime/rt_rocm_hip.h"
 
 #include <dlfcn.h>
-#include <link.h>
 
-#include <cstdlib>
-#include <cstring>
+#include "runtime/find_library.h"
 
 namespace wick::gpu::hip {
 namespace {
-
-// ROCm 7, 6 and 5. Each major version has its own, and all are taken: what is used of HIP is the
-// same in them.
-constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
-
-// Finds a runtime that somebody loaded by another file name, as the one in PyTorch's wheels:
-// RTLD_NOLOAD knows the soname and the path only.
-int note_runtime(dl_phdr_info* info, size_t, void* path) {
-  const char* slash = std::strrchr(info->dlpi_name, '/');
-  const char* file = slash ? slash + 1 : info->dlpi_name;
-  if (std::strncmp(file, "libamdhip64", std::strlen("libamdhip64")) != 0) return 0;
-  *static_cast<std::string*>(path) = info->dlpi_name;
-  return 1;
-}
-
-void* open_runtime(Runtime& runtime) {
-  if (const char* wanted = std::getenv("WICK_HIP_RUNTIME"); wanted && *wanted) {
-    runtime.name = wanted;
-    void* library = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      const char* reason = dlerror();
-      runtime.why_none = std::string("no ROCm runtime: WICK_HIP_RUNTIME is ") + wanted + ": " +
-                         (reason ? reason : "cannot be loaded");
-    }
-    return library;
-  }
-  for (const char* name : kNames) {
-    runtime.name = name;
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return library;
-  }
-  if (std::string path; dl_iterate_phdr(note_runtime, &path) != 0) {
-    runtime.name = path;
-    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) return library;
-  }
-  std::string broken;  // one that is there but lacks a library of its own deserves its own words
-  for (const char* name : kNames) {
-    runtime.name = name;
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-    const char* reason = dlerror();
-    if (reason &&
-        !std::strstr(reason, (std::string(name) + ": cannot open shared object file").c_str()))
-      broken += std::string(broken.empty() ? "" : "; ") + reason;
-  }
-  runtime.why_none = broken.empty()
-                         ? "no ROCm runtime: libamdhip64.so.7, .6 or .5 not found; install ROCm 6 "
-                           "or newer (on Debian: apt install "
-                           "libamdhip64-5), or set WICK_HIP_RUNTIME to its path"
-                         : "no ROCm runtime: it is there but cannot be loaded: " + broken;
-  return nullptr;
-}
 
 // Puts the library's functions into the table and notes the names of those it lacks.
 struct Binder {
@@ -119,8 +67,17 @@ void bind(Binder& b, Api& api) {
 
 Runtime look() {
   Runtime runtime;
-  Binder binder{open_runtime(runtime), {}};
-  if (!binder.library) return runtime;
+  const OpenedLibrary opened = open_library(kHipRuntime);
+  if (!opened.handle) {
+    runtime.why_none = "no ROCm runtime: " + opened.why_none;
+    if (opened.absent)
+      runtime.why_none +=
+          "; install ROCm 6 or newer (on Debian: apt install libamdhip64-5), or set "
+          "WICK_HIP_RUNTIME to its path";
+    return runtime;
+  }
+  runtime.name = opened.file;
+  Binder binder{opened.handle, {}};
   bind(binder, runtime.api);
   if (!runtime.api.hipGetDevicePropertiesR0600 && !runtime.api.hipGetDeviceProperties) {
     binder.missing += std::string(binder.missing.empty() ? "" : ", ") + "hipGetDeviceProperties";

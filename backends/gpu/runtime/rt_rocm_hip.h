@@ -93,12 +93,11 @@ struct Api {
 struct Runtime {
   Api api{};
   bool usable = false;
-  std::string name;      // "libamdhip64.so.7", or the path that was loaded
+  std::string name;      // path of the file that was opened, "" if none
   std::string why_none;  // one line, if not usable
 };
 
-/// Searches once. Prefers a runtime already loaded in the process, since a second one would share
-/// neither memory nor streams with it. WICK_HIP_RUNTIME names another one.
+/// Searches once, in the order of find_library.h.
 const Runtime& runtime();
 
 }  // namespace wick::gpu::hip

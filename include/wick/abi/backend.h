@@ -125,6 +125,10 @@ struct Backend {
   Status (*native_handles)(int32 device, void* stream, int64* native_device, void** native_stream);
   const void* collectives;  // optional
   const void* compiler;     // optional
+
+  /// Lines about the vendor's runtime for `wick devices`, separated by '\n': the file that it was
+  /// loaded from, and anything unusual about it. Valid until the thread's next call. Optional.
+  const char* (*describe_runtime)();
 };
 
 namespace detail {

@@ -20,6 +20,7 @@ struct BackendStatus {
   std::string why_none;  // reason that there are no devices, "" if there are some
   std::vector<DeviceInfo> devices;
   std::vector<std::string> unusable;  // one line for each device that exists but cannot be used
+  std::vector<std::string> runtime;   // lines about the vendor's runtime: its file, what is unusual
 };
 WICK_API std::vector<BackendStatus> backend_status();
 

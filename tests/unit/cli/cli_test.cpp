@@ -28,6 +28,17 @@ TEST(Devices, AModuleThatCannotBeLoadedIsALineWithItsReason) {
   ASSERT_EQ(system(("rm -r " + folder).c_str()), 0);
 }
 
+TEST(Devices, PrintsTheFactsAboutARuntimeBelowItsDevices) {
+  const Outcome outcome = run("devices",
+                              "TEST_RUNTIME='/lib/libscript.so\ntwo are loaded' "
+                              "WICK_BACKEND_PATH=" WICK_SCRIPTED_MODULE);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "\nrocm:0   Scripted 0, ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out,
+                       "\nrocm     runtime: /lib/libscript.so\nrocm     runtime: two are loaded\n"))
+      << outcome.out;
+}
+
 TEST(Devices, PrintsTheOneThatIsAskedFor) {
   const Outcome outcome = run("devices --device cpu");
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -124,6 +124,22 @@ TEST(Loader, TheStatusNamesTheModuleAndItsDevices) {
             WICK_TEST_MODULES "/scripted/wick_rocm.so, Scripted 0, why: ");
 }
 
+TEST(Loader, TheStatusHasALineForEachFactAboutTheRuntime) {
+  const auto runtime_of = [](const char* text) {
+    return with_path(WICK_TEST_MODULES "/scripted", [&] {
+      if (text) setenv("TEST_RUNTIME", text, 1);
+      std::string lines;
+      for (const BackendStatus& status : backend_status())
+        for (const std::string& line : status.runtime) lines += status.name + ": " + line + ";";
+      return lines;
+    });
+  };
+  EXPECT_EQ(runtime_of("/lib/libscript.so\ntwo are loaded"),
+            "rocm: /lib/libscript.so;rocm: two are loaded;");
+  EXPECT_EQ(runtime_of(""), "");
+  EXPECT_EQ(runtime_of(nullptr), "");
+}
+
 /// f of a tensor i32[3, 4] on the scripted card, in a child.
 template <class F>
 std::string with_tensor_on_card(const F& f) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -217,49 +218,197 @@ TEST(RocmModule, OpensNothingBeforeItIsAsked) {
 
 // ---- which runtime
 
-/// "7", "6", "5", "renamed": which of the fakes the module takes in a new process with this search
-/// path, where these are loaded already. Without cards the reason names the runtime.
-std::string chosen_runtime(const std::string& search_path, const std::string& loaded_before) {
-  const std::string command =
-      "env -u WICK_HIP_RUNTIME FAKE_HIP_DEVICES= LD_LIBRARY_PATH='" + search_path + "' '" +
-      std::string(fs::read_symlink("/proc/self/exe")) + "' --why-none '" + loaded_before + "'";
+/// The module's reason for having no cards, in a new process with these variables. `loaded` is a library
+/// that the process loads first; `program` is the path by which it is started. The reason names the
+/// runtime that was opened.
+std::string said_by(const Environment& environment, const std::string& loaded = "",
+                    const std::string& program = fs::read_symlink("/proc/self/exe")) {
+  std::string command = "cd / && env -i FAKE_HIP_DEVICES= WICK_SYSTEM_ROOT=/nonexistent";
+  for (const auto& [name, value] : environment)
+    command += std::string(" ") + name + "='" + value + "'";
+  command += " '" + program + "' --why-none '" + loaded + "'";
   std::string text;
   FILE* pipe = popen(command.c_str(), "r");
   for (char part[4096]; const size_t n = fread(part, 1, sizeof part, pipe);) text.append(part, n);
   EXPECT_EQ(pclose(pipe), 0) << text;
   return text;
 }
+std::string found(const std::string& file) { return "ROCm runtime found (" + file + "), "; }
 
-TEST(RocmRuntime, TakesTheNewestThatTheLoaderFinds) {
-  const std::string f = kFakes;
-  EXPECT_HAS(chosen_runtime(f + "/5:" + f + "/6:" + f + "/7", ""), "found (libamdhip64.so.7)");
-  if (dlopen("libamdhip64.so.7", RTLD_NOW))
-    GTEST_SKIP() << "a real ROCm 7 is here and comes before the others";
-  EXPECT_HAS(chosen_runtime(f + "/5:" + f + "/6", ""), "found (libamdhip64.so.6)");
+bool real_runtime_is_here() {
+  for (const char* name : {"libamdhip64.so.8", "libamdhip64.so.7", "libamdhip64.so.6",
+                           "libamdhip64.so.5", "libamdhip64.so"})
+    if (dlopen(name, RTLD_NOW)) return true;
+  return false;
+}
+#define NEEDS_NO_REAL_RUNTIME() \
+  if (real_runtime_is_here()) GTEST_SKIP() << "a real ROCm is in the loader's path"
+
+/// Copies of the fake of ROCm 7 in folders of a temporary one.
+struct Installations : Folder {
+  std::string at(const std::string& file) const { return path + "/" + file; }
+  void add(const std::string& file, const std::string& original = kFake7) const {
+    fs::create_directories(fs::path(at(file)).parent_path());
+    fs::copy_file(original, at(file));
+  }
+  /// Starts a Python: a link of this program's that has a library preloaded.
+  std::string python(const std::string& file) const {
+    fs::create_directories(fs::path(at(file)).parent_path());
+    fs::create_symlink(fs::read_symlink("/proc/self/exe"), at(file));
+    return at(file);
+  }
+};
+
+TEST(RocmRuntime, IsSearchedForInTheOrderOfTheTable) {
+  NEEDS_NO_REAL_RUNTIME();
+  const Installations here;
+  const std::string program = here.python("venv/bin/python");
+  const std::string packages = "venv/lib/python3.11/site-packages/";
+  const std::vector<std::string> places = {
+      "path/libamdhip64.so.8",
+      "path/libamdhip64.so.7",
+      "path/libamdhip64.so.6",
+      "path/libamdhip64.so.5",
+      "path/libamdhip64.so",
+      "rocm_path/lib/libamdhip64.so.8",
+      "rocm_path/lib/libamdhip64.so.7",
+      "rocm_path/lib/libamdhip64.so",
+      "hip_path/lib/libamdhip64.so.7",
+      "root/opt/rocm-7.10.0/lib/libamdhip64.so.7",
+      "root/opt/rocm-7.9.0/lib/libamdhip64.so.7",
+      "root/opt/rocm-6.4.1/lib/libamdhip64.so.6",
+      "root/opt/rocm/core-7.14/lib/libamdhip64.so.7",
+      "root/opt/rocm/core-7.12/lib/libamdhip64.so.7",
+      packages + "_rocm_sdk_core/lib/libamdhip64.so.7",
+      "venv/lib64/python3.11/site-packages/_rocm_sdk_core/lib/libamdhip64.so.7",
+      "venv/lib/python3.11/dist-packages/_rocm_sdk_core/lib/libamdhip64.so.7",
+      "other_venv/lib/python3.11/site-packages/_rocm_sdk_core/lib/libamdhip64.so.7",
+      "home/.local/lib/python3.11/site-packages/_rocm_sdk_core/lib/libamdhip64.so.7",
+      packages + "_rocm_sdk_libraries_gfx110X_all/lib/libamdhip64.so.7",
+      packages + "torch/lib/libamdhip64.so",
+  };
+  for (const std::string& place : places) here.add(place);
+  here.add("venv/lib/python3.12/site-packages/torch/lib/libamdhip64.so");  // of another Python
+  const Environment environment = {{"LD_LIBRARY_PATH", here.at("path")},
+                                   {"ROCM_PATH", here.at("rocm_path")},
+                                   {"HIP_PATH", here.at("hip_path")},
+                                   {"WICK_SYSTEM_ROOT", here.at("root")},
+                                   {"VIRTUAL_ENV", here.at("other_venv")},
+                                   {"HOME", here.at("home")},
+                                   {"LD_PRELOAD", kFakes + "/libfake_python.so"}};
+  const std::string named = kFakes + "/6/libamdhip64.so.6";
+  EXPECT_HAS(said_by(with(environment, "WICK_HIP_RUNTIME", named), "", program), found(named));
+  const std::string loaded = kFakes + "/renamed/libamdhip64-1a2b3c.so";
+  EXPECT_HAS(said_by(environment, loaded, program), found(loaded));
+  for (const std::string& place : places) {
+    EXPECT_HAS(said_by(environment, "", program), found(here.at(place)));
+    fs::remove(here.at(place));
+  }
+  EXPECT_HAS(said_by(environment, "", program),
+             "no ROCm runtime: libamdhip64.so.8, .7, .6, .5 not");
+}
+
+TEST(RocmRuntime, PackagesOfPythonAreSearchedByPythonAlone) {
+  NEEDS_NO_REAL_RUNTIME();
+  const Installations here;
+  const std::string program = here.python("venv/bin/python");
+  const std::string file = "venv/lib/python3.11/site-packages/torch/lib/libamdhip64.so";
+  here.add(file);
+  const Environment python = {{"LD_PRELOAD", kFakes + "/libfake_python.so"}};
+  EXPECT_HAS(said_by(python, "", program), found(here.at(file)));
+  EXPECT_HAS(said_by({}, "", program), "no ROCm runtime: ");
+  // Started by its name alone, as a shell does that finds it in its path.
+  const Environment by_name = with(python, "PATH", here.at("venv/bin"));
+  EXPECT_HAS(said_by(by_name, "", "python"), found(here.at(file)));
+}
+
+TEST(RocmRuntime, ALinkCountsAsTheFolderThatItLeadsTo) {
+  NEEDS_NO_REAL_RUNTIME();
+  const Installations here;
+  here.add("root/opt/rocm-6.4.1/lib/libamdhip64.so.6");
+  here.add("root/opt/rocm-7.2.0/lib/libamdhip64.so.7");
+  const Environment environment = {{"WICK_SYSTEM_ROOT", here.at("root")}};
+  fs::create_directory_symlink("rocm-6.4.1", here.at("root/opt/rocm"));
+  EXPECT_HAS(said_by(environment), found(here.at("root/opt/rocm-7.2.0/lib/libamdhip64.so.7")));
 }
 
 TEST(RocmRuntime, PrefersOneThatTheProcessHasLoaded) {
   const std::string f = kFakes;
-  EXPECT_HAS(chosen_runtime(f + "/6:" + f + "/7", f + "/5/libamdhip64.so.5"),
-             "found (libamdhip64.so.5)");
-  EXPECT_HAS(chosen_runtime(f + "/6:" + f + "/7", f + "/6/libamdhip64.so.6"),
-             "found (libamdhip64.so.6)");
+  const Environment environment = {{"LD_LIBRARY_PATH", f + "/6:" + f + "/7"}};
+  for (const std::string& loaded :
+       {f + "/5/libamdhip64.so.5", f + "/6/libamdhip64.so.6", f + "/renamed/libamdhip64-1a2b3c.so"})
+    EXPECT_HAS(said_by(environment, loaded), found(loaded));
 }
 
-TEST(RocmRuntime, PrefersALoadedOneOfAnotherName) {
-  const std::string renamed = kFakes + "/renamed/libamdhip64-1a2b3c.so";
-  EXPECT_HAS(chosen_runtime(kFakes + "/7", renamed), "found (" + renamed + ")");
+TEST(RocmRuntime, RelativePathsAreNotSearched) {
+  NEEDS_NO_REAL_RUNTIME();
+  const Installations here;
+  here.add("lib/libamdhip64.so.7");
+  for (const std::string& path : {here.path.substr(1), "." + here.path})  // said_by starts it in /
+    EXPECT_HAS(said_by({{"ROCM_PATH", path}, {"HIP_PATH", path}}), "no ROCm runtime: ");
+}
+
+TEST(RocmRuntime, WhatEveryUserMayWriteIsPassedOver) {
+  NEEDS_NO_REAL_RUNTIME();
+  const Installations here;
+  here.add("open/lib/libamdhip64.so.7");
+  here.add("closed/lib/libamdhip64.so.7");
+  const std::string open = here.at("open/lib/libamdhip64.so.7");
+  for (const std::string& writable : {here.at("open/lib"), open}) {
+    fs::permissions(writable, fs::perms::others_write, fs::perm_options::add);
+    const std::string which = writable == open ? "it" : "its folder";
+    EXPECT_HAS(said_by({{"ROCM_PATH", here.at("open")}}),
+               open + ": passed over, since every user may write " + which);
+    EXPECT_HAS(said_by({{"ROCM_PATH", here.at("open")}, {"HIP_PATH", here.at("closed")}}),
+               found(here.at("closed/lib/libamdhip64.so.7")));
+    fs::permissions(writable, fs::perms::others_write, fs::perm_options::remove);
+  }
+  EXPECT_HAS(said_by({{"ROCM_PATH", here.at("open")}}), found(open));
+}
+
+TEST(RocmRuntime, ItsOwnLibrariesAreFoundBesideIt) {
+  NEEDS_NO_REAL_RUNTIME();
+  const Installations here;
+  here.add("rocm/lib/libamdhip64.so.7", kFakes + "/dependent/libamdhip64.so.7");
+  here.add("other/lib/libamdhip64.so.7");
+  const std::string file = here.at("rocm/lib/libamdhip64.so.7");
+  const Environment environment = {{"ROCM_PATH", here.at("rocm")}};
+  const std::string why = said_by(environment);
+  EXPECT_HAS(why, "no ROCm runtime: it is there but cannot be loaded: ");
+  EXPECT_HAS(why, "libfake_dependency.so: cannot open shared object file");
+  EXPECT_HAS(said_by(with(environment, "HIP_PATH", here.at("other"))),
+             found(here.at("other/lib/libamdhip64.so.7")));
+  here.add("rocm/lib/libfake_dependency.so", kFakes + "/libfake_dependency.so");
+  EXPECT_HAS(said_by(environment), found(file));
+}
+
+TEST(RocmRuntime, IsDescribedByItsFileAndItsVersion) {
+  in_child(cards("gfx1100"),
+           [] { EXPECT_STREQ(backend().describe_runtime(), (kFake7 + " (HIP 7.0)").c_str()); });
+  in_child({{"WICK_HIP_RUNTIME", "/nonexistent/libamdhip64.so.7"}},
+           [] { EXPECT_STREQ(backend().describe_runtime(), ""); });
+}
+
+TEST(RocmRuntime, ASecondOneInTheProcessIsALineOfItsDescription) {
+  in_child(cards("gfx1100"), [] {
+    ASSERT_EQ(backend().device_count(nullptr), 1);
+    const std::string renamed = kFakes + "/renamed/libamdhip64-1a2b3c.so";
+    ASSERT_NE(dlopen(renamed.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr);
+    EXPECT_EQ(std::string(backend().describe_runtime()),
+              kFake7 +
+                  " (HIP 7.0)\n2 are loaded in this process and share neither memory nor "
+                  "streams; wick does not use " +
+                  renamed);
+  });
 }
 
 TEST(RocmRuntime, SaysWhatToInstallWhereThereIsNone) {
-  for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"})
-    if (void* real = dlopen(name, RTLD_NOW)) GTEST_SKIP() << name << " is here: " << real;
-  in_child({}, [] {
-    const std::string why = why_none(-1);
-    EXPECT_HAS(why,
-               "no ROCm runtime: libamdhip64.so.7, .6 or .5 not found; install ROCm 6 or newer");
-    EXPECT_HAS(why, "apt install libamdhip64-5");
-  });
+  NEEDS_NO_REAL_RUNTIME();
+  EXPECT_EQ(said_by({}),
+            "no ROCm runtime: libamdhip64.so.8, .7, .6, .5 not found; searched: the loader's path, "
+            "$ROCM_PATH/lib, $HIP_PATH/lib, /opt/rocm*/lib, /opt/rocm/core*/lib, the running "
+            "Python's _rocm_sdk_core/lib, _rocm_sdk_libraries*/lib, torch/lib; install ROCm 6 or "
+            "newer (on Debian: apt install libamdhip64-5), or set WICK_HIP_RUNTIME to its path\n");
 }
 
 TEST(RocmRuntime, SaysWhyTheNamedOneDoesNotLoad) {
@@ -422,6 +571,40 @@ TEST(RocmObjects, TheCardsOwnComesBeforeItsGenericOne) {
     EXPECT_EQ(count(log_text(), "load " + best + " on 1\n"), 1);
     EXPECT_EQ(count(log_text(), "load "), 2);
   });
+}
+
+TEST(RocmObjects, ACardWithoutItsOwnTakesTheGenericOne) {
+  struct Row {
+    std::string card, generic;
+  };
+  for (const auto& [card, generic] : {Row{"gfx1032", "gfx10-3-generic"},
+                                      {"gfx1033", "gfx10-3-generic"},
+                                      {"gfx1036", "gfx10-3-generic"},
+                                      {"gfx90c:xnack-", "gfx9-generic"},
+                                      {"gfx900:xnack-", "gfx9-generic"},
+                                      {"gfx1102", "gfx11-generic"}}) {
+    if (!module_has(generic) || module_has(card)) continue;
+    in_child(cards(card), [&] {
+      Fixture f;
+      EXPECT_OK(f.neg());
+      EXPECT_OK(f.synchronize());
+      EXPECT_EQ(count(log_text(), "load " + generic + " on 0\n"), 1) << card << ": " << log_text();
+    });
+  }
+}
+
+TEST(RocmObjects, ACardWithNeitherIsNamedBesideTheTargetsThatThereAre) {
+  for (const std::string card : {"gfx803", "gfx940", "gfx1010", "gfx1250", "unknown"}) {
+    in_child(cards(card), [&] {
+      DeviceInfo info;
+      const Status status = backend().device_info(0, &info);
+      EXPECT_EQ(status.code, StatusCode::kKernelNotFound);
+      EXPECT_HAS(status.text, " is " + card + ", for which this module has no code: it has ");
+      std::istringstream targets(kModuleTargets);
+      for (std::string target; targets >> target;)
+        EXPECT_HAS(std::string(status.text) + " ", " " + target + " ");
+    });
+  }
 }
 
 TEST(RocmObjects, FeaturesOfTheArchitectureDoNotMatter) {
