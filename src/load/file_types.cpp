@@ -191,7 +191,8 @@ class Mixture {
 /// The type for rows that are no whole blocks of `dtype`.
 DType fallback_of(DType dtype, int64_t row) {
   DType smaller = dtype;
-  if (dtype == DType::kQ2_K || dtype == DType::kQ3_K || dtype == DType::kTQ2_0)
+  if (dtype == DType::kQ2_K || dtype == DType::kQ3_K || dtype == DType::kTQ1_0 ||
+      dtype == DType::kTQ2_0)
     smaller = DType::kQ4_0;
   if (dtype == DType::kQ4_K) smaller = DType::kQ5_0;
   if (dtype == DType::kQ5_K) smaller = DType::kQ5_1;

@@ -230,6 +230,20 @@ WICK_HD constexpr uint32 spread_pairs(uint32 pairs) {
   const uint32 halves = (pairs | pairs << 12) & 0x000f000fu;
   return (halves | halves << 6) & 0x03030303u;
 }
+/// 4 times 3 bits, each in the lowest bits of a byte.
+WICK_HD constexpr uint32 spread_triples(uint32 triples) {
+  const uint32 halves = (triples | triples << 10) & 0x003f003fu;
+  return (halves | halves << 5) & 0x07070707u;
+}
+WICK_HD constexpr uint32 u16_at(const uint8* b) { return b[0] | uint32(b[1]) << 8; }
+/// Bits 7 i ... 7 i + 6 of 4 bytes, for i < 4.
+WICK_HD constexpr uint32 seven_bits(const uint8* b, int i) {
+  return u16_at(b + 7 * i / 8) >> 7 * i % 8 & 127;
+}
+/// 2 n + 1, for the i-th number n of 4 bits, two in a byte.
+WICK_HD constexpr float odd_of_half(const uint8* b, int i) {
+  return float(2 * (b[i / 2] >> i % 2 * 4 & 15) + 1);
+}
 /// 4 quants above 0, negated where a bit of 4 is set.
 WICK_HD constexpr uint32 with_signs(uint32 quants, uint32 signs) {
   const uint32 negative = spread_bits(signs);
@@ -251,6 +265,13 @@ WICK_HD constexpr Octet three_sizes(uint32 row, uint32 signs) {
   return quants;
 }
 
+/// The quants of a row of 2 bits each, -8, 0 or 8, plus 1 or, if `down`, -1.
+WICK_HD constexpr Octet shifted(uint32 row, uint32 down) {
+  const uint32 zero = 0x79797979u - down * 0x02020202u;  // 128 - 8 + 1, to have no borrow
+  return {{(spread_pairs(row & 255) * 8 + zero) ^ 0x80808080u,
+           (spread_pairs(row >> 8) * 8 + zero) ^ 0x80808080u}};
+}
+
 }  // namespace blocks
 
 /// The f16 factor of 8 scales; for each group 4 rows of the grid, and 4 bytes with 7 signs for each row
@@ -262,10 +283,150 @@ struct IQ2_XXS : blocks::Octets<DType::kIQ2_XXS, 32> {
   }
   static WICK_HD constexpr Octet octet(const uint8* block, int i) {
     const uint8* const rows = block + 2 + i / 4 * 8;
-    const uint8* const signs = rows + 4 + (7 * (i % 4)) / 8;
-    // The last 7 begin in byte 2.
-    const uint32 bits = (signs[0] | uint32(signs[1]) << 8) >> 7 * (i % 4) % 8 & 127;
-    return blocks::three_sizes(blocks::kGridOf256[rows[i % 4]], blocks::even_signs(bits));
+    const uint32 signs = blocks::even_signs(blocks::seven_bits(rows + 4, i % 4));
+    return blocks::three_sizes(blocks::kGridOf256[rows[i % 4]], signs);
+  }
+};
+
+/// The f16 factor of 16 scales; for each 8 elements 9 bits with a row of the grid and 7 with signs; the
+/// scales in 4 bits.
+struct IQ2_XS : blocks::Octets<DType::kIQ2_XS, 16> {
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    return {blocks::f16_at(block) * blocks::odd_of_half(block + 66, group) * 0.125f, 0};
+  }
+  static WICK_HD constexpr Octet octet(const uint8* block, int i) {
+    const uint32 bits = blocks::u16_at(block + 2 + 2 * i);
+    return blocks::three_sizes(blocks::kGridOf512[bits & 511], blocks::even_signs(bits >> 9));
+  }
+};
+
+/// The f16 factor of 16 scales; for each 8 elements a byte with a row of the grid; for each a byte with
+/// their signs; for each 2 bits above the row; the scales in 4 bits.
+struct IQ2_S : blocks::Octets<DType::kIQ2_S, 16> {
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    return {blocks::f16_at(block) * blocks::odd_of_half(block + 74, group) * 0.125f, 0};
+  }
+  static WICK_HD constexpr Octet octet(const uint8* block, int i) {
+    const uint32 above = block[66 + i / 4] >> i % 4 * 2 & 3;
+    return blocks::three_sizes(blocks::kGridOf1024[block[2 + i] | above << 8], block[34 + i]);
+  }
+};
+
+/// The f16 factor of 8 scales; for each 4 elements a byte with a row of the grid; for each group 4 bytes
+/// as those of iq2_xxs.
+struct IQ3_XXS : blocks::Octets<DType::kIQ3_XXS, 32> {
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    const int scale = block[66 + group * 4 + 3] >> 4;
+    return {blocks::f16_at(block) * (float(2 * scale + 1) * 0.25f), 0};
+  }
+  static WICK_HD constexpr Octet octet(const uint8* block, int i) {
+    const uint32 signs = blocks::even_signs(blocks::seven_bits(block + 66 + i / 4 * 4, i % 4));
+    Octet quants{};
+    for (int w = 0; w < 2; w++) {
+      // 4, 12 ... 52, 62
+      const uint32 sizes = blocks::spread_triples(blocks::kGridOf256x4[block[2 + 2 * i + w]]);
+      const uint32 is_last = (sizes + 0x01010101u) >> 3 & 0x01010101u;
+      quants.words[w] =
+          blocks::with_signs(sizes * 8 + 0x04040404u + is_last * 2, signs >> w * 4 & 15);
+    }
+    return quants;
+  }
+};
+
+/// The f16 factor of 8 scales; for each 4 elements a byte with a row of the grid; for each a bit above
+/// it; for each 8 a byte with their signs; the scales in 4 bits.
+struct IQ3_S : blocks::Octets<DType::kIQ3_S, 32> {
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    return {blocks::f16_at(block) * blocks::odd_of_half(block + 106, group), 0};
+  }
+  static WICK_HD constexpr Octet octet(const uint8* block, int i) {
+    const uint32 above = block[66 + i / 4] >> i % 4 * 2;
+    Octet quants{};
+    for (int w = 0; w < 2; w++) {
+      const uint32 row = block[2 + 2 * i + w] | (above >> w & 1) << 8;
+      const uint32 sizes = blocks::spread_triples(blocks::kGridOf512x4[row]);
+      quants.words[w] = blocks::with_signs(sizes * 2 + 0x01010101u, block[74 + i] >> w * 4 & 15);
+    }
+    return quants;
+  }
+};
+
+/// The f16 factor of 8 scales; for each 8 elements a byte with a row of the grid; for each group 4 times
+/// 3 bits above the rows, the scale in 3 bits and the shift. Quants are 8 (-1, 0 or 1) and the shift,
+/// which is 1 or -1.
+struct IQ1_S : blocks::Octets<DType::kIQ1_S, 32> {
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    const int scale = block[34 + group * 2 + 1] >> 4 & 7;
+    return {blocks::f16_at(block) * (float(2 * scale + 1) * 0.125f), 0};
+  }
+  static WICK_HD constexpr Octet octet(const uint8* block, int i) {
+    const uint32 above = blocks::u16_at(block + 34 + i / 4 * 2);
+    const uint32 row = block[2 + i] | (above >> i % 4 * 3 & 7) << 8;
+    return blocks::shifted(blocks::kGridOf2048[row], above >> 15);
+  }
+};
+
+/// For each 8 elements a byte with a row of the grid; for each 3 bits above it and the shift, as of iq1_s;
+/// 16 scales in 3 bits, four in 2 bytes, whose upper 4 bits have the scales' f16 factor.
+struct IQ1_M : blocks::Octets<DType::kIQ1_M, 16> {
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int group) {
+    const uint8* const b = block + 48;
+    const uint32 factor = uint32(b[1]) >> 4 | uint32(b[3]) >> 4 << 4 | uint32(b[5]) >> 4 << 8 |
+                          uint32(b[7]) >> 4 << 12;
+    const int scale = blocks::u16_at(b + group / 4 * 2) >> group % 4 * 3 & 7;
+    return {to_float(f16{uint16(factor)}) * (float(2 * scale + 1) * 0.125f), 0};
+  }
+  static WICK_HD constexpr Octet octet(const uint8* block, int i) {
+    const uint32 above = block[32 + i / 2] >> i % 2 * 4 & 15;
+    return blocks::shifted(blocks::kGridOf2048[block[i] | (above & 7) << 8], above >> 3);
+  }
+};
+
+/// 48 bytes of 5 quants, 4 bytes of 4, a f16 scale. A byte is n 256 / 243, rounded up, for the number n
+/// whose digits to base 3, the first highest, are the quants + 1; of 4 the last digit is 0.
+struct TQ1_0 : blocks::Octets<DType::kTQ1_0, 256> {
+  static constexpr int kScaleAt = 52;
+
+  static WICK_HD constexpr BlockScale scale_of(const uint8* block, int) {
+    return {blocks::f16_at(block + kScaleAt), 0};
+  }
+  static WICK_HD constexpr Octet octet(const uint8* block, int i) {
+    Octet quants{};
+    for (int w = 0; w < 2; w++) {
+      const Digit first = digit_of(i * 8 + w * 4);
+      quants.words[w] = quants_of(block + first.byte, first.place);
+    }
+    return quants;
+  }
+  /// Byte b of the block; digit(e) is quant e + 1.
+  template <class Digits>
+  static WICK_HD constexpr uint8 byte_of(int b, const Digits& digit) {
+    const int first = b < 32 ? b : b < 48 ? 160 + b - 32 : 240 + b - 48;
+    const int step = b < 32 ? 32 : b < 48 ? 16 : 4;
+    int number = 0;
+    for (int place = 0; place < 5; place++)
+      number = number * 3 + (b < 48 || place < 4 ? digit(first + place * step) : 0);
+    return uint8((number * 256 + 242) / 243);
+  }
+
+ private:
+  struct Digit {
+    int byte, place;  // 0: the highest digit
+  };
+  /// Where the first of 4 neighbours is; the others are in the next bytes.
+  static WICK_HD constexpr Digit digit_of(int e) {
+    if (e < 160) return {e % 32, e / 32};
+    if (e < 240) return {32 + (e - 160) % 16, (e - 160) / 16};
+    return {48 + (e - 240) % 4, (e - 240) / 4};
+  }
+  /// The quants of 4 bytes: multiplied by 3^place, a byte has the digit highest.
+  static WICK_HD constexpr uint32 quants_of(const uint8* b, int place) {
+    uint32 power = 1;
+    for (int i = 0; i < place; i++) power *= 3;
+    const uint32 even = (b[0] | uint32(b[2]) << 16) * power & 0x00ff00ffu;
+    const uint32 odd = (b[1] | uint32(b[3]) << 16) * power & 0x00ff00ffu;
+    const uint32 digits = (even * 3 >> 8 & 0x00ff00ffu) | (odd * 3 & 0xff00ff00u);
+    return (digits + 0x7f7f7f7fu) ^ 0x80808080u;  // less 1
   }
 };
 
@@ -292,8 +453,9 @@ struct TQ2_0 {
 };
 
 /// Every block format, in the order of the enumeration.
-using BlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, Q2_K, Q3_K, IQ4_NL,
-                            IQ4_XS, MXFP4, IQ2_XXS, TQ2_0>;
+using BlockTypes =
+    TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, Q2_K, Q3_K, IQ4_NL, IQ4_XS, MXFP4,
+             IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ1_S, IQ1_M, TQ1_0, TQ2_0>;
 static_assert(StoredTypes::kSize + BlockTypes::kSize == kNumDTypes);
 
 /// Types that kernels decode blocks to. Other types convert from f32, which holds every element.
@@ -367,7 +529,7 @@ WICK_HD constexpr float decode(const uint8* block, int i) {
 }
 
 /// The formats that `encode` writes: those that ggml defines by rounding alone.
-using RoundedBlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, MXFP4, TQ2_0>;
+using RoundedBlockTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, MXFP4, TQ1_0, TQ2_0>;
 
 namespace blocks {
 

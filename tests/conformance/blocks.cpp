@@ -170,8 +170,12 @@ Array block_bytes(DType block, const HostShape& in_blocks, Values values, Random
         scale = specials[std::size_t(random.below(int64_t(specials.size())))];
       unsigned char encoded[2];
       reference::encode(field.dtype, reference::round_to_format(field.dtype, scale), encoded);
-      for (int i = 0; i < dtype_size(field.dtype); i++)
+      for (int i = 0; i < dtype_size(field.dtype) && !field.in_quarters; i++)
         bytes.values[b + std::size_t(field.byte + i)] = encoded[i];
+      for (int i = 0; i < 4 && field.in_quarters; i++) {
+        Real& byte = bytes.values[b + std::size_t(field.byte + 2 * i)];
+        byte = Real(int(byte) % 16 + (encoded[i / 2] >> i % 2 * 4 & 15) * 16);
+      }
     }
   return bytes;
 }

@@ -12,9 +12,9 @@ inline const std::vector<DType> kBlocks = [] {
   return all;
 }();
 /// Those that cast can make.
-inline const std::vector<DType> kRoundedBlocks = {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0,
-                                                  DType::kQ5_1, DType::kQ8_0, DType::kMXFP4,
-                                                  DType::kTQ2_0};
+inline const std::vector<DType> kRoundedBlocks = {DType::kQ4_0,  DType::kQ4_1, DType::kQ5_0,
+                                                  DType::kQ5_1,  DType::kQ8_0, DType::kMXFP4,
+                                                  DType::kTQ1_0, DType::kTQ2_0};
 
 /// A shape whose last dim counts blocks, in elements.
 HostShape in_elements(DType block, HostShape shape);

@@ -12,6 +12,8 @@ using Bytes = const unsigned char*;
 Real f16_value(Bytes b) { return decode(DType::kF16, b); }
 int low_half(unsigned char b) { return b % 16; }
 int upper_half(unsigned char b) { return b / 16; }
+/// The i-th of numbers of 4 bits, two in a byte.
+int half_of(Bytes b, int i) { return i % 2 == 0 ? low_half(b[i / 2]) : upper_half(b[i / 2]); }
 int bit(Bytes b, int i) { return b[i / 8] >> (i % 8) & 1; }
 /// Rounded once to f32.
 Real sum_of(Real scaled, Real offset) { return round_to_format(DType::kF32, scaled + offset); }
@@ -170,6 +172,100 @@ void iq2_xxs(Bytes b, Real* y) {
     y[i] = f16_value(b) * scale * (negative ? -size : size);
   }
 }
+/// f16 d, 32 of 16 bits: 9 of a row and 7 signs as of iq2_xxs; 16 scales of 4 bits.
+void iq2_xs(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const Bytes pair = b + 2 + i / 8 * 2;
+    const int row = pair[0] + 256 * (pair[1] % 2), e = i % 8;
+    int negative = 0;
+    for (int s = e < 7 ? e : 0; s <= (e < 7 ? e : 6); s++) negative ^= bit(pair, 9 + s);
+    const Real scale = (Real(0.5) + half_of(b + 66, i / 16)) / 4;
+    const int size = grid_quant(kIq2XsGrid, row, e, kThreeSizes);
+    y[i] = f16_value(b) * scale * (negative ? -size : size);
+  }
+}
+/// f16 d, 32 rows, 32 bytes of signs, 32 times 2 upper bits of the rows, 16 scales of 4 bits.
+void iq2_s(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const int o = i / 8;
+    const int row = b[2 + o] + 256 * bit(b + 66, 2 * o) + 512 * bit(b + 66, 2 * o + 1);
+    const Real scale = (Real(0.5) + half_of(b + 74, i / 16)) / 4;
+    const int size = grid_quant(kIq2SGrid, row, i % 8, kThreeSizes);
+    y[i] = f16_value(b) * scale * (bit(b + 34, i) ? -size : size);
+  }
+}
+/// Quant e of a row of 4, whose text is as that of rows of 8, but with one in a digit.
+int size_of(const char* text, int row, int e) { return digit(text, row * 4 + (e ^ 1)); }
+/// f16 d, 64 rows, and 8 times 32 bits as of iq2_xxs.
+void iq3_xxs(Bytes b, Real* y) {
+  constexpr int kSizes[] = {4, 12, 20, 28, 36, 44, 52, 62};
+  for (int i = 0; i < 256; i++) {
+    const Bytes bits = b + 66 + i / 32 * 4;
+    const int first = i % 32 / 8 * 7, e = i % 8;
+    int negative = 0;
+    for (int s = e < 7 ? e : 0; s <= (e < 7 ? e : 6); s++) negative ^= bit(bits, first + s);
+    const Real scale = (Real(0.5) + upper_half(bits[3])) / 2;
+    const int size = kSizes[size_of(kIq3XxsGrid, b[2 + i / 4], i % 4)];
+    y[i] = f16_value(b) * scale * (negative ? -size : size);
+  }
+}
+/// f16 d, 64 rows, their 64 ninth bits, 256 signs, 8 scales of 4 bits.
+void iq3_s(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const int row = b[2 + i / 4] + 256 * bit(b + 66, i / 4);
+    const int size = 1 + 2 * size_of(kIq3SGrid, row, i % 4);
+    const Real scale = 1 + 2 * half_of(b + 106, i / 32);
+    y[i] = f16_value(b) * scale * (bit(b + 74, i) ? -size : size);
+  }
+}
+constexpr int kThreeSigns[] = {-1, 0, 1};
+/// f16 d, 32 rows, 8 times 16 bits: 4 times 3 upper bits of the rows, 3 bits of the scale, the shift's
+/// sign.
+void iq1_s(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const Bytes bits = b + 34 + i / 32 * 2;
+    const int o = i / 8, first = o % 4 * 3;
+    const int row = b[2 + o] + 256 * bit(bits, first) + 512 * bit(bits, first + 1) +
+                    1024 * bit(bits, first + 2);
+    const int scale = 1 + 2 * (bit(bits, 12) + 2 * bit(bits, 13) + 4 * bit(bits, 14));
+    const Real shift = bit(bits, 15) ? Real(-0.125) : Real(0.125);
+    y[i] = f16_value(b) * scale * (grid_quant(kIq1Grid, row, i % 8, kThreeSigns) + shift);
+  }
+}
+/// 32 rows, 32 times 4 bits: 3 upper bits of the row and the shift's sign; 4 times 16 bits: four scales
+/// of 3 bits, 4 bits of d.
+void iq1_m(Bytes b, Real* y) {
+  const Bytes scales = b + 48;
+  const unsigned char factor[] = {
+      static_cast<unsigned char>(upper_half(scales[1]) + 16 * upper_half(scales[3])),
+      static_cast<unsigned char>(upper_half(scales[5]) + 16 * upper_half(scales[7]))};
+  for (int i = 0; i < 256; i++) {
+    const int o = i / 8, g = i / 16, above = half_of(b + 32, o), first = g / 4 * 16 + g % 4 * 3;
+    const int scale =
+        1 + 2 * (bit(scales, first) + 2 * bit(scales, first + 1) + 4 * bit(scales, first + 2));
+    const Real shift = above >= 8 ? Real(-0.125) : Real(0.125);
+    const int quant = grid_quant(kIq1Grid, b[o] + 256 * (above % 8), i % 8, kThreeSigns);
+    y[i] = f16_value(factor) * scale * (quant + shift);
+  }
+}
+/// Where an element of tq1_0 is: a byte, and a digit of it.
+struct TernaryPlace {
+  int byte, digit;
+};
+TernaryPlace ternary_place(int i) {
+  if (i < 160) return {i % 32, i / 32};
+  if (i < 240) return {32 + i % 16, (i - 160) / 16};
+  return {48 + i % 4, (i - 240) / 4};
+}
+/// 48 bytes of 5 elements, 4 of 4, f16 d. A byte is a fraction of 256 in base 3.
+void tq1_0(Bytes b, Real* y) {
+  for (int i = 0; i < 256; i++) {
+    const TernaryPlace place = ternary_place(i);
+    int rest = b[place.byte];
+    for (int d = 0; d < place.digit; d++) rest = rest * 3 % 256;
+    y[i] = f16_value(b + 52) * (rest * 3 / 256 - 1);
+  }
+}
 /// 64 bytes in the order of q2_k, f16 d.
 void tq2_0(Bytes b, Real* y) {
   for (int i = 0; i < 256; i++)
@@ -197,6 +293,13 @@ const Format& format(DType dtype) {
                                    {DType::kIQ4_XS, iq4_xs, {{0, half}}},
                                    {DType::kMXFP4, mxfp4, {{0, DType::kF8E8M0}}},
                                    {DType::kIQ2_XXS, iq2_xxs, {{0, half}}},
+                                   {DType::kIQ2_XS, iq2_xs, {{0, half}}},
+                                   {DType::kIQ2_S, iq2_s, {{0, half}}},
+                                   {DType::kIQ3_XXS, iq3_xxs, {{0, half}}},
+                                   {DType::kIQ3_S, iq3_s, {{0, half}}},
+                                   {DType::kIQ1_S, iq1_s, {{0, half}}},
+                                   {DType::kIQ1_M, iq1_m, {{49, half, true}}},
+                                   {DType::kTQ1_0, tq1_0, {{52, half}}},
                                    {DType::kTQ2_0, tq2_0, {{64, half}}}};
   return *std::find_if(std::begin(formats), std::end(formats),
                        [&](const Format& f) { return f.dtype == dtype; });
@@ -223,23 +326,31 @@ void quantize_mxfp4(const float* x, unsigned char* b) {
 }
 
 /// 256 elements as one block: the nearest of -1, 0 and 1 times the largest magnitude.
-void quantize_tq2_0(const float* x, unsigned char* b) {
+void quantize_ternary(DType dtype, const float* x, unsigned char* b) {
   float most = 0;
   for (int i = 0; i < 256; i++) most = std::max(most, std::fabs(x[i]));
   const float inverse = most == 0 ? 0 : 1 / most;
-  std::fill_n(b, 64, 0);
+  const bool packs_five = dtype == DType::kTQ1_0;
+  int numbers[64] = {};
   for (int i = 0; i < 256; i++) {
     const int q = int(std::round(x[i] * inverse)) + 1;
-    unsigned char& byte = b[i / 128 * 32 + i % 32];
-    byte = static_cast<unsigned char>(byte + (q << i % 128 / 32 * 2));
+    const TernaryPlace place = ternary_place(i);
+    if (packs_five)
+      numbers[place.byte] += q * int(std::pow(3, 4 - place.digit));
+    else
+      numbers[i / 128 * 32 + i % 32] += q << i % 128 / 32 * 2;
   }
-  encode(DType::kF16, round_to_format(DType::kF16, most), b + 64);
+  const int count = packs_five ? 52 : 64;
+  for (int k = 0; k < count; k++)  // the least byte whose fraction of 256 reaches number / 243
+    b[k] =
+        static_cast<unsigned char>(packs_five ? std::ceil(numbers[k] * 256 / 243.0) : numbers[k]);
+  encode(DType::kF16, round_to_format(DType::kF16, most), b + count);
 }
 
 /// 32 elements as one block, or 256 of ternary formats.
 void quantize_block(DType dtype, const float* x, unsigned char* b) {
   if (dtype == DType::kMXFP4) return quantize_mxfp4(x, b);
-  if (dtype == DType::kTQ2_0) return quantize_tq2_0(x, b);
+  if (dtype == DType::kTQ1_0 || dtype == DType::kTQ2_0) return quantize_ternary(dtype, x, b);
   const bool has_offset = dtype == DType::kQ4_1 || dtype == DType::kQ5_1;
   const int bits = dtype == DType::kQ8_0                            ? 8
                    : dtype == DType::kQ5_0 || dtype == DType::kQ5_1 ? 5

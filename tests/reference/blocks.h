@@ -8,6 +8,7 @@ namespace wick::reference {
 struct ScaleField {
   int byte;  // that it begins at
   DType dtype;
+  bool in_quarters = false;  // 4 bits in the upper half of every other byte, the lowest first
 };
 std::vector<ScaleField> scale_fields(DType block);
 /// The elements of blocks, rounded to f32 where they have an offset. bytes: u8 [..., bytes of a row's

@@ -58,7 +58,7 @@ WICK_DEVICE uint32 table_quants(uint32 bits) {
 
 /// 4 n quants from element e of run r, as bytes, plus the bias.
 template <class F, int n>
-WICK_DEVICE void load_words(const uint8* block, int run, int e, uint32 (&words)[n]) {
+WICK_DEVICE void pack_words(const uint8* block, int run, int e, uint32 (&words)[n]) {
   const BlockBits low = F::low(run), high = F::high(run);
   for (int i = 0; i < n; i++) {
     const uint32 word = word_at<F>(block + low.byte + e % F::kLowBytes + 4 * i);
@@ -92,7 +92,7 @@ WICK_DEVICE QuantPack<n> load_quants(const uint8* row, int k) {
     for (int i = 0; i < n; i++)
       pack.words[i] = (n == 2 ? quants.words[i] : quants.words[e / 4 % 2]) ^ 0x80808080u;
   } else {
-    load_words<F>(block, run, e, pack.words);
+    pack_words<F>(block, run, e, pack.words);
   }
   return pack;
 }

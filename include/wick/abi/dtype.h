@@ -39,9 +39,16 @@ enum class DType : uint8 {
   kIQ4_XS,
   kMXFP4,
   kIQ2_XXS,
+  kIQ2_XS,
+  kIQ2_S,
+  kIQ3_XXS,
+  kIQ3_S,
+  kIQ1_S,
+  kIQ1_M,
+  kTQ1_0,
   kTQ2_0
 };
-inline constexpr int kNumDTypes = 34;
+inline constexpr int kNumDTypes = 41;
 
 /// Floating-point types that ops compute with.
 using FloatTypes = TypeList<f8e4m3, f8e5m2, bf16, f16, float, double>;
@@ -119,6 +126,13 @@ inline constexpr DTypeFacts kDTypeFacts[kNumDTypes + 1] = {
     {"iq4_xs", 256, 136, DTypeKind::kBlock},
     {"mxfp4", 32, 17, DTypeKind::kBlock},
     {"iq2_xxs", 256, 66, DTypeKind::kBlock},
+    {"iq2_xs", 256, 74, DTypeKind::kBlock},
+    {"iq2_s", 256, 82, DTypeKind::kBlock},
+    {"iq3_xxs", 256, 98, DTypeKind::kBlock},
+    {"iq3_s", 256, 110, DTypeKind::kBlock},
+    {"iq1_s", 256, 50, DTypeKind::kBlock},
+    {"iq1_m", 256, 56, DTypeKind::kBlock},
+    {"tq1_0", 256, 54, DTypeKind::kBlock},
     {"tq2_0", 256, 66, DTypeKind::kBlock},
     {"?", 1, 0, DTypeKind::kNone}};  // for any value outside the enumeration
 }  // namespace detail

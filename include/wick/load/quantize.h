@@ -31,7 +31,7 @@ WICK_API std::vector<std::string> quantized_file_types();
 ///
 /// A file type is a mixture: llama.cpp's rules choose each tensor's type, but for those that it has
 /// for falcon, glm5-next and bailingmoe3 alone. Norms, vectors and small tables stay as they are. q4_0, q4_1,
-/// q5_0, q5_1, q8_0, mxfp4 and tq2_0 have ggml's bytes; q2_k to q6_k, iq4_nl and iq4_xs are searched for the
+/// q5_0, q5_1, q8_0, mxfp4, tq1_0 and tq2_0 have ggml's bytes; q2_k to q6_k, iq4_nl and iq4_xs are searched for the
 /// least sum of squared differences. The metadata is the input's, with "general.file_type" and
 /// "general.quantization_version" set.
 ///

@@ -13,9 +13,9 @@ from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, quants
 
 F16_FIELDS = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2],
               "Q6_K": [208], "Q2_K": [80, 82], "Q3_K": [108], "IQ4_NL": [0], "IQ4_XS": [0], "MXFP4": [], "IQ2_XXS": [0],
-              "TQ2_0": [64]}
+              "IQ2_XS": [0], "IQ2_S": [0], "IQ3_XXS": [0], "IQ3_S": [0], "IQ1_S": [0], "IQ1_M": [], "TQ1_0": [52], "TQ2_0": [64]}
 MXFP4_EXPONENTS = [0, 1, 127]
-QUANTIZED = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "MXFP4", "TQ2_0"]
+QUANTIZED = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "MXFP4", "TQ1_0", "TQ2_0"]
 ROWS = 3
 
 random = np.random.default_rng(36)
@@ -28,6 +28,8 @@ for name, fields in F16_FIELDS.items():
         blocks[:, field:field + 2] = random.normal(0, 0.1, (ROWS, 1)).astype(np.float16).view(np.uint8)
     if name == "MXFP4":
         blocks[:, 0] = MXFP4_EXPONENTS
+    if name == "IQ1_M":  # the upper halves of 4 bytes have 2 to 2.25
+        blocks[:, 49:56:2] = blocks[:, 49:56:2] % 16 + [[0, 0, 0, 64]]
     tensors[f"{name.lower()}.blocks"] = blocks
     tensors[f"{name.lower()}.elements"] = quants.dequantize(blocks, kind).reshape(ROWS, elements)
     if name in QUANTIZED:

@@ -16,7 +16,7 @@ from gguf import GGUFReader, GGUFWriter
 
 HERE = pathlib.Path(__file__).parent
 TYPES = ["f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k_s", "q3_k_m", "q3_k_l", "q4_k_s",
-         "q4_k_m", "q5_k_s", "q5_k_m", "q6_k", "iq4_nl", "iq4_xs", "mxfp4_moe", "tq2_0"]
+         "q4_k_m", "q5_k_s", "q5_k_m", "q6_k", "iq4_nl", "iq4_xs", "mxfp4_moe", "tq1_0", "tq2_0"]
 
 
 def tensors(layers, row, tied, experts, values_only):

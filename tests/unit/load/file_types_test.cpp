@@ -67,7 +67,7 @@ TEST(FileTypes, NamesMayBeInUpperCaseAndShort) {
       file_type_of("q4"), kInvalidArgument,
       "expected a type of f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, mxfp4_moe, "
       "iq4_xs, iq4_nl, q2_k, q3_k_s, q3_k_l, q3_k_m, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k, "
-      "tq2_0; got q4");
+      "tq1_0, tq2_0; got q4");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_F(QuantizeModel, EveryTypeKeepsTheWeightsNearby) {
 
 TEST_F(QuantizeModel, RoundedTypesAreThoseOfCast) {
   const Tensor x = tensors.at("blk.0.ffn_up.weight");
-  for (const DType dtype : {DType::kQ8_0, DType::kTQ2_0}) {
+  for (const DType dtype : {DType::kQ8_0, DType::kTQ1_0, DType::kTQ2_0}) {
     quantize_model(save(), folder.file("out.gguf"), dtype_name(dtype));
     const Tensor y = GgufReader(folder.file("out.gguf")).load("blk.0.ffn_up.weight");
     EXPECT_EQ(y.dtype(), dtype);
