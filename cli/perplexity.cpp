@@ -81,7 +81,12 @@ void add_window(const Decoder& decoder, const std::vector<int64_t>& ids, Score* 
 }
 
 int64_t context_of(const Options& options) {
-  const int64_t most = load_config(options.model.path).max_position_embeddings;
+  const DecoderConfig config = load_config(options.model.path);
+  if (!config.is_causal)
+    fail_input(options.model.path,
+               "expected a causal model: this one's tokens attend to those behind them, so it "
+               "predicts no text (\"is_causal\" is false)");
+  const int64_t most = config.max_position_embeddings;
   if (options.context > most)
     fail_input("--context", "expected at most ", most, ", the model's positions, got ",
                options.context);

@@ -88,6 +88,15 @@ TEST(Perplexity, EachWindowBeginsWithTheTokenThatTheFilesPutFirst) {
   EXPECT_GT(std::abs(expected_perplexity(model, ids, 16, 4, -1) / expected - 1), 1e-4);
 }
 
+TEST(Perplexity, RefusesAModelThatIsNotCausal) {
+  const SmallTraining training;
+  const std::string model = training.train("model", 1);
+  Settings config = read_json(model + "/config.json");
+  write_json(model + "/config.json", config.set("model_type", "qwen2").set("is_causal", false));
+  expect_bad_input(run("perplexity --device cpu -m " + model + " " + training.text),
+                   "model: expected a causal model");
+}
+
 TEST(Perplexity, BadInputIsOneLine) {
   const SmallTraining training;
   const std::string model = training.train("model", 1);

@@ -197,6 +197,10 @@ TEST(TrainBadInput, Configs) {
                             .replace(text.find(": 24"), 4, ": 2147483647")
                             .replace(text.find("layers\": 2"), 10, "layers\": 65536")),
                    "config: the sizes give more than 2^60 weights");
+  text = kSmallConfig;
+  expect_bad_input(with(text.replace(text.find("llama"), 5, "qwen2").replace(0, 1, R"({"is_causal": false, )")),
+                   "c.json: \"is_causal\": expected true, as the model learns to predict the next "
+                   "byte, got false");
   expect_bad_input(run("train --context 64 --config " + small.config + rest),
                    "\"max_position_embeddings\": expected at least the context 64, got 32");
   EXPECT_FALSE(fs::exists(small.folder / "m"));
