@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "commands.h"
 #include "failure.h"
+#include "input.h"
 #include "model.h"
-#include "paths.h"
 #include "ranges.h"
 #include "report.h"
 #include "wick/io/file.h"
@@ -48,12 +46,6 @@ struct Score {
            std::sqrt(std::max(0.0, variance) / double(std::max<int64_t>(1, tokens - 1)));
   }
 };
-
-std::string text_of(const std::string& file) {
-  if (file.empty()) return {std::istreambuf_iterator<char>(std::cin), {}};
-  if (!is_there(file) || is_folder(file)) fail_input(file, "no such file");
-  return read_file(file);
-}
 
 /// The token that the model's files put before every text.
 std::optional<int64_t> beginning(const Tokenizer& tokenizer) {
@@ -115,7 +107,7 @@ void print(const Options& options, const Score& score, int64_t context, int64_t 
 
 void perplexity(const Options& options) {
   if (!is_there(options.model.path)) fail_input(options.model.path, "no such file or folder");
-  const std::string text = text_of(options.file);
+  const std::string text = read_input(options.file);
   const int64_t context = context_of(options);
   const LanguageModel model = open_model(options.model, context);
   require_tokenizer(model, options.model.path);
@@ -123,8 +115,8 @@ void perplexity(const Options& options) {
       model.tokenizer->encode_ids(text, {.add_end = false, .parse_special = false});
   const int64_t whole = int64_t(ids.size()) / context;
   if (whole == 0)
-    fail_input(options.file.empty() ? "stdin" : options.file, "expected a text of at least ",
-               context, " tokens, got ", ids.size());
+    fail_input(input_name(options.file), "expected a text of at least ", context, " tokens, got ",
+               ids.size());
   const int64_t windows = options.windows > 0 ? std::min(options.windows, whole) : whole;
   const std::optional<int64_t> bos = beginning(*model.tokenizer);
 

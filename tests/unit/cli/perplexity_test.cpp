@@ -107,8 +107,8 @@ TEST(Perplexity, BadInputIsOneLine) {
       {"-m " + model + " " + small, "small: expected a text of at least 32 tokens, got 5"},
       {"-m " + model + " --context 33 " + small, "--context: expected at most 32"},
       {"-m " + model + " --context 2 " + small, "--context"},
-      {"-m " + model + " " + (training.folder / "none"), "none: no such file"},
-      {"-m " + model + " " + training.folder.path(), "no such file"},
+      {"-m " + model + " " + (training.folder / "none"), "none: No such file or directory"},
+      {"-m " + model + " " + training.folder.path(), ": not a regular file"},
       {"-m " + (training.folder / "none") + " " + small, "none: no such file or folder"},
   };
   for (const auto& row : rows) {
