@@ -336,6 +336,9 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   config.set("vocab_size", embedding->second.shape[0]);
   config.set("tie_word_embeddings", !has(tensors, "output.weight"));
 
+  if (const Setting* pad = metadata.find("tokenizer.ggml.padding_token_id"))
+    config.set("pad_token_id", *pad);
+
   DecoderConfig c = decoder_config(config);
   c.attention_bias = has(tensors, "blk.0.attn_q.bias") || has(tensors, "blk.0.attn_qkv.bias");
   c.attention_output_bias = has(tensors, "blk.0.attn_output.bias");

@@ -53,6 +53,7 @@ struct Family {
   bool attention_bias = false;         // of q, k and v
   bool mlp_bias = false;
   bool tie_word_embeddings = false;
+  int64_t pad_token_id = -1;  // -1: null
 
   // The architecture.
   Sliding sliding = Sliding::kNever;
@@ -131,6 +132,7 @@ inline constexpr Family kFamilies[] = {
      .sliding_window = 4096,
      .query_pre_attn_scalar = 256,
      .tie_word_embeddings = true,
+     .pad_token_id = 0,
      .sliding = Sliding::kPattern,
      .hidden_act = HiddenAct::kGeluTanh,
      .norm_places = NormPlaces::kBoth,
@@ -163,6 +165,7 @@ inline constexpr Family kFamilies[] = {
      .rope_theta = 2e6,
      .no_rope_layer_interval = 4,
      .tie_word_embeddings = true,
+     .pad_token_id = 128004,
      .sliding = Sliding::kUnrotated,
      .gguf = "smollm3",
      .gguf_pairs = RopePairs::kAdjacent,
@@ -177,6 +180,7 @@ inline constexpr Family kFamilies[] = {
      .num_key_value_heads = 16,
      .head_dim = 256,
      .tie_word_embeddings = true,
+     .pad_token_id = 0,
      .hidden_act = HiddenAct::kGeluTanh,
      .norm_adds_one = true,
      .scales_embedding = true,
@@ -196,6 +200,7 @@ inline constexpr Family kFamilies[] = {
      .attn_logit_softcapping = 50,
      .final_logit_softcapping = 30,
      .tie_word_embeddings = true,
+     .pad_token_id = 0,
      .sliding = Sliding::kPattern,
      .hidden_act = HiddenAct::kGeluTanh,
      .norm_places = NormPlaces::kBoth,
@@ -219,6 +224,7 @@ inline constexpr Family kFamilies[] = {
      .architecture = "OlmoForCausalLM",
      .vocab_size = 50304,
      .rms_norm_eps = 1e-5,
+     .pad_token_id = 1,
      .norm_type = NormType::kLayerPlain,
      .gguf = "olmo",
      .gguf_pairs = RopePairs::kAdjacent,
@@ -227,6 +233,7 @@ inline constexpr Family kFamilies[] = {
      .architecture = "Olmo2ForCausalLM",
      .vocab_size = 50304,
      .rms_norm_eps = 1e-5,
+     .pad_token_id = 1,
      .norm_places = NormPlaces::kOutputs,
      .qk_norm = QkNorm::kProjection,
      .gguf = "olmo2",
@@ -237,6 +244,7 @@ inline constexpr Family kFamilies[] = {
      .num_attention_heads = 32,
      .rms_norm_eps = 1e-5,
      .max_position_embeddings = 4096,
+     .pad_token_id = 32000,
      .sliding = Sliding::kEvery,
      .gguf = "phi3",
      .gguf_keys = {"rope.dimension_count", "attention.sliding_window",
@@ -274,6 +282,7 @@ inline constexpr Family kFamilies[] = {
      .head_dim = 128,
      .rope_theta = 5e5,
      .tie_word_embeddings = true,
+     .pad_token_id = 0,
      .rope_pairs = RopePairs::kAdjacent,
      .gguf = "ernie4_5",
      .gguf_pairs = RopePairs::kAdjacent,
@@ -306,6 +315,7 @@ inline constexpr Family kFamilies[] = {
      .head_dim = 128,
      .partial_rotary_factor = 0.5,
      .attention_bias = true,
+     .pad_token_id = 151329,
      .norm_places = NormPlaces::kBoth,
      .rope_pairs = RopePairs::kAdjacent,
      .attention_output_bias = false,
@@ -327,6 +337,7 @@ inline constexpr Family kFamilies[] = {
      .head_dim = 128,
      .partial_rotary_factor = 0.5,
      .attention_bias = true,
+     .pad_token_id = 151329,
      .rope_pairs = RopePairs::kAdjacent,
      .attention_output_bias = false,
      .gguf = "chatglm",
@@ -524,7 +535,8 @@ inline constexpr std::string_view kCommonKeys[] = {"model_type",
                                                    "torch_dtype",
                                                    "dtype",
                                                    "bos_token_id",
-                                                   "eos_token_id"};
+                                                   "eos_token_id",
+                                                   "pad_token_id"};
 
 /// Keys that change the results of a model type that reads them, and the number that does not.
 /// true and false count as 1 and 0; null, "", [] and {} never change results. From the config classes of transformers 5.24 and
@@ -638,7 +650,6 @@ inline constexpr std::string_view kIdleKeys[] = {"architectures",
                                                  "transformers_version",
                                                  "transformers.js_config",
                                                  "use_cache",
-                                                 "pad_token_id",
                                                  "unk_token_id",
                                                  "sep_token_id",
                                                  "attention_dropout",

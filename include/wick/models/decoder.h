@@ -1,6 +1,7 @@
 // Decoder-only transformers: one implementation, configured by config.json.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,7 @@ struct DecoderConfig {
   bool tie_word_embeddings = false;    // the output layer shares the embedding's weight
   DType dtype = DType::kF32;           // dtype of the weights in the file
   std::vector<int64_t> bos_token_ids, eos_token_ids;
+  std::optional<int64_t> pad_token_id;    // within the vocabulary; wick pads nothing
   std::vector<std::string> ignored_keys;  // unknown keys of config.json; worth a warning
 };
 

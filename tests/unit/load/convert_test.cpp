@@ -101,8 +101,11 @@ void expect_folder(const std::string& out, const std::string& before, DType dtyp
   EXPECT_EQ(config.dtype, dtype);
   expected.dtype = dtype;
   for (DecoderConfig* c : {&expected, &config})
-    c->bos_token_ids.clear(), c->eos_token_ids.clear();   // the file has no tokenizer
+    c->bos_token_ids.clear(), c->eos_token_ids.clear(),
+        c->pad_token_id.reset();                          // the file has no tokenizer
   expected.initializer_range = config.initializer_range;  // GGUF files lack it
+  for (DecoderConfig* c : {&expected, &config})           // they hold it as an f32
+    c->rope_scaling.attention_factor = double(float(c->rope_scaling.attention_factor));
   if (RopeScaling& s = expected.rope_scaling; s.type == RopeScalingType::kLlama3) {
     // Only these quotients count.
     s.original_max_position_embeddings =
@@ -173,6 +176,24 @@ TEST(Convert, AFileHasAnUnusualPatternOfSlidingLayers) {
   EXPECT_EQ(metadata.real("gemma3.final_logit_softcapping"), 4);
   convert_to_folder(file, folder.file("b"));
   expect_folder(folder.file("b"), model.path(), DType::kF16);
+}
+
+TEST(Convert, AFolderNamesThePaddingThatTransformersWouldElseTakeFromOutsideOfTheVocabulary) {
+  const TemporaryFolder folder;
+  for (const char* model : {"phi3", "glm4", "smollm3"}) {
+    convert_to_folder(kDecoders + model + "/model.gguf", folder.file(model));
+    const Settings config = read_json(folder.file(model) + "/config.json");
+    const bool is_null = std::any_of(config.entries().begin(), config.entries().end(), [](auto& e) {
+      return e.first == "pad_token_id" && std::holds_alternative<std::nullptr_t>(e.second.value);
+    });
+    EXPECT_TRUE(is_null) << model;
+  }
+  const GgufReader reader(kDecoders + "phi3/model.gguf");
+  std::vector<GgufField> fields = reader.fields();
+  fields.push_back({"tokenizer.ggml.padding_token_id", 5, GgufType::kU32});
+  save_gguf(folder.file("a.gguf"), fields, reader.source());
+  convert_to_folder(folder.file("a.gguf"), folder.file("a"));
+  EXPECT_EQ(read_json(folder.file("a/config.json")).integer("pad_token_id"), 5);
 }
 
 TEST(Convert, NumbersOfConfigAreOfTheKindThatTransformersExpects) {

@@ -123,6 +123,11 @@ TEST(DecoderConfig, KnowsTheSwitchesOfItsFamily) {
             32);
   EXPECT_EQ(config_of("glm4", R"("partial_rotary_factor": 1.0)").rotary_dim, 0);
   EXPECT_TRUE(config_of("phi", eight).lm_head_bias);
+  EXPECT_EQ(config_of("phi3", eight).pad_token_id, 32000);
+  EXPECT_EQ(config_of("phi3", eight + R"(, "vocab_size": 48)").pad_token_id, std::nullopt);
+  EXPECT_EQ(config_of("phi3", eight + R"(, "pad_token_id": null)").pad_token_id, std::nullopt);
+  EXPECT_EQ(config_of("phi3", eight + R"(, "pad_token_id": -1)").pad_token_id, std::nullopt);
+  EXPECT_EQ(config_of("phi3", eight + R"(, "pad_token_id": 7)").pad_token_id, 7);
 }
 
 TEST(DecoderConfig, OfGpt2IsReadByGpt2sKeys) {
