@@ -345,7 +345,8 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   c.mlp_bias = has(tensors, "blk.0.ffn_up.bias");
   c.lm_head_bias = has(tensors, "output.bias");
   c.norm_topk_prob = keys.flag_or("expert_weights_norm", family.gguf_norm_topk_prob);
-  if (contains(family.keys, "qk_layernorm") && has(tensors, "blk.0.attn_q_norm.weight"))
+  if (contains(family.keys, "qk_layernorm") && family.gguf_qk_norm &&
+      has(tensors, "blk.0.attn_q_norm.weight"))
     c.qk_norm = family.qk_norm;
   if (contains(family.keys, "use_parallel_residual"))
     c.parallel_residual = !has(tensors, "blk.0.ffn_norm.weight");

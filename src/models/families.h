@@ -76,6 +76,7 @@ struct Family {
   RopePairs gguf_pairs = RopePairs::kHalves;
   int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads
   bool gguf_norm_topk_prob = false;  // norm_topk_prob of files, which do not say it
+  bool gguf_qk_norm = true;          // files may have the norms of "qk_layernorm"
   /// Keys of files, behind "ARCHITECTURE.", that not every family's have, and those of
   /// "rope.freq_base" and "attention.head_count_kv" that files leave out at the reader's default.
   std::array<std::string_view, 3> gguf_keys = {}, gguf_implied = {};
@@ -385,15 +386,19 @@ inline constexpr Family kFamilies[] = {
      .mlp_bias = true,
      .hidden_act = HiddenAct::kGeluTanh,
      .norm_type = NormType::kLayer,
+     .qk_norm = QkNorm::kHead,
      .lm_head_bias = true,
      .gated_mlp = false,
      .parallel_residual = true,
      .gguf = "phi2",
+     .gguf_qk_norm = false,
      .gguf_keys = {"rope.dimension_count"},
      .gguf_implied = {"rope.freq_base"},
-     .keys = {"hidden_act", "partial_rotary_factor"},
+     .keys = {"hidden_act", "partial_rotary_factor", "qk_layernorm"},
      .renamed_keys = {{{"layer_norm_eps", "rms_norm_eps"}}},
-     .renamed_tensors = {{{"self_attn.dense", "self_attn.o_proj"},
+     .renamed_tensors = {{{"q_layernorm", "q_norm"},
+                          {"k_layernorm", "k_norm"},
+                          {"self_attn.dense", "self_attn.o_proj"},
                           {"mlp.fc1", "mlp.up_proj"},
                           {"mlp.fc2", "mlp.down_proj"},
                           {"final_layernorm", "norm"}}}},

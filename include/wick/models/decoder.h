@@ -30,7 +30,7 @@ enum class NormPlaces { kInputs, kOutputs, kBoth };
 /// How queries and keys are normalized before they are rotated.
 enum class QkNorm {
   kNone,
-  kHead,        // each head by itself, with one weight for all heads
+  kHead,        // each head by itself by the model's norm, with one weight for all heads
   kEachHead,    // each head by itself by layer_norm, with a weight per head and no bias
   kProjection,  // all heads together
 };

@@ -67,6 +67,7 @@ MODELS = {
     "chatglm": ("Glm", "bfloat16", dict(head_dim=4, rope_parameters=dict(rope_type="default", rope_theta=20000.0,
                                                                          partial_rotary_factor=0.5))),
     "phi": ("Phi", "float32", dict(head_dim=None, hidden_size=32, intermediate_size=128, num_key_value_heads=4)),
+    "phi_qk_layernorm": ("Phi", "float32", dict(head_dim=None, hidden_size=32, intermediate_size=128, qk_layernorm=True)),
     "gpt2": ("GPT2", "float32", GPT2),
     "mixtral": ("Mixtral", "float32", dict(num_local_experts=5, num_experts_per_tok=2)),
     "qwen2_moe": ("Qwen2Moe", "bfloat16", dict(head_dim=None, hidden_size=32, initializer_range=0.25, num_experts=6,

@@ -410,10 +410,26 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
   again(gemma(R"("sliding_window_pattern": 2, "final_logit_softcapping": 30.0)"));
   again(qwen(R"("use_sliding_window": true, "max_window_layers": 3)"));
   again(mistral(R"(, "sliding_window": null)"));
-  for (const char* folder :
-       {"qwen2_window", "qwen2_full", "smollm3_listed", "gemma2", "granite", "olmo", "olmo2",
-        "phi3_longrope", "starcoder2_window", "stablelm_parallel", "glm4", "chatglm", "phi", "gpt2",
-        "mixtral", "qwen3_moe", "qwen2_moe", "qwen2_moe_window", "granitemoe"})
+  for (const char* folder : {"qwen2_window",
+                             "qwen2_full",
+                             "smollm3_listed",
+                             "gemma2",
+                             "granite",
+                             "olmo",
+                             "olmo2",
+                             "phi3_longrope",
+                             "starcoder2_window",
+                             "stablelm_parallel",
+                             "glm4",
+                             "chatglm",
+                             "phi",
+                             "phi_qk_layernorm",
+                             "gpt2",
+                             "mixtral",
+                             "qwen3_moe",
+                             "qwen2_moe",
+                             "qwen2_moe_window",
+                             "granitemoe"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.attention_output_bias = false;
@@ -586,6 +602,7 @@ constexpr const char* kMoreModels[] = {
     "decoders/glm",
     "decoders/chatglm",
     "decoders/phi",
+    "decoders/phi_qk_layernorm",
     "decoders/gpt2",
     "decoders/mixtral",
     "decoders/qwen3_moe",
@@ -721,7 +738,7 @@ Decoder fresh(Parameters& parameters) {
 TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
   for (const char* folder :
        {"gemma2", "granite", "olmo", "olmo2", "phi3", "starcoder2", "stablelm_parallel", "glm4",
-        "phi", "gpt2", "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
+        "phi", "phi_qk_layernorm", "gpt2", "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
