@@ -56,6 +56,9 @@ MODELS = {
     "olmo2": ("Olmo2", "float32", dict(head_dim=None)),
     "phi3": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, sliding_window=7)),
     "phi3_longrope": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, rope_parameters=LONG)),
+    # Rows are longer than the trained context: the long factors, and a factor of attention above 1.
+    "phi3_longrope_long": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, initializer_range=0.25, rope_parameters=LONG,
+                                                   original_max_position_embeddings=2)),
     "starcoder2": ("Starcoder2", "float32", dict(head_dim=None)),
     "starcoder2_window": ("Starcoder2", "float16", dict(head_dim=None, sliding_window=7, use_bias=False)),
     "ernie4_5": ("Ernie4_5", "float32", dict(use_bias=True)),
