@@ -105,6 +105,10 @@ WICK_API DecoderConfig decoder_config_of_gguf(const Settings& metadata,
 /// that such files have besides: parts for images, tables of rope, a tied output's copy. Errors:
 /// kFormat.
 WICK_API TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config);
+/// The inverse for folders: a Decoder's tensors in the form and under the names that transformers has
+/// them in for the model_type. A tensor is converted when it is loaded. Errors: kInvalidArgument for
+/// an unknown model_type; kFormat.
+WICK_API TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config);
 /// The values of a config.json that transformers reads. Errors: kUnsupported for a GGUF's config.
 WICK_API Settings to_settings(const DecoderConfig& config);
 /// The number of parameters of a model, counted from their shapes. Errors: kInvalidArgument if it
