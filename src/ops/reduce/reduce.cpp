@@ -321,6 +321,16 @@ Tensor sum(const Tensor& x, const ReduceOptions& options) {
   });
 }
 
+Tensor sum_of_squares(const char* name, const Tensor& x, const ReduceOptions& options) {
+  const Dims marks = reduced_dims(name, x, options.dims);
+  const Tensor values = x.detach();
+  const Tensor y = reduce_fused(SumOfSquares::op, values, marks, options.keepdim, x.dtype(),
+                                [&] { return sum(values * values, options); });
+  return record(name, y, {&x}, kKeepInput0, [marks](const RuleContext& c, std::span<Tensor> g) {
+    g[0] = spread(c.gradient * 2, c.input_shape(0), marks) * c.input(0);
+  });
+}
+
 Tensor mean(const Tensor& x, const ReduceOptions& options) {
   check_defined("mean", x);
   const Dims marks = reduced_dims("mean", x, options.dims);

@@ -100,7 +100,7 @@ Tensor norm(const Tensor& x, double p, const ReduceOptions& options) {
   const DType dtype = floating(x.dtype());
   check(p == p, ErrorCode::kInvalidArgument, "norm", "expected a number p, got NaN");
   if (p == 0) return record_constant("norm", cast(count_nonzero(x, options), dtype), {&x});
-  if (p == 2) return cast(root(sum(wide * wide, options)), dtype);
+  if (p == 2) return cast(root(sum_of_squares("norm", wide, options)), dtype);
   const Tensor size = abs(wide);
   if (p == 1) return cast(sum(size, options), dtype);
   if (std::isinf(p)) return cast(p > 0 ? amax(size, options) : amin(size, options), dtype);
