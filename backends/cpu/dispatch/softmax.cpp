@@ -11,4 +11,12 @@ Status Softmax::run(const Kernel* kernel, const Call* call) {
   return {};
 }
 
+Status LogSumExp::run(const Kernel* kernel, const Call* call) {
+  const auto& op = *static_cast<const LogSumExp*>(kernel->data);
+  const View &x = call->in[0], &y = call->out[0];
+  for_rows(x, kExpGrain,
+           [&](int64 i) { op.row(row_of(x, i), y.as<char>() + bytes_of(y.dtype, i), x.shape[1]); });
+  return {};
+}
+
 }  // namespace wick::cpu
