@@ -15,6 +15,7 @@ struct Softmax {
 /// The same for logsumexp: y is one element.
 struct LogSumExp {
   static constexpr Op kOp = kLogSumExp;
+  static const char* accepts(const Kernel* kernel, const Call* call, const DeviceInfo* device);
   static Status run(const Kernel* kernel, const Call* call);
   void (*row)(const void* x, void* y, int64 n);
 };

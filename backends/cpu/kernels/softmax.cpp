@@ -52,7 +52,7 @@ void add_family<"softmax">(Table& table) {
   for_each(TypeList<float, double>{}, [&]<class T>() {
     static constexpr LogSumExp data{logsumexp<T>};
     table.add(LogSumExp::kOp, kDTypeOf<T>,
-              {.accepts = accepts_unit_strides, .run = LogSumExp::run, .data = &data});
+              {.accepts = LogSumExp::accepts, .run = LogSumExp::run, .data = &data});
   });
 }
 

@@ -80,6 +80,7 @@ struct LogSumExp : RowKernel {
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     if (const char* why = check_rows(call.in[0])) return why;
+    if (is_few_long_rows(call.in[0])) return "a few long rows, which the composite cuts";
     return check_vector(call.out[0], call.in[0].shape[0]);
   }
   static Status run(const Call& call) {
