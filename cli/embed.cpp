@@ -1,11 +1,11 @@
 // wick embed: the embeddings of texts.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 
 #include "commands.h"
 #include "failure.h"
+#include "input.h"
 #include "model.h"
 #include "wick/io/json.h"
 
@@ -34,8 +34,8 @@ void embed(const Options& options) {
     if (InterruptWatch::asked()) throw Interrupted();
   };
   for (const std::string& text : options.texts) next(text);
-  if (!options.texts.empty()) return;
-  for (std::string line; std::getline(std::cin, line);) next(line);
+  if (options.texts.empty())
+    for_each_line("", [&](const std::string& line, const std::string&) { next(line); });
 }
 
 }  // namespace

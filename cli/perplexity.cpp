@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "commands.h"
 #include "failure.h"
+#include "input.h"
 #include "model.h"
-#include "paths.h"
 #include "ranges.h"
 #include "report.h"
 #include "wick/io/file.h"
@@ -49,12 +47,6 @@ struct Score {
   }
 };
 
-std::string text_of(const std::string& file) {
-  if (file.empty()) return {std::istreambuf_iterator<char>(std::cin), {}};
-  if (!is_there(file) || is_folder(file)) fail_input(file, "no such file");
-  return read_file(file);
-}
-
 /// The token that the model's files put before every text.
 std::optional<int64_t> beginning(const Tokenizer& tokenizer) {
   const std::vector<int64_t> with = tokenizer.encode_ids("a", {.add_end = false}),
@@ -81,7 +73,12 @@ void add_window(const Decoder& decoder, const std::vector<int64_t>& ids, Score* 
 }
 
 int64_t context_of(const Options& options) {
-  const int64_t most = load_config(options.model.path).max_position_embeddings;
+  const DecoderConfig config = load_config(options.model.path);
+  if (!config.is_causal)
+    fail_input(options.model.path,
+               "expected a causal model: this one's tokens attend to those behind them, so it "
+               "predicts no text (\"is_causal\" is false)");
+  const int64_t most = config.max_position_embeddings;
   if (options.context > most)
     fail_input("--context", "expected at most ", most, ", the model's positions, got ",
                options.context);
@@ -110,7 +107,7 @@ void print(const Options& options, const Score& score, int64_t context, int64_t 
 
 void perplexity(const Options& options) {
   if (!is_there(options.model.path)) fail_input(options.model.path, "no such file or folder");
-  const std::string text = text_of(options.file);
+  const std::string text = read_input(options.file);
   const int64_t context = context_of(options);
   const LanguageModel model = open_model(options.model, context);
   require_tokenizer(model, options.model.path);
@@ -118,8 +115,8 @@ void perplexity(const Options& options) {
       model.tokenizer->encode_ids(text, {.add_end = false, .parse_special = false});
   const int64_t whole = int64_t(ids.size()) / context;
   if (whole == 0)
-    fail_input(options.file.empty() ? "stdin" : options.file, "expected a text of at least ",
-               context, " tokens, got ", ids.size());
+    fail_input(input_name(options.file), "expected a text of at least ", context, " tokens, got ",
+               ids.size());
   const int64_t windows = options.windows > 0 ? std::min(options.windows, whole) : whole;
   const std::optional<int64_t> bos = beginning(*model.tokenizer);
 

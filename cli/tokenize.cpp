@@ -1,13 +1,11 @@
 // wick tokenize and wick detokenize: texts to token ids and back.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "commands.h"
 #include "failure.h"
-#include "wick/io/file.h"
+#include "input.h"
 #include "wick/io/json.h"
 #include "wick/load/load_model.h"
 
@@ -19,25 +17,13 @@ struct Options {
   bool no_special = false, json = false, lines = false;
 };
 
-std::string read_input(const std::string& file) {
-  if (!file.empty()) return reading_input([&] { return read_file(file); });
-  return {std::istreambuf_iterator<char>(std::cin), {}};
-}
-
 /// Calls line_to_object with the JSON value of each line of the input and prints the result.
 template <class F>
-void for_each_line(const Options& options, const F& line_to_object) {
-  const std::string where = options.file.empty() ? "stdin" : options.file;
-  const std::string text = read_input(options.file);
-  size_t number = 1;
-  for (size_t begin = 0; begin < text.size(); number++) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string place = where + ":" + std::to_string(number);
-    const Setting value =
-        parse_json_value(std::string_view(text).substr(begin, end - begin), place);
+void convert_lines(const Options& options, const F& line_to_object) {
+  for_each_line(options.file, [&](const std::string& line, const std::string& place) {
+    const Setting value = parse_json_value(line, place);
     std::printf("%s\n", to_json(line_to_object(value, place), -1).c_str());
-    begin = end + 1;
-  }
+  });
 }
 
 // ---- tokenize
@@ -63,7 +49,7 @@ Tokenizer open_tokenizer(const std::string& path) {
 void tokenize(const Options& options) {
   const Tokenizer tokenizer = open_tokenizer(options.model);
   if (options.lines) {
-    for_each_line(options, [&](const Setting& value, const std::string& place) {
+    convert_lines(options, [&](const Setting& value, const std::string& place) {
       const auto* text = std::get_if<std::string>(&value.value);
       if (!text) fail_input(place, "expected a JSON string, got ", describe(value));
       return tokens_of(tokenizer, *text, options.no_special);
@@ -101,8 +87,8 @@ void detokenize(const Options& options) {
     Settings result;
     return result.set("text", text_of(tokenizer, value, place, options.no_special));
   };
-  if (options.lines) return for_each_line(options, object_of);
-  const std::string where = options.file.empty() ? "stdin" : options.file;
+  if (options.lines) return convert_lines(options, object_of);
+  const std::string where = input_name(options.file);
   const Setting value = parse_json_value(read_input(options.file), where);
   if (options.json) {
     std::printf("%s\n", to_json(object_of(value, where), -1).c_str());

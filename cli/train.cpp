@@ -56,6 +56,10 @@ DecoderConfig config_of(const Options& options) {
   if (config.vocab_size != 256)
     fail_input(options.config, "\"vocab_size\": expected 256, a token per byte, got ",
                config.vocab_size);
+  if (!config.is_causal)
+    fail_input(options.config,
+               "\"is_causal\": expected true, as the model learns to predict the next byte, got "
+               "false");
   if (config.max_position_embeddings < options.plan.context)
     fail_input(options.config, "\"max_position_embeddings\": expected at least the context ",
                options.plan.context, ", got ", config.max_position_embeddings);

@@ -151,6 +151,7 @@ Training::Training(const Saved& saved, const Device& device)
 }
 
 void Training::save(const std::string& folder) {
+  const NoGrad off;
   settle();
   NamedTensors model, all;
   for (const auto& [name, parameter] : parameters_.vars()) {
@@ -169,7 +170,9 @@ void Training::save(const std::string& folder) {
   all["held_out_loss"] = Tensor::from(losses);
   save_safetensors(folder + "/" + kTrainingFile, all,
                    {{kPlanKey, to_json(to_settings(plan_), -1)}});
-  save_safetensors(folder + "/model.safetensors", model, {{"format", "pt"}});
+  save_safetensors_from(folder + "/model.safetensors",
+                        folder_tensors(source_of(model, "train"), plan_.config),
+                        {{"format", "pt"}});
   write_json(folder + "/tokenizer.json", byte_tokenizer_json());
   write_json(folder + "/config.json", wick::to_settings(plan_.config));
 }

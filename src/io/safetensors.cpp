@@ -354,6 +354,11 @@ void save_safetensors_from(const std::string& path, const TensorSource& tensors,
   int64_t done = 0;
   for (const auto& [name, info] : order) {
     const Tensor tensor = tensors.load(name, Device::cpu());
+    check(bool(tensor), ErrorCode::kInvalidArgument, "save_safetensors", json_quote(name),
+          ": expected ", dtype_name(info.dtype), info.shape, " from the source, got no tensor");
+    check(tensor.dtype() == info.dtype && tensor.shape() == info.shape, ErrorCode::kInvalidArgument,
+          "save_safetensors", json_quote(name), ": expected ", dtype_name(info.dtype), info.shape,
+          " from the source, got ", dtype_name(tensor.dtype()), tensor.shape());
     std::vector<uint8_t> bytes(size_t(bytes_of(info.dtype, tensor.numel())));
     tensor.read(bytes.data());
     if (const int bits = packed_bits(info.dtype); bits < 8) {

@@ -83,7 +83,7 @@ TensorSource tensors_of(const TensorSource& file, const DecoderConfig& of_file,
     if (reorders && heads > 0) x = with_half_pairs(x, heads);
     return cast(x, config.dtype);
   };
-  return folder_tensors(result, config);
+  return with_folder_names(result, config);
 }
 
 Setting ids_setting(const std::vector<int64_t>& ids) {

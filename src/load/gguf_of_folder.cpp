@@ -250,6 +250,7 @@ void require_config(const GgufModel& model, const DecoderConfig& config, const s
   read.initializer_range = config.initializer_range;
   read.bos_token_ids = config.bos_token_ids;
   read.eos_token_ids = config.eos_token_ids;
+  read.pad_token_id = config.pad_token_id;
   read.dtype = config.dtype;
   if (loses_window(config)) {
     read.sliding_window = config.sliding_window;

@@ -172,28 +172,6 @@ void add_special_tokens(const Tokenizer& tokenizer, const FolderTexts& texts,
   fields.push_back({kPrefix + "add_eos_token", ends.after.has_value(), GgufType::kBool});
 }
 
-/// Texts of tokens that end a text or a turn. GGUF files name only one or two of their ids; these are
-/// the texts by which llama.cpp (MIT) recognizes the others.
-constexpr const char* kEndTokens[] = {"<|eot_id|>",
-                                      "<|im_end|>",
-                                      "<|end|>",
-                                      "<|return|>",
-                                      "<|call|>",
-                                      "<end_of_turn>",
-                                      "<|endoftext|>",
-                                      "</s>",
-                                      "<|eom_id|>",
-                                      "<EOT>",
-                                      "_<EOT>",
-                                      "[EOT]",
-                                      "[EOS]",
-                                      "<|end_of_text|>",
-                                      "<end_of_utterance>",
-                                      "<eos>",
-                                      "<turn|>",
-                                      "<|tool_response>",
-                                      "<｜end▁of▁sentence｜>"};
-
 /// Texts on which ways of cutting words differ.
 constexpr const char* kTexts[] = {
     "Hello, world! It's 3 o'clock; WE'LL see 42, 365, 2024, 12345 and 3.14159 of them.",
@@ -221,7 +199,8 @@ std::vector<int64_t> gguf_stop_ids(const Settings& metadata,
   for (const char* name : {"eos", "eot", "eom"})
     for (const int64_t id : metadata.integers(kPrefix + name + "_token_id")) add(id);
   if (!tokenizer) return ids;
-  for (const char* text : kEndTokens)
+  const auto has = [&](const char* text) { return tokenizer->id_of(text).has_value(); };
+  for (const char* text : tokenization::end_tokens(has))
     if (const auto id = tokenizer->id_of(text)) add(*id);
   return ids;
 }

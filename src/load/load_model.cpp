@@ -119,6 +119,29 @@ Files open_folder(const std::string& folder) {
 
 // ---- GGUF
 
+/// Reads the pooling, which is that by the last token unless the file asks for one. Source of the
+/// numbers: llama.cpp (MIT), llama_pooling_type.
+Pooling gguf_pooling(const Settings& metadata) {
+  const std::string key = metadata.text("general.architecture") + ".pooling_type";
+  constexpr int64_t kUnspecified = -1, kNone = 0, kMean = 1, kFirst = 2, kLast = 3, kRank = 4;
+  const int64_t type = metadata.integer_or(key, kUnspecified, kUnspecified);
+  switch (type) {
+    case kUnspecified:
+    case kNone:
+    case kLast:
+      return Pooling::kLast;
+    case kMean:
+      return Pooling::kMean;
+    case kFirst:
+      return Pooling::kFirst;
+    default:
+      break;
+  }
+  fail(ErrorCode::kUnsupported, metadata.where(), "\"", key,
+       "\": expected pooling by the mean (1), the first token (2) or the last (3), got ", type,
+       type == kRank ? ", a model that ranks texts" : "");
+}
+
 Files open_gguf(const std::string& path) {
   const GgufReader reader(path);
   const Settings& metadata = reader.metadata();
@@ -132,17 +155,7 @@ Files open_gguf(const std::string& path) {
     files.tokenizer = tokenizer;
   }
   files.stop_ids = gguf_stop_ids(metadata, files.tokenizer);
-  const std::string pooling = metadata.text("general.architecture") + ".pooling_type";
-  switch (metadata.integer_or(pooling, 3)) {  // as ggml numbers them
-    case 1:
-      files.pooling = Pooling::kMean;
-      break;
-    case 2:
-      files.pooling = Pooling::kFirst;
-      break;
-    default:
-      break;
-  }
+  files.pooling = gguf_pooling(metadata);
   if (const std::string source = metadata.text_or("tokenizer.chat_template", ""); !source.empty())
     files.chat_template = ChatTemplate(source, path + ": \"tokenizer.chat_template\"");
   return files;

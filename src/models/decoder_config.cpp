@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "models/families.h"
 #include "wick/models/decoder.h"
@@ -334,6 +335,15 @@ Setting ids_setting(const std::vector<int64_t>& ids) {
   return Setting::List(ids.begin(), ids.end());
 }
 
+/// The id of the padding, which files on the hub may have outside of the vocabulary.
+std::optional<int64_t> pad_token_id(const Settings& settings, const Family& family,
+                                    int64_t vocab_size) {
+  int64_t id = is_listed(settings, "pad_token_id") ? -1 : family.pad_token_id;
+  if (const Setting* value = settings.find("pad_token_id"))
+    if (const auto* listed = std::get_if<int64_t>(&value->value)) id = *listed;
+  return id >= 0 && id < vocab_size ? std::optional(id) : std::nullopt;
+}
+
 void require_heads_fit(const Settings& settings, const DecoderConfig& c, const Family& family) {
   if (c.num_attention_heads % c.num_key_value_heads != 0)
     settings.fail_expected("num_key_value_heads", "a divisor of num_attention_heads " +
@@ -585,6 +595,7 @@ DecoderConfig decoder_config(const Settings& file) {
   c.dtype = dtype_of(read);
   c.bos_token_ids = read.integers("bos_token_id");
   c.eos_token_ids = read.integers("eos_token_id");
+  c.pad_token_id = pad_token_id(read, family, c.vocab_size);
   require_heads_fit(read, c, family);
   return c;
 }
@@ -621,6 +632,8 @@ Settings to_settings(const DecoderConfig& c) {
   s.set("torch_dtype", dtype_text(c.dtype));
   s.set("bos_token_id", ids_setting(c.bos_token_ids));
   s.set("eos_token_id", ids_setting(c.eos_token_ids));
+  // transformers makes no model whose padding is outside of the vocabulary, as its defaults may be.
+  s.set("pad_token_id", c.pad_token_id ? Setting(*c.pad_token_id) : Setting());
   set_family_keys(c, *family, &s);
   return s;
 }

@@ -336,13 +336,17 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   config.set("vocab_size", embedding->second.shape[0]);
   config.set("tie_word_embeddings", !has(tensors, "output.weight"));
 
+  if (const Setting* pad = metadata.find("tokenizer.ggml.padding_token_id"))
+    config.set("pad_token_id", *pad);
+
   DecoderConfig c = decoder_config(config);
   c.attention_bias = has(tensors, "blk.0.attn_q.bias") || has(tensors, "blk.0.attn_qkv.bias");
   c.attention_output_bias = has(tensors, "blk.0.attn_output.bias");
   c.mlp_bias = has(tensors, "blk.0.ffn_up.bias");
   c.lm_head_bias = has(tensors, "output.bias");
   c.norm_topk_prob = keys.flag_or("expert_weights_norm", family.gguf_norm_topk_prob);
-  if (contains(family.keys, "qk_layernorm") && has(tensors, "blk.0.attn_q_norm.weight"))
+  if (contains(family.keys, "qk_layernorm") && family.gguf_qk_norm &&
+      has(tensors, "blk.0.attn_q_norm.weight"))
     c.qk_norm = family.qk_norm;
   if (contains(family.keys, "use_parallel_residual"))
     c.parallel_residual = !has(tensors, "blk.0.ffn_norm.weight");

@@ -479,11 +479,17 @@ TensorSource with_parts(const TensorSource& source, const DecoderConfig& config)
   return result;
 }
 
-TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config) {
+TensorSource with_folder_names(const TensorSource& source, const DecoderConfig& config) {
   const Family& family = *find_family(config.model_type);
   TensorSource result = with_fused(source, config, true);
   if (family.transposed_weights) result = with_transposed(result);
   return renamed(result, [&](const std::string& name) { return name_in_folder(name, family); });
+}
+
+TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config) {
+  check(find_family(config.model_type), ErrorCode::kInvalidArgument, "config",
+        "unknown model_type \"", config.model_type, "\"");
+  return with_folder_names(with_parts(source, config), config);
 }
 
 }  // namespace wick

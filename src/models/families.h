@@ -53,6 +53,7 @@ struct Family {
   bool attention_bias = false;         // of q, k and v
   bool mlp_bias = false;
   bool tie_word_embeddings = false;
+  int64_t pad_token_id = -1;  // -1: null
 
   // The architecture.
   Sliding sliding = Sliding::kNever;
@@ -75,6 +76,7 @@ struct Family {
   RopePairs gguf_pairs = RopePairs::kHalves;
   int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads
   bool gguf_norm_topk_prob = false;  // norm_topk_prob of files, which do not say it
+  bool gguf_qk_norm = true;          // files may have the norms of "qk_layernorm"
   /// Keys of files, behind "ARCHITECTURE.", that not every family's have, and those of
   /// "rope.freq_base" and "attention.head_count_kv" that files leave out at the reader's default.
   std::array<std::string_view, 3> gguf_keys = {}, gguf_implied = {};
@@ -131,6 +133,7 @@ inline constexpr Family kFamilies[] = {
      .sliding_window = 4096,
      .query_pre_attn_scalar = 256,
      .tie_word_embeddings = true,
+     .pad_token_id = 0,
      .sliding = Sliding::kPattern,
      .hidden_act = HiddenAct::kGeluTanh,
      .norm_places = NormPlaces::kBoth,
@@ -163,6 +166,7 @@ inline constexpr Family kFamilies[] = {
      .rope_theta = 2e6,
      .no_rope_layer_interval = 4,
      .tie_word_embeddings = true,
+     .pad_token_id = 128004,
      .sliding = Sliding::kUnrotated,
      .gguf = "smollm3",
      .gguf_pairs = RopePairs::kAdjacent,
@@ -177,6 +181,7 @@ inline constexpr Family kFamilies[] = {
      .num_key_value_heads = 16,
      .head_dim = 256,
      .tie_word_embeddings = true,
+     .pad_token_id = 0,
      .hidden_act = HiddenAct::kGeluTanh,
      .norm_adds_one = true,
      .scales_embedding = true,
@@ -196,6 +201,7 @@ inline constexpr Family kFamilies[] = {
      .attn_logit_softcapping = 50,
      .final_logit_softcapping = 30,
      .tie_word_embeddings = true,
+     .pad_token_id = 0,
      .sliding = Sliding::kPattern,
      .hidden_act = HiddenAct::kGeluTanh,
      .norm_places = NormPlaces::kBoth,
@@ -219,6 +225,7 @@ inline constexpr Family kFamilies[] = {
      .architecture = "OlmoForCausalLM",
      .vocab_size = 50304,
      .rms_norm_eps = 1e-5,
+     .pad_token_id = 1,
      .norm_type = NormType::kLayerPlain,
      .gguf = "olmo",
      .gguf_pairs = RopePairs::kAdjacent,
@@ -227,6 +234,7 @@ inline constexpr Family kFamilies[] = {
      .architecture = "Olmo2ForCausalLM",
      .vocab_size = 50304,
      .rms_norm_eps = 1e-5,
+     .pad_token_id = 1,
      .norm_places = NormPlaces::kOutputs,
      .qk_norm = QkNorm::kProjection,
      .gguf = "olmo2",
@@ -237,6 +245,7 @@ inline constexpr Family kFamilies[] = {
      .num_attention_heads = 32,
      .rms_norm_eps = 1e-5,
      .max_position_embeddings = 4096,
+     .pad_token_id = 32000,
      .sliding = Sliding::kEvery,
      .gguf = "phi3",
      .gguf_keys = {"rope.dimension_count", "attention.sliding_window",
@@ -274,6 +283,7 @@ inline constexpr Family kFamilies[] = {
      .head_dim = 128,
      .rope_theta = 5e5,
      .tie_word_embeddings = true,
+     .pad_token_id = 0,
      .rope_pairs = RopePairs::kAdjacent,
      .gguf = "ernie4_5",
      .gguf_pairs = RopePairs::kAdjacent,
@@ -306,6 +316,7 @@ inline constexpr Family kFamilies[] = {
      .head_dim = 128,
      .partial_rotary_factor = 0.5,
      .attention_bias = true,
+     .pad_token_id = 151329,
      .norm_places = NormPlaces::kBoth,
      .rope_pairs = RopePairs::kAdjacent,
      .attention_output_bias = false,
@@ -327,6 +338,7 @@ inline constexpr Family kFamilies[] = {
      .head_dim = 128,
      .partial_rotary_factor = 0.5,
      .attention_bias = true,
+     .pad_token_id = 151329,
      .rope_pairs = RopePairs::kAdjacent,
      .attention_output_bias = false,
      .gguf = "chatglm",
@@ -374,15 +386,19 @@ inline constexpr Family kFamilies[] = {
      .mlp_bias = true,
      .hidden_act = HiddenAct::kGeluTanh,
      .norm_type = NormType::kLayer,
+     .qk_norm = QkNorm::kHead,
      .lm_head_bias = true,
      .gated_mlp = false,
      .parallel_residual = true,
      .gguf = "phi2",
+     .gguf_qk_norm = false,
      .gguf_keys = {"rope.dimension_count"},
      .gguf_implied = {"rope.freq_base"},
-     .keys = {"hidden_act", "partial_rotary_factor"},
+     .keys = {"hidden_act", "partial_rotary_factor", "qk_layernorm"},
      .renamed_keys = {{{"layer_norm_eps", "rms_norm_eps"}}},
-     .renamed_tensors = {{{"self_attn.dense", "self_attn.o_proj"},
+     .renamed_tensors = {{{"q_layernorm", "q_norm"},
+                          {"k_layernorm", "k_norm"},
+                          {"self_attn.dense", "self_attn.o_proj"},
                           {"mlp.fc1", "mlp.up_proj"},
                           {"mlp.fc2", "mlp.down_proj"},
                           {"final_layernorm", "norm"}}}},
@@ -524,7 +540,8 @@ inline constexpr std::string_view kCommonKeys[] = {"model_type",
                                                    "torch_dtype",
                                                    "dtype",
                                                    "bos_token_id",
-                                                   "eos_token_id"};
+                                                   "eos_token_id",
+                                                   "pad_token_id"};
 
 /// Keys that change the results of a model type that reads them, and the number that does not.
 /// true and false count as 1 and 0; null, "", [] and {} never change results. From the config classes of transformers 5.24 and
@@ -638,7 +655,6 @@ inline constexpr std::string_view kIdleKeys[] = {"architectures",
                                                  "transformers_version",
                                                  "transformers.js_config",
                                                  "use_cache",
-                                                 "pad_token_id",
                                                  "unk_token_id",
                                                  "sep_token_id",
                                                  "attention_dropout",

@@ -23,6 +23,6 @@ TensorSource gguf_tensors(const TensorSource& source, const DecoderConfig& confi
 /// norms of heads. They are views of the whole.
 TensorSource with_parts(const TensorSource& source, const DecoderConfig& config);
 /// The result of with_parts in the form and under the names of the family's folders.
-TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config);
+TensorSource with_folder_names(const TensorSource& source, const DecoderConfig& config);
 
 }  // namespace wick

@@ -31,6 +31,16 @@ requires(!is_floating(kDTypeOf<T>)) struct Sum::AccumulatorOf<T> {
   using type = uint64;
 };
 
+/// The sum of the squares, which are rounded one by one: a Sum of term(x).
+struct SumOfSquares : Sum {
+  static constexpr Op op{"sum_of_squares", "T:T", attributes<ReduceAttributes>};
+  using Types = TypeList<float, double>;
+  template <class T>
+  static WICK_HD T term(T x) {
+    return x * x;
+  }
+};
+
 /// The maximum; NaN if any element is NaN. The op rejects empty reductions.
 struct Max {
   static constexpr Op op{"max", "T:T", attributes<ReduceAttributes>};

@@ -7,6 +7,7 @@
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/reduce.h"
+#include "wick/abi/ops/softmax.h"
 #include "wick/ops/statistics.h"
 
 namespace wick::conformance {
@@ -279,6 +280,29 @@ Row norm_row(const char* name, double p, Tolerance tolerance) {
   return row;
 }
 
+/// The norm for p = 2, of a kernel of its own.
+Row norm_2_row() {
+  Row row = norm_row("norm", 2, sums(1));
+  row.fused = true;
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{
+        {SumOfSquares::op, d[0] == DType::kF64 ? DType::kF64 : DType::kF32}};
+  };
+  row.geometries.push_back({{{2, 40000}}, {-1}});
+  row.loose = "the root halves the sum's error, and the rounding of the result hides the rest";
+  return row;
+}
+
+Row logsumexp_row() {
+  Row row = statistic_row("logsumexp", logsumexp, reference::logsumexp, sums(4));
+  row.fused = true;
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{
+        {kLogSumExp, d[0] == DType::kF64 ? DType::kF64 : DType::kF32}};
+  };
+  return loosely(row, kHoldsOnCards);
+}
+
 Row count_nonzero_row() {
   Row row = statistic_row("count_nonzero", count_nonzero, reference::count_nonzero, exact());
   row.make = [](std::size_t, const Case& c, Random& random) {
@@ -306,8 +330,8 @@ std::vector<Row> rows_of<"reduce">() {
       arg_row("argmin", kArgmin, argmin, reference::argmin),
       variance_row("var", var, reference::var, sums(4)),
       variance_row("stddev", stddev, reference::stddev, sums(4)),
-      loosely(statistic_row("logsumexp", logsumexp, reference::logsumexp, sums(4)), kHoldsOnCards),
-      norm_row("norm", 2, sums(1)),
+      logsumexp_row(),
+      norm_2_row(),
       norm_row("norm_0", 0, rounded()),
       loosely(norm_row("norm_1", 1, sums(4)), kHoldsOfItsOp),
       norm_row("norm_3", 3, sums(4)),

@@ -99,6 +99,25 @@ constexpr Reduction kReduction = {
     reading_accumulator<T, Accumulator<R, T>>(), writing<Reduced<R, T>, Accumulator<R, T>>(),
     block<R, Accumulator<R, T>>, merge<R, Accumulator<R, T>>, R::kOfNothing};
 
+/// Load: R's terms of elements of the accumulator's type.
+template <class R, class A>
+void load_terms(const void* from, int64 stride, int64 n, void* to) {
+  const A* x = static_cast<const A*>(from);
+  A* y = static_cast<A*>(to);
+  int64 i = 0;
+  if (stride == 1)
+    for (; i + Lanes<A>::kCount <= n; i += Lanes<A>::kCount)
+      R::term(Lanes<A>::load(x + i)).store(y + i);
+  for (; i < n; i++) y[i] = R::term(x[i * stride]);
+}
+
+template <class R, class A>
+constexpr Reduction kTermReduction = {{load_terms<R, A>, nullptr, sizeof(A), sizeof(A), false},
+                                      writing<A, A>(),
+                                      block<R, A>,
+                                      merge<R, A>,
+                                      R::kOfNothing};
+
 /// Load: whether elements are not 0.
 template <class T>
 void load_truth(const void* from, int64 stride, int64 n, void* to) {
@@ -179,6 +198,12 @@ void add_family<"reduce">(Table& table) {
           R::op, kDTypeOf<T>,
           {.scratch_bytes = reduction_scratch, .run = run_reduction, .data = &kReduction<R, T>});
     });
+  });
+  for_each(SumOfSquares::Types{}, [&]<class T>() {
+    table.add(SumOfSquares::op, kDTypeOf<T>,
+              {.scratch_bytes = reduction_scratch,
+               .run = run_reduction,
+               .data = &kTermReduction<SumOfSquares, T>});
   });
   for_each(TruthReductions{}, [&]<class R>() {
     for_each(typename R::Types{}, [&]<class T>() {

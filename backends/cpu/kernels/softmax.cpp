@@ -1,4 +1,4 @@
-// One row of softmax.
+// One row of softmax and of logsumexp.
 #include "dispatch/softmax.h"
 
 #include "kernels/kernels.h"
@@ -34,11 +34,26 @@ void softmax(const void* from, void* to, int64 n) {
       });
 }
 
+template <class C>
+void logsumexp(const void* from, void* to, int64 n) {
+  const C* x = static_cast<const C*>(from);
+  const C m = largest_of(x, n);
+  // Does not subtract an infinite maximum: inf - inf is NaN.
+  const C shift = m - m == 0 ? m : C(0);
+  const double sum = exponentials_of(x, shift, static_cast<C*>(nullptr), n);
+  *static_cast<C*>(to) = C(double(shift) + __builtin_log(sum));
+}
+
 }  // namespace
 
 template <>
 void add_family<"softmax">(Table& table) {
   add_floats(table, []<class T>() { return Softmax{softmax<T>}; });
+  for_each(TypeList<float, double>{}, [&]<class T>() {
+    static constexpr LogSumExp data{logsumexp<T>};
+    table.add(LogSumExp::kOp, kDTypeOf<T>,
+              {.accepts = LogSumExp::accepts, .run = LogSumExp::run, .data = &data});
+  });
 }
 
 }  // namespace wick::cpu::WICK_ISA

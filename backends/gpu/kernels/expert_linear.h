@@ -39,7 +39,7 @@ struct ExpertCall {
     const View* const rows[] = {&x, &w};
     for (const View* v : rows)
       if (v->shape[2] > 1 && v->strides[2] != 1) return "an inner stride is not 1";
-    if (is_block(w.dtype) && !is_aligned(w.data, facts_of(w.dtype).block_bytes % 4 ? 2 : 4))
+    if (is_block(w.dtype) && !is_aligned(w.data, block_alignment(w.dtype)))
       return "blocks are not aligned to the words that they are read in";
     return ids.contiguous() && y.contiguous() ? nullptr : "ids or the output are not contiguous";
   }
@@ -72,7 +72,7 @@ template <class W>
 struct ExpertVector {
   using Row = LinearVector<W, 1>;
   struct Args : ExpertArgs {
-    bool one_group;  // all waves of a block work on one group of columns
+    int32 waves;  // of a group of columns, as in LinearVector
   };
   static constexpr int threads(int) { return Row::kThreads; }
   static Grid grid(int, const Args& a) { return {a.blocks_m * a.blocks_n}; }
@@ -85,9 +85,9 @@ struct ExpertVector {
     const int64 expert = args.ids[block.m];
     const uint8* x[1] = {args.x_of(block.m)};
     if (0 <= expert && expert < args.experts)
-      return Row::multiply(ctx, shared, args, args.one_group, x, args.weights_of(expert), block.m,
+      return Row::multiply(ctx, shared, args, args.waves, x, args.weights_of(expert), block.m,
                            block.n);
-    const int columns = Row::columns_of_block(Ctx::kWave, args.one_group);
+    const int columns = Row::columns_of_block(Ctx::kWave, args.waves);
     const int n = block.n * columns + ctx.thread();
     if (ctx.thread() < columns && n < args.n) args.store(block.m, n, 0);
     if (block.n == 0 && ctx.thread() == 0)
@@ -107,10 +107,11 @@ struct ExpertVectorLaunch {
   }
   static Status run(const Call& call) {
     using K = ExpertVector<W>;
-    // With so few columns, one wave per group would leave most of a card idle.
-    const bool one_group = call.out[0].shape[2] < 4096 && call.in[0].shape[2] >= 1024;
-    const int columns = K::Row::columns_of_block(wave_of(call.device), one_group);
-    return launch<K>({ExpertCall::args(call, ExpertCall::rows(call), columns), one_group}, call);
+    const int wave = wave_of(call.device);
+    const int64 rows = ExpertCall::rows(call);
+    const int waves = K::Row::waves_for(wave, rows, call.out[0].shape[2], call.in[0].shape[2]);
+    return launch<K>({ExpertCall::args(call, rows, K::Row::columns_of_block(wave, waves)), waves},
+                     call);
   }
 };
 

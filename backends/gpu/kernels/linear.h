@@ -75,18 +75,27 @@ struct LinearCall {
   }
 };
 
-// A few rows. A wave, or a block if the weights have few rows, computes kColumns columns of y; its lanes
-// read packs along k. W: a loader; rows: the most rows of x.
+// A few rows. Each group of a block's waves computes kColumns columns of y; its lanes read packs along k.
+// W: a loader; rows: the most rows of x.
 template <class W, int rows>
 struct LinearVector {
-  static constexpr int kThreads = 256, kPack = 8, kColumns = rows == 4 ? 4 : 2;
+  static constexpr int kThreads = 256, kColumns = rows == 4 ? 4 : 2;
+  static constexpr int64 kBusyBlocks = 512;
   struct Args : LinearArgs {
-    bool shared;  // all waves of a block work on one group of columns
+    int32 waves;  // of a group: a power of two
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) { return {a.blocks_m * a.blocks_n}; }
-  static WICK_HD int columns_of_block(int wave, bool shared) {
-    return shared ? kColumns : kColumns * (kThreads / wave);
+  static WICK_HD int columns_of_block(int wave, int waves) {
+    return kColumns * (kThreads / wave / waves);
+  }
+  /// Waves of a group: as many as keep a card busy that has few columns to compute.
+  static int waves_for(int wave, int64 blocks_m, int64 n, int64 k) {
+    int waves = 1;
+    while (waves < kThreads / wave && waves * wave * W::kPack < k &&
+           blocks_m * ceil_div<int64>(n, columns_of_block(wave, waves)) < kBusyBlocks)
+      waves *= 2;
+    return waves;
   }
   template <class Ctx>
   struct Shared {
@@ -101,50 +110,68 @@ struct LinearVector {
     const uint8* x[rows];
     for (int m = 0; m < rows; m++)
       x[m] = args.x_of(first_m + m < args.m ? first_m + m : args.m - 1);
-    multiply(ctx, shared, args, args.shared, x, args.w, first_m, block.n);
+    multiply(ctx, shared, args, args.waves, x, args.w, first_m, block.n);
   }
 
   /// The block's columns of rows [first_m, first_m + rows) of y: x by some of the weights' rows.
   template <class Ctx>
   static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
-                                   bool one_group, const uint8* (&x)[rows],
+                                   int waves, const uint8* (&x)[rows],
                                    const WeightRows& weight_rows, int first_m, int block_n) {
-    const int first =
-        one_group ? block_n * kColumns : (block_n * Ctx::kWaves + ctx.wave()) * kColumns;
-    const int lane = one_group ? ctx.thread() : ctx.lane();
-    const int lanes = one_group ? Ctx::kThreads : Ctx::kWave;
+    const int group_n = (block_n * Ctx::kWaves + ctx.wave()) / waves * kColumns;
+    const int lane = ctx.wave() % waves * Ctx::kWave + ctx.lane(), lanes = waves * Ctx::kWave;
     const uint8* w[kColumns];
     // Columns beyond the last repeat it and are not stored.
     for (int n = 0; n < kColumns; n++)
-      w[n] = weight_rows.row(first + n < args.n ? first + n : args.n - 1);
+      w[n] = weight_rows.row(group_n + n < args.n ? group_n + n : args.n - 1);
 
     float sums[rows][kColumns] = {};
-    for (int k = lane * kPack; k < args.k; k += lanes * kPack) {
-      float weights[kColumns][kPack];
-      for (int n = 0; n < kColumns; n++) W::load(weight_rows, w[n], k, args.k, weights[n]);
-      for (int m = 0; m < rows; m++) {
-        float v[kPack];
-        load_floats(args.dtype, x[m], k, args.k, args.x_packs, v);
-        for (int n = 0; n < kColumns; n++)
-          for (int e = 0; e < kPack; e++) sums[m][n] = fma(v[e], weights[n][e], sums[m][n]);
+    const auto add = [&](DType dtype, bool x_packs) {
+      for (int k = lane * W::kPack; k < args.k; k += lanes * W::kPack) {
+        typename W::Pack packs[kColumns];
+        WICK_UNROLL
+        for (int n = 0; n < kColumns; n++) packs[n] = W::load(weight_rows, w[n], k, args.k);
+        WICK_UNROLL
+        for (int part = 0; part < W::kPack / kPart; part++) {
+          float weights[kColumns][kPart];
+          WICK_UNROLL
+          for (int n = 0; n < kColumns; n++) W::decode(packs[n], part, weights[n]);
+          WICK_UNROLL
+          for (int m = 0; m < rows; m++) {
+            const int at = k + part * kPart, end = W::kPack > kPart ? at + kPart : args.k;
+            float v[kPart];
+            load_floats(dtype, x[m], at, end, x_packs, v);
+            WICK_UNROLL
+            for (int n = 0; n < kColumns; n++) WICK_UNROLL
+            for (int e = 0; e < kPart; e++) sums[m][n] = fma(v[e], weights[n][e], sums[m][n]);
+          }
+        }
       }
+    };
+    // Of one row, a choice among x's dtypes at each pack would be a fifth of the instructions.
+    if (rows == 1 && args.x_packs && args.dtype == DType::kBf16)
+      add(DType::kBf16, true);
+    else if (rows == 1 && args.x_packs && args.dtype == DType::kF16)
+      add(DType::kF16, true);
+    else if (rows == 1 && args.x_packs && args.dtype == DType::kF32)
+      add(DType::kF32, true);
+    else
+      add(args.dtype, args.x_packs);
+    WICK_UNROLL
+    for (int m = 0; m < rows; m++) WICK_UNROLL
+    for (int n = 0; n < kColumns; n++) {
+      for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
+        sums[m][n] += ctx.shuffle_xor(sums[m][n], mask);
+      if (ctx.lane() == 0) shared.partial[ctx.wave()][m * kColumns + n] = sums[m][n];
     }
-    for (int m = 0; m < rows; m++)
-      for (int n = 0; n < kColumns; n++) {
-        for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
-          sums[m][n] += ctx.shuffle_xor(sums[m][n], mask);
-        if (ctx.lane() == 0) shared.partial[ctx.wave()][m * kColumns + n] = sums[m][n];
-      }
     ctx.sync();
     // One thread per element of y.
-    const int wave = one_group ? 0 : ctx.thread() / (rows * kColumns);
-    const int element = ctx.thread() % (rows * kColumns);
-    if (ctx.thread() >= (one_group ? 1 : Ctx::kWaves) * rows * kColumns) return;
-    float sum = shared.partial[wave][element];
-    for (int i = 1; one_group && i < Ctx::kWaves; i++) sum += shared.partial[i][element];
+    const int group = ctx.thread() / (rows * kColumns), element = ctx.thread() % (rows * kColumns);
+    if (group >= Ctx::kWaves / waves) return;
+    float sum = shared.partial[group * waves][element];
+    for (int i = 1; i < waves; i++) sum += shared.partial[group * waves + i][element];
     const int m = first_m + element / kColumns;
-    const int n =
-        (one_group ? block_n : block_n * Ctx::kWaves + wave) * kColumns + element % kColumns;
+    const int n = (block_n * (Ctx::kWaves / waves) + group) * kColumns + element % kColumns;
     if (m < args.m && n < args.n) args.store(m, n, sum);
   }
 };
@@ -167,10 +194,10 @@ struct LinearVectorLaunch {
   template <int rows>
   static Status run_rows(const Call& call) {
     using K = LinearVector<W, rows>;
-    // With so few columns, one wave per group would leave most of a card idle.
-    const bool shared = call.out[0].shape[1] < 4096 && call.in[0].shape[1] >= 1024;
-    const int columns = K::columns_of_block(wave_of(call.device), shared);
-    return launch<K>({LinearCall::args(call, rows, columns), shared}, call);
+    const int wave = wave_of(call.device);
+    const int waves = K::waves_for(wave, ceil_div<int64>(call.out[0].shape[0], rows),
+                                   call.out[0].shape[1], call.in[0].shape[1]);
+    return launch<K>({LinearCall::args(call, rows, K::columns_of_block(wave, waves)), waves}, call);
   }
 };
 

@@ -80,6 +80,13 @@ struct FloatSource {
     return true;
   }
 };
+/// Reads floats as Step's terms of them.
+template <class Step, class T>
+struct TermSource : FloatSource<T> {
+  static WICK_DEVICE Compute<T> value(const ReduceParams&, T x) {
+    return Step::term(widen<Compute<T>>(x));
+  }
+};
 /// Reads f8 of either kind.
 struct F8Source : FloatSource<float> {
   using In = uint8;

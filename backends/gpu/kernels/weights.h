@@ -1,6 +1,7 @@
 // How products read weights that are not of x's dtype: n neighbours of a row, of a block format or a float
 // dtype. Blocks are read in words: 4 quants of 4 neighbours, as bytes.
 #pragma once
+#include "device/bytes.h"
 #include "kernels/elements.h"
 #include "scalar/blocks.h"
 
@@ -27,10 +28,10 @@ struct QuantPack {
 template <class F>
 inline constexpr int kQuantBias = F::kBits == 8 || kHasQuantTable<F> ? 128 : F::kBias;
 
-/// Of blocks of a dtype and their fields: 4 bytes if it can be, else 2 or 1.
+/// Of blocks of a dtype and their words: 16 bytes if it can be, else 4, 2 or 1.
 constexpr int block_alignment(DType dtype) {
   const int bytes = facts_of(dtype).block_bytes;
-  return bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
+  return bytes % 16 == 0 ? 16 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
 }
 template <class F>
 inline constexpr int kBlockAlignment = block_alignment(F::kDType);
@@ -38,7 +39,7 @@ inline constexpr int kBlockAlignment = block_alignment(F::kDType);
 /// 4 bytes of a block.
 template <class F>
 WICK_DEVICE uint32 word_at(const uint8* p) {
-  if constexpr (kBlockAlignment<F> == 4)
+  if constexpr (kBlockAlignment<F> >= 4)
     return *reinterpret_cast<const uint32*>(p);
   else if constexpr (kBlockAlignment<F> == 2)
     return reinterpret_cast<const uint16*>(p)[0] | uint32(reinterpret_cast<const uint16*>(p)[1])
@@ -51,9 +52,9 @@ WICK_DEVICE uint32 word_at(const uint8* p) {
 template <class F>
 WICK_DEVICE uint32 table_quants(uint32 bits) {
   constexpr QuantTable quants = F::values();
-  uint32 word = 0;
-  for (int e = 0; e < 4; e++) word |= uint32(uint8(quants[bits >> e * 8 & 15])) << e * 8;
-  return word ^ 0x80808080u;
+  constexpr uint32 table[] = {uint32(quants.words[0]), uint32(quants.words[0] >> 32),
+                              uint32(quants.words[1]), uint32(quants.words[1] >> 32)};
+  return lookup_bytes(table, bits) ^ 0x80808080u;
 }
 
 /// 4 n quants from element e of run r, as bytes, plus the bias.
@@ -98,11 +99,9 @@ WICK_DEVICE QuantPack<n> load_quants(const uint8* row, int k) {
 }
 template <int n>
 WICK_DEVICE void decode(const QuantPack<n>& pack, int bias, float (&w)[4 * n]) {
-  for (int e = 0; e < 4 * n; e++) {
-    const int quant = int(pack.words[e / 4] >> e % 4 * 8 & 255) - bias;
-    w[e] =
-        fma(pack.scale.scale, float(quant), pack.scale.offset);  // rounds once, as block_value does
-  }
+  for (int e = 0; e < 4 * n; e++)
+    w[e] = fma(pack.scale.scale, byte_minus(pack.words[e / 4], e % 4, bias),
+               pack.scale.offset);  // rounds once, as block_value does
 }
 
 /// The same of a format that is chosen at run time.
@@ -138,26 +137,112 @@ WICK_DEVICE void load_floats(DType dtype, const uint8* row, int k, int end, bool
   }
 }
 
-/// A loader of n weights of a row from element k on, zeros beyond the last.
+/// 4 n bytes of a block at p, in n words.
+template <class F, int n>
+WICK_DEVICE void load_words(const uint8* p, uint32 (&words)[n]) {
+  if constexpr (kBlockAlignment<F> == 2) {
+    // Whole words from the one before, of which all but the last lie in the row, and half a word.
+    const bool odd = (reinterpret_cast<uint64>(p) & 2) != 0;
+    const auto* const from = reinterpret_cast<const uint32*>(odd ? p - 2 : p);
+    uint32 all[n + 1];
+    for (int i = 0; i < n; i++) all[i] = from[i];
+    all[n] = odd ? *reinterpret_cast<const uint16*>(from + n) : 0;
+    for (int i = 0; i < n; i++)
+      words[i] = uint32((uint64(all[i + 1]) << 32 | all[i]) >> (odd ? 16 : 0));
+  } else if constexpr (kBlockAlignment<F> == 16 && n % 4 == 0) {
+    for (int i = 0; i < n; i += 4) {
+      struct alignas(16) Four {
+        uint32 words[4];
+      };
+      const Four four = *reinterpret_cast<const Four*>(p + 4 * i);
+      for (int j = 0; j < 4; j++) words[i + j] = four.words[j];
+    }
+  } else {
+    for (int i = 0; i < n; i++) words[i] = word_at<F>(p + 4 * i);
+  }
+}
+
+/// A run of 32 neighbours: byte e of the words has quant e plus the format's bias.
+template <class F>
+struct QuantRun {
+  static constexpr int kScales =
+      blocks::kRun / (F::kGroup < blocks::kRun ? F::kGroup : blocks::kRun);
+  uint32 words[blocks::kRun / 4];
+  BlockScale scales[kScales];
+};
+
+/// The run of a row from element k on, a multiple of 32.
+template <class F>
+WICK_DEVICE QuantRun<F> load_run(const uint8* row, int k) {
+  constexpr int kWords = blocks::kRun / 4, kLowWords = F::kLowBytes / 4;
+  const uint8* const block = row + int64(k / kBlockElements<F>) * kBlockBytes<F>;
+  const int run = k % kBlockElements<F> / blocks::kRun;
+  const BlockBits low = F::low(run), high = F::high(run);
+  QuantRun<F> r;
+  uint32 words[kLowWords];
+  load_words<F>(block + low.byte, words);
+  if constexpr (F::kBits == 8) {
+    for (int i = 0; i < kWords; i++) r.words[i] = words[i] ^ 0x80808080u;
+  } else {
+    constexpr uint32 low_mask = 0x01010101u * ((1 << F::kLowBits) - 1);
+    for (int i = 0; i < kWords; i++)
+      r.words[i] = words[i % kLowWords] >> (low.shift + i / kLowWords * 4) & low_mask;
+    if constexpr (F::kHighBytes == 4) {
+      uint32 bits[1];
+      load_words<F>(block + high.byte, bits);
+      for (int i = 0; i < kWords; i++)
+        r.words[i] |= ((bits[0] >> 4 * i & 15) * 0x00204081u & 0x01010101u) << F::kLowBits;
+    } else if constexpr (F::kHighBytes == 32) {
+      constexpr uint32 mask = 0x01010101u * ((1 << (F::kBits - F::kLowBits)) - 1);
+      uint32 bits[kWords];
+      load_words<F>(block + high.byte, bits);
+      for (int i = 0; i < kWords; i++) r.words[i] |= (bits[i] >> high.shift & mask) << F::kLowBits;
+    }
+    if constexpr (kHasQuantTable<F>)
+      for (int i = 0; i < kWords; i++) r.words[i] = table_quants<F>(r.words[i]);
+  }
+  for (int g = 0; g < QuantRun<F>::kScales; g++)
+    r.scales[g] = F::scale_of(block, run * blocks::kRun / F::kGroup + g);
+  return r;
+}
+
+// A loader of a row's weights. A lane holds kPack neighbours as they lie, and decodes kPart at a time.
+//
+//   load(rows, row, k, end)    the weights from element k on, a multiple of kPack below end
+//   decode(pack, part, w)      those from kPart part on, zeros beyond the last
+inline constexpr int kPart = 8;
+
 template <class F>
 struct BlockWeights {
-  template <int n>
-  static WICK_DEVICE void load(const WeightRows&, const uint8* row, int k, int end, float (&w)[n]) {
-    if (k < end) {
-      decode(load_quants<F, n / 4>(row, k), kQuantBias<F>, w);
-    } else {
-      for (int e = 0; e < n; e++) w[e] = 0;
+  static constexpr int kPack = blocks::kRun;
+  using Pack = QuantRun<F>;
+  static WICK_DEVICE Pack load(const WeightRows&, const uint8* row, int k, int) {
+    return load_run<F>(row, k);
+  }
+  static WICK_DEVICE void decode(const Pack& pack, int part, float (&w)[kPart]) {
+    const BlockScale scale = pack.scales[part * kPart * Pack::kScales / kPack];
+    for (int e = 0; e < kPart; e++) {
+      const int at = part * kPart + e;
+      // Rounds once, as block_value does.
+      w[e] = fma(scale.scale, byte_minus(pack.words[at / 4], at % 4, kQuantBias<F>), scale.offset);
     }
   }
 };
 struct FloatWeights {
-  template <int n>
-  static WICK_DEVICE void load(const WeightRows& rows, const uint8* row, int k, int end,
-                               float (&w)[n]) {
-    load_floats(rows.dtype, row, k, end, rows.packs, w);
+  static constexpr int kPack = kPart;
+  struct Pack {
+    float w[kPart];
+  };
+  static WICK_DEVICE Pack load(const WeightRows& rows, const uint8* row, int k, int end) {
+    Pack pack;
+    load_floats(rows.dtype, row, k, end, rows.packs, pack.w);
+    return pack;
+  }
+  static WICK_DEVICE void decode(const Pack& pack, int, float (&w)[kPart]) {
+    for (int e = 0; e < kPart; e++) w[e] = pack.w[e];
   }
 };
-/// Of any of these, chosen at run time.
+/// n weights of a row of any dtype from element k on, zeros beyond the last.
 struct AnyWeights {
   template <int n>
   static WICK_DEVICE void load(const WeightRows& rows, const uint8* row, int k, int end,

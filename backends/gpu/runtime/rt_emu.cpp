@@ -1,14 +1,13 @@
 // The backend "emu": devices emu:32 and emu:64, whose ordinals are the threads of a wave. Memory is
 // the host's and every function has done its work when it returns, so streams only own their error
 // record.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "device/emulator.h"
 #include "runtime/check_emulated.h"
@@ -44,8 +43,6 @@ Status check_device(int32 device, const char* what) {
                                                   ", only emu:32 and emu:64");
 }
 
-int64 physical_bytes() { return int64(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
-
 int32 device_count(const char** why_none) {
   const std::string& complaint = emu::mode_complaint();
   if (why_none) *why_none = complaint.empty() ? nullptr : complaint.c_str();
@@ -67,15 +64,16 @@ Status device_info(int32 index, DeviceInfo* info) {
   info->host_memory = 1;
   info->plain_allocation = emu::check_mode();
   info->families = kEmulated;
-  info->total_bytes = physical_bytes();
+  info->total_bytes = host_memory().total;
   info->shared_memory_bytes = emu::kMaxSharedBytes;
   return {};
 }
 
 Status memory_info(int32 device, int64* free_bytes, int64* total_bytes) {
   if (const Status s = check_device(device, "memory_info"); !s.ok()) return s;
-  *total_bytes = physical_bytes();
-  *free_bytes = int64(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  const HostMemory memory = host_memory();
+  *total_bytes = memory.total;
+  *free_bytes = std::min(memory.available, memory.total);
   return {};
 }
 
@@ -85,8 +83,9 @@ Status alloc(int32 device, int64 bytes, void** data) {
   if (bytes < 0)
     return failed(StatusCode::kInvalidArgument,
                   "alloc: expected a size >= 0, got " + std::to_string(bytes) + " bytes");
-  // Linux would promise what it does not have.
-  const bool fits = bytes <= physical_bytes();
+  // Linux would promise what it does not have. Below a mebibyte, asking costs too much.
+  constexpr int64 kAsked = 1 << 20;
+  const bool fits = bytes < kAsked || bytes <= host_memory().available;
   if (fits && emu::check_mode()) *data = emu::checked_alloc(bytes);
   // The exact size, so that the address sanitizer sees the first byte beyond.
   else if (fits && posix_memalign(data, kAlignment, size_t(bytes > 0 ? bytes : 1)) != 0)

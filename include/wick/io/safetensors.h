@@ -50,7 +50,8 @@ WICK_API void save_safetensors(const std::string& path, const NamedTensors& tens
                                const Metadata& metadata = {});
 /// The same for tensors that are read from the source one at a time. progress, if there is one: called
 /// after each tensor with the bytes of the tensors written so far and of all; an exception that it
-/// throws ends the writing, without a file. Errors: also those of the source.
+/// throws ends the writing, without a file. Errors: also those of the source; kInvalidArgument if it
+/// hands out a tensor of another dtype or shape than it declares.
 WICK_API void save_safetensors_from(
     const std::string& path, const TensorSource& tensors, const Metadata& metadata = {},
     const std::function<void(int64_t done, int64_t total)>& progress = {});

@@ -62,8 +62,8 @@ WICK_API std::string model_path(const std::string& path);
 /// file, or a folder with only that (see model_path). Each weight is read once, straight to the device; on the CPU it stays where the file is
 /// mapped if its dtype is the computation's or a block dtype, so the file must not be cut short
 /// while the model exists.
-/// Errors: kIo and kFormat, naming the file; kUnsupported for an architecture or a type that wick
-/// lacks; kOutOfMemory, before a weight is read, if the weights exceed the device's free memory: the
+/// Errors: kIo and kFormat, naming the file; kUnsupported for an architecture, a type or a pooling that
+/// wick lacks; kOutOfMemory, before a weight is read, if the weights exceed the device's free memory: the
 /// text names the missing bytes and the largest type of quantize_model that fits.
 WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& options = {});
 /// The config alone. Errors: as load_model.

@@ -1,6 +1,7 @@
 // Decoder-only transformers: one implementation, configured by config.json.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ enum class NormPlaces { kInputs, kOutputs, kBoth };
 /// How queries and keys are normalized before they are rotated.
 enum class QkNorm {
   kNone,
-  kHead,        // each head by itself, with one weight for all heads
+  kHead,        // each head by itself by the model's norm, with one weight for all heads
   kEachHead,    // each head by itself by layer_norm, with a weight per head and no bias
   kProjection,  // all heads together
 };
@@ -87,6 +88,7 @@ struct DecoderConfig {
   bool tie_word_embeddings = false;    // the output layer shares the embedding's weight
   DType dtype = DType::kF32;           // dtype of the weights in the file
   std::vector<int64_t> bos_token_ids, eos_token_ids;
+  std::optional<int64_t> pad_token_id;    // within the vocabulary; wick pads nothing
   std::vector<std::string> ignored_keys;  // unknown keys of config.json; worth a warning
 };
 
@@ -103,6 +105,10 @@ WICK_API DecoderConfig decoder_config_of_gguf(const Settings& metadata,
 /// that such files have besides: parts for images, tables of rope, a tied output's copy. Errors:
 /// kFormat.
 WICK_API TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config);
+/// The inverse for folders: a Decoder's tensors in the form and under the names that transformers has
+/// them in for the model_type. A tensor is converted when it is loaded. Errors: kInvalidArgument for
+/// an unknown model_type; kFormat.
+WICK_API TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config);
 /// The values of a config.json that transformers reads. Errors: kUnsupported for a GGUF's config.
 WICK_API Settings to_settings(const DecoderConfig& config);
 /// The number of parameters of a model, counted from their shapes. Errors: kInvalidArgument if it

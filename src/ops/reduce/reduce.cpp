@@ -34,9 +34,6 @@ Dims reduced_dims(const char* op, const Tensor& x, const Dims& dims) {
   return x.rank() == 0 ? Dims() : marks;
 }
 
-namespace {
-
-/// The shape with the marked dims set to 1, or removed.
 Shape reduced_shape(const Shape& shape, const Dims& marks, bool keepdim) {
   Shape result;
   for (int d = 0; d < shape.size(); d++) {
@@ -47,6 +44,20 @@ Shape reduced_shape(const Shape& shape, const Dims& marks, bool keepdim) {
   }
   return result;
 }
+
+Tensor reduced_last(const Tensor& x, const Dims& marks) {
+  Dims order;
+  Shape shape;
+  for (int side = 0; side < 2; side++)
+    for (int d = 0; d < x.rank(); d++)
+      if (bool(marks[d]) == bool(side)) order.push_back(d);
+  for (int d = 0; d < x.rank(); d++)
+    if (!marks[d]) shape.push_back(x.shape()[d]);
+  shape.push_back(reduced_count(x, marks));
+  return reshape(permute(x, order), shape);
+}
+
+namespace {
 
 /// x with the kept dims first, as a view [K..., R...] of at most kMaxRank dims; copied if
 /// necessary.
@@ -235,19 +246,6 @@ Tensor truth(const char* name, const Op& op, const Tensor& x, const ReduceOption
   });
 }
 
-/// x with the reduced dims last, merged into one: [K..., R].
-Tensor reduced_last(const Tensor& x, const Dims& marks) {
-  Dims order;
-  Shape shape;
-  for (int side = 0; side < 2; side++)
-    for (int d = 0; d < x.rank(); d++)
-      if (bool(marks[d]) == bool(side)) order.push_back(d);
-  for (int d = 0; d < x.rank(); d++)
-    if (!marks[d]) shape.push_back(x.shape()[d]);
-  shape.push_back(reduced_count(x, marks));
-  return reshape(permute(x, order), shape);
-}
-
 /// The inverse of reduced_last, for a result of the same shape.
 Tensor reduced_back(const Tensor& y, const Shape& shape, const Dims& marks) {
   Dims order(shape.size(), 0);
@@ -320,6 +318,16 @@ Tensor sum(const Tensor& x, const ReduceOptions& options) {
   const Tensor y = reduce(Sum::op, x, marks, options.keepdim, summed_dtype(x.dtype()));
   return record("sum", y, {&x}, kKeepNothing, [marks](const RuleContext& c, std::span<Tensor> g) {
     g[0] = spread(c.gradient, c.input_shape(0), marks);
+  });
+}
+
+Tensor sum_of_squares(const char* name, const Tensor& x, const ReduceOptions& options) {
+  const Dims marks = reduced_dims(name, x, options.dims);
+  const Tensor values = x.detach();
+  const Tensor y = reduce_fused(SumOfSquares::op, values, marks, options.keepdim, x.dtype(),
+                                [&] { return sum(values * values, options); });
+  return record(name, y, {&x}, kKeepInput0, [marks](const RuleContext& c, std::span<Tensor> g) {
+    g[0] = spread(c.gradient * 2, c.input_shape(0), marks) * c.input(0);
   });
 }
 

@@ -7,12 +7,19 @@ namespace wick {
 /// Marks the dims to reduce, one entry per dim; all dims if `dims` is empty. Errors: kOutOfRange;
 /// kInvalidArgument if a dim is given twice.
 Dims reduced_dims(const char* op, const Tensor& x, const Dims& dims);
+/// The shape with the marked dims set to 1, or removed.
+Shape reduced_shape(const Shape& shape, const Dims& marks, bool keepdim);
+/// x with the reduced dims last, merged into one: [K..., R].
+Tensor reduced_last(const Tensor& x, const Dims& marks);
 /// The number of elements reduced to one.
 int64_t reduced_count(const Tensor& x, const Dims& marks);
 /// The indices of the marked dims.
 Dims marked(const Dims& marks);
 /// Broadcasts a tensor of the reduced shape back to the input's shape.
 Tensor spread(const Tensor& reduced, const Shape& shape, const Dims& marks);
+
+/// The sum of the squares of x: f32 or f64.
+Tensor sum_of_squares(const char* name, const Tensor& x, const ReduceOptions& options);
 
 /// Sums over the dims along which an operand was broadcast: gradient [result's shape] -> [shape].
 Tensor sum_to(const Tensor& gradient, const Shape& shape);

@@ -8,7 +8,9 @@
 #include "ops/fused/fused.h"
 #include "ops/reduce/reduce.h"
 #include "ops/tape/tape.h"
+#include "wick/abi/ops/softmax.h"
 #include "wick/ops/elementwise.h"
+#include "wick/ops/shape.h"
 #include "wick/ops/statistics.h"
 
 namespace wick {
@@ -46,6 +48,14 @@ Tensor power(const Tensor& x, double p) {
   return where(is_zero, std::pow(0.0, p), pow(where(is_zero, 1, x), p));
 }
 
+Tensor logsumexp_composite(const Tensor& x, const ReduceOptions& options, const Dims& marks) {
+  const Tensor largest = spread(amax(x, options), x.shape(), marks);
+  // Does not subtract an infinite maximum: inf - inf is NaN.
+  const Tensor shift = where(eq(largest - largest, 0), largest, 0);
+  const Tensor total = log(sum(exp(x - shift), options));
+  return total + amax(shift, options);
+}
+
 }  // namespace
 
 Tensor var(const Tensor& x, const VarOptions& options) {
@@ -67,12 +77,12 @@ Tensor logsumexp(const Tensor& x, const ReduceOptions& options) {
   const Dims marks = reduced_dims("logsumexp", x, options.dims);
   const DType dtype = floating(x.dtype());
   if (x.numel() == 0) return cast(log(sum(exp(wide), options)), dtype);
-  const Tensor values = wide.detach();
-  const Tensor largest = spread(amax(values, options), x.shape(), marks);
-  // Does not subtract an infinite maximum: inf - inf is NaN.
-  const Tensor shift = where(eq(largest - largest, 0), largest, 0);
-  const Tensor total = log(sum(exp(values - shift), options));
-  const Tensor y = total + amax(shift, options);
+  const Tensor values = wide.detach(), from = reduced_last(values, marks);
+  Tensor y = Tensor::empty({count_rows(from)}, {.dtype = wide.dtype(), .device = wide.device()});
+  if (run_fused(kLogSumExp, {rows(from)}, {contiguous(y)}))
+    y = reshape(y, reduced_shape(x.shape(), marks, options.keepdim));
+  else
+    y = logsumexp_composite(values, options, marks);
   const Tensor result =
       record("logsumexp", y, {&wide}, kKeepInput0 | kKeepOutput,
              [marks](const RuleContext& c, std::span<Tensor> g) {
@@ -90,7 +100,7 @@ Tensor norm(const Tensor& x, double p, const ReduceOptions& options) {
   const DType dtype = floating(x.dtype());
   check(p == p, ErrorCode::kInvalidArgument, "norm", "expected a number p, got NaN");
   if (p == 0) return record_constant("norm", cast(count_nonzero(x, options), dtype), {&x});
-  if (p == 2) return cast(root(sum(wide * wide, options)), dtype);
+  if (p == 2) return cast(root(sum_of_squares("norm", wide, options)), dtype);
   const Tensor size = abs(wide);
   if (p == 1) return cast(sum(size, options), dtype);
   if (std::isinf(p)) return cast(p > 0 ? amax(size, options) : amin(size, options), dtype);

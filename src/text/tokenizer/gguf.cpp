@@ -1,6 +1,5 @@
 // Rules from the metadata of a GGUF file. Source: llama.cpp, whose ids these rules give.
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -113,32 +112,42 @@ void read_tokens(File& file, Rules& rules) {
   rules.bpe.token_count = vocabulary.size();
 }
 
+constexpr const char* kEndTokens[] = {
+    "<|eot_id|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<|return|>",
+    "<|call|>",
+    "<|flush|>",
+    "<|calls|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "</s>",
+    "<|eom_id|>",
+    "<EOT>",
+    "_<EOT>",
+    "[EOT]",
+    "[EOS]",
+    "<|end_of_text|>",
+    "<end_of_utterance>",
+    "<eos>",
+    "<turn|>",
+    "<|tool_response>",
+    "<｜end▁of▁sentence｜>",
+    "[e~[",
+};
+
+using Has = std::function<bool(const char*)>;
+
+/// Whether "<|end|>" ends but a part of a turn, as in o200k_harmony and Solar.
+bool has_messages(const Has& has) {
+  return (has("<|call|>") || has("<|calls|>")) && (has("<|return|>") || has("<|flush|>"));
+}
+/// Whether "</s>" is plain text, as in Gemma 4.
+bool has_plain_marker(const Has& has) { return has("<|tool_response>"); }
+
 /// The types that llama.cpp gives to tokens of known texts, whatever the file says.
 void correct_types(File& file, const Rules& rules) {
-  static constexpr std::array kControl = {
-      "<|eot_id|>",
-      "<|im_end|>",
-      "<|end|>",
-      "<|return|>",
-      "<|call|>",
-      "<|flush|>",
-      "<|calls|>",
-      "<end_of_turn>",
-      "<|endoftext|>",
-      "</s>",
-      "<|eom_id|>",
-      "<EOT>",
-      "_<EOT>",
-      "[EOT]",
-      "[EOS]",
-      "<|end_of_text|>",
-      "<end_of_utterance>",
-      "<eos>",
-      "<turn|>",
-      "<|tool_response>",
-      "<｜end▁of▁sentence｜>",
-      "[e~[",
-  };
   /// Control if the file does not state the id of the key.
   struct Detected {
     const char* key;
@@ -158,20 +167,18 @@ void correct_types(File& file, const Rules& rules) {
       {"fim_rep_token_id", {"<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"}},
       {"fim_sep_token_id", {"<|file_sep|>"}},
   };
-  const auto find = [&](const char* text) { return rules.bpe.vocabulary.find(text); };
+  const Has has = [&](const char* text) { return rules.bpe.vocabulary.find(text) >= 0; };
   const auto set = [&](const char* text, TokenType type) {
-    if (const int32_t id = find(text); id >= 0) file.types[size_t(id)] = type;
+    if (has(text)) file.types[size_t(rules.bpe.vocabulary.find(text))] = type;
   };
   for (const Detected& detected : kDetected)
     if (!file.metadata.has(file.key(detected.key)))
       for (const char* text : detected.texts) set(text, kControlType);
-  for (const char* text : kControl) set(text, kControlType);
+  for (const char* text : end_tokens(has)) set(text, kControlType);
   for (const char* text : {"<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"})
     set(text, kUserDefinedType);
-  const bool calls = find("<|call|>") >= 0 || find("<|calls|>") >= 0;
-  if (calls && (find("<|return|>") >= 0 || find("<|flush|>") >= 0))
-    set("<|end|>", kUserDefinedType);
-  if (find("<|tool_response>") >= 0) set("</s>", kNormalType);
+  if (has_messages(has)) set("<|end|>", kUserDefinedType);
+  if (has_plain_marker(has)) set("</s>", kNormalType);
 }
 
 /// Whether white space behind the token belongs to it, as llama.cpp has it for Phi-3 by its name.
@@ -339,6 +346,16 @@ void read_sentencepiece(const File& file, Rules& rules) {
 }
 
 }  // namespace
+
+std::vector<const char*> end_tokens(const Has& has) {
+  std::vector<const char*> texts;
+  for (const char* text : kEndTokens) {
+    const bool is_other = (has_messages(has) && text == std::string_view("<|end|>")) ||
+                          (has_plain_marker(has) && text == std::string_view("</s>"));
+    if (!is_other) texts.push_back(text);
+  }
+  return texts;
+}
 
 const std::vector<PreTokenization>& gguf_pre_tokenizations() {
   static const std::vector<PreTokenization> table = make_pre_tokenizations();

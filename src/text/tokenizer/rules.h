@@ -1,6 +1,7 @@
 // The rules of one tokenizer, as read from a file; immutable.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -73,6 +74,11 @@ struct Rules {
 
 std::shared_ptr<const Rules> read_json(const Settings& file);
 std::shared_ptr<const Rules> read_gguf(const Settings& metadata);
+
+/// The texts of tokens that end a text or a turn. GGUF files name only one or two of their ids; by
+/// these texts llama.cpp (MIT) recognizes the others. has: whether the vocabulary has a token of this
+/// text, since beside some tokens others end nothing.
+std::vector<const char*> end_tokens(const std::function<bool(const char* text)>& has);
 
 /// Where byte-level BPE cuts a text, by "tokenizer.ggml.pre". Each pattern cuts the parts that the
 /// one before it left.

@@ -56,6 +56,9 @@ MODELS = {
     "olmo2": ("Olmo2", "float32", dict(head_dim=None)),
     "phi3": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, sliding_window=7)),
     "phi3_longrope": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, rope_parameters=LONG)),
+    # Rows are longer than the trained context: the long factors, and a factor of attention above 1.
+    "phi3_longrope_long": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, initializer_range=0.25, rope_parameters=LONG,
+                                                   original_max_position_embeddings=2)),
     "starcoder2": ("Starcoder2", "float32", dict(head_dim=None)),
     "starcoder2_window": ("Starcoder2", "float16", dict(head_dim=None, sliding_window=7, use_bias=False)),
     "ernie4_5": ("Ernie4_5", "float32", dict(use_bias=True)),
@@ -67,6 +70,7 @@ MODELS = {
     "chatglm": ("Glm", "bfloat16", dict(head_dim=4, rope_parameters=dict(rope_type="default", rope_theta=20000.0,
                                                                          partial_rotary_factor=0.5))),
     "phi": ("Phi", "float32", dict(head_dim=None, hidden_size=32, intermediate_size=128, num_key_value_heads=4)),
+    "phi_qk_layernorm": ("Phi", "float32", dict(head_dim=None, hidden_size=32, intermediate_size=128, qk_layernorm=True)),
     "gpt2": ("GPT2", "float32", GPT2),
     "mixtral": ("Mixtral", "float32", dict(num_local_experts=5, num_experts_per_tok=2)),
     "qwen2_moe": ("Qwen2Moe", "bfloat16", dict(head_dim=None, hidden_size=32, initializer_range=0.25, num_experts=6,

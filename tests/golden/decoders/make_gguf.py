@@ -31,6 +31,7 @@ MODELS = {
     "olmo2": gguf.LlamaFileType.ALL_F32,
     "phi3": gguf.LlamaFileType.ALL_F32,
     "phi3_longrope": gguf.LlamaFileType.ALL_F32,
+    "phi3_longrope_long": gguf.LlamaFileType.ALL_F32,
     "starcoder2": gguf.LlamaFileType.ALL_F32,
     "ernie4_5": gguf.LlamaFileType.ALL_F32,
     "stablelm": gguf.LlamaFileType.ALL_F32,

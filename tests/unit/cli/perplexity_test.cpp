@@ -88,6 +88,15 @@ TEST(Perplexity, EachWindowBeginsWithTheTokenThatTheFilesPutFirst) {
   EXPECT_GT(std::abs(expected_perplexity(model, ids, 16, 4, -1) / expected - 1), 1e-4);
 }
 
+TEST(Perplexity, RefusesAModelThatIsNotCausal) {
+  const SmallTraining training;
+  const std::string model = training.train("model", 1);
+  Settings config = read_json(model + "/config.json");
+  write_json(model + "/config.json", config.set("model_type", "qwen2").set("is_causal", false));
+  expect_bad_input(run("perplexity --device cpu -m " + model + " " + training.text),
+                   "model: expected a causal model");
+}
+
 TEST(Perplexity, BadInputIsOneLine) {
   const SmallTraining training;
   const std::string model = training.train("model", 1);
@@ -98,8 +107,8 @@ TEST(Perplexity, BadInputIsOneLine) {
       {"-m " + model + " " + small, "small: expected a text of at least 32 tokens, got 5"},
       {"-m " + model + " --context 33 " + small, "--context: expected at most 32"},
       {"-m " + model + " --context 2 " + small, "--context"},
-      {"-m " + model + " " + (training.folder / "none"), "none: no such file"},
-      {"-m " + model + " " + training.folder.path(), "no such file"},
+      {"-m " + model + " " + (training.folder / "none"), "none: No such file or directory"},
+      {"-m " + model + " " + training.folder.path(), ": not a regular file"},
       {"-m " + (training.folder / "none") + " " + small, "none: no such file or folder"},
   };
   for (const auto& row : rows) {

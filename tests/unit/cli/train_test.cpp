@@ -38,6 +38,45 @@ TEST(Train, LeavesAModelThatHasLearnt) {
   EXPECT_EQ(model.tensors().at("model.layers.1.self_attn.k_proj.weight").shape, Shape({8, 16}));
 }
 
+TEST(Train, SavesTheModelUnderTheNamesOfItsFamily) {
+  const SmallTraining small;
+  const struct {
+    std::string model_type, keys, name;
+    Shape shape;
+  } rows[] = {
+      {"mixtral",
+       R"("num_local_experts": 4, "num_experts_per_tok": 2)",
+       "model.layers.1.block_sparse_moe.experts.3.w2.weight",
+       {16, 24}},
+      {"granitemoe",
+       R"("num_local_experts": 4, "num_experts_per_tok": 2)",
+       "model.layers.1.block_sparse_moe.input_linear.weight",
+       {4, 48, 16}},
+      {"qwen2_moe",
+       R"("num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8,
+                       "shared_expert_intermediate_size": 12)",
+       "model.layers.1.mlp.experts.3.gate_proj.weight",
+       {8, 16}},
+      {"phi3", R"("sliding_window": null)", "model.layers.1.self_attn.qkv_proj.weight", {32, 16}},
+      {"phi", R"("qk_layernorm": true)", "model.layers.1.self_attn.k_layernorm.bias", {8}},
+  };
+  for (const auto& [model_type, keys, name, shape] : rows) {
+    SCOPED_TRACE(model_type);
+    std::string config = kSmallConfig;
+    config.replace(config.find("llama"), 5, model_type).replace(0, 1, "{" + keys + ", ");
+    const std::string out = small.folder / model_type;
+    const Outcome outcome =
+        run("train --steps 2 --batch 2 --context 16 --device cpu --data " + small.text + " --out " +
+            out + " --config " + small.folder.write("config.json", config));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const SafetensorsReader model(out + "/model.safetensors");
+    ASSERT_EQ(model.tensors().count(name), 1u);
+    EXPECT_EQ(model.tensors().at(name).shape, shape);
+    const Outcome read = run("perplexity --device cpu -m " + out + " " + small.text);
+    EXPECT_EQ(read.code, 0) << read.err;
+  }
+}
+
 TEST(Train, WithoutFontsTheCurveIsDrawnToo) {
   const SmallTraining small;
   const std::string fonts =
@@ -197,6 +236,11 @@ TEST(TrainBadInput, Configs) {
                             .replace(text.find(": 24"), 4, ": 2147483647")
                             .replace(text.find("layers\": 2"), 10, "layers\": 65536")),
                    "config: the sizes give more than 2^60 weights");
+  text = kSmallConfig;
+  expect_bad_input(
+      with(text.replace(text.find("llama"), 5, "qwen2").replace(0, 1, R"({"is_causal": false, )")),
+      "c.json: \"is_causal\": expected true, as the model learns to predict the next "
+      "byte, got false");
   expect_bad_input(run("train --context 64 --config " + small.config + rest),
                    "\"max_position_embeddings\": expected at least the context 64, got 32");
   EXPECT_FALSE(fs::exists(small.folder / "m"));

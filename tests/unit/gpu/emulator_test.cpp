@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory.h"
 #include "runtime/check_emulated.h"
 #include "runtime/kernel_list.h"
 #include "scalar/reduce.h"
@@ -834,6 +835,17 @@ TEST_P(Emulator, DescribesItsDevice) {
   emu::set_check_mode(false);
   ASSERT_TRUE(backend.device_info(device() == 64, &info).ok());
   EXPECT_EQ(info.plain_allocation, 0);
+}
+
+TEST_P(Emulator, CountsMemoryThatTheSystemCanFreeAsFree) {
+  int64 free_bytes = 0, total_bytes = 0, off = 0;
+  // Other programs change what is available between two looks.
+  for (int i = 0; i < 50 && (i == 0 || off > 1 << 20); i++) {
+    ASSERT_TRUE(emulated_backend()->memory_info(device(), &free_bytes, &total_bytes).ok());
+    off = std::abs(free_bytes - host_memory().available);
+  }
+  EXPECT_LE(off, 1 << 20) << free_bytes << " bytes are free";
+  EXPECT_EQ(total_bytes, host_memory().total);
 }
 
 TEST_P(Emulator, RefusesWhatItCannotDo) {

@@ -167,6 +167,30 @@ TEST(Safetensors, ASaveThatFailsKeepsTheOldFile) {
   EXPECT_EQ(folder.names(), (Names{"a"}));
 }
 
+TEST(Safetensors, ASourceThatBreaksItsDeclarationIsAnErrorAndKeepsTheOldFile) {
+  const TemporaryFolder folder;
+  save_safetensors(folder.file("a"), {{"old", scalar(1)}});
+  const std::string before = folder.read("a");
+  const struct {
+    Tensor tensor;
+    std::string got;
+  } rows[] = {{Tensor::from(std::vector<float>{1, 2, 3}), "f32[3]"},
+              {Tensor::from(std::vector<float>{1, 2}, Shape{2, 1}), "f32[2, 1]"},
+              {Tensor::from(std::vector<int32_t>{1, 2}), "i32[2]"},
+              {Tensor(), "no tensor"}};
+  for (const auto& [tensor, got] : rows) {
+    TensorSource source = source_of({{"a", scalar(1)}, {"x", scalar(1)}}, "m");
+    source.tensors["x"] = {DType::kF32, {2}};
+    source.load = [&tensor](const std::string& name, const Device&) {
+      return name == "x" ? tensor : scalar(1);
+    };
+    EXPECT_ERROR(save_safetensors_from(folder.file("a"), source), kInvalidArgument,
+                 "save_safetensors: \"x\": expected f32[2] from the source, got " + got);
+    EXPECT_EQ(folder.read("a"), before);
+    EXPECT_EQ(folder.names(), Names{"a"});
+  }
+}
+
 TEST(Safetensors, SavesOverWhatItWasLoadedFrom) {
   const TemporaryFolder folder;
   save_safetensors(folder.file("a"), {{"x", scalar(1)}, {"y", scalar(2)}});

@@ -29,31 +29,19 @@ constexpr struct {
   const char* model;
   DType dtype;
 } kModels[] = {
-    {"llama_llama3", DType::kBf16},
-    {"llama_yarn", DType::kF32},
-    {"llama_linear", DType::kF16},
-    {"qwen2", DType::kF32},
-    {"qwen3", DType::kF32},
-    {"gemma3_bf16", DType::kBf16},
-    {"granite", DType::kF32},
-    {"olmo2", DType::kF32},
-    {"smollm3", DType::kF32},
-    {"gemma", DType::kF32},
-    {"gemma2", DType::kF32},
-    {"phi3", DType::kF32},
-    {"phi3_longrope", DType::kF32},
-    {"starcoder2", DType::kF32},
-    {"ernie4_5", DType::kF32},
-    {"stablelm", DType::kF32},
-    {"stablelm_parallel", DType::kF32},
-    {"glm4", DType::kF32},
-    {"olmo", DType::kF32},
-    {"phi", DType::kF32},
-    {"gpt2", DType::kF32},
-    {"mixtral", DType::kF32},
-    {"granitemoe", DType::kF32},
-    {"qwen2_moe", DType::kBf16},
-    {"qwen3_moe_renormalized", DType::kBf16},
+    {"llama_llama3", DType::kBf16}, {"llama_yarn", DType::kF32},
+    {"llama_linear", DType::kF16},  {"qwen2", DType::kF32},
+    {"qwen3", DType::kF32},         {"gemma3_bf16", DType::kBf16},
+    {"granite", DType::kF32},       {"olmo2", DType::kF32},
+    {"smollm3", DType::kF32},       {"gemma", DType::kF32},
+    {"gemma2", DType::kF32},        {"phi3", DType::kF32},
+    {"phi3_longrope", DType::kF32}, {"phi3_longrope_long", DType::kF32},
+    {"starcoder2", DType::kF32},    {"ernie4_5", DType::kF32},
+    {"stablelm", DType::kF32},      {"stablelm_parallel", DType::kF32},
+    {"glm4", DType::kF32},          {"olmo", DType::kF32},
+    {"phi", DType::kF32},           {"gpt2", DType::kF32},
+    {"mixtral", DType::kF32},       {"granitemoe", DType::kF32},
+    {"qwen2_moe", DType::kBf16},    {"qwen3_moe_renormalized", DType::kBf16},
     {"chatglm", DType::kF32},
 };
 
@@ -101,8 +89,11 @@ void expect_folder(const std::string& out, const std::string& before, DType dtyp
   EXPECT_EQ(config.dtype, dtype);
   expected.dtype = dtype;
   for (DecoderConfig* c : {&expected, &config})
-    c->bos_token_ids.clear(), c->eos_token_ids.clear();   // the file has no tokenizer
+    c->bos_token_ids.clear(), c->eos_token_ids.clear(),
+        c->pad_token_id.reset();                          // the file has no tokenizer
   expected.initializer_range = config.initializer_range;  // GGUF files lack it
+  for (DecoderConfig* c : {&expected, &config})           // they hold it as an f32
+    c->rope_scaling.attention_factor = double(float(c->rope_scaling.attention_factor));
   if (RopeScaling& s = expected.rope_scaling; s.type == RopeScalingType::kLlama3) {
     // Only these quotients count.
     s.original_max_position_embeddings =
@@ -173,6 +164,24 @@ TEST(Convert, AFileHasAnUnusualPatternOfSlidingLayers) {
   EXPECT_EQ(metadata.real("gemma3.final_logit_softcapping"), 4);
   convert_to_folder(file, folder.file("b"));
   expect_folder(folder.file("b"), model.path(), DType::kF16);
+}
+
+TEST(Convert, AFolderNamesThePaddingThatTransformersWouldElseTakeFromOutsideOfTheVocabulary) {
+  const TemporaryFolder folder;
+  for (const char* model : {"phi3", "glm4", "smollm3"}) {
+    convert_to_folder(kDecoders + model + "/model.gguf", folder.file(model));
+    const Settings config = read_json(folder.file(model) + "/config.json");
+    const bool is_null = std::any_of(config.entries().begin(), config.entries().end(), [](auto& e) {
+      return e.first == "pad_token_id" && std::holds_alternative<std::nullptr_t>(e.second.value);
+    });
+    EXPECT_TRUE(is_null) << model;
+  }
+  const GgufReader reader(kDecoders + "phi3/model.gguf");
+  std::vector<GgufField> fields = reader.fields();
+  fields.push_back({"tokenizer.ggml.padding_token_id", 5, GgufType::kU32});
+  save_gguf(folder.file("a.gguf"), fields, reader.source());
+  convert_to_folder(folder.file("a.gguf"), folder.file("a"));
+  EXPECT_EQ(read_json(folder.file("a/config.json")).integer("pad_token_id"), 5);
 }
 
 TEST(Convert, NumbersOfConfigAreOfTheKindThatTransformersExpects) {
@@ -281,6 +290,8 @@ TEST(Convert, RefusesWhatItCannotWrite) {
                "\"query_pre_attn_scalar\": a GGUF file of a gemma3_text has 8, got 256");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "qwen3_moe", out), kUnsupported,
                "\"norm_topk_prob\": a GGUF file of a qwen3_moe has true, got false");
+  EXPECT_ERROR(convert_to_gguf(kDecoders + "phi_qk_layernorm", out), kUnsupported,
+               "\"qk_layernorm\": a GGUF file of a phi has false, got true");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "qwen3", out, {.dtype = DType::kI8}), kInvalidArgument,
                "expected f32, f16 or bf16, got i8");
   EXPECT_ERROR(convert_to_gguf(folder.path(), out), kFormat, "expected config.json");

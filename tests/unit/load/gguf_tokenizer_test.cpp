@@ -75,6 +75,31 @@ TEST(GgufTokenizer, ATokenizerJsonOfTheFileGivesTheSameIds) {
   }
 }
 
+/// The texts of the ids that end a text, of a file with these tokens that names the first of them.
+std::vector<std::string> ends_of(const std::vector<std::string>& tokens) {
+  Settings metadata("m.gguf");
+  metadata.set("tokenizer.ggml.model", "gpt2").set("tokenizer.ggml.pre", "gpt-2");
+  metadata.set("tokenizer.ggml.tokens", Setting::List(tokens.begin(), tokens.end()));
+  metadata.set("tokenizer.ggml.merges", Setting::List());
+  metadata.set("tokenizer.ggml.eos_token_id", 0);
+  std::vector<std::string> texts;
+  for (const int64_t id : gguf_stop_ids(metadata, Tokenizer::from_gguf(metadata)))
+    texts.push_back(tokens[size_t(id)]);
+  return texts;
+}
+
+TEST(GgufTokenizer, TokensOfKnownTextsEndATextUnlessOthersGiveThemAnotherUse) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(ends_of({"a", "b", "<|im_end|>", "</s>", "<|end|>"}),
+            (Texts{"a", "<|im_end|>", "<|end|>", "</s>"}));
+  EXPECT_EQ(ends_of({"a", "<|flush|>", "<|calls|>", "[e~["}),
+            (Texts{"a", "<|flush|>", "<|calls|>", "[e~["}));
+  EXPECT_EQ(ends_of({"<|return|>", "<|end|>", "<|call|>"}), (Texts{"<|return|>", "<|call|>"}));
+  EXPECT_EQ(ends_of({"<eos>", "</s>", "<|tool_response>"}), (Texts{"<eos>", "<|tool_response>"}));
+  EXPECT_EQ(ends_of({"<|end|>", "<|return|>", "<|call|>"}),  // as the file says
+            (Texts{"<|end|>", "<|return|>", "<|call|>"}));
+}
+
 TEST(GgufTokenizer, RefusesWhatTheFileCannotSay) {
   const Settings json = read_json(kTokenizers + "gpt2.json");
   EXPECT_ERROR(gguf_tokenizer(json, FolderTexts(), Settings(), 8), kFormat,

@@ -7,6 +7,7 @@
 #include "../temporary_folder.h"
 #include "wick/core/backend.h"
 #include "wick/io/file.h"
+#include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/ops/autograd.h"
@@ -80,6 +81,27 @@ TEST_F(LoadModel, EmbedsATextByTheTokenThatTheFilesName) {
   EXPECT_ERROR(last.embed(std::string(65, 'a')), kOutOfRange, "expected at most 64 tokens");
   folder.write("1_Pooling/config.json", R"({"pooling_mode_max_tokens": true})");
   EXPECT_ERROR(load(), kUnsupported, "expected pooling by the last token, the first or the mean");
+}
+
+TEST(LoadModelOfAGgufFile, PoolsAsTheFileSaysOrRefuses) {
+  const TemporaryFolder folder;
+  const GgufReader reader(std::string(WICK_GOLDEN) + "/decoders/qwen3/model.gguf");
+  const std::string path = folder.file("a.gguf");
+  const auto load = [&](int64_t type) {
+    std::vector<GgufField> fields = reader.fields();
+    fields.push_back({"qwen3.pooling_type", type, GgufType::kI32});
+    save_gguf(path, fields, reader.source());
+    return load_model(path, {.device = Device::cpu()}).pooling;
+  };
+  EXPECT_EQ(load(-1), Pooling::kLast);
+  EXPECT_EQ(load(0), Pooling::kLast);
+  EXPECT_EQ(load(1), Pooling::kMean);
+  EXPECT_EQ(load(2), Pooling::kFirst);
+  EXPECT_EQ(load(3), Pooling::kLast);
+  EXPECT_ERROR(load(4), kUnsupported,
+               "a.gguf: \"qwen3.pooling_type\": expected pooling by the mean (1), the first token "
+               "(2) or the last (3), got 4, a model that ranks texts");
+  EXPECT_ERROR(load(5), kUnsupported, "got 5");
 }
 
 TEST_F(LoadModel, SaysWhatAFolderLacks) {

@@ -123,6 +123,11 @@ TEST(DecoderConfig, KnowsTheSwitchesOfItsFamily) {
             32);
   EXPECT_EQ(config_of("glm4", R"("partial_rotary_factor": 1.0)").rotary_dim, 0);
   EXPECT_TRUE(config_of("phi", eight).lm_head_bias);
+  EXPECT_EQ(config_of("phi3", eight).pad_token_id, 32000);
+  EXPECT_EQ(config_of("phi3", eight + R"(, "vocab_size": 48)").pad_token_id, std::nullopt);
+  EXPECT_EQ(config_of("phi3", eight + R"(, "pad_token_id": null)").pad_token_id, std::nullopt);
+  EXPECT_EQ(config_of("phi3", eight + R"(, "pad_token_id": -1)").pad_token_id, std::nullopt);
+  EXPECT_EQ(config_of("phi3", eight + R"(, "pad_token_id": 7)").pad_token_id, 7);
 }
 
 TEST(DecoderConfig, OfGpt2IsReadByGpt2sKeys) {
@@ -405,10 +410,26 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
   again(gemma(R"("sliding_window_pattern": 2, "final_logit_softcapping": 30.0)"));
   again(qwen(R"("use_sliding_window": true, "max_window_layers": 3)"));
   again(mistral(R"(, "sliding_window": null)"));
-  for (const char* folder :
-       {"qwen2_window", "qwen2_full", "smollm3_listed", "gemma2", "granite", "olmo", "olmo2",
-        "phi3_longrope", "starcoder2_window", "stablelm_parallel", "glm4", "chatglm", "phi", "gpt2",
-        "mixtral", "qwen3_moe", "qwen2_moe", "qwen2_moe_window", "granitemoe"})
+  for (const char* folder : {"qwen2_window",
+                             "qwen2_full",
+                             "smollm3_listed",
+                             "gemma2",
+                             "granite",
+                             "olmo",
+                             "olmo2",
+                             "phi3_longrope",
+                             "starcoder2_window",
+                             "stablelm_parallel",
+                             "glm4",
+                             "chatglm",
+                             "phi",
+                             "phi_qk_layernorm",
+                             "gpt2",
+                             "mixtral",
+                             "qwen3_moe",
+                             "qwen2_moe",
+                             "qwen2_moe_window",
+                             "granitemoe"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.attention_output_bias = false;
@@ -571,6 +592,7 @@ constexpr const char* kMoreModels[] = {
     "decoders/olmo2",
     "decoders/phi3",
     "decoders/phi3_longrope",
+    "decoders/phi3_longrope_long",
     "decoders/starcoder2",
     "decoders/qwen2_window",
     "decoders/starcoder2_window",
@@ -581,6 +603,7 @@ constexpr const char* kMoreModels[] = {
     "decoders/glm",
     "decoders/chatglm",
     "decoders/phi",
+    "decoders/phi_qk_layernorm",
     "decoders/gpt2",
     "decoders/mixtral",
     "decoders/qwen3_moe",
@@ -590,19 +613,33 @@ constexpr const char* kMoreModels[] = {
     "decoders/granitemoe",
 };
 constexpr const char* kGgufModels[] = {
-    "decoders/llama_linear/model.gguf", "decoders/llama_yarn/model.gguf",
-    "decoders/llama_llama3/model.gguf", "decoders/qwen3/model.gguf",
-    "decoders/gemma3_bf16/model.gguf",  "decoders/qwen2/model.gguf",
-    "decoders/smollm3/model.gguf",      "decoders/gemma/model.gguf",
-    "decoders/gemma2/model.gguf",       "decoders/granite/model.gguf",
-    "decoders/olmo/model.gguf",         "decoders/olmo2/model.gguf",
-    "decoders/phi3/model.gguf",         "decoders/phi3_longrope/model.gguf",
-    "decoders/starcoder2/model.gguf",   "decoders/ernie4_5/model.gguf",
-    "decoders/stablelm/model.gguf",     "decoders/stablelm_parallel/model.gguf",
-    "decoders/glm4/model.gguf",         "decoders/chatglm/model.gguf",
-    "decoders/phi/model.gguf",          "decoders/gpt2/model.gguf",
-    "decoders/mixtral/model.gguf",      "decoders/qwen2_moe/model.gguf",
-    "decoders/granitemoe/model.gguf",   "decoders/qwen3_moe_renormalized/model.gguf",
+    "decoders/llama_linear/model.gguf",
+    "decoders/llama_yarn/model.gguf",
+    "decoders/llama_llama3/model.gguf",
+    "decoders/qwen3/model.gguf",
+    "decoders/gemma3_bf16/model.gguf",
+    "decoders/qwen2/model.gguf",
+    "decoders/smollm3/model.gguf",
+    "decoders/gemma/model.gguf",
+    "decoders/gemma2/model.gguf",
+    "decoders/granite/model.gguf",
+    "decoders/olmo/model.gguf",
+    "decoders/olmo2/model.gguf",
+    "decoders/phi3/model.gguf",
+    "decoders/phi3_longrope/model.gguf",
+    "decoders/phi3_longrope_long/model.gguf",
+    "decoders/starcoder2/model.gguf",
+    "decoders/ernie4_5/model.gguf",
+    "decoders/stablelm/model.gguf",
+    "decoders/stablelm_parallel/model.gguf",
+    "decoders/glm4/model.gguf",
+    "decoders/chatglm/model.gguf",
+    "decoders/phi/model.gguf",
+    "decoders/gpt2/model.gguf",
+    "decoders/mixtral/model.gguf",
+    "decoders/qwen2_moe/model.gguf",
+    "decoders/granitemoe/model.gguf",
+    "decoders/qwen3_moe_renormalized/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
@@ -716,7 +753,7 @@ Decoder fresh(Parameters& parameters) {
 TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
   for (const char* folder :
        {"gemma2", "granite", "olmo", "olmo2", "phi3", "starcoder2", "stablelm_parallel", "glm4",
-        "phi", "gpt2", "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
+        "phi", "phi_qk_layernorm", "gpt2", "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);

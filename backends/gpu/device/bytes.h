@@ -1,0 +1,50 @@
+// Bytes of a word: to floats, and as indices of a table.
+#pragma once
+#include "device/pass.h"
+
+namespace wick::gpu {
+
+/// Byte i of the word minus the bias: exact.
+WICK_DEVICE inline float byte_minus(uint32 word, int i, int bias) {
+#if defined(WICK_NVIDIA) && defined(WICK_DEVICE_PASS)
+  // The byte as the last one of 2^23's significand: a permutation and an addition, which another unit
+  // does, where a conversion takes a shift and a mask besides.
+  uint32 bits;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bits) : "r"(word), "r"(0x4b000000u), "r"(0x7650u | i));
+  return __builtin_bit_cast(float, bits) - float((1 << 23) + bias);
+#else
+  return float(word >> i * 8 & 255) - float(bias);  // one conversion on AMD's cards
+#endif
+}
+
+/// Four bytes of a table of 16, whose bytes are in order in `table`: those that the bytes of `at`, all below
+/// 16, index.
+WICK_DEVICE inline uint32 lookup_bytes(const uint32 (&table)[4], uint32 at) {
+#if defined(WICK_NVIDIA) && defined(WICK_DEVICE_PASS)
+  const auto permute = [](uint32 low, uint32 high, uint32 selector) {
+    uint32 bytes;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(low), "r"(high), "r"(selector));
+    return bytes;
+  };
+  // A selector's indices are its four lowest half bytes.
+  const uint32 pairs = at | at >> 4, all = (pairs & 0xff) | (pairs >> 8 & 0xff00);
+  const uint32 in_half = all & 0x7777;
+  const uint32 low = permute(table[0], table[1], in_half),
+               high = permute(table[2], table[3], in_half);
+  return permute(low, high, 0x3210 | (all & 0x8888) >> 1);
+#elif defined(WICK_AMD) && defined(WICK_DEVICE_PASS)
+  const uint32 in_half = at & 0x07070707;
+  const uint32 low = __builtin_amdgcn_perm(table[1], table[0], in_half),
+               high = __builtin_amdgcn_perm(table[3], table[2], in_half);
+  return __builtin_amdgcn_perm(high, low, 0x03020100 | (at & 0x08080808) >> 1);
+#else
+  uint32 bytes = 0;
+  for (int i = 0; i < 4; i++) {
+    const uint32 from = at >> i * 8 & 15;
+    bytes |= (table[from / 4] >> from % 4 * 8 & 255) << i * 8;
+  }
+  return bytes;
+#endif
+}
+
+}  // namespace wick::gpu
