@@ -171,35 +171,48 @@ struct QuantRun {
   BlockScale scales[kScales];
 };
 
-/// The run of a row from element k on, a multiple of 32.
+/// The words of run r of a block.
 template <class F>
-WICK_DEVICE QuantRun<F> load_run(const uint8* row, int k) {
+WICK_DEVICE void load_run_words(const uint8* block, int run, uint32 (&to)[blocks::kRun / 4]) {
   constexpr int kWords = blocks::kRun / 4, kLowWords = F::kLowBytes / 4;
-  const uint8* const block = row + int64(k / kBlockElements<F>) * kBlockBytes<F>;
-  const int run = k % kBlockElements<F> / blocks::kRun;
   const BlockBits low = F::low(run), high = F::high(run);
-  QuantRun<F> r;
   uint32 words[kLowWords];
   load_words<F>(block + low.byte, words);
   if constexpr (F::kBits == 8) {
-    for (int i = 0; i < kWords; i++) r.words[i] = words[i] ^ 0x80808080u;
+    for (int i = 0; i < kWords; i++) to[i] = words[i] ^ 0x80808080u;
   } else {
     constexpr uint32 low_mask = 0x01010101u * ((1 << F::kLowBits) - 1);
     for (int i = 0; i < kWords; i++)
-      r.words[i] = words[i % kLowWords] >> (low.shift + i / kLowWords * 4) & low_mask;
+      to[i] = words[i % kLowWords] >> (low.shift + i / kLowWords * 4) & low_mask;
     if constexpr (F::kHighBytes == 4) {
       uint32 bits[1];
       load_words<F>(block + high.byte, bits);
       for (int i = 0; i < kWords; i++)
-        r.words[i] |= ((bits[0] >> 4 * i & 15) * 0x00204081u & 0x01010101u) << F::kLowBits;
+        to[i] |= ((bits[0] >> 4 * i & 15) * 0x00204081u & 0x01010101u) << F::kLowBits;
     } else if constexpr (F::kHighBytes == 32) {
       constexpr uint32 mask = 0x01010101u * ((1 << (F::kBits - F::kLowBits)) - 1);
       uint32 bits[kWords];
       load_words<F>(block + high.byte, bits);
-      for (int i = 0; i < kWords; i++) r.words[i] |= (bits[i] >> high.shift & mask) << F::kLowBits;
+      for (int i = 0; i < kWords; i++) to[i] |= (bits[i] >> high.shift & mask) << F::kLowBits;
     }
     if constexpr (kHasQuantTable<F>)
-      for (int i = 0; i < kWords; i++) r.words[i] = table_quants<F>(r.words[i]);
+      for (int i = 0; i < kWords; i++) to[i] = table_quants<F>(to[i]);
+  }
+}
+
+/// The run of a row from element k on, a multiple of 32.
+template <class F>
+WICK_DEVICE QuantRun<F> load_run(const uint8* row, int k) {
+  const uint8* const block = row + int64(k / kBlockElements<F>) * kBlockBytes<F>;
+  const int run = k % kBlockElements<F> / blocks::kRun;
+  QuantRun<F> r;
+  if constexpr (kHasOctets<F>) {
+    for (int i = 0; i < blocks::kRun / 8; i++) {
+      const Octet quants = F::octet(block, run * blocks::kRun / 8 + i);
+      for (int w = 0; w < 2; w++) r.words[2 * i + w] = quants.words[w] ^ 0x80808080u;
+    }
+  } else {
+    load_run_words<F>(block, run, r.words);
   }
   for (int g = 0; g < QuantRun<F>::kScales; g++)
     r.scales[g] = F::scale_of(block, run * blocks::kRun / F::kGroup + g);
