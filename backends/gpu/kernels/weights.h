@@ -90,8 +90,10 @@ WICK_DEVICE QuantPack<n> load_quants(const uint8* row, int k) {
   if constexpr (kHasOctets<F>) {
     static_assert(n <= 2);
     const Octet quants = F::octet(block, in_block / 8);
-    for (int i = 0; i < n; i++)
-      pack.words[i] = (n == 2 ? quants.words[i] : quants.words[e / 4 % 2]) ^ 0x80808080u;
+    for (int i = 0; i < n; i++) {
+      const bool second = n == 2 ? i == 1 : e / 4 % 2 == 1;  // an index would take memory
+      pack.words[i] = (second ? quants.words[1] : quants.words[0]) ^ 0x80808080u;
+    }
   } else {
     pack_words<F>(block, run, e, pack.words);
   }
