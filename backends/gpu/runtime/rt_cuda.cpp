@@ -699,7 +699,7 @@ constexpr Backend kBackend = {
     .graph_destroy = graph_destroy,
     .native_handles = native_handles,
     .collectives = nullptr,
-    .compiler = nullptr,
+    .runtime_code = nullptr,
     .describe_runtime = describe_runtime,
 };
 
