@@ -669,7 +669,7 @@ Status code_load(int32 ordinal, const void* bytes, int64 size, void** out) {
   const std::string& architecture = work.device->architecture;
   if (const Failure f =
           read_image({static_cast<const char*>(bytes), size_t(size)}, architecture, loaded->image);
-      f.code != StatusCode::kOk)
+      !f.ok())
     return fail(f.code, f.text);
   if (const hip::Error e = api().hipModuleLoadData(&loaded->module, loaded->image.code.data())) {
     const Status status = hip_failure(*work.device, "hipModuleLoadData", e);

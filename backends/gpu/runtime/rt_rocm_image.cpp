@@ -389,17 +389,17 @@ Failure decompress(std::string_view bytes, std::string& unpacked) {
 Failure read_image(std::string_view bytes, std::string_view architecture, Image& image) {
   std::string unpacked;
   if (bytes.starts_with(kCompressedMagic)) {
-    if (Failure f = decompress(bytes, unpacked); f.code != StatusCode::kOk) return f;
+    if (Failure f = decompress(bytes, unpacked); !f.ok()) return f;
     bytes = unpacked;
   }
   if (bytes.starts_with(kBundleMagic)) {
     std::string_view code;
-    if (Failure f = unbundle(bytes, architecture, code); f.code != StatusCode::kOk) return f;
+    if (Failure f = unbundle(bytes, architecture, code); !f.ok()) return f;
     bytes = code;
   }
   if (!bytes.starts_with(kElfMagic))
     return damaged("expected a code object (ELF) or a bundle of code objects");
-  if (Failure f = read_code_object(bytes, image); f.code != StatusCode::kOk) return f;
+  if (Failure f = read_code_object(bytes, image); !f.ok()) return f;
   if (fitness(image.target, architecture) == 0) return other_target(image.target, architecture);
   return {};
 }

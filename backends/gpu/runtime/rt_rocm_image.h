@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/rt_rocm_objects.h"
+#include "runtime/failure.h"
 
 namespace wick::gpu {
 

@@ -106,7 +106,7 @@ class WICK_API KernelFunction {
 class WICK_API KernelModule {
  public:
   /// Loads a file. On ROCm: a code object (.hsaco) or a bundle of them (.fatbin, compressed or not),
-  /// as hipcc or clang with --offload-arch make them.
+  /// as hipcc or clang with --offload-arch make them. On CUDA: a .cubin, a .fatbin or PTX of nvcc.
   /// Errors: kIo; kInvalidArgument if the file is damaged or of another format; kKernelNotFound if it
   /// has no code for this GPU, naming both; kKernelModuleNotLoaded if the runtime refuses it;
   /// kUnsupported on a device that loads no code.
