@@ -95,6 +95,7 @@ if(BUILD_TESTING)
     get_filename_component(name ${source} NAME_WE)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name})
     file(MAKE_DIRECTORY ${folder})
+    set(hip_words ${PROJECT_SOURCE_DIR}/tests/unit/gpu/hip_words)
     set(objects)
     foreach(target IN LISTS ARGN)
       set(version)
@@ -104,9 +105,9 @@ if(BUILD_TESTING)
       set(code ${folder}/${name}.${target}.hsaco)
       add_custom_command(
         OUTPUT ${code}
-        COMMAND ${WICK_AMD_CLANG} -x hip -O2 -ffp-contract=off -nogpuinc -nogpulib --offload-arch=${target} ${version}
-                --cuda-device-only --no-gpu-bundle-output -c ${source} -o ${code}
-        DEPENDS ${source} VERBATIM)
+        COMMAND ${WICK_AMD_CLANG} -x hip -std=c++20 -O2 -ffp-contract=off -nogpuinc -nogpulib -I ${hip_words}
+                --offload-arch=${target} ${version} --cuda-device-only --no-gpu-bundle-output -c ${source} -o ${code}
+        DEPENDS ${source} ${hip_words}/hip/hip_runtime.h VERBATIM)
       list(APPEND objects ${code})
     endforeach()
     set(${out} ${objects} PARENT_SCOPE)
@@ -123,10 +124,12 @@ if(BUILD_TESTING)
   list(REMOVE_DUPLICATES plan_targets)
   add_code_objects(plan_objects ${gpu_tests}/plan_kernels.hip ${plan_targets})
   add_executable(rocm_kernel_test ${gpu_tests}/rocm_kernel_test.cpp ${plan_objects})
-  target_link_libraries(rocm_kernel_test PRIVATE wick_test_devices wick GTest::gtest_main)
+  target_link_libraries(rocm_kernel_test PRIVATE wick_test_devices wick GTest::gtest_main ${WICK_ZSTD_LIBRARY})
   target_compile_definitions(rocm_kernel_test PRIVATE WICK_PLAN_KERNELS="${CMAKE_CURRENT_BINARY_DIR}/plan_kernels")
   add_dependencies(rocm_kernel_test wick_rocm)
   add_test(NAME rocm_kernel COMMAND rocm_kernel_test)
+  add_code_objects(example_objects ${PROJECT_SOURCE_DIR}/examples/custom_kernel.hip ${WICK_ROCM_TARGETS})
+  add_custom_target(example_kernels DEPENDS ${example_objects})
 
   find_path(WICK_HIP_INCLUDE hip/hip_runtime_api.h DOC "Folder of HIP's headers, for a test of our own declarations")
   add_executable(hip_declarations_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/hip_declarations_test.cpp)

@@ -1,9 +1,11 @@
 // Users' code objects on rocm:0: wick::rocm, by the kernels of plan_kernels.hip.
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <numeric>
 
@@ -40,6 +42,20 @@ std::string bundle(const std::vector<std::string>& targets) {
   }
   head.resize(kAlign);
   return head + body;
+}
+
+/// The bundle compressed as clang's --offload-compress does: version 2 of its header.
+std::string compressed(const std::string& bundle) {
+  std::string packed(ZSTD_compressBound(bundle.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), bundle.data(), bundle.size(), 3));
+  const uint16_t version_and_method[] = {2, 1};  // zstd
+  const uint32_t sizes[] = {uint32_t(24 + packed.size()), uint32_t(bundle.size())};
+  const uint64_t hash = 0;
+  std::string head = "CCOB";
+  head.append(reinterpret_cast<const char*>(version_and_method), 4);
+  head.append(reinterpret_cast<const char*>(sizes), 8);
+  head.append(reinterpret_cast<const char*>(&hash), 8);
+  return head + packed;
 }
 
 class RocmKernel : public testing::Test {
@@ -125,13 +141,13 @@ TEST_F(RocmKernel, WithLayoutInfoReadsAnyLayout) {
 TEST_F(RocmKernel, WithLayoutInfoHasStridesOfEachInput) {
   const rocm::Module module = kernels();
   const Tensor x = counting({4, 6}), y = transpose(counting({6, 4}), 0, 1), row = counting({6});
-  const Tensor sum = empty({4, 6});
-  module.function("badd_f32").launch_with_layout_info({x, y}, sum);
-  expect_same(sum, x + y);
-  module.function("badd_f32").launch_with_layout_info({x, x}, sum);
-  expect_same(sum, x + x);
-  module.function("badd_f32").launch_with_layout_info({y, row}, sum);
-  expect_same(sum, y + row);
+  const Tensor product = empty({4, 6});
+  module.function("bmul_f32").launch_with_layout_info({x, y}, product);
+  expect_same(product, x * y);
+  module.function("bmul_f32").launch_with_layout_info({x, x}, product);
+  expect_same(product, x * x);
+  module.function("bmul_f32").launch_with_layout_info({y, row}, product);
+  expect_same(product, y * row);
 
   const rocm::Function choose = module.function("where_u8_f32");
   const Tensor condition = (x > 3).to(DType::kU8);
@@ -161,7 +177,7 @@ TEST_F(RocmKernel, OverwritingAVarIsNoticedByTheTape) {
 
 TEST_F(RocmKernel, TakesDynamicSharedMemory) {
   const Tensor x = counting({8, 64}), y = empty({8, 64});
-  kernels().function("reverse_f32").launch(8, 64, 64 * sizeof(float), x, y, 64);
+  kernels().function("reverse_f32").launch(8, 64, 64 * sizeof(float), x, y);
   expect_same(y, flip(x, {1}));
 }
 
@@ -187,15 +203,19 @@ TEST_F(RocmKernel, AnotherStreamIsOrderedByEvents) {
 
 TEST_F(RocmKernel, ABundleServesItsTargets) {
   const TemporaryFolder folder;
-  const std::string path = folder.write("kernels.fatbin", bundle({"gfx942", "gfx1100"}));
+  const std::string plain = bundle({"gfx942", "gfx1100"});
+  const std::string path = folder.write("kernels.fatbin", plain);
   if (target_ != "gfx942" && target_ != "gfx1100") {
     EXPECT_ERROR(rocm::Module::load(device_, path), kKernelNotFound,
                  "it has code for gfx942, gfx1100, this GPU is " + target_);
     return;
   }
-  const Tensor x = counting({100}), y = empty({100});
-  rocm::Module::load(device_, path).function("usqr_f32").launch_with_layout_info({x}, y);
-  expect_same(y, wick::square(x));
+  const Tensor x = counting({100});
+  for (const std::string& file : {path, folder.write("packed.fatbin", compressed(plain))}) {
+    const Tensor y = empty({100});
+    rocm::Module::load(device_, file).function("usqr_f32").launch_with_layout_info({x}, y);
+    expect_same(y, wick::square(x));
+  }
 }
 
 TEST_F(RocmKernel, CodeForAnotherTargetNamesBoth) {
@@ -210,7 +230,8 @@ TEST_F(RocmKernel, CodeForAnotherTargetNamesBoth) {
 
 TEST_F(RocmKernel, AFileCutOffAnywhereIsRefused) {
   const TemporaryFolder folder;
-  for (const std::string& whole : {read(code_object(target_)), bundle({target_})}) {
+  for (const std::string& whole :
+       {read(code_object(target_)), bundle({target_}), compressed(bundle({target_}))}) {
     for (size_t size = 0; size < whole.size(); size += size < 5000 ? 37 : 997) {
       try {
         rocm::Module::load(device_, folder.write("cut", whole.substr(0, size)));
@@ -251,6 +272,113 @@ TEST_F(RocmKernel, SaysWhatIsWrong) {
   EXPECT_ERROR(square.launch_with_layout_info({x}, counting({7})), kShapeMismatch,
                "usqr_f32: input 0: expected a shape that broadcasts to [7], got [10]");
   x.device().synchronize();
+}
+
+/// An op whose forward is one launch of a kernel with layout info; its output is like the last input.
+class KernelOp : public CustomOp {
+ public:
+  using Gradient = std::function<std::vector<Tensor>(std::span<const Tensor>, const Tensor&)>;
+  KernelOp(rocm::Function kernel, int num_inputs, Gradient gradient)
+      : kernel_(std::move(kernel)), num_inputs_(num_inputs), gradient_(std::move(gradient)) {}
+  const char* name() const override { return kernel_.name().c_str(); }
+  int num_inputs() const override { return num_inputs_; }
+  Tensor rocm(std::span<const Tensor> in) const override {
+    const Tensor& last = in.back();
+    const Tensor y = Tensor::empty(last.shape(), {.dtype = last.dtype(), .device = last.device()});
+    if (in.size() == 1) kernel_.launch_with_layout_info({in[0]}, y);
+    if (in.size() == 2) kernel_.launch_with_layout_info({in[0], in[1]}, y);
+    if (in.size() == 3) kernel_.launch_with_layout_info({in[0], in[1], in[2]}, y);
+    return y;
+  }
+  std::vector<Tensor> backward(std::span<const Tensor> in, const Tensor&,
+                               const Tensor& gradient) const override {
+    return gradient_(in, gradient);
+  }
+
+ private:
+  rocm::Function kernel_;
+  int num_inputs_;
+  Gradient gradient_;
+};
+
+TEST_F(RocmKernel, IsACustomOpOfOneToThreeInputsWithAGradient) {
+  const rocm::Module module = kernels();
+  const KernelOp square_op(module.function("usqr_f32"), 1,
+                           [](auto in, const Tensor& g) { return std::vector{g * in[0] * 2}; });
+  // The gradient of the product is the product, by the same kernel.
+  std::shared_ptr<const KernelOp> product;
+  product = std::make_shared<KernelOp>(
+      module.function("bmul_f32"), 2, [&product](auto in, const Tensor& g) {
+        return std::vector{apply(*product, in[1], g), apply(*product, in[0], g)};
+      });
+  const KernelOp choice(module.function("where_u8_f32"), 3, [](auto in, const Tensor& g) {
+    const Tensor yes = in[0] != 0;
+    return std::vector{Tensor(), where(yes, g, zeros_like(g)), where(yes, zeros_like(g), g)};
+  });
+  const Tensor condition = (counting({5, 3}) > 1).to(DType::kU8);
+
+  const auto loss = [&](const Var& x, const Var& y, bool by_kernels) {
+    const Tensor t = transpose(x.tensor(), 0, 1);
+    if (!by_kernels)
+      return sum(where(condition != 0, square(t) * y.tensor(), y.tensor()) * counting({5, 3}));
+    return sum(
+        apply(choice, condition, apply(*product, apply(square_op, t), y.tensor()), y.tensor()) *
+        counting({5, 3}));
+  };
+  Var x[2] = {Var(counting({3, 5})), Var(counting({3, 5}))};
+  Var y[2] = {Var(counting({5, 3}) / 4), Var(counting({5, 3}) / 4)};
+  for (const int by_kernels : {0, 1}) backward(loss(x[by_kernels], y[by_kernels], by_kernels));
+  expect_same(x[1].grad(), x[0].grad());
+  expect_same(y[1].grad(), y[0].grad());
+
+  const Tensor second =
+      grad(sum(grad(sum(apply(*product, apply(square_op, x[0].tensor()), x[0].tensor())),
+                    {x[0].tensor()}, {.create_graph = true})[0]),
+           {x[0].tensor()})[0];
+  expect_same(second, x[0].tensor().detach() * 6);  // of x^3
+}
+
+/// Overwrites its target by a kernel that takes nullptr for it among its inputs.
+class KernelInplaceOp : public InplaceOp {
+ public:
+  KernelInplaceOp(rocm::Function kernel, int num_inputs)
+      : kernel_(std::move(kernel)), num_inputs_(num_inputs) {}
+  const char* name() const override { return kernel_.name().c_str(); }
+  int num_inputs() const override { return num_inputs_; }
+  void rocm(const Tensor& target, std::span<const Tensor> others) const override {
+    if (num_inputs_ == 1) kernel_.launch_with_layout_info({Tensor()}, target);
+    if (num_inputs_ == 2) kernel_.launch_with_layout_info({Tensor(), others[0]}, target);
+    if (num_inputs_ == 3) kernel_.launch_with_layout_info({others[0], Tensor(), others[1]}, target);
+  }
+
+ private:
+  rocm::Function kernel_;
+  int num_inputs_;
+};
+
+TEST_F(RocmKernel, IsAnInplaceOpOfOneToThreeInputs) {
+  const rocm::Module module = kernels();
+  Var x(counting({4, 5}));
+  Tensor expected = counting({4, 5});
+  apply_(KernelInplaceOp(module.function("usqr_f32"), 1), x);
+  expected = square(expected);
+  expect_same(x.tensor().detach(), expected);
+  apply_(KernelInplaceOp(module.function("bmul_f32"), 2), x, counting({5}));
+  expected = expected * counting({5});
+  expect_same(x.tensor().detach(), expected);
+  const Tensor condition = (counting({4, 1}) > -4).to(DType::kU8);
+  apply_(KernelInplaceOp(module.function("where_u8_f32"), 3), x, condition, counting({5}));
+  expect_same(x.tensor().detach(), where(condition != 0, expected, counting({5})));
+
+  const Tensor y = sum(square(x));
+  apply_(KernelInplaceOp(module.function("usqr_f32"), 1), x);
+  EXPECT_ERROR(backward(y), kModifiedInPlace, "");
+}
+
+TEST_F(RocmKernel, AnOpWithoutARocmBodySaysSo) {
+  const auto op =
+      custom_op("cube", {.cpu = [](std::span<const HostView> in) { return in[0].tensor(); }});
+  EXPECT_ERROR(apply(op, counting({2})), kUnsupported, "no rocm implementation for cube");
 }
 
 TEST(KernelModule, OnACpuIsRefused) {
