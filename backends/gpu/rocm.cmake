@@ -83,7 +83,8 @@ if(BUILD_TESTING)
   target_link_libraries(rocm_runtime_test PRIVATE GTest::gtest ${CMAKE_DL_LIBS} pthread)
   target_compile_definitions(
     rocm_runtime_test PRIVATE WICK_ROCM_MODULE="$<TARGET_FILE:wick_rocm>" WICK_FAKE_HIP_FOLDER="${fake_hip}"
-                              WICK_ROCM_TARGETS="${rocm_target_list}")
+                              WICK_ROCM_TARGETS="${rocm_target_list}"
+                              WICK_PLAN_KERNELS="${CMAKE_CURRENT_BINARY_DIR}/plan_kernels")
   # It exports registration functions of its own, which the module must not meet.
   set_target_properties(rocm_runtime_test PROPERTIES ENABLE_EXPORTS ON)
   add_dependencies(rocm_runtime_test wick_rocm fake_hip_7 fake_hip_6 fake_hip_5 fake_hip_incomplete
@@ -127,6 +128,7 @@ if(BUILD_TESTING)
   target_link_libraries(rocm_kernel_test PRIVATE wick_test_devices wick GTest::gtest_main ${WICK_ZSTD_LIBRARY})
   target_compile_definitions(rocm_kernel_test PRIVATE WICK_PLAN_KERNELS="${CMAKE_CURRENT_BINARY_DIR}/plan_kernels")
   add_dependencies(rocm_kernel_test wick_rocm)
+  target_sources(rocm_runtime_test PRIVATE ${plan_objects})
   add_test(NAME rocm_kernel COMMAND rocm_kernel_test)
   add_code_objects(example_objects ${PROJECT_SOURCE_DIR}/examples/custom_kernel.hip ${WICK_ROCM_TARGETS})
   add_custom_target(example_kernels DEPENDS ${example_objects})

@@ -443,16 +443,17 @@ API int hipModuleLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned
   std::ostringstream line;
   line << "launch " << f->symbol << " on " << f->device << " grid " << gx << " " << gy << " " << gz
        << " block " << bx * by * bz << "\n";
-  // The last argument of every kernel of wick is its stream's record.
-  auto* const record = *static_cast<wick::ErrorRecord**>(args[1]);
+  // The last argument of every kernel of wick is its stream's record. A user's kernel has none.
+  const bool of_wick = f->symbol.starts_with("_ZN4wick");
+  auto* const record = of_wick ? *static_cast<wick::ErrorRecord**>(args[1]) : nullptr;
   const auto* allocated = &state().allocations;
-  if (!allocated->count(record) || allocated->at(record).device != f->device)
+  if (of_wick && (!allocated->count(record) || allocated->at(record).device != f->device))
     return give(kInvalidValue);
   enqueue(stream, [text = line.str(), record, device = f->device, handle] {
     State& s = state();
     s.log += text;
-    if (s.record_next.code && record->code == 0) *record = s.record_next;
-    s.record_next = {};
+    if (record && s.record_next.code && record->code == 0) *record = s.record_next;
+    if (record) s.record_next = {};
     if (s.break_next)
       (handle ? *static_cast<Stream*>(handle) : s.null_streams[device]).broken = s.break_next;
     s.break_next = 0;
