@@ -104,7 +104,8 @@ foreach(unit rt_cuda registry)  # no kernels in these
   add_cuda_unit(${CMAKE_CURRENT_SOURCE_DIR}/runtime/${unit}.cpp -arch=sm_${cuda_lowest})
 endforeach()
 
-add_library(wick_cuda MODULE ${cuda_objects} ${CMAKE_CURRENT_SOURCE_DIR}/runtime/find_library.cpp)
+add_library(wick_cuda MODULE ${cuda_objects} ${CMAKE_CURRENT_SOURCE_DIR}/runtime/find_library.cpp
+            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_cuda_image.cpp)
 target_include_directories(wick_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_features(wick_cuda PRIVATE cxx_std_20)
 target_compile_options(wick_cuda PRIVATE -Wall -Wextra)

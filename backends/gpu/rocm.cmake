@@ -35,8 +35,9 @@ wick_amd_objects(rocm_objects UNITS ${rocm_units} HOST_ONLY ${rocm_runtime}/rt_r
                  CONSTANTS ${rocm_runtime}/rt_rocm_constants.h)
 
 find_library(WICK_ZSTD_LIBRARY zstd REQUIRED)
-add_library(wick_rocm MODULE ${rocm_objects} ${rocm_runtime}/rt_rocm_hip.cpp ${rocm_runtime}/rt_rocm_objects.cpp
-            ${rocm_runtime}/rt_rocm_system.cpp ${rocm_runtime}/find_library.cpp)
+add_library(wick_rocm MODULE ${rocm_objects} ${rocm_runtime}/rt_rocm_hip.cpp ${rocm_runtime}/rt_rocm_image.cpp
+            ${rocm_runtime}/rt_rocm_objects.cpp ${rocm_runtime}/rt_rocm_system.cpp
+            ${rocm_runtime}/find_library.cpp)
 target_include_directories(wick_rocm PRIVATE ${rocm_includes})
 target_compile_features(wick_rocm PRIVATE cxx_std_20)
 target_compile_options(wick_rocm PRIVATE -ffp-contract=off -Wall -Wextra)
@@ -82,36 +83,55 @@ if(BUILD_TESTING)
   target_link_libraries(rocm_runtime_test PRIVATE GTest::gtest ${CMAKE_DL_LIBS} pthread)
   target_compile_definitions(
     rocm_runtime_test PRIVATE WICK_ROCM_MODULE="$<TARGET_FILE:wick_rocm>" WICK_FAKE_HIP_FOLDER="${fake_hip}"
-                              WICK_ROCM_TARGETS="${rocm_target_list}")
+                              WICK_ROCM_TARGETS="${rocm_target_list}"
+                              WICK_PLAN_KERNELS="${CMAKE_CURRENT_BINARY_DIR}/plan_kernels")
   # It exports registration functions of its own, which the module must not meet.
   set_target_properties(rocm_runtime_test PROPERTIES ENABLE_EXPORTS ON)
   add_dependencies(rocm_runtime_test wick_rocm fake_hip_7 fake_hip_6 fake_hip_5 fake_hip_incomplete
                    fake_hip_without_graphs fake_hip_renamed fake_hip_dependent fake_python)
   add_test(NAME rocm_runtime COMMAND rocm_runtime_test)
 
-  # A user's kernel, a code object per target.
-  set(axpy ${PROJECT_SOURCE_DIR}/tests/unit/gpu/axpy.hip)
-  set(axpy_folder ${CMAKE_CURRENT_BINARY_DIR}/axpy)
-  file(MAKE_DIRECTORY ${axpy_folder})
-  set(axpy_objects)
-  foreach(target IN LISTS WICK_ROCM_TARGETS)
-    set(version)
-    if(target MATCHES "-generic$")
-      set(version -mcode-object-version=6 -w)
-    endif()
-    set(code ${axpy_folder}/axpy.${target}.co)
-    add_custom_command(
-      OUTPUT ${code}
-      COMMAND ${WICK_AMD_CLANG} -x hip -O2 -nogpuinc -nogpulib --offload-arch=${target} ${version} --cuda-device-only
-              --no-gpu-bundle-output -c ${axpy} -o ${code}
-      DEPENDS ${axpy} VERBATIM)
-    list(APPEND axpy_objects ${code})
-  endforeach()
-  add_executable(rocm_memory_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/rocm_memory_test.cpp ${axpy_objects})
+  # Users' kernels: a code object FOLDER/NAME.TARGET.hsaco for each target.
+  function(add_code_objects out source)  # further arguments: targets
+    get_filename_component(name ${source} NAME_WE)
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name})
+    file(MAKE_DIRECTORY ${folder})
+    set(hip_words ${PROJECT_SOURCE_DIR}/tests/unit/gpu/hip_words)
+    set(objects)
+    foreach(target IN LISTS ARGN)
+      set(version)
+      if(target MATCHES "-generic$")
+        set(version -mcode-object-version=6 -w)
+      endif()
+      set(code ${folder}/${name}.${target}.hsaco)
+      add_custom_command(
+        OUTPUT ${code}
+        COMMAND ${WICK_AMD_CLANG} -x hip -std=c++20 -O2 -ffp-contract=off -nogpuinc -nogpulib -I ${hip_words}
+                --offload-arch=${target} ${version} --cuda-device-only --no-gpu-bundle-output -c ${source} -o ${code}
+        DEPENDS ${source} ${hip_words}/hip/hip_runtime.h VERBATIM)
+      list(APPEND objects ${code})
+    endforeach()
+    set(${out} ${objects} PARENT_SCOPE)
+  endfunction()
+  set(gpu_tests ${PROJECT_SOURCE_DIR}/tests/unit/gpu)
+  add_code_objects(axpy_objects ${gpu_tests}/axpy.hip ${WICK_ROCM_TARGETS})
+  add_executable(rocm_memory_test ${gpu_tests}/rocm_memory_test.cpp ${axpy_objects})
   target_link_libraries(rocm_memory_test PRIVATE wick_test_devices wick GTest::gtest_main ${CMAKE_DL_LIBS})
-  target_compile_definitions(rocm_memory_test PRIVATE WICK_AXPY_FOLDER="${axpy_folder}")
+  target_compile_definitions(rocm_memory_test PRIVATE WICK_AXPY_FOLDER="${CMAKE_CURRENT_BINARY_DIR}/axpy")
   add_dependencies(rocm_memory_test wick_rocm)
   add_test(NAME rocm_memory COMMAND rocm_memory_test)
+
+  set(plan_targets ${WICK_ROCM_TARGETS} gfx942 gfx1100)  # these two always: for a bundle
+  list(REMOVE_DUPLICATES plan_targets)
+  add_code_objects(plan_objects ${gpu_tests}/plan_kernels.hip ${plan_targets})
+  add_executable(rocm_kernel_test ${gpu_tests}/rocm_kernel_test.cpp ${plan_objects})
+  target_link_libraries(rocm_kernel_test PRIVATE wick_test_devices wick GTest::gtest_main ${WICK_ZSTD_LIBRARY})
+  target_compile_definitions(rocm_kernel_test PRIVATE WICK_PLAN_KERNELS="${CMAKE_CURRENT_BINARY_DIR}/plan_kernels")
+  add_dependencies(rocm_kernel_test wick_rocm)
+  target_sources(rocm_runtime_test PRIVATE ${plan_objects})
+  add_test(NAME rocm_kernel COMMAND rocm_kernel_test)
+  add_code_objects(example_objects ${PROJECT_SOURCE_DIR}/examples/custom_kernel.hip ${WICK_ROCM_TARGETS})
+  add_custom_target(example_kernels DEPENDS ${example_objects})
 
   find_path(WICK_HIP_INCLUDE hip/hip_runtime_api.h DOC "Folder of HIP's headers, for a test of our own declarations")
   add_executable(hip_declarations_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/hip_declarations_test.cpp)

@@ -110,6 +110,11 @@ void CachingAllocator::use_on(void* data, void* stream) {
   if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
 }
 
+void CachingAllocator::forget(void* stream) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [data, block] : out_) std::erase(block->used_on, stream);
+}
+
 void CachingAllocator::empty_cache() {
   const std::lock_guard lock(mutex_);
   collect_pending(true);

@@ -41,6 +41,8 @@ class CachingAllocator {
   void release(void* data);
   /// Marks the block as used on another stream too; its release waits for that stream.
   void use_on(void* data, void* stream);
+  /// The stream is gone, and its work was done before.
+  void forget(void* stream);
   /// Frees all unused segments.
   void empty_cache();
   Statistics statistics() const;

@@ -42,9 +42,9 @@ std::string DeviceState::name_of(uint64_t id) const {
   return "an unknown op";
 }
 
-void DeviceState::synchronize() const {
+void DeviceState::synchronize(void* stream) const {
   ErrorRecord record{};
-  const Status status = backend.stream_synchronize(device(), nullptr, &record);
+  const Status status = backend.stream_synchronize(device(), stream, &record);
   if (record.code == uint32_t(StatusCode::kIdOutOfRange))
     fail(ErrorCode::kOutOfRange, name_of(record.op), "id ", record.value, " at position ",
          record.position, " is outside [0, ", record.limit, ") on ", location);

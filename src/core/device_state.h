@@ -33,8 +33,9 @@ class DeviceState {
     if (!status.ok()) [[unlikely]]
       throw_status(location, status, where);
   }
-  /// Waits for the default stream and throws the error recorded by its kernels, if any.
-  void synchronize() const;
+  /// Waits for a stream, nullptr for the default one, and throws the error recorded by its kernels,
+  /// if any.
+  void synchronize(void* stream = nullptr) const;
 
   /// The kernels for the query, in order of preference. Queries the backend once; later lookups
   /// take no lock.

@@ -157,6 +157,7 @@ echo '5 passed, 0 failed, 2 left out'"""
         self.plant_build("rocm")
         self.plant("build/rocm/bin/wick-conformance", self.CONFORMANCE.replace("cuda", "rocm"))
         self.plant("build/rocm/bin/rocm_memory_test", "echo '[  PASSED  ] 6 tests.'")
+        self.plant("build/rocm/bin/rocm_kernel_test", "echo '[  PASSED  ] 12 tests.'")
         (self.root / "build/rocm/CMakeCache.txt").write_text(f"WICK_ROCM_TARGETS:STRING={';'.join(targets)}\n")
         held = json.dumps({target: {"wave": 32, "kernels": [f"k of {target}"]} for target in targets})
         self.plant("scripts/list-amd-objects", f"""echo '{held}' > "$2"; echo '1 objects, 0 complaints'""")
@@ -168,6 +169,7 @@ echo '5 passed, 0 failed, 2 left out'"""
         page = self.page("rocm")
         self.assertIn("| rocm:0 a card, gfx1100: conformance | passed | 5 passed, 0 failed, 2 left out | ", page)
         self.assertIn("| rocm:0 a card, gfx1100: HIP calls on tensors | passed | 6 passed | ", page)
+        self.assertIn("| rocm:0 a card, gfx1100: users' kernels | passed | 12 passed | ", page)
         self.assertIn("\nLeft out:\n- rocm:0 a card, gfx1100: conformance: no kernel on a card, 2 cases: abs 2\n", page)
         self.assertIn("| gfx1100 | 32 | 1 | executed |", page)
 
@@ -199,8 +201,8 @@ echo '5 passed, 0 failed, 1 left out'"""
         self.assertEqual(status, 0, printed)
         tally = "passed | 5 passed, 0 failed, 1 left out"
         self.assertEqual(rows, [f"| {arch}, {arch}: {title} | {result}" for arch in ("gfx1100", "gfx1201") for title, result in (
-            ("conformance", tally), ("HIP calls on tensors", "passed | 6 passed"), ("gradients", tally),
-            ("guarded, poisoned, reversed", tally))])
+            ("conformance", tally), ("HIP calls on tensors", "passed | 6 passed"),
+            ("users' kernels", "passed | 12 passed"), ("gradients", tally), ("guarded, poisoned, reversed", tally))])
         self.assertNotIn("alone", log)
         self.assertLess(log.rindex("gfx1100, gfx1100: "), log.index("gfx1201, gfx1201: "))
         self.assertLess(page.index("- gfx1100, gfx1100: guarded"), page.index("- gfx1201, gfx1201: conformance"))
@@ -211,7 +213,7 @@ echo '5 passed, 0 failed, 1 left out'"""
         status, rows, page, printed, _ = self.run_stand_in("[ $AMDEMU_ARCH = gfx1201 ] || { echo FAILED abs; exit 3; }")
         self.assertEqual(status, 1, printed)
         self.assertEqual(rows[0], "| gfx1100, gfx1100: conformance | **failed** (3) | FAILED abs")
-        self.assertEqual([" passed | " in row for row in rows], [False, True, True, True, True])
+        self.assertEqual([" passed | " in row for row in rows], [False, True, True, True, True, True])
         self.assertIn("\nFAILED abs\n   gfx1100, gfx1100: conformance: FAILED (3), ", printed)
         self.assertIn("| gfx1100 | 32 | 1 | compiled only |", page)
         self.assertIn("| gfx1201 | 32 | 1 | executed |", page)

@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
@@ -17,12 +18,15 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cuda_code.h"  // made by cuda.cmake: kCodeFor, kPtxFor
 #include "runtime/find_library.h"
 #include "runtime/rt.h"
+#include "runtime/rt_cuda_image.h"
+#include "wick/abi/runtime_code.h"
 
 namespace wick::gpu {
 
@@ -210,11 +214,15 @@ void explain_none(cudaError_t error, char (&text)[256]) {
   }
 }
 
+/// The version of CUDA that the driver's functions are taken in: that of the newest one used,
+/// cuFuncGetParamInfo.
+constexpr int kDriverInterface = std::max(1000 * kRuntimeMajor, 12040);
+
 template <class F>
 bool find_driver_function(const char* name, F** function) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result;
-  const bool ok = cudaGetDriverEntryPointByVersion(name, &found, 1000 * kRuntimeMajor,
+  const bool ok = cudaGetDriverEntryPointByVersion(name, &found, kDriverInterface,
                                                    cudaEnableDefault, &result) == cudaSuccess &&
                   result == cudaDriverEntryPointSuccess;
   *function = reinterpret_cast<F*>(found);
@@ -655,6 +663,190 @@ Status native_handles(int32 device, void* stream, int64* native_device, void** n
   return {};
 }
 
+// ---- users' code
+
+/// The driver's functions for modules: the runtime has none that load one from memory for one card.
+struct Driver {
+  CUresult (*module_load)(CUmodule*, const void*, unsigned, CUjit_option*, void**) = nullptr;
+  CUresult (*module_unload)(CUmodule) = nullptr;
+  CUresult (*module_function)(CUfunction*, CUmodule, const char*) = nullptr;
+  CUresult (*module_function_count)(unsigned*, CUmodule) = nullptr;
+  CUresult (*module_functions)(CUfunction*, unsigned, CUmodule) = nullptr;
+  CUresult (*function_name)(const char**, CUfunction) = nullptr;
+  CUresult (*function_attribute)(int*, CUfunction_attribute, CUfunction) = nullptr;
+  CUresult (*set_function_attribute)(CUfunction, CUfunction_attribute, int) = nullptr;
+  CUresult (*function_parameter)(CUfunction, size_t, size_t*, size_t*) = nullptr;
+  CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                     unsigned, CUstream, void**, void**) = nullptr;
+  CUresult (*error_name)(CUresult, const char**) = nullptr;
+  CUresult (*error_string)(CUresult, const char**) = nullptr;
+  const char* missing = nullptr;  // the first function that the driver lacks
+
+  Driver() {
+    find("cuModuleLoadDataEx", &module_load);
+    find("cuModuleUnload", &module_unload);
+    find("cuModuleGetFunction", &module_function);
+    find("cuModuleGetFunctionCount", &module_function_count);
+    find("cuModuleEnumerateFunctions", &module_functions);
+    find("cuFuncGetName", &function_name);
+    find("cuFuncGetAttribute", &function_attribute);
+    find("cuFuncSetAttribute", &set_function_attribute);
+    find("cuFuncGetParamInfo", &function_parameter);
+    find("cuLaunchKernel", &launch);
+    find("cuGetErrorName", &error_name);
+    find("cuGetErrorString", &error_string);
+  }
+
+ private:
+  template <class F>
+  void find(const char* name, F** function) {
+    if (!find_driver_function(name, function) && !missing) missing = name;
+  }
+};
+const Driver& driver() {
+  static const Driver& found = *new Driver;
+  return found;
+}
+
+Status driver_failure(StatusCode code, CUresult error, const char* call, int32 device,
+                      const char* more = "") {
+  const char *name = "unknown", *text = "unknown";
+  driver().error_name(error, &name);
+  driver().error_string(error, &text);
+  const DeviceInfo& info = platform().devices[device].info;
+  return failure(code, "%s: cuda:%d (%s, %s): %s: %s%s%s", call, device, info.name,
+                 info.architecture, name, text, *more ? "; " : "", more);
+}
+
+/// What a `void* module` of RuntimeCode is. Its kernels' facts stay while it is loaded.
+struct UserModule {
+  CUmodule module = nullptr;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<std::vector<int32>>> argument_bytes;
+};
+
+Status code_load(int32 device, const void* bytes, int64 size, void** module) {
+  const Binding bound(device, "load");
+  if (!bound.status().ok()) return bound.status();
+  if (driver().missing)
+    return failure(StatusCode::kUnsupported,
+                   "the NVIDIA driver lacks %s; install driver %s or newer", driver().missing,
+                   kNeededDriver);
+  std::string image;
+  const int architecture = atoi(platform().devices[device].info.architecture + strlen("sm_"));
+  if (const Failure f =
+          read_cuda_image({static_cast<const char*>(bytes), size_t(size)}, architecture, image);
+      !f.ok())
+    return failure(f.code, "%s", f.text.c_str());
+  auto loaded = std::make_unique<UserModule>();
+  char log[512] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  const OutsideCapture outside;
+  if (const CUresult error =
+          driver().module_load(&loaded->module, image.c_str(), 2, options, values)) {
+    for (char* c = log; *c; c++)
+      if (*c == '\n') *c = ' ';  // an error is one line
+    const StatusCode code = error == CUDA_ERROR_OUT_OF_MEMORY       ? StatusCode::kOutOfMemory
+                            : error == CUDA_ERROR_NO_BINARY_FOR_GPU ? StatusCode::kKernelNotFound
+                                                                    : StatusCode::kModuleNotLoaded;
+    return driver_failure(code, error, "cuModuleLoadDataEx", device, log);
+  }
+  *module = loaded.release();
+  return {};
+}
+
+void code_unload(int32 device, void* module) {
+  const std::unique_ptr<UserModule> loaded(static_cast<UserModule*>(module));
+  const Binding bound(device, "unload");
+  if (!bound.status().ok()) return;
+  const OutsideCapture outside;
+  cudaDeviceSynchronize();
+  driver().module_unload(loaded->module);
+  cudaGetLastError();
+}
+
+std::string kernels_of(CUmodule module) {
+  unsigned count = 0;
+  driver().module_function_count(&count, module);
+  std::vector<CUfunction> functions(count);
+  if (count > 0) driver().module_functions(functions.data(), count, module);
+  std::string names;
+  for (const CUfunction function : functions) {
+    const char* name = "";
+    driver().function_name(&name, function);
+    names += std::string(names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "none" : names;
+}
+
+Status code_find(int32 device, void* module, const char* name, KernelFacts* facts) {
+  const Binding bound(device, "find");
+  if (!bound.status().ok()) return bound.status();
+  auto& loaded = *static_cast<UserModule*>(module);
+  CUfunction function = nullptr;
+  if (const CUresult error = driver().module_function(&function, loaded.module, name)) {
+    if (error == CUDA_ERROR_NOT_FOUND)
+      return failure(StatusCode::kKernelNotFound, "there is no kernel %s, its kernels are %s", name,
+                     kernels_of(loaded.module).c_str());
+    return driver_failure(StatusCode::kDeviceError, error, "cuModuleGetFunction", device);
+  }
+  auto argument_bytes = std::make_unique<std::vector<int32>>();
+  size_t offset = 0, bytes = 0;
+  while (driver().function_parameter(function, argument_bytes->size(), &offset, &bytes) ==
+         CUDA_SUCCESS)
+    argument_bytes->push_back(int32(bytes));
+  // Without asking a kernel gets 48 KiB; what the card can give is more.
+  int largest = 0, of_kernel = 0, max_threads = 0;
+  cudaDeviceGetAttribute(&largest, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  CUresult error =
+      driver().function_attribute(&of_kernel, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+  if (error == CUDA_SUCCESS)
+    error = driver().function_attribute(&max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                        function);
+  const int dynamic = std::max(0, largest - of_kernel);
+  if (error == CUDA_SUCCESS)
+    error = driver().set_function_attribute(
+        function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic);
+  if (error != CUDA_SUCCESS)
+    return driver_failure(StatusCode::kDeviceError, error, "cuFuncGetAttribute", device);
+  *facts = {function, argument_bytes->data(), int32(argument_bytes->size()), max_threads, dynamic};
+  const std::lock_guard lock(loaded.mutex);
+  loaded.argument_bytes.push_back(std::move(argument_bytes));
+  return {};
+}
+
+/// The name with static lifetime, for Stream::last_kernel.
+const char* lasting(const char* name) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& names = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return names.insert(name).first->c_str();
+}
+
+Status code_launch(int32 device, void* function, const KernelLaunch* launch, void* stream) {
+  const Place at(device, stream, "launch");
+  if (!at.status().ok()) return at.status();
+  at->last_kernel.store(lasting(launch->name), std::memory_order_relaxed);
+  const auto& [x, y, z] = launch->grid;
+  const auto& [threads_x, threads_y, threads_z] = launch->block;
+  const CUresult error = driver().launch(static_cast<CUfunction>(function), x, y, z, threads_x,
+                                         threads_y, threads_z, launch->shared_bytes, at->handle,
+                                         const_cast<void**>(launch->arguments), nullptr);
+  return error == CUDA_SUCCESS
+             ? Status{}
+             : driver_failure(StatusCode::kDeviceError, error, "cuLaunchKernel", device);
+}
+
+constexpr RuntimeCode kRuntimeCode = {
+    .version = kRuntimeCodeVersion,
+    .struct_size = sizeof(RuntimeCode),
+    .load = code_load,
+    .unload = code_unload,
+    .find = code_find,
+    .launch = code_launch,
+};
+
 /// "/usr/lib/x86_64-linux-gnu/libcuda.so.1 (CUDA 13.0)"
 const char* describe_runtime() {
   if (platform().count == 0) return "";
@@ -699,7 +891,7 @@ constexpr Backend kBackend = {
     .graph_destroy = graph_destroy,
     .native_handles = native_handles,
     .collectives = nullptr,
-    .compiler = nullptr,
+    .runtime_code = &kRuntimeCode,
     .describe_runtime = describe_runtime,
 };
 

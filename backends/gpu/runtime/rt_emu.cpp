@@ -194,7 +194,7 @@ constexpr Backend kBackend = {
     .graph_destroy = nullptr,
     .native_handles = nullptr,
     .collectives = nullptr,
-    .compiler = nullptr,
+    .runtime_code = nullptr,
     .describe_runtime = nullptr,
 };
 

@@ -1,6 +1,7 @@
 // wick_rocm: AMD cards through libamdhip64, which is opened at run time. Fills the Backend table.
 //   rt_rocm_hip      HIP's functions, and which runtime they come from
 //   rt_rocm_objects  the module's code objects, and a stub's function on a card
+//   rt_rocm_image    machine code that users bring, checked before HIP sees it
 //   rt_rocm_targets  the gfx architectures
 //   rt_rocm_system   what Linux reports beside HIP
 #include <cxxabi.h>
@@ -12,15 +13,18 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/find_library.h"
 #include "runtime/kernel_list.h"
 #include "runtime/rt_rocm_hip.h"
+#include "runtime/rt_rocm_image.h"
 #include "runtime/rt_rocm_objects.h"
 #include "runtime/rt_rocm_system.h"
 #include "runtime/rt_rocm_targets.h"
+#include "wick/abi/runtime_code.h"
 
 namespace wick::gpu {
 
@@ -70,11 +74,12 @@ struct Stream {
   const void* last_stub = nullptr;
   View last_operand{};
 
-  void note_launch(const void* stub, const char* op, const Call& call) {
+  /// op: with static lifetime. stub: nullptr for a user's kernel.
+  void note_launch(const void* stub, const char* op, const View& operand) {
     const std::lock_guard lock(mutex);
     last_op = op;
     last_stub = stub;
-    last_operand = call.num_out > 0 ? call.out[0] : View{};
+    last_operand = operand;
   }
   /// "; last kernel launched on this stream: softmax, out f32 [4, 128] (wick::gpu::entry<...>)", or
   /// nothing.
@@ -338,7 +343,7 @@ Status launch_stub(const void* stub, const char* op, Grid grid, int threads, con
     return fail(failure.code,
                 what() + " on rocm:" + std::to_string(device->ordinal) + ": " + failure.text);
   void* parameters[] = {const_cast<void*>(args), &stream->record->on_device};
-  stream->note_launch(stub, op, call);
+  stream->note_launch(stub, op, call.num_out > 0 ? call.out[0] : View{});
   if (const hip::Error e = api().hipModuleLaunchKernel(function, grid.x, grid.y, grid.z, threads, 1,
                                                        1, 0, stream->handle, parameters, nullptr)) {
     return hip_failure(*device, ("hipModuleLaunchKernel of " + what()).c_str(), e,
@@ -649,6 +654,94 @@ void graph_destroy(int32 ordinal, void* graph) {
   if (api().hipGraphExecDestroy(execution->exec) != hip::kSuccess) api().hipGetLastError();
 }
 
+// ---- users' code
+
+/// What a `void* module` of RuntimeCode is.
+struct UserModule {
+  Image image;  // kept: HIP may read the code later, for a kernel's first launch
+  hip::Module module = nullptr;
+};
+
+Status code_load(int32 ordinal, const void* bytes, int64 size, void** out) {
+  const Work work(ordinal, nullptr);
+  if (!work.status.ok()) return work.status;
+  auto loaded = std::make_unique<UserModule>();
+  const std::string& architecture = work.device->architecture;
+  if (const Failure f =
+          read_image({static_cast<const char*>(bytes), size_t(size)}, architecture, loaded->image);
+      !f.ok())
+    return fail(f.code, f.text);
+  if (const hip::Error e = api().hipModuleLoadData(&loaded->module, loaded->image.code.data())) {
+    const Status status = hip_failure(*work.device, "hipModuleLoadData", e);
+    return {StatusCode::kModuleNotLoaded, status.text};
+  }
+  *out = loaded.release();
+  return {};
+}
+
+void code_unload(int32 ordinal, void* module) {
+  const std::unique_ptr<UserModule> loaded(static_cast<UserModule*>(module));
+  const Current current(ordinal);
+  if (api().hipDeviceSynchronize() != hip::kSuccess) api().hipGetLastError();
+  if (api().hipModuleUnload(loaded->module) != hip::kSuccess) api().hipGetLastError();
+}
+
+Status code_find(int32 ordinal, void* module, const char* name, KernelFacts* facts) {
+  const Work work(ordinal, nullptr);
+  if (!work.status.ok()) return work.status;
+  const UserModule& loaded = *static_cast<UserModule*>(module);
+  const auto& kernels = loaded.image.kernels;
+  const auto kernel = std::find_if(kernels.begin(), kernels.end(),
+                                   [&](const ImageKernel& k) { return k.name == name; });
+  if (kernel == kernels.end()) {
+    std::string has;
+    for (const ImageKernel& k : kernels) has += (has.empty() ? "" : ", ") + k.name;
+    return fail(StatusCode::kKernelNotFound, std::string("there is no kernel ") + name +
+                                                 ", its kernels are " +
+                                                 (has.empty() ? "none" : has));
+  }
+  *facts = {};
+  if (const hip::Error e = api().hipModuleGetFunction(&facts->function, loaded.module, name)) {
+    const Status status = hip_failure(*work.device, "hipModuleGetFunction", e);
+    return {StatusCode::kKernelNotFound, status.text};
+  }
+  facts->argument_bytes = kernel->argument_bytes.data();
+  facts->num_arguments = int32(kernel->argument_bytes.size());
+  facts->max_threads = kernel->max_threads;
+  facts->max_dynamic_shared =
+      std::max(0, work.device->shared_memory_bytes - kernel->static_shared_bytes);
+  return {};
+}
+
+/// The name with static lifetime, for note_launch.
+const char* lasting(const char* name) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& names = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return names.insert(name).first->c_str();
+}
+
+Status code_launch(int32 ordinal, void* function, const KernelLaunch* launch, void* handle) {
+  const Work work(ordinal, handle);
+  if (!work.status.ok()) return work.status;
+  work.stream->note_launch(nullptr, lasting(launch->name), {});
+  const auto& [x, y, z] = launch->grid;
+  const auto& [threads_x, threads_y, threads_z] = launch->block;
+  return work.check(api().hipModuleLaunchKernel(function, x, y, z, threads_x, threads_y, threads_z,
+                                                launch->shared_bytes, work.stream->handle,
+                                                const_cast<void**>(launch->arguments), nullptr),
+                    "hipModuleLaunchKernel");
+}
+
+constexpr RuntimeCode kRuntimeCode = {
+    .version = kRuntimeCodeVersion,
+    .struct_size = sizeof(RuntimeCode),
+    .load = code_load,
+    .unload = code_unload,
+    .find = code_find,
+    .launch = code_launch,
+};
+
 Status native_handles(int32 ordinal, void* handle, int64* native_device, void** native_stream) {
   const Work work(ordinal, handle);
   if (!work.status.ok()) return work.status;
@@ -705,7 +798,7 @@ constexpr Backend kBackend = {
     .graph_destroy = graph_destroy,
     .native_handles = native_handles,
     .collectives = nullptr,
-    .compiler = nullptr,
+    .runtime_code = &kRuntimeCode,
     .describe_runtime = describe_runtime,
 };
 

@@ -39,6 +39,7 @@ void bind(Binder& b, Api& api) {
   b.required(api.hipMemcpyAsync, "hipMemcpyAsync");
   b.required(api.hipMemcpyPeerAsync, "hipMemcpyPeerAsync");
   b.required(api.hipMemsetAsync, "hipMemsetAsync");
+  b.required(api.hipDeviceSynchronize, "hipDeviceSynchronize");
   b.required(api.hipStreamCreateWithFlags, "hipStreamCreateWithFlags");
   b.required(api.hipStreamDestroy, "hipStreamDestroy");
   b.required(api.hipStreamSynchronize, "hipStreamSynchronize");
@@ -48,6 +49,7 @@ void bind(Binder& b, Api& api) {
   b.required(api.hipEventRecord, "hipEventRecord");
   b.required(api.hipEventQuery, "hipEventQuery");
   b.required(api.hipModuleLoadData, "hipModuleLoadData");
+  b.required(api.hipModuleUnload, "hipModuleUnload");
   b.required(api.hipModuleGetFunction, "hipModuleGetFunction");
   b.required(api.hipModuleLaunchKernel, "hipModuleLaunchKernel");
   b.required(api.hipGetErrorName, "hipGetErrorName");

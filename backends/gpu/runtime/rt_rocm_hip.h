@@ -55,6 +55,7 @@ struct Api {
   Error (*hipMemcpyPeerAsync)(void* to, int to_device, const void* from, int from_device, size_t,
                               Stream);
   Error (*hipMemsetAsync)(void*, int value, size_t, Stream);
+  Error (*hipDeviceSynchronize)();
   Error (*hipStreamCreateWithFlags)(Stream*, unsigned flags);
   Error (*hipStreamDestroy)(Stream);
   Error (*hipStreamSynchronize)(Stream);
@@ -64,6 +65,7 @@ struct Api {
   Error (*hipEventRecord)(Event, Stream);
   Error (*hipEventQuery)(Event);
   Error (*hipModuleLoadData)(Module*, const void* image);
+  Error (*hipModuleUnload)(Module);
   Error (*hipModuleGetFunction)(Function*, Module, const char* name);
   Error (*hipModuleLaunchKernel)(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z,

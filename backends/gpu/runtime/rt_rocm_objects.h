@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/failure.h"
 #include "runtime/rt_rocm_hip.h"
-#include "wick/abi/call.h"
 
 namespace wick::gpu {
 
@@ -38,12 +38,6 @@ const char* target_for(std::string_view architecture);
 
 /// The targets that the module has code for: "gfx906 gfx90a ...".
 std::string list_targets();
-
-/// An error code and a text of one line.
-struct Failure {
-  StatusCode code = StatusCode::kOk;
-  std::string text;
-};
 
 /// The functions of one card. The first request for a function unpacks and loads the object of its
 /// unit alone. Thread-safe.

@@ -6,7 +6,7 @@
 
 namespace wick {
 
-inline constexpr uint32 kAbiVersion = 2;
+inline constexpr uint32 kAbiVersion = 3;
 
 struct DeviceInfo {
   char name[96];          // "AMD Radeon RX 7900 XTX"
@@ -70,6 +70,8 @@ constexpr KernelKey key_of(const KernelQuery& query) {
   return key;
 }
 
+struct RuntimeCode;  // abi/runtime_code.h
+
 enum class CopyKind : int32 { kHostToDevice, kDeviceToHost, kOnDevice };
 
 /// Most functions take the device ordinal first. Functions marked optional may be nullptr. Every
@@ -123,8 +125,8 @@ struct Backend {
   /// The vendor runtime's device and stream handles, for users who call that runtime directly.
   /// Optional.
   Status (*native_handles)(int32 device, void* stream, int64* native_device, void** native_stream);
-  const void* collectives;  // optional
-  const void* compiler;     // optional
+  const void* collectives;          // optional
+  const RuntimeCode* runtime_code;  // optional: kernels that users bring
 
   /// Lines about the vendor's runtime for `wick devices`, separated by '\n': the file that it was
   /// loaded from, and anything unusual about it. Valid until the thread's next call. Optional.

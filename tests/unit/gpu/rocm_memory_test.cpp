@@ -65,7 +65,7 @@ class RocmMemory : public testing::Test {
   /// The kernel axpy, from the first code object that this GPU accepts.
   void* axpy() {
     for (const auto& file : std::filesystem::directory_iterator(WICK_AXPY_FOLDER)) {
-      if (file.path().extension() != ".co") continue;
+      if (file.path().extension() != ".hsaco") continue;
       std::ifstream in(file.path(), std::ios::binary);
       const std::string image{std::istreambuf_iterator<char>(in), {}};
       void *module = nullptr, *function = nullptr;

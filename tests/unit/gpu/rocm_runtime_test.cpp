@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "fake_hip/fake_hip.h"
 #include "scalar/unary.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/runtime_code.h"
 
 // A process may export HIP's registration functions, as PyTorch's does: the module must not call
 // these.
@@ -664,6 +666,98 @@ TEST(RocmObjects, ARuntimeThatRefusesThemIsToldFromAMissingKernel) {
     const Status status = f.neg();
     EXPECT_EQ(status.code, StatusCode::kKernelNotFound);
     EXPECT_HAS(status.text, " for gfx1100 does not hold _ZN4wick3gpu5entry");
+  });
+}
+
+// ---- users' code objects
+
+std::string code_object(const std::string& target) {
+  std::ifstream in(std::string(WICK_PLAN_KERNELS) + "/plan_kernels." + target + ".hsaco",
+                   std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+Status load(const std::string& image, void** module, int32 device = 0) {
+  return backend().runtime_code->load(device, image.data(), int64(image.size()), module);
+}
+
+TEST(RocmCode, IsLoadedLaunchedAndUnloaded) {
+  in_child(cards("gfx1100 gfx1100"), [] {
+    const RuntimeCode& code = *backend().runtime_code;
+    void *module = nullptr, *stream = nullptr;
+    EXPECT_OK(backend().stream_create(1, &stream));
+    EXPECT_OK(load(code_object("gfx1100"), &module, 1));
+    KernelFacts facts{};
+    EXPECT_OK(code.find(1, module, "affine_f32", &facts));
+    EXPECT_EQ(std::vector<int32>(facts.argument_bytes, facts.argument_bytes + facts.num_arguments),
+              (std::vector<int32>{8, 8, 8, 8, 8, 4, 4}));
+    EXPECT_EQ(facts.max_threads, 256);
+    const uint64 value = 0;
+    const std::vector<const void*> arguments(7, &value);
+    const KernelLaunch launch{"affine_f32", {2, 3, 4}, {8, 4, 2}, 0, arguments.data()};
+    EXPECT_OK(code.launch(1, facts.function, &launch, stream));
+    code.unload(1, module);  // waits for the launch
+    EXPECT_HAS(log_text(),
+               "load gfx1100 on 1\nlaunch affine_f32 on 1 grid 2 3 4 block 64\nunload\n");
+  });
+}
+
+TEST(RocmCode, TakesAGenericTarget) {
+  NEEDS("gfx11-generic");
+  in_child(cards("gfx1102"), [] {
+    void* module = nullptr;
+    EXPECT_OK(load(code_object("gfx11-generic"), &module));
+    const Status status = load(code_object("gfx1100"), &module);
+    EXPECT_EQ(status.code, StatusCode::kKernelNotFound);
+    EXPECT_HAS(status.text, "it has code for gfx1100, this GPU is gfx1102");
+  });
+}
+
+TEST(RocmCode, FeaturesOfTheCardAreNamed) {
+  in_child(cards("gfx942:sramecc+:xnack-"), [] {
+    void* module = nullptr;
+    EXPECT_OK(load(code_object("gfx942"), &module));
+    const Status status = load(code_object("gfx1100"), &module);
+    EXPECT_EQ(status.code, StatusCode::kKernelNotFound);
+    EXPECT_HAS(status.text, "it has code for gfx1100, this GPU is gfx942:sramecc+:xnack-");
+  });
+}
+
+TEST(RocmCode, ARefusalOfTheRuntimeIsPassedOn) {
+  in_child(with(cards("gfx1100"), "FAKE_HIP_FAIL", "hipModuleLoadData=200"), [] {
+    void* module = nullptr;
+    const Status status = load(code_object("gfx1100"), &module);
+    EXPECT_EQ(status.code, StatusCode::kModuleNotLoaded);
+    EXPECT_HAS(status.text, "hipModuleLoadData on rocm:0 (gfx1100): hipErrorInvalidImage");
+  });
+  in_child(cards("gfx1100"), [] {
+    void* module = nullptr;
+    EXPECT_OK(load(code_object("gfx1100"), &module));
+    KernelFacts facts{};
+    const Status status = backend().runtime_code->find(0, module, "none", &facts);
+    EXPECT_EQ(status.code, StatusCode::kKernelNotFound);
+    EXPECT_HAS(status.text, "there is no kernel none, its kernels are ");
+    EXPECT_HAS(status.text, "usqr_f32, ");
+  });
+}
+
+TEST(RocmCode, ABrokenKernelIsNamedLater) {
+  in_child(cards("gfx1100"), [] {
+    const RuntimeCode& code = *backend().runtime_code;
+    void* module = nullptr;
+    EXPECT_OK(load(code_object("gfx1100"), &module));
+    KernelFacts facts{};
+    EXPECT_OK(code.find(0, module, "reverse_f32", &facts));
+    FAKE(fake_hip_break_next_kernel)(719);
+    const uint64 value = 0;
+    const void* arguments[] = {&value, &value};
+    {
+      const std::string name = "reverse_f32 of a caller that forgets its name";
+      const KernelLaunch launch{name.c_str(), {1, 1, 1}, {64, 1, 1}, 256, arguments};
+      EXPECT_OK(code.launch(0, facts.function, &launch, nullptr));
+    }
+    const Status status = backend().stream_synchronize(0, nullptr, nullptr);
+    EXPECT_EQ(status.code, StatusCode::kDeviceError);
+    EXPECT_HAS(status.text, "last kernel launched on this stream: reverse_f32 of a caller");
   });
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -95,6 +96,7 @@ struct State {
   std::map<std::string, int> failing;
   std::map<void*, Allocation> allocations;
   std::map<int, Stream> null_streams;
+  std::set<Stream*> streams;
   std::string log, log_copy;
   int break_next = 0;
   wick::ErrorRecord record_next{};
@@ -355,17 +357,28 @@ API int hipMemsetAsync(void* p, int value, size_t bytes, void* stream) {
 API int hipStreamCreateWithFlags(void** stream, unsigned) {
   const Entry e("hipStreamCreateWithFlags");
   if (e.error) return give(e.error);
-  *stream = new Stream{current, {}, 0, nullptr};
+  auto* const created = new Stream{current, {}, 0, nullptr};
+  state().streams.insert(created);
+  *stream = created;
   return kSuccess;
 }
 API int hipStreamDestroy(void* stream) {
   const Entry e("hipStreamDestroy");
+  state().streams.erase(static_cast<Stream*>(stream));
   delete static_cast<Stream*>(stream);
   return give(e.error);
 }
 API int hipStreamSynchronize(void* stream) {
   const Entry e("hipStreamSynchronize");
   return give(e.error ? e.error : run_pending(stream_of(stream)));
+}
+API int hipDeviceSynchronize() {
+  const Entry e("hipDeviceSynchronize");
+  if (e.error) return give(e.error);
+  int error = run_pending(stream_of(nullptr));
+  for (Stream* stream : state().streams)
+    if (stream->device == current && !error) error = run_pending(*stream);
+  return give(error);
 }
 API int hipStreamWaitEvent(void* stream, void*, unsigned) {
   const Entry e("hipStreamWaitEvent");
@@ -403,6 +416,13 @@ API int hipModuleLoadData(void** module, const void* image) {
   *module = new Module{current, elf};
   return kSuccess;
 }
+API int hipModuleUnload(void* module) {
+  const Entry e("hipModuleUnload");
+  if (e.error) return give(e.error);
+  state().log += "unload\n";
+  delete static_cast<Module*>(module);
+  return kSuccess;
+}
 API int hipModuleGetFunction(void** function, void* module, const char* name) {
   const Entry e("hipModuleGetFunction");
   if (e.error) return give(e.error);
@@ -423,16 +443,17 @@ API int hipModuleLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned
   std::ostringstream line;
   line << "launch " << f->symbol << " on " << f->device << " grid " << gx << " " << gy << " " << gz
        << " block " << bx * by * bz << "\n";
-  // The last argument of every kernel of wick is its stream's record.
-  auto* const record = *static_cast<wick::ErrorRecord**>(args[1]);
+  // The last argument of every kernel of wick is its stream's record. A user's kernel has none.
+  const bool of_wick = f->symbol.starts_with("_ZN4wick");
+  auto* const record = of_wick ? *static_cast<wick::ErrorRecord**>(args[1]) : nullptr;
   const auto* allocated = &state().allocations;
-  if (!allocated->count(record) || allocated->at(record).device != f->device)
+  if (of_wick && (!allocated->count(record) || allocated->at(record).device != f->device))
     return give(kInvalidValue);
   enqueue(stream, [text = line.str(), record, device = f->device, handle] {
     State& s = state();
     s.log += text;
-    if (s.record_next.code && record->code == 0) *record = s.record_next;
-    s.record_next = {};
+    if (record && s.record_next.code && record->code == 0) *record = s.record_next;
+    if (record) s.record_next = {};
     if (s.break_next)
       (handle ? *static_cast<Stream*>(handle) : s.null_streams[device]).broken = s.break_next;
     s.break_next = 0;
