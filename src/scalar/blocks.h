@@ -568,7 +568,7 @@ WICK_HD constexpr void encode_mxfp4(const float* x, uint8* block) {
 /// Whether the format has a scale and, before it, quants of -1, 0 and 1.
 template <class F>
 inline constexpr bool kIsTernary = requires {
-  F::byte_of(0, [](int) { return 0; });
+  F::kScaleAt;
 };
 
 /// x rounded to an integer, ties away from zero; saturates.
