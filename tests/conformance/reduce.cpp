@@ -280,16 +280,14 @@ Row norm_row(const char* name, double p, Tolerance tolerance) {
   return row;
 }
 
-/// The norm for p = 2, of a kernel of its own.
-Row norm_2_row() {
-  Row row = norm_row("norm", 2, sums(1));
+Row sum_of_squares_row() {
+  Row row = statistic_row("sum_of_squares", sum_of_squares, reference::sum_of_squares, sums(2));
   row.fused = true;
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{
         {SumOfSquares::op, d[0] == DType::kF64 ? DType::kF64 : DType::kF32}};
   };
   row.geometries.push_back({{{2, 40000}}, {-1}});
-  row.loose = "the root halves the sum's error, and the rounding of the result hides the rest";
   return row;
 }
 
@@ -331,7 +329,8 @@ std::vector<Row> rows_of<"reduce">() {
       variance_row("var", var, reference::var, sums(4)),
       variance_row("stddev", stddev, reference::stddev, sums(4)),
       logsumexp_row(),
-      norm_2_row(),
+      sum_of_squares_row(),
+      norm_row("norm", 2, sums(1)),
       norm_row("norm_0", 0, rounded()),
       loosely(norm_row("norm_1", 1, sums(4)), kHoldsOfItsOp),
       norm_row("norm_3", 3, sums(4)),

@@ -202,6 +202,19 @@ Result norm(const Array& given, Real p, const Reduction& reduction) {
   return result;
 }
 
+Result sum_of_squares(const Array& given, const Reduction& reduction) {
+  const Array x = computed(given);
+  Result result = reduce(x, reduction, x.dtype, [](const Group& g) {
+    Group squares = g;
+    for (Real& value : squares) value *= value;
+    return sum_of(squares).value();
+  });
+  const Real lost = Real(result.terms) * smallest_subnormal(accumulator_of(x.dtype));
+  for (const Real y : result.array.values)
+    result.magnitude.push_back(y + lost / accumulator_roundoff(x.dtype));
+  return result;
+}
+
 Result count_nonzero(const Array& x, const Reduction& reduction) {
   return reduce(x, reduction, DType::kI64, [](const Group& g) {
     return Real(std::count_if(g.begin(), g.end(), [](Real value) { return value != 0; }));

@@ -22,6 +22,7 @@ Result var(const Array& x, const Reduction& reduction, Real correction);
 Result stddev(const Array& x, const Reduction& reduction, Real correction);
 Result logsumexp(const Array& x, const Reduction& reduction);
 Result norm(const Array& x, Real p, const Reduction& reduction);
+Result sum_of_squares(const Array& x, const Reduction& reduction);
 Result count_nonzero(const Array& x, const Reduction& reduction);
 Result nansum(const Array& x, const Reduction& reduction);
 Result nanmean(const Array& x, const Reduction& reduction);

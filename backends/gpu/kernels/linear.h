@@ -193,7 +193,7 @@ struct LinearVectorLaunch {
  private:
   template <int rows>
   static Status run_rows(const Call& call) {
-    using K = LinearVector<W, rows>;
+    using K = LinearVector<typename W::template ForRows<rows>, rows>;
     const int wave = wave_of(call.device);
     const int waves = K::waves_for(wave, ceil_div<int64>(call.out[0].shape[0], rows),
                                    call.out[0].shape[1], call.in[0].shape[1]);

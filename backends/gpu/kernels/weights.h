@@ -225,10 +225,25 @@ WICK_DEVICE QuantRun<F> load_run(const uint8* row, int k) {
 //
 //   load(rows, row, k, end)    the weights from element k on, a multiple of kPack below end
 //   decode(pack, part, w)      those from kPart part on, zeros beyond the last
+//   ForRows<n>                 the loader for products of n rows
 inline constexpr int kPart = 8;
 
+// In packs of 8, for kernels whose registers hold the sums of many rows.
+template <class F>
+struct BlockWeightsBy8 {
+  static constexpr int kPack = kPart;
+  using Pack = QuantPack<kPart / 4>;
+  static WICK_DEVICE Pack load(const WeightRows&, const uint8* row, int k, int) {
+    return load_quants<F, kPart / 4>(row, k);
+  }
+  static WICK_DEVICE void decode(const Pack& pack, int, float (&w)[kPart]) {
+    gpu::decode(pack, kQuantBias<F>, w);
+  }
+};
 template <class F>
 struct BlockWeights {
+  template <int rows>
+  using ForRows = Either<rows == 1, BlockWeights, BlockWeightsBy8<F>>;
   static constexpr int kPack = blocks::kRun;
   using Pack = QuantRun<F>;
   static WICK_DEVICE Pack load(const WeightRows&, const uint8* row, int k, int) {
@@ -244,6 +259,8 @@ struct BlockWeights {
   }
 };
 struct FloatWeights {
+  template <int>
+  using ForRows = FloatWeights;
   static constexpr int kPack = kPart;
   struct Pack {
     float w[kPart];

@@ -321,7 +321,7 @@ Tensor sum(const Tensor& x, const ReduceOptions& options) {
   });
 }
 
-Tensor sum_of_squares(const char* name, const Tensor& x, const ReduceOptions& options) {
+Tensor squares_summed(const char* name, const Tensor& x, const ReduceOptions& options) {
   const Dims marks = reduced_dims(name, x, options.dims);
   const Tensor values = x.detach();
   const Tensor y = reduce_fused(SumOfSquares::op, values, marks, options.keepdim, x.dtype(),

@@ -18,8 +18,8 @@ Dims marked(const Dims& marks);
 /// Broadcasts a tensor of the reduced shape back to the input's shape.
 Tensor spread(const Tensor& reduced, const Shape& shape, const Dims& marks);
 
-/// The sum of the squares of x: f32 or f64.
-Tensor sum_of_squares(const char* name, const Tensor& x, const ReduceOptions& options);
+/// The sum of the squares of x, f32 or f64, for the op of this name.
+Tensor squares_summed(const char* name, const Tensor& x, const ReduceOptions& options);
 
 /// Sums over the dims along which an operand was broadcast: gradient [result's shape] -> [shape].
 Tensor sum_to(const Tensor& gradient, const Shape& shape);

@@ -94,13 +94,19 @@ Tensor logsumexp(const Tensor& x, const ReduceOptions& options) {
   return cast(result, dtype);
 }
 
+Tensor sum_of_squares(const Tensor& x, const ReduceOptions& options) {
+  const Calling calling("sum_of_squares");
+  const Tensor wide = wide_of("sum_of_squares", x);
+  return cast(squares_summed("sum_of_squares", wide, options), floating(x.dtype()));
+}
+
 Tensor norm(const Tensor& x, double p, const ReduceOptions& options) {
   const Calling calling("norm");
   const Tensor wide = wide_of("norm", x);
   const DType dtype = floating(x.dtype());
   check(p == p, ErrorCode::kInvalidArgument, "norm", "expected a number p, got NaN");
   if (p == 0) return record_constant("norm", cast(count_nonzero(x, options), dtype), {&x});
-  if (p == 2) return cast(root(sum_of_squares("norm", wide, options)), dtype);
+  if (p == 2) return cast(root(squares_summed("norm", wide, options)), dtype);
   const Tensor size = abs(wide);
   if (p == 1) return cast(sum(size, options), dtype);
   if (std::isinf(p)) return cast(p > 0 ? amax(size, options) : amin(size, options), dtype);

@@ -258,6 +258,10 @@ std::vector<SurfaceRow> reduce_rows() {
              }),
              {2.5}),
       row_of("logsumexp", of([](D d) { return logsumexp(zeros({4}, {.device = d})); }), {2 * log2}),
+      row_of("sum_of_squares", of([](D d) {
+               return sum_of_squares(floats(d, {3, 4}));
+             }),
+             {25}),
       row_of("norm", of([](D d) {
                return norm(floats(d, {3, 4}));
              }),
