@@ -39,10 +39,9 @@ int64_t bytes_of(const Tensor& w) {
   return w.numel() / facts.block_elements * facts.block_bytes;
 }
 
-/// Weights [n, k] of blocks that repeat those of a few rounded rows: their values do not matter.
+/// Weights [n, k]; blocks of arbitrary bits, since their values do not matter here.
 Tensor weights(DType dtype, int64_t n, int64_t k, const Device& device) {
-  const Tensor x = randn({n, k}, {.device = device});
-  if (!is_block(dtype)) return cast(x, dtype);
+  if (!is_block(dtype)) return cast(randn({n, k}, {.device = device}), dtype);
   std::vector<uint8_t> bytes(
       size_t(n * k / facts_of(dtype).block_elements * facts_of(dtype).block_bytes));
   for (size_t i = 0; i < bytes.size(); i++) bytes[i] = uint8_t(i * 2654435761u >> 13) & 0x3f;

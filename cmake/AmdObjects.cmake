@@ -27,6 +27,16 @@ function(wick_check_amd_tools)
   endforeach()
 endfunction()
 
+# wick_amd_code_object_version(OUT TARGET): the flags for the version of code object that a target takes.
+function(wick_amd_code_object_version out target)
+  set(flags)
+  if(target MATCHES "-generic$")
+    # clang 19 warns of version 6 as such, which only -w turns off; other passes show the units' warnings.
+    set(flags -mcode-object-version=6 -w)
+  endif()
+  set(${out} ${flags} PARENT_SCOPE)
+endfunction()
+
 function(wick_amd_objects out)
   cmake_parse_arguments(PARSE_ARGV 1 amd "" "CONSTANTS" "UNITS;HOST_ONLY;TARGETS;INCLUDES;DEFINES")
   wick_check_amd_tools()
@@ -69,11 +79,7 @@ function(wick_amd_objects out)
     list(APPEND results ${object})
 
     foreach(target IN LISTS amd_TARGETS)
-      set(version)
-      if(target MATCHES "-generic$")
-        # clang 19 warns of version 6 as such, which only -w turns off; other passes show the units' warnings.
-        set(version -mcode-object-version=6 -w)
-      endif()
+      wick_amd_code_object_version(version ${target})
       set(code ${folder}/${name}.${target}.co)
       add_custom_command(
         OUTPUT ${code}

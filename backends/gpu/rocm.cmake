@@ -99,10 +99,7 @@ if(BUILD_TESTING)
     set(hip_words ${PROJECT_SOURCE_DIR}/tests/unit/gpu/hip_words)
     set(objects)
     foreach(target IN LISTS ARGN)
-      set(version)
-      if(target MATCHES "-generic$")
-        set(version -mcode-object-version=6 -w)
-      endif()
+      wick_amd_code_object_version(version ${target})
       set(code ${folder}/${name}.${target}.hsaco)
       add_custom_command(
         OUTPUT ${code}

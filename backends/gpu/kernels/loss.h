@@ -25,13 +25,7 @@ struct CrossEntropy : RowKernel {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const RowPart part = a.groups.template part<kPack>(ctx);
     const T* const x = a.x + part.at(a.x_stride);
-    auto all = MaxSum<C>::none();
-    for (uint32 i = part.first; i < part.columns; i += part.step) {
-      C v[kPack];
-      load_part(x, i, part.columns, a.groups.aligned, Max::identity<C>(), v);
-      all.add(v);
-    }
-    all = combine_lanes<typename MaxSum<C>::Step>(ctx, a.groups, shared.partial, all);
+    const auto all = max_sum_of_row<kPack, C>(ctx, shared, a.groups, part, x);
     if (!part.is_row || !part.is_first) return;
     const int row = part.row;
     const int64 target = a.targets[row];

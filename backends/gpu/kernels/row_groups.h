@@ -185,6 +185,19 @@ WICK_DEVICE MaxSum<C> exchange(const Ctx& ctx, const MaxSum<C>& v, int mask) {
   return {exchange(ctx, v.max, mask), exchange(ctx, v.sum, mask)};
 }
 
+/// Of the row x, which its threads read in packs of n.
+template <int n, class C, class Ctx, class T>
+WICK_DEVICE MaxSum<C> max_sum_of_row(const Ctx& ctx, Partials<Ctx, MaxSum<C>>& shared,
+                                     const RowGroups& groups, const RowPart& part, const T* x) {
+  auto all = MaxSum<C>::none();
+  for (uint32 i = part.first; i < part.columns; i += part.step) {
+    C v[n];
+    load_part(x, i, part.columns, groups.aligned, Max::identity<C>(), v);
+    all.add(v);
+  }
+  return combine_lanes<typename MaxSum<C>::Step>(ctx, groups, shared.partial, all);
+}
+
 // Checks of a call's operands, on the host.
 
 /// Whether the packs of all these rows [N, D] are aligned.

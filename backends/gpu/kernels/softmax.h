@@ -66,13 +66,7 @@ struct LogSumExp : RowKernel {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const RowPart part = a.groups.template part<kPack>(ctx);
     const C* const x = a.x + part.at(a.x_stride);
-    auto all = MaxSum<C>::none();
-    for (uint32 i = part.first; i < part.columns; i += part.step) {
-      C v[kPack];
-      load_part(x, i, part.columns, a.groups.aligned, Max::identity<C>(), v);
-      all.add(v);
-    }
-    all = combine_lanes<typename MaxSum<C>::Step>(ctx, a.groups, shared.partial, all);
+    const auto all = max_sum_of_row<kPack, C>(ctx, shared, a.groups, part, x);
     // The sum is NaN if the maximum is inf.
     if (part.is_row && part.is_first)
       a.y[part.row] = all.max == Min::identity<C>() ? all.max : all.log_sum();

@@ -18,12 +18,12 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "cuda_code.h"  // made by cuda.cmake: kCodeFor, kPtxFor
 #include "runtime/find_library.h"
+#include "runtime/lasting_name.h"
 #include "runtime/rt.h"
 #include "runtime/rt_cuda_image.h"
 #include "wick/abi/runtime_code.h"
@@ -816,18 +816,10 @@ Status code_find(int32 device, void* module, const char* name, KernelFacts* fact
   return {};
 }
 
-/// The name with static lifetime, for Stream::last_kernel.
-const char* lasting(const char* name) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& names = *new std::set<std::string>;
-  const std::lock_guard lock(mutex);
-  return names.insert(name).first->c_str();
-}
-
 Status code_launch(int32 device, void* function, const KernelLaunch* launch, void* stream) {
   const Place at(device, stream, "launch");
   if (!at.status().ok()) return at.status();
-  at->last_kernel.store(lasting(launch->name), std::memory_order_relaxed);
+  at->last_kernel.store(lasting_name(launch->name), std::memory_order_relaxed);
   const auto& [x, y, z] = launch->grid;
   const auto& [threads_x, threads_y, threads_z] = launch->block;
   const CUresult error = driver().launch(static_cast<CUfunction>(function), x, y, z, threads_x,

@@ -13,12 +13,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/find_library.h"
 #include "runtime/kernel_list.h"
+#include "runtime/lasting_name.h"
 #include "runtime/rt_rocm_hip.h"
 #include "runtime/rt_rocm_image.h"
 #include "runtime/rt_rocm_objects.h"
@@ -713,18 +713,10 @@ Status code_find(int32 ordinal, void* module, const char* name, KernelFacts* fac
   return {};
 }
 
-/// The name with static lifetime, for note_launch.
-const char* lasting(const char* name) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& names = *new std::set<std::string>;
-  const std::lock_guard lock(mutex);
-  return names.insert(name).first->c_str();
-}
-
 Status code_launch(int32 ordinal, void* function, const KernelLaunch* launch, void* handle) {
   const Work work(ordinal, handle);
   if (!work.status.ok()) return work.status;
-  work.stream->note_launch(nullptr, lasting(launch->name), {});
+  work.stream->note_launch(nullptr, lasting_name(launch->name), {});
   const auto& [x, y, z] = launch->grid;
   const auto& [threads_x, threads_y, threads_z] = launch->block;
   return work.check(api().hipModuleLaunchKernel(function, x, y, z, threads_x, threads_y, threads_z,

@@ -124,6 +124,12 @@ TEST(Norm, ItsGradientIsZeroAtZero) {
     EXPECT_EQ(gradient({0, 0}, [p](const Tensor& x) { return norm(x, p); }), (Values{0, 0})) << p;
 }
 
+TEST(LogSumExp, OfOneLongRowIsThatOfItsParts) {
+  const Tensor x = linspace(-3, 3, 100000), rows = reshape(x, {1000, 100});
+  const Tensor parts = logsumexp(logsumexp(rows, {.dims = {1}}));
+  EXPECT_NEAR(logsumexp(x).item<float>(), parts.item<float>(), 1e-5f);
+}
+
 TEST(LogSumExp, OfInfinitiesIsOne) {
   const auto of = [](const Values& x) { return logsumexp(Tensor::from(x)).item<float>(); };
   EXPECT_EQ(of({-kInf, -kInf}), -kInf);
