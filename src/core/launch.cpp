@@ -15,10 +15,11 @@ constexpr int kMaxInputs = 3;  // of an elementwise op
 /// The reason that the current settings forbid the kernel, regardless of operands; nullptr if
 /// allowed.
 const char* forbidden(const Kernel& kernel) {
-  const bool any_order = (kernel.flags & kKernelUnordered) != 0;
-  return any_order && deterministic()
-             ? "its order of summation varies, which set_deterministic(true) forbids"
-             : nullptr;
+  if ((kernel.flags & kKernelUnordered) != 0 && deterministic())
+    return "its order of summation varies, which set_deterministic(true) forbids";
+  if ((kernel.flags & kKernelRoundsInputs) != 0 && !round_activations())
+    return "it rounds activations, which set_round_activations(false) forbids";
+  return nullptr;
 }
 
 Call make_call(const Device& device, const Op& op, std::span<const View> in,

@@ -2,6 +2,7 @@
 #pragma once
 #include "reference/blocks.h"
 #include "values.h"
+#include "wick/core/numerics.h"
 
 namespace wick::conformance {
 
@@ -22,6 +23,14 @@ HostShape in_elements(DType block, HostShape shape);
 Array block_bytes(DType block, const HostShape& in_blocks, Values values, Random& random);
 /// The tensor that has these bytes, in memory of its own.
 Tensor as_blocks(DType block, const Tensor& bytes);
+/// x as the CPU's products with blocks round it by default (set_round_activations), a multiple of a step
+/// for each 32 neighbours; x itself where one of its values is too large or too small for that.
+Array rounded_activations(const Array& x);
+/// While alive, set_round_activations(false) holds.
+struct ExactActivations {
+  ExactActivations() { set_round_activations(false); }
+  ~ExactActivations() { set_round_activations(true); }
+};
 /// The bytes of a contiguous block tensor.
 Tensor bytes_of_blocks(const Tensor& x);
 

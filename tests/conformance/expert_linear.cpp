@@ -62,6 +62,7 @@ Row blocks_row() {
     return random_floats(c.dtypes[0], in_elements(c.dtypes[1], shape), c.values, random);
   };
   row.run = [](std::vector<Tensor> x, const Case& c) {
+    const ExactActivations exact;
     return expert_linear(x[0], as_blocks(c.dtypes[1], x[1]), x[2]);
   };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
@@ -79,6 +80,20 @@ Row blocks_row() {
   // A row of equal x makes terms alike, whose roundings add up beyond this bound.
   row.distinct = {0, 1};
   row.bench = Geometry{{{1, 8}, {64, 768, 8}, {1, 8}}};
+  return row;
+}
+
+/// By default the CPU rounds x.
+Row rounded_row() {
+  Row row = blocks_row();
+  row.op += " by rounded x";
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return expert_linear(x[0], as_blocks(c.dtypes[1], x[1]), x[2]);
+  };
+  row.or_else = [](const std::vector<Array>& x, const Case& c) {
+    return reference::expert_linear(rounded_activations(x[0]),
+                                    reference::dequantize(c.dtypes[1], x[1]), x[2]);
+  };
   return row;
 }
 
@@ -125,7 +140,7 @@ Row wide_blocks_row() {
 
 template <>
 std::vector<Row> rows_of<"expert_linear">() {
-  return {floats_row(), blocks_row(), composite_row(), wide_blocks_row()};
+  return {floats_row(), blocks_row(), rounded_row(), composite_row(), wide_blocks_row()};
 }
 
 }  // namespace wick::conformance

@@ -41,6 +41,16 @@ Array inner_rows(const Array& table, int64_t block) {
   });
 }
 
+Result product_with_blocks(const Array& x, const Array& bytes, const Case& c) {
+  const Array table = reference::dequantize(weights_of(c), bytes);
+  const int64_t block = facts_of(weights_of(c)).block_elements;
+  return product(x, c.geometry.dims[0] ? inner_rows(table, block) : table);
+}
+Tensor linear_of_blocks(const std::vector<Tensor>& x, const Case& c) {
+  const Tensor table = as_blocks(weights_of(c), x[1]);
+  return linear(x[0], c.geometry.dims[0] ? inner_rows(table) : table);
+}
+
 /// x [..., K] and weights [N, K], or where dims say 1 a table that has them in it.
 Row blocks_row() {
   Row row;
@@ -51,13 +61,11 @@ Row blocks_row() {
     return block_bytes(weights_of(c), shape, Values::kRandom, random);
   };
   row.run = [](std::vector<Tensor> x, const Case& c) {
-    const Tensor table = as_blocks(weights_of(c), x[1]);
-    return linear(x[0], c.geometry.dims[0] ? inner_rows(table) : table);
+    const ExactActivations exact;
+    return linear_of_blocks(x, c);
   };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
-    const Array table = reference::dequantize(weights_of(c), x[1]);
-    const int64_t block = facts_of(weights_of(c)).block_elements;
-    return product(x[0], c.geometry.dims[0] ? inner_rows(table, block) : table);
+    return product_with_blocks(x[0], x[1], c);
   };
   for (const DType weights : kBlocks)
     for (const DType x : kActivations) row.dtypes.push_back({x, weights});
@@ -106,6 +114,17 @@ Row many_narrow_row() {
   row.tolerance = condition(2, 0);
   row.loose = "matrix units multiply weights that are rounded to x's dtype; the CPU does not round";
   row.may_flush = {DType::kBf16, DType::kF16};
+  return row;
+}
+
+/// By default the CPU rounds x.
+Row rounded(Row row) {
+  row.op += " by rounded x";
+  row.run = [](std::vector<Tensor> x, const Case& c) { return linear_of_blocks(x, c); };
+  row.or_else = [](const std::vector<Array>& x, const Case& c) {
+    return product_with_blocks(rounded_activations(x[0]), x[1], c);
+  };
+  row.may_flush = {};
   return row;
 }
 
@@ -201,8 +220,8 @@ Row gradient_row() {
 
 template <>
 std::vector<Row> rows_of<"linear">() {
-  return {blocks_row(), many_row(),      many_narrow_row(), wide_row(),
-          floats_row(), composite_row(), gradient_row()};
+  return {blocks_row(), many_row(),   many_narrow_row(), rounded(blocks_row()), rounded(many_row()),
+          wide_row(),   floats_row(), composite_row(),   gradient_row()};
 }
 
 }  // namespace wick::conformance

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <cstring>
 
 #include "dispatch/gather.h"
-#include "dispatch/linear.h"
+#include "dispatch/linear_rows.h"
 #include "dispatch/workers.h"
 #include "runtime/table.h"
 #include "wick/abi/ops/matmul.h"
@@ -10,10 +9,7 @@
 namespace wick::cpu {
 namespace {
 
-constexpr int64 kGrain = 1 << 16;      // multiplications a thread takes at least
-constexpr int64 kLoadGrain = 1 << 14;  // elements of x a thread converts at least
-
-int64 rounded_up(int64 n, int64 to) { return (n + to - 1) / to * to; }
+constexpr int64 kGrain = 1 << 16;  // multiplications a thread takes at least
 
 /// Rows of one expert, neighbours in the order of experts.
 struct ExpertRows {
@@ -27,27 +23,24 @@ struct Plan {
         n(call.out[0].shape[2]),
         k(call.in[0].shape[2]),
         experts(call.in[1].shape[0]),
-        padded_k(rounded_up(k, data.parts.x_pad)),
+        x_row(data.parts.x_bytes(k)),
         tile_m(std::min(rows, std::max(data.parts.few_m, data.parts.tile_m))),
         tiles_n((n + data.parts.tile_n - 1) / data.parts.tile_n),
         order_bytes(rounded_up(rows * int64(sizeof(int64)), Workers::kAlignment)),
         begin_bytes(rounded_up((experts + 1) * int64(sizeof(int64)), Workers::kAlignment)),
         groups_bytes(rounded_up(rows * int64(sizeof(ExpertRows)), Workers::kAlignment)),
-        x_bytes(rounded_up(rows * padded_k * int64(sizeof(float)), Workers::kAlignment)),
+        x_bytes(rounded_up(rows * x_row, Workers::kAlignment)),
         y_bytes(rounded_up(tile_m * data.parts.tile_n * int64(sizeof(float)), Workers::kAlignment)),
         workers(rows * tiles_n, rows * n * k / kGrain, y_bytes + data.parts.buffer_bytes(k)) {}
   int64 shared_bytes() const { return order_bytes + begin_bytes + groups_bytes + x_bytes; }
 
-  int64 rows, n, k, experts, padded_k;
+  int64 rows, n, k, experts;
+  int64 x_row;  // bytes of a row of x
   int64 tile_m, tiles_n;
   int64 order_bytes, begin_bytes, groups_bytes, x_bytes;
   int64 y_bytes;  // a worker's tile of y
   Workers workers;
 };
-
-const LinearData& data_of(const Kernel* kernel) {
-  return *static_cast<const LinearData*>(kernel->data);
-}
 
 /// Sorts the rows by their experts: begin[e] is the first of e's in `order`.
 void sort_rows(const Plan& plan, const int64* ids, int64* order, int64* begin) {
@@ -72,20 +65,6 @@ int64 make_groups(const Plan& plan, const LinearParts& parts, const int64* begin
   return count;
 }
 
-void convert_x(const Plan& plan, const LinearData& data, const View& x, const int64* order,
-               float* to) {
-  parallel_for(plan.rows, std::max<int64>(1, kLoadGrain / std::max<int64>(1, plan.padded_k)),
-               [&](int64 begin, int64 end) {
-                 for (int64 i = begin; i < end; i++) {
-                   float* const row = to + i * plan.padded_k;
-                   const int64 at =
-                       order[i] / x.shape[1] * x.strides[0] + order[i] % x.shape[1] * x.strides[1];
-                   data.x.load(x.as<char>() + at * data.x.size, 1, plan.k, row);
-                   std::memset(row + plan.k, 0, size_t(plan.padded_k - plan.k) * sizeof(float));
-                 }
-               });
-}
-
 }  // namespace
 
 const char* accepts_expert_linear(const Kernel*, const Call* call, const DeviceInfo*) {
@@ -94,9 +73,9 @@ const char* accepts_expert_linear(const Kernel*, const Call* call, const DeviceI
   return nullptr;
 }
 
-int64 expert_linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+int64 expert_linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
   const Plan plan(*call, data_of(kernel));
-  return plan.shared_bytes() + plan.workers.scratch();
+  return std::max(plan.shared_bytes() + plan.workers.scratch(), next_scratch(kernel, call, device));
 }
 
 Status run_expert_linear(const Kernel* kernel, const Call* call) {
@@ -120,13 +99,18 @@ Status run_expert_linear(const Kernel* kernel, const Call* call) {
   int64* const order = reinterpret_cast<int64*>(take(plan.order_bytes));
   int64* const begin = reinterpret_cast<int64*>(take(plan.begin_bytes));
   ExpertRows* const groups = reinterpret_cast<ExpertRows*>(take(plan.groups_bytes));
-  float* const x_rows = reinterpret_cast<float*>(take(plan.x_bytes));
+  char* const x_rows = take(plan.x_bytes);
   sort_rows(plan, ids.as<int64>(), order, begin);
   const int64 num_groups = make_groups(plan, data.parts, begin, groups);
-  convert_x(plan, data, x, order, x_rows);
+  const auto row_at = [&](int64 i) {
+    const int64 at = order[i] / x.shape[1] * x.strides[0] + order[i] % x.shape[1] * x.strides[1];
+    return x.as<char>() + at * data.x.size;
+  };
+  if (!convert_rows(data, plan.rows, plan.k, row_at, x_rows))
+    return kernel[1].run(kernel + 1, call);
 
   LinearTile all;
-  all.x_m = plan.padded_k;
+  all.x_m = plan.x_row;
   all.w_n = bytes_of(w.dtype, w.shape[1] > 1 ? w.strides[1] : 0);
   all.k = plan.k;
   all.y_m = data.parts.tile_n;

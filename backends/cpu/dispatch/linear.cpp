@@ -1,7 +1,6 @@
-#include "dispatch/linear.h"
+#include "dispatch/linear_rows.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "dispatch/workers.h"
 #include "runtime/table.h"
@@ -10,10 +9,7 @@
 namespace wick::cpu {
 namespace {
 
-constexpr int64 kGrain = 1 << 16;      // multiplications a thread takes at least
-constexpr int64 kLoadGrain = 1 << 14;  // elements of x a thread converts at least
-
-int64 rounded_up(int64 n, int64 to) { return (n + to - 1) / to * to; }
+constexpr int64 kGrain = 1 << 16;  // multiplications a thread takes at least
 
 /// How a product is cut. Pieces do not depend on the number of threads, so neither do bits.
 struct Plan {
@@ -21,41 +17,27 @@ struct Plan {
       : m(call.out[0].shape[0]),
         n(call.out[0].shape[1]),
         k(call.in[0].shape[1]),
-        padded_k(rounded_up(k, data.parts.x_pad)),
-        direct(data.x.direct && k == padded_k),
+        x_row(data.parts.x_bytes(k)),
+        direct(reads_x_directly(data, k)),
         few(m <= data.parts.few_m),
         tile_m(std::max<int64>(1, few ? m : std::min(m, data.parts.tile_m))),
         tiles_m((m + tile_m - 1) / tile_m),
         tiles_n((n + data.parts.tile_n - 1) / data.parts.tile_n),
-        x_bytes(direct ? 0 : rounded_up(m * padded_k * int64(sizeof(float)), Workers::kAlignment)),
+        x_bytes(direct ? 0 : rounded_up(m * x_row, Workers::kAlignment)),
         y_bytes(data.y.direct ? 0
                               : rounded_up(tile_m * data.parts.tile_n * int64(sizeof(float)),
                                            Workers::kAlignment)),
         workers(tiles_m * tiles_n, m * n * k / kGrain,
                 y_bytes + (few ? 0 : data.parts.buffer_bytes(k))) {}
 
-  int64 m, n, k, padded_k;
+  int64 m, n, k;
+  int64 x_row;  // bytes of a row of x
   bool direct;  // x is read as it lies
   bool few;
   int64 tile_m, tiles_m, tiles_n;
-  int64 x_bytes, y_bytes;  // of x in f32; of a tile of y
+  int64 x_bytes, y_bytes;  // of x as the kernel reads it; of a tile of y
   Workers workers;
 };
-
-const LinearData& data_of(const Kernel* kernel) {
-  return *static_cast<const LinearData*>(kernel->data);
-}
-
-void convert_x(const Plan& plan, const LinearData& data, const View& x, float* to) {
-  parallel_for(plan.m, std::max<int64>(1, kLoadGrain / std::max<int64>(1, plan.padded_k)),
-               [&](int64 begin, int64 end) {
-                 for (int64 i = begin; i < end; i++) {
-                   float* const row = to + i * plan.padded_k;
-                   data.x.load(x.as<char>() + i * x.strides[0] * data.x.size, 1, plan.k, row);
-                   std::memset(row + plan.k, 0, size_t(plan.padded_k - plan.k) * sizeof(float));
-                 }
-               });
-}
 
 }  // namespace
 
@@ -65,9 +47,9 @@ const char* accepts_linear(const Kernel*, const Call* call, const DeviceInfo*) {
   return nullptr;
 }
 
-int64 linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
+int64 linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
   const Plan plan(*call, data_of(kernel));
-  return plan.x_bytes + plan.workers.scratch();
+  return std::max(plan.x_bytes + plan.workers.scratch(), next_scratch(kernel, call, device));
 }
 
 Status run_linear(const Kernel* kernel, const Call* call) {
@@ -81,14 +63,15 @@ Status run_linear(const Kernel* kernel, const Call* call) {
                  (long long)(plan.x_bytes + plan.workers.scratch()),
                  (long long)call->scratch_bytes);
   char* const scratch = static_cast<char*>(call->scratch);
-  const float* x_rows = x.as<float>();
-  if (!plan.direct) {
-    float* const converted = reinterpret_cast<float*>(scratch);
-    convert_x(plan, data, x, converted);
-    x_rows = converted;
-  }
+  const char* x_rows = x.as<char>();
+  const auto row_at = [&](int64 i) { return x_rows + i * x.strides[0] * data.x.size; };
   LinearTile all;
-  all.x_m = plan.direct ? x.strides[0] : plan.padded_k;
+  all.x_m = plan.direct ? bytes_of(x.dtype, x.strides[0]) : plan.x_row;
+  if (!plan.direct) {
+    if (!convert_rows(data, plan.m, plan.k, row_at, scratch))
+      return kernel[1].run(kernel + 1, call);
+    x_rows = scratch;
+  }
   all.w_n = bytes_of(w.dtype, w.shape[0] > 1 ? w.strides[0] : 0);
   all.k = plan.k;
   char* const buffers = plan.workers.scratch() > 0 ? scratch + plan.x_bytes : local;

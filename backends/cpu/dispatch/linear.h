@@ -6,20 +6,25 @@
 
 namespace wick::cpu {
 
-/// A part of y: rows of x in f32 times some rows of the weights.
+/// A part of y: rows of x, in f32 or as pack_x wrote them, times some rows of the weights.
 struct LinearTile {
-  const float* x;
+  const char* x;
   const void* w;
   float* y;
   int64 m, n, k;
-  int64 x_m, y_m;  // strides in elements
-  int64 w_n;       // in bytes
+  int64 y_m;       // stride in elements
+  int64 x_m, w_n;  // in bytes
   void* buffer;    // of LinearParts::buffer_bytes bytes
 };
 
 /// The functions of a kernel (Kernel::data), for one dtype of weights.
 struct LinearParts {
-  int64 x_pad;  // x's rows are read to a multiple of this many elements, zeros beyond k
+  /// Bytes of a row of x: of f32 with zeros after k elements, or as pack_x writes it.
+  int64 (*x_bytes)(int64 k);
+  /// Packs n elements of a row, from `first` on, which is a multiple of kChunk. Returns false if it
+  /// cannot: the next kernel in the table, of the same op and dtypes, then computes y. nullptr: rows
+  /// are f32.
+  bool (*pack_x)(const float* x, int64 first, int64 n, int64 k, void* row);
   int64 few_m;  // the most rows of x for `few`
   int64 tile_m, tile_n;
   int64 (*buffer_bytes)(int64 k);

@@ -34,6 +34,10 @@ WICK_HD void load_last(const uint8* block, int64 count, Run& w) {
   W::template load_run<0>(padded, 0, {}, w);
 }
 
+WICK_HD const float* row_of_x(const LinearTile& t, int64 m) {
+  return reinterpret_cast<const float*>(t.x + m * t.x_m);
+}
+
 /// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the last
 /// repeat it.
 template <class W, int ws, int xs>
@@ -42,7 +46,7 @@ void dots(const LinearTile& t, int64 first_n) {
   const float* x[xs];
   for (int r = 0; r < ws; r++)
     w[r] = static_cast<const uint8*>(t.w) + smaller(first_n + r, t.n - 1) * t.w_n;
-  for (int m = 0; m < xs; m++) x[m] = t.x + smaller(m, t.m - 1) * t.x_m;
+  for (int m = 0; m < xs; m++) x[m] = row_of_x(t, smaller(m, t.m - 1));
   L sum[ws][xs][2], total[ws][xs];
 #pragma GCC unroll 8
   for (int r = 0; r < ws; r++)
@@ -108,21 +112,24 @@ void few(const LinearTile& t) {
   return all_dots<W, 1, 8>(t);
 }
 
-/// y[m][w_row] += of xs rows of x and ws decoded rows of weights.
+/// y[m][w_row] += of xs rows of x from k on and ws decoded rows of weights.
 template <int ws, int xs>
-void add_products(const float* w, const float* x, int64 x_m, int64 k, float* y, int64 y_m) {
+void add_products(const float* w, const LinearTile& t, int64 m0, int64 k, int64 depth, float* y) {
+  const float* x[xs];
+#pragma GCC unroll 8
+  for (int m = 0; m < xs; m++) x[m] = row_of_x(t, m0 + m) + k;
   L sum[ws][xs];
 #pragma GCC unroll 8
   for (int r = 0; r < ws; r++)
 #pragma GCC unroll 8
     for (int m = 0; m < xs; m++) sum[r][m] = L(0.0f);
-  for (int64 i = 0; i < k; i += L::kCount) {
+  for (int64 i = 0; i < depth; i += L::kCount) {
     L row[ws];
 #pragma GCC unroll 8
     for (int r = 0; r < ws; r++) row[r] = L::load(w + r * kTileK + i);
 #pragma GCC unroll 8
     for (int m = 0; m < xs; m++) {
-      const L v = L::load(x + m * x_m + i);
+      const L v = L::load(x[m] + i);
 #pragma GCC unroll 8
       for (int r = 0; r < ws; r++) sum[r][m] = fma(row[r], v, sum[r][m]);
     }
@@ -130,17 +137,18 @@ void add_products(const float* w, const float* x, int64 x_m, int64 k, float* y, 
 #pragma GCC unroll 8
   for (int r = 0; r < ws; r++)
 #pragma GCC unroll 8
-    for (int m = 0; m < xs; m++) y[m * y_m + r] += sum_across(sum[r][m]);
+    for (int m = 0; m < xs; m++) y[m * t.y_m + r] += sum_across(sum[r][m]);
 }
 template <int ws, int xs = 1>
-WICK_HD void add_products_of(int64 rows, const float* w, const float* x, int64 x_m, int64 k,
-                             float* y, int64 y_m) {
+WICK_HD void add_products_of(int64 rows, const float* w, const LinearTile& t, int64 m, int64 k,
+                             int64 depth, float* y) {
   if constexpr (xs < kRowsX) {
-    if (rows > xs) return add_products_of<ws, xs + 1>(rows, w, x, x_m, k, y, y_m);
+    if (rows > xs) return add_products_of<ws, xs + 1>(rows, w, t, m, k, depth, y);
   }
-  add_products<ws, xs>(w, x, x_m, k, y, y_m);
+  add_products<ws, xs>(w, t, m, k, depth, y);
 }
 
+int64 x_bytes(int64 k) { return (k + kRun - 1) / kRun * kRun * int64(sizeof(float)); }
 int64 buffer_bytes(int64) { return kTileN * kTileK * int64(sizeof(float)); }
 
 /// n elements of a row of weights from element k on, and zeros up to a whole run.
@@ -175,18 +183,24 @@ void many(const LinearTile& t) {
       decode<W>(static_cast<const uint8*>(t.w) + n * t.w_n, k, depth, w + n * kTileK);
     for (int64 m = 0; m < t.m; m += kRowsX) {
       const int64 rows = smaller(kRowsX, t.m - m);
-      const float* const x = t.x + m * t.x_m + k;
       float* const y = t.y + m * t.y_m;
       int64 n = 0;
       for (; n + kRowsW <= t.n; n += kRowsW)
-        add_products_of<kRowsW>(rows, w + n * kTileK, x, t.x_m, depth, y + n, t.y_m);
-      for (; n < t.n; n++) add_products_of<1>(rows, w + n * kTileK, x, t.x_m, depth, y + n, t.y_m);
+        add_products_of<kRowsW>(rows, w + n * kTileK, t, m, k, depth, y + n);
+      for (; n < t.n; n++) add_products_of<1>(rows, w + n * kTileK, t, m, k, depth, y + n);
     }
   }
 }
 
 template <class W>
-constexpr LinearParts kParts = {kRun, kFewM, kTileM, kTileN, buffer_bytes, few<W>, many<W>};
+constexpr LinearParts kParts = {.x_bytes = x_bytes,
+                                .pack_x = nullptr,
+                                .few_m = kFewM,
+                                .tile_m = kTileM,
+                                .tile_n = kTileN,
+                                .buffer_bytes = buffer_bytes,
+                                .few = few<W>,
+                                .many = many<W>};
 template <class T, class W>
 constexpr LinearData kData = {kParts<W>, reading<T, float>(), writing<T, float>()};
 

@@ -6,7 +6,7 @@
 //   load_run<r>(block, b, scales, w)   the weights of run r of the block, which is number b of those
 #pragma once
 #include "kernels/convert.h"
-#include "scalar/blocks.h"
+#include "kernels/quants.h"
 
 namespace wick::cpu::WICK_ISA {
 
@@ -52,10 +52,10 @@ struct BlockWeights {
     };
 #if defined(__AVX512F__)
     if constexpr (F::kBits == 4) {  // a register holds the weights of all bits
-      const __m512 all = weights(b * kGroups + run, quants_of_all_bits()).v.raw;
+      const __m512 all = weights(b * kGroups + run, Quants<F, int32>::of_all_bits()).v.raw;
       for (int i = 0; i < 2; i++)
-        w[i] = hn::Vec<hn::ScalableTag<float>>{
-            _mm512_maskz_permutexvar_ps(0xffff, low_bits<run, 31>(block, 16 * i).raw, all)};
+        w[i] = hn::Vec<hn::ScalableTag<float>>{_mm512_maskz_permutexvar_ps(
+            0xffff, Quants<F, int32>::template low_bits<run, 31>(block, 16 * i).raw, all)};
       return;
     }
 #endif
@@ -63,110 +63,8 @@ struct BlockWeights {
     for (int i = 0; i < kRunLanes; i++) {
       const int e = i * Lanes<float>::kCount;
       w[i] = weights(b * kGroups + (run * kRun + e) / F::kGroup,
-                     hn::ConvertTo(f32, bits_of<run>(block, e)));
+                     hn::ConvertTo(f32, Quants<F, int32>::template of<run>(block, e)));
     }
-  }
-
- private:
-  using Bits = hn::Vec<hn::ScalableTag<int32>>;
-
-  /// A byte for each lane.
-  static WICK_HD Bits bytes_at(const uint8* from) {
-    const hn::ScalableTag<int32> i32;
-    if constexpr (F::kBits == 8) {
-      const hn::Rebind<int8, decltype(i32)> i8;
-      return hn::PromoteTo(i32, hn::LoadU(i8, reinterpret_cast<const int8*>(from)));
-    } else {
-      const hn::Rebind<uint8, decltype(i32)> u8;
-      return hn::PromoteTo(i32, hn::LoadU(u8, from));
-    }
-  }
-  /// The quants of elements e ... of the block.
-  static WICK_HD Bits octet_quants(const uint8* block, int e) {
-    constexpr int kCount = Lanes<float>::kCount;
-    const hn::ScalableTag<int32> i32;
-    const hn::Rebind<int8, decltype(i32)> i8;
-    alignas(16) Octet octets[kCount < 8 ? 1 : kCount / 8];
-    for (Octet& octet : octets) octet = F::octet(block, e / 8 + int(&octet - octets));
-    return hn::PromoteTo(i32, hn::LoadU(i8, reinterpret_cast<const int8*>(octets) + e % 8));
-  }
-  /// The quants of 0, 1 ... 15, without the bias.
-  static WICK_HD Lanes<float> quants_of_all_bits() {
-    const hn::ScalableTag<float> f32;
-    if constexpr (kHasQuantTable<F>) {
-      static constexpr QuantTable table = F::values();
-      const hn::Rebind<int8, decltype(f32)> i8;
-      const hn::Rebind<int32, decltype(f32)> i32;
-      const auto* const quants = reinterpret_cast<const int8*>(table.words);
-      return hn::ConvertTo(f32, hn::PromoteTo(i32, hn::LoadU(i8, quants)));
-    } else {
-      return hn::Iota(f32, 0);
-    }
-  }
-  /// The quants that the bits of elements e ... index.
-  template <int run>
-  static WICK_HD Bits table_quants(const uint8* block, int e) {
-    static constexpr QuantTable table = F::values();
-    constexpr BlockBits low = F::low(run);
-    static_assert(low.shift == 0 && F::kLowBytes == 16);
-    const hn::ScalableTag<int32> i32;
-    const hn::Rebind<uint8, decltype(i32)> u8;
-    const hn::Rebind<int8, decltype(i32)> i8;
-    const hn::Full128<uint8> u8x16;
-    const auto bytes = hn::LoadU(u8, block + low.byte + e % 16);
-    const auto index = e < 16 ? hn::And(bytes, hn::Set(u8, 15)) : hn::ShiftRight<4>(bytes);
-    const auto quants = hn::LoadU(u8x16, reinterpret_cast<const uint8*>(table.words));
-    return hn::PromoteTo(i32, hn::BitCast(i8, hn::TableLookupBytes(quants, index)));
-  }
-  /// (x >> shift) & mask, of bytes; of a mask above 15 not masked.
-  template <int shift, int mask>
-  static WICK_HD Bits bits(Bits x) {
-    const hn::ScalableTag<int32> i32;
-    if constexpr (shift > 0) x = hn::ShiftRight<shift>(x);
-    if constexpr (mask < 16 && mask < (255 >> shift)) x = hn::And(x, hn::Set(i32, mask));
-    return x;
-  }
-  /// The lower bits of elements e ... of run r, and what a mask above 15 leaves of the bits above.
-  template <int run, int mask = (1 << F::kLowBits) - 1>
-  static WICK_HD Bits low_bits(const uint8* block, int e) {
-    constexpr BlockBits low = F::low(run);
-    const Bits bytes = bytes_at(block + low.byte + e % F::kLowBytes);
-    return e < F::kLowBytes ? bits<low.shift, mask>(bytes) : bits<4, mask>(bytes);
-  }
-  /// All bits of elements e ... of run r, or the quants that they index.
-  template <int run>
-  static WICK_HD Bits bits_of(const uint8* block, int e) {
-    if constexpr (kHasOctets<F>) {
-      return octet_quants(block, run * kRun + e);
-    } else if constexpr (kHasQuantTable<F>) {
-      return table_quants<run>(block, e);
-    } else if constexpr (F::kBits == 8) {
-      return bytes_at(block + F::low(run).byte + e);
-    } else if constexpr (F::kHighBytes == 4) {
-      constexpr BlockBits high = F::high(run);
-      return with_fifth_bits(low_bits<run>(block, e), block + high.byte, e);
-    } else if constexpr (F::kHighBytes == 32) {
-      constexpr BlockBits high = F::high(run);
-      constexpr int mask = (1 << (F::kBits - F::kLowBits)) - 1;
-      const Bits above = bits<high.shift, mask>(bytes_at(block + high.byte + e));
-      return hn::Or(low_bits<run>(block, e), hn::ShiftLeft<F::kLowBits>(above));
-    } else {
-      return low_bits<run>(block, e);
-    }
-  }
-  /// Adds 16 to the elements e ... whose bit is set.
-  static WICK_HD Bits with_fifth_bits(Bits x, const uint8* from, int e) {
-    const hn::ScalableTag<int32> i32;
-    uint32 all;
-    memcpy(&all, from, sizeof all);
-    const auto sixteen = hn::Set(i32, 16);
-#if defined(__AVX512F__)
-    return Bits{_mm512_mask_or_epi32(x.raw, __mmask16(all >> e), x.raw, sixteen.raw)};
-#else
-    const auto lane = hn::Shl(hn::Set(i32, 1), hn::Iota(i32, 0));
-    const auto own = hn::And(hn::Set(i32, int32(all >> e)), lane);
-    return hn::Or(x, hn::IfThenElseZero(hn::Eq(own, lane), sixteen));
-#endif
   }
 };
 

@@ -24,10 +24,11 @@ struct DeviceInfo {
 };
 
 enum KernelFlags : uint32 {
-  kKernelInPlace = 1,      // an output may alias an input exactly
-  kKernelAccumulates = 2,  // reads its outputs, which must be initialized
-  kKernelUnordered = 4,    // floating-point summation order may vary from run to run
-  kKernelLibrary = 8,      // implemented by a vendor library
+  kKernelInPlace = 1,        // an output may alias an input exactly
+  kKernelAccumulates = 2,    // reads its outputs, which must be initialized
+  kKernelUnordered = 4,      // floating-point summation order may vary from run to run
+  kKernelLibrary = 8,        // implemented by a vendor library
+  kKernelRoundsInputs = 16,  // rounds operands beyond the op's error bound: set_round_activations
 };
 
 /// One implementation of an op. Tile variants and library calls are kernels too. The core runs the

@@ -42,7 +42,7 @@ class WICK_API QTensor {
   Tensor values_;
 };
 
-/// A product with a quantized matrix [out, in], which is decoded exactly: x [..., in] -> [..., out], in
+/// A product with a quantized matrix [out, in], by linear: x [..., in] -> [..., out], in
 /// x's dtype. Gradients reach x.
 class WICK_API QMatMul {
  public:

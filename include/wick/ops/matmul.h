@@ -15,12 +15,13 @@ WICK_API Tensor matmul(const Tensor& a, const Tensor& b);
 /// x [..., in] times the transpose of weight [out, in], plus bias [out] unless it is empty -> [...,
 /// out], in x's dtype.
 ///
-/// weight  x's dtype; or another floating or a block dtype beside a floating x, used as it lies and
-///         decoded exactly. The gradient passes to x, and to a floating weight.
+/// weight  x's dtype; or another floating or a block dtype beside a floating x, used as it lies. The
+///         gradient passes to x, and to a floating weight.
 /// bias    x's dtype
 /// Error: as for matmul, plus 0.5 ulp for the bias. Matrix units of cards multiply more than 16 rows of f16
 /// or bf16 by a block weight that is rounded to x's dtype: |e| <= 2 u sum|x weight| + 1 ulp, u: unit
-/// roundoff of that dtype.
+/// roundoff of that dtype. The CPU rounds x beside a block weight unless set_round_activations(false):
+/// each of 32 neighbours by at most 1 / 65534 of the largest.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 /// Rows of x times the transposes of weights selected by ids: y[t, j] = x[t] weight[ids[t, j]]^T. A
@@ -29,7 +30,7 @@ WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias
 ///
 /// x       [T, in], or [T, J, in] with a row for each id; floating
 /// weight  [E, out, in]  x's dtype, another floating or a block dtype, used as it lies and decoded
-///                       exactly. The gradient passes to x, and to a floating weight.
+///                       as by linear. The gradient passes to x, and to a floating weight.
 /// ids     [T, J]        integers in [0, E)
 /// Returns [T, J, out], dtype of x. Error: as for linear.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kOutOfRange for an id as in ops/gather.h.

@@ -183,5 +183,31 @@ TEST(MatmulPrecision, IsF32UntilLessIsPermitted) {
   set_matmul_precision(MatmulPrecision::kF32);
 }
 
+/// Where rounding an activation shows: 1 beside a larger neighbour.
+TEST(RoundActivations, TillForbidden) {
+  std::vector<float> values(32, 0.0f);
+  values[0] = 1e6f, values[1] = 1.0f;
+  const Tensor x = Tensor::from(values, {1, 32}, Device::cpu());
+  std::vector<float> ones(32, 0.0f);
+  ones[1] = 1.0f;
+  const Tensor w = cast(Tensor::from(ones, {1, 32}, Device::cpu()), DType::kQ8_0);
+  EXPECT_TRUE(round_activations());
+  EXPECT_EQ(linear(x, w).to_vector<float>(), std::vector<float>{0.0f});
+  set_round_activations(false);
+  EXPECT_FALSE(round_activations());
+  EXPECT_NEAR(linear(x, w).item<float>(), 1.0f, 1e-3f);  // q8_0 of 1 has a scale in f16
+  set_round_activations(true);
+}
+
+/// Integers cannot hold these.
+TEST(RoundActivations, LeavesWhatIsNotFinite) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> values(64, 1.0f);
+  values[40] = infinity;
+  const Tensor w = cast(ones({2, 64}), DType::kQ8_0);
+  for (const float y : linear(Tensor::from(values, {1, 64}, Device::cpu()), w).to_vector<float>())
+    EXPECT_EQ(y, infinity);
+}
+
 }  // namespace
 }  // namespace wick

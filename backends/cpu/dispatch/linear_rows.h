@@ -1,0 +1,58 @@
+// x's rows as the kernels of linear and expert_linear read them.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "dispatch/linear.h"
+
+namespace wick::cpu {
+
+inline int64 rounded_up(int64 n, int64 to) { return (n + to - 1) / to * to; }
+
+inline const LinearData& data_of(const Kernel* kernel) {
+  return *static_cast<const LinearData*>(kernel->data);
+}
+/// Whether x's own rows are read.
+inline bool reads_x_directly(const LinearData& data, int64 k) {
+  return data.parts.pack_x == nullptr && data.x.direct &&
+         data.parts.x_bytes(k) == k * int64(sizeof(float));
+}
+/// Scratch memory of the kernel that computes y if pack_x fails.
+inline int64 next_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
+  if (data_of(kernel).parts.pack_x == nullptr) return 0;
+  return kernel[1].scratch_bytes(kernel + 1, call, device);
+}
+
+/// Converts rows of k elements; row_at(i) is the address of row i. Returns false if pack_x does.
+template <class RowAt>
+bool convert_rows(const LinearData& data, int64 rows, int64 k, const RowAt& row_at, char* to) {
+  constexpr int64 kGrain = 1 << 14;  // elements that a thread converts at least
+  const int64 row_bytes = data.parts.x_bytes(k);
+  std::atomic<bool> packed = true;
+  parallel_for(rows, std::max<int64>(1, kGrain / std::max<int64>(1, k)),
+               [&](int64 begin, int64 end) {
+                 for (int64 i = begin; i < end; i++) {
+                   char* const row = to + i * row_bytes;
+                   if (data.parts.pack_x == nullptr) {
+                     data.x.load(row_at(i), 1, k, row);
+                     std::memset(row + k * int64(sizeof(float)), 0,
+                                 size_t(row_bytes - k * int64(sizeof(float))));
+                     continue;
+                   }
+                   for (int64 first = 0; first < k; first += kChunk) {
+                     const int64 n = std::min(kChunk, k - first);
+                     alignas(64) float chunk[kChunk];
+                     data.x.load(row_at(i) + first * data.x.size, 1, n, chunk);
+                     if (!data.parts.pack_x(chunk, first, n, k, row)) {
+                       packed = false;
+                       return;
+                     }
+                   }
+                 }
+               });
+  return packed;
+}
+
+}  // namespace wick::cpu
