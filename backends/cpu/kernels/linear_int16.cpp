@@ -293,14 +293,12 @@ WICK_HD void each_run(const uint8* block, Use use) {
   }
 }
 
-/// Fetches the cache lines of `bytes` weights that are read next but a few. The processor's own
-/// prefetch of so many rows at once reaches a third of the bandwidth.
+/// Fetches the cache lines of `bytes` weights.
 template <int bytes>
-WICK_HD void fetch_ahead(const uint8* w) {
-  constexpr int kAhead = 1024;
+WICK_HD void fetch(const uint8* w) {
 #pragma GCC unroll 8
   for (int line = 0; line < bytes; line += 64)
-    _mm_prefetch(reinterpret_cast<const char*>(w) + kAhead + line, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(w) + line, _MM_HINT_T0);
 }
 
 /// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the last
@@ -310,6 +308,7 @@ void dots(const LinearTile& t, int64 first_n) {
   using S = Scales<F>;
   constexpr int kBlockRuns = kBlockElements<F> / kRun, kRunGroups = kRun / kGroup<F>;
   constexpr bool kAddsOffsets = F::kHasOffset || F::kBias != 0;
+  constexpr int kUnitBytes = kUnitBlocks<F> * kBlockBytes<F>, kAhead = 2048;
   const uint8* w[ws];
   const char* x[xs];
   for (int r = 0; r < ws; r++)
@@ -328,9 +327,13 @@ void dots(const LinearTile& t, int64 first_n) {
   const int64 blocks = t.k / kBlockElements<F>;
   for (int64 unit = 0; unit * kUnitBlocks<F> < blocks; unit++) {
     const int count = int(smaller(blocks - unit * kUnitBlocks<F>, kUnitBlocks<F>));
+    // The processor's own prefetch of so many rows at once reaches a third of the bandwidth. Beyond a
+    // row come the next rows that are read.
+    const bool in_row = unit * kUnitBytes + kAhead < t.w_n;
+    const int64 ahead = in_row ? kAhead : kAhead + (ws - 1) * t.w_n;
 #pragma GCC unroll 8
     for (int r = 0; r < ws; r++) {
-      fetch_ahead<kUnitBlocks<F> * kBlockBytes<F>>(w[r]);
+      fetch<kUnitBytes>(w[r] + ahead);
       S of;
       of.read(w[r], count);
 #pragma GCC unroll 8
