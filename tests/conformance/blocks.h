@@ -1,8 +1,8 @@
 // Operands of block dtypes. A case has their bytes, as u8.
 #pragma once
+#include "../unit/exact_activations.h"
 #include "reference/blocks.h"
 #include "values.h"
-#include "wick/core/numerics.h"
 
 namespace wick::conformance {
 
@@ -26,11 +26,6 @@ Tensor as_blocks(DType block, const Tensor& bytes);
 /// x as the CPU's products with blocks round it by default (set_round_activations), a multiple of a step
 /// for each 32 neighbours; x itself where one of its values is too large or too small for that.
 Array rounded_activations(const Array& x);
-/// While alive, set_round_activations(false) holds.
-struct ExactActivations {
-  ExactActivations() { set_round_activations(false); }
-  ~ExactActivations() { set_round_activations(true); }
-};
 /// The bytes of a contiguous block tensor.
 Tensor bytes_of_blocks(const Tensor& x);
 

@@ -3,6 +3,7 @@
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
+#include "kernels/panel.h"
 #include "kernels/weights.h"
 #include "wick/abi/ops/matmul.h"
 
@@ -11,16 +12,19 @@ namespace {
 
 constexpr int64 kFewM = 8;                  // rows of x that share a decoded run in registers
 constexpr int64 kTileM = 384, kTileN = 32;  // of y
+constexpr int64 kChain = 64;   // products added up one after the other, which bounds their error
 constexpr int64 kTileK = 512;  // decoded weights of a tile: 64 KiB of an L2 cache; x: 12 KiB of L1
 
-// Rows of weights and of x whose products are added up at once: 24 of 32 registers on AVX-512, 12 of 16
-// on AVX2; the baseline, which has no fused multiplication, wants another for the product.
+// Vectors of columns of y and rows of x whose products are added up at once: 24 of 32 registers on
+// AVX-512, 12 of 16 on AVX2; the baseline, which has no fused multiplication, wants another for the
+// product.
+constexpr int kColumns = 2;
 #if defined(__AVX512F__)
-constexpr int kRowsW = 4, kRowsX = 6;
+constexpr int kRowsX = 12;
 #elif defined(__AVX2__)
-constexpr int kRowsW = 2, kRowsX = 6;
+constexpr int kRowsX = 6;
 #else
-constexpr int kRowsW = 2, kRowsX = 4;
+constexpr int kRowsX = 4;
 #endif
 
 using L = Lanes<float>;
@@ -73,14 +77,18 @@ void dots(const LinearTile& t, int64 first_n) {
   for (int64 b = 0; b < blocks;) {
     const int64 begin = b, end = smaller(blocks, b + W::kMostBlocks);
     for (int r = 0; r < ws; r++) W::read_scales(w[r] + b * W::kBytes, end - b, scales[r]);
-    for (; b < end; b++)
+    for (; b < end; b++) {
+      const int64 ahead = ahead_of<ws>(b * W::kBytes, t.w_n);
 #pragma GCC unroll 8
-      for (int r = 0; r < ws; r++)
+      for (int r = 0; r < ws; r++) {
+        fetch<W::kBytes>(w[r] + b * W::kBytes + ahead);
         each_run<W>(
             w[r] + b * W::kBytes, b - begin,
             scales[r], [&](int64 first, const Run& run) __attribute__((always_inline)) {
               add(r, b * W::kElements + first, run);
             });
+      }
+    }
     flush();
   }
   if (const int64 done = blocks * W::kElements; W::kElements == kRun && done < t.k) {  // of floats
@@ -112,82 +120,120 @@ void few(const LinearTile& t) {
   return all_dots<W, 1, 8>(t);
 }
 
-/// y[m][w_row] += of xs rows of x from k on and ws decoded rows of weights.
-template <int ws, int xs>
-void add_products(const float* w, const LinearTile& t, int64 m0, int64 k, int64 depth, float* y) {
-  const float* x[xs];
-#pragma GCC unroll 8
-  for (int m = 0; m < xs; m++) x[m] = row_of_x(t, m0 + m) + k;
-  L sum[ws][xs];
-#pragma GCC unroll 8
-  for (int r = 0; r < ws; r++)
-#pragma GCC unroll 8
-    for (int m = 0; m < xs; m++) sum[r][m] = L(0.0f);
-  for (int64 i = 0; i < depth; i += L::kCount) {
-    L row[ws];
-#pragma GCC unroll 8
-    for (int r = 0; r < ws; r++) row[r] = L::load(w + r * kTileK + i);
-#pragma GCC unroll 8
-    for (int m = 0; m < xs; m++) {
-      const L v = L::load(x[m] + i);
-#pragma GCC unroll 8
-      for (int r = 0; r < ws; r++) sum[r][m] = fma(row[r], v, sum[r][m]);
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < ws; r++)
-#pragma GCC unroll 8
-    for (int m = 0; m < xs; m++) y[m * t.y_m + r] += sum_across(sum[r][m]);
-}
-template <int ws, int xs = 1>
-WICK_HD void add_products_of(int64 rows, const float* w, const LinearTile& t, int64 m, int64 k,
-                             int64 depth, float* y) {
-  if constexpr (xs < kRowsX) {
-    if (rows > xs) return add_products_of<ws, xs + 1>(rows, w, t, m, k, depth, y);
-  }
-  add_products<ws, xs>(w, t, m, k, depth, y);
-}
+constexpr int kCount = L::kCount;
+
+/// Decoded weights of kTileN rows, a row in each of a vector's lanes.
+struct Panel {
+  alignas(64) float of[kTileN / kCount][kTileK][kCount];
+};
+static_assert(kTileN % (kColumns * kCount) == 0);
 
 int64 x_bytes(int64 k) { return (k + kRun - 1) / kRun * kRun * int64(sizeof(float)); }
-int64 buffer_bytes(int64) { return kTileN * kTileK * int64(sizeof(float)); }
+int64 buffer_bytes(int64) { return sizeof(Panel); }
 
-/// n elements of a row of weights from element k on, and zeros up to a whole run.
-template <class W>
-WICK_HD void decode(const uint8* row, int64 k, int64 n, float* to) {
+/// n elements of a row of weights from element k on, and zeros up to a whole run: f(first, run).
+template <class W, class F>
+WICK_HD void each_run_of_row(const uint8* row, int64 k, int64 n, F f) {
   const uint8* block = row + k / W::kElements * W::kBytes;
   typename W::Scales scales;
-  while (n >= W::kElements) {
-    const int64 count = smaller(n / W::kElements, W::kMostBlocks);
+  int64 done = 0;
+  while (n - done >= W::kElements) {
+    const int64 count = smaller((n - done) / W::kElements, W::kMostBlocks);
     W::read_scales(block, count, scales);
-    for (int64 b = 0; b < count; b++, block += W::kBytes, to += W::kElements)
+    for (int64 b = 0; b < count; b++, block += W::kBytes, done += W::kElements)
       each_run<W>(
           block, b, scales, [&](int64 first, const Run& run) __attribute__((always_inline)) {
-            for (int i = 0; i < kRunLanes; i++) run[i].store(to + first + i * L::kCount);
+            f(done + first, run);
           });
-    n -= count * W::kElements;
   }
-  if (n > 0) {
+  if (done < n) {
     Run run;
-    load_last<W>(block, n, run);
-    for (int i = 0; i < kRunLanes; i++) run[i].store(to + i * L::kCount);
+    load_last<W>(block, n - done, run);
+    f(done, run);
   }
+}
+
+/// kCount rows from n on, the last of which repeat the weights' last.
+template <class W>
+void decode(const LinearTile& t, int64 n, int64 k, int64 depth, Panel& panel) {
+  Stage<float, kTileK> stage;
+  for (int r = 0; r < kCount; r++) {
+    const uint8* const row = static_cast<const uint8*>(t.w) + smaller(n + r, t.n - 1) * t.w_n;
+    each_run_of_row<W>(
+        row, k, depth, [&](int64 first, const Run& run) __attribute__((always_inline)) {
+          alignas(64) float values[kRun];
+          for (int i = 0; i < kRunLanes; i++) run[i].store(values + i * kCount);
+          stage.set_row(r, int(first), kRun, values);
+        });
+  }
+  stage.transpose((depth + 3) / 4 * 4, panel.of[n / kCount][0]);
+}
+
+/// y[m][n ...] += of xs rows of x from k on and kColumns vectors of rows of weights.
+template <int xs>
+void add_products(const Panel& panel, int64 n, const LinearTile& t, int64 m, int64 k, int64 depth,
+                  float* y, int64 y_m) {
+  const float* const w = panel.of[n / kCount][0];
+  const float* x[xs];
+#pragma GCC unroll 16
+  for (int i = 0; i < xs; i++) x[i] = row_of_x(t, m + i) + k;
+  for (int64 begin = 0; begin < depth; begin += kChain) {
+    L sum[xs][kColumns];
+#pragma GCC unroll 16
+    for (int i = 0; i < xs; i++)
+#pragma GCC unroll 2
+      for (int c = 0; c < kColumns; c++) sum[i][c] = L(0.0f);
+    for (int64 e = begin; e < smaller(depth, begin + kChain); e++) {
+      L row[kColumns];
+#pragma GCC unroll 2
+      for (int c = 0; c < kColumns; c++) row[c] = L::load(w + (c * kTileK + e) * kCount);
+#pragma GCC unroll 16
+      for (int i = 0; i < xs; i++) {
+        const L v(x[i][e]);
+#pragma GCC unroll 2
+        for (int c = 0; c < kColumns; c++) sum[i][c] = fma(row[c], v, sum[i][c]);
+      }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < xs; i++)
+#pragma GCC unroll 2
+      for (int c = 0; c < kColumns; c++) {
+        float* const to = y + i * y_m + c * kCount;
+        (L::load(to) + sum[i][c]).store(to);
+      }
+  }
+}
+template <int xs = 1>
+WICK_HD void add_products_of(int64 rows, const Panel& panel, int64 n, const LinearTile& t, int64 m,
+                             int64 k, int64 depth, float* y, int64 y_m) {
+  if constexpr (xs < kRowsX) {
+    if (rows > xs) return add_products_of<xs + 1>(rows, panel, n, t, m, k, depth, y, y_m);
+  }
+  add_products<xs>(panel, n, t, m, k, depth, y, y_m);
 }
 
 template <class W>
 void many(const LinearTile& t) {
-  float* const w = static_cast<float*>(t.buffer);
+  Panel& panel = *static_cast<Panel*>(t.buffer);
+  constexpr int kStep = kColumns * kCount;
   for (int64 m = 0; m < t.m; m++) memset(t.y + m * t.y_m, 0, size_t(t.n) * sizeof(float));
   for (int64 k = 0; k < t.k; k += kTileK) {
     const int64 depth = smaller(kTileK, t.k - k);
-    for (int64 n = 0; n < t.n; n++)
-      decode<W>(static_cast<const uint8*>(t.w) + n * t.w_n, k, depth, w + n * kTileK);
+    for (int64 n = 0; n < t.n; n += kCount) decode<W>(t, n, k, depth, panel);
     for (int64 m = 0; m < t.m; m += kRowsX) {
       const int64 rows = smaller(kRowsX, t.m - m);
-      float* const y = t.y + m * t.y_m;
-      int64 n = 0;
-      for (; n + kRowsW <= t.n; n += kRowsW)
-        add_products_of<kRowsW>(rows, w + n * kTileK, t, m, k, depth, y + n);
-      for (; n < t.n; n++) add_products_of<1>(rows, w + n * kTileK, t, m, k, depth, y + n);
+      for (int64 n = 0; n < t.n; n += kStep) {
+        float* const y = t.y + m * t.y_m + n;
+        if (n + kStep <= t.n) {
+          add_products_of(rows, panel, n, t, m, k, depth, y, t.y_m);
+          continue;
+        }
+        alignas(64) float part[kRowsX][kStep] = {};
+        const size_t bytes = size_t(t.n - n) * sizeof(float);
+        for (int64 i = 0; i < rows; i++) memcpy(part[i], y + i * t.y_m, bytes);
+        add_products_of(rows, panel, n, t, m, k, depth, part[0], kStep);
+        for (int64 i = 0; i < rows; i++) memcpy(y + i * t.y_m, part[i], bytes);
+      }
     }
   }
 }

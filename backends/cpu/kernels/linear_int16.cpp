@@ -12,6 +12,7 @@
 #include "dispatch/linear.h"
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
+#include "kernels/panel.h"
 #include "kernels/quants.h"
 #include "wick/abi/ops/matmul.h"
 
@@ -293,14 +294,6 @@ WICK_HD void each_run(const uint8* block, Use use) {
   }
 }
 
-/// Fetches the cache lines of `bytes` weights.
-template <int bytes>
-WICK_HD void fetch(const uint8* w) {
-#pragma GCC unroll 8
-  for (int line = 0; line < bytes; line += 64)
-    _mm_prefetch(reinterpret_cast<const char*>(w) + line, _MM_HINT_T0);
-}
-
 /// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the last
 /// repeat it.
 template <class F, int ws, int xs>
@@ -308,7 +301,7 @@ void dots(const LinearTile& t, int64 first_n) {
   using S = Scales<F>;
   constexpr int kBlockRuns = kBlockElements<F> / kRun, kRunGroups = kRun / kGroup<F>;
   constexpr bool kAddsOffsets = F::kHasOffset || F::kBias != 0;
-  constexpr int kUnitBytes = kUnitBlocks<F> * kBlockBytes<F>, kAhead = 2048;
+  constexpr int kUnitBytes = kUnitBlocks<F> * kBlockBytes<F>;
   const uint8* w[ws];
   const char* x[xs];
   for (int r = 0; r < ws; r++)
@@ -327,10 +320,7 @@ void dots(const LinearTile& t, int64 first_n) {
   const int64 blocks = t.k / kBlockElements<F>;
   for (int64 unit = 0; unit * kUnitBlocks<F> < blocks; unit++) {
     const int count = int(smaller(blocks - unit * kUnitBlocks<F>, kUnitBlocks<F>));
-    // The processor's own prefetch of so many rows at once reaches a third of the bandwidth. Beyond a
-    // row come the next rows that are read.
-    const bool in_row = unit * kUnitBytes + kAhead < t.w_n;
-    const int64 ahead = in_row ? kAhead : kAhead + (ws - 1) * t.w_n;
+    const int64 ahead = ahead_of<ws>(unit * kUnitBytes, t.w_n);
 #pragma GCC unroll 8
     for (int r = 0; r < ws; r++) {
       fetch<kUnitBytes>(w[r] + ahead);
@@ -398,37 +388,13 @@ struct Panel {
   alignas(64) int32 pairs[kTileN / kCount][kTileK / 2][kCount];
   alignas(64) float scales[kTileK / 16][kTileN], offsets[kTileK / 16][kTileN];
 };
-/// Quants of a unit of each row of a vector: those of rows i, i + 4 ... beside each other, 4 pairs of
-/// each at a time.
-struct Stage {
-  alignas(64) int32 pairs[kUnit / 8][4][kCount / 4][4];
-};
 int64 buffer_bytes(int64) { return sizeof(Panel); }
-
-/// Transposes 4 pairs of every row.
-WICK_HD void transpose(const int32 (&from)[4][kCount / 4][4], int32* to) {
-  const hn::Repartition<int64, I32> i64;
-  Ints v[4];
-  for (int i = 0; i < 4; i++) v[i] = hn::LoadU(I32(), &from[i][0][0]);
-  const auto twos = [&](Ints a, Ints b) __attribute__((always_inline)) {
-    return hn::BitCast(i64, hn::InterleaveLower(I32(), a, b));
-  };
-  const auto upper_twos = [&](Ints a, Ints b) __attribute__((always_inline)) {
-    return hn::BitCast(i64, hn::InterleaveUpper(I32(), a, b));
-  };
-  const auto a = twos(v[0], v[1]), b = upper_twos(v[0], v[1]);
-  const auto c = twos(v[2], v[3]), d = upper_twos(v[2], v[3]);
-  hn::StoreU(hn::BitCast(I32(), hn::InterleaveLower(i64, a, c)), I32(), to);
-  hn::StoreU(hn::BitCast(I32(), hn::InterleaveUpper(i64, a, c)), I32(), to + kCount);
-  hn::StoreU(hn::BitCast(I32(), hn::InterleaveLower(i64, b, d)), I32(), to + 2 * kCount);
-  hn::StoreU(hn::BitCast(I32(), hn::InterleaveUpper(i64, b, d)), I32(), to + 3 * kCount);
-}
 
 /// Unit by unit, kCount rows from n on, the last of which repeat the weights' last.
 template <class F>
 void decode(const LinearTile& t, int64 n, int64 k, int64 depth, Panel& panel) {
   constexpr int kGroups = kUnitGroups<F>, kBlockRuns = kBlockElements<F> / kRun;
-  Stage stage;
+  Stage<int32, kUnit / 2> stage;
   for (int64 e = 0; e < depth; e += kUnit) {
     const int64 unit = smaller(kUnit, depth - e);
     const int count = int(unit) / kBlockElements<F>;
@@ -455,13 +421,10 @@ void decode(const LinearTile& t, int64 n, int64 k, int64 depth, Panel& panel) {
               for (int i = 0; i < kRunParts; i++)
                 hn::StoreU(hn::Sub(quants.quants[i], hn::Set(I16(), F::kBias)), I16(),
                            row + i * HWY_LANES(int16));
-              for (int i = 0; i < kRun / 8; i++)
-                memcpy(stage.pairs[(b * kBlockRuns + run) * kRun / 8 + i][r % 4][r / 4],
-                       row + i * 8, 16);
+              stage.set_row(r, (b * kBlockRuns + run) * kRun / 2, kRun / 2, row);
             });
     }
-    for (int64 i = 0; i < unit / 8; i++)
-      transpose(stage.pairs[i], panel.pairs[n / kCount][e / 2 + i * 4]);
+    stage.transpose(unit / 2, panel.pairs[n / kCount][e / 2]);
   }
 }
 

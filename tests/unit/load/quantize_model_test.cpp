@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "../exact_activations.h"
 #include "../expect.h"
 #include "../temporary_folder.h"
 #include "wick/io/gguf.h"
@@ -130,6 +131,7 @@ TEST_F(QuantizeModel, RowsThatAreNoWholeBlocksAreAWarning) {
 class QuantizedExperts : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
 TEST_P(QuantizedExperts, GiveTheLogitsOfTheirElementsAsFloats) {
+  const ExactActivations unrounded;
   const auto [type, device_name] = GetParam();
   const Device device = Device::parse(device_name);
   const std::string golden = std::string(WICK_GOLDEN) + "/decoders/qwen2_moe";

@@ -1,5 +1,6 @@
 #include "wick/nn/quantized.h"
 
+#include "../exact_activations.h"
 #include "../expect.h"
 #include "wick/wick.h"
 
@@ -61,6 +62,7 @@ TEST(QTensor, RefusesOtherDTypesAndParts) {
 }
 
 TEST(QMatMul, MultipliesByTheTransposeAndPassesGradientsToX) {
+  const ExactActivations unrounded;
   const Tensor weight = exact_values({5, 64});
   const QMatMul product(QTensor::quantize(weight, DType::kQ8_0));
   const Var x(exact_values({3, 64}) / 16);

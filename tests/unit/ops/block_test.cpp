@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "../exact_activations.h"
 #include "../expect.h"
 #include "wick/io/safetensors.h"
 #include "wick/wick.h"
@@ -156,6 +157,7 @@ TEST(Blocks, RowsAreLookedUpById) {
 }
 
 TEST(Blocks, ServeAsWeightsOfEveryFloat) {
+  const ExactActivations unrounded;
   const Tensor weight = cast(randn({7, 64}), DType::kQ5_1), bias = randn({7});
   const Tensor wide = cast(weight, DType::kF64), x = randn({2, 3, 64});
   const Tensor exact = linear(cast(x, DType::kF64), wide);

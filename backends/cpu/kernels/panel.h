@@ -1,0 +1,61 @@
+// How products read rows of weights: ahead of their use, and turned into panels that hold a row in each
+// lane.
+#pragma once
+#include <string.h>
+
+#include "kernels/lanes.h"
+
+namespace wick::cpu::WICK_ISA {
+
+/// Bytes before those to fetch when `rows` neighbouring rows of row_bytes are read side by side and
+/// each is at byte `at`. The processor's own prefetch of so many rows at once reaches a third of the
+/// bandwidth. Beyond a row come the next that are read.
+template <int rows>
+WICK_HD int64 ahead_of(int64 at, int64 row_bytes) {
+  constexpr int64 kAhead = 2048;
+  return at + kAhead < row_bytes ? kAhead : kAhead + (rows - 1) * row_bytes;
+}
+/// Fetches the cache lines of `bytes` weights.
+template <int bytes>
+WICK_HD void fetch(const uint8* w) {
+#pragma GCC unroll 8
+  for (int line = 0; line < bytes; line += 64)
+    _mm_prefetch(reinterpret_cast<const char*>(w) + line, _MM_HINT_T0);
+}
+
+/// `most` elements of 32 bits of as many rows as a vector has lanes: those of rows i, i + 4 ... beside
+/// each other, 4 of each at a time.
+template <class T, int most>
+struct Stage {
+  static constexpr int kCount = HWY_LANES(T);
+  static_assert(sizeof(T) == 4);
+  alignas(64) T fours[most / 4][4][kCount / 4][4];
+
+  /// Sets count elements of a row from `first` on; both are multiples of 4.
+  WICK_HD void set_row(int row, int first, int count, const void* from) {
+    for (int i = 0; i < count / 4; i++)
+      memcpy(fours[first / 4 + i][row % 4][row / 4], static_cast<const char*>(from) + i * 16, 16);
+  }
+  /// Element by element, those of all rows.
+  WICK_HD void transpose(int64 count, T* to) const {
+    for (int64 i = 0; i < count / 4; i++, to += 4 * kCount) transpose(fours[i], to);
+  }
+
+ private:
+  static WICK_HD void transpose(const T (&from)[4][kCount / 4][4], T* to) {
+    const hn::ScalableTag<T> one;
+    const hn::Repartition<double, decltype(one)> two;
+    hn::Vec<decltype(one)> v[4];
+    for (int i = 0; i < 4; i++) v[i] = hn::Load(one, &from[i][0][0]);
+    const auto a = hn::BitCast(two, hn::InterleaveLower(one, v[0], v[1]));
+    const auto b = hn::BitCast(two, hn::InterleaveUpper(one, v[0], v[1]));
+    const auto c = hn::BitCast(two, hn::InterleaveLower(one, v[2], v[3]));
+    const auto d = hn::BitCast(two, hn::InterleaveUpper(one, v[2], v[3]));
+    hn::Store(hn::BitCast(one, hn::InterleaveLower(two, a, c)), one, to);
+    hn::Store(hn::BitCast(one, hn::InterleaveUpper(two, a, c)), one, to + kCount);
+    hn::Store(hn::BitCast(one, hn::InterleaveLower(two, b, d)), one, to + 2 * kCount);
+    hn::Store(hn::BitCast(one, hn::InterleaveUpper(two, b, d)), one, to + 3 * kCount);
+  }
+};
+
+}  // namespace wick::cpu::WICK_ISA
