@@ -131,13 +131,12 @@ struct Compiler {
     char* real = realpath(file.c_str(), nullptr);
     const std::string path = real ? real : file;
     std::free(real);
-    // hipRTC says 9.0 in every release (hiprtc.cpp of ROCm/clr); its file is
-    // libhiprtc.so.7.2.53211 for HIP 7.2.
+    // hipRTC answers 9.0 (source: ROCm/clr); the file of HIP 7.2 is libhiprtc.so.7.2.53211.
     const size_t digits = path.rfind(".so.");
-    int file_major = 0, file_minor = 0;
-    if (&kind == &kHiprtc && digits != std::string::npos &&
-        std::sscanf(path.c_str() + digits, ".so.%d.%d", &file_major, &file_minor) >= 1)
-      version = std::to_string(file_major) + "." + std::to_string(file_minor);
+    if (&kind == &kHiprtc && digits != std::string::npos) {
+      version = path.substr(digits + 4);
+      version = version.substr(0, version.find('.', version.find('.') + 1));
+    }
     struct stat facts {};
     stat(path.c_str(), &facts);
     file_facts = path.substr(path.rfind('/') + 1) + " " + std::to_string(facts.st_size) + " " +

@@ -42,7 +42,7 @@ struct Api {
 /// A text of kernels and what to make of it.
 struct KernelSource {
   std::string source;  // C++ with __global__ functions; kernel_preamble.h comes before it
-  std::string name;    // by which the compiler's messages call it: "axpy.cu"
+  std::string name;    // by which the compiler's messages call it
   std::vector<std::string> options;  // for the compiler, after those that wick gives
   std::string architecture;          // the device's full name: "gfx90a:sramecc+:xnack-", "sm_90"
 };

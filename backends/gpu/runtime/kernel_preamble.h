@@ -11,9 +11,9 @@
 namespace wick::gpu {
 
 // Sources: HIP's release notes 7.0 (hipRTC no longer defines the integers outside of __hip_internal;
-// earlier ones define the same types), amd_warp_sync_functions.h of ROCm 6.2 and later (__shfl_sync
-// takes 64-bit masks only; earlier ones have none), host_defines.h and cuda_stdint.h (64-bit integers
-// are long long). The macros replace the functions of the newer headers, which precede them.
+// earlier releases define the same types), HIP's header of warp functions since ROCm 6.2 (__shfl_sync
+// takes 64-bit masks only; earlier releases have none), the vendors' headers of integers (64-bit
+// integers are long long). The macros hide the functions of the newer header, which precede them.
 inline constexpr char kKernelPreamble[] = R"(
 typedef signed char int8_t;
 typedef short int16_t;

@@ -6,13 +6,22 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <functional>
+#include <utility>
 
 #include "runtime/kernel_preamble.h"
 
 namespace wick::gpu {
 namespace {
+
+namespace fs = std::filesystem;
 
 #define EXPECT_HAS(text, part) \
   EXPECT_NE(std::string(text).find(part), std::string::npos) << std::string(text)
@@ -65,6 +74,185 @@ extern "C" __global__ void block_sum(const float* x, float* y, int64_t n) {
 }
 )";
 
+// ---- hipRTC, by the fake
+
+const std::string kFakes = WICK_FAKE_RTC_FOLDER;
+const std::string kClang = WICK_AMD_CLANG;
+
+/// Runs a test's body in a child with these variables, and takes over its failures.
+void in_child(const std::vector<std::pair<const char*, std::string>>& environment,
+              const std::function<void()>& body) {
+  fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const auto& [name, value] : environment) setenv(name, value.c_str(), 1);
+    body();
+    fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      << "see the child's failure above; status " << status;
+}
+
+Failure compile_amd(const KernelSource& source, CompiledKernels& compiled,
+                    const std::string& folder = kFakes + "/amd") {
+  return compile_kernels(Vendor::kAmd, folder, source, compiled);
+}
+template <class F>
+F* fake(F*, const char* name) {
+  void* handle = dlopen((kFakes + "/amd/libhiprtc.so.7").c_str(), RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<F*>(dlsym(handle, name));
+}
+std::string fake_log() { return fake(static_cast<const char* (*)()>(nullptr), "fake_rtc_log")(); }
+
+TEST(Hiprtc, IsGivenTheFullArchitectureAndTheUsersOptionsLast) {
+  in_child({{"FAKE_RTC_MESSAGES", "axpy.hip:1:1: warning: odd\n"}}, [] {
+    EXPECT_EQ(dlopen((kFakes + "/amd/libhiprtc.so.7").c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
+    CompiledKernels compiled;
+    const Failure failure = compile_amd(
+        {kBlockSum, "axpy.hip", {"-DN=4", "-std=c++20"}, "gfx90a:sramecc+:xnack-"}, compiled);
+    ASSERT_TRUE(failure.ok()) << failure.text;
+    EXPECT_EQ(fake_log(),
+              "compile axpy.hip --offload-arch=gfx90a:sramecc+:xnack- -std=c++17 -DN=4 "
+              "-std=c++20\n");
+    EXPECT_EQ(compiled.image, std::string("image\0of axpy.hip", 17));
+    EXPECT_EQ(compiled.log, "axpy.hip:1:1: warning: odd");
+    EXPECT_EQ(fake(static_cast<int (*)()>(nullptr), "fake_rtc_programs_alive")(), 0);
+  });
+}
+
+TEST(Hiprtc, IsGivenNamesWithoutFolders) {
+  in_child({}, [] {
+    CompiledKernels compiled;
+    for (const char* name : {"../../etc/passwd", "a b\n\"c\".hip", ""})
+      EXPECT_TRUE(compile_amd({kBlockSum, name, {}, "gfx1100"}, compiled).ok());
+    EXPECT_HAS(fake_log(), "compile _._.._etc_passwd ");
+    EXPECT_HAS(fake_log(), "compile a_b__c_.hip ");
+    EXPECT_HAS(fake_log(), "compile kernel ");
+  });
+}
+
+TEST(Hiprtc, SaysWhatFailed) {
+  const auto failure_of = [](const char* result) {
+    setenv("FAKE_RTC_RESULT", result, 1);
+    CompiledKernels compiled;
+    const Failure failure = compile_amd({kBlockSum, "k.hip", {}, "gfx1100"}, compiled);
+    EXPECT_TRUE(compiled.image.empty());
+    return failure;
+  };
+  in_child({{"FAKE_RTC_MESSAGES", "k.hip:3:1: error: no\n1 error\n"}}, [&] {
+    const Failure wrong = failure_of("6");
+    EXPECT_EQ(wrong.code, StatusCode::kInvalidArgument);
+    EXPECT_EQ(wrong.text,
+              "k.hip for gfx1100 (hipRTC 7): CompileProgram: ERROR_COMPILATION\n"
+              "k.hip:3:1: error: no\n1 error");
+    EXPECT_EQ(failure_of("1").code, StatusCode::kOutOfMemory);
+    EXPECT_EQ(failure_of("11").code, StatusCode::kDeviceError);
+    EXPECT_HAS(failure_of("11").text, "CompileProgram: error 11\n");
+    EXPECT_EQ(fake(static_cast<int (*)()>(nullptr), "fake_rtc_programs_alive")(), 0);
+  });
+}
+
+TEST(Hiprtc, ThatLacksFunctionsIsNotUsed) {
+  in_child({}, [] {
+    CompiledKernels compiled;
+    const Failure failure =
+        compile_amd({kBlockSum, "k.hip", {}, "gfx1100"}, compiled, kFakes + "/incomplete");
+    EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+    EXPECT_HAS(failure.text, "libhiprtc.so.7 lacks hiprtcGetCodeSize, hiprtcGetCode; ");
+  });
+}
+
+TEST(Hiprtc, ThatIsAbsentIsNamedWithThePackageThatBringsIt) {
+  for (const char* name :
+       {"libhiprtc.so.8", "libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so"})
+    if (void* real = dlopen(name, RTLD_LAZY))
+      GTEST_SKIP() << (dlclose(real), name) << " is in the loader's path";
+  in_child({{"WICK_SYSTEM_ROOT", "/nonexistent"}, {"ROCM_PATH", ""}, {"HIP_PATH", ""}}, [] {
+    CompiledKernels compiled;
+    std::string identity;
+    const Failure failure = compile_amd({kBlockSum, "k.hip", {}, "gfx1100"}, compiled, "");
+    EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+    EXPECT_HAS(failure.text,
+               "kernels cannot be compiled: no hipRTC: libhiprtc.so.8, .7, .6, .5 not found; "
+               "searched: the loader's path, $ROCM_PATH/lib, ");
+    EXPECT_HAS(failure.text, "; hipRTC comes with ROCm 6 and newer");
+    EXPECT_EQ(compiler_identity(Vendor::kAmd, "", "gfx1100", identity).code,
+              StatusCode::kUnsupported);
+  });
+}
+
+TEST(Hiprtc, IsNamedInTheKeyOfACacheByItsFilesVersion) {
+  in_child({}, [] {
+    const fs::path folder = fs::temp_directory_path() / ("wick_hiprtc_" + std::to_string(getpid()));
+    fs::create_directory(folder);
+    fs::copy_file(kFakes + "/amd/libhiprtc.so.7", folder / "libhiprtc.so.7.2.53211");
+    fs::create_symlink("libhiprtc.so.7.2.53211", folder / "libhiprtc.so.7");
+    std::string identity;
+    const Failure failure =
+        compiler_identity(Vendor::kAmd, folder, "gfx90a:sramecc+:xnack-", identity);
+    EXPECT_TRUE(failure.ok()) << failure.text;
+    EXPECT_EQ(identity.compare(0, 34, "hiprtc 7.2 gfx90a:sramecc+:xnack- "), 0) << identity;
+    fs::remove_all(folder);
+  });
+}
+
+// What hipRTC would compile: clang on the preamble and the source, after a header whose shuffles
+// refuse masks of 32 bits.
+constexpr char kShuffles[] = R"(
+extern "C" __global__ void shuffles(float* x, const int64_t* ids) {
+  const unsigned mask = 0xffffffff;
+  float sum = __shfl_sync(mask, x[ids[0]], 0);
+  sum += __shfl_up_sync(mask, sum, 1) + __shfl_xor_sync(0xffffffffffffffffull, sum, 1, 32);
+  x[threadIdx.x] = __shfl_down_sync(mask, sum, 1, 32);
+}
+)";
+TEST(Hiprtc, ThePreambleMakesOneSourceOfTwo) {
+  if (kClang.empty()) GTEST_SKIP() << "built without clang++-19";
+  in_child({{"FAKE_RTC_CLANG", kClang}}, [] {
+    CompiledKernels compiled;
+    for (const char* architecture : {"gfx1100", "gfx90a:sramecc+:xnack-"}) {
+      const Failure failure =
+          compile_amd({std::string(kBlockSum) + kShuffles, "k.hip", {}, architecture}, compiled);
+      ASSERT_TRUE(failure.ok()) << failure.text;
+      Elf64_Ehdr header;
+      sections_of(compiled.image, header);
+      EXPECT_EQ(header.e_machine, 224);  // EM_AMDGPU
+      EXPECT_HAS(compiled.image, "block_sum.kd");
+      EXPECT_HAS(compiled.image, "shuffles.kd");
+    }
+    const std::string wrong = "__global__ void f(float* x) {\n  x[0] = 1\n}\n";
+    const Failure failure = compile_amd({wrong, "wrong.hip", {}, "gfx1100"}, compiled);
+    EXPECT_EQ(failure.code, StatusCode::kInvalidArgument);
+    EXPECT_HAS(failure.text, "wrong.hip:2:11: error: expected ';'");
+  });
+}
+
+// ---- NVRTC, by the fake
+
+/// The result of a compilation in a new process, by the NVRTC of a folder.
+std::string compiled_beside(const std::string& folder) {
+  const std::string program = fs::read_symlink("/proc/self/exe");
+  std::string text;
+  FILE* pipe = popen(("'" + program + "' --nvidia '" + folder + "'").c_str(), "r");
+  for (char part[4096]; const size_t n = fread(part, 1, sizeof part, pipe);) text.append(part, n);
+  EXPECT_EQ(pclose(pipe), 0);
+  return text;
+}
+
+TEST(FakeNvrtc, ItsSecondHalfIsOpenedFromItsOwnFolder) {
+  const std::string folder = fs::temp_directory_path() / ("wick_nvrtc_" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  fs::copy_file(kFakes + "/nvidia/libnvrtc.so.13", folder + "/libnvrtc.so.13");
+  EXPECT_HAS(compiled_beside(folder), "failed to open libnvrtc-builtins.so.13.0");
+  fs::copy_file(kFakes + "/builtins/libnvrtc-builtins.so.13.0",
+                folder + "/libnvrtc-builtins.so.13.0");
+  EXPECT_EQ(compiled_beside(folder), "compiled");
+  fs::remove_all(folder);
+}
+
 // ---- NVRTC itself
 
 class Nvrtc : public testing::Test {
@@ -82,7 +270,8 @@ class Nvrtc : public testing::Test {
 
 TEST_F(Nvrtc, MakesACubinOfTheArchitecture) {
   CompiledKernels compiled;
-  const Failure failure = compile({kBlockSum, "block_sum.cu", {}, "sm_90"}, compiled);
+  const std::string source = std::string(kBlockSum) + kShuffles;
+  const Failure failure = compile({source, "block_sum.cu", {}, "sm_90"}, compiled);
   ASSERT_TRUE(failure.ok()) << failure.text;
   Elf64_Ehdr header;
   ASSERT_FALSE(sections_of(compiled.image, header).empty());
@@ -91,6 +280,7 @@ TEST_F(Nvrtc, MakesACubinOfTheArchitecture) {
       header.e_ident[EI_ABIVERSION] >= 8 ? header.e_flags >> 8 & 0xff : header.e_flags & 0xff;
   EXPECT_EQ(architecture, 90u);
   EXPECT_TRUE(has_section(compiled.image, ".text.block_sum"));
+  EXPECT_TRUE(has_section(compiled.image, ".text.shuffles"));
   EXPECT_FALSE(has_section(compiled.image, ".text.other"));
 }
 
@@ -155,3 +345,16 @@ TEST_F(Nvrtc, IsNamedInTheKeyOfACache) {
 
 }  // namespace
 }  // namespace wick::gpu
+
+int main(int argc, char** argv) {
+  using namespace wick::gpu;
+  if (argc == 3 && std::strcmp(argv[1], "--nvidia") == 0) {
+    CompiledKernels compiled;
+    const Failure failure =
+        compile_kernels(Vendor::kNvidia, argv[2], {kBlockSum, "k.cu", {}, "sm_90"}, compiled);
+    std::fputs(failure.ok() ? "compiled" : failure.text.c_str(), stdout);
+    return 0;
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
