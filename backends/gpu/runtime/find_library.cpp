@@ -271,6 +271,11 @@ bool open_by_search(Opener& opener, const Library& library, const std::string& b
 
 }  // namespace
 
+std::string folder_of(const std::string& file) {
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash);
+}
+
 std::vector<std::string> loaded_files(const Library& library) {
   struct Search {
     const Library& library;

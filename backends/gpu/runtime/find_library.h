@@ -47,6 +47,9 @@ struct OpenedLibrary {
 /// relative path in a variable of the table, are passed over.
 OpenedLibrary open_library(const Library& library, const std::string& beside = "");
 
+/// The folder of a file, for `beside`; "" for a bare name.
+std::string folder_of(const std::string& file);
+
 /// The files of a library that the process has loaded, in order of loading.
 std::vector<std::string> loaded_files(const Library& library);
 

@@ -42,11 +42,6 @@ constexpr Kind kNvrtc = {
     "NVRTC comes with the CUDA toolkit 12 and newer (NVIDIA's packages: cuda-nvrtc-13-0; Python: "
     "nvidia-cuda-nvrtc)"};
 
-std::string folder_of(const std::string& file) {
-  const size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "" : file.substr(0, slash);
-}
-
 /// FNV-1a.
 struct Hash {
   uint64 value = 0xcbf29ce484222325;

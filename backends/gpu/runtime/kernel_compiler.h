@@ -52,8 +52,8 @@ struct CompiledKernels {
   std::string log;    // the compiler's messages: warnings, and errors if it failed; may be ""
 };
 
-/// Compiles for one device. `beside` is the folder of the vendor's runtime, "" if it has none: a
-/// compiler of the same installation is taken first. Thread-safe; one compilation runs at a time.
+/// Compiles for one device. `beside` is the folder of the runtime in use (folder_of HIP's file; "" for
+/// CUDA, whose runtime is linked): a compiler of the same installation is taken first. Thread-safe; one compilation runs at a time.
 /// Errors: kUnsupported without the library (names it, the places that were searched and the package
 /// that brings it) and for an architecture that it does not know; kInvalidArgument for a source that
 /// does not compile or an option that the compiler refuses: the text's first line names source,

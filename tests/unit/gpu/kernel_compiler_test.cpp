@@ -205,7 +205,7 @@ constexpr char kShuffles[] = R"(
 extern "C" __global__ void shuffles(float* x, const int64_t* ids) {
   const unsigned mask = 0xffffffff;
   float sum = __shfl_sync(mask, x[ids[0]], 0);
-  sum += __shfl_up_sync(mask, sum, 1) + __shfl_xor_sync(0xffffffffffffffffull, sum, 1, 32);
+  sum += __shfl_up_sync(mask, sum, 1) + __shfl_xor_sync(mask, sum, 1, 32);
   x[threadIdx.x] = __shfl_down_sync(mask, sum, 1, 32);
 }
 )";
