@@ -58,6 +58,7 @@ struct Row {
   std::vector<std::string> files;  // the newest first
 };
 const std::vector<Row> kRows = {
+    {kHipRuntime, {"libamdhip64.so.7", "libamdhip64.so.6"}},
     {kHiprtcLibrary, {"libhiprtc.so.7", "libhiprtc.so.6"}},
     {kRocblasLibrary, {"librocblas.so.5", "librocblas.so.4"}},
     {kHipblasltLibrary, {"libhipblaslt.so.1", "libhipblaslt.so.0"}},
