@@ -830,6 +830,14 @@ Status code_launch(int32 device, void* function, const KernelLaunch* launch, voi
              : driver_failure(StatusCode::kDeviceError, error, "cuLaunchKernel", device);
 }
 
+/// TODO(#38): NVRTC. Until then the core reports this before it compiles anything.
+Status code_compiler(int32, const ByteSink*) {
+  return {StatusCode::kUnsupported, "CUDA compiles no source yet; load a cubin"};
+}
+Status code_compile(int32 device, const KernelSource*, const ByteSink*, const ByteSink* log) {
+  return code_compiler(device, log);
+}
+
 constexpr RuntimeCode kRuntimeCode = {
     .version = kRuntimeCodeVersion,
     .struct_size = sizeof(RuntimeCode),
@@ -837,6 +845,8 @@ constexpr RuntimeCode kRuntimeCode = {
     .unload = code_unload,
     .find = code_find,
     .launch = code_launch,
+    .compiler = code_compiler,
+    .compile = code_compile,
 };
 
 /// "/usr/lib/x86_64-linux-gnu/libcuda.so.1 (CUDA 13.0)"

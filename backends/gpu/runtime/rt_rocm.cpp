@@ -725,6 +725,14 @@ Status code_launch(int32 ordinal, void* function, const KernelLaunch* launch, vo
                     "hipModuleLaunchKernel");
 }
 
+/// TODO(#38): hipRTC. Until then the core reports this before it compiles anything.
+Status code_compiler(int32, const ByteSink*) {
+  return {StatusCode::kUnsupported, "ROCm compiles no source yet; load a code object"};
+}
+Status code_compile(int32 device, const KernelSource*, const ByteSink*, const ByteSink* log) {
+  return code_compiler(device, log);
+}
+
 constexpr RuntimeCode kRuntimeCode = {
     .version = kRuntimeCodeVersion,
     .struct_size = sizeof(RuntimeCode),
@@ -732,6 +740,8 @@ constexpr RuntimeCode kRuntimeCode = {
     .unload = code_unload,
     .find = code_find,
     .launch = code_launch,
+    .compiler = code_compiler,
+    .compile = code_compile,
 };
 
 Status native_handles(int32 ordinal, void* handle, int64* native_device, void** native_stream) {
