@@ -73,23 +73,24 @@ class Rewriter {
   std::string run() {
     std::string result;
     size_t copied = 0;
-    bool namespace_ahead = false;   // since the last ; { or }
-    std::vector<bool> functions_;   // of each open brace
+    bool namespace_ahead = false;  // since the last ; { or }
+    std::vector<bool> functions;  // of each open brace
     for (size_t i = 0; i < tokens_.size(); i++) {
       const std::string_view token = text(i);
       if (token == "{") {
-        const bool outside = functions_.empty() || !functions_.back();
-        functions_.push_back(!(outside && namespace_ahead));
-      } else if (token == "}" && !functions_.empty()) {
-        functions_.pop_back();
+        const bool outside = functions.empty() || !functions.back();
+        functions.push_back(!(outside && namespace_ahead));
+      } else if (token == "}" && !functions.empty()) {
+        functions.pop_back();
       }
       if (token == "{" || token == "}" || token == ";") namespace_ahead = false;
       if (token == "namespace") namespace_ahead = true;
       if (token != "extern") continue;
-      if (i + 1 < tokens_.size() && tokens_[i + 1].kind == Token::kText) namespace_ahead = true;
+      const bool linkage = i + 2 < tokens_.size() && tokens_[i + 1].kind == Token::kText;
+      if (linkage && text(i + 2) == "{") namespace_ahead = true;
       const size_t end = declaration_end(i);
       if (end == 0) continue;
-      const bool in_function = !functions_.empty() && functions_.back();
+      const bool in_function = !functions.empty() && functions.back();
       result += source_.substr(copied, tokens_[i].begin - copied) + pointer(i, end, in_function);
       copied = tokens_[end].end;
       i = end;
@@ -138,7 +139,7 @@ class Rewriter {
         in_function ? type + "* const " + name + " = " + memory + "::wick::words::dynamic_shared());"
                     : "static thread_local " + type + "* " + name +
                           "; static const ::wick::words::DynamicName wick_name_of_" + name +
-                          "([](void* memory) { " + name + " = " + memory + "memory); });";
+                          "([](void* wick_memory) { " + name + " = " + memory + "wick_memory); });";
     for (size_t i = tokens_[begin].begin; i < tokens_[end].end; i++)
       if (source_[i] == '\n') made += '\n';
     return made;

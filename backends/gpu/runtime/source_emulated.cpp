@@ -25,6 +25,7 @@ namespace wick::gpu::emu {
 namespace {
 
 constexpr const char* kSymbol = "wick_source_kernel";
+constexpr const char* kUnmangled = "wick_unmangled_kernel";
 
 // Hidden functions and a section each, so that only the kernel in question and its shared memory stay.
 const std::vector<std::string>& flags() {
@@ -94,6 +95,12 @@ ThreadLocal thread_local_of(std::string_view image) {
 /// The file name in the compiler's complaints about the look-up of the kernel.
 std::string look_up_of(const std::string& kernel) { return "wick's look-up of " + kernel; }
 
+Status missing(const std::string& kernel) {
+  return failed(StatusCode::kKernelNotFound,
+                "expected a function extern \"C\" __global__ void " + kernel +
+                    "(...) in the source, found none");
+}
+
 std::string whole_source(const KernelSource& source) {
   const std::string kernel = source.kernel;
   return std::string(kEmulatedWords) + "\n#line 1 \"" + kernel + "\"\n" +
@@ -102,12 +109,12 @@ std::string whole_source(const KernelSource& source) {
          "extern \"C\" __attribute__((visibility(\"default\"))) wick::gpu::emu::SourceKernel " +
          kSymbol + " = wick::words::source_kernel<decltype(&::" + kernel + "), &::" + kernel +
          ">(\"" + kernel + "\");\n"
-         // extern "C", as the vendors' compilers demand of a kernel that is found by its name.
+         // 0 unless the kernel is extern "C", as one that is found by its name must be on a card.
          "extern \"C\" void wick_unmangled() __asm__(\"" +
          kernel +
-         "\");\n"
-         "extern \"C\" __attribute__((visibility(\"default\"))) void (*const wick_entry)() = "
-         "&wick_unmangled;\n";
+         "\") __attribute__((weak));\n"
+         "extern \"C\" __attribute__((visibility(\"default\"))) void (*const " +
+         kUnmangled + ")() = &wick_unmangled;\n";
 }
 
 Status compile(int32, const KernelSource* source, const ByteSink* image, const ByteSink* log) {
@@ -123,14 +130,7 @@ Status compile(int32, const KernelSource* source, const ByteSink* image, const B
         compile_library(host_compiler(kernel), whole_source(*source), all, library.path);
     write(log, compiled.output);
     if (!compiled.ok) {
-      const std::string complaints = first_complaints(compiled.output);
-      const bool missing = complaints.starts_with(look_up_of(kernel)) ||
-                           complaints.find("undefined reference to `" + kernel + "'") !=
-                               std::string::npos;
-      if (missing)
-        return failed(StatusCode::kKernelNotFound,
-                      "expected a function extern \"C\" __global__ void " + kernel +
-                          "(...) in the source, found none");
+      if (first_complaints(compiled.output).starts_with(look_up_of(kernel))) return missing(kernel);
       return failed(StatusCode::kInvalidArgument, "the compiler rejects the source");
     }
     const std::string made = read_text_file(library.path);
@@ -169,6 +169,12 @@ Status load(int32, const void* image, int64 bytes, void** out) {
       dlclose(library);
       return failed(StatusCode::kModuleNotLoaded,
                     "the library holds no kernel of this version of the emulator");
+    }
+    if (const void* const* entry = static_cast<void**>(dlsym(library, kUnmangled));
+        !entry || !*entry) {
+      const std::string name = kernel->name;
+      dlclose(library);
+      return missing(name);
     }
     auto module = std::make_unique<Module>();
     module->library = library, module->kernel = kernel, module->memory = thread_local_of(text);
@@ -252,25 +258,96 @@ void run_thread(const BoundKernel& kernel, Block* block, void* shared, int threa
   launch.module->kernel->run(from.arguments, self);
 }
 
-Status launch(int32 device, void* function, const KernelLaunch* from, void* stream) {
+/// Runs the launch in the way that this thread is at.
+Status launch_one(int32 device, const Module& module, const KernelLaunch& from,
+                  ErrorRecord* record) {
   static std::atomic<uint64> count{0};
-  const Way way;
-  const Launch launch{++count, static_cast<const Module*>(function), from, way.poison};
+  const Running& now = running();
+  const Launch launch{++count, &module, &from, now.way.poison};
   constexpr int64 kAligned = 16;
   const BoundKernel kernel{
-      .threads = int(from->block[0] * from->block[1] * from->block[2]),
+      .threads = int(from.block[0] * from.block[1] * from.block[2]),
       .wave = device,
-      .grid = {int(from->grid[0]), int(from->grid[1]), int(from->grid[2])},
+      .grid = {int(from.grid[0]), int(from.grid[1]), int(from.grid[2])},
       .layout = "",
-      .shared_bytes = (int64(from->shared_bytes) + kAligned - 1) / kAligned * kAligned,
+      .shared_bytes = (int64(from.shared_bytes) + kAligned - 1) / kAligned * kAligned,
       .args = &launch,
-      .record = record_of(device, stream),
+      .record = record,
       .thread = run_thread};
-  const HostAccess exclusive;
-  const char* const complaint = run(kernel, way);
+  const char* const complaint = run(kernel, now.way);
   if (!complaint) return {};
-  return failed(StatusCode::kDeviceError, std::string(from->name) + ": " + complaint + " (emu:" +
-                                              std::to_string(device) + ")");
+  std::string text = std::string(from.name) + ": " + complaint + " (emu:" + std::to_string(device);
+  if (now.way_name) text += std::string(", ") + now.way_name;
+  return failed(StatusCode::kDeviceError, text + ")");
+}
+
+/// A kernel's memory as check mode knows it: what its pointers point to, to the end of each tensor.
+class Operands {
+ public:
+  Operands(const Module& module, const KernelLaunch& from) {
+    for (int i = 0; i < module.kernel->num_arguments; i++) {
+      const SourceParameter& p = module.kernel->parameters[i];
+      const auto* const value = static_cast<const char*>(from.arguments[i]);
+      // A struct may hold pointers.
+      for (int at = 0; at + int(sizeof(void*)) <= p.bytes; at += int(sizeof(void*))) {
+        void* pointer = nullptr;
+        memcpy(&pointer, value + at, sizeof pointer);
+        if (p.kind)
+          add(pointer, dtype_of(p), p.writes);
+        else
+          add(pointer, DType::kU8, true);
+      }
+    }
+  }
+  const std::vector<View>& read() const { return read_; }
+  const std::vector<View>& written() const { return written_; }
+
+ private:
+  static DType dtype_of(const SourceParameter& p) {
+    if (p.kind == 'f') return p.element_bytes == 8 ? DType::kF64 : DType::kF32;
+    const bool is_signed = p.kind == 'i';
+    switch (p.element_bytes) {
+      case 2:
+        return is_signed ? DType::kI16 : DType::kU16;
+      case 4:
+        return is_signed ? DType::kI32 : DType::kU32;
+      case 8:
+        return is_signed ? DType::kI64 : DType::kU64;
+      default:
+        return DType::kU8;
+    }
+  }
+  void add(void* data, DType dtype, bool writes) {
+    const int64 bytes = data ? bytes_from(data) : 0;
+    if (bytes == 0) return;
+    View view{data, dtype, 1, {bytes / dtype_size(dtype)}, {1}};
+    for (std::vector<View>* list : {&read_, &written_})
+      for (View& other : *list)
+        if (other.data == data && (list == &written_ || !writes)) return;
+    (writes ? written_ : read_).push_back(view);
+  }
+  std::vector<View> read_, written_;
+};
+
+Status launch(int32 device, void* function, const KernelLaunch* from, void* stream) {
+  const auto& module = *static_cast<const Module*>(function);
+  ErrorRecord* const record = record_of(device, stream);
+  const auto run = [&] { return launch_one(device, module, *from, record); };
+  if (!check_mode()) return run();
+  const Operands operands(module, *from);
+  const Op op(from->name, "");
+  const Call call{.in = operands.read().data(),
+                  .out = operands.written().data(),
+                  .num_in = int32(operands.read().size()),
+                  .num_out = int32(operands.written().size()),
+                  .op = &op,
+                  .attributes = nullptr,
+                  .device = device,
+                  .stream = stream,
+                  .scratch = nullptr,
+                  .scratch_bytes = 0};
+  // It reads what it writes, for all that is known, and it may add floats in any order.
+  return run_in_all_ways(call, "from source", kKernelAccumulates | kKernelUnordered, record, run);
 }
 
 }  // namespace

@@ -23,12 +23,22 @@ struct SourceThread {
   void* shared;  // dynamic shared memory
 };
 
+/// A kernel's parameter.
+struct SourceParameter {
+  int bytes;
+  // A pointer's elements: 'f' float, 'i' signed and 'u' unsigned integers, '?' others; 0: no pointer.
+  char kind;
+  int element_bytes;
+  bool writes;  // not a pointer to const
+};
+
 /// The library exports one, as `wick_source_kernel`.
 struct SourceKernel {
   unsigned version;  // kSourceKernelVersion
   const char* name;
   int num_arguments;
   const int* argument_bytes;
+  const SourceParameter* parameters;
   void (*run)(const void* const* arguments, const SourceThread&);
   // The calling thread's part of thread-local memory. Static shared memory is what the library has in
   // its .tbss.

@@ -157,6 +157,22 @@ struct DynamicName {
 };
 inline void* dynamic_shared() { return here().from->shared; }
 
+template <class A>
+constexpr gpu::emu::SourceParameter parameter() {
+  if constexpr (!std::is_pointer_v<A>) {
+    return {int(sizeof(A)), 0, 0, false};
+  } else {
+    using E = std::remove_pointer_t<A>;
+    constexpr bool writes = !std::is_const_v<E>;
+    if constexpr (std::is_floating_point_v<E>)
+      return {int(sizeof(A)), 'f', int(sizeof(E)), writes};
+    else if constexpr (std::is_integral_v<E>)
+      return {int(sizeof(A)), std::is_signed_v<E> ? 'i' : 'u', int(sizeof(E)), writes};
+    else
+      return {int(sizeof(A)), '?', 1, writes};
+  }
+}
+
 template <class F>
 struct Signature;
 template <class... A>
@@ -164,6 +180,7 @@ struct Signature<void (*)(A...)> {
   static_assert((std::is_trivially_copyable_v<A> && ...), "a kernel's parameters are plain values");
   static constexpr int kCount = sizeof...(A);
   static constexpr int kBytes[kCount + 1] = {int(sizeof(A))...};
+  static constexpr gpu::emu::SourceParameter kParameters[kCount + 1] = {parameter<A>()...};
   template <size_t... i>
   static void call(void (*f)(A...), const void* const* arguments, std::index_sequence<i...>) {
     f(*static_cast<const A*>(arguments[i])...);
@@ -185,7 +202,9 @@ struct Signature<void (*)(A...)> {
 template <class F, F f>
 constexpr gpu::emu::SourceKernel source_kernel(const char* name) {
   return {gpu::emu::kSourceKernelVersion, name, Signature<F>::kCount,
-          Signature<F>::kBytes, &Signature<F>::template run<f>, [] { current.tag = 1; }};
+          Signature<F>::kBytes,
+          Signature<F>::kParameters,
+          &Signature<F>::template run<f>, [] { current.tag = 1; }};
 }
 
 }  // namespace wick::words
