@@ -38,7 +38,8 @@ void ImageCache::write(std::string_view image) const {
     const std::string part = temporary_path(".image");
     write_text_file(part, header_of(image) + std::string(image));
     // Whatever the umask: read() refuses what others could have written.
-    if (chmod(part.c_str(), S_IRUSR | S_IWUSR) != 0 || std::rename(part.c_str(), path_.c_str()) != 0)
+    if (chmod(part.c_str(), S_IRUSR | S_IWUSR) != 0 ||
+        std::rename(part.c_str(), path_.c_str()) != 0)
       unlink(part.c_str());
   } catch (const Error&) {
   }

@@ -106,8 +106,8 @@ KernelModule KernelModule::compile(const Device& device, const std::string& name
   std::string identity;
   const ByteSink to_identity = sink_of(identity);
   state.require(code.compiler(state.device(), &to_identity), name);
-  std::string all = "kernel from source\n" + identity + '\0' + state.info.architecture + '\0' +
-                    name + '\0';
+  std::string all =
+      "kernel from source\n" + identity + '\0' + state.info.architecture + '\0' + name + '\0';
   std::vector<const char*> pointers;
   for (const std::string& option : options) {
     all += option + '\0';

@@ -510,7 +510,8 @@ void Scheduler::meet_some(int t, uint64 which, void* mine,
   for (uint64 rest = wave.apart & which; rest; rest &= rest - 1) {
     const int l = __builtin_ctzll(rest);
     const Thread& other = threads_[size_t(first + l)];
-    if (wave.group[l] == which && wave.group_together[l] == together && same(other.at, at)) continue;
+    if (wave.group[l] == which && wave.group_together[l] == together && same(other.at, at))
+      continue;
     complaint_ = "divergent: " + text_of(t) + " comes to the wave operation " + text_of(at) + ", " +
                  text_of(first + l) + " of its mask waits at " + text_of(other.at) +
                  (wave.group[l] == which ? "" : " with another mask");

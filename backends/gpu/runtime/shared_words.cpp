@@ -74,7 +74,7 @@ class Rewriter {
     std::string result;
     size_t copied = 0;
     bool namespace_ahead = false;  // since the last ; { or }
-    std::vector<bool> functions;  // of each open brace
+    std::vector<bool> functions;   // of each open brace
     for (size_t i = 0; i < tokens_.size(); i++) {
       const std::string_view token = text(i);
       if (token == "{") {
@@ -136,10 +136,11 @@ class Rewriter {
     }
     const std::string memory = "static_cast<" + type + "*>(";
     std::string made =
-        in_function ? type + "* const " + name + " = " + memory + "::wick::words::dynamic_shared());"
-                    : "static thread_local " + type + "* " + name +
-                          "; static const ::wick::words::DynamicName wick_name_of_" + name +
-                          "([](void* wick_memory) { " + name + " = " + memory + "wick_memory); });";
+        in_function
+            ? type + "* const " + name + " = " + memory + "::wick::words::dynamic_shared());"
+            : "static thread_local " + type + "* " + name +
+                  "; static const ::wick::words::DynamicName wick_name_of_" + name +
+                  "([](void* wick_memory) { " + name + " = " + memory + "wick_memory); });";
     for (size_t i = tokens_[begin].begin; i < tokens_[end].end; i++)
       if (source_[i] == '\n') made += '\n';
     return made;

@@ -96,9 +96,8 @@ ThreadLocal thread_local_of(std::string_view image) {
 std::string look_up_of(const std::string& kernel) { return "wick's look-up of " + kernel; }
 
 Status missing(const std::string& kernel) {
-  return failed(StatusCode::kKernelNotFound,
-                "expected a function extern \"C\" __global__ void " + kernel +
-                    "(...) in the source, found none");
+  return failed(StatusCode::kKernelNotFound, "expected a function extern \"C\" __global__ void " +
+                                                 kernel + "(...) in the source, found none");
 }
 
 std::string whole_source(const KernelSource& source) {
@@ -108,7 +107,8 @@ std::string whole_source(const KernelSource& source) {
          "\"\n"
          "extern \"C\" __attribute__((visibility(\"default\"))) wick::gpu::emu::SourceKernel " +
          kSymbol + " = wick::words::source_kernel<decltype(&::" + kernel + "), &::" + kernel +
-         ">(\"" + kernel + "\");\n"
+         ">(\"" + kernel +
+         "\");\n"
          // 0 unless the kernel is extern "C", as one that is found by its name must be on a card.
          "extern \"C\" void wick_unmangled() __asm__(\"" +
          kernel +
@@ -135,9 +135,9 @@ Status compile(int32, const KernelSource* source, const ByteSink* image, const B
     }
     const std::string made = read_text_file(library.path);
     if (const int64 shared = thread_local_of(made).shared; shared > kMaxSharedBytes)
-      return failed(StatusCode::kInvalidArgument,
-                    "its static shared memory: expected at most " +
-                        std::to_string(kMaxSharedBytes) + " bytes, got " + std::to_string(shared));
+      return failed(StatusCode::kInvalidArgument, "its static shared memory: expected at most " +
+                                                      std::to_string(kMaxSharedBytes) +
+                                                      " bytes, got " + std::to_string(shared));
     write(image, made);
     return {};
   });
@@ -154,7 +154,8 @@ struct Module {
 Status load(int32, const void* image, int64 bytes, void** out) {
   return guarded([&]() -> Status {
     const std::string_view text(static_cast<const char*>(image), size_t(bytes));
-    if (!text.starts_with("\x7f" "ELF"))
+    if (!text.starts_with("\x7f"
+                          "ELF"))
       return failed(StatusCode::kInvalidArgument,
                     "expected a library that the emulator has compiled from source");
     struct File {
@@ -191,8 +192,8 @@ void unload(int32, void* module) {
 Status find(int32, void* handle, const char* name, KernelFacts* facts) {
   auto& module = *static_cast<Module*>(handle);
   if (name != std::string_view(module.kernel->name))
-    return failed(StatusCode::kKernelNotFound, std::string("expected the kernel ") +
-                                                   module.kernel->name + ", got " + name);
+    return failed(StatusCode::kKernelNotFound,
+                  std::string("expected the kernel ") + module.kernel->name + ", got " + name);
   *facts = {&module, module.kernel->argument_bytes, module.kernel->num_arguments, kMaxThreads,
             int32(kMaxSharedBytes - module.memory.shared)};
   return {};
@@ -213,8 +214,10 @@ constexpr SourceOperations kOperations = {
     .lanes = [](void* block, int thread) -> unsigned long long {
       return static_cast<Block*>(block)->lanes_of(thread);
     },
-    .refuse = [](void* block, int thread, const char* reason, const char* file,
-                 int line) { static_cast<Block*>(block)->refuse(thread, reason, {file, line}); },
+    .refuse =
+        [](void* block, int thread, const char* reason, const char* file, int line) {
+          static_cast<Block*>(block)->refuse(thread, reason, {file, line});
+        },
 };
 
 /// One launch, as BoundKernel::args.

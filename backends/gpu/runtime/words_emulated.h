@@ -201,10 +201,10 @@ struct Signature<void (*)(A...)> {
 };
 template <class F, F f>
 constexpr gpu::emu::SourceKernel source_kernel(const char* name) {
-  return {gpu::emu::kSourceKernelVersion, name, Signature<F>::kCount,
-          Signature<F>::kBytes,
-          Signature<F>::kParameters,
-          &Signature<F>::template run<f>, [] { current.tag = 1; }};
+  return {gpu::emu::kSourceKernelVersion, name,
+          Signature<F>::kCount,           Signature<F>::kBytes,
+          Signature<F>::kParameters,      &Signature<F>::template run<f>,
+          [] { current.tag = 1; }};
 }
 
 }  // namespace wick::words
@@ -294,15 +294,15 @@ inline int __all(int yes, WICK_PLACE) {
 #undef WICK_PLACE
 
 // Atomics return the old value. Integers wrap.
-#define WICK_ATOMIC(name, T, expression)                                                      \
-  inline T name(T* p, T v) {                                                                  \
+#define WICK_ATOMIC(name, T, expression)                                                          \
+  inline T name(T* p, T v) {                                                                      \
     return wick::words::atomic_change(p, [v](T old) -> T { return static_cast<T>(expression); }); \
   }
-#define WICK_ATOMIC_INTEGERS(name, expression)    \
-  WICK_ATOMIC(name, unsigned, expression)         \
+#define WICK_ATOMIC_INTEGERS(name, expression) \
+  WICK_ATOMIC(name, unsigned, expression)      \
   WICK_ATOMIC(name, unsigned long long, expression)
-#define WICK_ATOMIC_SIGNED(name, expression)   \
-  WICK_ATOMIC(name, int, expression)           \
+#define WICK_ATOMIC_SIGNED(name, expression) \
+  WICK_ATOMIC(name, int, expression)         \
   WICK_ATOMIC(name, long long, expression)
 inline int atomicAdd(int* p, int v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 inline int atomicSub(int* p, int v) { return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED); }
@@ -314,7 +314,7 @@ WICK_ATOMIC_INTEGERS(atomicMax, old > v ? old : v)
 WICK_ATOMIC_SIGNED(atomicMax, old > v ? old : v)
 WICK_ATOMIC_INTEGERS(atomicMin, old < v ? old : v)
 WICK_ATOMIC_SIGNED(atomicMin, old < v ? old : v)
-WICK_ATOMIC_INTEGERS(atomicAnd, old & v)
+WICK_ATOMIC_INTEGERS(atomicAnd, old& v)
 WICK_ATOMIC(atomicAnd, int, old& v)
 WICK_ATOMIC_INTEGERS(atomicOr, old | v)
 WICK_ATOMIC(atomicOr, int, old | v)
@@ -325,10 +325,10 @@ WICK_ATOMIC(atomicExch, int, ((void)old, v))
 WICK_ATOMIC(atomicExch, float, ((void)old, v))
 WICK_ATOMIC(atomicInc, unsigned, old >= v ? 0u : old + 1)
 WICK_ATOMIC(atomicDec, unsigned, old == 0 || old > v ? v : old - 1)
-#define WICK_CAS(T)                                                                              \
-  inline T atomicCAS(T* p, T expected, T desired) {                                              \
+#define WICK_CAS(T)                                                                                \
+  inline T atomicCAS(T* p, T expected, T desired) {                                                \
     __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
-    return expected;                                                                             \
+    return expected;                                                                               \
   }
 WICK_CAS(int)
 WICK_CAS(unsigned)
@@ -385,7 +385,9 @@ inline double __longlong_as_double(long long x) { return __builtin_bit_cast(doub
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
-inline int __clzll(long long x) { return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64; }
+inline int __clzll(long long x) {
+  return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64;
+}
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 inline unsigned __brev(unsigned x) {
@@ -399,19 +401,21 @@ T __ldg(const T* p) {
 }
 
 // Vectors.
-#define WICK_VECTORS(T, name)                                                          \
-  struct name##2 {                                                                     \
-    T x, y;                                                                            \
-  } __attribute__((aligned(2 * sizeof(T))));                                           \
-  struct name##4 {                                                                     \
-    T x, y, z, w;                                                                      \
-  } __attribute__((aligned(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16)));                 \
-  inline name##2 make_##name##2(T x, T y) { return {x, y}; }                           \
+#define WICK_VECTORS(T, name)                                        \
+  struct name##2 {                                                   \
+    T x, y;                                                          \
+  }                                                                  \
+  __attribute__((aligned(2 * sizeof(T))));                           \
+  struct name##4 {                                                   \
+    T x, y, z, w;                                                    \
+  }                                                                  \
+  __attribute__((aligned(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16))); \
+  inline name##2 make_##name##2(T x, T y) { return {x, y}; }         \
   inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
-#define WICK_VECTORS_3(T, name)                                   \
-  struct name##3 {                                                \
-    T x, y, z;                                                    \
-  };                                                              \
+#define WICK_VECTORS_3(T, name) \
+  struct name##3 {              \
+    T x, y, z;                  \
+  };                            \
   inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }
 WICK_VECTORS(float, float)
 WICK_VECTORS(double, double)

@@ -79,7 +79,8 @@ std::string device_formula_source(const Formula& formula, const std::vector<std:
   return std::string(kDeviceFormulaSource) +
          "#line 1 \"formula\"\n"
          "extern \"C\" __global__ void wick_formula(wick::int64 n, wick::formula::Layout "
-         "layout, " + (formula.is_bool ? "bool" : compute) + "* to" + parameters +
+         "layout, " +
+         (formula.is_bool ? "bool" : compute) + "* to" + parameters +
          ") {\n"
          "  using namespace wick;\n"
          "  using namespace wick::formula;\n"
@@ -90,12 +91,13 @@ std::string device_formula_source(const Formula& formula, const std::vector<std:
          "  const int64 step = int64(gridDim.x) * blockDim.x;\n"
          "  for (int64 i = int64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {\n"
          "    int64 at[" +
-         std::to_string(inputs.size() + 1) + "];\n    layout.find(i, at);\n" + values + "    to[at[0]] = " + formula.code +
-         ";\n  }\n}\n";
+         std::to_string(inputs.size() + 1) + "];\n    layout.find(i, at);\n" + values +
+         "    to[at[0]] = " + formula.code + ";\n  }\n}\n";
 }
 
 /// Launches a formula's kernel over operands of one shape, the output first.
-void launch_formula(const KernelFunction& kernel, const Tensor& y, const std::vector<Tensor>& inputs) {
+void launch_formula(const KernelFunction& kernel, const Tensor& y,
+                    const std::vector<Tensor>& inputs) {
   std::vector<Operand> operands{operand(y)};
   for (const Tensor& x : inputs) operands.push_back(operand(x, y.shape()));
   std::array<Dims*, kMaxInputs + 1> strides;
@@ -289,7 +291,7 @@ std::vector<WickTensor> kernel_views(const std::string& name, const std::vector<
 
 struct CompiledKernel::Impl {
   std::string name;
-  KernelEntry entry;                      // on the CPU
+  KernelEntry entry;                       // on the CPU
   std::optional<KernelFunction> function;  // elsewhere
 };
 

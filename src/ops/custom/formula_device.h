@@ -12,9 +12,7 @@ WICK_HD S number(bool a) {
 
 /// Calls F on a float.
 template <class F, class S, class... More>
-requires(!kIsInteger<S>) WICK_HD auto call(S x, More... more) {
-  return F()(x, more...);
-}
+requires(!kIsInteger<S>) WICK_HD auto call(S x, More... more) { return F()(x, more...); }
 
 /// Where operands of one shape have their elements, in elements: the output first. formula.cpp
 /// fills it.

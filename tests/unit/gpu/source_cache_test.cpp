@@ -114,14 +114,15 @@ TEST_F(SourceCache, TakesNoFileThatOthersCanWrite) {
 }
 
 TEST_F(SourceCache, WithoutACompilerThereIsOneClearError) {
-  EXPECT_EQ(in_child([&] {
-              unsetenv("WICK_CXX");
-              setenv("PATH", folder_.path().c_str(), 1);
-              compile_kernel(Device::parse("emu:32"), "store", kSource);
-              return std::string("compiled");
-            }),
-            "unsupported: kernels from source: compiling it needs c++, g++ or clang++, found none in "
-            "PATH; install one or set WICK_CXX");
+  EXPECT_EQ(
+      in_child([&] {
+        unsetenv("WICK_CXX");
+        setenv("PATH", folder_.path().c_str(), 1);
+        compile_kernel(Device::parse("emu:32"), "store", kSource);
+        return std::string("compiled");
+      }),
+      "unsupported: kernels from source: compiling it needs c++, g++ or clang++, found none in "
+      "PATH; install one or set WICK_CXX");
 }
 
 }  // namespace

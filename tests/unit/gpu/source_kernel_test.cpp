@@ -185,8 +185,9 @@ extern "C" __global__ void count(const int* x, int* bins, float* sum, unsigned l
   const int n = 1000;
   std::vector<int32_t> x, expected(8, 0);
   for (int i = 0; i < n; i++) x.push_back(i * i % 8), expected[size_t(i * i % 8)]++;
-  const Tensor bins = zeros_of({8}, DType::kI32), sum = zeros_of({1}), all = zeros_of({1}, DType::kU64),
-               largest = zeros_of({1}, DType::kU32), claimed = zeros_of({2}, DType::kI32);
+  const Tensor bins = zeros_of({8}, DType::kI32), sum = zeros_of({1}),
+               all = zeros_of({1}, DType::kU64), largest = zeros_of({1}, DType::kU32),
+               claimed = zeros_of({2}, DType::kI32);
   count.launch(4, 96, 0, tensor(x), bins, sum, all, largest, claimed, n);
   EXPECT_EQ(bins.to_vector<int32_t>(), expected);
   EXPECT_EQ(sum.item<float>(), 500);
@@ -218,14 +219,9 @@ extern "C" __global__ void shuffle(int* y) {
     const int first = t / w * w, part = t / 8 * 8;
     int thirds = 0;
     for (int i = first; i < first + w; i++) thirds += i % 3 == 0;
-    const int expected[] = {first + 3,
-                            t ^ 5,
-                            t - 2 < part ? t : t - 2,
-                            t + 2 >= part + 8 ? t : t + 2,
-                            part + 1,
-                            thirds,
-                            2 * (t < w) + (first + w <= 32),
-                            t / 16 % 2 ? t / 16 * 16 : -1};
+    const int expected[] = {
+        first + 3, t ^ 5,  t - 2 < part ? t : t - 2,        t + 2 >= part + 8 ? t : t + 2,
+        part + 1,  thirds, 2 * (t < w) + (first + w <= 32), t / 16 % 2 ? t / 16 * 16 : -1};
     for (int i = 0; i < 8; i++) EXPECT_EQ(got[size_t(i * n + t)], expected[i]) << i << " of " << t;
   }
 }
@@ -261,9 +257,9 @@ extern "C" __global__ void math(const float* x, float* y, double* z) {
   const auto of_z = z.to_vector<double>();
   for (int i = 0; i < 40; i++) {
     const float v = float(i);
-    EXPECT_FLOAT_EQ(of_y[size_t(i)], std::fma(std::sqrt(v), 1 / std::sqrt(v + 1),
-                                              std::max(std::exp(-v), 1 / 3.0f)) +
-                                         float(std::min(i, 2)));
+    EXPECT_FLOAT_EQ(of_y[size_t(i)],
+                    std::fma(std::sqrt(v), 1 / std::sqrt(v + 1), std::max(std::exp(-v), 1 / 3.0f)) +
+                        float(std::min(i, 2)));
     EXPECT_DOUBLE_EQ(of_z[size_t(i)], std::pow(double(v), 1.5) + std::erf(0.5) + 2);
   }
 }
@@ -282,8 +278,8 @@ extern "C" __global__ void scalars(double* y, bool a, signed char b, unsigned sh
     int b;
   } const pair{8, 9};
   const Tensor y = zeros_of({10}, DType::kF64);
-  kernel.launch(1, 1, 0, y, true, int8_t(-2), uint16_t(65533), -4, int64_t(1) << 40, 6.5f, 7.25, pair,
-                nullptr);
+  kernel.launch(1, 1, 0, y, true, int8_t(-2), uint16_t(65533), -4, int64_t(1) << 40, 6.5f, 7.25,
+                pair, nullptr);
   EXPECT_EQ(y.to_vector<double>(),
             (std::vector<double>{1, -2, 65533, -4, 0x1p40, 6.5, 7.25, 8, 9, 0}));
 }
@@ -299,8 +295,8 @@ TEST_P(SourceKernel, IsFoundByItsName) {
   EXPECT_ERROR(compile("other", kAxpy), kKernelNotFound,
                "other: expected a function extern \"C\" __global__ void other(...) in the source");
   EXPECT_ERROR(compile("axpy", kAxpy.substr(kAxpy.find("__global__"))), kKernelNotFound, "axpy");
-  for (const std::string& name : std::vector<std::string>{
-           "", "../axpy", "a/b", "a\nb", "1a", "a;b", "a\"b", "..", std::string(10'000, 'a')})
+  for (const std::string& name : std::vector<std::string>{"", "../axpy", "a/b", "a\nb", "1a", "a;b",
+                                                          "a\"b", "..", std::string(10'000, 'a')})
     EXPECT_ERROR(compile(name, kAxpy), kInvalidArgument,
                  "compile_kernel: name: expected an identifier of at most 255 characters, got '");
 }
@@ -318,8 +314,9 @@ TEST_P(SourceKernel, RefusesOtherArgumentsAndTooMuchSharedMemory) {
   EXPECT_ERROR(axpy.launch(1, 4, 0, zeros({4}), x, 1.0f, 4), kDeviceMismatch, "argument 0");
   EXPECT_ERROR(axpy.launch({x}, {x}), kUnsupported, "expected launch(grid, block");
 
-  const std::string uses = "extern \"C\" __global__ void f(char* y) { __shared__ char m[BYTES]; "
-                           "m[threadIdx.x] = 1; __syncthreads(); y[0] = m[0]; }";
+  const std::string uses =
+      "extern \"C\" __global__ void f(char* y) { __shared__ char m[BYTES]; "
+      "m[threadIdx.x] = 1; __syncthreads(); y[0] = m[0]; }";
   const auto f = compile("f", "#define BYTES 1024\n" + uses);
   f.launch(1, 4, 63 << 10, zeros_of({1}, DType::kU8));
   EXPECT_ERROR(f.launch(1, 4, 64 << 10, x), kInvalidArgument, "expected 0 to 64512, got 65536");
@@ -334,7 +331,8 @@ extern "C" __global__ void skips(float* y) {
   __syncthreads();
   y[0] = 1;
 })");
-  EXPECT_ERROR(skips.launch(1, 64, 0, zeros_of({1})), kKernelError, "skips: divergent: thread 0 waits "
+  EXPECT_ERROR(skips.launch(1, 64, 0, zeros_of({1})), kKernelError,
+               "skips: divergent: thread 0 waits "
                "at skips:4 (barrier), thread 1 has returned");
   const auto writes = compile("writes", R"(
 extern "C" __global__ void writes(float* y) {
@@ -403,8 +401,8 @@ TEST_P(SourceKernel, ComesFromAFormula) {
   const Tensor a = reshape(tensor(count_up(12)), {3, 4}), b = transpose(reshape(a, {4, 3})),
                c = tensor(count_up(4));
   EXPECT_LT(max(abs(mix(a, b, c) - (a * b + sin(c)))).item<float>(), 1e-6f);
-  const auto larger = elementwise_kernel("larger", "a > b && !(a == 5) ? a : remainder(b, 3)",
-                                         {.inputs = 2});
+  const auto larger =
+      elementwise_kernel("larger", "a > b && !(a == 5) ? a : remainder(b, 3)", {.inputs = 2});
   const Tensor i = tensor(count_up<int64_t>(8)), j = tensor(std::vector<int64_t>{3});
   EXPECT_EQ(larger(i, j).to_vector<int64_t>(), (std::vector<int64_t>{0, 0, 0, 0, 4, 0, 6, 7}));
   EXPECT_EQ(elementwise_kernel("is", "a >= 2")(c).dtype(), DType::kBool);
@@ -432,12 +430,14 @@ extern "C" __global__ void beyond(const float* x, float* y, int n) {
   EXPECT_EQ(z.to_vector<float>(), std::vector<float>(4, 1));
   EXPECT_ERROR(beyond.launch(1, 64, 0, nullptr, z, 5), kKernelError,
                "beyond: writes bytes 0 to 3 past the end of output 0 (f32 [4])");
-  EXPECT_ERROR(beyond.launch(1, 64, 0, x, z, 4), kKernelError, "beyond: writes bytes 10 to 11 of input 0");
+  EXPECT_ERROR(beyond.launch(1, 64, 0, x, z, 4), kKernelError,
+               "beyond: writes bytes 10 to 11 of input 0");
 }
 
 TEST(SourceKernelOnTheCpu, HasNoBlocks) {
-  EXPECT_ERROR(compile_kernel(Device::cpu(), "f", "extern \"C\" void f(const WickTensor*, int, const "
-                                                  "WickTensor*, int) {}")
+  EXPECT_ERROR(compile_kernel(Device::cpu(), "f",
+                              "extern \"C\" void f(const WickTensor*, int, const "
+                              "WickTensor*, int) {}")
                    .launch(1, 1, 0, 1.0f),
                kUnsupported, "f: a kernel of the CPU has no blocks and threads");
 }

@@ -43,10 +43,8 @@ struct LackingRow {
   const char* error;
 };
 constexpr LackingRow kLackingRows[] = {
-    {"inplace_op1", "compiles no source yet"},
-    {"inplace_op2", "compiles no source yet"},
-    {"inplace_op3", "compiles no source yet"},
-    {"compile", "compiles no source yet"},
+    {"inplace_op1", "compiles no source yet"}, {"inplace_op2", "compiles no source yet"},
+    {"inplace_op3", "compiles no source yet"}, {"compile", "compiles no source yet"},
     {"formula", "compiles no source yet"},
 };
 const LackingRow* lacking_row(std::string_view row) {
@@ -84,7 +82,8 @@ TEST_P(Surface, GivesWhatIsWrittenDown) {
     if (reason.empty()) throw;
     GTEST_SKIP() << reason;
   }
-  EXPECT_TRUE(!is_card(*device) || !lacking_row(c.row.name)) << "it works: take it off kLackingRows";
+  EXPECT_TRUE(!is_card(*device) || !lacking_row(c.row.name))
+      << "it works: take it off kLackingRows";
   ASSERT_EQ(found.size(), c.row.expected.size());
   for (size_t i = 0; i < found.size(); i++) {
     const double expected = c.row.expected[i];
@@ -141,7 +140,8 @@ TEST(SurfaceRows, AreExcusedByWhatCardsLackAlone) {
   EXPECT_FALSE(excused("compile", "twice: the launch failed", ErrorCode::kKernelError));
   EXPECT_FALSE(excused("unary exp", "f: ROCm compiles no source yet"));
   EXPECT_TRUE(
-      excuse("formula", Error(ErrorCode::kUnsupported, "ROCm compiles no source yet"), false).empty());
+      excuse("formula", Error(ErrorCode::kUnsupported, "ROCm compiles no source yet"), false)
+          .empty());
 }
 
 }  // namespace
