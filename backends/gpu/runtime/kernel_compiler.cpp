@@ -234,7 +234,7 @@ StatusCode code_of(rtc::Result result) {
   }
 }
 
-Failure check_texts(const KernelSource& source) {
+Failure check_texts(const KernelText& source) {
   if (source.source.empty()) return {StatusCode::kInvalidArgument, "the source is empty"};
   if (const size_t zero = source.source.find('\0'); zero != std::string::npos)
     return {StatusCode::kInvalidArgument,
@@ -247,7 +247,7 @@ Failure check_texts(const KernelSource& source) {
 
 }  // namespace
 
-Failure compile_kernels(Vendor vendor, const std::string& beside, const KernelSource& source,
+Failure compile_kernels(Vendor vendor, const std::string& beside, const KernelText& source,
                         CompiledKernels& compiled) {
   compiled = {};
   Compiler& compiler = compiler_of(vendor, beside);
@@ -261,7 +261,9 @@ Failure compile_kernels(Vendor vendor, const std::string& beside, const KernelSo
   if (!failure.ok()) return {failure.code, subject + failure.text};
 
   std::vector<const char*> options = {target.option.c_str()};
-  if (vendor == Vendor::kAmd) options.push_back("-std=c++17");  // NVRTC's default since CUDA 12
+  // What the other compiler does by itself: NVRTC takes C++17, hipRTC constexpr functions without
+  // __device__.
+  options.push_back(vendor == Vendor::kAmd ? "-std=c++17" : "--device-as-default-execution-space");
   for (const std::string& option : source.options) options.push_back(option.c_str());
   // The compiler counts lines from those of the user's.
   const std::string text = std::string(kKernelPreamble) + "#line 1\n" + source.source;
@@ -303,6 +305,26 @@ Failure compiler_identity(Vendor vendor, const std::string& beside, const std::s
   identity = std::string(compiler.kind.prefix) + " " + compiler.version + " " + architecture + " " +
              digits;
   return {};
+}
+
+Failure give_identity(Vendor vendor, const std::string& beside, const std::string& architecture,
+                      const ByteSink& identity) {
+  std::string text;
+  const Failure failure = compiler_identity(vendor, beside, architecture, text);
+  if (failure.ok()) identity.write(identity.context, text.data(), int64(text.size()));
+  return failure;
+}
+
+Failure compile_source(Vendor vendor, const std::string& beside, const std::string& architecture,
+                       const KernelSource& source, const ByteSink& image, const ByteSink& log) {
+  const KernelText text = {source.text, source.kernel,
+                           {source.options, source.options + source.num_options}, architecture};
+  CompiledKernels compiled;
+  Failure failure = compile_kernels(vendor, beside, text, compiled);
+  failure.text.resize(std::min(failure.text.size(), failure.text.find('\n')));
+  log.write(log.context, compiled.log.data(), int64(compiled.log.size()));
+  if (failure.ok()) image.write(image.context, compiled.image.data(), int64(compiled.image.size()));
+  return failure;
 }
 
 }  // namespace wick::gpu

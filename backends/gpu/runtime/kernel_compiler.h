@@ -7,6 +7,7 @@
 
 #include "runtime/failure.h"
 #include "runtime/find_library.h"
+#include "wick/abi/runtime_code.h"
 
 namespace wick::gpu {
 
@@ -40,7 +41,7 @@ struct Api {
 }  // namespace rtc
 
 /// A text of kernels and what to make of it.
-struct KernelSource {
+struct KernelText {
   std::string source;  // C++ with __global__ functions; kernel_preamble.h comes before it
   std::string name;    // by which the compiler's messages call it
   std::vector<std::string> options;  // for the compiler, after those that wick gives
@@ -53,13 +54,14 @@ struct CompiledKernels {
 };
 
 /// Compiles for one device. `beside` is the folder of the runtime in use (folder_of HIP's file; "" for
-/// CUDA, whose runtime is linked): a compiler of the same installation is taken first. Thread-safe; one compilation runs at a time.
+/// CUDA, whose runtime is linked): a compiler of the same installation is taken first. Thread-safe;
+/// one compilation runs at a time.
 /// Errors: kUnsupported without the library (names it, the places that were searched and the package
 /// that brings it) and for an architecture that it does not know; kInvalidArgument for a source that
 /// does not compile or an option that the compiler refuses: the text's first line names source,
 /// architecture and compiler, the compiler's own lines follow; kOutOfMemory; kDeviceError if the
 /// library fails otherwise.
-Failure compile_kernels(Vendor vendor, const std::string& beside, const KernelSource& source,
+Failure compile_kernels(Vendor vendor, const std::string& beside, const KernelText& source,
                         CompiledKernels& compiled);
 
 /// A text that names all that an image depends on except source, name and options, for the key of a
@@ -67,5 +69,12 @@ Failure compile_kernels(Vendor vendor, const std::string& beside, const KernelSo
 /// Errors: kUnsupported, as above.
 Failure compiler_identity(Vendor vendor, const std::string& beside, const std::string& architecture,
                           std::string& identity);
+
+/// RuntimeCode::compiler and RuntimeCode::compile of a module. Errors: those above, in one line: the
+/// compiler's own are in the log.
+Failure give_identity(Vendor vendor, const std::string& beside, const std::string& architecture,
+                      const ByteSink& identity);
+Failure compile_source(Vendor vendor, const std::string& beside, const std::string& architecture,
+                       const KernelSource& source, const ByteSink& image, const ByteSink& log);
 
 }  // namespace wick::gpu

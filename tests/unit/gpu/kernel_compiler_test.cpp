@@ -96,7 +96,7 @@ void in_child(const std::vector<std::pair<const char*, std::string>>& environmen
       << "see the child's failure above; status " << status;
 }
 
-Failure compile_amd(const KernelSource& source, CompiledKernels& compiled,
+Failure compile_amd(const KernelText& source, CompiledKernels& compiled,
                     const std::string& folder = kFakes + "/amd") {
   return compile_kernels(Vendor::kAmd, folder, source, compiled);
 }
@@ -263,7 +263,7 @@ class Nvrtc : public testing::Test {
     if (failure.code == StatusCode::kUnsupported) GTEST_SKIP() << failure.text;
     ASSERT_TRUE(failure.ok()) << failure.text;
   }
-  static Failure compile(const KernelSource& source, CompiledKernels& compiled) {
+  static Failure compile(const KernelText& source, CompiledKernels& compiled) {
     return compile_kernels(Vendor::kNvidia, "", source, compiled);
   }
 };
@@ -325,10 +325,10 @@ TEST_F(Nvrtc, MakesPtxForACardThatItDoesNotKnow) {
 
 TEST_F(Nvrtc, RefusesTextsThatAreNone) {
   CompiledKernels compiled;
-  const KernelSource none{"", "k.cu", {}, "sm_90"};
-  const KernelSource cut{std::string("int x;\0int y;", 13), "k.cu", {}, "sm_90"};
-  const KernelSource other{kBlockSum, "k.cu", {}, "gfx1100"};
-  for (const KernelSource& source : {none, cut, other})
+  const KernelText none{"", "k.cu", {}, "sm_90"};
+  const KernelText cut{std::string("int x;\0int y;", 13), "k.cu", {}, "sm_90"};
+  const KernelText other{kBlockSum, "k.cu", {}, "gfx1100"};
+  for (const KernelText& source : {none, cut, other})
     EXPECT_EQ(compile(source, compiled).code, StatusCode::kInvalidArgument);
   EXPECT_HAS(compile(cut, compiled).text, "the source has a 0 at byte 6");
   EXPECT_HAS(compile(other, compiled).text, "expected an architecture such as sm_90");
