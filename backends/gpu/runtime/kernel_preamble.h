@@ -29,6 +29,9 @@ typedef decltype(sizeof 0) size_t;
 #define __shfl_up_sync(mask, ...) (static_cast<void>(mask), __shfl_up(__VA_ARGS__))
 #define __shfl_down_sync(mask, ...) (static_cast<void>(mask), __shfl_down(__VA_ARGS__))
 #define __shfl_xor_sync(mask, ...) (static_cast<void>(mask), __shfl_xor(__VA_ARGS__))
+#define __ballot_sync(mask, ...) (static_cast<void>(mask), __ballot(__VA_ARGS__))
+#define __any_sync(mask, ...) (static_cast<void>(mask), __any(__VA_ARGS__))
+#define __all_sync(mask, ...) (static_cast<void>(mask), __all(__VA_ARGS__))
 #endif
 )";
 

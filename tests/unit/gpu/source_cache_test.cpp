@@ -121,8 +121,8 @@ TEST_F(SourceCache, WithoutACompilerThereIsOneClearError) {
         compile_kernel(Device::parse("emu:32"), "store", kSource);
         return std::string("compiled");
       }),
-      "unsupported: kernels from source: compiling it needs c++, g++ or clang++, found none in "
-      "PATH; install one or set WICK_CXX");
+      "unsupported: store: kernels from source: compiling it needs c++, g++ or clang++, found none "
+      "in PATH; install one or set WICK_CXX on emu:32");
 }
 
 }  // namespace
