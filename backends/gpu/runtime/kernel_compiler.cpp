@@ -317,8 +317,10 @@ Failure give_identity(Vendor vendor, const std::string& beside, const std::strin
 
 Failure compile_source(Vendor vendor, const std::string& beside, const std::string& architecture,
                        const KernelSource& source, const ByteSink& image, const ByteSink& log) {
-  const KernelText text = {source.text, source.kernel,
-                           {source.options, source.options + source.num_options}, architecture};
+  const KernelText text = {source.text,
+                           source.kernel,
+                           {source.options, source.options + source.num_options},
+                           architecture};
   CompiledKernels compiled;
   Failure failure = compile_kernels(vendor, beside, text, compiled);
   failure.text.resize(std::min(failure.text.size(), failure.text.find('\n')));

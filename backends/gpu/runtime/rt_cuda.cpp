@@ -842,8 +842,8 @@ Status code_compile(int32 device, const KernelSource* source, const ByteSink* im
                     const ByteSink* log) {
   const Binding bound(device, "compile");
   if (!bound.status().ok()) return bound.status();
-  const Failure f = compile_source(Vendor::kNvidia, "", platform().devices[device].info.architecture,
-                                   *source, *image, *log);
+  const Failure f = compile_source(
+      Vendor::kNvidia, "", platform().devices[device].info.architecture, *source, *image, *log);
   return f.ok() ? Status{} : failure(f.code, "%s", f.text.c_str());
 }
 
