@@ -3,15 +3,23 @@
 #   cmake -DHEADER=file.h -DFOLDERS=include;src -DSYMBOL=kText -DDECLARED_IN=file.h -DOUT=file.cpp -P EmbedHeaders.cmake
 #     HEADER       as an #include names it; FOLDERS are where #include "..." looks
 #     SYMBOL       of namespace wick, declared by DECLARED_IN as `extern const char SYMBOL[]`
+#     CARDS        the folder of scalar/, whose functions of cards are embedded too; else those of the host alone
 #     OUT          is written, and OUT.d, which names the headers, for DEPFILE
 #
-# Each header stands there once, after those that it includes, which must all come before its code; what is included as
-# <...> stays. #line keeps the compiler's complaints true.
+# Each header stands there once, after those that it includes, which must all come before its code. #line keeps the compiler's complaints true.
 
 cmake_minimum_required(VERSION 3.25)
 
 set(text "")
 set(depends "")
+
+macro(embed_includes content)
+  string(REGEX MATCHALL "\n#include \"[^\"\n]+\"" includes "\n${content}")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE "^\n#include \"(.*)\"$" "\\1" include "${include}")
+    embed(${include})
+  endforeach()
+endmacro()
 
 function(embed name)
   set(file "")
@@ -34,11 +42,17 @@ function(embed name)
   if(NOT delimiter EQUAL -1)
     message(FATAL_ERROR "${file}: )wick\" ends the text that it is embedded as")
   endif()
-  string(REGEX MATCHALL "\n#include \"[^\"\n]+\"" includes "\n${content}")
-  foreach(include IN LISTS includes)
-    string(REGEX REPLACE "^\n#include \"(.*)\"$" "\\1" include "${include}")
-    embed(${include})
-  endforeach()
+  # With CARDS, the functions of each compiler stand where they are included, between their conditions.
+  if(CARDS AND name STREQUAL "scalar/math.h")
+    foreach(own scalar/math_amd.h scalar/math_nvidia.h scalar/math_host.h)
+      file(READ ${CARDS}/${own} functions)
+      list(APPEND depends ${CARDS}/${own})
+      embed_includes("${functions}")
+      string(REGEX REPLACE "\n#(include \"[^\"\n]+\"|pragma once)" "\n" functions "\n${functions}")
+      string(REGEX REPLACE "\n#include [<\"]${own}[>\"]" "\n${functions}" content "${content}")
+    endforeach()
+  endif()
+  embed_includes("${content}")
   # Their lines stay, so that the others keep their numbers.
   string(REGEX REPLACE "\n#(include \"[^\"\n]+\"|pragma once)" "\n" content "\n${content}")
   set(text "${text}R\"wick(#line 1 \"${name}\"${content})wick\"\n" PARENT_SCOPE)

@@ -1,9 +1,12 @@
-// The kernels of custom_kernel.cpp. Compile them for the card (rocminfo names it):
+// The kernels of custom_kernel.cpp, which compiles this text at run time. To compile them ahead, for
+// the card (rocminfo names it):
 //
 //   hipcc --genco --offload-arch=gfx1100 custom_kernel.hip -o custom_kernel.hsaco
 //
 // For several cards, give several --offload-arch; the file then holds code for each.
+#if defined(__HIP__) && !defined(__HIPCC_RTC__)  // compilers at run time know the words
 #include <hip/hip_runtime.h>
+#endif
 
 // y = (x + sqrt(x^2 + b)) / 2
 extern "C" __global__ void __launch_bounds__(256)

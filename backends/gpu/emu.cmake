@@ -6,8 +6,19 @@ set(emu_runtime
     ${CMAKE_CURRENT_SOURCE_DIR}/runtime/registry.cpp
     ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_emu.cpp
     ${CMAKE_CURRENT_SOURCE_DIR}/runtime/check_emulated.cpp
+    ${CMAKE_CURRENT_SOURCE_DIR}/runtime/source_emulated.cpp
+    ${CMAKE_CURRENT_SOURCE_DIR}/runtime/shared_words.cpp
     ${CMAKE_CURRENT_SOURCE_DIR}/device/emulator.cpp)
-add_library(wick_emu_objects OBJECT ${emu_kernels} ${emu_runtime})
+# What stands before a kernel's source when the emulator compiles it, at run time.
+set(words_text ${CMAKE_CURRENT_BINARY_DIR}/words_text.cpp)
+add_custom_command(
+  OUTPUT ${words_text}
+  COMMAND ${CMAKE_COMMAND} -DHEADER=runtime/words_emulated.h "-DFOLDERS=${CMAKE_CURRENT_SOURCE_DIR}" -DSYMBOL=kEmulatedWords
+          -DDECLARED_IN=runtime/words_text.h -DOUT=${words_text} -P ${PROJECT_SOURCE_DIR}/cmake/EmbedHeaders.cmake
+  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/runtime/words_emulated.h ${PROJECT_SOURCE_DIR}/cmake/EmbedHeaders.cmake
+  DEPFILE ${words_text}.d
+  COMMENT "Embedding the words of kernels from source" VERBATIM)
+add_library(wick_emu_objects OBJECT ${emu_kernels} ${emu_runtime} ${words_text})
 # The thread sanitizer is for the CPU's threads: races of a kernel's own are what check mode finds.
 set_source_files_properties(${emu_runtime} PROPERTIES COMPILE_OPTIONS "${WICK_WATCHED}")
 if(NOT WICK_SANITIZE STREQUAL "thread")

@@ -22,13 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether only this user or root can write the file: loading a library runs its code.
-bool is_ours(const std::string& path) {
-  struct stat facts;
-  return stat(path.c_str(), &facts) == 0 && (facts.st_uid == geteuid() || facts.st_uid == 0) &&
-         (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 bool is_usable(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) {
@@ -36,7 +29,7 @@ bool is_usable(const std::string& folder) {
     if (error) return false;
     fs::permissions(folder, fs::perms::owner_all, error);
   }
-  return fs::is_directory(folder, error) && is_ours(folder) &&
+  return fs::is_directory(folder, error) && only_we_write(folder) &&
          access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
@@ -67,11 +60,7 @@ class PrivateFolder {
   pid_t owner_;
 };
 
-struct Compiler {
-  std::string path, version;
-};
-
-Compiler find_compiler(const std::string& where) {
+HostCompiler find_compiler(const std::string& where) {
   std::string path;
   if (const auto named = environment("WICK_CXX")) {
     const auto found = find_program(*named);
@@ -92,59 +81,8 @@ Compiler find_compiler(const std::string& where) {
   return {path, version.output};
 }
 
-/// Hashes a library's inputs to 128 bits (FNV-1a from two offsets), as a file name.
-std::string key_of(const std::string& text) {
-  uint64_t a = 0xcbf29ce484222325, b = 0x6c62272e07bb0142;
-  for (const char c : text) {
-    a = (a ^ uint8_t(c)) * 0x100000001b3;
-    b = (b ^ uint8_t(c) ^ (a >> 32)) * 0x100000001b3;
-  }
-  char name[40];
-  std::snprintf(name, sizeof name, "%016llx%016llx", static_cast<unsigned long long>(a),
-                static_cast<unsigned long long>(b));
-  return name;
-}
-
-/// The first three error lines of a compiler's output, joined into one line.
-std::string first_complaints(const std::string& output) {
-  std::string result;
-  int count = 0;
-  for (size_t begin = 0; begin < output.size() && count < 3;) {
-    const size_t end = std::min(output.find('\n', begin), output.size());
-    const std::string line = output.substr(begin, end - begin);
-    if (line.find("error") != std::string::npos) {
-      result += (count++ ? " | " : "") + line;
-    }
-    begin = end + 1;
-  }
-  if (result.empty()) result = output.substr(0, output.find('\n'));
-  return result;
-}
-
-/// Compiles to a temporary file and renames it, so that no process loads a partial library.
-void compile(const std::string& where, const Compiler& compiler, const std::string& source,
-             const std::vector<std::string>& flags, const std::string& library) {
-  static std::atomic<int> counter{0};
-  const std::string part =
-      library + ".part-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
-  struct Remove {
-    std::string path;
-    ~Remove() { unlink(path.c_str()); }
-  } const source_file{part + ".cpp"}, made{part + ".so"};
-  write_text_file(source_file.path, source);
-  std::vector<std::string> arguments{compiler.path};
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
-  arguments.insert(arguments.end(), {"-o", made.path, source_file.path});
-  const Finished compiled = run_program(arguments);
-  check(compiled.status == 0, ErrorCode::kUnsupported, where, compiler.path,
-        " cannot compile it: ", first_complaints(compiled.output));
-  check(chmod(made.path.c_str(), S_IRWXU) == 0 &&
-            std::rename(made.path.c_str(), library.c_str()) == 0,
-        ErrorCode::kIo, library, "cannot be renamed into place");
-}
-
 void* open_library(const std::string& path) {
-  return is_ours(path) ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  return only_we_write(path) ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
 }
 
 std::string locked_cache_folder() {
@@ -167,11 +105,97 @@ std::string locked_cache_folder() {
 
 std::mutex mutex;
 
+std::string locked_temporary_path(const std::string& ending) {
+  static std::atomic<int> counter{0};
+  // Each module has a counter of its own, whose address tells it from the others.
+  return locked_cache_folder() + "/part-" + std::to_string(getpid()) + "-" +
+         std::to_string(reinterpret_cast<uintptr_t>(&counter)) + "-" + std::to_string(counter++) +
+         ending;
+}
+
+const HostCompiler& locked_compiler(const std::string& where) {
+  static HostCompiler compiler;
+  if (compiler.path.empty()) compiler = find_compiler(where);
+  return compiler;
+}
+
+struct Remove {
+  std::string path;
+  ~Remove() { unlink(path.c_str()); }
+};
+
+/// Compiles to a temporary file and renames it, so that no process loads a partial library.
+void compile(const std::string& where, const HostCompiler& compiler, const std::string& source,
+             const std::vector<std::string>& flags, const std::string& library) {
+  const Remove made{locked_temporary_path(".so")};
+  const HostCompiled compiled = compile_library(compiler, source, flags, made.path);
+  check(compiled.ok, ErrorCode::kInvalidArgument, where, compiler.path,
+        " cannot compile it: ", first_complaints(compiled.output));
+  check(chmod(made.path.c_str(), S_IRWXU) == 0 &&
+            std::rename(made.path.c_str(), library.c_str()) == 0,
+        ErrorCode::kIo, library, "cannot be renamed into place");
+}
+
 }  // namespace
+
+bool only_we_write(const std::string& path) {
+  struct stat facts;
+  return stat(path.c_str(), &facts) == 0 && (facts.st_uid == geteuid() || facts.st_uid == 0) &&
+         (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::string cache_key(const std::string& text) {
+  // FNV-1a from two offsets.
+  uint64_t a = 0xcbf29ce484222325, b = 0x6c62272e07bb0142;
+  for (const char c : text) {
+    a = (a ^ uint8_t(c)) * 0x100000001b3;
+    b = (b ^ uint8_t(c) ^ (a >> 32)) * 0x100000001b3;
+  }
+  char name[40];
+  std::snprintf(name, sizeof name, "%016llx%016llx", static_cast<unsigned long long>(a),
+                static_cast<unsigned long long>(b));
+  return name;
+}
+
+std::string first_complaints(const std::string& output) {
+  std::string result;
+  int count = 0;
+  for (size_t begin = 0; begin < output.size() && count < 3;) {
+    const size_t end = std::min(output.find('\n', begin), output.size());
+    const std::string line = output.substr(begin, end - begin);
+    if (line.find("error") != std::string::npos) {
+      result += (count++ ? " | " : "") + line;
+    }
+    begin = end + 1;
+  }
+  if (result.empty()) result = output.substr(0, output.find('\n'));
+  return result;
+}
 
 std::string cache_folder() {
   const std::lock_guard lock(mutex);
   return locked_cache_folder();
+}
+
+std::string temporary_path(const std::string& ending) {
+  const std::lock_guard lock(mutex);
+  return locked_temporary_path(ending);
+}
+
+const HostCompiler& host_compiler(const std::string& where) {
+  const std::lock_guard lock(mutex);
+  return locked_compiler(where);
+}
+
+HostCompiled compile_library(const HostCompiler& compiler, const std::string& source,
+                             const std::vector<std::string>& flags, const std::string& library) {
+  const Remove file{library + ".cpp"};
+  write_text_file(file.path, source);
+  std::vector<std::string> arguments{compiler.path};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  arguments.insert(arguments.end(), {"-o", library, file.path});
+  Finished compiled = run_program(arguments);
+  return {compiled.status == 0, std::move(compiled.output)};
 }
 
 void* compiled_entry(const std::string& where, const std::string& source, const std::string& entry,
@@ -180,11 +204,10 @@ void* compiled_entry(const std::string& where, const std::string& source, const 
   // the first one's result.
   const std::lock_guard lock(mutex);
   static std::map<std::string, void*> libraries;
-  static Compiler compiler;
-  if (compiler.path.empty()) compiler = find_compiler(where);
+  const HostCompiler& compiler = locked_compiler(where);
   std::string all = compiler.path + '\0' + compiler.version + '\0';
   for (const std::string& flag : flags) all += flag + '\0';
-  const std::string key = key_of(all + source);
+  const std::string key = cache_key(all + source);
   void*& library = libraries[key];
   if (!library) {
     const std::string path = locked_cache_folder() + "/" + key + ".so";
@@ -198,7 +221,7 @@ void* compiled_entry(const std::string& where, const std::string& source, const 
     }
   }
   void* found = dlsym(library, entry.c_str());
-  check(found != nullptr, ErrorCode::kInvalidArgument, where, "expected a function extern \"C\" ",
+  check(found != nullptr, ErrorCode::kKernelNotFound, where, "expected a function extern \"C\" ",
         entry, ", found none");
   return found;
 }

@@ -3,7 +3,10 @@
 #include <limits>
 
 #include "base/file.h"
+#include "base/host_compiler.h"
+#include "base/identifier.h"
 #include "core/device_state.h"
+#include "core/image_cache.h"
 #include "core/stream.h"
 #include "wick/abi/runtime_code.h"
 
@@ -67,6 +70,67 @@ KernelModule KernelModule::from_bytes(const Device& device, std::span<const std:
   state.require(impl->code.load(state.device(), bytes.data(), int64_t(bytes.size()), &impl->module),
                 name);
   return KernelModule(impl);
+}
+
+namespace {
+
+ByteSink sink_of(std::string& text) {
+  return {&text, [](void* context, const void* bytes, int64 count) {
+            static_cast<std::string*>(context)->append(static_cast<const char*>(bytes),
+                                                       size_t(count));
+          }};
+}
+
+std::string shortened(const std::string& text) {
+  std::string line;  // control characters become spaces: an error is one line
+  for (const char c : text.substr(0, 64)) line += static_cast<unsigned char>(c) < 32 ? ' ' : c;
+  return line + (text.size() > 64 ? "..." : "");
+}
+
+}  // namespace
+
+KernelModule KernelModule::compile(const Device& device, const std::string& name,
+                                   const std::string& source,
+                                   const std::vector<std::string>& options) {
+  constexpr size_t kMaxName = 255;
+  check(is_identifier(name) && name.size() <= kMaxName, ErrorCode::kInvalidArgument,
+        "compile_kernel", "name: expected an identifier of at most ", kMaxName,
+        " characters, got '", shortened(name), "'");
+  check(source.find('\0') == source.npos, ErrorCode::kInvalidArgument, name,
+        "source: expected text, got a null character");
+  const RuntimeCode& code = runtime_code_of(device, name);
+  check(code.compiler && code.compile, ErrorCode::kUnsupported, name,
+        "expected a device that compiles kernels, got ", device);
+  const DeviceState& state = device.state();
+
+  std::string identity;
+  const ByteSink to_identity = sink_of(identity);
+  state.require(code.compiler(state.device(), &to_identity), name);
+  std::string all =
+      "kernel from source\n" + identity + '\0' + state.info.architecture + '\0' + name + '\0';
+  std::vector<const char*> pointers;
+  for (const std::string& option : options) {
+    all += option + '\0';
+    pointers.push_back(option.c_str());
+  }
+  const ImageCache cache(all + source);
+  if (const std::optional<std::string> image = cache.read()) {
+    try {
+      return from_bytes(device, std::as_bytes(std::span(*image)), name);
+    } catch (const Error&) {  // a damage that the checksum does not see: compiled anew
+    }
+  }
+
+  std::string image, log;
+  const ByteSink to_image = sink_of(image), to_log = sink_of(log);
+  const KernelSource from{name.c_str(), source.c_str(), pointers.data(), int32(pointers.size())};
+  const Status status = code.compile(state.device(), &from, &to_image, &to_log);
+  if (status.code == StatusCode::kInvalidArgument && !log.empty())
+    fail(ErrorCode::kInvalidArgument, name, status.text ? status.text : "it does not compile", ": ",
+         first_complaints(log));
+  state.require(status, name);
+  cache.write(image);
+  return from_bytes(device, std::as_bytes(std::span(image)), name);
 }
 
 const Device& KernelModule::device() const { return impl_->device; }

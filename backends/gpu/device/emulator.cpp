@@ -214,6 +214,9 @@ class Scheduler final : public Block {
 
   void barrier(int thread, Place at);
   void meet(int thread, void* mine, void (*together)(void** lanes), Place at);
+  void meet_some(int thread, uint64 which, void* mine,
+                 void (*together)(void** lanes, unsigned long long which), Place at);
+  uint64 lanes_of(int thread) const { return all_lanes(thread >> wave_shift_); }
   [[noreturn]] void refuse(int thread, const char* what, Place at);
 
  private:
@@ -232,10 +235,21 @@ class Scheduler final : public Block {
     Place at;
     void (*together)(void** lanes);
     void* lanes[64];
+    // Of meet_some: the lanes that wait, and what each waits with and for.
+    uint64 apart;
+    uint64 group[64];
+    void (*group_together[64])(void** lanes, unsigned long long which);
   };
 
   [[noreturn]] static void fiber_main(Scheduler*);
-  uint64 all_lanes() const { return ~uint64(0) >> (64 - kernel_->wave); }
+  /// The lanes that a wave has.
+  uint64 all_lanes(int wave) const {
+    const int left = kernel_->threads - (wave << wave_shift_);
+    return ~uint64(0) >> (64 - std::min(left, kernel_->wave));
+  }
+  void release_block() {
+    for (size_t i = 0; i < waves_.size(); i++) waves_[i].ready = all_lanes(int(i));
+  }
   uint64 bit_of(int thread) const { return uint64(1) << (thread & (kernel_->wave - 1)); }
   Wave& wave_of(int thread) { return waves_[size_t(thread >> wave_shift_)]; }
   uint32 draw() { return random_ = random_ * 1664525 + 1013904223, random_ >> 8; }
@@ -332,7 +346,7 @@ void Scheduler::begin_launch(const BoundKernel& kernel, const Way& way) {
   kernel_ = &kernel, way_ = way;
   wave_shift_ = __builtin_ctz(unsigned(kernel.wave));
   shared_memory_.begin_launch(kernel.shared_bytes, way.poison);
-  waves_.resize(size_t(kernel.threads / kernel.wave));
+  waves_.resize(size_t((kernel.threads + kernel.wave - 1) / kernel.wave));
 }
 
 std::string Scheduler::run_block(int64 index) {
@@ -346,7 +360,8 @@ std::string Scheduler::run_block(int64 index) {
   free_stacks_.resize(stacks_.size());
   std::iota(free_stacks_.rbegin(), free_stacks_.rend(), 0);
   threads_.assign(size_t(kernel_->threads), Thread{});
-  for (Wave& wave : waves_) wave.ready = all_lanes(), wave.arrived = 0;
+  for (Wave& wave : waves_) wave.arrived = 0, wave.apart = 0;
+  release_block();
 
   caller_stack_ = nullptr, caller_shadow_ = current_shadow();
   resume(&caller_, pick());
@@ -463,7 +478,7 @@ void Scheduler::barrier(int t, Place at) {
     at_barrier_ = 0;
     favourite_ = int(draw() % uint32(waves_.size()));
     for (Thread& thread : threads_) thread.waits = Operation::kNone;
-    for (Wave& wave : waves_) wave.ready = all_lanes();
+    release_block();
   }
   yield(t);
 }
@@ -480,8 +495,36 @@ void Scheduler::meet(int t, void* mine, void (*together)(void**), Place at) {
   wait(t, Operation::kWave, at);
   if (++wave.arrived == kernel_->wave) {
     together(wave.lanes);
-    wave.arrived = 0, wave.ready = all_lanes();
+    wave.arrived = 0, wave.ready = lanes_of(t);
     for (int l = 0; l < kernel_->wave; l++) threads_[size_t(t - lane + l)].waits = Operation::kNone;
+  }
+  yield(t);
+}
+
+void Scheduler::meet_some(int t, uint64 which, void* mine,
+                          void (*together)(void**, unsigned long long), Place at) {
+  Wave& wave = wave_of(t);
+  const int lane = t & (kernel_->wave - 1), first = t - lane;
+  which &= lanes_of(t);
+  if ((which & bit_of(t)) == 0) refuse(t, "is not in the mask of its own wave operation", at);
+  for (uint64 rest = wave.apart & which; rest; rest &= rest - 1) {
+    const int l = __builtin_ctzll(rest);
+    const Thread& other = threads_[size_t(first + l)];
+    if (wave.group[l] == which && wave.group_together[l] == together && same(other.at, at))
+      continue;
+    complaint_ = "divergent: " + text_of(t) + " comes to the wave operation " + text_of(at) + ", " +
+                 text_of(first + l) + " of its mask waits at " + text_of(other.at) +
+                 (wave.group[l] == which ? "" : " with another mask");
+    leave();
+  }
+  wave.lanes[lane] = mine, wave.group[lane] = which, wave.group_together[lane] = together;
+  wave.apart |= bit_of(t);
+  wait(t, Operation::kWave, at);
+  if ((wave.apart & which) == which) {
+    together(wave.lanes, which);
+    wave.apart &= ~which, wave.ready |= which;
+    for (uint64 rest = which; rest; rest &= rest - 1)
+      threads_[size_t(first + __builtin_ctzll(rest))].waits = Operation::kNone;
   }
   yield(t);
 }
@@ -563,6 +606,13 @@ std::string wrong_grid(const int grid[3]) {
 void Block::barrier(int thread, Place at) { static_cast<Scheduler*>(this)->barrier(thread, at); }
 void Block::meet(int thread, void* mine, void (*together)(void**), Place at) {
   static_cast<Scheduler*>(this)->meet(thread, mine, together, at);
+}
+void Block::meet_some(int thread, uint64 which, void* mine,
+                      void (*together)(void**, unsigned long long), Place at) {
+  static_cast<Scheduler*>(this)->meet_some(thread, which, mine, together, at);
+}
+uint64 Block::lanes_of(int thread) const {
+  return static_cast<const Scheduler*>(this)->lanes_of(thread);
 }
 void Block::refuse(int thread, const char* what, Place at) {
   static_cast<Scheduler*>(this)->refuse(thread, what, at);

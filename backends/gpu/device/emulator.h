@@ -26,6 +26,13 @@ class Block {
   /// Waits until all lanes of the wave are here. The last one calls together(lanes), where lanes[l] is
   /// lane l's `mine`; then all continue.
   void meet(int thread, void* mine, void (*together)(void** lanes), Place at);
+  /// The same for some lanes of the wave, a bit each, this thread's among them; lanes beyond the block
+  /// do not count. Groups of a wave may meet apart. The last one calls together(lanes, which), where
+  /// which are the lanes that met.
+  void meet_some(int thread, uint64 which, void* mine,
+                 void (*together)(void** lanes, unsigned long long which), Place at);
+  /// The lanes that the thread's wave has: all but in the last wave of a block of odd size.
+  uint64 lanes_of(int thread) const;
   /// Ends the launch: "thread 3: what at file:line".
   [[noreturn]] void refuse(int thread, const char* what, Place at);
 
@@ -51,7 +58,8 @@ inline constexpr int64 kMaxSharedBytes = 64 << 10;  // per block
 
 /// A launch bound to a context type, with its types erased.
 struct BoundKernel {
-  int threads, wave;
+  int threads;  // meet() takes multiples of the wave only
+  int wave;
   int grid[3];
   const char* layout;  // the matrix layout's name; "" for none
   int64 shared_bytes;  // at most kMaxSharedBytes

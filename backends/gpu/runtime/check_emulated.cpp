@@ -533,6 +533,15 @@ std::string HostAccess::beyond(const void* data, int64 bytes) const {
          " of an allocation of " + std::to_string(a.bytes);
 }
 
+int64 bytes_from(const void* data) {
+  const std::lock_guard lock(memory().mutex);
+  const char* const at = static_cast<const char*>(data);
+  const auto next = memory().live.upper_bound(at);
+  if (next == memory().live.begin()) return 0;
+  const Allocation& a = std::prev(next)->second;
+  return at < a.end() ? a.end() - at : 0;
+}
+
 Running& running() {
   static thread_local Running running;
   return running;

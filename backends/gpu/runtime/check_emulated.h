@@ -46,6 +46,9 @@ class HostAccess {
   std::unique_lock<std::mutex> lock_;
 };
 
+/// Bytes from an address in memory of checked_alloc to its end; 0 in other memory.
+int64 bytes_from(const void* data);
+
 /// How the calling thread currently runs its launches.
 struct Running {
   const char* kernel = nullptr;    // nullptr: not a kernel of the table

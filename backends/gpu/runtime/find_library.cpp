@@ -187,8 +187,8 @@ std::string list_places(Vendor vendor) {
 std::vector<std::string> names_of(const Library& library) {
   const std::string plain = std::string(library.stem) + ".so";
   std::vector<std::string> names;
-  for (const int version : library.versions)
-    if (version) names.push_back(plain + "." + std::to_string(version));
+  for (int version = library.newest; version >= library.oldest; version--)
+    names.push_back(plain + "." + std::to_string(version));
   names.push_back(plain);
   return names;
 }
@@ -271,6 +271,11 @@ bool open_by_search(Opener& opener, const Library& library, const std::string& b
 
 }  // namespace
 
+std::string folder_of(const std::string& file) {
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash);
+}
+
 std::vector<std::string> loaded_files(const Library& library) {
   struct Search {
     const Library& library;
@@ -318,8 +323,8 @@ OpenedLibrary open_library(const Library& library, const std::string& beside) {
     return result;
   }
   std::string versions;  // ".8, .7, .6, .5"
-  for (const int version : library.versions)
-    if (version) versions += (versions.empty() ? "." : ", .") + std::to_string(version);
+  for (int version = library.newest; version >= library.oldest; version--)
+    versions += (versions.empty() ? "." : ", .") + std::to_string(version);
   result.why_none = std::string(library.stem) + ".so" + versions +
                     " not found; searched: the loader's path, " + list_places(library.vendor);
   return result;

@@ -23,6 +23,7 @@
 
 #include "cuda_code.h"  // made by cuda.cmake: kCodeFor, kPtxFor
 #include "runtime/find_library.h"
+#include "runtime/kernel_compiler.h"
 #include "runtime/lasting_name.h"
 #include "runtime/rt.h"
 #include "runtime/rt_cuda_image.h"
@@ -830,6 +831,22 @@ Status code_launch(int32 device, void* function, const KernelLaunch* launch, voi
              : driver_failure(StatusCode::kDeviceError, error, "cuLaunchKernel", device);
 }
 
+Status code_compiler(int32 device, const ByteSink* identity) {
+  const Binding bound(device, "compile");
+  if (!bound.status().ok()) return bound.status();
+  const Failure f =
+      give_identity(Vendor::kNvidia, "", platform().devices[device].info.architecture, *identity);
+  return f.ok() ? Status{} : failure(f.code, "%s", f.text.c_str());
+}
+Status code_compile(int32 device, const KernelSource* source, const ByteSink* image,
+                    const ByteSink* log) {
+  const Binding bound(device, "compile");
+  if (!bound.status().ok()) return bound.status();
+  const Failure f = compile_source(
+      Vendor::kNvidia, "", platform().devices[device].info.architecture, *source, *image, *log);
+  return f.ok() ? Status{} : failure(f.code, "%s", f.text.c_str());
+}
+
 constexpr RuntimeCode kRuntimeCode = {
     .version = kRuntimeCodeVersion,
     .struct_size = sizeof(RuntimeCode),
@@ -837,6 +854,8 @@ constexpr RuntimeCode kRuntimeCode = {
     .unload = code_unload,
     .find = code_find,
     .launch = code_launch,
+    .compiler = code_compiler,
+    .compile = code_compile,
 };
 
 /// "/usr/lib/x86_64-linux-gnu/libcuda.so.1 (CUDA 13.0)"

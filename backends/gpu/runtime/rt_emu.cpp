@@ -12,6 +12,7 @@
 #include "device/emulator.h"
 #include "runtime/check_emulated.h"
 #include "runtime/rt.h"
+#include "runtime/source_emulated.h"
 
 namespace wick::gpu {
 namespace {
@@ -194,7 +195,7 @@ constexpr Backend kBackend = {
     .graph_destroy = nullptr,
     .native_handles = nullptr,
     .collectives = nullptr,
-    .runtime_code = nullptr,
+    .runtime_code = &emu::kSourceCode,
     .describe_runtime = nullptr,
 };
 
@@ -223,6 +224,8 @@ Status launch_one(const BoundKernel* layouts, int count, const Call& call) {
 }
 
 }  // namespace
+
+ErrorRecord* record_of(int32 device, void* stream) { return &stream_of(device, stream).record; }
 
 Status launch_layouts(const BoundKernel* layouts, int count, const Call& call, uint32 flags) {
   if (const Status s = check_device(call.device, call.op->name); !s.ok()) return s;

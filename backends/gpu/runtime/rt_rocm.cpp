@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/find_library.h"
+#include "runtime/kernel_compiler.h"
 #include "runtime/kernel_list.h"
 #include "runtime/lasting_name.h"
 #include "runtime/rt_rocm_hip.h"
@@ -725,6 +726,22 @@ Status code_launch(int32 ordinal, void* function, const KernelLaunch* launch, vo
                     "hipModuleLaunchKernel");
 }
 
+Status code_compiler(int32 ordinal, const ByteSink* identity) {
+  const Work work(ordinal, nullptr);
+  if (!work.status.ok()) return work.status;
+  const Failure f = give_identity(Vendor::kAmd, folder_of(hip::runtime().name),
+                                  work.device->architecture, *identity);
+  return f.ok() ? Status{} : fail(f.code, f.text);
+}
+Status code_compile(int32 ordinal, const KernelSource* source, const ByteSink* image,
+                    const ByteSink* log) {
+  const Work work(ordinal, nullptr);
+  if (!work.status.ok()) return work.status;
+  const Failure f = compile_source(Vendor::kAmd, folder_of(hip::runtime().name),
+                                   work.device->architecture, *source, *image, *log);
+  return f.ok() ? Status{} : fail(f.code, f.text);
+}
+
 constexpr RuntimeCode kRuntimeCode = {
     .version = kRuntimeCodeVersion,
     .struct_size = sizeof(RuntimeCode),
@@ -732,6 +749,8 @@ constexpr RuntimeCode kRuntimeCode = {
     .unload = code_unload,
     .find = code_find,
     .launch = code_launch,
+    .compiler = code_compiler,
+    .compile = code_compile,
 };
 
 Status native_handles(int32 ordinal, void* handle, int64* native_device, void** native_stream) {

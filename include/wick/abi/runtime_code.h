@@ -1,11 +1,11 @@
-// Kernels that users bring as machine code: a backend's functions to load it at run time, find its
-// kernels and launch them. Backend::runtime_code points to them.
+// Kernels that users bring, as machine code or as source: a backend's functions to compile source,
+// load code at run time, find its kernels and launch them. Backend::runtime_code points to them.
 #pragma once
 #include "wick/abi/call.h"
 
 namespace wick {
 
-inline constexpr uint32 kRuntimeCodeVersion = 1;
+inline constexpr uint32 kRuntimeCodeVersion = 2;
 
 /// A kernel of a loaded module. All pointers are valid until the module is unloaded.
 struct KernelFacts {
@@ -25,7 +25,21 @@ struct KernelLaunch {
   const void* const* arguments;  // the address of each argument's value
 };
 
-/// All functions are required and callable from any thread. Failures leave the device usable.
+/// Source of one kernel, in the words that HIP and CUDA share.
+struct KernelSource {
+  const char* kernel;  // an identifier: the text's extern "C" __global__ function
+  const char* text;
+  const char* const* options;  // "-DNAME=1", "-std=c++17"
+  int32 num_options;
+};
+
+/// Takes bytes, in pieces; a piece is valid during the call.
+struct ByteSink {
+  void* context;
+  void (*write)(void* context, const void* bytes, int64 count);
+};
+
+/// All functions but compiler and compile are required. All are callable from any thread. Failures leave the device usable.
 struct RuntimeCode {
   uint32 version;      // kRuntimeCodeVersion
   uint32 struct_size;  // sizeof(RuntimeCode)
@@ -42,6 +56,15 @@ struct RuntimeCode {
   Status (*find)(int32 device, void* module, const char* name, KernelFacts*);
   /// Launches in stream order; nullptr is the default stream.
   Status (*launch)(int32 device, void* function, const KernelLaunch*, void* stream);
+
+  /// Names the compiler of kernels from source: its file, its version and all else, besides source,
+  /// options and the architecture, that its images depend on. Optional, with compile. Errors:
+  /// kUnsupported if there is none, with the reason and a remedy.
+  Status (*compiler)(int32 device, const ByteSink* identity);
+  /// Compiles source to an image for load. The log gets the compiler's output, whether it succeeds or
+  /// not. Errors: kUnsupported as compiler; kInvalidArgument if the compiler rejects the source;
+  /// kKernelNotFound if the source is seen to lack the kernel (find may be the first to see it).
+  Status (*compile)(int32 device, const KernelSource*, const ByteSink* image, const ByteSink* log);
 };
 
 }  // namespace wick

@@ -1,5 +1,5 @@
-// Kernels that users bring: code objects loaded from files, and launches of their kernels on
-// tensors. docs/how-to/custom-op.md shows how to make an op of one.
+// Kernels that users bring: code objects loaded from files or compiled from source, and launches of
+// their kernels on tensors. docs/how-to/custom-op.md shows how to make an op of one.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "wick/core/stream.h"
 #include "wick/core/var.h"
@@ -79,6 +80,12 @@ class WICK_API KernelFunction {
     launch_on(&stream, grid, block, shared_bytes, all);
   }
 
+  /// Launches with arguments whose number the program finds out as it runs.
+  void launch_list(Dim3 grid, Dim3 block, int64_t shared_bytes,
+                   std::span<const KernelArgument> arguments) const {
+    launch_on(nullptr, grid, block, shared_bytes, arguments);
+  }
+
   /// Launches an elementwise kernel that takes its operands' layouts from memory:
   ///
   ///   kernel(size_t numel, size_t num_dims, const size_t* info, inputs..., output, more...)
@@ -101,7 +108,7 @@ class WICK_API KernelFunction {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Machine code for a device, loaded from a file. Cheap to copy; unloaded when the last copy and the
+/// Machine code for a device, loaded from a file or compiled. Cheap to copy; unloaded when the last copy and the
 /// last KernelFunction of it are gone.
 class WICK_API KernelModule {
  public:
@@ -114,6 +121,17 @@ class WICK_API KernelModule {
   /// Loads code from memory. name: for errors.
   static KernelModule from_bytes(const Device& device, std::span<const std::byte> bytes,
                                  const std::string& name);
+  /// Compiles source to code with one kernel, `extern "C" __global__ void NAME(...)`, in the words
+  /// that HIP and CUDA share (compile_kernel, wick/ops/formula.h). wick caches the code on disk.
+  ///
+  /// name     the kernel's: an identifier of at most 255 characters
+  /// options  of the device's compiler: "-DTILE=16"
+  /// Errors: kInvalidArgument if name is not an identifier or the compiler rejects the source, with
+  /// its first complaints; kKernelNotFound if the source has no such kernel; kUnsupported on a device
+  /// that compiles no source, or without a compiler.
+  static KernelModule compile(const Device& device, const std::string& name,
+                              const std::string& source,
+                              const std::vector<std::string>& options = {});
 
   const Device& device() const;
   /// A kernel by its name in the code: a C++ function's is mangled unless it is extern "C". Errors:

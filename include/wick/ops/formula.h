@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wick/core/tensor.h"
+#include "wick/core/user_kernel.h"
 
 namespace wick {
 
@@ -23,11 +24,11 @@ struct FormulaOptions {
 /// elementary functions are the C library's: erfc of f64 is within 5 ulp. The op has no gradient:
 /// differentiating through it is an error that names it.
 ///
-/// The system's compiler compiles the code at the first call with a dtype; wick caches the result
-/// on disk (docs/reference/environment.md: WICK_CXX, WICK_CACHE_DIR). Errors of a call:
+/// The device's compiler (for the CPU and the emulator the system's) compiles the code at the first
+/// call with a dtype; wick caches the result on disk (docs/reference/environment.md: WICK_CXX, WICK_CACHE_DIR). Errors of a call:
 /// kShapeMismatch; kDeviceMismatch; kInvalidArgument for a wrong number of inputs; kDTypeMismatch
 /// for floats if the formula has an integer-only function (bitwise_and, bitwise_left_shift);
-/// kUnsupported on a device other than the CPU, or without a compiler.
+/// kUnsupported on a device that compiles no source, or without a compiler.
 class WICK_API FormulaKernel {
  public:
   template <std::convertible_to<Tensor>... More>
@@ -58,18 +59,21 @@ class WICK_API FormulaKernel {
 WICK_API FormulaKernel elementwise_kernel(const std::string& name, const std::string& formula,
                                           const FormulaOptions& options = {});
 
-/// A kernel compiled from C++ source with an entry point `extern "C" void NAME(const WickTensor*
-/// inputs, int num_inputs, const WickTensor* outputs, int num_outputs)`. wick declares its argument
-/// type before the source:
-///
-///   struct WickTensor { void* data; int dtype, rank; const int64_t *shape, *strides; };
-///
-/// dtype is the numeric value of DType; strides are in elements. The kernel may start its own
-/// threads and must not throw.
+/// A kernel compiled from source. On GPUs and the emulator it is a KernelFunction of one text in the
+/// words that HIP and CUDA share; on the CPU, C++ with an entry point for whole tensors.
 class WICK_API CompiledKernel {
  public:
+  /// Launches the kernel on a GPU or the emulator, as KernelFunction::launch: `(grid, block,
+  /// shared_bytes, arguments...)` or `(grid, block, shared_bytes, stream, arguments...)`, with
+  /// tensors, pointers and scalars. Errors: as there; kUnsupported on the CPU.
+  template <class... Arguments>
+  void launch(Dim3 grid, Dim3 block, int64_t shared_bytes, const Arguments&... arguments) const {
+    function().launch(grid, block, shared_bytes, arguments...);
+  }
   /// Runs the kernel on CPU tensors in any layout. Errors: kUnsupported on other devices.
   void launch(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) const;
+  /// The kernel on a GPU or the emulator. Errors: kUnsupported on the CPU.
+  const KernelFunction& function() const;
 
   struct Impl;
   explicit CompiledKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -78,10 +82,27 @@ class WICK_API CompiledKernel {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Compiles C++ source to a kernel, immediately. name: the entry point, an identifier. Errors:
-/// kInvalidArgument if name is not an identifier, or the source does not define the entry point;
-/// kUnsupported on a device other than the CPU, without a compiler, or if the compiler rejects the
-/// source (the message has its first diagnostics).
+/// Compiles source to a kernel, immediately; wick caches the result on disk. name: the entry point, an
+/// identifier of at most 255 characters.
+///
+/// On GPUs and the emulator the source defines `extern "C" __global__ void NAME(...)`, whose
+/// parameters are pointers and plain values. It may use threadIdx, blockIdx, blockDim, gridDim and
+/// warpSize; __shared__, static and dynamic (extern); __syncthreads; __shfl_sync, __shfl_up_sync,
+/// __shfl_down_sync, __shfl_xor_sync, __ballot_sync, __any_sync, __all_sync, with a mask of 64 bits
+/// (~0ull: all lanes); atomics; CUDA's mathematical functions; no #include. The emulator's compiler is
+/// the system's (WICK_CXX). It has no __half, and lanes named in a mask must not have returned.
+///
+/// On the CPU the source is C++ with `extern "C" void NAME(const WickTensor* inputs, int num_inputs,
+/// const WickTensor* outputs, int num_outputs)`. wick declares its argument type before the source:
+///
+///   struct WickTensor { void* data; int dtype, rank; const int64_t *shape, *strides; };
+///
+/// dtype is the numeric value of DType; strides are in elements. The kernel may start its own threads
+/// and must not throw.
+///
+/// Errors: kInvalidArgument if name is not an identifier or the compiler rejects the source (the
+/// message has its first complaints); kKernelNotFound if the source does not define the kernel;
+/// kUnsupported without a compiler, and on a device that compiles no source.
 WICK_API CompiledKernel compile_kernel(const Device& device, const std::string& name,
                                        const std::string& source);
 

@@ -3,16 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
 
 #include "base/host_compiler.h"
+#include "base/identifier.h"
 #include "base/parallel.h"
 #include "core/launch.h"
+#include "ops/custom/formula_device.h"
 #include "ops/custom/formula_source.h"
 #include "ops/custom/formula_text.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/backend.h"
 #include "wick/ops/cast.h"
+#include "wick/ops/shape.h"
 
 namespace wick {
 namespace {
@@ -61,6 +67,61 @@ std::string formula_source(const Formula& formula, const std::vector<std::string
          "; });\n}\n}  // namespace wick::formula\n";
 }
 
+/// The formula as a kernel of a GPU: (n, layout, output, inputs...).
+std::string device_formula_source(const Formula& formula, const std::vector<std::string>& inputs,
+                                  const char* compute) {
+  std::string parameters, values;
+  for (size_t i = 0; i < inputs.size(); i++) {
+    parameters += std::string(", const ") + compute + "* from_" + std::to_string(i);
+    values += "    const C in_" + inputs[i] + " = from_" + std::to_string(i) + "[at[" +
+              std::to_string(i + 1) + "]];\n";
+  }
+  return "#if defined(__CUDACC_RTC__)\n#define __builtin_trap __trap\n#endif\n" +
+         std::string(kDeviceFormulaSource) +
+         "#line 1 \"formula\"\n"
+         "extern \"C\" __global__ void wick_formula(wick::int64 n, wick::formula::Layout "
+         "layout, " +
+         (formula.is_bool ? "bool" : compute) + "* to" + parameters +
+         ") {\n"
+         "  using namespace wick;\n"
+         "  using namespace wick::formula;\n"
+         "  using S = " +
+         compute +
+         ";\n"
+         "  using C = S;\n"
+         "  const int64 step = int64(gridDim.x) * blockDim.x;\n"
+         "  for (int64 i = int64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {\n"
+         "    int64 at[" +
+         std::to_string(inputs.size() + 1) + "];\n    layout.find(i, at);\n" + values +
+         "    to[at[0]] = " + formula.code + ";\n  }\n}\n";
+}
+
+/// Launches a formula's kernel over operands of one shape, the output first.
+void launch_formula(const KernelFunction& kernel, const Tensor& y,
+                    const std::vector<Tensor>& inputs) {
+  std::vector<Operand> operands{operand(y)};
+  for (const Tensor& x : inputs) operands.push_back(operand(x, y.shape()));
+  std::array<Dims*, kMaxInputs + 1> strides;
+  for (size_t i = 0; i < operands.size(); i++) strides[i] = &operands[i].strides;
+  const Shape shape = collapse(y.shape(), {strides.data(), operands.size()});
+  if (shape.size() > formula::Layout::kDims) {
+    std::vector<Tensor> packed;
+    for (const Tensor& x : inputs) packed.push_back(broadcast_to(x, y.shape()).contiguous());
+    return launch_formula(kernel, y, packed);
+  }
+  formula::Layout layout{};
+  layout.rank = shape.size();
+  for (int d = 0; d < shape.size(); d++) {
+    layout.shape[d] = shape[d];
+    for (size_t o = 0; o < operands.size(); o++) layout.strides[o][d] = operands[o].strides[d];
+  }
+  constexpr int64_t kThreads = 256, kMaxBlocks = 1 << 16;
+  const int64_t n = y.numel(), blocks = std::min((n + kThreads - 1) / kThreads, kMaxBlocks);
+  std::vector<KernelArgument> arguments{n, layout, y};
+  arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+  kernel.launch_list(blocks, kThreads, 0, arguments);
+}
+
 /// Runs the entry over operands of one shape, the output first.
 void run_rows(RowEntry entry, const Shape& full_shape, std::span<Operand> operands) {
   std::array<Dims*, kMaxInputs + 1> strides;
@@ -88,11 +149,6 @@ void run_rows(RowEntry entry, const Shape& full_shape, std::span<Operand> operan
   });
 }
 
-void check_cpu(const std::string& name, const char* what, const Device& device) {
-  check(device.is_cpu(), ErrorCode::kUnsupported, name, what,
-        " are compiled only for the CPU so far, got operands on ", device);
-}
-
 }  // namespace
 
 struct FormulaKernel::Impl {
@@ -101,10 +157,12 @@ struct FormulaKernel::Impl {
   Formula formula;
   std::array<std::atomic<RowEntry>, std::size(kComputeTypes)> entries = {};
 
+  std::mutex mutex;
+  std::map<std::pair<std::string, DType>, KernelFunction> kernels = {};  // by device
+
   RowEntry entry_for(DType compute) {
-    const auto type = std::find_if(std::begin(kComputeTypes), std::end(kComputeTypes),
-                                   [&](const ComputeType& t) { return t.dtype == compute; });
-    std::atomic<RowEntry>& entry = entries[size_t(type - std::begin(kComputeTypes))];
+    const auto* type = type_of(compute);
+    std::atomic<RowEntry>& entry = entries[size_t(type - kComputeTypes)];
     if (const RowEntry found = entry.load(std::memory_order_acquire)) return found;
     // Hidden visibility: the formula's functions have the same names as libwick's, which must not
     // replace them.
@@ -114,6 +172,27 @@ struct FormulaKernel::Impl {
         compiled_entry(name, formula_source(formula, inputs, type->name), "wick_formula", flags));
     entry.store(made, std::memory_order_release);
     return made;
+  }
+
+  KernelFunction kernel_for(DType compute, const Device& device) {
+    const std::lock_guard lock(mutex);
+    const std::pair key(to_string(device), compute);
+    if (const auto found = kernels.find(key); found != kernels.end()) return found->second;
+    constexpr const char* kName = "wick_formula";
+    try {
+      const KernelModule module = KernelModule::compile(
+          device, kName, device_formula_source(formula, inputs, type_of(compute)->name),
+          {"-std=c++20"});
+      return kernels.emplace(key, module.function(kName)).first->second;
+    } catch (const Error& e) {
+      fail(e.code(), name, e.what());
+    }
+  }
+
+ private:
+  static const ComputeType* type_of(DType compute) {
+    return std::find_if(std::begin(kComputeTypes), std::end(kComputeTypes),
+                        [&](const ComputeType& t) { return t.dtype == compute; });
   }
 };
 
@@ -142,7 +221,7 @@ Tensor FormulaKernel::run(const std::vector<Tensor>& inputs) const {
     check_defined(name, x);
     check_same_device(name, inputs[0], x);
   }
-  check_cpu(name, "formula kernels", inputs[0].device());
+  const Device& device = inputs[0].device();
   Shape shape = inputs[0].shape();
   // Tensors without dims do not promote within a kind, as in PyTorch.
   Tensor widest = inputs[0];
@@ -163,13 +242,18 @@ Tensor FormulaKernel::run(const std::vector<Tensor>& inputs) const {
   const DType compute = floats                 ? computed_in(dtype)
                         : dtype == DType::kU64 ? DType::kU64
                                                : DType::kI64;
-  const Tensor y = Tensor::empty(shape, {.dtype = formula.is_bool ? DType::kBool : compute});
+  const Tensor y =
+      Tensor::empty(shape, {.dtype = formula.is_bool ? DType::kBool : compute, .device = device});
   if (y.numel() > 0) {
     std::vector<Tensor> converted;
-    std::vector<Operand> operands{operand(y)};
     for (const Tensor& x : inputs) converted.push_back(cast(x.detach(), compute));
-    for (const Tensor& x : converted) operands.push_back(operand(x, shape));
-    run_rows(impl_->entry_for(compute), shape, operands);
+    if (device.is_cpu()) {
+      std::vector<Operand> operands{operand(y)};
+      for (const Tensor& x : converted) operands.push_back(operand(x, shape));
+      run_rows(impl_->entry_for(compute), shape, operands);
+    } else {
+      launch_formula(impl_->kernel_for(compute, device), y, converted);
+    }
   }
   std::vector<const Tensor*> pointers;
   for (const Tensor& x : inputs) pointers.push_back(&x);
@@ -197,7 +281,8 @@ std::vector<WickTensor> kernel_views(const std::string& name, const std::vector<
   std::vector<WickTensor> views;
   for (const Tensor& x : tensors) {
     check_defined(name.c_str(), x);
-    check_cpu(name, "kernels from source", x.device());
+    check(x.device().is_cpu(), ErrorCode::kDeviceMismatch, name,
+          "the kernel is of the CPU, got a tensor on ", x.device());
     views.push_back({x.data(), int32_t(x.dtype()), x.rank(), x.shape().data(), x.strides().data()});
   }
   return views;
@@ -207,27 +292,40 @@ std::vector<WickTensor> kernel_views(const std::string& name, const std::vector<
 
 struct CompiledKernel::Impl {
   std::string name;
-  KernelEntry entry;
+  KernelEntry entry;                       // on the CPU
+  std::optional<KernelFunction> function;  // elsewhere
 };
 
 void CompiledKernel::launch(const std::vector<Tensor>& inputs,
                             const std::vector<Tensor>& outputs) const {
+  check(impl_->entry, ErrorCode::kUnsupported, impl_->name,
+        "expected launch(grid, block, shared_bytes, arguments...) for a kernel of a GPU");
   const std::vector<WickTensor> in = kernel_views(impl_->name, inputs),
                                 out = kernel_views(impl_->name, outputs);
   for (const Tensor& y : outputs) y.storage()->bump_version();
   impl_->entry(in.data(), int(in.size()), out.data(), int(out.size()));
 }
 
+const KernelFunction& CompiledKernel::function() const {
+  check(impl_->function.has_value(), ErrorCode::kUnsupported, impl_->name,
+        "a kernel of the CPU has no blocks and threads: expected launch(inputs, outputs)");
+  return *impl_->function;
+}
+
 CompiledKernel compile_kernel(const Device& device, const std::string& name,
                               const std::string& source) {
+  if (!device.is_cpu()) {
+    const KernelModule module = KernelModule::compile(device, name, source);
+    return CompiledKernel(std::make_shared<const CompiledKernel::Impl>(
+        CompiledKernel::Impl{name, nullptr, module.function(name)}));
+  }
   check(is_identifier(name), ErrorCode::kInvalidArgument, "compile_kernel", "name '", name,
         "' is not an identifier");
-  check_cpu(name, "kernels from source", device);
   // #line makes the compiler's diagnostics count lines of the user's source.
   const std::string whole = std::string(kKernelPrelude) + "#line 1 \"" + name + "\"\n" + source;
   void* entry = compiled_entry(name, whole, name, compiler_flags());
   return CompiledKernel(std::make_shared<const CompiledKernel::Impl>(
-      CompiledKernel::Impl{name, reinterpret_cast<KernelEntry>(entry)}));
+      CompiledKernel::Impl{name, reinterpret_cast<KernelEntry>(entry), {}}));
 }
 
 }  // namespace wick

@@ -2,7 +2,7 @@
 // everything it includes, precedes the formula when wick compiles it (formula_source.h). A formula
 // therefore calls the same functions as wick's own kernels.
 #pragma once
-#include "ops/custom/formula_functions.h"
+#include "ops/custom/formula_values.h"
 
 namespace wick::formula {
 
@@ -134,24 +134,6 @@ using Value = typename ValueOf<S>::type;
 template <class S>
 using Mask = typename ValueOf<S>::Mask;
 
-// A truth value is a bool, or a mask whose lanes are 0 and -1.
-
-template <class M>
-M is_not(M a) {
-  return a == 0;
-}
-template <class M>
-M both(M a, M b) {
-  return a & b;
-}
-template <class M>
-M either(M a, M b) {
-  return a | b;
-}
-template <class M>
-M choose(M condition, M a, M b) {
-  return either(both(condition, a), both(is_not(condition), b));
-}
 template <class S>
 Value<S> number(Mask<S> a) {
   if constexpr (kSame<Mask<S>, bool>)
@@ -159,10 +141,6 @@ Value<S> number(Mask<S> a) {
   else
     return select(a, Value<S>(S(1)), Value<S>(S(0)));
 }
-
-inline constexpr double kPi = 3.14159265358979323846;
-inline constexpr double kInf = __builtin_bit_cast(double, uint64(0x7ff) << 52);
-inline constexpr double kNan = __builtin_bit_cast(double, uint64(0x7ff8) << 48);
 
 /// Calls F on lanes.
 template <class F, class S, class... More>
@@ -175,23 +153,6 @@ auto call(Lanes<S> x, More... more) {
     return F()(x, more...);
   }
 }
-/// Calls F on integers: i64 or u64. A rounding function without an integer formula returns its
-/// argument; a test for NaN or infinities computes in f32.
-template <class F, class S, class... More>
-requires(kIsInteger<S>) auto call(S x, More... more) {
-  using In = ComputeIn<F, S>;
-  if constexpr (detail::position_in<S>(typename F::Types{}) == F::Types::kSize) {
-    if constexpr (kSame<decltype(F()(float(x), float(more)...)), bool>)
-      return F()(float(x), float(more)...);
-    else
-      return x;
-  } else if constexpr (kSame<decltype(F()(In(x), In(more)...)), bool>) {
-    return F()(In(x), In(more)...);
-  } else {
-    return S(F()(In(x), In(more)...));
-  }
-}
-
 template <class S>
 Value<S> load(const S* from, int64 stride, int64 count) {
   if constexpr (ValueOf<S>::kCount == 1) {

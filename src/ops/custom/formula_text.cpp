@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/identifier.h"
 #include "ops/custom/formula_table.h"
 #include "scalar/binary.h"
 #include "scalar/compare.h"
@@ -276,11 +277,6 @@ class Parser {
 };
 
 }  // namespace
-
-bool is_identifier(const std::string& text) {
-  return !text.empty() && is_letter(text[0]) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
-}
 
 Formula parse_formula(const std::string& name, const std::string& formula,
                       const std::vector<std::string>& inputs) {

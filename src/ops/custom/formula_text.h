@@ -17,7 +17,4 @@ struct Formula {
 Formula parse_formula(const std::string& name, const std::string& formula,
                       const std::vector<std::string>& inputs);
 
-/// Whether text is a C identifier: letters, digits and _, not starting with a digit.
-bool is_identifier(const std::string& text);
-
 }  // namespace wick

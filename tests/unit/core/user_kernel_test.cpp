@@ -55,7 +55,7 @@ Status launch(int32, void* function, const KernelLaunch* launch, void* stream) {
   return {};
 }
 constexpr RuntimeCode kCode = {
-    kRuntimeCodeVersion, sizeof(RuntimeCode), load, unload, find, launch};
+    kRuntimeCodeVersion, sizeof(RuntimeCode), load, unload, find, launch, nullptr, nullptr};
 
 /// A device of a backend with this code, registered under this name.
 Device device_with(const RuntimeCode* code, const char* name) {

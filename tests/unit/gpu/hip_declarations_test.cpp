@@ -12,27 +12,11 @@
 
 #undef hipGetDeviceProperties  // a macro for the versioned one, which our table names itself
 
-#include <type_traits>
-
+#include "alike.h"
 #include "runtime/rt_rocm_hip.h"
 
 namespace wick::gpu::hip {
 namespace {
-
-// What a type is when passed: all pointers are one, an enumeration is an int.
-template <class T>
-using Passed =
-    std::conditional_t<std::is_pointer_v<T>, void*,
-                       std::conditional_t<std::is_enum_v<T> && sizeof(T) == sizeof(int), int, T>>;
-template <class F>
-struct Abi;
-template <class R, class... A>
-struct Abi<R (*)(A...)> {
-  using type = Passed<R> (*)(Passed<A>...);
-};
-template <class A, class B>
-constexpr bool kAlike = std::is_same_v<typename Abi<std::remove_cv_t<A>>::type,
-                                       typename Abi<std::remove_cv_t<B>>::type>;
 
 #define SAME(function)                                                  \
   static_assert(kAlike<decltype(Api::function), decltype(&::function)>, \

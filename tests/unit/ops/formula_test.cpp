@@ -311,10 +311,10 @@ TEST(CompileKernel, RunsOnTensorsOfAnyLayout) {
 
 TEST(CompileKernel, TheCompilersComplaintIsTheError) {
   EXPECT_ERROR(compile_kernel(Device::cpu(), "wrong", "int f() { return nothing_like_this; }"),
-               kUnsupported, "nothing_like_this");
+               kInvalidArgument, "nothing_like_this");
   EXPECT_ERROR(compile_kernel(Device::cpu(), "wrong", "\n\nint f() { return nothing_like_this; }"),
-               kUnsupported, "wrong:3:");
-  EXPECT_ERROR(compile_kernel(Device::cpu(), "missing", "int other;"), kInvalidArgument,
+               kInvalidArgument, "wrong:3:");
+  EXPECT_ERROR(compile_kernel(Device::cpu(), "missing", "int other;"), kKernelNotFound,
                "expected a function extern \"C\" missing");
   EXPECT_ERROR(compile_kernel(Device::cpu(), "a\"b", ""), kInvalidArgument, "is not an identifier");
 }
