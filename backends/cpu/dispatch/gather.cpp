@@ -105,18 +105,10 @@ Status check_ids(const Dims& d, const char* op) {
   return out_of_range(op, ids_of(position / length)[position % length * stride], position, d.N);
 }
 
-/// Returns false if an id is outside of [0, N); N is positive.
 template <class Word>
-bool gather(const Dims& d, const Word* x, Word* y) {
+void gather(const Dims& d, const Word* x, Word* y) {
   const Lines lines(d);
-  std::atomic<bool> inside = true;
   parallel_for(lines.count * lines.length, kGrain, [&](int64 begin, int64 end) {
-    bool outside = false;
-    const auto checked = [&outside, limit = uint64(d.N)](int64 id) {
-      const bool fits = uint64(id) < limit;
-      outside |= !fits;
-      return fits ? id : 0;
-    };
     while (begin < end) {
       const int64 line = begin / lines.length, first = begin % lines.length;
       const int64 n = std::min(end - begin, lines.length - first), o = lines.o(d, line),
@@ -125,15 +117,13 @@ bool gather(const Dims& d, const Word* x, Word* y) {
       const Word* from = x + o * d.many[0] + first * lines.many;
       Word* to = y + o * d.other[0] + j * d.other[1] + first * lines.other;
       if (lines.along_j && lines.ids == 1 && lines.other == 1 && d.many[1] == 1)
-        for (int64 k = 0; k < n; k++) to[k] = from[checked(ids[k])];
+        for (int64 k = 0; k < n; k++) to[k] = from[ids[k]];
       else
         for (int64 k = 0; k < n; k++)
-          to[k * lines.other] = from[checked(ids[k * lines.ids]) * d.many[1] + k * lines.many];
+          to[k * lines.other] = from[ids[k * lines.ids] * d.many[1] + k * lines.many];
       begin += n;
     }
-    if (outside) inside = false;
   });
-  return inside;
 }
 
 void gather_rows(const Dims& d, const Access& access, const char* x, char* y) {
@@ -324,18 +314,18 @@ Status run_gather(const Kernel* kernel, const Call* call) {
   const View &x = call->in[0], &y = call->out[0];
   const Dims d(x, call->in[1], y);
   if (d.empty()) return {};
-  if (d.N == 0 || (d.of_rows() && y.strides[2] == 1)) {
-    if (const Status status = check_ids(d, kernel->name); !status.ok()) return status;
+  if (const Status status = check_ids(d, kernel->name); !status.ok()) return status;
+  if (d.of_rows() && y.strides[2] == 1)
     gather_rows(d, access, x.as<char>(), y.as<char>());
-    return {};
-  }
-  const auto gathered = [&] {
-    if (access.size == 1) return gather(d, x.as<const uint8>(), y.as<uint8>());
-    if (access.size == 2) return gather(d, x.as<const uint16>(), y.as<uint16>());
-    if (access.size == 4) return gather(d, x.as<const uint32>(), y.as<uint32>());
-    return gather(d, x.as<const uint64>(), y.as<uint64>());
-  };
-  return gathered() ? Status{} : check_ids(d, kernel->name);
+  else if (access.size == 1)
+    gather(d, x.as<const uint8>(), y.as<uint8>());
+  else if (access.size == 2)
+    gather(d, x.as<const uint16>(), y.as<uint16>());
+  else if (access.size == 4)
+    gather(d, x.as<const uint32>(), y.as<uint32>());
+  else
+    gather(d, x.as<const uint64>(), y.as<uint64>());
+  return {};
 }
 
 Status run_scatter(const Kernel* kernel, const Call* call) {
