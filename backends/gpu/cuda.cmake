@@ -105,7 +105,7 @@ foreach(unit rt_cuda registry)  # no kernels in these
 endforeach()
 
 add_library(wick_cuda MODULE ${cuda_objects} ${CMAKE_CURRENT_SOURCE_DIR}/runtime/find_library.cpp
-            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_cuda_image.cpp)
+            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/kernel_compiler.cpp ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_cuda_image.cpp)
 target_include_directories(wick_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_compile_features(wick_cuda PRIVATE cxx_std_20)
 target_compile_options(wick_cuda PRIVATE -Wall -Wextra)

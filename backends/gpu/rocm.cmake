@@ -37,7 +37,7 @@ wick_amd_objects(rocm_objects UNITS ${rocm_units} HOST_ONLY ${rocm_runtime}/rt_r
 find_library(WICK_ZSTD_LIBRARY zstd REQUIRED)
 add_library(wick_rocm MODULE ${rocm_objects} ${rocm_runtime}/rt_rocm_hip.cpp ${rocm_runtime}/rt_rocm_image.cpp
             ${rocm_runtime}/rt_rocm_objects.cpp ${rocm_runtime}/rt_rocm_system.cpp
-            ${rocm_runtime}/find_library.cpp)
+            ${rocm_runtime}/find_library.cpp ${rocm_runtime}/kernel_compiler.cpp)
 target_include_directories(wick_rocm PRIVATE ${rocm_includes})
 target_compile_features(wick_rocm PRIVATE cxx_std_20)
 target_compile_options(wick_rocm PRIVATE -ffp-contract=off -Wall -Wextra)
