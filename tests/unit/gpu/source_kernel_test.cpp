@@ -1,9 +1,10 @@
-// Kernels from source, of one text for every GPU, on both wave widths of the emulator.
+// Kernels from source, of one text for every GPU, on both wave widths of the emulator and on cards.
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
 
 #include "../expect.h"
+#include "devices/absent.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -11,7 +12,19 @@ namespace {
 
 class SourceKernel : public testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    std::string why;
+    if (!test::find_device(GetParam(), &why)) GTEST_SKIP() << why;
+    if (!on_card()) return;
+    try {
+      compile("empty", "extern \"C\" __global__ void empty() {}");
+    } catch (const Error& e) {  // hipRTC and NVRTC are libraries that a machine may lack
+      if (e.code() != ErrorCode::kUnsupported) throw;
+      GTEST_SKIP() << e.what();
+    }
+  }
   Device device() const { return Device::parse(GetParam()); }
+  bool on_card() const { return device().kind() != DeviceKind::kEmulated; }
   CompiledKernel compile(const std::string& name, const std::string& source) const {
     return compile_kernel(device(), name, source);
   }
@@ -25,6 +38,11 @@ class SourceKernel : public testing::TestWithParam<const char*> {
   int wave() const { return device().info().wave; }
 };
 INSTANTIATE_TEST_SUITE_P(Waves, SourceKernel, testing::Values("emu:32", "emu:64"));
+INSTANTIATE_TEST_SUITE_P(Cards, SourceKernel, testing::Values("rocm:0", "cuda:0"));
+
+/// For what a card does not report, and for texts of its own.
+#define SKIP_ON_CARDS() \
+  if (on_card()) GTEST_SKIP() << "the emulator's checks and texts"
 
 template <class T = float>
 std::vector<T> count_up(int64_t n) {
@@ -227,6 +245,7 @@ extern "C" __global__ void shuffle(int* y) {
 }
 
 TEST_P(SourceKernel, HasWavesThatTheBlockDoesNotFill) {
+  SKIP_ON_CARDS();
   const auto last = compile("last", R"(
 extern "C" __global__ void last(float* y) {
   const float below = __shfl_down_sync(~0ull, float(threadIdx.x), 1);
@@ -285,6 +304,11 @@ extern "C" __global__ void scalars(double* y, bool a, signed char b, unsigned sh
 }
 
 TEST_P(SourceKernel, ReportsTheCompilersOwnLines) {
+  if (on_card()) {  // NVRTC: "f(2): error: ", hipRTC: "f:2:11: error: "
+    EXPECT_ERROR(compile("f", "extern \"C\" __global__ void f(float* y) {\n  y[0] = one;\n}\n"),
+                 kInvalidArgument, "error: ");
+    return;
+  }
   EXPECT_ERROR(compile("f", "extern \"C\" __global__ void f(float* y) {\n  y[0] = 1\n}\n"),
                kInvalidArgument, "f: the compiler rejects the source: f:2:");
   EXPECT_ERROR(compile("f", "extern \"C\" __global__ void f(float* y) { y[0] = one; }\n"),
@@ -292,6 +316,7 @@ TEST_P(SourceKernel, ReportsTheCompilersOwnLines) {
 }
 
 TEST_P(SourceKernel, IsFoundByItsName) {
+  SKIP_ON_CARDS();
   EXPECT_ERROR(compile("other", kAxpy), kKernelNotFound,
                "other: expected a function extern \"C\" __global__ void other(...) in the source");
   EXPECT_ERROR(compile("axpy", kAxpy.substr(kAxpy.find("__global__"))), kKernelNotFound, "axpy");
@@ -302,6 +327,7 @@ TEST_P(SourceKernel, IsFoundByItsName) {
 }
 
 TEST_P(SourceKernel, RefusesOtherArgumentsAndTooMuchSharedMemory) {
+  SKIP_ON_CARDS();
   const auto axpy = compile("axpy", kAxpy);
   const Tensor x = zeros_of({4});
   EXPECT_ERROR(axpy.launch(1, 4, 0, x, x, 1.0f), kInvalidArgument,
@@ -325,6 +351,7 @@ TEST_P(SourceKernel, RefusesOtherArgumentsAndTooMuchSharedMemory) {
 }
 
 TEST_P(SourceKernel, ReportsBarriersThatSomeThreadsMiss) {
+  SKIP_ON_CARDS();
   const auto skips = compile("skips", R"(
 extern "C" __global__ void skips(float* y) {
   if (threadIdx.x == 1) return;
@@ -345,6 +372,7 @@ extern "C" __global__ void writes(float* y) {
 }
 
 TEST_P(SourceKernel, FindsNoValuesInSharedMemory) {
+  SKIP_ON_CARDS();
   const auto reads = compile("reads", R"(
 extern "C" __global__ void reads(float* y, int write) {
   __shared__ float m[64];
@@ -373,18 +401,22 @@ extern "C" __global__ void cube(const float* x, float* y, long long n) {
   if (i < n) y[i] = x[i] * x[i] * x[i];
 })")) {}
   const char* name() const override { return "cube"; }
-  Tensor emulated(std::span<const Tensor> in) const override {
-    const Tensor x = in[0].contiguous();
-    const Tensor y = Tensor::empty(x.shape(), {.device = x.device()});
-    kernel_.launch((x.numel() + 63) / 64, 64, 0, x, y, x.numel());
-    return y;
-  }
+  Tensor rocm(std::span<const Tensor> in) const override { return launch(in); }
+  Tensor cuda(std::span<const Tensor> in) const override { return launch(in); }
+  Tensor emulated(std::span<const Tensor> in) const override { return launch(in); }
   std::vector<Tensor> backward(std::span<const Tensor> in, const Tensor&,
                                const Tensor& gradient) const override {
     return {gradient * square(in[0]) * 3};
   }
 
  private:
+  Tensor launch(std::span<const Tensor> in) const {
+    const Tensor x = in[0].contiguous();
+    const Tensor y = Tensor::empty(x.shape(), {.device = x.device()});
+    kernel_.launch((x.numel() + 63) / 64, 64, 0, x, y, x.numel());
+    return y;
+  }
+
   CompiledKernel kernel_;
 };
 
@@ -411,6 +443,7 @@ TEST_P(SourceKernel, ComesFromAFormula) {
 }
 
 TEST_P(SourceKernel, IsRunInAllWaysByCheckMode) {
+  SKIP_ON_CARDS();
   if (!in_check_mode()) GTEST_SKIP() << "source_kernel_test.check runs it: WICK_EMU=check";
   const auto races = compile("races", R"(
 extern "C" __global__ void races(int* y) {
