@@ -12,8 +12,9 @@ namespace {
 
 constexpr int64 kFewM = 8;                  // rows of x that share a decoded run in registers
 constexpr int64 kTileM = 512, kTileN = 32;  // of y
-constexpr int64 kChain = 64;   // products added up one after the other, which bounds their error
-constexpr int64 kTileK = 256;  // decoded weights of a tile: 32 KiB of an L1 cache; x beside them: 512 KiB of L2
+constexpr int64 kChain = 64;  // products added up one after the other, which bounds their error
+constexpr int64 kTileK =
+    256;  // decoded weights of a tile: 32 KiB of an L1 cache; x beside them: 512 KiB of L2
 
 // Vectors of columns of y and rows of x whose products are added up at once: 24 of 32 registers on
 // AVX-512, 12 of 16 on AVX2; the baseline, which has no fused multiplication, wants another for the

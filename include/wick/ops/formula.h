@@ -89,8 +89,9 @@ class WICK_API CompiledKernel {
 /// parameters are pointers and plain values. It may use threadIdx, blockIdx, blockDim, gridDim and
 /// warpSize; __shared__, static and dynamic (extern); __syncthreads; __shfl_sync, __shfl_up_sync,
 /// __shfl_down_sync, __shfl_xor_sync, __ballot_sync, __any_sync, __all_sync, with a mask of 64 bits
-/// (~0ull: all lanes); atomics; CUDA's mathematical functions; no #include. The emulator's compiler is
-/// the system's (WICK_CXX). It has no __half, and lanes named in a mask must not have returned.
+/// (~0ull: all lanes); atomics; CUDA's mathematical functions; no #include. AMD's cards
+/// compile it through hipRTC, NVIDIA's through NVRTC, the emulator through the system's compiler
+/// (WICK_CXX). The emulator has no __half, and lanes named in a mask must not have returned.
 ///
 /// On the CPU the source is C++ with `extern "C" void NAME(const WickTensor* inputs, int num_inputs,
 /// const WickTensor* outputs, int num_outputs)`. wick declares its argument type before the source:
