@@ -115,11 +115,12 @@ TEST(CudaLibraries, AreSearchedForInTheOrderOfTheTable) {
   for (const std::string& place : places) here.add(place);
   here.add("venv/lib/python3.12/site-packages/torch/lib/libwick_probe.so.13");  // of another Python
   here.add("rocm/lib/libwick_probe.so.13");                                     // of another vendor
+  // The address sanitizer's runtime, where the program has it, comes after the preloaded library.
   const Environment environment = {
       {"LD_LIBRARY_PATH", here.at("path")},   {"CUDA_PATH", here.at("cuda_path")},
       {"ROCM_PATH", here.at("rocm")},         {"WICK_SYSTEM_ROOT", here.at("root")},
       {"VIRTUAL_ENV", here.at("other_venv")}, {"HOME", here.at("home")},
-      {"LD_PRELOAD", WICK_FAKE_PYTHON}};
+      {"LD_PRELOAD", WICK_FAKE_PYTHON},       {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
   for (const std::string& place : places) {
     EXPECT_EQ(found(kProbe, "", environment, program), here.at(place));
     fs::remove(here.at(place));
