@@ -19,6 +19,8 @@ const char* forbidden(const Kernel& kernel) {
     return "its order of summation varies, which set_deterministic(true) forbids";
   if ((kernel.flags & kKernelRoundsInputs) != 0 && !round_activations())
     return "it rounds activations, which set_round_activations(false) forbids";
+  if ((kernel.flags & kKernelRoundsF32) != 0 && matmul_precision() == MatmulPrecision::kF32)
+    return "it rounds f32 operands, which set_matmul_precision does not permit";
   return nullptr;
 }
 

@@ -29,6 +29,7 @@ enum KernelFlags : uint32 {
   kKernelUnordered = 4,      // floating-point summation order may vary from run to run
   kKernelLibrary = 8,        // implemented by a vendor library
   kKernelRoundsInputs = 16,  // rounds operands beyond the op's error bound: set_round_activations
+  kKernelRoundsF32 = 32,     // rounds f32 operands to TF32: set_matmul_precision
 };
 
 /// One implementation of an op. Tile variants and library calls are kernels too. The core runs the
