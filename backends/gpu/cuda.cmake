@@ -100,12 +100,14 @@ file(GLOB cuda_kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.c
 foreach(unit IN LISTS cuda_kernels)
   add_cuda_unit(${unit} ${cuda_gencode} --compress-mode=size)
 endforeach()
-foreach(unit rt_cuda registry)  # no kernels in these
-  add_cuda_unit(${CMAKE_CURRENT_SOURCE_DIR}/runtime/${unit}.cpp -arch=sm_${cuda_lowest})
+foreach(unit runtime/rt_cuda runtime/registry libraries/library_kernels libraries/self_check)  # no kernels in these
+  add_cuda_unit(${CMAKE_CURRENT_SOURCE_DIR}/${unit}.cpp -arch=sm_${cuda_lowest})
 endforeach()
 
-add_library(wick_cuda MODULE ${cuda_objects} ${CMAKE_CURRENT_SOURCE_DIR}/runtime/find_library.cpp
-            ${CMAKE_CURRENT_SOURCE_DIR}/runtime/kernel_compiler.cpp ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_cuda_image.cpp)
+set(cuda_plain runtime/find_library runtime/kernel_compiler runtime/rt_cuda_image
+    libraries/libraries libraries/vendors_cuda libraries/blas_lt libraries/cudnn)
+list(TRANSFORM cuda_plain REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1.cpp")
+add_library(wick_cuda MODULE ${cuda_objects} ${cuda_plain})
 target_include_directories(wick_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_compile_features(wick_cuda PRIVATE cxx_std_20)
 target_compile_options(wick_cuda PRIVATE -Wall -Wextra)

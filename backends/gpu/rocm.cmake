@@ -30,14 +30,19 @@ if(NOT WICK_ROCM_MATRIX)
   set(rocm_defines WICK_MATRIX_NONE)
 endif()
 file(GLOB rocm_units CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cpp)
+set(rocm_libraries ${CMAKE_CURRENT_SOURCE_DIR}/libraries)
 wick_amd_objects(rocm_objects UNITS ${rocm_units} HOST_ONLY ${rocm_runtime}/rt_rocm.cpp ${rocm_runtime}/registry.cpp
+                 ${rocm_libraries}/library_kernels.cpp ${rocm_libraries}/self_check.cpp
                  TARGETS ${WICK_ROCM_TARGETS} INCLUDES ${rocm_includes} DEFINES ${rocm_defines}
                  CONSTANTS ${rocm_runtime}/rt_rocm_constants.h)
 
 find_library(WICK_ZSTD_LIBRARY zstd REQUIRED)
 add_library(wick_rocm MODULE ${rocm_objects} ${rocm_runtime}/rt_rocm_hip.cpp ${rocm_runtime}/rt_rocm_image.cpp
             ${rocm_runtime}/rt_rocm_objects.cpp ${rocm_runtime}/rt_rocm_system.cpp
-            ${rocm_runtime}/find_library.cpp ${rocm_runtime}/kernel_compiler.cpp)
+            ${rocm_runtime}/find_library.cpp ${rocm_runtime}/kernel_compiler.cpp ${rocm_libraries}/libraries.cpp
+            ${rocm_libraries}/vendors_rocm.cpp ${rocm_libraries}/blas_lt.cpp ${rocm_libraries}/rocblas.cpp
+            ${rocm_libraries}/tensile_files.cpp
+            ${rocm_libraries}/miopen.cpp)
 target_include_directories(wick_rocm PRIVATE ${rocm_includes})
 target_compile_features(wick_rocm PRIVATE cxx_std_20)
 target_compile_options(wick_rocm PRIVATE -ffp-contract=off -Wall -Wextra)
@@ -127,6 +132,26 @@ if(BUILD_TESTING)
   add_dependencies(rocm_kernel_test wick_rocm)
   target_sources(rocm_runtime_test PRIVATE ${plan_objects})
   add_test(NAME rocm_kernel COMMAND rocm_kernel_test)
+
+  # rocBLAS and MIOpen, computed on the host, and a rocBLAS that lacks a function.
+  set(fake_libraries ${CMAKE_CURRENT_BINARY_DIR}/fake_libraries)
+  function(add_fake_library name source file folder)
+    add_library(${name} SHARED ${gpu_tests}/fake_libraries/${source}.cpp)
+    set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${file} SUFFIX "" NO_SONAME ON CXX_VISIBILITY_PRESET default
+                          LIBRARY_OUTPUT_DIRECTORY ${fake_libraries}/${folder})
+    target_compile_features(${name} PRIVATE cxx_std_20)
+    target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+  endfunction()
+  add_fake_library(fake_rocblas fake_rocblas librocblas.so.5 .)
+  add_fake_library(fake_rocblas_incomplete fake_rocblas librocblas.so.5 incomplete)
+  add_fake_library(fake_miopen fake_miopen libMIOpen.so.1 .)
+  target_compile_definitions(fake_rocblas_incomplete PRIVATE FAKE_ROCBLAS_INCOMPLETE)
+  add_executable(rocm_library_test ${gpu_tests}/rocm_library_test.cpp)
+  target_link_libraries(rocm_library_test PRIVATE wick_test_devices wick GTest::gtest)
+  target_compile_definitions(rocm_library_test PRIVATE WICK_FAKE_LIBRARIES="${fake_libraries}")
+  add_dependencies(rocm_library_test wick_rocm fake_rocblas fake_rocblas_incomplete fake_miopen)
+  add_test(NAME rocm_library COMMAND rocm_library_test)
+
   add_code_objects(example_objects ${PROJECT_SOURCE_DIR}/examples/custom_kernel.hip ${WICK_ROCM_TARGETS})
   add_custom_target(example_kernels DEPENDS ${example_objects})
 

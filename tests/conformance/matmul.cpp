@@ -112,11 +112,20 @@ Row linear_row() {
   return row;
 }
 
+/// Sizes that the libraries' kernels for a product with a bias take, where a card has such a library.
+Row linear_bias_row() {
+  Row row = linear_row();
+  row.op = "linear_bias";
+  row.geometries = {{{{16, 40}, {24, 40}, {24}}}, {{{2, 64, 160}, {136, 160}, {136}}}};
+  row.differentiable = {};  // as linear's
+  return row;
+}
+
 }  // namespace
 
 template <>
 std::vector<Row> rows_of<"matmul">() {
-  return {matmul_row(), integer_row(), linear_row()};
+  return {matmul_row(), integer_row(), linear_row(), linear_bias_row()};
 }
 
 }  // namespace wick::conformance

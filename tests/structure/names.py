@@ -5,7 +5,7 @@ import tree
 
 _VENDORS = re.compile(r"(?<![A-Za-z0-9_])(cuda|hip|rocm)(?![A-Za-z0-9_])")
 _VENDORS_MAY_STAND = re.compile(
-    r"backends/gpu/(runtime|device)/"
+    r"backends/gpu/(runtime|device|libraries)/"
     r"|(src|include/wick)/core/(device|rocm)\.[a-z]+$"
     r"|(src|include/wick)/ops/(custom/)?custom_op\.[a-z]+$"
     r"|examples/custom_kernel\.(cpp|hip)$"
@@ -22,7 +22,7 @@ def vendor_violations(root):
             continue
         for number, line in enumerate(tree.code_of(tree.read(root, name) or "").splitlines(), 1):
             for match in _VENDORS.finditer(line):
-                result.append(f"{name}:{number}: the identifier {match.group()} stands outside of backends/gpu/{{runtime,device}}, "
+                result.append(f"{name}:{number}: the identifier {match.group()} stands outside of backends/gpu/{{runtime,device,libraries}}, "
                               "core/{device,rocm}.*, ops/custom_op.*, dist/, examples/custom_kernel.*, doctor and profiling")
     return result
 

@@ -7,6 +7,9 @@
 #include <tuple>
 #include <vector>
 
+#if !defined(WICK_EMULATED)
+#include "libraries/library_kernels.h"
+#endif
 #include "runtime/kernel_list.h"
 #include "runtime/rt.h"
 
@@ -16,6 +19,9 @@ namespace {
 template <Text... family>
 KernelList kernels_of() {
   KernelList list;
+#if !defined(WICK_EMULATED)
+  add_library_kernels(list);
+#endif
   (add_family<family>(list), ...);
   return list;
 }

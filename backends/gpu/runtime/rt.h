@@ -20,6 +20,19 @@ int32 list_ops(const Op* const** ops);
 Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads, const void* args,
                    const Call& call);
 
+/// The module's table.
+const Backend& backend();
+
+/// A stream of the vendor's runtime, for a vendor's library.
+struct NativeStream {
+  void* handle;
+  bool capturing;  // into a graph: nothing may wait for the device or allocate
+};
+/// Calls work(context, stream) with the call's device current and its stream; errors of later calls name
+/// `kernel` as the stream's last.
+Status with_native_stream(const char* kernel, const Call& call,
+                          Status (*work)(void* context, NativeStream), void* context);
+
 template <class K>
 Status launch(const typename K::Args& args, const Call& call) {
   static_assert(check_kernel<K>());

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cuda_code.h"  // made by cuda.cmake: kCodeFor, kPtxFor
+#include "libraries/libraries.h"
 #include "runtime/find_library.h"
 #include "runtime/kernel_compiler.h"
 #include "runtime/lasting_name.h"
@@ -868,6 +869,9 @@ const char* describe_runtime() {
   static thread_local std::string text;
   text = drivers[0] + " (CUDA " + std::to_string(version / 1000) + "." +
          std::to_string(version % 1000 / 10) + ")";
+  std::vector<DeviceInfo> infos;
+  for (int32 i = 0; i < platform().count; i++) infos.push_back(platform().devices[i].info);
+  text += describe_libraries(infos.data(), int(infos.size()));
   return text.c_str();
 }
 
@@ -922,6 +926,16 @@ const char* code_in_module() {
 }  // namespace
 
 int wave_of(int32) { return kDeviceWave; }  // of every NVIDIA card so far
+
+const Backend& backend() { return kBackend; }
+
+Status with_native_stream(const char* kernel, const Call& call,
+                          Status (*work)(void* context, NativeStream), void* context) {
+  const Place at(call.device, call.stream, kernel);
+  if (!at.status().ok()) return at.status();
+  at->last_kernel.store(kernel, std::memory_order_relaxed);
+  return work(context, {at->handle, at->capturing});
+}
 
 Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads, const void* args,
                    const Call& call) {

@@ -7,6 +7,7 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "libraries/libraries.h"
 #include "runtime/find_library.h"
 #include "runtime/kernel_compiler.h"
 #include "runtime/kernel_list.h"
@@ -74,6 +76,8 @@ struct Stream {
   const char* last_op = nullptr;
   const void* last_stub = nullptr;
   View last_operand{};
+
+  std::atomic<bool> capturing{false};
 
   /// op: with static lifetime. stub: nullptr for a user's kernel.
   void note_launch(const void* stub, const char* op, const View& operand) {
@@ -610,8 +614,9 @@ Status graph_begin(int32 ordinal, void* handle) {
   if (!handle)
     return fail(StatusCode::kInvalidArgument,
                 "graph_begin: the default stream cannot be captured; make a stream");
-  return work.check(api().hipStreamBeginCapture(work.stream->handle, hip::kCaptureRelaxed),
-                    "hipStreamBeginCapture");
+  const hip::Error e = api().hipStreamBeginCapture(work.stream->handle, hip::kCaptureRelaxed);
+  if (e == hip::kSuccess) work.stream->capturing = true;
+  return work.check(e, "hipStreamBeginCapture");
 }
 
 Status graph_end(int32 ordinal, void* handle, void** out) {
@@ -621,6 +626,7 @@ Status graph_end(int32 ordinal, void* handle, void** out) {
     return fail(StatusCode::kUnsupported, "graph_end: " + hip::runtime().name +
                                               " has no stream capture; install ROCm 6 or newer");
   hip::Graph graph = nullptr;
+  work.stream->capturing = false;
   if (const Status s =
           work.check(api().hipStreamEndCapture(work.stream->handle, &graph), "hipStreamEndCapture");
       !s.ok())
@@ -775,6 +781,10 @@ const char* describe_runtime() {
   else
     api().hipGetLastError();
   text += warn_of_copies(kHipRuntime, runtime.name);
+  std::vector<DeviceInfo> infos;
+  for (int32 i = 0; i < int32(devices().list.size()); i++)
+    if (DeviceInfo info{}; device_info(i, &info).ok()) infos.push_back(info);
+  text += describe_libraries(infos.data(), int(infos.size()));
   return text.c_str();
 }
 
@@ -814,6 +824,17 @@ constexpr Backend kBackend = {
 };
 
 }  // namespace
+
+const Backend& backend() { return kBackend; }
+
+Status with_native_stream(const char* kernel, const Call& call,
+                          Status (*work)(void* context, NativeStream), void* context) {
+  const Work at(call.device, call.stream);
+  if (!at.status.ok()) return at.status;
+  at.stream->note_launch(nullptr, kernel, call.num_out > 0 ? call.out[0] : View{});
+  return work(context, {at.stream->handle, at.stream->capturing});
+}
+
 }  // namespace wick::gpu
 
 extern "C" __attribute__((visibility("default"))) const wick::Backend* wick_backend() {

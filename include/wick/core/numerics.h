@@ -11,9 +11,9 @@ enum class MatmulPrecision {
   kTf32,  // TF32, 10 mantissa bits: "high"
   kBf16,  // bf16, 7 mantissa bits: "medium"
 };
-/// Permits matmul, and ops built on it, to round f32 operands to this precision where that is
-/// faster; kF32 by default. This is a permission, not a requirement: no kernel uses it yet, so
-/// results are those of kF32 for every setting.
+/// Permits matmul, convolutions and ops built on them to round f32 operands to this precision where
+/// that is faster; kF32 by default. This is a permission, not a requirement: cuBLASLt and cuDNN
+/// round to TF32, no other kernel rounds.
 WICK_API void set_matmul_precision(MatmulPrecision precision);
 /// Returns the current setting.
 WICK_API MatmulPrecision matmul_precision();

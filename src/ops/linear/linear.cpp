@@ -5,6 +5,7 @@
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/reduce/reduce.h"
+#include "wick/abi/ops/linear_bias.h"
 #include "wick/abi/ops/matmul.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
@@ -54,6 +55,31 @@ Tensor mixed_product(const Tensor& x, const Tensor& weight) {
                 .rule_for_both = true});
 }
 
+/// x times the transpose of the weight, plus the bias, by one kernel; empty if the device has none for these
+/// operands.
+Tensor biased_product(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const int64_t out = weight.size(0), in = weight.size(1);
+  const bool fits = x.dtype() == weight.dtype() && x.dtype() == bias.dtype() && bias.rank() == 1 &&
+                    bias.size(0) == out && x.device() == bias.device() && x.numel() > 0 &&
+                    out > 0 && x.is_contiguous() && weight.strides()[1] == 1 &&
+                    bias.strides()[0] == 1;
+  if (!fits || !wants_kernel()) return {};
+  Shape shape = x.shape();
+  shape[x.rank() - 1] = out;
+  const Tensor y = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
+  const Shape rows{x.numel() / in, in}, rows_of_y{x.numel() / in, out};
+  const View views[] = {
+      make_view(x.data(), x.dtype(), rows, Layout::contiguous(rows).strides), make_view(weight),
+      make_view(bias),
+      make_view(y.data(), y.dtype(), rows_of_y, Layout::contiguous(rows_of_y).strides)};
+  if (!try_launch(x.device(), kLinearBias, {views, 3}, {views + 3, 1}, {}, nullptr)) return {};
+  return record("linear", y, {&x, &weight, &bias}, kKeepInputs,
+                [](const RuleContext& c, std::span<Tensor> g) {
+                  gradients(c, g);
+                  if (c.wants(2)) g[2] = sum_to(c.gradient, c.input_shape(2));
+                });
+}
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -65,6 +91,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
         weight.shape());
   check(x.rank() > 0 && x.size(-1) == weight.size(1), ErrorCode::kShapeMismatch, "linear",
         "inner dimensions differ: x ", x.shape(), ", weight ", weight.shape());
+  if (bias)
+    if (const Tensor y = biased_product(x, weight, bias)) return y;
   const Tensor y =
       x.dtype() == weight.dtype() ? matmul(x, transpose(weight)) : mixed_product(x, weight);
   return bias ? y + bias : y;

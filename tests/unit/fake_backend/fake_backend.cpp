@@ -10,6 +10,7 @@
 #include "wick/abi/ops/cast.h"
 #include "wick/abi/ops/create.h"
 #include "wick/abi/ops/gather.h"
+#include "wick/abi/ops/matmul.h"
 #include "wick/abi/ops/reduce.h"
 
 namespace fake {
@@ -123,6 +124,30 @@ Status run_scatter_add(const Kernel*, const Call* call) {
   return {};
 }
 
+/// The sign, exponent and first 10 bits of the mantissa: TF32.
+float rounded(float x) {
+  uint32 bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits &= ~uint32(0x1fff);
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/// y[m, n] = sum over k of a[m, k] b[k, n], operands in TF32.
+Status run_matmul(const Kernel*, const Call* call) {
+  launched++;
+  View a = call->in[0], b = call->in[1], y = call->out[0];
+  walk(y, {&y}, [&](const int64* at) { y.as<float>()[at[0]] = 0; });
+  const View product{nullptr, DType::kF32, 3, {a.shape[0], a.shape[1], b.shape[1]}, {}};
+  a.strides[2] = 0;
+  b.strides[2] = b.strides[1], b.strides[1] = b.strides[0], b.strides[0] = 0;
+  y.strides[2] = y.strides[1], y.strides[1] = 0;
+  walk(product, {&a, &b, &y}, [&](const int64* at) {
+    y.as<float>()[at[2]] += rounded(a.as<float>()[at[0]]) * rounded(b.as<float>()[at[1]]);
+  });
+  return {};
+}
+
 Status run_fill(const Kernel*, const Call* call) {
   launched++;
   float value;
@@ -174,6 +199,7 @@ const Served kServed[] = {
       .run = run_scatter_add,
       .flags = kKernelAccumulates | kKernelUnordered}},
     {kFill, {.name = "fake fill", .run = run_fill}},
+    {kMatmul, {.name = "fake matmul", .run = run_matmul, .flags = kKernelRoundsF32}},
 };
 
 int32 find_kernels(int32, const KernelQuery* query, const Kernel** kernels) {

@@ -81,7 +81,7 @@ TEST(FakeBackend, KernelsThatDoNotSaySoNeverWriteOverWhatTheyRead) {
 
 TEST(FakeBackend, AnOpWithoutARowIsUnsupported) {
   const Tensor x = logits(4, 4).to(fake_device());
-  EXPECT_ERROR(matmul(x, x), kUnsupported, "matmul: no f32 kernel on fake:0, no composite");
+  EXPECT_ERROR(cumsum(x, 0), kUnsupported, "cumsum: no f32 kernel on fake:0, no composite");
   EXPECT_ERROR(x + x, kUnsupported, "add: no f32 kernel on fake:0, no composite");
 }
 
@@ -111,6 +111,18 @@ TEST(FakeBackend, AKernelThatAddsInAnyOrderIsRefusedInDeterministicMode) {
                "summation varies, which set_deterministic(true) forbids; no composite");
   set_deterministic(false);
   EXPECT_EQ(index_add(x, 0, ids, x).to_vector<float>(), sums);
+}
+
+TEST(FakeBackend, AKernelThatRoundsToTf32RunsOnlyIfThatIsPermitted) {
+  const Device device = fake_device();
+  const Tensor a = Tensor::from(std::vector<float>{1 + 0x1p-12f, 2, 3, 4}, {2, 2}).to(device);
+  const Tensor b = Tensor::from(std::vector<float>{1, 0, 0, 1}, {2, 2}).to(device);
+  EXPECT_ERROR(matmul(a, b), kUnsupported,
+               "matmul: no f32 kernel on fake:0 accepts the call: it rounds f32 operands, which "
+               "set_matmul_precision does not permit; no composite");
+  set_matmul_precision(MatmulPrecision::kTf32);
+  EXPECT_EQ(matmul(a, b).to_vector<float>(), (std::vector<float>{1, 2, 3, 4}));
+  set_matmul_precision(MatmulPrecision::kF32);
 }
 
 TEST(FakeBackend, AFusedOpFallsBackOnItsCompositeWhichMayLackAPartItself) {
