@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the bindings of all ops from docs/reference/ops.json, at build time.
 
-    generate.py ops.json FOLDER     writes FOLDER/ops.h, ops.cpp and ops_0.cpp, ops_1.cpp, ...
+    generate.py ops.json FOLDER     writes a header, one C++ file for the module and PARTS files with bindings
     generate.py ops.json            prints what cannot be bound, and why
 """
 import json
@@ -32,9 +32,7 @@ NOT_BOUND = {
     "elementwise_kernel": "returns a C++ kernel",
     "compile_kernel": "returns a C++ kernel",
     "print_options": "returns a C++ struct of options",
-    "expert_linear": None,
 }
-del NOT_BOUND["expert_linear"]
 
 TENSOR_OPTIONS = [
     {"name": "dtype", "type": "DType", "default": "DType::kF32"},
@@ -97,7 +95,7 @@ class Argument:
 
     def __init__(self, name, cpp_type, default):
         self.name, self.default = name, default
-        self.type = plain(cpp_type)
+        self.type = "DeviceArgument" if plain(cpp_type) == "Device" else plain(cpp_type)
 
     @property
     def declaration(self):
@@ -113,7 +111,7 @@ class Argument:
             return text
         if self.type == "Tensor" or self.type.startswith("std::optional"):
             return text + " = nb::none()"
-        return f"{text} = {self.default}"
+        return f"{text} = DeviceArgument({self.default})" if self.type == "DeviceArgument" else f"{text} = {self.default}"
 
 
 def arguments_of(parameter, manifest):

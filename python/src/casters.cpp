@@ -16,7 +16,8 @@ bool type_caster<wick::DType>::from_python(handle src, uint32_t flags,
     return dtype.has_value();
   }
   int64_t number;
-  if (!NB_CALL(enum_from_python)(NB_CTX_C(cleanup), &typeid(wick::DType), src.ptr(), &number, flags))
+  if (!NB_CALL(enum_from_python)(NB_CTX_C(cleanup), &typeid(wick::DType), src.ptr(), &number,
+                                 flags))
     return false;
   value = wick::DType(number);
   return true;

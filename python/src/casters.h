@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <variant>
 
 #include "objects.h"
 #include "wick/wick.h"
@@ -21,15 +22,40 @@ namespace nb = nanobind;
 /// Releases the GIL while a function runs. Arguments are converted before, results after.
 using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
 
+/// An argument that is a Device or its name. The name is parsed when the op runs, so that the caller
+/// gets the error of Device::parse and not that of an argument without conversion.
+class DeviceArgument {
+ public:
+  DeviceArgument() = default;
+  explicit DeviceArgument(Device device) : given_(device) {}
+  explicit DeviceArgument(std::string name) : given_(std::move(name)) {}
+
+  operator Device() const {  // NOLINT: for options of ops
+    const auto* name = std::get_if<std::string>(&given_);
+    return name ? Device::parse(*name) : std::get<Device>(given_);
+  }
+
+ private:
+  std::variant<Device, std::string> given_;
+};
+
 /// Makes a Tensor of a Tensor, a number, nested lists, or an array (buffer or DLPack), whose values
 /// it copies. Raises TypeError for other objects. Without a dtype, ints become i64, floats f32;
 /// arrays and tensors keep theirs.
 Tensor tensor_of(nb::handle data, std::optional<DType> dtype = {},
-                 const std::optional<Device>& device = {});
+                 const std::optional<DeviceArgument>& device = {});
 
 /// The key of x[key]: one index or a tuple of indices.
 struct Key {
   std::vector<Index> items;
+  std::vector<size_t> lists;  // positions in items of ids that Python gave as lists or arrays
+
+  /// The items for a tensor on this device, which lists and arrays are copied to.
+  std::vector<Index> on(const Device& device) const {
+    std::vector<Index> result = items;
+    for (const size_t i : lists) result[i] = std::get<Tensor>(items[i].item()).to(device);
+    return result;
+  }
 };
 
 /// Makes a function of the module a method of a class, under this name. The receiver is the
@@ -124,6 +150,26 @@ struct type_caster<wick::DType> {
   static handle from_cpp(wick::DType dtype, rv_policy, cleanup_list* cleanup) noexcept;
 };
 
+template <>
+struct type_caster<wick::python::DeviceArgument> {
+  NB_TYPE_CASTER(wick::python::DeviceArgument, const_name("wick.Device | str"))
+
+  bool from_python(handle src, uint32_t flags, cleanup_list* cleanup) noexcept {
+    if (const auto name = wick::python::try_cast<std::string>(src, flags, cleanup)) {
+      value = wick::python::DeviceArgument(*name);
+      return true;
+    }
+    type_caster_base<wick::Device> device;
+    if (src.is_none() || !device.from_python(src, flags, cleanup)) return false;
+    value = wick::python::DeviceArgument(device.operator wick::Device&());
+    return true;
+  }
+  static handle from_cpp(const wick::python::DeviceArgument& device, rv_policy,
+                         cleanup_list* cleanup) noexcept {
+    return type_caster_base<wick::Device>::from_cpp(wick::Device(device), rv_policy::move, cleanup);
+  }
+};
+
 /// An int or a float, of Python or NumPy.
 template <>
 struct type_caster<wick::Number> : wick::python::ValueCaster<wick::Number> {
@@ -180,10 +226,13 @@ struct type_caster<wick::python::Key> {
     const bool is_tuple = PyTuple_Check(src.ptr());
     const Py_ssize_t count = is_tuple ? PyTuple_GET_SIZE(src.ptr()) : 1;
     for (Py_ssize_t i = 0; i < count; i++) {
+      const handle item = is_tuple ? PyTuple_GET_ITEM(src.ptr(), i) : src.ptr();
       make_caster<wick::Index> index;
-      if (!index.from_python(is_tuple ? PyTuple_GET_ITEM(src.ptr(), i) : src.ptr(), flags, cleanup))
-        return false;
+      if (!index.from_python(item, flags, cleanup)) return false;
       value.items.push_back(std::move(*index.value));
+      if (std::holds_alternative<wick::Tensor>(value.items.back().item()) &&
+          !isinstance<wick::python::TensorObject>(item))
+        value.lists.push_back(value.items.size() - 1);
     }
     return true;
   }

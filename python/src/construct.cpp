@@ -13,15 +13,16 @@ bool is_list(nb::handle data) { return PyList_Check(data.ptr()) || PyTuple_Check
 
 /// Appends the numbers of nested lists to `numbers`. The shape is that of the first list at each
 /// level, to which all others are held.
-void collect(nb::handle data, int depth, Shape* shape, std::vector<Number>* numbers, bool* all_bool) {
+void collect(nb::handle data, int depth, Shape* shape, std::vector<Number>* numbers,
+             bool* all_bool) {
   if (!is_list(data)) {
     check(depth == shape->size(), ErrorCode::kShapeMismatch, "Tensor",
           "expected nested lists of one shape, found a number beside a list");
     const auto number = try_cast<Number>(data, 0, nullptr);
     if (!number)
-      throw nb::type_error(("Tensor: expected a number, found " +
-                            std::string(nb::type_name(data.type()).c_str()))
-                               .c_str());
+      throw nb::type_error(
+          ("Tensor: expected a number, found " + std::string(nb::type_name(data.type()).c_str()))
+              .c_str());
     *all_bool &= PyBool_Check(data.ptr()) != 0;
     numbers->push_back(*number);
     return;
@@ -66,7 +67,8 @@ Tensor tensor_of_list(nb::handle data, std::optional<DType> dtype) {
 
 }  // namespace
 
-Tensor tensor_of(nb::handle data, std::optional<DType> dtype, const std::optional<Device>& device) {
+Tensor tensor_of(nb::handle data, std::optional<DType> dtype,
+                 const std::optional<DeviceArgument>& device) {
   Tensor x;
   if (const auto tensor = try_cast<Tensor>(data, 0, nullptr))
     x = dtype ? tensor->to(*dtype) : *tensor;
@@ -74,7 +76,7 @@ Tensor tensor_of(nb::handle data, std::optional<DType> dtype, const std::optiona
     x = tensor_of_list(data, dtype);
   else
     x = dtype ? copy_of_array(data).to(*dtype) : copy_of_array(data);
-  return device ? x.to(*device) : x;
+  return device ? x.to(Device(*device)) : x;
 }
 
 }  // namespace wick::python

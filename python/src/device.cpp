@@ -1,5 +1,3 @@
-#include <nanobind/operators.h>
-
 #include "bind.h"
 #include "casters.h"
 
@@ -21,10 +19,12 @@ bool is_named(const Device& device, std::string_view text) {
 }  // namespace
 
 void bind_device(nb::module_& m) {
-  nb::class_<Device>(m, "Device", "A device that exists: \"cpu\", \"rocm:0\", \"cuda:1\", \"emu:32\".")
-      .def("__init__",
-           [](Device* self, std::string_view name) { new (self) Device(Device::parse(name)); },
-           nb::arg("name"), "Parses a name; \"auto\" is the best device of this machine.")
+  nb::class_<Device>(m, "Device",
+                     "A device that exists: \"cpu\", \"rocm:0\", \"cuda:1\", \"emu:32\".")
+      .def(
+          "__init__",
+          [](Device* self, std::string_view name) { new (self) Device(Device::parse(name)); },
+          nb::arg("name"), "Parses a name; \"auto\" is the best device of this machine.")
       .def_prop_ro("type", &type_of, "The kind of device: \"cpu\", \"rocm\", \"cuda\", \"emu\".")
       .def_prop_ro("index", &Device::ordinal, "The ordinal among devices of its type.")
       .def("synchronize", &Device::synchronize, WithoutGil(),
@@ -33,21 +33,24 @@ void bind_device(nb::module_& m) {
            "Returns the memory that wick holds unused to the device.")
       .def("manual_seed", &Device::set_seed, nb::arg("seed"),
            "Sets the random seed. The same seed gives the same numbers on every device.")
-      .def("memory",
-           [](const Device& device) {
-             const Device::Memory memory = device.memory();
-             return nb::make_tuple(memory.free_bytes, memory.total_bytes);
-           },
-           "The device's memory in bytes: (free, total).")
-      .def("__eq__", [](const Device& a, const Device& b) { return a == b; }, nb::is_operator())
+      .def(
+          "memory",
+          [](const Device& device) {
+            const Device::Memory memory = device.memory();
+            return nb::make_tuple(memory.free_bytes, memory.total_bytes);
+          },
+          "The device's memory in bytes: (free, total).")
+      .def(
+          "__eq__", [](const Device& a, const Device& b) { return a == b; }, nb::is_operator())
       .def("__eq__", &is_named, nb::is_operator())
-      .def("__hash__", [](const Device& device) { return nb::hash(nb::str(to_string(device).c_str())); })
+      .def("__hash__",
+           [](const Device& device) { return nb::hash(nb::str(to_string(device).c_str())); })
       .def("__str__", [](const Device& device) { return to_string(device); })
-      .def("__repr__", [](const Device& device) { return "wick.Device('" + to_string(device) + "')"; })
+      .def("__repr__",
+           [](const Device& device) { return "wick.Device('" + to_string(device) + "')"; })
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::str(self)));
       });
-  nb::implicitly_convertible<nb::str, Device>();
 
   m.def("rocm_is_available", &rocm_is_available, WithoutGil());
   m.def("rocm_device_count", &rocm_device_count, WithoutGil());

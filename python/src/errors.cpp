@@ -9,13 +9,20 @@ PyObject* exception_of(ErrorCode code) {
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kShapeMismatch:
     case ErrorCode::kDeviceMismatch:
-    case ErrorCode::kFormat: return PyExc_ValueError;
-    case ErrorCode::kDTypeMismatch: return PyExc_TypeError;
-    case ErrorCode::kOutOfRange: return PyExc_IndexError;
-    case ErrorCode::kUnsupported: return PyExc_NotImplementedError;
-    case ErrorCode::kOutOfMemory: return PyExc_MemoryError;
-    case ErrorCode::kIo: return PyExc_OSError;
-    default: return PyExc_RuntimeError;  // devices, and the state of the tape
+    case ErrorCode::kFormat:
+      return PyExc_ValueError;
+    case ErrorCode::kDTypeMismatch:
+      return PyExc_TypeError;
+    case ErrorCode::kOutOfRange:
+      return PyExc_IndexError;
+    case ErrorCode::kUnsupported:
+      return PyExc_NotImplementedError;
+    case ErrorCode::kOutOfMemory:
+      return PyExc_MemoryError;
+    case ErrorCode::kIo:
+      return PyExc_OSError;
+    default:
+      return PyExc_RuntimeError;  // devices, and the state of the tape
   }
 }
 

@@ -27,14 +27,22 @@ constexpr nb::dlpack::dtype code_of(nb::dlpack::dtype_code code, int bits) {
 }
 using enum nb::dlpack::dtype_code;
 constexpr ArrayType kArrayTypes[] = {
-    {DType::kBool, code_of(Bool, 8)},          {DType::kU8, code_of(UInt, 8)},
-    {DType::kI8, code_of(Int, 8)},             {DType::kU16, code_of(UInt, 16)},
-    {DType::kI16, code_of(Int, 16)},           {DType::kU32, code_of(UInt, 32)},
-    {DType::kI32, code_of(Int, 32)},           {DType::kU64, code_of(UInt, 64)},
-    {DType::kI64, code_of(Int, 64)},           {DType::kBf16, code_of(Bfloat, 16)},
-    {DType::kF16, code_of(Float, 16)},         {DType::kF32, code_of(Float, 32)},
-    {DType::kF64, code_of(Float, 64)},         {DType::kF8E4M3, code_of(Float8_E4M3FN, 8)},
-    {DType::kF8E5M2, code_of(Float8_E5M2, 8)}, {DType::kF8E8M0, code_of(Float8_E8M0FNU, 8)},
+    {DType::kBool, code_of(Bool, 8)},
+    {DType::kU8, code_of(UInt, 8)},
+    {DType::kI8, code_of(Int, 8)},
+    {DType::kU16, code_of(UInt, 16)},
+    {DType::kI16, code_of(Int, 16)},
+    {DType::kU32, code_of(UInt, 32)},
+    {DType::kI32, code_of(Int, 32)},
+    {DType::kU64, code_of(UInt, 64)},
+    {DType::kI64, code_of(Int, 64)},
+    {DType::kBf16, code_of(Bfloat, 16)},
+    {DType::kF16, code_of(Float, 16)},
+    {DType::kF32, code_of(Float, 32)},
+    {DType::kF64, code_of(Float, 64)},
+    {DType::kF8E4M3, code_of(Float8_E4M3FN, 8)},
+    {DType::kF8E5M2, code_of(Float8_E5M2, 8)},
+    {DType::kF8E8M0, code_of(Float8_E8M0FNU, 8)},
 };
 
 /// DLPack's numbers of the kinds of devices whose memory other libraries can address.
@@ -42,9 +50,8 @@ struct ArrayDevice {
   DeviceKind kind;
   int number;
 };
-constexpr ArrayDevice kArrayDevices[] = {{DeviceKind::kCpu, nb::device::cpu::value},
-                                         {DeviceKind::kCuda, nb::device::cuda::value},
-                                         {DeviceKind::kRocm, nb::device::rocm::value}};
+constexpr ArrayDevice kArrayDevices[] = {
+    {DeviceKind::kCpu, 1}, {DeviceKind::kCuda, 2}, {DeviceKind::kRocm, 10}};
 
 /// The entry of a table for which `holds`, else TypeError.
 template <class Table, class F>
@@ -55,15 +62,17 @@ const auto& find(const Table& table, F&& holds, const std::string& complaint) {
 }
 
 nb::dlpack::dtype code_of(DType dtype) {
-  return find(kArrayTypes, [&](const ArrayType& t) { return t.dtype == dtype; },
-              std::string("other libraries have no dtype ") + dtype_name(dtype) +
-                  ": convert it first, with to(wick.f32)")
+  return find(
+             kArrayTypes, [&](const ArrayType& t) { return t.dtype == dtype; },
+             std::string("other libraries have no dtype ") + dtype_name(dtype) +
+                 ": convert it first, with to(wick.f32)")
       .code;
 }
 
 int device_number_of(const Device& device) {
-  return find(kArrayDevices, [&](const ArrayDevice& d) { return d.kind == device.kind(); },
-              "other libraries cannot address " + to_string(device) + ": copy to the CPU first")
+  return find(
+             kArrayDevices, [&](const ArrayDevice& d) { return d.kind == device.kind(); },
+             "other libraries cannot address " + to_string(device) + ": copy to the CPU first")
       .number;
 }
 
@@ -78,8 +87,8 @@ nb::ndarray<Framework..., nb::ro> array_of(const Tensor& x) {
   }
   const std::vector<size_t> shape(x.shape().begin(), x.shape().end());
   const nb::capsule owner(new Tensor(x), [](void* p) noexcept { delete static_cast<Tensor*>(p); });
-  return {x.data(), shape.size(),           shape.data(), owner, x.strides().data(), code,
-          device,   x.device().ordinal()};
+  return {x.data(),           shape.size(), shape.data(), owner,
+          x.strides().data(), code,         device,       x.device().ordinal()};
 }
 
 nb::object numpy_of(const Tensor& x) {
@@ -97,13 +106,14 @@ nb::object numpy_of(const Tensor& x) {
 /// Views the array's memory, which lives until the last tensor that views it is gone. Dims of
 /// negative stride, which a Layout cannot have, are listed in `flipped` and read forwards.
 Tensor view_of(const Array& array, std::vector<int64_t>* flipped) {
-  const DType dtype =
-      find(kArrayTypes, [&](const ArrayType& t) { return t.code == array.dtype(); },
-           "wick has no dtype for this array")
-          .dtype;
+  const DType dtype = find(
+                          kArrayTypes, [&](const ArrayType& t) { return t.code == array.dtype(); },
+                          "wick has no dtype for this array")
+                          .dtype;
   const DeviceKind kind =
-      find(kArrayDevices, [&](const ArrayDevice& d) { return d.number == array.device_type(); },
-           "wick cannot address the device of this array")
+      find(
+          kArrayDevices, [&](const ArrayDevice& d) { return d.number == array.device_type(); },
+          "wick cannot address the device of this array")
           .kind;
   const Device device = Device::at({kind, array.device_id()});
   Layout layout;
@@ -148,7 +158,7 @@ Tensor from_dlpack(nb::handle object) {
 }
 
 nb::object to_dlpack(const Tensor& x, const nb::kwargs& options) {
-  return nb::cast(array_of<>(x)).attr("__dlpack__")(**options);
+  return nb::cast(array_of<nb::array_api>(x)).attr("__dlpack__")(**options);
 }
 
 /// Bytes, dtype, shape and device.
@@ -185,16 +195,16 @@ void bind_interop(nb::module_& m) {
         "stride make it a copy. The array must not be written to while the tensor is in use.");
 
   auto type = nb::borrow<nb::class_<TensorObject>>(m.attr("Tensor"));
-  type.def("numpy", &numpy_of,
-           "A read-only NumPy array; on the CPU it shares the tensor's memory.")
-      .def("__array__",
-           [](const Tensor& x, nb::handle dtype, nb::handle copy) {
-             const nb::object array = numpy_of(x);
-             if (dtype.is_none() && !nb::cast<bool>(nb::bool_(nb::borrow(copy)))) return array;
-             return nb::object(array.attr("astype")(dtype.is_none() ? nb::object(array.attr("dtype"))
-                                                                    : nb::borrow(dtype)));
-           },
-           nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
+  type.def("numpy", &numpy_of, "A read-only NumPy array; on the CPU it shares the tensor's memory.")
+      .def(
+          "__array__",
+          [](const Tensor& x, nb::handle dtype, nb::handle copy) {
+            const nb::object array = numpy_of(x);
+            if (dtype.is_none() && !nb::cast<bool>(nb::bool_(nb::borrow(copy)))) return array;
+            return nb::object(array.attr("astype")(dtype.is_none() ? nb::object(array.attr("dtype"))
+                                                                   : nb::borrow(dtype)));
+          },
+          nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
       .def("__dlpack__", &to_dlpack)
       .def("__dlpack_device__",
            [](const Tensor& x) {
@@ -217,8 +227,7 @@ void bind_interop(nb::module_& m) {
           })
       .def("__setstate__",
            [](VarObject& self, const std::tuple<nb::tuple, bool>& state) {
-             new (&self)
-                 VarObject(Var(tensor_of_state(std::get<0>(state)), std::get<1>(state)));
+             new (&self) VarObject(Var(tensor_of_state(std::get<0>(state)), std::get<1>(state)));
            })
       .def("__deepcopy__", [](const Var& v, nb::handle) {
         return Var(v.tensor().detach(), v.tensor().requires_grad());

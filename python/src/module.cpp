@@ -10,4 +10,6 @@ NB_MODULE(_wick, m) {
   bind_operators(m);
   bind_interop(m);
   bind_ops(m);
+  for (const char* name : {"DType", "Device", "Tensor", "Var"})
+    m.attr(name).attr("__module__") = "wick";
 }

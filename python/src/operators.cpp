@@ -13,10 +13,12 @@ using VarType = nb::class_<VarObject, TensorObject>;
 /// `reversed` runs for a number on the left. An op that takes none there gets a tensor: 0 b + a.
 template <class Op>
 void bind_binary(TensorType& type, const char* name, const char* reversed, Op op) {
-  type.def(name, [op](const Tensor& a, const Tensor& b) -> Tensor { return op(a, b); },
-           nb::is_operator(), WithoutGil());
-  type.def(name, [op](const Tensor& a, Number b) -> Tensor { return op(a, b); }, nb::is_operator(),
-           WithoutGil());
+  type.def(
+      name, [op](const Tensor& a, const Tensor& b) -> Tensor { return op(a, b); },
+      nb::is_operator(), WithoutGil());
+  type.def(
+      name, [op](const Tensor& a, Number b) -> Tensor { return op(a, b); }, nb::is_operator(),
+      WithoutGil());
   if (!reversed) return;  // Python mirrors comparisons by itself
   const auto from_right = [op](const Tensor& b, Number a) -> Tensor {
     if constexpr (std::invocable<Op, Number, Tensor>)
@@ -80,12 +82,16 @@ void bind_operators(nb::module_& m) {
   // As in PyTorch, a tensor is a key by its identity, although == compares elements.
   nb::setattr(type, "__hash__", nb::handle((PyObject*)&PyBaseObject_Type).attr("__hash__"));
 
-  type.def("__matmul__", [](const Tensor& a, const Tensor& b) { return matmul(a, b); },
-           nb::is_operator(), WithoutGil())
-      .def("__neg__", [](const Tensor& x) { return neg(x); }, WithoutGil())
+  type.def(
+          "__matmul__", [](const Tensor& a, const Tensor& b) { return matmul(a, b); },
+          nb::is_operator(), WithoutGil())
+      .def(
+          "__neg__", [](const Tensor& x) { return neg(x); }, WithoutGil())
       .def("__pos__", [](const Tensor& x) { return x; })
-      .def("__abs__", [](const Tensor& x) { return abs(x); }, WithoutGil())
-      .def("__invert__", [](const Tensor& x) { return bitwise_not(x); }, WithoutGil());
+      .def(
+          "__abs__", [](const Tensor& x) { return abs(x); }, WithoutGil())
+      .def(
+          "__invert__", [](const Tensor& x) { return bitwise_not(x); }, WithoutGil());
 
   auto var = nb::borrow<VarType>(m.attr("Var"));
   bind_in_place(var, "__iadd__", [](Var& v, const auto& x) { add_(v, x); });

@@ -47,8 +47,9 @@ int64_t length(const Tensor& x) {
   return x.size(0);
 }
 
-Tensor to(const Tensor& x, std::optional<DType> dtype, const std::optional<Device>& device) {
-  const Tensor y = device ? x.to(*device) : x;
+Tensor to(const Tensor& x, std::optional<DType> dtype,
+          const std::optional<DeviceArgument>& device) {
+  const Tensor y = device ? x.to(Device(*device)) : x;
   return dtype ? y.to(*dtype) : y;
 }
 
@@ -59,31 +60,41 @@ void bind_tensor(nb::module_& m) {
   type.def(
           "__init__",
           [](TensorObject* self, nb::handle data, std::optional<DType> dtype,
-             const std::optional<Device>& device) {
+             const std::optional<DeviceArgument>& device) {
             new (self) TensorObject(tensor_of(data, dtype, device));
           },
           nb::arg("data"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
           "Copies a number, nested lists of numbers, or an array. Without a dtype, ints become i64 "
           "and floats f32; arrays and tensors keep theirs.")
-      .def_prop_ro("shape", [](const Tensor& x) { return x.shape(); }, "The sizes, as a tuple.")
-      .def_prop_ro("strides", [](const Tensor& x) { return x.strides(); }, "In elements, not bytes.")
+      .def_prop_ro(
+          "shape", [](const Tensor& x) { return x.shape(); }, "The sizes, as a tuple.")
+      .def_prop_ro(
+          "strides", [](const Tensor& x) { return x.strides(); }, "In elements, not bytes.")
       .def_prop_ro("dtype", [](const Tensor& x) { return x.dtype(); })
       .def_prop_ro("device", [](const Tensor& x) { return x.device(); })
       .def_prop_ro("ndim", [](const Tensor& x) { return x.rank(); })
-      .def_prop_ro("numel", [](const Tensor& x) { return x.numel(); }, "The number of elements.")
+      .def_prop_ro(
+          "numel", [](const Tensor& x) { return x.numel(); }, "The number of elements.")
       .def_prop_ro("requires_grad", [](const Tensor& x) { return x.requires_grad(); })
       .def("is_contiguous", [](const Tensor& x) { return x.is_contiguous(); })
       .def("item", &item, "The single element as a Python number.")
       .def("tolist", &tolist, "The elements as nested lists of Python numbers.")
       .def("to", &to, WithoutGil(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
            "Converts to a dtype, copies to a device, or both; the tensor itself if it is there.")
-      .def("to", [](const Tensor& x, const Device& device, std::optional<DType> dtype) { return to(x, dtype, device); },
-           WithoutGil(), nb::arg("device"), nb::arg("dtype") = nb::none())
-      .def("contiguous", [](const Tensor& x) { return x.contiguous(); }, WithoutGil(),
-           "The same values in row-major order.")
-      .def("detach", [](const Tensor& x) { return x.detach(); }, WithoutGil(),
-           "The same elements, not recorded on the tape.")
-      .def("__repr__", [](const Tensor& x) { return to_string(x); }, WithoutGil())
+      .def(
+          "to",
+          [](const Tensor& x, const DeviceArgument& device, std::optional<DType> dtype) {
+            return to(x, dtype, device);
+          },
+          WithoutGil(), nb::arg("device"), nb::arg("dtype") = nb::none())
+      .def(
+          "contiguous", [](const Tensor& x) { return x.contiguous(); }, WithoutGil(),
+          "The same values in row-major order.")
+      .def(
+          "detach", [](const Tensor& x) { return x.detach(); }, WithoutGil(),
+          "The same elements, not recorded on the tape.")
+      .def(
+          "__repr__", [](const Tensor& x) { return to_string(x); }, WithoutGil())
       .def("__len__", &length)
       .def("__iter__",
            [](const Tensor& x) {
@@ -95,10 +106,14 @@ void bind_tensor(nb::module_& m) {
       .def("__int__", [](const Tensor& x) { return nb::int_(item(x)); })
       .def("__index__",
            [](const Tensor& x) {
-             if (!is_integer(x.dtype())) throw nb::type_error("only integer tensors can be an index");
+             if (!is_integer(x.dtype()))
+               throw nb::type_error("only integer tensors can be an index");
              return nb::int_(item(x));
            })
-      .def("__getitem__", [](const Tensor& x, const Key& key) { return index(x, key.items); }, nb::arg("key").none(), WithoutGil())
+      .def(
+          "__getitem__",
+          [](const Tensor& x, const Key& key) { return index(x, key.on(x.device())); },
+          nb::arg("key").none(), WithoutGil())
       .def("__setitem__", [](const Tensor&, nb::handle, nb::handle) {
         throw nb::type_error(
             "a Tensor is immutable: use index_put, which returns a new tensor, or a Var");

@@ -19,25 +19,37 @@ void bind_var(nb::module_& m) {
       .def(
           "__init__",
           [](VarObject* self, nb::handle data, std::optional<DType> dtype,
-             const std::optional<Device>& device, bool requires_grad) {
+             const std::optional<DeviceArgument>& device, bool requires_grad) {
             new (self) VarObject(Var(tensor_of(data, dtype, device), requires_grad));
           },
           nb::arg("data"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
           nb::arg("requires_grad") = true, "Starts with a copy of the data, as Tensor does.")
-      .def_prop_ro("grad", [](const Var& v) { return v.grad(); },
-                   "The accumulated gradient; None before the first backward.")
-      .def("zero_grad", [](const Var& v) { v.zero_grad(); }, "Forgets the gradient.")
-      .def("set_", [](Var& v, const Tensor& value) { v.set_(value); }, nb::arg("value"),
-           WithoutGil(), "Replaces the value; results computed from the old value keep it.")
-      .def("__setitem__", [](Var& v, const Key& key, const Tensor& x) { index_put_(v, key.items, x); },
-           nb::arg("key").none(), nb::arg("value"), WithoutGil())
-      .def("__setitem__", [](Var& v, const Key& key, Number x) { index_put_(v, key.items, x); },
-           nb::arg("key").none(), nb::arg("value"), WithoutGil())
-      .def("__setitem__",
-           [](Var& v, const Key& key, nb::handle data) {
-             index_put_(v, key.items, tensor_of(data, v.tensor().dtype(), v.tensor().device()));
-           },
-           nb::arg("key").none(), nb::arg("value"));
+      .def_prop_ro(
+          "grad", [](const Var& v) { return v.grad(); },
+          "The accumulated gradient; None before the first backward.")
+      .def(
+          "zero_grad", [](const Var& v) { v.zero_grad(); }, "Forgets the gradient.")
+      .def(
+          "set_", [](Var& v, const Tensor& value) { v.set_(value); }, nb::arg("value"),
+          WithoutGil(), "Replaces the value; results computed from the old value keep it.")
+      .def(
+          "__setitem__",
+          [](Var& v, const Key& key, const Tensor& x) {
+            index_put_(v, key.on(v.tensor().device()), x);
+          },
+          nb::arg("key").none(), nb::arg("value"), WithoutGil())
+      .def(
+          "__setitem__",
+          [](Var& v, const Key& key, Number x) { index_put_(v, key.on(v.tensor().device()), x); },
+          nb::arg("key").none(), nb::arg("value"), WithoutGil())
+      .def(
+          "__setitem__",
+          [](Var& v, const Key& key, nb::handle data) {
+            const Device device = v.tensor().device();
+            index_put_(v, key.on(device),
+                       tensor_of(data, v.tensor().dtype(), DeviceArgument(device)));
+          },
+          nb::arg("key").none(), nb::arg("value"));
 
   nb::class_<NoGradScope>(m, "_NoGrad").def(nb::init<>()).def("close", &NoGradScope::close);
 }

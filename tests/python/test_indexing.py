@@ -25,7 +25,7 @@ def test_a_var_writes_the_elements_that_numpy_writes(key, device):
     v[key] = -1
     array[key] = -1
     np.testing.assert_array_equal(v.numpy(), array)
-    v[key] = wick.full([1], 7.5, device=device)
+    v[key] = wick.full([], 7.5, device=device)
     array[key] = 7.5
     np.testing.assert_array_equal(v.numpy(), array)
 
