@@ -1,0 +1,18 @@
+// The parts of the module, each bound by the file of its name.
+#pragma once
+#include <nanobind/nanobind.h>
+
+namespace wick::python {
+
+void bind_errors(nanobind::module_& m);
+void bind_dtype(nanobind::module_& m);
+void bind_device(nanobind::module_& m);
+/// Tensor and Var without the ops, which bind_ops adds.
+void bind_tensor(nanobind::module_& m);
+void bind_var(nanobind::module_& m);
+void bind_operators(nanobind::module_& m);
+void bind_interop(nanobind::module_& m);
+/// Generated from docs/reference/ops.json by generate.py.
+void bind_ops(nanobind::module_& m);
+
+}  // namespace wick::python

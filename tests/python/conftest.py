@@ -1,0 +1,34 @@
+"""Fixtures of all tests: the devices, and the manifest of ops."""
+import importlib.util
+import json
+import pathlib
+
+import pytest
+
+import wick
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MANIFEST = ROOT / "docs" / "reference" / "ops.json"
+
+
+@pytest.fixture(params=["cpu", "emu:32"])
+def device(request):
+    return wick.Device(request.param)
+
+
+@pytest.fixture(scope="session")
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
+def ops():
+    """The ops of the manifest by name."""
+    return {op["name"]: op for op in json.loads(MANIFEST.read_text(encoding="utf-8"))["ops"]}
+
+
+def generator():
+    """python/generate.py as a module."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "python" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,104 @@
+"""The generated functions, held to NumPy's and PyTorch's of the same name."""
+import numpy as np
+import pytest
+
+import conftest
+import wick
+
+OPS = conftest.ops()
+# Ops whose domain is not (0, 1), and the interval they are called on.
+DOMAINS = {"acosh": (1.5, 3.0)}
+# Names that mean something else in NumPy and PyTorch.
+OTHER_MEANING = {
+    "unary": {"logical_not", "trace", "unique", "nonzero", "diag", "clone", "to_string", "debug_string"},
+    "binary": set(),
+}
+INTEGER_OPS = {name for name in OPS if name.startswith("bitwise_")}
+
+
+def operands(op, receivers):
+    """The names of an op's operands if some overload takes only tensors, and as many as that."""
+    for overload in op["overloads"]:
+        types = [p["type"].removeprefix("const ").removesuffix("&") for p in overload["parameters"]]
+        if overload["result"] == "Tensor" and types == ["Tensor"] * receivers:
+            return True
+    return False
+
+
+def cases(count, kind):
+    return [name for name, op in OPS.items() if operands(op, count) and name not in OTHER_MEANING[kind]]
+
+
+def reference(name, torch, *arrays):
+    """NumPy's result, else PyTorch's; skips the test if neither has the function."""
+    if hasattr(np, name):
+        return getattr(np, name)(*arrays)
+    for module in (torch, torch.special, torch.nn.functional):
+        if hasattr(module, name):
+            return getattr(module, name)(*(torch.from_numpy(a) for a in arrays)).numpy()
+    pytest.skip(f"neither NumPy nor PyTorch has {name}")
+
+
+def operand(name, seed):
+    generator = np.random.default_rng(seed)
+    if name in INTEGER_OPS:
+        return generator.integers(0, 6, (3, 3))
+    low, high = DOMAINS.get(name, (0.05, 0.95))
+    return generator.uniform(low, high, (3, 3)).astype(np.float32)
+
+
+def check(name, count, torch, device):
+    arrays = [operand(name, seed) for seed in range(count)]
+    tensors = [wick.Tensor(a, device=device) for a in arrays]
+    expected = reference(name, torch, *arrays)
+    got = getattr(wick, name)(*tensors)
+    np.testing.assert_allclose(got.numpy(), expected, rtol=2e-5, atol=1e-6)
+    if hasattr(wick.Tensor, name):
+        np.testing.assert_array_equal(getattr(tensors[0], name)(*tensors[1:]).numpy(), got.numpy())
+
+
+@pytest.mark.parametrize("name", cases(1, "unary"))
+def test_of_one_tensor(name, torch, device):
+    check(name, 1, torch, device)
+
+
+@pytest.mark.parametrize("name", cases(2, "binary"))
+def test_of_two_tensors(name, torch, device):
+    check(name, 2, torch, device)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "amax", "prod", "any", "all", "argmax", "cumsum", "softmax", "sort"])
+def test_dims_have_three_names(name, device):
+    x = wick.rand([2, 3, 4], device=device)
+    results = [getattr(x, name)(1)] + [getattr(wick, name)(x, **{key: 1}) for key in ("dim", "axis")]
+    first, *others = [r[0] if isinstance(r, tuple) else r for r in results]
+    for other in others:
+        np.testing.assert_array_equal(first.numpy(), other.numpy())
+
+
+def test_options_are_keywords():
+    x = wick.Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x.sum(dims=[-1], keepdim=True).tolist() == x.sum(axis=-1, keepdims=True).tolist() == [[3], [7]]
+    assert x.clamp(min=2).clamp(max=3.5).tolist() == [[2, 2], [3, 3.5]]
+    assert wick.zeros([2], dtype="i32").dtype == wick.i32
+    assert wick.conv1d(wick.ones([1, 1, 4]), wick.ones([1, 1, 3]), padding="same").shape == (1, 1, 4)
+    assert wick.conv2d(wick.ones([1, 1, 4, 4]), wick.ones([1, 1, 3, 3]), stride=(2, 1), padding=1).shape == (1, 1, 2, 4)
+    assert wick.pad(wick.Tensor([1, 2, 3]), [(1, 1)], mode="reflect").tolist() == [2, 1, 2, 3, 2]
+
+
+def test_results_of_several_tensors_are_named_tuples():
+    values, indices = result = wick.Tensor([3, 1, 2]).sort(0, descending=True)
+    assert values.tolist() == [3, 2, 1] and indices.tolist() == [0, 2, 1]
+    assert result.values is values and result._fields == ("values", "indices")
+
+
+def test_functions_have_the_docs_of_the_manifest():
+    assert OPS["sum"]["overloads"][0]["doc"] in wick.sum.__doc__
+
+
+def test_every_op_is_bound_but_the_known_ones():
+    _, unbound, bound = conftest.generator().generate(conftest.MANIFEST)
+    assert set(unbound) == {"apply", "apply_", "compile_kernel", "custom_op", "elementwise_kernel", "print_options"}
+    assert all(reason for reason in unbound.values())
+    assert all(hasattr(wick, name) for name in OPS if name not in unbound)
+    assert bound == len(OPS) + 13 - len(unbound)
