@@ -8,10 +8,14 @@ import wick
 OPS = conftest.ops()
 # Ops whose domain is not (0, 1), and the interval they are called on.
 DOMAINS = {"acosh": (1.5, 3.0)}
-# Names that mean something else in NumPy and PyTorch.
+# Ranks of the operands, where they are not matrices.
+RANKS = {"dot": (1, 1), "mv": (2, 1), "bmm": (3, 3), "outer": (1, 1)}
+# Names that mean something else in NumPy and PyTorch, and ops whose result is random or whose operand is of ids or a mask:
+# other tests have those.
 OTHER_MEANING = {
-    "unary": {"logical_not", "trace", "unique", "nonzero", "diag", "clone", "to_string", "debug_string"},
-    "binary": set(),
+    "unary": {"logical_not", "trace", "unique", "nonzero", "diag", "clone", "to_string", "debug_string", "empty_like",
+              "bernoulli"},
+    "binary": {"embedding", "take", "cross_entropy", "masked_select"},
 }
 INTEGER_OPS = {name for name in OPS if name.startswith("bitwise_")}
 
@@ -39,16 +43,17 @@ def reference(name, torch, *arrays):
     pytest.skip(f"neither NumPy nor PyTorch has {name}")
 
 
-def operand(name, seed):
-    generator = np.random.default_rng(seed)
+def operand(name, index):
+    generator = np.random.default_rng(index)
+    shape = (3,) * RANKS.get(name, (2, 2))[index]
     if name in INTEGER_OPS:
-        return generator.integers(0, 6, (3, 3))
+        return generator.integers(0, 6, shape)
     low, high = DOMAINS.get(name, (0.05, 0.95))
-    return generator.uniform(low, high, (3, 3)).astype(np.float32)
+    return generator.uniform(low, high, shape).astype(np.float32)
 
 
 def check(name, count, torch, device):
-    arrays = [operand(name, seed) for seed in range(count)]
+    arrays = [operand(name, index) for index in range(count)]
     tensors = [wick.Tensor(a, device=device) for a in arrays]
     expected = reference(name, torch, *arrays)
     got = getattr(wick, name)(*tensors)
@@ -65,6 +70,17 @@ def test_of_one_tensor(name, torch, device):
 @pytest.mark.parametrize("name", cases(2, "binary"))
 def test_of_two_tensors(name, torch, device):
     check(name, 2, torch, device)
+
+
+def test_of_ids_and_masks(device):
+    x = wick.Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=device)
+    ids = wick.Tensor([2, 0], device=device)
+    assert wick.embedding(x, ids).tolist() == [[5, 6], [1, 2]]
+    assert wick.take(x, ids).tolist() == [3, 1]
+    assert wick.masked_select(x, x > 3).tolist() == [4, 5, 6]
+    loss = wick.cross_entropy(x, wick.Tensor([1, 0, 1], device=device))
+    np.testing.assert_allclose(loss.item(), np.mean([0.31326169, 1.31326169, 0.31326169]), rtol=1e-6)
+    assert wick.empty_like(x).shape == x.shape and set(wick.bernoulli(x / 6).tolist()[2]) <= {0, 1}
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "amax", "prod", "any", "all", "argmax", "cumsum", "softmax", "sort"])
