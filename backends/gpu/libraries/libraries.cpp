@@ -159,30 +159,35 @@ void give_up_library(const LibraryKernel& kernel, int device, const std::string&
 
 const std::string& library_setting_error() { return setting().error; }
 
+void open_libraries(const DeviceInfo& info) {
+  if (!setting().error.empty() || info.ordinal >= kMaxDevices) return;
+  for (int library = 0; library < kNumLibraries; library++)
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBf16})
+      for (int work = 0; work < kLibraryWorks; work++)
+        if (permitted(library) && serves(kLibraries[library], LibraryWork(work)))
+          ready_library({library, LibraryWork(work), dtype, false}, info);
+}
+
 std::string describe_libraries(const DeviceInfo* devices, int count) {
   if (!setting().error.empty()) return "\n" + setting().error;
   std::string text;
   for (int library = 0; library < kNumLibraries; library++) {
-    if (!permitted(library)) continue;
-    const LibraryKind& kind = kLibraries[library];
-    std::vector<std::pair<std::string, std::string>> lines;  // what is said, of which devices
-    for (int d = 0; d < std::min(count, kMaxDevices); d++) {
-      std::string says;
-      for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBf16})
-        for (int work = 0; work < kLibraryWorks; work++) {
-          if (serves(kind, LibraryWork(work)))
-            ready_library({library, LibraryWork(work), dtype, false}, devices[d]);
-        }
-      const State& state = state_of(library, d);
-      says = state.opened.load() == kReady
-                 ? state.library->describe() + ", agrees with wick's kernels"
-                 : state.failure;
+    std::vector<std::pair<std::string, std::string>>
+        lines;  // a text, and the devices that it is of
+    for (int d = 0; d < count && devices[d].ordinal < kMaxDevices; d++) {
+      const State& state = state_of(library, devices[d].ordinal);
+      const int opened = state.opened.load(std::memory_order_acquire);
+      if (opened == kUnknown) continue;
+      const std::string says = opened == kReady
+                                   ? state.library->describe() + ", agrees with wick's kernels"
+                                   : state.failure;
       const auto same = std::find_if(lines.begin(), lines.end(),
                                      [&](const auto& line) { return line.first == says; });
+      const std::string name = std::to_string(devices[d].ordinal);
       if (same == lines.end())
-        lines.emplace_back(says, std::to_string(d));
+        lines.emplace_back(says, name);
       else
-        same->second += ", " + std::to_string(d);
+        same->second += ", " + name;
     }
     for (const auto& [says, of] : lines)
       text += "\n" + says + (lines.size() > 1 ? " (device " + of + ")" : "");

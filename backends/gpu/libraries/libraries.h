@@ -37,8 +37,9 @@ void give_up_library(const LibraryKernel&, int device, const std::string& why);
 /// "" or what is wrong with WICK_GPU_LIBS.
 const std::string& library_setting_error();
 
-/// Opens and checks every library that the setting permits, on every device, and returns a line about
-/// each, beginning with '\n'.
+/// Opens and checks every library that the setting permits for a device, which is current.
+void open_libraries(const DeviceInfo&);
+/// A line about each library that open_libraries tried on these devices, beginning with '\n'.
 std::string describe_libraries(const DeviceInfo* devices, int count);
 
 /// Runs the check of ready_library on an opened library: "" or what differed (self_check.cpp).

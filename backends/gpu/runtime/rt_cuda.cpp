@@ -870,7 +870,10 @@ const char* describe_runtime() {
   text = drivers[0] + " (CUDA " + std::to_string(version / 1000) + "." +
          std::to_string(version % 1000 / 10) + ")";
   std::vector<DeviceInfo> infos;
-  for (int32 i = 0; i < platform().count; i++) infos.push_back(platform().devices[i].info);
+  for (int32 i = 0; i < platform().count; i++) {
+    infos.push_back(platform().devices[i].info);
+    if (const Place at(i, nullptr, "devices"); at.status().ok()) open_libraries(infos.back());
+  }
   text += describe_libraries(infos.data(), int(infos.size()));
   return text.c_str();
 }

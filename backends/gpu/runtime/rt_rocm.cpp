@@ -783,7 +783,10 @@ const char* describe_runtime() {
   text += warn_of_copies(kHipRuntime, runtime.name);
   std::vector<DeviceInfo> infos;
   for (int32 i = 0; i < int32(devices().list.size()); i++)
-    if (DeviceInfo info{}; device_info(i, &info).ok()) infos.push_back(info);
+    if (DeviceInfo info{}; device_info(i, &info).ok()) {
+      infos.push_back(info);
+      if (const Work at(i, nullptr); at.status.ok()) open_libraries(info);
+    }
   text += describe_libraries(infos.data(), int(infos.size()));
   return text.c_str();
 }
