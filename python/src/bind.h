@@ -12,6 +12,9 @@ void bind_tensor(nanobind::module_& m);
 void bind_var(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
 void bind_interop(nanobind::module_& m);
+void bind_files(nanobind::module_& m);
+void bind_optim(nanobind::module_& m);
+void bind_language(nanobind::module_& m);
 /// Generated from docs/reference/ops.json by generate.py.
 void bind_ops(nanobind::module_& m);
 

@@ -27,6 +27,13 @@ void bind_device(nb::module_& m) {
           nb::arg("name"), "Parses a name; \"auto\" is the best device of this machine.")
       .def_prop_ro("type", &type_of, "The kind of device: \"cpu\", \"rocm\", \"cuda\", \"emu\".")
       .def_prop_ro("index", &Device::ordinal, "The ordinal among devices of its type.")
+      .def_prop_ro(
+          "name", [](const Device& device) { return std::string(device.info().name); },
+          "The product's name: \"AMD Radeon RX 7900 XTX\".")
+      .def_prop_ro(
+          "architecture",
+          [](const Device& device) { return std::string(device.info().architecture); },
+          "\"gfx1100\", \"sm_90\", \"x86-64-v4\".")
       .def("synchronize", &Device::synchronize, WithoutGil(),
            "Waits for all work on the device and raises the errors of its kernels.")
       .def("empty_cache", &Device::empty_cache, WithoutGil(),
@@ -52,6 +59,19 @@ void bind_device(nb::module_& m) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::str(self)));
       });
 
+  m.def(
+      "devices",
+      [] {
+        std::vector<Device> all;
+        for (const BackendStatus& backend : backend_status())
+          for (const DeviceInfo& info : backend.devices)
+            all.push_back(backend.name == "cpu" ? Device::cpu()
+                          : backend.name == "emu"
+                              ? Device::emulated(info.wave)
+                              : Device::parse(backend.name + ":" + std::to_string(info.ordinal)));
+        return all;
+      },
+      WithoutGil(), "All devices of this machine, the emulators included.");
   m.def("rocm_is_available", &rocm_is_available, WithoutGil());
   m.def("rocm_device_count", &rocm_device_count, WithoutGil());
   m.def("cuda_is_available", &cuda_is_available, WithoutGil());

@@ -10,6 +10,10 @@ NB_MODULE(_wick, m) {
   bind_operators(m);
   bind_interop(m);
   bind_ops(m);
-  for (const char* name : {"DType", "Device", "Tensor", "Var"})
+  bind_files(m);
+  bind_optim(m);
+  bind_language(m);
+  for (const char* name :
+       {"DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session"})
     m.attr(name).attr("__module__") = "wick";
 }

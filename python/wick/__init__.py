@@ -9,8 +9,9 @@
 """
 import contextlib
 
-from . import _wick
+from . import _wick, nn, optim  # noqa: F401
 from ._wick import *  # noqa: F403
+from .language import Chat, LanguageModel, load  # noqa: F401
 
 
 @contextlib.contextmanager

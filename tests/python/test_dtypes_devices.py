@@ -33,3 +33,9 @@ def test_unknown_and_absent_devices_are_refused():
         wick.Device("tpu")
     with pytest.raises(RuntimeError, match="cuda"):
         wick.zeros([1], device="cuda:99")
+
+
+def test_the_devices_of_this_machine():
+    devices = wick.devices()
+    assert wick.Device("cpu") in devices and wick.Device("emu:32") in devices
+    assert all(d.name and d.architecture for d in devices)

@@ -1,0 +1,34 @@
+"""The examples run and print what they promise."""
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from test_language import folder  # noqa: F401
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
+
+
+def run(name, *arguments):
+    done = subprocess.run([sys.executable, EXAMPLES / name, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("device", ["cpu", "emu:64"])
+def test_tensors(device):
+    assert run("tensors.py", device).splitlines()[-1] == "True"
+
+
+def test_training_separates_the_spirals():
+    assert float(run("train.py", "--device", "cpu").splitlines()[-1].split("%")[0]) > 95
+
+
+def test_training_is_the_same_on_the_emulator():
+    losses = [[line for line in run("train.py", "--device", device, "--steps", 3).splitlines() if "loss" in line]
+              for device in ("cpu", "emu:32")]
+    assert losses[0] == losses[1]
+
+
+def test_chat_answers_each_question(folder):  # noqa: F811
+    assert len(run("chat.py", folder, "ab", "cd").splitlines()) >= 2

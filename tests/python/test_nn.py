@@ -1,0 +1,120 @@
+"""Modules and the optimizer, held to PyTorch's."""
+import numpy as np
+import pytest
+
+import wick
+from wick import nn, optim
+
+
+def mse(x, target):
+    return wick.square(x - target).mean()
+
+
+class Net(nn.Module):
+    def __init__(self, device):
+        self.layers = [nn.Linear(3, 8, device=device), nn.LayerNorm(8, device=device)]
+        self.out = {"y": nn.Linear(8, 2, bias=False, device=device)}
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return self.out["y"](wick.relu(x))
+
+
+def test_parameters_have_the_names_of_their_attributes(device):
+    net = Net(device)
+    assert list(net.named_parameters()) == ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias", "out.y.weight"]
+    assert all(var.device == device for var in net.parameters())
+
+
+def test_training_lowers_the_loss(device):
+    device.manual_seed(1)
+    net, optimizer = Net(device), None
+    optimizer = optim.AdamW(net, lr=0.05, weight_decay=0)
+    x = wick.randn([64, 3], device=device)
+    target = wick.stack([x[:, 0] * x[:, 1], x[:, 2]], 1)
+    losses = []
+    for _ in range(60):
+        loss = mse(net(x), target)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.3 * losses[0]
+    assert all(var.grad is None for var in net.parameters())
+
+
+def test_adamw_is_pytorchs(torch, device):
+    start = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
+    gradient = np.cos(start)
+    var = wick.Var(start, device=device)
+    theirs = torch.nn.Parameter(torch.from_numpy(start.copy()))
+    ours = optim.AdamW([var], lr=0.01, betas=(0.8, 0.9), eps=1e-6, weight_decay=0.1, clip_norm=0)
+    reference = torch.optim.AdamW([theirs], lr=0.01, betas=(0.8, 0.9), eps=1e-6, weight_decay=0.1)
+    for _ in range(5):
+        (var * wick.Tensor(gradient, device=device)).sum().backward()
+        ours.step()
+        theirs.grad = torch.from_numpy(gradient)
+        reference.step()
+    np.testing.assert_allclose(wick.Tensor(var).numpy(), theirs.detach().numpy(), rtol=2e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("make", [
+    lambda torch, d: (nn.Linear(4, 3, device=d), torch.nn.Linear(4, 3), (2, 5, 4)),
+    lambda torch, d: (nn.LayerNorm(6, device=d), torch.nn.LayerNorm(6), (2, 6)),
+    lambda torch, d: (nn.RMSNorm(6, device=d), torch.nn.RMSNorm(6, eps=1e-5), (2, 6)),
+    lambda torch, d: (nn.Conv2d(2, 4, 3, stride=2, padding=1, device=d), torch.nn.Conv2d(2, 4, 3, stride=2, padding=1), (2, 2, 7, 6)),
+], ids=["Linear", "LayerNorm", "RMSNorm", "Conv2d"])
+def test_modules_are_pytorchs(torch, device, make):
+    ours, theirs, shape = make(torch, device)
+    assert set(ours.named_parameters()) == set(dict(theirs.named_parameters()))
+    with torch.no_grad():
+        for name, value in theirs.named_parameters():
+            value.copy_(torch.from_numpy(ours.state_dict()[name].numpy().copy()))
+    x = np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
+    np.testing.assert_allclose(ours(wick.Tensor(x, device=device)).numpy(), theirs(torch.from_numpy(x)).detach().numpy(),
+                               rtol=1e-5, atol=1e-6)
+
+
+def test_state_of_module_and_optimizer_go_through_a_file(tmp_path, device):
+    def steps(net, optimizer, count):
+        for i in range(count):
+            mse(net(wick.full([4, 3], 0.1 * i, device=device)), wick.ones([4, 2], device=device)).backward()
+            optimizer.step()
+
+    first = Net(device)
+    optimizer = optim.AdamW(first, lr=0.1)
+    steps(first, optimizer, 3)
+    wick.save_safetensors(tmp_path / "net.safetensors", first.state_dict())
+    wick.save_safetensors(tmp_path / "optimizer.safetensors", optimizer.state_dict())
+    second = Net(device)
+    second.load_state_dict(wick.load_safetensors(tmp_path / "net.safetensors"))
+    resumed = optim.AdamW(second, lr=0.1)
+    resumed.load_state_dict(wick.load_safetensors(tmp_path / "optimizer.safetensors", device))
+    steps(first, optimizer, 2)
+    steps(second, resumed, 2)
+    for name, value in first.state_dict().items():
+        np.testing.assert_array_equal(second.state_dict()[name].numpy(), value.numpy())
+
+
+def test_another_state_changes_nothing(device):
+    net = Net(device)
+    before = net.state_dict()
+    with pytest.raises(ValueError, match="missing layers.0.bias"):
+        net.load_state_dict({k: v for k, v in before.items() if k != "layers.0.bias"})
+    with pytest.raises(ValueError, match="no more"):
+        net.load_state_dict({**before, "more": wick.ones([1])})
+    with pytest.raises(ValueError, match=r"out.y.weight: expected shape \[2, 8\], got \[1\]"):
+        net.load_state_dict({**{k: v * 2 for k, v in before.items()}, "out.y.weight": wick.ones([1])})
+    for name, value in before.items():
+        np.testing.assert_array_equal(net.state_dict()[name].numpy(), value.numpy())
+
+
+def test_sequential_and_embedding(device):
+    model = nn.Sequential(nn.Embedding(5, 3, device=device), nn.Linear(3, 2, device=device), wick.tanh)
+    assert list(model.named_parameters()) == ["0.weight", "1.weight", "1.bias"]
+    assert model(wick.Tensor([[0, 4], [1, 1]], device=device)).shape == (2, 2, 2)
+
+
+def test_cosine_rate():
+    rates = [optim.cosine_rate(i, 1.0, 10, warmup=2, last=0.1) for i in range(10)]
+    assert max(rates) == 1 and rates[0] < rates[1] and rates[-1] < rates[-2] < rates[5]
