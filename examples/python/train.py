@@ -10,7 +10,7 @@ import wick
 from wick import nn, optim
 
 
-def spirals(count, device):
+def spirals(count: int, device: wick.Device) -> tuple[wick.Tensor, wick.Tensor]:
     """count points of each spiral: x [3 count, 2] and the spiral's number [3 count]."""
     points, labels = [], []
     for spiral in range(3):
@@ -21,7 +21,7 @@ def spirals(count, device):
     return wick.cat(points, 0), wick.cat(labels, 0)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--steps", type=int, default=300)

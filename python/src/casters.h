@@ -220,7 +220,8 @@ struct type_caster<wick::Index> : wick::python::ValueCaster<wick::Index> {
 
 template <>
 struct type_caster<wick::python::Key> {
-  NB_TYPE_CASTER(wick::python::Key, make_caster<wick::Index>::Name)
+  NB_TYPE_CASTER(wick::python::Key,
+                 make_caster<wick::Index>::Name + const_name(" | list | tuple[typing.Any, ...]"))
 
   bool from_python(handle src, uint32_t flags, cleanup_list* cleanup) noexcept {
     const bool is_tuple = PyTuple_Check(src.ptr());

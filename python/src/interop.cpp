@@ -205,7 +205,11 @@ void bind_interop(nb::module_& m) {
                                                                    : nb::borrow(dtype)));
           },
           nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
-      .def("__dlpack__", &to_dlpack)
+      .def("__dlpack__", &to_dlpack,
+           nb::sig(
+               "def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | "
+               "None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = "
+               "None) -> typing.Any"))
       .def("__dlpack_device__",
            [](const Tensor& x) {
              return nb::make_tuple(device_number_of(x.device()), x.device().ordinal());

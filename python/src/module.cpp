@@ -13,7 +13,4 @@ NB_MODULE(_wick, m) {
   bind_files(m);
   bind_optim(m);
   bind_language(m);
-  for (const char* name :
-       {"DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session"})
-    m.attr(name).attr("__module__") = "wick";
 }

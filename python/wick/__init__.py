@@ -8,14 +8,19 @@
     w.grad
 """
 import contextlib
+from collections.abc import Iterator
 
-from . import _wick, nn, optim  # noqa: F401
+from . import _wick
+from . import nn as nn, optim as optim
 from ._wick import *  # noqa: F403
-from .language import Chat, LanguageModel, load  # noqa: F401
+from .language import Chat as Chat, LanguageModel as LanguageModel, load as load
+
+for _name in ("DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session"):
+    getattr(_wick, _name).__module__ = "wick"
 
 
 @contextlib.contextmanager
-def no_grad():
+def no_grad() -> Iterator[None]:
     """Stops the recording of this thread's ops: `with wick.no_grad():`, or as a decorator."""
     scope = _wick._NoGrad()
     try:

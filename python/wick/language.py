@@ -1,8 +1,15 @@
 """Language models: loading, generating, chatting."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from typing import Any
+
 from . import _wick
+from ._wick import Device, DType, Session
 
 
-def _answer(model, session, max_tokens, stop):
+def _answer(model: LanguageModel, session: Session, max_tokens: int, stop: str | Sequence[str]) -> Iterator[str]:
     """Yields the text that follows the session's tokens, piece by piece, up to a stop string or the model's own end."""
     pieces = _wick.TokenStream(model.tokenizer, skip_special=True)
     stops = _wick.StopStrings([stop] if isinstance(stop, str) else list(stop))
@@ -32,12 +39,13 @@ class Chat:
     `messages` holds the conversation so far, as dicts of role and content.
     """
 
-    def __init__(self, model, system=None, max_tokens=1024, stop=(), **session):
+    def __init__(self, model: LanguageModel, system: str | None = None, max_tokens: int = 1024,
+                 stop: str | Sequence[str] = (), **session: Any) -> None:
         self.messages = [{"role": "system", "content": system}] if system else []
         self._model, self._max_tokens, self._stop = model, max_tokens, stop
         self._session = model.session(**session)
 
-    def __call__(self, message):
+    def __call__(self, message: str) -> Iterator[str]:
         """Yields the answer piece by piece. One that the caller does not read to its end stays in the conversation as far as
         it was read."""
         question = {"role": "user", "content": message}
@@ -49,7 +57,7 @@ class Chat:
         self._session.rewind(kept)
         self._session.append(ids[kept:])
         self.messages.append(question)
-        answer = []
+        answer: list[str] = []
         try:
             for piece in _answer(self._model, self._session, self._max_tokens, self._stop):
                 answer.append(piece)
@@ -61,13 +69,14 @@ class Chat:
 class LanguageModel:
     """A decoder with its tokenizer and its files' settings. wick.load makes one."""
 
-    def __init__(self, model):
+    def __init__(self, model: _wick._LanguageModel) -> None:
         self._model = model
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 
-    def generate(self, prompt, *, max_tokens=256, stop=(), **session):
+    def generate(self, prompt: str | Sequence[int], *, max_tokens: int = 256, stop: str | Sequence[str] = (),
+                 **session: Any) -> Iterator[str]:
         """Yields the text that continues the prompt, piece by piece: "".join(model.generate("The sky is")).
 
         prompt      a text, or a list of token ids
@@ -79,15 +88,17 @@ class LanguageModel:
         running.append(self.prompt_ids(prompt) if isinstance(prompt, str) else list(prompt))
         return _answer(self, running, max_tokens, stop)
 
-    def chat(self, system=None, *, max_tokens=1024, stop=(), **session):
+    def chat(self, system: str | None = None, *, max_tokens: int = 1024, stop: str | Sequence[str] = (),
+             **session: Any) -> Chat:
         """A conversation by the model's chat template; see Chat. Options are those of generate."""
         return Chat(self, system, max_tokens, stop, **session)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"wick.LanguageModel(vocab_size={self.vocab_size}, positions={self.max_position_embeddings})"
 
 
-def load(path, device=None, dtype=None, positions=0, progress=None):
+def load(path: str | PathLike[str], device: Device | str | None = None, dtype: DType | str | None = None, positions: int = 0,
+         progress: Callable[[int, int], object] | None = None) -> LanguageModel:
     """Loads a language model from a folder as the HuggingFace hub has it, or from a GGUF file.
 
     path       the folder or the file

@@ -1,6 +1,11 @@
 """Optimizers and learning rates."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
 from . import _wick
-from ._wick import cosine_rate  # noqa: F401
+from ._wick import Tensor, Var, cosine_rate as cosine_rate
+from .nn import Module
 
 
 class AdamW:
@@ -12,22 +17,26 @@ class AdamW:
     clip_norm     the largest norm of all gradients together; 0: no clipping
     """
 
-    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip_norm=1.0):
-        if hasattr(parameters, "named_parameters"):
-            parameters = parameters.named_parameters()
-        if not isinstance(parameters, dict):
-            parameters = {str(index): var for index, var in enumerate(parameters)}
+    def __init__(self, parameters: Module | Mapping[str, Var] | Sequence[Var], lr: float = 1e-3,
+                 betas: tuple[float, float] = (0.9, 0.95), eps: float = 1e-8, weight_decay: float = 0.1,
+                 clip_norm: float = 1.0) -> None:
+        if isinstance(parameters, Module):
+            named = parameters.named_parameters()
+        elif isinstance(parameters, Mapping):
+            named = dict(parameters)
+        else:
+            named = {str(index): var for index, var in enumerate(parameters)}
         self.lr = lr
-        self._adamw = _wick._AdamW(parameters, *betas, eps, weight_decay, clip_norm)
+        self._adamw = _wick._AdamW(named, betas[0], betas[1], eps, weight_decay, clip_norm)
 
-    def step(self):
+    def step(self) -> None:
         """Makes a step along the gradients that backward has collected, and clears them."""
         self._adamw.step(self.lr)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Tensor]:
         """The running averages by name, and under "steps" the number of steps: all that load_state_dict needs."""
         return {**self._adamw.state(), "steps": _wick.Tensor(self._adamw.steps_done)}
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Continues from a state_dict."""
         self._adamw.restore({name: tensor for name, tensor in state.items() if name != "steps"}, int(state["steps"].item()))
