@@ -1,11 +1,11 @@
 #include "libraries/blas_lt.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <tuple>
+
+#include "libraries/symbols.h"
 
 namespace wick::gpu {
 
@@ -288,26 +288,21 @@ std::unique_ptr<VendorLibrary> open_blas_lt(const BlasLtNumbers& numbers, const 
     return nullptr;
   }
   Api api{};
-  std::string missing;
-  const auto take = [&]<class F>(F*& function, const char* name) {
-    const std::string symbol = std::string(numbers.prefix) + name;
-    function = reinterpret_cast<F*>(dlsym(opened.handle, symbol.c_str()));
-    if (!function) missing += (missing.empty() ? "" : ", ") + symbol;
-  };
-  take(api.Create, "Create");
-  take(api.MatmulDescCreate, "MatmulDescCreate");
-  take(api.MatmulDescDestroy, "MatmulDescDestroy");
-  take(api.MatmulDescSetAttribute, "MatmulDescSetAttribute");
-  take(api.MatrixLayoutCreate, "MatrixLayoutCreate");
-  take(api.MatrixLayoutDestroy, "MatrixLayoutDestroy");
-  take(api.MatrixLayoutSetAttribute, "MatrixLayoutSetAttribute");
-  take(api.MatmulPreferenceCreate, "MatmulPreferenceCreate");
-  take(api.MatmulPreferenceDestroy, "MatmulPreferenceDestroy");
-  take(api.MatmulPreferenceSetAttribute, "MatmulPreferenceSetAttribute");
-  take(api.MatmulAlgoGetHeuristic, "MatmulAlgoGetHeuristic");
-  take(api.Matmul, "Matmul");
-  if (!missing.empty()) {
-    *failure = {StatusCode::kUnsupported, opened.file + " lacks " + missing};
+  Symbols symbols(opened.handle, numbers.prefix);
+  symbols.take(api.Create, "Create");
+  symbols.take(api.MatmulDescCreate, "MatmulDescCreate");
+  symbols.take(api.MatmulDescDestroy, "MatmulDescDestroy");
+  symbols.take(api.MatmulDescSetAttribute, "MatmulDescSetAttribute");
+  symbols.take(api.MatrixLayoutCreate, "MatrixLayoutCreate");
+  symbols.take(api.MatrixLayoutDestroy, "MatrixLayoutDestroy");
+  symbols.take(api.MatrixLayoutSetAttribute, "MatrixLayoutSetAttribute");
+  symbols.take(api.MatmulPreferenceCreate, "MatmulPreferenceCreate");
+  symbols.take(api.MatmulPreferenceDestroy, "MatmulPreferenceDestroy");
+  symbols.take(api.MatmulPreferenceSetAttribute, "MatmulPreferenceSetAttribute");
+  symbols.take(api.MatmulAlgoGetHeuristic, "MatmulAlgoGetHeuristic");
+  symbols.take(api.Matmul, "Matmul");
+  if (!symbols.missing().empty()) {
+    *failure = {StatusCode::kUnsupported, opened.file + " lacks " + symbols.missing()};
     return nullptr;
   }
   void* handle = nullptr;

@@ -1,12 +1,12 @@
 #include "libraries/cudnn.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstring>
 #include <map>
 #include <mutex>
 
+#include "libraries/plan_key.h"
+#include "libraries/symbols.h"
 #include "runtime/find_library.h"
 
 namespace wick::gpu {
@@ -33,27 +33,6 @@ bool sums_products(LibraryWork work, int algorithm) {
   if (work == LibraryWork::kConvolution) return algorithm <= 3;
   if (work == LibraryWork::kInputGradient) return algorithm <= 1;
   return algorithm == 0 || algorithm == 1 || algorithm == 3;
-}
-
-/// Everything that the choice of an algorithm depends on.
-using Key = std::array<int64, 31>;
-
-Key key_of(const LibraryConvolution& c) {
-  Key key{};
-  size_t n = 0;
-  key[n++] = int64(c.work), key[n++] = int64(c.dtype), key[n++] = c.tf32;
-  for (const View* v : {&c.x, &c.weight, &c.y})
-    for (int d = 0; d < 4; d++) {
-      key[n++] = v->shape[d];
-      if (v != &c.weight) key[n++] = v->strides[d];
-    }
-  for (int d = 0; d < 2; d++) {
-    key[n++] = c.attributes.stride[d];
-    key[n++] = c.attributes.padding[d];
-    key[n++] = c.attributes.dilation[d];
-  }
-  key[n++] = c.attributes.groups;
-  return key;
 }
 
 struct Plan {
@@ -204,7 +183,7 @@ class Cudnn final : public VendorLibrary {
   void* const handle_;  // never destroyed: the device may be gone before
   const std::string description_;
   std::mutex mutex_;
-  std::map<Key, std::unique_ptr<Plan>> plans_;
+  std::map<ConvolutionKey, std::unique_ptr<Plan>> plans_;
 };
 
 }  // namespace
@@ -216,35 +195,32 @@ std::unique_ptr<VendorLibrary> open_cudnn(const DeviceInfo&, Failure* failure) {
     return nullptr;
   }
   Api api{};
-  std::string missing;
-  const auto take = [&]<class F>(F*& function, const char* name) {
-    function = reinterpret_cast<F*>(dlsym(opened.handle, name));
-    if (!function) missing += (missing.empty() ? "" : ", ") + std::string(name);
-  };
-  take(api.GetVersion, "cudnnGetVersion");
-  take(api.GetErrorString, "cudnnGetErrorString");
-  take(api.Create, "cudnnCreate");
-  take(api.SetStream, "cudnnSetStream");
-  take(api.CreateTensorDescriptor, "cudnnCreateTensorDescriptor");
-  take(api.DestroyTensorDescriptor, "cudnnDestroyTensorDescriptor");
-  take(api.SetTensor4dDescriptorEx, "cudnnSetTensor4dDescriptorEx");
-  take(api.CreateFilterDescriptor, "cudnnCreateFilterDescriptor");
-  take(api.DestroyFilterDescriptor, "cudnnDestroyFilterDescriptor");
-  take(api.SetFilter4dDescriptor, "cudnnSetFilter4dDescriptor");
-  take(api.CreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
-  take(api.DestroyConvolutionDescriptor, "cudnnDestroyConvolutionDescriptor");
-  take(api.SetConvolution2dDescriptor, "cudnnSetConvolution2dDescriptor");
-  take(api.SetConvolutionGroupCount, "cudnnSetConvolutionGroupCount");
-  take(api.SetConvolutionMathType, "cudnnSetConvolutionMathType");
-  take(api.GetConvolutionForwardAlgorithm_v7, "cudnnGetConvolutionForwardAlgorithm_v7");
-  take(api.GetConvolutionBackwardDataAlgorithm_v7, "cudnnGetConvolutionBackwardDataAlgorithm_v7");
-  take(api.GetConvolutionBackwardFilterAlgorithm_v7,
-       "cudnnGetConvolutionBackwardFilterAlgorithm_v7");
-  take(api.ConvolutionForward, "cudnnConvolutionForward");
-  take(api.ConvolutionBackwardData, "cudnnConvolutionBackwardData");
-  take(api.ConvolutionBackwardFilter, "cudnnConvolutionBackwardFilter");
-  if (!missing.empty()) {
-    *failure = {StatusCode::kUnsupported, opened.file + " lacks " + missing};
+  Symbols symbols(opened.handle, "cudnn");
+  symbols.take(api.GetVersion, "GetVersion");
+  symbols.take(api.GetErrorString, "GetErrorString");
+  symbols.take(api.Create, "Create");
+  symbols.take(api.SetStream, "SetStream");
+  symbols.take(api.CreateTensorDescriptor, "CreateTensorDescriptor");
+  symbols.take(api.DestroyTensorDescriptor, "DestroyTensorDescriptor");
+  symbols.take(api.SetTensor4dDescriptorEx, "SetTensor4dDescriptorEx");
+  symbols.take(api.CreateFilterDescriptor, "CreateFilterDescriptor");
+  symbols.take(api.DestroyFilterDescriptor, "DestroyFilterDescriptor");
+  symbols.take(api.SetFilter4dDescriptor, "SetFilter4dDescriptor");
+  symbols.take(api.CreateConvolutionDescriptor, "CreateConvolutionDescriptor");
+  symbols.take(api.DestroyConvolutionDescriptor, "DestroyConvolutionDescriptor");
+  symbols.take(api.SetConvolution2dDescriptor, "SetConvolution2dDescriptor");
+  symbols.take(api.SetConvolutionGroupCount, "SetConvolutionGroupCount");
+  symbols.take(api.SetConvolutionMathType, "SetConvolutionMathType");
+  symbols.take(api.GetConvolutionForwardAlgorithm_v7, "GetConvolutionForwardAlgorithm_v7");
+  symbols.take(api.GetConvolutionBackwardDataAlgorithm_v7,
+               "GetConvolutionBackwardDataAlgorithm_v7");
+  symbols.take(api.GetConvolutionBackwardFilterAlgorithm_v7,
+               "GetConvolutionBackwardFilterAlgorithm_v7");
+  symbols.take(api.ConvolutionForward, "ConvolutionForward");
+  symbols.take(api.ConvolutionBackwardData, "ConvolutionBackwardData");
+  symbols.take(api.ConvolutionBackwardFilter, "ConvolutionBackwardFilter");
+  if (!symbols.missing().empty()) {
+    *failure = {StatusCode::kUnsupported, opened.file + " lacks " + symbols.missing()};
     return nullptr;
   }
   void* handle = nullptr;

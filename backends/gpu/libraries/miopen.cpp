@@ -1,11 +1,11 @@
 #include "libraries/miopen.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <map>
 #include <mutex>
 
+#include "libraries/plan_key.h"
+#include "libraries/symbols.h"
 #include "runtime/find_library.h"
 #include "runtime/rt_rocm_hip.h"
 
@@ -30,27 +30,6 @@ int data_type(DType dtype) {
 /// Whether an algorithm computes sums of products, which is what the op's error bound assumes: a GEMM, a
 /// direct convolution or an implicit GEMM, no transform of Fourier or Winograd.
 bool sums_products(int algorithm) { return algorithm == 0 || algorithm == 1 || algorithm == 5; }
-
-/// Everything that the choice of a solution depends on.
-using Key = std::array<int64, 32>;
-
-Key key_of(const LibraryConvolution& c) {
-  Key key{};
-  size_t n = 0;
-  key[n++] = int64(c.work), key[n++] = int64(c.dtype);
-  for (const View* v : {&c.x, &c.weight, &c.y})
-    for (int d = 0; d < 4; d++) {
-      key[n++] = v->shape[d];
-      if (v != &c.weight) key[n++] = v->strides[d];
-    }
-  for (int d = 0; d < 2; d++) {
-    key[n++] = c.attributes.stride[d];
-    key[n++] = c.attributes.padding[d];
-    key[n++] = c.attributes.dilation[d];
-  }
-  key[n++] = c.attributes.groups;
-  return key;
-}
 
 struct Plan {
   explicit Plan(const Api& functions) : api(functions) {}
@@ -174,7 +153,7 @@ class Miopen final : public VendorLibrary {
   void* const handle_;  // never destroyed: the device may be gone before
   const std::string description_;
   std::mutex mutex_;
-  std::map<Key, std::unique_ptr<Plan>> plans_;
+  std::map<ConvolutionKey, std::unique_ptr<Plan>> plans_;
 };
 
 }  // namespace
@@ -186,33 +165,29 @@ std::unique_ptr<VendorLibrary> open_miopen(const DeviceInfo&, Failure* failure) 
     return nullptr;
   }
   Api api{};
-  std::string missing;
-  const auto take = [&]<class F>(F*& function, const std::string& name) {
-    function = reinterpret_cast<F*>(dlsym(opened.handle, ("miopen" + name).c_str()));
-    if (!function) missing += (missing.empty() ? "miopen" : ", miopen") + name;
-  };
-  take(api.GetErrorString, "GetErrorString");
-  take(api.GetVersion, "GetVersion");
-  take(api.Create, "Create");
-  take(api.SetStream, "SetStream");
-  take(api.CreateTensorDescriptor, "CreateTensorDescriptor");
-  take(api.DestroyTensorDescriptor, "DestroyTensorDescriptor");
-  take(api.Set4dTensorDescriptorEx, "Set4dTensorDescriptorEx");
-  take(api.CreateConvolutionDescriptor, "CreateConvolutionDescriptor");
-  take(api.DestroyConvolutionDescriptor, "DestroyConvolutionDescriptor");
-  take(api.InitConvolutionDescriptor, "InitConvolutionDescriptor");
-  take(api.SetConvolutionGroupCount, "SetConvolutionGroupCount");
-  take(api.SetConvolutionAttribute, "SetConvolutionAttribute");
+  Symbols symbols(opened.handle, "miopen");
+  symbols.take(api.GetErrorString, "GetErrorString");
+  symbols.take(api.GetVersion, "GetVersion");
+  symbols.take(api.Create, "Create");
+  symbols.take(api.SetStream, "SetStream");
+  symbols.take(api.CreateTensorDescriptor, "CreateTensorDescriptor");
+  symbols.take(api.DestroyTensorDescriptor, "DestroyTensorDescriptor");
+  symbols.take(api.Set4dTensorDescriptorEx, "Set4dTensorDescriptorEx");
+  symbols.take(api.CreateConvolutionDescriptor, "CreateConvolutionDescriptor");
+  symbols.take(api.DestroyConvolutionDescriptor, "DestroyConvolutionDescriptor");
+  symbols.take(api.InitConvolutionDescriptor, "InitConvolutionDescriptor");
+  symbols.take(api.SetConvolutionGroupCount, "SetConvolutionGroupCount");
+  symbols.take(api.SetConvolutionAttribute, "SetConvolutionAttribute");
   const std::pair<LibraryWork, std::string> works[] = {
       {LibraryWork::kConvolution, "ConvolutionForward"},
       {LibraryWork::kInputGradient, "ConvolutionBackwardData"},
       {LibraryWork::kWeightGradient, "ConvolutionBackwardWeights"}};
   for (const auto& [work, name] : works) {
-    take(api.get_solutions[int(work)], name + "GetSolution");
-    take(api.immediate[int(work)], name + "Immediate");
+    symbols.take(api.get_solutions[int(work)], name + "GetSolution");
+    symbols.take(api.immediate[int(work)], name + "Immediate");
   }
-  if (!missing.empty()) {
-    *failure = {StatusCode::kUnsupported, opened.file + " lacks " + missing};
+  if (!symbols.missing().empty()) {
+    *failure = {StatusCode::kUnsupported, opened.file + " lacks " + symbols.missing()};
     return nullptr;
   }
   void* handle = nullptr;

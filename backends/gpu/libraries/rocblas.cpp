@@ -1,9 +1,8 @@
 #include "libraries/rocblas.h"
 
-#include <dlfcn.h>
-
 #include <mutex>
 
+#include "libraries/symbols.h"
 #include "libraries/tensile_files.h"
 #include "runtime/find_library.h"
 #include "runtime/rt_rocm_hip.h"
@@ -86,19 +85,15 @@ std::unique_ptr<VendorLibrary> open_rocblas(const DeviceInfo& info, Failure* fai
     return nullptr;
   }
   Api api{};
-  std::string missing;
-  const auto take = [&]<class F>(F*& function, const char* name) {
-    function = reinterpret_cast<F*>(dlsym(opened.handle, name));
-    if (!function) missing += (missing.empty() ? "" : ", ") + std::string(name);
-  };
-  take(api.create_handle, "rocblas_create_handle");
-  take(api.set_stream, "rocblas_set_stream");
-  take(api.set_atomics_mode, "rocblas_set_atomics_mode");
-  take(api.status_to_string, "rocblas_status_to_string");
-  take(api.get_version_string, "rocblas_get_version_string");
-  take(api.gemm, "rocblas_gemm_strided_batched_ex");
-  if (!missing.empty()) {
-    *failure = {StatusCode::kUnsupported, opened.file + " lacks " + missing};
+  Symbols symbols(opened.handle, "rocblas_");
+  symbols.take(api.create_handle, "create_handle");
+  symbols.take(api.set_stream, "set_stream");
+  symbols.take(api.set_atomics_mode, "set_atomics_mode");
+  symbols.take(api.status_to_string, "status_to_string");
+  symbols.take(api.get_version_string, "get_version_string");
+  symbols.take(api.gemm, "gemm_strided_batched_ex");
+  if (!symbols.missing().empty()) {
+    *failure = {StatusCode::kUnsupported, opened.file + " lacks " + symbols.missing()};
     return nullptr;
   }
   void* handle = nullptr;
