@@ -11,30 +11,56 @@ from __future__ import annotations
 import builtins
 import math
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _wick
 from ._wick import (  # noqa: F401  the standard's own
-    DType, Device, Tensor, abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bfloat16, bitwise_and, bitwise_left_shift,
-    bitwise_or, bitwise_right_shift, bitwise_xor, broadcast_to, ceil, cos, cosh, exp, expm1, float16, float32, float64, floor,
-    floor_divide, from_dlpack, hypot, int8, int16, int32, int64, isfinite, isinf, isnan, log, log1p, log2, log10, logaddexp,
-    logical_and, logical_not, logical_or, logical_xor, matmul, maximum, minimum, pow, reciprocal, remainder, round, sign, sin,
-    sinh, sqrt, square, tan, tanh, trunc, uint8, uint16, uint32, uint64, where)
+    DType, Device, Tensor, abs, acos, acosh, asin, asinh, atan, atanh, bfloat16, broadcast_to, ceil, cos, cosh, exp, expm1,
+    float16, float32, float64, floor, int8, int16, int32, int64, isfinite, isinf, isnan, log, log1p, log2, log10, logical_not,
+    matmul, reciprocal, round, sign, sin, sinh, sqrt, square, tan, tanh, trunc, uint8, uint16, uint32, uint64, where)
 
 __array_api_version__ = "2024.12"
 
 bool = _wick.bool
 e, inf, nan, pi, newaxis = math.e, math.inf, math.nan, math.pi, None
 
-bitwise_invert, clip, divide, equal, greater, greater_equal = (
-    _wick.bitwise_not, _wick.clamp, _wick.div, _wick.eq, _wick.gt, _wick.ge)
-less, less_equal, multiply, negative, not_equal, subtract = _wick.lt, _wick.le, _wick.mul, _wick.neg, _wick.ne, _wick.sub
-
 _SIGNED, _UNSIGNED = (int8, int16, int32, int64), (uint8, uint16, uint32, uint64)
 _FLOATS = (float16, bfloat16, float32, float64)
 _KINDS = {"bool": (bool,), "signed integer": _SIGNED, "unsigned integer": _UNSIGNED, "integral": _SIGNED + _UNSIGNED,
           "real floating": _FLOATS, "complex floating": (), "numeric": _SIGNED + _UNSIGNED + _FLOATS}
+
+bitwise_invert, clip, negative = _wick.bitwise_not, _wick.clamp, _wick.neg
+
+
+def _of_two(op: Callable[..., Tensor]) -> Callable[[Any, Any], Tensor]:
+    """The op for two tensors, or one and a Python number, which takes the tensor's dtype."""
+
+    def function(x1: Any, x2: Any, /) -> Tensor:
+        if not isinstance(x1, Tensor):
+            x1 = _number(x1, x2)
+        elif not isinstance(x2, Tensor):
+            x2 = _number(x2, x1)
+        return op(x1, x2)
+
+    function.__doc__ = op.__doc__
+    return function
+
+
+def _number(value: Any, beside: Tensor) -> Tensor:
+    floats = isinstance(value, float) and beside.dtype not in _FLOATS
+    return Tensor(value, dtype=float32 if floats else beside.dtype, device=beside.device)
+
+
+add, subtract, multiply, divide, pow, remainder, floor_divide = map(_of_two, (
+    _wick.add, _wick.sub, _wick.mul, _wick.div, _wick.pow, _wick.remainder, _wick.floor_divide))
+atan2, hypot, logaddexp, maximum, minimum = map(_of_two, (
+    _wick.atan2, _wick.hypot, _wick.logaddexp, _wick.maximum, _wick.minimum))
+bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift = map(_of_two, (
+    _wick.bitwise_and, _wick.bitwise_or, _wick.bitwise_xor, _wick.bitwise_left_shift, _wick.bitwise_right_shift))
+equal, not_equal, less, less_equal, greater, greater_equal = map(_of_two, (
+    _wick.eq, _wick.ne, _wick.lt, _wick.le, _wick.gt, _wick.ge))
+logical_and, logical_or, logical_xor = map(_of_two, (_wick.logical_and, _wick.logical_or, _wick.logical_xor))
 
 Axis = int | Sequence[int] | None
 
@@ -44,6 +70,10 @@ def _dims(axis: Axis) -> Any:
 
 
 # ---- creation
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: builtins.bool | None = None) -> Tensor:
+    return asarray(_wick.from_dlpack(x), device=device, copy=copy)
 
 
 def asarray(obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy: builtins.bool | None = None) -> Tensor:
@@ -132,7 +162,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType |
 
 
 def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
-    return list(_wick.meshgrid(list(arrays), indexing == "xy"))
+    return list(_wick.meshgrid(list(arrays), indexing=indexing))
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
@@ -170,13 +200,13 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
             item = item.dtype
         if isinstance(item, DType):
             part = zeros((1,), dtype=item)
-            total = part if total is None else total + part
+            total = part if total is None else _wick.maximum(total, part)
         else:
             numbers.append(item)
     if total is None:
         raise ValueError("result_type: expected a tensor or a dtype, got only numbers")
     for number in numbers:
-        total = total + number
+        total = total if isinstance(number, builtins.bool) else total + number
     return total.dtype
 
 
