@@ -20,6 +20,9 @@ SPELLINGS = {
     "NumPy": {"dims": "axis", "dim": "axis", "keepdim": "keepdims"},
 }
 
+# Names of functions in other libraries, beside the aliases that C++ has.
+MORE_NAMES = {"reshape": ["view"]}
+
 # Functions whose first parameter has one of these names are methods of Tensor too, and these functions. `target` is a Var.
 RECEIVERS = {"x", "a", "target"}
 MORE_METHODS = {"backward"}
@@ -28,9 +31,9 @@ MORE_METHODS = {"backward"}
 NOT_BOUND = {
     "apply": "takes a C++ template's pack of operands",
     "apply_": "takes a C++ template's pack of operands",
-    "custom_op": "takes C++ functions",
-    "elementwise_kernel": "returns a C++ kernel",
-    "compile_kernel": "returns a C++ kernel",
+    "custom_op": "wick.Function is its form in Python",
+    "with_gradient": "wick.Function is its form in Python",
+    "arange": "src/habits.cpp binds it, with end and step that may be missing",
     "print_options": "returns a C++ struct of options",
 }
 
@@ -38,10 +41,10 @@ TENSOR_OPTIONS = [
     {"name": "dtype", "type": "DType", "default": "DType::kF32"},
     {"name": "device", "type": "Device", "default": "Device::cpu()"},
 ]
-# C++ types that the casters of src/casters.h and nanobind convert.
+# C++ types that the casters of src/casters.h and nanobind convert, or that src/kernels.cpp binds.
 CONVERTED = {
     "Tensor", "Var", "Number", "DType", "Device", "Dims", "Shape", "Slice", "Index", "Padding1d", "Padding2d", "bool", "int",
-    "int64_t", "double", "std::string", "std::string_view", "void",
+    "int64_t", "double", "std::string", "std::string_view", "void", "FormulaKernel", "CompiledKernel",
 }
 
 
@@ -100,8 +103,8 @@ class Argument:
     @property
     def declaration(self):
         by_value = self.type in {"bool", "int", "int64_t", "double", "DType", "Number", "std::string_view"}
-        if self.type == "Var":
-            return f"Var& {self.name}"
+        if self.type in {"Var", "Target"}:
+            return f"{self.type}{'&' if self.type == 'Var' else ''} {self.name}"
         return f"{self.type} {self.name}" if by_value else f"const {self.type}& {self.name}"
 
     def annotation(self, spelling):
@@ -130,6 +133,19 @@ def arguments_of(parameter, manifest):
     return [Argument(parameter["name"], cpp_type, default)], parameter["name"]
 
 
+def declarations(arguments):
+    return ", ".join(a.declaration for a in arguments)
+
+
+def separate_sizes(overload, arguments):
+    """The argument whose ints may also be given one by one, as in reshape(x, 2, 3): sizes or dims, alone or before options, at
+    the beginning or behind a tensor. None if there is none."""
+    kinds = [plain(p["type"]) for p in overload["parameters"]]
+    at = 1 if kinds[:1] == ["Tensor"] else 0
+    last = kinds[at:at + 1] in (["Dims"], ["Shape"]) and all(kind.endswith("Options") for kind in kinds[at + 1:at + 2])
+    return arguments[at] if last and "default" not in overload["parameters"][at] else None
+
+
 def docstring(overload):
     group = overload.get("group", {})
     paragraphs = [overload.get("doc", "")] + ([group["doc"]] if group.get("doc") else [])
@@ -147,8 +163,12 @@ def bind_overload(name, overload, manifest):
     names = [a.name for a in arguments]
     if len(set(names)) != len(names):
         raise Unbindable("two options have the same name")
-    call = f"wick::{name}({', '.join(expressions)})"
-    lines = [f"  {{\n    const auto f = []({', '.join(a.declaration for a in arguments)}) {{ return {call}; }};"]
+    body = f"return wick::{name}({', '.join(expressions)});"
+    if arguments and arguments[0].type == "Var" and overload["result"] == "void":
+        arguments[0].type = "Target"
+        expressions[0] += ".var"
+        body = f"wick::{name}({', '.join(expressions)}); return {arguments[0].name};"
+    lines = [f"  {{\n    const auto f = []({declarations(arguments)}) {{ {body} }};"]
     bound = set()
     for spelling in [{}, *SPELLINGS.values()]:
         annotations = "".join(", " + a.annotation(spelling) for a in arguments)
@@ -157,6 +177,14 @@ def bind_overload(name, overload, manifest):
         doc = f', R"doc({docstring(overload)})doc"' if not bound else ', ""'
         bound.add(annotations)
         lines.append(f'    m.def("{name}", f, WithoutGil(){annotations}{doc});')
+    sizes = separate_sizes(overload, arguments)
+    if sizes:
+        passed = ", ".join("sizes" if a is sizes else a.name for a in arguments)
+        signature = declarations(arguments).replace(sizes.declaration, f"const nb::args& {sizes.name}")
+        annotations = "".join(", " + a.annotation({}) for a in arguments)
+        lines.append(f"    const auto g = [f]({signature}) {{ const {sizes.type} sizes = separate_ints({sizes.name}); "
+                     f"const ReleasedGil others_run; return f({passed}); }};")
+        lines.append(f'    m.def("{name}", g{annotations}, "");')
     return "\n".join(lines) + "\n  }\n"
 
 
@@ -177,7 +205,8 @@ def bind_function(function, manifest):
 
 def aliases_of(function):
     """An alias whose parameters are others than the op's, as rope_i has, is no second name of it."""
-    return [] if function["name"] == "rope" else function.get("aliases", [])
+    own = [] if function["name"] == "rope" else function.get("aliases", [])
+    return own + MORE_NAMES.get(function["name"], [])
 
 
 def snake(enumerator):

@@ -4,6 +4,8 @@
 
 namespace wick::python {
 
+/// Watches forks, so that a child raises an error and does not wait for threads that it lacks.
+void watch_forks();
 void bind_errors(nanobind::module_& m);
 void bind_dtype(nanobind::module_& m);
 void bind_device(nanobind::module_& m);
@@ -12,6 +14,10 @@ void bind_tensor(nanobind::module_& m);
 void bind_var(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
 void bind_interop(nanobind::module_& m);
+/// What users of PyTorch and NumPy write beside the ops: x.T, x.size(), x.half(), x.cpu().
+void bind_habits(nanobind::module_& m);
+void bind_function(nanobind::module_& m);
+void bind_kernels(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_language(nanobind::module_& m);

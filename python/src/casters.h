@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "objects.h"
+#include "process.h"
 #include "wick/wick.h"
 
 namespace wick::python {
@@ -20,7 +21,20 @@ namespace wick::python {
 namespace nb = nanobind;
 
 /// Releases the GIL while a function runs. Arguments are converted before, results after.
-using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
+using WithoutGil = nb::call_guard<ReleasedGil>;
+
+/// The Var that an in-place function writes into: the caller's object, which the function returns.
+struct Target {
+  Var var;
+  nb::handle object;
+};
+
+/// The ints of `zeros(2, 3)`.
+inline Dims separate_ints(const nb::args& given) {
+  std::vector<int64_t> sizes;
+  if (!nb::try_cast(given, sizes)) throw nb::next_overload();
+  return Dims(sizes);
+}
 
 /// An argument that is a Device or its name. The name is parsed when the op runs, so that the caller
 /// gets the error of Device::parse and not that of an argument without conversion.
@@ -112,7 +126,10 @@ struct type_caster<wick::Tensor> {
   NB_TYPE_CASTER(wick::Tensor, const_name("wick.Tensor"))
 
   bool from_python(handle src, uint32_t flags, cleanup_list* cleanup) noexcept {
-    if (src.is_none()) return true;
+    if (src.is_none()) {
+      value = {};
+      return true;
+    }
     type_caster_base<wick::python::TensorObject> object;
     if (!object.from_python(src, flags, cleanup)) return false;
     value = object.operator wick::python::TensorObject&().tensor();
@@ -138,6 +155,20 @@ struct type_caster<wick::Var> {
   static handle from_cpp(const wick::Var& x, rv_policy, cleanup_list* cleanup) noexcept {
     return type_caster_base<wick::python::VarObject>::from_cpp(wick::python::VarObject(x),
                                                                rv_policy::move, cleanup);
+  }
+};
+
+template <>
+struct type_caster<wick::python::Target> {
+  NB_TYPE_CASTER(wick::python::Target, const_name("wick.Var"))
+
+  bool from_python(handle src, uint32_t flags, cleanup_list* cleanup) noexcept {
+    const auto var = wick::python::try_cast<wick::Var>(src, flags, cleanup);
+    if (var) value = {*var, src};
+    return var.has_value();
+  }
+  static handle from_cpp(const wick::python::Target& target, rv_policy, cleanup_list*) noexcept {
+    return handle(target.object).inc_ref();
   }
 };
 

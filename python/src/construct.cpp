@@ -69,6 +69,7 @@ Tensor tensor_of_list(nb::handle data, std::optional<DType> dtype) {
 
 Tensor tensor_of(nb::handle data, std::optional<DType> dtype,
                  const std::optional<DeviceArgument>& device) {
+  enter_wick();
   Tensor x;
   if (const auto tensor = try_cast<Tensor>(data, 0, nullptr))
     x = dtype ? tensor->to(*dtype) : *tensor;

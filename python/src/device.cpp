@@ -23,7 +23,10 @@ void bind_device(nb::module_& m) {
                      "A device that exists: \"cpu\", \"rocm:0\", \"cuda:1\", \"emu:32\".")
       .def(
           "__init__",
-          [](Device* self, std::string_view name) { new (self) Device(Device::parse(name)); },
+          [](Device* self, std::string_view name) {
+            enter_wick();
+            new (self) Device(Device::parse(name));
+          },
           nb::arg("name"), "Parses a name; \"auto\" is the best device of this machine.")
       .def_prop_ro("type", &type_of, "The kind of device: \"cpu\", \"rocm\", \"cuda\", \"emu\".")
       .def_prop_ro("index", &Device::ordinal, "The ordinal among devices of its type.")

@@ -82,7 +82,7 @@ nb::ndarray<Framework..., nb::ro> array_of(const Tensor& x) {
   const nb::dlpack::dtype code = code_of(x.dtype());
   const int device = device_number_of(x.device());
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     x.device().synchronize();
   }
   const std::vector<size_t> shape(x.shape().begin(), x.shape().end());
@@ -97,7 +97,7 @@ nb::object numpy_of(const Tensor& x) {
         ": convert it first, with to(wick.f32)");
   Tensor on_host;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     on_host = x.to(Device::cpu());
   }
   return nb::cast(array_of<nb::numpy>(on_host));
@@ -165,7 +165,7 @@ nb::object to_dlpack(const Tensor& x, const nb::kwargs& options) {
 nb::tuple state_of(const Tensor& x) {
   std::vector<char> bytes(size_t(bytes_of(x.dtype(), x.numel())));
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     x.read(bytes.data());
   }
   return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), x.dtype(), x.shape(), x.device());
@@ -185,7 +185,7 @@ Tensor tensor_of_state(const nb::tuple& state) {
 Tensor copy_of_array(nb::handle object) {
   std::vector<int64_t> flipped;
   const Tensor view = view_of(cast_array(object), &flipped);
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   return flipped.empty() ? clone(view) : flip(view, Dims(flipped));
 }
 

@@ -105,12 +105,12 @@ LanguageModel load(const std::filesystem::path& path, const std::optional<Device
                    std::optional<DType> dtype, int64_t positions, const nb::object& progress) {
   LoadOptions options{.dtype = dtype, .positions = positions};
   if (device) options.device = *device;
-  if (!progress.is_none())
-    options.progress = [&](int64_t done, int64_t total) {
-      const nb::gil_scoped_acquire python;
-      progress(done, total);
-    };
-  const nb::gil_scoped_release others_run;
+  options.progress = [&](int64_t done, int64_t total) {
+    const nb::gil_scoped_acquire python;
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();  // Ctrl-C
+    if (!progress.is_none()) progress(done, total);
+  };
+  const ReleasedGil others_run;
   return load_model(path.string(), options);
 }
 
@@ -135,7 +135,7 @@ void bind_language(nb::module_& m) {
           "chat_ids",
           [](const LanguageModel& model, const nb::list& messages) {
             const std::vector<ChatMessage> list = messages_of(messages);
-            const nb::gil_scoped_release others_run;
+            const ReleasedGil others_run;
             return model.chat_ids(list);
           },
           nb::arg("messages"))

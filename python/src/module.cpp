@@ -2,6 +2,7 @@
 
 NB_MODULE(_wick, m) {
   using namespace wick::python;
+  watch_forks();
   bind_errors(m);
   bind_dtype(m);
   bind_device(m);
@@ -9,7 +10,10 @@ NB_MODULE(_wick, m) {
   bind_var(m);
   bind_operators(m);
   bind_interop(m);
+  bind_kernels(m);
   bind_ops(m);
+  bind_habits(m);
+  bind_function(m);
   bind_files(m);
   bind_optim(m);
   bind_language(m);

@@ -35,15 +35,11 @@ void bind_in_place(VarType& type, const char* name, Op op) {
   const auto define = [&]<class Operand>() {
     type.def(
         name,
-        [op](nb::handle self, const Operand& value) {
-          Var target = nb::cast<Var>(self);
-          {
-            const nb::gil_scoped_release release;
-            op(target, value);
-          }
-          return nb::borrow(self);
+        [op](Target target, const Operand& value) {
+          op(target.var, value);
+          return target;
         },
-        nb::is_operator());
+        nb::is_operator(), WithoutGil());
   };
   define.template operator()<Tensor>();
   define.template operator()<Number>();

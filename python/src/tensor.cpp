@@ -10,7 +10,7 @@ namespace {
 template <class F>
 nb::object with_python_type(const Tensor& x, F&& f) {
   const auto as = [&](DType dtype) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return x.to(dtype).to(Device::cpu());
   };
   const DType dtype = x.dtype();

@@ -14,6 +14,8 @@ struct NoGradScope {
 }  // namespace
 
 void bind_var(nb::module_& m) {
+  // A freed gradient may end a Function of Python, which needs the GIL: none of these waits for a
+  // lock of wick while it holds the GIL.
   nb::class_<VarObject, TensorObject>(
       m, "Var", "A mutable tensor, for which backward accumulates a gradient.")
       .def(
@@ -25,13 +27,18 @@ void bind_var(nb::module_& m) {
           nb::arg("data"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
           nb::arg("requires_grad") = true, "Starts with a copy of the data, as Tensor does.")
       .def_prop_ro(
-          "grad", [](const Var& v) { return v.grad(); },
+          "grad", [](const Var& v) { return v.grad(); }, WithoutGil(),
           "The accumulated gradient; None before the first backward.")
       .def(
-          "zero_grad", [](const Var& v) { v.zero_grad(); }, "Forgets the gradient.")
+          "zero_grad", [](const Var& v) { v.zero_grad(); }, WithoutGil(), "Forgets the gradient.")
       .def(
-          "set_", [](Var& v, const Tensor& value) { v.set_(value); }, nb::arg("value"),
-          WithoutGil(), "Replaces the value; results computed from the old value keep it.")
+          "set_",
+          [](Target v, const Tensor& value) {
+            v.var.set_(value);
+            return v;
+          },
+          nb::arg("value"), WithoutGil(),
+          "Replaces the value; results computed from the old value keep it.")
       .def(
           "__setitem__",
           [](Var& v, const Key& key, const Tensor& x) {

@@ -32,3 +32,9 @@ def test_training_is_the_same_on_the_emulator():
 
 def test_chat_answers_each_question(folder):  # noqa: F811
     assert len(run("chat.py", folder, "ab", "cd").splitlines()) >= 2
+
+
+@pytest.mark.parametrize("device", ["cpu", "emu:64"])
+def test_custom_kernels_differ_little_from_ops(device):
+    differences = [float(part.split()[0]) for part in run("custom_kernel.py", device).split(",")]
+    assert len(differences) == 3 and max(differences) < 1e-5

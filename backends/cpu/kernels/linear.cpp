@@ -10,7 +10,13 @@
 namespace wick::cpu::WICK_ISA {
 namespace {
 
-constexpr int64 kFewM = 8;                  // rows of x that share a decoded run in registers
+// Rows of x that share a decoded run in registers. The baseline, whose registers are a few and short,
+// has less code.
+#if defined(__AVX2__)
+constexpr int64 kFewM = 8;
+#else
+constexpr int64 kFewM = 4;
+#endif
 constexpr int64 kTileM = 512, kTileN = 32;  // of y
 constexpr int64 kChain = 64;  // products added up one after the other, which bounds their error
 constexpr int64 kTileK =
@@ -115,10 +121,15 @@ void all_dots(const LinearTile& t) {
 
 template <class W>
 void few(const LinearTile& t) {
+#if defined(__AVX2__)
   if (t.m == 1) return all_dots<W, 4, 1>(t);
   if (t.m == 2) return all_dots<W, 4, 2>(t);
   if (t.m <= 4) return all_dots<W, 2, 4>(t);
   return all_dots<W, 1, 8>(t);
+#else
+  if (t.m == 1) return all_dots<W, 1, 1>(t);
+  return all_dots<W, 1, 4>(t);
+#endif
 }
 
 constexpr int kCount = L::kCount;

@@ -35,6 +35,14 @@ class WICK_API KernelArgument {
       KernelArgument(const T& value)  // NOLINT: valid during the call that it is written in
       : value_(&value), bytes_(int(sizeof value)) {}
 
+  /// The bytes of a value whose type the program finds out as it runs.
+  static KernelArgument of_bytes(std::span<const std::byte> value) {
+    KernelArgument argument(nullptr);
+    argument.value_ = value.data();
+    argument.bytes_ = int(value.size());
+    return argument;
+  }
+
   const void* address() const { return value_ ? value_ : &pointer_; }
   int bytes() const { return bytes_; }
   const Tensor* tensor() const { return tensor_; }

@@ -123,6 +123,22 @@ requires(sizeof...(More) <= 2) Tensor apply(const Op& op, const Tensor& x, const
   return detail::apply(std::make_shared<const Op>(op), {x, more...});
 }
 
+/// The gradients of the inputs from the output's gradient, as CustomOp::backward returns them.
+using BackwardFunction =
+    std::function<std::vector<Tensor>(const Tensor& output, const Tensor& gradient)>;
+
+/// Records on the tape that y was computed from any number of inputs and has this gradient. Returns
+/// y as so recorded; how y was computed from the inputs is left off the tape. The tape keeps
+/// neither the inputs nor y: `backward` must own what it needs, and is alone in knowing whether
+/// that has been overwritten since.
+///
+/// name         for errors
+/// keep_output  the tape keeps y, which backward then gets as `output`, else an empty Tensor()
+/// Errors: kInvalidArgument if y or an input is empty; and in backward those of apply.
+WICK_API Tensor with_gradient(const std::string& name, const Tensor& y,
+                              const std::vector<Tensor>& inputs, BackwardFunction backward,
+                              bool keep_output = false);
+
 /// An op that writes its first operand and reads up to two others, which may overlap it. The op is
 /// not recorded on the tape; a gradient that needs the overwritten values is an error.
 class WICK_API InplaceOp {

@@ -92,28 +92,40 @@ class OpOfFunctions : public CustomOp {
   CustomFunctions functions_;
 };
 
-/// The gradient rule of a custom op. Checks the gradients that the user's backward returns, since
-/// the tape relies on them.
-void pass_back(const CustomOp& op, const RuleContext& c, std::span<Tensor> gradients) {
-  std::vector<Tensor> inputs;
-  for (int i = 0; i < int(gradients.size()); i++) inputs.push_back(c.input(i));
-  const std::vector<Tensor> found = op.backward(inputs, c.output(), c.gradient);
-  check(found.size() == gradients.size(), ErrorCode::kInvalidArgument, op.name(),
-        "backward: expected ", gradients.size(), " gradients, got ", found.size());
+/// Passes on the gradients that a user's backward has returned. Checks them, since the tape relies
+/// on them.
+void pass_back(std::string_view name, const RuleContext& c, const std::vector<Device>& devices,
+               const std::vector<Tensor>& found, std::span<Tensor> gradients) {
+  check(found.size() == gradients.size(), ErrorCode::kInvalidArgument, name, "backward: expected ",
+        gradients.size(), " gradients, got ", found.size());
   for (int i = 0; i < int(gradients.size()); i++) {
     const Tensor& g = found[size_t(i)];
     if (!c.wants(i) || !g) continue;
-    check(g.shape() == c.input_shape(i), ErrorCode::kShapeMismatch, op.name(),
+    check(g.shape() == c.input_shape(i), ErrorCode::kShapeMismatch, name,
           "backward: the gradient of input ", i, " has shape ", g.shape(), ", expected ",
           c.input_shape(i));
-    check(g.dtype() == c.input_dtype(i), ErrorCode::kDTypeMismatch, op.name(),
+    check(g.dtype() == c.input_dtype(i), ErrorCode::kDTypeMismatch, name,
           "backward: the gradient of input ", i, " is ", dtype_name(g.dtype()), ", expected ",
           dtype_name(c.input_dtype(i)));
-    check(g.device() == c.gradient.device(), ErrorCode::kDeviceMismatch, op.name(),
+    check(g.device() == devices[size_t(i)], ErrorCode::kDeviceMismatch, name,
           "backward: the gradient of input ", i, " is on ", g.device(), ", expected ",
-          c.gradient.device());
+          devices[size_t(i)]);
     gradients[size_t(i)] = g;
   }
+}
+
+/// The gradient rule of a custom op.
+void run_backward(const CustomOp& op, const RuleContext& c, std::span<Tensor> gradients) {
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < int(gradients.size()); i++) inputs.push_back(c.input(i));
+  const std::vector<Device> devices(inputs.size(), c.gradient.device());
+  pass_back(op.name(), c, devices, op.backward(inputs, c.output(), c.gradient), gradients);
+}
+
+std::vector<const Tensor*> pointers_to(std::span<const Tensor> tensors) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& x : tensors) pointers.push_back(&x);
+  return pointers;
 }
 
 }  // namespace
@@ -153,6 +165,24 @@ CustomOpRef custom_op(std::string name, CustomFunctions functions) {
   return CustomOpRef(std::make_shared<const OpOfFunctions>(std::move(name), std::move(functions)));
 }
 
+Tensor with_gradient(const std::string& name, const Tensor& y, const std::vector<Tensor>& inputs,
+                     BackwardFunction backward, bool keep_output) {
+  check_defined(name.c_str(), y);
+  std::vector<Device> devices;
+  for (const Tensor& x : inputs) {
+    check_defined(name.c_str(), x);
+    devices.push_back(x.device());
+  }
+  // The node stores a pointer to the name, which the rule owns.
+  const auto owned = std::make_shared<const std::string>(name);
+  return record(owned->c_str(), y, pointers_to(inputs), keep_output ? kKeepOutput : kKeepNothing,
+                [owned, devices = std::move(devices), backward = std::move(backward), keep_output](
+                    const RuleContext& c, std::span<Tensor> gradients) {
+                  const Tensor output = keep_output ? c.output() : Tensor();
+                  pass_back(*owned, c, devices, backward(output, c.gradient), gradients);
+                });
+}
+
 namespace detail {
 
 Tensor apply(std::shared_ptr<const CustomOp> op, std::initializer_list<Tensor> inputs) {
@@ -170,13 +200,11 @@ Tensor apply(std::shared_ptr<const CustomOp> op, std::initializer_list<Tensor> i
   check(bool(y), ErrorCode::kInvalidArgument, op->name(), "the op returned an empty Tensor()");
   check(y.device() == all[0].device(), ErrorCode::kDeviceMismatch, op->name(),
         "the op returned a tensor on ", y.device(), ", expected ", all[0].device());
-  std::vector<const Tensor*> pointers;
-  for (const Tensor& x : all) pointers.push_back(&x);
   // The node stores op->name(), which stays valid as long as the rule that holds the op.
   const char* name = op->name();
-  return record(name, std::move(y), pointers, kKeepInputs | kKeepOutput,
+  return record(name, std::move(y), pointers_to(all), kKeepInputs | kKeepOutput,
                 [op = std::move(op)](const RuleContext& c, std::span<Tensor> gradients) {
-                  pass_back(*op, c, gradients);
+                  run_backward(*op, c, gradients);
                 });
 }
 

@@ -41,8 +41,9 @@ class Leaf : public TapeNode {
     return gradient_;
   }
   void clear() {
+    Tensor old;  // freed without the lock, since a user's gradient rule may go with it
     const std::lock_guard lock(mutex_);
-    gradient_ = {};
+    std::swap(old, gradient_);
   }
   /// Adds one more walk's gradient.
   void add(const Tensor& more);

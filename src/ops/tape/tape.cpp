@@ -12,9 +12,13 @@ thread_local bool records = true;
 
 std::atomic<int64_t> next_number{0};
 
-/// The inputs of nodes being destroyed, each of which may hold the last reference to further nodes.
+/// The parts of a node being destroyed, each of which may hold the last reference to further nodes.
+struct Remains {
+  std::vector<TapeNode::Input> inputs;
+  Rule rule;
+};
 /// They are released one by one, because a chain of nodes may be longer than the stack is deep.
-thread_local std::vector<std::vector<TapeNode::Input>>* dying = nullptr;
+thread_local std::vector<Remains>* dying = nullptr;
 
 void check_version(const char* op, const char* what, const Tensor& kept, int64_t version) {
   check(kept.storage()->version() == version, ErrorCode::kModifiedInPlace, op, what, " (",
@@ -28,14 +32,14 @@ TapeNode::TapeNode(const char* op)
 
 TapeNode::~TapeNode() {
   if (dying) {
-    dying->push_back(std::move(inputs));
+    dying->push_back({std::move(inputs), std::move(rule)});
     return;
   }
-  std::vector<std::vector<Input>> all;
-  all.push_back(std::move(inputs));
+  std::vector<Remains> all;
+  all.push_back({std::move(inputs), std::move(rule)});
   dying = &all;
   while (!all.empty()) {
-    const std::vector<Input> last = std::move(all.back());
+    const Remains last = std::move(all.back());
     all.pop_back();
   }
   dying = nullptr;

@@ -69,6 +69,66 @@ TEST(CustomOp, TheTapeKeepsTheOp) {
   EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{5}));
 }
 
+TEST(WithGradient, RecordsAnyNumberOfInputs) {
+  std::vector<Var> vars;
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 6; i++) {
+    vars.emplace_back(vec({double(i)}));
+    inputs.push_back(vars.back().tensor());
+  }
+  const auto backward_of = [&](const Tensor& output, const Tensor& g) {
+    EXPECT_FALSE(output);
+    std::vector<Tensor> gradients;
+    for (int i = 0; i < 6; i++) gradients.push_back(i == 2 ? Tensor() : g * i);
+    return gradients;
+  };
+  const Tensor y = with_gradient("weighted", vec({55}), inputs, backward_of);
+  EXPECT_EQ(y.item<double>(), 55);
+  backward(y);
+  for (int i = 0; i < 6; i++) {
+    ASSERT_EQ(bool(vars[size_t(i)].grad()), i != 2);
+    if (i != 2) {
+      EXPECT_EQ(vars[size_t(i)].grad().item<double>(), i);
+    }
+  }
+  const NoGrad off;
+  EXPECT_FALSE(with_gradient("weighted", vec({55}), inputs, backward_of).requires_grad());
+}
+
+TEST(WithGradient, ItsOutputIsOnTheTapeForSecondDerivatives) {
+  const Var x(vec({0.5}));
+  const Tensor y = with_gradient(
+      "exponential", exp(x.tensor().detach()), {x.tensor()},
+      [](const Tensor& output, const Tensor& g) { return std::vector<Tensor>{g * output}; }, true);
+  const Tensor first = grad(y, {x.tensor()}, {.create_graph = true})[0];
+  const Tensor second = grad(first, {x.tensor()})[0];
+  EXPECT_EQ(first.item<double>(), y.item<double>());
+  EXPECT_EQ(second.item<double>(), y.item<double>());
+}
+
+TEST(WithGradient, ChecksOperandsAndGradients) {
+  const Var x(vec({1, 2}));
+  const auto of = [&](std::vector<Tensor> g) {
+    return with_gradient("odd", vec({1}), {x.tensor()},
+                         [g](const Tensor&, const Tensor&) { return g; });
+  };
+  EXPECT_ERROR(backward(of({vec({1})})), kShapeMismatch,
+               "odd: backward: the gradient of input 0 has shape [1], expected [2]");
+  EXPECT_ERROR(backward(of({})), kInvalidArgument, "odd: backward: expected 1 gradients, got 0");
+  EXPECT_ERROR(with_gradient("odd", Tensor(), {x.tensor()}, {}), kInvalidArgument, "odd");
+  EXPECT_ERROR(with_gradient("odd", vec({1}), {Tensor()}, {}), kInvalidArgument, "odd");
+}
+
+TEST(WithGradient, ALongChainThatItsRulesKeepIsFreed) {
+  const Var x(vec({1}));
+  Tensor y = x.tensor();
+  for (int i = 0; i < 200000; i++)
+    y = with_gradient("link", y.detach(), {y}, [kept = y](const Tensor&, const Tensor& g) {
+      return std::vector<Tensor>{g + kept * 0};
+    });
+  y = {};  // the stack would overflow if each node freed the next
+}
+
 TEST(CustomOp, OfFunctionsWithTwoAndThreeInputs) {
   const auto product = custom_op(
       "product", {.num_inputs = 2,

@@ -1,0 +1,31 @@
+// Which process wick runs in. Its threads and its handles of GPUs do not live on in a fork.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+
+namespace wick::python {
+
+enum class ProcessState : uint8_t { kUnused, kUsed, kForkedAfterUse };
+extern std::atomic<ProcessState> process_state;
+
+/// Notes the first use of wick. Raises RuntimeError in a child that was forked after a use.
+void note_first_use();
+
+/// Every call that computes begins with it: one load and one comparison.
+inline void enter_wick() {
+  if (process_state.load(std::memory_order_relaxed) != ProcessState::kUsed) [[unlikely]]
+    note_first_use();
+}
+
+/// Releases the GIL during its lifetime, for code that computes.
+class ReleasedGil {
+ public:
+  ReleasedGil() { enter_wick(); }
+
+ private:
+  // Released before the constructor's body runs: an exception acquires it again.
+  nanobind::gil_scoped_release release_;
+};
+
+}  // namespace wick::python
