@@ -2,6 +2,7 @@
 import importlib.util
 import json
 import pathlib
+import signal
 
 import pytest
 
@@ -9,6 +10,12 @@ import wick
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MANIFEST = ROOT / "docs" / "reference" / "ops.json"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interrupts():
+    """A shell that runs the tests in the background has them and their children ignore SIGINT, which some tests send."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["cpu", "emu:32"])

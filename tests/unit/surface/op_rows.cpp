@@ -445,6 +445,17 @@ std::vector<SurfaceRow> op_rows() {
       {"apply_op1", "apply", custom(1), {1, 2}},
       {"apply_op2", "apply", custom(2), {2, 4}},
       {"apply_op3", "apply", custom(3), {3, 6}},
+      {"with_gradient",
+       "with_gradient",
+       [](const Device& d) {
+         const Var x(floats(d, {1, 2}, {2}));
+         const Tensor y = with_gradient(
+             "thrice", x.tensor().detach() * 3, {x.tensor()},
+             [](const Tensor&, const Tensor& gradient) { return std::vector{gradient * 3}; });
+         backward(sum(y * y));
+         return values(x.grad());
+       },
+       {18, 36}},
       {"inplace_op1", "apply_", custom_in_place(1), {2, 4}},
       {"inplace_op2", "apply_", custom_in_place(2), {12, 24}},
       {"inplace_op3", "apply_", custom_in_place(3), {22, 44}},
