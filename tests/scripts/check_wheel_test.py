@@ -8,7 +8,7 @@ import unittest
 import zipfile
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
-_NAME = "wick-1.0-cp312-abi3-manylinux_2_34_x86_64.whl"
+_NAME = "wick-1.0-cp312-cp312-manylinux_2_34_x86_64.whl"
 _INFO = "wick-1.0.dist-info/licenses"
 
 
