@@ -19,6 +19,7 @@ void bind_habits(nanobind::module_& m);
 void bind_function(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
+void bind_quantized(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_language(nanobind::module_& m);
 /// Generated from docs/reference/ops.json by generate.py.

@@ -210,6 +210,21 @@ void bind_interop(nb::module_& m) {
                "def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | "
                "None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = "
                "None) -> typing.Any"))
+      .def(
+          "__array_namespace__",
+          [](nb::handle, nb::handle) -> nb::object {
+            return nb::module_::import_("wick.array_api");
+          },
+          nb::kw_only(), nb::arg("api_version") = nb::none(),
+          "The module wick.array_api: the functions of the Python array API standard.")
+      .def(
+          "to_device",
+          [](const Tensor& x, const DeviceArgument& device, nb::handle) {
+            const nb::gil_scoped_release release;
+            return x.to(Device(device));
+          },
+          nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
+          "A copy on a device, or the tensor itself if it is there.")
       .def("__dlpack_device__",
            [](const Tensor& x) {
              return nb::make_tuple(device_number_of(x.device()), x.device().ordinal());

@@ -15,6 +15,7 @@ NB_MODULE(_wick, m) {
   bind_habits(m);
   bind_function(m);
   bind_files(m);
+  bind_quantized(m);
   bind_optim(m);
   bind_language(m);
 }

@@ -16,7 +16,7 @@ from ._wick import *  # noqa: F403
 from .function import Function as Function
 from .language import Chat as Chat, LanguageModel as LanguageModel, load as load
 
-for _name in ("DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session"):
+for _name in ("DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session", "QTensor", "QMatMul"):
     getattr(_wick, _name).__module__ = "wick"
 
 

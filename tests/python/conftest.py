@@ -18,7 +18,10 @@ def interrupts():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture(params=["cpu", "emu:32"])
+DEVICES = ["cpu", "emu:32"]
+
+
+@pytest.fixture(params=DEVICES)
 def device(request):
     return wick.Device(request.param)
 
