@@ -6,6 +6,13 @@
 
 namespace wick::cli {
 
+/// Whether this build draws pictures. Without cairo (WICK_CAIRO=OFF) it has no functions of this file.
+#ifdef WICK_HAS_CAIRO
+inline constexpr bool kHasPictures = true;
+#else
+inline constexpr bool kHasPictures = false;
+#endif
+
 enum class Stroke { kLine, kLineWithDots, kDashes };
 
 struct Curve {

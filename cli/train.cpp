@@ -203,8 +203,8 @@ void print_result(const Training& training, const std::vector<Counted>& counted,
   }
   for (const Counted& c : counted)
     std::printf("counting model of order %d with Witten-Bell back-off: %.4f\n", c.order, c.loss);
-  std::printf("saved in %s: model.safetensors, config.json, tokenizer.json, loss.png, %s\n",
-              folder.c_str(), kTrainingFile);
+  std::printf("saved in %s: model.safetensors, config.json, tokenizer.json, %s%s\n", folder.c_str(),
+              kHasPictures ? "loss.png, " : "", kTrainingFile);
 }
 
 void print_json(const Training& training, const std::vector<Counted>& counted,
@@ -249,7 +249,7 @@ void train(const Options& options) {
   const bool interrupted = InterruptWatch::asked();
   const std::vector<Counted> counted =
       interrupted ? std::vector<Counted>() : count(corpus, options);
-  save_picture(folder + "/loss.png", training, counted);
+  if constexpr (kHasPictures) save_picture(folder + "/loss.png", training, counted);
   if (interrupted)
     std::fprintf(stderr, "interrupted after step %lld of %lld; wick train --resume %s continues\n",
                  (long long)training.steps_done(), (long long)plan.steps, folder.c_str());

@@ -16,15 +16,28 @@ find_program(WICK_CCACHE NAMES ccache DOC "Keeps compiled objects")
 find_file(WICK_OCML NAMES ocml.bc PATHS /usr/lib/x86_64-linux-gnu/amdgcn/bitcode /usr/lib/aarch64-linux-gnu/amdgcn/bitcode
           /usr/lib/amdgcn/bitcode /opt/rocm/amdgcn/bitcode DOC "ocml of rocm-device-libs: math functions as bitcode")
 
-function(wick_check_amd_tools)
-  foreach(tool "WICK_AMD_CLANG;clang-19 lld-19" "WICK_ZSTD;zstd" "WICK_OCML;rocm-device-libs")
-    list(GET tool 0 variable)
-    list(GET tool 1 packages)
+find_library(WICK_ZSTD_LIBRARY zstd DOC "Decompresses code objects")
+
+# wick_missing_amd_tools(OUT): what is missing, as "Debian's packages;variable;packages;variable ...".
+function(wick_missing_amd_tools out)
+  set(missing)
+  foreach(tool "clang-19 lld-19;WICK_AMD_CLANG" "zstd;WICK_ZSTD" "libzstd-dev;WICK_ZSTD_LIBRARY" "rocm-device-libs;WICK_OCML")
+    list(GET tool 1 variable)
     if(NOT ${variable})
-      message(FATAL_ERROR "WICK_ROCM=ON needs ${packages} (on Debian: apt install ${packages}), or set ${variable}; "
-                          "-DWICK_ROCM=OFF builds without AMD cards")
+      list(APPEND missing ${tool})
     endif()
   endforeach()
+  set(${out} ${missing} PARENT_SCOPE)
+endfunction()
+
+function(wick_check_amd_tools)
+  wick_missing_amd_tools(missing)
+  if(missing)
+    list(GET missing 0 packages)
+    list(GET missing 1 variable)
+    message(FATAL_ERROR "WICK_ROCM=ON needs ${packages} (on Debian: apt install ${packages}), or set ${variable}; "
+                        "-DWICK_ROCM=OFF builds without AMD cards")
+  endif()
 endfunction()
 
 # wick_amd_code_object_version(OUT TARGET): the flags for the version of code object that a target takes.

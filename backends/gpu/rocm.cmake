@@ -36,7 +36,6 @@ wick_amd_objects(rocm_objects UNITS ${rocm_units} HOST_ONLY ${rocm_runtime}/rt_r
                  TARGETS ${WICK_ROCM_TARGETS} INCLUDES ${rocm_includes} DEFINES ${rocm_defines}
                  CONSTANTS ${rocm_runtime}/rt_rocm_constants.h)
 
-find_library(WICK_ZSTD_LIBRARY zstd REQUIRED)
 add_library(wick_rocm MODULE ${rocm_objects} ${rocm_runtime}/rt_rocm_hip.cpp ${rocm_runtime}/rt_rocm_image.cpp
             ${rocm_runtime}/rt_rocm_objects.cpp ${rocm_runtime}/rt_rocm_system.cpp
             ${rocm_runtime}/find_library.cpp ${rocm_runtime}/kernel_compiler.cpp ${rocm_libraries}/libraries.cpp
