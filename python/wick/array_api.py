@@ -65,8 +65,18 @@ logical_and, logical_or, logical_xor = map(_of_two, (_wick.logical_and, _wick.lo
 Axis = int | Sequence[int] | None
 
 
-def _dims(axis: Axis) -> Any:
-    return () if axis is None else axis
+def _reduce(op: Callable[..., Tensor], x: Tensor, axis: Axis, keepdims: builtins.bool, *options: Any) -> Tensor:
+    """The reduction over all dims, some, or none."""
+    if axis is not None and not isinstance(axis, int) and len(axis) == 0:
+        return op(x[..., None], -1, *options)
+    return op(x, () if axis is None else axis, *options, keepdim=keepdims)
+
+
+def _summed(x: Tensor, dtype: DType | None) -> Tensor:
+    """x in the dtype in which its sums are computed."""
+    if dtype is None and isdtype(x.dtype, "integral"):
+        dtype = uint64 if x.dtype in _UNSIGNED else int64
+    return x if dtype is None else x.to(dtype)
 
 
 # ---- creation
@@ -193,26 +203,30 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """The dtype of a sum of tensors, dtypes and Python numbers."""
-    total: Any = None
-    numbers = []
-    for item in arrays_and_dtypes:
-        if isinstance(item, Tensor):
-            item = item.dtype
-        if isinstance(item, DType):
-            part = zeros((1,), dtype=item)
-            total = part if total is None else _wick.maximum(total, part)
-        else:
-            numbers.append(item)
-    if total is None:
+    dtypes = [item.dtype if isinstance(item, Tensor) else item for item in arrays_and_dtypes if isinstance(item, (Tensor, DType))]
+    if not dtypes:
         raise ValueError("result_type: expected a tensor or a dtype, got only numbers")
-    for number in numbers:
-        total = total if isinstance(number, builtins.bool) else total + number
-    return total.dtype
+    total = dtypes[0]
+    for dtype in dtypes[1:]:
+        total = _promoted(total, dtype)
+    for item in arrays_and_dtypes:
+        if isinstance(item, (int, float)) and not isinstance(item, builtins.bool):
+            total = (zeros(1, dtype=total) + item).dtype
+    return total
+
+
+def _promoted(a: DType, b: DType) -> DType:
+    if a == b or b == bool:
+        return a
+    return b if a == bool else (zeros(1, dtype=a) + zeros(1, dtype=b)).dtype
 
 
 def can_cast(from_: DType | Tensor, to: DType, /) -> builtins.bool:
     own = from_.dtype if isinstance(from_, Tensor) else from_
-    return builtins.bool(result_type(own, to) == to)
+    try:
+        return builtins.bool(result_type(own, to) == to)
+    except TypeError:  # as u64 and i8, which have no common dtype
+        return False
 
 
 finfo_object = namedtuple("finfo_object", "bits eps max min smallest_normal dtype")
@@ -292,7 +306,9 @@ def squeeze(x: Tensor, /, axis: int | Sequence[int]) -> Tensor:
     for a in axes:
         if x.shape[a] != 1:
             raise ValueError(f"squeeze: expected size 1 in axis {a}, got {x.shape[a]}")
-    return _wick.squeeze(x, axes)
+    for a in sorted((a % x.ndim for a in axes), reverse=True):
+        x = _wick.squeeze(x, a)
+    return x
 
 
 def flip(x: Tensor, /, *, axis: Axis = None) -> Tensor:
@@ -424,58 +440,55 @@ def unique_values(x: Tensor, /) -> Tensor:
 
 
 def sum(x: Tensor, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: builtins.bool = False) -> Tensor:
-    y = x if dtype is None else x.to(dtype)
-    result = _wick.sum(y, _dims(axis), keepdims)
+    y = _summed(x, dtype)
+    result = _reduce(_wick.sum, y, axis, keepdims)
     return result if dtype is None else result.to(dtype)
 
 
 def prod(x: Tensor, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: builtins.bool = False) -> Tensor:
-    y = x if dtype is None else x.to(dtype)
-    result = _wick.prod(y, _dims(axis), keepdims)
+    y = _summed(x, dtype)
+    result = _reduce(_wick.prod, y, axis, keepdims)
     return result if dtype is None else result.to(dtype)
 
 
 def mean(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Tensor:
-    return _wick.mean(x, _dims(axis), keepdims)
+    return _reduce(_wick.mean, x, axis, keepdims)
 
 
 def max(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Tensor:
-    return _wick.amax(x, _dims(axis), keepdims)
+    return _reduce(_wick.amax, x, axis, keepdims)
 
 
 def min(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Tensor:
-    return _wick.amin(x, _dims(axis), keepdims)
+    return _reduce(_wick.amin, x, axis, keepdims)
 
 
 def any(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Tensor:
-    return _wick.any(x, _dims(axis), keepdims)
+    return _reduce(_wick.any, x, axis, keepdims)
 
 
 def all(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Tensor:
-    return _wick.all(x, _dims(axis), keepdims)
+    return _reduce(_wick.all, x, axis, keepdims)
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Tensor:
-    return _wick.sum(x != 0, _dims(axis), keepdims)
+    return _reduce(_wick.sum, x != 0, axis, keepdims)
 
 
 def var(x: Tensor, /, *, axis: Axis = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
-    return _wick.var(x, _dims(axis), correction, keepdims)
+    return _reduce(_wick.var, x, axis, keepdims, correction)
 
 
 def std(x: Tensor, /, *, axis: Axis = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
-    return _wick.stddev(x, _dims(axis), correction, keepdims)
+    return _reduce(_wick.stddev, x, axis, keepdims, correction)
 
 
 def _cumulative(op: Any, first: int, x: Tensor, axis: int | None, dtype: DType | None, include_initial: builtins.bool) -> Tensor:
     if axis is None and x.ndim != 1:
         raise ValueError(f"cumulative_sum and cumulative_prod: expected axis for a tensor of {x.ndim} dims")
     axis = 0 if axis is None else axis
-    if dtype is not None:
-        x = x.to(dtype)
-    elif isdtype(x.dtype, "integral"):
-        x = x.to(uint64 if x.dtype == uint64 else int64)
-    y = op(x, axis)
+    y = op(_summed(x, dtype), axis)
+    y = y if dtype is None else y.to(dtype)
     if not include_initial:
         return y
     shape = list(y.shape)

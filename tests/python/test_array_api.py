@@ -26,6 +26,10 @@ CALLS = {
     "isdtype": lambda xp, x, y: xp.asarray(xp.isdtype(x.dtype, ("integral", "real floating"))),
     "finfo": lambda xp, x, y: xp.asarray([float(xp.finfo(x.dtype).eps), float(xp.finfo(x.dtype).smallest_normal)]),
     "result_type": lambda xp, x, y: xp.asarray([1], dtype=xp.result_type(xp.int32, xp.uint8)),
+    "sum of bytes": lambda xp, x, y: xp.sum(xp.asarray([200, 100], dtype=xp.uint8)),
+    "mean over no dims": lambda xp, x, y: xp.mean(x, axis=()),
+    "squeeze": lambda xp, x, y: xp.squeeze(xp.reshape(x, (1, 9, 1)), axis=(0, -1)),
+    "stack of bools": lambda xp, x, y: xp.stack([x > 0, y > 0]),
     "bool": lambda xp, x, y: xp.logical_and(x > y, True),
 }
 
