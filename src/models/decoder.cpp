@@ -344,8 +344,10 @@ struct Decoder::Layers {
   Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
       : config(c),
         options{.dtype = p.options().dtype, .device = p.options().device},
-        rope(tables(c, positions, c.rope_theta, c.rope_scaling)),
-        local_rope(has_local_rope(c) ? tables(c, positions, c.rope_local_base_freq, {}) : rope),
+        rope(p.only_shapes() ? RopeTables() : tables(c, positions, c.rope_theta, c.rope_scaling)),
+        local_rope(has_local_rope(c) && !p.only_shapes()
+                       ? tables(c, positions, c.rope_local_base_freq, {})
+                       : rope),
         embed_tokens(p, "model.embed_tokens", c.vocab_size, c.hidden_size, c.initializer_range),
         embedding_scale(c.embedding_scale != 1 ? full({}, c.embedding_scale, options) : Tensor()),
         embed_positions(c.learned_positions

@@ -48,6 +48,9 @@ TEST(DecoderConfig, OfMoreWeightsThanADeviceHoldsIsAnError) {
   EXPECT_ERROR(num_parameters(c), kInvalidArgument, "more than 2^60 weights");
   c.num_hidden_layers = int64_t{1} << 40;
   EXPECT_ERROR(num_parameters(c), kInvalidArgument, "expected at most 65536, got 1099511627776");
+  DecoderConfig wide;
+  wide.head_dim = int64_t{1} << 50;  // tables of rope would be as wide
+  EXPECT_ERROR(num_parameters(wide), kInvalidArgument, "more than 2^60 weights");
 }
 
 /// The config of a model of this type with these keys, and no more than it needs.
