@@ -17,6 +17,7 @@ void bind_interop(nanobind::module_& m);
 /// What users of PyTorch and NumPy write beside the ops: x.T, x.size(), x.half(), x.cpu().
 void bind_habits(nanobind::module_& m);
 void bind_function(nanobind::module_& m);
+void bind_streams(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 void bind_quantized(nanobind::module_& m);

@@ -2,6 +2,7 @@
 #include "interop.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -76,15 +77,12 @@ int device_number_of(const Device& device) {
       .number;
 }
 
-/// The tensor's memory as a read-only array: tensors are immutable.
+/// The tensor's memory as a read-only array: tensors are immutable. Work that is queued on it may not
+/// be done.
 template <class... Framework>
 nb::ndarray<Framework..., nb::ro> array_of(const Tensor& x) {
   const nb::dlpack::dtype code = code_of(x.dtype());
   const int device = device_number_of(x.device());
-  {
-    const ReleasedGil release;
-    x.device().synchronize();
-  }
   const std::vector<size_t> shape(x.shape().begin(), x.shape().end());
   const nb::capsule owner(new Tensor(x), [](void* p) noexcept { delete static_cast<Tensor*>(p); });
   return {x.data(),           shape.size(), shape.data(), owner,
@@ -99,8 +97,19 @@ nb::object numpy_of(const Tensor& x) {
   {
     const ReleasedGil release;
     on_host = x.to(Device::cpu());
+    on_host.device().synchronize();
   }
   return nb::cast(array_of<nb::numpy>(on_host));
+}
+
+/// Waits for the device's ops. An error that one of them has recorded stays there, for the caller of
+/// synchronize.
+void wait_for_work(const Device& device) noexcept {
+  if (device.is_cpu()) return;
+  try {
+    Event(Stream::of(device)).synchronize();
+  } catch (const std::exception&) {  // then nothing runs any more
+  }
 }
 
 /// Views the array's memory, which lives until the last tensor that views it is gone. Dims of
@@ -132,8 +141,9 @@ Tensor view_of(const Array& array, std::vector<int64_t>* flipped) {
   if (layout.numel() == 0) return Tensor::empty(layout.shape, {dtype, device});
   check(reinterpret_cast<uintptr_t>(data) % size_t(dtype_size(dtype)) == 0,
         ErrorCode::kInvalidArgument, "Tensor", "the array's elements are not aligned");
-  const auto release = [held = new Array(array)] {
+  const auto release = [held = new Array(array), device] {
     if (!Py_IsInitialized()) return;  // the interpreter and all of its arrays are gone
+    wait_for_work(device);            // the owner may write to the memory from then on
     const nb::gil_scoped_acquire acquire;
     delete held;
   };
@@ -142,23 +152,64 @@ Tensor view_of(const Array& array, std::vector<int64_t>* flipped) {
   return Tensor(storage, layout, dtype);
 }
 
+/// The capsule of an array on a GPU, whose owner has made the stream of wick's ops wait for the
+/// array's values; other objects themselves.
+nb::object ordered(nb::handle object) {
+  const nb::object device_of = nb::getattr(object, "__dlpack_device__", nb::none());
+  if (device_of.is_none() || nb::isinstance<TensorObject>(object)) return nb::borrow(object);
+  const auto [number, ordinal] = nb::cast<std::pair<int, int>>(device_of());
+  const auto* at = std::find_if(std::begin(kArrayDevices), std::end(kArrayDevices),
+                                [&](const ArrayDevice& d) { return d.number == number; });
+  if (at == std::end(kArrayDevices) || at->kind == DeviceKind::kCpu) return nb::borrow(object);
+  const Stream stream = Stream::of(Device::at({at->kind, ordinal}));
+  const auto handle = reinterpret_cast<uintptr_t>(stream.native());
+  return object.attr("__dlpack__")(nb::arg("stream") = handle);
+}
+
 Array cast_array(nb::handle object) {
   Array array;
-  if (!nb::try_cast(object, array))
+  if (!nb::try_cast(ordered(object), array))
     throw nb::type_error(("expected a number, a list or an array of numbers, found " +
                           std::string(nb::type_name(object.type()).c_str()))
                              .c_str());
   return array;
 }
 
-Tensor from_dlpack(nb::handle object) {
+Tensor from_dlpack(nb::handle object, const std::optional<DeviceArgument>& wanted,
+                   std::optional<bool> copy) {
   std::vector<int64_t> flipped;
   const Tensor view = view_of(cast_array(object), &flipped);
-  return flipped.empty() ? view : flip(view, Dims(flipped));
+  const ReleasedGil release;
+  const Device device = wanted ? Device(*wanted) : view.device();
+  const bool moves = device != view.device() || !flipped.empty();
+  check(!moves || copy != false, ErrorCode::kInvalidArgument, "from_dlpack", "an array on ",
+        view.device(), flipped.empty() ? "" : ", with a negative stride,", " is a tensor on ",
+        device, " by a copy only, and copy is False");
+  const Tensor x = flipped.empty() ? view : flip(view, Dims(flipped));
+  return copy == true && !moves ? clone(x) : x.to(device);
 }
 
-nb::object to_dlpack(const Tensor& x, const nb::kwargs& options) {
-  return nb::cast(array_of<nb::array_api>(x)).attr("__dlpack__")(**options);
+/// The consumer of a GPU's memory names the stream that it will use; -1: it waits by itself. All
+/// queued work is waited for here, so that any stream sees the values.
+nb::object to_dlpack(const Tensor& x, nb::handle stream, nb::handle max_version,
+                     std::optional<std::tuple<int, int>> wanted, std::optional<bool> copy) {
+  Tensor given = x;
+  if (wanted && *wanted != std::tuple(device_number_of(x.device()), x.device().ordinal())) {
+    if (std::get<0>(*wanted) != device_number_of(Device::cpu()) || copy == false)
+      throw nb::buffer_error(
+          "__dlpack__: a tensor goes to the CPU, by a copy, or stays on its device");
+    const ReleasedGil release;
+    given = x.to(Device::cpu());
+  } else if (copy == true) {
+    const ReleasedGil release;
+    given = clone(x);
+  }
+  const nb::object array = nb::cast(array_of<nb::array_api>(given));
+  if (int number; !nb::try_cast(stream, number) || number != -1) {
+    const ReleasedGil release;
+    given.device().synchronize();
+  }
+  return array.attr("__dlpack__")(nb::arg("max_version") = max_version);
 }
 
 /// Bytes, dtype, shape and device.
@@ -190,9 +241,13 @@ Tensor copy_of_array(nb::handle object) {
 }
 
 void bind_interop(nb::module_& m) {
-  m.def("from_dlpack", &from_dlpack, nb::arg("x"),
-        "A tensor that shares the memory of an array with __dlpack__ or a buffer; dims of negative "
-        "stride make it a copy. The array must not be written to while the tensor is in use.");
+  m.def(
+      "from_dlpack", &from_dlpack, nb::arg("x"), nb::kw_only(), nb::arg("device") = nb::none(),
+      nb::arg("copy") = nb::none(),
+      "A tensor that shares the memory of an array with __dlpack__ or a buffer. Dims of negative "
+      "stride, another device and copy=True make it a copy; with copy=False what needs one is a "
+      "ValueError. The array must not be written to while the tensor is in use. An array on a GPU "
+      "gets the stream of wick's ops, which its owner makes wait for the values.");
 
   auto type = nb::borrow<nb::class_<TensorObject>>(m.attr("Tensor"));
   type.def("numpy", &numpy_of, "A read-only NumPy array; on the CPU it shares the tensor's memory.")
@@ -205,7 +260,9 @@ void bind_interop(nb::module_& m) {
                                                                    : nb::borrow(dtype)));
           },
           nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
-      .def("__dlpack__", &to_dlpack,
+      .def("__dlpack__", &to_dlpack, nb::kw_only(), nb::arg("stream") = nb::none(),
+           nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
+           nb::arg("copy") = nb::none(),
            nb::sig(
                "def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | "
                "None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = "

@@ -82,10 +82,11 @@ class Arguments {
 };
 
 void launch(const KernelFunction& kernel, const Dims& grid, const Dims& block,
-            const nb::args& given, int64_t shared_bytes) {
+            const nb::args& given, int64_t shared_bytes, const std::optional<Stream>& stream) {
   const Arguments arguments(given);
   const ReleasedGil others_run;
-  kernel.launch_list(dim3_of("grid", grid), dim3_of("block", block), shared_bytes, arguments.all());
+  kernel.launch_list(dim3_of("grid", grid), dim3_of("block", block), shared_bytes, arguments.all(),
+                     stream ? &*stream : nullptr);
 }
 
 constexpr const char* kLaunchDoc =
@@ -93,7 +94,8 @@ constexpr const char* kLaunchDoc =
     "tensors, None for a null pointer, and numbers, which must have the size of the kernel's "
     "parameter: an int is a long long, a float a float, and scalars of NumPy and ctypes are what "
     "they say, np.int32(n). The kernel writes into tensors that nothing else has read yet, such as "
-    "empty_like gives, or into Vars. Returns without waiting, in order with other ops.";
+    "empty_like gives, or into Vars. Returns without waiting, in order with other ops; on a stream "
+    "of its own, in the order that events give.";
 
 }  // namespace
 
@@ -113,7 +115,7 @@ void bind_kernels(nb::module_& m) {
       .def_prop_ro("name", [](const KernelFunction& kernel) { return kernel.name(); })
       .def_prop_ro("device", [](const KernelFunction& kernel) { return kernel.device(); })
       .def("launch", &launch, nb::arg("grid"), nb::arg("block"), nb::arg("arguments"),
-           nb::arg("shared_bytes") = 0, kLaunchDoc);
+           nb::arg("shared_bytes") = 0, nb::arg("stream") = nb::none(), kLaunchDoc);
 
   nb::class_<KernelModule>(m, "KernelModule", "Machine code for a device: a file's, or bytes.")
       .def_static(
@@ -155,11 +157,11 @@ void bind_kernels(nb::module_& m) {
       .def(
           "launch",
           [](const CompiledKernel& kernel, const Dims& grid, const Dims& block,
-             const nb::args& arguments, int64_t shared_bytes) {
-            launch(kernel.function(), grid, block, arguments, shared_bytes);
+             const nb::args& arguments, int64_t shared_bytes, const std::optional<Stream>& stream) {
+            launch(kernel.function(), grid, block, arguments, shared_bytes, stream);
           },
           nb::arg("grid"), nb::arg("block"), nb::arg("arguments"), nb::arg("shared_bytes") = 0,
-          kLaunchDoc);
+          nb::arg("stream") = nb::none(), kLaunchDoc);
 }
 
 }  // namespace wick::python

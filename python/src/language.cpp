@@ -101,6 +101,47 @@ std::vector<ChatMessage> messages_of(const nb::list& list) {
   return messages;
 }
 
+/// Behind wick.KvCache: a cache whose sequences all have the same length.
+struct Cache {
+  std::unique_ptr<KvCache> cache;
+  int64_t batch = 0, length = 0;
+};
+
+void bind_cache(nb::module_& m) {
+  nb::class_<Cache>(m, "KvCache",
+                    "Keys and values of the tokens so far, of sequences of one length: "
+                    "LanguageModel.make_cache makes one, and LanguageModel.logits adds to it.")
+      .def_ro("batch", &Cache::batch, "The number of sequences.")
+      .def_ro("length", &Cache::length, "The tokens of a sequence so far.")
+      .def_prop_ro(
+          "capacity", [](const Cache& c) { return c.cache->capacity(); },
+          "Tokens that a sequence may have.")
+      .def(
+          "rewind",
+          [](Cache& c, int64_t length) {
+            check(0 <= length && length <= c.length, ErrorCode::kOutOfRange, "rewind",
+                  "length: expected 0 to ", c.length, ", got ", length);
+            c.length = length;
+          },
+          nb::arg("length"), "Keeps the first `length` tokens of each sequence.");
+}
+
+/// Hidden states of ids [B, T] after the tokens of the cache, which then holds these too.
+Tensor hidden(const LanguageModel& model, std::string_view op, const Tensor& ids, Cache* cache) {
+  check(ids.rank() == 2, ErrorCode::kShapeMismatch, op, "ids: expected [B, T], got ",
+        to_string(ids.shape()));
+  const int64_t batch = ids.size(0), count = ids.size(1);
+  if (!cache) return model.decoder.hidden(ids, positions_from_0(batch, count, ids.device()));
+  check(batch == cache->batch, ErrorCode::kShapeMismatch, op, "ids: expected ", cache->batch,
+        " sequences, as the cache has, got ", batch);
+  const int64_t length = cache->length + count;
+  cache->cache->cover(length);
+  const Tensor at = narrow(positions_from_0(batch, length, ids.device()), 1, cache->length, count);
+  const Tensor states = model.decoder.hidden(ids, at, cache->cache.get());
+  cache->length = length;
+  return states;
+}
+
 LanguageModel load(const std::filesystem::path& path, const std::optional<DeviceArgument>& device,
                    std::optional<DType> dtype, int64_t positions, const nb::object& progress) {
   LoadOptions options{.dtype = dtype, .positions = positions};
@@ -119,6 +160,7 @@ LanguageModel load(const std::filesystem::path& path, const std::optional<Device
 void bind_language(nb::module_& m) {
   bind_tokenizer(m);
   bind_session(m);
+  bind_cache(m);
   nb::class_<LanguageModel>(m, "_LanguageModel", nb::is_final())
       .def_ro("tokenizer", &LanguageModel::tokenizer)
       .def_ro("stop_ids", &LanguageModel::stop_ids)
@@ -128,6 +170,8 @@ void bind_language(nb::module_& m) {
       .def_prop_ro(
           "max_position_embeddings",
           [](const LanguageModel& model) { return model.config().max_position_embeddings; })
+      .def_prop_ro("device",
+                   [](const LanguageModel& model) { return model.decoder.options().device; })
       .def_prop_ro("has_chat_template",
                    [](const LanguageModel& model) { return model.chat_template.has_value(); })
       .def("prompt_ids", &LanguageModel::prompt_ids, nb::arg("text"), WithoutGil())
@@ -141,12 +185,24 @@ void bind_language(nb::module_& m) {
           nb::arg("messages"))
       .def("embed", &LanguageModel::embed, nb::arg("text"), WithoutGil())
       .def(
-          "logits",
-          [](const LanguageModel& model, const Tensor& ids) {
-            const Tensor at = positions_from_0(ids.size(0), ids.size(1), ids.device());
-            return model.decoder.logits(model.decoder.hidden(ids, at));
+          "hidden",
+          [](const LanguageModel& model, const Tensor& ids, Cache* cache) {
+            return hidden(model, "hidden", ids, cache);
           },
-          nb::arg("ids"), WithoutGil())
+          nb::arg("ids"), nb::arg("cache") = nb::none(), WithoutGil())
+      .def(
+          "logits",
+          [](const LanguageModel& model, const Tensor& ids, Cache* cache) {
+            return model.decoder.logits(hidden(model, "logits", ids, cache));
+          },
+          nb::arg("ids"), nb::arg("cache") = nb::none(), WithoutGil())
+      .def(
+          "make_cache",
+          [](const LanguageModel& model, int64_t batch, int64_t capacity) {
+            if (capacity == 0) capacity = model.config().max_position_embeddings;
+            return Cache{model.decoder.make_cache(batch, capacity), batch};
+          },
+          nb::arg("batch") = 1, nb::arg("capacity") = 0, WithoutGil())
       .def(
           "session",
           [](const LanguageModel& model, int64_t sequences, int64_t capacity,

@@ -10,6 +10,7 @@ NB_MODULE(_wick, m) {
   bind_var(m);
   bind_operators(m);
   bind_interop(m);
+  bind_streams(m);
   bind_kernels(m);
   bind_ops(m);
   bind_habits(m);

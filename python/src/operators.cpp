@@ -10,11 +10,20 @@ namespace {
 using TensorType = nb::class_<TensorObject>;
 using VarType = nb::class_<VarObject, TensorObject>;
 
+/// A tensor of True or False for an op with `like`: a Number would be an int, which makes a tensor of
+/// bool an i64.
+Tensor truth(bool value, const Tensor& like) {
+  return full({}, value, {DType::kBool, like.device()});
+}
+
 /// `reversed` runs for a number on the left. An op that takes none there gets a tensor: 0 b + a.
 template <class Op>
 void bind_binary(TensorType& type, const char* name, const char* reversed, Op op) {
   type.def(
       name, [op](const Tensor& a, const Tensor& b) -> Tensor { return op(a, b); },
+      nb::is_operator(), WithoutGil());
+  type.def(
+      name, [op](const Tensor& a, bool b) -> Tensor { return op(a, truth(b, a)); },
       nb::is_operator(), WithoutGil());
   type.def(
       name, [op](const Tensor& a, Number b) -> Tensor { return op(a, b); }, nb::is_operator(),
@@ -26,6 +35,9 @@ void bind_binary(TensorType& type, const char* name, const char* reversed, Op op
     else
       return op(add(zeros_like(b), a), b);
   };
+  type.def(
+      reversed, [op](const Tensor& b, bool a) -> Tensor { return op(truth(a, b), b); },
+      nb::is_operator(), WithoutGil());
   type.def(reversed, from_right, nb::is_operator(), WithoutGil());
 }
 

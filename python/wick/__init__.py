@@ -11,12 +11,13 @@ import contextlib
 from collections.abc import Iterator
 
 from . import _wick
-from . import nn as nn, optim as optim
+from . import functional as functional, nn as nn, optim as optim
 from ._wick import *  # noqa: F403
 from .function import Function as Function
 from .language import Chat as Chat, LanguageModel as LanguageModel, load as load
 
-for _name in ("DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session", "QTensor", "QMatMul"):
+for _name in ("DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session", "QTensor", "QMatMul", "KvCache", "Stream",
+              "Event"):
     getattr(_wick, _name).__module__ = "wick"
 
 

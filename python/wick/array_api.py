@@ -83,7 +83,7 @@ def _summed(x: Tensor, dtype: DType | None) -> Tensor:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: builtins.bool | None = None) -> Tensor:
-    return asarray(_wick.from_dlpack(x), device=device, copy=copy)
+    return _wick.from_dlpack(x, device=device, copy=copy)
 
 
 def asarray(obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy: builtins.bool | None = None) -> Tensor:

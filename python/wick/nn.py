@@ -10,10 +10,10 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from . import _wick
+from . import _wick, functional
 from ._wick import Device, DType, Tensor, Var
 
 
@@ -24,12 +24,29 @@ class Module:
     """A part of a model. Its parameters are its attributes that are Vars, and those of attributes that are Modules, also in
     lists and dicts; a name joins the attributes' names with dots, as in PyTorch."""
 
+    training = True  # layers that differ in training, such as Dropout, look here
+
+    def _members(self) -> Iterable[tuple[str, Any]]:
+        """What may hold parameters and modules, by name."""
+        return vars(self).items()
+
     def named_parameters(self, prefix: str = "") -> dict[str, Var]:
         """The parameters by name, as a dict."""
-        found: dict[str, Var] = {}
-        for name, value in vars(self).items():
-            _collect(prefix + name, value, found)
-        return found
+        return {prefix + name: part for name, part in _parts(self) if isinstance(part, _wick.Var)}
+
+    def named_modules(self, prefix: str = "") -> dict[str, Module]:
+        """This module under the prefix, and the modules in it by name, as a dict."""
+        inner = {prefix + "." * bool(prefix) + name: part for name, part in _parts(self) if isinstance(part, Module)}
+        return {prefix: self, **inner}
+
+    def train(self, mode: bool = True) -> None:
+        """Sets `training` of this module and of those in it."""
+        for module in self.named_modules().values():
+            module.training = mode
+
+    def eval(self) -> None:
+        """train(False): for using the model."""
+        self.train(False)
 
     def parameters(self) -> list[Var]:
         """The parameters, in the order of named_parameters."""
@@ -59,17 +76,20 @@ class Module:
             var.zero_grad()
 
 
-def _collect(name: str, value: Any, found: dict[str, Var]) -> None:
-    if isinstance(value, _wick.Var):
-        found[name] = value
-    elif isinstance(value, Module):
-        found.update(value.named_parameters(name + "."))
+def _parts(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """The Vars and modules in a module, a list or a dict, with their names."""
+    members: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, Module):
+        members = value._members()
     elif isinstance(value, dict):
-        for key, part in value.items():
-            _collect(f"{name}.{key}", part, found)
+        members = value.items()
     elif isinstance(value, (list, tuple)):
-        for index, part in enumerate(value):
-            _collect(f"{name}.{index}", part, found)
+        members = enumerate(value)
+    for key, part in members:
+        full = f"{name}.{key}" if name else str(key)
+        if isinstance(part, (Module, _wick.Var)):
+            yield full, part
+        yield from _parts(part, full)
 
 
 def _normal(shape: list[int], deviation: float, dtype: DType | None, device: Place) -> Var:
@@ -92,6 +112,19 @@ class Linear(Module):
         return _wick.linear(x, self.weight, self.bias)
 
 
+class ExpertLinear(Module):
+    """Linear layers of several experts, of which each row selects some: x [T, in] or [T, J, in] and ids [T, J] -> [T, J, out].
+    Parameter weight [experts, out, in]."""
+
+    def __init__(self, experts: int, in_features: int, out_features: int, *, deviation: float | None = None,
+                 dtype: DType | None = None, device: Place = None) -> None:
+        self.weight = _normal([experts, out_features, in_features], in_features**-0.5 if deviation is None else deviation, dtype,
+                              device)
+
+    def __call__(self, x: Tensor, ids: Tensor) -> Tensor:
+        return _wick.expert_linear(x, self.weight, ids)
+
+
 class Embedding(Module):
     """ids [...] in [0, count) -> [..., dim]. Parameter weight [count, dim]."""
 
@@ -104,25 +137,41 @@ class Embedding(Module):
 
 
 class RMSNorm(Module):
-    """x [..., dim] / its root mean square, times weight [dim], which begins as 1."""
+    """x [..., dim] / its root mean square, times weight [dim], which begins as 1; with adds_one, as Gemma has it, times 1 +
+    weight, which begins as 0."""
 
-    def __init__(self, dim: int, eps: float = 1e-5, *, dtype: DType | None = None, device: Place = None) -> None:
-        self.weight, self.eps = _constant([dim], 1.0, dtype, device), eps
+    def __init__(self, dim: int, eps: float = 1e-5, adds_one: bool = False, *, dtype: DType | None = None,
+                 device: Place = None) -> None:
+        self.weight = _constant([dim], 0.0 if adds_one else 1.0, dtype, device)
+        self.eps, self.adds_one = eps, adds_one
 
     def __call__(self, x: Tensor) -> Tensor:
-        return _wick.rms_norm(x, self.weight, self.eps)
+        return _wick.rms_norm(x, self.weight + 1 if self.adds_one else self.weight, self.eps)
 
 
 class LayerNorm(Module):
-    """x [..., dim] of mean 0 and variance 1, times weight plus bias [dim], which begin as 1 and 0."""
+    """x [..., dim] of mean 0 and variance 1, times weight plus bias [dim], which begin as 1 and 0; without them unless
+    affine."""
 
-    def __init__(self, dim: int, eps: float = 1e-5, *, dtype: DType | None = None, device: Place = None) -> None:
-        self.weight = _constant([dim], 1.0, dtype, device)
-        self.bias = _constant([dim], 0.0, dtype, device)
-        self.eps = eps
+    def __init__(self, dim: int, eps: float = 1e-5, affine: bool = True, *, dtype: DType | None = None,
+                 device: Place = None) -> None:
+        self.weight = _constant([dim], 1.0, dtype, device) if affine else None
+        self.bias = _constant([dim], 0.0, dtype, device) if affine else None
+        self.dim, self.eps = dim, eps
 
     def __call__(self, x: Tensor) -> Tensor:
-        return _wick.layer_norm(x, self.weight, self.bias, self.eps)
+        weight = _wick.ones([self.dim], dtype=x.dtype, device=x.device) if self.weight is None else self.weight
+        return _wick.layer_norm(x, weight, self.bias, self.eps)
+
+
+class Dropout(Module):
+    """In training, replaces each element by 0 with probability p and divides the others by 1 - p."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        self.p = p
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return functional.dropout(x, self.p, self.training)
 
 
 class Conv2d(Module):
@@ -147,11 +196,8 @@ class Sequential(Module):
     def __init__(self, *layers: Callable[[Tensor], Tensor]) -> None:
         self.layers = layers
 
-    def named_parameters(self, prefix: str = "") -> dict[str, Var]:
-        found: dict[str, Var] = {}
-        for index, layer in enumerate(self.layers):
-            _collect(f"{prefix}{index}", layer, found)
-        return found
+    def _members(self) -> Iterable[tuple[str, Any]]:
+        return ((str(index), layer) for index, layer in enumerate(self.layers))
 
     def __call__(self, x: Tensor) -> Tensor:
         for layer in self.layers:

@@ -1,6 +1,7 @@
 """Fixtures of all tests: the devices, and the manifest of ops."""
 import importlib.util
 import json
+import os
 import pathlib
 import signal
 
@@ -18,12 +19,20 @@ def interrupts():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-DEVICES = ["cpu", "emu:32"]
+# WICK_TEST_DEVICES=rocm:0 runs the tests on a GPU too.
+DEVICES = ["cpu", "emu:32", *os.environ.get("WICK_TEST_DEVICES", "").split()]
 
 
 @pytest.fixture(params=DEVICES)
 def device(request):
     return wick.Device(request.param)
+
+
+@pytest.fixture
+def gpu():
+    """A device with memory that other libraries can address."""
+    found = [d for d in map(wick.Device, DEVICES) if d.type in ("rocm", "cuda")]
+    return found[0] if found else pytest.skip("WICK_TEST_DEVICES names no GPU")
 
 
 @pytest.fixture(scope="session")

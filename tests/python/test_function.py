@@ -68,6 +68,51 @@ def test_a_backward_of_ops_is_differentiated_again(function, second, device):
     assert found.tolist() == second(wick.Tensor(v)).tolist()
 
 
+class Polar(wick.Function):
+    """(x, y) -> radius [N], the angle [1, N] of f16, and which are in the unit circle."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        radius, angle = (x * x + y * y).sqrt(), wick.atan2(y, x)
+        ctx.save_for_backward(radius, x, y)
+        return radius, angle.reshape(1, -1).to(wick.f16), radius < 1
+
+    @staticmethod
+    def backward(ctx, of_radius, of_angle, of_inside):
+        assert of_inside is None
+        radius, x, y = ctx.saved_tensors
+        turn = of_angle.flatten().to(wick.f32) / (radius * radius)
+        return of_radius * x / radius - turn * y, of_radius * y / radius + turn * x
+
+
+def test_several_results_of_different_shapes_and_dtypes(device):
+    x, y = wick.Var([3.0, 0.25], device=device), wick.Var([4.0, -0.5], device=device)
+    radius, angle, inside = Polar.apply(x, y)
+    assert (radius.shape, angle.shape, angle.dtype, inside.tolist()) == ((2,), (1, 2), wick.f16, [False, True])
+    assert radius.requires_grad and angle.requires_grad and not inside.requires_grad
+    loss = (radius * 2).sum() + angle.to(wick.f32).sum()
+    found = wick.grad(loss, [x, y])
+    composed = (2 * (x * x + y * y).sqrt() + wick.atan2(y, x)).sum()
+    for got, expected in zip(found, wick.grad(composed, [x, y])):
+        assert got.tolist() == pytest.approx(expected.tolist(), rel=1e-5)
+    # Of one result alone.
+    (first,) = wick.grad(Polar.apply(x, y)[0].sum(), [x])
+    assert first.tolist() == pytest.approx([0.6, 0.25 / 0.3125**0.5])
+
+
+def test_a_saved_result_of_several_is_differentiated_again():
+    x, y = wick.Var([3.0, 0.5]), wick.Var([4.0, 2.0])
+    (first,) = wick.grad(Polar.apply(x, y)[0].sum(), [x], create_graph=True)
+    (second,) = wick.grad(first.sum(), [x])
+    expected = [b * b / (a * a + b * b) ** 1.5 for a, b in zip(x.tolist(), y.tolist())]
+    assert second.tolist() == pytest.approx(expected)
+
+
+def test_integer_results_alone_are_not_recorded():
+    pair = of(None, lambda ctx, x: (x > 0, x.to(wick.i64))).apply(wick.Var([1.5]))
+    assert [t.requires_grad for t in pair] == [False, False]
+
+
 @pytest.mark.parametrize("count", [1, 2, 6])
 def test_any_number_of_tensors_beside_other_arguments(count, device):
     inputs = [wick.Var([float(i)], device=device) for i in range(count)]
@@ -125,9 +170,9 @@ def test_a_gradient_of_a_number_is_refused():
         y.sum().backward()
 
 
-def test_forward_gives_one_tensor():
-    for result in (None, 1.0, (wick.ones([1]), wick.ones([1]))):
-        with pytest.raises(TypeError, match=rf"Made.forward: expected one wick.Tensor.*{type(result).__name__}"):
+def test_forward_gives_tensors():
+    for result in (None, 1.0, (), (wick.ones([1]), 2), [wick.ones([1])]):
+        with pytest.raises(TypeError, match=rf"Made.forward: expected a wick.Tensor or a tuple.*{type(result).__name__}"):
             of(None, lambda ctx, x: result).apply(wick.Var([1.0]))
     assert wick.grad_enabled()
     with pytest.raises(NotImplementedError, match="forward"):

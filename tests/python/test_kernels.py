@@ -132,3 +132,35 @@ def test_what_does_not_compile_or_load_is_refused(tmp_path):
                  lambda: wick.KernelModule.from_bytes("emu:32", b"no code", "code")):
         with pytest.raises((ValueError, RuntimeError), match="code"):
             load()
+
+
+def test_streams_run_in_the_order_of_events(device):
+    if device.type == "cpu":
+        pytest.skip("a kernel of the CPU has no stream")
+    side, ops = wick.Stream(device), wick.Stream.of(device)
+    assert side.device == ops.device == device
+    cube = wick.compile_kernel(device, "cube", CUBE)
+    x = wick.arange(1000, dtype="f32", device=device) * 0.5
+    y, z = wick.empty_like(x), wick.empty_like(x)
+    side.wait(wick.Event(ops))
+    cube.launch(4, 256, x, y, 1.0, 1000, stream=side)
+    cube.launch(4, 256, y, z, 1.0, 1000, stream=side)
+    event = wick.Event(side)
+    ops.wait(event)
+    np.testing.assert_allclose((z + 0).numpy(), (x.numpy() ** 3) ** 3, rtol=1e-5)
+    event.synchronize()
+    side.synchronize()
+    assert event.done and event.device == device
+
+
+def test_streams_belong_to_a_device():
+    cube = wick.compile_kernel("emu:32", "cube", CUBE)
+    x = wick.ones(4, device="emu:32")
+    with pytest.raises(ValueError, match="cube: the kernel is of emu:32, the stream of emu:64"):
+        cube.launch(1, 32, x, wick.empty_like(x), 1.0, 4, stream=wick.Stream("emu:64"))
+    with pytest.raises(ValueError, match="emu:32"):
+        wick.Stream("emu:64").wait(wick.Event(wick.Stream("emu:32")))
+
+
+def test_a_stream_has_the_runtimes_handle(gpu):
+    assert wick.Stream(gpu).native not in (0, wick.Stream.of(gpu).native)

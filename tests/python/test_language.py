@@ -49,7 +49,7 @@ def test_logits_are_those_of_transformers(name, device):
 
 
 def test_generate_streams_the_likeliest_text(folder, device):
-    model = wick.load(folder, device=device)
+    model = wick.load(folder, device=device, dtype=wick.f32)
     pieces = list(model.generate("abc", max_tokens=10, temperature=0))
     assert "".join(pieces) == greedy(model, "abc", 10, device) and len(pieces) == 10
     assert "".join(model.generate(model.prompt_ids("abc"), max_tokens=3, temperature=0)) == "".join(pieces[:3])
@@ -147,3 +147,33 @@ def test_gguf_files(device):
     expected = wick.load_safetensors(GOLDEN / "decoders/llama_linear/expected.safetensors")
     ids = expected["ids.1"].reshape([1, -1]).to(device)
     np.testing.assert_allclose(model.logits(ids)[0].numpy(), expected["logits.1"].numpy(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["llama_linear", "gemma3", "gpt2"])
+def test_a_cache_gives_the_logits_of_the_whole_text(name, device):
+    model = wick.load(GOLDEN / "decoders" / name, device=device, dtype=wick.f32)
+    ids = wick.randint(0, model.vocab_size, [2, 12], device=device)
+    whole = model.logits(ids).numpy()
+    cache = model.make_cache(batch=2, capacity=16)
+    assert (cache.batch, cache.length, cache.capacity) == (2, 0, 16) and model.device == device
+    for begin, end in ((0, 5), (5, 6), (6, 12)):
+        np.testing.assert_allclose(model.logits(ids[:, begin:end], cache).numpy(), whole[:, begin:end], rtol=1e-4, atol=1e-4)
+        assert cache.length == end
+    cache.rewind(4)
+    np.testing.assert_allclose(model.logits(ids[:, 4:9], cache=cache).numpy(), whole[:, 4:9], rtol=1e-4, atol=1e-4)
+    assert model.hidden(ids).shape[:2] == ids.shape
+
+
+def test_errors_of_a_cache():
+    model = wick.load(GOLDEN / "decoders/llama_linear", device="cpu", dtype=wick.f32)
+    cache = model.make_cache(capacity=4)
+    model.logits(wick.Tensor([[1, 2, 3]]), cache)
+    with pytest.raises(IndexError, match="4"):
+        model.logits(wick.Tensor([[1, 2]]), cache)
+    with pytest.raises(IndexError, match="rewind: length: expected 0 to 3, got 4"):
+        cache.rewind(4)
+    with pytest.raises(ValueError, match="ids: expected 1 sequences, as the cache has, got 2"):
+        model.logits(wick.Tensor([[1], [2]]), cache)
+    with pytest.raises(ValueError, match=r"ids: expected \[B, T\]"):
+        model.logits(wick.Tensor([1]), cache)
+    assert cache.length == 3

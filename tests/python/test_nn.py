@@ -118,3 +118,35 @@ def test_sequential_and_embedding(device):
 def test_cosine_rate():
     rates = [optim.cosine_rate(i, 1.0, 10, warmup=2, last=0.1) for i in range(10)]
     assert max(rates) == 1 and rates[0] < rates[1] and rates[-1] < rates[-2] < rates[5]
+
+
+def test_layers_without_parameters_and_from_one(torch, device):
+    x = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32)
+    plain = nn.LayerNorm(6, affine=False, device=device)
+    assert plain.named_parameters() == {}
+    np.testing.assert_allclose(plain(wick.Tensor(x, device=device)).numpy(),
+                               torch.nn.LayerNorm(6, elementwise_affine=False)(torch.from_numpy(x)).numpy(), rtol=1e-5, atol=1e-6)
+    gemma = nn.RMSNorm(6, adds_one=True, device=device)
+    assert gemma.weight.tolist() == [0] * 6
+    np.testing.assert_allclose(gemma(wick.Tensor(x, device=device)).numpy(), x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5),
+                               rtol=1e-5, atol=1e-6)
+
+
+def test_each_row_selects_its_experts(device):
+    layer = nn.ExpertLinear(3, 4, 5, device=device)
+    x, ids = wick.randn([6, 4], device=device), np.array([[0, 2], [1, 1], [2, 0], [0, 1], [2, 2], [1, 0]])
+    weight = layer.weight.numpy()
+    expected = np.einsum("ti,tjoi->tjo", x.numpy(), weight[ids])
+    np.testing.assert_allclose(layer(x, wick.Tensor(ids, device=device)).numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_dropout_works_in_training_only():
+    net = nn.Sequential(nn.Linear(3, 3), nn.Sequential(nn.Dropout(0.5)))
+    assert list(net.named_modules()) == ["", "0", "1", "1.0"]
+    assert list(net.named_parameters("net.")) == ["net.0.weight", "net.0.bias"]
+    x = wick.ones([50, 3])
+    net.eval()
+    assert not any(module.training for module in net.named_modules().values())
+    assert net(x).tolist() == net(x).tolist()
+    net.train()
+    assert net(x).tolist() != net(x).tolist()

@@ -68,6 +68,15 @@ def test_other_operands_are_refused():
     assert (x == "a") is False
 
 
+def test_true_and_false_are_bools_beside_a_tensor(device):
+    x = wick.Tensor([True, False], device=device)
+    for found, expected in ((x & True, [True, False]), (True ^ x, [False, True]), (x | False, [True, False]),
+                            (x == False, [False, True])):  # noqa: E712
+        assert found.dtype == wick.bool and found.tolist() == expected
+    assert (wick.Tensor([3], dtype="i8", device=device) + True).dtype == wick.i8
+    assert (False - wick.Tensor([1.5], device=device)).tolist() == [-1.5]
+
+
 def test_tensors_are_keys_by_identity():
     x, y = wick.Tensor(1), wick.Tensor(1)
     assert {x: 1, y: 2}[x] == 1

@@ -47,6 +47,62 @@ def test_dlpack_of_torch_is_the_same_memory(torch, name):
     assert back.data_ptr() == t.data_ptr() and torch.equal(back, t)
 
 
+def test_dlpack_copies_when_asked_or_when_it_must():
+    array = np.arange(4.0)
+    copied = wick.from_dlpack(array, copy=True)
+    array[0] = 7
+    assert copied.tolist() == [0, 1, 2, 3] and wick.from_dlpack(array, copy=False)[0].item() == 7
+    assert wick.from_dlpack(array, device="emu:32").device == "emu:32"
+    for change in ({"device": "emu:32"}, {}):
+        with pytest.raises(ValueError, match="from_dlpack: an array on cpu.*copy is False"):
+            wick.from_dlpack(array if change else array[::-1], copy=False, **change)
+    x = wick.Tensor([1.0])
+    assert np.from_dlpack(x).ctypes.data == x.numpy().ctypes.data
+    assert np.from_dlpack(x, copy=True).ctypes.data != x.numpy().ctypes.data
+    with pytest.raises(BufferError, match="goes to the CPU"):
+        x.__dlpack__(dl_device=(2, 0))
+
+
+class OnGpu:
+    """An array on a GPU that other code owns: records what its consumer asks for."""
+
+    def __init__(self, tensor):
+        self.tensor, self.streams = tensor, []
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, *, stream):
+        self.streams.append(stream)
+        return self.tensor.__dlpack__(stream=stream)
+
+
+def test_the_owner_of_gpu_memory_gets_our_stream(gpu):
+    owner = OnGpu(wick.arange(5, device=gpu))
+    x = wick.from_dlpack(owner)
+    assert x.device == gpu and x.tolist() == [0, 1, 2, 3, 4]
+    assert wick.Tensor(owner).tolist() == x.tolist()
+    assert owner.streams == [wick.Stream.of(gpu).native] * 2
+    # Those that name a stream by convention: of CUDA 0, 1 and 2; of ROCm 0 is the default stream, which wick uses.
+    assert owner.streams[0] > 2 if gpu.type == "cuda" else owner.streams[0] not in (1, 2)
+    assert np.from_dlpack(x, device="cpu", copy=None).tolist() == x.tolist()
+
+
+def test_torch_and_wick_take_turns_on_one_memory(torch, gpu):
+    if not gpu.type == "cuda" or not torch.cuda.is_available():
+        pytest.skip("torch has no such device")
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for round in range(20):
+            big = torch.ones(1 << 24, device="cuda")
+            for _ in range(10):
+                big = big * 1.5
+            x = wick.from_dlpack(big)  # what torch has queued is not done yet
+            y = x + 1
+            assert x.device == "cuda" and y.max().item() == y.min().item() == 1.5**10 + 1
+            back = torch.from_dlpack(y * 2)
+            assert back.min().item() == back.max().item() == 2 * (1.5**10 + 1)
+
+
 def test_dlpack_names_the_device():
     assert wick.Tensor(1).__dlpack_device__() == (1, 0)
     with pytest.raises(TypeError, match="emu:32"):

@@ -88,10 +88,12 @@ class WICK_API KernelFunction {
     launch_on(&stream, grid, block, shared_bytes, all);
   }
 
-  /// Launches with arguments whose number the program finds out as it runs.
+  /// Launches with arguments whose number the program finds out as it runs. stream: nullptr for that
+  /// of the device's ops.
   void launch_list(Dim3 grid, Dim3 block, int64_t shared_bytes,
-                   std::span<const KernelArgument> arguments) const {
-    launch_on(nullptr, grid, block, shared_bytes, arguments);
+                   std::span<const KernelArgument> arguments,
+                   const Stream* stream = nullptr) const {
+    launch_on(stream, grid, block, shared_bytes, arguments);
   }
 
   /// Launches an elementwise kernel that takes its operands' layouts from memory:

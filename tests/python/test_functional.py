@@ -1,0 +1,120 @@
+"""wick.functional: every function that is not one of wick's ops, held to its formula in NumPy and to PyTorch, with gradients."""
+import numpy as np
+import pytest
+
+import wick
+import wick.functional as F
+
+RANDOM = np.random.default_rng(7)
+X = RANDOM.normal(size=(4, 6)) * 3
+Y = RANDOM.normal(size=(4, 6)) * 3
+P, Q = RANDOM.uniform(0.05, 0.95, (4, 6)), RANDOM.uniform(0, 1, (4, 6))
+IDS = np.array([3, 0, 5, 2])
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def huber(x, y, delta):
+    d = np.abs(x - y)
+    return np.where(d <= delta, d * d / 2, delta * (d - delta / 2)).mean()
+
+
+def entropy(p, t):
+    return -(t * np.log(p) + (1 - t) * np.log(1 - p))
+
+
+def log_softmax(x):
+    return x - np.log(np.exp(x).sum(1, keepdims=True))
+
+
+LOG_P = log_softmax(X)
+CASES = [
+    ("mse_loss", [X, Y], {}, lambda x, y: ((x - y) ** 2).mean()),
+    ("mse_loss", [X, Y], {"reduction": "sum"}, lambda x, y: ((x - y) ** 2).sum()),
+    ("mse_loss", [X, Y], {"reduction": "none"}, lambda x, y: (x - y) ** 2),
+    ("l1_loss", [X, Y], {}, lambda x, y: np.abs(x - y).mean()),
+    ("huber_loss", [X, Y], {"delta": 1.5}, lambda x, y: huber(x, y, 1.5)),
+    ("smooth_l1_loss", [X, Y], {"beta": 2.0}, lambda x, y: huber(x, y, 2.0) / 2),
+    ("smooth_l1_loss", [X, Y], {"beta": 0.0}, lambda x, y: np.abs(x - y).mean()),
+    ("nll_loss", [LOG_P, IDS], {}, lambda x, ids: -x[np.arange(4), ids].mean()),
+    ("nll_loss", [LOG_P, IDS], {"reduction": "none"}, lambda x, ids: -x[np.arange(4), ids]),
+    ("binary_cross_entropy", [P, Q], {}, lambda p, t: entropy(p, t).mean()),
+    ("binary_cross_entropy_with_logits", [X, Q], {"reduction": "none"}, lambda x, t: entropy(sigmoid(x), t)),
+    ("kl_div", [LOG_P, P], {"reduction": "batchmean"}, lambda x, t: (t * (np.log(t) - x)).sum() / 4),
+    ("relu6", [X], {}, lambda x: np.clip(x, 0, 6)),
+    ("hardtanh", [X], {}, lambda x: np.clip(x, -1, 1)),
+    ("hardsigmoid", [X], {}, lambda x: np.clip(x + 3, 0, 6) / 6),
+    ("hardswish", [X], {}, lambda x: x * np.clip(x + 3, 0, 6) / 6),
+    ("mish", [X], {}, lambda x: x * np.tanh(np.log1p(np.exp(x)))),
+    ("logsigmoid", [X], {}, lambda x: -np.log1p(np.exp(-x))),
+    ("glu", [X], {"dim": 1}, lambda x: x[:, :3] * sigmoid(x[:, 3:])),
+    ("normalize", [X], {}, lambda x: x / np.sqrt((x * x).sum(1, keepdims=True))),
+    ("normalize", [X], {"p": 1.0, "dim": 0}, lambda x: x / np.abs(x).sum(0, keepdims=True)),
+    ("cosine_similarity", [X, Y], {}, lambda x, y: (x * y).sum(1) / np.sqrt((x * x).sum(1) * (y * y).sum(1))),
+]
+NAMES = [f"{name}-{'-'.join(map(str, options.values()))}" for name, _, options, _ in CASES]
+
+
+@pytest.mark.parametrize("name, arrays, options, formula", CASES, ids=NAMES)
+def test_functions_are_their_formulas(device, name, arrays, options, formula):
+    result = getattr(F, name)(*(wick.Tensor(a, device=device) for a in arrays), **options)
+    np.testing.assert_allclose(result.numpy(), formula(*arrays), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name, arrays, options, formula", CASES, ids=NAMES)
+def test_functions_and_gradients_are_pytorchs(torch, name, arrays, options, formula):
+    ours, theirs = wick.Var(arrays[0]), torch.tensor(arrays[0], requires_grad=True)
+    y = getattr(F, name)(ours, *map(wick.Tensor, arrays[1:]), **options)
+    expected = getattr(torch.nn.functional, name)(theirs, *map(torch.from_numpy, arrays[1:]), **options)
+    np.testing.assert_allclose(y.numpy(), expected.detach().numpy(), rtol=1e-10, atol=1e-12)
+    wick.square(y).sum().backward()
+    expected.square().sum().backward()
+    # PyTorch's derivative of hardsigmoid is 1/6 of f32.
+    np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-7 if name == "hardsigmoid" else 1e-9, atol=1e-10)
+
+
+def test_extreme_operands():
+    x = wick.Tensor([-1e4, 1e4], dtype=wick.f32)
+    assert F.logsigmoid(x).tolist() == [-1e4, 0]
+    assert F.binary_cross_entropy_with_logits(x, wick.Tensor([1.0, 1.0]), "none").tolist() == [1e4, 0]
+    assert F.binary_cross_entropy(wick.Tensor([0.0, 1.0]), wick.Tensor([1.0, 1.0]), "none").tolist() == [100, 0]
+    assert F.kl_div(wick.Tensor([-1.0, -2.0]), wick.Tensor([0.0, 1.0]), "none").tolist() == [0, 2]
+    assert F.normalize(wick.zeros([1, 3])).tolist() == [[0, 0, 0]]
+
+
+def test_dropout(device):
+    device.manual_seed(3)
+    x = wick.ones([100, 100], device=device)
+    y = F.dropout(x, 0.25).numpy()
+    assert set(np.unique(y)) == {np.float32(0), np.float32(1 / 0.75)} and abs((y == 0).mean() - 0.25) < 0.03
+    assert F.dropout(x, 0.25, training=False) is x
+    v = wick.Var(x)
+    z = F.dropout(v, 0.25)
+    z.sum().backward()
+    np.testing.assert_array_equal(v.grad.numpy(), z.numpy())
+
+
+def test_attention_has_pytorchs_names(torch):
+    q, k, v = (RANDOM.normal(size=(2, 3, 5, 8)) for _ in range(3))
+    mask = RANDOM.normal(size=(5, 5))
+    for options in ({}, {"is_causal": True}, {"scale": 0.5}, {"attn_mask": mask}):
+        def call(module, tensor):
+            return module.scaled_dot_product_attention(*map(tensor, (q, k, v)), **{
+                name: tensor(o) if name == "attn_mask" else o for name, o in options.items()})
+        np.testing.assert_allclose(call(F, wick.Tensor).numpy(), call(torch.nn.functional, torch.from_numpy).numpy(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda x: F.mse_loss(x, x[0]), r"mse_loss: expected operands of one shape, got \[4, 6\] and \[6\]"),
+    (lambda x: F.mse_loss(x, x, "median"), "mse_loss: reduction: expected 'mean', 'sum' or 'none', got 'median'"),
+    (lambda x: F.huber_loss(x, x, delta=0.0), "huber_loss: delta"),
+    (lambda x: F.smooth_l1_loss(x, x, beta=-1.0), "smooth_l1_loss: beta"),
+    (lambda x: F.nll_loss(x, x), r"nll_loss: expected \[N, C\] and \[N\]"),
+    (lambda x: F.glu(x[:3], 0), "glu: dim 0: expected an even size, got 3"),
+    (lambda x: F.dropout(x, 1.5), "dropout_mask"),
+])
+def test_errors_name_the_function(call, text):
+    with pytest.raises(ValueError, match=text):
+        call(wick.Tensor(X))
