@@ -31,7 +31,10 @@ void FixedKvCache::cover(int64_t length) {
 
 KvCache::KeysValues FixedKvCache::write(int64_t layer, const Tensor& keys, const Tensor& values,
                                         const Tensor& positions) {
-  const Tensor at = reshape(positions, {sizes_.batch, 1, positions.size(1), 1});
+  // A position for each row that is written: keys and values then take a launch each.
+  const int64_t tokens = positions.size(1);
+  Tensor at = reshape(positions, {sizes_.batch, 1, tokens, 1});
+  if (sizes_.batch > 1) at = broadcast_to(at, {sizes_.batch, sizes_.heads, tokens, 1}).contiguous();
   const auto written = [&](Var& cache, const Tensor& rows) {
     scatter_(cache, 2, at, rows);
     return narrow(cache, 2, 0, bucket_);

@@ -60,6 +60,9 @@ Row matmul_row() {
   row.long_geometries = {{{{333, 311}, {311, 327}}},
                          {{{37, 1999}, {1999, 53}}},
                          {{{9, 101, 103}, {9, 103, 107}}},
+                         // Of few tiles, whose k cards split.
+                         {{{40, 1032}, {1032, 48}}},
+                         {{{2, 24, 800}, {2, 800, 72}}},
                          {{{3, 33347}, {33347, 5}}}};
   row.tolerance = sums(2, 1);
   row.may_flush = kMatrixUnitsFlush;

@@ -89,6 +89,8 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
   const int64 first = folded(piece % plan.per_head, plan.per_head) * plan.size;
   Queries queries;
   queries.count = std::min(plan.size, d.rows() - first);
+  queries.biased = call.num_in > 4;
+  queries.bias_stride = queries.biased ? call.in[4].strides[3] : 0;
   for (int64 i = 0; i < queries.count; i++) {
     const int64 h = d.head(g, first + i), t = d.token(first + i);
     queries.q[i] = row_of(q, b, h, t);
@@ -96,6 +98,7 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
     queries.l[i] = row_of(l, b, h, t);
     queries.unseen[i] = d.unseen(b, t);
     queries.seen[i] = d.seen(b, t);
+    if (queries.biased) queries.bias[i] = row_of(call.in[4], b, h, t);
   }
   const Keys keys = {row_of(k, b, g, 0), row_of(v, b, g, 0), k.strides[2], v.strides[2]};
   (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.scoring, buffer);
@@ -209,6 +212,12 @@ Dims gradient_dims(const Call* call) {
 int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
   const Dims d = forward_dims(call);
   return Plan(parts_of(kernel), d).workers(parts_of(kernel), d).scratch();
+}
+
+const char* accepts_sdpa_masked(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
+  Call unmasked = *call;
+  unmasked.num_in = 4;  // the bias may have any strides
+  return accepts_unit_strides(kernel, &unmasked, device);
 }
 
 Status run_sdpa(const Kernel* kernel, const Call* call) {

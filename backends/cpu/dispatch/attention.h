@@ -30,6 +30,9 @@ struct Queries {
   void* y[kMaxQueries];
   void* l[kMaxQueries];
   int64 unseen[kMaxQueries], seen[kMaxQueries];  // attends to the keys [unseen, seen)
+  bool biased;
+  const void* bias[kMaxQueries];  // if biased: what is added to the scores, in the compute type
+  int64 bias_stride;              // between keys
 };
 
 /// Keys whose gradients one thread computes, from all queries that attend to them.
@@ -76,7 +79,8 @@ struct AttentionParts {
                  void* y);
 };
 
-Status run_sdpa(const Kernel* kernel, const Call* call);
+Status run_sdpa(const Kernel* kernel, const Call* call);  // and sdpa_masked
+const char* accepts_sdpa_masked(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 Status run_sdpa_gradient(const Kernel* kernel, const Call* call);
 int64 sdpa_gradient_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);

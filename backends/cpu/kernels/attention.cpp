@@ -285,6 +285,16 @@ void soften(C soft_cap, int64 n, C* scores) {
       });
 }
 
+template <class C>
+void add_bias(const Queries& queries, int64 first_query, int64 width, int64 first, int64 count,
+              C* scores) {
+  const int64 some = smaller(width, queries.count - first_query), stride = queries.bias_stride;
+  for (int64 i = 0; i < some; i++) {
+    const C* const bias = static_cast<const C*>(queries.bias[first_query + i]) + first * stride;
+    for (int64 s = 0; s < count; s++) scores[s * width + i] += bias[s * stride];
+  }
+}
+
 /// Scores to exp(score - largest), and what was summed up so far to the same base. One register of
 /// queries, i.
 template <class C>
@@ -367,6 +377,7 @@ void forward(const AttentionParts& kernel, const Queries& queries, const Keys& k
       multiply<C>(count, width, {k.data, k.stride, 1}, block.q, width, D, buffer.scores, width,
                   false);
       if (scoring.soft_cap > 0) soften(C(scoring.soft_cap), count * width, buffer.scores);
+      if (queries.biased) add_bias(queries, i, width, first, count, buffer.scores);
       if (block.least < first + count || block.most_unseen > first)
         mask(queries, i, block, first, count, buffer.scores);
       for (int64 lane = 0; lane < width; lane += Lanes<C>::kCount)
@@ -487,6 +498,11 @@ void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys,
       if (count <= 0) continue;
       scores_of(buffer.q + i * D, k.data + unseen * k.stride, k.stride, count, D, buffer.scores);
       if (scoring.soft_cap > 0) soften(C(scoring.soft_cap), count, buffer.scores);
+      if (queries.biased) {
+        const C* const bias =
+            static_cast<const C*>(queries.bias[i]) + (first + unseen) * queries.bias_stride;
+        for (int64 s = 0; s < count; s++) buffer.scores[s] += bias[s * queries.bias_stride];
+      }
       const C now = largest(buffer.scores, count, most[i]);
       const C base = now == lowest<C>() ? C(0) : now;
       const C added = exponentials_of(buffer.scores, count, base);
@@ -695,6 +711,11 @@ void add_family<"attention">(Table& table) {
     constexpr DType t = kDTypeOf<T>;
     table.add(kSdpa, t,
               {.accepts = accepts_unit_strides,
+               .scratch_bytes = sdpa_scratch,
+               .run = run_sdpa,
+               .data = &kAttention<T>});
+    table.add(kSdpaMasked, t,
+              {.accepts = accepts_sdpa_masked,
                .scratch_bytes = sdpa_scratch,
                .run = run_sdpa,
                .data = &kAttention<T>});

@@ -13,12 +13,20 @@
 //                                                 // that so many blocks fit on a multiprocessor
 //     static constexpr bool kUsesMatrix = true;   // required if it uses mma.h: the emulator then
 //                                                 // runs every vendor's layout
+//     static constexpr bool kSumsByLayout = true; // required if the order of its sums depends on that
 //   };
 //
 // Ctx::kWave, kThreads, kWaves and Matrix (mma_layout.h) are constants. Blocks are one-dimensional;
 // grids have up to three dimensions (y and z below 65,536). Every thread of the block must call sync
 // in the same place, and every lane of the wave a wave operation (shuffle, shuffle_xor, ballot, those
 // of mma.h). thread, lane, wave and block may be called anywhere.
+//
+// Where Ctx::kCopiesAsync, copies into shared memory run beside other work:
+//   copy_async(to, from, inside)   begins to copy 16 bytes, both aligned to 16; zeros unless inside,
+//                                  when `from` may be any address
+//   commit_copies()                makes a group of the thread's copies since the last commit
+//   wait_copies<n>()               waits until at most n groups of the thread are on their way; the
+//                                  other threads see the bytes after a sync
 #pragma once
 #include "device/mma_layout.h"
 #include "device/pass.h"

@@ -27,6 +27,9 @@ using DeviceMatrix = MatrixGfx12;
 #else
 using DeviceMatrix = NoMatrix;
 #endif
+/// The size of shared memory that a launch adds to the kernel's own.
+template <class K>
+inline constexpr int kDynamicBytes = 0;
 
 template <int wave_, int threads_, class M>
 struct Ctx {
@@ -72,6 +75,24 @@ struct Ctx {
   }
   /// The number of bits that are 1.
   static WICK_DEVICE int count_bits(uint64 v) { return __builtin_popcountll(v); }
+  /// 2^x. Error: 2 ulp; a result below 2^-126 may be 0. Source: CDNA3 ISA, RDNA3 ISA, V_EXP_F32.
+  static WICK_DEVICE float exp2(float x) { return __builtin_amdgcn_exp2f(x); }
+  /// 1 / x. Error: 2 ulp; subnormal results and operands may count as 0. Source: V_RCP_F32.
+  static WICK_DEVICE float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
+  /// The larger one; if one is NaN, the other.
+  static WICK_DEVICE float larger(float a, float b) { return __builtin_fmaxf(a, b); }
+  /// x, whose value the compiler cannot know: what depends on it is computed behind this.
+  static WICK_DEVICE int opaque(int x) {
+    asm volatile("" : "+v"(x));
+    return x;
+  }
+  /// Keeps loads from shared memory where they are written, before or behind this.
+  static WICK_DEVICE void keep_order() {
+    asm volatile("" ::: "memory");
+    __builtin_amdgcn_sched_barrier(0);
+  }
+  /// See ctx.h.
+  static constexpr bool kCopiesAsync = false;
   /// Adds to *p. Returns the old value. T: 32- and 64-bit integers and floats.
   template <class T>
   static WICK_DEVICE T atomic_add(T* p, T v) {

@@ -5,6 +5,45 @@
 #include "device/emulator.h"
 
 namespace wick::gpu {
+namespace emu {
+
+/// The copies of a thread that are on their way into shared memory.
+class Copies {
+ public:
+  /// from: nullptr for zeros. False if there are too many.
+  bool begin(void* to, const void* from) {
+    if (count_ == kMost) return false;
+    Copy& copy = copies_[count_++];
+    copy = {to, {}, group_};
+    if (from) __builtin_memcpy(copy.bytes, from, sizeof copy.bytes);
+    __builtin_memset(to, 0xff, sizeof copy.bytes);
+    return true;
+  }
+  void commit() { group_++; }
+  /// Delivers all but those of the last `groups` groups that were committed, and of none.
+  void wait(int groups) {
+    int left = 0;
+    for (int i = 0; i < count_; i++) {
+      if (copies_[i].group < group_ - groups)
+        __builtin_memcpy(copies_[i].to, copies_[i].bytes, sizeof copies_[i].bytes);
+      else
+        copies_[left++] = copies_[i];
+    }
+    count_ = left;
+  }
+
+ private:
+  static constexpr int kMost = 128;
+  struct Copy {
+    void* to;
+    char bytes[16];
+    int group;
+  };
+  int count_ = 0, group_ = 0;
+  Copy copies_[kMost];
+};
+
+}  // namespace emu
 
 template <int wave_, int threads_, class M>
 struct Ctx {
@@ -14,6 +53,7 @@ struct Ctx {
   emu::Block* emulated;
   int thread_;
   Grid block_;
+  emu::Copies* copies;  // this thread's
 
   int thread() const { return thread_; }
   int lane() const { return thread_ % kWave; }
@@ -56,6 +96,29 @@ struct Ctx {
   }
   /// The number of bits that are 1.
   static int count_bits(uint64 v) { return __builtin_popcountll(v); }
+  /// 2^x. Error: 2 ulp; a result below 2^-126 may be 0.
+  static float exp2(float x) { return __builtin_exp2f(x); }
+  /// 1 / x. Error: 2 ulp; subnormal results and operands may count as 0.
+  static float reciprocal(float x) { return 1 / x; }
+  /// The larger one; if one is NaN, the other.
+  static float larger(float a, float b) { return __builtin_fmaxf(a, b); }
+  /// See ctx_amd.h. Not needed here.
+  static int opaque(int x) { return x; }
+  /// See ctx_amd.h. Not needed here.
+  static void keep_order() {}
+  /// See ctx.h. The bytes arrive at the wait; until then NaNs are there.
+  static constexpr bool kCopiesAsync = kSame<M, MatrixSm80>;
+  void copy_async(void* to, const void* from, bool inside,
+                  emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+    require(reinterpret_cast<uint64>(to) % 16 == 0 && reinterpret_cast<uint64>(from) % 16 == 0,
+            "copies to or from an address that is not aligned", at);
+    require(copies->begin(to, inside ? from : nullptr), "has too many copies on their way", at);
+  }
+  void commit_copies() const { copies->commit(); }
+  template <int groups>
+  void wait_copies() const {
+    copies->wait(groups);
+  }
   /// Adds to *p. Returns the old value. T: 32- and 64-bit integers and floats.
   template <class T>
   static T atomic_add(T* p, T v) {

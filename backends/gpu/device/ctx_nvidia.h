@@ -36,6 +36,37 @@ struct Ctx {
   WICK_DEVICE uint64 ballot(bool b) const { return __ballot_sync(~0u, b); }
   /// The number of bits that are 1.
   static WICK_DEVICE int count_bits(uint64 v) { return __popcll(v); }
+  /// 2^x. Error: 2 ulp; a result below 2^-126 may be 0. Source: PTX ISA 9.7.3, ex2.approx.ftz.
+  static WICK_DEVICE float exp2(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+  }
+  /// 1 / x. Error: 2 ulp; subnormal results and operands may count as 0. Source: rcp.approx.ftz.
+  static WICK_DEVICE float reciprocal(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+  }
+  /// The larger one; if one is NaN, the other.
+  static WICK_DEVICE float larger(float a, float b) { return fmaxf(a, b); }
+  /// See ctx_amd.h. Not needed here.
+  static WICK_DEVICE int opaque(int x) { return x; }
+  /// See ctx_amd.h. Not needed here.
+  static WICK_DEVICE void keep_order() {}
+  /// See ctx.h.
+  static constexpr bool kCopiesAsync = !kSame<M, NoMatrix>;
+  static WICK_DEVICE void copy_async(void* to, const void* from, bool inside) {
+    asm volatile(
+        "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(uint32(__cvta_generic_to_shared(to))),
+        "l"(from), "r"(inside ? 16 : 0)
+        : "memory");
+  }
+  static WICK_DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+  template <int groups>
+  static WICK_DEVICE void wait_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
+  }
   /// Adds to *p. Returns the old value. T: 32- and 64-bit integers and floats.
   template <class T>
   static WICK_DEVICE T atomic_add(T* p, T v) {
@@ -112,16 +143,38 @@ template <class K>
 inline constexpr int kDeviceBlocks = resident_blocks<K>() < kMostBlocks<K> ? resident_blocks<K>()
                                                                            : kMostBlocks<K>;
 
+/// Shared memory beyond 48 KiB is dynamic: its size is the launch's. At most 99 KiB, which every card
+/// with matrix units has (CUDA C++ Programming Guide, "Compute Capabilities").
+inline constexpr int kMostStaticBytes = 48 << 10, kMostDynamicBytes = 99 << 10;
+template <class K>
+constexpr int dynamic_bytes() {
+  constexpr int threads = K::threads(kDeviceWave);
+  if constexpr (requires { requires K::kUsesMatrix; }) {
+    constexpr int bytes =
+        sizeof(typename K::template Shared<Ctx<kDeviceWave, threads, MatrixSm80>>);
+    static_assert(bytes <= kMostDynamicBytes);
+    return bytes > kMostStaticBytes ? bytes : 0;
+  }
+  return 0;
+}
+template <class K>
+inline constexpr int kDynamicBytes = dynamic_bytes<K>();
+
 /// The entry point of every kernel: creates the context and the shared memory, and calls K::run.
 template <class K>
 WICK_KERNEL void __launch_bounds__(kDeviceThreads<K>, kDeviceBlocks<K>)
     entry(typename K::Args args, ErrorRecord* record) {
 #if defined(WICK_DEVICE_PASS)
   using C = Ctx<kDeviceWave, kDeviceThreads<K>, DeviceMatrix>;
-  __shared__ typename K::template Shared<C> shared;
-  static_assert(sizeof shared <=
-                48 << 10);  // more must be dynamic here: the entry's matter, not the kernel's
-  K::run(C{record}, shared, args);
+  using Shared = typename K::template Shared<C>;
+  if constexpr (sizeof(Shared) > kMostStaticBytes) {
+    static_assert(sizeof(Shared) == kDynamicBytes<K>, "the host launches with another size");
+    extern __shared__ uint4 dynamic_memory[];
+    K::run(C{record}, *reinterpret_cast<Shared*>(dynamic_memory), args);
+  } else {
+    __shared__ Shared shared;
+    K::run(C{record}, shared, args);
+  }
 #endif
 }
 

@@ -54,15 +54,18 @@ struct Way {
 };
 
 inline constexpr int kMaxThreads = 1024;            // per block
-inline constexpr int64 kMaxSharedBytes = 64 << 10;  // per block
+inline constexpr int64 kMaxSharedBytes = 64 << 10;  // per block, as AMD's cards have
+// Of wick's kernels in NVIDIA's matrix layout (ctx_nvidia.h).
+inline constexpr int64 kMostSharedBytes = 99 << 10;
 
 /// A launch bound to a context type, with its types erased.
 struct BoundKernel {
   int threads;  // meet() takes multiples of the wave only
   int wave;
   int grid[3];
-  const char* layout;  // the matrix layout's name; "" for none
-  int64 shared_bytes;  // at most kMaxSharedBytes
+  const char* layout;   // the matrix layout's name; "" for none
+  bool sums_by_layout;  // adds in an order that depends on the layout
+  int64 shared_bytes;   // at most kMostSharedBytes
   const void* args;
   ErrorRecord* record;
   void (*thread)(const BoundKernel&, Block*, void* shared, int thread, const int block[3]);

@@ -1,10 +1,12 @@
 // Matrix fragments of one wave, 16 x 16 x 16, f16 or bf16 with f32 accumulators. All functions are
 // wave operations; tile and stride must be uniform.
 //
-//   load_rows(ctx, tile, stride)      operand[row, k] = tile[row * stride + k]
-//   load_columns(ctx, tile, stride)   operand[row, k] = tile[k * stride + row]
-//   multiply(ctx, c, a, b)            c[m, n] += sum over k of a[m, k] b[n, k]; an operand may be
-//                                     on either side
+//   load_rows<side>(ctx, tile, stride)      operand[row, k] = tile[row * stride + k]
+//   load_columns<side>(ctx, tile, stride)   operand[row, k] = tile[k * stride + row]
+//   multiply(ctx, c, a, b)                  c[m, n] += sum over k of a[m, k] b[n, k]; a is a left
+//                                           operand, b a right one
+//   rounded_operand<T>(ctx, c)              operand[row, k] = c[m = k, n = row], rounded to T; a right
+//                                           operand
 //
 // tile is in shared memory, 16-byte aligned; stride is a multiple of 8. c.v[i] is
 // c[Matrix::m(lane, i), Matrix::n(lane, i)], i < Matrix::kAccumulator, so elements i of two
@@ -14,7 +16,11 @@
 
 namespace wick::gpu {
 
-template <class T, class M>
+/// The side of a product that an operand is for. NVIDIA's instructions take the registers of a left one
+/// in another order.
+enum class Side { kLeft, kRight };
+
+template <class T, class M, Side side = Side::kRight>
 struct alignas(4) Operand {
   T v[M::kOperand];
 };
@@ -25,22 +31,22 @@ struct Sums {
 
 #if !defined(WICK_NVIDIA)
 /// Loads a lane's operand, in as few accesses as its layout allows.
-template <class M, class T>
-WICK_DEVICE Operand<T, M> rows_of_lane(int lane, const T* tile, int stride) {
+template <Side side, class M, class T>
+WICK_DEVICE Operand<T, M, side> rows_of_lane(int lane, const T* tile, int stride) {
   constexpr int run = M::kRun < 8 ? M::kRun : 8;
   struct alignas(2 * run) Run {
     T v[run];
   };
-  Operand<T, M> x;
+  Operand<T, M, side> x;
   for (int i = 0; i < M::kOperand; i += run) {
     const Run r = *reinterpret_cast<const Run*>(tile + M::row(lane, i) * stride + M::k(lane, i));
     for (int j = 0; j < run; j++) x.v[i + j] = r.v[j];
   }
   return x;
 }
-template <class M, class T>
-WICK_DEVICE Operand<T, M> columns_of_lane(int lane, const T* tile, int stride) {
-  Operand<T, M> x;
+template <Side side, class M, class T>
+WICK_DEVICE Operand<T, M, side> columns_of_lane(int lane, const T* tile, int stride) {
+  Operand<T, M, side> x;
   for (int i = 0; i < M::kOperand; i++) x.v[i] = tile[M::k(lane, i) * stride + M::row(lane, i)];
   return x;
 }
@@ -55,3 +61,43 @@ WICK_DEVICE Operand<T, M> columns_of_lane(int lane, const T* tile, int stride) {
 #else
 #include "device/mma_emulated.h"
 #endif
+
+namespace wick::gpu {
+
+#if !defined(WICK_NVIDIA)
+template <class T, class C>
+WICK_DEVICE auto rounded_operand(const C& ctx, const Sums<typename C::Matrix>& c) {
+  using M = typename C::Matrix;
+  Operand<T, M> x;
+  if constexpr (accumulator_is_operand<M>()) {
+    for (int i = 0; i < M::kOperand; i++) x.v[i] = round_to<T>(c.v[i]);
+  } else {
+    // Gfx11: a lane has every other k, and the lane 16 further on the rest.
+    static_assert(M::kOperand == 2 * M::kAccumulator);
+    const bool is_odd = ctx.lane() >= 16;
+    for (int i = 0; i < M::kAccumulator; i += 2) {
+      const T own[2] = {round_to<T>(c.v[i]), round_to<T>(c.v[i + 1])};
+      const uint32 mine = uint32(__builtin_bit_cast(uint16, own[0])) |
+                          uint32(__builtin_bit_cast(uint16, own[1])) << 16;
+      const uint32 other = ctx.shuffle_xor(mine, 16);
+      const uint32 even = is_odd ? other : mine, odd = is_odd ? mine : other;
+      x.v[2 * i] = __builtin_bit_cast(T, uint16(even));
+      x.v[2 * i + 1] = __builtin_bit_cast(T, uint16(odd));
+      x.v[2 * i + 2] = __builtin_bit_cast(T, uint16(even >> 16));
+      x.v[2 * i + 3] = __builtin_bit_cast(T, uint16(odd >> 16));
+    }
+  }
+  return x;
+}
+#endif
+
+/// Combines a lane's value of each of its columns with those of the other lanes that hold a part of the
+/// column. A wave operation.
+template <class C, class F>
+WICK_DEVICE void combine_columns(const C& ctx, float (&x)[C::Matrix::kColumns], const F& combine) {
+  using M = typename C::Matrix;
+  for (int mask = M::kColumnLanes; mask < M::kColumnLanesEnd; mask *= 2)
+    for (int i = 0; i < M::kColumns; i++) x[i] = combine(x[i], ctx.shuffle_xor(x[i], mask));
+}
+
+}  // namespace wick::gpu

@@ -4,13 +4,13 @@
 
 namespace wick::gpu {
 
-template <class C, class T>
+template <Side side = Side::kRight, class C, class T>
 WICK_DEVICE auto load_rows(const C& ctx, const T* tile, int stride) {
-  return rows_of_lane<typename C::Matrix>(ctx.lane(), tile, stride);
+  return rows_of_lane<side, typename C::Matrix>(ctx.lane(), tile, stride);
 }
-template <class C, class T>
+template <Side side = Side::kRight, class C, class T>
 WICK_DEVICE auto load_columns(const C& ctx, const T* tile, int stride) {
-  return columns_of_lane<typename C::Matrix>(ctx.lane(), tile, stride);
+  return columns_of_lane<side, typename C::Matrix>(ctx.lane(), tile, stride);
 }
 
 template <class T, int n>
@@ -18,7 +18,7 @@ using Vector = T __attribute__((ext_vector_type(n)));
 
 template <class C, class T>
 WICK_DEVICE void multiply(const C&, Sums<typename C::Matrix>& c,
-                          const Operand<T, typename C::Matrix>& a,
+                          const Operand<T, typename C::Matrix, Side::kLeft>& a,
                           const Operand<T, typename C::Matrix>& b) {
   using M = typename C::Matrix;
   constexpr bool half = kSame<T, f16>;
@@ -40,6 +40,9 @@ WICK_DEVICE void multiply(const C&, Sums<typename C::Matrix>& c,
     sums = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(ah, bh, sums);
   else
     sums = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(as, bs, sums);
+  // Else clang 19 sinks products to where their sums are used, behind waits and barriers, and needs the
+  // registers of all their operands at once. gfx9 does without: its sums may be in other registers.
+  if constexpr (!kSame<M, MatrixGfx9>) asm volatile("" : "+v"(sums));
   c = __builtin_bit_cast(Sums<M>, sums);
 }
 

@@ -12,26 +12,28 @@ void require_tile(const C& ctx, const T* tile, int stride, emu::Place at) {
   ctx.require_uniform(tile + stride, at);
 }
 
-template <class C, class T>
+template <Side side = Side::kRight, class C, class T>
 auto load_rows(const C& ctx, const T* tile, int stride,
                emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
   require_tile(ctx, tile, stride, at);
-  return rows_of_lane<typename C::Matrix>(ctx.lane(), tile, stride);
+  return rows_of_lane<side, typename C::Matrix>(ctx.lane(), tile, stride);
 }
-template <class C, class T>
+template <Side side = Side::kRight, class C, class T>
 auto load_columns(const C& ctx, const T* tile, int stride,
                   emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
   require_tile(ctx, tile, stride, at);
-  return columns_of_lane<typename C::Matrix>(ctx.lane(), tile, stride);
+  return columns_of_lane<side, typename C::Matrix>(ctx.lane(), tile, stride);
 }
 
 template <class C, class T>
-void multiply(const C& ctx, Sums<typename C::Matrix>& c, const Operand<T, typename C::Matrix>& a,
+void multiply(const C& ctx, Sums<typename C::Matrix>& c,
+              const Operand<T, typename C::Matrix, Side::kLeft>& a,
               const Operand<T, typename C::Matrix>& b,
               emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
   using M = typename C::Matrix;
   struct Lane {
-    const Operand<T, M>*a, *b;
+    const Operand<T, M, Side::kLeft>* a;
+    const Operand<T, M>* b;
     Sums<M>* c;
   } mine{&a, &b, &c};
   const auto product = [](Lane** lanes) {

@@ -9,14 +9,20 @@
 #else  // any host compiler
 #define WICK_EMULATED
 #endif
-// WICK_UNROLL precedes a loop whose arrays must be registers, however long its body is.
+// WICK_INLINE marks a device function whose arguments must be registers, however long its body is.
+// WICK_UNROLL precedes a loop whose arrays must be registers, however long its body is; WICK_ROLL one
+// that would take registers from others if it were unrolled.
 #if defined(WICK_EMULATED)
 #define WICK_DEVICE
+#define WICK_INLINE
 #define WICK_UNROLL
+#define WICK_ROLL
 #else
 #define WICK_KERNEL __attribute__((global))
 #define WICK_DEVICE __attribute__((device))
+#define WICK_INLINE __attribute__((device, always_inline)) inline
 #define WICK_UNROLL _Pragma("unroll")
+#define WICK_ROLL _Pragma("unroll 1")
 #endif
 
 namespace wick::gpu {

@@ -138,6 +138,12 @@ struct AttentionCall {
       return "there is more than a launch covers";
     return nullptr;
   }
+  const char* check_bias(const View& x) const {
+    return x.rank == 4 && x.shape[0] == q.shape[0] && x.shape[1] == q.shape[1] &&
+                   x.shape[2] == q.shape[2] && x.shape[3] == k.shape[2]
+               ? nullptr
+               : "the bias is not [B, H, T, S]";
+  }
   AttentionShape shape() const {
     return {FastDivide::by(q.shape[1] / k.shape[1]),
             FastDivide::by(k.shape[1]),
@@ -150,5 +156,8 @@ struct AttentionCall {
             attributes.causal != 0};
   }
 };
+
+/// Adds the kernels of attention_matrix.cpp, a separate file because they compile slowly.
+void add_matrix_attention(KernelList&);
 
 }  // namespace wick::gpu

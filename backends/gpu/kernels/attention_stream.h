@@ -29,10 +29,39 @@ struct StreamArgs {
   C* partials;  // [rows of all key heads, splits, D + 2]: weighted sum, max, sum; or nullptr
   AttentionShape shape;
   HeadStrides q, k, v, y;
+  const C* bias;  // added to scores; or nullptr
+  HeadStrides bias_strides;
+  int64 bias_key;  // the stride between keys
   C scale, soft_cap;
   FastDivide chunks;  // of a key head's rows, one block each
   int32 splits, split_length;
   bool aligned;
+  // Of kernels that weigh with powers of 2: 2^(factor (score - max)) is the weight of a score, which is
+  // q k if it is not transformed, else the capped and scaled score.
+  C factor;
+  bool transforms;
+};
+
+/// How the work is split: the chunks of a key head's rows, and as many splits of the keys as occupy a
+/// card of `blocks` blocks, each of a multiple of `least` keys. Splits of several chunks would take more
+/// time to merge than they save, unless the chunks leave most of the card idle.
+struct SdpaCut {
+  int64 chunks, splits, split_length;
+  static SdpaCut of(const AttentionShape& shape, int rows, int64 least, int64 blocks) {
+    SdpaCut cut{};
+    cut.chunks = ceil_div<int64>(shape.rows(), rows);
+    const int64 unsplit = shape.batch * shape.key_heads.divisor * cut.chunks;
+    cut.splits = blocks / (unsplit > 0 ? unsplit : 1);
+    if (cut.splits < 1 || (cut.chunks > 1 && cut.splits < 4)) cut.splits = 1;
+    cut.split_length = ceil_div<int64>(ceil_div<int64>(shape.keys, cut.splits), least) * least;
+    cut.splits = shape.keys > 0 ? ceil_div<int64>(shape.keys, cut.split_length) : 1;
+    return cut;
+  }
+  /// Of the results of the splits, for SdpaMerge.
+  template <class C>
+  int64 scratch_bytes(const View& q) const {
+    return splits == 1 ? 0 : q.numel() / q.shape[3] * splits * (q.shape[3] + 2) * int64(sizeof(C));
+  }
 };
 
 template <class T, int bucket, int kRows>
@@ -67,12 +96,14 @@ struct SdpaStream {
     C q[kRows][kElements], weighted[kRows][kElements];
     SoftmaxState<C> state[kRows];
     SeenKeys seen[kRows];
+    const C* bias[kRows];
     int first = a.shape.keys, end = 0;
     for (int r = 0; r < kRows; r++) {
       const AttentionRow row = place.row(a, r);
       Vector::load(a.query + row.offset(a.q, place.b), lane, a.shape.head_dim, a.aligned, q[r]);
       for (int e = 0; e < kElements; e++) q[r][e] *= a.scale, weighted[r][e] = 0;
       state[r] = {Max::identity<C>(), C(0)};
+      bias[r] = a.bias ? a.bias + row.offset(a.bias_strides, place.b) : nullptr;
       seen[r] = place.is_row(a, r) ? a.shape.seen(a.positions, place.b, row.t) : SeenKeys::none();
       if (seen[r].first < seen[r].end) {
         first = seen[r].first < first ? seen[r].first : first;
@@ -100,6 +131,7 @@ struct SdpaStream {
           C& score = scores[r * kUnroll + u];
           score = seen[r].has(s) && s < end ? CappedScore<C>::of(score, a.soft_cap).value
                                             : Max::identity<C>();
+          if (bias[r] && s < end) score += bias[r][s * a.bias_key];
           larger = Max()(larger, score);
         }
         const C factor = state[r].raise(larger);
@@ -189,11 +221,11 @@ struct SdpaStream {
   }
 };
 
-// Merges the splits' results: one wave per row [b, h, t].
+// Merges the splits' results: one block per row [b, h, t], whose waves share out the splits.
 template <class T>
 struct SdpaMerge {
   using C = Compute<T>;
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 128;
   struct Args {
     T* out;
     C* l;
@@ -203,51 +235,88 @@ struct SdpaMerge {
     int32 rows, splits, head_dim;
   };
   static constexpr int threads(int) { return kThreads; }
-  static Grid grid(int wave, const Args& a) { return {ceil_div(a.rows, kThreads / wave)}; }
+  static Grid grid(int, const Args& a) { return {a.rows}; }
   template <class Ctx>
-  struct Shared {};
+  struct Shared {
+    C weighted[Ctx::kWaves][kMaxHeadDim];
+    C sum[Ctx::kWaves];
+  };
 
   template <class Ctx>
-  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
-    const int row = ctx.block().x * Ctx::kWaves + ctx.wave();
-    if (row >= a.rows) return;
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const int row = ctx.block().x, lane = ctx.lane();
     const int size = a.head_dim + 2;
     const C* const from = a.partials + int64(row) * a.splits * size;
-    C max = Max::identity<C>(), sum = 0;
-    for (int i = 0; i < a.splits; i++) max = Max()(max, from[i * size + a.head_dim]);
-    const C shift = MaxSum<C>::shift(max);
-    for (int i = 0; i < a.splits; i++)
-      sum += from[i * size + a.head_dim + 1] * exp(from[i * size + a.head_dim] - shift);
+    C max = Max::identity<C>();
+    for (int i = lane; i < a.splits; i += Ctx::kWave)
+      max = Max()(max, from[int64(i) * size + a.head_dim]);
+    for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
+      max = Max()(max, ctx.shuffle_xor(max, mask));
+    add_splits(ctx, from, MaxSum<C>::shift(max), a, shared);
+    ctx.sync();
+    C sum = 0;
+    for (int w = 0; w < Ctx::kWaves; w++) sum += shared.sum[w];
     const int head = int(a.queries.quotient(row)), t = row - head * int(a.queries.divisor);
     const int b = int(a.all_heads.quotient(head)), h = head - b * int(a.all_heads.divisor);
     T* const y = a.out + b * a.y.batch + h * a.y.head + t * a.y.row;
-    for (int d = ctx.lane(); d < a.head_dim; d += Ctx::kWave) {
+    for (int d = ctx.thread(); d < a.head_dim; d += kThreads) {
       C weighted = 0;
-      for (int i = 0; i < a.splits; i++)
-        weighted += from[i * size + d] * exp(from[i * size + a.head_dim] - shift);
+      for (int w = 0; w < Ctx::kWaves; w++) weighted += shared.weighted[w][d];
       y[d] = narrow<T>(sum == C(0) ? C(0) : weighted / sum);
     }
-    if (ctx.lane() == 0) a.l[row] = sum == C(0) ? Max::identity<C>() : max + log(sum);
+    if (ctx.thread() == 0) a.l[row] = sum == C(0) ? Max::identity<C>() : max + log(sum);
+  }
+
+ private:
+  /// Sums up every kWaves-th split, a few at once.
+  template <class Ctx>
+  static WICK_DEVICE void add_splits(const Ctx& ctx, const C* from, C shift, const Args& a,
+                                     Shared<Ctx>& shared) {
+    constexpr int kPerLane = kMaxHeadDim / Ctx::kWave, kTogether = 4;
+    const int size = a.head_dim + 2;
+    C sum = 0, weighted[kPerLane] = {};
+    WICK_ROLL
+    for (int i = ctx.wave(); i < a.splits; i += kTogether * Ctx::kWaves) {
+      C part[kTogether][kPerLane], weight[kTogether];
+      WICK_UNROLL
+      for (int u = 0; u < kTogether; u++) {
+        const int split = i + u * Ctx::kWaves;
+        const bool is_split = split < a.splits;
+        const C* const x = from + int64(is_split ? split : i) * size;
+        weight[u] = is_split ? exp(x[a.head_dim] - shift) : C(0);
+        sum += is_split ? x[a.head_dim + 1] * weight[u] : C(0);
+        WICK_UNROLL
+        for (int e = 0; e < kPerLane; e++) {
+          const int d = e * Ctx::kWave + ctx.lane();
+          part[u][e] = d < a.head_dim ? x[d] : C(0);
+        }
+      }
+      WICK_UNROLL
+      for (int u = 0; u < kTogether; u++) WICK_UNROLL
+      for (int e = 0; e < kPerLane; e++) weighted[e] += part[u][e] * weight[u];
+    }
+    WICK_UNROLL
+    for (int e = 0; e < kPerLane; e++)
+      shared.weighted[ctx.wave()][e * Ctx::kWave + ctx.lane()] = weighted[e];
+    if (ctx.lane() == 0) shared.sum[ctx.wave()] = sum;
   }
 };
 
-template <class T>
+template <class T, bool masked = false>
 struct SdpaStreamLaunch {
   using C = Compute<T>;
-  static constexpr Signature signature{kSdpa, kDTypeOf<T>};
+  static constexpr Signature signature{masked ? kSdpaMasked : kSdpa, kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const AttentionCall c = attention(call);
     if (const char* why = c.check(kMaxHeadDim)) return why;
     if (const char* why = AttentionCall::check_heads(call.in[2], c.k)) return why;
     if (const char* why = AttentionCall::check_heads(call.out[0], c.q)) return why;
+    if (const char* why = masked ? c.check_bias(call.in[4]) : nullptr) return why;
     return check_vector(call.out[1], c.q.numel() / c.q.shape[3]);
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
-    const Cut cut(attention(call));
-    if (cut.splits == 1) return 0;
-    const View& q = call.in[0];
-    return q.numel() / q.shape[3] * cut.splits * (q.shape[3] + 2) * int64(sizeof(C));
+    return cut_of(attention(call).shape()).template scratch_bytes<C>(call.in[0]);
   }
   static Status run(const Call& call) {
     [[maybe_unused]] const int64 head_dim = call.in[0].shape[3];
@@ -260,44 +329,15 @@ struct SdpaStreamLaunch {
     return run_rows<256>(call);
   }
 
- private:
   static AttentionCall attention(const Call& call) {
     return {call.in[0], call.in[1], call.in[3],
             *static_cast<const SdpaAttributes*>(call.attributes)};
   }
-  /// f64 and f8 need to be correct, not fast; four rows of f64 would not fit into registers.
-  static constexpr bool kHasFourRows = !kSame<T, double> && sizeof(T) > 1;
-  /// How the work is split: the rows per block, and enough splits of the keys to occupy any card.
-  struct Cut {
-    int rows;
-    int64 chunks, splits, split_length;
-    explicit Cut(const AttentionCall& c) {
-      constexpr int64 kBlocks = 512, kLeast = 128;
-      const AttentionShape shape = c.shape();
-      rows = shape.rows() == 1 || !kHasFourRows ? 1 : 4;
-      chunks = ceil_div<int64>(shape.rows(), rows);
-      const int64 blocks = shape.batch * shape.key_heads.divisor * chunks;
-      splits = kBlocks / (blocks > 0 ? blocks : 1);
-      if (splits > ceil_div<int64>(shape.keys, kLeast))
-        splits = ceil_div<int64>(shape.keys, kLeast);
-      if (splits < 1) splits = 1;
-      split_length = ceil_div<int64>(shape.keys, splits);
-      if (split_length > 0) splits = ceil_div<int64>(shape.keys, split_length);
-    }
-  };
-  template <int bucket>
-  static Status run_rows(const Call& call) {
-    if constexpr (kHasFourRows)
-      if (Cut(attention(call)).rows == 4) return run_kernel<bucket, 4>(call);
-    return run_kernel<bucket, 1>(call);
-  }
-  template <int bucket, int rows>
-  static Status run_kernel(const Call& call) {
-    using K = SdpaStream<T, bucket, rows>;
+  /// Sets the arguments of a kernel that splits a call so.
+  template <class Args>
+  static void set(Args& args, const Call& call, const SdpaCut& cut) {
     const AttentionCall c = attention(call);
-    const Cut cut(c);
     const View &v = call.in[2], &y = call.out[0];
-    typename K::Args args{};
     args.out = y.as<T>();
     args.query = c.q.as<T>();
     args.key = c.k.as<T>();
@@ -306,6 +346,12 @@ struct SdpaStreamLaunch {
     args.l = call.out[1].as<C>();
     args.partials = cut.splits > 1 ? static_cast<C*>(call.scratch) : nullptr;
     args.shape = c.shape();
+    if (call.num_in > 4) {
+      const View& bias = call.in[4];
+      args.bias = bias.as<C>();
+      args.bias_strides = HeadStrides::of(bias);
+      args.bias_key = bias.strides[3];
+    }
     args.q = HeadStrides::of(c.q);
     args.k = HeadStrides::of(c.k);
     args.v = HeadStrides::of(v);
@@ -316,13 +362,41 @@ struct SdpaStreamLaunch {
     args.splits = int32(cut.splits);
     args.split_length = int32(cut.split_length);
     args.aligned = heads_are_aligned(c.q) && heads_are_aligned(c.k) && heads_are_aligned(v);
-    if (const Status status = launch<K>(args, call); !status.ok() || !args.partials) return status;
-    const int64 all_heads = c.q.shape[1];
+  }
+  /// Merges the results of such a kernel, if it has split the keys.
+  template <class Args>
+  static Status merge(const Args& args, const Call& call) {
+    if (!args.partials) return {};
+    const View& q = call.in[0];
     return launch<SdpaMerge<T>>(
-        {args.out, args.l, args.partials, args.y, FastDivide::by(c.q.shape[2]),
-         FastDivide::by(all_heads), int32(c.q.shape[0] * all_heads * c.q.shape[2]), args.splits,
+        {args.out, args.l, args.partials, args.y, FastDivide::by(q.shape[2]),
+         FastDivide::by(q.shape[1]), int32(q.shape[0] * q.shape[1] * q.shape[2]), args.splits,
          args.shape.head_dim},
         call);
+  }
+
+ private:
+  /// f64 and f8 need to be correct, not fast; four rows of f64 would not fit into registers.
+  static constexpr bool kHasFourRows = !kSame<T, double> && sizeof(T) > 1;
+  static int rows_of(const AttentionShape& shape) {
+    return shape.rows() == 1 || !kHasFourRows ? 1 : 4;
+  }
+  static SdpaCut cut_of(const AttentionShape& shape) {
+    return SdpaCut::of(shape, rows_of(shape), 128, 512);
+  }
+  template <int bucket>
+  static Status run_rows(const Call& call) {
+    if constexpr (kHasFourRows)
+      if (rows_of(attention(call).shape()) == 4) return run_kernel<bucket, 4>(call);
+    return run_kernel<bucket, 1>(call);
+  }
+  template <int bucket, int rows>
+  static Status run_kernel(const Call& call) {
+    using K = SdpaStream<T, bucket, rows>;
+    typename K::Args args{};
+    set(args, call, cut_of(attention(call).shape()));
+    if (const Status status = launch<K>(args, call); !status.ok()) return status;
+    return merge(args, call);
   }
 };
 

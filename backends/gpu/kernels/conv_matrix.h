@@ -12,8 +12,9 @@ struct RowsOperand {
   static constexpr int kStride = depth + 8;  // as of MatrixOperand
   static constexpr int kElements = rows * kStride;
   static WICK_DEVICE int row_of(int slot) { return slot; }
-  static WICK_DEVICE Operand<T, Matrix> load(const Ctx& ctx, const T* shared, int slot, int k) {
-    return load_rows(ctx, shared + slot * kStride + k, kStride);
+  template <Side side>
+  static WICK_DEVICE auto load(const Ctx& ctx, const T* shared, int slot, int k) {
+    return load_rows<side>(ctx, shared + slot * kStride + k, kStride);
   }
 };
 

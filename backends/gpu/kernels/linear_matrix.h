@@ -44,8 +44,9 @@ struct WeightOperand {
     }
     k += depth;
   }
-  static WICK_DEVICE Operand<T, Matrix> load(const Ctx& ctx, const T* shared, int slot, int k) {
-    return load_rows(ctx, shared + slot * kStride + k, kStride);
+  template <Side side>
+  static WICK_DEVICE auto load(const Ctx& ctx, const T* shared, int slot, int k) {
+    return load_rows<side>(ctx, shared + slot * kStride + k, kStride);
   }
 
  private:

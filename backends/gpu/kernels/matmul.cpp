@@ -1,5 +1,5 @@
-// Products: a few rows first, then matrix units (matmul_matrix.cpp), then plain tiles, which take
-// everything.
+// Products: a few rows first, on matrix units (matmul_matrix.cpp) and without; then of any number of
+// rows, on matrix units, and then plain tiles, which take everything.
 #include "kernels/matmul.h"
 
 #include "kernels/matmul_tiled.h"
@@ -26,6 +26,7 @@ void add_small_tiled(KernelList& list, TypeList<T...>) {
 template <>
 void add_family<"matmul">(KernelList& list) {
   using Types = TypeList<bf16, f16, float, double>;
+  add_thin_matmul(list);
   add_vector(list, Types{});
   add_matrix_matmul(list);
   add_large_tiled(list, TypeList<bf16, f16, float>{});

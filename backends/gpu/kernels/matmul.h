@@ -30,7 +30,7 @@ struct ProductArgs {
   struct Place {
     T* c;
     const T *a, *b;
-    int m, n;
+    int m, n, batch;
   };
   WICK_DEVICE Place place(int block) const {
     constexpr int kGroup = 8;  // blocks along m that advance along n together
@@ -39,8 +39,8 @@ struct ProductArgs {
     batch.locate(uint32(block / per_batch), offset);
     const int group = in_batch / (kGroup * blocks_n), in_group = in_batch % (kGroup * blocks_n);
     const int rows = blocks_m - group * kGroup < kGroup ? blocks_m - group * kGroup : kGroup;
-    return {c + offset[0], a + offset[1], b + offset[2], group * kGroup + in_group % rows,
-            in_group / rows};
+    return {c + offset[0],   a + offset[1],    b + offset[2], group * kGroup + in_group % rows,
+            in_group / rows, block / per_batch};
   }
 };
 
@@ -100,6 +100,11 @@ struct Product {
     for (int d = 0; d < batch.rank; d++) yes = yes && batch.strides[o][d] % pack == 0;
     return yes;
   }
+  /// The same of operand 1 or 2 with these steps and so many rows.
+  bool operand_in_packs(int o, const Steps& steps, int64 rows, int pack) const {
+    return steps.k == 1 ? in_packs(o, steps.row, pack, pack)
+                        : steps.row == 1 && in_packs(o, steps.k, rows, pack);
+  }
   /// Calls launch_part(args, blocks) for parts of the batches, one block per tile of tile_m x tile_n.
   /// Packs have `pack` elements.
   template <class T, int pack, class Launch>
@@ -116,11 +121,8 @@ struct Product {
       args.a_steps = a, args.b_steps = b, args.c_m = c_m, args.c_n = c_n;
       args.m = int32(m), args.n = int32(n), args.k = int32(k);
       args.blocks_m = int32(blocks_m), args.blocks_n = int32(blocks_n);
-      const auto packs = [&](int o, const Steps& steps, int64 rows) {
-        return steps.k == 1 ? in_packs(o, steps.row, pack, pack)
-                            : steps.row == 1 && in_packs(o, steps.k, rows, pack);
-      };
-      args.a_packs = packs(1, a, m), args.b_packs = packs(2, b, n);
+      args.a_packs = operand_in_packs(1, a, m, pack);
+      args.b_packs = operand_in_packs(2, b, n, pack);
       args.c_packs = c_n == 1 && in_packs(0, c_m, n, pack);
       return launch_part(args, int32(part.numel() * blocks_m * blocks_n));
     };
@@ -147,6 +149,7 @@ struct MatmulLaunch {
 
 /// Add the kernels of matmul_matrix.cpp and matmul_integers.cpp, separate files because they
 /// compile slowly.
+void add_thin_matmul(KernelList&);
 void add_matrix_matmul(KernelList&);
 void add_integer_matmul(KernelList&);
 

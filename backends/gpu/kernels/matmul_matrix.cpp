@@ -4,13 +4,26 @@
 namespace wick::gpu {
 namespace {
 
+constexpr unsigned kAsyncFamilies = kMatrixFamilies & (kSm80 | kEmulated);
+
 template <class T>
 void add_of(KernelList& list) {
-  add_kernel<MatrixMatmulLaunch<T, kLargeMatrixTile>, kMatrixFamilies>(list, "matrix_128");
-  add_kernel<MatrixMatmulLaunch<T, kSmallMatrixTile>, kMatrixFamilies>(list, "matrix_64");
+  add_kernel<MatrixMatmulLaunch<T, kWideAsyncTile, true>, kAsyncFamilies>(list, "async_256");
+  add_kernel<MatrixMatmulLaunch<T, kSquareAsyncTile, true>, kAsyncFamilies>(list, "async_128");
+  add_kernel<MatrixMatmulLaunch<T, kLargeMatrixTile, true>, kMatrixFamilies & ~kSm80>(list,
+                                                                                      "packed_128");
+  add_kernel<MatrixMatmulLaunch<T, kSmallAsyncTile, true>, kAsyncFamilies>(list, "async_64");
+  add_kernel<MatrixMatmulLaunch<T, kSmallMatrixTile, true>, kMatrixFamilies & ~kSm80>(list,
+                                                                                      "packed_64");
+  add_kernel<MatrixMatmulLaunch<T, kSmallMatrixTile, false>, kMatrixFamilies>(list, "matrix_64");
 }
 
 }  // namespace
+
+void add_thin_matmul(KernelList& list) {
+  add_kernel<MatrixMatmulLaunch<f16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
+  add_kernel<MatrixMatmulLaunch<bf16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
+}
 
 void add_matrix_matmul(KernelList& list) {
   add_of<f16>(list);

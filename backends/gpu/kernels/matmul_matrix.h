@@ -72,39 +72,31 @@ struct MatrixOperand {
       const int row = row_in_block(ctx.thread(), p), k = k_in_block(ctx.thread(), p);
       if (!ready)
         for (int q = p; q < p + kTogether; q++) pack[q] = elements(from[q], row, k + q - p);
-      if constexpr (kTransposes) {
-        for (int e = 0; e < 8; e++)
-          store_pack(shared + (e * (rows / 8) + row / 8) * kStride + k,
-                     Pack<T, 2>{pack[p].v[e], pack[p + 1].v[e]});
-      } else {
-        store_pack(shared + (kByColumns ? k * kStride + row : row * kStride + k), pack[p]);
-      }
+      put_at(shared, row, k, pack + p);
     }
     for (int p = 0; p < kPacks; p++) from[p] += depth * steps.k;
     k_left -= depth;
   }
+  /// Stores all packs of a thread.
+  static WICK_DEVICE void put(const Ctx& ctx, T* shared, const Pack<T, 8> (&x)[kPacks]) {
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p += kTogether)
+      put_at(shared, row_in_block(ctx.thread(), p), k_in_block(ctx.thread(), p), x + p);
+  }
+  /// Where a pack that is not transposed lies.
+  static WICK_DEVICE int place(int thread, int p) {
+    const int row = row_in_block(thread, p), k = k_in_block(thread, p);
+    return kByColumns ? k * kStride + row : row * kStride + k;
+  }
   /// Slots 16 i ... of the product, k ... k + 15.
-  static WICK_DEVICE Operand<T, Matrix> load(const Ctx& ctx, const T* shared, int slot, int k) {
+  template <Side side>
+  static WICK_DEVICE auto load(const Ctx& ctx, const T* shared, int slot, int k) {
     if constexpr (kByColumns)
-      return load_columns(ctx, shared + k * kStride + slot, kStride);
+      return load_columns<side>(ctx, shared + k * kStride + slot, kStride);
     else
-      return load_rows(ctx, shared + slot * kStride + k, kStride);
+      return load_rows<side>(ctx, shared + slot * kStride + k, kStride);
   }
 
- private:
-  static constexpr int kTogether =
-      kTransposes ? 2 : 1;  // packs that are transposed with each other
-
-  WICK_DEVICE bool whole() const { return packs && k_left >= depth; }
-  WICK_DEVICE Pack<T, 8> elements(const T* x, int row, int k) const {
-    Pack<T, 8> y;
-    for (int e = 0; e < 8; e++) {
-      const bool inside = inner == Inner::kAlongK ? k + e < k_left && (packs || row < rows_left)
-                                                  : k < k_left && (packs || row + e < rows_left);
-      y.v[e] = inside ? x[e * (inner == Inner::kAlongK ? steps.k : steps.row)] : T{};
-    }
-    return y;
-  }
   static WICK_DEVICE int row_in_block(int thread, int p) {
     if constexpr (inner == Inner::kAlongK)
       return (p * Ctx::kThreads + thread) / (depth / 8);
@@ -117,10 +109,110 @@ struct MatrixOperand {
     else
       return (p / 2 * Ctx::kThreads + thread) / (rows / 8) * 2 + p % 2;
   }
+
+ private:
+  static constexpr int kTogether =
+      kTransposes ? 2 : 1;  // packs that are transposed with each other
+
+  static WICK_DEVICE void put_at(T* shared, int row, int k, const Pack<T, 8>* x) {
+    if constexpr (kTransposes) {
+      for (int e = 0; e < 8; e++)
+        store_pack(shared + (e * (rows / 8) + row / 8) * kStride + k,
+                   Pack<T, 2>{x[0].v[e], x[1].v[e]});
+    } else {
+      store_pack(shared + (kByColumns ? k * kStride + row : row * kStride + k), x[0]);
+    }
+  }
+  WICK_DEVICE bool whole() const { return packs && k_left >= depth; }
+  WICK_DEVICE Pack<T, 8> elements(const T* x, int row, int k) const {
+    Pack<T, 8> y;
+    for (int e = 0; e < 8; e++) {
+      const bool inside = inner == Inner::kAlongK ? k + e < k_left && (packs || row < rows_left)
+                                                  : k < k_left && (packs || row + e < rows_left);
+      y.v[e] = inside ? x[e * (inner == Inner::kAlongK ? steps.k : steps.row)] : T{};
+    }
+    return y;
+  }
 };
 
-/// A block's product of two operands. An operand has the interface of MatrixOperand: fetch, store,
-/// load, row_of and kElements.
+/// A block's part of an operand of which all packs are aligned, and k a multiple of 8 if it is the inner
+/// dim. Loads have no branches, and are asynchronous where the device can. Shared memory as of
+/// MatrixOperand.
+template <class Ctx, class T, Inner inner, int rows, int depth>
+struct PackedOperand {
+  using Layout = MatrixOperand<Ctx, T, inner, rows, depth>;
+  static constexpr bool kAsync = Ctx::kCopiesAsync;
+  static constexpr int kElements = Layout::kElements, kPacks = Layout::kPacks;
+
+  const T* from[kPacks];
+  int64 k_step, stage_step;
+  int k_left;     // from the next fetch on
+  bool is_tail;   // the packs on their way end beyond the last k
+  uint32 beyond;  // a bit for each pack: its row is beyond the last
+  Pack<T, 8> pack[kAsync ? 1 : kPacks];
+  static_assert(kPacks <= 32);
+
+  static WICK_DEVICE int row_of(int slot) { return Layout::row_of(slot); }
+  template <Side side>
+  static WICK_DEVICE auto load(const Ctx& ctx, const T* shared, int slot, int k) {
+    return Layout::template load<side>(ctx, shared, slot, k);
+  }
+
+  /// first: the block's first row.
+  WICK_DEVICE void begin(const Ctx& ctx, const T* x, const Steps& steps, int first, int all_rows,
+                         int all_k) {
+    k_step = steps.k, stage_step = depth * steps.k, k_left = all_k, is_tail = false, beyond = 0;
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p++) {
+      // Results of rows beyond the last are not stored. Their copies read nothing: all blocks would else
+      // read the last row, many times, from one place of the cache. Loads load existing rows.
+      const int last = all_rows - first - (inner == Inner::kAlongRows ? 8 : 1);
+      const int row = Layout::row_in_block(ctx.thread(), p);
+      if (row > last) beyond |= uint32(1) << p;
+      from[p] = x + int64(first + (row > last ? last : row)) * steps.row +
+                int64(Layout::k_in_block(ctx.thread(), p)) * steps.k;
+    }
+  }
+  /// Starts loading the next `depth` of k, into a stage of shared memory where that is asynchronous.
+  WICK_DEVICE void fetch(const Ctx& ctx, T* shared) {
+    is_tail = k_left < depth;
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p++) {
+      const int k = Layout::k_in_block(ctx.thread(), p);
+      const bool inside = k < k_left;
+      if constexpr (kAsync)
+        ctx.copy_async(shared + Layout::place(ctx.thread(), p), from[p],
+                       inside && (beyond >> p & 1) == 0);
+      else  // beyond the last k: those of its first
+        pack[p] = load_pack<8>(inside ? from[p] : from[p] - k * k_step);
+      from[p] += stage_step;
+    }
+    k_left -= depth;
+  }
+  /// Stores them, where that is not asynchronous; zeros beyond the last k.
+  WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
+    if constexpr (!kAsync) {
+      if constexpr (inner == Inner::kAlongRows) {
+        // Else the compiler transposes packs, and waits for them, where they are loaded.
+        WICK_UNROLL
+        for (int p = 0; p < kPacks; p++) {
+          int words[4];
+          __builtin_memcpy(words, &pack[p], 16);
+          WICK_UNROLL
+          for (int w = 0; w < 4; w++) words[w] = ctx.opaque(words[w]);
+          __builtin_memcpy(&pack[p], words, 16);
+        }
+      }
+      WICK_UNROLL
+      for (int p = 0; p < kPacks; p++)
+        if (is_tail && Layout::k_in_block(ctx.thread(), p) >= k_left + depth) pack[p] = {};
+      Layout::put(ctx, shared, pack);
+    }
+  }
+};
+
+/// A block's product of two operands. An operand has the interface of MatrixOperand, fetch, store,
+/// load, row_of and kElements, or that of PackedOperand.
 template <class Ctx, class T, class OperandA, class OperandB, MatrixTile tile>
 struct MatrixProduct {
   using A = OperandA;
@@ -128,15 +220,18 @@ struct MatrixProduct {
   using Matrix = typename Ctx::Matrix;
   // Two stages save a barrier per step. Cards with waves of 64 have 64 KiB for all blocks of a compute
   // unit, where more resident blocks gain more.
-  static constexpr int kStages = Ctx::kWave == 64 ? 1 : 2;
-  static constexpr int kWavesM = Ctx::kWaves >= 4 ? 2 : 1, kWavesN = Ctx::kWaves / kWavesM;
+  static constexpr bool kAsync = requires { requires A::kAsync && B::kAsync; };
+  static constexpr int kStages = kAsync ? 3 : Ctx::kWave == 64 ? 1 : 2;
+  static constexpr int kWavesM = Ctx::kWaves >= 4 && tile.m > 32 ? 2 : 1,
+                       kWavesN = Ctx::kWaves / kWavesM;
   static constexpr int kWaveM = tile.m / kWavesM, kWaveN = tile.n / kWavesN;
   static constexpr int kFragmentsM = kWaveM / 16, kFragmentsN = kWaveN / 16;
-  // The tile is written through shared memory, in whole rows; half of it at a time, since the rest of
-  // the memory is in use.
-  static constexpr int kOutRows = tile.m / 2, kOutStride = tile.n + 8;
+  // The tile is written through shared memory, in whole rows; a half or a quarter of it at a time, as
+  // fits into the memory of the stages.
+  static constexpr int kOutStride = tile.n + 8, kOutMost = kStages * (A::kElements + B::kElements);
+  static constexpr int kOutRows = tile.m / (tile.m / 2 * kOutStride <= kOutMost ? 2 : 4);
   static_assert(kWavesM * kWavesN == Ctx::kWaves && kWaveM % 16 == 0 && kWaveN % 16 == 0);
-  static_assert(kOutRows * kOutStride <= kStages * (A::kElements + B::kElements));
+  static_assert(kOutRows * kOutStride <= kOutMost && kOutRows % 16 == 0);
 
   using Stages = T[kStages][A::kElements + B::kElements];
   using Tile = Sums<Matrix>[kFragmentsM][kFragmentsN];
@@ -158,33 +253,138 @@ struct MatrixProduct {
       T* const next = stage[(step + 1) % kStages];
       const bool more = step + 1 < steps;
       if (more) a.fetch(), b.fetch();
-      for (int k = 0; k < tile.k; k += 16) {
-        Operand<T, Matrix> y[kFragmentsN];
-        for (int j = 0; j < kFragmentsN; j++)
-          y[j] = B::load(ctx, now + kB, wave_n(ctx) + 16 * j, k);
-        for (int i = 0; i < kFragmentsM; i++) {
-          const Operand<T, Matrix> x = A::load(ctx, now, wave_m(ctx) + 16 * i, k);
-          for (int j = 0; j < kFragmentsN; j++) multiply(ctx, sums[i][j], x, y[j]);
-        }
-      }
+      multiply_stage(ctx, now, sums);
       if (kStages == 1) ctx.sync();  // all have read what is overwritten next
       if (more) a.store(ctx, next), b.store(ctx, next + kB);
       ctx.sync();
+    }
+  }
+  /// The same of PackedOperands.
+  static WICK_INLINE void multiply_packed(const Ctx& ctx, Stages& stage, A& a, B& b, int steps,
+                                          Tile& sums) {
+    constexpr int kB = A::kElements;
+    if constexpr (kAsync) {
+      WICK_UNROLL
+      for (int s = 0; s < kStages - 1; s++) {
+        if (s < steps) a.fetch(ctx, stage[s]), b.fetch(ctx, stage[s] + kB);
+        ctx.commit_copies();
+      }
+      ctx.template wait_copies<kStages - 2>();
+      ctx.sync();
+      // Operands are loaded one step of 16 ahead, across stages too: else all waves would wait for their
+      // first operands after each barrier.
+      Fragments f[2];
+      f[0].load(ctx, stage[0], 0);
+      int now = 0, far = kStages - 1;
+      WICK_ROLL
+      for (int step = 0; step < steps; step++) {
+        const int next = now + 1 == kStages ? 0 : now + 1;
+        WICK_UNROLL
+        for (int k = 0; k < tile.k; k += 16) {
+          if (k + 16 < tile.k) {
+            f[(k / 16 + 1) % 2].load(ctx, stage[now], k + 16);
+          } else {
+            ctx.template wait_copies<kStages - 2>();
+            ctx.sync();  // all have read this stage
+            f[0].load(ctx, stage[next], 0);
+          }
+          if (k == 0) {
+            if (step + kStages - 1 < steps) a.fetch(ctx, stage[far]), b.fetch(ctx, stage[far] + kB);
+            ctx.commit_copies();
+          }
+          f[k / 16 % 2].multiply_into(ctx, sums);
+        }
+        far = now, now = next;
+      }
+      ctx.sync();
+    } else {
+      if (steps > 0) {
+        a.fetch(ctx, nullptr), b.fetch(ctx, nullptr);
+        a.deliver(ctx, stage[0]), b.deliver(ctx, stage[0] + kB);
+        ctx.sync();
+      }
+      WICK_ROLL
+      for (int step = 0; step < steps; step++) {
+        T* const next = stage[(step + 1) % kStages];
+        const bool more = step + 1 < steps;
+        if (more) a.fetch(ctx, nullptr), b.fetch(ctx, nullptr);
+        multiply_stage(ctx, stage[step % kStages], sums);
+        if (kStages == 1) ctx.sync();
+        if (more) a.deliver(ctx, next), b.deliver(ctx, next + kB);
+        ctx.sync();
+      }
+    }
+  }
+  /// The operands of a wave for 16 of k.
+  struct Fragments {
+    Operand<T, Matrix, Side::kLeft> x[kFragmentsM];
+    Operand<T, Matrix> y[kFragmentsN];
+
+    WICK_DEVICE void load(const Ctx& ctx, const T* stage, int k) {
+      WICK_UNROLL
+      for (int j = 0; j < kFragmentsN; j++)
+        y[j] = B::template load<Side::kRight>(ctx, stage + A::kElements, wave_n(ctx) + 16 * j, k);
+      WICK_UNROLL
+      for (int i = 0; i < kFragmentsM; i++)
+        x[i] = A::template load<Side::kLeft>(ctx, stage, wave_m(ctx) + 16 * i, k);
+    }
+    WICK_DEVICE void multiply_into(const Ctx& ctx, Tile& sums) const {
+      WICK_UNROLL
+      for (int i = 0; i < kFragmentsM; i++) {
+        WICK_UNROLL
+        for (int j = 0; j < kFragmentsN; j++) multiply(ctx, sums[i][j], x[i], y[j]);
+      }
+    }
+  };
+  /// Multiplies a stage, with registers for one left operand at a time.
+  static WICK_INLINE void multiply_stage(const Ctx& ctx, const T* stage, Tile& sums) {
+    WICK_UNROLL
+    for (int k = 0; k < tile.k; k += 16) {
+      Operand<T, Matrix> y[kFragmentsN];
+      WICK_UNROLL
+      for (int j = 0; j < kFragmentsN; j++)
+        y[j] = B::template load<Side::kRight>(ctx, stage + A::kElements, wave_n(ctx) + 16 * j, k);
+      WICK_UNROLL
+      for (int i = 0; i < kFragmentsM; i++) {
+        const auto x = A::template load<Side::kLeft>(ctx, stage, wave_m(ctx) + 16 * i, k);
+        ctx.keep_order();
+        WICK_UNROLL
+        for (int j = 0; j < kFragmentsN; j++) multiply(ctx, sums[i][j], x, y[j]);
+      }
+    }
+  }
+  /// Calls put(m, n, sum) for every sum of the lane; m and n are within the tile.
+  template <class Put>
+  static WICK_DEVICE void each_sum(const Ctx& ctx, const Tile& sums, const Put& put) {
+    WICK_UNROLL
+    for (int i = 0; i < kFragmentsM; i++) {
+      WICK_UNROLL
+      for (int j = 0; j < kFragmentsN; j++) {
+        WICK_UNROLL
+        for (int e = 0; e < Matrix::kAccumulator; e++)
+          put(A::row_of(wave_m(ctx) + 16 * i + Matrix::m(ctx.lane(), e)),
+              B::row_of(wave_n(ctx) + 16 * j + Matrix::n(ctx.lane(), e)), sums[i][j].v[e]);
+      }
     }
   }
   /// Rounds the sums and calls put(m, n, pack) for packs of 8 along n; m and n are within the tile.
   template <class Put>
   static WICK_DEVICE void write(const Ctx& ctx, Stages& stage, const Tile& sums, const Put& put) {
     T* const out = stage[0];
+    WICK_ROLL
     for (int half = 0; half < tile.m; half += kOutRows) {
+      WICK_UNROLL
       for (int i = 0; i < kFragmentsM; i++) {
         const int slot = wave_m(ctx) + 16 * i - half;
         if (slot < 0 || slot >= kOutRows) continue;
-        for (int j = 0; j < kFragmentsN; j++)
+        WICK_UNROLL
+        for (int j = 0; j < kFragmentsN; j++) {
+          WICK_UNROLL
           for (int e = 0; e < Matrix::kAccumulator; e++)
             out[(slot + Matrix::m(ctx.lane(), e)) * kOutStride +
                 B::row_of(wave_n(ctx) + 16 * j + Matrix::n(ctx.lane(), e))] =
                 round_to<T>(sums[i][j].v[e]);
+        }
       }
       ctx.sync();
       for (int p = ctx.thread(); p < kOutRows * tile.n / 8; p += Ctx::kThreads) {
@@ -196,20 +396,29 @@ struct MatrixProduct {
   }
 };
 
-// One block per tile of c.
-template <class T, Inner a_inner, Inner b_inner, MatrixTile tile>
+/// Small tiles of PackedOperands also split k, where they are too few to occupy the card.
+constexpr bool splits_k(const MatrixTile& tile, bool packed) { return packed && tile.m <= 64; }
+
+// One block per tile of c, and per part of k. packed: with PackedOperands.
+template <class T, Inner a_inner, Inner b_inner, MatrixTile tile, bool packed>
 struct MatrixMatmul {
   static constexpr bool kUsesMatrix = true;
   static constexpr int kResidentBlocks = tile.resident;
+  static constexpr bool kSplits = splits_k(tile, packed);
   struct Args : ProductArgs<T> {
     int32 blocks;
+    int32 splits, split_length;  // of k
+    float* partials;             // [splits, batches, m, n], if there are several
   };
   static constexpr int threads(int) { return tile.threads; }
-  static Grid grid(int, const Args& a) { return {a.blocks}; }
+  static Grid grid(int, const Args& a) { return {a.blocks, a.splits}; }
 
+  template <class Ctx, Inner inner, int rows>
+  using OperandOf = Either<packed, PackedOperand<Ctx, T, inner, rows, tile.k>,
+                           MatrixOperand<Ctx, T, inner, rows, tile.k>>;
   template <class Ctx>
-  using Parts = MatrixProduct<Ctx, T, MatrixOperand<Ctx, T, a_inner, tile.m, tile.k>,
-                              MatrixOperand<Ctx, T, b_inner, tile.n, tile.k>, tile>;
+  using Parts =
+      MatrixProduct<Ctx, T, OperandOf<Ctx, a_inner, tile.m>, OperandOf<Ctx, b_inner, tile.n>, tile>;
   template <class Ctx>
   struct Shared {
     alignas(16) typename Parts<Ctx>::Stages stage;
@@ -222,10 +431,33 @@ struct MatrixMatmul {
     const int first_m = block.m * tile.m, first_n = block.n * tile.n;
     typename P::A a;
     typename P::B b;
-    a.begin(ctx, block.a, args.a_steps, first_m, args.m, args.k, args.a_packs);
-    b.begin(ctx, block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
     typename P::Tile sums = {};
-    P::multiply_all(ctx, shared.stage, a, b, (args.k + tile.k - 1) / tile.k, sums);
+    const int steps = (args.k + tile.k - 1) / tile.k;
+    if constexpr (kSplits) {
+      const int first_k = ctx.block().y * args.split_length;
+      const int k = args.k - first_k < args.split_length ? args.k - first_k : args.split_length;
+      a.begin(ctx, block.a + first_k * args.a_steps.k, args.a_steps, first_m, args.m, k);
+      b.begin(ctx, block.b + first_k * args.b_steps.k, args.b_steps, first_n, args.n, k);
+      P::multiply_packed(ctx, shared.stage, a, b, (k + tile.k - 1) / tile.k, sums);
+      if (args.partials) {
+        const int64 batches = args.blocks / (args.blocks_m * args.blocks_n);
+        float* const partial =
+            args.partials + (ctx.block().y * batches + block.batch) * (int64(args.m) * args.n);
+        P::each_sum(ctx, sums, [&](int tile_m, int tile_n, float sum) {
+          const int m = first_m + tile_m, n = first_n + tile_n;
+          if (m < args.m && n < args.n) partial[int64(m) * args.n + n] = sum;
+        });
+        return;
+      }
+    } else if constexpr (packed) {
+      a.begin(ctx, block.a, args.a_steps, first_m, args.m, args.k);
+      b.begin(ctx, block.b, args.b_steps, first_n, args.n, args.k);
+      P::multiply_packed(ctx, shared.stage, a, b, steps, sums);
+    } else {
+      a.begin(ctx, block.a, args.a_steps, first_m, args.m, args.k, args.a_packs);
+      b.begin(ctx, block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
+      P::multiply_all(ctx, shared.stage, a, b, steps, sums);
+    }
     P::write(ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<T, 8>& pack) {
       const int m = first_m + tile_m, n = first_n + tile_n;
       if (m >= args.m || n >= args.n) return;
@@ -242,15 +474,61 @@ struct MatrixMatmul {
 
 inline constexpr MatrixTile kLargeMatrixTile{128, 128, 32, 256, 2};
 inline constexpr MatrixTile kSmallMatrixTile{64, 64, 32, 128, 4};
+// With asynchronous copies, which leave registers for 64 x 64 sums of a wave.
+inline constexpr MatrixTile kWideAsyncTile{128, 256, 32, 256, 1};
+inline constexpr MatrixTile kSquareAsyncTile{128, 128, 32, 128, 2};
+inline constexpr MatrixTile kSmallAsyncTile{64, 128, 32, 128, 2};
+// Of a few rows, whose time is that of reading the other operand.
+inline constexpr MatrixTile kThinAsyncTile{32, 128, 64, 128, 3};
 
-template <class T, MatrixTile tile>
-struct MatrixMatmulLaunch : MatmulLaunch<T, MatrixMatmulLaunch<T, tile>> {
+// c = the sum of the partial results, in the order of k.
+template <class T>
+struct SplitSum {
+  static constexpr int kThreads = 256;
+  struct Args {
+    T* c;
+    const float* partials;
+    int64 count;  // of c
+    int32 splits;
+  };
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {int(ceil_div<int64>(a.count, kThreads))}; }
+  template <class Ctx>
+  struct Shared {};
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    const int64 i = int64(ctx.block().x) * kThreads + ctx.thread();
+    if (i >= a.count) return;
+    float sum = 0;
+    for (int s = 0; s < a.splits; s++) sum += a.partials[s * a.count + i];
+    a.c[i] = round_to<T>(sum);
+  }
+};
+
+template <class T, MatrixTile tile, bool packed>
+struct MatrixMatmulLaunch : MatmulLaunch<T, MatrixMatmulLaunch<T, tile, packed>> {
   static const char* accepts_product(const Product& p, const DeviceInfo& info) {
     const int64 blocks =
         p.batch.numel() * ceil_div<int64>(p.m, tile.m) * ceil_div<int64>(p.n, tile.n);
-    if (tile.m == kLargeMatrixTile.m && blocks < info.compute_units)
+    if (tile.m >= 128 && blocks < info.compute_units)
       return "large tiles would leave compute units idle";
+    if (tile.m >= 128 && packed && p.m <= tile.m / 2) return "large tiles would be half empty";
+    if (tile.m == kThinAsyncTile.m) {
+      if (p.m <= 4 || p.m > tile.m) return "there are not 5 to 32 rows";
+      if (p.n < 512 || p.k < 512) return "the operands are small";
+    }
+    if (packed && !(p.operand_in_packs(1, p.a, p.m, 8) && p.operand_in_packs(2, p.b, p.n, 8)))
+      return "an operand is not in aligned packs";
+    if (packed && p.k % 8 != 0) return "k is no multiple of 8";
     return nullptr;
+  }
+  static int64 scratch_bytes(const Call& call, const DeviceInfo& info) {
+    if constexpr (splits_k(tile, packed)) {
+      const Product p(call);
+      const int splits = splits_of(p, info.compute_units);
+      return splits > 1 ? splits * call.out[0].numel() * int64(sizeof(float)) : 0;
+    }
+    return 0;
   }
   static Status run_product(const Product& p, const Call& call) {
     // An operand with stride 1 along k is read along k, whatever its other stride is.
@@ -262,11 +540,39 @@ struct MatrixMatmulLaunch : MatmulLaunch<T, MatrixMatmulLaunch<T, tile>> {
   }
 
  private:
+  static constexpr int kLeastSplit = 256;  // of k
+
+  /// Parts of k, so that all blocks that the card's compute units hold at once have work, two on each at
+  /// least.
+  static int splits_of(const Product& p, int compute_units) {
+    const int64 blocks =
+        p.batch.numel() * ceil_div<int64>(p.m, tile.m) * ceil_div<int64>(p.n, tile.n);
+    const int64 resident = tile.m < 64 ? tile.resident : 2;
+    const int64 fill = blocks > 0 ? resident * compute_units / blocks : 1, most = p.k / kLeastSplit;
+    const int64 splits = fill < most ? fill : most;
+    return int(splits > 1 ? splits : 1);
+  }
   template <Inner a, Inner b>
   static Status run_as(const Product& p, const Call& call) {
-    return p.for_each_launch<T, 8>(tile.m, tile.n, [&](const ProductArgs<T>& args, int32 blocks) {
-      return launch<MatrixMatmul<T, a, b, tile>>({args, blocks}, call);
-    });
+    using K = MatrixMatmul<T, a, b, tile, packed>;
+    typename K::Args all{};
+    all.splits = 1, all.split_length = int32(p.k);
+    const int64 count = call.out[0].numel();
+    if (splits_k(tile, packed) && call.scratch_bytes > 0) {
+      const int64 splits = call.scratch_bytes / (count * int64(sizeof(float)));
+      all.partials = static_cast<float*>(call.scratch);
+      all.split_length = int32(ceil_div<int64>(ceil_div(p.k, splits), tile.k) * tile.k);
+      all.splits = int32(ceil_div<int64>(p.k, all.split_length));
+    }
+    const Status status =
+        p.for_each_launch<T, 8>(tile.m, tile.n, [&](const ProductArgs<T>& args, int32 blocks) {
+          typename K::Args here = all;
+          static_cast<ProductArgs<T>&>(here) = args;
+          here.blocks = blocks;
+          return launch<K>(here, call);
+        });
+    if (!status.ok() || !all.partials) return status;
+    return launch<SplitSum<T>>({call.out[0].as<T>(), all.partials, count, all.splits}, call);
   }
 };
 

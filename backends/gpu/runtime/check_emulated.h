@@ -8,8 +8,9 @@
 // and writes outside of outputs and scratch.
 //
 // Outputs are compared bit by bit. With kKernelUnordered, floats may differ by 64 (f16, bf16 and f8:
-// 8) units of 2^-mantissa_bits, relative to the output's largest finite magnitude. The error record
-// must be filled in all ways or in none; the failure that it names may differ.
+// 8) units of 2^-mantissa_bits, relative to the output's largest finite magnitude; and so they may
+// between two layouts, if the kernel says that its sums depend on them (kSumsByLayout). The error
+// record must be filled in all ways or in none; the failure that it names may differ.
 //
 // Kernels, copies and fills exclude each other. The host must not access memory directly while another
 // thread runs a kernel: it would read poison, and its writes would be reported as damage.
@@ -55,7 +56,8 @@ struct Running {
   const char* way_name = nullptr;  // nullptr: not in check mode, or outside of run_in_all_ways
   Way way;
   int layout = 0;
-  int layouts = 1;  // the largest number of layouts of a launch of this kernel
+  int layouts = 1;              // the largest number of layouts of a launch of this kernel
+  bool sums_by_layout = false;  // a launch of it adds in an order that depends on the layout
 };
 Running& running();
 

@@ -29,21 +29,30 @@ inline constexpr const char* kLayoutName<MatrixSm80> = "sm80";
 template <class C>
 using Itself = C;
 
+template <class K>
+constexpr bool sums_by_layout() {
+  if constexpr (requires { K::kSumsByLayout; }) return K::kSumsByLayout;
+  return false;
+}
+
 template <class K, class Base, template <class> class Around>
 BoundKernel bind(const typename K::Args& args, const Grid& grid) {
   using C = Around<Base>;
   using Shared = typename K::template Shared<C>;
   static_assert(C::kThreads % C::kWave == 0 && 0 < C::kThreads && C::kThreads <= kMaxThreads);
-  static_assert(sizeof(Shared) <= kMaxSharedBytes);
+  static_assert(sizeof(Shared) <=
+                (kSame<typename C::Matrix, MatrixSm80> ? kMostSharedBytes : kMaxSharedBytes));
   const auto thread = [](const BoundKernel& kernel, Block* block, void* shared, int thread,
                          const int at[3]) {
-    const C ctx{Base{kernel.record, block, thread, {at[0], at[1], at[2]}}};
+    Copies copies;
+    const C ctx{Base{kernel.record, block, thread, {at[0], at[1], at[2]}, &copies}};
     K::run(ctx, *static_cast<Shared*>(shared), *static_cast<const typename K::Args*>(kernel.args));
   };
   return {.threads = C::kThreads,
           .wave = C::kWave,
           .grid = {grid.x, grid.y, grid.z},
           .layout = kLayoutName<typename C::Matrix>,
+          .sums_by_layout = sums_by_layout<K>(),
           .shared_bytes = sizeof(Shared),
           .args = &args,
           .record = nullptr,

@@ -17,8 +17,9 @@ int32 list_ops(const Op* const** ops);
 #if !defined(WICK_EMULATED)
 /// Launches the kernel that the compiler registered for this stub, with a copy of args. An error names
 /// the kernel. The last argument of every kernel is the stream's ErrorRecord*.
-Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads, const void* args,
-                   const Call& call);
+/// shared_bytes: of dynamic shared memory.
+Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads, int shared_bytes,
+                   const void* args, const Call& call);
 
 /// The module's table.
 const Backend& backend();
@@ -38,7 +39,7 @@ Status launch(const typename K::Args& args, const Call& call) {
   static_assert(check_kernel<K>());
   const int wave = wave_of(call.device);
   return launch_stub(reinterpret_cast<const void*>(&entry<K>), call.op->name, K::grid(wave, args),
-                     K::threads(wave), &args, call);
+                     K::threads(wave), kDynamicBytes<K>, &args, call);
 }
 #endif
 

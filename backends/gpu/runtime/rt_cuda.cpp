@@ -18,7 +18,9 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda_code.h"  // made by cuda.cmake: kCodeFor, kPtxFor
@@ -928,6 +930,23 @@ const char* code_in_module() {
 
 }  // namespace
 
+namespace {
+
+/// Before its first launch with so much dynamic shared memory a kernel must be given leave.
+cudaError_t allow_dynamic(const void* stub, int32 device, int shared_bytes) {
+  if (shared_bytes == 0) return cudaSuccess;
+  static std::mutex mutex;
+  static auto& allowed = *new std::set<std::pair<const void*, int32>>;
+  const std::lock_guard lock(mutex);
+  if (allowed.contains({stub, device})) return cudaSuccess;
+  const cudaError_t error =
+      cudaFuncSetAttribute(stub, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  if (error == cudaSuccess) allowed.emplace(stub, device);
+  return error;
+}
+
+}  // namespace
+
 int wave_of(int32) { return kDeviceWave; }  // of every NVIDIA card so far
 
 const Backend& backend() { return kBackend; }
@@ -940,14 +959,16 @@ Status with_native_stream(const char* kernel, const Call& call,
   return work(context, {at->handle, at->capturing});
 }
 
-Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads, const void* args,
-                   const Call& call) {
+Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads, int shared_bytes,
+                   const void* args, const Call& call) {
   const Place at(call.device, call.stream, kernel);
   if (!at.status().ok()) return at.status();
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return {};  // no blocks; CUDA calls that an error
   void* parameters[] = {const_cast<void*>(args), &at->record};
-  const cudaError_t error = cudaLaunchKernel(stub, dim3(grid.x, grid.y, grid.z), dim3(threads),
-                                             parameters, 0, at->handle);
+  cudaError_t error = allow_dynamic(stub, call.device, shared_bytes);
+  if (error == cudaSuccess)
+    error = cudaLaunchKernel(stub, dim3(grid.x, grid.y, grid.z), dim3(threads), parameters,
+                             size_t(shared_bytes), at->handle);
   if (error == cudaSuccess) {
     at->last_kernel.store(kernel, std::memory_order_relaxed);
     at->unread = true;

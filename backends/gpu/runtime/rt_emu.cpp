@@ -210,6 +210,7 @@ namespace {
 Status launch_one(const BoundKernel* layouts, int count, const Call& call) {
   Running& now = running();
   now.layouts = std::max(now.layouts, count);
+  now.sums_by_layout |= layouts[0].sums_by_layout;
   // A kernel of the table may launch kernels with and without layouts.
   BoundKernel kernel = layouts[std::min(now.layout, count - 1)];
   kernel.record = &stream_of(call.device, call.stream).record;

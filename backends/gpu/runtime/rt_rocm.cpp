@@ -329,8 +329,8 @@ Status take_record(Device& device, Stream& stream, const Record& record, ErrorRe
 
 int wave_of(int32 device) { return devices().list[device]->wave; }
 
-Status launch_stub(const void* stub, const char* op, Grid grid, int threads, const void* args,
-                   const Call& call) {
+Status launch_stub(const void* stub, const char* op, Grid grid, int threads, int shared_bytes,
+                   const void* args, const Call& call) {
   Status status;
   Device* device = device_at(call.device, status);
   if (!device) return status;
@@ -350,7 +350,8 @@ Status launch_stub(const void* stub, const char* op, Grid grid, int threads, con
   void* parameters[] = {const_cast<void*>(args), &stream->record->on_device};
   stream->note_launch(stub, op, call.num_out > 0 ? call.out[0] : View{});
   if (const hip::Error e = api().hipModuleLaunchKernel(function, grid.x, grid.y, grid.z, threads, 1,
-                                                       1, 0, stream->handle, parameters, nullptr)) {
+                                                       1, unsigned(shared_bytes), stream->handle,
+                                                       parameters, nullptr)) {
     return hip_failure(*device, ("hipModuleLaunchKernel of " + what()).c_str(), e,
                        "; grid " + std::to_string(grid.x) + " x " + std::to_string(grid.y) + " x " +
                            std::to_string(grid.z) + " blocks of " + std::to_string(threads));

@@ -19,9 +19,11 @@ struct SdpaOptions {
 /// q     [B, H, T, D]  floating
 /// k, v  [B, G, S, D]  same dtype; a key's index in S is its position, so a cache of capacity S can
 ///                     be passed whole; v must be finite even at keys that no query attends to
-/// Returns [B, H, T, D] in q's dtype; accumulates in f32 (f64 for f64). A query that attends to no
-/// key gets 0. The kernel does not store the scores. No kernel takes a mask yet: with a mask,
-/// smaller ops compute the result and do store the scores. A floating mask has a gradient.
+/// Returns [B, H, T, D] in q's dtype; accumulates in f32 (f64 for f64). The weights of f16 and bf16
+/// may be rounded to that dtype before they multiply v; a weight of f16 that rounds to 0 makes NaN of
+/// an infinite v. A query that attends to no key gets 0. The kernels do not store the scores, but the
+/// gradient with a mask does: smaller ops compute it. A floating mask has a gradient, and is added in
+/// the dtype that accumulates.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kInvalidArgument if positions or a
 /// window are given without is_causal, or the window or soft cap is below 0.
 /// Source: Dao et al. 2022, arXiv:2205.14135; Ainslie et al. 2023, arXiv:2305.13245; Gemma Team

@@ -21,13 +21,6 @@ namespace {
 
 constexpr double kUnseen = -std::numeric_limits<double>::infinity();  // the score of such a key
 
-/// scores [B, G, H / G, T, S] with mask [B, H, T, S].
-Tensor masked(const Tensor& scores, const Tensor& mask) {
-  const Tensor m = reshape(mask, scores.shape());
-  return mask.dtype() == DType::kBool ? where(m, scores, kUnseen)
-                                      : scores + cast(m, scores.dtype());
-}
-
 /// softmax over the last dim; 0 where all scores are kUnseen.
 Tensor softmax_of_seen(const Tensor& scores) {
   const Tensor sees = ne(amax(scores.detach(), {.dims = {-1}, .keepdim = true}), kUnseen);
@@ -42,9 +35,9 @@ Tensor seen_keys(const Tensor& positions, int64_t keys, int64_t window) {
   return window > 0 ? logical_and(seen, gt(key, position - window)) : seen;
 }
 
-/// mask may be empty; positions too, unless a.causal.
+/// bias may be empty, positions too, unless a.causal.
 Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions,
-                      const Tensor& mask, SdpaAttributes a) {
+                      const Tensor& bias, SdpaAttributes a) {
   const int64_t b = q.size(0), h = q.size(1), t = q.size(2), d = q.size(3), g = k.size(1);
   const DType dtype = accumulator_of(q.dtype());
   const Tensor queries = reshape(cast(q, dtype), {b, g, h / g, t, d});
@@ -53,8 +46,8 @@ Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const T
   Tensor scores = matmul(queries, transpose(keys)) * a.scale;  // [B, G, H / G, T, S]
   if (a.soft_cap > 0) scores = tanh(scores / a.soft_cap) * a.soft_cap;
   if (a.causal) scores = where(seen_keys(positions, k.size(2), a.window), scores, kUnseen);
-  if (mask) scores = masked(scores, mask);
-  const bool all_see = !mask && a.window == 0;
+  if (bias) scores = scores + reshape(bias, scores.shape());
+  const bool all_see = !bias && a.window == 0;
   const Tensor weights = all_see ? softmax(scores) : softmax_of_seen(scores);
   return cast(reshape(matmul(weights, values), {b, h, t, v.size(3)}), q.dtype());
 }
@@ -69,8 +62,8 @@ bool gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& l,
                    {as_is(g[0]), as_is(g[1]), as_is(g[2])}, attributes_of(attributes));
 }
 
-/// The mask broadcast to [B, H, T, S].
-Tensor broadcast_mask(const Tensor& mask, const Tensor& q, int64_t keys) {
+/// The numbers that a mask adds to the scores [B, H, T, S], a broadcast view.
+Tensor bias_of(const Tensor& mask, const Tensor& q, int64_t keys) {
   const Shape scores{q.size(0), q.size(1), q.size(2), keys};
   check_same_device("sdpa", q, mask);
   check(mask.dtype() == DType::kBool || is_floating(mask.dtype()), ErrorCode::kDTypeMismatch,
@@ -78,7 +71,11 @@ Tensor broadcast_mask(const Tensor& mask, const Tensor& q, int64_t keys) {
   Dims strides;
   check(broadcast_strides(mask.layout(), scores, &strides), ErrorCode::kShapeMismatch, "sdpa",
         "expected a mask that broadcasts to ", scores, ", got ", mask.shape());
-  return broadcast_to(mask, scores);
+  const DType dtype = accumulator_of(q.dtype());
+  const TensorOptions options{.dtype = dtype, .device = q.device()};
+  return broadcast_to(
+      mask.dtype() == DType::kBool ? where(mask, zeros({}, options), kUnseen) : cast(mask, dtype),
+      scores);
 }
 
 }  // namespace
@@ -105,7 +102,7 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
     check_same_device("sdpa", q, options.positions);
     positions = checked_positions("sdpa", options.positions, b, t);
   }
-  const Tensor mask = options.mask ? broadcast_mask(options.mask, q, k.size(2)) : Tensor();
+  const Tensor bias = options.mask ? bias_of(options.mask, q, k.size(2)) : Tensor();
   check(options.window >= 0 && options.soft_cap >= 0, ErrorCode::kInvalidArgument, "sdpa",
         "expected a window and a soft cap of at least 0, got ", options.window, " and ",
         options.soft_cap);
@@ -122,14 +119,18 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
     return record_constant("sdpa", zeros(y.shape(), {.dtype = y.dtype(), .device = y.device()}),
                            {&q, &k, &v});
   if (!positions) positions = first_positions(b, t, q.device());
-  if (mask) {
-    if (!allows_composite())
-      fail_unsupported(q.device(), kSdpa, q.dtype(), {"it does not support masks"}, kCompositeOff);
-    const Calling calling("sdpa");
-    return sdpa_composite(q, k, v, positions, mask, attributes);
-  }
   const Tensor l =
       Tensor::empty({b, h, t}, {.dtype = accumulator_of(q.dtype()), .device = q.device()});
+  if (bias)
+    return fused(
+        {.op = kSdpaMasked,
+         .inputs = {&q, &k, &v, &positions, &bias},
+         .in = {unit_stride(q), unit_stride(k), unit_stride(v), as_is(positions), as_is(bias)},
+         .out = {as_is(y), as_is(l)},
+         .attributes = attributes_of(attributes),
+         .composite = [attributes](const auto& in) {
+           return sdpa_composite(in[0], in[1], in[2], in[3], in[4], attributes);
+         }});
   return fused({.op = kSdpa,
                 .inputs = {&q, &k, &v, &positions},
                 .in = {unit_stride(q), unit_stride(k), unit_stride(v), as_is(positions)},

@@ -17,9 +17,8 @@ inline Tensor checked_positions(const char* op, const Tensor& positions, int64_t
   return ids_as_i64(op, "positions", positions);
 }
 
-/// Positions 0 to length - 1 of each sequence: [batch, length], a broadcast view of one row.
-inline Tensor first_positions(int64_t batch, int64_t length, const Device& device) {
-  return broadcast_to(arange(length, {.dtype = DType::kI64, .device = device}), {batch, length});
-}
+/// Positions 0 to length - 1 of each sequence: [batch, length] i64, a view of memory that calls share and
+/// nobody may write.
+Tensor first_positions(int64_t batch, int64_t length, const Device& device);
 
 }  // namespace wick

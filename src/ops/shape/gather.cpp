@@ -89,9 +89,28 @@ Tensor cut(const Tensor& x, int dim, const Shape& shape) {
   return x.view(layout);
 }
 
+/// ids in memory of their own, without the inner dims that they are repeated along.
+Tensor packed_ids(const Tensor& ids, int dim) {
+  Layout layout = ids.layout();
+  for (int d = ids.rank() - 1; d > dim && layout.strides[d] == 0; d--) layout.shape[d] = 1;
+  const Tensor packed = own_copy(ids.view(layout));
+  Layout repeated = packed.layout();
+  for (int d = 0; d < ids.rank(); d++)
+    if (layout.shape[d] != ids.shape()[d]) repeated.strides[d] = 0;
+  repeated.shape = ids.shape();
+  return packed.view(repeated);
+}
+
 void run(const Op& op, int dim, const Tensor& x, const Tensor& ids, const Tensor& other) {
   const Tensor source = cut(x, dim, other.shape());
   if (!collapses(dim, source, ids, other)) {
+    // A launch takes longer on a card than to copy what a slice reads.
+    if (!x.device().is_cpu() && dim > 1 && other.shape()[0] > 2) {
+      const Tensor packed = packed_ids(ids, dim);
+      if (collapses(dim, source, packed, other)) return run(op, dim, x, packed, other);
+      if (op != kGather && collapses(dim, source, packed, packed))
+        return run(op, dim, x, packed, own_copy(other));
+    }
     // Written memory keeps its layout; the caller may have copied what is read. Loops over dims
     // that still do not collapse.
     const int last = other.rank() - 1, loop = dim == 0 ? last : 0;

@@ -45,9 +45,11 @@ enum Keep : unsigned {
   kKeepInput1 = 2,
   kKeepInput2 = 4,
   kKeepInput3 = 8,
-  kKeepInputs = 15,  // the first four inputs
-  kKeepOutput = 16
+  kKeepInput4 = 16,
+  kKeepInputs = 31,  // the first five inputs
+  kKeepOutput = 32
 };
+inline constexpr size_t kMostKeptInputs = 5;
 
 /// Whether this thread records and any of these tensors is on the tape.
 bool recording(std::span<const Tensor* const> inputs);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/memory.h"
+#include "device/mma.h"
 #include "runtime/check_emulated.h"
 #include "runtime/kernel_list.h"
 #include "scalar/reduce.h"
@@ -748,6 +749,139 @@ TEST_P(Emulator, RunsEveryMatrixLayoutOfItsWave) {
     EXPECT_COMPLAINT(leak, "depends on the matrix layout");
   else
     EXPECT_EQ(leak, "ok") << "wave 64 has one layout";
+}
+
+/// y = 1 + difference in the layouts with two columns a lane.
+template <class T, bool says_so>
+struct LayoutSums {
+  struct Args {
+    T* y;
+    float difference;
+  };
+  static constexpr bool kUsesMatrix = true;
+  static constexpr int threads(int wave) { return wave; }
+  static Grid grid(int, const Args&) { return {}; }
+  template <class Ctx>
+  struct Shared {};
+  template <class Ctx>
+  static void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    if (ctx.thread() == 0) *a.y = T(1 + (Ctx::Matrix::kColumns == 2 ? a.difference : 0));
+  }
+};
+template <class T>
+struct SaidLayoutSums : LayoutSums<T, true> {
+  static constexpr bool kSumsByLayout = true;
+};
+
+TEST_P(Emulator, ComparesLayoutsOfAKernelWhoseSumsDependOnThemWithinATolerance) {
+  if (device() != 32) GTEST_SKIP() << "wave 64 has one layout";
+  const Array<float> y(device(), {0.f});
+  const Operands operands(device(), {}, {y.view()});
+  EXPECT_EQ(text_of(launch<SaidLayoutSums<float>>({y.data(), 0x1p-20f}, operands.call)), "ok");
+  EXPECT_COMPLAINT(text_of(launch<SaidLayoutSums<float>>({y.data(), 0x1p-12f}, operands.call)),
+                   "depends on the matrix layout");
+  EXPECT_COMPLAINT(text_of(launch<LayoutSums<float, false>>({y.data(), 0x1p-20f}, operands.call)),
+                   "depends on the matrix layout");
+  const Array<int> z(device(), {0});
+  const Operands integers(device(), {}, {z.view()});
+  EXPECT_COMPLAINT(text_of(launch<SaidLayoutSums<int>>({z.data(), 1}, integers.call)),
+                   "depends on the matrix layout");
+}
+
+/// y[k, row] of an accumulator c that was made an operand and multiplied by the unit matrix, and sums of
+/// c's columns.
+struct RoundedOperand {
+  struct Args {
+    float *y, *sums;
+  };
+  static constexpr bool kUsesMatrix = true;
+  static constexpr int threads(int wave) { return wave; }
+  static Grid grid(int, const Args&) { return {}; }
+  template <class Ctx>
+  struct Shared {
+    alignas(16) f16 unit[16][16];
+  };
+  template <class Ctx>
+  static void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    using M = typename Ctx::Matrix;
+    for (int i = ctx.thread(); i < 256; i += Ctx::kThreads)
+      shared.unit[i / 16][i % 16] = round_to<f16>(i / 16 == i % 16 ? 1.f : 0.f);
+    ctx.sync();
+    Sums<M> c, product = {};
+    float sums[M::kColumns] = {};
+    for (int i = 0; i < M::kAccumulator; i++) {
+      c.v[i] = float(M::m(ctx.lane(), i) * 16 + M::n(ctx.lane(), i));
+      sums[M::column(i)] += c.v[i];
+    }
+    combine_columns(ctx, sums, [](float x, float y) { return x + y; });
+    multiply(ctx, product, load_rows<Side::kLeft>(ctx, shared.unit[0], 16),
+             rounded_operand<f16>(ctx, c));
+    for (int i = 0; i < M::kAccumulator; i++) {
+      const int m = M::m(ctx.lane(), i), n = M::n(ctx.lane(), i);
+      a.y[m * 16 + n] = product.v[i];
+      a.sums[n] = sums[M::column(i)];
+    }
+  }
+};
+
+TEST_P(Emulator, MakesOperandsOfAccumulatorsInEveryLayout) {
+  const Array<float> y(device(), std::vector<float>(256)), sums(device(), std::vector<float>(16));
+  const Operands operands(device(), {}, {y.view(), sums.view()});
+  ASSERT_EQ(text_of(launch<RoundedOperand>({y.data(), sums.data()}, operands.call)), "ok");
+  for (int i = 0; i < 256; i++) EXPECT_EQ(y.read()[size_t(i)], float(i)) << i;
+  for (int n = 0; n < 16; n++) EXPECT_EQ(sums.read()[size_t(n)], float(16 * 120 + 16 * n)) << n;
+}
+
+enum class Skips { kNothing, kWait, kSync };
+/// y = x by way of shared memory, two copies of 16 bytes a thread on their way at a time; a thread stores
+/// what its neighbour has copied.
+template <Skips skips>
+struct AsyncCopy {
+  struct Args {
+    const float* x;
+    float* y;
+  };
+  static constexpr bool kUsesMatrix = true;
+  static constexpr int threads(int) { return 64; }
+  static Grid grid(int, const Args&) { return {}; }
+  template <class Ctx>
+  struct Shared {
+    alignas(16) float stage[2][64][4];
+  };
+  template <class Ctx>
+  static void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const int t = ctx.thread(), other = t ^ 32;
+    for (int s = 0; s < 2; s++) {
+      const float* const from = a.x + (s * 64 + t) * 4;
+      if constexpr (Ctx::kCopiesAsync)
+        ctx.copy_async(shared.stage[s][t], from, t > 0), ctx.commit_copies();
+      else
+        for (int e = 0; e < 4; e++) shared.stage[s][t][e] = t > 0 ? from[e] : 0;
+    }
+    for (int s = 0; s < 2; s++) {
+      if constexpr (Ctx::kCopiesAsync && skips != Skips::kWait) {
+        if (s == 0) ctx.template wait_copies<1>();
+        if (s == 1) ctx.template wait_copies<0>();
+      }
+      if (skips != Skips::kSync) ctx.sync();
+      for (int e = 0; e < 4; e++) a.y[(s * 64 + other) * 4 + e] = shared.stage[s][other][e];
+    }
+  }
+};
+
+TEST_P(Emulator, DeliversAsyncCopiesAtTheWait) {
+  std::vector<float> values(512);
+  for (size_t i = 0; i < values.size(); i++) values[i] = float(i + 1);
+  const Array<float> x(device(), values), y(device(), std::vector<float>(512));
+  const Operands operands(device(), {x.view()}, {y.view()});
+  const auto run = [&]<Skips skips>() {
+    return text_of(launch<AsyncCopy<skips>>({x.data(), y.data()}, operands.call));
+  };
+  EXPECT_EQ(run.template operator()<Skips::kNothing>(), "ok");
+  for (size_t i = 0; i < 512; i++) EXPECT_EQ(y.read()[i], i / 4 % 64 == 0 ? 0 : values[i]) << i;
+  EXPECT_COMPLAINT(run.template operator()<Skips::kSync>(), "memory that was never written");
+  if (device() == 32)
+    EXPECT_COMPLAINT(run.template operator()<Skips::kWait>(), "depends on the matrix layout");
 }
 
 // ---- The table

@@ -18,6 +18,9 @@ struct SdpaAttributes {
 /// in   q [B, H, T, D], k and v [B, G, S, D], positions [B, T]; H is a multiple of G
 /// out  y [B, H, T, D] (any outer strides), l [B, H, T]: log of the sum of exp
 inline constexpr Op kSdpa{"sdpa", "TTTI:TR", attributes<SdpaAttributes>};
+/// The same with a fifth input, a bias [B, H, T, S] of any strides, which is added to the capped scores.
+/// A query whose biases are all -inf sees no key.
+inline constexpr Op kSdpaMasked{"sdpa_masked", "TTTIR:TR", attributes<SdpaAttributes>};
 /// in   gy [B, H, T, D], then q, k, v, positions, y, l as of kSdpa
 /// out  gq as q, gk and gv as k, all written whole
 inline constexpr Op kSdpaGradient{"sdpa_gradient", "TTTTITR:TTT", attributes<SdpaAttributes>};
