@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attention and matrix products of wick beside PyTorch's on an NVIDIA GPU, in one process.
 
-    bench/torch_gpu.py [sdpa] [masked] [decode] [matmul] [rows]    default: all
+    bench/torch_gpu.py [sdpa] [masked] [gradient] [decode] [matmul] [exact] [rows]    default: all
 
 Needs the package wick with the module for NVIDIA GPUs, and PyTorch with CUDA. A row has PyTorch's time divided by wick's, both times
 (medians), both rates, and the largest difference of the results. WICK_GPU_LIBS=off times wick's own kernels where it would else call
@@ -84,6 +84,27 @@ def masked() -> None:
                 lambda: wick.sdpa(x, y, z, mask=m), flops=4 * b * h * s * s * d, runs=8)
 
 
+def gradient() -> None:
+    """Backward of prompts: the gradients of q, k and v, after one forward."""
+    for b, h, g, s, d in ((4, 32, 32, 4096, 128), (4, 32, 8, 4096, 128), (8, 16, 16, 2048, 64), (4, 32, 32, 2048, 80), (4, 32, 32, 2048, 96),
+                          (2, 16, 8, 4096, 256)):
+        for dtype in (torch.bfloat16, torch.float16):
+            q, k, v = (normal(b, n, s, d, dtype=dtype).requires_grad_() for n in (h, g, g))
+            seed = normal(b, h, s, d, dtype=dtype)
+            x, y, z = (wick.Var(wick.from_dlpack(t.detach())) for t in (q, k, v))
+            own_seed = wick.from_dlpack(seed)
+            for causal in (True, False):
+                out = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=h != g)
+                own = wick.sdpa(x, y, z, is_causal=causal)
+                for i, name in enumerate("qkv"):
+                    theirs = torch.autograd.grad(out, (q, k, v), seed, retain_graph=True)[i].float()
+                    ours = torch.from_dlpack(wick.grad(own, [x, y, z], seed=own_seed)[i]).float()
+                    print(f"      g{name}: difference {(ours - theirs).abs().max().item():.1e} of {theirs.abs().max().item():.1e}")
+                row(f"gradient {str(dtype)[6:]} {b}x{h}/{g}x{s}x{d}{' causal' if causal else ''}",
+                    lambda: torch.autograd.grad(out, (q, k, v), seed, retain_graph=True)[2],
+                    lambda: wick.grad(own, [x, y, z], seed=own_seed)[2], flops=(5 if causal else 10) * b * h * s * s * d, runs=8)
+
+
 def decode() -> None:
     """A few queries over 8,192 keys."""
     for b, t in ((1, 1), (8, 1), (32, 1), (1, 4), (1, 16), (1, 64)):
@@ -106,6 +127,19 @@ def matmul() -> None:
     row("bfloat16 64 of 1024x1024x1024", lambda: a @ b, lambda: x @ y, flops=2 * 64 * 1024**3)
 
 
+def exact() -> None:
+    """f32 without TF32, and f64."""
+    for dtype in (torch.float32, torch.float64):
+        for m, n, k in ((4096, 4096, 4096), (8192, 8192, 8192), (1024, 1024, 1024), (512, 4096, 4096)):
+            a, b, c = normal(m, k, dtype=dtype), normal(k, n, dtype=dtype), normal(n, k, dtype=dtype)
+            x, y, z = (wick.from_dlpack(t) for t in (a, b, c))
+            row(f"{str(dtype)[6:]} {m}x{n}x{k}", lambda: a @ b, lambda: x @ y, flops=2 * m * n * k)
+            row(f"{str(dtype)[6:]} {m}x{n}x{k}, b transposed", lambda: a @ c.T, lambda: x @ z.transpose(0, 1), flops=2 * m * n * k)
+    a, b = normal(64, 1024, 1024, dtype=torch.float32), normal(64, 1024, 1024, dtype=torch.float32)
+    x, y = wick.from_dlpack(a), wick.from_dlpack(b)
+    row("float32 64 of 1024x1024x1024", lambda: a @ b, lambda: x @ y, flops=2 * 64 * 1024**3)
+
+
 def rows() -> None:
     """A few rows by weights that no cache holds: the GB/s at which those are read."""
     for n, k in ((1024, 8192), (4096, 8192), (28672, 8192), (14336, 4096)):
@@ -118,11 +152,14 @@ def rows() -> None:
 
 
 if __name__ == "__main__":
-    groups = {"sdpa": sdpa, "masked": masked, "decode": decode, "matmul": matmul, "rows": rows}
+    groups = {"sdpa": sdpa, "masked": masked, "gradient": gradient, "decode": decode, "matmul": matmul, "exact": exact, "rows": rows}
     chosen = sys.argv[1:] or list(groups)
     if unknown := [name for name in chosen if name not in groups]:
         sys.exit(f"torch_gpu.py: no group {unknown[0]!r}; there are {', '.join(groups)}")
     print(torch.__version__, torch.cuda.get_device_name())
-    with wick.no_grad(), torch.no_grad():
-        for name in chosen:
+    for name in chosen:
+        if name == "gradient":
+            gradient()
+            continue
+        with wick.no_grad(), torch.no_grad():
             groups[name]()

@@ -21,6 +21,9 @@
 // in the same place, and every lane of the wave a wave operation (shuffle, shuffle_xor, ballot, those
 // of mma.h). thread, lane, wave and block may be called anywhere.
 //
+// Ctx::Words are 16 bytes. A pack that is loaded as Words and cast when it is used is one load: else AMD's
+// compiler may split the load, or transpose the pack, and wait for it, where it is loaded.
+//
 // Where Ctx::kCopiesAsync, copies into shared memory run beside other work:
 //   copy_async(to, from, inside)   begins to copy 16 bytes, both aligned to 16; zeros unless inside,
 //                                  when `from` may be any address

@@ -92,6 +92,8 @@ struct Ctx {
     __builtin_amdgcn_sched_barrier(0);
   }
   /// See ctx.h.
+  using Words = int __attribute__((ext_vector_type(4)));
+  /// See ctx.h.
   static constexpr bool kCopiesAsync = false;
   /// Adds to *p. Returns the old value. T: 32- and 64-bit integers and floats.
   template <class T>

@@ -106,6 +106,10 @@ struct Ctx {
   static int opaque(int x) { return x; }
   /// See ctx_amd.h. Not needed here.
   static void keep_order() {}
+  /// See ctx.h.
+  struct alignas(16) Words {
+    int32 w[4];
+  };
   /// See ctx.h. The bytes arrive at the wait; until then NaNs are there.
   static constexpr bool kCopiesAsync = kSame<M, MatrixSm80>;
   void copy_async(void* to, const void* from, bool inside,

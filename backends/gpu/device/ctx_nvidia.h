@@ -55,6 +55,10 @@ struct Ctx {
   /// See ctx_amd.h. Not needed here.
   static WICK_DEVICE void keep_order() {}
   /// See ctx.h.
+  struct alignas(16) Words {
+    int32 w[4];
+  };
+  /// See ctx.h.
   static constexpr bool kCopiesAsync = !kSame<M, NoMatrix>;
   static WICK_DEVICE void copy_async(void* to, const void* from, bool inside) {
     asm volatile(

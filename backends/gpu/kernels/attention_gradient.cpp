@@ -1,4 +1,5 @@
-// sdpa_gradient: of the family attention, but a unit of its own because both compile for long.
+// sdpa_gradient: matrix units (attention_gradient_matrix.cpp), then streams, which take everything. A unit of
+// its own because it compiles for long.
 #include "kernels/attention_gradient.h"
 
 namespace wick::gpu {
@@ -13,6 +14,7 @@ void add_stream_kernels(KernelList& list, TypeList<T...>) {
 
 template <>
 void add_family<"attention_gradient">(KernelList& list) {
+  add_matrix_attention_gradient(list);
   add_stream_kernels(list, FloatTypes{});
 }
 

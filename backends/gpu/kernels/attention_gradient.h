@@ -333,4 +333,7 @@ struct SdpaGradientStreamLaunch : SdpaGradientCall<T> {
   }
 };
 
+/// Adds the kernels of attention_gradient_matrix.cpp, a separate file because they compile slowly.
+void add_matrix_attention_gradient(KernelList&);
+
 }  // namespace wick::gpu

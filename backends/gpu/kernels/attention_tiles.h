@@ -122,9 +122,33 @@ struct KeyTile {
 };
 
 /// The first and the last of the keys that a block's rows attend to, and those that all attend to.
-struct KeyRange {
+struct alignas(16) KeyRange {
   int32 first, end, all_first, all_end;
 };
+
+/// Of rows that attend to the keys first[r] to end[r] - 1, r < rows, in shared memory. A wave operation.
+template <class Ctx>
+WICK_DEVICE KeyRange key_range(const Ctx& ctx, const int32* first, const int32* end, int rows,
+                               int32 keys) {
+  KeyRange x{keys, 0, 0, keys};
+  WICK_ROLL
+  for (int r = ctx.lane(); r < rows; r += Ctx::kWave) {
+    const int32 f = first[r], e = end[r];
+    if (f < e) x.first = f < x.first ? f : x.first;
+    if (f < e) x.end = e > x.end ? e : x.end;
+    x.all_first = f > x.all_first ? f : x.all_first;
+    x.all_end = e < x.all_end ? e : x.all_end;
+  }
+  const auto smaller = [](int32 p, int32 q) { return p < q ? p : q; };
+  const auto larger = [](int32 p, int32 q) { return p > q ? p : q; };
+  for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) {
+    x.first = smaller(x.first, ctx.shuffle_xor(x.first, mask));
+    x.end = larger(x.end, ctx.shuffle_xor(x.end, mask));
+    x.all_first = larger(x.all_first, ctx.shuffle_xor(x.all_first, mask));
+    x.all_end = smaller(x.all_end, ctx.shuffle_xor(x.all_end, mask));
+  }
+  return x;
+}
 
 inline constexpr float kLog2E = 1.44269504f;
 
@@ -380,26 +404,11 @@ struct SdpaTiles {
   template <class Ctx>
   static WICK_DEVICE KeyRange range_of(const Ctx& ctx, const Shared<Ctx>& shared, const Args& a,
                                        const Place& place) {
-    KeyRange x{a.shape.keys, 0, 0, a.shape.keys};
-    WICK_ROLL
-    for (int r = ctx.lane(); r < kRows; r += Ctx::kWave) {
-      const int32 first = shared.first[r], end = shared.end[r];
-      if (first < end) x.first = first < x.first ? first : x.first;
-      if (first < end) x.end = end > x.end ? end : x.end;
-      x.all_first = first > x.all_first ? first : x.all_first;
-      x.all_end = end < x.all_end ? end : x.all_end;
-    }
-    const auto smaller = [](int32 p, int32 q) { return p < q ? p : q; };
-    const auto larger = [](int32 p, int32 q) { return p > q ? p : q; };
-    for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) {
-      x.first = smaller(x.first, ctx.shuffle_xor(x.first, mask));
-      x.end = larger(x.end, ctx.shuffle_xor(x.end, mask));
-      x.all_first = larger(x.all_first, ctx.shuffle_xor(x.all_first, mask));
-      x.all_end = smaller(x.all_end, ctx.shuffle_xor(x.all_end, mask));
-    }
-    x.first = larger(x.first, place.first_key);
-    x.end = smaller(x.end, place.first_key + a.split_length);
-    x.all_end = smaller(x.all_end, x.end);
+    KeyRange x = key_range(ctx, shared.first, shared.end, kRows, a.shape.keys);
+    const int32 end = place.first_key + a.split_length;
+    x.first = x.first > place.first_key ? x.first : place.first_key;
+    x.end = x.end < end ? x.end : end;
+    x.all_end = x.all_end < x.end ? x.all_end : x.end;
     return x;
   }
 

@@ -29,7 +29,7 @@ WICK_DEVICE C multiply_add(C a, C b, C sum) {
 ///   store(shared)   stores them into shared memory, with zeros beyond the last
 ///
 /// A thread has (tile.m / 16) x (tile.n / 16) sums, in groups of 4 x 4 that are 64 apart, so that
-/// neighbouring threads read neighbouring banks.
+/// neighbouring threads read neighbouring banks; 32 of them have 4 x 8 groups, and read the least.
 template <class T, PlainTile tile>
 struct PlainProduct {
   using C = ProductSum<T>;
@@ -75,8 +75,8 @@ struct PlainProduct {
   }
   /// The first row of a thread's sums: they have rows first_m + i / 4 * kGroup + i % 4, and
   /// columns likewise.
-  static WICK_DEVICE int first_m(int thread) { return thread / 16 * 4; }
-  static WICK_DEVICE int first_n(int thread) { return thread % 16 * 4; }
+  static WICK_DEVICE int first_m(int thread) { return (thread / 64 * 4 + thread % 32 / 8) * 4; }
+  static WICK_DEVICE int first_n(int thread) { return (thread / 32 % 2 * 8 + thread % 8) * 4; }
 
   /// A thread's part of an operand's tile: kRun neighbours along the dim of stride 1, or along k.
   template <int rows>

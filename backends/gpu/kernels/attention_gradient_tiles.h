@@ -1,0 +1,640 @@
+// The gradients of sdpa on matrix units, by the formulas of attention_gradient.h. A block owns tiles of rows
+// (queries, or keys) and goes over tiles of the others (keys, or queries), recomputing scores from l. All
+// products are transposed, other x own, as in attention_tiles.h: accumulators of weights and of their
+// gradients are then, rounded, operands of the products that add up the block's results. No atomics: the
+// results do not depend on the schedule.
+// Source: Dao 2023, arXiv:2307.08691.
+#pragma once
+#include "device/mma.h"
+#include "kernels/attention_gradient.h"
+#include "kernels/attention_tiles.h"
+
+namespace wick::gpu {
+
+/// Of a row: l in powers of 2, the sum over d of gy y, and the keys that it attends to.
+struct alignas(16) GradientRow {
+  float l, delta;
+  int32 first, end;
+};
+/// A tile of that many rows of a key head has a KeyRange.
+inline constexpr int kRangeRows = 64;
+
+/// Rows of q, gy, k or v: row i is that of query i / heads and head i % heads.
+template <class T>
+struct HeadRows {
+  const T* base;
+  int64 row, head;
+  FastDivide heads;
+  int32 count;
+
+  WICK_DEVICE const T* at(int32 i) const {
+    const int32 t = int32(heads.quotient(i));
+    return base + t * row + (i - t * int32(heads.divisor)) * head;
+  }
+};
+
+template <class T>
+struct GradientTileArgs : GradientArgs<T> {
+  GradientRow* rows;  // [B, G, tiles, kRangeRows]
+  KeyRange* ranges;   // [B, G, tiles]
+  int32 tiles;
+  const T* y;
+  HeadStrides y_strides;
+  float factor;  // 2^(factor q k) is the weight of a pair, but for l; where scores are not capped
+};
+
+/// Rows and ranges, for the other kernels: a block for each tile of kRangeRows rows of a key head.
+template <class T>
+struct SdpaGradientRows {
+  static constexpr int kThreads = 256;
+  using Args = GradientTileArgs<T>;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) {
+    return {int(a.shape.batch * a.shape.key_heads.divisor * a.tiles)};
+  }
+  template <class Ctx>
+  struct Shared {
+    int32 first[kRangeRows], end[kRangeRows];
+  };
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const int32 head = int32(a.chunks.quotient(ctx.block().x));
+    const int32 first_row = (ctx.block().x - head * a.tiles) * kRangeRows;
+    const int32 b = int32(a.shape.key_heads.quotient(head));
+    const int32 g = head - b * int32(a.shape.key_heads.divisor);
+    for (int r = ctx.wave(); r < kRangeRows; r += Ctx::kWaves) {
+      const bool is_row = first_row + r < a.shape.rows();
+      const AttentionRow row =
+          AttentionRow::of(a.shape, g, is_row ? first_row + r : a.shape.rows() - 1);
+      const T* const gy = a.gy + row.offset(a.gy_strides, b);
+      const T* const y = a.y + row.offset(a.y_strides, b);
+      float sum[1] = {};
+      for (int d = ctx.lane(); d < a.shape.head_dim; d += Ctx::kWave)
+        sum[0] = fma(widen<float>(gy[d]), widen<float>(y[d]), sum[0]);
+      add_lanes<Ctx::kWave>(ctx, sum);
+      if (ctx.lane() != 0) continue;
+      const SeenKeys seen = is_row ? a.shape.seen(a.positions, b, row.t) : SeenKeys::none();
+      shared.first[r] = seen.first, shared.end[r] = seen.end;
+      a.rows[ctx.block().x * kRangeRows + r] = {a.l[row.index(a.shape, b)] * kLog2E, sum[0],
+                                                seen.first, seen.end};
+    }
+    ctx.sync();
+    if (ctx.wave() != 0) return;
+    const KeyRange range = key_range(ctx, shared.first, shared.end, kRangeRows, a.shape.keys);
+    if (ctx.lane() == 0) a.ranges[ctx.block().x] = range;
+  }
+};
+
+/// `rows` rows on their way into shared memory: with asynchronous copies, or through registers. Shared
+/// memory holds [row][d], and [slot of d][row] where products need columns that fragments load badly.
+template <class Ctx, class T, int bucket, int rows, bool by_columns>
+struct GradientTile {
+  using Matrix = typename Ctx::Matrix;
+  static constexpr bool kTransposes = by_columns && !Matrix::kLoadsColumns;
+  static constexpr int kPad = 8;  // spreads rows over the banks; they stay 16-byte aligned
+  static constexpr int kStride = bucket + kPad, kColumnStride = rows + kPad;
+  static constexpr int kColumnsAt = rows * kStride;
+  static constexpr int kElements = kColumnsAt + (kTransposes ? bucket * kColumnStride : 0);
+  static constexpr int kTogether = kTransposes ? 2 : 1;
+  static constexpr int kAllPacks = rows * bucket / 8;
+  static constexpr int kPacks =
+      ceil_div(kAllPacks, Ctx::kThreads* kTogether) * kTogether;  // of a thread
+  static constexpr bool kPadsThreads = kPacks * Ctx::kThreads != kAllPacks;
+
+  const HeadRows<T>& from;
+  int32 head_dim;
+  int32 first = 0;  // of the tile on its way
+  using Words = typename Ctx::Words;
+  Words words[Ctx::kCopiesAsync ? 1 : kPacks];
+
+  WICK_DEVICE GradientTile(const HeadRows<T>& source, int32 size) : from(source), head_dim(size) {}
+
+  /// The element d of a row that slot s of a transposed tile holds.
+  static WICK_DEVICE int dim_of(int slot) {
+    return kTransposes ? slot % (bucket / 8) * 8 + slot / (bucket / 8) : slot;
+  }
+  /// Begins to load rows first_row ...; those beyond the last are zeros.
+  WICK_DEVICE void fetch(const Ctx& ctx, T* shared, int32 first_row) {
+    first = first_row;
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p++) {
+      const int row = row_in_tile(ctx.thread(), p), d = dim_in_row(ctx.thread(), p);
+      const bool inside = first + row < from.count && d < head_dim && row < rows;
+      const T* const x = from.at(inside ? first + row : 0) + (inside ? d : 0);
+      if constexpr (Ctx::kCopiesAsync) {
+        if (!kPadsThreads || row < rows) ctx.copy_async(shared + row * kStride + d, x, inside);
+      } else {
+        words[p] = *reinterpret_cast<const Words*>(x);
+      }
+    }
+  }
+  /// Ends that, as far as this thread's elements go, unless the copies are asynchronous.
+  WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
+    if constexpr (!Ctx::kCopiesAsync) {
+      WICK_UNROLL
+      for (int p = 0; p < kPacks; p += kTogether) {
+        const int row = row_in_tile(ctx.thread(), p), d = dim_in_row(ctx.thread(), p);
+        if (kPadsThreads && row >= rows) continue;
+        using Halves = Pack<T, 8>;
+        Halves pack[kTogether];
+        WICK_UNROLL
+        for (int q = p; q < p + kTogether; q++) {
+          pack[q - p] = first + row + q - p < from.count && d < head_dim
+                            ? __builtin_bit_cast(Halves, words[q])
+                            : Halves{};
+          store_pack(shared + (row + q - p) * kStride + d, pack[q - p]);
+        }
+        if constexpr (kTransposes) {
+          WICK_UNROLL
+          for (int e = 0; e < 8; e++)
+            store_pack(shared + kColumnsAt + (e * (bucket / 8) + d / 8) * kColumnStride + row,
+                       Pack<T, 2>{pack[0].v[e], pack[1].v[e]});
+        }
+      }
+    }
+  }
+  /// Rows of the operand are the tile's from `row` on, k is d.
+  static WICK_DEVICE auto load(const Ctx& ctx, const T* shared, int row, int d) {
+    return load_rows<Side::kLeft>(ctx, shared + row * kStride + d, kStride);
+  }
+  /// Rows of the operand are slots from `slot` on, k is the tile's rows.
+  static WICK_DEVICE auto load_transposed(const Ctx& ctx, const T* shared, int slot, int row) {
+    if constexpr (kTransposes)
+      return load_rows<Side::kLeft>(ctx, shared + kColumnsAt + slot * kColumnStride + row,
+                                    kColumnStride);
+    else
+      return load_columns<Side::kLeft>(ctx, shared + row * kStride + slot, kStride);
+  }
+
+ private:
+  static WICK_DEVICE int row_in_tile(int thread, int p) {
+    return (p / kTogether * Ctx::kThreads + thread) / (bucket / 8) * kTogether + p % kTogether;
+  }
+  static WICK_DEVICE int dim_in_row(int thread, int p) {
+    return (p / kTogether * Ctx::kThreads + thread) % (bucket / 8) * 8;
+  }
+};
+
+/// bucket: at least D. groups: tiles of 16 rows that a wave owns. of_keys: owns keys (gk, gv), else rows
+/// of queries (gq).
+template <class T, int bucket, int groups, bool of_keys>
+struct SdpaGradientTiles {
+  static constexpr bool kUsesMatrix = true, kSumsByLayout = true;
+  static constexpr int kResidentBlocks = 2;
+  static constexpr int kWaves = 4, kGroups = groups, kRows = 16 * kGroups * kWaves;
+  static constexpr int kFragmentsD = bucket / 16, kResults = of_keys ? 2 : 1;
+  // f16 has few numbers below 1 to round weights to, which are at most 1.
+  static constexpr float kRaise = kSame<T, f16> ? 14 : 0;
+  using Args = GradientTileArgs<T>;
+  static constexpr int threads(int wave) { return kWaves * wave; }
+  static Grid grid(int, const Args& a) {
+    return {int(a.shape.batch * a.shape.key_heads.divisor * a.chunks.divisor)};
+  }
+
+  /// The differences between devices. AMD's have 64 KiB of shared memory for all blocks of a compute unit;
+  /// those with waves of 64 have registers for the own rows too.
+  template <class Ctx>
+  struct Parts {
+    using Matrix = typename Ctx::Matrix;
+    static constexpr bool kHoldsOwn = Ctx::kWave == 64;
+    static constexpr int kOthers = Ctx::kCopiesAsync ? (bucket <= 64 && kGroups == 1 ? 64 : 32)
+                                   : kHoldsOwn || bucket <= 64 ? 32
+                                                               : 16;  // rows of a tile
+    static constexpr int kSteps = kOthers / 16, kStages = Ctx::kCopiesAsync ? 2 : 1;
+    using First = GradientTile<Ctx, T, bucket, kOthers, true>;      // k, or q
+    using Second = GradientTile<Ctx, T, bucket, kOthers, of_keys>;  // v, or gy
+    static constexpr int kStride = bucket + 8;                      // of own rows and results
+    static constexpr int kOwn = kHoldsOwn ? 0 : kRows * kStride;    // of q and gy, or k and v, each
+    static constexpr int kStage = First::kElements + Second::kElements;
+    static constexpr int kTiles = 2 * kOwn + kStages * kStage, kStored = 16 * kWaves * kStride;
+    static constexpr int kElements = kTiles > kStored ? kTiles : kStored;
+    using Own = Operand<T, Matrix>[2][kHoldsOwn ? kGroups : 1][kHoldsOwn ? kFragmentsD : 1];
+    using Scores = Sums<Matrix>[kSteps];
+  };
+  template <class Ctx>
+  struct Shared {
+    alignas(16) T tiles[Parts<Ctx>::kElements];  // own rows, then the stages; at the end results
+    // Of the other rows, and at last the KeyRange of their tile.
+    GradientRow rows[of_keys ? Parts<Ctx>::kStages : 1][of_keys ? Parts<Ctx>::kOthers + 1 : 1];
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    using P = Parts<Ctx>;
+    const Place place(ctx.block(), a);
+    const HeadRows<T> queries[2] = {rows_of(a, place, a.q, a.q_strides),
+                                    rows_of(a, place, a.gy, a.gy_strides)};
+    const HeadRows<T> keys[2] = {keys_of(a, place, a.k, a.k_strides),
+                                 keys_of(a, place, a.v, a.v_strides)};
+    const HeadRows<T>(&own)[2] = of_keys ? keys : queries;
+    const HeadRows<T>(&others)[2] = of_keys ? queries : keys;
+
+    typename P::Own held;
+    load_own(ctx, shared, a, place, own, held);
+    Group<Ctx> group[kGroups];
+    WICK_UNROLL
+    for (int g = 0; g < kGroups; g++) group[g].begin(ctx, a, place, row_of_wave(ctx, g));
+
+    const Span span = span_of(ctx, a, place);
+    typename P::First first(others[0], a.shape.head_dim);
+    typename P::Second second(others[1], a.shape.head_dim);
+    typename Ctx::Words row_on_its_way;
+    T* const stages = shared.tiles + 2 * P::kOwn;
+    const auto fetch = [&](int tile, int stage) {
+      T* const to = stages + stage * P::kStage;
+      first.fetch(ctx, to, tile);
+      second.fetch(ctx, to + P::First::kElements, tile);
+      if constexpr (of_keys) {  // 16 bytes of rows and range alike
+        const int r = ctx.thread() < P::kOthers ? ctx.thread() : P::kOthers;
+        const void* const from =
+            r < P::kOthers ? static_cast<const void*>(a.rows + place.first_of_rows(a) + tile + r)
+                           : a.ranges + place.first_tile(a) + tile / kRangeRows;
+        if constexpr (!Ctx::kCopiesAsync)
+          row_on_its_way = *static_cast<const typename Ctx::Words*>(from);
+        else if (ctx.thread() <= P::kOthers)
+          ctx.copy_async(&shared.rows[stage][r], from, true);
+      }
+      if constexpr (Ctx::kCopiesAsync) ctx.commit_copies();
+    };
+    if (span.first < span.end) fetch(span.first, 0);
+    int stage = 0;
+    WICK_ROLL
+    for (int tile = span.first; tile < span.end; tile += P::kOthers) {
+      T* const here = stages + stage * P::kStage;
+      if constexpr (Ctx::kCopiesAsync) {
+        ctx.template wait_copies<0>();
+      } else {
+        first.deliver(ctx, here);
+        second.deliver(ctx, here + P::First::kElements);
+        if (of_keys && ctx.thread() <= P::kOthers)
+          shared.rows[0][ctx.thread()] = __builtin_bit_cast(GradientRow, row_on_its_way);
+      }
+      ctx.sync();  // and all are done with the stage before
+      if (tile + P::kOthers < span.end) fetch(tile + P::kOthers, P::kStages - 1 - stage);
+      typename P::Scores weights[kGroups] = {}, slopes[kGroups] = {};
+      multiply_own(ctx, shared, held, 0, here, weights);
+      multiply_own(ctx, shared, held, 1, here + P::First::kElements, slopes);
+      const bool whole = is_whole<P::kOthers>(shared.rows[of_keys ? stage : 0], place, span, tile);
+      WICK_UNROLL
+      for (int g = 0; g < kGroups; g++)
+        weigh(ctx, shared.rows[of_keys ? stage : 0], a, place, group[g], row_of_wave(ctx, g), tile,
+              whole, weights[g], slopes[g]);
+      add_products<0>(ctx, here, slopes, group);
+      if constexpr (of_keys) add_products<1>(ctx, here + P::First::kElements, weights, group);
+      if constexpr (P::kStages == 1)
+        ctx.sync();  // all are done with the tile
+      else
+        stage = 1 - stage;
+    }
+    WICK_UNROLL
+    for (int g = 0; g < kGroups; g++) {
+      if constexpr (of_keys) {
+        store(ctx, shared, a, place, g, group[g].result[0], a.gk, a.gk_strides, a.scale);
+        store(ctx, shared, a, place, g, group[g].result[1], a.gv, a.gv_strides,
+              1 / float(1 << int(kRaise)));
+      } else {
+        store(ctx, shared, a, place, g, group[g].result[0], a.gq, a.gq_strides, a.scale);
+      }
+    }
+  }
+
+ private:
+  struct Place {
+    int32 b, g, first;  // first: own row
+    WICK_DEVICE Place(const Grid& block, const Args& a) {
+      const int32 head = int32(a.chunks.quotient(block.x));
+      const int32 chunk = block.x - head * int32(a.chunks.divisor);
+      // Those that have most to do come first: the last rows, the first keys.
+      first = (of_keys ? chunk : int32(a.chunks.divisor) - 1 - chunk) * kRows;
+      b = int32(a.shape.key_heads.quotient(head));
+      g = head - b * int32(a.shape.key_heads.divisor);
+    }
+    WICK_DEVICE int64 first_tile(const Args& a) const {
+      return int64(b * int32(a.shape.key_heads.divisor) + g) * a.tiles;
+    }
+    WICK_DEVICE int64 first_of_rows(const Args& a) const { return first_tile(a) * kRangeRows; }
+  };
+  static WICK_DEVICE HeadRows<T> rows_of(const Args& a, const Place& place, const T* x,
+                                         const HeadStrides& strides) {
+    const int64 head = place.g * int64(a.shape.heads.divisor);
+    return {x + place.b * strides.batch + head * strides.head, strides.row, strides.head,
+            a.shape.heads, a.shape.rows()};
+  }
+  static WICK_DEVICE HeadRows<T> keys_of(const Args& a, const Place& place, const T* x,
+                                         const HeadStrides& strides) {
+    return {x + place.b * strides.batch + place.g * strides.head,
+            strides.row,
+            0,
+            {1, (1u << 31) + 1, 0},
+            a.shape.keys};
+  }
+  template <class Ctx>
+  static WICK_DEVICE int row_of_wave(const Ctx& ctx, int g) {
+    return (ctx.wave() * kGroups + g) * 16;
+  }
+
+  /// The other rows that matter to a block, and of keys those that all own rows attend to.
+  struct Span {
+    int32 first, end, all_first, all_end;
+  };
+  template <class Ctx>
+  static WICK_DEVICE Span span_of(const Ctx& ctx, const Args& a, const Place& place) {
+    const KeyRange* const ranges = a.ranges + place.first_tile(a);
+    const auto smaller = [](int32 p, int32 q) { return p < q ? p : q; };
+    const auto larger = [](int32 p, int32 q) { return p > q ? p : q; };
+    Span x{of_keys ? a.tiles : a.shape.keys, 0, 0, a.shape.keys};
+    if constexpr (of_keys) {
+      WICK_ROLL
+      for (int t = ctx.lane(); t < a.tiles; t += Ctx::kWave) {
+        const KeyRange range = ranges[t];
+        if (range.first >= place.first + kRows || range.end <= place.first) continue;
+        x.first = smaller(x.first, t), x.end = larger(x.end, t + 1);
+      }
+    } else {
+      static_assert(kRows % kRangeRows == 0 && kRows / kRangeRows <= Ctx::kWave);
+      const int32 t = place.first / kRangeRows + ctx.lane();
+      if (ctx.lane() < kRows / kRangeRows) {
+        const KeyRange range = t < a.tiles ? ranges[t] : KeyRange{a.shape.keys, 0, 0, 0};
+        x = {range.first, range.end, range.all_first, range.all_end};
+      }
+    }
+    for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) {
+      x.first = smaller(x.first, ctx.shuffle_xor(x.first, mask));
+      x.end = larger(x.end, ctx.shuffle_xor(x.end, mask));
+      x.all_first = larger(x.all_first, ctx.shuffle_xor(x.all_first, mask));
+      x.all_end = smaller(x.all_end, ctx.shuffle_xor(x.all_end, mask));
+    }
+    if constexpr (of_keys) {
+      x.first *= kRangeRows;
+      x.end = smaller(x.end * kRangeRows, a.shape.rows());
+    }
+    return x;
+  }
+  /// Whether all pairs of the own rows and a tile of others matter.
+  template <int others>
+  static WICK_DEVICE bool is_whole(const GradientRow* rows, const Place& place, const Span& span,
+                                   int tile) {
+    if constexpr (of_keys) {
+      const KeyRange range = __builtin_bit_cast(KeyRange, rows[others]);
+      return range.all_first <= place.first && place.first + kRows <= range.all_end;
+    } else {
+      return span.all_first <= tile && tile + others <= span.all_end;
+    }
+  }
+
+  /// What a wave has of its 16 own rows of a group.
+  template <class Ctx>
+  struct Group {
+    using M = typename Ctx::Matrix;
+    Sums<M> result[kResults][kFragmentsD];
+    GradientRow row[of_keys ? 1 : M::kColumns];
+
+    WICK_DEVICE void begin(const Ctx& ctx, const Args& a, const Place& place, int own) {
+      WICK_UNROLL
+      for (int x = 0; x < kResults; x++) WICK_UNROLL
+      for (int d = 0; d < kFragmentsD; d++) result[x][d] = {};
+      if constexpr (!of_keys) {
+        WICK_UNROLL
+        for (int i = 0; i < M::kAccumulator; i++) {
+          const int32 r = place.first + own + M::n(ctx.lane(), i);
+          // Rows beyond the last tile attend to no key, and neither do the last tile's beyond the last.
+          row[M::column(i)] = r < a.tiles * kRangeRows ? a.rows[place.first_of_rows(a) + r]
+                                                       : GradientRow{0, 0, 0, 0};
+        }
+      }
+    }
+  };
+
+  /// Into shared memory, or into registers. Rows beyond the last are zeros.
+  template <class Ctx>
+  static WICK_DEVICE void load_own(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
+                                   const Place& place, const HeadRows<T> (&own)[2],
+                                   typename Parts<Ctx>::Own& held) {
+    using P = Parts<Ctx>;
+    using M = typename P::Matrix;
+    WICK_UNROLL
+    for (int x = 0; x < 2; x++) {
+      if constexpr (P::kHoldsOwn) {
+        WICK_UNROLL
+        for (int g = 0; g < kGroups; g++) {
+          const int32 r = place.first + row_of_wave(ctx, g) + M::row(ctx.lane(), 0);
+          const T* const from = own[x].at(r < own[x].count ? r : 0);
+          WICK_UNROLL
+          for (int d = 0; d < kFragmentsD; d++) {
+            const int at = 16 * d + M::k(ctx.lane(), 0);
+            Pack<T, M::kOperand> pack{};
+            if (at < a.shape.head_dim && r < own[x].count) pack = load_pack<M::kOperand>(from + at);
+            for (int e = 0; e < M::kOperand; e++) held[x][g][d].v[e] = pack.v[e];
+          }
+        }
+      } else {
+        WICK_ROLL
+        for (int p = ctx.thread(); p < kRows * bucket / 8; p += Ctx::kThreads) {
+          const int r = p / (bucket / 8), d = p % (bucket / 8) * 8;
+          Pack<T, 8> pack{};
+          if (d < a.shape.head_dim && place.first + r < own[x].count)
+            pack = load_pack<8>(own[x].at(place.first + r) + d);
+          store_pack(shared.tiles + x * P::kOwn + r * P::kStride + d, pack);
+        }
+        if (x == 1) ctx.sync();
+      }
+    }
+  }
+
+  /// sums = others ownᵀ, of first or second. The next operand is loaded before the one before it is
+  /// multiplied.
+  template <class Ctx>
+  static WICK_INLINE void multiply_own(const Ctx& ctx, const Shared<Ctx>& shared,
+                                       const typename Parts<Ctx>::Own& held, int which,
+                                       const T* tile,
+                                       typename Parts<Ctx>::Scores (&sums)[kGroups]) {
+    using P = Parts<Ctx>;
+    using M = typename P::Matrix;
+    constexpr int kCount = kFragmentsD * P::kSteps;
+    const auto other = [&](int n) {
+      return P::First::load(ctx, tile, 16 * (n % P::kSteps), 16 * (n / P::kSteps));
+    };
+    const auto own = [&](int g, int d) {
+      if constexpr (P::kHoldsOwn)
+        return held[which][g][d];
+      else
+        return load_rows(ctx,
+                         shared.tiles + which * P::kOwn + row_of_wave(ctx, g) * P::kStride + 16 * d,
+                         P::kStride);
+    };
+    Operand<T, M, Side::kLeft> x[2] = {other(0)};
+    Operand<T, M> y[2][kGroups];
+    WICK_UNROLL
+    for (int g = 0; g < kGroups; g++) y[0][g] = own(g, 0);
+    WICK_UNROLL
+    for (int d = 0; d < kFragmentsD; d++) {
+      WICK_UNROLL
+      for (int j = 0; j < P::kSteps; j++) {
+        const int n = d * P::kSteps + j;
+        if (n + 1 < kCount) x[(n + 1) % 2] = other(n + 1);
+        if (j + 1 == P::kSteps && d + 1 < kFragmentsD) {
+          WICK_UNROLL
+          for (int g = 0; g < kGroups; g++) y[(d + 1) % 2][g] = own(g, d + 1);
+        }
+        ctx.keep_order();
+        WICK_UNROLL
+        for (int g = 0; g < kGroups; g++) multiply(ctx, sums[g][j], x[n % 2], y[d % 2][g]);
+      }
+    }
+  }
+
+  /// Of products q k and gy v makes weights, raised, and the gradients of the products q k, but for scale.
+  template <class Ctx>
+  static WICK_INLINE void weigh(const Ctx& ctx, const GradientRow* rows, const Args& a,
+                                const Place& place, const Group<Ctx>& group, int own, int tile,
+                                bool whole, typename Parts<Ctx>::Scores& weights,
+                                typename Parts<Ctx>::Scores& slopes) {
+    using M = typename Ctx::Matrix;
+    const bool caps = a.soft_cap > 0;
+    const float twice = caps ? a.scale * (2 * kLog2E) / a.soft_cap : 0;
+    const float cap = a.soft_cap * kLog2E;
+    WICK_UNROLL
+    for (int j = 0; j < Parts<Ctx>::kSteps; j++) {
+      WICK_UNROLL
+      for (int i = 0; i < M::kAccumulator; i++) {
+        const int m = 16 * j + M::m(ctx.lane(), i);
+        const GradientRow row = of_keys ? rows[m] : group.row[M::column(i)];
+        float& w = weights[j].v[i];
+        float& s = slopes[j].v[i];
+        float slope = 1;
+        if (caps) {
+          const float t = 1 - 2 * Ctx::reciprocal(1 + Ctx::exp2(w * twice));
+          w = Ctx::exp2(fma(cap, t, -row.l));
+          slope = 1 - t * t;
+        } else {
+          w = Ctx::exp2(fma(w, a.factor, -row.l));
+        }
+        s = w * (s - row.delta) * slope;
+        if (!whole) {
+          const int key = of_keys ? place.first + own + M::n(ctx.lane(), i) : tile + m;
+          const bool seen = row.first <= key && key < row.end;
+          w = seen ? w : 0, s = seen ? s : 0;
+        }
+        if constexpr (kRaise > 0) w *= float(1 << int(kRaise));
+      }
+      ctx.keep_order();
+    }
+  }
+
+  /// result += othersᵀ x, of the rounded x.
+  template <int which, class Ctx>
+  static WICK_INLINE void add_products(const Ctx& ctx, const T* tile,
+                                       const typename Parts<Ctx>::Scores (&sums)[kGroups],
+                                       Group<Ctx> (&group)[kGroups]) {
+    using P = Parts<Ctx>;
+    using M = typename P::Matrix;
+    using Tile = GradientTile<Ctx, T, bucket, P::kOthers, true>;
+    constexpr int kCount = kFragmentsD * P::kSteps;
+    const auto other = [&](int n) {
+      return Tile::load_transposed(ctx, tile, 16 * (n % kFragmentsD), 16 * (n / kFragmentsD));
+    };
+    Operand<T, M, Side::kLeft> x[2] = {other(0)};
+    Operand<T, M> y[kGroups];
+    WICK_UNROLL
+    for (int j = 0; j < P::kSteps; j++) {
+      WICK_UNROLL
+      for (int g = 0; g < kGroups; g++) y[g] = rounded_operand<T>(ctx, sums[g][j]);
+      WICK_UNROLL
+      for (int d = 0; d < kFragmentsD; d++) {
+        const int n = j * kFragmentsD + d;
+        if (n + 1 < kCount) x[(n + 1) % 2] = other(n + 1);
+        ctx.keep_order();
+        WICK_UNROLL
+        for (int g = 0; g < kGroups; g++) multiply(ctx, group[g].result[which][d], x[n % 2], y[g]);
+      }
+    }
+  }
+
+  template <class Ctx>
+  static WICK_INLINE void store(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
+                                const Place& place, int g,
+                                const Sums<typename Ctx::Matrix> (&result)[kFragmentsD], T* to,
+                                const HeadStrides& strides, float scale) {
+    using P = Parts<Ctx>;
+    using M = typename P::Matrix;
+    ctx.sync();  // the memory holds tiles, or results
+    const int lane = ctx.opaque(ctx.lane());
+    T* const own = shared.tiles + ctx.wave() * 16 * P::kStride;
+    WICK_UNROLL
+    for (int d = 0; d < kFragmentsD; d++) {
+      WICK_UNROLL
+      for (int i = 0; i < M::kAccumulator; i++)
+        own[M::n(lane, i) * P::kStride + P::First::dim_of(16 * d + M::m(lane, i))] =
+            round_to<T>(result[d].v[i] * scale);
+    }
+    ctx.sync();
+    WICK_ROLL
+    for (int p = lane; p < 16 * bucket / 8; p += Ctx::kWave) {
+      const int n = p / (bucket / 8), d = p % (bucket / 8) * 8;
+      const int32 r = place.first + row_of_wave(ctx, g) + n;
+      if (d >= a.shape.head_dim || r >= (of_keys ? a.shape.keys : a.shape.rows())) continue;
+      const int64 at = of_keys ? place.b * strides.batch + place.g * strides.head + r * strides.row
+                               : AttentionRow::of(a.shape, place.g, r).offset(strides, place.b);
+      store_pack(to + at + d, load_pack<8>(own + n * P::kStride + d));
+    }
+  }
+};
+
+template <class T>
+struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
+  using Base = SdpaGradientCall<T>;
+
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    if (const char* why = Base::check(call, 128)) return why;
+    if (call.in[1].shape[3] % 8 != 0) return "D is no multiple of 8";
+    const View* const rows[] = {&call.in[0],  &call.in[1],  &call.in[2], &call.in[3],
+                                &call.out[0], &call.out[1], &call.out[2]};
+    for (const View* x : rows)
+      if (!heads_are_aligned(*x)) return "a row is not aligned to 16 bytes";
+    return nullptr;
+  }
+  static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
+    const AttentionShape shape = Base::attention(call).shape();
+    return all_tiles(shape) * int64(kRangeRows * sizeof(GradientRow) + sizeof(KeyRange));
+  }
+  static Status run(const Call& call) {
+    const int64 head_dim = call.in[1].shape[3];
+    if (head_dim <= 64) return run_in<64>(call);
+    if (head_dim <= 96) return run_in<96>(call);
+    return run_in<128>(call);
+  }
+
+ private:
+  static int64 tiles_of(const AttentionShape& shape) {
+    return ceil_div<int64>(shape.rows(), kRangeRows);
+  }
+  static int64 all_tiles(const AttentionShape& shape) {
+    return shape.batch * shape.key_heads.divisor * tiles_of(shape);
+  }
+  template <int bucket>
+  static Status run_in(const Call& call) {
+    using Queries = SdpaGradientTiles<T, bucket, 1, false>;
+    using Keys = SdpaGradientTiles<T, bucket, 1, true>;
+    GradientTileArgs<T> args{};
+    static_cast<GradientArgs<T>&>(args) = Base::args(call);
+    const View& y = call.in[5];
+    args.y = y.as<T>();
+    args.y_strides = HeadStrides::of(y);
+    args.factor = args.scale * kLog2E;
+    args.tiles = int32(tiles_of(args.shape));
+    args.rows = static_cast<GradientRow*>(call.scratch);
+    args.ranges = reinterpret_cast<KeyRange*>(args.rows + all_tiles(args.shape) * kRangeRows);
+    if (call.in[1].numel() > 0) {
+      args.chunks = FastDivide::by(args.tiles);
+      if (const Status status = launch<SdpaGradientRows<T>>(args, call); !status.ok())
+        return status;
+      args.chunks = FastDivide::by(ceil_div(args.shape.rows(), Queries::kRows));
+      if (const Status status = launch<Queries>(args, call); !status.ok()) return status;
+    }
+    if (call.in[2].numel() == 0) return {};
+    args.chunks = FastDivide::by(ceil_div(args.shape.keys, Keys::kRows));
+    return launch<Keys>(args, call);
+  }
+};
+
+}  // namespace wick::gpu
