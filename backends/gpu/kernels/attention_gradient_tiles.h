@@ -180,7 +180,7 @@ struct GradientTile {
 template <class T, int bucket, int groups, bool of_keys>
 struct SdpaGradientTiles {
   static constexpr bool kUsesMatrix = true, kSumsByLayout = true;
-  static constexpr int kResidentBlocks = 2;
+  static constexpr int kResidentBlocks = of_keys ? 2 : 3;
   static constexpr int kWaves = 4, kGroups = groups, kRows = 16 * kGroups * kWaves;
   static constexpr int kFragmentsD = bucket / 16, kResults = of_keys ? 2 : 1;
   // f16 has few numbers below 1 to round weights to, which are at most 1.
@@ -274,11 +274,17 @@ struct SdpaGradientTiles {
       typename P::Scores weights[kGroups] = {}, slopes[kGroups] = {};
       multiply_own(ctx, shared, held, 0, here, weights);
       multiply_own(ctx, shared, held, 1, here + P::First::kElements, slopes);
-      const bool whole = is_whole<P::kOthers>(shared.rows[of_keys ? stage : 0], place, span, tile);
+      const GradientRow* const rows = shared.rows[of_keys ? stage : 0];
+      const bool whole = is_whole<P::kOthers>(rows, place, span, tile);
       WICK_UNROLL
-      for (int g = 0; g < kGroups; g++)
-        weigh(ctx, shared.rows[of_keys ? stage : 0], a, place, group[g], row_of_wave(ctx, g), tile,
-              whole, weights[g], slopes[g]);
+      for (int g = 0; g < kGroups; g++) {
+        if (a.soft_cap > 0)
+          weigh<true>(ctx, rows, a, group[g], weights[g], slopes[g]);
+        else
+          weigh<false>(ctx, rows, a, group[g], weights[g], slopes[g]);
+        if (!whole)
+          hide(ctx, rows, place, group[g], row_of_wave(ctx, g), tile, weights[g], slopes[g]);
+      }
       add_products<0>(ctx, here, slopes, group);
       if constexpr (of_keys) add_products<1>(ctx, here + P::First::kElements, weights, group);
       if constexpr (P::kStages == 1)
@@ -484,40 +490,48 @@ struct SdpaGradientTiles {
   }
 
   /// Of products q k and gy v makes weights, raised, and the gradients of the products q k, but for scale.
-  template <class Ctx>
+  template <bool caps, class Ctx>
   static WICK_INLINE void weigh(const Ctx& ctx, const GradientRow* rows, const Args& a,
-                                const Place& place, const Group<Ctx>& group, int own, int tile,
-                                bool whole, typename Parts<Ctx>::Scores& weights,
+                                const Group<Ctx>& group, typename Parts<Ctx>::Scores& weights,
                                 typename Parts<Ctx>::Scores& slopes) {
     using M = typename Ctx::Matrix;
-    const bool caps = a.soft_cap > 0;
-    const float twice = caps ? a.scale * (2 * kLog2E) / a.soft_cap : 0;
-    const float cap = a.soft_cap * kLog2E;
+    const float twice = caps ? a.scale * (2 * kLog2E) / a.soft_cap : 0, cap = a.soft_cap * kLog2E;
     WICK_UNROLL
     for (int j = 0; j < Parts<Ctx>::kSteps; j++) {
       WICK_UNROLL
       for (int i = 0; i < M::kAccumulator; i++) {
-        const int m = 16 * j + M::m(ctx.lane(), i);
-        const GradientRow row = of_keys ? rows[m] : group.row[M::column(i)];
+        const GradientRow& row =
+            of_keys ? rows[16 * j + M::m(ctx.lane(), i)] : group.row[M::column(i)];
         float& w = weights[j].v[i];
         float& s = slopes[j].v[i];
-        float slope = 1;
-        if (caps) {
+        if constexpr (caps) {
           const float t = 1 - 2 * Ctx::reciprocal(1 + Ctx::exp2(w * twice));
           w = Ctx::exp2(fma(cap, t, -row.l));
-          slope = 1 - t * t;
+          s = w * (s - row.delta) * (1 - t * t);
         } else {
           w = Ctx::exp2(fma(w, a.factor, -row.l));
+          s = w * (s - row.delta);
         }
-        s = w * (s - row.delta) * slope;
-        if (!whole) {
-          const int key = of_keys ? place.first + own + M::n(ctx.lane(), i) : tile + m;
-          const bool seen = row.first <= key && key < row.end;
-          w = seen ? w : 0, s = seen ? s : 0;
-        }
-        if constexpr (kRaise > 0) w *= float(1 << int(kRaise));
+        if constexpr (kRaise > 0 && of_keys) w *= float(1 << int(kRaise));
       }
       ctx.keep_order();
+    }
+  }
+  /// 0 for pairs that do not attend.
+  template <class Ctx>
+  static WICK_INLINE void hide(const Ctx& ctx, const GradientRow* rows, const Place& place,
+                               const Group<Ctx>& group, int own, int tile,
+                               typename Parts<Ctx>::Scores& weights,
+                               typename Parts<Ctx>::Scores& slopes) {
+    using M = typename Ctx::Matrix;
+    WICK_UNROLL
+    for (int j = 0; j < Parts<Ctx>::kSteps; j++) WICK_UNROLL
+    for (int i = 0; i < M::kAccumulator; i++) {
+      const int m = 16 * j + M::m(ctx.lane(), i);
+      const GradientRow& row = of_keys ? rows[m] : group.row[M::column(i)];
+      const int key = of_keys ? place.first + own + M::n(ctx.lane(), i) : tile + m;
+      if (row.first <= key && key < row.end) continue;
+      weights[j].v[i] = 0, slopes[j].v[i] = 0;
     }
   }
 
