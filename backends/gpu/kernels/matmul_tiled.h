@@ -103,11 +103,13 @@ struct PlainProduct {
       if (packs && k_left >= tile.k) {
         run = load_pack<kRun>(from);
       } else {
-        for (int e = 0; e < kRun; e++) {
-          const bool inside = along_rows ? k < k_left && (packs || row + e < rows_left)
-                                         : k + e < k_left && (packs || row < rows_left);
-          run.v[e] = inside ? from[e * (along_rows ? steps.row : steps.k)] : T{};
-        }
+        one_by_one([&] {
+          for (int e = 0; e < kRun; e++) {
+            const bool inside = along_rows ? k < k_left && (packs || row + e < rows_left)
+                                           : k + e < k_left && (packs || row < rows_left);
+            run.v[e] = inside ? from[e * (along_rows ? steps.row : steps.k)] : T{};
+          }
+        });
       }
       from += tile.k * steps.k;
       k_left -= tile.k;
