@@ -96,7 +96,8 @@ function(wick_amd_objects out)
       set(code ${folder}/${name}.${target}.co)
       add_custom_command(
         OUTPUT ${code}
-        COMMAND ${launcher} ${WICK_AMD_CLANG} ${flags} --offload-arch=${target} ${version} --cuda-device-only
+        # Kernels add floats atomically to memory of hipMalloc only, where instructions that do so work.
+        COMMAND ${launcher} ${WICK_AMD_CLANG} ${flags} --offload-arch=${target} ${version} --cuda-device-only -munsafe-fp-atomics
                 --no-gpu-bundle-output -Xclang -mlink-builtin-bitcode -Xclang ${WICK_OCML} -include ${amd_CONSTANTS} -MD
                 -MF ${code}.d -MT ${code} -c ${unit} -o ${code}
         DEPENDS ${unit} ${amd_CONSTANTS} ${WICK_OCML} DEPFILE ${code}.d COMMENT "clang ${name} for ${target}" VERBATIM)

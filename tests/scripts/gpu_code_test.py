@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Kernels with planted faults, and one without, through scripts/gpu-code."""
-import pathlib, shutil, subprocess, sys, tempfile, unittest
+"""Kernels with planted faults, and some without, through scripts/gpu-code."""
+import importlib.machinery, importlib.util, pathlib, shutil, subprocess, sys, tempfile, unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMON = """
@@ -48,21 +48,109 @@ template __attribute__((global)) void entry<MatrixCopy>(float*); }""",
 }""",
 }
 
+# The same of NVIDIA's code, by nvcc for sm_90.
+NVIDIA_COMMON = """#include <cuda_fp16.h>
+#include <mma.h>
+namespace wick::gpu { struct MatrixSum {}; template <class K> __global__ void entry(float* p, float x); }
+__device__ void swap_add(float* p, float x) {
+  unsigned* const bits = reinterpret_cast<unsigned*>(p);
+  for (unsigned seen = *bits, old;; seen = old) {
+    old = atomicCAS(bits, seen, __float_as_uint(__uint_as_float(seen) + x));
+    if (old == seen) return;
+  }
+}
+__device__ uint2 multiply(uint4 x, uint2 sum) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%2, %3}, {%0, %1};"
+               : "+r"(sum.x), "+r"(sum.y) : "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w));
+  return sum;
+}
+"""
+NVIDIA_KERNELS = {
+    "scratch": """__global__ void kernel(float* p, int n) {
+  float kept[64];
+  for (int i = 0; i < 64; i++) kept[i] = p[i];
+  for (int i = 0; i < n; i++) kept[i & 63] += kept[i * 7 & 63];
+  p[threadIdx.x] = kept[n & 63];
+}""",
+    "slow add": "__global__ void kernel(float* p, float x) { swap_add(p, x); }",
+    "no matrix": """template <> __global__ void wick::gpu::entry<wick::gpu::MatrixSum>(float* p, float x) { p[threadIdx.x] += x; }""",
+    "early wait": """__global__ void kernel(const uint4* p, uint2* q, int n) {
+  uint2 sum = {};
+  #pragma unroll 1
+  for (int i = 0; i < n; i++) sum = multiply(p[i * 32 + threadIdx.x], sum);
+  q[threadIdx.x] = sum;
+}""",
+    "": """__global__ void kernel(const uint4* p, uint2* q, float* r, int n) {
+  uint2 sum = {};
+  uint4 now = p[threadIdx.x];
+  #pragma unroll 1
+  for (int i = 0; i < n; i++) {
+    const uint4 next = p[(i + 1) * 32 + threadIdx.x];
+    sum = multiply(now, sum);
+    now = next;
+  }
+  q[threadIdx.x] = sum;
+  if (sum.x > 9) atomicAdd(r, 1.0f); else swap_add(r, 2.0f);  // by an instruction, and subnormals by swaps
+}""",
+}
+
+_loader = importlib.machinery.SourceFileLoader("gpu_code", str(ROOT / "scripts/gpu-code"))
+gpu_code = importlib.util.module_from_spec(importlib.util.spec_from_loader(_loader.name, _loader))
+sys.modules[_loader.name] = gpu_code  # for its dataclasses
+_loader.exec_module(gpu_code)
+NVCC = gpu_code.nvidia_tool("nvcc")
+READS_NVIDIA = gpu_code.nvidia_tool("cuobjdump") and gpu_code.nvidia_tool("nvdisasm")
+READS_AMD = shutil.which("clang++-19") and shutil.which("llvm-objdump-19")
+
 
 class GpuCode(unittest.TestCase):
-    def run_on(self, source):
+    def run_on(self, source, target=""):
         """(status, output) of the script on a build with one object of this source."""
         with tempfile.TemporaryDirectory() as folder:
             objects = pathlib.Path(folder) / "rocm_objects"
             objects.mkdir()
             text = pathlib.Path(folder) / "kernel.hip"
-            target = "gfx1030" if "atomic" in source else "gfx942"  # gfx942 adds an f32 by one instruction
+            target = target or ("gfx1100" if "atomic" in source else "gfx942")  # gfx942 adds an f32 by one instruction in any scope
             text.write_text((COMMON + MULTIPLY if "multiply" in source else COMMON) + source)
             subprocess.run(["clang++-19", "-x", "hip", "--cuda-device-only", f"--offload-arch={target}", "-nogpuinc", "-nogpulib", "-O2", "-std=c++20",
                             "-w", "--no-gpu-bundle-output", "-c", text, "-o", objects / f"kernel.{target}.co"], check=True)
             run = subprocess.run([ROOT / "scripts/gpu-code", "--all", folder], capture_output=True, text=True)
             return run.returncode, run.stdout + run.stderr
 
+    @unittest.skipUnless(READS_AMD, "clang++-19 or llvm-objdump-19 is not here")
+    def test_adds_by_swaps_are_no_fault_where_no_instruction_adds(self):
+        status, text = self.run_on(KERNELS["slow add"], "gfx1030")
+        self.assertEqual(status, 0, text)
+
+    @unittest.skipUnless(NVCC and READS_NVIDIA, "nvcc, cuobjdump or nvdisasm is not here")
+    def test_each_fault_planted_in_nvidia_code_is_found_alone(self):
+        for fault, source in NVIDIA_KERNELS.items():
+            with self.subTest(fault or "none"), tempfile.TemporaryDirectory() as folder:
+                cuda = pathlib.Path(folder) / "cuda"
+                cuda.mkdir()
+                text = pathlib.Path(folder) / "kernel.cu"
+                text.write_text(NVIDIA_COMMON + source)
+                subprocess.run([NVCC, "-arch=sm_90", "-std=c++20", "-O2", "-w", "-c", text, "-o", cuda / "kernel.o"], check=True)
+                run = subprocess.run([ROOT / "scripts/gpu-code", "--all", folder], capture_output=True, text=True)
+                self.assertEqual(run.returncode, 1 if fault else 0, run.stdout + run.stderr)
+                last = run.stdout.strip().splitlines()[-1]
+                self.assertEqual(last, "1 kernels of 1 targets, " + (f"1 faults (1 {fault}), " if fault else "0 faults, ") + "0 excepted",
+                                 run.stdout)
+
+    def test_nvidia_objects_without_cudas_tools_are_skipped_and_do_not_pass(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cuda = pathlib.Path(folder) / "cuda"
+            cuda.mkdir()
+            (cuda / "kernel.o").touch()
+            code = ("import importlib.machinery as m, sys; g = m.SourceFileLoader('gpu_code', sys.argv[1]); import types;"
+                    "x = types.ModuleType('gpu_code'); sys.modules['gpu_code'] = x; x.__file__ = sys.argv[1]; g.exec_module(x);"
+                    "x.nvidia_tool = lambda name: None; sys.argv[1:2] = []; sys.exit(x.main())")
+            run = subprocess.run([sys.executable, "-c", code, ROOT / "scripts/gpu-code", folder], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+        self.assertIn("1 objects skipped, no cuobjdump and nvdisasm", run.stdout)
+        self.assertIn("nothing was read", run.stdout)
+
+    @unittest.skipUnless(READS_AMD, "clang++-19 or llvm-objdump-19 is not here")
     def test_each_planted_fault_is_found_alone(self):
         for fault, source in KERNELS.items():
             with self.subTest(fault or "none"):
@@ -79,7 +167,7 @@ class GpuCode(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not shutil.which("clang++-19") or not shutil.which("llvm-objdump-19"):
-        print("skipped: clang++-19 or llvm-objdump-19 is not here")
+    if not READS_AMD and not (NVCC and READS_NVIDIA):
+        print("skipped: neither clang++-19 and llvm-objdump-19 nor nvcc, cuobjdump and nvdisasm are here")
         sys.exit(77)
     unittest.main()

@@ -1,8 +1,38 @@
-// Bytes of a word: to floats, and as indices of a table.
+// Bytes of a word: to floats, and as indices of a table. Whole accesses beside a branch that accesses elements.
 #pragma once
 #include "device/pass.h"
 
 namespace wick::gpu {
+
+/// Calls access, a branch that loads or stores elements one by one where the other branch has one access for all. Clang
+/// would else let both branches share one element's access, and leave 12 of the other's 16 bytes.
+template <class Access>
+WICK_DEVICE void one_by_one(const Access& access) {
+#if defined(WICK_AMD) && defined(WICK_DEVICE_PASS)
+  asm volatile("" ::: "memory");
+  access();
+  asm volatile("" ::: "memory");
+#else
+  access();
+#endif
+}
+
+/// Four words, in one access where the alignment of p, in bytes, suffices.
+template <int alignment>
+WICK_DEVICE void load_four(const uint32* p, uint32* words) {
+#if defined(WICK_AMD) && defined(WICK_DEVICE_PASS)
+  // Clang would take a load of four words apart, share a word with another load, and leave 12 bytes.
+  unsigned __int128 all;
+  __builtin_memcpy(&all, __builtin_assume_aligned(p, alignment), 16);
+  for (int i = 0; i < 4; i++) words[i] = uint32(all >> 32 * i);
+#else
+  struct alignas(alignment) Four {
+    uint32 words[4];
+  };
+  const Four four = *reinterpret_cast<const Four*>(p);
+  for (int i = 0; i < 4; i++) words[i] = four.words[i];
+#endif
+}
 
 /// Byte i of the word minus the bias: exact.
 WICK_DEVICE inline float byte_minus(uint32 word, int i, int bias) {

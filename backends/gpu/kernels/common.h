@@ -1,6 +1,7 @@
 // Shared by all kernel families: exact division by multiplication, 16-byte accesses, strided
 // operands, and splitting a call into launches whose indices fit into 32 bits.
 #pragma once
+#include "device/bytes.h"
 #include "runtime/kernel_list.h"
 #include "scalar/bits.h"
 #include "scalar/math.h"

@@ -45,7 +45,7 @@ struct TiledConv : PlainProduct<T, tile> {
 
     const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
     for (int j = 0; j < P::kGroupsN; j++) {
-      const int n = first_n + j * P::kGroupN + thread_n;
+      const int n = first_n + j * P::kGroup + thread_n;
       for (int e = 0; e < 4; e++) {
         if (n + e >= place.pixels) break;
         T* const out = place.out + args.offset_of(place, n + e);
@@ -125,7 +125,7 @@ struct TiledConvWeight : PlainProduct<T, tile> {
       const int m = first_m + i / 4 * P::kGroup + thread_m + i % 4;
       if (m >= args.rows) break;
       for (int j = 0; j < P::kGroupsN * 4; j++) {
-        const int n = first_n + j / 4 * P::kGroupN + thread_n + j % 4;
+        const int n = first_n + j / 4 * P::kGroup + thread_n + j % 4;
         if (n < args.columns) place.sums[int64(m) * args.columns + n] = sums[i][j];
       }
     }

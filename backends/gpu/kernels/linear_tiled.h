@@ -78,7 +78,7 @@ struct LinearTiled {
       const int m = i / 4 * P::kGroup + thread_m + i % 4;
       if (m >= rows) break;
       for (int j = 0; j < P::kGroupsN * 4; j++) {
-        const int n = first_n + j / 4 * P::kGroupN + thread_n + j % 4;
+        const int n = first_n + j / 4 * P::kGroup + thread_n + j % 4;
         if (n < args.n) store(m, n, sums[i][j]);
       }
     }

@@ -68,14 +68,31 @@ struct MatrixOperand {
     // Elements that do not form packs are loaded here, one by one: early, they would take too
     // many registers.
     const bool ready = whole();
+    if (ready) keep_whole(ctx, pack);
     for (int p = 0; p < kPacks; p += kTogether) {
       const int row = row_in_block(ctx.thread(), p), k = k_in_block(ctx.thread(), p);
-      if (!ready)
-        for (int q = p; q < p + kTogether; q++) pack[q] = elements(from[q], row, k + q - p);
-      put_at(shared, row, k, pack + p);
+      if (ready) {
+        put_at(shared, row, k, pack + p);
+      } else {  // not through `pack`: the compiler would take loaded packs apart, to be in the same registers
+        Pack<T, 8> together[kTogether];
+        for (int q = 0; q < kTogether; q++) together[q] = elements(from[p + q], row, k + q);
+        put_at(shared, row, k, together);
+      }
     }
     for (int p = 0; p < kPacks; p++) from[p] += depth * steps.k;
     k_left -= depth;
+  }
+  /// Packs as they were loaded. The compiler would else take their elements apart, and wait for them, where they are
+  /// loaded.
+  static WICK_DEVICE void keep_whole(const Ctx& ctx, Pack<T, 8> (&x)[kPacks]) {
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p++) {
+      int words[4];
+      __builtin_memcpy(words, &x[p], 16);
+      WICK_UNROLL
+      for (int w = 0; w < 4; w++) words[w] = ctx.opaque(words[w]);
+      __builtin_memcpy(&x[p], words, 16);
+    }
   }
   /// Stores all packs of a thread.
   static WICK_DEVICE void put(const Ctx& ctx, T* shared, const Pack<T, 8> (&x)[kPacks]) {
@@ -192,17 +209,7 @@ struct PackedOperand {
   /// Stores them, where that is not asynchronous; zeros beyond the last k.
   WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
     if constexpr (!kAsync) {
-      if constexpr (inner == Inner::kAlongRows) {
-        // Else the compiler transposes packs, and waits for them, where they are loaded.
-        WICK_UNROLL
-        for (int p = 0; p < kPacks; p++) {
-          int words[4];
-          __builtin_memcpy(words, &pack[p], 16);
-          WICK_UNROLL
-          for (int w = 0; w < 4; w++) words[w] = ctx.opaque(words[w]);
-          __builtin_memcpy(&pack[p], words, 16);
-        }
-      }
+      if constexpr (inner == Inner::kAlongRows) Layout::keep_whole(ctx, pack);
       WICK_UNROLL
       for (int p = 0; p < kPacks; p++)
         if (is_tail && Layout::k_in_block(ctx.thread(), p) >= k_left + depth) pack[p] = {};
@@ -239,7 +246,8 @@ struct MatrixProduct {
   static WICK_DEVICE int wave_m(const Ctx& ctx) { return ctx.wave() / kWavesN * kWaveM; }
   static WICK_DEVICE int wave_n(const Ctx& ctx) { return ctx.wave() % kWavesN * kWaveN; }
 
-  /// While the waves multiply one step of k, the next one is loaded into registers.
+  /// While the waves multiply one step of k, the next one is loaded into registers: b's first, since a thread may wait for
+  /// some of b's elements to compute others' places, and that wait must not include a's.
   static WICK_DEVICE void multiply_all(const Ctx& ctx, Stages& stage, A& a, B& b, int steps,
                                        Tile& sums) {
     constexpr int kB = A::kElements;  // offset of b in a stage
@@ -252,7 +260,7 @@ struct MatrixProduct {
       const T* const now = stage[step % kStages];
       T* const next = stage[(step + 1) % kStages];
       const bool more = step + 1 < steps;
-      if (more) a.fetch(), b.fetch();
+      if (more) b.fetch(), a.fetch();
       multiply_stage(ctx, now, sums);
       if (kStages == 1) ctx.sync();  // all have read what is overwritten next
       if (more) a.store(ctx, next), b.store(ctx, next + kB);

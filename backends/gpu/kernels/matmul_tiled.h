@@ -7,7 +7,6 @@ namespace wick::gpu {
 
 struct PlainTile {
   int m, n, k;
-  int threads = 256;
 };
 
 /// The type of products and sums. Integers need no more bits than their own to be right modulo
@@ -29,19 +28,17 @@ WICK_DEVICE C multiply_add(C a, C b, C sum) {
 ///   fetch()         starts loading the next tile.k of k
 ///   store(shared)   stores them into shared memory, with zeros beyond the last
 ///
-/// 16 threads share the rows, and the others the columns: a thread has 4 x 4 sums of every kGroup rows and
-/// every kGroupN columns, so that neighbouring threads read neighbouring banks.
+/// A thread has (tile.m / 16) x (tile.n / 16) sums, in groups of 4 x 4 that are 64 apart, so that
+/// neighbouring threads read neighbouring banks.
 template <class T, PlainTile tile>
 struct PlainProduct {
   using C = ProductSum<T>;
-  static constexpr int kThreads = tile.threads, kPad = 4;
-  static constexpr int kGroup = 64, kThreadsN = kThreads / 16, kGroupN = kThreadsN * 4;
-  static constexpr int kGroupsM = tile.m / kGroup, kGroupsN = tile.n / kGroupN;
-  // A thread loads kRuns runs of neighbours of an operand's tile.
-  static constexpr int kOfThread = tile.m * tile.k / kThreads;
-  static constexpr int kRun = kOfThread < 4 ? kOfThread : 4, kRuns = kOfThread / kRun;
-  static_assert(tile.m == tile.n && kRuns * kRun * kThreads == tile.m * tile.k);
-  static_assert((kRun == 2 || kRun == 4) && kThreadsN % 8 == 0);
+  static constexpr int kThreads = 256, kPad = 4, kGroup = 64;
+  static constexpr int kRun =
+      tile.m * tile.k / kThreads;  // elements of an operand's tile per thread
+  static constexpr int kGroupsM = tile.m / kGroup, kGroupsN = tile.n / kGroup;
+  static_assert(tile.m == tile.n && kRun * kThreads == tile.m * tile.k);
+  static_assert(kRun == 2 || kRun == 4);
   using Sums = C[kGroupsM * 4][kGroupsN * 4];
   template <class Ctx>
   struct Shared {
@@ -67,7 +64,7 @@ struct PlainProduct {
       for (int k = 0; k < tile.k; k++) {
         Pack<C, 4> x[kGroupsM], y[kGroupsN];
         for (int i = 0; i < kGroupsM; i++) x[i] = load_pack<4>(&now_a[k][i * kGroup + thread_m]);
-        for (int j = 0; j < kGroupsN; j++) y[j] = load_pack<4>(&now_b[k][j * kGroupN + thread_n]);
+        for (int j = 0; j < kGroupsN; j++) y[j] = load_pack<4>(&now_b[k][j * kGroup + thread_n]);
         for (int i = 0; i < kGroupsM * 4; i++)
           for (int j = 0; j < kGroupsN * 4; j++)
             sums[i][j] = multiply_add(x[i / 4].v[i % 4], y[j / 4].v[j % 4], sums[i][j]);
@@ -76,74 +73,54 @@ struct PlainProduct {
       ctx.sync();
     }
   }
-  /// The first row of a thread's sums: they have rows first_m + i / 4 * kGroup + i % 4, and columns
-  /// likewise, kGroupN apart. 32 threads have 4 x 8 groups, and read the least.
-  static WICK_DEVICE int first_m(int thread) {
-    return (thread / (4 * kThreadsN) * 4 + thread % 32 / 8) * 4;
-  }
-  static WICK_DEVICE int first_n(int thread) {
-    return (thread / 32 % (kThreadsN / 8) * 8 + thread % 8) * 4;
-  }
+  /// The first row of a thread's sums: they have rows first_m + i / 4 * kGroup + i % 4, and
+  /// columns likewise.
+  static WICK_DEVICE int first_m(int thread) { return thread / 16 * 4; }
+  static WICK_DEVICE int first_n(int thread) { return thread % 16 * 4; }
 
-  /// A thread's part of an operand's tile: runs of neighbours along the dim of stride 1, or along k.
+  /// A thread's part of an operand's tile: kRun neighbours along the dim of stride 1, or along k.
   template <int rows>
   struct Loader {
-    const T* from[kRuns];
+    const T* from;
     Steps steps;
-    int rows_left, k_left, thread;
+    int row, k, rows_left, k_left;
     bool along_rows, packs;
-    Pack<T, kRun> run[kRuns];
+    Pack<T, kRun> run;
 
-    WICK_DEVICE Loader(int of_thread, const T* x, const Steps& x_steps, int first, int all_rows,
+    WICK_DEVICE Loader(int thread, const T* x, const Steps& x_steps, int first, int all_rows,
                        int all_k, bool in_packs)
-        : steps(x_steps),
-          rows_left(all_rows - first),
-          k_left(all_k),
-          thread(of_thread),
-          packs(in_packs) {
+        : steps(x_steps), rows_left(all_rows - first), k_left(all_k), packs(in_packs) {
       along_rows = steps.row == 1 && steps.k != 1;
-      for (int r = 0; r < kRuns; r++) {
-        // Rows beyond the last load existing ones; their results are not stored.
-        const int last = rows_left - (along_rows ? kRun : 1), row = row_of(r);
-        const int row_in = packs && row > last ? last : row;
-        from[r] = x + int64(first + row_in) * steps.row + int64(k_of(r)) * steps.k;
-      }
-    }
-    WICK_DEVICE int row_of(int r) const {
-      const int i = r * kThreads + thread;
-      return along_rows ? i % (rows / kRun) * kRun : i / (tile.k / kRun);
-    }
-    WICK_DEVICE int k_of(int r) const {
-      const int i = r * kThreads + thread;
-      return along_rows ? i / (rows / kRun) : i % (tile.k / kRun) * kRun;
+      row = along_rows ? thread % (rows / kRun) * kRun : thread / (tile.k / kRun);
+      k = along_rows ? thread / (rows / kRun) : thread % (tile.k / kRun) * kRun;
+      // Rows beyond the last load existing ones; their results are not stored.
+      const int last = rows_left - (along_rows ? kRun : 1);
+      const int row_in = packs && row > last ? last : row;
+      from = x + int64(first + row_in) * steps.row + int64(k) * steps.k;
     }
     /// Loads the next tile.k of k, zeros beyond the last.
     WICK_DEVICE void fetch() {
-      for (int r = 0; r < kRuns; r++) {
-        if (packs && k_left >= tile.k) {
-          run[r] = load_pack<kRun>(from[r]);
-        } else {
-          const int row = row_of(r), k = k_of(r);
+      if (packs && k_left >= tile.k) {
+        run = load_pack<kRun>(from);
+      } else {
+        one_by_one([&] {
           for (int e = 0; e < kRun; e++) {
             const bool inside = along_rows ? k < k_left && (packs || row + e < rows_left)
                                            : k + e < k_left && (packs || row < rows_left);
-            run[r].v[e] = inside ? from[r][e * (along_rows ? steps.row : steps.k)] : T{};
+            run.v[e] = inside ? from[e * (along_rows ? steps.row : steps.k)] : T{};
           }
-        }
-        from[r] += tile.k * steps.k;
+        });
       }
+      from += tile.k * steps.k;
       k_left -= tile.k;
     }
     WICK_DEVICE void store(C (&shared)[tile.k][rows + kPad]) const {
-      for (int r = 0; r < kRuns; r++) {
-        const int row = row_of(r), k = k_of(r);
-        Pack<C, kRun> wide;
-        for (int e = 0; e < kRun; e++) wide.v[e] = widen<C>(run[r].v[e]);
-        if (along_rows) {
-          store_pack(&shared[k][row], wide);
-        } else {
-          for (int e = 0; e < kRun; e++) shared[k + e][row] = wide.v[e];
-        }
+      Pack<C, kRun> wide;
+      for (int e = 0; e < kRun; e++) wide.v[e] = widen<C>(run.v[e]);
+      if (along_rows) {
+        store_pack(&shared[k][row], wide);
+      } else {
+        for (int e = 0; e < kRun; e++) shared[k + e][row] = wide.v[e];
       }
     }
   };
@@ -152,7 +129,6 @@ struct PlainProduct {
 // One block per tile of c.
 template <class T, PlainTile tile>
 struct TiledMatmul : PlainProduct<T, tile> {
-  static constexpr int kResidentBlocks = tile.threads == 128 ? 2 : 1;
   using P = PlainProduct<T, tile>;
   struct Args : ProductArgs<T> {
     int32 blocks;
@@ -178,7 +154,7 @@ struct TiledMatmul : PlainProduct<T, tile> {
       const int m = first_m + i / 4 * P::kGroup + thread_m + i % 4;
       if (m >= args.m) break;
       for (int j = 0; j < P::kGroupsN; j++) {
-        const int n = first_n + j * P::kGroupN + thread_n;
+        const int n = first_n + j * P::kGroup + thread_n;
         T* const c = block.c + m * args.c_m + n * args.c_n;
         Pack<T, 4> pack;
         for (int e = 0; e < 4; e++) pack.v[e] = narrow<T>(sums[i][j * 4 + e]);
@@ -194,8 +170,6 @@ struct TiledMatmul : PlainProduct<T, tile> {
 };
 
 inline constexpr PlainTile kLargePlainTile{128, 128, 8};
-// For products of f32: 8 x 16 sums of a thread take fewer loads from shared memory.
-inline constexpr PlainTile kBroadPlainTile{128, 128, 8, 128};
 inline constexpr PlainTile kSmallPlainTile{64, 64, 16};
 // For elements of 8 bytes: a tile.k of 16 would spill.
 inline constexpr PlainTile kDoublePlainTile{64, 64, 8};

@@ -142,7 +142,9 @@ struct VectorAlongN {
     const T* const from = b + k * args.b_steps.k;
     if (args.packs) return load_pack<kPack>(from);
     Pack<T, kPack> y;
-    for (int e = 0; e < kPack; e++) y.v[e] = n + e < args.n ? from[e] : T{};
+    one_by_one([&] {
+      for (int e = 0; e < kPack; e++) y.v[e] = n + e < args.n ? from[e] : T{};
+    });
     return y;
   }
   static WICK_DEVICE void add(const Args& args, const T* a, int first_m, int k,

@@ -99,7 +99,9 @@ WICK_DEVICE void load_part(const T* row, uint32 i, uint32 size, bool aligned, C 
     const auto pack = load_pack<n>(row + i);
     for (int e = 0; e < n; e++) x[e] = widen<C>(pack.v[e]);
   } else {
-    for (int e = 0; e < n; e++) x[e] = i + e < size ? widen<C>(row[i + e]) : beyond;
+    one_by_one([&] {
+      for (int e = 0; e < n; e++) x[e] = i + e < size ? widen<C>(row[i + e]) : beyond;
+    });
   }
 }
 template <class C, int n, class T>
@@ -109,8 +111,10 @@ WICK_DEVICE void store_part(T* row, uint32 i, uint32 size, bool aligned, const C
     for (int e = 0; e < n; e++) pack.v[e] = narrow<T>(x[e]);
     store_pack(row + i, pack);
   } else {
-    for (int e = 0; e < n; e++)
-      if (i + e < size) row[i + e] = narrow<T>(x[e]);
+    one_by_one([&] {
+      for (int e = 0; e < n; e++)
+        if (i + e < size) row[i + e] = narrow<T>(x[e]);
+    });
   }
 }
 

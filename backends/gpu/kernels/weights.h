@@ -134,8 +134,10 @@ WICK_DEVICE void load_floats(DType dtype, const uint8* row, int k, int end, bool
     const Pack<float, n> pack = Floats::load<n>(dtype, row, uint32(k));
     for (int e = 0; e < n; e++) w[e] = pack.v[e];
   } else {
-    for (int e = 0; e < n; e++)
-      w[e] = k + e < end ? Floats::load<1>(dtype, row, uint32(k + e)).v[0] : 0.0f;
+    one_by_one([&] {
+      for (int e = 0; e < n; e++)
+        w[e] = k + e < end ? Floats::load<1>(dtype, row, uint32(k + e)).v[0] : 0.0f;
+    });
   }
 }
 
@@ -147,18 +149,16 @@ WICK_DEVICE void load_words(const uint8* p, uint32 (&words)[n]) {
     const bool odd = (reinterpret_cast<uint64>(p) & 2) != 0;
     const auto* const from = reinterpret_cast<const uint32*>(odd ? p - 2 : p);
     uint32 all[n + 1];
-    for (int i = 0; i < n; i++) all[i] = from[i];
+    if constexpr (n % 4 == 0)
+      for (int i = 0; i < n; i += 4) load_four<4>(from + i, all + i);
+    else
+      for (int i = 0; i < n; i++) all[i] = from[i];
     all[n] = odd ? *reinterpret_cast<const uint16*>(from + n) : 0;
     for (int i = 0; i < n; i++)
       words[i] = uint32((uint64(all[i + 1]) << 32 | all[i]) >> (odd ? 16 : 0));
-  } else if constexpr (kBlockAlignment<F> == 16 && n % 4 == 0) {
-    for (int i = 0; i < n; i += 4) {
-      struct alignas(16) Four {
-        uint32 words[4];
-      };
-      const Four four = *reinterpret_cast<const Four*>(p + 4 * i);
-      for (int j = 0; j < 4; j++) words[i + j] = four.words[j];
-    }
+  } else if constexpr (kBlockAlignment<F> >= 4 && n % 4 == 0) {
+    const auto* const from = reinterpret_cast<const uint32*>(p);
+    for (int i = 0; i < n; i += 4) load_four<kBlockAlignment<F>>(from + i, words + i);
   } else {
     for (int i = 0; i < n; i++) words[i] = word_at<F>(p + 4 * i);
   }
