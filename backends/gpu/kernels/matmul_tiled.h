@@ -124,10 +124,43 @@ struct PlainProduct {
       }
     }
   };
+
+  /// The same of an operand in packs, with fewer instructions: its inner dim is known.
+  template <int rows, bool along_rows>
+  struct PackedLoader {
+    const T* from;
+    int64 step;
+    int row, k, k_left;
+    Pack<T, kRun> run;
+
+    WICK_DEVICE PackedLoader(int thread, const T* x, const Steps& steps, int first, int all_rows,
+                             int all_k, bool)
+        : step(tile.k * steps.k),
+          row(along_rows ? thread % (rows / kRun) * kRun : thread / (tile.k / kRun)),
+          k(along_rows ? thread / (rows / kRun) : thread % (tile.k / kRun) * kRun),
+          k_left(all_k) {
+      const int last = all_rows - first - (along_rows ? kRun : 1);
+      from = x + int64(first + (row > last ? last : row)) * steps.row + int64(k) * steps.k;
+    }
+    WICK_DEVICE void fetch() {
+      run = k < k_left ? load_pack<kRun>(from) : Pack<T, kRun>{};
+      from += step;
+      k_left -= tile.k;
+    }
+    WICK_DEVICE void store(C (&shared)[tile.k][rows + kPad]) const {
+      Pack<C, kRun> wide;
+      for (int e = 0; e < kRun; e++) wide.v[e] = widen<C>(run.v[e]);
+      if constexpr (along_rows) {
+        store_pack(&shared[k][row], wide);
+      } else {
+        for (int e = 0; e < kRun; e++) shared[k + e][row] = wide.v[e];
+      }
+    }
+  };
 };
 
-// One block per tile of c.
-template <class T, PlainTile tile>
+// One block per tile of c. The loaders of operands are those of PlainProduct.
+template <class T, PlainTile tile, class A, class B>
 struct TiledMatmul : PlainProduct<T, tile> {
   using P = PlainProduct<T, tile>;
   struct Args : ProductArgs<T> {
@@ -142,10 +175,8 @@ struct TiledMatmul : PlainProduct<T, tile> {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     const auto block = args.place(ctx.block().x);
     const int first_m = block.m * tile.m, first_n = block.n * tile.n;
-    typename P::template Loader<tile.m> a(ctx.thread(), block.a, args.a_steps, first_m, args.m,
-                                          args.k, args.a_packs);
-    typename P::template Loader<tile.n> b(ctx.thread(), block.b, args.b_steps, first_n, args.n,
-                                          args.k, args.b_packs);
+    A a(ctx.thread(), block.a, args.a_steps, first_m, args.m, args.k, args.a_packs);
+    B b(ctx.thread(), block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
     typename P::Sums sums = {};
     P::multiply(ctx, shared, a, b, (args.k + tile.k - 1) / tile.k, sums);
 
@@ -174,18 +205,44 @@ inline constexpr PlainTile kSmallPlainTile{64, 64, 16};
 // For elements of 8 bytes: a tile.k of 16 would spill.
 inline constexpr PlainTile kDoublePlainTile{64, 64, 8};
 
-template <class T, PlainTile tile>
-struct TiledMatmulLaunch : MatmulLaunch<T, TiledMatmulLaunch<T, tile>> {
+template <class T, PlainTile tile, bool packed = false>
+struct TiledMatmulLaunch : MatmulLaunch<T, TiledMatmulLaunch<T, tile, packed>> {
+  using P = PlainProduct<T, tile>;
+
   static const char* accepts_product(const Product& p, const DeviceInfo& info) {
     const int64 blocks =
         p.batch.numel() * ceil_div<int64>(p.m, tile.m) * ceil_div<int64>(p.n, tile.n);
     if (tile.m == kLargePlainTile.m && blocks < info.compute_units)
       return "large tiles would leave compute units idle";
+    if (packed &&
+        !(p.operand_in_packs(1, p.a, p.m, P::kRun) && p.operand_in_packs(2, p.b, p.n, P::kRun)))
+      return "an operand is not in packs";
+    if (packed && p.k % P::kRun != 0 && !(along_rows(p.a) && along_rows(p.b)))
+      return "packs along k end beyond the last";
     return nullptr;
   }
   static Status run_product(const Product& p, const Call& call) {
+    if constexpr (packed) {
+      return along_rows(p.a) ? run_a<true>(p, call) : run_a<false>(p, call);
+    } else {
+      using Loader = typename P::template Loader<tile.m>;
+      return run_loaders<Loader, Loader>(p, call);
+    }
+  }
+
+ private:
+  static bool along_rows(const Steps& x) { return x.row == 1 && x.k != 1; }
+  template <bool a>
+  static Status run_a(const Product& p, const Call& call) {
+    using A = typename P::template PackedLoader<tile.m, a>;
+    return along_rows(p.b)
+               ? run_loaders<A, typename P::template PackedLoader<tile.n, true>>(p, call)
+               : run_loaders<A, typename P::template PackedLoader<tile.n, false>>(p, call);
+  }
+  template <class A, class B>
+  static Status run_loaders(const Product& p, const Call& call) {
     return p.for_each_launch<T, 4>(tile.m, tile.n, [&](const ProductArgs<T>& args, int32 blocks) {
-      return launch<TiledMatmul<T, tile>>({args, blocks}, call);
+      return launch<TiledMatmul<T, tile, A, B>>({args, blocks}, call);
     });
   }
 };
