@@ -11,6 +11,12 @@
 // tile is in shared memory, 16-byte aligned; stride is a multiple of 8. c.v[i] is
 // c[Matrix::m(lane, i), Matrix::n(lane, i)], i < Matrix::kAccumulator, so elements i of two
 // accumulators have the same position.
+//
+// The same of f64, 16 x 16 x 8, where Matrix::Doubles is a layout; sums are chains of fused multiply-adds:
+//
+//   load_doubles<inner>(ctx, at)            operand[row, k] = *at(row, k); neighbours along inner have
+//                                           neighbouring addresses, and every other one is aligned to 16
+//   multiply(ctx, c, a, b)                  c is a DoubleSums
 #pragma once
 #include "device/ctx.h"
 
@@ -28,6 +34,39 @@ template <class M>
 struct Sums {
   float v[M::kAccumulator];
 };
+/// The dim of an operand with stride 1.
+enum class Inner { kAlongK, kAlongRows };
+template <class C>
+struct DoubleOperand {
+  double v[C::Matrix::Doubles::kOperand];
+};
+template <class C>
+struct DoubleSums {
+  double v[C::Matrix::Doubles::kAccumulator];
+};
+
+struct alignas(16) DoublePair {
+  double v[2];
+};
+template <Inner inner, class C, class At>
+WICK_INLINE DoubleOperand<C> load_doubles(const C& ctx, const At& at) {
+  using M = typename C::Matrix::Doubles;
+  const int lane = ctx.lane();
+  DoubleOperand<C> x;
+  if constexpr (inner == Inner::kAlongRows && !M::kRowPairs) {
+    WICK_UNROLL
+    for (int i = 0; i < M::kOperand; i++) x.v[i] = *at(M::row(lane, i), M::k(lane, i));
+  } else {
+    WICK_UNROLL
+    for (int p = 0; p < M::kOperand / 2; p++) {
+      const int i = inner == Inner::kAlongK ? 2 * p : p, next = inner == Inner::kAlongK ? 1 : 2;
+      const DoublePair pair =
+          *reinterpret_cast<const DoublePair*>(at(M::row(lane, i), M::k(lane, i)));
+      x.v[i] = pair.v[0], x.v[i + next] = pair.v[1];
+    }
+  }
+  return x;
+}
 
 #if !defined(WICK_NVIDIA)
 /// Loads a lane's operand, in as few accesses as its layout allows.

@@ -8,11 +8,38 @@
 // other elements of these columns are in the lanes whose number differs in the bits from kColumnLanes
 // to kColumnLanesEnd. Sources: CDNA3 ISA 7.4 (v_mfma_f32_16x16x16), RDNA3 ISA 7.9, RDNA4 ISA 7.12 (v_wmma),
 // PTX ISA 9.7.15 (mma.m16n8k16).
+//
+// Doubles is the layout of f64 operands, 16 x 8, and f64 accumulators, 16 x 16; NoMatrix if the matrix
+// units have no f64. Operands are alike on both sides. The k of an element may be in any order that is
+// the same on both sides, as may the rows if those of the accumulator follow: a lane has neighbours, to
+// load and store 16 bytes. kRowPairs: elements 2 i and 2 i + 1 of an operand are neighbours in k, and i
+// and i + 2 in row; else a lane has one row. kRun consecutive elements of an accumulator are
+// consecutive in n.
 #pragma once
 #include "device/pass.h"
 namespace wick::gpu {
-struct NoMatrix {};
+struct NoMatrix {
+  using Doubles = NoMatrix;
+};
+struct DoublesGfx9 {  // two v_mfma_f64_16x16x4: its accumulators have every fourth row, unlike f32's
+  static constexpr int kOperand = 2, kAccumulator = 4, kRun = 1;
+  static constexpr bool kRowPairs = false;
+  static constexpr WICK_HD int row(int lane, int) { return lane % 16; }
+  static constexpr WICK_HD int k(int lane, int i) { return lane / 16 * 2 + i; }
+  static constexpr WICK_HD int m(int lane, int i) { return lane / 16 + i * 4; }
+  static constexpr WICK_HD int n(int lane, int) { return lane % 16; }
+};
+struct DoublesSm80 {  // two mma.m16n8k8, or eight m8n8k4: rows 2 r and 2 r + 1 are the instruction's rows
+                      // r and r + 8, columns 2 c and 2 c + 1 its columns c of two instructions
+  static constexpr int kOperand = 4, kAccumulator = 8, kRun = 4;
+  static constexpr bool kRowPairs = true;
+  static constexpr WICK_HD int row(int lane, int i) { return lane / 4 * 2 + i / 2; }
+  static constexpr WICK_HD int k(int lane, int i) { return lane % 4 * 2 + i % 2; }
+  static constexpr WICK_HD int m(int lane, int i) { return lane / 4 * 2 + i / 4; }
+  static constexpr WICK_HD int n(int lane, int i) { return lane % 4 * 4 + i % 4; }
+};
 struct MatrixGfx9 {  // MFMA, wave 64
+  using Doubles = DoublesGfx9;
   static constexpr int kOperand = 4, kAccumulator = 4, kRun = 4;
   static constexpr int kColumns = 1, kColumnLanes = 16, kColumnLanesEnd = 64;
   static constexpr bool kLoadsColumns = false;
@@ -23,6 +50,7 @@ struct MatrixGfx9 {  // MFMA, wave 64
   static constexpr WICK_HD int column(int) { return 0; }
 };
 struct MatrixGfx11 {  // WMMA: both halves of the wave hold the same operand
+  using Doubles = NoMatrix;
   static constexpr int kOperand = 16, kAccumulator = 8, kRun = 16;
   static constexpr int kColumns = 1, kColumnLanes = 16, kColumnLanesEnd = 32;
   static constexpr bool kLoadsColumns = false;
@@ -33,6 +61,7 @@ struct MatrixGfx11 {  // WMMA: both halves of the wave hold the same operand
   static constexpr WICK_HD int column(int) { return 0; }
 };
 struct MatrixGfx12 {  // WMMA
+  using Doubles = NoMatrix;
   static constexpr int kOperand = 8, kAccumulator = 8, kRun = 8;
   static constexpr int kColumns = 1, kColumnLanes = 16, kColumnLanesEnd = 32;
   static constexpr bool kLoadsColumns = false;
@@ -44,6 +73,7 @@ struct MatrixGfx12 {  // WMMA
 };
 struct MatrixSm80 {  // two mma.m16n8k16 with the operands exchanged: the instruction's rows are our
                      // n
+  using Doubles = DoublesSm80;
   static constexpr int kOperand = 8, kAccumulator = 8, kRun = 2;
   static constexpr int kColumns = 2, kColumnLanes = 1, kColumnLanesEnd = 4;
   static constexpr bool kLoadsColumns = true;  // ldmatrix.trans

@@ -147,10 +147,11 @@ struct MatmulLaunch {
   static Status run(const Call& call) { return L::run_product(Product(call), call); }
 };
 
-/// Add the kernels of matmul_matrix.cpp and matmul_integers.cpp, separate files because they
-/// compile slowly.
+/// Add the kernels of matmul_matrix.cpp, matmul_doubles.cpp and matmul_integers.cpp, separate files
+/// because they compile slowly.
 void add_thin_matmul(KernelList&);
 void add_matrix_matmul(KernelList&);
+void add_double_matmul(KernelList&);
 void add_integer_matmul(KernelList&);
 
 }  // namespace wick::gpu
