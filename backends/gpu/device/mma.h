@@ -34,8 +34,6 @@ template <class M>
 struct Sums {
   float v[M::kAccumulator];
 };
-/// The dim of an operand with stride 1.
-enum class Inner { kAlongK, kAlongRows };
 template <class C>
 struct DoubleOperand {
   double v[C::Matrix::Doubles::kOperand];
@@ -53,16 +51,14 @@ WICK_INLINE DoubleOperand<C> load_doubles(const C& ctx, const At& at) {
   using M = typename C::Matrix::Doubles;
   const int lane = ctx.lane();
   DoubleOperand<C> x;
-  if constexpr (inner == Inner::kAlongRows && !M::kRowPairs) {
-    WICK_UNROLL
-    for (int i = 0; i < M::kOperand; i++) x.v[i] = *at(M::row(lane, i), M::k(lane, i));
-  } else {
-    WICK_UNROLL
-    for (int p = 0; p < M::kOperand / 2; p++) {
-      const int i = inner == Inner::kAlongK ? 2 * p : p, next = inner == Inner::kAlongK ? 1 : 2;
-      const DoublePair pair =
-          *reinterpret_cast<const DoublePair*>(at(M::row(lane, i), M::k(lane, i)));
-      x.v[i] = pair.v[0], x.v[i + next] = pair.v[1];
+  WICK_UNROLL
+  for (int i = 0; i < M::kOperand; i += 2) {
+    const double* const first = at(M::row(lane, i), M::k(lane, i));
+    if constexpr (inner == M::kNeighbours) {
+      const DoublePair pair = *reinterpret_cast<const DoublePair*>(first);
+      x.v[i] = pair.v[0], x.v[i + 1] = pair.v[1];
+    } else {
+      x.v[i] = *first, x.v[i + 1] = *at(M::row(lane, i + 1), M::k(lane, i + 1));
     }
   }
   return x;

@@ -73,8 +73,7 @@ void multiply(const C& ctx, DoubleSums<C>& c, const DoubleOperand<C>& a, const D
     for (int l = 0; l < C::kWave; l++) {
       for (int i = 0; i < M::kAccumulator; i++) {
         double& sum = lanes[l]->c->v[i];
-        for (int k = 0; k < 8; k++)
-          sum = __builtin_fma(x[M::m(l, i)][k], y[k][M::n(l, i)], sum);
+        for (int k = 0; k < 8; k++) sum = __builtin_fma(x[M::m(l, i)][k], y[k][M::n(l, i)], sum);
       }
     }
   };

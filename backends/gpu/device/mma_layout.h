@@ -10,31 +10,33 @@
 // PTX ISA 9.7.15 (mma.m16n8k16).
 //
 // Doubles is the layout of f64 operands, 16 x 8, and f64 accumulators, 16 x 16; NoMatrix if the matrix
-// units have no f64. Operands are alike on both sides. The k of an element may be in any order that is
-// the same on both sides, as may the rows if those of the accumulator follow: a lane has neighbours, to
-// load and store 16 bytes. kRowPairs: elements 2 i and 2 i + 1 of an operand are neighbours in k, and i
-// and i + 2 in row; else a lane has one row. kRun consecutive elements of an accumulator are
-// consecutive in n.
+// units have no f64. Operands are alike on both sides. The order of k is free, if it is the same on both
+// sides, and that of rows, if the accumulator follows. Elements 2 i and 2 i + 1 of an operand are
+// neighbours along kNeighbours; kRun consecutive elements of an accumulator are consecutive in n.
 #pragma once
 #include "device/pass.h"
 namespace wick::gpu {
+/// A dim of an operand, which has stride 1 in memory.
+enum class Inner { kAlongK, kAlongRows };
 struct NoMatrix {
   using Doubles = NoMatrix;
 };
-struct DoublesGfx9 {  // two v_mfma_f64_16x16x4: its accumulators have every fourth row, unlike f32's
+// Two v_mfma_f64_16x16x4, whose accumulators have every fourth row, unlike those of f32.
+struct DoublesGfx9 {
   static constexpr int kOperand = 2, kAccumulator = 4, kRun = 1;
-  static constexpr bool kRowPairs = false;
+  static constexpr Inner kNeighbours = Inner::kAlongK;
   static constexpr WICK_HD int row(int lane, int) { return lane % 16; }
   static constexpr WICK_HD int k(int lane, int i) { return lane / 16 * 2 + i; }
   static constexpr WICK_HD int m(int lane, int i) { return lane / 16 + i * 4; }
   static constexpr WICK_HD int n(int lane, int) { return lane % 16; }
 };
-struct DoublesSm80 {  // two mma.m16n8k8, or eight m8n8k4: rows 2 r and 2 r + 1 are the instruction's rows
-                      // r and r + 8, columns 2 c and 2 c + 1 its columns c of two instructions
+// Two mma.m16n8k8, or eight m8n8k4: our rows 2 r and 2 r + 1 are the instruction's rows r and r + 8, our
+// columns 2 c and 2 c + 1 the columns c of two instructions.
+struct DoublesSm80 {
   static constexpr int kOperand = 4, kAccumulator = 8, kRun = 4;
-  static constexpr bool kRowPairs = true;
-  static constexpr WICK_HD int row(int lane, int i) { return lane / 4 * 2 + i / 2; }
-  static constexpr WICK_HD int k(int lane, int i) { return lane % 4 * 2 + i % 2; }
+  static constexpr Inner kNeighbours = Inner::kAlongRows;
+  static constexpr WICK_HD int row(int lane, int i) { return lane / 4 * 2 + i % 2; }
+  static constexpr WICK_HD int k(int lane, int i) { return lane % 4 + i / 2 * 4; }
   static constexpr WICK_HD int m(int lane, int i) { return lane / 4 * 2 + i / 4; }
   static constexpr WICK_HD int n(int lane, int i) { return lane % 4 * 4 + i % 4; }
 };

@@ -1,6 +1,6 @@
 // c[m, n] = sum over k of a[m, k] b[k, n], for every batch. This file describes a call on the host and
-// the arguments of a launch. The kernels: matmul_vector.h for a few rows, matmul_matrix.h on matrix
-// units, matmul_tiled.h everywhere.
+// the arguments of a launch. The kernels: matmul_vector.h for a few rows, matmul_matrix.h and
+// matmul_doubles.h on matrix units, matmul_tiled.h everywhere.
 #pragma once
 #include "kernels/common.h"
 #include "wick/abi/ops/matmul.h"

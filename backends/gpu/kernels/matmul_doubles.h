@@ -18,12 +18,12 @@ inline constexpr int kDoubleDepth = 16;  // the k of a stage of shared memory
 ///
 /// Shared memory holds what is inner in global memory innermost. With k inner, a row's 8 packs fill all
 /// banks, so that a pack's place among them depends on the row: lanes that load one pack of 8 neighbouring
-/// rows, or 4 packs of rows r and r + 2, use all banks. With rows inner, lanes load 2 neighbouring packs of 4
-/// neighbouring even k, which the padding spreads over the banks.
+/// rows, or 4 neighbours of every other row, use all banks. With rows inner, lanes load 2 neighbouring packs
+/// of 4 neighbouring k, which the padding spreads over the banks.
 template <class Ctx, Inner inner, int rows>
 struct DoubleTileOperand {
   static constexpr bool kAsync = Ctx::kCopiesAsync, kByRows = inner == Inner::kAlongK;
-  static constexpr int kStride = kByRows ? kDoubleDepth : rows + 2;
+  static constexpr int kStride = kByRows ? kDoubleDepth : rows + 4;
   static constexpr int kElements = kByRows ? rows * kStride : kDoubleDepth * kStride;
   static constexpr int kPacks = rows * kDoubleDepth / 2 / Ctx::kThreads;
   // From one pack of a thread to its next.
@@ -41,8 +41,7 @@ struct DoubleTileOperand {
 
   static WICK_DEVICE int place_of(int row, int k) {
     if constexpr (kByRows) {
-      const int other_pack = (row * 2 + row / 4 % 2) % 8;
-      return row * kStride + (k ^ other_pack * 2);
+      return row * kStride + (k ^ row % 8 * 2);
     } else {
       return k * kStride + row;
     }
@@ -154,6 +153,31 @@ struct MatrixDoubleMatmul {
   static WICK_DEVICE int wave_n(const Ctx& ctx) {
     return ctx.wave() % tile.waves_n * kWaveN;
   }
+  /// The operands of a wave for 8 of k.
+  template <class Ctx>
+  struct Fragments {
+    DoubleOperand<Ctx> x[kFragmentsM], y[kFragmentsN];
+
+    /// All of b and the first rows of a.
+    WICK_INLINE void load_some(const Ctx& ctx, const double* stage, int k) {
+      WICK_UNROLL
+      for (int j = 0; j < kFragmentsN; j++)
+        y[j] = OperandB<Ctx>::load(ctx, stage + OperandA<Ctx>::kElements, wave_n(ctx) + 16 * j, k);
+      x[0] = OperandA<Ctx>::load(ctx, stage, wave_m(ctx), k);
+    }
+    WICK_INLINE void load_rest(const Ctx& ctx, const double* stage, int k) {
+      WICK_UNROLL
+      for (int i = 1; i < kFragmentsM; i++)
+        x[i] = OperandA<Ctx>::load(ctx, stage, wave_m(ctx) + 16 * i, k);
+    }
+    WICK_INLINE void multiply_into(const Ctx& ctx, Tile<Ctx>& sums, int from, int to) const {
+      WICK_UNROLL
+      for (int i = from; i < to; i++) {
+        WICK_UNROLL
+        for (int j = 0; j < kFragmentsN; j++) multiply(ctx, sums[i][j], x[i], y[j]);
+      }
+    }
+  };
   template <class Ctx>
   static WICK_INLINE void multiply_all(const Ctx& ctx, Stage<Ctx> (&stage)[kStages<Ctx>],
                                        OperandA<Ctx>& a, OperandB<Ctx>& b, int steps,
@@ -166,15 +190,28 @@ struct MatrixDoubleMatmul {
         if (s < steps) a.fetch(ctx, stage[s]), b.fetch(ctx, stage[s] + kB);
         ctx.commit_copies();
       }
+      ctx.template wait_copies<1>();
+      ctx.sync();
+      // The first operands of the next stage are loaded before the last products of this one: else all waves
+      // would wait for them after each barrier. More would not fit into the registers.
+      Fragments<Ctx> first, second;
+      first.load_some(ctx, stage[0], 0);
       int now = 0, far = 2;
       WICK_ROLL
       for (int step = 0; step < steps; step++) {
-        ctx.template wait_copies<1>();
-        ctx.sync();  // all have also read the stage that is overwritten next
+        const int next = now == 2 ? 0 : now + 1;
+        first.load_rest(ctx, stage[now], 0);
         if (step + 2 < steps) a.fetch(ctx, stage[far]), b.fetch(ctx, stage[far] + kB);
         ctx.commit_copies();
-        multiply_stage(ctx, stage[now], sums);
-        far = now, now = now == 2 ? 0 : now + 1;
+        first.multiply_into(ctx, sums, 0, kFragmentsM);
+        second.load_some(ctx, stage[now], 8);
+        second.load_rest(ctx, stage[now], 8);
+        second.multiply_into(ctx, sums, 0, kFragmentsM - 1);
+        ctx.template wait_copies<1>();
+        ctx.sync();  // all have read this stage
+        first.load_some(ctx, stage[next], 0);
+        second.multiply_into(ctx, sums, kFragmentsM - 1, kFragmentsM);
+        far = now, now = next;
       }
     } else {
       if (steps > 0) {
@@ -186,28 +223,16 @@ struct MatrixDoubleMatmul {
       for (int step = 0; step < steps; step++) {
         const bool more = step + 1 < steps;
         if (more) a.fetch(ctx, nullptr), b.fetch(ctx, nullptr);
-        multiply_stage(ctx, stage[0], sums);
+        WICK_UNROLL
+        for (int k = 0; k < kDoubleDepth; k += 8) {
+          Fragments<Ctx> fragments;
+          fragments.load_some(ctx, stage[0], k);
+          fragments.load_rest(ctx, stage[0], k);
+          fragments.multiply_into(ctx, sums, 0, kFragmentsM);
+        }
         ctx.sync();
         if (more) a.deliver(stage[0]), b.deliver(stage[0] + kB);
         ctx.sync();
-      }
-    }
-  }
-  template <class Ctx>
-  static WICK_INLINE void multiply_stage(const Ctx& ctx, const double* stage, Tile<Ctx>& sums) {
-    WICK_UNROLL
-    for (int k = 0; k < kDoubleDepth; k += 8) {
-      DoubleOperand<Ctx> x[kFragmentsM], y[kFragmentsN];
-      WICK_UNROLL
-      for (int i = 0; i < kFragmentsM; i++)
-        x[i] = OperandA<Ctx>::load(ctx, stage, wave_m(ctx) + 16 * i, k);
-      WICK_UNROLL
-      for (int j = 0; j < kFragmentsN; j++)
-        y[j] = OperandB<Ctx>::load(ctx, stage + OperandA<Ctx>::kElements, wave_n(ctx) + 16 * j, k);
-      WICK_UNROLL
-      for (int i = 0; i < kFragmentsM; i++) {
-        WICK_UNROLL
-        for (int j = 0; j < kFragmentsN; j++) multiply(ctx, sums[i][j], x[i], y[j]);
       }
     }
   }
