@@ -30,6 +30,9 @@ const std::vector<Geometry> kGeometries = {
     {{{0, 3, 4}, {4, 5}}},
     {{{3, 0}, {0, 4}}},  // sums of nothing: zeros
     {{{2, 3, 0}, {0, 4}}},
+    // Large and narrow tiles of f64 on matrix units, whose operands need even strides.
+    {{{3, 130, 50}, {3, 50, 70}}},
+    {{{3, 130, 18}, {3, 18, 60}}},
     {{{130, 257}, {257, 190}}},
 };
 

@@ -13,6 +13,8 @@
 //                                                 // that so many blocks fit on a multiprocessor
 //     static constexpr bool kUsesMatrix = true;   // required if it uses mma.h: the emulator then
 //                                                 // runs every vendor's layout
+//     static constexpr bool kUsesDoubles = true;  // required beside it for mma.h's f64: only layouts
+//                                                 // that have them
 //     static constexpr bool kSumsByLayout = true; // required if the order of its sums depends on that
 //   };
 //

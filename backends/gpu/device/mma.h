@@ -11,6 +11,12 @@
 // tile is in shared memory, 16-byte aligned; stride is a multiple of 8. c.v[i] is
 // c[Matrix::m(lane, i), Matrix::n(lane, i)], i < Matrix::kAccumulator, so elements i of two
 // accumulators have the same position.
+//
+// The same of f64, 16 x 16 x 8, where Matrix::Doubles is a layout; sums are chains of fused multiply-adds:
+//
+//   load_doubles<inner>(ctx, at)            operand[row, k] = *at(row, k); neighbours along inner have
+//                                           neighbouring addresses, and every other one is aligned to 16
+//   multiply(ctx, c, a, b)                  c is a DoubleSums
 #pragma once
 #include "device/ctx.h"
 
@@ -28,6 +34,35 @@ template <class M>
 struct Sums {
   float v[M::kAccumulator];
 };
+template <class C>
+struct DoubleOperand {
+  double v[C::Matrix::Doubles::kOperand];
+};
+template <class C>
+struct DoubleSums {
+  double v[C::Matrix::Doubles::kAccumulator];
+};
+
+struct alignas(16) DoublePair {
+  double v[2];
+};
+template <Inner inner, class C, class At>
+WICK_INLINE DoubleOperand<C> load_doubles(const C& ctx, const At& at) {
+  using M = typename C::Matrix::Doubles;
+  const int lane = ctx.lane();
+  DoubleOperand<C> x;
+  WICK_UNROLL
+  for (int i = 0; i < M::kOperand; i += 2) {
+    const double* const first = at(M::row(lane, i), M::k(lane, i));
+    if constexpr (inner == M::kNeighbours) {
+      const DoublePair pair = *reinterpret_cast<const DoublePair*>(first);
+      x.v[i] = pair.v[0], x.v[i + 1] = pair.v[1];
+    } else {
+      x.v[i] = *first, x.v[i + 1] = *at(M::row(lane, i + 1), M::k(lane, i + 1));
+    }
+  }
+  return x;
+}
 
 #if !defined(WICK_NVIDIA)
 /// Loads a lane's operand, in as few accesses as its layout allows.

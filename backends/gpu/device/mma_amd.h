@@ -46,4 +46,14 @@ WICK_DEVICE void multiply(const C&, Sums<typename C::Matrix>& c,
   c = __builtin_bit_cast(Sums<M>, sums);
 }
 
+template <class C>
+WICK_DEVICE void multiply(const C&, DoubleSums<C>& c, const DoubleOperand<C>& a,
+                          const DoubleOperand<C>& b) {
+  using Doubles = Vector<double, 4>;
+  Doubles sums = __builtin_bit_cast(Doubles, c);
+  for (int i = 0; i < 2; i++)
+    sums = __builtin_amdgcn_mfma_f64_16x16x4f64(a.v[i], b.v[i], sums, 0, 0, 0);
+  c = __builtin_bit_cast(DoubleSums<C>, sums);
+}
+
 }  // namespace wick::gpu

@@ -54,4 +54,30 @@ void multiply(const C& ctx, Sums<typename C::Matrix>& c,
   ctx.together(mine, product, at);
 }
 
+template <class C>
+void multiply(const C& ctx, DoubleSums<C>& c, const DoubleOperand<C>& a, const DoubleOperand<C>& b,
+              emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
+  using M = typename C::Matrix::Doubles;
+  struct Lane {
+    const DoubleOperand<C>*a, *b;
+    DoubleSums<C>* c;
+  } mine{&a, &b, &c};
+  const auto product = [](Lane** lanes) {
+    double x[16][8], y[8][16];
+    for (int l = 0; l < C::kWave; l++) {
+      for (int i = 0; i < M::kOperand; i++) {
+        x[M::row(l, i)][M::k(l, i)] = lanes[l]->a->v[i];
+        y[M::k(l, i)][M::row(l, i)] = lanes[l]->b->v[i];
+      }
+    }
+    for (int l = 0; l < C::kWave; l++) {
+      for (int i = 0; i < M::kAccumulator; i++) {
+        double& sum = lanes[l]->c->v[i];
+        for (int k = 0; k < 8; k++) sum = __builtin_fma(x[M::m(l, i)][k], y[k][M::n(l, i)], sum);
+      }
+    }
+  };
+  ctx.together(mine, product, at);
+}
+
 }  // namespace wick::gpu

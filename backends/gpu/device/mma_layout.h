@@ -8,11 +8,40 @@
 // other elements of these columns are in the lanes whose number differs in the bits from kColumnLanes
 // to kColumnLanesEnd. Sources: CDNA3 ISA 7.4 (v_mfma_f32_16x16x16), RDNA3 ISA 7.9, RDNA4 ISA 7.12 (v_wmma),
 // PTX ISA 9.7.15 (mma.m16n8k16).
+//
+// Doubles is the layout of f64 operands, 16 x 8, and f64 accumulators, 16 x 16; NoMatrix if the matrix
+// units have no f64. Operands are alike on both sides. The order of k is free, if it is the same on both
+// sides, and that of rows, if the accumulator follows. Elements 2 i and 2 i + 1 of an operand are
+// neighbours along kNeighbours; kRun consecutive elements of an accumulator are consecutive in n.
 #pragma once
 #include "device/pass.h"
 namespace wick::gpu {
-struct NoMatrix {};
+/// A dim of an operand, which has stride 1 in memory.
+enum class Inner { kAlongK, kAlongRows };
+struct NoMatrix {
+  using Doubles = NoMatrix;
+};
+// Two v_mfma_f64_16x16x4, whose accumulators have every fourth row, unlike those of f32.
+struct DoublesGfx9 {
+  static constexpr int kOperand = 2, kAccumulator = 4, kRun = 1;
+  static constexpr Inner kNeighbours = Inner::kAlongK;
+  static constexpr WICK_HD int row(int lane, int) { return lane % 16; }
+  static constexpr WICK_HD int k(int lane, int i) { return lane / 16 * 2 + i; }
+  static constexpr WICK_HD int m(int lane, int i) { return lane / 16 + i * 4; }
+  static constexpr WICK_HD int n(int lane, int) { return lane % 16; }
+};
+// Two mma.m16n8k8, or eight m8n8k4: our rows 2 r and 2 r + 1 are the instruction's rows r and r + 8, our
+// columns 2 c and 2 c + 1 the columns c of two instructions.
+struct DoublesSm80 {
+  static constexpr int kOperand = 4, kAccumulator = 8, kRun = 4;
+  static constexpr Inner kNeighbours = Inner::kAlongRows;
+  static constexpr WICK_HD int row(int lane, int i) { return lane / 4 * 2 + i % 2; }
+  static constexpr WICK_HD int k(int lane, int i) { return lane % 4 + i / 2 * 4; }
+  static constexpr WICK_HD int m(int lane, int i) { return lane / 4 * 2 + i / 4; }
+  static constexpr WICK_HD int n(int lane, int i) { return lane % 4 * 4 + i % 4; }
+};
 struct MatrixGfx9 {  // MFMA, wave 64
+  using Doubles = DoublesGfx9;
   static constexpr int kOperand = 4, kAccumulator = 4, kRun = 4;
   static constexpr int kColumns = 1, kColumnLanes = 16, kColumnLanesEnd = 64;
   static constexpr bool kLoadsColumns = false;
@@ -23,6 +52,7 @@ struct MatrixGfx9 {  // MFMA, wave 64
   static constexpr WICK_HD int column(int) { return 0; }
 };
 struct MatrixGfx11 {  // WMMA: both halves of the wave hold the same operand
+  using Doubles = NoMatrix;
   static constexpr int kOperand = 16, kAccumulator = 8, kRun = 16;
   static constexpr int kColumns = 1, kColumnLanes = 16, kColumnLanesEnd = 32;
   static constexpr bool kLoadsColumns = false;
@@ -33,6 +63,7 @@ struct MatrixGfx11 {  // WMMA: both halves of the wave hold the same operand
   static constexpr WICK_HD int column(int) { return 0; }
 };
 struct MatrixGfx12 {  // WMMA
+  using Doubles = NoMatrix;
   static constexpr int kOperand = 8, kAccumulator = 8, kRun = 8;
   static constexpr int kColumns = 1, kColumnLanes = 16, kColumnLanesEnd = 32;
   static constexpr bool kLoadsColumns = false;
@@ -44,6 +75,7 @@ struct MatrixGfx12 {  // WMMA
 };
 struct MatrixSm80 {  // two mma.m16n8k16 with the operands exchanged: the instruction's rows are our
                      // n
+  using Doubles = DoublesSm80;
   static constexpr int kOperand = 8, kAccumulator = 8, kRun = 2;
   static constexpr int kColumns = 2, kColumnLanes = 1, kColumnLanesEnd = 4;
   static constexpr bool kLoadsColumns = true;  // ldmatrix.trans

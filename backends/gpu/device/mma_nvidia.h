@@ -76,4 +76,29 @@ WICK_DEVICE void multiply(const C&, Sums<typename C::Matrix>& c,
   }
 }
 
+// sm_90 has the full rate of f64 with the larger instruction only.
+template <class C>
+WICK_DEVICE void multiply(const C&, DoubleSums<C>& c, const DoubleOperand<C>& a,
+                          const DoubleOperand<C>& b) {
+  WICK_UNROLL
+  for (int j = 0; j < 2; j++) {  // our columns n of this parity
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+d"(c.v[j]), "+d"(c.v[2 + j]), "+d"(c.v[4 + j]), "+d"(c.v[6 + j])
+        : "d"(a.v[0]), "d"(a.v[1]), "d"(a.v[2]), "d"(a.v[3]), "d"(b.v[j]), "d"(b.v[2 + j]));
+#else
+    WICK_UNROLL
+    for (int e = 0; e < 2; e++) {  // four of k
+      WICK_UNROLL
+      for (int r = 0; r < 2; r++)  // our rows m of this parity
+        asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                     : "+d"(c.v[4 * r + j]), "+d"(c.v[4 * r + 2 + j])
+                     : "d"(a.v[2 * e + r]), "d"(b.v[2 * e + j]));
+    }
+#endif
+  }
+}
+
 }  // namespace wick::gpu

@@ -47,6 +47,9 @@ inline constexpr unsigned kMatrixFamilies = 0;
 #else
 inline constexpr unsigned kMatrixFamilies = kCdna2 | kCdna3 | kRdna3 | kRdna4 | kSm80 | kEmulated;
 #endif
+/// Those whose matrix units multiply f64.
+inline constexpr unsigned kDoubleMatrixFamilies =
+    kMatrixFamilies & (kCdna2 | kCdna3 | kSm80 | kEmulated);
 
 /// The families that this pass compiles for; the host pass sees every kernel. WICK_MATRIX_NONE builds
 /// a target without its matrix instructions, to run the kernels of cards that have none.

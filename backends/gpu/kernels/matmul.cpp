@@ -30,6 +30,7 @@ void add_family<"matmul">(KernelList& list) {
   add_vector(list, Types{});
   add_matrix_matmul(list);
   add_kernel<TiledMatmulLaunch<float, kLargePlainTile, true>, kAllFamilies>(list, "packed_128");
+  add_double_matmul(list);
   add_large_tiled(list, TypeList<bf16, f16, float>{});
   add_small_tiled(list, TypeList<f8e4m3, f8e5m2, bf16, f16, float>{});
   add_kernel<TiledMatmulLaunch<double, kDoublePlainTile>, kAllFamilies>(list, "tiled_64");

@@ -1,6 +1,6 @@
 // c[m, n] = sum over k of a[m, k] b[k, n], for every batch. This file describes a call on the host and
-// the arguments of a launch. The kernels: matmul_vector.h for a few rows, matmul_matrix.h on matrix
-// units, matmul_tiled.h everywhere.
+// the arguments of a launch. The kernels: matmul_vector.h for a few rows, matmul_matrix.h and
+// matmul_doubles.h on matrix units, matmul_tiled.h everywhere.
 #pragma once
 #include "kernels/common.h"
 #include "wick/abi/ops/matmul.h"
@@ -147,10 +147,11 @@ struct MatmulLaunch {
   static Status run(const Call& call) { return L::run_product(Product(call), call); }
 };
 
-/// Add the kernels of matmul_matrix.cpp and matmul_integers.cpp, separate files because they
-/// compile slowly.
+/// Add the kernels of matmul_matrix.cpp, matmul_doubles.cpp and matmul_integers.cpp, separate files
+/// because they compile slowly.
 void add_thin_matmul(KernelList&);
 void add_matrix_matmul(KernelList&);
+void add_double_matmul(KernelList&);
 void add_integer_matmul(KernelList&);
 
 }  // namespace wick::gpu

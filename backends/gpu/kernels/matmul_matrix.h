@@ -1,7 +1,6 @@
 // c = a b on matrix units: f16 and bf16 with f32 accumulators.
 #pragma once
-#include "device/mma.h"
-#include "kernels/matmul.h"
+#include "kernels/matmul_split.h"
 
 namespace wick::gpu {
 
@@ -10,16 +9,14 @@ struct MatrixTile {
   int threads;
   int resident;  // blocks per multiprocessor
 };
-/// The dim of an operand with stride 1. kAlongK also accepts any strides, without packs.
-enum class Inner { kAlongK, kAlongRows };
-
 /// A block's part of an operand, `rows` x `depth` elements: loaded from global memory into registers,
 /// stored into shared memory, and loaded from there as fragments.
 ///
 /// Shared memory holds [row][k], or [k][row] if rows are innermost in memory and fragments load by
 /// columns as fast as by rows. If rows are innermost and column loads are slow, a thread transposes
 /// 2 x 8 elements in its registers. It stores its 8 rows `rows / 8` slots apart, so that neighbouring
-/// threads, which have the next 8 rows, store to neighbouring slots and use all banks.
+/// threads, which have the next 8 rows, store to neighbouring slots and use all banks. With inner ==
+/// Inner::kAlongK it also accepts any strides, without packs.
 template <class Ctx, class T, Inner inner, int rows, int depth>
 struct MatrixOperand {
   using Matrix = typename Ctx::Matrix;
@@ -413,11 +410,7 @@ struct MatrixMatmul {
   static constexpr bool kUsesMatrix = true;
   static constexpr int kResidentBlocks = tile.resident;
   static constexpr bool kSplits = splits_k(tile, packed);
-  struct Args : ProductArgs<T> {
-    int32 blocks;
-    int32 splits, split_length;  // of k
-    float* partials;             // [splits, batches, m, n], if there are several
-  };
+  using Args = SplitProductArgs<T>;
   static constexpr int threads(int) { return tile.threads; }
   static Grid grid(int, const Args& a) { return {a.blocks, a.splits}; }
 
@@ -448,9 +441,7 @@ struct MatrixMatmul {
       b.begin(ctx, block.b + first_k * args.b_steps.k, args.b_steps, first_n, args.n, k);
       P::multiply_packed(ctx, shared.stage, a, b, (k + tile.k - 1) / tile.k, sums);
       if (args.partials) {
-        const int64 batches = args.blocks / (args.blocks_m * args.blocks_n);
-        float* const partial =
-            args.partials + (ctx.block().y * batches + block.batch) * (int64(args.m) * args.n);
+        float* const partial = args.partial(ctx.block().y, block.batch);
         P::each_sum(ctx, sums, [&](int tile_m, int tile_n, float sum) {
           const int m = first_m + tile_m, n = first_n + tile_n;
           if (m < args.m && n < args.n) partial[int64(m) * args.n + n] = sum;
@@ -489,30 +480,6 @@ inline constexpr MatrixTile kSmallAsyncTile{64, 128, 32, 128, 2};
 // Of a few rows, whose time is that of reading the other operand.
 inline constexpr MatrixTile kThinAsyncTile{32, 128, 64, 128, 3};
 
-// c = the sum of the partial results, in the order of k.
-template <class T>
-struct SplitSum {
-  static constexpr int kThreads = 256;
-  struct Args {
-    T* c;
-    const float* partials;
-    int64 count;  // of c
-    int32 splits;
-  };
-  static constexpr int threads(int) { return kThreads; }
-  static Grid grid(int, const Args& a) { return {int(ceil_div<int64>(a.count, kThreads))}; }
-  template <class Ctx>
-  struct Shared {};
-  template <class Ctx>
-  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
-    const int64 i = int64(ctx.block().x) * kThreads + ctx.thread();
-    if (i >= a.count) return;
-    float sum = 0;
-    for (int s = 0; s < a.splits; s++) sum += a.partials[s * a.count + i];
-    a.c[i] = round_to<T>(sum);
-  }
-};
-
 template <class T, MatrixTile tile, bool packed>
 struct MatrixMatmulLaunch : MatmulLaunch<T, MatrixMatmulLaunch<T, tile, packed>> {
   static const char* accepts_product(const Product& p, const DeviceInfo& info) {
@@ -531,56 +498,19 @@ struct MatrixMatmulLaunch : MatmulLaunch<T, MatrixMatmulLaunch<T, tile, packed>>
     return nullptr;
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo& info) {
-    if constexpr (splits_k(tile, packed)) {
-      const Product p(call);
-      const int splits = splits_of(p, info.compute_units);
-      return splits > 1 ? splits * call.out[0].numel() * int64(sizeof(float)) : 0;
-    }
-    return 0;
-  }
-  static Status run_product(const Product& p, const Call& call) {
-    // An operand with stride 1 along k is read along k, whatever its other stride is.
-    const bool a_rows = p.a.row == 1 && p.a.k != 1, b_rows = p.b.row == 1 && p.b.k != 1;
-    if (a_rows && b_rows) return run_as<Inner::kAlongRows, Inner::kAlongRows>(p, call);
-    if (a_rows) return run_as<Inner::kAlongRows, Inner::kAlongK>(p, call);
-    if (b_rows) return run_as<Inner::kAlongK, Inner::kAlongRows>(p, call);
-    return run_as<Inner::kAlongK, Inner::kAlongK>(p, call);
-  }
-
- private:
-  static constexpr int kLeastSplit = 256;  // of k
-
-  /// Parts of k, so that all blocks that the card's compute units hold at once have work, two on each at
-  /// least.
-  static int splits_of(const Product& p, int compute_units) {
+    if (!splits_k(tile, packed)) return 0;
+    const Product p(call);
     const int64 blocks =
         p.batch.numel() * ceil_div<int64>(p.m, tile.m) * ceil_div<int64>(p.n, tile.n);
+    // Two blocks on each compute unit at least.
     const int64 resident = tile.m < 64 ? tile.resident : 2;
-    const int64 fill = blocks > 0 ? resident * compute_units / blocks : 1, most = p.k / kLeastSplit;
-    const int64 splits = fill < most ? fill : most;
-    return int(splits > 1 ? splits : 1);
+    return split_scratch<T>(call, splits_of(p.k, blocks, resident * info.compute_units));
   }
-  template <Inner a, Inner b>
-  static Status run_as(const Product& p, const Call& call) {
-    using K = MatrixMatmul<T, a, b, tile, packed>;
-    typename K::Args all{};
-    all.splits = 1, all.split_length = int32(p.k);
-    const int64 count = call.out[0].numel();
-    if (splits_k(tile, packed) && call.scratch_bytes > 0) {
-      const int64 splits = call.scratch_bytes / (count * int64(sizeof(float)));
-      all.partials = static_cast<float*>(call.scratch);
-      all.split_length = int32(ceil_div<int64>(ceil_div(p.k, splits), tile.k) * tile.k);
-      all.splits = int32(ceil_div<int64>(p.k, all.split_length));
-    }
-    const Status status =
-        p.for_each_launch<T, 8>(tile.m, tile.n, [&](const ProductArgs<T>& args, int32 blocks) {
-          typename K::Args here = all;
-          static_cast<ProductArgs<T>&>(here) = args;
-          here.blocks = blocks;
-          return launch<K>(here, call);
-        });
-    if (!status.ok() || !all.partials) return status;
-    return launch<SplitSum<T>>({call.out[0].as<T>(), all.partials, count, all.splits}, call);
+  static Status run_product(const Product& p, const Call& call) {
+    return with_inner_dims(p, [&]<Inner a, Inner b>() {
+      using K = MatrixMatmul<T, a, b, tile, packed>;
+      return run_split<K, T, 8>(p, {tile.m, tile.n, tile.k}, call);
+    });
   }
 };
 

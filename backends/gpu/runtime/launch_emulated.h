@@ -78,7 +78,10 @@ Status launch(const typename K::Args& args, const Call& call) {
   using emu::launch_wave;
   if constexpr (requires { requires K::kUsesMatrix; }) {
     if (call.device == 64) return launch_wave<K, 64, Around, MatrixGfx9>(args, call);
-    return launch_wave<K, 32, Around, MatrixSm80, MatrixGfx11, MatrixGfx12>(args, call);
+    if constexpr (requires { requires K::kUsesDoubles; })
+      return launch_wave<K, 32, Around, MatrixSm80>(args, call);
+    else
+      return launch_wave<K, 32, Around, MatrixSm80, MatrixGfx11, MatrixGfx12>(args, call);
   } else {
     if (call.device == 64) return launch_wave<K, 64, Around, NoMatrix>(args, call);
     return launch_wave<K, 32, Around, NoMatrix>(args, call);

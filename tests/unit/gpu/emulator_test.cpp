@@ -17,6 +17,7 @@
 #include "scalar/reduce.h"
 #include "scalar/unary.h"
 #include "wick/abi/ops/gather.h"
+#include "wick/abi/ops/matmul.h"
 
 namespace wick::gpu {
 
@@ -832,6 +833,51 @@ TEST_P(Emulator, MakesOperandsOfAccumulatorsInEveryLayout) {
   for (int n = 0; n < 16; n++) EXPECT_EQ(sums.read()[size_t(n)], float(16 * 120 + 16 * n)) << n;
 }
 
+/// y = a b of f64, a 16 x 8 and b 8 x 16, both with the same inner dim.
+template <Inner inner>
+struct DoubleProduct {
+  struct Args {
+    double* y;
+  };
+  static constexpr bool kUsesMatrix = true, kUsesDoubles = true;
+  static constexpr int threads(int wave) { return wave; }
+  static Grid grid(int, const Args&) { return {}; }
+  template <class Ctx>
+  struct Shared {
+    alignas(16) double a[128], b[128];
+  };
+  static int place(int row, int k) { return inner == Inner::kAlongK ? row * 8 + k : k * 16 + row; }
+  template <class Ctx>
+  static void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+    using M = typename Ctx::Matrix::Doubles;
+    for (int i = ctx.thread(); i < 128; i += Ctx::kThreads)
+      shared.a[place(i / 8, i % 8)] = i, shared.b[place(i / 8, i % 8)] = 1000 - i;
+    ctx.sync();
+    const auto a = load_doubles<inner>(ctx, [&](int m, int k) { return shared.a + place(m, k); });
+    const auto b = load_doubles<inner>(ctx, [&](int n, int k) { return shared.b + place(n, k); });
+    DoubleSums<Ctx> sums;
+    for (double& sum : sums.v) sum = 1;
+    multiply(ctx, sums, a, b);
+    for (int i = 0; i < M::kAccumulator; i++)
+      args.y[M::m(ctx.lane(), i) * 16 + M::n(ctx.lane(), i)] = sums.v[i];
+  }
+};
+
+TEST_P(Emulator, MultipliesF64InEveryLayoutThatHasIt) {
+  const Array<double> y(device(), std::vector<double>(256));
+  const Operands operands(device(), {}, {y.view()});
+  const auto expect_product = [&](const Status& status) {
+    ASSERT_EQ(text_of(status), "ok");
+    for (int i = 0; i < 256; i++) {
+      double sum = 1;
+      for (int k = 0; k < 8; k++) sum += (i / 16 * 8 + k) * (1000 - (i % 16 * 8 + k));
+      EXPECT_EQ(y.read()[size_t(i)], sum) << i;
+    }
+  };
+  expect_product(launch<DoubleProduct<Inner::kAlongK>>({y.data()}, operands.call));
+  expect_product(launch<DoubleProduct<Inner::kAlongRows>>({y.data()}, operands.call));
+}
+
 enum class Skips { kNothing, kWait, kSync };
 /// y = x by way of shared memory, two copies of 16 bytes a thread on their way at a time; a thread stores
 /// what its neighbour has copied.
@@ -885,6 +931,33 @@ TEST_P(Emulator, DeliversAsyncCopiesAtTheWait) {
 }
 
 // ---- The table
+
+/// The first kernel for [m, k] x [k, n] of f64 on a card with so many compute units.
+std::string double_product(int32 device, int64 m, int64 k, int64 n, int32 compute_units = 4) {
+  const DType dtypes[] = {DType::kF64, DType::kF64, DType::kF64};
+  const KernelQuery query{&kMatmul, dtypes, 2, 1};
+  const Kernel* kernels = nullptr;
+  const int32 count = emulated_backend()->find_kernels(device, &query, &kernels);
+  DeviceInfo info;
+  EXPECT_TRUE(emulated_backend()->device_info(device == 64, &info).ok());
+  info.compute_units = compute_units;
+  const auto matrix = [](int64 rows, int64 columns) {
+    return View{nullptr, DType::kF64, 2, {rows, columns}, {columns, 1}};
+  };
+  const Operands operands(device, {matrix(m, k), matrix(k, n)}, {matrix(m, n)});
+  for (int32 i = 0; i < count; i++)
+    if (!kernels[i].accepts(&kernels[i], &operands.call, &info)) return kernels[i].name;
+  return "none";
+}
+
+TEST_P(Emulator, MultipliesF64OnMatrixUnitsWhereOperandsAreInPacks) {
+  EXPECT_EQ(double_product(device(), 16, 16, 16), "matmul_f64_packed_64");
+  EXPECT_EQ(double_product(device(), 256, 16, 256), "matmul_f64_async_128");
+  EXPECT_EQ(double_product(device(), 512, 16, 64), "matmul_f64_packed_128");
+  EXPECT_EQ(double_product(device(), 256, 16, 256, 100), "matmul_f64_packed_64");
+  EXPECT_EQ(double_product(device(), 256, 17, 256), "matmul_f64_tiled_64");
+  EXPECT_EQ(double_product(device(), 256, 16, 255), "matmul_f64_tiled_64");
+}
 
 /// Reports ids of x beyond the limit, each thread its own.
 struct Ids {
