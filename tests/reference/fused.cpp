@@ -71,6 +71,7 @@ struct Query {
   std::vector<Real> slopes;   // the derivative of the soft cap at each score
   std::vector<Real> doubts;   // roundings by which a weight is off, before they are normalised
   Real doubt = 0;             // their mean, and what the logarithm of the sum adds
+  Real sink_weight = 0, sink_doubt = 0;     // the same of the sink
   std::vector<Real> y, magnitude, between;  // [D]
 };
 
@@ -89,11 +90,11 @@ Real bias_of(const Array& mask, std::size_t at) {
   return mask.values[at] != 0 ? 0 : -kInfinity;
 }
 
-/// The softmax of the scores of keys [first, keys); nothing where no key is seen. A score is off by
+/// The softmax of the scores of keys [first, keys) and the sink; nothing where no key is seen. A score is off by
 /// its sum's roundings (of q k), by one for the scale, four for the soft cap, one for the difference
 /// to the highest, and the exponential by one or two.
 void weigh(Query& query, const Array& k, const Sizes& n, std::size_t first, std::size_t keys,
-           Real scale, const Attention& attention) {
+           Real scale, Real sink, const Attention& attention) {
   const Array* mask = attention.mask;
   const Real cap = attention.soft_cap;
   std::vector<Real> scores;
@@ -123,7 +124,9 @@ void weigh(Query& query, const Array& k, const Sizes& n, std::size_t first, std:
       highest = std::isnan(highest) ? highest : scores.back();
   }
   if (highest == -kInfinity) return void(query.weights.assign(keys, 0));
+  if (sink > highest) highest = sink;
   Sum total;
+  total.add(std::exp(sink - highest));
   for (const Real score : scores) total.add(std::exp(score - highest));
   for (std::size_t j = 0; j < keys; j++) {
     query.weights.push_back(std::exp(scores[j] - highest) / total.value());
@@ -131,6 +134,9 @@ void weigh(Query& query, const Array& k, const Sizes& n, std::size_t first, std:
     query.doubts[j] += std::fabs(scores[j] - highest);
     query.doubt += weighted(query.weights[j], query.doubts[j]);
   }
+  query.sink_weight = std::exp(sink - highest) / total.value();
+  if (query.sink_weight > 0) query.sink_doubt = std::fabs(sink - highest) + std::fabs(sink) + 2;
+  query.doubt += query.sink_weight * query.sink_doubt;
   query.doubt += std::fabs(highest + std::log(total.value())) + of_sum(keys);
 }
 
@@ -144,6 +150,7 @@ void attend(Query& query, const Array& v, const Sizes& n) {
       off.add(query.weights[j] * query.doubts[j] * std::fabs(value(j) - y.value()));
     }
     query.y.push_back(y.value());
+    off.add(query.sink_weight * query.sink_doubt * std::fabs(y.value()));
     // The sum of products, and that of the weights which divides it.
     const Real sums = (y.magnitude() + std::fabs(y.value())) * of_sum(query.weights.size());
     query.magnitude.push_back(sums + off.value());
@@ -159,12 +166,21 @@ void for_queries(const Array& q, const Array& k, const Array& v, const Array& po
   const Real scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(Real(n.d));
   for (std::size_t row = 0; row < n.b * n.h * n.t; row++) {
     const std::size_t t = row % n.t, h = row / n.t % n.h, b = row / n.t / n.h;
-    Query query{&q.values[row * n.d], row, b * n.g + h / (n.h / n.g), {}, {}, {}, 0, {}, {}, {}};
-    const std::size_t position = std::size_t(positions.values[b * n.t + t]);
-    const std::size_t window = attention.window > 0 ? std::size_t(attention.window) : position + 1;
-    const std::size_t first = position + 1 - std::min(window, position + 1);
-    weigh(query, k, n, attention.causal ? first : 0,
-          attention.causal ? std::min(n.s, position + 1) : n.s, scale, attention);
+    Query query{};
+    query.q = &q.values[row * n.d];
+    query.row = row;
+    query.head = b * n.g + h / (n.h / n.g);
+    int64_t first = 0, end = int64_t(n.s);
+    if (attention.causal) {
+      const int64_t position = int64_t(positions.values[b * n.t + t]);
+      end = std::min(end, position + 1);
+      if (attention.window > 0) first = std::max<int64_t>(0, position + 1 - attention.window);
+    }
+    if (attention.first_keys)
+      first = std::max(first, int64_t(attention.first_keys->values[b * n.t + t]));
+    end = std::max<int64_t>(end, 0);
+    weigh(query, k, n, std::size_t(first), std::size_t(end), scale,
+          attention.sinks ? attention.sinks->values[h] : -kInfinity, attention);
     attend(query, v, n);
     f(query);
   }
@@ -390,7 +406,8 @@ ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, co
   const Sizes n = sizes_of(q, k);
   const Real scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(Real(n.d));
   const std::size_t sharing = n.t * (n.h / n.g);  // queries that share a key
-  Gathered gq(q.values.size(), n.s), gk(k.values.size(), sharing), gv(v.values.size(), sharing);
+  Gathered gq(q.values.size(), n.s), gk(k.values.size(), sharing), gv(v.values.size(), sharing),
+      gs(attention.sinks ? n.h : 0, n.b * n.t);
   for_queries(q, k, v, positions, attention, [&](const Query& query) {
     const Real* g = &gy.values[query.row * n.d];
     Sum with_y;
@@ -398,6 +415,13 @@ ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, co
     for (std::size_t d = 0; d < n.d; d++) {
       with_y.add(g[d] * query.y[d]);
       y_off += std::fabs(g[d]) * query.magnitude[d];
+    }
+    if (attention.sinks) {
+      const Real weight = query.sink_weight, value = weight * with_y.value();
+      gs.add(query.row / n.t % n.h, -value,
+             std::fabs(value) * (query.sink_doubt + query.doubt) +
+                 weight * (with_y.magnitude() * of_sum(n.d) + y_off),
+             0, weight * with_y.magnitude());
     }
     for (std::size_t j = 0; j < query.weights.size(); j++) {
       const std::size_t key = (query.head * n.s + j) * n.d;
@@ -421,8 +445,8 @@ ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, co
       }
     }
   });
-  ProductsResult all{joined(q.dtype, {gq.sums, gk.sums, gv.sums}), {}, {}};
-  for (const Gathered* part : {&gq, &gk, &gv}) {
+  ProductsResult all{joined(q.dtype, {gq.sums, gk.sums, gv.sums, gs.sums}), {}, {}};
+  for (const Gathered* part : {&gq, &gk, &gv, &gs}) {
     append(all.result.magnitude, part->magnitude);
     append(all.between, part->between);
     append(all.kept, part->kept);

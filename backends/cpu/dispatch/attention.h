@@ -33,6 +33,7 @@ struct Queries {
   bool biased;
   const void* bias[kMaxQueries];  // if biased: what is added to the scores, in the compute type
   int64 bias_stride;              // between keys
+  const void* sink[kMaxQueries];  // a score without a value, in the compute type; nullptr: none
 };
 
 /// Keys whose gradients one thread computes, from all queries that attend to them.

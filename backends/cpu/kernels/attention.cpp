@@ -336,16 +336,25 @@ template <class C>
 void finish(const Access& out, const Queries& queries, int64 first, int64 D, C* rows,
             const Block<C>& block) {
   using L = Lanes<C>;
+  const int64 count = smaller(block.width, queries.count - first);
+  for (int64 i = 0; i < block.width && queries.sink[first]; i++)
+    block.unseen[i] = i < count ? *static_cast<const C*>(queries.sink[first + i]) : lowest<C>();
   for (int64 i = 0; i < block.width; i += L::kCount) {
-    const L sum = L::load(block.sum + i);
-    const L factor = select(sum == L(C(0)), L(C(0)), L(C(1)) / sum);
+    L sum = L::load(block.sum + i), largest = L::load(block.largest + i), share(C(1));
+    if (queries.sink[first]) {
+      const L sink = L::load(block.unseen + i), most = larger(largest, sink);
+      const L base = select(most == L(lowest<C>()), L(C(0)), most);
+      share = exp(largest - base);
+      sum = fma(sum, share, exp(sink - base));
+      largest = most;
+    }
+    const L factor = select(sum == L(C(0)), L(C(0)), share / sum);
     for (int64 d = 0; d < D; d++) {
       C* const at = block.sums + d * block.width + i;
       (L::load(at) * factor).store(at);
     }
-    (L::load(block.largest + i) + log(sum)).store(block.sum + i);
+    (largest + log(sum)).store(block.sum + i);
   }
-  const int64 count = smaller(block.width, queries.count - first);
   for (int64 i = 0; i < count; i += kSide<C>) {
     transpose(block.sums + i, block.width, D, kSide<C>, rows, D);
     for (int64 r = 0; r < smaller(kSide<C>, count - i); r++) {
@@ -519,7 +528,15 @@ void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys,
   }
   for (int64 i = 0; i < queries.count; i++) {
     C* const y = buffer.sums + i * D;
-    scale(sum[i] == C(0) ? C(0) : C(1) / sum[i], D, y);
+    C share(1);
+    if (queries.sink[i]) {
+      const C sink = *static_cast<const C*>(queries.sink[i]);
+      const C now = most[i] < sink ? sink : most[i], base = now == lowest<C>() ? C(0) : now;
+      share = exp_of(most[i] - base);
+      sum[i] = sum[i] * share + exp_of(sink - base);
+      most[i] = now;
+    }
+    scale(sum[i] == C(0) ? C(0) : share / sum[i], D, y);
     kernel.out.store(y, queries.y[i], 1, D);
     *static_cast<C*>(queries.l[i]) = most[i] + hn::GetLane(log(Lanes<C>(sum[i])).v);
   }

@@ -19,6 +19,9 @@ struct HeadStrides {
 struct SeenKeys {
   int32 first, end;
   WICK_HD bool has(int32 s) const { return first <= s && s < end; }
+  WICK_HD void raise_first(int64 to) {
+    if (to > first) first = to < end ? int32(to) : end;
+  }
   WICK_HD static SeenKeys none() { return {0, 0}; }
 };
 
@@ -30,16 +33,21 @@ struct AttentionShape {
   int64 position_strides[2];
   int64 window;  // of keys; if there is none, more than there are positions
   bool causal;
+  const int64* first_keys;  // [B, T]; nullptr: all 0
+  int64 first_key_strides[2];
 
   WICK_HD int32 rows() const { return queries * int32(heads.divisor); }
   WICK_DEVICE SeenKeys seen(const int64* positions, int32 b, int32 t) const {
-    if (!causal) return {0, keys};
-    const int64 position = positions[b * position_strides[0] + t * position_strides[1]];
-    if (position < 0) return SeenKeys::none();
-    const int32 end = position < keys ? int32(position) + 1 : keys;
-    if (position < window) return {0, end};
-    const int64 first = position - window + 1;
-    return {first < end ? int32(first) : end, end};
+    SeenKeys seen{0, keys};
+    if (causal) {
+      const int64 position = positions[b * position_strides[0] + t * position_strides[1]];
+      if (position < 0) return SeenKeys::none();
+      if (position < keys) seen.end = int32(position) + 1;
+      if (position >= window) seen.raise_first(position - window + 1);
+    }
+    if (first_keys)
+      seen.raise_first(first_keys[b * first_key_strides[0] + t * first_key_strides[1]]);
+    return seen;
   }
 };
 
@@ -114,7 +122,7 @@ inline bool heads_are_aligned(const View& x) {
 
 /// A call of sdpa or its gradient, on the host.
 struct AttentionCall {
-  const View &q, &k, &positions;
+  const View &q, &k, &positions, &first_keys;
   SdpaAttributes attributes;
 
   static const char* check_heads(const View& x, const View& like) {
@@ -130,6 +138,10 @@ struct AttentionCall {
     if (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0) return "H is no multiple of G";
     if (positions.rank != 2 || positions.shape[0] != q.shape[0] || positions.shape[1] != q.shape[2])
       return "positions are not [B, T]";
+    if (attributes.has_first_keys != 0 &&
+        (first_keys.rank != 2 || first_keys.shape[0] != q.shape[0] ||
+         first_keys.shape[1] != q.shape[2]))
+      return "first keys are not [B, T]";
     if (q.shape[3] == 0) return "D is 0";
     if (q.shape[3] > most_head_dim) return "D is above 256";
     if (k.shape[2] > kLaunchLimit || q.shape[1] * q.shape[2] > kLaunchLimit ||
@@ -144,7 +156,11 @@ struct AttentionCall {
                ? nullptr
                : "the bias is not [B, H, T, S]";
   }
+  const char* check_sinks(const View& x) const {
+    return attributes.has_sinks != 0 ? check_vector(x, q.shape[1]) : nullptr;
+  }
   AttentionShape shape() const {
+    const bool has_first_keys = attributes.has_first_keys != 0;
     return {FastDivide::by(q.shape[1] / k.shape[1]),
             FastDivide::by(k.shape[1]),
             int32(q.shape[0]),
@@ -153,7 +169,9 @@ struct AttentionCall {
             int32(q.shape[3]),
             {positions.strides[0], positions.strides[1]},
             attributes.window > 0 ? attributes.window : int64(~uint64(0) >> 1),
-            attributes.causal != 0};
+            attributes.causal != 0,
+            has_first_keys ? first_keys.as<int64>() : nullptr,
+            {first_keys.strides[0], first_keys.strides[1]}};
   }
 };
 

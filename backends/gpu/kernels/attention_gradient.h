@@ -243,7 +243,7 @@ struct SdpaGradientCall {
   static constexpr Signature signature{kSdpaGradient, kDTypeOf<T>};
 
   static AttentionCall attention(const Call& call) {
-    return {call.in[1], call.in[2], call.in[4],
+    return {call.in[1], call.in[2], call.in[4], call.in[7],
             *static_cast<const SdpaAttributes*>(call.attributes)};
   }
   static const char* check(const Call& call, int most_head_dim) {

@@ -20,6 +20,13 @@ struct SoftmaxState {
     sum *= factor;
     return factor;
   }
+  /// Adds the weight of a sink, which has no value. Returns the factor of the weighted sum.
+  WICK_DEVICE C add_sink(C sink) {
+    const C factor = raise(Max()(max, sink));
+    sum += exp(sink - MaxSum<C>::shift(max));
+    return factor;
+  }
+  WICK_DEVICE C log_sum() const { return sum == C(0) ? Max::identity<C>() : max + log(sum); }
 };
 
 template <class C>
@@ -32,6 +39,7 @@ struct StreamArgs {
   const C* bias;  // added to scores; or nullptr
   HeadStrides bias_strides;
   int64 bias_key;  // the stride between keys
+  const C* sinks;  // [H]; or nullptr
   C scale, soft_cap;
   FastDivide chunks;  // of a key head's rows, one block each
   int32 splits, split_length;
@@ -213,9 +221,11 @@ struct SdpaStream {
         to[d] = weighted;
         if (d == 0) to[a.shape.head_dim] = max, to[a.shape.head_dim + 1] = sum;
       } else {
-        a.out[row.offset(a.y, place.b) + d] = narrow<T>(sum == C(0) ? C(0) : weighted / sum);
-        if (d == 0)
-          a.l[row.index(a.shape, place.b)] = sum == C(0) ? Max::identity<C>() : max + log(sum);
+        SoftmaxState<C> state{max, sum};
+        if (a.sinks) weighted *= state.add_sink(a.sinks[row.h]);
+        a.out[row.offset(a.y, place.b) + d] =
+            narrow<T>(state.sum == C(0) ? C(0) : weighted / state.sum);
+        if (d == 0) a.l[row.index(a.shape, place.b)] = state.log_sum();
       }
     }
   }
@@ -229,7 +239,7 @@ struct SdpaMerge {
   struct Args {
     T* out;
     C* l;
-    const C* partials;
+    const C *partials, *sinks;
     HeadStrides y;
     FastDivide queries, all_heads;
     int32 rows, splits, head_dim;
@@ -254,17 +264,18 @@ struct SdpaMerge {
       max = Max()(max, ctx.shuffle_xor(max, mask));
     add_splits(ctx, from, MaxSum<C>::shift(max), a, shared);
     ctx.sync();
-    C sum = 0;
-    for (int w = 0; w < Ctx::kWaves; w++) sum += shared.sum[w];
+    SoftmaxState<C> state{max, C(0)};
+    for (int w = 0; w < Ctx::kWaves; w++) state.sum += shared.sum[w];
     const int head = int(a.queries.quotient(row)), t = row - head * int(a.queries.divisor);
     const int b = int(a.all_heads.quotient(head)), h = head - b * int(a.all_heads.divisor);
+    const C factor = a.sinks ? state.add_sink(a.sinks[h]) : C(1);
     T* const y = a.out + b * a.y.batch + h * a.y.head + t * a.y.row;
     for (int d = ctx.thread(); d < a.head_dim; d += kThreads) {
       C weighted = 0;
       for (int w = 0; w < Ctx::kWaves; w++) weighted += shared.weighted[w][d];
-      y[d] = narrow<T>(sum == C(0) ? C(0) : weighted / sum);
+      y[d] = narrow<T>(state.sum == C(0) ? C(0) : weighted * factor / state.sum);
     }
-    if (ctx.thread() == 0) a.l[row] = sum == C(0) ? Max::identity<C>() : max + log(sum);
+    if (ctx.thread() == 0) a.l[row] = state.log_sum();
   }
 
  private:
@@ -312,7 +323,8 @@ struct SdpaStreamLaunch {
     if (const char* why = c.check(kMaxHeadDim)) return why;
     if (const char* why = AttentionCall::check_heads(call.in[2], c.k)) return why;
     if (const char* why = AttentionCall::check_heads(call.out[0], c.q)) return why;
-    if (const char* why = masked ? c.check_bias(call.in[4]) : nullptr) return why;
+    if (const char* why = c.check_sinks(call.in[5])) return why;
+    if (const char* why = masked ? c.check_bias(call.in[6]) : nullptr) return why;
     return check_vector(call.out[1], c.q.numel() / c.q.shape[3]);
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
@@ -330,7 +342,7 @@ struct SdpaStreamLaunch {
   }
 
   static AttentionCall attention(const Call& call) {
-    return {call.in[0], call.in[1], call.in[3],
+    return {call.in[0], call.in[1], call.in[3], call.in[4],
             *static_cast<const SdpaAttributes*>(call.attributes)};
   }
   /// Sets the arguments of a kernel that splits a call so.
@@ -346,8 +358,9 @@ struct SdpaStreamLaunch {
     args.l = call.out[1].as<C>();
     args.partials = cut.splits > 1 ? static_cast<C*>(call.scratch) : nullptr;
     args.shape = c.shape();
-    if (call.num_in > 4) {
-      const View& bias = call.in[4];
+    args.sinks = c.attributes.has_sinks != 0 ? call.in[5].as<C>() : nullptr;
+    if (call.num_in > 6) {
+      const View& bias = call.in[6];
       args.bias = bias.as<C>();
       args.bias_strides = HeadStrides::of(bias);
       args.bias_key = bias.strides[3];
@@ -369,7 +382,7 @@ struct SdpaStreamLaunch {
     if (!args.partials) return {};
     const View& q = call.in[0];
     return launch<SdpaMerge<T>>(
-        {args.out, args.l, args.partials, args.y, FastDivide::by(q.shape[2]),
+        {args.out, args.l, args.partials, args.sinks, args.y, FastDivide::by(q.shape[2]),
          FastDivide::by(q.shape[1]), int32(q.shape[0] * q.shape[1] * q.shape[2]), args.splits,
          args.shape.head_dim},
         call);

@@ -544,10 +544,18 @@ struct SdpaTiles {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
     T* const own = shared.tiles + P::kResultsAt + ctx.wave() * 16 * P::kStride;
-    const auto& sum = group.sum;
-    float inverse[M::kColumns];
+    SoftmaxState<float> state[M::kColumns];
+    float sinks[M::kColumns], inverse[M::kColumns];
     WICK_UNROLL
-    for (int c = 0; c < M::kColumns; c++) inverse[c] = sum[c] == 0 ? 0 : 1 / sum[c];
+    for (int i = 0; i < M::kAccumulator; i++)
+      sinks[M::column(i)] =
+          a.sinks ? a.sinks[place.row(a, row_of_wave(ctx, g) + M::n(lane, i)).h] : 0;
+    WICK_UNROLL
+    for (int c = 0; c < M::kColumns; c++) {
+      state[c] = {scaled(a, group.reference[c]), group.sum[c]};
+      const float factor = a.sinks ? state[c].add_sink(sinks[c]) : 1;
+      inverse[c] = state[c].sum == 0 ? 0 : factor / state[c].sum;
+    }
     WICK_UNROLL
     for (int d = 0; d < kFragmentsD; d++) {
       WICK_UNROLL
@@ -559,8 +567,7 @@ struct SdpaTiles {
     for (int i = 0; i < M::kAccumulator; i++) {
       const int r = row_of_wave(ctx, g) + M::n(lane, i), c = M::column(i);
       if (M::m(lane, i) != 0 || !place.is_row(a, r)) continue;
-      a.l[place.row(a, r).index(a.shape, place.b)] =
-          sum[c] == 0 ? -__builtin_inff() : scaled(a, group.reference[c]) + log(sum[c]);
+      a.l[place.row(a, r).index(a.shape, place.b)] = state[c].log_sum();
     }
     ctx.sync();
     WICK_ROLL
