@@ -57,6 +57,7 @@ struct AttentionSizes {
   int64_t b, h, g, t, s, d;
   bool causal = true;
   int64_t scale = 0, window = 0, soft_cap = 0;
+  int64_t dv = 0;  // of v; 0: d
 };
 
 const AttentionSizes kAttentions[] = {
@@ -79,13 +80,25 @@ const AttentionSizes kWindows[] = {
     {1, 2, 1, 130, 150, 64, true, 0, 65},  {1, 2, 2, 3, 70, 128, false, 0, 0, 5000},
 };
 
-/// The operands of sdpa, after `leading` ones of q's shape.
+/// v of another size than q and k: in each bucket of sizes, and across them.
+const AttentionSizes kValueSizes[] = {
+    {1, 2, 1, 1, 5, 8, false, 0, 0, 0, 4},       {2, 4, 2, 5, 33, 24, true, 0, 6, 300, 64},
+    {1, 2, 1, 1, 200, 192, true, 0, 0, 0, 128},  {1, 4, 4, 20, 70, 192, true, 0, 0, 0, 128},
+    {1, 2, 2, 33, 40, 16, false, 0, 0, 0, 128},  {1, 2, 1, 70, 70, 64, true, 0, 0, 0, 80},
+    {1, 4, 2, 3, 70, 32, true, 0, 0, 0, 256},    {2, 1, 1, 7, 9, 5, false, 30, 0, 0, 3},
+    {1, 2, 1, 130, 150, 96, true, 0, 65, 0, 64},
+};
+
+/// The operands of sdpa, after `leading` ones of y's shape.
 std::vector<Geometry> attention_geometries(std::span<const AttentionSizes> sizes, int leading) {
   std::vector<Geometry> result;
   for (const AttentionSizes& n : sizes) {
     Geometry geometry{{}, {n.causal, n.scale, n.window, n.soft_cap}};
-    for (int i = 0; i <= leading; i++) geometry.operands.push_back({n.b, n.t, n.h, n.d});
-    for (int i = 0; i < 2; i++) geometry.operands.push_back({n.b, n.s, n.g, n.d});
+    const int64_t dv = n.dv > 0 ? n.dv : n.d;
+    for (int i = 0; i < leading; i++) geometry.operands.push_back({n.b, n.t, n.h, dv});
+    geometry.operands.push_back({n.b, n.t, n.h, n.d});
+    geometry.operands.push_back({n.b, n.s, n.g, n.d});
+    geometry.operands.push_back({n.b, n.s, n.g, dv});
     geometry.operands.push_back({n.b, n.t});
     result.push_back(geometry);
   }
@@ -221,6 +234,15 @@ Row windowed(Row row, int leading) {
   return row;
 }
 
+/// A row of sdpa with v of another size.
+Row value_sizes(Row row, int leading) {
+  row.op += "(value size)";
+  row.geometries = attention_geometries(kValueSizes, leading);
+  row.special = false;  // NaN times the weight 0 of what is not seen
+  row.bench = {};
+  return row;
+}
+
 /// Masks by whether keys are seen, or by what is added to their scores, -infinity among it.
 Array mask(const Case& c, Random& random) {
   const HostShape& shape = c.geometry.operands[3];
@@ -274,10 +296,12 @@ Row masked_row(bool is_bool) {
                                 {{2, 4, 2, 5, 5, 4, false, 30}, {2, 1, 1, 5}},
                                 {{1, 6, 3, 2, 7, 16, true}, {6, 1, 7}},
                                 {{2, 2, 1, 20, 70, 64, false}, {2, 1, 20, 70}},
+                                {{1, 2, 1, 20, 70, 24, true, 0, 0, 0, 64}, {20, 70}},
+                                {{1, 2, 1, 5, 9, 64, false, 0, 0, 0, 136}, {2, 1, 9}},
                                 {{0, 2, 1, 3, 5, 8, true}, {3, 5}},
                                 {{1, 2, 1, 3, 0, 8, false}, {3, 0}}})
     row.geometries.push_back(
-        {{{n.b, n.t, n.h, n.d}, {n.b, n.s, n.g, n.d}, {n.b, n.s, n.g, n.d}, mask},
+        {{{n.b, n.t, n.h, n.d}, {n.b, n.s, n.g, n.d}, {n.b, n.s, n.g, n.dv > 0 ? n.dv : n.d}, mask},
          {n.causal, n.scale, 0, 0}});
   row.special = false;  // NaN times the weight 0 of what is not seen
   if (!is_bool) row.differentiable.push_back(3);
@@ -467,6 +491,8 @@ std::vector<Row> rows_of<"attention">() {
           windowed(sdpa_gradient_row(), 1),
           masked_row(true),
           masked_row(false),
+          value_sizes(sdpa_row(), 0),
+          value_sizes(sdpa_gradient_row(), 1),
           with_sinks(sdpa_row()),
           with_sinks(sdpa_gradient_row()),
           with_sinks(masked_row(false)),

@@ -72,16 +72,16 @@ struct Query {
   std::vector<Real> doubts;   // roundings by which a weight is off, before they are normalised
   Real doubt = 0;             // their mean, and what the logarithm of the sum adds
   Real sink_weight = 0, sink_doubt = 0;     // the same of the sink
-  std::vector<Real> y, magnitude, between;  // [D]
+  std::vector<Real> y, magnitude, between;  // [Dv]
 };
 
 struct Sizes {
-  std::size_t b, h, t, d, g, s;
+  std::size_t b, h, t, d, g, s, dv;
 };
 
-Sizes sizes_of(const Array& q, const Array& k) {
+Sizes sizes_of(const Array& q, const Array& k, const Array& v) {
   const auto size = [](const Array& x, std::size_t d) { return std::size_t(x.shape[d]); };
-  return {size(q, 0), size(q, 1), size(q, 2), size(q, 3), size(k, 1), size(k, 2)};
+  return {size(q, 0), size(q, 1), size(q, 2), size(q, 3), size(k, 1), size(k, 2), size(v, 3)};
 }
 
 /// What a mask adds to a score.
@@ -141,8 +141,8 @@ void weigh(Query& query, const Array& k, const Sizes& n, std::size_t first, std:
 }
 
 void attend(Query& query, const Array& v, const Sizes& n) {
-  for (std::size_t d = 0; d < n.d; d++) {
-    const auto value = [&](std::size_t j) { return v.values[(query.head * n.s + j) * n.d + d]; };
+  for (std::size_t d = 0; d < n.dv; d++) {
+    const auto value = [&](std::size_t j) { return v.values[(query.head * n.s + j) * n.dv + d]; };
     Sum y, off;
     for (std::size_t j = 0; j < query.weights.size(); j++) y.add(query.weights[j] * value(j));
     // A weight that is off by a share moves y towards or away from the key's value by that share.
@@ -162,7 +162,7 @@ void attend(Query& query, const Array& v, const Sizes& n) {
 template <class F>
 void for_queries(const Array& q, const Array& k, const Array& v, const Array& positions,
                  const Attention& attention, const F& f) {
-  const Sizes n = sizes_of(q, k);
+  const Sizes n = sizes_of(q, k, v);
   const Real scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(Real(n.d));
   for (std::size_t row = 0; row < n.b * n.h * n.t; row++) {
     const std::size_t t = row % n.t, h = row / n.t % n.h, b = row / n.t / n.h;
@@ -389,7 +389,8 @@ Result rope(const Array& x, const Array& cos, const Array& sin, const Array& pos
 
 ProductsResult sdpa(const Array& q, const Array& k, const Array& v, const Array& positions,
                     const Attention& attention) {
-  ProductsResult all{{{q.dtype, q.shape, {}}, {}, k.shape[2]}, {}, {}};
+  const Shape shape{q.shape[0], q.shape[1], q.shape[2], v.shape[3]};
+  ProductsResult all{{{q.dtype, shape, {}}, {}, k.shape[2]}, {}, {}};
   for_queries(q, k, v, positions, attention, [&](const Query& query) {
     append(all.result.array.values, query.y);
     append(all.result.magnitude, query.magnitude);
@@ -403,16 +404,16 @@ ProductsResult sdpa(const Array& q, const Array& k, const Array& v, const Array&
 // gk = scale dS q, gv = P gy.
 ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, const Array& v,
                              const Array& positions, const Attention& attention) {
-  const Sizes n = sizes_of(q, k);
+  const Sizes n = sizes_of(q, k, v);
   const Real scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(Real(n.d));
   const std::size_t sharing = n.t * (n.h / n.g);  // queries that share a key
   Gathered gq(q.values.size(), n.s), gk(k.values.size(), sharing), gv(v.values.size(), sharing),
       gs(attention.sinks ? n.h : 0, n.b * n.t);
   for_queries(q, k, v, positions, attention, [&](const Query& query) {
-    const Real* g = &gy.values[query.row * n.d];
+    const Real* g = &gy.values[query.row * n.dv];
     Sum with_y;
     Real y_off = 0;
-    for (std::size_t d = 0; d < n.d; d++) {
+    for (std::size_t d = 0; d < n.dv; d++) {
       with_y.add(g[d] * query.y[d]);
       y_off += std::fabs(g[d]) * query.magnitude[d];
     }
@@ -420,19 +421,19 @@ ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, co
       const Real weight = query.sink_weight, value = weight * with_y.value();
       gs.add(query.row / n.t % n.h, -value,
              std::fabs(value) * (query.sink_doubt + query.doubt) +
-                 weight * (with_y.magnitude() * of_sum(n.d) + y_off),
+                 weight * (with_y.magnitude() * of_sum(n.dv) + y_off),
              0, weight * with_y.magnitude());
     }
     for (std::size_t j = 0; j < query.weights.size(); j++) {
-      const std::size_t key = (query.head * n.s + j) * n.d;
+      const std::size_t key = (query.head * n.s + j) * n.d, value = (query.head * n.s + j) * n.dv;
       Sum with_v;
-      for (std::size_t d = 0; d < n.d; d++) with_v.add(g[d] * v.values[key + d]);
+      for (std::size_t d = 0; d < n.dv; d++) with_v.add(g[d] * v.values[value + d]);
       const Real weight = query.weights[j], doubt = query.doubts[j] + query.doubt;
       const Real dp = weight * (with_v.value() - with_y.value()), slope = query.slopes[j];
       const Real ds = dp * slope;
       const Real of_slope = attention.soft_cap > 0 ? std::fabs(dp) * (4 + query.doubts[j]) : 0;
       const Real off = std::fabs(ds) * doubt + of_slope +
-                       weight * ((with_v.magnitude() + with_y.magnitude()) * of_sum(n.d) + y_off);
+                       weight * ((with_v.magnitude() + with_y.magnitude()) * of_sum(n.dv) + y_off);
       const Real kept = weight * with_y.magnitude();
       for (std::size_t d = 0; d < n.d; d++) {
         const Real by_k = scale * std::fabs(k.values[key + d]),
@@ -440,9 +441,10 @@ ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, co
         gq.add(query.row * n.d + d, scale * ds * k.values[key + d], by_k * off,
                by_k * std::fabs(ds), by_k * kept);
         gk.add(key + d, scale * ds * query.q[d], by_q * off, by_q * std::fabs(ds), by_q * kept);
-        gv.add(key + d, weight * g[d], weight * doubt * std::fabs(g[d]), weight * std::fabs(g[d]),
-               0);
       }
+      for (std::size_t d = 0; d < n.dv; d++)
+        gv.add(value + d, weight * g[d], weight * doubt * std::fabs(g[d]), weight * std::fabs(g[d]),
+               0);
     }
   });
   ProductsResult all{joined(q.dtype, {gq.sums, gk.sums, gv.sums, gs.sums}), {}, {}};

@@ -18,12 +18,13 @@ int64 folded(int64 i, int64 n) { return i % 2 ? n - 1 - i / 2 : i / 2; }
 
 /// Sizes as ops.h names them, and what both directions look up.
 struct Dims {
-  Dims(const View& q, const View& k, const View& positions, const View& first_keys,
+  Dims(const View& q, const View& k, const View& v, const View& positions, const View& first_keys,
        const SdpaAttributes& attributes)
       : B(q.shape[0]),
         H(q.shape[1]),
         T(q.shape[2]),
         D(q.shape[3]),
+        Dv(v.shape[3]),
         G(k.shape[1]),
         S(k.shape[2]),
         causal(attributes.causal != 0),
@@ -54,7 +55,9 @@ struct Dims {
     return std::min(first, seen(b, t));
   }
 
-  int64 B, H, T, D, G, S;
+  int64 sizes() const { return B * H * T * S * (D + Dv); }
+
+  int64 B, H, T, D, Dv, G, S;
   bool causal, has_first_keys, has_sinks;
   int64 window;
   Scoring scoring;
@@ -82,8 +85,8 @@ struct Plan {
     pieces = d.B * d.G * per_head;
   }
   Workers workers(const AttentionParts& kernel, const Dims& d) const {
-    return {pieces, d.B * d.H * d.T * d.S * d.D * 2 / kGrain,
-            few ? kernel.few_bytes(d.D) : kernel.forward_bytes(size, d.D)};
+    return {pieces, d.sizes() / kGrain,
+            few ? kernel.few_bytes(d.D, d.Dv) : kernel.forward_bytes(size, d.D, d.Dv)};
   }
   bool few;
   int64 size, per_head, pieces;  // queries of a piece, pieces of a head and in all
@@ -111,7 +114,7 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
         d.has_sinks ? sinks.as<char>() + bytes_of(sinks.dtype, h * sinks.strides[0]) : nullptr;
   }
   const Keys keys = {row_of(k, b, g, 0), row_of(v, b, g, 0), k.strides[2], v.strides[2]};
-  (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.scoring, buffer);
+  (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.Dv, d.scoring, buffer);
 }
 
 // ---- gradient
@@ -128,7 +131,7 @@ struct GradientPlan {
     pieces = d.B * d.G * parts;
   }
   Workers workers(const AttentionParts& kernel, const Dims& d) const {
-    return {pieces, d.B * d.H * d.T * d.S * d.D * 5 / kGrain, kernel.gradient_bytes(size, d.D)};
+    return {pieces, d.sizes() * 5 / 2 / kGrain, kernel.gradient_bytes(size, d.D, d.Dv)};
   }
   /// Bytes of the parts of q's gradient: [parts][B, H, T, D] of the type that is computed in.
   int64 partial_bytes(const AttentionParts& kernel, const Dims& d) const {
@@ -158,6 +161,7 @@ class Gradient {
         gk.strides[2],
         gv.strides[2],
         d_.D,
+        d_.Dv,
         d_.scoring,
         buffer};
     kernel_.gradient_begin(kernel_, keys);
@@ -211,10 +215,12 @@ const SdpaAttributes& attributes_of(const Call* call) {
   return *static_cast<const SdpaAttributes*>(call->attributes);
 }
 Dims forward_dims(const Call* call) {
-  return {call->in[0], call->in[1], call->in[3], call->in[4], attributes_of(call)};
+  const View* const in = call->in;
+  return {in[0], in[1], in[2], in[3], in[4], attributes_of(call)};
 }
 Dims gradient_dims(const Call* call) {
-  return {call->in[1], call->in[2], call->in[4], call->in[7], attributes_of(call)};
+  const View* const in = call->in;
+  return {in[1], in[2], in[3], in[4], in[7], attributes_of(call)};
 }
 
 }  // namespace
@@ -233,7 +239,7 @@ const char* accepts_sdpa_masked(const Kernel* kernel, const Call* call, const De
 Status run_sdpa(const Kernel* kernel, const Call* call) {
   const AttentionParts& parts = parts_of(kernel);
   const Dims d = forward_dims(call);
-  if (d.B * d.H * d.T * d.D == 0) return {};
+  if (d.B * d.H * d.T * d.Dv == 0) return {};
   const Plan plan(parts, d);
   Workers workers = plan.workers(parts, d);
   alignas(Workers::kAlignment) char local[kLocalBytes];
@@ -253,7 +259,7 @@ int64 sdpa_gradient_scratch(const Kernel* kernel, const Call* call, const Device
 Status run_sdpa_gradient(const Kernel* kernel, const Call* call) {
   const AttentionParts& parts = parts_of(kernel);
   const Dims d = gradient_dims(call);
-  if (d.B * d.G * d.D == 0) return {};
+  if (d.B * d.G * (d.D + d.Dv) == 0) return {};
   const GradientPlan plan(d);
   Workers workers = plan.workers(parts, d);
   const int64 partial_bytes = plan.partial_bytes(parts, d);

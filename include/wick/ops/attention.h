@@ -18,11 +18,11 @@ struct SdpaOptions {
 
 /// y = softmax(cap(scale · q kᵀ) + mask) v, grouped-query: query head h reads key head h / (H / G).
 ///
-/// q     [B, H, T, D]  floating
-/// k, v  [B, G, S, D]  same dtype; a key's index in S is its position, so a cache of capacity S can
-///                     be passed whole; v must be finite even at keys that no query attends to, and
-///                     so must k at keys that a mask hides
-/// Returns [B, H, T, D] in q's dtype; accumulates in f32 (f64 for f64). The weights of f16 and bf16
+/// q  [B, H, T, D]   floating
+/// k  [B, G, S, D]   same dtype; a key's index in S is its position, so a cache of capacity S can be
+///                   passed whole; must be finite at keys that a mask hides
+/// v  [B, G, S, Dv]  same dtype; must be finite even at keys that no query attends to
+/// Returns [B, H, T, Dv] in q's dtype; accumulates in f32 (f64 for f64). The weights of f16 and bf16
 /// may be rounded to that dtype before they multiply v; a weight of f16 that rounds to 0 makes NaN of
 /// an infinite v. A query that attends to no key gets 0. The kernels do not store the scores, but the
 /// gradient with a mask does: smaller ops compute it.
@@ -51,11 +51,12 @@ struct SdpaVarlenOptions {
 /// sdpa of packed sequences, without padding: queries of sequence i attend to keys of sequence i.
 ///
 /// q          [N, H, D]  the queries of all sequences, one sequence after the other
-/// k, v       [M, G, D]  the keys and values, likewise
+/// k          [M, G, D]  the keys, likewise
+/// v          [M, G, Dv] the values, likewise
 /// q_offsets  [B + 1]    integers, ascending from 0: those of sequence i are q_offsets[i] to
 ///                       q_offsets[i + 1] - 1. Queries from q_offsets[B] on get 0.
 /// k_offsets  [B + 1]    the same for k and v; keys from k_offsets[B] on are not read
-/// Returns [N, H, D]. Reads the offsets on the device, without a wait, and so does not check them.
+/// Returns [N, H, Dv]. Reads the offsets on the device, without a wait, and so does not check them.
 /// Causal queries of a sequence with fewer keys than queries may attend to no key, and get 0.
 /// Errors: as sdpa; kShapeMismatch unless B is at least 1.
 /// Source: flash_attn_varlen_func of flash-attention 2, its cu_seqlens_q and cu_seqlens_k.

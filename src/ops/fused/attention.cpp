@@ -191,6 +191,11 @@ void check_operands(const char* op, const Tensor& q, const Tensor& k, const Tens
   }
 }
 
+/// Whether the shapes agree in all dims but the last.
+bool same_but_last(const Tensor& k, const Tensor& v) {
+  return std::equal(k.shape().begin(), k.shape().end() - 1, v.shape().begin());
+}
+
 void check_limits(const char* op, int64_t window, double soft_cap, bool is_causal) {
   check(window >= 0 && soft_cap >= 0, ErrorCode::kInvalidArgument, op,
         "expected a window and a soft cap of at least 0, got ", window, " and ", soft_cap);
@@ -252,10 +257,12 @@ Tensor heads_first(const Tensor& x) { return unsqueeze(transpose(x, 0, 1), 0); }
 Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions& options) {
   check_operands("sdpa", q, k, v, 4, "[B, H, T, D]");
   const int64_t b = q.size(0), h = q.size(1), t = q.size(2), g = k.size(1);
-  check(k.size(0) == b && k.size(3) == q.size(3) && v.shape() == k.shape() && g > 0 && h % g == 0,
-        ErrorCode::kShapeMismatch, "sdpa",
-        "expected k and v [B, G, S, D] with B and D of q and G a divisor of its heads, got q ",
-        q.shape(), ", k ", k.shape(), ", v ", v.shape());
+  check(
+      k.size(0) == b && k.size(3) == q.size(3) && same_but_last(k, v) && g > 0 && h % g == 0,
+      ErrorCode::kShapeMismatch, "sdpa",
+      "expected k [B, G, S, D] and v [B, G, S, Dv] with B and D of q and G a divisor of its heads, "
+      "got q ",
+      q.shape(), ", k ", k.shape(), ", v ", v.shape());
   Operands x{q, k, v, {}, {}, {}, {}};
   if (options.positions) {
     check(options.is_causal, ErrorCode::kInvalidArgument, "sdpa",
@@ -279,12 +286,12 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
 
 Tensor sdpa_varlen(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_offsets,
                    const Tensor& k_offsets, const SdpaVarlenOptions& options) {
-  check_operands("sdpa_varlen", q, k, v, 3, "q [N, H, D], k and v [M, G, D]");
+  check_operands("sdpa_varlen", q, k, v, 3, "q [N, H, D], k [M, G, D] and v [M, G, Dv]");
   const int64_t h = q.size(1), g = k.size(1);
-  check(k.size(2) == q.size(2) && v.shape() == k.shape() && g > 0 && h % g == 0,
+  check(k.size(2) == q.size(2) && same_but_last(k, v) && g > 0 && h % g == 0,
         ErrorCode::kShapeMismatch, "sdpa_varlen",
-        "expected k and v [M, G, D] with D of q and G a divisor of its heads, got q ", q.shape(),
-        ", k ", k.shape(), ", v ", v.shape());
+        "expected k [M, G, D] and v [M, G, Dv] with D of q and G a divisor of its heads, got q ",
+        q.shape(), ", k ", k.shape(), ", v ", v.shape());
   const Tensor q_starts = checked_offsets("q_offsets", q, q_offsets),
                k_starts = checked_offsets("k_offsets", q, k_offsets);
   check(q_starts.shape() == k_starts.shape(), ErrorCode::kShapeMismatch, "sdpa_varlen",

@@ -193,6 +193,36 @@ TEST(Sdpa, SinksHaveAGradient) {
   EXPECT_GT(max(abs(gradients[3])).item<float>(), 1e-3f);
 }
 
+// Zeros after v, and after q and k, change nothing but the size.
+TEST(Sdpa, ValuesMayHaveAnotherSize) {
+  struct Sizes {
+    int64 d, dv;
+  };
+  for (const auto& [d, dv] : {Sizes{24, 16}, Sizes{16, 24}}) {
+    const int64 most = std::max(d, dv);
+    const auto widened = [&](const Tensor& x) {
+      return cat({x, zeros({x.size(0), x.size(1), x.size(2), most - x.size(3)})}, 3);
+    };
+    const Var q(randn({2, 4, 9, d})), k(randn({2, 2, 20, d})), v(randn({2, 2, 20, dv}));
+    const SdpaOptions options{.is_causal = true, .scale = 0.2};
+    const Tensor y = sdpa(q, k, v, options);
+    EXPECT_EQ(y.shape(), (Shape{2, 4, 9, dv}));
+    const Tensor wide = narrow(sdpa(widened(q), widened(k), widened(v), options), 3, 0, dv);
+    EXPECT_TRUE(near(y, wide));
+    const Tensor upstream = randn(y.shape());
+    std::vector<Tensor> gradients;
+    for (const Tensor& result : {y, wide}) {
+      backward(result, {.seed = upstream});
+      for (const Var* x : {&q, &k, &v}) {
+        gradients.push_back(x->grad());
+        x->zero_grad();
+      }
+    }
+    for (size_t i = 0; i < 3; i++)
+      EXPECT_TRUE(near(gradients[i], gradients[i + 3])) << "operand " << i;
+  }
+}
+
 TEST(Sdpa, LengthsHideTheKeysBeyond) {
   const Tensor q = randn({3, 4, 6, 8}), k = randn({3, 2, 9, 8}), v = randn({3, 2, 9, 8});
   const std::vector<int64> lengths = {4, 0, 12};
@@ -295,9 +325,9 @@ TEST(SdpaVarlen, RejectsWhatDoesNotFit) {
   const Tensor q = zeros({6, 4, 8}), k = zeros({7, 2, 8}),
                offsets = zeros({3}, {.dtype = DType::kI64});
   EXPECT_ERROR(sdpa_varlen(unsqueeze(q, 0), k, k, offsets, offsets), kShapeMismatch,
-               "sdpa_varlen: expected q [N, H, D], k and v [M, G, D], got [1, 6, 4, 8]");
+               "sdpa_varlen: expected q [N, H, D], k [M, G, D] and v [M, G, Dv], got [1, 6, 4, 8]");
   EXPECT_ERROR(sdpa_varlen(q, zeros({7, 3, 8}), zeros({7, 3, 8}), offsets, offsets), kShapeMismatch,
-               "sdpa_varlen: expected k and v [M, G, D] with D of q");
+               "sdpa_varlen: expected k [M, G, D] and v [M, G, Dv] with D");
   EXPECT_ERROR(sdpa_varlen(q, k, k, zeros({2, 3}, {.dtype = DType::kI64}), offsets), kShapeMismatch,
                "sdpa_varlen: expected q_offsets [B + 1] of at least one sequence");
   EXPECT_ERROR(sdpa_varlen(q, k, k, offsets, zeros({1}, {.dtype = DType::kI64})), kShapeMismatch,
@@ -330,7 +360,7 @@ TEST(Sdpa, RejectsWhatDoesNotFit) {
   };
   EXPECT_ERROR(
       sdpa(q, zeros({2, 3, 5, 8}), zeros({2, 3, 5, 8})), kShapeMismatch,
-      "sdpa: expected k and v [B, G, S, D] with B and D of q and G a divisor of its heads");
+      "sdpa: expected k [B, G, S, D] and v [B, G, S, Dv] with B and D of q and G a divisor");
   EXPECT_ERROR(sdpa(q, zeros({2, 0, 5, 8}), zeros({2, 0, 5, 8})), kShapeMismatch, "sdpa: ");
   EXPECT_ERROR(sdpa(q, zeros({1, 2, 5, 8}), zeros({1, 2, 5, 8})), kShapeMismatch, "sdpa: ");
   EXPECT_ERROR(sdpa(q, zeros({2, 2, 5, 4}), zeros({2, 2, 5, 4})), kShapeMismatch, "sdpa: ");

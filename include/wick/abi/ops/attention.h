@@ -20,16 +20,16 @@ struct SdpaAttributes {
   int32 has_sinks = 0;       // else sinks is any view, and is not read
   int32 reserved = 0;        // no padding: two equal calls are equal bytes
 };
-/// in   q [B, H, T, D], k and v [B, G, S, D], positions and first_keys [B, T], sinks [H]; H is a
+/// in   q [B, H, T, D], k [B, G, S, D], v [B, G, S, Dv], positions and first_keys [B, T], sinks [H]; H is a
 ///      multiple of G
-/// out  y [B, H, T, D] (any outer strides), l [B, H, T]: log of the sum of exp, the sink's included
+/// out  y [B, H, T, Dv] (any outer strides), l [B, H, T]: log of the sum of exp, the sink's included
 inline constexpr Op kSdpa{"sdpa", "TTTIIR:TR", attributes<SdpaAttributes>};
 /// The same with a seventh input, a bias [B, H, T, S] of any strides, which is added to the capped
 /// scores. A query whose biases are all -inf sees no key.
 inline constexpr Op kSdpaMasked{"sdpa_masked", "TTTIIRR:TR", attributes<SdpaAttributes>};
-/// in   gy [B, H, T, D], then q, k, v, positions, y, l, first_keys as of kSdpa; l holds all that these
+/// in   gy as y, then q, k, v, positions, y, l, first_keys as of kSdpa; l holds all that these
 ///      gradients need of the sinks
-/// out  gq as q, gk and gv as k, all written whole
+/// out  gq as q, gk as k, gv as v, all written whole
 inline constexpr Op kSdpaGradient{"sdpa_gradient", "TTTTITRI:TTT", attributes<SdpaAttributes>};
 
 }  // namespace wick
