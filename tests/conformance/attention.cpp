@@ -1,7 +1,10 @@
-// sdpa, under masks and in windows too, and its gradient. Options in geometries: whether causal, the
-// scale in hundredths (0: 1 / sqrt(D)), the window and the soft cap in hundredths.
+// sdpa, under masks, in windows, with sinks, of padded and of packed sequences, and its gradient. Options
+// in geometries: whether causal, the scale in hundredths (0: 1 / sqrt(D)), the window and the soft cap
+// in hundredths.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <span>
 
 #include "reference/fused.h"
@@ -12,6 +15,7 @@
 #include "wick/ops/arrange.h"
 #include "wick/ops/attention.h"
 #include "wick/ops/autograd.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/shape.h"
 
 namespace wick::conformance {
@@ -22,19 +26,27 @@ double scale_of(const Case& c) { return double(c.geometry.dims.at(1)) / 100; }
 int64_t window_of(const Case& c) { return c.geometry.dims.at(2); }
 double soft_cap_of(const Case& c) { return double(c.geometry.dims.at(3)) / 100; }
 
-SdpaOptions options_of(const Case& c, const Tensor& positions) {
+SdpaOptions options_of(const Case& c, const Tensor& positions, const Tensor& sinks = {}) {
   return {.is_causal = is_causal(c),
           .positions = is_causal(c) ? positions : Tensor(),
           .scale = scale_of(c),
           .window = window_of(c),
-          .soft_cap = soft_cap_of(c)};
+          .soft_cap = soft_cap_of(c),
+          .sinks = sinks};
 }
 
-reference::Attention attention_of(const Case& c) {
+/// The operand at `index` of a row that may have it.
+Tensor operand_or_none(const std::vector<Tensor>& x, std::size_t index) {
+  return x.size() > index ? x[index] : Tensor();
+}
+
+/// sinks: the index of that operand, if there is one.
+reference::Attention attention_of(const Case& c, const std::vector<Array>& x, std::size_t sinks) {
   return {.scale = Real(scale_of(c)),
           .causal = is_causal(c),
           .window = window_of(c),
-          .soft_cap = Real(soft_cap_of(c))};
+          .soft_cap = Real(soft_cap_of(c)),
+          .sinks = x.size() > sinks ? &x[sinks] : nullptr};
 }
 
 /// q, k and v as models have them: [B, T, H, D], seen as [B, H, T, D].
@@ -45,6 +57,7 @@ struct AttentionSizes {
   int64_t b, h, g, t, s, d;
   bool causal = true;
   int64_t scale = 0, window = 0, soft_cap = 0;
+  int64_t dv = 0;  // of v; 0: d
 };
 
 const AttentionSizes kAttentions[] = {
@@ -67,13 +80,25 @@ const AttentionSizes kWindows[] = {
     {1, 2, 1, 130, 150, 64, true, 0, 65},  {1, 2, 2, 3, 70, 128, false, 0, 0, 5000},
 };
 
-/// The operands of sdpa, after `leading` ones of q's shape.
+/// v of another size than q and k: in each bucket of sizes, and across them.
+const AttentionSizes kValueSizes[] = {
+    {1, 2, 1, 1, 5, 8, false, 0, 0, 0, 4},       {2, 4, 2, 5, 33, 24, true, 0, 6, 300, 64},
+    {1, 2, 1, 1, 200, 192, true, 0, 0, 0, 128},  {1, 4, 4, 20, 70, 192, true, 0, 0, 0, 128},
+    {1, 2, 2, 33, 40, 16, false, 0, 0, 0, 128},  {1, 2, 1, 70, 70, 64, true, 0, 0, 0, 80},
+    {1, 4, 2, 3, 70, 32, true, 0, 0, 0, 256},    {2, 1, 1, 7, 9, 5, false, 30, 0, 0, 3},
+    {1, 2, 1, 130, 150, 96, true, 0, 65, 0, 64},
+};
+
+/// The operands of sdpa, after `leading` ones of y's shape.
 std::vector<Geometry> attention_geometries(std::span<const AttentionSizes> sizes, int leading) {
   std::vector<Geometry> result;
   for (const AttentionSizes& n : sizes) {
     Geometry geometry{{}, {n.causal, n.scale, n.window, n.soft_cap}};
-    for (int i = 0; i <= leading; i++) geometry.operands.push_back({n.b, n.t, n.h, n.d});
-    for (int i = 0; i < 2; i++) geometry.operands.push_back({n.b, n.s, n.g, n.d});
+    const int64_t dv = n.dv > 0 ? n.dv : n.d;
+    for (int i = 0; i < leading; i++) geometry.operands.push_back({n.b, n.t, n.h, dv});
+    geometry.operands.push_back({n.b, n.t, n.h, n.d});
+    geometry.operands.push_back({n.b, n.s, n.g, n.d});
+    geometry.operands.push_back({n.b, n.s, n.g, dv});
     geometry.operands.push_back({n.b, n.t});
     result.push_back(geometry);
   }
@@ -81,9 +106,8 @@ std::vector<Geometry> attention_geometries(std::span<const AttentionSizes> sizes
 }
 
 /// Positions may lie beyond the last key. They come in no order.
-Array positions(const Case& c, Random& random) {
-  const std::size_t last = c.geometry.operands.size() - 1;
-  return random_ids(c.geometry.operands[last], c.geometry.operands[last - 1][1] + 2, random);
+Array positions(std::size_t operand, const Case& c, Random& random) {
+  return random_ids(c.geometry.operands[operand], c.geometry.operands[operand - 1][1] + 2, random);
 }
 
 // A query whose scores are all -inf has no result that anyone promises, so q and k carry NaN and
@@ -133,15 +157,16 @@ Row sdpa_row() {
   Row row;
   row.op = "sdpa";
   row.run = [](std::vector<Tensor> x, const Case& c) {
-    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), options_of(c, x[3]));
+    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
+                options_of(c, x[3], operand_or_none(x, 4)));
   };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     return with_narrow_products(reference::sdpa(heads_first(x[0]), heads_first(x[1]),
-                                                heads_first(x[2]), x[3], attention_of(c)),
+                                                heads_first(x[2]), x[3], attention_of(c, x, 4)),
                                 kAttentionRoundings);
   };
   row.make = [](std::size_t operand, const Case& c, Random& random) {
-    if (operand == 3) return positions(c, random);
+    if (operand == 3) return positions(operand, c, random);
     return c.values == Values::kSpecial
                ? special_operand(operand, c, random)
                : random_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
@@ -166,24 +191,25 @@ Row sdpa_gradient_row() {
   Row row = sdpa_row();
   row.op = "sdpa_gradient";
   row.run = [](std::vector<Tensor> x, const Case& c) {
-    const Var q(x[1]), k(x[2]), v(x[3]);
-    backward(sdpa(heads_first(q), heads_first(k), heads_first(v), options_of(c, x[4])),
+    const Var q(x[1]), k(x[2]), v(x[3]), sinks = x.size() > 5 ? Var(x[5]) : Var();
+    backward(sdpa(heads_first(q), heads_first(k), heads_first(v), options_of(c, x[4], sinks)),
              {.seed = heads_first(x[0])});
     std::vector<Tensor> parts;
     for (const Var* var : {&q, &k, &v}) {
       const Tensor g = heads_first(var->grad());
       parts.push_back(reshape(g, {g.numel()}));
     }
+    if (x.size() > 5) parts.push_back(cast(sinks.grad(), x[0].dtype()));
     return cat(parts, 0);
   };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     return with_narrow_products(
         reference::sdpa_gradient(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
-                                 heads_first(x[3]), x[4], attention_of(c)),
+                                 heads_first(x[3]), x[4], attention_of(c, x, 5)),
         kAttentionRoundings);
   };
   row.make = [](std::size_t operand, const Case& c, Random& random) {
-    if (operand == 4) return positions(c, random);
+    if (operand == 4) return positions(operand, c, random);
     return random_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
   };
   row.dtypes.clear();
@@ -208,6 +234,15 @@ Row windowed(Row row, int leading) {
   return row;
 }
 
+/// A row of sdpa with v of another size.
+Row value_sizes(Row row, int leading) {
+  row.op += "(value size)";
+  row.geometries = attention_geometries(kValueSizes, leading);
+  row.special = false;  // NaN times the weight 0 of what is not seen
+  row.bench = {};
+  return row;
+}
+
 /// Masks by whether keys are seen, or by what is added to their scores, -infinity among it.
 Array mask(const Case& c, Random& random) {
   const HostShape& shape = c.geometry.operands[3];
@@ -227,14 +262,17 @@ Row masked_row(bool is_bool) {
   row.op = is_bool ? "sdpa_masked(bool)" : "sdpa_masked";
   row.run = [](std::vector<Tensor> x, const Case& c) {
     return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
-                {.mask = x[3], .is_causal = is_causal(c), .scale = scale_of(c)});
+                {.mask = x[3],
+                 .is_causal = is_causal(c),
+                 .scale = scale_of(c),
+                 .sinks = operand_or_none(x, 4)});
   };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     const HostShape &q = x[0].shape, &k = x[1].shape;
     const Array all = reference::expand(x[3], {q[0], q[2], q[1], k[1]});
     Array positions{DType::kI64, {q[0], q[1]}, {}};
     for (int64_t i = 0; i < q[0] * q[1]; i++) positions.values.push_back(Real(i % q[1]));
-    reference::Attention attention = attention_of(c);
+    reference::Attention attention = attention_of(c, x, 4);
     attention.mask = &all;
     return with_narrow_products(reference::sdpa(heads_first(x[0]), heads_first(x[1]),
                                                 heads_first(x[2]), positions, attention),
@@ -258,10 +296,12 @@ Row masked_row(bool is_bool) {
                                 {{2, 4, 2, 5, 5, 4, false, 30}, {2, 1, 1, 5}},
                                 {{1, 6, 3, 2, 7, 16, true}, {6, 1, 7}},
                                 {{2, 2, 1, 20, 70, 64, false}, {2, 1, 20, 70}},
+                                {{1, 2, 1, 20, 70, 24, true, 0, 0, 0, 64}, {20, 70}},
+                                {{1, 2, 1, 5, 9, 64, false, 0, 0, 0, 136}, {2, 1, 9}},
                                 {{0, 2, 1, 3, 5, 8, true}, {3, 5}},
                                 {{1, 2, 1, 3, 0, 8, false}, {3, 0}}})
     row.geometries.push_back(
-        {{{n.b, n.t, n.h, n.d}, {n.b, n.s, n.g, n.d}, {n.b, n.s, n.g, n.d}, mask},
+        {{{n.b, n.t, n.h, n.d}, {n.b, n.s, n.g, n.d}, {n.b, n.s, n.g, n.dv > 0 ? n.dv : n.d}, mask},
          {n.causal, n.scale, 0, 0}});
   row.special = false;  // NaN times the weight 0 of what is not seen
   if (!is_bool) row.differentiable.push_back(3);
@@ -269,6 +309,175 @@ Row masked_row(bool is_bool) {
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kSdpaMasked, d[0]}};
   };
+  return row;
+}
+
+/// A row with sinks, an operand more.
+Row with_sinks(Row row) {
+  const std::size_t at = row.dtypes[0].size();
+  row.op += "(sinks)";
+  for (std::vector<DType>& d : row.dtypes) d.push_back(reference::accumulator(d[0]));
+  row.dtypes.push_back(row.dtypes[0]);
+  row.dtypes.back()[at] = DType::kBf16;
+  for (Geometry& geometry : row.geometries) {
+    const std::size_t q = at == 5 ? 1 : 0;  // after gy
+    geometry.operands.push_back({geometry.operands[q][2]});
+  }
+  row.make = [make = row.make, at](std::size_t operand, const Case& c, Random& random) {
+    return operand == at ? random_array(c.dtypes[at], c.geometry.operands[at], {-3, 3}, random)
+                         : make(operand, c, random);
+  };
+  row.special = false;
+  if (!row.differentiable.empty()) row.differentiable.push_back(at);
+  row.bench = {};
+  return row;
+}
+
+/// A mask of bool [B, H, T, S].
+Array mask_of(const HostShape& shape,
+              const std::function<bool(int64_t b, int64_t t, int64_t s)>& sees) {
+  Array mask{DType::kBool, shape, {}};
+  for (int64_t b = 0; b < shape[0]; b++)
+    for (int64_t h = 0; h < shape[1]; h++)
+      for (int64_t t = 0; t < shape[2]; t++)
+        for (int64_t s = 0; s < shape[3]; s++) mask.values.push_back(Real(sees(b, t, s)));
+  return mask;
+}
+
+/// sdpa of padded sequences: the last operand has their lengths, which may be 0 or beyond all keys.
+Row lengths_row() {
+  Row row = sdpa_row();
+  row.op = "sdpa(lengths)";
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    SdpaOptions options = options_of(c, x[3]);
+    options.lengths = x[4];
+    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), options);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    const HostShape &q = x[0].shape, &k = x[1].shape;
+    const Array mask = mask_of({q[0], q[2], q[1], k[1]}, [&](int64_t b, int64_t, int64_t s) {
+      return Real(s) < x[4].values[std::size_t(b)];
+    });
+    reference::Attention attention = attention_of(c, x, 5);
+    attention.mask = &mask;
+    return with_narrow_products(
+        reference::sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), x[3], attention),
+        kAttentionRoundings);
+  };
+  row.make = [make = row.make](std::size_t operand, const Case& c, Random& random) {
+    return operand == 4 ? random_ids(c.geometry.operands[4], c.geometry.operands[1][1] + 2, random)
+                        : make(operand, c, random);
+  };
+  row.geometries = attention_geometries(kWindows, 0);
+  for (const Geometry& geometry : attention_geometries(kAttentions, 0))
+    row.geometries.push_back(geometry);
+  for (Geometry& geometry : row.geometries) geometry.operands.push_back({geometry.operands[0][0]});
+  for (std::vector<DType>& d : row.dtypes) d.push_back(DType::kI64);
+  row.special = false;  // NaN times the weight 0 of what is not seen
+  row.bench = {};
+  return row;
+}
+
+/// Offsets of packed sequences, ascending from 0, up to `size` or less.
+Array random_offsets(const HostShape& shape, int64_t size, Random& random) {
+  Array offsets = random_ids(shape, size + 1, random);
+  offsets.values[0] = 0;
+  if (random.below(2)) offsets.values.back() = Real(size);
+  std::sort(offsets.values.begin(), offsets.values.end());
+  return offsets;
+}
+
+/// What queries of packed sequences see.
+Array mask_of_sequences(const Case& c, const HostShape& shape, const Array& q, const Array& k) {
+  return mask_of(shape, [&](int64_t, int64_t t, int64_t s) {
+    for (std::size_t i = 0; i + 1 < q.values.size(); i++) {
+      const auto from = [&](const Array& x) { return int64_t(x.values[i]); };
+      const auto to = [&](const Array& x) { return int64_t(x.values[i + 1]); };
+      if (t < from(q) || t >= to(q) || s < from(k) || s >= to(k)) continue;
+      const int64_t ahead = (to(k) - s) - (to(q) - t);  // keys from this one to the query's own
+      return !is_causal(c) || (ahead >= 0 && (window_of(c) == 0 || ahead < window_of(c)));
+    }
+    return false;
+  });
+}
+
+SdpaVarlenOptions varlen_options_of(const Case& c) {
+  return {.is_causal = is_causal(c),
+          .scale = scale_of(c),
+          .window = window_of(c),
+          .soft_cap = soft_cap_of(c)};
+}
+/// x [N, H, D] as [1, H, N, D].
+Tensor packed_heads_first(const Tensor& x) { return unsqueeze(transpose(x, 0, 1), 0); }
+Array packed_heads_first(const Array& x) {
+  Array y = reference::permute(x, {1, 0, 2});
+  y.shape.insert(y.shape.begin(), 1);
+  return y;
+}
+
+/// sdpa_varlen; operands are q, k, v and the offsets, after gy for the gradient.
+Row varlen_row(bool is_gradient) {
+  const std::size_t q = is_gradient ? 1 : 0, offsets = q + 3;
+  Row row = is_gradient ? sdpa_gradient_row() : sdpa_row();
+  row.op = is_gradient ? "sdpa_gradient(varlen)" : "sdpa_varlen";
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return packed_heads_first(sdpa_varlen(x[0], x[1], x[2], x[3], x[4], varlen_options_of(c)));
+  };
+  if (is_gradient)
+    row.run = [](std::vector<Tensor> x, const Case& c) {
+      const Var q(x[1]), k(x[2]), v(x[3]);
+      backward(sdpa_varlen(q, k, v, x[4], x[5], varlen_options_of(c)), {.seed = x[0]});
+      std::vector<Tensor> parts;
+      for (const Var* var : {&q, &k, &v}) {
+        const Tensor g = packed_heads_first(var->grad());
+        parts.push_back(reshape(g, {g.numel()}));
+      }
+      return cat(parts, 0);
+    };
+  row.reference = [=](const std::vector<Array>& x, const Case& c) {
+    const HostShape &n = x[q].shape, &m = x[q + 1].shape;
+    const Array mask = mask_of_sequences(c, {1, n[1], n[0], m[0]}, x[offsets], x[offsets + 1]);
+    reference::Attention attention = attention_of(c, x, offsets + 2);
+    attention.mask = &mask;
+    attention.causal = false;
+    attention.window = 0;
+    const Array positions{DType::kI64, {1, n[0]}, std::vector<Real>(std::size_t(n[0]), 0)};
+    const auto heads = [&](std::size_t i) { return packed_heads_first(x[i]); };
+    return with_narrow_products(
+        is_gradient
+            ? reference::sdpa_gradient(heads(0), heads(1), heads(2), heads(3), positions, attention)
+            : reference::sdpa(heads(0), heads(1), heads(2), positions, attention),
+        kAttentionRoundings);
+  };
+  row.make = [=](std::size_t operand, const Case& c, Random& random) {
+    const HostShape& shape = c.geometry.operands[operand];
+    if (operand < offsets) return random_array(c.dtypes[0], shape, {-2, 2}, random);
+    return random_offsets(shape, c.geometry.operands[q + operand - offsets][0], random);
+  };
+  for (std::vector<DType>& d : row.dtypes) d.push_back(DType::kI64);
+  row.geometries.clear();
+  struct Sizes {
+    int64_t sequences, n, m, h, g, d;
+    bool causal;
+    int64_t scale = 0, window = 0, soft_cap = 0;
+  };
+  for (const Sizes& s : {Sizes{1, 1, 1, 1, 1, 8, false},
+                         {2, 3, 4, 2, 1, 4, false},
+                         {3, 9, 9, 4, 2, 16, true},
+                         {4, 70, 90, 2, 2, 64, true},
+                         {5, 150, 150, 2, 1, 32, true, 0, 20},
+                         {2, 33, 200, 4, 2, 128, false, 30, 0, 500},
+                         {7, 20, 20, 2, 2, 80, true, 0, 3, 300},
+                         {2, 0, 5, 2, 1, 8, true},
+                         {2, 3, 0, 2, 1, 8, false}}) {
+    Geometry geometry{{}, {s.causal, s.scale, s.window, s.soft_cap}};
+    for (std::size_t i = 0; i <= q; i++) geometry.operands.push_back({s.n, s.h, s.d});
+    for (int i = 0; i < 2; i++) geometry.operands.push_back({s.m, s.g, s.d});
+    for (int i = 0; i < 2; i++) geometry.operands.push_back({s.sequences + 1});
+    row.geometries.push_back(geometry);
+  }
+  row.special = false;  // NaN times the weight 0 of what is not seen
+  row.bench = {};
   return row;
 }
 
@@ -281,7 +490,15 @@ std::vector<Row> rows_of<"attention">() {
           windowed(sdpa_row(), 0),
           windowed(sdpa_gradient_row(), 1),
           masked_row(true),
-          masked_row(false)};
+          masked_row(false),
+          value_sizes(sdpa_row(), 0),
+          value_sizes(sdpa_gradient_row(), 1),
+          with_sinks(sdpa_row()),
+          with_sinks(sdpa_gradient_row()),
+          with_sinks(masked_row(false)),
+          lengths_row(),
+          varlen_row(false),
+          varlen_row(true)};
 }
 
 }  // namespace wick::conformance

@@ -61,7 +61,8 @@ Row common(const char* op, const std::vector<DType>& dtypes) {
 }
 
 /// Nothing to reduce: only where that has a result.
-const Geometry kOfNothing[] = {{{{0}}}, {{{3, 0}}, {1}}, {{{3, 0, 2}}, {1}, true}};
+const Geometry kOfNothing[] = {
+    {{{0}}}, {{{3, 0}}, {1}}, {{{3, 0, 2}}, {1}, true}, {{{0, 11}}, {0}}};
 
 Row sum_row() {
   Row row = common("sum", kAll);

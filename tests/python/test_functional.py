@@ -106,6 +106,34 @@ def test_attention_has_pytorchs_names(torch):
         np.testing.assert_allclose(call(F, wick.Tensor).numpy(), call(torch.nn.functional, torch.from_numpy).numpy(), rtol=1e-10)
 
 
+def attention(q, k, v, seen, sink):
+    """The softmax of q kᵀ / sqrt(D) and a sink over the keys that are seen, times v, of one head."""
+    scores = np.where(seen, q @ k.T / np.sqrt(q.shape[1]), -np.inf)
+    weights = np.exp(scores)
+    return weights @ v / (weights.sum(1, keepdims=True) + np.exp(sink))
+
+
+def test_attention_with_sinks_and_lengths():
+    q, k, v = (RANDOM.normal(size=(2, 3, 5, 8)) for _ in range(3))
+    sinks, lengths = RANDOM.normal(size=3), [3, 5]
+    y = wick.sdpa(*map(wick.Tensor, (q, k, v)), sinks=wick.Tensor(sinks), lengths=wick.Tensor(lengths)).numpy()
+    for b in range(2):
+        for h in range(3):
+            seen = np.arange(5) < lengths[b]
+            np.testing.assert_allclose(y[b, h], attention(q[b, h], k[b, h], v[b, h], seen, sinks[h]), rtol=1e-10)
+
+
+def test_attention_of_packed_sequences():
+    q, k, v = (RANDOM.normal(size=(9, 2, 8)) for _ in range(3))
+    offsets = np.array([0, 4, 4, 9], dtype=np.int32)
+    y = wick.sdpa_varlen(*map(wick.Tensor, (q, k, v)), wick.Tensor(offsets), wick.Tensor(offsets), is_causal=True).numpy()
+    for begin, end in zip(offsets, offsets[1:]):
+        for h in range(2):
+            part = slice(begin, end)
+            seen = np.tri(end - begin, dtype=bool)
+            np.testing.assert_allclose(y[part, h], attention(q[part, h], k[part, h], v[part, h], seen, -np.inf), rtol=1e-10)
+
+
 @pytest.mark.parametrize("call, text", [
     (lambda x: F.mse_loss(x, x[0]), r"mse_loss: expected operands of one shape, got \[4, 6\] and \[6\]"),
     (lambda x: F.mse_loss(x, x, "median"), "mse_loss: reduction: expected 'mean', 'sum' or 'none', got 'median'"),

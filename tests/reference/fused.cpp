@@ -71,16 +71,17 @@ struct Query {
   std::vector<Real> slopes;   // the derivative of the soft cap at each score
   std::vector<Real> doubts;   // roundings by which a weight is off, before they are normalised
   Real doubt = 0;             // their mean, and what the logarithm of the sum adds
-  std::vector<Real> y, magnitude, between;  // [D]
+  Real sink_weight = 0, sink_doubt = 0;     // the same of the sink
+  std::vector<Real> y, magnitude, between;  // [Dv]
 };
 
 struct Sizes {
-  std::size_t b, h, t, d, g, s;
+  std::size_t b, h, t, d, g, s, dv;
 };
 
-Sizes sizes_of(const Array& q, const Array& k) {
+Sizes sizes_of(const Array& q, const Array& k, const Array& v) {
   const auto size = [](const Array& x, std::size_t d) { return std::size_t(x.shape[d]); };
-  return {size(q, 0), size(q, 1), size(q, 2), size(q, 3), size(k, 1), size(k, 2)};
+  return {size(q, 0), size(q, 1), size(q, 2), size(q, 3), size(k, 1), size(k, 2), size(v, 3)};
 }
 
 /// What a mask adds to a score.
@@ -89,11 +90,11 @@ Real bias_of(const Array& mask, std::size_t at) {
   return mask.values[at] != 0 ? 0 : -kInfinity;
 }
 
-/// The softmax of the scores of keys [first, keys); nothing where no key is seen. A score is off by
+/// The softmax of the scores of keys [first, keys) and the sink; nothing where no key is seen. A score is off by
 /// its sum's roundings (of q k), by one for the scale, four for the soft cap, one for the difference
 /// to the highest, and the exponential by one or two.
 void weigh(Query& query, const Array& k, const Sizes& n, std::size_t first, std::size_t keys,
-           Real scale, const Attention& attention) {
+           Real scale, Real sink, const Attention& attention) {
   const Array* mask = attention.mask;
   const Real cap = attention.soft_cap;
   std::vector<Real> scores;
@@ -123,7 +124,9 @@ void weigh(Query& query, const Array& k, const Sizes& n, std::size_t first, std:
       highest = std::isnan(highest) ? highest : scores.back();
   }
   if (highest == -kInfinity) return void(query.weights.assign(keys, 0));
+  if (sink > highest) highest = sink;
   Sum total;
+  total.add(std::exp(sink - highest));
   for (const Real score : scores) total.add(std::exp(score - highest));
   for (std::size_t j = 0; j < keys; j++) {
     query.weights.push_back(std::exp(scores[j] - highest) / total.value());
@@ -131,12 +134,15 @@ void weigh(Query& query, const Array& k, const Sizes& n, std::size_t first, std:
     query.doubts[j] += std::fabs(scores[j] - highest);
     query.doubt += weighted(query.weights[j], query.doubts[j]);
   }
+  query.sink_weight = std::exp(sink - highest) / total.value();
+  if (query.sink_weight > 0) query.sink_doubt = std::fabs(sink - highest) + std::fabs(sink) + 2;
+  query.doubt += query.sink_weight * query.sink_doubt;
   query.doubt += std::fabs(highest + std::log(total.value())) + of_sum(keys);
 }
 
 void attend(Query& query, const Array& v, const Sizes& n) {
-  for (std::size_t d = 0; d < n.d; d++) {
-    const auto value = [&](std::size_t j) { return v.values[(query.head * n.s + j) * n.d + d]; };
+  for (std::size_t d = 0; d < n.dv; d++) {
+    const auto value = [&](std::size_t j) { return v.values[(query.head * n.s + j) * n.dv + d]; };
     Sum y, off;
     for (std::size_t j = 0; j < query.weights.size(); j++) y.add(query.weights[j] * value(j));
     // A weight that is off by a share moves y towards or away from the key's value by that share.
@@ -144,6 +150,7 @@ void attend(Query& query, const Array& v, const Sizes& n) {
       off.add(query.weights[j] * query.doubts[j] * std::fabs(value(j) - y.value()));
     }
     query.y.push_back(y.value());
+    off.add(query.sink_weight * query.sink_doubt * std::fabs(y.value()));
     // The sum of products, and that of the weights which divides it.
     const Real sums = (y.magnitude() + std::fabs(y.value())) * of_sum(query.weights.size());
     query.magnitude.push_back(sums + off.value());
@@ -155,16 +162,25 @@ void attend(Query& query, const Array& v, const Sizes& n) {
 template <class F>
 void for_queries(const Array& q, const Array& k, const Array& v, const Array& positions,
                  const Attention& attention, const F& f) {
-  const Sizes n = sizes_of(q, k);
+  const Sizes n = sizes_of(q, k, v);
   const Real scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(Real(n.d));
   for (std::size_t row = 0; row < n.b * n.h * n.t; row++) {
     const std::size_t t = row % n.t, h = row / n.t % n.h, b = row / n.t / n.h;
-    Query query{&q.values[row * n.d], row, b * n.g + h / (n.h / n.g), {}, {}, {}, 0, {}, {}, {}};
-    const std::size_t position = std::size_t(positions.values[b * n.t + t]);
-    const std::size_t window = attention.window > 0 ? std::size_t(attention.window) : position + 1;
-    const std::size_t first = position + 1 - std::min(window, position + 1);
-    weigh(query, k, n, attention.causal ? first : 0,
-          attention.causal ? std::min(n.s, position + 1) : n.s, scale, attention);
+    Query query{};
+    query.q = &q.values[row * n.d];
+    query.row = row;
+    query.head = b * n.g + h / (n.h / n.g);
+    int64_t first = 0, end = int64_t(n.s);
+    if (attention.causal) {
+      const int64_t position = int64_t(positions.values[b * n.t + t]);
+      end = std::min(end, position + 1);
+      if (attention.window > 0) first = std::max<int64_t>(0, position + 1 - attention.window);
+    }
+    if (attention.first_keys)
+      first = std::max(first, int64_t(attention.first_keys->values[b * n.t + t]));
+    end = std::max<int64_t>(end, 0);
+    weigh(query, k, n, std::size_t(first), std::size_t(end), scale,
+          attention.sinks ? attention.sinks->values[h] : -kInfinity, attention);
     attend(query, v, n);
     f(query);
   }
@@ -373,7 +389,8 @@ Result rope(const Array& x, const Array& cos, const Array& sin, const Array& pos
 
 ProductsResult sdpa(const Array& q, const Array& k, const Array& v, const Array& positions,
                     const Attention& attention) {
-  ProductsResult all{{{q.dtype, q.shape, {}}, {}, k.shape[2]}, {}, {}};
+  const Shape shape{q.shape[0], q.shape[1], q.shape[2], v.shape[3]};
+  ProductsResult all{{{q.dtype, shape, {}}, {}, k.shape[2]}, {}, {}};
   for_queries(q, k, v, positions, attention, [&](const Query& query) {
     append(all.result.array.values, query.y);
     append(all.result.magnitude, query.magnitude);
@@ -387,28 +404,36 @@ ProductsResult sdpa(const Array& q, const Array& k, const Array& v, const Array&
 // gk = scale dS q, gv = P gy.
 ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, const Array& v,
                              const Array& positions, const Attention& attention) {
-  const Sizes n = sizes_of(q, k);
+  const Sizes n = sizes_of(q, k, v);
   const Real scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(Real(n.d));
   const std::size_t sharing = n.t * (n.h / n.g);  // queries that share a key
-  Gathered gq(q.values.size(), n.s), gk(k.values.size(), sharing), gv(v.values.size(), sharing);
+  Gathered gq(q.values.size(), n.s), gk(k.values.size(), sharing), gv(v.values.size(), sharing),
+      gs(attention.sinks ? n.h : 0, n.b * n.t);
   for_queries(q, k, v, positions, attention, [&](const Query& query) {
-    const Real* g = &gy.values[query.row * n.d];
+    const Real* g = &gy.values[query.row * n.dv];
     Sum with_y;
     Real y_off = 0;
-    for (std::size_t d = 0; d < n.d; d++) {
+    for (std::size_t d = 0; d < n.dv; d++) {
       with_y.add(g[d] * query.y[d]);
       y_off += std::fabs(g[d]) * query.magnitude[d];
     }
+    if (attention.sinks) {
+      const Real weight = query.sink_weight, value = weight * with_y.value();
+      gs.add(query.row / n.t % n.h, -value,
+             std::fabs(value) * (query.sink_doubt + query.doubt) +
+                 weight * (with_y.magnitude() * of_sum(n.dv) + y_off),
+             0, weight * with_y.magnitude());
+    }
     for (std::size_t j = 0; j < query.weights.size(); j++) {
-      const std::size_t key = (query.head * n.s + j) * n.d;
+      const std::size_t key = (query.head * n.s + j) * n.d, value = (query.head * n.s + j) * n.dv;
       Sum with_v;
-      for (std::size_t d = 0; d < n.d; d++) with_v.add(g[d] * v.values[key + d]);
+      for (std::size_t d = 0; d < n.dv; d++) with_v.add(g[d] * v.values[value + d]);
       const Real weight = query.weights[j], doubt = query.doubts[j] + query.doubt;
       const Real dp = weight * (with_v.value() - with_y.value()), slope = query.slopes[j];
       const Real ds = dp * slope;
       const Real of_slope = attention.soft_cap > 0 ? std::fabs(dp) * (4 + query.doubts[j]) : 0;
       const Real off = std::fabs(ds) * doubt + of_slope +
-                       weight * ((with_v.magnitude() + with_y.magnitude()) * of_sum(n.d) + y_off);
+                       weight * ((with_v.magnitude() + with_y.magnitude()) * of_sum(n.dv) + y_off);
       const Real kept = weight * with_y.magnitude();
       for (std::size_t d = 0; d < n.d; d++) {
         const Real by_k = scale * std::fabs(k.values[key + d]),
@@ -416,13 +441,14 @@ ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, co
         gq.add(query.row * n.d + d, scale * ds * k.values[key + d], by_k * off,
                by_k * std::fabs(ds), by_k * kept);
         gk.add(key + d, scale * ds * query.q[d], by_q * off, by_q * std::fabs(ds), by_q * kept);
-        gv.add(key + d, weight * g[d], weight * doubt * std::fabs(g[d]), weight * std::fabs(g[d]),
-               0);
       }
+      for (std::size_t d = 0; d < n.dv; d++)
+        gv.add(value + d, weight * g[d], weight * doubt * std::fabs(g[d]), weight * std::fabs(g[d]),
+               0);
     }
   });
-  ProductsResult all{joined(q.dtype, {gq.sums, gk.sums, gv.sums}), {}, {}};
-  for (const Gathered* part : {&gq, &gk, &gv}) {
+  ProductsResult all{joined(q.dtype, {gq.sums, gk.sums, gv.sums, gs.sums}), {}, {}};
+  for (const Gathered* part : {&gq, &gk, &gv, &gs}) {
     append(all.result.magnitude, part->magnitude);
     append(all.between, part->between);
     append(all.kept, part->kept);

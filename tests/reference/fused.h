@@ -27,9 +27,11 @@ Result rope(const Array& x, const Array& cos, const Array& sin, const Array& pos
 struct Attention {
   Real scale = 0;  // 0: 1 / sqrt(D)
   bool causal = true;
-  const Array* mask = nullptr;  // [B, H, T, S], bool or floating, or none
-  int64_t window = 0;           // of those keys, the last ones; 0: all of them
-  Real soft_cap = 0;            // c: scores become c tanh(score / c); 0: as they are
+  const Array* mask = nullptr;        // [B, H, T, S], bool or floating, or none
+  int64_t window = 0;                 // of those keys, the last ones; 0: all of them
+  Real soft_cap = 0;                  // c: scores become c tanh(score / c); 0: as they are
+  const Array* sinks = nullptr;       // [H]: scores without a value, or none
+  const Array* first_keys = nullptr;  // [B, T]: keys before are not seen; none: all 0
 };
 /// A result of matrix products, and what else than the accumulator's roundings may have changed it.
 struct ProductsResult {
@@ -43,7 +45,7 @@ struct ProductsResult {
 /// q [B, H, T, D], k and v [B, G, S, D], positions [B, T].
 ProductsResult sdpa(const Array& q, const Array& k, const Array& v, const Array& positions,
                     const Attention& attention);
-/// The gradients of q, k and v, one after another in one line.
+/// The gradients of q, k and v, and of the sinks if there are any, one after another in one line.
 ProductsResult sdpa_gradient(const Array& gy, const Array& q, const Array& k, const Array& v,
                              const Array& positions, const Attention& attention);
 

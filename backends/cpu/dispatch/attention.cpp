@@ -18,40 +18,50 @@ int64 folded(int64 i, int64 n) { return i % 2 ? n - 1 - i / 2 : i / 2; }
 
 /// Sizes as ops.h names them, and what both directions look up.
 struct Dims {
-  Dims(const View& q, const View& k, const View& positions, const SdpaAttributes& attributes)
+  Dims(const View& q, const View& k, const View& v, const View& positions, const View& first_keys,
+       const SdpaAttributes& attributes)
       : B(q.shape[0]),
         H(q.shape[1]),
         T(q.shape[2]),
         D(q.shape[3]),
+        Dv(v.shape[3]),
         G(k.shape[1]),
         S(k.shape[2]),
         causal(attributes.causal != 0),
+        has_first_keys(attributes.has_first_keys != 0),
+        has_sinks(attributes.has_sinks != 0),
         window(attributes.window),
         scoring{attributes.scale, attributes.soft_cap},
-        positions(positions) {}
+        positions(positions),
+        first_keys(first_keys) {}
 
   /// Rows of queries that share a key head: row r is head r / T of the group, token r % T.
   int64 rows() const { return H / G * T; }
   int64 head(int64 g, int64 row) const { return g * (H / G) + row / T; }
   int64 token(int64 row) const { return row % T; }
-  int64 position(int64 b, int64 t) const {
-    return positions.as<int64>()[b * positions.strides[0] + t * positions.strides[1]];
+  static int64 at(const View& x, int64 b, int64 t) {
+    return x.as<int64>()[b * x.strides[0] + t * x.strides[1]];
   }
   /// A token sees the keys [unseen, seen).
   int64 seen(int64 b, int64 t) const {
-    return causal ? std::clamp<int64>(position(b, t), -1, S - 1) + 1 : S;
+    return causal ? std::clamp<int64>(at(positions, b, t), -1, S - 1) + 1 : S;
   }
   int64 unseen(int64 b, int64 t) const {
-    if (window == 0) return 0;
-    const int64 last = std::max<int64>(-1, position(b, t));
-    return std::min(std::max<int64>(0, last - std::min(window, last + 1) + 1), seen(b, t));
+    int64 first = has_first_keys ? std::max<int64>(0, at(first_keys, b, t)) : 0;
+    if (window > 0) {
+      const int64 last = std::max<int64>(-1, at(positions, b, t));
+      first = std::max(first, last - std::min(window, last + 1) + 1);
+    }
+    return std::min(first, seen(b, t));
   }
 
-  int64 B, H, T, D, G, S;
-  bool causal;
+  int64 sizes() const { return B * H * T * S * (D + Dv); }
+
+  int64 B, H, T, D, Dv, G, S;
+  bool causal, has_first_keys, has_sinks;
   int64 window;
   Scoring scoring;
-  const View& positions;
+  const View &positions, &first_keys;
 };
 
 /// Row (b, h, t) of [B, H, T, ...].
@@ -75,8 +85,8 @@ struct Plan {
     pieces = d.B * d.G * per_head;
   }
   Workers workers(const AttentionParts& kernel, const Dims& d) const {
-    return {pieces, d.B * d.H * d.T * d.S * d.D * 2 / kGrain,
-            few ? kernel.few_bytes(d.D) : kernel.forward_bytes(size, d.D)};
+    return {pieces, d.sizes() / kGrain,
+            few ? kernel.few_bytes(d.D, d.Dv) : kernel.forward_bytes(size, d.D, d.Dv)};
   }
   bool few;
   int64 size, per_head, pieces;  // queries of a piece, pieces of a head and in all
@@ -89,8 +99,8 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
   const int64 first = folded(piece % plan.per_head, plan.per_head) * plan.size;
   Queries queries;
   queries.count = std::min(plan.size, d.rows() - first);
-  queries.biased = call.num_in > 4;
-  queries.bias_stride = queries.biased ? call.in[4].strides[3] : 0;
+  queries.biased = call.num_in > 6;
+  queries.bias_stride = queries.biased ? call.in[6].strides[3] : 0;
   for (int64 i = 0; i < queries.count; i++) {
     const int64 h = d.head(g, first + i), t = d.token(first + i);
     queries.q[i] = row_of(q, b, h, t);
@@ -98,10 +108,13 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
     queries.l[i] = row_of(l, b, h, t);
     queries.unseen[i] = d.unseen(b, t);
     queries.seen[i] = d.seen(b, t);
-    if (queries.biased) queries.bias[i] = row_of(call.in[4], b, h, t);
+    if (queries.biased) queries.bias[i] = row_of(call.in[6], b, h, t);
+    const View& sinks = call.in[5];
+    queries.sink[i] =
+        d.has_sinks ? sinks.as<char>() + bytes_of(sinks.dtype, h * sinks.strides[0]) : nullptr;
   }
   const Keys keys = {row_of(k, b, g, 0), row_of(v, b, g, 0), k.strides[2], v.strides[2]};
-  (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.scoring, buffer);
+  (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.Dv, d.scoring, buffer);
 }
 
 // ---- gradient
@@ -118,7 +131,7 @@ struct GradientPlan {
     pieces = d.B * d.G * parts;
   }
   Workers workers(const AttentionParts& kernel, const Dims& d) const {
-    return {pieces, d.B * d.H * d.T * d.S * d.D * 5 / kGrain, kernel.gradient_bytes(size, d.D)};
+    return {pieces, d.sizes() * 5 / 2 / kGrain, kernel.gradient_bytes(size, d.D, d.Dv)};
   }
   /// Bytes of the parts of q's gradient: [parts][B, H, T, D] of the type that is computed in.
   int64 partial_bytes(const AttentionParts& kernel, const Dims& d) const {
@@ -148,6 +161,7 @@ class Gradient {
         gk.strides[2],
         gv.strides[2],
         d_.D,
+        d_.Dv,
         d_.scoring,
         buffer};
     kernel_.gradient_begin(kernel_, keys);
@@ -201,10 +215,12 @@ const SdpaAttributes& attributes_of(const Call* call) {
   return *static_cast<const SdpaAttributes*>(call->attributes);
 }
 Dims forward_dims(const Call* call) {
-  return {call->in[0], call->in[1], call->in[3], attributes_of(call)};
+  const View* const in = call->in;
+  return {in[0], in[1], in[2], in[3], in[4], attributes_of(call)};
 }
 Dims gradient_dims(const Call* call) {
-  return {call->in[1], call->in[2], call->in[4], attributes_of(call)};
+  const View* const in = call->in;
+  return {in[1], in[2], in[3], in[4], in[7], attributes_of(call)};
 }
 
 }  // namespace
@@ -216,14 +232,14 @@ int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
 
 const char* accepts_sdpa_masked(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
   Call unmasked = *call;
-  unmasked.num_in = 4;  // the bias may have any strides
+  unmasked.num_in = 6;  // the bias may have any strides
   return accepts_unit_strides(kernel, &unmasked, device);
 }
 
 Status run_sdpa(const Kernel* kernel, const Call* call) {
   const AttentionParts& parts = parts_of(kernel);
   const Dims d = forward_dims(call);
-  if (d.B * d.H * d.T * d.D == 0) return {};
+  if (d.B * d.H * d.T * d.Dv == 0) return {};
   const Plan plan(parts, d);
   Workers workers = plan.workers(parts, d);
   alignas(Workers::kAlignment) char local[kLocalBytes];
@@ -243,7 +259,7 @@ int64 sdpa_gradient_scratch(const Kernel* kernel, const Call* call, const Device
 Status run_sdpa_gradient(const Kernel* kernel, const Call* call) {
   const AttentionParts& parts = parts_of(kernel);
   const Dims d = gradient_dims(call);
-  if (d.B * d.G * d.D == 0) return {};
+  if (d.B * d.G * (d.D + d.Dv) == 0) return {};
   const GradientPlan plan(d);
   Workers workers = plan.workers(parts, d);
   const int64 partial_bytes = plan.partial_bytes(parts, d);

@@ -33,6 +33,7 @@ struct Queries {
   bool biased;
   const void* bias[kMaxQueries];  // if biased: what is added to the scores, in the compute type
   int64 bias_stride;              // between keys
+  const void* sink[kMaxQueries];  // a score without a value, in the compute type; nullptr: none
 };
 
 /// Keys whose gradients one thread computes, from all queries that attend to them.
@@ -42,7 +43,7 @@ struct GradientKeys {
   void* gk;
   void* gv;
   int64 gk_stride, gv_stride;
-  int64 D;
+  int64 D, Dv;
   Scoring scoring;
   void* buffer;  // of AttentionParts::gradient_bytes bytes
 };
@@ -61,14 +62,15 @@ struct GradientQueries {
 struct AttentionParts {
   Access in, out;
   int64 lanes;  // queries per SIMD register
-  int64 (*forward_bytes)(int64 queries, int64 D);
+  int64 (*forward_bytes)(int64 queries, int64 D, int64 Dv);
   /// Writes y and l of these queries. buffer: forward_bytes bytes.
-  void (*forward)(const AttentionParts&, const Queries&, const Keys&, int64 D, Scoring,
+  void (*forward)(const AttentionParts&, const Queries&, const Keys&, int64 D, int64 Dv, Scoring,
                   void* buffer);
-  int64 (*few_bytes)(int64 D);
+  int64 (*few_bytes)(int64 D, int64 Dv);
   /// Writes y and l of at most kFewQueries queries. buffer: few_bytes bytes.
-  void (*few)(const AttentionParts&, const Queries&, const Keys&, int64 D, Scoring, void* buffer);
-  int64 (*gradient_bytes)(int64 keys, int64 D);
+  void (*few)(const AttentionParts&, const Queries&, const Keys&, int64 D, int64 Dv, Scoring,
+              void* buffer);
+  int64 (*gradient_bytes)(int64 keys, int64 D, int64 Dv);
   /// Call gradient_begin, then gradient_queries for each block of queries (writes gq), then
   /// gradient_end (writes gk and gv).
   void (*gradient_begin)(const AttentionParts&, const GradientKeys&);

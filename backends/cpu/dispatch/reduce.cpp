@@ -31,7 +31,8 @@ class Plan {
     kept_ = space_of(views, 0, kept);
     reduced_ = space_of(views, kept, in_.rank - kept);
     const bool side_by_side = kept_.row_stride(0) == 1 && reduced_.row_stride(0) != 1;
-    by_columns_ = kept_.row() >= 8 && (side_by_side || reduced_.numel <= 16);
+    by_columns_ = kept_.row() >= 8 && reduced_.numel > 0 &&  // rows of nothing have a result too
+                  (side_by_side || reduced_.numel <= 16);
     const int64 segment = by_columns_ ? kColumnSegment : kRowSegment;
     segments_ = std::max<int64>(1, (reduced_.numel + segment - 1) / segment);
   }

@@ -182,17 +182,17 @@ struct Block {
   int64 first, most_unseen;  // one of them sees keys from `first` on, each those from `most_unseen`
   int64 least, most;         // each sees keys up to `least`, one of them those up to `most`
   C* q;                      // [D][width], scaled
-  C* sums;                   // [D][width]: sum of exp(score - largest) v
+  C* sums;                   // [Dv][width]: sum of exp(score - largest) v
   C *largest, *sum, *unseen, *seen;  // [width]
 };
 
 template <class C>
 struct ForwardBuffer {
-  ForwardBuffer(void* buffer, int64 queries, int64 D) : parts(buffer) {
+  ForwardBuffer(void* buffer, int64 queries, int64 D, int64 Dv) : parts(buffer) {
     for (int64 i = 0; i < queries; i += kPair<C>) {
       Block<C>& block = blocks[i / kPair<C>];
       block.q = parts.take(D * kPair<C>);
-      block.sums = parts.take(D * kPair<C>);
+      block.sums = parts.take(Dv * kPair<C>);
       block.largest = parts.take(kPair<C>);
       block.sum = parts.take(kPair<C>);
       block.unseen = parts.take(kPair<C>);
@@ -200,8 +200,8 @@ struct ForwardBuffer {
     }
     scores = parts.take(kKeys * kPair<C>);
     k = parts.take(kKeys * D);
-    v = parts.take(kKeys * D);
-    rows = parts.take(kSide<C> * D);
+    v = parts.take(kKeys * Dv);
+    rows = parts.take(kSide<C> * (D > Dv ? D : Dv));
   }
   Carving<C> parts;
   Block<C> blocks[kMaxQueries / kPair<C> + 1];
@@ -209,13 +209,13 @@ struct ForwardBuffer {
 };
 
 template <class C>
-int64 forward_bytes(int64 queries, int64 D) {
-  return ForwardBuffer<C>(nullptr, queries, D).parts.bytes();
+int64 forward_bytes(int64 queries, int64 D, int64 Dv) {
+  return ForwardBuffer<C>(nullptr, queries, D, Dv).parts.bytes();
 }
 
 template <class C>
-void begin(const Access& in, const Queries& queries, int64 first, int64 D, C factor, C* rows,
-           Block<C>& block) {
+void begin(const Access& in, const Queries& queries, int64 first, int64 D, int64 Dv, C factor,
+           C* rows, Block<C>& block) {
   const int64 count = smaller(kPair<C>, queries.count - first);
   block.width = count > Lanes<C>::kCount ? kPair<C> : int64(Lanes<C>::kCount);
   block.first = block.most_unseen = queries.unseen[first];
@@ -239,7 +239,7 @@ void begin(const Access& in, const Queries& queries, int64 first, int64 D, C fac
     }
     transpose(rows, D, kSide<C>, D, block.q + i, block.width);
   }
-  memset(block.sums, 0, size_t(D * block.width) * sizeof(C));
+  memset(block.sums, 0, size_t(Dv * block.width) * sizeof(C));
   for (int64 i = 0; i < block.width; i++) {
     block.largest[i] = lowest<C>();
     block.sum[i] = C(0);
@@ -298,7 +298,7 @@ void add_bias(const Queries& queries, int64 first_query, int64 width, int64 firs
 /// Scores to exp(score - largest), and what was summed up so far to the same base. One register of
 /// queries, i.
 template <class C>
-void exponentials(const Block<C>& block, int64 i, int64 count, int64 D, C* scores) {
+void exponentials(const Block<C>& block, int64 i, int64 count, int64 Dv, C* scores) {
   using L = Lanes<C>;
   const int64 width = block.width;
   const L before = L::load(block.largest + i);
@@ -326,30 +326,39 @@ void exponentials(const Block<C>& block, int64 i, int64 count, int64 D, C* score
   }
   const L factor = exp(before - base);
   fma(L::load(block.sum + i), factor, sum).store(block.sum + i);
-  for (int64 d = 0; d < D; d++) {
+  for (int64 d = 0; d < Dv; d++) {
     C* const at = block.sums + d * width + i;
     (L::load(at) * factor).store(at);
   }
 }
 
 template <class C>
-void finish(const Access& out, const Queries& queries, int64 first, int64 D, C* rows,
+void finish(const Access& out, const Queries& queries, int64 first, int64 Dv, C* rows,
             const Block<C>& block) {
   using L = Lanes<C>;
+  const int64 count = smaller(block.width, queries.count - first);
+  for (int64 i = 0; i < block.width && queries.sink[first]; i++)
+    block.unseen[i] = i < count ? *static_cast<const C*>(queries.sink[first + i]) : lowest<C>();
   for (int64 i = 0; i < block.width; i += L::kCount) {
-    const L sum = L::load(block.sum + i);
-    const L factor = select(sum == L(C(0)), L(C(0)), L(C(1)) / sum);
-    for (int64 d = 0; d < D; d++) {
+    L sum = L::load(block.sum + i), largest = L::load(block.largest + i), share(C(1));
+    if (queries.sink[first]) {
+      const L sink = L::load(block.unseen + i), most = larger(largest, sink);
+      const L base = select(most == L(lowest<C>()), L(C(0)), most);
+      share = exp(largest - base);
+      sum = fma(sum, share, exp(sink - base));
+      largest = most;
+    }
+    const L factor = select(sum == L(C(0)), L(C(0)), share / sum);
+    for (int64 d = 0; d < Dv; d++) {
       C* const at = block.sums + d * block.width + i;
       (L::load(at) * factor).store(at);
     }
-    (L::load(block.largest + i) + log(sum)).store(block.sum + i);
+    (largest + log(sum)).store(block.sum + i);
   }
-  const int64 count = smaller(block.width, queries.count - first);
   for (int64 i = 0; i < count; i += kSide<C>) {
-    transpose(block.sums + i, block.width, D, kSide<C>, rows, D);
+    transpose(block.sums + i, block.width, Dv, kSide<C>, rows, Dv);
     for (int64 r = 0; r < smaller(kSide<C>, count - i); r++) {
-      out.store(rows + r * D, queries.y[first + i + r], 1, D);
+      out.store(rows + r * Dv, queries.y[first + i + r], 1, Dv);
       *static_cast<C*>(queries.l[first + i + r]) = block.sum[i + r];
     }
   }
@@ -357,19 +366,19 @@ void finish(const Access& out, const Queries& queries, int64 first, int64 D, C* 
 
 template <class C>
 void forward(const AttentionParts& kernel, const Queries& queries, const Keys& keys, int64 D,
-             Scoring scoring, void* memory) {
-  ForwardBuffer<C> buffer(memory, queries.count, D);
+             int64 Dv, Scoring scoring, void* memory) {
+  ForwardBuffer<C> buffer(memory, queries.count, D, Dv);
   int64 least = queries.unseen[0], most = 0;
   for (int64 i = 0; i < queries.count; i += kPair<C>) {
     Block<C>& block = buffer.blocks[i / kPair<C>];
-    begin(kernel.in, queries, i, D, C(scoring.scale), buffer.rows, block);
+    begin(kernel.in, queries, i, D, Dv, C(scoring.scale), buffer.rows, block);
     least = smaller(least, block.first);
     if (block.most > most) most = block.most;
   }
   for (int64 first = least; first < most; first += kKeys) {
     const int64 n = smaller(kKeys, most - first);
     const Rows<C> k(kernel.in, keys.k, keys.k_stride, first, n, D, buffer.k);
-    const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, D, buffer.v);
+    const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, Dv, buffer.v);
     for (int64 i = 0; i < queries.count; i += kPair<C>) {
       const Block<C>& block = buffer.blocks[i / kPair<C>];
       const int64 count = smaller(n, block.most - first), width = block.width;
@@ -381,13 +390,13 @@ void forward(const AttentionParts& kernel, const Queries& queries, const Keys& k
       if (block.least < first + count || block.most_unseen > first)
         mask(queries, i, block, first, count, buffer.scores);
       for (int64 lane = 0; lane < width; lane += Lanes<C>::kCount)
-        exponentials(block, lane, count, D, buffer.scores);
-      multiply<C>(D, width, {v.data, 1, v.stride}, buffer.scores, width, count, block.sums, width,
+        exponentials(block, lane, count, Dv, buffer.scores);
+      multiply<C>(Dv, width, {v.data, 1, v.stride}, buffer.scores, width, count, block.sums, width,
                   true);
     }
   }
   for (int64 i = 0; i < queries.count; i += kPair<C>)
-    finish(kernel.out, queries, i, D, buffer.rows, buffer.blocks[i / kPair<C>]);
+    finish(kernel.out, queries, i, Dv, buffer.rows, buffer.blocks[i / kPair<C>]);
 }
 
 // ---- forward, few queries
@@ -440,20 +449,20 @@ void add_weighted(const C* p, const C* v, int64 stride, int64 count, int64 D, C*
 
 template <class C>
 struct FewBuffer {
-  FewBuffer(void* buffer, int64 D) : parts(buffer) {
+  FewBuffer(void* buffer, int64 D, int64 Dv) : parts(buffer) {
     q = parts.take(kFewQueries * D);
-    sums = parts.take(kFewQueries * D);
+    sums = parts.take(kFewQueries * Dv);
     scores = parts.take(kKeys);
     k = parts.take(kKeys * D);
-    v = parts.take(kKeys * D);
+    v = parts.take(kKeys * Dv);
   }
   Carving<C> parts;
   C *q, *sums, *scores, *k, *v;
 };
 
 template <class C>
-int64 few_bytes(int64 D) {
-  return FewBuffer<C>(nullptr, D).parts.bytes();
+int64 few_bytes(int64 D, int64 Dv) {
+  return FewBuffer<C>(nullptr, D, Dv).parts.bytes();
 }
 
 /// Puts exp(score - base) in place of one query's scores; returns their sum.
@@ -473,16 +482,16 @@ WICK_HD C exp_of(C x) {
 }
 
 template <class C>
-void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys, int64 D,
+void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys, int64 D, int64 Dv,
          Scoring scoring, void* memory) {
-  const FewBuffer<C> buffer(memory, D);
+  const FewBuffer<C> buffer(memory, D, Dv);
   C most[kFewQueries], sum[kFewQueries];
   int64 begin = queries.unseen[0], end = 0;
   for (int64 i = 0; i < queries.count; i++) {
     C* const q = buffer.q + i * D;
     kernel.in.load(queries.q[i], 1, D, q);
     scale(C(scoring.scale), D, q);
-    memset(buffer.sums + i * D, 0, size_t(D) * sizeof(C));
+    memset(buffer.sums + i * Dv, 0, size_t(Dv) * sizeof(C));
     most[i] = lowest<C>();
     sum[i] = C(0);
     begin = smaller(begin, queries.unseen[i]);
@@ -491,7 +500,7 @@ void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys,
   for (int64 first = begin; first < end; first += kKeys) {
     const int64 n = smaller(kKeys, end - first);
     const Rows<C> k(kernel.in, keys.k, keys.k_stride, first, n, D, buffer.k);
-    const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, D, buffer.v);
+    const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, Dv, buffer.v);
     for (int64 i = 0; i < queries.count; i++) {
       const int64 unseen = keys_before(queries.unseen[i], first, n);
       const int64 count = keys_before(queries.seen[i], first, n) - unseen;
@@ -509,54 +518,64 @@ void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys,
       if (now != most[i]) {
         const C old = exp_of(most[i] - base);
         sum[i] *= old;
-        scale(old, D, buffer.sums + i * D);
+        scale(old, Dv, buffer.sums + i * Dv);
       }
       most[i] = now;
       sum[i] += added;
-      add_weighted(buffer.scores, v.data + unseen * v.stride, v.stride, count, D,
-                   buffer.sums + i * D);
+      add_weighted(buffer.scores, v.data + unseen * v.stride, v.stride, count, Dv,
+                   buffer.sums + i * Dv);
     }
   }
   for (int64 i = 0; i < queries.count; i++) {
-    C* const y = buffer.sums + i * D;
-    scale(sum[i] == C(0) ? C(0) : C(1) / sum[i], D, y);
-    kernel.out.store(y, queries.y[i], 1, D);
+    C* const y = buffer.sums + i * Dv;
+    C share(1);
+    if (queries.sink[i]) {
+      const C sink = *static_cast<const C*>(queries.sink[i]);
+      const C now = most[i] < sink ? sink : most[i], base = now == lowest<C>() ? C(0) : now;
+      share = exp_of(most[i] - base);
+      sum[i] = sum[i] * share + exp_of(sink - base);
+      most[i] = now;
+    }
+    scale(sum[i] == C(0) ? C(0) : share / sum[i], Dv, y);
+    kernel.out.store(y, queries.y[i], 1, Dv);
     *static_cast<C*>(queries.l[i]) = most[i] + hn::GetLane(log(Lanes<C>(sum[i])).v);
   }
 }
 
 // ---- gradient, keys in the lanes
 
-/// Rows of D elements are `wide` apart, whole registers, zeros past D.
+/// Rows of D or Dv elements are `wide` or `wide_v` apart, whole registers, zeros past D or Dv.
 template <class C>
 struct GradientBuffer {
-  GradientBuffer(void* buffer, int64 keys, int64 D)
-      : parts(buffer), wide(rounded_up(D, Lanes<C>::kCount)) {
+  GradientBuffer(void* buffer, int64 keys, int64 D, int64 Dv)
+      : parts(buffer),
+        wide(rounded_up(D, Lanes<C>::kCount)),
+        wide_v(rounded_up(Dv, Lanes<C>::kCount)) {
     const int64 padded = rounded_up(keys, kKeys);
     k_columns = parts.take(padded * D);
-    v_columns = parts.take(padded * D);
+    v_columns = parts.take(padded * Dv);
     k = parts.take(keys * wide);
     gk = parts.take(keys * wide);
-    gv = parts.take(keys * wide);
+    gv = parts.take(keys * wide_v);
     q = parts.take(kGradientQueries * wide);
-    gy = parts.take(kGradientQueries * wide);
+    gy = parts.take(kGradientQueries * wide_v);
     gq = parts.take(kGradientQueries * wide);
     p = parts.take(kGradientQueries * kKeys);
     gp = parts.take(kGradientQueries * kKeys);
-    row = parts.take(wide);
+    row = parts.take(wide_v);
   }
   Carving<C> parts;
-  int64 wide;
-  C *k_columns, *v_columns;  // [block of keys][D][kKeys]
-  C *k, *gk, *gv;            // [keys][wide]
-  C *q, *gy, *gq;            // [queries][wide]; q scaled
+  int64 wide, wide_v;
+  C *k_columns, *v_columns;  // [block of keys][D or Dv][kKeys]
+  C *k, *gk, *gv;            // [keys][wide or, of gv, wide_v]
+  C *q, *gy, *gq;            // [queries][wide or, of gy, wide_v]; q scaled
   C *p, *gp;                 // [queries][kKeys]: softmax, and the gradient of the scores
   C* row;
 };
 
 template <class C>
-int64 gradient_bytes(int64 keys, int64 D) {
-  return GradientBuffer<C>(nullptr, keys, D).parts.bytes();
+int64 gradient_bytes(int64 keys, int64 D, int64 Dv) {
+  return GradientBuffer<C>(nullptr, keys, D, Dv).parts.bytes();
 }
 
 /// Copies a row to the type that is computed in, zeros past D.
@@ -575,21 +594,22 @@ void to_columns(const C* from, int64 stride, int64 rows, int64 D, C* to) {
 
 template <class C>
 void gradient_begin(const AttentionParts& kernel, const GradientKeys& keys) {
-  const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
-  const int64 D = keys.D, wide = buffer.wide, size = kernel.in.size;
+  const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D, keys.Dv);
+  const int64 D = keys.D, Dv = keys.Dv, size = kernel.in.size;
+  const int64 wide = buffer.wide, wide_v = buffer.wide_v;
   const char* const k = static_cast<const char*>(keys.keys.k);
   const char* const v = static_cast<const char*>(keys.keys.v);
   for (int64 s = 0; s < keys.count; s++) {
     load_row(kernel.in, k + s * keys.keys.k_stride * size, D, wide, buffer.k + s * wide);
-    load_row(kernel.in, v + s * keys.keys.v_stride * size, D, wide, buffer.gv + s * wide);
+    load_row(kernel.in, v + s * keys.keys.v_stride * size, Dv, wide_v, buffer.gv + s * wide_v);
   }
   for (int64 first = 0; first < keys.count; first += kKeys) {
     const int64 n = smaller(kKeys, keys.count - first);
     to_columns(buffer.k + first * wide, wide, n, D, buffer.k_columns + first * D);
-    to_columns(buffer.gv + first * wide, wide, n, D, buffer.v_columns + first * D);
+    to_columns(buffer.gv + first * wide_v, wide_v, n, Dv, buffer.v_columns + first * Dv);
   }
   memset(buffer.gk, 0, size_t(keys.count * wide) * sizeof(C));
-  memset(buffer.gv, 0, size_t(keys.count * wide) * sizeof(C));
+  memset(buffer.gv, 0, size_t(keys.count * wide_v) * sizeof(C));
 }
 
 /// Turns one query's scores to p = exp(cap(score) - l), and gp to the gradient of the score, p (gp -
@@ -624,17 +644,18 @@ WICK_HD void softmax_gradient(C l, C delta, C soft_cap, int64 unseen, int64 seen
 template <class C>
 void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
                       const GradientQueries& queries) {
-  const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
-  const int64 D = keys.D, wide = buffer.wide, n = queries.count;
+  const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D, keys.Dv);
+  const int64 D = keys.D, Dv = keys.Dv, n = queries.count;
+  const int64 wide = buffer.wide, wide_v = buffer.wide_v;
   C l[kGradientQueries], delta[kGradientQueries];
   int64 begin = queries.unseen[0], end = 0;
   for (int64 i = 0; i < n; i++) {
-    C *const q = buffer.q + i * wide, *const gy = buffer.gy + i * wide;
+    C *const q = buffer.q + i * wide, *const gy = buffer.gy + i * wide_v;
     load_row(kernel.in, queries.q[i], D, wide, q);
     scale(C(keys.scoring.scale), D, q);
-    load_row(kernel.in, queries.gy[i], D, wide, gy);
-    load_row(kernel.in, queries.y[i], D, wide, buffer.row);
-    dots<1>(gy, buffer.row, 0, wide, delta + i);
+    load_row(kernel.in, queries.gy[i], Dv, wide_v, gy);
+    load_row(kernel.in, queries.y[i], Dv, wide_v, buffer.row);
+    dots<1>(gy, buffer.row, 0, wide_v, delta + i);
     l[i] = *static_cast<const C*>(queries.l[i]);
     const int64 seen = smaller(queries.seen[i], keys.count);
     begin = smaller(begin, queries.unseen[i]);
@@ -646,13 +667,13 @@ void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
     C *const p = buffer.p, *const gp = buffer.gp;
     multiply<C>(n, width, {buffer.q, wide, 1}, buffer.k_columns + first * D, kKeys, D, p, kKeys,
                 false);
-    multiply<C>(n, width, {buffer.gy, wide, 1}, buffer.v_columns + first * D, kKeys, D, gp, kKeys,
-                false);
+    multiply<C>(n, width, {buffer.gy, wide_v, 1}, buffer.v_columns + first * Dv, kKeys, Dv, gp,
+                kKeys, false);
     for (int64 i = 0; i < n; i++)
       softmax_gradient(l[i], delta[i], C(keys.scoring.soft_cap), queries.unseen[i] - first,
                        queries.seen[i] - first, width, p + i * kKeys, gp + i * kKeys);
-    multiply<C>(count, wide, {p, 1, kKeys}, buffer.gy, wide, n, buffer.gv + first * wide, wide,
-                true);
+    multiply<C>(count, wide_v, {p, 1, kKeys}, buffer.gy, wide_v, n, buffer.gv + first * wide_v,
+                wide_v, true);
     multiply<C>(count, wide, {gp, 1, kKeys}, buffer.q, wide, n, buffer.gk + first * wide, wide,
                 true);
     multiply<C>(n, wide, {gp, kKeys, 1}, buffer.k + first * wide, wide, count, buffer.gq, wide,
@@ -670,13 +691,13 @@ void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
 
 template <class C>
 void gradient_end(const AttentionParts& kernel, const GradientKeys& keys) {
-  const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D);
+  const GradientBuffer<C> buffer(keys.buffer, keys.count, keys.D, keys.Dv);
   const int64 size = kernel.out.size;
   for (int64 s = 0; s < keys.count; s++) {
     kernel.out.store(buffer.gk + s * buffer.wide,
                      static_cast<char*>(keys.gk) + s * keys.gk_stride * size, 1, keys.D);
-    kernel.out.store(buffer.gv + s * buffer.wide,
-                     static_cast<char*>(keys.gv) + s * keys.gv_stride * size, 1, keys.D);
+    kernel.out.store(buffer.gv + s * buffer.wide_v,
+                     static_cast<char*>(keys.gv) + s * keys.gv_stride * size, 1, keys.Dv);
   }
 }
 

@@ -19,6 +19,9 @@ struct HeadStrides {
 struct SeenKeys {
   int32 first, end;
   WICK_HD bool has(int32 s) const { return first <= s && s < end; }
+  WICK_HD void raise_first(int64 to) {
+    if (to > first) first = to < end ? int32(to) : end;
+  }
   WICK_HD static SeenKeys none() { return {0, 0}; }
 };
 
@@ -30,16 +33,23 @@ struct AttentionShape {
   int64 position_strides[2];
   int64 window;  // of keys; if there is none, more than there are positions
   bool causal;
+  const int64* first_keys;  // [B, T]; nullptr: all 0
+  int64 first_key_strides[2];
+  int32 value_dim;  // Dv, of v and y; head_dim is that of q and k
 
+  WICK_HD int32 larger_dim() const { return head_dim > value_dim ? head_dim : value_dim; }
   WICK_HD int32 rows() const { return queries * int32(heads.divisor); }
   WICK_DEVICE SeenKeys seen(const int64* positions, int32 b, int32 t) const {
-    if (!causal) return {0, keys};
-    const int64 position = positions[b * position_strides[0] + t * position_strides[1]];
-    if (position < 0) return SeenKeys::none();
-    const int32 end = position < keys ? int32(position) + 1 : keys;
-    if (position < window) return {0, end};
-    const int64 first = position - window + 1;
-    return {first < end ? int32(first) : end, end};
+    SeenKeys seen{0, keys};
+    if (causal) {
+      const int64 position = positions[b * position_strides[0] + t * position_strides[1]];
+      if (position < 0) return SeenKeys::none();
+      if (position < keys) seen.end = int32(position) + 1;
+      if (position >= window) seen.raise_first(position - window + 1);
+    }
+    if (first_keys)
+      seen.raise_first(first_keys[b * first_key_strides[0] + t * first_key_strides[1]]);
+    return seen;
   }
 };
 
@@ -114,37 +124,51 @@ inline bool heads_are_aligned(const View& x) {
 
 /// A call of sdpa or its gradient, on the host.
 struct AttentionCall {
-  const View &q, &k, &positions;
+  const View &q, &k, &v, &positions, &first_keys;
   SdpaAttributes attributes;
 
-  static const char* check_heads(const View& x, const View& like) {
+  /// size: of the last dim.
+  static const char* check_heads(const View& x, const View& like, int64 size) {
     if (x.rank != 4) return "an operand is not of rank 4";
-    for (int d = 0; d < 4; d++)
+    for (int d = 0; d < 3; d++)
       if (x.shape[d] != like.shape[d]) return "operands differ in shape";
+    if (x.shape[3] != size) return "operands differ in D";
     return x.shape[3] <= 1 || x.strides[3] == 1 ? nullptr : "an inner stride is not 1";
   }
   const char* check(int most_head_dim) const {
-    if (const char* why = check_heads(q, q)) return why;
-    if (const char* why = check_heads(k, k)) return why;
-    if (k.shape[0] != q.shape[0] || k.shape[3] != q.shape[3]) return "q and k do not fit";
+    if (const char* why = check_heads(q, q, q.shape[3])) return why;
+    if (const char* why = check_heads(k, k, q.shape[3])) return why;
+    if (const char* why = check_heads(v, k, v.shape[3])) return why;
+    if (k.shape[0] != q.shape[0]) return "q and k do not fit";
     if (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0) return "H is no multiple of G";
     if (positions.rank != 2 || positions.shape[0] != q.shape[0] || positions.shape[1] != q.shape[2])
       return "positions are not [B, T]";
-    if (q.shape[3] == 0) return "D is 0";
-    if (q.shape[3] > most_head_dim) return "D is above 256";
+    if (attributes.has_first_keys != 0 &&
+        (first_keys.rank != 2 || first_keys.shape[0] != q.shape[0] ||
+         first_keys.shape[1] != q.shape[2]))
+      return "first keys are not [B, T]";
+    if (q.shape[3] == 0 || v.shape[3] == 0) return "D is 0";
+    if (larger_dim() > most_head_dim) return "D is above 256";
     if (k.shape[2] > kLaunchLimit || q.shape[1] * q.shape[2] > kLaunchLimit ||
         q.shape[0] * q.shape[1] * q.shape[2] > kLaunchLimit ||
         k.shape[0] * k.shape[1] * k.shape[2] > kLaunchLimit)
       return "there is more than a launch covers";
     return nullptr;
   }
+  int64 larger_dim() const { return q.shape[3] > v.shape[3] ? q.shape[3] : v.shape[3]; }
+  /// The rows of q: B H T.
+  int64 rows() const { return q.shape[0] * q.shape[1] * q.shape[2]; }
   const char* check_bias(const View& x) const {
     return x.rank == 4 && x.shape[0] == q.shape[0] && x.shape[1] == q.shape[1] &&
                    x.shape[2] == q.shape[2] && x.shape[3] == k.shape[2]
                ? nullptr
                : "the bias is not [B, H, T, S]";
   }
+  const char* check_sinks(const View& x) const {
+    return attributes.has_sinks != 0 ? check_vector(x, q.shape[1]) : nullptr;
+  }
   AttentionShape shape() const {
+    const bool has_first_keys = attributes.has_first_keys != 0;
     return {FastDivide::by(q.shape[1] / k.shape[1]),
             FastDivide::by(k.shape[1]),
             int32(q.shape[0]),
@@ -153,7 +177,10 @@ struct AttentionCall {
             int32(q.shape[3]),
             {positions.strides[0], positions.strides[1]},
             attributes.window > 0 ? attributes.window : int64(~uint64(0) >> 1),
-            attributes.causal != 0};
+            attributes.causal != 0,
+            has_first_keys ? first_keys.as<int64>() : nullptr,
+            {first_keys.strides[0], first_keys.strides[1]},
+            int32(v.shape[3])};
   }
 };
 

@@ -21,7 +21,7 @@ struct SdpaDelta {
     const T *gy, *y;
     HeadStrides gy_strides, y_strides;
     FastDivide queries, all_heads;
-    int32 rows, head_dim;
+    int32 rows, value_dim;
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int wave, const Args& a) { return {ceil_div(a.rows, kThreads / wave)}; }
@@ -38,7 +38,7 @@ struct SdpaDelta {
         a.gy + b * a.gy_strides.batch + h * a.gy_strides.head + t * a.gy_strides.row;
     const T* const y = a.y + b * a.y_strides.batch + h * a.y_strides.head + t * a.y_strides.row;
     C sum[1] = {};
-    for (int d = ctx.lane(); d < a.head_dim; d += Ctx::kWave)
+    for (int d = ctx.lane(); d < a.value_dim; d += Ctx::kWave)
       sum[0] = fma(widen<C>(gy[d]), widen<C>(y[d]), sum[0]);
     add_lanes<Ctx::kWave>(ctx, sum);
     if (ctx.lane() == 0) a.delta[row] = sum[0];
@@ -69,11 +69,11 @@ struct GroupSums {
   struct Shared {
     C sums[Ctx::kWaves][kCount][bucket];
   };
-  /// Calls write(i, d, sum) for element d < head_dim of vector i, each from one thread. All threads of
+  /// Calls write(i, d, sum) for element d < size of vector i, each from one thread. All threads of
   /// the block must call it. shared may be reused before and after.
   template <class Ctx, class Write>
   static WICK_DEVICE void add(const Ctx& ctx, Shared<Ctx>& shared, C (&x)[kCount][kElements],
-                              int head_dim, const Write& write) {
+                              int size, const Write& write) {
     for (int mask = Vector::kLanes; mask < Ctx::kWave; mask *= 2)
       for (int i = 0; i < kCount; i++)
         for (int e = 0; e < kElements; e++) x[i][e] += ctx.shuffle_xor(x[i][e], mask);
@@ -84,7 +84,7 @@ struct GroupSums {
     ctx.sync();
     for (int j = ctx.thread(); j < kCount * bucket; j += Ctx::kThreads) {
       const int i = j / bucket, d = j % bucket;
-      if (d >= head_dim) continue;
+      if (d >= size) continue;
       C sum = shared.sums[0][i][d];
       for (int w = 1; w < Ctx::kWaves; w++) sum += shared.sums[w][i][d];
       write(i, d, sum);
@@ -129,7 +129,7 @@ struct SdpaGradientQ {
       const int32 here = first_row + r < rows ? first_row + r : rows - 1;
       const AttentionRow row = AttentionRow::of(a.shape, g, here);
       Vector::load(a.q + row.offset(a.q_strides, b), lane, a.shape.head_dim, a.aligned, q[r]);
-      Vector::load(a.gy + row.offset(a.gy_strides, b), lane, a.shape.head_dim, a.aligned, gy[r]);
+      Vector::load(a.gy + row.offset(a.gy_strides, b), lane, a.shape.value_dim, a.aligned, gy[r]);
       l[r] = a.l[row.index(a.shape, b)];
       delta[r] = a.delta[row.index(a.shape, b)];
       seen[r] = first_row + r < rows ? a.shape.seen(a.positions, b, row.t) : SeenKeys::none();
@@ -144,7 +144,7 @@ struct SdpaGradientQ {
       const int here = s < end ? s : end - 1;
       C k[kElements], v[kElements], dots[2 * kRows];
       Vector::load(keys + here * a.k_strides.row, lane, a.shape.head_dim, a.aligned, k);
-      Vector::load(values + here * a.v_strides.row, lane, a.shape.head_dim, a.aligned, v);
+      Vector::load(values + here * a.v_strides.row, lane, a.shape.value_dim, a.aligned, v);
       for (int r = 0; r < kRows; r++) {
         dots[2 * r] = Vector::dot(q[r], k);
         dots[2 * r + 1] = Vector::dot(gy[r], v);
@@ -198,7 +198,7 @@ struct SdpaGradientKv {
       Vector::load(a.k + b * a.k_strides.batch + g * a.k_strides.head + s * a.k_strides.row, lane,
                    a.shape.head_dim, a.aligned, k[i]);
       Vector::load(a.v + b * a.v_strides.batch + g * a.v_strides.head + s * a.v_strides.row, lane,
-                   a.shape.head_dim, a.aligned, v[i]);
+                   a.shape.value_dim, a.aligned, v[i]);
     }
     for (int i = group; i - group < rows; i += kGroups) {
       const AttentionRow row = AttentionRow::of(a.shape, g, i < rows ? i : rows - 1);
@@ -207,7 +207,7 @@ struct SdpaGradientKv {
       if (ctx.ballot(any) == 0) continue;  // the same for the whole wave
       C q[kElements], gy[kElements], dots[2 * kKeys];
       Vector::load(a.q + row.offset(a.q_strides, b), lane, a.shape.head_dim, a.aligned, q);
-      Vector::load(a.gy + row.offset(a.gy_strides, b), lane, a.shape.head_dim, a.aligned, gy);
+      Vector::load(a.gy + row.offset(a.gy_strides, b), lane, a.shape.value_dim, a.aligned, gy);
       const C l = a.l[row.index(a.shape, b)], delta = a.delta[row.index(a.shape, b)];
       for (int j = 0; j < kKeys; j++) {
         dots[2 * j] = Vector::dot(q, k[j]);
@@ -230,7 +230,7 @@ struct SdpaGradientKv {
     Sums::add(ctx, shared.sums, gk, a.shape.head_dim, [&](int j, int d, C sum) {
       if (first + j < a.shape.keys) a.gk[place(a.gk_strides, j, d)] = narrow<T>(a.scale * sum);
     });
-    Sums::add(ctx, shared.sums, gv, a.shape.head_dim, [&](int j, int d, C sum) {
+    Sums::add(ctx, shared.sums, gv, a.shape.value_dim, [&](int j, int d, C sum) {
       if (first + j < a.shape.keys) a.gv[place(a.gv_strides, j, d)] = narrow<T>(sum);
     });
   }
@@ -243,24 +243,29 @@ struct SdpaGradientCall {
   static constexpr Signature signature{kSdpaGradient, kDTypeOf<T>};
 
   static AttentionCall attention(const Call& call) {
-    return {call.in[1], call.in[2], call.in[4],
-            *static_cast<const SdpaAttributes*>(call.attributes)};
+    return {call.in[1], call.in[2], call.in[3],
+            call.in[4], call.in[7], *static_cast<const SdpaAttributes*>(call.attributes)};
   }
   static const char* check(const Call& call, int most_head_dim) {
     const AttentionCall c = attention(call);
     if (const char* why = c.check(most_head_dim)) return why;
-    const View* const as_q[] = {&call.in[0], &call.in[5], &call.out[0]};
-    for (const View* x : as_q)
-      if (const char* why = AttentionCall::check_heads(*x, c.q)) return why;
-    const View* const as_k[] = {&call.in[3], &call.out[1], &call.out[2]};
-    for (const View* x : as_k)
-      if (const char* why = AttentionCall::check_heads(*x, c.k)) return why;
-    return check_vector(call.in[6], c.q.numel() / c.q.shape[3]);
+    struct Pair {
+      const View &x, &like;
+      int64 size;
+    };
+    const int64 d = c.q.shape[3], dv = c.v.shape[3];
+    const Pair pairs[] = {{call.in[0], c.q, dv},
+                          {call.in[5], c.q, dv},
+                          {call.out[0], c.q, d},
+                          {call.out[1], c.k, d},
+                          {call.out[2], c.k, dv}};
+    for (const Pair& p : pairs)
+      if (const char* why = AttentionCall::check_heads(p.x, p.like, p.size)) return why;
+    return check_vector(call.in[6], c.rows());
   }
   /// The bytes of delta.
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
-    const View& q = call.in[1];
-    return q.numel() / q.shape[3] * int64(sizeof(C));
+    return attention(call).rows() * int64(sizeof(C));
   }
   /// The arguments of a launch except for chunks.
   static GradientArgs<T> args(const Call& call) {
@@ -304,7 +309,7 @@ struct SdpaGradientStreamLaunch : SdpaGradientCall<T> {
     return Base::check(call, kMaxHeadDim);
   }
   static Status run(const Call& call) {
-    [[maybe_unused]] const int64 head_dim = call.in[1].shape[3];
+    [[maybe_unused]] const int64 head_dim = Base::attention(call).larger_dim();
     // One kernel is enough for f8.
     if constexpr (sizeof(T) > 1) {
       if (head_dim <= 64) return run_in<64>(call);

@@ -20,18 +20,26 @@ struct SoftmaxState {
     sum *= factor;
     return factor;
   }
+  /// Adds the weight of a sink, which has no value. Returns the factor of the weighted sum.
+  WICK_DEVICE C add_sink(C sink) {
+    const C factor = raise(Max()(max, sink));
+    sum += exp(sink - MaxSum<C>::shift(max));
+    return factor;
+  }
+  WICK_DEVICE C log_sum() const { return sum == C(0) ? Max::identity<C>() : max + log(sum); }
 };
 
 template <class C>
 struct StreamArgs {
   const int64* positions;
   C* l;         // [B, H, T]
-  C* partials;  // [rows of all key heads, splits, D + 2]: weighted sum, max, sum; or nullptr
+  C* partials;  // [rows of all key heads, splits, Dv + 2]: weighted sum, max, sum; or nullptr
   AttentionShape shape;
   HeadStrides q, k, v, y;
   const C* bias;  // added to scores; or nullptr
   HeadStrides bias_strides;
   int64 bias_key;  // the stride between keys
+  const C* sinks;  // [H]; or nullptr
   C scale, soft_cap;
   FastDivide chunks;  // of a key head's rows, one block each
   int32 splits, split_length;
@@ -59,8 +67,8 @@ struct SdpaCut {
   }
   /// Of the results of the splits, for SdpaMerge.
   template <class C>
-  int64 scratch_bytes(const View& q) const {
-    return splits == 1 ? 0 : q.numel() / q.shape[3] * splits * (q.shape[3] + 2) * int64(sizeof(C));
+  int64 scratch_bytes(const AttentionCall& c) const {
+    return splits == 1 ? 0 : c.rows() * splits * (c.v.shape[3] + 2) * int64(sizeof(C));
   }
 };
 
@@ -118,7 +126,7 @@ struct SdpaStream {
       for (int u = 0; u < kUnroll; u++) {
         const int s = base + u * kGroups < end ? base + u * kGroups : end - 1;
         Vector::load(keys + s * a.k.row, lane, a.shape.head_dim, a.aligned, k[u]);
-        Vector::load(values + s * a.v.row, lane, a.shape.head_dim, a.aligned, v[u]);
+        Vector::load(values + s * a.v.row, lane, a.shape.value_dim, a.aligned, v[u]);
       }
       C scores[kRows * kUnroll];
       for (int r = 0; r < kRows; r++)
@@ -198,7 +206,7 @@ struct SdpaStream {
                                 const Place& place) {
     for (int i = ctx.thread(); i < kRows * bucket; i += kThreads) {
       const int r = i / bucket, d = i % bucket;
-      if (d >= a.shape.head_dim || !place.is_row(a, r)) continue;
+      if (d >= a.shape.value_dim || !place.is_row(a, r)) continue;
       C max = shared.max[0][r], sum = 0, weighted = 0;
       for (int w = 1; w < Ctx::kWaves; w++) max = Max()(max, shared.max[w][r]);
       for (int w = 0; w < Ctx::kWaves; w++) {
@@ -209,13 +217,15 @@ struct SdpaStream {
       const AttentionRow row = place.row(a, r);
       if (a.partials) {
         C* const to = a.partials + (row.index(a.shape, place.b) * a.splits + ctx.block().y) *
-                                       (a.shape.head_dim + 2);
+                                       (a.shape.value_dim + 2);
         to[d] = weighted;
-        if (d == 0) to[a.shape.head_dim] = max, to[a.shape.head_dim + 1] = sum;
+        if (d == 0) to[a.shape.value_dim] = max, to[a.shape.value_dim + 1] = sum;
       } else {
-        a.out[row.offset(a.y, place.b) + d] = narrow<T>(sum == C(0) ? C(0) : weighted / sum);
-        if (d == 0)
-          a.l[row.index(a.shape, place.b)] = sum == C(0) ? Max::identity<C>() : max + log(sum);
+        SoftmaxState<C> state{max, sum};
+        if (a.sinks) weighted *= state.add_sink(a.sinks[row.h]);
+        a.out[row.offset(a.y, place.b) + d] =
+            narrow<T>(state.sum == C(0) ? C(0) : weighted / state.sum);
+        if (d == 0) a.l[row.index(a.shape, place.b)] = state.log_sum();
       }
     }
   }
@@ -229,10 +239,10 @@ struct SdpaMerge {
   struct Args {
     T* out;
     C* l;
-    const C* partials;
+    const C *partials, *sinks;
     HeadStrides y;
     FastDivide queries, all_heads;
-    int32 rows, splits, head_dim;
+    int32 rows, splits, value_dim;
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) { return {a.rows}; }
@@ -245,26 +255,27 @@ struct SdpaMerge {
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const int row = ctx.block().x, lane = ctx.lane();
-    const int size = a.head_dim + 2;
+    const int size = a.value_dim + 2;
     const C* const from = a.partials + int64(row) * a.splits * size;
     C max = Max::identity<C>();
     for (int i = lane; i < a.splits; i += Ctx::kWave)
-      max = Max()(max, from[int64(i) * size + a.head_dim]);
+      max = Max()(max, from[int64(i) * size + a.value_dim]);
     for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
       max = Max()(max, ctx.shuffle_xor(max, mask));
     add_splits(ctx, from, MaxSum<C>::shift(max), a, shared);
     ctx.sync();
-    C sum = 0;
-    for (int w = 0; w < Ctx::kWaves; w++) sum += shared.sum[w];
+    SoftmaxState<C> state{max, C(0)};
+    for (int w = 0; w < Ctx::kWaves; w++) state.sum += shared.sum[w];
     const int head = int(a.queries.quotient(row)), t = row - head * int(a.queries.divisor);
     const int b = int(a.all_heads.quotient(head)), h = head - b * int(a.all_heads.divisor);
+    const C factor = a.sinks ? state.add_sink(a.sinks[h]) : C(1);
     T* const y = a.out + b * a.y.batch + h * a.y.head + t * a.y.row;
-    for (int d = ctx.thread(); d < a.head_dim; d += kThreads) {
+    for (int d = ctx.thread(); d < a.value_dim; d += kThreads) {
       C weighted = 0;
       for (int w = 0; w < Ctx::kWaves; w++) weighted += shared.weighted[w][d];
-      y[d] = narrow<T>(sum == C(0) ? C(0) : weighted / sum);
+      y[d] = narrow<T>(state.sum == C(0) ? C(0) : weighted * factor / state.sum);
     }
-    if (ctx.thread() == 0) a.l[row] = sum == C(0) ? Max::identity<C>() : max + log(sum);
+    if (ctx.thread() == 0) a.l[row] = state.log_sum();
   }
 
  private:
@@ -273,7 +284,7 @@ struct SdpaMerge {
   static WICK_DEVICE void add_splits(const Ctx& ctx, const C* from, C shift, const Args& a,
                                      Shared<Ctx>& shared) {
     constexpr int kPerLane = kMaxHeadDim / Ctx::kWave, kTogether = 4;
-    const int size = a.head_dim + 2;
+    const int size = a.value_dim + 2;
     C sum = 0, weighted[kPerLane] = {};
     WICK_ROLL
     for (int i = ctx.wave(); i < a.splits; i += kTogether * Ctx::kWaves) {
@@ -283,12 +294,12 @@ struct SdpaMerge {
         const int split = i + u * Ctx::kWaves;
         const bool is_split = split < a.splits;
         const C* const x = from + int64(is_split ? split : i) * size;
-        weight[u] = is_split ? exp(x[a.head_dim] - shift) : C(0);
-        sum += is_split ? x[a.head_dim + 1] * weight[u] : C(0);
+        weight[u] = is_split ? exp(x[a.value_dim] - shift) : C(0);
+        sum += is_split ? x[a.value_dim + 1] * weight[u] : C(0);
         WICK_UNROLL
         for (int e = 0; e < kPerLane; e++) {
           const int d = e * Ctx::kWave + ctx.lane();
-          part[u][e] = d < a.head_dim ? x[d] : C(0);
+          part[u][e] = d < a.value_dim ? x[d] : C(0);
         }
       }
       WICK_UNROLL
@@ -310,16 +321,17 @@ struct SdpaStreamLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const AttentionCall c = attention(call);
     if (const char* why = c.check(kMaxHeadDim)) return why;
-    if (const char* why = AttentionCall::check_heads(call.in[2], c.k)) return why;
-    if (const char* why = AttentionCall::check_heads(call.out[0], c.q)) return why;
-    if (const char* why = masked ? c.check_bias(call.in[4]) : nullptr) return why;
-    return check_vector(call.out[1], c.q.numel() / c.q.shape[3]);
+    if (const char* why = AttentionCall::check_heads(call.out[0], c.q, c.v.shape[3])) return why;
+    if (const char* why = c.check_sinks(call.in[5])) return why;
+    if (const char* why = masked ? c.check_bias(call.in[6]) : nullptr) return why;
+    return check_vector(call.out[1], c.rows());
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
-    return cut_of(attention(call).shape()).template scratch_bytes<C>(call.in[0]);
+    const AttentionCall c = attention(call);
+    return cut_of(c.shape()).template scratch_bytes<C>(c);
   }
   static Status run(const Call& call) {
-    [[maybe_unused]] const int64 head_dim = call.in[0].shape[3];
+    [[maybe_unused]] const int64 head_dim = attention(call).larger_dim();
     if (call.in[0].numel() == 0) return {};
     // One kernel is enough for f8.
     if constexpr (sizeof(T) > 1) {
@@ -330,8 +342,8 @@ struct SdpaStreamLaunch {
   }
 
   static AttentionCall attention(const Call& call) {
-    return {call.in[0], call.in[1], call.in[3],
-            *static_cast<const SdpaAttributes*>(call.attributes)};
+    return {call.in[0], call.in[1], call.in[2],
+            call.in[3], call.in[4], *static_cast<const SdpaAttributes*>(call.attributes)};
   }
   /// Sets the arguments of a kernel that splits a call so.
   template <class Args>
@@ -346,8 +358,9 @@ struct SdpaStreamLaunch {
     args.l = call.out[1].as<C>();
     args.partials = cut.splits > 1 ? static_cast<C*>(call.scratch) : nullptr;
     args.shape = c.shape();
-    if (call.num_in > 4) {
-      const View& bias = call.in[4];
+    args.sinks = c.attributes.has_sinks != 0 ? call.in[5].as<C>() : nullptr;
+    if (call.num_in > 6) {
+      const View& bias = call.in[6];
       args.bias = bias.as<C>();
       args.bias_strides = HeadStrides::of(bias);
       args.bias_key = bias.strides[3];
@@ -369,9 +382,9 @@ struct SdpaStreamLaunch {
     if (!args.partials) return {};
     const View& q = call.in[0];
     return launch<SdpaMerge<T>>(
-        {args.out, args.l, args.partials, args.y, FastDivide::by(q.shape[2]),
+        {args.out, args.l, args.partials, args.sinks, args.y, FastDivide::by(q.shape[2]),
          FastDivide::by(q.shape[1]), int32(q.shape[0] * q.shape[1] * q.shape[2]), args.splits,
-         args.shape.head_dim},
+         args.shape.value_dim},
         call);
   }
 

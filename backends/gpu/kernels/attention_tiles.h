@@ -152,7 +152,7 @@ WICK_DEVICE KeyRange key_range(const Ctx& ctx, const int32* first, const int32* 
 
 inline constexpr float kLog2E = 1.44269504f;
 
-/// bucket: at least D. groups: tiles of 16 rows that a wave has; one for few rows, when the block's other
+/// bucket: at least D and Dv. groups: tiles of 16 rows that a wave has; one for few rows, when the block's other
 /// waves only help to load, and more blocks fit on the card. masked: with biases, which take registers.
 template <class T, int bucket, int groups, bool masked>
 struct SdpaTiles {
@@ -284,7 +284,7 @@ struct SdpaTiles {
     typename P::K k(a.key + place.b * a.k.batch + place.g * a.k.head, one ? 0 : a.k.row,
                     a.shape.head_dim);
     typename P::V v(a.value + place.b * a.v.batch + place.g * a.v.head, one ? 0 : a.v.row,
-                    a.shape.head_dim);
+                    a.shape.value_dim);
 
     const bool has_rows = place.is_row(a, row_of_wave(ctx, first_group));
     if (range.first < range.end) k.fetch(ctx, keys_at, range.first, range.end);
@@ -553,10 +553,18 @@ struct SdpaTiles {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
     T* const own = shared.tiles + P::kResultsAt + ctx.wave() * 16 * P::kStride;
-    const auto& sum = group.sum;
-    float inverse[M::kColumns];
+    SoftmaxState<float> state[M::kColumns];
+    float sinks[M::kColumns], inverse[M::kColumns];
     WICK_UNROLL
-    for (int c = 0; c < M::kColumns; c++) inverse[c] = sum[c] == 0 ? 0 : 1 / sum[c];
+    for (int i = 0; i < M::kAccumulator; i++)
+      sinks[M::column(i)] =
+          a.sinks ? a.sinks[place.row(a, row_of_wave(ctx, g) + M::n(lane, i)).h] : 0;
+    WICK_UNROLL
+    for (int c = 0; c < M::kColumns; c++) {
+      state[c] = {scaled(a, group.reference[c]), group.sum[c]};
+      const float factor = a.sinks ? state[c].add_sink(sinks[c]) : 1;
+      inverse[c] = state[c].sum == 0 ? 0 : factor / state[c].sum;
+    }
     WICK_UNROLL
     for (int d = 0; d < kFragmentsD; d++) {
       WICK_UNROLL
@@ -568,14 +576,13 @@ struct SdpaTiles {
     for (int i = 0; i < M::kAccumulator; i++) {
       const int r = row_of_wave(ctx, g) + M::n(lane, i), c = M::column(i);
       if (M::m(lane, i) != 0 || !place.is_row(a, r)) continue;
-      a.l[place.row(a, r).index(a.shape, place.b)] =
-          sum[c] == 0 ? -__builtin_inff() : scaled(a, group.reference[c]) + log(sum[c]);
+      a.l[place.row(a, r).index(a.shape, place.b)] = state[c].log_sum();
     }
     ctx.sync();
     WICK_ROLL
     for (int p = lane; p < 16 * bucket / 8; p += Ctx::kWave) {
       const int n = p / (bucket / 8), d = p % (bucket / 8) * 8, r = row_of_wave(ctx, g) + n;
-      if (d >= a.shape.head_dim || !place.is_row(a, r)) continue;
+      if (d >= a.shape.value_dim || !place.is_row(a, r)) continue;
       store_pack(a.out + place.row(a, r).offset(a.y, place.b) + d,
                  load_pack<8>(own + n * P::kStride + d));
     }
@@ -585,7 +592,7 @@ struct SdpaTiles {
   static WICK_INLINE void store_partials(const Ctx& ctx, const Args& a, const Place& place,
                                          int lane, int g, const Group<Ctx>& group) {
     using M = typename Ctx::Matrix;
-    const int32 size = a.shape.head_dim + 2;
+    const int32 size = a.shape.value_dim + 2;
     float* to[M::kColumns];  // nullptr: not a row
     WICK_UNROLL
     for (int i = 0; i < M::kAccumulator; i++) {
@@ -600,7 +607,7 @@ struct SdpaTiles {
       WICK_UNROLL
       for (int i = 0; i < M::kAccumulator; i++) {
         const int at = Parts<Ctx>::V::dim_of(16 * d + M::m(lane, i)), c = M::column(i);
-        if (at < a.shape.head_dim && to[c]) to[c][at] = group.result[d].v[i];
+        if (at < a.shape.value_dim && to[c]) to[c][at] = group.result[d].v[i];
       }
     }
   }
@@ -613,8 +620,8 @@ struct SdpaTilesLaunch {
   static const char* accepts(const Call& call, const DeviceInfo& info) {
     if (const char* why = SdpaStreamLaunch<T, masked>::accepts(call, info)) return why;
     const AttentionCall c = SdpaStreamLaunch<T>::attention(call);
-    if (c.q.shape[3] % 8 != 0) return "D is no multiple of 8";
-    if (masked && c.q.shape[3] > 128) return "D is above 128, which leaves biases no registers";
+    if (c.q.shape[3] % 8 != 0 || c.v.shape[3] % 8 != 0) return "D is no multiple of 8";
+    if (masked && c.larger_dim() > 128) return "D is above 128, which leaves biases no registers";
     return heads_are_aligned(c.q) && heads_are_aligned(c.k) && heads_are_aligned(call.in[2]) &&
                    heads_are_aligned(call.out[0])
                ? nullptr
@@ -622,10 +629,10 @@ struct SdpaTilesLaunch {
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
     const AttentionCall c = SdpaStreamLaunch<T>::attention(call);
-    return cut_of(c).template scratch_bytes<float>(call.in[0]);
+    return cut_of(c).template scratch_bytes<float>(c);
   }
   static Status run(const Call& call) {
-    const int64 head_dim = call.in[0].shape[3];
+    const int64 head_dim = SdpaStreamLaunch<T>::attention(call).larger_dim();
     if (call.in[0].numel() == 0) return {};
     if (head_dim <= 64) return run_groups<64>(call);
     if constexpr (!masked)  // fewer kernels to compile
@@ -640,7 +647,7 @@ struct SdpaTilesLaunch {
   static int groups_of(const AttentionCall& c) {
     const AttentionShape shape = c.shape();
     const int64 large = shape.batch * shape.key_heads.divisor * ceil_div<int64>(shape.rows(), 128);
-    return shape.head_dim <= 128 && shape.rows() > 64 && 4 * large >= 3 * kLargeBlocks ? 2 : 1;
+    return shape.larger_dim() <= 128 && shape.rows() > 64 && 4 * large >= 3 * kLargeBlocks ? 2 : 1;
   }
   static SdpaCut cut_of(const AttentionCall& c) {
     const int groups = groups_of(c);

@@ -1,7 +1,9 @@
 #include "wick/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
@@ -9,10 +11,13 @@
 #include "ops/fused/positions.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/attention.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
+#include "wick/ops/gather.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/reduce.h"
+#include "wick/ops/search.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/softmax.h"
 
@@ -21,45 +26,129 @@ namespace {
 
 constexpr double kUnseen = -std::numeric_limits<double>::infinity();  // the score of such a key
 
+/// The operands of a call. Those that it does not have are empty.
+struct Operands {
+  Tensor q, k, v, positions;       // positions: [B, T], read where causal
+  Tensor first_keys, sinks, bias;  // [B, T], [H] and [B, H, T, S]
+};
+
+/// The operands of the inputs that the tape has: those of a call that are not empty.
+Operands operands_of(const std::vector<Tensor>& inputs, const SdpaAttributes& a) {
+  size_t i = 4;
+  const auto next = [&](bool is_given) { return is_given ? inputs[i++] : Tensor(); };
+  Operands x{inputs[0], inputs[1], inputs[2], inputs[3], {}, {}, {}};
+  x.first_keys = next(a.has_first_keys != 0);
+  x.sinks = next(a.has_sinks != 0);
+  x.bias = next(i < inputs.size());
+  return x;
+}
+
 /// softmax over the last dim; 0 where all scores are kUnseen.
 Tensor softmax_of_seen(const Tensor& scores) {
   const Tensor sees = ne(amax(scores.detach(), {.dims = {-1}, .keepdim = true}), kUnseen);
   return where(sees, softmax(where(sees, scores, 0)), 0);
 }
 
-/// Whether a query attends to a key [B, 1, 1, T, S], by the queries' positions [B, T].
-Tensor seen_keys(const Tensor& positions, int64_t keys, int64_t window) {
-  const Tensor key = arange(keys, {.dtype = DType::kI64, .device = positions.device()});
-  const Tensor position = reshape(positions, {positions.size(0), 1, 1, positions.size(1), 1});
-  const Tensor seen = le(key, position);
-  return window > 0 ? logical_and(seen, gt(key, position - window)) : seen;
+/// The weights of keys, by their scores [B, G, H / G, T, S] and the sinks [H].
+Tensor weights_beside(const Tensor& sinks, const Tensor& scores) {
+  Shape shape = scores.shape();
+  shape[4] = 1;
+  const Tensor sink = broadcast_to(reshape(sinks, {1, shape[1], shape[2], 1, 1}), shape);
+  return narrow(softmax_of_seen(cat({scores, sink}, -1)), -1, 0, scores.size(-1));
 }
 
-/// bias may be empty, positions too, unless a.causal.
-Tensor sdpa_composite(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions,
-                      const Tensor& bias, SdpaAttributes a) {
-  const int64_t b = q.size(0), h = q.size(1), t = q.size(2), d = q.size(3), g = k.size(1);
-  const DType dtype = accumulator_of(q.dtype());
-  const Tensor queries = reshape(cast(q, dtype), {b, g, h / g, t, d});
-  const Tensor keys = unsqueeze(cast(k, dtype), 2),
-               values = unsqueeze(cast(v, dtype), 2);          // [B, G, 1, S, D]
+/// Whether a query attends to a key [B, 1, 1, T, S], where anything but a mask limits that.
+Tensor seen_keys(const Operands& x, const SdpaAttributes& a) {
+  const Tensor key = arange(x.k.size(2), {.dtype = DType::kI64, .device = x.k.device()});
+  const auto column = [](const Tensor& of_queries) {
+    return reshape(of_queries, {of_queries.size(0), 1, 1, of_queries.size(1), 1});
+  };
+  Tensor seen;
+  const auto limit = [&](const Tensor& to) { seen = seen ? logical_and(seen, to) : to; };
+  if (a.causal) limit(le(key, column(x.positions)));
+  if (a.window > 0) limit(gt(key, column(x.positions) - a.window));
+  if (x.first_keys) limit(ge(key, column(x.first_keys)));
+  return seen;
+}
+
+Tensor sdpa_composite(const Operands& x, SdpaAttributes a) {
+  const int64_t b = x.q.size(0), h = x.q.size(1), t = x.q.size(2), d = x.q.size(3);
+  const int64_t g = x.k.size(1);
+  const DType dtype = accumulator_of(x.q.dtype());
+  const Tensor queries = reshape(cast(x.q, dtype), {b, g, h / g, t, d});
+  const Tensor keys = unsqueeze(cast(x.k, dtype), 2),
+               values = unsqueeze(cast(x.v, dtype), 2);        // [B, G, 1, S, D]
   Tensor scores = matmul(queries, transpose(keys)) * a.scale;  // [B, G, H / G, T, S]
   if (a.soft_cap > 0) scores = tanh(scores / a.soft_cap) * a.soft_cap;
-  if (a.causal) scores = where(seen_keys(positions, k.size(2), a.window), scores, kUnseen);
-  if (bias) scores = scores + reshape(bias, scores.shape());
-  const bool all_see = !bias && a.window == 0;
-  const Tensor weights = all_see ? softmax(scores) : softmax_of_seen(scores);
-  return cast(reshape(matmul(weights, values), {b, h, t, v.size(3)}), q.dtype());
+  const bool is_limited = a.causal || x.first_keys;
+  if (is_limited) scores = where(seen_keys(x, a), scores, kUnseen);
+  if (x.bias) scores = scores + reshape(x.bias, scores.shape());
+  const Tensor weights = x.sinks                ? weights_beside(x.sinks, scores)
+                         : is_limited || x.bias ? softmax_of_seen(scores)
+                                                : softmax(scores);
+  return cast(reshape(matmul(weights, values), {b, h, t, x.v.size(3)}), x.q.dtype());
 }
 
-/// The gradients of q, k and v, computed by the kernel.
+/// The gradient of sinks [H]: - sum over b and t of exp(sink - l) sum over d of gy y.
+Tensor sinks_gradient(const Tensor& sinks, const Tensor& gy, const Tensor& y, const Tensor& l) {
+  const Tensor delta = sum(cast(gy, l.dtype()) * cast(y, l.dtype()), {.dims = {-1}});
+  const Tensor weight = exp(reshape(sinks, {sinks.size(0), 1}) - l);  // [B, H, T]
+  return -sum(where(ne(l, kUnseen), weight * delta, 0), {.dims = {0, 2}});
+}
+
+/// The gradients of q, k and v, computed by the kernel, and that of sinks.
 bool gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& l,
               const SdpaAttributes& attributes) {
   for (int i = 0; i < 3; i++) g[size_t(i)] = empty_transposed(c.input_shape(i), c.input(i));
-  return run_fused(kSdpaGradient,
-                   {unit_stride(c.gradient), unit_stride(c.input(0)), unit_stride(c.input(1)),
-                    unit_stride(c.input(2)), as_is(c.input(3)), as_is(c.output()), as_is(l)},
-                   {as_is(g[0]), as_is(g[1]), as_is(g[2])}, attributes_of(attributes));
+  const Tensor positions = c.input(3), y = c.output();
+  const Tensor first_keys = attributes.has_first_keys ? c.input(4) : positions;
+  if (!run_fused(kSdpaGradient,
+                 {unit_stride(c.gradient), unit_stride(c.input(0)), unit_stride(c.input(1)),
+                  unit_stride(c.input(2)), as_is(positions), as_is(y), as_is(l), as_is(first_keys)},
+                 {as_is(g[0]), as_is(g[1]), as_is(g[2])}, attributes_of(attributes)))
+    return false;
+  const int sinks = attributes.has_first_keys ? 5 : 4;
+  if (attributes.has_sinks && c.wants(sinks))
+    g[size_t(sinks)] = sinks_gradient(c.input(sinks), c.gradient, y, l);
+  return true;
+}
+
+/// The op of checked operands: `a` names those beside the bias that it has.
+Tensor attend(const char* op, const Operands& x, const SdpaAttributes& a) {
+  const auto& [q, k, v, positions, first_keys, sinks, bias] = x;
+  const int64_t b = q.size(0), h = q.size(1), t = q.size(2);
+  // Laid out as [B, T, H, D], so that joining the heads needs no copy.
+  const Tensor y = empty_transposed({b, h, t, v.size(3)}, q);
+  if (k.size(2) == 0) {  // no query attends to a key
+    std::vector<const Tensor*> inputs{&q, &k, &v};
+    for (const Tensor* given : {&sinks, &bias})
+      if (*given) inputs.push_back(given);
+    return record_constant(op, zeros(y.shape(), {.dtype = y.dtype(), .device = y.device()}),
+                           inputs);
+  }
+  const Tensor l =
+      Tensor::empty({b, h, t}, {.dtype = accumulator_of(q.dtype()), .device = q.device()});
+  // Of what it does not have the kernel gets any tensor of the dtype.
+  const Tensor &first_keys_or_any = first_keys ? first_keys : positions,
+               &sinks_or_any = sinks ? sinks : l;
+  const auto composite = [a](const auto& in) { return sdpa_composite(operands_of(in, a), a); };
+  if (bias)
+    return fused({.op = kSdpaMasked,
+                  .inputs = {&q, &k, &v, &positions, &first_keys, &sinks, &bias},
+                  .in = {unit_stride(q), unit_stride(k), unit_stride(v), as_is(positions),
+                         as_is(first_keys_or_any), contiguous(sinks_or_any), as_is(bias)},
+                  .out = {as_is(y), as_is(l)},
+                  .attributes = attributes_of(a),
+                  .composite = composite});
+  return fused({.op = kSdpa,
+                .inputs = {&q, &k, &v, &positions, &first_keys, &sinks},
+                .in = {unit_stride(q), unit_stride(k), unit_stride(v), as_is(positions),
+                       as_is(first_keys_or_any), contiguous(sinks_or_any)},
+                .out = {as_is(y), as_is(l)},
+                .attributes = attributes_of(a),
+                .composite = composite,
+                .keep = kKeepInputs | kKeepOutput,
+                .gradient = [l, a](const auto& c, auto g) { return gradient(c, g, l, a); }});
 }
 
 /// The numbers that a mask adds to the scores [B, H, T, S], a broadcast view.
@@ -78,71 +167,148 @@ Tensor bias_of(const Tensor& mask, const Tensor& q, int64_t keys) {
       scores);
 }
 
-}  // namespace
+/// Sinks [H] as the kernels take them.
+Tensor checked_sinks(const char* op, const Tensor& q, const Tensor& sinks, int64_t heads) {
+  check_same_device(op, q, sinks);
+  check(is_floating(sinks.dtype()), ErrorCode::kDTypeMismatch, op,
+        "expected sinks of a floating dtype, got ", dtype_name(sinks.dtype()));
+  check(sinks.shape() == Shape({heads}), ErrorCode::kShapeMismatch, op, "expected sinks ",
+        Shape({heads}), ", one of each head of q, got ", sinks.shape());
+  return cast(sinks, accumulator_of(q.dtype()));
+}
 
-Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions& options) {
+/// Checks devices, ranks and dtypes; `expected` describes the shapes.
+void check_operands(const char* op, const Tensor& q, const Tensor& k, const Tensor& v, int rank,
+                    const char* expected) {
   for (const Tensor* x : {&q, &k, &v}) {
-    check_defined("sdpa", *x);
-    check_same_device("sdpa", q, *x);
-    check(x->rank() == 4, ErrorCode::kShapeMismatch, "sdpa", "expected [B, H, T, D], got ",
+    check_defined(op, *x);
+    check_same_device(op, q, *x);
+    check(x->rank() == rank, ErrorCode::kShapeMismatch, op, "expected ", expected, ", got ",
           x->shape());
-    check(is_floating(q.dtype()) && x->dtype() == q.dtype(), ErrorCode::kDTypeMismatch, "sdpa",
+    check(is_floating(q.dtype()) && x->dtype() == q.dtype(), ErrorCode::kDTypeMismatch, op,
           "expected q, k and v of one floating dtype, got ", dtype_name(q.dtype()), " and ",
           dtype_name(x->dtype()));
   }
+}
+
+/// Whether the shapes agree in all dims but the last.
+bool same_but_last(const Tensor& k, const Tensor& v) {
+  return std::equal(k.shape().begin(), k.shape().end() - 1, v.shape().begin());
+}
+
+void check_limits(const char* op, int64_t window, double soft_cap, bool is_causal) {
+  check(window >= 0 && soft_cap >= 0, ErrorCode::kInvalidArgument, op,
+        "expected a window and a soft cap of at least 0, got ", window, " and ", soft_cap);
+  check(window == 0 || is_causal, ErrorCode::kInvalidArgument, op,
+        "expected is_causal with a window: it is counted back from the query's position");
+}
+
+double scale_of(double scale, int64_t head_dim) {
+  return scale != 0 ? scale : 1 / std::sqrt(double(std::max<int64_t>(head_dim, 1)));
+}
+
+/// Makes queries see only the first lengths[b] keys: by their positions, which are then not those that
+/// windows are counted back from.
+void limit_keys(Operands& x, SdpaAttributes& a, const Tensor& lengths) {
+  const int64_t b = x.q.size(0), t = x.q.size(2);
+  check_same_device("sdpa", x.q, lengths);
+  check(lengths.shape() == Shape({b}), ErrorCode::kShapeMismatch, "sdpa", "expected lengths ",
+        Shape({b}), ", one of each batch, got ", lengths.shape());
+  const Tensor last =
+      broadcast_to(reshape(ids_as_i64("sdpa", "lengths", lengths) - 1, {b, 1}), {b, t});
+  if (a.window > 0) {
+    x.first_keys = x.positions - (a.window - 1);
+    a.has_first_keys = 1, a.window = 0;
+  }
+  x.positions = a.causal ? minimum(x.positions, last) : last;
+  a.causal = 1;
+}
+
+/// Of packed sequences: the keys that the tokens [N] of q see, as first keys and positions [1, N]. Those
+/// of sequence i are tokens q_offsets[i] to q_offsets[i + 1] - 1. A token beyond the last sequence sees
+/// the keys of an empty one.
+void limit_to_sequences(Operands& x, const Tensor& q_offsets, const Tensor& k_offsets,
+                        bool is_causal) {
+  const int64_t n = x.q.size(2), sequences = q_offsets.size(0) - 1;
+  const Tensor token = reshape(first_positions(1, n, x.q.device()), {n});
+  const Tensor sequence = searchsorted(narrow(q_offsets, 0, 1, sequences), token, {.right = true});
+  const Tensor next = minimum(sequence + 1, sequences);
+  const Tensor k_end = index_select(k_offsets, 0, next);
+  x.first_keys = reshape(index_select(k_offsets, 0, sequence), {1, n});
+  // A causal sequence's last token sees its last key.
+  const Tensor behind =
+      is_causal ? k_end - maximum(index_select(q_offsets, 0, next) - token, 1) : k_end - 1;
+  x.positions = reshape(behind, {1, n});
+}
+
+Tensor checked_offsets(const char* what, const Tensor& q, const Tensor& offsets) {
+  check_defined("sdpa_varlen", offsets);
+  check_same_device("sdpa_varlen", q, offsets);
+  check(offsets.rank() == 1 && offsets.size(0) > 1, ErrorCode::kShapeMismatch, "sdpa_varlen",
+        "expected ", what, " [B + 1] of at least one sequence, got ", offsets.shape());
+  return ids_as_i64("sdpa_varlen", what, offsets);
+}
+
+/// x [N, H, D] as [1, H, N, D].
+Tensor heads_first(const Tensor& x) { return unsqueeze(transpose(x, 0, 1), 0); }
+
+}  // namespace
+
+Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions& options) {
+  check_operands("sdpa", q, k, v, 4, "[B, H, T, D]");
   const int64_t b = q.size(0), h = q.size(1), t = q.size(2), g = k.size(1);
-  check(k.size(0) == b && k.size(3) == q.size(3) && v.shape() == k.shape() && g > 0 && h % g == 0,
-        ErrorCode::kShapeMismatch, "sdpa",
-        "expected k and v [B, G, S, D] with B and D of q and G a divisor of its heads, got q ",
-        q.shape(), ", k ", k.shape(), ", v ", v.shape());
-  Tensor positions;
+  check(
+      k.size(0) == b && k.size(3) == q.size(3) && same_but_last(k, v) && g > 0 && h % g == 0,
+      ErrorCode::kShapeMismatch, "sdpa",
+      "expected k [B, G, S, D] and v [B, G, S, Dv] with B and D of q and G a divisor of its heads, "
+      "got q ",
+      q.shape(), ", k ", k.shape(), ", v ", v.shape());
+  Operands x{q, k, v, {}, {}, {}, {}};
   if (options.positions) {
     check(options.is_causal, ErrorCode::kInvalidArgument, "sdpa",
           "expected is_causal with positions: without it a query attends to every key");
     check_same_device("sdpa", q, options.positions);
-    positions = checked_positions("sdpa", options.positions, b, t);
+    x.positions = checked_positions("sdpa", options.positions, b, t);
+  } else {
+    x.positions = first_positions(b, t, q.device());
   }
-  const Tensor bias = options.mask ? bias_of(options.mask, q, k.size(2)) : Tensor();
-  check(options.window >= 0 && options.soft_cap >= 0, ErrorCode::kInvalidArgument, "sdpa",
-        "expected a window and a soft cap of at least 0, got ", options.window, " and ",
-        options.soft_cap);
-  check(options.window == 0 || options.is_causal, ErrorCode::kInvalidArgument, "sdpa",
-        "expected is_causal with a window: it is counted back from the query's position");
-  const SdpaAttributes attributes{
-      .scale = options.scale != 0 ? options.scale : 1 / std::sqrt(double(q.size(3))),
-      .soft_cap = options.soft_cap,
-      .window = options.window,
-      .causal = options.is_causal};
-  // Laid out as [B, T, H, D], so that joining the heads needs no copy.
-  const Tensor y = empty_transposed({b, h, t, q.size(3)}, q);
-  if (k.numel() == 0)  // no query attends to a key
-    return record_constant("sdpa", zeros(y.shape(), {.dtype = y.dtype(), .device = y.device()}),
-                           {&q, &k, &v});
-  if (!positions) positions = first_positions(b, t, q.device());
-  const Tensor l =
-      Tensor::empty({b, h, t}, {.dtype = accumulator_of(q.dtype()), .device = q.device()});
-  if (bias)
-    return fused(
-        {.op = kSdpaMasked,
-         .inputs = {&q, &k, &v, &positions, &bias},
-         .in = {unit_stride(q), unit_stride(k), unit_stride(v), as_is(positions), as_is(bias)},
-         .out = {as_is(y), as_is(l)},
-         .attributes = attributes_of(attributes),
-         .composite = [attributes](const auto& in) {
-           return sdpa_composite(in[0], in[1], in[2], in[3], in[4], attributes);
-         }});
-  return fused({.op = kSdpa,
-                .inputs = {&q, &k, &v, &positions},
-                .in = {unit_stride(q), unit_stride(k), unit_stride(v), as_is(positions)},
-                .out = {as_is(y), as_is(l)},
-                .attributes = attributes_of(attributes),
-                .composite =
-                    [attributes](const auto& in) {
-                      return sdpa_composite(in[0], in[1], in[2], in[3], {}, attributes);
-                    },
-                .keep = kKeepInputs | kKeepOutput,
-                .gradient = [l, attributes](const auto& c,
-                                            auto g) { return gradient(c, g, l, attributes); }});
+  if (options.mask) x.bias = bias_of(options.mask, q, k.size(2));
+  if (options.sinks) x.sinks = checked_sinks("sdpa", q, options.sinks, h);
+  check_limits("sdpa", options.window, options.soft_cap, options.is_causal);
+  SdpaAttributes a{.scale = scale_of(options.scale, q.size(3)),
+                   .soft_cap = options.soft_cap,
+                   .window = options.window,
+                   .causal = options.is_causal,
+                   .has_sinks = bool(options.sinks)};
+  if (options.lengths) limit_keys(x, a, options.lengths);
+  return attend("sdpa", x, a);
+}
+
+Tensor sdpa_varlen(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_offsets,
+                   const Tensor& k_offsets, const SdpaVarlenOptions& options) {
+  check_operands("sdpa_varlen", q, k, v, 3, "q [N, H, D], k [M, G, D] and v [M, G, Dv]");
+  const int64_t h = q.size(1), g = k.size(1);
+  check(k.size(2) == q.size(2) && same_but_last(k, v) && g > 0 && h % g == 0,
+        ErrorCode::kShapeMismatch, "sdpa_varlen",
+        "expected k [M, G, D] and v [M, G, Dv] with D of q and G a divisor of its heads, got q ",
+        q.shape(), ", k ", k.shape(), ", v ", v.shape());
+  const Tensor q_starts = checked_offsets("q_offsets", q, q_offsets),
+               k_starts = checked_offsets("k_offsets", q, k_offsets);
+  check(q_starts.shape() == k_starts.shape(), ErrorCode::kShapeMismatch, "sdpa_varlen",
+        "expected q_offsets and k_offsets of as many sequences, got ", q_starts.shape(), " and ",
+        k_starts.shape());
+  check_limits("sdpa_varlen", options.window, options.soft_cap, options.is_causal);
+  Operands x{heads_first(q), heads_first(k), heads_first(v), {}, {}, {}, {}};
+  if (options.sinks) x.sinks = checked_sinks("sdpa_varlen", q, options.sinks, h);
+  limit_to_sequences(x, q_starts, k_starts, options.is_causal);
+  const Tensor y = attend("sdpa_varlen", x,
+                          {.scale = scale_of(options.scale, q.size(2)),
+                           .soft_cap = options.soft_cap,
+                           .window = options.window,
+                           .causal = 1,
+                           .has_first_keys = 1,
+                           .has_sinks = bool(options.sinks)});
+  return transpose(squeeze(y, 0), 0, 1);
 }
 
 }  // namespace wick

@@ -46,10 +46,12 @@ enum Keep : unsigned {
   kKeepInput2 = 4,
   kKeepInput3 = 8,
   kKeepInput4 = 16,
-  kKeepInputs = 31,  // the first five inputs
-  kKeepOutput = 32
+  kKeepInput5 = 32,
+  kKeepInput6 = 64,
+  kKeepInputs = 127,  // the first seven inputs
+  kKeepOutput = 128
 };
-inline constexpr size_t kMostKeptInputs = 5;
+inline constexpr size_t kMostKeptInputs = 7;
 
 /// Whether this thread records and any of these tensors is on the tape.
 bool recording(std::span<const Tensor* const> inputs);

@@ -64,18 +64,24 @@ struct Attention {
         gv(kF32, {B, G, S, D}) {
     positions.fill<int64>([&](size_t i) { return int64(i) % T + S - T; });
   }
-  Status forward(Isa isa) {
-    Launch launch({&q, &k, &v, &positions}, {&y, &l}, &attributes);
-    return launch.run(*find(isa, kSdpa, {kF32, kF32, kF32, kI64, kF32, kF32}, 4).first);
+  Status forward(Isa isa) { return forward()->run(forward_row(isa)); }
+  const Kernel& forward_row(Isa isa) const {
+    return *find(isa, kSdpa, {kF32, kF32, kF32, kI64, kI64, kF32, kF32, kF32}, 6).first;
   }
   const Kernel& gradient_row(Isa isa) const {
-    return *find(isa, kSdpaGradient, {kF32, kF32, kF32, kF32, kI64, kF32, kF32, kF32, kF32, kF32},
-                 7)
+    return *find(isa, kSdpaGradient,
+                 {kF32, kF32, kF32, kF32, kI64, kF32, kF32, kI64, kF32, kF32, kF32}, 8)
                 .first;
+  }
+  /// Without first keys and sinks.
+  std::unique_ptr<Launch> forward() {
+    return std::make_unique<Launch>(
+        std::initializer_list<const Array*>{&q, &k, &v, &positions, &positions, &l},
+        std::initializer_list<const Array*>{&y, &l}, &attributes);
   }
   std::unique_ptr<Launch> gradient() {
     return std::make_unique<Launch>(
-        std::initializer_list<const Array*>{&gy, &q, &k, &v, &positions, &y, &l},
+        std::initializer_list<const Array*>{&gy, &q, &k, &v, &positions, &y, &l, &positions},
         std::initializer_list<const Array*>{&gq, &gk, &gv}, &attributes);
   }
   Array q, k, v, gy, positions, y, l, gq, gk, gv;
@@ -87,9 +93,7 @@ TEST(CpuAttention, ThreadsChangeNoBit) {
     // Many heads; one head whose keys are split; few queries, many keys.
     for (Attention a : {Attention(2, 4, 2, 90, 90, 32), Attention(1, 1, 1, 200, 300, 40),
                         Attention(1, 8, 4, 1, 900, 64)}) {
-      Launch launch({&a.q, &a.k, &a.v, &a.positions}, {&a.y, &a.l}, &a.attributes);
-      expect_same_bits(launch, *find(isa, kSdpa, {kF32, kF32, kF32, kI64, kF32, kF32}, 4).first,
-                       {&a.y, &a.l});
+      expect_same_bits(*a.forward(), a.forward_row(isa), {&a.y, &a.l});
       expect_same_bits(*a.gradient(), a.gradient_row(isa), {&a.gq, &a.gk, &a.gv});
     }
   }

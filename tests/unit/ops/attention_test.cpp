@@ -1,5 +1,6 @@
 #include "wick/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,6 +12,11 @@ namespace {
 
 using Values = std::vector<float>;
 using Ids = std::vector<int64>;
+
+bool near(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() &&
+         (a.numel() == 0 || cast(max(abs(a - b)), DType::kF32).item<float>() < 1e-5f);
+}
 
 TEST(Sdpa, OfOneKeyIsItsValue) {
   const Tensor v = Tensor::from(Values{1, 2, 3, 4}, Shape{1, 1, 1, 4});
@@ -51,9 +57,6 @@ TEST(Sdpa, SeesEveryKeyUnlessCausal) {
 TEST(Sdpa, AMaskHidesKeys) {
   const Var q(randn({2, 4, 3, 8})), k(randn({2, 2, 5, 8}));
   const Tensor v = randn({2, 2, 5, 8});
-  const auto near = [](const Tensor& a, const Tensor& b) {
-    return max(abs(a - b)).item<float>() < 1e-5f;
-  };
   // Of keys at 0 to 4 a query at t sees those up to t: as is_causal has it.
   const Tensor seen = tril(ones({3, 5}, {.dtype = DType::kBool}));
   EXPECT_TRUE(near(sdpa(q, k, v, {.mask = seen}), sdpa(q, k, v, {.is_causal = true})));
@@ -81,9 +84,6 @@ bool in_window(int64 key, int64 position, int64 window) {
 
 // Of few queries, of many, and of those whose window lies beyond the keys: the same as under a mask.
 TEST(Sdpa, AWindowHidesOlderKeys) {
-  const auto near = [](const Tensor& a, const Tensor& b) {
-    return max(abs(a - b)).item<float>() < 1e-5f;
-  };
   struct Case {
     int64 queries, keys, window, first;
   };
@@ -138,6 +138,210 @@ TEST(Sdpa, RejectsWindowsAndCapsThatMakeNoSense) {
   EXPECT_ERROR(sdpa(q, q, q, {.soft_cap = -1}), kInvalidArgument, "sdpa: ");
 }
 
+// A sink is a key whose score is given and whose value is 0: with a score of q k beside it.
+TEST(Sdpa, ASinkTakesPartInTheSoftmaxOfItsHead) {
+  const Tensor q = Tensor::from(Values{1, 1}, {1, 2, 1, 1}),
+               k = Tensor::from(Values{3, -1}, {1, 1, 2, 1}),
+               v = Tensor::from(Values{1, 2}, {1, 1, 2, 1}), sinks = Tensor::from(Values{2, -40});
+  const double a = std::exp(3.0), b = std::exp(-1.0);
+  for (const CompositeMode mode : {CompositeMode::kNever, CompositeMode::kAlways}) {
+    const CompositeScope scope(mode);
+    const Values y = sdpa(q, k, v, {.scale = 1, .sinks = sinks}).to_vector<float>();
+    EXPECT_NEAR(y[0], (a + 2 * b) / (a + b + std::exp(2.0)), 1e-6);
+    EXPECT_NEAR(y[1], (a + 2 * b) / (a + b), 1e-6);
+  }
+}
+
+// Sinks far above and far below all scores, of queries that see no key, and of none at all.
+TEST(Sdpa, ASinkOfAnySizeIsRight) {
+  const Device devices[] = {Device::cpu(), Device::emulated(32), Device::emulated(64)};
+  for (const Device& device : devices)
+    for (const DType dtype : {DType::kF32, DType::kF16})
+      for (const int64 queries : {1, 3, 70}) {
+        const TensorOptions options{.device = device};
+        const Var q(cast(randn({1, 3, queries, 16}, options), dtype)),
+            k(cast(randn({1, 1, 150, 16}, options), dtype)),
+            sinks(Tensor::from(Values{1000, -1000, -INFINITY}, {3}, device));
+        const Tensor free = sdpa(q, k, k), y = sdpa(q, k, k, {.sinks = sinks});
+        EXPECT_TRUE(near(narrow(y, 1, 0, 1), narrow(zeros(y.shape(), options), 1, 0, 1)));
+        EXPECT_TRUE(near(narrow(y, 1, 1, 2), narrow(free, 1, 1, 2)));
+        backward(sum(y));
+        EXPECT_TRUE(near(sinks.grad(), zeros({3}, options)));
+        EXPECT_TRUE(near(narrow(q.grad(), 1, 0, 1), zeros({1, 1, queries, 16}, options)));
+        const Tensor unseen = zeros({}, {.dtype = DType::kBool, .device = device});
+        EXPECT_TRUE(
+            near(sdpa(q, k, k, {.mask = unseen, .sinks = sinks}), zeros(y.shape(), options)));
+      }
+}
+
+// The gradient by kernels beside the composite's.
+TEST(Sdpa, SinksHaveAGradient) {
+  const Var q(randn({2, 4, 5, 8})), k(randn({2, 2, 7, 8})), v(randn({2, 2, 7, 8})),
+      sinks(randn({4}));
+  const Tensor upstream = randn({2, 4, 5, 8});
+  std::vector<Tensor> gradients;
+  for (const CompositeMode mode : {CompositeMode::kNever, CompositeMode::kAlways}) {
+    const CompositeScope scope(mode);
+    backward(sdpa(q, k, v, {.is_causal = true, .window = 3, .sinks = sinks}), {.seed = upstream});
+    for (const Var* x : {&q, &k, &v, &sinks}) {
+      gradients.push_back(x->grad());
+      x->zero_grad();
+    }
+  }
+  for (size_t i = 0; i < 4; i++)
+    EXPECT_TRUE(near(gradients[i], gradients[i + 4])) << "operand " << i;
+  EXPECT_GT(max(abs(gradients[3])).item<float>(), 1e-3f);
+}
+
+// Zeros after v, and after q and k, change nothing but the size.
+TEST(Sdpa, ValuesMayHaveAnotherSize) {
+  struct Sizes {
+    int64 d, dv;
+  };
+  for (const auto& [d, dv] : {Sizes{24, 16}, Sizes{16, 24}}) {
+    const int64 most = std::max(d, dv);
+    const auto widened = [&](const Tensor& x) {
+      return cat({x, zeros({x.size(0), x.size(1), x.size(2), most - x.size(3)})}, 3);
+    };
+    const Var q(randn({2, 4, 9, d})), k(randn({2, 2, 20, d})), v(randn({2, 2, 20, dv}));
+    const SdpaOptions options{.is_causal = true, .scale = 0.2};
+    const Tensor y = sdpa(q, k, v, options);
+    EXPECT_EQ(y.shape(), (Shape{2, 4, 9, dv}));
+    const Tensor wide = narrow(sdpa(widened(q), widened(k), widened(v), options), 3, 0, dv);
+    EXPECT_TRUE(near(y, wide));
+    const Tensor upstream = randn(y.shape());
+    std::vector<Tensor> gradients;
+    for (const Tensor& result : {y, wide}) {
+      backward(result, {.seed = upstream});
+      for (const Var* x : {&q, &k, &v}) {
+        gradients.push_back(x->grad());
+        x->zero_grad();
+      }
+    }
+    for (size_t i = 0; i < 3; i++)
+      EXPECT_TRUE(near(gradients[i], gradients[i + 3])) << "operand " << i;
+  }
+}
+
+TEST(Sdpa, LengthsHideTheKeysBeyond) {
+  const Tensor q = randn({3, 4, 6, 8}), k = randn({3, 2, 9, 8}), v = randn({3, 2, 9, 8});
+  const std::vector<int64> lengths = {4, 0, 12};
+  for (const bool is_causal : {false, true})
+    for (const int64 window : {0, 3}) {
+      if (window > 0 && !is_causal) continue;
+      const Tensor y = sdpa(q, k, v,
+                            {.is_causal = is_causal,
+                             .window = window,
+                             .lengths = cast(Tensor::from(lengths), DType::kI32)});
+      for (int64 b = 0; b < 3; b++) {
+        const int64 length = std::min<int64>(lengths[size_t(b)], 9);
+        const auto of = [&](const Tensor& x) { return narrow(x, 0, b, 1); };
+        const Tensor one = sdpa(of(q), narrow(of(k), 2, 0, length), narrow(of(v), 2, 0, length),
+                                {.is_causal = is_causal, .window = window});
+        EXPECT_TRUE(near(of(y), one)) << "batch " << b;
+      }
+    }
+}
+
+TEST(Sdpa, RejectsSinksAndLengthsThatDoNotFit) {
+  const Tensor q = zeros({2, 4, 3, 8}), k = zeros({2, 2, 5, 8});
+  EXPECT_ERROR(sdpa(q, k, k, {.sinks = zeros({2})}), kShapeMismatch,
+               "sdpa: expected sinks [4], one of each head of q, got [2]");
+  EXPECT_ERROR(sdpa(q, k, k, {.sinks = zeros({4}, {.dtype = DType::kI32})}), kDTypeMismatch,
+               "sdpa: expected sinks of a floating dtype, got i32");
+  EXPECT_ERROR(sdpa(q, k, k, {.sinks = zeros({4}, {.device = Device::emulated(32)})}),
+               kDeviceMismatch, "sdpa: ");
+  EXPECT_ERROR(sdpa(q, k, k, {.lengths = zeros({4}, {.dtype = DType::kI64})}), kShapeMismatch,
+               "sdpa: expected lengths [2], one of each batch, got [4]");
+  EXPECT_ERROR(sdpa(q, k, k, {.lengths = zeros({2})}), kDTypeMismatch,
+               "sdpa: expected lengths of integers, got f32");
+}
+
+/// sdpa of each sequence by itself. Causal queries are at their distance from the last key.
+Tensor sequence_by_sequence(const Tensor& q, const Tensor& k, const Tensor& v,
+                            const std::vector<int64>& q_offsets,
+                            const std::vector<int64>& k_offsets, const SdpaVarlenOptions& options) {
+  const auto part = [](const Tensor& x, int64 begin, int64 end) {
+    return unsqueeze(transpose(narrow(x, 0, begin, end - begin), 0, 1), 0);
+  };
+  std::vector<Tensor> parts;
+  for (size_t i = 0; i + 1 < q_offsets.size(); i++) {
+    const int64 t = q_offsets[i + 1] - q_offsets[i], s = k_offsets[i + 1] - k_offsets[i];
+    SdpaOptions each{.is_causal = options.is_causal,
+                     .window = options.window,
+                     .soft_cap = options.soft_cap,
+                     .sinks = options.sinks};
+    if (options.is_causal)
+      each.positions = reshape(arange(t, {.dtype = DType::kI64}) + (s - t), {1, t});
+    const Tensor y =
+        sdpa(part(q, q_offsets[i], q_offsets[i + 1]), part(k, k_offsets[i], k_offsets[i + 1]),
+             part(v, k_offsets[i], k_offsets[i + 1]), each);
+    parts.push_back(transpose(squeeze(y, 0), 0, 1));
+  }
+  return cat(parts, 0);
+}
+
+TEST(SdpaVarlen, AttendsWithinEachSequence) {
+  const std::vector<int64> q_offsets = {0, 5, 5, 75, 90}, k_offsets = {0, 9, 12, 82, 82};
+  const Tensor q_starts = Tensor::from(q_offsets),
+               k_starts = cast(Tensor::from(k_offsets), DType::kI32);
+  const Var q(randn({90, 4, 16})), k(randn({82, 2, 16})), v(randn({82, 2, 16})), sinks(randn({4}));
+  const Tensor upstream = randn({90, 4, 16});
+  for (const SdpaVarlenOptions& options :
+       {SdpaVarlenOptions{}, SdpaVarlenOptions{.is_causal = true},
+        SdpaVarlenOptions{.is_causal = true, .window = 7, .soft_cap = 3, .sinks = sinks},
+        SdpaVarlenOptions{.sinks = sinks}}) {
+    const Tensor y = sdpa_varlen(q, k, v, q_starts, k_starts, options),
+                 each = sequence_by_sequence(q, k, v, q_offsets, k_offsets, options);
+    EXPECT_TRUE(y.is_contiguous());
+    EXPECT_TRUE(near(y, each));
+    std::vector<Tensor> gradients;
+    for (const Tensor& result : {y, each}) {
+      backward(result, {.seed = upstream});
+      for (const Var* x : {&q, &k, &v, &sinks}) {
+        gradients.push_back(x->grad() ? x->grad() : zeros(x->shape()));
+        x->zero_grad();
+      }
+    }
+    for (size_t i = 0; i < 4; i++)
+      EXPECT_TRUE(near(gradients[i], gradients[i + 4])) << "operand " << i;
+  }
+}
+
+TEST(SdpaVarlen, TokensBeyondTheLastSequenceDoNotMatter) {
+  const auto offsets = [](std::vector<int64> x) { return Tensor::from(std::move(x)); };
+  const Tensor q = randn({6, 2, 8}), k = randn({7, 1, 8}), v = randn({7, 1, 8});
+  for (const bool is_causal : {false, true}) {
+    const SdpaVarlenOptions options{.is_causal = is_causal};
+    const Tensor y = sdpa_varlen(q, k, v, offsets({0, 1, 4}), offsets({0, 2, 5}), options);
+    EXPECT_TRUE(near(narrow(y, 0, 0, 4),
+                     sdpa_varlen(narrow(q, 0, 0, 4), narrow(k, 0, 0, 5), narrow(v, 0, 0, 5),
+                                 offsets({0, 1, 4}), offsets({0, 2, 5}), options)));
+    EXPECT_TRUE(near(narrow(y, 0, 4, 2), zeros({2, 2, 8})));
+  }
+}
+
+TEST(SdpaVarlen, RejectsWhatDoesNotFit) {
+  const Tensor q = zeros({6, 4, 8}), k = zeros({7, 2, 8}),
+               offsets = zeros({3}, {.dtype = DType::kI64});
+  EXPECT_ERROR(sdpa_varlen(unsqueeze(q, 0), k, k, offsets, offsets), kShapeMismatch,
+               "sdpa_varlen: expected q [N, H, D], k [M, G, D] and v [M, G, Dv], got [1, 6, 4, 8]");
+  EXPECT_ERROR(sdpa_varlen(q, zeros({7, 3, 8}), zeros({7, 3, 8}), offsets, offsets), kShapeMismatch,
+               "sdpa_varlen: expected k [M, G, D] and v [M, G, Dv] with D");
+  EXPECT_ERROR(sdpa_varlen(q, k, k, zeros({2, 3}, {.dtype = DType::kI64}), offsets), kShapeMismatch,
+               "sdpa_varlen: expected q_offsets [B + 1] of at least one sequence");
+  EXPECT_ERROR(sdpa_varlen(q, k, k, offsets, zeros({1}, {.dtype = DType::kI64})), kShapeMismatch,
+               "sdpa_varlen: expected k_offsets [B + 1] of at least one sequence, got [1]");
+  EXPECT_ERROR(
+      sdpa_varlen(q, k, k, offsets, zeros({2}, {.dtype = DType::kI64})), kShapeMismatch,
+      "sdpa_varlen: expected q_offsets and k_offsets of as many sequences, got [3] and [2]");
+  EXPECT_ERROR(sdpa_varlen(q, k, k, zeros({3}), offsets), kDTypeMismatch,
+               "sdpa_varlen: expected q_offsets of integers, got f32");
+  EXPECT_ERROR(sdpa_varlen(q, k, k, offsets, offsets, {.window = 2}), kInvalidArgument,
+               "sdpa_varlen: expected is_causal with a window");
+  EXPECT_ERROR(sdpa_varlen(q, k, k, offsets, {}), kInvalidArgument, "sdpa_varlen: ");
+}
+
 TEST(Sdpa, RejectsMasksThatDoNotFit) {
   const Tensor q = zeros({2, 4, 3, 8}), k = zeros({2, 2, 5, 8});
   EXPECT_ERROR(sdpa(q, k, k, {.mask = zeros({3, 4})}), kShapeMismatch,
@@ -156,7 +360,7 @@ TEST(Sdpa, RejectsWhatDoesNotFit) {
   };
   EXPECT_ERROR(
       sdpa(q, zeros({2, 3, 5, 8}), zeros({2, 3, 5, 8})), kShapeMismatch,
-      "sdpa: expected k and v [B, G, S, D] with B and D of q and G a divisor of its heads");
+      "sdpa: expected k [B, G, S, D] and v [B, G, S, Dv] with B and D of q and G a divisor");
   EXPECT_ERROR(sdpa(q, zeros({2, 0, 5, 8}), zeros({2, 0, 5, 8})), kShapeMismatch, "sdpa: ");
   EXPECT_ERROR(sdpa(q, zeros({1, 2, 5, 8}), zeros({1, 2, 5, 8})), kShapeMismatch, "sdpa: ");
   EXPECT_ERROR(sdpa(q, zeros({2, 2, 5, 4}), zeros({2, 2, 5, 4})), kShapeMismatch, "sdpa: ");

@@ -1,4 +1,4 @@
-// Positions that a caller of attention or rope leaves out.
+// Positions that a caller of attention or rope leaves out, and those of packed sequences.
 #include <gtest/gtest.h>
 
 #include "../recorder.h"
@@ -31,6 +31,17 @@ TEST(FirstPositions, LieOnTheDeviceFromTheFirstCallOn) {
   ASSERT_EQ(test::records().size(), 2u);
   EXPECT_EQ(test::records()[0].substr(0, 5), "sdpa ");
   EXPECT_EQ(test::records()[1].substr(0, 5), "rope ");
+}
+
+TEST(SdpaVarlen, CopiesNothingAndSoDoesNotWait) {
+  const Device device = test::recorder_of(Device::cpu());
+  const Tensor q = ones({4, 2, 4}, {.device = device}),
+               offsets = arange(3, {.dtype = DType::kI64, .device = device}) * 2;
+  sdpa_varlen(q, q, q, offsets, offsets, {.is_causal = true});
+  test::clear_records();
+  sdpa_varlen(q, q, q, offsets, offsets, {.is_causal = true});
+  for (const std::string& line : test::records()) EXPECT_NE(line.substr(0, 5), "copy ") << line;
+  EXPECT_EQ(test::records().back().substr(0, 5), "sdpa ");
 }
 
 }  // namespace

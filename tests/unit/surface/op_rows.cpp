@@ -428,6 +428,14 @@ std::vector<SurfaceRow> op_rows() {
          return values(sdpa(x, x, x));
        },
        {1, 2}},
+      {"SdpaVarlen",
+       "sdpa_varlen",
+       [](const Device& d) {  // two sequences of one token
+         const Tensor x = floats(d, {1, 2}, {2, 1, 1}),
+                      at = arange(3, {.dtype = DType::kI64, .device = d});
+         return values(sdpa_varlen(x, x, x, at, at));
+       },
+       {1, 2}},
       {"quantized storage",
        "",
        [](const Device& d) {  // blocks of equal values, which q8_0 holds exactly

@@ -5,24 +5,31 @@
 namespace wick {
 
 /// y = softmax(cap(scale q k^T)) v, over the keys s with s <= position of the query where causal,
-/// else all. Query head h reads key head h / (H / G). A query that sees no key gives 0 and l = -inf.
+/// else all, and s >= its first key. Query head h reads key head h / (H / G). A sink is a score without
+/// a value: sinks[h] takes part in the softmax of each query of head h. A query that sees no key gives
+/// 0, and the sink or -inf for l.
 struct SdpaAttributes {
   static constexpr const char* kLayout =
-      "f64 scale, f64 soft_cap, i64 window, i32 causal, i32 reserved";
+      "f64 scale, f64 soft_cap, i64 window, i32 causal, i32 has_first_keys, i32 has_sinks, i32 "
+      "reserved";
   double scale;
   double soft_cap;  // c > 0: cap(x) = c tanh(x / c); 0: x
   int64 window;     // w > 0: of those keys, only s > position - w, where causal; 0: all of them
   int32 causal;
-  int32 reserved = 0;  // no padding: two equal calls are equal bytes
+  int32 has_first_keys = 0;  // else first_keys is any view, and is not read
+  int32 has_sinks = 0;       // else sinks is any view, and is not read
+  int32 reserved = 0;        // no padding: two equal calls are equal bytes
 };
-/// in   q [B, H, T, D], k and v [B, G, S, D], positions [B, T]; H is a multiple of G
-/// out  y [B, H, T, D] (any outer strides), l [B, H, T]: log of the sum of exp
-inline constexpr Op kSdpa{"sdpa", "TTTI:TR", attributes<SdpaAttributes>};
-/// The same with a fifth input, a bias [B, H, T, S] of any strides, which is added to the capped scores.
-/// A query whose biases are all -inf sees no key.
-inline constexpr Op kSdpaMasked{"sdpa_masked", "TTTIR:TR", attributes<SdpaAttributes>};
-/// in   gy [B, H, T, D], then q, k, v, positions, y, l as of kSdpa
-/// out  gq as q, gk and gv as k, all written whole
-inline constexpr Op kSdpaGradient{"sdpa_gradient", "TTTTITR:TTT", attributes<SdpaAttributes>};
+/// in   q [B, H, T, D], k [B, G, S, D], v [B, G, S, Dv], positions and first_keys [B, T], sinks [H]; H is a
+///      multiple of G
+/// out  y [B, H, T, Dv] (any outer strides), l [B, H, T]: log of the sum of exp, the sink's included
+inline constexpr Op kSdpa{"sdpa", "TTTIIR:TR", attributes<SdpaAttributes>};
+/// The same with a seventh input, a bias [B, H, T, S] of any strides, which is added to the capped
+/// scores. A query whose biases are all -inf sees no key.
+inline constexpr Op kSdpaMasked{"sdpa_masked", "TTTIIRR:TR", attributes<SdpaAttributes>};
+/// in   gy as y, then q, k, v, positions, y, l, first_keys as of kSdpa; l holds all that these
+///      gradients need of the sinks
+/// out  gq as q, gk as k, gv as v, all written whole
+inline constexpr Op kSdpaGradient{"sdpa_gradient", "TTTTITRI:TTT", attributes<SdpaAttributes>};
 
 }  // namespace wick
