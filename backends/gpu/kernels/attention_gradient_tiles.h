@@ -25,7 +25,7 @@ struct HeadRows {
   const T* base;
   int64 row, head;
   FastDivide heads;
-  int32 count;
+  int32 count, size;  // rows; elements of a row
 
   WICK_DEVICE const T* at(int32 i) const {
     const int32 t = int32(heads.quotient(i));
@@ -69,7 +69,7 @@ struct SdpaGradientRows {
       const T* const gy = a.gy + row.offset(a.gy_strides, b);
       const T* const y = a.y + row.offset(a.y_strides, b);
       float sum[1] = {};
-      for (int d = ctx.lane(); d < a.shape.head_dim; d += Ctx::kWave)
+      for (int d = ctx.lane(); d < a.shape.value_dim; d += Ctx::kWave)
         sum[0] = fma(widen<float>(gy[d]), widen<float>(y[d]), sum[0]);
       add_lanes<Ctx::kWave>(ctx, sum);
       if (ctx.lane() != 0) continue;
@@ -102,12 +102,11 @@ struct GradientTile {
   static constexpr bool kPadsThreads = kPacks * Ctx::kThreads != kAllPacks;
 
   const HeadRows<T>& from;
-  int32 head_dim;
   int32 first = 0;  // of the tile on its way
   using Words = typename Ctx::Words;
   Words words[Ctx::kCopiesAsync ? 1 : kPacks];
 
-  WICK_DEVICE GradientTile(const HeadRows<T>& source, int32 size) : from(source), head_dim(size) {}
+  explicit WICK_DEVICE GradientTile(const HeadRows<T>& source) : from(source) {}
 
   /// The element d of a row that slot s of a transposed tile holds.
   static WICK_DEVICE int dim_of(int slot) {
@@ -119,7 +118,7 @@ struct GradientTile {
     WICK_UNROLL
     for (int p = 0; p < kPacks; p++) {
       const int row = row_in_tile(ctx.thread(), p), d = dim_in_row(ctx.thread(), p);
-      const bool inside = first + row < from.count && d < head_dim && row < rows;
+      const bool inside = first + row < from.count && d < from.size && row < rows;
       const T* const x = from.at(inside ? first + row : 0) + (inside ? d : 0);
       if constexpr (Ctx::kCopiesAsync) {
         if (!kPadsThreads || row < rows) ctx.copy_async(shared + row * kStride + d, x, inside);
@@ -139,7 +138,7 @@ struct GradientTile {
         Halves pack[kTogether];
         WICK_UNROLL
         for (int q = p; q < p + kTogether; q++) {
-          pack[q - p] = first + row + q - p < from.count && d < head_dim
+          pack[q - p] = first + row + q - p < from.count && d < from.size
                             ? __builtin_bit_cast(Halves, words[q])
                             : Halves{};
           store_pack(shared + (row + q - p) * kStride + d, pack[q - p]);
@@ -222,10 +221,10 @@ struct SdpaGradientTiles {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     using P = Parts<Ctx>;
     const Place place(ctx.block(), a);
-    const HeadRows<T> queries[2] = {rows_of(a, place, a.q, a.q_strides),
-                                    rows_of(a, place, a.gy, a.gy_strides)};
-    const HeadRows<T> keys[2] = {keys_of(a, place, a.k, a.k_strides),
-                                 keys_of(a, place, a.v, a.v_strides)};
+    const HeadRows<T> queries[2] = {rows_of(a, place, a.q, a.q_strides, a.shape.head_dim),
+                                    rows_of(a, place, a.gy, a.gy_strides, a.shape.value_dim)};
+    const HeadRows<T> keys[2] = {keys_of(a, place, a.k, a.k_strides, a.shape.head_dim),
+                                 keys_of(a, place, a.v, a.v_strides, a.shape.value_dim)};
     const HeadRows<T>(&own)[2] = of_keys ? keys : queries;
     const HeadRows<T>(&others)[2] = of_keys ? queries : keys;
 
@@ -236,8 +235,8 @@ struct SdpaGradientTiles {
     for (int g = 0; g < kGroups; g++) group[g].begin(ctx, a, place, row_of_wave(ctx, g));
 
     const Span span = span_of(ctx, a, place);
-    typename P::First first(others[0], a.shape.head_dim);
-    typename P::Second second(others[1], a.shape.head_dim);
+    typename P::First first(others[0]);
+    typename P::Second second(others[1]);
     typename Ctx::Words row_on_its_way;
     T* const stages = shared.tiles + 2 * P::kOwn;
     const auto fetch = [&](int tile, int stage) {
@@ -295,11 +294,13 @@ struct SdpaGradientTiles {
     WICK_UNROLL
     for (int g = 0; g < kGroups; g++) {
       if constexpr (of_keys) {
-        store(ctx, shared, a, place, g, group[g].result[0], a.gk, a.gk_strides, a.scale);
-        store(ctx, shared, a, place, g, group[g].result[1], a.gv, a.gv_strides,
+        store(ctx, shared, a, place, g, group[g].result[0], a.gk, a.gk_strides, a.shape.head_dim,
+              a.scale);
+        store(ctx, shared, a, place, g, group[g].result[1], a.gv, a.gv_strides, a.shape.value_dim,
               1 / float(1 << int(kRaise)));
       } else {
-        store(ctx, shared, a, place, g, group[g].result[0], a.gq, a.gq_strides, a.scale);
+        store(ctx, shared, a, place, g, group[g].result[0], a.gq, a.gq_strides, a.shape.head_dim,
+              a.scale);
       }
     }
   }
@@ -321,18 +322,23 @@ struct SdpaGradientTiles {
     WICK_DEVICE int64 first_of_rows(const Args& a) const { return first_tile(a) * kRangeRows; }
   };
   static WICK_DEVICE HeadRows<T> rows_of(const Args& a, const Place& place, const T* x,
-                                         const HeadStrides& strides) {
+                                         const HeadStrides& strides, int32 size) {
     const int64 head = place.g * int64(a.shape.heads.divisor);
-    return {x + place.b * strides.batch + head * strides.head, strides.row, strides.head,
-            a.shape.heads, a.shape.rows()};
+    return {x + place.b * strides.batch + head * strides.head,
+            strides.row,
+            strides.head,
+            a.shape.heads,
+            a.shape.rows(),
+            size};
   }
   static WICK_DEVICE HeadRows<T> keys_of(const Args& a, const Place& place, const T* x,
-                                         const HeadStrides& strides) {
+                                         const HeadStrides& strides, int32 size) {
     return {x + place.b * strides.batch + place.g * strides.head,
             strides.row,
             0,
             {1, (1u << 31) + 1, 0},
-            a.shape.keys};
+            a.shape.keys,
+            size};
   }
   template <class Ctx>
   static WICK_DEVICE int row_of_wave(const Ctx& ctx, int g) {
@@ -429,7 +435,7 @@ struct SdpaGradientTiles {
           for (int d = 0; d < kFragmentsD; d++) {
             const int at = 16 * d + M::k(ctx.lane(), 0);
             Pack<T, M::kOperand> pack{};
-            if (at < a.shape.head_dim && r < own[x].count) pack = load_pack<M::kOperand>(from + at);
+            if (at < own[x].size && r < own[x].count) pack = load_pack<M::kOperand>(from + at);
             for (int e = 0; e < M::kOperand; e++) held[x][g][d].v[e] = pack.v[e];
           }
         }
@@ -438,7 +444,7 @@ struct SdpaGradientTiles {
         for (int p = ctx.thread(); p < kRows * bucket / 8; p += Ctx::kThreads) {
           const int r = p / (bucket / 8), d = p % (bucket / 8) * 8;
           Pack<T, 8> pack{};
-          if (d < a.shape.head_dim && place.first + r < own[x].count)
+          if (d < own[x].size && place.first + r < own[x].count)
             pack = load_pack<8>(own[x].at(place.first + r) + d);
           store_pack(shared.tiles + x * P::kOwn + r * P::kStride + d, pack);
         }
@@ -568,7 +574,7 @@ struct SdpaGradientTiles {
   static WICK_INLINE void store(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
                                 const Place& place, int g,
                                 const Sums<typename Ctx::Matrix> (&result)[kFragmentsD], T* to,
-                                const HeadStrides& strides, float scale) {
+                                const HeadStrides& strides, int32 size, float scale) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
     ctx.sync();  // the memory holds tiles, or results
@@ -586,7 +592,7 @@ struct SdpaGradientTiles {
     for (int p = lane; p < 16 * bucket / 8; p += Ctx::kWave) {
       const int n = p / (bucket / 8), d = p % (bucket / 8) * 8;
       const int32 r = place.first + row_of_wave(ctx, g) + n;
-      if (d >= a.shape.head_dim || r >= (of_keys ? a.shape.keys : a.shape.rows())) continue;
+      if (d >= size || r >= (of_keys ? a.shape.keys : a.shape.rows())) continue;
       const int64 at = of_keys ? place.b * strides.batch + place.g * strides.head + r * strides.row
                                : AttentionRow::of(a.shape, place.g, r).offset(strides, place.b);
       store_pack(to + at + d, load_pack<8>(own + n * P::kStride + d));
@@ -600,7 +606,8 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     if (const char* why = Base::check(call, 128)) return why;
-    if (call.in[1].shape[3] % 8 != 0) return "D is no multiple of 8";
+    if (call.in[1].shape[3] % 8 != 0 || call.in[3].shape[3] % 8 != 0)
+      return "D is no multiple of 8";
     const View* const rows[] = {&call.in[0],  &call.in[1],  &call.in[2], &call.in[3],
                                 &call.out[0], &call.out[1], &call.out[2]};
     for (const View* x : rows)
@@ -612,7 +619,7 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
     return all_tiles(shape) * int64(kRangeRows * sizeof(GradientRow) + sizeof(KeyRange));
   }
   static Status run(const Call& call) {
-    const int64 head_dim = call.in[1].shape[3];
+    const int64 head_dim = Base::attention(call).larger_dim();
     if (head_dim <= 64) return run_in<64>(call);
     if (head_dim <= 96) return run_in<96>(call);
     return run_in<128>(call);
