@@ -174,14 +174,22 @@ struct GradientTile {
   }
 };
 
-/// bucket: at least D. groups: tiles of 16 rows that a wave owns. of_keys: owns keys (gk, gv), else rows
-/// of queries (gq).
-template <class T, int bucket, int groups, bool of_keys>
+/// The results of a kernel. Those of keys and values together take twice the registers.
+enum class GradientOf { kQueries, kKeysAndValues, kKeys, kValues };
+
+/// bucket: at least D and Dv. groups: tiles of 16 rows that a wave owns.
+template <class T, int bucket, int groups, GradientOf of>
 struct SdpaGradientTiles {
   static constexpr bool kUsesMatrix = true, kSumsByLayout = true;
-  static constexpr int kResidentBlocks = of_keys ? 2 : 3;
-  static constexpr int kWaves = 4, kGroups = groups, kRows = 16 * kGroups * kWaves;
-  static constexpr int kFragmentsD = bucket / 16, kResults = of_keys ? 2 : 1;
+  static constexpr bool kOwnsKeys = of != GradientOf::kQueries;
+  static constexpr bool kOfProducts = of != GradientOf::kValues;  // gq or gk
+  static constexpr bool kOfValues = of == GradientOf::kKeysAndValues || of == GradientOf::kValues;
+  static constexpr int kResidentBlocks = of == GradientOf::kKeysAndValues ? 2 : 3;
+  // Two waves own the same rows where the registers of one do not hold their results: each has a half of D.
+  static constexpr int kWaves = 4, kHalves = bucket > 128 ? 2 : 1;
+  static constexpr int kGroups = groups, kRows = 16 * kGroups * kWaves / kHalves;
+  static constexpr int kFragmentsD = bucket / 16, kOfWave = kFragmentsD / kHalves;
+  static constexpr int kResults = kOfProducts && kOfValues ? 2 : 1;
   // f16 has few numbers below 1 to round weights to, which are at most 1.
   static constexpr float kRaise = kSame<T, f16> ? 14 : 0;
   using Args = GradientTileArgs<T>;
@@ -196,16 +204,21 @@ struct SdpaGradientTiles {
   struct Parts {
     using Matrix = typename Ctx::Matrix;
     static constexpr bool kHoldsOwn = Ctx::kWave == 64;
-    static constexpr int kOthers = Ctx::kCopiesAsync ? (bucket <= 64 && kGroups == 1 ? 64 : 32)
-                                   : kHoldsOwn || bucket <= 64 ? 32
-                                                               : 16;  // rows of a tile
+    static constexpr int kOthers =  // rows of a tile
+        Ctx::kCopiesAsync           ? (bucket <= 64 && kGroups == 1 ? 64
+                                       : bucket <= 128              ? 32
+                                                                    : 16)
+        : kHoldsOwn || bucket <= 64 ? 32
+                                    : 16;
     static constexpr int kSteps = kOthers / 16, kStages = Ctx::kCopiesAsync ? 2 : 1;
-    using First = GradientTile<Ctx, T, bucket, kOthers, true>;      // k, or q
-    using Second = GradientTile<Ctx, T, bucket, kOthers, of_keys>;  // v, or gy
-    static constexpr int kStride = bucket + 8;                      // of own rows and results
-    static constexpr int kOwn = kHoldsOwn ? 0 : kRows * kStride;    // of q and gy, or k and v, each
+    using First = GradientTile<Ctx, T, bucket, kOthers, kOfProducts>;  // k, or q
+    using Second = GradientTile<Ctx, T, bucket, kOthers, kOfValues>;   // v, or gy
+    static constexpr int kStride = bucket + 8;                         // of own rows and results
+    static constexpr int kOwn = kHoldsOwn ? 0 : kRows * kStride;  // of q and gy, or k and v, each
     static constexpr int kStage = First::kElements + Second::kElements;
-    static constexpr int kTiles = 2 * kOwn + kStages * kStage, kStored = 16 * kWaves * kStride;
+    static constexpr int kOwnTiles = kOfProducts ? 2 * kOwn : kOwn;
+    static constexpr int kTiles = kOwnTiles + kStages * kStage,
+                         kStored = 16 * kWaves / kHalves * kStride;
     static constexpr int kElements = kTiles > kStored ? kTiles : kStored;
     using Own = Operand<T, Matrix>[2][kHoldsOwn ? kGroups : 1][kHoldsOwn ? kFragmentsD : 1];
     using Scores = Sums<Matrix>[kSteps];
@@ -214,7 +227,7 @@ struct SdpaGradientTiles {
   struct Shared {
     alignas(16) T tiles[Parts<Ctx>::kElements];  // own rows, then the stages; at the end results
     // Of the other rows, and at last the KeyRange of their tile.
-    GradientRow rows[of_keys ? Parts<Ctx>::kStages : 1][of_keys ? Parts<Ctx>::kOthers + 1 : 1];
+    GradientRow rows[kOwnsKeys ? Parts<Ctx>::kStages : 1][kOwnsKeys ? Parts<Ctx>::kOthers + 1 : 1];
   };
 
   template <class Ctx>
@@ -225,8 +238,8 @@ struct SdpaGradientTiles {
                                     rows_of(a, place, a.gy, a.gy_strides, a.shape.value_dim)};
     const HeadRows<T> keys[2] = {keys_of(a, place, a.k, a.k_strides, a.shape.head_dim),
                                  keys_of(a, place, a.v, a.v_strides, a.shape.value_dim)};
-    const HeadRows<T>(&own)[2] = of_keys ? keys : queries;
-    const HeadRows<T>(&others)[2] = of_keys ? queries : keys;
+    const HeadRows<T>(&own)[2] = kOwnsKeys ? keys : queries;
+    const HeadRows<T>(&others)[2] = kOwnsKeys ? queries : keys;
 
     typename P::Own held;
     load_own(ctx, shared, a, place, own, held);
@@ -238,12 +251,12 @@ struct SdpaGradientTiles {
     typename P::First first(others[0]);
     typename P::Second second(others[1]);
     typename Ctx::Words row_on_its_way;
-    T* const stages = shared.tiles + 2 * P::kOwn;
+    T* const stages = shared.tiles + P::kOwnTiles;
     const auto fetch = [&](int tile, int stage) {
       T* const to = stages + stage * P::kStage;
       first.fetch(ctx, to, tile);
       second.fetch(ctx, to + P::First::kElements, tile);
-      if constexpr (of_keys) {  // 16 bytes of rows and range alike
+      if constexpr (kOwnsKeys) {  // 16 bytes of rows and range alike
         const int r = ctx.thread() < P::kOthers ? ctx.thread() : P::kOthers;
         const void* const from =
             r < P::kOthers ? static_cast<const void*>(a.rows + place.first_of_rows(a) + tile + r)
@@ -265,15 +278,16 @@ struct SdpaGradientTiles {
       } else {
         first.deliver(ctx, here);
         second.deliver(ctx, here + P::First::kElements);
-        if (of_keys && ctx.thread() <= P::kOthers)
+        if (kOwnsKeys && ctx.thread() <= P::kOthers)
           shared.rows[0][ctx.thread()] = __builtin_bit_cast(GradientRow, row_on_its_way);
       }
       ctx.sync();  // and all are done with the stage before
       if (tile + P::kOthers < span.end) fetch(tile + P::kOthers, P::kStages - 1 - stage);
       typename P::Scores weights[kGroups] = {}, slopes[kGroups] = {};
       multiply_own(ctx, shared, held, 0, here, weights);
-      multiply_own(ctx, shared, held, 1, here + P::First::kElements, slopes);
-      const GradientRow* const rows = shared.rows[of_keys ? stage : 0];
+      if constexpr (kOfProducts)
+        multiply_own(ctx, shared, held, 1, here + P::First::kElements, slopes);
+      const GradientRow* const rows = shared.rows[kOwnsKeys ? stage : 0];
       const bool whole = is_whole<P::kOthers>(rows, place, span, tile);
       WICK_UNROLL
       for (int g = 0; g < kGroups; g++) {
@@ -284,8 +298,9 @@ struct SdpaGradientTiles {
         if (!whole)
           hide(ctx, rows, place, group[g], row_of_wave(ctx, g), tile, weights[g], slopes[g]);
       }
-      add_products<0>(ctx, here, slopes, group);
-      if constexpr (of_keys) add_products<1>(ctx, here + P::First::kElements, weights, group);
+      if constexpr (kOfProducts) add_products<0>(ctx, here, slopes, group);
+      if constexpr (kOfValues)
+        add_products<kResults - 1>(ctx, here + P::First::kElements, weights, group);
       if constexpr (P::kStages == 1)
         ctx.sync();  // all are done with the tile
       else
@@ -293,15 +308,15 @@ struct SdpaGradientTiles {
     }
     WICK_UNROLL
     for (int g = 0; g < kGroups; g++) {
-      if constexpr (of_keys) {
-        store(ctx, shared, a, place, g, group[g].result[0], a.gk, a.gk_strides, a.shape.head_dim,
-              a.scale);
-        store(ctx, shared, a, place, g, group[g].result[1], a.gv, a.gv_strides, a.shape.value_dim,
-              1 / float(1 << int(kRaise)));
-      } else {
+      if constexpr (!kOwnsKeys)
         store(ctx, shared, a, place, g, group[g].result[0], a.gq, a.gq_strides, a.shape.head_dim,
               a.scale);
-      }
+      else if constexpr (kOfProducts)
+        store(ctx, shared, a, place, g, group[g].result[0], a.gk, a.gk_strides, a.shape.head_dim,
+              a.scale);
+      if constexpr (kOfValues)
+        store(ctx, shared, a, place, g, group[g].result[kResults - 1], a.gv, a.gv_strides,
+              a.shape.value_dim, 1 / float(1 << int(kRaise)));
     }
   }
 
@@ -312,7 +327,7 @@ struct SdpaGradientTiles {
       const int32 head = int32(a.chunks.quotient(block.x));
       const int32 chunk = block.x - head * int32(a.chunks.divisor);
       // Those that have most to do come first: the last rows, the first keys.
-      first = (of_keys ? chunk : int32(a.chunks.divisor) - 1 - chunk) * kRows;
+      first = (kOwnsKeys ? chunk : int32(a.chunks.divisor) - 1 - chunk) * kRows;
       b = int32(a.shape.key_heads.quotient(head));
       g = head - b * int32(a.shape.key_heads.divisor);
     }
@@ -342,7 +357,7 @@ struct SdpaGradientTiles {
   }
   template <class Ctx>
   static WICK_DEVICE int row_of_wave(const Ctx& ctx, int g) {
-    return (ctx.wave() * kGroups + g) * 16;
+    return (ctx.wave() / kHalves * kGroups + g) * 16;
   }
 
   /// The other rows that matter to a block, and of keys those that all own rows attend to.
@@ -354,8 +369,8 @@ struct SdpaGradientTiles {
     const KeyRange* const ranges = a.ranges + place.first_tile(a);
     const auto smaller = [](int32 p, int32 q) { return p < q ? p : q; };
     const auto larger = [](int32 p, int32 q) { return p > q ? p : q; };
-    Span x{of_keys ? a.tiles : a.shape.keys, 0, 0, a.shape.keys};
-    if constexpr (of_keys) {
+    Span x{kOwnsKeys ? a.tiles : a.shape.keys, 0, 0, a.shape.keys};
+    if constexpr (kOwnsKeys) {
       WICK_ROLL
       for (int t = ctx.lane(); t < a.tiles; t += Ctx::kWave) {
         const KeyRange range = ranges[t];
@@ -363,9 +378,11 @@ struct SdpaGradientTiles {
         x.first = smaller(x.first, t), x.end = larger(x.end, t + 1);
       }
     } else {
-      static_assert(kRows % kRangeRows == 0 && kRows / kRangeRows <= Ctx::kWave);
+      constexpr int kTilesOwn = ceil_div(kRows, kRangeRows);  // that hold the own rows
+      static_assert((kRows % kRangeRows == 0 || kRangeRows % kRows == 0) &&
+                    kTilesOwn <= Ctx::kWave);
       const int32 t = place.first / kRangeRows + ctx.lane();
-      if (ctx.lane() < kRows / kRangeRows) {
+      if (ctx.lane() < kTilesOwn) {
         const KeyRange range = t < a.tiles ? ranges[t] : KeyRange{a.shape.keys, 0, 0, 0};
         x = {range.first, range.end, range.all_first, range.all_end};
       }
@@ -376,7 +393,7 @@ struct SdpaGradientTiles {
       x.all_first = larger(x.all_first, ctx.shuffle_xor(x.all_first, mask));
       x.all_end = smaller(x.all_end, ctx.shuffle_xor(x.all_end, mask));
     }
-    if constexpr (of_keys) {
+    if constexpr (kOwnsKeys) {
       x.first *= kRangeRows;
       x.end = smaller(x.end * kRangeRows, a.shape.rows());
     }
@@ -386,7 +403,7 @@ struct SdpaGradientTiles {
   template <int others>
   static WICK_DEVICE bool is_whole(const GradientRow* rows, const Place& place, const Span& span,
                                    int tile) {
-    if constexpr (of_keys) {
+    if constexpr (kOwnsKeys) {
       const KeyRange range = __builtin_bit_cast(KeyRange, rows[others]);
       return range.all_first <= place.first && place.first + kRows <= range.all_end;
     } else {
@@ -398,14 +415,14 @@ struct SdpaGradientTiles {
   template <class Ctx>
   struct Group {
     using M = typename Ctx::Matrix;
-    Sums<M> result[kResults][kFragmentsD];
-    GradientRow row[of_keys ? 1 : M::kColumns];
+    Sums<M> result[kResults][kOfWave];
+    GradientRow row[kOwnsKeys ? 1 : M::kColumns];
 
     WICK_DEVICE void begin(const Ctx& ctx, const Args& a, const Place& place, int own) {
       WICK_UNROLL
       for (int x = 0; x < kResults; x++) WICK_UNROLL
-      for (int d = 0; d < kFragmentsD; d++) result[x][d] = {};
-      if constexpr (!of_keys) {
+      for (int d = 0; d < kOfWave; d++) result[x][d] = {};
+      if constexpr (!kOwnsKeys) {
         WICK_UNROLL
         for (int i = 0; i < M::kAccumulator; i++) {
           const int32 r = place.first + own + M::n(ctx.lane(), i);
@@ -424,8 +441,9 @@ struct SdpaGradientTiles {
                                    typename Parts<Ctx>::Own& held) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
+    constexpr int kOwn = kOfProducts ? 2 : 1;
     WICK_UNROLL
-    for (int x = 0; x < 2; x++) {
+    for (int x = 0; x < kOwn; x++) {
       if constexpr (P::kHoldsOwn) {
         WICK_UNROLL
         for (int g = 0; g < kGroups; g++) {
@@ -448,7 +466,7 @@ struct SdpaGradientTiles {
             pack = load_pack<8>(own[x].at(place.first + r) + d);
           store_pack(shared.tiles + x * P::kOwn + r * P::kStride + d, pack);
         }
-        if (x == 1) ctx.sync();
+        if (x + 1 == kOwn) ctx.sync();
       }
     }
   }
@@ -507,7 +525,7 @@ struct SdpaGradientTiles {
       WICK_UNROLL
       for (int i = 0; i < M::kAccumulator; i++) {
         const GradientRow& row =
-            of_keys ? rows[16 * j + M::m(ctx.lane(), i)] : group.row[M::column(i)];
+            kOwnsKeys ? rows[16 * j + M::m(ctx.lane(), i)] : group.row[M::column(i)];
         float& w = weights[j].v[i];
         float& s = slopes[j].v[i];
         if constexpr (caps) {
@@ -518,7 +536,7 @@ struct SdpaGradientTiles {
           w = Ctx::exp2(fma(w, a.factor, -row.l));
           s = w * (s - row.delta);
         }
-        if constexpr (kRaise > 0 && of_keys) w *= float(1 << int(kRaise));
+        if constexpr (kRaise > 0 && kOfValues) w *= float(1 << int(kRaise));
       }
       ctx.keep_order();
     }
@@ -534,8 +552,8 @@ struct SdpaGradientTiles {
     for (int j = 0; j < Parts<Ctx>::kSteps; j++) WICK_UNROLL
     for (int i = 0; i < M::kAccumulator; i++) {
       const int m = 16 * j + M::m(ctx.lane(), i);
-      const GradientRow& row = of_keys ? rows[m] : group.row[M::column(i)];
-      const int key = of_keys ? place.first + own + M::n(ctx.lane(), i) : tile + m;
+      const GradientRow& row = kOwnsKeys ? rows[m] : group.row[M::column(i)];
+      const int key = kOwnsKeys ? place.first + own + M::n(ctx.lane(), i) : tile + m;
       if (row.first <= key && key < row.end) continue;
       weights[j].v[i] = 0, slopes[j].v[i] = 0;
     }
@@ -549,9 +567,10 @@ struct SdpaGradientTiles {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
     using Tile = GradientTile<Ctx, T, bucket, P::kOthers, true>;
-    constexpr int kCount = kFragmentsD * P::kSteps;
+    constexpr int kCount = kOfWave * P::kSteps;
+    const int first = ctx.wave() % kHalves * (16 * kOfWave);
     const auto other = [&](int n) {
-      return Tile::load_transposed(ctx, tile, 16 * (n % kFragmentsD), 16 * (n / kFragmentsD));
+      return Tile::load_transposed(ctx, tile, first + 16 * (n % kOfWave), 16 * (n / kOfWave));
     };
     Operand<T, M, Side::kLeft> x[2] = {other(0)};
     Operand<T, M> y[kGroups];
@@ -560,8 +579,8 @@ struct SdpaGradientTiles {
       WICK_UNROLL
       for (int g = 0; g < kGroups; g++) y[g] = rounded_operand<T>(ctx, sums[g][j]);
       WICK_UNROLL
-      for (int d = 0; d < kFragmentsD; d++) {
-        const int n = j * kFragmentsD + d;
+      for (int d = 0; d < kOfWave; d++) {
+        const int n = j * kOfWave + d;
         if (n + 1 < kCount) x[(n + 1) % 2] = other(n + 1);
         ctx.keep_order();
         WICK_UNROLL
@@ -573,28 +592,31 @@ struct SdpaGradientTiles {
   template <class Ctx>
   static WICK_INLINE void store(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
                                 const Place& place, int g,
-                                const Sums<typename Ctx::Matrix> (&result)[kFragmentsD], T* to,
+                                const Sums<typename Ctx::Matrix> (&result)[kOfWave], T* to,
                                 const HeadStrides& strides, int32 size, float scale) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
     ctx.sync();  // the memory holds tiles, or results
     const int lane = ctx.opaque(ctx.lane());
-    T* const own = shared.tiles + ctx.wave() * 16 * P::kStride;
+    const int half = ctx.wave() % kHalves;
+    T* const own = shared.tiles + ctx.wave() / kHalves * 16 * P::kStride;
     WICK_UNROLL
-    for (int d = 0; d < kFragmentsD; d++) {
+    for (int d = 0; d < kOfWave; d++) {
       WICK_UNROLL
       for (int i = 0; i < M::kAccumulator; i++)
-        own[M::n(lane, i) * P::kStride + P::First::dim_of(16 * d + M::m(lane, i))] =
+        own[M::n(lane, i) * P::kStride +
+            P::First::dim_of(16 * (half * kOfWave + d) + M::m(lane, i))] =
             round_to<T>(result[d].v[i] * scale);
     }
     ctx.sync();
     WICK_ROLL
-    for (int p = lane; p < 16 * bucket / 8; p += Ctx::kWave) {
+    for (int p = half * Ctx::kWave + lane; p < 16 * bucket / 8; p += kHalves * Ctx::kWave) {
       const int n = p / (bucket / 8), d = p % (bucket / 8) * 8;
       const int32 r = place.first + row_of_wave(ctx, g) + n;
-      if (d >= size || r >= (of_keys ? a.shape.keys : a.shape.rows())) continue;
-      const int64 at = of_keys ? place.b * strides.batch + place.g * strides.head + r * strides.row
-                               : AttentionRow::of(a.shape, place.g, r).offset(strides, place.b);
+      if (d >= size || r >= (kOwnsKeys ? a.shape.keys : a.shape.rows())) continue;
+      const int64 at = kOwnsKeys
+                           ? place.b * strides.batch + place.g * strides.head + r * strides.row
+                           : AttentionRow::of(a.shape, place.g, r).offset(strides, place.b);
       store_pack(to + at + d, load_pack<8>(own + n * P::kStride + d));
     }
   }
@@ -605,7 +627,7 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
   using Base = SdpaGradientCall<T>;
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    if (const char* why = Base::check(call, 128)) return why;
+    if (const char* why = Base::check(call, kMaxHeadDim)) return why;
     if (call.in[1].shape[3] % 8 != 0 || call.in[3].shape[3] % 8 != 0)
       return "D is no multiple of 8";
     const View* const rows[] = {&call.in[0],  &call.in[1],  &call.in[2], &call.in[3],
@@ -622,7 +644,8 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
     const int64 head_dim = Base::attention(call).larger_dim();
     if (head_dim <= 64) return run_in<64>(call);
     if (head_dim <= 96) return run_in<96>(call);
-    return run_in<128>(call);
+    if (head_dim <= 128) return run_in<128>(call);
+    return run_in<256>(call);
   }
 
  private:
@@ -634,8 +657,7 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
   }
   template <int bucket>
   static Status run_in(const Call& call) {
-    using Queries = SdpaGradientTiles<T, bucket, 1, false>;
-    using Keys = SdpaGradientTiles<T, bucket, 1, true>;
+    using Queries = SdpaGradientTiles<T, bucket, 1, GradientOf::kQueries>;
     GradientTileArgs<T> args{};
     static_cast<GradientArgs<T>&>(args) = Base::args(call);
     const View& y = call.in[5];
@@ -653,6 +675,16 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
       if (const Status status = launch<Queries>(args, call); !status.ok()) return status;
     }
     if (call.in[2].numel() == 0) return {};
+    if constexpr (bucket <= 128) {
+      return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kKeysAndValues>>(args, call);
+    } else {
+      using Keys = SdpaGradientTiles<T, bucket, 1, GradientOf::kKeys>;
+      if (const Status status = run_keys<Keys>(args, call); !status.ok()) return status;
+      return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kValues>>(args, call);
+    }
+  }
+  template <class Keys>
+  static Status run_keys(GradientTileArgs<T>& args, const Call& call) {
     args.chunks = FastDivide::by(ceil_div(args.shape.keys, Keys::kRows));
     return launch<Keys>(args, call);
   }
