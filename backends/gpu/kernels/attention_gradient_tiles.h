@@ -242,7 +242,7 @@ struct SdpaGradientTiles {
     const HeadRows<T>(&others)[2] = kOwnsKeys ? queries : keys;
 
     typename P::Own held;
-    load_own(ctx, shared, a, place, own, held);
+    load_own(ctx, shared, place, own, held);
     Group<Ctx> group[kGroups];
     WICK_UNROLL
     for (int g = 0; g < kGroups; g++) group[g].begin(ctx, a, place, row_of_wave(ctx, g));
@@ -436,9 +436,8 @@ struct SdpaGradientTiles {
 
   /// Into shared memory, or into registers. Rows beyond the last are zeros.
   template <class Ctx>
-  static WICK_DEVICE void load_own(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
-                                   const Place& place, const HeadRows<T> (&own)[2],
-                                   typename Parts<Ctx>::Own& held) {
+  static WICK_DEVICE void load_own(const Ctx& ctx, Shared<Ctx>& shared, const Place& place,
+                                   const HeadRows<T> (&own)[2], typename Parts<Ctx>::Own& held) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
     constexpr int kOwn = kOfProducts ? 2 : 1;
