@@ -213,7 +213,8 @@ struct SdpaGradientTiles {
     static constexpr int kSteps = kOthers / 16, kStages = Ctx::kCopiesAsync ? 2 : 1;
     using First = GradientTile<Ctx, T, bucket, kOthers, kOfProducts>;  // k, or q
     using Second = GradientTile<Ctx, T, bucket, kOthers, kOfValues>;   // v, or gy
-    static constexpr int kStride = bucket + 8;                         // of own rows and results
+    using Columns = GradientTile<Ctx, T, bucket, kOthers, true>;  // either, where results need it
+    static constexpr int kStride = bucket + 8;                    // of own rows and results
     static constexpr int kOwn = kHoldsOwn ? 0 : kRows * kStride;  // of q and gy, or k and v, each
     static constexpr int kStage = First::kElements + Second::kElements;
     static constexpr int kOwnTiles = kOfProducts ? 2 * kOwn : kOwn;
@@ -565,11 +566,10 @@ struct SdpaGradientTiles {
                                        Group<Ctx> (&group)[kGroups]) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
-    using Tile = GradientTile<Ctx, T, bucket, P::kOthers, true>;
     constexpr int kCount = kOfWave * P::kSteps;
     const int first = ctx.wave() % kHalves * (16 * kOfWave);
     const auto other = [&](int n) {
-      return Tile::load_transposed(ctx, tile, first + 16 * (n % kOfWave), 16 * (n / kOfWave));
+      return P::Columns::load_transposed(ctx, tile, first + 16 * (n % kOfWave), 16 * (n / kOfWave));
     };
     Operand<T, M, Side::kLeft> x[2] = {other(0)};
     Operand<T, M> y[kGroups];
@@ -604,7 +604,7 @@ struct SdpaGradientTiles {
       WICK_UNROLL
       for (int i = 0; i < M::kAccumulator; i++)
         own[M::n(lane, i) * P::kStride +
-            P::First::dim_of(16 * (half * kOfWave + d) + M::m(lane, i))] =
+            P::Columns::dim_of(16 * (half * kOfWave + d) + M::m(lane, i))] =
             round_to<T>(result[d].v[i] * scale);
     }
     ctx.sync();
