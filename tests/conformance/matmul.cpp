@@ -31,7 +31,7 @@ const std::vector<Geometry> kGeometries = {
     {{{3, 0}, {0, 4}}},  // sums of nothing: zeros
     {{{2, 3, 0}, {0, 4}}},
     // Large and narrow tiles of f64 on matrix units, whose operands need even strides.
-    {{{3, 130, 50}, {3, 50, 70}}},
+    {{{3, 66, 50}, {3, 50, 66}}},
     {{{3, 130, 18}, {3, 18, 60}}},
     {{{130, 257}, {257, 190}}},
 };

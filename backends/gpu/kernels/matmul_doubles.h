@@ -264,7 +264,7 @@ struct MatrixDoubleMatmul {
   }
 };
 
-// With asynchronous copies; a block has all of the shared memory that wick uses of a multiprocessor.
+// With asynchronous copies. The registers of a multiprocessor hold one block.
 inline constexpr DoubleTile kLargeAsyncDoubles{128, 128, 2, 4, 1, false};
 inline constexpr DoubleTile kLargeDoubles{128, 64, 2, 2, 1, false};
 inline constexpr DoubleTile kSmallDoubles{64, 64, 2, 2, 3, true};

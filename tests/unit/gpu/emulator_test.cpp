@@ -951,7 +951,7 @@ std::string double_product(int32 device, int64 m, int64 k, int64 n, int32 comput
 }
 
 TEST_P(Emulator, MultipliesF64OnMatrixUnitsWhereOperandsAreInPacks) {
-  EXPECT_EQ(double_product(device(), 16, 16, 16), "matmul_f64_packed_64");
+  EXPECT_EQ(double_product(device(), 32, 16, 32), "matmul_f64_packed_64");
   EXPECT_EQ(double_product(device(), 256, 16, 256), "matmul_f64_async_128");
   EXPECT_EQ(double_product(device(), 512, 16, 64), "matmul_f64_packed_128");
   EXPECT_EQ(double_product(device(), 256, 16, 256, 100), "matmul_f64_packed_64");
