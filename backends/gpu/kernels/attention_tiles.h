@@ -31,7 +31,8 @@ struct KeyTile {
   int64 stride;  // between keys
   int32 head_dim;
   int32 first, end;  // of the tile on its way
-  Pack<T, 8> pack[Ctx::kCopiesAsync ? 1 : kPacks];
+  using Words = typename Ctx::Words;
+  Words words[Ctx::kCopiesAsync ? 1 : kPacks];
 
   WICK_DEVICE KeyTile(const T* x, int64 row_stride, int32 size)
       : base(x), stride(row_stride), head_dim(size), first(0), end(0) {}
@@ -52,7 +53,8 @@ struct KeyTile {
         const int key = key_in_tile(ctx.thread(), p), d = dim_in_row(ctx.thread(), p);
         const bool inside = first + key < end && d < head_dim && key < keys;
         // Others load the first key's first elements.
-        pack[p] = load_pack<8>(base + (first + (inside ? key : 0)) * stride + (inside ? d : 0));
+        words[p] = *reinterpret_cast<const Words*>(base + (first + (inside ? key : 0)) * stride +
+                                                   (inside ? d : 0));
       }
     }
   }
@@ -65,18 +67,21 @@ struct KeyTile {
       for (int p = 0; p < kPacks; p += kTogether) {
         const int key = key_in_tile(ctx.thread(), p), d = dim_in_row(ctx.thread(), p);
         if (kPadsThreads && key >= keys) continue;
-        // Keys that are not there have weight 0, which would make NaN of infinite values.
-        if (is_value && first + keys > end) {
-          for (int q = p; q < p + kTogether; q++)
-            if (first + key + q - p >= end) pack[q] = {};
+        using Halves = Pack<T, 8>;
+        Halves pack[kTogether];
+        WICK_UNROLL
+        for (int q = 0; q < kTogether; q++) {
+          pack[q] = __builtin_bit_cast(Halves, words[p + q]);
+          // Keys that are not there have weight 0, which would make NaN of infinite values.
+          if (is_value && first + keys > end && first + key + q >= end) pack[q] = {};
         }
         if constexpr (kTransposes) {
           for (int e = 0; e < 8; e++)
             store_pack(shared + (e * (bucket / 8) + d / 8) * kStride + key,
-                       Pack<T, 2>{pack[p].v[e], pack[p + 1].v[e]});
+                       Pack<T, 2>{pack[0].v[e], pack[1].v[e]});
         } else {
           // Elements of k beyond D meet zeros of q, which would make NaN of infinite ones.
-          store_pack(shared + key * kStride + d, d < head_dim ? pack[p] : Pack<T, 8>{});
+          store_pack(shared + key * kStride + d, d < head_dim ? pack[0] : Halves{});
         }
       }
     }
