@@ -20,7 +20,8 @@ struct SdpaOptions {
 ///
 /// q  [B, H, T, D]   floating
 /// k  [B, G, S, D]   same dtype; a key's index in S is its position, so a cache of capacity S can be
-///                   passed whole; must be finite at keys that a mask hides
+///                   passed whole; must be finite at keys that a mask hides, and at all keys for the
+///                   gradient
 /// v  [B, G, S, Dv]  same dtype; must be finite even at keys that no query attends to
 /// Returns [B, H, T, Dv] in q's dtype; accumulates in f32 (f64 for f64). The weights of f16 and bf16
 /// may be rounded to that dtype before they multiply v; a weight of f16 that rounds to 0 makes NaN of
