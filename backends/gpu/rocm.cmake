@@ -101,15 +101,19 @@ if(BUILD_TESTING)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name})
     file(MAKE_DIRECTORY ${folder})
     set(hip_words ${PROJECT_SOURCE_DIR}/tests/unit/gpu/hip_words)
+    set(includes -I ${hip_words})
+    foreach(include IN LISTS rocm_includes)
+      list(APPEND includes -I ${include})
+    endforeach()
     set(objects)
     foreach(target IN LISTS ARGN)
       wick_amd_code_object_version(version ${target})
       set(code ${folder}/${name}.${target}.hsaco)
       add_custom_command(
         OUTPUT ${code}
-        COMMAND ${WICK_AMD_CLANG} -x hip -std=c++20 -O2 -ffp-contract=off -nogpuinc -nogpulib -I ${hip_words}
-                --offload-arch=${target} ${version} --cuda-device-only --no-gpu-bundle-output -c ${source} -o ${code}
-        DEPENDS ${source} ${hip_words}/hip/hip_runtime.h VERBATIM)
+        COMMAND ${WICK_AMD_CLANG} -x hip -std=c++20 -O2 -ffp-contract=off -nogpuinc -nogpulib ${includes}
+                --offload-arch=${target} ${version} --cuda-device-only --no-gpu-bundle-output -c ${source} -o ${code} -MD -MF ${code}.d
+        DEPENDS ${source} DEPFILE ${code}.d VERBATIM)
       list(APPEND objects ${code})
     endforeach()
     set(${out} ${objects} PARENT_SCOPE)
@@ -122,12 +126,15 @@ if(BUILD_TESTING)
   add_dependencies(rocm_memory_test wick_rocm)
   add_test(NAME rocm_memory COMMAND rocm_memory_test)
 
+  # Those of ctx.h's operations that no op of wick reaches in every form.
+  add_code_objects(exchange_objects ${gpu_tests}/exchange_kernels.hip ${WICK_ROCM_TARGETS})
   set(plan_targets ${WICK_ROCM_TARGETS} gfx942 gfx1100)  # these two always: for a bundle
   list(REMOVE_DUPLICATES plan_targets)
   add_code_objects(plan_objects ${gpu_tests}/plan_kernels.hip ${plan_targets})
-  add_executable(rocm_kernel_test ${gpu_tests}/rocm_kernel_test.cpp ${plan_objects})
+  add_executable(rocm_kernel_test ${gpu_tests}/rocm_kernel_test.cpp ${plan_objects} ${exchange_objects})
   target_link_libraries(rocm_kernel_test PRIVATE wick_test_devices wick GTest::gtest_main ${WICK_ZSTD_LIBRARY})
-  target_compile_definitions(rocm_kernel_test PRIVATE WICK_PLAN_KERNELS="${CMAKE_CURRENT_BINARY_DIR}/plan_kernels")
+  target_compile_definitions(rocm_kernel_test PRIVATE WICK_PLAN_KERNELS="${CMAKE_CURRENT_BINARY_DIR}/plan_kernels"
+                                                      WICK_EXCHANGE_KERNELS="${CMAKE_CURRENT_BINARY_DIR}/exchange_kernels")
   add_dependencies(rocm_kernel_test wick_rocm)
   target_sources(rocm_runtime_test PRIVATE ${plan_objects})
   add_test(NAME rocm_kernel COMMAND rocm_kernel_test)

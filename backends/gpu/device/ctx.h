@@ -23,6 +23,9 @@
 // in the same place, and every lane of the wave a wave operation (shuffle, shuffle_xor, ballot, those
 // of mma.h). thread, lane, wave and block may be called anywhere.
 //
+// shuffle(v, lane) is v of another lane; shuffle_xor<mask>(v) that of lane() ^ mask, 0 < mask < kWave, which
+// is faster on AMD's cards. v has 4 or 8 bytes.
+//
 // Ctx::Words are 16 bytes. A pack that is loaded as Words and cast when it is used is one load: else AMD's
 // compiler may split the load, or transpose the pack, and wait for it, where it is loaded.
 //
@@ -42,6 +45,23 @@ namespace wick::gpu {
 struct Grid {
   int x = 1, y = 1, z = 1;
 };
+
+/// Calls f<mask>() for mask = most, most / 2 ... least, which are powers of 2; not at all if most < least.
+template <int most, int least, class F>
+WICK_INLINE void masks_down(const F& f) {
+  if constexpr (most >= least) {
+    f.template operator()<most>();
+    masks_down<most / 2, least>(f);
+  }
+}
+/// Calls f<mask>() for mask = least, 2 least ... below end.
+template <int least, int end, class F>
+WICK_INLINE void masks_up(const F& f) {
+  if constexpr (least < end) {
+    f.template operator()<least>();
+    masks_up<2 * least, end>(f);
+  }
+}
 
 namespace detail {
 struct SomeCtx;

@@ -58,20 +58,12 @@ struct Ctx {
   }
   template <class T>
   WICK_DEVICE T shuffle(T v, int source) const {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
-    if constexpr (sizeof(T) == 4) {
-      return __builtin_bit_cast(
-          T, __builtin_amdgcn_ds_bpermute(4 * source, __builtin_bit_cast(int, v)));
-    } else {
-      const uint64 bits = __builtin_bit_cast(uint64, v);
-      const uint64 low = uint32(__builtin_amdgcn_ds_bpermute(4 * source, int(bits)));
-      const uint64 high = uint32(__builtin_amdgcn_ds_bpermute(4 * source, int(bits >> 32)));
-      return __builtin_bit_cast(T, high << 32 | low);
-    }
+    return each_word(v, [&](int word) { return __builtin_amdgcn_ds_bpermute(4 * source, word); });
   }
-  template <class T>
-  WICK_DEVICE T shuffle_xor(T v, int mask) const {
-    return shuffle(v, lane() ^ mask);
+  template <int mask, class T>
+  WICK_DEVICE T shuffle_xor(T v) const {
+    static_assert(0 < mask && mask < kWave);
+    return each_word(v, [&](int word) { return word_xor<mask>(word); });
   }
   WICK_DEVICE uint64 ballot(bool b) const {
     if constexpr (kWave == 64)
@@ -130,6 +122,54 @@ struct Ctx {
   }
 
  private:
+  /// v with f of each of its words.
+  template <class T, class F>
+  static WICK_DEVICE T each_word(T v, const F& f) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    if constexpr (sizeof(T) == 4) {
+      return __builtin_bit_cast(T, f(__builtin_bit_cast(int, v)));
+    } else {
+      const uint64 bits = __builtin_bit_cast(uint64, v);
+      const uint64 low = uint32(f(int(bits))), high = uint32(f(int(bits >> 32)));
+      return __builtin_bit_cast(T, high << 32 | low);
+    }
+  }
+  /// The word of a lane that DPP selects within 16 lanes, at the price of an ALU instruction.
+  template <int control>
+  static WICK_DEVICE int by_dpp(int word) {
+    return __builtin_amdgcn_mov_dpp(word, control, 0xf, 0xf, true);
+  }
+  /// The word of lane() ^ mask. Sources: CDNA3 ISA and RDNA3 ISA, DPP_CTRL, DS_SWIZZLE_B32 and V_PERMLANEX16_B32.
+  template <int mask>
+  WICK_DEVICE int word_xor(int word) const {
+#if defined(__GFX9__)
+    constexpr int kQuad = 0b11'10'01'00, kMirror = 0x140, kHalfMirror = 0x141, kRotate8 = 0x128;
+    if constexpr (mask >= 32)
+      return __builtin_amdgcn_ds_bpermute(4 * (lane() ^ mask), word);
+    else if constexpr (mask >= 16)
+      return __builtin_amdgcn_ds_swizzle(word, mask << 10 | 0x1f);
+    else if constexpr (mask >= 12)  // the mirror is lane ^ 15
+      return word_xor<mask ^ 15>(by_dpp<kMirror>(word));
+    else if constexpr (mask >= 8)
+      return word_xor<mask ^ 8>(by_dpp<kRotate8>(word));
+    else if constexpr (mask >= 4)  // lane ^ 7
+      return word_xor<mask ^ 7>(by_dpp<kHalfMirror>(word));
+    else if constexpr (mask > 0)
+      return by_dpp<(kQuad ^ mask * 0b01'01'01'01)>(word);
+    else
+      return word;
+#else
+    static_assert(mask < 32, "waves have 32 lanes");
+    constexpr int kXor = 0x160;
+    // A digit for each of 16 lanes: its source in the other half of the wave.
+    constexpr uint64 kSources = 0xfedcba9876543210u ^ uint64(mask & 15) * 0x1111111111111111u;
+    if constexpr (mask < 16)
+      return by_dpp<(kXor | mask)>(word);
+    else
+      return __builtin_amdgcn_permlanex16(word, word, int(kSources), int(kSources >> 32), true,
+                                          false);
+#endif
+  }
   static WICK_DEVICE float add_by_swaps(float* p, float v) {
     float seen = __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
     while (v != 0) {

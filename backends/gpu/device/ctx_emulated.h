@@ -77,8 +77,9 @@ struct Ctx {
     together(mine, exchange, at);
     return mine.out;
   }
-  template <class T>
-  T shuffle_xor(T v, int mask, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+  template <int mask, class T>
+  T shuffle_xor(T v, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+    static_assert(0 < mask && mask < kWave);
     return shuffle(v, lane() ^ mask, at);
   }
   uint64 ballot(bool b, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {

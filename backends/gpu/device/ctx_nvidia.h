@@ -28,9 +28,9 @@ struct Ctx {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     return __shfl_sync(~0u, v, source);
   }
-  template <class T>
-  WICK_DEVICE T shuffle_xor(T v, int mask) const {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  template <int mask, class T>
+  WICK_DEVICE T shuffle_xor(T v) const {
+    static_assert((sizeof(T) == 4 || sizeof(T) == 8) && 0 < mask && mask < kWave);
     return __shfl_xor_sync(~0u, v, mask);
   }
   WICK_DEVICE uint64 ballot(bool b) const { return __ballot_sync(~0u, b); }

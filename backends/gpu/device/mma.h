@@ -114,7 +114,7 @@ WICK_DEVICE auto rounded_operand(const C& ctx, const Sums<typename C::Matrix>& c
       const T own[2] = {round_to<T>(c.v[i]), round_to<T>(c.v[i + 1])};
       const uint32 mine = uint32(__builtin_bit_cast(uint16, own[0])) |
                           uint32(__builtin_bit_cast(uint16, own[1])) << 16;
-      const uint32 other = ctx.shuffle_xor(mine, 16);
+      const uint32 other = ctx.template shuffle_xor<16>(mine);
       const uint32 even = is_odd ? other : mine, odd = is_odd ? mine : other;
       x.v[2 * i] = __builtin_bit_cast(T, uint16(even));
       x.v[2 * i + 1] = __builtin_bit_cast(T, uint16(odd));
@@ -131,8 +131,10 @@ WICK_DEVICE auto rounded_operand(const C& ctx, const Sums<typename C::Matrix>& c
 template <class C, class F>
 WICK_DEVICE void combine_columns(const C& ctx, float (&x)[C::Matrix::kColumns], const F& combine) {
   using M = typename C::Matrix;
-  for (int mask = M::kColumnLanes; mask < M::kColumnLanesEnd; mask *= 2)
-    for (int i = 0; i < M::kColumns; i++) x[i] = combine(x[i], ctx.shuffle_xor(x[i], mask));
+  masks_up<M::kColumnLanes, M::kColumnLanesEnd>([&]<int mask>() {
+    for (int i = 0; i < M::kColumns; i++)
+      x[i] = combine(x[i], ctx.template shuffle_xor<mask>(x[i]));
+  });
 }
 
 }  // namespace wick::gpu

@@ -111,8 +111,9 @@ struct HeadVector {
 /// Sums over groups of `lanes` lanes; every lane gets its group's sums.
 template <int lanes, int n, class Ctx, class C>
 WICK_DEVICE void add_lanes(const Ctx& ctx, C (&x)[n]) {
-  for (int mask = lanes / 2; mask > 0; mask /= 2)
-    for (int i = 0; i < n; i++) x[i] += ctx.shuffle_xor(x[i], mask);
+  masks_down<lanes / 2, 1>([&]<int mask>() {
+    for (int i = 0; i < n; i++) x[i] += ctx.template shuffle_xor<mask>(x[i]);
+  });
 }
 
 inline bool heads_are_aligned(const View& x) {

@@ -74,9 +74,10 @@ struct GroupSums {
   template <class Ctx, class Write>
   static WICK_DEVICE void add(const Ctx& ctx, Shared<Ctx>& shared, C (&x)[kCount][kElements],
                               int size, const Write& write) {
-    for (int mask = Vector::kLanes; mask < Ctx::kWave; mask *= 2)
+    masks_up<Vector::kLanes, Ctx::kWave>([&]<int mask>() {
       for (int i = 0; i < kCount; i++)
-        for (int e = 0; e < kElements; e++) x[i][e] += ctx.shuffle_xor(x[i][e], mask);
+        for (int e = 0; e < kElements; e++) x[i][e] += ctx.template shuffle_xor<mask>(x[i][e]);
+    });
     if (ctx.lane() < Vector::kLanes)
       for (int i = 0; i < kCount; i++)
         for (int e = 0; e < kElements; e++)

@@ -388,12 +388,12 @@ struct SdpaGradientTiles {
         x = {range.first, range.end, range.all_first, range.all_end};
       }
     }
-    for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) {
-      x.first = smaller(x.first, ctx.shuffle_xor(x.first, mask));
-      x.end = larger(x.end, ctx.shuffle_xor(x.end, mask));
-      x.all_first = larger(x.all_first, ctx.shuffle_xor(x.all_first, mask));
-      x.all_end = smaller(x.all_end, ctx.shuffle_xor(x.all_end, mask));
-    }
+    masks_down<Ctx::kWave / 2, 1>([&]<int mask>() {
+      x.first = smaller(x.first, ctx.template shuffle_xor<mask>(x.first));
+      x.end = larger(x.end, ctx.template shuffle_xor<mask>(x.end));
+      x.all_first = larger(x.all_first, ctx.template shuffle_xor<mask>(x.all_first));
+      x.all_end = smaller(x.all_end, ctx.template shuffle_xor<mask>(x.all_end));
+    });
     if constexpr (kOwnsKeys) {
       x.first *= kRangeRows;
       x.end = smaller(x.end * kRangeRows, a.shape.rows());

@@ -181,16 +181,18 @@ struct SdpaStream {
   static WICK_DEVICE void merge_groups(const Ctx& ctx, Shared<Ctx>& shared,
                                        C (&weighted)[kRows][kElements],
                                        SoftmaxState<C> (&state)[kRows]) {
-    for (int mask = Vector::kLanes; mask < Ctx::kWave; mask *= 2)
+    masks_up<Vector::kLanes, Ctx::kWave>([&]<int mask>() {
       for (int r = 0; r < kRows; r++) {
-        SoftmaxState<C> other{ctx.shuffle_xor(state[r].max, mask),
-                              ctx.shuffle_xor(state[r].sum, mask)};
+        SoftmaxState<C> other{ctx.template shuffle_xor<mask>(state[r].max),
+                              ctx.template shuffle_xor<mask>(state[r].sum)};
         const C larger = Max()(state[r].max, other.max);
         const C mine = state[r].raise(larger), theirs = other.raise(larger);
         state[r].sum += other.sum;
         for (int e = 0; e < kElements; e++)
-          weighted[r][e] = weighted[r][e] * mine + ctx.shuffle_xor(weighted[r][e], mask) * theirs;
+          weighted[r][e] =
+              weighted[r][e] * mine + ctx.template shuffle_xor<mask>(weighted[r][e]) * theirs;
       }
+    });
     const int lane = ctx.lane();
     if (lane >= Vector::kLanes) return;
     for (int r = 0; r < kRows; r++) {
@@ -260,8 +262,8 @@ struct SdpaMerge {
     C max = Max::identity<C>();
     for (int i = lane; i < a.splits; i += Ctx::kWave)
       max = Max()(max, from[int64(i) * size + a.value_dim]);
-    for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
-      max = Max()(max, ctx.shuffle_xor(max, mask));
+    masks_down<Ctx::kWave / 2, 1>(
+        [&]<int mask>() { max = Max()(max, ctx.template shuffle_xor<mask>(max)); });
     add_splits(ctx, from, MaxSum<C>::shift(max), a, shared);
     ctx.sync();
     SoftmaxState<C> state{max, C(0)};

@@ -146,12 +146,12 @@ WICK_DEVICE KeyRange key_range(const Ctx& ctx, const int32* first, const int32* 
   }
   const auto smaller = [](int32 p, int32 q) { return p < q ? p : q; };
   const auto larger = [](int32 p, int32 q) { return p > q ? p : q; };
-  for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) {
-    x.first = smaller(x.first, ctx.shuffle_xor(x.first, mask));
-    x.end = larger(x.end, ctx.shuffle_xor(x.end, mask));
-    x.all_first = larger(x.all_first, ctx.shuffle_xor(x.all_first, mask));
-    x.all_end = smaller(x.all_end, ctx.shuffle_xor(x.all_end, mask));
-  }
+  masks_down<Ctx::kWave / 2, 1>([&]<int mask>() {
+    x.first = smaller(x.first, ctx.template shuffle_xor<mask>(x.first));
+    x.end = larger(x.end, ctx.template shuffle_xor<mask>(x.end));
+    x.all_first = larger(x.all_first, ctx.template shuffle_xor<mask>(x.all_first));
+    x.all_end = smaller(x.all_end, ctx.template shuffle_xor<mask>(x.all_end));
+  });
   return x;
 }
 

@@ -247,12 +247,12 @@ struct RowSplit {
 };
 
 /// shuffle_xor of a trivially copyable value of up to 8 bytes.
-template <class Ctx, class T>
-WICK_DEVICE T exchange(const Ctx& ctx, T v, int mask) {
+template <int mask, class Ctx, class T>
+WICK_DEVICE T exchange(const Ctx& ctx, T v) {
   if constexpr (sizeof(T) >= 4)
-    return ctx.shuffle_xor(v, mask);
+    return ctx.template shuffle_xor<mask>(v);
   else
-    return T(ctx.shuffle_xor(uint32(v), mask));
+    return T(ctx.template shuffle_xor<mask>(uint32(v)));
 }
 
 }  // namespace wick::gpu

@@ -160,8 +160,8 @@ struct LinearVector {
     WICK_UNROLL
     for (int m = 0; m < rows; m++) WICK_UNROLL
     for (int n = 0; n < kColumns; n++) {
-      for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
-        sums[m][n] += ctx.shuffle_xor(sums[m][n], mask);
+      masks_down<Ctx::kWave / 2, 1>(
+          [&]<int mask>() { sums[m][n] += ctx.template shuffle_xor<mask>(sums[m][n]); });
       if (ctx.lane() == 0) shared.partial[ctx.wave()][m * kColumns + n] = sums[m][n];
     }
     ctx.sync();

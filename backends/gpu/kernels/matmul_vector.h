@@ -70,8 +70,8 @@ struct VectorAlongK {
 
     for (int m = 0; m < rows; m++)
       for (int n = 0; n < kColumns; n++) {
-        for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
-          sums[m][n] += ctx.shuffle_xor(sums[m][n], mask);
+        masks_down<Ctx::kWave / 2, 1>(
+            [&]<int mask>() { sums[m][n] += ctx.template shuffle_xor<mask>(sums[m][n]); });
         if (ctx.lane() == 0) shared.partial[ctx.wave()][m * kColumns + n] = sums[m][n];
       }
     ctx.sync();
@@ -123,8 +123,8 @@ struct VectorAlongN {
 
     for (int m = 0; m < rows; m++)
       for (int e = 0; e < kPack; e++) {
-        for (int mask = Ctx::kWave / 2; mask >= kLanes; mask /= 2)
-          sums[m][e] += ctx.shuffle_xor(sums[m][e], mask);
+        masks_down<Ctx::kWave / 2, kLanes>(
+            [&]<int mask>() { sums[m][e] += ctx.template shuffle_xor<mask>(sums[m][e]); });
         if (ctx.lane() < kLanes) shared.partial[ctx.wave()][m][lane * kPack + e] = sums[m][e];
       }
     ctx.sync();

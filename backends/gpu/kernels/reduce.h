@@ -115,8 +115,9 @@ struct ReduceGroups {
       total = LaneTotal<R>::over(a.params, a.in + offset[0], lane, lanes, a.length, a.aligned,
                                  a.first_place);
     }
-    for (int mask = lanes / 2; mask > 0; mask /= 2)
-      total = R::combine(total, exchange(ctx, total, mask));
+    masks_down<Ctx::kWave / 2, 1>([&]<int mask>() {
+      if (mask < lanes) total = R::combine(total, exchange<mask>(ctx, total));
+    });
     if (output < a.outputs && lane == 0) R::store(a.params, a.out, output, total);
   }
 };
@@ -169,8 +170,8 @@ struct ReduceBlocks {
     const uint32 size = left < a.piece_length ? left : a.piece_length;
     Total total = LaneTotal<R>::over(a.params, a.in + offset[0] + first, ctx.thread(), kThreads,
                                      size, a.aligned, a.first_place + first);
-    for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2)
-      total = R::combine(total, exchange(ctx, total, mask));
+    masks_down<Ctx::kWave / 2, 1>(
+        [&]<int mask>() { total = R::combine(total, exchange<mask>(ctx, total)); });
     if (ctx.lane() == 0) shared.partial[ctx.wave()] = total;
     ctx.sync();
     if (ctx.thread() != 0) return;

@@ -271,9 +271,9 @@ struct Placed {
     }
   };
 };
-template <class Ctx, class V>
-WICK_DEVICE Placed<V> exchange(const Ctx& ctx, const Placed<V>& v, int mask) {
-  return {exchange(ctx, v.value, mask), exchange(ctx, v.place, mask)};
+template <int mask, class Ctx, class V>
+WICK_DEVICE Placed<V> exchange(const Ctx& ctx, const Placed<V>& v) {
+  return {exchange<mask>(ctx, v.value), exchange<mask>(ctx, v.place)};
 }
 
 template <class V>

@@ -80,14 +80,15 @@ template <class Step, class Ctx, class V>
 WICK_DEVICE V combine_lanes(const Ctx& ctx, const RowGroups& groups, V (&partial)[Ctx::kWaves],
                             V v) {
   const int lanes = groups.lanes();
-  for (int mask = (lanes < Ctx::kWave ? lanes : Ctx::kWave) / 2; mask > 0; mask /= 2)
-    v = Step()(v, exchange(ctx, v, mask));
+  masks_down<Ctx::kWave / 2, 1>([&]<int mask>() {
+    if (mask < lanes) v = Step()(v, exchange<mask>(ctx, v));
+  });
   return lanes > Ctx::kWave ? combine_waves<Step>(ctx, partial, v) : v;
 }
 /// Combines v over all threads of the block.
 template <class Step, class Ctx, class V>
 WICK_DEVICE V combine_block(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v) {
-  for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) v = Step()(v, exchange(ctx, v, mask));
+  masks_down<Ctx::kWave / 2, 1>([&]<int mask>() { v = Step()(v, exchange<mask>(ctx, v)); });
   return combine_waves<Step>(ctx, partial, v);
 }
 
@@ -184,9 +185,9 @@ struct MaxSum {
   /// The log of the sum of exp(x).
   WICK_DEVICE C log_sum() const { return max + log(sum); }
 };
-template <class Ctx, class C>
-WICK_DEVICE MaxSum<C> exchange(const Ctx& ctx, const MaxSum<C>& v, int mask) {
-  return {exchange(ctx, v.max, mask), exchange(ctx, v.sum, mask)};
+template <int mask, class Ctx, class C>
+WICK_DEVICE MaxSum<C> exchange(const Ctx& ctx, const MaxSum<C>& v) {
+  return {exchange<mask>(ctx, v.max), exchange<mask>(ctx, v.sum)};
 }
 
 /// Of the row x, which its threads read in packs of n.

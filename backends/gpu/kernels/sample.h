@@ -40,9 +40,9 @@ struct FirstLargest {
     }
   };
 };
-template <class Ctx, class Key>
-WICK_DEVICE FirstLargest<Key> exchange(const Ctx& ctx, const FirstLargest<Key>& v, int mask) {
-  return {ctx.shuffle_xor(v.key, mask), ctx.shuffle_xor(v.id, mask)};
+template <int mask, class Ctx, class Key>
+WICK_DEVICE FirstLargest<Key> exchange(const Ctx& ctx, const FirstLargest<Key>& v) {
+  return {ctx.template shuffle_xor<mask>(v.key), ctx.template shuffle_xor<mask>(v.id)};
 }
 struct SmallerId {
   WICK_DEVICE uint32 operator()(uint32 a, uint32 b) const { return a < b ? a : b; }
@@ -211,7 +211,7 @@ struct Sample {
     if (ctx.wave() >= kDigits) return;  // the whole wave
     W sum = 0;
     for (int i = ctx.lane(); i < kThreads; i += Ctx::kWave) sum += sums[ctx.wave()][i];
-    for (int mask = Ctx::kWave / 2; mask > 0; mask /= 2) sum += ctx.shuffle_xor(sum, mask);
+    masks_down<Ctx::kWave / 2, 1>([&]<int mask>() { sum += ctx.template shuffle_xor<mask>(sum); });
     if (ctx.lane() == 0) totals[ctx.wave()] = sum;
   }
 

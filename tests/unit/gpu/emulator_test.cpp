@@ -98,10 +98,10 @@ struct Mutant : Base {
     if (mutation.kind == Mutation::kNone && this->thread() == 0) barrier_lines.insert(at.line);
     if (!skips(at.line)) Base::sync(at);
   }
-  template <class T>
-  T shuffle_xor(T v, int mask, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+  template <int mask, class T>
+  T shuffle_xor(T v, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
     if (mutation.kind == Mutation::kNone && this->thread() == 0) wave_lines.insert(at.line);
-    return skips(at.line) ? v : Base::shuffle_xor(v, mask, at);
+    return skips(at.line) ? v : Base::template shuffle_xor<mask>(v, at);
   }
 };
 
@@ -132,7 +132,7 @@ struct Normalize {
     }
     if (ctx.wave() == 0) {
       float total = shared.part[t];
-      for (int mask = 1; mask < Ctx::kWave; mask *= 2) total += ctx.shuffle_xor(total, mask);
+      masks_up<1, Ctx::kWave>([&]<int mask>() { total += ctx.template shuffle_xor<mask>(total); });
       if (t == 0) shared.total = total;
     }
     ctx.sync();
@@ -512,10 +512,17 @@ TEST_P(Emulator, ExchangesValuesOfFourAndEightBytes) {
     using C = std::remove_cvref_t<decltype(ctx)>;
     const int lane = ctx.lane(), next = (lane + 1) % C::kWave;
     const double wide = ctx.shuffle(lane + 0.5, lane + 1);  // the last lane's source wraps
-    const int64 swapped = ctx.shuffle_xor(int64(lane) << 40, 1);
+    bool swaps = true;
+    std::vector<int> masks;
+    masks_down<C::kWave / 2, 2>([&]<int mask>() {
+      masks.push_back(mask);
+      swaps = swaps && ctx.template shuffle_xor<mask + 1>(int64(lane) << 40 | 7) ==
+                           (int64(lane ^ (mask + 1)) << 40 | 7);
+      swaps = swaps && ctx.template shuffle_xor<mask>(lane + 0.5f) == float(lane ^ mask) + 0.5f;
+    });
+    swaps = swaps && masks.front() == C::kWave / 2 && masks.back() == 2;
     const uint64 odd = ctx.ballot(lane % 2 == 1);
-    const bool right = ctx.shuffle(lane, next) == next && wide == next + 0.5 &&
-                       swapped == int64(lane ^ 1) << 40 &&
+    const bool right = ctx.shuffle(lane, next) == next && wide == next + 0.5 && swaps &&
                        odd == 0xaaaaaaaaaaaaaaaau >> (64 - C::kWave);
     if (ctx.thread() < a.n) a.y[ctx.thread()] = right;
   };
@@ -676,7 +683,7 @@ struct TwoLaunches {
       float sum = 0;
       for (int i = ctx.block().x * Ctx::kWave + ctx.lane(); i < a.n; i += kParts * Ctx::kWave)
         sum += a.x[i];
-      for (int mask = 1; mask < Ctx::kWave; mask *= 2) sum += ctx.shuffle_xor(sum, mask);
+      masks_up<1, Ctx::kWave>([&]<int mask>() { sum += ctx.template shuffle_xor<mask>(sum); });
       if (ctx.lane() == 0) a.parts[ctx.block().x] = sum;
     }
   };

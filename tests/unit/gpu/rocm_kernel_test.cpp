@@ -1,4 +1,5 @@
-// Users' code objects on rocm:0: wick::rocm, by the kernels of plan_kernels.hip.
+// Users' code objects on rocm:0: wick::rocm, by the kernels of plan_kernels.hip. By those of exchange_kernels.hip,
+// the exchanges between threads that wick's own kernels use (device/ctx_amd.h).
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -69,6 +70,10 @@ class RocmKernel : public testing::Test {
     target_ = target_.substr(0, target_.find(':'));
     if (!std::filesystem::exists(code_object(target_)))
       GTEST_SKIP() << "no code object for " << target_ << " in this build";
+  }
+  rocm::Module exchange_kernels() const {
+    return rocm::Module::load(
+        device_, std::string(WICK_EXCHANGE_KERNELS) + "/exchange_kernels." + target_ + ".hsaco");
   }
   rocm::Module kernels() const { return rocm::Module::load(device_, code_object(target_)); }
   Tensor counting(const Shape& shape) const {
@@ -179,6 +184,26 @@ TEST_F(RocmKernel, TakesDynamicSharedMemory) {
   const Tensor x = counting({8, 64}), y = empty({8, 64});
   kernels().function("reverse_f32").launch(8, 64, 64 * sizeof(float), x, y);
   expect_same(y, flip(x, {1}));
+}
+
+TEST_F(RocmKernel, ShuffleXorReadsTheLaneOfEachMask) {
+  const int64_t wave = device_.info().wave, threads = 2 * wave;
+  std::vector<int32_t> words(size_t(wave * threads));
+  std::vector<int64_t> pairs(words.size());
+  for (int64_t t = 0; t < threads; t++) {
+    words[size_t(t)] = int32_t(uint32_t(t + 1) * 0x9e3779b9u);
+    pairs[size_t(t)] = int64_t(uint64_t(t + 1) * 0x9e3779b97f4a7c15u);
+  }
+  const Tensor y = Tensor::from(words, {wave, threads}, device_);
+  const Tensor wide = Tensor::from(pairs, {wave, threads}, device_);
+  exchange_kernels().function("exchange").launch(1, uint32_t(threads), 0, y, wide);
+  for (int64_t mask = 1; mask < wave; mask++)
+    for (int64_t t = 0; t < threads; t++) {
+      words[size_t(mask * threads + t)] = words[size_t(t ^ mask)];
+      pairs[size_t(mask * threads + t)] = pairs[size_t(t ^ mask)];
+    }
+  EXPECT_EQ(y.to_vector<int32_t>(), words);
+  EXPECT_EQ(wide.to_vector<int64_t>(), pairs);
 }
 
 TEST_F(RocmKernel, AnotherStreamIsOrderedByEvents) {
