@@ -20,8 +20,11 @@
 //
 // Ctx::kWave, kThreads, kWaves and Matrix (mma_layout.h) are constants. Blocks are one-dimensional;
 // grids have up to three dimensions (y and z below 65,536). Every thread of the block must call sync
-// in the same place, and every lane of the wave a wave operation (shuffle, shuffle_xor, ballot, those
-// of mma.h). thread, lane, wave and block may be called anywhere.
+// and sync_shared in the same place, and every lane of the wave a wave operation (shuffle, shuffle_xor,
+// ballot, those of mma.h). thread, lane, wave and block may be called anywhere.
+//
+// After sync(), the block's threads see what each of them wrote before. sync_shared() promises that of
+// shared memory alone: AMD's cards then need not wait for accesses to global memory that are on their way.
 //
 // shuffle(v, lane) is v of another lane; shuffle_xor<mask>(v) that of lane() ^ mask, 0 < mask < kWave, which
 // is faster on AMD's cards. v has 4 or 8 bytes.

@@ -56,6 +56,20 @@ struct Ctx {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
   }
+  /// gfx906 and gfx908 wait for loads nevertheless: their barriers cannot back off for an exception.
+  WICK_DEVICE void sync_shared() const {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
+    // Clang 19 waits for all loads before gfx11's and gfx12's barriers, for the sake of fences of global memory, but
+    // not before those that it does not recognize.
+#if defined(__GFX11__)
+    asm volatile("s_barrier" ::: "memory");
+#elif defined(__GFX12__)
+    asm volatile("s_barrier_signal -1\n\ts_barrier_wait -1" ::: "memory");
+#else
+    __builtin_amdgcn_s_barrier();
+#endif
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
+  }
   template <class T>
   WICK_DEVICE T shuffle(T v, int source) const {
     return each_word(v, [&](int word) { return __builtin_amdgcn_ds_bpermute(4 * source, word); });

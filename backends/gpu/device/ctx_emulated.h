@@ -62,6 +62,8 @@ struct Ctx {
   void sync(emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
     emulated->barrier(thread_, at);
   }
+  /// Like sync: the emulator runs plain stores to global memory, which it cannot hold back.
+  void sync_shared(emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const { sync(at); }
   /// A lane number beyond the wave is taken modulo the wave, as both vendors do.
   template <class T>
   T shuffle(T v, int source, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {

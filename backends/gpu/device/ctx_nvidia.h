@@ -23,6 +23,7 @@ struct Ctx {
   }  // not by a shuffle: it may be called in a branch
   WICK_DEVICE Grid block() const { return {int(blockIdx.x), int(blockIdx.y), int(blockIdx.z)}; }
   WICK_DEVICE void sync() const { __syncthreads(); }
+  WICK_DEVICE void sync_shared() const { __syncthreads(); }
   template <class T>
   WICK_DEVICE T shuffle(T v, int source) const {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);

@@ -78,7 +78,7 @@ struct SdpaGradientRows {
       a.rows[ctx.block().x * kRangeRows + r] = {a.l[row.index(a.shape, b)] * kLog2E, sum[0],
                                                 seen.first, seen.end};
     }
-    ctx.sync();
+    ctx.sync_shared();
     if (ctx.wave() != 0) return;
     const KeyRange range = key_range(ctx, shared.first, shared.end, kRangeRows, a.shape.keys);
     if (ctx.lane() == 0) a.ranges[ctx.block().x] = range;
@@ -282,7 +282,7 @@ struct SdpaGradientTiles {
         if (kOwnsKeys && ctx.thread() <= P::kOthers)
           shared.rows[0][ctx.thread()] = __builtin_bit_cast(GradientRow, row_on_its_way);
       }
-      ctx.sync();  // and all are done with the stage before
+      ctx.sync_shared();  // and all are done with the stage before
       if (tile + P::kOthers < span.end) fetch(tile + P::kOthers, P::kStages - 1 - stage);
       typename P::Scores weights[kGroups] = {}, slopes[kGroups] = {};
       multiply_own(ctx, shared, held, 0, here, weights);
@@ -303,7 +303,7 @@ struct SdpaGradientTiles {
       if constexpr (kOfValues)
         add_products<kResults - 1>(ctx, here + P::First::kElements, weights, group);
       if constexpr (P::kStages == 1)
-        ctx.sync();  // all are done with the tile
+        ctx.sync_shared();  // all are done with the tile
       else
         stage = 1 - stage;
     }
@@ -466,7 +466,7 @@ struct SdpaGradientTiles {
             pack = load_pack<8>(own[x].at(place.first + r) + d);
           store_pack(shared.tiles + x * P::kOwn + r * P::kStride + d, pack);
         }
-        if (x + 1 == kOwn) ctx.sync();
+        if (x + 1 == kOwn) ctx.sync_shared();
       }
     }
   }
@@ -595,7 +595,7 @@ struct SdpaGradientTiles {
                                 const HeadStrides& strides, int32 size, float scale) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
-    ctx.sync();  // the memory holds tiles, or results
+    ctx.sync_shared();  // the memory holds tiles, or results
     const int lane = ctx.opaque(ctx.lane());
     const int half = ctx.wave() % kHalves;
     T* const own = shared.tiles + ctx.wave() / kHalves * 16 * P::kStride;
@@ -607,7 +607,7 @@ struct SdpaGradientTiles {
             P::Columns::dim_of(16 * (half * kOfWave + d) + M::m(lane, i))] =
             round_to<T>(result[d].v[i] * scale);
     }
-    ctx.sync();
+    ctx.sync_shared();
     WICK_ROLL
     for (int p = half * Ctx::kWave + lane; p < 16 * bucket / 8; p += kHalves * Ctx::kWave) {
       const int n = p / (bucket / 8), d = p % (bucket / 8) * 8;

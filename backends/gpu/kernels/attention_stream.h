@@ -154,7 +154,7 @@ struct SdpaStream {
       }
     }
     merge_groups(ctx, shared, weighted, state);
-    ctx.sync();
+    ctx.sync_shared();
     store(ctx, shared, a, place);
   }
 
@@ -265,7 +265,7 @@ struct SdpaMerge {
     masks_down<Ctx::kWave / 2, 1>(
         [&]<int mask>() { max = Max()(max, ctx.template shuffle_xor<mask>(max)); });
     add_splits(ctx, from, MaxSum<C>::shift(max), a, shared);
-    ctx.sync();
+    ctx.sync_shared();
     SoftmaxState<C> state{max, C(0)};
     for (int w = 0; w < Ctx::kWaves; w++) state.sum += shared.sum[w];
     const int head = int(a.queries.quotient(row)), t = row - head * int(a.queries.divisor);

@@ -220,11 +220,11 @@ struct SdpaTiles {
     store_ranges(ctx, shared, a, place);
     typename P::Query held;
     load_queries(ctx, shared, a, place, held);
-    ctx.sync();
+    ctx.sync_shared();
     const KeyRange range = range_of(ctx, shared, a, place);
     WICK_ROLL
     for (int g = 0; g < kGroups; g += P::kAtOnce) {
-      if (g > 0) ctx.sync();  // the results of the pass before are read
+      if (g > 0) ctx.sync_shared();  // the results of the pass before are read
       attend(ctx, shared, a, place, range, held, g);
     }
   }
@@ -296,12 +296,12 @@ struct SdpaTiles {
     WICK_ROLL
     for (int tile = range.first; tile < range.end; tile += P::kKeys) {
       k.deliver(ctx, keys_at);
-      ctx.sync();  // and all are done with the values before
+      ctx.sync_shared();  // and all are done with the values before
       v.fetch(ctx, values_at, tile, range.end);
       typename P::Scores scores[P::kAtOnce] = {};
       if (has_rows) score(ctx, shared, keys_at, held, first_group, scores);
       v.deliver(ctx, values_at);
-      ctx.sync();  // and all are done with the keys
+      ctx.sync_shared();  // and all are done with the keys
       if (tile + P::kKeys < range.end) k.fetch(ctx, keys_at, tile + P::kKeys, range.end);
       if (!has_rows) continue;
       const bool whole = range.all_first <= tile && tile + P::kKeys <= range.all_end;
@@ -317,7 +317,7 @@ struct SdpaTiles {
     WICK_UNROLL
     for (int g = 0; g < P::kAtOnce; g++) {
       combine_columns(ctx, group[g].sum, [](float x, float y) { return x + y; });
-      ctx.sync();  // the memory holds tiles, or the results of the group before
+      ctx.sync_shared();  // the memory holds tiles, or the results of the group before
       // What the compiler could compute from it before the loop would take registers from the loop.
       Place here = place;
       here.first_row = ctx.opaque(place.first_row);
@@ -583,7 +583,7 @@ struct SdpaTiles {
       if (M::m(lane, i) != 0 || !place.is_row(a, r)) continue;
       a.l[place.row(a, r).index(a.shape, place.b)] = state[c].log_sum();
     }
-    ctx.sync();
+    ctx.sync_shared();
     WICK_ROLL
     for (int p = lane; p < 16 * bucket / 8; p += Ctx::kWave) {
       const int n = p / (bucket / 8), d = p % (bucket / 8) * 8, r = row_of_wave(ctx, g) + n;

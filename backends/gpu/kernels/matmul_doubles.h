@@ -191,7 +191,7 @@ struct MatrixDoubleMatmul {
         ctx.commit_copies();
       }
       ctx.template wait_copies<1>();
-      ctx.sync();
+      ctx.sync_shared();
       // The first operands of the next stage are loaded before the last products of this one: else all waves
       // would wait for them after each barrier. More would not fit into the registers.
       Fragments<Ctx> first, second;
@@ -208,7 +208,7 @@ struct MatrixDoubleMatmul {
         second.load_rest(ctx, stage[now], 8);
         second.multiply_into(ctx, sums, 0, kFragmentsM - 1);
         ctx.template wait_copies<1>();
-        ctx.sync();  // all have read this stage
+        ctx.sync_shared();  // all have read this stage
         first.load_some(ctx, stage[next], 0);
         second.multiply_into(ctx, sums, kFragmentsM - 1, kFragmentsM);
         far = now, now = next;
@@ -217,7 +217,7 @@ struct MatrixDoubleMatmul {
       if (steps > 0) {
         a.fetch(ctx, nullptr), b.fetch(ctx, nullptr);
         a.deliver(stage[0]), b.deliver(stage[0] + kB);
-        ctx.sync();
+        ctx.sync_shared();
       }
       WICK_ROLL
       for (int step = 0; step < steps; step++) {
@@ -230,9 +230,9 @@ struct MatrixDoubleMatmul {
           fragments.load_rest(ctx, stage[0], k);
           fragments.multiply_into(ctx, sums, 0, kFragmentsM);
         }
-        ctx.sync();
+        ctx.sync_shared();
         if (more) a.deliver(stage[0]), b.deliver(stage[0] + kB);
-        ctx.sync();
+        ctx.sync_shared();
       }
     }
   }

@@ -251,7 +251,7 @@ struct MatrixProduct {
     if (steps > 0) {
       a.fetch(), b.fetch();
       a.store(ctx, stage[0]), b.store(ctx, stage[0] + kB);
-      ctx.sync();
+      ctx.sync_shared();
     }
     for (int step = 0; step < steps; step++) {
       const T* const now = stage[step % kStages];
@@ -259,9 +259,9 @@ struct MatrixProduct {
       const bool more = step + 1 < steps;
       if (more) b.fetch(), a.fetch();
       multiply_stage(ctx, now, sums);
-      if (kStages == 1) ctx.sync();  // all have read what is overwritten next
+      if (kStages == 1) ctx.sync_shared();  // all have read what is overwritten next
       if (more) a.store(ctx, next), b.store(ctx, next + kB);
-      ctx.sync();
+      ctx.sync_shared();
     }
   }
   /// The same of PackedOperands.
@@ -275,7 +275,7 @@ struct MatrixProduct {
         ctx.commit_copies();
       }
       ctx.template wait_copies<kStages - 2>();
-      ctx.sync();
+      ctx.sync_shared();
       // Operands are loaded one step of 16 ahead, across stages too: else all waves would wait for their
       // first operands after each barrier.
       Fragments f[2];
@@ -290,7 +290,7 @@ struct MatrixProduct {
             f[(k / 16 + 1) % 2].load(ctx, stage[now], k + 16);
           } else {
             ctx.template wait_copies<kStages - 2>();
-            ctx.sync();  // all have read this stage
+            ctx.sync_shared();  // all have read this stage
             f[0].load(ctx, stage[next], 0);
           }
           if (k == 0) {
@@ -301,12 +301,12 @@ struct MatrixProduct {
         }
         far = now, now = next;
       }
-      ctx.sync();
+      ctx.sync_shared();
     } else {
       if (steps > 0) {
         a.fetch(ctx, nullptr), b.fetch(ctx, nullptr);
         a.deliver(ctx, stage[0]), b.deliver(ctx, stage[0] + kB);
-        ctx.sync();
+        ctx.sync_shared();
       }
       WICK_ROLL
       for (int step = 0; step < steps; step++) {
@@ -314,9 +314,9 @@ struct MatrixProduct {
         const bool more = step + 1 < steps;
         if (more) a.fetch(ctx, nullptr), b.fetch(ctx, nullptr);
         multiply_stage(ctx, stage[step % kStages], sums);
-        if (kStages == 1) ctx.sync();
+        if (kStages == 1) ctx.sync_shared();
         if (more) a.deliver(ctx, next), b.deliver(ctx, next + kB);
-        ctx.sync();
+        ctx.sync_shared();
       }
     }
   }
@@ -391,12 +391,12 @@ struct MatrixProduct {
                 round_to<T>(sums[i][j].v[e]);
         }
       }
-      ctx.sync();
+      ctx.sync_shared();
       for (int p = ctx.thread(); p < kOutRows * tile.n / 8; p += Ctx::kThreads) {
         const int slot = p / (tile.n / 8), column = p % (tile.n / 8) * 8;
         put(A::row_of(half + slot), column, load_pack<8>(out + slot * kOutStride + column));
       }
-      ctx.sync();
+      ctx.sync_shared();
     }
   }
 };

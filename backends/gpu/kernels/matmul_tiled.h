@@ -54,7 +54,7 @@ struct PlainProduct {
     if (steps > 0) {
       a.fetch(), b.fetch();
       a.store(shared.a[0]), b.store(shared.b[0]);
-      ctx.sync();
+      ctx.sync_shared();
     }
     for (int step = 0; step < steps; step++) {
       const bool more = step + 1 < steps;
@@ -70,7 +70,7 @@ struct PlainProduct {
             sums[i][j] = multiply_add(x[i / 4].v[i % 4], y[j / 4].v[j % 4], sums[i][j]);
       }
       if (more) a.store(shared.a[(step + 1) % 2]), b.store(shared.b[(step + 1) % 2]);
-      ctx.sync();
+      ctx.sync_shared();
     }
   }
   /// The first row of a thread's sums: they have rows first_m + i / 4 * kGroup + i % 4, and

@@ -98,6 +98,7 @@ struct Mutant : Base {
     if (mutation.kind == Mutation::kNone && this->thread() == 0) barrier_lines.insert(at.line);
     if (!skips(at.line)) Base::sync(at);
   }
+  void sync_shared(emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const { sync(at); }
   template <int mask, class T>
   T shuffle_xor(T v, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
     if (mutation.kind == Mutation::kNone && this->thread() == 0) wave_lines.insert(at.line);
@@ -128,7 +129,7 @@ struct Normalize {
     ctx.sync();
     for (int half = Ctx::kThreads / 2; half >= Ctx::kWave; half /= 2) {
       if (t < half) shared.part[t] += shared.part[t + half];
-      ctx.sync();
+      ctx.sync_shared();
     }
     if (ctx.wave() == 0) {
       float total = shared.part[t];

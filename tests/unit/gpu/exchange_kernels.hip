@@ -1,4 +1,4 @@
-// Every exchange of ctx.h's shuffle_xor, for rocm_kernel_test.cpp. Blocks have two waves.
+// Every exchange of ctx.h's shuffle_xor, and its sync_shared, for rocm_kernel_test.cpp. Blocks have two waves.
 #include "device/ctx.h"
 
 namespace wick::gpu {
@@ -17,6 +17,23 @@ WICK_DEVICE void exchange_all(const C& ctx, int32* words, int64* pairs) {
 extern "C" WICK_KERNEL void exchange([[maybe_unused]] int32* words, [[maybe_unused]] int64* pairs) {
 #if defined(WICK_DEVICE_PASS)
   exchange_all<1>(Ctx<kDeviceWave, 2 * kDeviceWave, NoMatrix>{}, words, pairs);
+#endif
+}
+
+/// y = x in reverse, `rounds` times, through shared memory. x, y: [2 wave].
+extern "C" WICK_KERNEL void reverse([[maybe_unused]] const int32* x, [[maybe_unused]] int32* y,
+                                    [[maybe_unused]] int rounds) {
+#if defined(WICK_DEVICE_PASS)
+  const Ctx<kDeviceWave, 2 * kDeviceWave, NoMatrix> ctx{};
+  __attribute__((shared)) static int32 values[ctx.kThreads];
+  int32 value = x[ctx.thread()];
+  for (int i = 0; i < rounds; i++) {
+    values[ctx.thread()] = value;
+    ctx.sync_shared();
+    value = values[ctx.kThreads - 1 - ctx.thread()];
+    ctx.sync_shared();
+  }
+  y[ctx.thread()] = value;
 #endif
 }
 

@@ -206,6 +206,15 @@ TEST_F(RocmKernel, ShuffleXorReadsTheLaneOfEachMask) {
   EXPECT_EQ(wide.to_vector<int64_t>(), pairs);
 }
 
+TEST_F(RocmKernel, SyncSharedOrdersSharedMemory) {
+  std::vector<int32_t> values(size_t(2 * device_.info().wave));
+  std::iota(values.begin(), values.end(), 5);
+  const Tensor x = Tensor::from(values, {int64_t(values.size())}, device_);
+  const Tensor y = empty(x.shape(), DType::kI32);
+  exchange_kernels().function("reverse").launch(1, uint32_t(values.size()), 0, x, y, 5);
+  expect_same(y, flip(x, {0}));
+}
+
 TEST_F(RocmKernel, AnotherStreamIsOrderedByEvents) {
   const rocm::Function square = kernels().function("usqr_f32");
   const rocm::Stream stream(device_);
