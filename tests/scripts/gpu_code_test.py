@@ -48,6 +48,20 @@ template __attribute__((global)) void entry<MatrixCopy>(float*); }""",
 }""",
 }
 
+# Loads before the loop and an earlier wait within it do not count.
+IN_FLIGHT = """GLOBAL void kernel(const int4_* p, int4_* q, int n) {
+  int4_ sum = p[0] + p[n] + p[n + 1] + p[n + 2] + p[n + 3];
+  #pragma unroll 1
+  for (int i = 0; i < n; i++) {
+    const int at = q[i * 64 + thread()].x;
+    int4_ x[LOADS];
+    for (int k = 0; k < LOADS; k++) x[k] = p[at + 64 * k];
+    __builtin_amdgcn_sched_barrier(0);
+    for (int k = 0; k < LOADS; k++) sum ^= x[k];
+  }
+  q[thread()] = sum;
+}"""
+
 # The same of NVIDIA's code, by nvcc for sm_90.
 NVIDIA_COMMON = """#include <cuda_fp16.h>
 #include <mma.h>
@@ -104,7 +118,7 @@ READS_AMD = shutil.which("clang++-19") and shutil.which("llvm-objdump-19")
 
 
 class GpuCode(unittest.TestCase):
-    def run_on(self, source, target=""):
+    def run_on(self, source, target="", *options):
         """(status, output) of the script on a build with one object of this source."""
         with tempfile.TemporaryDirectory() as folder:
             objects = pathlib.Path(folder) / "rocm_objects"
@@ -114,8 +128,24 @@ class GpuCode(unittest.TestCase):
             text.write_text((COMMON + MULTIPLY if "multiply" in source else COMMON) + source)
             subprocess.run(["clang++-19", "-x", "hip", "--cuda-device-only", f"--offload-arch={target}", "-nogpuinc", "-nogpulib", "-O2", "-std=c++20",
                             "-w", "--no-gpu-bundle-output", "-c", text, "-o", objects / f"kernel.{target}.co"], check=True)
-            run = subprocess.run([ROOT / "scripts/gpu-code", "--all", folder], capture_output=True, text=True)
+            run = subprocess.run([ROOT / "scripts/gpu-code", *(options or ["--all"]), folder], capture_output=True, text=True)
             return run.returncode, run.stdout + run.stderr
+
+    @unittest.skipUnless(READS_AMD, "clang++-19 or llvm-objdump-19 is not here")
+    def test_bytes_in_flight_are_those_of_the_loop_in_all_waves(self):
+        for target, unit in ("gfx942", 64 * 8 * 4), ("gfx1100", 32 * 16 * 2):
+            for loads in 1, 3:
+                with self.subTest(target=target, loads=loads):
+                    _, text = self.run_on(IN_FLIGHT.replace("LOADS", str(loads)), target, "--kernels", "^ker.el$")
+                    line = next(line for line in text.splitlines() if line.endswith(f"{target} kernel"))
+                    columns = dict(zip(text.split("\n")[0].replace("on way", "on-way").split(), line.split()))
+                    self.assertEqual(float(columns["flight"]), loads * 16 * unit / 1024, text)
+                    self.assertIn("1 kernels of 1 targets", text)
+
+    @unittest.skipUnless(READS_AMD, "clang++-19 or llvm-objdump-19 is not here")
+    def test_kernels_that_do_not_match_are_not_read(self):
+        _, text = self.run_on(KERNELS["scratch"], "", "--kernels", "^other$")
+        self.assertIn("0 kernels of 1 targets, 0 faults", text)
 
     @unittest.skipUnless(READS_AMD, "clang++-19 or llvm-objdump-19 is not here")
     def test_adds_by_swaps_are_no_fault_where_no_instruction_adds(self):
