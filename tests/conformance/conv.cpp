@@ -101,6 +101,9 @@ const std::vector<Geometry> kConvolutions = {
     {{{1, 64, 4, 5}, {64, 32, 3, 3}}, {1, 1, 1, 1, 1, 1, 1, 1, 2}},
     {{{1, 8, 3, 4}, {66, 8, 3, 3}}, {1, 1, 1, 1, 1, 1}},            // a large tile of channels
     {{{1, 2, 17, 18}, {2, 1, 3, 3}}, {1, 1, 1, 1, 1, 1, 1, 1, 2}},  // depthwise, many pixels
+    {{{2, 40, 6, 8}, {72, 40, 1, 1}}},                              // a product
+    {{{2, 48, 7, 9}, {40, 24, 3, 2}}, {2, 1, 1, 0, 2, 1, 2, 1, 2}},
+    {{{1, 40, 5, 9}, {24, 20, 3, 3}}, {1, 2, 1, 1, 1, 1, 1, 1, 2}},  // packs of channels with zeros
 };
 
 // Small for what they are called: the reference takes long for each multiplication.

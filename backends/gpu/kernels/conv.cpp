@@ -1,8 +1,9 @@
-// Convolutions: groups of few channels first, then matrix units (conv_matrix.cpp), then plain
-// tiles, which take everything.
+// Convolutions: groups of few channels first, then windows of one element, which are products
+// (matmul.cpp), then matrix units (conv_matrix.cpp), then plain tiles, which take everything.
 #include "kernels/conv.h"
 
 #include "kernels/conv_direct.h"
+#include "kernels/conv_pointwise.h"
 #include "kernels/conv_tiled.h"
 
 namespace wick::gpu {
@@ -28,6 +29,7 @@ template <>
 void add_family<"conv">(KernelList& list) {
   add_direct<bf16>(list), add_direct<f16>(list);
   add_direct<float>(list), add_direct<double>(list);
+  add_matrix_pointwise_conv(list), add_plain_pointwise_conv(list);
   add_matrix_conv(list);
   add_tiled<float, kLargePlainTile>(list, "tiled_128");
   add_tiled<bf16, kSmallPlainTile>(list, "tiled_64");

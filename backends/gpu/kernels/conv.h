@@ -186,7 +186,8 @@ struct PackWeights {
     Element* packed;
     int64 group, row, channel, tap_h, tap_w;  // steps
     ConvDim dim[2];
-    int32 rows, channels;
+    int32 rows, channels;  // packed
+    int32 all_channels;    // of the weight; zeros beyond them
     bool rows_inner;
     FastDivide inner, outer;  // sizes of what is packed
     int32 numel;
@@ -211,9 +212,70 @@ struct PackWeights {
     const int h = slot_h + tap / taps_w * a.dim[0].period;
     const int w = slot_w + tap % taps_w * a.dim[1].period;
     Element x{};
-    if (row < a.rows && h < a.dim[0].kernel)
+    if (row < a.rows && channel < a.all_channels && h < a.dim[0].kernel)
       x = a.weight[group * a.group + row * a.row + channel * a.channel + h * a.tap_h + w * a.tap_w];
     a.packed[index] = x;
+  }
+};
+
+// Copies a source [n, c, h, w] with any strides to [n, h, w, group, channel of the group], with zeros for the
+// channels beyond the last. A block copies kSide channels of kSide pixels through shared memory, so that
+// neighbouring threads load neighbouring pixels and store neighbouring channels.
+template <class Element>
+struct ChannelsLast {
+  struct Args {
+    const Element* x;
+    Element* y;
+    int64 n, c, h, w;  // x's steps
+    FastDivide height, width;
+    int32 channels, padded, parts;  // per group; parts of kSide
+    int32 groups, pixels;
+  };
+  static constexpr int kThreads = 256, kSide = 64, kRows = kThreads / kSide;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {ceil_div(a.pixels, kSide), a.groups * a.parts}; }
+  template <class Ctx>
+  struct Shared {
+    alignas(4) Element tile[kSide][kSide + 2];  // [pixel][channel]: rows begin in different banks
+  };
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const int first_pixel = ctx.block().x * kSide;
+    const int group = ctx.block().y / a.parts, first = (ctx.block().y - group * a.parts) * kSide;
+    load(ctx, shared, a, first_pixel, group, first);
+    ctx.sync();
+    constexpr int kPacks = kSide / 8;  // of a pixel
+    for (int p = ctx.thread(); p < kSide * kPacks; p += kThreads) {
+      const int pixel = p / kPacks, channel = p % kPacks * 8;
+      if (first_pixel + pixel >= a.pixels || first + channel >= a.padded) continue;
+      Pack<Element, 8> pack;
+      __builtin_memcpy(&pack, __builtin_assume_aligned(&shared.tile[pixel][channel], 4),
+                       sizeof pack);
+      store_pack(a.y + (int64(first_pixel + pixel) * a.groups + group) * a.padded + first + channel,
+                 pack);
+    }
+  }
+
+ private:
+  template <class Ctx>
+  static WICK_DEVICE void load(const Ctx& ctx, Shared<Ctx>& shared, const Args& a, int first_pixel,
+                               int group, int first) {
+    const int column = ctx.thread() % kSide, pixel = first_pixel + column;
+    if (pixel >= a.pixels) return;
+    const int row = a.width.quotient(pixel), w = pixel - row * a.width.divisor;
+    const int image = a.height.quotient(row), h = row - image * a.height.divisor;
+    const Element* const x =
+        a.x + image * a.n + h * a.h + w * a.w + int64(group) * a.channels * a.c;
+    Element v[kSide / kRows];
+    WICK_UNROLL
+    for (int i = 0; i < kSide / kRows; i++) {
+      const int channel = first + ctx.thread() / kSide + i * kRows;
+      v[i] = channel < a.channels ? x[channel * a.c] : Element{};
+    }
+    WICK_UNROLL
+    for (int i = 0; i < kSide / kRows; i++)
+      shared.tile[column][ctx.thread() / kSide + i * kRows] = v[i];
   }
 };
 
@@ -221,7 +283,8 @@ struct PackWeights {
 struct Convolution {
   bool transposed;
   ConvAttributes a;
-  const View &source, &weight, &out;
+  View source;  // as the kernels read it
+  const View &weight, &out;
   int64 rows, channels;  // per group
 
   explicit Convolution(const Call& call)
@@ -269,17 +332,18 @@ struct Convolution {
 
   // ---- packed weights
 
+  static constexpr int64 kDepth = 64;  // the most of k that a kernel takes at a time
   /// n rounded up to a multiple of `step`: the padded rows, or taps and channels, of a slot.
   static int64 filled(int64 n, int64 step) { return ceil_div(n, step) * step; }
   int64 slots() const { return a.groups * dim(0).slots * dim(1).slots; }
   int64 most_k() const { return dim(0).most_taps() * dim(1).most_taps() * channels; }
   int64 packed_numel(bool rows_inner) const {
-    return slots() * (rows_inner ? filled(rows, 4) * most_k() : rows * filled(most_k(), 32));
+    return slots() * (rows_inner ? filled(rows, 4) * most_k() : rows * filled(most_k(), kDepth));
   }
   template <class T>
   Status pack_weights(const Call& call, bool rows_inner, ConvArgs<T>* args) const {
     using K = PackWeights<Bits<sizeof(T)>>;
-    const int64 inner = rows_inner ? filled(rows, 4) : filled(most_k(), 32);
+    const int64 inner = rows_inner ? filled(rows, 4) : filled(most_k(), kDepth);
     const int64 outer = rows_inner ? most_k() : rows;
     args->weight = static_cast<const T*>(call.scratch);
     args->weight_row = int32(inner), args->slot_size = inner * outer;
@@ -291,10 +355,46 @@ struct Convolution {
     pack.tap_h = weight.strides[2], pack.tap_w = weight.strides[3];
     pack.dim[0] = dim(0), pack.dim[1] = dim(1);
     pack.rows = int32(rows), pack.channels = int32(channels);
+    pack.all_channels = int32(weight.shape[!transposed] / (transposed ? a.groups : 1));
     pack.rows_inner = rows_inner;
     pack.inner = FastDivide::by(inner), pack.outer = FastDivide::by(outer);
     pack.numel = int32(slots() * inner * outer);
     return launch<K>(pack, call);
+  }
+
+  // ---- a source with channels last, whose packs are 8 channels of a pixel
+
+  bool has_channel_packs() const {
+    bool yes = is_aligned(source.data) && source.strides[1] == 1 && channels % 8 == 0;
+    for (int d = 0; d < 4; d++) yes = yes && (d == 1 || source.strides[d] % 8 == 0);
+    return yes;
+  }
+  /// What the copy has.
+  int64 channels_last_numel() const {
+    return source.numel() / source.shape[1] * a.groups * filled(channels, 8);
+  }
+  /// Makes `to` the source, of packs of channels, and counts the zeros as channels. copy_channels_last writes it.
+  void use_channels_last(void* to) {
+    channels = filled(channels, 8);
+    const int64 pixel = a.groups * channels;
+    source.data = to;
+    source.strides[1] = 1, source.strides[3] = pixel;
+    source.strides[2] = source.shape[3] * pixel;
+    source.strides[0] = source.shape[2] * source.strides[2];
+  }
+  /// Copies x, the source of the call, to the source in use.
+  Status copy_channels_last(const Call& call) const {
+    using Element = Bits<2>;
+    using K = ChannelsLast<Element>;
+    const View& x = call.in[0];
+    typename K::Args copy{};
+    copy.x = x.as<const Element>(), copy.y = source.as<Element>();
+    copy.n = x.strides[0], copy.c = x.strides[1], copy.h = x.strides[2], copy.w = x.strides[3];
+    copy.height = FastDivide::by(x.shape[2]), copy.width = FastDivide::by(x.shape[3]);
+    copy.channels = int32(x.shape[1] / a.groups), copy.padded = int32(channels);
+    copy.parts = int32(ceil_div<int64>(channels, K::kSide)), copy.groups = int32(a.groups);
+    copy.pixels = int32(x.numel() / x.shape[1]);
+    return launch<K>(copy, call);
   }
 
   // ---- launches

@@ -41,8 +41,95 @@ struct WindowsOperand : RowsOperand<Ctx, T, rows, depth> {
   }
 };
 
-// y or the gradient of x: one block per tile of rows x pixels.
-template <class T, MatrixTile tile>
+/// The windows of pixels in a source with channels last: a pack is 8 channels of one tap. Loads have no branches, and
+/// are asynchronous where the device can. The interface is that of PackedOperand.
+template <class Ctx, class T, int rows, int depth>
+struct PackedWindows {
+  using Layout = MatrixOperand<Ctx, T, Inner::kAlongK, rows, depth>;
+  static constexpr bool kAsync = Ctx::kCopiesAsync;
+  static constexpr int kElements = Layout::kElements, kPacks = Layout::kPacks;
+  static constexpr int kParts = fetch_parts(depth);
+  static_assert(kPacks <= 32 && Ctx::kThreads % (depth / 8) == 0, "a thread's packs have one tap");
+
+  const T *source, *window[kPacks];  // of tap (0, 0), which may lie outside of the image
+  int64 step_h, step_w, offset;      // offset: of the tap and channel
+  int32 h[kPacks], w[kPacks];        // of tap (0, 0)
+  int32 height, width, channels, taps_h, taps_w, down, right;
+  int32 tap_h, tap_w, channel;
+  uint32 outside;  // a bit for each pack on its way
+  Pack<T, 8> pack[kAsync ? 1 : kPacks];
+
+  static WICK_DEVICE int row_of(int slot) { return slot; }
+  template <Side side>
+  static WICK_DEVICE auto load(const Ctx& ctx, const T* shared, int slot, int k) {
+    return Layout::template load<side>(ctx, shared, slot, k);
+  }
+
+  /// first: the block's first pixel.
+  WICK_DEVICE void begin(const Ctx& ctx, const ConvArgs<T>& args,
+                         const typename ConvArgs<T>::Place& place, int first) {
+    source = place.source, step_h = args.source_h, step_w = args.source_w, outside = 0;
+    height = args.dim[0].source_size, width = args.dim[1].source_size, channels = args.channels;
+    taps_h = place.h.taps, taps_w = place.w.taps;
+    down = place.h.dilation, right = place.w.dilation;
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p++) {
+      const uint32 pixel = first + Layout::row_in_block(ctx.thread(), p);
+      const uint32 row = pixel / uint32(place.w.pixels), n = row / uint32(place.h.pixels);
+      w[p] = int32(pixel - row * place.w.pixels) * place.w.stride + place.w.offset;
+      h[p] = int32(row - n * place.h.pixels) * place.h.stride + place.h.offset;
+      window[p] = source + n * args.source_n + h[p] * step_h + w[p] * step_w;
+      if (pixel >= uint32(place.pixels)) h[p] = kFarOutside;
+    }
+    tap_h = tap_w = 0, channel = Layout::k_in_block(ctx.thread(), 0);
+    settle();
+  }
+  /// Starts loading the next `depth` of k, into a stage of shared memory where that is asynchronous.
+  WICK_DEVICE void fetch(const Ctx& ctx, T* shared) {
+    WICK_UNROLL
+    for (int part = 0; part < kParts; part++) fetch_part(ctx, shared, part);
+  }
+  WICK_DEVICE void fetch_part(const Ctx& ctx, T* shared, int part) {
+    if (part == 0) outside = 0;
+    const int y = tap_h * down, x = tap_w * right;
+    WICK_UNROLL
+    for (int p = part * kPacks / kParts; p < (part + 1) * kPacks / kParts; p++) {
+      const bool inside =
+          tap_h < taps_h && uint32(h[p] + y) < uint32(height) && uint32(w[p] + x) < uint32(width);
+      if constexpr (kAsync) {
+        ctx.copy_async(shared + Layout::place(ctx.thread(), p), window[p] + offset, inside);
+      } else {
+        if (!inside) outside |= uint32(1) << p;
+        pack[p] = load_pack<8>(inside ? window[p] + offset : source);
+      }
+    }
+    if (part < kParts - 1) return;
+    channel += depth;
+    settle();
+  }
+  /// Stores them, where that is not asynchronous; zeros outside of the image.
+  WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
+    if constexpr (!kAsync) {
+      WICK_UNROLL
+      for (int p = 0; p < kPacks; p++)
+        if (outside >> p & 1) pack[p] = {};
+      Layout::put(ctx, shared, pack);
+    }
+  }
+
+ private:
+  static constexpr int32 kFarOutside = -(1 << 30);  // sizes of windows are below 2^29
+
+  /// Moves to the tap of the current channel.
+  WICK_DEVICE void settle() {
+    for (; channel >= channels && tap_h < taps_h; channel -= channels)
+      if (++tap_w == taps_w) tap_w = 0, tap_h++;
+    offset = tap_h * down * step_h + tap_w * right * step_w + channel;
+  }
+};
+
+// y or the gradient of x: one block per tile of rows x pixels. packed: of a source with channels last.
+template <class T, MatrixTile tile, bool packed>
 struct MatrixConv {
   static constexpr bool kUsesMatrix = true;
   static constexpr int kResidentBlocks = tile.resident;
@@ -51,8 +138,12 @@ struct MatrixConv {
   static Grid grid(int, const Args& a) { return conv_grid(a); }
 
   template <class Ctx>
-  using Parts = MatrixProduct<Ctx, T, MatrixOperand<Ctx, T, Inner::kAlongK, tile.m, tile.k>,
-                              WindowsOperand<Ctx, T, tile.n, tile.k>, tile>;
+  using Parts = MatrixProduct<
+      Ctx, T,
+      Either<packed, PackedOperand<Ctx, T, Inner::kAlongK, tile.m, tile.k>,
+             MatrixOperand<Ctx, T, Inner::kAlongK, tile.m, tile.k>>,
+      Either<packed, PackedWindows<Ctx, T, tile.n, tile.k>, WindowsOperand<Ctx, T, tile.n, tile.k>>,
+      tile>;
   template <class Ctx>
   struct Shared {
     alignas(16) typename Parts<Ctx>::Stages stage;
@@ -68,10 +159,16 @@ struct MatrixConv {
     typename P::B windows;
     const int steps = (place.k + tile.k - 1) / tile.k;
     // Packed weights are padded with zeros to a whole step.
-    weight.begin(ctx, place.weight, {args.weight_row, 1}, first_m, args.rows, steps * tile.k, true);
+    const Steps weight_steps{args.weight_row, 1};
     windows.begin(ctx, args, place, first_n);
     typename P::Tile sums = {};
-    P::multiply_all(ctx, shared.stage, weight, windows, steps, sums);
+    if constexpr (packed) {
+      weight.begin(ctx, place.weight, weight_steps, first_m, args.rows, steps * tile.k);
+      P::multiply_packed(ctx, shared.stage, weight, windows, steps, sums);
+    } else {
+      weight.begin(ctx, place.weight, weight_steps, first_m, args.rows, steps * tile.k, true);
+      P::multiply_all(ctx, shared.stage, weight, windows, steps, sums);
+    }
     P::write(ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<T, 8>& pack) {
       const int m = first_m + tile_m, n = first_n + tile_n;
       if (m >= args.rows || n >= place.pixels) return;
@@ -86,7 +183,7 @@ struct MatrixConv {
   }
 };
 
-template <class T, MatrixTile tile>
+template <class T, MatrixTile tile, bool packed>
 struct MatrixConvLaunch {
   static const char* accepts(const Call& call, const DeviceInfo& info) {
     const Convolution c(call);
@@ -95,18 +192,39 @@ struct MatrixConvLaunch {
                          ceil_div<int64>(c.out.shape[0] * c.places(), tile.n);
     if (tile.m == kLargeMatrixTile.m && (blocks < info.compute_units || c.rows <= 64))
       return "large tiles would leave compute units idle";
+    if (!packed) return nullptr;
+    if (5 * c.channels < 4 * Convolution::filled(c.channels, 8))
+      return "packs of 8 channels would be mostly zeros";
+    if (c.source.numel() / c.source.shape[1] > kLaunchLimit || c.channels * c.a.groups >= 1 << 19)
+      return "the source has more than 2^30 pixels or 2^19 channels";
     return nullptr;
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
-    return Convolution(call).packed_numel(false) * int64(sizeof(T));
+    Convolution c(call);
+    const int64 copied = copies(c) ? c.channels_last_numel() : 0;
+    if (packed) c.channels = Convolution::filled(c.channels, 8);
+    return (weight_numel(c) + copied) * int64(sizeof(T));
   }
   static Status run(const Call& call) {
-    const Convolution c(call);
+    Convolution c(call);
+    if (copies(c)) {
+      Convolution padded(call);
+      padded.channels = Convolution::filled(c.channels, 8);
+      c.use_channels_last(static_cast<T*>(call.scratch) + weight_numel(padded));
+      if (const Status status = c.copy_channels_last(call); !status.ok()) return status;
+    }
     ConvArgs<T> args{};
     if (const Status status = c.pack_weights(call, false, &args); !status.ok()) return status;
     return c.for_each_launch(args, tile.m, tile.n, [&](const ConvArgs<T>& part) {
-      return launch<MatrixConv<T, tile>>(part, call);
+      return launch<MatrixConv<T, tile, packed>>(part, call);
     });
+  }
+
+ private:
+  static bool copies(const Convolution& c) { return packed && !c.has_channel_packs(); }
+  /// Where the copy begins: behind the packed weights, aligned to packs.
+  static int64 weight_numel(const Convolution& c) {
+    return Convolution::filled(c.packed_numel(false), 8);
   }
 };
 

@@ -2,6 +2,7 @@
 // rows, on matrix units, and then plain tiles, which take everything.
 #include "kernels/matmul.h"
 
+#include "kernels/conv_pointwise.h"
 #include "kernels/matmul_tiled.h"
 #include "kernels/matmul_vector.h"
 
@@ -22,6 +23,10 @@ void add_small_tiled(KernelList& list, TypeList<T...>) {
 }
 
 }  // namespace
+
+void add_plain_pointwise_conv(KernelList& list) {
+  add_pointwise<TiledMatmulLaunch<float, kLargePlainTile, true>, kAllFamilies>(list, "product_128");
+}
 
 template <>
 void add_family<"matmul">(KernelList& list) {

@@ -1,6 +1,8 @@
 // Products of f16 and bf16 on matrix units.
 #include "kernels/matmul_matrix.h"
 
+#include "kernels/conv_pointwise.h"
+
 namespace wick::gpu {
 namespace {
 
@@ -18,7 +20,21 @@ void add_of(KernelList& list) {
   add_kernel<MatrixMatmulLaunch<T, kSmallMatrixTile, false>, kMatrixFamilies>(list, "matrix_64");
 }
 
+template <class T>
+void add_pointwise_of(KernelList& list) {
+  constexpr unsigned kOthers = kMatrixFamilies & ~kSm80;
+  add_pointwise<MatrixMatmulLaunch<T, kWideAsyncTile, true>, kAsyncFamilies>(list, "product_256");
+  add_pointwise<MatrixMatmulLaunch<T, kSquareAsyncTile, true>, kAsyncFamilies>(list, "product_128");
+  add_pointwise<MatrixMatmulLaunch<T, kLargeMatrixTile, true>, kOthers>(list, "product_packed_128");
+  add_pointwise<MatrixMatmulLaunch<T, kSmallAsyncTile, true>, kAsyncFamilies>(list, "product_64");
+  add_pointwise<MatrixMatmulLaunch<T, kSmallMatrixTile, true>, kOthers>(list, "product_packed_64");
+}
+
 }  // namespace
+
+void add_matrix_pointwise_conv(KernelList& list) {
+  add_pointwise_of<f16>(list), add_pointwise_of<bf16>(list);
+}
 
 void add_thin_matmul(KernelList& list) {
   add_kernel<MatrixMatmulLaunch<f16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");

@@ -7,7 +7,8 @@ namespace wick::gpu {
 struct MatrixTile {
   int m, n, k;
   int threads;
-  int resident;  // blocks per multiprocessor
+  int resident;    // blocks per multiprocessor
+  int stages = 3;  // of shared memory, where copies are asynchronous
 };
 /// A block's part of an operand, `rows` x `depth` elements: loaded from global memory into registers,
 /// stored into shared memory, and loaded from there as fragments.
@@ -149,6 +150,9 @@ struct MatrixOperand {
   }
 };
 
+/// A stage's fetches are spread over its products of 16 of k, but for the last.
+constexpr int fetch_parts(int depth) { return depth > 16 ? depth / 16 - 1 : 1; }
+
 /// A block's part of an operand of which all packs are aligned, and k a multiple of 8 if it is the inner
 /// dim. Loads have no branches, and are asynchronous where the device can. Shared memory as of
 /// MatrixOperand.
@@ -158,11 +162,17 @@ struct PackedOperand {
   static constexpr bool kAsync = Ctx::kCopiesAsync;
   static constexpr int kElements = Layout::kElements, kPacks = Layout::kPacks;
 
-  const T* from[kPacks];
+  // A thread's packs lie at equal distances in shared memory, and in global memory but for its last rows.
+  static constexpr bool kInOrder =
+      Ctx::kThreads % (inner == Inner::kAlongK ? depth / 8 : rows / 8) == 0;
+  static constexpr bool kOnePointer = kAsync && kInOrder;
+
+  const T* from[kOnePointer ? 1 : kPacks];
   int64 k_step, stage_step;
-  int k_left;     // from the next fetch on
-  bool is_tail;   // the packs on their way end beyond the last k
-  uint32 beyond;  // a bit for each pack: its row is beyond the last
+  int64 pack_step;  // where packs lie at equal distances
+  int k_left;       // from the next fetch on
+  bool is_tail;     // the packs on their way end beyond the last k
+  uint32 beyond;    // a bit for each pack: its row is beyond the last
   Pack<T, 8> pack[kAsync ? 1 : kPacks];
   static_assert(kPacks <= 32);
 
@@ -176,6 +186,8 @@ struct PackedOperand {
   WICK_DEVICE void begin(const Ctx& ctx, const T* x, const Steps& steps, int first, int all_rows,
                          int all_k) {
     k_step = steps.k, stage_step = depth * steps.k, k_left = all_k, is_tail = false, beyond = 0;
+    pack_step = inner == Inner::kAlongK ? Ctx::kThreads / (depth / 8) * steps.row
+                                        : Ctx::kThreads / (rows / 8) * 2 * steps.k;
     WICK_UNROLL
     for (int p = 0; p < kPacks; p++) {
       // Results of rows beyond the last are not stored. Their copies read nothing: all blocks would else
@@ -183,24 +195,43 @@ struct PackedOperand {
       const int last = all_rows - first - (inner == Inner::kAlongRows ? 8 : 1);
       const int row = Layout::row_in_block(ctx.thread(), p);
       if (row > last) beyond |= uint32(1) << p;
-      from[p] = x + int64(first + (row > last ? last : row)) * steps.row +
+      if (kOnePointer && p > 0) continue;
+      from[p] = x + int64(first + (row > last && !kOnePointer ? last : row)) * steps.row +
                 int64(Layout::k_in_block(ctx.thread(), p)) * steps.k;
     }
   }
   /// Starts loading the next `depth` of k, into a stage of shared memory where that is asynchronous.
   WICK_DEVICE void fetch(const Ctx& ctx, T* shared) {
-    is_tail = k_left < depth;
     WICK_UNROLL
-    for (int p = 0; p < kPacks; p++) {
+    for (int part = 0; part < kParts; part++) fetch_part(ctx, shared, part);
+  }
+  /// The same in kParts parts, in order.
+  static constexpr int kParts = fetch_parts(depth);
+  WICK_DEVICE void fetch_part(const Ctx& ctx, T* shared, int part) {
+    const int begin = part * kPacks / kParts, end = (part + 1) * kPacks / kParts;
+    if (part == 0) is_tail = k_left < depth;
+    WICK_UNROLL
+    for (int p = begin; p < end; p++) {
       const int k = Layout::k_in_block(ctx.thread(), p);
       const bool inside = k < k_left;
-      if constexpr (kAsync)
+      if constexpr (kOnePointer) {
+        const T* x = from[0];
+        if constexpr (inner == Inner::kAlongK)
+          x += p * pack_step;
+        else
+          x += p / 2 * pack_step + p % 2 * k_step;
+        ctx.copy_async(shared + Layout::place(ctx.thread(), p), x,
+                       inside && (beyond >> p & 1) == 0);
+      } else if constexpr (kAsync) {
         ctx.copy_async(shared + Layout::place(ctx.thread(), p), from[p],
                        inside && (beyond >> p & 1) == 0);
-      else  // beyond the last k: those of its first
+      } else {  // beyond the last k: those of its first
         pack[p] = load_pack<8>(inside ? from[p] : from[p] - k * k_step);
-      from[p] += stage_step;
+      }
+      if constexpr (!kOnePointer) from[p] += stage_step;
     }
+    if (part < kParts - 1) return;
+    if constexpr (kOnePointer) from[0] += stage_step;
     k_left -= depth;
   }
   /// Stores them, where that is not asynchronous; zeros beyond the last k.
@@ -225,7 +256,7 @@ struct MatrixProduct {
   // Two stages save a barrier per step. Cards with waves of 64 have 64 KiB for all blocks of a compute
   // unit, where more resident blocks gain more.
   static constexpr bool kAsync = requires { requires A::kAsync && B::kAsync; };
-  static constexpr int kStages = kAsync ? 3 : Ctx::kWave == 64 ? 1 : 2;
+  static constexpr int kStages = kAsync ? tile.stages : Ctx::kWave == 64 ? 1 : 2;
   static constexpr int kWavesM = Ctx::kWaves >= 4 && tile.m > 32 ? 2 : 1,
                        kWavesN = Ctx::kWaves / kWavesM;
   static constexpr int kWaveM = tile.m / kWavesM, kWaveN = tile.n / kWavesN;
@@ -289,13 +320,14 @@ struct MatrixProduct {
           if (k + 16 < tile.k) {
             f[(k / 16 + 1) % 2].load(ctx, stage[now], k + 16);
           } else {
+            ctx.commit_copies();
             ctx.template wait_copies<kStages - 2>();
             ctx.sync_shared();  // all have read this stage
             f[0].load(ctx, stage[next], 0);
           }
-          if (k == 0) {
-            if (step + kStages - 1 < steps) a.fetch(ctx, stage[far]), b.fetch(ctx, stage[far] + kB);
-            ctx.commit_copies();
+          if (k + 16 < tile.k && step + kStages - 1 < steps) {
+            a.fetch_part(ctx, stage[far], k / 16);
+            b.fetch_part(ctx, stage[far] + kB, k / 16);
           }
           f[k / 16 % 2].multiply_into(ctx, sums);
         }
@@ -475,8 +507,8 @@ inline constexpr MatrixTile kLargeMatrixTile{128, 128, 32, 256, 2};
 inline constexpr MatrixTile kSmallMatrixTile{64, 64, 32, 128, 4};
 // With asynchronous copies, which leave registers for 64 x 64 sums of a wave.
 inline constexpr MatrixTile kWideAsyncTile{128, 256, 32, 256, 1};
-inline constexpr MatrixTile kSquareAsyncTile{128, 128, 32, 128, 2};
-inline constexpr MatrixTile kSmallAsyncTile{64, 128, 32, 128, 2};
+inline constexpr MatrixTile kSquareAsyncTile{128, 128, 32, 128, 2, 4};
+inline constexpr MatrixTile kSmallAsyncTile{64, 128, 64, 128, 2};
 // Of a few rows, whose time is that of reading the other operand.
 inline constexpr MatrixTile kThinAsyncTile{32, 128, 64, 128, 3};
 
