@@ -186,21 +186,27 @@ Row sdpa_row() {
   return row;
 }
 
-/// The gradients of q, k and v, by backward, which takes the kernel where the mode allows it.
+/// The gradients of q, k and v and the sinks, if there are any, in one line: by backward, which
+/// takes the kernel where the mode allows it.
+Tensor gradients_of(const std::vector<Tensor>& x,
+                    const std::function<SdpaOptions(const Tensor& sinks)>& options) {
+  const Var q(x[1]), k(x[2]), v(x[3]), sinks = x.size() > 5 ? Var(x[5]) : Var();
+  backward(sdpa(heads_first(q), heads_first(k), heads_first(v), options(sinks)),
+           {.seed = heads_first(x[0])});
+  std::vector<Tensor> parts;
+  for (const Var* var : {&q, &k, &v}) {
+    const Tensor g = heads_first(var->grad());
+    parts.push_back(reshape(g, {g.numel()}));
+  }
+  if (x.size() > 5) parts.push_back(cast(sinks.grad(), x[0].dtype()));
+  return cat(parts, 0);
+}
+
 Row sdpa_gradient_row() {
   Row row = sdpa_row();
   row.op = "sdpa_gradient";
   row.run = [](std::vector<Tensor> x, const Case& c) {
-    const Var q(x[1]), k(x[2]), v(x[3]), sinks = x.size() > 5 ? Var(x[5]) : Var();
-    backward(sdpa(heads_first(q), heads_first(k), heads_first(v), options_of(c, x[4], sinks)),
-             {.seed = heads_first(x[0])});
-    std::vector<Tensor> parts;
-    for (const Var* var : {&q, &k, &v}) {
-      const Tensor g = heads_first(var->grad());
-      parts.push_back(reshape(g, {g.numel()}));
-    }
-    if (x.size() > 5) parts.push_back(cast(sinks.grad(), x[0].dtype()));
-    return cat(parts, 0);
+    return gradients_of(x, [&](const Tensor& sinks) { return options_of(c, x[4], sinks); });
   };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     return with_narrow_products(
@@ -244,9 +250,9 @@ Row value_sizes(Row row, int leading) {
 }
 
 /// Masks by whether keys are seen, or by what is added to their scores, -infinity among it.
-Array mask(const Case& c, Random& random) {
-  const HostShape& shape = c.geometry.operands[3];
-  const DType dtype = c.dtypes[3];
+Array mask(std::size_t operand, const Case& c, Random& random) {
+  const HostShape& shape = c.geometry.operands[operand];
+  const DType dtype = c.dtypes[operand];
   if (dtype == DType::kBool) return random_array(dtype, shape, {0, 1}, random);
   Array x = random_array(dtype, shape, {-3, 3}, random);
   const Real unseen =
@@ -256,58 +262,85 @@ Array mask(const Case& c, Random& random) {
   return x;
 }
 
-/// sdpa with a mask, and positions from 0 on.
-Row masked_row(bool is_bool) {
-  Row row = sdpa_row();
-  row.op = is_bool ? "sdpa_masked(bool)" : "sdpa_masked";
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
-                {.mask = x[3],
-                 .is_causal = is_causal(c),
-                 .scale = scale_of(c),
-                 .sinks = operand_or_none(x, 4)});
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    const HostShape &q = x[0].shape, &k = x[1].shape;
-    const Array all = reference::expand(x[3], {q[0], q[2], q[1], k[1]});
-    Array positions{DType::kI64, {q[0], q[1]}, {}};
-    for (int64_t i = 0; i < q[0] * q[1]; i++) positions.values.push_back(Real(i % q[1]));
-    reference::Attention attention = attention_of(c, x, 4);
-    attention.mask = &all;
-    return with_narrow_products(reference::sdpa(heads_first(x[0]), heads_first(x[1]),
-                                                heads_first(x[2]), positions, attention),
-                                kAttentionRoundings);
-  };
-  row.make = [](std::size_t operand, const Case& c, Random& random) {
-    return operand == 3 ? mask(c, random)
-                        : random_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
-  };
-  row.dtypes.clear();
-  for (const DType d : kFloats) row.dtypes.push_back({d, d, d, is_bool ? DType::kBool : d});
-  if (!is_bool) row.dtypes.push_back({DType::kBf16, DType::kBf16, DType::kBf16, DType::kF32});
-  row.geometries.clear();
+/// Operands of sdpa with a mask, after gy for the gradient.
+std::vector<Geometry> masked_geometries(bool is_gradient) {
   struct Sizes {
     AttentionSizes n;
     HostShape mask;
   };
+  std::vector<Geometry> result;
   for (const auto& [n, mask] : {Sizes{{1, 1, 1, 1, 1, 8, false}, {}},
                                 {{2, 2, 1, 3, 4, 8, false}, {2, 2, 3, 4}},
                                 {{2, 4, 2, 3, 5, 8, true}, {3, 5}},
                                 {{2, 4, 2, 5, 5, 4, false, 30}, {2, 1, 1, 5}},
                                 {{1, 6, 3, 2, 7, 16, true}, {6, 1, 7}},
                                 {{2, 2, 1, 20, 70, 64, false}, {2, 1, 20, 70}},
+                                {{1, 4, 2, 70, 90, 32, true, 0, 9, 300}, {4, 70, 90}},
+                                {{2, 4, 2, 33, 40, 128, false, 0, 0, 300}, {2, 1, 1, 40}},
+                                {{1, 2, 2, 40, 130, 80, true, 0, 30}, {2, 40, 1}},
                                 {{1, 2, 1, 20, 70, 24, true, 0, 0, 0, 64}, {20, 70}},
                                 {{1, 2, 1, 5, 9, 64, false, 0, 0, 0, 136}, {2, 1, 9}},
                                 {{0, 2, 1, 3, 5, 8, true}, {3, 5}},
-                                {{1, 2, 1, 3, 0, 8, false}, {3, 0}}})
-    row.geometries.push_back(
-        {{{n.b, n.t, n.h, n.d}, {n.b, n.s, n.g, n.d}, {n.b, n.s, n.g, n.dv > 0 ? n.dv : n.d}, mask},
-         {n.causal, n.scale, 0, 0}});
+                                {{1, 2, 1, 3, 0, 8, false}, {3, 0}}}) {
+    Geometry geometry = attention_geometries(std::span(&n, 1), is_gradient ? 1 : 0)[0];
+    geometry.operands.back() = mask;  // in place of positions
+    result.push_back(geometry);
+  }
+  return result;
+}
+
+/// sdpa with a mask, and positions from 0 on; or the gradients of q, k and v.
+Row masked_row(bool is_bool, bool is_gradient) {
+  const std::size_t q = is_gradient ? 1 : 0, at = q + 3;  // of the mask
+  Row row = is_gradient ? sdpa_gradient_row() : sdpa_row();
+  row.op = is_gradient ? "sdpa_masked_gradient" : "sdpa_masked";
+  if (is_bool) row.op += "(bool)";
+  const auto options_under = [=](const Case& c, const Tensor& mask, const Tensor& sinks) {
+    SdpaOptions options = options_of(c, {}, sinks);
+    options.mask = mask;
+    return options;
+  };
+  row.run = [=](std::vector<Tensor> x, const Case& c) {
+    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
+                options_under(c, x[3], operand_or_none(x, 4)));
+  };
+  if (is_gradient)
+    row.run = [=](std::vector<Tensor> x, const Case& c) {
+      return gradients_of(x, [&](const Tensor& sinks) { return options_under(c, x[4], sinks); });
+    };
+  row.reference = [=](const std::vector<Array>& x, const Case& c) {
+    const HostShape &of_q = x[q].shape, &of_k = x[q + 1].shape;
+    const Array all = reference::expand(x[at], {of_q[0], of_q[2], of_q[1], of_k[1]});
+    Array positions{DType::kI64, {of_q[0], of_q[1]}, {}};
+    for (int64_t i = 0; i < of_q[0] * of_q[1]; i++) positions.values.push_back(Real(i % of_q[1]));
+    reference::Attention attention = attention_of(c, x, at + 1);
+    attention.mask = &all;
+    const auto heads = [&](std::size_t i) { return heads_first(x[i]); };
+    return with_narrow_products(
+        is_gradient
+            ? reference::sdpa_gradient(heads(0), heads(1), heads(2), heads(3), positions, attention)
+            : reference::sdpa(heads(0), heads(1), heads(2), positions, attention),
+        kAttentionRoundings);
+  };
+  row.make = [=](std::size_t operand, const Case& c, Random& random) {
+    return operand == at ? mask(at, c, random)
+                         : random_array(c.dtypes[0], c.geometry.operands[operand], {-2, 2}, random);
+  };
+  row.dtypes.clear();
+  for (const DType d : kFloats) {
+    row.dtypes.emplace_back(at, d);
+    row.dtypes.back().push_back(is_bool ? DType::kBool : d);
+  }
+  if (!is_bool) {
+    row.dtypes.emplace_back(at, DType::kBf16);
+    row.dtypes.back().push_back(DType::kF32);
+  }
+  row.geometries = masked_geometries(is_gradient);
   row.special = false;  // NaN times the weight 0 of what is not seen
-  if (!is_bool) row.differentiable.push_back(3);
+  if (!is_bool && !is_gradient) row.differentiable.push_back(3);
   row.bench = {};
-  row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{kSdpaMasked, d[0]}};
+  row.kernels = [=](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{is_gradient ? kSdpaMaskedGradient : kSdpaMasked, d[0]}};
   };
   return row;
 }
@@ -489,13 +522,16 @@ std::vector<Row> rows_of<"attention">() {
           sdpa_gradient_row(),
           windowed(sdpa_row(), 0),
           windowed(sdpa_gradient_row(), 1),
-          masked_row(true),
-          masked_row(false),
+          masked_row(true, false),
+          masked_row(false, false),
+          masked_row(true, true),
+          masked_row(false, true),
           value_sizes(sdpa_row(), 0),
           value_sizes(sdpa_gradient_row(), 1),
           with_sinks(sdpa_row()),
           with_sinks(sdpa_gradient_row()),
-          with_sinks(masked_row(false)),
+          with_sinks(masked_row(false, false)),
+          with_sinks(masked_row(false, true)),
           lengths_row(),
           varlen_row(false),
           varlen_row(true)};

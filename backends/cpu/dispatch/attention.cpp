@@ -146,8 +146,8 @@ struct GradientPlan {
 class Gradient {
  public:
   Gradient(const GradientPlan& plan, const AttentionParts& kernel, const Dims& d, const Call& call,
-           char* partials)
-      : plan_(plan), kernel_(kernel), d_(d), call_(call), partials_(partials) {}
+           char* partials, const View* bias)
+      : plan_(plan), kernel_(kernel), d_(d), call_(call), partials_(partials), bias_(bias) {}
 
   void run(int64 piece, char* buffer) const {
     const View &k = call_.in[2], &v = call_.in[3], &gk = call_.out[1], &gv = call_.out[2];
@@ -186,6 +186,8 @@ class Gradient {
     GradientQueries some;
     some.count = std::min(kGradientQueries, d_.rows() - first);
     some.partial = plan_.parts > 1;
+    some.biased = bias_ != nullptr;
+    some.bias_stride = bias_ ? bias_->strides[3] : 0;
     for (int64 i = 0; i < some.count; i++) {
       const int64 h = d_.head(g, first + i), t = d_.token(first + i);
       some.gy[i] = row_of(call_.in[0], b, h, t);
@@ -194,6 +196,9 @@ class Gradient {
       some.l[i] = row_of(call_.in[6], b, h, t);
       some.unseen[i] = std::max<int64>(0, d_.unseen(b, t) - first_key);
       some.seen[i] = std::max<int64>(0, d_.seen(b, t) - first_key);
+      if (bias_)
+        some.bias[i] =
+            row_of(*bias_, b, h, t) + bytes_of(bias_->dtype, first_key * some.bias_stride);
       const int64 row = ((part * d_.B + b) * d_.H + h) * d_.T + t;
       some.gq[i] = some.partial ? partials_ + row * d_.D * kernel_.in.wide_size
                                 : row_of(call_.out[0], b, h, t);
@@ -206,6 +211,7 @@ class Gradient {
   const Dims& d_;
   const Call& call_;
   char* const partials_;
+  const View* const bias_;
 };
 
 const AttentionParts& parts_of(const Kernel* kernel) {
@@ -223,6 +229,26 @@ Dims gradient_dims(const Call* call) {
   return {in[1], in[2], in[3], in[4], in[7], attributes_of(call)};
 }
 
+/// bias: nullptr if there is none.
+Status run_gradient(const Kernel* kernel, const Call* call, const View* bias) {
+  const AttentionParts& parts = parts_of(kernel);
+  const Dims d = gradient_dims(call);
+  if (d.B * d.G * (d.D + d.Dv) == 0) return {};
+  const GradientPlan plan(d);
+  Workers workers = plan.workers(parts, d);
+  const int64 partial_bytes = plan.partial_bytes(parts, d);
+  char* const partials = static_cast<char*>(call->scratch);
+  alignas(Workers::kAlignment) char local[kLocalBytes];
+  char* const buffers = workers.scratch() > 0 ? partials + partial_bytes : local;
+  if (call->scratch_bytes < partial_bytes || !workers.fit(call->scratch_bytes - partial_bytes))
+    return too_little_scratch(kernel, call);
+  const Gradient gradient(plan, parts, d, *call, partials, bias);
+  workers.run(plan.pieces, buffers,
+              [&](int64 piece, char* buffer) { gradient.run(piece, buffer); });
+  if (plan.parts > 1) gradient.add_up();
+  return {};
+}
+
 }  // namespace
 
 int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
@@ -232,7 +258,7 @@ int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
 
 const char* accepts_sdpa_masked(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
   Call unmasked = *call;
-  unmasked.num_in = 6;  // the bias may have any strides
+  unmasked.num_in--;  // the bias may have any strides
   return accepts_unit_strides(kernel, &unmasked, device);
 }
 
@@ -256,23 +282,17 @@ int64 sdpa_gradient_scratch(const Kernel* kernel, const Call* call, const Device
   return plan.partial_bytes(parts_of(kernel), d) + plan.workers(parts_of(kernel), d).scratch();
 }
 
+const char* accepts_sdpa_masked_gradient(const Kernel* kernel, const Call* call,
+                                         const DeviceInfo* device) {
+  if (attributes_of(call).has_first_keys != 0) return "there are a bias and first keys";
+  return accepts_sdpa_masked(kernel, call, device);
+}
+
 Status run_sdpa_gradient(const Kernel* kernel, const Call* call) {
-  const AttentionParts& parts = parts_of(kernel);
-  const Dims d = gradient_dims(call);
-  if (d.B * d.G * (d.D + d.Dv) == 0) return {};
-  const GradientPlan plan(d);
-  Workers workers = plan.workers(parts, d);
-  const int64 partial_bytes = plan.partial_bytes(parts, d);
-  char* const partials = static_cast<char*>(call->scratch);
-  alignas(Workers::kAlignment) char local[kLocalBytes];
-  char* const buffers = workers.scratch() > 0 ? partials + partial_bytes : local;
-  if (call->scratch_bytes < partial_bytes || !workers.fit(call->scratch_bytes - partial_bytes))
-    return too_little_scratch(kernel, call);
-  const Gradient gradient(plan, parts, d, *call, partials);
-  workers.run(plan.pieces, buffers,
-              [&](int64 piece, char* buffer) { gradient.run(piece, buffer); });
-  if (plan.parts > 1) gradient.add_up();
-  return {};
+  return run_gradient(kernel, call, nullptr);
+}
+Status run_sdpa_masked_gradient(const Kernel* kernel, const Call* call) {
+  return run_gradient(kernel, call, &call->in[7]);
 }
 
 }  // namespace wick::cpu

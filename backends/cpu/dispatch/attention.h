@@ -56,6 +56,9 @@ struct GradientQueries {
   int64 unseen[kGradientQueries], seen[kGradientQueries];  // among these keys
   void* gq[kGradientQueries];
   bool partial;  // gq holds the part from these keys alone, in the compute type
+  bool biased;
+  const void* bias[kGradientQueries];  // if biased: from the first of these keys on
+  int64 bias_stride;                   // between keys
 };
 
 /// The kernels of one dtype and instruction set (Kernel::data).
@@ -85,6 +88,9 @@ Status run_sdpa(const Kernel* kernel, const Call* call);  // and sdpa_masked
 const char* accepts_sdpa_masked(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 Status run_sdpa_gradient(const Kernel* kernel, const Call* call);
+const char* accepts_sdpa_masked_gradient(const Kernel* kernel, const Call* call,
+                                         const DeviceInfo* device);
+Status run_sdpa_masked_gradient(const Kernel* kernel, const Call* call);
 int64 sdpa_gradient_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 }  // namespace wick::cpu

@@ -612,11 +612,11 @@ void gradient_begin(const AttentionParts& kernel, const GradientKeys& keys) {
   memset(buffer.gv, 0, size_t(keys.count * wide_v) * sizeof(C));
 }
 
-/// Turns one query's scores to p = exp(cap(score) - l), and gp to the gradient of the score, p (gp -
-/// delta) cap'(score); both are 0 at keys outside [unseen, seen).
+/// Turns one query's scores to p = exp(cap(score) + bias - l), and gp to the gradient of the score, p (gp -
+/// delta) cap'(score); both are 0 at keys outside [unseen, seen). bias: nullptr if there is none.
 template <class C>
-WICK_HD void softmax_gradient(C l, C delta, C soft_cap, int64 unseen, int64 seen, int64 width, C* p,
-                              C* gp) {
+WICK_HD void softmax_gradient(C l, C delta, C soft_cap, const C* bias, int64 unseen, int64 seen,
+                              int64 width, C* p, C* gp) {
   using L = Lanes<C>;
   constexpr int step = L::kCount;
   const L zero(C(0)), one(C(1));
@@ -627,6 +627,7 @@ WICK_HD void softmax_gradient(C l, C delta, C soft_cap, int64 unseen, int64 seen
       score = t * L(soft_cap);
       slope = one - t * t;
     }
+    if (bias) score = score + L::load(bias + s);
     L e = exp(score - L(l)), g = e * (L::load(gp + s) - L(delta)) * slope;
     if (unseen > s || seen < s + step) {
       alignas(64) C index[step];
@@ -639,6 +640,14 @@ WICK_HD void softmax_gradient(C l, C delta, C soft_cap, int64 unseen, int64 seen
     e.store(p + s);
     g.store(gp + s);
   }
+}
+
+/// The biases of one query for `count` keys from `first` on, zeros past them.
+template <class C>
+void load_biases(const GradientQueries& queries, int64 i, int64 first, int64 count, C* to) {
+  const int64 stride = queries.bias_stride;
+  const C* const from = static_cast<const C*>(queries.bias[i]) + first * stride;
+  for (int64 s = 0; s < kKeys; s++) to[s] = s < count ? from[s * stride] : C(0);
 }
 
 template <class C>
@@ -657,6 +666,8 @@ void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
     load_row(kernel.in, queries.y[i], Dv, wide_v, buffer.row);
     dots<1>(gy, buffer.row, 0, wide_v, delta + i);
     l[i] = *static_cast<const C*>(queries.l[i]);
+    // Biases hide all keys, whose weights this makes 0.
+    if (queries.biased && l[i] == lowest<C>()) l[i] = -lowest<C>();
     const int64 seen = smaller(queries.seen[i], keys.count);
     begin = smaller(begin, queries.unseen[i]);
     if (seen > end) end = seen;
@@ -669,9 +680,13 @@ void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
                 false);
     multiply<C>(n, width, {buffer.gy, wide_v, 1}, buffer.v_columns + first * Dv, kKeys, Dv, gp,
                 kKeys, false);
-    for (int64 i = 0; i < n; i++)
-      softmax_gradient(l[i], delta[i], C(keys.scoring.soft_cap), queries.unseen[i] - first,
-                       queries.seen[i] - first, width, p + i * kKeys, gp + i * kKeys);
+    for (int64 i = 0; i < n; i++) {
+      alignas(64) C bias[kKeys];
+      if (queries.biased) load_biases(queries, i, first, count, bias);
+      softmax_gradient(l[i], delta[i], C(keys.scoring.soft_cap), queries.biased ? bias : nullptr,
+                       queries.unseen[i] - first, queries.seen[i] - first, width, p + i * kKeys,
+                       gp + i * kKeys);
+    }
     multiply<C>(count, wide_v, {p, 1, kKeys}, buffer.gy, wide_v, n, buffer.gv + first * wide_v,
                 wide_v, true);
     multiply<C>(count, wide, {gp, 1, kKeys}, buffer.q, wide, n, buffer.gk + first * wide, wide,
@@ -744,6 +759,11 @@ void add_family<"attention">(Table& table) {
               {.accepts = accepts_unit_strides,
                .scratch_bytes = sdpa_gradient_scratch,
                .run = run_sdpa_gradient,
+               .data = &kAttention<T>});
+    table.add(kSdpaMaskedGradient, t,
+              {.accepts = accepts_sdpa_masked_gradient,
+               .scratch_bytes = sdpa_gradient_scratch,
+               .run = run_sdpa_masked_gradient,
                .data = &kAttention<T>});
   });
 }

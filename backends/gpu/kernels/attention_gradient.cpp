@@ -8,6 +8,7 @@ namespace {
 template <class... T>
 void add_stream_kernels(KernelList& list, TypeList<T...>) {
   (add_kernel<SdpaGradientStreamLaunch<T>, kAllFamilies>(list, "stream"), ...);
+  (add_kernel<SdpaGradientStreamLaunch<T, true>, kAllFamilies>(list, "stream"), ...);
 }
 
 }  // namespace

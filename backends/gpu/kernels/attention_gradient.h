@@ -1,4 +1,4 @@
-// The gradients of sdpa. With p = exp(cap(scale q k) - l), delta = sum over d of gy y and
+// The gradients of sdpa. With p = exp(cap(scale q k) + bias - l), delta = sum over d of gy y and
 // ds = p (gy v - delta) cap'(scale q k):
 //   gq = scale sum over keys of ds k
 //   gk = scale sum over rows of ds q
@@ -57,7 +57,17 @@ struct GradientArgs {
   C scale, soft_cap;
   FastDivide chunks;  // of a key head's rows or keys, one block each
   bool aligned;
+  const C* bias;  // added to scores; or nullptr
+  HeadStrides bias_strides;
+  int64 bias_key;  // the stride between keys
 };
+
+/// The number to subtract from a row's scores: l, but infinity if biases hide all keys, whose weights are
+/// then 0.
+template <class C>
+WICK_DEVICE C shift_of(C l) {
+  return l == -C(__builtin_inff()) ? C(__builtin_inff()) : l;
+}
 
 /// Sums kCount vectors over a block's groups of lanes: within a wave by shuffles, then over the waves
 /// through shared memory, in order.
@@ -95,7 +105,7 @@ struct GroupSums {
 };
 
 // gq: block x has some rows of a key head, its groups of lanes stride over the keys.
-template <class T, int bucket, int kRows>
+template <class T, int bucket, int kRows, bool masked>
 struct SdpaGradientQ {
   using C = Compute<T>;
   using Vector = HeadVector<T, bucket>;
@@ -123,6 +133,7 @@ struct SdpaGradientQ {
     const int32 rows = a.shape.rows();
     C q[kRows][kElements], gy[kRows][kElements], sums[kRows][kElements] = {};
     C l[kRows], delta[kRows];
+    const C* bias[masked ? kRows : 1];
     SeenKeys seen[kRows];
     int start = a.shape.keys, end = 0;
     for (int r = 0; r < kRows; r++) {
@@ -132,6 +143,10 @@ struct SdpaGradientQ {
       Vector::load(a.q + row.offset(a.q_strides, b), lane, a.shape.head_dim, a.aligned, q[r]);
       Vector::load(a.gy + row.offset(a.gy_strides, b), lane, a.shape.value_dim, a.aligned, gy[r]);
       l[r] = a.l[row.index(a.shape, b)];
+      if constexpr (masked) {
+        l[r] = shift_of(l[r]);
+        bias[r] = a.bias + row.offset(a.bias_strides, b);
+      }
       delta[r] = a.delta[row.index(a.shape, b)];
       seen[r] = first_row + r < rows ? a.shape.seen(a.positions, b, row.t) : SeenKeys::none();
       if (seen[r].first < seen[r].end) {
@@ -153,7 +168,8 @@ struct SdpaGradientQ {
       add_lanes<Vector::kLanes>(ctx, dots);
       for (int r = 0; r < kRows; r++) {
         if (!seen[r].has(s)) continue;  // k may be infinite
-        const auto score = CappedScore<C>::of(dots[2 * r] * a.scale, a.soft_cap);
+        auto score = CappedScore<C>::of(dots[2 * r] * a.scale, a.soft_cap);
+        if constexpr (masked) score.value += bias[r][s * a.bias_key];
         const C p = exp(score.value - l[r]), ds = p * (dots[2 * r + 1] - delta[r]) * score.slope;
         for (int e = 0; e < kElements; e++) sums[r][e] = fma(ds, k[e], sums[r][e]);
       }
@@ -167,7 +183,7 @@ struct SdpaGradientQ {
 };
 
 // gk and gv: block x has some keys, its groups of lanes stride over the rows of their key head.
-template <class T, int bucket, int kKeys>
+template <class T, int bucket, int kKeys, bool masked>
 struct SdpaGradientKv {
   using C = Compute<T>;
   using Vector = HeadVector<T, bucket>;
@@ -209,7 +225,9 @@ struct SdpaGradientKv {
       C q[kElements], gy[kElements], dots[2 * kKeys];
       Vector::load(a.q + row.offset(a.q_strides, b), lane, a.shape.head_dim, a.aligned, q);
       Vector::load(a.gy + row.offset(a.gy_strides, b), lane, a.shape.value_dim, a.aligned, gy);
-      const C l = a.l[row.index(a.shape, b)], delta = a.delta[row.index(a.shape, b)];
+      C l = a.l[row.index(a.shape, b)];
+      if constexpr (masked) l = shift_of(l);
+      const C delta = a.delta[row.index(a.shape, b)];
       for (int j = 0; j < kKeys; j++) {
         dots[2 * j] = Vector::dot(q, k[j]);
         dots[2 * j + 1] = Vector::dot(gy, v[j]);
@@ -217,7 +235,9 @@ struct SdpaGradientKv {
       add_lanes<Vector::kLanes>(ctx, dots);
       for (int j = 0; j < kKeys; j++) {
         if (!seen.has(first + j)) continue;  // q and gy may be infinite
-        const auto score = CappedScore<C>::of(dots[2 * j] * a.scale, a.soft_cap);
+        auto score = CappedScore<C>::of(dots[2 * j] * a.scale, a.soft_cap);
+        if constexpr (masked)
+          score.value += a.bias[row.offset(a.bias_strides, b) + (first + j) * a.bias_key];
         const C p = exp(score.value - l), ds = p * (dots[2 * j + 1] - delta) * score.slope;
         for (int e = 0; e < kElements; e++) {
           gk[j][e] = fma(ds, q[e], gk[j][e]);
@@ -237,11 +257,11 @@ struct SdpaGradientKv {
   }
 };
 
-/// A call of sdpa_gradient, on the host.
-template <class T>
+/// A call of sdpa_gradient or sdpa_masked_gradient, on the host.
+template <class T, bool masked>
 struct SdpaGradientCall {
   using C = Compute<T>;
-  static constexpr Signature signature{kSdpaGradient, kDTypeOf<T>};
+  static constexpr Signature signature{masked ? kSdpaMaskedGradient : kSdpaGradient, kDTypeOf<T>};
 
   static AttentionCall attention(const Call& call) {
     return {call.in[1], call.in[2], call.in[3],
@@ -250,6 +270,8 @@ struct SdpaGradientCall {
   static const char* check(const Call& call, int most_head_dim) {
     const AttentionCall c = attention(call);
     if (const char* why = c.check(most_head_dim)) return why;
+    if (masked && c.attributes.has_first_keys != 0) return "there are a bias and first keys";
+    if (const char* why = masked ? c.check_bias(call.in[7]) : nullptr) return why;
     struct Pair {
       const View &x, &like;
       int64 size;
@@ -289,6 +311,12 @@ struct SdpaGradientCall {
     args.v_strides = HeadStrides::of(v);
     args.scale = C(c.attributes.scale);
     args.soft_cap = C(c.attributes.soft_cap);
+    if (masked) {
+      const View& bias = call.in[7];
+      args.bias = bias.as<C>();
+      args.bias_strides = HeadStrides::of(bias);
+      args.bias_key = bias.strides[3];
+    }
     args.aligned = heads_are_aligned(gy) && heads_are_aligned(c.q) && heads_are_aligned(c.k) &&
                    heads_are_aligned(v);
     return args;
@@ -303,9 +331,9 @@ struct SdpaGradientCall {
   }
 };
 
-template <class T>
-struct SdpaGradientStreamLaunch : SdpaGradientCall<T> {
-  using Base = SdpaGradientCall<T>;
+template <class T, bool masked = false>
+struct SdpaGradientStreamLaunch : SdpaGradientCall<T, masked> {
+  using Base = SdpaGradientCall<T, masked>;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     return Base::check(call, kMaxHeadDim);
   }
@@ -330,12 +358,12 @@ struct SdpaGradientStreamLaunch : SdpaGradientCall<T> {
     if (has_rows) {
       if (const Status status = Base::launch_delta(call); !status.ok()) return status;
       args.chunks = FastDivide::by(ceil_div(args.shape.rows(), rows));
-      const Status status = launch<SdpaGradientQ<T, bucket, rows>>(args, call);
+      const Status status = launch<SdpaGradientQ<T, bucket, rows, masked>>(args, call);
       if (!status.ok()) return status;
     }
     if (call.in[2].numel() == 0) return {};
     args.chunks = FastDivide::by(ceil_div(args.shape.keys, keys));
-    return launch<SdpaGradientKv<T, bucket, keys>>(args, call);
+    return launch<SdpaGradientKv<T, bucket, keys, masked>>(args, call);
   }
 };
 

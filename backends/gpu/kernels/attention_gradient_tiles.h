@@ -11,7 +11,8 @@
 
 namespace wick::gpu {
 
-/// Of a row: l in powers of 2, the sum over d of gy y, and the keys that it attends to.
+/// Of a row: l, in powers of 2 unless there are biases, the sum over d of gy y, and the keys that it
+/// attends to.
 struct alignas(16) GradientRow {
   float l, delta;
   int32 first, end;
@@ -75,7 +76,8 @@ struct SdpaGradientRows {
       if (ctx.lane() != 0) continue;
       const SeenKeys seen = is_row ? a.shape.seen(a.positions, b, row.t) : SeenKeys::none();
       shared.first[r] = seen.first, shared.end[r] = seen.end;
-      a.rows[ctx.block().x * kRangeRows + r] = {a.l[row.index(a.shape, b)] * kLog2E, sum[0],
+      const float l = a.l[row.index(a.shape, b)];
+      a.rows[ctx.block().x * kRangeRows + r] = {a.bias ? shift_of(l) : l * kLog2E, sum[0],
                                                 seen.first, seen.end};
     }
     ctx.sync_shared();
@@ -177,8 +179,8 @@ struct GradientTile {
 /// The results of a kernel. Those of keys and values together take twice the registers.
 enum class GradientOf { kQueries, kKeysAndValues, kKeys, kValues };
 
-/// bucket: at least D and Dv. groups: tiles of 16 rows that a wave owns.
-template <class T, int bucket, int groups, GradientOf of>
+/// bucket: at least D and Dv. groups: tiles of 16 rows that a wave owns. masked: with biases.
+template <class T, int bucket, int groups, GradientOf of, bool masked>
 struct SdpaGradientTiles {
   static constexpr bool kUsesMatrix = true, kSumsByLayout = true;
   static constexpr bool kOwnsKeys = of != GradientOf::kQueries;
@@ -223,12 +225,14 @@ struct SdpaGradientTiles {
     static constexpr int kElements = kTiles > kStored ? kTiles : kStored;
     using Own = Operand<T, Matrix>[2][kHoldsOwn ? kGroups : 1][kHoldsOwn ? kFragmentsD : 1];
     using Scores = Sums<Matrix>[kSteps];
+    static constexpr int kQueries = kOwnsKeys ? kStages * kOthers : kRows;  // in shared memory
   };
   template <class Ctx>
   struct Shared {
     alignas(16) T tiles[Parts<Ctx>::kElements];  // own rows, then the stages; at the end results
     // Of the other rows, and at last the KeyRange of their tile.
     GradientRow rows[kOwnsKeys ? Parts<Ctx>::kStages : 1][kOwnsKeys ? Parts<Ctx>::kOthers + 1 : 1];
+    int64 bias[masked ? Parts<Ctx>::kQueries : 1];  // where a query's biases begin
   };
 
   template <class Ctx>
@@ -247,6 +251,8 @@ struct SdpaGradientTiles {
     Group<Ctx> group[kGroups];
     WICK_UNROLL
     for (int g = 0; g < kGroups; g++) group[g].begin(ctx, a, place, row_of_wave(ctx, g));
+    if constexpr (masked && !kOwnsKeys)
+      store_bias_rows<kRows>(ctx, shared.bias, a, place, place.first);
 
     const Span span = span_of(ctx, a, place);
     typename P::First first(others[0]);
@@ -282,6 +288,8 @@ struct SdpaGradientTiles {
         if (kOwnsKeys && ctx.thread() <= P::kOthers)
           shared.rows[0][ctx.thread()] = __builtin_bit_cast(GradientRow, row_on_its_way);
       }
+      int64* const bias = shared.bias + (masked && kOwnsKeys ? stage * P::kOthers : 0);
+      if constexpr (masked && kOwnsKeys) store_bias_rows<P::kOthers>(ctx, bias, a, place, tile);
       ctx.sync_shared();  // and all are done with the stage before
       if (tile + P::kOthers < span.end) fetch(tile + P::kOthers, P::kStages - 1 - stage);
       typename P::Scores weights[kGroups] = {}, slopes[kGroups] = {};
@@ -292,10 +300,11 @@ struct SdpaGradientTiles {
       const bool whole = is_whole<P::kOthers>(rows, place, span, tile);
       WICK_UNROLL
       for (int g = 0; g < kGroups; g++) {
+        const Biases<Ctx> biases(ctx, a, bias, place, row_of_wave(ctx, g), tile);
         if (a.soft_cap > 0)
-          weigh<true>(ctx, rows, a, group[g], weights[g], slopes[g]);
+          weigh<true>(ctx, rows, a, group[g], biases, weights[g], slopes[g]);
         else
-          weigh<false>(ctx, rows, a, group[g], weights[g], slopes[g]);
+          weigh<false>(ctx, rows, a, group[g], biases, weights[g], slopes[g]);
         if (!whole)
           hide(ctx, rows, place, group[g], row_of_wave(ctx, g), tile, weights[g], slopes[g]);
       }
@@ -513,15 +522,65 @@ struct SdpaGradientTiles {
     }
   }
 
+  /// Where the biases of `count` queries from row `first` on begin. Rows beyond the last are the last one.
+  template <int count, class Ctx>
+  static WICK_DEVICE void store_bias_rows(const Ctx& ctx, int64* to, const Args& a,
+                                          const Place& place, int32 first) {
+    WICK_ROLL
+    for (int r = ctx.thread(); r < count; r += Ctx::kThreads) {
+      const int32 row = first + r < a.shape.rows() ? first + r : a.shape.rows() - 1;
+      to[r] = AttentionRow::of(a.shape, place.g, row).offset(a.bias_strides, place.b);
+    }
+  }
+  /// The biases of a tile's scores.
+  template <class Ctx>
+  struct Biases {
+    using M = typename Ctx::Matrix;
+    const Args& a;
+    const int64* queries;  // where their biases begin
+    const float* column[M::kColumns];
+    int32 key[M::kColumns];  // the own key, or the tile's first one of this lane
+
+    WICK_DEVICE Biases(const Ctx& ctx, const Args& args, const int64* begins, const Place& place,
+                       int own, int tile)
+        : a(args), queries(begins) {
+      if constexpr (masked) {
+        WICK_UNROLL
+        for (int i = 0; i < M::kAccumulator; i++) {
+          const int n = own + M::n(ctx.lane(), i), c = M::column(i);
+          key[c] = kOwnsKeys ? place.first + n : tile + M::m(ctx.lane(), 0);
+          column[c] = a.bias + (kOwnsKeys ? 0 : queries[n]) + key[c] * a.bias_key;
+        }
+      }
+    }
+    /// Those of the other rows from 16 j on; 0 for keys beyond the last.
+    WICK_DEVICE Sums<M> load(const Ctx& ctx, int j) const {
+      Sums<M> x;
+      WICK_UNROLL
+      for (int i = 0; i < M::kAccumulator; i++) {
+        const int m = 16 * j + M::m(ctx.lane(), i), c = M::column(i);
+        const int ahead = m - M::m(ctx.lane(), 0);  // the same for all lanes
+        const bool inside = key[c] + (kOwnsKeys ? 0 : ahead) < a.shape.keys;
+        x.v[i] = inside ? column[c][kOwnsKeys ? queries[m] : ahead * a.bias_key] : 0;
+      }
+      return x;
+    }
+  };
+
   /// Of products q k and gy v makes weights, raised, and the gradients of the products q k, but for scale.
   template <bool caps, class Ctx>
   static WICK_INLINE void weigh(const Ctx& ctx, const GradientRow* rows, const Args& a,
-                                const Group<Ctx>& group, typename Parts<Ctx>::Scores& weights,
+                                const Group<Ctx>& group, [[maybe_unused]] const Biases<Ctx>& biases,
+                                typename Parts<Ctx>::Scores& weights,
                                 typename Parts<Ctx>::Scores& slopes) {
     using M = typename Ctx::Matrix;
     const float twice = caps ? a.scale * (2 * kLog2E) / a.soft_cap : 0, cap = a.soft_cap * kLog2E;
+    [[maybe_unused]] Sums<M> bias[2];
+    if constexpr (masked) bias[0] = biases.load(ctx, 0);
     WICK_UNROLL
     for (int j = 0; j < Parts<Ctx>::kSteps; j++) {
+      if constexpr (masked)
+        if (j + 1 < Parts<Ctx>::kSteps) bias[(j + 1) % 2] = biases.load(ctx, j + 1);
       WICK_UNROLL
       for (int i = 0; i < M::kAccumulator; i++) {
         const GradientRow& row =
@@ -530,10 +589,16 @@ struct SdpaGradientTiles {
         float& s = slopes[j].v[i];
         if constexpr (caps) {
           const float t = 1 - 2 * Ctx::reciprocal(1 + Ctx::exp2(w * twice));
-          w = Ctx::exp2(fma(cap, t, -row.l));
+          if constexpr (masked)
+            w = Ctx::exp2((fma(a.soft_cap, t, bias[j % 2].v[i]) - row.l) * kLog2E);
+          else
+            w = Ctx::exp2(fma(cap, t, -row.l));
           s = w * (s - row.delta) * (1 - t * t);
         } else {
-          w = Ctx::exp2(fma(w, a.factor, -row.l));
+          if constexpr (masked)
+            w = Ctx::exp2((fma(w, a.scale, bias[j % 2].v[i]) - row.l) * kLog2E);
+          else
+            w = Ctx::exp2(fma(w, a.factor, -row.l));
           s = w * (s - row.delta);
         }
         if constexpr (kRaise > 0 && kOfValues) w *= float(1 << int(kRaise));
@@ -621,12 +686,14 @@ struct SdpaGradientTiles {
   }
 };
 
-template <class T>
-struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
-  using Base = SdpaGradientCall<T>;
+template <class T, bool masked = false>
+struct SdpaGradientTilesLaunch : SdpaGradientCall<T, masked> {
+  using Base = SdpaGradientCall<T, masked>;
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     if (const char* why = Base::check(call, kMaxHeadDim)) return why;
+    if (masked && Base::attention(call).larger_dim() > 128)
+      return "D is above 128, which leaves biases no registers";
     if (call.in[1].shape[3] % 8 != 0 || call.in[3].shape[3] % 8 != 0)
       return "D is no multiple of 8";
     const View* const rows[] = {&call.in[0],  &call.in[1],  &call.in[2], &call.in[3],
@@ -642,9 +709,10 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
   static Status run(const Call& call) {
     const int64 head_dim = Base::attention(call).larger_dim();
     if (head_dim <= 64) return run_in<64>(call);
-    if (head_dim <= 96) return run_in<96>(call);
-    if (head_dim <= 128) return run_in<128>(call);
-    return run_in<256>(call);
+    if constexpr (!masked)  // fewer kernels to compile
+      if (head_dim <= 96) return run_in<96>(call);
+    if (masked || head_dim <= 128) return run_in<128>(call);
+    if constexpr (!masked) return run_in<256>(call);
   }
 
  private:
@@ -656,7 +724,7 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
   }
   template <int bucket>
   static Status run_in(const Call& call) {
-    using Queries = SdpaGradientTiles<T, bucket, 1, GradientOf::kQueries>;
+    using Queries = SdpaGradientTiles<T, bucket, 1, GradientOf::kQueries, masked>;
     GradientTileArgs<T> args{};
     static_cast<GradientArgs<T>&>(args) = Base::args(call);
     const View& y = call.in[5];
@@ -675,11 +743,12 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T> {
     }
     if (call.in[2].numel() == 0) return {};
     if constexpr (bucket <= 128) {
-      return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kKeysAndValues>>(args, call);
+      return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kKeysAndValues, masked>>(args,
+                                                                                           call);
     } else {
-      using Keys = SdpaGradientTiles<T, bucket, 1, GradientOf::kKeys>;
+      using Keys = SdpaGradientTiles<T, bucket, 1, GradientOf::kKeys, masked>;
       if (const Status status = run_keys<Keys>(args, call); !status.ok()) return status;
-      return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kValues>>(args, call);
+      return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kValues, masked>>(args, call);
     }
   }
   template <class Keys>

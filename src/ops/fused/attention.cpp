@@ -96,18 +96,24 @@ Tensor sinks_gradient(const Tensor& sinks, const Tensor& gy, const Tensor& y, co
   return -sum(where(ne(l, kUnseen), weight * delta, 0), {.dims = {0, 2}});
 }
 
-/// The gradients of q, k and v, computed by the kernel, and that of sinks.
+/// The gradients of q, k and v, computed by the kernel, and that of sinks. No kernel computes that of a
+/// bias, and none takes a bias beside first keys: they would be nine inputs.
 bool gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& l,
-              const SdpaAttributes& attributes) {
+              const SdpaAttributes& attributes, bool is_biased) {
+  const int sinks = attributes.has_first_keys ? 5 : 4;
+  const int bias = attributes.has_sinks ? sinks + 1 : sinks;
+  if (is_biased && (attributes.has_first_keys || c.wants(bias))) return false;
   for (int i = 0; i < 3; i++) g[size_t(i)] = empty_transposed(c.input_shape(i), c.input(i));
   const Tensor positions = c.input(3), y = c.output();
-  const Tensor first_keys = attributes.has_first_keys ? c.input(4) : positions;
-  if (!run_fused(kSdpaGradient,
+  // Of what it does not have the kernel gets any tensor of the dtype.
+  const Tensor last = is_biased                   ? c.input(bias)
+                      : attributes.has_first_keys ? c.input(4)
+                                                  : positions;
+  if (!run_fused(is_biased ? kSdpaMaskedGradient : kSdpaGradient,
                  {unit_stride(c.gradient), unit_stride(c.input(0)), unit_stride(c.input(1)),
-                  unit_stride(c.input(2)), as_is(positions), as_is(y), as_is(l), as_is(first_keys)},
+                  unit_stride(c.input(2)), as_is(positions), as_is(y), as_is(l), as_is(last)},
                  {as_is(g[0]), as_is(g[1]), as_is(g[2])}, attributes_of(attributes)))
     return false;
-  const int sinks = attributes.has_first_keys ? 5 : 4;
   if (attributes.has_sinks && c.wants(sinks))
     g[size_t(sinks)] = sinks_gradient(c.input(sinks), c.gradient, y, l);
   return true;
@@ -132,6 +138,9 @@ Tensor attend(const char* op, const Operands& x, const SdpaAttributes& a) {
   const Tensor &first_keys_or_any = first_keys ? first_keys : positions,
                &sinks_or_any = sinks ? sinks : l;
   const auto composite = [a](const auto& in) { return sdpa_composite(operands_of(in, a), a); };
+  const auto kernel = [l, a, is_biased = bool(bias)](const auto& c, auto g) {
+    return gradient(c, g, l, a, is_biased);
+  };
   if (bias)
     return fused({.op = kSdpaMasked,
                   .inputs = {&q, &k, &v, &positions, &first_keys, &sinks, &bias},
@@ -139,7 +148,9 @@ Tensor attend(const char* op, const Operands& x, const SdpaAttributes& a) {
                          as_is(first_keys_or_any), contiguous(sinks_or_any), as_is(bias)},
                   .out = {as_is(y), as_is(l)},
                   .attributes = attributes_of(a),
-                  .composite = composite});
+                  .composite = composite,
+                  .keep = kKeepInputs | kKeepOutput,
+                  .gradient = kernel});
   return fused({.op = kSdpa,
                 .inputs = {&q, &k, &v, &positions, &first_keys, &sinks},
                 .in = {unit_stride(q), unit_stride(k), unit_stride(v), as_is(positions),
@@ -148,7 +159,7 @@ Tensor attend(const char* op, const Operands& x, const SdpaAttributes& a) {
                 .attributes = attributes_of(a),
                 .composite = composite,
                 .keep = kKeepInputs | kKeepOutput,
-                .gradient = [l, a](const auto& c, auto g) { return gradient(c, g, l, a); }});
+                .gradient = kernel});
 }
 
 /// The numbers that a mask adds to the scores [B, H, T, S], a broadcast view.

@@ -193,6 +193,78 @@ TEST(Sdpa, SinksHaveAGradient) {
   EXPECT_GT(max(abs(gradients[3])).item<float>(), 1e-3f);
 }
 
+/// The gradients of these, which backward leaves, and clears.
+std::vector<Tensor> taken_gradients(std::initializer_list<const Var*> vars) {
+  std::vector<Tensor> gradients;
+  for (const Var* x : vars) {
+    gradients.push_back(x->grad());
+    x->zero_grad();
+  }
+  return gradients;
+}
+
+// The gradient by kernels beside the composite's: with all that limits keys beside the mask.
+TEST(Sdpa, AMaskChangesTheGradientAsItChangesTheResult) {
+  const Var q(randn({2, 4, 5, 8})), k(randn({2, 2, 7, 8})), v(randn({2, 2, 7, 8})),
+      sinks(randn({4}));
+  const Tensor upstream = randn({2, 4, 5, 8}), lengths = Tensor::from(Ids{4, 6});
+  const Tensor seen = gt(randn({2, 1, 5, 7}), 0.0);
+  const Tensor hidden = masked_fill(randn({4, 5, 7}), gt(randn({4, 5, 7}), 0.5), -INFINITY);
+  const SdpaOptions cases[] = {
+      {.mask = seen},
+      {.mask = hidden, .sinks = sinks},
+      {.mask = hidden, .is_causal = true, .window = 3, .soft_cap = 2},
+      {.mask = seen, .lengths = lengths},
+      {.mask = hidden, .is_causal = true, .window = 3, .lengths = lengths, .sinks = sinks}};
+  for (const SdpaOptions& options : cases) {
+    std::vector<Tensor> gradients[2];
+    for (const CompositeMode mode : {CompositeMode::kNever, CompositeMode::kAlways}) {
+      const CompositeScope scope(mode);
+      backward(sdpa(q, k, v, options), {.seed = upstream});
+      gradients[mode == CompositeMode::kAlways] =
+          options.sinks ? taken_gradients({&q, &k, &v, &sinks}) : taken_gradients({&q, &k, &v});
+    }
+    for (size_t i = 0; i < gradients[0].size(); i++)
+      EXPECT_TRUE(near(gradients[0][i], gradients[1][i]))
+          << "case " << &options - cases << ", operand " << i;
+  }
+}
+
+TEST(Sdpa, AMaskThatHasAGradientLeavesTheOthersTheirs) {
+  const Var q(randn({2, 4, 5, 8})), k(randn({2, 2, 7, 8})), v(randn({2, 2, 7, 8})),
+      mask(randn({4, 5, 7}));
+  const Tensor upstream = randn({2, 4, 5, 8});
+  backward(sdpa(q, k, v, {.mask = mask}), {.seed = upstream});
+  EXPECT_GT(max(abs(mask.grad())).item<float>(), 1e-3f);
+  const std::vector<Tensor> all = taken_gradients({&q, &k, &v});
+  backward(sdpa(q, k, v, {.mask = mask.tensor()}), {.seed = upstream});
+  const std::vector<Tensor> others = taken_gradients({&q, &k, &v});
+  for (size_t i = 0; i < 3; i++) EXPECT_TRUE(near(all[i], others[i])) << "operand " << i;
+}
+
+// On plain kernels and on matrix units, which take 64 queries at a time.
+TEST(Sdpa, AQueryThatAMaskHidesHasNoGradient) {
+  const int64 t = 70, hidden = 3;  // of t queries every third
+  std::vector<float> numbers;
+  for (int64 i = 0; i < t; i++) numbers.push_back(i % hidden ? 0.0f : -INFINITY);
+  for (const Device& device : {Device::cpu(), Device::emulated(32), Device::emulated(64)})
+    for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF16})
+      for (const bool has_sinks : {false, true}) {
+        const TensorOptions options{.device = device};
+        const Tensor mask = Tensor::from(numbers, {t, 1}, device);
+        const Var q(cast(randn({1, 2, t, 16}, options), dtype)),
+            k(cast(randn({1, 1, 40, 16}, options), dtype));
+        const Tensor y =
+            sdpa(q, k, k, {.mask = mask, .sinks = has_sinks ? zeros({2}, options) : Tensor()});
+        backward(y, {.seed = ones(y.shape(), {.dtype = dtype, .device = device})});
+        const Tensor all = cast(q.grad(), DType::kF32);
+        const Tensor expected = where(eq(mask, 0.0), all, 0.0);
+        EXPECT_TRUE(near(all, expected));
+        EXPECT_TRUE(isfinite(sum(abs(cast(k.grad(), DType::kF32)))).item<bool>());
+        EXPECT_GT(sum(abs(all)).item<float>(), 0.1f);
+      }
+}
+
 // Zeros after v, and after q and k, change nothing but the size.
 TEST(Sdpa, ValuesMayHaveAnotherSize) {
   struct Sizes {

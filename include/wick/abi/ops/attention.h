@@ -31,5 +31,9 @@ inline constexpr Op kSdpaMasked{"sdpa_masked", "TTTIIRR:TR", attributes<SdpaAttr
 ///      gradients need of the sinks
 /// out  gq as q, gk as k, gv as v, all written whole
 inline constexpr Op kSdpaGradient{"sdpa_gradient", "TTTTITRI:TTT", attributes<SdpaAttributes>};
+/// The same of kSdpaMasked, with its bias in place of first_keys, which such a call may not have.
+/// Weights are exp(score + bias - l), so they are off by as much as l's rounding to its dtype.
+inline constexpr Op kSdpaMaskedGradient{"sdpa_masked_gradient", "TTTTITRR:TTT",
+                                        attributes<SdpaAttributes>};
 
 }  // namespace wick
