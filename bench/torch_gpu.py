@@ -10,7 +10,7 @@ the vendor's.
 import itertools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -72,16 +72,30 @@ def sdpa() -> None:
                     lambda: wick.sdpa(x, y, z, is_causal=causal), flops=(2 if causal else 4) * b * h * s * s * d, runs=8)
 
 
-def masked() -> None:
+def masks(b: int, h: int, s: int) -> list[tuple[str, torch.Tensor]]:
     """Sequences of unequal length, padded; a bias of each head and pair, as ALiBi's."""
+    seen = torch.arange(s, device="cuda") < torch.randint(s // 2, s + 1, (b, 1, 1, 1), device="cuda")
+    return [("padded", seen), ("biased", normal(1, h, s, s))]
+
+
+def masked() -> None:
+    """sdpa under those masks."""
     for b, h, s, d in ((16, 12, 512, 64), (4, 32, 2048, 128)):
         q, k, v = normal(b, h, s, d), normal(b, h, s, d), normal(b, h, s, d)
         x, y, z = (wick.from_dlpack(t) for t in (q, k, v))
-        seen = torch.arange(s, device="cuda") < torch.randint(s // 2, s + 1, (b, 1, 1, 1), device="cuda")
-        for name, mask in (("padded", seen), ("biased", normal(1, h, s, s))):
+        for name, mask in masks(b, h, s):
             m = wick.from_dlpack(mask)
             row(f"sdpa bfloat16 {b}x{h}x{s}x{d} {name}", lambda: F.scaled_dot_product_attention(q, k, v, attn_mask=mask),
                 lambda: wick.sdpa(x, y, z, mask=m), flops=4 * b * h * s * s * d, runs=8)
+
+
+def compare_gradients(out: torch.Tensor, of: Sequence[torch.Tensor], seed: torch.Tensor, own: wick.Tensor, own_of: Sequence[wick.Var],
+                      own_seed: wick.Tensor) -> None:
+    theirs = torch.autograd.grad(out, of, seed, retain_graph=True)
+    ours = wick.grad(own, own_of, seed=own_seed)
+    for name, a, b in zip("qkv", theirs, ours):
+        difference = (torch.from_dlpack(b).float() - a.float()).abs().max().item()
+        print(f"      g{name}: difference {difference:.1e} of {a.abs().max().item():.1e}")
 
 
 def gradient() -> None:
@@ -96,13 +110,26 @@ def gradient() -> None:
             for causal in (True, False):
                 out = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=h != g)
                 own = wick.sdpa(x, y, z, is_causal=causal)
-                for i, name in enumerate("qkv"):
-                    theirs = torch.autograd.grad(out, (q, k, v), seed, retain_graph=True)[i].float()
-                    ours = torch.from_dlpack(wick.grad(own, [x, y, z], seed=own_seed)[i]).float()
-                    print(f"      g{name}: difference {(ours - theirs).abs().max().item():.1e} of {theirs.abs().max().item():.1e}")
+                compare_gradients(out, (q, k, v), seed, own, [x, y, z], own_seed)
                 row(f"gradient {str(dtype)[6:]} {b}x{h}/{g}x{s}x{d}{' causal' if causal else ''}",
                     lambda: torch.autograd.grad(out, (q, k, v), seed, retain_graph=True)[2],
                     lambda: wick.grad(own, [x, y, z], seed=own_seed)[2], flops=(5 if causal else 10) * b * h * s * s * d, runs=8)
+    masked_gradient()
+
+
+def masked_gradient() -> None:
+    """Backward under masks, which need no gradient."""
+    for b, h, s, d in ((16, 12, 512, 64), (4, 32, 2048, 128)):
+        q, k, v = (normal(b, h, s, d).requires_grad_() for _ in range(3))
+        seed = normal(b, h, s, d)
+        x, y, z = (wick.Var(wick.from_dlpack(t.detach())) for t in (q, k, v))
+        own_seed = wick.from_dlpack(seed)
+        for name, mask in masks(b, h, s):
+            out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+            own = wick.sdpa(x, y, z, mask=wick.from_dlpack(mask))
+            compare_gradients(out, (q, k, v), seed, own, [x, y, z], own_seed)
+            row(f"gradient bfloat16 {b}x{h}x{s}x{d} {name}", lambda: torch.autograd.grad(out, (q, k, v), seed, retain_graph=True)[2],
+                lambda: wick.grad(own, [x, y, z], seed=own_seed)[2], flops=10 * b * h * s * s * d, runs=8)
 
 
 def decode() -> None:
