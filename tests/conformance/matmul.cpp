@@ -118,11 +118,13 @@ Row linear_row() {
   return row;
 }
 
-/// Sizes that the libraries' kernels for a product with a bias take, where a card has such a library.
+/// Sizes of each kernel for a product with a bias: a row, a few, those of small, split and large tiles.
 Row linear_bias_row() {
   Row row = linear_row();
   row.op = "linear_bias";
-  row.geometries = {{{{16, 40}, {24, 40}, {24}}}, {{{2, 64, 160}, {136, 160}, {136}}}};
+  row.geometries = {{{{16, 40}, {24, 40}, {24}}},   {{{2, 64, 160}, {136, 160}, {136}}},
+                    {{{1, 72}, {20, 72}, {20}}},    {{{18, 48}, {7, 48}, {7}}},
+                    {{{24, 520}, {33, 520}, {33}}}, {{{130, 40}, {264, 40}, {264}}}};
   row.differentiable = {};  // as linear's
   return row;
 }

@@ -11,15 +11,15 @@ namespace {
 
 template <class... T>
 void add_vector(KernelList& list, TypeList<T...>) {
-  (add_kernel<VectorMatmulLaunch<T>, kAllFamilies>(list, "vector"), ...);
+  (add_product<VectorMatmulLaunch<T>, kAllFamilies>(list, "vector"), ...);
 }
 template <class... T>
 void add_large_tiled(KernelList& list, TypeList<T...>) {
-  (add_kernel<TiledMatmulLaunch<T, kLargePlainTile>, kAllFamilies>(list, "tiled_128"), ...);
+  (add_product<TiledMatmulLaunch<T, kLargePlainTile>, kAllFamilies>(list, "tiled_128"), ...);
 }
 template <class... T>
 void add_small_tiled(KernelList& list, TypeList<T...>) {
-  (add_kernel<TiledMatmulLaunch<T, kSmallPlainTile>, kAllFamilies>(list, "tiled_64"), ...);
+  (add_product<TiledMatmulLaunch<T, kSmallPlainTile>, kAllFamilies>(list, "tiled_64"), ...);
 }
 
 }  // namespace
@@ -30,14 +30,17 @@ void add_plain_pointwise_conv(KernelList& list) {
 
 template <>
 void add_family<"matmul">(KernelList& list) {
-  using Types = TypeList<bf16, f16, float, double>;
+  using Types = TypeList<bf16, f16, float>;
   add_thin_matmul(list);
   add_vector(list, Types{});
+  add_kernel<VectorMatmulLaunch<double>, kAllFamilies>(list, "vector");
   add_matrix_matmul(list);
-  add_kernel<TiledMatmulLaunch<float, kLargePlainTile, true>, kAllFamilies>(list, "packed_128");
+  add_product<TiledMatmulLaunch<float, kLargePlainTile, true>, kAllFamilies>(list, "packed_128");
   add_double_matmul(list);
-  add_large_tiled(list, TypeList<bf16, f16, float>{});
-  add_small_tiled(list, TypeList<f8e4m3, f8e5m2, bf16, f16, float>{});
+  add_large_tiled(list, Types{});
+  add_small_tiled(list, Types{});
+  add_kernel<TiledMatmulLaunch<f8e4m3, kSmallPlainTile>, kAllFamilies>(list, "tiled_64");
+  add_kernel<TiledMatmulLaunch<f8e5m2, kSmallPlainTile>, kAllFamilies>(list, "tiled_64");
   add_kernel<TiledMatmulLaunch<double, kDoublePlainTile>, kAllFamilies>(list, "tiled_64");
   add_integer_matmul(list);
 }

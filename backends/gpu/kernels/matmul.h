@@ -1,8 +1,9 @@
-// c[m, n] = sum over k of a[m, k] b[k, n], for every batch. This file describes a call on the host and
-// the arguments of a launch. The kernels: matmul_vector.h for a few rows, matmul_matrix.h and
+// c[m, n] = sum over k of a[m, k] b[k, n], for every batch, or the same plus a bias[n]: matmul and
+// linear_bias. This file describes a call on the host and the arguments of a launch. The kernels: matmul_vector.h for a few rows, matmul_matrix.h and
 // matmul_doubles.h on matrix units, matmul_tiled.h everywhere.
 #pragma once
 #include "kernels/common.h"
+#include "wick/abi/ops/linear_bias.h"
 #include "wick/abi/ops/matmul.h"
 
 namespace wick::gpu {
@@ -17,6 +18,7 @@ template <class T>
 struct ProductArgs {
   T* c;
   const T *a, *b;
+  const T* bias;            // of a column; nullptr if there is none
   Indexer<3, int64> batch;  // c's, a's and b's offsets
   Steps a_steps, b_steps;
   int64 c_m, c_n;  // c's strides
@@ -24,6 +26,12 @@ struct ProductArgs {
   int32 blocks_m, blocks_n;  // per batch
   bool a_packs, b_packs;     // can be read in packs along the dim of stride 1
   bool c_packs;              // can be written in packs along n
+
+  /// The sum of column n with its bias.
+  template <class C>
+  WICK_DEVICE C with_bias(C sum, int n) const {
+    return bias ? sum + widen<C>(bias[n]) : sum;
+  }
 
   /// A block's batch and tile, in an order in which neighbouring blocks share rows of a and b
   /// in the cache.
@@ -50,9 +58,20 @@ struct Product {
   Steps a, b;
   int64 c_m, c_n;
   Operands<3> batch;  // the dims of c, a and b before the last two
+  const void* bias;   // [n], with a stride of 1; nullptr if there is none
 
+  static bool has_bias(const Call& call) { return *call.op == kLinearBias; }
+  /// b as [k, n]; linear_bias has it as [n, k].
+  static View right_operand(const Call& call) {
+    View b = call.in[1];
+    if (has_bias(call)) {
+      b.shape[0] = call.in[1].shape[1], b.shape[1] = call.in[1].shape[0];
+      b.strides[0] = call.in[1].strides[1], b.strides[1] = call.in[1].strides[0];
+    }
+    return b;
+  }
   static const char* check(const Call& call) {
-    const View &a = call.in[0], &b = call.in[1], &c = call.out[0];
+    const View &a = call.in[0], b = right_operand(call), &c = call.out[0];
     const int rank = c.rank;
     if (rank < 2 || a.rank != rank || b.rank != rank) return "operands differ in rank";
     for (int d = 0; d < rank - 2; d++)
@@ -65,8 +84,9 @@ struct Product {
     return c.contiguous() ? nullptr : "the output is not contiguous";
   }
   explicit Product(const Call& call) {
-    const View &x = call.in[0], &y = call.in[1], &z = call.out[0];
+    const View &x = call.in[0], y = right_operand(call), &z = call.out[0];
     const int rank = z.rank;
+    bias = has_bias(call) ? call.in[2].data : nullptr;
     m = z.shape[rank - 2], n = z.shape[rank - 1], k = x.shape[rank - 1];
     a = {x.strides[rank - 2], x.strides[rank - 1]};
     b = {y.strides[rank - 1], y.strides[rank - 2]};
@@ -83,7 +103,7 @@ struct Product {
     for (int d = 0; d < rank - 2; d++)
       batch.add_dim(z.shape[d], {z.strides[d], x.strides[d], y.strides[d]});
   }
-  /// c' = b' a': the same product with m and n exchanged.
+  /// c' = b' a': the same product with m and n exchanged, for one without a bias.
   void transpose() {
     const auto exchange = [](auto& x, auto& y) {
       const auto z = x;
@@ -117,6 +137,7 @@ struct Product {
       args.c = reinterpret_cast<T*>(part.data[0]);
       args.a = reinterpret_cast<const T*>(part.data[1]);
       args.b = reinterpret_cast<const T*>(part.data[2]);
+      args.bias = static_cast<const T*>(bias);
       args.batch = part.template indexer<int64>(part.rank);
       args.a_steps = a, args.b_steps = b, args.c_m = c_m, args.c_n = c_n;
       args.m = int32(m), args.n = int32(n), args.k = int32(k);
@@ -132,7 +153,8 @@ struct Product {
   }
 };
 
-/// The base of a launch L of dtype T: builds the Product of each call and passes it to L, which defines
+/// The base of a launch L of dtype T: builds the Product of each call and passes it to L, which adds a bias if
+/// it is added for linear_bias too, and defines
 ///
 ///   static const char* accepts_product(const Product&, const DeviceInfo&);
 ///   static Status run_product(const Product&, const Call&);
@@ -146,6 +168,13 @@ struct MatmulLaunch {
   }
   static Status run(const Call& call) { return L::run_product(Product(call), call); }
 };
+
+/// Adds L for matmul and linear_bias.
+template <class L, unsigned families>
+void add_product(KernelList& list, const char* form) {
+  add_kernel<L, families>(list, form);
+  add_kernel<L, families>(list, form, {kLinearBias, L::signature.dtype});
+}
 
 /// Add the kernels of matmul_matrix.cpp, matmul_doubles.cpp and matmul_integers.cpp, separate files
 /// because they compile slowly.

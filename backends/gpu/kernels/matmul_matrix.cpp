@@ -10,14 +10,14 @@ constexpr unsigned kAsyncFamilies = kMatrixFamilies & (kSm80 | kEmulated);
 
 template <class T>
 void add_of(KernelList& list) {
-  add_kernel<MatrixMatmulLaunch<T, kWideAsyncTile, true>, kAsyncFamilies>(list, "async_256");
-  add_kernel<MatrixMatmulLaunch<T, kSquareAsyncTile, true>, kAsyncFamilies>(list, "async_128");
-  add_kernel<MatrixMatmulLaunch<T, kLargeMatrixTile, true>, kMatrixFamilies & ~kSm80>(list,
-                                                                                      "packed_128");
-  add_kernel<MatrixMatmulLaunch<T, kSmallAsyncTile, true>, kAsyncFamilies>(list, "async_64");
-  add_kernel<MatrixMatmulLaunch<T, kSmallMatrixTile, true>, kMatrixFamilies & ~kSm80>(list,
-                                                                                      "packed_64");
-  add_kernel<MatrixMatmulLaunch<T, kSmallMatrixTile, false>, kMatrixFamilies>(list, "matrix_64");
+  add_product<MatrixMatmulLaunch<T, kWideAsyncTile, true>, kAsyncFamilies>(list, "async_256");
+  add_product<MatrixMatmulLaunch<T, kSquareAsyncTile, true>, kAsyncFamilies>(list, "async_128");
+  add_product<MatrixMatmulLaunch<T, kLargeMatrixTile, true>, kMatrixFamilies & ~kSm80>(
+      list, "packed_128");
+  add_product<MatrixMatmulLaunch<T, kSmallAsyncTile, true>, kAsyncFamilies>(list, "async_64");
+  add_product<MatrixMatmulLaunch<T, kSmallMatrixTile, true>, kMatrixFamilies & ~kSm80>(list,
+                                                                                       "packed_64");
+  add_product<MatrixMatmulLaunch<T, kSmallMatrixTile, false>, kMatrixFamilies>(list, "matrix_64");
 }
 
 template <class T>
@@ -37,8 +37,8 @@ void add_matrix_pointwise_conv(KernelList& list) {
 }
 
 void add_thin_matmul(KernelList& list) {
-  add_kernel<MatrixMatmulLaunch<f16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
-  add_kernel<MatrixMatmulLaunch<bf16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
+  add_product<MatrixMatmulLaunch<f16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
+  add_product<MatrixMatmulLaunch<bf16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
 }
 
 void add_matrix_matmul(KernelList& list) {

@@ -390,6 +390,19 @@ struct MatrixProduct {
       }
     }
   }
+  /// Adds bias[n] to the sums of column n of the tile, for n < columns.
+  static WICK_DEVICE void add_bias(const Ctx& ctx, Tile& sums, const T* bias, int columns) {
+    WICK_UNROLL
+    for (int j = 0; j < kFragmentsN; j++) {
+      WICK_UNROLL
+      for (int e = 0; e < Matrix::kAccumulator; e++) {
+        const int n = B::row_of(wave_n(ctx) + 16 * j + Matrix::n(ctx.lane(), e));
+        const float added = n < columns ? widen<float>(bias[n]) : 0;
+        WICK_UNROLL
+        for (int i = 0; i < kFragmentsM; i++) sums[i][j].v[e] += added;
+      }
+    }
+  }
   /// Calls put(m, n, sum) for every sum of the lane; m and n are within the tile.
   template <class Put>
   static WICK_DEVICE void each_sum(const Ctx& ctx, const Tile& sums, const Put& put) {
@@ -489,6 +502,7 @@ struct MatrixMatmul {
       b.begin(ctx, block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
       P::multiply_all(ctx, shared.stage, a, b, steps, sums);
     }
+    if (args.bias) P::add_bias(ctx, sums, args.bias + first_n, args.n - first_n);
     P::write(ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<T, 8>& pack) {
       const int m = first_m + tile_m, n = first_n + tile_n;
       if (m >= args.m || n >= args.n) return;

@@ -28,6 +28,8 @@ struct SplitSum {
     const Compute<T>* partials;
     int64 count;  // of c
     int32 splits;
+    const T* bias;  // of a column; nullptr if there is none
+    int32 n;        // columns
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) { return {int(ceil_div<int64>(a.count, kThreads))}; }
@@ -39,6 +41,7 @@ struct SplitSum {
     if (i >= a.count) return;
     Compute<T> sum = 0;
     for (int s = 0; s < a.splits; s++) sum += a.partials[s * a.count + i];
+    if (a.bias) sum += widen<Compute<T>>(a.bias[i % a.n]);
     a.c[i] = narrow<T>(sum);
   }
 };
@@ -80,7 +83,9 @@ Status run_split(const Product& p, const SplitTile& tile, const Call& call) {
         return launch<K>(here, call);
       });
   if (!status.ok() || !split.partials) return status;
-  return launch<SplitSum<T>>({call.out[0].as<T>(), split.partials, count, split.splits}, call);
+  return launch<SplitSum<T>>({call.out[0].as<T>(), split.partials, count, split.splits,
+                              static_cast<const T*>(p.bias), int32(p.n)},
+                             call);
 }
 
 /// Calls run.operator()<a, b>() with the inner dims of both operands.

@@ -188,7 +188,8 @@ struct TiledMatmul : PlainProduct<T, tile> {
         const int n = first_n + j * P::kGroup + thread_n;
         T* const c = block.c + m * args.c_m + n * args.c_n;
         Pack<T, 4> pack;
-        for (int e = 0; e < 4; e++) pack.v[e] = narrow<T>(sums[i][j * 4 + e]);
+        for (int e = 0; e < 4; e++)
+          pack.v[e] = narrow<T>(n + e < args.n ? args.with_bias(sums[i][j * 4 + e], n + e) : 0);
         if (args.c_packs) {
           if (n < args.n) store_pack(c, pack);
         } else {

@@ -84,7 +84,8 @@ struct VectorAlongK {
     const int m = first_m + element / kColumns;
     const int n =
         (args.shared ? block.n : block.n * Ctx::kWaves + wave) * kColumns + element % kColumns;
-    if (m < args.m && n < args.n) block.c[m * args.c_m + n * args.c_n] = narrow<T>(sum);
+    if (m < args.m && n < args.n)
+      block.c[m * args.c_m + n * args.c_n] = narrow<T>(args.with_bias(sum, n));
   }
 };
 
@@ -133,7 +134,8 @@ struct VectorAlongN {
       if (first_m + m >= args.m || first + column >= args.n) continue;
       C sum = shared.partial[0][m][column];
       for (int w = 1; w < Ctx::kWaves; w++) sum += shared.partial[w][m][column];
-      block.c[(first_m + m) * args.c_m + (first + column) * args.c_n] = narrow<T>(sum);
+      block.c[(first_m + m) * args.c_m + (first + column) * args.c_n] =
+          narrow<T>(args.with_bias(sum, first + column));
     }
   }
 
@@ -162,6 +164,7 @@ struct VectorMatmulLaunch : MatmulLaunch<T, VectorMatmulLaunch<T>> {
   static const char* accepts_product(const Product& product, const DeviceInfo&) {
     const Product p = few_rows(product);
     if (p.m > kVectorRows) return "both sides have more than 16 rows";
+    if (p.bias && product.n < product.m) return "the bias would be one of rows";
     if (p.b.k != 1 && p.b.row != 1) return "the larger side has no stride of 1";
     return nullptr;
   }

@@ -111,7 +111,6 @@ int64 scratch_bytes(const Kernel* kernel, const Call* call, const DeviceInfo* in
     return {};
   });
   if (bytes >= 0) return bytes;
-  if (*call->op == kLinearBias) return 0;
   const Kernel* own = own_kernel(*call, *info);
   return own && own->scratch_bytes ? own->scratch_bytes(own, call, info) : 0;
 }
@@ -234,7 +233,8 @@ const char* describe_convolution(const Call& call, LibraryWork work, bool tf32,
 }
 
 Status run_own_kernels(const Call& call, const DeviceInfo& info) {
-  if (*call.op == kLinearBias) {
+  const Kernel* kernel = own_kernel(call, info);
+  if (!kernel && *call.op == kLinearBias) {
     const PlainProduct plain(call);
     if (const Status status = run_own_kernels(plain.call, info); !status.ok()) return status;
     View operands[] = {call.out[0], call.in[2]};
@@ -246,7 +246,6 @@ Status run_own_kernels(const Call& call, const DeviceInfo& info) {
     add.in = operands, add.num_in = 2, add.op = &kAdd;
     return run_own_kernels(add, info);
   }
-  const Kernel* kernel = own_kernel(call, info);
   if (!kernel)
     return {StatusCode::kUnsupported,
             "the library does not serve the call, and no kernel of wick's accepts it"};
