@@ -177,11 +177,15 @@ struct Ctx {
     constexpr int kXor = 0x160;
     // A digit for each of 16 lanes: its source in the other half of the wave.
     constexpr uint64 kSources = 0xfedcba9876543210u ^ uint64(mask & 15) * 0x1111111111111111u;
-    if constexpr (mask < 16)
+    if constexpr (mask < 16) {
       return by_dpp<(kXor | mask)>(word);
-    else
-      return __builtin_amdgcn_permlanex16(word, word, int(kSources), int(kSources >> 32), true,
-                                          false);
+    } else {
+      int other =
+          __builtin_amdgcn_permlanex16(word, word, int(kSources), int(kSources >> 32), true, false);
+      // Clang 19 would move the exchange into a branch that uses it, where the lanes that it reads may be inactive.
+      asm volatile("" : "+v"(other));
+      return other;
+    }
 #endif
   }
   static WICK_DEVICE float add_by_swaps(float* p, float v) {

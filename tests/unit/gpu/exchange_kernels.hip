@@ -13,6 +13,23 @@ WICK_DEVICE void exchange_all(const C& ctx, int32* words, int64* pairs) {
   }
 }
 
+template <int mask, class C>
+WICK_DEVICE void exchange_for_some(const C& ctx, const int32* x, int32* y) {
+  if constexpr (mask < C::kWave) {
+    const int32 other = ctx.template shuffle_xor<mask>(x[ctx.thread()] * mask);
+    if (ctx.lane() < 4) y[mask * C::kThreads + ctx.thread()] = other;
+    exchange_for_some<mask + 1>(ctx, x, y);
+  }
+}
+
+/// y[m] = m x of lane ^ m in the first 4 lanes of each wave, which alone use it. x: [2 wave]. y: [wave, 2 wave].
+extern "C" WICK_KERNEL void exchange_some([[maybe_unused]] const int32* x,
+                                          [[maybe_unused]] int32* y) {
+#if defined(WICK_DEVICE_PASS)
+  exchange_for_some<1>(Ctx<kDeviceWave, 2 * kDeviceWave, NoMatrix>{}, x, y);
+#endif
+}
+
 /// words, pairs: [wave, 2 wave]. Row 0 is the input; row m becomes what lane ^ m has of it.
 extern "C" WICK_KERNEL void exchange([[maybe_unused]] int32* words, [[maybe_unused]] int64* pairs) {
 #if defined(WICK_DEVICE_PASS)

@@ -206,6 +206,20 @@ TEST_F(RocmKernel, ShuffleXorReadsTheLaneOfEachMask) {
   EXPECT_EQ(wide.to_vector<int64_t>(), pairs);
 }
 
+TEST_F(RocmKernel, ShuffleXorReadsLanesThatDoNotUseItsResult) {
+  const int64_t wave = device_.info().wave, threads = 2 * wave;
+  std::vector<int32_t> values(size_t(threads)), expected(size_t(wave * threads));
+  std::iota(values.begin(), values.end(), 5);
+  for (int64_t mask = 1; mask < wave; mask++)
+    for (int64_t t = 0; t < threads; t++)
+      if (t % wave < 4)
+        expected[size_t(mask * threads + t)] = int32_t(mask) * values[size_t(t ^ mask)];
+  const Tensor x = Tensor::from(values, {threads}, device_);
+  const Tensor y = zeros({wave, threads}, {.dtype = DType::kI32, .device = device_});
+  exchange_kernels().function("exchange_some").launch(1, threads, 0, x, y);
+  EXPECT_EQ(y.to_vector<int32_t>(), expected);
+}
+
 TEST_F(RocmKernel, SyncSharedOrdersSharedMemory) {
   std::vector<int32_t> values(size_t(2 * device_.info().wave));
   std::iota(values.begin(), values.end(), 5);
