@@ -204,9 +204,24 @@ struct Ctx {
 template <class K>
 inline constexpr int kDeviceThreads = K::threads(kDeviceWave);
 
+/// The waves that a SIMD shall hold at least: K::kLeastWaves, of kernels that are known to need few registers less. The
+/// compiler then counts those of matrix accumulators too, which CDNA's waves share with the others.
+template <class K>
+constexpr int least_waves() {
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+  if constexpr (requires {
+                  requires K::kLeastWaves >
+                  0;
+                })
+    return K::kLeastWaves;
+#endif
+  return 1;
+}
+
 /// The entry point of every kernel: creates the context and the shared memory, and calls K::run.
 template <class K>
-WICK_KERNEL __attribute__((amdgpu_flat_work_group_size(kDeviceThreads<K>, kDeviceThreads<K>))) void
+WICK_KERNEL __attribute__((amdgpu_flat_work_group_size(kDeviceThreads<K>, kDeviceThreads<K>),
+                           amdgpu_waves_per_eu(least_waves<K>()))) void
 entry([[maybe_unused]] typename K::Args args, [[maybe_unused]] ErrorRecord* record) {
 #if defined(WICK_DEVICE_PASS)
   using C = Ctx<kDeviceWave, kDeviceThreads<K>, DeviceMatrix>;

@@ -171,6 +171,7 @@ struct SdpaTiles {
   static constexpr float kRaise = kSame<T, f16> ? 14 : 0;
   static constexpr float kSlack = kSame<T, f16> ? 1 : 8;
   static constexpr int kResidentBlocks = groups == 1 && bucket <= 128 ? 3 : 2;
+  static constexpr int kLeastWaves = bucket <= 128 ? 2 : 1;
   struct Args : StreamArgs<float> {
     T* out;
     const T *query, *key, *value;

@@ -132,7 +132,7 @@ struct PackedWindows {
 template <class T, MatrixTile tile, bool packed>
 struct MatrixConv {
   static constexpr bool kUsesMatrix = true;
-  static constexpr int kResidentBlocks = tile.resident;
+  static constexpr int kResidentBlocks = tile.resident, kLeastWaves = 2;
   using Args = ConvArgs<T>;
   static constexpr int threads(int) { return tile.threads; }
   static Grid grid(int, const Args& a) { return conv_grid(a); }

@@ -69,7 +69,7 @@ struct WeightOperand {
 template <class T, MatrixTile tile>
 struct LinearMatrix {
   static constexpr bool kUsesMatrix = true;
-  static constexpr int kResidentBlocks = tile.resident;
+  static constexpr int kResidentBlocks = tile.resident, kLeastWaves = 2;
   using Args = LinearArgs;
   static constexpr int threads(int) { return tile.threads; }
   static Grid grid(int, const Args& a) { return {a.blocks_m * a.blocks_n}; }

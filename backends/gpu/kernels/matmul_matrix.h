@@ -453,7 +453,7 @@ constexpr bool splits_k(const MatrixTile& tile, bool packed) { return packed && 
 template <class T, Inner a_inner, Inner b_inner, MatrixTile tile, bool packed>
 struct MatrixMatmul {
   static constexpr bool kUsesMatrix = true;
-  static constexpr int kResidentBlocks = tile.resident;
+  static constexpr int kResidentBlocks = tile.resident, kLeastWaves = 2;
   static constexpr bool kSplits = splits_k(tile, packed);
   using Args = SplitProductArgs<T>;
   static constexpr int threads(int) { return tile.threads; }
