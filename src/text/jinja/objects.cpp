@@ -29,7 +29,7 @@ void Namespace::append_repr(Meter& meter, std::string& to) const {
   }
   to += "<Namespace {";
   for (size_t i = 0; i < attributes_.size(); i++) {
-    to += (i > 0 ? ", " : "") + quoted(attributes_[i].first) + ": ";
+    to += (i > 0 ? ", " : "") + quoted_text(attributes_[i].first) + ": ";
     wick::jinja::append_repr(meter, to, attributes_[i].second);
   }
   to += "}>";
@@ -58,7 +58,7 @@ void Namespace::clear() {
 }
 
 void MacroObject::append_repr(Meter&, std::string& to) const {
-  to += "<Macro " + (definition_.name.empty() ? "anonymous" : quoted(definition_.name)) + ">";
+  to += "<Macro " + (definition_.name.empty() ? "anonymous" : quoted_text(definition_.name)) + ">";
 }
 
 std::optional<Value> MacroObject::attribute(Interpreter& interpreter, std::string_view name) {

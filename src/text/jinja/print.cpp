@@ -202,7 +202,7 @@ void append_repr(Meter& meter, std::string& to, const Value& value) {
   meter.check_room(to.size());
   if (const Text* text = value.text()) {
     meter.step_bytes(text->bytes.size());
-    to += text->markup ? "Markup(" + quoted(text->bytes) + ")" : quoted(text->bytes);
+    to += text->markup ? "Markup(" + quoted_text(text->bytes) + ")" : quoted_text(text->bytes);
   } else if (value.is_none())
     to += "None";
   else if (const bool* b = value.boolean())
@@ -226,7 +226,7 @@ Printing::Printing(Meter& meter, const void* container)
   meter.printed.push_back(container);
 }
 
-std::string quoted(std::string_view text) {
+std::string quoted_text(std::string_view text) {
   const bool single = text.find('\'') == text.npos || text.find('"') != text.npos;
   const char quote = single ? '\'' : '"';
   std::string out(1, quote);

@@ -25,7 +25,7 @@ class Printing {
 };
 
 /// repr() of a text.
-std::string quoted(std::string_view text);
+std::string quoted_text(std::string_view text);
 /// repr() of a float: the shortest digits that give x again.
 std::string real_text(double x);
 /// The text with code points beyond ASCII as \xNN, \uNNNN and \UNNNNNNNN.

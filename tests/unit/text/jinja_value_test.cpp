@@ -152,10 +152,10 @@ TEST_F(JinjaValue, FloatsPrintTheirShortestDigits) {
 }
 
 TEST_F(JinjaValue, QuotesAreChosenAsPythonChoosesThem) {
-  EXPECT_EQ(quoted("a"), "'a'");
-  EXPECT_EQ(quoted("it's"), "\"it's\"");
-  EXPECT_EQ(quoted("it's \"x\""), "'it\\'s \"x\"'");
-  EXPECT_EQ(quoted("\n\x7fé\u200b"), "'\\n\\x7fé\\u200b'");
+  EXPECT_EQ(quoted_text("a"), "'a'");
+  EXPECT_EQ(quoted_text("it's"), "\"it's\"");
+  EXPECT_EQ(quoted_text("it's \"x\""), "'it\\'s \"x\"'");
+  EXPECT_EQ(quoted_text("\n\x7fé\u200b"), "'\\n\\x7fé\\u200b'");
 }
 
 TEST_F(JinjaValue, SearchesAreLinearInTheText) {
