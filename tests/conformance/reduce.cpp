@@ -284,6 +284,7 @@ Row norm_row(const char* name, double p, Tolerance tolerance) {
 Row sum_of_squares_row() {
   // The squares' roundings and those of the sum.
   Row row = statistic_row("sum_of_squares", sum_of_squares, reference::sum_of_squares, sums(5));
+  row.loose = kHoldsInAnyOrder;
   row.fused = true;
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{

@@ -383,8 +383,9 @@ struct Convolution {
     source.strides[0] = source.shape[2] * source.strides[2];
   }
   /// Copies x, the source of the call, to the source in use.
+  template <class T>
   Status copy_channels_last(const Call& call) const {
-    using Element = Bits<2>;
+    using Element = Bits<sizeof(T)>;
     using K = ChannelsLast<Element>;
     const View& x = call.in[0];
     typename K::Args copy{};

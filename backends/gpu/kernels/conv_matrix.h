@@ -211,7 +211,7 @@ struct MatrixConvLaunch {
       Convolution padded(call);
       padded.channels = Convolution::filled(c.channels, 8);
       c.use_channels_last(static_cast<T*>(call.scratch) + weight_numel(padded));
-      if (const Status status = c.copy_channels_last(call); !status.ok()) return status;
+      if (const Status status = c.copy_channels_last<T>(call); !status.ok()) return status;
     }
     ConvArgs<T> args{};
     if (const Status status = c.pack_weights(call, false, &args); !status.ok()) return status;

@@ -181,6 +181,7 @@ struct TiledMatmul : PlainProduct<T, tile> {
     P::multiply(ctx, shared, a, b, (args.k + tile.k - 1) / tile.k, sums);
 
     const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
+    if (args.bias) add_bias(args, first_n + thread_n, sums);
     for (int i = 0; i < P::kGroupsM * 4; i++) {
       const int m = first_m + i / 4 * P::kGroup + thread_m + i % 4;
       if (m >= args.m) break;
@@ -188,8 +189,7 @@ struct TiledMatmul : PlainProduct<T, tile> {
         const int n = first_n + j * P::kGroup + thread_n;
         T* const c = block.c + m * args.c_m + n * args.c_n;
         Pack<T, 4> pack;
-        for (int e = 0; e < 4; e++)
-          pack.v[e] = narrow<T>(n + e < args.n ? args.with_bias(sums[i][j * 4 + e], n + e) : 0);
+        for (int e = 0; e < 4; e++) pack.v[e] = narrow<T>(sums[i][j * 4 + e]);
         if (args.c_packs) {
           if (n < args.n) store_pack(c, pack);
         } else {
@@ -197,6 +197,19 @@ struct TiledMatmul : PlainProduct<T, tile> {
             if (n + e < args.n) c[e * args.c_n] = pack.v[e];
         }
       }
+    }
+  }
+
+ private:
+  /// n: the column of a thread's first sum.
+  static WICK_DEVICE void add_bias(const Args& args, int n, typename P::Sums& sums) {
+    using C = Compute<T>;
+    WICK_UNROLL
+    for (int j = 0; j < P::kGroupsN * 4; j++) {
+      const int column = n + j / 4 * P::kGroup + j % 4;
+      const C added = column < args.n ? widen<C>(args.bias[column]) : C(0);
+      WICK_UNROLL
+      for (int i = 0; i < P::kGroupsM * 4; i++) sums[i][j] += added;
     }
   }
 };
