@@ -208,7 +208,8 @@ TEST_F(RocmKernel, ShuffleXorReadsTheLaneOfEachMask) {
 
 TEST_F(RocmKernel, ShuffleXorReadsLanesThatDoNotUseItsResult) {
   const int64_t wave = device_.info().wave, threads = 2 * wave;
-  std::vector<int32_t> values(size_t(threads)), expected(size_t(wave * threads));
+  const size_t lanes = size_t(threads);
+  std::vector<int32_t> values(lanes), expected(lanes * size_t(wave));
   std::iota(values.begin(), values.end(), 5);
   for (int64_t mask = 1; mask < wave; mask++)
     for (int64_t t = 0; t < threads; t++)
