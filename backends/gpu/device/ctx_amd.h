@@ -56,15 +56,14 @@ struct Ctx {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
   }
-  /// gfx906 and gfx908 wait for loads nevertheless: their barriers cannot back off for an exception.
+  /// gfx906, gfx908 and gfx12 wait for loads nevertheless: the first two have barriers that cannot back off for an
+  /// exception; on gfx12 attention of D 96 waited for its values early with a barrier that clang does not recognize.
   WICK_DEVICE void sync_shared() const {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
-    // Clang 19 waits for all loads before gfx11's and gfx12's barriers, for the sake of fences of global memory, but
-    // not before those that it does not recognize.
+    // Clang 19 waits for all loads before gfx11's barriers, for the sake of fences of global memory, but not before
+    // those that it does not recognize.
 #if defined(__GFX11__)
     asm volatile("s_barrier" ::: "memory");
-#elif defined(__GFX12__)
-    asm volatile("s_barrier_signal -1\n\ts_barrier_wait -1" ::: "memory");
 #else
     __builtin_amdgcn_s_barrier();
 #endif
