@@ -153,6 +153,17 @@ Result with_narrow_products(reference::ProductsResult all, double c) {
 // The reference counts the roundings of each step, and of a sum those that matmul's bound gives it.
 constexpr double kAttentionRoundings = 2;
 
+/// The reference of sdpa, or of its gradient with gy first. heads(i): operand i as [B, H, T, D].
+template <class Heads>
+Result expected(bool is_gradient, const Heads& heads, const Array& positions,
+                const reference::Attention& attention) {
+  return with_narrow_products(
+      is_gradient
+          ? reference::sdpa_gradient(heads(0), heads(1), heads(2), heads(3), positions, attention)
+          : reference::sdpa(heads(0), heads(1), heads(2), positions, attention),
+      kAttentionRoundings);
+}
+
 Row sdpa_row() {
   Row row;
   row.op = "sdpa";
@@ -316,11 +327,7 @@ Row masked_row(bool is_bool, bool is_gradient) {
     reference::Attention attention = attention_of(c, x, at + 1);
     attention.mask = &all;
     const auto heads = [&](std::size_t i) { return heads_first(x[i]); };
-    return with_narrow_products(
-        is_gradient
-            ? reference::sdpa_gradient(heads(0), heads(1), heads(2), heads(3), positions, attention)
-            : reference::sdpa(heads(0), heads(1), heads(2), positions, attention),
-        kAttentionRoundings);
+    return expected(is_gradient, heads, positions, attention);
   };
   row.make = [=](std::size_t operand, const Case& c, Random& random) {
     return operand == at ? mask(at, c, random)
@@ -476,11 +483,7 @@ Row varlen_row(bool is_gradient) {
     attention.window = 0;
     const Array positions{DType::kI64, {1, n[0]}, std::vector<Real>(std::size_t(n[0]), 0)};
     const auto heads = [&](std::size_t i) { return packed_heads_first(x[i]); };
-    return with_narrow_products(
-        is_gradient
-            ? reference::sdpa_gradient(heads(0), heads(1), heads(2), heads(3), positions, attention)
-            : reference::sdpa(heads(0), heads(1), heads(2), positions, attention),
-        kAttentionRoundings);
+    return expected(is_gradient, heads, positions, attention);
   };
   row.make = [=](std::size_t operand, const Case& c, Random& random) {
     const HostShape& shape = c.geometry.operands[operand];
