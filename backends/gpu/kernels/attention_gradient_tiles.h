@@ -186,8 +186,9 @@ struct SdpaGradientTiles {
   static constexpr bool kOwnsKeys = of != GradientOf::kQueries;
   static constexpr bool kOfProducts = of != GradientOf::kValues;  // gq or gk
   static constexpr bool kOfValues = of == GradientOf::kKeysAndValues || of == GradientOf::kValues;
-  static constexpr int kResidentBlocks = of == GradientOf::kKeysAndValues ? 2 : 3;
-  // Two waves own the same rows where the registers of one do not hold their results: each has a half of D.
+  static constexpr int kResidentBlocks = of == GradientOf::kKeysAndValues || bucket > 128 ? 2 : 3;
+  // Two waves own the same rows where the registers of one do not hold their results. Each has a half of D
+  // of the results, and of the sums that make scores (Parts).
   static constexpr int kWaves = 4, kHalves = bucket > 128 ? 2 : 1;
   static constexpr int kGroups = groups, kRows = 16 * kGroups * kWaves / kHalves;
   static constexpr int kFragmentsD = bucket / 16, kOfWave = kFragmentsD / kHalves;
@@ -201,15 +202,18 @@ struct SdpaGradientTiles {
   }
 
   /// The differences between devices. AMD's have 64 KiB of shared memory for all blocks of a compute unit;
-  /// those with waves of 64 have registers for the own rows too.
+  /// those with waves of 64 have registers for the own rows too. Where two waves have a half of D each, they
+  /// pass each other their sums, and hold the half of own rows; gfx11's operands take too many registers, and
+  /// there both waves multiply all of D.
   template <class Ctx>
   struct Parts {
     using Matrix = typename Ctx::Matrix;
-    static constexpr bool kHoldsOwn = Ctx::kWave == 64;
+    static constexpr bool kSharesScores = kHalves > 1 && Matrix::kOperand <= 8;
+    static constexpr int kScoresOfWave = kSharesScores ? kOfWave : kFragmentsD;  // fragments of D
+    static constexpr bool kHoldsOwn = Ctx::kWave == 64 || kSharesScores;
     static constexpr int kOthers =  // rows of a tile
-        Ctx::kCopiesAsync           ? (bucket <= 64 && kGroups == 1 ? 64
-                                       : bucket <= 128              ? 32
-                                                                    : 16)
+        kHalves > 1                 ? (of == GradientOf::kQueries && Ctx::kCopiesAsync ? 32 : 16)
+        : Ctx::kCopiesAsync         ? (bucket <= 64 && kGroups == 1 ? 64 : 32)
         : kHoldsOwn || bucket <= 64 ? 32
                                     : 16;
     static constexpr int kSteps = kOthers / 16, kStages = Ctx::kCopiesAsync ? 2 : 1;
@@ -223,8 +227,12 @@ struct SdpaGradientTiles {
     static constexpr int kTiles = kOwnTiles + kStages * kStage,
                          kStored = 16 * kWaves / kHalves * kStride;
     static constexpr int kElements = kTiles > kStored ? kTiles : kStored;
-    using Own = Operand<T, Matrix>[2][kHoldsOwn ? kGroups : 1][kHoldsOwn ? kFragmentsD : 1];
+    using Own = Operand<T, Matrix>[2][kHoldsOwn ? kGroups : 1][kHoldsOwn ? kScoresOfWave : 1];
     using Scores = Sums<Matrix>[kSteps];
+    // Packs that a wave passes to the other one: the sums of its lanes.
+    static constexpr int kLanePacks =
+        (kOfProducts ? 2 : 1) * kGroups * kSteps * Matrix::kAccumulator / 4;
+    static constexpr int kPassed = kSharesScores ? kLanePacks * Ctx::kWave : 0;
     static constexpr int kQueries = kOwnsKeys ? kStages * kOthers : kRows;  // in shared memory
   };
   template <class Ctx>
@@ -233,6 +241,7 @@ struct SdpaGradientTiles {
     // Of the other rows, and at last the KeyRange of their tile.
     GradientRow rows[kOwnsKeys ? Parts<Ctx>::kStages : 1][kOwnsKeys ? Parts<Ctx>::kOthers + 1 : 1];
     int64 bias[masked ? Parts<Ctx>::kQueries : 1];  // where a query's biases begin
+    Pack<float, 4> passed[kWaves * Parts<Ctx>::kPassed + (Parts<Ctx>::kPassed == 0)];
   };
 
   template <class Ctx>
@@ -296,6 +305,7 @@ struct SdpaGradientTiles {
       multiply_own(ctx, shared, held, 0, here, weights);
       if constexpr (kOfProducts)
         multiply_own(ctx, shared, held, 1, here + P::First::kElements, slopes);
+      if constexpr (P::kSharesScores) add_other_half(ctx, shared, weights, slopes);
       const GradientRow* const rows = shared.rows[kOwnsKeys ? stage : 0];
       const bool whole = is_whole<P::kOthers>(rows, place, span, tile);
       WICK_UNROLL
@@ -368,6 +378,15 @@ struct SdpaGradientTiles {
   template <class Ctx>
   static WICK_DEVICE int row_of_wave(const Ctx& ctx, int g) {
     return (ctx.wave() / kHalves * kGroups + g) * 16;
+  }
+  /// The first of the fragments of D of a wave's results, and of its part of scores.
+  template <class Ctx>
+  static WICK_DEVICE int first_of_wave(const Ctx& ctx) {
+    return kHalves == 1 ? 0 : ctx.wave() % kHalves * kOfWave;
+  }
+  template <class Ctx>
+  static WICK_DEVICE int first_of_scores(const Ctx& ctx) {
+    return Parts<Ctx>::kSharesScores ? first_of_wave(ctx) : 0;
   }
 
   /// The other rows that matter to a block, and of keys those that all own rows attend to.
@@ -454,18 +473,22 @@ struct SdpaGradientTiles {
     WICK_UNROLL
     for (int x = 0; x < kOwn; x++) {
       if constexpr (P::kHoldsOwn) {
+        constexpr int kRun = M::kRun < 8 ? M::kRun : 8;
         WICK_UNROLL
-        for (int g = 0; g < kGroups; g++) {
-          const int32 r = place.first + row_of_wave(ctx, g) + M::row(ctx.lane(), 0);
+        for (int g = 0; g < kGroups; g++) WICK_UNROLL
+        for (int i = 0; i < M::kOperand; i += kRun) {
+          const int32 r = place.first + row_of_wave(ctx, g) + M::row(ctx.lane(), i);
           const T* const from = own[x].at(r < own[x].count ? r : 0);
           WICK_UNROLL
-          for (int d = 0; d < kFragmentsD; d++) {
-            const int at = 16 * d + M::k(ctx.lane(), 0);
-            Pack<T, M::kOperand> pack{};
-            if (at < own[x].size && r < own[x].count) pack = load_pack<M::kOperand>(from + at);
-            for (int e = 0; e < M::kOperand; e++) held[x][g][d].v[e] = pack.v[e];
+          for (int d = 0; d < P::kScoresOfWave; d++) {
+            const int at = 16 * (first_of_scores(ctx) + d) + M::k(ctx.lane(), i);
+            Pack<T, kRun> pack{};
+            if (at < own[x].size && r < own[x].count) pack = load_pack<kRun>(from + at);
+            for (int e = 0; e < kRun; e++) held[x][g][d].v[i + e] = pack.v[e];
           }
         }
+        for (int g = 0; g < kGroups; g++) WICK_UNROLL
+        for (int d = 0; d < P::kScoresOfWave; d++) keep_whole(ctx, held[x][g][d]);
       } else {
         WICK_ROLL
         for (int p = ctx.thread(); p < kRows * bucket / 8; p += Ctx::kThreads) {
@@ -480,8 +503,8 @@ struct SdpaGradientTiles {
     }
   }
 
-  /// sums = others ownᵀ, of first or second. The next operand is loaded before the one before it is
-  /// multiplied.
+  /// sums = others ownᵀ over the wave's part of D, of first or second. The next operand is loaded before the
+  /// one before it is multiplied.
   template <class Ctx>
   static WICK_INLINE void multiply_own(const Ctx& ctx, const Shared<Ctx>& shared,
                                        const typename Parts<Ctx>::Own& held, int which,
@@ -489,9 +512,10 @@ struct SdpaGradientTiles {
                                        typename Parts<Ctx>::Scores (&sums)[kGroups]) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
-    constexpr int kCount = kFragmentsD * P::kSteps;
+    constexpr int kCount = P::kScoresOfWave * P::kSteps;
+    const int first = 16 * first_of_scores(ctx);
     const auto other = [&](int n) {
-      return P::First::load(ctx, tile, 16 * (n % P::kSteps), 16 * (n / P::kSteps));
+      return P::First::load(ctx, tile, 16 * (n % P::kSteps), first + 16 * (n / P::kSteps));
     };
     const auto own = [&](int g, int d) {
       if constexpr (P::kHoldsOwn)
@@ -506,12 +530,12 @@ struct SdpaGradientTiles {
     WICK_UNROLL
     for (int g = 0; g < kGroups; g++) y[0][g] = own(g, 0);
     WICK_UNROLL
-    for (int d = 0; d < kFragmentsD; d++) {
+    for (int d = 0; d < P::kScoresOfWave; d++) {
       WICK_UNROLL
       for (int j = 0; j < P::kSteps; j++) {
         const int n = d * P::kSteps + j;
         if (n + 1 < kCount) x[(n + 1) % 2] = other(n + 1);
-        if (j + 1 == P::kSteps && d + 1 < kFragmentsD) {
+        if (j + 1 == P::kSteps && d + 1 < P::kScoresOfWave) {
           WICK_UNROLL
           for (int g = 0; g < kGroups; g++) y[(d + 1) % 2][g] = own(g, d + 1);
         }
@@ -520,6 +544,34 @@ struct SdpaGradientTiles {
         for (int g = 0; g < kGroups; g++) multiply(ctx, sums[g][j], x[n % 2], y[d % 2][g]);
       }
     }
+  }
+
+  /// Adds the sums over the other half of D, which the other wave of the same rows has.
+  template <class Ctx>
+  static WICK_INLINE void add_other_half(const Ctx& ctx, Shared<Ctx>& shared,
+                                         typename Parts<Ctx>::Scores (&weights)[kGroups],
+                                         typename Parts<Ctx>::Scores (&slopes)[kGroups]) {
+    using P = Parts<Ctx>;
+    constexpr int kPacks = P::Matrix::kAccumulator / 4;
+    const auto each_pack = [&](const auto& pass) {
+      WICK_UNROLL
+      for (int n = 0; n < P::kLanePacks; n++) {
+        const int fragment = n / kPacks % (kGroups * P::kSteps);
+        auto& sums = (n < kGroups * P::kSteps * kPacks ? weights : slopes)[fragment / P::kSteps];
+        pass(n, sums[fragment % P::kSteps].v + n % kPacks * 4);
+      }
+    };
+    each_pack([&](int n, const float* x) {
+      shared.passed[ctx.wave() * P::kPassed + n * Ctx::kWave + ctx.lane()] = {x[0], x[1], x[2],
+                                                                              x[3]};
+    });
+    ctx.sync_shared();
+    each_pack([&](int n, float* x) {
+      const Pack<float, 4> other =
+          shared.passed[(ctx.wave() ^ 1) * P::kPassed + n * Ctx::kWave + ctx.lane()];
+      WICK_UNROLL
+      for (int e = 0; e < 4; e++) x[e] += other.v[e];
+    });
   }
 
   /// Where the biases of `count` queries from row `first` on begin. Rows beyond the last are the last one.
@@ -632,7 +684,7 @@ struct SdpaGradientTiles {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
     constexpr int kCount = kOfWave * P::kSteps;
-    const int first = ctx.wave() % kHalves * (16 * kOfWave);
+    const int first = 16 * first_of_wave(ctx);
     const auto other = [&](int n) {
       return P::Columns::load_transposed(ctx, tile, first + 16 * (n % kOfWave), 16 * (n / kOfWave));
     };
@@ -742,14 +794,26 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T, masked> {
       if (const Status status = launch<Queries>(args, call); !status.ok()) return status;
     }
     if (call.in[2].numel() == 0) return {};
-    if constexpr (bucket <= 128) {
-      return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kKeysAndValues, masked>>(args,
-                                                                                           call);
-    } else {
+    if constexpr (bucket <= 128 || (kPassFamilies & kMatrixFamilies & ~kTogetherTo128) != 0) {
+      using Both = SdpaGradientTiles<T, bucket, 1, GradientOf::kKeysAndValues, masked>;
+      if (bucket <= 128 || !together_to_128(call)) return run_keys<Both>(args, call);
+    }
+    if constexpr (bucket > 128 && (kPassFamilies & kTogetherTo128) != 0) {
       using Keys = SdpaGradientTiles<T, bucket, 1, GradientOf::kKeys, masked>;
       if (const Status status = run_keys<Keys>(args, call); !status.ok()) return status;
       return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kValues, masked>>(args, call);
     }
+    return {};
+  }
+  /// Families whose waves' registers, or shared memory, hold what the gradients of keys and values together
+  /// need up to D 128 alone.
+  static constexpr unsigned kTogetherTo128 = kRdna3 | kRdna4 | kEmulated;
+  static bool together_to_128([[maybe_unused]] const Call& call) {
+#if defined(WICK_NVIDIA)
+    return false;
+#else
+    return wave_of(call.device) == 32;
+#endif
   }
   template <class Keys>
   static Status run_keys(GradientTileArgs<T>& args, const Call& call) {

@@ -23,6 +23,18 @@ template <class T, int n>
 struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Pack {
   T v[n];
 };
+/// x as it was loaded, of whole words. The compiler would else take its elements apart, and wait for them, where they are
+/// loaded, or wait for it only where it is used, in a loop.
+template <class Ctx, class X>
+WICK_DEVICE void keep_whole(const Ctx& ctx, X& x) {
+  constexpr int kWords = sizeof(X) / 4;
+  static_assert(kWords * 4 == sizeof(X));
+  int words[kWords];
+  __builtin_memcpy(words, &x, sizeof(X));
+  WICK_UNROLL
+  for (int w = 0; w < kWords; w++) words[w] = ctx.opaque(words[w]);
+  __builtin_memcpy(&x, words, sizeof(X));
+}
 /// The number of elements in 16 bytes.
 template <class T>
 inline constexpr int kPackSize = 16 / sizeof(T);

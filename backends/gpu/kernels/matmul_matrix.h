@@ -80,18 +80,6 @@ struct MatrixOperand {
     for (int p = 0; p < kPacks; p++) from[p] += depth * steps.k;
     k_left -= depth;
   }
-  /// Packs as they were loaded. The compiler would else take their elements apart, and wait for them, where they are
-  /// loaded.
-  static WICK_DEVICE void keep_whole(const Ctx& ctx, Pack<T, 8> (&x)[kPacks]) {
-    WICK_UNROLL
-    for (int p = 0; p < kPacks; p++) {
-      int words[4];
-      __builtin_memcpy(words, &x[p], 16);
-      WICK_UNROLL
-      for (int w = 0; w < 4; w++) words[w] = ctx.opaque(words[w]);
-      __builtin_memcpy(&x[p], words, 16);
-    }
-  }
   /// Stores all packs of a thread.
   static WICK_DEVICE void put(const Ctx& ctx, T* shared, const Pack<T, 8> (&x)[kPacks]) {
     WICK_UNROLL
@@ -237,7 +225,7 @@ struct PackedOperand {
   /// Stores them, where that is not asynchronous; zeros beyond the last k.
   WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
     if constexpr (!kAsync) {
-      if constexpr (inner == Inner::kAlongRows) Layout::keep_whole(ctx, pack);
+      if constexpr (inner == Inner::kAlongRows) keep_whole(ctx, pack);
       WICK_UNROLL
       for (int p = 0; p < kPacks; p++)
         if (is_tail && Layout::k_in_block(ctx.thread(), p) >= k_left + depth) pack[p] = {};

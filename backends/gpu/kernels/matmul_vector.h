@@ -21,6 +21,9 @@ struct VectorAlongK {
   using C = Compute<T>;
   using Args = VectorArgs<T>;
   static constexpr int kThreads = 256, kPack = kPackSize<T>, kColumns = rows == 4 ? 4 : 2;
+  // So many packs of a column are loaded at once, as registers for two blocks allow.
+  static constexpr int kUnroll = rows == 1 ? 4 : rows == 4 && sizeof(T) <= 4 ? 2 : 1;
+  static constexpr int kResidentBlocks = rows <= 4 ? 2 : 1;
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) { return {a.blocks}; }
   static int columns_of_block(int wave, bool shared) {
@@ -49,17 +52,13 @@ struct VectorAlongK {
     C sums[rows][kColumns] = {};
     int k = 0;
     if (args.packs) {
-      const int end = args.k - args.k % kPack;
-      for (k = lane * kPack; k < end; k += lanes * kPack) {
-        Pack<T, kPack> y[kColumns];
-        for (int n = 0; n < kColumns; n++) y[n] = load_pack<kPack>(b[n] + k);
-        for (int m = 0; m < rows; m++) {
-          const auto x = load_pack<kPack>(a[m] + k);
-          for (int n = 0; n < kColumns; n++)
-            for (int e = 0; e < kPack; e++)
-              sums[m][n] = fma(widen<C>(x.v[e]), widen<C>(y[n].v[e]), sums[m][n]);
-        }
-      }
+      const int end = args.k - args.k % kPack, step = lanes * kPack;
+      k = lane * kPack;
+      WICK_ROLL
+      for (; k + (kUnroll - 1) * step < end; k += kUnroll * step)
+        add_packs<kUnroll>(a, b, k, step, sums);
+      WICK_ROLL
+      for (; k < end; k += step) add_packs<1>(a, b, k, step, sums);
       k = end;
     }
     for (k += lane; k < args.k; k += lanes)
@@ -86,6 +85,26 @@ struct VectorAlongK {
         (args.shared ? block.n : block.n * Ctx::kWaves + wave) * kColumns + element % kColumns;
     if (m < args.m && n < args.n)
       block.c[m * args.c_m + n * args.c_n] = narrow<T>(args.with_bias(sum, n));
+  }
+
+ private:
+  /// Adds the products of the packs at k, k + step ...
+  template <int count>
+  static WICK_DEVICE void add_packs(const T* const (&a)[rows], const T* const (&b)[kColumns], int k,
+                                    int step, C (&sums)[rows][kColumns]) {
+    Pack<T, kPack> y[count][kColumns];
+    WICK_UNROLL
+    for (int u = 0; u < count; u++) WICK_UNROLL
+    for (int n = 0; n < kColumns; n++) y[u][n] = load_pack<kPack>(b[n] + k + u * step);
+    WICK_UNROLL
+    for (int u = 0; u < count; u++) WICK_UNROLL
+    for (int m = 0; m < rows; m++) {
+      const auto x = load_pack<kPack>(a[m] + k + u * step);
+      WICK_UNROLL
+      for (int n = 0; n < kColumns; n++) WICK_UNROLL
+      for (int e = 0; e < kPack; e++)
+        sums[m][n] = fma(widen<C>(x.v[e]), widen<C>(y[u][n].v[e]), sums[m][n]);
+    }
   }
 };
 
