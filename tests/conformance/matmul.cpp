@@ -129,11 +129,23 @@ Row linear_bias_row() {
   return row;
 }
 
+/// A few rows by weights that lie along k, which cards read straight into matrix registers: one run of k, and several.
+Row few_rows_row() {
+  Row row = linear_bias_row();
+  row.op = "linear_bias of few rows";
+  row.dtypes = {{DType::kF16}, {DType::kBf16}};
+  row.geometries = {{{{5, 136}, {24, 136}, {24}}},
+                    {{{19, 136}, {16, 136}, {16}}},
+                    {{{2, 1096}, {16, 1096}, {16}}}};
+  row.long_geometries = {{{{20, 1544}, {2072, 1544}, {2072}}}, {{{7, 520}, {8216, 520}, {8216}}}};
+  return row;
+}
+
 }  // namespace
 
 template <>
 std::vector<Row> rows_of<"matmul">() {
-  return {matmul_row(), integer_row(), linear_row(), linear_bias_row()};
+  return {matmul_row(), integer_row(), linear_row(), linear_bias_row(), few_rows_row()};
 }
 
 }  // namespace wick::conformance

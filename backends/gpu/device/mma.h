@@ -8,6 +8,8 @@
 //   rounded_operand<T>(ctx, c)              operand[row, k] = c[m = k, n = row], rounded to T; a right
 //                                           operand
 //
+//   direct_operand<side, T>(ctx, packs, product)   of the packs that a lane has loaded (mma_layout.h)
+//
 // tile is in shared memory, 16-byte aligned; stride is a multiple of 8. c.v[i] is
 // c[Matrix::m(lane, i), Matrix::n(lane, i)], i < Matrix::kAccumulator, so elements i of two
 // accumulators have the same position.
@@ -62,6 +64,30 @@ WICK_INLINE DoubleOperand<C> load_doubles(const C& ctx, const At& at) {
     }
   }
   return x;
+}
+
+template <Side side, class T, class C>
+WICK_INLINE auto direct_operand(const C&, const typename C::Words (&packs)[C::Matrix::kDirectPacks],
+                                int product) {
+  using M = typename C::Matrix;
+  struct {
+    uint32 v[4 * M::kDirectPacks];
+  } words;
+  static_assert(sizeof words == sizeof packs);
+  __builtin_memcpy(&words, &packs, sizeof packs);
+  struct alignas(4) {
+    uint32 v[M::kOperand / 2];
+  } x;
+  WICK_UNROLL
+  for (int w = 0; w < M::kOperand / 2; w++) {
+#if defined(WICK_NVIDIA)  // a left operand's registers 1 and 2 are exchanged
+    const int i = side == Side::kLeft && (w == 1 || w == 2) ? 2 * (3 - w) : 2 * w;
+#else
+    const int i = 2 * w;
+#endif
+    x.v[w] = words.v[M::direct_index(product, i) / 2];
+  }
+  return __builtin_bit_cast(Operand<T, M, side>, x);
 }
 
 #if !defined(WICK_NVIDIA)

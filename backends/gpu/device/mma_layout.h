@@ -9,6 +9,11 @@
 // to kColumnLanesEnd. Sources: CDNA3 ISA 7.4 (v_mfma_f32_16x16x16), RDNA3 ISA 7.9, RDNA4 ISA 7.12 (v_wmma),
 // PTX ISA 9.7.15 (mma.m16n8k16).
 //
+// Operands of kDirectProducts products can also be loaded as kDirectPacks packs of 8 neighbours along k: pack
+// p is at [direct_row(lane, p), direct_k(lane, p)] of 16 kDirectProducts of k. Element i of a product's
+// operand is then element direct_index(product, i) of the packs, which is in the same row, and in a
+// permutation of k that is the same on both sides of a product.
+//
 // Doubles is the layout of f64 operands, 16 x 8, and f64 accumulators, 16 x 16; NoMatrix if the matrix
 // units have no f64. Operands are alike on both sides. The order of k is free, if it is the same on both
 // sides, and that of rows, if the accumulator follows. Elements 2 i and 2 i + 1 of an operand are
@@ -42,6 +47,10 @@ struct DoublesSm80 {
 };
 struct MatrixGfx9 {  // MFMA, wave 64
   using Doubles = DoublesGfx9;
+  static constexpr int kDirectPacks = 1, kDirectProducts = 2;
+  static constexpr WICK_HD int direct_row(int lane, int) { return lane % 16; }
+  static constexpr WICK_HD int direct_k(int lane, int) { return lane / 16 * 8; }
+  static constexpr WICK_HD int direct_index(int product, int i) { return 4 * product + i; }
   static constexpr int kOperand = 4, kAccumulator = 4, kRun = 4;
   static constexpr int kColumns = 1, kColumnLanes = 16, kColumnLanesEnd = 64;
   static constexpr bool kLoadsColumns = false;
@@ -53,6 +62,10 @@ struct MatrixGfx9 {  // MFMA, wave 64
 };
 struct MatrixGfx11 {  // WMMA: both halves of the wave hold the same operand
   using Doubles = NoMatrix;
+  static constexpr int kDirectPacks = 2, kDirectProducts = 1;
+  static constexpr WICK_HD int direct_row(int lane, int) { return lane % 16; }
+  static constexpr WICK_HD int direct_k(int, int p) { return 8 * p; }
+  static constexpr WICK_HD int direct_index(int, int i) { return i; }
   static constexpr int kOperand = 16, kAccumulator = 8, kRun = 16;
   static constexpr int kColumns = 1, kColumnLanes = 16, kColumnLanesEnd = 32;
   static constexpr bool kLoadsColumns = false;
@@ -64,6 +77,10 @@ struct MatrixGfx11 {  // WMMA: both halves of the wave hold the same operand
 };
 struct MatrixGfx12 {  // WMMA
   using Doubles = NoMatrix;
+  static constexpr int kDirectPacks = 1, kDirectProducts = 1;
+  static constexpr WICK_HD int direct_row(int lane, int) { return lane % 16; }
+  static constexpr WICK_HD int direct_k(int lane, int) { return lane / 16 * 8; }
+  static constexpr WICK_HD int direct_index(int, int i) { return i; }
   static constexpr int kOperand = 8, kAccumulator = 8, kRun = 8;
   static constexpr int kColumns = 1, kColumnLanes = 16, kColumnLanesEnd = 32;
   static constexpr bool kLoadsColumns = false;
@@ -76,6 +93,12 @@ struct MatrixGfx12 {  // WMMA
 struct MatrixSm80 {  // two mma.m16n8k16 with the operands exchanged: the instruction's rows are our
                      // n
   using Doubles = DoublesSm80;
+  static constexpr int kDirectPacks = 2, kDirectProducts = 2;
+  static constexpr WICK_HD int direct_row(int lane, int p) { return lane / 4 + 8 * p; }
+  static constexpr WICK_HD int direct_k(int lane, int) { return lane % 4 * 8; }
+  static constexpr WICK_HD int direct_index(int product, int i) {
+    return i / 2 % 2 * 8 + 4 * product + i / 4 * 2 + i % 2;
+  }
   static constexpr int kOperand = 8, kAccumulator = 8, kRun = 2;
   static constexpr int kColumns = 2, kColumnLanes = 1, kColumnLanesEnd = 4;
   static constexpr bool kLoadsColumns = true;  // ldmatrix.trans

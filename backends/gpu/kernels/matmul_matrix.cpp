@@ -2,6 +2,7 @@
 #include "kernels/matmul_matrix.h"
 
 #include "kernels/conv_pointwise.h"
+#include "kernels/matmul_direct.h"
 
 namespace wick::gpu {
 namespace {
@@ -37,6 +38,8 @@ void add_matrix_pointwise_conv(KernelList& list) {
 }
 
 void add_thin_matmul(KernelList& list) {
+  add_product<DirectMatmulLaunch<f16>, kMatrixFamilies>(list, "direct");
+  add_product<DirectMatmulLaunch<bf16>, kMatrixFamilies>(list, "direct");
   add_product<MatrixMatmulLaunch<f16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
   add_product<MatrixMatmulLaunch<bf16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
 }
