@@ -1,8 +1,11 @@
-// Matrix products: shapes from nothing to several tiles, batches that broadcast, vectors.
+// Matrix products: shapes from nothing to several tiles, batches that broadcast, vectors; and linear's
+// epilogue.
+#include <cmath>
 #include <tuple>
 
 #include "shapes.h"
 #include "values.h"
+#include "wick/abi/ops/linear_epilogue.h"
 #include "wick/abi/ops/matmul.h"
 #include "wick/ops/matmul.h"
 
@@ -118,26 +121,116 @@ Row linear_row() {
   return row;
 }
 
-/// Sizes of each kernel for a product with a bias: a row, a few, those of small, split and large tiles.
-Row linear_bias_row() {
+/// An activation, and how far its rounding errors exceed those of its value, in units of 1 + log2(n) of them.
+struct ActivationRow {
+  Activation activation;
+  Real (*of)(Real x);
+  Real errors;
+};
+const ActivationRow kActivations[] = {
+    {Activation::kNone, [](Real x) { return x; }, 0},
+    {Activation::kRelu, [](Real x) { return x < 0 ? Real(0) : x; }, 0},
+    {Activation::kSilu, [](Real x) { return x / (1 + std::exp(-x)); }, 2},
+    {Activation::kGelu, [](Real x) { return x / 2 * std::erfc(-x * std::sqrt(Real(0.5))); }, 10},
+    {Activation::kGeluTanh,
+     [](Real x) {
+       const Real slope = std::sqrt(2 / std::acos(Real(-1)));
+       return x / (1 + std::exp(-2 * slope * (x + 0.044715L * x * x * x)));
+     },
+     12},
+};
+constexpr Real kMostSlope = 1.13L;  // of an activation
+
+/// What a case's dims say: the activation, whether there are a bias and a residual.
+const ActivationRow& activation_of(const Case& c) { return kActivations[c.geometry.dims.at(0)]; }
+bool has_bias(const Case& c) { return c.geometry.dims.at(1) != 0; }
+bool has_residual(const Case& c) { return c.geometry.dims.at(2) != 0; }
+
+/// x, the weight, the bias, the residual, which has y's dtype.
+Tensor linear_with_epilogue(const std::vector<Tensor>& x, const Case& c) {
+  return linear(x[0], x[1], has_bias(c) ? x[2] : Tensor(),
+                {.activation = activation_of(c).activation,
+                 .residual = has_residual(c) ? x[3] : Tensor(),
+                 .dtype = c.dtypes.back()});
+}
+Result expected_epilogue(const std::vector<Array>& x, const Case& c) {
+  const ActivationRow& f = activation_of(c);
+  Result y = reference::linear(x[0], x[1], has_bias(c) ? &x[2] : nullptr);
+  y.array.dtype = c.dtypes.back();
+  for (std::size_t i = 0; i < y.array.values.size(); i++) {
+    Real& value = y.array.values[i];
+    value = f.of(value);
+    y.magnitude[i] = kMostSlope * y.magnitude[i] + f.errors * std::fabs(value);
+    if (!has_residual(c)) continue;
+    value += x[3].values[i];
+    y.magnitude[i] += std::fabs(x[3].values[i]);
+  }
+  return y;
+}
+
+Geometry epilogue_geometry(const HostShape& x, int64_t out, const Dims& options) {
+  HostShape y = x;
+  y.back() = out;
+  return {{x, {out, x.back()}, {out}, y}, {options.begin(), options.end()}};
+}
+
+/// Every epilogue with sizes of each kernel: a row, a few, those of small, split and large tiles; with packs
+/// and without.
+Row linear_epilogue_row() {
   Row row = linear_row();
-  row.op = "linear_bias";
-  row.geometries = {{{{16, 40}, {24, 40}, {24}}},   {{{2, 64, 160}, {136, 160}, {136}}},
-                    {{{1, 72}, {20, 72}, {20}}},    {{{18, 48}, {7, 48}, {7}}},
-                    {{{24, 520}, {33, 520}, {33}}}, {{{130, 40}, {264, 40}, {264}}}};
-  row.differentiable = {};  // as linear's
+  row.op = "linear_epilogue";
+  row.run = [](std::vector<Tensor> x, const Case& c) { return linear_with_epilogue(x, c); };
+  row.reference = expected_epilogue;
+  row.dtypes.clear();
+  for (const DType dtype : kFloats) row.dtypes.push_back({dtype, dtype, dtype, dtype});
+  for (const DType dtype : {DType::kF16, DType::kBf16})
+    row.dtypes.push_back({dtype, dtype, dtype, DType::kF32});
+  const std::pair<HostShape, int64_t> sizes[] = {
+      {{16, 40}, 24},  {{1, 72}, 20},   {{3, 1, 33}, 5},     {{18, 48}, 7}, {{0, 5}, 4},
+      {{24, 520}, 33}, {{40, 520}, 48}, {{2, 64, 160}, 136}, {{20, 3}, 17}, {{130, 40}, 264}};
+  row.geometries.clear();
+  for (int64_t f = 0; f < int64_t(std::size(kActivations)); f++)
+    for (int64_t i = 0; i < int64_t(std::size(sizes)); i++) {
+      const int64_t parts = f + i;  // with and without a bias and a residual
+      row.geometries.push_back(
+          epilogue_geometry(sizes[i].first, sizes[i].second, {f, parts & 1, parts >> 1 & 1}));
+    }
+  // Thin tiles.
+  row.long_geometries = {epilogue_geometry({6, 512}, 520, {3, 1, 1})};
+  row.fused = true;
+  row.differentiable = {};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kLinearEpilogue, d[0], d[3]}};
+  };
+  return row;
+}
+
+/// The rule of the kernel, and the gradients of the smaller ops where there is an activation.
+Row epilogue_gradient_row() {
+  Row row = linear_epilogue_row();
+  row.op = "gradients of linear's epilogue";
+  row.dtypes = {{DType::kF64, DType::kF64, DType::kF64, DType::kF64}};
+  row.geometries.clear();
+  for (int64_t f = 0; f < int64_t(std::size(kActivations)); f++)
+    row.geometries.push_back(epilogue_geometry({3, 4}, 3, {f, 1, 1}));
+  row.long_geometries = {};
+  row.differentiable = {0, 1, 2, 3};
+  // Sums away from the kink of relu.
+  row.grad_domains = {{0.1, 1}};
+  row.kernels = nullptr;
   return row;
 }
 
 /// A few rows by weights that lie along k, which cards read straight into matrix registers: one run of k, and several.
 Row few_rows_row() {
-  Row row = linear_bias_row();
-  row.op = "linear_bias of few rows";
+  Row row = linear_row();
+  row.op = "linear of few rows";
   row.dtypes = {{DType::kF16}, {DType::kBf16}};
   row.geometries = {{{{5, 136}, {24, 136}, {24}}},
                     {{{19, 136}, {16, 136}, {16}}},
                     {{{2, 1096}, {16, 1096}, {16}}}};
   row.long_geometries = {{{{20, 1544}, {2072, 1544}, {2072}}}, {{{7, 520}, {8216, 520}, {8216}}}};
+  row.differentiable = {};  // as linear's
   return row;
 }
 
@@ -145,7 +238,8 @@ Row few_rows_row() {
 
 template <>
 std::vector<Row> rows_of<"matmul">() {
-  return {matmul_row(), integer_row(), linear_row(), linear_bias_row(), few_rows_row()};
+  return {matmul_row(),          integer_row(),           linear_row(),
+          linear_epilogue_row(), epilogue_gradient_row(), few_rows_row()};
 }
 
 }  // namespace wick::conformance

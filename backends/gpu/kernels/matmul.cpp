@@ -11,7 +11,7 @@ namespace {
 
 template <class... T>
 void add_vector(KernelList& list, TypeList<T...>) {
-  (add_product<VectorMatmulLaunch<T>, kAllFamilies>(list, "vector"), ...);
+  (add_product<VectorMatmulLaunch<T>, kAllFamilies, sizeof(T) == 2>(list, "vector"), ...);
 }
 template <class... T>
 void add_large_tiled(KernelList& list, TypeList<T...>) {
@@ -28,12 +28,30 @@ void add_plain_pointwise_conv(KernelList& list) {
   add_pointwise<TiledMatmulLaunch<float, kLargePlainTile, true>, kAllFamilies>(list, "product_128");
 }
 
+Status finish_linear(const Call& call, bool with_bias) {
+  const auto finish = [&]<class T>(T) {
+    Epilogue<T> epilogue = Epilogue<T>::of(call);
+    if (!with_bias) epilogue.bias = nullptr;
+    return finish_product(call, epilogue);
+  };
+  switch (call.in[0].dtype) {
+    case DType::kF16:
+      return finish(f16());
+    case DType::kBf16:
+      return finish(bf16());
+    case DType::kF64:
+      return finish(double());
+    default:
+      return finish(float());
+  }
+}
+
 template <>
 void add_family<"matmul">(KernelList& list) {
   using Types = TypeList<bf16, f16, float>;
   add_thin_matmul(list);
   add_vector(list, Types{});
-  add_kernel<VectorMatmulLaunch<double>, kAllFamilies>(list, "vector");
+  add_product<VectorMatmulLaunch<double>, kAllFamilies>(list, "vector");
   add_matrix_matmul(list);
   add_product<TiledMatmulLaunch<float, kLargePlainTile, true>, kAllFamilies>(list, "packed_128");
   add_double_matmul(list);

@@ -1,9 +1,9 @@
-// c[m, n] = sum over k of a[m, k] b[k, n], for every batch, or the same plus a bias[n]: matmul and
-// linear_bias. This file describes a call on the host and the arguments of a launch. The kernels: matmul_vector.h for a few rows, matmul_matrix.h and
-// matmul_doubles.h on matrix units, matmul_tiled.h everywhere.
+// c[m, n] = sum over k of a[m, k] b[k, n], for every batch, or the same with an epilogue: matmul and
+// linear_epilogue. This file describes a call on the host and the arguments of a launch. The kernels:
+// matmul_vector.h and matmul_direct.h for a few rows, matmul_matrix.h and matmul_doubles.h on matrix units,
+// matmul_tiled.h everywhere.
 #pragma once
-#include "kernels/common.h"
-#include "wick/abi/ops/linear_bias.h"
+#include "kernels/epilogue.h"
 #include "wick/abi/ops/matmul.h"
 
 namespace wick::gpu {
@@ -18,7 +18,7 @@ template <class T>
 struct ProductArgs {
   T* c;
   const T *a, *b;
-  const T* bias;            // of a column; nullptr if there is none
+  Epilogue<T> epilogue;     // with a residual or a wide result there are no batches
   Indexer<3, int64> batch;  // c's, a's and b's offsets
   Steps a_steps, b_steps;
   int64 c_m, c_n;  // c's strides
@@ -27,10 +27,13 @@ struct ProductArgs {
   bool a_packs, b_packs;     // can be read in packs along the dim of stride 1
   bool c_packs;              // can be written in packs along n
 
-  /// The sum of column n with its bias.
-  template <class C>
-  WICK_DEVICE C with_bias(C sum, int n) const {
-    return bias ? sum + widen<C>(bias[n]) : sum;
+  /// Finishes the sum of row m and column n of a batch, and stores it.
+  WICK_DEVICE void store(T* batch_c, int m, int n, Compute<T> sum) const {
+    const int64 at = m * c_m + n * c_n;
+    if (epilogue.is_more_than_bias())
+      epilogue.store(c, at, n, 1, false, Pack<Compute<T>, 1>{{sum}});
+    else
+      batch_c[at] = narrow<T>(epilogue.with_bias(sum, n));
   }
 
   /// A block's batch and tile, in an order in which neighbouring blocks share rows of a and b
@@ -57,14 +60,14 @@ struct Product {
   int64 m, n, k;
   Steps a, b;
   int64 c_m, c_n;
-  Operands<3> batch;  // the dims of c, a and b before the last two
-  const void* bias;   // [n], with a stride of 1; nullptr if there is none
+  Operands<3> batch;   // the dims of c, a and b before the last two
+  const Call* linear;  // the call, if it is one of linear_epilogue
 
-  static bool has_bias(const Call& call) { return *call.op == kLinearBias; }
-  /// b as [k, n]; linear_bias has it as [n, k].
+  static bool is_linear(const Call& call) { return *call.op == kLinearEpilogue; }
+  /// b as [k, n]; linear_epilogue has it as [n, k].
   static View right_operand(const Call& call) {
     View b = call.in[1];
-    if (has_bias(call)) {
+    if (is_linear(call)) {
       b.shape[0] = call.in[1].shape[1], b.shape[1] = call.in[1].shape[0];
       b.strides[0] = call.in[1].strides[1], b.strides[1] = call.in[1].strides[0];
     }
@@ -81,12 +84,13 @@ struct Product {
       return "inner dims differ";
     if (m > kLaunchLimit || n > kLaunchLimit || k > kLaunchLimit)
       return "a dim has more than 2^30 elements";
-    return c.contiguous() ? nullptr : "the output is not contiguous";
+    if (!c.contiguous()) return "the output is not contiguous";
+    return is_linear(call) ? Epilogue<float>::check(call) : nullptr;
   }
   explicit Product(const Call& call) {
     const View &x = call.in[0], y = right_operand(call), &z = call.out[0];
     const int rank = z.rank;
-    bias = has_bias(call) ? call.in[2].data : nullptr;
+    linear = is_linear(call) ? &call : nullptr;
     m = z.shape[rank - 2], n = z.shape[rank - 1], k = x.shape[rank - 1];
     a = {x.strides[rank - 2], x.strides[rank - 1]};
     b = {y.strides[rank - 1], y.strides[rank - 2]};
@@ -103,7 +107,11 @@ struct Product {
     for (int d = 0; d < rank - 2; d++)
       batch.add_dim(z.shape[d], {z.strides[d], x.strides[d], y.strides[d]});
   }
-  /// c' = b' a': the same product with m and n exchanged, for one without a bias.
+  template <class T>
+  Epilogue<T> epilogue() const {
+    return linear ? Epilogue<T>::of(*linear) : Epilogue<T>::none();
+  }
+  /// c' = b' a': the same product with m and n exchanged, for one without an epilogue.
   void transpose() {
     const auto exchange = [](auto& x, auto& y) {
       const auto z = x;
@@ -137,7 +145,7 @@ struct Product {
       args.c = reinterpret_cast<T*>(part.data[0]);
       args.a = reinterpret_cast<const T*>(part.data[1]);
       args.b = reinterpret_cast<const T*>(part.data[2]);
-      args.bias = static_cast<const T*>(bias);
+      args.epilogue = epilogue<T>();
       args.batch = part.template indexer<int64>(part.rank);
       args.a_steps = a, args.b_steps = b, args.c_m = c_m, args.c_n = c_n;
       args.m = int32(m), args.n = int32(n), args.k = int32(k);
@@ -145,6 +153,9 @@ struct Product {
       args.a_packs = operand_in_packs(1, a, m, pack);
       args.b_packs = operand_in_packs(2, b, n, pack);
       args.c_packs = c_n == 1 && in_packs(0, c_m, n, pack);
+      // The bias alone is read element by element.
+      if (args.epilogue.is_more_than_bias())
+        args.c_packs = args.c_packs && args.epilogue.in_packs();
       return launch_part(args, int32(part.numel() * blocks_m * blocks_n));
     };
     const int64 batches = kBlocks / (blocks_m * blocks_n);
@@ -153,8 +164,8 @@ struct Product {
   }
 };
 
-/// The base of a launch L of dtype T: builds the Product of each call and passes it to L, which adds a bias if
-/// it is added for linear_bias too, and defines
+/// The base of a launch L of dtype T: builds the Product of each call and passes it to L, which applies the
+/// epilogue if it is added for linear_epilogue too, and defines
 ///
 ///   static const char* accepts_product(const Product&, const DeviceInfo&);
 ///   static Status run_product(const Product&, const Call&);
@@ -169,11 +180,18 @@ struct MatmulLaunch {
   static Status run(const Call& call) { return L::run_product(Product(call), call); }
 };
 
-/// Adds L for matmul and linear_bias.
-template <class L, unsigned families>
+/// Adds L for linear_epilogue; wide: also for results of the accumulator's dtype.
+template <class L, unsigned families, bool wide>
+void add_epilogue(KernelList& list, const char* form) {
+  const Signature signature{kLinearEpilogue, L::signature.dtype};
+  add_kernel<L, families>(list, form, signature);
+  if constexpr (wide) add_kernel<L, families>(list, form, signature, DType::kF32);
+}
+/// Adds L for matmul and linear_epilogue; wide: also for results of the accumulator's dtype.
+template <class L, unsigned families, bool wide = false>
 void add_product(KernelList& list, const char* form) {
   add_kernel<L, families>(list, form);
-  add_kernel<L, families>(list, form, {kLinearBias, L::signature.dtype});
+  add_epilogue<L, families, wide>(list, form);
 }
 
 /// Add the kernels of matmul_matrix.cpp, matmul_doubles.cpp and matmul_integers.cpp, separate files
@@ -182,5 +200,9 @@ void add_thin_matmul(KernelList&);
 void add_matrix_matmul(KernelList&);
 void add_double_matmul(KernelList&);
 void add_integer_matmul(KernelList&);
+
+/// Applies the epilogue of a call of linear_epilogue to its output, in place: all of it, or what follows
+/// the bias.
+Status finish_linear(const Call& call, bool with_bias);
 
 }  // namespace wick::gpu

@@ -155,8 +155,7 @@ struct DirectMatmul {
       const int lane = at / M::kAccumulator, e = at % M::kAccumulator;
       const int m = first_m + fragment / tile.n * 16 + M::m(lane, e);
       const int n = first_n + fragment % tile.n * 16 + M::n(lane, e);
-      if (m < args.m && n < args.n)
-        block.c[m * args.c_m + n * args.c_n] = narrow<T>(args.with_bias(sum, n));
+      if (m < args.m && n < args.n) args.store(block.c, m, n, sum);
     }
   }
 };

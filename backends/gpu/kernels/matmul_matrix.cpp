@@ -11,14 +11,16 @@ constexpr unsigned kAsyncFamilies = kMatrixFamilies & (kSm80 | kEmulated);
 
 template <class T>
 void add_of(KernelList& list) {
-  add_product<MatrixMatmulLaunch<T, kWideAsyncTile, true>, kAsyncFamilies>(list, "async_256");
-  add_product<MatrixMatmulLaunch<T, kSquareAsyncTile, true>, kAsyncFamilies>(list, "async_128");
-  add_product<MatrixMatmulLaunch<T, kLargeMatrixTile, true>, kMatrixFamilies & ~kSm80>(
+  add_product<MatrixMatmulLaunch<T, kWideAsyncTile, true>, kAsyncFamilies, true>(list, "async_256");
+  add_product<MatrixMatmulLaunch<T, kSquareAsyncTile, true>, kAsyncFamilies, true>(list,
+                                                                                   "async_128");
+  add_product<MatrixMatmulLaunch<T, kLargeMatrixTile, true>, kMatrixFamilies & ~kSm80, true>(
       list, "packed_128");
-  add_product<MatrixMatmulLaunch<T, kSmallAsyncTile, true>, kAsyncFamilies>(list, "async_64");
-  add_product<MatrixMatmulLaunch<T, kSmallMatrixTile, true>, kMatrixFamilies & ~kSm80>(list,
-                                                                                       "packed_64");
-  add_product<MatrixMatmulLaunch<T, kSmallMatrixTile, false>, kMatrixFamilies>(list, "matrix_64");
+  add_product<MatrixMatmulLaunch<T, kSmallAsyncTile, true>, kAsyncFamilies, true>(list, "async_64");
+  add_product<MatrixMatmulLaunch<T, kSmallMatrixTile, true>, kMatrixFamilies & ~kSm80, true>(
+      list, "packed_64");
+  add_product<MatrixMatmulLaunch<T, kSmallMatrixTile, false>, kMatrixFamilies, true>(list,
+                                                                                     "matrix_64");
 }
 
 template <class T>
@@ -38,10 +40,12 @@ void add_matrix_pointwise_conv(KernelList& list) {
 }
 
 void add_thin_matmul(KernelList& list) {
-  add_product<DirectMatmulLaunch<f16>, kMatrixFamilies>(list, "direct");
-  add_product<DirectMatmulLaunch<bf16>, kMatrixFamilies>(list, "direct");
-  add_product<MatrixMatmulLaunch<f16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
-  add_product<MatrixMatmulLaunch<bf16, kThinAsyncTile, true>, kAsyncFamilies>(list, "async_32");
+  add_product<DirectMatmulLaunch<f16>, kMatrixFamilies, true>(list, "direct");
+  add_product<DirectMatmulLaunch<bf16>, kMatrixFamilies, true>(list, "direct");
+  add_product<MatrixMatmulLaunch<f16, kThinAsyncTile, true>, kAsyncFamilies, true>(list,
+                                                                                   "async_32");
+  add_product<MatrixMatmulLaunch<bf16, kThinAsyncTile, true>, kAsyncFamilies, true>(list,
+                                                                                    "async_32");
 }
 
 void add_matrix_matmul(KernelList& list) {

@@ -249,14 +249,19 @@ struct MatrixProduct {
                        kWavesN = Ctx::kWaves / kWavesM;
   static constexpr int kWaveM = tile.m / kWavesM, kWaveN = tile.n / kWavesN;
   static constexpr int kFragmentsM = kWaveM / 16, kFragmentsN = kWaveN / 16;
-  // The tile is written through shared memory, in whole rows; a half or a quarter of it at a time, as
-  // fits into the memory of the stages.
-  static constexpr int kOutStride = tile.n + 8, kOutMost = kStages * (A::kElements + B::kElements);
-  static constexpr int kOutRows = tile.m / (tile.m / 2 * kOutStride <= kOutMost ? 2 : 4);
-  static_assert(kWavesM * kWavesN == Ctx::kWaves && kWaveM % 16 == 0 && kWaveN % 16 == 0);
-  static_assert(kOutRows * kOutStride <= kOutMost && kOutRows % 16 == 0);
-
   using Stages = T[kStages][A::kElements + B::kElements];
+  static_assert(kWavesM * kWavesN == Ctx::kWaves && kWaveM % 16 == 0 && kWaveN % 16 == 0);
+  // The tile is written through shared memory, in whole rows of Out; a half or less of it at a time, as
+  // fits into the memory of the stages.
+  static constexpr int kOutStride = tile.n + 8;
+  static constexpr int rows_that_fit(int element_bytes) {
+    int rows = tile.m / 2;
+    while (rows * kOutStride * element_bytes > int(sizeof(Stages))) rows /= 2;
+    return rows;
+  }
+  template <class Out>
+  static constexpr int kOutRows = rows_that_fit(sizeof(Out));
+
   using Tile = Sums<Matrix>[kFragmentsM][kFragmentsN];
 
   static WICK_DEVICE int wave_m(const Ctx& ctx) { return ctx.wave() / kWavesN * kWaveM; }
@@ -405,29 +410,31 @@ struct MatrixProduct {
       }
     }
   }
-  /// Rounds the sums and calls put(m, n, pack) for packs of 8 along n; m and n are within the tile.
-  template <class Put>
+  /// Rounds the sums to Out and calls put(m, n, pack) for packs along n; m and n are within the tile.
+  template <class Out = T, int pack = 8, class Put>
   static WICK_DEVICE void write(const Ctx& ctx, Stages& stage, const Tile& sums, const Put& put) {
-    T* const out = stage[0];
+    constexpr int kRows = kOutRows<Out>;
+    static_assert(kRows % 16 == 0 && kRows > 0);
+    Out* const out = reinterpret_cast<Out*>(stage[0]);
     WICK_ROLL
-    for (int half = 0; half < tile.m; half += kOutRows) {
+    for (int half = 0; half < tile.m; half += kRows) {
       WICK_UNROLL
       for (int i = 0; i < kFragmentsM; i++) {
         const int slot = wave_m(ctx) + 16 * i - half;
-        if (slot < 0 || slot >= kOutRows) continue;
+        if (slot < 0 || slot >= kRows) continue;
         WICK_UNROLL
         for (int j = 0; j < kFragmentsN; j++) {
           WICK_UNROLL
           for (int e = 0; e < Matrix::kAccumulator; e++)
             out[(slot + Matrix::m(ctx.lane(), e)) * kOutStride +
                 B::row_of(wave_n(ctx) + 16 * j + Matrix::n(ctx.lane(), e))] =
-                round_to<T>(sums[i][j].v[e]);
+                narrow<Out>(sums[i][j].v[e]);
         }
       }
       ctx.sync_shared();
-      for (int p = ctx.thread(); p < kOutRows * tile.n / 8; p += Ctx::kThreads) {
-        const int slot = p / (tile.n / 8), column = p % (tile.n / 8) * 8;
-        put(A::row_of(half + slot), column, load_pack<8>(out + slot * kOutStride + column));
+      for (int p = ctx.thread(); p < kRows * tile.n / pack; p += Ctx::kThreads) {
+        const int slot = p / (tile.n / pack), column = p % (tile.n / pack) * pack;
+        put(A::row_of(half + slot), column, load_pack<pack>(out + slot * kOutStride + column));
       }
       ctx.sync_shared();
     }
@@ -437,8 +444,9 @@ struct MatrixProduct {
 /// Small tiles of PackedOperands also split k, where they are too few to occupy the card.
 constexpr bool splits_k(const MatrixTile& tile, bool packed) { return packed && tile.m <= 64; }
 
-// One block per tile of c, and per part of k. packed: with PackedOperands.
-template <class T, Inner a_inner, Inner b_inner, MatrixTile tile, bool packed>
+// One block per tile of c, and per part of k. packed: with PackedOperands. whole_epilogue: not just its bias.
+template <class T, Inner a_inner, Inner b_inner, MatrixTile tile, bool packed,
+          bool whole_epilogue = false>
 struct MatrixMatmul {
   static constexpr bool kUsesMatrix = true;
   static constexpr int kResidentBlocks = tile.resident, kLeastWaves = 2;
@@ -490,7 +498,16 @@ struct MatrixMatmul {
       b.begin(ctx, block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
       P::multiply_all(ctx, shared.stage, a, b, steps, sums);
     }
-    if (args.bias) P::add_bias(ctx, sums, args.bias + first_n, args.n - first_n);
+    if constexpr (whole_epilogue) {
+      P::template write<float, 4>(
+          ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<float, 4>& pack) {
+            const int m = first_m + tile_m, n = first_n + tile_n;
+            if (m < args.m && n < args.n)
+              args.epilogue.store(args.c, m * args.c_m + n, n, args.n - n, args.c_packs, pack);
+          });
+      return;
+    }
+    if (args.epilogue.bias) P::add_bias(ctx, sums, args.epilogue.bias + first_n, args.n - first_n);
     P::write(ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<T, 8>& pack) {
       const int m = first_m + tile_m, n = first_n + tile_n;
       if (m >= args.m || n >= args.n) return;
@@ -529,6 +546,7 @@ struct MatrixMatmulLaunch : MatmulLaunch<T, MatrixMatmulLaunch<T, tile, packed>>
     if (packed && !(p.operand_in_packs(1, p.a, p.m, 8) && p.operand_in_packs(2, p.b, p.n, 8)))
       return "an operand is not in aligned packs";
     if (packed && p.k % 8 != 0) return "k is no multiple of 8";
+    if (packed && p.linear && (p.a.k != 1 || p.b.k != 1)) return "an operand is not along k";
     return nullptr;
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo& info) {
@@ -541,6 +559,10 @@ struct MatrixMatmulLaunch : MatmulLaunch<T, MatrixMatmulLaunch<T, tile, packed>>
     return split_scratch<T>(call, splits_of(p.k, blocks, resident * info.compute_units));
   }
   static Status run_product(const Product& p, const Call& call) {
+    if (p.epilogue<T>().is_more_than_bias()) {
+      using K = MatrixMatmul<T, Inner::kAlongK, Inner::kAlongK, tile, packed, true>;
+      return run_split<K, T, 8>(p, {tile.m, tile.n, tile.k}, call);
+    }
     return with_inner_dims(p, [&]<Inner a, Inner b>() {
       using K = MatrixMatmul<T, a, b, tile, packed>;
       return run_split<K, T, 8>(p, {tile.m, tile.n, tile.k}, call);

@@ -19,8 +19,8 @@ struct SplitProductArgs : ProductArgs<T> {
   }
 };
 
-// c = the sum of the partial results, in the order of k.
-template <class T>
+// c = the sum of the partial results, in the order of k. whole_epilogue: not just its bias.
+template <class T, bool whole_epilogue>
 struct SplitSum {
   static constexpr int kThreads = 256;
   struct Args {
@@ -28,8 +28,8 @@ struct SplitSum {
     const Compute<T>* partials;
     int64 count;  // of c
     int32 splits;
-    const T* bias;  // of a column; nullptr if there is none
-    int32 n;        // columns
+    Epilogue<T> epilogue;
+    int32 n;  // columns
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) { return {int(ceil_div<int64>(a.count, kThreads))}; }
@@ -41,8 +41,11 @@ struct SplitSum {
     if (i >= a.count) return;
     Compute<T> sum = 0;
     for (int s = 0; s < a.splits; s++) sum += a.partials[s * a.count + i];
-    if (a.bias) sum += widen<Compute<T>>(a.bias[i % a.n]);
-    a.c[i] = narrow<T>(sum);
+    const int column = a.epilogue.bias ? int(i % a.n) : 0;
+    if constexpr (whole_epilogue)
+      a.epilogue.store(a.c, i, column, 1, false, Pack<Compute<T>, 1>{{sum}});
+    else
+      a.c[i] = narrow<T>(a.epilogue.with_bias(sum, column));
   }
 };
 
@@ -83,9 +86,14 @@ Status run_split(const Product& p, const SplitTile& tile, const Call& call) {
         return launch<K>(here, call);
       });
   if (!status.ok() || !split.partials) return status;
-  return launch<SplitSum<T>>({call.out[0].as<T>(), split.partials, count, split.splits,
-                              static_cast<const T*>(p.bias), int32(p.n)},
-                             call);
+  const auto add_parts = [&]<bool whole_epilogue>() {
+    return launch<SplitSum<T, whole_epilogue>>(
+        {call.out[0].as<T>(), split.partials, count, split.splits, p.epilogue<T>(), int32(p.n)},
+        call);
+  };
+  if constexpr (kSame<Compute<T>, float>)
+    if (p.epilogue<T>().is_more_than_bias()) return add_parts.template operator()<true>();
+  return add_parts.template operator()<false>();
 }
 
 /// Calls run.operator()<a, b>() with the inner dims of both operands.

@@ -181,7 +181,7 @@ struct TiledMatmul : PlainProduct<T, tile> {
     P::multiply(ctx, shared, a, b, (args.k + tile.k - 1) / tile.k, sums);
 
     const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
-    if (args.bias) add_bias(args, first_n + thread_n, sums);
+    if (args.epilogue.bias) add_bias(args, first_n + thread_n, sums);
     for (int i = 0; i < P::kGroupsM * 4; i++) {
       const int m = first_m + i / 4 * P::kGroup + thread_m + i % 4;
       if (m >= args.m) break;
@@ -207,7 +207,7 @@ struct TiledMatmul : PlainProduct<T, tile> {
     WICK_UNROLL
     for (int j = 0; j < P::kGroupsN * 4; j++) {
       const int column = n + j / 4 * P::kGroup + j % 4;
-      const C added = column < args.n ? widen<C>(args.bias[column]) : C(0);
+      const C added = column < args.n ? widen<C>(args.epilogue.bias[column]) : C(0);
       WICK_UNROLL
       for (int i = 0; i < P::kGroupsM * 4; i++) sums[i][j] += added;
     }
@@ -255,9 +255,19 @@ struct TiledMatmulLaunch : MatmulLaunch<T, TiledMatmulLaunch<T, tile, packed>> {
   }
   template <class A, class B>
   static Status run_loaders(const Product& p, const Call& call) {
-    return p.for_each_launch<T, 4>(tile.m, tile.n, [&](const ProductArgs<T>& args, int32 blocks) {
-      return launch<TiledMatmul<T, tile, A, B>>({args, blocks}, call);
-    });
+    const Status status =
+        p.for_each_launch<T, 4>(tile.m, tile.n, [&](const ProductArgs<T>& args, int32 blocks) {
+          return launch<TiledMatmul<T, tile, A, B>>({args, blocks}, call);
+        });
+    if constexpr (is_floating(kDTypeOf<T>) && sizeof(T) > 1) {
+      if (status.ok() && p.linear) {
+        // In registers, more than the bias would cost the kernel its occupancy.
+        Epilogue<T> rest = p.epilogue<T>();
+        rest.bias = nullptr;
+        return finish_product(call, rest);
+      }
+    }
+    return status;
   }
 };
 

@@ -83,8 +83,7 @@ struct VectorAlongK {
     const int m = first_m + element / kColumns;
     const int n =
         (args.shared ? block.n : block.n * Ctx::kWaves + wave) * kColumns + element % kColumns;
-    if (m < args.m && n < args.n)
-      block.c[m * args.c_m + n * args.c_n] = narrow<T>(args.with_bias(sum, n));
+    if (m < args.m && n < args.n) args.store(block.c, m, n, sum);
   }
 
  private:
@@ -153,8 +152,7 @@ struct VectorAlongN {
       if (first_m + m >= args.m || first + column >= args.n) continue;
       C sum = shared.partial[0][m][column];
       for (int w = 1; w < Ctx::kWaves; w++) sum += shared.partial[w][m][column];
-      block.c[(first_m + m) * args.c_m + (first + column) * args.c_n] =
-          narrow<T>(args.with_bias(sum, first + column));
+      args.store(block.c, first_m + m, first + column, sum);
     }
   }
 
@@ -183,7 +181,7 @@ struct VectorMatmulLaunch : MatmulLaunch<T, VectorMatmulLaunch<T>> {
   static const char* accepts_product(const Product& product, const DeviceInfo&) {
     const Product p = few_rows(product);
     if (p.m > kVectorRows) return "both sides have more than 16 rows";
-    if (p.bias && product.n < product.m) return "the bias would be one of rows";
+    if (p.linear && product.n < product.m) return "the epilogue would be one of columns";
     if (p.b.k != 1 && p.b.row != 1) return "the larger side has no stride of 1";
     return nullptr;
   }

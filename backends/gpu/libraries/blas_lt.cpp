@@ -75,7 +75,7 @@ int data_type(DType dtype) {
 constexpr uint64 kMostWorkspace = uint64(32) << 20;
 
 /// Everything that the choice of an algorithm depends on.
-using Key = std::tuple<DType, bool, bool, int64, int64, int64, int64,  // the sizes
+using Key = std::tuple<DType, bool, bool, int, int64, int64, int64, int64,  // the sizes
                        int64, int64, bool, int, int64, int64, bool, int, int64, int64, int>;
 
 /// The largest power of two, at most 256, that divides the address.
@@ -88,6 +88,7 @@ Key key_of(const BlasProduct& p) {
   return {p.dtype,
           p.tf32,
           p.bias != nullptr,
+          p.residual ? alignment_of(p.residual) : 0,
           p.rows,
           p.columns,
           p.inner,
@@ -153,8 +154,9 @@ class BlasLt final : public VendorLibrary {
     if (!plan->failure.ok()) return plan->failure;
     if (place.workspace_bytes < int64(plan->workspace_bytes))
       return {StatusCode::kUnsupported, "the workspace is too small"};
-    const float one = 1, zero = 0;
-    const double one_f64 = 1, zero_f64 = 0;
+    // alpha and beta: the residual counts once, or nothing is read.
+    const float one = 1, beta = p.residual ? 1 : 0;
+    const double one_f64 = 1, beta_f64 = beta;
     const bool is_f64 = p.dtype == DType::kF64;
     // A descriptor holds the address of the bias, so each call with one has a descriptor of its own.
     Operation biased(api_);
@@ -163,9 +165,9 @@ class BlasLt final : public VendorLibrary {
     const int status = api_.Matmul(
         handle_, p.bias ? biased.desc : plan->operation.desc,
         is_f64 ? static_cast<const void*>(&one_f64) : &one, p.a.data, plan->layouts[0], p.b.data,
-        plan->layouts[1], is_f64 ? static_cast<const void*>(&zero_f64) : &zero, p.c.data,
-        plan->layouts[2], const_cast<void*>(p.c.data), plan->layouts[2], plan->algorithm,
-        place.workspace, plan->workspace_bytes, place.stream);
+        plan->layouts[1], is_f64 ? static_cast<const void*>(&beta_f64) : &beta,
+        p.residual ? p.residual : p.c.data, plan->layouts[2], const_cast<void*>(p.c.data),
+        plan->layouts[2], plan->algorithm, place.workspace, plan->workspace_bytes, place.stream);
     return failure_of("Matmul", status);
   }
 
@@ -247,10 +249,10 @@ class BlasLt final : public VendorLibrary {
     prefer(numbers_.preference_workspace, kMostWorkspace);
     // Partial sums are added in the dtype that they are computed in: not in f16 or bf16.
     if (numbers_.preference_reduction >= 0) prefer(numbers_.preference_reduction, uint32(2));
+    const void* const data[] = {p.a.data, p.b.data, p.residual ? p.residual : p.c.data, p.c.data};
     if (numbers_.preference_alignment >= 0)
       for (int i = 0; i < 4; i++)
-        prefer(numbers_.preference_alignment + i,
-               uint32(alignment_of(matrices[i < 3 ? i : 2]->data)));
+        prefer(numbers_.preference_alignment + i, uint32(alignment_of(data[i])));
     // A result: the algorithm, the bytes of its workspace, a status, and what is not read.
     alignas(8) unsigned char result[256] = {};
     int found = 0;

@@ -95,7 +95,7 @@ void open(State& state, int library, const DeviceInfo& info) {
 bool meets(const LibraryRule& rule, const LibraryKernel& kernel, const DeviceInfo& info,
            const LibrarySizes& sizes) {
   const LibraryWork work =
-      kernel.work == LibraryWork::kBiasedProduct ? LibraryWork::kProduct : kernel.work;
+      kernel.work == LibraryWork::kLinearProduct ? LibraryWork::kProduct : kernel.work;
   return rule.work == work && rule.dtype == kernel.dtype &&
          std::string_view(rule.library) == kLibraries[kernel.library].name &&
          std::string_view(info.architecture)
@@ -109,7 +109,7 @@ bool meets(const LibraryRule& rule, const LibraryKernel& kernel, const DeviceInf
 }  // namespace
 
 bool serves(const LibraryKind& kind, LibraryWork work) {
-  if (work == LibraryWork::kBiasedProduct) return kind.adds_bias;
+  if (work == LibraryWork::kLinearProduct) return kind.adds_bias;
   return is_product(work) ? kind.serves_products : kind.serves_convolutions;
 }
 

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "kernels/matmul.h"
-#include "wick/abi/ops/linear_bias.h"
 
 namespace wick::gpu {
 namespace {
@@ -39,6 +38,13 @@ bool in_32_bits(const View& v) {
   return reach <= kMostElements;
 }
 
+const EpilogueAttributes& epilogue_of(const Call& call) {
+  return *static_cast<const EpilogueAttributes*>(call.attributes);
+}
+bool has_activation(const Call& call) {
+  return epilogue_of(call).activation != EpilogueActivation::kNone;
+}
+
 // ---- a kernel
 
 struct Task {
@@ -47,9 +53,11 @@ struct Task {
   BlasProduct product;
   LibraryConvolution convolution;
   LibrarySizes sizes;
+  bool finishes = false;  // wick does what follows the library's work
 
   Task(const LibraryKernel& k, const Call& c) : kernel(k), call(c) {}
   const char* describe() {
+    finishes = kernel.work == LibraryWork::kLinearProduct && has_activation(call);
     return is_product(kernel.work)
                ? describe_product(call, kernel.work, kernel.tf32, &product, &sizes)
                : describe_convolution(call, kernel.work, kernel.tf32, &convolution, &sizes);
@@ -127,7 +135,7 @@ Status run(const Kernel* kernel, const Call* call) {
       return {};
     });
     if (!status.ok()) return status;
-    if (failure.ok()) return {};
+    if (failure.ok()) return task.finishes ? finish_linear(*call, /*with_bias=*/false) : Status{};
     if (failure.code != StatusCode::kUnsupported)
       give_up_library(of(kernel), call->device, failure.text);
   }
@@ -147,15 +155,15 @@ void add(KernelList& list, int library, LibraryWork work, const Op& op, DType dt
 
 }  // namespace
 
-/// The product of linear_bias as matmul has it: b is the weight's transpose.
+/// The product of linear_epilogue as matmul has it: b is the weight's transpose.
 struct PlainProduct {
   View in[2];
   Call call;
-  explicit PlainProduct(const Call& biased) : in{biased.in[0], biased.in[1]}, call(biased) {
-    const View& weight = biased.in[1];
+  explicit PlainProduct(const Call& linear) : in{linear.in[0], linear.in[1]}, call(linear) {
+    const View& weight = linear.in[1];
     in[1].shape[0] = weight.shape[1], in[1].shape[1] = weight.shape[0];
     in[1].strides[0] = weight.strides[1], in[1].strides[1] = weight.strides[0];
-    call.in = in, call.num_in = 2, call.op = &kMatmul;
+    call.in = in, call.num_in = 2, call.op = &kMatmul, call.attributes = nullptr;
   }
   PlainProduct(const PlainProduct&) = delete;
   PlainProduct& operator=(const PlainProduct&) = delete;
@@ -163,14 +171,14 @@ struct PlainProduct {
 
 const char* describe_product(const Call& call, LibraryWork work, bool tf32, BlasProduct* product,
                              LibrarySizes* sizes) {
-  if (work == LibraryWork::kBiasedProduct) {
-    const View& bias = call.in[2];
-    if (call.in[1].rank != 2 || bias.rank != 1 || bias.shape[0] != call.in[1].shape[0])
-      return "operands are not a matrix, a weight and a bias";
-    if (!bias.contiguous()) return "the bias is not contiguous";
+  if (work == LibraryWork::kLinearProduct) {
+    if (const char* why = Epilogue<float>::check(call)) return why;
     const PlainProduct plain(call);
     const char* why = describe_product(plain.call, LibraryWork::kProduct, tf32, product, sizes);
-    product->bias = bias.data;
+    const EpilogueAttributes& epilogue = epilogue_of(call);
+    if (epilogue.has_bias) product->bias = call.in[2].data;
+    // The residual follows the activation.
+    if (epilogue.has_residual && !has_activation(call)) product->residual = call.in[3].data;
     return why;
   }
   if (const char* why = Product::check(call)) return why;
@@ -180,7 +188,7 @@ const char* describe_product(const Call& call, LibraryWork work, bool tf32, Blas
   if (p.batch.rank > 1) return "the batches are in several strides";
   // What is row by row for wick is column by column for BLAS, transposed.
   BlasProduct& blas = *product;
-  blas = {call.out[0].dtype, tf32, p.n, p.m, p.k, p.batch.numel(), {}, {}, {}, nullptr};
+  blas = {call.out[0].dtype, tf32, p.n, p.m, p.k, p.batch.numel(), {}, {}, {}, nullptr, nullptr};
   if (!as_blas(p.n, p.b.row, p.k, p.b.k, &blas.a)) return "an operand has no inner stride of 1";
   if (!as_blas(p.k, p.a.k, p.m, p.a.row, &blas.b)) return "an operand has no inner stride of 1";
   blas.a.data = p.batch.data[2], blas.b.data = p.batch.data[1], blas.c.data = p.batch.data[0];
@@ -234,17 +242,10 @@ const char* describe_convolution(const Call& call, LibraryWork work, bool tf32,
 
 Status run_own_kernels(const Call& call, const DeviceInfo& info) {
   const Kernel* kernel = own_kernel(call, info);
-  if (!kernel && *call.op == kLinearBias) {
+  if (!kernel && *call.op == kLinearEpilogue) {
     const PlainProduct plain(call);
-    if (const Status status = run_own_kernels(plain.call, info); !status.ok()) return status;
-    View operands[] = {call.out[0], call.in[2]};
-    operands[1].rank = 2;
-    operands[1].shape[0] = call.out[0].shape[0], operands[1].shape[1] = call.out[0].shape[1];
-    operands[1].strides[0] = 0, operands[1].strides[1] = 1;
-    static constexpr Op kAdd{"add", "TT:T"};
-    Call add = call;
-    add.in = operands, add.num_in = 2, add.op = &kAdd;
-    return run_own_kernels(add, info);
+    const Status status = run_own_kernels(plain.call, info);
+    return status.ok() ? finish_linear(call, /*with_bias=*/true) : status;
   }
   if (!kernel)
     return {StatusCode::kUnsupported,
@@ -267,7 +268,7 @@ void add_library_kernels(KernelList& list) {
     LibraryWork work;
   };
   const Served served[] = {{kMatmul, LibraryWork::kProduct},
-                           {kLinearBias, LibraryWork::kBiasedProduct},
+                           {kLinearEpilogue, LibraryWork::kLinearProduct},
                            {kConv, LibraryWork::kConvolution},
                            {kConvInputGradient, LibraryWork::kInputGradient},
                            {kConvWeightGradient, LibraryWork::kWeightGradient}};

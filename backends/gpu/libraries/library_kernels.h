@@ -14,7 +14,7 @@ const char* describe_convolution(const Call&, LibraryWork, bool tf32, LibraryCon
                                  LibrarySizes*);
 
 /// Runs the first of wick's own kernels that accepts the call, with memory of its own if call.scratch is too
-/// small; for linear_bias a product, then an addition.
+/// small; for linear_epilogue, if none does, a product and then the epilogue.
 Status run_own_kernels(const Call&, const DeviceInfo&);
 
 }  // namespace wick::gpu

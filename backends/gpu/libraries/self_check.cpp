@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "libraries/library_kernels.h"
-#include "wick/abi/ops/linear_bias.h"
+#include "wick/abi/ops/linear_epilogue.h"
 #include "wick/abi/ops/matmul.h"
 
 namespace wick::gpu {
@@ -169,9 +169,17 @@ std::string check_library(VendorLibrary& library, const LibraryKernel& kernel,
     return wrong.empty() ? compare(library, kernel, info, kMatmul, nullptr, {a, transposed}, c)
                          : wrong;
   }
-  if (kernel.work == LibraryWork::kBiasedProduct)
-    return compare(library, kernel, info, kLinearBias, nullptr,
-                   {view(t, {96, 128}), view(t, {80, 128}), view(t, {80})}, view(t, {96, 80}));
+  if (kernel.work == LibraryWork::kLinearProduct) {
+    const std::vector<View> in{view(t, {96, 128}), view(t, {80, 128}), view(t, {80}),
+                               view(t, {96, 80})};
+    for (const bool has_residual : {false, true}) {
+      const EpilogueAttributes attributes{EpilogueActivation::kNone, true, has_residual};
+      const std::string wrong =
+          compare(library, kernel, info, kLinearEpilogue, &attributes, in, view(t, {96, 80}));
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
   const ConvAttributes attributes{{1, 1}, {1, 1}, {1, 1}, 1};
   const View x = view(t, {2, 8, 10, 12}), weight = view(t, {8, 8, 3, 3}),
              y = view(t, {2, 8, 10, 12});

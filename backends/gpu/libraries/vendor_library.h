@@ -13,14 +13,14 @@ namespace wick::gpu {
 /// The ops that libraries serve.
 enum class LibraryWork : uint8 {
   kProduct,
-  kBiasedProduct,
+  kLinearProduct,  // with a bias or a residual, or both, and an activation that wick adds
   kConvolution,
   kInputGradient,
   kWeightGradient
 };
 inline constexpr int kLibraryWorks = 5;
 constexpr bool is_product(LibraryWork work) {
-  return work == LibraryWork::kProduct || work == LibraryWork::kBiasedProduct;
+  return work == LibraryWork::kProduct || work == LibraryWork::kLinearProduct;
 }
 
 /// A matrix as BLAS has it: column by column, `leading` elements from one to the next.
@@ -31,14 +31,15 @@ struct BlasMatrix {
   bool transposed;   // the product takes the transpose of what is in memory
 };
 
-/// c = a b for every batch, plus bias[row] if there is a bias. c is [rows, columns], a [rows, inner], b [inner, columns]; sums in f32, of f64
-/// in f64.
+/// c = a b for every batch, plus bias[row] if there is a bias, plus the residual if there is one. c is [rows,
+/// columns], a [rows, inner], b [inner, columns]; sums in f32, of f64 in f64.
 struct BlasProduct {
   DType dtype;
   bool tf32;  // f32 operands may be rounded to TF32
   int64 rows, columns, inner, batches;
   BlasMatrix a, b, c;
-  const void* bias;  // nullptr: none; only for libraries that add it
+  const void* bias;      // nullptr: none; only for libraries that add it
+  const void* residual;  // lies as c; nullptr: none; only for libraries that add a bias
 };
 
 /// A convolution or one of its gradients: x [N, C, H, W], weight [O, C / groups, KH, KW], contiguous, and
@@ -83,7 +84,7 @@ struct LibraryKind {
   const char* name;   // in WICK_GPU_LIBS and kernels' names: "cublaslt"
   const char* title;  // "cuBLASLt"
   bool serves_products;
-  bool adds_bias;  // to a product, in its epilogue
+  bool adds_bias;  // to a product, in its epilogue, and a residual
   bool serves_convolutions;
   bool has_tf32;       // can round f32 operands to TF32
   bool only_if_named;  // not part of WICK_GPU_LIBS=auto

@@ -1,5 +1,7 @@
 // Matrix products.
 #pragma once
+#include <optional>
+
 #include "wick/core/tensor.h"
 
 namespace wick {
@@ -12,18 +14,34 @@ namespace wick {
 /// is up to K, because libraries and cards sum sequentially. Errors: kShapeMismatch,
 /// kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor matmul(const Tensor& a, const Tensor& b);
-/// x [..., in] times the transpose of weight [out, in], plus bias [out] unless it is empty -> [...,
-/// out], in x's dtype.
+
+/// The unary op of the same name.
+enum class Activation { kNone, kRelu, kSilu, kGelu, kGeluTanh };
+
+/// What linear does to its sums before it rounds them.
+struct EpilogueOptions {
+  Activation activation = Activation::kNone;
+  Tensor residual = {};             // of y's shape and dtype; empty: none
+  std::optional<DType> dtype = {};  // of y; missing: x's
+};
+/// y = activation(x weightᵀ + bias) + residual, of sums in f32 (f64 for f64): x [..., in], weight [out,
+/// in], y [..., out].
 ///
-/// weight  x's dtype; or another floating or a block dtype beside a floating x, used as it lies. The
-///         gradient passes to x, and to a floating weight.
-/// bias    x's dtype
-/// Error: as for matmul, plus 0.5 ulp for the bias. Matrix units of cards multiply more than 16 rows of f16
-/// or bf16 by a block weight that is rounded to x's dtype: |e| <= 2 u sum|x weight| + 1 ulp, u: unit
-/// roundoff of that dtype. The CPU rounds x beside a block weight unless set_round_activations(false):
-/// each of 32 neighbours by at most 1 / 65534 of the largest.
+/// weight      x's dtype; or another floating or a block dtype beside a floating x, used as it lies. The
+///             gradient passes to x, and to a floating weight.
+/// bias        [out], x's dtype; may be empty
+/// activation  of a floating x
+/// dtype       f32 beside an f16 or bf16 x: the sums are not rounded to x's dtype; else x's own
+/// Error: as for matmul, plus 0.5 ulp for the bias, times the slope of the activation, which is at most
+/// 1.13; plus the activation's own error. Where one kernel of a card computes all, it rounds once, at the
+/// end; else, as on the CPU, for weights of another dtype and for the gradient of an activation, every step
+/// rounds to y's dtype. Matrix units of cards multiply more than 16 rows of f16 or bf16 by a block weight
+/// that is rounded to x's dtype: |e| <= 2 u sum|x weight| + 1 ulp, u: unit roundoff of that dtype. The CPU
+/// rounds x beside a block weight unless set_round_activations(false): each of 32 neighbours by at most 1 /
+/// 65534 of the largest.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch.
-WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                       const EpilogueOptions& options = {});
 /// Rows of x times the transposes of weights selected by ids: y[t, j] = x[t] weight[ids[t, j]]^T. A
 /// layer of a mixture of experts, whose router has selected J experts for each of T tokens; nothing
 /// waits for the ids.

@@ -1,16 +1,17 @@
-// linear: a product with weights as they lie, of x's dtype or another.
+// linear: a product with weights as they lie, of x's dtype or another, and its epilogue.
 #include "ops/linear/linear.h"
 
 #include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/reduce/reduce.h"
-#include "wick/abi/ops/linear_bias.h"
+#include "wick/abi/ops/linear_epilogue.h"
 #include "wick/abi/ops/matmul.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
 namespace {
@@ -21,9 +22,12 @@ Tensor composite(const Tensor& x, const Tensor& weight) {
   return cast(matmul(cast(x, wide), transpose(cast(weight, wide))), x.dtype());
 }
 
+/// Of x and the weight.
 void gradients(const RuleContext& c, std::span<Tensor> g) {
   const Tensor x = c.input(0), weight = c.input(1);
-  const DType wide = wide_of(x, weight);
+  // Products of one dtype sum in the wide one without casts.
+  const bool is_one = x.dtype() == weight.dtype() && x.dtype() == c.gradient.dtype();
+  const DType wide = is_one ? x.dtype() : wide_of(x, weight);
   const Tensor gy = cast(c.gradient, wide);
   if (c.wants(0)) g[0] = cast(matmul(gy, cast(weight, wide)), x.dtype());
   if (c.wants(1)) {
@@ -55,34 +59,97 @@ Tensor mixed_product(const Tensor& x, const Tensor& weight) {
                 .rule_for_both = true});
 }
 
-/// x times the transpose of the weight, plus the bias, by one kernel; empty if the device has none for these
-/// operands.
-Tensor biased_product(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+struct ActivationFacts {
+  EpilogueActivation in_kernels;
+  Tensor (*op)(Tensor x);
+};
+/// In the order of Activation.
+constexpr ActivationFacts kActivations[] = {
+    {EpilogueActivation::kNone, [](Tensor x) { return x; }},
+    {EpilogueActivation::kRelu, relu},
+    {EpilogueActivation::kSilu, silu},
+    {EpilogueActivation::kGelu, gelu},
+    {EpilogueActivation::kGeluTanh, gelu_tanh},
+};
+const ActivationFacts& facts_of(Activation activation) { return kActivations[int(activation)]; }
+
+/// What linear returns.
+struct LinearResult {
+  Shape shape;
+  DType dtype;
+};
+
+void check_options(const Tensor& x, const Tensor& bias, const EpilogueOptions& o,
+                   const LinearResult& y) {
+  check(o.activation == Activation::kNone || is_floating(x.dtype()), ErrorCode::kDTypeMismatch,
+        "linear", "activation: expected a floating x, got ", dtype_name(x.dtype()));
+  const bool widens =
+      y.dtype == DType::kF32 && (x.dtype() == DType::kF16 || x.dtype() == DType::kBf16);
+  check(y.dtype == x.dtype() || widens, ErrorCode::kDTypeMismatch, "linear",
+        "dtype: expected that of x, ", dtype_name(x.dtype()), ", or f32 beside f16 or bf16, got ",
+        dtype_name(y.dtype));
+  check(!bias || bias.dtype() == x.dtype(), ErrorCode::kDTypeMismatch, "linear",
+        "expected a bias of x's ", dtype_name(x.dtype()), ", got ",
+        bias ? dtype_name(bias.dtype()) : "");
+  if (!o.residual) return;
+  check_defined("linear", o.residual);
+  check_same_device("linear", x, o.residual);
+  check(o.residual.shape() == y.shape, ErrorCode::kShapeMismatch, "linear",
+        "expected a residual of the result's shape ", y.shape, ", got ", o.residual.shape());
+  check(o.residual.dtype() == y.dtype, ErrorCode::kDTypeMismatch, "linear",
+        "expected a residual of the result's ", dtype_name(y.dtype), ", got ",
+        dtype_name(o.residual.dtype()));
+}
+
+/// The product and its epilogue by one kernel; empty if the device has none for these operands.
+Tensor by_kernel(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                 const EpilogueOptions& o, const LinearResult& result) {
   const int64_t out = weight.size(0), in = weight.size(1);
-  const bool fits = x.dtype() == weight.dtype() && x.dtype() == bias.dtype() && bias.rank() == 1 &&
-                    bias.size(0) == out && x.device() == bias.device() && x.numel() > 0 &&
+  const auto is_row = [&](const Tensor& b) {
+    return b.dtype() == x.dtype() && b.device() == x.device() && b.rank() == 1 &&
+           b.size(0) == out && b.strides()[0] == 1;
+  };
+  const bool fits = x.dtype() == weight.dtype() && is_floating(x.dtype()) && x.numel() > 0 &&
                     out > 0 && x.is_contiguous() && weight.strides()[1] == 1 &&
-                    bias.strides()[0] == 1;
+                    (!bias || is_row(bias)) && (!o.residual || o.residual.is_contiguous());
   if (!fits || !wants_kernel()) return {};
-  Shape shape = x.shape();
-  shape[x.rank() - 1] = out;
-  const Tensor y = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
-  const Shape rows{x.numel() / in, in}, rows_of_y{x.numel() / in, out};
-  const View views[] = {
-      make_view(x.data(), x.dtype(), rows, Layout::contiguous(rows).strides), make_view(weight),
-      make_view(bias),
-      make_view(y.data(), y.dtype(), rows_of_y, Layout::contiguous(rows_of_y).strides)};
-  if (!try_launch(x.device(), kLinearBias, {views, 3}, {views + 3, 1}, {}, nullptr)) return {};
-  return record("linear", y, {&x, &weight, &bias}, kKeepInputs,
-                [](const RuleContext& c, std::span<Tensor> g) {
+  const std::vector<const Tensor*> inputs = [&] {
+    std::vector<const Tensor*> all{&x, &weight};
+    if (bias) all.push_back(&bias);
+    if (o.residual) all.push_back(&o.residual);
+    return all;
+  }();
+  // The gradient of an activation needs the sums.
+  if (o.activation != Activation::kNone && recording(inputs)) return {};
+  const Tensor y = Tensor::empty(result.shape, {.dtype = result.dtype, .device = x.device()});
+  const int64_t m = x.numel() / in;
+  const auto matrix = [&](const Tensor& t, int64_t columns) {
+    const Shape shape{m, columns};
+    return make_view(t.data(), t.dtype(), shape, Layout::contiguous(shape).strides);
+  };
+  const View views[] = {matrix(x, in), make_view(weight), bias ? make_view(bias) : make_view(x),
+                        matrix(o.residual ? o.residual : y, out), matrix(y, out)};
+  const EpilogueAttributes attributes{.activation = facts_of(o.activation).in_kernels,
+                                      .has_bias = bool(bias),
+                                      .has_residual = bool(o.residual)};
+  if (!try_launch(x.device(), kLinearEpilogue, {views, 4}, {views + 4, 1},
+                  attributes_of(attributes), nullptr))
+    return {};
+  const int bias_at = bias ? 2 : -1, residual_at = o.residual ? int(inputs.size()) - 1 : -1;
+  return record("linear", y, inputs, kKeepInput0 | kKeepInput1,
+                [bias_at, residual_at](const RuleContext& c, std::span<Tensor> g) {
                   gradients(c, g);
-                  if (c.wants(2)) g[2] = sum_to(c.gradient, c.input_shape(2));
+                  if (bias_at >= 0 && c.wants(bias_at))
+                    g[size_t(bias_at)] =
+                        cast(sum_to(c.gradient, c.input_shape(bias_at)), c.input_dtype(bias_at));
+                  if (residual_at >= 0 && c.wants(residual_at)) g[size_t(residual_at)] = c.gradient;
                 });
 }
 
 }  // namespace
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const EpilogueOptions& options) {
   const Calling calling("linear");
   check_defined("linear", x);
   check_defined("linear", weight, BlockDTypes::kAccepted);
@@ -91,8 +158,18 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
         weight.shape());
   check(x.rank() > 0 && x.size(-1) == weight.size(1), ErrorCode::kShapeMismatch, "linear",
         "inner dimensions differ: x ", x.shape(), ", weight ", weight.shape());
-  if (bias)
-    if (const Tensor y = biased_product(x, weight, bias)) return y;
+  LinearResult result{x.shape(), options.dtype.value_or(x.dtype())};
+  result.shape[x.rank() - 1] = weight.size(0);
+  const bool is_wide = result.dtype != x.dtype();
+  const bool has_options = is_wide || options.activation != Activation::kNone || options.residual;
+  if (has_options) check_options(x, bias, options, result);
+  if (bias || has_options)
+    if (const Tensor y = by_kernel(x, weight, bias, options, result)) return y;
+  if (has_options) {
+    Tensor y = linear(is_wide ? cast(x, result.dtype) : x, weight, bias);
+    y = facts_of(options.activation).op(std::move(y));
+    return options.residual ? std::move(y) + options.residual : y;
+  }
   const Tensor y =
       x.dtype() == weight.dtype() ? matmul(x, transpose(weight)) : mixed_product(x, weight);
   return bias ? y + bias : y;
