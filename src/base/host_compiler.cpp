@@ -182,9 +182,9 @@ std::string temporary_path(const std::string& ending) {
   return locked_temporary_path(ending);
 }
 
-const HostCompiler& host_compiler(const std::string& where) {
+const HostCompiler& host_compiler(std::string_view where) {
   const std::lock_guard lock(mutex);
-  return locked_compiler(where);
+  return locked_compiler(std::string(where));
 }
 
 HostCompiled compile_library(const HostCompiler& compiler, const std::string& source,

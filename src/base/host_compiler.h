@@ -1,6 +1,7 @@
 // Compiles C++ for the host at run time and caches the result on disk.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace wick {
@@ -27,7 +28,7 @@ struct HostCompiler {
 };
 /// The system's compiler: WICK_CXX, else c++, g++ or clang++ in PATH; looked up once. Errors:
 /// kUnsupported, kInvalidArgument, as compiled_entry.
-const HostCompiler& host_compiler(const std::string& where);
+const HostCompiler& host_compiler(std::string_view where);
 
 struct HostCompiled {
   bool ok;
