@@ -51,6 +51,7 @@ struct Norm {
           p, name, dim,
           LayerNormOptions{.eps = c.rms_norm_eps, .affine = c.norm_type == NormType::kLayer});
   }
+  bool is_identity() const { return !rms && !layer; }
   Tensor operator()(const Tensor& x) const {
     if (rms) return (*rms)(x);
     return layer ? (*layer)(x) : x;
@@ -121,7 +122,8 @@ struct Attention {
     return c.query_pre_attn_scalar > 0 ? 1 / std::sqrt(c.query_pre_attn_scalar) : 0;
   }
 
-  Tensor operator()(const Tensor& x, const Step& step) const {  // x: [B, T, hidden]
+  /// x [B, T, hidden]; adds the residual of that shape, unless it is empty.
+  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual = {}) const {
     const int64_t b = x.size(0), t = x.size(1);
     const Tensor q = transpose(rotated(q_proj(x), step), 1, 2);  // [B, H, T, D]
     Tensor k = transpose(rotated(k_proj(x), step), 1, 2);        // [B, G, T, D]
@@ -134,7 +136,8 @@ struct Attention {
     SdpaOptions options = sdpa_options;
     if (options.is_causal) options.positions = step.positions;
     const Tensor y = sdpa(q, k, v, options);  // [B, H, T, D]
-    return o_proj(reshape(transpose(y, 1, 2), {b, t, query_heads * head_dim}));
+    return o_proj(reshape(transpose(y, 1, 2), {b, t, query_heads * head_dim}),
+                  {.residual = residual});
   }
 
   Tensor rotated(const Tensor& x, const Step& step) const {  // x: [B, T, H or G, D]
@@ -149,14 +152,14 @@ struct Attention {
   }
 };
 
-Tensor activated(HiddenAct act, const Tensor& x) {
+Activation activation_of(HiddenAct act) {
   switch (act) {
     case HiddenAct::kSilu:
-      return silu(x);
+      return Activation::kSilu;
     case HiddenAct::kGeluTanh:
-      return gelu_tanh(x);
+      return Activation::kGeluTanh;
   }
-  return {};
+  return Activation::kNone;
 }
 Tensor gated(HiddenAct act, const Tensor& gate, const Tensor& up) {
   switch (act) {
@@ -183,9 +186,11 @@ struct Mlp {
         down_proj(p, name + "down_proj", intermediate_size, c.hidden_size,
                   {.bias = c.mlp_bias, .deviation = residual_deviation(c)}) {}
 
-  Tensor operator()(const Tensor& x) const {
-    return down_proj(gate_proj ? gated(hidden_act, (*gate_proj)(x), up_proj(x))
-                               : activated(hidden_act, up_proj(x)));
+  /// Adds the residual of x's shape, unless it is empty.
+  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const {
+    const Tensor inner = gate_proj ? gated(hidden_act, (*gate_proj)(x), up_proj(x))
+                                   : up_proj(x, {.activation = activation_of(hidden_act)});
+    return down_proj(inner, {.residual = residual});
   }
 
   static LinearOptions in_options(const DecoderConfig& c) {
@@ -229,12 +234,13 @@ struct MoeMlp {
     if (c.shared_expert_intermediate_size > 0) shared_expert.emplace(c, p, name);
   }
 
-  Tensor operator()(const Tensor& x) const {  // [B, T, hidden]
+  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const {  // [B, T, hidden]
     const Tensor rows = reshape(x, {x.size(0) * x.size(1), x.size(2)});
     const auto [weights, ids] = route(rows);  // [B T, selected]
     const Tensor y = down_proj(gated(hidden_act, gate_proj(rows, ids), up_proj(rows, ids)), ids);
     const Tensor sum = reshape(matmul(unsqueeze(cast(weights, x.dtype()), 1), y), x.shape());
-    return shared_expert ? sum + (*shared_expert)(x) : sum;
+    const Tensor all = shared_expert ? sum + (*shared_expert)(x) : sum;
+    return residual ? residual + all : all;
   }
 
   /// The softmax of the selected experts' scores is that of all scores, scaled to a sum of 1.
@@ -260,8 +266,8 @@ struct FeedForward {
                 ? std::variant<Mlp, MoeMlp>(std::in_place_type<MoeMlp>, c, p, name)
                 : std::variant<Mlp, MoeMlp>(std::in_place_type<Mlp>, c, p, name,
                                             c.intermediate_size)) {}
-  Tensor operator()(const Tensor& x) const {
-    return std::visit([&](const auto& kind) { return kind(x); }, mlp);
+  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const {
+    return std::visit([&](const auto& kind) { return kind(x, residual); }, mlp);
   }
 };
 
@@ -310,9 +316,16 @@ struct Block {
 
   Tensor operator()(Tensor x, const Step& step) const {
     const Tensor y = attention_input_norm(x);
-    if (parallel_residual) return x + scaled(self_attn(y, step) + mlp(y));
-    x = x + scaled(attention_output_norm(self_attn(y, step)));
-    return x + scaled(mlp_output_norm(mlp(mlp_input_norm(x))));
+    if (parallel_residual) return x + scaled(mlp(y, self_attn(y, step)));
+    x = adds_directly(attention_output_norm)
+            ? self_attn(y, step, x)
+            : x + scaled(attention_output_norm(self_attn(y, step)));
+    const Tensor z = mlp_input_norm(x);
+    return adds_directly(mlp_output_norm) ? mlp(z, x) : x + scaled(mlp_output_norm(mlp(z)));
+  }
+  /// Whether nothing is done to a part's output before it is added to the hidden states.
+  bool adds_directly(const Norm& output_norm) const {
+    return residual_multiplier == 1 && output_norm.is_identity();
   }
   Tensor scaled(const Tensor& x) const {
     return residual_multiplier != 1 ? x * residual_multiplier : x;

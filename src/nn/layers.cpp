@@ -3,7 +3,6 @@
 #include "wick/ops/binary.h"
 #include "wick/ops/create.h"
 #include "wick/ops/gather.h"
-#include "wick/ops/matmul.h"
 #include "wick/ops/norm.h"
 
 namespace wick {
@@ -13,7 +12,9 @@ Linear::Linear(Parameters& parameters, const std::string& name, int64_t in, int6
     : weight(parameters.take_matrix(name + ".weight", {out, in}, {0, options.deviation})) {
   if (options.bias) bias = parameters.take(name + ".bias", {out}, {0, 0});
 }
-Tensor Linear::operator()(const Tensor& x) const { return linear(x, weight, bias); }
+Tensor Linear::operator()(const Tensor& x, const EpilogueOptions& epilogue) const {
+  return linear(x, weight, bias, epilogue);
+}
 
 ExpertLinear::ExpertLinear(Parameters& parameters, const std::string& name, int64_t experts,
                            int64_t in, int64_t out, double deviation)

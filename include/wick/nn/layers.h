@@ -3,6 +3,7 @@
 #include <string>
 
 #include "wick/nn/parameters.h"
+#include "wick/ops/matmul.h"
 
 namespace wick {
 
@@ -11,13 +12,13 @@ struct LinearOptions {
   double deviation = 0.02;  // standard deviation of the initial weight
 };
 
-/// A linear layer: x [..., in] -> x weightᵀ + bias [..., out]. Parameters NAME.weight [out, in] and
-/// NAME.bias [out].
+/// A linear layer: x [..., in] -> x weightᵀ + bias [..., out], and the epilogue (linear). Parameters
+/// NAME.weight [out, in] and NAME.bias [out].
 struct WICK_API Linear {
   Parameter weight, bias;
   Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out,
          const LinearOptions& options = {});
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, const EpilogueOptions& epilogue = {}) const;
 };
 
 /// Linear layers of several experts, of which each row selects some: x [T, in] or [T, J, in] and ids
