@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attention and matrix products of wick beside PyTorch's on an NVIDIA GPU, in one process.
 
-    bench/torch_gpu.py [sdpa] [masked] [gradient] [decode] [matmul] [exact] [rows]    default: all
+    bench/torch_gpu.py [sdpa] [masked] [gradient] [decode] [matmul] [epilogue] [exact] [rows]    default: all
 
 Needs the package wick with the module for NVIDIA GPUs, and PyTorch with CUDA. A row has PyTorch's time divided by wick's, both times
 (medians), both rates, and the largest difference of the results. WICK_GPU_LIBS=off times wick's own kernels where it would else call
@@ -154,6 +154,23 @@ def matmul() -> None:
     row("bfloat16 64 of 1024x1024x1024", lambda: a @ b, lambda: x @ y, flops=2 * 64 * 1024**3)
 
 
+def epilogue() -> None:
+    """A layer of a network at once: a product with a bias, an activation and a residual."""
+    for m, n, k in ((4096, 4096, 4096), (64, 14336, 4096), (1, 14336, 4096)):
+        a, w, b, r = normal(m, k), normal(n, k) / k**0.5, normal(n), normal(m, n)
+        x, weight, bias, residual = (wick.from_dlpack(t) for t in (a, w, b, r))
+        flops = 2 * m * n * k
+        row(f"linear bfloat16 {m}x{n}x{k}", lambda: F.linear(a, w, b), lambda: wick.linear(x, weight, bias), flops=flops)
+        row(f"linear bfloat16 {m}x{n}x{k} + residual", lambda: F.linear(a, w, b) + r,
+            lambda: wick.linear(x, weight, bias, residual=residual), flops=flops)
+        row(f"gelu(linear) bfloat16 {m}x{n}x{k}", lambda: F.gelu(F.linear(a, w, b)),
+            lambda: wick.linear(x, weight, bias, activation="gelu"), flops=flops)
+        row(f"gelu(linear) bfloat16 {m}x{n}x{k} + residual", lambda: F.gelu(F.linear(a, w, b)) + r,
+            lambda: wick.linear(x, weight, bias, activation="gelu", residual=residual), flops=flops)
+        row(f"gelu(linear) bfloat16 {m}x{n}x{k} to float32", lambda: F.gelu(F.linear(a, w, b)).float(),
+            lambda: wick.linear(x, weight, bias, activation="gelu", dtype=wick.f32), flops=flops)
+
+
 def exact() -> None:
     """f32 without TF32, and f64."""
     for dtype in (torch.float32, torch.float64):
@@ -179,7 +196,7 @@ def rows() -> None:
 
 
 if __name__ == "__main__":
-    groups = {"sdpa": sdpa, "masked": masked, "gradient": gradient, "decode": decode, "matmul": matmul, "exact": exact, "rows": rows}
+    groups = {"sdpa": sdpa, "masked": masked, "gradient": gradient, "decode": decode, "matmul": matmul, "epilogue": epilogue, "exact": exact, "rows": rows}
     chosen = sys.argv[1:] or list(groups)
     if unknown := [name for name in chosen if name not in groups]:
         sys.exit(f"torch_gpu.py: no group {unknown[0]!r}; there are {', '.join(groups)}")

@@ -1,4 +1,6 @@
 """wick.functional: every function that is not one of wick's ops, held to its formula in NumPy and to PyTorch, with gradients."""
+import math
+
 import numpy as np
 import pytest
 
@@ -134,7 +136,32 @@ def test_attention_of_packed_sequences():
             np.testing.assert_allclose(y[part, h], attention(q[part, h], k[part, h], v[part, h], seen, -np.inf), rtol=1e-10)
 
 
+ACTIVATIONS = {
+    "none": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0),
+    "silu": lambda x: x * sigmoid(x),
+    "gelu": lambda x: x * np.vectorize(math.erfc)(-x / math.sqrt(2)) / 2,
+    "gelu_tanh": lambda x: x * sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)),
+}
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_linear_with_an_epilogue(device, activation):
+    x, weight, bias, residual = (RANDOM.normal(size=shape).astype(np.float32) for shape in ((2, 9, 24), (16, 24), (16,), (2, 9, 16)))
+    narrow = [wick.Tensor(a, device=device).to(wick.f16) for a in (x, weight, bias)]
+    x, weight, bias = (t.numpy().astype(np.float64) for t in narrow)
+    expected = ACTIVATIONS[activation](x @ weight.T + bias) + residual
+    y = F.linear(*narrow, activation=activation, residual=wick.Tensor(residual, device=device), dtype=wick.f32)
+    assert y.dtype == wick.f32
+    np.testing.assert_allclose(y.numpy(), expected, rtol=2e-5, atol=2e-5)
+    half = wick.Tensor(residual, device=device).to(wick.f16)
+    y = F.linear(*narrow, activation=activation, residual=half)
+    assert y.dtype == wick.f16
+    np.testing.assert_allclose(y.numpy(), expected, rtol=2e-2, atol=2e-2)
+
+
 @pytest.mark.parametrize("call, text", [
+    (lambda x: F.linear(x, x, residual=x), r"linear: expected a residual of the result's shape \[4, 4\], got \[4, 6\]"),
     (lambda x: F.mse_loss(x, x[0]), r"mse_loss: expected operands of one shape, got \[4, 6\] and \[6\]"),
     (lambda x: F.mse_loss(x, x, "median"), "mse_loss: reduction: expected 'mean', 'sum' or 'none', got 'median'"),
     (lambda x: F.huber_loss(x, x, delta=0.0), "huber_loss: delta"),
