@@ -4,10 +4,15 @@
 namespace wick::gpu {
 
 void add_matrix_attention_gradient(KernelList& list) {
-  add_kernel<SdpaGradientTilesLaunch<bf16>, kMatrixFamilies>(list, "tiles");
-  add_kernel<SdpaGradientTilesLaunch<f16>, kMatrixFamilies>(list, "tiles");
-  add_kernel<SdpaGradientTilesLaunch<bf16, true>, kMatrixFamilies>(list, "tiles");
-  add_kernel<SdpaGradientTilesLaunch<f16, true>, kMatrixFamilies>(list, "tiles");
+  constexpr unsigned kRdna = kMatrixFamilies & (kRdna3 | kRdna4);
+  constexpr unsigned kOthers = kMatrixFamilies & ~kRdna,
+                     kApart = kRdna | (kMatrixFamilies & kEmulated);
+  add_kernel<SdpaGradientTilesLaunch<bf16, true>, kOthers>(list, "tiles");
+  add_kernel<SdpaGradientTilesLaunch<f16, true>, kOthers>(list, "tiles");
+  add_kernel<SdpaGradientTilesLaunch<bf16, false>, kApart>(list, "tiles_apart");
+  add_kernel<SdpaGradientTilesLaunch<f16, false>, kApart>(list, "tiles_apart");
+  add_kernel<SdpaGradientTilesLaunch<bf16, true, true>, kMatrixFamilies>(list, "tiles");
+  add_kernel<SdpaGradientTilesLaunch<f16, true, true>, kMatrixFamilies>(list, "tiles");
 }
 
 }  // namespace wick::gpu

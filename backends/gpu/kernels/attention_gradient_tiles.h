@@ -738,12 +738,18 @@ struct SdpaGradientTiles {
   }
 };
 
-template <class T, bool masked = false>
+/// together: one kernel computes the gradients of keys and values above D 128 too. RDNA's registers, and shared
+/// memory, do not hold both.
+template <class T, bool together, bool masked = false>
 struct SdpaGradientTilesLaunch : SdpaGradientCall<T, masked> {
   using Base = SdpaGradientCall<T, masked>;
 
-  static const char* accepts(const Call& call, const DeviceInfo&) {
+  static const char* accepts(const Call& call, [[maybe_unused]] const DeviceInfo& info) {
     if (const char* why = Base::check(call, kMaxHeadDim)) return why;
+#if defined(WICK_EMULATED)  // where RDNA's layouts have waves of 32
+    if (together && info.wave == 32 && Base::attention(call).larger_dim() > 128)
+      return "D is above 128, and there are layouts of RDNA";
+#endif
     if (masked && Base::attention(call).larger_dim() > 128)
       return "D is above 128, which leaves biases no registers";
     if (call.in[1].shape[3] % 8 != 0 || call.in[3].shape[3] % 8 != 0)
@@ -794,26 +800,14 @@ struct SdpaGradientTilesLaunch : SdpaGradientCall<T, masked> {
       if (const Status status = launch<Queries>(args, call); !status.ok()) return status;
     }
     if (call.in[2].numel() == 0) return {};
-    if constexpr (bucket <= 128 || (kPassFamilies & kMatrixFamilies & ~kTogetherTo128) != 0) {
-      using Both = SdpaGradientTiles<T, bucket, 1, GradientOf::kKeysAndValues, masked>;
-      if (bucket <= 128 || !together_to_128(call)) return run_keys<Both>(args, call);
-    }
-    if constexpr (bucket > 128 && (kPassFamilies & kTogetherTo128) != 0) {
+    if constexpr (bucket <= 128 || together) {
+      return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kKeysAndValues, masked>>(args,
+                                                                                           call);
+    } else {
       using Keys = SdpaGradientTiles<T, bucket, 1, GradientOf::kKeys, masked>;
       if (const Status status = run_keys<Keys>(args, call); !status.ok()) return status;
       return run_keys<SdpaGradientTiles<T, bucket, 1, GradientOf::kValues, masked>>(args, call);
     }
-    return {};
-  }
-  /// Families whose waves' registers, or shared memory, hold what the gradients of keys and values together
-  /// need up to D 128 alone.
-  static constexpr unsigned kTogetherTo128 = kRdna3 | kRdna4 | kEmulated;
-  static bool together_to_128([[maybe_unused]] const Call& call) {
-#if defined(WICK_NVIDIA)
-    return false;
-#else
-    return wave_of(call.device) == 32;
-#endif
   }
   template <class Keys>
   static Status run_keys(GradientTileArgs<T>& args, const Call& call) {
