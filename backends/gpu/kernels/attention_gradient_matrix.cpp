@@ -4,9 +4,8 @@
 namespace wick::gpu {
 
 void add_matrix_attention_gradient(KernelList& list) {
-  constexpr unsigned kRdna = kMatrixFamilies & (kRdna3 | kRdna4);
-  constexpr unsigned kOthers = kMatrixFamilies & ~kRdna,
-                     kApart = kRdna | (kMatrixFamilies & kEmulated);
+  constexpr unsigned kApart = kMatrixFamilies & (kRdna3 | kRdna4 | kEmulated);
+  constexpr unsigned kOthers = kMatrixFamilies & ~kApart;
   add_kernel<SdpaGradientTilesLaunch<bf16, true>, kOthers>(list, "tiles");
   add_kernel<SdpaGradientTilesLaunch<f16, true>, kOthers>(list, "tiles");
   add_kernel<SdpaGradientTilesLaunch<bf16, false>, kApart>(list, "tiles_apart");

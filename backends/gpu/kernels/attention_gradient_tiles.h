@@ -739,17 +739,13 @@ struct SdpaGradientTiles {
 };
 
 /// together: one kernel computes the gradients of keys and values above D 128 too. RDNA's registers, and shared
-/// memory, do not hold both.
+/// memory, do not hold both; nor does that of the emulator, which runs RDNA's layouts.
 template <class T, bool together, bool masked = false>
 struct SdpaGradientTilesLaunch : SdpaGradientCall<T, masked> {
   using Base = SdpaGradientCall<T, masked>;
 
-  static const char* accepts(const Call& call, [[maybe_unused]] const DeviceInfo& info) {
+  static const char* accepts(const Call& call, const DeviceInfo&) {
     if (const char* why = Base::check(call, kMaxHeadDim)) return why;
-#if defined(WICK_EMULATED)  // where RDNA's layouts have waves of 32
-    if (together && info.wave == 32 && Base::attention(call).larger_dim() > 128)
-      return "D is above 128, and there are layouts of RDNA";
-#endif
     if (masked && Base::attention(call).larger_dim() > 128)
       return "D is above 128, which leaves biases no registers";
     if (call.in[1].shape[3] % 8 != 0 || call.in[3].shape[3] % 8 != 0)
