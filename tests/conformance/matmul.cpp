@@ -221,14 +221,17 @@ Row epilogue_gradient_row() {
   return row;
 }
 
-/// A few rows by weights that lie along k, which cards read straight into matrix registers: one run of k, and several.
+/// A few rows by weights that lie along k, which cards read straight into matrix registers: one run of k, and
+/// several; few columns, more, and, on the emulator, many.
 Row few_rows_row() {
   Row row = linear_row();
   row.op = "linear of few rows";
   row.dtypes = {{DType::kF16}, {DType::kBf16}};
   row.geometries = {{{{5, 136}, {24, 136}, {24}}},
                     {{{19, 136}, {16, 136}, {16}}},
-                    {{{2, 1096}, {16, 1096}, {16}}}};
+                    {{{2, 1096}, {16, 1096}, {16}}},
+                    {{{21, 136}, {40, 136}, {40}}},
+                    {{{3, 136}, {136, 136}, {136}}}};
   row.long_geometries = {{{{20, 1544}, {2072, 1544}, {2072}}}, {{{7, 520}, {8216, 520}, {8216}}}};
   row.differentiable = {};  // as linear's
   return row;

@@ -160,31 +160,36 @@ struct DirectMatmul {
   }
 };
 
-template <class T>
-struct DirectMatmulLaunch : MatmulLaunch<T, DirectMatmulLaunch<T>> {
+/// The columns of c beside the compute units: few have blocks of more waves, many have tiles of twice the
+/// columns, which read a less often.
+enum class Columns { kFew, kSome, kMany };
+
+template <class T, Columns columns>
+struct DirectMatmulLaunch : MatmulLaunch<T, DirectMatmulLaunch<T, columns>> {
   static const char* accepts_product(const Product& p, const DeviceInfo& info) {
     if (p.m < 2 || p.m > 32) return "there are not 2 to 32 rows";
     if (p.n < 16 || p.k < 128) return "the operands are small";
-    if (p.m > 16 && p.batch.numel() * p.n >= 128 * int64(info.compute_units))
-      return "tiles in shared memory read the rows less often";
+    const int64 all = p.batch.numel() * p.n, units = info.compute_units;
+    if (columns == Columns::kFew && all >= 16 * units) return "there are more columns";
+    if (columns == Columns::kMany && all < 64 * units) return "there are fewer columns";
+    // Two fragments of rows and of columns would not fit into registers.
+    if (columns == Columns::kMany && p.m > 16) return "there are more than 16 rows";
+    if (p.m > 16 && all >= 128 * units) return "tiles in shared memory read the rows less often";
     if (p.a.k != 1 || p.b.k != 1 || p.k % 8 != 0) return "an operand is not in packs along k";
     if (!p.operand_in_packs(1, p.a, p.m, 8) || !p.operand_in_packs(2, p.b, p.n, 8))
       return "an operand is not in aligned packs";
     return nullptr;
   }
   static Status run_product(const Product& p, const Call& call) {
-    return p.m <= 16 ? run_rows<1>(p, call) : run_rows<2>(p, call);
+    constexpr int kThreads = columns == Columns::kFew ? 512 : 256;
+    if constexpr (columns == Columns::kMany)
+      return run_tile<DirectTile{1, 2, kThreads}>(p, call);
+    else
+      return p.m <= 16 ? run_tile<DirectTile{1, 1, kThreads}>(p, call)
+                       : run_tile<DirectTile{2, 1, kThreads}>(p, call);
   }
 
  private:
-  template <int m>
-  static Status run_rows(const Product& p, const Call& call) {
-    const int64 columns = p.batch.numel() * p.n;
-    if (columns < 2048) return run_tile<DirectTile{m, 1, 512}>(p, call);
-    // Wide tiles read a less often, and are few. With two fragments of rows they would not fit into registers.
-    if (m == 1 && columns >= 8192) return run_tile<DirectTile{1, 2, 256}>(p, call);
-    return run_tile<DirectTile{m, 1, 256}>(p, call);
-  }
   template <DirectTile tile>
   static Status run_tile(const Product& p, const Call& call) {
     return p.for_each_launch<T, 8>(16 * tile.m, 16 * tile.n,
@@ -193,5 +198,13 @@ struct DirectMatmulLaunch : MatmulLaunch<T, DirectMatmulLaunch<T>> {
                                    });
   }
 };
+
+/// The kernels of all numbers of columns.
+template <class T>
+void add_direct(KernelList& list) {
+  add_product<DirectMatmulLaunch<T, Columns::kFew>, kMatrixFamilies, true>(list, "direct_few");
+  add_product<DirectMatmulLaunch<T, Columns::kMany>, kMatrixFamilies, true>(list, "direct_many");
+  add_product<DirectMatmulLaunch<T, Columns::kSome>, kMatrixFamilies, true>(list, "direct");
+}
 
 }  // namespace wick::gpu

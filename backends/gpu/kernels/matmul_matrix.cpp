@@ -40,8 +40,8 @@ void add_matrix_pointwise_conv(KernelList& list) {
 }
 
 void add_thin_matmul(KernelList& list) {
-  add_product<DirectMatmulLaunch<f16>, kMatrixFamilies, true>(list, "direct");
-  add_product<DirectMatmulLaunch<bf16>, kMatrixFamilies, true>(list, "direct");
+  add_direct<f16>(list);
+  add_direct<bf16>(list);
   add_product<MatrixMatmulLaunch<f16, kThinAsyncTile, true>, kAsyncFamilies, true>(list,
                                                                                    "async_32");
   add_product<MatrixMatmulLaunch<bf16, kThinAsyncTile, true>, kAsyncFamilies, true>(list,
