@@ -97,6 +97,8 @@ struct Ctx {
     asm volatile("" : "+v"(x));
     return x;
   }
+  /// See ctx_nvidia.h. Not needed here.
+  static WICK_DEVICE int in_one_register(int x) { return x; }
   /// Keeps loads from shared memory where they are written, before or behind this.
   static WICK_DEVICE void keep_order() {
     asm volatile("" ::: "memory");

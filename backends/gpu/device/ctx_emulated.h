@@ -109,6 +109,7 @@ struct Ctx {
   static int opaque(int x) { return x; }
   /// See ctx_amd.h. Not needed here.
   static void keep_order() {}
+  static int in_one_register(int x) { return x; }
   /// See ctx.h.
   struct alignas(16) Words {
     int32 w[4];

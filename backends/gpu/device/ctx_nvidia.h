@@ -55,6 +55,11 @@ struct Ctx {
   static WICK_DEVICE int opaque(int x) { return x; }
   /// See ctx_amd.h. Not needed here.
   static WICK_DEVICE void keep_order() {}
+  /// x, of elements that would else have registers of their own until it is used.
+  static WICK_DEVICE int in_one_register(int x) {
+    asm volatile("" : "+r"(x));
+    return x;
+  }
   /// See ctx.h.
   struct alignas(16) Words {
     int32 w[4];

@@ -23,17 +23,24 @@ template <class Ctx, class T, int rows, int depth>
 struct WindowsOperand : RowsOperand<Ctx, T, rows, depth> {
   static constexpr int kPacks = rows * depth / 8 / Ctx::kThreads, kRun = 8 * kPacks;
   static_assert(kRun * Ctx::kThreads == rows * depth);
+  using Elements = Pack<T, 8>;
+  using FourWords = Pack<int, 4>;
   WindowReader<T> reader;
-  Pack<T, 8> pack[kPacks];
+  Elements pack[kPacks];
 
   WICK_DEVICE void begin(const Ctx& ctx, const ConvArgs<T>& args,
                          const typename ConvArgs<T>::Place& place, int first) {
     reader.begin(args, place, first + ctx.thread() % rows, ctx.thread() / rows * kRun);
   }
-  WICK_DEVICE void fetch() {
+  WICK_DEVICE void fetch(const Ctx& ctx, T*) {
     WICK_UNROLL
     for (int e = 0; e < kRun; e++) pack[e / 8].v[e % 8] = reader.next();
     reader.skip(depth - kRun);
+    for (int p = 0; p < kPacks; p++) {
+      auto words = __builtin_bit_cast(FourWords, pack[p]);
+      for (int& word : words.v) word = ctx.in_one_register(word);
+      pack[p] = __builtin_bit_cast(Elements, words);
+    }
   }
   WICK_DEVICE void store(const Ctx& ctx, T* shared) const {
     T* const to = shared + ctx.thread() % rows * this->kStride + ctx.thread() / rows * kRun;
@@ -231,6 +238,7 @@ struct MatrixConvLaunch {
 /// A tile of y or of windows, with pixels as k: neighbouring threads load neighbouring pixels.
 template <class Ctx, class T, int rows, int depth, class Tile>
 struct PixelsOperand : RowsOperand<Ctx, T, rows, depth>, Tile {
+  WICK_DEVICE void fetch(const Ctx&, T*) { Tile::fetch(); }
   WICK_DEVICE void store(const Ctx&, T* shared) const {
     for (int e = 0; e < Tile::kCount; e++)
       shared[(this->row + e * Tile::kStep) * this->kStride + this->k] = this->v[e];

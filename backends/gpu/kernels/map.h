@@ -192,8 +192,9 @@ struct MapBusyRow {
 template <class Map>
 struct MapRows {
   static constexpr int kThreads = 256, kArity = Map::kArity, kPack = Map::kPack;
-  // Without the limit, 16-bit arithmetic uses one register more than full occupancy allows.
-  static constexpr int kResidentBlocks = Map::kWidest == 2 ? 8 : 1;
+  // Without a limit, 16-bit arithmetic uses one register more than full occupancy allows. Two operands need
+  // more than that leaves: with 8 blocks, i16 spilled registers and took twice the time.
+  static constexpr int kResidentBlocks = Map::kWidest != 2 ? 1 : kArity == 1 ? 8 : 5;
   struct Args : MapArgs<Map> {
     uint32 rows, length;  // length: elements per row, in whole aligned packs
     RowSplit split;

@@ -11,7 +11,8 @@ struct MatrixTile {
   int stages = 3;  // of shared memory, where copies are asynchronous
 };
 /// A block's part of an operand, `rows` x `depth` elements: loaded from global memory into registers,
-/// stored into shared memory, and loaded from there as fragments.
+/// stored into shared memory, and loaded from there as fragments. Packs are copied into shared memory
+/// without registers where that is asynchronous.
 ///
 /// Shared memory holds [row][k], or [k][row] if rows are innermost in memory and fragments load by
 /// columns as fast as by rows. If rows are innermost and column loads are slow, a thread transposes
@@ -21,8 +22,10 @@ struct MatrixTile {
 template <class Ctx, class T, Inner inner, int rows, int depth>
 struct MatrixOperand {
   using Matrix = typename Ctx::Matrix;
+  using Elements = Pack<T, 8>;
   static constexpr bool kByColumns = inner == Inner::kAlongRows && Matrix::kLoadsColumns;
   static constexpr bool kTransposes = inner == Inner::kAlongRows && !Matrix::kLoadsColumns;
+  static constexpr bool kCopies = Ctx::kCopiesAsync && !kTransposes;
   static constexpr int kPad = 8;  // spreads rows over the banks; they stay 16-byte aligned
   static constexpr int kStride = (kByColumns ? rows : depth) + kPad;
   static constexpr int kElements = (kByColumns ? depth : rows) * kStride;
@@ -34,7 +37,7 @@ struct MatrixOperand {
   Steps steps;
   int rows_left, k_left;  // of the operand, from the block's position
   bool packs;
-  Pack<T, 8> pack[kPacks];
+  typename Ctx::Words pack[kCopies ? 1 : kPacks];
 
   /// The row in a slot of shared memory, which is also its row of the product.
   static WICK_DEVICE int row_of(int slot) {
@@ -56,26 +59,37 @@ struct MatrixOperand {
       from[p] = x + int64(first + row) * steps.row + int64(k_in_block(ctx.thread(), p)) * steps.k;
     }
   }
-  /// Starts loading the next `depth` of k.
-  WICK_DEVICE void fetch() {
-    if (whole())
-      for (int p = 0; p < kPacks; p++) pack[p] = load_pack<8>(from[p]);
+  /// Starts loading the next `depth` of k, which `store` is to store into the same stage of shared memory.
+  WICK_DEVICE void fetch(const Ctx& ctx, T* shared) {
+    if (!whole()) return;
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p++) {
+      if constexpr (kCopies)
+        ctx.copy_async(shared + place(ctx.thread(), p), from[p], true);
+      else
+        pack[p] = *reinterpret_cast<const typename Ctx::Words*>(from[p]);
+    }
+    if constexpr (kCopies) ctx.commit_copies();
   }
   /// Stores them into shared memory, with zeros beyond the last k.
   WICK_DEVICE void store(const Ctx& ctx, T* shared) {
-    // Elements that do not form packs are loaded here, one by one: early, they would take too
-    // many registers.
-    const bool ready = whole();
-    if (ready) keep_whole(ctx, pack);
-    for (int p = 0; p < kPacks; p += kTogether) {
-      const int row = row_in_block(ctx.thread(), p), k = k_in_block(ctx.thread(), p);
-      if (ready) {
-        put_at(shared, row, k, pack + p);
-      } else {  // not through `pack`: the compiler would take loaded packs apart, to be in the same registers
-        Pack<T, 8> together[kTogether];
+    if (!whole()) {
+      // Elements that do not form packs are loaded here, one by one: early, they would take too many
+      // registers.
+      for (int p = 0; p < kPacks; p += kTogether) {
+        const int row = row_in_block(ctx.thread(), p), k = k_in_block(ctx.thread(), p);
+        Elements together[kTogether];
         for (int q = 0; q < kTogether; q++) together[q] = elements(from[p + q], row, k + q);
         put_at(shared, row, k, together);
       }
+    } else if constexpr (kCopies) {
+      ctx.template wait_copies<0>();
+    } else {
+      keep_whole(ctx, pack);
+      Elements x[kPacks];
+      WICK_UNROLL
+      for (int p = 0; p < kPacks; p++) x[p] = __builtin_bit_cast(Elements, pack[p]);
+      put(ctx, shared, x);
     }
     for (int p = 0; p < kPacks; p++) from[p] += depth * steps.k;
     k_left -= depth;
@@ -254,26 +268,26 @@ struct MatrixProduct {
   // The tile is written through shared memory, in whole rows of Out; a half or less of it at a time, as
   // fits into the memory of the stages.
   static constexpr int kOutStride = tile.n + 8;
-  static constexpr int rows_that_fit(int element_bytes) {
-    int rows = tile.m / 2;
+  static constexpr int rows_that_fit(int element_bytes, int rows) {
     while (rows * kOutStride * element_bytes > int(sizeof(Stages))) rows /= 2;
     return rows;
   }
   template <class Out>
-  static constexpr int kOutRows = rows_that_fit(sizeof(Out));
+  static constexpr int kOutRows = rows_that_fit(sizeof(Out), tile.m / 2);
+  static constexpr int kAddedRows = rows_that_fit(sizeof(T), tile.m);
 
   using Tile = Sums<Matrix>[kFragmentsM][kFragmentsN];
 
   static WICK_DEVICE int wave_m(const Ctx& ctx) { return ctx.wave() / kWavesN * kWaveM; }
   static WICK_DEVICE int wave_n(const Ctx& ctx) { return ctx.wave() % kWavesN * kWaveN; }
 
-  /// While the waves multiply one step of k, the next one is loaded into registers: b's first, since a thread may wait for
-  /// some of b's elements to compute others' places, and that wait must not include a's.
+  /// While the waves multiply one step of k, the next one is on its way: b's first, since a thread may wait for some of
+  /// b's elements to compute others' places, and that wait must not include a's.
   static WICK_DEVICE void multiply_all(const Ctx& ctx, Stages& stage, A& a, B& b, int steps,
                                        Tile& sums) {
     constexpr int kB = A::kElements;  // offset of b in a stage
     if (steps > 0) {
-      a.fetch(), b.fetch();
+      a.fetch(ctx, stage[0]), b.fetch(ctx, stage[0] + kB);
       a.store(ctx, stage[0]), b.store(ctx, stage[0] + kB);
       ctx.sync_shared();
     }
@@ -281,7 +295,7 @@ struct MatrixProduct {
       const T* const now = stage[step % kStages];
       T* const next = stage[(step + 1) % kStages];
       const bool more = step + 1 < steps;
-      if (more) b.fetch(), a.fetch();
+      if (more) b.fetch(ctx, next + kB), a.fetch(ctx, next);
       multiply_stage(ctx, now, sums);
       if (kStages == 1) ctx.sync_shared();  // all have read what is overwritten next
       if (more) a.store(ctx, next), b.store(ctx, next + kB);
@@ -414,29 +428,73 @@ struct MatrixProduct {
   template <class Out = T, int pack = 8, class Put>
   static WICK_DEVICE void write(const Ctx& ctx, Stages& stage, const Tile& sums, const Put& put) {
     constexpr int kRows = kOutRows<Out>;
-    static_assert(kRows % 16 == 0 && kRows > 0);
     Out* const out = reinterpret_cast<Out*>(stage[0]);
     WICK_ROLL
-    for (int half = 0; half < tile.m; half += kRows) {
+    for (int first = 0; first < tile.m; first += kRows) {
+      each_place<kRows>(ctx, first, sums, [&](int at, float sum) { out[at] = narrow<Out>(sum); });
+      ctx.sync_shared();
+      each_pack<kRows, pack>(ctx, [&](int slot, int column, int at) {
+        put(A::row_of(first + slot), column, load_pack<pack>(out + at));
+      });
+      ctx.sync_shared();
+    }
+  }
+  /// The same of sums to which elements of T are added. from(m, n) is the address of 8 neighbours along n, or
+  /// null if they are not stored.
+  template <class From, class Put>
+  static WICK_DEVICE void write_added(const Ctx& ctx, Stages& stage, const Tile& sums,
+                                      const From& from, const Put& put) {
+    constexpr int kRows = kAddedRows;
+    T* const out = stage[0];
+    WICK_ROLL
+    for (int first = 0; first < tile.m; first += kRows) {
+      // All are on their way at once.
+      each_pack<kRows, 8>(ctx, [&](int slot, int column, int at) {
+        const T* const added = from(A::row_of(first + slot), column);
+        if constexpr (Ctx::kCopiesAsync)
+          ctx.copy_async(out + at, added, added != nullptr);
+        else if (added)
+          store_pack(out + at, load_pack<8>(added));
+      });
+      if constexpr (Ctx::kCopiesAsync) ctx.commit_copies(), ctx.template wait_copies<0>();
+      ctx.sync_shared();
+      each_place<kRows>(ctx, first, sums, [&](int at, float sum) {
+        out[at] = narrow<T>(sum + widen<float>(out[at]));
+      });
+      ctx.sync_shared();
+      each_pack<kRows, 8>(ctx, [&](int slot, int column, int at) {
+        put(A::row_of(first + slot), column, load_pack<8>(out + at));
+      });
+      ctx.sync_shared();
+    }
+  }
+
+ private:
+  /// Calls f(at, sum) for the lane's sums in kRows rows of the tile from `first` on. at: the sum's index where
+  /// those rows lie in shared memory.
+  template <int kRows, class F>
+  static WICK_INLINE void each_place(const Ctx& ctx, int first, const Tile& sums, const F& f) {
+    static_assert(kRows % 16 == 0 && kRows > 0);
+    WICK_UNROLL
+    for (int i = 0; i < kFragmentsM; i++) {
+      const int slot = wave_m(ctx) + 16 * i - first;
+      if (slot < 0 || slot >= kRows) continue;
       WICK_UNROLL
-      for (int i = 0; i < kFragmentsM; i++) {
-        const int slot = wave_m(ctx) + 16 * i - half;
-        if (slot < 0 || slot >= kRows) continue;
+      for (int j = 0; j < kFragmentsN; j++) {
         WICK_UNROLL
-        for (int j = 0; j < kFragmentsN; j++) {
-          WICK_UNROLL
-          for (int e = 0; e < Matrix::kAccumulator; e++)
-            out[(slot + Matrix::m(ctx.lane(), e)) * kOutStride +
-                B::row_of(wave_n(ctx) + 16 * j + Matrix::n(ctx.lane(), e))] =
-                narrow<Out>(sums[i][j].v[e]);
-        }
+        for (int e = 0; e < Matrix::kAccumulator; e++)
+          f((slot + Matrix::m(ctx.lane(), e)) * kOutStride +
+                B::row_of(wave_n(ctx) + 16 * j + Matrix::n(ctx.lane(), e)),
+            sums[i][j].v[e]);
       }
-      ctx.sync_shared();
-      for (int p = ctx.thread(); p < kRows * tile.n / pack; p += Ctx::kThreads) {
-        const int slot = p / (tile.n / pack), column = p % (tile.n / pack) * pack;
-        put(A::row_of(half + slot), column, load_pack<pack>(out + slot * kOutStride + column));
-      }
-      ctx.sync_shared();
+    }
+  }
+  /// Calls f(slot, column, at) for the thread's packs of kRows rows. at: as of each_place.
+  template <int kRows, int pack, class F>
+  static WICK_INLINE void each_pack(const Ctx& ctx, const F& f) {
+    for (int p = ctx.thread(); p < kRows * tile.n / pack; p += Ctx::kThreads) {
+      const int slot = p / (tile.n / pack), column = p % (tile.n / pack) * pack;
+      f(slot, column, slot * kOutStride + column);
     }
   }
 };
@@ -498,17 +556,23 @@ struct MatrixMatmul {
       b.begin(ctx, block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
       P::multiply_all(ctx, shared.stage, a, b, steps, sums);
     }
+    const Epilogue<T>& epilogue = args.epilogue;
+    // A residual alone is added where the result is rounded.
+    const bool adds = whole_epilogue && args.c_packs && epilogue.residual && !epilogue.is_wide &&
+                      epilogue.activation == EpilogueActivation::kNone;
     if constexpr (whole_epilogue) {
-      P::template write<float, 4>(
-          ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<float, 4>& pack) {
-            const int m = first_m + tile_m, n = first_n + tile_n;
-            if (m < args.m && n < args.n)
-              args.epilogue.store(args.c, m * args.c_m + n, n, args.n - n, args.c_packs, pack);
-          });
-      return;
+      if (!adds) {
+        P::template write<float, 4>(
+            ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<float, 4>& pack) {
+              const int m = first_m + tile_m, n = first_n + tile_n;
+              if (m < args.m && n < args.n)
+                epilogue.store(args.c, m * args.c_m + n, n, args.n - n, args.c_packs, pack);
+            });
+        return;
+      }
     }
-    if (args.epilogue.bias) P::add_bias(ctx, sums, args.epilogue.bias + first_n, args.n - first_n);
-    P::write(ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<T, 8>& pack) {
+    if (epilogue.bias) P::add_bias(ctx, sums, epilogue.bias + first_n, args.n - first_n);
+    const auto put = [&](int tile_m, int tile_n, const Pack<T, 8>& pack) {
       const int m = first_m + tile_m, n = first_n + tile_n;
       if (m >= args.m || n >= args.n) return;
       T* const c = block.c + m * args.c_m + n * args.c_n;
@@ -518,7 +582,17 @@ struct MatrixMatmul {
         for (int e = 0; e < 8; e++)
           if (n + e < args.n) c[e * args.c_n] = pack.v[e];
       }
-    });
+    };
+    if constexpr (whole_epilogue) {
+      const auto from = [&](int tile_m, int tile_n) -> const T* {
+        const int m = first_m + tile_m, n = first_n + tile_n;
+        const bool inside = m < args.m && n < args.n;
+        return inside ? static_cast<const T*>(epilogue.residual) + m * args.c_m + n : nullptr;
+      };
+      P::write_added(ctx, shared.stage, sums, from, put);
+    } else {
+      P::write(ctx, shared.stage, sums, put);
+    }
   }
 };
 
