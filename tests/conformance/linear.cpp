@@ -79,9 +79,10 @@ Row blocks_row() {
                                                     {{{0, 2}, {3, 2}}, {0}}})
     row.geometries.push_back(more);
   row.long_geometries = {{{{1, 3}, {211, 3}}, {0}}, {{{5, 2}, {157, 2}}, {0}}};
-  row.tolerance = sums(2, 2);  // the terms of blocks with offsets are alike
+  row.tolerance = sums(2, 1);
   row.fused = true;
-  row.distinct = {1};
+  // A row of equal x makes terms alike, whose roundings add up beyond this bound.
+  row.distinct = {0, 1};
   row.bench = Geometry{{{1, 16}, {4096, 16}}, {0}};
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kLinear, d[0], d[1]}};
@@ -98,8 +99,6 @@ Row many_row() {
   row.geometries = {
       {{{17, 2}, {3, 2}}, {0}}, {{{19, 3}, {67, 4}}, {1}}, {{{3, 11, 1}, {70, 1}}, {0}}};
   row.long_geometries = {{{{131, 1}, {67, 1}}, {0}}};
-  // A row of equal x makes terms alike, whose roundings add up beyond this bound.
-  row.distinct = {0, 1};
   row.bench = Geometry{{{512, 4}, {1024, 4}}, {0}};
   return row;
 }

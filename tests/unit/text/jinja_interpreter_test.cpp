@@ -48,6 +48,25 @@ TEST(JinjaInterpreter, HostileTemplatesEndInErrors) {
   }
 }
 
+TEST(JinjaInterpreter, FormatsThatCannotBeNameTheirFault) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"{{ '%q' % 1 }}", "unsupported format character 'q'"},
+      {"{{ '%d' % 'x' }}", "%d format: a number is required, not str"},
+      {"{{ '%f' % 'x' }}", "must be real number, not str"},
+      {"{{ '%d %d' % 1 }}", "not enough arguments for format string"},
+      {"{{ '%d' % (1, 2) }}", "not all arguments converted"},
+      {"{{ '%(a)d' % 1 }}", "format requires a mapping"},
+      {"{{ '{!x}'.format(1) }}", "unknown conversion specifier x"},
+      {"{{ '{a}'.format(1) }}", "no argument named 'a'"},
+      {"{{ '{1}'.format(1) }}", "replacement index 1 out of range"},
+      {"{{ '{:q}'.format('a') }}", "invalid format specifier 'q'"},
+  };
+  for (const auto& [source, text] : rows) {
+    SCOPED_TRACE(source);
+    EXPECT_ERROR(render(source), kInvalidArgument, text);
+  }
+}
+
 TEST(JinjaInterpreter, LimitsAreThoseOfTheOptions) {
   RenderOptions options;
   options.max_steps = 100;
