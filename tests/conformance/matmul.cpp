@@ -202,6 +202,9 @@ Row linear_epilogue_row() {
       if (is_small || f == i % 4)   // all but the last activation, once
         row.geometries.push_back(epilogue_geometry(x, out, {f, parts & 1, parts >> 1 & 1}));
     }
+  // A residual without an activation has code of its own in kernels of tiles.
+  row.geometries.push_back(epilogue_geometry({40, 520}, 48, {0, 0, 1}));
+  row.geometries.push_back(epilogue_geometry({130, 40}, 264, {0, 1, 1}));
   // Thin tiles.
   row.long_geometries = {epilogue_geometry({6, 512}, 520, {3, 1, 1})};
   row.fused = true;
