@@ -59,7 +59,7 @@ function(wick_amd_objects out)
   set(launcher)
   if(WICK_CCACHE)
     # The bitcode is an input that ccache does not know of.
-    set(launcher ${CMAKE_COMMAND} -E env CCACHE_EXTRAFILES=${WICK_OCML} ${WICK_CCACHE})
+    set(launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_EXTRAFILES=${WICK_OCML} ${WICK_CCACHE})
   endif()
   set(flags -x hip -std=c++20 -O2 -ffp-contract=off -nogpuinc -nogpulib)
   list(TRANSFORM amd_INCLUDES PREPEND -I OUTPUT_VARIABLE includes)
