@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
@@ -57,8 +58,51 @@ class Counts(unittest.TestCase):
             (self.root / path).write_text(text)
         self.plant("bin/ctest", f"cat {self.root}/lines\n! grep -q 'Failed  ' {self.root}/lines")
 
+    def commit(self, paths, hours_ago):
+        """A commit of so many hours ago that changes these files."""
+        for path in paths:
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            with open(self.root / path, "a") as file:
+                file.write("changed\n")
+        if not (self.root / ".git").exists():
+            subprocess.run(["git", "init", "-q", self.root], check=True)
+        date = f"{int(time.time()) - hours_ago * 3600} +0000"
+        identity = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
+                    for what, value in (("NAME", "n"), ("EMAIL", "e"), ("DATE", date))}
+        for command in (["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "change"]):
+            subprocess.run(["git", "-C", self.root, *command], check=True, env={**os.environ, **identity})
+
+    def planned(self):
+        """The stages of this commit, and the line on kernels."""
+        line = self.run_script("test", "--plan").stdout.splitlines()[0]
+        stages, kernels = line.removeprefix("stages: ").split("; kernels for: ")
+        return set(stages.split()), kernels
+
     def last_line(self, run):
         return run.stdout.splitlines()[-1]
+
+    def test_dear_stages_take_turns(self):
+        dear = {"amd", "amdemu", "cuda", "asan", "tsan"}
+        self.commit(["backends/gpu/kernel.h", "src/io/json.cpp", "src/base/file.cpp"], hours_ago=30)
+        first, first_kernels = self.planned()
+        self.commit(["README.md"], hours_ago=1)
+        second, second_kernels = self.planned()
+        self.assertEqual(first | second, second | dear | {"setup", "quick", "build", "cpu", "emu", "install", "examples", "python", "fuzz"})
+        self.assertEqual(first & second & dear, set())
+        self.assertEqual({(first & dear) == turn for turn in ({"cuda", "asan"}, {"amd", "amdemu", "tsan"})}, {True, False})
+        self.commit(["README.md"], hours_ago=1)
+        self.assertEqual({first_kernels, second_kernels, self.planned()[1]}, {"emu:32, gfx942", "emu:64, gfx1100"})
+
+    def test_a_stage_whose_code_changed_lately_runs_in_every_turn(self):
+        self.commit(["README.md"], hours_ago=30)
+        for _ in range(2):
+            self.commit(["backends/gpu/kernel.h"], hours_ago=1)
+            stages, kernels = self.planned()
+            self.assertLessEqual({"amd", "amdemu", "cuda"}, stages)
+            self.assertEqual(kernels, "emu:32 emu:64, gfx942 gfx1100")
+
+    def test_all_stages_run_without_history(self):
+        self.assertLessEqual({"amd", "amdemu", "cuda", "asan", "tsan"}, self.planned()[0])
 
     def test_a_stage_that_passes(self):
         run = self.run_script("test", "--stage", "quick")
@@ -77,6 +121,7 @@ class Counts(unittest.TestCase):
         self.assertIn(" 0 skipped, 1 failed, ", self.last_line(run))
 
     def test_a_stage_that_skips_everything_has_not_passed(self):
+        self.plant("tools/amdemu/setup.sh", "echo 'Temporary failure in name resolution'; exit 1")
         run = self.run_script("test", "--stage", "quick", "--stage", "amdemu")
         self.assertIn("   amdemu skipped\n", run.stdout)
         self.assertIn("scripts/test: 1 stages passed, 1 skipped, 0 failed, ", self.last_line(run))
