@@ -13,10 +13,12 @@ inline constexpr const char* kArchitectures[kNumIsas] = {"x86-64-v2", "x86-64-v3
 
 /// The widest set of this machine. Errors: kUnsupported below x86-64-v2.
 Isa machine_isa();
-/// Returns `wish` if given, else the machine's set. Errors: kInvalidArgument for an unknown name,
-/// kUnsupported for a set that the machine lacks.
-Isa choose_isa(Isa machine, std::optional<std::string_view> wish);
-/// The set this process uses: WICK_CPU, or machine_isa(). Errors: those of choose_isa.
+/// The sets that this build has kernels for (WICK_CPU_ISAS): bit i for Isa(i).
+unsigned built_isas();
+/// Returns `wish` if given, else the widest set that the machine has and `built` holds. Errors:
+/// kInvalidArgument for an unknown name, kUnsupported for a set that the machine or the build lacks.
+Isa choose_isa(Isa machine, std::optional<std::string_view> wish, unsigned built = built_isas());
+/// The set this process uses: choose_isa of WICK_CPU and machine_isa(). Errors: those of choose_isa.
 Isa isa();
 
 }  // namespace wick::cpu

@@ -64,16 +64,27 @@ int Table::find(const KernelQuery& query, const Kernel** kernels) const {
 }
 
 const Table& table_of(Isa isa) {
-  if (isa == Isa::kAvx512) {
-    static const Table table = make(avx512::add_kernels);
-    return table;
+  // Only what is built can be linked.
+  constexpr auto built = [](Isa of) { return (WICK_BUILT_ISAS >> int(of) & 1) != 0; };
+  if constexpr (built(Isa::kAvx512)) {
+    if (isa == Isa::kAvx512) {
+      static const Table table = make(avx512::add_kernels);
+      return table;
+    }
   }
-  if (isa == Isa::kAvx2) {
-    static const Table table = make(avx2::add_kernels);
-    return table;
+  if constexpr (built(Isa::kAvx2)) {
+    if (isa == Isa::kAvx2) {
+      static const Table table = make(avx2::add_kernels);
+      return table;
+    }
   }
-  static const Table table = make(baseline::add_kernels);
-  return table;
+  if constexpr (built(Isa::kBaseline)) {
+    if (isa == Isa::kBaseline) {
+      static const Table table = make(baseline::add_kernels);
+      return table;
+    }
+  }
+  std::abort();  // choose_isa returns no other
 }
 
 const char* accepts_unit_strides(const Kernel*, const Call* call, const DeviceInfo*) {

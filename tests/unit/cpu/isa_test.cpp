@@ -25,6 +25,19 @@ TEST(Isa, WhatTheMachineLacksIsAnErrorThatNamesBoth) {
   EXPECT_ERROR(choose_isa(Isa::kBaseline, "avx2"), kUnsupported, "WICK_CPU");
 }
 
+TEST(Isa, ABuildOfFewerSetsGivesTheWidestThatTheMachineHas) {
+  constexpr unsigned kBaseline = 1, kAvx2 = 2, kAvx512 = 4;
+  EXPECT_EQ(choose_isa(Isa::kAvx512, std::nullopt, kAvx2), Isa::kAvx2);
+  EXPECT_EQ(choose_isa(Isa::kAvx2, std::nullopt, kBaseline | kAvx512), Isa::kBaseline);
+  EXPECT_ERROR(
+      choose_isa(Isa::kAvx2, std::nullopt, kAvx512), kUnsupported,
+      "cpu: this build has kernels for avx512 alone, this machine has avx2; configure with "
+      "-DWICK_CPU_ISAS=native");
+  EXPECT_ERROR(choose_isa(Isa::kAvx512, "avx2", kBaseline | kAvx512), kUnsupported,
+               "WICK_CPU: this build lacks avx2, it has baseline, avx512; configure with "
+               "-DWICK_CPU_ISAS=avx2");
+}
+
 TEST(Isa, AnUnknownWordIsAnErrorThatListsTheWords) {
   EXPECT_ERROR(choose_isa(Isa::kAvx512, "sse9"), kInvalidArgument,
                "WICK_CPU: expected baseline, avx2 or avx512, got \"sse9\"");
