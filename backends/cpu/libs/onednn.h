@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dispatch/workers.h"
+#include "libs/blocked_signals.h"
 #include "wick/abi/call.h"
 
 namespace wick::cpu::onednn {
@@ -33,14 +34,16 @@ struct KeyHash {
   }
 };
 
-/// Calls f(part, buffer) for every part on the workers. If parts throw dnnl::error, rethrows the first
-/// one after all are done: an exception must not leave a worker thread.
+/// Calls f(part, buffer) for every part on the workers, with signals blocked. If parts throw
+/// dnnl::error, rethrows the first one after all are done: an exception must not leave a worker thread.
 template <class F>
 void run_parts(const Workers& workers, int64 parts, char* buffers, F&& f) {
   std::mutex mutex;
   std::optional<dnnl::error> failed;
   workers.run(parts, buffers, [&](int64 i, char* buffer) {
     try {
+      const BlockedSignals
+          blocked;  // for one part, some 0.1 ms or more: signals arrive between parts
       f(i, buffer);
     } catch (const dnnl::error& e) {
       const std::lock_guard lock(mutex);
