@@ -7,6 +7,9 @@
 
 namespace wick {
 
+/// What errors say of a file that ends before what it promises.
+inline constexpr std::string_view kCutShort = "cut short; an incomplete download?";
+
 /// A file mapped into memory, read-only; pages load on first access. Errors: kIo, naming the path.
 class MappedFile {
  public:

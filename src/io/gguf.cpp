@@ -64,7 +64,7 @@ class Cursor {
   T number() {
     value_at_ = position_;
     if (sizeof(T) > left())
-      refuse("a value of ", sizeof(T), " bytes, the file has ", left(), " left");
+      refuse("a value of ", sizeof(T), " bytes, the file has ", left(), " left: ", kCutShort);
     T value;
     std::memcpy(&value, take(sizeof(T)), sizeof(T));
     return value;
@@ -74,12 +74,14 @@ class Cursor {
   uint64_t count_of(const char* items, uint64_t least) {
     const uint64_t n = count();
     if (n > left() / least)
-      refuse(n, " ", items, " of at least ", least, " bytes, the file has ", left(), " left");
+      refuse(n, " ", items, " of at least ", least, " bytes, the file has ", left(),
+             " left: ", kCutShort);
     return n;
   }
   std::string_view text() {
     const uint64_t size = count();
-    if (size > left()) refuse("a string of ", size, " bytes, the file has ", left(), " left");
+    if (size > left())
+      refuse("a string of ", size, " bytes, the file has ", left(), " left: ", kCutShort);
     return {reinterpret_cast<const char*>(take(size)), size_t(size)};
   }
   /// A key or a tensor's name.
@@ -304,8 +306,8 @@ void place_tensors(Cursor& cursor, uint64_t file_bytes, uint64_t alignment,
     if (tensor.offset % alignment != 0)
       cursor.refuse("offset ", tensor.offset, " is not a multiple of the alignment ", alignment);
     if (tensor.offset > data_bytes || uint64_t(tensor.bytes) > data_bytes - tensor.offset)
-      cursor.refuse(tensor.bytes, " bytes at offset ", tensor.offset, ", the data has ",
-                    data_bytes);
+      cursor.refuse(tensor.bytes, " bytes at offset ", tensor.offset, ", the data has ", data_bytes,
+                    ": ", kCutShort);
   }
   std::vector<const Described*> order;
   for (const Described& tensor : tensors) order.push_back(&tensor);

@@ -39,13 +39,14 @@ int control_code(std::string_view character) {
 
 }  // namespace
 
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const int length = sequence_length(text, i);
-    if (length == 0) return false;
-    i += size_t(length);
+size_t valid_utf8_bytes(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const int length = sequence_length(text, at);
+    if (length == 0) break;
+    at += size_t(length);
   }
-  return true;
+  return at;
 }
 
 std::string json_quote(std::string_view text) {

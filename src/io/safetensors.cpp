@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "io/json_text.h"
 #include "io/packed_bits.h"
+#include "wick/io/json.h"
 
 namespace wick {
 namespace {
@@ -92,7 +93,8 @@ Place read_entry(const std::string& path, const std::string& name, simdjson::dom
               read_size(offsets.at(1).value_unsafe(), &place.end),
           path, tensor, "\"data_offsets\": expected two integers of at least 0");
   require(place.begin <= place.end && place.end <= data_bytes, path, tensor, "data at bytes ",
-          place.begin, " to ", place.end, ", the file has ", data_bytes);
+          place.begin, " to ", place.end, ", the file has ", data_bytes,
+          place.begin <= place.end ? ": " : "", place.begin <= place.end ? kCutShort : "");
   require(place.end - place.begin == bytes, path, tensor, dtype, " ", place.shape, " has ", bytes,
           " bytes, its data ", place.end - place.begin);
   place.begin += data_begin;
@@ -114,11 +116,13 @@ struct SafetensorsReader::Impl {
     files.push_back(std::make_shared<MappedFile>(path));
     const auto bytes = files.back()->bytes();
     require(bytes.size() >= 8, path, "the file has ", bytes.size(),
-            " bytes, the header's length alone takes 8");
+            " bytes, the header's length alone takes 8: ", kCutShort);
     uint64_t header_bytes = 0;
     std::memcpy(&header_bytes, bytes.data(), 8);
-    require(header_bytes <= kMaxHeaderBytes && header_bytes <= bytes.size() - 8, path,
-            "the header claims ", header_bytes, " bytes, the file has ", bytes.size());
+    require(header_bytes <= kMaxHeaderBytes, path, "the header claims ", header_bytes,
+            " bytes, the file has ", bytes.size());
+    require(header_bytes <= bytes.size() - 8, path, "the header claims ", header_bytes,
+            " bytes, the file has ", bytes.size(), ": ", kCutShort);
     simdjson::dom::parser parser;
     simdjson::dom::element root;
     const auto error = parser
@@ -192,22 +196,19 @@ struct SafetensorsReader::Impl {
   /// Reads the header of each shard that an index names, once, and checks that each tensor is in
   /// its shard.
   void read_shards(const std::string& folder, const std::string& index) {
-    simdjson::dom::parser parser;
-    simdjson::dom::element root;
-    const auto error = parser.parse(read_text_file(index)).get(root);
-    require(!error, index, "expected JSON: ", simdjson::error_message(error));
-    simdjson::dom::object map;
-    require(!root["weight_map"].get_object().get(map), index, "expected an object \"weight_map\"");
+    const Settings root = read_json(index);
+    const Settings* const map = root.group("weight_map");
+    if (!map) root.fail_expected("weight_map", "an object");
     std::map<std::string, std::vector<std::string>> shards;  // tensors expected in each
-    for (const auto field : map) {
-      std::string_view file;
-      require(!field.value.get_string().get(file), index, json_quote(field.key),
-              " does not name a file");
+    for (const auto& [tensor, value] : map->entries()) {
+      const std::string* const name = std::get_if<std::string>(&value.value);
+      require(name != nullptr, index, json_quote(tensor), " does not name a file");
+      const std::string& file = *name;
       // Shards are in the index's folder; no file outside it is opened.
       require(!file.empty() && file.find_first_of(std::string_view("/\0", 2)) == file.npos &&
                   file != "..",
               index, json_quote(file), " is not a file in the folder");
-      shards[folder + "/" + std::string(file)].push_back(std::string(field.key));
+      shards[folder + "/" + file].push_back(tensor);
     }
     for (const auto& [shard, names] : shards) {
       read_header(shard);

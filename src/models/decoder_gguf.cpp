@@ -20,15 +20,16 @@ constexpr double kFreqBaseDefault = 10000;
 struct GgufKey {
   std::string_view gguf;
   const char* config;
-  bool is_rare = false;  // only families that list it have it in their files
+  bool is_rare = false;       // only families that list it have it in their files
+  bool is_of_layers = false;  // files may have a list of one number for each layer
 };
 constexpr GgufKey kGgufKeys[] = {
     {"block_count", "num_hidden_layers"},
     {"context_length", "max_position_embeddings"},
     {"embedding_length", "hidden_size"},
-    {"feed_forward_length", "intermediate_size"},
-    {"attention.head_count", "num_attention_heads"},
-    {"attention.head_count_kv", "num_key_value_heads"},
+    {"feed_forward_length", "intermediate_size", false, true},
+    {"attention.head_count", "num_attention_heads", false, true},
+    {"attention.head_count_kv", "num_key_value_heads", false, true},
     {kRmsEps, "rms_norm_eps"},
     {kLayerEps, "rms_norm_eps"},
     {kWindow, "sliding_window", true},
@@ -118,36 +119,35 @@ const Family& family_of(const Settings& metadata) {
 class Keys {
  public:
   Keys(const Settings& metadata, const Family& family)
-      : metadata_(metadata), family_(family), prefix_(std::string(family.gguf) + ".") {}
+      : values_(metadata.where()), family_(family), prefix_(std::string(family.gguf) + ".") {
+    for (const auto& [key, value] : metadata.entries())
+      if (key.starts_with(prefix_)) values_.set(key, of_all_layers(key, value));
+  }
 
   std::string name(std::string_view key) const { return prefix_ + std::string(key); }
-  bool has(std::string_view key) const { return metadata_.has(name(key)); }
-  int64_t size(std::string_view key) const { return metadata_.integer(name(key), 1); }
+  bool has(std::string_view key) const { return values_.has(name(key)); }
+  int64_t size(std::string_view key) const { return values_.integer(name(key), 1); }
   int64_t size_or(std::string_view key, int64_t otherwise) const {
-    return metadata_.integer_or(name(key), otherwise, 1);
+    return values_.integer_or(name(key), otherwise, 1);
   }
-  double real(std::string_view key) const { return metadata_.real(name(key)); }
+  double real(std::string_view key) const { return values_.real(name(key)); }
   double real_or(std::string_view key, double otherwise) const {
-    return metadata_.real_or(name(key), otherwise);
+    return values_.real_or(name(key), otherwise);
   }
   std::string text_or(std::string_view key, const std::string& otherwise) const {
-    return metadata_.text_or(name(key), otherwise);
+    return values_.text_or(name(key), otherwise);
   }
   bool flag_or(std::string_view key, bool otherwise) const {
-    return metadata_.flag_or(name(key), otherwise);
+    return values_.flag_or(name(key), otherwise);
   }
-  const Setting* find(std::string_view key) const { return metadata_.find(name(key)); }
+  const Setting* find(std::string_view key) const { return values_.find(name(key)); }
 
   /// Sets the keys of config.json for which the file has keys. Returns the unknown ones.
   std::vector<std::string> translate(Settings* config) const {
     std::vector<std::string> unknown;
-    for (const auto& [key, value] : metadata_.entries()) {
-      if (!key.starts_with(prefix_)) continue;
-      const auto known =
-          std::find_if(std::begin(kGgufKeys), std::end(kGgufKeys), [&](const GgufKey& row) {
-            return row.gguf == std::string_view(key).substr(prefix_.size());
-          });
-      if (known == std::end(kGgufKeys))
+    for (const auto& [key, value] : values_.entries()) {
+      const GgufKey* const known = known_key(key);
+      if (!known)
         unknown.push_back(key);
       else if (*known->config != '\0')
         config->set(config_key(family_, known->config), value);
@@ -156,7 +156,32 @@ class Keys {
   }
 
  private:
-  const Settings& metadata_;
+  const GgufKey* known_key(std::string_view name) const {
+    const auto known =
+        std::find_if(std::begin(kGgufKeys), std::end(kGgufKeys),
+                     [&](const GgufKey& row) { return row.gguf == name.substr(prefix_.size()); });
+    return known == std::end(kGgufKeys) ? nullptr : known;
+  }
+
+  /// The number that a list repeats for each layer, or the value itself. Errors: kUnsupported if the
+  /// layers differ.
+  Setting of_all_layers(const std::string& name, const Setting& value) const {
+    const GgufKey* const known = known_key(name);
+    const auto* const list = std::get_if<Setting::List>(&value.value);
+    if (!known || !known->is_of_layers || !list || list->empty()) return value;
+    const auto* const first = std::get_if<int64_t>(&list->front().value);
+    if (!first) return value;
+    for (size_t layer = 1; layer < list->size(); layer++) {
+      const auto* const size = std::get_if<int64_t>(&(*list)[layer].value);
+      if (!size) return value;
+      check(*size == *first, ErrorCode::kUnsupported, values_.where(), "\"", name,
+            "\": expected the same number for all layers, got ", *first, " for layer 0 and ", *size,
+            " for layer ", layer);
+    }
+    return *first;
+  }
+
+  Settings values_;  // the file's, behind the prefix
   const Family& family_;
   std::string prefix_;
 };

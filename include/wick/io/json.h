@@ -7,13 +7,16 @@
 
 namespace wick {
 
-/// Parses a JSON object; integers beyond int64_t become reals. where: the prefix of error texts.
-/// Errors: kFormat if the text is not JSON or not an object, or if a key is repeated.
+/// Parses a JSON object as Python's json module does: NaN, Infinity and -Infinity are numbers, of a
+/// repeated key the last value stays, and a byte order mark is skipped. Integers beyond int64_t become
+/// reals. where: the prefix of error texts.
+/// Errors: kFormat if the text is not JSON, naming line and column, or not an object.
 WICK_API Settings parse_json(std::string_view text, const std::string& where);
 /// Parses a JSON value of any kind; for a list: std::get<Setting::List>(value.value). Errors: as
 /// parse_json.
 WICK_API Setting parse_json_value(std::string_view text, const std::string& where);
-/// Reads a JSON object from a file. Errors: kIo, naming the path; kFormat.
+/// Reads a JSON object from a file. Errors: kIo, naming the path; kFormat, which says so if the
+/// file is cut short.
 WICK_API Settings read_json(const std::string& path);
 /// Reads a JSON value of any kind from a file. Errors: kIo, naming the path; kFormat.
 WICK_API Setting read_json_value(const std::string& path);

@@ -370,7 +370,8 @@ std::vector<Lie> lies() {
        kUnsupported},
       {"a big-endian file", "GGUF" + number(3u << 24) + none + none,
        "byte 4: the file is big-endian, expected little-endian", kUnsupported},
-      {"no counts", head, "byte 8: a value of 8 bytes, the file has 0 left"},
+      {"no counts", head,
+       "byte 8: a value of 8 bytes, the file has 0 left: cut short; an incomplete download?"},
       {"2^64 - 1 tensors", head + number(far) + none,
        "byte 8: 18446744073709551615 tensors of at least 24 bytes, the file has 8 left"},
       {"one tensor more than fits", head + number(uint64_t(1)) + none + std::string(15, '\0'),
@@ -386,7 +387,8 @@ std::vector<Lie> lies() {
        "byte 65: tensor \"\": a value of 8 bytes, the file has 7 left"},
 
       {"a key beyond the end", head + none + number(uint64_t(1)) + number(uint64_t(7)) + "abcdef",
-       "byte 24: key 0: a string of 7 bytes, the file has 6 left"},
+       "byte 24: key 0: a string of 7 bytes, the file has 6 left: cut short; an incomplete "
+       "download?"},
       {"a key of 2^64 - 1 bytes", head + none + number(uint64_t(1)) + number(far) + "abcdef",
        "byte 24: key 0: a string of 18446744073709551615 bytes"},
       {"a key of no bytes", one_key("", kU8, "1"), "byte 24: key 0: the key is empty"},

@@ -283,9 +283,11 @@ std::vector<Hostile> hostile_files() {
   return {
       {"nothing", "", "the file has 0 bytes"},
       {"half a length", good.substr(0, 5),
-       "the file has 5 bytes, the header's length alone takes 8"},
+       "the file has 5 bytes, the header's length alone takes 8: cut short; an incomplete "
+       "download?"},
       {"a length alone", contents("", ""), "the header is not JSON"},
-      {"half a header", good.substr(0, 20), "bytes, the file has 20"},
+      {"half a header", good.substr(0, 20),
+       "bytes, the file has 20: cut short; an incomplete download?"},
       {"a header that ends where the file does", contents("{\"t\":"), "the header is not JSON"},
       {"a header of one byte more than there is", contents(header, "", 3),
        "the header claims 3 bytes, the file has 10"},
@@ -357,7 +359,7 @@ std::vector<Hostile> hostile_files() {
       {"reversed offsets", one_tensor("F32", "[1]", "[4,0]", 4),
        "tensor \"t\": data at bytes 4 to 0, the file has 4"},
       {"data beyond the file", one_tensor("F32", "[2]", "[0,8]", 4),
-       "tensor \"t\": data at bytes 0 to 8, the file has 4"},
+       "tensor \"t\": data at bytes 0 to 8, the file has 4: cut short; an incomplete download?"},
       {"data far beyond the file",
        one_tensor("U8", "[4]", "[9223372036854775803,9223372036854775807]", 4),
        "tensor \"t\": data at bytes"},
@@ -513,8 +515,9 @@ TEST(Safetensors, AnIndexThatIsNotAsItShouldBeIsAnError) {
   save_safetensors(folder.file("2"), {{"x", scalar(1)}, {"z", scalar(1)}});
   const std::pair<std::string, const char*> cases[] = {
       {"{", "expected JSON"},
-      {"[]", "expected an object \"weight_map\""},
-      {"{\"weight_map\":[]}", "expected an object \"weight_map\""},
+      {"[]", "expected a JSON object"},
+      {"{}", "\"weight_map\": expected an object, got nothing"},
+      {"{\"weight_map\":[]}", "\"weight_map\": expected an object, got a list"},
       {"{\"weight_map\":{\"x\":1}}", "\"x\" does not name a file"},
       {index_of({{"x", "../1"}}), "\"../1\" is not a file in the folder"},
       {index_of({{"x", "/etc/passwd"}}), "is not a file in the folder"},

@@ -227,8 +227,27 @@ TEST(GgufConfig, AWrongValueIsAnErrorThatNamesFileAndKey) {
     refused(name.c_str(), "x", "m.gguf: \"" + name + "\": expected ");
   }
   refused("llama.attention.head_count", 0, "\"llama.attention.head_count\"");
-  refused("llama.attention.head_count_kv", Setting::List{1, 2},
+  refused("llama.attention.head_count_kv", Setting::List{1, "2"},
           "\"llama.attention.head_count_kv\": expected an integer of at least 1, got a list");
+  refused("llama.block_count", Setting::List{2, 2},
+          "expected an integer of at least 1, got a list");
+}
+
+TEST(GgufConfig, AListOfEqualNumbersIsTheSizeOfAllLayers) {
+  Settings metadata = metadata_with("llama.attention.head_count", Setting::List{4, 4});
+  metadata.set("llama.attention.head_count_kv", Setting::List{2, 2})
+      .set("llama.feed_forward_length", Setting::List{24, 24});
+  const DecoderConfig c = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(c.num_attention_heads, 4);
+  EXPECT_EQ(c.num_key_value_heads, 2);
+  EXPECT_EQ(c.intermediate_size, 24);
+  EXPECT_TRUE(c.ignored_keys.empty());
+  EXPECT_ERROR(
+      decoder_config_of_gguf(metadata_with("llama.attention.head_count_kv", Setting::List{2, 2, 1}),
+                             embedding_and()),
+      kUnsupported,
+      "m.gguf: \"llama.attention.head_count_kv\": expected the same number for all layers, "
+      "got 2 for layer 0 and 1 for layer 2");
 }
 
 TEST(GgufConfig, AKeyThatChangesResultsAndIsNotReadIsAnError) {
