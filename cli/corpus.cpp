@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 
+#include "checksum.h"
 #include "failure.h"
 #include "paths.h"
 #include "wick/io/file.h"
@@ -28,13 +29,6 @@ int64_t total_size(const std::vector<std::string>& texts) {
                          [](int64_t sum, const std::string& t) { return sum + int64_t(t.size()); });
 }
 
-/// FNV-1a over the bytes and their count.
-void add_to(uint64_t* checksum, const std::string& text) {
-  const auto add = [&](uint8_t byte) { *checksum = (*checksum ^ byte) * 0x100000001b3; };
-  for (const char byte : text) add(uint8_t(byte));
-  for (int i = 0; i < 8; i++) add(uint8_t(uint64_t(text.size()) >> (8 * i)));
-}
-
 }  // namespace
 
 int64_t Corpus::train_bytes() const { return total_size(train); }
@@ -42,16 +36,17 @@ int64_t Corpus::held_out_bytes() const { return total_size(held_out); }
 
 Corpus read_corpus(const std::vector<std::string>& paths, double valid_fraction) {
   Corpus corpus;
-  corpus.checksum = 0xcbf29ce484222325;
+  Checksum checksum;
   for (const std::string& file : files_of(paths)) {
     const std::string text = read_file(file);
     if (text.empty()) fail_input(file, "the text is empty");
     const size_t cut = size_t(double(text.size()) * (1 - valid_fraction));
     corpus.train.push_back(text.substr(0, cut));
     corpus.held_out.push_back(text.substr(cut));
-    add_to(&corpus.checksum, corpus.train.back());
-    add_to(&corpus.checksum, corpus.held_out.back());
+    checksum.add(corpus.train.back());
+    checksum.add(corpus.held_out.back());
   }
+  corpus.checksum = checksum.value();
   return corpus;
 }
 

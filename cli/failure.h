@@ -1,6 +1,7 @@
 // Failures of a command; main.cpp maps them to exit codes.
 #pragma once
 #include <csignal>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -32,7 +33,8 @@ auto reading_input(const F& f) {
 }
 
 /// While an instance lives, the first Ctrl-C or SIGTERM is only recorded; the second ends the
-/// program.
+/// program. SIGHUP is recorded each time, because a terminal that closes sends it twice (the kernel
+/// and the shell), unless it was ignored before (nohup).
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -41,9 +43,19 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
   static bool asked();
+  /// Acts as a signal does.
+  static void ask();
 
  private:
-  struct sigaction before_[2];
+  static constexpr int kWatched[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction before_[std::size(kWatched)];
 };
+
+/// From now on, to the end of the program, writing to a reader that went away is an error (EPIPE)
+/// instead of the end.
+void survive_readers();
+/// Whether the reader of stdout or stderr went away: the other end of a pipe or socket, or the
+/// terminal.
+bool reader_gone();
 
 }  // namespace wick::cli

@@ -1,17 +1,23 @@
 // wick train: trains a byte model on texts.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "commands.h"
 #include "corpus.h"
 #include "failure.h"
+#include "folder_lock.h"
 #include "paths.h"
 #include "picture.h"
+#include "printable.h"
 #include "ranges.h"
 #include "report.h"
 #include "training.h"
+#include "wick/abi/backend.h"
 #include "wick/core/numerics.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
@@ -27,6 +33,7 @@ struct Options {
   TrainingPlan plan;
   std::string config, out, resume, device = "auto";
   int64_t checkpoint_every = 0;
+  double checkpoint_minutes = 10;
   bool compare_counting = false, deterministic = false, json = false;
 };
 
@@ -67,40 +74,120 @@ DecoderConfig config_of(const Options& options) {
   return config;
 }
 
-Training begin(const Options& options, Corpus* corpus, const Device& device) {
+// ---- the folder
+
+std::string folder_of(const Options& options) {
+  return options.out.empty() ? options.resume : options.out;
+}
+
+bool continues_in_place(const Options& options) {
+  std::error_code error;
+  return !options.resume.empty() &&
+         std::filesystem::equivalent(options.resume, folder_of(options), error);
+}
+
+/// Refuses a folder whose model a run would overwrite.
+void require_no_model(const std::string& folder) {
+  if (is_there(folder + "/" + kTrainingFile))
+    fail_input(folder, "the folder already holds a model; --resume continues it");
+  const std::string model = folder + "/model.safetensors";
+  if (is_there(model) && !is_folder(model))
+    fail_input(folder, "the folder already holds a model, which wick train did not write");
+  if (is_there(folder) && !is_folder(folder))
+    fail_input(folder, "expected a folder for the model, got a file");
+}
+
+std::string picture_in(const std::string& folder) { return folder + "/loss.png"; }
+
+/// Tries all files of a save before the first step.
+void require_space(const Training& training, const std::string& folder) {
+  std::vector<FileSize> files = training.files(folder);
+  if constexpr (kHasPictures) files.push_back({picture_in(folder)});
+  require_writable(files);
+}
+
+// ---- the start
+
+/// Refuses texts that are too short. Errors: kInvalidArgument.
+void require_enough(const Corpus& corpus, const TrainingPlan& plan) {
+  const Batches tried(corpus, plan.batch, plan.context, plan.seed);
+}
+
+Training begin(const Options& options, Corpus* corpus, std::optional<FolderLock>& lock,
+               const Device& device) {
   if (options.plan.data.empty()) fail_input("--data", "expected a file or folder of text");
   if (options.out.empty()) fail_input("--out", "expected a folder for the model");
   TrainingPlan plan = options.plan;
   plan.config = config_of(options);
   if (plan.rate == 0) plan.rate = 1.0 / double(plan.config.hidden_size);
-  if (is_there(options.out + "/" + kTrainingFile))
-    fail_input(options.out, "the folder already holds a model; --resume continues it");
-  if (is_there(options.out) && !is_folder(options.out))
-    fail_input(options.out, "expected a folder for the model, got a file");
+  require_no_model(options.out);
   require_memory(plan, device);
   *corpus = read_corpus(plan.data, plan.valid_fraction);
   plan.data_checksum = corpus->checksum;
   for (std::string& path : plan.data) path = absolute_path(path);
+  require_enough(*corpus, plan);
+  make_folder(options.out);
+  lock.emplace(options.out);
+  require_no_model(options.out);  // one that another run has saved since
   return Training(plan, device);
 }
 
-Training resume(const Options& options, Corpus* corpus, const Device& device) {
-  const std::string file = options.resume + "/" + kTrainingFile;
+/// Says on stderr where the resumed run cannot promise the bytes of an uninterrupted one.
+void warn_of_other_bytes(const Training& training, const Device& device, const std::string& file) {
+  const std::string name = printable(file), here = device.info().architecture;
+  if (training.unchecked())
+    std::fprintf(stderr,
+                 "wick: warning: %s: written by an older wick, without a checksum: damage is not "
+                 "noticed\n",
+                 name.c_str());
+  for (const std::string& there : training.architectures())
+    if (there != here)
+      std::fprintf(stderr,
+                   "wick: warning: %s: steps were computed on %s, this device is %s: it rounds "
+                   "differently, so the model will differ in its bytes from that of an "
+                   "uninterrupted run\n",
+                   name.c_str(), printable(there).c_str(), here.c_str());
+}
+
+Training resume(const Options& options, Corpus* corpus, std::optional<FolderLock>& lock,
+                const Device& device) {
+  const std::string file = options.resume + "/" + kTrainingFile, folder = folder_of(options);
   if (!is_there(file)) fail_input(file, "no such file, nothing to resume");
+  if (!continues_in_place(options)) {
+    require_no_model(folder);
+    make_folder(folder);
+  }
+  lock.emplace(folder);  // before the file is read, which another run may be about to replace
+  if (!continues_in_place(options)) require_no_model(folder);
   Training training(file, device);
+  warn_of_other_bytes(training, device, file);
   const TrainingPlan& plan = training.plan();
   *corpus =
       read_corpus(options.plan.data.empty() ? plan.data : options.plan.data, plan.valid_fraction);
   if (corpus->checksum != plan.data_checksum)
     fail_input(options.resume, "the texts differ from those that the run started with");
+  require_enough(*corpus, plan);
   return training;
 }
 
 // ---- the run
 
-std::string folder_of(const Options& options) {
-  return options.out.empty() ? options.resume : options.out;
-}
+/// When the next checkpoint is due: after a number of steps, and after a time.
+class Checkpoints {
+ public:
+  explicit Checkpoints(const Options& options)
+      : steps_(options.checkpoint_every), seconds_(60 * options.checkpoint_minutes) {}
+  bool due(int64_t steps_done) const {
+    return (steps_ > 0 && steps_done % steps_ == 0) ||
+           (seconds_ > 0 && seconds_since(last_) >= seconds_);
+  }
+  void saved() { last_ = std::chrono::steady_clock::now(); }
+
+ private:
+  int64_t steps_;
+  double seconds_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 void validate(Training& training, const Corpus& corpus, Progress& progress) {
   if (corpus.held_out_bytes() == 0) return;
@@ -129,6 +216,7 @@ double run(Training& training, const Corpus& corpus, const Options& options) {
   const int64_t first = training.steps_done(),
                 every = std::max<int64_t>(1, plan.steps / kValidations);
   Progress progress(first, plan.steps);
+  Checkpoints checkpoints(options);
   while (training.steps_done() < plan.steps && !InterruptWatch::asked()) {
     const Batch batch = batches.at(training.steps_done(), device);
     training.step(batch.ids, batch.targets);
@@ -138,8 +226,11 @@ double run(Training& training, const Corpus& corpus, const Options& options) {
       progress.update(done, now(training, first, progress.seconds()));
     }
     if (done % every == 0 || done == plan.steps) validate(training, corpus, progress);
-    if (options.checkpoint_every > 0 && done % options.checkpoint_every == 0 && done < plan.steps)
+    if (done < plan.steps && checkpoints.due(done)) {
       training.save(folder_of(options));
+      checkpoints.saved();
+    }
+    if (reader_gone()) InterruptWatch::ask();
   }
   training.settle();
   return progress.seconds();
@@ -224,16 +315,17 @@ void print_json(const Training& training, const std::vector<Counted>& counted,
 }
 
 void train(const Options& options) {
+  survive_readers();
   const Device device = Device::parse(options.device);
   set_deterministic(options.deterministic);
   Corpus corpus;
-  Training training =
-      options.resume.empty() ? begin(options, &corpus, device) : resume(options, &corpus, device);
+  std::optional<FolderLock> lock;
+  Training training = options.resume.empty() ? begin(options, &corpus, lock, device)
+                                             : resume(options, &corpus, lock, device);
   const TrainingPlan& plan = training.plan();
-  const Batches enough(corpus, plan.batch, plan.context,
-                       plan.seed);  // throws early if the texts are too short
   const std::string folder = folder_of(options);
-  make_folder(folder);
+  require_space(training, folder);
+  const InterruptWatch watch;
   std::fprintf(stderr, "%zu texts: %s bytes to learn from, %s held out; %s weights; %s%s\n",
                corpus.train.size(), grouped(corpus.train_bytes()).c_str(),
                grouped(corpus.held_out_bytes()).c_str(),
@@ -242,14 +334,13 @@ void train(const Options& options) {
                    ? ""
                    : (", from step " + std::to_string(training.steps_done())).c_str());
 
-  const InterruptWatch watch;
   const int64_t first = training.steps_done();
   const double seconds = run(training, corpus, options);
   training.save(folder);
   const bool interrupted = InterruptWatch::asked();
   const std::vector<Counted> counted =
       interrupted ? std::vector<Counted>() : count(corpus, options);
-  if constexpr (kHasPictures) save_picture(folder + "/loss.png", training, counted);
+  if constexpr (kHasPictures) save_picture(picture_in(folder), training, counted);
   if (interrupted)
     std::fprintf(stderr, "interrupted after step %lld of %lld; wick train --resume %s continues\n",
                  (long long)training.steps_done(), (long long)plan.steps, folder.c_str());
@@ -300,8 +391,13 @@ void add_train(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--checkpoint-every", o->checkpoint_every,
-                   "steps between saves; 0: at the end alone")
+                   "steps between saves; 0: by time alone")
       ->check(integer_from(0))
+      ->capture_default_str();
+  command
+      ->add_option("--checkpoint-minutes", o->checkpoint_minutes,
+                   "minutes between saves; 0: by steps alone")
+      ->check(real_from({}))
       ->capture_default_str();
   command->add_flag("--compare-counting", o->compare_counting,
                     "also the loss of byte models by counting, of orders 2, 3 and 4");

@@ -1,8 +1,11 @@
 #include "training.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 
+#include "checksum.h"
 #include "corpus.h"
 #include "report.h"
 #include "wick/abi/backend.h"
@@ -20,7 +23,13 @@
 namespace wick::cli {
 namespace {
 
-constexpr const char* kPlanKey = "wick_training";  // key in the file's metadata
+// Keys in the file's metadata; older versions wrote kPlanKey alone.
+constexpr const char* kPlanKey = "wick_training";
+constexpr const char* kArchitecturesKey = "wick_architectures";
+constexpr const char* kChecksumKey = "wick_checksum";
+constexpr const char* kModelFile = "model.safetensors";
+constexpr const char* kTokenizerFile = "tokenizer.json";
+constexpr const char* kConfigFile = "config.json";
 
 Settings to_settings(const TrainingPlan& plan) {
   Settings s;
@@ -65,6 +74,30 @@ TrainingPlan plan_of(const Settings& s) {
   return plan;
 }
 
+/// Of the metadata other than the checksum itself, and of the names, dtypes, shapes and bytes of the
+/// tensors: 16 hexadecimal digits.
+std::string checksum_of(const Metadata& metadata, const TensorSource& tensors) {
+  Checksum checksum;
+  for (const auto& [key, value] : metadata) {
+    if (key == kChecksumKey) continue;
+    checksum.add(key);
+    checksum.add(value);
+  }
+  std::vector<uint8_t> bytes;
+  for (const auto& [name, info] : tensors.tensors) {
+    checksum.add(name);
+    checksum.add(dtype_name(info.dtype));
+    for (const int64_t size : info.shape) checksum.add(size);
+    const Tensor tensor = tensors.load(name, Device::cpu());
+    bytes.resize(size_t(bytes_of(info.dtype, tensor.numel())));
+    tensor.read(bytes.data());
+    checksum.add(bytes.data(), bytes.size());
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016" PRIx64, checksum.value());
+  return text;
+}
+
 ParameterOptions trained_on(const Device& device) {
   return {.dtype = DType::kF32, .device = device, .trainable = true};
 }
@@ -103,12 +136,28 @@ struct Training::Saved {
   std::shared_ptr<SafetensorsReader> reader;
   std::string path;
   TrainingPlan plan;
+  std::vector<std::string> architectures;
+  bool unchecked;
 
   explicit Saved(const std::string& path)
       : reader(std::make_shared<SafetensorsReader>(path)), path(path) {
-    const auto text = reader->metadata().find(kPlanKey);
-    check(text != reader->metadata().end(), ErrorCode::kFormat, path,
+    const Metadata& metadata = reader->metadata();
+    const auto text = metadata.find(kPlanKey);
+    check(text != metadata.end(), ErrorCode::kFormat, path,
           "not a training state: its metadata has no \"", kPlanKey, "\"");
+    unchecked = metadata.size() == 1;
+    if (!unchecked) {
+      const auto written = metadata.find(kChecksumKey);
+      check(written != metadata.end(), ErrorCode::kFormat, path, "damaged: its metadata has no \"",
+            kChecksumKey, "\"");
+      const std::string computed = checksum_of(metadata, reader->source());
+      check(written->second == computed, ErrorCode::kFormat, path, "damaged: its checksum is ",
+            written->second, ", that of its contents ", computed);
+      const auto list = metadata.find(kArchitecturesKey);
+      check(list != metadata.end(), ErrorCode::kFormat, path, "its metadata has no \"",
+            kArchitecturesKey, "\"");
+      architectures = parse_json(list->second, path).texts("architectures");
+    }
     plan = plan_of(parse_json(text->second, path));
   }
 
@@ -141,6 +190,8 @@ Training::Training(const std::string& path, const Device& device) : Training(Sav
 
 Training::Training(const Saved& saved, const Device& device)
     : Training(saved.plan, Parameters(saved.source("parameter."), trained_on(device))) {
+  architectures_ = saved.architectures;
+  unchecked_ = saved.unchecked;
   history.train = saved.list<float>("train_loss");
   const auto steps = saved.list<int64_t>("held_out_steps");
   const auto losses = saved.list<double>("held_out_loss");
@@ -168,18 +219,39 @@ void Training::save(const std::string& folder) {
   all["train_loss"] = Tensor::from(history.train);
   all["held_out_steps"] = Tensor::from(steps);
   all["held_out_loss"] = Tensor::from(losses);
-  save_safetensors(folder + "/" + kTrainingFile, all,
-                   {{kPlanKey, to_json(to_settings(plan_), -1)}});
-  save_safetensors_from(folder + "/model.safetensors",
+  Settings architectures;
+  architectures.set("architectures", Setting::List(architectures_.begin(), architectures_.end()));
+  Metadata metadata = {{kPlanKey, to_json(to_settings(plan_), -1)},
+                       {kArchitecturesKey, to_json(architectures, -1)}};
+  const TensorSource state = source_of(all, "train");
+  metadata[kChecksumKey] = checksum_of(metadata, state);
+  save_safetensors_from(folder + "/" + kTrainingFile, state, metadata);
+  save_safetensors_from(folder + "/" + kModelFile,
                         folder_tensors(source_of(model, "train"), plan_.config),
                         {{"format", "pt"}});
-  write_json(folder + "/tokenizer.json", byte_tokenizer_json());
-  write_json(folder + "/config.json", wick::to_settings(plan_.config));
+  write_json(folder + "/" + kTokenizerFile, byte_tokenizer_json());
+  write_json(folder + "/" + kConfigFile, wick::to_settings(plan_.config));
+}
+
+std::vector<FileSize> Training::files(const std::string& folder) const {
+  int64_t weights = 0, averages = 0;
+  for (const auto& [name, parameter] : parameters_.vars())
+    weights += bytes_of(DType::kF32, parameter.tensor().numel());
+  for (const auto& [name, tensor] : optimizer_.state())
+    averages += bytes_of(tensor.dtype(), tensor.numel());
+  const int64_t losses = plan_.steps * int64_t(sizeof(float));
+  return {{folder + "/" + kTrainingFile, weights + averages + losses},
+          {folder + "/" + kModelFile, weights},
+          {folder + "/" + kTokenizerFile},
+          {folder + "/" + kConfigFile}};
 }
 
 // ---- steps
 
 void Training::step(const Tensor& ids, const Tensor& targets) {
+  const std::string architecture = decoder_.options().device.info().architecture;
+  if (std::find(architectures_.begin(), architectures_.end(), architecture) == architectures_.end())
+    architectures_.push_back(architecture);
   const Tensor logits = decoder_.forward(ids, positions_);  // [B, T, V]
   const Tensor loss = cross_entropy(
       reshape(logits, {plan_.batch * plan_.context, plan_.config.vocab_size}), targets);

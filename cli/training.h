@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "wick/io/file.h"
 #include "wick/models/decoder.h"
 #include "wick/nn/optimizer.h"
 
@@ -43,12 +44,18 @@ class Training {
  public:
   /// Starts a new run with random parameters, drawn from the seed of `plan`.
   Training(const TrainingPlan& plan, const Device& device);
-  /// Resumes from a file written by save. Errors: kIo, kFormat.
+  /// Resumes from a file written by save. Errors: kIo; kFormat, also if the file's checksum is not
+  /// that of its contents.
   Training(const std::string& path, const Device& device);
 
   const TrainingPlan& plan() const { return plan_; }
   const Decoder& decoder() const { return decoder_; }
   int64_t steps_done() const { return int64_t(history.train.size() + pending_.size()); }
+  /// The architectures of the devices that have computed steps ("x86-64-v4", "gfx1100"), in order.
+  const std::vector<std::string>& architectures() const { return architectures_; }
+  /// Whether the run comes from a file of a version of wick that wrote neither checksums nor
+  /// architectures.
+  bool unchecked() const { return unchecked_; }
 
   /// Trains one step on ids [B, T] and targets [B * T]. Keeps the loss on the device.
   void step(const Tensor& ids, const Tensor& targets);
@@ -59,9 +66,11 @@ class Training {
   double loss_of(const std::vector<std::string>& texts) const;
 
   /// Writes everything needed to resume to FOLDER/training.safetensors, and next to it the model:
-  /// model.safetensors, config.json and tokenizer.json. Each file appears under its name only when complete.
-  /// Errors: kIo.
+  /// model.safetensors, config.json and tokenizer.json. Each file appears under its name only when
+  /// complete. Errors: kIo.
   void save(const std::string& folder);
+  /// The files that save writes, with the sizes of their tensors at the end of the run.
+  std::vector<FileSize> files(const std::string& folder) const;
 
   History history;
 
@@ -76,6 +85,8 @@ class Training {
   AdamW optimizer_;
   Tensor positions_;             // [B, T]
   std::vector<Tensor> pending_;  // losses still on the device
+  std::vector<std::string> architectures_;
+  bool unchecked_ = false;
 };
 
 inline constexpr const char* kTrainingFile = "training.safetensors";

@@ -1,6 +1,8 @@
 #include "base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,6 +58,66 @@ std::string place_of(const std::string& path) {
   return target.get();
 }
 
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+constexpr std::string_view kPart = ".part-";
+
+/// Whether the name is that of a part file of `file`: FILE.part-PID-N.
+bool is_part_of(std::string_view name, std::string_view file) {
+  if (!name.starts_with(file)) return false;
+  name.remove_prefix(file.size());
+  if (!name.starts_with(kPart)) return false;
+  name.remove_prefix(kPart.size());
+  const size_t dash = name.find('-');
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  };
+  return dash != name.npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
+}
+
+/// Removes a part file unless a process holds its lock. The number in its name decides nothing: it
+/// may be in use again, or be that of another container or machine.
+void remove_if_abandoned(const std::string& part) {
+  // NFS gives exclusive locks only to files opened for writing.
+  const int descriptor = open(part.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (descriptor < 0) return;
+  struct stat opened, named;
+  if (fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode) &&
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0 && lstat(part.c_str(), &named) == 0 &&
+      same_file(opened, named))
+    unlink(part.c_str());
+  close(descriptor);
+}
+
+void remove_abandoned_parts(const std::string& place) {
+  const size_t slash = place.rfind('/');
+  const std::string folder = slash == place.npos ? "" : place.substr(0, slash + 1);
+  const std::string file = place.substr(folder.size());
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.empty() ? "." : folder.c_str()),
+                                                    &closedir);
+  if (!entries) return;
+  while (const dirent* entry = readdir(entries.get()))
+    if (is_part_of(entry->d_name, file)) remove_if_abandoned(folder + entry->d_name);
+}
+
+/// Creates a part file of `place` and locks it. A file system without locks leaves it unlocked, and
+/// nobody can take it for an abandoned one. Returns -1 with errno if it cannot be created.
+int open_part(const std::string& place, std::string* part) {
+  for (;;) {
+    *part = place + std::string(kPart) + std::to_string(getpid()) + "-" + next_number();
+    const int descriptor = open(part->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0 && errno == EEXIST) continue;  // of a process with this number
+    if (descriptor < 0) return -1;
+    // Before the lock, another process may take the file for an abandoned one and remove it.
+    struct stat info;
+    const bool lost = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!lost && fstat(descriptor, &info) == 0 && info.st_nlink > 0) return descriptor;
+    close(descriptor);
+  }
+}
+
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
@@ -72,11 +134,9 @@ MappedFile::~MappedFile() {
   if (data_) munmap(const_cast<uint8_t*>(data_), size_t(size_));
 }
 
-AtomicFile::AtomicFile(const std::string& path)
-    : path_(path),
-      place_(place_of(path)),
-      part_(place_ + ".part-" + std::to_string(getpid()) + "-" + next_number()) {
-  descriptor_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+AtomicFile::AtomicFile(const std::string& path) : path_(path), place_(place_of(path)) {
+  remove_abandoned_parts(place_);
+  descriptor_ = open_part(place_, &part_);
   if (descriptor_ < 0) fail(ErrorCode::kIo, path_, "cannot be written: ", reason());
 }
 
@@ -98,6 +158,15 @@ void AtomicFile::write(const void* data, int64_t bytes) {
     if (done < 0) fail_with_reason("cannot be written");
     from += done;
     bytes -= done;
+  }
+}
+
+void AtomicFile::reserve(int64_t bytes) {
+  if (bytes <= 0) return;
+  while (fallocate(descriptor_, 0, 0, bytes) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) fail_with_reason("cannot be written");
+    return;  // the file system cannot tell in advance
   }
 }
 

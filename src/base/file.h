@@ -29,7 +29,9 @@ class MappedFile {
 
 /// Writes to "path.part-PID-N"; commit() renames it to path, and the destructor removes it if not
 /// committed. If path is a link, its target is replaced and the link stays. Anything that exists
-/// and is not a regular file is never replaced. Errors of all functions: kIo, with path and reason.
+/// and is not a regular file is never replaced. The part file is locked (flock) while it is written,
+/// and the constructor removes the part files of this path that nobody locks: those of processes
+/// that were killed. Errors of all functions: kIo, with path and reason.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -39,6 +41,8 @@ class AtomicFile {
 
   void write(const void* data, int64_t bytes);
   void write(std::string_view text) { write(text.data(), int64_t(text.size())); }
+  /// Takes disk space for so many bytes, if the file system can. The file then has this size.
+  void reserve(int64_t bytes);
   /// Syncs the file to disk, then renames it.
   void commit();
 

@@ -4,6 +4,7 @@
 
 #include "load/folder_of_gguf.h"
 #include "load/gguf_of_folder.h"
+#include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 
@@ -64,6 +65,9 @@ ConvertReport convert_to_folder(const std::string& gguf, const std::string& out,
   require_dtype(options.dtype);
   FolderModel model = folder_of_gguf(gguf, options.dtype);
   NewFolder folder(out);
+  std::vector<FileSize> files = {{folder.file("model.safetensors"), 0}};
+  for (const auto& [name, content] : model.files) files.push_back({folder.file(name), 0});
+  require_writable(files);  // before the tensors, which take long
   save_safetensors_from(folder.file("model.safetensors"), model.tensors, {{"format", "pt"}},
                         options.progress);
   for (const auto& [name, content] : model.files) write_json(folder.file(name), content);

@@ -1,7 +1,9 @@
 // Whole files, read and written, and queries of paths.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "wick/base/export.h"
 
@@ -14,6 +16,16 @@ WICK_API std::string read_file(const std::string& path);
 /// intact. If path is a link, replaces its target; never replaces a folder, fifo or device. Errors:
 /// kIo.
 WICK_API void write_file(const std::string& path, std::string_view bytes);
+
+/// A file to be written, and its size.
+struct FileSize {
+  std::string path;
+  int64_t bytes = 0;
+};
+/// Checks that files of these sizes could be written now, all of them at once: creates their
+/// temporary files, takes the disk space where the file system can, and removes them. For programs
+/// that work for long before they write. Errors: kIo, for the first path that cannot be written.
+WICK_API void require_writable(const std::vector<FileSize>& files);
 
 /// Whether the path exists. Errors of both: kIo, with the system's reason.
 WICK_API bool is_there(const std::string& path);

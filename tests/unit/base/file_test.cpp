@@ -102,6 +102,61 @@ TEST(AtomicFile, ReplacesWhatALinkLeadsToAndKeepsTheLink) {
   EXPECT_EQ(folder.names(), (Names{"a", "link"}));
 }
 
+TEST(AtomicFile, RemovesThePartFilesOfDeadProcessesAlone) {
+  const test::TemporaryFolder folder;
+  const std::string own = std::to_string(getpid());
+  folder.write("a.part-1-0", "of a process that was killed, whose number is in use again");
+  folder.write("a.part-" + own + "-0", "of one that had our number");
+  const Names others = {"a.part",     "a.part-1",    "a.part-1-", "a.part-1-0.txt",
+                        "a.part-x-0", "aa.part-1-0", "b.part-1-0"};
+  for (const std::string& name : others) folder.write(name, "");
+  std::filesystem::create_directory(folder.file("a.part-2-0"));
+  int ready[2], done[2];
+  ASSERT_TRUE(pipe(ready) == 0 && pipe(done) == 0);
+  const pid_t living = fork();
+  if (living == 0) {
+    AtomicFile file(folder.file("a"));
+    file.write("of the other process");
+    char byte = 1;
+    const bool waited = write(ready[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1;
+    file.commit();
+    _exit(waited ? 0 : 1);
+  }
+  char byte = 0;
+  EXPECT_EQ(read(ready[0], &byte, 1), 1);
+  write_text_file(folder.file("a"), "ours");
+  EXPECT_EQ(folder.read("a"), "ours");
+  Names left = others;
+  left.insert(left.end(), {"a", "a.part-2-0"});
+  Names names = folder.names();
+  std::erase_if(names, [&](const std::string& name) {
+    return name.starts_with("a.part-" + std::to_string(living) + "-");
+  });
+  std::sort(left.begin(), left.end());
+  EXPECT_EQ(names, left);
+  EXPECT_EQ(write(done[1], &byte, 1), 1);
+  int status = 0;
+  waitpid(living, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(folder.read("a"), "of the other process");
+  EXPECT_EQ(folder.names(), left);
+  for (const int end : {ready[0], ready[1], done[0], done[1]}) close(end);
+}
+
+TEST(AtomicFile, RemovesThePartsOfAKilledProcess) {
+  const test::TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    AtomicFile file(folder.file("a"));
+    file.write("half");
+    raise(SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(folder.names().size(), 1u);
+  write_text_file(folder.file("a"), "whole");
+  EXPECT_EQ(folder.names(), (Names{"a"}));
+}
+
 TEST(TextFile, LargerThanMemoryIsAnError) {
   const test::TemporaryFolder folder;
   folder.write("a", "");

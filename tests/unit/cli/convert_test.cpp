@@ -32,6 +32,18 @@ TEST(Convert, TheFileGivesTheFoldersTokensAndLogits) {
   EXPECT_EQ(GgufReader(out).metadata().integer("general.file_type"), 7);
 }
 
+TEST(Convert, TriesAllFilesOfTheFolderBeforeItWritesOne) {
+  const Folder folder;
+  std::filesystem::create_directories(folder / "out/config.json");
+  const std::string model = folder.write("out/model.safetensors", "old");
+  const std::string in = WICK_GOLDEN "/decoders/qwen3/model.gguf";
+  const Outcome outcome = run("convert " + in + " " + (folder / "out") + " --force");
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_TRUE(contains(outcome.err, "out/config.json: cannot be replaced: not a regular file\n"))
+      << outcome.err;
+  EXPECT_EQ(bytes_of(model), "old");
+}
+
 TEST(Convert, BadInputIsOneLine) {
   const Folder folder;
   const std::string model = WICK_GOLDEN "/decoders/qwen3", out = folder / "a.gguf",

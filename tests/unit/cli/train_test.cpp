@@ -1,4 +1,5 @@
 // wick train from outside: what it leaves, how it is stopped and goes on, what it refuses.
+#include <pty.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -180,15 +181,151 @@ TEST(Train, ACheckpointIsWhatAnInterruptedRunGoesOnFrom) {
               bytes_of(straight + "/training.safetensors"));
 }
 
+int code_of(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// Waits until the folder holds a whole save, while the process lives.
+bool is_saved(const std::string& folder, pid_t child) {
+  siginfo_t ended{};
+  while (!fs::exists(folder + "/config.json") && ended.si_pid == 0) {
+    waitid(P_PID, id_t(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return ended.si_pid == 0;
+}
+
+TEST(Train, ACheckpointIsDueAfterATimeToo) {
+  const SmallTraining small;
+  const std::string killed = small.folder / "killed", err = small.folder / "err";
+  const pid_t child =
+      start("train --steps 2000000 --checkpoint-minutes 0.001 --out " + killed + small.flags, err);
+  EXPECT_TRUE(is_saved(killed, child)) << bytes_of(err);
+  kill(child, SIGKILL);
+  EXPECT_EQ(code_of(child), 128 + SIGKILL) << bytes_of(err);
+  EXPECT_TRUE(fs::exists(killed + "/training.safetensors"));
+}
+
+TEST(Train, AClosedTerminalSavesHoweverOftenItSaysSo) {
+  const SmallTraining small;
+  const std::string out = small.folder / "m", err = small.folder / "err";
+  const pid_t child = start("train --steps 2000000 --out " + out + small.flags, err);
+  EXPECT_TRUE(appears(err, "texts: ")) << bytes_of(err);
+  for (int i = 0; i < 3; i++) kill(child, SIGHUP);
+  EXPECT_EQ(code_of(child), 130) << bytes_of(err);
+  EXPECT_EQ(files_in(out), 5);
+  EXPECT_TRUE(contains(bytes_of(err), "interrupted after step ")) << bytes_of(err);
+}
+
+TEST(Train, NohupStaysInForce) {
+  const SmallTraining small;
+  const std::string out = small.folder / "m", err = small.folder / "err";
+  signal(SIGHUP, SIG_IGN);
+  const pid_t child = start("train --steps 3000 --out " + out + small.flags, err);
+  signal(SIGHUP, SIG_DFL);
+  EXPECT_TRUE(appears(err, "texts: ")) << bytes_of(err);
+  kill(child, SIGHUP);
+  EXPECT_EQ(code_of(child), 0) << bytes_of(err);
+}
+
+TEST(Train, AReaderThatGoesAwaySaves) {
+  const SmallTraining small;
+  for (const std::string redirection : {"2>&1 >/dev/null", "2>/dev/null", "2>&1"}) {
+    const std::string out = small.folder / std::to_string(redirection.size());
+    const std::string command = "{ '" WICK_PROGRAM "' train --steps 2000000 --json --out " + out +
+                                small.flags + " " + redirection + "; echo $? > " + out +
+                                ".code; } | sleep 0.3";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(bytes_of(out + ".code"), "130\n") << redirection;
+    EXPECT_EQ(files_in(out), 5) << redirection;
+  }
+}
+
+TEST(Train, ATerminalThatGoesAwayUnderASessionWithoutItSaves) {
+  const SmallTraining small;
+  const std::string out = small.folder / "m";
+  int terminal = -1, other = -1;
+  ASSERT_EQ(openpty(&terminal, &other, nullptr, nullptr, nullptr), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    setsid();  // the terminal controls another session, so no SIGHUP comes
+    dup2(other, STDERR_FILENO);
+    close(terminal);
+    close(other);
+    const std::string command =
+        "exec '" WICK_PROGRAM "' train --steps 2000000 --out " + out + small.flags + " > /dev/null";
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  close(other);
+  char first;
+  EXPECT_EQ(read(terminal, &first, 1), 1);
+  close(terminal);
+  EXPECT_EQ(code_of(child), 130);
+  EXPECT_EQ(files_in(out), 5);
+}
+
+TEST(Train, TheSecondOfTwoIntoOneFolderIsRefused) {
+  const SmallTraining small;
+  const std::string out = small.folder / "m", err = small.folder / "err";
+  const pid_t child =
+      start("train --steps 2000000 --checkpoint-every 1 --out " + out + small.flags, err);
+  EXPECT_TRUE(appears(err, "texts: ")) << bytes_of(err);
+  const std::string locked =
+      out + ": another wick train writes into this folder: process " + std::to_string(child) + "\n";
+  EXPECT_TRUE(is_saved(out, child)) << bytes_of(err);
+  expect_bad_input(run("train --resume " + out), locked);
+  kill(child, SIGKILL);
+  EXPECT_EQ(code_of(child), 128 + SIGKILL);
+  // The lock's file stays, the lock does not; neither does a part file.
+  EXPECT_TRUE(fs::exists(out + "/training.lock"));
+  small.folder.write("m/training.safetensors.part-1-0", "of a dead process");
+  const pid_t again = start("train --resume " + out + " --device cpu", err);
+  EXPECT_TRUE(appears(err, "from step ")) << bytes_of(err);
+  kill(again, SIGINT);
+  EXPECT_EQ(code_of(again), 130) << bytes_of(err);
+  EXPECT_EQ(files_in(out), 5);
+}
+
+TEST(Train, TwoThatStartAtOnceAreOneAndARefusal) {
+  const SmallTraining small;
+  const std::string flags = "train --steps 20 --out " + (small.folder / "m") + small.flags;
+  const pid_t one = start(flags + " --seed 1", small.folder / "1"),
+              two = start(flags + " --seed 2", small.folder / "2");
+  const int first = code_of(one), second = code_of(two);
+  EXPECT_EQ(std::min(first, second), 0) << bytes_of(small.folder / "1");
+  EXPECT_EQ(std::max(first, second), 2) << bytes_of(small.folder / "2");
+  EXPECT_EQ(files_in(small.folder / "m"), 5);
+}
+
+TEST(Train, ResumedOnAnotherInstructionSetItSaysThatTheBytesDiffer) {
+  const SmallTraining small;
+  const Outcome begun =
+      run("train --steps 3 --out " + (small.folder / "m") + small.flags, "WICK_CPU=baseline");
+  EXPECT_EQ(begun.code, 0) << begun.err;
+  const std::string resume = "train --resume " + (small.folder / "m") + " --device ";
+  const Outcome same = run(resume + "cpu", "WICK_CPU=baseline");
+  EXPECT_EQ(same.code, 0);
+  EXPECT_FALSE(contains(same.err, "warning")) << same.err;
+  const Outcome other = run(resume + "emu:32");
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_TRUE(contains(other.err,
+                       "m/training.safetensors: steps were computed on x86-64-v2, this device is "
+                       "wave32: "))
+      << other.err;
+}
+
 TEST(Train, AFullDiskIsOneLineAndNoHalfFile) {
   const SmallTraining small;
   // A limit on the size of files stands in for it: no more than 1 KiB each.
   const Outcome outcome = run("train --steps 2 --out " + (small.folder / "m") + small.flags,
                               "trap '' XFSZ; ulimit -f 1;");
   EXPECT_EQ(outcome.code, 1) << outcome.err;
-  EXPECT_TRUE(contains(
-      outcome.err, "wick: " + (small.folder / "m/training.safetensors") + ": cannot be written: "))
-      << outcome.err;
+  EXPECT_EQ(outcome.err, "wick: " + (small.folder / "m/training.safetensors") +
+                             ": cannot be written: File too large\n")
+      << "and no step";
   EXPECT_EQ(files_in(small.folder / "m"), 0);
 }
 
@@ -260,7 +397,22 @@ TEST(TrainBadInput, Flags) {
   expect_bad_input(run("train --resume x --steps 2"), "excludes --");
   const std::string done = small.train();
   expect_bad_input(run("train --steps 2 --out " + done + small.flags),
-                   "the folder already holds a model");
+                   "the folder already holds a model; --resume continues it");
+  expect_bad_input(run("train --checkpoint-minutes -1" + rest),
+                   "--checkpoint-minutes: expected a number of at least 0, got -1");
+}
+
+TEST(TrainBadInput, ModelsThatWouldBeOverwritten) {
+  const SmallTraining small;
+  const std::string one = small.train("one", 2), other = small.train("other", 3);
+  const std::string before = bytes_of(other + "/training.safetensors");
+  expect_bad_input(run("train --resume " + one + " --out " + other), "already holds a model");
+  EXPECT_TRUE(bytes_of(other + "/training.safetensors") == before);
+  fs::create_directory(small.folder / "downloaded");
+  const std::string model = small.folder.write("downloaded/model.safetensors", "of somebody");
+  expect_bad_input(run("train --steps 2 --out " + (small.folder / "downloaded") + small.flags),
+                   "already holds a model, which wick train did not write");
+  EXPECT_EQ(bytes_of(model), "of somebody");
 }
 
 TEST(TrainBadInput, NumbersBeyondTheirRange) {
@@ -302,11 +454,26 @@ TEST(TrainFails, WhereAStepTakesMoreMemoryThanThereIs) {
 
 TEST(TrainFails, WhereAFileOfTheModelIsToBeSomethingElseIs) {
   const SmallTraining small;
-  fs::create_directories(small.folder / "m/model.safetensors");
-  const Outcome outcome = run("train --steps 2 --out " + (small.folder / "m") + small.flags);
+  for (const std::string file : {"model.safetensors", "config.json", "loss.png"}) {
+    const std::string out = small.folder / ("of-" + file);
+    fs::create_directories(out + "/" + file);
+    const Outcome outcome = run("train --steps 2 --out " + out + small.flags);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.err,
+              "wick: " + out + "/" + file + ": cannot be replaced: not a regular file\n")
+        << "and no step";
+    EXPECT_EQ(files_in(out), 1);
+  }
+}
+
+TEST(TrainFails, BeforeTheFirstStepWhereItCannotWrite) {
+  const SmallTraining small;
+  // Nobody can create files there, not even root.
+  const Outcome outcome = run("train --steps 2 --out /proc/self" + small.flags);
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_TRUE(contains(outcome.err, "model.safetensors: cannot be replaced: ")) << outcome.err;
-  EXPECT_EQ(files_in(small.folder / "m"), 2) << "with training.safetensors, and no half file";
+  EXPECT_TRUE(begins(outcome.err, "wick: /proc/self/training.lock: cannot be written: "))
+      << outcome.err;
+  EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
 }
 
 TEST(TrainFails, WhereTheTextsCannotBeRead) {

@@ -15,6 +15,21 @@ TEST(File, HoldsTheBytesThatWereWritten) {
   EXPECT_EQ(read_file(folder.file("a")), bytes);
 }
 
+TEST(File, CouldBeWrittenOrNot) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("a", "old");
+  require_writable({{file, 1000}, {folder.file("b"), 0}});
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+  EXPECT_EQ(folder.read("a"), "old");
+  EXPECT_ERROR(require_writable({{file, 1000}, {folder.path(), 0}}), kIo,
+               folder.path() + ": cannot be replaced: ");
+  EXPECT_ERROR(require_writable({{folder.file("none/a"), 0}}), kIo,
+               "none/a: cannot be written: No such file");
+  // More than file systems and disks hold.
+  EXPECT_ERROR(require_writable({{file, INT64_MAX}}), kIo, file + ": cannot be written: ");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
 TEST(File, IsThereOrIsNotOrCannotBeSeen) {
   const TemporaryFolder folder;
   const std::string file = folder.write("a", "");
