@@ -104,7 +104,7 @@ foreach(unit runtime/rt_cuda runtime/registry libraries/library_kernels librarie
   add_cuda_unit(${CMAKE_CURRENT_SOURCE_DIR}/${unit}.cpp -arch=sm_${cuda_lowest})
 endforeach()
 
-set(cuda_plain runtime/find_library runtime/kernel_compiler runtime/rt_cuda_image
+set(cuda_plain runtime/find_library runtime/kernel_compiler runtime/rt_cuda_image runtime/staging
     libraries/libraries libraries/vendors_cuda libraries/blas_lt libraries/cudnn)
 list(TRANSFORM cuda_plain REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1.cpp")
 add_library(wick_cuda MODULE ${cuda_objects} ${cuda_plain})

@@ -38,7 +38,8 @@ wick_amd_objects(rocm_objects UNITS ${rocm_units} HOST_ONLY ${rocm_runtime}/rt_r
 
 add_library(wick_rocm MODULE ${rocm_objects} ${rocm_runtime}/rt_rocm_hip.cpp ${rocm_runtime}/rt_rocm_image.cpp
             ${rocm_runtime}/rt_rocm_objects.cpp ${rocm_runtime}/rt_rocm_system.cpp
-            ${rocm_runtime}/find_library.cpp ${rocm_runtime}/kernel_compiler.cpp ${rocm_libraries}/libraries.cpp
+            ${rocm_runtime}/staging.cpp ${rocm_runtime}/find_library.cpp ${rocm_runtime}/kernel_compiler.cpp
+            ${rocm_libraries}/libraries.cpp
             ${rocm_libraries}/vendors_rocm.cpp ${rocm_libraries}/blas_lt.cpp ${rocm_libraries}/rocblas.cpp
             ${rocm_libraries}/tensile_files.cpp
             ${rocm_libraries}/miopen.cpp)

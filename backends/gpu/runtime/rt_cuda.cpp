@@ -30,6 +30,7 @@
 #include "runtime/lasting_name.h"
 #include "runtime/rt.h"
 #include "runtime/rt_cuda_image.h"
+#include "runtime/staging.h"
 #include "wick/abi/runtime_code.h"
 
 namespace wick::gpu {
@@ -62,6 +63,7 @@ struct Device {
   std::atomic<CUcontext> context{nullptr};
   std::atomic<Stream*> default_stream{nullptr};
   std::atomic<uint64> peers_asked{0};  // a bit a device
+  Staging staging;
 };
 
 /// What is on this machine, looked up once. Never destroyed: the runtime may be gone before us at
@@ -460,6 +462,38 @@ bool is_pinned(const void* host) {
   return error == cudaSuccess && attributes.type != cudaMemoryTypeUnregistered;
 }
 
+/// What a staged copy asks of CUDA.
+class CudaStaging : public StagingCalls {
+ public:
+  CudaStaging(int32 device, const Stream& stream) : device_(device), stream_(stream) {}
+  Status allocate_pinned(int64 bytes, void** data) override {
+    return done(cudaHostAlloc(data, size_t(bytes), cudaHostAllocPortable));
+  }
+  Status make_event(void** event) override {
+    return done(
+        cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(event), cudaEventDisableTiming));
+  }
+  Status copy(void* to, const void* from, int64 bytes, CopyKind kind) override {
+    return done(cudaMemcpyAsync(
+        to, from, size_t(bytes),
+        kind == CopyKind::kHostToDevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+        stream_.handle));
+  }
+  Status record(void* event) override {
+    return done(cudaEventRecord(static_cast<cudaEvent_t>(event), stream_.handle));
+  }
+  Status wait(void* event) override {
+    return done(cudaEventSynchronize(static_cast<cudaEvent_t>(event)));
+  }
+
+ private:
+  Status done(cudaError_t error) const { return checked(error, "copy", device_, &stream_); }
+
+  const OutsideCapture outside_;
+  int32 device_;
+  const Stream& stream_;
+};
+
 Status copy(int32 device, void* to, const void* from, int64 bytes, CopyKind kind, void* stream) {
   const Place at(device, stream, "copy");
   if (!at.status().ok()) return at.status();
@@ -471,6 +505,10 @@ Status copy(int32 device, void* to, const void* from, int64 bytes, CopyKind kind
   if (waits && at->capturing)
     return failure(StatusCode::kInvalidArgument,
                    "copy: a graph being captured copies pinned host memory only");
+  if (waits && bytes > kDirectBytes) {
+    CudaStaging calls(device, *at);
+    return platform().devices[device].staging.copy(calls, to, from, bytes, kind);
+  }
   const cudaMemcpyKind direction = kind == CopyKind::kHostToDevice   ? cudaMemcpyHostToDevice
                                    : kind == CopyKind::kDeviceToHost ? cudaMemcpyDeviceToHost
                                                                      : cudaMemcpyDeviceToDevice;

@@ -27,6 +27,7 @@
 #include "runtime/rt_rocm_objects.h"
 #include "runtime/rt_rocm_system.h"
 #include "runtime/rt_rocm_targets.h"
+#include "runtime/staging.h"
 #include "wick/abi/runtime_code.h"
 
 namespace wick::gpu {
@@ -110,6 +111,7 @@ struct Device {
   bool integrated = false;
   std::unique_ptr<LoadedObjects> objects;
   Stream default_stream;
+  Staging staging;
 
   std::mutex mutex;                     // of pinned
   std::map<const char*, int64> pinned;  // host memory of host_alloc, by its first byte
@@ -484,18 +486,53 @@ struct Work {
   const Current current_;
 };
 
+/// What a staged copy asks of HIP.
+class HipStaging : public StagingCalls {
+ public:
+  explicit HipStaging(const Work& work) : work_(work) {}
+  Status allocate_pinned(int64 bytes, void** data) override {
+    return work_.check(api().hipHostMalloc(data, size_t(bytes), 0), "hipHostMalloc for a copy");
+  }
+  Status make_event(void** event) override {
+    return work_.check(api().hipEventCreateWithFlags(event, hip::kEventDisableTiming),
+                       "hipEventCreateWithFlags");
+  }
+  Status copy(void* to, const void* from, int64 bytes, CopyKind kind) override {
+    const int direction = kind == CopyKind::kHostToDevice ? hip::kHostToDevice : hip::kDeviceToHost;
+    return work_.check(
+        api().hipMemcpyAsync(to, from, size_t(bytes), direction, work_.stream->handle),
+        "hipMemcpyAsync");
+  }
+  Status record(void* event) override {
+    return work_.check(api().hipEventRecord(event, work_.stream->handle), "hipEventRecord");
+  }
+  Status wait(void* event) override {
+    return work_.check(api().hipEventSynchronize(event), "hipEventSynchronize of a copy");
+  }
+
+ private:
+  const Work& work_;
+};
+
 Status copy(int32 ordinal, void* to, const void* from, int64 bytes, CopyKind kind, void* handle) {
   const Work work(ordinal, handle);
   if (!work.status.ok() || bytes == 0) return work.status;
+  const void* host = kind == CopyKind::kHostToDevice ? from : to;
+  const bool waits = kind != CopyKind::kOnDevice && !work.device->is_pinned(host, bytes);
+  if (waits && bytes > kDirectBytes) {
+    if (work.stream->capturing)
+      return fail(StatusCode::kInvalidArgument,
+                  "copy: a graph being captured copies pinned host memory only");
+    HipStaging calls(work);
+    return work.device->staging.copy(calls, to, from, bytes, kind);
+  }
   const int direction = kind == CopyKind::kHostToDevice   ? hip::kHostToDevice
                         : kind == CopyKind::kDeviceToHost ? hip::kDeviceToHost
                                                           : hip::kDeviceToDevice;
   const Status status =
       work.check(api().hipMemcpyAsync(to, from, size_t(bytes), direction, work.stream->handle),
                  "hipMemcpyAsync");
-  if (!status.ok() || kind == CopyKind::kOnDevice) return status;
-  const void* host = kind == CopyKind::kHostToDevice ? from : to;
-  if (work.device->is_pinned(host, bytes)) return {};
+  if (!status.ok() || !waits) return status;
   return work.check(api().hipStreamSynchronize(work.stream->handle),
                     "hipStreamSynchronize after a copy");
 }

@@ -48,6 +48,7 @@ void bind(Binder& b, Api& api) {
   b.required(api.hipEventDestroy, "hipEventDestroy");
   b.required(api.hipEventRecord, "hipEventRecord");
   b.required(api.hipEventQuery, "hipEventQuery");
+  b.required(api.hipEventSynchronize, "hipEventSynchronize");
   b.required(api.hipModuleLoadData, "hipModuleLoadData");
   b.required(api.hipModuleUnload, "hipModuleUnload");
   b.required(api.hipModuleGetFunction, "hipModuleGetFunction");

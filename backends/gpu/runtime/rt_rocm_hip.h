@@ -64,6 +64,7 @@ struct Api {
   Error (*hipEventDestroy)(Event);
   Error (*hipEventRecord)(Event, Stream);
   Error (*hipEventQuery)(Event);
+  Error (*hipEventSynchronize)(Event);
   Error (*hipModuleLoadData)(Module*, const void* image);
   Error (*hipModuleUnload)(Module);
   Error (*hipModuleGetFunction)(Function*, Module, const char* name);

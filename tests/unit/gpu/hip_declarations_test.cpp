@@ -43,6 +43,7 @@ SAME(hipEventCreateWithFlags);
 SAME(hipEventDestroy);
 SAME(hipEventRecord);
 SAME(hipEventQuery);
+SAME(hipEventSynchronize);
 SAME(hipModuleLoadData);
 SAME(hipModuleUnload);
 SAME(hipModuleGetFunction);

@@ -3,11 +3,14 @@
 // runtime are never closed.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -842,6 +845,79 @@ TEST(RocmMemory, ACopyOfPinnedMemoryIsNotWaitedFor) {
     std::vector<float> pageable(1000, 1.f);
     EXPECT_OK(backend().copy(0, pageable.data(), f.x, 4000, CopyKind::kDeviceToHost, f.stream));
     EXPECT_EQ(pageable[999], 0.f);
+  });
+}
+
+/// A file of so many bytes, mapped as a model's is.
+struct MappedBytes {
+  explicit MappedBytes(size_t count) : size(count) {
+    FILE* const file = tmpfile();
+    std::vector<uint32_t> numbers(count / 4 + 1);
+    for (size_t i = 0; i < numbers.size(); i++) numbers[i] = uint32_t(i * 2654435761u);
+    EXPECT_EQ(fwrite(numbers.data(), 1, count, file), count);
+    fflush(file);
+    data = mmap(nullptr, count, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+    fclose(file);
+    EXPECT_NE(data, MAP_FAILED);
+  }
+  ~MappedBytes() { munmap(data, size); }
+  size_t size;
+  void* data;
+};
+
+TEST(RocmMemory, HipSeesNoPageableMemoryAbove64KiB) {
+  in_child(cards("gfx1100"), [] {
+    using Copy = int(void*, const void*, size_t, int, void*);
+    const MappedBytes file((size_t(40) << 20) + 123);
+    std::vector<char> received(file.size);
+    void *data = nullptr, *stream = nullptr;
+    EXPECT_OK(backend().alloc(0, int64(file.size), &data));
+    EXPECT_OK(backend().stream_create(0, &stream));
+    // The fake refuses such a pointer, in both directions; 64 KiB it takes.
+    const auto copy = fake(static_cast<Copy*>(nullptr), "hipMemcpyAsync");
+    EXPECT_EQ(copy(data, file.data, 65537, 1, nullptr), 1);
+    EXPECT_EQ(copy(received.data(), data, 65537, 2, nullptr), 1);
+    EXPECT_EQ(copy(data, file.data, 65536, 1, nullptr), 0);
+    const int before = count(log_text(), "copy of pageable ");
+    for (void* on : {stream, static_cast<void*>(nullptr)}) {
+      std::fill(received.begin(), received.end(), 0);
+      EXPECT_OK(backend().fill(0, data, 0, int64(file.size), on));
+      EXPECT_OK(backend().copy(0, data, file.data, int64(file.size), CopyKind::kHostToDevice, on));
+      EXPECT_OK(
+          backend().copy(0, received.data(), data, int64(file.size), CopyKind::kDeviceToHost, on));
+      EXPECT_EQ(std::memcmp(received.data(), file.data, file.size), 0);
+    }
+    EXPECT_EQ(count(log_text(), "copy of pageable "), before);
+    EXPECT_EQ(count(log_text(), "copy of pinned 16777216\n"), 2 * 2 * 2);
+    EXPECT_EQ(count(log_text(), "copy of pinned 8388731\n"), 2 * 2);
+  });
+}
+
+TEST(RocmMemory, ALargePageableCopyHasReadTheMemoryWhenItReturns) {
+  in_child(cards("gfx1100"), [] {
+    constexpr size_t kBytes = (size_t(16) << 20) * 5 / 2;
+    std::vector<char> sent(kBytes, 7), received(kBytes, 0);
+    void *data = nullptr, *stream = nullptr;
+    EXPECT_OK(backend().alloc(0, int64(kBytes), &data));
+    EXPECT_OK(backend().stream_create(0, &stream));
+    EXPECT_OK(backend().copy(0, data, sent.data(), kBytes, CopyKind::kHostToDevice, stream));
+    sent.assign(kBytes, -1);  // the caller may, now; the card has not copied all of it yet
+    EXPECT_OK(backend().copy(0, received.data(), data, kBytes, CopyKind::kDeviceToHost, stream));
+    EXPECT_EQ(received, std::vector<char>(kBytes, 7));
+  });
+}
+
+TEST(RocmMemory, ACapturedGraphCopiesNoLargePageableMemory) {
+  in_child(cards("gfx1100"), [] {
+    Fixture f;
+    std::vector<char> host(100000);
+    void* data = nullptr;
+    EXPECT_OK(backend().alloc(0, 100000, &data));
+    EXPECT_OK(backend().graph_begin(0, f.stream));
+    const Status status =
+        backend().copy(0, data, host.data(), 100000, CopyKind::kHostToDevice, f.stream);
+    EXPECT_EQ(status.code, StatusCode::kInvalidArgument);
+    EXPECT_STREQ(status.text, "copy: a graph being captured copies pinned host memory only");
   });
 }
 

@@ -75,6 +75,7 @@ struct Stream {
 };
 struct Event {
   bool done = true;
+  Stream* stream = nullptr;  // where it was recorded last
 };
 struct Module {
   int device;
@@ -220,6 +221,14 @@ int allocate(void** p, size_t bytes, int device) {
   if (device >= 0) s.cards[device].used += bytes;
   return kSuccess;
 }
+bool is_pinned(const void* p, size_t bytes) {
+  const auto& all = state().allocations;
+  auto after = all.upper_bound(const_cast<void*>(p));
+  if (after == all.begin()) return false;
+  const auto& [begin, allocation] = *std::prev(after);
+  return allocation.device < 0 &&
+         static_cast<const char*>(p) + bytes <= static_cast<const char*>(begin) + allocation.bytes;
+}
 int release(void* p, bool pinned) {
   State& s = state();
   if (!p) return kSuccess;
@@ -336,6 +345,13 @@ API int hipHostFree(void* p) {
 API int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void* stream) {
   const Entry e("hipMemcpyAsync");
   if (e.error || kind < 1 || kind > 3) return give(e.error ? e.error : kInvalidValue);
+  if (kind != 3) {
+    // Real runtimes copy pageable memory slowly, and have hung on that of a mapped file.
+    const bool pinned = is_pinned(kind == 1 ? from : to, bytes);
+    if (!pinned && bytes > 65536) return give(kInvalidValue);
+    state().log += pinned ? "copy of pinned " : "copy of pageable ";
+    state().log += std::to_string(bytes) + "\n";
+  }
   enqueue(stream_of(stream), [=] { std::memcpy(to, from, bytes); });
   return kSuccess;
 }
@@ -396,12 +412,20 @@ API int hipEventRecord(void* event, void* stream) {
   if (e.error) return give(e.error);
   auto* const recorded = static_cast<Event*>(event);
   recorded->done = false;
+  recorded->stream = &stream_of(stream);
   enqueue(stream_of(stream), [=] { recorded->done = true; });
   return kSuccess;
 }
 API int hipEventQuery(void* event) {
   const Entry e("hipEventQuery");
   return give(e.error ? e.error : static_cast<Event*>(event)->done ? kSuccess : kNotReady);
+}
+
+API int hipEventSynchronize(void* event) {
+  const Entry e("hipEventSynchronize");
+  const auto* const recorded = static_cast<Event*>(event);
+  if (e.error || recorded->done) return give(e.error);
+  return give(run_pending(*recorded->stream));
 }
 
 API int hipModuleLoadData(void** module, const void* image) {
