@@ -20,10 +20,18 @@ void add_model_flags(CLI::App& command, ModelFlags& flags) {
       ->capture_default_str();
   command.add_option("--dtype", flags.dtype,
                      "dtype of the computation: f32, bf16, f16 or f64 (default: the device's)");
+  add_tokenizer_pre_flag(command, flags.tokenizer_pre);
+}
+
+void add_tokenizer_pre_flag(CLI::App& command, std::string& name) {
+  command.add_option("--tokenizer-pre", name,
+                     "pre-tokenizer of a GGUF file that names none or an unknown one, as qwen2");
 }
 
 LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
-  LoadOptions options{.device = Device::parse(flags.device), .positions = positions};
+  LoadOptions options{.device = Device::parse(flags.device),
+                      .positions = positions,
+                      .tokenizer_pre = flags.tokenizer_pre};
   if (!flags.dtype.empty()) {
     constexpr const char* kNames[] = {"f32", "bf16", "f16", "f64"};
     if (std::find(std::begin(kNames), std::end(kNames), flags.dtype) == std::end(kNames))

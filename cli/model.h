@@ -11,10 +11,12 @@
 namespace wick::cli {
 
 struct ModelFlags {
-  std::string path, device = "auto", dtype;
+  std::string path, device = "auto", dtype, tokenizer_pre;
   int64_t context = 0;  // 0: the model's own
 };
 void add_model_flags(CLI::App& command, ModelFlags& flags);
+/// --tokenizer-pre: see load_tokenizer.
+void add_tokenizer_pre_flag(CLI::App& command, std::string& name);
 /// Loads the model; shows progress on a terminal and prints the loader's warnings on stderr.
 /// positions: see LoadOptions. Errors: as load_model.
 LanguageModel open_model(const ModelFlags& flags, int64_t positions = 0);

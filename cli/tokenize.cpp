@@ -6,6 +6,8 @@
 #include "commands.h"
 #include "failure.h"
 #include "input.h"
+#include "model.h"
+#include "printable.h"
 #include "wick/io/json.h"
 #include "wick/load/load_model.h"
 
@@ -13,7 +15,7 @@ namespace wick::cli {
 namespace {
 
 struct Options {
-  std::string model, file;
+  std::string model, file, tokenizer_pre;
   bool no_special = false, json = false, lines = false;
 };
 
@@ -42,12 +44,16 @@ Settings tokens_of(const Tokenizer& tokenizer, std::string_view text, bool no_sp
   return result.set("ids", ids).set("tokens", tokens).set("offsets", offsets);
 }
 
-Tokenizer open_tokenizer(const std::string& path) {
-  return reading_input([&] { return load_tokenizer(path); });
+Tokenizer open_tokenizer(const Options& options) {
+  const Tokenizer tokenizer =
+      reading_input([&] { return load_tokenizer(options.model, options.tokenizer_pre); });
+  for (const std::string& warning : tokenizer.warnings())
+    std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());
+  return tokenizer;
 }
 
 void tokenize(const Options& options) {
-  const Tokenizer tokenizer = open_tokenizer(options.model);
+  const Tokenizer tokenizer = open_tokenizer(options);
   if (options.lines) {
     convert_lines(options, [&](const Setting& value, const std::string& place) {
       const auto* text = std::get_if<std::string>(&value.value);
@@ -82,7 +88,7 @@ std::string text_of(const Tokenizer& tokenizer, const Setting& value, const std:
 }
 
 void detokenize(const Options& options) {
-  const Tokenizer tokenizer = open_tokenizer(options.model);
+  const Tokenizer tokenizer = open_tokenizer(options);
   const auto object_of = [&](const Setting& value, const std::string& place) {
     Settings result;
     return result.set("text", text_of(tokenizer, value, place, options.no_special));
@@ -106,6 +112,7 @@ void add(CLI::App& app, const char* name, const char* description, const char* n
       ->add_option("-m,--model", o->model,
                    "a GGUF file, or a folder with one or with tokenizer.json")
       ->required();
+  add_tokenizer_pre_flag(*command, o->tokenizer_pre);
   command->add_option("file", o->file, "the input (default: stdin)");
   command->add_flag("--no-special", o->no_special, no_special);
   CLI::Option* as_json = command->add_flag("--json", o->json, json);

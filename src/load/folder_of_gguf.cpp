@@ -109,8 +109,9 @@ FolderModel folder_of_gguf(const std::string& path, std::optional<DType> dtype) 
     model.warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
   model.tensors = tensors_of(source, of_file, config);
   std::optional<Tokenizer> tokenizer;
-  if (metadata.has("tokenizer.ggml.model")) {
+  if (has_gguf_tokenizer(metadata)) {
     tokenizer = Tokenizer::from_gguf(metadata);
+    for (const std::string& warning : tokenizer->warnings()) model.warnings.push_back(warning);
     model.files.emplace_back("tokenizer.json", json_tokenizer(metadata));
     model.files.emplace_back("tokenizer_config.json", json_tokenizer_config(metadata, *tokenizer));
   } else {

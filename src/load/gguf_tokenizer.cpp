@@ -190,6 +190,11 @@ bool same_ids(const Tokenizer& a, const Tokenizer& b) {
                      [&](const char* text) { return a.encode_ids(text) == b.encode_ids(text); });
 }
 
+bool has_gguf_tokenizer(const Settings& metadata) {
+  const std::string model = metadata.text_or("tokenizer.ggml.model", "none");
+  return model != "none" && model != "no_vocab";
+}
+
 std::vector<int64_t> gguf_stop_ids(const Settings& metadata,
                                    const std::optional<Tokenizer>& tokenizer) {
   std::vector<int64_t> ids;
@@ -244,7 +249,7 @@ std::vector<GgufField> gguf_tokenizer(const Settings& json, const FolderTexts& t
   if (!has_byte_tokens) {
     names.clear();
     for (const tokenization::PreTokenization& row : tokenization::gguf_pre_tokenizations())
-      names.push_back(row.names.front().empty() ? row.names.at(1) : row.names.front());
+      names.push_back(row.names.front());
     std::rotate(names.begin(), names.begin() + 1, names.end());  // "default" last: few have it
   }
   for (const std::string& name : names) {

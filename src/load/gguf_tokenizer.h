@@ -13,6 +13,10 @@ namespace wick {
 /// The fields as a reader of the file gives them. where: prefix of error texts.
 Settings settings_of(const std::vector<GgufField>& fields, const std::string& where);
 
+/// Whether a GGUF file has a tokenizer: files of models without one have no tokenizer.ggml.model, or
+/// "none".
+bool has_gguf_tokenizer(const Settings& metadata);
+
 /// The ids that end a text or a turn: those that a GGUF file names, and those of tokens with known
 /// texts.
 std::vector<int64_t> gguf_stop_ids(const Settings& metadata,

@@ -142,14 +142,19 @@ Pooling gguf_pooling(const Settings& metadata) {
        type == kRank ? ", a model that ranks texts" : "");
 }
 
-Files open_gguf(const std::string& path) {
+void require_gguf(const std::string& pre, const std::string& path) {
+  check(pre.empty(), ErrorCode::kInvalidArgument, "tokenizer_pre",
+        "only GGUF files name pre-tokenizers, not ", path);
+}
+
+Files open_gguf(const std::string& path, const std::string& pre) {
   const GgufReader reader(path);
   const Settings& metadata = reader.metadata();
   Files files;
   files.tensors = reader.source();
   files.config = decoder_config_of_gguf(metadata, files.tensors);
-  if (metadata.has("tokenizer.ggml.model")) {
-    const Tokenizer tokenizer = Tokenizer::from_gguf(metadata);
+  if (has_gguf_tokenizer(metadata)) {
+    const Tokenizer tokenizer = Tokenizer::from_gguf(metadata, pre);
     if (const auto bos = tokenizer.bos()) files.bos_token = tokenizer.token(*bos);
     if (const auto eos = tokenizer.eos()) files.eos_token = tokenizer.token(*eos);
     files.tokenizer = tokenizer;
@@ -163,9 +168,11 @@ Files open_gguf(const std::string& path) {
 
 // ---- both
 
-Files open_files(const std::string& path) {
+Files open_files(const std::string& path, const std::string& pre) {
   const std::string place = model_path(path);
-  return is_folder(place) ? open_folder(place) : open_gguf(place);
+  if (!is_folder(place)) return open_gguf(place, pre);
+  require_gguf(pre, path);
+  return open_folder(place);
 }
 
 /// The source, with `progress` called after each tensor.
@@ -286,7 +293,7 @@ std::string model_path(const std::string& path) {
 }
 
 LanguageModel load_model(const std::string& path, const LoadOptions& options) {
-  Files files = open_files(path);
+  Files files = open_files(path, options.tokenizer_pre);
   const ParameterOptions where{.dtype = options.dtype.value_or(options.device.preferred_dtype()),
                                .device = options.device};
   const TensorSource source = decoder_tensors(files.tensors, files.config);
@@ -299,6 +306,8 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
   std::vector<std::string> warnings;
   for (const std::string& key : files.config.ignored_keys)
     warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
+  if (files.tokenizer)
+    for (const std::string& warning : files.tokenizer->warnings()) warnings.push_back(warning);
   return {.decoder = std::move(decoder),
           .tokenizer = std::move(files.tokenizer),
           .chat_template = std::move(files.chat_template),
@@ -318,13 +327,18 @@ DecoderConfig load_config(const std::string& path) {
   return decoder_config_of_gguf(reader.metadata(), reader.source());
 }
 
-Tokenizer load_tokenizer(const std::string& path) {
-  if (const std::string file = path + "/tokenizer.json"; is_there(file))
+Tokenizer load_tokenizer(const std::string& path, const std::string& pre) {
+  if (const std::string file = path + "/tokenizer.json"; is_there(file)) {
+    require_gguf(pre, path);
     return Tokenizer::from_json(read_json(file));
+  }
   const std::string place = model_path(path);
   check(!is_folder(place), ErrorCode::kFormat, path,
         "expected tokenizer.json or a GGUF file in the folder");
-  return Tokenizer::from_gguf(GgufReader(place).metadata());
+  const GgufReader reader(place);
+  check(has_gguf_tokenizer(reader.metadata()), ErrorCode::kFormat, path,
+        "the file has no tokenizer");
+  return Tokenizer::from_gguf(reader.metadata(), pre);
 }
 
 }  // namespace wick

@@ -16,6 +16,7 @@ struct LoadOptions {
   Device device = Device::best();
   std::optional<DType> dtype = {};  // of the computation; missing: device.preferred_dtype()
   int64_t positions = 0;            // the maximum number of positions; 0: the config's
+  std::string tokenizer_pre = {};   // see load_tokenizer
   /// Called after each tensor with the bytes read so far and the bytes of all tensors.
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
@@ -70,6 +71,8 @@ WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& op
 WICK_API DecoderConfig load_config(const std::string& path);
 /// The tokenizer alone: of a GGUF file, or of a folder with tokenizer.json or one GGUF file. Errors: as load_model;
 /// kFormat if there is no tokenizer.
-WICK_API Tokenizer load_tokenizer(const std::string& path);
+/// pre: replaces a GGUF file's "tokenizer.ggml.pre", see Tokenizer::from_gguf. Errors: kInvalidArgument if
+/// the tokenizer is that of a tokenizer.json.
+WICK_API Tokenizer load_tokenizer(const std::string& path, const std::string& pre = "");
 
 }  // namespace wick

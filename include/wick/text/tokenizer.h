@@ -46,9 +46,12 @@ class WICK_API Tokenizer {
   static Tokenizer from_json(const Settings& tokenizer_json);
 
   /// From the metadata of a GGUF file (tokenizer.ggml.*). Ids are those of llama.cpp.
-  /// Models: gpt2 with a `pre` that wick knows, llama.
-  /// Errors: kUnsupported, naming the model or `pre`; kFormat.
-  static Tokenizer from_gguf(const Settings& metadata);
+  /// Models: gpt2, gemma4 and llama. Where a text is cut, "tokenizer.ggml.pre" says by a name of
+  /// llama.cpp's; files without it get "default" and a warning.
+  /// pre: replaces that name; "": as the file says.
+  /// Errors: kUnsupported, naming the model or the file's `pre`; kInvalidArgument for an unknown
+  /// `pre` of the caller's; kFormat.
+  static Tokenizer from_gguf(const Settings& metadata, const std::string& pre = "");
 
   /// Errors: kInvalidArgument if the text exceeds 2^31 bytes; kUnsupported if a pattern of the file
   /// needs more steps on this text than the limit of the pattern library.
@@ -70,6 +73,8 @@ class WICK_API Tokenizer {
   /// tokenizer.json the one that its post-processor adds.
   std::optional<int64_t> bos() const;
   std::optional<int64_t> eos() const;
+  /// One line for each thing that the file lacks and that was filled in.
+  const std::vector<std::string>& warnings() const;
 
  private:
   friend class TokenStream;

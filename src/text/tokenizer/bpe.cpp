@@ -79,7 +79,7 @@ void Bpe::encode_part(std::string_view word, Workspace& workspace, std::vector<T
 }
 
 void Bpe::encode_anew(std::string_view word, Workspace& workspace, std::vector<Token>& to) const {
-  if (ignore_merges) {
+  if (ignore_merges || (whole_newlines && word.find_first_not_of('\n') == word.npos)) {
     const int32_t id = vocabulary.find(byte_letters ? to_letters(word) : word);
     if (id >= 0 && id < token_count) return to.push_back({id, 0, uint32_t(word.size())});
   }

@@ -56,9 +56,10 @@ struct Bpe {
   int32_t token_count = 0;
   Merges merges;
 
-  bool byte_letters = false;   // words are raw bytes, which tokens spell in the byte alphabet
-  bool ignore_merges = false;  // a word that is a token stays whole
-  bool fuse_unknown = false;   // adjacent unknown characters are one unknown token
+  bool byte_letters = false;    // words are raw bytes, which tokens spell in the byte alphabet
+  bool ignore_merges = false;   // a word that is a token stays whole
+  bool whole_newlines = false;  // a word of newlines that is a token stays whole
+  bool fuse_unknown = false;    // adjacent unknown characters are one unknown token
   /// Words are cut before kSpaceMark where no merge joins what is there, into parts that the cache
   /// may hold. joins_mark: the bytes that a part before the mark ends with, if a merge joins it.
   bool cuts_at_marks = false;

@@ -27,41 +27,6 @@ enum TokenType : int64_t {
   kByteType = 6,
 };
 
-std::vector<PreTokenization> make_pre_tokenizations() {
-  const std::string contractions = "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]";
-  const std::string spaces = R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
-  const std::string gpt2 =
-      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-  const std::string llama3 =
-      contractions + R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" + spaces;
-  const std::string qwen2 =
-      contractions + R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" + spaces;
-  const std::string qwen35 =
-      contractions + R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)" +
-      spaces;
-  // Letters outside ASCII count as upper and lower case.
-  const std::string tekken =
-      R"([^\r\n\p{L}\p{N}]?[^\P{L}a-z]*[^\P{L}A-Z]+|[^\r\n\p{L}\p{N}]?[^\P{L}a-z]+[^\P{L}A-Z]*)"
-      R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" +
-      spaces;
-  return {
-      {{"", "default"}, {R"([\p{P}$+<=>^~|]+)", gpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}},
-      {{"falcon"}, {R"([\p{P}$+<=>^~|`]+)", gpt2, "[0-9][0-9][0-9]"}},
-      {{"gpt-2", "exaone4", "gigachat", "jais", "mellum", "mpt", "olmo", "phi-2", "trillion"},
-       {gpt2}},
-      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "lfm2", "pixtral"},
-       {llama3},
-       true,
-       true},
-      {{"smaug-bpe", "dbrx"}, {llama3}},
-      {{"smollm", "codeshell", "command-r", "exaone", "minerva-7b", "refact", "starcoder"},
-       {R"(\p{N})", gpt2}},
-      {{"qwen2", "deepseek-r1-qwen", "hunyuan", "megrez", "stablelm2"}, {qwen2}},
-      {{"qwen35"}, {qwen35}},
-      {{"tekken"}, {tekken}, true, true},
-  };
-}
-
 /// The list of a key; empty if the file lacks it. Errors: kFormat unless it has `size` values.
 template <class T>
 std::vector<T> list_of(const Settings& metadata, const std::string& key, std::vector<T> values,
@@ -210,35 +175,42 @@ void read_added(const File& file, Rules& rules) {
   }
 }
 
-void read_merges(const File& file, Rules& rules) {
+/// The id of a spelling; a new one if it is no token, as llama.cpp merges spellings, whether they are
+/// tokens or not.
+int32_t id_of(Vocabulary& vocabulary, std::string_view spelling) {
+  const int32_t id = vocabulary.find(spelling);
+  if (id >= 0) return id;
+  vocabulary.add(spelling);
+  return vocabulary.size() - 1;
+}
+
+void read_merges(const File& file, bool needs_merges, Rules& rules) {
   const std::string key = file.key("merges");
   const Setting* const merges = file.metadata.find(key);
-  check(merges != nullptr, ErrorCode::kFormat, file.metadata.where(), "\"", key, "\" is missing");
+  check(merges != nullptr || !needs_merges, ErrorCode::kFormat, file.metadata.where(), "\"", key,
+        "\" is missing");
   const std::vector<std::string> lines = file.metadata.texts(key);
   Bpe& bpe = rules.bpe;
   bpe.merges.reserve(lines.size());
-  // llama.cpp merges spellings, whether they are tokens or not.
-  const auto id_of = [&](std::string_view spelling) {
-    const int32_t id = bpe.vocabulary.find(spelling);
-    if (id >= 0) return id;
-    bpe.vocabulary.add(spelling);
-    return bpe.vocabulary.size() - 1;
-  };
   std::string merged;
   for (size_t rank = 0; rank < lines.size(); rank++) {
     const std::string_view line = lines[rank];
     const size_t space = line.find(' ', 1);
     if (space == line.npos || space + 1 == line.size()) continue;
     const std::string_view left = line.substr(0, space), right = line.substr(space + 1);
-    const int32_t left_id = id_of(left), right_id = id_of(right);
+    const int32_t left_id = id_of(bpe.vocabulary, left), right_id = id_of(bpe.vocabulary, right);
     Merge& merge = bpe.merges.of(left_id, right_id);
     if (merge.id >= 0) continue;  // the first of equal merges counts
     merged.assign(left).append(right);
-    merge = {uint32_t(rank), id_of(merged)};
+    merge = {uint32_t(rank), id_of(bpe.vocabulary, merged)};
   }
+}
+
+void read_letters(Rules& rules) {
+  Bpe& bpe = rules.bpe;
   for (int byte = 0; byte < 256; byte++) {
     const std::string letter = to_letters(std::string(1, char(byte)));
-    bpe.letters[size_t(byte)] = id_of(letter);
+    bpe.letters[size_t(byte)] = id_of(bpe.vocabulary, letter);
   }
   // A spelling that is no token becomes the tokens of its bytes, of which only ASCII's are texts.
   for (int32_t id = bpe.token_count; id < bpe.vocabulary.size(); id++) {
@@ -251,27 +223,12 @@ void read_merges(const File& file, Rules& rules) {
 }
 
 /// The tokens around a text, if the file wants them there.
-void read_ends(const File& file, bool adds_bos, Rules& rules) {
+void read_ends(const File& file, bool adds_bos, bool always_adds_bos, Rules& rules) {
   PostStep& around = rules.post_steps.emplace_back();
-  if (file.metadata.flag_or(file.key("add_bos_token"), adds_bos) && rules.bos)
-    around.before.push_back(*rules.bos);
+  const bool wants_bos = file.metadata.flag_or(file.key("add_bos_token"), adds_bos);
+  if ((wants_bos || always_adds_bos) && rules.bos) around.before.push_back(*rules.bos);
   if (file.metadata.flag_or(file.key("add_eos_token"), false) && rules.eos)
     around.after.push_back(*rules.eos);
-}
-
-void read_byte_level(File& file, Rules& rules) {
-  const PreTokenization& pre = gguf_pre_tokenization(file.metadata);
-  for (const std::string& pattern : pre.patterns)
-    rules.pre_tokenizers.push_back(split_at(
-        Pattern::regex(pattern, file.metadata.where(), Unicode::k15), Behavior::kIsolated));
-  rules.bpe.byte_letters = true;
-  rules.bpe.ignore_merges = pre.ignore_merges;
-  read_merges(file, rules);
-  rules.spelling_of_bytes = Rules::Spelling::kLetters;
-  rules.decoder.push_back(join_bytes());
-  rules.bos = file.id("bos_token_id", 11);
-  rules.eos = file.id("eos_token_id", 11);
-  read_ends(file, pre.adds_bos, rules);
 }
 
 /// SentencePiece's BPE: of the pairs that make a token, the one whose token has the highest score
@@ -329,6 +286,39 @@ void read_byte_tokens(const File& file, Rules& rules) {
   }
 }
 
+void read_bpe(File& file, const PreTokenization& pre, Rules& rules) {
+  for (const std::string& pattern : pre.patterns)
+    rules.pre_tokenizers.push_back(
+        split_at(Pattern::regex(pattern, file.metadata.where(), Unicode::k15),
+                 pre.drops_matches ? Behavior::kRemoved : Behavior::kIsolated));
+  using Letters = PreTokenization::Letters;
+  const bool has_bytes = pre.letters == Letters::kBytes;
+  if (pre.drops_matches && file.metadata.flag_or(file.key("normalizer.lowercase"), false))
+    rules.normalizers.push_back(lowercase());
+  if (pre.letters == Letters::kMarkedCharacters)
+    rules.normalizers.push_back(replace(Pattern::literal(" "), std::string(kSpaceMark)));
+  rules.bpe.byte_letters = has_bytes;
+  rules.bpe.ignore_merges = pre.ignore_merges;
+  rules.bpe.whole_newlines = pre.whole_newlines;
+  read_merges(file, pre.needs_merges, rules);
+  if (has_bytes) {
+    read_letters(rules);
+  } else {
+    read_byte_tokens(file, rules);
+    rules.bpe.look_for_cuts();
+  }
+  rules.spelling_of_bytes = has_bytes ? Rules::Spelling::kLetters
+                            : pre.letters == Letters::kMarkedCharacters
+                                ? Rules::Spelling::kMarkedSpaces
+                                : Rules::Spelling::kAsDecoded;
+  rules.decoder.push_back(join_bytes());
+  const bool has_default = file.metadata.text(file.key("model")) != "gemma4";
+  const std::optional<int32_t> otherwise = has_default ? std::optional(11) : std::nullopt;
+  rules.bos = file.id("bos_token_id", pre.has_bos ? otherwise : std::nullopt);
+  rules.eos = file.id("eos_token_id", otherwise);
+  read_ends(file, pre.adds_bos, pre.always_adds_bos, rules);
+}
+
 void read_sentencepiece(const File& file, Rules& rules) {
   const bool adds_space = file.metadata.flag_or(file.key("add_space_prefix"), true);
   if (adds_space) rules.normalizers.push_back(prepend(std::string(kSpaceMark)));
@@ -342,7 +332,7 @@ void read_sentencepiece(const File& file, Rules& rules) {
   if (adds_space) rules.decoder.push_back(strip_tokens(" ", 1, 0, true));
   rules.bos = file.id("bos_token_id", 1);
   rules.eos = file.id("eos_token_id", 2);
-  read_ends(file, true, rules);
+  read_ends(file, true, false, rules);
 }
 
 }  // namespace
@@ -357,29 +347,24 @@ std::vector<const char*> end_tokens(const Has& has) {
   return texts;
 }
 
-const std::vector<PreTokenization>& gguf_pre_tokenizations() {
-  static const std::vector<PreTokenization> table = make_pre_tokenizations();
-  return table;
-}
-
-const PreTokenization& gguf_pre_tokenization(const Settings& metadata) {
-  const std::string name = metadata.text_or(kPrefix + "pre", "");
-  for (const PreTokenization& row : gguf_pre_tokenizations())
-    if (std::find(row.names.begin(), row.names.end(), name) != row.names.end()) return row;
-  fail(ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix, "pre\": wick has no rules for ",
-       in_quotes(name));
-}
-
-std::shared_ptr<const Rules> read_gguf(const Settings& metadata) {
+std::shared_ptr<const Rules> read_gguf(const Settings& metadata, const std::string& chosen_pre) {
   const auto rules = std::make_shared<Rules>();
   const std::string model = metadata.text(kPrefix + "model");
-  check(model == "gpt2" || model == "llama", ErrorCode::kUnsupported, metadata.where(), "\"",
-        kPrefix, "model\": wick has no tokenizer ", in_quotes(model));
+  const bool is_bpe = model == "gpt2" || model == "gemma4" || model == "whitespace";
+  check(is_bpe || model == "llama", ErrorCode::kUnsupported, metadata.where(), "\"", kPrefix,
+        "model\": wick has no tokenizer ", in_quotes(model));
+  if (model == "gpt2" && chosen_pre.empty() && metadata.text_or(kPrefix + "pre", "").empty())
+    rules->warnings.push_back(metadata.where() + ": \"" + kPrefix +
+                              "pre\" is missing: texts are cut by the rules \"default\", which few "
+                              "models were trained with; --tokenizer-pre NAME takes others");
   File file(metadata);
   read_tokens(file, *rules);
   correct_types(file, *rules);
   read_added(file, *rules);
-  model == "gpt2" ? read_byte_level(file, *rules) : read_sentencepiece(file, *rules);
+  if (is_bpe)
+    read_bpe(file, gguf_pre_tokenization(metadata, chosen_pre), *rules);
+  else
+    read_sentencepiece(file, *rules);
   return rules;
 }
 

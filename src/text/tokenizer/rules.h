@@ -62,6 +62,7 @@ struct Rules {
   enum class Spelling { kAsDecoded, kLetters, kMarkedSpaces } spelling_of_bytes = {};
 
   std::optional<int32_t> bos, eos;
+  std::vector<std::string> warnings;  // one line each: what the file lacks
   mutable WorkspacePool workspaces;
 
   int32_t size() const { return int32_t(kinds.size()); }
@@ -73,22 +74,36 @@ struct Rules {
 };
 
 std::shared_ptr<const Rules> read_json(const Settings& file);
-std::shared_ptr<const Rules> read_gguf(const Settings& metadata);
+/// chosen_pre: replaces "tokenizer.ggml.pre" unless it is "".
+std::shared_ptr<const Rules> read_gguf(const Settings& metadata,
+                                       const std::string& chosen_pre = "");
 
 /// The texts of tokens that end a text or a turn. GGUF files name only one or two of their ids; by
 /// these texts llama.cpp (MIT) recognizes the others. has: whether the vocabulary has a token of this
 /// text, since beside some tokens others end nothing.
 std::vector<const char*> end_tokens(const std::function<bool(const char* text)>& has);
 
-/// Where byte-level BPE cuts a text, by "tokenizer.ggml.pre". Each pattern cuts the parts that the
-/// one before it left.
+/// Where BPE cuts a text and what its tokens spell, by "tokenizer.ggml.pre". Each pattern cuts the
+/// parts that the one before it left.
 struct PreTokenization {
-  std::vector<std::string> names, patterns;
+  /// What the model's words are made of: bytes, spelled in the byte alphabet; characters; characters
+  /// with kSpaceMark for spaces. Characters that are no tokens become tokens "<0xXX>".
+  enum class Letters { kBytes, kCharacters, kMarkedCharacters };
+
+  std::vector<std::string> names = {}, patterns = {};
   bool ignore_merges = false, adds_bos = false;
+  bool always_adds_bos = false;  // even if the file says otherwise
+  bool has_bos = true;           // a file without "bos_token_id" has id 11
+  bool needs_merges = true;
+  bool drops_matches = false;   // what the patterns match is left out
+  bool whole_newlines = false;  // a word of newlines that is a token stays whole
+  Letters letters = Letters::kBytes;
 };
 /// All that wick knows, "default" first.
 const std::vector<PreTokenization>& gguf_pre_tokenizations();
-/// The one that a file names. Errors: kUnsupported.
-const PreTokenization& gguf_pre_tokenization(const Settings& metadata);
+/// The one that is chosen, or else that a file names, or else "default". Errors: kUnsupported;
+/// kInvalidArgument if the chosen one is unknown.
+const PreTokenization& gguf_pre_tokenization(const Settings& metadata,
+                                             const std::string& chosen = "");
 
 }  // namespace wick::tokenization

@@ -156,7 +156,11 @@ Tokenizer Tokenizer::from_json(const Settings& tokenizer_json) {
   return Tokenizer(read_json(tokenizer_json));
 }
 
-Tokenizer Tokenizer::from_gguf(const Settings& metadata) { return Tokenizer(read_gguf(metadata)); }
+Tokenizer Tokenizer::from_gguf(const Settings& metadata, const std::string& pre) {
+  return Tokenizer(read_gguf(metadata, pre));
+}
+
+const std::vector<std::string>& Tokenizer::warnings() const { return rules_->warnings; }
 
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   const std::string input = checked_input(text);

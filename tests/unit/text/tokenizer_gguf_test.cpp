@@ -145,8 +145,11 @@ TEST(TokenizerGguf, FilesItDoesNotServeAreErrorsThatNameThem) {
   Settings metadata = byte_level("gpt-2", {"a b"});
   EXPECT_ERROR(Tokenizer::from_gguf(Settings(metadata).set(kKey + "model", "bert")), kUnsupported,
                "m.gguf: \"tokenizer.ggml.model\": wick has no tokenizer \"bert\"");
-  EXPECT_ERROR(Tokenizer::from_gguf(Settings(metadata).set(kKey + "pre", "poro-chat")),
-               kUnsupported, "\"tokenizer.ggml.pre\": wick has no rules for \"poro-chat\"");
+  EXPECT_ERROR(
+      Tokenizer::from_gguf(Settings(metadata).set(kKey + "pre", "no-such")), kUnsupported,
+      "m.gguf: \"tokenizer.ggml.pre\": wick has no rules for \"no-such\"; --tokenizer-pre NAME");
+  EXPECT_ERROR(Tokenizer::from_gguf(metadata, "no-such"), kInvalidArgument,
+               "tokenizer_pre: wick has no rules for \"no-such\"");
   EXPECT_ERROR(Tokenizer::from_gguf(Settings(metadata).set(kKey + "tokens", Setting::List{})),
                kFormat, "\"tokenizer.ggml.tokens\": expected a vocabulary");
   EXPECT_ERROR(
@@ -174,6 +177,44 @@ TEST(TokenStream, GivesWholeCharactersOnly) {
   EXPECT_EQ(stream.finish(), "\uFFFD");
   EXPECT_EQ(stream.push('a'), "a");
   EXPECT_EQ(stream.push(-1) + stream.push(100000), "");
+}
+
+TEST(TokenizerGguf, AFileWithoutPreTokenizerGetsTheDefaultAndAWarning) {
+  const std::vector<std::string> merges = {"1 2", "12 3", "123 4"};
+  for (const Setting& missing : {Setting(nullptr), Setting("")}) {
+    const Settings metadata = Settings(byte_level("", merges)).set(kKey + "pre", missing);
+    const Tokenizer t = Tokenizer::from_gguf(metadata);
+    ASSERT_EQ(t.warnings().size(), 1u);
+    EXPECT_NE(t.warnings()[0].find("m.gguf: \"tokenizer.ggml.pre\" is missing"), std::string::npos)
+        << t.warnings()[0];
+    EXPECT_EQ(t.encode_ids("1234"),
+              Tokenizer::from_gguf(byte_level("default", merges)).encode_ids("1234"));
+    const Tokenizer chosen = Tokenizer::from_gguf(metadata, "gpt-2");
+    EXPECT_TRUE(chosen.warnings().empty());
+    EXPECT_EQ(chosen.encode_ids("1234"), (Ids{258}));
+    EXPECT_NE(chosen.encode_ids("1234"), t.encode_ids("1234"));
+  }
+  EXPECT_EQ(Tokenizer::from_gguf(byte_level("no-such", merges), "gpt-2").encode_ids("1234"),
+            (Ids{258}));
+}
+
+TEST(TokenizerGguf, KimiK2NeedsNoMerges) {
+  const Settings metadata = Settings(byte_level("kimi-k2", {"a b"})).set(kKey + "merges", nullptr);
+  EXPECT_EQ(Tokenizer::from_gguf(metadata).encode_ids("ab").size(), 2u);
+}
+
+TEST(TokenizerGguf, TokensOfCharactersDecodeWithoutTheByteAlphabet) {
+  Settings metadata("m.gguf");
+  const std::string mark = "\u2581";
+  metadata.set(kKey + "model", "gemma4");
+  metadata.set(kKey + "tokens", Setting::List{"<bos>", "\u00e9", mark, mark + "a", "a", "\n",
+                                              "\n\n", "<0xC3>", "<0xBC>"});
+  metadata.set(kKey + "token_type", Setting::List{3, 1, 1, 1, 1, 1, 1, 6, 6});
+  metadata.set(kKey + "merges", Setting::List{mark + " a"}).set(kKey + "bos_token_id", 0);
+  metadata.set(kKey + "add_bos_token", false);  // Gemma 4's files say so by mistake
+  const Tokenizer t = Tokenizer::from_gguf(metadata);
+  EXPECT_EQ(t.encode_ids("\u00e9 a\n\n\u00fc"), (Ids{0, 1, 3, 6, 7, 8}));
+  EXPECT_EQ(t.decode(Ids{1, 3, 6, 7, 8}), "\u00e9 a\n\n\u00fc");
 }
 
 }  // namespace

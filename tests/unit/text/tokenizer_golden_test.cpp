@@ -105,6 +105,32 @@ TEST_P(LikeLlamaCpp, Ids) {
   }
 }
 
+TEST(LikeLlamaCppPre, IdsOfEveryPreTokenizer) {
+  const Settings file = read_json(kFolder + "gguf_pre.json");
+  const std::vector<std::string> inputs = file.texts("texts");
+  size_t names = 0;
+  for (const Settings& row : objects(*file.find("rows"))) {
+    std::vector<std::vector<int64_t>> expected;
+    for (const Setting& ids : std::get<Setting::List>(row.find("ids")->value))
+      expected.push_back(Settings("").set("ids", ids).integers("ids"));
+    ASSERT_EQ(expected.size(), inputs.size());
+    for (const std::string& name : row.texts("names")) {
+      SCOPED_TRACE(name);
+      names++;
+      Settings metadata = *file.group("vocabularies")->group(row.text("vocabulary"));
+      metadata.set("tokenizer.ggml.pre", name);
+      for (const auto& [key, value] : row.group("metadata")->entries()) metadata.set(key, value);
+      const Tokenizer tokenizer = Tokenizer::from_gguf(metadata);
+      EXPECT_TRUE(tokenizer.warnings().empty());
+      for (size_t i = 0; i < inputs.size(); i++) {
+        SCOPED_TRACE(inputs[i]);
+        EXPECT_EQ(tokenizer.encode_ids(inputs[i]), expected[i]);
+      }
+    }
+  }
+  EXPECT_EQ(names, 91u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Golden, LikeLlamaCpp, testing::Values("gguf_gpt2", "gguf_llama"),
                          [](const auto& info) { return std::string(info.param); });
 
