@@ -4,7 +4,7 @@
     make_gguf_pre.py LLAMA_IDS LLAMA_VOCAB_CPP FOLDER
 
 LLAMA_IDS is the program of llama_ids.cpp, built with the llama.cpp that llama-cpp-python 0.3.36 carries; LLAMA_VOCAB_CPP its
-src/llama-vocab.cpp, of which only the names are read. FOLDER gets gguf_pre.json: the texts, two vocabularies as metadata
+file of vocabularies, of which only the names are read. FOLDER gets gguf_pre.json: the texts, two vocabularies as metadata
 ("bytes" spelled in the byte alphabet, "characters" with tokens <0xXX>), and rows of names that give the same ids. The vocabularies are
 trained on the texts without pre-tokenizer, so that tokens show where a text is cut. Needs gguf 0.19.0 and tokenizers 0.23.3.
 """

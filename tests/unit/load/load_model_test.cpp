@@ -104,6 +104,26 @@ TEST(LoadModelOfAGgufFile, PoolsAsTheFileSaysOrRefuses) {
   EXPECT_ERROR(load(5), kUnsupported, "got 5");
 }
 
+TEST(LoadModelOfAGgufFile, HasNoTokenizerIfTheFileSaysNone) {
+  const TemporaryFolder folder;
+  const GgufReader reader(std::string(WICK_GOLDEN) + "/decoders/qwen3/model.gguf");
+  const std::string path = folder.file("a.gguf");
+  std::vector<GgufField> fields = reader.fields();
+  std::erase_if(fields, [](const GgufField& f) { return f.key == "tokenizer.ggml.model"; });
+  fields.push_back({"tokenizer.ggml.model", "none", GgufType::kText});
+  save_gguf(path, fields, reader.source());
+  EXPECT_FALSE(load_model(path, {.device = Device::cpu()}).tokenizer.has_value());
+  EXPECT_ERROR(load_tokenizer(path), kFormat, "a.gguf: the file has no tokenizer");
+  fields.back().value = "bert";
+  save_gguf(path, fields, reader.source());
+  EXPECT_ERROR(load_tokenizer(path), kUnsupported, "wick has no tokenizer \"bert\"");
+}
+
+TEST_F(LoadModel, OnlyGgufFilesTakeAPreTokenizer) {
+  EXPECT_ERROR(load_model(folder.path(), {.device = Device::cpu(), .tokenizer_pre = "qwen2"}),
+               kInvalidArgument, "tokenizer_pre: only GGUF files name pre-tokenizers, not ");
+}
+
 TEST_F(LoadModel, SaysWhatAFolderLacks) {
   EXPECT_ERROR(load_model("/nonexistent"), kIo, "/nonexistent: no such file or folder");
   std::filesystem::remove(folder.file("model.safetensors"));

@@ -1,6 +1,9 @@
 #include "text/tokenizer/pattern.h"
 
+#include <fstream>
+
 #include "../expect.h"
+#include "text/tokenizer/utf8.h"
 
 namespace wick::tokenization {
 namespace {
@@ -46,6 +49,14 @@ TEST(Pattern, MatchesAsOnigurumaDoes) {
       {R"(\p{Letter}+)", "ab1", {"ab"}},
       {R"(\p{Han}+)", "a\u4f60\u597d", {"\u4f60\u597d"}},
       {R"([[:alpha:]]+)", "ab1", {"ab"}},
+      {R"(\p{Han}+)", "\u4e16\u754c\u3001\u65e5\u3002", {"\u4e16\u754c", "\u65e5"}},
+      {R"([\p{Arabic}]+)", "\u0645\u0631\u060c", {"\u0645\u0631"}},
+      {R"(\p{Kawi})", "\U00011f02", {"\U00011f02"}},  // a script of Unicode 15
+      {R"([[:punct:]]+)", "a+b<c>$d\u20ace=f", {"+", "<", ">$", "\u20ac", "="}},
+      {R"(\p{Punct}+)", "a+b-c$", {"-"}},
+      {R"([^\w\s]+)", "5 m\u00b2 + \u00bd", {"\u00b2", "+", "\u00bd"}},
+      {R"([\w]+)", "5 m\u00b2 + \u00bd", {"5", "m"}},
+      {R"(\w+)", "5 m\u00b2 + \u00bd", {"5", "m\u00b2", "\u00bd"}},
       {R"(\u0041)", "A", {"A"}},
       {R"(\x41\x{42}\x{0043})", "ABC", {"ABC"}},
       {R"((?i)k)", "\u212aK", {"\u212a", "K"}},
@@ -63,6 +74,47 @@ TEST(Pattern, MatchesAsOnigurumaDoes) {
   for (const Row& row : rows)
     EXPECT_EQ(matches(Pattern::regex(row.expression, "w"), row.text), row.expected)
         << row.expression;
+}
+
+// Expected: tests/golden/tokenizers/make_classes.py.
+TEST(Pattern, ClassesHaveOnigurumasCharacters) {
+  std::string text;
+  std::vector<char32_t> codes;
+  std::vector<size_t> indices;  // in codes, by byte of the text
+  for (char32_t code = 0; code < 0x110000; code++) {
+    const char32_t in_plane = code & 0xffff;
+    const bool is_surrogate = code >= 0xd800 && code < 0xe000;
+    const bool is_tried = code < 0x40000 || (code >= 0xe0000 && code < 0xe1000) ||
+                          in_plane < 0x100 || in_plane >= 0xff00;
+    if (is_surrogate || !is_tried) continue;
+    append_code_point(text, code);
+    indices.resize(text.size(), codes.size());
+    codes.push_back(code);
+  }
+  indices.push_back(codes.size());
+
+  std::ifstream file(WICK_GOLDEN "/tokenizers/classes.txt");
+  std::string line;
+  int lines = 0;
+  for (; std::getline(file, line); lines++) {
+    const size_t hash_at = line.rfind(' '), count_at = line.rfind(' ', hash_at - 1);
+    const std::string expression = line.substr(0, count_at);
+    SCOPED_TRACE(expression);
+    std::vector<Span> spans;
+    Pattern::regex("(?:" + expression + ")++", "w").find(text, spans);
+    int64_t count = 0;
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const Span& span : spans) {
+      const size_t first = indices[span.begin], end = indices[span.end];
+      count += int64_t(end - first);
+      for (const char32_t code : {codes[first], codes[end - 1]})
+        for (int shift = 0; shift < 32; shift += 8)
+          hash = (hash ^ uint8_t(code >> shift)) * 0x100000001b3;
+    }
+    EXPECT_EQ(count, std::stoll(line.substr(count_at + 1)));
+    EXPECT_EQ(hash, std::stoull(line.substr(hash_at + 1), nullptr, 16));
+  }
+  EXPECT_GT(lines, 190);
 }
 
 TEST(Pattern, CategoriesAreThoseOfTheUnicodeVersion) {
@@ -97,6 +149,8 @@ TEST(Pattern, WhatItLacksIsAnErrorWithTheExpression) {
       {"\\", R"(wick does not have \ at the end)"},
       {R"([\)", R"(wick does not have \ at the end)"},
       {"[[:alpha", "wick does not have [: without :]"},
+      {"[[:foo:]]", "wick does not have [:foo:]"},
+      {R"(\p{Grapheme_Base})", "unknown property"},
   };
   for (const Row& row : rows)
     EXPECT_ERROR(Pattern::regex(row.expression, "file"), kUnsupported, row.part);
