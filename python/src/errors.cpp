@@ -33,6 +33,8 @@ void bind_errors(nanobind::module_&) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
+      // Ctrl-C ends a compiler, for instance: KeyboardInterrupt says more than the compiler's end.
+      if (PyErr_CheckSignals() != 0) return;
       PyErr_SetString(exception_of(error.code()), error.what());
     }
   });

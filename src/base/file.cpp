@@ -170,7 +170,9 @@ void AtomicFile::reserve(int64_t bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(unsigned mode) {
+  if (mode != 0 && fchmod(descriptor_, mode) != 0)
+    fail_with_reason("cannot be given its permissions");
   if (fsync(descriptor_) != 0) fail_with_reason("cannot be synced to disk");
   if (rename(part_.c_str(), place_.c_str()) != 0) fail_with_reason("cannot be renamed into place");
   close(descriptor_);

@@ -43,8 +43,8 @@ class AtomicFile {
   void write(std::string_view text) { write(text.data(), int64_t(text.size())); }
   /// Takes disk space for so many bytes, if the file system can. The file then has this size.
   void reserve(int64_t bytes);
-  /// Syncs the file to disk, then renames it.
-  void commit();
+  /// Syncs the file to disk, then renames it. mode: permissions whatever the umask; 0: as the umask says.
+  void commit(unsigned mode = 0);
 
  private:
   [[noreturn]] void fail_with_reason(const char* doing);

@@ -1,10 +1,12 @@
 #include "base/host_compiler.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -76,13 +78,42 @@ HostCompiler find_compiler(const std::string& where) {
         "compiling it needs c++, g++ or clang++, found none in PATH; install one or set WICK_CXX");
   }
   const Finished version = run_program({path, "--version"});
-  check(version.status == 0, ErrorCode::kUnsupported, where, path, " --version exits with status ",
-        version.status);
+  check(version.status == 0, ErrorCode::kUnsupported, where, path, " --version ",
+        ending_of(version));
   return {path, version.output};
 }
 
+/// "\nwick library 1 KEY\n", which follows a library's bytes: the loader ignores it.
+std::string seal_of(const std::string& library) {
+  return "\nwick library 1 " + cache_key(library) + "\n";
+}
+
+/// nullptr if the file is missing, was cut short or changed, or could have been written by others: the
+/// loader maps the file, and a missing page of it would end the process.
 void* open_library(const std::string& path) {
-  return only_we_write(path) ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (!only_we_write(path)) return nullptr;
+  try {
+    std::string file = read_text_file(path);
+    const size_t seal_bytes = seal_of("").size();
+    if (file.size() < seal_bytes) return nullptr;
+    const std::string seal = file.substr(file.size() - seal_bytes);
+    file.resize(file.size() - seal_bytes);
+    if (seal != seal_of(file)) return nullptr;
+  } catch (const Error&) {
+    return nullptr;
+  }
+  return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+/// Returns the process's temporary folder; makes it at the first call, and anew after a fork.
+std::string locked_private_folder() {
+  static std::vector<std::unique_ptr<PrivateFolder>> own;
+  static pid_t owner = 0;
+  if (owner != getpid()) {
+    own.push_back(std::make_unique<PrivateFolder>());
+    owner = getpid();
+  }
+  return own.back()->path();
 }
 
 std::string locked_cache_folder() {
@@ -95,22 +126,30 @@ std::string locked_cache_folder() {
   // Absolute, because the program may change its working folder and the path must not look like a
   // compiler option.
   if (!folder.empty()) folder = fs::absolute(folder, error).string();
-  if (folder.empty() || error || !is_usable(folder)) {
-    static std::vector<std::unique_ptr<PrivateFolder>> own;
-    own.push_back(std::make_unique<PrivateFolder>());
-    folder = own.back()->path();
-  }
+  if (folder.empty() || error || !is_usable(folder)) folder = locked_private_folder();
   return folder;
 }
 
 std::mutex mutex;
 
-std::string locked_temporary_path(const std::string& ending) {
+std::string temporary_path_in(const std::string& folder, const std::string& ending) {
   static std::atomic<int> counter{0};
   // Each module has a counter of its own, whose address tells it from the others.
-  return locked_cache_folder() + "/part-" + std::to_string(getpid()) + "-" +
+  return folder + "/part-" + std::to_string(getpid()) + "-" +
          std::to_string(reinterpret_cast<uintptr_t>(&counter)) + "-" + std::to_string(counter++) +
          ending;
+}
+
+/// Whether the folder's disk has room for a compiled library.
+bool has_room(const std::string& folder) {
+  constexpr off_t kBytes = 1 << 20;
+  const std::string path = temporary_path_in(folder, ".room");
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) return false;
+  const int error = posix_fallocate(file, 0, kBytes);
+  close(file);
+  unlink(path.c_str());
+  return error == 0 || error == EINVAL || error == EOPNOTSUPP;  // the last two: it cannot tell
 }
 
 const HostCompiler& locked_compiler(const std::string& where) {
@@ -124,16 +163,46 @@ struct Remove {
   ~Remove() { unlink(path.c_str()); }
 };
 
-/// Compiles to a temporary file and renames it, so that no process loads a partial library.
+/// Compiles to a temporary file, seals it, and renames it when it is on the disk, so that no process
+/// loads a partial library.
 void compile(const std::string& where, const HostCompiler& compiler, const std::string& source,
              const std::vector<std::string>& flags, const std::string& library) {
-  const Remove made{locked_temporary_path(".so")};
+  const Remove made{temporary_path_in(fs::path(library).parent_path().string(), ".so")};
   const HostCompiled compiled = compile_library(compiler, source, flags, made.path);
   check(compiled.ok, ErrorCode::kInvalidArgument, where, compiler.path,
-        " cannot compile it: ", first_complaints(compiled.output));
-  check(chmod(made.path.c_str(), S_IRWXU) == 0 &&
-            std::rename(made.path.c_str(), library.c_str()) == 0,
-        ErrorCode::kIo, library, "cannot be renamed into place");
+        " cannot compile it: ", compiled.reason);
+  check(access(made.path.c_str(), F_OK) == 0, ErrorCode::kInvalidArgument, where, compiler.path,
+        " exits with status 0, but writes no library");
+  AtomicFile sealed(library);
+  const std::string bytes = read_text_file(made.path);
+  sealed.write(bytes);
+  sealed.write(seal_of(bytes));
+  sealed.commit(S_IRWXU);
+}
+
+/// Compiles the library into the cache, or, if the cache cannot hold it, into the process's temporary
+/// folder. Returns its handle.
+void* compile_and_open(const std::string& where, const HostCompiler& compiler,
+                       const std::string& source, const std::vector<std::string>& flags,
+                       const std::string& key) {
+  std::string folder = locked_cache_folder();
+  const auto path = [&] { return folder + "/" + key + ".so"; };
+  std::error_code ignored;
+  const fs::file_type type = fs::symlink_status(path(), ignored).type();
+  const bool replaceable = type == fs::file_type::not_found || type == fs::file_type::regular;
+  if (!replaceable) folder = locked_private_folder();
+  try {
+    compile(where, compiler, source, flags, path());
+  } catch (const Error&) {
+    if (has_room(folder) || folder == locked_private_folder()) throw;
+    folder = locked_private_folder();
+    compile(where, compiler, source, flags, path());
+  }
+  void* const library = open_library(path());
+  const char* const why = library ? "" : dlerror();
+  check(library != nullptr, ErrorCode::kUnsupported, where, "the compiled library ", path(),
+        " does not load: ", why ? why : "it was changed, or another user can write it");
+  return library;
 }
 
 }  // namespace
@@ -179,7 +248,8 @@ std::string cache_folder() {
 
 std::string temporary_path(const std::string& ending) {
   const std::lock_guard lock(mutex);
-  return locked_temporary_path(ending);
+  const std::string folder = locked_cache_folder();
+  return temporary_path_in(has_room(folder) ? folder : locked_private_folder(), ending);
 }
 
 const HostCompiler& host_compiler(std::string_view where) {
@@ -195,7 +265,10 @@ HostCompiled compile_library(const HostCompiler& compiler, const std::string& so
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   arguments.insert(arguments.end(), {"-o", library, file.path});
   Finished compiled = run_program(arguments);
-  return {compiled.status == 0, std::move(compiled.output)};
+  std::string reason = first_complaints(compiled.output);
+  // A compiler that was killed has written nothing of use; its driver may name it.
+  if (reason.empty()) reason = "it " + ending_of(compiled);
+  return {compiled.status == 0, std::move(compiled.output), std::move(reason)};
 }
 
 void* compiled_entry(const std::string& where, const std::string& source, const std::string& entry,
@@ -212,13 +285,7 @@ void* compiled_entry(const std::string& where, const std::string& source, const 
   if (!library) {
     const std::string path = locked_cache_folder() + "/" + key + ".so";
     library = open_library(path);
-    if (!library) {  // missing, truncated by a full disk, or not owned by us
-      compile(where, compiler, source, flags, path);
-      library = open_library(path);
-      const char* why = library ? "" : dlerror();
-      check(library != nullptr, ErrorCode::kUnsupported, where, "the compiled library ", path,
-            " does not load: ", why ? why : "another user can write it");
-    }
+    if (!library) library = compile_and_open(where, compiler, source, flags, key);
   }
   void* found = dlsym(library, entry.c_str());
   check(found != nullptr, ErrorCode::kKernelNotFound, where, "expected a function extern \"C\" ",

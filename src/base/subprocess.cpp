@@ -1,13 +1,18 @@
 #include "base/subprocess.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <mutex>
 
 #include "base/environment.h"
 #include "wick/base/error.h"
@@ -22,6 +27,113 @@ bool is_program(const std::string& path) {
   return stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
          access(path.c_str(), X_OK) == 0;
 }
+
+/// Notes SIGINT while one instance or more lives, and passes it on to the handler that was there.
+class InterruptNote {
+ public:
+  InterruptNote() {
+    const std::lock_guard lock(mutex_);
+    if (living_++ == 0) {
+      struct sigaction action {};
+      sigaction(SIGINT, nullptr, &before_);
+      ignored_ = !(before_.sa_flags & SA_SIGINFO) && before_.sa_handler == SIG_IGN;
+      action.sa_sigaction = note;
+      // Python's reads are to fail with EINTR, as they would without this handler.
+      action.sa_flags = SA_SIGINFO | (before_.sa_flags & (SA_ONSTACK | SA_RESTART));
+      action.sa_mask = before_.sa_mask;
+      if (!ignored_) sigaction(SIGINT, &action, nullptr);
+    }
+    seen_ = count_;
+  }
+  ~InterruptNote() {
+    const std::lock_guard lock(mutex_);
+    if (--living_ > 0 || ignored_) return;
+    struct sigaction now {};
+    sigaction(SIGINT, nullptr, &now);
+    // Another handler that was set meanwhile stays.
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == note)
+      sigaction(SIGINT, &before_, nullptr);
+    if (owed_.exchange(false)) raise(SIGINT);
+  }
+  InterruptNote(const InterruptNote&) = delete;
+  InterruptNote& operator=(const InterruptNote&) = delete;
+
+  bool interrupted() const { return count_ != seen_; }
+
+ private:
+  static void note(int number, siginfo_t* info, void* context) {
+    count_++;
+    if (before_.sa_flags & SA_SIGINFO)
+      before_.sa_sigaction(number, info, context);
+    else if (before_.sa_handler == SIG_DFL)
+      owed_ = true;  // the process ends when the program is gone
+    else
+      before_.sa_handler(number);
+  }
+
+  static inline std::mutex mutex_;
+  static inline int living_ = 0;
+  static inline bool ignored_ = false;
+  static inline struct sigaction before_ {};
+  static inline std::atomic<int> count_{0};
+  static inline std::atomic<bool> owed_{false};
+  int seen_ = 0;
+};
+
+/// A program that runs in a process group of its own, so that all that it has started can be killed.
+class Child {
+ public:
+  Child(const std::vector<std::string>& arguments, int output) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    std::vector<char*> argv;
+    for (const std::string& argument : arguments)
+      argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    error_ = posix_spawn(&id_, argv[0], &actions, &attributes, argv.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  ~Child() {
+    if (error_ != 0 || ended_) return;
+    kill(-id_, SIGKILL);
+    while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  int error() const { return error_; }  // of the start
+  /// Returns false while it runs.
+  bool ended(const std::string& path) {
+    const pid_t found = waitpid(id_, &status_, WNOHANG);
+    ended_ = found == id_;
+    check(found >= 0 || errno == EINTR, ErrorCode::kIo, path,
+          "cannot wait for it: ", std::strerror(errno));
+    return ended_;
+  }
+  int status() const {
+    return WIFEXITED(status_) ? WEXITSTATUS(status_) : kSignalled + WTERMSIG(status_);
+  }
+
+  static constexpr int kSignalled = 128;
+
+ private:
+  pid_t id_ = 0;
+  int error_ = 0, status_ = 0;
+  bool ended_ = false;
+};
+
+struct Descriptor {
+  int number;
+  ~Descriptor() { close(number); }
+};
 
 }  // namespace
 
@@ -41,39 +153,48 @@ std::optional<std::string> find_program(const std::string& name) {
   return std::nullopt;
 }
 
-Finished run_program(const std::vector<std::string>& arguments) {
+std::string ending_of(const Finished& finished) {
+  const int signal = finished.status - Child::kSignalled;
+  if (signal <= 0) return "exits with status " + std::to_string(finished.status);
+  const char* const name = sigdescr_np(signal);
+  return "is ended by signal " + std::to_string(signal) + " (" + (name ? name : "unknown") + ")";
+}
+
+Finished run_program(const std::vector<std::string>& arguments, std::chrono::milliseconds limit) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kLookMs = 50;  // how often SIGINT is noticed that another thread took
   const std::string& path = arguments[0];
   int ends[2];
   check(pipe2(ends, O_CLOEXEC) == 0, ErrorCode::kIo, path,
         "cannot create a pipe: ", std::strerror(errno));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, path.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const Descriptor output{ends[0]};
+  const InterruptNote note;
+  Child child(arguments, ends[1]);
   close(ends[1]);
-  if (error != 0) {
-    close(ends[0]);
-    fail(ErrorCode::kIo, path, "cannot be run: ", std::strerror(error));
-  }
+  if (child.error() != 0)
+    fail(ErrorCode::kIo, path, "cannot be run: ", std::strerror(child.error()));
+  const auto end = Clock::now() + limit;
+  const auto go_on = [&] {
+    check(!note.interrupted(), ErrorCode::kIo, path, "interrupted");
+    check(Clock::now() < end, ErrorCode::kIo, path, "still runs after ",
+          std::chrono::duration_cast<std::chrono::seconds>(limit).count(), " s; it was ended");
+  };
   Finished result{};
   char buffer[4096];
-  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) != 0;) {
-    if (n < 0 && errno != EINTR) break;
+  for (pollfd wait{output.number, POLLIN, 0};;) {
+    go_on();
+    if (poll(&wait, 1, kLookMs) <= 0) continue;
+    const ssize_t n = read(output.number, buffer, sizeof buffer);
+    if (n == 0 || (n < 0 && errno != EINTR)) break;
     // Keep reading beyond the limit, or the program would block on the full pipe forever.
     if (n > 0 && result.output.size() < kMaxOutput) result.output.append(buffer, size_t(n));
   }
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    check(errno == EINTR, ErrorCode::kIo, path, "cannot wait for it: ", std::strerror(errno));
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  // It has closed its output: most end at once.
+  for (int wait_ms = 0; !child.ended(path); wait_ms = std::min(wait_ms + 1, kLookMs)) {
+    go_on();
+    poll(nullptr, 0, wait_ms);
+  }
+  result.status = child.status();
   return result;
 }
 

@@ -128,7 +128,7 @@ Status compile(int32, const KernelSource* source, const ByteSink* image, const B
     } const library;
     const HostCompiled compiled =
         compile_library(host_compiler(kernel), whole_source(*source), all, library.path);
-    write(log, compiled.output);
+    write(log, compiled.ok || !compiled.output.empty() ? compiled.output : compiled.reason);
     if (!compiled.ok) {
       if (first_complaints(compiled.output).starts_with(look_up_of(kernel))) return missing(kernel);
       return failed(StatusCode::kInvalidArgument, "the compiler rejects the source");

@@ -2,6 +2,11 @@
 
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 #include "../expect.h"
 #include "../temporary_folder.h"
 
@@ -23,6 +28,73 @@ TEST(Subprocess, GivesStatusOutputAndErrors) {
   EXPECT_EQ(run_program({sh, "-c", "kill -9 $$"}).status, 128 + 9);
   // More than a pipe holds, and more than is kept.
   EXPECT_GE(run_program({sh, "-c", "yes | head -c 3000000"}).output.size(), size_t(1) << 20);
+}
+
+TEST(Subprocess, NamesHowAProgramEnded) {
+  EXPECT_EQ(ending_of({.status = 3, .output = ""}), "exits with status 3");
+  EXPECT_EQ(ending_of({.status = 128 + 9, .output = ""}), "is ended by signal 9 (Killed)");
+}
+
+/// A program that starts another and waits for it; the number of the latter is in the file `id`.
+std::vector<std::string> long_program(const test::TemporaryFolder& folder) {
+  return {find_program("sh").value(), "-c",
+          "sleep 60 & echo $! > '" + folder.file("id") + "'; wait"};
+}
+/// Neither it nor what it has started runs.
+void expect_ended(const test::TemporaryFolder& folder) {
+  std::ifstream stat("/proc/" + std::to_string(std::stoi(folder.read("id"))) + "/stat");
+  std::string id, name, state = "gone";
+  stat >> id >> name >> state;
+  EXPECT_TRUE(state == "gone" || state == "Z" || state == "X") << state;
+}
+void wait_for_start(const test::TemporaryFolder& folder) {
+  while (folder.read("id").empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+TEST(Subprocess, KillsAProgramAndItsChildrenAtTheLimit) {
+  const test::TemporaryFolder folder;
+  EXPECT_ERROR(run_program(long_program(folder), std::chrono::seconds(2)), kIo,
+               "still runs after 2 s; it was ended");
+  expect_ended(folder);
+  // One that has closed its output is waited for no longer.
+  EXPECT_ERROR(run_program({find_program("sh").value(), "-c", "exec >&- 2>&-; exec sleep 60"},
+                           std::chrono::milliseconds(100)),
+               kIo, "still runs");
+}
+
+std::atomic<int> interrupts{0};
+
+TEST(Subprocess, SigintKillsTheProgramAndReachesTheHandler) {
+  const test::TemporaryFolder folder;
+  interrupts = 0;
+  struct sigaction action {
+  }, before{}, after{};
+  action.sa_handler = [](int) { interrupts++; };
+  sigaction(SIGINT, &action, &before);
+  std::thread sender([&] {
+    wait_for_start(folder);
+    kill(getpid(), SIGINT);
+  });
+  EXPECT_ERROR(run_program(long_program(folder)), kIo, "interrupted");
+  sender.join();
+  expect_ended(folder);
+  EXPECT_EQ(interrupts, 1);
+  sigaction(SIGINT, &before, &after);
+  EXPECT_EQ(after.sa_handler, action.sa_handler);
+}
+
+TEST(Subprocess, SigintEndsAProcessThatHasNoHandler) {
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(test::in_child([&] {
+              std::thread([&] {
+                wait_for_start(folder);
+                kill(getpid(), SIGINT);
+              }).detach();
+              run_program(long_program(folder));
+              return std::string("goes on");
+            }),
+            " (and the child ended with status " + std::to_string(SIGINT) + ")");
+  expect_ended(folder);
 }
 
 TEST(Subprocess, FindsProgramsInPathAlone) {

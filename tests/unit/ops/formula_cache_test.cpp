@@ -1,8 +1,11 @@
 // The compiler of formulas and its cache, each case in a process that has asked for none yet: a
 // program of its own.
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "../expect.h"
@@ -60,6 +63,111 @@ TEST(FormulaCache, IsUsedByTheNextProcessAndMadeAnewWhenBroken) {
               return half_of_3();
             }),
             "invalid argument: WICK_CXX: expected a program, found no " + compiler + "-gone");
+}
+
+std::string half_of_3_with(const std::string& compiler, const std::string& cache) {
+  return in_child([&] {
+    setenv("WICK_CXX", compiler.c_str(), 1);
+    setenv("WICK_CACHE_DIR", cache.c_str(), 1);
+    return half_of_3();
+  });
+}
+
+std::filesystem::path only_entry(const std::string& cache) {
+  std::filesystem::directory_iterator entries(cache);
+  if (entries == std::filesystem::end(entries)) return {};
+  const std::filesystem::path first = entries->path();
+  EXPECT_EQ(++entries, std::filesystem::end(entries)) << entries->path();
+  return first;
+}
+
+TEST(FormulaCache, CompilesAnewWhatWasCutShortOrChanged) {
+  const TemporaryFolder folder;
+  const std::string compiler = noting_compiler(folder), cache = folder.file("cache");
+  EXPECT_EQ(half_of_3_with(compiler, cache), kHalfOf3);
+  const std::filesystem::path entry = only_entry(cache);
+  const std::string name = "cache/" + entry.filename().string(), good = folder.read(name);
+  std::string notes = "x\n";
+  const auto expect_compiled_anew = [&](const std::string& bytes, const std::string& what) {
+    std::filesystem::permissions(folder.write(name, bytes), std::filesystem::perms::owner_all);
+    EXPECT_EQ(half_of_3_with(compiler, cache), kHalfOf3) << what;
+    EXPECT_EQ(folder.read("notes"), notes += "x\n") << what;
+    EXPECT_EQ(only_entry(cache), entry) << what;  // nothing half made is left
+  };
+  for (const size_t size : {size_t{0}, size_t{1000}, size_t{4096}, good.size() - 1})
+    expect_compiled_anew(good.substr(0, size), "cut at " + std::to_string(size));
+  for (const size_t from :
+       {size_t{4096}, size_t{8192}}) {  // a file whose blocks were never written
+    std::string zeros = good;
+    std::fill(zeros.begin() + std::ptrdiff_t(std::min(from, good.size())), zeros.end(), 0);
+    expect_compiled_anew(zeros, "zeros from " + std::to_string(from));
+  }
+  std::string flipped = good;
+  flipped[good.size() / 2] ^= 1;
+  expect_compiled_anew(flipped, "a bit");
+}
+
+TEST(FormulaCache, AnEntryThatIsAFolderStays) {
+  const TemporaryFolder folder;
+  const std::string compiler = noting_compiler(folder), cache = folder.file("cache");
+  EXPECT_EQ(half_of_3_with(compiler, cache), kHalfOf3);
+  const std::filesystem::path entry = only_entry(cache);
+  std::filesystem::remove(entry);
+  std::filesystem::create_directories(entry / "inside");
+  EXPECT_EQ(half_of_3_with(compiler, cache), kHalfOf3);
+  EXPECT_TRUE(std::filesystem::exists(entry / "inside"));
+  EXPECT_EQ(only_entry(cache), entry);
+}
+
+/// Mounts a disk of this size, which only the calling process sees, on a folder.
+bool mount_disk(const std::string& place, const char* size) {
+  const std::string user = std::to_string(getuid()), group = std::to_string(getgid());
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  std::ofstream("/proc/self/setgroups") << "deny";
+  std::ofstream("/proc/self/uid_map") << user << " " << user << " 1";
+  std::ofstream("/proc/self/gid_map") << group << " " << group << " 1";
+  const std::string options = std::string("mode=700,size=") + size;
+  return mount("tmpfs", place.c_str(), "tmpfs", 0, options.c_str()) == 0;
+}
+
+TEST(FormulaCache, AFullDiskIsReplacedByATemporaryFolder) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("disk"));
+  const std::string denied = "no disk can be mounted";
+  const auto run = [&](const char* size) {
+    return in_child([&] {
+      if (!mount_disk(folder.file("disk"), size)) return denied;
+      setenv("WICK_CACHE_DIR", folder.file("disk").c_str(), 1);
+      setenv("TMPDIR", folder.path().c_str(), 1);
+      const std::string text = half_of_3();
+      const bool cached = !std::filesystem::is_empty(folder.file("disk"));
+      return text + (cached ? ", cached" : "");
+    });
+  };
+  const std::string roomy = run("64m");
+  if (roomy == denied) GTEST_SKIP() << denied;
+  EXPECT_EQ(roomy, kHalfOf3 + ", cached");
+  EXPECT_EQ(run("4k"), kHalfOf3);
+}
+
+TEST(FormulaCache, SaysHowACompilerFailed) {
+  const TemporaryFolder folder;
+  const auto fails_by = [&](const std::string& how) {
+    const std::string compiler =
+        folder.write("compiler", "#!/bin/sh\n[ \"$1\" = --version ] || " + how + "\n");
+    std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+    std::string text = half_of_3_with(compiler, folder.file("cache"));
+    const size_t at = text.find(compiler);
+    EXPECT_NE(at, text.npos) << text;
+    return at == text.npos ? text : text.replace(at, compiler.size(), "CXX");
+  };
+  EXPECT_EQ(fails_by("kill -9 $$"),
+            "invalid argument: half: CXX cannot compile it: it is ended by signal 9 (Killed)");
+  EXPECT_EQ(fails_by("exit 3"),
+            "invalid argument: half: CXX cannot compile it: it exits with status 3");
+  EXPECT_EQ(fails_by("exit 0"),
+            "invalid argument: half: CXX exits with status 0, but writes no library");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.file("cache")));
 }
 
 TEST(FormulaCache, ServesSeveralProcessesAtOnce) {
