@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS wick EXPORT wick LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/wick DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-foreach(module wick_rocm wick_cuda wick_emu)
+foreach(module wick_openblas wick_rocm wick_cuda wick_emu)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()

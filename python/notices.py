@@ -16,6 +16,7 @@ import subprocess
 COMPILED_IN = {
     "libwick.so": ["libhwy-dev", "libsimdjson-dev"],
     "wick": ["libcli11-dev"],
+    "wick_openblas.so": [],
     "wick_rocm.so": ["rocm-device-libs"],
     "wick_cuda.so": [],
     "_wick": [],

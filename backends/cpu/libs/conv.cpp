@@ -13,6 +13,7 @@
 #include "dispatch/workers.h"
 #include "libs/conv_cut.h"
 #include "libs/onednn.h"
+#include "libs/room.h"
 #include "runtime/isa.h"
 #include "runtime/table.h"
 #include "wick/abi/ops/conv.h"
@@ -193,6 +194,7 @@ const char* accepts(const Kernel*, const Call* call, const DeviceInfo*) {
   for (int d = 0; d < 2; d++)
     if (c.padding_behind(d) <= -c.attributes.stride[d])
       return "elements behind the windows are more than a stride";
+  if (!has_room(kOneDnnRoom)) return "there is no memory for oneDNN's code";
   const SequentialLibraries sequential;
   return refusal(cut_of(c));
 }
@@ -275,7 +277,7 @@ Status run(const Kernel* kernel, const Call* call) {
     if (sum_bytes > 0) cut.add_up(sums);
     return {};
   } catch (const dnnl::error& e) {
-    return error(StatusCode::kDeviceError, "%s: oneDNN: %s", kernel->name, e.message);
+    return error(onednn::code_of(e), "%s: oneDNN: %s", kernel->name, e.message);
   }
 }
 

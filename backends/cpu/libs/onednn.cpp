@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "dispatch/matmul.h"
 #include "dispatch/workers.h"
+#include "libs/room.h"
 #include "runtime/isa.h"
 #include "runtime/table.h"
 
@@ -200,6 +201,7 @@ const char* accepts(const Product& p) {
   for (int d = 0; d < p.batch.rank; d++)
     if (p.batch.strides[0][d] == 0 && p.batch.strides[1][d] == 0)
       return "a batch dim is broadcast in both operands";
+  if (!has_room(kOneDnnRoom)) return "there is no memory for oneDNN's code";
   return nullptr;
 }
 
@@ -226,7 +228,7 @@ Status run(const Product& p, const MatmulParts&, const Call& call) {
                       [&](int64 i, char* buffer) { compute(cut.part(i), buffer); });
     return {};
   } catch (const dnnl::error& e) {
-    return error(StatusCode::kDeviceError, "matmul: oneDNN: %s", e.message);
+    return error(onednn::code_of(e), "matmul: oneDNN: %s", e.message);
   }
 }
 

@@ -21,6 +21,11 @@ const dnnl::engine& engine();
 /// whatever the environment sets.
 dnnl::primitive_attr attributes();
 
+/// The status of a call that oneDNN failed.
+inline StatusCode code_of(const dnnl::error& e) {
+  return e.status == dnnl_out_of_memory ? StatusCode::kOutOfMemory : StatusCode::kDeviceError;
+}
+
 /// All parameters of a primitive.
 struct Key {
   std::array<int64, 3 + 3 * 2 * kMaxRank> numbers{};

@@ -1,13 +1,13 @@
 // f64 products by OpenBLAS, one thread a block of the output: which blocks there are does not
 // depend on how many threads.
-#include <cblas.h>
-
 #include <algorithm>
 #include <limits>
 
 #include "base/parallel.h"
 #include "dispatch/matmul.h"
+#include "libs/openblas_library.h"
 #include "runtime/isa.h"
+#include "runtime/table.h"
 
 namespace wick::cpu {
 namespace {
@@ -40,32 +40,37 @@ const char* accepts(const Product& p) {
   constexpr int64 most = std::numeric_limits<int>::max();
   if (std::max({p.m, p.n, p.k, a.distance, b.distance, c.distance}) > most)
     return "OpenBLAS counts in 32 bits";
-  return nullptr;
+  OpenBlas* const library = OpenBlas::get();
+  if (!library) return "OpenBLAS cannot be loaded";
+  return library->has_buffer() ? nullptr : "there is no memory for OpenBLAS's buffer";
 }
 
 Status run(const Product& p, const MatmulParts&, const Call&) {
-  // Its own threads would meet ours on the same cores.
-  static const bool single = (openblas_set_num_threads(1), true);
-  (void)single;
+  OpenBlas& library = *OpenBlas::get();
   const Order a = order_of(p.m, p.k, p.a_m, p.a_k), b = order_of(p.k, p.n, p.b_k, p.b_n),
               c = order_of(p.m, p.n, p.c_m, p.c_n);
   const int64 rows = (p.m + kBlockM - 1) / kBlockM, columns = (p.n + kBlockN - 1) / kBlockN;
   const int64 work = std::min(p.m, kBlockM) * std::min(p.n, kBlockN) * p.k;
-  parallel_for(
-      p.batch.numel * rows * columns, std::max<int64>(1, kGrain / work),
-      [&](int64 begin, int64 end) {
-        for (int64 item = begin; item < end; item++) {
-          const Position<3> at(p.batch, item / (rows * columns));
-          const int64 m = item % (rows * columns) / columns * kBlockM, n = item % columns * kBlockN;
-          const auto* lhs = reinterpret_cast<const double*>(p.a) + at.offset(0) + m * p.a_m;
-          const auto* rhs = reinterpret_cast<const double*>(p.b) + at.offset(1) + n * p.b_n;
-          auto* out = reinterpret_cast<double*>(p.c) + at.offset(2) + m * p.c_m + n * p.c_n;
-          cblas_dgemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
-                      b.transposed ? CblasTrans : CblasNoTrans, int(std::min(kBlockM, p.m - m)),
-                      int(std::min(kBlockN, p.n - n)), int(p.k), 1.0, lhs, int(a.distance), rhs,
-                      int(b.distance), 0.0, out, int(c.distance));
-        }
-      });
+  const int64 items = p.batch.numel * rows * columns, grain = std::max<int64>(1, kGrain / work);
+  const OpenBlas::Buffers buffers(
+      library, int(std::clamp<int64>((items + grain - 1) / grain, 1, threads_here())));
+  const int64 parts = buffers.count();
+  if (parts == 0)
+    return error(StatusCode::kOutOfMemory, "matmul: there is no memory for OpenBLAS's buffer");
+  parallel_for(parts, 1, [&](int64 first, int64 last) {
+    const int64 begin = items * first / parts, end = items * last / parts;
+    for (int64 item = begin; item < end; item++) {
+      const Position<3> at(p.batch, item / (rows * columns));
+      const int64 m = item % (rows * columns) / columns * kBlockM, n = item % columns * kBlockN;
+      const auto* lhs = reinterpret_cast<const double*>(p.a) + at.offset(0) + m * p.a_m;
+      const auto* rhs = reinterpret_cast<const double*>(p.b) + at.offset(1) + n * p.b_n;
+      auto* out = reinterpret_cast<double*>(p.c) + at.offset(2) + m * p.c_m + n * p.c_n;
+      library.dgemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
+                    b.transposed ? CblasTrans : CblasNoTrans, int(std::min(kBlockM, p.m - m)),
+                    int(std::min(kBlockN, p.n - n)), int(p.k), 1.0, lhs, int(a.distance), rhs,
+                    int(b.distance), 0.0, out, int(c.distance));
+    }
+  });
   return {};
 }
 

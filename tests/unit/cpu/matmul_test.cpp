@@ -1,13 +1,17 @@
 #include "dispatch/matmul.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 
+#include "../expect.h"
 #include "rig.h"
 #include "wick/abi/ops/matmul.h"
 
@@ -55,6 +59,43 @@ const Case kCases[] = {
 };
 
 class Libraries : public testing::TestWithParam<DType> {};
+
+/// Leaves the process this much address space beside what it has.
+void limit_memory(int64 bytes) {
+  int64 pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlimit limit{rlim_t(pages * sysconf(_SC_PAGESIZE) + bytes), RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+// A library that gets no memory for its code or its buffer ends the process or tries for ever. Runs
+// first, before another case has let the libraries take their memory.
+TEST_P(Libraries, LeaveProductsToTheOwnKernelsIfMemoryIsShort) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need more address space than any limit leaves";
+#endif
+  const DType dtype = GetParam();
+  const auto kernels = find(isa(), kMatmul, {dtype, dtype, dtype}, 2);
+  constexpr int64 m = 300, n = 310, k = 320;
+  const Array a = operand(dtype, {m, k}, {k, 1}), b = operand(dtype, {k, n}, {n, 1});
+  // The second limit has room for OpenBLAS, but not for its buffer.
+  for (const int64 room : {int64{6} << 20, int64{70} << 20})
+    EXPECT_EQ(wick::test::in_child([&] {
+                const Array c(dtype, {m, n});
+                Launch launch({&a, &b}, c);
+                limit_memory(room);
+                alarm(60);  // ends it if a library tries for ever
+                for (int i = 0; i < kernels.count; i++) {
+                  const Kernel& kernel = kernels.first[i];
+                  if (launch.declined_by(kernel)) continue;
+                  const Status status = launch.run(kernel);
+                  if (!status.ok()) return std::string(status.text);
+                }
+                return std::string("ended");
+              }),
+              "ended")
+        << room;
+}
 
 TEST_P(Libraries, AgreeWithTheOwnKernels) {
   const DType dtype = GetParam();
