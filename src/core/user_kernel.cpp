@@ -15,7 +15,8 @@ namespace {
 
 const RuntimeCode& runtime_code_of(const Device& device, std::string_view where) {
   const RuntimeCode* code = device.state().backend.runtime_code;
-  check(code, ErrorCode::kUnsupported, where, "expected a device that loads kernels, got ", device);
+  check(code, ErrorCode::kUnsupported, where, "expected a device that loads kernels, got ", device,
+        ": a kernel for GPUs; use a GPU or --device emu:32");
   check(code->version == kRuntimeCodeVersion && code->struct_size == sizeof(RuntimeCode),
         ErrorCode::kUnsupported, where, "the module of ", device,
         " loads kernels by another version of wick's interface");

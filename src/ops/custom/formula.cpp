@@ -323,7 +323,15 @@ CompiledKernel compile_kernel(const Device& device, const std::string& name,
         "' is not an identifier");
   // #line makes the compiler's diagnostics count lines of the user's source.
   const std::string whole = std::string(kKernelPrelude) + "#line 1 \"" + name + "\"\n" + source;
-  void* entry = compiled_entry(name, whole, name, compiler_flags());
+  void* entry = nullptr;
+  try {
+    entry = compiled_entry(name, whole, name, compiler_flags());
+  } catch (const Error& error) {
+    check(error.code() != ErrorCode::kInvalidArgument || source.find("__global__") == source.npos,
+          ErrorCode::kUnsupported, name, "a kernel for GPUs, got device ", device,
+          "; use a GPU or --device emu:32");
+    throw;
+  }
   return CompiledKernel(std::make_shared<const CompiledKernel::Impl>(
       CompiledKernel::Impl{name, reinterpret_cast<KernelEntry>(entry), {}}));
 }

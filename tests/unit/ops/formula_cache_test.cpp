@@ -214,6 +214,16 @@ TEST(FormulaCache, AFolderThatCannotServeIsReplaced) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.file("open")));
 }
 
+TEST(FormulaCache, AKernelForGpusNamesTheDevicesThatRunIt) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(in_child([&] {
+              setenv("WICK_CACHE_DIR", folder.file("cache").c_str(), 1);
+              compile_kernel(Device::cpu(), "twice", "__global__ void twice(float* x) {}");
+              return std::string("compiles");
+            }),
+            "unsupported: twice: a kernel for GPUs, got device cpu; use a GPU or --device emu:32");
+}
+
 TEST(FormulaCache, WithoutACompilerThereIsOneClearError) {
   const TemporaryFolder folder;
   EXPECT_EQ(in_child([&] {
