@@ -7,6 +7,7 @@ set(emu_runtime
     ${CMAKE_CURRENT_SOURCE_DIR}/runtime/rt_emu.cpp
     ${CMAKE_CURRENT_SOURCE_DIR}/runtime/check_emulated.cpp
     ${CMAKE_CURRENT_SOURCE_DIR}/runtime/source_emulated.cpp
+    ${CMAKE_CURRENT_SOURCE_DIR}/runtime/watch_emulated.cpp
     ${CMAKE_CURRENT_SOURCE_DIR}/runtime/shared_words.cpp
     ${CMAKE_CURRENT_SOURCE_DIR}/device/emulator.cpp)
 # What stands before a kernel's source when the emulator compiles it, at run time.

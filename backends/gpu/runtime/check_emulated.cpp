@@ -1,5 +1,7 @@
 #include "runtime/check_emulated.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -39,15 +41,23 @@ std::atomic<bool>& mode() {
 
 // ---- Memory
 
-constexpr int64 kZoneBytes = 4096;  // on either side of an allocation
-constexpr size_t kAlignment = 256;
-static_assert(kZoneBytes % kAlignment == 0);
+constexpr int64 kPage = 4096;
+constexpr int64 kZoneBytes = kPage;  // red zone, on either side of an allocation
+// Beyond each red zone: address space without memory, until somebody writes there.
+constexpr int64 kGapBytes = 16 << 20;
 
+/// A mapping of its own: gap, red zone, data, red zone, gap.
 struct Allocation {
   char* data;
   int64 bytes;
   char* end() const { return data + bytes; }
   char* front_zone() const { return data - kZoneBytes; }
+  char* back_zone_end() const { return end() + kZoneBytes; }
+  char* mapping() const { return front_zone() - kGapBytes; }
+  int64 mapped_bytes() const {
+    return 2 * (kGapBytes + kZoneBytes) + (bytes + kPage - 1) / kPage * kPage;
+  }
+  char* mapping_end() const { return mapping() + mapped_bytes(); }
 };
 
 struct Memory {
@@ -73,6 +83,7 @@ Memory& memory() {
 struct Damage {
   const char* first = nullptr;
   const char* last = nullptr;
+  bool only_zeros = false;  // pages that were read, or into which zeros were written
   explicit operator bool() const { return first != nullptr; }
 };
 
@@ -95,12 +106,51 @@ Damage find_damage(const char* begin, int64 bytes, uint8 poison) {
   return find_differences(begin, bytes, [=](int64) { return poison; });
 }
 
-/// The first damage in the red zones of every allocation.
+/// Damage in a gap, [begin, end). Its pages have no memory until somebody writes or reads there.
+Damage find_gap_damage(char* begin, char* end) {
+  Damage written, touched;
+  const auto add = [](Damage& to, const Damage& more) {
+    if (!to) to = more;
+    to.last = more.last;
+  };
+  const auto look = [&](const char* from, const char* to) {
+    if (const Damage here = find_damage(from, to - from, uint8(0))) add(written, here);
+  };
+  const auto up = [](const char* at) { return (uintptr_t(at) + kPage - 1) / kPage * kPage; };
+  char* const first = begin + (up(begin) - uintptr_t(begin));
+  look(begin, first);  // the rest of a red zone's last page
+  const int64 pages = (end - first) / kPage;
+  std::vector<unsigned char> present(static_cast<size_t>(pages));
+  if (mincore(first, size_t(pages * kPage), present.data()) != 0) return written;
+  for (int64 i = 0; i < pages; i++) {
+    if ((present[size_t(i)] & 1) == 0) continue;
+    const char* const page = first + i * kPage;
+    look(page, page + kPage);
+    add(touched, {page, page + kPage - 1, true});
+  }
+  return written ? written : touched;
+}
+
+/// The first damage in the red zones of every allocation and in the gaps beyond them.
 Damage find_zone_damage() {
   for (const auto& [begin, a] : memory().live)
     for (const char* zone : {a.end(), a.front_zone()})
       if (const Damage damage = find_damage(zone, kZoneBytes, memory().zone_poison)) return damage;
+  for (const auto& [begin, a] : memory().live)
+    for (const auto& [from, to] :
+         {std::pair{a.back_zone_end(), a.mapping_end()}, std::pair{a.mapping(), a.front_zone()}})
+      if (const Damage damage = find_gap_damage(from, to)) return damage;
   return {};
+}
+
+/// Takes back the memory of every gap.
+void clear_gaps() {
+  for (const auto& [begin, a] : memory().live) {
+    char* const page = a.mapping_end() - kGapBytes;  // the first that is only of the gap
+    memset(a.back_zone_end(), 0, size_t(page - a.back_zone_end()));
+    madvise(page, size_t(kGapBytes), MADV_DONTNEED);
+    madvise(a.mapping(), size_t(kGapBytes), MADV_DONTNEED);
+  }
 }
 
 // ---- Views
@@ -296,7 +346,7 @@ class Check {
   const ErrorRecord record_before_;
   std::vector<Output> outputs_;
   std::vector<Protected> protected_;
-  bool seen_first_ = false, first_failed_ = false;
+  bool seen_first_ = false, first_failed_ = false, damaged_ = false;
   Running first_, now_;
 };
 
@@ -332,6 +382,7 @@ Check::Check(const Call& call, uint32 flags, ErrorRecord* record)
 Check::~Check() {
   for (const Protected& p : protected_) memcpy(p.begin, p.before.data(), p.before.size());
   memory().fill_all_zones(memory().zone_poison);
+  if (damaged_) clear_gaps();
 }
 
 void Check::prepare(const Way& way) {
@@ -392,11 +443,12 @@ std::string Check::describe_damage(const Damage& damage) const {
   };
   const char* const begin = nearest->extent.begin;
   const char* const end = nearest->extent.end;
+  const std::string writes = damage.only_zeros ? "reads, or writes zeros to, " : "writes ";
   if (damage.first >= end)
-    return "writes " + bytes(damage.first - end, damage.last - end) + " past the end of " +
+    return writes + bytes(damage.first - end, damage.last - end) + " past the end of " +
            nearest->name;
   if (damage.last < begin)
-    return "writes " + bytes(begin - damage.first, begin - damage.last) + " before the start of " +
+    return writes + bytes(begin - damage.first, begin - damage.last) + " before the start of " +
            nearest->name;
   return std::string(nearest->input ? "writes " : "writes between the elements: ") +
          bytes(damage.first - begin, damage.last - begin) + " of " + nearest->name;
@@ -463,8 +515,11 @@ std::string Check::compare(const Output& output, int index, const std::vector<ui
 
 std::string Check::inspect(const Running& now) {
   now_ = now;
-  if (const Damage damage = find_zone_damage()) return describe_damage(damage);
-  if (const Damage damage = find_protected_damage()) return describe_damage(damage);
+  for (const Damage& damage : {find_zone_damage(), find_protected_damage()}) {
+    if (!damage) continue;
+    damaged_ = true;
+    return describe_damage(damage);
+  }
 
   const bool reported = record_->code != 0;
   if (!seen_first_) {
@@ -502,9 +557,12 @@ void set_check_mode(bool on) { mode().store(on, std::memory_order_relaxed); }
 const std::string& mode_complaint() { return initial_mode().complaint; }
 
 void* checked_alloc(int64 bytes) {
-  void* base = nullptr;
-  if (posix_memalign(&base, kAlignment, size_t(bytes + 2 * kZoneBytes)) != 0) return nullptr;
-  const Allocation a{static_cast<char*>(base) + kZoneBytes, bytes};
+  const size_t mapped = size_t(Allocation{nullptr, bytes}.mapped_bytes());
+  void* const base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return nullptr;
+  madvise(base, mapped, MADV_NOHUGEPAGE);  // a page of 2 MiB would give the gaps memory
+  const Allocation a{static_cast<char*>(base) + kGapBytes + kZoneBytes, bytes};
   memset(a.data, 0xff, size_t(bytes));
   const std::lock_guard lock(memory().mutex);
   memory().fill_zones(a);
@@ -516,7 +574,7 @@ bool checked_free(void* data) {
   const std::lock_guard lock(memory().mutex);
   const auto found = memory().live.find(static_cast<char*>(data));
   if (found == memory().live.end()) return false;
-  std::free(found->second.front_zone());
+  munmap(found->second.mapping(), size_t(found->second.mapped_bytes()));
   memory().live.erase(found);
   return true;
 }
@@ -529,11 +587,11 @@ std::string HostAccess::beyond(const void* data, int64 bytes) const {
   if (!lock_.owns_lock() || bytes <= 0) return {};
   const char* const begin = static_cast<const char*>(data);
   const auto& live = memory().live;
-  // The last allocation whose front zone begins at or before data.
-  auto next = live.upper_bound(begin + kZoneBytes);
+  // The last allocation whose mapping begins at or before data.
+  auto next = live.upper_bound(begin + kGapBytes + kZoneBytes);
   if (next == live.begin()) return {};
   const Allocation& a = std::prev(next)->second;
-  if (begin >= a.end() + kZoneBytes) return {};
+  if (begin >= a.mapping_end()) return {};
   if (begin >= a.data && begin + bytes <= a.end()) return {};
   return std::to_string(bytes) + " bytes from byte " + std::to_string(begin - a.data) +
          " of an allocation of " + std::to_string(a.bytes);
@@ -569,6 +627,7 @@ Status run_in_all_ways(const Call& call, const char* kernel, uint32 flags, Error
   };
   if (find_zone_damage()) {
     memory().fill_all_zones(memory().zone_poison);
+    clear_gaps();
     return failed(
         StatusCode::kDeviceError,
         std::string(op) + ": before it ran, the host wrote beyond an allocation" + where());

@@ -3,7 +3,7 @@
 //
 // A way is a schedule, a poison byte, and one of the vendors' matrix layouts. Poison fills shared
 // memory, fresh outputs, scratch, the red zones around every allocation and all memory that belongs to
-// no operand. Outputs that a kernel also reads are restored before each way. The mode finds races and
+// no operand. Beyond the red zones, 16 MiB on either side are watched for access. Outputs that a kernel also reads are restored before each way. The mode finds races and
 // missing barriers, reads of uninitialized memory or outside of operands, outputs not fully written,
 // and writes outside of outputs and scratch.
 //
@@ -31,7 +31,7 @@ void set_check_mode(bool on);
 /// "", or why the value of WICK_EMU is invalid.
 const std::string& mode_complaint();
 
-/// Allocates memory between red zones, filled with 0xff and 256-byte aligned. nullptr: out of memory.
+/// Allocates memory between red zones, filled with 0xff and aligned to a page. nullptr: out of memory.
 void* checked_alloc(int64 bytes);
 /// Frees memory of checked_alloc. Returns false for other memory.
 bool checked_free(void* data);

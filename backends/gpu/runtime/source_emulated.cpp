@@ -18,6 +18,7 @@
 #include "runtime/check_emulated.h"
 #include "runtime/shared_words.h"
 #include "runtime/source_kernel.h"
+#include "runtime/watch_emulated.h"
 #include "runtime/words_text.h"
 #include "wick/base/error.h"
 
@@ -44,6 +45,19 @@ const std::vector<std::string>& flags() {
   return flags;
 }
 
+/// In check mode the compiler puts calls before accesses to memory, which the words define
+/// (WICK_WATCHED): nothing of the thread sanitizer's library is linked.
+std::vector<std::string> all_flags(const HostCompiler& compiler) {
+  std::vector<std::string> all = flags();
+  if (!check_mode()) return all;
+  all.insert(all.end(),
+             {"-DWICK_WATCHED", "-fsanitize=thread", "-nodefaultlibs", "-Wl,--no-as-needed",
+              "-lstdc++", "-lm", "-lc", "-lgcc_s", "-l:ld-linux-x86-64.so.2"});  // __tls_get_addr
+  if (compiler.version.find("clang") != std::string::npos)
+    all.insert(all.end(), {"-mllvm", "-tsan-instrument-read-before-write"});
+  return all;
+}
+
 void write(const ByteSink* sink, std::string_view text) {
   sink->write(sink->context, text.data(), int64(text.size()));
 }
@@ -67,7 +81,7 @@ Status compiler(int32, const ByteSink* identity) {
   return guarded([&]() -> Status {
     const HostCompiler& found = host_compiler("kernels from source");
     std::string text = found.path + "\n" + found.version + "\n" + cache_key(kEmulatedWords) + "\n";
-    for (const std::string& flag : flags()) text += flag + " ";
+    for (const std::string& flag : all_flags(found)) text += flag + " ";
     write(identity, text);
     return {};
   });
@@ -120,7 +134,7 @@ std::string whole_source(const KernelSource& source) {
 Status compile(int32, const KernelSource* source, const ByteSink* image, const ByteSink* log) {
   return guarded([&]() -> Status {
     const std::string kernel = source->kernel;
-    std::vector<std::string> all = flags();
+    std::vector<std::string> all = all_flags(host_compiler(kernel));
     for (int i = 0; i < source->num_options; i++) all.emplace_back(source->options[i]);
     struct Library {
       std::string path = temporary_path(".so");
@@ -218,6 +232,12 @@ constexpr SourceOperations kOperations = {
         [](void* block, int thread, const char* reason, const char* file, int line) {
           static_cast<Block*>(block)->refuse(thread, reason, {file, line});
         },
+    .access =
+        [](const SourceThread& thread, const void* data, int bytes, bool writes) {
+          static_cast<Watch*>(thread.watch)->access(thread, data, bytes, writes);
+        },
+    .order = [](const SourceThread& thread,
+                char how) { static_cast<Watch*>(thread.watch)->order(thread, how); },
 };
 
 /// One launch, as BoundKernel::args.
@@ -226,30 +246,35 @@ struct Launch {
   const Module* module;
   const KernelLaunch* from;
   uint8 poison;
+  Watch* watch;
 };
 
 /// Fills the calling thread's static shared memory when a block begins. A thread runs a block from
 /// its first thread to its last before another.
-void begin_block(const Launch& launch, int64 block) {
+void begin_block(const Launch& launch, int64 block, void* dynamic) {
   static thread_local struct {
     uint64 launch = 0;
     int64 block = -1;
   } last;
   if (last.launch == launch.number && last.block == block) return;
   last.launch = launch.number, last.block = block;
+  if (launch.watch && launch.from->shared_bytes > 0)
+    launch.watch->add_shared(dynamic, launch.from->shared_bytes, "its dynamic shared memory");
   const ThreadLocal& memory = launch.module->memory;
   if (memory.shared == 0) return;
   launch.module->kernel->touch();
   void* start = nullptr;
-  if (dlinfo(launch.module->library, RTLD_DI_TLS_DATA, &start) == 0 && start)
-    memset(static_cast<char*>(start) + memory.initialized, launch.poison, size_t(memory.shared));
+  if (dlinfo(launch.module->library, RTLD_DI_TLS_DATA, &start) != 0 || !start) return;
+  char* const shared = static_cast<char*>(start) + memory.initialized;
+  memset(shared, launch.poison, size_t(memory.shared));
+  if (launch.watch) launch.watch->add_shared(shared, memory.shared, "its static shared memory");
 }
 
 void run_thread(const BoundKernel& kernel, Block* block, void* shared, int thread,
                 const int at[3]) {
   const auto& launch = *static_cast<const Launch*>(kernel.args);
   const KernelLaunch& from = *launch.from;
-  begin_block(launch, (int64(at[2]) * kernel.grid[1] + at[1]) * kernel.grid[0] + at[0]);
+  begin_block(launch, (int64(at[2]) * kernel.grid[1] + at[1]) * kernel.grid[0] + at[0], shared);
   const SourceThread self{&kOperations,
                           block,
                           thread,
@@ -257,16 +282,18 @@ void run_thread(const BoundKernel& kernel, Block* block, void* shared, int threa
                           {unsigned(at[0]), unsigned(at[1]), unsigned(at[2])},
                           {from.block[0], from.block[1], from.block[2]},
                           {from.grid[0], from.grid[1], from.grid[2]},
-                          shared};
+                          shared,
+                          launch.watch};
   launch.module->kernel->run(from.arguments, self);
 }
 
-/// Runs the launch in the way that this thread is at.
-Status launch_one(int32 device, const Module& module, const KernelLaunch& from,
-                  ErrorRecord* record) {
+/// Runs the launch in the way that this thread is at. watch: for a way that runs one thread at a time,
+/// or nullptr.
+Status launch_one(int32 device, const Module& module, const KernelLaunch& from, ErrorRecord* record,
+                  Watch* watch) {
   static std::atomic<uint64> count{0};
   const Running& now = running();
-  const Launch launch{++count, &module, &from, now.way.poison};
+  const Launch launch{++count, &module, &from, now.way.poison, watch};
   constexpr int64 kAligned = 16;
   const BoundKernel kernel{
       .threads = int(from.block[0] * from.block[1] * from.block[2]),
@@ -278,8 +305,9 @@ Status launch_one(int32 device, const Module& module, const KernelLaunch& from,
       .args = &launch,
       .record = record,
       .thread = run_thread};
-  const char* const complaint = run(kernel, now.way);
-  if (!complaint) return {};
+  const char* const failure = run(kernel, now.way);
+  const std::string complaint = failure ? failure : watch ? watch->complaint() : "";
+  if (complaint.empty()) return {};
   std::string text = std::string(from.name) + ": " + complaint + " (emu:" + std::to_string(device);
   if (now.way_name) text += std::string(", ") + now.way_name;
   return failed(StatusCode::kDeviceError, text + ")");
@@ -305,6 +333,15 @@ class Operands {
   }
   const std::vector<View>& read() const { return read_; }
   const std::vector<View>& written() const { return written_; }
+  std::vector<Watch::Place> written_places() const {
+    std::vector<Watch::Place> places;
+    for (size_t i = 0; i < written_.size(); i++) {
+      const char* const begin = written_[i].as<char>();
+      places.push_back({begin, begin + bytes_of(written_[i].dtype, written_[i].numel()),
+                        "output " + std::to_string(i), false});
+    }
+    return places;
+  }
 
  private:
   static DType dtype_of(const SourceParameter& p) {
@@ -336,9 +373,13 @@ class Operands {
 Status launch(int32 device, void* function, const KernelLaunch* from, void* stream) {
   const auto& module = *static_cast<const Module*>(function);
   ErrorRecord* const record = record_of(device, stream);
-  const auto run = [&] { return launch_one(device, module, *from, record); };
-  if (!check_mode()) return run();
+  if (!check_mode()) return launch_one(device, module, *from, record, nullptr);
   const Operands operands(module, *from);
+  const auto run = [&] {
+    if (!running().way.one_by_one) return launch_one(device, module, *from, record, nullptr);
+    Watch watch(operands.written_places());
+    return launch_one(device, module, *from, record, &watch);
+  };
   const Op op(from->name, "");
   const Call call{.in = operands.read().data(),
                   .out = operands.written().data(),

@@ -4,6 +4,8 @@
 
 namespace wick::gpu::emu {
 
+struct SourceThread;
+
 /// What a kernel's words do on the emulator: the functions of emu::Block.
 struct SourceOperations {
   void (*barrier)(void* block, int thread, const char* file, int line);
@@ -12,6 +14,11 @@ struct SourceOperations {
                int line);
   unsigned long long (*lanes)(void* block, int thread);  // of the thread's wave
   void (*refuse)(void* block, int thread, const char* reason, const char* file, int line);
+  // Of a library compiled with WICK_WATCHED, in a launch that is watched: comes before each plain
+  // access to memory.
+  void (*access)(const SourceThread&, const void* data, int bytes, bool writes);
+  // The same for what orders the accesses of threads: 'b' barrier, 'w' wave operation, 'a' atomic or fence.
+  void (*order)(const SourceThread&, char how);
 };
 
 /// One thread of a launch.
@@ -21,6 +28,7 @@ struct SourceThread {
   int thread, wave;
   unsigned block_index[3], block_size[3], grid_size[3];
   void* shared;  // dynamic shared memory
+  void* watch;   // emu::Watch, or nullptr
 };
 
 /// A kernel's parameter.
@@ -44,6 +52,6 @@ struct SourceKernel {
   // its .tbss.
   void (*touch)();
 };
-inline constexpr unsigned kSourceKernelVersion = 1;
+inline constexpr unsigned kSourceKernelVersion = 2;
 
 }  // namespace wick::gpu::emu

@@ -42,6 +42,28 @@ struct Current {
 static thread_local Current current = {nullptr, 1};
 inline const Thread& here() { return *current.thread; }
 
+// In check mode the compiler calls a function before each access to memory, as it does for the thread
+// sanitizer; what follows the accesses itself must not be watched.
+#if defined(WICK_WATCHED)
+#if defined(__clang__)
+#define WICK_UNWATCHED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define WICK_UNWATCHED __attribute__((no_sanitize_thread))
+#endif
+WICK_UNWATCHED inline void access(const void* data, int bytes, bool writes) {
+  const Thread* const thread = current.thread;
+  if (thread && thread->from->watch)
+    thread->from->operations->access(*thread->from, data, bytes, writes);
+}
+WICK_UNWATCHED inline void order(char how) {
+  const Thread* const thread = current.thread;
+  if (thread && thread->from->watch) thread->from->operations->order(*thread->from, how);
+}
+#else
+#define WICK_UNWATCHED
+inline void order(char) {}
+#endif
+
 /// Restores the running thread when it goes on after others have run.
 struct Resume {
   const Thread* thread = current.thread;
@@ -64,6 +86,7 @@ template <class Lane>
 void meet(unsigned long long mask, Lane& mine, void (*together)(void**, unsigned long long),
           Place at) {
   const Resume resume;
+  order('w');
   here().from->operations->meet(here().from->block, here().number(), mask, &mine, together, at.file,
                                 at.line);
 }
@@ -138,7 +161,8 @@ inline unsigned long long vote(unsigned long long mask, bool yes, Place at) {
 
 /// Replaces *p by change(*p) at once. Returns the old value.
 template <class T, class F>
-T atomic_change(T* p, F change) {
+WICK_UNWATCHED T atomic_change(T* p, F change) {
+  order('a');
   T old, changed;
   __atomic_load(p, &old, __ATOMIC_RELAXED);
   do {
@@ -186,7 +210,7 @@ struct Signature<void (*)(A...)> {
     f(*static_cast<const A*>(arguments[i])...);
   }
   template <void (*f)(A...)>
-  static void run(const void* const* arguments, const gpu::emu::SourceThread& from) {
+  WICK_UNWATCHED static void run(const void* const* arguments, const gpu::emu::SourceThread& from) {
     const unsigned t = unsigned(from.thread), x = from.block_size[0], y = from.block_size[1];
     const Thread thread{&from,
                         {t % x, t / x % y, t / x / y},
@@ -197,6 +221,7 @@ struct Signature<void (*)(A...)> {
     for (const DynamicName* name = DynamicName::first; name; name = name->next)
       name->set(from.shared);
     call(f, arguments, std::make_index_sequence<sizeof...(A)>());
+    current.thread = nullptr;
   }
 };
 template <class F, F f>
@@ -208,6 +233,37 @@ constexpr gpu::emu::SourceKernel source_kernel(const char* name) {
 }
 
 }  // namespace wick::words
+
+#if defined(WICK_WATCHED)
+extern "C" {
+#define WICK_ACCESS(bytes)                                                                  \
+  WICK_UNWATCHED void __tsan_read##bytes(void* p) { wick::words::access(p, bytes, false); } \
+  WICK_UNWATCHED void __tsan_write##bytes(void* p) { wick::words::access(p, bytes, true); } \
+  WICK_UNWATCHED void __tsan_unaligned_read##bytes(void* p) {                               \
+    wick::words::access(p, bytes, false);                                                   \
+  }                                                                                         \
+  WICK_UNWATCHED void __tsan_unaligned_write##bytes(void* p) {                              \
+    wick::words::access(p, bytes, true);                                                    \
+  }
+WICK_ACCESS(1)
+WICK_ACCESS(2)
+WICK_ACCESS(4)
+WICK_ACCESS(8)
+WICK_ACCESS(16)
+#undef WICK_ACCESS
+WICK_UNWATCHED void __tsan_read_range(void* p, unsigned long bytes) {
+  wick::words::access(p, int(bytes), false);
+}
+WICK_UNWATCHED void __tsan_write_range(void* p, unsigned long bytes) {
+  wick::words::access(p, int(bytes), true);
+}
+WICK_UNWATCHED void __tsan_vptr_update(void*, void*) {}
+WICK_UNWATCHED void __tsan_vptr_read(void*) {}
+WICK_UNWATCHED void __tsan_func_entry(void*) {}
+WICK_UNWATCHED void __tsan_func_exit(void*) {}
+WICK_UNWATCHED void __tsan_init() {}
+}
+#endif
 
 // Functions and memory.
 #define __global__
@@ -232,10 +288,14 @@ constexpr gpu::emu::SourceKernel source_kernel(const char* name) {
 inline void __syncthreads(WICK_PLACE) {
   const wick::words::Resume resume;
   const auto& from = *wick::words::here().from;
+  wick::words::order('b');
   from.operations->barrier(from.block, from.thread, file, line);
 }
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+WICK_UNWATCHED inline void __threadfence() {
+  wick::words::order('a');
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+inline void __threadfence_block() { __threadfence(); }
 inline void __syncwarp(unsigned long long mask = ~0ull, WICK_PLACE) {
   wick::words::vote(mask, false, {file, line});
 }
@@ -304,8 +364,14 @@ inline int __all(int yes, WICK_PLACE) {
 #define WICK_ATOMIC_SIGNED(name, expression) \
   WICK_ATOMIC(name, int, expression)         \
   WICK_ATOMIC(name, long long, expression)
-inline int atomicAdd(int* p, int v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
-inline int atomicSub(int* p, int v) { return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED); }
+WICK_UNWATCHED inline int atomicAdd(int* p, int v) {
+  wick::words::order('a');
+  return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
+WICK_UNWATCHED inline int atomicSub(int* p, int v) {
+  wick::words::order('a');
+  return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED);
+}
 WICK_ATOMIC_INTEGERS(atomicAdd, old + v)
 WICK_ATOMIC(atomicAdd, float, old + v)
 WICK_ATOMIC(atomicAdd, double, old + v)
@@ -326,7 +392,8 @@ WICK_ATOMIC(atomicExch, float, ((void)old, v))
 WICK_ATOMIC(atomicInc, unsigned, old >= v ? 0u : old + 1)
 WICK_ATOMIC(atomicDec, unsigned, old == 0 || old > v ? v : old - 1)
 #define WICK_CAS(T)                                                                                \
-  inline T atomicCAS(T* p, T expected, T desired) {                                                \
+  WICK_UNWATCHED inline T atomicCAS(T* p, T expected, T desired) {                                 \
+    wick::words::order('a');                                                                       \
     __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
     return expected;                                                                               \
   }
@@ -337,6 +404,7 @@ WICK_CAS(unsigned long long)
 #undef WICK_ATOMIC_INTEGERS
 #undef WICK_ATOMIC_SIGNED
 #undef WICK_CAS
+#undef WICK_UNWATCHED
 
 // Mathematics beyond <math.h>.
 template <class A, class B>

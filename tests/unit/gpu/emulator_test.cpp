@@ -424,6 +424,34 @@ TEST_P(Emulator, ReportsAWriteFarAway) {
       "output 0 (f32 [50])");
 }
 
+TEST_P(Emulator, ReportsAWriteFarPastAnOutputAndFarBeforeIt) {
+  // 5,000 floats are 20,000 bytes, beyond the red zone; 4,000,000 floats end in the gap's last MiB.
+  const auto past = [](const auto& ctx, float*, const auto& a) {
+    if (ctx.thread() < a.n) a.y[ctx.thread()] = 1;
+    if (ctx.thread() == 0) a.y[a.n + 5000] = 0.1f;
+  };
+  EXPECT_COMPLAINT(one_block(past),
+                   "sum: writes bytes 20000 to 20003 past the end of output 0 (f32 [100])");
+  const auto far = [](const auto& ctx, float*, const auto& a) {
+    if (ctx.thread() < a.n) a.y[ctx.thread()] = 1;
+    if (ctx.thread() == 0) a.y[a.n + 4000000] = 0.1f;
+  };
+  EXPECT_COMPLAINT(one_block(far), "writes bytes 16000000 to 16000003 past the end of output 0");
+  const auto before = [](const auto& ctx, float*, const auto& a) {
+    if (ctx.thread() < a.n) a.y[ctx.thread()] = 1;
+    if (ctx.thread() == 0) a.y[-5000] = 0.1f;
+  };
+  EXPECT_COMPLAINT(one_block(before), "bytes 20000 to 19997 before the start of output 0");
+  const auto reads = [](const auto& ctx, float*, const auto& a) {
+    if (ctx.thread() < a.n) a.y[ctx.thread()] = a.x[a.n + 5000];
+  };
+  EXPECT_COMPLAINT(one_block(reads), "reads, or writes zeros to, bytes ", " past the end of ");
+  const auto right = [](const auto& ctx, float*, const auto& a) {
+    if (ctx.thread() < a.n) a.y[ctx.thread()] = 1;
+  };
+  EXPECT_EQ(one_block(right), "ok") << "nothing is left of the damage";
+}
+
 TEST_P(Emulator, ReportsAWriteBetweenTheElementsOfAStridedOutput) {
   const auto dense = [](const auto& ctx, float*, const auto& a) {
     if (ctx.thread() < a.n) a.y[ctx.thread()] = 1;

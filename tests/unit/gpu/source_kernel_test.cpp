@@ -467,6 +467,62 @@ extern "C" __global__ void beyond(const float* x, float* y, int n) {
                "beyond: writes bytes 10 to 11 of input 0");
 }
 
+TEST_P(SourceKernel, ReportsLostUpdatesInCheckMode) {
+  SKIP_ON_CARDS();
+  if (!in_check_mode()) GTEST_SKIP() << "source_kernel_test.check runs it: WICK_EMU=check";
+  const auto run = [&](const std::string& body, int blocks = 1, int threads = 32) {
+    const auto kernel =
+        compile("adds", "extern \"C\" __global__ void adds(int* y, float* z) {\n" + body + "\n}");
+    const Tensor y = zeros_of({256}, DType::kI32), z = zeros_of({256});
+    kernel.launch(blocks, threads, 64, y, z);
+    return y.to_vector<int32_t>()[0];
+  };
+  const std::string text = "between them";
+  EXPECT_ERROR(
+      run("y[0] += 1;"), kKernelError,
+      "adds: thread 0 of block 0 and thread 1 of block 0 add to, or change, bytes 0 to 3 of "
+      "output 0 with no barrier or atomic operation between them (emu:");
+  EXPECT_ERROR(run("z[threadIdx.x / 2 + 1] += 1;"), kKernelError, "bytes 4 to 7 of output 1");
+  EXPECT_ERROR(run("if (threadIdx.x == 0) y[0] += 1;", 2), kKernelError,
+               "thread 0 of block 0 and thread 0 of block 1");
+  EXPECT_ERROR(run("if (threadIdx.x % 32 == 0) y[0]++;", 1, 128), kKernelError, text);
+  EXPECT_ERROR(run("__shared__ int s; if (threadIdx.x == 0) s = 0; __syncthreads(); s += 1; "
+                   "__syncthreads(); if (threadIdx.x == 0) y[0] = s;"),
+               kKernelError, "of its static shared memory");
+  EXPECT_ERROR(run("extern __shared__ int d[]; if (threadIdx.x == 0) d[1] = 0; __syncthreads(); "
+                   "d[1] += 1; __syncthreads(); y[threadIdx.x] = d[1];"),
+               kKernelError, "bytes 4 to 7 of its dynamic shared memory");
+}
+
+TEST_P(SourceKernel, AcceptsOrderedUpdatesInCheckMode) {
+  const auto run = [&](const std::string& body, int blocks, int threads) {
+    const auto kernel =
+        compile("adds", "extern \"C\" __global__ void adds(int* y) {\n" + body + "\n}");
+    const Tensor y = zeros_of({256}, DType::kI32);
+    kernel.launch(blocks, threads, 0, y);
+    return y.to_vector<int32_t>();
+  };
+  EXPECT_EQ(run("atomicAdd(&y[0], 1);", 4, 64)[0], 256);
+  EXPECT_EQ(run("y[blockIdx.x * blockDim.x + threadIdx.x] += 1; y[threadIdx.x + blockIdx.x * "
+                "blockDim.x] += 1;",
+                4, 64),
+            std::vector<int32_t>(256, 2));
+  EXPECT_EQ(run("for (int t = 0; t < 64; t++) { if (threadIdx.x == t) y[0] += 1; "
+                "__syncthreads(); }",
+                1, 64)[0],
+            64);
+  EXPECT_EQ(run("for (int t = 0; t < 32; t++) { if (threadIdx.x == t) y[0] += 1; __syncwarp(); }",
+                1, 32)[0],
+            32);
+  // The last block to arrive finishes the work of all.
+  EXPECT_EQ(
+      run("y[1 + blockIdx.x] = 5; __threadfence(); if (atomicAdd(&y[0], 1) == 3) { for (int i "
+          "= 1; i < 5; i++) y[i] += 1; }",
+          4, 1)[1],
+      6);
+  EXPECT_EQ(run("y[0] = 7; if (!y[1]) y[1] = 1;", 2, 64)[1], 1) << "all write the same";
+}
+
 TEST(SourceKernelOnTheCpu, HasNoBlocks) {
   EXPECT_ERROR(compile_kernel(Device::cpu(), "f",
                               "extern \"C\" void f(const WickTensor*, int, const "
