@@ -106,7 +106,7 @@ int run(const wick::Device& device, const std::string& source, const std::string
   const float of_y = largest_difference(y, same_y),
               of_x = largest_difference(x.grad(), same_x.grad());
 
-  const Tensor scale = wick::arange(0, 100, 1, {.device = device});
+  const Tensor scale = wick::arange(0, 100, 1, {.dtype = wick::DType::kF32, .device = device});
   const Tensor scaled = x.tensor().detach() * scale;
   apply_(ScaleColumns(kernel_of(device, source, code, "scale_columns")), x, scale);
   const float of_scaled = largest_difference(x.tensor(), scaled);

@@ -37,10 +37,9 @@ NOT_BOUND = {
     "print_options": "returns a C++ struct of options",
 }
 
-TENSOR_OPTIONS = [
-    {"name": "dtype", "type": "DType", "default": "DType::kF32"},
-    {"name": "device", "type": "Device", "default": "Device::cpu()"},
-]
+DEVICE_OPTION = {"name": "device", "type": "Device", "default": "Device::cpu()"}
+TENSOR_OPTIONS = [{"name": "dtype", "type": "DType", "default": "DType::kF32"}, DEVICE_OPTION]
+COUNT_OPTIONS = [{"name": "dtype", "type": "std::optional<DType>", "default": "{}"}, DEVICE_OPTION]
 # C++ types that the casters of src/casters.h and nanobind convert, or that src/kernels.cpp binds.
 CONVERTED = {
     "Tensor", "Var", "Number", "DType", "Device", "Dims", "Shape", "Slice", "Index", "Padding1d", "Padding2d", "bool", "int",
@@ -65,6 +64,7 @@ class Manifest:
         self.functions = content["ops"] + content["functions"]
         self.types = content["types"]
         self.types["TensorOptions"] = {"kind": "struct", "fields": TENSOR_OPTIONS}
+        self.types["CountOptions"] = {"kind": "struct", "fields": COUNT_OPTIONS}
         self.enums, self.tuples = set(), set()
 
     def is_options(self, cpp_type):

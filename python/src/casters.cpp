@@ -36,6 +36,10 @@ bool type_caster<wick::Number>::from_python(handle src, uint32_t, cleanup_list*)
   // Tensors and arrays have __index__ and __float__ too, but they are operands of their own.
   if (PyObject_HasAttrString(src.ptr(), "__len__")) return false;
   if (PyIndex_Check(src.ptr())) {
+    if (PyBool_Check(src.ptr())) {
+      value.emplace(src.ptr() == Py_True);
+      return true;
+    }
     const object whole = steal(PyNumber_Index(src.ptr()));
     int overflow = 0;
     const long long integer = whole ? PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow) : -1;

@@ -28,9 +28,7 @@ Tensor arange_of(Number start, std::optional<Number> end, Number step, std::opti
     end = start;
     start = 0;
   }
-  const bool integers = start.is_integer() && end->is_integer() && step.is_integer();
-  return arange(start, *end, step,
-                {.dtype = dtype.value_or(integers ? DType::kI64 : DType::kF32), .device = device});
+  return arange(start, *end, step, {.dtype = dtype, .device = device});
 }
 
 }  // namespace

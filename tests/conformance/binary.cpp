@@ -94,6 +94,8 @@ const std::vector<WithNumberRow> kWithNumber = {
     {"floor_divide(3)", FloorDivide::op, [](Tensor x) { return floor_divide(std::move(x), 3); }, [](auto x) { return FloorQuotient()(x, decltype(x)(3)); }, {-100, 100}, ulp(1), {}, {.grad_domains = {either_sign(3.5, 5.5)}}},
     {"polygamma", Polygamma::op, [](Tensor x) { return polygamma(2, std::move(x)); }, [](Real x) { return reference::polygamma(2, x); }, {0.1, 100}, ulp(12), {}, {.grad_domains = {either_sign(1.2, 1.8)}}},
     {"polygamma(7)", Polygamma::op, [](Tensor x) { return polygamma(7, std::move(x)); }, [](Real x) { return reference::polygamma(7, x); }, {0.1, 100}, ulp(22), {}, {.grad_domains = {either_sign(1.2, 1.8)}}},
+    {"minimum(256)", Minimum::op, [](Tensor x) { return minimum(std::move(x), 256); }, [](auto x) { return kSmaller(x, decltype(x)(256)); }, {-100, 100}, exact(), {}, {.grad_domains = {either_sign(0.1, 3)}}},
+    {"maximum(-256)", Maximum::op, [](Tensor x) { return maximum(std::move(x), -256); }, [](auto x) { return kLarger(x, decltype(x)(-256)); }, {-100, 100}, exact(), {}, {.grad_domains = {either_sign(0.1, 3)}}},
     {"maximum(0)", Maximum::op, [](Tensor x) { return maximum(std::move(x), 0); }, [](auto x) { return kLarger(x, decltype(x)(0)); }, {-100, 100}, exact(), {}, {.grad_domains = {either_sign(0.1, 3)}}},
 };
 // clang-format on
@@ -226,6 +228,47 @@ Row row_of(const Bits& bits) {
   return row;
 }
 
+// ---- arithmetic of bool with bool, which is logic
+
+struct Logic {
+  const char* name;
+  Op id;
+  Tensor (*function)(Tensor, const Tensor&);
+  bool either;  // else both
+};
+
+const std::vector<Logic> kLogic = {
+    {"add_of_bool", BitwiseOr::op, add, true},
+    {"mul_of_bool", BitwiseAnd::op, mul, false},
+    {"maximum_of_bool", BitwiseOr::op, maximum, true},
+    {"minimum_of_bool", BitwiseAnd::op, minimum, false},
+};
+
+Row row_of(const Logic& logic) {
+  Row row;
+  row.op = logic.name;
+  row.run = [f = logic.function](std::vector<Tensor> x, const Case&) {
+    return f(std::move(x[0]), x[1]);
+  };
+  row.reference = [either = logic.either](const std::vector<Array>& x, const Case&) {
+    const HostShape shape = reference::broadcast(x[0].shape, x[1].shape);
+    const Array a = reference::expand(x[0], shape), b = reference::expand(x[1], shape);
+    Result result{{DType::kBool, shape, {}}, {}, 0};
+    for (std::size_t i = 0; i < a.values.size(); i++) {
+      const bool first = a.values[i] != 0, second = b.values[i] != 0;
+      result.array.values.push_back(Real(either ? first || second : first && second));
+    }
+    return result;
+  };
+  row.dtypes = {{DType::kBool, DType::kBool}};
+  row.geometries = two_operands();
+  row.elementwise = true;
+  row.kernels = [id = logic.id](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{id, d[0]}};
+  };
+  return row;
+}
+
 }  // namespace
 
 template <>
@@ -236,6 +279,7 @@ std::vector<Row> rows_of<"binary">() {
   rows.push_back(silu_gradient_row());
   for (const WithNumberRow& w : kWithNumber) rows.push_back(row_of(w));
   for (const Bits& b : kBits) rows.push_back(row_of(b));
+  for (const Logic& l : kLogic) rows.push_back(row_of(l));
   return rows;
 }
 

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +24,18 @@ class AutogradNode : public std::enable_shared_from_this<AutogradNode> {
 
 class Index;
 
+/// Dtype and device of a new tensor whose op has a default dtype of its own.
+struct CountOptions {
+  std::optional<DType> dtype = {};
+  Device device = Device::cpu();
+};
+
 /// Dtype and device of a new tensor.
 struct TensorOptions {
   DType dtype = DType::kF32;
   Device device = Device::cpu();
+
+  operator CountOptions() const { return {.dtype = dtype, .device = device}; }
 };
 
 class WICK_API Tensor {

@@ -35,7 +35,7 @@ class WICK_API Var {
 
 /// Writes value, after broadcasting and casting, into the memory of target. Errors: kShapeMismatch.
 WICK_API void copy_(Var& target, const Tensor& value);
-/// Sets every element to value.
+/// Sets every element to value, by full's rules.
 WICK_API void fill_(Var& target, Number value);
 /// target += value, in its memory.
 WICK_API void add_(Var& target, const Tensor& value);

@@ -6,7 +6,8 @@
 
 namespace wick {
 
-/// A tensor filled with `value`, converted as cast does (3.7 in i64 is 3).
+/// A tensor filled with `value`. Rounded to floats; integers truncate it (3.7 in i64 is 3), and bool
+/// is true for all but 0. Errors: kInvalidArgument for a number outside the dtype's range.
 WICK_API Tensor full(const Shape& shape, Number value, const TensorOptions& options = {});
 /// A tensor filled with 0.
 WICK_API Tensor zeros(const Shape& shape, const TensorOptions& options = {});
@@ -17,7 +18,7 @@ WICK_API Tensor ones(const Shape& shape, const TensorOptions& options = {});
 /// Tensors with the shape, dtype and device of x.
 /// @{
 
-/// Filled with `value`, converted as cast does.
+/// Filled with `value`, by full's rules.
 WICK_API Tensor full_like(const Tensor& x, Number value);
 /// Filled with 0.
 WICK_API Tensor zeros_like(const Tensor& x);
@@ -29,13 +30,13 @@ WICK_API Tensor empty_like(const Tensor& x);
 /// @}
 
 /// The numbers 0, 1, ... n - 1. dtype: i64 unless options give another.
-WICK_API Tensor arange(int64_t n, const TensorOptions& options = {.dtype = DType::kI64});
+WICK_API Tensor arange(int64_t n, const CountOptions& options = {});
 /// The numbers start + i step for i = 0, 1, ... while they are before end. Each is computed by this
 /// formula and not by repeated addition, in i64 for integers, else in f64. dtype: i64 for integers,
 /// f32 otherwise, unless options give another. Errors: kInvalidArgument if step is 0 or points away
 /// from end.
 WICK_API Tensor arange(Number start, Number end, Number step = 1);
-WICK_API Tensor arange(Number start, Number end, Number step, const TensorOptions& options);
+WICK_API Tensor arange(Number start, Number end, Number step, const CountOptions& options);
 /// n evenly spaced numbers from start to end, both included. Computed in f64.
 WICK_API Tensor linspace(double start, double end, int64_t n, const TensorOptions& options = {});
 /// A matrix with ones on the main diagonal and zeros elsewhere; square unless `columns` is given.

@@ -52,7 +52,7 @@ class WICK_API FormulaKernel {
 /// src/scalar; and min, max, clamp(x, low, high), hypot and logaddexp. Operators and functions mean
 /// what the ops do: % is remainder, with the sign of the divisor, and gives 0 for integer division
 /// by 0; min and max are minimum and maximum, NaN if either operand is; round rounds halves to
-/// even. Bitwise and shift functions treat bool as an integer.
+/// even. Arithmetic, bitwise and shift functions treat bool as an integer.
 ///
 /// Errors: kInvalidArgument, whose message has the formula, the position and the reason: "NAME: 'a
 /// +': at 4: expected a value, got the end".

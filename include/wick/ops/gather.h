@@ -31,7 +31,8 @@ WICK_API Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& ids, con
 WICK_API Tensor scatter(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
 /// x with src[..., j, ...] written at ids[j] along dim. Exact.
 WICK_API Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
-/// x with `value` written at ids[j] along dim. Exact.
+/// x with `value` written at ids[j] along dim. Exact. Errors: kInvalidArgument for a value outside
+/// the dtype's range.
 WICK_API Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& ids, Number value);
 /// The elements of flattened x at ids, in ids' shape. Negative ids count from the end.
 WICK_API Tensor take(const Tensor& x, const Tensor& ids);

@@ -23,12 +23,12 @@ WICK_API Tensor rand_like(const Tensor& x, double low = 0, double high = 1);
 WICK_API Tensor randn_like(const Tensor& x, double mean = 0, double deviation = 1);
 
 /// Uniform integers low, low + 1, ... high - 1, equally likely to within 2^-64 times their number.
-/// dtype: i64, or any that can hold them; floats are rounded to the nearest. Errors:
+/// dtype: i64 unless options give another; floats are rounded to the nearest. Errors:
 /// kInvalidArgument if low >= high, or if the range exceeds the dtype's.
 WICK_API Tensor randint(int64_t low, int64_t high, const Shape& shape,
-                        const TensorOptions& options = {.dtype = DType::kI64});
+                        const CountOptions& options = {});
 /// A random permutation of 0 ... n - 1. dtype: as for randint. Errors: kInvalidArgument.
-WICK_API Tensor randperm(int64_t n, const TensorOptions& options = {.dtype = DType::kI64});
+WICK_API Tensor randperm(int64_t n, const CountOptions& options = {});
 
 /// 1 with probability p, else 0, in any dtype. Errors: kInvalidArgument unless 0 <= p <= 1.
 WICK_API Tensor bernoulli(double p, const Shape& shape, const TensorOptions& options = {});

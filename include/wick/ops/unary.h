@@ -19,7 +19,7 @@ WICK_API Tensor silu(Tensor x);
 
 /// |x|. Exact; the lowest integer stays as it is. The gradient at 0 is 0.
 WICK_API Tensor abs(Tensor x);
-/// -1, 0 or 1; NaN for NaN. Exact. The gradient is 0.
+/// -1, 0 or 1; NaN for NaN; bool stays as it is. Exact. The gradient is 0.
 WICK_API Tensor sign(Tensor x);
 /// The larger of x and 0; NaN for NaN. Exact. The gradient at 0 is 0.
 WICK_API Tensor relu(Tensor x);

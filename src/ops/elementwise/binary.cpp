@@ -1,7 +1,11 @@
 // Elementwise ops on two operands; each row of the table defines one op.
 #include "scalar/binary.h"
+
+#include <limits>
+
 #include "base/calling.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/range.h"
 #include "wick/ops/create.h"
 #include "wick/ops/elementwise.h"
 
@@ -27,6 +31,17 @@ Tensor pow_gradient(const Tensor& gy, const RuleContext& c, int side) {
   return gy * where(constant, zero, c.output() * log(a));
 }
 
+/// gy b / (a² + b²) for a, gy -a / (a² + b²) for b: 0 where both are 0 and where one is infinite.
+/// Scales by the larger operand, so that no square overflows or underflows.
+Tensor atan2_gradient(const Tensor& gy, const RuleContext& c, int side) {
+  const Tensor a = c.input(0), b = c.input(1);
+  const Tensor scale = maximum(abs(a.detach()), abs(b.detach()));
+  const Tensor flat = logical_or(eq(scale, 0), isinf(scale)), safe = where(flat, 1, scale);
+  const Tensor x = where(flat, 0, b / safe), y = where(flat, 0, a / safe);
+  const Tensor squares = where(flat, 1, square(x) + square(y));
+  return gy * ((side ? -y : x) / squares) / safe;
+}
+
 /// order: a tensor without dims, off the tape.
 Tensor polygamma_of(const Tensor& order, const Tensor& x);
 
@@ -38,7 +53,7 @@ constexpr BinaryMeaning kBinary[] = {
     {Add::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C, int) { return gy; }},
     {Sub::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C, int side) { return side ? -gy : gy; }},
     {Mul::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * c.input(1 - side); }},
-    {Div::op, DTypeRule::kFloats, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * (c.input(0) / (c.input(1) * c.input(1))) : gy / c.input(1); }},
+    {Div::op, DTypeRule::kFloats, kKeepInputs, [](G gy, C c, int side) { const Tensor share = gy / c.input(1); return side ? -share * (c.input(0) / c.input(1)) : share; }},
     {Maximum::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(c.input(side), c.input(1 - side)); }},
     {Minimum::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * maximum_share(-c.input(side), -c.input(1 - side)); }},
     {MaximumShare::op, DTypeRule::kFloats, kKeepNothing, nullptr},
@@ -50,7 +65,7 @@ constexpr BinaryMeaning kBinary[] = {
     {Remainder::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * floor_divide(c.input(0), c.input(1)) : gy; }},
     {Fmod::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return side ? -gy * trunc(c.input(0) / c.input(1)) : gy; }},
     {FloorDivide::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C, int) { return zeros_like(gy); }},
-    {Atan2::op, DTypeRule::kFloats, kKeepInputs, [](G gy, C c, int side) { return (side ? -gy : gy) * (c.input(1 - side) / (square(c.input(0)) + square(c.input(1)))); }},
+    {Atan2::op, DTypeRule::kFloats, kKeepInputs, atan2_gradient},
     {Polygamma::op, DTypeRule::kFloats, kKeepInputs, [](G gy, C c, int) { return gy * polygamma_of(c.input(0) + 1, c.input(1)); }},
     {BitwiseAnd::op, DTypeRule::kBits, kKeepNothing, nullptr},
     {BitwiseOr::op, DTypeRule::kBits, kKeepNothing, nullptr},
@@ -70,6 +85,42 @@ template <class F>
 Tensor binary(Tensor a, Number b) {
   return run_binary(meaning_of<kBinary, F>(), std::move(a), b);
 }
+/// F for numbers; OfBool for bool with bool.
+template <class F, class OfBool>
+Tensor arithmetic(Tensor a, const Tensor& b) {
+  const Calling calling(F::op.name);
+  check_defined(F::op.name, a);
+  check_defined(F::op.name, b);
+  const bool of_bool = a.dtype() == DType::kBool && b.dtype() == DType::kBool;
+  return of_bool ? binary<OfBool>(std::move(a), b) : binary<F>(std::move(a), b);
+}
+template <class F, class OfBool>
+Tensor arithmetic(Tensor a, Number b) {
+  const Calling calling(F::op.name);
+  check_defined(F::op.name, a);
+  const bool of_bool = a.dtype() == DType::kBool && b.is_bool();
+  return of_bool ? binary<OfBool>(std::move(a), b) : binary<F>(std::move(a), b);
+}
+
+/// The dtype in which F computes with a number.
+template <class F>
+DType dtype_beside(const Tensor& a, Number b) {
+  check_defined(F::op.name, a);
+  return operand_dtype(F::op, meaning_of<kBinary, F>().rule, promote(a.dtype(), b));
+}
+/// F with a number that an integer dtype must hold: modulo 2^bits it would mean something else.
+template <class F>
+Tensor binary_held(Tensor a, Number b) {
+  if (const DType dtype = dtype_beside<F>(a, b); !is_floating(dtype))
+    check_holds(F::op.name, dtype, b);
+  return binary<F>(std::move(a), b);
+}
+/// A shift; a number outside the dtype's range shifts out all bits.
+template <class F>
+Tensor shift(Tensor a, Number b) {
+  const DType dtype = dtype_beside<F>(a, b);
+  return binary<F>(std::move(a), holds(dtype, b) ? b : highest(dtype));
+}
 
 Tensor polygamma_of(const Tensor& order, const Tensor& x) { return binary<Polygamma>(order, x); }
 
@@ -87,12 +138,16 @@ Tensor polygamma(int order, Tensor x) {
   return polygamma_of(scalar_like(x, double(order), floating(x.dtype())), x);
 }
 
-Tensor add(Tensor a, const Tensor& b) { return binary<Add>(std::move(a), b); }
+Tensor add(Tensor a, const Tensor& b) { return arithmetic<Add, BitwiseOr>(std::move(a), b); }
 Tensor sub(Tensor a, const Tensor& b) { return binary<Sub>(std::move(a), b); }
-Tensor mul(Tensor a, const Tensor& b) { return binary<Mul>(std::move(a), b); }
+Tensor mul(Tensor a, const Tensor& b) { return arithmetic<Mul, BitwiseAnd>(std::move(a), b); }
 Tensor div(Tensor a, const Tensor& b) { return binary<Div>(std::move(a), b); }
-Tensor maximum(Tensor a, const Tensor& b) { return binary<Maximum>(std::move(a), b); }
-Tensor minimum(Tensor a, const Tensor& b) { return binary<Minimum>(std::move(a), b); }
+Tensor maximum(Tensor a, const Tensor& b) {
+  return arithmetic<Maximum, BitwiseOr>(std::move(a), b);
+}
+Tensor minimum(Tensor a, const Tensor& b) {
+  return arithmetic<Minimum, BitwiseAnd>(std::move(a), b);
+}
 Tensor maximum_share(Tensor a, const Tensor& b) { return binary<MaximumShare>(std::move(a), b); }
 Tensor swiglu(Tensor a, const Tensor& b) { return binary<Swiglu>(std::move(a), b); }
 Tensor pow(Tensor a, const Tensor& b) { return binary<Pow>(std::move(a), b); }
@@ -111,23 +166,27 @@ Tensor bitwise_right_shift(Tensor a, const Tensor& b) {
 }
 Tensor silu_gradient(Tensor gy, const Tensor& x) { return binary<SiluGradient>(std::move(gy), x); }
 
-Tensor add(Tensor a, Number b) { return binary<Add>(std::move(a), b); }
+Tensor add(Tensor a, Number b) { return arithmetic<Add, BitwiseOr>(std::move(a), b); }
 Tensor sub(Tensor a, Number b) { return binary<Sub>(std::move(a), b); }
-Tensor mul(Tensor a, Number b) { return binary<Mul>(std::move(a), b); }
+Tensor mul(Tensor a, Number b) { return arithmetic<Mul, BitwiseAnd>(std::move(a), b); }
 Tensor div(Tensor a, Number b) { return binary<Div>(std::move(a), b); }
-Tensor maximum(Tensor a, Number b) { return binary<Maximum>(std::move(a), b); }
-Tensor minimum(Tensor a, Number b) { return binary<Minimum>(std::move(a), b); }
-Tensor pow(Tensor a, Number b) { return binary<Pow>(std::move(a), b); }
-Tensor remainder(Tensor a, Number b) { return binary<Remainder>(std::move(a), b); }
-Tensor fmod(Tensor a, Number b) { return binary<Fmod>(std::move(a), b); }
-Tensor floor_divide(Tensor a, Number b) { return binary<FloorDivide>(std::move(a), b); }
+Tensor maximum(Tensor a, Number b) {
+  const DType dtype = dtype_beside<Maximum>(a, b);
+  return arithmetic<Maximum, BitwiseOr>(std::move(a), into_range(dtype, b));
+}
+Tensor minimum(Tensor a, Number b) {
+  const DType dtype = dtype_beside<Minimum>(a, b);
+  return arithmetic<Minimum, BitwiseAnd>(std::move(a), into_range(dtype, b));
+}
+Tensor pow(Tensor a, Number b) { return binary_held<Pow>(std::move(a), b); }
+Tensor remainder(Tensor a, Number b) { return binary_held<Remainder>(std::move(a), b); }
+Tensor fmod(Tensor a, Number b) { return binary_held<Fmod>(std::move(a), b); }
+Tensor floor_divide(Tensor a, Number b) { return binary_held<FloorDivide>(std::move(a), b); }
 Tensor bitwise_and(Tensor a, Number b) { return binary<BitwiseAnd>(std::move(a), b); }
 Tensor bitwise_or(Tensor a, Number b) { return binary<BitwiseOr>(std::move(a), b); }
 Tensor bitwise_xor(Tensor a, Number b) { return binary<BitwiseXor>(std::move(a), b); }
-Tensor bitwise_left_shift(Tensor a, Number b) { return binary<BitwiseLeftShift>(std::move(a), b); }
-Tensor bitwise_right_shift(Tensor a, Number b) {
-  return binary<BitwiseRightShift>(std::move(a), b);
-}
+Tensor bitwise_left_shift(Tensor a, Number b) { return shift<BitwiseLeftShift>(std::move(a), b); }
+Tensor bitwise_right_shift(Tensor a, Number b) { return shift<BitwiseRightShift>(std::move(a), b); }
 
 Tensor pow(Number a, const Tensor& b) {
   check_defined("pow", b);
@@ -166,14 +225,18 @@ Tensor hypot(const Tensor& a, const Tensor& b) {
   const Tensor x = abs(a), y = abs(b), scale = maximum(x.detach(), y.detach());
   const Tensor safe =
       where(logical_or(eq(scale, 0), isinf(scale)), scalar_like(scale, 1, scale.dtype()), scale);
-  return sqrt(square(x / safe) + square(y / safe)) * safe;
+  const Tensor squares = square(x / safe) + square(y / safe), none = eq(scale, 0);
+  return where(none, 0, sqrt(where(none, 1, squares))) * safe;  // so the gradients at 0 are 0
 }
 
 Tensor logaddexp(const Tensor& a, const Tensor& b) {
   const Calling calling("logaddexp");
   const Tensor largest = maximum(a.detach(), b.detach());
   const Tensor shift = where(isfinite(largest), largest, scalar_like(largest, 0, largest.dtype()));
-  return log(exp(a - shift) + exp(b - shift)) + shift;
+  const Tensor total = exp(a - shift) + exp(b - shift), none = eq(total.detach(), 0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  return where(none, scalar_like(total, -infinity, total.dtype()),
+               log(where(none, 1, total)) + shift);
 }
 
 }  // namespace wick

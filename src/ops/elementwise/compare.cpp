@@ -1,10 +1,9 @@
 // Elementwise comparisons, tests for NaN and infinities, and logic.
 #include "wick/ops/compare.h"
 
-#include <limits>
-
 #include "base/calling.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/range.h"
 #include "scalar/compare.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
@@ -31,24 +30,19 @@ Tensor compare(const Op& op, const Tensor& a, const Tensor& b) {
   return compare_in(op, a, b, promote(a, b));
 }
 
-/// Whether an integer dtype, or bool as 0 and 1, can represent the integer.
-bool holds(DType dtype, Number integer) {
-  if (integer.is_above_i64()) return dtype == DType::kU64;
-  const int64_t number = integer.integer();
-  if (dtype == DType::kBool) return number == 0 || number == 1;
-  const int bits = 8 * dtype_size(dtype);
-  if (!is_signed(dtype)) return number >= 0 && (bits == 64 || number < int64_t(1) << bits);
-  return bits == 64 || (number >= -(int64_t(1) << (bits - 1)) && number < int64_t(1) << (bits - 1));
-}
-
 Tensor compare(const Op& op, const Tensor& a, Number b) {
   check_defined(op.name, a);
   const DType dtype = promote(a.dtype(), b);
-  // A number that the dtype cannot represent lies above or below all of its values.
-  if (!is_floating(dtype) && !holds(a.dtype(), b)) {
-    const bool is_true = op == Ne::op || (b.real() > 0 ? op == Lt::op || op == Le::op
-                                                       : op == Gt::op || op == Ge::op);
-    return full(a.shape(), int(is_true), {.dtype = DType::kBool, .device = a.device()});
+  // A number that the dtype cannot hold lies above or below all of its finite values.
+  if (!holds(is_floating(dtype) ? dtype : a.dtype(), b)) {
+    const bool above = b.real() > 0, less = op == Lt::op || op == Le::op;
+    if (is_floating(dtype) && op != Eq::op && op != Ne::op) {  // a may have infinities and NaN
+      const Number end = above ? highest(dtype) : lowest(dtype);
+      const Op& past_end = above ? (less ? Le::op : Gt::op) : (less ? Lt::op : Ge::op);
+      return compare_in(past_end, a, scalar_like(a, end, dtype), dtype);
+    }
+    const bool is_true = op == Ne::op || (op != Eq::op && less == above);
+    return full(a.shape(), is_true, {.dtype = DType::kBool, .device = a.device()});
   }
   return compare_in(op, a, scalar_like(a, b, dtype), dtype);
 }

@@ -47,7 +47,7 @@ DType promote(const Tensor& a, const Tensor& b) {
 DType promote(DType a, Number b) {
   if (is_floating(a)) return a;
   if (!b.is_integer()) return DType::kF32;
-  return a == DType::kBool ? DType::kI64 : a;
+  return a == DType::kBool && !b.is_bool() ? DType::kI64 : a;
 }
 
 DType floating(DType dtype) { return is_floating(dtype) ? dtype : DType::kF32; }

@@ -2,6 +2,7 @@
 
 #include "base/calling.h"
 #include "ops/reduce/reduce.h"
+#include "ops/shape/filled.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/composite.h"
 #include "wick/ops/create.h"
@@ -28,7 +29,7 @@ Tensor output_for(const Tensor& x, const Shape& shape, DType dtype, bool may_reu
 }
 
 Tensor scalar_like(const Tensor& x, Number value, DType dtype) {
-  return full({}, value, {.dtype = dtype, .device = x.device()});
+  return filled({}, value, {.dtype = dtype, .device = x.device()});
 }
 
 Tensor widened(const Tensor& x) { return cast(x, computed_in(x.dtype())); }

@@ -70,7 +70,7 @@ constexpr bool all_have_meanings(TypeList<F...>) {
 /// x itself if the op may overwrite it, else new memory for the result.
 Tensor output_for(const Tensor& x, const Shape& shape, DType dtype, bool may_reuse, const Op& op,
                   int num_in);
-/// The number as a tensor without dims, on x's device.
+/// The number as a tensor without dims, on x's device, converted as cast does.
 Tensor scalar_like(const Tensor& x, Number value, DType dtype);
 /// x cast to the dtype that composites compute in.
 Tensor widened(const Tensor& x);

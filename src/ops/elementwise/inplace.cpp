@@ -5,6 +5,7 @@
 #include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
+#include "ops/elementwise/range.h"
 #include "ops/tape/tape.h"
 #include "scalar/binary.h"
 #include "wick/abi/ops/cast.h"
@@ -82,6 +83,7 @@ void copy_(Var& target, const Tensor& value) {
 void fill_(Var& target, Number value) {
   check_var("fill_", target);
   check_defined("fill_", target.tensor());
+  check_holds("fill_", target.tensor().dtype(), value);
   write("fill_", target,
         full({}, value, {.dtype = target.tensor().dtype(), .device = target.tensor().device()}));
 }

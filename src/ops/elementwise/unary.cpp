@@ -64,12 +64,12 @@ constexpr UnaryMeaning kUnary[] = {
     {Tan::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * (square(c.output()) + 1); }},
     {Asin::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(1 - square(c.input(0))); }},
     {Acos::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return -gy * rsqrt(1 - square(c.input(0))); }},
-    {Atan::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / (square(c.input(0)) + 1); }},
+    {Atan::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) / (square(widened(c.input(0))) + 1), gy.dtype()); }},
     {Sinh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * cosh(c.input(0)); }},
     {Cosh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * sinh(c.input(0)); }},
     {Tanh::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * (1 - square(c.output())); }},
-    {Asinh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(square(c.input(0)) + 1); }},
-    {Acosh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(square(c.input(0)) - 1); }},
+    {Asinh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / hypot(c.input(0), scalar_like(gy, 1, gy.dtype())); }},
+    {Acosh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * rsqrt(c.input(0) - 1) * rsqrt(c.input(0) + 1); }},
     {Atanh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / (1 - square(c.input(0))); }},
     {Erf::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-square(c.input(0))) * (2 * std::numbers::inv_sqrtpi)); }},
     {Erfc::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy * (exp(-square(c.input(0))) * (-2 * std::numbers::inv_sqrtpi)); }},
@@ -79,7 +79,7 @@ constexpr UnaryMeaning kUnary[] = {
     {Sigmoid::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * (c.output() * (1 - c.output())); }},
     {Gelu::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_slope(widened(c.input(0))), gy.dtype()); }},
     {GeluTanh::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return cast(widened(gy) * gelu_tanh_slope(widened(c.input(0))), gy.dtype()); }},
-    {Softsign::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { const Tensor whole = maximum(c.input(0), -c.input(0)) + 1; return gy / (whole * whole); }},
+    {Softsign::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { const Tensor whole = maximum(c.input(0), -c.input(0)) + 1; return gy / whole / whole; }},
     {Floor::op, DTypeRule::kNumbers, kKeepNothing, no_slope},
     {Ceil::op, DTypeRule::kNumbers, kKeepNothing, no_slope},
     {Round::op, DTypeRule::kNumbers, kKeepNothing, no_slope},
@@ -130,7 +130,10 @@ Tensor log(Tensor x) { return unary<Log>(std::move(x)); }
 Tensor sqrt(Tensor x) { return unary<Sqrt>(std::move(x)); }
 Tensor silu(Tensor x) { return unary<Silu>(std::move(x)); }
 Tensor abs(Tensor x) { return unary<Abs>(std::move(x)); }
-Tensor sign(Tensor x) { return unary<Sign>(std::move(x)); }
+Tensor sign(Tensor x) {
+  check_defined("sign", x);
+  return x.dtype() == DType::kBool ? x : unary<Sign>(std::move(x));
+}
 Tensor relu(Tensor x) { return unary<Relu>(std::move(x)); }
 Tensor reciprocal(Tensor x) { return unary<Reciprocal>(std::move(x)); }
 Tensor square(Tensor x) { return unary<Square>(std::move(x)); }

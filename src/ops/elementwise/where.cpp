@@ -2,6 +2,7 @@
 
 #include "base/calling.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/range.h"
 #include "ops/reduce/reduce.h"
 #include "wick/abi/ops/where.h"
 #include "wick/ops/binary.h"
@@ -9,6 +10,15 @@
 #include "wick/ops/compare.h"
 
 namespace wick {
+namespace {
+
+/// The number as a tensor without dims. Errors: kInvalidArgument unless the dtype holds it.
+Tensor held_scalar(const char* op, const Tensor& x, Number value, DType dtype) {
+  check_holds(op, dtype, value);
+  return scalar_like(x, value, dtype);
+}
+
+}  // namespace
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   check_defined("where", condition);
@@ -35,19 +45,19 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }
 Tensor where(const Tensor& condition, const Tensor& a, Number b) {
   check_defined("where", a);
-  return where(condition, a, scalar_like(a, b, promote(a.dtype(), b)));
+  return where(condition, a, held_scalar("where", a, b, promote(a.dtype(), b)));
 }
 Tensor where(const Tensor& condition, Number a, const Tensor& b) {
   check_defined("where", b);
-  return where(condition, scalar_like(b, a, promote(b.dtype(), a)), b);
+  return where(condition, held_scalar("where", b, a, promote(b.dtype(), a)), b);
 }
 Tensor where(const Tensor& condition, Number a, Number b) {
   check_defined("where", condition);
-  for (const Number n : {a, b})
-    check(!n.is_above_i64(), ErrorCode::kInvalidArgument, "where",
-          "expected integers of at most 2^63 - 1, got ", uint64_t(n.integer()));
-  const DType dtype = a.is_integer() && b.is_integer() ? DType::kI64 : DType::kF32;
-  return where(condition, scalar_like(condition, a, dtype), scalar_like(condition, b, dtype));
+  const DType dtype = a.is_bool() && b.is_bool()         ? DType::kBool
+                      : a.is_integer() && b.is_integer() ? DType::kI64
+                                                         : DType::kF32;
+  return where(condition, held_scalar("where", condition, a, dtype),
+               held_scalar("where", condition, b, dtype));
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
@@ -58,7 +68,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
   check(broadcast_shapes("masked_fill", x.shape(), mask.shape()) == x.shape(),
         ErrorCode::kShapeMismatch, "masked_fill", "a mask ", mask.shape(),
         " does not broadcast to ", x.shape());
-  return where(mask, scalar_like(x, value, x.dtype()), x);
+  return where(mask, held_scalar("masked_fill", x, value, x.dtype()), x);
 }
 
 Tensor clamp(const Tensor& x, const ClampOptions& options) {
@@ -70,11 +80,11 @@ Tensor clamp(const Tensor& x, const ClampOptions& options) {
   const Tensor wide = cast(x, dtype);
   Tensor y = wide.detach(), inside;
   if (options.min) {
-    y = maximum(y, scalar_like(x, *options.min, dtype));
+    y = maximum(y, scalar_like(x, into_range(dtype, *options.min), dtype));
     inside = gt(wide, *options.min);
   }
   if (options.max) {
-    y = minimum(y, scalar_like(x, *options.max, dtype));
+    y = minimum(y, scalar_like(x, into_range(dtype, *options.max), dtype));
     const Tensor below = lt(wide, *options.max);
     inside = inside ? logical_and(inside, below) : below;
   }

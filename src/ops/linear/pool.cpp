@@ -8,6 +8,7 @@
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/linear/windows.h"
+#include "ops/shape/filled.h"
 #include "ops/tape/tape.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
@@ -93,7 +94,7 @@ MaxPoolResult max_pool(const char* op, const Tensor& given, const Pair& kernel,
 /// The divisor of each window's sum, [OH, OW], as avg_pool's kernel computes it.
 Tensor divisors(const PoolAttributes& a, const Pair& size, const Pair& places, DType dtype,
                 const Device& device) {
-  if (a.divisor) return full({places.height, places.width}, double(a.divisor), {dtype, device});
+  if (a.divisor) return filled({places.height, places.width}, double(a.divisor), {dtype, device});
   const auto counts = [&](int d, int64_t n, int64_t length) {
     std::vector<double> result;
     for (int64_t o = 0; o < n; o++) {

@@ -158,8 +158,9 @@ Tensor randn_like(const Tensor& x, double mean, double deviation) {
   return randn(x.shape(), {.dtype = x.dtype(), .device = x.device()}, mean, deviation);
 }
 
-Tensor randint(int64_t low, int64_t high, const Shape& shape, const TensorOptions& options) {
+Tensor randint(int64_t low, int64_t high, const Shape& shape, const CountOptions& given) {
   const Calling calling("randint");
+  const TensorOptions options{given.dtype.value_or(DType::kI64), given.device};
   check(low < high, ErrorCode::kInvalidArgument, "randint", "expected low < high, got ", low,
         " and ", high);
   check_holds("randint", options.dtype, low, high - 1);
@@ -178,8 +179,9 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape, const TensorOption
   return y.to(options.device);
 }
 
-Tensor randperm(int64_t n, const TensorOptions& options) {
+Tensor randperm(int64_t n, const CountOptions& given) {
   const Calling calling("randperm");
+  const TensorOptions options{given.dtype.value_or(DType::kI64), given.device};
   check(n >= 0, ErrorCode::kInvalidArgument, "randperm", "expected n of at least 0, got ", n);
   check_holds("randperm", options.dtype, 0, std::max<int64_t>(n - 1, 0));
   const Tensor y = Tensor::empty({n}, {.dtype = DType::kI64});

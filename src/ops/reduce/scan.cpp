@@ -1,7 +1,6 @@
 #include "wick/ops/scan.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
@@ -109,14 +108,6 @@ ValuesIndices cumulative_extreme(const char* name, const Op& op, const Tensor& x
   return {values, indices};
 }
 
-/// log(e^a + e^b); -inf for two -inf. The gradients are finite even there.
-Tensor log_of_sum(const Tensor& a, const Tensor& b) {
-  const Tensor largest = maximum(a.detach(), b.detach());
-  const Tensor shift = where(eq(largest - largest, 0), largest, 0);
-  const Tensor total = exp(a - shift) + exp(b - shift), none = eq(total.detach(), 0);
-  return where(none, -std::numeric_limits<double>::infinity(), log(where(none, 1, total)) + shift);
-}
-
 }  // namespace
 
 Tensor cumsum(const Tensor& x, int64_t dim) {
@@ -157,7 +148,7 @@ Tensor logcumsumexp(const Tensor& x, int64_t dim) {
   if (x.rank() == 0) return without_dims(logcumsumexp(as_one_dim(x), dim));
   const int d = normalize_dim("logcumsumexp", dim, x.rank());
   const DType dtype = floating(x.dtype());
-  return cast(doubled(cast(x, computed_in(dtype)), d, log_of_sum), dtype);
+  return cast(doubled(cast(x, computed_in(dtype)), d, logaddexp), dtype);
 }
 
 }  // namespace wick

@@ -4,6 +4,7 @@
 #include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
+#include "ops/elementwise/range.h"
 #include "ops/shape/gather.h"
 #include "ops/shape/view.h"
 #include "ops/tape/tape.h"
@@ -156,6 +157,7 @@ Tensor pad_with(const Tensor& x, const std::vector<Padding>& padding, Number val
       part.offset += padding[size_t(d - lead)].before * whole.strides[d];
     return part;
   };
+  check_holds("pad", x.dtype(), value);
   const Tensor y = full(shape, value, {.dtype = x.dtype(), .device = x.device()});
   if (x.numel() > 0) copy_elements(x, y.view(inside(y.layout(), x.shape())));
   return record_linear("pad", x, y, [inside, inner = x.shape()](const Tensor& gradient) {

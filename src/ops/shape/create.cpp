@@ -6,6 +6,8 @@
 #include "base/parallel.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
+#include "ops/elementwise/range.h"
+#include "ops/shape/filled.h"
 #include "ops/shape/gather.h"
 #include "scalar/cast.h"
 #include "wick/abi/ops/create.h"
@@ -42,6 +44,10 @@ Tensor counted(int64_t n, const TensorOptions& options, Make make) {
   return cast(values, options.dtype).to(options.device);
 }
 
+TensorOptions with_dtype(const CountOptions& options, DType otherwise) {
+  return {.dtype = options.dtype.value_or(otherwise), .device = options.device};
+}
+
 void check_step(Number start, Number end, Number step) {
   const bool integers = start.is_integer() && end.is_integer();
   const bool ahead = integers ? start.integer() <= end.integer() : start.real() <= end.real();
@@ -62,6 +68,11 @@ void check_count(N count) {
 Tensor full(const Shape& shape, Number value, const TensorOptions& options) {
   const Calling calling("full");
   check_elements("full", options.dtype);
+  check_holds("full", options.dtype, value);
+  return filled(shape, value, options);
+}
+
+Tensor filled(const Shape& shape, Number value, const TensorOptions& options) {
   const Tensor y = Tensor::empty(shape, options);
   if (y.numel() == 0) return y;
   const FillAttributes attributes{element_bits(value, options.dtype)};
@@ -80,6 +91,7 @@ Tensor ones(const Shape& shape, const TensorOptions& options) {
 }
 
 Tensor full_like(const Tensor& x, Number value) {
+  const Calling calling("full_like");
   check_defined("full_like", x);
   return full(x.shape(), value, {.dtype = x.dtype(), .device = x.device()});
 }
@@ -96,13 +108,13 @@ Tensor empty_like(const Tensor& x) {
   return Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()});
 }
 
-Tensor arange(int64_t n, const TensorOptions& options) {
+Tensor arange(int64_t n, const CountOptions& options) {
   const Calling calling("arange");
   check(n >= 0, ErrorCode::kInvalidArgument, "arange", "expected n of at least 0, got ", n);
-  return counted<int64>(n, options, [](int64_t i) { return i; });
+  return counted<int64>(n, with_dtype(options, DType::kI64), [](int64_t i) { return i; });
 }
 
-Tensor arange(Number start, Number end, Number step, const TensorOptions& options) {
+Tensor arange(Number start, Number end, Number step, const CountOptions& options) {
   const Calling calling("arange");
   for (const Number n : {start, end, step})
     check(!n.is_above_i64(), ErrorCode::kInvalidArgument, "arange",
@@ -116,7 +128,7 @@ Tensor arange(Number start, Number end, Number step, const TensorOptions& option
     check_step(start, end, step);
     const uint64_t count = distance / size + (distance % size != 0);
     check_count(count);
-    return counted<int64>(int64_t(count), options, [=](int64_t i) {
+    return counted<int64>(int64_t(count), with_dtype(options, DType::kI64), [=](int64_t i) {
       return int64_t(uint64_t(first) + uint64_t(i) * uint64_t(by));
     });
   }
@@ -124,14 +136,13 @@ Tensor arange(Number start, Number end, Number step, const TensorOptions& option
   const double first = start.real(), by = step.real();
   const double count = std::ceil((end.real() - first) / by);
   check_count(count);
-  return counted<double>(int64_t(count), options,
+  return counted<double>(int64_t(count), with_dtype(options, DType::kF32),
                          [=](int64_t i) { return first + double(i) * by; });
 }
 
 Tensor arange(Number start, Number end, Number step) {
   const Calling calling("arange");
-  const bool integers = start.is_integer() && end.is_integer() && step.is_integer();
-  return arange(start, end, step, {.dtype = integers ? DType::kI64 : DType::kF32});
+  return arange(start, end, step, {});
 }
 
 Tensor linspace(double start, double end, int64_t n, const TensorOptions& options) {

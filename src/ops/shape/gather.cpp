@@ -6,6 +6,7 @@
 #include "base/calling.h"
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
+#include "ops/elementwise/range.h"
 #include "ops/shape/gather.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/gather.h"
@@ -338,6 +339,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& any_ids, Number va
   const int d = normalize_dim("index_fill", dim, x.rank());
   Shape shape = x.shape();
   shape[d] = ids.numel();
+  check_holds("index_fill", x.dtype(), value);
   const Tensor src = full({}, value, {.dtype = x.dtype(), .device = x.device()});
   return scattered("index_fill", x, d, spread_ids(ids, d, shape), broadcast_to(src, shape));
 }

@@ -76,13 +76,15 @@ TEST(Comparisons, ChooseElements) {
   EXPECT_EQ(index(x, {x < 0}).to_vector<float>(), (Values{-1, -3}));
 }
 
-TEST(Where, OfTwoNumbersIsI64OrF32) {
+TEST(Where, OfTwoNumbersIsBoolOrI64OrF32) {
   const Tensor mask = Tensor::from({true, false});
   const Tensor integers = where(mask, 7, -1), reals = where(mask, 1, 0.5);
   EXPECT_EQ(integers.to_vector<int64>(), (std::vector<int64>{7, -1}));
   EXPECT_EQ(reals.to_vector<float>(), (Values{1, 0.5f}));
+  EXPECT_EQ(bools(where(mask, false, true)), (Bools{false, true}));
+  EXPECT_EQ(where(mask, true, 2).dtype(), DType::kI64);
   EXPECT_ERROR(where(mask, UINT64_MAX, 0), kInvalidArgument,
-               "where: expected integers of at most 2^63 - 1, got 18446744073709551615");
+               "where: i64 cannot hold the number 18446744073709551615");
   EXPECT_ERROR(where({}, 1, 2), kInvalidArgument, "where: an operand is an empty Tensor()");
 }
 
@@ -97,6 +99,54 @@ TEST(Where, OfATensorAndANumberKeepsTheTensorsKind) {
   EXPECT_EQ(dtype_beside(DType::kU8, 2), DType::kU8);
   EXPECT_EQ(dtype_beside(DType::kI32, 2.5), DType::kF32);
   EXPECT_EQ(dtype_beside(DType::kBool, 2), DType::kI64);
+  EXPECT_EQ(dtype_beside(DType::kBool, true), DType::kBool);
+  EXPECT_EQ(dtype_beside(DType::kU8, true), DType::kU8);
+}
+
+TEST(BoolArithmetic, IsLogicAsInPyTorch) {
+  const Tensor a = Tensor::from({false, false, true, true}),
+               b = Tensor::from({false, true, false, true});
+  const Bools either{false, true, true, true}, both{false, false, false, true};
+  EXPECT_EQ(bools(a + b), either);
+  EXPECT_EQ(bools(maximum(a, b)), either);
+  EXPECT_EQ(bools(a * b), both);
+  EXPECT_EQ(bools(minimum(a, b)), both);
+  EXPECT_EQ(bools(sign(a)), bools(a));
+  EXPECT_EQ(bools(bitwise_not(a * b)), (Bools{true, true, true, false}));
+  const Tensor x = Tensor::from({10.f, 20.f, 30.f, 40.f});
+  EXPECT_EQ(index(x, {a * b}).to_vector<float>(), Values{40});
+  EXPECT_EQ(bools(transpose(unsqueeze(a, 0), 0, 1) * b),
+            (Bools{false, false, false, false, false, false, false, false,  //
+                   false, true, false, true, false, true, false, true}));
+  EXPECT_ERROR(a + Tensor::from({true, false, true}), kShapeMismatch, "add: ");
+  EXPECT_ERROR(a * Tensor(), kInvalidArgument, "mul: an operand is an empty Tensor()");
+}
+
+TEST(BoolArithmetic, TakesTruthValues) {
+  const Tensor a = Tensor::from({false, true});
+  EXPECT_EQ(bools(a + true), (Bools{true, true}));
+  EXPECT_EQ(bools(false + a), (Bools{false, true}));
+  EXPECT_EQ(bools(a * false), (Bools{false, false}));
+  EXPECT_EQ(bools(maximum(a, true)), (Bools{true, true}));
+  EXPECT_EQ(bools(minimum(a, true)), (Bools{false, true}));
+  EXPECT_EQ(bools(bitwise_and(a, true)), (Bools{false, true}));
+  EXPECT_EQ(bools(eq(a, true)), (Bools{false, true}));
+  Var target(Tensor::from({false, true}), false);
+  add_(target, true);
+  EXPECT_EQ(bools(target.tensor()), (Bools{true, true}));
+}
+
+TEST(BoolArithmetic, BesideAnotherKindIsThatKinds) {
+  const Tensor a = Tensor::from({false, true});
+  EXPECT_EQ((a + 1).to_vector<int64>(), (std::vector<int64>{1, 2}));
+  EXPECT_EQ((a * 0.5).to_vector<float>(), (Values{0, 0.5f}));
+  EXPECT_EQ((a + Tensor::from(std::vector<uint8>{1, 255})).to_vector<uint8>(),
+            (std::vector<uint8>{1, 0}));
+  EXPECT_EQ((Tensor::from(std::vector<int8>{5}) * true).dtype(), DType::kI8);
+  EXPECT_EQ((Tensor::from(Values{5}) + true).to_vector<float>(), Values{6});
+  EXPECT_EQ((a - a).dtype(), DType::kI64);
+  EXPECT_EQ((a - true).to_vector<int64>(), (std::vector<int64>{-1, 0}));
+  EXPECT_EQ(abs(a).dtype(), DType::kI64);
 }
 
 TEST(Comparisons, OfIntegersAreExact) {

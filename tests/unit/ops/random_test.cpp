@@ -148,6 +148,16 @@ TEST(Randint, DrawsEveryNumberAsOften) {
   EXPECT_NEAR(chi_squared(x, 20), 19, 5 * std::sqrt(2 * 19.0));
 }
 
+TEST(Randint, AndRandpermKeepTheirDTypeWhenADeviceIsGiven) {
+  for (const Device& device : {Device::cpu(), Device::emulated(32)}) {
+    const Tensor ids = randint(0, 10, {32}, {.device = device}),
+                 order = randperm(5, {.device = device});
+    EXPECT_EQ(ids.dtype(), DType::kI64);
+    EXPECT_EQ(order.dtype(), DType::kI64);
+    EXPECT_TRUE(ids.device() == device && order.device() == device);
+  }
+}
+
 TEST(Randint, ReachesTheWholeOfADType) {
   for (const auto& [dtype, low, high] : {std::tuple{DType::kBool, 0, 2},
                                          {DType::kU8, 0, 256},
