@@ -70,7 +70,8 @@ TrainingPlan plan_of(const Settings& s) {
                     .beta2 = s.real("beta2"),
                     .eps = s.real("eps"),
                     .weight_decay = s.real("weight_decay"),
-                    .clip_norm = s.real("clip_norm")};
+                    .clip_norm = s.real("clip_norm"),
+                    .decays_vectors = false};
   return plan;
 }
 

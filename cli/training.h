@@ -21,7 +21,8 @@ struct TrainingPlan {
   uint64_t seed = 1;
   // Defaults for small models that read small texts many times: in 158 runs near the default
   // config, the held-out loss falls with weight decay up to about this value.
-  AdamWSettings optimizer = {.beta1 = 0.9, .beta2 = 0.98, .weight_decay = 0.7};
+  AdamWSettings optimizer = {
+      .beta2 = 0.98, .weight_decay = 0.7, .clip_norm = 1, .decays_vectors = false};
   CosineRate schedule() const;
 };
 

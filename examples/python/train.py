@@ -32,7 +32,7 @@ def main() -> None:
     x, labels = spirals(100, device)
     net = nn.Sequential(nn.Linear(2, 64, device=device), wick.gelu, nn.Linear(64, 64, device=device), wick.gelu,
                         nn.Linear(64, 3, device=device))
-    optimizer = optim.AdamW(net, weight_decay=0.01)
+    optimizer = optim.AdamW(net)
     for step in range(arguments.steps):
         loss = wick.cross_entropy(net(x), labels)
         loss.backward()

@@ -9,6 +9,8 @@
 namespace wick::python {
 namespace {
 
+constexpr int kMostDims = 64;  // of nested lists: NumPy's limit
+
 bool is_list(nb::handle data) { return PyList_Check(data.ptr()) || PyTuple_Check(data.ptr()); }
 
 /// Appends the numbers of nested lists to `numbers`. The shape is that of the first list at each
@@ -27,6 +29,8 @@ void collect(nb::handle data, int depth, Shape* shape, std::vector<Number>* numb
     numbers->push_back(*number);
     return;
   }
+  check(depth < kMostDims, ErrorCode::kInvalidArgument, "Tensor", "expected at most ", kMostDims,
+        " levels of nested lists, got more, or a list that contains itself");
   const int64_t size = int64_t(nb::len(data));
   if (depth == shape->size()) {
     check(numbers->empty(), ErrorCode::kShapeMismatch, "Tensor",

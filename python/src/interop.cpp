@@ -226,6 +226,16 @@ Tensor tensor_of_state(const nb::tuple& state) {
   const auto bytes = nb::cast<nb::bytes>(state[0]);
   const auto dtype = nb::cast<DType>(state[1]);
   const auto shape = nb::cast<Shape>(state[2]);
+  const int64_t block = facts_of(dtype).block_elements;
+  int64_t elements = 1;
+  bool fits = true;
+  for (const int64_t size : shape)
+    fits = fits && size >= 0 && !__builtin_mul_overflow(elements, size, &elements);
+  // No element has more than 16 bytes, no block more than 1024 for its elements.
+  check(fits && elements <= (int64_t{1} << 52), ErrorCode::kFormat, "pickle",
+        "expected the sizes of a tensor, got ", shape);
+  check(block == 1 || (!shape.empty() && shape.back() % block == 0), ErrorCode::kFormat, "pickle",
+        "expected whole blocks of ", block, " ", dtype_name(dtype), " elements, got ", shape);
   check(int64_t(bytes.size()) == bytes_of(dtype, numel(shape)), ErrorCode::kFormat, "pickle",
         "expected ", bytes_of(dtype, numel(shape)), " bytes, got ", bytes.size());
   return Tensor::from_bytes(bytes.c_str(), dtype, shape, nb::cast<Device>(state[3]));
@@ -277,7 +287,7 @@ void bind_interop(nb::module_& m) {
       .def(
           "to_device",
           [](const Tensor& x, const DeviceArgument& device, nb::handle) {
-            const nb::gil_scoped_release release;
+            const FreedGil release;
             return x.to(Device(device));
           },
           nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),

@@ -16,6 +16,15 @@ Tensor truth(bool value, const Tensor& like) {
   return full({}, value, {DType::kBool, like.device()});
 }
 
+/// For an operand that no overload takes. NumPy's arrays leave `array + tensor` and `tensor == array` to
+/// the tensor, and Python makes of NotImplemented on both sides a comparison of identities.
+nb::object refuse_array(const Tensor&, nb::handle other) {
+  if (!nb::hasattr(other, "__array_interface__")) return nb::borrow(Py_NotImplemented);
+  throw nb::type_error(
+      "a Tensor and a NumPy array: make a tensor of the array, wick.Tensor(array), or an array of "
+      "the tensor, tensor.numpy()");
+}
+
 /// `reversed` runs for a number on the left. An op that takes none there gets a tensor: 0 b + a.
 template <class Op>
 void bind_binary(TensorType& type, const char* name, const char* reversed, Op op) {
@@ -28,7 +37,10 @@ void bind_binary(TensorType& type, const char* name, const char* reversed, Op op
   type.def(
       name, [op](const Tensor& a, Number b) -> Tensor { return op(a, b); }, nb::is_operator(),
       WithoutGil());
-  if (!reversed) return;  // Python mirrors comparisons by itself
+  if (!reversed) {  // Python mirrors comparisons by itself
+    type.def(name, &refuse_array, nb::is_operator());
+    return;
+  }
   const auto from_right = [op](const Tensor& b, Number a) -> Tensor {
     if constexpr (std::invocable<Op, Number, Tensor>)
       return op(a, b);
@@ -39,6 +51,8 @@ void bind_binary(TensorType& type, const char* name, const char* reversed, Op op
       reversed, [op](const Tensor& b, bool a) -> Tensor { return op(truth(a, b), b); },
       nb::is_operator(), WithoutGil());
   type.def(reversed, from_right, nb::is_operator(), WithoutGil());
+  type.def(name, &refuse_array, nb::is_operator());
+  type.def(reversed, &refuse_array, nb::is_operator());
 }
 
 /// `v += x`: writes into v's memory and gives v.

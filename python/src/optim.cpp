@@ -12,14 +12,14 @@ void bind_optim(nb::module_& m) {
       .def(
           "__init__",
           [](AdamW* self, const nb::dict& parameters, double beta1, double beta2, double eps,
-             double weight_decay, double clip_norm) {
+             double weight_decay, double clip_norm, bool decays_vectors) {
             NamedVars vars;
             for (const auto& [name, var] : parameters)
               vars.emplace(nb::cast<std::string>(name), nb::cast<VarObject&>(var).var());
-            new (self) AdamW(vars, {beta1, beta2, eps, weight_decay, clip_norm});
+            new (self) AdamW(vars, {beta1, beta2, eps, weight_decay, clip_norm, decays_vectors});
           },
           nb::arg("parameters"), nb::arg("beta1"), nb::arg("beta2"), nb::arg("eps"),
-          nb::arg("weight_decay"), nb::arg("clip_norm"))
+          nb::arg("weight_decay"), nb::arg("clip_norm"), nb::arg("decays_vectors"))
       .def("step", &AdamW::step, nb::arg("rate"), WithoutGil())
       .def("state", &AdamW::state, WithoutGil())
       .def(

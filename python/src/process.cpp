@@ -1,6 +1,8 @@
 #include "process.h"
 
+#include <cxxabi.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <stdexcept>
 
@@ -18,6 +20,14 @@ void note_first_use() {
         "wick: this process was forked from one that had used wick, whose threads and devices it "
         "lacks: start processes with multiprocessing.get_context(\"spawn\"), or fork before the "
         "first use");
+}
+
+void take_gil(PyThreadState* state) {
+  try {
+    PyEval_RestoreThread(state);
+  } catch (const abi::__forced_unwind&) {
+    for (;;) pause();
+  }
 }
 
 void watch_forks() {

@@ -18,6 +18,23 @@ inline void enter_wick() {
     note_first_use();
 }
 
+/// Takes the GIL again. When the interpreter has ended meanwhile, Python ends the threads that ask for
+/// it, by an unwinding that no noexcept function of ours survives: such a thread waits here for the
+/// process's end instead.
+void take_gil(PyThreadState* state);
+
+/// Releases the GIL during its lifetime.
+class FreedGil {
+ public:
+  FreedGil() : state_(PyEval_SaveThread()) {}
+  ~FreedGil() { take_gil(state_); }
+  FreedGil(const FreedGil&) = delete;
+  FreedGil& operator=(const FreedGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
 /// Releases the GIL during its lifetime, for code that computes.
 class ReleasedGil {
  public:
@@ -25,7 +42,7 @@ class ReleasedGil {
 
  private:
   // Released before the constructor's body runs: an exception acquires it again.
-  nanobind::gil_scoped_release release_;
+  FreedGil freed_;
 };
 
 }  // namespace wick::python

@@ -15,7 +15,7 @@ QTensor from_data(const nb::bytes& data, DType dtype, const Shape& shape,
 nb::bytes data(const QTensor& q) {
   std::vector<uint8_t> bytes;
   {
-    const nb::gil_scoped_release release;
+    const FreedGil release;
     bytes = q.data();
   }
   return nb::bytes(bytes.data(), bytes.size());

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 from . import _wick, functional
 from ._wick import Device, DType, Tensor, Var
@@ -39,14 +39,25 @@ class Module:
         inner = {prefix + "." * bool(prefix) + name: part for name, part in _parts(self) if isinstance(part, Module)}
         return {prefix: self, **inner}
 
-    def train(self, mode: bool = True) -> None:
-        """Sets `training` of this module and of those in it."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """forward; a module defines one of the two."""
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's result: __call__ under PyTorch's name."""
+        if type(self).__call__ is Module.__call__:
+            raise NotImplementedError(f"{type(self).__name__} defines neither forward nor __call__")
+        return self(*args, **kwargs)
+
+    def train(self, mode: bool = True) -> Self:
+        """Sets `training` of this module and of those in it. Returns the module."""
         for module in self.named_modules().values():
             module.training = mode
+        return self
 
-    def eval(self) -> None:
-        """train(False): for using the model."""
-        self.train(False)
+    def eval(self) -> Self:
+        """train(False): for using the model. Returns the module."""
+        return self.train(False)
 
     def parameters(self) -> list[Var]:
         """The parameters, in the order of named_parameters."""

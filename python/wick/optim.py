@@ -9,17 +9,18 @@ from .nn import Module
 
 
 class AdamW:
-    """AdamW, with gradients scaled down to a global norm.
+    """AdamW, with PyTorch's defaults.
 
-    parameters    a Module, its named_parameters(), or a list of Vars
-    lr            the learning rate; set the attribute to change it, as by cosine_rate
-    weight_decay  applies to matrices, not to vectors such as biases
-    clip_norm     the largest norm of all gradients together; 0: no clipping
+    parameters      a Module, its named_parameters(), or a list of Vars; a Var that occurs twice (tied weights) is one
+                    parameter
+    lr              the learning rate; set the attribute to change it, as by cosine_rate
+    clip_norm       the largest norm of all gradients together; 0: no clipping
+    decays_vectors  False: weight_decay applies to matrices, not to vectors such as biases
     """
 
     def __init__(self, parameters: Module | Mapping[str, Var] | Sequence[Var], lr: float = 1e-3,
-                 betas: tuple[float, float] = (0.9, 0.95), eps: float = 1e-8, weight_decay: float = 0.1,
-                 clip_norm: float = 1.0) -> None:
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.01,
+                 clip_norm: float = 0.0, decays_vectors: bool = True) -> None:
         if isinstance(parameters, Module):
             named = parameters.named_parameters()
         elif isinstance(parameters, Mapping):
@@ -27,11 +28,17 @@ class AdamW:
         else:
             named = {str(index): var for index, var in enumerate(parameters)}
         self.lr = lr
-        self._adamw = _wick._AdamW(named, betas[0], betas[1], eps, weight_decay, clip_norm)
+        self._parameters = named
+        self._adamw = _wick._AdamW(named, betas[0], betas[1], eps, weight_decay, clip_norm, decays_vectors)
 
     def step(self) -> None:
         """Makes a step along the gradients that backward has collected, and clears them."""
         self._adamw.step(self.lr)
+
+    def zero_grad(self) -> None:
+        """Forgets the gradients of all parameters, as step has done already: for loops written for PyTorch."""
+        for var in self._parameters.values():
+            var.zero_grad()
 
     def state_dict(self) -> dict[str, Tensor]:
         """The running averages by name, and under "steps" the number of steps: all that load_state_dict needs."""

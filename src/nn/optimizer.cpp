@@ -32,6 +32,10 @@ Tensor global_norm(const std::vector<Tensor>& gradients) {
 AdamW::AdamW(const NamedVars& parameters, const AdamWSettings& settings) : settings_(settings) {
   for (const auto& [name, parameter] : parameters) {
     const Tensor& p = parameter.tensor();
+    const bool known = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+      return slot.parameter.tensor().storage() == p.storage();  // Vars share no other memory
+    });
+    if (known) continue;
     const auto nothing = [&] {
       return Var(zeros(p.shape(), {.dtype = p.dtype(), .device = p.device()}), false);
     };
@@ -61,7 +65,9 @@ void AdamW::step(double rate) {
         .beta1 = settings_.beta1,
         .beta2 = settings_.beta2,
         .eps = settings_.eps,
-        .weight_decay = slot.parameter.shape().size() > 1 ? settings_.weight_decay : 0};
+        .weight_decay = settings_.decays_vectors || slot.parameter.shape().size() > 1
+                            ? settings_.weight_decay
+                            : 0};
     adamw_(slot.parameter, scale ? gradient * cast(scale, gradient.dtype()) : gradient, slot.mean,
            slot.square, steps_done_, options);
     slot.parameter.zero_grad();

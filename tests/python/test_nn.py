@@ -150,3 +150,57 @@ def test_dropout_works_in_training_only():
     assert net(x).tolist() == net(x).tolist()
     net.train()
     assert net(x).tolist() != net(x).tolist()
+
+
+def test_a_var_in_two_places_is_one_parameter():
+    class Tied(nn.Module):
+        def __init__(self):
+            self.embedding = nn.Embedding(3, 2)
+            self.out = nn.Linear(2, 3, bias=False)
+            self.out.weight = self.embedding.weight
+
+    values = []
+    for parameters in (Tied(), None):
+        var = wick.Var([[1.0, 2], [3, 4], [5, 6]])
+        if parameters is None:
+            parameters = [var]
+        else:
+            parameters.embedding.weight = parameters.out.weight = var
+        optimizer = optim.AdamW(parameters, lr=0.1, clip_norm=1)
+        (var * var).sum().backward()
+        optimizer.step()
+        values.append(var.tolist())
+    assert values[0] == values[1]
+
+
+def test_adamw_has_the_defaults_of_pytorch():
+    torch = pytest.importorskip("torch")
+    for shape in ([2, 3], [3]):  # vectors decay too
+        start = wick.randn(shape)
+        ours, theirs = wick.Var(start), torch.nn.Parameter(torch.tensor(start.tolist()))
+        optimizer, reference = optim.AdamW([ours]), torch.optim.AdamW([theirs])
+        for step in range(3):
+            (ours * ours * (step + 1)).sum().backward()
+            (theirs * theirs * (step + 1)).sum().backward()
+            optimizer.step()
+            reference.step()
+            optimizer.zero_grad()
+            reference.zero_grad()
+        assert ours.numpy() == pytest.approx(theirs.detach().numpy(), abs=1e-6)
+
+
+def test_forward_and_call_are_one():
+    class Named(nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    assert Named()(wick.Tensor([1.0])).tolist() == [2]
+    assert nn.Sequential(Named(), wick.relu).eval().forward(wick.Tensor([-3.0])).tolist() == [0]
+    with pytest.raises(NotImplementedError, match="Module defines neither forward nor __call__"):
+        nn.Module()(1)
+
+
+def test_train_and_eval_return_the_module():
+    module = nn.Dropout()
+    assert module.eval() is module and not module.training
+    assert module.train() is module and module.training

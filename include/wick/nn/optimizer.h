@@ -19,13 +19,16 @@ struct CosineRate {
 /// there are none.
 WICK_API Tensor global_norm(const std::vector<Tensor>& gradients);
 
+/// The defaults are PyTorch's.
 struct AdamWSettings {
-  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
-  double weight_decay = 0.1;  // applies to matrices, not to vectors (norms, biases)
-  double clip_norm = 1;       // gradients are scaled down to this global norm; 0: no clipping
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double weight_decay = 0.01;
+  double clip_norm = 0;        // gradients are scaled down to this global norm; 0: no clipping
+  bool decays_vectors = true;  // false: weight_decay spares vectors (norms, biases)
 };
 
-/// AdamW (see adamw_) over named parameters. Holds their running averages.
+/// AdamW (see adamw_) over named parameters. Holds their running averages. A Var of several names (tied
+/// weights) is one parameter, under the first name.
 class WICK_API AdamW {
  public:
   AdamW(const NamedVars& parameters, const AdamWSettings& settings);

@@ -40,8 +40,9 @@ struct Rig {
 
 TEST(AdamW, IsTheFormulaWithDecayOnMatricesAlone) {
   Rig rig;
-  AdamW optimizer(rig.vars(),
-                  {.beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .weight_decay = 0.5, .clip_norm = 0});
+  AdamW optimizer(
+      rig.vars(),
+      {.beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .weight_decay = 0.5, .decays_vectors = false});
   rig.bring({2, -1}, {0.5, 0});
   optimizer.step(0.1);
   // The first step's averages, unbiased, are g and g²: the update is the sign of g.
@@ -71,6 +72,30 @@ TEST(AdamW, ClipsByTheNormOfAllGradientsTogether) {
   for (size_t i = 0; i < 4; i++) EXPECT_NEAR(clipped[i], expected[i], 1e-6);
   EXPECT_EQ(averages(6, {3, 0}, {0, 4}), (Values{1.5, 0, 0, 2}));
   EXPECT_EQ(averages(1, {0, 0}, {0, 0}), (Values{0, 0, 0, 0}));
+}
+
+TEST(AdamW, TakesAVarOfTwoNamesOnce) {
+  const auto values_after = [](const NamedVars& vars, const Rig& rig) {
+    AdamW optimizer(vars, {.clip_norm = 1});
+    backward(sum(rig.matrix * Tensor::from(Values{3, 4}, {1, 2})));
+    optimizer.step(0.1);
+    const NamedTensors state = optimizer.state();
+    EXPECT_EQ(state.size(), 2u);
+    EXPECT_NEAR(state.at("mean.a").to_vector<float>()[0], 0.1 * 0.6,
+                1e-6);  // of norm 5, not 5 sqrt(2)
+    return rig.matrix.tensor().to_vector<float>();
+  };
+  const Rig one, two;
+  EXPECT_EQ(values_after({{"a", one.matrix}}, one),
+            values_after({{"a", two.matrix}, {"b", two.matrix}}, two));
+}
+
+TEST(AdamW, DecaysVectorsTooByDefault) {
+  Rig rig;
+  AdamW optimizer(rig.vars(), {.weight_decay = 0.5});
+  rig.bring({0, 0}, {0, 0});
+  optimizer.step(0.1);
+  EXPECT_NEAR(rig.vector.tensor().to_vector<float>()[0], 3 * (1 - 0.05), 1e-6);
 }
 
 TEST(AdamW, LeavesWhatHasNoGradient) {
