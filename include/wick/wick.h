@@ -15,6 +15,7 @@
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
+#include "wick/load/chat_window.h"
 #include "wick/load/convert.h"
 #include "wick/load/load_model.h"
 #include "wick/load/quantize.h"

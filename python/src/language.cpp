@@ -7,6 +7,7 @@
 
 #include "bind.h"
 #include "casters.h"
+#include "wick/load/chat_window.h"
 #include "wick/load/load_model.h"
 #include "wick/text/stop_strings.h"
 
@@ -63,7 +64,7 @@ void bind_tokenizer(nb::module_& m) {
 Sampling sampling_of(const LanguageModel& model, std::optional<double> temperature,
                      std::optional<int64_t> top_k, std::optional<double> top_p,
                      std::optional<double> min_p, std::optional<double> repetition_penalty) {
-  Sampling s = model.sampling.value_or(Sampling{.temperature = 0.8, .top_p = 0.95});
+  Sampling s = model.default_sampling();
   s.temperature = temperature.value_or(s.temperature);
   s.top_k = top_k.value_or(s.top_k);
   s.top_p = top_p.value_or(s.top_p);
@@ -183,6 +184,16 @@ void bind_language(nb::module_& m) {
             return model.chat_ids(list);
           },
           nb::arg("messages"))
+      .def(
+          "chat_window",
+          [](const LanguageModel& model, const nb::list& messages, int64_t capacity,
+             int64_t answer) {
+            const std::vector<ChatMessage> list = messages_of(messages);
+            const ReleasedGil others_run;
+            ChatWindow window = chat_window(model, list, capacity, answer);
+            return std::pair(std::move(window.ids), window.left_out);
+          },
+          nb::arg("messages"), nb::arg("capacity"), nb::arg("answer"))
       .def("embed", &LanguageModel::embed, nb::arg("text"), WithoutGil())
       .def(
           "hidden",

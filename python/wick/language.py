@@ -1,6 +1,7 @@
 """Language models: loading, generating, chatting."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any
@@ -36,7 +37,8 @@ class Chat:
     for piece in chat("Why is the sky blue?"):
         print(piece, end="", flush=True)
 
-    `messages` holds the conversation so far, as dicts of role and content.
+    `messages` holds the conversation so far, as dicts of role and content. Once it outgrows the context (`capacity` tokens),
+    the model reads it without its oldest turns, the system message kept; the first time, a warning says so.
     """
 
     def __init__(self, model: LanguageModel, system: str | None = None, max_tokens: int = 1024,
@@ -44,12 +46,17 @@ class Chat:
         self.messages = [{"role": "system", "content": system}] if system else []
         self._model, self._max_tokens, self._stop = model, max_tokens, stop
         self._session = model.session(**session)
+        self._said = False
 
     def __call__(self, message: str) -> Iterator[str]:
         """Yields the answer piece by piece. One that the caller does not read to its end stays in the conversation as far as
         it was read."""
         question = {"role": "user", "content": message}
-        ids = self._model.chat_ids([*self.messages, question])
+        capacity = self._session.capacity
+        ids, left_out = self._model.chat_window([*self.messages, question], capacity, self._max_tokens)
+        if left_out and not self._said:
+            self._said = True
+            warnings.warn(f"the context of {capacity} tokens is full: the oldest turns are left out from now on", stacklevel=2)
         # The session keeps the tokens that the conversation begins with, but for the last, whose logits it needs again.
         held, kept = self._session.history(), 0
         while kept < min(len(held), len(ids) - 1) and held[kept] == ids[kept]:
@@ -82,7 +89,7 @@ class LanguageModel:
         prompt      a text, or a list of token ids
         stop        texts that end the answer and are not part of it
         session     temperature (0: the likeliest token), top_k, top_p, min_p, repetition_penalty, capacity; without them the
-                    model's own, else temperature 0.8 and top_p 0.95
+                    model's own, else temperature 0.3 and min_p 0.2
         """
         running = self.session(**session)
         running.append(self.prompt_ids(prompt) if isinstance(prompt, str) else list(prompt))

@@ -244,6 +244,10 @@ void require_room(const std::string& path, const TensorSource& tensors,
 
 }  // namespace
 
+Sampling LanguageModel::default_sampling() const {
+  return sampling.value_or(Sampling{.temperature = 0.3, .min_p = 0.2});
+}
+
 Session LanguageModel::session(SessionOptions options) const {
   if (options.stop_ids.empty()) options.stop_ids = stop_ids;
   return Session(decoder, options);

@@ -81,6 +81,19 @@ def test_chat_keeps_the_conversation(folder, device):
     assert [m["role"] for m in chat.messages] == ["system", "user", "assistant", "user", "assistant"]
 
 
+def test_a_chat_that_outgrows_the_context_forgets_its_oldest_turns(folder):
+    model = wick.load(folder, device="cpu")
+    chat = model.chat(system="ab", temperature=0, max_tokens=3, capacity=24)
+    with pytest.warns(UserWarning, match="the context of 24 tokens is full") as said:
+        answers = ["".join(chat("cd")) for _ in range(5)]
+    assert len(said) == 1 and all(answers)
+    assert len(chat.messages) == 11
+    last = f"sabucda{answers[2]}ucda{answers[3]}ucdA"  # the system message, two turns and the question
+    assert answers[4] == greedy(model, last, 3, "cpu")
+    with pytest.raises(IndexError, match="takes 32 tokens with the system message, the context has 24"):
+        list(chat("c" * 27))
+
+
 def test_an_answer_may_be_left_early(folder):
     model = wick.load(folder, device="cpu")
     chat = model.chat(temperature=0, max_tokens=30)

@@ -37,6 +37,9 @@ struct WICK_API LanguageModel {
   std::vector<std::string> warnings;          // one line each, such as keys that wick does not know
 
   const DecoderConfig& config() const { return decoder.config(); }
+  /// sampling; if the files have none, temperature 0.3 and min_p 0.2: close to the likeliest text, as
+  /// questions want it, yet another one with another seed.
+  Sampling default_sampling() const;
   /// A session that stops at stop_ids.
   Session session(SessionOptions options = {}) const;
   /// The ids of a text to be continued: special tokens' texts are read as tokens; the beginning that
