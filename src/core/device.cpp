@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/environment.h"
 #include "core/device_state.h"
 #include "core/registry.h"
 
@@ -53,6 +54,13 @@ Device Device::cuda_if_available(int ordinal) {
 }
 
 Device Device::best() {
+  if (const auto chosen = environment("WICK_DEVICE"); chosen && *chosen != "auto") {
+    try {
+      return parse(*chosen);
+    } catch (const Error& error) {
+      throw Error(error.code(), std::string("WICK_DEVICE: ") + error.what());
+    }
+  }
   DeviceLocation integrated;
   for (const DeviceKind kind : {DeviceKind::kRocm, DeviceKind::kCuda}) {
     const Backend* backend = find_backend(kind, nullptr);

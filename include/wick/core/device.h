@@ -43,8 +43,8 @@ class WICK_API Device {
   /// The card if it is available, else the CPU.
   static Device rocm_if_available(int ordinal = 0);
   static Device cuda_if_available(int ordinal = 0);
-  /// The best available device: a discrete card, else an integrated one, else the CPU; never an
-  /// emulator.
+  /// The device that WICK_DEVICE names, else the best one available: a discrete card, else an
+  /// integrated one, else the CPU. Errors: as parse, naming the variable.
   static Device best();
   static Device at(DeviceLocation location);
   /// Parses a device name: "cpu", "rocm", "rocm:0", "cuda:1", "metal", "emu:32", "auto" (see best)
