@@ -329,15 +329,18 @@ void add_bench(CLI::App& app) {
   add_model_flags(*command, o->model);
   command->add_option("--prompt", o->prompts, "lengths of the prompts to read; 0: do not (512)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(integer_from(0));
   command->add_option("--tokens", o->tokens, "tokens to generate; 0: do not")
       ->check(integer_from(0))
       ->capture_default_str();
   command->add_option("--context", o->contexts, "numbers of tokens before those generated (0)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(integer_from(0));
   command->add_option("--batch", o->batches, "numbers of sequences side by side (1)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(integer_from(1, 1 << 16));
   command->add_option("--repeat", o->repeats, "runs of each test, after one to warm up")
       ->check(integer_from(1))
@@ -345,9 +348,12 @@ void add_bench(CLI::App& app) {
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(
       "Examples:\n"
-      "  wick bench -m model.gguf\n"
-      "  wick bench -m model.gguf --prompt 512,2048 --context 0,4096 --batch 1,8 --json");
-  command->callback([o] { bench(*o); });
+      "  wick bench model.gguf\n"
+      "  wick bench model.gguf --prompt 512,2048 --context 0,4096 --batch 1,8 --json");
+  command->callback([o] {
+    o->model.settle();
+    bench(*o);
+  });
 }
 
 }  // namespace wick::cli

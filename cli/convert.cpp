@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <optional>
 
 #include "commands.h"
 #include "failure.h"
@@ -32,21 +31,20 @@ void convert(const Options& options) {
     fail_input(options.out, "expected a folder, as a GGUF file is converted to one");
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;
-  std::optional<Progress> bar;
+  ByteProgress bar("written");
   ConvertOptions converting;
   if (!options.dtype.empty()) converting.dtype = dtype_of_name(options.dtype);
   converting.progress = [&](int64_t done, int64_t total) {
     if (InterruptWatch::asked()) throw Interrupted();
-    constexpr double kWorthABar = 2;
-    if (!bar && seconds_since(start) < kWorthABar) return;
-    if (!bar) bar.emplace(done >> 20, total >> 20);
-    bar->update(done >> 20, "MiB written");
+    bar.update(done, total);
   };
-  const ConvertReport report = reading_input([&] {
-    return from_folder ? convert_to_gguf(options.in, options.out, converting)
-                       : convert_to_folder(options.in, options.out, converting);
-  });
-  bar.reset();
+  const ConvertReport report = reading_input(
+      [&] {
+        return from_folder ? convert_to_gguf(options.in, options.out, converting)
+                           : convert_to_folder(options.in, options.out, converting);
+      },
+      options.out);
+  bar.finish();
   for (const std::string& warning : report.warnings)
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());
   const double seconds = seconds_since(start);

@@ -7,6 +7,7 @@
 #include "failure.h"
 #include "input.h"
 #include "model.h"
+#include "ranges.h"
 #include "wick/io/json.h"
 
 namespace wick::cli {
@@ -34,8 +35,9 @@ void embed(const Options& options) {
     if (InterruptWatch::asked()) throw Interrupted();
   };
   for (const std::string& text : options.texts) next(text);
-  if (options.texts.empty())
-    for_each_line("", [&](const std::string& line, const std::string&) { next(line); });
+  if (!options.texts.empty()) return;
+  for (const std::string& file : options.model.files)
+    for_each_line(file, [&](const std::string& line, const std::string&) { next(line); });
 }
 
 }  // namespace
@@ -44,13 +46,19 @@ void add_embed(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("embed", "the embeddings of texts: one line of JSON for each");
   const auto o = std::make_shared<Options>();
-  add_model_flags(*command, o->model);
-  command->add_option("text", o->texts, "the texts (default: the lines of stdin)");
+  add_model_flags(*command, o->model,
+                  {.most = size_t(kMostCounted),
+                   .description = "files whose lines are the texts (default: stdin)",
+                   .text_flag = "--text"});
+  command->add_option("--text", o->texts, "a text; may be repeated")->allow_extra_args(false);
   command->footer(
       "Examples:\n"
-      "  wick embed -m folder \"a text\" \"another\"\n"
-      "  wick embed -m model.gguf < lines.txt > embeddings.jsonl");
-  command->callback([o] { embed(*o); });
+      "  wick embed folder --text \"a text\" --text \"another\"\n"
+      "  wick embed model.gguf lines.txt > embeddings.jsonl");
+  command->callback([o] {
+    o->model.settle();
+    embed(*o);
+  });
 }
 
 }  // namespace wick::cli

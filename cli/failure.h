@@ -21,13 +21,14 @@ template <class... Parts>
 }
 
 /// Calls f, which reads files that the user named. One that cannot be read is bad input, not a
-/// failure of the machine: kIo becomes kInvalidArgument.
+/// failure of the machine: kIo becomes kInvalidArgument, unless it is about `written`, the output.
 template <class F>
-auto reading_input(const F& f) {
+auto reading_input(const F& f, const std::string& written = "") {
   try {
     return f();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kIo) throw;
+    const bool about_output = !written.empty() && std::string(error.what()).starts_with(written);
+    if (error.code() != ErrorCode::kIo || about_output) throw;
     throw Error(ErrorCode::kInvalidArgument, error.what());
   }
 }

@@ -1,10 +1,13 @@
 // wick generate: continues a text and prints it as it arrives.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
 #include "commands.h"
 #include "failure.h"
+#include "input.h"
 #include "model.h"
 #include "ranges.h"
 #include "terminal.h"
@@ -16,17 +19,29 @@ namespace {
 struct Options {
   ModelFlags model;
   SamplingFlags sampling;
-  std::string prompt;
+  std::optional<std::string> prompt;
   int64_t max_tokens = 256;
   bool json = false;
 };
 
+/// The text to continue: -p, else the file or stdin without a newline at its end.
+std::string prompt_of(const Options& options) {
+  if (options.prompt) return *options.prompt;
+  const std::string& file = options.model.files.front();
+  if (file.empty() && is_terminal(STDIN_FILENO))
+    std::fputs("the text to continue; Ctrl-D ends it\n", stderr);
+  std::string text = read_input(file);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 void generate(const Options& options) {
+  const std::string text = prompt_of(options);
   const LanguageModel model = open_model(options.model);
   require_tokenizer(model, options.model.path);
-  const std::vector<int64_t> prompt = model.prompt_ids(options.prompt);
+  const std::vector<int64_t> prompt = model.prompt_ids(text);
   if (prompt.empty()) fail_input("--prompt", "expected a text, got nothing");
-  model.decoder.options().device.set_seed(options.sampling.seed);
+  const uint64_t seed = start_sampling(options.sampling, model);
   const int64_t most = model.config().max_position_embeddings;
   Session session =
       model.session({.capacity = options.model.context > 0
@@ -38,11 +53,11 @@ void generate(const Options& options) {
   WriteOptions writing{
       .max_tokens = options.max_tokens, .stop = options.sampling.stop, .slide = true};
   if (!options.json) {
-    print_text(options.prompt);
+    print_text(text);
     writing.on_text = print_text;
   }
   const Writing result = write(model, session, prompt, writing);
-  std::printf("%s\n", options.json ? json_line(result, options.prompt).c_str() : "");
+  end_text(options.json ? json_line(result, text, seed) : "");
   std::fprintf(stderr, "%s\n", rates_text(result).c_str());
   if (InterruptWatch::asked()) throw Interrupted();
 }
@@ -52,8 +67,11 @@ void generate(const Options& options) {
 void add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "continue a text, printed as it is generated");
   const auto o = std::make_shared<Options>();
-  add_model_flags(*command, o->model);
-  command->add_option("-p,--prompt", o->prompt, "the beginning of the text");
+  add_model_flags(*command, o->model,
+                  {.most = 1,
+                   .description = "a file with the text to continue (default: stdin)",
+                   .text_flag = "-p"});
+  command->add_option("-p,--prompt", o->prompt, "the text to continue, instead of a file's");
   command->add_option("--max-tokens", o->max_tokens, "the number of tokens to generate")
       ->check(integer_from(1))
       ->capture_default_str();
@@ -61,9 +79,12 @@ void add_generate(CLI::App& app) {
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(
       "Examples:\n"
-      "  wick generate -m model.gguf -p \"Once upon a time\"\n"
-      "  wick generate -m folder -p \"def fibonacci(n):\" --temperature 0 --max-tokens 64");
-  command->callback([o] { generate(*o); });
+      "  wick generate model.gguf -p \"Once upon a time\"\n"
+      "  wick generate folder -p \"def fibonacci(n):\" --temperature 0 --max-tokens 64");
+  command->callback([o] {
+    o->model.settle();
+    generate(*o);
+  });
 }
 
 }  // namespace wick::cli

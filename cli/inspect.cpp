@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -73,8 +74,11 @@ Contents contents_of_safetensors(const std::string& path) {
 
 Contents contents_of(const std::string& given) {
   const std::string path = model_path(given);
-  if (!is_folder(path))
+  if (!is_folder(path)) {
+    // Opening a FIFO would wait for a writer.
+    check(std::filesystem::is_regular_file(path), ErrorCode::kIo, path, "not a regular file");
     return is_gguf(path) ? contents_of_gguf(path) : contents_of_safetensors(path);
+  }
   Contents contents = contents_of_safetensors(path);
   if (const std::string config = path + "/config.json"; is_there(config)) {
     contents.config = read_json(config);

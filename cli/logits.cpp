@@ -59,7 +59,10 @@ void add_logits(CLI::App& app) {
   add_model_flags(*command, o->model);
   command->add_option("--tokens", o->tokens, "ids with commas between: 1,2,3")->required();
   command->add_option("-o,--out", o->out, "the file: logits [T, vocab_size] f32")->required();
-  command->callback([o] { write_logits(*o); });
+  command->callback([o] {
+    o->model.settle();
+    write_logits(*o);
+  });
 }
 
 }  // namespace wick::cli

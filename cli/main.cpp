@@ -5,10 +5,14 @@
 #include <cstring>
 #include <new>
 
+#include "arguments.h"
 #include "commands.h"
 #include "failure.h"
 #include "printable.h"
+#include "ranges.h"
+#include "terminal.h"
 #include "wick/base/error.h"
+#include "wick/base/threads.h"
 
 namespace {
 
@@ -32,9 +36,22 @@ bool is_bad_input(wick::ErrorCode code) {
   }
 }
 
-}  // namespace
+/// Prints an error in one line. Error texts quote what files and arguments hold.
+int fail_with(ExitCode code, const std::string& text) {
+  std::fprintf(stderr, "wick: %s\n", wick::cli::printable(text).c_str());
+  return code;
+}
 
-int main(int argc, char** argv) {
+/// Adds --threads to a command.
+void add_threads(CLI::App& command) {
+  command
+      .add_option_function<int64_t>(
+          "--threads", [](int64_t threads) { wick::set_num_threads(int(threads)); },
+          "CPU threads (default: WICK_THREADS, else the cores that the process may use)")
+      ->check(wick::cli::integer_from(1, 4096));
+}
+
+int main_guarded(int argc, char** argv) {
   CLI::App app{"wick: tensors and models on the CPU, on ROCm and on CUDA", "wick"};
   app.set_version_flag("--version", WICK_VERSION);
   wick::cli::add_devices(app);
@@ -49,6 +66,11 @@ int main(int argc, char** argv) {
   wick::cli::add_quantize(app);
   wick::cli::add_bench(app);
   wick::cli::add_embed(app);
+  wick::cli::add_completion(app);
+  // The words after a command are not commands, even if they are named like one.
+  app.require_subcommand(0, 1);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    add_threads(*command);
   try {
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
@@ -56,23 +78,27 @@ int main(int argc, char** argv) {
                                std::strerror(errno));
     // Checked here: CLI11 would report a missing command also for unknown words.
     if (!app.get_subcommands().empty()) return kDone;
-    std::fprintf(stderr, "wick: expected a command; wick --help lists them\n");
-    return kBadInput;
+    return fail_with(kBadInput, "expected a command; wick --help lists them");
   } catch (const CLI::ParseError& e) {
+    // Before --help, and before what is missing: an unknown flag may have been meant for it.
+    const std::string unknown = wick::cli::unknown_arguments(app);
+    if (!unknown.empty()) return fail_with(kBadInput, unknown);
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    std::fprintf(stderr, "wick: %s\n", e.what());
-    return kBadInput;
+    return fail_with(kBadInput, e.what());
   } catch (const wick::cli::Interrupted&) {
     return kInterrupted;
   } catch (const wick::Error& e) {
-    // Error texts quote what files hold.
-    std::fprintf(stderr, "wick: %s\n", wick::cli::printable(e.what()).c_str());
-    return is_bad_input(e.code()) ? kBadInput : kFailed;
+    return fail_with(is_bad_input(e.code()) ? kBadInput : kFailed, e.what());
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "wick: out of memory\n");
-    return kFailed;
+    return fail_with(kFailed, "out of memory");
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "wick: %s\n", e.what());
-    return kFailed;
+    return fail_with(kFailed, e.what());
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const wick::cli::TerminalGuard guard;
+  return main_guarded(argc, argv);
 }

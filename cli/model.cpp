@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <random>
 
 #include "failure.h"
 #include "printable.h"
@@ -11,11 +12,9 @@
 
 namespace wick::cli {
 
-void add_model_flags(CLI::App& command, ModelFlags& flags) {
-  command
-      .add_option("-m,--model", flags.path,
-                  "a GGUF file, or a folder with one or with config.json and safetensors")
-      ->required();
+void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& files) {
+  flags.add(command, "a GGUF file, or a folder with one or with config.json and safetensors",
+            files);
   command.add_option("--device", flags.device, "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto")
       ->capture_default_str();
   command.add_option("--dtype", flags.dtype,
@@ -38,15 +37,10 @@ LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
       fail_input("--dtype", "expected f32, bf16, f16 or f64, got ", flags.dtype);
     options.dtype = dtype_of_name(flags.dtype);
   }
-  std::optional<Progress> bar;
-  options.progress = [&bar](int64_t done, int64_t total) {
-    constexpr int64_t kWorthABar = int64_t{1} << 30;
-    if (total < kWorthABar) return;
-    if (!bar) bar.emplace(0, total >> 20);
-    bar->update(done >> 20, "MiB loaded");
-  };
+  ByteProgress bar("loaded");
+  options.progress = [&bar](int64_t done, int64_t total) { bar.update(done, total); };
   LanguageModel model = reading_input([&] { return load_model(flags.path, options); });
-  bar.reset();
+  bar.finish();
   for (const std::string& warning : model.warnings)
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());  // quotes keys
   return model;
@@ -59,18 +53,17 @@ void require_tokenizer(const LanguageModel& model, const std::string& path) {
 void add_sampling_flags(CLI::App& command, SamplingFlags& flags) {
   command
       .add_option("--temperature", flags.temperature,
-                  "0: always the likeliest token (default: the model's, else 0.8)")
+                  "0: always the likeliest token (default: the model's, else 0.3)")
       ->check(real_from({}));
   command.add_option("--top-k", flags.top_k, "keep the k likeliest tokens; 0: all")
       ->check(integer_from(0));
   command
-      .add_option(
-          "--top-p", flags.top_p,
-          "keep the likeliest tokens that together reach p (default: the model's, else 0.95)")
+      .add_option("--top-p", flags.top_p, "keep the likeliest tokens that together reach p; 1: all")
       ->check(real_from({.highest = 1, .above_lowest = true}));
   command
       .add_option("--min-p", flags.min_p,
-                  "keep tokens of at least p times the likeliest's probability")
+                  "keep tokens of at least p times the likeliest's probability (default: the "
+                  "model's, else 0.2)")
       ->check(real_from({.highest = 1}));
   command
       .add_option("--repetition-penalty", flags.repetition_penalty,
@@ -84,15 +77,27 @@ void add_sampling_flags(CLI::App& command, SamplingFlags& flags) {
       .add_option("--presence-penalty", flags.presence_penalty,
                   "subtracted from the logits of tokens that occurred")
       ->capture_default_str();
-  command.add_option("--logit-bias", flags.logit_bias, "ID=NUMBER, added to a token's logit");
-  command.add_option("--stop", flags.stop, "text at which the answer ends; may be repeated");
-  command.add_option("--seed", flags.seed, "seed of the random numbers")
-      ->check(seed_range())
-      ->capture_default_str();
+  command.add_option("--logit-bias", flags.logit_bias, "ID=NUMBER, added to a token's logit")
+      ->allow_extra_args(false);
+  command.add_option("--stop", flags.stop, "text at which the answer ends; may be repeated")
+      ->allow_extra_args(false);
+  command
+      .add_option("--seed", flags.seed,
+                  "seed of the random numbers; repeats a run (default: another one each run)")
+      ->check(seed_range());
+  command.add_flag("--verbose", flags.verbose, "print the seed");
+}
+
+uint64_t start_sampling(const SamplingFlags& flags, const LanguageModel& model) {
+  // 32 bits: short enough to be typed.
+  const uint64_t seed = flags.seed ? *flags.seed : std::random_device{}();
+  model.decoder.options().device.set_seed(seed);
+  if (flags.verbose) std::fprintf(stderr, "seed: %llu\n", static_cast<unsigned long long>(seed));
+  return seed;
 }
 
 Sampling sampling_of(const SamplingFlags& flags, const LanguageModel& model) {
-  Sampling s = model.sampling.value_or(Sampling{.temperature = 0.8, .top_p = 0.95});
+  Sampling s = model.default_sampling();
   s.temperature = flags.temperature.value_or(s.temperature);
   s.top_k = flags.top_k.value_or(s.top_k);
   s.top_p = flags.top_p.value_or(s.top_p);

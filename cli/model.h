@@ -6,15 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "places.h"
 #include "wick/load/load_model.h"
 
 namespace wick::cli {
 
-struct ModelFlags {
-  std::string path, device = "auto", dtype, tokenizer_pre;
+struct ModelFlags : Places {
+  std::string device = "auto", dtype, tokenizer_pre;
   int64_t context = 0;  // 0: the model's own
 };
-void add_model_flags(CLI::App& command, ModelFlags& flags);
+/// files: those of input that the command takes, beside the model. Call settle after parsing.
+void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& files = {});
 /// --tokenizer-pre: see load_tokenizer.
 void add_tokenizer_pre_flag(CLI::App& command, std::string& name);
 /// Loads the model; shows progress on a terminal and prints the loader's warnings on stderr.
@@ -29,10 +31,14 @@ struct SamplingFlags {
   std::optional<int64_t> top_k;
   double frequency_penalty = 0, presence_penalty = 0;
   std::vector<std::string> logit_bias, stop;
-  uint64_t seed = 1;
+  std::optional<uint64_t> seed;
+  bool verbose = false;
 };
 void add_sampling_flags(CLI::App& command, SamplingFlags& flags);
-/// The flags, then the model's own sampling, then temperature 0.8 and top_p 0.95.
+/// Seeds the model's device: with --seed, else with a seed of this run's own. Prints it on stderr
+/// if --verbose is given. Returns it.
+uint64_t start_sampling(const SamplingFlags& flags, const LanguageModel& model);
+/// The flags, then LanguageModel::default_sampling.
 Sampling sampling_of(const SamplingFlags& flags, const LanguageModel& model);
 
 }  // namespace wick::cli

@@ -27,7 +27,6 @@ constexpr int64_t kContext = 512;
 
 struct Options {
   ModelFlags model;
-  std::string file;
   int64_t context = 0, windows = 0;  // 0: kContext or the model's; all
   bool json = false;
 };
@@ -107,7 +106,7 @@ void print(const Options& options, const Score& score, int64_t context, int64_t 
 
 void perplexity(const Options& options) {
   if (!is_there(options.model.path)) fail_input(options.model.path, "no such file or folder");
-  const std::string text = read_input(options.file);
+  const std::string text = read_input(options.model.files.front());
   const int64_t context = context_of(options);
   const LanguageModel model = open_model(options.model, context);
   require_tokenizer(model, options.model.path);
@@ -115,15 +114,15 @@ void perplexity(const Options& options) {
       model.tokenizer->encode_ids(text, {.add_end = false, .parse_special = false});
   const int64_t whole = int64_t(ids.size()) / context;
   if (whole == 0)
-    fail_input(input_name(options.file), "expected a text of at least ", context, " tokens, got ",
-               ids.size());
+    fail_input(input_name(options.model.files.front()), "expected a text of at least ", context,
+               " tokens, got ", ids.size());
   const int64_t windows = options.windows > 0 ? std::min(options.windows, whole) : whole;
   const std::optional<int64_t> bos = beginning(*model.tokenizer);
 
   const InterruptWatch watch;
   const NoGrad off;
   Score score;
-  Progress bar(0, windows);
+  Progress bar(0, windows, {.log = false});
   for (int64_t w = 0; w < windows; w++) {
     std::vector<int64_t> window(ids.begin() + w * context, ids.begin() + (w + 1) * context);
     if (bos) window.front() = *bos;
@@ -139,8 +138,8 @@ void perplexity(const Options& options) {
 void add_perplexity(CLI::App& app) {
   CLI::App* command = app.add_subcommand("perplexity", "how well a model predicts a text");
   const auto o = std::make_shared<Options>();
-  add_model_flags(*command, o->model);
-  command->add_option("file", o->file, "the text (default: stdin)");
+  add_model_flags(*command, o->model,
+                  {.most = 1, .description = "a file with the text (default: stdin)"});
   command
       ->add_option("--context", o->context,
                    "tokens in a window, of which the second half is scored (default: 512)")
@@ -150,9 +149,12 @@ void add_perplexity(CLI::App& app) {
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(
       "Examples:\n"
-      "  wick perplexity -m model.gguf text.txt\n"
-      "  wick perplexity -m folder --device cpu --windows 20 --json text.txt");
-  command->callback([o] { perplexity(*o); });
+      "  wick perplexity model.gguf text.txt\n"
+      "  wick perplexity folder text.txt --device cpu --windows 20 --json");
+  command->callback([o] {
+    o->model.settle();
+    perplexity(*o);
+  });
 }
 
 }  // namespace wick::cli

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "controls.h"
 #include "report.h"
 #include "wick/io/json.h"
 
@@ -55,7 +56,7 @@ std::string printable(std::string_view text) {
     if (quoted[i] == '\\' && (quoted[i + 1] == '"' || quoted[i + 1] == '\\')) i++;
     plain += quoted[i];
   }
-  return plain;
+  return escaped_controls(plain);
 }
 
 std::string shown(const Setting& value) { return std::visit(Shower{}, value.value); }

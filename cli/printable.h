@@ -7,7 +7,8 @@
 
 namespace wick::cli {
 
-/// Writes control characters as in JSON ("\n", "\u001b") and bytes that are not UTF-8 as U+FFFD.
+/// Writes control characters (controls.h), newlines and tabs as in JSON ("\n", "\u001b"), and bytes
+/// that are not UTF-8 as U+FFFD.
 std::string printable(std::string_view text);
 
 /// A value in a few words: strings are quoted and cut, lists show their first values and their

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <optional>
 
 #include "commands.h"
 #include "failure.h"
@@ -34,17 +33,14 @@ void quantize(const Options& options) {
   require_place(options.out, options.in, options.force);
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;
-  std::optional<Progress> bar;
+  ByteProgress bar("written");
   const QuantizeReport report = quantize_model(
       options.in, options.out, options.type,
       {.requantize = options.requantize, .progress = [&](int64_t done, int64_t total) {
          if (InterruptWatch::asked()) throw Interrupted();
-         constexpr double kWorthABar = 2;
-         if (!bar && seconds_since(start) < kWorthABar) return;
-         if (!bar) bar.emplace(done >> 20, total >> 20);
-         bar->update(done >> 20, "MiB written");
+         bar.update(done, total);
        }});
-  bar.reset();
+  bar.finish();
   for (const std::string& warning : report.warnings)
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());
   const double seconds = seconds_since(start);

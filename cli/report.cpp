@@ -9,15 +9,21 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "terminal.h"
+
 namespace wick::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-bool is_terminal() {
+/// Whether stderr is a terminal whose lines can be redrawn.
+bool is_bar_terminal() {
   const char* kind = std::getenv("TERM");
-  return isatty(STDERR_FILENO) && kind && std::string(kind) != "dumb";
+  return is_terminal(STDERR_FILENO) && kind && std::string(kind) != "dumb";
 }
+
+constexpr const char* kClearLine = "\r\033[K";
+constexpr double kWorthReporting = 1;  // seconds
 
 int terminal_columns() {
   winsize size{};
@@ -60,30 +66,36 @@ std::string progress_line(int64_t done, int64_t total, const std::string& text, 
   const std::string of = std::to_string(total), so_far = std::to_string(done);
   const std::string numbers =
       std::string(of.size() - std::min(of.size(), so_far.size()), ' ') + so_far + "/" + of;
+  return bar_line(done, total, numbers + "  " + text, columns);
+}
+
+std::string bar_line(int64_t done, int64_t total, const std::string& text, int columns) {
   // A line that reached the last column would wrap and could not be redrawn.
-  const int room = columns - 1 - int(numbers.size() + 2 + text.size());
+  const int room = columns - 1 - int(text.size());
   const int bar = std::clamp(room - int(std::string_view("[] ").size()), 0, 24);
   const int full = int(bar * double(done) / double(std::max<int64_t>(1, total)));
-  std::string line = numbers + "  " + text;
+  std::string line = text;
   if (bar > 0)
     line =
         "[" + std::string(size_t(full), '#') + std::string(size_t(bar - full), '.') + "] " + line;
   return line.substr(0, size_t(std::max(1, columns - 1)));
 }
 
-Progress::Progress(int64_t first, int64_t total)
-    : terminal_(is_terminal()),
+Progress::Progress(int64_t first, int64_t total, const ProgressOptions& options)
+    : terminal_(is_bar_terminal()),
+      options_(options),
       first_(first),
       total_(total),
       last_line_(first),
       start_(Clock::now()) {}
 Progress::~Progress() {
-  if (drawn_) std::fputc('\n', stderr);
+  if (drawn_) std::fputc('\n', raw_stderr());
 }
 
 double Progress::seconds() const { return seconds_since(start_); }
 
 bool Progress::due(int64_t done) const {
+  if (!terminal_ && !options_.log) return false;
   if (done >= total_) return true;
   if (terminal_) return !drawn_ || seconds_since(last_drawing_) > 0.1;
   return (done - last_line_) * 20 >= total_;
@@ -101,8 +113,7 @@ void Progress::update(int64_t done, const std::string& text) {
     return;
   }
   const std::string line = progress_line(done, total_, text + "  " + times, terminal_columns());
-  std::fprintf(stderr, "\r\033[K%s", line.c_str());
-  std::fflush(stderr);
+  std::fprintf(raw_stderr(), "%s%s", kClearLine, line.c_str());
   drawn_ = true;
   last_drawing_ = Clock::now();
 }
@@ -113,7 +124,44 @@ void Progress::note(const std::string& line) {
 }
 
 void Progress::clear() {
-  if (drawn_) std::fputs("\r\033[K", stderr);
+  if (drawn_) std::fputs(kClearLine, raw_stderr());
+  drawn_ = false;
+}
+
+std::string bytes_text(int64_t done, int64_t total, double seconds) {
+  const double rate = seconds > 0 ? double(done) / seconds : 0;
+  const double left = rate > 0 ? double(total - done) / rate : 0;
+  return grouped(done >> 20) + " of " + grouped(total >> 20) + " MiB  " +
+         grouped(std::llround(rate / double(1 << 20))) + " MiB/s  " + clock_time(left) + " left";
+}
+
+ByteProgress::ByteProgress(const char* verb)
+    : terminal_(is_bar_terminal()), verb_(verb), start_(Clock::now()) {}
+ByteProgress::~ByteProgress() { clear(); }
+
+void ByteProgress::update(int64_t done, int64_t total) {
+  done_ = done;
+  const double seconds = seconds_since(start_);
+  if (!terminal_ || seconds < kWorthReporting || (drawn_ && seconds_since(last_drawing_) < 0.1))
+    return;
+  const std::string line =
+      bar_line(done, total, bytes_text(done, total, seconds), terminal_columns());
+  std::fprintf(raw_stderr(), "%s%s", kClearLine, line.c_str());
+  drawn_ = true;
+  last_drawing_ = Clock::now();
+}
+
+void ByteProgress::finish() {
+  clear();
+  const double seconds = seconds_since(start_);
+  if (terminal_ || seconds < kWorthReporting || done_ == 0) return;
+  std::fprintf(stderr, "%s MiB %s in %s (%s MiB/s)\n", grouped(done_ >> 20).c_str(), verb_,
+               clock_time(seconds).c_str(),
+               grouped(std::llround(double(done_ >> 20) / seconds)).c_str());
+}
+
+void ByteProgress::clear() {
+  if (drawn_) std::fputs(kClearLine, raw_stderr());
   drawn_ = false;
 }
 

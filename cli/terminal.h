@@ -1,35 +1,33 @@
-// Texts of models on a terminal, and lines read from one.
+// Output on terminals: texts of models, files and arguments do not control them.
 #pragma once
 #include <cstdio>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace wick::cli {
 
-bool is_terminal(FILE* file);
-/// The text without control characters other than newline and tab, which could move the cursor,
-/// change the title or answer as if typed. text: UTF-8.
-std::string without_controls(std::string_view text);
-/// Prints a model's text on stdout at once; on a terminal, only its printable part.
-void print_text(std::string_view text);
+/// Whether stdin, stdout or stderr, by their numbers 0, 1 and 2, is a terminal.
+bool is_terminal(int descriptor);
 
-/// Reads lines from stdin: on a terminal with editing and history, else as they are.
-class LineReader {
+/// While an instance lives, `stdout` and `stderr` escape control characters if they are terminals
+/// (ControlEscaper), whoever prints to them. raw_stdout and raw_stderr do not.
+class TerminalGuard {
  public:
-  explicit LineReader(const std::string& prompt);
-  ~LineReader();
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
-
-  /// The next line without its newline; nullopt at the end. Ctrl-C on a terminal discards the line
-  /// and gives "".
-  std::optional<std::string> next();
+  TerminalGuard();
+  ~TerminalGuard();
+  TerminalGuard(const TerminalGuard&) = delete;
+  TerminalGuard& operator=(const TerminalGuard&) = delete;
 
  private:
-  struct Editor;
-  std::unique_ptr<Editor> editor_;  // null if stdin is no terminal
+  struct Escaping;
+  std::unique_ptr<Escaping> out_, err_;  // null if it is no terminal
 };
+
+/// The process's own streams, for the program's control sequences alone. Flush stdout before.
+FILE* raw_stdout();
+FILE* raw_stderr();
+
+/// Prints a model's text on stdout at once; on a terminal without its control characters.
+void print_text(std::string_view text);
 
 }  // namespace wick::cli

@@ -2,11 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "commands.h"
 #include "failure.h"
 #include "input.h"
 #include "model.h"
+#include "places.h"
 #include "printable.h"
 #include "wick/io/json.h"
 #include "wick/load/load_model.h"
@@ -15,17 +17,24 @@ namespace wick::cli {
 namespace {
 
 struct Options {
-  std::string model, file, tokenizer_pre;
+  Places places;
+  std::string tokenizer_pre;
+  std::optional<std::string> text;
   bool no_special = false, json = false, lines = false;
 };
 
 /// Calls line_to_object with the JSON value of each line of the input and prints the result.
 template <class F>
 void convert_lines(const Options& options, const F& line_to_object) {
-  for_each_line(options.file, [&](const std::string& line, const std::string& place) {
-    const Setting value = parse_json_value(line, place);
-    std::printf("%s\n", to_json(line_to_object(value, place), -1).c_str());
-  });
+  for_each_line(options.places.files.front(),
+                [&](const std::string& line, const std::string& place) {
+                  const Setting value = parse_json_value(line, place);
+                  std::printf("%s\n", to_json(line_to_object(value, place), -1).c_str());
+                });
+}
+
+std::string input_of(const Options& options) {
+  return options.text ? *options.text : read_input(options.places.files.front());
 }
 
 // ---- tokenize
@@ -46,7 +55,7 @@ Settings tokens_of(const Tokenizer& tokenizer, std::string_view text, bool no_sp
 
 Tokenizer open_tokenizer(const Options& options) {
   const Tokenizer tokenizer =
-      reading_input([&] { return load_tokenizer(options.model, options.tokenizer_pre); });
+      reading_input([&] { return load_tokenizer(options.places.path, options.tokenizer_pre); });
   for (const std::string& warning : tokenizer.warnings())
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());
   return tokenizer;
@@ -62,7 +71,7 @@ void tokenize(const Options& options) {
     });
     return;
   }
-  const std::string text = read_input(options.file);
+  const std::string text = input_of(options);
   if (options.json) {
     std::printf("%s\n", to_json(tokens_of(tokenizer, text, options.no_special), -1).c_str());
     return;
@@ -94,8 +103,8 @@ void detokenize(const Options& options) {
     return result.set("text", text_of(tokenizer, value, place, options.no_special));
   };
   if (options.lines) return convert_lines(options, object_of);
-  const std::string where = input_name(options.file);
-  const Setting value = parse_json_value(read_input(options.file), where);
+  const std::string where = options.text ? "--text" : input_name(options.places.files.front());
+  const Setting value = parse_json_value(input_of(options), where);
   if (options.json) {
     std::printf("%s\n", to_json(object_of(value, where), -1).c_str());
     return;
@@ -108,16 +117,18 @@ void add(CLI::App& app, const char* name, const char* description, const char* n
          const char* json, const char* lines, void (*run)(const Options&)) {
   CLI::App* command = app.add_subcommand(name, description);
   const auto o = std::make_shared<Options>();
-  command
-      ->add_option("-m,--model", o->model,
-                   "a GGUF file, or a folder with one or with tokenizer.json")
-      ->required();
+  o->places.add(
+      *command, "a GGUF file, or a folder with one or with tokenizer.json",
+      {.most = 1, .description = "a file with the input (default: stdin)", .text_flag = "--text"});
+  CLI::Option* text = command->add_option("--text", o->text, "the input, instead of a file's");
   add_tokenizer_pre_flag(*command, o->tokenizer_pre);
-  command->add_option("file", o->file, "the input (default: stdin)");
   command->add_flag("--no-special", o->no_special, no_special);
   CLI::Option* as_json = command->add_flag("--json", o->json, json);
-  command->add_flag("--lines", o->lines, lines)->needs(as_json);
-  command->callback([o, run] { run(*o); });
+  command->add_flag("--lines", o->lines, lines)->needs(as_json)->excludes(text);
+  command->callback([o, run] {
+    o->places.settle();
+    run(*o);
+  });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 
 #include "failure.h"
 #include "report.h"
@@ -29,11 +30,9 @@ std::string rate_text(const char* name, const Rate& rate) {
          grouped(std::llround(rate.per_second())) + " tokens/s";
 }
 
-}  // namespace
-
-Writing write(const LanguageModel& model, Session& session, const std::vector<int64_t>& ids,
-              const WriteOptions& options) {
-  Writing w;
+/// Continues the text, and counts in `w`.
+void generate(const LanguageModel& model, Session& session, const std::vector<int64_t>& ids,
+              const WriteOptions& options, Writing& w) {
   w.prompt_tokens = int64_t(ids.size());
   TokenStream stream(*model.tokenizer, options.skip_special);
   StopStrings stops(options.stop);
@@ -91,6 +90,19 @@ Writing write(const LanguageModel& model, Session& session, const std::vector<in
     else
       emit(stops.finish());
   }
+}
+
+}  // namespace
+
+Writing write(const LanguageModel& model, Session& session, const std::vector<int64_t>& ids,
+              const WriteOptions& options) {
+  Writing w;
+  try {
+    generate(model, session, ids, options, w);
+  } catch (...) {
+    if (options.on_text && !w.text.empty()) options.on_text("\n");
+    throw;
+  }
   return w;
 }
 
@@ -98,15 +110,22 @@ std::string rates_text(const Writing& w) {
   return rate_text("prefill", w.prefill) + "; " + rate_text("decode", w.decode);
 }
 
-std::string json_line(const Writing& w, const std::string& prompt) {
+std::string json_line(const Writing& w, const std::string& prompt, uint64_t seed) {
   Settings s;
   s.set("prompt", prompt).set("text", w.text);
   s.set("tokens", Setting::List(w.ids.begin(), w.ids.end())).set("stopped", w.stopped);
   s.set("prompt_tokens", w.prompt_tokens);
+  // JSON numbers of wick have 63 bits.
+  s.set("seed", seed <= INT64_MAX ? Setting(int64_t(seed)) : Setting(std::to_string(seed)));
   s.set("prefill_tokens", w.prefill.tokens).set("decode_tokens", w.decode.tokens);
   s.set("prefill_tokens_per_second", w.prefill.per_second());
   s.set("decode_tokens_per_second", w.decode.per_second());
   return to_json(s, -1);
+}
+
+void end_text(const std::string& last) {
+  std::printf("%s\n", last.c_str());
+  std::fflush(stdout);
 }
 
 }  // namespace wick::cli

@@ -34,13 +34,17 @@ struct Writing {
   Rate prefill, decode;
 };
 
-/// Appends the ids to the session and generates. Call within the life of an InterruptWatch.
+/// Appends the ids to the session and generates. If an error ends the text early, on_text gets a
+/// newline after it. Call within the life of an InterruptWatch.
 Writing write(const LanguageModel& model, Session& session, const std::vector<int64_t>& ids,
               const WriteOptions& options);
 
 /// One line: "prefill: 6 tokens, 120 tokens/s; decode: ...".
 std::string rates_text(const Writing& writing);
-/// The line that --json prints.
-std::string json_line(const Writing& writing, const std::string& prompt);
+/// The line that --json prints. seed: of the random numbers.
+std::string json_line(const Writing& writing, const std::string& prompt, uint64_t seed);
+/// Ends the text on stdout with `last` and a newline, so that what follows on stderr has a line of
+/// its own.
+void end_text(const std::string& last);
 
 }  // namespace wick::cli

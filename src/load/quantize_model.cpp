@@ -76,7 +76,9 @@ QuantizeReport quantize_model(const std::string& in, const std::string& out,
     for (const auto& [name, info] : source.tensors)
       check(!is_block(info.dtype) || types.dtypes.at(name) == info.dtype,
             ErrorCode::kInvalidArgument, in, "tensor \"", name, "\" is quantized already (",
-            dtype_name(info.dtype), "); quantize from f32, f16 or bf16, or allow requantizing");
+            dtype_name(info.dtype),
+            "); quantize from f32, f16 or bf16, or allow it by --requantize, at the "
+            "cost of both errors");
 
   std::vector<GgufField> fields = std::move(model.fields);
   std::erase_if(fields, [](const GgufField& field) { return field.key.starts_with("split."); });

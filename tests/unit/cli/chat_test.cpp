@@ -1,4 +1,5 @@
 // wick chat and wick generate with a tokenizer, from outside.
+#include "../expect.h"
 #include "chat_model.h"
 
 namespace wick::test {
@@ -45,7 +46,68 @@ TEST(Chat, EndsAnAnswerWhenTheContextIsFull) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(parse_json(outcome.out, "stdout").text("stopped"), "context");
   expect_bad_input(run(chat(" -p hi --context 10")),
-                   "chat: the conversation has 21 tokens, the context 10");
+                   "chat: the message takes 21 tokens, the context has 10");
+}
+
+TEST(Chat, ForgetsItsOldestTurnsOnceTheContextIsFull) {
+  const Outcome outcome = run(
+      chat(" --system be --context 60 --max-tokens 5 --logit-bias 1=-1e9 < ") + model() + "/many",
+      "printf 'one\\ntwo\\nthree\\nfour\\nfive\\nsix\\n' > " + model() + "/many;");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err,
+            "the context of 60 tokens is full: the oldest turns are left out from now on "
+            "(--context)\n");
+}
+
+TEST(ChatWindow, LeavesOutTheFewestOldestTurns) {
+  const LanguageModel m = load_model(model(), {.device = Device::cpu()});
+  const ChatMessage system{.role = "system", .content = "be"}, last{.role = "user", .content = "c"};
+  const std::vector<ChatMessage> all = {system,
+                                        {.role = "user", .content = "a"},
+                                        {.role = "assistant", .content = "xx"},
+                                        {.role = "user", .content = "b"},
+                                        {.role = "assistant", .content = "yy"},
+                                        last};
+  const auto ids = [&](std::vector<ChatMessage> messages) { return m.chat_ids(messages); };
+  const int64_t whole = int64_t(ids(all).size());
+  const ChatWindow everything = chat_window(m, all, whole, 0);
+  EXPECT_EQ(everything.ids, ids(all));
+  EXPECT_EQ(everything.left_out, 0);
+  const ChatWindow two = chat_window(m, all, whole - 1, 0);
+  EXPECT_EQ(two.ids, ids({system, all[3], all[4], last}));
+  EXPECT_EQ(two.first, 1);
+  EXPECT_EQ(two.left_out, 2);
+  EXPECT_EQ(chat_window(m, all, whole + 8, 8).left_out, 0);
+  EXPECT_EQ(chat_window(m, all, whole + 7, 8).left_out, 2);         // room for the answer
+  EXPECT_EQ(chat_window(m, all, whole * 4 / 3, 1000).left_out, 0);  // of a quarter at most
+  const int64_t least = int64_t(ids({system, last}).size());
+  EXPECT_EQ(chat_window(m, all, least, 1000).ids, ids({system, last}));
+  for (const auto& messages : {all, {system, last}})
+    EXPECT_ERROR(chat_window(m, messages, least - 1, 0), kOutOfRange, "with the system message");
+  EXPECT_ERROR(chat_window(m, all, 0, 0), kInvalidArgument, "capacity");
+}
+
+TEST(Chat, EachRunHasASeedOfItsOwnThatRepeatsIt) {
+  const std::string flags = " -p hi --max-tokens 12 --temperature 5 --min-p 0 --json --verbose";
+  const Outcome first = run(chat(flags)), second = run(chat(flags));
+  const Settings a = parse_json(first.out, "stdout"), b = parse_json(second.out, "stdout");
+  EXPECT_NE(a.integer("seed"), b.integer("seed"));
+  EXPECT_NE(a.text("text"), b.text("text"));
+  const std::string seed = std::to_string(a.integer("seed"));
+  EXPECT_TRUE(begins(first.err, "seed: " + seed + "\n")) << first.err;
+  const Settings again = parse_json(run(chat(flags + " --seed " + seed)).out, "stdout");
+  EXPECT_EQ(again.text("text"), a.text("text"));
+}
+
+TEST(Chat, AFlagThatMayBeRepeatedTakesOneTextEachTime) {
+  const Outcome outcome =
+      run("chat --device cpu -p hi --max-tokens 2 --stop x --stop y " + model());
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST(Chat, TheStatisticsHaveALineOfTheirOwn) {
+  const Outcome both = run(chat(" -p hi --max-tokens 8 --temperature 0; } 2>&1; }"), "{ {");
+  EXPECT_TRUE(contains(both.out, "\nprefill: ")) << both.out;
 }
 
 TEST(Chat, AnUnknownKeyOfTheConfigIsALineOfWarning) {

@@ -1,4 +1,5 @@
 // The program `wick` from outside: what it prints, where, and its exit code.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -81,7 +82,66 @@ TEST(BadInput, FlagsAndCommands) {
   expect_bad_input(run("nonsense"), "nonsense");
   expect_bad_input(run("devices --nonsense"), "--nonsense");
   expect_bad_input(run("devices --device"), "--device");
-  expect_bad_input(run("devices more words"), "more");
+  expect_bad_input(run("devices more words"), "devices: unexpected argument more, words\n");
+}
+
+TEST(BadInput, UnknownFlagsAndCommandsAreNamedInOrderWithTheNearest) {
+  const struct {
+    const char *arguments, *error;
+  } rows[] = {
+      {"nothing --help", "wick: unknown command nothing; wick --help lists them\n"},
+      {"genrate -p x", "wick: unknown command genrate; the nearest is generate\n"},
+      {"devices --halp --opps",
+       "wick: devices: unknown flag --halp (the nearest is --help), --opps (the nearest is "
+       "--ops)\n"},
+      {"generate --promt=x --help",
+       "wick: generate: unknown flag --promt=x (the nearest is --prompt)\n"},
+      {"chat --xyzzy", "wick: chat: unknown flag --xyzzy\n"},
+      {"--verson", "wick: unknown flag --verson (the nearest is --version)\n"},
+  };
+  for (const auto& row : rows) {
+    const Outcome outcome = run(row.arguments);
+    EXPECT_EQ(outcome.code, 2) << row.arguments;
+    EXPECT_EQ(outcome.err, row.error);
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST(BadInput, AnArgumentWithoutAFlagIsAPath) {
+  expect_bad_input(run("chat"), "chat: --model is required: wick chat MODEL");
+  expect_bad_input(run("chat model hello"), "chat: unexpected argument \"hello\"; -p takes a text");
+  expect_bad_input(run("bench -m model more"), "bench: unexpected argument \"more\"");
+  // Named like a command.
+  expect_bad_input(run("embed model train"), "train: No such file or directory; --text");
+}
+
+TEST(BadInput, AFileThatOtherProgramsWriteInto) {
+  const Folder folder;
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  for (const char* command : {"inspect ", "chat -p x ", "tokenize --text x ", "bench "})
+    expect_bad_input(run(command + (folder / "fifo"), "timeout 10"), "fifo: not a regular file");
+}
+
+TEST(Program, TakesThreadsAndADevice) {
+  EXPECT_EQ(run("devices --device cpu --threads 2").code, 0);
+  expect_bad_input(run("devices --threads 0"), "--threads: expected an integer from 1 to 4096");
+  EXPECT_TRUE(begins(run("devices --device auto", "WICK_DEVICE=cpu").out, "cpu "));
+  EXPECT_TRUE(contains(run("devices", "WICK_DEVICE=cpu").out, "\nbest     cpu\n"));
+  expect_bad_input(run("devices --device auto", "WICK_DEVICE=gpu"), "WICK_DEVICE: device: ");
+}
+
+TEST(Program, BashCompletesItsCommandsAndFlags) {
+  const auto completed = [](const std::string& words, int at) {
+    const Outcome outcome =
+        run("completion); COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(at) +
+                "; _wick; echo ${COMPREPLY[*]}'",
+            "bash -c 'source <(");
+    return outcome.out;
+  };
+  EXPECT_EQ(completed("wick ch", 1), "chat\n");
+  EXPECT_EQ(completed("wick chat --no-h", 2), "--no-history\n");
+  EXPECT_EQ(completed("wick chat --device cu", 3), "cuda\n");
+  EXPECT_EQ(completed("wick chat mod", 2), "\n");  // bash completes file names
 }
 
 TEST(BadInput, AnEnvironmentVariableThatMakesNoSense) {

@@ -67,5 +67,17 @@ TEST(Convert, BadInputIsOneLine) {
   EXPECT_EQ(bytes_of(old), "old");
 }
 
+TEST(Convert, AFullDiskIsAFailureOfTheMachine) {
+  const SmallTraining training;
+  const std::string model = training.train("model", 1);
+  // A limit of files' sizes stands for the disk's.
+  const std::string small = "trap '' XFSZ; ulimit -f 4;";
+  for (const char* command : {"convert ", "quantize --type q8_0 "}) {
+    const Outcome outcome = run(command + model + " " + (training.folder / "out.gguf"), small);
+    EXPECT_EQ(outcome.code, 1) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "out.gguf: cannot be written: ")) << outcome.err;
+  }
+}
+
 }  // namespace
 }  // namespace wick

@@ -59,8 +59,18 @@ TEST(Generate, GoesOnBeyondThePositionsThatTheModelKnows) {
   EXPECT_EQ(longer.out.size(), 100 + 3 + 1u);
 }
 
+TEST(Generate, ContinuesAFileOrStdin) {
+  const std::string expected = run(generate(" -p 'line 1' --max-tokens 5 --seed 1")).out;
+  const Folder folder;
+  const std::string file = folder.write("text", "line 1\n");
+  for (const std::string& input : {" " + file, " < " + file, " - < " + file})
+    EXPECT_EQ(run(generate(" --max-tokens 5 --seed 1" + input)).out, expected) << input;
+  EXPECT_EQ(run("generate --device cpu " + model() + " " + file + " --max-tokens 5 --seed 1").out,
+            expected);
+}
+
 TEST(Generate, AnEmptyPromptBeginsAText) {
-  const Outcome outcome = run(generate(" --max-tokens 5"));
+  const Outcome outcome = run(generate(" --max-tokens 5 < /dev/null"));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.size(), 6u);
 }
@@ -81,7 +91,7 @@ TEST(GenerateBadInput, Flags) {
                    "--top-p: expected a number above 0 and up to 1, got 0");
   expect_bad_input(run(generate(" --top-k -2")),
                    "--top-k: expected an integer from 0 to 2147483647, got -2");
-  expect_bad_input(run("generate --device gpu -m " + model()), "device: expected cpu");
+  expect_bad_input(run("generate --device gpu -p x -m " + model()), "device: expected cpu");
 }
 
 /// A copy of the model with a file replaced.
@@ -140,7 +150,7 @@ TEST(GenerateBadInput, SafetensorsThatLie) {
 TEST(Embed, PrintsALineForEachText) {
   const SmallTraining training;
   const std::string model = training.train();
-  const Outcome outcome = run("embed -m " + model + " --device cpu one \"two words\"");
+  const Outcome outcome = run("embed " + model + " --device cpu --text one --text \"two words\"");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const size_t end = outcome.out.find('\n');
   const Settings first = parse_json(outcome.out.substr(0, end), "stdout"),
@@ -154,6 +164,9 @@ TEST(Embed, PrintsALineForEachText) {
   EXPECT_NEAR(square, 1, 1e-5);
   const std::string lines = training.folder.write("lines", "one\ntwo words\n");
   EXPECT_EQ(run("embed -m " + model + " --device cpu < " + lines).out, outcome.out);
+  EXPECT_EQ(run("embed " + model + " " + lines + " --device cpu").out, outcome.out);
+  expect_bad_input(run("embed " + model + " 'a text'"),
+                   "a text: No such file or directory; --text takes a text");
 }
 
 }  // namespace

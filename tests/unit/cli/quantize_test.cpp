@@ -77,5 +77,13 @@ TEST(Quantize, HelpShowsTwoExamples) {
   EXPECT_TRUE(contains(outcome.out, "Examples:\n  wick quantize ")) << outcome.out;
 }
 
+TEST(Quantize, NamesTheFlagThatQuantizedWeightsNeed) {
+  const Folder folder;
+  const std::string first = folder / "first.gguf", second = folder / "second.gguf";
+  ASSERT_EQ(run("quantize " + kModel + " " + first + " --type q8_0").code, 0);
+  expect_bad_input(run("quantize " + first + " " + second + " --type q4_0"), "--requantize");
+  EXPECT_EQ(run("quantize --requantize " + first + " " + second + " --type q4_0").code, 0);
+}
+
 }  // namespace
 }  // namespace wick

@@ -29,6 +29,15 @@ TEST(Progress, ALineIsNeverAsLongAsTheTerminalIsWide) {
     EXPECT_LT(progress_line(7, 1000, std::string(90, 'x'), columns).size(), size_t(columns));
 }
 
+TEST(ByteProgress, IsALineWithRateAndTimeLeft) {
+  const int64_t mebibyte = 1 << 20;
+  EXPECT_EQ(bytes_text(281 * mebibyte, 4685 * mebibyte, 2),
+            "281 of 4,685 MiB  141 MiB/s  0:31 left");
+  EXPECT_EQ(bar_line(1, 4, bytes_text(mebibyte, 4 * mebibyte, 1), 80),
+            "[######..................] 1 of 4 MiB  1 MiB/s  0:03 left");
+  EXPECT_EQ(bytes_text(0, mebibyte, 0), "0 of 1 MiB  0 MiB/s  0:00 left");
+}
+
 TEST(TextPlot, PutsHighAboveLow) {
   const std::string plot = text_plot({{'*', "falls", {{0, 3}, {1, 2}, {2, 1}}}}, 3, 3);
   EXPECT_EQ(plot,
