@@ -42,10 +42,18 @@ std::vector<std::string> long_program(const test::TemporaryFolder& folder) {
 }
 /// Neither it nor what it has started runs.
 void expect_ended(const test::TemporaryFolder& folder) {
-  std::ifstream stat("/proc/" + std::to_string(std::stoi(folder.read("id"))) + "/stat");
-  std::string id, name, state = "gone";
-  stat >> id >> name >> state;
-  EXPECT_TRUE(state == "gone" || state == "Z" || state == "X") << state;
+  const std::string file = "/proc/" + std::to_string(std::stoi(folder.read("id"))) + "/stat";
+  const auto state = [&] {
+    std::ifstream stat(file);
+    std::string id, name, letter = "gone";
+    stat >> id >> name >> letter;
+    return letter;
+  };
+  const auto has_ended = [&] { return state() == "gone" || state() == "Z" || state() == "X"; };
+  // A signal that was sent takes its time on a busy machine.
+  for (int i = 0; i < 500 && !has_ended(); i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(has_ended()) << state();
 }
 void wait_for_start(const test::TemporaryFolder& folder) {
   while (folder.read("id").empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));

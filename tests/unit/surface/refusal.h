@@ -151,6 +151,10 @@ struct Drawn<Device> {
   static Device of(Draw&) { return Device::cpu(); }
 };
 template <>
+struct Drawn<CountOptions> {
+  static CountOptions of(Draw& d) { return {.dtype = d.get<DType>()}; }
+};
+template <>
 struct Drawn<TensorOptions> {
   static TensorOptions of(Draw& d) { return {.dtype = d.get<DType>()}; }
 };

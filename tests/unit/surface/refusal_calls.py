@@ -6,7 +6,7 @@ import re
 import sys
 
 # What refusal.h draws by itself.
-DRAWN = {"bool", "int", "int64_t", "double", "Number", "Dims", "Shape", "Tensor", "Var", "DType", "Device", "Pair", "TensorOptions", "Index",
+DRAWN = {"bool", "int", "int64_t", "double", "Number", "Dims", "Shape", "Tensor", "Var", "DType", "Device", "Pair", "TensorOptions", "CountOptions", "Index",
          "Padding1d", "Padding2d", "std::string_view"}
 
 
