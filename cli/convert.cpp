@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   std::string in, out, dtype;
-  bool force = false, json = false;
+  bool force = false, allow_overflow = false, json = false;
 };
 
 void convert(const Options& options) {
@@ -32,7 +32,7 @@ void convert(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;
   ByteProgress bar("written");
-  ConvertOptions converting;
+  ConvertOptions converting{.allow_overflow = options.allow_overflow};
   if (!options.dtype.empty()) converting.dtype = dtype_of_name(options.dtype);
   converting.progress = [&](int64_t done, int64_t total) {
     if (InterruptWatch::asked()) throw Interrupted();
@@ -75,6 +75,8 @@ void add_convert(CLI::App& app) {
   command->add_option(
       "--dtype", o->dtype,
       "dtype of the weights: f32, f16 or bf16 (default: the input's; f16 if that is quantized)");
+  command->add_flag("--allow-overflow", o->allow_overflow,
+                    "weights too large for their type become infinite, instead of an error");
   command->add_flag("--force", o->force, "replace the file, or files in the folder, if they exist");
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(

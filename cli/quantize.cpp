@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::string in, out, type;
-  bool requantize = false, force = false, json = false;
+  bool requantize = false, allow_overflow = false, force = false, json = false;
 };
 
 std::string known_types() {
@@ -34,12 +34,13 @@ void quantize(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;
   ByteProgress bar("written");
-  const QuantizeReport report = quantize_model(
-      options.in, options.out, options.type,
-      {.requantize = options.requantize, .progress = [&](int64_t done, int64_t total) {
-         if (InterruptWatch::asked()) throw Interrupted();
-         bar.update(done, total);
-       }});
+  const QuantizeReport report = quantize_model(options.in, options.out, options.type,
+                                               {.requantize = options.requantize,
+                                                .allow_overflow = options.allow_overflow,
+                                                .progress = [&](int64_t done, int64_t total) {
+                                                  if (InterruptWatch::asked()) throw Interrupted();
+                                                  bar.update(done, total);
+                                                }});
   bar.finish();
   for (const std::string& warning : report.warnings)
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());
@@ -74,6 +75,8 @@ void add_quantize(CLI::App& app) {
   command->add_option("--type", o->type, known_types())->required();
   command->add_flag("--requantize", o->requantize,
                     "take weights that are quantized already; their errors add up");
+  command->add_flag("--allow-overflow", o->allow_overflow,
+                    "weights too large for their type become infinite, instead of an error");
   command->add_flag("--force", o->force, "replace the file if it exists");
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(

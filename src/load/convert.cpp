@@ -4,6 +4,7 @@
 
 #include "load/folder_of_gguf.h"
 #include "load/gguf_of_folder.h"
+#include "load/own_inputs.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
@@ -55,7 +56,8 @@ class NewFolder {
 ConvertReport convert_to_gguf(const std::string& folder, const std::string& out,
                               const ConvertOptions& options) {
   require_dtype(options.dtype);
-  GgufModel model = gguf_of_folder(folder, options.dtype);
+  require_other_files(folder, {out});
+  GgufModel model = gguf_of_folder(folder, options.dtype, options.allow_overflow);
   save_gguf(out, model.fields, model.tensors, options.progress);
   return report_of(model.tensors, std::move(model.warnings));
 }
@@ -63,7 +65,10 @@ ConvertReport convert_to_gguf(const std::string& folder, const std::string& out,
 ConvertReport convert_to_folder(const std::string& gguf, const std::string& out,
                                 const ConvertOptions& options) {
   require_dtype(options.dtype);
-  FolderModel model = folder_of_gguf(gguf, options.dtype);
+  FolderModel model = folder_of_gguf(gguf, options.dtype, options.allow_overflow);
+  std::vector<std::string> outs = {out + "/model.safetensors"};
+  for (const auto& [name, content] : model.files) outs.push_back(out + "/" + name);
+  require_other_files(gguf, outs);
   NewFolder folder(out);
   std::vector<FileSize> files = {{folder.file("model.safetensors"), 0}};
   for (const auto& [name, content] : model.files) files.push_back({folder.file(name), 0});

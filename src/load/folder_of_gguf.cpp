@@ -6,6 +6,7 @@
 
 #include "load/gguf_of_folder.h"
 #include "load/gguf_tokenizer.h"
+#include "load/overflow.h"
 #include "models/gguf_names.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
@@ -62,7 +63,7 @@ DecoderConfig config_of(const DecoderConfig& of_file, DType dtype, const std::st
 }
 
 TensorSource tensors_of(const TensorSource& file, const DecoderConfig& of_file,
-                        const DecoderConfig& config) {
+                        const DecoderConfig& config, bool allow_overflow) {
   const TensorSource source = with_parts(decoder_tensors(file, of_file), config);
   TensorSource result = source;
   for (auto& [name, info] : result.tensors) {
@@ -74,14 +75,14 @@ TensorSource tensors_of(const TensorSource& file, const DecoderConfig& of_file,
   }
   const bool reorders = of_file.rope_pairs != config.rope_pairs;
   const bool subtracts_one = config.norm_adds_one && !of_file.norm_adds_one;
-  result.load = [source, config, reorders, subtracts_one](const std::string& name,
-                                                          const Device& device) {
+  result.load = [source, config, reorders, subtracts_one, allow_overflow](const std::string& name,
+                                                                          const Device& device) {
     Tensor x = source.load(name, device);
     if (is_block(x.dtype())) x = cast(x, DType::kF32);
     if (subtracts_one && is_norm_weight(name)) x = add(cast(x, DType::kF32), -1.0);
     const int64_t heads = heads_of(name, config);
     if (reorders && heads > 0) x = with_half_pairs(x, heads);
-    return cast(x, config.dtype);
+    return cast_weights(x, config.dtype, source.where, name, allow_overflow);
   };
   return with_folder_names(result, config);
 }
@@ -93,7 +94,8 @@ Setting ids_setting(const std::vector<int64_t>& ids) {
 
 }  // namespace
 
-FolderModel folder_of_gguf(const std::string& path, std::optional<DType> dtype) {
+FolderModel folder_of_gguf(const std::string& path, std::optional<DType> dtype,
+                           bool allow_overflow) {
   const std::string place = model_path(path);
   check(!is_folder(place), ErrorCode::kFormat, path, "expected a GGUF file");
   const GgufReader reader(place);
@@ -107,7 +109,7 @@ FolderModel folder_of_gguf(const std::string& path, std::optional<DType> dtype) 
   FolderModel model;
   for (const std::string& key : of_file.ignored_keys)
     model.warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
-  model.tensors = tensors_of(source, of_file, config);
+  model.tensors = tensors_of(source, of_file, config, allow_overflow);
   std::optional<Tokenizer> tokenizer;
   if (has_gguf_tokenizer(metadata)) {
     tokenizer = Tokenizer::from_gguf(metadata);

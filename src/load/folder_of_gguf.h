@@ -20,6 +20,7 @@ struct FolderModel {
 /// embedding's, or f16 if that is a block type.
 /// Errors: those of the readers; kUnsupported for an architecture, an option of it, or a tokenizer
 /// that folders cannot hold or that wick does not write.
-FolderModel folder_of_gguf(const std::string& path, std::optional<DType> dtype);
+FolderModel folder_of_gguf(const std::string& path, std::optional<DType> dtype,
+                           bool allow_overflow = false);
 
 }  // namespace wick

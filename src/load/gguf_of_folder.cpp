@@ -11,7 +11,10 @@
 
 #include "load/file_types.h"
 #include "load/folder_texts.h"
+#include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
+#include "load/overflow.h"
+#include "load/tied_head.h"
 #include "models/gguf_names.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
@@ -79,18 +82,19 @@ std::map<std::string, Tensor> rope_tensors(const DecoderConfig& config) {
 }
 
 TensorSource tensors_of(const TensorSource& folder, const DecoderConfig& config,
-                        std::optional<DType> dtype) {
+                        std::optional<DType> dtype, bool allow_overflow) {
   const TensorSource source =
       gguf_tensors(converted(decoder_tensors(folder, config), config), config);
   TensorSource result = source;
   for (auto& [name, info] : result.tensors) info.dtype = dtype_of(name, info, dtype);
   const std::map<std::string, Tensor> of_rope = rope_tensors(config);
   for (const auto& [name, tensor] : of_rope) result.tensors[name] = {DType::kF32, tensor.shape()};
-  result.load = [load = source.load, of_rope, infos = result.tensors](const std::string& name,
-                                                                      const Device& device) {
+  result.load = [load = source.load, where = source.where, of_rope, infos = result.tensors,
+                 allow_overflow](const std::string& name, const Device& device) {
     const auto found = of_rope.find(name);
     if (found != of_rope.end()) return found->second.to(device);
-    return cast(load(name, Device::cpu()), infos.at(name).dtype).to(device);
+    const Tensor x = load(name, Device::cpu());
+    return cast_weights(x, infos.at(name).dtype, where, name, allow_overflow).to(device);
   };
   return result;
 }
@@ -272,6 +276,45 @@ void require_config(const GgufModel& model, const DecoderConfig& config, const s
             text(expected, key));
 }
 
+/// Writes the ids that end a text and that a reader of the file would not take for such without a key
+/// of their own.
+void add_stop_ids(const std::vector<int64_t>& ids, const std::optional<Tokenizer>& tokenizer,
+                  const std::string& where, GgufModel& model) {
+  for (const int64_t id : ids) {
+    const Settings metadata = settings_of(model.fields, where);
+    const std::vector<int64_t> known = gguf_stop_ids(metadata, tokenizer);
+    if (std::find(known.begin(), known.end(), id) != known.end()) continue;
+    std::string free;
+    for (const char* name : {"eom", "eot", "eos"})
+      if (const std::string key = std::string("tokenizer.ggml.") + name + "_token_id";
+          !metadata.has(key))
+        free = key;
+    if (free.empty())
+      model.warnings.push_back(where + ": token " + std::to_string(id) +
+                               " ends a text: lost, as a GGUF file has place for three");
+    else
+      model.fields.push_back({free, id, GgufType::kU32});
+  }
+}
+
+/// The types of tokenizer.json's normalizers that a GGUF file does not hold; those that spell spaces
+/// are its "add_space_prefix".
+std::string lost_normalizers(const Settings& json) {
+  const Settings* const whole = json.group("normalizer");
+  if (!whole) return "";
+  const Setting* const parts = whole->find("normalizers");
+  const auto* const list = parts ? std::get_if<Setting::List>(&parts->value) : nullptr;
+  std::string lost;
+  const auto add = [&lost](const Settings& part) {
+    const std::string type = part.text_or("type", "");
+    if (type != "Prepend" && type != "Replace") lost += (lost.empty() ? "" : ", ") + type;
+  };
+  if (!list) add(*whole);
+  for (const Setting& part : list ? *list : Setting::List())
+    if (const auto* const settings = std::get_if<Settings>(&part.value)) add(*settings);
+  return lost;
+}
+
 }  // namespace
 
 bool is_norm_weight(const std::string& name) { return name.ends_with("norm.weight"); }
@@ -331,16 +374,19 @@ Tensor llama3_divisors(const DecoderConfig& config) {
   return Tensor::from(divisors);
 }
 
-GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype) {
+GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype,
+                         bool allow_overflow) {
   const auto file = [&](const char* name) { return (fs::path(folder) / name).string(); };
   check(is_there(file("config.json")), ErrorCode::kFormat, folder,
         "expected config.json in the folder");
   const Settings raw = read_json(file("config.json"));
-  const DecoderConfig config = decoder_config(raw);
+  DecoderConfig config = decoder_config(raw);
   GgufModel model;
+  const TensorSource file_tensors = SafetensorsReader(folder).source();
+  keep_own_head(file_tensors, config, model.warnings);
   for (const std::string& key : config.ignored_keys)
     model.warnings.push_back(folder + ": unknown key \"" + key + "\" is ignored");
-  model.tensors = tensors_of(SafetensorsReader(folder).source(), config, dtype);
+  model.tensors = tensors_of(file_tensors, config, dtype, allow_overflow);
   check(model.tensors.tensors.count("token_embd.weight") > 0, ErrorCode::kFormat, folder,
         "expected a tensor \"model.embed_tokens.weight\"");
   const std::string name = fs::weakly_canonical(folder).filename().string();
@@ -350,14 +396,28 @@ GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype) 
     model.warnings.push_back(folder + ": \"sliding_window\" of " +
                              std::to_string(config.sliding_window) + " is lost: a GGUF file of " +
                              config.model_type + " has none");
+  const GenerationConfig generation = read_generation_config(folder);
+  model.warnings.insert(model.warnings.end(), generation.warnings.begin(),
+                        generation.warnings.end());
+  if (generation.sampling)
+    model.warnings.push_back(file("generation_config.json") +
+                             ": how to sample is lost: the file does not hold it");
+  const FolderTexts texts = read_folder_texts(folder);
+  std::optional<Tokenizer> tokenizer;
   if (is_there(file("tokenizer.json"))) {
-    const std::vector<GgufField> tokenizer =
-        gguf_tokenizer(read_json(file("tokenizer.json")), read_folder_texts(folder),
-                       text_settings(raw), config.vocab_size);
-    model.fields.insert(model.fields.end(), tokenizer.begin(), tokenizer.end());
+    const Settings json = read_json(file("tokenizer.json"));
+    tokenizer = Tokenizer::from_json(json);
+    const std::vector<GgufField> fields =
+        gguf_tokenizer(json, texts, text_settings(raw), config.vocab_size);
+    model.fields.insert(model.fields.end(), fields.begin(), fields.end());
+    if (const std::string lost = lost_normalizers(json); !lost.empty())
+      model.warnings.push_back(json.where() + ": the normalizer " + lost +
+                               " is lost: GGUF files have none");
   } else {
     model.warnings.push_back(folder + ": no tokenizer.json, so the file has no tokenizer");
   }
+  add_stop_ids(folder_stop_ids(config.eos_token_ids, generation, texts, tokenizer), tokenizer,
+               folder, model);
   return model;
 }
 

@@ -30,6 +30,7 @@ Tensor llama3_divisors(const DecoderConfig& config);
 /// as the folder has them. Norms and vectors become f32.
 /// Errors: those of the readers; kUnsupported for an option of the model, or a tokenizer, that GGUF files
 /// cannot hold or that wick does not write.
-GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype);
+GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype,
+                         bool allow_overflow = false);
 
 }  // namespace wick

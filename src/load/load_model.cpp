@@ -1,12 +1,15 @@
 #include "wick/load/load_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
 #include "load/file_types.h"
 #include "load/folder_texts.h"
+#include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
+#include "load/tied_head.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
@@ -48,10 +51,6 @@ std::string gguf_in(const std::string& folder) {
   return found.empty() ? "" : folder + "/" + found;
 }
 
-void add_id(std::vector<int64_t>& ids, int64_t id) {
-  if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
-}
-
 /// The files of a model, opened but for the tensors.
 struct Files {
   DecoderConfig config;
@@ -62,6 +61,7 @@ struct Files {
   std::vector<int64_t> stop_ids;
   std::optional<Sampling> sampling;
   Pooling pooling = Pooling::kLast;
+  std::vector<std::string> warnings;
 };
 
 // ---- folders
@@ -70,19 +70,6 @@ Settings read_config(const std::string& folder) {
   check(is_there(folder + "/config.json"), ErrorCode::kFormat, folder,
         "expected config.json or a GGUF file in the folder");
   return read_json(folder + "/config.json");
-}
-
-/// Reads generation_config.json: more stop ids, and how its author samples.
-void read_generation(const Settings& settings, Files& files) {
-  for (const int64_t id : settings.integers("eos_token_id")) add_id(files.stop_ids, id);
-  if (!settings.flag_or("do_sample", false)) return;
-  Sampling s;
-  s.temperature = settings.real_or("temperature", 1);
-  s.top_k = settings.integer_or("top_k", 50);  // transformers' default
-  s.top_p = settings.real_or("top_p", 1);
-  s.min_p = settings.real_or("min_p", 0);
-  s.repetition_penalty = settings.real_or("repetition_penalty", 1);
-  files.sampling = s;
 }
 
 /// Reads the configuration that sentence-transformers puts beside a model.
@@ -102,9 +89,11 @@ Files open_folder(const std::string& folder) {
     check(is_there(folder + "/model.safetensors"), ErrorCode::kFormat, folder,
           "expected model.safetensors in the folder");
   files.tensors = SafetensorsReader(folder).source();
-  for (const int64_t id : files.config.eos_token_ids) add_id(files.stop_ids, id);
-  if (const std::string path = folder + "/generation_config.json"; is_there(path))
-    read_generation(read_json(path), files);
+  keep_own_head(files.tensors, files.config, files.warnings);
+  GenerationConfig generation = read_generation_config(folder);
+  files.sampling = generation.sampling;
+  files.warnings.insert(files.warnings.end(), generation.warnings.begin(),
+                        generation.warnings.end());
   if (const std::string path = folder + "/1_Pooling/config.json"; is_there(path))
     files.pooling = read_pooling(path);
   if (const std::string path = folder + "/tokenizer.json"; is_there(path))
@@ -112,6 +101,7 @@ Files open_folder(const std::string& folder) {
   const FolderTexts texts = read_folder_texts(folder);
   files.bos_token = texts.token("bos_token");
   files.eos_token = texts.token("eos_token");
+  files.stop_ids = folder_stop_ids(files.config.eos_token_ids, generation, texts, files.tokenizer);
   if (!texts.template_source.empty())
     files.chat_template = ChatTemplate(texts.template_source, texts.template_where);
   return files;
@@ -275,7 +265,19 @@ Tensor LanguageModel::embed(const std::string& text) const {
   const Tensor pooled = pooling == Pooling::kMean
                             ? mean(states, {.dims = {0}})
                             : select(states, 0, pooling == Pooling::kFirst ? 0 : -1);
-  return (pooled / norm(pooled)).to(Device::cpu());
+  const Tensor embedding = (pooled / norm(pooled)).to(Device::cpu());
+  if (!std::isfinite(sum(embedding).item<float>())) {
+    const std::vector<float> sums = sum(states * 0, {.dims = {-1}}).to_vector<float>();
+    const int64_t at =
+        std::find_if(sums.begin(), sums.end(), [](float total) { return std::isnan(total); }) -
+        sums.begin();
+    check(at == count, ErrorCode::kFormat, "embed", "the hidden states of token ", at, " (id ",
+          ids[size_t(std::min(at, count - 1))],
+          ") are not finite: a weight is not, or the computation overflows ",
+          dtype_name(decoder.options().dtype));
+    fail(ErrorCode::kFormat, "embed", "the hidden states are all 0 or too large to scale");
+  }
+  return embedding;
 }
 
 std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& messages) const {
@@ -307,7 +309,7 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
   for (const std::string& name : parameters.left())
     fail(ErrorCode::kFormat, path, "tensor \"", name, "\" is not part of a model of type ",
          files.config.model_type);
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = std::move(files.warnings);
   for (const std::string& key : files.config.ignored_keys)
     warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
   if (files.tokenizer)

@@ -5,6 +5,8 @@
 #include "load/file_types.h"
 #include "load/gguf_of_folder.h"
 #include "load/gguf_tokenizer.h"
+#include "load/overflow.h"
+#include "load/own_inputs.h"
 #include "wick/io/file.h"
 #include "wick/load/quantize.h"
 #include "wick/ops/cast.h"
@@ -14,8 +16,8 @@ namespace {
 
 constexpr int64_t kQuantizationVersion = 2;  // of ggml's block formats
 
-GgufModel open_model(const std::string& path) {
-  if (is_there(path) && is_folder(path)) return gguf_of_folder(path, std::nullopt);
+GgufModel open_model(const std::string& path, bool allow_overflow) {
+  if (is_there(path) && is_folder(path)) return gguf_of_folder(path, std::nullopt, allow_overflow);
   const GgufReader reader(path);
   return {.fields = reader.fields(), .tensors = reader.source(), .warnings = {}};
 }
@@ -34,20 +36,26 @@ void require_finite(const Tensor& x, const std::string& where, const std::string
            " is not finite, so it cannot be quantized");
 }
 
-Tensor quantized(const Tensor& x, DType dtype, const std::string& where, const std::string& name) {
-  const Tensor whole = cast(x, DType::kF32).contiguous();
-  if (is_block(dtype)) require_finite(whole, where, name);
-  return is_searched(dtype) ? quantize_by_search(whole, dtype) : cast(whole, dtype);
+Tensor quantized(const Tensor& x, DType dtype, const std::string& where, const std::string& name,
+                 bool allow_overflow) {
+  const Tensor whole = cast_weights(x, DType::kF32, where, name, allow_overflow).contiguous();
+  if (!is_block(dtype)) return cast_weights(whole, dtype, where, name, allow_overflow);
+  require_finite(whole, where, name);
+  const Tensor blocks = is_searched(dtype) ? quantize_by_search(whole, dtype) : cast(whole, dtype);
+  if (!allow_overflow) require_no_overflow(whole, blocks, where, name);
+  return blocks;
 }
 
 /// The source with its tensors in other dtypes, quantized as they are loaded.
-TensorSource quantized(const TensorSource& source, const std::map<std::string, DType>& dtypes) {
+TensorSource quantized(const TensorSource& source, const std::map<std::string, DType>& dtypes,
+                       bool allow_overflow) {
   TensorSource result = source;
   for (auto& [name, info] : result.tensors) info.dtype = dtypes.at(name);
-  result.load = [source, dtypes](const std::string& name, const Device& device) {
+  result.load = [source, dtypes, allow_overflow](const std::string& name, const Device& device) {
     const Tensor x = source.load(name, Device::cpu());
     const DType dtype = dtypes.at(name);
-    return (x.dtype() == dtype ? x : quantized(x, dtype, source.where, name)).to(device);
+    const bool is_kept = x.dtype() == dtype;
+    return (is_kept ? x : quantized(x, dtype, source.where, name, allow_overflow)).to(device);
   };
   return result;
 }
@@ -69,7 +77,8 @@ std::vector<std::string> quantized_file_types() {
 QuantizeReport quantize_model(const std::string& in, const std::string& out,
                               const std::string& type, const QuantizeOptions& options) {
   const FileType& file_type = file_type_of(type);
-  GgufModel model = open_model(in);
+  require_other_files(in, {out});
+  GgufModel model = open_model(in, options.allow_overflow);
   const TensorSource& source = model.tensors;
   const TensorTypes types = tensor_types(file_type, settings_of(model.fields, in), source.tensors);
   if (!options.requantize && is_block(file_type.dtype))
@@ -85,7 +94,7 @@ QuantizeReport quantize_model(const std::string& in, const std::string& out,
   set_field(fields, "general.quantization_version", kQuantizationVersion);
   set_field(fields, "general.file_type", file_type.number);
 
-  const TensorSource result = quantized(source, types.dtypes);
+  const TensorSource result = quantized(source, types.dtypes, options.allow_overflow);
   save_gguf(out, fields, result, options.progress);
   QuantizeReport report{.tensors = int64_t(result.tensors.size()),
                         .bytes_before = bytes_of_all(source),

@@ -14,6 +14,7 @@ struct ConvertOptions {
   /// f32, f16 or bf16, of the weights in a folder, or of those that are matrices in a GGUF file;
   /// missing: as the input has them, and f16 in a folder from a GGUF file of block types.
   std::optional<DType> dtype = {};
+  bool allow_overflow = false;  // weights too large for their dtype become infinite
   /// Called after each tensor with the bytes written so far and the bytes of all tensors; may throw
   /// to stop, which leaves no file.
   std::function<void(int64_t done, int64_t total)> progress = {};
@@ -32,7 +33,8 @@ struct ConvertReport {
 /// Only one tensor is in memory at a time. The file appears under its name only when complete.
 /// Errors: those of load_model and save_gguf; kUnsupported for an option of the model that such GGUF
 /// files cannot say, and for a tokenizer other than BPE or whose ids no pre-tokenization that wick
-/// knows gives; kInvalidArgument for another dtype.
+/// knows gives; kInvalidArgument for another dtype, and if `out` is a file of the input; kFormat for
+/// a finite weight that would become infinite, unless allow_overflow.
 /// Source: https://github.com/ggml-org/llama.cpp (MIT).
 WICK_API ConvertReport convert_to_gguf(const std::string& folder, const std::string& out,
                                        const ConvertOptions& options = {});
@@ -46,7 +48,8 @@ WICK_API ConvertReport convert_to_gguf(const std::string& folder, const std::str
 /// error ends the conversion, no folder is left that was not there before.
 /// Errors: those of load_model and save_safetensors; kUnsupported for a scaling of rope other than
 /// config.json's, and for a tokenizer whose ids tokenizer.json cannot give; kInvalidArgument for
-/// another dtype.
+/// another dtype, and if a file of the folder is the input; kFormat for a finite weight that would
+/// become infinite, unless allow_overflow.
 WICK_API ConvertReport convert_to_folder(const std::string& gguf, const std::string& out,
                                          const ConvertOptions& options = {});
 

@@ -11,6 +11,8 @@ namespace wick {
 struct QuantizeOptions {
   /// Takes weights that are quantized already; their errors add up.
   bool requantize = false;
+  /// Weights too large for their type, or for the scales of its blocks, become infinite.
+  bool allow_overflow = false;
   /// Called after each tensor with the bytes written so far and the bytes of all tensors; may throw
   /// to stop, which leaves no file.
   std::function<void(int64_t done, int64_t total)> progress = {};
@@ -37,7 +39,8 @@ WICK_API std::vector<std::string> quantized_file_types();
 ///
 /// Only one tensor is in memory at a time. The file appears under its name only when complete.
 /// Errors: those of GgufReader, convert_to_gguf and save_gguf; kInvalidArgument for an unknown type, or for quantized
-/// weights without `requantize`; kFormat for a tensor with an element that is not finite.
+/// weights without `requantize`, and if `out` is a file of the input; kFormat for a tensor with an element
+/// that is not finite, and for a finite weight that would become infinite, unless allow_overflow.
 /// Source: https://github.com/ggml-org/llama.cpp (MIT).
 WICK_API QuantizeReport quantize_model(const std::string& in, const std::string& out,
                                        const std::string& type,
