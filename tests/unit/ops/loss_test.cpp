@@ -35,6 +35,102 @@ TEST(CrossEntropy, RejectsWhatDoesNotFit) {
                "cross_entropy: ");
 }
 
+/// Rows whose softmax is simple: their exponentials are the numbers given.
+const Tensor& logits() {
+  static const Tensor x = log(Tensor::from(Values{1, 2, 1, 4, 2, 2, 1, 1, 6, 3, 3, 2}, {4, 3}));
+  return x;
+}
+const Ids kSomeIgnored = {1, -100, 2, -100};
+
+TEST(CrossEntropy, LeavesOutIgnoredTargets) {
+  const Tensor targets = Tensor::from(kSomeIgnored);
+  const float first = std::log(2.0f), third = std::log(8.0f / 6);
+  EXPECT_NEAR(cross_entropy(logits(), targets).item<float>(), (first + third) / 2, 1e-6f);
+  const Values each =
+      cross_entropy(logits(), targets, {.reduction = Reduction::kNone}).to_vector<float>();
+  EXPECT_NEAR(each[0], first, 1e-6f);
+  EXPECT_EQ(each[1], 0);
+  EXPECT_NEAR(each[2], third, 1e-6f);
+  EXPECT_EQ(each[3], 0);
+  EXPECT_NEAR(cross_entropy(logits(), targets, {.ignore_index = -100, .reduction = Reduction::kSum})
+                  .item<float>(),
+              first + third, 1e-6f);
+  EXPECT_ERROR(cross_entropy(logits(), targets, {.ignore_index = 0}).item<float>(), kOutOfRange,
+               "cross_entropy: id -100 at position 1 is outside [0, 3)");
+}
+
+TEST(CrossEntropy, GivesIgnoredRowsNoGradient) {
+  const Var x(logits());
+  backward(cross_entropy(x, Tensor::from(kSomeIgnored)));
+  const Values gradient = x.grad().to_vector<float>();
+  const Values expected = {0.125f, -0.25f, 0.125f, 0, 0, 0, 0.0625f, 0.0625f, -0.125f, 0, 0, 0};
+  for (size_t i = 0; i < expected.size(); i++) EXPECT_NEAR(gradient[i], expected[i], 1e-6f) << i;
+}
+
+TEST(CrossEntropy, OfNoCountedRowIsNoNumberInTheMean) {
+  const Tensor x = zeros({2, 3}), targets = Tensor::from(Ids{-100, -100});
+  EXPECT_TRUE(std::isnan(cross_entropy(x, targets).item<float>()));
+  EXPECT_EQ(cross_entropy(x, targets, {.reduction = Reduction::kSum}).item<float>(), 0);
+}
+
+TEST(CrossEntropy, DoesNotReadLogitsOfIgnoredRows) {
+  const Tensor x = Tensor::from(Values{0, 0, NAN, INFINITY}, {2, 2});
+  EXPECT_NEAR(cross_entropy(x, Tensor::from(Ids{0, -100})).item<float>(), std::log(2.0f), 1e-6f);
+}
+
+TEST(CrossEntropy, WeighsClassesAndDividesByTheirWeights) {
+  const Tensor weight = Tensor::from(Values{1, 2, 3}), targets = Tensor::from(kSomeIgnored);
+  const float sum = 2 * std::log(2.0f) + 3 * std::log(8.0f / 6);
+  EXPECT_NEAR(cross_entropy(logits(), targets, {.weight = weight}).item<float>(), sum / 5, 1e-6f);
+  EXPECT_NEAR(cross_entropy(logits(), targets, {.weight = weight, .reduction = Reduction::kSum})
+                  .item<float>(),
+              sum, 1e-6f);
+}
+
+TEST(CrossEntropy, SharesSmoothedTargetsAmongAllClasses) {
+  const Tensor x = log(Tensor::from(Values{1, 2, 1}, {1, 3})), target = Tensor::from(Ids{1});
+  const float two = std::log(2.0f), four = std::log(4.0f);
+  EXPECT_NEAR(cross_entropy(x, target, {.label_smoothing = 0.3}).item<float>(),
+              0.7f * two + 0.1f * (four + two + four), 1e-6f);
+  EXPECT_NEAR(
+      cross_entropy(x, target, {.weight = Tensor::from(Values{1, 2, 3}), .label_smoothing = 0.3})
+          .item<float>(),
+      (0.7f * 2 * two + 0.1f * (four + 2 * two + 3 * four)) / 2, 1e-6f);
+}
+
+TEST(CrossEntropy, RejectsOptionsThatDoNotFit) {
+  const Tensor x = zeros({2, 3}), targets = Tensor::from(Ids{0, 1});
+  EXPECT_ERROR(cross_entropy(x, targets, {.weight = ones({2})}), kShapeMismatch,
+               "cross_entropy: expected a weight for each of 3 classes, got shape [2]");
+  EXPECT_ERROR(cross_entropy(x, targets, {.weight = Tensor::from(Ids{1, 2, 3})}), kDTypeMismatch,
+               "cross_entropy: expected a floating dtype, got i64");
+  EXPECT_ERROR(cross_entropy(x, targets, {.label_smoothing = 1.5}), kInvalidArgument,
+               "cross_entropy: label_smoothing: expected a number in [0, 1], got 1.5");
+  EXPECT_ERROR(cross_entropy(x, targets, {.label_smoothing = NAN}), kInvalidArgument,
+               "cross_entropy: label_smoothing");
+}
+
+TEST(NllLoss, IsCrossEntropyOfLogSoftmax) {
+  const Tensor targets = Tensor::from(kSomeIgnored), weight = Tensor::from(Values{1, 2, 3});
+  for (const Reduction reduction : {Reduction::kMean, Reduction::kSum})
+    EXPECT_NEAR(
+        nll_loss(log_softmax(logits()), targets, {.weight = weight, .reduction = reduction})
+            .item<float>(),
+        cross_entropy(logits(), targets, {.weight = weight, .reduction = reduction}).item<float>(),
+        1e-6f);
+}
+
+TEST(NllLoss, RejectsWhatDoesNotFit) {
+  EXPECT_ERROR(nll_loss(zeros({3}), Tensor::from(Ids{0})), kShapeMismatch,
+               "nll_loss: expected log_probabilities [N, C] and targets [N], got [3] and [1]");
+  EXPECT_ERROR(nll_loss(zeros({1, 3}), zeros({1})), kDTypeMismatch,
+               "nll_loss: expected targets of integers, got f32");
+  EXPECT_ERROR(nll_loss(zeros({1, 3}), Tensor::from(Ids{3})).item<float>(), kOutOfRange,
+               "nll_loss: id 3 at position 0 is outside [0, 3)");
+  EXPECT_ERROR(cross_entropy(zeros({1, 3}), Tensor::from(Ids{3}), {.weight = ones({3})}),
+               kOutOfRange, "cross_entropy: id 3 at position 0 is outside [0, 3)");
+}
+
 TEST(Softmax, OfATensorWithoutDimsIsOne) {
   const Var x(full({}, 3));
   for (const int64_t dim : {0, -1}) {
