@@ -54,11 +54,11 @@ print(sorted(outcomes & {"Tensor", "exception"}))
     assert run.stdout == "['Tensor', 'exception']\n"
 
 
-@pytest.mark.parametrize("work", ["wick.matmul(a, a)", "wick.Function", "a.tolist()"])
+@pytest.mark.parametrize("work", ["wick.matmul(a, a)", "a.tolist()", "(v * v).sum().backward()"])
 def test_a_daemon_thread_does_not_keep_the_interpreter_from_its_end(work):
     program = f"""
 import threading, time, wick
-a = wick.ones([64, 64])
+a, v = wick.ones([64, 64]), wick.Var(wick.ones([64]))
 def run():
     while True: {work}
 for _ in range(2): threading.Thread(target=run, daemon=True).start()
