@@ -16,7 +16,7 @@ PARTS = 8
 # Habits of other libraries: their names of wick's parameters. Each makes further overloads of every function that has such a
 # parameter.
 SPELLINGS = {
-    "PyTorch": {"dims": "dim", "targets": "target"},
+    "PyTorch": {"dims": "dim"},
     "NumPy": {"dims": "axis", "dim": "axis", "keepdim": "keepdims"},
 }
 

@@ -20,7 +20,7 @@ from ._wick import (
     cross_entropy as cross_entropy, elu as elu, embedding as embedding, gelu as gelu, gelu_tanh as gelu_tanh,
     grid_sample as grid_sample, interpolate as interpolate, layer_norm as layer_norm, leaky_relu as leaky_relu,
     linear as linear, log_softmax as log_softmax, lp_pool2d as lp_pool2d, max_pool1d as max_pool1d, max_pool2d as max_pool2d,
-    max_unpool2d as max_unpool2d, nll_loss as nll_loss, one_hot as one_hot, pad as pad, pixel_shuffle as pixel_shuffle,
+    max_unpool2d as max_unpool2d, one_hot as one_hot, pad as pad, pixel_shuffle as pixel_shuffle,
     pixel_unshuffle as pixel_unshuffle, relu as relu, rms_norm as rms_norm, sdpa as sdpa, sigmoid as sigmoid, silu as silu,
     softmax as softmax, softplus as softplus, softsign as softsign, swiglu as swiglu, tanh as tanh,
 )
@@ -71,6 +71,13 @@ def smooth_l1_loss(x: Tensor, target: Tensor, reduction: Reduction = "mean", bet
     if beta < 0:
         raise ValueError(f"smooth_l1_loss: beta: expected a number of at least 0, got {beta}")
     return huber_loss(x, target, reduction, beta) / beta if beta else l1_loss(x, target, reduction)
+
+
+def nll_loss(log_probabilities: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
+    """-log_probabilities[i, target[i]]: [N, C] floating, [N] integers in [0, C)."""
+    if log_probabilities.ndim != 2 or list(target.shape) != list(log_probabilities.shape[:1]):
+        raise ValueError(f"nll_loss: expected [N, C] and [N], got {list(log_probabilities.shape)} and {list(target.shape)}")
+    return _reduced("nll_loss", -log_probabilities.gather(1, target.unsqueeze(1)).squeeze(1), reduction)
 
 
 def binary_cross_entropy(probabilities: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:

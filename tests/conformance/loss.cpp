@@ -1,4 +1,4 @@
-// cross_entropy, its gradient and nll_loss.
+// cross_entropy and its gradient.
 #include "wick/abi/ops/loss.h"
 #include "reference/fused.h"
 #include "shapes.h"
@@ -82,79 +82,11 @@ Row cross_entropy_gradient_row() {
   return row;
 }
 
-/// The options in a geometry's dims: the reduction, and the label smoothing in hundredths.
-reference::Loss options_of(const Case& c, const Array* weight) {
-  const std::vector<int64_t>& dims = c.geometry.dims;
-  return {.weight = weight,
-          .reduction = reference::Loss::Reduction(dims[0]),
-          .smoothing = dims.size() > 1 ? Real(dims[1]) / 100 : 0};
-}
-
-/// Targets of which every third but the first is -100.
-Array targets_with_ignored(const Case& c, Random& random) {
-  Array targets =
-      random_ids(c.geometry.operands[1], c.geometry.operands[0][1], random, c.dtypes[1]);
-  for (std::size_t i = 2; i < targets.values.size(); i += 3) targets.values[i] = -100;
-  return targets;
-}
-
-/// A row with ignored targets and a weight of each class as operand 2.
-Row weighted_row(std::string op) {
-  Row row;
-  row.op = std::move(op);
-  for (const DType dtype : kFloats)
-    row.dtypes.push_back({dtype, DType::kI64, reference::accumulator(dtype)});
-  row.differentiable = {0, 2};
-  row.make = [](std::size_t operand, const Case& c, Random& random) {
-    if (operand == 0) return make(c, random);
-    return operand == 1 ? targets_with_ignored(c, random)
-                        : random_array(c.dtypes[2], c.geometry.operands[2], {0.5, 2}, random);
-  };
-  row.distinct = {1};
-  return row;
-}
-
-Row cross_entropy_options_row() {
-  Row row = weighted_row("cross_entropy(options)");
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return cross_entropy(x[0], x[1],
-                         {.weight = x[2],
-                          .reduction = Reduction(c.geometry.dims[0]),
-                          .label_smoothing = double(c.geometry.dims[1]) / 100});
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::cross_entropy(x[0], x[1], options_of(c, &x[2]));
-  };
-  row.geometries = {{{{1, 1}, {1}, {1}}, {0, 0}},    {{{7, 11}, {7}, {11}}, {0, 10}},
-                    {{{33, 7}, {33}, {7}}, {1, 25}}, {{{5, 205}, {5}, {205}}, {2, 100}},
-                    {{{9, 40}, {9}, {40}}, {2, 0}},  {{{40, 5}, {40}, {5}}, {1, 0}}};
-  row.tolerance = sums(2);
-  row.loose = kHoldsOnCards;
-  return row;
-}
-
-Row nll_loss_row() {
-  Row row = weighted_row("nll_loss");
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return nll_loss(x[0], x[1], {.weight = x[2], .reduction = Reduction(c.geometry.dims[0])});
-  };
-  row.reference = [](const std::vector<Array>& x, const Case& c) {
-    return reference::nll_loss(x[0], x[1], options_of(c, &x[2]));
-  };
-  row.geometries = {{{{1, 1}, {1}, {1}}, {0}},
-                    {{{7, 11}, {7}, {11}}, {0}},
-                    {{{33, 7}, {33}, {7}}, {1}},
-                    {{{5, 205}, {5}, {205}}, {2}}};
-  row.tolerance = sums(2);
-  return row;
-}
-
 }  // namespace
 
 template <>
 std::vector<Row> rows_of<"loss">() {
-  return {cross_entropy_row(), cross_entropy_gradient_row(), cross_entropy_options_row(),
-          nll_loss_row()};
+  return {cross_entropy_row(), cross_entropy_gradient_row()};
 }
 
 }  // namespace wick::conformance

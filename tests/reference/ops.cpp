@@ -427,50 +427,17 @@ Result log_softmax(const Array& x, int64_t dim) {
   return result;
 }
 
-namespace {
-
-/// Losses of rows of logarithms, each with its magnitude.
-Result loss_of(const Result& logs, DType dtype, const Array& targets, const Loss& loss) {
-  const std::size_t classes = std::size_t(logs.array.shape[1]);
-  const auto weight = [&](std::size_t c) { return loss.weight ? loss.weight->values[c] : Real(1); };
-  Sum total, magnitude, weights;
-  Result each{{dtype, targets.shape, {}}, {}, logs.terms};
+Result cross_entropy(const Array& logits, const Array& targets) {
+  const Result logs = log_softmax(logits, -1);
+  Sum total, magnitude;
   for (std::size_t row = 0; row < targets.values.size(); row++) {
-    const bool counts = targets.values[row] != Real(loss.ignored);
-    Sum losses, magnitudes;
-    const auto add = [&](std::size_t c, Real factor) {
-      if (factor == 0) return;
-      const Real log = logs.array.values[row * classes + c];
-      losses.add(-factor * weight(c) * log);
-      magnitudes.add(factor * weight(c) * (logs.magnitude[row * classes + c] + std::fabs(log)));
-    };
-    if (counts) {
-      const std::size_t target = std::size_t(targets.values[row]);
-      weights.add(weight(target));
-      add(target, 1 - loss.smoothing);
-      for (std::size_t c = 0; c < classes; c++) add(c, loss.smoothing / Real(classes));
-    }
-    each.array.values.push_back(losses.value());
-    each.magnitude.push_back(magnitudes.value());
-    total.add(losses.value());
-    magnitude.add(magnitudes.value());
+    const std::size_t p = row * std::size_t(logits.shape[1]) + std::size_t(targets.values[row]);
+    total.add(-logs.array.values[p]);
+    magnitude.add(logs.magnitude[p] + std::fabs(logs.array.values[p]));
   }
-  if (loss.reduction == Loss::Reduction::kNone) return each;
-  const Real divisor = loss.reduction == Loss::Reduction::kMean ? weights.value() : 1;
-  return {{dtype, {}, {total.value() / divisor}}, {magnitude.value() / divisor}, logs.terms};
-}
-
-DType dtype_of_loss(const Array& x) { return x.dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
-
-}  // namespace
-
-Result cross_entropy(const Array& logits, const Array& targets, const Loss& loss) {
-  return loss_of(log_softmax(logits, -1), dtype_of_loss(logits), targets, loss);
-}
-
-Result nll_loss(const Array& log_probabilities, const Array& targets, const Loss& loss) {
-  const Result logs{log_probabilities, std::vector<Real>(log_probabilities.values.size()), 1};
-  return loss_of(logs, dtype_of_loss(log_probabilities), targets, loss);
+  const Real count = Real(targets.values.size());
+  const DType dtype = logits.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  return {{dtype, {}, {total.value() / count}}, {magnitude.value() / count}, logs.terms};
 }
 
 }  // namespace wick::reference
