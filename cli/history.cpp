@@ -35,7 +35,7 @@ std::string history_place() {
   return home.empty() ? "" : home + "/.local/state/wick/chat_history";
 }
 
-History::History(const std::string& path) : path_(path) {
+TypedLines::TypedLines(const std::string& path) : path_(path) {
   if (path_.empty()) return;
   try {
     if (!is_there(path_)) return;
@@ -62,7 +62,7 @@ History::History(const std::string& path) : path_(path) {
   }
 }
 
-void History::add(const std::string& line) {
+void TypedLines::add(const std::string& line) {
   lines_.push_back(line);
   if (path_.empty()) return;
   const std::string path = std::exchange(path_, "");

@@ -11,13 +11,13 @@ std::string history_place();
 
 /// A file with a JSON string on each line, which only its owner can read (0600). Each line is added
 /// at once, so that programs that run at the same time keep each other's.
-class History {
+class TypedLines {
  public:
   static constexpr size_t kMost = 1000;
 
   /// Reads the newest kMost lines. A missing file is empty; lines that are no JSON string are
   /// skipped. Files of more than twice as many lines are cut to kMost. path: "" keeps nothing.
-  explicit History(const std::string& path);
+  explicit TypedLines(const std::string& path);
   const std::vector<std::string>& lines() const { return lines_; }
   /// Adds a line. Errors: kIo for the first line that cannot be written; later ones are dropped.
   void add(const std::string& line);

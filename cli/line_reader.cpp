@@ -71,7 +71,7 @@ struct LineReader::Editor {
     line = el_init("wick", stdin, raw_stdout(), raw_stderr());
     past = history_init();
     HistEvent event;
-    history(past, &event, H_SETSIZE, int(History::kMost));
+    history(past, &event, H_SETSIZE, int(TypedLines::kMost));
     for (const std::string& text : kept.lines()) history(past, &event, H_ENTER, text.c_str());
     el_set(line, EL_CLIENTDATA, this);
     el_set(
@@ -184,9 +184,9 @@ struct LineReader::Editor {
 
   std::string prompt;
   bool discarded = false;  // by Ctrl-C
-  History kept;
+  TypedLines kept;
   EditLine* line;
-  ::History* past;
+  History* past;
 };
 
 LineReader::LineReader(const std::string& prompt, const std::string& history_file)
