@@ -39,7 +39,13 @@ LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
   }
   ByteProgress bar("loaded");
   options.progress = [&bar](int64_t done, int64_t total) { bar.update(done, total); };
-  LanguageModel model = reading_input([&] { return load_model(flags.path, options); });
+  LanguageModel model = reading_input([&] {
+    // A context beyond the model's own takes more positions.
+    if (positions == 0 && flags.context > 0 &&
+        flags.context > load_config(flags.path).max_position_embeddings)
+      options.positions = flags.context;
+    return load_model(flags.path, options);
+  });
   bar.finish();
   for (const std::string& warning : model.warnings)
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());  // quotes keys

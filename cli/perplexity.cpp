@@ -13,6 +13,7 @@
 #include "report.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
+#include "wick/models/session.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
@@ -65,6 +66,7 @@ void add_window(const Decoder& decoder, const std::vector<int64_t>& ids, Score* 
   const Tensor targets = Tensor::from(next, {int64_t(next.size()), 1}, device);
   const Tensor log_p = gather(log_softmax(cast(logits, DType::kF32), -1), -1, targets);
   for (const float value : log_p.to_vector<float>()) {
+    if (!std::isfinite(value)) fail_not_finite("perplexity", decoder, ids);
     score->tokens++;
     score->sum -= double(value);
     score->sum_of_squares += double(value) * double(value);

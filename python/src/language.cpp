@@ -138,7 +138,8 @@ Tensor hidden(const LanguageModel& model, std::string_view op, const Tensor& ids
   const int64_t length = cache->length + count;
   cache->cache->cover(length);
   const Tensor at = narrow(positions_from_0(batch, length, ids.device()), 1, cache->length, count);
-  const Tensor states = model.decoder.hidden(ids, at, cache->cache.get());
+  const std::vector<int64_t> lengths(size_t(batch), length);
+  const Tensor states = model.decoder.hidden(ids, at, cache->cache.get(), lengths);
   cache->length = length;
   return states;
 }
@@ -210,7 +211,7 @@ void bind_language(nb::module_& m) {
       .def(
           "make_cache",
           [](const LanguageModel& model, int64_t batch, int64_t capacity) {
-            if (capacity == 0) capacity = model.config().max_position_embeddings;
+            if (capacity == 0) capacity = model.decoder.positions();
             return Cache{model.decoder.make_cache(batch, capacity), batch};
           },
           nb::arg("batch") = 1, nb::arg("capacity") = 0, WithoutGil())

@@ -253,7 +253,7 @@ Tensor LanguageModel::embed(const std::string& text) const {
   check(tokenizer.has_value(), ErrorCode::kUnsupported, "embed", "the model has no tokenizer");
   std::vector<int64_t> ids = tokenizer->encode_ids(text);
   if (ids.empty()) ids = tokenizer->encode_ids("\n");
-  const int64_t count = int64_t(ids.size()), most = config().max_position_embeddings;
+  const int64_t count = int64_t(ids.size()), most = decoder.positions();
   check(count > 0, ErrorCode::kUnsupported, "embed", "the text has no token");
   check(count <= most, ErrorCode::kOutOfRange, "embed", "expected at most ", most,
         " tokens, the model's positions, got ", count);
@@ -271,6 +271,7 @@ Tensor LanguageModel::embed(const std::string& text) const {
     const int64_t at =
         std::find_if(sums.begin(), sums.end(), [](float total) { return std::isnan(total); }) -
         sums.begin();
+    if (at < count && config().is_causal) fail_not_finite("embed", decoder, ids);
     check(at == count, ErrorCode::kFormat, "embed", "the hidden states of token ", at, " (id ",
           ids[size_t(std::min(at, count - 1))],
           ") are not finite: a weight is not, or the computation overflows ",

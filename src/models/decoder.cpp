@@ -1,9 +1,11 @@
 #include "wick/models/decoder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <variant>
 
+#include "ops/fused/rope_frequencies.h"
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/arrange.h"
@@ -12,6 +14,7 @@
 #include "wick/ops/cast.h"
 #include "wick/ops/create.h"
 #include "wick/ops/matmul.h"
+#include "wick/ops/reduce.h"
 #include "wick/ops/rope.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/softmax.h"
@@ -23,11 +26,17 @@
 namespace wick {
 namespace {
 
+/// Tables of rope and the row that each token has in them.
+struct Rotation {
+  RopeTables tables;
+  Tensor rows;  // [B, T]
+};
+
 /// Inputs of a block other than the hidden states.
 struct Step {
-  const Tensor& positions;              // [B, T]
-  const RopeTables &rope, &local_rope;  // of full and of sliding layers
-  KvCache* cache;                       // may be nullptr
+  const Tensor& positions;    // [B, T]
+  Rotation rope, local_rope;  // of full and of sliding layers
+  KvCache* cache;             // may be nullptr
 };
 
 /// Initial standard deviation of layers that add to the residual stream, scaled down by their
@@ -142,9 +151,9 @@ struct Attention {
 
   Tensor rotated(const Tensor& x, const Step& step) const {  // x: [B, T, H or G, D]
     if (!rotates) return x;
-    const RopeTables& tables = slides ? step.local_rope : step.rope;
+    const auto& [tables, rows] = slides ? step.local_rope : step.rope;
     const RopeOptions options{
-        .pairs = pairs, .layout = RopeLayout::kTokensFirst, .positions = step.positions};
+        .pairs = pairs, .layout = RopeLayout::kTokensFirst, .positions = rows};
     if (rotary_dim == head_dim) return rope(x, tables, options);
     return cat({rope(narrow(x, 3, 0, rotary_dim), tables, options),
                 narrow(x, 3, rotary_dim, head_dim - rotary_dim)},
@@ -345,6 +354,7 @@ void require_room(const DecoderConfig& c, const ParameterOptions& options) {
 struct Decoder::Layers {
   const DecoderConfig config;
   const TensorOptions options;
+  const int64_t positions;            // the most that a text may have
   const RopeTables rope, local_rope;  // local_rope: of sliding layers
   const Embedding embed_tokens;
   const Tensor embedding_scale;  // []; empty for a scale of 1
@@ -357,6 +367,7 @@ struct Decoder::Layers {
   Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
       : config(c),
         options{.dtype = p.options().dtype, .device = p.options().device},
+        positions(c.learned_positions ? c.max_position_embeddings : positions),
         rope(p.only_shapes() ? RopeTables() : tables(c, positions, c.rope_theta, c.rope_scaling)),
         local_rope(has_local_rope(c) && !p.only_shapes()
                        ? tables(c, positions, c.rope_local_base_freq, {})
@@ -379,11 +390,46 @@ struct Decoder::Layers {
 
   RopeTables tables(const DecoderConfig& c, int64_t positions, double theta,
                     const RopeScaling& scaling) const {
-    return rope_tables(c.learned_positions ? 0 : positions,
-                       c.rotary_dim > 0 ? c.rotary_dim : c.head_dim, theta,
-                       {.dtype = options.dtype == DType::kF64 ? DType::kF64 : DType::kF32,
-                        .device = options.device},
-                       scaling);
+    // Those of kDynamic serve texts within the trained context; rope_of makes the others.
+    const bool is_dynamic = scaling.type == RopeScalingType::kDynamic;
+    const int64_t most =
+        is_dynamic ? std::min(positions, scaling.original_max_position_embeddings) : positions;
+    return rope_tables(c.learned_positions ? 0 : most, rotated_elements(), theta,
+                       {.dtype = rope_dtype(), .device = options.device}, scaling);
+  }
+  int64_t rotated_elements() const {  // of a head
+    return config.rotary_dim > 0 ? config.rotary_dim : config.head_dim;
+  }
+  DType rope_dtype() const { return options.dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
+
+  /// The rotation of tokens at positions [B, T] in texts of so many tokens, one number per row.
+  Rotation rope_of(const Tensor& at, const std::vector<int64_t>& lengths) const {
+    const RopeScaling& scaling = config.rope_scaling;
+    const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+    if (scaling.type != RopeScalingType::kDynamic ||
+        longest <= scaling.original_max_position_embeddings)
+      return {rope, at};
+    const int64_t batch = at.size(0), tokens = at.size(1), pairs = rotated_elements() / 2;
+    std::vector<double> frequencies;
+    for (const int64_t length : lengths)
+      for (const double frequency : rope_frequencies(length, 2 * pairs, config.rope_theta,
+                                                     rope_dtype() == DType::kF32, scaling))
+        frequencies.push_back(frequency);
+    const Tensor per_row = cast(Tensor::from(frequencies, {batch, 1, pairs}), rope_dtype());
+    const Tensor angles = reshape(unsqueeze(cast(at, rope_dtype()), 2) * per_row.to(at.device()),
+                                  {batch * tokens, pairs});
+    const Tensor rows = arange(batch * tokens, {.dtype = DType::kI64, .device = at.device()});
+    return {{cos(angles), sin(angles)}, reshape(rows, {batch, tokens})};
+  }
+
+  void require_room_for(const std::vector<int64_t>& lengths) const {
+    for (const int64_t length : lengths)
+      check(length <= positions, ErrorCode::kOutOfRange, "decoder", "a text of ", length,
+            " tokens exceeds the ", positions, " positions of the model",
+            positions == config.max_position_embeddings ? " (\"max_position_embeddings\")" : "",
+            config.learned_positions
+                ? ", which has an embedding for each"
+                : "; load it for more with LoadOptions::positions (positions= in Python)");
   }
   static bool has_local_rope(const DecoderConfig& c) {
     return !c.layer_types.empty() && c.rope_local_base_freq > 0;
@@ -460,14 +506,30 @@ int64_t num_parameters(const DecoderConfig& config) {
 const DecoderConfig& Decoder::config() const { return layers_->config; }
 TensorOptions Decoder::options() const { return layers_->options; }
 
-Tensor Decoder::hidden(const Tensor& ids, const Tensor& positions, KvCache* cache) const {
+int64_t Decoder::positions() const { return layers_->positions; }
+
+Tensor Decoder::hidden(const Tensor& ids, const Tensor& positions, KvCache* cache,
+                       const std::vector<int64_t>& lengths) const {
   check(bool(ids) && ids.rank() == 2 && bool(positions) && positions.shape() == ids.shape(),
         ErrorCode::kShapeMismatch, "decoder", "expected ids and positions [B, T], got ",
         ids ? to_string(ids.shape()) : "nothing", " and ",
         positions ? to_string(positions.shape()) : "nothing");
   check(config().is_causal || !cache, ErrorCode::kUnsupported, "decoder",
         "a model that is not causal gives embeddings, and continues no text");
-  const Step step{positions, layers_->rope, layers_->local_rope, cache};
+  std::vector<int64_t> of_rows = lengths;
+  const bool is_dynamic = config().rope_scaling.type == RopeScalingType::kDynamic;
+  if (of_rows.empty() && !cache) of_rows.assign(size_t(ids.size(0)), ids.size(1));
+  if (of_rows.empty() && is_dynamic && ids.numel() > 0)
+    of_rows = (amax(positions, {.dims = {1}}) + 1).to_vector<int64_t>();
+  check(of_rows.empty() || int64_t(of_rows.size()) == ids.size(0), ErrorCode::kShapeMismatch,
+        "decoder", "expected a length for each of ", ids.size(0), " rows, got ", of_rows.size());
+  layers_->require_room_for(of_rows);
+  const bool has_rows = !of_rows.empty() && ids.numel() > 0;
+  const Rotation rope =
+      has_rows ? layers_->rope_of(positions, of_rows) : Rotation{layers_->rope, positions};
+  const bool is_local = Layers::has_local_rope(config());
+  const Step step{positions, rope, is_local ? Rotation{layers_->local_rope, positions} : rope,
+                  cache};
   Tensor x = layers_->embed(ids, positions);
   for (const Block& block : layers_->blocks) x = block(x, step);
   return layers_->norm(x);

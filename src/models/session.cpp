@@ -23,6 +23,11 @@ bool has_penalty(const Sampling& s) {
   return s.repetition_penalty != 1 || s.frequency_penalty != 0 || s.presence_penalty != 0;
 }
 
+/// [B, V] -> [B, 1]: whether a token can be sampled from the logits. amax takes a NaN for the largest.
+Tensor is_usable(const Tensor& logits) {
+  return isfinite(amax(logits, {.dims = {-1}, .keepdim = true}));
+}
+
 void check_options(const SessionOptions& o, int64_t vocab_size) {
   const auto require = [](bool good, const char* name, const char* expected, auto got) {
     check(good, ErrorCode::kInvalidArgument, "Session", name, ": expected ", expected, ", got ",
@@ -51,17 +56,18 @@ Session::Session(const Decoder& decoder, const SessionOptions& options)
     : decoder_(decoder), options_(options) {
   const int64_t batch = options.sequences, vocab_size = decoder.config().vocab_size;
   check_options(options, vocab_size);
-  cache_ = decoder.make_cache(
-      batch, options.capacity > 0 ? options.capacity : decoder.config().max_position_embeddings);
+  cache_ = decoder.make_cache(batch, options.capacity > 0 ? options.capacity : decoder.positions());
   rows_.resize(size_t(batch));
   const Device device = decoder.options().device;
   tokens_ = Var(zeros({batch, 1}, ids_on(device)), false);
+  sampled_ = Var(zeros({batch, 1}, ids_on(device)), false);
   positions_ = Var(zeros({batch, 1}, ids_on(device)), false);
   history_ = Var(zeros({batch, capacity() + 1}, ids_on(device)), false);
   advance_ = Var(ones({batch, 1}, ids_on(device)), false);
   uniform_ = Var(zeros({kDrawn, batch}, {.device = device}), false);
   next_uniform_ = Var(zeros({1}, ids_on(device)), false);
   one_ = ones({1}, ids_on(device));
+  not_finite_ = full({}, -1, ids_on(device));
   const Sampling& sampling = options.sampling;
   if (has_penalty(sampling)) counts_ = Var(zeros({batch, vocab_size}, {.device = device}), false);
   if (!sampling.logit_bias.empty()) {
@@ -107,6 +113,18 @@ void Session::place() {
   copy_(positions_, Tensor::from(last, {batch, 1}, device));
   copy_(advance_, Tensor::from(moves, {batch, 1}, device));
   copy_(tokens_, gather(history_, 1, positions_));
+  copy_(sampled_, tokens_);
+}
+
+std::vector<int64_t> Session::tokens() const {
+  const std::vector<int64_t> ids = sampled_.tensor().to_vector<int64_t>();
+  for (size_t b = 0; b < ids.size(); b++)
+    if (ids[b] < 0) {
+      std::vector<int64_t> text = history(int64_t(b));
+      if (!rows_[b].stopped) text.pop_back();  // the one that was sampled
+      fail_not_finite("step", decoder_, text);
+    }
+  return ids;
 }
 
 void Session::append_each(const std::vector<std::vector<int64_t>>& ids) {
@@ -142,7 +160,7 @@ void Session::append_each(const std::vector<std::vector<int64_t>>& ids) {
   Tensor hidden;
   for (int64_t done = 0; done < longest; done += options_.chunk) {
     const int64_t count = std::min(options_.chunk, longest - done);
-    std::vector<int64_t> values, at;
+    std::vector<int64_t> values, at, lengths;  // lengths: of the whole texts
     int64_t reach = 0;
     for (size_t b = 0; b < reads.size(); b++)
       for (int64_t t = done; t < done + count; t++) {
@@ -151,10 +169,12 @@ void Session::append_each(const std::vector<std::vector<int64_t>>& ids) {
         at.push_back(starts[b] + i);
         reach = std::max(reach, at.back() + 1);
       }
+    for (size_t b = 0; b < reads.size(); b++)
+      lengths.push_back(starts[b] + int64_t(reads[b].size()));
     cache_->cover(reach);
     const Tensor tokens = Tensor::from(values, {batch, count}, device),
                  positions = Tensor::from(at, {batch, count}, device);
-    hidden = select(decoder_.hidden(tokens, positions, cache_.get()), 1, count - 1);
+    hidden = select(decoder_.hidden(tokens, positions, cache_.get(), lengths), 1, count - 1);
     scatter_(history_, 1, positions, tokens);
   }
   for (size_t b = 0; b < ids.size(); b++) {
@@ -179,17 +199,22 @@ void Session::advance() {
           " is empty; append tokens first");
   if (!hidden_) {
     cache_->cover(longest());
-    hidden_ = squeeze(decoder_.hidden(tokens_, positions_, cache_.get()), 1);
+    std::vector<int64_t> lengths;
+    for (const Row& row : rows_) lengths.push_back(row.length);
+    hidden_ = squeeze(decoder_.hidden(tokens_, positions_, cache_.get(), lengths), 1);
     for (Row& row : rows_) row.cached = row.length;
   }
   if (used_ == kDrawn) draw();
   used_++;
-  Tensor next = unsqueeze(choose(decoder_.logits(hidden_)), 1);  // [B, 1]
+  const Tensor logits = decoder_.logits(hidden_);
+  Tensor next = unsqueeze(choose(logits), 1);  // [B, 1]
   hidden_ = Tensor();
   const bool some_stopped =
       std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.stopped; });
   if (some_stopped) next = where(advance_.tensor() > 0, next, tokens_);
   copy_(tokens_, next);
+  // Read back with the token, so that a fault costs no transfer of its own.
+  copy_(sampled_, where(is_usable(logits), tokens_, not_finite_));
   add_(positions_, advance_);
   scatter_(history_, 1, positions_, tokens_);
   if (counts_.defined()) {
@@ -231,6 +256,42 @@ void Session::rewind(int64_t length, int64_t sequence) {
   rows_[size_t(sequence)] = {length, std::min(now.cached, length), false};
   hidden_ = Tensor();
   place();
+}
+
+namespace {
+
+/// Reads the tokens [begin, end) of a text after those that the cache holds; whether the logits of the
+/// last one are finite.
+bool reads_finite(const Decoder& decoder, const std::vector<int64_t>& ids, size_t begin, size_t end,
+                  KvCache* cache) {
+  const Device device = decoder.options().device;
+  const int64_t count = int64_t(end - begin);
+  const std::vector<int64_t> part(ids.begin() + int64_t(begin), ids.begin() + int64_t(end));
+  const Tensor positions =
+      narrow(positions_from_0(1, int64_t(end), device), 1, int64_t(begin), count);
+  cache->cover(int64_t(end));
+  const Tensor hidden = decoder.hidden(Tensor::from(part, {1, count}, device), positions, cache);
+  return is_usable(decoder.logits(select(hidden, 1, count - 1))).item<bool>();
+}
+
+}  // namespace
+
+void fail_not_finite(std::string_view op, const Decoder& decoder, const std::vector<int64_t>& ids) {
+  const NoGrad off;
+  // Within a part, a token may see the NaN of a later one, for 0 times NaN is NaN: the part that has the
+  // token is read again token by token.
+  constexpr size_t kPart = 64;
+  const auto new_cache = [&] { return decoder.make_cache(1, int64_t(ids.size())); };
+  size_t at = 0;
+  for (const auto cache = new_cache();
+       at + kPart < ids.size() && reads_finite(decoder, ids, at, at + kPart, cache.get());)
+    at += kPart;
+  const auto cache = new_cache();
+  if (at > 0) reads_finite(decoder, ids, 0, at, cache.get());
+  while (at + 1 < ids.size() && reads_finite(decoder, ids, at, at + 1, cache.get())) at++;
+  fail(ErrorCode::kFormat, op, "the logits of token ", at, " (id ", ids[at],
+       ") are not finite: a weight is not, or the computation overflows ",
+       dtype_name(decoder.options().dtype));
 }
 
 /// Samples the next tokens [B] from logits [B, V].

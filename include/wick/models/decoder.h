@@ -125,13 +125,22 @@ class WICK_API Decoder {
   Decoder(const DecoderConfig& config, Parameters& parameters, int64_t positions = 0);
 
   const DecoderConfig& config() const;
+  int64_t positions() const;      // the most that a text may have
   TensorOptions options() const;  // dtype and device of the computation
 
   /// ids and positions [B, T] i64 -> hidden states [B, T, hidden_size] after the final norm.
   /// Without a cache, position p attends to the ids at indices up to p, so positions must be 0 to T
-  /// - 1. With a cache, keys and values are written to it and attention reads them from it. Errors:
-  /// kShapeMismatch; kUnsupported for a cache of a model that is not causal.
-  Tensor hidden(const Tensor& ids, const Tensor& positions, KvCache* cache = nullptr) const;
+  /// - 1. With a cache, keys and values are written to it and attention reads them from it.
+  ///
+  /// lengths: for each row the number of tokens that its text has with these ids; empty: T without a
+  /// cache, else the largest of the row's positions + 1. With RopeScalingType::kDynamic, the
+  /// frequencies of these ids are those of a text of that length: plain ones up to the trained
+  /// context. Keys in the cache keep the frequencies that they were written with, as in transformers,
+  /// so a text that is read in parts differs from one that is read at once.
+  /// Errors: kShapeMismatch; kOutOfRange if a length exceeds positions(); kUnsupported for a cache of a
+  /// model that is not causal.
+  Tensor hidden(const Tensor& ids, const Tensor& positions, KvCache* cache = nullptr,
+                const std::vector<int64_t>& lengths = {}) const;
   /// Hidden states [..., hidden_size] -> [..., vocab_size].
   Tensor logits(const Tensor& hidden) const;
   Tensor forward(const Tensor& ids, const Tensor& positions, KvCache* cache = nullptr) const {

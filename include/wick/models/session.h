@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "wick/models/decoder.h"
@@ -26,7 +27,7 @@ struct Sampling {
 
 struct SessionOptions {
   int64_t sequences = 1;
-  int64_t capacity = 0;  // tokens per sequence that the cache holds; 0: max_position_embeddings
+  int64_t capacity = 0;  // tokens per sequence that the cache holds; 0: the decoder's positions()
   int64_t chunk = 512;   // tokens per sequence that append processes at once
   Sampling sampling = {};
   std::vector<int64_t> stop_ids = {};  // a sequence that samples one of these stops
@@ -55,7 +56,9 @@ class WICK_API Session {
   void append(const std::vector<int64_t>& ids) { append_each({ids}); }
   /// Samples the next token of each sequence, waits for the device and returns the tokens; a stopped
   /// sequence repeats its stop id. Errors: kInvalidArgument before the first append; kOutOfRange if
-  /// the longest sequence is longer than the capacity, so one token more than that can be sampled.
+  /// the longest sequence is longer than the capacity, so one token more than that can be sampled;
+  /// kFormat if the logits hold a NaN or +inf or are all -inf, naming the first such token of the
+  /// sequence. The session is of no further use then: attention spreads a NaN in its cache.
   std::vector<int64_t> step();
   /// step without waiting for the device. No sequence stops.
   void advance();
@@ -66,8 +69,9 @@ class WICK_API Session {
   int64_t length(int64_t sequence = 0) const { return row(sequence).length; }
   /// Whether the sequence has sampled a stop id since its last append.
   bool stopped(int64_t sequence = 0) const { return row(sequence).stopped; }
-  /// The last token of each sequence. Waits for the device.
-  std::vector<int64_t> tokens() const { return tokens_.tensor().to_vector<int64_t>(); }
+  /// The last token of each sequence. Waits for the device. Errors: kFormat if it was sampled from
+  /// logits that are not finite, as of step.
+  std::vector<int64_t> tokens() const;
   /// All tokens of a sequence. Waits for the device.
   std::vector<int64_t> history(int64_t sequence = 0) const;
   int64_t capacity() const { return cache_->capacity(); }
@@ -93,6 +97,8 @@ class WICK_API Session {
   int64_t used_ = 0;        // random numbers consumed
   Tensor hidden_;           // [B, hidden_size] of the last tokens; empty until they are processed
   Var tokens_, positions_;  // [B, 1]: last tokens and their positions
+  Var sampled_;             // [B, 1]: tokens_, or -1 for those of logits that are not finite
+  Tensor not_finite_;       // []: -1
   Var history_;             // [B, capacity + 1]
   Var advance_;             // [B, 1]: 1, or 0 for a stopped sequence
   Var uniform_, next_uniform_;  // [kDrawn, B] random numbers; [1] index of the next row
@@ -100,5 +106,10 @@ class WICK_API Session {
   Tensor bias_;                 // [vocab_size], if logit_bias is set
   Tensor one_;
 };
+
+/// Reads a text anew to find the first token whose logits are not finite, after a computation gave
+/// such. Always raises kFormat, under the name of the op.
+[[noreturn]] WICK_API void fail_not_finite(std::string_view op, const Decoder& decoder,
+                                           const std::vector<int64_t>& ids);
 
 }  // namespace wick

@@ -9,6 +9,7 @@
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/fused/positions.h"
+#include "ops/fused/rope_frequencies.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/rope.h"
 #include "wick/ops/arrange.h"
@@ -204,6 +205,19 @@ Tensor rope(const Tensor& x, const RopeTables& tables, const RopeOptions& option
                    2);
 }
 
+std::vector<double> rope_frequencies(int64_t positions, int64_t head_dim, double theta, bool rounds,
+                                     const RopeScaling& scaling) {
+  check_scaling(head_dim, theta, scaling);
+  if (scaling.type == RopeScalingType::kDynamic)
+    theta = stretched_theta(theta, positions, head_dim, scaling);
+  const std::vector<double> factors = factors_of(positions, scaling);
+  std::vector<double> frequencies;
+  for (int64_t i = 0; i < head_dim / 2; i++)
+    frequencies.push_back(frequency_of(i, head_dim, theta, rounds, scaling,
+                                       factors.empty() ? 1 : factors[size_t(i)]));
+  return frequencies;
+}
+
 RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
                        const TensorOptions& options, const RopeScaling& scaling) {
   const Calling calling("rope_tables");
@@ -211,19 +225,14 @@ RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
         "rope_tables", "expected an even head_dim and positions of at least 0, got ", head_dim,
         " and ", positions);
   check_scaling(head_dim, theta, scaling);
-  if (scaling.type == RopeScalingType::kDynamic)
-    theta = stretched_theta(theta, positions, head_dim, scaling);
   const int64_t half = head_dim / 2;
   const Tensor cosines = Tensor::empty({positions, half}, {.dtype = DType::kF64});
   const Tensor sines = empty_like(cosines);
   double *cos = static_cast<double*>(cosines.data()), *sin = static_cast<double*>(sines.data());
   const bool rounds = options.dtype != DType::kF64;
-  std::vector<double> frequencies;
   const bool has_elements = cosines.numel() > 0;  // else a size may be too large to count to
-  const std::vector<double> factors = factors_of(positions, scaling);
-  for (int64_t i = 0; has_elements && i < half; i++)
-    frequencies.push_back(frequency_of(i, head_dim, theta, rounds, scaling,
-                                       factors.empty() ? 1 : factors[size_t(i)]));
+  std::vector<double> frequencies;
+  if (has_elements) frequencies = rope_frequencies(positions, head_dim, theta, rounds, scaling);
   for (int64_t p = 0; has_elements && p < positions; p++)
     for (int64_t i = 0; i < half; i++) {
       const double frequency = frequencies[size_t(i)];

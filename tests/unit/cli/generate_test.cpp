@@ -1,4 +1,5 @@
 // wick generate from outside.
+#include <cmath>
 #include <cstring>
 
 #include "small_model.h"
@@ -145,6 +146,25 @@ TEST(GenerateBadInput, SafetensorsThatLie) {
       with("model.safetensors",
            safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "four")),
       "no tensor is named \"model.embed_tokens.weight\"");
+}
+
+TEST(GenerateBadInput, AWeightThatIsNoNumber) {
+  const Folder folder;
+  fs::copy(model(), folder.path());
+  std::string weights = bytes_of(model() + "/model.safetensors");
+  const float nan = std::nanf("");
+  weights.replace(weights.size() - sizeof nan, sizeof nan, reinterpret_cast<const char*>(&nan),
+                  sizeof nan);
+  folder.write("model.safetensors", weights);
+  const std::string text = folder.write("text", small_text()),
+                    on = " --device cpu -m " + folder.path();
+  const Outcome generated = run("generate -p x --max-tokens 2" + on);  // which prints the prompt
+  EXPECT_EQ(generated.code, 2);
+  EXPECT_NE(generated.err.find("step: the logits of token 0 (id "), std::string::npos)
+      << generated.err;
+  expect_bad_input(run("perplexity --context 16 --windows 1 " + text + on),
+                   "perplexity: the logits of token 0 (id ");
+  expect_bad_input(run("embed --text x" + on), "embed: the logits of token 0 (id ");
 }
 
 TEST(Embed, PrintsALineForEachText) {

@@ -9,8 +9,11 @@
 #include "wick/abi/ops/sample.h"
 #include "wick/core/backend.h"
 #include "wick/ops/autograd.h"
+#include "wick/ops/compare.h"
+#include "wick/ops/create.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 namespace {
@@ -242,6 +245,155 @@ TEST(Session, StopsAtItsCapacityWithAnError) {
                "expected at least one token for the empty sequence 0");
   EXPECT_ERROR(session.step(), kInvalidArgument, "sequence 0 is empty");
   write(session, {1}, 2);  // it is good for another text
+}
+
+/// small_decoder, whose embedding of token 7 is `value` and spreads to the logits behind it.
+Decoder faulty_decoder(float value) {
+  DecoderConfig config = small_decoder(Device::cpu()).config();
+  Parameters parameters({.trainable = true});
+  const Decoder decoder(config, parameters);
+  const NoGrad off;
+  Var embedding = parameters.vars().at("model.embed_tokens.weight");
+  std::vector<float> rows = embedding.tensor().to_vector<float>();
+  for (int64_t i = 0; i < config.hidden_size; i++) rows[size_t(7 * config.hidden_size + i)] = value;
+  copy_(embedding, Tensor::from(rows, {config.vocab_size, config.hidden_size}));
+  return decoder;
+}
+
+TEST(Session, LogitsThatAreNotFiniteAreAnErrorThatNamesTheFirstSuchToken) {
+  const char* const kText = "step: the logits of token 2 (id 7) are not finite";
+  for (const float value : {NAN, INFINITY})
+    for (const double temperature : {0.0, 1.0}) {
+      Session session(faulty_decoder(value), {.sampling = {.temperature = temperature}});
+      session.append({3, 1, 7, 4, 5});
+      EXPECT_ERROR(session.step(), kFormat, kText);
+      Session other(faulty_decoder(value), {.sampling = {.temperature = temperature}});
+      other.append({3, 1, 4, 5});
+      EXPECT_GE(other.step()[0], 0);  // texts without the token are good
+    }
+}
+
+TEST(Session, StepsWithoutWaitingReportLogitsThatAreNotFiniteWhenTheTokensAreRead) {
+  Session session(faulty_decoder(NAN));
+  session.append({3, 7});
+  for (int i = 0; i < 3; i++) session.advance();
+  EXPECT_ERROR(session.tokens(), kFormat, "the logits of token 1 (id 7) are not finite");
+}
+
+TEST(Session, OneSequenceOfSeveralWithLogitsThatAreNotFiniteIsAnError) {
+  Session session(faulty_decoder(NAN), {.sequences = 2, .sampling = {.temperature = 0}});
+  session.append_each({{1, 2, 3}, {7}});
+  EXPECT_ERROR(session.step(), kFormat, "the logits of token 0 (id 7) are not finite");
+}
+
+TEST(Session, InfiniteLogitsOfTheHookAreItsOwnAffair) {
+  Session session(small_decoder(Device::cpu()), {.on_logits = [](const Tensor& logits) {
+                    const Tensor ids = arange(logits.size(1), {.dtype = DType::kI64});
+                    return where(ids == 9, logits, full({}, -INFINITY));
+                  }});
+  session.append({1});
+  EXPECT_EQ(session.step(), std::vector<int64_t>{9});
+}
+
+/// small_decoder with a trained context of 16 and theta 10000, scaled or not.
+Decoder rotated_decoder(double theta, RopeScalingType type, int64_t positions) {
+  Device::cpu().set_seed(11);
+  DecoderConfig config;
+  config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
+  config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
+  config.max_position_embeddings = 16, config.initializer_range = 0.5;
+  config.rope_theta = theta;
+  config.rope_scaling = {.type = type, .factor = 2, .original_max_position_embeddings = 16};
+  Parameters parameters(ParameterOptions{});
+  return Decoder(config, parameters, positions);
+}
+
+/// theta of a text of so many tokens. Source: Peng et al. 2023, arXiv:2309.00071, 3.3.
+double dynamic_theta(int64_t length) {
+  return length <= 16 ? 10000 : 10000 * std::pow(2.0 * double(length) / 16 - 1, 8.0 / 6);
+}
+
+std::vector<int64_t> some_ids(int64_t count) {
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < count; i++) ids.push_back((7 * i * i + 3 * i + 5) % 32);
+  return ids;
+}
+
+std::vector<float> last_logits(const Decoder& decoder, const std::vector<int64_t>& ids) {
+  const NoGrad off;
+  const int64_t count = int64_t(ids.size());
+  const Tensor logits =
+      decoder.forward(Tensor::from(ids, {1, count}), positions_from_0(1, count, Device::cpu()));
+  return select(squeeze(logits, 0), 0, count - 1).to_vector<float>();
+}
+
+TEST(DynamicRope, DependsOnTheLengthOfTheTextAndNotOnThePositionsLoaded) {
+  for (const int64_t positions : {40, 64})
+    for (const int64_t count : {12, 16, 17, 40}) {
+      SCOPED_TRACE(std::to_string(count) + " tokens of " + std::to_string(positions));
+      const auto got = last_logits(rotated_decoder(10000, RopeScalingType::kDynamic, positions),
+                                   some_ids(count));
+      const auto expected = last_logits(
+          rotated_decoder(dynamic_theta(count), RopeScalingType::kNone, 64), some_ids(count));
+      for (size_t i = 0; i < got.size(); i++) EXPECT_NEAR(got[i], expected[i], 2e-5);
+    }
+  // The lengths make a difference that such a tolerance sees.
+  EXPECT_GT(
+      std::abs(last_logits(rotated_decoder(dynamic_theta(40), RopeScalingType::kNone, 64),
+                           some_ids(40))[0] -
+               last_logits(rotated_decoder(10000, RopeScalingType::kNone, 64), some_ids(40))[0]),
+      1e-3);
+}
+
+TEST(DynamicRope, OfASessionIsThatOfTheTextsLengthAtEachReading) {
+  const Decoder decoder = rotated_decoder(10000, RopeScalingType::kDynamic, 64);
+  std::vector<float> seen;
+  const auto keep = [&seen](const Tensor& logits) {
+    seen = logits.to_vector<float>();
+    return logits;
+  };
+  const auto expect_seen = [&](const std::vector<float>& expected, size_t begin) {
+    for (size_t i = 0; i < expected.size(); i++) EXPECT_NEAR(seen[begin + i], expected[i], 2e-5);
+  };
+  // A text that is appended at once has one base, in whatever chunks it is read. Rows of a batch
+  // have their own.
+  Session session(decoder, {.sequences = 2,
+                            .capacity = 64,
+                            .chunk = 7,
+                            .sampling = {.temperature = 0},
+                            .on_logits = keep});
+  session.append_each({some_ids(40), some_ids(10)});
+  session.step();
+  expect_seen(last_logits(decoder, some_ids(40)), 0);
+  expect_seen(last_logits(decoder, some_ids(10)), 32);
+  // Keys in the cache keep the frequencies that they were written with.
+  const std::vector<int64_t> text = some_ids(30);
+  Session growing(decoder, {.capacity = 64, .sampling = {.temperature = 0}, .on_logits = keep});
+  growing.append({text.begin(), text.begin() + 20});
+  growing.append({text.begin() + 20, text.end()});
+  growing.step();
+  const NoGrad off;
+  const auto cache = decoder.make_cache(1, 64);
+  cache->cover(30);
+  Tensor states;
+  for (const auto& [begin, end] : {std::pair(0, 20), {20, 30}}) {
+    const std::vector<int64_t> part(text.begin() + begin, text.begin() + end);
+    const Tensor at = narrow(positions_from_0(1, 30, Device::cpu()), 1, begin, end - begin);
+    states = decoder.hidden(Tensor::from(part, {1, end - begin}), at, cache.get());
+  }
+  expect_seen(decoder.logits(select(squeeze(states, 0), 0, 9)).to_vector<float>(), 0);
+}
+
+TEST(Decoder, ATextOfMoreTokensThanPositionsIsAnErrorThatSaysHowToRaiseThem) {
+  const Decoder decoder = rotated_decoder(10000, RopeScalingType::kNone, 0);
+  EXPECT_EQ(decoder.positions(), 16);
+  EXPECT_ERROR(last_logits(decoder, some_ids(17)), kOutOfRange,
+               "a text of 17 tokens exceeds the 16 positions of the model "
+               "(\"max_position_embeddings\"); load it for more with LoadOptions::positions");
+  Session session(decoder, {.capacity = 20});
+  EXPECT_ERROR(session.append(some_ids(17)), kOutOfRange, "a text of 17 tokens exceeds");
+  const Decoder larger = rotated_decoder(10000, RopeScalingType::kNone, 64);
+  EXPECT_EQ(Session(larger).capacity(), 64);
 }
 
 TEST(Session, AnOptionOutOfItsRangeIsAnError) {

@@ -1,0 +1,15 @@
+// The frequencies behind rope's tables.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "wick/ops/rope.h"
+
+namespace wick {
+
+/// The angle per position of each of the head_dim / 2 pairs, in a text of `positions` positions.
+/// rounds: to f32 in each step, as rope_tables does in f32. Errors: kInvalidArgument.
+std::vector<double> rope_frequencies(int64_t positions, int64_t head_dim, double theta, bool rounds,
+                                     const RopeScaling& scaling);
+
+}  // namespace wick
