@@ -21,7 +21,23 @@ SPELLINGS = {
 }
 
 # Names of functions in other libraries, beside the aliases that C++ has.
-MORE_NAMES = {"reshape": ["view"]}
+MORE_NAMES = {"reshape": ["view"], "cat": ["concat", "concatenate"], "clamp": ["clip"]}
+
+# Functions whose list of tensors may also be given tensor by tensor, as in einsum("i,i", a, b).
+SEPARATE_TENSORS = {"einsum", "meshgrid"}
+
+# The exceptions that wick's errors are in Python.
+EXCEPTIONS = {
+    "ValueError": ["kInvalidArgument", "kShapeMismatch", "kDeviceMismatch", "kFormat"],
+    "TypeError": ["kDTypeMismatch"],
+    "IndexError": ["kOutOfRange"],
+    "NotImplementedError": ["kUnsupported"],
+    "MemoryError": ["kOutOfMemory"],
+    "OSError": ["kIo"],
+    "RuntimeError": ["kModuleMissing", "kRuntimeMissing", "kDeviceMissing", "kRocm", "kCuda", "kKernelNotFound",
+                     "kKernelModuleNotLoaded", "kKernelError", "kModifiedInPlace", "kNoGradient"],
+}
+EXCEPTION_OF = {code: exception for exception, codes in EXCEPTIONS.items() for code in codes}
 
 # Functions whose first parameter has one of these names are methods of Tensor too, and these functions. `target` is a Var.
 RECEIVERS = {"x", "a", "target"}
@@ -66,6 +82,7 @@ class Manifest:
         self.types["TensorOptions"] = {"kind": "struct", "fields": TENSOR_OPTIONS}
         self.types["CountOptions"] = {"kind": "struct", "fields": COUNT_OPTIONS}
         self.enums, self.tuples = set(), set()
+        self.enumerators = {v["name"] for t in self.types.values() for v in t.get("values", [])}
 
     def is_options(self, cpp_type):
         return cpp_type.endswith("Options") or cpp_type == "RopeScaling"
@@ -93,16 +110,25 @@ def python_name(name):
     return name + "_" if keyword.iskeyword(name) else name
 
 
+def argument_type(cpp_type, enums):
+    """The C++ type that holds an argument as Python gives it."""
+    if cpp_type in enums:
+        return f"EnumArgument<{cpp_type}>"
+    return {"Device": "DeviceArgument", "DType": "DTypeArgument",
+            "std::optional<DType>": "std::optional<DTypeArgument>"}.get(cpp_type, cpp_type)
+
+
 class Argument:
     """A parameter in Python: one of C++, or a field of one that is a struct of options."""
 
-    def __init__(self, name, cpp_type, default):
+    def __init__(self, name, cpp_type, default, enums=frozenset()):
         self.name, self.default = name, default
-        self.type = "DeviceArgument" if plain(cpp_type) == "Device" else plain(cpp_type)
+        self.type = argument_type(plain(cpp_type), enums)
+        self.is_named = self.type != plain(cpp_type) and self.type != "DeviceArgument"  # its value is looked up by name
 
     @property
     def declaration(self):
-        by_value = self.type in {"bool", "int", "int64_t", "double", "DType", "Number", "std::string_view"}
+        by_value = self.type in {"bool", "int", "int64_t", "double", "Number", "std::string_view"}
         if self.type in {"Var", "Target"}:
             return f"{self.type}{'&' if self.type == 'Var' else ''} {self.name}"
         return f"{self.type} {self.name}" if by_value else f"const {self.type}& {self.name}"
@@ -114,10 +140,14 @@ class Argument:
             return text
         if self.type == "Tensor" or self.type.startswith("std::optional"):
             return text + " = nb::none()"
-        return f"{text} = DeviceArgument({self.default})" if self.type == "DeviceArgument" else f"{text} = {self.default}"
+        return f"{text} = {self.type}({self.default})" if self.is_named or self.type == "DeviceArgument" else f"{text} = {self.default}"
+
+    def value(self, op):
+        """The C++ expression of the argument that an op gets."""
+        return f'value_of({self.name}, "{op}", "{python_name(self.name)}")' if self.is_named else self.name
 
 
-def arguments_of(parameter, manifest):
+def arguments_of(op, parameter, manifest):
     """The Python parameters of a C++ parameter, and the C++ expression that makes it of them."""
     cpp_type, default = plain(parameter["type"]), parameter.get("default")
     if manifest.is_options(cpp_type):
@@ -125,12 +155,13 @@ def arguments_of(parameter, manifest):
         fields = [f for f in manifest.types[cpp_type]["fields"]]
         for field in fields:
             manifest.require(field["type"])
-        arguments = [Argument(f["name"], f["type"], f"{struct}.{f['name']}") for f in fields]
-        return arguments, f"{cpp_type}{{" + ", ".join(f".{f['name']} = {f['name']}" for f in fields) + "}"
+        arguments = [Argument(f["name"], f["type"], f"{struct}.{f['name']}", manifest.enums) for f in fields]
+        return arguments, f"{cpp_type}{{" + ", ".join(f".{a.name} = {a.value(op)}" for a in arguments) + "}"
     manifest.require(cpp_type)
     if default is not None and not default.startswith(cpp_type + "::"):
         default = cpp_type + (default if default.startswith("{") else f"({default})")
-    return [Argument(parameter["name"], cpp_type, default)], parameter["name"]
+    argument = Argument(parameter["name"], cpp_type, default, manifest.enums)
+    return [argument], argument.value(op)
 
 
 def declarations(arguments):
@@ -146,10 +177,20 @@ def separate_sizes(overload, arguments):
     return arguments[at] if last and "default" not in overload["parameters"][at] else None
 
 
-def docstring(overload):
+def docstring(overload, manifest):
+    """The comment of C++ with the names that its errors and enumerators have in Python."""
     group = overload.get("group", {})
     paragraphs = [overload.get("doc", "")] + ([group["doc"]] if group.get("doc") else [])
-    return "\n\n".join(p for p in paragraphs if p)
+
+    def name(match):
+        code = match[0]
+        if code in EXCEPTION_OF:
+            return EXCEPTION_OF[code]
+        return f'"{snake(code)}"' if code in manifest.enumerators else code.removeprefix("k").lower()
+
+    text = re.sub(r"\bk[A-Z][A-Za-z0-9]*\b", name, "\n\n".join(p for p in paragraphs if p))
+    text = re.sub(r"\w+Error(?:,\s\w+Error)+", lambda m: ", ".join(dict.fromkeys(re.split(r",\s", m[0]))), text)
+    return re.sub(r"(\w+)\.size\(\)", r"len(\1)", text.replace("an empty Tensor()", "None"))
 
 
 def bind_overload(name, overload, manifest):
@@ -157,7 +198,7 @@ def bind_overload(name, overload, manifest):
     manifest.require(overload["result"])
     arguments, expressions = [], []
     for parameter in overload["parameters"]:
-        more, expression = arguments_of(parameter, manifest)
+        more, expression = arguments_of(name, parameter, manifest)
         arguments += more
         expressions.append(expression)
     names = [a.name for a in arguments]
@@ -174,7 +215,7 @@ def bind_overload(name, overload, manifest):
         annotations = "".join(", " + a.annotation(spelling) for a in arguments)
         if annotations in bound:
             continue
-        doc = f', R"doc({docstring(overload)})doc"' if not bound else ', ""'
+        doc = f', R"doc({docstring(overload, manifest)})doc"' if not bound else ', ""'
         bound.add(annotations)
         lines.append(f'    m.def("{name}", f, WithoutGil(){annotations}{doc});')
     sizes = separate_sizes(overload, arguments)
@@ -182,9 +223,17 @@ def bind_overload(name, overload, manifest):
         passed = ", ".join("sizes" if a is sizes else a.name for a in arguments)
         signature = declarations(arguments).replace(sizes.declaration, f"const nb::args& {sizes.name}")
         annotations = "".join(", " + a.annotation({}) for a in arguments)
-        lines.append(f"    const auto g = [f]({signature}) {{ const {sizes.type} sizes = separate_ints({sizes.name}); "
+        lines.append(f"    const auto g = [f]({signature}) {{ const {sizes.type} sizes = Dims(separate<std::vector<int64_t>>({sizes.name})); "
                      f"const ReleasedGil others_run; return f({passed}); }};")
         lines.append(f'    m.def("{name}", g{annotations}, "");')
+    tensors = [a for a in arguments if a.type == "std::vector<Tensor>"] if name in SEPARATE_TENSORS else []
+    for list_of in tensors:
+        signature = declarations(arguments).replace(list_of.declaration, f"const nb::args& {list_of.name}")
+        passed = ", ".join("tensors" if a is list_of else a.name for a in arguments)
+        annotations = "".join(", " + a.annotation({}) for a in arguments)
+        lines.append(f"    const auto h = [f]({signature}) {{ const auto tensors = separate<std::vector<Tensor>>({list_of.name}); "
+                     f"const ReleasedGil others_run; return f({passed}); }};")
+        lines.append(f'    m.def("{name}", h{annotations}, "");')
     return "\n".join(lines) + "\n  }\n"
 
 
@@ -219,15 +268,24 @@ def header(manifest):
     text = '#pragma once\n#include "casters.h"\n\nnamespace wick::python {\n\n'
     for name in sorted(manifest.enums):
         pairs = ", ".join(f'{{"{snake(v["name"])}", {name}::{v["name"]}}}' for v in manifest.types[name]["values"])
-        text += f"template <>\nstruct Names<{name}> {{\n  static constexpr std::pair<std::string_view, {name}> kNames[] = {{{pairs}}};\n}};\n"
+        literal = ", ".join(f"'{snake(v['name'])}'" for v in manifest.types[name]["values"])
+        text += (f"template <>\nstruct Names<{name}> {{\n  static constexpr std::pair<std::string_view, {name}> kNames[] = {{{pairs}}};\n"
+                 f'  static constexpr auto kType = nb::detail::const_name("typing.Literal[{literal}]");\n}};\n')
     for name in sorted(manifest.tuples):
         members = ", ".join(f"&{name}::{f['name']}" for f in manifest.types[name]["fields"])
         text += f"template <>\nstruct Fields<{name}> {{\n  static constexpr auto kMembers = std::make_tuple({members});\n}};\n"
     text += "\n}  // namespace wick::python\n\nnamespace nanobind::detail {\n\n"
-    for names, caster in ((manifest.enums, "EnumCaster"), (manifest.tuples, "TupleCaster")):
-        for name in sorted(names):
-            text += f"template <>\nstruct type_caster<wick::{name}> : {caster}<wick::{name}> {{}};\n"
+    for name in sorted(manifest.tuples):
+        text += f"template <>\nstruct type_caster<wick::{name}> : TupleCaster<wick::{name}> {{}};\n"
     return text + "\n}  // namespace nanobind::detail\n"
+
+
+def exceptions():
+    """The header with the exceptions of errors. The compiler finds codes that EXCEPTIONS lacks."""
+    cases = "".join(f"    case ErrorCode::{code}:\n      return PyExc_{exception};\n" for code, exception in EXCEPTION_OF.items())
+    return ('#pragma once\n#include <Python.h>\n\n#include "wick/base/error.h"\n\nnamespace wick::python {\n\n'
+            f"inline PyObject* exception_of(ErrorCode code) {{\n  switch (code) {{\n{cases}  }}\n  return PyExc_RuntimeError;\n}}\n\n"
+            "}  // namespace wick::python\n")
 
 
 def main_file(manifest, results):
@@ -254,7 +312,7 @@ def generate(path):
         except Unbindable as reason:
             unbound[function["name"]] = str(reason)
     results = {o["result"] for f in manifest.functions for o in f["overloads"]} & manifest.tuples
-    files = {"ops.h": header(manifest), "ops.cpp": main_file(manifest, results)}
+    files = {"exceptions.h": exceptions(), "ops.h": header(manifest), "ops.cpp": main_file(manifest, results)}
     for i in range(PARTS):
         body = "".join(bound[i::PARTS])
         files[f"ops_{i}.cpp"] = (f'#include "ops.h"\n\nnamespace wick::python {{\n\nvoid bind_ops_{i}(nb::module_& m) {{\n{body}}}\n\n'

@@ -41,7 +41,7 @@ class Squareplus(wick.Function):
         if device.type == "cpu":
             kernel.launch([x, wick.Tensor(b)], [y])
         else:
-            kernel.launch((x.numel + 255) // 256, 256, x, y, b, x.numel)
+            kernel.launch((x.numel() + 255) // 256, 256, x, y, b, x.numel())
         return y
 
     @staticmethod

@@ -16,6 +16,8 @@ void bind_operators(nanobind::module_& m);
 void bind_interop(nanobind::module_& m);
 /// What users of PyTorch and NumPy write beside the ops: x.T, x.size(), x.half(), x.cpu().
 void bind_habits(nanobind::module_& m);
+/// PyTorch's functions that are made of several ops: tensor, manual_seed, allclose, std.
+void bind_pytorch(nanobind::module_& m);
 void bind_function(nanobind::module_& m);
 void bind_streams(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);

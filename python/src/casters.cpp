@@ -4,6 +4,21 @@
 
 #include "dtype_names.h"
 
+namespace wick::python {
+
+DType DTypeArgument::value(std::string_view op, std::string_view argument) const {
+  if (const auto* dtype = std::get_if<DType>(&given_)) return *dtype;
+  const std::string& name = std::get<std::string>(given_);
+  if (const auto dtype = dtype_of_any_name(name)) return *dtype;
+  std::string names;
+  for (int d = 0; d < kNumDTypes; d++)
+    names += std::string(d > 0 ? ", " : "") + dtype_name(DType(d));
+  fail(ErrorCode::kInvalidArgument, op, argument, ": expected one of ", names, ", got \"", name,
+       "\"");
+}
+
+}  // namespace wick::python
+
 namespace nanobind::detail {
 
 using wick::python::try_cast;
@@ -87,7 +102,10 @@ bool type_caster<wick::Index>::from_python(handle src, uint32_t flags,
     value.emplace(number->integer());
   } else if (!number && !PyUnicode_Check(src.ptr())) {
     try {
-      value.emplace(wick::python::tensor_of(src));
+      const wick::Tensor ids = wick::python::tensor_of(src);
+      // A list without numbers is one without ids.
+      const bool is_empty = ids.numel() == 0 && PyList_Check(src.ptr());
+      value.emplace(is_empty ? ids.to(wick::DType::kI64) : ids);
     } catch (const std::exception&) {
       return false;
     }

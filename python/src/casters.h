@@ -29,11 +29,12 @@ struct Target {
   nb::handle object;
 };
 
-/// The ints of `zeros(2, 3)`.
-inline Dims separate_ints(const nb::args& given) {
-  std::vector<int64_t> sizes;
-  if (!nb::try_cast(given, sizes)) throw nb::next_overload();
-  return Dims(sizes);
+/// Arguments given one by one, as the ints of `zeros(2, 3)`; another overload is tried if they are none.
+template <class List>
+List separate(const nb::args& given) {
+  List list;
+  if (!nb::try_cast(given, list)) throw nb::next_overload();
+  return list;
 }
 
 /// An argument that is a Device or its name. The name is parsed when the op runs, so that the caller
@@ -52,6 +53,64 @@ class DeviceArgument {
  private:
   std::variant<Device, std::string> given_;
 };
+
+/// kNames: pairs of a name and an enumerator; kType: the annotation that lists the names. The generated
+/// ops.h specializes it.
+template <class E>
+struct Names;
+
+/// An argument that is an enumerator's name, "reflect" for PadMode::kReflect. As that of a device, the
+/// name is looked up when the op runs.
+template <class E>
+class EnumArgument {
+ public:
+  EnumArgument() = default;
+  explicit EnumArgument(E value) {
+    for (const auto& [name, enumerator] : Names<E>::kNames)
+      if (enumerator == value) name_ = name;
+  }
+  explicit EnumArgument(std::string name) : name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+  E value(std::string_view op, std::string_view argument) const {
+    std::string names;
+    for (const auto& [name, enumerator] : Names<E>::kNames) {
+      if (name == name_) return enumerator;
+      names += (names.empty() ? "\"" : ", \"") + std::string(name) + "\"";
+    }
+    fail(ErrorCode::kInvalidArgument, op, argument, ": expected one of ", names, ", got \"", name_,
+         "\"");
+  }
+
+ private:
+  std::string name_;
+};
+
+/// An argument that is a DType or its name, which is looked up when the op runs.
+class DTypeArgument {
+ public:
+  DTypeArgument() = default;
+  explicit DTypeArgument(DType dtype) : given_(dtype) {}
+  explicit DTypeArgument(std::string name) : given_(std::move(name)) {}
+
+  DType value(std::string_view op, std::string_view argument) const;
+
+ private:
+  std::variant<DType, std::string> given_;
+};
+
+/// What an op gets for an argument that is a name.
+template <class E>
+E value_of(const EnumArgument<E>& given, std::string_view op, std::string_view argument) {
+  return given.value(op, argument);
+}
+inline DType value_of(const DTypeArgument& given, std::string_view op, std::string_view argument) {
+  return given.value(op, argument);
+}
+inline std::optional<DType> value_of(const std::optional<DTypeArgument>& given, std::string_view op,
+                                     std::string_view argument) {
+  return given ? std::optional(given->value(op, argument)) : std::nullopt;
+}
 
 /// Makes a Tensor of a Tensor, a number, nested lists, or an array (buffer or DLPack), whose values
 /// it copies. Raises TypeError for other objects. Without a dtype, ints become i64, floats f32;
@@ -78,13 +137,9 @@ inline void add_method(nb::handle type, const char* name, nb::handle function) {
   nb::setattr(type, name, nb::steal(PyInstanceMethod_New(function.ptr())));
 }
 
-/// kMembers: the fields of a C++ struct that is a tuple in Python. The generated ops.h specializes it
-/// and Names.
+/// kMembers: the fields of a C++ struct that is a tuple in Python. The generated ops.h specializes it.
 template <class T>
 struct Fields;
-/// kNames: pairs of a name and an enumerator.
-template <class E>
-struct Names;
 
 /// The Python type of results of type T: a named tuple. bind_results sets it.
 template <class T>
@@ -270,35 +325,58 @@ struct type_caster<wick::python::Key> {
   }
 };
 
-/// An enumerator is a str: "reflect" for PadMode::kReflect.
 template <class E>
-struct EnumCaster {
-  NB_TYPE_CASTER(E, const_name("str"))
+struct type_caster<wick::python::EnumArgument<E>> {
+  using Argument = wick::python::EnumArgument<E>;
+  NB_TYPE_CASTER(Argument, wick::python::Names<E>::kType)
 
   bool from_python(handle src, uint32_t flags, cleanup_list* cleanup) noexcept {
-    const auto text = wick::python::try_cast<std::string_view>(src, flags, cleanup);
-    if (text)
-      for (const auto& [name, enumerator] : wick::python::Names<E>::kNames)
-        if (name == *text) {
-          value = enumerator;
-          return true;
-        }
-    return false;
+    const auto name = wick::python::try_cast<std::string>(src, flags, cleanup);
+    if (name) value = Argument(*name);
+    return name.has_value();
   }
-  static handle from_cpp(E e, rv_policy, cleanup_list*) noexcept {
-    for (const auto& [name, enumerator] : wick::python::Names<E>::kNames)
-      if (enumerator == e) return PyUnicode_FromStringAndSize(name.data(), Py_ssize_t(name.size()));
-    return none().release();
+  static handle from_cpp(const Argument& argument, rv_policy, cleanup_list*) noexcept {
+    return PyUnicode_FromStringAndSize(argument.name().data(), Py_ssize_t(argument.name().size()));
+  }
+};
+
+template <>
+struct type_caster<wick::python::DTypeArgument> {
+  NB_TYPE_CASTER(wick::python::DTypeArgument, const_name("wick.DType | str"))
+
+  bool from_python(handle src, uint32_t flags, cleanup_list* cleanup) noexcept {
+    if (const auto dtype = wick::python::try_cast<wick::DType>(src, flags, cleanup))
+      value = wick::python::DTypeArgument(*dtype);
+    else if (const auto name = wick::python::try_cast<std::string>(src, flags, cleanup))
+      value = wick::python::DTypeArgument(*name);
+    else
+      return false;
+    return true;
+  }
+  static handle from_cpp(const wick::python::DTypeArgument& argument, rv_policy policy,
+                         cleanup_list* cleanup) noexcept {  // for defaults
+    return type_caster<wick::DType>::from_cpp(argument.value("", "dtype"), policy, cleanup);
+  }
+};
+
+/// A list of tensors is not a tensor, although that has a length and items.
+template <>
+struct type_caster<std::vector<wick::Tensor>>
+    : list_caster<std::vector<wick::Tensor>, wick::Tensor> {
+  bool from_python(handle src, uint32_t flags, cleanup_list* cleanup) noexcept {
+    return !isinstance<wick::python::TensorObject>(src) &&
+           list_caster<std::vector<wick::Tensor>, wick::Tensor>::from_python(src, flags, cleanup);
   }
 };
 
 /// A struct is a tuple of its fields; one int stands for all of them if C++ takes it so (Pair).
 template <class T>
 struct TupleCaster : wick::python::ValueCaster<T> {
-  static constexpr auto Name = const_name("tuple");
+  static constexpr bool kTakesOne = std::convertible_to<int64_t, T>;  // which aggregates do not
+  static constexpr auto Name = const_name<kTakesOne>("int | tuple", "tuple");
 
   bool from_python(handle src, uint32_t flags, cleanup_list* cleanup) noexcept {
-    if constexpr (std::constructible_from<T, int64_t>)
+    if constexpr (kTakesOne)
       if (const auto one = wick::python::try_cast<int64_t>(src, flags, cleanup)) {
         this->value.emplace(*one);
         return true;

@@ -1,3 +1,4 @@
+#include "device.h"
 #include "bind.h"
 #include "casters.h"
 
@@ -17,6 +18,17 @@ bool is_named(const Device& device, std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<Device> all_devices() {
+  std::vector<Device> all;
+  for (const BackendStatus& backend : backend_status())
+    for (const DeviceInfo& info : backend.devices)
+      all.push_back(backend.name == "cpu" ? Device::cpu()
+                    : backend.name == "emu"
+                        ? Device::emulated(info.wave)
+                        : Device::parse(backend.name + ":" + std::to_string(info.ordinal)));
+  return all;
+}
 
 void bind_device(nb::module_& m) {
   nb::class_<Device>(m, "Device",
@@ -62,19 +74,8 @@ void bind_device(nb::module_& m) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::str(self)));
       });
 
-  m.def(
-      "devices",
-      [] {
-        std::vector<Device> all;
-        for (const BackendStatus& backend : backend_status())
-          for (const DeviceInfo& info : backend.devices)
-            all.push_back(backend.name == "cpu" ? Device::cpu()
-                          : backend.name == "emu"
-                              ? Device::emulated(info.wave)
-                              : Device::parse(backend.name + ":" + std::to_string(info.ordinal)));
-        return all;
-      },
-      WithoutGil(), "All devices of this machine, the emulators included.");
+  m.def("devices", &all_devices, WithoutGil(),
+        "All devices of this machine, the emulators included.");
   m.def("rocm_is_available", &rocm_is_available, WithoutGil());
   m.def("rocm_device_count", &rocm_device_count, WithoutGil());
   m.def("cuda_is_available", &cuda_is_available, WithoutGil());

@@ -22,13 +22,13 @@ Tensor expand(const Tensor& x, const Dims& sizes) {
   return broadcast_to(x, shape);
 }
 
-Tensor arange_of(Number start, std::optional<Number> end, Number step, std::optional<DType> dtype,
-                 const DeviceArgument& device) {
+Tensor arange_of(Number start, std::optional<Number> end, Number step,
+                 const std::optional<DTypeArgument>& dtype, const DeviceArgument& device) {
   if (!end) {
     end = start;
     start = 0;
   }
-  return arange(start, *end, step, {.dtype = dtype, .device = device});
+  return arange(start, *end, step, {.dtype = value_of(dtype, "arange", "dtype"), .device = device});
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ void bind_habits(nb::module_& m) {
       .def(
           "expand",
           [](const Tensor& x, const nb::args& given) {
-            const Dims sizes = separate_ints(given);
+            const Dims sizes(separate<std::vector<int64_t>>(given));
             const ReleasedGil others_run;
             return expand(x, sizes);
           },

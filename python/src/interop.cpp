@@ -168,11 +168,16 @@ nb::object ordered(nb::handle object) {
 
 Array cast_array(nb::handle object) {
   Array array;
-  if (!nb::try_cast(ordered(object), array))
-    throw nb::type_error(("expected a number, a list or an array of numbers, found " +
-                          std::string(nb::type_name(object.type()).c_str()))
-                             .c_str());
-  return array;
+  if (nb::try_cast(ordered(object), array)) return array;
+  std::string found = nb::type_name(object.type()).c_str();
+  if (nb::hasattr(object, "__array_interface__")) {  // NumPy's
+    const nb::object type = object.attr("__array_interface__")["typestr"];
+    found = "an array of " + std::string(nb::str(type).c_str());
+    if (found.find('>') != found.npos)
+      found += ", which is another byte order: use array.astype(array.dtype.newbyteorder(\"=\"))";
+  }
+  throw nb::type_error(
+      ("expected a number, a list or an array of numbers, found " + found).c_str());
 }
 
 Tensor from_dlpack(nb::handle object, const std::optional<DeviceArgument>& wanted,

@@ -2,6 +2,7 @@
 
 NB_MODULE(_wick, m) {
   using namespace wick::python;
+  m.attr("__version__") = WICK_VERSION;
   watch_forks();
   bind_errors(m);
   bind_dtype(m);
@@ -14,6 +15,7 @@ NB_MODULE(_wick, m) {
   bind_kernels(m);
   bind_ops(m);
   bind_habits(m);
+  bind_pytorch(m);
   bind_function(m);
   bind_files(m);
   bind_quantized(m);

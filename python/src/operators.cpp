@@ -107,6 +107,8 @@ void bind_operators(nb::module_& m) {
   type.def(
           "__matmul__", [](const Tensor& a, const Tensor& b) { return matmul(a, b); },
           nb::is_operator(), WithoutGil())
+      .def("__matmul__", &refuse_array, nb::is_operator())
+      .def("__rmatmul__", &refuse_array, nb::is_operator())
       .def(
           "__neg__", [](const Tensor& x) { return neg(x); }, WithoutGil())
       .def("__pos__", [](const Tensor& x) { return x; })

@@ -6,10 +6,11 @@
 namespace wick::python {
 namespace {
 
-QTensor from_data(const nb::bytes& data, DType dtype, const Shape& shape,
+QTensor from_data(const nb::bytes& data, const DTypeArgument& dtype, const Shape& shape,
                   const std::optional<DeviceArgument>& device) {
   const std::span bytes(static_cast<const uint8_t*>(data.data()), data.size());
-  return QTensor::from_data(bytes, dtype, shape, device ? Device(*device) : Device::cpu());
+  return QTensor::from_data(bytes, value_of(dtype, "from_data", "dtype"), shape,
+                            device ? Device(*device) : Device::cpu());
 }
 
 nb::bytes data(const QTensor& q) {
@@ -31,7 +32,9 @@ void bind_quantized(nb::module_& m) {
       .def(nb::init<Tensor>(), nb::arg("values"), "Holds the tensor, without a copy.")
       .def_static(
           "quantize",
-          [](const Tensor& x, DType dtype, const std::optional<DeviceArgument>& device) {
+          [](const Tensor& x, const DTypeArgument& name,
+             const std::optional<DeviceArgument>& device) {
+            const DType dtype = value_of(name, "quantize", "dtype");
             return device ? QTensor::quantize_onto(x, dtype, Device(*device))
                           : QTensor::quantize(x, dtype);
           },
@@ -47,8 +50,13 @@ void bind_quantized(nb::module_& m) {
       .def_prop_ro("shape", [](const QTensor& q) { return q.shape(); })
       .def_prop_ro("ndim", &QTensor::rank)
       .def_prop_ro("nbytes", &QTensor::size_in_bytes)
-      .def("dequantize", &QTensor::dequantize, nb::arg("dtype") = DType::kF32, WithoutGil(),
-           "The values, in a floating dtype.")
+      .def(
+          "dequantize",
+          [](const QTensor& q, const DTypeArgument& dtype) {
+            return q.dequantize(value_of(dtype, "dequantize", "dtype"));
+          },
+          nb::arg("dtype") = DTypeArgument(DType::kF32), WithoutGil(),
+          "The values, in a floating dtype.")
       .def("embedding", &QTensor::embedding, nb::arg("ids"), WithoutGil(),
            "Rows of a matrix [V, D] by ids [...]: [..., D] of f32.")
       .def("__repr__", [](const QTensor& q) {

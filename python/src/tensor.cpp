@@ -42,6 +42,30 @@ nb::object tolist(const Tensor& x) {
   });
 }
 
+/// wick.Tensor(1.5, f32), wick.Var([1., 2.], f32, rocm:0): what C++ prints, as an expression of Python.
+/// If elements are left out, the shape follows them.
+std::string repr(const Tensor& x, const std::string& type) {
+  const std::string text = to_string(x);
+  const size_t end = text.rfind('\n');
+  const std::string name = "wick." + type + "(";
+  std::string values = text.substr(0, end);
+  for (size_t at = 0; (at = values.find('\n', at)) != values.npos; at += 1 + name.size())
+    values.insert(at + 1, name.size(), ' ');
+  const bool is_whole = values.find("...") == values.npos && x.numel() > 0;
+  return name + values + (is_whole ? "" : ", shape=" + to_string(x.shape())) + ", " +
+         dtype_name(x.dtype()) + (x.device().is_cpu() ? "" : ", " + to_string(x.device())) + ")";
+}
+
+/// f"{loss:.3f}" of one element; other tensors have no format but "".
+nb::object format(nb::handle self, const nb::str& spec) {
+  const auto x = nb::cast<Tensor>(self);
+  if (x.rank() == 0) return nb::module_::import_("builtins").attr("format")(item(x), spec);
+  if (nb::len(spec) == 0) return nb::str(self);
+  throw nb::type_error(("a tensor of shape " + to_string(x.shape()) + " has no format \"" +
+                        spec.c_str() + "\": format its items, or use set_printoptions")
+                           .c_str());
+}
+
 int64_t length(const Tensor& x) {
   if (x.rank() == 0) throw nb::type_error("len() of a tensor without dims");
   return x.size(0);
@@ -59,21 +83,23 @@ void bind_tensor(nb::module_& m) {
   nb::class_<TensorObject> type(m, "Tensor", "An immutable array of numbers on a device.");
   type.def(
           "__init__",
-          [](TensorObject* self, nb::handle data, std::optional<DType> dtype,
+          [](TensorObject* self, nb::handle data, const std::optional<DTypeArgument>& dtype,
              const std::optional<DeviceArgument>& device) {
-            new (self) TensorObject(tensor_of(data, dtype, device));
+            new (self) TensorObject(tensor_of(data, value_of(dtype, "Tensor", "dtype"), device));
           },
           nb::arg("data"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
           "Copies a number, nested lists of numbers, or an array. Without a dtype, ints become i64 "
           "and floats f32; arrays and tensors keep theirs.")
       .def_prop_ro(
-          "shape", [](const Tensor& x) { return x.shape(); }, "The sizes, as a tuple.")
+          "shape", [](const Tensor& x) { return x.shape(); },
+          nb::sig("def shape(self) -> tuple[int, ...]"), "The sizes, as a tuple.")
       .def_prop_ro(
-          "strides", [](const Tensor& x) { return x.strides(); }, "In elements, not bytes.")
+          "strides", [](const Tensor& x) { return x.strides(); },
+          nb::sig("def strides(self) -> tuple[int, ...]"), "In elements, not bytes.")
       .def_prop_ro("dtype", [](const Tensor& x) { return x.dtype(); })
       .def_prop_ro("device", [](const Tensor& x) { return x.device(); })
       .def_prop_ro("ndim", [](const Tensor& x) { return x.rank(); })
-      .def_prop_ro(
+      .def(
           "numel", [](const Tensor& x) { return x.numel(); }, "The number of elements.")
       .def_prop_ro("requires_grad", [](const Tensor& x) { return x.requires_grad(); })
       .def("is_contiguous", [](const Tensor& x) { return x.is_contiguous(); })
@@ -93,8 +119,14 @@ void bind_tensor(nb::module_& m) {
       .def(
           "detach", [](const Tensor& x) { return x.detach(); }, WithoutGil(),
           "The same elements, not recorded on the tape.")
-      .def(
-          "__repr__", [](const Tensor& x) { return to_string(x); }, WithoutGil())
+      .def("__repr__",
+           [](nb::handle self) {
+             const auto x = nb::cast<Tensor>(self);
+             const auto name = nb::cast<std::string>(nb::type_name(self.type()));
+             const ReleasedGil others_run;
+             return repr(x, name.substr(name.rfind('.') + 1));
+           })
+      .def("__format__", &format, nb::arg("spec"))
       .def("__len__", &length)
       .def("__iter__",
            [](const Tensor& x) {

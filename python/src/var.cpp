@@ -20,9 +20,10 @@ void bind_var(nb::module_& m) {
       m, "Var", "A mutable tensor, for which backward accumulates a gradient.")
       .def(
           "__init__",
-          [](VarObject* self, nb::handle data, std::optional<DType> dtype,
+          [](VarObject* self, nb::handle data, const std::optional<DTypeArgument>& dtype,
              const std::optional<DeviceArgument>& device, bool requires_grad) {
-            new (self) VarObject(Var(tensor_of(data, dtype, device), requires_grad));
+            const Tensor value = tensor_of(data, value_of(dtype, "Var", "dtype"), device);
+            new (self) VarObject(Var(value, requires_grad));
           },
           nb::arg("data"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
           nb::arg("requires_grad") = true, "Starts with a copy of the data, as Tensor does.")

@@ -8,6 +8,7 @@ activations made of them, which therefore run on every device and have gradients
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 from . import _wick
@@ -20,7 +21,7 @@ from ._wick import (
     cross_entropy as cross_entropy, elu as elu, embedding as embedding, gelu as gelu, gelu_tanh as gelu_tanh,
     grid_sample as grid_sample, interpolate as interpolate, layer_norm as layer_norm, leaky_relu as leaky_relu,
     linear as linear, log_softmax as log_softmax, lp_pool2d as lp_pool2d, max_pool1d as max_pool1d, max_pool2d as max_pool2d,
-    max_unpool2d as max_unpool2d, one_hot as one_hot, pad as pad, pixel_shuffle as pixel_shuffle,
+    max_unpool2d as max_unpool2d, one_hot as one_hot, pixel_shuffle as pixel_shuffle,
     pixel_unshuffle as pixel_unshuffle, relu as relu, rms_norm as rms_norm, sdpa as sdpa, sigmoid as sigmoid, silu as silu,
     softmax as softmax, softplus as softplus, softsign as softsign, swiglu as swiglu, tanh as tanh,
 )
@@ -100,6 +101,16 @@ def kl_div(log_probabilities: Tensor, target: Tensor, reduction: Literal["mean",
     logarithm = _wick.log(_wick.where(target > 0, target, _wick.ones_like(target)))
     losses = target * (logarithm - log_probabilities)
     return losses.sum() / losses.shape[0] if reduction == "batchmean" else _reduced("kl_div", losses, reduction)
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: Literal["constant", "reflect", "replicate", "circular"] = "constant",
+        value: float | None = None) -> Tensor:
+    """Pads dims from the last on: pad has the numbers of elements before and after the last dim, then those of the dim before
+    it, and so on; negative ones crop. wick.pad takes pairs in the order of the dims."""
+    if len(pad) % 2 or len(pad) > 2 * input.ndim:
+        raise ValueError(f"pad: expected two ints for each of the last dims of {list(input.shape)}, got {list(pad)}")
+    pairs = [(before, after) for before, after in zip(pad[::2], pad[1::2])]
+    return _wick.pad(input, pairs[::-1], mode=mode, value=value or 0) if pairs else input
 
 
 def relu6(x: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from . import _wick
 from ._wick import Tensor, Var, cosine_rate as cosine_rate
-from .nn import Module
+from .module import Module
 
 
 class AdamW:
@@ -30,6 +30,9 @@ class AdamW:
         self.lr = lr
         self._parameters = named
         self._adamw = _wick._AdamW(named, betas[0], betas[1], eps, weight_decay, clip_norm, decays_vectors)
+
+    def __repr__(self) -> str:
+        return f"AdamW({len(self._parameters)} parameters, lr={self.lr})"
 
     def step(self) -> None:
         """Makes a step along the gradients that backward has collected, and clears them."""

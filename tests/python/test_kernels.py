@@ -92,7 +92,7 @@ def test_a_kernel_is_the_forward_of_a_function():
         def forward(ctx, x):
             ctx.save_for_backward(x)
             y = wick.empty_like(x)
-            kernel.launch(1, 32, x, y, 1.0, x.numel)
+            kernel.launch(1, 32, x, y, 1.0, x.numel())
             return y
 
         @staticmethod

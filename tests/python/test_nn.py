@@ -61,7 +61,7 @@ def test_adamw_is_pytorchs(torch, device):
 @pytest.mark.parametrize("make", [
     lambda torch, d: (nn.Linear(4, 3, device=d), torch.nn.Linear(4, 3), (2, 5, 4)),
     lambda torch, d: (nn.LayerNorm(6, device=d), torch.nn.LayerNorm(6), (2, 6)),
-    lambda torch, d: (nn.RMSNorm(6, device=d), torch.nn.RMSNorm(6, eps=1e-5), (2, 6)),
+    lambda torch, d: (nn.RMSNorm(6, device=d), torch.nn.RMSNorm(6), (2, 6)),
     lambda torch, d: (nn.Conv2d(2, 4, 3, stride=2, padding=1, device=d), torch.nn.Conv2d(2, 4, 3, stride=2, padding=1), (2, 2, 7, 6)),
 ], ids=["Linear", "LayerNorm", "RMSNorm", "Conv2d"])
 def test_modules_are_pytorchs(torch, device, make):
@@ -122,11 +122,11 @@ def test_cosine_rate():
 
 def test_layers_without_parameters_and_from_one(torch, device):
     x = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32)
-    plain = nn.LayerNorm(6, affine=False, device=device)
+    plain = nn.LayerNorm(6, elementwise_affine=False, device=device)
     assert plain.named_parameters() == {}
     np.testing.assert_allclose(plain(wick.Tensor(x, device=device)).numpy(),
                                torch.nn.LayerNorm(6, elementwise_affine=False)(torch.from_numpy(x)).numpy(), rtol=1e-5, atol=1e-6)
-    gemma = nn.RMSNorm(6, adds_one=True, device=device)
+    gemma = nn.RMSNorm(6, 1e-5, adds_one=True, device=device)
     assert gemma.weight.tolist() == [0] * 6
     np.testing.assert_allclose(gemma(wick.Tensor(x, device=device)).numpy(), x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5),
                                rtol=1e-5, atol=1e-6)

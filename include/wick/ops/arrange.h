@@ -20,7 +20,7 @@ WICK_API Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step)
 /// A row-major copy of x in memory of its own. The gradient passes through.
 WICK_API Tensor clone(const Tensor& x);
 /// Concatenates tensors along a dim. Their sizes in the other dims and their dtypes must be equal.
-WICK_API Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
+WICK_API Tensor cat(const std::vector<Tensor>& tensors, int64_t dim = 0);
 /// Stacks tensors along a new dim. Their shapes and dtypes must be equal.
 WICK_API Tensor stack(const std::vector<Tensor>& tensors, int64_t dim = 0);
 /// Repeats the whole tensor, times[d] times along dim d. If `times` has more entries than x has
