@@ -18,7 +18,7 @@ from ._wick import (
     adaptive_max_pool1d as adaptive_max_pool1d, adaptive_max_pool2d as adaptive_max_pool2d,
     avg_pool1d as avg_pool1d, avg_pool2d as avg_pool2d,
     conv1d as conv1d, conv2d as conv2d, conv_transpose1d as conv_transpose1d, conv_transpose2d as conv_transpose2d,
-    cross_entropy as cross_entropy, elu as elu, embedding as embedding, gelu as gelu, gelu_tanh as gelu_tanh,
+    elu as elu, embedding as embedding, gelu as gelu, gelu_tanh as gelu_tanh,
     grid_sample as grid_sample, interpolate as interpolate, layer_norm as layer_norm, leaky_relu as leaky_relu,
     linear as linear, log_softmax as log_softmax, lp_pool2d as lp_pool2d, max_pool1d as max_pool1d, max_pool2d as max_pool2d,
     max_unpool2d as max_unpool2d, one_hot as one_hot, pixel_shuffle as pixel_shuffle,
@@ -29,14 +29,16 @@ from ._wick import (
 Reduction = Literal["mean", "sum", "none"]
 
 
+def _checked(op: str, reduction: Reduction) -> Reduction:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{op}: reduction: expected 'mean', 'sum' or 'none', got {reduction!r}")
+    return reduction
+
+
 def _reduced(op: str, losses: Tensor, reduction: Reduction) -> Tensor:
-    if reduction == "mean":
-        return losses.mean()
-    if reduction == "sum":
-        return losses.sum()
-    if reduction == "none":
+    if _checked(op, reduction) == "none":
         return losses
-    raise ValueError(f"{op}: reduction: expected 'mean', 'sum' or 'none', got {reduction!r}")
+    return losses.mean() if reduction == "mean" else losses.sum()
 
 
 def _same_shape(op: str, x: Tensor, target: Tensor) -> None:
@@ -74,11 +76,20 @@ def smooth_l1_loss(x: Tensor, target: Tensor, reduction: Reduction = "mean", bet
     return huber_loss(x, target, reduction, beta) / beta if beta else l1_loss(x, target, reduction)
 
 
-def nll_loss(log_probabilities: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
-    """-log_probabilities[i, target[i]]: [N, C] floating, [N] integers in [0, C)."""
-    if log_probabilities.ndim != 2 or list(target.shape) != list(log_probabilities.shape[:1]):
-        raise ValueError(f"nll_loss: expected [N, C] and [N], got {list(log_probabilities.shape)} and {list(target.shape)}")
-    return _reduced("nll_loss", -log_probabilities.gather(1, target.unsqueeze(1)).squeeze(1), reduction)
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
+                  reduction: Reduction = "mean", label_smoothing: float = 0.0) -> Tensor:
+    """-log softmax(input)[target]: input [N, C, ...] or [C], target [N, ...] or [] of integers, or like input the classes'
+    probabilities. Targets equal to ignore_index do not count, which takes some more kernels than wick.cross_entropy without
+    that option; weight [C] is a factor of each class."""
+    ignored = None if target.dtype.is_floating_point and ignore_index < 0 else ignore_index
+    return _wick.cross_entropy(input, target, weight=weight, ignore_index=ignored, reduction=_checked("cross_entropy", reduction),
+                               label_smoothing=label_smoothing)
+
+
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
+             reduction: Reduction = "mean") -> Tensor:
+    """-input[target]: cross_entropy of input that log_softmax has made, with its options."""
+    return _wick.nll_loss(input, target, weight=weight, ignore_index=ignore_index, reduction=_checked("nll_loss", reduction))
 
 
 def binary_cross_entropy(probabilities: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:

@@ -77,6 +77,76 @@ def test_functions_and_gradients_are_pytorchs(torch, name, arrays, options, form
     np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-7 if name == "hardsigmoid" else 1e-9, atol=1e-10)
 
 
+def losses_of_classes(log_p, targets, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """The formula of PyTorch's documentation: log_p [N, C], targets [N]."""
+    rows, classes = np.arange(len(targets)), log_p.shape[1]
+    weight = np.ones(classes) if weight is None else weight
+    counted = targets != ignore_index
+    ids = np.where(counted, targets, 0)
+    smooth = -(log_p * weight).sum(1) / classes
+    losses = np.where(counted, -(1 - label_smoothing) * weight[ids] * log_p[rows, ids] + label_smoothing * smooth, 0)
+    return {"none": losses, "sum": losses.sum(), "mean": losses.sum() / (weight[ids] * counted).sum()}[reduction]
+
+
+@pytest.mark.parametrize("name, smoothing", [("nll_loss", 0.0), ("cross_entropy", 0.0), ("cross_entropy", 0.1), ("cross_entropy", 1.0)])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weight", [None, np.array([0.5, 1, 0, 1.5, 2, 2.5])], ids=["even", "weighted"])
+@pytest.mark.parametrize("targets, ignored", [([3, -100, 5, -100], -100), ([3, 2, 5, 2], 2), ([3, 2, 5, 2], -1)])
+def test_losses_of_classes(device, name, smoothing, reduction, weight, targets, ignored):
+    options = {"reduction": reduction, "ignore_index": ignored, **({"label_smoothing": smoothing} if smoothing else {})}
+    y = getattr(F, name)(wick.Tensor(LOG_P, device=device), target=wick.Tensor(targets, device=device),
+                         weight=None if weight is None else wick.Tensor(weight, device=device), **options)
+    np.testing.assert_allclose(y.numpy(), losses_of_classes(LOG_P, np.array(targets), weight, **options), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name, smoothing", [("nll_loss", 0.0), ("cross_entropy", 0.0), ("cross_entropy", 0.1)])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weight", [None, np.array([0.5, 1, 0, 1.5, 2, 2.5]), np.zeros(6)], ids=["even", "weighted", "weightless"])
+@pytest.mark.parametrize("targets", [[3, -100, 5, 2], [2, 2, 2, 2], [-100] * 4])
+@pytest.mark.parametrize("shape", [(4, 6), (1, 6, 4), (2, 6, 2, 1)])
+def test_losses_of_classes_are_pytorchs(torch, name, smoothing, reduction, weight, targets, shape):
+    options = {"reduction": reduction, **({"label_smoothing": smoothing} if smoothing else {})}
+    targets = np.array(targets).reshape(shape[:1] + shape[2:])
+    ours, theirs = wick.Var(LOG_P.reshape(shape)), torch.tensor(LOG_P.reshape(shape), requires_grad=True)
+    y = getattr(F, name)(ours, wick.Tensor(targets), None if weight is None else wick.Tensor(weight), **options)
+    expected = getattr(torch.nn.functional, name)(theirs, torch.tensor(targets), None if weight is None else torch.tensor(weight), **options)
+    np.testing.assert_allclose(y.numpy(), expected.detach().numpy(), rtol=1e-12, atol=1e-15)
+    wick.square(y).sum().backward()
+    expected.square().sum().backward()
+    np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weight", [None, np.array([0.5, 1, 0, 1.5, 2, 2.5])], ids=["even", "weighted"])
+@pytest.mark.parametrize("shape", [(4, 6), (2, 6, 2), (6,)])
+def test_losses_of_probabilities_are_pytorchs(torch, smoothing, reduction, weight, shape):
+    x, p = LOG_P[:len(LOG_P) if len(shape) > 1 else 1].reshape(shape), Q[:4 if len(shape) > 1 else 1].reshape(shape)
+    ours, theirs = [wick.Var(a) for a in (x, p)], [torch.tensor(a, requires_grad=True) for a in (x, p)]
+    options = {"reduction": reduction, "label_smoothing": smoothing}
+    y = F.cross_entropy(*ours, None if weight is None else wick.Tensor(weight), **options)
+    expected = torch.nn.functional.cross_entropy(*theirs, None if weight is None else torch.tensor(weight), **options)
+    np.testing.assert_allclose(y.numpy(), expected.detach().numpy(), rtol=1e-12)
+    wick.square(y).sum().backward()
+    expected.square().sum().backward()
+    for a, b in zip(ours, theirs):
+        np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_ignored_labels_do_not_count(device):
+    logits, labels = wick.zeros([4, 5], device=device), wick.Tensor([0, -100, 2, -100], device=device)
+    assert F.cross_entropy(logits, labels).item() == pytest.approx(math.log(5))
+    assert F.cross_entropy(logits, labels, reduction="none").tolist() == pytest.approx([math.log(5), 0, math.log(5), 0])
+    assert math.isnan(F.cross_entropy(logits[:1], labels[1:2]).item())
+    ours = wick.Var(logits)
+    F.cross_entropy(ours, labels).backward()
+    np.testing.assert_allclose(ours.grad.numpy(), [[-.4, .1, .1, .1, .1], [0] * 5, [.1, .1, -.4, .1, .1], [0] * 5], rtol=1e-6)
+    assert wick.cross_entropy(logits, labels, ignore_index=-100).item() == pytest.approx(math.log(5))
+    with pytest.raises(IndexError, match="cross_entropy: id -100 at position 1 is outside") as error:
+        wick.cross_entropy(logits, labels).item()
+    assert device.type != "cpu" or "ignore_index" in str(error.value)
+
+
 def test_extreme_operands():
     x = wick.Tensor([-1e4, 1e4], dtype=wick.f32)
     assert F.logsigmoid(x).tolist() == [-1e4, 0]
@@ -166,7 +236,10 @@ def test_linear_with_an_epilogue(device, activation):
     (lambda x: F.mse_loss(x, x, "median"), "mse_loss: reduction: expected 'mean', 'sum' or 'none', got 'median'"),
     (lambda x: F.huber_loss(x, x, delta=0.0), "huber_loss: delta"),
     (lambda x: F.smooth_l1_loss(x, x, beta=-1.0), "smooth_l1_loss: beta"),
-    (lambda x: F.nll_loss(x, x), r"nll_loss: expected \[N, C\] and \[N\]"),
+    (lambda x: F.nll_loss(x, wick.Tensor([0])), r"nll_loss: expected log_probabilities \[N, C\] and targets \[N\]"),
+    (lambda x: F.cross_entropy(x, wick.Tensor(IDS), reduction="median"), "cross_entropy: reduction: expected 'mean', 'sum' or 'none'"),
+    (lambda x: F.cross_entropy(x, wick.Tensor(IDS), label_smoothing=2), r"cross_entropy: label_smoothing: expected a number in \[0, 1\], got 2"),
+    (lambda x: F.cross_entropy(x, x, ignore_index=2), "cross_entropy: ignore_index needs targets of integers, got f64"),
     (lambda x: F.glu(x[:3], 0), "glu: dim 0: expected an even size, got 3"),
     (lambda x: F.dropout(x, 1.5), "dropout_mask"),
 ])

@@ -427,17 +427,71 @@ Result log_softmax(const Array& x, int64_t dim) {
   return result;
 }
 
-Result cross_entropy(const Array& logits, const Array& targets) {
-  const Result logs = log_softmax(logits, -1);
-  Sum total, magnitude;
-  for (std::size_t row = 0; row < targets.values.size(); row++) {
-    const std::size_t p = row * std::size_t(logits.shape[1]) + std::size_t(targets.values[row]);
-    total.add(-logs.array.values[p]);
-    magnitude.add(logs.magnitude[p] + std::fabs(logs.array.values[p]));
+namespace {
+
+/// Losses of rows of logarithms, each the sum of -share(row, class) · logarithm, with its magnitude.
+/// The mean divides by `count`.
+template <class Share>
+Result loss_of(const Result& logs, const Shape& shape, const Share& share,
+               Loss::Reduction reduction, Real count) {
+  const DType dtype = logs.array.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  const std::size_t classes = std::size_t(logs.array.shape.back());
+  Sum total, total_magnitude;
+  Result each{{dtype, shape, {}}, {}, logs.terms};
+  for (std::size_t at = 0; at < logs.array.values.size(); at += classes) {
+    Sum loss, magnitude;
+    for (std::size_t c = 0; c < classes; c++) {
+      const Real part = share(at / classes, c), logarithm = logs.array.values[at + c];
+      if (part == 0) continue;  // of a logarithm that may be infinite
+      loss.add(-part * logarithm);
+      magnitude.add(part * (logs.magnitude[at + c] + std::fabs(logarithm)));
+    }
+    each.array.values.push_back(loss.value());
+    each.magnitude.push_back(magnitude.value());
+    total.add(loss.value());
+    total_magnitude.add(magnitude.value());
   }
-  const Real count = Real(targets.values.size());
-  const DType dtype = logits.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-  return {{dtype, {}, {total.value() / count}}, {magnitude.value() / count}, logs.terms};
+  if (reduction == Loss::Reduction::kNone) return each;
+  const Real divisor = reduction == Loss::Reduction::kMean ? count : 1;
+  return {{dtype, {}, {total.value() / divisor}}, {total_magnitude.value() / divisor}, logs.terms};
+}
+
+Real weight_of(const Loss& loss, std::size_t c) {
+  return loss.weight ? loss.weight->values[c] : Real(1);
+}
+
+Result loss_of_classes(const Result& logs, const Array& targets, const Loss& loss) {
+  Sum weights;
+  for (const Real target : targets.values)
+    if (target != loss.ignored) weights.add(weight_of(loss, std::size_t(target)));
+  const Real shared = loss.smoothing / Real(logs.array.shape.back());
+  const auto share = [&](std::size_t row, std::size_t c) -> Real {
+    const Real target = targets.values[row];
+    if (target == loss.ignored) return 0;
+    return weight_of(loss, c) * ((target == Real(c) ? 1 - loss.smoothing : 0) + shared);
+  };
+  return loss_of(logs, targets.shape, share, loss.reduction, weights.value());
+}
+
+}  // namespace
+
+Result cross_entropy(const Array& logits, const Array& targets, const Loss& loss) {
+  return loss_of_classes(log_softmax(logits, -1), targets, loss);
+}
+
+Result cross_entropy_of_probabilities(const Array& logits, const Array& p, const Loss& loss) {
+  const std::size_t classes = std::size_t(logits.shape[1]);
+  const auto share = [&](std::size_t row, std::size_t c) {
+    const Real own = p.values[row * classes + c] * (1 - loss.smoothing);
+    return weight_of(loss, c) * (own + loss.smoothing / Real(classes));
+  };
+  return loss_of(log_softmax(logits, -1), {logits.shape[0]}, share, loss.reduction,
+                 Real(logits.shape[0]));
+}
+
+Result nll_loss(const Array& log_probabilities, const Array& targets, const Loss& loss) {
+  const Result logs{log_probabilities, std::vector<Real>(log_probabilities.values.size()), 1};
+  return loss_of_classes(logs, targets, loss);
 }
 
 }  // namespace wick::reference

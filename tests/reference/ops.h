@@ -63,7 +63,17 @@ Result where(const Array& condition, const Array& a, const Array& b);
 // results' magnitudes as they reach the result: errors of one rounding each multiply it.
 Result softmax(const Array& x, int64_t dim);
 Result log_softmax(const Array& x, int64_t dim);
-/// The loss is of f32; of f64 for f64.
-Result cross_entropy(const Array& logits, const Array& targets);
+/// How losses of rows become one.
+struct Loss {
+  enum class Reduction { kMean, kSum, kNone };
+  const Array* weight = nullptr;  // of each class; null: 1
+  Real ignored = -100;            // a target that does not count
+  Reduction reduction = Reduction::kMean;
+  Real smoothing = 0;
+};
+/// The losses are of f32; of f64 for f64.
+Result cross_entropy(const Array& logits, const Array& targets, const Loss& loss = {});
+Result cross_entropy_of_probabilities(const Array& logits, const Array& p, const Loss& loss);
+Result nll_loss(const Array& log_probabilities, const Array& targets, const Loss& loss = {});
 
 }  // namespace wick::reference

@@ -313,6 +313,10 @@ std::vector<SurfaceRow> reduce_rows() {
                return cross_entropy(zeros({2, 4}, {.device = d}), integers(d, {0, 3}));
              }),
              {2 * log2}),
+      row_of("nll_loss", of([](D d) {
+               return nll_loss(floats(d, {-1, -2, -3, -4}, {2, 2}), integers(d, {1, 0}));
+             }),
+             {2.5}),
       row_of("sample", of([](D d) {
                return sample(floats(d, {0, 5, 1}, {1, 3}), floats(d, {0.5f}), {.temperature = 0});
              }),
