@@ -13,6 +13,7 @@ NB_MODULE(_wick, m) {
   bind_interop(m);
   bind_streams(m);
   bind_kernels(m);
+  bind_extremes(m);
   bind_ops(m);
   bind_habits(m);
   bind_pytorch(m);

@@ -84,6 +84,73 @@ def test_devices_are_methods(device):
                 getattr(wick.ones(1), kind)(7)
 
 
+EXTREMES = np.array([[3, 7, 7, -1], [np.nan, 2, 5, 2], [4, 4, 4, 4]], dtype=np.float32)
+
+
+@pytest.mark.parametrize("name, row, column", [
+    ("max", ([7, np.nan, 4], [1, 0, 0]), ([np.nan, 7, 7, 4], [1, 0, 0, 2])),
+    ("min", ([-1, np.nan, 4], [3, 0, 0]), ([np.nan, 2, 4, -1], [1, 1, 2, 0])),
+    ("median", ([3, np.nan, 4], [0, 0, None]), ([np.nan, 4, 5, 2], [1, 2, 1, 1])),
+])
+def test_a_dim_gives_values_and_indices_and_an_axis_values(device, name, row, column):
+    x = wick.Tensor(EXTREMES, device=device)
+    method, function = getattr(x, name), getattr(wick, name)
+    for dim, (values, indices) in ((1, row), (0, column)):
+        for result in (method(dim), method(dim=dim), method(dim - 2), function(x, dim), function(x, dim=np.int64(dim))):
+            assert result._fields == ("values", "indices") and result.indices.dtype == wick.i64
+            np.testing.assert_array_equal(result.values.numpy(), np.float32(values))
+            for got, expected in zip(result.indices.tolist(), indices):
+                assert got == expected or expected is None  # any of equal elements
+        for result in (method(axis=dim), function(x, axis=dim)):
+            np.testing.assert_array_equal(result.numpy(), np.float32(values))
+        kept = tuple(1 if d == dim else n for d, n in enumerate(x.shape))
+        assert [t.shape for t in method(dim, keepdim=True)] == [t.shape for t in method(dim, True)] == [kept, kept]
+        assert method(axis=dim, keepdims=True).shape == kept
+
+
+def test_extremes_of_all_elements(device):
+    x = wick.Tensor([[3.0, 7.0, -1.0], [4.0, 2.0, 5.0]], device=device)
+    assert [x.max().item(), x.min().item(), x.median().item(), wick.median(x).item()] == [7, -1, 3, 3]
+    assert x.median().shape == wick.median(x, axis=None).shape == () and x.median(keepdim=True).shape == (1, 1)
+    assert x.median(axis=None, keepdims=True).tolist() == [[3]]
+    assert np.isnan(wick.Tensor(EXTREMES, device=device).median().item())
+    scalar = wick.Tensor(5.0, device=device)
+    assert scalar.median().item() == 5 and [t.shape for t in scalar.max(0)] == [t.shape for t in scalar.median(0)] == [(), ()]
+
+
+def test_extremes_of_lists_of_dims_are_values(device):
+    x = wick.Tensor([[3.0, 7.0, -1.0], [4.0, 2.0, 5.0]], device=device)
+    assert x.max(dims=[0, 1]).item() == x.max([0, 1]).item() == x.max(dim=(0, 1)).item() == x.max(axis=(0, 1)).item() == 7
+    assert x.min(dims=1).tolist() == x.min([1]).tolist() == [-1, 2]
+    assert wick.min(x, dims=[0], keepdim=True).tolist() == [[3, 2, -1]]
+
+
+def test_extremes_of_two_tensors(device):
+    x, y = wick.Tensor([[1.0, 5.0], [3.0, np.nan]], device=device), wick.Tensor([2.0, 4.0], device=device)
+    np.testing.assert_array_equal(wick.max(x, y).numpy(), np.float32([[2, 5], [3, np.nan]]))
+    np.testing.assert_array_equal(x.min(other=y).numpy(), np.float32([[1, 4], [2, np.nan]]))
+    assert wick.max(x, wick.Tensor(1, device=device)).shape == (2, 2)
+    with pytest.raises(ValueError, match="maximum"):
+        x.max(wick.Tensor([1.0, 2.0, 3.0], device=device))
+    for wrong in (None, 1.5, "dim"):
+        with pytest.raises(TypeError):
+            x.max(wrong)
+    for name in ("max", "min", "median"):
+        with pytest.raises(IndexError, match=f"{name}.*: expected dim in \\[-2, 2\\), got 2"):
+            getattr(x, name)(2)
+        with pytest.raises(ValueError, match=f"{name}.*: expected"):
+            getattr(x[:0], name)(0)
+
+
+@pytest.mark.parametrize("name, gradient", [("max", [[0, 2, 0], [0, 0, 2]]), ("min", [[0, 0, 2], [0, 2, 0]]), ("median", [[2, 0, 0], [2, 0, 0]])])
+def test_gradients_go_to_the_chosen_elements(device, name, gradient):
+    x = wick.Var([[3.0, 7.0, -1.0], [4.0, 2.0, 5.0]], device=device)
+    for result in (getattr(x, name)(1).values, getattr(x, name)(axis=1)):
+        x.zero_grad()
+        (result * 2).sum().backward()
+        assert x.grad.tolist() == gradient
+
+
 def test_in_place_functions_return_the_var(device):
     v = wick.Var(ARRAY, device=device)
     assert v.add_(1) is v and v.mul_(v).sqrt_() is v and wick.fill_(v, 2) is v and v.set_(wick.zeros(2, 3, device=device)) is v
