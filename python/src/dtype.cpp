@@ -14,11 +14,14 @@ void bind_dtype(nb::module_& m) {
     return dtype_size(dtype);
   });
   type.def_prop_ro("is_floating_point", &is_floating);
-  type.def("__eq__", [](DType dtype, nb::handle other) {
-    const auto name = try_cast<std::string_view>(other, 0, nullptr);
-    if (name) return dtype_of_any_name(*name) == dtype;
-    return nb::isinstance<DType>(other) && nb::cast<DType>(other) == dtype;
-  });
+  type.def(
+      "__eq__",
+      [](DType dtype, nb::handle other) {
+        const auto name = try_cast<std::string_view>(other, 0, nullptr);
+        if (name) return dtype_of_any_name(*name) == dtype;
+        return nb::isinstance<DType>(other) && nb::cast<DType>(other) == dtype;
+      },
+      nb::arg("other").none());
   // A name that is equal has another hash, so dicts and sets hold dtypes or names, not both.
   nb::setattr(type, "__hash__", nb::module_::import_("enum").attr("Enum").attr("__hash__"));
   type.def("__repr__", [](DType dtype) { return std::string("wick.") + dtype_name(dtype); });

@@ -114,6 +114,13 @@ void bind_tensor(nb::module_& m) {
           },
           WithoutGil(), nb::arg("device"), nb::arg("dtype") = nb::none())
       .def(
+          "to",  // a name that is no dtype's is an error that lists them
+          [](const Tensor& x, const DTypeArgument& dtype,
+             const std::optional<DeviceArgument>& device) {
+            return to(x, value_of(dtype, "to", "dtype"), device);
+          },
+          WithoutGil(), nb::kw_only(), nb::arg("dtype"), nb::arg("device") = nb::none())
+      .def(
           "contiguous", [](const Tensor& x) { return x.contiguous(); }, WithoutGil(),
           "The same values in row-major order.")
       .def(

@@ -1,4 +1,6 @@
 """Tensors from Python and NumPy, and back."""
+import re
+
 import numpy as np
 import pytest
 
@@ -104,4 +106,27 @@ def test_to_converts_and_moves(device):
 
 
 def test_repr_is_that_of_cpp():
+    assert repr(wick.Tensor(1.5)) == "wick.Tensor(1.5000, f32)"
+    assert repr(wick.Var([[1.0, 2.0], [3.0, 4.0]], device="emu:32")) == "wick.Var([[1., 2.],\n          [3., 4.]], f32, emu:32)"
+    assert repr(wick.zeros(0, 3)) == "wick.Tensor([], shape=[0, 3], f32)" and "shape=[2000], i64)" in repr(wick.arange(2000))
     assert repr(wick.Tensor([1, 2])) == str(wick.Tensor([1, 2])) == "wick.Tensor([1, 2], i64)"
+
+
+def test_format_is_that_of_the_number():
+    loss = wick.Tensor(2.5)
+    assert f"{loss:.3f}" == "2.500" and f"{loss}" == "2.5" and f"{wick.Tensor(7):04d}" == "0007"
+    assert f"{wick.ones(2)}" == str(wick.ones(2))
+    with pytest.raises(TypeError, match=r"a tensor of shape \[2\] has no format"):
+        f"{wick.ones(2):.3f}"
+
+
+def test_arrays_that_are_no_tensors_are_named():
+    with pytest.raises(TypeError, match="an array of >f4, which is another byte order"):
+        wick.Tensor(np.arange(3, dtype=">f4"))
+    with pytest.raises(TypeError, match="an array of <U1"):
+        wick.Tensor(np.array(["a"]))
+
+
+def test_the_package_has_a_version_and_its_modules():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", wick.__version__)
+    assert wick.array_api.concat and wick.functional.relu and wick.nn.Linear and wick.optim.AdamW

@@ -39,3 +39,9 @@ def test_the_devices_of_this_machine():
     devices = wick.devices()
     assert wick.Device("cpu") in devices and wick.Device("emu:32") in devices
     assert all(d.name and d.architecture for d in devices)
+
+
+def test_a_dtype_equals_its_names():
+    assert wick.f32 == "f32" and wick.f32 == "float32" and wick.f32 != "f16" and not wick.f32 != "float" and wick.f32 == wick.float32
+    assert wick.f32 != 3 and wick.f32 != None and wick.f16 in ("f16", "bf16")  # noqa: E711
+    assert {wick.f32: 1}[wick.float32] == 1 and len({wick.f32, wick.f16, wick.f32}) == 2

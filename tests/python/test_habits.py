@@ -156,3 +156,47 @@ def test_in_place_functions_return_the_var(device):
     assert v.add_(1) is v and v.mul_(v).sqrt_() is v and wick.fill_(v, 2) is v and v.set_(wick.zeros(2, 3, device=device)) is v
     v += 1
     assert v.clamp_(max=0.5).tolist() == [[0.5] * 3] * 2
+
+
+def test_isclose_is_numpys(device):
+    a = np.array([1, 1, 1e9, np.inf, np.inf, np.nan, 0, 1], np.float32)
+    b = np.array([1.00001, 1.1, 1e9 + 5e3, np.inf, -np.inf, np.nan, 1e-9, np.inf], np.float32)
+    for equal_nan in (False, True):
+        ours = wick.isclose(wick.Tensor(a, device=device), wick.Tensor(b, device=device), equal_nan=equal_nan)
+        np.testing.assert_array_equal(ours.numpy(), np.isclose(a, b, equal_nan=equal_nan))
+    x = wick.Tensor([1, 100], device=device)
+    assert wick.allclose(x, x + 1, rtol=0.5, atol=0.5) and not x.allclose(x + 1) and x.allclose(x)
+    assert not wick.equal(x, x.to("f32")) and not wick.equal(x, x[:1]) and x.equal(x.clone())
+    with pytest.raises(TypeError, match="isclose: expected tensors of one dtype, got i64 and f32"):
+        x.isclose(x.to("f32"))
+
+
+def test_seeds_of_all_devices():
+    drawn = []
+    for _ in range(2):
+        wick.manual_seed(5)
+        drawn.append([wick.rand(3, device=d).tolist() for d in ("cpu", "emu:32")])
+    assert drawn[0] == drawn[1] and drawn[0][0] == drawn[0][1]
+
+
+def test_deviations(torch, device):
+    x = wick.Tensor(ARRAY, device=device)
+    theirs = torch.from_numpy(ARRAY)
+    for ours, expected in ((x.std(), theirs.std()), (x.std(0), theirs.std(0)), (x.std(dim=1, correction=0), theirs.std(dim=1, correction=0)),
+                           (wick.std(x, axis=1, keepdims=True), theirs.std(dim=1, keepdim=True))):
+        np.testing.assert_allclose(ours.numpy(), expected.numpy(), rtol=1e-6)
+
+
+def test_the_gradient_of_one_input_is_a_list_of_one(device):
+    v = wick.Var([1.0, 2.0], device=device)
+    (gradient,) = wick.grad((v * v).sum(), v)
+    assert gradient.tolist() == [2, 4]
+    (once,) = wick.grad((v * v * v).sum(), v, create_graph=True)
+    assert wick.grad(once.sum(), v)[0].tolist() == [6, 12]
+
+
+def test_numpy_arrays_are_refused_clearly(device):
+    x, array = wick.Tensor(ARRAY, device=device), np.ones((3, 2), np.float32)
+    for wrong in (lambda: x @ array, lambda: array.T @ x, lambda: np.sqrt(x), lambda: array.T * x):
+        with pytest.raises(TypeError, match="NumPy array|does not support ufuncs"):
+            wrong()

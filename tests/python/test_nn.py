@@ -204,3 +204,73 @@ def test_train_and_eval_return_the_module():
     module = nn.Dropout()
     assert module.eval() is module and not module.training
     assert module.train() is module and module.training
+
+
+def test_options_of_conv2d_are_those_of_the_constructor():
+    assert nn.Conv2d(3, 8, 3, 2)(wick.ones(1, 3, 9, 9)).shape == (1, 8, 4, 4)
+    assert nn.Conv2d(3, 6, kernel_size=(3, 1), padding="same", groups=3, bias=False)(wick.ones(1, 3, 9, 9)).shape == (1, 6, 9, 9)
+    with pytest.raises(TypeError, match="pading"):
+        nn.Conv2d(3, 8, 3, pading=1)
+    with pytest.raises(TypeError, match="bias is a keyword"):
+        nn.Conv2d(3, 8, 3, False)
+    for options, text in (({"padding_mode": "mirror"}, "zeros, reflect, replicate, circular"), ({"padding": "full"}, "'same' or 'valid'"),
+                          ({"groups": 2}, "groups: expected a divisor of 3 and 8"), ({"kernel_size": (1, 2, 3)}, "kernel_size")):
+        with pytest.raises(ValueError, match=text):
+            nn.Conv2d(**{"in_channels": 3, "out_channels": 8, "kernel_size": 3, **options})
+
+
+def test_to_moves_and_converts_parameters(device):
+    class Tied(nn.Module):
+        def __init__(self):
+            self.inner = [nn.Linear(2, 2), {"a": nn.Linear(2, 2, bias=False)}]
+            self.inner[1]["a"].weight = self.inner[0].weight
+            self.pair = (nn.LayerNorm(2), 3)
+            self.count = wick.Var([1, 2], requires_grad=False)
+            self.scale = wick.Tensor([2.0])
+
+    net = Tied()
+    before = {name: value.numpy() for name, value in net.state_dict().items()}
+    assert net.to(device) is net and net.half() is net
+    assert all(var.device == device and var.requires_grad == (var.dtype == "f16") for var in net.parameters())
+    assert net.inner[1]["a"].weight is net.inner[0].weight and net.count.dtype == "i64" and net.pair[1] == 3
+    assert (net.scale.device, net.scale.dtype, type(net.scale)) == (device, wick.f16, wick.Tensor)
+    net.cpu().float()
+    assert set(net.state_dict()) == set(before)
+    for name, value in net.state_dict().items():
+        np.testing.assert_allclose(value.numpy(), before[name], rtol=1e-3)
+    with pytest.raises(ValueError, match="f33"):
+        net.to(dtype="f33")
+
+
+def test_norms_over_several_dims(torch, device):
+    x = np.random.default_rng(1).uniform(-1, 1, (2, 3, 4)).astype(np.float32)
+    for ours, theirs in ((nn.LayerNorm([3, 4], device=device), torch.nn.LayerNorm([3, 4])), (nn.RMSNorm((3, 4), device=device), torch.nn.RMSNorm((3, 4))),
+                         (nn.LayerNorm(4, bias=False, device=device), torch.nn.LayerNorm(4, bias=False)),
+                         (nn.RMSNorm(4, elementwise_affine=False), torch.nn.RMSNorm(4, elementwise_affine=False))):
+        y = ours.to(device)(wick.Tensor(x, device=device))
+        np.testing.assert_allclose(y.numpy(), theirs(torch.from_numpy(x)).detach().numpy(), rtol=1e-5, atol=1e-6)
+        assert set(ours.named_parameters()) == set(dict(theirs.named_parameters()))
+    with pytest.raises(ValueError, match=r"LayerNorm: expected a shape that ends with \[3\], got \[2, 4\]"):
+        nn.LayerNorm(3)(wick.ones(2, 4))
+
+
+def test_lists_of_modules_and_what_modules_print():
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.ModuleList([nn.Linear(3, 1, bias=False)]))
+    assert list(net.named_parameters()) == ["0.weight", "0.bias", "2.0.weight"] and len(net) == 3 and len(net[2].append(nn.Tanh())) == 2
+    assert repr(net) == """Sequential(
+  (0): Linear(weight [3, 2], bias [3])
+  (1): ReLU()
+  (2): ModuleList(
+    (0): Linear(weight [1, 3])
+    (1): Tanh()
+  )
+)"""
+
+
+def test_pad_is_pytorchs(torch, device):
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for pad, options in (((1, 2), {}), ((1, 0, 0, 2), {"value": 3.0}), ((-1, 1), {}), ((1, 1), {"mode": "reflect"}), ((), {})):
+        ours = wick.functional.pad(wick.Tensor(x, device=device), pad, **options)
+        np.testing.assert_array_equal(ours.numpy(), torch.nn.functional.pad(torch.from_numpy(x), pad, **options).numpy())
+    with pytest.raises(ValueError, match="pad: expected two ints"):
+        wick.functional.pad(wick.ones(2), (1, 1, 1))
