@@ -15,14 +15,21 @@
 #include <memory>
 
 #include "base/memory.h"
-#include "wick/base/error.h"
+#include "wick/base/file_error.h"
 
 namespace wick {
 namespace {
 
 constexpr const char* kNotRegular = "not a regular file";
 
-std::string reason() { return std::strerror(errno); }
+/// Fails for the reason in errno.
+[[noreturn]] void fail_with_reason(const std::string& path, const char* doing = "") {
+  const int reason = errno;
+  fail_file(reason, path, doing, std::strerror(reason));
+}
+
+/// The reason to refuse what is not a regular file.
+int type_error(const struct stat& info) { return S_ISDIR(info.st_mode) ? EISDIR : EINVAL; }
 
 /// Makes temporary names unique within the process: two threads may replace the same file.
 std::string next_number() {
@@ -34,11 +41,13 @@ std::string next_number() {
 /// keeps it from waiting for a pipe's writer.
 int open_file(const std::string& path, int64_t* size) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  check(descriptor >= 0, ErrorCode::kIo, path, reason());
-  struct stat info;
+  if (descriptor < 0) fail_with_reason(path);
+  struct stat info {};
   const bool regular = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
-  if (!regular) close(descriptor);
-  check(regular, ErrorCode::kIo, path, kNotRegular);
+  if (!regular) {
+    close(descriptor);
+    fail_file(type_error(info), path, kNotRegular);
+  }
   *size = info.st_size;
   return descriptor;
 }
@@ -49,12 +58,14 @@ std::string place_of(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) return path;  // missing, or open() reports the reason
   if (S_ISREG(info.st_mode)) return path;
-  if (!S_ISLNK(info.st_mode)) fail(ErrorCode::kIo, path, "cannot be replaced: ", kNotRegular);
+  if (!S_ISLNK(info.st_mode))
+    fail_file(type_error(info), path, "cannot be replaced: ", kNotRegular);
   const std::unique_ptr<char, decltype(&std::free)> target(realpath(path.c_str(), nullptr),
                                                            &std::free);
-  check(target != nullptr, ErrorCode::kIo, path, "the link cannot be resolved: ", reason());
-  check(stat(target.get(), &info) == 0 && S_ISREG(info.st_mode), ErrorCode::kIo, path,
-        "cannot be replaced: ", kNotRegular);
+  if (!target) fail_with_reason(path, "the link cannot be resolved: ");
+  info = {};
+  if (stat(target.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    fail_file(type_error(info), path, "cannot be replaced: ", kNotRegular);
   return target.get();
 }
 
@@ -124,9 +135,9 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   const int descriptor = open_file(path, &size_);
   void* data =
       size_ == 0 ? nullptr : mmap(nullptr, size_t(size_), PROT_READ, MAP_PRIVATE, descriptor, 0);
-  const std::string why = data == MAP_FAILED ? reason() : "";
+  const int reason = errno;
   close(descriptor);
-  check(data != MAP_FAILED, ErrorCode::kIo, path, "cannot be mapped: ", why);
+  if (data == MAP_FAILED) fail_file(reason, path, "cannot be mapped: ", std::strerror(reason));
   data_ = static_cast<const uint8_t*>(data);
 }
 
@@ -137,7 +148,7 @@ MappedFile::~MappedFile() {
 AtomicFile::AtomicFile(const std::string& path) : path_(path), place_(place_of(path)) {
   remove_abandoned_parts(place_);
   descriptor_ = open_part(place_, &part_);
-  if (descriptor_ < 0) fail(ErrorCode::kIo, path_, "cannot be written: ", reason());
+  if (descriptor_ < 0) fail_with_reason(path_, "cannot be written: ");
 }
 
 AtomicFile::~AtomicFile() {
@@ -146,16 +157,12 @@ AtomicFile::~AtomicFile() {
   unlink(part_.c_str());
 }
 
-void AtomicFile::fail_with_reason(const char* doing) {
-  fail(ErrorCode::kIo, path_, doing, ": ", reason());
-}
-
 void AtomicFile::write(const void* data, int64_t bytes) {
   const char* from = static_cast<const char*>(data);
   while (bytes > 0) {
     const ssize_t done = ::write(descriptor_, from, size_t(bytes));
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail_with_reason("cannot be written");
+    if (done < 0) fail_with_reason(path_, "cannot be written: ");
     from += done;
     bytes -= done;
   }
@@ -165,16 +172,18 @@ void AtomicFile::reserve(int64_t bytes) {
   if (bytes <= 0) return;
   while (fallocate(descriptor_, 0, 0, bytes) != 0) {
     if (errno == EINTR) continue;
-    if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) fail_with_reason("cannot be written");
+    if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)
+      fail_with_reason(path_, "cannot be written: ");
     return;  // the file system cannot tell in advance
   }
 }
 
 void AtomicFile::commit(unsigned mode) {
   if (mode != 0 && fchmod(descriptor_, mode) != 0)
-    fail_with_reason("cannot be given its permissions");
-  if (fsync(descriptor_) != 0) fail_with_reason("cannot be synced to disk");
-  if (rename(part_.c_str(), place_.c_str()) != 0) fail_with_reason("cannot be renamed into place");
+    fail_with_reason(path_, "cannot be given its permissions: ");
+  if (fsync(descriptor_) != 0) fail_with_reason(path_, "cannot be synced to disk: ");
+  if (rename(part_.c_str(), place_.c_str()) != 0)
+    fail_with_reason(path_, "cannot be renamed into place: ");
   close(descriptor_);
   descriptor_ = -1;
 }

@@ -10,7 +10,7 @@ namespace wick {
 /// What errors say of a file that ends before what it promises.
 inline constexpr std::string_view kCutShort = "cut short; an incomplete download?";
 
-/// A file mapped into memory, read-only; pages load on first access. Errors: kIo, naming the path.
+/// A file mapped into memory, read-only; pages load on first access. Errors: FileError.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);
@@ -31,7 +31,7 @@ class MappedFile {
 /// committed. If path is a link, its target is replaced and the link stays. Anything that exists
 /// and is not a regular file is never replaced. The part file is locked (flock) while it is written,
 /// and the constructor removes the part files of this path that nobody locks: those of processes
-/// that were killed. Errors of all functions: kIo, with path and reason.
+/// that were killed. Errors of all functions: FileError, with path and reason.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -47,15 +47,13 @@ class AtomicFile {
   void commit(unsigned mode = 0);
 
  private:
-  [[noreturn]] void fail_with_reason(const char* doing);
-
   std::string path_, place_, part_;
   int descriptor_ = -1;
 };
 
-/// Reads a whole file. Errors: kIo; kOutOfMemory.
+/// Reads a whole file. Errors: FileError; kOutOfMemory.
 std::string read_text_file(const std::string& path);
-/// Replaces a file as AtomicFile does. Errors: kIo.
+/// Replaces a file as AtomicFile does. Errors: FileError.
 void write_text_file(const std::string& path, std::string_view text);
 
 }  // namespace wick

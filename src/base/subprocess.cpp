@@ -15,7 +15,7 @@
 #include <mutex>
 
 #include "base/environment.h"
-#include "wick/base/error.h"
+#include "wick/base/file_error.h"
 
 namespace wick {
 namespace {
@@ -172,7 +172,7 @@ Finished run_program(const std::vector<std::string>& arguments, std::chrono::mil
   Child child(arguments, ends[1]);
   close(ends[1]);
   if (child.error() != 0)
-    fail(ErrorCode::kIo, path, "cannot be run: ", std::strerror(child.error()));
+    fail_file(child.error(), path, "cannot be run: ", std::strerror(child.error()));
   const auto end = Clock::now() + limit;
   const auto go_on = [&] {
     check(!note.interrupted(), ErrorCode::kIo, path, "interrupted");

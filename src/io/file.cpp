@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "wick/base/error.h"
+#include "wick/base/file_error.h"
 
 namespace wick {
 namespace {
@@ -15,7 +15,7 @@ fs::file_status status_of(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   // A missing file is no error: its type is not_found.
-  if (status.type() == fs::file_type::none) fail(ErrorCode::kIo, path, error.message());
+  if (status.type() == fs::file_type::none) fail_file(error.value(), path, error.message());
   return status;
 }
 

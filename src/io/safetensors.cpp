@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <tuple>
@@ -10,6 +11,7 @@
 #include "base/file.h"
 #include "io/json_text.h"
 #include "io/packed_bits.h"
+#include "wick/base/file_error.h"
 #include "wick/io/json.h"
 
 namespace wick {
@@ -231,8 +233,9 @@ SafetensorsReader::SafetensorsReader(const std::string& path) {
   } else if (std::filesystem::exists(single, error)) {
     impl->read_header(single);
   } else {
-    check(std::filesystem::exists(index, error), ErrorCode::kIo, path,
-          "expected model.safetensors or model.safetensors.index.json in the folder");
+    if (!std::filesystem::exists(index, error))
+      fail_file(ENOENT, path,
+                "expected model.safetensors or model.safetensors.index.json in the folder");
     impl->read_shards(path, index);
   }
   path_ = path;

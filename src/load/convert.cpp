@@ -34,7 +34,7 @@ class NewFolder {
   explicit NewFolder(const std::string& path) : path_(path) {
     std::error_code error;
     is_new_ = std::filesystem::create_directory(path, error);
-    check(!error, ErrorCode::kIo, path, error.message());
+    if (error) fail_file(error.value(), path, error.message());
   }
   ~NewFolder() {
     std::error_code ignored;

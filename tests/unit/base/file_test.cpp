@@ -4,8 +4,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+
 #include "../expect.h"
 #include "../temporary_folder.h"
+#include "wick/base/file_error.h"
 
 namespace wick {
 namespace {
@@ -25,6 +28,23 @@ TEST(MappedFile, SaysWhyThereIsNone) {
   const test::TemporaryFolder folder;
   EXPECT_ERROR(MappedFile(folder.file("none")), kIo, folder.file("none") + ": No such file");
   EXPECT_ERROR(MappedFile(folder.path()), kIo, "not a regular file");
+}
+
+TEST(FileErrors, KeepTheSystemsReason) {
+  const test::TemporaryFolder folder;
+  const auto reason = [](const auto& f) {
+    try {
+      f();
+    } catch (const FileError& error) {
+      return error.reason();
+    }
+    return 0;
+  };
+  EXPECT_EQ(reason([&] { MappedFile(folder.file("none")); }), ENOENT);
+  EXPECT_EQ(reason([&] { MappedFile(folder.path()); }), EISDIR);
+  EXPECT_EQ(reason([&] { read_text_file(folder.write("a", "") + "/b"); }), ENOTDIR);
+  EXPECT_EQ(reason([&] { write_text_file(folder.file("none/b"), ""); }), ENOENT);
+  EXPECT_EQ(reason([&] { write_text_file(folder.path(), ""); }), EISDIR);
 }
 
 TEST(Files, APipeThatNobodyWritesToIsAnErrorAndNotAWait) {
