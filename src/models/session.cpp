@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/random/uniform.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
@@ -37,6 +38,10 @@ void check_options(const SessionOptions& o, int64_t vocab_size) {
   require(o.chunk > 0, "chunk", "at least 1", o.chunk);
   require(o.capacity >= 0, "capacity", "at least 0", o.capacity);
   const Sampling& s = o.sampling;
+  require(s.temperature >= 0 && std::isfinite(s.temperature), "temperature",
+          "a number of at least 0", s.temperature);
+  require(s.top_k >= 0, "top_k", "at least 0", s.top_k);
+  require(s.top_p > 0 && s.top_p <= 1, "top_p", "a number in (0, 1]", s.top_p);
   require(s.min_p >= 0 && s.min_p <= 1, "min_p", "a number in [0, 1]", s.min_p);
   require(s.repetition_penalty > 0 && std::isfinite(s.repetition_penalty), "repetition_penalty",
           "a number above 0", s.repetition_penalty);
@@ -91,7 +96,10 @@ int64_t Session::longest() const {
 }
 
 void Session::draw() {
-  copy_(uniform_, rand({kDrawn, options_.sequences}, {.device = decoder_.options().device}));
+  const Shape shape = {kDrawn, options_.sequences};
+  const TensorOptions options{.device = decoder_.options().device};
+  copy_(uniform_,
+        options_.seed ? uniform_of(*options_.seed, &drawn_, shape, options) : rand(shape, options));
   fill_(next_uniform_, 0);
   used_ = 0;
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct SessionOptions {
   int64_t chunk = 512;   // tokens per sequence that append processes at once
   Sampling sampling = {};
   std::vector<int64_t> stop_ids = {};  // a sequence that samples one of these stops
+  std::optional<uint64_t> seed = {};   // of random numbers of its own; missing: the device's
   /// Receives the logits [sequences, vocab_size] on the device before sampling, and returns those
   /// to sample from.
   std::function<Tensor(const Tensor& logits)> on_logits = {};
@@ -40,8 +42,9 @@ struct SessionOptions {
 /// drops the last ones, so that a conversation's next turn only processes the tokens it adds.
 ///
 /// Per-step state (tokens, positions, random numbers) stays in device memory at fixed addresses, so
-/// two steps within a cache bucket launch byte-identical work. Random numbers come from the device's
-/// generator, under its seed.
+/// two steps within a cache bucket launch byte-identical work. A session with a seed draws its random
+/// numbers from a generator of its own, so that nothing else in the process changes them; they are
+/// those of the device's generator after set_seed. Without a seed it draws from the device's.
 class WICK_API Session {
  public:
   /// Errors: kInvalidArgument for an option outside its range.
@@ -75,6 +78,7 @@ class WICK_API Session {
   /// All tokens of a sequence. Waits for the device.
   std::vector<int64_t> history(int64_t sequence = 0) const;
   int64_t capacity() const { return cache_->capacity(); }
+  const SessionOptions& options() const { return options_; }
 
  private:
   struct Row {
@@ -95,6 +99,7 @@ class WICK_API Session {
   std::unique_ptr<KvCache> cache_;
   std::vector<Row> rows_;
   int64_t used_ = 0;        // random numbers consumed
+  uint64_t drawn_ = 0;      // blocks drawn from the seed's generator, as uniform_of counts them
   Tensor hidden_;           // [B, hidden_size] of the last tokens; empty until they are processed
   Var tokens_, positions_;  // [B, 1]: last tokens and their positions
   Var sampled_;             // [B, 1]: tokens_, or -1 for those of logits that are not finite

@@ -11,6 +11,7 @@
 #include "wick/ops/autograd.h"
 #include "wick/ops/compare.h"
 #include "wick/ops/create.h"
+#include "wick/ops/random.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
 #include "wick/ops/where.h"
@@ -71,6 +72,25 @@ TEST(Session, TheSameSeedWritesTheSameText) {
   };
   EXPECT_EQ(text(5), text(5));
   EXPECT_NE(text(5), text(6));
+}
+
+TEST(Session, WithASeedItWritesTheTextOfADeviceWithThatSeedWhateverElseDraws) {
+  const Decoder decoder = small_decoder(Device::cpu());
+  const auto text = [&](std::optional<uint64_t> seed, bool disturbed) {
+    Session session(decoder, {.seed = seed});
+    std::vector<int64_t> ids;
+    for (int i = 0; i < 6; i++) {  // 1500 numbers, more than are drawn at once
+      const auto more = write(session, {1}, 250);
+      ids.insert(ids.end(), more.begin(), more.end());
+      if (disturbed) (void)rand({5});
+    }
+    return ids;
+  };
+  Device::cpu().set_seed(5);
+  const auto expected = text({}, false);
+  Device::cpu().set_seed(6);
+  EXPECT_EQ(text(5, true), expected);
+  EXPECT_NE(text(7, false), expected);
 }
 
 TEST(Session, RowsOfABatchAreThoseWrittenAlone) {
@@ -402,6 +422,11 @@ TEST(Session, AnOptionOutOfItsRangeIsAnError) {
   };
   refused({.sequences = 0}, "sequences: expected at least 1, got 0");
   refused({.chunk = 0}, "chunk");
+  refused({.sampling = {.temperature = -1}},
+          "temperature: expected a number of at least 0, got -1");
+  refused({.sampling = {.temperature = NAN}}, "temperature");
+  refused({.sampling = {.top_k = -1}}, "top_k: expected at least 0, got -1");
+  refused({.sampling = {.top_p = 0}}, "top_p: expected a number in (0, 1], got 0");
   refused({.sampling = {.min_p = 1.5}}, "min_p: expected a number in [0, 1], got 1.5");
   refused({.sampling = {.repetition_penalty = 0}}, "repetition_penalty");
   refused({.sampling = {.frequency_penalty = NAN}}, "frequency_penalty");
