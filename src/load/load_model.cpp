@@ -1,6 +1,7 @@
 #include "wick/load/load_model.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -47,7 +48,7 @@ std::string gguf_in(const std::string& folder) {
           std::min(found, name), " and ", std::max(found, name));
     found = name;
   }
-  check(!error, ErrorCode::kIo, folder, error.message());
+  if (error) fail_file(error.value(), folder, error.message());
   return found.empty() ? "" : folder + "/" + found;
 }
 
@@ -194,6 +195,13 @@ double bytes_with(const TensorSource& tensors, DType matrices, DType computation
   return bytes;
 }
 
+void require_computation(DType dtype) {
+  constexpr DType kGood[] = {DType::kF32, DType::kBf16, DType::kF16, DType::kF64};
+  check(std::find(std::begin(kGood), std::end(kGood), dtype) != std::end(kGood),
+        ErrorCode::kInvalidArgument, "load_model", "dtype: expected f32, bf16, f16 or f64, got ",
+        dtype_name(dtype));
+}
+
 /// Checks that the weights fit the device, before any are read.
 void require_room(const std::string& path, const TensorSource& tensors,
                   const ParameterOptions& options) {
@@ -281,17 +289,19 @@ Tensor LanguageModel::embed(const std::string& text) const {
   return embedding;
 }
 
-std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& messages) const {
+std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& messages,
+                                             ChatOptions options) const {
   check(chat_template.has_value(), ErrorCode::kUnsupported, "chat",
         "the model has no chat template");
   check(tokenizer.has_value(), ErrorCode::kUnsupported, "chat", "the model has no tokenizer");
-  const std::string text =
-      render_chat(*chat_template, messages, {.bos_token = bos_token, .eos_token = eos_token});
+  if (options.bos_token.empty()) options.bos_token = bos_token;
+  if (options.eos_token.empty()) options.eos_token = eos_token;
+  const std::string text = render_chat(*chat_template, messages, options);
   return tokenizer->encode_ids(text, {.add_special = false});
 }
 
 std::string model_path(const std::string& path) {
-  check(is_there(path), ErrorCode::kIo, path, "no such file or folder");
+  if (!is_there(path)) fail_file(ENOENT, path, "no such file or folder");
   if (!is_folder(path) || is_there(path + "/model.safetensors") ||
       is_there(path + "/model.safetensors.index.json"))
     return path;
@@ -300,6 +310,7 @@ std::string model_path(const std::string& path) {
 }
 
 LanguageModel load_model(const std::string& path, const LoadOptions& options) {
+  if (options.dtype) require_computation(*options.dtype);
   Files files = open_files(path, options.tokenizer_pre);
   const ParameterOptions where{.dtype = options.dtype.value_or(options.device.preferred_dtype()),
                                .device = options.device};

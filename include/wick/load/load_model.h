@@ -50,15 +50,17 @@ struct WICK_API LanguageModel {
   /// norm, scaled to the length 1. The beginning and end that the files ask for are added. Errors:
   /// kUnsupported if there is no tokenizer; kOutOfRange for more tokens than the model has positions.
   Tensor embed(const std::string& text) const;
-  /// The ids of a conversation, as the template lays it out, ready for the assistant's answer.
+  /// The ids of a conversation, as the template lays it out, ready for the assistant's answer unless
+  /// the options say otherwise. Their bos_token and eos_token, if "", are the model's.
   /// Errors: kUnsupported if there is no template or no tokenizer; kFormat, kInvalidArgument of the
   /// template.
-  std::vector<int64_t> chat_ids(const std::vector<ChatMessage>& messages) const;
+  std::vector<int64_t> chat_ids(const std::vector<ChatMessage>& messages,
+                                ChatOptions options = {}) const;
 };
 
 /// The file or folder that holds the model: the path itself, or the only GGUF file in a folder
 /// without model.safetensors and its index; of a split set, the first part.
-/// Errors: kIo; kFormat if there are several GGUF files.
+/// Errors: FileError; kFormat if there are several GGUF files.
 WICK_API std::string model_path(const std::string& path);
 
 /// Loads a folder with config.json, model.safetensors or its shards, and, as far as they are there,
@@ -66,9 +68,10 @@ WICK_API std::string model_path(const std::string& path);
 /// file, or a folder with only that (see model_path). Each weight is read once, straight to the device; on the CPU it stays where the file is
 /// mapped if its dtype is the computation's or a block dtype, so the file must not be cut short
 /// while the model exists.
-/// Errors: kIo and kFormat, naming the file; kUnsupported for an architecture, a type or a pooling that
-/// wick lacks; kOutOfMemory, before a weight is read, if the weights exceed the device's free memory: the
-/// text names the missing bytes and the largest type of quantize_model that fits.
+/// Errors: FileError and kFormat, naming the file; kInvalidArgument for a dtype other than f32, bf16,
+/// f16 and f64; kUnsupported for an architecture, a type or a pooling that wick lacks; kOutOfMemory,
+/// before a weight is read, if the weights exceed the device's free memory: the text names the missing
+/// bytes and the largest type of quantize_model that fits.
 WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& options = {});
 /// The config alone. Errors: as load_model.
 WICK_API DecoderConfig load_config(const std::string& path);

@@ -61,7 +61,7 @@ struct ChatMessage {
 struct ChatOptions {
   /// Whether the text ends where the assistant's answer starts.
   bool add_generation_prompt = true;
-  std::string bos_token, eos_token;
+  std::string bos_token = {}, eos_token = {};
   /// Tools as JSON schemas; templates see none if empty.
   Setting::List tools = {};
   /// Further variables, such as enable_thinking.

@@ -10,6 +10,7 @@
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
+#include "wick/load/chat_window.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
@@ -49,6 +50,28 @@ TEST_F(LoadModel, OfAFolderGivesTheDecoderAndWhatItsFilesSay) {
   EXPECT_EQ(model.sampling->temperature, 0.5);
   EXPECT_EQ(model.sampling->top_p, 0.9);
   EXPECT_EQ(model.sampling->top_k, 50);
+}
+
+TEST_F(LoadModel, GivesTheTemplateToolsAndFurtherVariables) {
+  folder.write("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {"a": 3, "b": 4, "c": 5},
+                                     "merges": []}})");
+  folder.write("tokenizer_config.json", R"({"bos_token": "a", "chat_template":
+      "{{ bos_token }}{{ tools[0].name if tools }}{{ x }}{{ 'c' if add_generation_prompt }}"})");
+  const LanguageModel model = load();
+  using Ids = std::vector<int64_t>;
+  EXPECT_EQ(model.chat_ids({}), (Ids{3, 5}));
+  ChatOptions options{.add_generation_prompt = false, .bos_token = "b"};
+  options.tools.push_back(Settings().set("name", "ab"));
+  options.more.set("x", "cc");
+  EXPECT_EQ(model.chat_ids({}, options), (Ids{4, 3, 4, 5, 5}));
+  EXPECT_EQ(chat_window(model, {}, 9, 0, options).ids, (Ids{4, 3, 4, 5, 5}));
+}
+
+TEST_F(LoadModel, RefusesADtypeThatModelsDoNotComputeIn) {
+  for (const DType dtype : {DType::kQ4_0, DType::kI32, DType::kF8E4M3})
+    EXPECT_ERROR(load_model(folder.path(), {.device = Device::cpu(), .dtype = dtype}),
+                 kInvalidArgument,
+                 std::string("dtype: expected f32, bf16, f16 or f64, got ") + dtype_name(dtype));
 }
 
 TEST_F(LoadModel, EmbedsATextByTheTokenThatTheFilesName) {
