@@ -1,6 +1,7 @@
 #include "device.h"
 #include "bind.h"
 #include "casters.h"
+#include "seeds.h"
 
 namespace wick::python {
 namespace {
@@ -53,8 +54,9 @@ void bind_device(nb::module_& m) {
            "Waits for all work on the device and raises the errors of its kernels.")
       .def("empty_cache", &Device::empty_cache, WithoutGil(),
            "Returns the memory that wick holds unused to the device.")
-      .def("manual_seed", &Device::set_seed, nb::arg("seed"),
-           "Sets the random seed. The same seed gives the same numbers on every device.")
+      .def("manual_seed", &seed_device, nb::arg("seed"),
+           "Sets the random seed. The same seed gives the same numbers on every device; sessions "
+           "that are begun afterwards without a seed of their own depend on it too.")
       .def(
           "memory",
           [](const Device& device) {

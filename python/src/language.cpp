@@ -1,12 +1,15 @@
 // Tokenizers, language models and their sessions.
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/function.h>
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include "bind.h"
 #include "casters.h"
+#include "messages.h"
+#include "seeds.h"
+#include "session_keywords.h"
+#include "values.h"
 #include "wick/load/chat_window.h"
 #include "wick/load/load_model.h"
 #include "wick/text/stop_strings.h"
@@ -45,7 +48,15 @@ void bind_tokenizer(nb::module_& m) {
       .def_prop_ro("eos", &Tokenizer::eos, "The id that ends a text, or None.")
       .def("id_of", &Tokenizer::id_of, nb::arg("token"), "The id of a token, or None.")
       .def("token", &Tokenizer::token, nb::arg("id"), "The token as the vocabulary spells it.")
-      .def("is_special", &Tokenizer::is_special, nb::arg("id"));
+      .def("is_special", &Tokenizer::is_special, nb::arg("id"),
+           "Whether the id is that of a special token, such as one that ends a turn.")
+      .def("__repr__", [](const Tokenizer& t) {
+        const auto named = [&](const char* name, std::optional<int64_t> id) {
+          return id ? std::string(", ") + name + "=" + std::to_string(*id) : "";
+        };
+        return "wick.Tokenizer(vocab_size=" + std::to_string(t.vocab_size()) +
+               named("bos", t.bos()) + named("eos", t.eos()) + ")";
+      });
 
   nb::class_<TokenStream>(m, "TokenStream", "Decodes token by token into whole characters.")
       .def(nb::init<const Tokenizer&, bool>(), nb::arg("tokenizer"),
@@ -57,20 +68,30 @@ void bind_tokenizer(nb::module_& m) {
       .def(nb::init<std::vector<std::string>>(), nb::arg("stops"))
       .def("push", &StopStrings::push, nb::arg("piece"), "The text that can be passed on.")
       .def("finish", &StopStrings::finish, "The text that was held back.")
-      .def_prop_ro("stopped", &StopStrings::stopped, "Whether a stop string has occurred.");
+      .def_prop_ro("stopped", &StopStrings::stopped, "Whether a stop string has occurred.")
+      .def("__repr__", [](const StopStrings& s) {
+        return "wick.StopStrings(" + std::string(nb::repr(nb::cast(s.stops())).c_str()) +
+               (s.stopped() ? ", stopped=True)" : ")");
+      });
 }
 
-/// The model's sampling where a keyword is None, as the program `wick` has it.
-Sampling sampling_of(const LanguageModel& model, std::optional<double> temperature,
-                     std::optional<int64_t> top_k, std::optional<double> top_p,
-                     std::optional<double> min_p, std::optional<double> repetition_penalty) {
-  Sampling s = model.default_sampling();
-  s.temperature = temperature.value_or(s.temperature);
-  s.top_k = top_k.value_or(s.top_k);
-  s.top_p = top_p.value_or(s.top_p);
-  s.min_p = min_p.value_or(s.min_p);
-  s.repetition_penalty = repetition_penalty.value_or(s.repetition_penalty);
-  return s;
+/// A session with these keywords; where they say nothing, with the model's own options.
+Session make_session(const LanguageModel& model, const nb::dict& keywords) {
+  SessionOptions options =
+      with_keywords({.sampling = model.default_sampling(), .stop_ids = model.stop_ids}, keywords);
+  const ReleasedGil others_run;
+  if (!options.seed) options.seed = new_session_seed(model.decoder.options().device);
+  return Session(model.decoder, options);
+}
+
+std::string represented(const Session& session) {
+  const int64_t sequences = session.options().sequences;
+  std::string lengths;
+  for (int64_t i = 0; i < sequences; i++)
+    lengths += (i > 0 ? ", " : "") + std::to_string(session.length(i));
+  return "wick.Session(" + (sequences == 1 ? "length=" + lengths : "lengths=[" + lengths + "]") +
+         ", capacity=" + std::to_string(session.capacity()) +
+         ", seed=" + std::to_string(*session.options().seed) + ")";
 }
 
 void bind_session(nb::module_& m) {
@@ -82,24 +103,20 @@ void bind_session(nb::module_& m) {
            "Samples the next token of each sequence and returns the tokens.")
       .def("rewind", &Session::rewind, nb::arg("length"), nb::arg("sequence") = 0, WithoutGil(),
            "Keeps the first `length` tokens of a sequence.")
-      .def("length", &Session::length, nb::arg("sequence") = 0)
+      .def("length", &Session::length, nb::arg("sequence") = 0,
+           "The tokens of a sequence, the one sampled last included.")
       .def("stopped", &Session::stopped, nb::arg("sequence") = 0,
            "Whether the sequence has sampled a stop id since its last append.")
       .def("history", &Session::history, nb::arg("sequence") = 0, WithoutGil(),
            "All tokens of a sequence.")
-      .def_prop_ro("capacity", &Session::capacity, "Tokens that a sequence may have.");
-}
-
-/// A message is a dict with role and content, as chat templates and servers have it.
-std::vector<ChatMessage> messages_of(const nb::list& list) {
-  std::vector<ChatMessage> messages;
-  for (const nb::handle item : list) {
-    const auto text = [&](const char* key) {
-      return nb::cast<std::string>(nb::cast<nb::dict>(item)[key]);
-    };
-    messages.push_back({text("role"), text("content")});
-  }
-  return messages;
+      .def_prop_ro("capacity", &Session::capacity, "Tokens that a sequence may have.")
+      .def_prop_ro(
+          "sequences", [](const Session& s) { return s.options().sequences; },
+          "The number of sequences.")
+      .def_prop_ro(
+          "seed", [](const Session& s) { return *s.options().seed; },
+          "Another session with this seed and the same tokens samples the same.")
+      .def("__repr__", &represented);
 }
 
 /// Behind wick.KvCache: a cache whose sequences all have the same length.
@@ -124,7 +141,12 @@ void bind_cache(nb::module_& m) {
                   "length: expected 0 to ", c.length, ", got ", length);
             c.length = length;
           },
-          nb::arg("length"), "Keeps the first `length` tokens of each sequence.");
+          nb::arg("length"), "Keeps the first `length` tokens of each sequence.")
+      .def("__repr__", [](const Cache& c) {
+        return "wick.KvCache(batch=" + std::to_string(c.batch) +
+               ", length=" + std::to_string(c.length) +
+               ", capacity=" + std::to_string(c.cache->capacity()) + ")";
+      });
 }
 
 /// Hidden states of ids [B, T] after the tokens of the cache, which then holds these too.
@@ -144,9 +166,136 @@ Tensor hidden(const LanguageModel& model, std::string_view op, const Tensor& ids
   return states;
 }
 
+void bind_model(nb::module_& m) {
+  nb::class_<LanguageModel>(
+      m, "_LanguageModel",
+      "What wick.LanguageModel has of C++: the model without its methods that "
+      "yield text.")
+      .def(nb::init<const LanguageModel&>(), nb::arg("model"))
+      .def_ro("tokenizer", &LanguageModel::tokenizer,
+              "A Tokenizer, or None if the files have none.")
+      .def_ro("stop_ids", &LanguageModel::stop_ids, "Tokens that end a text or a turn.")
+      .def_ro("warnings", &LanguageModel::warnings,
+              "What the loader has to say of the files, such as keys that wick does not know.")
+      .def_prop_ro(
+          "model_type", [](const LanguageModel& model) { return model.config().model_type; },
+          "The family, as config.json names it: \"llama\".")
+      .def_prop_ro(
+          "vocab_size", [](const LanguageModel& model) { return model.config().vocab_size; },
+          "The number of logits of a token.")
+      .def_prop_ro(
+          "max_position_embeddings",
+          [](const LanguageModel& model) { return model.config().max_position_embeddings; },
+          "The tokens of a text that the model was trained for, by its files.")
+      .def_prop_ro(
+          "positions", [](const LanguageModel& model) { return model.decoder.positions(); },
+          "The most tokens of a text; wick.load's argument raises it.")
+      .def_prop_ro(
+          "device", [](const LanguageModel& model) { return model.decoder.options().device; },
+          "The Device that computes.")
+      .def_prop_ro(
+          "dtype", [](const LanguageModel& model) { return model.decoder.options().dtype; },
+          "The DType of the computation; weights may have another.")
+      .def_prop_ro(
+          "has_chat_template",
+          [](const LanguageModel& model) { return model.chat_template.has_value(); },
+          "Whether the files have a chat template, which chat needs.")
+      .def("prompt_ids", &LanguageModel::prompt_ids, nb::arg("text"), WithoutGil(),
+           "The ids of a text to be continued: texts of special tokens are read as tokens, and the "
+           "beginning that the files ask for is added. NotImplementedError without a tokenizer.")
+      .def(
+          "chat_ids",
+          [](const LanguageModel& model, const nb::object& messages, const nb::object& tools,
+             const nb::object& variables, bool add_generation_prompt) {
+            const std::vector<ChatMessage> list = messages_of(messages);
+            ChatOptions options = chat_options_of(tools, variables);
+            options.add_generation_prompt = add_generation_prompt;
+            const ReleasedGil others_run;
+            return model.chat_ids(list, options);
+          },
+          nb::arg("messages").none(), nb::kw_only(), nb::arg("tools") = nb::none(),
+          nb::arg("template") = nb::none(), nb::arg("add_generation_prompt") = true,
+          "The ids of a conversation, as the chat template lays it out, ready for the assistant's "
+          "answer.\n\n"
+          "messages  dicts of role and content, and what else the template reads, as tool_calls\n"
+          "tools     JSON schemas of functions that the model may call, as dicts\n"
+          "template  variables of the template: {\"enable_thinking\": False}\n\n"
+          "Errors: TypeError or ValueError for a message of another form; ValueError of the "
+          "template; NotImplementedError without a template or tokenizer.")
+      .def(
+          "chat_window",
+          [](const LanguageModel& model, const nb::object& messages, int64_t capacity,
+             int64_t answer, const nb::object& tools, const nb::object& variables) {
+            const std::vector<ChatMessage> list = messages_of(messages);
+            const ChatOptions options = chat_options_of(tools, variables);
+            const ReleasedGil others_run;
+            ChatWindow window = chat_window(model, list, capacity, answer, options);
+            return std::pair(std::move(window.ids), window.left_out);
+          },
+          nb::arg("messages").none(), nb::arg("capacity"), nb::arg("answer"), nb::kw_only(),
+          nb::arg("tools") = nb::none(), nb::arg("template") = nb::none(),
+          "(ids, left_out): as chat_ids, but without the oldest turns, left_out messages, if the "
+          "conversation and an answer of `answer` tokens, at most a quarter of the context, exceed "
+          "`capacity` tokens. IndexError if the system message and the last turn alone do.")
+      .def("embed", &LanguageModel::embed, nb::arg("text"), WithoutGil(),
+           "The embedding of a text: a Tensor [hidden_size] of f32 and length 1, on the CPU.")
+      .def(
+          "hidden",
+          [](const LanguageModel& model, const Tensor& ids, Cache* cache) {
+            return hidden(model, "hidden", ids, cache);
+          },
+          nb::arg("ids"), nb::arg("cache") = nb::none(), WithoutGil(),
+          "The hidden states [B, T, hidden_size] of ids [B, T] after the final norm. With a cache, "
+          "the ids continue its tokens and are added to it.")
+      .def(
+          "logits",
+          [](const LanguageModel& model, const Tensor& ids, Cache* cache) {
+            return model.decoder.logits(hidden(model, "logits", ids, cache));
+          },
+          nb::arg("ids"), nb::arg("cache") = nb::none(), WithoutGil(),
+          "The logits [B, T, vocab_size] of ids [B, T]. With a cache, the ids continue its tokens "
+          "and are added to it.")
+      .def(
+          "make_cache",
+          [](const LanguageModel& model, int64_t batch, int64_t capacity) {
+            if (capacity == 0) capacity = model.decoder.positions();
+            return Cache{model.decoder.make_cache(batch, capacity), batch};
+          },
+          nb::arg("batch") = 1, nb::arg("capacity") = 0, WithoutGil(),
+          "An empty KvCache for sequences of up to `capacity` tokens; 0: as many as the model "
+          "allows.")
+      .def("_session", &make_session, nb::arg("keywords"));
+  m.def("_session_keywords", [] {
+    nb::list all;
+    for (const SessionKeyword& k : session_keywords())
+      all.append(nb::make_tuple(k.name, k.type, k.doc));
+    return all;
+  });
+  m.def(
+      "_check_messages", [](const nb::object& messages) { messages_of(messages); },
+      nb::arg("messages").none());
+  m.def(
+      "_check_chat_options",
+      [](const nb::object& tools, const nb::object& variables) {
+        chat_options_of(tools, variables);
+      },
+      nb::arg("tools").none(), nb::arg("template").none());
+}
+
+/// The dtype, its name or None, so that another name gets load_model's error.
+std::optional<DType> computation_dtype(const nb::object& given) {
+  DType dtype{};
+  if (given.is_none()) return {};
+  check(nb::try_cast(given, dtype), ErrorCode::kInvalidArgument, "load",
+        "dtype: expected f32, bf16, f16 or f64, got ", described(given));
+  return dtype;
+}
+
 LanguageModel load(const std::filesystem::path& path, const std::optional<DeviceArgument>& device,
-                   std::optional<DType> dtype, int64_t positions, const nb::object& progress) {
-  LoadOptions options{.dtype = dtype, .positions = positions};
+                   const nb::object& dtype, int64_t positions, const std::string& tokenizer_pre,
+                   const nb::object& progress) {
+  LoadOptions options{
+      .dtype = computation_dtype(dtype), .positions = positions, .tokenizer_pre = tokenizer_pre};
   if (device) options.device = *device;
   options.progress = [&](int64_t done, int64_t total) {
     const nb::gil_scoped_acquire python;
@@ -163,80 +312,18 @@ void bind_language(nb::module_& m) {
   bind_tokenizer(m);
   bind_session(m);
   bind_cache(m);
-  nb::class_<LanguageModel>(m, "_LanguageModel", nb::is_final())
-      .def_ro("tokenizer", &LanguageModel::tokenizer)
-      .def_ro("stop_ids", &LanguageModel::stop_ids)
-      .def_ro("warnings", &LanguageModel::warnings)
-      .def_prop_ro("vocab_size",
-                   [](const LanguageModel& model) { return model.config().vocab_size; })
-      .def_prop_ro(
-          "max_position_embeddings",
-          [](const LanguageModel& model) { return model.config().max_position_embeddings; })
-      .def_prop_ro("device",
-                   [](const LanguageModel& model) { return model.decoder.options().device; })
-      .def_prop_ro("has_chat_template",
-                   [](const LanguageModel& model) { return model.chat_template.has_value(); })
-      .def("prompt_ids", &LanguageModel::prompt_ids, nb::arg("text"), WithoutGil())
-      .def(
-          "chat_ids",
-          [](const LanguageModel& model, const nb::list& messages) {
-            const std::vector<ChatMessage> list = messages_of(messages);
-            const ReleasedGil others_run;
-            return model.chat_ids(list);
-          },
-          nb::arg("messages"))
-      .def(
-          "chat_window",
-          [](const LanguageModel& model, const nb::list& messages, int64_t capacity,
-             int64_t answer) {
-            const std::vector<ChatMessage> list = messages_of(messages);
-            const ReleasedGil others_run;
-            ChatWindow window = chat_window(model, list, capacity, answer);
-            return std::pair(std::move(window.ids), window.left_out);
-          },
-          nb::arg("messages"), nb::arg("capacity"), nb::arg("answer"))
-      .def("embed", &LanguageModel::embed, nb::arg("text"), WithoutGil())
-      .def(
-          "hidden",
-          [](const LanguageModel& model, const Tensor& ids, Cache* cache) {
-            return hidden(model, "hidden", ids, cache);
-          },
-          nb::arg("ids"), nb::arg("cache") = nb::none(), WithoutGil())
-      .def(
-          "logits",
-          [](const LanguageModel& model, const Tensor& ids, Cache* cache) {
-            return model.decoder.logits(hidden(model, "logits", ids, cache));
-          },
-          nb::arg("ids"), nb::arg("cache") = nb::none(), WithoutGil())
-      .def(
-          "make_cache",
-          [](const LanguageModel& model, int64_t batch, int64_t capacity) {
-            if (capacity == 0) capacity = model.decoder.positions();
-            return Cache{model.decoder.make_cache(batch, capacity), batch};
-          },
-          nb::arg("batch") = 1, nb::arg("capacity") = 0, WithoutGil())
-      .def(
-          "session",
-          [](const LanguageModel& model, int64_t sequences, int64_t capacity,
-             std::optional<double> temperature, std::optional<int64_t> top_k,
-             std::optional<double> top_p, std::optional<double> min_p,
-             std::optional<double> repetition_penalty) {
-            return model.session({.sequences = sequences,
-                                  .capacity = capacity,
-                                  .sampling = sampling_of(model, temperature, top_k, top_p, min_p,
-                                                          repetition_penalty)});
-          },
-          nb::kw_only(), nb::arg("sequences") = 1, nb::arg("capacity") = 0,
-          nb::arg("temperature") = nb::none(), nb::arg("top_k") = nb::none(),
-          nb::arg("top_p") = nb::none(), nb::arg("min_p") = nb::none(),
-          nb::arg("repetition_penalty") = nb::none(), WithoutGil());
+  bind_model(m);
   m.def("_load", &load, nb::arg("path"), nb::arg("device") = nb::none(),
-        nb::arg("dtype") = nb::none(), nb::arg("positions") = 0, nb::arg("progress") = nb::none());
+        nb::arg("dtype") = nb::none(), nb::arg("positions") = 0, nb::arg("tokenizer_pre") = "",
+        nb::arg("progress") = nb::none());
   m.def(
       "load_tokenizer",
-      [](const std::filesystem::path& path) { return load_tokenizer(path.string()); },
-      nb::arg("path"), WithoutGil(),
-      "The tokenizer of a folder with tokenizer.json, or of a GGUF file.");
+      [](const std::filesystem::path& path, const std::string& tokenizer_pre) {
+        return load_tokenizer(path.string(), tokenizer_pre);
+      },
+      nb::arg("path"), nb::arg("tokenizer_pre") = "", WithoutGil(),
+      "The tokenizer of a folder with tokenizer.json, or of a GGUF file. tokenizer_pre: the "
+      "pre-tokenizer of a GGUF file that names none or an unknown one, such as \"qwen2\".");
 }
 
 }  // namespace wick::python

@@ -2,6 +2,7 @@
 #include "bind.h"
 #include "casters.h"
 #include "device.h"
+#include "seeds.h"
 
 namespace wick::python {
 namespace {
@@ -28,7 +29,7 @@ bool holds(const Tensor& conditions) { return all(conditions).item<bool>(); }
 
 /// The seed of every device that is there.
 void manual_seed(uint64_t seed) {
-  for (const Device& device : all_devices()) device.set_seed(seed);
+  for (const Device& device : all_devices()) seed_device(device, seed);
 }
 
 }  // namespace

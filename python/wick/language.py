@@ -1,20 +1,68 @@
 """Language models: loading, generating, chatting."""
 from __future__ import annotations
 
+import difflib
+import inspect
+import itertools
+import operator
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any
 
 from . import _wick
-from ._wick import Device, DType, Session
+from ._wick import Device, DType, Session, Tokenizer
+
+Message = dict[str, Any]
 
 
-def _answer(model: LanguageModel, session: Session, max_tokens: int, stop: str | Sequence[str]) -> Iterator[str]:
+def _keywords(function: Callable[..., Any]) -> list[tuple[str, str, str]]:
+    """The keywords of sessions that a method of LanguageModel takes: (name, type, meaning)."""
+    of_several = {"sequences"} if function.__name__ != "session" else set()
+    return [keyword for keyword in _wick._session_keywords() if keyword[0] not in of_several]
+
+
+def _require_keywords(function: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Raises TypeError for an option that is no keyword of sessions, with the right ones, the nearest first."""
+    keywords = [name for name, _, _ in _keywords(function)]
+    own = [p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    for wrong in options:
+        if wrong not in keywords:
+            nearest = difflib.get_close_matches(wrong, [*own, *keywords], n=len(own) + len(keywords), cutoff=0)
+            raise TypeError(f"{function.__name__}: no keyword {wrong!r}; expected {', '.join(nearest)}")
+
+
+def _stops(stop: str | Sequence[str]) -> list[str]:
+    stops = [stop] if isinstance(stop, str) else stop
+    if not isinstance(stops, (list, tuple)) or not all(isinstance(text, str) for text in stops):
+        raise TypeError(f"stop: expected a str or a list of str, got {stop!r}")
+    _wick.StopStrings(list(stops))  # refuses an empty one
+    return list(stops)
+
+
+def _limit(max_tokens: int | None) -> int | None:
+    if max_tokens is None:
+        return None
+    try:
+        limit = operator.index(max_tokens)
+    except TypeError:
+        raise TypeError(f"max_tokens: expected an int or None, got {max_tokens!r}") from None
+    if limit < 0:
+        raise ValueError(f"max_tokens: expected at least 0, got {limit}")
+    return limit
+
+
+def _tokenizer(model: LanguageModel) -> Tokenizer:
+    if model.tokenizer is None:
+        raise NotImplementedError("the model has no tokenizer; model.session() samples ids")
+    return model.tokenizer
+
+
+def _answer(model: LanguageModel, session: Session, max_tokens: int | None, stop: list[str]) -> Iterator[str]:
     """Yields the text that follows the session's tokens, piece by piece, up to a stop string or the model's own end."""
-    pieces = _wick.TokenStream(model.tokenizer, skip_special=True)
-    stops = _wick.StopStrings([stop] if isinstance(stop, str) else list(stop))
-    for _ in range(max_tokens):
+    pieces = _wick.TokenStream(_tokenizer(model), skip_special=True)
+    stops = _wick.StopStrings(stop)
+    for _ in itertools.islice(itertools.count(), max_tokens):
         if session.length() > session.capacity:
             break
         token = session.step()[0]
@@ -41,19 +89,37 @@ class Chat:
     the model reads it without its oldest turns, the system message kept; the first time, a warning says so.
     """
 
-    def __init__(self, model: LanguageModel, system: str | None = None, max_tokens: int = 1024,
-                 stop: str | Sequence[str] = (), **session: Any) -> None:
-        self.messages = [{"role": "system", "content": system}] if system else []
-        self._model, self._max_tokens, self._stop = model, max_tokens, stop
-        self._session = model.session(**session)
+    def __init__(self, model: LanguageModel, messages: Sequence[Message], options: dict[str, Any], *, max_tokens: int | None,
+                 stop: str | Sequence[str], tools: Sequence[dict[str, Any]] | None, template: dict[str, Any] | None) -> None:
+        _wick._check_messages(messages)
+        _wick._check_chat_options(tools, template)
+        self.messages: list[Message] = list(messages)
+        self._max_tokens, self._stop = _limit(max_tokens), _stops(stop)
+        self._tools, self._template = tools, template
+        self._model, self._session = model, model._session(options)
         self._said = False
 
-    def __call__(self, message: str) -> Iterator[str]:
+    def __call__(self, message: str | Message | Sequence[Message] = ()) -> Iterator[str]:
         """Yields the answer piece by piece. One that the caller does not read to its end stays in the conversation as far as
-        it was read."""
-        question = {"role": "user", "content": message}
+        it was read.
+
+        message  the user's text; or a message or a list of them, dicts of role and content, such as the results of tools;
+                 without it the model answers the conversation as it is
+        """
+        if isinstance(message, str):
+            new: Sequence[Message] = [{"role": "user", "content": message}]
+        else:
+            new = [message] if isinstance(message, dict) else message
+        _wick._check_messages(new)
+        if not self.messages and not new:
+            raise ValueError("chat: expected a message, the conversation has none")
+        return self._answer(list(new))
+
+    def _answer(self, new: list[Message]) -> Iterator[str]:
         capacity = self._session.capacity
-        ids, left_out = self._model.chat_window([*self.messages, question], capacity, self._max_tokens)
+        ids, left_out = self._model.chat_window(
+            [*self.messages, *new], capacity, capacity if self._max_tokens is None else self._max_tokens,
+            tools=self._tools, template=self._template)
         if left_out and not self._said:
             self._said = True
             warnings.warn(f"the context of {capacity} tokens is full: the oldest turns are left out from now on", stacklevel=2)
@@ -63,7 +129,7 @@ class Chat:
             kept += 1
         self._session.rewind(kept)
         self._session.append(ids[kept:])
-        self.messages.append(question)
+        self.messages.extend(new)
         answer: list[str] = []
         try:
             for piece in _answer(self._model, self._session, self._max_tokens, self._stop):
@@ -72,46 +138,94 @@ class Chat:
         finally:
             self.messages.append({"role": "assistant", "content": "".join(answer)})
 
-
-class LanguageModel:
-    """A decoder with its tokenizer and its files' settings. wick.load makes one."""
-
-    def __init__(self, model: _wick._LanguageModel) -> None:
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def generate(self, prompt: str | Sequence[int], *, max_tokens: int = 256, stop: str | Sequence[str] = (),
-                 **session: Any) -> Iterator[str]:
-        """Yields the text that continues the prompt, piece by piece: "".join(model.generate("The sky is")).
-
-        prompt      a text, or a list of token ids
-        stop        texts that end the answer and are not part of it
-        session     temperature (0: the likeliest token), top_k, top_p, min_p, repetition_penalty, capacity; without them the
-                    model's own, else temperature 0.3 and min_p 0.2
-        """
-        running = self.session(**session)
-        running.append(self.prompt_ids(prompt) if isinstance(prompt, str) else list(prompt))
-        return _answer(self, running, max_tokens, stop)
-
-    def chat(self, system: str | None = None, *, max_tokens: int = 1024, stop: str | Sequence[str] = (),
-             **session: Any) -> Chat:
-        """A conversation by the model's chat template; see Chat. Options are those of generate."""
-        return Chat(self, system, max_tokens, stop, **session)
+    @property
+    def seed(self) -> int:
+        """The seed of the conversation; another one with it and the same messages samples the same."""
+        return self._session.seed
 
     def __repr__(self) -> str:
-        return f"wick.LanguageModel(vocab_size={self.vocab_size}, positions={self.max_position_embeddings})"
+        return (f"wick.Chat(messages={len(self.messages)}, length={self._session.length()}, capacity={self._session.capacity}, "
+                f"seed={self.seed})")
+
+
+class LanguageModel(_wick._LanguageModel):
+    """A decoder with its tokenizer and its files' settings. wick.load makes one."""
+
+    def session(self, **options: Any) -> Session:
+        """A Session, which samples token by token: append, then step."""
+        _require_keywords(self.session, options)
+        return self._session(options)
+
+    def generate(self, prompt: str | Iterable[int], *, max_tokens: int | None = 256, stop: str | Sequence[str] = (),
+                 **options: Any) -> Iterator[str]:
+        """Yields the text that continues the prompt, piece by piece: "".join(model.generate("The sky is")).
+
+        prompt              a text, or a list of token ids
+        max_tokens          the most tokens of the answer; None: until the model ends it or the context is full
+        stop                texts that end the answer and are not part of it
+        """
+        _require_keywords(self.generate, options)
+        _tokenizer(self)
+        stops, limit = _stops(stop), _limit(max_tokens)
+        if not isinstance(prompt, Iterable):
+            raise TypeError(f"prompt: expected a str or a list of token ids, got {prompt!r}")
+        ids = self.prompt_ids(prompt) if isinstance(prompt, str) else list(prompt)
+        running = self._session(options)
+        running.append(ids)
+        return _answer(self, running, limit, stops)
+
+    def chat(self, system: str | Sequence[Message] | None = None, *, messages: Sequence[Message] = (),
+             max_tokens: int | None = 1024, stop: str | Sequence[str] = (), tools: Sequence[dict[str, Any]] | None = None,
+             template: dict[str, Any] | None = None, **options: Any) -> Chat:
+        """A conversation by the model's chat template; see Chat.
+
+        system              the system message, or the messages that the conversation begins with
+        messages            those messages: dicts of role and content, and what else the template reads, as tool_calls
+        max_tokens          the most tokens of an answer; None: until the model ends it or the context is full
+        stop                texts that end an answer and are not part of it
+        tools               functions that the model may call: JSON schemas, as dicts
+        template            variables of the template: {"enable_thinking": False}
+        """
+        _require_keywords(self.chat, options)
+        _tokenizer(self)
+        if not self.has_chat_template:
+            raise NotImplementedError("the model has no chat template; model.generate() continues texts")
+        if isinstance(system, str):
+            messages = [{"role": "system", "content": system}, *messages] if system else messages
+        elif system is not None:
+            if messages:
+                raise TypeError("chat: messages are given twice")
+            messages = system
+        return Chat(self, messages, options, max_tokens=max_tokens, stop=stop, tools=tools, template=template)
+
+    def __repr__(self) -> str:
+        return (f"wick.LanguageModel(model_type={self.model_type!r}, vocab_size={self.vocab_size}, "
+                f"positions={self.positions}, device='{self.device}', dtype={self.dtype})")
+
+
+def _document_options() -> None:
+    """Adds the keywords of sessions to the documentation of the methods that take them."""
+    for method in (LanguageModel.session, LanguageModel.generate, LanguageModel.chat):
+        text = inspect.cleandoc(method.__doc__ or "")
+        keywords = "".join(f"{name:<20}{meaning} ({kind})\n" for name, kind, meaning in _keywords(method))
+        method.__doc__ = f"{text}\n\nNone, or without these: the model's own, else temperature 0.3 and min_p 0.2.\n\n{keywords}"
+
+
+_document_options()
 
 
 def load(path: str | PathLike[str], device: Device | str | None = None, dtype: DType | str | None = None, positions: int = 0,
-         progress: Callable[[int, int], object] | None = None) -> LanguageModel:
+         progress: Callable[[int, int], object] | None = None, *, tokenizer_pre: str = "") -> LanguageModel:
     """Loads a language model from a folder as the HuggingFace hub has it, or from a GGUF file.
 
-    path       the folder or the file
-    device     where it computes; None: the best device of this machine
-    dtype      of the computation; None: the device's preferred one
-    positions  the most tokens of a text; 0: as many as the model was trained for
-    progress   is called with (bytes read, all bytes) after each tensor
+    path           the folder or the file
+    device         where it computes; None: the best device of this machine
+    dtype          of the computation; None: the device's preferred one
+    positions      the most tokens of a text; 0: as many as the model was trained for
+    progress       is called with (bytes read, all bytes) after each tensor
+    tokenizer_pre  the pre-tokenizer of a GGUF file that names none or an unknown one, such as "qwen2"
+
+    Errors: FileNotFoundError and other OSErrors; ValueError for damaged files, naming the file; NotImplementedError for a
+    family that wick lacks; MemoryError, before a weight is read, for a model larger than the device's memory.
     """
-    return LanguageModel(_wick._load(path, device, dtype, positions, progress))
+    return LanguageModel(_wick._load(path, device, dtype, positions, tokenizer_pre, progress))

@@ -1,10 +1,14 @@
 """Language models and files: held to goldens of transformers, and to the logits of the model itself."""
+import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import string
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -14,6 +18,12 @@ import wick
 
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
 DECODERS = ["llama_linear", "qwen3", "gemma3", "gpt2", "mixtral", "phi3"]
+
+
+@pytest.fixture
+def manifest_types():
+    """The structs of C++'s public headers."""
+    return json.loads((GOLDEN.parents[1] / "docs/reference/ops.json").read_text(encoding="utf-8"))["types"]
 
 
 @pytest.fixture
@@ -62,14 +72,212 @@ def test_generate_ends_at_a_stop_string(folder):
     assert "".join(model.generate("abc", max_tokens=10, temperature=0, stop=stop)) == text[:text.index(stop)]
 
 
-def test_sampling_follows_the_seed(folder):
+@pytest.mark.parametrize("manual_seed", [wick.manual_seed, wick.Device("cpu").manual_seed])
+def test_sampling_follows_the_seed(folder, manual_seed):
     model = wick.load(folder, device="cpu")
 
     def sampled(seed):
-        wick.Device("cpu").manual_seed(seed)
+        manual_seed(seed)
         return "".join(model.generate("abc", max_tokens=20, temperature=5))
 
     assert sampled(1) == sampled(1) != sampled(2)
+
+
+def test_a_session_without_a_seed_draws_its_own(folder):
+    model = wick.load(folder, device="cpu")
+    program = """
+import sys, wick
+model = wick.load(sys.argv[1], device="cpu")
+print("".join(model.generate("abc", max_tokens=20, temperature=5)))"""
+
+    def run():
+        return subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True, check=True).stdout
+
+    assert len({run(), run(), run()}) == 3
+    assert len({model.session().seed for _ in range(3)}) == 3
+
+
+def test_a_seed_repeats_a_text_whatever_else_draws(folder, device):
+    model = wick.load(folder, device=device)
+
+    def sampled(seed):
+        return "".join(model.generate("abc", max_tokens=20, temperature=5, seed=seed))
+
+    device.manual_seed(3)
+    numbers = wick.rand([4], device=device).tolist()
+    device.manual_seed(3)
+    first = sampled(2**64 - 1)
+    assert wick.rand([4], device=device).tolist() == numbers  # the session draws from a generator of its own
+    assert first == sampled(2**64 - 1) != sampled(1)
+    device.manual_seed(1)  # as `wick --seed 1` does
+    ids = model.session(seed=1, temperature=5)
+    ids.append(model.prompt_ids("abc"))
+    assert model.tokenizer.decode([ids.step()[0] for _ in range(20)]) == sampled(1)
+    assert ids.seed == 1 and "seed=1" in repr(ids)
+
+
+def test_keywords_are_the_options_of_cpp(manifest_types):
+    """session.h's structs and the keywords are one list, but for on_logits: Python has the logits."""
+    fields = {f["name"] for struct in ("Sampling", "SessionOptions") for f in manifest_types[struct]["fields"]}
+    assert {name for name, _, _ in wick._wick._session_keywords()} == fields - {"sampling", "on_logits"}
+    for method in (wick.LanguageModel.session, wick.LanguageModel.generate, wick.LanguageModel.chat):
+        for name in fields - {"sampling", "on_logits", "sequences"}:
+            assert f"\n{name} " in method.__doc__
+
+
+def test_penalties_and_bias(folder):
+    model = wick.load(folder, device="cpu", dtype=wick.f32)
+    greedy_text = "".join(model.generate("abc", max_tokens=12, temperature=0))
+
+    def text(**options):
+        return "".join(model.generate("abc", max_tokens=12, temperature=0, **options))
+
+    favourite = model.tokenizer.id_of("k")
+    assert text(logit_bias={favourite: 1e4}) == "k" * 12
+    assert greedy_text[0] not in text(logit_bias={model.tokenizer.id_of(greedy_text[0]): -float("inf")})
+    # Greatly penalized, no letter occurs twice; the prompt's letters count too.
+    for penalty in ({"presence_penalty": 1e4}, {"frequency_penalty": 1e4}):
+        assert len(set("abc" + text(**penalty))) == 15
+    assert text(logit_bias={favourite: 100}, repetition_penalty=1e6)[:2].count("k") == 1
+    assert text(top_k=1, min_p=None, top_p=None, seed=None, logit_bias=None) == greedy_text
+    assert text(stop_ids=[model.tokenizer.id_of(greedy_text[3])]) == greedy_text[:greedy_text.index(greedy_text[3])]
+    assert "".join(model.generate("abc", max_tokens=None, temperature=0, capacity=9)) == greedy_text[:7]
+
+
+@pytest.mark.parametrize("options, error, text", [
+    ({"top_n": 3}, TypeError, "no keyword 'top_n'; expected top_p, top_k, "),
+    ({"temprature": 3}, TypeError, "no keyword 'temprature'; expected temperature, "),
+    ({"max_token": 3}, TypeError, "no keyword 'max_token'; expected max_tokens, "),
+    ({"temperature": "hot"}, TypeError, "temperature: expected a number, got 'hot'"),
+    ({"temperature": -1}, ValueError, "temperature: expected a number of at least 0, got -1"),
+    ({"temperature": float("nan")}, ValueError, "temperature: expected a number of at least 0, got nan"),
+    ({"top_k": 1.5}, TypeError, "top_k: expected an int, got 1.5"),
+    ({"top_k": -2}, ValueError, "top_k: expected at least 0, got -2"),
+    ({"top_k": 2**64}, ValueError, "top_k: expected an int of 64 bits"),
+    ({"top_p": 0}, ValueError, r"top_p: expected a number in \(0, 1\], got 0"),
+    ({"min_p": 2}, ValueError, r"min_p: expected a number in \[0, 1\], got 2"),
+    ({"seed": -1}, ValueError, r"seed: expected an int from 0 to 2\^64 - 1, got -1"),
+    ({"seed": 1.0}, TypeError, "seed: expected an int, got 1.0"),
+    ({"logit_bias": [1]}, TypeError, r"logit_bias: expected a dict of token ids and numbers, got \[1\]"),
+    ({"logit_bias": {"a": 1}}, TypeError, "logit_bias: expected an int, got 'a'"),
+    ({"logit_bias": {48: 1}}, ValueError, "logit_bias: expected ids of the vocabulary, got 48"),
+    ({"stop": 5}, TypeError, "stop: expected a str or a list of str, got 5"),
+    ({"stop": [""]}, ValueError, "empty"),
+    ({"stop_ids": 5}, TypeError, "stop_ids: expected a list of token ids, got 5"),
+    ({"max_tokens": "many"}, TypeError, "max_tokens: expected an int or None, got 'many'"),
+    ({"max_tokens": -1}, ValueError, "max_tokens: expected at least 0, got -1"),
+    ({"sequences": 2}, TypeError, "no keyword 'sequences'"),
+    ({"capacity": -1}, ValueError, "capacity: expected at least 0, got -1"),
+])  # fmt: skip
+def test_a_wrong_option_is_refused_at_once(folder, options, error, text):
+    model = wick.load(folder, device="cpu")
+    for call in (lambda: model.generate("abc", **options), lambda: model.chat(**options)):
+        with pytest.raises(error, match=text):
+            call()
+
+
+def test_wrong_keywords_of_session_and_chat(folder):
+    model = wick.load(folder, device="cpu")
+    with pytest.raises(TypeError, match="session: no keyword 'max_tokens'; expected .*sequences"):
+        model.session(max_tokens=3)
+    with pytest.raises(TypeError, match="chat: no keyword 'sytem'; expected system, "):
+        model.chat(sytem="ab")
+    with pytest.raises(TypeError, match="prompt: expected a str or a list of token ids, got 5"):
+        model.generate(5)
+
+
+def test_a_chat_takes_lists_of_messages(folder):
+    model = wick.load(folder, device="cpu", dtype=wick.f32)
+    begun = [{"role": "system", "content": "ab"}, {"role": "user", "content": "cd"}, {"role": "assistant", "content": "ef"}]
+    question = {"role": "user", "content": [{"type": "text", "text": "g"}]}
+    options = {"temperature": 0, "max_tokens": 5, "stop_ids": []}
+    for chat in (model.chat(begun, **options), model.chat(messages=begun, **options),
+                 model.chat("ab", messages=begun[1:], **options)):
+        assert "".join(chat("g")) == greedy(model, "sabucdaefugA", 5, "cpu")
+        assert chat.messages[:3] == begun and len(begun) == 3
+    for chat, message in ((model.chat(**options), [*begun, question]),
+                          (model.chat(begun, **options), question),
+                          (model.chat([*begun, question], **options), ())):
+        answer = "".join(chat(message))
+        assert answer == greedy(model, "sabucdaefugA", 5, "cpu")
+        assert chat.messages == [*begun, question, {"role": "assistant", "content": answer}]
+    assert model.chat_ids([question], add_generation_prompt=False) == model.prompt_ids("ug")
+
+
+@pytest.mark.parametrize("messages, error, text", [
+    ("hello", TypeError, r'messages: expected a list of dicts of "role" and "content", got \'hello\''),
+    (["hello"], TypeError, r'messages\[0\]: expected a dict of "role" and "content", got \'hello\''),
+    ([{"role": "user", "content": "a"}, {"content": "b"}], ValueError, r'messages\[1\]: expected a "role", got {\'content\': \'b\'}'),
+    ([{"role": "user"}], ValueError, r'messages\[0\]: expected a "content", got {\'role\': \'user\'}'),
+    ([{"role": 5, "content": "a"}], TypeError, r'messages\[0\]\["role"\]: expected a str, got 5'),
+    ([{"role": "user", "content": 5}], TypeError, r'messages\[0\]\["content"\]: expected a str, or a list of text parts, got 5'),
+    ([{"role": "user", "content": None}], TypeError, r'messages\[0\]\["content"\]: expected a str'),
+    ([{"role": "user", "content": ["a"]}], TypeError, r'\["content"\]\[0\]: expected {"type": "text", "text": ...}, got \'a\''),
+    ([{"role": "user", "content": [{"type": "image", "url": "x"}]}], ValueError, r'\["content"\]\[0\]: expected {"type": "text"'),
+    ([{"role": "user", "content": "a", "more": {1, 2}}], TypeError, r'messages\[0\]\["more"\]: expected None, a bool, an int, '),
+])  # fmt: skip
+def test_a_message_of_another_form_is_refused_at_once(folder, messages, error, text):
+    model = wick.load(folder, device="cpu")
+    for call in (model.chat_ids, lambda m: model.chat(messages=m), *([] if messages == "hello" else [model.chat()])):
+        with pytest.raises(error, match=text):
+            call(messages)
+
+
+def test_a_message_that_contains_itself(folder):
+    model = wick.load(folder, device="cpu")
+    message = {"role": "user", "content": "a"}
+    message["itself"] = message
+    with pytest.raises(ValueError, match="at most 200 levels of lists and dicts"):
+        model.chat()([message])
+    with pytest.raises(ValueError, match="chat: expected a message, the conversation has none"):
+        model.chat()()
+
+
+def test_tools_and_variables_reach_the_template(folder):
+    (folder / "chat_template.jinja").write_text(
+        "{% for t in tools or [] %}{{ t.function.name }}{% endfor %}{% if enable_thinking is defined and not enable_thinking %}N{% endif %}"
+        "{% for m in messages %}{{ m.role[0] }}{% if m.content is none %}{{ m.tool_calls[0].function.arguments.x }}"
+        "{% else %}{{ m.content }}{% endif %}{% endfor %}{% if add_generation_prompt %}A{% endif %}")
+    model = wick.load(folder, device="cpu", dtype=wick.f32)
+    tools = [{"type": "function", "function": {"name": "fg", "parameters": {"required": ["x"], "n": 1.5, "b": True}}}]
+    call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "fg", "arguments": {"x": "hi"}}}]}
+    chat = model.chat("ab", tools=tools, template={"enable_thinking": False}, temperature=0, max_tokens=4)
+    first = "".join(chat("c"))
+    assert first == greedy(model, "fgNsabucA", 4, "cpu")
+    second = "".join(chat([call, {"role": "tool", "content": "e"}]))
+    assert second == greedy(model, f"fgNsabuca{first}ahiteA", 4, "cpu")
+    ids = model.chat_ids([{"role": "user", "content": "c"}], tools=tools, template={"enable_thinking": False})
+    assert model.tokenizer.decode(ids) == "fgNucA"
+    with pytest.raises(TypeError, match=r"tools\[0\]: expected a dict, got 'fg'"):
+        model.chat(tools=["fg"])
+    with pytest.raises(TypeError, match="template: expected a dict, got True"):
+        model.chat(template=True)
+
+
+def test_help_and_reprs(folder, tmp_path):
+    model = wick.load(folder, device="cpu", dtype=wick.f32)
+    for name in ("logits", "hidden", "embed", "chat_ids", "tokenizer", "device", "dtype", "vocab_size", "make_cache", "generate"):
+        assert name in dir(model) and getattr(wick.LanguageModel, name).__doc__, name
+    assert repr(model) == "wick.LanguageModel(model_type='llama', vocab_size=48, positions=64, device='cpu', dtype=wick.f32)"
+    session = model.session(capacity=20, seed=7)
+    session.append([1, 2])
+    assert repr(session) == "wick.Session(length=2, capacity=20, seed=7)"
+    assert repr(model.session(sequences=2, capacity=20, seed=7)) == "wick.Session(lengths=[0, 0], capacity=20, seed=7)"
+    assert repr(model.make_cache(2, 16)) == "wick.KvCache(batch=2, length=0, capacity=16)"
+    assert repr(model.tokenizer) == "wick.Tokenizer(vocab_size=48)"
+    assert repr(model.chat("ab", capacity=20, seed=7)) == "wick.Chat(messages=1, length=0, capacity=20, seed=7)"
+    stops = wick.StopStrings(["x", "yz"])
+    assert repr(stops) == "wick.StopStrings(['x', 'yz'])"
+    stops.push("ax")
+    assert repr(stops) == "wick.StopStrings(['x', 'yz'], stopped=True)"
+
+
+def test_docstrings_of_language_models_speak_python():
+    for thing in (wick.LanguageModel, wick._wick._LanguageModel, wick.Chat, wick.Session, wick.KvCache, wick.Tokenizer,
+                  wick.TokenStream, wick.StopStrings, wick.load, wick.load_tokenizer):
+        texts = [thing.__doc__, *(getattr(thing, name).__doc__ for name in dir(thing) if not name.startswith("_"))]
+        assert all(texts), thing
+        assert not [text for text in texts if re.search(r"\bk[A-Z]", text)]
 
 
 def test_chat_keeps_the_conversation(folder, device):
@@ -116,19 +324,52 @@ def test_ctrl_c_interrupts_generation(folder):
     assert seen
 
 
+@pytest.mark.parametrize("open_file", [wick.load, wick.load_tokenizer, wick.load_safetensors, wick.load_gguf])
+def test_a_missing_file_is_a_file_not_found_error(tmp_path, open_file):
+    with pytest.raises(FileNotFoundError, match="^" + re.escape(str(tmp_path / "no-such")) + ": ") as caught:
+        open_file(tmp_path / "no-such")
+    assert caught.value.errno == errno.ENOENT
+
+
+def test_other_errors_of_files_are_those_of_python(tmp_path):
+    with pytest.raises(IsADirectoryError, match="cannot be replaced: not a regular file"):
+        wick.save_safetensors(tmp_path, {"a": wick.ones([1])})
+    with pytest.raises(FileNotFoundError, match="cannot be written"):
+        wick.save_safetensors(tmp_path / "none/x.safetensors", {"a": wick.ones([1])})
+    with pytest.raises(FileNotFoundError, match="expected model.safetensors"):
+        wick.load_safetensors(tmp_path)
+    with pytest.raises(NotADirectoryError):
+        wick.save_safetensors(pathlib.Path(__file__) / "x", {"a": wick.ones([1])})
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(OSError, match="not a regular file"):
+        wick.load_safetensors(tmp_path / "fifo")
+
+
 def test_errors_name_the_file(tmp_path):
-    with pytest.raises(OSError, match="missing"):
-        wick.load(tmp_path / "missing")
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(ValueError, match="config.json"):
         wick.load(tmp_path)
 
 
+@pytest.mark.parametrize("dtype", ["f33", "i32", wick.q4_0, 5])
+def test_a_dtype_that_models_do_not_compute_in(dtype):
+    with pytest.raises(ValueError, match="dtype: expected f32, bf16, f16 or f64, got "):
+        wick.load(GOLDEN / "decoders/llama_linear", device="cpu", dtype=dtype)
+    assert wick.load(GOLDEN / "decoders/llama_linear", device="cpu", dtype="float16").dtype == wick.f16
+
+
 def test_a_model_without_tokenizer_says_so():
     model = wick.load(GOLDEN / "decoders/llama_linear", device="cpu")
     assert model.tokenizer is None
-    with pytest.raises(NotImplementedError, match="tokenizer"):
-        model.prompt_ids("abc")
+    for call in (model.prompt_ids, model.generate, model.chat):
+        with pytest.raises(NotImplementedError, match="tokenizer"):
+            call("abc")
+
+
+def test_a_model_without_chat_template_says_so(folder):
+    (folder / "chat_template.jinja").unlink()
+    with pytest.raises(NotImplementedError, match="no chat template; model.generate"):
+        wick.load(folder, device="cpu").chat()
 
 
 def test_tokenizers(folder):

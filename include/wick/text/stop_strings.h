@@ -15,6 +15,7 @@ class WICK_API StopStrings {
   /// Errors: kInvalidArgument if a stop string is empty.
   explicit StopStrings(std::vector<std::string> stops);
 
+  const std::vector<std::string>& stops() const { return stops_; }
   /// Adds a piece of the text and returns the part that can be passed on.
   std::string push(std::string_view piece);
   /// Whether a stop string has occurred; push then returns "".

@@ -1,0 +1,91 @@
+#include "session_keywords.h"
+
+#include <string_view>
+
+#include "values.h"
+#include "wick/base/error.h"
+
+namespace wick::python {
+namespace {
+
+namespace nb = nanobind;
+
+template <auto member>
+void set_number(SessionOptions& options, nb::handle value, const std::string& where) {
+  options.sampling.*member = number_of(value, where);
+}
+
+template <auto member>
+void set_integer(SessionOptions& options, nb::handle value, const std::string& where) {
+  options.*member = integer_of(value, where);
+}
+
+void set_top_k(SessionOptions& options, nb::handle value, const std::string& where) {
+  options.sampling.top_k = integer_of(value, where);
+}
+
+void set_seed(SessionOptions& options, nb::handle value, const std::string& where) {
+  if (!PyIndex_Check(value.ptr())) fail_type(where, "an int", value);
+  const nb::object whole = nb::steal(PyNumber_Index(value.ptr()));
+  if (!whole.is_valid()) nb::raise_python_error();
+  options.seed = PyLong_AsUnsignedLongLong(whole.ptr());
+  if (!PyErr_Occurred()) return;
+  PyErr_Clear();
+  fail(ErrorCode::kInvalidArgument, where, "expected an int from 0 to 2^64 - 1, got ",
+       described(value));
+}
+
+void set_logit_bias(SessionOptions& options, nb::handle value, const std::string& where) {
+  if (!PyDict_Check(value.ptr())) fail_type(where, "a dict of token ids and numbers", value);
+  options.sampling.logit_bias.clear();
+  for (const auto& [id, bias] : nb::borrow<nb::dict>(value))
+    options.sampling.logit_bias[integer_of(id, where)] = number_of(bias, where);
+}
+
+void set_stop_ids(SessionOptions& options, nb::handle value, const std::string& where) {
+  options.stop_ids.clear();
+  const nb::object ids = list_of(value, where, "a list of token ids");
+  for (const nb::handle id : ids) options.stop_ids.push_back(integer_of(id, where));
+}
+
+constexpr SessionKeyword kKeywords[] = {
+    {"temperature", "float", "0: always the likeliest token", &set_number<&Sampling::temperature>},
+    {"top_k", "int", "keeps the k likeliest tokens; 0: all", &set_top_k},
+    {"top_p", "float", "keeps the likeliest tokens that together reach p; 1: all",
+     &set_number<&Sampling::top_p>},
+    {"min_p", "float", "keeps tokens of at least p times the likeliest's probability; 0: all",
+     &set_number<&Sampling::min_p>},
+    {"repetition_penalty", "float",
+     "makes tokens that occurred, in the prompt too, less likely; 1: off",
+     &set_number<&Sampling::repetition_penalty>},
+    {"frequency_penalty", "float", "subtracted from a token's logit per occurrence",
+     &set_number<&Sampling::frequency_penalty>},
+    {"presence_penalty", "float", "subtracted from the logits of tokens that occurred",
+     &set_number<&Sampling::presence_penalty>},
+    {"logit_bias", "dict[int, float]", "added to the logits of these tokens", &set_logit_bias},
+    {"seed", "int", "repeats the random numbers; without it each session draws another", &set_seed},
+    {"stop_ids", "list[int]", "tokens that end a text, instead of the model's", &set_stop_ids},
+    {"capacity", "int", "tokens that the cache holds for a sequence; 0: as the model allows",
+     &set_integer<&SessionOptions::capacity>},
+    {"chunk", "int", "tokens of a prompt that are read at once",
+     &set_integer<&SessionOptions::chunk>},
+    {"sequences", "int", "sequences that grow together", &set_integer<&SessionOptions::sequences>},
+};
+
+}  // namespace
+
+std::span<const SessionKeyword> session_keywords() { return kKeywords; }
+
+SessionOptions with_keywords(SessionOptions options, const nb::dict& keywords) {
+  for (const auto& [key, value] : keywords) {
+    const std::string name = text_of(key, "session");
+    const SessionKeyword* found = nullptr;
+    for (const SessionKeyword& keyword : kKeywords)
+      if (name == keyword.name) found = &keyword;
+    check(found != nullptr, ErrorCode::kDTypeMismatch, "session", "no keyword ", name);
+    if (!value.is_none()) found->set(options, value, name);
+  }
+  return options;
+}
+
+}  // namespace wick::python
