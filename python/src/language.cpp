@@ -7,6 +7,7 @@
 #include "bind.h"
 #include "casters.h"
 #include "messages.h"
+#include "on_logits.h"
 #include "seeds.h"
 #include "session_keywords.h"
 #include "values.h"
@@ -95,7 +96,8 @@ std::string represented(const Session& session) {
 }
 
 void bind_session(nb::module_& m) {
-  nb::class_<Session>(m, "Session", "Sequences of tokens that grow together, with their cache.")
+  nb::class_<Session>(m, "Session", "Sequences of tokens that grow together, with their cache.",
+                      nb::type_slots(session_slots))
       .def("append", &Session::append, nb::arg("ids"), WithoutGil(), "Adds tokens.")
       .def("append_each", &Session::append_each, nb::arg("ids"), WithoutGil(),
            "Adds tokens to each sequence: a list of lists.")

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "on_logits.h"
 #include "values.h"
 #include "wick/base/error.h"
 
@@ -48,6 +49,10 @@ void set_stop_ids(SessionOptions& options, nb::handle value, const std::string& 
   for (const nb::handle id : ids) options.stop_ids.push_back(integer_of(id, where));
 }
 
+void set_on_logits(SessionOptions& options, nb::handle value, const std::string& where) {
+  options.on_logits = on_logits_of(value, where);
+}
+
 constexpr SessionKeyword kKeywords[] = {
     {"temperature", "float", "0: always the likeliest token", &set_number<&Sampling::temperature>},
     {"top_k", "int", "keeps the k likeliest tokens; 0: all", &set_top_k},
@@ -64,6 +69,8 @@ constexpr SessionKeyword kKeywords[] = {
      &set_number<&Sampling::presence_penalty>},
     {"logit_bias", "dict[int, float]", "added to the logits of these tokens", &set_logit_bias},
     {"seed", "int", "repeats the random numbers; without it each session draws another", &set_seed},
+    {"on_logits", "Callable[[Tensor], Tensor]",
+     "takes the logits [1, V] of the next token, and gives those to sample from", &set_on_logits},
     {"stop_ids", "list[int]", "tokens that end a text, instead of the model's", &set_stop_ids},
     {"capacity", "int", "tokens that the cache holds for a sequence; 0: as the model allows",
      &set_integer<&SessionOptions::capacity>},

@@ -1,5 +1,6 @@
 """Language models and files: held to goldens of transformers, and to the logits of the model itself."""
 import errno
+import gc
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import string
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -117,11 +119,11 @@ def test_a_seed_repeats_a_text_whatever_else_draws(folder, device):
 
 
 def test_keywords_are_the_options_of_cpp(manifest_types):
-    """session.h's structs and the keywords are one list, but for on_logits: Python has the logits."""
+    """session.h's structs and the keywords are one list."""
     fields = {f["name"] for struct in ("Sampling", "SessionOptions") for f in manifest_types[struct]["fields"]}
-    assert {name for name, _, _ in wick._wick._session_keywords()} == fields - {"sampling", "on_logits"}
+    assert {name for name, _, _ in wick._wick._session_keywords()} == fields - {"sampling"}
     for method in (wick.LanguageModel.session, wick.LanguageModel.generate, wick.LanguageModel.chat):
-        for name in fields - {"sampling", "on_logits", "sequences"}:
+        for name in fields - {"sampling", "sequences"}:
             assert f"\n{name} " in method.__doc__
 
 
@@ -144,6 +146,42 @@ def test_penalties_and_bias(folder):
     assert "".join(model.generate("abc", max_tokens=None, temperature=0, capacity=9)) == greedy_text[:7]
 
 
+def test_a_function_changes_the_logits(folder, device):
+    model = wick.load(folder, device=device, dtype=wick.f32)
+    seen = []
+
+    def only_k(logits):
+        seen.append(logits.shape)
+        k = wick.arange(48, device=device) == model.tokenizer.id_of("k")
+        return wick.where(k, logits, wick.full([], -float("inf"), device=device))
+
+    assert "".join(model.generate("abc", max_tokens=4, on_logits=only_k)) == "kkkk"
+    assert seen == [(1, 48)] * 4
+
+    def fails(logits):
+        raise KeyError("mine")
+
+    for wrong, error, text in ((fails, KeyError, "mine"), (lambda logits: None, TypeError, "on_logits: expected a Tensor, got None"),
+                               (lambda logits: logits[:, :3], ValueError, r"on_logits: expected logits \[1, 48\], got \[1, 3\]")):
+        with pytest.raises(error, match=text):
+            list(model.generate("abc", max_tokens=4, on_logits=wrong))
+
+
+def test_a_function_that_refers_to_its_session_is_collected(folder):
+    model = wick.load(folder, device="cpu")
+
+    class Watch:
+        def __call__(self, logits):
+            return logits
+
+    watch = Watch()
+    watch.session = model.session(on_logits=watch)
+    gone = weakref.ref(watch)
+    del watch
+    gc.collect()
+    assert gone() is None
+
+
 @pytest.mark.parametrize("options, error, text", [
     ({"top_n": 3}, TypeError, "no keyword 'top_n'; expected top_p, top_k, "),
     ({"temprature": 3}, TypeError, "no keyword 'temprature'; expected temperature, "),
@@ -161,6 +199,7 @@ def test_penalties_and_bias(folder):
     ({"logit_bias": [1]}, TypeError, r"logit_bias: expected a dict of token ids and numbers, got \[1\]"),
     ({"logit_bias": {"a": 1}}, TypeError, "logit_bias: expected an int, got 'a'"),
     ({"logit_bias": {48: 1}}, ValueError, "logit_bias: expected ids of the vocabulary, got 48"),
+    ({"on_logits": 5}, TypeError, "on_logits: expected a function, got 5"),
     ({"stop": 5}, TypeError, "stop: expected a str or a list of str, got 5"),
     ({"stop": [""]}, ValueError, "empty"),
     ({"stop_ids": 5}, TypeError, "stop_ids: expected a list of token ids, got 5"),
