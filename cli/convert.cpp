@@ -24,8 +24,7 @@ struct Options {
 };
 
 void convert(const Options& options) {
-  if (!is_there(options.in)) fail_input(options.in, "no such file or folder");
-  const bool from_folder = is_folder(model_path(options.in));
+  const bool from_folder = is_folder(reading_input([&] { return model_path(options.in); }));
   require_place(options.out, options.in, options.force);
   if (!from_folder && is_there(options.out) && !is_folder(options.out))
     fail_input(options.out, "expected a folder, as a GGUF file is converted to one");

@@ -107,7 +107,8 @@ void print(const Options& options, const Score& score, int64_t context, int64_t 
 }
 
 void perplexity(const Options& options) {
-  if (!is_there(options.model.path)) fail_input(options.model.path, "no such file or folder");
+  reading_input(
+      [&] { return model_path(options.model.path); });  // before the text, which may be stdin
   const std::string text = read_input(options.model.files.front());
   const int64_t context = context_of(options);
   const LanguageModel model = open_model(options.model, context);

@@ -1,5 +1,6 @@
 // wick quantize: writes a model to a GGUF file with smaller weights.
 #include "wick/load/quantize.h"
+#include "wick/load/load_model.h"
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -29,7 +30,7 @@ std::string known_types() {
 }
 
 void quantize(const Options& options) {
-  if (!is_there(options.in)) fail_input(options.in, "no such file or folder");
+  reading_input([&] { return model_path(options.in); });
   require_place(options.out, options.in, options.force);
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;

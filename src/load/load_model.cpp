@@ -301,7 +301,11 @@ std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& mes
 }
 
 std::string model_path(const std::string& path) {
-  if (!is_there(path)) fail_file(ENOENT, path, "no such file or folder");
+  if (!is_there(path))
+    fail_file(
+        ENOENT, path,
+        "no such file or folder; `hf download ORG/NAME --local-dir FOLDER` gets a model of the "
+        "HuggingFace hub, scripts/fetch-smollm2 a small one");
   if (!is_folder(path) || is_there(path + "/model.safetensors") ||
       is_there(path + "/model.safetensors.index.json"))
     return path;
