@@ -74,7 +74,7 @@ def test_generate_ends_at_a_stop_string(folder):
     assert "".join(model.generate("abc", max_tokens=10, temperature=0, stop=stop)) == text[:text.index(stop)]
 
 
-@pytest.mark.parametrize("manual_seed", [wick.manual_seed, wick.Device("cpu").manual_seed])
+@pytest.mark.parametrize("manual_seed", [wick.manual_seed, lambda seed: wick.Device("cpu").manual_seed(seed)])
 def test_sampling_follows_the_seed(folder, manual_seed):
     model = wick.load(folder, device="cpu")
 
