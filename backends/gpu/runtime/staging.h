@@ -11,7 +11,7 @@ namespace wick::gpu {
 /// Pageable memory of at most this size may be handed to the vendor's runtime as it is.
 inline constexpr int64 kDirectBytes = 64 << 10;
 /// The size of each pinned buffer; smaller ones serve if there is no pinned memory for it.
-inline constexpr int64 kStagingBytes = 16 << 20;
+inline constexpr int64 kStagingBytes = 32 << 20;
 
 /// The calls of a vendor's runtime that a staged copy makes, for one device and one of its streams.
 class StagingCalls {
