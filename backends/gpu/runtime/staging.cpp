@@ -9,9 +9,9 @@
 namespace wick::gpu {
 namespace {
 
-/// memcpy by several threads. What takes the time is the page faults, of a mapped file as of new
-/// memory: on a host with 16 cores and a bus of 54 GB/s, uploads of a file in the page cache run at
-/// 5.6 GB/s with one thread, at 17.6 with four.
+/// memcpy by several threads: one core's share of the memory's bandwidth is small. On a host with 16
+/// cores and a bus of 55 GB/s, uploads of a file in the page cache run at 5.6 GB/s with one thread, at
+/// 17.4 with four, at 22 with eight, as fast as a program that only copies.
 void copy_bytes(void* to, const void* from, int64 bytes) {
   constexpr int64 kBytesOfThread = kStagingBytes / 8;
   static const int64 cores = std::max(1u, std::thread::hardware_concurrency());
