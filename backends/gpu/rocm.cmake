@@ -83,7 +83,7 @@ if(BUILD_TESTING)
   set_target_properties(fake_hip_dependent PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
 
   add_executable(rocm_runtime_test ${PROJECT_SOURCE_DIR}/tests/unit/gpu/rocm_runtime_test.cpp)
-  target_include_directories(rocm_runtime_test PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(rocm_runtime_test PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_features(rocm_runtime_test PRIVATE cxx_std_20)
   target_link_libraries(rocm_runtime_test PRIVATE GTest::gtest ${CMAKE_DL_LIBS} pthread)
   target_compile_definitions(

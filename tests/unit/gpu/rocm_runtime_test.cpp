@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "fake_hip/fake_hip.h"
+#include "runtime/staging.h"
 #include "scalar/unary.h"
 #include "wick/abi/backend.h"
 #include "wick/abi/runtime_code.h"
@@ -868,7 +869,8 @@ struct MappedBytes {
 TEST(RocmMemory, HipSeesNoPageableMemoryAbove64KiB) {
   in_child(cards("gfx1100"), [] {
     using Copy = int(void*, const void*, size_t, int, void*);
-    const MappedBytes file((size_t(40) << 20) + 123);
+    const size_t rest = size_t(gpu::kStagingBytes) / 2 + 123;
+    const MappedBytes file(2 * size_t(gpu::kStagingBytes) + rest);
     std::vector<char> received(file.size);
     void *data = nullptr, *stream = nullptr;
     EXPECT_OK(backend().alloc(0, int64(file.size), &data));
@@ -888,14 +890,17 @@ TEST(RocmMemory, HipSeesNoPageableMemoryAbove64KiB) {
       EXPECT_EQ(std::memcmp(received.data(), file.data, file.size), 0);
     }
     EXPECT_EQ(count(log_text(), "copy of pageable "), before);
-    EXPECT_EQ(count(log_text(), "copy of pinned 16777216\n"), 2 * 2 * 2);
-    EXPECT_EQ(count(log_text(), "copy of pinned 8388731\n"), 2 * 2);
+    const auto pinned = [](size_t bytes) {
+      return count(log_text(), ("copy of pinned " + std::to_string(bytes) + "\n").c_str());
+    };
+    EXPECT_EQ(pinned(size_t(gpu::kStagingBytes)), 2 * 2 * 2);
+    EXPECT_EQ(pinned(rest), 2 * 2);
   });
 }
 
 TEST(RocmMemory, ALargePageableCopyHasReadTheMemoryWhenItReturns) {
   in_child(cards("gfx1100"), [] {
-    constexpr size_t kBytes = (size_t(16) << 20) * 5 / 2;
+    constexpr size_t kBytes = size_t(gpu::kStagingBytes) * 5 / 2;
     std::vector<char> sent(kBytes, 7), received(kBytes, 0);
     void *data = nullptr, *stream = nullptr;
     EXPECT_OK(backend().alloc(0, int64(kBytes), &data));
