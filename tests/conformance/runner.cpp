@@ -43,12 +43,22 @@ std::vector<bool> elements_at_edge(const Row& row, const std::vector<Placement>&
   return at_edge;
 }
 
-/// Where two lists of bytes differ first, as an element; -1 if nowhere.
+/// Where two lists of bytes differ first, as an element; -1 if nowhere. A NaN equals every other: IEEE
+/// 754 leaves open which sign and payload the sum of two NaNs has.
 int64_t first_difference(const std::vector<unsigned char>& a, const std::vector<unsigned char>& b,
                          DType dtype) {
   if (a.size() != b.size()) return 0;
-  const auto difference = std::mismatch(a.begin(), a.end(), b.begin()).first;
-  return difference == a.end() ? -1 : (difference - a.begin()) / dtype_size(dtype);
+  const size_t size = size_t(dtype_size(dtype));
+  const auto is_nan = [&](const std::vector<unsigned char>& bytes, size_t at) {
+    return is_floating(dtype) && std::isnan(reference::decode(dtype, bytes.data() + at));
+  };
+  for (auto from = a.begin();;) {
+    const auto difference = std::mismatch(from, a.end(), b.begin() + (from - a.begin())).first;
+    if (difference == a.end()) return -1;
+    const size_t element = size_t(difference - a.begin()) / size, at = element * size;
+    if (!is_nan(a, at) || !is_nan(b, at)) return int64_t(element);
+    from = a.begin() + std::ptrdiff_t(at + size);
+  }
 }
 
 /// Elements of the storage that the layout does not name and whose bytes are no longer `before`; -1
