@@ -14,6 +14,7 @@
 #include "report.h"
 #include "wick/abi/backend.h"
 #include "wick/base/threads.h"
+#include "wick/generate/session.h"
 #include "wick/io/json.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/create.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ranges.h"
-#include "wick/load/chat_window.h"
+#include "wick/generate/chat_window.h"
 
 namespace wick::cli {
 namespace {
@@ -20,8 +20,7 @@ int64_t capacity_of(const LanguageModel& model, const ConversationOptions& optio
 Conversation::Conversation(const LanguageModel& model, const ConversationOptions& options)
     : model_(model),
       options_(options),
-      session_(
-          model.session({.capacity = capacity_of(model, options), .sampling = options.sampling})) {
+      session_(model, {.capacity = capacity_of(model, options), .sampling = options.sampling}) {
   set_system(options.system);
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/generate/session.h"
 #include "wick/load/load_model.h"
 #include "writing.h"
 

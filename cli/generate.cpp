@@ -11,6 +11,7 @@
 #include "model.h"
 #include "ranges.h"
 #include "terminal.h"
+#include "wick/generate/session.h"
 #include "writing.h"
 
 namespace wick::cli {
@@ -43,11 +44,11 @@ void generate(const Options& options) {
   if (prompt.empty()) fail_input("--prompt", "expected a text, got nothing");
   const uint64_t seed = start_sampling(options.sampling, model);
   const int64_t most = model.config().max_position_embeddings;
-  Session session =
-      model.session({.capacity = options.model.context > 0
-                                     ? options.model.context
-                                     : std::min(most, int64_t(prompt.size()) + options.max_tokens),
-                     .sampling = sampling_of(options.sampling, model)});
+  Session session(model,
+                  {.capacity = options.model.context > 0
+                                   ? options.model.context
+                                   : std::min(most, int64_t(prompt.size()) + options.max_tokens),
+                   .sampling = sampling_of(options.sampling, model)});
 
   const InterruptWatch watch;
   WriteOptions writing{

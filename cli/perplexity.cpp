@@ -13,7 +13,7 @@
 #include "report.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
-#include "wick/models/session.h"
+#include "wick/models/finite.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/settings.h"
+#include "wick/generate/session.h"
 #include "wick/load/load_model.h"
 
 namespace wick::cli {

@@ -11,7 +11,8 @@
 #include "seeds.h"
 #include "session_keywords.h"
 #include "values.h"
-#include "wick/load/chat_window.h"
+#include "wick/generate/chat_window.h"
+#include "wick/generate/session.h"
 #include "wick/load/load_model.h"
 #include "wick/text/stop_strings.h"
 

@@ -5,7 +5,7 @@
 #include "casters.h"
 #include "values.h"
 #include "wick/base/error.h"
-#include "wick/models/session.h"
+#include "wick/generate/session.h"
 
 namespace wick::python {
 namespace {

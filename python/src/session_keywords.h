@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "wick/models/session.h"
+#include "wick/generate/session.h"
 
 namespace wick::python {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "load/folder_texts.h"
-#include "wick/models/session.h"
+#include "wick/load/sampling.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {

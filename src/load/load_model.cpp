@@ -15,6 +15,7 @@
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
+#include "wick/models/finite.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
@@ -244,11 +245,6 @@ void require_room(const std::string& path, const TensorSource& tensors,
 
 Sampling LanguageModel::default_sampling() const {
   return sampling.value_or(Sampling{.temperature = 0.3, .min_p = 0.2});
-}
-
-Session LanguageModel::session(SessionOptions options) const {
-  if (options.stop_ids.empty()) options.stop_ids = stop_ids;
-  return Session(decoder, options);
 }
 
 std::vector<int64_t> LanguageModel::prompt_ids(const std::string& text) const {

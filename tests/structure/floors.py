@@ -21,8 +21,9 @@ FLOORS = {
     "dist": (4, _BELOW_FOUR),
     "models": (5, _BELOW_FOUR | {"text", "nn", "dist"}),  # a model takes named tensors and a config, not paths: no io
     "load": (6, _BELOW_FOUR | {"io", "text", "nn", "dist", "models"}),
+    "generate": (7, _BELOW_FOUR | {"io", "text", "nn", "dist", "models", "load"}),
 }
-USERS = {"cli", "python", "examples", "bench"}  # floor 7: include/wick and themselves
+USERS = {"cli", "python", "examples", "bench"}  # floor 8: include/wick and themselves
 BACKEND_MAY_INCLUDE = _BELOW_CORE
 
 # Device compilers read these, hipRTC and NVRTC among them, which have no standard headers.
@@ -50,7 +51,7 @@ def shown(name):
     if folder in FLOORS:
         return f"{short} (floor {FLOORS[folder][0]})"
     if folder in USERS:
-        return f"{short} (floor 7)"
+        return f"{short} (floor 8)"
     if folder.startswith("backends/"):
         return f"{short} (a backend)"
     return short

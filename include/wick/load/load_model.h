@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "wick/models/session.h"
+#include "wick/load/sampling.h"
+#include "wick/models/decoder.h"
 #include "wick/text/chat_template.h"
 #include "wick/text/tokenizer.h"
 
@@ -40,8 +41,6 @@ struct WICK_API LanguageModel {
   /// sampling; if the files have none, temperature 0.3 and min_p 0.2: close to the likeliest text, as
   /// questions want it, yet another one with another seed.
   Sampling default_sampling() const;
-  /// A session that stops at stop_ids.
-  Session session(SessionOptions options = {}) const;
   /// The ids of a text to be continued: special tokens' texts are read as tokens; the beginning that
   /// the files ask for is added, an end is not. A text that gives no token starts with a newline.
   /// Errors: kUnsupported if there is no tokenizer.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wick/base/settings.h"
-#include "wick/nn/kv_cache.h"
+#include "wick/models/kv_cache.h"
 #include "wick/nn/parameters.h"
 #include "wick/ops/rope.h"
 

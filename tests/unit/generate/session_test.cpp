@@ -1,4 +1,4 @@
-#include "wick/models/session.h"
+#include "wick/generate/session.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "wick/nn/kv_cache.h"
+#include "wick/models/kv_cache.h"
 
 #include <algorithm>
 

@@ -1,30 +1,13 @@
 // Token-by-token generation from a decoder, with sampling on the device.
 #pragma once
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
-#include "wick/models/decoder.h"
-#include "wick/ops/sample.h"
+#include "wick/load/load_model.h"
 
 namespace wick {
-
-/// How a token is chosen from the logits, in this order: bias, penalties, min_p, then `sample`.
-struct Sampling {
-  double temperature = 1;  // 0: greedy
-  int64_t top_k = 0;       // keep the k most likely tokens; 0: all
-  double top_p = 1;        // keep the most likely tokens that together reach probability p
-  double min_p = 0;        // keep tokens of at least min_p times the largest probability
-  // The next three look at all tokens of the sequence, its prompt included.
-  double repetition_penalty = 1;  // divides positive logits of tokens that occurred, multiplies
-                                  // negative ones. Source: Keskar et al. 2019, arXiv:1909.05858
-  double frequency_penalty = 0;   // subtracted once per occurrence
-  double presence_penalty = 0;    // subtracted from tokens that occurred
-  std::map<int64_t, double> logit_bias = {};  // added to the logits of these tokens
-};
 
 struct SessionOptions {
   int64_t sequences = 1;
@@ -49,6 +32,8 @@ class WICK_API Session {
  public:
   /// Errors: kInvalidArgument for an option outside its range.
   explicit Session(const Decoder& decoder, const SessionOptions& options = {});
+  /// A session that stops at the model's stop_ids, unless the options name others.
+  explicit Session(const LanguageModel& model, const SessionOptions& options = {});
 
   /// Adds tokens to each sequence; a list may be empty if the sequence has tokens already. Errors:
   /// kShapeMismatch if there is not one list per sequence; kInvalidArgument if a sequence would be
@@ -111,10 +96,5 @@ class WICK_API Session {
   Tensor bias_;                 // [vocab_size], if logit_bias is set
   Tensor one_;
 };
-
-/// Reads a text anew to find the first token whose logits are not finite, after a computation gave
-/// such. Always raises kFormat, under the name of the op.
-[[noreturn]] WICK_API void fail_not_finite(std::string_view op, const Decoder& decoder,
-                                           const std::vector<int64_t>& ids);
 
 }  // namespace wick

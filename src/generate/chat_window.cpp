@@ -1,4 +1,4 @@
-#include "wick/load/chat_window.h"
+#include "wick/generate/chat_window.h"
 
 #include <algorithm>
 

@@ -1,9 +1,11 @@
-#include "wick/models/session.h"
+#include "wick/generate/session.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "models/usable.h"
 #include "ops/random/uniform.h"
+#include "wick/models/finite.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
@@ -11,6 +13,7 @@
 #include "wick/ops/create.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/reduce.h"
+#include "wick/ops/sample.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/where.h"
 
@@ -22,11 +25,6 @@ TensorOptions ids_on(const Device& device) { return {.dtype = DType::kI64, .devi
 
 bool has_penalty(const Sampling& s) {
   return s.repetition_penalty != 1 || s.frequency_penalty != 0 || s.presence_penalty != 0;
-}
-
-/// [B, V] -> [B, 1]: whether a token can be sampled from the logits. amax takes a NaN for the largest.
-Tensor is_usable(const Tensor& logits) {
-  return isfinite(amax(logits, {.dims = {-1}, .keepdim = true}));
 }
 
 void check_options(const SessionOptions& o, int64_t vocab_size) {
@@ -53,6 +51,11 @@ void check_options(const SessionOptions& o, int64_t vocab_size) {
     require(id >= 0 && id < vocab_size, "logit_bias", "ids of the vocabulary", id);
     require(!std::isnan(bias), "logit_bias", "a number", bias);
   }
+}
+
+SessionOptions with_stops(SessionOptions options, const std::vector<int64_t>& ids) {
+  if (options.stop_ids.empty()) options.stop_ids = ids;
+  return options;
 }
 
 }  // namespace
@@ -82,6 +85,9 @@ Session::Session(const Decoder& decoder, const SessionOptions& options)
   }
   draw();
 }
+
+Session::Session(const LanguageModel& model, const SessionOptions& options)
+    : Session(model.decoder, with_stops(options, model.stop_ids)) {}
 
 const Session::Row& Session::row(int64_t sequence) const {
   check(sequence >= 0 && sequence < int64_t(rows_.size()), ErrorCode::kOutOfRange, "Session",
@@ -264,42 +270,6 @@ void Session::rewind(int64_t length, int64_t sequence) {
   rows_[size_t(sequence)] = {length, std::min(now.cached, length), false};
   hidden_ = Tensor();
   place();
-}
-
-namespace {
-
-/// Reads the tokens [begin, end) of a text after those that the cache holds; whether the logits of the
-/// last one are finite.
-bool reads_finite(const Decoder& decoder, const std::vector<int64_t>& ids, size_t begin, size_t end,
-                  KvCache* cache) {
-  const Device device = decoder.options().device;
-  const int64_t count = int64_t(end - begin);
-  const std::vector<int64_t> part(ids.begin() + int64_t(begin), ids.begin() + int64_t(end));
-  const Tensor positions =
-      narrow(positions_from_0(1, int64_t(end), device), 1, int64_t(begin), count);
-  cache->cover(int64_t(end));
-  const Tensor hidden = decoder.hidden(Tensor::from(part, {1, count}, device), positions, cache);
-  return is_usable(decoder.logits(select(hidden, 1, count - 1))).item<bool>();
-}
-
-}  // namespace
-
-void fail_not_finite(std::string_view op, const Decoder& decoder, const std::vector<int64_t>& ids) {
-  const NoGrad off;
-  // Within a part, a token may see the NaN of a later one, for 0 times NaN is NaN: the part that has the
-  // token is read again token by token.
-  constexpr size_t kPart = 64;
-  const auto new_cache = [&] { return decoder.make_cache(1, int64_t(ids.size())); };
-  size_t at = 0;
-  for (const auto cache = new_cache();
-       at + kPart < ids.size() && reads_finite(decoder, ids, at, at + kPart, cache.get());)
-    at += kPart;
-  const auto cache = new_cache();
-  if (at > 0) reads_finite(decoder, ids, 0, at, cache.get());
-  while (at + 1 < ids.size() && reads_finite(decoder, ids, at, at + 1, cache.get())) at++;
-  fail(ErrorCode::kFormat, op, "the logits of token ", at, " (id ", ids[at],
-       ") are not finite: a weight is not, or the computation overflows ",
-       dtype_name(decoder.options().dtype));
 }
 
 /// Samples the next tokens [B] from logits [B, V].
