@@ -94,48 +94,6 @@ Limits measure_limits(const TensorOptions& options) {
           .products = best_rate(256, 8192, multiplied, flop)};
 }
 
-// ---- the least work that a model's tokens take
-
-/// The weights that a token multiplies: not the embedding, of which it reads a row, and of experts
-/// only those that it selects. A batch reads the least if all its tokens select the same ones.
-struct Work {
-  double bytes = 0, elements = 0;
-  double output_elements = 0;  // of the output layer, which only tokens to be continued multiply
-};
-
-Work work_of(const LanguageModel& model) {
-  const DecoderConfig& c = model.config();
-  Work work;
-  for (const auto& [name, info] : model.weights) {
-    const bool is_expert = name.find(".mlp.experts.") != name.npos;
-    const double share = is_expert ? double(c.num_experts_per_tok) / double(c.num_experts) : 1;
-    const double elements = share * double(numel(info.shape));
-    const bool is_embedding = name.find("model.embed_") == 0;
-    const bool is_output =
-        name == (c.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight");
-    if (is_embedding && !is_output) continue;
-    work.bytes += share * double(bytes_of(info.dtype, numel(info.shape)));
-    (is_output ? work.output_elements : work.elements) += elements;
-  }
-  return work;
-}
-
-/// The sum over the layers of the positions that a token attends to which has `before` before it.
-double attended(const DecoderConfig& c, double before) {
-  double sum = 0;
-  for (int64_t i = 0; i < c.num_hidden_layers; i++) {
-    const bool slides = !c.layer_types.empty() && c.layer_types[size_t(i)] == LayerType::kSliding;
-    sum += slides ? std::min(before + 1, double(c.sliding_window)) : before + 1;
-  }
-  return sum;
-}
-
-/// Bytes of keys and values that attention to one position of one layer reads.
-double position_bytes(const LanguageModel& model) {
-  const DecoderConfig& c = model.config();
-  return double(bytes_of(model.decoder.options().dtype, 2 * c.num_key_value_heads * c.head_dim));
-}
-
 // ---- the tests
 
 struct Test {
@@ -152,9 +110,9 @@ struct Result {
   double share = 0;                // of the bandwidth (decode) or of the products (prefill)
 };
 
-std::vector<std::vector<int64_t>> random_ids(const DecoderConfig& c, int64_t batch, int64_t count) {
+std::vector<std::vector<int64_t>> random_ids(int64_t vocab_size, int64_t batch, int64_t count) {
   std::mt19937_64 engine(1);
-  std::uniform_int_distribution<int64_t> any(0, c.vocab_size - 1);
+  std::uniform_int_distribution<int64_t> any(0, vocab_size - 1);
   std::vector<std::vector<int64_t>> ids(static_cast<size_t>(batch));
   for (std::vector<int64_t>& row : ids)
     for (int64_t i = 0; i < count; i++) row.push_back(any(engine));
@@ -166,9 +124,10 @@ std::vector<double> run(const LanguageModel& model, const Test& test, int64_t re
   // A decode test begins at one token or more: there is nothing to continue before that.
   const int64_t before = test.decodes ? std::max<int64_t>(1, test.context) : 0;
   Session session(
-      model.decoder,
+      *model.model,
       {.sequences = test.batch, .capacity = before + test.tokens, .sampling = {.temperature = 0}});
-  const auto prompt = random_ids(model.config(), test.batch, test.decodes ? before : test.tokens);
+  const auto prompt =
+      random_ids(model.facts().vocab_size, test.batch, test.decodes ? before : test.tokens);
   if (test.decodes) {
     session.append_each(prompt);
     session.step();
@@ -201,23 +160,21 @@ Result measure(const LanguageModel& model, const Test& test, int64_t repeats,
   if (repeats > 1)
     result.deviation = std::sqrt(std::max(0.0, squares - n * result.rate * result.rate) / (n - 1));
 
-  const DecoderConfig& c = model.config();
-  const Work work = work_of(model);
+  // A decode test's tokens have `context` and more before them, a prompt's none and more.
+  const double before = double(test.decodes ? test.context : 0) + double(test.tokens - 1) / 2;
+  const TokenWork work = model.model->work(model.weights, before);
   if (test.decodes) {
-    const double mean_before = double(test.context) + double(test.tokens - 1) / 2;
-    result.bytes =
-        work.bytes / double(test.batch) + attended(c, mean_before) * position_bytes(model);
+    result.bytes = work.bytes / double(test.batch) + work.cache_bytes;
     result.share = result.rate * result.bytes / limits.bandwidth;
   } else {
-    const double mean_before = double(test.tokens - 1) / 2;
-    const double flop = 2 * (work.elements + work.output_elements / double(test.tokens)) +
-                        4 * attended(c, mean_before) * double(c.num_attention_heads * c.head_dim);
+    const double flop =
+        2 * (work.elements + work.output_elements / double(test.tokens)) + work.cache_flop;
     result.share = result.rate * flop / limits.products;
   }
   return result;
 }
 
-std::vector<Test> tests_of(const Options& o, const DecoderConfig& config) {
+std::vector<Test> tests_of(const Options& o, const ModelFacts& facts) {
   std::vector<Test> tests;
   for (const int64_t batch : o.batches)
     for (const int64_t tokens : o.prompts)
@@ -225,7 +182,7 @@ std::vector<Test> tests_of(const Options& o, const DecoderConfig& config) {
   for (const int64_t batch : o.batches)
     for (const int64_t context : o.contexts)
       if (o.tokens > 0) tests.push_back({true, o.tokens, context, batch});
-  const int64_t most = config.max_position_embeddings;
+  const int64_t most = facts.max_position_embeddings;
   for (const Test& test : tests)
     if (test.context + test.tokens >= most)
       fail_input(!test.decodes      ? "--prompt"
@@ -272,21 +229,23 @@ Settings json_of(const Result& r) {
 
 void bench(const Options& options) {
   const std::vector<Test> tests =
-      tests_of(options, reading_input([&] { return load_config(options.model.path); }));
+      tests_of(options, reading_input([&] { return load_facts(options.model.path); }));
   const LanguageModel model = open_model(options.model);
   const InterruptWatch watch;
   const NoGrad off;
-  const TensorOptions computation = model.decoder.options();
+  const TensorOptions computation = model.model->options();
   const DeviceInfo& info = computation.device.info();
   double bytes = 0;
-  for (const auto& [name, weight] : model.weights)
+  int64_t weights = 0;
+  for (const auto& [name, weight] : model.weights) {
     bytes += double(bytes_of(weight.dtype, numel(weight.shape)));
-  const int64_t weights = num_parameters(model.config());
+    weights += numel(weight.shape);
+  }
   const Limits limits = measure_limits(computation);
 
   if (!options.json) {
     std::printf("%s: %s, %s million weights, %s\n", options.model.path.c_str(),
-                model.config().model_type.c_str(), decimal(double(weights) / 1e6, 1).c_str(),
+                model.facts().model_type.c_str(), decimal(double(weights) / 1e6, 1).c_str(),
                 bytes_text(bytes).c_str());
     std::printf("%s: %s, %s", to_string(computation.device).c_str(), info.name, info.architecture);
     if (computation.device.is_cpu()) std::printf(", threads: %d", num_threads());
@@ -307,7 +266,7 @@ void bench(const Options& options) {
   if (!options.json) return;
   Settings line;
   line.set("model", options.model.path)
-      .set("model_type", model.config().model_type)
+      .set("model_type", model.facts().model_type)
       .set("weights", weights)
       .set("weight_bytes", int64_t(bytes))
       .set("device", to_string(computation.device))

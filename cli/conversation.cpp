@@ -12,7 +12,7 @@ namespace {
 int64_t capacity_of(const LanguageModel& model, const ConversationOptions& options) {
   constexpr int64_t kDefault = 4096;
   return options.capacity > 0 ? options.capacity
-                              : std::min(kDefault, model.config().max_position_embeddings);
+                              : std::min(kDefault, model.facts().max_position_embeddings);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ void generate(const Options& options) {
   const std::vector<int64_t> prompt = model.prompt_ids(text);
   if (prompt.empty()) fail_input("--prompt", "expected a text, got nothing");
   const uint64_t seed = start_sampling(options.sampling, model);
-  const int64_t most = model.config().max_position_embeddings;
+  const int64_t most = model.facts().max_position_embeddings;
   Session session(model,
                   {.capacity = options.model.context > 0
                                    ? options.model.context

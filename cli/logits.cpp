@@ -39,14 +39,14 @@ void write_logits(const Options& options) {
   const int64_t count = int64_t(ids.size());
   require_place(options.out, options.model.path, true);
   const LanguageModel model = open_model(options.model, count);
-  const int64_t vocab_size = model.config().vocab_size;
+  const int64_t vocab_size = model.facts().vocab_size;
   for (const int64_t id : ids)
     if (id >= vocab_size)
       fail_input("--tokens", "id ", id, " is outside a vocabulary of ", vocab_size);
   const NoGrad off;
-  const Device device = model.decoder.options().device;
-  const Tensor logits = model.decoder.forward(Tensor::from(ids, {1, count}, device),
-                                              positions_from_0(1, count, device));
+  const Device device = model.model->options().device;
+  const Tensor logits = model.model->forward(Tensor::from(ids, {1, count}, device),
+                                             positions_from_0(1, count, device));
   save_safetensors(options.out, {{"logits", cast(squeeze(logits, 0), DType::kF32)}});
 }
 

@@ -42,7 +42,7 @@ LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
   LanguageModel model = reading_input([&] {
     // A context beyond the model's own takes more positions.
     if (positions == 0 && flags.context > 0 &&
-        flags.context > load_config(flags.path).max_position_embeddings)
+        flags.context > load_facts(flags.path).max_position_embeddings)
       options.positions = flags.context;
     return load_model(flags.path, options);
   });
@@ -97,7 +97,7 @@ void add_sampling_flags(CLI::App& command, SamplingFlags& flags) {
 uint64_t start_sampling(const SamplingFlags& flags, const LanguageModel& model) {
   // 32 bits: short enough to be typed.
   const uint64_t seed = flags.seed ? *flags.seed : std::random_device{}();
-  model.decoder.options().device.set_seed(seed);
+  model.model->options().device.set_seed(seed);
   if (flags.verbose) std::fprintf(stderr, "seed: %llu\n", static_cast<unsigned long long>(seed));
   return seed;
 }

@@ -56,17 +56,17 @@ std::optional<int64_t> beginning(const Tokenizer& tokenizer) {
 }
 
 /// Scores the second half of a window, whose tokens have at least half of it before them.
-void add_window(const Decoder& decoder, const std::vector<int64_t>& ids, Score* score) {
+void add_window(const CausalModel& model, const std::vector<int64_t>& ids, Score* score) {
   const int64_t count = int64_t(ids.size()), first = count / 2;
-  const Device device = decoder.options().device;
+  const Device device = model.options().device;
   const Tensor hidden =
-      decoder.hidden(Tensor::from(ids, {1, count}, device), positions_from_0(1, count, device));
-  const Tensor logits = decoder.logits(squeeze(narrow(hidden, 1, first, count - 1 - first), 0));
+      model.hidden(Tensor::from(ids, {1, count}, device), positions_from_0(1, count, device));
+  const Tensor logits = model.logits(squeeze(narrow(hidden, 1, first, count - 1 - first), 0));
   const std::vector<int64_t> next(ids.begin() + first + 1, ids.end());
   const Tensor targets = Tensor::from(next, {int64_t(next.size()), 1}, device);
   const Tensor log_p = gather(log_softmax(cast(logits, DType::kF32), -1), -1, targets);
   for (const float value : log_p.to_vector<float>()) {
-    if (!std::isfinite(value)) fail_not_finite("perplexity", decoder, ids);
+    if (!std::isfinite(value)) fail_not_finite("perplexity", model, ids);
     score->tokens++;
     score->sum -= double(value);
     score->sum_of_squares += double(value) * double(value);
@@ -74,7 +74,7 @@ void add_window(const Decoder& decoder, const std::vector<int64_t>& ids, Score* 
 }
 
 int64_t context_of(const Options& options) {
-  const DecoderConfig config = load_config(options.model.path);
+  const ModelFacts config = load_facts(options.model.path);
   if (!config.is_causal)
     fail_input(options.model.path,
                "expected a causal model: this one's tokens attend to those behind them, so it "
@@ -129,7 +129,7 @@ void perplexity(const Options& options) {
   for (int64_t w = 0; w < windows; w++) {
     std::vector<int64_t> window(ids.begin() + w * context, ids.begin() + (w + 1) * context);
     if (bos) window.front() = *bos;
-    add_window(model.decoder, window, &score);
+    add_window(*model.model, window, &score);
     bar.update(w + 1, "windows, perplexity " + decimal(score.perplexity(), 4));
     if (InterruptWatch::asked()) throw Interrupted();
   }

@@ -1,6 +1,7 @@
 // Tokenizers, language models and their sessions.
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
@@ -14,6 +15,8 @@
 #include "wick/generate/chat_window.h"
 #include "wick/generate/session.h"
 #include "wick/load/load_model.h"
+#include "wick/models/forward.h"
+#include "wick/ops/shape.h"
 #include "wick/text/stop_strings.h"
 
 namespace wick::python {
@@ -82,8 +85,8 @@ Session make_session(const LanguageModel& model, const nb::dict& keywords) {
   SessionOptions options =
       with_keywords({.sampling = model.default_sampling(), .stop_ids = model.stop_ids}, keywords);
   const ReleasedGil others_run;
-  if (!options.seed) options.seed = new_session_seed(model.decoder.options().device);
-  return Session(model.decoder, options);
+  if (!options.seed) options.seed = new_session_seed(model.model->options().device);
+  return Session(*model.model, options);
 }
 
 std::string represented(const Session& session) {
@@ -124,7 +127,7 @@ void bind_session(nb::module_& m) {
 
 /// Behind wick.KvCache: a cache whose sequences all have the same length.
 struct Cache {
-  std::unique_ptr<KvCache> cache;
+  std::unique_ptr<ModelCache> cache;
   int64_t batch = 0, length = 0;
 };
 
@@ -142,6 +145,13 @@ void bind_cache(nb::module_& m) {
           [](Cache& c, int64_t length) {
             check(0 <= length && length <= c.length, ErrorCode::kOutOfRange, "rewind",
                   "length: expected 0 to ", c.length, ", got ", length);
+            int64_t kept = length;
+            for (int64_t b = 0; b < c.batch; b++)
+              kept = std::min(kept, c.cache->truncate(b, length));
+            check(kept == length, ErrorCode::kUnsupported, "rewind",
+                  "the model's layers keep states, "
+                  "which cannot go back from ",
+                  c.length, " tokens to ", length);
             c.length = length;
           },
           nb::arg("length"), "Keeps the first `length` tokens of each sequence.")
@@ -157,14 +167,18 @@ Tensor hidden(const LanguageModel& model, std::string_view op, const Tensor& ids
   check(ids.rank() == 2, ErrorCode::kShapeMismatch, op, "ids: expected [B, T], got ",
         to_string(ids.shape()));
   const int64_t batch = ids.size(0), count = ids.size(1);
-  if (!cache) return model.decoder.hidden(ids, positions_from_0(batch, count, ids.device()));
+  if (!cache) return model.model->hidden(ids, positions_from_0(batch, count, ids.device()));
   check(batch == cache->batch, ErrorCode::kShapeMismatch, op, "ids: expected ", cache->batch,
         " sequences, as the cache has, got ", batch);
   const int64_t length = cache->length + count;
-  cache->cache->cover(length);
+  TokenBatch tokens;
+  tokens.ids = reshape(ids, {batch * count});
+  tokens.starts.assign(size_t(batch), cache->length);
+  for (int64_t b = 0; b <= batch; b++) tokens.offsets.push_back(b * count);
   const Tensor at = narrow(positions_from_0(batch, length, ids.device()), 1, cache->length, count);
-  const std::vector<int64_t> lengths(size_t(batch), length);
-  const Tensor states = model.decoder.hidden(ids, at, cache->cache.get(), lengths);
+  tokens.positions = reshape(at, {batch * count});
+  const Tensor states = reshape(model.model->hidden(tokens, cache->cache.get()),
+                                {batch, count, model.facts().hidden_size});
   cache->length = length;
   return states;
 }
@@ -181,23 +195,23 @@ void bind_model(nb::module_& m) {
       .def_ro("warnings", &LanguageModel::warnings,
               "What the loader has to say of the files, such as keys that wick does not know.")
       .def_prop_ro(
-          "model_type", [](const LanguageModel& model) { return model.config().model_type; },
+          "model_type", [](const LanguageModel& model) { return model.facts().model_type; },
           "The family, as config.json names it: \"llama\".")
       .def_prop_ro(
-          "vocab_size", [](const LanguageModel& model) { return model.config().vocab_size; },
+          "vocab_size", [](const LanguageModel& model) { return model.facts().vocab_size; },
           "The number of logits of a token.")
       .def_prop_ro(
           "max_position_embeddings",
-          [](const LanguageModel& model) { return model.config().max_position_embeddings; },
+          [](const LanguageModel& model) { return model.facts().max_position_embeddings; },
           "The tokens of a text that the model was trained for, by its files.")
       .def_prop_ro(
-          "positions", [](const LanguageModel& model) { return model.decoder.positions(); },
+          "positions", [](const LanguageModel& model) { return model.model->positions(); },
           "The most tokens of a text; wick.load's argument raises it.")
       .def_prop_ro(
-          "device", [](const LanguageModel& model) { return model.decoder.options().device; },
+          "device", [](const LanguageModel& model) { return model.model->options().device; },
           "The Device that computes.")
       .def_prop_ro(
-          "dtype", [](const LanguageModel& model) { return model.decoder.options().dtype; },
+          "dtype", [](const LanguageModel& model) { return model.model->options().dtype; },
           "The DType of the computation; weights may have another.")
       .def_prop_ro(
           "has_chat_template",
@@ -253,16 +267,23 @@ void bind_model(nb::module_& m) {
       .def(
           "logits",
           [](const LanguageModel& model, const Tensor& ids, Cache* cache) {
-            return model.decoder.logits(hidden(model, "logits", ids, cache));
+            return model.model->logits(hidden(model, "logits", ids, cache));
           },
           nb::arg("ids"), nb::arg("cache") = nb::none(), WithoutGil(),
           "The logits [B, T, vocab_size] of ids [B, T]. With a cache, the ids continue its tokens "
           "and are added to it.")
       .def(
+          "_forward",
+          [](const LanguageModel& model, const NamedTensors& inputs, bool hidden) {
+            return forward(*model.model, inputs, {.hidden = hidden});
+          },
+          nb::arg("inputs"), nb::arg("hidden"), WithoutGil())
+      .def(
           "make_cache",
           [](const LanguageModel& model, int64_t batch, int64_t capacity) {
-            if (capacity == 0) capacity = model.decoder.positions();
-            return Cache{model.decoder.make_cache(batch, capacity), batch};
+            if (capacity == 0) capacity = model.model->positions();
+            return Cache{model.model->make_cache({.sequences = batch, .capacity = capacity}),
+                         batch};
           },
           nb::arg("batch") = 1, nb::arg("capacity") = 0, WithoutGil(),
           "An empty KvCache for sequences of up to `capacity` tokens; 0: as many as the model "

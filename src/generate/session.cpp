@@ -60,13 +60,16 @@ SessionOptions with_stops(SessionOptions options, const std::vector<int64_t>& id
 
 }  // namespace
 
-Session::Session(const Decoder& decoder, const SessionOptions& options)
-    : decoder_(decoder), options_(options) {
-  const int64_t batch = options.sequences, vocab_size = decoder.config().vocab_size;
+Session::Session(const CausalModel& model, const SessionOptions& options)
+    : model_(model.shared()), options_(options) {
+  const int64_t batch = options.sequences, vocab_size = model.facts().vocab_size;
   check_options(options, vocab_size);
-  cache_ = decoder.make_cache(batch, options.capacity > 0 ? options.capacity : decoder.positions());
+  cache_ =
+      model.make_cache({.sequences = batch,
+                        .capacity = options.capacity > 0 ? options.capacity : model.positions(),
+                        .chunk = options.chunk});
   rows_.resize(size_t(batch));
-  const Device device = decoder.options().device;
+  const Device device = model.options().device;
   tokens_ = Var(zeros({batch, 1}, ids_on(device)), false);
   sampled_ = Var(zeros({batch, 1}, ids_on(device)), false);
   positions_ = Var(zeros({batch, 1}, ids_on(device)), false);
@@ -87,7 +90,7 @@ Session::Session(const Decoder& decoder, const SessionOptions& options)
 }
 
 Session::Session(const LanguageModel& model, const SessionOptions& options)
-    : Session(model.decoder, with_stops(options, model.stop_ids)) {}
+    : Session(*model.model, with_stops(options, model.stop_ids)) {}
 
 const Session::Row& Session::row(int64_t sequence) const {
   check(sequence >= 0 && sequence < int64_t(rows_.size()), ErrorCode::kOutOfRange, "Session",
@@ -95,15 +98,9 @@ const Session::Row& Session::row(int64_t sequence) const {
   return rows_[size_t(sequence)];
 }
 
-int64_t Session::longest() const {
-  int64_t length = 0;
-  for (const Row& row : rows_) length = std::max(length, row.length);
-  return length;
-}
-
 void Session::draw() {
   const Shape shape = {kDrawn, options_.sequences};
-  const TensorOptions options{.device = decoder_.options().device};
+  const TensorOptions options{.device = model_->options().device};
   copy_(uniform_,
         options_.seed ? uniform_of(*options_.seed, &drawn_, shape, options) : rand(shape, options));
   fill_(next_uniform_, 0);
@@ -117,7 +114,7 @@ std::vector<int64_t> Session::history(int64_t sequence) const {
 
 /// Writes the per-step state from the rows and the history on the device.
 void Session::place() {
-  const Device device = decoder_.options().device;
+  const Device device = model_->options().device;
   const int64_t batch = options_.sequences;
   std::vector<int64_t> last, moves;
   for (const Row& row : rows_) {
@@ -136,14 +133,14 @@ std::vector<int64_t> Session::tokens() const {
     if (ids[b] < 0) {
       std::vector<int64_t> text = history(int64_t(b));
       if (!rows_[b].stopped) text.pop_back();  // the one that was sampled
-      fail_not_finite("step", decoder_, text);
+      fail_not_finite("step", *model_, text);
     }
   return ids;
 }
 
 void Session::append_each(const std::vector<std::vector<int64_t>>& ids) {
   const NoGrad off;
-  const int64_t batch = options_.sequences, vocab_size = decoder_.config().vocab_size;
+  const int64_t batch = options_.sequences, vocab_size = model_->facts().vocab_size;
   check(int64_t(ids.size()) == batch, ErrorCode::kShapeMismatch, "append", "expected ", batch,
         " lists of tokens, got ", ids.size());
   for (size_t b = 0; b < ids.size(); b++) {
@@ -156,54 +153,84 @@ void Session::append_each(const std::vector<std::vector<int64_t>>& ids) {
             " is outside a vocabulary of ", vocab_size);
   }
 
-  // A row reads the tokens that the cache lacks; with none, its last token again, which changes
-  // nothing. Shorter rows repeat their last token in the same way.
-  const std::vector<int64_t> before = tokens();
-  std::vector<std::vector<int64_t>> reads(ids.size());
-  std::vector<int64_t> starts;
-  int64_t longest = 0;
-  for (size_t b = 0; b < ids.size(); b++) {
-    const Row& row = rows_[b];
-    const bool again = row.length > 0 && (row.cached < row.length || ids[b].empty());
-    if (again) reads[b].push_back(before[b]);
-    starts.push_back(again ? row.length - 1 : row.length);
-    reads[b].insert(reads[b].end(), ids[b].begin(), ids[b].end());
-    longest = std::max(longest, int64_t(reads[b].size()));
-  }
-  const Device device = decoder_.options().device;
-  Tensor hidden;
-  for (int64_t done = 0; done < longest; done += options_.chunk) {
-    const int64_t count = std::min(options_.chunk, longest - done);
-    std::vector<int64_t> values, at, lengths;  // lengths: of the whole texts
-    int64_t reach = 0;
-    for (size_t b = 0; b < reads.size(); b++)
-      for (int64_t t = done; t < done + count; t++) {
-        const int64_t i = std::min(t, int64_t(reads[b].size()) - 1);
-        values.push_back(reads[b][size_t(i)]);
-        at.push_back(starts[b] + i);
-        reach = std::max(reach, at.back() + 1);
-      }
-    for (size_t b = 0; b < reads.size(); b++)
-      lengths.push_back(starts[b] + int64_t(reads[b].size()));
-    cache_->cover(reach);
-    const Tensor tokens = Tensor::from(values, {batch, count}, device),
-                 positions = Tensor::from(at, {batch, count}, device);
-    hidden = select(decoder_.hidden(tokens, positions, cache_.get(), lengths), 1, count - 1);
-    scatter_(history_, 1, positions, tokens);
-  }
+  read(ids);
+  for (size_t b = 0; b < rows_.size(); b++) cache_->mark(int64_t(b));
   for (size_t b = 0; b < ids.size(); b++) {
     if (!ids[b].empty()) rows_[b].stopped = false;
     rows_[b].length += int64_t(ids[b].size());
-    rows_[b].cached = rows_[b].length;
   }
   if (counts_.defined()) {
     std::vector<float> more(size_t(batch * vocab_size), 0.f);
     for (size_t b = 0; b < ids.size(); b++)
       for (const int64_t id : ids[b]) more[b * size_t(vocab_size) + size_t(id)] += 1;
-    add_(counts_, Tensor::from(more, {batch, vocab_size}, device));
+    add_(counts_, Tensor::from(more, {batch, vocab_size}, model_->options().device));
   }
-  hidden_ = hidden;
   place();
+}
+
+/// Reads what the cache lacks of each sequence and these further tokens, so that hidden_ is that of the
+/// last ones.
+void Session::read(const std::vector<std::vector<int64_t>>& ids) {
+  const Device device = model_->options().device;
+  const int64_t batch = options_.sequences;
+  const std::vector<int64_t> last = tokens();
+  std::vector<std::vector<int64_t>> reads(ids.size());
+  std::vector<int64_t> starts, lengths;  // lengths: of the whole texts
+  std::vector<bool> has_hidden;          // whether hidden_ is that of the row's end already
+  int64_t longest = 0;
+  for (size_t b = 0; b < ids.size(); b++) {
+    Row& row = rows_[b];
+    has_hidden.push_back(ids[b].empty() && row.cached == row.length && bool(hidden_));
+    // The hidden state of a token that the cache holds needs the cache without it.
+    if (ids[b].empty() && row.cached == row.length && !hidden_)
+      row.cached = cache_->truncate(int64_t(b), row.length - 1);
+    if (row.cached == row.length && ids[b].empty())
+      reads[b] = {last[b]};  // again, which changes nothing
+    else if (row.cached + 1 == row.length)
+      reads[b] = {last[b]};
+    else if (row.cached < row.length)
+      reads[b] =
+          narrow(select(history_.tensor(), 0, int64_t(b)), 0, row.cached, row.length - row.cached)
+              .to_vector<int64_t>();
+    reads[b].insert(reads[b].end(), ids[b].begin(), ids[b].end());
+    const int64_t length = row.length + int64_t(ids[b].size()), count = int64_t(reads[b].size());
+    starts.push_back(length - count);
+    lengths.push_back(length);
+    longest = std::max(longest, count);
+  }
+  for (int64_t done = 0; done < longest; done += options_.chunk) {
+    const int64_t count = std::min(options_.chunk, longest - done);
+    // Shorter rows repeat their last token, which changes nothing.
+    std::vector<int64_t> values, at, from, to;
+    std::vector<bool> ends_here;
+    for (size_t b = 0; b < reads.size(); b++) {
+      const int64_t own = int64_t(reads[b].size()), begin = std::min(done, own - 1),
+                    end = std::min(done + count, own);
+      for (int64_t t = done; t < done + count; t++) {
+        const int64_t i = std::min(t, own - 1);
+        values.push_back(reads[b][size_t(i)]);
+        at.push_back(starts[b] + i);
+      }
+      from.push_back(starts[b] + begin);
+      to.push_back(starts[b] + end);
+      ends_here.push_back(!has_hidden[b] && done < own && own <= done + count);
+      if (!has_hidden[b]) tokens_read_ += std::max<int64_t>(0, end - done);
+    }
+    cache_->prepare(from, to);
+    const Tensor tokens = Tensor::from(values, {batch, count}, device),
+                 positions = Tensor::from(at, {batch, count}, device);
+    const Tensor ends =
+        select(model_->hidden(tokens, positions, cache_.get(), lengths), 1, count - 1);
+    const bool all = std::count(ends_here.begin(), ends_here.end(), true) == batch;
+    if (all || !hidden_) {
+      hidden_ = ends;
+    } else {
+      std::vector<int64_t> rows(ends_here.begin(), ends_here.end());
+      hidden_ = where(Tensor::from(rows, {batch, 1}, device) > 0, ends, hidden_);
+    }
+    scatter_(history_, 1, positions, tokens);
+  }
+  for (size_t b = 0; b < rows_.size(); b++) rows_[b].cached = lengths[b];
 }
 
 void Session::advance() {
@@ -212,15 +239,25 @@ void Session::advance() {
     check(rows_[b].length > 0, ErrorCode::kInvalidArgument, "step", "sequence ", b,
           " is empty; append tokens first");
   if (!hidden_) {
-    cache_->cover(longest());
-    std::vector<int64_t> lengths;
-    for (const Row& row : rows_) lengths.push_back(row.length);
-    hidden_ = squeeze(decoder_.hidden(tokens_, positions_, cache_.get(), lengths), 1);
-    for (Row& row : rows_) row.cached = row.length;
+    const bool is_step = std::all_of(rows_.begin(), rows_.end(), [](const Row& row) {
+      return row.stopped || row.cached + 1 == row.length;
+    });
+    if (is_step) {
+      std::vector<int64_t> starts, ends;
+      for (const Row& row : rows_) {
+        starts.push_back(row.length - 1);
+        ends.push_back(row.length);
+      }
+      cache_->prepare(starts, ends);
+      hidden_ = squeeze(model_->hidden(tokens_, positions_, cache_.get(), ends), 1);
+      for (Row& row : rows_) tokens_read_ += row.cached < row.length, row.cached = row.length;
+    } else {
+      read(std::vector<std::vector<int64_t>>(rows_.size()));
+    }
   }
   if (used_ == kDrawn) draw();
   used_++;
-  const Tensor logits = decoder_.logits(hidden_);
+  const Tensor logits = model_->logits(hidden_);
   Tensor next = unsqueeze(choose(logits), 1);  // [B, 1]
   hidden_ = Tensor();
   const bool some_stopped =
@@ -263,11 +300,12 @@ void Session::rewind(int64_t length, int64_t sequence) {
     std::vector<int64_t> kept = history(sequence);
     kept.resize(size_t(length));
     for (const int64_t id : kept) counts[size_t(id)] += 1;
-    const Device device = decoder_.options().device;
+    const Device device = model_->options().device;
     scatter_(counts_, 0, full({1, counts_.shape()[1]}, double(sequence), ids_on(device)),
              Tensor::from(counts, {1, counts_.shape()[1]}, device));
   }
-  rows_[size_t(sequence)] = {length, std::min(now.cached, length), false};
+  const int64_t cached = std::min(now.cached, length);
+  rows_[size_t(sequence)] = {length, cache_->truncate(sequence, cached), false};
   hidden_ = Tensor();
   place();
 }

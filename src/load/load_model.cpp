@@ -10,12 +10,12 @@
 #include "load/folder_texts.h"
 #include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
-#include "load/tied_head.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/models/finite.h"
+#include "wick/models/registry.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
@@ -55,7 +55,7 @@ std::string gguf_in(const std::string& folder) {
 
 /// The files of a model, opened but for the tensors.
 struct Files {
-  DecoderConfig config;
+  std::unique_ptr<ModelConfig> config;
   TensorSource tensors;
   std::optional<Tokenizer> tokenizer;
   std::optional<ChatTemplate> chat_template;
@@ -86,12 +86,14 @@ Pooling read_pooling(const std::string& path) {
 
 Files open_folder(const std::string& folder) {
   Files files;
-  files.config = decoder_config(read_config(folder));
+  const Settings settings = read_config(folder);
+  const Architecture& architecture = architecture_of_folder(settings);
+  files.config = architecture.of_folder(settings, nullptr, &files.warnings);  // before the weights
   if (!is_there(folder + "/model.safetensors.index.json"))
     check(is_there(folder + "/model.safetensors"), ErrorCode::kFormat, folder,
           "expected model.safetensors in the folder");
   files.tensors = SafetensorsReader(folder).source();
-  keep_own_head(files.tensors, files.config, files.warnings);
+  files.config = architecture.of_folder(settings, &files.tensors, &files.warnings);
   GenerationConfig generation = read_generation_config(folder);
   files.sampling = generation.sampling;
   files.warnings.insert(files.warnings.end(), generation.warnings.begin(),
@@ -103,7 +105,8 @@ Files open_folder(const std::string& folder) {
   const FolderTexts texts = read_folder_texts(folder);
   files.bos_token = texts.token("bos_token");
   files.eos_token = texts.token("eos_token");
-  files.stop_ids = folder_stop_ids(files.config.eos_token_ids, generation, texts, files.tokenizer);
+  files.stop_ids =
+      folder_stop_ids(files.config->eos_token_ids(), generation, texts, files.tokenizer);
   if (!texts.template_source.empty())
     files.chat_template = ChatTemplate(texts.template_source, texts.template_where);
   return files;
@@ -144,7 +147,7 @@ Files open_gguf(const std::string& path, const std::string& pre) {
   const Settings& metadata = reader.metadata();
   Files files;
   files.tensors = reader.source();
-  files.config = decoder_config_of_gguf(metadata, files.tensors);
+  files.config = architecture_of_gguf(metadata).of_gguf(metadata, files.tensors);
   if (has_gguf_tokenizer(metadata)) {
     const Tokenizer tokenizer = Tokenizer::from_gguf(metadata, pre);
     if (const auto bos = tokenizer.bos()) files.bos_token = tokenizer.token(*bos);
@@ -257,14 +260,14 @@ Tensor LanguageModel::embed(const std::string& text) const {
   check(tokenizer.has_value(), ErrorCode::kUnsupported, "embed", "the model has no tokenizer");
   std::vector<int64_t> ids = tokenizer->encode_ids(text);
   if (ids.empty()) ids = tokenizer->encode_ids("\n");
-  const int64_t count = int64_t(ids.size()), most = decoder.positions();
+  const int64_t count = int64_t(ids.size()), most = model->positions();
   check(count > 0, ErrorCode::kUnsupported, "embed", "the text has no token");
   check(count <= most, ErrorCode::kOutOfRange, "embed", "expected at most ", most,
         " tokens, the model's positions, got ", count);
   const NoGrad off;
-  const Device device = decoder.options().device;
+  const Device device = model->options().device;
   const Tensor hidden =
-      decoder.hidden(Tensor::from(ids, {1, count}, device), positions_from_0(1, count, device));
+      model->hidden(Tensor::from(ids, {1, count}, device), positions_from_0(1, count, device));
   const Tensor states = cast(squeeze(hidden, 0), DType::kF32);
   const Tensor pooled = pooling == Pooling::kMean
                             ? mean(states, {.dims = {0}})
@@ -275,11 +278,11 @@ Tensor LanguageModel::embed(const std::string& text) const {
     const int64_t at =
         std::find_if(sums.begin(), sums.end(), [](float total) { return std::isnan(total); }) -
         sums.begin();
-    if (at < count && config().is_causal) fail_not_finite("embed", decoder, ids);
+    if (at < count && facts().is_causal) fail_not_finite("embed", *model, ids);
     check(at == count, ErrorCode::kFormat, "embed", "the hidden states of token ", at, " (id ",
           ids[size_t(std::min(at, count - 1))],
           ") are not finite: a weight is not, or the computation overflows ",
-          dtype_name(decoder.options().dtype));
+          dtype_name(model->options().dtype));
     fail(ErrorCode::kFormat, "embed", "the hidden states are all 0 or too large to scale");
   }
   return embedding;
@@ -314,19 +317,19 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
   Files files = open_files(path, options.tokenizer_pre);
   const ParameterOptions where{.dtype = options.dtype.value_or(options.device.preferred_dtype()),
                                .device = options.device};
-  const TensorSource source = decoder_tensors(files.tensors, files.config);
+  const TensorSource source = files.config->tensors(files.tensors);
   require_room(path, source, where);
   Parameters parameters(with_progress(source, options.progress), where);
-  Decoder decoder(files.config, parameters, options.positions);
+  std::shared_ptr<const CausalModel> model = files.config->make(parameters, options.positions);
   for (const std::string& name : parameters.left())
     fail(ErrorCode::kFormat, path, "tensor \"", name, "\" is not part of a model of type ",
-         files.config.model_type);
+         model->facts().model_type);
   std::vector<std::string> warnings = std::move(files.warnings);
-  for (const std::string& key : files.config.ignored_keys)
+  for (const std::string& key : files.config->ignored_keys())
     warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
   if (files.tokenizer)
     for (const std::string& warning : files.tokenizer->warnings()) warnings.push_back(warning);
-  return {.decoder = std::move(decoder),
+  return {.model = std::move(model),
           .tokenizer = std::move(files.tokenizer),
           .chat_template = std::move(files.chat_template),
           .bos_token = std::move(files.bos_token),
@@ -336,6 +339,19 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
           .pooling = files.pooling,
           .weights = parameters.taken(),
           .warnings = std::move(warnings)};
+}
+
+ModelFacts load_facts(const std::string& path) {
+  const std::string place = model_path(path);
+  if (is_folder(place)) {
+    const Settings settings = read_config(place);
+    std::vector<std::string> warnings;
+    return architecture_of_folder(settings).of_folder(settings, nullptr, &warnings)->facts();
+  }
+  const GgufReader reader(place);
+  return architecture_of_gguf(reader.metadata())
+      .of_gguf(reader.metadata(), reader.source())
+      ->facts();
 }
 
 DecoderConfig load_config(const std::string& path) {

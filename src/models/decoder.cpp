@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "models/caches/layer_cache.h"
 #include "ops/fused/rope_frequencies.h"
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
@@ -35,8 +36,9 @@ struct Rotation {
 /// Inputs of a block other than the hidden states.
 struct Step {
   const Tensor& positions;    // [B, T]
+  const Tensor& visible;      // [B, T]: the last positions that the tokens attend to
   Rotation rope, local_rope;  // of full and of sliding layers
-  KvCache* cache;             // may be nullptr
+  ModelCache* cache;          // may be nullptr
 };
 
 /// Initial standard deviation of layers that add to the residual stream, scaled down by their
@@ -137,13 +139,15 @@ struct Attention {
     const Tensor q = transpose(rotated(q_proj(x), step), 1, 2);  // [B, H, T, D]
     Tensor k = transpose(rotated(k_proj(x), step), 1, 2);        // [B, G, T, D]
     Tensor v = transpose(v_proj(x), 1, 2);
+    SdpaOptions options = sdpa_options;
+    if (options.is_causal) options.positions = step.visible;
     if (step.cache) {
-      KvCache::KeysValues all = step.cache->write(layer, k, v, step.positions);
+      AttentionCache& cache = static_cast<AttentionCache&>(step.cache->layer(layer));
+      AttentionCache::KeysValues all = cache.write(k, v, step.positions, step.visible);
       k = all.keys;
       v = all.values;
+      options.positions = all.positions;
     }
-    SdpaOptions options = sdpa_options;
-    if (options.is_causal) options.positions = step.positions;
     const Tensor y = sdpa(q, k, v, options);  // [B, H, T, D]
     return o_proj(reshape(transpose(y, 1, 2), {b, t, query_heads * head_dim}),
                   {.residual = residual});
@@ -353,6 +357,7 @@ void require_room(const DecoderConfig& c, const ParameterOptions& options) {
 
 struct Decoder::Layers {
   const DecoderConfig config;
+  const ModelFacts facts;
   const TensorOptions options;
   const int64_t positions;            // the most that a text may have
   const RopeTables rope, local_rope;  // local_rope: of sliding layers
@@ -366,6 +371,7 @@ struct Decoder::Layers {
 
   Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
       : config(c),
+        facts(facts_of(c)),
         options{.dtype = p.options().dtype, .device = p.options().device},
         positions(c.learned_positions ? c.max_position_embeddings : positions),
         rope(p.only_shapes() ? RopeTables() : tables(c, positions, c.rope_theta, c.rope_scaling)),
@@ -455,12 +461,20 @@ struct Decoder::Layers {
     return blocks;
   }
 
-  Tensor embed(const Tensor& ids, const Tensor& positions) const {  // [B, T, hidden]
-    Tensor x = embed_tokens(ids);
-    if (embedding_scale) x = x * embedding_scale;
-    return embed_positions ? x + (*embed_positions)(positions) : x;
+  Tensor embed(const TokenGrid& grid) const {  // [B, T, hidden]
+    Tensor x = grid.embeddings ? grid.embeddings : embed_tokens(grid.ids);
+    if (embedding_scale && !grid.embeddings) x = x * embedding_scale;
+    return embed_positions ? x + (*embed_positions)(grid.positions) : x;
   }
 };
+
+ModelFacts facts_of(const DecoderConfig& c) {
+  return {.model_type = c.model_type,
+          .vocab_size = c.vocab_size,
+          .hidden_size = c.hidden_size,
+          .max_position_embeddings = c.max_position_embeddings,
+          .is_causal = c.is_causal};
+}
 
 Decoder::Decoder(const DecoderConfig& config, Parameters& parameters, int64_t positions) {
   if (parameters.draws()) require_room(config, parameters.options());
@@ -506,33 +520,33 @@ int64_t num_parameters(const DecoderConfig& config) {
 const DecoderConfig& Decoder::config() const { return layers_->config; }
 TensorOptions Decoder::options() const { return layers_->options; }
 
+std::shared_ptr<const CausalModel> Decoder::shared() const {
+  return std::make_shared<Decoder>(*this);
+}
+const ModelFacts& Decoder::facts() const { return layers_->facts; }
 int64_t Decoder::positions() const { return layers_->positions; }
 
-Tensor Decoder::hidden(const Tensor& ids, const Tensor& positions, KvCache* cache,
-                       const std::vector<int64_t>& lengths) const {
-  check(bool(ids) && ids.rank() == 2 && bool(positions) && positions.shape() == ids.shape(),
-        ErrorCode::kShapeMismatch, "decoder", "expected ids and positions [B, T], got ",
-        ids ? to_string(ids.shape()) : "nothing", " and ",
-        positions ? to_string(positions.shape()) : "nothing");
-  check(config().is_causal || !cache, ErrorCode::kUnsupported, "decoder",
-        "a model that is not causal gives embeddings, and continues no text");
-  std::vector<int64_t> of_rows = lengths;
+Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
+                          std::vector<Tensor>* all) const {
+  std::vector<int64_t> lengths = grid.lengths;
   const bool is_dynamic = config().rope_scaling.type == RopeScalingType::kDynamic;
-  if (of_rows.empty() && !cache) of_rows.assign(size_t(ids.size(0)), ids.size(1));
-  if (of_rows.empty() && is_dynamic && ids.numel() > 0)
-    of_rows = (amax(positions, {.dims = {1}}) + 1).to_vector<int64_t>();
-  check(of_rows.empty() || int64_t(of_rows.size()) == ids.size(0), ErrorCode::kShapeMismatch,
-        "decoder", "expected a length for each of ", ids.size(0), " rows, got ", of_rows.size());
-  layers_->require_room_for(of_rows);
-  const bool has_rows = !of_rows.empty() && ids.numel() > 0;
-  const Rotation rope =
-      has_rows ? layers_->rope_of(positions, of_rows) : Rotation{layers_->rope, positions};
+  const bool is_empty = grid.positions.numel() == 0;
+  if (lengths.empty() && is_dynamic && !is_empty)
+    lengths = (amax(grid.positions, {.dims = {1}}) + 1).to_vector<int64_t>();
+  layers_->require_room_for(lengths);
+  const Rotation rope = lengths.empty() || is_empty ? Rotation{layers_->rope, grid.positions}
+                                                    : layers_->rope_of(grid.positions, lengths);
   const bool is_local = Layers::has_local_rope(config());
-  const Step step{positions, rope, is_local ? Rotation{layers_->local_rope, positions} : rope,
-                  cache};
-  Tensor x = layers_->embed(ids, positions);
-  for (const Block& block : layers_->blocks) x = block(x, step);
-  return layers_->norm(x);
+  const Step step{grid.positions, grid.visible, rope,
+                  is_local ? Rotation{layers_->local_rope, grid.positions} : rope, cache};
+  Tensor x = layers_->embed(grid);
+  for (const Block& block : layers_->blocks) {
+    if (all) all->push_back(x);
+    x = block(x, step);
+  }
+  x = layers_->norm(x);
+  if (all) all->push_back(x);  // as transformers has it: after the norm
+  return x;
 }
 
 Tensor Decoder::logits(const Tensor& hidden) const {
@@ -542,19 +556,48 @@ Tensor Decoder::logits(const Tensor& hidden) const {
   return cap > 0 ? tanh(y / cap) * cap : y;
 }
 
-std::unique_ptr<KvCache> Decoder::make_cache(int64_t batch, int64_t capacity) const {
+std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
   const DecoderConfig& c = config();
-  const KvCacheSizes sizes{.layers = c.num_hidden_layers,
-                           .batch = batch,
-                           .heads = c.num_key_value_heads,
-                           .capacity = capacity,
-                           .head_dim = c.head_dim};
-  return std::make_unique<FixedKvCache>(sizes, options());
+  std::vector<std::unique_ptr<LayerCache>> layers;
+  for (int64_t i = 0; i < c.num_hidden_layers; i++) {
+    const int64_t room = WindowCache::room(c.sliding_window, o.chunk);
+    const bool slides = !c.layer_types.empty() && c.layer_types[size_t(i)] == LayerType::kSliding;
+    KeysValuesSizes sizes{o.sequences, c.num_key_value_heads, o.capacity, c.head_dim};
+    if (slides && room < o.capacity) {
+      sizes.capacity = room;
+      layers.push_back(std::make_unique<WindowCache>(sizes, c.sliding_window, options()));
+    } else {
+      layers.push_back(std::make_unique<RowsCache>(sizes, options()));
+    }
+  }
+  return std::make_unique<ModelCache>(o, std::move(layers));
 }
 
-Tensor positions_from_0(int64_t batch, int64_t length, const Device& device) {
-  const Tensor one = arange(length, {.dtype = DType::kI64, .device = device});
-  return broadcast_to(one, {batch, length}).contiguous();
+TokenWork Decoder::work(const std::map<std::string, TensorInfo>& weights, double before) const {
+  const DecoderConfig& c = config();
+  TokenWork work;
+  for (const auto& [name, info] : weights) {
+    // Of the embedding a token reads a row, of the experts those that it selects. A batch reads the
+    // least if all its tokens select the same ones.
+    const bool is_expert = name.find(".mlp.experts.") != name.npos;
+    const double share = is_expert ? double(c.num_experts_per_tok) / double(c.num_experts) : 1;
+    const double elements = share * double(numel(info.shape));
+    const bool is_embedding = name.starts_with("model.embed_");
+    const bool is_output =
+        name == (c.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight");
+    if (is_embedding && !is_output) continue;
+    work.bytes += share * double(bytes_of(info.dtype, numel(info.shape)));
+    (is_output ? work.output_elements : work.elements) += elements;
+  }
+  double attended = 0;  // positions, of all layers together
+  for (int64_t i = 0; i < c.num_hidden_layers; i++) {
+    const bool slides = !c.layer_types.empty() && c.layer_types[size_t(i)] == LayerType::kSliding;
+    attended += slides ? std::min(before + 1, double(c.sliding_window)) : before + 1;
+  }
+  const int64_t keys = c.num_key_value_heads * c.head_dim;
+  work.cache_bytes = attended * double(bytes_of(options().dtype, 2 * keys));
+  work.cache_flop = 4 * attended * double(c.num_attention_heads * c.head_dim);
+  return work;
 }
 
 }  // namespace wick

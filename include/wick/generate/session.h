@@ -1,4 +1,4 @@
-// Token-by-token generation from a decoder, with sampling on the device.
+// Token-by-token generation from a model, with sampling on the device.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,8 +11,8 @@ namespace wick {
 
 struct SessionOptions {
   int64_t sequences = 1;
-  int64_t capacity = 0;  // tokens per sequence that the cache holds; 0: the decoder's positions()
-  int64_t chunk = 512;   // tokens per sequence that append processes at once
+  int64_t capacity = 0;  // tokens per sequence that the cache holds; 0: the model's positions()
+  int64_t chunk = 512;   // tokens per sequence that append reads at once
   Sampling sampling = {};
   std::vector<int64_t> stop_ids = {};  // a sequence that samples one of these stops
   std::optional<uint64_t> seed = {};   // of random numbers of its own; missing: the device's
@@ -31,7 +31,7 @@ struct SessionOptions {
 class WICK_API Session {
  public:
   /// Errors: kInvalidArgument for an option outside its range.
-  explicit Session(const Decoder& decoder, const SessionOptions& options = {});
+  explicit Session(const CausalModel& model, const SessionOptions& options = {});
   /// A session that stops at the model's stop_ids, unless the options name others.
   explicit Session(const LanguageModel& model, const SessionOptions& options = {});
 
@@ -50,7 +50,9 @@ class WICK_API Session {
   std::vector<int64_t> step();
   /// step without waiting for the device. No sequence stops.
   void advance();
-  /// Keeps the first `length` tokens of a sequence. Errors: kOutOfRange.
+  /// Keeps the first `length` tokens of a sequence. Some models cannot forget a few tokens (their
+  /// layers have states or windows): the next append or step reads again what follows the last append
+  /// up to there. Errors: kOutOfRange.
   void rewind(int64_t length, int64_t sequence = 0);
 
   /// The number of tokens of a sequence, including the one sampled last.
@@ -64,25 +66,30 @@ class WICK_API Session {
   std::vector<int64_t> history(int64_t sequence = 0) const;
   int64_t capacity() const { return cache_->capacity(); }
   const SessionOptions& options() const { return options_; }
+  /// The tokens that the model has read, those that it read again included.
+  int64_t tokens_read() const { return tokens_read_; }
+  /// Bytes of the cache on the device.
+  int64_t cache_bytes() const { return cache_->bytes(); }
 
  private:
   struct Row {
     int64_t length = 0;
-    int64_t cached = 0;  // tokens whose keys and values are in the cache
+    int64_t cached = 0;  // tokens that the cache holds
     bool stopped = false;
   };
   const Row& row(int64_t sequence) const;
-  int64_t longest() const;
   Tensor choose(const Tensor& logits);
   void draw();
   void place();
+  void read(const std::vector<std::vector<int64_t>>& ids);
 
   static constexpr int64_t kDrawn = 1024;  // steps of random numbers drawn at once
 
-  Decoder decoder_;
+  std::shared_ptr<const CausalModel> model_;
   SessionOptions options_;
-  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<ModelCache> cache_;
   std::vector<Row> rows_;
+  int64_t tokens_read_ = 0;
   int64_t used_ = 0;        // random numbers consumed
   uint64_t drawn_ = 0;      // blocks drawn from the seed's generator, as uniform_of counts them
   Tensor hidden_;           // [B, hidden_size] of the last tokens; empty until they are processed

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wick/load/sampling.h"
+#include "wick/models/causal_model.h"
 #include "wick/models/decoder.h"
 #include "wick/text/chat_template.h"
 #include "wick/text/tokenizer.h"
@@ -27,7 +28,7 @@ enum class Pooling { kLast, kFirst, kMean };
 
 /// A model and its files' settings.
 struct WICK_API LanguageModel {
-  Decoder decoder;
+  std::shared_ptr<const CausalModel> model;
   std::optional<Tokenizer> tokenizer;         // missing if the files have none
   std::optional<ChatTemplate> chat_template;  // missing if the files have none
   std::string bos_token, eos_token;           // texts, "" if the files name none; for templates
@@ -37,7 +38,7 @@ struct WICK_API LanguageModel {
   std::map<std::string, TensorInfo> weights;  // as they lie on the device
   std::vector<std::string> warnings;          // one line each, such as keys that wick does not know
 
-  const DecoderConfig& config() const { return decoder.config(); }
+  const ModelFacts& facts() const { return model->facts(); }
   /// sampling; if the files have none, temperature 0.3 and min_p 0.2: close to the likeliest text, as
   /// questions want it, yet another one with another seed.
   Sampling default_sampling() const;
@@ -72,7 +73,9 @@ WICK_API std::string model_path(const std::string& path);
 /// before a weight is read, if the weights exceed the device's free memory: the text names the missing
 /// bytes and the largest type of quantize_model that fits.
 WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& options = {});
-/// The config alone. Errors: as load_model.
+/// The facts of a model, from its files without the weights. Errors: as load_model.
+WICK_API ModelFacts load_facts(const std::string& path);
+/// The config of a decoder. Errors: as load_model.
 WICK_API DecoderConfig load_config(const std::string& path);
 /// The tokenizer alone: of a GGUF file, or of a folder with tokenizer.json or one GGUF file. Errors: as load_model;
 /// kFormat if there is no tokenizer.

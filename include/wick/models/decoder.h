@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wick/base/settings.h"
-#include "wick/models/kv_cache.h"
+#include "wick/models/causal_model.h"
 #include "wick/nn/parameters.h"
 #include "wick/ops/rope.h"
 
@@ -111,6 +111,8 @@ WICK_API TensorSource decoder_tensors(const TensorSource& source, const DecoderC
 WICK_API TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config);
 /// The values of a config.json that transformers reads. Errors: kUnsupported for a GGUF's config.
 WICK_API Settings to_settings(const DecoderConfig& config);
+/// The facts that a decoder of this config has.
+WICK_API ModelFacts facts_of(const DecoderConfig& config);
 /// The number of parameters of a model, counted from their shapes. Errors: kInvalidArgument if it
 /// exceeds 2^60 or the model has more than kMostLayers layers.
 WICK_API int64_t num_parameters(const DecoderConfig& config);
@@ -118,43 +120,32 @@ WICK_API int64_t num_parameters(const DecoderConfig& config);
 /// A decoder: embedding, blocks of attention and MLP, final norm, output layer. Copies share the
 /// parameters, which have HuggingFace's names for Llama and Gemma
 /// ("model.layers.0.mlp.up_proj.weight") in every family; decoder_tensors finds them in its files.
-class WICK_API Decoder {
+/// With RopeScalingType::kDynamic, the frequencies of tokens are those of a text of the given length:
+/// plain ones up to the trained context. Keys in a cache keep the frequencies that they were written
+/// with, as in transformers, so a text that is read in parts differs from one that is read at once.
+class WICK_API Decoder final : public CausalModel {
  public:
   /// Reads its weights from `parameters`. positions: the number of positions; 0:
   /// max_position_embeddings.
   Decoder(const DecoderConfig& config, Parameters& parameters, int64_t positions = 0);
 
   const DecoderConfig& config() const;
-  int64_t positions() const;      // the most that a text may have
-  TensorOptions options() const;  // dtype and device of the computation
+  std::shared_ptr<const CausalModel> shared() const override;
+  const ModelFacts& facts() const override;
+  int64_t positions() const override;
+  TensorOptions options() const override;
+  Tensor logits(const Tensor& hidden) const override;
+  /// Layers that slide keep the keys and values of their window, a chunk and 512 positions more.
+  std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const override;
+  TokenWork work(const std::map<std::string, TensorInfo>& weights, double before) const override;
 
-  /// ids and positions [B, T] i64 -> hidden states [B, T, hidden_size] after the final norm.
-  /// Without a cache, position p attends to the ids at indices up to p, so positions must be 0 to T
-  /// - 1. With a cache, keys and values are written to it and attention reads them from it.
-  ///
-  /// lengths: for each row the number of tokens that its text has with these ids; empty: T without a
-  /// cache, else the largest of the row's positions + 1. With RopeScalingType::kDynamic, the
-  /// frequencies of these ids are those of a text of that length: plain ones up to the trained
-  /// context. Keys in the cache keep the frequencies that they were written with, as in transformers,
-  /// so a text that is read in parts differs from one that is read at once.
-  /// Errors: kShapeMismatch; kOutOfRange if a length exceeds positions(); kUnsupported for a cache of a
-  /// model that is not causal.
-  Tensor hidden(const Tensor& ids, const Tensor& positions, KvCache* cache = nullptr,
-                const std::vector<int64_t>& lengths = {}) const;
-  /// Hidden states [..., hidden_size] -> [..., vocab_size].
-  Tensor logits(const Tensor& hidden) const;
-  Tensor forward(const Tensor& ids, const Tensor& positions, KvCache* cache = nullptr) const {
-    return logits(hidden(ids, positions, cache));
-  }
-  /// Creates a cache for `batch` sequences of up to `capacity` tokens.
-  std::unique_ptr<KvCache> make_cache(int64_t batch, int64_t capacity) const;
+ protected:
+  Tensor hidden_of(const TokenGrid& grid, ModelCache* cache,
+                   std::vector<Tensor>* all) const override;
 
  private:
   struct Layers;
   std::shared_ptr<const Layers> layers_;
 };
-
-/// Positions 0 to length - 1 in each of `batch` rows: [B, T] i64.
-WICK_API Tensor positions_from_0(int64_t batch, int64_t length, const Device& device);
 
 }  // namespace wick

@@ -22,10 +22,10 @@ double expected_perplexity(const std::string& path, const std::vector<int64_t>& 
   for (int64_t w = 0; w < windows; w++) {
     std::vector<int64_t> window(ids.begin() + w * context, ids.begin() + (w + 1) * context);
     if (bos >= 0) window[0] = bos;
-    const Tensor logits = model.decoder.forward(Tensor::from(window, {1, context}),
-                                                positions_from_0(1, context, Device::cpu()));
+    const Tensor logits = model.model->forward(Tensor::from(window, {1, context}),
+                                               positions_from_0(1, context, Device::cpu()));
     const std::vector<float> values = cast(logits, DType::kF32).to_vector<float>();
-    const int64_t vocab = model.config().vocab_size;
+    const int64_t vocab = model.facts().vocab_size;
     for (int64_t t = context / 2; t + 1 < context; t++, scored++) {
       double total = 0;
       for (int64_t v = 0; v < vocab; v++) total += std::exp(double(values[size_t(t * vocab + v)]));

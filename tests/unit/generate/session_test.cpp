@@ -393,8 +393,8 @@ TEST(DynamicRope, OfASessionIsThatOfTheTextsLengthAtEachReading) {
   growing.append({text.begin() + 20, text.end()});
   growing.step();
   const NoGrad off;
-  const auto cache = decoder.make_cache(1, 64);
-  cache->cover(30);
+  const auto cache = decoder.make_cache({.capacity = 64});
+  cache->prepare({0}, {30});
   Tensor states;
   for (const auto& [begin, end] : {std::pair(0, 20), {20, 30}}) {
     const std::vector<int64_t> part(text.begin() + begin, text.begin() + end);
@@ -402,6 +402,89 @@ TEST(DynamicRope, OfASessionIsThatOfTheTextsLengthAtEachReading) {
     states = decoder.hidden(Tensor::from(part, {1, end - begin}), at, cache.get());
   }
   expect_seen(decoder.logits(select(squeeze(states, 0), 0, 9)).to_vector<float>(), 0);
+}
+
+/// Layers that slide over 24 positions, and one that does not.
+Decoder sliding_decoder(int64_t positions) {
+  Device::cpu().set_seed(5);
+  DecoderConfig config;
+  config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
+  config.num_hidden_layers = 3, config.num_key_value_heads = 2, config.head_dim = 8;
+  config.max_position_embeddings = positions, config.initializer_range = 0.5;
+  config.layer_types = {LayerType::kSliding, LayerType::kFull, LayerType::kSliding};
+  config.sliding_window = 24;
+  Parameters parameters({.device = Device::cpu()});
+  return Decoder(config, parameters);
+}
+std::vector<int64_t> long_text(int64_t count, int64_t seed) {
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < count; i++) ids.push_back((i * i * 7 + i / 3 + seed) % 32);
+  return ids;
+}
+void expect_near(const std::vector<float>& a, const std::vector<float>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); i++) EXPECT_NEAR(a[i], b[i], 1e-4) << "at " << i;
+}
+
+TEST(WindowCache, ALongTextHasTheLogitsOfTheTextReadAtOnce) {
+  const Decoder decoder = sliding_decoder(1200);
+  std::vector<float> seen;
+  const auto keep = [&](const Tensor& logits) {
+    seen = logits.to_vector<float>();
+    return logits;
+  };
+  Session session(decoder,
+                  {.sequences = 2, .chunk = 64, .sampling = {.temperature = 0}, .on_logits = keep});
+  // Windows hold 24 + 64 + 512 positions, so that all of them move, in each row at another time.
+  std::vector<std::vector<int64_t>> texts = {long_text(1100, 1), long_text(700, 2)};
+  session.append_each(
+      {{texts[0].begin(), texts[0].begin() + 1000}, {texts[1].begin(), texts[1].begin() + 50}});
+  session.append_each(
+      {{texts[0].begin() + 1000, texts[0].end()}, {texts[1].begin() + 50, texts[1].end()}});
+  for (int step = 0; step < 3; step++) {
+    const std::vector<int64_t> ids = session.step();
+    std::vector<float> expected = last_logits(decoder, texts[0]);
+    const std::vector<float> second = last_logits(decoder, texts[1]);
+    expected.insert(expected.end(), second.begin(), second.end());
+    expect_near(seen, expected);
+    for (size_t b = 0; b < 2; b++) texts[b].push_back(ids[b]);
+  }
+}
+
+TEST(WindowCache, TakesTheBytesOfItsWindow) {
+  const Decoder decoder = sliding_decoder(100000);
+  const Session small(decoder, {.capacity = 10000}), large(decoder, {.capacity = 20000});
+  // [2 keys and values, 2 heads, positions, 8] f32; the full layer has all positions.
+  const int64_t of_position = 2 * 2 * 8 * 4;
+  EXPECT_EQ(small.cache_bytes(), of_position * (10000 + 2 * (24 + 512 + 512)));
+  EXPECT_EQ(large.cache_bytes() - small.cache_bytes(), of_position * 10000);
+}
+
+TEST(WindowCache, GoesBackAFewTokensOrToTheLastAppend) {
+  const Decoder decoder = sliding_decoder(3000);
+  std::vector<float> seen;
+  const auto keep = [&](const Tensor& logits) {
+    seen = logits.to_vector<float>();
+    return logits;
+  };
+  Session session(decoder, {.sampling = {.temperature = 0}, .on_logits = keep});
+  std::vector<int64_t> text = long_text(1500, 3);
+  session.append(text);
+  for (int i = 0; i < 40; i++) session.step();
+  EXPECT_EQ(session.tokens_read(), 1539);
+  session.rewind(1520);  // within the window and what is kept before it
+  session.step();
+  EXPECT_EQ(session.tokens_read(), 1540);
+  for (int i = 0; i < 700; i++) session.step();  // the window moves
+  const int64_t before = session.tokens_read();
+  session.rewind(1510);  // what the window held there is gone: read again from the append's end
+  session.append({1, 2});
+  EXPECT_EQ(session.tokens_read() - before, 12);
+  session.step();
+  text = session.history();
+  text.pop_back();
+  ASSERT_EQ(text.size(), 1512u);
+  expect_near(seen, last_logits(decoder, text));
 }
 
 TEST(Decoder, ATextOfMoreTokensThanPositionsIsAnErrorThatSaysHowToRaiseThem) {

@@ -51,8 +51,8 @@ class Folder : public ::testing::Test {
 };
 
 std::vector<float> logits_of(const LanguageModel& model) {
-  return model.decoder
-      .forward(Tensor::from({3, 5, 7}, {1, 3}), positions_from_0(1, 3, Device::cpu()))
+  return model.model
+      ->forward(Tensor::from({3, 5, 7}, {1, 3}), positions_from_0(1, 3, Device::cpu()))
       .to_vector<float>();
 }
 bool any_has(const std::vector<std::string>& lines, const std::string& part) {

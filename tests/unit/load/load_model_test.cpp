@@ -40,7 +40,7 @@ TEST_F(LoadModel, OfAFolderGivesTheDecoderAndWhatItsFilesSay) {
                R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>",
                    "chat_template": "{{ bos_token }}{{ messages[0].content }}"})");
   const LanguageModel model = load();
-  EXPECT_EQ(model.config().vocab_size, 48);
+  EXPECT_EQ(model.facts().vocab_size, 48);
   EXPECT_FALSE(model.tokenizer.has_value());
   EXPECT_TRUE(model.chat_template.has_value());
   EXPECT_EQ(model.bos_token, "<s>");
@@ -80,7 +80,7 @@ TEST_F(LoadModel, EmbedsATextByTheTokenThatTheFilesName) {
   const LanguageModel last = load();
   EXPECT_EQ(last.pooling, Pooling::kLast);
   const Tensor states = squeeze(
-      last.decoder.hidden(Tensor::from({3, 5, 4}, {1, 3}), positions_from_0(1, 3, Device::cpu())),
+      last.model->hidden(Tensor::from({3, 5, 4}, {1, 3}), positions_from_0(1, 3, Device::cpu())),
       0);
   std::filesystem::create_directory(folder.file("1_Pooling"));
   const struct {
@@ -205,7 +205,7 @@ TEST(LoadModelOfAFolder, TakesItsOnlyGgufFile) {
   EXPECT_EQ(model_path(folder.path()), folder.file("model.gguf"));
   EXPECT_EQ(load_config(folder.path()).model_type, "qwen3");
   const LanguageModel model = load_model(folder.path(), {.device = Device::cpu()});
-  EXPECT_EQ(model.config().model_type, "qwen3");
+  EXPECT_EQ(model.facts().model_type, "qwen3");
   folder.write("more-00001-of-00002.gguf", "");
   EXPECT_ERROR(load_model(folder.path()), kFormat,
                "expected one GGUF file in the folder, found model.gguf and "

@@ -521,7 +521,7 @@ TEST(NotCausal, TokensAttendToThoseBehindThem) {
                                             positions_from_0(1, t, decoder.options().device));
       EXPECT_LT(largest_difference(squeeze(logits, 0), golden.logits(row)), kNear);
     }
-    const std::unique_ptr<KvCache> cache = decoder.make_cache(1, 8);
+    const std::unique_ptr<ModelCache> cache = decoder.make_cache({.capacity = 8});
     EXPECT_ERROR(decoder.forward(Tensor::from({1}, {1, 1}, decoder.options().device),
                                  positions_from_0(1, 1, decoder.options().device), cache.get()),
                  kUnsupported, "a model that is not causal gives embeddings");
@@ -531,38 +531,41 @@ TEST(NotCausal, TokensAttendToThoseBehindThem) {
 TEST_P(AgainstTransformers, PrefillThenTokenByTokenOfUnevenRowsGivesItsLogits) {
   const Decoder decoder = golden.decoder(device);
   const NoGrad off;
-  // Each row is read up to its half at once, filled up behind to the longest; then a token a step.
+  // Each row is read up to its half at once; then a token a step, but for rows that have ended.
   std::vector<std::vector<int64_t>> rows;
-  std::vector<int64_t> first, at;
-  int64_t longest = 0;
-  for (int row = 0; row < 3; row++) {
-    rows.push_back(golden.ids(row));
-    at.push_back(int64_t(rows.back().size()) / 2);
-    longest = std::max(longest, at.back());
-  }
-  for (int row = 0; row < 3; row++)
-    for (int64_t t = 0; t < longest; t++)
-      first.push_back(t < at[size_t(row)] ? rows[size_t(row)][size_t(t)] : 47);
-  const std::unique_ptr<KvCache> cache = decoder.make_cache(3, 64);
-  const Tensor prefill = decoder.forward(ids_of(first, {3, longest}),
-                                         positions_from_0(3, longest, device), cache.get());
-  for (int row = 0; row < 3; row++)
-    EXPECT_LT(
-        largest_difference(narrow(squeeze(narrow(prefill, 0, row, 1), 0), 0, 0, at[size_t(row)]),
-                           narrow(golden.logits(row), 0, 0, at[size_t(row)])),
-        kNear);
-  for (int step = 0; step < 12; step++) {
-    std::vector<int64_t> ids;
-    for (int row = 0; row < 3; row++) ids.push_back(rows[size_t(row)][size_t(at[size_t(row)])]);
-    const Tensor logits = decoder.forward(ids_of(ids, {3, 1}), ids_of(at, {3, 1}), cache.get());
-    for (int row = 0; row < 3; row++) {
-      int64_t& place = at[size_t(row)];
-      EXPECT_LT(largest_difference(squeeze(narrow(logits, 0, row, 1), 0),
-                                   narrow(golden.logits(row), 0, place, 1)),
-                kNear)
-          << "row " << row << ", position " << place;
-      if (place + 1 < int64_t(rows[size_t(row)].size())) place++;  // a row that has ended stays
+  std::vector<int64_t> at(3, 0);
+  for (int row = 0; row < 3; row++) rows.push_back(golden.ids(row));
+  const std::unique_ptr<ModelCache> cache = decoder.make_cache({.sequences = 3, .capacity = 64});
+  // The next tokens of each row, of which their logits are compared.
+  const auto read = [&](const std::vector<int64_t>& counts) {
+    TokenBatch batch;
+    std::vector<int64_t> ids, positions;
+    batch.offsets = {0};
+    for (size_t row = 0; row < 3; row++) {
+      batch.starts.push_back(at[row]);
+      for (int64_t i = 0; i < counts[row]; i++) {
+        ids.push_back(rows[row][size_t(at[row] + i)]);
+        positions.push_back(at[row] + i);
+      }
+      batch.offsets.push_back(int64_t(ids.size()));
     }
+    batch.ids = ids_of(ids, {int64_t(ids.size())});
+    batch.positions = ids_of(positions, {int64_t(ids.size())});
+    const Tensor logits = decoder.logits(decoder.hidden(batch, cache.get()));
+    for (size_t row = 0; row < 3; row++)
+      EXPECT_LT(largest_difference(narrow(logits, 0, batch.offsets[row], counts[row]),
+                                   narrow(golden.logits(int(row)), 0, at[row], counts[row])),
+                kNear)
+          << "row " << row << ", position " << at[row];
+  };
+  std::vector<int64_t> halves;
+  for (const auto& row : rows) halves.push_back(int64_t(row.size()) / 2);
+  read(halves);
+  at = halves;
+  for (int step = 0; step < 12; step++) {
+    read({1, 1, 1});
+    for (size_t row = 0; row < 3; row++)
+      if (at[row] + 1 < int64_t(rows[row].size())) at[row]++;
   }
 }
 
@@ -727,7 +730,7 @@ TEST(Decoder, IdsAndPositionsAreOfOneShape) {
   const auto ids = [](const Shape& shape) { return zeros(shape, {.dtype = DType::kI64}); };
   const auto refused = [&](const Tensor& of, const Tensor& at, const std::string& got) {
     EXPECT_ERROR(decoder.hidden(of, at, nullptr), kShapeMismatch,
-                 "decoder: expected ids and positions [B, T], got " + got);
+                 "model: expected ids and positions [B, T], got " + got);
   };
   refused(ids({1, 3}), ids({1, 2}), "[1, 3] and [1, 2]");
   refused(ids({3}), ids({3}), "[3] and [3]");

@@ -1,4 +1,4 @@
-#include "load/tied_head.h"
+#include "models/tied_head.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,62 @@
+// What a model keeps of earlier tokens: one cache for each layer, of the layer's kind.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "wick/core/tensor.h"
+
+namespace wick {
+
+class LayerCache;
+
+struct CacheOptions {
+  int64_t sequences = 1;
+  int64_t capacity = 1;  // tokens of a sequence
+  int64_t chunk = 512;   // the most tokens of a sequence that one call reads
+};
+
+/// The caches of a model's layers for several sequences. CausalModel::make_cache makes one, and
+/// CausalModel::hidden reads and writes it.
+class WICK_API ModelCache {
+ public:
+  ModelCache(const CacheOptions& options, std::vector<std::unique_ptr<LayerCache>> layers);
+  ~ModelCache();
+
+  int64_t sequences() const { return options_.sequences; }
+  int64_t capacity() const { return options_.capacity; }
+  int64_t chunk() const { return options_.chunk; }
+  /// Bytes on the device.
+  int64_t bytes() const;
+
+  /// Prepares all layers for tokens at positions starts[b] to ends[b] - 1 of each sequence b. Errors:
+  /// kOutOfRange if an end exceeds the capacity.
+  void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends);
+  /// Drops the tokens of a sequence from position `length` on and returns how many are kept: `length`
+  /// unless a layer cannot forget so few, else those of the last mark up to there, else 0. The model
+  /// reads the others again.
+  int64_t truncate(int64_t sequence, int64_t length);
+  /// Keeps a copy of what some layers cannot forget step by step, so that truncate can return here.
+  /// A sequence has one mark; layers that can forget anything copy nothing.
+  void mark(int64_t sequence);
+  /// Makes sequence `to` a copy of sequence `from`.
+  void fork(int64_t from, int64_t to);
+
+  LayerCache& layer(int64_t index) { return *layers_[size_t(index)]; }
+  /// The tokens of each sequence that the caches hold.
+  const std::vector<int64_t>& lengths() const { return lengths_; }
+
+ private:
+  struct Mark {
+    int64_t length = 0;
+    std::vector<std::vector<Tensor>> layers;
+  };
+  void require_sequence(const char* op, int64_t sequence) const;
+
+  CacheOptions options_;
+  std::vector<std::unique_ptr<LayerCache>> layers_;
+  std::vector<int64_t> lengths_;
+  std::vector<Mark> marks_;
+};
+
+}  // namespace wick

@@ -1,0 +1,50 @@
+// The architectures of models that wick runs.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/base/settings.h"
+#include "wick/models/causal_model.h"
+#include "wick/nn/parameters.h"
+
+namespace wick {
+
+/// A model's files without its weights.
+class WICK_API ModelConfig {
+ public:
+  virtual ~ModelConfig() = default;
+  virtual ModelFacts facts() const = 0;
+  virtual const std::vector<int64_t>& eos_token_ids() const = 0;
+  /// Keys of the files that the architecture does not know; worth a warning.
+  virtual const std::vector<std::string>& ignored_keys() const = 0;
+  /// The files' tensors under the names that the model takes them by. Errors: kFormat.
+  virtual TensorSource tensors(const TensorSource& files) const = 0;
+  /// The model, which takes its weights from `parameters`. positions: the most tokens of a text; 0:
+  /// as many as the model was trained for.
+  virtual std::shared_ptr<const CausalModel> make(Parameters& parameters,
+                                                  int64_t positions) const = 0;
+};
+
+/// A row of the registry: how the models of an architecture are told and made.
+struct Architecture {
+  const char* name;
+  /// Its values of "model_type" in config.json.
+  std::vector<std::string_view> (*model_types)();
+  /// Its values of "general.architecture" in GGUF files.
+  std::vector<std::string_view> (*ggufs)();
+  /// Reads config.json. tensors: those of the folder, to see what the config denies; may be nullptr.
+  /// warnings: receives a line for each such thing. Errors: kFormat, kUnsupported.
+  std::unique_ptr<ModelConfig> (*of_folder)(const Settings& config, const TensorSource* tensors,
+                                            std::vector<std::string>* warnings);
+  /// Reads a GGUF file's metadata. Errors: kFormat, kUnsupported.
+  std::unique_ptr<ModelConfig> (*of_gguf)(const Settings& metadata, const TensorSource& tensors);
+};
+
+/// The architecture of a config.json. Errors: kFormat if none has its "model_type".
+WICK_API const Architecture& architecture_of_folder(const Settings& config);
+/// The architecture of a GGUF file. Errors: kFormat if none has its "general.architecture".
+WICK_API const Architecture& architecture_of_gguf(const Settings& metadata);
+
+}  // namespace wick

@@ -1,0 +1,218 @@
+#include "models/caches/layer_cache.h"
+
+#include <algorithm>
+
+#include "wick/ops/arrange.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/create.h"
+#include "wick/ops/gather.h"
+#include "wick/ops/inplace.h"
+#include "wick/ops/shape.h"
+
+namespace wick {
+namespace {
+
+TensorOptions ids_on(const Device& device) { return {.dtype = DType::kI64, .device = device}; }
+
+int64_t size_of(const Var& x) { return bytes_of(x.tensor().dtype(), x.tensor().numel()); }
+
+/// Zeros, not uninitialized: a weight of 0 times NaN is NaN.
+Var empty_keys(const KeysValuesSizes& s, const TensorOptions& options) {
+  return Var(zeros({s.sequences, s.heads, s.capacity, s.head_dim}, options), false);
+}
+
+/// The part of a cache that attention over `length` positions reads: a power of two, so that few
+/// parts differ.
+int64_t bucket_of(int64_t length, int64_t capacity) {
+  int64_t bucket = 128;
+  while (bucket < length) bucket *= 2;
+  return std::min(bucket, capacity);
+}
+
+/// Replaces row `sequence` of x [B, ...] by y [1, ...].
+void set_row(Var& x, int64_t sequence, const Tensor& y) {
+  Shape ones = y.shape();
+  for (int d = 0; d < int(ones.size()); d++) ones[d] = 1;
+  const Tensor at = full(ones, double(sequence), ids_on(x.tensor().device()));
+  scatter_(x, 0, broadcast_to(at, y.shape()).contiguous(), y);
+}
+Tensor row_of(const Var& x, int64_t sequence) { return narrow(x.tensor(), 0, sequence, 1); }
+
+/// Writes rows [B, G, T, D] at indices `at` [B, T] of dim 2.
+void write_rows(Var& cache, const Tensor& at, const Tensor& rows) {
+  // An index for each row that is written: keys and values then take a launch each.
+  const int64_t sequences = cache.shape()[0], heads = cache.shape()[1], tokens = at.size(1);
+  Tensor index = reshape(at, {sequences, 1, tokens, 1});
+  if (sequences > 1) index = broadcast_to(index, {sequences, heads, tokens, 1}).contiguous();
+  scatter_(cache, 2, index, rows);
+}
+
+}  // namespace
+
+// ---- rows
+
+RowsCache::RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options)
+    : sizes_(sizes),
+      bucket_(bucket_of(0, sizes.capacity)),
+      keys_(empty_keys(sizes, options)),
+      values_(empty_keys(sizes, options)) {}
+
+int64_t RowsCache::bytes() const { return size_of(keys_) + size_of(values_); }
+
+void RowsCache::prepare(const std::vector<int64_t>&, const std::vector<int64_t>& ends) {
+  bucket_ =
+      bucket_of(ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end()), sizes_.capacity);
+}
+
+void RowsCache::fork(int64_t from, int64_t to) {
+  for (Var* x : {&keys_, &values_}) set_row(*x, to, row_of(*x, from));
+}
+
+AttentionCache::KeysValues RowsCache::write(const Tensor& keys, const Tensor& values,
+                                            const Tensor& positions, const Tensor& visible) {
+  write_rows(keys_, positions, keys);
+  write_rows(values_, positions, values);
+  return {narrow(keys_, 2, 0, bucket_), narrow(values_, 2, 0, bucket_), visible};
+}
+
+// ---- windows
+
+WindowCache::WindowCache(const KeysValuesSizes& sizes, int64_t window, const TensorOptions& options)
+    : sizes_(sizes),
+      reach_(window - 1),
+      bucket_(bucket_of(0, sizes.capacity)),
+      bases_(size_t(sizes.sequences), 0),
+      base_(zeros({sizes.sequences, 1}, ids_on(options.device)), false),
+      keys_(empty_keys(sizes, options)),
+      values_(empty_keys(sizes, options)) {}
+
+int64_t WindowCache::bytes() const { return size_of(keys_) + size_of(values_); }
+
+void WindowCache::set_bases() {
+  copy_(base_, Tensor::from(bases_, {sizes_.sequences, 1}, base_.tensor().device()));
+}
+
+void WindowCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
+  std::vector<int64_t> shifts(bases_.size(), 0);
+  bool moves = false;
+  for (size_t b = 0; b < ends.size(); b++) {
+    if (ends[b] - bases_[b] <= sizes_.capacity) continue;
+    // Some more are kept, so that a few tokens can be forgotten.
+    shifts[b] = std::max<int64_t>(0, starts[b] - reach_ - kSlack / 2) - bases_[b];
+    moves = true;
+  }
+  int64_t longest = 0;
+  for (size_t b = 0; b < ends.size(); b++)
+    longest = std::max(longest, ends[b] - bases_[b] - shifts[b]);
+  bucket_ = bucket_of(longest, sizes_.capacity);
+  if (!moves) return;
+  // Index i takes what lies at i + shift; the last ones, which are not written yet, take any.
+  std::vector<int64_t> from;
+  for (size_t b = 0; b < shifts.size(); b++) {
+    bases_[b] += shifts[b];
+    for (int64_t i = 0; i < sizes_.capacity; i++)
+      from.push_back(std::min(i + shifts[b], sizes_.capacity - 1));
+  }
+  const Tensor index = broadcast_to(
+      Tensor::from(from, {sizes_.sequences, 1, sizes_.capacity, 1}, keys_.tensor().device()),
+      keys_.shape());
+  for (Var* x : {&keys_, &values_}) copy_(*x, gather(*x, 2, index));
+  set_bases();
+}
+
+bool WindowCache::can_truncate(int64_t sequence, int64_t length, int64_t) const {
+  return bases_[size_t(sequence)] <= std::max<int64_t>(0, length - reach_);
+}
+
+void WindowCache::truncate(int64_t sequence, int64_t length) {
+  if (length > 0 || bases_[size_t(sequence)] == 0) return;
+  bases_[size_t(sequence)] = 0;
+  set_bases();
+}
+
+std::vector<Tensor> WindowCache::snapshot(int64_t sequence, int64_t length) const {
+  const int64_t base = bases_[size_t(sequence)],
+                begin = std::max<int64_t>(0, length - reach_) - base;
+  const auto kept = [&](const Var& x) {
+    return narrow(row_of(x, sequence), 2, begin, length - base - begin).contiguous();
+  };
+  return {kept(keys_), kept(values_)};
+}
+
+void WindowCache::restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) {
+  const int64_t base = std::max<int64_t>(0, length - reach_);
+  bases_[size_t(sequence)] = base;
+  set_bases();
+  const Tensor parts[] = {snapshot[0], snapshot[1]};
+  Var* const caches[] = {&keys_, &values_};
+  for (int i = 0; i < 2; i++) {
+    Tensor row = row_of(*caches[i], sequence);
+    const int64_t count = parts[i].size(2);
+    if (count == 0) continue;
+    row = cat({parts[i], narrow(row, 2, count, sizes_.capacity - count)}, 2);
+    set_row(*caches[i], sequence, row);
+  }
+}
+
+void WindowCache::fork(int64_t from, int64_t to) {
+  for (Var* x : {&keys_, &values_}) set_row(*x, to, row_of(*x, from));
+  bases_[size_t(to)] = bases_[size_t(from)];
+  set_bases();
+}
+
+AttentionCache::KeysValues WindowCache::write(const Tensor& keys, const Tensor& values,
+                                              const Tensor& positions, const Tensor& visible) {
+  const Tensor at = positions - base_;
+  write_rows(keys_, at, keys);
+  write_rows(values_, at, values);
+  return {narrow(keys_, 2, 0, bucket_), narrow(values_, 2, 0, bucket_), visible - base_};
+}
+
+// ---- states
+
+StateCache::StateCache(int64_t sequences, const std::vector<Kind>& kinds, const Device& device)
+    : next_(zeros({sequences, 1}, ids_on(device)), false) {
+  for (const Kind& kind : kinds) {
+    Shape shape = kind.shape;
+    shape.insert(0, sequences);
+    states_.emplace_back(zeros(shape, {.dtype = kind.dtype, .device = device}), false);
+  }
+}
+
+void StateCache::set_state(int64_t i, const Tensor& state) { copy_(states_[size_t(i)], state); }
+void StateCache::set_next(const Tensor& next) { copy_(next_, next); }
+
+int64_t StateCache::bytes() const {
+  int64_t bytes = 0;
+  for (const Var& state : states_) bytes += size_of(state);
+  return bytes;
+}
+
+void StateCache::set_next(int64_t sequence, int64_t length) {
+  set_row(next_, sequence, full({1, 1}, double(length), ids_on(next_.tensor().device())));
+}
+
+void StateCache::truncate(int64_t sequence, int64_t length) {
+  if (length > 0) return;
+  for (Var& state : states_) set_row(state, sequence, row_of(state, sequence) * 0);
+  set_next(sequence, 0);
+}
+
+std::vector<Tensor> StateCache::snapshot(int64_t sequence, int64_t) const {
+  std::vector<Tensor> copies;
+  for (const Var& state : states_) copies.push_back(clone(row_of(state, sequence)));
+  return copies;
+}
+
+void StateCache::restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) {
+  for (size_t i = 0; i < states_.size(); i++) set_row(states_[i], sequence, snapshot[i]);
+  set_next(sequence, length);
+}
+
+void StateCache::fork(int64_t from, int64_t to) {
+  for (Var& state : states_) set_row(state, to, row_of(state, from));
+  set_row(next_, to, row_of(next_, from));
+}
+
+}  // namespace wick

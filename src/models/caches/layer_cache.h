@@ -1,0 +1,139 @@
+// The caches of single layers, by kind.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "wick/core/var.h"
+
+namespace wick {
+
+/// What a layer keeps of the earlier tokens of several sequences.
+class LayerCache {
+ public:
+  virtual ~LayerCache() = default;
+  virtual int64_t bytes() const = 0;
+  /// Prepares for tokens at positions starts[b] to ends[b] - 1 of each sequence b.
+  virtual void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) = 0;
+  /// Whether truncate can go back to `length` tokens of a sequence that has `now`.
+  virtual bool can_truncate(int64_t sequence, int64_t length, int64_t now) const = 0;
+  /// Drops the tokens of a sequence from `length` on; 0 is always possible.
+  virtual void truncate(int64_t sequence, int64_t length) = 0;
+  /// Copies of what can_truncate may refuse to forget, after `length` tokens; none if it never does.
+  virtual std::vector<Tensor> snapshot(int64_t sequence, int64_t length) const = 0;
+  /// Makes the sequence what it was at a snapshot of `length` tokens.
+  virtual void restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) = 0;
+  virtual void fork(int64_t from, int64_t to) = 0;
+};
+
+/// Sizes of a cache of keys and values.
+struct KeysValuesSizes {
+  int64_t sequences, heads, capacity, head_dim;
+};
+
+/// A cache of keys and values that attention reads.
+class AttentionCache : public LayerCache {
+ public:
+  struct KeysValues {
+    Tensor keys, values;  // [B, G, S, D]
+    Tensor positions;     // [B, T]: of the queries, as sdpa counts them in keys
+  };
+  /// Writes keys and values [B, G, T, D] of tokens at positions [B, T], and returns those to attend to.
+  /// `visible` [B, T]: the last position that each query attends to. Keys that no sequence has
+  /// written yet are among them; causal attention masks these.
+  virtual KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
+                           const Tensor& visible) = 0;
+};
+
+/// Keys and values of all positions: the key at index p of its sequence is at position p. Allocates
+/// the whole capacity at once. The memory and launches of a step depend on the position only through
+/// the bucket, the part of the capacity that attention reads.
+class RowsCache final : public AttentionCache {
+ public:
+  RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options);
+
+  /// The smallest power of two that is at least 128 and all ends, limited to the capacity.
+  int64_t bucket() const { return bucket_; }
+
+  int64_t bytes() const override;
+  void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
+  bool can_truncate(int64_t, int64_t, int64_t) const override { return true; }
+  void truncate(int64_t, int64_t) override {}
+  std::vector<Tensor> snapshot(int64_t, int64_t) const override { return {}; }
+  void restore(int64_t, int64_t, const std::vector<Tensor>&) override {}
+  void fork(int64_t from, int64_t to) override;
+  KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
+                   const Tensor& visible) override;
+
+ private:
+  KeysValuesSizes sizes_;
+  int64_t bucket_ = 0;
+  Var keys_, values_;  // [B, G, capacity, D]
+};
+
+/// Keys and values of the last positions, for layers whose queries see no others. Index i of a sequence
+/// is at position base + i; before a call that would reach beyond the end, the positions that
+/// its first query sees move to the front, and base with them.
+class WindowCache final : public AttentionCache {
+ public:
+  static constexpr int64_t kSlack = 512;  // positions between two moves
+
+  /// Positions that it has room for, if a call reads up to `chunk`.
+  static int64_t room(int64_t window, int64_t chunk) { return window + chunk + kSlack; }
+
+  /// sizes.capacity: room(window, chunk).
+  WindowCache(const KeysValuesSizes& sizes, int64_t window, const TensorOptions& options);
+
+  int64_t bytes() const override;
+  void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
+  bool can_truncate(int64_t sequence, int64_t length, int64_t now) const override;
+  void truncate(int64_t sequence, int64_t length) override;
+  std::vector<Tensor> snapshot(int64_t sequence, int64_t length) const override;
+  void restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) override;
+  void fork(int64_t from, int64_t to) override;
+  KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
+                   const Tensor& visible) override;
+
+ private:
+  void set_bases();
+
+  KeysValuesSizes sizes_;
+  int64_t reach_;               // positions before its own that a query sees
+  int64_t bucket_;              // as in RowsCache
+  std::vector<int64_t> bases_;  // position of index 0, by sequence
+  Var base_;                    // [B, 1]: bases_
+  Var keys_, values_;           // [B, G, capacity, D]
+};
+
+/// A state of fixed size, which each token replaces.
+class StateCache final : public LayerCache {
+ public:
+  struct Kind {
+    Shape shape;  // of one sequence's state
+    DType dtype;
+  };
+  StateCache(int64_t sequences, const std::vector<Kind>& kinds, const Device& device);
+
+  /// [B, ...] of kinds[i]: the state after the tokens before `next`.
+  const Tensor& state(int64_t i) const { return states_[size_t(i)].tensor(); }
+  void set_state(int64_t i, const Tensor& state);
+  /// [B, 1] i64: the position of the first token that the state does not have yet. A model leaves the
+  /// state as it is at earlier ones.
+  const Tensor& next() const { return next_.tensor(); }
+  void set_next(const Tensor& next);
+
+  int64_t bytes() const override;
+  void prepare(const std::vector<int64_t>&, const std::vector<int64_t>&) override {}
+  bool can_truncate(int64_t, int64_t length, int64_t now) const override { return length == now; }
+  void truncate(int64_t sequence, int64_t length) override;
+  std::vector<Tensor> snapshot(int64_t sequence, int64_t length) const override;
+  void restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) override;
+  void fork(int64_t from, int64_t to) override;
+
+ private:
+  void set_next(int64_t sequence, int64_t length);
+
+  std::vector<Var> states_;
+  Var next_;
+};
+
+}  // namespace wick

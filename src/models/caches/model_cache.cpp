@@ -1,0 +1,81 @@
+#include "wick/models/model_cache.h"
+
+#include <algorithm>
+
+#include "models/caches/layer_cache.h"
+#include "wick/ops/autograd.h"
+
+namespace wick {
+
+ModelCache::ModelCache(const CacheOptions& options, std::vector<std::unique_ptr<LayerCache>> layers)
+    : options_(options),
+      layers_(std::move(layers)),
+      lengths_(size_t(options.sequences), 0),
+      marks_(size_t(options.sequences)) {}
+ModelCache::~ModelCache() = default;
+
+int64_t ModelCache::bytes() const {
+  int64_t bytes = 0;
+  for (const auto& layer : layers_) bytes += layer->bytes();
+  return bytes;
+}
+
+void ModelCache::require_sequence(const char* op, int64_t sequence) const {
+  check(sequence >= 0 && sequence < sequences(), ErrorCode::kOutOfRange, op, "sequence ", sequence,
+        " of ", sequences());
+}
+
+void ModelCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
+  check(starts.size() == lengths_.size() && ends.size() == lengths_.size(),
+        ErrorCode::kShapeMismatch, "ModelCache", "expected ", sequences(), " sequences, got ",
+        ends.size());
+  for (const int64_t end : ends)
+    check(end <= capacity(), ErrorCode::kOutOfRange, "ModelCache", "length ", end,
+          " exceeds the capacity ", capacity());
+  const NoGrad off;
+  for (const auto& layer : layers_) layer->prepare(starts, ends);
+  for (size_t b = 0; b < ends.size(); b++) lengths_[b] = std::max(lengths_[b], ends[b]);
+}
+
+int64_t ModelCache::truncate(int64_t sequence, int64_t length) {
+  require_sequence("truncate", sequence);
+  int64_t& now = lengths_[size_t(sequence)];
+  check(length >= 0 && length <= now, ErrorCode::kOutOfRange, "truncate", "length ", length,
+        " of a sequence of ", now, " tokens");
+  const NoGrad off;
+  const bool can = std::all_of(layers_.begin(), layers_.end(), [&](const auto& layer) {
+    return layer->can_truncate(sequence, length, now);
+  });
+  const Mark& mark = marks_[size_t(sequence)];
+  const bool returns = !can && !mark.layers.empty() && mark.length <= length;
+  now = can ? length : returns ? mark.length : 0;
+  for (size_t i = 0; i < layers_.size(); i++) {
+    if (returns && !mark.layers[i].empty())
+      layers_[i]->restore(sequence, now, mark.layers[i]);
+    else
+      layers_[i]->truncate(sequence, now);
+  }
+  // A mark beyond the text would be of other tokens.
+  if (mark.length > now) marks_[size_t(sequence)] = {};
+  return now;
+}
+
+void ModelCache::mark(int64_t sequence) {
+  require_sequence("mark", sequence);
+  const NoGrad off;
+  Mark mark{.length = lengths_[size_t(sequence)], .layers = {}};
+  for (const auto& layer : layers_) mark.layers.push_back(layer->snapshot(sequence, mark.length));
+  marks_[size_t(sequence)] = std::move(mark);
+}
+
+void ModelCache::fork(int64_t from, int64_t to) {
+  require_sequence("fork", from);
+  require_sequence("fork", to);
+  if (from == to) return;
+  const NoGrad off;
+  for (const auto& layer : layers_) layer->fork(from, to);
+  lengths_[size_t(to)] = lengths_[size_t(from)];
+  marks_[size_t(to)] = marks_[size_t(from)];
+}
+
+}  // namespace wick
