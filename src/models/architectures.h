@@ -7,7 +7,8 @@
 namespace wick {
 
 extern const Architecture kDecoders;
+extern const Architecture kMamba;
 
-inline const std::array kArchitectures = {&kDecoders};
+inline const std::array kArchitectures = {&kDecoders, &kMamba};
 
 }  // namespace wick

@@ -1,0 +1,207 @@
+// Mamba against transformers: tests/golden/mamba/make.py.
+#include <cmath>
+
+#include "../expect.h"
+#include "models/architectures.h"
+#include "wick/generate/session.h"
+#include "wick/io/gguf.h"
+#include "wick/io/json.h"
+#include "wick/io/safetensors.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/loss.h"
+#include "wick/ops/shape.h"
+
+namespace wick {
+namespace {
+
+const std::string kFolder = std::string(WICK_GOLDEN) + "/mamba";
+constexpr double kNear = 1e-4;  // logits are of size 10
+
+struct Golden {
+  NamedTensors expected = load_safetensors(kFolder + "/expected.safetensors");
+  std::vector<int64_t> ids(int row) const {
+    return expected.at("ids." + std::to_string(row)).to_vector<int64_t>();
+  }
+  Tensor logits(int row) const { return expected.at("logits." + std::to_string(row)); }
+};
+
+std::shared_ptr<const CausalModel> model_of(Parameters& parameters, const ModelConfig& config) {
+  EXPECT_TRUE(config.ignored_keys().empty());
+  auto model = config.make(parameters, 0);
+  EXPECT_TRUE(parameters.left().empty());
+  return model;
+}
+std::unique_ptr<ModelConfig> folder_config() {
+  const Settings settings = read_json(kFolder + "/config.json");
+  return architecture_of_folder(settings).of_folder(settings, nullptr, nullptr);
+}
+std::shared_ptr<const CausalModel> load(const std::string& file, const Device& device,
+                                        DType dtype = DType::kF32) {
+  const ParameterOptions options{.dtype = dtype, .device = device};
+  if (file.ends_with(".gguf")) {
+    const GgufReader reader(kFolder + "/" + file);
+    const auto config =
+        architecture_of_gguf(reader.metadata()).of_gguf(reader.metadata(), reader.source());
+    Parameters parameters(config->tensors(reader.source()), options);
+    return model_of(parameters, *config);
+  }
+  const auto config = folder_config();
+  Parameters parameters(config->tensors(SafetensorsReader(kFolder).source()), options);
+  return model_of(parameters, *config);
+}
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  const auto x = cast(a, DType::kF64).to_vector<double>(),
+             y = cast(b, DType::kF64).to_vector<double>();
+  double largest = x.size() == y.size() ? 0 : INFINITY;
+  for (size_t i = 0; i < x.size(); i++)
+    largest = std::fabs(x[i] - y[i]) <= largest ? largest : std::fabs(x[i] - y[i]);
+  return largest;
+}
+
+class Mamba : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
+ protected:
+  const Golden golden;
+  const Device device = Device::parse(std::get<1>(GetParam()));
+  const std::shared_ptr<const CausalModel> model = load(std::get<0>(GetParam()), device);
+};
+
+TEST_P(Mamba, GivesTheLogitsOfTransformers) {
+  for (int row = 0; row < 3; row++) {
+    const auto ids = golden.ids(row);
+    const int64_t t = int64_t(ids.size());
+    const Tensor logits =
+        model->forward(Tensor::from(ids, {1, t}, device), positions_from_0(1, t, device));
+    EXPECT_LT(largest_difference(squeeze(logits, 0), golden.logits(row)), kNear);
+  }
+}
+
+TEST_P(Mamba, PartsOfUnevenRowsThenTokensGiveThemToo) {
+  const NoGrad off;
+  const auto cache = model->make_cache({.sequences = 3, .capacity = 128, .chunk = 16});
+  std::vector<int64_t> at(3, 0);
+  const auto read = [&](const std::vector<int64_t>& counts) {
+    TokenBatch batch;
+    std::vector<int64_t> ids, positions;
+    batch.offsets = {0};
+    for (size_t row = 0; row < 3; row++) {
+      batch.starts.push_back(at[row]);
+      for (int64_t i = 0; i < counts[row]; i++) {
+        ids.push_back(golden.ids(int(row))[size_t(at[row] + i)]);
+        positions.push_back(at[row] + i);
+      }
+      batch.offsets.push_back(int64_t(ids.size()));
+    }
+    batch.ids = Tensor::from(ids, device);
+    batch.positions = Tensor::from(positions, device);
+    const Tensor logits = model->logits(model->hidden(batch, cache.get()));
+    for (size_t row = 0; row < 3; row++)
+      EXPECT_LT(largest_difference(narrow(logits, 0, batch.offsets[row], counts[row]),
+                                   narrow(golden.logits(int(row)), 0, at[row], counts[row])),
+                kNear)
+          << "row " << row << ", position " << at[row];
+    for (size_t row = 0; row < 3; row++) at[row] += counts[row];
+  };
+  read({1, 11, 40});
+  read({1, 1, 1});
+  read({1, 3, 26});
+}
+
+INSTANTIATE_TEST_SUITE_P(FilesAndDevices, Mamba,
+                         ::testing::Values(std::tuple("folder", "cpu"),
+                                           std::tuple("model.gguf", "cpu"),
+                                           std::tuple("folder", "emu:32"),
+                                           std::tuple("folder", "emu:64")));
+
+TEST(MambaGradients, AreThoseOfTransformers) {
+  const Golden golden;
+  for (const char* name : {"cpu", "emu:32"}) {
+    const Device device = Device::parse(name);
+    const auto config = folder_config();
+    Parameters parameters(config->tensors(SafetensorsReader(kFolder).source()),
+                          {.device = device, .trainable = true});
+    const auto model = model_of(parameters, *config);
+    const std::vector<int64_t> ids = golden.ids(1);
+    const int64_t t = int64_t(ids.size()) - 1;
+    const Tensor logits = model->forward(
+        Tensor::from(std::vector<int64_t>(ids.begin(), ids.end() - 1), {1, t}, device),
+        positions_from_0(1, t, device));
+    backward(
+        cross_entropy(squeeze(logits, 0),
+                      Tensor::from(std::vector<int64_t>(ids.begin() + 1, ids.end()), {t}, device)));
+    EXPECT_EQ(parameters.vars().size(), 22u);
+    for (const auto& [parameter, var] : parameters.vars())
+      EXPECT_LT(largest_difference(var.grad(), golden.expected.at("gradient." + parameter)), 1e-5)
+          << parameter;
+  }
+}
+
+TEST(MambaSession, GoesBackToTheLastAppendAndReadsOnFromThere) {
+  const auto model = load("folder", Device::cpu());
+  std::vector<float> seen;
+  const auto keep = [&](const Tensor& logits) {
+    seen = logits.to_vector<float>();
+    return logits;
+  };
+  Session session(*model, {.sequences = 1,
+                           .capacity = 200,
+                           .chunk = 16,
+                           .sampling = {.temperature = 0},
+                           .on_logits = keep});
+  const Golden golden;
+  const std::vector<int64_t> text = golden.ids(2);
+  session.append({text.begin(), text.begin() + 40});
+  for (int i = 0; i < 20; i++) session.step();
+  EXPECT_EQ(session.tokens_read(), 59);
+  session.rewind(40);
+  session.append({text.begin() + 40, text.end()});  // from the mark: new tokens only
+  EXPECT_EQ(session.tokens_read(), 59 + 30);
+  session.step();
+  const std::vector<float> last =
+      narrow(golden.logits(2), 0, int64_t(text.size()) - 1, 1).to_vector<float>();
+  for (size_t i = 0; i < last.size(); i++) EXPECT_NEAR(seen[i], last[i], kNear);
+  // Before the mark there is only the beginning.
+  session.rewind(30);
+  session.step();
+  EXPECT_EQ(session.tokens_read(), 59 + 30 + 30);
+  const std::vector<float> earlier = narrow(golden.logits(2), 0, 29, 1).to_vector<float>();
+  for (size_t i = 0; i < earlier.size(); i++) EXPECT_NEAR(seen[i], earlier[i], kNear);
+}
+
+TEST(MambaSession, AStoppedSequenceKeepsItsState) {
+  const auto model = load("folder", Device::cpu());
+  const Golden golden;
+  const std::vector<int64_t> text = golden.ids(1);
+  Session alone(*model, {.capacity = 64, .sampling = {.temperature = 0}});
+  alone.append(text);
+  const int64_t first = alone.step()[0];
+  alone.append({5, 6});
+  const std::vector<int64_t> after = {alone.step()[0], alone.step()[0]};
+  // The first row stops at once, while the second goes on.
+  Session both(
+      *model,
+      {.sequences = 2, .capacity = 64, .sampling = {.temperature = 0}, .stop_ids = {first}});
+  both.append_each({text, {3, 4}});
+  for (int i = 0; i < 5; i++) both.step();
+  ASSERT_TRUE(both.stopped(0));
+  both.append_each({{5, 6}, {7}});
+  EXPECT_EQ(both.step()[0], after[0]);
+  EXPECT_EQ(both.step()[0], after[1]);
+}
+
+TEST(MambaConfig, BadKeysAreErrorsThatNameThem) {
+  const auto refused = [](const char* key, const Setting& value, const std::string& text) {
+    Settings settings = read_json(kFolder + "/config.json");
+    settings.set(key, value);
+    EXPECT_ERROR(architecture_of_folder(settings).of_folder(settings, nullptr, nullptr), kFormat,
+                 text);
+  };
+  refused("hidden_act", "gelu", "\"hidden_act\": expected \"silu\"");
+  refused("conv_kernel", 1, "\"conv_kernel\": expected at least 2");
+  refused("time_step_rank", "all", "\"time_step_rank\": expected");
+  refused("state_size", 0, "\"state_size\": expected");
+}
+
+}  // namespace
+}  // namespace wick
