@@ -16,6 +16,7 @@ void add_bench(CLI::App& app);
 void add_chat(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_convert(CLI::App& app);
+void add_forward(CLI::App& app);
 void add_logits(CLI::App& app);
 void add_perplexity(CLI::App& app);
 void add_quantize(CLI::App& app);

@@ -61,6 +61,7 @@ int main_guarded(int argc, char** argv) {
   wick::cli::add_chat(app);
   wick::cli::add_tokenize(app);
   wick::cli::add_logits(app);
+  wick::cli::add_forward(app);
   wick::cli::add_convert(app);
   wick::cli::add_perplexity(app);
   wick::cli::add_quantize(app);

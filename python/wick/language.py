@@ -11,7 +11,7 @@ from os import PathLike
 from typing import Any
 
 from . import _wick
-from ._wick import Device, DType, Session, Tokenizer
+from ._wick import Device, DType, Session, Tensor, Tokenizer
 
 Message = dict[str, Any]
 
@@ -148,8 +148,29 @@ class Chat:
                 f"seed={self.seed})")
 
 
+class Outputs(dict[str, Tensor]):
+    """The named tensors that a model gives; outputs.logits is outputs["logits"]."""
+
+    def __getattr__(self, name: str) -> Tensor:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"the model gave no {name!r}; it gave {', '.join(self)}") from None
+
+
 class LanguageModel(_wick._LanguageModel):
-    """A decoder with its tokenizer and its files' settings. wick.load makes one."""
+    """A model with its tokenizer and its files' settings. wick.load makes one."""
+
+    def __call__(self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, *,
+                 output_hidden_states: bool = False, **inputs: Tensor) -> Outputs:
+        """The logits [B, T, vocab_size] of input_ids [B, T], under the names of transformers: model(input_ids=ids).logits.
+
+        attention_mask        [B, T]: 0 for padding, to the left or the right of a row's tokens
+        inputs_embeds         [B, T, hidden_size], in place of input_ids
+        output_hidden_states  also last_hidden_state and hidden_states.I, what layer I reads
+        """
+        given = {"input_ids": input_ids, "attention_mask": attention_mask, **inputs}
+        return Outputs(self._forward({name: tensor for name, tensor in given.items() if tensor is not None}, output_hidden_states))
 
     def session(self, **options: Any) -> Session:
         """A Session, which samples token by token: append, then step."""

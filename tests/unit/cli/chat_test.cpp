@@ -208,14 +208,39 @@ TEST(Logits, AreThoseOfTheModel) {
   EXPECT_EQ(logits.shape(), Shape({3, 40}));
   const NoGrad off;
   const Tensor expected = load_model(model(), {.device = Device::cpu()})
-                              .decoder.forward(Tensor::from(std::vector<int64_t>{0, 5, 6}, {1, 3}),
-                                               positions_from_0(1, 3, Device::cpu()));
+                              .model->forward(Tensor::from(std::vector<int64_t>{0, 5, 6}, {1, 3}),
+                                              positions_from_0(1, 3, Device::cpu()));
   EXPECT_EQ(logits.to_vector<float>(), expected.to_vector<float>());
   expect_bad_input(run("logits --device cpu -m " + model() + " --tokens 0,5 -o no/x"), "no folder");
   expect_bad_input(run("logits --device cpu -m " + model() + " --tokens 0,40 -o x"),
                    "--tokens: id 40 is outside a vocabulary of 40");
   expect_bad_input(run("logits --device cpu -m " + model() + " --tokens 0,x -o x"),
                    "--tokens: expected ids");
+}
+
+TEST(Forward, WritesTheLogitsOfAFilesIds) {
+  const Folder folder;
+  const std::string in = folder / "in.safetensors", out = folder / "out.safetensors";
+  const Tensor ids = Tensor::from(std::vector<int64_t>{0, 5, 6, 0, 0, 7}, {2, 3}),
+               mask = Tensor::from(std::vector<int64_t>{1, 1, 1, 0, 0, 1}, {2, 3});
+  save_safetensors(in, {{"input_ids", ids}, {"attention_mask", mask}});
+  const std::string command = "forward --device cpu -m " + model() + " --in " + in + " -o ";
+  const Outcome outcome = run(command + out + " --hidden");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const NamedTensors tensors = load_safetensors(out);
+  EXPECT_EQ(tensors.at("logits").shape(), Shape({2, 3, 40}));
+  EXPECT_EQ(tensors.count("last_hidden_state") + tensors.count("hidden_states.0"), 2u);
+  const NoGrad off;
+  const Tensor expected = load_model(model(), {.device = Device::cpu()})
+                              .model->forward(Tensor::from(std::vector<int64_t>{0, 5, 6}, {1, 3}),
+                                              positions_from_0(1, 3, Device::cpu()));
+  const std::vector<float> got = tensors.at("logits").to_vector<float>(),
+                           of_row = expected.to_vector<float>();
+  for (size_t i = 0; i < of_row.size(); i++) EXPECT_NEAR(got[i], of_row[i], 1e-5);
+  save_safetensors(in, {{"pixel_values", ids}, {"input_ids", ids}});
+  expect_bad_input(run(command + out), "does not read \"pixel_values\"");
+  expect_bad_input(run(command + in), "in.safetensors");
+  expect_bad_input(run("forward --device cpu -m " + model() + " --in no -o x"), "no: No such file");
 }
 
 }  // namespace
