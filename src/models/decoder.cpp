@@ -559,6 +559,12 @@ Tensor Decoder::logits(const Tensor& hidden) const {
 std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
   const DecoderConfig& c = config();
   std::vector<std::unique_ptr<LayerCache>> layers;
+  std::shared_ptr<BlockTable> table;
+  if (o.block > 0) {
+    const int64_t needed = o.sequences * ((o.capacity + o.block - 1) / o.block);
+    table = std::make_shared<BlockTable>(o.sequences, o.capacity, o.block,
+                                         o.blocks > 0 ? o.blocks : needed, options().device);
+  }
   for (int64_t i = 0; i < c.num_hidden_layers; i++) {
     const int64_t room = WindowCache::room(c.sliding_window, o.chunk);
     const bool slides = !c.layer_types.empty() && c.layer_types[size_t(i)] == LayerType::kSliding;
@@ -566,11 +572,13 @@ std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
     if (slides && room < o.capacity) {
       sizes.capacity = room;
       layers.push_back(std::make_unique<WindowCache>(sizes, c.sliding_window, options()));
+    } else if (table) {
+      layers.push_back(std::make_unique<BlocksCache>(sizes, table, options()));
     } else {
       layers.push_back(std::make_unique<RowsCache>(sizes, options()));
     }
   }
-  return std::make_unique<ModelCache>(o, std::move(layers));
+  return std::make_unique<ModelCache>(o, std::move(layers), table);
 }
 
 TokenWork Decoder::work(const std::map<std::string, TensorInfo>& weights, double before) const {

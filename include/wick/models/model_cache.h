@@ -8,19 +8,26 @@
 
 namespace wick {
 
+class BlockTable;
 class LayerCache;
 
 struct CacheOptions {
   int64_t sequences = 1;
   int64_t capacity = 1;  // tokens of a sequence
   int64_t chunk = 512;   // the most tokens of a sequence that one call reads
+  // Keys and values of full layers lie in blocks of so many positions, which sequences take from a pool
+  // as they grow and share after a fork; 0: each sequence has its whole capacity, which is faster.
+  int64_t block = 0;
+  int64_t blocks = 0;  // in the pool; 0: enough for every sequence's capacity
 };
 
 /// The caches of a model's layers for several sequences. CausalModel::make_cache makes one, and
 /// CausalModel::hidden reads and writes it.
 class WICK_API ModelCache {
  public:
-  ModelCache(const CacheOptions& options, std::vector<std::unique_ptr<LayerCache>> layers);
+  /// table: what layers of blocks share; nullptr if there are none.
+  ModelCache(const CacheOptions& options, std::vector<std::unique_ptr<LayerCache>> layers,
+             std::shared_ptr<BlockTable> table = nullptr);
   ~ModelCache();
 
   int64_t sequences() const { return options_.sequences; }
@@ -30,7 +37,7 @@ class WICK_API ModelCache {
   int64_t bytes() const;
 
   /// Prepares all layers for tokens at positions starts[b] to ends[b] - 1 of each sequence b. Errors:
-  /// kOutOfRange if an end exceeds the capacity.
+  /// kOutOfRange if an end exceeds the capacity; kOutOfMemory if the pool has too few blocks.
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends);
   /// Drops the tokens of a sequence from position `length` on and returns how many are kept: `length`
   /// unless a layer cannot forget so few, else those of the last mark up to there, else 0. The model
@@ -41,6 +48,9 @@ class WICK_API ModelCache {
   void mark(int64_t sequence);
   /// Makes sequence `to` a copy of sequence `from`.
   void fork(int64_t from, int64_t to);
+
+  /// Blocks of the pool that no sequence holds; 0 without a pool.
+  int64_t free_blocks() const;
 
   LayerCache& layer(int64_t index) { return *layers_[size_t(index)]; }
   /// The tokens of each sequence that the caches hold.
@@ -55,6 +65,7 @@ class WICK_API ModelCache {
 
   CacheOptions options_;
   std::vector<std::unique_ptr<LayerCache>> layers_;
+  std::shared_ptr<BlockTable> table_;
   std::vector<int64_t> lengths_;
   std::vector<Mark> marks_;
 };

@@ -76,6 +76,55 @@ AttentionCache::KeysValues RowsCache::write(const Tensor& keys, const Tensor& va
   return {narrow(keys_, 2, 0, bucket_), narrow(values_, 2, 0, bucket_), visible};
 }
 
+// ---- blocks
+
+BlocksCache::BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<const BlockTable> table,
+                         const TensorOptions& options)
+    : sizes_(sizes), table_(std::move(table)) {
+  const Shape shape = {table_->blocks() * table_->block(), sizes.heads, sizes.head_dim};
+  keys_ = Var(zeros(shape, options), false);
+  values_ = Var(zeros(shape, options), false);
+}
+
+int64_t BlocksCache::bytes() const { return size_of(keys_) + size_of(values_); }
+
+void BlocksCache::prepare(const std::vector<int64_t>&, const std::vector<int64_t>& ends) {
+  const int64_t longest = ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end()),
+                block = table_->block();
+  bucket_ = (bucket_of(longest, sizes_.capacity) + block - 1) / block;
+  if (table_->copies().empty()) return;
+  std::vector<int64_t> from, to;
+  for (const auto& [source, target] : table_->copies())
+    for (int64_t i = 0; i < block; i++) {
+      from.push_back(source * block + i);
+      to.push_back(target * block + i);
+    }
+  const Device device = keys_.tensor().device();
+  const Tensor at = Tensor::from(to, {int64_t(to.size()), 1, 1}, device);
+  for (Var* x : {&keys_, &values_}) {
+    const Tensor rows = index_select(x->tensor(), 0, Tensor::from(from, device));
+    scatter_(*x, 0, broadcast_to(at, rows.shape()), rows);
+  }
+}
+
+AttentionCache::KeysValues BlocksCache::write(const Tensor& keys, const Tensor& values,
+                                              const Tensor& positions, const Tensor& visible) {
+  const int64_t block = table_->block(), tokens = positions.numel();
+  const Tensor blocks = gather(table_->tensor(), 1, floor_divide(positions, block));
+  const Tensor at = reshape(blocks * block + remainder(positions, block), {tokens, 1, 1});
+  const Tensor read =
+      reshape(narrow(table_->tensor(), 1, 0, bucket_), {sizes_.sequences * bucket_});
+  const auto written = [&](Var& cache, const Tensor& x) {  // x: [B, G, T, D]
+    const Shape rows = {tokens, sizes_.heads, sizes_.head_dim};
+    scatter_(cache, 0, broadcast_to(at, rows), reshape(transpose(x, 1, 2), rows));
+    const Tensor all = index_select(
+        reshape(cache.tensor(), {table_->blocks(), block, sizes_.heads, sizes_.head_dim}), 0, read);
+    return transpose(
+        reshape(all, {sizes_.sequences, bucket_ * block, sizes_.heads, sizes_.head_dim}), 1, 2);
+  };
+  return {written(keys_, keys), written(values_, values), visible};
+}
+
 // ---- windows
 
 WindowCache::WindowCache(const KeysValuesSizes& sizes, int64_t window, const TensorOptions& options)

@@ -1,8 +1,10 @@
 // The caches of single layers, by kind.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "models/caches/block_table.h"
 #include "wick/core/var.h"
 
 namespace wick {
@@ -68,6 +70,30 @@ class RowsCache final : public AttentionCache {
   KeysValuesSizes sizes_;
   int64_t bucket_ = 0;
   Var keys_, values_;  // [B, G, capacity, D]
+};
+
+/// Keys and values of all positions in blocks of a pool. Attention reads a copy of a sequence's blocks.
+class BlocksCache final : public AttentionCache {
+ public:
+  /// sizes.capacity: as RowsCache's.
+  BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<const BlockTable> table,
+              const TensorOptions& options);
+
+  int64_t bytes() const override;
+  void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
+  bool can_truncate(int64_t, int64_t, int64_t) const override { return true; }
+  void truncate(int64_t, int64_t) override {}
+  std::vector<Tensor> snapshot(int64_t, int64_t) const override { return {}; }
+  void restore(int64_t, int64_t, const std::vector<Tensor>&) override {}
+  void fork(int64_t, int64_t) override {}
+  KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
+                   const Tensor& visible) override;
+
+ private:
+  KeysValuesSizes sizes_;
+  std::shared_ptr<const BlockTable> table_;
+  int64_t bucket_ = 0;  // blocks of a sequence that attention reads
+  Var keys_, values_;   // [blocks * block, G, D]
 };
 
 /// Keys and values of the last positions, for layers whose queries see no others. Index i of a sequence

@@ -2,17 +2,22 @@
 
 #include <algorithm>
 
+#include "models/caches/block_table.h"
 #include "models/caches/layer_cache.h"
 #include "wick/ops/autograd.h"
 
 namespace wick {
 
-ModelCache::ModelCache(const CacheOptions& options, std::vector<std::unique_ptr<LayerCache>> layers)
+ModelCache::ModelCache(const CacheOptions& options, std::vector<std::unique_ptr<LayerCache>> layers,
+                       std::shared_ptr<BlockTable> table)
     : options_(options),
       layers_(std::move(layers)),
+      table_(std::move(table)),
       lengths_(size_t(options.sequences), 0),
       marks_(size_t(options.sequences)) {}
 ModelCache::~ModelCache() = default;
+
+int64_t ModelCache::free_blocks() const { return table_ ? table_->free_blocks() : 0; }
 
 int64_t ModelCache::bytes() const {
   int64_t bytes = 0;
@@ -33,6 +38,7 @@ void ModelCache::prepare(const std::vector<int64_t>& starts, const std::vector<i
     check(end <= capacity(), ErrorCode::kOutOfRange, "ModelCache", "length ", end,
           " exceeds the capacity ", capacity());
   const NoGrad off;
+  if (table_) table_->prepare(starts, ends);
   for (const auto& layer : layers_) layer->prepare(starts, ends);
   for (size_t b = 0; b < ends.size(); b++) lengths_[b] = std::max(lengths_[b], ends[b]);
 }
@@ -55,6 +61,7 @@ int64_t ModelCache::truncate(int64_t sequence, int64_t length) {
     else
       layers_[i]->truncate(sequence, now);
   }
+  if (table_) table_->truncate(sequence, now);
   // A mark beyond the text would be of other tokens.
   if (mark.length > now) marks_[size_t(sequence)] = {};
   return now;
@@ -73,6 +80,7 @@ void ModelCache::fork(int64_t from, int64_t to) {
   require_sequence("fork", to);
   if (from == to) return;
   const NoGrad off;
+  if (table_) table_->fork(from, to);
   for (const auto& layer : layers_) layer->fork(from, to);
   lengths_[size_t(to)] = lengths_[size_t(from)];
   marks_[size_t(to)] = marks_[size_t(from)];

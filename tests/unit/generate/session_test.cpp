@@ -451,6 +451,46 @@ TEST(WindowCache, ALongTextHasTheLogitsOfTheTextReadAtOnce) {
   }
 }
 
+TEST(BlocksCache, GivesTheLogitsOfWholeRows) {
+  for (const char* name : {"cpu", "emu:32"}) {
+    const Device device = Device::parse(name);
+    const Decoder decoder = small_decoder(device);
+    const NoGrad off;
+    const auto blocks = decoder.make_cache({.sequences = 2, .capacity = 60, .block = 8}),
+               rows = decoder.make_cache({.sequences = 2, .capacity = 60});
+    const std::vector<std::vector<int64_t>> texts = {long_text(40, 1), long_text(40, 2)};
+    std::vector<int64_t> at = {0, 0};
+    const auto read = [&](const std::vector<int64_t>& counts) {
+      TokenBatch batch;
+      std::vector<int64_t> ids, positions;
+      batch.offsets = {0}, batch.starts = at;
+      for (size_t b = 0; b < 2; b++) {
+        for (int64_t i = 0; i < counts[b]; i++) {
+          ids.push_back(texts[b][size_t(at[b] + i)]);
+          positions.push_back(at[b] + i);
+        }
+        at[b] += counts[b];
+        batch.offsets.push_back(int64_t(ids.size()));
+      }
+      batch.ids = Tensor::from(ids, device), batch.positions = Tensor::from(positions, device);
+      expect_near(decoder.hidden(batch, blocks.get()).to_vector<float>(),
+                  decoder.hidden(batch, rows.get()).to_vector<float>());
+    };
+    read({5, 20});
+    read({1, 1});
+    // Both go on from the second one's text; what they write is their own.
+    for (ModelCache* cache : {blocks.get(), rows.get()}) cache->fork(1, 0);
+    at[0] = at[1];
+    EXPECT_EQ(blocks->free_blocks(), 16 - 3);
+    read({2, 3});
+    EXPECT_EQ(blocks->free_blocks(), 16 - 4);
+    read({9, 1});
+    for (ModelCache* cache : {blocks.get(), rows.get()}) EXPECT_EQ(cache->truncate(0, 12), 12);
+    at[0] = 12;
+    read({3, 2});
+  }
+}
+
 TEST(WindowCache, TakesTheBytesOfItsWindow) {
   const Decoder decoder = sliding_decoder(100000);
   const Session small(decoder, {.capacity = 10000}), large(decoder, {.capacity = 20000});
