@@ -136,8 +136,10 @@ class Fields {
   }
   void all(const Settings& settings) {
     for (const auto& [key, value] : settings.entries()) {
-      const bool is_real = std::holds_alternative<double>(value.value),
-                 is_flag = std::holds_alternative<bool>(value.value);
+      const auto* const list = std::get_if<Setting::List>(&value.value);
+      const Setting& element = list && !list->empty() ? list->front() : value;
+      const bool is_real = std::holds_alternative<double>(element.value),
+                 is_flag = std::holds_alternative<bool>(element.value);
       add(prefix_ + key, value,
           is_real   ? GgufType::kF32
           : is_flag ? GgufType::kBool

@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kRmsEps = "attention.layer_norm_rms_epsilon",
                            kLayerEps = "attention.layer_norm_epsilon",
-                           kWindow = "attention.sliding_window", kFreqBase = "rope.freq_base";
+                           kWindow = "attention.sliding_window",
+                           kPattern = "attention.sliding_window_pattern",
+                           kFreqBase = "rope.freq_base", kLocalBase = "rope.freq_base_swa";
 constexpr double kFreqBaseDefault = 10000;
 
 /// Keys behind "ARCHITECTURE." and those of config.json that they stand for; "": read by itself, or
@@ -35,7 +37,7 @@ constexpr GgufKey kGgufKeys[] = {
     {kWindow, "sliding_window", true},
     {"attn_logit_softcapping", "attn_logit_softcapping", true},
     {"final_logit_softcapping", "final_logit_softcapping"},
-    {"rope.freq_base_swa", "rope_local_base_freq"},
+    {kLocalBase, "rope_local_base_freq"},
     {"logit_scale", "logits_scaling"},
     {"residual_scale", "residual_multiplier"},
     {"embedding_scale", "embedding_multiplier"},
@@ -47,7 +49,7 @@ constexpr GgufKey kGgufKeys[] = {
     {"vocab_size", ""},
     {"attention.key_length", ""},
     {"attention.value_length", ""},
-    {"attention.sliding_window_pattern", ""},
+    {kPattern, ""},
     {kFreqBase, ""},
     {"rope.dimension_count", ""},
     {"rope.scale_linear", ""},
@@ -101,12 +103,15 @@ static_assert(std::all_of(std::begin(kFamilies), std::end(kFamilies),
 
 const Family& family_of(const Settings& metadata) {
   const std::string architecture = metadata.text("general.architecture");
-  const bool has_experts = metadata.integer_or(architecture + ".expert_count", 0) > 0;
-  const auto fits = [&](const Family& family) { return (family.num_experts > 0) == has_experts; };
+  const bool has_experts = metadata.integer_or(architecture + ".expert_count", 0) > 0,
+             has_window = metadata.integer_or(architecture + "." + std::string(kWindow), 0) > 0;
+  const auto fits = [&](const Family& family) {
+    return (family.num_experts > 0) == has_experts && has_gguf_key(family, kWindow) == has_window;
+  };
   const Family* found = nullptr;
   std::string known;
   for (const Family& family : kFamilies) {
-    // Mixtral has Llama's architecture.
+    // Mixtral has Llama's architecture, and OLMo 3 that of OLMo 2.
     if (family.gguf == architecture && (!found || (fits(family) && !fits(*found)))) found = &family;
     const std::string name = "\"" + std::string(family.gguf) + "\"";
     if (known.find(name) == known.npos) known += (known.empty() ? "" : ", ") + name;
@@ -248,12 +253,16 @@ void set_attention(const Keys& keys, const Family& family, Settings* config) {
     config->set("partial_rotary_factor",
                 double(keys.size("rope.dimension_count")) / double(head_dim));
   config->set("num_key_value_heads", keys.size_or("attention.head_count_kv", heads));
-  config->set("rope_theta", keys.real_or(kFreqBase, kFreqBaseDefault));
+  const double theta = keys.real_or(kFreqBase, kFreqBaseDefault);
+  config->set("rope_theta", theta);
+  // Where both have one default, files may leave the second out.
+  if (family.rope_local_base_freq == family.rope_theta && !keys.has(kLocalBase))
+    config->set("rope_local_base_freq", theta);
   if (keys.real_or(kWindow, 0) == 0) config->set("sliding_window", nullptr);
   for (const auto& [gguf, name] :
        {std::pair("attention.scale", "attention_multiplier"), {"attention.clamp_kqv", "clip_qkv"}})
     if (keys.real_or(gguf, 0) == 0) config->set(name, nullptr);
-  if (const Setting* pattern = keys.find("attention.sliding_window_pattern")) {
+  if (const Setting* pattern = keys.find(kPattern)) {
     const Setting::List* flags = std::get_if<Setting::List>(&pattern->value);
     Setting::List types;
     for (const Setting& flag : flags ? *flags : Setting::List()) {
@@ -326,18 +335,23 @@ Settings gguf_settings(const DecoderConfig& c) {
     const std::string key(row.gguf);
     if (const Setting* value = config.find(config_key(family, row.config)))
       s.set(key, *value);
-    else if (row.gguf == kWindow)
+    else if (row.gguf == kWindow && !has_gguf_key(family, kPattern))
       s.set(key, 0);  // readers have a default
   }
   if (!leaves_out(kFreqBase)) s.set(std::string(kFreqBase), c.rope_theta);
   if (has_gguf_key(family, "vocab_size")) s.set("vocab_size", c.vocab_size);
   if (has_gguf_key(family, "rope.dimension_count"))
     s.set("rope.dimension_count", c.rotary_dim > 0 ? c.rotary_dim : c.head_dim);
-  if (contains(family.keys, "sliding_window_pattern") &&
+  if (has_gguf_key(family, kPattern) && !c.layer_types.empty()) {
+    Setting::List slide;
+    for (const LayerType type : c.layer_types) slide.emplace_back(type == LayerType::kSliding);
+    s.set(std::string(kPattern), std::move(slide));
+  }
+  if (contains(family.keys, "sliding_window_pattern") && !has_gguf_key(family, kPattern) &&
       !has_pattern(c.layer_types, family.sliding_window_pattern))
     for (int64_t pattern = 1; pattern <= c.num_hidden_layers + 1; pattern++)
       if (has_pattern(c.layer_types, pattern)) {
-        s.set("attention.sliding_window_pattern", pattern);
+        s.set(std::string(kPattern), pattern);
         break;
       }
   return s;
