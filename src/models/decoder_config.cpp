@@ -419,8 +419,10 @@ void read_window(const Settings& settings, const Family& family, DecoderConfig* 
   }
   for (int64_t i = 0; i < c->num_hidden_layers && texts.empty(); i++)
     types.push_back(slides(settings, family, *c, i) ? LayerType::kSliding : LayerType::kFull);
-  if (window == 0 || !contains(types, LayerType::kSliding)) return;
+  if (window == 0 || (!contains(types, LayerType::kSliding) && !family.only_sliding_rotate)) return;
   c->sliding_window = window;
+  for (size_t i = 0; i < types.size() && family.only_sliding_rotate; i++)
+    c->rope_layers.push_back(types[i] == LayerType::kSliding);
   c->layer_types = std::move(types);
 }
 
@@ -500,13 +502,13 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
   set("mlp_only_layers", std::move(dense));
   set("use_sliding_window", c.sliding_window > 0);
   set("sliding_window", c.sliding_window > 0 ? Setting(c.sliding_window) : Setting());
-  if (!c.layer_types.empty()) {
-    Setting::List types;
-    for (const LayerType type : c.layer_types)
-      for (const auto& [name, known] : kLayerTypes)
-        if (type == known) types.push_back(name);
-    set("layer_types", std::move(types));
-  }
+  // Also where all are full: transformers would have some slide by default.
+  Setting::List types;
+  for (size_t i = 0; i < size_t(c.num_hidden_layers); i++)
+    for (const auto& [name, known] : kLayerTypes)
+      if (known == (c.layer_types.empty() ? LayerType::kFull : c.layer_types.at(i)))
+        types.push_back(name);
+  set("layer_types", std::move(types));
   if (!c.rope_layers.empty()) {
     Setting::List rotated;
     for (const bool rotates : c.rope_layers) rotated.emplace_back(int64_t(rotates));

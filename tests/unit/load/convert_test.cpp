@@ -42,7 +42,8 @@ constexpr struct {
     {"phi", DType::kF32},           {"gpt2", DType::kF32},
     {"mixtral", DType::kF32},       {"granitemoe", DType::kF32},
     {"qwen2_moe", DType::kBf16},    {"qwen3_moe_renormalized", DType::kBf16},
-    {"chatglm", DType::kF32},
+    {"chatglm", DType::kF32},       {"exaone4", DType::kF32},
+    {"exaone4_full", DType::kBf16},
 };
 
 /// A file's fields by their keys, without those of the tokenizer. Their order differs from

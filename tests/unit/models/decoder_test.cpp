@@ -163,6 +163,16 @@ TEST(DecoderConfig, KnowsTheLayersThatRopeRotates) {
   const DecoderConfig c = config_of(
       "smollm3", R"("num_attention_heads": 4, "use_sliding_window": true, "sliding_window": 7)");
   EXPECT_EQ(c.layer_types, (LayerTypes{kFull, kFull, kFull, kSliding}));
+  const auto exaone = [](const std::string& keys) {
+    return config_of("exaone4", R"("num_attention_heads": 4, "num_key_value_heads": 2)" + keys);
+  };
+  EXPECT_EQ(exaone("").rope_layers, (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(exaone(R"(, "sliding_window": null)").rope_layers, std::vector<bool>());
+  const std::string full = R"("full_attention")";
+  const DecoderConfig none = exaone(", \"layer_types\": [" + full + ", " + full + ", " + full +
+                                    ", " + full + "]");  // and still a window
+  EXPECT_EQ(none.rope_layers, std::vector<bool>(4, false));
+  EXPECT_EQ(to_json(to_settings(decoder_config(to_settings(none)))), to_json(to_settings(none)));
 }
 
 TEST(DecoderConfig, ReadsLongRope) {
@@ -420,6 +430,8 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
                              "granite",
                              "olmo",
                              "olmo2",
+                             "exaone4",
+                             "exaone4_full",
                              "phi3_longrope",
                              "starcoder2_window",
                              "stablelm_parallel",
@@ -596,6 +608,8 @@ constexpr const char* kMoreModels[] = {
     "decoders/granite",
     "decoders/olmo",
     "decoders/olmo2",
+    "decoders/exaone4",
+    "decoders/exaone4_full",
     "decoders/phi3",
     "decoders/phi3_longrope",
     "decoders/phi3_longrope_long",
@@ -631,6 +645,8 @@ constexpr const char* kGgufModels[] = {
     "decoders/granite/model.gguf",
     "decoders/olmo/model.gguf",
     "decoders/olmo2/model.gguf",
+    "decoders/exaone4/model.gguf",
+    "decoders/exaone4_full/model.gguf",
     "decoders/phi3/model.gguf",
     "decoders/phi3_longrope/model.gguf",
     "decoders/phi3_longrope_long/model.gguf",
@@ -757,9 +773,9 @@ Decoder fresh(Parameters& parameters) {
 
 /// The configs of families that do not only have what Llama has.
 TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
-  for (const char* folder :
-       {"gemma2", "granite", "olmo", "olmo2", "phi3", "starcoder2", "stablelm_parallel", "glm4",
-        "phi", "phi_qk_layernorm", "gpt2", "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
+  for (const char* folder : {"gemma2", "granite", "olmo", "olmo2", "exaone4", "phi3", "starcoder2",
+                             "stablelm_parallel", "glm4", "phi", "phi_qk_layernorm", "gpt2",
+                             "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
