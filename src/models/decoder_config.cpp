@@ -308,6 +308,20 @@ Setting scaling_setting(const RopeScaling& s) {
   return rope;
 }
 
+/// Rope by the type of layer, as transformers 5 writes it.
+Setting rope_parameters_setting(const DecoderConfig& c) {
+  Settings full, sliding;
+  if (c.rope_scaling.type != RopeScalingType::kNone)
+    full = std::get<Settings>(scaling_setting(c.rope_scaling).value);
+  else
+    full.set("rope_type", "default");
+  full.set("rope_theta", c.rope_theta);
+  sliding.set("rope_type", "default").set("rope_theta", c.rope_local_base_freq);
+  Settings rope;
+  rope.set("full_attention", full).set("sliding_attention", sliding);
+  return rope;
+}
+
 // ---- dtype and ids
 
 constexpr std::pair<const char*, DType> kDTypes[] = {{"float32", DType::kF32},
@@ -530,6 +544,7 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
                                    ? Setting(int64_t(c.query_pre_attn_scalar))
                                    : or_null(c.query_pre_attn_scalar));
   set("rope_local_base_freq", or_null(c.rope_local_base_freq));
+  set("rope_parameters", rope_parameters_setting(c));
   set("attn_logit_softcapping", or_null(c.attn_logit_softcapping));
   set("final_logit_softcapping", or_null(c.final_logit_softcapping));
 }

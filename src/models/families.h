@@ -82,7 +82,8 @@ struct Family {
   /// "rope.freq_base" and "attention.head_count_kv" that files leave out at the reader's default.
   std::array<std::string_view, 3> gguf_keys = {}, gguf_implied = {};
 
-  /// The keys that it reads besides kCommonKeys.
+  /// The keys that it reads besides kCommonKeys. With "rope_parameters" its folders state rope by
+  /// the type of layer; every family reads such.
   std::array<std::string_view, 12> keys = {};
   /// Keys that it has under names of its own; wick's names need not be in `keys`.
   std::array<Rename, 8> renamed_keys = {};
@@ -240,6 +241,23 @@ inline constexpr Family kFamilies[] = {
      .qk_norm = QkNorm::kProjection,
      .gguf = "olmo2",
      .keys = {"hidden_act", "attention_bias"}},
+    {.model_type = "olmo3",
+     .architecture = "Olmo3ForCausalLM",
+     .vocab_size = 50304,
+     .num_attention_heads = 32,
+     .rms_norm_eps = 1e-5,
+     .rope_theta = 5e5,
+     .rope_local_base_freq = 5e5,
+     .sliding_window = 4096,
+     .sliding_window_pattern = 4,
+     .pad_token_id = 1,
+     .sliding = Sliding::kPattern,
+     .norm_places = NormPlaces::kOutputs,
+     .qk_norm = QkNorm::kProjection,
+     .gguf = "olmo2",
+     .gguf_keys = {"attention.sliding_window", "attention.sliding_window_pattern"},
+     .keys = {"hidden_act", "attention_bias", "sliding_window", "layer_types",
+              "rope_local_base_freq", "rope_parameters"}},
     {.model_type = "exaone4",
      .architecture = "Exaone4ForCausalLM",
      .vocab_size = 102400,

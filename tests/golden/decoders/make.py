@@ -54,6 +54,11 @@ MODELS = {
                                            logits_scaling=2.0)),
     "olmo": ("Olmo", "float32", dict(head_dim=None, clip_qkv=1.5)),
     "olmo2": ("Olmo2", "float32", dict(head_dim=None)),
+    "olmo3": ("Olmo3", "float32", dict(head_dim=None, num_hidden_layers=4, sliding_window=6, rope_parameters={
+        "full_attention": YARN, "sliding_attention": dict(rope_type="default", rope_theta=100.0)})),
+    "olmo3_thetas": ("Olmo3", "bfloat16", dict(head_dim=None, attention_bias=True, sliding_window=5, rope_parameters={
+        "full_attention": dict(rope_type="default", rope_theta=1000.0),
+        "sliding_attention": dict(rope_type="default", rope_theta=50.0)}, layer_types=["full_attention", "sliding_attention"])),
     "exaone4": ("Exaone4", "float32", dict(num_hidden_layers=4, sliding_window=6)),  # the last layer has no rope
     "exaone4_full": ("Exaone4", "bfloat16", dict(sliding_window=None, layer_types=["full_attention"] * 2, rope_parameters=LLAMA3,
                                                  tie_word_embeddings=True)),

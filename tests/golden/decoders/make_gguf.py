@@ -29,6 +29,7 @@ MODELS = {
     "granite": gguf.LlamaFileType.ALL_F32,
     "olmo": gguf.LlamaFileType.ALL_F32,
     "olmo2": gguf.LlamaFileType.ALL_F32,
+    "olmo3": gguf.LlamaFileType.ALL_F32,
     "exaone4": gguf.LlamaFileType.ALL_F32,
     "exaone4_full": gguf.LlamaFileType.MOSTLY_BF16,
     "phi3": gguf.LlamaFileType.ALL_F32,
