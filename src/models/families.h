@@ -71,8 +71,8 @@ struct Family {
   bool parallel_residual = false;
   bool learned_positions = false;
 
-  /// "general.architecture" of GGUF files; the first of several families with one reads them. The
-  /// pairs are those of their weights.
+  /// "general.architecture" of GGUF files; "": there are none. The first of several families with
+  /// one reads them. The pairs are those of their weights.
   std::string_view gguf = "";
   RopePairs gguf_pairs = RopePairs::kHalves;
   int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads

@@ -13,6 +13,7 @@ bool has_gguf_key(const Family& family, std::string_view key);
 
 /// The keys of a GGUF file, without "ARCHITECTURE.", that say the sizes and options of a folder's
 /// config; rope's scaling and the heads' length are not among them. Integers are u32, reals f32.
+/// Errors: kUnsupported for a model_type that GGUF has no architecture for.
 Settings gguf_settings(const DecoderConfig& config);
 
 /// A Decoder's tensors under GGUF's names, some with the rows of several layers. Errors: kFormat for

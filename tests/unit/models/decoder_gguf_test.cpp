@@ -52,6 +52,23 @@ TEST(GgufConfig, HasTheSizesOfMetadataAndTensors) {
   EXPECT_FALSE(decoder_config_of_gguf(metadata, with_output).tie_word_embeddings);
 }
 
+TEST(GgufConfig, OfAnArchitectureOfTwoFamiliesIsThatOfTheOneWithAWindow) {
+  Settings metadata("m.gguf");
+  metadata.set("general.architecture", "olmo2").set("olmo2.block_count", 4);
+  metadata.set("olmo2.context_length", 64).set("olmo2.embedding_length", 16);
+  metadata.set("olmo2.feed_forward_length", 24).set("olmo2.attention.head_count", 4);
+  metadata.set("olmo2.attention.layer_norm_rms_epsilon", 1e-5).set("olmo2.rope.freq_base", 1e3);
+  EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).model_type, "olmo2");
+  metadata.set("olmo2.attention.sliding_window", 7);
+  const DecoderConfig c = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(c.model_type, "olmo3");
+  EXPECT_EQ(c.sliding_window, 7);
+  EXPECT_EQ(c.layer_types, (LayerTypes{kSliding, kSliding, kSliding, kFull}));
+  EXPECT_EQ(c.rope_local_base_freq, 1e3);  // that of all layers
+  metadata.set("olmo2.rope.freq_base_swa", 2e3);
+  EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).rope_local_base_freq, 2e3);
+}
+
 TEST(GgufConfig, HasTheBiasesThatTheFileHas) {
   const DecoderConfig c = decoder_config_of_gguf(
       metadata_with(),
@@ -218,6 +235,7 @@ TEST(GgufConfig, AWrongValueIsAnErrorThatNamesFileAndKey) {
           "m.gguf: \"general.architecture\": expected \"llama\", \"qwen3\", \"gemma3\", ");
   refused("general.architecture", "mamba", "\"granitemoe\", got the string \"mamba\"");
   refused("general.architecture", nullptr, "expected a string, got nothing");
+  refused("general.architecture", "", "\"granitemoe\", got the string \"\"");
   refused("llama.embedding_length", "16",
           "m.gguf: \"llama.embedding_length\": expected an integer of at least 1");
   for (const char* key : {"context_length", "feed_forward_length", "block_count",
