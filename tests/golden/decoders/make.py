@@ -62,6 +62,7 @@ MODELS = {
     "exaone4": ("Exaone4", "float32", dict(num_hidden_layers=4, sliding_window=6)),  # the last layer has no rope
     "exaone4_full": ("Exaone4", "bfloat16", dict(sliding_window=None, layer_types=["full_attention"] * 2, rope_parameters=LLAMA3,
                                                  tie_word_embeddings=True)),
+    "helium": ("Helium", "float32", dict(head_dim=4, attention_bias=True, mlp_bias=True)),
     "phi3": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, sliding_window=7)),
     "phi3_longrope": ("Phi3", "float32", dict(head_dim=None, hidden_size=32, rope_parameters=LONG)),
     # Rows are longer than the trained context: the long factors, and a factor of attention above 1.
