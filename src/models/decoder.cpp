@@ -169,6 +169,8 @@ Activation activation_of(HiddenAct act) {
   switch (act) {
     case HiddenAct::kSilu:
       return Activation::kSilu;
+    case HiddenAct::kGelu:
+      return Activation::kGelu;
     case HiddenAct::kGeluTanh:
       return Activation::kGeluTanh;
   }
@@ -178,6 +180,8 @@ Tensor gated(HiddenAct act, const Tensor& gate, const Tensor& up) {
   switch (act) {
     case HiddenAct::kSilu:
       return swiglu(gate, up);
+    case HiddenAct::kGelu:
+      return gelu(gate) * up;
     case HiddenAct::kGeluTanh:
       return gelu_tanh(gate) * up;
   }

@@ -465,17 +465,20 @@ void read_experts(const Settings& settings, const Family& family, DecoderConfig*
 
 constexpr std::pair<const char*, HiddenAct> kHiddenActs[] = {
     {"silu", HiddenAct::kSilu},
+    {"gelu", HiddenAct::kGelu},
+    {"gelu_fast", HiddenAct::kGeluTanh},
     {"gelu_new", HiddenAct::kGeluTanh},
     {"gelu_pytorch_tanh", HiddenAct::kGeluTanh},
 };
 
-/// The activation of the MLP, which must be the family's.
+/// The activation of the MLP.
 HiddenAct hidden_act_of(const Settings& settings, const Family& family) {
   const char* key = contains(family.keys, "hidden_act") ? "hidden_act" : "hidden_activation";
+  if (!settings.has(key)) return family.hidden_act;
+  const std::string text = settings.text(key);
   std::string known;
   for (const auto& [name, act] : kHiddenActs) {
-    if (act != family.hidden_act) continue;
-    if (settings.text_or(key, name) == name) return act;
+    if (text == name) return act;
     known += (known.empty() ? "\"" : ", \"") + std::string(name) + "\"";
   }
   settings.fail_expected(key, known);

@@ -18,7 +18,7 @@ enum class LayerType {
   kSliding,  // the last sliding_window of those
 };
 /// The function applied to the gate of an MLP; without a gate, to its first layer.
-enum class HiddenAct { kSilu, kGeluTanh };
+enum class HiddenAct { kSilu, kGelu, kGeluTanh };
 /// The normalization of hidden states.
 enum class NormType {
   kRms,         // rms_norm

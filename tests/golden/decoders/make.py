@@ -44,6 +44,7 @@ MODELS = {
     "qwen2": ("Qwen2", "float32", dict()),
     "qwen2_window": ("Qwen2", "bfloat16", dict(use_sliding_window=True, sliding_window=6, max_window_layers=1)),
     "qwen2_full": ("Qwen2", "float32", dict(is_causal=False)),
+    "llama_gelu": (LLAMA, "float32", dict(hidden_act="gelu")),
     "yi": (LLAMA, "float32", dict(rope_parameters=dict(rope_type="default", rope_theta=5e6), num_key_value_heads=1)),
     "smollm3": ("SmolLM3", "float32", dict(num_hidden_layers=4, head_dim=None)),
     "smollm3_listed": ("SmolLM3", "bfloat16", dict(no_rope_layers=[0, 1], use_sliding_window=True, sliding_window=5, head_dim=None)),

@@ -292,6 +292,8 @@ TEST(Convert, RefusesWhatItCannotWrite) {
                "\"query_pre_attn_scalar\": a GGUF file of a gemma3_text has 8, got 256");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "qwen3_moe", out), kUnsupported,
                "\"norm_topk_prob\": a GGUF file of a qwen3_moe has true, got false");
+  EXPECT_ERROR(convert_to_gguf(kDecoders + "llama_gelu", out), kUnsupported,
+               "\"hidden_act\": a GGUF file of a llama has \"silu\", got \"gelu\"");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "helium", out), kUnsupported,
                "GGUF has no architecture for helium models");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "phi_qk_layernorm", out), kUnsupported,

@@ -377,7 +377,9 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
       {"rms_norm_eps", "0", "\"rms_norm_eps\": expected a number above 0, got 0"},
       {"rms_norm_eps", "\"small\"",
        "\"rms_norm_eps\": expected a number, got the string \"small\""},
-      {"hidden_act", "\"gelu\"", "\"hidden_act\": expected \"silu\", got the string \"gelu\""},
+      {"hidden_act", "\"relu\"",
+       "\"hidden_act\": expected \"silu\", \"gelu\", \"gelu_fast\", \"gelu_new\", "
+       "\"gelu_pytorch_tanh\", got the string \"relu\""},
       {"tie_word_embeddings", "1", "\"tie_word_embeddings\": expected true or false, got 1"},
       {"torch_dtype", "\"int8\"", "\"torch_dtype\": expected \"float32\""},
       {"rope_scaling", R"({"rope_type": "xpos"})",
@@ -423,7 +425,8 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
   again(gemma(R"("sliding_window_pattern": 2, "final_logit_softcapping": 30.0)"));
   again(qwen(R"("use_sliding_window": true, "max_window_layers": 3)"));
   again(mistral(R"(, "sliding_window": null)"));
-  for (const char* folder : {"qwen2_window",
+  for (const char* folder : {"llama_gelu",
+                             "qwen2_window",
                              "qwen2_full",
                              "smollm3_listed",
                              "gemma2",
@@ -603,6 +606,7 @@ constexpr const char* kModels[] = {
 // Families that differ from these in a few switches.
 constexpr const char* kMoreModels[] = {
     "decoders/qwen2",
+    "decoders/llama_gelu",
     "decoders/yi",
     "decoders/smollm3",
     "decoders/smollm3_listed",
@@ -765,9 +769,10 @@ Decoder fresh(Parameters& parameters) {
 
 /// The configs of families that do not only have what Llama has.
 TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
-  for (const char* folder : {"gemma2", "granite", "olmo", "olmo2", "olmo3", "exaone4", "phi3",
-                             "starcoder2", "stablelm_parallel", "glm4", "phi", "phi_qk_layernorm",
-                             "gpt2", "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
+  for (const char* folder :
+       {"gemma2", "granite", "olmo", "olmo2", "llama_gelu", "olmo3", "exaone4", "phi3",
+        "starcoder2", "stablelm_parallel", "glm4", "phi", "phi_qk_layernorm", "gpt2", "mixtral",
+        "qwen3_moe", "qwen2_moe", "granitemoe"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
