@@ -184,6 +184,36 @@ TensorSource with_transposed(const TensorSource& source) {
   return result;
 }
 
+/// The source with the rows of queries, keys and values, which a family's folders have by group (the
+/// queries that share a key, the key, the value), as all queries, all keys, all values; or back.
+TensorSource with_regrouped(const TensorSource& source, const DecoderConfig& c, bool to_groups) {
+  const int64_t groups = c.num_key_value_heads, queries = c.num_attention_heads / groups;
+  if (groups == 1) return source;
+  const int64_t rows = (queries + 2) * groups * c.head_dim;
+  TensorSource result = source;
+  result.load = [=, load = source.load, head_dim = c.head_dim](const std::string& name,
+                                                               const Device& device) {
+    const Tensor x = load(name, device);
+    if (name.find(".self_attn.qkv_proj.") == name.npos || x.rank() == 0 || x.size(0) != rows)
+      return x;
+    const int64_t columns = x.numel() / rows;
+    std::vector<Tensor> parts;
+    int64_t first = 0;  // heads
+    for (const int64_t heads : {queries, int64_t{1}, int64_t{1}}) {
+      if (to_groups)
+        parts.push_back(reshape(narrow(x, 0, first * groups * head_dim, heads * groups * head_dim),
+                                {groups, heads * head_dim, columns}));
+      else
+        parts.push_back(reshape(narrow(reshape(x, {groups, rows / groups, columns}), 1,
+                                       first * head_dim, heads * head_dim),
+                                {heads * groups * head_dim, columns}));
+      first += heads;
+    }
+    return reshape(cat(parts, to_groups ? 1 : 0), x.shape());
+  };
+  return result;
+}
+
 /// The source with the weights of layers that have one row, which GGUF files store as [in], as [1, in].
 TensorSource with_single_rows(const TensorSource& source) {
   const auto is_row = [](const std::string& name, const TensorInfo& info) {
@@ -441,6 +471,7 @@ TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& co
     return is_redundant(hub, config) ? "" : hub;
   });
   if (family && family->transposed_weights && !is_gguf) result = with_transposed(result);
+  if (family && family->grouped_qkv && !is_gguf) result = with_regrouped(result, config, false);
   if (is_gguf) result = with_single_rows(result);
   return with_rows(with_stacked(result, config), config);
 }
@@ -482,6 +513,7 @@ TensorSource with_parts(const TensorSource& source, const DecoderConfig& config)
 TensorSource with_folder_names(const TensorSource& source, const DecoderConfig& config) {
   const Family& family = *find_family(config.model_type);
   TensorSource result = with_fused(source, config, true);
+  if (family.grouped_qkv) result = with_regrouped(result, config, true);
   if (family.transposed_weights) result = with_transposed(result);
   return renamed(result, [&](const std::string& name) { return name_in_folder(name, family); });
 }

@@ -93,6 +93,7 @@ struct Family {
   /// Layers whose rows folders and GGUF files have in one tensor; of experts, only folders.
   std::array<std::string_view, 2> fused_tensors = {};
   bool transposed_weights = false;  // folders have the weights of layers as [in, out]
+  bool grouped_qkv = false;         // folders have the rows of self_attn.qkv_proj by group
 };
 
 inline constexpr Family kFamilies[] = {
