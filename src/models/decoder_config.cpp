@@ -503,6 +503,7 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
   set("max_position_embeddings", c.max_position_embeddings);
   set("vocab_size", c.vocab_size);
   set("num_key_value_heads", c.num_key_value_heads);
+  set("multi_query", c.num_key_value_heads == 1);
   set("head_dim", c.head_dim);
   set("rms_norm_eps", c.rms_norm_eps);
   if (!c.is_causal) set("is_causal", false);
@@ -573,6 +574,8 @@ DecoderConfig decoder_config(const Settings& file) {
   c.num_hidden_layers = size_of(read, "num_hidden_layers", 0, DecoderConfig::kMostLayers);
   c.num_attention_heads = size_of(read, "num_attention_heads", family.num_attention_heads);
   c.num_key_value_heads = size_or_null(read, "num_key_value_heads", family.num_key_value_heads);
+  if (read.has("multi_query"))
+    c.num_key_value_heads = read.flag_or("multi_query", true) ? 1 : c.num_attention_heads;
   if (c.num_key_value_heads == 0) c.num_key_value_heads = c.num_attention_heads;
   const int64_t share = std::max<int64_t>(1, c.hidden_size / c.num_attention_heads);
   c.head_dim = size_of(read, "head_dim", family.head_dim > 0 ? family.head_dim : share);

@@ -82,6 +82,8 @@ MODELS = {
     "phi": ("Phi", "float32", dict(head_dim=None, hidden_size=32, intermediate_size=128, num_key_value_heads=4)),
     "phi_qk_layernorm": ("Phi", "float32", dict(head_dim=None, hidden_size=32, intermediate_size=128, qk_layernorm=True)),
     "gpt2": ("GPT2", "float32", GPT2),
+    "gpt_bigcode": ("GPTBigCode", "float32", GPT2),
+    "gpt_bigcode_heads": ("GPTBigCode", "bfloat16", dict(GPT2, multi_query=False)),
     "mixtral": ("Mixtral", "float32", dict(num_local_experts=5, num_experts_per_tok=2)),
     "qwen2_moe": ("Qwen2Moe", "bfloat16", dict(head_dim=None, hidden_size=32, initializer_range=0.25, num_experts=6,
                                                num_experts_per_tok=3, moe_intermediate_size=32, shared_expert_intermediate_size=64)),
@@ -150,8 +152,9 @@ for name, (family, dtype, options) in MODELS.items():
     if sys.argv[1:] and name not in sys.argv[1:]:
         continue
     torch.manual_seed(7)
-    options = {key: value for key, value in {**SIZES, **options}.items() if key != "head_dim" or value}
-    config = getattr(transformers, family + "Config")(**(GPT2 if options.get("n_embd") else options))
+    sizes = {} if "n_embd" in options else SIZES
+    options = {key: value for key, value in {**sizes, **options}.items() if key != "head_dim" or value}
+    config = getattr(transformers, family + "Config")(**options)
     model = getattr(transformers, NAMED_OTHERWISE.get(family, family.removesuffix("Text") + "ForCausalLM"))(config)
     for parameter in model.parameters():  # norms' weights and biases are not ones and zeros
         if parameter.dim() == 1:

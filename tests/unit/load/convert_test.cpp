@@ -44,6 +44,7 @@ constexpr struct {
     {"qwen2_moe", DType::kBf16},    {"qwen3_moe_renormalized", DType::kBf16},
     {"chatglm", DType::kF32},       {"exaone4", DType::kF32},
     {"exaone4_full", DType::kBf16}, {"olmo3", DType::kF32},
+    {"gpt_bigcode", DType::kF32},
 };
 
 /// A file's fields by their keys, without those of the tokenizer. Their order differs from
@@ -141,6 +142,7 @@ TEST(Convert, AFolderSurvivesTheWayThroughAFile) {
     DType dtype;
   } rows[] = {{"glm", DType::kF32},
               {"olmo3_thetas", DType::kBf16},
+              {"gpt_bigcode_heads", DType::kBf16},
               {"qwen2_full", DType::kF32},
               {"yi", DType::kF32},
               {"qwen3_bf16", DType::kBf16}};

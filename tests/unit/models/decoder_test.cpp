@@ -149,6 +149,16 @@ TEST(DecoderConfig, OfGpt2IsReadByGpt2sKeys) {
   EXPECT_TRUE(c.ignored_keys.empty());
 }
 
+TEST(DecoderConfig, OfGptBigCodeHasOneKeyOrOneForEachQuery) {
+  const auto keys = [](const std::string& more) {
+    return config_of("gpt_bigcode", R"("n_head": 4)" + more).num_key_value_heads;
+  };
+  EXPECT_EQ(keys(""), 1);
+  EXPECT_EQ(keys(R"(, "multi_query": true)"), 1);
+  EXPECT_EQ(keys(R"(, "multi_query": false)"), 4);
+  EXPECT_ERROR(config_of("gpt2", R"("multi_query": true)"), kUnsupported, "\"multi_query\"");
+}
+
 TEST(DecoderConfig, KnowsTheLayersThatRopeRotates) {
   const auto layers = [](const std::string& keys) {
     return config_of("smollm3", R"("num_attention_heads": 4)" + keys).rope_layers;
@@ -360,7 +370,8 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   };
   const Case cases[] = {
       {"model_type", "\"mamba\"",
-       "\"stablelm\", \"glm4\", \"glm\", \"chatglm\", \"phi\", \"gpt2\", \"mixtral\", "
+       "\"stablelm\", \"glm4\", \"glm\", \"chatglm\", \"phi\", \"gpt2\", \"gpt_bigcode\", "
+       "\"mixtral\", "
        "\"qwen3_moe\", \"qwen2_moe\", \"granitemoe\", got the string \"mamba\""},
       {"model_type", "", "\"model_type\": expected a string, got nothing"},
       {"vocab_size", "\"48\"",
@@ -446,6 +457,8 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
                              "phi",
                              "phi_qk_layernorm",
                              "gpt2",
+                             "gpt_bigcode",
+                             "gpt_bigcode_heads",
                              "mixtral",
                              "qwen3_moe",
                              "qwen2_moe",
@@ -635,6 +648,8 @@ constexpr const char* kMoreModels[] = {
     "decoders/phi",
     "decoders/phi_qk_layernorm",
     "decoders/gpt2",
+    "decoders/gpt_bigcode",
+    "decoders/gpt_bigcode_heads",
     "decoders/mixtral",
     "decoders/qwen3_moe",
     "decoders/qwen3_moe_renormalized",
@@ -643,21 +658,37 @@ constexpr const char* kMoreModels[] = {
     "decoders/granitemoe",
 };
 constexpr const char* kGgufModels[] = {
-    "decoders/llama_linear/model.gguf",  "decoders/llama_yarn/model.gguf",
-    "decoders/llama_llama3/model.gguf",  "decoders/qwen3/model.gguf",
-    "decoders/gemma3_bf16/model.gguf",   "decoders/qwen2/model.gguf",
-    "decoders/smollm3/model.gguf",       "decoders/gemma/model.gguf",
-    "decoders/gemma2/model.gguf",        "decoders/granite/model.gguf",
-    "decoders/olmo/model.gguf",          "decoders/olmo2/model.gguf",
-    "decoders/olmo3/model.gguf",         "decoders/exaone4/model.gguf",
-    "decoders/exaone4_full/model.gguf",  "decoders/phi3/model.gguf",
-    "decoders/phi3_longrope/model.gguf", "decoders/phi3_longrope_long/model.gguf",
-    "decoders/starcoder2/model.gguf",    "decoders/ernie4_5/model.gguf",
-    "decoders/stablelm/model.gguf",      "decoders/stablelm_parallel/model.gguf",
-    "decoders/glm4/model.gguf",          "decoders/chatglm/model.gguf",
-    "decoders/phi/model.gguf",           "decoders/gpt2/model.gguf",
-    "decoders/mixtral/model.gguf",       "decoders/qwen2_moe/model.gguf",
-    "decoders/granitemoe/model.gguf",    "decoders/qwen3_moe_renormalized/model.gguf",
+    "decoders/llama_linear/model.gguf",
+    "decoders/llama_yarn/model.gguf",
+    "decoders/llama_llama3/model.gguf",
+    "decoders/qwen3/model.gguf",
+    "decoders/gemma3_bf16/model.gguf",
+    "decoders/qwen2/model.gguf",
+    "decoders/smollm3/model.gguf",
+    "decoders/gemma/model.gguf",
+    "decoders/gemma2/model.gguf",
+    "decoders/granite/model.gguf",
+    "decoders/olmo/model.gguf",
+    "decoders/olmo2/model.gguf",
+    "decoders/olmo3/model.gguf",
+    "decoders/exaone4/model.gguf",
+    "decoders/exaone4_full/model.gguf",
+    "decoders/phi3/model.gguf",
+    "decoders/phi3_longrope/model.gguf",
+    "decoders/phi3_longrope_long/model.gguf",
+    "decoders/starcoder2/model.gguf",
+    "decoders/ernie4_5/model.gguf",
+    "decoders/stablelm/model.gguf",
+    "decoders/stablelm_parallel/model.gguf",
+    "decoders/glm4/model.gguf",
+    "decoders/chatglm/model.gguf",
+    "decoders/phi/model.gguf",
+    "decoders/gpt2/model.gguf",
+    "decoders/gpt_bigcode/model.gguf",
+    "decoders/mixtral/model.gguf",
+    "decoders/qwen2_moe/model.gguf",
+    "decoders/granitemoe/model.gguf",
+    "decoders/qwen3_moe_renormalized/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
@@ -771,8 +802,8 @@ Decoder fresh(Parameters& parameters) {
 TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
   for (const char* folder :
        {"gemma2", "granite", "olmo", "olmo2", "llama_gelu", "olmo3", "exaone4", "phi3",
-        "starcoder2", "stablelm_parallel", "glm4", "phi", "phi_qk_layernorm", "gpt2", "mixtral",
-        "qwen3_moe", "qwen2_moe", "granitemoe"}) {
+        "starcoder2", "stablelm_parallel", "glm4", "phi", "phi_qk_layernorm", "gpt2", "gpt_bigcode",
+        "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
