@@ -1,6 +1,6 @@
-// Shared by the kernels of sdpa and its gradient: the shape of a call, and vectors of D elements held
-// by lanes. Query heads that read one key head are processed together: the rows of key head g are its
-// H / G query heads times T queries, row t H / G + h, so that neighbouring rows have the same position.
+// Shared by the kernels of sdpa and its gradient: a call's shape, and vectors of D elements held by
+// lanes. Query heads that read one key head are processed together: the rows of key head g are its
+// H / G query heads times T queries, row t H / G + h, so neighbouring rows have the same position.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/attention.h"
@@ -31,11 +31,11 @@ struct AttentionShape {
   FastDivide key_heads;
   int32 batch, queries, keys, head_dim;
   int64 position_strides[2];
-  int64 window;  // of keys; if there is none, more than there are positions
+  int64 window;  // in keys; without one, more than there are positions
   bool causal;
   const int64* first_keys;  // [B, T]; nullptr: all 0
   int64 first_key_strides[2];
-  int32 value_dim;  // Dv, of v and y; head_dim is that of q and k
+  int32 value_dim;  // Dv, of v and y; q and k have head_dim
 
   WICK_HD int32 larger_dim() const { return head_dim > value_dim ? head_dim : value_dim; }
   WICK_HD int32 rows() const { return queries * int32(heads.divisor); }
@@ -81,8 +81,8 @@ struct AttentionRow {
   }
 };
 
-/// A vector of up to `bucket` elements in the registers of kLanes lanes, as packs kLanes packs apart.
-/// Elements beyond D are 0.
+/// A vector of up to `bucket` elements in the registers of kLanes lanes, as packs kLanes packs
+/// apart. Elements beyond D are 0.
 template <class T, int bucket>
 struct HeadVector {
   using C = Compute<T>;

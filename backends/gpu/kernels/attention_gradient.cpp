@@ -1,5 +1,5 @@
-// sdpa_gradient: matrix units (attention_gradient_matrix.cpp), then streams, which take everything. A unit of
-// its own because it compiles for long.
+// sdpa_gradient: matrix units (attention_gradient_matrix.cpp), then streams, which take everything.
+// A unit of its own because it compiles for long.
 #include "kernels/attention_gradient.h"
 
 namespace wick::gpu {

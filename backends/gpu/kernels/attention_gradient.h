@@ -3,9 +3,9 @@
 //   gq = scale sum over keys of ds k
 //   gk = scale sum over rows of ds q
 //   gv = sum over rows of p gy
-// Three kernels, without atomics: the first computes delta. In the second a block has some rows of a
-// key head, and its groups of lanes loop over the keys (gq). In the third a block has some keys, and
-// its groups of lanes loop over the rows of the key head (gk, gv).
+// Three kernels, without atomics: the first computes delta. In the second a block has some rows of
+// a key head, and its groups of lanes loop over the keys (gq). In the third a block has some keys,
+// and its groups of lanes loop over the rows of the key head (gk, gv).
 #pragma once
 #include "kernels/attention.h"
 
@@ -62,15 +62,15 @@ struct GradientArgs {
   int64 bias_key;  // the stride between keys
 };
 
-/// The number to subtract from a row's scores: l, but infinity if biases hide all keys, whose weights are
-/// then 0.
+/// The number to subtract from a row's scores: l, but infinity if biases hide all keys, whose
+/// weights are then 0.
 template <class C>
 WICK_DEVICE C shift_of(C l) {
   return l == -C(__builtin_inff()) ? C(__builtin_inff()) : l;
 }
 
-/// Sums kCount vectors over a block's groups of lanes: within a wave by shuffles, then over the waves
-/// through shared memory, in order.
+/// Sums kCount vectors over a block's groups of lanes: within a wave by shuffles, then over the
+/// waves through shared memory, in order.
 template <class Vector, int kCount, int bucket>
 struct GroupSums {
   using C = typename Vector::C;

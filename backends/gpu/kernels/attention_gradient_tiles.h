@@ -1,9 +1,9 @@
-// The gradients of sdpa on matrix units, by the formulas of attention_gradient.h. A block owns tiles of rows
-// (queries, or keys) and goes over tiles of the others (keys, or queries), recomputing scores from l. All
-// products are transposed, other x own, as in attention_tiles.h: accumulators of weights and of their
-// gradients are then, rounded, operands of the products that add up the block's results. No atomics: the
-// results do not depend on the schedule.
-// Source: Dao 2023, arXiv:2307.08691.
+// The gradients of sdpa on matrix units, by the formulas of attention_gradient.h. A block owns
+// tiles of rows (queries, or keys) and goes over tiles of the others (keys, or queries),
+// recomputing scores from l. All products are transposed, other x own, as in attention_tiles.h:
+// accumulators of weights and of their gradients are then, rounded, operands of the products that
+// add up the block's results. No atomics: the results do not depend on the schedule. Source: Dao
+// 2023, arXiv:2307.08691.
 #pragma once
 #include "device/mma.h"
 #include "kernels/attention_gradient.h"
@@ -11,7 +11,7 @@
 
 namespace wick::gpu {
 
-/// Of a row: l, in powers of 2 unless there are biases, the sum over d of gy y, and the keys that it
+/// A row's l (in powers of 2 unless there are biases), its sum over d of gy y, and the keys that it
 /// attends to.
 struct alignas(16) GradientRow {
   float l, delta;
@@ -20,7 +20,7 @@ struct alignas(16) GradientRow {
 /// A tile of that many rows of a key head has a KeyRange.
 inline constexpr int kRangeRows = 64;
 
-/// Rows of q, gy, k or v: row i is that of query i / heads and head i % heads.
+/// Rows of q, gy, k or v: row i belongs to query i / heads and head i % heads.
 template <class T>
 struct HeadRows {
   const T* base;
@@ -87,8 +87,8 @@ struct SdpaGradientRows {
   }
 };
 
-/// `rows` rows on their way into shared memory: with asynchronous copies, or through registers. Shared
-/// memory holds [row][d], and [slot of d][row] where products need columns that fragments load badly.
+/// `rows` rows on their way into shared memory: by asynchronous copies, or through registers.
+/// Shared memory holds [row][d], and [slot of d][row] if products need columns that load badly.
 template <class Ctx, class T, int bucket, int rows, bool by_columns>
 struct GradientTile {
   using Matrix = typename Ctx::Matrix;
@@ -187,8 +187,8 @@ struct SdpaGradientTiles {
   static constexpr bool kOfProducts = of != GradientOf::kValues;  // gq or gk
   static constexpr bool kOfValues = of == GradientOf::kKeysAndValues || of == GradientOf::kValues;
   static constexpr int kResidentBlocks = of == GradientOf::kKeysAndValues || bucket > 128 ? 2 : 3;
-  // Two waves own the same rows where the registers of one do not hold their results. Each has a half of D
-  // of the results, and of the sums that make scores (Parts).
+  // Two waves own the same rows where the registers of one do not hold their results. Each has a
+  // half of D of the results, and of the sums that make scores (Parts).
   static constexpr int kWaves = 4, kHalves = bucket > 128 ? 2 : 1;
   static constexpr int kGroups = groups, kRows = 16 * kGroups * kWaves / kHalves;
   static constexpr int kFragmentsD = bucket / 16, kOfWave = kFragmentsD / kHalves;
@@ -201,10 +201,10 @@ struct SdpaGradientTiles {
     return {int(a.shape.batch * a.shape.key_heads.divisor * a.chunks.divisor)};
   }
 
-  /// The differences between devices. AMD's have 64 KiB of shared memory for all blocks of a compute unit;
-  /// those with waves of 64 have registers for the own rows too. Where two waves have a half of D each, they
-  /// pass each other their sums, and hold the half of own rows; gfx11's operands take too many registers, and
-  /// there both waves multiply all of D.
+  /// The differences between devices. AMD's have 64 KiB of shared memory for all blocks of a
+  /// compute unit; those with waves of 64 have registers for the own rows too. Where two waves have
+  /// a half of D each, they pass each other their sums, and hold the half of own rows; gfx11's
+  /// operands take too many registers, and there both waves multiply all of D.
   template <class Ctx>
   struct Parts {
     using Matrix = typename Ctx::Matrix;
@@ -238,7 +238,7 @@ struct SdpaGradientTiles {
   template <class Ctx>
   struct Shared {
     alignas(16) T tiles[Parts<Ctx>::kElements];  // own rows, then the stages; at the end results
-    // Of the other rows, and at last the KeyRange of their tile.
+    // The other rows', and after the last one the KeyRange of their tile.
     GradientRow rows[kOwnsKeys ? Parts<Ctx>::kStages : 1][kOwnsKeys ? Parts<Ctx>::kOthers + 1 : 1];
     int64 bias[masked ? Parts<Ctx>::kQueries : 1];  // where a query's biases begin
     Pack<float, 4> passed[kWaves * Parts<Ctx>::kPassed + (Parts<Ctx>::kPassed == 0)];
@@ -440,7 +440,7 @@ struct SdpaGradientTiles {
     }
   }
 
-  /// What a wave has of its 16 own rows of a group.
+  /// A wave's results for its 16 own rows of a group.
   template <class Ctx>
   struct Group {
     using M = typename Ctx::Matrix;
@@ -455,7 +455,7 @@ struct SdpaGradientTiles {
         WICK_UNROLL
         for (int i = 0; i < M::kAccumulator; i++) {
           const int32 r = place.first + own + M::n(ctx.lane(), i);
-          // Rows beyond the last tile attend to no key, and neither do the last tile's beyond the last.
+          // Rows beyond the last tile attend to no key, like the last tile's unused rows.
           row[M::column(i)] = r < a.tiles * kRangeRows ? a.rows[place.first_of_rows(a) + r]
                                                        : GradientRow{0, 0, 0, 0};
         }
@@ -503,8 +503,8 @@ struct SdpaGradientTiles {
     }
   }
 
-  /// sums = others ownᵀ over the wave's part of D, of first or second. The next operand is loaded before the
-  /// one before it is multiplied.
+  /// sums = others ownᵀ over the wave's part of D, of first or second. The next operand is loaded
+  /// before the one before it is multiplied.
   template <class Ctx>
   static WICK_INLINE void multiply_own(const Ctx& ctx, const Shared<Ctx>& shared,
                                        const typename Parts<Ctx>::Own& held, int which,
@@ -574,7 +574,7 @@ struct SdpaGradientTiles {
     });
   }
 
-  /// Where the biases of `count` queries from row `first` on begin. Rows beyond the last are the last one.
+  /// Where the biases of `count` queries from row `first` on begin. Rows past the end use the last.
   template <int count, class Ctx>
   static WICK_DEVICE void store_bias_rows(const Ctx& ctx, int64* to, const Args& a,
                                           const Place& place, int32 first) {
@@ -605,7 +605,7 @@ struct SdpaGradientTiles {
         }
       }
     }
-    /// Those of the other rows from 16 j on; 0 for keys beyond the last.
+    /// The biases of the other rows from 16 j on; 0 for keys beyond the last.
     WICK_DEVICE Sums<M> load(const Ctx& ctx, int j) const {
       Sums<M> x;
       WICK_UNROLL
@@ -619,7 +619,7 @@ struct SdpaGradientTiles {
     }
   };
 
-  /// Of products q k and gy v makes weights, raised, and the gradients of the products q k, but for scale.
+  /// Turns the products q k and gy v into raised weights and the unscaled gradients of q k.
   template <bool caps, class Ctx>
   static WICK_INLINE void weigh(const Ctx& ctx, const GradientRow* rows, const Args& a,
                                 const Group<Ctx>& group, [[maybe_unused]] const Biases<Ctx>& biases,
@@ -738,8 +738,8 @@ struct SdpaGradientTiles {
   }
 };
 
-/// together: one kernel computes the gradients of keys and values above D 128 too. RDNA's registers, and shared
-/// memory, do not hold both; nor does that of the emulator, which runs RDNA's layouts.
+/// together: one kernel computes the gradients of keys and values above D 128 too. RDNA's registers
+/// and shared memory cannot hold both, nor can the emulator's, which runs RDNA's layouts.
 template <class T, bool together, bool masked = false>
 struct SdpaGradientTilesLaunch : SdpaGradientCall<T, masked> {
   using Base = SdpaGradientCall<T, masked>;

@@ -1,8 +1,8 @@
-// sdpa by streaming: a block holds some rows of a key head in registers, and its groups of lanes loop
-// over the keys, each with its own online softmax, and merge their results at the end. There is no
-// synchronization before that, so calls with few rows (decoding) are limited by memory bandwidth alone.
-// With few blocks the keys are split, and a second kernel merges the splits' results. Grids depend on
-// shapes alone: keys beyond the rows' positions are skipped at run time.
+// sdpa by streaming: a block holds some rows of a key head in registers, and its groups of lanes
+// loop over the keys, each with its own online softmax, and merge their results at the end. There
+// is no synchronization before that, so calls with few rows (decoding) are limited by memory
+// bandwidth alone. With few blocks the keys are split, and a second kernel merges the splits'
+// results. Grids depend on shapes alone: keys beyond the rows' positions are skipped at run time.
 #pragma once
 #include "kernels/attention.h"
 
@@ -13,7 +13,7 @@ template <class C>
 struct SoftmaxState {
   C max, sum;
   /// Raises the running maximum to `larger`. Returns the factor by which the caller must scale the
-  /// weighted sum so far.
+  /// weighted sum.
   WICK_DEVICE C raise(C larger) {
     const C factor = exp(max - MaxSum<C>::shift(larger));
     max = larger;
@@ -44,15 +44,15 @@ struct StreamArgs {
   FastDivide chunks;  // of a key head's rows, one block each
   int32 splits, split_length;
   bool aligned;
-  // Of kernels that weigh with powers of 2: 2^(factor (score - max)) is the weight of a score, which is
-  // q k if it is not transformed, else the capped and scaled score.
+  // For kernels that weigh with powers of 2: a score's weight is 2^(factor (score - max)). The
+  // score is q k if it is not transformed, else the capped and scaled score.
   C factor;
   bool transforms;
 };
 
-/// How the work is split: the chunks of a key head's rows, and as many splits of the keys as occupy a
-/// card of `blocks` blocks, each of a multiple of `least` keys. Splits of several chunks would take more
-/// time to merge than they save, unless the chunks leave most of the card idle.
+/// How the work is split: the chunks of a key head's rows, and as many splits of the keys as occupy
+/// a card of `blocks` blocks, each of a multiple of `least` keys. Splits of several chunks would
+/// take more time to merge than they save, unless the chunks leave most of the card idle.
 struct SdpaCut {
   int64 chunks, splits, split_length;
   static SdpaCut of(const AttentionShape& shape, int rows, int64 least, int64 blocks) {
@@ -65,7 +65,7 @@ struct SdpaCut {
     cut.splits = shape.keys > 0 ? ceil_div<int64>(shape.keys, cut.split_length) : 1;
     return cut;
   }
-  /// Of the results of the splits, for SdpaMerge.
+  /// Holds the results of the splits, for SdpaMerge.
   template <class C>
   int64 scratch_bytes(const AttentionCall& c) const {
     return splits == 1 ? 0 : c.rows() * splits * (c.v.shape[3] + 2) * int64(sizeof(C));

@@ -1,8 +1,8 @@
 // sdpa on matrix units: a block holds tiles of queries and goes over tiles of keys
-// once, with the online softmax of each query in registers. It computes scores transposed, key x query:
-// the accumulators of a tile of scores are then, rounded, operands of the product with v, and a
-// query's maximum and sum belong to the same lanes as its row of the result, which is transposed too.
-// Source: Dao 2023, arXiv:2307.08691.
+// once, with the online softmax of each query in registers. It computes scores transposed, key x
+// query: the accumulators of a tile of scores are then, rounded, operands of the product with v,
+// and a query's maximum and sum belong to the same lanes as its row of the result, which is
+// transposed too. Source: Dao 2023, arXiv:2307.08691.
 #pragma once
 #include "device/mma.h"
 #include "kernels/attention_stream.h"
@@ -86,7 +86,7 @@ struct KeyTile {
       }
     }
   }
-  /// Of k: rows are keys from `key` on, k is d. Of v: rows are slots from `slot` on, k is keys.
+  /// For k, rows are keys from `key` on, k is d. For v, rows are slots from `slot` on, k is keys.
   static WICK_DEVICE auto load_keys(const Ctx& ctx, const T* shared, int key, int d) {
     return load_rows<Side::kLeft>(ctx, shared + key * kStride + d, kStride);
   }
@@ -131,7 +131,7 @@ struct alignas(16) KeyRange {
   int32 first, end, all_first, all_end;
 };
 
-/// Of rows that attend to the keys first[r] to end[r] - 1, r < rows, in shared memory. A wave operation.
+/// The KeyRange of rows that attend to keys first[r] to end[r] - 1, r < rows. A wave operation.
 template <class Ctx>
 WICK_DEVICE KeyRange key_range(const Ctx& ctx, const int32* first, const int32* end, int rows,
                                int32 keys) {
@@ -157,17 +157,17 @@ WICK_DEVICE KeyRange key_range(const Ctx& ctx, const int32* first, const int32* 
 
 inline constexpr float kLog2E = 1.44269504f;
 
-/// bucket: at least D and Dv. groups: tiles of 16 rows that a wave has; one for few rows, when the block's other
-/// waves only help to load, and more blocks fit on the card. masked: with biases, which take registers.
+/// bucket: at least D and Dv. groups: tiles of 16 rows per wave; one for few rows, when the other
+/// waves only help to load, and more blocks fit on the card. masked: with biases (more registers).
 template <class T, int bucket, int groups, bool masked>
 struct SdpaTiles {
   static constexpr bool kUsesMatrix = true, kSumsByLayout = true;
   static constexpr int kWaves = 4, kGroups = groups;
   static constexpr int kRows = 16 * kGroups * kWaves;  // of a block; a wave has 16 of each group
   static constexpr int kFragmentsD = bucket / 16;
-  // A key whose score is the reference of its row weighs 2^kRaise: f16 has few numbers below 1 to round
-  // to. The reference is at most kSlack powers of two below the row's maximum so far: results are rarely
-  // scaled, and weights of at most 2^(kRaise + kSlack) stay finite.
+  // A key whose score is the reference of its row weighs 2^kRaise: f16 has few numbers below 1 to
+  // round to. The reference is at most kSlack powers of two below the row's running maximum:
+  // results are rarely scaled, and weights of at most 2^(kRaise + kSlack) stay finite.
   static constexpr float kRaise = kSame<T, f16> ? 14 : 0;
   static constexpr float kSlack = kSame<T, f16> ? 1 : 8;
   static constexpr int kResidentBlocks = groups == 1 && bucket <= 128 ? 3 : 2;
@@ -181,8 +181,8 @@ struct SdpaTiles {
     return {int(a.shape.batch * a.shape.key_heads.divisor * a.chunks.divisor), a.splits};
   }
 
-  /// The differences between devices. AMD's have 64 KiB of shared memory for all blocks of a compute unit;
-  /// those with waves of 64 have registers for the queries too, those with waves of 32 for one group.
+  /// Device differences. AMD's have 64 KiB of shared memory for all blocks of a compute unit; with
+  /// waves of 64 they have registers for the queries too, with waves of 32 for one group.
   template <class Ctx>
   struct Parts {
     using Matrix = typename Ctx::Matrix;
@@ -198,7 +198,7 @@ struct SdpaTiles {
     static constexpr int kStride = bucket + 8;  // of queries and results
     static constexpr int kQueries = kHoldsQueries ? 0 : kRows * kStride;
     static constexpr int kTiles = K::kElements + V::kElements;
-    // The results of one group, over the tiles; also over the queries if no further pass needs them.
+    // One group's results, over the tiles; also over the queries if no further pass needs them.
     static constexpr int kResults = 16 * kWaves * kStride;
     static constexpr int kResultsAt = kAtOnce < kGroups ? kQueries : 0;
     static constexpr int kElements =
@@ -319,7 +319,7 @@ struct SdpaTiles {
     for (int g = 0; g < P::kAtOnce; g++) {
       combine_columns(ctx, group[g].sum, [](float x, float y) { return x + y; });
       ctx.sync_shared();  // the memory holds tiles, or the results of the group before
-      // What the compiler could compute from it before the loop would take registers from the loop.
+      // Opaque values: else the compiler hoists addresses, which take the loop's registers.
       Place here = place;
       here.first_row = ctx.opaque(place.first_row);
       const int lane = ctx.opaque(ctx.lane());
@@ -449,8 +449,8 @@ struct SdpaTiles {
     }
   }
 
-  /// Scaled and capped scores. tanh(x) = 1 - 2 / (1 + e^2x) errs by some 2^-23 of 1, as products of the
-  /// scores' size do.
+  /// Scaled and capped scores. tanh(x) = 1 - 2 / (1 + e^2x) errs by some 2^-23 of 1, as products of
+  /// the scores' size do.
   template <class Ctx>
   static WICK_INLINE void transform(const Ctx& ctx, const Args& a,
                                     typename Parts<Ctx>::Scores& scores) {
@@ -467,7 +467,7 @@ struct SdpaTiles {
       ctx.keep_order();
     }
   }
-  /// To transformed scores. Keys beyond the last have none.
+  /// Adds biases to transformed scores. Keys beyond the last have no bias.
   template <class Ctx>
   static WICK_INLINE void add_bias(const Ctx& ctx, const Shared<Ctx>& shared, const Args& a,
                                    int tile, int g, typename Parts<Ctx>::Scores& scores) {
@@ -522,8 +522,8 @@ struct SdpaTiles {
       group.sum[M::column(i)] += scores[j].v[i];
     }
   }
-  /// Where a maximum is more than kSlack above its reference, makes it the reference, and scales the sums
-  /// to it.
+  /// Where a maximum is more than kSlack above its reference, makes it the reference, and scales
+  /// the sums to it.
   template <class Ctx>
   static WICK_INLINE void raise_references(float factor,
                                            const float (&max)[Group<Ctx>::M::kColumns],

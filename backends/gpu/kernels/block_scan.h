@@ -1,5 +1,5 @@
-// Exclusive scan over the threads of a block, which scans, sorts and compactions use. Step's operands
-// are in thread order, and their association depends on the wave width alone.
+// Exclusive scan over the threads of a block, which scans, sorts and compactions use. Step's
+// operands are in thread order, and their association depends on the wave width alone.
 #pragma once
 #include "kernels/common.h"
 
@@ -18,8 +18,8 @@ struct Scanned {
 };
 
 /// Scans v by Step, an associative operation with identity `none`, within groups of `threads`
-/// neighbouring threads: a power of two, at most the block's. All threads of the block must call it.
-/// partial: shared memory, which may be reused for the next call.
+/// neighbouring threads: a power of two, at most the block's. All threads of the block must call
+/// it. partial: shared memory, which may be reused for the next call.
 template <class Step, class Ctx, class V>
 WICK_DEVICE Scanned<V> scan_threads(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v, V none,
                                     int threads = Ctx::kThreads) {

@@ -1,5 +1,5 @@
-// Casts from blocks to floats, and from f32 to the blocks that rounding defines. Indices and strides
-// count blocks.
+// Casts from blocks to floats, and from f32 to the blocks that rounding defines. Indices and
+// strides count blocks.
 #pragma once
 #include "kernels/common.h"
 #include "scalar/blocks.h"
@@ -7,7 +7,7 @@
 
 namespace wick::gpu {
 
-// y = the elements of blocks; y is contiguous. A thread decodes kItems neighbours, which share a scale.
+// y = the elements of blocks; y is contiguous. A thread decodes kItems neighbours of one scale.
 template <class F, class T>
 struct Decode {
   static constexpr int kThreads = 256, kItems = 8, kPerBlock = kBlockElements<F> / kItems;
@@ -80,9 +80,9 @@ struct Encode {
   }
 };
 
-/// A cast's operands on the host, the output first: an index for each block of `elements` elements. An
-/// operand's strides count units, which are its blocks or the groups of elements that become a block's,
-/// or its elements.
+/// A cast's operands on the host, the output first: an index for each block of `elements` elements.
+/// An operand's strides count units, which are its blocks or the groups of elements that become a
+/// block's, or its elements.
 struct BlockUnit {
   int elements, bytes;
 };

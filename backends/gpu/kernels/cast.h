@@ -1,5 +1,5 @@
-// y = x in another dtype. A kernel has one output type and reads all input types of a kind: the input
-// dtype is a run-time parameter, and x is loaded as the widest type of its kind (scalar/cast.h).
+// y = x in another dtype. A kernel has one output type and reads all input types of a kind: the
+// input dtype is a run-time parameter, and x loads as the widest type of its kind (scalar/cast.h).
 #pragma once
 #include "kernels/map.h"
 #include "scalar/cast.h"

@@ -13,7 +13,7 @@ struct CastDTypes {
   DType from, to;
 };
 
-/// The bits of x as a `to`, where that is one of the types that have so many.
+/// The bits of x as a `to`, if that is one of To and has this many bytes.
 template <int bytes, class Wide, class... To>
 WICK_DEVICE Bits<bytes> bits_as(DType to, Wide x, TypeList<To...>) {
   Bits<bytes> bits{};
@@ -43,7 +43,7 @@ struct FromSmall {
   CastDTypes dtypes;
   WICK_DEVICE Bits<bytes> operator()(uint8 x) const {
     if constexpr (bytes == 1)
-      if (dtypes.from == dtypes.to) return x;  // a copy: of all bits
+      if (dtypes.from == dtypes.to) return x;  // a copy, bit by bit
     return bits_as<bytes>(dtypes.to, value_of(dtypes.from, x, SmallTypes{}), StoredTypes{});
   }
 };

@@ -23,8 +23,8 @@ template <class T, int n>
 struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Pack {
   T v[n];
 };
-/// x as it was loaded, of whole words. The compiler would else take its elements apart, and wait for them, where they are
-/// loaded, or wait for it only where it is used, in a loop.
+/// x as it was loaded, of whole words. The compiler would else take its elements apart, and wait
+/// for them, where they are loaded, or wait for it only where it is used, in a loop.
 template <class Ctx, class X>
 WICK_DEVICE void keep_whole(const Ctx& ctx, X& x) {
   constexpr int kWords = sizeof(X) / 4;
@@ -193,8 +193,8 @@ struct LaunchLimits {
   int64 reach = kLaunchLimit;
 };
 
-/// Calls launch(part) for parts within the limits; not at all if there are no elements. Halves the dim
-/// with the largest extent in memory, usually the outermost.
+/// Calls launch(part) for parts within the limits; not at all if there are no elements. Halves the
+/// dim with the largest extent in memory, usually the outermost.
 template <int operands, class Launch>
 Status for_each_part(const Operands<operands>& all, const Launch& launch,
                      const LaunchLimits& limits = {}) {
@@ -228,8 +228,8 @@ Status for_each_part(const Operands<operands>& all, const Launch& launch,
   return for_each_part(half, launch, limits);
 }
 
-/// How threads share rows of `length` accesses: 2^log_lanes neighbouring threads work on a row, and a
-/// block on one or several rows.
+/// How threads share rows of `length` accesses: 2^log_lanes neighbouring threads work on a row, and
+/// a block on one or several rows.
 struct RowSplit {
   int32 log_lanes;
   int32 rows_per_block;

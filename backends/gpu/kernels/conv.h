@@ -189,7 +189,7 @@ struct PackWeights {
     int32 rows, channels;  // packed
     int32 all_channels;    // of the weight; zeros beyond them
     bool rows_inner;
-    FastDivide inner, outer;  // sizes of what is packed
+    FastDivide inner, outer;  // sizes of the packed dims
     int32 numel;
   };
   static constexpr int kThreads = 256;
@@ -218,8 +218,8 @@ struct PackWeights {
   }
 };
 
-// Copies a source [n, c, h, w] with any strides to [n, h, w, group, channel of the group], with zeros for the
-// channels beyond the last. A block copies kSide channels of kSide pixels through shared memory, so that
+// Copies a source [n, c, h, w] of any strides to [n, h, w, group, channel], with zeros for channels
+// beyond the last. A block copies kSide channels of kSide pixels through shared memory, so that
 // neighbouring threads load neighbouring pixels and store neighbouring channels.
 template <class Element>
 struct ChannelsLast {
@@ -369,11 +369,11 @@ struct Convolution {
     for (int d = 0; d < 4; d++) yes = yes && (d == 1 || source.strides[d] % 8 == 0);
     return yes;
   }
-  /// What the copy has.
+  /// The elements of the copy.
   int64 channels_last_numel() const {
     return source.numel() / source.shape[1] * a.groups * filled(channels, 8);
   }
-  /// Makes `to` the source, of packs of channels, and counts the zeros as channels. copy_channels_last writes it.
+  /// Makes `to`, which copy_channels_last writes, the source. Its padding counts as channels.
   void use_channels_last(void* to) {
     channels = filled(channels, 8);
     const int64 pixel = a.groups * channels;
@@ -445,7 +445,7 @@ Grid conv_grid(const ConvArgs<T>& a) {
 
 // ---- gradients of the weight
 
-/// A launch: for every group the sums [o, (tap, c)] over each piece of the pixels, written to scratch.
+/// A launch: every group's sums [o, (tap, c)] over each piece of the pixels, written to scratch.
 template <class T>
 struct ConvWeightArgs {
   const T *y, *x;
@@ -500,8 +500,8 @@ struct WindowColumn {
   }
 };
 
-/// A thread's part of a tile of y or x, rows x depth: one pixel per step, every kStep-th row, so that
-/// neighbouring threads read neighbouring elements.
+/// A thread's part of a tile of y or x, rows x depth: one pixel per step, every kStep-th row, so
+/// that neighbouring threads read neighbouring elements.
 template <class T, int threads, int rows, int depth>
 struct PixelTile {
   static constexpr int kStep = threads / depth, kCount = rows / kStep;

@@ -1,4 +1,4 @@
-// Convolutions with few channels per group, for which a matrix product's tile would be mostly empty.
+// Convolutions with few channels per group, which would leave a matrix product's tile mostly empty.
 #pragma once
 #include "kernels/conv.h"
 #include "kernels/planes.h"

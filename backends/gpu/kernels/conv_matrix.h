@@ -48,8 +48,8 @@ struct WindowsOperand : RowsOperand<Ctx, T, rows, depth> {
   }
 };
 
-/// The windows of pixels in a source with channels last: a pack is 8 channels of one tap. Loads have no branches, and
-/// are asynchronous where the device can. The interface is that of PackedOperand.
+/// The windows of pixels in a source with channels last: a pack is 8 channels of one tap. Loads
+/// have no branches, and are asynchronous where the device can. Has the interface of PackedOperand.
 template <class Ctx, class T, int rows, int depth>
 struct PackedWindows {
   using Layout = MatrixOperand<Ctx, T, Inner::kAlongK, rows, depth>;
@@ -91,7 +91,7 @@ struct PackedWindows {
     tap_h = tap_w = 0, channel = Layout::k_in_block(ctx.thread(), 0);
     settle();
   }
-  /// Starts loading the next `depth` of k, into a stage of shared memory where that is asynchronous.
+  /// Starts loading the next `depth` of k; asynchronous loads go to a stage of shared memory.
   WICK_DEVICE void fetch(const Ctx& ctx, T* shared) {
     WICK_UNROLL
     for (int part = 0; part < kParts; part++) fetch_part(ctx, shared, part);
@@ -135,7 +135,7 @@ struct PackedWindows {
   }
 };
 
-// y or the gradient of x: one block per tile of rows x pixels. packed: of a source with channels last.
+// y or the gradient of x: one block per tile of rows x pixels. packed: the source is channels last.
 template <class T, MatrixTile tile, bool packed>
 struct MatrixConv {
   static constexpr bool kUsesMatrix = true;
@@ -229,7 +229,7 @@ struct MatrixConvLaunch {
 
  private:
   static bool copies(const Convolution& c) { return packed && !c.has_channel_packs(); }
-  /// Where the copy begins: behind the packed weights, aligned to packs.
+  /// Where the copy begins: after the packed weights, aligned to packs.
   static int64 weight_numel(const Convolution& c) {
     return Convolution::filled(c.packed_numel(false), 8);
   }

@@ -5,8 +5,8 @@
 
 namespace wick::gpu {
 
-/// A convolution of groups == 1 as y[n, o, place] = sum over c of weight[o, c] x[n, c, place]; its input
-/// gradient has the weight transposed.
+/// A convolution of groups == 1 as y[n, o, place] = sum over c of weight[o, c] x[n, c, place]; its
+/// input gradient has the weight transposed.
 struct PointwiseProduct {
   View in[2], out;
   Call call;
@@ -72,7 +72,7 @@ void add_pointwise(KernelList& list, const char* form) {
   add_kernel<Launch, families>(list, form, {kConvInputGradient, dtype});
 }
 
-/// Add those of matmul.cpp and matmul_matrix.cpp.
+/// Add the kernels of matmul.cpp and matmul_matrix.cpp.
 void add_plain_pointwise_conv(KernelList&);
 void add_matrix_pointwise_conv(KernelList&);
 

@@ -5,7 +5,7 @@
 namespace wick::gpu {
 namespace {
 
-// out[i] = value, contiguous. A thread writes 16 bytes, the first ones also what is left.
+// out[i] = value, contiguous. A thread writes 16 bytes; the first threads also write the rest.
 template <int bytes>
 struct Fill {
   using T = Bits<bytes>;

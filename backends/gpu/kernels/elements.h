@@ -76,7 +76,7 @@ struct OneOf {
   }
 };
 
-/// AnyFloat: every float dtype up to f32, as f32. NarrowFloat: those of up to two bytes.
+/// AnyFloat: every float dtype up to f32, as f32. NarrowFloat: the float dtypes of up to two bytes.
 using AnyFloat = OneOf<float, float, bf16, f16, f8e4m3, f8e5m2>;
 using NarrowFloat = OneOf<float, bf16, f16, f8e4m3, f8e5m2>;
 /// bool and every integer but u64, as i64, which represents them all.

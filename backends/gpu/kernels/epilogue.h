@@ -1,6 +1,6 @@
-// The epilogue of a product: y = f(sum + bias) + residual, in the sums' type, rounded once. Kernels of
-// products apply it to their sums; FinishProduct applies it in place, to a result that another kernel or a
-// library has written.
+// The epilogue of a product: y = f(sum + bias) + residual, in the sums' type, rounded once. Kernels
+// of products apply it to their sums; FinishProduct applies it in place, to a result that another
+// kernel or a library has written.
 #pragma once
 #include "kernels/common.h"
 #include "scalar/unary.h"
@@ -33,13 +33,13 @@ WICK_DEVICE void activate(EpilogueActivation activation, Pack<C, n>& x) {
 template <class T>
 struct Epilogue {
   using C = Compute<T>;
-  const T* bias;         // of a column; nullptr if there is none
-  const void* residual;  // lies as the result, in its dtype; nullptr if there is none
+  const T* bias;         // of a column; or nullptr
+  const void* residual;  // laid out as the result, in its dtype; or nullptr
   EpilogueActivation activation;
   bool is_wide;  // the result is of C
 
   static Epilogue none() { return {nullptr, nullptr, EpilogueActivation::kNone, false}; }
-  /// Of a call of linear_epilogue.
+  /// The epilogue of a call of linear_epilogue.
   static Epilogue of(const Call& call) {
     const auto& a = *static_cast<const EpilogueAttributes*>(call.attributes);
     return {a.has_bias ? call.in[2].as<const T>() : nullptr,
@@ -61,14 +61,14 @@ struct Epilogue {
   WICK_HD bool is_more_than_bias() const {
     return residual || activation != EpilogueActivation::kNone || is_wide;
   }
-  /// Whether neighbours along n can be read and written n at a time, if those of the result can.
+  /// Whether neighbours along n can be read and written n at a time, if the result's can.
   bool in_packs() const { return is_aligned(bias) && is_aligned(residual); }
 
   /// A sum of column n with its bias.
   WICK_DEVICE C with_bias(C sum, int n) const { return bias ? sum + widen<C>(bias[n]) : sum; }
 
-  /// Finishes the sums of neighbours from `column` on, of which the row has `left`, and stores them from
-  /// element `at` of the result y on. packs: as one pack.
+  /// Finishes the sums of neighbours from `column` on, of which the row has `left`, and stores them
+  /// from element `at` of the result y on. packs: as one pack.
   template <int n>
   WICK_DEVICE void store(void* y, int64 at, int column, int left, bool packs, Pack<C, n> x) const {
     if (bias) add(bias + column, left, packs, x);

@@ -1,5 +1,5 @@
-// Products whose rows select their weights: a few rows for each expert first, then tiles, which take
-// everything.
+// Products whose rows select their weights: a few rows for each expert first, then tiles, which
+// take everything.
 #include "kernels/expert_linear.h"
 
 #include "kernels/expert_linear_tiled.h"

@@ -1,11 +1,11 @@
-// y[t, j, n] = sum over k of x[t, j, k] w[ids[t, j], n, k]. This file has the call and the kernel for a
-// few rows of each expert, expert_linear_tiled.h those for any number. An id out of range reads no weights, gives 0 and fills the error record.
+// y[t, j, n] = sum over k of x[t, j, k] w[ids[t, j], n, k]; expert_linear_tiled.h has the kernels
+// for many rows. An id out of range reads no weights, gives 0 and fills the error record.
 #pragma once
 #include "kernels/linear.h"
 
 namespace wick::gpu {
 
-/// Its m counts the rows [t, j]; its weights are those of the first expert.
+/// Its m counts the rows [t, j]; its weights are the first expert's.
 struct ExpertArgs : LinearArgs {
   const int64* ids;
   int64 expert_bytes;     // between an expert's weights and the next one's

@@ -1,6 +1,6 @@
-// Products whose rows select their weights, of any number of rows, without matrix units: one launch sorts
-// the rows by their experts, a second one multiplies tiles of neighbours in that order. The host does
-// not know how many tiles each expert has, so that it launches as many as there can be.
+// Products whose rows select their weights, of any number of rows, without matrix units: one launch
+// sorts the rows by their experts, a second one multiplies tiles of neighbours in that order. The
+// host does not know how many tiles each expert has, so that it launches as many as there can be.
 #pragma once
 #include "kernels/block_scan.h"
 #include "kernels/expert_linear.h"
@@ -8,8 +8,8 @@
 
 namespace wick::gpu {
 
-/// Rows sorted by their experts, in device memory. Those whose id is out of range come last, as of an
-/// expert E.
+/// Rows sorted by their experts, in device memory. Those whose id is out of range come last, as of
+/// an expert E.
 struct SortedRows {
   int32* order;  // [rows]
   int32* begin;  // [E + 2]: the first of each expert, and the end
@@ -26,7 +26,7 @@ struct SortedRows {
   }
 };
 
-// One block per expert, which reads all ids: begin[e] counts the lower ones, order has e's own in theirs.
+// One block per expert e, which reads all ids: begin[e] counts lower ids; order has e's rows.
 struct SortByExpert {
   struct Args {
     SortedRows sorted;
@@ -80,7 +80,7 @@ struct ExpertTiled {
     int32 partial[Ctx::kWaves];
     int32 expert, tile;  // the block's expert and which of its tiles; -1: there is no tile
   };
-  /// The most tiles that so many rows of so many experts, and those of none, make.
+  /// The most tiles of `rows` rows: each expert's, and the rows without one, are rounded up.
   static int64 most_tiles(int64 rows, int64 experts) {
     const int64 most = rows / tile.m + experts + 1;
     return most < rows ? most : rows;

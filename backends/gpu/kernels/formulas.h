@@ -47,8 +47,8 @@ struct Formula {
 template <class Out, class In, int arity>
 using MapOfAlike = Either<arity == 1, MapOf<Out, In>, MapOf<Out, In, In>>;
 
-/// The formula of Table::Formulas that the call names, applied to the values of In. The kernel contains
-/// the formulas that accept these and are long, or short, according to is_long.
+/// The formula of Table::Formulas that the call names, applied to the values of In. The kernel
+/// contains the formulas that accept these and are long, or short, according to is_long.
 template <class Table, bool is_long, class Out, class In, int arity>
 struct FormulaOf : MapOfAlike<Out, In, arity> {
   static constexpr bool kIsBusy = is_long;

@@ -22,13 +22,13 @@ void add_scatter(KernelList& list, TypeList<T...>) {
   using Strided = ScatterLaunch<MoveStridedLaunch<Moves::kToIds>>;
   constexpr DType dtypes[] = {kDTypeOf<T>...};
   for (const DType dtype : dtypes) {
-    const Signature signature{kScatter, dtype, kKernelAccumulates};  // what no id names stays
+    const Signature signature{kScatter, dtype, kKernelAccumulates};  // the other elements stay
     add_kernel<Rows, kAllFamilies>(list, "rows", signature);
     add_kernel<Strided, kAllFamilies>(list, "strided", signature);
   }
 }
 
-/// By atomics: the order of floats' sums is the schedule's, those of integers are the same in any.
+/// Adds with atomics: the schedule orders the sums of floats; integers' sums need no order.
 template <class T>
 constexpr Signature atomic_sums() {
   return {kScatterAdd, kDTypeOf<T>,

@@ -1,7 +1,7 @@
 // gather: y[o, j, i] = x[o, ids[o, j, i], i]; scatter: y[o, ids[o, j, i], i] = src[o, j, i];
-// scatter_add: += instead, in any order here and in the order of j in sorted_add.h. For equal ids scatter keeps the last one's element (last_ids.h). An id
-// outside of [0, N) writes nothing, gives 0 in gather, and fills the error record with the id's
-// position in row-major order, not counting dims along which ids is broadcast.
+// scatter_add: += instead, in any order here, in the order of j in sorted_add.h. Of equal ids
+// scatter keeps the last (last_ids.h). An id outside of [0, N) writes nothing, gives 0 in gather,
+// and fills the error record with its row-major position, skipping dims along which ids repeats.
 #pragma once
 #include "kernels/cast.h"
 #include "wick/abi/ops/gather.h"
@@ -43,8 +43,8 @@ WICK_DEVICE void move(Unit* moved, Unit* addressed, bool in_range) {
     *addressed = *moved;
 }
 
-// Whole rows: ids broadcast along i, both operands contiguous along it. Units are as large as strides
-// and alignment allow, whatever the element type is. Each thread reads the id once.
+// Whole rows: ids broadcast along i, both operands contiguous along it. Units are as large as
+// strides and alignment allow, whatever the element type is. Each thread reads the id once.
 template <Moves moves, class Unit>
 struct MoveRows {
   struct Args {
@@ -327,7 +327,7 @@ struct ScatterAddLaunch {
 };
 
 /// Accumulates narrow types in Sum, f32 or u32: widens y into scratch memory, and rounds it once
-/// (integers: wraps) after all additions. Atomics of fewer than 4 bytes would access y's neighbours.
+/// (integers: wraps) after all additions. Atomics below 4 bytes would access y's neighbours.
 template <class T, class Sum, template <class, class> class Add>
 struct NarrowScatterAddLaunch {
   using Adder = Add<Added<T>, Sum>;

@@ -1,5 +1,5 @@
-// scatter_add of floats in a fixed order. Behind gather.cpp's in the table: where any order will do,
-// atomics are faster.
+// scatter_add of floats in a fixed order. Comes after gather.cpp's in the table: where any order
+// will do, atomics are faster.
 #include "kernels/sorted_add.h"
 
 namespace wick::gpu {

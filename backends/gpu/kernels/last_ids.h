@@ -2,9 +2,9 @@
 // Ids of different columns [o, i] never address the same element; dims along which ids is broadcast
 // count once. Out-of-range ids are reported here.
 //
-// In a column of few ids each one compares itself with those after it. In longer columns each id claims
-// its target's slot in a table that keeps the largest position: one slot per target, or a hash table if
-// there are many targets.
+// In a column of few ids each one compares itself with those after it. In longer columns each id
+// claims its target's slot in a table that keeps the largest position: one slot per target, or a
+// hash table if there are many targets.
 #pragma once
 #include "kernels/scatter_chunks.h"
 

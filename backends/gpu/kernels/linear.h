@@ -1,5 +1,5 @@
-// y[m, n] = sum over k of x[m, k] w[n, k], with weights of another dtype than x, blocks among them. This
-// file has the call and the kernel for a few rows; linear_tiled.h has that for any number, and
+// y[m, n] = sum over k of x[m, k] w[n, k], with weights of another dtype than x, blocks among them.
+// This file has the call and the kernel for a few rows; linear_tiled.h has that for any number, and
 // linear_matrix.h that on matrix units.
 #pragma once
 #include "kernels/matmul.h"
@@ -75,8 +75,8 @@ struct LinearCall {
   }
 };
 
-// A few rows. Each group of a block's waves computes kColumns columns of y; its lanes read packs along k.
-// W: a loader; rows: the most rows of x.
+// A few rows. Each group of a block's waves computes kColumns columns of y; its lanes read packs
+// along k. W: a loader; rows: the most rows of x.
 template <class W, int rows>
 struct LinearVector {
   static constexpr int kThreads = 256, kColumns = rows == 4 ? 4 : 2;
@@ -148,7 +148,7 @@ struct LinearVector {
         }
       }
     };
-    // Of one row, a choice among x's dtypes at each pack would be a fifth of the instructions.
+    // With one row, a choice among x's dtypes at each pack would be a fifth of the instructions.
     if (rows == 1 && args.x_packs && args.dtype == DType::kBf16)
       add(DType::kBf16, true);
     else if (rows == 1 && args.x_packs && args.dtype == DType::kF16)

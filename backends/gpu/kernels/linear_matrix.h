@@ -5,8 +5,8 @@
 
 namespace wick::gpu {
 
-/// A block's part of the weights, with the interface of MatrixOperand. A thread's packs are 8 neighbours
-/// of a run, the depth of the tile.
+/// A block's part of the weights, with the interface of MatrixOperand. A thread's packs are 8
+/// neighbours of a run, the depth of the tile.
 template <class Ctx, class T, int rows, int depth>
 struct WeightOperand {
   using Matrix = typename Ctx::Matrix;

@@ -62,8 +62,8 @@ struct LinearTiled {
         [&](int i, int n, float sum) { args.store(first_m + i, n, sum); });
   }
 
-  /// A tile of `rows` rows or more. row_at(i): x's row of the tile's row i. store(i, n, sum) is called for
-  /// its elements.
+  /// A tile of `rows` rows or more. row_at(i): x's row of the tile's row i. store(i, n, sum) is
+  /// called for its elements.
   template <class Ctx, class RowAt, class Store>
   static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
                                    const WeightRows& weights, const RowAt& row_at, int first_n,

@@ -1,14 +1,14 @@
 // y = f(x...), elementwise. A Map defines the function and its operands, which may differ in type:
 //
-//   struct Map : MapOf<Elements<bool>, Elements<float>, Elements<float>> {  // the output, the inputs
+//   struct Map : MapOf<Elements<bool>, Elements<float>, Elements<float>> {  // out, the inputs
 //     struct Params {...};  // plain data known only at run time: an op, numbers
 //     static Params params(const Call&);
 //     template <class Body>
 //     static WICK_DEVICE void choose(const Params&, const Body& body);  // body(f), of y = f(x...)
 //   };
 //
-// It is launched in two forms: rows with inner strides of 0 or 1 (contiguous operands are one row), and
-// any strides.
+// It is launched in two forms: rows with inner strides of 0 or 1 (contiguous operands are one row),
+// and any strides.
 #pragma once
 #include "kernels/elements.h"
 
@@ -105,9 +105,9 @@ WICK_DEVICE void map_packs(const MapArgs<Map>& a, const uint32 (&row)[Map::kArit
     Map::Out::template store<n>(a.dtype, a.out, row[0] + i + p * step, y[p]);
 }
 
-// One row, as contiguous operands are: a block computes kTile elements. There are no offsets to decode,
-// so even expensive formulas reach the memory bandwidth. plain: no operand repeats an element; testing
-// that in the kernel costs silu of bf16 6%.
+// One row, as contiguous operands are: a block computes kTile elements. There are no offsets to
+// decode, so even expensive formulas reach the memory bandwidth. plain: no operand repeats an
+// element; testing that in the kernel costs silu of bf16 6%.
 template <class Map, bool plain>
 struct MapRow {
   static constexpr int kThreads = 256, kArity = Map::kArity, kPack = Map::kPack;
@@ -187,13 +187,13 @@ struct MapBusyRow {
   }
 };
 
-// Rows that are contiguous or repeat one element. Each thread decodes the outer index once; short rows
-// share a block, long ones span several.
+// Rows that are contiguous or repeat one element. Each thread decodes the outer index once; short
+// rows share a block, long ones span several.
 template <class Map>
 struct MapRows {
   static constexpr int kThreads = 256, kArity = Map::kArity, kPack = Map::kPack;
-  // Without a limit, 16-bit arithmetic uses one register more than full occupancy allows. Two operands need
-  // more than that leaves: with 8 blocks, i16 spilled registers and took twice the time.
+  // Without a limit, 16-bit arithmetic uses one register more than full occupancy allows. Two
+  // operands need more than that: with 8 blocks, i16 spilled and took twice the time.
   static constexpr int kResidentBlocks = Map::kWidest != 2 ? 1 : kArity == 1 ? 8 : 5;
   struct Args : MapArgs<Map> {
     uint32 rows, length;  // length: elements per row, in whole aligned packs
@@ -217,8 +217,8 @@ struct MapRows {
   }
 };
 
-// Any strides. A thread computes kItems elements, a block's width apart, one after another: computing
-// them together would use more registers and lower the occupancy.
+// Any strides. A thread computes kItems elements, a block's width apart, one after another:
+// computing them together would use more registers and lower the occupancy.
 template <class Map>
 struct MapStrided {
   static constexpr int kThreads = 256, kItems = 4, kArity = Map::kArity;

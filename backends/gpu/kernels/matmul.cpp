@@ -1,5 +1,5 @@
-// Products: a few rows first, on matrix units (matmul_matrix.cpp) and without; then of any number of
-// rows, on matrix units, and then plain tiles, which take everything.
+// Products: a few rows first, on matrix units (matmul_matrix.cpp) and without; then of any number
+// of rows, on matrix units, and then plain tiles, which take everything.
 #include "kernels/matmul.h"
 
 #include "kernels/conv_pointwise.h"

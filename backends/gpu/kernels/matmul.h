@@ -1,7 +1,7 @@
-// c[m, n] = sum over k of a[m, k] b[k, n], for every batch, or the same with an epilogue: matmul and
-// linear_epilogue. This file describes a call on the host and the arguments of a launch. The kernels:
-// matmul_vector.h and matmul_direct.h for a few rows, matmul_matrix.h and matmul_doubles.h on matrix units,
-// matmul_tiled.h everywhere.
+// c[m, n] = sum over k of a[m, k] b[k, n], for every batch, or the same with an epilogue: matmul
+// and linear_epilogue. This file describes a call on the host and the arguments of a launch. The
+// kernels: matmul_vector.h and matmul_direct.h for a few rows, matmul_matrix.h and matmul_doubles.h
+// on matrix units, matmul_tiled.h everywhere.
 #pragma once
 #include "kernels/epilogue.h"
 #include "wick/abi/ops/matmul.h"
@@ -128,13 +128,13 @@ struct Product {
     for (int d = 0; d < batch.rank; d++) yes = yes && batch.strides[o][d] % pack == 0;
     return yes;
   }
-  /// The same of operand 1 or 2 with these steps and so many rows.
+  /// in_packs of operand 1 or 2, which has these steps and `rows` rows.
   bool operand_in_packs(int o, const Steps& steps, int64 rows, int pack) const {
     return steps.k == 1 ? in_packs(o, steps.row, pack, pack)
                         : steps.row == 1 && in_packs(o, steps.k, rows, pack);
   }
-  /// Calls launch_part(args, blocks) for parts of the batches, one block per tile of tile_m x tile_n.
-  /// Packs have `pack` elements.
+  /// Calls launch_part(args, blocks) for parts of the batches, one block per tile of tile_m x
+  /// tile_n. Packs have `pack` elements.
   template <class T, int pack, class Launch>
   Status for_each_launch(int64 tile_m, int64 tile_n, const Launch& launch_part) const {
     if (m == 0 || n == 0) return {};           // for_each_part handles no batches
@@ -164,8 +164,8 @@ struct Product {
   }
 };
 
-/// The base of a launch L of dtype T: builds the Product of each call and passes it to L, which applies the
-/// epilogue if it is added for linear_epilogue too, and defines
+/// The base of a launch L of dtype T: builds the Product of each call and passes it to L, which
+/// applies the epilogue if it is added for linear_epilogue too, and defines
 ///
 ///   static const char* accepts_product(const Product&, const DeviceInfo&);
 ///   static Status run_product(const Product&, const Call&);
@@ -201,8 +201,8 @@ void add_matrix_matmul(KernelList&);
 void add_double_matmul(KernelList&);
 void add_integer_matmul(KernelList&);
 
-/// Applies the epilogue of a call of linear_epilogue to its output, in place: all of it, or what follows
-/// the bias.
+/// Applies the epilogue of a call of linear_epilogue to its output, in place: all of it, or the
+/// part after the bias.
 Status finish_linear(const Call& call, bool with_bias);
 
 }  // namespace wick::gpu

@@ -1,5 +1,5 @@
-// c = a b of a few rows on matrix units. Both operands lie along k, and lanes load them straight from
-// memory: b, usually weights, is read once, and shared memory would be a detour.
+// c = a b of a few rows on matrix units. Both operands lie along k, and lanes load them straight
+// from memory: b, usually weights, is read once, and shared memory would be a detour.
 #pragma once
 #include "device/mma.h"
 #include "kernels/matmul.h"
@@ -160,8 +160,8 @@ struct DirectMatmul {
   }
 };
 
-/// The columns of c beside the compute units: few have blocks of more waves, many have tiles of twice the
-/// columns, which read a less often.
+/// Columns of c per compute unit. kFew: blocks of more waves. kMany: tiles twice as wide, which
+/// read a half as often.
 enum class Columns { kFew, kSome, kMany };
 
 template <class T, Columns columns>
@@ -199,7 +199,7 @@ struct DirectMatmulLaunch : MatmulLaunch<T, DirectMatmulLaunch<T, columns>> {
   }
 };
 
-/// The kernels of all numbers of columns.
+/// The kernels for every number of columns.
 template <class T>
 void add_direct(KernelList& list) {
   add_product<DirectMatmulLaunch<T, Columns::kFew>, kMatrixFamilies, true>(list, "direct_few");

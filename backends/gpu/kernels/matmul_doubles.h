@@ -12,14 +12,14 @@ struct DoubleTile {
 };
 inline constexpr int kDoubleDepth = 16;  // the k of a stage of shared memory
 
-/// A block's part of an operand, `rows` x kDoubleDepth elements, in packs of 2: all packs are aligned, and k
-/// is even if it is the inner dim. They are copied into shared memory asynchronously where the device can,
-/// else by way of registers.
+/// A block's part of an operand, `rows` x kDoubleDepth elements, in packs of 2: all packs are
+/// aligned, and k is even if it is the inner dim. They are copied into shared memory asynchronously
+/// where the device can, else through registers.
 ///
-/// Shared memory holds what is inner in global memory innermost. With k inner, a row's 8 packs fill all
-/// banks, so that a pack's place among them depends on the row: lanes that load one pack of 8 neighbouring
-/// rows, or 4 neighbours of every other row, use all banks. With rows inner, lanes load 2 neighbouring packs
-/// of 4 neighbouring k, which the padding spreads over the banks.
+/// Shared memory has the same inner dim as global memory. With k inner, a row's 8 packs fill all
+/// banks, so that a pack's place among them depends on the row: lanes that load one pack of 8
+/// neighbouring rows, or 4 neighbours of every other row, use all banks. With rows inner, lanes
+/// load 2 neighbouring packs of 4 neighbouring k, which the padding spreads over the banks.
 template <class Ctx, Inner inner, int rows>
 struct DoubleTileOperand {
   static constexpr bool kAsync = Ctx::kCopiesAsync, kByRows = inner == Inner::kAlongK;
@@ -59,7 +59,7 @@ struct DoubleTileOperand {
     place = place_of(row, k);
     rows_left = all_rows - first - row, k_left = all_k - k;
   }
-  /// Starts loading the next kDoubleDepth of k, into a stage of shared memory where that is asynchronous.
+  /// Starts loading the next kDoubleDepth of k; asynchronous loads go to a stage of shared memory.
   WICK_DEVICE void fetch(const Ctx& ctx, double* stage) {
     WICK_UNROLL
     for (int p = 0; p < kPacks; p++) {
@@ -72,8 +72,8 @@ struct DoubleTileOperand {
     from += stage_step;
     k_left -= kDoubleDepth;
   }
-  /// Stores them, where that is not asynchronous; zeros beyond the last k. The results of rows beyond the
-  /// last are not stored.
+  /// Stores them, where that is not asynchronous; zeros beyond the last k. The results of rows
+  /// beyond the last are not stored.
   WICK_DEVICE void deliver(double* stage) {
     if constexpr (!kAsync) {
       WICK_UNROLL
@@ -192,8 +192,8 @@ struct MatrixDoubleMatmul {
       }
       ctx.template wait_copies<1>();
       ctx.sync_shared();
-      // The first operands of the next stage are loaded before the last products of this one: else all waves
-      // would wait for them after each barrier. More would not fit into the registers.
+      // The first operands of the next stage are loaded before the last products of this one: else
+      // all waves would wait for them after each barrier. More would not fit into the registers.
       Fragments<Ctx> first, second;
       first.load_some(ctx, stage[0], 0);
       int now = 0, far = 2;

@@ -10,15 +10,15 @@ struct MatrixTile {
   int resident;    // blocks per multiprocessor
   int stages = 3;  // of shared memory, where copies are asynchronous
 };
-/// A block's part of an operand, `rows` x `depth` elements: loaded from global memory into registers,
-/// stored into shared memory, and loaded from there as fragments. Packs are copied into shared memory
-/// without registers where that is asynchronous.
+/// A block's part of an operand, `rows` x `depth` elements: loaded from global memory into
+/// registers, stored into shared memory, and loaded from there as fragments. Packs are copied into
+/// shared memory without registers where that is asynchronous.
 ///
 /// Shared memory holds [row][k], or [k][row] if rows are innermost in memory and fragments load by
 /// columns as fast as by rows. If rows are innermost and column loads are slow, a thread transposes
-/// 2 x 8 elements in its registers. It stores its 8 rows `rows / 8` slots apart, so that neighbouring
-/// threads, which have the next 8 rows, store to neighbouring slots and use all banks. With inner ==
-/// Inner::kAlongK it also accepts any strides, without packs.
+/// 2 x 8 elements in its registers. It stores its 8 rows `rows / 8` slots apart, so that
+/// neighbouring threads, which have the next 8 rows, store to neighbouring slots and use all banks.
+/// With inner == Inner::kAlongK it also accepts any strides, without packs.
 template <class Ctx, class T, Inner inner, int rows, int depth>
 struct MatrixOperand {
   using Matrix = typename Ctx::Matrix;
@@ -59,7 +59,7 @@ struct MatrixOperand {
       from[p] = x + int64(first + row) * steps.row + int64(k_in_block(ctx.thread(), p)) * steps.k;
     }
   }
-  /// Starts loading the next `depth` of k, which `store` is to store into the same stage of shared memory.
+  /// Starts loading the next `depth` of k, which `store` puts into the same stage of shared memory.
   WICK_DEVICE void fetch(const Ctx& ctx, T* shared) {
     if (!whole()) return;
     WICK_UNROLL
@@ -74,8 +74,8 @@ struct MatrixOperand {
   /// Stores them into shared memory, with zeros beyond the last k.
   WICK_DEVICE void store(const Ctx& ctx, T* shared) {
     if (!whole()) {
-      // Elements that do not form packs are loaded here, one by one: early, they would take too many
-      // registers.
+      // Elements that do not form packs are loaded here, one by one: early, they would take too
+      // many registers.
       for (int p = 0; p < kPacks; p += kTogether) {
         const int row = row_in_block(ctx.thread(), p), k = k_in_block(ctx.thread(), p);
         Elements together[kTogether];
@@ -155,16 +155,16 @@ struct MatrixOperand {
 /// A stage's fetches are spread over its products of 16 of k, but for the last.
 constexpr int fetch_parts(int depth) { return depth > 16 ? depth / 16 - 1 : 1; }
 
-/// A block's part of an operand of which all packs are aligned, and k a multiple of 8 if it is the inner
-/// dim. Loads have no branches, and are asynchronous where the device can. Shared memory as of
-/// MatrixOperand.
+/// A block's part of an operand of which all packs are aligned, and k a multiple of 8 if it is the
+/// inner dim. Loads have no branches, and are asynchronous where the device can. Shared memory as
+/// of MatrixOperand.
 template <class Ctx, class T, Inner inner, int rows, int depth>
 struct PackedOperand {
   using Layout = MatrixOperand<Ctx, T, inner, rows, depth>;
   static constexpr bool kAsync = Ctx::kCopiesAsync;
   static constexpr int kElements = Layout::kElements, kPacks = Layout::kPacks;
 
-  // A thread's packs lie at equal distances in shared memory, and in global memory but for its last rows.
+  // A thread's packs are evenly spaced in shared memory, and in global memory except its last rows.
   static constexpr bool kInOrder =
       Ctx::kThreads % (inner == Inner::kAlongK ? depth / 8 : rows / 8) == 0;
   static constexpr bool kOnePointer = kAsync && kInOrder;
@@ -192,8 +192,8 @@ struct PackedOperand {
                                         : Ctx::kThreads / (rows / 8) * 2 * steps.k;
     WICK_UNROLL
     for (int p = 0; p < kPacks; p++) {
-      // Results of rows beyond the last are not stored. Their copies read nothing: all blocks would else
-      // read the last row, many times, from one place of the cache. Loads load existing rows.
+      // Results of rows beyond the last are not stored. Their copies read nothing: all blocks would
+      // else read the last row, many times, from one place of the cache. Loads load existing rows.
       const int last = all_rows - first - (inner == Inner::kAlongRows ? 8 : 1);
       const int row = Layout::row_in_block(ctx.thread(), p);
       if (row > last) beyond |= uint32(1) << p;
@@ -202,7 +202,7 @@ struct PackedOperand {
                 int64(Layout::k_in_block(ctx.thread(), p)) * steps.k;
     }
   }
-  /// Starts loading the next `depth` of k, into a stage of shared memory where that is asynchronous.
+  /// Starts loading the next `depth` of k; asynchronous loads go to a stage of shared memory.
   WICK_DEVICE void fetch(const Ctx& ctx, T* shared) {
     WICK_UNROLL
     for (int part = 0; part < kParts; part++) fetch_part(ctx, shared, part);
@@ -227,7 +227,7 @@ struct PackedOperand {
       } else if constexpr (kAsync) {
         ctx.copy_async(shared + Layout::place(ctx.thread(), p), from[p],
                        inside && (beyond >> p & 1) == 0);
-      } else {  // beyond the last k: those of its first
+      } else {  // beyond the last k: the elements of k 0
         pack[p] = load_pack<8>(inside ? from[p] : from[p] - k * k_step);
       }
       if constexpr (!kOnePointer) from[p] += stage_step;
@@ -248,15 +248,15 @@ struct PackedOperand {
   }
 };
 
-/// A block's product of two operands. An operand has the interface of MatrixOperand, fetch, store,
-/// load, row_of and kElements, or that of PackedOperand.
+/// A block's product of two operands. An operand has MatrixOperand's interface (fetch, store, load,
+/// row_of and kElements) or PackedOperand's.
 template <class Ctx, class T, class OperandA, class OperandB, MatrixTile tile>
 struct MatrixProduct {
   using A = OperandA;
   using B = OperandB;
   using Matrix = typename Ctx::Matrix;
-  // Two stages save a barrier per step. Cards with waves of 64 have 64 KiB for all blocks of a compute
-  // unit, where more resident blocks gain more.
+  // Two stages save a barrier per step. Cards with waves of 64 have 64 KiB for all blocks of a
+  // compute unit, where more resident blocks gain more.
   static constexpr bool kAsync = requires { requires A::kAsync && B::kAsync; };
   static constexpr int kStages = kAsync ? tile.stages : Ctx::kWave == 64 ? 1 : 2;
   static constexpr int kWavesM = Ctx::kWaves >= 4 && tile.m > 32 ? 2 : 1,
@@ -265,8 +265,8 @@ struct MatrixProduct {
   static constexpr int kFragmentsM = kWaveM / 16, kFragmentsN = kWaveN / 16;
   using Stages = T[kStages][A::kElements + B::kElements];
   static_assert(kWavesM * kWavesN == Ctx::kWaves && kWaveM % 16 == 0 && kWaveN % 16 == 0);
-  // The tile is written through shared memory, in whole rows of Out; a half or less of it at a time, as
-  // fits into the memory of the stages.
+  // The tile is written through shared memory, in whole rows of Out; a half or less of it at a
+  // time, as fits into the memory of the stages.
   static constexpr int kOutStride = tile.n + 8;
   static constexpr int rows_that_fit(int element_bytes, int rows) {
     while (rows * kOutStride * element_bytes > int(sizeof(Stages))) rows /= 2;
@@ -281,8 +281,8 @@ struct MatrixProduct {
   static WICK_DEVICE int wave_m(const Ctx& ctx) { return ctx.wave() / kWavesN * kWaveM; }
   static WICK_DEVICE int wave_n(const Ctx& ctx) { return ctx.wave() % kWavesN * kWaveN; }
 
-  /// While the waves multiply one step of k, the next one is on its way: b's first, since a thread may wait for some of
-  /// b's elements to compute others' places, and that wait must not include a's.
+  /// While the waves multiply one step of k, the next one is loaded: b's first, since a thread may
+  /// wait for some of b's elements to compute others' places, but should not wait for a's.
   static WICK_DEVICE void multiply_all(const Ctx& ctx, Stages& stage, A& a, B& b, int steps,
                                        Tile& sums) {
     constexpr int kB = A::kElements;  // offset of b in a stage
@@ -297,7 +297,7 @@ struct MatrixProduct {
       const bool more = step + 1 < steps;
       if (more) b.fetch(ctx, next + kB), a.fetch(ctx, next);
       multiply_stage(ctx, now, sums);
-      if (kStages == 1) ctx.sync_shared();  // all have read what is overwritten next
+      if (kStages == 1) ctx.sync_shared();  // all have read the stage that is overwritten next
       if (more) a.store(ctx, next), b.store(ctx, next + kB);
       ctx.sync_shared();
     }
@@ -314,8 +314,8 @@ struct MatrixProduct {
       }
       ctx.template wait_copies<kStages - 2>();
       ctx.sync_shared();
-      // Operands are loaded one step of 16 ahead, across stages too: else all waves would wait for their
-      // first operands after each barrier.
+      // Operands are loaded one step of 16 ahead, across stages too: else all waves would wait for
+      // their first operands after each barrier.
       Fragments f[2];
       f[0].load(ctx, stage[0], 0);
       int now = 0, far = kStages - 1;
@@ -424,7 +424,7 @@ struct MatrixProduct {
       }
     }
   }
-  /// Rounds the sums to Out and calls put(m, n, pack) for packs along n; m and n are within the tile.
+  /// Rounds the sums to Out and calls put(m, n, pack) for packs along n; m, n: within the tile.
   template <class Out = T, int pack = 8, class Put>
   static WICK_DEVICE void write(const Ctx& ctx, Stages& stage, const Tile& sums, const Put& put) {
     constexpr int kRows = kOutRows<Out>;
@@ -439,8 +439,8 @@ struct MatrixProduct {
       ctx.sync_shared();
     }
   }
-  /// The same of sums to which elements of T are added. from(m, n) is the address of 8 neighbours along n, or
-  /// null if they are not stored.
+  /// The same of sums to which elements of T are added. from(m, n) is the address of 8 neighbours
+  /// along n, or null if they are not stored.
   template <class From, class Put>
   static WICK_DEVICE void write_added(const Ctx& ctx, Stages& stage, const Tile& sums,
                                       const From& from, const Put& put) {
@@ -470,8 +470,8 @@ struct MatrixProduct {
   }
 
  private:
-  /// Calls f(at, sum) for the lane's sums in kRows rows of the tile from `first` on. at: the sum's index where
-  /// those rows lie in shared memory.
+  /// Calls f(at, sum) for the lane's sums in kRows rows of the tile from `first` on. at: the sum's
+  /// index where those rows lie in shared memory.
   template <int kRows, class F>
   static WICK_INLINE void each_place(const Ctx& ctx, int first, const Tile& sums, const F& f) {
     static_assert(kRows % 16 == 0 && kRows > 0);
@@ -502,7 +502,7 @@ struct MatrixProduct {
 /// Small tiles of PackedOperands also split k, where they are too few to occupy the card.
 constexpr bool splits_k(const MatrixTile& tile, bool packed) { return packed && tile.m <= 64; }
 
-// One block per tile of c, and per part of k. packed: with PackedOperands. whole_epilogue: not just its bias.
+// One block per tile of c and part of k. packed: uses PackedOperand. whole_epilogue: not just bias.
 template <class T, Inner a_inner, Inner b_inner, MatrixTile tile, bool packed,
           bool whole_epilogue = false>
 struct MatrixMatmul {
@@ -602,7 +602,7 @@ inline constexpr MatrixTile kSmallMatrixTile{64, 64, 32, 128, 4};
 inline constexpr MatrixTile kWideAsyncTile{128, 256, 32, 256, 1};
 inline constexpr MatrixTile kSquareAsyncTile{128, 128, 32, 128, 2, 4};
 inline constexpr MatrixTile kSmallAsyncTile{64, 128, 64, 128, 2};
-// Of a few rows, whose time is that of reading the other operand.
+// For few rows: reading the other operand takes most of the time.
 inline constexpr MatrixTile kThinAsyncTile{32, 128, 64, 128, 3};
 
 template <class T, MatrixTile tile, bool packed>

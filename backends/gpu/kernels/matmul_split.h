@@ -1,5 +1,5 @@
-// Products on matrix units whose k may be split among blocks: where there are few tiles, each part of k has
-// blocks of its own, and a second kernel adds their sums in the order of k.
+// Products on matrix units whose k may be split among blocks: where there are few tiles, each part
+// of k has blocks of its own, and a second kernel adds their sums in the order of k.
 #pragma once
 #include "device/mma.h"
 #include "kernels/matmul.h"
@@ -65,8 +65,8 @@ int64 split_scratch(const Call& call, int64 splits) {
 struct SplitTile {
   int m, n, k;
 };
-/// Runs a kernel K with SplitProductArgs<T>, whose packs have `pack` elements. k is split if the call has
-/// scratch memory, that of split_scratch.
+/// Runs a kernel K with SplitProductArgs<T>, whose packs have `pack` elements. k is split if the
+/// call has split_scratch's memory.
 template <class K, class T, int pack>
 Status run_split(const Product& p, const SplitTile& tile, const Call& call) {
   SplitProductArgs<T> split{};

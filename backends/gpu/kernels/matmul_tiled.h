@@ -1,5 +1,5 @@
-// c = a b by plain fused multiply-adds, for any strides: every float dtype, and integers as unsigned
-// ones modulo 2^bits.
+// c = a b by plain fused multiply-adds, for any strides: every float dtype, and integers as
+// unsigned ones modulo 2^bits.
 #pragma once
 #include "kernels/matmul.h"
 
@@ -159,7 +159,7 @@ struct PlainProduct {
   };
 };
 
-// One block per tile of c. The loaders of operands are those of PlainProduct.
+// One block per tile of c. Operands have PlainProduct's loaders.
 template <class T, PlainTile tile, class A, class B>
 struct TiledMatmul : PlainProduct<T, tile> {
   using P = PlainProduct<T, tile>;

@@ -1,4 +1,4 @@
-// c = a b where a has few rows (or b few columns). b, usually weights, is read once, in memory order.
+// c = a b where a has few rows (or b few columns). b, usually weights, is read once, in its order.
 #pragma once
 #include "kernels/matmul.h"
 
@@ -14,8 +14,8 @@ struct VectorArgs : ProductArgs<T> {
   bool shared;  // along k: all waves of a block work on one group of columns
 };
 
-// b has stride 1 along k. A wave, or a block if columns are few, computes kColumns columns; its lanes
-// read packs along k. rows: the most rows of a.
+// b has stride 1 along k. A wave, or a block if columns are few, computes kColumns columns; its
+// lanes read packs along k. rows: the most rows of a.
 template <class T, int rows>
 struct VectorAlongK {
   using C = Compute<T>;

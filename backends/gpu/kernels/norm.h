@@ -1,5 +1,5 @@
 // rms_norm, layer_norm and their gradients over the rows of [N, D]: a group of lanes or a block per
-// row. A row is read twice, by layer_norm three times; after the first time from registers and cache.
+// row. A row is read twice, by layer_norm three times; after the first, from registers and cache.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/norm.h"
@@ -132,7 +132,7 @@ struct LayerNorm : RowKernel {
     T* y;
     C *mean, *r;
     const T *x, *weight;
-    const T* bias;             // nullptr for none
+    const T* bias;             // or nullptr
     int64 y_stride, x_stride;  // of rows
     RowGroups groups;
     C eps;

@@ -5,8 +5,8 @@
 namespace wick::gpu {
 namespace {
 
-// A thread takes 16 bytes of each operand. What is stored in a narrow type is rounded once; the
-// step is made of the values before that.
+// A thread takes 16 bytes of each operand. Values stored in a narrow type are rounded once; the
+// step is computed from the unrounded values.
 template <class T>
 struct AdamW {
   using C = Compute<T>;

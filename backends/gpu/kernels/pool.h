@@ -58,7 +58,7 @@ struct MaxPoolWindows {
     const Taps wide = Taps::of(a.attributes, 1, p.w, 0, a.width);
     const int64 down = a.attributes.dilation[0], right = a.attributes.dilation[1];
     const T* const x = a.x + p.n * a.x_steps.n + p.c * a.x_steps.c;
-    // If all elements are the lowest value, none beats it: the first element stays.
+    // If all elements are the lowest value, no element beats it: the first one stays.
     C best = Max::identity<C>();
     int64 at = (high.start + high.begin * down) * a.width + wide.start + wide.begin * right;
     for (int64 kh = high.begin; kh < high.end; kh++) {
@@ -145,8 +145,8 @@ struct PoolLaunch {
   }
 };
 
-// x = sum of the elements of all windows that cover it. T: the element type; unsigned for all integers,
-// whose sums wrap.
+// x = sum of the elements of all windows that cover it. T: the element type; unsigned for all
+// integers, whose sums wrap.
 template <class T>
 struct FoldWindows {
   struct Args {

@@ -1,16 +1,16 @@
-// Radix sort by digits of 8 bits: the keys of elements, and the stable positions of a block's elements
-// by one digit. Elements are moved unchanged and their keys computed again for each digit, since keys
-// do not distinguish the zeros or the NaNs, whose bits must be kept.
+// Radix sort by digits of 8 bits: the keys of elements, and the stable positions of a block's
+// elements by one digit. Elements are moved unchanged and their keys computed again for each digit,
+// since keys do not distinguish the zeros or the NaNs, whose bits must be kept.
 #pragma once
 #include "kernels/block_scan.h"
 #include "scalar/cast.h"
 
 namespace wick::gpu {
 
-/// Maps elements' bits to unsigned keys in the requested order. All NaNs have one key, the largest; the
-/// two zeros have one. Serves all dtypes of a size.
+/// Maps elements' bits to unsigned keys in the requested order. All NaNs have one key, the largest;
+/// the two zeros have one. Serves all dtypes of a size.
 struct KeyRule {
-  uint64 largest;  // the bits of infinity, or of the largest value if there is none; 0 for integers
+  uint64 largest;  // the bits of infinity, or of a dtype's largest value without it; 0 for integers
   uint64 flip;     // xor mask for the integers' sign and the order
   bool descending;
 
@@ -47,8 +47,8 @@ struct KeyRule {
 
 inline constexpr int kDigits = 256;
 
-/// The stable positions of a tile's elements by a digit. A wave has a contiguous part of the tile, and
-/// reads it in rounds of neighbouring elements, one per lane.
+/// The stable positions of a tile's elements by a digit. A wave has a contiguous part of the tile,
+/// and reads it in rounds of neighbouring elements, one per lane.
 template <class Ctx>
 struct DigitCounts {
   static_assert(Ctx::kThreads == kDigits);  // one thread per digit
@@ -76,8 +76,8 @@ struct DigitCounts {
     const int first = active ? Ctx::count_bits((peers & (~peers + 1)) - 1) : lane;
     return ctx.shuffle(before, first) + lower;
   }
-  /// Call after a sync. Replaces each wave's counts by the first position in the tile of its elements
-  /// with the digit. Returns the first position and the number of elements of this thread's digit.
+  /// Call after a sync. Replaces each wave's counts by the first position in the tile of its
+  /// elements with the digit. Returns the first position and the count of this thread's digit.
   WICK_DEVICE Scanned<uint32> place(const Ctx& ctx) {
     uint32 count = 0;
     for (int w = 0; w < Ctx::kWaves; w++) count += counts[w][ctx.thread()];

@@ -1,14 +1,14 @@
 // y[k] = reduction over r of x[k, r]; reduce_values.h defines the reductions. Two forms: contiguous
-// reduced elements (lanes of a wave or a block per output), and any strides (a block has some outputs
-// times some parts of the reduction). Few outputs of many elements are split into pieces, whose results
-// are combined in scratch memory. Shape and strides fix the order of every addition.
+// reduced elements (lanes of a wave or a block per output), and any strides (a block has some
+// outputs times some parts of the reduction). Few outputs of many elements are split into pieces,
+// whose results are combined in scratch memory. Shape and strides fix the order of every addition.
 #pragma once
 #include "kernels/reduce_values.h"
 
 namespace wick::gpu {
 
-/// Per-thread accumulators over packs of n elements. Inexact reductions keep two banks of n, used for
-/// alternate packs, so the order of combination is fixed.
+/// Per-thread accumulators over packs of n elements. Inexact reductions keep two banks of n, used
+/// for alternate packs, so the order of combination is fixed.
 template <class R, int n>
 class ThreadTotals {
  public:
@@ -53,8 +53,8 @@ class ThreadTotals {
   Total totals_[R::kExact ? 1 : 2][R::kExact ? 1 : n];
 };
 
-/// Combines this lane's elements of x[0, size): packs of neighbours `step` packs apart, two at a time.
-/// An element's accumulator depends on its position alone, not on the alignment.
+/// Combines this lane's elements of x[0, size): packs of neighbours `step` packs apart, two at a
+/// time. An element's accumulator depends on its position alone, not on the alignment.
 template <class R>
 struct LaneTotal {
   using In = typename R::In;
@@ -386,8 +386,8 @@ struct RowsForm {
 /// The form for any strides.
 struct StridedForm {
   static constexpr int kThreads = 256;
-  /// Outputs per thread if they are contiguous: several for narrow elements, since accesses of one or
-  /// two bytes do not saturate the memory.
+  /// Outputs per thread if they are contiguous: several for narrow elements, since accesses of one
+  /// or two bytes do not saturate the memory.
   template <class R>
   static constexpr int kWide = sizeof(typename R::In) <= 2 ? 4 : 1;
 

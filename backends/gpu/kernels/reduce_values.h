@@ -7,7 +7,7 @@
 //     static constexpr bool kExact = ...;         // the order of combination does not matter
 //     static constexpr bool kPlaces = ...;        // the elements' positions matter
 //     static ReduceParams params(const Call&);    // on the host
-//     static Total identity(int64 first);         // first: the first element's position, or kNowhere
+//     static Total identity(int64 first);         // first: the first position, or kNowhere
 //     // Adds n neighbouring elements; place: the first one's position.
 //     static void add(ReduceParams, Total&, In (&x)[n], int64 place);
 //     static Total combine(Total, Total);
@@ -311,13 +311,13 @@ struct ArgExtreme {
   using OverTotals = PlacedTotals<Value>;
   static constexpr bool kExact = true, kPlaces = true;
   static ReduceParams params(const Call& call) { return extreme_params(call, *call.op == kArgmin); }
-  /// The lowest value at the first position, so that the first element wins if none is larger.
+  /// The lowest value at the first position, so that the first element wins if no other is larger.
   static WICK_DEVICE Total identity(int64 first) { return {Max::identity<Value>(), first}; }
   template <int n>
   static WICK_DEVICE void add(const ReduceParams& params, Total& total, const In (&x)[n],
                               int64 place) {
     Value v[n];
-    bool any = false;  // almost always none wins: one comparison per element
+    bool any = false;  // almost always no element wins: one comparison per element
     for (int e = 0; e < n; e++) {
       v[e] = flipped(Source::value(params, x[e]), params.flip);
       any |= !(v[e] <= total.value);

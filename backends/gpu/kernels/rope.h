@@ -1,4 +1,4 @@
-// rope: (x1 cos - x2 sin, x2 cos + x1 sin) for every pair, whose halves are D / 2 apart or neighbours.
+// rope: (x1 cos - x2 sin, x2 cos + x1 sin) for pairs, whose halves are D / 2 apart or neighbours.
 // A thread rotates kPairs neighbouring pairs of a row [b, t, h], or one if they do not form packs.
 #pragma once
 #include "kernels/row_groups.h"
@@ -61,8 +61,8 @@ struct Rope {
   template <int n>
   static WICK_DEVICE void rotate(const Args& a, const T* x, T* y, uint32 pair, int64 angles,
                                  bool in_range) {
-    // Both forms read two runs of n elements, in which a pair's halves are i and half + i, or 2 i and
-    // 2 i + 1.
+    // Both forms read two runs of n elements, in which a pair's halves are i and half + i, or 2 i
+    // and 2 i + 1.
     const uint32 first = a.interleaved ? 2 * pair : pair;
     const uint32 second = a.interleaved ? 2 * pair + n : a.half + pair;
     const auto low = load_pack<n>(x + first), high = load_pack<n>(x + second);

@@ -1,13 +1,13 @@
-// Shared by the kernels over the rows of [N, D]: the assignment of threads to rows, a row's elements in
-// packs, and reductions over its threads in an order that depends on D and the wave width alone.
+// Shared by the kernels over the rows of [N, D]: the assignment of threads to rows, a row's packs,
+// and reductions over its threads in an order that depends on D and the wave width alone.
 #pragma once
 #include "kernels/common.h"
 #include "scalar/reduce.h"
 
 namespace wick::gpu {
 
-/// Elements per access of kernels that compute in floats. Fewer for f8: converting takes longer than
-/// loading, and clang puts larger arrays of them into memory.
+/// Elements per access of kernels that compute in floats. Fewer for f8: converting takes longer
+/// than loading, and clang puts larger arrays of them into memory.
 template <class T>
 inline constexpr int kFloatPack = sizeof(T) == 1 ? 4 : kPackSize<T>;
 
@@ -64,8 +64,8 @@ struct Partials {
   V partial[Ctx::kWaves];
 };
 
-/// Combines v, which is uniform within each wave, over the waves of a block by Step. All threads must
-/// call it. partial: shared memory, which may be reused for the next call.
+/// Combines v, which is uniform within each wave, over the waves of a block by Step. All threads
+/// must call it. partial: shared memory, which may be reused for the next call.
 template <class Step, class Ctx, class V>
 WICK_DEVICE V combine_waves(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v) {
   if (ctx.lane() == 0) partial[ctx.wave()] = v;
@@ -92,8 +92,8 @@ WICK_DEVICE V combine_block(const Ctx& ctx, V (&partial)[Ctx::kWaves], V v) {
   return combine_waves<Step>(ctx, partial, v);
 }
 
-/// Loads elements i ... i + n - 1 of a row of `size`; `beyond` for those past its end. aligned: whether
-/// the row's packs are aligned.
+/// Loads elements i ... i + n - 1 of a row of `size`; `beyond` for those past its end. aligned:
+/// whether the row's packs are aligned.
 template <class C, int n, class T>
 WICK_DEVICE void load_part(const T* row, uint32 i, uint32 size, bool aligned, C beyond, C (&x)[n]) {
   if (aligned && i + n <= size) {
@@ -119,8 +119,8 @@ WICK_DEVICE void store_part(T* row, uint32 i, uint32 size, bool aligned, const C
   }
 }
 
-/// A thread's packs of a row that is read more than once. The first pack stays in registers, which is
-/// the whole row if it has no more packs than threads.
+/// A thread's packs of a row that is read more than once. The first pack stays in registers, which
+/// is the whole row if it has no more packs than threads.
 template <class T, int n>
 class HeldRow {
  public:
@@ -190,7 +190,7 @@ WICK_DEVICE MaxSum<C> exchange(const Ctx& ctx, const MaxSum<C>& v) {
   return {exchange<mask>(ctx, v.max), exchange<mask>(ctx, v.sum)};
 }
 
-/// Of the row x, which its threads read in packs of n.
+/// The MaxSum of the row x, which its threads read in packs of n.
 template <int n, class C, class Ctx, class T>
 WICK_DEVICE MaxSum<C> max_sum_of_row(const Ctx& ctx, Partials<Ctx, MaxSum<C>>& shared,
                                      const RowGroups& groups, const RowPart& part, const T* x) {

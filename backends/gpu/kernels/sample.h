@@ -1,6 +1,6 @@
-// sample: an id per row of [B, V], one block per row. Finds the thresholds of top_k and top_p without
-// sorting, digit by digit of the logits' ordered bits, from each digit's counts or weights. Each thread
-// adds up its own, so the result does not depend on scheduling.
+// sample: an id per row of [B, V], one block per row. Finds the thresholds of top_k and top_p
+// without sorting, digit by digit of the logits' ordered bits, from each digit's counts or weights.
+// Each thread adds up its own, so the result does not depend on scheduling.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/sample.h"
@@ -160,8 +160,8 @@ struct Sample {
                                                            FirstLargest<Key>{largest, first});
   }
 
-  /// Finds, among the logits with keys from `least` on, the largest key such that the weights from that
-  /// key on reach the target, a share of the total weight.
+  /// Finds, among the logits with keys from `least` on, the largest key such that the weights from
+  /// that key on reach the target, a share of the total weight.
   template <class Ctx, class W, class Weigh, class Target>
   static WICK_DEVICE Key edge(const Ctx& ctx, W (&sums)[kDigits][kThreads], W (&totals)[kDigits],
                               const Args& a, const T* x, Key least, const Weigh& weigh,
@@ -215,9 +215,9 @@ struct Sample {
     if (ctx.lane() == 0) totals[ctx.wave()] = sum;
   }
 
-  /// Loops twice over the ids in tiles of the block's packs. The first pass adds up all weights, the
-  /// second finds the first id up to which they exceed the uniform's share: in f64, where a uniform
-  /// just below 1 stays below 1. kNone if all weights are 0.
+  /// Loops twice over the ids in tiles of the block's packs. The first pass adds up all weights,
+  /// the second finds the first id up to which they exceed the uniform's share: in f64, where a
+  /// uniform just below 1 stays below 1. kNone if all weights are 0.
   template <class Ctx>
   static WICK_DEVICE uint32 draw(const Ctx& ctx, Shared<Ctx>& shared, const Args& a, const T* x,
                                  Key least, const Weigher& weigh) {

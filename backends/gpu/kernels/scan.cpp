@@ -1,10 +1,10 @@
-// cumsum, cumprod, cummax, cummin: kernels by what elements are read as, under every dtype.
+// cumsum, cumprod, cummax, cummin: kernels by the type of elements in registers, under every dtype.
 #include "kernels/scan.h"
 
 namespace wick::gpu {
 namespace {
 
-/// Floats up to f32 as f32; integers as i64, whose bits are those of u64, but to order u64.
+/// Floats up to f32 as f32; integers as i64, which has the bits of u64 (but not its order).
 template <class T>
 using Summed = Either<kIsFloat<T>, Compute<T>, int64>;
 template <class T>

@@ -1,6 +1,6 @@
 // Scans of [O, N, I] over N. A line is one (o, i). The order of additions depends on the shape, the
-// strides and the wave width alone: threads have neighbouring elements of a line, blocks neighbouring
-// pieces of it. If a line has several pieces, a first launch computes their totals.
+// strides and the wave width alone: threads have neighbouring elements of a line, blocks
+// neighbouring pieces of it. If a line has several pieces, a first launch computes their totals.
 //
 // A formula F of a scan:
 //   using In = ...;                        // the type that elements are read and written as
@@ -55,8 +55,8 @@ struct Sums<double> {
   };
 };
 
-/// fraction * 2^exponent, 1 <= |fraction| < 2 unless it is 0, infinite or NaN. The product of a part
-/// must not overflow, since a 0 before it makes the whole product 0.
+/// fraction * 2^exponent, 1 <= |fraction| < 2 unless it is 0, infinite or NaN. The product of a
+/// part must not overflow, since a 0 before it makes the whole product 0.
 struct LongProduct {
   double fraction;
   int64 exponent;
@@ -128,7 +128,7 @@ WICK_DEVICE Numbered<X> value_of_lane(const Ctx& ctx, const Numbered<X>& v, int 
   return {ctx.shuffle(v.x, source), ctx.shuffle(v.id, source)};
 }
 
-/// Running extreme: of equal elements the last one wins, and NaN wins over every number. R: Max or Min.
+/// Running extreme: of equal elements the last wins, and NaN wins over every number. R: Max or Min.
 template <class R, class X>
 struct Extremes {
   using In = X;
@@ -202,7 +202,7 @@ struct ScanElements<int64> {
     return dtype == DType::kI8 ? 1 : dtype == DType::kI16 ? 2 : dtype == DType::kI32 ? 4 : 8;
   }
 };
-/// The bits of the elements at these offsets; -1 for none.
+/// The bits of the elements at these offsets; offset -1: no element.
 template <class Raw, int n>
 WICK_DEVICE void load_raw(int bytes, const void* p, const int64 (&at)[n], Raw (&raw)[n]) {
   const auto load = [&](const auto* x) {
@@ -231,7 +231,7 @@ WICK_DEVICE void store_raw(int bytes, void* p, int64 at, Raw raw) {
     static_cast<uint64*>(p)[at] = raw;
 }
 
-/// The arguments of both kernels. Offsets have 64 bits: scans are limited by memory, not by arithmetic.
+/// The arguments of both kernels. Offsets have 64 bits: memory limits scans, not arithmetic.
 template <class F>
 struct ScanArgs {
   struct Strides {
@@ -254,9 +254,9 @@ struct ScanArgs {
 
 struct NoIds {};
 
-// Along lines: 2^log_lanes threads per line, with kItems neighbouring elements each, so a block has a
-// piece of one line, or several lines. Elements go through shared memory, so that neighbouring threads
-// load and store neighbouring elements.
+// Along lines: 2^log_lanes threads per line, with kItems neighbouring elements each, so a block has
+// a piece of one line, or several lines. Elements go through shared memory, so that neighbouring
+// threads load and store neighbouring elements.
 template <class F>
 struct ScanLines {
   using X = typename F::In;
@@ -288,7 +288,7 @@ struct ScanLines {
     const int64 first_line = int64(group) << (kLogThreads - a.log_lanes);
     const int64 begin = piece * a.pieces.length, left = a.length - begin;
     const int64 end = begin + (left < a.pieces.length ? left : a.pieces.length);
-    // The offset in x, y or ids of element e of the tile; -1 for none.
+    // The offset in x, y or ids of element e of the tile; -1: no element.
     const auto place = [&](const typename Args::Strides& strides, int64 tile, int e) {
       const int64 line = first_line + (e >> (a.log_lanes + 3));
       const int64 n = tile + (e & (chunk - 1));
@@ -353,9 +353,9 @@ struct ScanLines {
   }
 };
 
-// Across lines: 2^log_columns neighbouring threads have lines that are neighbours along I, so that they
-// load and store neighbouring elements. The block's other threads have the following elements, kItems
-// each. Block x: columns and pieces; y and z: o.
+// Across lines: 2^log_columns neighbouring threads have lines that are neighbours along I, so that
+// they load and store neighbouring elements. The block's other threads have the following elements,
+// kItems each. Block x: columns and pieces; y and z: o.
 template <class F>
 struct ScanColumns {
   using X = typename F::In;
@@ -487,8 +487,8 @@ struct ScanLaunch {
   static typename Args::Strides strides_of(const View& v) {
     return {v.strides[0], v.strides[1], v.strides[2]};
   }
-  /// Runs the lines [o, o + outer) x [i, i + inner), as many as one launch can number. Lines that are
-  /// split into pieces are few.
+  /// Runs the lines [o, o + outer) x [i, i + inner), as many as one launch can number. Lines that
+  /// are split into pieces are few.
   static Status run_part(const ScanCall& c, const Call& call, int64 o, int64 outer, int64 i,
                          int64 inner) {
     if (outer * inner > kLaunchLimit) {

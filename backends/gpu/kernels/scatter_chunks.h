@@ -1,5 +1,5 @@
-// The ids of a scatter in chunks whose positions fit 32 bits and whose scratch memory has an end. Ids
-// are of columns [o, i], which never meet; dims along which they are repeated count once.
+// The ids of a scatter in chunks whose positions fit 32 bits and whose scratch memory has an end.
+// Ids are of columns [o, i], which never meet; dims along which they are repeated count once.
 #pragma once
 #include "kernels/gather.h"
 
@@ -48,7 +48,7 @@ struct IdKernel {
   struct Shared {};
 };
 
-/// What a chunk has: some of o and i, and of j some after others.
+/// A chunk: ranges of o and i, and a range of j, which follows the earlier chunks' ranges.
 struct ScatterChunk {
   int64 first[3], size[3];
 
@@ -73,7 +73,7 @@ struct ScatterChunks {
       if (chunk[d] > 0) room /= chunk[d];
     }
   }
-  /// Calls run(chunk) for each, those of a column in the order of j, until one fails.
+  /// Calls run(chunk) for each chunk, a column's in the order of j, until one fails.
   template <class Run>
   Status for_each(const Run& run) const {
     ScatterChunk part;
@@ -89,7 +89,7 @@ struct ScatterChunks {
         }
     return {};
   }
-  /// The chunk's part of a view, along j too where the view has ids or what is moved.
+  /// The chunk's part of a view, along j too if the view has ids or moved elements.
   View cut(View view, const ScatterChunk& part, bool along_j) const {
     for (int d = 0; d < 3; d++) {
       if (shape[d] != call.ids.shape[d] || (d == 1 && !along_j)) continue;  // repeated, or targets

@@ -1,5 +1,5 @@
-// searchsorted: a binary search per value. nonzero: counts the true elements in each piece of the mask,
-// then each piece writes its indices after those of the pieces before it.
+// searchsorted: a binary search per value. nonzero: counts the true elements in each piece of the
+// mask, then each piece writes its indices after the indices of earlier pieces.
 #pragma once
 #include "kernels/radix.h"
 #include "wick/abi/ops/search.h"
@@ -94,8 +94,8 @@ struct SearchLaunch {
   }
 };
 
-// The indices at which a mask is true. A block has one piece; neighbouring threads have neighbouring
-// elements of it, kItems each.
+// The indices at which a mask is true. A block has one piece; neighbouring threads have
+// neighbouring elements of it, kItems each.
 struct NonzeroPieces {
   struct Args {
     uint64 op;  // its id

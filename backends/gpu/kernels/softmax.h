@@ -1,5 +1,5 @@
-// softmax and logsumexp over the rows of [N, D]: a group of lanes or a block per row. softmax reads a row
-// twice, the second time from registers and cache.
+// softmax and logsumexp over the rows of [N, D]: a group of lanes or a block per row. softmax reads
+// a row twice, the second time from registers and cache.
 #pragma once
 #include "kernels/row_groups.h"
 #include "wick/abi/ops/softmax.h"

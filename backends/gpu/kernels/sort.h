@@ -1,7 +1,7 @@
-// sort and topk of the rows of [N, D]: a stable radix sort by digits of 8 bits, the lowest first. Rows
-// that fit into a block's shared memory are sorted there, several short ones together. Longer rows are
-// sorted in passes over memory: each pass counts the digits in each piece of a row, scans the counts,
-// and moves the elements.
+// sort and topk of the rows of [N, D]: a stable radix sort by digits of 8 bits, the lowest first.
+// Rows that fit into a block's shared memory are sorted there, several short ones together. Longer
+// rows are sorted in passes over memory: each pass counts the digits in each piece of a row, scans
+// the counts, and moves the elements.
 #pragma once
 #include "kernels/radix.h"
 #include "wick/abi/ops/sort.h"
@@ -21,8 +21,8 @@ struct SortRows {
 template <class U>
 inline constexpr int kSortItems = sizeof(U) == 8 ? 8 : 16;
 
-// Sorts rows of at most a tile, rows_per_block of them per block: all together by their digits, then by
-// their row.
+// Sorts rows of at most a tile, rows_per_block of them per block: all together by their digits,
+// then by their row.
 template <class U>
 struct SortShort {
   static constexpr int kThreads = kDigits, kItems = kSortItems<U>, kTile = kThreads * kItems;
@@ -182,9 +182,9 @@ struct ScanDigits {
   }
 };
 
-// Moves a piece's elements and ids to the positions of their digits. A tile is first ordered in shared
-// memory, so that neighbouring threads store neighbouring elements. Block x: the piece, y: the row.
-// Id: the id type of the result, i64 in the last pass.
+// Moves a piece's elements and ids to the positions of their digits. A tile is first ordered in
+// shared memory, so that neighbouring threads store neighbouring elements. Block x: the piece, y:
+// the row. Id: the id type of the result, i64 in the last pass.
 template <class U, class Id>
 struct MoveDigits {
   struct Args : DigitPass {
@@ -240,7 +240,7 @@ struct MoveDigits {
         if (first + k * Ctx::kWave < count) shared.x[ranks[k]] = bits[k];
       }
       ctx.sync();
-      int64 to[kItems];  // targets of the elements that this thread stores; -1 for none
+      int64 to[kItems];  // targets of the elements that this thread stores; -1: no element
       WICK_UNROLL
       for (int k = 0; k < kItems; k++) {
         const int e = thread + k * kThreads;

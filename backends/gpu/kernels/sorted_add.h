@@ -1,15 +1,15 @@
 // scatter_add in a fixed order: the same bits in every run, on every card. Each column's ids are
-// sorted, stably, so that what is added at one target stands side by side, in the order of j: a
+// sorted, stably, so that the ids of one target stand side by side, in the order of j: a
 // segment. One thread adds a segment to its target, from the first of j to the last. Long segments
-// are summed in tiles of so many sorted places before: their thread adds one sum a tile.
+// are first summed in tiles of kSumTile sorted places: their thread adds one sum per tile.
 #pragma once
 #include "kernels/scatter_chunks.h"
 #include "kernels/sort.h"
 
 namespace wick::gpu {
 
-// The key of each id, [o, i, j]: its target, counted from `first`, or `targets` for what adds to none
-// of them. The ids of the first targets tell which are out of range.
+// The key of each id, [o, i, j]: its target, counted from `first`; `targets` if it adds to another
+// target. The launch for the first targets reports ids out of range.
 struct KeyIds : IdKernel {
   struct Args {
     IdColumns columns;
@@ -52,7 +52,7 @@ struct SegmentArgs {
 
   enum Operand { kSource, kTarget, kRow, kColumn, kPlace };
 
-  /// sum, and what the place and those behind it add, up to the end of its segment or tile.
+  /// sum plus the elements from the place on, up to the end of its segment or tile.
   WICK_DEVICE Sum add_to(Sum sum, const T* column, int64 row, uint32 place) const {
     const uint32 key = keys[row + place], end_of_tile = (place / kSumTile + 1) * kSumTile;
     const uint32 end = end_of_tile < length ? end_of_tile : length;
@@ -72,7 +72,7 @@ struct SegmentKernel {
   struct Shared {};
 };
 
-// The sum of what begins a tile, where the segment began before it. A thread a tile of a column.
+// The sum of a tile's first segment, if it began in an earlier tile. One thread per column's tile.
 template <class T, class Sum>
 struct SumTiles : SegmentKernel<T, Sum> {
   using Args = SegmentArgs<T, Sum>;
@@ -94,7 +94,7 @@ struct SumTiles : SegmentKernel<T, Sum> {
   }
 };
 
-// y += src. A thread a place of a column: that of a segment's first adds it.
+// y += src. One thread per place of a column; the one of a segment's first place adds the segment.
 template <class T, class Sum>
 struct AddSegments : SegmentKernel<T, Sum> {
   using Args = SegmentArgs<T, Sum>;
@@ -118,11 +118,11 @@ struct AddSegments : SegmentKernel<T, Sum> {
   }
 };
 
-/// Adds src at ids to y, whose elements are of type Sum, in the order of j. Ids come in chunks of at
-/// most so many, and so do targets.
+/// Adds src at ids to y, whose elements are of type Sum, in the order of j. Ids come in chunks of
+/// at most so many, and so do targets.
 template <class T, class Sum, int64 most_ids, int64 most_targets>
 struct ChunkedSortedAdd {
-  static_assert(most_targets < int64(1) << 32);  // a key more says that there is none
+  static_assert(most_targets < int64(1) << 32);  // the key most_targets means: no target
   static int64 scratch_bytes(const IndexedCall& c) {
     const ScatterChunks<most_ids> chunks(c);
     int64 most = 0;
@@ -141,7 +141,7 @@ struct ChunkedSortedAdd {
       const View src = chunks.cut(c.moved, part, true);
       View y = chunks.cut(c.addressed, part, false);
       int64 first = 0;
-      do {  // without targets too: every id is out of range then, and told
+      do {  // without targets too: every id is out of range then, and an error
         const int64 left = c.addressed.shape[1] - first;
         const int64 targets = left < most_targets ? left : most_targets;
         if (const Status status = plan.sort(columns, first, uint32(targets), call); !status.ok())
@@ -156,7 +156,7 @@ struct ChunkedSortedAdd {
   }
 
  private:
-  /// A chunk's scratch memory, in bytes from its beginning, and what is done in it.
+  /// The layout of a chunk's scratch memory, in bytes from its beginning, and the launches in it.
   struct Plan {
     int64 keys = 0, sorted, places, tiles, sort_scratch, bytes;
     int64 size[3];             // of the ids

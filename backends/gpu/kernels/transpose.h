@@ -1,5 +1,5 @@
-// Copies between operands that have stride 1 along different dims. Tiles of both dims go through shared
-// memory, so that neighbouring threads both load and store neighbouring elements.
+// Copies between operands that have stride 1 along different dims. Tiles of both dims go through
+// shared memory, so that neighbouring threads both load and store neighbouring elements.
 #pragma once
 #include "kernels/common.h"
 
@@ -64,7 +64,7 @@ struct TransposeLaunch {
   }
 
  private:
-  /// The dim in which an operand has stride 1; -1 for none.
+  /// The dim in which an operand has stride 1; -1 if no dim has.
   static int side_by_side(const Operands<2>& all, int operand) {
     for (int d = all.rank - 1; d >= 0; d--)
       if (all.strides[operand][d] == 1) return d;

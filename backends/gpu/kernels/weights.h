@@ -1,5 +1,5 @@
-// How products read weights that are not of x's dtype: n neighbours of a row, of a block format or a float
-// dtype. Blocks are read in words: 4 quants of 4 neighbours, as bytes.
+// How products read weights that are not of x's dtype: n neighbours of a row, of a block format or
+// a float dtype. Blocks are read in words: 4 quants of 4 neighbours, as bytes.
 #pragma once
 #include "device/bytes.h"
 #include "kernels/elements.h"
@@ -24,11 +24,11 @@ struct QuantPack {
   BlockScale scale;
 };
 
-/// What is added to quants of F to be unsigned.
+/// The number that makes quants of F unsigned when added.
 template <class F>
 inline constexpr int kQuantBias = F::kBits == 8 || kHasQuantTable<F> ? 128 : F::kBias;
 
-/// Of blocks of a dtype and their words: 16 bytes if it can be, else 4, 2 or 1.
+/// The alignment of a dtype's blocks and of their words: 16 bytes if possible, else 4, 2 or 1.
 constexpr int block_alignment(DType dtype) {
   const int bytes = facts_of(dtype).block_bytes;
   return bytes % 16 == 0 ? 16 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
@@ -221,7 +221,7 @@ WICK_DEVICE QuantRun<F> load_run(const uint8* row, int k) {
   return r;
 }
 
-// A loader of a row's weights. A lane holds kPack neighbours as they lie, and decodes kPart at a time.
+// A loader of a row's weights. A lane holds kPack raw neighbours, and decodes kPart at a time.
 //
 //   load(rows, row, k, end)    the weights from element k on, a multiple of kPack below end
 //   decode(pack, part, w)      those from kPart part on, zeros beyond the last
