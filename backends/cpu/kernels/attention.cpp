@@ -74,7 +74,7 @@ WICK_HD void tile_of_some(int64 count, Left<C> a, const C* b, int64 b_k, int64 k
   tile<rows, registers>(a, b, b_k, k, c, c_row, adds);
 }
 
-/// `rows` rows of that; `width` columns are whole registers.
+/// Multiplies `rows` rows; `width` columns are whole registers.
 template <class C>
 void multiply(int64 rows, int64 width, Left<C> a, const C* b, int64 b_k, int64 k, C* c, int64 c_row,
               bool adds) {
@@ -158,7 +158,7 @@ class Carving {
   int64 count_ = 0;
 };
 
-/// Rows of D elements as what is computed in: where they lie, if they are that already.
+/// Rows of D elements in the compute type: used in place if they have that type already.
 template <class C>
 struct Rows {
   Rows(const Access& in, const void* base, int64 base_stride, int64 first, int64 count, int64 D,
@@ -175,7 +175,7 @@ struct Rows {
 
 // ---- forward, queries in the lanes
 
-/// Up to kPair queries, and what is known of them after the keys so far.
+/// Up to kPair queries, and their state after the keys already seen.
 template <class C>
 struct Block {
   int64 width;               // one register of queries or two
@@ -227,7 +227,7 @@ void begin(const Access& in, const Queries& queries, int64 first, int64 D, int64
     block.least = smaller(block.least, seen);
     if (seen > block.most) block.most = seen;
   }
-  if (count < block.width) block.least = 0;  // what is no query sees nothing
+  if (count < block.width) block.least = 0;  // unused slots see no key
   for (int64 i = 0; i < block.width; i += kSide<C>) {
     for (int64 r = 0; r < kSide<C>; r++) {
       C* const row = rows + r * D;
@@ -251,12 +251,12 @@ WICK_HD int64 keys_before(int64 end, int64 first, int64 count) {
   return end <= first ? 0 : smaller(end - first, count);
 }
 
-/// -inf where a query does not see the key. Keys [first, first + count).
+/// Writes -inf where a query does not see a key of [first, first + count).
 template <class C>
 void mask(const Queries& queries, int64 first_query, const Block<C>& block, int64 first,
           int64 count, C* scores) {
   using L = Lanes<C>;
-  for (int64 i = 0; i < block.width; i++) {  // small numbers, so that they are exact
+  for (int64 i = 0; i < block.width; i++) {  // small numbers, which are exact
     const int64 query = first_query + i;
     const bool is_query = query < queries.count;
     block.unseen[i] = C(is_query ? keys_before(queries.unseen[query], first, count) : 0);
@@ -295,7 +295,7 @@ void add_bias(const Queries& queries, int64 first_query, int64 width, int64 firs
   }
 }
 
-/// Scores to exp(score - largest), and what was summed up so far to the same base. One register of
+/// Turns scores into exp(score - largest), and rescales the running sums to match. One register of
 /// queries, i.
 template <class C>
 void exponentials(const Block<C>& block, int64 i, int64 count, int64 Dv, C* scores) {
@@ -612,8 +612,8 @@ void gradient_begin(const AttentionParts& kernel, const GradientKeys& keys) {
   memset(buffer.gv, 0, size_t(keys.count * wide_v) * sizeof(C));
 }
 
-/// Turns one query's scores to p = exp(cap(score) + bias - l), and gp to the gradient of the score, p (gp -
-/// delta) cap'(score); both are 0 at keys outside [unseen, seen). bias: nullptr if there is none.
+/// Turns one query's scores to p = exp(cap(score) + bias - l), and gp to the score's gradient,
+/// p (gp - delta) cap'(score); both are 0 at keys outside [unseen, seen). bias: or nullptr.
 template <class C>
 WICK_HD void softmax_gradient(C l, C delta, C soft_cap, const C* bias, int64 unseen, int64 seen,
                               int64 width, C* p, C* gp) {

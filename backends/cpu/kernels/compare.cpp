@@ -6,7 +6,7 @@
 namespace wick::cpu::WICK_ISA {
 namespace {
 
-/// What T is compared as: a bool by its byte.
+/// The type in which T is compared; a bool's is its byte.
 template <class T>
 struct ComparedOf {
   using type = Compute<T>;

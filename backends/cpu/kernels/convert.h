@@ -21,8 +21,8 @@ struct ByteValues {
 template <class T>
 inline constexpr ByteValues<T> kByteValues;
 
-/// Converts one element. Reads bool as a byte, since a bool with bits other than 0 and 1 is undefined
-/// behaviour.
+/// Converts one element. Reads bool as a byte, since a bool with bits other than 0 and 1 is
+/// undefined behaviour.
 template <class W, class T>
 WICK_HD W widen_one(const T* from) {
   if constexpr (kSame<T, bool>)
@@ -44,8 +44,8 @@ WICK_HD Lanes<float> load_lanes(const bf16* from) {
   const auto bits = hn::LoadU(u16, &from->bits);
   return hn::BitCast(hn::ScalableTag<float>(), hn::ShiftLeft<16>(hn::PromoteTo(u32, bits)));
 }
-/// Replaces each NaN by the quiet NaN of its sign, as round_to does, so that an element gets the same
-/// bits whether it is stored by lanes or alone at the end of a piece.
+/// Replaces each NaN by the quiet NaN of its sign, as round_to does, so that an element gets the
+/// same bits whether it is stored by lanes or alone at the end of a piece.
 WICK_HD Lanes<float> with_plain_nan(Lanes<float> x) {
   const auto plain =
       hn::BitCast(hn::ScalableTag<float>(), hn::Set(hn::ScalableTag<int32>(), 0x7fc00000));
@@ -68,7 +68,7 @@ WICK_HD void store_lanes(Lanes<float> x, bf16* to) {
 }
 
 #if defined(__AVX512F__)
-// The masked forms with all lanes active: g++ 12 warns about the undefined source of the plain ones.
+// Masked forms with all lanes active: g++ 12 warns about the undefined source of the plain ones.
 WICK_HD Lanes<float> load_lanes(const f16* from) {
   return hn::Vec<hn::ScalableTag<float>>{
       _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};

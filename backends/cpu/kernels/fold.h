@@ -16,8 +16,8 @@ WICK_HD const C* fetch(const T* from, int64 n, C* buffer) {
     return buffer;
   }
 }
-/// Where to write n <= kChunk results: in place if T is C, else buffer, from which put() converts them
-/// into the row.
+/// Where to write n <= kChunk results: in place if T is C, else buffer, from which put() converts
+/// them into the row.
 template <class T, class C>
 WICK_HD C* place(T* to, C* buffer) {
   if constexpr (kSame<T, C>)
@@ -102,8 +102,8 @@ WICK_HD C largest_across(Lanes<C> x) {
   return y;
 }
 
-/// The sum of f(position). Four accumulators hide the addition's latency of 3 to 4 cycles; chains of
-/// eight additions keep the rounding error small.
+/// The sum of f(position). Four accumulators hide the addition's latency of 3 to 4 cycles; chains
+/// of eight additions keep the rounding error small.
 template <class C, class F>
 WICK_HD C sum_each(int64 n, F f) {
   using L = Lanes<C>;

@@ -1,6 +1,6 @@
-// Elementary functions of vectors: SLEEF's, since Highway's are wrong outside of narrow ranges, and our
-// own of f32, which take a few multiply-adds each. Uses Highway with static dispatch. Included by
-// kernels/ only.
+// Elementary functions of vectors: SLEEF's, since Highway's are wrong outside of narrow ranges, and
+// our own of f32, which take a few multiply-adds each. Uses Highway with static dispatch. Included
+// by kernels/ only.
 #pragma once
 #define HWY_COMPILE_ONLY_STATIC
 #include <hwy/highway.h>
@@ -21,8 +21,8 @@ static_assert(HWY_STATIC_TARGET == HWY_AVX2);
 static_assert(HWY_STATIC_TARGET == HWY_SSE4);
 #endif
 
-// SLEEF's functions, overloaded by vector type. Max error: 1.0 ulp (erfc 1.5). SLEEF's names combine
-// function, lane count, error bound and instruction set, which takes a macro to spell.
+// SLEEF's functions, overloaded by vector type. Max error: 1.0 ulp (erfc 1.5). SLEEF's names
+// combine function, lane count, error bound and instruction set, which takes a macro to spell.
 #if defined(__AVX512F__)
 #define WICK_SLEEF(name, bound)                                                           \
   WICK_HD __m512 sleef_##name(__m512 x) { return Sleef_##name##f16_##bound##avx512f(x); } \
@@ -149,8 +149,8 @@ WICK_HD V exp(V x) {
   return scale(hn::Add(e.rest, set(1)), e.whole);
 }
 
-/// erfc(x) for x >= 0 as e^-x^2 P(q) / (x + 2), q = (x - 2) / (x + 2). Source of the form: Schonfelder
-/// 1978, "Chebyshev expansions for the error and related functions", Math. Comp. 32.
+/// erfc(x) for x >= 0 as e^-x^2 P(q) / (x + 2), q = (x - 2) / (x + 2). Source of the form:
+/// Schonfelder 1978, "Chebyshev expansions for the error and related functions", Math. Comp. 32.
 struct ErfcParts {
   V r, r_low;     // 1 / (a + 2), where a is x, but at most 11, where erfc is 0
   V q, slope;     // P(q) = kFirst + kFirstLow + q slope

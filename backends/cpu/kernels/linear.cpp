@@ -10,8 +10,8 @@
 namespace wick::cpu::WICK_ISA {
 namespace {
 
-// Rows of x that share a decoded run in registers. The baseline, whose registers are a few and short,
-// has less code.
+// Rows of x that share a decoded run in registers. The baseline, whose registers are a few and
+// short, has less code.
 #if defined(__AVX2__)
 constexpr int64 kFewM = 8;
 #else
@@ -49,8 +49,8 @@ WICK_HD const float* row_of_x(const LinearTile& t, int64 m) {
   return reinterpret_cast<const float*>(t.x + m * t.x_m);
 }
 
-/// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the last
-/// repeat it.
+/// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the
+/// last repeat it.
 template <class W, int ws, int xs>
 void dots(const LinearTile& t, int64 first_n) {
   const uint8* w[ws];

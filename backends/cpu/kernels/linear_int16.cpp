@@ -1,5 +1,5 @@
-// Products with block weights of x rounded to 16 bits: integer products of 16 bits and exact sums of
-// them in 32 for each group of weights that shares a scale.
+// Products with block weights of x rounded to 16 bits: integer products of 16 bits and exact sums
+// of them in 32 for each group of weights that shares a scale.
 //
 //   y = sum over groups g of scale_g step_g (sum of quants x) + offset_g step_g (sum of x)
 //
@@ -61,8 +61,8 @@ WICK_HD L to_floats(Ints x) { return hn::ConvertTo(hn::ScalableTag<float>(), x);
 
 // ---- x
 
-// A row of x: padded integers, and for each unit the groups' steps, and their steps times the sums of
-// the integers; zeros beyond k.
+// A row of x: padded integers, and for each unit the groups' steps, and their steps times the sums
+// of the integers; zeros beyond k.
 
 constexpr int64 kXAlign = 64;
 constexpr int64 shorts_bytes(int64 k) {
@@ -73,13 +73,13 @@ int64 x_bytes(int64 k) {
   return shorts_bytes(k) + (k + kUnit - 1) / kUnit * kUnitGroups<F> * 2 * int64(sizeof(float));
 }
 WICK_HD const int16* shorts_of(const char* row) { return reinterpret_cast<const int16*>(row); }
-/// Of a unit; its sums follow.
+/// The steps of a unit; its sums follow.
 template <class F>
 WICK_HD const float* steps_of(const char* row, int64 k, int64 unit) {
   return reinterpret_cast<const float*>(row + shorts_bytes(k)) + unit * kUnitGroups<F> * 2;
 }
 
-// Within these bounds neither steps nor their products with scales leave the range of normal numbers.
+// Within these bounds steps and their products with scales stay in the range of normal numbers.
 constexpr float kLeast = 0x1p-60f, kMost = 0x1p60f;
 
 /// LinearParts::pack_x.
@@ -156,7 +156,7 @@ struct Scales {
   using Vector = hn::Vec<Tag>;
   Vector scale[kParts], offset[kParts];
 
-  /// Of the blocks of a unit, of which there are `count`.
+  /// Reads the scales of a unit's `count` blocks.
   WICK_HD void read(const uint8* block, int count) {
     constexpr uint32 kTwo = 0x03030303, kFour = 0x0f0f0f0f, kSix = 0x3f3f3f3f;
     if constexpr (kSame<F, Q4_K> || kSame<F, Q5_K>) {
@@ -294,8 +294,8 @@ WICK_HD void each_run(const uint8* block, Use use) {
   }
 }
 
-/// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the last
-/// repeat it.
+/// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the
+/// last repeat it.
 template <class F, int ws, int xs>
 void dots(const LinearTile& t, int64 first_n) {
   using S = Scales<F>;
@@ -383,7 +383,7 @@ void few(const LinearTile& t) {
 
 // ---- many rows of x
 
-/// Weights of kTileN rows: pairs of neighbours of a row in lanes, a row in each of a vector's lanes.
+/// Weights of kTileN rows: a vector's lanes hold a row each, and a lane a pair of its neighbours.
 struct Panel {
   alignas(64) int32 pairs[kTileN / kCount][kTileK / 2][kCount];
   alignas(64) float scales[kTileK / 16][kTileN], offsets[kTileK / 16][kTileN];
@@ -519,7 +519,7 @@ void add_products_vnni(const Products& p) {
   add_products<group, has_offset, xs, add_pairs_vnni>(p);
 }
 #endif
-/// Of 1, 2 ... kRowsX rows of x.
+/// The functions for 1, 2 ... kRowsX rows of x.
 struct EachAddProducts {
   AddProducts of[kRowsX];
 };

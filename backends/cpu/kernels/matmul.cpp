@@ -25,7 +25,7 @@ constexpr int64 kChain =
     64;  // products that are added up before they join the sum: keeps the error small
 constexpr int64 kStrip = 256;
 
-/// What products of T are added up in. Integers are taken modulo 2^bits, so that wider ones serve.
+/// The type of sums of products of T. Integers wrap modulo 2^bits, so that wider types serve too.
 template <class T>
 struct SumOf {
   using type = Compute<T>;
@@ -45,7 +45,7 @@ WICK_HD Lanes<S> multiply_add(Lanes<S> a, Lanes<S> b, Lanes<S> c) {
     return a * b + c;
 }
 
-/// Lanes<C>::kCount elements as what they are added up in.
+/// Lanes<C>::kCount elements as their sums' type.
 template <class C, class T>
 WICK_HD Lanes<C> lanes_of(const T* from) {
   if constexpr (kHasLanes<C>) {

@@ -1,5 +1,5 @@
-// How products read rows of weights: ahead of their use, and turned into panels that hold a row in each
-// lane.
+// How products read rows of weights: ahead of their use, and turned into panels that hold a row in
+// each lane.
 #pragma once
 #include <string.h>
 
@@ -8,8 +8,8 @@
 namespace wick::cpu::WICK_ISA {
 
 /// Bytes before those to fetch when `rows` neighbouring rows of row_bytes are read side by side and
-/// each is at byte `at`. The processor's own prefetch of so many rows at once reaches a third of the
-/// bandwidth. Beyond a row come the next that are read.
+/// each is at byte `at`. The processor's own prefetch of so many rows at once reaches a third of
+/// the bandwidth. After a row come the next ones that are read.
 template <int rows>
 WICK_HD int64 ahead_of(int64 at, int64 row_bytes) {
   constexpr int64 kAhead = 2048;
@@ -23,8 +23,8 @@ WICK_HD void fetch(const uint8* w) {
     _mm_prefetch(reinterpret_cast<const char*>(w) + line, _MM_HINT_T0);
 }
 
-/// `most` elements of 32 bits of as many rows as a vector has lanes: those of rows i, i + 4 ... beside
-/// each other, 4 of each at a time.
+/// `most` elements of 32 bits of as many rows as a vector has lanes: rows i, i + 4 ... lie beside
+/// each other, 4 elements of each at a time.
 template <class T, int most>
 struct Stage {
   static constexpr int kCount = HWY_LANES(T);
@@ -36,7 +36,7 @@ struct Stage {
     for (int i = 0; i < count / 4; i++)
       memcpy(fours[first / 4 + i][row % 4][row / 4], static_cast<const char*>(from) + i * 16, 16);
   }
-  /// Element by element, those of all rows.
+  /// Writes the elements of all rows, element by element.
   WICK_HD void transpose(int64 count, T* to) const {
     for (int64 i = 0; i < count / 4; i++, to += 4 * kCount) transpose(fours[i], to);
   }

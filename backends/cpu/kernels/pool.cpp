@@ -10,7 +10,7 @@
 namespace wick::cpu::WICK_ISA {
 namespace {
 
-/// f(x's first, place's first, count) for every tap of a row: what of its windows is in x.
+/// f(x's first, place's first, count) for every tap of a row: the part of its windows inside x.
 template <class F>
 WICK_HD void for_taps(const WindowRow& r, F f) {
   for (int64 k = 0; k < r.kernel; k++) {

@@ -7,8 +7,8 @@
 
 namespace wick::cpu::WICK_ISA {
 
-/// Quants of format F as lanes of Int, i32 or i16. Elements e ... are counted from the first of a run;
-/// kCount lanes are at most a run.
+/// Quants of format F as lanes of Int, i32 or i16. Elements e ... are counted from the first of a
+/// run; kCount lanes are at most a run.
 template <class F, class Int>
 struct Quants {
   using Tag = hn::ScalableTag<Int>;
@@ -61,7 +61,7 @@ struct Quants {
     return Lane{_mm512_permutexvar_epi16(order, x.raw)};
   }
 #endif
-  /// The lower bits of elements e ... of run r, and what a mask above 15 leaves of the bits above.
+  /// The lower bits of elements e ... of run r, and of the bits above those that `mask` keeps.
   template <int run, int mask = (1 << F::kLowBits) - 1>
   static WICK_HD Lane low_bits(const uint8* block, int e) {
     constexpr BlockBits low = F::low(run);
@@ -75,7 +75,7 @@ struct Quants {
     const Lane bytes = bytes_at(block + low.byte + e % F::kLowBytes);
     return e < F::kLowBytes ? bits<low.shift, mask>(bytes) : bits<4, mask>(bytes);
   }
-  /// As floats, the quants that the bits 0, 1 ... 15 stand for.
+  /// The quants, as floats, that the bits 0, 1 ... 15 stand for.
   static WICK_HD Lanes<float> of_all_bits() {
     const hn::ScalableTag<float> f32;
     if constexpr (kHasQuantTable<F>) {

@@ -85,7 +85,7 @@ void merge(const void* a, const void* b, void* y, int64 n) {
   for (; i < n; i++) to[i] = R{}(x0[i], x1[i]);
 }
 
-/// T read as what it is accumulated in. Of integers that is i64, whose bits are the same as u64's.
+/// T read as its accumulator's type. For integers that is i64, which has the same bits as u64.
 template <class T, class A>
 constexpr Access reading_accumulator() {
   if constexpr (kSame<A, uint64> && !kSame<T, int64>)
@@ -139,7 +139,7 @@ constexpr Reduction kTruthReduction = {{load_truth<T>, nullptr, sizeof(T), 1, fa
 
 // ---- argmax, argmin
 
-/// Whether x goes before the best so far: NaN does before every number, equals do not.
+/// Whether x beats the running best: NaN beats every number, an equal element does not.
 template <class R, class C>
 WICK_HD bool wins(C x, C best) {
   const bool beats = kSame<R, Max> ? x > best : x < best;

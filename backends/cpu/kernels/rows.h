@@ -38,8 +38,8 @@ WICK_HD C exponentials(const C* x, C m, C* y, int64 n) {
         return e;
       });
 }
-/// Returns the sum of exp(x - m) over a whole row. Writes them to y, if given, where T is the compute
-/// type.
+/// Returns the sum of exp(x - m) over a whole row. Writes them to y, if given, where T is the
+/// compute type.
 template <class T>
 WICK_HD double exponentials_of(const T* x, Statistic<T> m, T* y, int64 n) {
   using C = Statistic<T>;

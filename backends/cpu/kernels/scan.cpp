@@ -36,8 +36,8 @@ struct Sums {
     for (int64 i = 0; i < n; i++) static_cast<S*>(a)[i] += static_cast<const S*>(before_a)[i];
   }
 
-  /// Eight parts of the piece side by side, since an addition takes 4 cycles; then what comes
-  /// before each of them is added.
+  /// Eight parts of the piece side by side, since an addition takes 4 cycles; then the sum of the
+  /// parts before it is added to each.
   static void along(const void* from, int64 n, int64, void* a, void* b, void* to, int64*) {
     constexpr int64 kParts = 8;
     const C* x = static_cast<const C*>(from);
@@ -72,15 +72,15 @@ struct Sums {
   }
 };
 
-/// a + b, and what rounding cut of it (Knuth 1969); of infinite sums that is NaN.
+/// a + b, and its rounding error in cut (Knuth 1969): NaN if the sum is infinite.
 WICK_HD double sum_of(double a, double b, double* cut) {
   const double sum = a + b, b_part = sum - a;
   *cut = (a - (sum - b_part)) + (b - b_part);
   return sum;
 }
 
-/// Sums of f64, which has no wider type: what additions cut is added up beside the sum. A line is
-/// never split, since a state has no room for what came before.
+/// Sums of f64, which has no wider type: rounding errors are added up beside the sum. A line is
+/// never split, since a state has no room for the errors of earlier parts.
 struct CompensatedSums {
   static constexpr bool kSplits = false;
 
@@ -230,7 +230,7 @@ constexpr Scan scan_of(Access in, Access out, bool with_ids) {
   return {in, out, with_ids, F::kSplits, F::begin, F::fold, F::along, F::across, F::join};
 }
 
-/// What elements are read as: integers as i64, whose bits are those of u64.
+/// The type that elements are read as: i64 for integers, which has the bits of u64.
 template <class T>
 using Read = typename Sum::AccumulatorOf<T>::type;
 template <class T>
@@ -241,7 +241,7 @@ constexpr Access reading_number() {
     return reading<T, Read<T>>();
 }
 
-/// The formula by what is read.
+/// The formula for the type that is read.
 template <class C>
 struct SumsOf {
   using type = Sums<C>;

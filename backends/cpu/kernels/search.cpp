@@ -15,7 +15,7 @@ WICK_HD bool before(C a, C b) {
     return a < b;
 }
 
-/// The interval is halved without a branch: what is looked up is not foreseeable.
+/// Halves the interval without a branch, which would often be mispredicted.
 template <class T>
 void search(const void* from, int64 stride, int64 n, const void* looked_up, int64 values_stride,
             int64 m, int right, int64* ids, int64 ids_stride) {

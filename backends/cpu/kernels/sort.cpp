@@ -20,7 +20,7 @@ WICK_HD Bits<T> key_of(const T* from) {
   U bits;
   __builtin_memcpy(&bits, from, sizeof bits);
   if constexpr (is_floating(kDTypeOf<T>)) {
-    // What is above infinity, or above the largest where there is none, is NaN.
+    // Bits above infinity, or above the largest value of a dtype without it, are NaN.
     constexpr U kLargest = U(kSame<T, f8e4m3>   ? 0x7e
                              : kSame<T, f8e5m2> ? 0x7c
                              : kSame<T, bf16>   ? 0x7f80

@@ -1,9 +1,9 @@
 // How products read weights: 32 neighbours of a row at a time, in lanes. A loader W has
 //
-//   kElements, kBytes                  of a block. Rows are whole blocks, but for the last one of floats
+//   kElements, kBytes                  of a block; only the last block of a float row is partial
 //   Scales                             of a row's next blocks
-//   read_scales(blocks, n, scales)     reads those of n <= kMostBlocks blocks
-//   load_run<r>(block, b, scales, w)   the weights of run r of the block, which is number b of those
+//   read_scales(blocks, n, scales)     reads the scales of n <= kMostBlocks blocks
+//   load_run<r>(block, b, scales, w)   the weights of run r of the block, the b-th of the n
 #pragma once
 #include "kernels/convert.h"
 #include "kernels/quants.h"
@@ -21,7 +21,7 @@ struct BlockWeights {
   static constexpr int kElements = kBlockElements<F>, kBytes = kBlockBytes<F>;
   static constexpr int kGroups = kElements / F::kGroup, kMostBlocks = kMostElements / kElements;
 
-  /// Of the blocks' groups.
+  /// The scales of the blocks' groups.
   struct Scales {
     alignas(64) BlockScale of[kMostBlocks * kGroups];
   };
