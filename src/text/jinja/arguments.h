@@ -9,18 +9,18 @@ struct Arguments {
   std::vector<std::pair<std::string, Value>> named;
 };
 
-/// What a built-in function takes.
+/// The parameters of a built-in function.
 struct Signature {
   std::string_view name;        // as templates say it
-  std::string_view parameters;  // separated by spaces; those behind "/" may be named
+  std::string_view parameters;  // separated by spaces; after "/" they may be named
   int required = 0;
 };
 
-/// The value of each parameter, in order; missing where none was given. Errors: Python's TypeError
+/// The value of each parameter, in order; missing if it was not given. Errors: Python's TypeError
 /// for too many, too few, unknown and repeated arguments.
 Items bind(const Meter& meter, const Signature& signature, Arguments&& arguments);
 
-/// The argument, or another value if none was given.
+/// The argument, or `otherwise` if it was not given.
 inline const Value& given_or(const Value& argument, const Value& otherwise) {
   return argument.is_missing() ? otherwise : argument;
 }

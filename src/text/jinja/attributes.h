@@ -11,8 +11,8 @@ Value get_attribute(Interpreter& interpreter, const Value& value, std::string_vi
 /// value[key]: the item, else the attribute, else undefined. Errors: the value is undefined.
 Value get_item(Interpreter& interpreter, const Value& value, const Value& key);
 /// The attribute that Python's getattr finds: a method, or an undefined value for one that changes
-/// its object; nullopt if there is none. Errors: the value is undefined; kUnsupported for a method
-/// that wick does not have.
+/// its object; nullopt if it finds nothing. Errors: the value is undefined; kUnsupported for a
+/// method that wick does not have.
 std::optional<Value> find_attribute(Interpreter& interpreter, const Value& value,
                                     std::string_view name);
 

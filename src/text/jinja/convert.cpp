@@ -117,7 +117,7 @@ Value round_number(Meter& meter, const Value& value, int64_t digits) {
       std::snprintf(buffer, sizeof buffer, "%.*f", int(digits), *x);
       return std::strtod(buffer, nullptr);
     }
-    // Half a unit rounds to even, which is exact: x and the unit are, and so is the quotient's floor.
+    // Half a unit rounds to even, exactly: x, the unit and the quotient's floor are exact.
     const double unit = std::pow(10.0, double(-digits));
     const double low = std::floor(*x / unit), rest = std::fmod(std::fabs(*x), unit);
     const double twice = (*x < 0 ? (rest == 0 ? 0 : unit - rest) : rest) * 2;

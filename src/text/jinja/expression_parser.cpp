@@ -6,9 +6,9 @@
 namespace wick::jinja {
 namespace {
 
-/// Of parentheses, tags and the like: each takes a dozen frames of the stack.
+/// Nesting of parentheses, tags and the like: each takes a dozen frames of the stack.
 constexpr int kMaxNesting = 150;
-/// Of the tree, which long sums and chains of filters deepen too.
+/// Depth of the tree, which long sums and chains of filters deepen too.
 constexpr int kMaxTreeDepth = 400;
 
 struct BinarySymbol {

@@ -8,7 +8,7 @@ namespace wick::jinja {
 
 struct Filter {
   Signature signature;
-  /// arguments: one per parameter, missing where none was given.
+  /// arguments: one per parameter, missing if it was not given.
   Value (*run)(Interpreter& interpreter, const Value& input, const Items& arguments);
   /// In place of run, for a filter that takes any arguments.
   Value (*run_unbound)(Interpreter& interpreter, const Value& input, Arguments&& arguments);

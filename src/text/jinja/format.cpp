@@ -14,7 +14,7 @@
 namespace wick::jinja {
 namespace {
 
-/// A whole number at text[at]; -1 if there is none. Errors: it is too large.
+/// A whole number at text[at]; -1 if no digit stands there. Errors: it is too large.
 int64_t read_count(const Meter& meter, std::string_view text, size_t& at) {
   int64_t value = -1;
   for (; at < text.size() && '0' <= text[at] && text[at] <= '9'; at++) {
@@ -60,7 +60,7 @@ class PercentFormatter {
     return text_[at];
   }
 
-  /// Writes the conversion whose "%" is before `at`; returns the byte behind it.
+  /// Writes the conversion whose "%" is before `at`; returns the byte after it.
   size_t convert(size_t at) {
     if (at_or_fail(at) == '%') {
       out_ += '%';
@@ -246,7 +246,7 @@ class FieldFormatter {
   }
 
  private:
-  /// Writes the field whose "{" is before `at`, which moves behind its end.
+  /// Writes the field whose "{" is before `at`, which moves to the byte after it.
   std::string field(std::string_view text, size_t& at, int levels) {
     if (levels == 0) meter_.fail("max string recursion exceeded");
     meter_.step();

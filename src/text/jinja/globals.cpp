@@ -86,7 +86,7 @@ Value raise_exception(Interpreter& in, Arguments&& arguments) {
   in.meter.fail(str(in.meter, given[0]).text()->bytes);
 }
 
-/// As Python's datetime.strftime without a time zone: %z and %Z are empty, %f has microseconds.
+/// Python's datetime.strftime without a time zone: %z and %Z are empty, %f has microseconds.
 Value strftime_now(Interpreter& in, Arguments&& arguments) {
   const Items given = bind(in.meter, {"strftime_now", "format", 1}, std::move(arguments));
   const std::string& format = expect_text(in.meter, given[0], "strftime_now").bytes;

@@ -75,7 +75,7 @@ class Interpreter {
   Value macro_value(const MacroDefinition& definition);
   void bind_macro(const MacroDefinition& macro, Activation& activation, Arguments&& arguments);
   void write(const Value& value);
-  /// Writes what a filter or call block gives. Errors: it is no string.
+  /// Writes the result of a filter or call block. Errors: it is no string.
   void write_text(const Value& value);
 
   // Expressions (interpreter.cpp).
@@ -93,12 +93,12 @@ class Interpreter {
   const Value variables_;
   Activation* frame_ = nullptr;  // of the function that runs
   std::string* output_ = nullptr;
-  Value block_text_;  // what the filter of a block reads
+  Value block_text_;  // the input of a block's filter
   std::vector<std::unique_ptr<Activation>> kept_;
   std::vector<std::shared_ptr<Namespace>> namespaces_;
 };
 
-/// The global function or object of this name; missing if there is none.
+/// The global function or object of this name; missing if the name is unknown.
 Value find_global(std::string_view name);
 
 }  // namespace wick::jinja

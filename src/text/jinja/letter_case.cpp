@@ -36,7 +36,7 @@ void append_folded(std::string& to, char32_t code) {
 void append_upper(std::string& to, char32_t code) {
   std::string folded;
   if (!is_upper(code)) append_folded(folded, code);
-  // A letter without a capital of its own has those of its folding: "SS" of U+00DF.
+  // A letter without a capital of its own has its folding's capitals: U+00DF becomes "SS".
   if (count_code_points(folded) > 1)
     for (size_t at = 0; at < folded.size();)
       encode(to, char32_t(utf8proc_toupper(utf8proc_int32_t(decode(folded, at)))));

@@ -30,7 +30,7 @@ constexpr Operator kOperators[] = {
     {",", TokenKind::kComma},         {";", TokenKind::kSemicolon},
 };
 
-/// With "\n" for each newline and without the last one.
+/// The source with "\n" for each newline and without the last one.
 std::string with_plain_newlines(std::string_view source) {
   std::string out;
   out.reserve(source.size());
@@ -57,7 +57,7 @@ class Lexer {
   }
 
  private:
-  /// The place of a byte that is not before that of the last call.
+  /// Line and column of a byte offset. Offsets must not decrease between calls.
   Place place_at(size_t offset) {
     for (; counted_ < offset; counted_++) {
       const char c = source_[counted_];
@@ -94,7 +94,7 @@ class Lexer {
     return at;
   }
 
-  /// The byte behind "%}", "+%}" or "-%}" and the white space that it takes; npos elsewhere.
+  /// The byte after "%}", "+%}" or "-%}" and the white space that it takes; npos elsewhere.
   size_t end_of_block(size_t at, std::string_view end = "%}") const {
     if (starts_with(at, "-") && starts_with(at + 1, end)) return skip_spaces(at + 1 + end.size());
     if (starts_with(at, "+") && starts_with(at + 1, end)) return at + 1 + end.size();
@@ -102,12 +102,12 @@ class Lexer {
     return at + end.size() + (starts_with(at + end.size(), "\n") ? 1 : 0);
   }
 
-  /// The sign behind "{%", "{#" or "{{": "-", "+" or 0.
+  /// The sign after "{%", "{#" or "{{": "-", "+" or 0.
   char sign_at(size_t at) const {
     return starts_with(at, "-") || starts_with(at, "+") ? source_[at] : 0;
   }
 
-  /// The byte behind `{% WORD %}` and its opening's sign, if `at` starts one.
+  /// The byte after `{% WORD %}` and its opening's sign, if `at` starts one.
   size_t end_of_word_block(size_t at, std::string_view word, bool trims) const {
     size_t i = at + 2;
     if (sign_at(i)) i++;
@@ -206,7 +206,7 @@ class Lexer {
     return starts_with(at, "}}") ? at + 2 : std::string::npos;
   }
 
-  /// Reads the token at `at`; returns the byte behind it.
+  /// Reads the token at `at`; returns the byte after it.
   size_t read_word(size_t at, std::string& brackets) {
     const char c = source_[at];
     if ('0' <= c && c <= '9') return read_number(at);

@@ -17,7 +17,7 @@ int digit_value(char c) {
   return 99;
 }
 
-/// The end of digits from `at` on, which single underscores may separate; `at` if there are none.
+/// The end of digits from `at` on, which single underscores may separate; `at` without digits.
 size_t end_of_digits(std::string_view text, size_t at, int base) {
   const auto is_digit = [&](size_t i) { return i < text.size() && digit_value(text[i]) < base; };
   if (!is_digit(at)) return at;
@@ -45,7 +45,7 @@ int prefix_base(std::string_view text) {
   }
 }
 
-/// The end of a float at the start of the text; 0 if there is none.
+/// The end of a float at the start of the text; 0 if it starts with no float.
 size_t end_of_real(std::string_view text) {
   size_t end = end_of_digits(text, 0, 10);
   bool is_real = false;
@@ -80,7 +80,7 @@ NumberLiteral number_literal(std::string_view text, bool after_dot) {
   size_t start = base == 10 ? 0 : 2;
   if (start > 0 && start < text.size() && text[start] == '_') start++;
   size_t end = end_of_digits(text, start, base);
-  if (end == start && base != 10) {  // "0x" without digits is 0, and a name behind it
+  if (end == start && base != 10) {  // "0x" without digits is 0, and a name after it
     base = 10;
     start = 0;
     end = 1;

@@ -1,4 +1,4 @@
-// What one render may spend, and where in the template it stands.
+// The limits of one render, and its current place in the template.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,7 @@ class Meter {
   }
 
   Place place;
-  /// What repr() is writing, the outermost first: further in, these are an ellipsis.
+  /// The objects that repr() is writing, outermost first; inside itself, one prints as an ellipsis.
   std::vector<const void*> printed;
 
  private:

@@ -80,7 +80,7 @@ Value power(Meter& meter, int64_t base, int64_t exponent) {
   return result;
 }
 
-/// Of two ints or bools.
+/// lhs OP rhs of two ints or bools.
 Value on_integers(Meter& meter, BinaryOp op, int64_t lhs, int64_t rhs) {
   switch (op) {
     case BinaryOp::kAdd:

@@ -1,4 +1,4 @@
-// Filters of numbers, and those of values of any kind.
+// Filters of numbers, and filters of values of any kind.
 #include <cmath>
 
 #include "text/jinja/attributes.h"

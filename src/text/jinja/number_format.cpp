@@ -56,8 +56,8 @@ std::string real_digits(const Meter& meter, double x, char type, const FormatSpe
   return buffer;
 }
 
-/// |x| with a precision and without a type: as by 'g', but with a digit behind the point of a number
-/// without an exponent.
+/// |x| with a precision and without a type: as by 'g', but with a digit after the point of a
+/// number without an exponent.
 std::string general_digits(const Meter& meter, double x, const FormatSpec& spec) {
   const int64_t digits = std::max<int64_t>(spec.precision, 1);
   FormatSpec part = spec;

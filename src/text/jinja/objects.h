@@ -49,7 +49,7 @@ class LoopContext final : public Object {
               std::shared_ptr<Iterator> iterator, int64_t depth);
   /// Moves to the next item; false at the end.
   bool next(Value& item);
-  /// Forgets what changed() was called with, which may be the loop itself.
+  /// Forgets the arguments of changed(), which may hold the loop itself.
   void finish();
 
   std::string type_name() const override { return "LoopContext"; }

@@ -51,7 +51,7 @@ class Parser {
     return body;
   }
 
-  /// The rest of a tag, and the statements behind it up to one of the names.
+  /// The rest of a tag, and the statements after it up to one of the names.
   Body parse_body(const Ends& ends) {
     tokens_.skip_if(TokenKind::kColon);
     tokens_.expect(TokenKind::kBlockEnd, "'%}'");

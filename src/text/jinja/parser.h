@@ -55,7 +55,7 @@ class ExpressionParser {
   ExpressionPtr parse_tuple(bool with_conditional, std::string_view end_word = {});
   /// A name, or names in a tuple; with_namespace: also NAME.attribute.
   ExpressionPtr parse_target(bool with_namespace, std::string_view end_word = {});
-  /// Filters behind an input; null input: of a block, whose first filter has no "|".
+  /// The filters after an input; null input: a block's, whose first filter has no "|".
   ExpressionPtr parse_filters(ExpressionPtr input, bool starts_inline = false);
 
   /// Guards one level of nesting, of tags too.

@@ -9,7 +9,7 @@ class Range final : public Object {
  public:
   Range(Meter& meter, int64_t start, int64_t stop, int64_t step, int64_t count)
       : Object(&meter), start_(start), stop_(stop), step_(step), count_(count) {}
-  /// As Python's sandbox: at most 100000 values. Errors: step 0.
+  /// Like Python's sandbox, allows at most 100000 values. Errors: step 0.
   static Value make(Meter& meter, int64_t start, int64_t stop, int64_t step);
 
   std::string type_name() const override { return "range"; }

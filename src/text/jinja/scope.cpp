@@ -21,7 +21,7 @@ struct Function {
   }
 };
 
-/// The names of one scope. A branch of an if keeps only what it adds.
+/// The names of one scope. A branch of an if keeps only the names that it adds.
 class Symbols {
  public:
   Symbols(const Symbols* parent, Function& function)
@@ -54,7 +54,7 @@ class Symbols {
     if (!find(name)) define(name, Load::Kind::kResolve);
   }
 
-  /// Adds what branches of an if have added: any of them may not have run.
+  /// Adds the names of an if's branches, each of which may not have run.
   void merge(const std::vector<Symbols>& branches) {
     std::set<std::string> stored;
     for (const Symbols& branch : branches)
@@ -110,7 +110,7 @@ class Symbols {
   std::set<std::string> stores_;
 };
 
-/// Collects the names of a scope; what has a scope of its own counts only where it is entered.
+/// Collects the names of a scope; the body of an inner scope counts only where it is entered.
 class Collector {
  public:
   explicit Collector(Symbols& symbols) : symbols_(&symbols) {}

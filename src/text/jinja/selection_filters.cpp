@@ -42,7 +42,7 @@ Function mapping(Interpreter& in, const Arguments& arguments) {
   return AttributeReader(in, attribute, otherwise);
 }
 
-/// Whether an item is selected, as a bool. has_attribute: the first argument is what is tested.
+/// Whether an item is selected, as a bool. has_attribute: the first argument names the attribute.
 Function condition(Interpreter& in, const Arguments& arguments, bool has_attribute) {
   Meter& meter = in.meter;
   if (has_attribute && arguments.positional.empty())

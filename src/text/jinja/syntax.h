@@ -43,7 +43,7 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
   std::vector<std::pair<std::string, ExpressionPtr>> named;
-  ExpressionPtr more_positional;  // *args; null if there are none
+  ExpressionPtr more_positional;  // *args; or null
   ExpressionPtr more_named;       // **kwargs
 };
 
@@ -124,7 +124,7 @@ struct SetBlock {
   Scope scope;
 };
 
-/// A macro, the body of a call block, or that of a generation block.
+/// A macro, or the body of a call block or of a generation block.
 struct MacroDefinition {
   std::string name;  // empty for the others
   std::vector<std::string> parameters;

@@ -9,7 +9,7 @@ std::string_view strip_spaces(std::string_view text);
 std::string_view strip_spaces_left(std::string_view text);
 std::string_view strip_spaces_right(std::string_view text);
 
-/// The byte at which `part` starts, from byte `from` on; npos if it is not there. Takes linear time.
+/// The byte at which `part` starts, from byte `from` on; npos without it. Takes linear time.
 size_t find_text(std::string_view text, std::string_view part, size_t from = 0);
 /// The byte at which the last `part` starts; npos if it is not there.
 size_t find_last_text(Meter& meter, std::string_view text, std::string_view part);

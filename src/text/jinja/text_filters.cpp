@@ -27,7 +27,7 @@ Value change_case(Interpreter& in, const Value& input, const Items&) {
   return make_text(in.meter, change(text.text()->bytes), text.text()->markup);
 }
 
-/// Words begin behind white space and the characters - ( { [ <.
+/// Words begin after white space and the characters - ( { [ <.
 Value title(Interpreter& in, const Value& input, const Items&) {
   const Value text = soft_str(in, input);
   const std::string& bytes = text.text()->bytes;

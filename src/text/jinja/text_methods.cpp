@@ -83,7 +83,7 @@ Value is_title_text(Interpreter& in, const Value& self, const Items&) {
 
 // Search.
 
-/// The bytes [first, end) that code points [start, stop) take; false if start is behind the end.
+/// The bytes [first, end) that code points [start, stop) take; false if start is past the end.
 bool byte_range(Interpreter& in, const Text& text, const Value& start, const Value& stop,
                 size_t& first, size_t& end) {
   in.meter.step_bytes(text.bytes.size());
@@ -95,7 +95,7 @@ bool byte_range(Interpreter& in, const Text& text, const Value& start, const Val
   return true;
 }
 
-/// The index of the first or last occurrence; -1 if there is none.
+/// The index of the first or last occurrence; -1 if the part does not occur.
 template <bool last>
 int64_t index_of(Interpreter& in, const Value& self, const Items& arguments) {
   const Text& text = *self.text();

@@ -16,7 +16,7 @@ inline size_t sequence_length(char first) {
   const uint8_t c = uint8_t(first);
   return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 }
-/// The code point at byte `at`, which moves behind it.
+/// The code point at byte `at`, which moves to the next one.
 char32_t decode(std::string_view text, size_t& at);
 /// The byte where the code point that ends at byte `end` starts.
 size_t start_of_last(std::string_view text, size_t end);

@@ -9,7 +9,7 @@
 namespace wick::jinja {
 namespace {
 
-/// Values may nest so deeply: what walks over them recurses.
+/// Values may nest so deeply: the functions that walk over them recurse.
 constexpr int kMaxDepth = 500;
 
 int checked_depth(const Meter& meter, int depth) {
@@ -40,7 +40,7 @@ int three_way(const T& lhs, const T& rhs) {
   return lhs < rhs ? -1 : rhs < lhs ? 1 : 0;
 }
 
-/// The entry at which `compare(key)` is 0; nullptr if there is none.
+/// The entry at which `compare(key)` is 0; or nullptr.
 template <class F>
 const Value* search(const Dict& dict, const F& compare) {
   size_t low = 0, high = dict.order.size();

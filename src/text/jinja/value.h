@@ -39,7 +39,7 @@ struct Sequence {
 
   std::vector<Value> items;
   Kind kind;
-  int depth;  // 1 + that of the deepest item
+  int depth;  // 1 + the deepest item's
   Charge charge;
 };
 
@@ -67,21 +67,21 @@ struct Undefined {
 /// A value of any other type.
 class Object : public std::enable_shared_from_this<Object> {
  public:
-  /// meter: nullptr for what outlives a render.
+  /// meter: nullptr for objects that outlive a render.
   explicit Object(Meter* meter, int depth = 1) : depth(depth), charge(meter, kBytes) {}
   virtual ~Object() = default;
-  /// As in Python's error texts: "range", "method".
+  /// The name in Python's error texts: "range", "method".
   virtual std::string type_name() const = 0;
   /// Appends Python's repr().
   virtual void append_repr(Meter& meter, std::string& to) const;
   virtual bool is_true() const { return true; }
-  /// len(); nullopt if it has none.
+  /// len(); nullopt if Python raises TypeError.
   virtual std::optional<int64_t> length() { return std::nullopt; }
   /// self[key]; nullopt if Python raises TypeError or LookupError.
   virtual std::optional<Value> item(Meter& meter, const Value& key);
   /// Whether Python's type has __getitem__.
   virtual bool has_items() const { return false; }
-  /// The attribute; nullopt if there is none.
+  /// The attribute; nullopt if the object lacks it.
   virtual std::optional<Value> attribute(Interpreter& interpreter, std::string_view name);
   virtual bool is_hashable() const { return true; }
   virtual bool is_callable() const { return false; }
@@ -99,7 +99,7 @@ class Object : public std::enable_shared_from_this<Object> {
   Charge charge;
 };
 
-/// What next() yields, once; Python's generators and iterators.
+/// Yields the values of next(), once; Python's generators and iterators.
 class Iterator final : public Object {
  public:
   /// Writes the next value; false at the end.
@@ -170,7 +170,7 @@ class Value {
   std::string type_name() const;
   /// How deeply values nest in this; 0 without any.
   int depth() const;
-  /// The address of what is shared; nullptr for none.
+  /// The address of the shared contents; nullptr for a value without any.
   const void* identity() const;
 
  private:
@@ -199,7 +199,7 @@ inline Value make_tuple(Meter& meter, Items items) {
 }
 /// The last of equal keys wins, at the place of the first. Errors: an unhashable key.
 Value make_dict(Meter& meter, Entries entries);
-/// source: what next reads from, which bounds how deeply iterators nest.
+/// source: the value that next reads, which bounds how deeply iterators nest.
 std::shared_ptr<Iterator> make_iterator(Meter& meter, const char* type_name, const Value& source,
                                         Iterator::Next next);
 Value make_undefined(std::string message);

@@ -55,7 +55,7 @@ bool starts_with_word(std::string_view text) {
   return !text.empty() && is_word(next_code_point(text, at));
 }
 
-/// The byte behind the white space that starts at `at`.
+/// The byte after the white space that starts at `at`.
 size_t skip_white_space(std::string_view text, size_t at) {
   while (at < text.size()) {
     size_t next = at;
@@ -138,7 +138,7 @@ std::vector<AddedTokens::Match> AddedTokens::leftmost(std::string_view text, boo
       index = value;
     });
     if (index < 0) continue;
-    next = end;  // also behind a match that is not taken
+    next = end;  // also after a match that is not taken
     const AddedToken& token = tokens_[size_t(index)];
     if (token.special && !special) continue;
     if (token.single_word &&

@@ -43,8 +43,8 @@ class Trie {
   }
 
  private:
-  std::vector<int32_t> nodes_;        // values; -1: none. Node 0 is the root
-  std::array<int32_t, 256> first_{};  // children of the root; 0: none
+  std::vector<int32_t> nodes_;        // values; -1: no value. Node 0 is the root
+  std::array<int32_t, 256> first_{};  // children of the root; 0: no child
   std::unordered_map<uint64_t, int32_t> edges_;
 };
 

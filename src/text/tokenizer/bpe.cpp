@@ -92,8 +92,8 @@ void Bpe::encode_anew(std::string_view word, Workspace& workspace, std::vector<T
   add_tokens(workspace.symbols, to);
 }
 
-/// Encodes the word as its letters, which is what HuggingFace's offsets count: behind a letter that
-/// is dropped they are off by its bytes.
+/// Encodes the word as its letters, which HuggingFace's offsets count: after a dropped letter they
+/// are off by its bytes.
 void Bpe::encode_spelled(std::string_view word, Workspace& workspace,
                          std::vector<Token>& to) const {
   std::vector<uint32_t> bytes;  // by byte of the letters: the byte that it spells
@@ -125,7 +125,7 @@ void Bpe::add_tokens(const std::vector<Symbol>& symbols, std::vector<Token>& to)
 }
 
 /// The characters of the word, or its bytes, as symbols. Characters that are dropped leave no gap:
-/// what follows moves up, as in HuggingFace's offsets.
+/// the following ones move up, as in HuggingFace's offsets.
 void Bpe::start(std::string_view word, bool is_bytes, std::vector<Symbol>& symbols) const {
   symbols.clear();
   const auto add = [&](int32_t id, uint32_t length) {
@@ -159,7 +159,7 @@ void Bpe::start(std::string_view word, bool is_bytes, std::vector<Symbol>& symbo
       add(id, length);
     } else if (std::all_of(spelling.begin(), spelling.end(),
                            [&](char byte) { return byte_tokens[uint8_t(byte)] >= 0; })) {
-      // As HuggingFace does it, before an unknown character that waits.
+      // As in HuggingFace, bytes come before an unknown character that waits.
       for (const char byte : spelling) add(byte_tokens[uint8_t(byte)], 1);
     } else if (unknown >= 0) {
       if (!fuse_unknown) add_unknown();

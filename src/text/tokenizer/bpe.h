@@ -21,7 +21,7 @@ struct Token {
 struct Symbol {
   int32_t id;
   uint32_t length;         // in bytes of the word; 0: merged into a symbol before it
-  int32_t previous, next;  // -1: none
+  int32_t previous, next;  // -1: no symbol
 };
 
 /// Tokens of short words that were encoded before; a newer word replaces an older one.
@@ -52,7 +52,7 @@ struct Workspace {
 
 /// A character of the text that the model starts from is a byte (byte_letters) or a code point.
 struct Bpe {
-  Vocabulary vocabulary;  // may hold spellings behind token_count that are only met while merging
+  Vocabulary vocabulary;  // may hold spellings from token_count on, met only while merging
   int32_t token_count = 0;
   Merges merges;
 
@@ -60,15 +60,15 @@ struct Bpe {
   bool ignore_merges = false;   // a word that is a token stays whole
   bool whole_newlines = false;  // a word of newlines that is a token stays whole
   bool fuse_unknown = false;    // adjacent unknown characters are one unknown token
-  /// Words are cut before kSpaceMark where no merge joins what is there, into parts that the cache
-  /// may hold. joins_mark: the bytes that a part before the mark ends with, if a merge joins it.
+  /// Words are cut before kSpaceMark where no merge joins both sides, into parts that the cache may
+  /// hold. joins_mark: the bytes that a part before the mark ends with, if a merge joins it.
   bool cuts_at_marks = false;
   std::bitset<256> joins_mark;
   int32_t unknown = -1;                  // the token for unknown characters; -1: they are dropped
   std::string prefix, suffix;            // of a word's characters but the first, and of its last
   std::array<int32_t, 256> letters;      // with byte_letters: by byte; -1: no token
   std::array<int32_t, 256> byte_tokens;  // "<0xXX>"; all -1 without byte fallback
-  /// What spellings that are no tokens become, by id - token_count.
+  /// The tokens of spellings that are no tokens, by id - token_count.
   std::vector<std::vector<int32_t>> spelled;
 
   Bpe() {

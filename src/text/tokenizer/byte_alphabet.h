@@ -1,4 +1,4 @@
-// GPT-2's alphabet: a visible character for each byte, so that byte sequences can be spelled in JSON.
+// GPT-2's alphabet: a visible character for each byte, so that JSON can spell byte sequences.
 #pragma once
 #include <array>
 #include <cstdint>

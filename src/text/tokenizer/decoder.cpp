@@ -118,7 +118,7 @@ class StripTokens : public DecodeStep {
   StripTokens(std::string character, size_t start, size_t stop, bool joined)
       : character_(std::move(character)), start_(start), stop_(stop), joined_(joined) {}
 
-  /// state.count: stripped at the start of the text; state.held: what may be the end of the text.
+  /// state.count: stripped at the start of the text; state.held: the possible end of the text.
   void push(StepState& state, std::string token, Sink next) const override {
     if (!joined_) state = StepState(state.early);
     if (!state.started) {

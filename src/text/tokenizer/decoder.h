@@ -12,7 +12,7 @@ namespace wick::tokenization {
 /// Receives the texts that a step gives.
 using Sink = FunctionRef<void(std::string)>;
 
-/// What a step remembers between tokens.
+/// A step's state between tokens.
 struct StepState {
   explicit StepState(bool early) : early(early) {}
 
@@ -22,7 +22,7 @@ struct StepState {
   std::string held;
 };
 
-/// One step of decoding: a sequence of token texts to another sequence of texts. Behind a step that
+/// One step of decoding: a sequence of token texts to another sequence of texts. After a step that
 /// joins them the sequence is one text, of which push() receives parts of whole characters.
 class DecodeStep {
  public:
@@ -60,7 +60,7 @@ class Decoding {
  public:
   Decoding(const Decoder& decoder, bool early);
 
-  /// Appends what the token gives.
+  /// Appends the token's text.
   void push(std::string token, std::string& to) { push(0, std::move(token), to); }
   /// Appends the rest. The next push starts a new run.
   void finish(std::string& to);

@@ -146,7 +146,7 @@ void correct_types(File& file, const Rules& rules) {
   if (has_plain_marker(has)) set("</s>", kNormalType);
 }
 
-/// Whether white space behind the token belongs to it, as llama.cpp has it for Phi-3 by its name.
+/// Whether white space after the token belongs to it, as llama.cpp has it for Phi-3 by its name.
 bool strips_right(const File& file, const std::string& token) {
   std::string name = file.metadata.text_or("general.name", "");
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
@@ -175,8 +175,8 @@ void read_added(const File& file, Rules& rules) {
   }
 }
 
-/// The id of a spelling; a new one if it is no token, as llama.cpp merges spellings, whether they are
-/// tokens or not.
+/// The id of a spelling; a new one if it is no token, as llama.cpp merges spellings, whether they
+/// are tokens or not.
 int32_t id_of(Vocabulary& vocabulary, std::string_view spelling) {
   const int32_t id = vocabulary.find(spelling);
   if (id >= 0) return id;

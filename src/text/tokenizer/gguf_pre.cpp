@@ -69,7 +69,7 @@ std::vector<PreTokenization> make_pre_tokenizations() {
   // All but separators and some punctuation; brackets and the bar are among these by mistake.
   const std::string bloom =
       R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{ff0c}\x{3001}\x{964}\x{6d4}\x{60c})]+)";
-  // Digits by three from the right; what is before them stays with the first.
+  // Digits by three from the right; the text before them stays with the first.
   const std::string digits_from_right = R"([^\p{N}]*+(?:\p{N}{1,3}(?=(?:\p{N}{3})*+(?!\p{N}))|\z))";
   const std::string han =
       R"(\x{3400}-\x{4dbf}\x{4e00}-\x{9fff}\x{f900}-\x{faff}\x{20000}-\x{2a6df})"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kDeepest = 32;  // nested Sequences
 
-// Oniguruma's \w is another set than that of Rust's regular expressions.
+// Oniguruma's \w is not the same set as in Rust's regular expressions.
 constexpr std::string_view kWords = R"([\p{L}\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]+)"
                                     R"(|[^\p{L}\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d\s]+)";
 constexpr std::string_view kByteLevelWords =
@@ -38,7 +38,7 @@ void check_texts(const Setting& setting, const std::string& where, int depth) {
     }
 }
 
-/// The objects of a list; none if it is missing.
+/// The objects of a list; empty if it is missing.
 std::vector<const Settings*> objects(const Settings& part, std::string_view key) {
   std::vector<const Settings*> list;
   const Setting* const setting = part.find(key);
@@ -104,7 +104,7 @@ std::string one_character(const Settings& part, std::string_view key) {
   return text;
 }
 
-/// The parts of a Sequence, one behind the other, or the part itself.
+/// The parts of a Sequence, one after the other, or the part itself.
 template <class Read>
 void each_part(const Settings& part, std::string_view list, int depth, const Read& read) {
   check(depth <= kDeepest, ErrorCode::kFormat, part.where(), "Sequences are nested deeper than ",
@@ -333,7 +333,7 @@ void read_added_tokens(const Settings& file, Rules& rules) {
     const std::string normalized = all.pieces.empty() ? "" : std::string(all.of(all.pieces[0]));
     if (normalized != token.text) {
       rules.decoded[token.id] = normalized;
-      // As HuggingFace compares this text with those of special tokens.
+      // HuggingFace compares this text with the texts of special tokens.
       if (kind == Rules::kSpecial) kind = Rules::kAdded;
     }
     token.text = normalized;

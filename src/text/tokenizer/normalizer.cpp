@@ -62,7 +62,7 @@ bool is_mark(char32_t code) {
 }
 
 /// A character of the normalized text, and how it relates to the old text: 1 is added to it, 0
-/// stands for one old character, -n stands for one and n behind it.
+/// stands for one old character, -n stands for one and the n after it.
 struct Change {
   char32_t code;
   int change;
@@ -81,7 +81,7 @@ std::vector<Change> decompose(std::string_view text, bool compatible) {
   };
   std::vector<Change> result;
   result.reserve(text.size());
-  std::vector<Marked> pending;  // a starter and the marks behind it
+  std::vector<Marked> pending;  // a starter and the marks after it
   const auto flush = [&] {
     std::stable_sort(pending.begin(), pending.end(),
                      [](const Marked& lhs, const Marked& rhs) { return lhs.order < rhs.order; });
@@ -110,7 +110,7 @@ std::vector<Change> decompose(std::string_view text, bool compatible) {
   return result;
 }
 
-/// The primary composite of two characters; 0 if there is none.
+/// The primary composite of two characters; 0 if they do not compose.
 char32_t composed(char32_t left, char32_t right) {
   if (right < 0x300 || is_newer(left) || is_newer(right)) return 0;
   std::array<utf8proc_int32_t, 3> pair = {utf8proc_int32_t(left), utf8proc_int32_t(right), 0};
@@ -125,7 +125,7 @@ std::vector<Change> compose(const std::vector<Change>& parts) {
   result.reserve(parts.size());
   size_t starter = 0;  // in the result
   bool has_starter = false;
-  uint8_t last = 0;  // the class of the character behind the starter that stays; 0: none
+  uint8_t last = 0;  // the class of the last character kept after the starter, or 0
   for (const Change& part : parts) {
     const uint8_t order = combining_class(part.code);
     if (has_starter && (last == 0 || last < order)) {
@@ -167,7 +167,7 @@ class NormalizeTo : public Step {
  public:
   explicit NormalizeTo(Form form) : form_(form) {}
   void apply(Pieces& all) const override {
-    // Characters below are their own normal form, and compose with none before them.
+    // Characters below are their own normal form, and compose with no character before them.
     const char32_t first_that_changes = form_ == Form::kNfc ? 0x300 : 0x80;
     const auto changes = [&](std::string_view text) {
       for (size_t at = 0; at < text.size();)

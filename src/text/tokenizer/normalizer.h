@@ -1,5 +1,5 @@
-// Normalizers: rewrite a text before it is cut into words. The origins of what they write are those
-// that HuggingFace's tokenizers gives.
+// Normalizers: rewrite a text before it is cut into words. They give each byte that they write the
+// origin that HuggingFace's tokenizers gives it.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 namespace wick::tokenization {
 
 enum class Form { kNfc, kNfd, kNfkc, kNfkd };
-/// As of Unicode 9, like HuggingFace's: newer characters stay as they are.
+/// Follows Unicode 9, like HuggingFace's: newer characters stay as they are.
 std::unique_ptr<Step> normalize_to(Form form);
 std::unique_ptr<Step> lowercase();
 /// Puts the text before each piece.

@@ -66,7 +66,7 @@ void Pattern::find(std::string_view text, std::vector<Span>& matches) const {
       matches.push_back({uint32_t(at), uint32_t(at + literal_.size())});
     return;
   }
-  // The stack is for backtracking into groups; what exceeds it is an error.
+  // The stack is for backtracking into groups; a match that needs more is an error.
   struct Memory {
     Owned<pcre2_match_data, pcre2_match_data_free> data{pcre2_match_data_create(1, nullptr)};
     Owned<pcre2_match_context, pcre2_match_context_free> context{
@@ -87,7 +87,7 @@ void Pattern::find(std::string_view text, std::vector<Span>& matches) const {
       fail(ErrorCode::kUnsupported, code_->where, "pattern ", in_quotes(code_->expression),
            " fails on this text: ", reason(result));
     const size_t begin = found[0], end = found[1];
-    if (begin >= end && end == last_end) {  // no empty match right behind another match
+    if (begin >= end && end == last_end) {  // no empty match right after another match
       at = end < text.size() ? end + character_length(text[end]) : end + 1;
       continue;
     }

@@ -16,8 +16,8 @@ enum class Unicode { k15, k16 };
 class Pattern {
  public:
   /// A regular expression in the syntax of HuggingFace's tokenizers (Oniguruma's for Ruby). where:
-  /// the prefix of errors. Errors: kUnsupported, with the expression, if it is wrong or PCRE2 lacks
-  /// what it uses.
+  /// the prefix of errors. Errors: kUnsupported, with the expression, if it is wrong or uses syntax
+  /// that PCRE2 lacks.
   static Pattern regex(std::string_view expression, const std::string& where,
                        Unicode unicode = Unicode::k16);
   /// Matches the text itself; nothing if it is empty.

@@ -19,7 +19,7 @@ class Translator {
 
   std::string run() {
     std::vector<size_t> groups;  // where they start in out_
-    size_t atom = 0;             // where what a quantifier applies to starts
+    size_t atom = 0;             // where a quantifier's operand starts
     while (at_ < in_.size()) {
       const char c = in_[at_];
       const size_t start = out_.size();
@@ -239,7 +239,7 @@ class Translator {
     at_ += 2;
   }
 
-  /// ( and what says the kind of the group. Flags: m of Oniguruma is s of PCRE2.
+  /// ( and the prefix with the kind of the group. Flags: m of Oniguruma is s of PCRE2.
   void open_group(std::vector<size_t>& groups) {
     out_ += in_[at_++];
     if (peek() != '?') return;

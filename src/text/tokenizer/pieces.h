@@ -24,8 +24,8 @@ struct Piece {
 struct Pieces {
   std::string text;
   std::vector<Piece> pieces;
-  /// By byte of `text`: the bytes of the input that it came from, whole characters. Empty if the
-  /// caller does not ask for offsets.
+  /// For each byte of `text`, the bytes of the input that it came from, whole characters. Empty if
+  /// the caller does not ask for offsets.
   std::vector<Span> origins;
   bool tracks = false;
 
@@ -94,9 +94,9 @@ class Editor {
   }
   /// Passes over bytes of the old text.
   void skip(size_t bytes) { at_ += bytes; }
-  /// Writes text in place of what follows, with the origin of the next old byte.
+  /// Writes text in place of the next old bytes, with the first one's origin.
   void replace(std::string_view by) { put(by, at_, true); }
-  /// Writes text, with the origin of the old byte before; none if that is the first.
+  /// Writes text, with the origin of the old byte before; without an origin at the start.
   void insert(std::string_view added) { put(added, at_ - 1, at_ > 0); }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace wick::tokenization {
 
-/// What becomes of the matches of a pattern, with "the-final--countdown" split on "-".
+/// The fate of a pattern's matches, shown for "the-final--countdown" split on "-".
 enum class Behavior {
   kRemoved,             // the|final|countdown
   kIsolated,            // the|-|final|-|-|countdown

@@ -1,10 +1,10 @@
 // The classes of characters that Oniguruma knows by name, in PCRE2's syntax.
 //
-// Characters have the classes of the program whose results must be met, whatever versions the
-// libraries have (Debian 12: PCRE2 Unicode 14, utf8proc Unicode 15): patterns of tokenizer.json those
-// of Unicode 16, patterns of GGUF files those of 15.1, by the tables of properties.cpp; normalization
-// those of 9 and lower case those of 17, by the tables of normalizer.cpp, as HuggingFace's tokenizers
-// 0.23.3 and llama.cpp have them.
+// Characters have the classes of the program whose results wick must give, whatever versions the
+// libraries have (Debian 12: PCRE2 Unicode 14, utf8proc Unicode 15). By properties.cpp's tables,
+// patterns of tokenizer.json follow Unicode 16 and patterns of GGUF files 15.1; by normalizer.cpp's
+// tables, normalization follows 9 and lower case 17, as in HuggingFace's tokenizers 0.23.3 and
+// llama.cpp.
 #pragma once
 #include <optional>
 #include <string>
@@ -17,14 +17,14 @@ namespace wick::tokenization {
 /// A set of characters.
 struct Property {
   std::string items;        // of a class in brackets
-  bool negated = false;     // the set is what the items leave
-  std::string except = {};  // items of the set's characters that are none of it
+  bool negated = false;     // the set is the complement of the items
+  std::string except = {};  // items to remove from the set
 };
 
-/// \p{NAME}: a category, a POSIX class, a binary property or a script; a name that is neither of the
-/// first three is a script for PCRE2, which refuses what it does not know.
+/// \p{NAME}: a category, a POSIX class, a binary property or a script; a name that is neither of
+/// the first three is a script for PCRE2, which refuses unknown ones.
 Property property_of(std::string_view name, Unicode unicode);
-/// [:NAME:]; nullopt if there is none.
+/// [:NAME:]; nullopt if the name is unknown.
 std::optional<Property> posix_class(std::string_view name, Unicode unicode);
 /// The items of \w in brackets. Outside it has kOtherWord too: some numbers of Latin-1.
 std::string word_items(Unicode unicode);

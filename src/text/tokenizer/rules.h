@@ -29,7 +29,7 @@ class WorkspacePool {
   std::vector<std::unique_ptr<Workspace>> free_;
 };
 
-/// What is done to the tokens of a text.
+/// A change of the tokens of a text.
 struct PostStep {
   std::vector<int32_t> before, after;  // tokens put around it
   bool trims = false;                  // takes white space out of the offsets
@@ -62,7 +62,7 @@ struct Rules {
   enum class Spelling { kAsDecoded, kLetters, kMarkedSpaces } spelling_of_bytes = {};
 
   std::optional<int32_t> bos, eos;
-  std::vector<std::string> warnings;  // one line each: what the file lacks
+  std::vector<std::string> warnings;  // one line for each thing that the file lacks
   mutable WorkspacePool workspaces;
 
   int32_t size() const { return int32_t(kinds.size()); }
@@ -79,14 +79,14 @@ std::shared_ptr<const Rules> read_gguf(const Settings& metadata,
                                        const std::string& chosen_pre = "");
 
 /// The texts of tokens that end a text or a turn. GGUF files name only one or two of their ids; by
-/// these texts llama.cpp (MIT) recognizes the others. has: whether the vocabulary has a token of this
-/// text, since beside some tokens others end nothing.
+/// these texts llama.cpp (MIT) recognizes the others. has: whether the vocabulary has a token of
+/// this text, since beside some tokens others end nothing.
 std::vector<const char*> end_tokens(const std::function<bool(const char* text)>& has);
 
-/// Where BPE cuts a text and what its tokens spell, by "tokenizer.ggml.pre". Each pattern cuts the
-/// parts that the one before it left.
+/// Where BPE cuts a text and how its tokens spell it, by "tokenizer.ggml.pre". Each pattern cuts
+/// the parts that the one before it left.
 struct PreTokenization {
-  /// What the model's words are made of: bytes, spelled in the byte alphabet; characters; characters
+  /// The symbols of the model's words: bytes, spelled in the byte alphabet; characters; characters
   /// with kSpaceMark for spaces. Characters that are no tokens become tokens "<0xXX>".
   enum class Letters { kBytes, kCharacters, kMarkedCharacters };
 
@@ -95,7 +95,7 @@ struct PreTokenization {
   bool always_adds_bos = false;  // even if the file says otherwise
   bool has_bos = true;           // a file without "bos_token_id" has id 11
   bool needs_merges = true;
-  bool drops_matches = false;   // what the patterns match is left out
+  bool drops_matches = false;   // matches of the patterns are left out
   bool whole_newlines = false;  // a word of newlines that is a token stays whole
   Letters letters = Letters::kBytes;
 };

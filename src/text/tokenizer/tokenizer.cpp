@@ -10,7 +10,7 @@ namespace wick {
 namespace tokenization {
 namespace {
 
-/// By byte of valid UTF-8, and for its end: the number of characters before the one there.
+/// The number of characters before the one at each byte of valid UTF-8, and at its end.
 std::vector<uint32_t> code_points_before(std::string_view text) {
   std::vector<uint32_t> before(text.size() + 1);
   uint32_t count = 0;
@@ -30,7 +30,7 @@ void cut(const Rules& rules, Pieces& all, bool special) {
   for (const auto& step : rules.pre_tokenizers) step->apply(all);
 }
 
-/// Calls found(piece, token) for each token of the pieces; a token's bytes are those of the piece.
+/// Calls found(piece, token) for each token of the pieces; a token's bytes lie in the piece.
 template <class Found>
 void each_token(const Rules& rules, const Pieces& all, const Found& found) {
   struct Lease {

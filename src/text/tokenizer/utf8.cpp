@@ -14,7 +14,7 @@ size_t character_at(std::string_view text, size_t& part) {
   const uint8_t first = byte(0);
   part = 1;
   if (first < 0x80) return 1;
-  // The second byte's range excludes overlong forms, surrogates and what exceeds U+10FFFF.
+  // The second byte's range excludes overlong forms, surrogates and code points above U+10FFFF.
   uint8_t low = 0x80, high = 0xbf;
   size_t length = 0;
   if (first >= 0xc2 && first <= 0xdf) length = 2;

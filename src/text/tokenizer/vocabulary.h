@@ -13,7 +13,7 @@ class Vocabulary {
   void reserve(size_t tokens, size_t bytes);
   /// Gives the text the next id. False if an earlier token has the text; ids still advance then.
   bool add(std::string_view text);
-  /// The id of the text; -1 if there is none.
+  /// The id of the text; -1 if no token has it.
   int32_t find(std::string_view text) const;
 
   int32_t size() const { return int32_t(ends_.size()); }
@@ -26,13 +26,13 @@ class Vocabulary {
   void grow();
   size_t slot_of(std::string_view text) const;
 
-  std::string texts_;           // one behind the other
+  std::string texts_;           // one after the other
   std::vector<size_t> ends_;    // in texts_, by id
   std::vector<int32_t> table_;  // ids by hash of their text, -1 where free; a power of two
   size_t used_ = 0;
 };
 
-/// What merging a pair of adjacent tokens gives.
+/// The result of merging a pair of adjacent tokens.
 struct Merge {
   uint32_t rank = 0;  // lower ranks merge first
   int32_t id = -1;    // of the merged token; -1: the pair does not merge
@@ -42,7 +42,7 @@ struct Merge {
 class Merges {
  public:
   void reserve(size_t pairs);
-  /// The merge of the pair, which is new with id -1 if the pair has none.
+  /// The merge of the pair; a new one with id -1 if the pair has no merge yet.
   Merge& of(int32_t left, int32_t right);
   Merge find(int32_t left, int32_t right) const {
     if (table_.empty()) return {};
