@@ -49,7 +49,7 @@ using C = const RuleContext&;
 using G = const Tensor&;
 // One row per line.
 // clang-format off
-constexpr BinaryMeaning kBinary[] = {
+constexpr BinarySemantics kBinary[] = {
     {Add::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C, int) { return gy; }},
     {Sub::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C, int side) { return side ? -gy : gy; }},
     {Mul::op, DTypeRule::kNumbers, kKeepInputs, [](G gy, C c, int side) { return gy * c.input(1 - side); }},
@@ -75,15 +75,16 @@ constexpr BinaryMeaning kBinary[] = {
 };
 // clang-format on
 
-static_assert(all_have_meanings<kBinary>(Binary{}), "a formula of scalar/binary.h has no row here");
+static_assert(all_have_semantics<kBinary>(Binary{}),
+              "a formula of scalar/binary.h has no row here");
 
 template <class F>
 Tensor binary(Tensor a, const Tensor& b) {
-  return run_binary(meaning_of<kBinary, F>(), std::move(a), b);
+  return run_binary(semantics_of<kBinary, F>(), std::move(a), b);
 }
 template <class F>
 Tensor binary(Tensor a, Number b) {
-  return run_binary(meaning_of<kBinary, F>(), std::move(a), b);
+  return run_binary(semantics_of<kBinary, F>(), std::move(a), b);
 }
 /// F for numbers; OfBool for bool with bool.
 template <class F, class OfBool>
@@ -106,7 +107,7 @@ Tensor arithmetic(Tensor a, Number b) {
 template <class F>
 DType dtype_beside(const Tensor& a, Number b) {
   check_defined(F::op.name, a);
-  return operand_dtype(F::op, meaning_of<kBinary, F>().rule, promote(a.dtype(), b));
+  return operand_dtype(F::op, semantics_of<kBinary, F>().rule, promote(a.dtype(), b));
 }
 /// F with a number that an integer dtype must hold: modulo 2^bits it would mean something else.
 template <class F>
@@ -126,7 +127,7 @@ Tensor polygamma_of(const Tensor& order, const Tensor& x) { return binary<Polyga
 
 }  // namespace
 
-DTypeRule binary_dtype_rule(const Op& op) { return kBinary[place_of(kBinary, op)].rule; }
+DTypeRule binary_dtype_rule(const Op& op) { return kBinary[row_of(kBinary, op)].rule; }
 
 Tensor polygamma(int order, Tensor x) {
   const Calling calling("polygamma");

@@ -34,7 +34,7 @@ Tensor scalar_like(const Tensor& x, Number value, DType dtype) {
 
 Tensor widened(const Tensor& x) { return cast(x, computed_in(x.dtype())); }
 
-Tensor run_unary(const UnaryMeaning& m, Tensor x) {
+Tensor run_unary(const UnarySemantics& m, Tensor x) {
   check_defined(m.op.name, x);
   const DType dtype = operand_dtype(m.op, m.rule, x.dtype());
   if (x.dtype() != dtype) x = cast(x, dtype);
@@ -59,7 +59,7 @@ Tensor run_unary(const UnaryMeaning& m, Tensor x) {
   });
 }
 
-Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype) {
+Tensor run_binary(const BinarySemantics& m, Tensor a, const Tensor& b, DType dtype) {
   check_same_device(m.op.name, a, b);
   dtype = operand_dtype(m.op, m.rule, dtype);
   if (a.dtype() != dtype) a = cast(a, dtype);
@@ -89,14 +89,14 @@ Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype
       });
 }
 
-Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b) {
+Tensor run_binary(const BinarySemantics& m, Tensor a, const Tensor& b) {
   check_defined(m.op.name, a);
   check_defined(m.op.name, b);
   const DType dtype = promote(a, b);
   return run_binary(m, std::move(a), b, dtype);
 }
 
-Tensor run_binary(const BinaryMeaning& m, Tensor a, Number b) {
+Tensor run_binary(const BinarySemantics& m, Tensor a, Number b) {
   check_defined(m.op.name, a);
   const DType dtype = promote(a.dtype(), b);
   const Tensor other = scalar_like(a, b, operand_dtype(m.op, m.rule, dtype));

@@ -16,7 +16,7 @@ enum class DTypeRule {
 };
 
 /// An op on one operand: a row of the table in unary.cpp.
-struct UnaryMeaning {
+struct UnarySemantics {
   Op op;
   DTypeRule rule;
   unsigned keep;
@@ -25,7 +25,7 @@ struct UnaryMeaning {
 };
 
 /// An op on two operands: a row of the table in binary.cpp.
-struct BinaryMeaning {
+struct BinarySemantics {
   Op op;
   DTypeRule rule;
   unsigned keep;
@@ -35,11 +35,11 @@ struct BinaryMeaning {
   Tensor (*composite)(const Tensor& a, const Tensor& b) = nullptr;
 };
 
-Tensor run_unary(const UnaryMeaning& m, Tensor x);
+Tensor run_unary(const UnarySemantics& m, Tensor x);
 /// dtype: the dtype that both operands promote to.
-Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b, DType dtype);
-Tensor run_binary(const BinaryMeaning& m, Tensor a, const Tensor& b);
-Tensor run_binary(const BinaryMeaning& m, Tensor a, Number b);
+Tensor run_binary(const BinarySemantics& m, Tensor a, const Tensor& b, DType dtype);
+Tensor run_binary(const BinarySemantics& m, Tensor a, const Tensor& b);
+Tensor run_binary(const BinarySemantics& m, Tensor a, Number b);
 
 /// The rules in the tables' rows, for the ops of scalar/unary.h's Unary and scalar/binary.h's Binary.
 DTypeRule unary_dtype_rule(const Op& op);
@@ -48,23 +48,23 @@ DTypeRule binary_dtype_rule(const Op& op);
 /// The dtype to which an op converts operands of dtype `dtype`. Errors: kDTypeMismatch.
 DType operand_dtype(const Op& op, DTypeRule rule, DType dtype);
 
-/// The index of an op in a table; -1 if the table lacks it.
-template <class Meaning, size_t n>
-constexpr int place_of(const Meaning (&table)[n], const Op& op) {
+/// The index of an op's row in a table; -1 if the table lacks it.
+template <class Semantics, size_t n>
+constexpr int row_of(const Semantics (&table)[n], const Op& op) {
   for (size_t i = 0; i < n; i++)
     if (table[i].op == op) return int(i);
   return -1;
 }
 /// The table row of a formula's op. A formula without a row does not compile.
 template <const auto& table, class F>
-constexpr const auto& meaning_of() {
-  constexpr int place = place_of(table, F::op);
-  static_assert(place >= 0, "the formula F has no row in the table of meanings");
-  return table[place];
+constexpr const auto& semantics_of() {
+  constexpr int row = row_of(table, F::op);
+  static_assert(row >= 0, "the formula F has no row in the table of semantics");
+  return table[row];
 }
 template <const auto& table, class... F>
-constexpr bool all_have_meanings(TypeList<F...>) {
-  return ((place_of(table, F::op) >= 0) && ...);
+constexpr bool all_have_semantics(TypeList<F...>) {
+  return ((row_of(table, F::op) >= 0) && ...);
 }
 
 /// x itself if the op may overwrite it, else new memory for the result.

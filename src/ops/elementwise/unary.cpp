@@ -42,7 +42,7 @@ using C = const RuleContext&;
 using G = const Tensor&;
 // One row per line.
 // clang-format off
-constexpr UnaryMeaning kUnary[] = {
+constexpr UnarySemantics kUnary[] = {
     {Neg::op, DTypeRule::kNumbers, kKeepNothing, [](G gy, C) { return -gy; }},
     {Exp::op, DTypeRule::kFloats, kKeepOutput, [](G gy, C c) { return gy * c.output(); }},
     {Log::op, DTypeRule::kFloats, kKeepInput0, [](G gy, C c) { return gy / c.input(0); }},
@@ -88,11 +88,11 @@ constexpr UnaryMeaning kUnary[] = {
 };
 // clang-format on
 
-static_assert(all_have_meanings<kUnary>(Unary{}), "a formula of scalar/unary.h has no row here");
+static_assert(all_have_semantics<kUnary>(Unary{}), "a formula of scalar/unary.h has no row here");
 
 template <class F>
 Tensor unary(Tensor x) {
-  return run_unary(meaning_of<kUnary, F>(), std::move(x));
+  return run_unary(semantics_of<kUnary, F>(), std::move(x));
 }
 
 /// Rounding leaves integers unchanged.
@@ -122,7 +122,7 @@ Tensor with_numbers(Tensor x, double a, double b, unsigned keep,
 
 }  // namespace
 
-DTypeRule unary_dtype_rule(const Op& op) { return kUnary[place_of(kUnary, op)].rule; }
+DTypeRule unary_dtype_rule(const Op& op) { return kUnary[row_of(kUnary, op)].rule; }
 
 Tensor neg(Tensor x) { return unary<Neg>(std::move(x)); }
 Tensor exp(Tensor x) { return unary<Exp>(std::move(x)); }
