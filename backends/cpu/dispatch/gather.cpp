@@ -164,7 +164,7 @@ void scatter(const Dims& d, const Word* src, Word* y) {
 
 /// How many threads add at once, each with a tile of its own, and how wide that is.
 struct Tiles {
-  Tiles(const Dims& d, const Adding& op) {
+  Tiles(const Dims& d, const ScatterAddFunctions& op) {
     const int64 fits = kTileBytes / std::max<int64>(1, d.N * op.in.wide_size);
     width = std::max<int64>(1, std::min({kGroup, d.I, fits}));
     bytes = (d.N * width * op.in.wide_size + 63) / 64 * 64;
@@ -174,13 +174,16 @@ struct Tiles {
   int64 width, bytes, groups, workers;
 };
 
-bool uses_tiles(const Dims& d, const Adding& op) { return !d.of_rows() && !op.in.direct; }
+bool uses_tiles(const Dims& d, const ScatterAddFunctions& op) {
+  return !d.of_rows() && !op.in.direct;
+}
 
 int64 rows_scratch(const Dims& d) { return (d.N + d.J) * int64(sizeof(int64)); }
 
 /// Rows share an id: per destination a list of the rows that go there, in their order; destinations
 /// then go side by side.
-void add_rows(const Dims& d, const Adding& op, const char* src, char* y, int64* scratch) {
+void add_rows(const Dims& d, const ScatterAddFunctions& op, const char* src, char* y,
+              int64* scratch) {
   int64* const head = scratch;        // [N]: the first row that goes to n, or -1
   int64* const next = scratch + d.N;  // [J]: the one after j, or -1
   for (int64 o = 0; o < d.O; o++) {
@@ -217,7 +220,7 @@ void add_rows(const Dims& d, const Adding& op, const char* src, char* y, int64* 
 /// and all of their rows.
 class Columns {
  public:
-  Columns(const Dims& d, const Adding& op, const Call& call)
+  Columns(const Dims& d, const ScatterAddFunctions& op, const Call& call)
       : d_(d),
         op_(op),
         src_(call.in[0].as<char>()),
@@ -284,7 +287,7 @@ class Columns {
   }
 
   const Dims& d_;
-  const Adding& op_;
+  const ScatterAddFunctions& op_;
   const char* src_;
   char* y_;
   char* scratch_;
@@ -346,7 +349,7 @@ Status run_scatter(const Kernel* kernel, const Call* call) {
 }
 
 int64 scatter_add_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
-  const Adding& op = *static_cast<const Adding*>(kernel->data);
+  const ScatterAddFunctions& op = *static_cast<const ScatterAddFunctions*>(kernel->data);
   const Dims d(call->out[0], call->in[1], call->in[0]);
   if (d.empty()) return 0;
   if (d.of_rows()) return rows_scratch(d);
@@ -355,7 +358,7 @@ int64 scatter_add_scratch(const Kernel* kernel, const Call* call, const DeviceIn
 }
 
 Status run_scatter_add(const Kernel* kernel, const Call* call) {
-  const Adding& op = *static_cast<const Adding*>(kernel->data);
+  const ScatterAddFunctions& op = *static_cast<const ScatterAddFunctions*>(kernel->data);
   const Dims d(call->out[0], call->in[1], call->in[0]);
   if (d.empty()) return {};
   if (const Status status = check_ids(d, kernel->name); !status.ok()) return status;

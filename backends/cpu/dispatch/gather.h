@@ -7,7 +7,7 @@
 namespace wick::cpu {
 
 /// The functions of a scatter_add kernel (Kernel::data).
-struct Adding {
+struct ScatterAddFunctions {
   Access in;   // reads elements as the accumulator type
   Access out;  // writes them from it
   Apply add;   // y[i] = a[i] + b[i]

@@ -49,7 +49,7 @@ int64 blocks_of(const View& mask) { return (mask.shape[0] + kBlock - 1) / kBlock
 }  // namespace
 
 Status run_search_sorted(const Kernel* kernel, const Call* call) {
-  const auto& op = *static_cast<const Searching*>(kernel->data);
+  const auto& op = *static_cast<const SearchFunctions*>(kernel->data);
   const int right = static_cast<const SearchAttributes*>(call->attributes)->right;
   const View &x = call->in[0], &values = call->in[1], &ids = call->out[0];
   const int64 m = values.shape[1];

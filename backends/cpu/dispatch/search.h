@@ -7,7 +7,7 @@
 namespace wick::cpu {
 
 /// The functions of a searchsorted kernel (Kernel::data).
-struct Searching {
+struct SearchFunctions {
   int64 size;  // bytes per element
   /// Finds for each of m values its first insertion point in the ascending x [n]; the last one with
   /// `right`.

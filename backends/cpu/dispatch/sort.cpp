@@ -23,7 +23,7 @@ struct Narrow {
   static int digit(Record r, int pass) { return int(r >> (32 + 8 * pass) & 0xff); }
   static int64 place(Record r) { return int64(r & 0xffffffff); }
   static constexpr Record kLast = ~uint64(0);
-  static void fill(const Sorting& op, const void* x, int64 stride, int64 n, int64 first,
+  static void fill(const SortFunctions& op, const void* x, int64 stride, int64 n, int64 first,
                    int descending, Record* to) {
     op.narrow(x, stride, n, first, descending, to);
   }
@@ -33,13 +33,13 @@ struct Wide {
   static int digit(const Record& r, int pass) { return int(r.key >> (8 * pass) & 0xff); }
   static int64 place(const Record& r) { return int64(r.place); }
   static constexpr Record kLast = {~uint64(0), ~uint64(0)};
-  static void fill(const Sorting& op, const void* x, int64 stride, int64 n, int64 first,
+  static void fill(const SortFunctions& op, const void* x, int64 stride, int64 n, int64 first,
                    int descending, Record* to) {
     op.wide(x, stride, n, first, descending, to);
   }
 };
 
-bool is_narrow(const Sorting& op, int64 n) {
+bool is_narrow(const SortFunctions& op, int64 n) {
   return op.key_bytes <= 4 && n <= int64(std::numeric_limits<uint32>::max());
 }
 
@@ -97,7 +97,7 @@ void pick_words(const Word* x, int64 stride, const int64* ids, int64 n, Word* y,
 
 /// Row `i` of a call.
 struct Row {
-  Row(const Sorting& op, const Call& call, int64 i)
+  Row(const SortFunctions& op, const Call& call, int64 i)
       : op(op),
         n(call.in[0].shape[1]),
         stride(call.in[0].strides[1]),
@@ -140,7 +140,7 @@ struct Row {
       words(uint64());
   }
 
-  const Sorting& op;
+  const SortFunctions& op;
   int64 n, stride;
   const char* x;
   char* y;
@@ -200,7 +200,7 @@ void select_row(const Row& row, int64 k, char* buffer) {
 
 /// How a call is done: k of n records of a row are wanted.
 struct Plan {
-  Plan(const Sorting& op, const Call& call)
+  Plan(const SortFunctions& op, const Call& call)
       : rows(call.in[0].shape[0]),
         n(call.in[0].shape[1]),
         k(call.out[0].shape[1]),
@@ -224,7 +224,7 @@ struct Plan {
 };
 
 template <class Kind>
-void run_rows(const Sorting& op, const Call& call, const Plan& plan, char* buffers) {
+void run_rows(const SortFunctions& op, const Call& call, const Plan& plan, char* buffers) {
   plan.workers.run(plan.rows, buffers, [&](int64 i, char* buffer) {
     const Row row(op, call, i);
     if (plan.selects)
@@ -235,7 +235,7 @@ void run_rows(const Sorting& op, const Call& call, const Plan& plan, char* buffe
 }
 
 Status run(const Kernel* kernel, const Call* call) {
-  const auto& op = *static_cast<const Sorting*>(kernel->data);
+  const auto& op = *static_cast<const SortFunctions*>(kernel->data);
   Plan plan(op, *call);
   if (plan.rows * plan.n * plan.k == 0) return {};
   if (!plan.workers.fit(call->scratch_bytes))
@@ -251,7 +251,7 @@ Status run(const Kernel* kernel, const Call* call) {
 }
 
 int64 scratch(const Kernel* kernel, const Call* call) {
-  return Plan(*static_cast<const Sorting*>(kernel->data), *call).workers.scratch();
+  return Plan(*static_cast<const SortFunctions*>(kernel->data), *call).workers.scratch();
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct Keyed {
 };
 
 /// The functions of a sort kernel (Kernel::data).
-struct Sorting {
+struct SortFunctions {
   int64 size;     // bytes per element
   int key_bytes;  // bytes in which keys differ
   /// Writes the records of n elements, the first of which has index `first`.

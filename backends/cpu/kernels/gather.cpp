@@ -27,8 +27,9 @@ template <class T>
 constexpr Access kMoving = copy_access<sizeof(T)>();
 
 template <class T>
-constexpr Adding kAdding = {reading<T, ComputeIn<Add, T>>(), writing<T, ComputeIn<Add, T>>(),
-                            add<ComputeIn<Add, T>>, add_each<ComputeIn<Add, T>>};
+constexpr ScatterAddFunctions kScatterAddFunctions = {
+    reading<T, ComputeIn<Add, T>>(), writing<T, ComputeIn<Add, T>>(), add<ComputeIn<Add, T>>,
+    add_each<ComputeIn<Add, T>>};
 
 }  // namespace
 
@@ -43,7 +44,7 @@ void add_family<"gather">(Table& table) {
     table.add(kScatterAdd, kDTypeOf<T>,
               {.scratch_bytes = scatter_add_scratch,
                .run = run_scatter_add,
-               .data = &kAdding<T>,
+               .data = &kScatterAddFunctions<T>,
                .flags = kKernelAccumulates});
   });
 }

@@ -37,7 +37,7 @@ void search(const void* from, int64 stride, int64 n, const void* looked_up, int6
 }
 
 template <class T>
-constexpr Searching kSearching = {sizeof(T), search<T>};
+constexpr SearchFunctions kSearchFunctions = {sizeof(T), search<T>};
 
 }  // namespace
 
@@ -45,7 +45,7 @@ template <>
 void add_family<"search">(Table& table) {
   for_each(AllTypes{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
-    table.add(kSearchSorted, t, {.run = run_search_sorted, .data = &kSearching<T>});
+    table.add(kSearchSorted, t, {.run = run_search_sorted, .data = &kSearchFunctions<T>});
   });
   table.add(kNonzero, DType::kBool, {.scratch_bytes = nonzero_scratch, .run = run_nonzero});
 }

@@ -57,7 +57,7 @@ void wide(const void* from, int64 stride, int64 n, int64 first, int descending, 
 }
 
 template <class T>
-constexpr Sorting kSorting = {sizeof(T), sizeof(T), narrow<T>, wide<T>};
+constexpr SortFunctions kSortFunctions = {sizeof(T), sizeof(T), narrow<T>, wide<T>};
 
 }  // namespace
 
@@ -65,8 +65,10 @@ template <>
 void add_family<"sort">(Table& table) {
   for_each(AllTypes{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
-    table.add(kSort, t, {.scratch_bytes = sort_scratch, .run = run_sort, .data = &kSorting<T>});
-    table.add(kTopk, t, {.scratch_bytes = topk_scratch, .run = run_topk, .data = &kSorting<T>});
+    table.add(kSort, t,
+              {.scratch_bytes = sort_scratch, .run = run_sort, .data = &kSortFunctions<T>});
+    table.add(kTopk, t,
+              {.scratch_bytes = topk_scratch, .run = run_topk, .data = &kSortFunctions<T>});
   });
 }
 
