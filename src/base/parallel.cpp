@@ -23,7 +23,7 @@
 namespace wick {
 namespace {
 
-constexpr int kMostThreads = 4096;
+constexpr int kMaxThreads = 4096;
 
 /// Cores allowed by the cgroup's CPU quota; 0: no quota.
 int cgroup_cores() {
@@ -41,7 +41,7 @@ int cgroup_cores() {
 }
 
 int default_threads() {
-  if (const auto set = environment_integer("WICK_THREADS", 1, kMostThreads)) return int(*set);
+  if (const auto set = environment_integer("WICK_THREADS", 1, kMaxThreads)) return int(*set);
   cpu_set_t set;
   int cores = sched_getaffinity(0, sizeof set, &set) == 0
                   ? CPU_COUNT(&set)
@@ -145,7 +145,7 @@ class Team {
     }
   }
 
-  std::array<std::unique_ptr<Member>, kMostThreads> members_;
+  std::array<std::unique_ptr<Member>, kMaxThreads> members_;
   int size_ = 0;
   // Written before a member's `regions`, read after it.
   void (*part_)(void* context, int i) = nullptr;
@@ -163,8 +163,8 @@ Team& team() {
 int num_threads() { return threads().load(std::memory_order_relaxed); }
 
 void set_num_threads(int n) {
-  check(n >= 1 && n <= kMostThreads, ErrorCode::kInvalidArgument, "set_num_threads",
-        "threads: expected 1 to ", kMostThreads, ", got ", n);
+  check(n >= 1 && n <= kMaxThreads, ErrorCode::kInvalidArgument, "set_num_threads",
+        "threads: expected 1 to ", kMaxThreads, ", got ", n);
   threads().store(n, std::memory_order_relaxed);
 }
 

@@ -13,7 +13,7 @@
 namespace wick::conformance {
 namespace {
 
-constexpr int64_t kMostElements = 64;
+constexpr int64_t kMaxElements = 64;
 // f(x ± h), f(x ± 2h) and f(x ± 3h) give f' up to h^6 f^(7) / 140, and lose about 2^-53 f / h to
 // rounding: with values of f up to 10 and h = 2^-10 that is 1e-12.
 constexpr Real kStep = 0x1p-10;
@@ -234,7 +234,7 @@ Row gradient_row(const Row& row) {
   Row small = row;
   small.special = false;
   small.long_geometries.clear();
-  std::erase_if(small.geometries, [](const Geometry& g) { return elements_of(g) > kMostElements; });
+  std::erase_if(small.geometries, [](const Geometry& g) { return elements_of(g) > kMaxElements; });
   small.dtypes = {row.dtypes.front()};
   small.dtypes.front().resize(row.geometries.front().operands.size(), row.dtypes.front().back());
   for (const std::size_t i : row.differentiable) small.dtypes.front()[i] = DType::kF64;
@@ -269,7 +269,7 @@ Rules noted_rules(const Row& row, uint64_t seed) {
                        [&](const auto& a, const auto& b) { return floats(a) < floats(b); });
   if (dtypes == row.dtypes.end() || floats(*dtypes) == 0) return rules;
   for (const Geometry& geometry : row.geometries) {
-    if (elements_of(geometry) > kMostElements) continue;
+    if (elements_of(geometry) > kMaxElements) continue;
     const Case c{*dtypes, geometry, std::vector(geometry.operands.size(), Place::kWhole)};
     std::vector<Tensor> operands;
     for (const Placement& p : operands_of(row, c, seed)) {

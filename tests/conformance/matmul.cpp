@@ -139,7 +139,7 @@ const ActivationRow kActivations[] = {
      },
      12},
 };
-constexpr Real kMostSlope = 1.13L;  // of an activation
+constexpr Real kMaxSlope = 1.13L;  // of an activation
 
 /// What a case's dims say: the activation, whether there are a bias and a residual.
 const ActivationRow& activation_of(const Case& c) { return kActivations[c.geometry.dims.at(0)]; }
@@ -160,7 +160,7 @@ Result expected_epilogue(const std::vector<Array>& x, const Case& c) {
   for (std::size_t i = 0; i < y.array.values.size(); i++) {
     Real& value = y.array.values[i];
     value = f.of(value);
-    y.magnitude[i] = kMostSlope * y.magnitude[i] + f.errors * std::fabs(value);
+    y.magnitude[i] = kMaxSlope * y.magnitude[i] + f.errors * std::fabs(value);
     if (!has_residual(c)) continue;
     value += x[3].values[i];
     y.magnitude[i] += std::fabs(x[3].values[i]);

@@ -82,7 +82,7 @@ void dots(const LinearTile& t, int64 first_n) {
   const int64 blocks = t.k / W::kElements;
   typename W::Scales scales[ws];
   for (int64 b = 0; b < blocks;) {
-    const int64 begin = b, end = smaller(blocks, b + W::kMostBlocks);
+    const int64 begin = b, end = smaller(blocks, b + W::kMaxBlocks);
     for (int r = 0; r < ws; r++) W::read_scales(w[r] + b * W::kBytes, end - b, scales[r]);
     for (; b < end; b++) {
       const int64 ahead = ahead_of<ws>(b * W::kBytes, t.w_n);
@@ -150,7 +150,7 @@ WICK_HD void each_run_of_row(const uint8* row, int64 k, int64 n, F f) {
   typename W::Scales scales;
   int64 done = 0;
   while (n - done >= W::kElements) {
-    const int64 count = smaller((n - done) / W::kElements, W::kMostBlocks);
+    const int64 count = smaller((n - done) / W::kElements, W::kMaxBlocks);
     W::read_scales(block, count, scales);
     for (int64 b = 0; b < count; b++, block += W::kBytes, done += W::kElements)
       each_run<W>(

@@ -80,7 +80,7 @@ WICK_HD const float* steps_of(const char* row, int64 k, int64 unit) {
 }
 
 // Within these bounds steps and their products with scales stay in the range of normal numbers.
-constexpr float kLeast = 0x1p-60f, kMost = 0x1p60f;
+constexpr float kLeast = 0x1p-60f, kMax = 0x1p60f;
 
 /// LinearParts::pack_x.
 template <class F>
@@ -100,7 +100,7 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
     }
     const float most = largest_across(size);
     if (!hn::AllTrue(I32(), hn::Lt(exponents, no_number))) return false;
-    if (most > kMost || (most < kLeast && most != 0)) return false;
+    if (most > kMax || (most < kLeast && most != 0)) return false;
     const L inverse(most == 0 ? 0 : 32767 / most);
     const float step = most / 32767;
     float* const steps =

@@ -2,7 +2,7 @@
 //
 //   kElements, kBytes                  of a block; only the last block of a float row is partial
 //   Scales                             of a row's next blocks
-//   read_scales(blocks, n, scales)     reads the scales of n <= kMostBlocks blocks
+//   read_scales(blocks, n, scales)     reads the scales of n <= kMaxBlocks blocks
 //   load_run<r>(block, b, scales, w)   the weights of run r of the block, the b-th of the n
 #pragma once
 #include "kernels/convert.h"
@@ -14,16 +14,16 @@ inline constexpr int kRun = blocks::kRun, kRunLanes = kRun / Lanes<float>::kCoun
 /// A run of weights.
 using Run = Lanes<float>[kRunLanes];
 
-inline constexpr int64 kMostElements = 1024;  // whose scales are read at once
+inline constexpr int64 kMaxElements = 1024;  // whose scales are read at once
 
 template <class F>
 struct BlockWeights {
   static constexpr int kElements = kBlockElements<F>, kBytes = kBlockBytes<F>;
-  static constexpr int kGroups = kElements / F::kGroup, kMostBlocks = kMostElements / kElements;
+  static constexpr int kGroups = kElements / F::kGroup, kMaxBlocks = kMaxElements / kElements;
 
   /// The scales of the blocks' groups.
   struct Scales {
-    alignas(64) BlockScale of[kMostBlocks * kGroups];
+    alignas(64) BlockScale of[kMaxBlocks * kGroups];
   };
   static WICK_HD void read_scales(const uint8* block, int64 n, Scales& to) {
     BlockScale* group = to.of;
@@ -72,7 +72,7 @@ struct BlockWeights {
 template <class T>
 struct FloatWeights {
   static constexpr int kElements = kRun, kBytes = kRun * sizeof(T);
-  static constexpr int kMostBlocks = kMostElements / kElements;
+  static constexpr int kMaxBlocks = kMaxElements / kElements;
 
   struct Scales {};
   static WICK_HD void read_scales(const uint8*, int64, Scales&) {}

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64 kLeastWork = 1 << 21;        // multiplications of a part: some 50 us
 constexpr int64 kMuchWork = int64{1} << 27;  // of a part, where there are many
-constexpr int64 kParts = 16, kMostParts = 256;
+constexpr int64 kParts = 16, kMaxParts = 256;
 constexpr int64 kGranule = 32;   // channels that oneDNN's kernels take at once
 constexpr int64 kMove = 32;      // multiplications that moving an element costs
 constexpr int64 kShare = 16;     // of the work: the most that moving elements once more may cost
@@ -51,7 +51,7 @@ void ConvCut::choose() {
   const int64 weight = c_.weight.numel(), of_y = weight / c_.weight.shape[0];
   const int64 work = c_.y.numel() * of_y;
   const int64 wanted =
-      std::clamp(work / kLeastWork, int64{1}, std::clamp(work / kMuchWork, kParts, kMostParts));
+      std::clamp(work / kLeastWork, int64{1}, std::clamp(work / kMuchWork, kParts, kMaxParts));
   const bool grouped = c_.attributes.groups > 1;
   const int64 shared = grouped ? 0 : (c_.op == kConvInputGradient ? c_.y : c_.x).numel();
   const int64 granule =

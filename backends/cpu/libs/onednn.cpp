@@ -42,7 +42,7 @@ class Cut {
     // In multiplications of f32: bf16 is twice as fast.
     const int64 work = p_.multiplications() / (p_.dtype == DType::kBf16 ? 2 : 1);
     const int64 wanted =
-        std::clamp(work / kLeastWork, int64{1}, std::clamp(work / kMuchWork, kParts, kMostParts));
+        std::clamp(work / kLeastWork, int64{1}, std::clamp(work / kMuchWork, kParts, kMaxParts));
     for (int d = 0; d < p_.batch.rank; d++)
       if (dim_ < 0 || p_.batch.shape[d] > p_.batch.shape[dim_]) dim_ = d;
     if (dim_ >= 0) {
@@ -90,7 +90,7 @@ class Cut {
  private:
   static constexpr int64 kLeastWork = 6 << 20;  // of a part: some 0.1 ms
   static constexpr int64 kMuchWork = 1 << 26;   // of a part, where there are more than kParts
-  static constexpr int64 kParts = 8, kMostParts = 256;
+  static constexpr int64 kParts = 8, kMaxParts = 256;
   static constexpr int64 kGranule = 32, kLeastSide = 64;  // what oneDNN's kernels take at once
 
   const Product& p_;

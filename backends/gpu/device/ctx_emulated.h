@@ -12,7 +12,7 @@ class Copies {
  public:
   /// from: nullptr for zeros. False if there are too many.
   bool begin(void* to, const void* from) {
-    if (count_ == kMost) return false;
+    if (count_ == kMax) return false;
     Copy& copy = copies_[count_++];
     copy = {to, {}, group_};
     if (from) __builtin_memcpy(copy.bytes, from, sizeof copy.bytes);
@@ -33,14 +33,14 @@ class Copies {
   }
 
  private:
-  static constexpr int kMost = 128;
+  static constexpr int kMax = 128;
   struct Copy {
     void* to;
     char bytes[16];
     int group;
   };
   int count_ = 0, group_ = 0;
-  Copy copies_[kMost];
+  Copy copies_[kMax];
 };
 
 }  // namespace emu

@@ -148,22 +148,22 @@ inline constexpr int kResidentThreads = 1536;
 inline constexpr int kResidentThreads = 2048;
 #endif
 template <class K>
-inline constexpr int kMostBlocks = kResidentThreads / kDeviceThreads<K>;
+inline constexpr int kMaxBlocks = kResidentThreads / kDeviceThreads<K>;
 template <class K>
-inline constexpr int kDeviceBlocks = resident_blocks<K>() < kMostBlocks<K> ? resident_blocks<K>()
-                                                                           : kMostBlocks<K>;
+inline constexpr int kDeviceBlocks = resident_blocks<K>() < kMaxBlocks<K> ? resident_blocks<K>()
+                                                                          : kMaxBlocks<K>;
 
 /// Shared memory beyond 48 KiB is dynamic: its size is the launch's. At most 99 KiB, which every card
 /// with matrix units has (CUDA C++ Programming Guide, "Compute Capabilities").
-inline constexpr int kMostStaticBytes = 48 << 10, kMostDynamicBytes = 99 << 10;
+inline constexpr int kMaxStaticBytes = 48 << 10, kMaxDynamicBytes = 99 << 10;
 template <class K>
 constexpr int dynamic_bytes() {
   constexpr int threads = K::threads(kDeviceWave);
   if constexpr (requires { requires K::kUsesMatrix; }) {
     constexpr int bytes =
         sizeof(typename K::template Shared<Ctx<kDeviceWave, threads, MatrixSm80>>);
-    static_assert(bytes <= kMostDynamicBytes);
-    return bytes > kMostStaticBytes ? bytes : 0;
+    static_assert(bytes <= kMaxDynamicBytes);
+    return bytes > kMaxStaticBytes ? bytes : 0;
   }
   return 0;
 }
@@ -177,7 +177,7 @@ WICK_KERNEL void __launch_bounds__(kDeviceThreads<K>, kDeviceBlocks<K>)
 #if defined(WICK_DEVICE_PASS)
   using C = Ctx<kDeviceWave, kDeviceThreads<K>, DeviceMatrix>;
   using Shared = typename K::template Shared<C>;
-  if constexpr (sizeof(Shared) > kMostStaticBytes) {
+  if constexpr (sizeof(Shared) > kMaxStaticBytes) {
     static_assert(sizeof(Shared) == kDynamicBytes<K>, "the host launches with another size");
     extern __shared__ uint4 dynamic_memory[];
     K::run(C{record}, *reinterpret_cast<Shared*>(dynamic_memory), args);

@@ -170,7 +170,7 @@ std::string text_of(int thread) { return "thread " + std::to_string(thread); }
 /// beyond them nothing is accessible.
 class SharedMemory {
  public:
-  SharedMemory() : end_(map_guarded(kZone + kMostSharedBytes + kZone) + kZone + kMostSharedBytes) {}
+  SharedMemory() : end_(map_guarded(kZone + kMaxSharedBytes + kZone) + kZone + kMaxSharedBytes) {}
 
   void begin_launch(int64 bytes, uint8 poison) {
     bytes_ = bytes, poison_ = poison;

@@ -53,10 +53,10 @@ struct Way {
   bool one_by_one = false;
 };
 
-inline constexpr int kMaxThreads = 1024;            // per block
-inline constexpr int64 kMaxSharedBytes = 64 << 10;  // per block, as AMD's cards have
+inline constexpr int kMaxThreads = 1024;         // per block
+inline constexpr int64 kSharedBytes = 64 << 10;  // per block, as AMD's cards have
 // Of wick's kernels in NVIDIA's matrix layout (ctx_nvidia.h).
-inline constexpr int64 kMostSharedBytes = 99 << 10;
+inline constexpr int64 kMaxSharedBytes = 99 << 10;
 
 /// A launch bound to a context type, with its types erased.
 struct BoundKernel {
@@ -65,7 +65,7 @@ struct BoundKernel {
   int grid[3];
   const char* layout;   // the matrix layout's name; "" for none
   bool sums_by_layout;  // adds in an order that depends on the layout
-  int64 shared_bytes;   // at most kMostSharedBytes
+  int64 shared_bytes;   // at most kMaxSharedBytes
   const void* args;
   ErrorRecord* record;
   void (*thread)(const BoundKernel&, Block*, void* shared, int thread, const int block[3]);

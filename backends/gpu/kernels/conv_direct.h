@@ -72,11 +72,11 @@ struct DirectConv {
 
 template <class T>
 struct DirectConvLaunch {
-  static constexpr int64 kMostRows = 4;  // of a group
+  static constexpr int64 kMaxRows = 4;  // of a group
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const Convolution c(call);
     if (const char* why = c.check()) return why;
-    return c.rows > kMostRows ? "groups have more than 4 channels" : check_planes(c.out);
+    return c.rows > kMaxRows ? "groups have more than 4 channels" : check_planes(c.out);
   }
   static Status run(const Call& call) {
     const Convolution c(call);

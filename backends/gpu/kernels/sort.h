@@ -373,9 +373,9 @@ Status run_sort_short(const SortCall& c, const KeyRule& rule, const Call& call) 
   if (together > kDigits) together = kDigits;
   // Short rows run faster in more blocks than combined into fewer.
   while (together > 1 && c.rows / together < 1024 && together * c.length > 512) together /= 2;
-  constexpr int64 kMostRows = int64(1) << 30;
-  for (int64 first = 0; first < c.rows; first += kMostRows) {
-    const int64 rows = c.rows - first < kMostRows ? c.rows - first : kMostRows;
+  constexpr int64 kMaxRows = int64(1) << 30;
+  for (int64 first = 0; first < c.rows; first += kMaxRows) {
+    const int64 rows = c.rows - first < kMaxRows ? c.rows - first : kMaxRows;
     const Status status = launch<K>(
         {{c.x.as<U>() + first * c.x.strides[0], nullptr, c.x.strides[0], c.x.strides[1], 0, 0},
          {c.y.as<U>() + first * c.y.strides[0], c.ids.as<int64>() + first * c.ids.strides[0],

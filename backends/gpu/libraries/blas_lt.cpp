@@ -72,7 +72,7 @@ int data_type(DType dtype) {
 }
 
 /// NVIDIA's recommendation for Hopper and later; others need less.
-constexpr uint64 kMostWorkspace = uint64(32) << 20;
+constexpr uint64 kMaxWorkspace = uint64(32) << 20;
 
 /// Everything that the choice of an algorithm depends on.
 using Key = std::tuple<DType, bool, bool, int, int64, int64, int64, int64,  // the sizes
@@ -246,7 +246,7 @@ class BlasLt final : public VendorLibrary {
       set("MatmulPreferenceSetAttribute", api_.MatmulPreferenceSetAttribute, preference, attribute,
           value);
     };
-    prefer(numbers_.preference_workspace, kMostWorkspace);
+    prefer(numbers_.preference_workspace, kMaxWorkspace);
     // Partial sums are added in the dtype that they are computed in: not in f16 or bf16.
     if (numbers_.preference_reduction >= 0) prefer(numbers_.preference_reduction, uint32(2));
     const void* const data[] = {p.a.data, p.b.data, p.residual ? p.residual : p.c.data, p.c.data};

@@ -147,23 +147,22 @@ class Cudnn final : public VendorLibrary {
                      : c.tf32                 ? kAllowConversion
                                               : kFmaMath;
     step("SetConvolutionMathType", api_.SetConvolutionMathType, plan->convolution, math);
-    Algorithm algorithms[kMostAlgorithms] = {};
+    Algorithm algorithms[kMaxAlgorithms] = {};
     int found = 0;
     switch (c.work) {
       case LibraryWork::kInputGradient:
         step("GetConvolutionBackwardDataAlgorithm_v7", api_.GetConvolutionBackwardDataAlgorithm_v7,
-             handle_, plan->weight, plan->y, plan->convolution, plan->x, kMostAlgorithms, &found,
+             handle_, plan->weight, plan->y, plan->convolution, plan->x, kMaxAlgorithms, &found,
              algorithms);
         break;
       case LibraryWork::kWeightGradient:
         step("GetConvolutionBackwardFilterAlgorithm_v7",
              api_.GetConvolutionBackwardFilterAlgorithm_v7, handle_, plan->x, plan->y,
-             plan->convolution, plan->weight, kMostAlgorithms, &found, algorithms);
+             plan->convolution, plan->weight, kMaxAlgorithms, &found, algorithms);
         break;
       default:
         step("GetConvolutionForwardAlgorithm_v7", api_.GetConvolutionForwardAlgorithm_v7, handle_,
-             plan->x, plan->weight, plan->convolution, plan->y, kMostAlgorithms, &found,
-             algorithms);
+             plan->x, plan->weight, plan->convolution, plan->y, kMaxAlgorithms, &found, algorithms);
     }
     if (!plan->failure.ok()) return plan;
     // In the order of their expected times.

@@ -12,7 +12,7 @@ inline constexpr int kCrossCorrelation = 1;
 inline constexpr int kNchw = 0;
 inline constexpr int kTensorOpMath = 1, kAllowConversion = 2, kFmaMath = 3;
 inline constexpr int kDeterministic = 1;
-inline constexpr int kMostAlgorithms = 8;
+inline constexpr int kMaxAlgorithms = 8;
 
 /// One algorithm, as the three cudnnGetConvolution...Algorithm_v7 describe it.
 struct Algorithm {

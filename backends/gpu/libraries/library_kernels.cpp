@@ -27,15 +27,15 @@ bool as_blas(int64 rows, int64 row_step, int64 columns, int64 column_step, BlasM
 
 // ---- convolutions
 
-constexpr int64 kMostElements = (int64(1) << 31) - 1;  // libraries count in 32 bits
+constexpr int64 kMaxElements = (int64(1) << 31) - 1;  // libraries count in 32 bits
 
 bool in_32_bits(const View& v) {
   int64 reach = 1;
   for (int d = 0; d < v.rank; d++) {
-    if (v.shape[d] > kMostElements || v.strides[d] > kMostElements) return false;
+    if (v.shape[d] > kMaxElements || v.strides[d] > kMaxElements) return false;
     reach += (v.shape[d] - 1) * v.strides[d];
   }
-  return reach <= kMostElements;
+  return reach <= kMaxElements;
 }
 
 const EpilogueAttributes& epilogue_of(const Call& call) {
@@ -197,8 +197,7 @@ const char* describe_product(const Call& call, LibraryWork work, bool tf32, Blas
   blas.a.batch_step = batched ? p.batch.strides[2][0] : 0;
   blas.b.batch_step = batched ? p.batch.strides[1][0] : 0;
   blas.c.batch_step = batched ? p.batch.strides[0][0] : 0;
-  if (blas.batches > kLaunchLimit || blas.a.leading > kMostElements ||
-      blas.b.leading > kMostElements)
+  if (blas.batches > kLaunchLimit || blas.a.leading > kMaxElements || blas.b.leading > kMaxElements)
     return "more batches or longer strides than libraries count";
   *sizes = {blas.rows, blas.columns, blas.inner, blas.batches};
   return nullptr;
@@ -222,8 +221,7 @@ const char* describe_convolution(const Call& call, LibraryWork work, bool tf32,
   if (!in_32_bits(c.x) || !in_32_bits(c.weight) || !in_32_bits(c.y))
     return "a tensor has more elements than libraries count";
   for (int d = 0; d < 2; d++) {
-    if (a.stride[d] > kMostElements || a.padding[d] > kMostElements ||
-        a.dilation[d] > kMostElements)
+    if (a.stride[d] > kMaxElements || a.padding[d] > kMaxElements || a.dilation[d] > kMaxElements)
       return "a step is longer than libraries count";
     const int64 window = a.dilation[d] * (c.weight.shape[2 + d] - 1) + 1;
     const int64 places = c.x.shape[2 + d] + 2 * a.padding[d] - window;

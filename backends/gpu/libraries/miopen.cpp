@@ -133,11 +133,11 @@ class Miopen final : public VendorLibrary {
          int(a.groups));
     step("SetConvolutionAttribute", api_.SetConvolutionAttribute, plan->convolution,
          kAttributeDeterministic, 1);
-    Solution solutions[kMostSolutions] = {};
+    Solution solutions[kMaxSolutions] = {};
     size_t found = 0;
     const auto order = in_order(c, *plan);
     step("Convolution...GetSolution", api_.get_solutions[int(c.work)], handle_, order[0].desc,
-         order[1].desc, plan->convolution, order[2].desc, kMostSolutions, &found, solutions);
+         order[1].desc, plan->convolution, order[2].desc, kMaxSolutions, &found, solutions);
     if (!plan->failure.ok()) return plan;
     // In the order of their expected times.
     for (const Solution* one = solutions; one < solutions + found; one++)

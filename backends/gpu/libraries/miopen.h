@@ -10,7 +10,7 @@ namespace miopen {
 inline constexpr int kSuccess = 0, kNotImplemented = 6, kUnsupportedOp = 8;
 inline constexpr int kConvolution = 0;  // a mode: cross-correlation
 inline constexpr int kAttributeDeterministic = 1;
-inline constexpr size_t kMostSolutions = 32;
+inline constexpr size_t kMaxSolutions = 32;
 
 /// miopenConvSolution_t.
 struct Solution {

@@ -41,7 +41,7 @@ BoundKernel bind(const typename K::Args& args, const Grid& grid) {
   using Shared = typename K::template Shared<C>;
   static_assert(C::kThreads % C::kWave == 0 && 0 < C::kThreads && C::kThreads <= kMaxThreads);
   static_assert(sizeof(Shared) <=
-                (kSame<typename C::Matrix, MatrixSm80> ? kMostSharedBytes : kMaxSharedBytes));
+                (kSame<typename C::Matrix, MatrixSm80> ? kMaxSharedBytes : kSharedBytes));
   const auto thread = [](const BoundKernel& kernel, Block* block, void* shared, int thread,
                          const int at[3]) {
     Copies copies;

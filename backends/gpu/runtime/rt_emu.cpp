@@ -66,7 +66,7 @@ Status device_info(int32 index, DeviceInfo* info) {
   info->plain_allocation = emu::check_mode();
   info->families = kEmulated;
   info->total_bytes = host_memory().total;
-  info->shared_memory_bytes = emu::kMaxSharedBytes;
+  info->shared_memory_bytes = emu::kSharedBytes;
   return {};
 }
 

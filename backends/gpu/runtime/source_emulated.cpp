@@ -148,9 +148,9 @@ Status compile(int32, const KernelSource* source, const ByteSink* image, const B
       return failed(StatusCode::kInvalidArgument, "the compiler rejects the source");
     }
     const std::string made = read_text_file(library.path);
-    if (const int64 shared = thread_local_of(made).shared; shared > kMaxSharedBytes)
+    if (const int64 shared = thread_local_of(made).shared; shared > kSharedBytes)
       return failed(StatusCode::kInvalidArgument, "its static shared memory: expected at most " +
-                                                      std::to_string(kMaxSharedBytes) +
+                                                      std::to_string(kSharedBytes) +
                                                       " bytes, got " + std::to_string(shared));
     write(image, made);
     return {};
@@ -209,7 +209,7 @@ Status find(int32, void* handle, const char* name, KernelFacts* facts) {
     return failed(StatusCode::kKernelNotFound,
                   std::string("expected the kernel ") + module.kernel->name + ", got " + name);
   *facts = {&module, module.kernel->argument_bytes, module.kernel->num_arguments, kMaxThreads,
-            int32(kMaxSharedBytes - module.memory.shared)};
+            int32(kSharedBytes - module.memory.shared)};
   return {};
 }
 

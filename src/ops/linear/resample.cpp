@@ -15,7 +15,7 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMostElements = int64_t(1) << 30;  // along a dim; products of two stay exact
+constexpr int64_t kMaxElements = int64_t(1) << 30;  // along a dim; products of two stay exact
 
 /// A position in x: the element `index`, and the fraction of the way to the next one.
 struct Place {
@@ -127,9 +127,9 @@ Tensor resample(const char* op, const Tensor& x, const Dims& sizes, Interpolatio
   check(picks || (is_floating(x.dtype()) && is_computed(x.dtype())), ErrorCode::kDTypeMismatch, op,
         "expected a floating dtype, got ", dtype_name(x.dtype()));
   for (int d = 0; d < dims; d++) {
-    check(sizes[d] > 0 && sizes[d] <= kMostElements, ErrorCode::kInvalidArgument, op,
+    check(sizes[d] > 0 && sizes[d] <= kMaxElements, ErrorCode::kInvalidArgument, op,
           "expected sizes of at least 1, got ", sizes);
-    check(x.shape()[first + d] > 0 && x.shape()[first + d] <= kMostElements,
+    check(x.shape()[first + d] > 0 && x.shape()[first + d] <= kMaxElements,
           ErrorCode::kShapeMismatch, op, "expected dims of at least 1, got ", x.shape());
     const double scale = o.scale.empty() ? 1 : o.scale[size_t(d)];
     check(scale > 0 && std::isfinite(scale), ErrorCode::kInvalidArgument, op,
@@ -229,7 +229,7 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& o) {
           " scales, got ", o.scale.size());
     for (int d = 0; d < dims; d++) {
       const double size = std::floor(double(x.shape()[2 + d]) * upsample.scale[size_t(d)]);
-      check(size >= 1 && size <= double(kMostElements), ErrorCode::kInvalidArgument, op,
+      check(size >= 1 && size <= double(kMaxElements), ErrorCode::kInvalidArgument, op,
             "expected scales that leave at least 1 element, got ", upsample.scale[size_t(d)]);
       sizes.push_back(int64_t(size));
     }

@@ -99,8 +99,8 @@ Tensor as_images(const char* op, const Tensor& x) {
 
 void check_pair(const char* op, const char* name, const Pair& pair, int64_t least) {
   // This bound keeps products of sizes and steps within int64_t.
-  constexpr int64_t kMost = int64_t(1) << 30;
-  check(std::min(pair.height, pair.width) >= least && std::max(pair.height, pair.width) <= kMost,
+  constexpr int64_t kMax = int64_t(1) << 30;
+  check(std::min(pair.height, pair.width) >= least && std::max(pair.height, pair.width) <= kMax,
         ErrorCode::kInvalidArgument, op, "expected ", name, " of at least ", least, ", got ",
         Dims{pair.height, pair.width});
 }

@@ -227,8 +227,8 @@ namespace {
 /// Views use no memory for elements, but each is an object, and a stride or size of 0 would allow
 /// any number of them.
 void check_parts(const char* op, int64_t count) {
-  constexpr int64_t kMost = 1 << 24;
-  check(count <= kMost, ErrorCode::kInvalidArgument, op, "expected at most ", kMost, " parts, got ",
+  constexpr int64_t kMax = 1 << 24;
+  check(count <= kMax, ErrorCode::kInvalidArgument, op, "expected at most ", kMax, " parts, got ",
         count);
 }
 }  // namespace

@@ -73,7 +73,7 @@ Tensor record(const char* op, Tensor y, std::span<const Tensor* const> inputs, u
   node->inputs.reserve(inputs.size());
   for (const Tensor* x : inputs) {
     TapeNode::Input in{node_of(*x), x->shape(), x->dtype(), {}, 0};
-    if (const size_t i = node->inputs.size(); i < kMostKeptInputs && (keep & (1u << i)) != 0) {
+    if (const size_t i = node->inputs.size(); i < kMaxKeptInputs && (keep & (1u << i)) != 0) {
       in.kept = *x;
       in.version = x->storage()->version();
     }

@@ -51,7 +51,7 @@ enum Keep : unsigned {
   kKeepInputs = 127,  // the first seven inputs
   kKeepOutput = 128
 };
-inline constexpr size_t kMostKeptInputs = 7;
+inline constexpr size_t kMaxKeptInputs = 7;
 
 /// Whether this thread records and any of these tensors is on the tape.
 bool recording(std::span<const Tensor* const> inputs);

@@ -116,8 +116,8 @@ std::unique_ptr<Workspace> WorkspacePool::take() {
 }
 
 void WorkspacePool::give_back(std::unique_ptr<Workspace> workspace) {
-  constexpr size_t kMostKept = 1 << 16;  // symbols; a long word needs more for once
-  if (workspace->symbols.capacity() > kMostKept) {
+  constexpr size_t kMaxKept = 1 << 16;  // symbols; a long word needs more for once
+  if (workspace->symbols.capacity() > kMaxKept) {
     workspace->symbols = {};
     workspace->heap = {};
   }

@@ -118,9 +118,9 @@ int64_t count_code_points(std::string_view text) {
 }
 
 std::string in_quotes(std::string_view text) {
-  constexpr size_t kMost = 80;
+  constexpr size_t kMax = 80;
   std::string result = "\"";
-  for (const char byte : with_valid_utf8(text.substr(0, kMost))) {
+  for (const char byte : with_valid_utf8(text.substr(0, kMax))) {
     if (uint8_t(byte) < 0x20 || byte == 0x7f) {
       char escaped[8];
       std::snprintf(escaped, sizeof escaped, "\\x%02x", unsigned(uint8_t(byte)));
@@ -129,7 +129,7 @@ std::string in_quotes(std::string_view text) {
       result += byte;
     }
   }
-  return result + (text.size() > kMost ? "...\"" : "\"");
+  return result + (text.size() > kMax ? "...\"" : "\"");
 }
 
 bool is_white_space(char32_t code) {

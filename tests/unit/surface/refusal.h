@@ -51,8 +51,8 @@ class Draw {
   }
 
   int64_t integer() {
-    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-    if (chance(8)) return one_of<int64_t>({int64_t{1} << 40, int64_t{1} << 62, kMost, -kMost - 1});
+    constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+    if (chance(8)) return one_of<int64_t>({int64_t{1} << 40, int64_t{1} << 62, kMax, -kMax - 1});
     return one_of<int64_t>({-17, -3, -2, -1, 0, 0, 1, 1, 1, 2, 2, 3, 4, 17});
   }
   double real() {
