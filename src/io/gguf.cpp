@@ -200,7 +200,7 @@ class Cursor {
 };
 
 /// Where a tensor lies.
-struct Place {
+struct TensorLocation {
   std::shared_ptr<const MappedFile> file;
   int64_t begin;
 };
@@ -338,7 +338,7 @@ struct GgufReader::Impl {
   Settings metadata;
   std::vector<GgufType> types;  // one per entry of metadata
   std::map<std::string, Entry> tensors;
-  std::map<std::string, Place> places;
+  std::map<std::string, TensorLocation> places;
 
   explicit Impl(const std::string& first) : path(first) {
     metadata = read_file(path, types);
@@ -370,7 +370,8 @@ struct GgufReader::Impl {
       cursor.refuse("appears twice, first in ", other->second.file);
     }
     place_tensors(cursor, file->bytes().size(), alignment, described);
-    for (const Described& d : described) places.emplace(d.name, Place{file, int64_t(d.offset)});
+    for (const Described& d : described)
+      places.emplace(d.name, TensorLocation{file, int64_t(d.offset)});
     return settings;
   }
 
@@ -410,7 +411,7 @@ struct GgufReader::Impl {
           "no tensor is named ", shown(name));
     const DType dtype = dtype_of_entry(name, found->second);
     const Shape& shape = found->second.shape;
-    const Place& place = places.at(name);
+    const TensorLocation& place = places.at(name);
     const uint8_t* data = place.file->bytes().data() + place.begin;
     if (!device.is_cpu() || reinterpret_cast<uintptr_t>(data) % kViewAlignment != 0)
       return Tensor::from_bytes(data, dtype, shape, device);

@@ -36,7 +36,7 @@ constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr size_t kMaxSizes = 64;
 constexpr const char* kMetadata = "__metadata__";
 
-struct Place {
+struct TensorEntry {
   size_t file;
   DType dtype;
   Shape shape;
@@ -56,59 +56,59 @@ bool read_size(simdjson::dom::element e, int64_t* value) {
   return true;
 }
 
-Place read_entry(const std::string& path, const std::string& name, simdjson::dom::element value,
-                 int64_t data_begin, int64_t data_bytes) {
+TensorEntry read_entry(const std::string& path, const std::string& name,
+                       simdjson::dom::element value, int64_t data_begin, int64_t data_bytes) {
   const std::string tensor = "tensor " + json_quote(name) + ": ";
   simdjson::dom::object fields;
   require(!value.get_object().get(fields), path, tensor, "expected an object");
-  Place place{};
+  TensorEntry entry{};
   std::string_view dtype;
   require(!fields["dtype"].get_string().get(dtype), path, tensor, "expected a string \"dtype\"");
   const auto known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
                                   [&](const DTypeName& d) { return d.name == dtype; });
   require(known != std::end(kDTypeNames), path, tensor, "unknown dtype ", json_quote(dtype));
-  place.dtype = known->dtype;
+  entry.dtype = known->dtype;
 
   simdjson::dom::array sizes, offsets;
   require(!fields["shape"].get_array().get(sizes), path, tensor, "expected a list \"shape\"");
   require(sizes.size() <= kMaxSizes, path, tensor, "expected at most ", kMaxSizes, " dims, got ",
           sizes.size());
-  int64_t bytes = dtype_size(place.dtype);
+  int64_t bytes = dtype_size(entry.dtype);
   bool empty = false, countable = true;
   for (const auto size : sizes) {
     int64_t n = 0;
     require(read_size(size, &n), path, tensor, "expected sizes that are integers of at least 0");
-    place.shape.push_back(n);
+    entry.shape.push_back(n);
     // Sizes next to a 0 count too, since strides are products of sizes.
     countable = countable && !__builtin_mul_overflow(bytes, n == 0 ? 1 : n, &bytes);
     empty = empty || n == 0;
   }
-  require(countable, path, tensor, "shape ", place.shape, " has more than 2^63 bytes");
+  require(countable, path, tensor, "shape ", entry.shape, " has more than 2^63 bytes");
   if (empty) bytes = 0;
   // `bytes` is the size in memory, where a sub-byte element takes one byte.
-  const auto in_file = packed_bytes(place.dtype, bytes / dtype_size(place.dtype));
-  require(in_file.has_value(), path, tensor, dtype, " ", place.shape,
+  const auto in_file = packed_bytes(entry.dtype, bytes / dtype_size(entry.dtype));
+  require(in_file.has_value(), path, tensor, dtype, " ", entry.shape,
           " does not fill its last byte");
   bytes = *in_file;
   require(!fields["data_offsets"].get_array().get(offsets) && offsets.size() == 2 &&
-              read_size(offsets.at(0).value_unsafe(), &place.begin) &&
-              read_size(offsets.at(1).value_unsafe(), &place.end),
+              read_size(offsets.at(0).value_unsafe(), &entry.begin) &&
+              read_size(offsets.at(1).value_unsafe(), &entry.end),
           path, tensor, "\"data_offsets\": expected two integers of at least 0");
-  require(place.begin <= place.end && place.end <= data_bytes, path, tensor, "data at bytes ",
-          place.begin, " to ", place.end, ", the file has ", data_bytes,
-          place.begin <= place.end ? ": " : "", place.begin <= place.end ? kCutShort : "");
-  require(place.end - place.begin == bytes, path, tensor, dtype, " ", place.shape, " has ", bytes,
-          " bytes, its data ", place.end - place.begin);
-  place.begin += data_begin;
-  place.end += data_begin;
-  return place;
+  require(entry.begin <= entry.end && entry.end <= data_bytes, path, tensor, "data at bytes ",
+          entry.begin, " to ", entry.end, ", the file has ", data_bytes,
+          entry.begin <= entry.end ? ": " : "", entry.begin <= entry.end ? kCutShort : "");
+  require(entry.end - entry.begin == bytes, path, tensor, dtype, " ", entry.shape, " has ", bytes,
+          " bytes, its data ", entry.end - entry.begin);
+  entry.begin += data_begin;
+  entry.end += data_begin;
+  return entry;
 }
 
 }  // namespace
 
 struct SafetensorsReader::Impl {
   std::vector<std::shared_ptr<MappedFile>> files;
-  std::map<std::string, Place> places;
+  std::map<std::string, TensorEntry> entries;
   std::map<std::string, TensorInfo> tensors;
   Metadata metadata;
 
@@ -147,12 +147,12 @@ struct SafetensorsReader::Impl {
         read_metadata(path, field.value);
         continue;
       }
-      Place place = read_entry(path, name, field.value, data_begin, data_bytes);
-      place.file = files.size() - 1;
-      spans.push_back({place.begin - data_begin, place.end - data_begin, name});
-      require(places.emplace(name, place).second, path, "tensor ", json_quote(name),
+      TensorEntry entry = read_entry(path, name, field.value, data_begin, data_bytes);
+      entry.file = files.size() - 1;
+      spans.push_back({entry.begin - data_begin, entry.end - data_begin, name});
+      require(entries.emplace(name, entry).second, path, "tensor ", json_quote(name),
               " appears twice");
-      tensors[name] = {place.dtype, place.shape};
+      tensors[name] = {entry.dtype, entry.shape};
     }
     check_spans(path, spans, data_bytes);
   }
@@ -215,8 +215,8 @@ struct SafetensorsReader::Impl {
     for (const auto& [shard, names] : shards) {
       read_header(shard);
       for (const std::string& name : names) {
-        const auto found = places.find(name);
-        require(found != places.end() && found->second.file == files.size() - 1, index, "tensor ",
+        const auto found = entries.find(name);
+        require(found != entries.end() && found->second.file == files.size() - 1, index, "tensor ",
                 json_quote(name), " is not in ", shard);
       }
     }
@@ -259,26 +259,26 @@ Tensor SafetensorsReader::load(const std::string& name, const Device& device) co
 }
 
 Tensor SafetensorsReader::Impl::load(const std::string& name, const Device& device) const {
-  const auto found = places.find(name);
-  check(found != places.end(), ErrorCode::kInvalidArgument, "safetensors", "no tensor is named ",
+  const auto found = entries.find(name);
+  check(found != entries.end(), ErrorCode::kInvalidArgument, "safetensors", "no tensor is named ",
         json_quote(name));
-  const Place& place = found->second;
-  const std::shared_ptr<MappedFile>& file = files[place.file];
-  const uint8_t* bytes = file->bytes().data() + place.begin;
-  const int64_t size = place.end - place.begin;
-  if (place.dtype == DType::kBool)
+  const TensorEntry& entry = found->second;
+  const std::shared_ptr<MappedFile>& file = files[entry.file];
+  const uint8_t* bytes = file->bytes().data() + entry.begin;
+  const int64_t size = entry.end - entry.begin;
+  if (entry.dtype == DType::kBool)
     for (int64_t i = 0; i < size; i++)
       require(bytes[i] <= 1, file->path(), "tensor ", json_quote(name),
               ": expected BOOL values of 0 or 1");
-  if (const int bits = packed_bits(place.dtype); bits < 8) {
-    std::vector<uint8_t> elements(size_t(numel(place.shape)));
+  if (const int bits = packed_bits(entry.dtype); bits < 8) {
+    std::vector<uint8_t> elements(size_t(numel(entry.shape)));
     unpack_bits(bytes, bits, int64_t(elements.size()), elements.data());
-    return Tensor::from_bytes(elements.data(), place.dtype, place.shape, device);
+    return Tensor::from_bytes(elements.data(), entry.dtype, entry.shape, device);
   }
-  if (device.is_cpu() && uintptr_t(bytes) % size_t(dtype_size(place.dtype)) == 0)
+  if (device.is_cpu() && uintptr_t(bytes) % size_t(dtype_size(entry.dtype)) == 0)
     // Nothing writes to adopted memory, so the read-only mapping serves.
-    return Tensor::adopt(const_cast<uint8_t*>(bytes), place.dtype, place.shape, [file] {});
-  return Tensor::from_bytes(bytes, place.dtype, place.shape, device);
+    return Tensor::adopt(const_cast<uint8_t*>(bytes), entry.dtype, entry.shape, [file] {});
+  return Tensor::from_bytes(bytes, entry.dtype, entry.shape, device);
 }
 
 NamedTensors SafetensorsReader::load_all(const Device& device) const {

@@ -42,7 +42,7 @@ const Geometry& bench_geometry(const Row& row) {
 
 Case plain_case(const Row& row, const std::vector<DType>& dtypes, const Geometry& geometry) {
   Case c{dtypes, geometry, {}, Values::kRandom, CompositeMode::kAuto};
-  c.places.assign(row.geometries.front().operands.size(), Place::kWhole);
+  c.places.assign(row.geometries.front().operands.size(), OperandLayout::kWhole);
   return c;
 }
 

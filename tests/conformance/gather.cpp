@@ -417,7 +417,7 @@ void check_out_of_range(const Device& device, const Call& call) {
   Random random(7);
   const HostShape shape = {kRows, kColumns};
   const Placement placed =
-      place(random_array(DType::kF32, shape, {-1, 1}, random), Place::kSliced, random);
+      place(random_array(DType::kF32, shape, {-1, 1}, random), OperandLayout::kSliced, random);
   const Tensor buffer = upload(placed.buffer, device);
   const Tensor x = placed.view(buffer);
   constexpr int64_t kLowest = std::numeric_limits<int64_t>::min(),

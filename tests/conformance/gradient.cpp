@@ -270,7 +270,7 @@ Rules noted_rules(const Row& row, uint64_t seed) {
   if (dtypes == row.dtypes.end() || floats(*dtypes) == 0) return rules;
   for (const Geometry& geometry : row.geometries) {
     if (elements_of(geometry) > kMaxElements) continue;
-    const Case c{*dtypes, geometry, std::vector(geometry.operands.size(), Place::kWhole)};
+    const Case c{*dtypes, geometry, std::vector(geometry.operands.size(), OperandLayout::kWhole)};
     std::vector<Tensor> operands;
     for (const Placement& p : operands_of(row, c, seed)) {
       const Tensor x = upload_buffer(p, Device::cpu());

@@ -98,14 +98,14 @@ Placement broadcast(const Array& values, Random& random) {
   return result;
 }
 
-Placement laid_out(const Array& values, Place place, Random& random) {
+Placement laid_out(const Array& values, OperandLayout place, Random& random) {
   const bool scalar = values.shape.empty();
   switch (place) {
-    case Place::kWhole:
+    case OperandLayout::kWhole:
       return {values, values, {}, [](const Tensor& buffer) { return buffer; }};
-    case Place::kTransposed:
+    case OperandLayout::kTransposed:
       return scalar ? in_flat_buffer(values) : transposed(values);
-    case Place::kSliced: {
+    case OperandLayout::kSliced: {
       if (!scalar) return in_larger_buffer(values, 1, 2);
       Placement result = in_larger_buffer({values.dtype, {1}, values.values}, 1, 2);
       result.operand = values;
@@ -114,9 +114,9 @@ Placement laid_out(const Array& values, Place place, Random& random) {
       };
       return result;
     }
-    case Place::kBroadcast:
+    case OperandLayout::kBroadcast:
       return broadcast(values, random);
-    case Place::kContiguous:
+    case OperandLayout::kContiguous:
       break;
   }
   return in_flat_buffer(values);
@@ -138,7 +138,7 @@ Real guard_value(DType dtype) {
   return dtype == DType::kBool ? 1 : reference::largest(dtype) - 7;
 }
 
-Placement place(const Array& values, Place place, Random& random) {
+Placement place(const Array& values, OperandLayout place, Random& random) {
   Placement result = laid_out(values, place, random);
   result.bytes = bytes_of(result.buffer);
   return result;

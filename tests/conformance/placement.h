@@ -16,7 +16,7 @@ struct Placement {
 Real guard_value(DType dtype);
 
 /// Lays values out. A broadcast operand keeps the first element along the dims that repeat.
-Placement place(const Array& values, Place place, Random& random);
+Placement place(const Array& values, OperandLayout place, Random& random);
 
 std::vector<unsigned char> bytes_of(const Array& x);
 Tensor upload(const Array& x, const Device& device);

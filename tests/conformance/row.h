@@ -77,16 +77,16 @@ inline std::optional<Edge> edge(double bound, const char* reason) { return Edge{
 
 /// How an operand lies in memory. All but kWhole stand inside a larger buffer whose other elements
 /// must stay as they are.
-enum class Place {
+enum class OperandLayout {
   kContiguous,
   kWhole,       // a buffer of its own, nothing around it
   kTransposed,  // dims in the opposite order; of one dim: every other element
   kSliced,      // a part of every dim, at an odd offset
   kBroadcast,   // some dims of stride 0
 };
-inline constexpr const char* kPlaceNames[] = {"contiguous", "whole", "transposed", "sliced",
-                                              "broadcast"};
-inline constexpr int kNumPlaces = 5;
+inline constexpr const char* kLayoutNames[] = {"contiguous", "whole", "transposed", "sliced",
+                                               "broadcast"};
+inline constexpr int kNumLayouts = 5;
 
 enum class Values { kRandom, kSpecial };
 inline constexpr const char* kValuesNames[] = {"random", "special"};
@@ -105,7 +105,7 @@ std::string to_string(const Geometry& geometry);
 struct Case {
   std::vector<DType> dtypes;
   Geometry geometry;
-  std::vector<Place> places;  // of each operand
+  std::vector<OperandLayout> places;  // of each operand
   Values values = Values::kRandom;
   CompositeMode composite = CompositeMode::kAuto;
 };

@@ -230,15 +230,15 @@ Case case_at(const std::vector<int>& point, const std::vector<Geometry>& geometr
   c.geometry = geometries[std::size_t(point[1])];
   c.values = values[std::size_t(point[2])];
   c.composite = modes[std::size_t(point[3])];
-  for (std::size_t i = 4; i < point.size(); i++) c.places.push_back(Place(point[i]));
+  for (std::size_t i = 4; i < point.size(); i++) c.places.push_back(OperandLayout(point[i]));
   return c;
 }
 
 /// How many of the places an operand is laid out in: the last one is the broadcast.
 int places_of(const Row& row, std::size_t operand) {
-  static_assert(int(Place::kBroadcast) == kNumPlaces - 1);
+  static_assert(int(OperandLayout::kBroadcast) == kNumLayouts - 1);
   const auto end = row.distinct.end();
-  return std::find(row.distinct.begin(), end, operand) == end ? kNumPlaces : kNumPlaces - 1;
+  return std::find(row.distinct.begin(), end, operand) == end ? kNumLayouts : kNumLayouts - 1;
 }
 
 /// A row's long geometries and the places that all operands take, each at least once, in one dtype
@@ -249,13 +249,13 @@ std::vector<Case> long_cases(const Row& row, const std::vector<std::vector<DType
   const std::size_t geometries = row.long_geometries.size();
   if (geometries == 0) return cases;
   const std::size_t first = std::size_t(Random(mix_seed(seed, row.op + "/long")).below(1 << 20));
-  for (std::size_t i = 0; i < std::max(geometries, std::size_t(kNumPlaces)); i++) {
+  for (std::size_t i = 0; i < std::max(geometries, std::size_t(kNumLayouts)); i++) {
     Case c;
     c.dtypes = dtypes[(first + i) % dtypes.size()];
     c.geometry = row.long_geometries[(first + i) % geometries];
     c.composite = modes[(first + i) % modes.size()];
     for (std::size_t k = 0; k < c.geometry.operands.size(); k++)
-      c.places.push_back(Place(std::min(int(i % kNumPlaces), places_of(row, k) - 1)));
+      c.places.push_back(OperandLayout(std::min(int(i % kNumLayouts), places_of(row, k) - 1)));
     cases.push_back(std::move(c));
   }
   return cases;
@@ -276,7 +276,7 @@ std::vector<Case> brief_cases(const std::vector<Geometry>& geometries,
   for (const std::vector<int>& level :
        product({int(dtypes.size()), int(values.size()), int(modes.size())})) {
     std::vector<int> point = {level[0], geometry, level[1], level[2]};
-    point.resize(point.size() + operands, int(Place::kContiguous));
+    point.resize(point.size() + operands, int(OperandLayout::kContiguous));
     cases.push_back(case_at(point, geometries, dtypes, values, modes));
   }
   return cases;
@@ -306,7 +306,7 @@ std::string to_string(const Case& c) {
     result += std::string(result.empty() ? "" : "+") + dtype_name(dtype);
   result += "/" + to_string(c.geometry) + "/";
   for (std::size_t i = 0; i < c.places.size(); i++) {
-    result += std::string(i ? "+" : "") + kPlaceNames[int(c.places[i])];
+    result += std::string(i ? "+" : "") + kLayoutNames[int(c.places[i])];
   }
   constexpr const char* kModes[] = {"auto", "never", "always"};
   return result + "/" + kValuesNames[int(c.values)] + "/" + kModes[int(c.composite)];

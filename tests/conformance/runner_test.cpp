@@ -160,7 +160,7 @@ TEST(Runner, RunsEveryLongGeometryAndPlaceUnlessItMayNot) {
   const Row row = row_named("sort");
   const auto long_ones = [&](const Options& options, bool emulated) {
     std::set<std::string> geometries;
-    std::set<Place> places;
+    std::set<OperandLayout> places;
     for (const Case& c : cases_of(row, options, emulated)) {
       if (elements_of(c.geometry) < 98304) continue;
       geometries.insert(to_string(c.geometry));
@@ -168,7 +168,7 @@ TEST(Runner, RunsEveryLongGeometryAndPlaceUnlessItMayNot) {
     }
     return std::pair(geometries.size(), places.size());
   };
-  const std::pair all(row.long_geometries.size(), std::size_t(kNumPlaces));
+  const std::pair all(row.long_geometries.size(), std::size_t(kNumLayouts));
   const std::pair<std::size_t, std::size_t> none(0, 0);
   Options small;
   small.max_elements = 300;
@@ -469,7 +469,7 @@ TEST(Cases, HoldEverySpecialValue) {
   std::size_t complete = 0;
   for (const Case& c : cases_of(row, {}, false)) {
     if (c.values != Values::kSpecial || c.dtypes[0] != DType::kF32 ||
-        c.places[0] == Place::kBroadcast)
+        c.places[0] == OperandLayout::kBroadcast)
       continue;
     const Array x = operands_of(row, c, 1)[0].operand;
     bool all = true;
@@ -487,18 +487,18 @@ TEST(Cases, HoldEverySpecialValue) {
 TEST(Placements, HoldTheOperandAmongGuards) {
   Random random(1);
   const Array values = random_array(DType::kF32, {3, 4, 5}, {-1, 1}, random);
-  for (int place = 0; place < kNumPlaces; place++) {
-    const Placement p = conformance::place(values, Place(place), random);
+  for (int place = 0; place < kNumLayouts; place++) {
+    const Placement p = conformance::place(values, OperandLayout(place), random);
     const Tensor buffer = upload(p.buffer, Device::cpu());
     const Tensor view = p.view(buffer);
-    EXPECT_EQ(bytes_of(download(view)), bytes_of(p.operand)) << kPlaceNames[place];
-    EXPECT_EQ(view.storage(), buffer.storage()) << "a view, not a copy: " << kPlaceNames[place];
-    if (Place(place) != Place::kBroadcast) {
+    EXPECT_EQ(bytes_of(download(view)), bytes_of(p.operand)) << kLayoutNames[place];
+    EXPECT_EQ(view.storage(), buffer.storage()) << "a view, not a copy: " << kLayoutNames[place];
+    if (OperandLayout(place) != OperandLayout::kBroadcast) {
       EXPECT_EQ(bytes_of(p.operand), bytes_of(values));
     }
-    EXPECT_EQ(view.is_contiguous(),
-              Place(place) == Place::kContiguous || Place(place) == Place::kWhole)
-        << kPlaceNames[place];
+    EXPECT_EQ(view.is_contiguous(), OperandLayout(place) == OperandLayout::kContiguous ||
+                                        OperandLayout(place) == OperandLayout::kWhole)
+        << kLayoutNames[place];
   }
 }
 
@@ -632,8 +632,8 @@ TEST(Runner, LaysNoDistinctOperandOutAsABroadcast) {
   row.distinct = {1};
   bool first_is = false;
   for (const Case& c : cases_of(row, {}, false)) {
-    first_is = first_is || c.places[0] == Place::kBroadcast;
-    EXPECT_NE(c.places[1], Place::kBroadcast);
+    first_is = first_is || c.places[0] == OperandLayout::kBroadcast;
+    EXPECT_NE(c.places[1], OperandLayout::kBroadcast);
   }
   EXPECT_TRUE(first_is);
 }

@@ -59,14 +59,14 @@ struct Ctx {
   int lane() const { return thread_ % kWave; }
   int wave() const { return thread_ / kWave; }
   Grid block() const { return block_; }
-  void sync(emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+  void sync(emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) const {
     emulated->barrier(thread_, at);
   }
   /// Like sync: the emulator runs plain stores to global memory, which it cannot hold back.
-  void sync_shared(emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const { sync(at); }
+  void sync_shared(emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) const { sync(at); }
   /// A lane number beyond the wave is taken modulo the wave, as both vendors do.
   template <class T>
-  T shuffle(T v, int source, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+  T shuffle(T v, int source, emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) const {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     struct Lane {
       T in;
@@ -80,11 +80,11 @@ struct Ctx {
     return mine.out;
   }
   template <int mask, class T>
-  T shuffle_xor(T v, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+  T shuffle_xor(T v, emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) const {
     static_assert(0 < mask && mask < kWave);
     return shuffle(v, lane() ^ mask, at);
   }
-  uint64 ballot(bool b, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+  uint64 ballot(bool b, emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) const {
     struct Lane {
       bool in;
       uint64 out;
@@ -117,7 +117,7 @@ struct Ctx {
   /// See ctx.h. The bytes arrive at the wait; until then NaNs are there.
   static constexpr bool kCopiesAsync = kSame<M, MatrixSm80>;
   void copy_async(void* to, const void* from, bool inside,
-                  emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+                  emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) const {
     require(reinterpret_cast<uint64>(to) % 16 == 0 && reinterpret_cast<uint64>(from) % 16 == 0,
             "copies to or from an address that is not aligned", at);
     require(copies->begin(to, inside ? from : nullptr), "has too many copies on their way", at);
@@ -168,18 +168,18 @@ struct Ctx {
   /// Waits until all lanes of the wave are here. The last one calls f(lanes), where lanes[l] is lane
   /// l's argument; then all continue. f captures nothing.
   template <class Lane, class F>
-  void together(Lane& mine, F, emu::Place at) const {
+  void together(Lane& mine, F, emu::SourceLine at) const {
     static_assert(__is_empty(F));
     const auto all = [](void** lanes) { F{}(reinterpret_cast<Lane**>(lanes)); };
     emulated->meet(thread_, &mine, all, at);
   }
   /// Ends the launch with this error message unless ok.
-  void require(bool ok, const char* what, emu::Place at) const {
+  void require(bool ok, const char* what, emu::SourceLine at) const {
     if (!ok) emulated->refuse(thread_, what, at);
   }
   /// A wave operation that requires the same value in every lane.
   template <class T>
-  void require_uniform(T v, emu::Place at) const {
+  void require_uniform(T v, emu::SourceLine at) const {
     struct Lane {
       T v;
       bool same;

@@ -156,11 +156,11 @@ struct Stack {
   int starts = 0;
 };
 
-bool same(Place a, Place b) {
+bool same(SourceLine a, SourceLine b) {
   return a.line == b.line && (a.file == b.file || (a.file && b.file && !strcmp(a.file, b.file)));
 }
 
-std::string text_of(Place at) {
+std::string text_of(SourceLine at) {
   const char* const slash = strrchr(at.file, '/');
   return std::string(slash ? slash + 1 : at.file) + ":" + std::to_string(at.line);
 }
@@ -212,12 +212,12 @@ class Scheduler final : public Block {
   /// Returns the first complaint, or "".
   std::string run_block(int64 index);
 
-  void barrier(int thread, Place at);
-  void meet(int thread, void* mine, void (*together)(void** lanes), Place at);
+  void barrier(int thread, SourceLine at);
+  void meet(int thread, void* mine, void (*together)(void** lanes), SourceLine at);
   void meet_some(int thread, uint64 which, void* mine,
-                 void (*together)(void** lanes, unsigned long long which), Place at);
+                 void (*together)(void** lanes, unsigned long long which), SourceLine at);
   uint64 lanes_of(int thread) const { return all_lanes(thread >> wave_shift_); }
-  [[noreturn]] void refuse(int thread, const char* what, Place at);
+  [[noreturn]] void refuse(int thread, const char* what, SourceLine at);
 
  private:
   enum class Stage : char { kNew, kStarted, kReturned };
@@ -225,14 +225,14 @@ class Scheduler final : public Block {
   struct Thread {
     Stage stage;
     Operation waits;  // for the others of its block or wave
-    Place at;
+    SourceLine at;
     int stack;  // index in stacks_
     Suspended suspended;
   };
   struct Wave {
     uint64 ready;  // lanes that may go on
     int arrived;   // lanes at the wave operation
-    Place at;
+    SourceLine at;
     void (*together)(void** lanes);
     void* lanes[64];
     // Of meet_some: the lanes that wait, and what each waits with and for.
@@ -257,7 +257,7 @@ class Scheduler final : public Block {
   int pick_wave();
   int pick();  // the thread to go on; -1: none can
   std::string stuck() const;
-  void wait(int thread, Operation, Place);
+  void wait(int thread, Operation, SourceLine);
   void yield(int thread);
   void start(int thread);
   void resume(Suspended* from, int thread, bool for_good = false);
@@ -277,7 +277,7 @@ class Scheduler final : public Block {
   int favourite_ = 0;   // the wave that kShuffled lets run ahead
   int64 switches_ = 0;  // in this block
   int current_ = 0, returned_ = 0, at_barrier_ = 0;
-  Place barrier_{};
+  SourceLine barrier_{};
   std::string complaint_;
   Suspended caller_{};
   // The registers of what is left for good. Not on its stack, whose locals may be gone: the address sanitizer
@@ -451,7 +451,7 @@ std::string Scheduler::stuck() const {
 
 // What a fiber complains of is complete before it leaves: nothing on its stack is destroyed then.
 
-void Scheduler::refuse(int thread, const char* what, Place at) {
+void Scheduler::refuse(int thread, const char* what, SourceLine at) {
   complaint_ = text_of(thread) + ": " + what + " at " + text_of(at);
   leave();
 }
@@ -462,12 +462,12 @@ void Scheduler::yield(int thread) {
   if (next != thread) resume(&threads_[size_t(thread)].suspended, next);
 }
 
-void Scheduler::wait(int t, Operation operation, Place at) {
+void Scheduler::wait(int t, Operation operation, SourceLine at) {
   threads_[size_t(t)].waits = operation, threads_[size_t(t)].at = at;
   wave_of(t).ready &= ~bit_of(t);
 }
 
-void Scheduler::barrier(int t, Place at) {
+void Scheduler::barrier(int t, SourceLine at) {
   if (at_barrier_ > 0 && !same(at, barrier_)) {
     complaint_ = "divergent: " + text_of(t) + " comes to the barrier " + text_of(at) +
                  ", others wait at " + text_of(barrier_);
@@ -484,7 +484,7 @@ void Scheduler::barrier(int t, Place at) {
   yield(t);
 }
 
-void Scheduler::meet(int t, void* mine, void (*together)(void**), Place at) {
+void Scheduler::meet(int t, void* mine, void (*together)(void**), SourceLine at) {
   Wave& wave = wave_of(t);
   if (wave.arrived > 0 && !(same(at, wave.at) && together == wave.together)) {
     complaint_ = "divergent: " + text_of(t) + " comes to the wave operation " + text_of(at) +
@@ -503,7 +503,7 @@ void Scheduler::meet(int t, void* mine, void (*together)(void**), Place at) {
 }
 
 void Scheduler::meet_some(int t, uint64 which, void* mine,
-                          void (*together)(void**, unsigned long long), Place at) {
+                          void (*together)(void**, unsigned long long), SourceLine at) {
   Wave& wave = wave_of(t);
   const int lane = t & (kernel_->wave - 1), first = t - lane;
   which &= lanes_of(t);
@@ -604,18 +604,20 @@ std::string wrong_grid(const int grid[3]) {
 
 }  // namespace
 
-void Block::barrier(int thread, Place at) { static_cast<Scheduler*>(this)->barrier(thread, at); }
-void Block::meet(int thread, void* mine, void (*together)(void**), Place at) {
+void Block::barrier(int thread, SourceLine at) {
+  static_cast<Scheduler*>(this)->barrier(thread, at);
+}
+void Block::meet(int thread, void* mine, void (*together)(void**), SourceLine at) {
   static_cast<Scheduler*>(this)->meet(thread, mine, together, at);
 }
 void Block::meet_some(int thread, uint64 which, void* mine,
-                      void (*together)(void**, unsigned long long), Place at) {
+                      void (*together)(void**, unsigned long long), SourceLine at) {
   static_cast<Scheduler*>(this)->meet_some(thread, which, mine, together, at);
 }
 uint64 Block::lanes_of(int thread) const {
   return static_cast<const Scheduler*>(this)->lanes_of(thread);
 }
-void Block::refuse(int thread, const char* what, Place at) {
+void Block::refuse(int thread, const char* what, SourceLine at) {
   static_cast<Scheduler*>(this)->refuse(thread, what, at);
 }
 

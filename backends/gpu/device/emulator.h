@@ -13,7 +13,7 @@
 namespace wick::gpu::emu {
 
 /// The source location of an operation.
-struct Place {
+struct SourceLine {
   const char* file;
   int line;
 };
@@ -22,19 +22,19 @@ struct Place {
 class Block {
  public:
   /// Waits until every thread of the block is here.
-  void barrier(int thread, Place at);
+  void barrier(int thread, SourceLine at);
   /// Waits until all lanes of the wave are here. The last one calls together(lanes), where lanes[l] is
   /// lane l's `mine`; then all continue.
-  void meet(int thread, void* mine, void (*together)(void** lanes), Place at);
+  void meet(int thread, void* mine, void (*together)(void** lanes), SourceLine at);
   /// The same for some lanes of the wave, a bit each, this thread's among them; lanes beyond the block
   /// do not count. Groups of a wave may meet apart. The last one calls together(lanes, which), where
   /// which are the lanes that met.
   void meet_some(int thread, uint64 which, void* mine,
-                 void (*together)(void** lanes, unsigned long long which), Place at);
+                 void (*together)(void** lanes, unsigned long long which), SourceLine at);
   /// The lanes that the thread's wave has: all but in the last wave of a block of odd size.
   uint64 lanes_of(int thread) const;
   /// Ends the launch: "thread 3: what at file:line".
-  [[noreturn]] void refuse(int thread, const char* what, Place at);
+  [[noreturn]] void refuse(int thread, const char* what, SourceLine at);
 
  protected:
   Block() = default;

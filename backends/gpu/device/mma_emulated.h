@@ -6,7 +6,7 @@
 namespace wick::gpu {
 
 template <class C, class T>
-void require_tile(const C& ctx, const T* tile, int stride, emu::Place at) {
+void require_tile(const C& ctx, const T* tile, int stride, emu::SourceLine at) {
   ctx.require(reinterpret_cast<uint64>(tile) % 16 == 0 && stride % 8 == 0,
               "brings a tile that is not aligned", at);
   ctx.require_uniform(tile + stride, at);
@@ -14,13 +14,13 @@ void require_tile(const C& ctx, const T* tile, int stride, emu::Place at) {
 
 template <Side side = Side::kRight, class C, class T>
 auto load_rows(const C& ctx, const T* tile, int stride,
-               emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
+               emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) {
   require_tile(ctx, tile, stride, at);
   return rows_of_lane<side, typename C::Matrix>(ctx.lane(), tile, stride);
 }
 template <Side side = Side::kRight, class C, class T>
 auto load_columns(const C& ctx, const T* tile, int stride,
-                  emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
+                  emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) {
   require_tile(ctx, tile, stride, at);
   return columns_of_lane<side, typename C::Matrix>(ctx.lane(), tile, stride);
 }
@@ -29,7 +29,7 @@ template <class C, class T>
 void multiply(const C& ctx, Sums<typename C::Matrix>& c,
               const Operand<T, typename C::Matrix, Side::kLeft>& a,
               const Operand<T, typename C::Matrix>& b,
-              emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
+              emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) {
   using M = typename C::Matrix;
   struct Lane {
     const Operand<T, M, Side::kLeft>* a;
@@ -56,7 +56,7 @@ void multiply(const C& ctx, Sums<typename C::Matrix>& c,
 
 template <class C>
 void multiply(const C& ctx, DoubleSums<C>& c, const DoubleOperand<C>& a, const DoubleOperand<C>& b,
-              emu::Place at = {__builtin_FILE(), __builtin_LINE()}) {
+              emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) {
   using M = typename C::Matrix::Doubles;
   struct Lane {
     const DoubleOperand<C>*a, *b;

@@ -247,7 +247,7 @@ struct SdpaGradientTiles {
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     using P = Parts<Ctx>;
-    const Place place(ctx.block(), a);
+    const OwnRows place(ctx.block(), a);
     const HeadRows<T> queries[2] = {rows_of(a, place, a.q, a.q_strides, a.shape.head_dim),
                                     rows_of(a, place, a.gy, a.gy_strides, a.shape.value_dim)};
     const HeadRows<T> keys[2] = {keys_of(a, place, a.k, a.k_strides, a.shape.head_dim),
@@ -341,9 +341,9 @@ struct SdpaGradientTiles {
   }
 
  private:
-  struct Place {
+  struct OwnRows {
     int32 b, g, first;  // first: own row
-    WICK_DEVICE Place(const Grid& block, const Args& a) {
+    WICK_DEVICE OwnRows(const Grid& block, const Args& a) {
       const int32 head = int32(a.chunks.quotient(block.x));
       const int32 chunk = block.x - head * int32(a.chunks.divisor);
       // Those that have most to do come first: the last rows, the first keys.
@@ -356,7 +356,7 @@ struct SdpaGradientTiles {
     }
     WICK_DEVICE int64 first_of_rows(const Args& a) const { return first_tile(a) * kRangeRows; }
   };
-  static WICK_DEVICE HeadRows<T> rows_of(const Args& a, const Place& place, const T* x,
+  static WICK_DEVICE HeadRows<T> rows_of(const Args& a, const OwnRows& place, const T* x,
                                          const HeadStrides& strides, int32 size) {
     const int64 head = place.g * int64(a.shape.heads.divisor);
     return {x + place.b * strides.batch + head * strides.head,
@@ -366,7 +366,7 @@ struct SdpaGradientTiles {
             a.shape.rows(),
             size};
   }
-  static WICK_DEVICE HeadRows<T> keys_of(const Args& a, const Place& place, const T* x,
+  static WICK_DEVICE HeadRows<T> keys_of(const Args& a, const OwnRows& place, const T* x,
                                          const HeadStrides& strides, int32 size) {
     return {x + place.b * strides.batch + place.g * strides.head,
             strides.row,
@@ -394,7 +394,7 @@ struct SdpaGradientTiles {
     int32 first, end, all_first, all_end;
   };
   template <class Ctx>
-  static WICK_DEVICE Span span_of(const Ctx& ctx, const Args& a, const Place& place) {
+  static WICK_DEVICE Span span_of(const Ctx& ctx, const Args& a, const OwnRows& place) {
     const KeyRange* const ranges = a.ranges + place.first_tile(a);
     const auto smaller = [](int32 p, int32 q) { return p < q ? p : q; };
     const auto larger = [](int32 p, int32 q) { return p > q ? p : q; };
@@ -430,7 +430,7 @@ struct SdpaGradientTiles {
   }
   /// Whether all pairs of the own rows and a tile of others matter.
   template <int others>
-  static WICK_DEVICE bool is_whole(const GradientRow* rows, const Place& place, const Span& span,
+  static WICK_DEVICE bool is_whole(const GradientRow* rows, const OwnRows& place, const Span& span,
                                    int tile) {
     if constexpr (kOwnsKeys) {
       const KeyRange range = __builtin_bit_cast(KeyRange, rows[others]);
@@ -447,7 +447,7 @@ struct SdpaGradientTiles {
     Sums<M> result[kResults][kOfWave];
     GradientRow row[kOwnsKeys ? 1 : M::kColumns];
 
-    WICK_DEVICE void begin(const Ctx& ctx, const Args& a, const Place& place, int own) {
+    WICK_DEVICE void begin(const Ctx& ctx, const Args& a, const OwnRows& place, int own) {
       WICK_UNROLL
       for (int x = 0; x < kResults; x++) WICK_UNROLL
       for (int d = 0; d < kOfWave; d++) result[x][d] = {};
@@ -465,7 +465,7 @@ struct SdpaGradientTiles {
 
   /// Into shared memory, or into registers. Rows beyond the last are zeros.
   template <class Ctx>
-  static WICK_DEVICE void load_own(const Ctx& ctx, Shared<Ctx>& shared, const Place& place,
+  static WICK_DEVICE void load_own(const Ctx& ctx, Shared<Ctx>& shared, const OwnRows& place,
                                    const HeadRows<T> (&own)[2], typename Parts<Ctx>::Own& held) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
@@ -577,7 +577,7 @@ struct SdpaGradientTiles {
   /// Where the biases of `count` queries from row `first` on begin. Rows past the end use the last.
   template <int count, class Ctx>
   static WICK_DEVICE void store_bias_rows(const Ctx& ctx, int64* to, const Args& a,
-                                          const Place& place, int32 first) {
+                                          const OwnRows& place, int32 first) {
     WICK_ROLL
     for (int r = ctx.thread(); r < count; r += Ctx::kThreads) {
       const int32 row = first + r < a.shape.rows() ? first + r : a.shape.rows() - 1;
@@ -593,7 +593,7 @@ struct SdpaGradientTiles {
     const float* column[M::kColumns];
     int32 key[M::kColumns];  // the own key, or the tile's first one of this lane
 
-    WICK_DEVICE Biases(const Ctx& ctx, const Args& args, const int64* begins, const Place& place,
+    WICK_DEVICE Biases(const Ctx& ctx, const Args& args, const int64* begins, const OwnRows& place,
                        int own, int tile)
         : a(args), queries(begins) {
       if constexpr (masked) {
@@ -660,7 +660,7 @@ struct SdpaGradientTiles {
   }
   /// 0 for pairs that do not attend.
   template <class Ctx>
-  static WICK_INLINE void hide(const Ctx& ctx, const GradientRow* rows, const Place& place,
+  static WICK_INLINE void hide(const Ctx& ctx, const GradientRow* rows, const OwnRows& place,
                                const Group<Ctx>& group, int own, int tile,
                                typename Parts<Ctx>::Scores& weights,
                                typename Parts<Ctx>::Scores& slopes) {
@@ -707,7 +707,7 @@ struct SdpaGradientTiles {
 
   template <class Ctx>
   static WICK_INLINE void store(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
-                                const Place& place, int g,
+                                const OwnRows& place, int g,
                                 const Sums<typename Ctx::Matrix> (&result)[kOfWave], T* to,
                                 const HeadStrides& strides, int32 size, float scale) {
     using P = Parts<Ctx>;

@@ -97,7 +97,7 @@ struct SdpaStream {
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
-    const Place place(ctx.block(), a);
+    const QueryRows place(ctx.block(), a);
     const int lane = ctx.thread() % Vector::kLanes, group = ctx.thread() / Vector::kLanes;
     const T* const keys = a.key + place.b * a.k.batch + place.g * a.k.head;
     const T* const values = a.value + place.b * a.v.batch + place.g * a.v.head;
@@ -159,9 +159,9 @@ struct SdpaStream {
   }
 
  private:
-  struct Place {
+  struct QueryRows {
     int32 b, g, first_row, first_key;
-    WICK_DEVICE Place(const Grid& block, const Args& a) {
+    WICK_DEVICE QueryRows(const Grid& block, const Args& a) {
       const int32 head = int32(a.chunks.quotient(block.x));
       // The last chunks, whose queries attend to the most keys, come first.
       first_row = (int32(a.chunks.divisor) * (head + 1) - 1 - block.x) * kRows;
@@ -205,7 +205,7 @@ struct SdpaStream {
   /// Merges the waves' results, one thread per element.
   template <class Ctx>
   static WICK_DEVICE void store(const Ctx& ctx, const Shared<Ctx>& shared, const Args& a,
-                                const Place& place) {
+                                const QueryRows& place) {
     for (int i = ctx.thread(); i < kRows * bucket; i += kThreads) {
       const int r = i / bucket, d = i % bucket;
       if (d >= a.shape.value_dim || !place.is_row(a, r)) continue;

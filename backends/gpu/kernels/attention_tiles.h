@@ -217,7 +217,7 @@ struct SdpaTiles {
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     using P = Parts<Ctx>;
-    const Place place(ctx.block(), a);
+    const QueryRows place(ctx.block(), a);
     store_ranges(ctx, shared, a, place);
     typename P::Query held;
     load_queries(ctx, shared, a, place, held);
@@ -231,9 +231,9 @@ struct SdpaTiles {
   }
 
  private:
-  struct Place {
+  struct QueryRows {
     int32 b, g, first_row, first_key;
-    WICK_DEVICE Place(const Grid& block, const Args& a) {
+    WICK_DEVICE QueryRows(const Grid& block, const Args& a) {
       const int32 head = int32(a.chunks.quotient(block.x));
       // The last chunks, whose queries attend to the most keys, come first.
       first_row = (int32(a.chunks.divisor) * (head + 1) - 1 - block.x) * kRows;
@@ -276,7 +276,7 @@ struct SdpaTiles {
   /// Groups first_group ... of all waves over all keys.
   template <class Ctx>
   static WICK_INLINE void attend(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
-                                 const Place& place, const KeyRange& range,
+                                 const QueryRows& place, const KeyRange& range,
                                  const typename Parts<Ctx>::Query& held, int first_group) {
     using P = Parts<Ctx>;
     T* const keys_at = shared.tiles + P::kQueries;
@@ -320,7 +320,7 @@ struct SdpaTiles {
       combine_columns(ctx, group[g].sum, [](float x, float y) { return x + y; });
       ctx.sync_shared();  // the memory holds tiles, or the results of the group before
       // Opaque values: else the compiler hoists addresses, which take the loop's registers.
-      Place here = place;
+      QueryRows here = place;
       here.first_row = ctx.opaque(place.first_row);
       const int lane = ctx.opaque(ctx.lane());
       if (a.partials)
@@ -399,7 +399,7 @@ struct SdpaTiles {
 
   template <class Ctx>
   static WICK_DEVICE void store_ranges(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
-                                       const Place& place) {
+                                       const QueryRows& place) {
     WICK_ROLL
     for (int r = ctx.thread(); r < kRows; r += Ctx::kThreads) {
       const SeenKeys seen = a.shape.seen(a.positions, place.b, place.row(a, r).t);
@@ -409,7 +409,7 @@ struct SdpaTiles {
   }
   template <class Ctx>
   static WICK_DEVICE KeyRange range_of(const Ctx& ctx, const Shared<Ctx>& shared, const Args& a,
-                                       const Place& place) {
+                                       const QueryRows& place) {
     KeyRange x = key_range(ctx, shared.first, shared.end, kRows, a.shape.keys);
     const int32 end = place.first_key + a.split_length;
     x.first = x.first > place.first_key ? x.first : place.first_key;
@@ -421,7 +421,7 @@ struct SdpaTiles {
   /// Into shared memory, or into registers.
   template <class Ctx>
   static WICK_DEVICE void load_queries(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
-                                       const Place& place, typename Parts<Ctx>::Query& held) {
+                                       const QueryRows& place, typename Parts<Ctx>::Query& held) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
     if constexpr (P::kHoldsQueries) {
@@ -554,7 +554,7 @@ struct SdpaTiles {
   }
   template <class Ctx>
   static WICK_INLINE void store_results(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
-                                        const Place& place, int lane, int g,
+                                        const QueryRows& place, int lane, int g,
                                         const Group<Ctx>& group) {
     using P = Parts<Ctx>;
     using M = typename P::Matrix;
@@ -595,7 +595,7 @@ struct SdpaTiles {
   }
   /// For SdpaMerge.
   template <class Ctx>
-  static WICK_INLINE void store_partials(const Ctx& ctx, const Args& a, const Place& place,
+  static WICK_INLINE void store_partials(const Ctx& ctx, const Args& a, const QueryRows& place,
                                          int lane, int g, const Group<Ctx>& group) {
     using M = typename Ctx::Matrix;
     const int32 size = a.shape.value_dim + 2;

@@ -248,10 +248,10 @@ struct RowSplit {
     split.blocks = int32(ceil_div<int64>(rows, split.rows_per_block) * pieces);
     return split;
   }
-  struct Place {
+  struct Accesses {
     uint32 row, first, step;  // accesses first, first + step ... `steps` of them
   };
-  WICK_DEVICE Place place(int block, int thread) const {
+  WICK_DEVICE Accesses place(int block, int thread) const {
     const uint32 group = pieces.quotient(block), piece = block - group * pieces.divisor;
     return {group * rows_per_block + (uint32(thread) >> log_lanes),
             (piece * steps << log_lanes) + (thread & ((1u << log_lanes) - 1)), 1u << log_lanes};

@@ -91,7 +91,7 @@ struct ConvArgs {
   bool transposed;
   bool out_packs;  // aligned groups of 8 pixels are contiguous and aligned in memory
 
-  struct Place {
+  struct BlockTile {
     const T* source;
     const T* weight;
     T* out;
@@ -100,10 +100,10 @@ struct ConvArgs {
     int32 pixels, k;
   };
   template <class Ctx>
-  WICK_DEVICE Place place(const Ctx& ctx) const {
+  WICK_DEVICE BlockTile place(const Ctx& ctx) const {
     const int per_group = blocks_m * blocks_n, group = ctx.block().x / per_group;
     const int tile = ctx.block().x - group * per_group, which = first_class + ctx.block().y;
-    Place p{};
+    BlockTile p{};
     p.h = dim[0].axis(transposed, which / dim[1].classes);
     p.w = dim[1].axis(transposed, which % dim[1].classes);
     p.source = source + group * channels * source_c;
@@ -116,7 +116,7 @@ struct ConvArgs {
     return p;
   }
   /// The offset of a pixel of a class in channel 0 of out.
-  WICK_DEVICE int64 offset_of(const Place& p, uint32 pixel) const {
+  WICK_DEVICE int64 offset_of(const BlockTile& p, uint32 pixel) const {
     const uint32 width = p.w.pixels, height = p.h.pixels;
     const uint32 row = pixel / width, w = pixel - row * width;
     const uint32 image = row / height, h = row - image * height;
@@ -138,7 +138,7 @@ struct WindowReader {
   int32 tap_h, tap_w, channel;
   bool any, inside;
 
-  WICK_DEVICE void begin(const ConvArgs<T>& args, const typename ConvArgs<T>::Place& p,
+  WICK_DEVICE void begin(const ConvArgs<T>& args, const typename ConvArgs<T>::BlockTile& p,
                          uint32 pixel, int k) {
     step_c = args.source_c, step_h = args.source_h, step_w = args.source_w;
     height = args.dim[0].source_size, width = args.dim[1].source_size;
@@ -459,13 +459,13 @@ struct ConvWeightArgs {
   int32 pixels, piece;           // per launch, per piece
   int32 pieces, blocks_m, blocks_n;
 
-  struct Place {
+  struct BlockTile {
     const T *y, *x;
     Compute<T>* sums;
     int32 m, n, first, end;  // the tile, in tiles; pixels
   };
   template <class Ctx>
-  WICK_DEVICE Place place(const Ctx& ctx) const {
+  WICK_DEVICE BlockTile place(const Ctx& ctx) const {
     const int per_group = blocks_m * blocks_n, group = ctx.block().x / per_group;
     const int tile = ctx.block().x - group * per_group, part = ctx.block().y;
     const int first = part * piece, end = pixels - first < piece ? pixels : first + piece;

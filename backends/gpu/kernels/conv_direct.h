@@ -47,7 +47,7 @@ struct DirectConv {
     using C = Compute<T>;
     const int index = ctx.block().x * kThreads + ctx.thread();
     if (index >= a.places.numel) return;
-    const PlaneRows::Place p = a.places.place(index);
+    const PlaneRows::Element p = a.places.place(index);
     const int group = a.rows.quotient(uint32(p.c)), row = int(p.c) - group * a.rows.divisor;
     const T* const source =
         a.source + p.n * a.source_steps.n + int64(group) * a.channels * a.source_steps.c;

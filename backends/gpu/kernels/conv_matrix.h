@@ -29,7 +29,7 @@ struct WindowsOperand : RowsOperand<Ctx, T, rows, depth> {
   Elements pack[kPacks];
 
   WICK_DEVICE void begin(const Ctx& ctx, const ConvArgs<T>& args,
-                         const typename ConvArgs<T>::Place& place, int first) {
+                         const typename ConvArgs<T>::BlockTile& place, int first) {
     reader.begin(args, place, first + ctx.thread() % rows, ctx.thread() / rows * kRun);
   }
   WICK_DEVICE void fetch(const Ctx& ctx, T*) {
@@ -74,7 +74,7 @@ struct PackedWindows {
 
   /// first: the block's first pixel.
   WICK_DEVICE void begin(const Ctx& ctx, const ConvArgs<T>& args,
-                         const typename ConvArgs<T>::Place& place, int first) {
+                         const typename ConvArgs<T>::BlockTile& place, int first) {
     source = place.source, step_h = args.source_h, step_w = args.source_w, outside = 0;
     height = args.dim[0].source_size, width = args.dim[1].source_size, channels = args.channels;
     taps_h = place.h.taps, taps_w = place.w.taps;

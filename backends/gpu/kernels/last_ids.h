@@ -11,7 +11,7 @@
 namespace wick::gpu {
 
 // For few ids per column: each compares itself with those after it.
-struct LookBehind : IdKernel {
+struct CompareWithLater : IdKernel {
   struct Args {
     IdColumns columns;
     int64* last;
@@ -153,7 +153,7 @@ struct LastIds : ScatterChunks<most> {
   }
   Status find(const Call& c, const ScatterChunk& part, const IdColumns& columns) const {
     int64* const last = static_cast<int64*>(c.scratch);
-    if (part.size[1] <= kFew) return launch<LookBehind>({columns, last}, c);
+    if (part.size[1] <= kFew) return launch<CompareWithLater>({columns, last}, c);
     IdTable table = this->table(part);
     table.slots = reinterpret_cast<uint32*>(static_cast<char*>(c.scratch) + ids_bytes());
     if (const Status status = launch<ClearTable>({table}, c); !status.ok()) return status;

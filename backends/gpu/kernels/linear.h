@@ -17,11 +17,11 @@ struct LinearArgs {
   bool x_packs, y_packs;  // rows are aligned to 16 bytes
   int32 blocks_m, blocks_n;
 
-  struct Place {
+  struct BlockTile {
     int m, n;
   };
   /// A block's tile, in an order in which neighbouring blocks share rows in the cache.
-  WICK_DEVICE Place place(int block) const {
+  WICK_DEVICE BlockTile place(int block) const {
     constexpr int kGroup = 8;  // blocks along m that advance along n together
     const int group = block / (kGroup * blocks_n), in_group = block % (kGroup * blocks_n);
     const int rows = blocks_m - group * kGroup < kGroup ? blocks_m - group * kGroup : kGroup;

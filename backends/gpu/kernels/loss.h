@@ -74,7 +74,7 @@ struct CrossEntropyGradient {
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
-    const RowSplit::Place place = a.split.place(ctx.block().x, ctx.thread());
+    const RowSplit::Accesses place = a.split.place(ctx.block().x, ctx.thread());
     if (place.row >= a.rows) return;
     const int64 row = a.first_row + place.row, target = a.targets[row];
     if (place.first == 0 && (target < 0 || target >= a.columns))

@@ -207,7 +207,7 @@ struct MapRows {
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
-    const RowSplit::Place place = a.split.place(ctx.block().x, ctx.thread());
+    const RowSplit::Accesses place = a.split.place(ctx.block().x, ctx.thread());
     if (place.row >= a.rows) return;
     uint32 row[kArity + 1];
     a.outer.locate(place.row, row);

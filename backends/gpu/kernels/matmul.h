@@ -38,12 +38,12 @@ struct ProductArgs {
 
   /// A block's batch and tile, in an order in which neighbouring blocks share rows of a and b
   /// in the cache.
-  struct Place {
+  struct BlockTile {
     T* c;
     const T *a, *b;
     int m, n, batch;
   };
-  WICK_DEVICE Place place(int block) const {
+  WICK_DEVICE BlockTile place(int block) const {
     constexpr int kGroup = 8;  // blocks along m that advance along n together
     const int per_batch = blocks_m * blocks_n, in_batch = block % per_batch;
     int64 offset[3];

@@ -11,10 +11,10 @@ struct PlaneRows {
   int32 numel;  // per launch
   FastDivide channels, height, width;
 
-  struct Place {
+  struct Element {
     int64 n, c, h, w;
   };
-  WICK_DEVICE Place place(uint32 index) const {
+  WICK_DEVICE Element place(uint32 index) const {
     const uint32 row = width.quotient(index), h = first_row + row;
     const uint32 plane = height.quotient(h), c = first_channel + plane;
     const uint32 image = channels.quotient(c);
@@ -51,7 +51,7 @@ struct PlaneSteps {
   static PlaneSteps of(const View& x) {
     return {x.strides[0], x.strides[1], x.strides[2], x.strides[3]};
   }
-  WICK_DEVICE int64 offset(const PlaneRows::Place& p) const {
+  WICK_DEVICE int64 offset(const PlaneRows::Element& p) const {
     return p.n * n + p.c * c + p.h * h + p.w * w;
   }
 };

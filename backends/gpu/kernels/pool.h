@@ -53,7 +53,7 @@ struct MaxPoolWindows {
     using C = Compute<T>;
     const int index = ctx.block().x * kPoolThreads + ctx.thread();
     if (index >= a.rows.numel) return;
-    const PlaneRows::Place p = a.rows.place(index);
+    const PlaneRows::Element p = a.rows.place(index);
     const Taps high = Taps::of(a.attributes, 0, p.h, 0, a.height);
     const Taps wide = Taps::of(a.attributes, 1, p.w, 0, a.width);
     const int64 down = a.attributes.dilation[0], right = a.attributes.dilation[1];
@@ -102,7 +102,7 @@ struct AvgPoolWindows {
     using C = Compute<T>;
     const int index = ctx.block().x * kPoolThreads + ctx.thread();
     if (index >= a.rows.numel) return;
-    const PlaneRows::Place p = a.rows.place(index);
+    const PlaneRows::Element p = a.rows.place(index);
     const PoolAttributes& pool = a.attributes;
     const Taps high = Taps::of(pool, 0, p.h, 0, a.height);
     const Taps wide = Taps::of(pool, 1, p.w, 0, a.width);
@@ -178,7 +178,7 @@ struct FoldWindows {
     using C = Compute<T>;
     const int index = ctx.block().x * kPoolThreads + ctx.thread();
     if (index >= a.rows.numel) return;
-    const PlaneRows::Place p = a.rows.place(index);
+    const PlaneRows::Element p = a.rows.place(index);
     const T* const x = a.x + p.n * a.steps.n + p.c * a.steps.c;
     C sum = 0;
     for (int64 kh = 0; kh < a.attributes.kernel[0]; kh++) {

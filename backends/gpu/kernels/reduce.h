@@ -187,13 +187,13 @@ template <class R, int wide>
 struct ReduceStrided {
   using In = typename R::In;
   using Total = typename R::Total;
-  using Place = Indexer<R::kPlaces ? 2 : 1>;  // the element's offset, and its place
+  using ReducedIndexer = Indexer<R::kPlaces ? 2 : 1>;  // the element's offset, and its place
   struct Args {
     ReduceParams params;
     ReduceResult<R> result;
     const In* in;
     Indexer<1> kept;
-    Place reduced;
+    ReducedIndexer reduced;
     int64 first_place;
     int32 outputs, log_columns, pieces;
     uint32 length, piece_length;

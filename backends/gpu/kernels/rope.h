@@ -34,7 +34,7 @@ struct Rope {
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
-    const RowSplit::Place place = a.split.place(ctx.block().x, ctx.thread());
+    const RowSplit::Accesses place = a.split.place(ctx.block().x, ctx.thread());
     if (place.row >= a.rows) return;
     uint32 offset[4];
     a.at.locate(place.row, offset);

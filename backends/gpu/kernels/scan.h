@@ -338,9 +338,9 @@ struct ScanLines {
   }
 
  private:
-  template <class Ctx, class Place>
+  template <class Ctx, class Offset>
   static WICK_DEVICE void store(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
-                                const Place& place) {
+                                const Offset& place) {
     for (int k = 0; k < kItems; k++)
       store_raw(a.y_bytes, a.y, place(a.y_strides, k),
                 shared.x[padded(ctx.thread() + k * kThreads)]);

@@ -23,7 +23,7 @@ enum class Root {
   kPython,    // the folders of packages of the Python that this process runs
 };
 
-struct Place {
+struct LibraryFolder {
   Vendor vendor;
   Root root;
   const char* name;    // of the variable; the pattern; unused
@@ -34,7 +34,7 @@ struct Place {
 // Sources: "ROCm Core SDK: transition guide" (/opt/rocm/core-VERSION since 7.12), the
 // distribution list of TheRock's Python packages (rocm_sdk._dist_info), NVIDIA's wheels (nvidia/cu13/lib since CUDA 13,
 // nvidia/cublas/lib and the like before).
-constexpr Place kPlaces[] = {
+constexpr LibraryFolder kLibraryFolders[] = {
     {Vendor::kAmd, Root::kVariable, "ROCM_PATH", "lib"},
     {Vendor::kAmd, Root::kVariable, "HIP_PATH", "lib"},
     {Vendor::kAmd, Root::kSystem, "/opt/rocm*", "lib"},
@@ -147,7 +147,7 @@ std::vector<std::string> package_folders() {
   return folders;
 }
 
-std::vector<std::string> folders_of(const Place& place) {
+std::vector<std::string> folders_of(const LibraryFolder& place) {
   std::vector<std::string> folders;
   const auto add = [&](const std::string& pattern) {
     for (const std::string& folder : folders_like(pattern + "/" + place.folder))
@@ -171,7 +171,7 @@ std::vector<std::string> folders_of(const Place& place) {
 /// "$ROCM_PATH/lib, $HIP_PATH/lib, /opt/rocm*/lib, ... of the running Python"
 std::string list_places(Vendor vendor) {
   std::string list, of_python;
-  for (const Place& place : kPlaces) {
+  for (const LibraryFolder& place : kLibraryFolders) {
     if (place.vendor != vendor) continue;
     std::string& part = place.root == Root::kPython ? of_python : list;
     if (!part.empty()) part += ", ";
@@ -261,7 +261,7 @@ bool open_by_search(Opener& opener, const Library& library, const std::string& b
   if (!beside.empty() && opener.from_folder(beside, names)) return true;
   for (const std::string& name : names)
     if (opener.from_loader(name)) return true;
-  for (const Place& place : kPlaces) {
+  for (const LibraryFolder& place : kLibraryFolders) {
     if (place.vendor != library.vendor) continue;
     for (const std::string& folder : folders_of(place))
       if (opener.from_folder(folder, names)) return true;

@@ -349,9 +349,9 @@ Status make_stream(int32 device, Stream** made) {
 }
 
 /// A call's device, bound, and its stream.
-class Place {
+class BoundStream {
  public:
-  Place(int32 device, void* stream, const char* what)
+  BoundStream(int32 device, void* stream, const char* what)
       : binding_(device, what), status_(binding_.status()) {
     if (!status_.ok()) return;
     if (stream)
@@ -495,7 +495,7 @@ class CudaStaging : public StagingCalls {
 };
 
 Status copy(int32 device, void* to, const void* from, int64 bytes, CopyKind kind, void* stream) {
-  const Place at(device, stream, "copy");
+  const BoundStream at(device, stream, "copy");
   if (!at.status().ok()) return at.status();
   if (bytes < 0)
     return failure(StatusCode::kInvalidArgument, "copy: %lld bytes", static_cast<long long>(bytes));
@@ -535,7 +535,7 @@ Status copy_peer(int32 to_device, void* to, int32 from_device, const void* from,
                  void* stream) {
   if (from_device < 0 || from_device >= platform().count)
     return no_such_device(from_device, "copy_peer");
-  const Place at(to_device, stream, "copy_peer");
+  const BoundStream at(to_device, stream, "copy_peer");
   if (!at.status().ok()) return at.status();
   if (bytes < 0)
     return failure(StatusCode::kInvalidArgument, "copy_peer: %lld bytes",
@@ -547,7 +547,7 @@ Status copy_peer(int32 to_device, void* to, int32 from_device, const void* from,
 }
 
 Status fill(int32 device, void* data, uint8 value, int64 bytes, void* stream) {
-  const Place at(device, stream, "fill");
+  const BoundStream at(device, stream, "fill");
   if (!at.status().ok()) return at.status();
   if (bytes < 0)
     return failure(StatusCode::kInvalidArgument, "fill: %lld bytes", static_cast<long long>(bytes));
@@ -578,7 +578,7 @@ void stream_destroy(int32 device, void* stream) {
 
 Status stream_synchronize(int32 device, void* stream, ErrorRecord* record) {
   if (record) *record = {};
-  const Place at(device, stream, "synchronize");
+  const BoundStream at(device, stream, "synchronize");
   if (!at.status().ok()) return at.status();
   if (at->capturing)
     return failure(StatusCode::kInvalidArgument,
@@ -617,7 +617,7 @@ void event_destroy(int32 device, void* event) {
 }
 
 Status event_record(int32 device, void* event, void* stream) {
-  const Place at(device, stream, "event_record");
+  const BoundStream at(device, stream, "event_record");
   if (!at.status().ok()) return at.status();
   return checked(cudaEventRecord(static_cast<cudaEvent_t>(event), at->handle), "event_record",
                  device, &*at);
@@ -637,7 +637,7 @@ Status event_query(int32 device, void* event, int32* done) {
 }
 
 Status stream_wait(int32 device, void* stream, void* event) {
-  const Place at(device, stream, "stream_wait");
+  const BoundStream at(device, stream, "stream_wait");
   if (!at.status().ok()) return at.status();
   return checked(cudaStreamWaitEvent(at->handle, static_cast<cudaEvent_t>(event), 0), "stream_wait",
                  device, &*at);
@@ -653,7 +653,7 @@ int32 find_kernels(int32 device, const KernelQuery* query, const Kernel** kernel
 }
 
 Status graph_begin(int32 device, void* stream) {
-  const Place at(device, stream, "graph_begin");
+  const BoundStream at(device, stream, "graph_begin");
   if (!at.status().ok()) return at.status();
   // Only what this thread does may disturb the capture: other threads work on.
   const cudaError_t error = cudaStreamBeginCapture(at->handle, cudaStreamCaptureModeThreadLocal);
@@ -663,7 +663,7 @@ Status graph_begin(int32 device, void* stream) {
 
 Status graph_end(int32 device, void* stream, void** graph) {
   *graph = nullptr;
-  const Place at(device, stream, "graph_end");
+  const BoundStream at(device, stream, "graph_end");
   if (!at.status().ok()) return at.status();
   cudaGraph_t captured = nullptr;
   cudaGraphExec_t executable = nullptr;
@@ -677,7 +677,7 @@ Status graph_end(int32 device, void* stream, void** graph) {
 }
 
 Status graph_launch(int32 device, void* stream, void* graph) {
-  const Place at(device, stream, "graph_launch");
+  const BoundStream at(device, stream, "graph_launch");
   if (!at.status().ok()) return at.status();
   const auto* launched = static_cast<const Graph*>(graph);
   if (launched->stream != &*at)
@@ -698,7 +698,7 @@ void graph_destroy(int32 device, void* graph) {
 }
 
 Status native_handles(int32 device, void* stream, int64* native_device, void** native_stream) {
-  const Place at(device, stream, "native_handles");
+  const BoundStream at(device, stream, "native_handles");
   if (!at.status().ok()) return at.status();
   *native_device = device;
   *native_stream = at->handle;
@@ -859,7 +859,7 @@ Status code_find(int32 device, void* module, const char* name, KernelFacts* fact
 }
 
 Status code_launch(int32 device, void* function, const KernelLaunch* launch, void* stream) {
-  const Place at(device, stream, "launch");
+  const BoundStream at(device, stream, "launch");
   if (!at.status().ok()) return at.status();
   at->last_kernel.store(lasting_name(launch->name), std::memory_order_relaxed);
   const auto& [x, y, z] = launch->grid;
@@ -912,7 +912,7 @@ const char* describe_runtime() {
   std::vector<DeviceInfo> infos;
   for (int32 i = 0; i < platform().count; i++) {
     infos.push_back(platform().devices[i].info);
-    if (const Place at(i, nullptr, "devices"); at.status().ok()) open_libraries(infos.back());
+    if (const BoundStream at(i, nullptr, "devices"); at.status().ok()) open_libraries(infos.back());
   }
   text += describe_libraries(infos.data(), int(infos.size()));
   return text.c_str();
@@ -991,7 +991,7 @@ const Backend& backend() { return kBackend; }
 
 Status with_native_stream(const char* kernel, const Call& call,
                           Status (*work)(void* context, NativeStream), void* context) {
-  const Place at(call.device, call.stream, kernel);
+  const BoundStream at(call.device, call.stream, kernel);
   if (!at.status().ok()) return at.status();
   at->last_kernel.store(kernel, std::memory_order_relaxed);
   return work(context, {at->handle, at->capturing});
@@ -999,7 +999,7 @@ Status with_native_stream(const char* kernel, const Call& call,
 
 Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads, int shared_bytes,
                    const void* args, const Call& call) {
-  const Place at(call.device, call.stream, kernel);
+  const BoundStream at(call.device, call.stream, kernel);
   if (!at.status().ok()) return at.status();
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return {};  // no blocks; CUDA calls that an error
   void* parameters[] = {const_cast<void*>(args), &at->record};

@@ -333,14 +333,14 @@ class Operands {
   }
   const std::vector<View>& read() const { return read_; }
   const std::vector<View>& written() const { return written_; }
-  std::vector<Watch::Place> written_places() const {
-    std::vector<Watch::Place> places;
+  std::vector<Watch::Region> written_regions() const {
+    std::vector<Watch::Region> regions;
     for (size_t i = 0; i < written_.size(); i++) {
       const char* const begin = written_[i].as<char>();
-      places.push_back({begin, begin + bytes_of(written_[i].dtype, written_[i].numel()),
-                        "output " + std::to_string(i), false});
+      regions.push_back({begin, begin + bytes_of(written_[i].dtype, written_[i].numel()),
+                         "output " + std::to_string(i), false});
     }
-    return places;
+    return regions;
   }
 
  private:
@@ -377,7 +377,7 @@ Status launch(int32 device, void* function, const KernelLaunch* from, void* stre
   const Operands operands(module, *from);
   const auto run = [&] {
     if (!running().way.one_by_one) return launch_one(device, module, *from, record, nullptr);
-    Watch watch(operands.written_places());
+    Watch watch(operands.written_regions());
     return launch_one(device, module, *from, record, &watch);
   };
   const Op op(from->name, "");

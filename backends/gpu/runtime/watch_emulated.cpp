@@ -47,15 +47,15 @@ void Watch::finish_write() {
 void Watch::add_shared(const void* data, int64 bytes, const char* name) {
   finish_write();
   const auto* const begin = static_cast<const char*>(data);
-  for (const Place& place : places_)
+  for (const Region& place : regions_)
     if (place.begin == begin) return;
-  places_.push_back({begin, begin + bytes, name, true});
+  regions_.push_back({begin, begin + bytes, name, true});
 }
 
 void Watch::access(const SourceThread& t, const void* data, int bytes, bool writes) {
   finish_write();
   const auto* const at = static_cast<const char*>(data);
-  for (const Place& place : places_) {
+  for (const Region& place : regions_) {
     if (at < place.begin || at + bytes > place.end) continue;
     time_++;
     if (!writes) {

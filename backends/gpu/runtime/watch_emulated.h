@@ -19,14 +19,14 @@ namespace wick::gpu::emu {
 /// Of one launch, whose threads run one at a time.
 class Watch {
  public:
-  struct Place {  // memory
+  struct Region {  // memory
     const char* begin;
     const char* end;
     std::string name;
     bool of_block;  // shared memory
   };
-  /// places: the memory in which updates count.
-  explicit Watch(std::vector<Place> places) : places_(std::move(places)) {}
+  /// regions: the memory in which updates count.
+  explicit Watch(std::vector<Region> regions) : regions_(std::move(regions)) {}
 
   /// Adds the running block's shared memory, which all blocks have in one place.
   void add_shared(const void* data, int64 bytes, const char* name);
@@ -57,14 +57,14 @@ class Watch {
     int bytes = 0;
     char before[16] = {};
     Thread by;
-    const Place* place = nullptr;
+    const Region* place = nullptr;
   };
 
   Thread now(const SourceThread&);
   bool ordered(const Update& first, const Thread& then) const;
   void finish_write();
 
-  std::vector<Place> places_;
+  std::vector<Region> regions_;
   std::unordered_map<const void*, Thread> reads_;
   std::unordered_map<const void*, Update> updates_;
   std::unordered_map<int64, std::unordered_map<int, Progress>> progress_;  // by block and thread

@@ -70,7 +70,7 @@ struct Resume {
   ~Resume() { current.thread = thread; }
 };
 
-struct Place {
+struct SourceLine {
   const char* file;
   int line;
 };
@@ -78,13 +78,13 @@ struct Place {
 inline unsigned long long lanes_here() {
   return here().from->operations->lanes(here().from->block, here().number());
 }
-[[noreturn]] inline void refuse(const char* reason, Place at) {
+[[noreturn]] inline void refuse(const char* reason, SourceLine at) {
   here().from->operations->refuse(here().from->block, here().number(), reason, at.file, at.line);
   __builtin_unreachable();
 }
 template <class Lane>
 void meet(unsigned long long mask, Lane& mine, void (*together)(void**, unsigned long long),
-          Place at) {
+          SourceLine at) {
   const Resume resume;
   order('w');
   here().from->operations->meet(here().from->block, here().number(), mask, &mine, together, at.file,
@@ -94,7 +94,7 @@ void meet(unsigned long long mask, Lane& mine, void (*together)(void**, unsigned
 /// Moves a value from lane `source` of the wave. Lanes that do not take part have no value: all bits
 /// are 1 then, NaN in floats.
 template <class T>
-T move(unsigned long long mask, T value, int source, Place at) {
+T move(unsigned long long mask, T value, int source, SourceLine at) {
   static_assert(std::is_trivially_copyable_v<T>);
   struct Lane {
     T in, out;
@@ -114,7 +114,7 @@ T move(unsigned long long mask, T value, int source, Place at) {
 }
 
 /// The first lane of a segment of `width` lanes; width 0: the wave.
-inline int segment(int& width, Place at) {
+inline int segment(int& width, SourceLine at) {
   const int wave = here().from->wave;
   if (width == 0) width = wave;
   if (width < 1 || width > wave || (width & (width - 1)) != 0)
@@ -122,26 +122,26 @@ inline int segment(int& width, Place at) {
   return here().lane() & ~(width - 1);
 }
 template <class T>
-T from_lane(unsigned long long mask, T value, int source, int width, Place at) {
+T from_lane(unsigned long long mask, T value, int source, int width, SourceLine at) {
   const int first = segment(width, at);
   return move(mask, value, first + (source & (width - 1)), at);
 }
 template <class T>
-T from_below(unsigned long long mask, T value, unsigned distance, int width, Place at) {
+T from_below(unsigned long long mask, T value, unsigned distance, int width, SourceLine at) {
   const int first = segment(width, at), source = here().lane() - int(distance);
   return move(mask, value, source < first ? here().lane() : source, at);
 }
 template <class T>
-T from_above(unsigned long long mask, T value, unsigned distance, int width, Place at) {
+T from_above(unsigned long long mask, T value, unsigned distance, int width, SourceLine at) {
   const int first = segment(width, at), source = here().lane() + int(distance);
   return move(mask, value, source >= first + width ? here().lane() : source, at);
 }
 template <class T>
-T across(unsigned long long mask, T value, int bits, int width, Place at) {
+T across(unsigned long long mask, T value, int bits, int width, SourceLine at) {
   const int first = segment(width, at), source = here().lane() ^ bits;
   return move(mask, value, source >= first + width ? here().lane() : source, at);
 }
-inline unsigned long long vote(unsigned long long mask, bool yes, Place at) {
+inline unsigned long long vote(unsigned long long mask, bool yes, SourceLine at) {
   struct Lane {
     bool in;
     unsigned long long out;

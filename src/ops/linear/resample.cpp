@@ -18,21 +18,21 @@ namespace {
 constexpr int64_t kMaxElements = int64_t(1) << 30;  // along a dim; products of two stay exact
 
 /// A position in x: the element `index`, and the fraction of the way to the next one.
-struct Place {
+struct SamplePoint {
   int64_t index;
   double share;
 };
 
 /// Maps elements of the result to positions in x, along one dim.
-class Places {
+class SamplePoints {
  public:
-  Places(int64_t in, int64_t out, bool align_corners, double scale)
+  SamplePoints(int64_t in, int64_t out, bool align_corners, double scale)
       : in_(in), out_(out), align_(align_corners), scale_(scale) {}
 
   /// Computes with a ratio of integers, so that rounding affects neither the index nor the
   /// fraction.
-  Place linear(int64_t i) const {
-    if (align_) return out_ > 1 ? fraction(i * (in_ - 1), out_ - 1) : Place{0, 0};
+  SamplePoint linear(int64_t i) const {
+    if (align_) return out_ > 1 ? fraction(i * (in_ - 1), out_ - 1) : SamplePoint{0, 0};
     if (scale_ == 0) return fraction((2 * i + 1) * in_ - out_, 2 * out_);
     const double at = (double(i) + 0.5) / scale_ - 0.5;
     return {int64_t(std::floor(at)), at - std::floor(at)};
@@ -46,7 +46,7 @@ class Places {
   int64_t clamped(int64_t index) const { return std::clamp<int64_t>(index, 0, in_ - 1); }
 
  private:
-  static Place fraction(int64_t numerator, int64_t denominator) {
+  static SamplePoint fraction(int64_t numerator, int64_t denominator) {
     int64_t index = numerator / denominator, rest = numerator % denominator;
     if (rest < 0) rest += denominator, index--;
     return {index, double(rest) / double(denominator)};
@@ -74,14 +74,14 @@ void cubic_weights(double t, double (&w)[4]) {
   w[3] = a * t * t * (1 - t);
 }
 
-std::vector<Tap> taps_along(Interpolation mode, const Places& places, int64_t out) {
+std::vector<Tap> taps_along(Interpolation mode, const SamplePoints& places, int64_t out) {
   std::vector<Tap> taps(mode == Interpolation::kLinear ? 2 : mode == Interpolation::kCubic ? 4 : 1);
   for (int64_t i = 0; i < out; i++) {
     if (taps.size() == 1) {
       taps[0].ids.push_back(places.nearest(i, mode == Interpolation::kNearestExact));
       continue;
     }
-    Place place = places.linear(i);
+    SamplePoint place = places.linear(i);
     double weights[4] = {1 - place.share, place.share, 0, 0};
     int64_t first = place.index;
     if (mode == Interpolation::kCubic) {
@@ -139,7 +139,7 @@ Tensor resample(const char* op, const Tensor& x, const Dims& sizes, Interpolatio
   for (int d = dims - 1; d >= 0; d--) {
     const double scale = o.scale.empty() ? 0 : o.scale[size_t(d)];
     const int64_t in = x.shape()[first + d];
-    const Places places(in, sizes[d], !picks && o.align_corners, scale);
+    const SamplePoints places(in, sizes[d], !picks && o.align_corners, scale);
     // Resampling is the identity; for the nearest element, at any scale that keeps the size.
     const bool same = in == sizes[d] && (picks || scale == 0 || scale == 1);
     if (!same) y = along(y, first + d, taps_along(mode, places, sizes[d]));

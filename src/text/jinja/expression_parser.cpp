@@ -75,7 +75,8 @@ ExpressionParser::Nesting::Nesting(ExpressionParser& parser) : parser_(parser) {
 }
 
 template <class... Children>
-ExpressionPtr ExpressionParser::make(ExpressionKind kind, Place place, Children... children) {
+ExpressionPtr ExpressionParser::make(ExpressionKind kind, SourcePosition place,
+                                     Children... children) {
   auto node = std::make_unique<Expression>();
   node->kind = kind;
   node->place = place;
@@ -104,7 +105,7 @@ ExpressionPtr ExpressionParser::parse_expression(bool with_conditional) {
 ExpressionPtr ExpressionParser::parse_conditional() {
   ExpressionPtr value = parse_or();
   while (tokens_.is_name("if")) {
-    const Place place = tokens_.next().place;
+    const SourcePosition place = tokens_.next().place;
     ExpressionPtr condition = parse_or();
     ExpressionPtr otherwise;
     if (tokens_.skip_if_name("else")) otherwise = parse_expression();
@@ -117,7 +118,7 @@ ExpressionPtr ExpressionParser::parse_conditional() {
 ExpressionPtr ExpressionParser::parse_or() {
   ExpressionPtr left = parse_and();
   while (tokens_.is_name("or")) {
-    const Place place = tokens_.next().place;
+    const SourcePosition place = tokens_.next().place;
     left = make(ExpressionKind::kOr, place, std::move(left), parse_and());
   }
   return left;
@@ -126,7 +127,7 @@ ExpressionPtr ExpressionParser::parse_or() {
 ExpressionPtr ExpressionParser::parse_and() {
   ExpressionPtr left = parse_not();
   while (tokens_.is_name("and")) {
-    const Place place = tokens_.next().place;
+    const SourcePosition place = tokens_.next().place;
     left = make(ExpressionKind::kAnd, place, std::move(left), parse_not());
   }
   return left;
@@ -135,12 +136,12 @@ ExpressionPtr ExpressionParser::parse_and() {
 ExpressionPtr ExpressionParser::parse_not() {
   if (!tokens_.is_name("not")) return parse_compare();
   const Nesting nesting(*this);
-  const Place place = tokens_.next().place;
+  const SourcePosition place = tokens_.next().place;
   return make(ExpressionKind::kNot, place, parse_not());
 }
 
 ExpressionPtr ExpressionParser::parse_compare() {
-  const Place place = tokens_.current().place;
+  const SourcePosition place = tokens_.current().place;
   ExpressionPtr first = parse_sum();
   ExpressionPtr node;
   for (;;) {
@@ -163,7 +164,7 @@ ExpressionPtr ExpressionParser::parse_compare() {
 ExpressionPtr ExpressionParser::parse_sum() {
   ExpressionPtr left = parse_concat();
   while (const auto* symbol = find_symbol(kSums, tokens_.current().kind)) {
-    const Place place = tokens_.next().place;
+    const SourcePosition place = tokens_.next().place;
     left = make(ExpressionKind::kBinary, place, std::move(left), parse_concat());
     left->op = symbol->op;
   }
@@ -181,7 +182,7 @@ ExpressionPtr ExpressionParser::parse_concat() {
 ExpressionPtr ExpressionParser::parse_product() {
   ExpressionPtr left = parse_power();
   while (const auto* symbol = find_symbol(kProducts, tokens_.current().kind)) {
-    const Place place = tokens_.next().place;
+    const SourcePosition place = tokens_.next().place;
     left = make(ExpressionKind::kBinary, place, std::move(left), parse_power());
     left->op = symbol->op;
   }
@@ -191,7 +192,7 @@ ExpressionPtr ExpressionParser::parse_product() {
 ExpressionPtr ExpressionParser::parse_power() {
   ExpressionPtr left = parse_unary();
   while (const auto* symbol = find_symbol(kPowers, tokens_.current().kind)) {
-    const Place place = tokens_.next().place;
+    const SourcePosition place = tokens_.next().place;
     left = make(ExpressionKind::kBinary, place, std::move(left), parse_unary());
     left->op = symbol->op;
   }
@@ -203,7 +204,7 @@ ExpressionPtr ExpressionParser::parse_unary(bool with_filters) {
   if (tokens_.is(TokenKind::kSubtract) || tokens_.is(TokenKind::kAdd)) {
     const Nesting nesting(*this);
     const auto kind = tokens_.is(TokenKind::kAdd) ? ExpressionKind::kPlus : ExpressionKind::kNegate;
-    const Place place = tokens_.next().place;
+    const SourcePosition place = tokens_.next().place;
     node = make(kind, place, parse_unary(false));
   } else
     node = parse_primary();
@@ -213,7 +214,7 @@ ExpressionPtr ExpressionParser::parse_unary(bool with_filters) {
 
 ExpressionPtr ExpressionParser::parse_primary(bool with_namespace) {
   const Token& token = tokens_.current();
-  const Place place = token.place;
+  const SourcePosition place = token.place;
   ExpressionPtr node;
   switch (token.kind) {
     case TokenKind::kName: {
@@ -264,7 +265,7 @@ ExpressionPtr ExpressionParser::parse_primary(bool with_namespace) {
 template <class Parse>
 ExpressionPtr ExpressionParser::parse_items(const Parse& parse, std::string_view end_word,
                                             bool may_be_empty) {
-  const Place place = tokens_.current().place;
+  const SourcePosition place = tokens_.current().place;
   std::vector<ExpressionPtr> items;
   bool is_tuple = false;
   for (;;) {
@@ -391,7 +392,7 @@ ExpressionPtr ExpressionParser::parse_subscript(ExpressionPtr object) {
 
 CallArguments ExpressionParser::parse_arguments() {
   CallArguments arguments;
-  const Place place = tokens_.expect(TokenKind::kLeftParen, "'('").place;
+  const SourcePosition place = tokens_.expect(TokenKind::kLeftParen, "'('").place;
   const auto ensure = [&](bool valid) {
     if (!valid) tokens_.fail_at(place, "the order of the call's arguments is invalid");
   };
@@ -426,7 +427,7 @@ CallArguments ExpressionParser::parse_arguments() {
 }
 
 ExpressionPtr ExpressionParser::parse_call(ExpressionPtr callee) {
-  const Place place = callee->place;
+  const SourcePosition place = callee->place;
   ExpressionPtr node = make(ExpressionKind::kCall, place, std::move(callee));
   node->arguments = parse_arguments();
   return checked(std::move(node));
@@ -452,7 +453,7 @@ ExpressionPtr ExpressionParser::parse_filters(ExpressionPtr input, bool starts_i
 }
 
 ExpressionPtr ExpressionParser::parse_test(ExpressionPtr input) {
-  const Place place = tokens_.next().place;
+  const SourcePosition place = tokens_.next().place;
   const bool is_negated = tokens_.skip_if_name("not");
   ExpressionPtr node = make(ExpressionKind::kTest, place, std::move(input));
   node->name = parse_dotted_name("a test");

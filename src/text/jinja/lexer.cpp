@@ -58,7 +58,7 @@ class Lexer {
 
  private:
   /// Line and column of a byte offset. Offsets must not decrease between calls.
-  Place place_at(size_t offset) {
+  SourcePosition place_at(size_t offset) {
     for (; counted_ < offset; counted_++) {
       const char c = source_[counted_];
       if (c == '\n')
@@ -276,7 +276,7 @@ class Lexer {
   const std::string& where_;
   std::vector<Token> tokens_;
   size_t at_ = 0, counted_ = 0;
-  Place place_;
+  SourcePosition place_;
   bool at_line_start_ = true;
 };
 

@@ -52,7 +52,7 @@ struct Token {
   std::string text;  // of data, a name or a string without its quotes and escapes
   int64_t integer = 0;
   double real = 0;
-  Place place;
+  SourcePosition place;
 
   bool is_name(std::string_view name) const { return kind == TokenKind::kName && text == name; }
 };

@@ -100,7 +100,7 @@ NumberLiteral number_literal(std::string_view text, bool after_dot) {
   return literal;
 }
 
-std::string unescape(std::string_view content, const std::string& where, Place place) {
+std::string unescape(std::string_view content, const std::string& where, SourcePosition place) {
   if (content.find('\\') == content.npos) return std::string(content);
   // Python turns code points beyond ASCII into escapes first, which a backslash before them ends.
   const std::string text = ascii_only(content);

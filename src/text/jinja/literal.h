@@ -22,6 +22,6 @@ NumberLiteral number_literal(std::string_view text, bool after_dot);
 
 /// A string's content with Python's escapes read. Errors: kFormat for a malformed escape;
 /// kUnsupported for a surrogate or a character by name.
-std::string unescape(std::string_view content, const std::string& where, Place place);
+std::string unescape(std::string_view content, const std::string& where, SourcePosition place);
 
 }  // namespace wick::jinja

@@ -10,12 +10,12 @@
 namespace wick::jinja {
 
 /// A position in a template's source; both count from 1, columns in code points.
-struct Place {
+struct SourcePosition {
   int line = 1;
   int column = 1;
 };
 
-inline std::string to_string(Place place) {
+inline std::string to_string(SourcePosition place) {
   return "line " + std::to_string(place.line) + ", column " + std::to_string(place.column);
 }
 
@@ -62,7 +62,7 @@ class Meter {
     wick::fail(ErrorCode::kUnsupported, where_, place, ": ", parts...);
   }
 
-  Place place;
+  SourcePosition place;
   /// The objects that repr() is writing, outermost first; inside itself, one prints as an ellipsis.
   std::vector<const void*> printed;
 

@@ -33,12 +33,12 @@ class Parser {
         text->constant = constant_text(std::move(data.text));
         output(body, data.place).parts.push_back(std::move(text));
       } else if (tokens_.is(TokenKind::kVariableBegin)) {
-        const Place place = tokens_.next().place;
+        const SourcePosition place = tokens_.next().place;
         ExpressionPtr value = expressions_.parse_tuple(true);
         output(body, place).parts.push_back(std::move(value));
         tokens_.expect(TokenKind::kVariableEnd, "'}}'");
       } else {
-        const Place place = tokens_.expect(TokenKind::kBlockBegin, "'{%'").place;
+        const SourcePosition place = tokens_.expect(TokenKind::kBlockBegin, "'{%'").place;
         if (std::any_of(ends.begin(), ends.end(), [&](auto end) { return tokens_.is_name(end); }))
           return body;
         body.push_back(parse_statement(place));
@@ -65,13 +65,13 @@ class Parser {
     return body;
   }
 
-  static Output& output(Body& body, Place place) {
+  static Output& output(Body& body, SourcePosition place) {
     if (body.empty() || !std::holds_alternative<Output>(body.back().node))
       body.push_back({place, Output()});
     return std::get<Output>(body.back().node);
   }
 
-  Statement parse_statement(Place place) {
+  Statement parse_statement(SourcePosition place) {
     const Token tag = tokens_.expect(TokenKind::kName, "the name of a tag");
     struct Row {
       std::string_view name;
@@ -179,7 +179,7 @@ class Parser {
   Statement parse_call() {
     CallBlock node;
     if (tokens_.is(TokenKind::kLeftParen)) parse_parameters(node.definition);
-    const Place place = tokens_.current().place;
+    const SourcePosition place = tokens_.current().place;
     node.call = expressions_.parse_expression();
     if (node.call->kind != ExpressionKind::kCall) tokens_.fail_at(place, "expected a call");
     node.definition.body = parse_function_body("endcall");
@@ -238,8 +238,8 @@ class Parser {
 
   TokenStream& tokens_;
   ExpressionParser expressions_;
-  std::vector<Place> opened_;  // the tags that are open
-  int loops_ = 0;              // around the current statement, in its function
+  std::vector<SourcePosition> opened_;  // the tags that are open
+  int loops_ = 0;                       // around the current statement, in its function
 };
 
 }  // namespace

@@ -31,11 +31,11 @@ class TokenStream {
   Token expect(TokenKind kind, const char* what);
 
   template <class... Parts>
-  [[noreturn]] void fail_at(Place place, const Parts&... parts) const {
+  [[noreturn]] void fail_at(SourcePosition place, const Parts&... parts) const {
     fail(ErrorCode::kFormat, where_, place, ": ", parts...);
   }
   template <class... Parts>
-  [[noreturn]] void refuse_at(Place place, const Parts&... parts) const {
+  [[noreturn]] void refuse_at(SourcePosition place, const Parts&... parts) const {
     fail(ErrorCode::kUnsupported, where_, place, ": ", parts...);
   }
 
@@ -96,7 +96,7 @@ class ExpressionParser {
   ExpressionPtr parse_items(const Parse& parse, std::string_view end_word, bool may_be_empty);
   /// A node with these children. Errors: the tree gets too deep.
   template <class... Children>
-  ExpressionPtr make(ExpressionKind kind, Place place, Children... children);
+  ExpressionPtr make(ExpressionKind kind, SourcePosition place, Children... children);
   ExpressionPtr checked(ExpressionPtr node);
 
   TokenStream& tokens_;

@@ -75,7 +75,7 @@ enum class ExpressionKind {
 
 struct Expression {
   ExpressionKind kind;
-  Place place;
+  SourcePosition place;
   int depth = 1;       // of the tree below, this included
   std::string name;    // of a variable, filter, test or attribute
   std::string target;  // kNamespaceAttribute: the attribute
@@ -168,7 +168,7 @@ struct Break {};
 struct Continue {};
 
 struct Statement {
-  Place place;
+  SourcePosition place;
   std::variant<Output, For, If, Set, SetBlock, Macro, CallBlock, Generation, FilterBlock, With,
                Break, Continue>
       node;

@@ -94,13 +94,13 @@ struct Mutant : Base {
     if (mutation.line != line || mutation.kind == Mutation::kNone) return false;
     return mutation.kind == Mutation::kAllSkip || this->thread() == 5;
   }
-  void sync(emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+  void sync(emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) const {
     if (mutation.kind == Mutation::kNone && this->thread() == 0) barrier_lines.insert(at.line);
     if (!skips(at.line)) Base::sync(at);
   }
-  void sync_shared(emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const { sync(at); }
+  void sync_shared(emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) const { sync(at); }
   template <int mask, class T>
-  T shuffle_xor(T v, emu::Place at = {__builtin_FILE(), __builtin_LINE()}) const {
+  T shuffle_xor(T v, emu::SourceLine at = {__builtin_FILE(), __builtin_LINE()}) const {
     if (mutation.kind == Mutation::kNone && this->thread() == 0) wave_lines.insert(at.line);
     return skips(at.line) ? v : Base::template shuffle_xor<mask>(v, at);
   }
