@@ -13,6 +13,7 @@ import ops
 import readmes
 import rows
 import symbols
+import words
 
 
 def main():
@@ -31,6 +32,7 @@ def main():
         "READMEs": readmes.violations(options.root),
         "environment variables": environment.violations(options.root),
         "comments": comments.violations(options.root),
+        "words": words.violations(options.root),
     }
     if options.compiler:
         found["headers alone"] = headers.violations(options.root, options.compiler)

@@ -17,6 +17,7 @@ import readmes
 import rows
 import symbols
 import tree
+import words
 
 _README = "what\nit\nis\nand\nsays\n"
 
@@ -242,6 +243,59 @@ class Comments(InATree):
         self.expect(comments.violations, {"scripts/x": "#!/usr/bin/env python3\n# gone.h\n"}, "scripts/x:2:", "gone.h")
         self.expect(comments.violations, {"scripts/x": "#!/bin/bash\ncat gone.h\n# gone.h\n"}, "scripts/x:3:", "gone.h")
         self.expect(comments.violations, {"CMakeLists.txt": "set(x gone.h)\n  # gone.h\n"}, "CMakeLists.txt:2:", "gone.h")
+
+
+class Words(InATree):
+    def of_kernel(self, text):
+        return self.of(words.violations, {"backends/gpu/kernels/rope.h": text})
+
+    def expect_word(self, word, comment):
+        found = self.of_kernel(f"int n;\n{comment}\nint m;\n")
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(f'backends/gpu/kernels/rope.h:2: the comment says "{word}": ', found[0])
+
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(words.violations, {}), [])
+
+    def test_every_word(self):
+        for word in ("behind", "what", "none", "those of", "that of", "told", "so far", "by way of"):
+            self.expect_word(word, f"// a pack, {word} rows")
+            self.expect_word(word, f"int k;  // {word}")
+            self.expect_word(word, f"/* {word} */")
+            if word != "none":
+                self.expect_word(word, f"/// {word.capitalize()} rows.")
+
+    def test_a_phrase_that_wraps(self):
+        self.expect_word("those of", "  /// The rows and those\n  /// of the next tile.")
+        self.expect_word("so far", "// The sum so\n// far.")
+
+    def test_names_of_the_code_and_parts_of_words(self):
+        self.assertEqual(self.of_kernel("// `none`, none(), None, whatever, somewhat; so, far; so farther; retold; that, of all\n"), [])
+
+    def test_code_and_texts(self):
+        self.assertEqual(self.of_kernel('int what = none; const char* text = "told so far, behind";\n'), [])
+
+    def test_folders_that_do_not_keep_the_list(self):
+        self.assertEqual(self.of(words.violations, {"src/ops/norm.cpp": "// what is behind\n"}), [])
+
+    def test_a_wide_comment(self):
+        wide = "// " + "γ" * 97
+        self.assertEqual(self.of_kernel(f"int n;\n{wide}\n"), [])
+        self.assertEqual(self.of_kernel(f"int n;\n//\n{wide}y\n"),
+                         ["backends/gpu/kernels/rope.h:3: the comment ends in column 101, expected at most 100"])
+        self.assertEqual(self.of_kernel(f"int n = {'1' * 100};\n"), [])
+        self.assertEqual(len(self.of_kernel(f"int n = {'1' * 90};  // one\n")), 1)
+
+    def test_a_limit_called_most(self):
+        self.expect(words.violations, {"src/ops/norm.cpp": "// kMostRows\nconstexpr int kMostRows = 1;\n"},
+                    "src/ops/norm.cpp:2: the name kMostRows: limits are called kMax*")
+        self.expect(words.violations, {"src/text/bpe.h": "constexpr int kMost = 1;\n"}, "src/text/bpe.h:1: the name kMost:")
+        self.assertEqual(self.of(words.violations, {"src/ops/norm.cpp": "int kMostly, almostRows;\n", "cli/main.cpp": "int kMostRows;\n"}), [])
+
+    def test_a_type_called_place(self):
+        for kind in ("struct", "class", "enum class"):
+            self.expect(words.violations, {"src/ops/norm.cpp": f"{kind} Place {{}};\n"}, "src/ops/norm.cpp:1: the name Place: say which place")
+        self.assertEqual(self.of(words.violations, {"src/ops/norm.cpp": "struct Placement {}; class Places {};\n"}), [])
 
 
 class Headers(InATree):

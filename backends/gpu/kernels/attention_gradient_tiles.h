@@ -176,7 +176,7 @@ struct GradientTile {
   }
 };
 
-/// The results of a kernel. Those of keys and values together take twice the registers.
+/// The results of a kernel. Keys and values together take twice the registers.
 enum class GradientOf { kQueries, kKeysAndValues, kKeys, kValues };
 
 /// bucket: at least D and Dv. groups: tiles of 16 rows that a wave owns. masked: with biases.
