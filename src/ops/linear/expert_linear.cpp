@@ -32,7 +32,7 @@ Tensor in_range(const Tensor& ids, int64_t experts) {
 
 /// Every row by every expert in turn: for devices and dtypes without a kernel. Memory as for one.
 Tensor composite(const Tensor& x, const Tensor& weight, const Tensor& any_ids) {
-  const DType wide = wide_of(x, weight);
+  const DType wide = wide_dtype_of(x, weight);
   const Tensor ids = in_range(any_ids, weight.size(0)), rows = cast(x, wide);
   Tensor y = zeros({x.size(0), x.size(1), weight.size(1)}, {.dtype = wide, .device = x.device()});
   for (int64_t e = 0; e < weight.size(0); e++)
@@ -42,7 +42,7 @@ Tensor composite(const Tensor& x, const Tensor& weight, const Tensor& any_ids) {
 
 /// The sums of outer products of gy's rows and x's, by expert: [E, out, in].
 Tensor weight_gradient(const Tensor& gy, const Tensor& x, const Tensor& ids, const Tensor& weight) {
-  const DType wide = wide_of(x, weight);
+  const DType wide = wide_dtype_of(x, weight);
   const int64_t rows = ids.numel();
   std::vector<Tensor> sums;
   for (int64_t e = 0; e < weight.size(0); e++) {

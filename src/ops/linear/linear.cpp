@@ -18,7 +18,7 @@ namespace {
 
 /// The whole weight in a wide dtype: for devices and dtypes without a kernel.
 Tensor composite(const Tensor& x, const Tensor& weight) {
-  const DType wide = wide_of(x, weight);
+  const DType wide = wide_dtype_of(x, weight);
   return cast(matmul(cast(x, wide), transpose(cast(weight, wide))), x.dtype());
 }
 
@@ -27,7 +27,7 @@ void gradients(const RuleContext& c, std::span<Tensor> g) {
   const Tensor x = c.input(0), weight = c.input(1);
   // Products of one dtype sum in the wide one without casts.
   const bool is_one = x.dtype() == weight.dtype() && x.dtype() == c.gradient.dtype();
-  const DType wide = is_one ? x.dtype() : wide_of(x, weight);
+  const DType wide = is_one ? x.dtype() : wide_dtype_of(x, weight);
   const Tensor gy = cast(c.gradient, wide);
   if (c.wants(0)) g[0] = cast(matmul(gy, cast(weight, wide)), x.dtype());
   if (c.wants(1)) {

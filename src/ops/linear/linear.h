@@ -5,7 +5,7 @@
 namespace wick {
 
 /// The dtype that holds the elements of both exactly and that sums are kept in.
-inline DType wide_of(const Tensor& x, const Tensor& weight) {
+inline DType wide_dtype_of(const Tensor& x, const Tensor& weight) {
   return x.dtype() == DType::kF64 || weight.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
 }
 

@@ -25,19 +25,19 @@ namespace wick {
 
 Dims reduced_dims(const char* op, const Tensor& x, const Dims& dims) {
   const int rank = std::max(1, x.rank());  // ops/shape/one_dim.h: PyTorch's rule
-  Dims marks(rank, dims.empty() ? 1 : 0);
+  Dims mask(rank, dims.empty() ? 1 : 0);
   for (const int64_t dim : dims) {
     const int d = normalize_dim(op, dim, rank);
-    check(marks[d] == 0, ErrorCode::kInvalidArgument, op, "dim ", d, " is named twice");
-    marks[d] = 1;
+    check(mask[d] == 0, ErrorCode::kInvalidArgument, op, "dim ", d, " is named twice");
+    mask[d] = 1;
   }
-  return x.rank() == 0 ? Dims() : marks;
+  return x.rank() == 0 ? Dims() : mask;
 }
 
-Shape reduced_shape(const Shape& shape, const Dims& marks, bool keepdim) {
+Shape reduced_shape(const Shape& shape, const Dims& mask, bool keepdim) {
   Shape result;
   for (int d = 0; d < shape.size(); d++) {
-    if (!marks[d])
+    if (!mask[d])
       result.push_back(shape[d]);
     else if (keepdim)
       result.push_back(1);
@@ -45,15 +45,15 @@ Shape reduced_shape(const Shape& shape, const Dims& marks, bool keepdim) {
   return result;
 }
 
-Tensor reduced_last(const Tensor& x, const Dims& marks) {
+Tensor reduced_last(const Tensor& x, const Dims& mask) {
   Dims order;
   Shape shape;
   for (int side = 0; side < 2; side++)
     for (int d = 0; d < x.rank(); d++)
-      if (bool(marks[d]) == bool(side)) order.push_back(d);
+      if (bool(mask[d]) == bool(side)) order.push_back(d);
   for (int d = 0; d < x.rank(); d++)
-    if (!marks[d]) shape.push_back(x.shape()[d]);
-  shape.push_back(reduced_count(x, marks));
+    if (!mask[d]) shape.push_back(x.shape()[d]);
+  shape.push_back(reduced_count(x, mask));
   return reshape(permute(x, order), shape);
 }
 
@@ -61,11 +61,11 @@ namespace {
 
 /// x with the kept dims first, as a view [K..., R...] of at most kMaxRank dims; copied if
 /// necessary.
-View kept_first(const Tensor& x, const Dims& marks, int* kept, Tensor* copy) {
+View kept_first(const Tensor& x, const Dims& mask, int* kept, Tensor* copy) {
   Shape shapes[2];
   Dims strides[2];
   for (int d = 0; d < x.rank(); d++) {
-    const int side = marks[d] ? 1 : 0;
+    const int side = mask[d] ? 1 : 0;
     shapes[side].push_back(x.shape()[d]);
     strides[side].push_back(x.strides()[d]);
   }
@@ -93,14 +93,14 @@ struct Reduced {
   Declined declined;
   bool ran;
 };
-Reduced try_reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype) {
-  Reduced result{Tensor::empty(reduced_shape(x.shape(), marks, keepdim),
+Reduced try_reduce(const Op& op, const Tensor& x, const Dims& mask, bool keepdim, DType dtype) {
+  Reduced result{Tensor::empty(reduced_shape(x.shape(), mask, keepdim),
                                {.dtype = dtype, .device = x.device()}),
                  {},
                  false};
   Tensor copy;
   ReduceAttributes attributes{0};
-  const View in = kept_first(x, marks, &attributes.kept, &copy);
+  const View in = kept_first(x, mask, &attributes.kept, &copy);
   const Shape kept(std::span<const int64_t>(in.shape, size_t(attributes.kept)));
   const View out = make_view(result.y.data(), dtype, kept, contiguous_strides(kept));
   result.ran =
@@ -108,8 +108,8 @@ Reduced try_reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdi
   return result;
 }
 
-Tensor reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype) {
-  const Reduced result = try_reduce(op, x, marks, keepdim, dtype);
+Tensor reduce(const Op& op, const Tensor& x, const Dims& mask, bool keepdim, DType dtype) {
+  const Reduced result = try_reduce(op, x, mask, keepdim, dtype);
   if (!result.ran) fail_unsupported(x.device(), op, x.dtype(), result.declined);
   return result.y;
 }
@@ -117,10 +117,10 @@ Tensor reduce(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DT
 /// Reduces with the op's kernel if the mode wants kernels and one accepts the call, else with the
 /// composite.
 template <class Composite>
-Tensor reduce_fused(const Op& op, const Tensor& x, const Dims& marks, bool keepdim, DType dtype,
+Tensor reduce_fused(const Op& op, const Tensor& x, const Dims& mask, bool keepdim, DType dtype,
                     const Composite& composite) {
   if (wants_kernel()) {
-    const Reduced result = try_reduce(op, x, marks, keepdim, dtype);
+    const Reduced result = try_reduce(op, x, mask, keepdim, dtype);
     if (result.ran) return result.y;
     if (!allows_composite())
       fail_unsupported(x.device(), op, x.dtype(), result.declined, kCompositeOff);
@@ -128,9 +128,9 @@ Tensor reduce_fused(const Op& op, const Tensor& x, const Dims& marks, bool keepd
   return composite();
 }
 
-void check_some(const char* op, const Tensor& x, const Dims& marks) {
+void check_some(const char* op, const Tensor& x, const Dims& mask) {
   for (int d = 0; d < x.rank(); d++)
-    check(!marks[d] || x.shape()[d] > 0, ErrorCode::kInvalidArgument, op,
+    check(!mask[d] || x.shape()[d] > 0, ErrorCode::kInvalidArgument, op,
           "expected at least one element in dim ", d, ", got shape ", x.shape());
 }
 
@@ -138,18 +138,18 @@ void check_some(const char* op, const Tensor& x, const Dims& marks) {
 Tensor reverse_order(const Tensor& x) { return is_floating(x.dtype()) ? -x : -x - 1; }
 
 /// The maximum or minimum, off the tape.
-Tensor extreme(const Op& op, const Tensor& x, const Dims& marks, bool keepdim) {
-  if (op == Max::op) return reduce(op, x, marks, keepdim, x.dtype());
-  return reduce_fused(op, x, marks, keepdim, x.dtype(), [&] {
-    return reverse_order(reduce(Max::op, reverse_order(x), marks, keepdim, x.dtype()));
+Tensor extreme(const Op& op, const Tensor& x, const Dims& mask, bool keepdim) {
+  if (op == Max::op) return reduce(op, x, mask, keepdim, x.dtype());
+  return reduce_fused(op, x, mask, keepdim, x.dtype(), [&] {
+    return reverse_order(reduce(Max::op, reverse_order(x), mask, keepdim, x.dtype()));
   });
 }
 
 /// The indices of the winners along one dim, off the tape; keeps the dim with size 1.
 Tensor arg_extreme(const Op& op, const Tensor& x, int dim) {
-  Dims marks(x.rank(), 0);
-  marks[dim] = 1;
-  return reduce_fused(op, x, marks, true, DType::kI64, [&] {
+  Dims mask(x.rank(), 0);
+  mask[dim] = 1;
+  return reduce_fused(op, x, mask, true, DType::kI64, [&] {
     const Tensor rising = op == kArgmax ? x : reverse_order(x);
     Shape along(x.rank(), 1);
     along[dim] = x.size(dim);
@@ -157,9 +157,9 @@ Tensor arg_extreme(const Op& op, const Tensor& x, int dim) {
     const Tensor places =
         reshape(-arange(x.size(dim), {.dtype = DType::kI64, .device = x.device()}), along);
     const Number none = -x.size(dim);
-    Tensor won = where(eq(rising, reduce(Max::op, rising, marks, true, x.dtype())), places, none);
+    Tensor won = where(eq(rising, reduce(Max::op, rising, mask, true, x.dtype())), places, none);
     if (is_floating(x.dtype())) won = where(ne(x, x), places, won);
-    return -reduce(Max::op, won, marks, true, DType::kI64);
+    return -reduce(Max::op, won, mask, true, DType::kI64);
   });
 }
 
@@ -170,12 +170,12 @@ Tensor place_gradient(const Tensor& gradient, const Tensor& ids, int dim, const 
 }
 
 /// Each element's share of the gradient: 1 / n for n elements equal to the extreme, else 0.
-Tensor tie_shares(const Tensor& x, const Tensor& y, const Dims& marks) {
-  const Tensor wide = spread(y, x.shape(), marks);
+Tensor tie_shares(const Tensor& x, const Tensor& y, const Dims& mask) {
+  const Tensor wide = spread(y, x.shape(), mask);
   Tensor ties = eq(x, wide);
   if (is_floating(x.dtype())) ties = where(ne(wide, wide), ne(x, x), ties);
   ties = cast(ties, computed_in(x.dtype()));
-  return cast(ties / sum(ties, {.dims = marked(marks), .keepdim = true}), x.dtype());
+  return cast(ties / sum(ties, {.dims = dims_of(mask), .keepdim = true}), x.dtype());
 }
 
 /// The elements that receive the gradient: the first winner, or all that tie.
@@ -184,20 +184,20 @@ enum class Winners { kFirst, kAll };
 Tensor extreme(const char* name, const Op& op, const Tensor& x, const ReduceOptions& options,
                Winners winners) {
   check_defined(name, x);
-  const Dims marks = reduced_dims(name, x, options.dims);
-  check_some(name, x, marks);
+  const Dims mask = reduced_dims(name, x, options.dims);
+  check_some(name, x, mask);
   if (x.dtype() == DType::kBool)
     return cast(extreme(name, op, cast(x, DType::kU8), options, winners), DType::kBool);
-  const Tensor y = extreme(op, x.detach(), marks, options.keepdim);
+  const Tensor y = extreme(op, x.detach(), mask, options.keepdim);
   return record(name, y, {&x}, kKeepInput0 | kKeepOutput,
-                [op, marks, winners](const RuleContext& c, std::span<Tensor> g) {
+                [op, mask, winners](const RuleContext& c, std::span<Tensor> g) {
                   const Tensor x = c.input(0).detach();
                   if (winners == Winners::kAll) {
-                    g[0] = spread(c.gradient, x.shape(), marks) *
-                           tie_shares(x, c.output().detach(), marks);
+                    g[0] = spread(c.gradient, x.shape(), mask) *
+                           tie_shares(x, c.output().detach(), mask);
                     return;
                   }
-                  const int dim = int(marked(marks)[0]);
+                  const int dim = int(dims_of(mask)[0]);
                   const Tensor ids = arg_extreme(op == Max::op ? kArgmax : kArgmin, x, dim);
                   g[0] = place_gradient(reshape(c.gradient, ids.shape()), ids, dim, x.shape());
                 });
@@ -213,12 +213,12 @@ Tensor arg_extreme(const char* name, const Op& op, const Tensor& x, std::optiona
   check_defined(name, x);
   if (x.dtype() == DType::kBool) return arg_extreme(name, op, cast(x, DType::kU8), dim, keepdim);
   const Tensor values = x.detach();
-  const Dims marks = reduced_dims(name, x, dim ? Dims{*dim} : Dims{});
-  check_some(name, x, marks);
+  const Dims mask = reduced_dims(name, x, dim ? Dims{*dim} : Dims{});
+  check_some(name, x, mask);
   const bool along = dim && x.rank() > 0;
   const int d = along ? normalize_dim(name, *dim, x.rank()) : 0;
   const Tensor ids = arg_extreme(op, along ? values : reshape(values, {x.numel()}), d);
-  return reshape(ids, reduced_shape(x.shape(), marks, keepdim));
+  return reshape(ids, reduced_shape(x.shape(), mask, keepdim));
 }
 
 ValuesIndices with_indices(const char* name, const Op& op, const Tensor& x, int64_t dim,
@@ -235,25 +235,25 @@ ValuesIndices with_indices(const char* name, const Op& op, const Tensor& x, int6
 /// Whether any or all elements are not 0.
 Tensor truth(const char* name, const Op& op, const Tensor& x, const ReduceOptions& options) {
   check_defined(name, x);
-  const Dims marks = reduced_dims(name, x, options.dims);
+  const Dims mask = reduced_dims(name, x, options.dims);
   const Tensor values = x.detach();
-  return reduce_fused(op, values, marks, options.keepdim, DType::kBool, [&] {
+  return reduce_fused(op, values, mask, options.keepdim, DType::kBool, [&] {
     // Counts, so that an empty reduction has a result too.
     const bool any = op == Any::op;
     const Tensor hits = any ? ne(values, 0) : eq(values, 0);
-    const Tensor count = reduce(Sum::op, hits, marks, options.keepdim, DType::kI64);
+    const Tensor count = reduce(Sum::op, hits, mask, options.keepdim, DType::kI64);
     return any ? ne(count, 0) : eq(count, 0);
   });
 }
 
 /// The inverse of reduced_last, for a result of the same shape.
-Tensor reduced_back(const Tensor& y, const Shape& shape, const Dims& marks) {
+Tensor reduced_back(const Tensor& y, const Shape& shape, const Dims& mask) {
   Dims order(shape.size(), 0);
   Shape sizes;
   int at = 0;
   for (int side = 0; side < 2; side++)
     for (int d = 0; d < shape.size(); d++)
-      if (bool(marks[d]) == bool(side)) {
+      if (bool(mask[d]) == bool(side)) {
         sizes.push_back(shape[d]);
         order[d] = at++;
       }
@@ -275,31 +275,31 @@ Tensor backwards(const Tensor& x) {
 }
 
 /// For each element, the product of all others. It does not divide, so zeros need no special case.
-Tensor products_of_others(const Tensor& x, const Dims& marks) {
-  const Tensor rows = reduced_last(cast(x, computed_in(x.dtype())), marks);
+Tensor products_of_others(const Tensor& x, const Dims& mask) {
+  const Tensor rows = reduced_last(cast(x, computed_in(x.dtype())), mask);
   if (rows.numel() == 0) return x;
   const Tensor others = products_before(rows) * backwards(products_before(backwards(rows)));
-  return reduced_back(cast(others, x.dtype()), x.shape(), marks);
+  return reduced_back(cast(others, x.dtype()), x.shape(), mask);
 }
 
 }  // namespace
 
-int64_t reduced_count(const Tensor& x, const Dims& marks) {
+int64_t reduced_count(const Tensor& x, const Dims& mask) {
   int64_t count = 1;
   for (int d = 0; d < x.rank(); d++)
-    if (marks[d]) count *= x.shape()[d];
+    if (mask[d]) count *= x.shape()[d];
   return count;
 }
 
-Dims marked(const Dims& marks) {
+Dims dims_of(const Dims& mask) {
   Dims dims;
-  for (int d = 0; d < marks.size(); d++)
-    if (marks[d]) dims.push_back(d);
+  for (int d = 0; d < mask.size(); d++)
+    if (mask[d]) dims.push_back(d);
   return dims;
 }
 
-Tensor spread(const Tensor& reduced, const Shape& shape, const Dims& marks) {
-  return broadcast_to(reshape(reduced, reduced_shape(shape, marks, true)), shape);
+Tensor spread(const Tensor& reduced, const Shape& shape, const Dims& mask) {
+  return broadcast_to(reshape(reduced, reduced_shape(shape, mask, true)), shape);
 }
 
 Tensor sum_to(const Tensor& gradient, const Shape& shape) {
@@ -314,27 +314,27 @@ Tensor sum_to(const Tensor& gradient, const Shape& shape) {
 
 Tensor sum(const Tensor& x, const ReduceOptions& options) {
   check_defined("sum", x);
-  const Dims marks = reduced_dims("sum", x, options.dims);
-  const Tensor y = reduce(Sum::op, x, marks, options.keepdim, summed_dtype(x.dtype()));
-  return record("sum", y, {&x}, kKeepNothing, [marks](const RuleContext& c, std::span<Tensor> g) {
-    g[0] = spread(c.gradient, c.input_shape(0), marks);
+  const Dims mask = reduced_dims("sum", x, options.dims);
+  const Tensor y = reduce(Sum::op, x, mask, options.keepdim, summed_dtype(x.dtype()));
+  return record("sum", y, {&x}, kKeepNothing, [mask](const RuleContext& c, std::span<Tensor> g) {
+    g[0] = spread(c.gradient, c.input_shape(0), mask);
   });
 }
 
 Tensor squares_summed(const char* name, const Tensor& x, const ReduceOptions& options) {
-  const Dims marks = reduced_dims(name, x, options.dims);
+  const Dims mask = reduced_dims(name, x, options.dims);
   const Tensor values = x.detach();
-  const Tensor y = reduce_fused(SumOfSquares::op, values, marks, options.keepdim, x.dtype(),
+  const Tensor y = reduce_fused(SumOfSquares::op, values, mask, options.keepdim, x.dtype(),
                                 [&] { return sum(values * values, options); });
-  return record(name, y, {&x}, kKeepInput0, [marks](const RuleContext& c, std::span<Tensor> g) {
-    g[0] = spread(c.gradient * 2, c.input_shape(0), marks) * c.input(0);
+  return record(name, y, {&x}, kKeepInput0, [mask](const RuleContext& c, std::span<Tensor> g) {
+    g[0] = spread(c.gradient * 2, c.input_shape(0), mask) * c.input(0);
   });
 }
 
 Tensor mean(const Tensor& x, const ReduceOptions& options) {
   check_defined("mean", x);
-  const Dims marks = reduced_dims("mean", x, options.dims);
-  const int64_t count = reduced_count(x, marks);
+  const Dims mask = reduced_dims("mean", x, options.dims);
+  const int64_t count = reduced_count(x, mask);
   // 0 / 0 gives NaN for no elements, as documented.
   const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::kF32;
   // A sum may overflow a narrow dtype where its mean does not.
@@ -361,10 +361,10 @@ Tensor amin(const Tensor& x, const ReduceOptions& options) {
 
 Tensor prod(const Tensor& x, const ReduceOptions& options) {
   check_defined("prod", x);
-  const Dims marks = reduced_dims("prod", x, options.dims);
-  const Tensor y = reduce(Prod::op, x.detach(), marks, options.keepdim, summed_dtype(x.dtype()));
-  return record("prod", y, {&x}, kKeepInput0, [marks](const RuleContext& c, std::span<Tensor> g) {
-    g[0] = spread(c.gradient, c.input_shape(0), marks) * products_of_others(c.input(0), marks);
+  const Dims mask = reduced_dims("prod", x, options.dims);
+  const Tensor y = reduce(Prod::op, x.detach(), mask, options.keepdim, summed_dtype(x.dtype()));
+  return record("prod", y, {&x}, kKeepInput0, [mask](const RuleContext& c, std::span<Tensor> g) {
+    g[0] = spread(c.gradient, c.input_shape(0), mask) * products_of_others(c.input(0), mask);
   });
 }
 

@@ -16,7 +16,7 @@
 namespace wick {
 namespace {
 
-Tensor wide_of(const char* name, const Tensor& x) {
+Tensor widened(const char* name, const Tensor& x) {
   check_defined(name, x);
   return cast(x, computed_in(floating(x.dtype())));
 }
@@ -25,11 +25,11 @@ struct Moments {
   Tensor var, mean;  // in the dtype of computation
 };
 Moments moments_of(const char* name, const Tensor& x, const VarOptions& options) {
-  const Tensor wide = wide_of(name, x);
-  const Dims marks = reduced_dims(name, x, options.dims), dims = marked(marks);
+  const Tensor wide = widened(name, x);
+  const Dims mask = reduced_dims(name, x, options.dims), dims = dims_of(mask);
   const Tensor centre = mean(wide, {.dims = dims, .keepdim = true});
   const Tensor rest = wide - centre;
-  const double divisor = std::max(0.0, double(reduced_count(x, marks)) - options.correction);
+  const double divisor = std::max(0.0, double(reduced_count(x, mask)) - options.correction);
   const Tensor var = sum(rest * rest, {.dims = dims, .keepdim = options.keepdim}) / divisor;
   return {var, options.keepdim ? centre : mean(wide, {.dims = dims})};
 }
@@ -48,8 +48,8 @@ Tensor power(const Tensor& x, double p) {
   return where(is_zero, std::pow(0.0, p), pow(where(is_zero, 1, x), p));
 }
 
-Tensor logsumexp_composite(const Tensor& x, const ReduceOptions& options, const Dims& marks) {
-  const Tensor largest = spread(amax(x, options), x.shape(), marks);
+Tensor logsumexp_composite(const Tensor& x, const ReduceOptions& options, const Dims& mask) {
+  const Tensor largest = spread(amax(x, options), x.shape(), mask);
   // Does not subtract an infinite maximum: inf - inf is NaN.
   const Tensor shift = where(eq(largest - largest, 0), largest, 0);
   const Tensor total = log(sum(exp(x - shift), options));
@@ -73,36 +73,36 @@ VarMean var_mean(const Tensor& x, const VarOptions& options) {
 }
 
 Tensor logsumexp(const Tensor& x, const ReduceOptions& options) {
-  const Tensor wide = wide_of("logsumexp", x);
-  const Dims marks = reduced_dims("logsumexp", x, options.dims);
+  const Tensor wide = widened("logsumexp", x);
+  const Dims mask = reduced_dims("logsumexp", x, options.dims);
   const DType dtype = floating(x.dtype());
   if (x.numel() == 0) return cast(log(sum(exp(wide), options)), dtype);
-  const Tensor values = wide.detach(), from = reduced_last(values, marks);
+  const Tensor values = wide.detach(), from = reduced_last(values, mask);
   Tensor y = Tensor::empty({count_rows(from)}, {.dtype = wide.dtype(), .device = wide.device()});
   if (run_fused(kLogSumExp, {rows(from)}, {contiguous(y)}))
-    y = reshape(y, reduced_shape(x.shape(), marks, options.keepdim));
+    y = reshape(y, reduced_shape(x.shape(), mask, options.keepdim));
   else
-    y = logsumexp_composite(values, options, marks);
+    y = logsumexp_composite(values, options, mask);
   const Tensor result =
       record("logsumexp", y, {&wide}, kKeepInput0 | kKeepOutput,
-             [marks](const RuleContext& c, std::span<Tensor> g) {
+             [mask](const RuleContext& c, std::span<Tensor> g) {
                const Tensor y = c.output();
                const Tensor none = eq(y, -std::numeric_limits<double>::infinity());
-               const Tensor level = spread(where(none, 0, y), c.input_shape(0), marks);
-               g[0] = spread(c.gradient, c.input_shape(0), marks) * exp(c.input(0) - level);
+               const Tensor level = spread(where(none, 0, y), c.input_shape(0), mask);
+               g[0] = spread(c.gradient, c.input_shape(0), mask) * exp(c.input(0) - level);
              });
   return cast(result, dtype);
 }
 
 Tensor sum_of_squares(const Tensor& x, const ReduceOptions& options) {
   const Calling calling("sum_of_squares");
-  const Tensor wide = wide_of("sum_of_squares", x);
+  const Tensor wide = widened("sum_of_squares", x);
   return cast(squares_summed("sum_of_squares", wide, options), floating(x.dtype()));
 }
 
 Tensor norm(const Tensor& x, double p, const ReduceOptions& options) {
   const Calling calling("norm");
-  const Tensor wide = wide_of("norm", x);
+  const Tensor wide = widened("norm", x);
   const DType dtype = floating(x.dtype());
   check(p == p, ErrorCode::kInvalidArgument, "norm", "expected a number p, got NaN");
   if (p == 0) return record_constant("norm", cast(count_nonzero(x, options), dtype), {&x});
@@ -128,7 +128,7 @@ Tensor nansum(const Tensor& x, const ReduceOptions& options) {
 }
 Tensor nanmean(const Tensor& x, const ReduceOptions& options) {
   const Calling calling("nanmean");
-  const Tensor wide = wide_of("nanmean", x);
+  const Tensor wide = widened("nanmean", x);
   return cast(sum(not_nan(wide), options) / sum(eq(wide, wide), options), floating(x.dtype()));
 }
 

@@ -327,17 +327,17 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
 
 Tensor flip(const Tensor& x, const Dims& dims) {
   check_defined("flip", x);
-  Dims marks(x.rank(), 0);
+  Dims mask(x.rank(), 0);
   for (const int64_t dim : dims) {
     const int d = normalize_dim("flip", dim, x.rank());
-    check(marks[d] == 0, ErrorCode::kInvalidArgument, "flip", "dim ", d, " is named twice");
-    marks[d] = 1;
+    check(mask[d] == 0, ErrorCode::kInvalidArgument, "flip", "dim ", d, " is named twice");
+    mask[d] = 1;
   }
   const Tensor y = off_tape([&] {
     Tensor flipped = x;
     for (int d = 0; d < x.rank(); d++) {
       const int64_t size = x.shape()[d];
-      if (!marks[d] || size < 2) continue;
+      if (!mask[d] || size < 2) continue;
       flipped = index_select(flipped, d, arange(size - 1, -1, -1, {DType::kI64, x.device()}));
     }
     return flipped;
