@@ -178,11 +178,11 @@ struct Rows {
 /// Up to kPair queries, and their state after the keys already seen.
 template <class C>
 struct Block {
-  int64 width;               // one register of queries or two
-  int64 first, most_unseen;  // one of them sees keys from `first` on, each those from `most_unseen`
-  int64 least, most;         // each sees keys up to `least`, one of them those up to `most`
-  C* q;                      // [D][width], scaled
-  C* sums;                   // [Dv][width]: sum of exp(score - largest) v
+  int64 width;                       // one register of queries or two
+  int64 first, end;                  // no query sees keys outside of [first, end)
+  int64 all_first, all_end;          // every query sees the keys [all_first, all_end)
+  C* q;                              // [D][width], scaled
+  C* sums;                           // [Dv][width]: sum of exp(score - largest) v
   C *largest, *sum, *unseen, *seen;  // [width]
 };
 
@@ -218,16 +218,16 @@ void begin(const Access& in, const Queries& queries, int64 first, int64 D, int64
            C* rows, Block<C>& block) {
   const int64 count = smaller(kPair<C>, queries.count - first);
   block.width = count > Lanes<C>::kCount ? kPair<C> : int64(Lanes<C>::kCount);
-  block.first = block.most_unseen = queries.unseen[first];
-  block.least = block.most = queries.seen[first];
+  block.first = block.all_first = queries.unseen[first];
+  block.all_end = block.end = queries.seen[first];
   for (int64 i = 0; i < count; i++) {
     const int64 unseen = queries.unseen[first + i], seen = queries.seen[first + i];
     block.first = smaller(block.first, unseen);
-    if (unseen > block.most_unseen) block.most_unseen = unseen;
-    block.least = smaller(block.least, seen);
-    if (seen > block.most) block.most = seen;
+    if (unseen > block.all_first) block.all_first = unseen;
+    block.all_end = smaller(block.all_end, seen);
+    if (seen > block.end) block.end = seen;
   }
-  if (count < block.width) block.least = 0;  // unused slots see no key
+  if (count < block.width) block.all_end = 0;  // unused slots see no key
   for (int64 i = 0; i < block.width; i += kSide<C>) {
     for (int64 r = 0; r < kSide<C>; r++) {
       C* const row = rows + r * D;
@@ -262,13 +262,13 @@ void mask(const Queries& queries, int64 first_query, const Block<C>& block, int6
     block.unseen[i] = C(is_query ? keys_before(queries.unseen[query], first, count) : 0);
     block.seen[i] = C(is_query ? keys_before(queries.seen[query], first, count) : 0);
   }
-  const int64 all_see_from = keys_before(block.most_unseen, first, count);
+  const int64 all_see_from = keys_before(block.all_first, first, count);
   for (int64 s = 0; s < all_see_from; s++)
     for (int64 i = 0; i < block.width; i += L::kCount) {
       C* const at = scores + s * block.width + i;
       select(L(C(s)) < L::load(block.unseen + i), L(lowest<C>()), L::load(at)).store(at);
     }
-  for (int64 s = keys_before(block.least, first, count); s < count; s++)
+  for (int64 s = keys_before(block.all_end, first, count); s < count; s++)
     for (int64 i = 0; i < block.width; i += L::kCount) {
       C* const at = scores + s * block.width + i;
       select(L(C(s)) < L::load(block.seen + i), L::load(at), L(lowest<C>())).store(at);
@@ -373,7 +373,7 @@ void forward(const AttentionParts& kernel, const Queries& queries, const Keys& k
     Block<C>& block = buffer.blocks[i / kPair<C>];
     begin(kernel.in, queries, i, D, Dv, C(scoring.scale), buffer.rows, block);
     least = smaller(least, block.first);
-    if (block.most > most) most = block.most;
+    if (block.end > most) most = block.end;
   }
   for (int64 first = least; first < most; first += kKeys) {
     const int64 n = smaller(kKeys, most - first);
@@ -381,13 +381,13 @@ void forward(const AttentionParts& kernel, const Queries& queries, const Keys& k
     const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, Dv, buffer.v);
     for (int64 i = 0; i < queries.count; i += kPair<C>) {
       const Block<C>& block = buffer.blocks[i / kPair<C>];
-      const int64 count = smaller(n, block.most - first), width = block.width;
+      const int64 count = smaller(n, block.end - first), width = block.width;
       if (count <= 0 || block.first >= first + count) continue;
       multiply<C>(count, width, {k.data, k.stride, 1}, block.q, width, D, buffer.scores, width,
                   false);
       if (scoring.soft_cap > 0) soften(C(scoring.soft_cap), count * width, buffer.scores);
       if (queries.biased) add_bias(queries, i, width, first, count, buffer.scores);
-      if (block.least < first + count || block.most_unseen > first)
+      if (block.all_end < first + count || block.all_first > first)
         mask(queries, i, block, first, count, buffer.scores);
       for (int64 lane = 0; lane < width; lane += Lanes<C>::kCount)
         exponentials(block, lane, count, Dv, buffer.scores);

@@ -136,7 +136,7 @@ constexpr int kCount = L::kCount;
 
 /// Decoded weights of kTileN rows, a row in each of a vector's lanes.
 struct Panel {
-  alignas(64) float of[kTileN / kCount][kTileK][kCount];
+  alignas(64) float weights[kTileN / kCount][kTileK][kCount];
 };
 static_assert(kTileN % (kColumns * kCount) == 0);
 
@@ -178,14 +178,14 @@ void decode(const LinearTile& t, int64 n, int64 k, int64 depth, Panel& panel) {
           stage.set_row(r, int(first), kRun, values);
         });
   }
-  stage.transpose((depth + 3) / 4 * 4, panel.of[n / kCount][0]);
+  stage.transpose((depth + 3) / 4 * 4, panel.weights[n / kCount][0]);
 }
 
 /// y[m][n ...] += of xs rows of x from k on and kColumns vectors of rows of weights.
 template <int xs>
 void add_products(const Panel& panel, int64 n, const LinearTile& t, int64 m, int64 k, int64 depth,
                   float* y, int64 y_m) {
-  const float* const w = panel.of[n / kCount][0];
+  const float* const w = panel.weights[n / kCount][0];
   const float* x[xs];
 #pragma GCC unroll 16
   for (int i = 0; i < xs; i++) x[i] = row_of_x(t, m + i) + k;
