@@ -208,7 +208,7 @@ class SharedMemory {
 /// Runs one block after another in the calling thread.
 class Scheduler final : public Block {
  public:
-  void begin_launch(const BoundKernel&, const Way&);
+  void begin_launch(const BoundKernel&, const RunConditions&);
   /// Returns the first complaint, or "".
   std::string run_block(int64 index);
 
@@ -265,7 +265,7 @@ class Scheduler final : public Block {
 
   const BoundKernel* kernel_ = nullptr;
   int wave_shift_ = 0;  // log2 of the wave: a division a thread would show
-  Way way_;
+  RunConditions way_;
   int block_[3] = {};
   SharedMemory shared_memory_;
   void* shared_ = nullptr;
@@ -344,7 +344,7 @@ void Scheduler::leave() {
   abort();
 }
 
-void Scheduler::begin_launch(const BoundKernel& kernel, const Way& way) {
+void Scheduler::begin_launch(const BoundKernel& kernel, const RunConditions& way) {
   kernel_ = &kernel, way_ = way;
   wave_shift_ = __builtin_ctz(unsigned(kernel.wave));
   shared_memory_.begin_launch(kernel.shared_bytes, way.poison);
@@ -557,7 +557,7 @@ Pool& pool() {
 /// The order in which blocks are begun.
 class Order {
  public:
-  Order(int64 blocks, const Way& way)
+  Order(int64 blocks, const RunConditions& way)
       : blocks_(blocks), reverse_(way.schedule == Schedule::kReverse) {
     if (way.schedule != Schedule::kShuffled) return;
     shuffled_.resize(size_t(blocks));
@@ -623,7 +623,7 @@ void Block::refuse(int thread, const char* what, SourceLine at) {
 
 int64 switches() { return total_switches.load(std::memory_order_relaxed); }
 
-const char* run(const BoundKernel& kernel, const Way& way) {
+const char* run(const BoundKernel& kernel, const RunConditions& way) {
   static thread_local std::string text;
   text = wrong_grid(kernel.grid);
   if (!text.empty()) return text.c_str();

@@ -43,12 +43,12 @@ class Block {
 
 enum class Schedule { kForward, kReverse, kShuffled };
 
-/// One way to run a launch. A correct kernel gives the same bits in each.
-struct Way {
+/// The conditions of a run of a launch. A correct kernel gives the same bits in all.
+struct RunConditions {
   Schedule schedule = Schedule::kForward;
   uint8 poison = 0xff;  // initial value of every byte of a block's shared memory
   uint32 seed = 1;      // of kShuffled
-  // True: blocks run one after another, so the same way always gives the same bits. False: they run
+  // True: blocks run one after another, so the same conditions give the same bits. False: they run
   // on the threads of base/parallel.h, in no fixed order.
   bool one_by_one = false;
 };
@@ -73,7 +73,7 @@ struct BoundKernel {
 
 /// Runs every block, on the threads of base/parallel.h. Returns nullptr, or the first error message,
 /// which lives until the calling thread's next call. Kernels must not call it.
-const char* run(const BoundKernel&, const Way& = {});
+const char* run(const BoundKernel&, const RunConditions& = {});
 
 /// The number of fiber switches since the process started.
 int64 switches();

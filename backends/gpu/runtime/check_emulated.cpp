@@ -286,7 +286,7 @@ std::string value_text(DType dtype, const uint8* bytes) {
 // ---- Ways
 
 struct NamedWay {
-  Way way;
+  RunConditions way;
   const char* name;
   bool first_layout_only;  // what a layout cannot change
 };
@@ -302,7 +302,7 @@ constexpr NamedWay kWays[] = {
 };
 
 /// A fresh output's poison differs from that of what may be read, so that it tells what was copied.
-uint8 output_poison(const Way& way) { return way.poison ^ 1; }
+uint8 output_poison(const RunConditions& way) { return way.poison ^ 1; }
 
 /// One call in all its ways: what it may write, what it may read, and the rest, which is poisoned.
 class Check {
@@ -312,7 +312,7 @@ class Check {
   /// Puts back all that the call had no right to change.
   ~Check();
   /// Memory as before the first way, poison wherever nobody may look.
-  void prepare(const Way& way);
+  void prepare(const RunConditions& way);
   /// After a way: "" or what is wrong.
   std::string inspect(const Running& now);
 
@@ -385,7 +385,7 @@ Check::~Check() {
   if (damaged_) clear_gaps();
 }
 
-void Check::prepare(const Way& way) {
+void Check::prepare(const RunConditions& way) {
   *record_ = record_before_;
   memory().fill_all_zones(way.poison);
   for (const Protected& p : protected_)

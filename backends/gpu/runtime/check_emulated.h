@@ -54,7 +54,7 @@ int64 bytes_from(const void* data);
 struct Running {
   const char* kernel = nullptr;    // nullptr: not a kernel of the table
   const char* way_name = nullptr;  // nullptr: not in check mode, or outside of run_in_all_ways
-  Way way;
+  RunConditions way;
   int layout = 0;
   int layouts = 1;              // the largest number of layouts of a launch of this kernel
   bool sums_by_layout = false;  // a launch of it adds in an order that depends on the layout
