@@ -62,7 +62,7 @@ Status memory_info(int32, int64* free_bytes, int64* total_bytes) {
 
 Status alloc(int32, int64 bytes, void** data) {
   *data = nullptr;
-  // The system promises more than there is, and kills who takes it at its word.
+  // Linux overcommits: it grants the request, and the OOM killer ends the process on first use.
   if (bytes >= kAsked && bytes > host_memory().available)
     return error(StatusCode::kOutOfMemory, "alloc: %lld bytes are more than are available",
                  (long long)bytes);

@@ -60,8 +60,8 @@ struct DecoderConfig {
   int64_t sliding_window = 0;
   std::vector<LayerType> layer_types;  // one per layer; empty: all full
   double initializer_range = 0.02;     // standard deviation of initial weights
-  bool is_causal = true;        // false: tokens also attend to those behind them, without a cache
-  bool attention_bias = false;  // biases of q, k and v
+  bool is_causal = true;  // false: tokens also attend to later ones, so the model takes no cache
+  bool attention_bias = false;         // biases of q, k and v
   bool attention_output_bias = false;  // bias of o
   bool mlp_bias = false;
   bool lm_head_bias = false;

@@ -32,11 +32,11 @@ struct SdpaOptions {
 /// A mask is added to the scores in the dtype that accumulates; one of bool as 0 or -inf. A floating
 /// mask has a gradient. Kernels read masks through their strides, so those that broadcast take no more
 /// memory: ALiBi is the mask [1, H, 1, S] of slope[h] · s, since the softmax ignores what all scores of
-/// a query have in common. Hide keys by -inf, not by large numbers: kernels of the gradient recompute
-/// weights from the logarithm of their sum, which cannot be told from a number such as -1e9 that all
-/// scores of a query contain, so that the query's weights there do not add up to 1. With sinks,
-/// softmax(x) is exp(x) / (exp(sinks[h]) + sum exp(x)), without the mask and the cap for the sink; they
-/// have a gradient, which takes no scores.
+/// a query have in common. Mask with -inf, not with a large number: the kernels of the gradient
+/// recompute weights from a row's logsumexp; if all its scores contain -1e9, f32 rounds the
+/// difference away and the weights no longer sum to 1. With sinks, softmax(x) is
+/// exp(x) / (exp(sinks[h]) + sum exp(x)), without the mask and the cap for the sink; they have a
+/// gradient, which takes no scores.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kInvalidArgument if positions or a
 /// window are given without is_causal, or the window or soft cap is below 0.
 /// Source: Dao et al. 2022, arXiv:2205.14135; Ainslie et al. 2023, arXiv:2305.13245; Gemma Team

@@ -105,7 +105,7 @@ bool gradient(const RuleContext& c, std::span<Tensor> g, const Tensor& l,
   if (is_biased && (attributes.has_first_keys || c.wants(bias))) return false;
   for (int i = 0; i < 3; i++) g[size_t(i)] = empty_transposed(c.input_shape(i), c.input(i));
   const Tensor positions = c.input(3), y = c.output();
-  // Of what it does not have the kernel gets any tensor of the dtype.
+  // The kernel reads no absent operand: any tensor of its dtype stands in.
   const Tensor last = is_biased                   ? c.input(bias)
                       : attributes.has_first_keys ? c.input(4)
                                                   : positions;
@@ -134,7 +134,7 @@ Tensor attend(const char* op, const Operands& x, const SdpaAttributes& a) {
   }
   const Tensor l =
       Tensor::empty({b, h, t}, {.dtype = accumulator_of(q.dtype()), .device = q.device()});
-  // Of what it does not have the kernel gets any tensor of the dtype.
+  // The kernel reads no absent operand: any tensor of its dtype stands in.
   const Tensor &first_keys_or_any = first_keys ? first_keys : positions,
                &sinks_or_any = sinks ? sinks : l;
   const auto composite = [a](const auto& in) { return sdpa_composite(operands_of(in, a), a); };
