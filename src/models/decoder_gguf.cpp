@@ -17,7 +17,7 @@ constexpr std::string_view kRmsEps = "attention.layer_norm_rms_epsilon",
                            kFreqBase = "rope.freq_base", kLocalBase = "rope.freq_base_swa";
 constexpr double kFreqBaseDefault = 10000;
 
-/// Keys behind "ARCHITECTURE." and those of config.json that they stand for; "": read by itself, or
+/// Keys after "ARCHITECTURE." and the keys of config.json that they stand for; "": read apart, or
 /// without effect. Files of a family have those keys of config.json that it reads.
 struct GgufKey {
   std::string_view gguf;
@@ -118,7 +118,7 @@ const Family& family_of(const Settings& metadata) {
   metadata.fail_expected("general.architecture", known);
 }
 
-/// The file's keys behind the architecture's prefix, by their names in the file.
+/// The file's keys without the architecture's prefix, by their names in the file.
 class Keys {
  public:
   Keys(const Settings& metadata, const Family& family)
@@ -184,7 +184,7 @@ class Keys {
     return *first;
   }
 
-  Settings values_;  // the file's, behind the prefix
+  Settings values_;  // the file's, without the prefix
   const Family& family_;
   std::string prefix_;
 };

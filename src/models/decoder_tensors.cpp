@@ -12,7 +12,7 @@
 namespace wick {
 namespace {
 
-/// The hub's name for GGUF's, behind "model.layers.N." and "blk.N."; the norms' depend on the model.
+/// The hub's name for GGUF's, after "model.layers.N." and "blk.N."; the norms' depend on the model.
 struct Name {
   std::string_view gguf, hub;
 };
@@ -62,7 +62,7 @@ std::string_view ffn_norm_of(const DecoderConfig& config) {
   return "";
 }
 
-/// Whether the file's tensors of a gate stand before those of the layer beside it, under its name.
+/// Whether the tensor ffn_up also holds the gate's rows, before its own.
 bool fuses_gate(const std::string& layer, const DecoderConfig& config, const TensorSource& source) {
   return config.gated_mlp && source.tensors.count("blk." + layer + "ffn_gate.weight") == 0;
 }
