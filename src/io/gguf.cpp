@@ -295,7 +295,7 @@ uint64_t read_alignment(const Settings& metadata) {
   return uint64_t(alignment);
 }
 
-/// Checks that the tensors lie in the data, one behind the other, and makes their offsets relative
+/// Checks that the tensors lie in the data, one after the other, and makes their offsets relative
 /// to the start of the file.
 void place_tensors(Cursor& cursor, uint64_t file_bytes, uint64_t alignment,
                    std::vector<Described>& tensors) {

@@ -48,7 +48,7 @@ std::string_view constant_at(std::string_view text, size_t at) {
   return "";
 }
 
-/// Behind the string at `at`; the text's size if it does not end.
+/// The byte after the string at `at`; the text's size if it does not end.
 size_t string_end(std::string_view text, size_t at) {
   for (at++; at < text.size() && text[at] != '"'; at++) at += text[at] == '\\';
   return std::min(at + 1, text.size());

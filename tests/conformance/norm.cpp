@@ -28,7 +28,7 @@ const std::vector<Geometry> kRows = {{{{1}, {1}}},
                                      {{{3, 4100}, {4100}}},
                                      {{{2, 40, 320}, {320}}}};
 
-/// Weights, and the bias behind them, are about 1, so that what is lost to underflow is not made
+/// Weights, and the bias after them, are about 1, so that what is lost to underflow is not made
 /// larger.
 Array make(std::size_t weight, std::size_t operand, const Case& c, Random& random) {
   const Domain domain = operand >= weight ? Domain{-2, 2} : Domain{-8, 8};

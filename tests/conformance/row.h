@@ -162,7 +162,7 @@ struct Row {
   std::vector<std::size_t> distinct = {};
 
   std::vector<std::size_t> differentiable = {};  // operands that have a gradient
-  /// Where they are compared: of each operand, the last one of all behind it. None: where `make` or
+  /// Where they are compared: of each operand, the last one of all after it. None: where `make` or
   /// the domain has its values.
   std::vector<GradDomain> grad_domains = {};
 

@@ -27,7 +27,7 @@ Result conv_weight_gradient(const Array& gy, const Array& x, const Shape& weight
 /// y + bias[o], along dim 1.
 Result add_bias(Result y, const Array& bias);
 
-/// x with elements before and behind each of the last two dims: 0 zeros, 1 mirrored, 2 repeated, 3
+/// x with elements before and after each of the last two dims: 0 zeros, 1 mirrored, 2 repeated, 3
 /// from the other end.
 Array padded(const Array& x, int mode, const Convolution& c);
 

@@ -276,7 +276,8 @@ class Words(InATree):
         self.assertEqual(self.of_kernel('int what = none; const char* text = "told so far, behind";\n'), [])
 
     def test_folders_that_do_not_keep_the_list(self):
-        self.assertEqual(self.of(words.violations, {"src/ops/norm.cpp": "// what is behind\n"}), [])
+        self.assertEqual(self.of(words.violations, {"src/ops/norm.cpp": "// what " + "is " * 40 + "none\n", "cli/main.cpp": "// behind\n"}), [])
+        self.expect(words.violations, {"src/ops/norm.cpp": "// what is behind\n"}, 'src/ops/norm.cpp:1: the comment says "behind": ')
 
     def test_a_wide_comment(self):
         wide = "// " + "γ" * 97

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<std::string> lines;
 
-/// The backend that stands behind a recorder; a recorder's table has its functions but for those
+/// The backend that a recorder wraps; a recorder's table has its functions but for those
 /// below, which find it by the device's ordinal.
 struct Behind {
   const Backend* backend;
@@ -92,7 +92,7 @@ Status fill(int32 device, void* data, uint8 value, int64 bytes, void* stream) {
 }  // namespace
 
 Device recorder_of(const Device& device) {
-  static std::map<std::string, DeviceKind> kinds;  // by the name of what stands behind
+  static std::map<std::string, DeviceKind> kinds;  // by the name of the wrapped backend
   const Backend& backend = device.state().backend;
   const std::string name = std::string("recorded_") + backend.name;
   if (!kinds.count(name)) {

@@ -82,9 +82,9 @@ std::shared_ptr<const Kept> make(const Convolution& c) {
   const ConvAttributes& a = c.attributes;
   auto kept = std::make_shared<Kept>();
   const memory::desc x = desc_of(c.x, 1), weight = desc_of(c.weight, a.groups), y = desc_of(c.y, 1);
-  // bf16 kernels multiply in pairs, and what is behind the last element by 0: NaN there would
+  // bf16 kernels multiply in pairs, and the one after the last element by 0: NaN there would
   // become the sum's. So weights' gradients compute in f32, and channels that fill no block of the
-  // widest kernels (AMX's, of 32) are blocked with zeros behind.
+  // widest kernels (AMX's, of 32) are blocked with zeros at the end.
   const bool bf16 = c.x.dtype == DType::kBf16;
   const auto type =
       bf16 && c.op != kConvWeightGradient ? memory::data_type::bf16 : memory::data_type::f32;

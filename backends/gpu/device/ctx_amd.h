@@ -92,14 +92,14 @@ struct Ctx {
   static WICK_DEVICE float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
   /// The larger one; if one is NaN, the other.
   static WICK_DEVICE float larger(float a, float b) { return __builtin_fmaxf(a, b); }
-  /// x, whose value the compiler cannot know: what depends on it is computed behind this.
+  /// x, whose value the compiler cannot know: it computes values that depend on x after this.
   static WICK_DEVICE int opaque(int x) {
     asm volatile("" : "+v"(x));
     return x;
   }
   /// See ctx_nvidia.h. Not needed here.
   static WICK_DEVICE int in_one_register(int x) { return x; }
-  /// Keeps loads from shared memory where they are written, before or behind this.
+  /// Keeps loads from shared memory where they are written, before or after this.
   static WICK_DEVICE void keep_order() {
     asm volatile("" ::: "memory");
     __builtin_amdgcn_sched_barrier(0);

@@ -166,7 +166,7 @@ std::string text_of(SourceLine at) {
 }
 std::string text_of(int thread) { return "thread " + std::to_string(thread); }
 
-/// Shared memory of a block, its end at a page's end. The zones before and behind hold the poison;
+/// Shared memory of a block, its end at a page's end. The zones before and after hold the poison;
 /// beyond them nothing is accessible.
 class SharedMemory {
  public:

@@ -40,7 +40,7 @@ WICK_DEVICE void multiply(const C&, Sums<typename C::Matrix>& c,
     sums = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(ah, bh, sums);
   else
     sums = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(as, bs, sums);
-  // Else clang 19 sinks products to where their sums are used, behind waits and barriers, and needs the
+  // Else clang 19 sinks products to where their sums are used, past waits and barriers, and needs the
   // registers of all their operands at once. gfx9 does without: its sums may be in other registers.
   if constexpr (!kSame<M, MatrixGfx9>) asm volatile("" : "+v"(sums));
   c = __builtin_bit_cast(Sums<M>, sums);

@@ -1,4 +1,4 @@
-// The vendors' libraries behind kernels of the table: which of them may serve a call, whether they were
+// The vendors' libraries that kernels of the table call: which may serve a call, whether they were
 // opened and checked, and a line about each for `wick devices`.
 #pragma once
 #include <string>

@@ -1,5 +1,5 @@
 // Launches on the emulator: binds the context to a wave width and a matrix layout. The rest is
-// ordinary code behind emu::BoundKernel (rt_emu.cpp).
+// ordinary code that takes an emu::BoundKernel (rt_emu.cpp).
 #pragma once
 #include "device/ctx.h"
 #include "wick/abi/backend.h"

@@ -293,7 +293,7 @@ Status make_record(Device& device, std::shared_ptr<Record>& out) {
   return {};
 }
 
-/// The stream behind a handle of the table: nullptr is the device's default one, whose record is
+/// The stream of a handle of the table: nullptr is the device's default one, whose record is
 /// made when first needed.
 Status stream_of(Device& device, void* handle, Stream*& out) {
   if (handle) {

@@ -4,7 +4,7 @@
 
 namespace wick {
 
-/// Requests the padding that keeps the size; an odd total puts the extra element behind. The stride
+/// Requests the padding that keeps the size; an odd total puts the extra element last. The stride
 /// must be 1.
 enum SamePadding { kSamePadding };
 
@@ -56,7 +56,7 @@ struct ConvTranspose1dOptions {
   Tensor bias = {};  // [O]; empty: no bias
   int64_t stride = 1;
   Padding1d padding = 0;
-  int64_t output_padding = 0;  // extra elements behind; less than the stride or the dilation
+  int64_t output_padding = 0;  // extra elements at the end; less than the stride or the dilation
   int64_t dilation = 1;
   int64_t groups = 1;
 };

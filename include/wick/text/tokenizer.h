@@ -29,7 +29,7 @@ struct Encoding {
 
 struct EncodeOptions {
   bool add_special = true;    // adds the tokens that the file puts around a text, such as BOS
-  bool add_end = true;        // if add_special: also those behind the text, such as EOS
+  bool add_end = true;        // if add_special: also those after the text, such as EOS
   bool parse_special = true;  // the text of a special token within the input becomes its id
 };
 

@@ -1,4 +1,4 @@
-// The frequencies behind rope's tables.
+// The frequencies of rope's tables.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -77,7 +77,7 @@ Tensor convolve(const Op& op, const Tensor& a, const Tensor& b, const Shape& sha
        .rule_for_both = true});
 }
 
-/// Indices along a dim of n elements, extended before and behind as the padding mode says.
+/// Indices along a dim of n elements, extended before and after as the padding mode says.
 Tensor padding_ids(const char* op, PaddingMode mode, int64_t n, int64_t before, int64_t behind,
                    const Device& device) {
   const int64_t most = std::max(before, behind);
@@ -131,7 +131,7 @@ void check_padding(const char* op, const Padding2d& p) {
   check_pair(op, "padding", {p.bottom, p.right}, 0);
 }
 
-/// The padding before and behind that keeps the size.
+/// The padding before and after that keeps the size.
 void make_same(int64_t extent, int64_t* before, int64_t* behind) {
   *before = (extent - 1) / 2;
   *behind = extent - 1 - *before;

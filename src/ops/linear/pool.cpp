@@ -22,7 +22,7 @@ namespace wick {
 namespace {
 
 /// The number of windows along one dim, by PyTorch's rule: with ceil_mode, windows that start in x
-/// or in the padding before it count, even if they end behind the padding.
+/// or in the padding before it count, even if they end past the padding.
 int64_t places_along(const char* op, const PoolAttributes& a, int d, int64_t size, bool ceil_mode) {
   const int64_t extent = window_extent(a.kernel[d], a.dilation[d]), stride = a.stride[d];
   check(size > 0, ErrorCode::kShapeMismatch, op, "expected H and W of at least 1, got 0");

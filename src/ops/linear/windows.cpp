@@ -21,7 +21,7 @@ int64_t reach(const PoolAttributes& a, int d, int64_t places) {
   return (places - 1) * a.stride[d] + window_extent(a.kernel[d], a.dilation[d]);
 }
 
-/// x with zeros before and behind it, cropped or extended to [N, C, height, width], off the tape.
+/// x with zeros before and after it, cropped or extended to [N, C, height, width], off the tape.
 Tensor with_zeros_around(const Tensor& x, const PoolAttributes& a, int64_t height, int64_t width) {
   const Tensor padded =
       zeros({x.size(0), x.size(1), height, width}, {.dtype = x.dtype(), .device = x.device()});

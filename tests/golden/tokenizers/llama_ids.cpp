@@ -5,7 +5,7 @@
 //
 //   llama_ids FILE.gguf ADD_SPECIAL PARSE_SPECIAL    the last two: 0 or 1
 //
-// stdin: texts, each behind its size as u32. stdout: a line of ids for each.
+// stdin: texts, each after its size as u32. stdout: a line of ids for each.
 #include <cstdint>
 #include <cstdio>
 #include <string>

@@ -30,7 +30,7 @@ TEST(PhiloxWords, AreThoseOfTheBlocksOneAfterAnother) {
       for (size_t w = 0; w < 4; w++)
         EXPECT_EQ(words[size_t(4 * i) + w], philox4x32(first + uint64_t(i), 0, key)[w])
             << i << " " << w;
-    EXPECT_EQ(words.back(), 77u);  // nothing behind
+    EXPECT_EQ(words.back(), 77u);  // nothing after it
   }
 }
 

@@ -90,7 +90,7 @@ TEST_F(Allocator, NeighboursMergeAgain) {
   char* c = static_cast<char*>(allocate(kMiB / 2));
   EXPECT_EQ(b, a + kMiB / 2);
   allocator().release(a);
-  allocator().release(c);  // with the rest of the segment behind it
+  allocator().release(c);  // with the rest of the segment after it
   allocator().release(b);  // joins both sides
   // The whole segment of 2 MiB is one block again, so that it can be given back.
   allocator().empty_cache();

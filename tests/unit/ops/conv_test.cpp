@@ -59,7 +59,7 @@ TEST(Conv, KernelAndCompositeAgree) {
   EXPECT_LT(max(abs(y - same)).item<float>(), 1e-3f);
 }
 
-// As PyTorch has it: a pair is of height and width, the same before and behind.
+// As PyTorch has it: a pair is of height and width, the same before and after.
 TEST(Conv, TakesAPairOfPaddings) {
   const Tensor x = counting({1, 2, 5, 6}), weight = counting({3, 2, 3, 4}) / 10.;
   const Tensor y = conv2d(x, weight, {.padding = {2, 1}});
@@ -75,7 +75,7 @@ TEST(Conv, KeepsTheSizeWithSamePadding) {
   EXPECT_EQ(conv2d(x, ones({3, 2, 3, 4}), {.padding = kSamePadding}).shape(), (Shape{1, 3, 5, 6}));
   EXPECT_EQ(conv2d(x, ones({3, 2, 2, 3}), {.padding = kSamePadding, .dilation = 2}).shape(),
             (Shape{1, 3, 5, 6}));
-  // The odd element is behind.
+  // The odd element is at the end.
   EXPECT_EQ(conv1d(Tensor::from(Values{1, 2, 3}, Shape{1, 1, 3}), ones({1, 1, 2}),
                    {.padding = kSamePadding})
                 .to_vector<float>(),

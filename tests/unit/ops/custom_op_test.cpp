@@ -171,7 +171,7 @@ TEST(CustomOp, WithoutBackwardItRunsAndNamesItselfWhenDifferentiated) {
 TEST(CustomOp, WhatADeviceLacksIsAnError) {
   const auto nothing = custom_op("nothing", {});
   EXPECT_ERROR(apply(nothing, vec({1})), kUnsupported, "no cpu implementation for nothing");
-  // The others are the same function behind another name; no device is needed to ask.
+  // The others are the same function under another name; no device is needed to ask.
   const Tensor x = vec({1});
   EXPECT_ERROR(nothing->rocm({&x, 1}), kUnsupported, "no rocm implementation for nothing");
   EXPECT_ERROR(nothing->cuda({&x, 1}), kUnsupported, "no cuda implementation for nothing");

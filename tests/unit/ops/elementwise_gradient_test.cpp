@@ -96,7 +96,7 @@ TEST(SumsOfSquaresAndExponentials, HaveFiniteGradientsAtTheirPoles) {
   const Tensor none = full({3}, -kInfinity), nothing = zeros({3});
   const auto at = [](const Tensor& x, const auto& f) {
     const Var v(x);
-    backward(sum(f(v) * 0));  // behind a late mask
+    backward(sum(f(v) * 0));  // after a late mask
     return of(v.grad());
   };
   const Values zero{0, 0, 0};

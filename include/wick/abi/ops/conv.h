@@ -8,7 +8,7 @@ namespace wick {
 /// y[oh, ow] = sum over kh, kw of x[oh stride + kh dilation - padding] weight[kh, kw].
 struct ConvAttributes {
   static constexpr const char* kLayout = "i64 stride[2], padding[2], dilation[2], groups";
-  int64 stride[2], padding[2];  // padding before; that behind follows from the sizes
+  int64 stride[2], padding[2];  // padding before; the sizes give the padding after
   int64 dilation[2];
   int64 groups;
 };
