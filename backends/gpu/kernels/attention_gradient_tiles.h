@@ -129,7 +129,7 @@ struct GradientTile {
       }
     }
   }
-  /// Ends that, as far as this thread's elements go, unless the copies are asynchronous.
+  /// Ends the load of this thread's elements, unless the copies are asynchronous.
   WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
     if constexpr (!Ctx::kCopiesAsync) {
       WICK_UNROLL
@@ -346,7 +346,7 @@ struct SdpaGradientTiles {
     WICK_DEVICE OwnRows(const Grid& block, const Args& a) {
       const int32 head = int32(a.chunks.quotient(block.x));
       const int32 chunk = block.x - head * int32(a.chunks.divisor);
-      // Those that have most to do come first: the last rows, the first keys.
+      // The chunks with the most pairs come first: the last rows, the first keys.
       first = (kOwnsKeys ? chunk : int32(a.chunks.divisor) - 1 - chunk) * kRows;
       b = int32(a.shape.key_heads.quotient(head));
       g = head - b * int32(a.shape.key_heads.divisor);
@@ -463,7 +463,7 @@ struct SdpaGradientTiles {
     }
   };
 
-  /// Into shared memory, or into registers. Rows beyond the last are zeros.
+  /// Loads the own rows into shared memory, or into registers. Rows beyond the last are zeros.
   template <class Ctx>
   static WICK_DEVICE void load_own(const Ctx& ctx, Shared<Ctx>& shared, const OwnRows& place,
                                    const HeadRows<T> (&own)[2], typename Parts<Ctx>::Own& held) {
@@ -658,7 +658,7 @@ struct SdpaGradientTiles {
       ctx.keep_order();
     }
   }
-  /// 0 for pairs that do not attend.
+  /// Sets the weights of pairs that do not attend to 0.
   template <class Ctx>
   static WICK_INLINE void hide(const Ctx& ctx, const GradientRow* rows, const OwnRows& place,
                                const Group<Ctx>& group, int own, int tile,

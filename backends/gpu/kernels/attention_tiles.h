@@ -58,7 +58,7 @@ struct KeyTile {
       }
     }
   }
-  /// Ends that, as far as this thread's elements go.
+  /// Ends the load of this thread's elements.
   WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
     if constexpr (Ctx::kCopiesAsync) {
       ctx.template wait_copies<0>();
@@ -273,7 +273,7 @@ struct SdpaTiles {
     }
   };
 
-  /// Groups first_group ... of all waves over all keys.
+  /// Computes the groups first_group ... of all waves over all keys.
   template <class Ctx>
   static WICK_INLINE void attend(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
                                  const QueryRows& place, const KeyRange& range,
@@ -418,7 +418,7 @@ struct SdpaTiles {
     return x;
   }
 
-  /// Into shared memory, or into registers.
+  /// Loads the queries into shared memory, or into registers.
   template <class Ctx>
   static WICK_DEVICE void load_queries(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
                                        const QueryRows& place, typename Parts<Ctx>::Query& held) {
@@ -485,7 +485,7 @@ struct SdpaTiles {
       }
     }
   }
-  /// -inf for the keys that a row does not attend to.
+  /// Sets the scores of keys that a row does not see to -inf.
   template <class Ctx>
   static WICK_INLINE void hide(const Ctx& ctx, int tile, const Group<Ctx>& group,
                                typename Parts<Ctx>::Scores& scores) {
@@ -497,7 +497,7 @@ struct SdpaTiles {
       if (s < group.first[c] || s >= group.end[c]) scores[j].v[i] = -__builtin_inff();
     }
   }
-  /// Makes weights of scores, 2^(factor (score - reference) + kRaise).
+  /// Turns scores into weights, 2^(factor (score - reference) + kRaise).
   template <class Ctx>
   static WICK_INLINE void weigh(const Ctx& ctx, float factor, Group<Ctx>& group,
                                 typename Parts<Ctx>::Scores& scores) {
@@ -593,7 +593,7 @@ struct SdpaTiles {
                  load_pack<8>(own + n * P::kStride + d));
     }
   }
-  /// For SdpaMerge.
+  /// Stores partial results for SdpaMerge.
   template <class Ctx>
   static WICK_INLINE void store_partials(const Ctx& ctx, const Args& a, const QueryRows& place,
                                          int lane, int g, const Group<Ctx>& group) {

@@ -1,4 +1,4 @@
-// Casts from every block format to f32, f16 and bf16, and from f32 to those that rounding defines.
+// Casts from every block format to f32, f16 and bf16, and from f32 to formats defined by rounding.
 #include "kernels/blocks.h"
 
 namespace wick::gpu {

@@ -114,7 +114,7 @@ struct PackedWindows {
     channel += depth;
     settle();
   }
-  /// Stores them, where that is not asynchronous; zeros outside of the image.
+  /// Stores the packs, where that is not asynchronous; zeros outside of the image.
   WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
     if constexpr (!kAsync) {
       WICK_UNROLL

@@ -1,6 +1,6 @@
 // y[m, n] = sum over k of x[m, k] w[n, k], with weights of another dtype than x, blocks among them.
-// This file has the call and the kernel for a few rows; linear_tiled.h has that for any number, and
-// linear_matrix.h that on matrix units.
+// This file has the call and the kernel for a few rows; linear_tiled.h has a kernel for any number,
+// linear_matrix.h one on matrix units.
 #pragma once
 #include "kernels/matmul.h"
 #include "kernels/weights.h"

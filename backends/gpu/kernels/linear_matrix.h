@@ -32,7 +32,7 @@ struct WeightOperand {
   }
   /// Starts loading the next `depth` of k.
   WICK_DEVICE void fetch(const Ctx&, T*) { fetch_of(BlockTypes{}); }
-  /// Stores them into shared memory.
+  /// Stores the packs into shared memory.
   WICK_DEVICE void store(const Ctx& ctx, T* shared) {
     for (int p = 0; p < kPacks; p++) {
       float w[8];

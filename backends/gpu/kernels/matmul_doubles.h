@@ -72,7 +72,7 @@ struct DoubleTileOperand {
     from += stage_step;
     k_left -= kDoubleDepth;
   }
-  /// Stores them, where that is not asynchronous; zeros beyond the last k. The results of rows
+  /// Stores the packs, where that is not asynchronous; zeros beyond the last k. The results of rows
   /// beyond the last are not stored.
   WICK_DEVICE void deliver(double* stage) {
     if constexpr (!kAsync) {

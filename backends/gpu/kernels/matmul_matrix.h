@@ -71,7 +71,7 @@ struct MatrixOperand {
     }
     if constexpr (kCopies) ctx.commit_copies();
   }
-  /// Stores them into shared memory, with zeros beyond the last k.
+  /// Stores the packs into shared memory, with zeros beyond the last k.
   WICK_DEVICE void store(const Ctx& ctx, T* shared) {
     if (!whole()) {
       // Elements that do not form packs are loaded here, one by one: early, they would take too
@@ -236,7 +236,7 @@ struct PackedOperand {
     if constexpr (kOnePointer) from[0] += stage_step;
     k_left -= depth;
   }
-  /// Stores them, where that is not asynchronous; zeros beyond the last k.
+  /// Stores the packs, where that is not asynchronous; zeros beyond the last k.
   WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
     if constexpr (!kAsync) {
       if constexpr (inner == Inner::kAlongRows) keep_whole(ctx, pack);
