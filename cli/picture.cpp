@@ -1,43 +1,37 @@
 #include "picture.h"
 
-#include <cairo.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <memory>
-#include <numbers>
-#include <stdexcept>
+#include <iterator>
 
 #include "report.h"
 
 namespace wick::cli {
 namespace {
 
-// Lengths are units of 2 x 2 pixels, y downwards.
-constexpr int kScale = 2, kWidth = 1200, kHeight = 800;
+// Lengths are units of the picture, y downwards.
+constexpr int kWidth = 1200, kHeight = 800;
 constexpr double kLeft = 125, kTop = 75, kBottom = 710;  // of the frame; the legend is to its right
 constexpr double kMargin = 22, kGap = 12;
 constexpr double kTitleSize = 26, kTextSize = 21, kTickSize = 19;  // of fonts
+// An em's share of a letter, from above: the viewer chooses the font, so no width is known here.
+constexpr double kLetter = 0.62;
 constexpr double kSample = 34, kLegendLine = 30;
 constexpr int kMostX = 6, kMostY = 9;  // steps between ticks: their labels have room
 
-constexpr int kInk = 0x222222, kGrid = 0xe4e4e4, kEdge = 0x888888, kWhite = 0xffffff;
+constexpr const char *kInk = "#222222", *kGrid = "#e4e4e4", *kEdge = "#888888", *kWhite = "#ffffff";
 /// Apart for every kind of colour vision: Okabe & Ito 2008, without the yellow, too light on white.
-constexpr int kColours[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x000000};
+constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                    "#e69f00", "#56b4e9", "#000000"};
 
 using Places = std::vector<std::pair<double, double>>;  // x, y
-
-void check_status(cairo_status_t status) {
-  if (status != CAIRO_STATUS_SUCCESS)
-    throw std::runtime_error(std::string("picture: cairo: ") + cairo_status_to_string(status));
-}
 
 struct Axis {
   double low, high;  // values
   double from, to;   // their places
   double place(double value) const {
-    // Far outside is as good as farther, and not too far for cairo's fixed point.
+    // Far outside is as good as farther, and not too far for a viewer's numbers.
     return from + std::clamp((value - low) / (high - low), -100.0, 100.0) * (to - from);
   }
 };
@@ -58,108 +52,124 @@ Axis y_axis(const Picture& picture) {
   return {std::max(low - space, std::min(low, 0.0)), high + space, kBottom, kTop};  // no loss < 0
 }
 
-void set(cairo_t* c, int colour) {
-  cairo_set_source_rgb(c, (colour >> 16) / 255.0, (colour >> 8 & 255) / 255.0,
-                       (colour & 255) / 255.0);
+/// A length with at most two digits after the point.
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  std::string result = text;
+  result.erase(result.find_last_not_of('0') + 1);
+  if (result.back() == '.') result.pop_back();
+  return result == "-0" ? "0" : result;
 }
 
-double text_width(cairo_t* c, const std::string& text, double size) {
-  cairo_set_font_size(c, size);
-  cairo_text_extents_t extents;
-  cairo_text_extents(c, text.c_str(), &extents);
-  return extents.x_advance;
+/// NAME="VALUE", after a space.
+std::string attribute(const char* name, const std::string& value) {
+  return std::string(" ") + name + "=\"" + value + "\"";
 }
+std::string attribute(const char* name, double value) { return attribute(name, number(value)); }
 
-/// A line of text whose middle has the height y; `part` of it lies before x.
-void draw_text(cairo_t* c, double x, double y, const std::string& text, double size,
-               double part = 0, bool upwards = false) {
-  const double width = text_width(c, text, size);
-  cairo_font_extents_t font;
-  cairo_font_extents(c, &font);
-  cairo_save(c);
-  cairo_translate(c, x, y);
-  if (upwards) cairo_rotate(c, -std::numbers::pi / 2);
-  cairo_move_to(c, -part * width, (font.ascent - font.descent) / 2);
-  set(c, kInk);
-  cairo_show_text(c, text.c_str());
-  cairo_restore(c);
-}
-
-void draw_line(cairo_t* c, const Places& places, int colour, double width) {
-  cairo_new_path(c);
-  for (const auto& [x, y] : places) {
-    if (!cairo_has_current_point(c)) cairo_move_to(c, x, y);
-    cairo_line_to(c, x, y);
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else
+      result += c;
   }
-  set(c, colour);
-  cairo_set_line_width(c, width);
-  cairo_stroke(c);
+  return result;
 }
 
-void draw_curve(cairo_t* c, const Places& places, Stroke stroke, size_t index) {
-  const int colour = kColours[index % std::size(kColours)];
-  constexpr double kDash[] = {5, 6};
+double text_width(const std::string& text, double size) {
+  const auto letters =
+      std::count_if(text.begin(), text.end(), [](char c) { return (uint8_t(c) & 0xc0) != 0x80; });
+  return double(letters) * kLetter * size;
+}
+
+enum class Anchor { kStart, kMiddle, kEnd };
+
+/// A line of text whose middle has the height y; the anchor is the part of it that lies at x.
+std::string text_at(double x, double y, const std::string& text, double size,
+                    Anchor anchor = Anchor::kStart, bool upwards = false) {
+  constexpr const char* kNames[] = {"start", "middle", "end"};
+  std::string out = "<text" + attribute("x", x) + attribute("y", y) + attribute("dy", "0.35em") +
+                    attribute("font-size", size) + attribute("fill", kInk) +
+                    attribute("text-anchor", kNames[size_t(anchor)]);
+  if (upwards) out += attribute("transform", "rotate(-90 " + number(x) + " " + number(y) + ")");
+  return out + ">" + escaped(text) + "</text>\n";
+}
+
+std::string line_through(const Places& places, const char* colour, double width,
+                         const std::string& more = "") {
+  std::string points;
+  for (const auto& [x, y] : places)
+    points += (points.empty() ? "" : " ") + number(x) + "," + number(y);
+  return "<polyline" + attribute("points", points) + attribute("stroke", colour) +
+         attribute("stroke-width", width) + more + "/>\n";
+}
+
+std::string curve_through(const Places& places, Stroke stroke, size_t index) {
+  const char* colour = kColours[index % std::size(kColours)];
   const bool dashes = stroke == Stroke::kDashes;
   // Of two levels at one height, each shows in the gaps of the other.
-  cairo_set_dash(c, kDash, dashes ? 2 : 0, 5.5 * double(index % 2));
-  draw_line(c, places, colour, dashes ? 1.6 : 2.4);
-  cairo_set_dash(c, nullptr, 0, 0);
+  std::string out =
+      line_through(places, colour, dashes ? 1.6 : 2.4,
+                   dashes ? attribute("stroke-dasharray", "5 6") +
+                                attribute("stroke-dashoffset", 5.5 * double(index % 2))
+                          : "");
   if (stroke == Stroke::kLineWithDots || places.size() == 1)
-    for (const auto& place : places) {
-      draw_line(c, {place}, kWhite, 12);
-      draw_line(c, {place}, colour, 10);
-    }
+    for (const auto& [x, y] : places)
+      out += "<circle" + attribute("cx", x) + attribute("cy", y) + attribute("r", 5.5) +
+             attribute("fill", colour) + attribute("stroke", kWhite) + "/>\n";
+  return out;
 }
 
-void draw_axes(cairo_t* c, const Picture& picture, const Axis& x, const Axis& y) {
+std::string axes(const Picture& picture, const Axis& x, const Axis& y) {
+  std::string out;
   for (const Tick& tick : ticks(x.low, x.high, kMostX)) {
     const double at = x.place(tick.value);
-    draw_line(c, {{at, kTop}, {at, kBottom}}, kGrid, 1);
-    draw_text(c, at, kBottom + kGap + kTickSize / 2, tick.label, kTickSize, 0.5);
+    out += line_through({{at, kTop}, {at, kBottom}}, kGrid, 1);
+    out += text_at(at, kBottom + kGap + kTickSize / 2, tick.label, kTickSize, Anchor::kMiddle);
   }
   for (const Tick& tick : ticks(y.low, y.high, kMostY)) {
     const double at = y.place(tick.value);
-    draw_line(c, {{kLeft, at}, {x.to, at}}, kGrid, 1);
-    draw_text(c, kLeft - kGap, at, tick.label, kTickSize, 1);
+    out += line_through({{kLeft, at}, {x.to, at}}, kGrid, 1);
+    out += text_at(kLeft - kGap, at, tick.label, kTickSize, Anchor::kEnd);
   }
-  draw_line(c, {{kLeft, kTop}, {kLeft, kBottom}, {x.to, kBottom}}, kEdge, 1.5);
-  draw_text(c, kMargin, kMargin + kTitleSize / 2, picture.title, kTitleSize);
+  out += line_through({{kLeft, kTop}, {kLeft, kBottom}, {x.to, kBottom}}, kEdge, 1.5);
+  out += text_at(kMargin, kMargin + kTitleSize / 2, picture.title, kTitleSize);
   const double middle_x = (kLeft + x.to) / 2, middle_y = (kTop + kBottom) / 2;
   const double edge = kMargin + kTextSize / 2;
-  draw_text(c, middle_x, kHeight - edge, picture.x_label, kTextSize, 0.5);
-  draw_text(c, edge, middle_y, picture.y_label, kTextSize, 0.5, true);
+  out += text_at(middle_x, kHeight - edge, picture.x_label, kTextSize, Anchor::kMiddle);
+  return out + text_at(edge, middle_y, picture.y_label, kTextSize, Anchor::kMiddle, true);
 }
 
-void draw(cairo_t* c, const Picture& picture) {
-  cairo_scale(c, kScale, kScale);
-  set(c, kWhite);
-  cairo_paint(c);
-  cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
-  cairo_set_line_cap(c, CAIRO_LINE_CAP_ROUND);
-  // The font without serifs that fontconfig chooses, or cairo's own if it has none.
-  cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+std::string drawn(const Picture& picture) {
   double widest = 0, last = 1;
   for (const Curve& curve : picture.curves) {
-    widest = std::max(widest, text_width(c, curve.name, kTextSize));
+    widest = std::max(widest, text_width(curve.name, kTextSize));
     for (const auto& [x, y] : curve.points) last = std::max(last, x);
   }
   const double legend = kWidth - kMargin - widest - kGap - kSample;
   const Axis x = {0, last, kLeft, legend - kMargin}, y = y_axis(picture);
-  draw_axes(c, picture, x, y);
+  std::string out = axes(picture, x, y), curves;
   for (size_t i = 0; i < picture.curves.size(); i++) {
     const Curve& curve = picture.curves[i];
     const double line = kTop + kLegendLine * (double(i) + 0.5);
-    draw_curve(c, {{legend, line}, {legend + kSample, line}}, curve.stroke, i);
-    draw_text(c, legend + kSample + kGap, line, curve.name, kTextSize);
+    out += curve_through({{legend, line}, {legend + kSample, line}}, curve.stroke, i);
+    out += text_at(legend + kSample + kGap, line, curve.name, kTextSize);
 
     Places places;
     for (const auto& [at, value] : curve.points) places.push_back({x.place(at), y.place(value)});
-    cairo_save(c);
-    cairo_rectangle(c, kLeft - kGap, kTop, x.to - kLeft + 2 * kGap, kBottom - kTop + kGap);
-    cairo_clip(c);
-    draw_curve(c, places, curve.stroke, i);
-    cairo_restore(c);
+    if (!places.empty()) curves += curve_through(places, curve.stroke, i);
   }
+  return out + "<clipPath id=\"frame\"><rect" + attribute("x", kLeft - kGap) +
+         attribute("y", kTop) + attribute("width", x.to - kLeft + 2 * kGap) +
+         attribute("height", kBottom - kTop + kGap) +
+         "/></clipPath>\n<g clip-path=\"url(#frame)\">\n" + curves + "</g>\n";
 }
 
 }  // namespace
@@ -184,26 +194,19 @@ std::vector<Tick> ticks(double low, double high, int most) {
   return result;
 }
 
-std::string png_of(const Picture& given) {
+std::string svg_of(const Picture& given) {
   Picture picture = given;
   for (Curve& curve : picture.curves)
     std::erase_if(curve.points, [](const auto& point) {
       return !(std::abs(point.first) <= 1e300 && std::abs(point.second) <= 1e300);
     });
-
-  const std::shared_ptr<cairo_surface_t> surface(
-      cairo_image_surface_create(CAIRO_FORMAT_RGB24, kWidth * kScale, kHeight * kScale),
-      cairo_surface_destroy);
-  const std::shared_ptr<cairo_t> cairo(cairo_create(surface.get()), cairo_destroy);
-  draw(cairo.get(), picture);
-  check_status(cairo_status(cairo.get()));
-  std::string bytes;
-  const auto append = [](void* to, const unsigned char* data, unsigned length) {
-    static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(data), length);
-    return CAIRO_STATUS_SUCCESS;
-  };
-  check_status(cairo_surface_write_to_png_stream(surface.get(), append, &bytes));
-  return bytes;
+  return "<svg" + attribute("xmlns", "http://www.w3.org/2000/svg") + attribute("width", kWidth) +
+         attribute("height", kHeight) +
+         attribute("viewBox", "0 0 " + number(kWidth) + " " + number(kHeight)) +
+         attribute("font-family", "sans-serif") + ">\n<rect" + attribute("width", "100%") +
+         attribute("height", "100%") + attribute("fill", kWhite) + "/>\n<g" +
+         attribute("fill", "none") + attribute("stroke-linejoin", "round") +
+         attribute("stroke-linecap", "round") + ">\n" + drawn(picture) + "</g>\n</svg>\n";
 }
 
 }  // namespace wick::cli

@@ -1,17 +1,10 @@
-// A plot of curves as a PNG picture.
+// A plot of curves as an SVG picture.
 #pragma once
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace wick::cli {
-
-/// Whether this build draws pictures. Without cairo (WICK_CAIRO=OFF) it has no functions of this file.
-#ifdef WICK_HAS_CAIRO
-inline constexpr bool kHasPictures = true;
-#else
-inline constexpr bool kHasPictures = false;
-#endif
 
 enum class Stroke { kLine, kLineWithDots, kDashes };
 
@@ -26,12 +19,11 @@ struct Picture {
   std::vector<Curve> curves = {};
 };
 
-/// The bytes of a PNG file of 2400 x 1600 pixels. Texts are UTF-8 on one line and have no more room
-/// than those of `wick train` need. The x axis begins at 0. The highest twentieth of a curve of 20
-/// points or more, as a run's first losses are, leaves the rest a quarter of the y axis or more, and
-/// else goes beyond its end.
-/// Errors: std::runtime_error when memory runs out or a text is not UTF-8.
-std::string png_of(const Picture& picture);
+/// The text of an SVG file of 1200 x 800 units. Texts are UTF-8 on one line without control
+/// characters, and have no more room than those of `wick train` need. The x axis begins at 0. The
+/// highest twentieth of a curve of 20 points or more, as a run's first losses are, leaves the rest a
+/// quarter of the y axis or more, and else goes beyond its end.
+std::string svg_of(const Picture& picture);
 
 struct Tick {
   double value;

@@ -97,12 +97,12 @@ void require_no_model(const std::string& folder) {
     fail_input(folder, "expected a folder for the model, got a file");
 }
 
-std::string picture_in(const std::string& folder) { return folder + "/loss.png"; }
+std::string picture_in(const std::string& folder) { return folder + "/loss.svg"; }
 
 /// Tries all files of a save before the first step.
 void require_space(const Training& training, const std::string& folder) {
   std::vector<FileSize> files = training.files(folder);
-  if constexpr (kHasPictures) files.push_back({picture_in(folder)});
+  files.push_back({picture_in(folder)});
   require_writable(files);
 }
 
@@ -279,7 +279,7 @@ void save_picture(const std::string& path, const Training& training,
     picture.curves.push_back({"counting, order " + std::to_string(c.order),
                               {{0, c.loss}, {double(training.steps_done()), c.loss}},
                               Stroke::kDashes});
-  write_file(path, png_of(picture));
+  write_file(path, svg_of(picture));
 }
 
 void print_result(const Training& training, const std::vector<Counted>& counted,
@@ -294,8 +294,8 @@ void print_result(const Training& training, const std::vector<Counted>& counted,
   }
   for (const Counted& c : counted)
     std::printf("counting model of order %d with Witten-Bell back-off: %.4f\n", c.order, c.loss);
-  std::printf("saved in %s: model.safetensors, config.json, tokenizer.json, %s%s\n", folder.c_str(),
-              kHasPictures ? "loss.png, " : "", kTrainingFile);
+  std::printf("saved in %s: model.safetensors, config.json, tokenizer.json, loss.svg, %s\n",
+              folder.c_str(), kTrainingFile);
 }
 
 void print_json(const Training& training, const std::vector<Counted>& counted,
@@ -340,7 +340,7 @@ void train(const Options& options) {
   const bool interrupted = InterruptWatch::asked();
   const std::vector<Counted> counted =
       interrupted ? std::vector<Counted>() : count(corpus, options);
-  if constexpr (kHasPictures) save_picture(picture_in(folder), training, counted);
+  save_picture(picture_in(folder), training, counted);
   if (interrupted)
     std::fprintf(stderr, "interrupted after step %lld of %lld; wick train --resume %s continues\n",
                  (long long)training.steps_done(), (long long)plan.steps, folder.c_str());

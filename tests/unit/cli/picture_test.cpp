@@ -1,11 +1,10 @@
 #include "../../../cli/picture.h"
 
-#include <cairo.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <memory>
+#include <cstdlib>
+#include <map>
+#include <sstream>
 #include <stdexcept>
 
 #include "run.h"
@@ -15,61 +14,145 @@ namespace {
 
 using namespace cli;
 
-constexpr uint32_t kBlue = 0x0072b2, kOrange = 0xd55e00, kGreen = 0x009e73;  // of the first curves
-constexpr uint32_t kEdge = 0x888888, kGrid = 0xe4e4e4, kWhite = 0xffffff;
-constexpr int kWidth = 2400, kHeight = 1600;
+using Points = std::vector<std::pair<double, double>>;
 
-/// The picture's pixels as cairo reads them, and where its axes lie.
-class Pixels {
- public:
-  explicit Pixels(const Picture& picture) {
-    const std::string path = folder_.write("picture.png", png_of(picture));
-    surface_.reset(cairo_image_surface_create_from_png(path.c_str()), cairo_surface_destroy);
-    if (cairo_image_surface_get_width(surface_.get()) != kWidth ||
-        cairo_image_surface_get_height(surface_.get()) != kHeight)
-      throw std::runtime_error("not a PNG file of 2400 x 1600");
-    while (rows(kEdge, left).size() < kHeight / 2) left++;
-    top = rows(kEdge, left).front(), bottom = rows(kEdge, left).back();
-    for (right = left; at(right + 1, bottom) == kEdge;) right++;
-  }
-  int left = 0, top = 0, bottom = 0, right = 0;
+const std::string kBlue = "#0072b2", kOrange = "#d55e00", kGreen = "#009e73";  // the first curves
+const std::string kEdge = "#888888", kGrid = "#e4e4e4";
+constexpr double kWidth = 1200, kHeight = 800;
 
-  uint32_t at(int x, int y) const {
-    const unsigned char* row = cairo_image_surface_get_data(surface_.get()) +
-                               ptrdiff_t(y) * cairo_image_surface_get_stride(surface_.get());
-    uint32_t pixel;
-    std::memcpy(&pixel, row + 4 * x, 4);
-    return pixel & 0xffffff;
+struct Element {
+  std::string name;
+  std::map<std::string, std::string> attributes = {};
+  std::string text = {};  // before the first child
+  bool in_frame = false;  // inside the clipped group
+
+  double real(const std::string& key) const { return std::stod(attributes.at(key)); }
+  std::string get(const std::string& key) const {
+    const auto found = attributes.find(key);
+    return found == attributes.end() ? "" : found->second;
   }
-  /// The rows of a colour in these columns.
-  std::vector<int> rows(uint32_t colour, int x, int columns = 1) const {
-    std::vector<int> result;
-    for (int y = 0; y < kHeight; y++)
-      for (int i = x; i < x + columns && (result.empty() || result.back() != y); i++)
-        if (at(i, y) == colour) result.push_back(y);
+  Points points() const {
+    Points result;
+    std::istringstream in(get("points"));
+    double x, y;
+    for (char comma; in >> x >> comma >> y;) result.push_back({x, y});
     return result;
   }
-  bool inked(int x0, int y0, int x1, int y1) const {
-    for (int y = y0; y < y1; y++)
-      for (int x = x0; x < x1; x++)
-        if (at(x, y) != kWhite) return true;
-    return false;
+};
+
+std::string unescaped(const std::string& text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    size_t taken = 1;
+    char c = text[at];
+    for (const auto& [entity, meaning] : {std::pair{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}})
+      if (text.compare(at, std::string(entity).size(), entity) == 0)
+        taken = std::string(entity).size(), c = meaning;
+    if (c == '&' && taken == 1) throw std::runtime_error("a bare & in " + text);
+    result += c, at += taken;
+  }
+  return result;
+}
+
+/// The elements of a picture's text, which must be well-formed XML of elements, attributes in double
+/// quotes and text.
+class Svg {
+ public:
+  explicit Svg(const Picture& picture) : text_(svg_of(picture)) {
+    std::vector<std::string> open;
+    size_t frame = 0;  // the depth of the clipped group
+    while (at_ < text_.size()) {
+      if (text_[at_] != '<') {
+        const std::string between = until('<');
+        if (open.empty() && between != "\n") throw std::runtime_error("text outside of the root");
+        if (!open.empty() && elements.back().name == open.back()) elements.back().text += between;
+        continue;
+      }
+      std::string tag = (at_++, until('>'));
+      at_++;
+      if (tag[0] == '/') {
+        if (open.empty() || open.back() != tag.substr(1))
+          throw std::runtime_error("closes what is not open: " + tag);
+        if (open.size() == frame) frame = 0;
+        open.pop_back();
+        continue;
+      }
+      const bool empty = tag.back() == '/';
+      if (empty) tag.pop_back();
+      elements.push_back(element_of(tag));
+      elements.back().in_frame = frame > 0;
+      if (!empty) {
+        open.push_back(elements.back().name);
+        if (!elements.back().get("clip-path").empty()) frame = open.size();
+      }
+    }
+    if (!open.empty()) throw std::runtime_error("not closed: " + open.back());
+    for (Element& element : elements) element.text = unescaped(element.text);
+    const Points edges = lines(kEdge).at(0).points();
+    left = edges.at(0).first, top = edges[0].second;
+    right = edges.at(2).first, bottom = edges[2].second;
+  }
+
+  std::vector<Element> elements;
+  double left, top, right, bottom;  // of the axes
+
+  std::vector<Element> lines(const std::string& colour, bool in_frame = false) const {
+    std::vector<Element> result;
+    for (const Element& e : elements)
+      if (e.name == "polyline" && e.get("stroke") == colour && e.in_frame == in_frame)
+        result.push_back(e);
+    return result;
+  }
+  Points curve(const std::string& colour) const { return lines(colour, true).at(0).points(); }
+  std::vector<Element> texts() const {
+    std::vector<Element> result;
+    for (const Element& e : elements)
+      if (e.name == "text") result.push_back(e);
+    return result;
+  }
+  Element labelled(const std::string& label) const {
+    for (const Element& e : texts())
+      if (e.text == label) return e;
+    throw std::runtime_error("no text " + label);
   }
 
  private:
-  Folder folder_;
-  std::shared_ptr<cairo_surface_t> surface_;
+  std::string until(char end) {
+    const size_t from = at_;
+    at_ = text_.find(end, at_);
+    if (at_ == text_.npos) {
+      if (end == '>') throw std::runtime_error("a tag without an end");
+      at_ = text_.size();
+    }
+    return text_.substr(from, at_ - from);
+  }
+  static Element element_of(const std::string& tag) {
+    Element element{.name = tag.substr(0, tag.find(' '))};
+    for (size_t at = element.name.size(); at < tag.size();) {
+      const size_t equals = tag.find("=\"", at);
+      const size_t end = equals == tag.npos ? tag.npos : tag.find('"', equals + 2);
+      if (tag[at] != ' ' || end == tag.npos || tag.find('<') != tag.npos)
+        throw std::runtime_error("not a tag: " + tag);
+      element.attributes[tag.substr(at + 1, equals - at - 1)] =
+          tag.substr(equals + 2, end - equals - 2);
+      at = end + 1;
+    }
+    return element;
+  }
+
+  std::string text_;
+  size_t at_ = 0;
 };
 
-double middle(const std::vector<int>& rows) { return (rows.front() + rows.back()) / 2.0; }
-
-/// Counts runs of ink with more than 12 pixels between them: the letters of a label stand closer.
-template <class Inked>
-size_t labels_in(int from, int to, const Inked& inked) {
-  size_t count = 0;
-  for (int i = from, last = from - 100; i < to; i++)
-    if (inked(i)) count += i - last > 12, last = i;
-  return count;
+/// The height of a curve at x.
+double height_at(const Points& points, double x) {
+  for (size_t i = 1; i < points.size(); i++)
+    if (points[i].first >= x) {
+      const auto [x0, y0] = points[i - 1];
+      const auto [x1, y1] = points[i];
+      return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+    }
+  throw std::runtime_error("no curve there");
 }
 
 TEST(Ticks, AreRoundNumbersWithTheDigitsThatTellThemApart) {
@@ -92,58 +175,109 @@ TEST(Ticks, AreRoundNumbersWithTheDigitsThatTellThemApart) {
 }
 
 TEST(Picture, CurvesGridAndLegendLieWhereTheirValuesAre) {
-  const Pixels p({"T",
-                  "x",
-                  "y",
-                  {{"above", {{0, 8}, {10, 8}}},
-                   {"falls", {{0, 7}, {10, 1}}, Stroke::kLineWithDots},
-                   {"level", {{0, 5}, {10, 5}}, Stroke::kDashes}}});
-  const double eight = middle(p.rows(kBlue, p.left, 1000)),
-               five = middle(p.rows(kGreen, p.left, 1000));
-  const auto value_at = [&](double row) { return 8 - 3 * (row - eight) / (five - eight); };
-  for (const double part : {0.13, 0.47, 0.87}) {
-    const int x = int(p.left + part * (p.right - p.left));
-    EXPECT_NEAR(value_at(middle(p.rows(kOrange, x))), 7 - 6 * part, 0.02);
-    const std::vector<int> grid = p.rows(kGrid, x);
-    EXPECT_GE(grid.size(), 5u);
-    for (const int row : grid) EXPECT_NEAR(value_at(row), std::round(value_at(row)), 0.01);
+  const Svg p({"T",
+               "x",
+               "y",
+               {{"above", {{0, 8}, {10, 8}}},
+                {"falls", {{0, 7}, {10, 1}}, Stroke::kLineWithDots},
+                {"level", {{0, 5}, {10, 5}}, Stroke::kDashes}}});
+  const double eight = p.curve(kBlue)[0].second, five = p.curve(kGreen)[0].second;
+  const auto value_at = [&](double y) { return 8 - 3 * (y - eight) / (five - eight); };
+  for (const double part : {0.13, 0.47, 0.87})
+    EXPECT_NEAR(value_at(height_at(p.curve(kOrange), p.left + part * (p.right - p.left))),
+                7 - 6 * part, 0.01);
+  size_t levels = 0;
+  for (const Element& line : p.lines(kGrid)) {
+    const auto [x, y] = line.points().at(0);
+    if (line.points().at(1).second != y) continue;
+    levels++;
+    EXPECT_NEAR(value_at(y), std::round(value_at(y)), 0.01);
+    const std::string name = std::to_string(std::lround(value_at(y)));
+    const std::vector<Element> texts = p.texts();
+    EXPECT_TRUE(std::any_of(texts.begin(), texts.end(), [&](const Element& e) {
+      return e.text == name && e.get("text-anchor") == "end" && e.real("y") == y;
+    })) << name;
   }
-  std::vector<int> samples;
-  for (const uint32_t colour : {kBlue, kOrange, kGreen})
-    for (const int row : p.rows(colour, p.right + 20, 200)) samples.push_back(row);
-  EXPECT_GE(samples.size(), 3u);
+  EXPECT_GE(levels, 5u);
+  EXPECT_EQ(p.lines(kGreen, true)[0].get("stroke-dasharray"), "5 6");
+  EXPECT_EQ(p.lines(kBlue, true)[0].get("stroke-dasharray"), "");
+
+  std::vector<double> samples;
+  for (const auto& [colour, name] :
+       {std::pair{kBlue, "above"}, {kOrange, "falls"}, {kGreen, "level"}}) {
+    const Points sample = p.lines(colour).at(0).points();
+    EXPECT_GT(sample[0].first, p.right);
+    EXPECT_EQ(sample[0].second, p.labelled(name).real("y"));
+    samples.push_back(sample[0].second);
+  }
   EXPECT_TRUE(std::is_sorted(samples.begin(), samples.end()));
 }
 
+TEST(Picture, DotsMarkThePointsOfTheirCurveAlone) {
+  const Svg p(
+      {"",
+       "",
+       "",
+       {{"dots", {{0, 1}, {4, 3}, {9, 2}}, Stroke::kLineWithDots}, {"line", {{0, 1}, {9, 1}}}}});
+  Points dots;
+  for (const Element& e : p.elements)
+    if (e.name == "circle" && e.in_frame) {
+      EXPECT_EQ(e.get("fill"), kBlue);
+      dots.push_back({e.real("cx"), e.real("cy")});
+    }
+  EXPECT_EQ(dots, p.curve(kBlue));
+  EXPECT_EQ(dots.size(), 3u);
+}
+
 TEST(Picture, LabelsStandApartAndWithinThePicture) {
-  const Pixels p({"Loss of 123,456,789 weights in 6,000,000 steps",
-                  "step",
-                  "loss, nats a byte",
-                  {{"counting, order 4", {{0, 8.5}, {6e6, 0}}}}});
-  EXPECT_EQ(labels_in(p.left - 100, p.right + 100,
-                      [&](int x) { return p.inked(x, p.bottom + 20, x + 1, p.bottom + 70); }),
-            ticks(0, 6e6, 6).size());
-  EXPECT_EQ(labels_in(p.top - 20, p.bottom + 20,
-                      [&](int y) { return p.inked(p.left - 140, y, p.left - 10, y + 1); }),
-            ticks(0, 8.925, 9).size());
-  EXPECT_TRUE(p.inked(40, 40, kWidth / 2, p.top - 20));                // the title
-  EXPECT_TRUE(p.inked(p.left, p.bottom + 80, p.right, kHeight - 40));  // of x
-  EXPECT_TRUE(p.inked(40, kHeight / 3, p.left - 160, kHeight / 2));    // of y
-  EXPECT_FALSE(p.inked(p.left - 160, p.top, p.left - 140, p.bottom));
-  EXPECT_FALSE(p.inked(kWidth - 30, 0, kWidth, kHeight));
+  const Svg p({"Loss of 123,456,789 weights in 6,000,000 steps",
+               "step",
+               "loss, nats a byte",
+               {{"counting, order 4", {{0, 8.5}, {6e6, 0}}}}});
+  double last = -INFINITY;
+  for (const Tick& tick : ticks(0, 6e6, 6)) {
+    const Element label = p.labelled(tick.label);
+    // 0.7 em a letter is more than any common font takes.
+    EXPECT_GT(label.real("x") - last, 0.7 * label.real("font-size") * double(tick.label.size()));
+    last = label.real("x");
+  }
+  size_t levels = 0;
+  last = INFINITY;
+  for (const Element& label : p.texts()) {
+    if (label.get("text-anchor") != "end") continue;
+    EXPECT_GT(last - label.real("y"), label.real("font-size"));
+    last = label.real("y"), levels++;
+  }
+  EXPECT_EQ(levels, ticks(0, 8.925, 9).size());
+  EXPECT_LT(p.labelled("Loss of 123,456,789 weights in 6,000,000 steps").real("y"), p.top);
+  EXPECT_GT(p.labelled("step").real("y"), p.bottom + 40);
+  const Element upwards = p.labelled("loss, nats a byte");
+  EXPECT_TRUE(begins(upwards.get("transform"), "rotate(-90 "));
+  EXPECT_LT(upwards.real("x"), p.left - 80);
+  const Element legend = p.labelled("counting, order 4");
+  EXPECT_LE(legend.real("x") + 0.6 * legend.real("font-size") * double(legend.text.size()), kWidth);
+  for (const Element& label : p.texts()) {
+    EXPECT_TRUE(label.real("x") > 0 && label.real("x") < kWidth) << label.text;
+    EXPECT_TRUE(label.real("y") > 0 && label.real("y") < kHeight) << label.text;
+  }
 }
 
 TEST(Picture, AFewPointsFarOffLeaveAQuarterToTheRest) {
   Curve curve{"", {{0, 1000}, {1, 50}}};
   for (int i = 2; i < 200; i++) curve.points.push_back({i, i % 2 ? 1.0 : 3.0});
-  const Pixels p({"", "", "", {curve}});
-  const std::vector<int> rows = p.rows(kBlue, p.left + 100, 1000);
-  EXPECT_NEAR(rows.back() - rows.front(), (p.bottom - p.top) / 4, (p.bottom - p.top) / 20);
-  EXPECT_GE(p.rows(kBlue, 0, p.right).front(), p.top - 2);
+  const Svg p({"", "", "", {curve}});
+  const Points places = p.curve(kBlue);
+  EXPECT_NEAR(places[2].second < places[3].second ? places[3].second - places[2].second : 0,
+              (p.bottom - p.top) / 4, (p.bottom - p.top) / 20);
+  EXPECT_LT(places[0].second, p.top);  // the frame cuts it
+  const auto frame = std::find_if(p.elements.begin(), p.elements.end(), [](const Element& e) {
+    return e.name == "rect" && !e.get("x").empty();
+  });
+  ASSERT_NE(frame, p.elements.end());
+  EXPECT_EQ(frame->real("y"), p.top);
 }
 
 TEST(Picture, OfNothingOnePointAndAnyValuesIsAPicture) {
-  using Points = std::vector<std::pair<double, double>>;
   for (const Points& points : {Points{},
                                {{5, 2.5}},
                                {{0, 3}, {1, 3}},
@@ -151,11 +285,19 @@ TEST(Picture, OfNothingOnePointAndAnyValuesIsAPicture) {
                                {{0, NAN}, {NAN, 0}, {1, INFINITY}},
                                {{0, 1e300}, {1, -1e300}, {3, 0}},
                                {{3, 1}, {2, 5}, {1, 2}}}) {
-    const Pixels p({"any", "x", "y", {{"name", points}}});
+    const Svg p({"any", "x", "y", {{"name", points}}});
     const bool drawn = !points.empty() && std::isfinite(points[0].second);
-    EXPECT_EQ(!p.rows(kBlue, p.left, p.right - p.left).empty(), drawn);
+    ASSERT_EQ(p.lines(kBlue, true).size(), size_t(drawn));
+    if (!drawn) continue;
+    EXPECT_EQ(p.curve(kBlue).size(), points.size());
+    for (const auto& [x, y] : p.curve(kBlue)) EXPECT_TRUE(std::isfinite(x) && std::isfinite(y));
   }
-  EXPECT_THROW(png_of({"not UTF-8: \xff", "", "", {}}), std::runtime_error);
+}
+
+TEST(Picture, TextsKeepTheCharactersOfXml) {
+  const Svg p({"a < b & c > d", "\"x\"", "µ", {{"&amp;", {{0, 1}, {1, 2}}}}});
+  for (const char* text : {"a < b & c > d", "\"x\"", "µ", "&amp;"})
+    EXPECT_EQ(p.labelled(text).text, text);
 }
 
 }  // namespace

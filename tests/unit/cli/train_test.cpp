@@ -33,7 +33,7 @@ TEST(Train, LeavesAModelThatHasLearnt) {
       << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "* training loss, nats a byte   o held out")) << outcome.out;
   EXPECT_EQ(files_in(small.folder / "m"), 5);
-  EXPECT_EQ(bytes_of(small.folder / "m/loss.png").substr(1, 3), "PNG");
+  EXPECT_TRUE(begins(bytes_of(small.folder / "m/loss.svg"), "<svg "));
   const SafetensorsReader model(small.folder / "m");
   EXPECT_EQ(model.metadata().at("format"), "pt");
   EXPECT_EQ(model.tensors().at("model.layers.1.self_attn.k_proj.weight").shape, Shape({8, 16}));
@@ -87,7 +87,7 @@ TEST(Train, WithoutFontsTheCurveIsDrawnToo) {
     const Outcome outcome =
         run("train --steps 2 --out " + out + small.flags, "FONTCONFIG_FILE=" + file);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_GT(bytes_of(out + "/loss.png").size(), 1000u);
+    EXPECT_GT(bytes_of(out + "/loss.svg").size(), 1000u);
   }
 }
 
@@ -454,7 +454,7 @@ TEST(TrainFails, WhereAStepTakesMoreMemoryThanThereIs) {
 
 TEST(TrainFails, WhereAFileOfTheModelIsToBeSomethingElseIs) {
   const SmallTraining small;
-  for (const std::string file : {"model.safetensors", "config.json", "loss.png"}) {
+  for (const std::string file : {"model.safetensors", "config.json", "loss.svg"}) {
     const std::string out = small.folder / ("of-" + file);
     fs::create_directories(out + "/" + file);
     const Outcome outcome = run("train --steps 2 --out " + out + small.flags);
