@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "commands.h"
-#include "conversation.h"
 #include "failure.h"
 #include "history.h"
 #include "line_reader.h"
@@ -14,6 +16,7 @@
 #include "printable.h"
 #include "ranges.h"
 #include "terminal.h"
+#include "wick/generate/chat.h"
 #include "writing.h"
 
 namespace wick::cli {
@@ -23,34 +26,48 @@ struct Options {
   ModelFlags model;
   SamplingFlags sampling;
   std::optional<std::string> system, prompt;
-  int64_t max_tokens = 0;  // 0: until the model ends its answer or the context is full
+  std::optional<int64_t> max_tokens;
   bool json = false, no_history = false;
 };
 
-void ask_once(Conversation& conversation, const Options& options, uint64_t seed) {
+GeneratedText print_answer(Chat& chat, const std::string& question) {
+  TextPrinter printer;
+  return printer.run([&] { return chat.ask(question, std::ref(printer)); });
+}
+
+void ask_once(Chat& chat, const Options& options, uint64_t seed) {
   const InterruptWatch watch;
-  const Writing answer = options.json ? conversation.ask(*options.prompt, {})
-                                      : conversation.ask(*options.prompt, print_text);
+  const GeneratedText answer =
+      options.json ? chat.ask(*options.prompt) : print_answer(chat, *options.prompt);
   end_text(options.json ? json_line(answer, *options.prompt, seed) : "");
   std::fprintf(stderr, "%s\n", rates_text(answer).c_str());
   if (InterruptWatch::asked()) throw Interrupted();
+}
+
+/// The messages of a new conversation.
+std::vector<ChatMessage> beginning(const std::optional<std::string>& system) {
+  if (!system) return {};
+  return {{.role = "system", .content = *system}};
 }
 
 constexpr const char* kHelp =
     "/clear starts a new conversation, /system TEXT also changes the system message (without TEXT: "
     "removes it), /exit or Ctrl-D ends; Ctrl-C ends an answer\n";
 
-/// Runs a command that begins with "/". Returns false if it ends the program.
-bool run_command(const std::string& line, Conversation& conversation) {
+/// Runs a command that begins with "/". system: the system message. Returns false if it ends the
+/// program.
+bool run_command(const std::string& line, Chat& chat, std::optional<std::string>& system) {
   if (line == "/exit" || line == "/quit") return false;
   if (line == "/clear") {
-    conversation.clear();
+    chat.set_messages(beginning(system));
     std::fputs("a new conversation\n", stderr);
   } else if (line == "/system") {
-    conversation.set_system({});
+    system = {};
+    chat.set_messages({});
     std::fputs("a new conversation, without a system message\n", stderr);
   } else if (line.starts_with("/system ")) {
-    conversation.set_system(line.substr(8));
+    system = line.substr(8);
+    chat.set_messages(beginning(system));
     std::fputs("a new conversation, with this system message\n", stderr);
   } else if (line == "/help") {
     std::fputs(kHelp, stderr);
@@ -63,33 +80,34 @@ bool run_command(const std::string& line, Conversation& conversation) {
 }
 
 /// Prints what the user should know about the conversation's length, forgetting turns only once.
-void report_context(const Conversation& conversation, const Writing& answer, bool* said) {
-  if (conversation.forgot() && !std::exchange(*said, true))
+void report_context(const Chat& chat, const GeneratedText& answer, bool* said) {
+  if (chat.forgot() && !std::exchange(*said, true))
     std::fprintf(stderr,
                  "the context of %lld tokens is full: the oldest turns are left out from now on "
                  "(--context)\n",
-                 (long long)conversation.capacity());
-  if (answer.stopped == std::string_view("context"))
+                 (long long)chat.session().capacity());
+  if (answer.ending == Ending::kContext)
     std::fprintf(stderr, "the answer ends here: it fills the context of %lld tokens (--context)\n",
-                 (long long)conversation.capacity());
+                 (long long)chat.session().capacity());
 }
 
-void talk(Conversation& conversation, const Options& options) {
+void talk(Chat& chat, const Options& options) {
   const bool terminal = is_terminal(STDIN_FILENO);
   if (terminal) std::fputs(kHelp, stderr);
   LineReader reader("> ", options.no_history ? "" : history_place());
+  std::optional<std::string> system = options.system;
   bool said = false;
   while (const auto line = reader.next()) {
     if (line->empty()) continue;
     if (terminal && line->front() == '/') {
-      if (!run_command(*line, conversation)) break;
+      if (!run_command(*line, chat, system)) break;
       continue;
     }
     const InterruptWatch watch;
     try {
-      const Writing answer = conversation.ask(*line, print_text);
+      const GeneratedText answer = print_answer(chat, *line);
       end_text("");
-      report_context(conversation, answer, &said);
+      report_context(chat, answer, &said);
       if (terminal) std::fprintf(stderr, "%s\n", rates_text(answer).c_str());
       if (!terminal && InterruptWatch::asked()) throw Interrupted();
     } catch (const Error& error) {
@@ -100,23 +118,26 @@ void talk(Conversation& conversation, const Options& options) {
   }
 }
 
-void chat(const Options& options) {
+void run_chat(const Options& options) {
   if (options.json && !options.prompt) fail_input("--json", "expected -p with it");
   const LanguageModel model = open_model(options.model);
   require_tokenizer(model, options.model.path);
   if (!model.chat_template)
     fail_input(options.model.path, "the model has no chat template; wick generate continues texts");
   const uint64_t seed = start_sampling(options.sampling, model);
-  Conversation conversation(model, {.system = options.system,
-                                    .capacity = options.model.context,
-                                    .max_tokens = options.max_tokens,
-                                    .sampling = sampling_of(options.sampling, model),
-                                    .stop = options.sampling.stop,
-                                    .skip_special = !options.json});
+  SessionOptions session = default_session_options(model);
+  session.capacity = options.model.context;
+  session.sampling = sampling_of(options.sampling, model);
+  Chat chat(model, {.messages = beginning(options.system),
+                    .max_tokens = options.max_tokens,
+                    .stop = options.sampling.stop,
+                    .skip_special = !options.json,
+                    .interrupted = &InterruptWatch::asked,
+                    .session = session});
   if (options.prompt)
-    ask_once(conversation, options, seed);
+    ask_once(chat, options, seed);
   else
-    talk(conversation, options);
+    talk(chat, options);
 }
 
 }  // namespace
@@ -146,7 +167,7 @@ void add_chat(CLI::App& app) {
       "  wick chat folder --system \"You answer in one sentence.\" -p \"Why is the sky blue?\"");
   command->callback([o] {
     o->model.settle();
-    chat(*o);
+    run_chat(*o);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <memory>
 
 #include "commands.h"
@@ -11,7 +12,7 @@
 #include "model.h"
 #include "ranges.h"
 #include "terminal.h"
-#include "wick/generate/session.h"
+#include "wick/generate/generation.h"
 #include "writing.h"
 
 namespace wick::cli {
@@ -21,7 +22,7 @@ struct Options {
   ModelFlags model;
   SamplingFlags sampling;
   std::optional<std::string> prompt;
-  int64_t max_tokens = 256;
+  int64_t max_tokens = GenerationOptions().max_tokens.value();
   bool json = false;
 };
 
@@ -43,21 +44,23 @@ void generate(const Options& options) {
   const std::vector<int64_t> prompt = model.prompt_ids(text);
   if (prompt.empty()) fail_input("--prompt", "expected a text, got nothing");
   const uint64_t seed = start_sampling(options.sampling, model);
-  const int64_t most = model.facts().max_position_embeddings;
-  Session session(model,
-                  {.capacity = options.model.context > 0
-                                   ? options.model.context
-                                   : std::min(most, int64_t(prompt.size()) + options.max_tokens),
-                   .sampling = sampling_of(options.sampling, model)});
+  SessionOptions session = default_session_options(model);
+  session.capacity = options.model.context;
+  session.sampling = sampling_of(options.sampling, model);
 
   const InterruptWatch watch;
-  WriteOptions writing{
-      .max_tokens = options.max_tokens, .stop = options.sampling.stop, .slide = true};
-  if (!options.json) {
-    print_text(text);
-    writing.on_text = print_text;
-  }
-  const Writing result = write(model, session, prompt, writing);
+  if (!options.json) print_text(text);
+  TextPrinter printer;
+  const GeneratedText result = printer.run([&] {
+    Generation generation(model, prompt,
+                          {.max_tokens = options.max_tokens,
+                           .stop = options.sampling.stop,
+                           .skip_special = false,
+                           .slide = true,
+                           .interrupted = &InterruptWatch::asked},
+                          session);
+    return options.json ? generation.finish() : generation.finish(std::ref(printer));
+  });
   end_text(options.json ? json_line(result, text, seed) : "");
   std::fprintf(stderr, "%s\n", rates_text(result).c_str());
   if (InterruptWatch::asked()) throw Interrupted();

@@ -1,49 +1,41 @@
-// Generation of one text from a session: streaming, stop strings, Ctrl-C, rates.
+// A generated text on the terminal: its rates, its line of JSON, its end.
 #pragma once
-#include <functional>
+#include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "wick/base/settings.h"
-#include "wick/generate/session.h"
-#include "wick/load/load_model.h"
+#include "terminal.h"
+#include "wick/generate/generation.h"
 
 namespace wick::cli {
 
-/// A token count and the time taken, in seconds.
-struct Rate {
-  int64_t tokens = 0;
-  double seconds = 0;
-  double per_second() const { return seconds > 0 ? double(tokens) / seconds : 0; }
-};
+/// Prints a text piece by piece. If an error ends it early, the error's line is one of its own.
+class TextPrinter {
+ public:
+  void operator()(std::string_view piece) {
+    print_text(piece);
+    started_ = true;
+  }
+  /// Returns f(), which prints with this.
+  template <class F>
+  auto run(const F& f) {
+    try {
+      return f();
+    } catch (...) {
+      if (started_) print_text("\n");
+      throw;
+    }
+  }
 
-struct WriteOptions {
-  int64_t max_tokens = 256;
-  std::vector<std::string> stop = {};  // texts that end the answer, and are not part of it
-  bool skip_special = false;           // leave special tokens out of the text
-  bool slide = false;                  // when the context is full, go on from its later half
-  std::function<void(std::string_view)> on_text = {};  // receives the text as it is generated
+ private:
+  bool started_ = false;
 };
-
-struct Writing {
-  std::vector<int64_t> ids;  // without the stop id
-  std::string text;
-  const char* stopped = "length";  // "end": a stop id, "stop": a stop text, "length", "context":
-                                   // the context is full, "interrupted"
-  int64_t prompt_tokens = 0;
-  Rate prefill, decode;
-};
-
-/// Appends the ids to the session and generates. If an error ends the text early, on_text gets a
-/// newline after it. Call within the life of an InterruptWatch.
-Writing write(const LanguageModel& model, Session& session, const std::vector<int64_t>& ids,
-              const WriteOptions& options);
 
 /// One line: "prefill: 6 tokens, 120 tokens/s; decode: ...".
-std::string rates_text(const Writing& writing);
+std::string rates_text(const GeneratedText& text);
 /// The line that --json prints. seed: of the random numbers.
-std::string json_line(const Writing& writing, const std::string& prompt, uint64_t seed);
+std::string json_line(const GeneratedText& text, const std::string& prompt, uint64_t seed);
 /// Ends the text on stdout with `last` and a newline, so that what follows on stderr has a line of
 /// its own.
 void end_text(const std::string& last);

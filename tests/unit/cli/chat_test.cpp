@@ -99,6 +99,20 @@ TEST(Chat, EachRunHasASeedOfItsOwnThatRepeatsIt) {
   EXPECT_EQ(again.text("text"), a.text("text"));
 }
 
+TEST(Readme, ItsProgramAsksAModel) {
+  const Folder folder;
+  const std::string model = folder / "SmolLM2-135M-Instruct.Q4_1.gguf";
+  std::filesystem::create_directory(model);
+  const Folder written;
+  write_chat_model(written);
+  for (const auto& file : std::filesystem::directory_iterator(written.path()))
+    std::filesystem::copy(file.path(), model);
+  const std::string out = folder / "out";
+  const std::string command =
+      "cd " + folder.path() + " && WICK_DEVICE=cpu " + WICK_README_PROGRAM + " > " + out + " 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0) << bytes_of(out);
+}
+
 TEST(Chat, AFlagThatMayBeRepeatedTakesOneTextEachTime) {
   const Outcome outcome =
       run("chat --device cpu -p hi --max-tokens 2 --stop x --stop y " + model());

@@ -1,0 +1,76 @@
+// A conversation with a model: its messages, and the session that has read them.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/generate/generation.h"
+#include "wick/load/load_model.h"
+
+namespace wick {
+
+struct ConversationOptions {
+  std::vector<ChatMessage> messages = {};  // that the conversation begins with
+  /// The most tokens of an answer; missing: until the model ends it or the context is full.
+  std::optional<int64_t> max_tokens = {};
+  std::vector<std::string> stop = {};      // texts that end an answer and are not part of it
+  bool skip_special = true;                // leaves special tokens out of the answers
+  ChatOptions chat_template = {};          // tools, and variables of the template
+  std::function<bool()> interrupted = {};  // asked before each token; true ends the answer
+  /// Missing: default_session_options. A capacity of 0 is 4096, or the model's positions if they are
+  /// fewer: the cache allocates its whole capacity.
+  std::optional<SessionOptions> session = {};
+};
+
+/// A conversation by the model's chat template. The session keeps the tokens that a question has in
+/// common with the text before, and reads the others. Once the conversation outgrows the context, the
+/// model reads it without its oldest turns (chat_window).
+class WICK_API Chat {
+ public:
+  /// Errors: kUnsupported without a tokenizer or a chat template; kInvalidArgument as of Generation
+  /// and Session.
+  explicit Chat(const LanguageModel& model, const ConversationOptions& options = {});
+
+  /// Asks and returns the answer; on_text receives it piece by piece. A question that fails, by an
+  /// exception of on_text too, or that is interrupted before its answer begins, leaves the
+  /// conversation as it was. Errors: as of chat_window and Session.
+  GeneratedText ask(const std::string& text,
+                    const std::function<void(std::string_view)>& on_text = {});
+  /// ask with messages, such as the results of tools; without any, the model answers the conversation
+  /// as it is. Errors: also kInvalidArgument if there is no message at all.
+  GeneratedText ask(const std::vector<ChatMessage>& messages,
+                    const std::function<void(std::string_view)>& on_text = {});
+
+  /// ask in parts: begin adds the messages, next returns the answer's next piece, and nothing once it
+  /// has ended; end ends an answer as far as it was read, and returns whether the conversation has it.
+  /// begin and set_messages end an answer that is still open.
+  void begin(const std::vector<ChatMessage>& messages);
+  std::optional<std::string> next();
+  bool end();
+
+  /// All messages, those that the model no longer reads included.
+  const std::vector<ChatMessage>& messages() const { return messages_; }
+  /// Goes on from another conversation; the session reads again what differs.
+  void set_messages(const std::vector<ChatMessage>& messages);
+  /// Whether the last question was read without the oldest turns.
+  bool forgot() const { return forgot_; }
+  /// The last answer. Its prompt_tokens are those of the conversation, those that the session kept
+  /// included.
+  const GeneratedText& answer() const { return answer_; }
+  const Session& session() const { return *session_; }
+
+ private:
+  LanguageModel model_;
+  ConversationOptions options_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Generation> open_;  // the answer between begin and end
+  GeneratedText answer_;
+  std::vector<ChatMessage> messages_;
+  size_t before_ = 0;  // messages before the last question
+  bool forgot_ = false, answered_ = false;
+};
+
+}  // namespace wick

@@ -1,0 +1,113 @@
+#include "wick/generate/chat.h"
+
+#include "../expect.h"
+#include "letters_model.h"
+
+namespace wick {
+namespace {
+
+using test::continuation;
+using test::greedy;
+using test::letters_model;
+
+std::vector<std::string> roles(const Chat& chat) {
+  std::vector<std::string> all;
+  for (const ChatMessage& message : chat.messages()) all.push_back(message.role);
+  return all;
+}
+
+const ChatMessage kSystem{.role = "system", .content = "ab"};
+
+TEST(Chat, KeepsTheConversationAndReadsOnlyWhatIsNew) {
+  const LanguageModel model = letters_model();
+  Chat chat(model, {.messages = {kSystem}, .max_tokens = 5, .session = greedy()});
+  std::string printed;
+  const GeneratedText first = chat.ask("cd", [&](std::string_view piece) { printed += piece; });
+  EXPECT_EQ(first.text, continuation(model, "sabucdA", 5));
+  EXPECT_EQ(printed, first.text);
+  EXPECT_EQ(first.prompt_tokens, 7);
+  const GeneratedText second = chat.ask("e");
+  EXPECT_EQ(second.text, continuation(model, "sabucda" + first.text + "ueA", 5));
+  EXPECT_EQ(second.prompt_tokens, 15);
+  EXPECT_EQ(second.prefill.tokens, 15 - 6);  // the system message and the question were kept
+  EXPECT_EQ(roles(chat),
+            (std::vector<std::string>{"system", "user", "assistant", "user", "assistant"}));
+  EXPECT_EQ(chat.messages().back().content, second.text);
+}
+
+TEST(Chat, TakesMessages) {
+  const LanguageModel model = letters_model();
+  Chat chat(model, {.max_tokens = 5, .session = greedy()});
+  EXPECT_ERROR(chat.ask(std::vector<ChatMessage>()), kInvalidArgument, "expected a message");
+  const ChatMessage question{.role = "user", .content = "cd"};
+  const std::string answer = chat.ask({kSystem, question}).text;
+  EXPECT_EQ(answer, continuation(model, "sabucdA", 5));
+  chat.set_messages({kSystem, question});
+  EXPECT_EQ(chat.ask(std::vector<ChatMessage>()).text, answer);
+  EXPECT_EQ(chat.messages().size(), 3u);
+}
+
+TEST(Chat, WithoutACapacityHasThatOfTheModelUpToABound) {
+  const LanguageModel model = letters_model();
+  EXPECT_EQ(Chat(model).session().capacity(), 64);
+  EXPECT_EQ(Chat(model).session().options().sampling.temperature,
+            model.default_sampling().temperature);
+}
+
+TEST(Chat, ForgetsItsOldestTurnsOnceTheContextIsFull) {
+  const LanguageModel model = letters_model();
+  Chat chat(model, {.messages = {kSystem}, .max_tokens = 3, .session = greedy(24)});
+  std::vector<std::string> answers;
+  for (int i = 0; i < 5; i++) {
+    answers.push_back(chat.ask("cd").text);
+    EXPECT_EQ(chat.forgot(), i > 2) << i;
+  }
+  EXPECT_EQ(answers[4],
+            continuation(model, "sabucda" + answers[2] + "ucda" + answers[3] + "ucdA", 3));
+  EXPECT_EQ(chat.messages().size(), 11u);
+}
+
+TEST(Chat, AQuestionThatFailsLeavesItAsItWas) {
+  const LanguageModel model = letters_model();
+  Chat chat(model, {.max_tokens = 5, .session = greedy(24)});
+  const std::string first = chat.ask("ab").text;
+  EXPECT_ERROR(chat.ask(std::string(24, 'c')), kOutOfRange, "the context has 24");
+  EXPECT_THROW(chat.ask("d", [](std::string_view) { throw std::runtime_error("mine"); }),
+               std::runtime_error);
+  EXPECT_EQ(chat.messages().size(), 2u);
+  EXPECT_FALSE(chat.end());
+  EXPECT_EQ(chat.ask("e").text, continuation(model, "uaba" + first + "ueA", 5));
+}
+
+TEST(Chat, AnInterruptedAnswerStaysAsFarAsItCameAndItsQuestionIfThereIsNone) {
+  const LanguageModel model = letters_model();
+  int left = 2;
+  Chat chat(model, {.interrupted = [&] { return left-- <= 0; }, .session = greedy()});
+  EXPECT_EQ(chat.ask("ab").text, continuation(model, "uabA", 2));
+  EXPECT_EQ(chat.answer().ending, Ending::kInterrupted);
+  EXPECT_EQ(chat.messages().size(), 2u);
+  left = 0;
+  EXPECT_EQ(chat.ask("cd").text, "");
+  EXPECT_EQ(chat.messages().size(), 2u);
+}
+
+TEST(Chat, AnAnswerMayBeReadInPartsAndLeftEarly) {
+  const LanguageModel model = letters_model();
+  Chat chat(model, {.max_tokens = 30, .session = greedy()});
+  chat.begin({{.role = "user", .content = "ab"}});
+  std::string part = *chat.next();
+  part += *chat.next();
+  EXPECT_TRUE(chat.end());
+  EXPECT_EQ(chat.next(), std::nullopt);
+  EXPECT_EQ(chat.messages().back().content, part);
+  EXPECT_EQ(chat.ask("c").text, continuation(model, "uaba" + part + "ucA", 30));
+}
+
+TEST(Chat, RefusesAModelWithoutATemplate) {
+  LanguageModel model = letters_model();
+  model.chat_template.reset();
+  EXPECT_ERROR(Chat{model}, kUnsupported, "no chat template");
+}
+
+}  // namespace
+}  // namespace wick
