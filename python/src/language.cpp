@@ -7,9 +7,9 @@
 
 #include "bind.h"
 #include "casters.h"
+#include "generation.h"
 #include "messages.h"
 #include "on_logits.h"
-#include "seeds.h"
 #include "session_keywords.h"
 #include "values.h"
 #include "wick/generate/chat_window.h"
@@ -80,12 +80,10 @@ void bind_tokenizer(nb::module_& m) {
       });
 }
 
-/// A session with these keywords; where they say nothing, with the model's own options.
+/// A session with these keywords.
 Session make_session(const LanguageModel& model, const nb::dict& keywords) {
-  SessionOptions options =
-      with_keywords({.sampling = model.default_sampling(), .stop_ids = model.stop_ids}, keywords);
+  const SessionOptions options = session_options(model, keywords);
   const ReleasedGil others_run;
-  if (!options.seed) options.seed = new_session_seed(model.model->options().device);
   return Session(*model.model, options);
 }
 
@@ -337,6 +335,7 @@ void bind_language(nb::module_& m) {
   bind_session(m);
   bind_cache(m);
   bind_model(m);
+  bind_generation(m);
   m.def("_load", &load, nb::arg("path"), nb::arg("device") = nb::none(),
         nb::arg("dtype") = nb::none(), nb::arg("positions") = 0, nb::arg("tokenizer_pre") = "",
         nb::arg("progress") = nb::none());

@@ -5,6 +5,8 @@
 #include "casters.h"
 #include "values.h"
 #include "wick/base/error.h"
+#include "wick/generate/chat.h"
+#include "wick/generate/generation.h"
 #include "wick/generate/session.h"
 
 namespace wick::python {
@@ -25,21 +27,29 @@ struct Callback {
   }
 };
 
-const Callback* callback_of(PyObject* session) {
-  if (!nb::inst_ready(session)) return nullptr;
-  return nb::inst_ptr<Session>(session)->options().on_logits.target<Callback>();
-}
+const Session& session_of(const Session& session) { return session; }
+const Session& session_of(const Generation& generation) { return generation.session(); }
+const Session& session_of(const Chat& chat) { return chat.session(); }
 
-int traverse(PyObject* session, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(session));
-  if (const Callback* callback = callback_of(session)) Py_VISIT(callback->function->ptr());
-  return 0;
-}
+/// The garbage collector's functions for a class with a session.
+template <class T>
+struct Collected {
+  static const Callback* callback_of(PyObject* object) {
+    if (!nb::inst_ready(object)) return nullptr;
+    return session_of(*nb::inst_ptr<T>(object)).options().on_logits.template target<Callback>();
+  }
 
-int clear(PyObject* session) {
-  if (const Callback* callback = callback_of(session)) callback->function->reset();
-  return 0;
-}
+  static int traverse(PyObject* object, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(object));
+    if (const Callback* callback = callback_of(object)) Py_VISIT(callback->function->ptr());
+    return 0;
+  }
+
+  static int clear(PyObject* object) {
+    if (const Callback* callback = callback_of(object)) callback->function->reset();
+    return 0;
+  }
+};
 
 }  // namespace
 
@@ -53,8 +63,16 @@ std::function<Tensor(const Tensor&)> on_logits_of(nb::handle value, const std::s
   return Callback{{new nb::object(nb::borrow(value)), remove}};
 }
 
-PyType_Slot session_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
-                               {Py_tp_clear, reinterpret_cast<void*>(&clear)},
-                               {0, nullptr}};
+PyType_Slot session_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&Collected<Session>::traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(&Collected<Session>::clear)},
+    {0, nullptr}};
+PyType_Slot generation_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&Collected<Generation>::traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(&Collected<Generation>::clear)},
+    {0, nullptr}};
+PyType_Slot chat_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&Collected<Chat>::traverse)},
+                            {Py_tp_clear, reinterpret_cast<void*>(&Collected<Chat>::clear)},
+                            {0, nullptr}};
 
 }  // namespace wick::python

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import itertools
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,24 +57,10 @@ def _tokenizer(model: LanguageModel) -> Tokenizer:
     return model.tokenizer
 
 
-def _answer(model: LanguageModel, session: Session, max_tokens: int | None, stop: list[str]) -> Iterator[str]:
-    """Yields the text that follows the session's tokens, piece by piece, up to a stop string or the model's own end."""
-    pieces = _wick.TokenStream(_tokenizer(model), skip_special=True)
-    stops = _wick.StopStrings(stop)
-    for _ in itertools.islice(itertools.count(), max_tokens):
-        if session.length() > session.capacity:
-            break
-        token = session.step()[0]
-        if session.stopped():
-            break
-        text = stops.push(pieces.push(token))
-        if text:
-            yield text
-        if stops.stopped:
-            return
-    text = stops.push(pieces.finish()) + stops.finish()
-    if text:
-        yield text
+def _pieces(text: Any, model: LanguageModel) -> Iterator[str]:
+    """Yields the pieces of a text, whose model lives as long."""
+    while (piece := text.next()) is not None:
+        yield piece
 
 
 class Chat:
@@ -86,7 +71,8 @@ class Chat:
         print(piece, end="", flush=True)
 
     `messages` holds the conversation so far, as dicts of role and content. Once it outgrows the context (`capacity` tokens),
-    the model reads it without its oldest turns, the system message kept; the first time, a warning says so.
+    the model reads it without its oldest turns, the system message kept; the first time, a warning says so. A question that
+    fails leaves the conversation as it was.
     """
 
     def __init__(self, model: LanguageModel, messages: Sequence[Message], options: dict[str, Any], *, max_tokens: int | None,
@@ -94,10 +80,9 @@ class Chat:
         _wick._check_messages(messages)
         _wick._check_chat_options(tools, template)
         self.messages: list[Message] = list(messages)
-        self._max_tokens, self._stop = _limit(max_tokens), _stops(stop)
-        self._tools, self._template = tools, template
-        self._model, self._session = model, model._session(options)
+        self._chat = _wick._Chat(model, _limit(max_tokens), _stops(stop), tools, template, options)
         self._said = False
+        self._turn, self._before = 0, -1  # the number of the question; messages before it while its answer is open
 
     def __call__(self, message: str | Message | Sequence[Message] = ()) -> Iterator[str]:
         """Yields the answer piece by piece. One that the caller does not read to its end stays in the conversation as far as
@@ -116,35 +101,41 @@ class Chat:
         return self._answer(list(new))
 
     def _answer(self, new: list[Message]) -> Iterator[str]:
-        capacity = self._session.capacity
-        ids, left_out = self._model.chat_window(
-            [*self.messages, *new], capacity, capacity if self._max_tokens is None else self._max_tokens,
-            tools=self._tools, template=self._template)
-        if left_out and not self._said:
-            self._said = True
-            warnings.warn(f"the context of {capacity} tokens is full: the oldest turns are left out from now on", stacklevel=2)
-        # The session keeps the tokens that the conversation begins with, but for the last, whose logits it needs again.
-        held, kept = self._session.history(), 0
-        while kept < min(len(held), len(ids) - 1) and held[kept] == ids[kept]:
-            kept += 1
-        self._session.rewind(kept)
-        self._session.append(ids[kept:])
+        self._end()  # an earlier answer
+        self._chat.begin(self.messages, new)
+        self._before = len(self.messages)
         self.messages.extend(new)
-        answer: list[str] = []
+        self._turn += 1
+        turn = self._turn
         try:
-            for piece in _answer(self._model, self._session, self._max_tokens, self._stop):
-                answer.append(piece)
+            if self._chat.forgot and not self._said:
+                self._said = True
+                warnings.warn(f"the context of {self._chat.capacity} tokens is full: the oldest turns are left out from now on",
+                              stacklevel=2)
+            while turn == self._turn and (piece := self._chat.next()) is not None:
                 yield piece
         finally:
-            self.messages.append({"role": "assistant", "content": "".join(answer)})
+            if turn == self._turn:
+                self._end()
+
+    def _end(self) -> None:
+        """Adds the answer to the messages as far as it was read; a question that failed leaves them."""
+        before, self._before = self._before, -1
+        if before < 0:
+            return
+        answer = self._chat.end()
+        if answer is None:
+            del self.messages[before:]
+        else:
+            self.messages.append({"role": "assistant", "content": answer})
 
     @property
     def seed(self) -> int:
         """The seed of the conversation; another one with it and the same messages samples the same."""
-        return self._session.seed
+        return self._chat.seed
 
     def __repr__(self) -> str:
-        return (f"wick.Chat(messages={len(self.messages)}, length={self._session.length()}, capacity={self._session.capacity}, "
+        return (f"wick.Chat(messages={len(self.messages)}, length={self._chat.length}, capacity={self._chat.capacity}, "
                 f"seed={self.seed})")
 
 
@@ -177,7 +168,7 @@ class LanguageModel(_wick._LanguageModel):
         _require_keywords(self.session, options)
         return self._session(options)
 
-    def generate(self, prompt: str | Iterable[int], *, max_tokens: int | None = 256, stop: str | Sequence[str] = (),
+    def generate(self, prompt: str | Iterable[int], *, max_tokens: int | None = _wick._MAX_TOKENS, stop: str | Sequence[str] = (),
                  **options: Any) -> Iterator[str]:
         """Yields the text that continues the prompt, piece by piece: "".join(model.generate("The sky is")).
 
@@ -191,12 +182,10 @@ class LanguageModel(_wick._LanguageModel):
         if not isinstance(prompt, Iterable):
             raise TypeError(f"prompt: expected a str or a list of token ids, got {prompt!r}")
         ids = self.prompt_ids(prompt) if isinstance(prompt, str) else list(prompt)
-        running = self._session(options)
-        running.append(ids)
-        return _answer(self, running, limit, stops)
+        return _pieces(_wick._Generation(self, ids, limit, stops, options), self)
 
     def chat(self, system: str | Sequence[Message] | None = None, *, messages: Sequence[Message] = (),
-             max_tokens: int | None = 1024, stop: str | Sequence[str] = (), tools: Sequence[dict[str, Any]] | None = None,
+             max_tokens: int | None = None, stop: str | Sequence[str] = (), tools: Sequence[dict[str, Any]] | None = None,
              template: dict[str, Any] | None = None, **options: Any) -> Chat:
         """A conversation by the model's chat template; see Chat.
 

@@ -62,7 +62,7 @@ Generation::Generation(const LanguageModel& model, const std::vector<int64_t>& p
 Generation::Generation(const LanguageModel& model, const std::vector<int64_t>& prompt,
                        const GenerationOptions& options, SessionOptions session)
     : own_(std::make_unique<Session>(
-          model, with_capacity(std::move(session), model, prompt.size(), options))),
+          *model.model, with_capacity(std::move(session), model, prompt.size(), options))),
       session_(own_.get()),
       options_(options),
       stream_(tokenizer_of(model), options.skip_special),

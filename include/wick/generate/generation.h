@@ -50,7 +50,8 @@ struct GenerationOptions {
   std::function<bool()> interrupted = {};
 };
 
-/// The options of a session as the model's files have them: default_sampling and stop_ids.
+/// The options of a session as the model's files have them: default_sampling and stop_ids. The start for
+/// options of your own, which Generation and Chat take as they are: without stop_ids no token ends a text.
 WICK_API SessionOptions default_session_options(const LanguageModel& model);
 
 /// A text that a model is generating:
