@@ -47,6 +47,48 @@ TEST(Chat, TakesMessages) {
   EXPECT_EQ(chat.messages().size(), 3u);
 }
 
+/// Layers with windows (Gemma 3), with a state (Mamba), and with neither.
+class SecondTurn : public ::testing::TestWithParam<const char*> {
+ protected:
+  static constexpr int kAnswer = 1200;  // tokens: more than a window's cache holds
+  /// tail: what the template shows of an answer.
+  static LanguageModel model(const std::string& tail) {
+    return letters_model(GetParam(),
+                         "{% for m in messages %}{% if m.role == 'assistant' %}A{{ m.content" +
+                             tail +
+                             " }}{% else %}u{{ m.content }}{% endif %}{% endfor %}"
+                             "{% if add_generation_prompt %}A{% endif %}",
+                         4000);
+  }
+};
+
+TEST_P(SecondTurn, ReadsOnlyNewTokens) {
+  const LanguageModel letters = model("");
+  Chat chat(letters, {.max_tokens = kAnswer, .session = greedy()});
+  const std::string answer = chat.ask("cdef").text;
+  EXPECT_EQ(chat.session().tokens_read(), 6 + kAnswer - 1);
+  const GeneratedText second = chat.ask("g", {});
+  // The last token of the answer, which was sampled and not read; "ugA"; the new answer.
+  EXPECT_EQ(chat.session().tokens_read(), 6 + kAnswer - 1 + 1 + 3 + kAnswer - 1);
+  EXPECT_EQ(second.text.substr(0, 20), continuation(letters, "ucdefA" + answer + "ugA", 20));
+}
+
+TEST_P(SecondTurn, OfATemplateThatDropsThoughtsReadsOnlyWhatFollowsTheQuestion) {
+  const LanguageModel letters = model("[-2:]");
+  Chat chat(letters, {.max_tokens = kAnswer, .session = greedy()});
+  const std::string answer = chat.ask("cdef").text;
+  const int64_t before = chat.session().tokens_read();
+  const GeneratedText second = chat.ask("g");
+  const int64_t read = chat.session().tokens_read() - before;
+  EXPECT_LE(read, 2 + 3 + kAnswer - 1);
+  EXPECT_GE(read, 3 + kAnswer - 1);  // the two letters may be those that the thoughts began with
+  EXPECT_EQ(second.text.substr(0, 20),
+            continuation(letters, "ucdefA" + answer.substr(answer.size() - 2) + "ugA", 20));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SecondTurn,
+                         ::testing::Values("decoders/qwen3", "decoders/gemma3", "mamba"));
+
 TEST(Chat, WithoutACapacityHasThatOfTheModelUpToABound) {
   const LanguageModel model = letters_model();
   EXPECT_EQ(Chat(model).session().capacity(), 64);

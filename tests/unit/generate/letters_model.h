@@ -1,4 +1,4 @@
-// A small llama with a token for each of 48 letters and a chat template.
+// A small model with a token for each of 48 letters and a chat template.
 #pragma once
 #include <string>
 
@@ -8,23 +8,30 @@
 
 namespace wick::test {
 
-/// The model, of 64 positions. The template: a message is the first letter of its role and its content;
-/// "A" asks for an answer.
-inline LanguageModel letters_model() {
+/// The template of letters_model: a message is the first letter of its role and its content; "A" asks
+/// for an answer.
+inline const std::string kLettersTemplate =
+    "{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}"
+    "{% if add_generation_prompt %}A{% endif %}";
+
+/// The model in a folder of tests/golden, a llama unless another is named; of 64 positions unless the
+/// number is given.
+inline LanguageModel letters_model(const std::string& name = "decoders/llama_linear",
+                                   const std::string& chat_template = kLettersTemplate,
+                                   int64_t positions = 0) {
   const TemporaryFolder folder;
-  const std::string source = std::string(WICK_GOLDEN) + "/decoders/llama_linear/";
-  for (const char* name : {"config.json", "model.safetensors"})
-    folder.write(name, read_file(source + name));
+  const std::string source = std::string(WICK_GOLDEN) + "/" + name + "/";
+  for (const char* file : {"config.json", "model.safetensors"})
+    folder.write(file, read_file(source + file));
   const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV";
   std::string vocab;
   for (size_t i = 0; i < letters.size(); i++)
     vocab += (i > 0 ? ", \"" : "\"") + letters.substr(i, 1) + "\": " + std::to_string(i);
   folder.write("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {)" + vocab +
                                      R"(}, "merges": []}, "decoder": {"type": "Fuse"}})");
-  folder.write("chat_template.jinja",
-               "{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}"
-               "{% if add_generation_prompt %}A{% endif %}");
-  return load_model(folder.path(), {.device = Device::cpu(), .dtype = DType::kF32});
+  folder.write("chat_template.jinja", chat_template);
+  return load_model(folder.path(),
+                    {.device = Device::cpu(), .dtype = DType::kF32, .positions = positions});
 }
 
 /// Greedy, and without stop ids unless they are given.
