@@ -134,6 +134,11 @@ class Chat:
         """The seed of the conversation; another one with it and the same messages samples the same."""
         return self._chat.seed
 
+    @property
+    def capacity(self) -> int:
+        """Tokens that the conversation may have before its oldest turns are left out."""
+        return self._chat.capacity
+
     def __repr__(self) -> str:
         return (f"wick.Chat(messages={len(self.messages)}, length={self._chat.length}, capacity={self._chat.capacity}, "
                 f"seed={self.seed})")

@@ -38,7 +38,7 @@ const Tokenizer& tokenizer_of(const LanguageModel& model) {
 SessionOptions with_capacity(SessionOptions session, const LanguageModel& model, size_t prompt,
                              const GenerationOptions& options) {
   tokenizer_of(model);  // its error comes before the cache is allocated
-  if (session.capacity > 0) return session;
+  if (session.capacity != 0) return session;
   const int64_t most = std::min(options.max_tokens.value_or(kDefaultCapacity), kMostTokens);
   session.capacity = capacity_for(model, int64_t(prompt) + std::max<int64_t>(most, 1));
   return session;

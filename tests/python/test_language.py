@@ -351,6 +351,61 @@ def test_an_answer_may_be_left_early(folder):
     assert "".join(chat("c")) == greedy(model, f"uaba{part}ucA", 30, "cpu")
 
 
+def test_a_new_question_ends_the_answer_before(folder):
+    model = wick.load(folder, device="cpu")
+    chat = model.chat(temperature=0, max_tokens=5, stop_ids=[])
+    answer = chat("ab")
+    part = next(answer)
+    second = "".join(chat("c"))
+    assert list(answer) == [] and [m["content"] for m in chat.messages] == ["ab", part, "c", second]
+    assert second == greedy(model, f"uaba{part}ucA", 5, "cpu")
+
+
+def test_a_question_that_fails_leaves_the_conversation(folder):
+    model = wick.load(folder, device="cpu")
+    calls = []
+
+    def fails_later(logits):
+        calls.append(logits)
+        if len(calls) == 7:
+            raise KeyError("mine")
+        return logits
+
+    chat = model.chat(temperature=0, max_tokens=5, stop_ids=[], on_logits=fails_later)
+    first = "".join(chat("ab"))
+    before = list(chat.messages)
+    with pytest.raises(KeyError, match="mine"):
+        list(chat("c"))
+    assert chat.messages == before
+    assert "".join(chat("d")) == greedy(model, f"uaba{first}udA", 5, "cpu")
+
+
+def test_a_cache_is_no_larger_than_it_must_be(folder):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 100_000}))
+    model = wick.load(folder, device="cpu")
+    assert model.positions == 100_000 and model.chat().capacity == 4096
+    assert model.chat(capacity=5000).capacity == 5000
+    small = wick.load(folder, device="cpu", positions=50)
+    assert small.chat().capacity == 50
+
+
+def test_a_chat_that_its_own_function_refers_to_is_collected(folder):
+    model = wick.load(folder, device="cpu")
+
+    class Watch:
+        def __call__(self, logits):
+            return logits
+
+    for use in (lambda watch: model.chat(on_logits=watch), lambda watch: model.generate("abc", on_logits=watch)):
+        watch = Watch()
+        watch.text = use(watch)
+        gone = weakref.ref(watch)
+        del watch
+        gc.collect()
+        assert gone() is None
+
+
 def test_ctrl_c_interrupts_generation(folder):
     model = wick.load(folder, device="cpu")
     seen = []

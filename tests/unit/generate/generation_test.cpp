@@ -70,6 +70,9 @@ TEST(Generation, EndsAtAStopId) {
   Generation text(model, model.prompt_ids("abc"), {.max_tokens = 10}, session);
   EXPECT_EQ(text.finish().text, all.substr(0, all.find(all[3])));
   EXPECT_EQ(text.result().ending, Ending::kEnd);
+  session.stop_ids = {};
+  EXPECT_EQ(Generation(model, model.prompt_ids("abc"), {.max_tokens = 10}, session).finish().text,
+            all);
 }
 
 TEST(Generation, EndsInAFullContextOrGoesOnFromItsLaterHalf) {
