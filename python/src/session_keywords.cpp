@@ -72,7 +72,9 @@ constexpr SessionKeyword kKeywords[] = {
     {"on_logits", "Callable[[Tensor], Tensor]",
      "takes the logits [1, V] of the next token, and gives those to sample from", &set_on_logits},
     {"stop_ids", "list[int]", "tokens that end a text, instead of the model's", &set_stop_ids},
-    {"capacity", "int", "tokens that the cache holds for a sequence; 0: a session all that the model allows, a text what it "
+    {"capacity", "int",
+     "tokens that the cache holds for a sequence; 0: a session all that the model allows, a text "
+     "what it "
      "needs, a chat 4096",
      &set_integer<&SessionOptions::capacity>},
     {"chunk", "int", "tokens of a prompt that are read at once",

@@ -139,10 +139,12 @@ class Fields {
       const auto* const list = std::get_if<Setting::List>(&value.value);
       const Setting& element = list && !list->empty() ? list->front() : value;
       const bool is_real = std::holds_alternative<double>(element.value),
-                 is_flag = std::holds_alternative<bool>(element.value);
+                 is_flag = std::holds_alternative<bool>(element.value),
+                 is_text = std::holds_alternative<std::string>(element.value);
       add(prefix_ + key, value,
           is_real   ? GgufType::kF32
           : is_flag ? GgufType::kBool
+          : is_text ? GgufType::kText
                     : GgufType::kU32);
     }
   }

@@ -102,11 +102,43 @@ struct HeadsProjection {
   }
 };
 
+/// Biases of scores that grow with the key's position, at a slope of each head. Source: Press et al.
+/// 2022, arXiv:2108.12409. As in Falcon, slopes and products are rounded to bf16, and scaled as scores.
+struct Alibi {
+  Tensor slopes;  // [1, H, 1, 1] bf16
+  DType dtype;    // of the biases
+  double scale;
+
+  Alibi(const DecoderConfig& c, const TensorOptions& options)
+      : slopes(cast(Tensor::from(slopes_of(c.num_attention_heads), {1, c.num_attention_heads, 1, 1},
+                                 options.device),
+                    DType::kBf16)),
+        dtype(options.dtype == DType::kF64 ? DType::kF64 : DType::kF32),
+        scale(1 / std::sqrt(double(c.head_dim))) {}
+
+  /// Powers of 2^(-8 / n) for n heads, a power of two; heads beyond it have odd powers of 2^(-4 / n).
+  static std::vector<float> slopes_of(int64_t heads) {
+    int64_t n = 1;
+    while (2 * n <= heads) n *= 2;
+    std::vector<float> slopes;
+    for (int64_t i = 1; i <= n; i++)
+      slopes.push_back(float(std::exp2(-8.0 * double(i) / double(n))));
+    for (int64_t i = 1; n + (i + 1) / 2 <= heads; i += 2)
+      slopes.push_back(float(std::exp2(-4.0 * double(i) / double(n))));
+    return slopes;
+  }
+  Tensor operator()(int64_t keys) const {  // [1, H, 1, keys]
+    const Tensor at = arange(keys, {.dtype = DType::kI64, .device = slopes.device()});
+    return cast(slopes * cast(at, DType::kBf16), dtype) * scale;
+  }
+};
+
 struct Attention {
   const int64_t layer, query_heads, head_dim, rotary_dim;
   const bool slides, rotates;
   const RopePairs pairs;
   const SdpaOptions sdpa_options;
+  const std::optional<Alibi> alibi;
   const HeadsProjection q_proj, k_proj, v_proj;
   const Linear o_proj;
 
@@ -116,12 +148,18 @@ struct Attention {
         head_dim(c.head_dim),
         rotary_dim(c.rotary_dim > 0 ? c.rotary_dim : c.head_dim),
         slides(!c.layer_types.empty() && c.layer_types[size_t(layer)] == LayerType::kSliding),
-        rotates(!c.learned_positions && (c.rope_layers.empty() || c.rope_layers[size_t(layer)])),
+        rotates(!c.learned_positions && !c.alibi &&
+                (c.rope_layers.empty() || c.rope_layers[size_t(layer)])),
         pairs(c.rope_pairs),
         sdpa_options{.is_causal = c.is_causal,
                      .scale = scale(c),
                      .window = slides ? c.sliding_window : 0,
                      .soft_cap = c.attn_logit_softcapping},
+        alibi(c.alibi && !p.only_shapes()
+                  ? std::optional<Alibi>(
+                        std::in_place, c,
+                        TensorOptions{.dtype = p.options().dtype, .device = p.options().device})
+                  : std::nullopt),
         q_proj(c, p, name + "q_proj", query_heads, name + "q_norm"),
         k_proj(c, p, name + "k_proj", c.num_key_value_heads, name + "k_norm"),
         v_proj(c, p, name + "v_proj", c.num_key_value_heads, ""),
@@ -148,6 +186,7 @@ struct Attention {
       v = all.values;
       options.positions = all.positions;
     }
+    if (alibi) options.mask = (*alibi)(k.size(2));
     const Tensor y = sdpa(q, k, v, options);  // [B, H, T, D]
     return o_proj(reshape(transpose(y, 1, 2), {b, t, query_heads * head_dim}),
                   {.residual = residual});
@@ -293,6 +332,8 @@ struct NormNames {
   const char *attention_input, *attention_output, *mlp_input, *mlp_output;
 };
 NormNames norm_names(const DecoderConfig& c) {
+  if (c.parallel_residual && c.parallel_mlp_norm)
+    return {"pre_attention_layernorm", "", "pre_feedforward_layernorm", ""};
   if (c.parallel_residual) return {"input_layernorm", "", "", ""};
   switch (c.norm_places) {
     case NormPlaces::kInputs:
@@ -333,7 +374,9 @@ struct Block {
 
   Tensor operator()(Tensor x, const Step& step) const {
     const Tensor y = attention_input_norm(x);
-    if (parallel_residual) return x + scaled(mlp(y, self_attn(y, step)));
+    if (parallel_residual)
+      return x +
+             scaled(mlp(mlp_input_norm.is_identity() ? y : mlp_input_norm(x), self_attn(y, step)));
     x = adds_directly(attention_output_norm)
             ? self_attn(y, step, x)
             : x + scaled(attention_output_norm(self_attn(y, step)));
@@ -404,7 +447,7 @@ struct Decoder::Layers {
     const bool is_dynamic = scaling.type == RopeScalingType::kDynamic;
     const int64_t most =
         is_dynamic ? std::min(positions, scaling.original_max_position_embeddings) : positions;
-    return rope_tables(c.learned_positions ? 0 : most, rotated_elements(), theta,
+    return rope_tables(c.learned_positions || c.alibi ? 0 : most, rotated_elements(), theta,
                        {.dtype = rope_dtype(), .device = options.device}, scaling);
   }
   int64_t rotated_elements() const {  // of a head

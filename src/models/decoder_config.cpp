@@ -539,6 +539,13 @@ void set_family_keys(const DecoderConfig& c, const Family& family, Settings* s) 
   set("rope_ratio", c.rope_theta / family.rope_theta);
   set("qk_layernorm", c.qk_norm != QkNorm::kNone);
   set("use_parallel_residual", c.parallel_residual);
+  set("parallel_attn", c.parallel_residual);
+  const bool has_groups = c.parallel_mlp_norm || (c.num_key_value_heads != 1 &&
+                                                  c.num_key_value_heads != c.num_attention_heads);
+  set("new_decoder_architecture", has_groups);
+  set("num_ln_in_parallel_attn",
+      has_groups ? Setting(int64_t(1 + c.parallel_mlp_norm)) : Setting());
+  set("alibi", c.alibi);
   set("clip_qkv", or_null(c.clip_qkv));
   set("embedding_multiplier", c.embedding_scale);
   set("residual_multiplier", c.residual_multiplier);
@@ -574,7 +581,9 @@ DecoderConfig decoder_config(const Settings& file) {
   c.num_hidden_layers = size_of(read, "num_hidden_layers", 0, DecoderConfig::kMostLayers);
   c.num_attention_heads = size_of(read, "num_attention_heads", family.num_attention_heads);
   c.num_key_value_heads = size_or_null(read, "num_key_value_heads", family.num_key_value_heads);
-  if (read.has("multi_query"))
+  // Falcon's config has the number of groups only in its newer architecture.
+  const bool has_groups = read.flag_or("new_decoder_architecture", false);
+  if (!has_groups && (read.has("multi_query") || contains(family.keys, "new_decoder_architecture")))
     c.num_key_value_heads = read.flag_or("multi_query", true) ? 1 : c.num_attention_heads;
   if (c.num_key_value_heads == 0) c.num_key_value_heads = c.num_attention_heads;
   const int64_t share = std::max<int64_t>(1, c.hidden_size / c.num_attention_heads);
@@ -600,6 +609,12 @@ DecoderConfig decoder_config(const Settings& file) {
   c.norm_places = family.norm_places;
   c.norm_adds_one = family.norm_adds_one;
   c.parallel_residual = read.flag_or("use_parallel_residual", family.parallel_residual);
+  c.parallel_residual = has_groups || read.flag_or("parallel_attn", c.parallel_residual);
+  const int64_t norms = read.integer_or("num_ln_in_parallel_attn", has_groups ? 2 : 1, 1);
+  if (norms > (has_groups ? 2 : 1))
+    read.fail_expected("num_ln_in_parallel_attn", has_groups ? "1 or 2" : "1");
+  c.parallel_mlp_norm = norms == 2;
+  c.alibi = read.flag_or("alibi", false);
   const bool may_lack_qk_norm = contains(family.keys, "qk_layernorm");
   if (!may_lack_qk_norm || read.flag_or("qk_layernorm", false)) c.qk_norm = family.qk_norm;
   c.clip_qkv = positive(read, "clip_qkv", 0);
@@ -635,6 +650,9 @@ Settings to_settings(const DecoderConfig& c) {
         "attention_output_bias: expected ", output_bias ? "true" : "false", " in ",
         family->model_type, " models beside an attention_bias of ",
         c.attention_bias ? "true" : "false");
+  check(!family->derives_head_dim || c.head_dim * c.num_attention_heads == c.hidden_size,
+        ErrorCode::kUnsupported, "config", "head_dim: expected the share of ",
+        c.num_attention_heads, " heads in a hidden_size of ", c.hidden_size, ", got ", c.head_dim);
   Settings s;
   s.set("architectures", Setting::List{family->architecture});
   s.set("model_type", c.model_type);
@@ -644,7 +662,7 @@ Settings to_settings(const DecoderConfig& c) {
   s.set("num_hidden_layers", c.num_hidden_layers);
   s.set("num_attention_heads", c.num_attention_heads);
   s.set("num_key_value_heads", c.num_key_value_heads);
-  s.set("head_dim", c.head_dim);
+  if (!family->derives_head_dim) s.set("head_dim", c.head_dim);
   s.set("max_position_embeddings", c.max_position_embeddings);
   s.set("rms_norm_eps", c.rms_norm_eps);
   if (!contains(family->keys, "rope_ratio")) s.set("rope_theta", c.rope_theta);

@@ -14,7 +14,8 @@ constexpr std::string_view kRmsEps = "attention.layer_norm_rms_epsilon",
                            kLayerEps = "attention.layer_norm_epsilon",
                            kWindow = "attention.sliding_window",
                            kPattern = "attention.sliding_window_pattern",
-                           kFreqBase = "rope.freq_base", kLocalBase = "rope.freq_base_swa";
+                           kFreqBase = "rope.freq_base", kLocalBase = "rope.freq_base_swa",
+                           kDataLayout = "tensor_data_layout";
 constexpr double kFreqBaseDefault = 10000;
 
 /// Keys after "ARCHITECTURE." and the keys of config.json that they stand for; "": read apart, or
@@ -46,6 +47,7 @@ constexpr GgufKey kGgufKeys[] = {
     {"attention.causal", "is_causal"},
     {"pooling_type", ""},
     {"use_parallel_residual", "use_parallel_residual"},
+    {kDataLayout, ""},
     {"vocab_size", ""},
     {"attention.key_length", ""},
     {"attention.value_length", ""},
@@ -74,7 +76,7 @@ constexpr GgufKey kGgufKeys[] = {
     {"expert_group_count", "n_group"},
     {"expert_weights_scale", "routed_scaling_factor"},
     {"leading_dense_block_count", "first_k_dense_replace"},
-    {"attention.max_alibi_bias", "alibi"},
+    {"attention.max_alibi_bias", "alibi", true},
     {"attention.kv_lora_rank", "kv_lora_rank"},
     {"attention.shared_kv_layers", "num_kv_shared_layers"},
     {"rope.dimension_sections", "mrope_section"},
@@ -339,6 +341,8 @@ Settings gguf_settings(const DecoderConfig& c) {
       s.set(key, 0);  // readers have a default
   }
   if (!leaves_out(kFreqBase)) s.set(std::string(kFreqBase), c.rope_theta);
+  // All queries, all keys, all values; of other files it is not known.
+  if (has_gguf_key(family, kDataLayout)) s.set(std::string(kDataLayout), "jploski");
   if (has_gguf_key(family, "vocab_size")) s.set("vocab_size", c.vocab_size);
   if (has_gguf_key(family, "rope.dimension_count"))
     s.set("rope.dimension_count", c.rotary_dim > 0 ? c.rotary_dim : c.head_dim);
@@ -368,6 +372,8 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   set_attention(keys, family, &config);
   set_scaling(keys, tensors, &config);
   set_experts(keys, family, &config);
+  if (contains(family.keys, "new_decoder_architecture"))
+    config.set("new_decoder_architecture", true);  // the number of groups counts
 
   const auto embedding = tensors.tensors.find("token_embd.weight");
   check(embedding != tensors.tensors.end() && embedding->second.shape.size() == 2,
@@ -387,6 +393,7 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   if (contains(family.keys, "qk_layernorm") && family.gguf_qk_norm &&
       has(tensors, "blk.0.attn_q_norm.weight"))
     c.qk_norm = family.qk_norm;
+  c.parallel_mlp_norm = has(tensors, "blk.0.attn_norm_2.weight");
   if (contains(family.keys, "use_parallel_residual"))
     c.parallel_residual = !has(tensors, "blk.0.ffn_norm.weight");
   if (is_floating(embedding->second.dtype)) c.dtype = embedding->second.dtype;

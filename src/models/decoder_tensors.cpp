@@ -18,6 +18,7 @@ struct Name {
 };
 constexpr Name kLayerNames[] = {
     {"attn_norm", "input_layernorm"},
+    {"attn_norm_2", "pre_attention_layernorm"},
     {"attn_q", "self_attn.q_proj"},
     {"attn_k", "self_attn.k_proj"},
     {"attn_v", "self_attn.v_proj"},
@@ -89,6 +90,7 @@ std::optional<std::string> hub_name_of_layer(const std::string& name, const Deco
   for (const Name& known : kLayerNames)
     if (known.gguf == of_layer) hub = known.hub;
   if (of_layer == "ffn_norm") hub = ffn_norm_of(config);
+  if (of_layer == "attn_norm" && config.parallel_mlp_norm) hub = "pre_feedforward_layernorm";
   if (of_layer == "ffn_up" && fuses_gate(layer, config, source)) hub = "mlp.gate_up_proj";
   if (hub.empty()) return {};
   return "model.layers." + layer + hub + name.substr(ending);
@@ -408,6 +410,8 @@ std::string gguf_name(const std::string& name, const DecoderConfig& config) {
     return "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size()) + std::string(gguf) +
            name.substr(ending);
   };
+  if (of_layer == "pre_feedforward_layernorm" && config.parallel_mlp_norm)
+    return named("attn_norm");
   if (of_layer == ffn_norm_of(config)) return named("ffn_norm");
   if (of_layer == "mlp.gate_up_proj") return named("ffn_up");
   for (const Name& known : kLayerNames)

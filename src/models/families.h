@@ -93,6 +93,7 @@ struct Family {
   /// Layers whose rows folders and GGUF files have in one tensor; of experts, only folders.
   std::array<std::string_view, 2> fused_tensors = {};
   bool transposed_weights = false;  // folders have the weights of layers as [in, out]
+  bool derives_head_dim = false;    // transformers takes no head_dim
   bool grouped_qkv = false;         // folders have the rows of self_attn.qkv_proj by group
 };
 
@@ -523,6 +524,40 @@ inline constexpr Family kFamilies[] = {
                           {"mlp.c_proj", "mlp.down_proj"}}},
      .fused_tensors = {"self_attn.qkv_proj"},
      .grouped_qkv = true},
+    {.model_type = "falcon",
+     .architecture = "FalconForCausalLM",
+     .vocab_size = 65024,
+     .num_attention_heads = 71,
+     .rms_norm_eps = 1e-5,
+     .intermediate_factor = 4,
+     .tie_word_embeddings = true,
+     .hidden_act = HiddenAct::kGelu,
+     .norm_type = NormType::kLayer,
+     .gated_mlp = false,
+     .parallel_residual = true,
+     .gguf = "falcon",
+     .gguf_keys = {"tensor_data_layout"},
+     .gguf_implied = {"rope.freq_base"},
+     .keys = {"hidden_act", "alibi", "multi_query", "new_decoder_architecture", "parallel_attn",
+              "num_ln_in_parallel_attn"},
+     .renamed_keys = {{{"layer_norm_epsilon", "rms_norm_eps"},
+                       {"activation", "hidden_act"},
+                       {"bias", "attention_bias"},
+                       {"bias", "mlp_bias"},
+                       {"ffn_hidden_size", "intermediate_size"},
+                       {"num_kv_heads", "num_key_value_heads"}}},
+     .renamed_tensors = {{{"word_embeddings", "model.embed_tokens"},
+                          {"ln_f", "model.norm"},
+                          {"h", "model.layers"},
+                          {"ln_attn", "pre_attention_layernorm"},
+                          {"ln_mlp", "pre_feedforward_layernorm"},
+                          {"self_attention.query_key_value", "self_attn.qkv_proj"},
+                          {"self_attention.dense", "self_attn.o_proj"},
+                          {"mlp.dense_h_to_4h", "mlp.up_proj"},
+                          {"mlp.dense_4h_to_h", "mlp.down_proj"}}},
+     .fused_tensors = {"self_attn.qkv_proj"},
+     .derives_head_dim = true,
+     .grouped_qkv = true},
     {.model_type = "mixtral",
      .architecture = "MixtralForCausalLM",
      .vocab_size = 32000,
@@ -673,6 +708,7 @@ inline constexpr ChangingKey kChangingKeys[] = {
     {"interleaved_qkv", 0},
     {"parallel_attn", 0},
     {"new_decoder_architecture", 0},
+    {"num_ln_in_parallel_attn", 0},
     // rotary position embedding
     {"partial_rotary_factor", 1},
     {"rotary_pct", 1},

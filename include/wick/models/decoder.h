@@ -57,6 +57,7 @@ struct DecoderConfig {
   int64_t rotary_dim = 0;          // the leading elements of a head that rope rotates; 0: all
   std::vector<bool> rope_layers;   // whether a layer rotates, one per layer; empty: each does
   bool learned_positions = false;  // an embedding of positions in place of rope
+  bool alibi = false;              // biases of scores by the key's position in place of rope
   int64_t sliding_window = 0;
   std::vector<LayerType> layer_types;  // one per layer; empty: all full
   double initializer_range = 0.02;     // standard deviation of initial weights
@@ -76,6 +77,7 @@ struct DecoderConfig {
   NormPlaces norm_places = NormPlaces::kInputs;
   bool norm_adds_one = false;      // norms multiply by 1 + weight
   bool parallel_residual = false;  // attention and MLP read the same normalized input
+  bool parallel_mlp_norm = false;  // with parallel_residual: the MLP's input has a norm of its own
   QkNorm qk_norm = QkNorm::kNone;
   double clip_qkv = 0;                 // c: queries, keys and values are clamped to [-c, c]; 0: not
   double embedding_scale = 1;          // multiplies embeddings, rounded to their dtype

@@ -26,6 +26,8 @@ LLAMA3 = dict(rope_type="llama3", rope_theta=500.0, factor=8.0, original_max_pos
               high_freq_factor=2.0)
 GPT2 = dict(vocab_size=48, n_embd=16, n_layer=2, n_head=4, n_positions=64, n_ctx=64, initializer_range=0.5, bos_token_id=1,
             eos_token_id=2)
+FALCON = dict(vocab_size=48, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, initializer_range=0.5, bos_token_id=1,
+              eos_token_id=2)
 
 # name: family, dtype in the file, options of the config
 MODELS = {
@@ -84,6 +86,13 @@ MODELS = {
     "gpt2": ("GPT2", "float32", GPT2),
     "gpt_bigcode": ("GPTBigCode", "float32", GPT2),
     "gpt_bigcode_heads": ("GPTBigCode", "bfloat16", dict(GPT2, multi_query=False)),
+    "falcon": ("Falcon", "float32", dict(FALCON, num_kv_heads=1)),
+    "falcon_grouped": ("Falcon", "float32", dict(FALCON, new_decoder_architecture=True, num_kv_heads=2)),
+    "falcon_one_norm": ("Falcon", "bfloat16", dict(FALCON, new_decoder_architecture=True, num_kv_heads=2, num_ln_in_parallel_attn=1,
+                                                   ffn_hidden_size=24, tie_word_embeddings=False, rope_parameters=dict(
+                                                       rope_type="default", rope_theta=500.0))),
+    "falcon_alibi": ("Falcon", "float32", dict(FALCON, hidden_size=24, num_attention_heads=6, alibi=True, multi_query=False,
+                                               parallel_attn=False, bias=True)),
     "mixtral": ("Mixtral", "float32", dict(num_local_experts=5, num_experts_per_tok=2)),
     "qwen2_moe": ("Qwen2Moe", "bfloat16", dict(head_dim=None, hidden_size=32, initializer_range=0.25, num_experts=6,
                                                num_experts_per_tok=3, moe_intermediate_size=32, shared_expert_intermediate_size=64)),
@@ -152,7 +161,7 @@ for name, (family, dtype, options) in MODELS.items():
     if sys.argv[1:] and name not in sys.argv[1:]:
         continue
     torch.manual_seed(7)
-    sizes = {} if "n_embd" in options else SIZES
+    sizes = {} if "vocab_size" in options else SIZES
     options = {key: value for key, value in {**sizes, **options}.items() if key != "head_dim" or value}
     config = getattr(transformers, family + "Config")(**options)
     model = getattr(transformers, NAMED_OTHERWISE.get(family, family.removesuffix("Text") + "ForCausalLM"))(config)
@@ -164,8 +173,9 @@ for name, (family, dtype, options) in MODELS.items():
     (folder / "generation_config.json").unlink(missing_ok=True)
     if name in FORMER:
         respell(folder / "config.json")
-    # Eager attention has no kernel of its own.
-    model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    # Eager attention has no kernel of its own, but Falcon's adds the biases of ALiBi twice.
+    attention = "sdpa" if options.get("alibi") else "eager"
+    model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation=attention).eval()
     expected = {}
     for row, length in enumerate(LENGTHS):
         ids = torch.randint(0, 48, (1, length))

@@ -44,6 +44,8 @@ MODELS = {
     "phi": gguf.LlamaFileType.ALL_F32,
     "gpt2": gguf.LlamaFileType.ALL_F32,
     "gpt_bigcode": gguf.LlamaFileType.ALL_F32,
+    "falcon": gguf.LlamaFileType.ALL_F32,
+    "falcon_grouped": gguf.LlamaFileType.ALL_F32,
     "mixtral": gguf.LlamaFileType.ALL_F32,
     "qwen2_moe": gguf.LlamaFileType.MOSTLY_BF16,
     "qwen3_moe_renormalized": gguf.LlamaFileType.MOSTLY_BF16,

@@ -29,22 +29,39 @@ constexpr struct {
   const char* model;
   DType dtype;
 } kModels[] = {
-    {"llama_llama3", DType::kBf16}, {"llama_yarn", DType::kF32},
-    {"llama_linear", DType::kF16},  {"qwen2", DType::kF32},
-    {"qwen3", DType::kF32},         {"gemma3_bf16", DType::kBf16},
-    {"granite", DType::kF32},       {"olmo2", DType::kF32},
-    {"smollm3", DType::kF32},       {"gemma", DType::kF32},
-    {"gemma2", DType::kF32},        {"phi3", DType::kF32},
-    {"phi3_longrope", DType::kF32}, {"phi3_longrope_long", DType::kF32},
-    {"starcoder2", DType::kF32},    {"ernie4_5", DType::kF32},
-    {"stablelm", DType::kF32},      {"stablelm_parallel", DType::kF32},
-    {"glm4", DType::kF32},          {"olmo", DType::kF32},
-    {"phi", DType::kF32},           {"gpt2", DType::kF32},
-    {"mixtral", DType::kF32},       {"granitemoe", DType::kF32},
-    {"qwen2_moe", DType::kBf16},    {"qwen3_moe_renormalized", DType::kBf16},
-    {"chatglm", DType::kF32},       {"exaone4", DType::kF32},
-    {"exaone4_full", DType::kBf16}, {"olmo3", DType::kF32},
+    {"llama_llama3", DType::kBf16},
+    {"llama_yarn", DType::kF32},
+    {"llama_linear", DType::kF16},
+    {"qwen2", DType::kF32},
+    {"qwen3", DType::kF32},
+    {"gemma3_bf16", DType::kBf16},
+    {"granite", DType::kF32},
+    {"olmo2", DType::kF32},
+    {"smollm3", DType::kF32},
+    {"gemma", DType::kF32},
+    {"gemma2", DType::kF32},
+    {"phi3", DType::kF32},
+    {"phi3_longrope", DType::kF32},
+    {"phi3_longrope_long", DType::kF32},
+    {"starcoder2", DType::kF32},
+    {"ernie4_5", DType::kF32},
+    {"stablelm", DType::kF32},
+    {"stablelm_parallel", DType::kF32},
+    {"glm4", DType::kF32},
+    {"olmo", DType::kF32},
+    {"phi", DType::kF32},
+    {"gpt2", DType::kF32},
+    {"mixtral", DType::kF32},
+    {"granitemoe", DType::kF32},
+    {"qwen2_moe", DType::kBf16},
+    {"qwen3_moe_renormalized", DType::kBf16},
+    {"chatglm", DType::kF32},
+    {"exaone4", DType::kF32},
+    {"exaone4_full", DType::kBf16},
+    {"olmo3", DType::kF32},
     {"gpt_bigcode", DType::kF32},
+    {"falcon", DType::kF32},
+    {"falcon_grouped", DType::kF32},
 };
 
 /// A file's fields by their keys, without those of the tokenizer. Their order differs from
@@ -143,6 +160,7 @@ TEST(Convert, AFolderSurvivesTheWayThroughAFile) {
   } rows[] = {{"glm", DType::kF32},
               {"olmo3_thetas", DType::kBf16},
               {"gpt_bigcode_heads", DType::kBf16},
+              {"falcon_one_norm", DType::kBf16},
               {"qwen2_full", DType::kF32},
               {"yi", DType::kF32},
               {"qwen3_bf16", DType::kBf16}};
@@ -296,6 +314,8 @@ TEST(Convert, RefusesWhatItCannotWrite) {
                "\"norm_topk_prob\": a GGUF file of a qwen3_moe has true, got false");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "llama_gelu", out), kUnsupported,
                "\"hidden_act\": a GGUF file of a llama has \"silu\", got \"gelu\"");
+  EXPECT_ERROR(convert_to_gguf(kDecoders + "falcon_alibi", out), kUnsupported,
+               "a GGUF file of a falcon has ");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "helium", out), kUnsupported,
                "GGUF has no architecture for helium models");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "phi_qk_layernorm", out), kUnsupported,

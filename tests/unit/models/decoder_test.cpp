@@ -159,6 +159,27 @@ TEST(DecoderConfig, OfGptBigCodeHasOneKeyOrOneForEachQuery) {
   EXPECT_ERROR(config_of("gpt2", R"("multi_query": true)"), kUnsupported, "\"multi_query\"");
 }
 
+TEST(DecoderConfig, OfFalconHasOneOfThreeArchitectures) {
+  const auto falcon = [](const std::string& more) {
+    return config_of("falcon", R"("num_attention_heads": 4)" + more);
+  };
+  const DecoderConfig c = falcon(R"(, "num_kv_heads": 4)");  // does not count
+  EXPECT_EQ(c.num_key_value_heads, 1);
+  EXPECT_TRUE(c.parallel_residual && !c.parallel_mlp_norm && !c.alibi);
+  const std::string grouped =
+      R"(, "new_decoder_architecture": true, "num_kv_heads": 2, "parallel_attn": false)";
+  EXPECT_EQ(falcon(grouped).num_key_value_heads, 2);
+  EXPECT_TRUE(falcon(grouped).parallel_residual && falcon(grouped).parallel_mlp_norm);
+  EXPECT_FALSE(falcon(grouped + R"(, "num_ln_in_parallel_attn": 1)").parallel_mlp_norm);
+  EXPECT_ERROR(falcon(grouped + R"(, "num_ln_in_parallel_attn": 3)"), kFormat, "expected 1 or 2");
+  EXPECT_ERROR(falcon(R"(, "num_ln_in_parallel_attn": 2)"), kFormat, "expected 1, got 2");
+  const DecoderConfig rw =
+      falcon(R"(, "alibi": true, "multi_query": false, "parallel_attn": false, "bias": true)");
+  EXPECT_EQ(rw.num_key_value_heads, 4);
+  EXPECT_TRUE(rw.alibi && !rw.parallel_residual && rw.attention_bias && rw.mlp_bias);
+  EXPECT_ERROR(config_of("llama", R"("alibi": true)"), kUnsupported, "\"alibi\" is true");
+}
+
 TEST(DecoderConfig, KnowsTheLayersThatRopeRotates) {
   const auto layers = [](const std::string& keys) {
     return config_of("smollm3", R"("num_attention_heads": 4)" + keys).rope_layers;
@@ -371,6 +392,7 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   const Case cases[] = {
       {"model_type", "\"mamba\"",
        "\"stablelm\", \"glm4\", \"glm\", \"chatglm\", \"phi\", \"gpt2\", \"gpt_bigcode\", "
+       "\"falcon\", "
        "\"mixtral\", "
        "\"qwen3_moe\", \"qwen2_moe\", \"granitemoe\", got the string \"mamba\""},
       {"model_type", "", "\"model_type\": expected a string, got nothing"},
@@ -459,6 +481,10 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
                              "gpt2",
                              "gpt_bigcode",
                              "gpt_bigcode_heads",
+                             "falcon",
+                             "falcon_grouped",
+                             "falcon_one_norm",
+                             "falcon_alibi",
                              "mixtral",
                              "qwen3_moe",
                              "qwen2_moe",
@@ -650,6 +676,10 @@ constexpr const char* kMoreModels[] = {
     "decoders/gpt2",
     "decoders/gpt_bigcode",
     "decoders/gpt_bigcode_heads",
+    "decoders/falcon",
+    "decoders/falcon_grouped",
+    "decoders/falcon_one_norm",
+    "decoders/falcon_alibi",
     "decoders/mixtral",
     "decoders/qwen3_moe",
     "decoders/qwen3_moe_renormalized",
@@ -685,6 +715,8 @@ constexpr const char* kGgufModels[] = {
     "decoders/phi/model.gguf",
     "decoders/gpt2/model.gguf",
     "decoders/gpt_bigcode/model.gguf",
+    "decoders/falcon/model.gguf",
+    "decoders/falcon_grouped/model.gguf",
     "decoders/mixtral/model.gguf",
     "decoders/qwen2_moe/model.gguf",
     "decoders/granitemoe/model.gguf",
@@ -800,10 +832,27 @@ Decoder fresh(Parameters& parameters) {
 
 /// The configs of families that do not only have what Llama has.
 TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
-  for (const char* folder :
-       {"gemma2", "granite", "olmo", "olmo2", "llama_gelu", "olmo3", "exaone4", "phi3",
-        "starcoder2", "stablelm_parallel", "glm4", "phi", "phi_qk_layernorm", "gpt2", "gpt_bigcode",
-        "mixtral", "qwen3_moe", "qwen2_moe", "granitemoe"}) {
+  for (const char* folder : {"gemma2",
+                             "granite",
+                             "olmo",
+                             "olmo2",
+                             "llama_gelu",
+                             "olmo3",
+                             "exaone4",
+                             "phi3",
+                             "starcoder2",
+                             "stablelm_parallel",
+                             "glm4",
+                             "phi",
+                             "phi_qk_layernorm",
+                             "gpt2",
+                             "gpt_bigcode",
+                             "falcon_grouped",
+                             "falcon_alibi",
+                             "mixtral",
+                             "qwen3_moe",
+                             "qwen2_moe",
+                             "granitemoe"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
