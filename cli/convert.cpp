@@ -12,6 +12,7 @@
 #include "printable.h"
 #include "report.h"
 #include "wick/core/tensor.h"
+#include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/load/load_model.h"
 

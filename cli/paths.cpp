@@ -1,51 +1,21 @@
 #include "paths.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "failure.h"
+#include "wick/io/file.h"
 
 namespace wick::cli {
-namespace {
 
 namespace fs = std::filesystem;
 
-void require(const std::error_code& error, const std::string& path) {
-  check(!error, ErrorCode::kIo, path, error.message());
-}
-
-}  // namespace
-
-std::string absolute_path(const std::string& path) {
-  std::error_code error;
-  const fs::path whole = fs::absolute(path, error);
-  require(error, path);
-  return whole.lexically_normal();
-}
-
-void make_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  require(error, path);
-}
-
-std::vector<std::string> files_in(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (entry->symlink_status(error).type() == fs::file_type::regular)
-      files.push_back(entry->path());
-  require(error, folder);
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 void require_place(const std::string& out, const std::string& in, bool replace) {
-  const fs::path folder = fs::path(absolute_path(out)).parent_path();
+  std::error_code error;
+  const fs::path whole = fs::absolute(out, error);
+  check(!error, ErrorCode::kIo, out, error.message());
+  const fs::path folder = whole.lexically_normal().parent_path();
   if (!is_folder(folder)) fail_input(out, "no folder ", folder.string());
   if (!is_there(out)) return;
-  std::error_code error;
   if (fs::equivalent(out, in, error)) fail_input(out, "expected another place than the input's");
   if (!replace) fail_input(out, "exists; --force replaces it");
 }

@@ -1,32 +1,24 @@
 // wick train: trains a byte model on texts.
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "commands.h"
-#include "corpus.h"
 #include "failure.h"
-#include "folder_lock.h"
-#include "paths.h"
 #include "picture.h"
 #include "printable.h"
 #include "ranges.h"
 #include "report.h"
-#include "training.h"
-#include "wick/abi/backend.h"
 #include "wick/core/numerics.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
+#include "wick/train/training_run.h"
 #include "witten_bell.h"
 
 namespace wick::cli {
 namespace {
 
-constexpr int64_t kValidations = 8;   // over the whole run
 constexpr int kOrders[] = {2, 3, 4};  // orders of the counting models
 
 struct Options {
@@ -45,57 +37,16 @@ struct Counted {
 
 // ---- options
 
-/// 0.82 million weights. Tied embeddings and the large initial deviation gave the lowest held-out
-/// losses.
-DecoderConfig default_config(int64_t context) {
-  DecoderConfig config;  // 4 layers of 128 with 4 heads, 256 tokens
-  config.max_position_embeddings = context;
-  config.tie_word_embeddings = true;
-  config.initializer_range = 0.08;
-  return config;
-}
-
 /// The config from --config, or the default.
 DecoderConfig config_of(const Options& options) {
-  if (options.config.empty()) return default_config(options.plan.context);
+  if (options.config.empty()) return byte_model_config(options.plan.context);
   if (!is_there(options.config)) fail_input(options.config, "no such file");
   DecoderConfig config = decoder_config(read_json(options.config));
-  if (config.vocab_size != 256)
-    fail_input(options.config, "\"vocab_size\": expected 256, a token per byte, got ",
-               config.vocab_size);
-  if (!config.is_causal)
-    fail_input(options.config,
-               "\"is_causal\": expected true, as the model learns to predict the next byte, got "
-               "false");
-  if (config.max_position_embeddings < options.plan.context)
-    fail_input(options.config, "\"max_position_embeddings\": expected at least the context ",
-               options.plan.context, ", got ", config.max_position_embeddings);
-  config.dtype = DType::kF32;
+  require_byte_model(config, options.plan.context, options.config);
   return config;
 }
 
 // ---- the folder
-
-std::string folder_of(const Options& options) {
-  return options.out.empty() ? options.resume : options.out;
-}
-
-bool continues_in_place(const Options& options) {
-  std::error_code error;
-  return !options.resume.empty() &&
-         std::filesystem::equivalent(options.resume, folder_of(options), error);
-}
-
-/// Refuses a folder whose model a run would overwrite.
-void require_no_model(const std::string& folder) {
-  if (is_there(folder + "/" + kTrainingFile))
-    fail_input(folder, "the folder already holds a model; --resume continues it");
-  const std::string model = folder + "/model.safetensors";
-  if (is_there(model) && !is_folder(model))
-    fail_input(folder, "the folder already holds a model, which wick train did not write");
-  if (is_there(folder) && !is_folder(folder))
-    fail_input(folder, "expected a folder for the model, got a file");
-}
 
 std::string picture_in(const std::string& folder) { return folder + "/loss.svg"; }
 
@@ -108,97 +59,26 @@ void require_space(const Training& training, const std::string& folder) {
 
 // ---- the start
 
-/// Refuses texts that are too short. Errors: kInvalidArgument.
-void require_enough(const Corpus& corpus, const TrainingPlan& plan) {
-  const Batches tried(corpus, plan.batch, plan.context, plan.seed);
+void print_warning(const std::string& text) {
+  std::fprintf(stderr, "wick: warning: %s\n", printable(text).c_str());
 }
 
-Training begin(const Options& options, Corpus* corpus, std::optional<FolderLock>& lock,
-               const Device& device) {
+TrainingRun begin(const Options& options, const Device& device) {
+  if (!options.resume.empty())
+    return TrainingRun::resume(
+        options.resume, device,
+        {.folder = options.out, .data = options.plan.data, .warn = print_warning});
   if (options.plan.data.empty()) fail_input("--data", "expected a file or folder of text");
   if (options.out.empty()) fail_input("--out", "expected a folder for the model");
   TrainingPlan plan = options.plan;
   plan.config = config_of(options);
-  if (plan.rate == 0) plan.rate = 1.0 / double(plan.config.hidden_size);
-  require_no_model(options.out);
-  require_memory(plan, device);
-  *corpus = read_corpus(plan.data, plan.valid_fraction);
-  plan.data_checksum = corpus->checksum;
-  for (std::string& path : plan.data) path = absolute_path(path);
-  require_enough(*corpus, plan);
-  make_folder(options.out);
-  lock.emplace(options.out);
-  require_no_model(options.out);  // one that another run has saved since
-  return Training(plan, device);
-}
-
-/// Says on stderr where the resumed run cannot promise the bytes of an uninterrupted one.
-void warn_of_other_bytes(const Training& training, const Device& device, const std::string& file) {
-  const std::string name = printable(file), here = device.info().architecture;
-  if (training.unchecked())
-    std::fprintf(stderr,
-                 "wick: warning: %s: written by an older wick, without a checksum: damage is not "
-                 "noticed\n",
-                 name.c_str());
-  for (const std::string& there : training.architectures())
-    if (there != here)
-      std::fprintf(stderr,
-                   "wick: warning: %s: steps were computed on %s, this device is %s: it rounds "
-                   "differently, so the model will differ in its bytes from that of an "
-                   "uninterrupted run\n",
-                   name.c_str(), printable(there).c_str(), here.c_str());
-}
-
-Training resume(const Options& options, Corpus* corpus, std::optional<FolderLock>& lock,
-                const Device& device) {
-  const std::string file = options.resume + "/" + kTrainingFile, folder = folder_of(options);
-  if (!is_there(file)) fail_input(file, "no such file, nothing to resume");
-  if (!continues_in_place(options)) {
-    require_no_model(folder);
-    make_folder(folder);
-  }
-  lock.emplace(folder);  // before the file is read, which another run may be about to replace
-  if (!continues_in_place(options)) require_no_model(folder);
-  Training training(file, device);
-  warn_of_other_bytes(training, device, file);
-  const TrainingPlan& plan = training.plan();
-  *corpus =
-      read_corpus(options.plan.data.empty() ? plan.data : options.plan.data, plan.valid_fraction);
-  if (corpus->checksum != plan.data_checksum)
-    fail_input(options.resume, "the texts differ from those that the run started with");
-  require_enough(*corpus, plan);
-  return training;
+  return TrainingRun::start(plan, options.out, device, print_warning);
 }
 
 // ---- the run
 
-/// When the next checkpoint is due: after a number of steps, and after a time.
-class Checkpoints {
- public:
-  explicit Checkpoints(const Options& options)
-      : steps_(options.checkpoint_every), seconds_(60 * options.checkpoint_minutes) {}
-  bool due(int64_t steps_done) const {
-    return (steps_ > 0 && steps_done % steps_ == 0) ||
-           (seconds_ > 0 && seconds_since(last_) >= seconds_);
-  }
-  void saved() { last_ = std::chrono::steady_clock::now(); }
-
- private:
-  int64_t steps_;
-  double seconds_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-void validate(Training& training, const Corpus& corpus, Progress& progress) {
-  if (corpus.held_out_bytes() == 0) return;
-  const double loss = training.loss_of(corpus.held_out);
-  training.history.held_out.push_back({training.steps_done(), loss});
-  progress.note("step " + std::to_string(training.steps_done()) + ": held-out loss " +
-                decimal(loss, 4));
-}
-
 std::string now(const Training& training, int64_t first, double seconds) {
-  const auto& losses = training.history.train;
+  const auto& losses = training.history().train;
   const size_t count = std::min<size_t>(20, losses.size());
   double sum = 0;
   for (size_t i = losses.size() - count; i < losses.size(); i++) sum += double(losses[i]);
@@ -209,30 +89,27 @@ std::string now(const Training& training, int64_t first, double seconds) {
 }
 
 /// Trains to the end or until interrupted. Returns the time taken in seconds.
-double run(Training& training, const Corpus& corpus, const Options& options) {
-  const TrainingPlan& plan = training.plan();
-  const Device device = training.decoder().options().device;
-  const Batches batches(corpus, plan.batch, plan.context, plan.seed);
-  const int64_t first = training.steps_done(),
-                every = std::max<int64_t>(1, plan.steps / kValidations);
-  Progress progress(first, plan.steps);
-  Checkpoints checkpoints(options);
-  while (training.steps_done() < plan.steps && !InterruptWatch::asked()) {
-    const Batch batch = batches.at(training.steps_done(), device);
-    training.step(batch.ids, batch.targets);
+double train_with_progress(TrainingRun& run, const Options& options) {
+  const int64_t first = run.training().steps_done();
+  Progress progress(first, run.training().plan().steps);
+  TrainingHooks hooks;
+  hooks.on_step = [&](Training& training) {
     const int64_t done = training.steps_done();
-    if (progress.due(done)) {
-      training.settle();
-      progress.update(done, now(training, first, progress.seconds()));
-    }
-    if (done % every == 0 || done == plan.steps) validate(training, corpus, progress);
-    if (done < plan.steps && checkpoints.due(done)) {
-      training.save(folder_of(options));
-      checkpoints.saved();
-    }
+    if (!progress.due(done)) return;
+    training.settle();
+    progress.update(done, now(training, first, progress.seconds()));
+  };
+  hooks.on_validation = [&](const LossHistory::HeldOut& point) {
+    progress.note("step " + std::to_string(point.step) + ": held-out loss " +
+                  decimal(point.loss, 4));
+  };
+  hooks.stop = [] {
     if (reader_gone()) InterruptWatch::ask();
-  }
-  training.settle();
+    return InterruptWatch::asked();
+  };
+  hooks.checkpoint_every = options.checkpoint_every;
+  hooks.checkpoint_minutes = options.checkpoint_minutes;
+  run.train(hooks);
   return progress.seconds();
 }
 
@@ -248,7 +125,7 @@ std::vector<Counted> count(const Corpus& corpus, const Options& options) {
 
 using Points = std::vector<std::pair<double, double>>;
 
-Points train_points(const History& history) {
+Points train_points(const LossHistory& history) {
   // Averages enough steps per point for a curve of about 300 points.
   const size_t stride = 1 + history.train.size() / 300;
   Points points;
@@ -260,9 +137,9 @@ Points train_points(const History& history) {
   return points;
 }
 
-Points held_out_points(const History& history) {
+Points held_out_points(const LossHistory& history) {
   Points points;
-  for (const History::HeldOut& point : history.held_out)
+  for (const LossHistory::HeldOut& point : history.held_out)
     points.push_back({double(point.step), point.loss});
   return points;
 }
@@ -273,8 +150,9 @@ void save_picture(const std::string& path, const Training& training,
                            " weights in " + grouped(training.steps_done()) + " steps",
                   .x_label = "step",
                   .y_label = "loss, nats a byte"};
-  picture.curves.push_back({"training", train_points(training.history)});
-  picture.curves.push_back({"held out", held_out_points(training.history), Stroke::kLineWithDots});
+  picture.curves.push_back({"training", train_points(training.history())});
+  picture.curves.push_back(
+      {"held out", held_out_points(training.history()), Stroke::kLineWithDots});
   for (const Counted& c : counted)
     picture.curves.push_back({"counting, order " + std::to_string(c.order),
                               {{0, c.loss}, {double(training.steps_done()), c.loss}},
@@ -284,7 +162,7 @@ void save_picture(const std::string& path, const Training& training,
 
 void print_result(const Training& training, const std::vector<Counted>& counted,
                   const std::string& folder) {
-  const History& history = training.history;
+  const LossHistory& history = training.history();
   std::printf("%s", text_plot({{'*', "training loss, nats a byte", train_points(history)},
                                {'o', "held out", held_out_points(history)}})
                         .c_str());
@@ -300,7 +178,7 @@ void print_result(const Training& training, const std::vector<Counted>& counted,
 
 void print_json(const Training& training, const std::vector<Counted>& counted,
                 const std::string& folder, double seconds, int64_t bytes) {
-  const History& history = training.history;
+  const LossHistory& history = training.history();
   Settings s, orders;
   for (const Counted& c : counted) orders.set(std::to_string(c.order), c.loss);
   s.set("folder", folder).set("steps", training.steps_done());
@@ -318,12 +196,11 @@ void train(const Options& options) {
   survive_readers();
   const Device device = Device::parse(options.device);
   set_deterministic(options.deterministic);
-  Corpus corpus;
-  std::optional<FolderLock> lock;
-  Training training = options.resume.empty() ? begin(options, &corpus, lock, device)
-                                             : resume(options, &corpus, lock, device);
+  TrainingRun run = begin(options, device);
+  const Training& training = run.training();
+  const Corpus& corpus = run.corpus();
   const TrainingPlan& plan = training.plan();
-  const std::string folder = folder_of(options);
+  const std::string& folder = run.folder();
   require_space(training, folder);
   const InterruptWatch watch;
   std::fprintf(stderr, "%zu texts: %s bytes to learn from, %s held out; %s weights; %s%s\n",
@@ -335,8 +212,8 @@ void train(const Options& options) {
                    : (", from step " + std::to_string(training.steps_done())).c_str());
 
   const int64_t first = training.steps_done();
-  const double seconds = run(training, corpus, options);
-  training.save(folder);
+  const double seconds = train_with_progress(run, options);
+  run.save();
   const bool interrupted = InterruptWatch::asked();
   const std::vector<Counted> counted =
       interrupted ? std::vector<Counted>() : count(corpus, options);

@@ -72,3 +72,6 @@
 #include "wick/text/chat_template.h"
 #include "wick/text/stop_strings.h"
 #include "wick/text/tokenizer.h"
+#include "wick/train/corpus.h"
+#include "wick/train/training.h"
+#include "wick/train/training_run.h"

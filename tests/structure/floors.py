@@ -22,6 +22,7 @@ FLOORS = {
     "models": (5, _BELOW_FOUR | {"text", "nn", "dist"}),  # a model takes named tensors and a config, not paths: no io
     "load": (6, _BELOW_FOUR | {"io", "text", "nn", "dist", "models"}),
     "generate": (7, _BELOW_FOUR | {"io", "text", "nn", "dist", "models", "load"}),
+    "train": (7, _BELOW_FOUR | {"io", "text", "nn", "dist", "models", "load"}),
 }
 USERS = {"cli", "python", "examples", "bench"}  # floor 8: include/wick and themselves
 BACKEND_MAY_INCLUDE = _BELOW_CORE

@@ -1,16 +1,16 @@
-#include "../../../cli/corpus.h"
+#include "wick/train/corpus.h"
 
 #include <set>
 
-#include "run.h"
+#include "../expect.h"
+#include "../temporary_folder.h"
+#include "train/scored_windows.h"
 
 namespace wick::test {
 namespace {
 
-using namespace cli;
-
 TEST(Corpus, HoldsOutTheEndOfEachText) {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("b", "0123456789");
   folder.write("a", "abcdefghijklmnopqrst");
   const Corpus corpus = read_corpus({folder.path()}, 0.1);
@@ -18,7 +18,7 @@ TEST(Corpus, HoldsOutTheEndOfEachText) {
   EXPECT_EQ(corpus.held_out, (std::vector<std::string>{"st", "9"}));
   EXPECT_EQ(read_corpus({folder.path()}, 0.1).checksum, corpus.checksum);
   EXPECT_NE(read_corpus({folder.path()}, 0.2).checksum, corpus.checksum);
-  EXPECT_NE(read_corpus({folder / "b", folder / "a"}, 0.1).checksum, corpus.checksum);
+  EXPECT_NE(read_corpus({folder.file("b"), folder.file("a")}, 0.1).checksum, corpus.checksum);
 }
 
 Corpus letters(int64_t count) {
@@ -28,22 +28,22 @@ Corpus letters(int64_t count) {
   return corpus;
 }
 
-TEST(Batches, OfAStepAreTheSameWithoutThoseBefore) {
+TEST(ByteBatches, OfAStepAreTheSameWithoutThoseBefore) {
   const Corpus corpus = letters(1000);
-  const Batches one(corpus, 3, 16, 7), other(corpus, 3, 16, 7);
+  const ByteBatches one(corpus, 3, 16, 7), other(corpus, 3, 16, 7);
   for (int64_t step = 0; step < 50; step++) one.at(step, Device::cpu());
   for (const int64_t step : {49, 3, 40}) {
-    const Batch a = one.at(step, Device::cpu()), b = other.at(step, Device::cpu());
+    const ByteBatch a = one.at(step, Device::cpu()), b = other.at(step, Device::cpu());
     EXPECT_EQ(a.ids.to_vector<int64_t>(), b.ids.to_vector<int64_t>());
     EXPECT_EQ(a.targets.to_vector<int64_t>(), b.targets.to_vector<int64_t>());
   }
   EXPECT_NE(one.at(0, Device::cpu()).ids.to_vector<int64_t>(),
-            Batches(corpus, 3, 16, 8).at(0, Device::cpu()).ids.to_vector<int64_t>());
+            ByteBatches(corpus, 3, 16, 8).at(0, Device::cpu()).ids.to_vector<int64_t>());
 }
 
-TEST(Batches, TargetsAreTheBytesThatFollow) {
-  const Batches batches(letters(1000), 2, 16, 1);
-  const Batch batch = batches.at(5, Device::cpu());
+TEST(ByteBatches, TargetsAreTheBytesThatFollow) {
+  const ByteBatches batches(letters(1000), 2, 16, 1);
+  const ByteBatch batch = batches.at(5, Device::cpu());
   const auto ids = batch.ids.to_vector<int64_t>(), targets = batch.targets.to_vector<int64_t>();
   ASSERT_EQ(targets.size(), 32u);
   for (size_t i = 0; i < 32; i++) {
@@ -56,10 +56,10 @@ TEST(Batches, TargetsAreTheBytesThatFollow) {
   }
 }
 
-TEST(Batches, AnEpochTakesEveryWindowOnce) {
+TEST(ByteBatches, AnEpochTakesEveryWindowOnce) {
   Corpus corpus = letters(0);
   for (int i = 0; i < 1001; i++) corpus.train[0] += i % 16 == 0 ? char(i / 16) : '~';  // marks
-  const Batches batches(corpus, 1, 16, 3);
+  const ByteBatches batches(corpus, 1, 16, 3);
   std::multiset<int64_t> seen;
   for (int64_t step = 0; step < 61; step++)
     for (const int64_t id : batches.at(step, Device::cpu()).ids.to_vector<int64_t>())

@@ -2,7 +2,9 @@
 #pragma once
 #include <string>
 
-namespace wick::cli {
+#include "wick/train/training_run.h"
+
+namespace wick {
 
 /// Holds the lock of a folder; a second instance for the same folder is refused, in whichever
 /// process. The lock is flock's on FOLDER/training.lock: the kernel drops it when the process ends,
@@ -10,8 +12,8 @@ namespace wick::cli {
 class FolderLock {
  public:
   /// Errors: kInvalidArgument if the folder is locked, naming the process; kIo. On a file system
-  /// without locks it warns on stderr and locks nothing.
-  explicit FolderLock(const std::string& folder);
+  /// without locks it calls `warn` and locks nothing.
+  FolderLock(const std::string& folder, const WarningHook& warn);
   /// Removes the file.
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
@@ -22,4 +24,4 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-}  // namespace wick::cli
+}  // namespace wick

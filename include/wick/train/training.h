@@ -1,4 +1,4 @@
-// A training run: its plan, its progress, and the file that holds both.
+// Training of a byte model: its plan, its steps and losses, and the file that holds them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,42 +8,56 @@
 #include "wick/models/decoder.h"
 #include "wick/nn/optimizer.h"
 
-namespace wick::cli {
+namespace wick {
+
+/// The default model of bytes: 0.82 million weights in 4 layers of 128 with 4 heads. Tied embeddings
+/// and the large initial deviation gave the lowest held-out losses.
+///
+/// context  the model's max_position_embeddings
+WICK_API DecoderConfig byte_model_config(int64_t context = 128);
+
+/// Errors: kInvalidArgument, under the name `where`, unless the config has a vocab_size of 256 (a
+/// token per byte), is causal, and has at least `context` positions.
+WICK_API void require_byte_model(const DecoderConfig& config, int64_t context,
+                                 const std::string& where);
 
 /// Everything that determines the result, to the bit on one kind of device.
-struct TrainingPlan {
-  DecoderConfig config;
-  std::vector<std::string> data;  // paths, absolute
-  double valid_fraction = 0.1;
-  uint64_t data_checksum = 0;
-  int64_t steps = 1800, batch = 8, context = 128;
-  double rate = 0;  // peak learning rate
-  uint64_t seed = 1;
+struct WICK_API TrainingPlan {
+  DecoderConfig config = byte_model_config();
+  std::vector<std::string> data;  // paths of files, and of folders of files
+  double valid_fraction = 0.1;    // the part held out, at each text's end
+  uint64_t data_checksum = 0;     // Corpus::checksum; TrainingRun::start sets it
+  int64_t steps = 1800;
+  int64_t batch = 8;      // sequences in a step
+  int64_t context = 128;  // bytes in a sequence
+  double rate = 0;        // the peak learning rate; 0: TrainingRun::start takes 1 / hidden_size
+  uint64_t seed = 1;      // of the first weights and the order of the texts
   // Defaults for small models that read small texts many times: in 158 runs near the default
   // config, the held-out loss falls with weight decay up to about this value.
   AdamWSettings optimizer = {
       .beta2 = 0.98, .weight_decay = 0.7, .clip_norm = 1, .decays_vectors = false};
+  /// Rises to `rate` in the first ninth of the steps, at most 200, then falls to 0.
   CosineRate schedule() const;
 };
 
 /// Errors: kOutOfMemory if the device's total memory is less than the minimum for weights,
 /// gradients, averages and the activations that one step saves.
-void require_memory(const TrainingPlan& plan, const Device& device);
+WICK_API void require_memory(const TrainingPlan& plan, const Device& device);
 
 /// Losses in nats per byte.
-struct History {
+struct LossHistory {
   std::vector<float> train;  // one per step
   struct HeldOut {
-    int64_t step;
+    int64_t step;  // the number of steps done
     double loss;
   };
   std::vector<HeldOut> held_out;
 };
 
-/// Parameters, optimizer and history. The next step is history.train.size().
-class Training {
+/// Parameters, optimizer and losses of a model in training. The next step is steps_done().
+class WICK_API Training {
  public:
-  /// Starts a new run with random parameters, drawn from the seed of `plan`.
+  /// Starts with random parameters, drawn from the seed of `plan`.
   Training(const TrainingPlan& plan, const Device& device);
   /// Resumes from a file written by save. Errors: kIo; kFormat, also if the file's checksum is not
   /// that of its contents.
@@ -51,20 +65,25 @@ class Training {
 
   const TrainingPlan& plan() const { return plan_; }
   const Decoder& decoder() const { return decoder_; }
-  int64_t steps_done() const { return int64_t(history.train.size() + pending_.size()); }
+  /// The losses read so far: settle() reads those of the steps done.
+  const LossHistory& history() const { return history_; }
+  int64_t steps_done() const { return int64_t(history_.train.size() + pending_.size()); }
   /// The architectures of the devices that have computed steps ("x86-64-v4", "gfx1100"), in order.
   const std::vector<std::string>& architectures() const { return architectures_; }
   /// Whether the run comes from a file of a version of wick that wrote neither checksums nor
   /// architectures.
   bool unchecked() const { return unchecked_; }
 
-  /// Trains one step on ids [B, T] and targets [B * T]. Keeps the loss on the device.
+  /// Trains one step on ids [B, T] and targets [B * T], i64. Keeps the loss on the device.
   void step(const Tensor& ids, const Tensor& targets);
   /// Reads the losses kept on the device into the history. Errors: std::runtime_error if one is not
   /// finite.
   void settle();
-  /// The mean loss per byte of the texts.
+  /// The mean loss per byte of the texts, in nats, on windows of plan().context bytes that overlap by
+  /// half: each byte is scored once, after at least half a window of context where the text has it.
   double loss_of(const std::vector<std::string>& texts) const;
+  /// Adds the loss of these texts to the history's held_out, and returns it.
+  double validate(const std::vector<std::string>& texts);
 
   /// Writes everything needed to resume to FOLDER/training.safetensors, and next to it the model:
   /// model.safetensors, config.json and tokenizer.json. Each file appears under its name only when
@@ -72,8 +91,6 @@ class Training {
   void save(const std::string& folder);
   /// The files that save writes, with the sizes of their tensors at the end of the run.
   std::vector<FileSize> files(const std::string& folder) const;
-
-  History history;
 
  private:
   struct Saved;
@@ -84,12 +101,14 @@ class Training {
   Parameters parameters_;
   Decoder decoder_;
   AdamW optimizer_;
-  Tensor positions_;             // [B, T]
+  Tensor positions_;  // [B, T]
+  LossHistory history_;
   std::vector<Tensor> pending_;  // losses still on the device
   std::vector<std::string> architectures_;
   bool unchecked_ = false;
 };
 
+/// The name of the file that a Training resumes from, in the folder of save.
 inline constexpr const char* kTrainingFile = "training.safetensors";
 
-}  // namespace wick::cli
+}  // namespace wick

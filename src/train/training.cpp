@@ -1,13 +1,12 @@
-#include "training.h"
+#include "wick/train/training.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 
-#include "checksum.h"
-#include "corpus.h"
-#include "report.h"
+#include "train/checksum.h"
+#include "train/scored_windows.h"
 #include "wick/abi/backend.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
@@ -20,7 +19,7 @@
 #include "wick/ops/softmax.h"
 #include "wick/text/tokenizer.h"
 
-namespace wick::cli {
+namespace wick {
 namespace {
 
 // Keys in the file's metadata; older versions wrote kPlanKey alone.
@@ -31,9 +30,9 @@ constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kTokenizerFile = "tokenizer.json";
 constexpr const char* kConfigFile = "config.json";
 
-Settings to_settings(const TrainingPlan& plan) {
+Settings settings_of(const TrainingPlan& plan) {
   Settings s;
-  s.set("config", wick::to_settings(plan.config));
+  s.set("config", to_settings(plan.config));
   s.set("data", Setting::List(plan.data.begin(), plan.data.end()));
   s.set("valid_fraction", plan.valid_fraction);
   s.set("data_checksum", std::to_string(plan.data_checksum));
@@ -110,6 +109,25 @@ Parameters drawn(const TrainingPlan& plan, const Device& device) {
 
 }  // namespace
 
+DecoderConfig byte_model_config(int64_t context) {
+  DecoderConfig config;  // 4 layers of 128 with 4 heads, 256 tokens
+  config.max_position_embeddings = context;
+  config.tie_word_embeddings = true;
+  config.initializer_range = 0.08;
+  return config;
+}
+
+void require_byte_model(const DecoderConfig& config, int64_t context, const std::string& where) {
+  const ErrorCode code = ErrorCode::kInvalidArgument;
+  check(config.vocab_size == 256, code, where,
+        "\"vocab_size\": expected 256, a token per byte, got ", config.vocab_size);
+  check(config.is_causal, code, where,
+        "\"is_causal\": expected true, as the model learns to predict the next byte, got false");
+  check(config.max_position_embeddings >= context, code, where,
+        "\"max_position_embeddings\": expected at least the context ", context, ", got ",
+        config.max_position_embeddings);
+}
+
 CosineRate TrainingPlan::schedule() const {
   return {.peak = rate, .last = 0, .warmup = std::min<int64_t>(200, steps / 9), .steps = steps};
 }
@@ -124,7 +142,11 @@ void require_memory(const TrainingPlan& plan, const Device& device) {
       16 + 4 * (2 * double(c.vocab_size) + double(c.num_hidden_layers) * of_layer);
   const double bytes = 16 * double(num_parameters(c)) + tokens * of_token;
   const int64_t room = device.info().total_bytes;  // 0: unknown
-  const auto gibibytes = [](double n) { return decimal(n / (1 << 30), 1); };
+  const auto gibibytes = [](double n) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f", n / (1 << 30));
+    return std::string(text);
+  };
   check(room <= 0 || bytes <= double(room), ErrorCode::kOutOfMemory, "train", "steps of ",
         plan.batch, " sequences of ", plan.context, " bytes take at least ", gibibytes(bytes),
         " GiB on ", device, ", which has ", gibibytes(double(room)));
@@ -193,13 +215,13 @@ Training::Training(const Saved& saved, const Device& device)
     : Training(saved.plan, Parameters(saved.source("parameter."), trained_on(device))) {
   architectures_ = saved.architectures;
   unchecked_ = saved.unchecked;
-  history.train = saved.list<float>("train_loss");
+  history_.train = saved.list<float>("train_loss");
   const auto steps = saved.list<int64_t>("held_out_steps");
   const auto losses = saved.list<double>("held_out_loss");
   check(steps.size() == losses.size(), ErrorCode::kFormat, saved.path,
         "\"held_out_steps\" and \"held_out_loss\" differ in length");
-  for (size_t i = 0; i < steps.size(); i++) history.held_out.push_back({steps[i], losses[i]});
-  optimizer_.restore(saved.source("optimizer."), int64_t(history.train.size()));
+  for (size_t i = 0; i < steps.size(); i++) history_.held_out.push_back({steps[i], losses[i]});
+  optimizer_.restore(saved.source("optimizer."), int64_t(history_.train.size()));
 }
 
 void Training::save(const std::string& folder) {
@@ -213,16 +235,16 @@ void Training::save(const std::string& folder) {
   for (const auto& [name, tensor] : optimizer_.state()) all["optimizer." + name] = tensor;
   std::vector<int64_t> steps;
   std::vector<double> losses;
-  for (const History::HeldOut& point : history.held_out) {
+  for (const LossHistory::HeldOut& point : history_.held_out) {
     steps.push_back(point.step);
     losses.push_back(point.loss);
   }
-  all["train_loss"] = Tensor::from(history.train);
+  all["train_loss"] = Tensor::from(history_.train);
   all["held_out_steps"] = Tensor::from(steps);
   all["held_out_loss"] = Tensor::from(losses);
   Settings architectures;
   architectures.set("architectures", Setting::List(architectures_.begin(), architectures_.end()));
-  Metadata metadata = {{kPlanKey, to_json(to_settings(plan_), -1)},
+  Metadata metadata = {{kPlanKey, to_json(settings_of(plan_), -1)},
                        {kArchitecturesKey, to_json(architectures, -1)}};
   const TensorSource state = source_of(all, "train");
   metadata[kChecksumKey] = checksum_of(metadata, state);
@@ -231,7 +253,7 @@ void Training::save(const std::string& folder) {
                         folder_tensors(source_of(model, "train"), plan_.config),
                         {{"format", "pt"}});
   write_json(folder + "/" + kTokenizerFile, byte_tokenizer_json());
-  write_json(folder + "/" + kConfigFile, wick::to_settings(plan_.config));
+  write_json(folder + "/" + kConfigFile, to_settings(plan_.config));
 }
 
 std::vector<FileSize> Training::files(const std::string& folder) const {
@@ -263,9 +285,9 @@ void Training::step(const Tensor& ids, const Tensor& targets) {
 
 void Training::settle() {
   for (const Tensor& loss : pending_) {
-    history.train.push_back(loss.item<float>());
-    if (!std::isfinite(history.train.back()))
-      throw std::runtime_error("train: the loss of step " + std::to_string(history.train.size()) +
+    history_.train.push_back(loss.item<float>());
+    if (!std::isfinite(history_.train.back()))
+      throw std::runtime_error("train: the loss of step " + std::to_string(history_.train.size()) +
                                " is not finite; a smaller --lr may help");
   }
   pending_.clear();
@@ -291,4 +313,10 @@ double Training::loss_of(const std::vector<std::string>& texts) const {
   return total / double(windows.bytes);
 }
 
-}  // namespace wick::cli
+double Training::validate(const std::vector<std::string>& texts) {
+  const double loss = loss_of(texts);
+  history_.held_out.push_back({steps_done(), loss});
+  return loss;
+}
+
+}  // namespace wick

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace wick::cli {
+namespace wick {
 
 /// FNV-1a, 64 bits. Every step is a bijection of the state, so one changed byte always changes it.
 class Checksum {
@@ -30,4 +30,4 @@ class Checksum {
   uint64_t value_ = 0xcbf29ce484222325;
 };
 
-}  // namespace wick::cli
+}  // namespace wick

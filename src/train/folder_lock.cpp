@@ -1,4 +1,4 @@
-#include "folder_lock.h"
+#include "train/folder_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -6,13 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
-#include "failure.h"
-#include "printable.h"
+#include "wick/base/error.h"
 
-namespace wick::cli {
+namespace wick {
 namespace {
 
 /// What the holder wrote: its process id. Empty if it has not written yet.
@@ -33,7 +31,8 @@ bool is_at(int descriptor, const std::string& path) {
 
 }  // namespace
 
-FolderLock::FolderLock(const std::string& folder) : path_(folder + "/training.lock") {
+FolderLock::FolderLock(const std::string& folder, const WarningHook& warn)
+    : path_(folder + "/training.lock") {
   for (;;) {
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (descriptor_ < 0) fail(ErrorCode::kIo, path_, "cannot be written: ", std::strerror(errno));
@@ -45,15 +44,14 @@ FolderLock::FolderLock(const std::string& folder) : path_(folder + "/training.lo
         continue;
       }
       if (error != EWOULDBLOCK) {
-        std::fprintf(stderr,
-                     "wick: warning: %s: cannot be locked: %s; a second training into this "
-                     "folder would not be noticed\n",
-                     printable(path_).c_str(), std::strerror(error));
+        if (warn)
+          warn(path_ + ": cannot be locked: " + std::strerror(error) +
+               "; a second training into this folder would not be noticed");
         break;
       }
       close(descriptor_);
-      fail_input(folder, "another wick train writes into this folder",
-                 holder.empty() ? "" : ": process " + holder);
+      fail(ErrorCode::kInvalidArgument, folder, "another wick train writes into this folder",
+           holder.empty() ? "" : ": process " + holder);
     }
     if (is_at(descriptor_, path_)) break;
     close(descriptor_);
@@ -69,4 +67,4 @@ FolderLock::~FolderLock() {
   close(descriptor_);
 }
 
-}  // namespace wick::cli
+}  // namespace wick

@@ -1,24 +1,24 @@
-#include "corpus.h"
+#include "wick/train/corpus.h"
 
 #include <algorithm>
 #include <numeric>
 #include <random>
 
-#include "checksum.h"
-#include "failure.h"
-#include "paths.h"
+#include "train/checksum.h"
+#include "train/paths.h"
+#include "wick/base/error.h"
 #include "wick/io/file.h"
 
-namespace wick::cli {
+namespace wick {
 namespace {
 
 std::vector<std::string> files_of(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
-    if (!is_there(path)) fail_input(path, "no such file or folder");
+    check(is_there(path), ErrorCode::kInvalidArgument, path, "no such file or folder");
     const bool folder = is_folder(path);
     const std::vector<std::string> inside = folder ? files_in(path) : std::vector{path};
-    if (inside.empty()) fail_input(path, "the folder holds no files");
+    check(!inside.empty(), ErrorCode::kInvalidArgument, path, "the folder holds no files");
     files.insert(files.end(), inside.begin(), inside.end());
   }
   return files;
@@ -35,11 +35,13 @@ int64_t Corpus::train_bytes() const { return total_size(train); }
 int64_t Corpus::held_out_bytes() const { return total_size(held_out); }
 
 Corpus read_corpus(const std::vector<std::string>& paths, double valid_fraction) {
+  check(valid_fraction >= 0 && valid_fraction < 1, ErrorCode::kInvalidArgument, "read_corpus",
+        "valid_fraction: expected a number in [0, 1), got ", valid_fraction);
   Corpus corpus;
   Checksum checksum;
   for (const std::string& file : files_of(paths)) {
     const std::string text = read_file(file);
-    if (text.empty()) fail_input(file, "the text is empty");
+    check(!text.empty(), ErrorCode::kInvalidArgument, file, "the text is empty");
     const size_t cut = size_t(double(text.size()) * (1 - valid_fraction));
     corpus.train.push_back(text.substr(0, cut));
     corpus.held_out.push_back(text.substr(cut));
@@ -50,18 +52,19 @@ Corpus read_corpus(const std::vector<std::string>& paths, double valid_fraction)
   return corpus;
 }
 
-Batches::Batches(const Corpus& corpus, int64_t batch, int64_t context, uint64_t seed)
+ByteBatches::ByteBatches(const Corpus& corpus, int64_t batch, int64_t context, uint64_t seed)
     : batch_(batch), context_(context), seed_(seed) {
+  check(batch >= 1 && context >= 1, ErrorCode::kInvalidArgument, "train",
+        "expected batch and context of at least 1, got ", batch, " and ", context);
   for (const std::string& text : corpus.train) stream_ += "\n" + text;
   const int64_t size = int64_t(stream_.size());
-  if (size < context + 1)
-    fail_input("train", "the texts hold ", size - 1, " bytes to train on, less than the context ",
-               context);
+  check(size >= context + 1, ErrorCode::kInvalidArgument, "train", "the texts hold ", size - 1,
+        " bytes to train on, less than the context ", context);
   // One window less than fits, to leave room for a varying first offset.
   windows_ = std::max<int64_t>(1, (size - 1) / context - 1);
 }
 
-void Batches::arrange(int64_t epoch) const {
+void ByteBatches::arrange(int64_t epoch) const {
   if (epoch == epoch_) return;
   std::seed_seq seeds{uint32_t(seed_), uint32_t(seed_ >> 32), uint32_t(epoch)};
   std::mt19937_64 random(seeds);
@@ -74,7 +77,7 @@ void Batches::arrange(int64_t epoch) const {
   epoch_ = epoch;
 }
 
-Batch Batches::at(int64_t step, const Device& device) const {
+ByteBatch ByteBatches::at(int64_t step, const Device& device) const {
   std::vector<int64_t> ids, targets;
   for (int64_t i = step * batch_; i < (step + 1) * batch_; i++) {
     arrange(i / windows_);
@@ -88,28 +91,4 @@ Batch Batches::at(int64_t step, const Device& device) const {
           Tensor::from(targets, {batch_ * context_}, device)};
 }
 
-ScoredWindows windows_of(const std::vector<std::string>& texts, int64_t context) {
-  ScoredWindows windows;
-  const int64_t stride = std::max<int64_t>(1, context / 2);
-  for (const std::string& text : texts) {
-    const std::string stream = "\n" + text;
-    const int64_t size = int64_t(text.size());
-    // The window's last target is text[end - 1]; it scores the targets from `scored` on.
-    for (int64_t scored = 0; scored < size;) {
-      const int64_t begin = std::max<int64_t>(0, scored + stride - context);
-      const int64_t end = std::min(size, begin + context);
-      for (int64_t t = begin; t < begin + context; t++) {
-        const bool inside = t < end;
-        windows.ids.push_back(inside ? uint8_t(stream[size_t(t)]) : 0);
-        windows.targets.push_back(inside ? uint8_t(stream[size_t(t) + 1]) : 0);
-        windows.scored.push_back(inside && t >= scored ? 1.0f : 0.0f);
-      }
-      windows.count++;
-      scored = end;
-    }
-    windows.bytes += size;
-  }
-  return windows;
-}
-
-}  // namespace wick::cli
+}  // namespace wick
