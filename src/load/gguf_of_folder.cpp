@@ -15,7 +15,6 @@
 #include "load/gguf_tokenizer.h"
 #include "load/overflow.h"
 #include "models/gguf_names.h"
-#include "models/tied_head.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"

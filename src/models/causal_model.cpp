@@ -10,7 +10,12 @@
 namespace wick {
 namespace {
 
-void require_batch(const CausalModel& model, const TokenBatch& batch) {
+void require_causal(const CausalModel& model, const ModelCache* cache) {
+  check(model.facts().is_causal || !cache, ErrorCode::kUnsupported, "model",
+        "a model that is not causal gives embeddings, and continues no text");
+}
+
+void require_batch(const CausalModel& model, const TokenBatch& batch, const ModelCache* cache) {
   const int64_t sequences = int64_t(batch.offsets.size()) - 1;
   check(sequences > 0 && int64_t(batch.starts.size()) == sequences, ErrorCode::kShapeMismatch,
         "model", "expected offsets [B + 1] and starts [B], got ", batch.offsets.size(), " and ",
@@ -20,9 +25,12 @@ void require_batch(const CausalModel& model, const TokenBatch& batch) {
         " sequences, got ", batch.lengths.size());
   check(batch.offsets[0] == 0, ErrorCode::kInvalidArgument, "model",
         "offsets: expected 0 at first, got ", batch.offsets[0]);
-  for (int64_t b = 0; b < sequences; b++)
+  for (int64_t b = 0; b < sequences; b++) {
     check(batch.offsets[size_t(b)] < batch.offsets[size_t(b) + 1], ErrorCode::kInvalidArgument,
           "model", "sequence ", b, " has no tokens");
+    check(cache || batch.starts[size_t(b)] == 0, ErrorCode::kInvalidArgument, "model", "sequence ",
+          b, ": expected position 0 without a cache, got ", batch.starts[size_t(b)]);
+  }
   const Shape ids = {batch.offsets.back()}, rows = {ids[0], model.facts().hidden_size};
   const auto require = [](const Tensor& x, const Shape& shape, const char* name) {
     check(bool(x) && x.shape() == shape, ErrorCode::kShapeMismatch, "model", name, ": expected ",
@@ -34,98 +42,109 @@ void require_batch(const CausalModel& model, const TokenBatch& batch) {
     require(batch.ids, ids, "ids");
   require(batch.positions, ids, "positions");
   if (batch.visible) require(batch.visible, ids, "visible");
+  require_causal(model, cache);
+  check(!cache || cache->sequences() == sequences, ErrorCode::kShapeMismatch, "model", "expected ",
+        cache ? cache->sequences() : 0, " sequences, as the cache has, got ", sequences);
+}
+
+int64_t tokens_of(const TokenBatch& batch, size_t sequence) {
+  return batch.offsets[sequence + 1] - batch.offsets[sequence];
 }
 
 /// The tokens [first, first + most) of each sequence, or its last one if it has no more.
 struct Part {
-  std::vector<int64_t> rows;    // of the batch, [B, T]
-  std::vector<int64_t> counts;  // [B]: those that are its own; the others repeat its last one
-  int64_t tokens = 0;           // T
+  std::vector<int64_t> rows;          // of the batch, [B, T]
+  std::vector<int64_t> own;           // [B]: tokens of its own; the others repeat its last one
+  std::vector<int64_t> starts, ends;  // [B]: positions
+  std::vector<int64_t> lengths;       // [B]: as TokenGrid has them
+  int64_t first, tokens = 0;          // T
 };
 Part part_of(const TokenBatch& batch, int64_t first, int64_t most) {
-  Part part;
+  Part part{
+      .rows = {}, .own = {}, .starts = {}, .ends = {}, .lengths = batch.lengths, .first = first};
   const size_t sequences = batch.starts.size();
   for (size_t b = 0; b < sequences; b++) {
-    const int64_t count = batch.offsets[b + 1] - batch.offsets[b];
-    part.counts.push_back(std::clamp<int64_t>(count - first, 0, most));
-    part.tokens = std::max(part.tokens, part.counts.back());
+    part.own.push_back(std::clamp<int64_t>(tokens_of(batch, b) - first, 0, most));
+    part.tokens = std::max(part.tokens, part.own.back());
   }
-  for (size_t b = 0; b < sequences; b++)
+  for (size_t b = 0; b < sequences; b++) {
+    const int64_t count = tokens_of(batch, b), start = batch.starts[b];
     for (int64_t t = first; t < first + part.tokens; t++)
-      part.rows.push_back(std::min(batch.offsets[b] + t, batch.offsets[b + 1] - 1));
+      part.rows.push_back(batch.offsets[b] + std::min(t, count - 1));
+    part.starts.push_back(start + std::min(first, count - 1));
+    part.ends.push_back(start + std::min(first + part.tokens, count));
+    if (batch.lengths.empty()) part.lengths.push_back(start + count);
+  }
   return part;
+}
+
+/// The part's tokens. is_batch: whether it has those of the batch, in the same order.
+TokenGrid grid_of(const TokenBatch& batch, const Part& part, bool is_batch) {
+  const int64_t sequences = int64_t(batch.starts.size());
+  const Tensor index = is_batch ? Tensor() : Tensor::from(part.rows, batch.positions.device());
+  const auto grid = [&](const Tensor& x) {  // [N, ...] -> [B, T, ...]
+    if (!x) return x;
+    Shape shape = x.shape();
+    shape[0] = part.tokens;
+    shape.insert(0, sequences);
+    return reshape(is_batch ? x : index_select(x, 0, index), shape);
+  };
+  const Tensor positions = grid(batch.positions);
+  return {.ids = batch.embeddings ? Tensor() : grid(batch.ids),
+          .embeddings = grid(batch.embeddings),
+          .positions = positions,
+          .visible = batch.visible ? grid(batch.visible) : positions,
+          .lengths = part.lengths};
+}
+
+/// The rows of a batch's tokens among the results of its parts, [B, T, hidden] of each.
+std::vector<int64_t> rows_of(const TokenBatch& batch, const std::vector<Part>& parts) {
+  std::vector<int64_t> rows(size_t(batch.offsets.back()));
+  int64_t before = 0;
+  for (const Part& part : parts)
+    for (size_t b = 0; b < part.own.size(); b++, before += part.tokens)
+      for (int64_t t = 0; t < part.own[b]; t++)
+        rows[size_t(batch.offsets[b] + part.first + t)] = before + t;
+  return rows;
 }
 
 }  // namespace
 
 Tensor CausalModel::hidden(const TokenBatch& batch, ModelCache* cache,
                            std::vector<Tensor>* all) const {
-  require_batch(*this, batch);
-  const int64_t sequences = int64_t(batch.starts.size());
-  check(facts().is_causal || !cache, ErrorCode::kUnsupported, "model",
-        "a model that is not causal gives embeddings, and continues no text");
-  check(!cache || cache->sequences() == sequences, ErrorCode::kShapeMismatch, "model", "expected ",
-        cache ? cache->sequences() : 0, " sequences, as the cache has, got ", sequences);
+  require_batch(*this, batch, cache);
   int64_t longest = 0;
   bool is_even = true;
-  for (int64_t b = 0; b < sequences; b++) {
-    const int64_t count = batch.offsets[size_t(b) + 1] - batch.offsets[size_t(b)];
+  for (size_t b = 0; b < batch.starts.size(); b++) {
+    const int64_t count = tokens_of(batch, b);
     is_even = is_even && (b == 0 || count == longest);
     longest = std::max(longest, count);
-    check(cache || batch.starts[size_t(b)] == 0, ErrorCode::kInvalidArgument, "model", "sequence ",
-          b, ": expected position 0 without a cache, got ", batch.starts[size_t(b)]);
   }
   const int64_t chunk = cache ? std::min(cache->chunk(), longest) : longest;
-  const Device device = options().device;
-  std::vector<Tensor> results;                                // [B, T, hidden] of each part
-  std::vector<std::vector<Tensor>> inner;                     // all of each part
-  std::vector<int64_t> places(size_t(batch.offsets.back()));  // of each token in the results' rows
-  int64_t rows_before = 0;
+  const bool is_one = is_even && chunk == longest;  // one part, which has the batch's tokens
+  std::vector<Part> parts;
+  std::vector<Tensor> results;  // of each part
+  std::vector<std::vector<Tensor>> of_layers;
   for (int64_t first = 0; first < longest; first += chunk) {
-    const Part part = part_of(batch, first, chunk);
-    const Shape shape = {sequences, part.tokens};
-    const bool is_whole = is_even && chunk == longest;
-    const Tensor index = is_whole ? Tensor() : Tensor::from(part.rows, device);
-    const auto grid_of = [&](const Tensor& x, const Shape& to) {
-      if (!x) return Tensor();
-      return reshape(is_whole ? x : index_select(x, 0, index), to);
-    };
-    TokenGrid grid{
-        .ids = batch.embeddings ? Tensor() : grid_of(batch.ids, shape),
-        .embeddings = grid_of(batch.embeddings, {sequences, part.tokens, facts().hidden_size}),
-        .positions = grid_of(batch.positions, shape),
-        .visible = grid_of(batch.visible, shape),
-        .lengths = batch.lengths};
-    if (!grid.visible) grid.visible = grid.positions;
-    std::vector<int64_t> starts, ends;
-    for (int64_t b = 0; b < sequences; b++) {
-      const int64_t start = batch.starts[size_t(b)], count = part.counts[size_t(b)],
-                    whole = batch.offsets[size_t(b) + 1] - batch.offsets[size_t(b)];
-      starts.push_back(start + std::min(first, whole - 1));
-      ends.push_back(start + std::min(first + part.tokens, whole));
-      for (int64_t t = 0; t < count; t++)
-        places[size_t(batch.offsets[size_t(b)] + first + t)] = rows_before + b * part.tokens + t;
-      if (batch.lengths.empty()) grid.lengths.push_back(start + whole);
-    }
-    if (cache) cache->prepare(starts, ends);
+    parts.push_back(part_of(batch, first, chunk));
+    if (cache) cache->prepare(parts.back().starts, parts.back().ends);
     std::vector<Tensor> layers;
-    results.push_back(hidden_of(grid, cache, all ? &layers : nullptr));
-    if (all) inner.push_back(std::move(layers));
-    rows_before += sequences * part.tokens;
+    results.push_back(
+        hidden_of(grid_of(batch, parts.back(), is_one), cache, all ? &layers : nullptr));
+    of_layers.push_back(std::move(layers));
   }
-  const bool is_one = results.size() == 1 && is_even;
-  const Tensor index = is_one ? Tensor() : Tensor::from(places, device);
-  const auto joined = [&](std::vector<Tensor> parts) {
-    for (Tensor& x : parts) x = reshape(x, {x.size(0) * x.size(1), x.size(2)});
-    const Tensor rows = parts.size() == 1 ? parts[0] : cat(parts, 0);
+  const Tensor index = is_one ? Tensor() : Tensor::from(rows_of(batch, parts), options().device);
+  const auto joined = [&](std::vector<Tensor> of_parts) {  // [N, hidden]
+    for (Tensor& x : of_parts) x = reshape(x, {x.size(0) * x.size(1), x.size(2)});
+    const Tensor rows = of_parts.size() == 1 ? of_parts[0] : cat(of_parts, 0);
     return is_one ? rows : index_select(rows, 0, index);
   };
   if (all) {
     all->clear();
-    for (size_t layer = 0; layer < inner[0].size(); layer++) {
-      std::vector<Tensor> parts;
-      for (const std::vector<Tensor>& part : inner) parts.push_back(part[layer]);
-      all->push_back(joined(std::move(parts)));
+    for (size_t layer = 0; layer < of_layers[0].size(); layer++) {
+      std::vector<Tensor> of_parts;
+      for (const std::vector<Tensor>& part : of_layers) of_parts.push_back(part[layer]);
+      all->push_back(joined(std::move(of_parts)));
     }
   }
   return joined(std::move(results));
@@ -137,8 +156,7 @@ Tensor CausalModel::hidden(const Tensor& ids, const Tensor& positions, ModelCach
         ErrorCode::kShapeMismatch, "model", "expected ids and positions [B, T], got ",
         ids ? to_string(ids.shape()) : "nothing", " and ",
         positions ? to_string(positions.shape()) : "nothing");
-  check(facts().is_causal || !cache, ErrorCode::kUnsupported, "model",
-        "a model that is not causal gives embeddings, and continues no text");
+  require_causal(*this, cache);
   check(lengths.empty() || int64_t(lengths.size()) == ids.size(0), ErrorCode::kShapeMismatch,
         "model", "expected a length for each of ", ids.size(0), " rows, got ", lengths.size());
   TokenGrid grid{.ids = ids,

@@ -1,7 +1,7 @@
 // The registry's row of decoders.
 #include "models/architectures.h"
 #include "models/families.h"
-#include "models/tied_head.h"
+#include "models/gguf_names.h"
 #include "wick/models/decoder.h"
 
 namespace wick {

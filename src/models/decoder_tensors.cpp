@@ -6,6 +6,7 @@
 
 #include "models/families.h"
 #include "models/gguf_names.h"
+#include "models/tied_head.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/shape.h"
 
@@ -478,6 +479,15 @@ TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& co
   if (family && family->grouped_qkv && !is_gguf) result = with_regrouped(result, config, false);
   if (is_gguf) result = with_single_rows(result);
   return with_rows(with_stacked(result, config), config);
+}
+
+void keep_own_head(const TensorSource& folder, DecoderConfig& config,
+                   std::vector<std::string>& warnings) {
+  if (!config.tie_word_embeddings) return;
+  DecoderConfig untied = config;
+  untied.tie_word_embeddings = false;
+  if (has_own_head(decoder_tensors(folder, untied), "model.embed_tokens.weight", warnings))
+    config = untied;
 }
 
 TensorSource gguf_tensors(const TensorSource& source, const DecoderConfig& config) {

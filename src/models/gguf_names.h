@@ -1,7 +1,9 @@
 // A Decoder's config and tensors as GGUF files and folders have them: the inverses of
 // decoder_config_of_gguf and decoder_tensors.
 #pragma once
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/families.h"
 #include "wick/models/decoder.h"
@@ -10,6 +12,10 @@ namespace wick {
 
 /// Whether the family lists the key among those that not every family's GGUF files have.
 bool has_gguf_key(const Family& family, std::string_view key);
+
+/// Unties the config if the folder's output layer differs from its embedding: see has_own_head.
+void keep_own_head(const TensorSource& folder, DecoderConfig& config,
+                   std::vector<std::string>& warnings);
 
 /// The keys of a GGUF file, without "ARCHITECTURE.", that say the sizes and options of a folder's
 /// config; rope's scaling and the heads' length are not among them. Integers are u32, reals f32.

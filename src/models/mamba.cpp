@@ -5,6 +5,7 @@
 
 #include "models/architectures.h"
 #include "models/caches/layer_cache.h"
+#include "models/tied_head.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
@@ -38,6 +39,8 @@ struct MambaConfig {
   std::vector<int64_t> eos_token_ids;
   std::vector<std::string> ignored_keys;
 };
+
+constexpr int64_t kMostLayers = 1 << 16;
 
 /// Nothing limits the length of a text; this is llama.cpp's number.
 constexpr int64_t kPositions = int64_t{1} << 20;
@@ -367,22 +370,22 @@ double positive(const Settings& settings, const char* key, double otherwise) {
   return value;
 }
 
-/// Sizes that multiply stay below 2^62.
-int64_t size_of(const Settings& settings, const char* key, int64_t otherwise) {
-  constexpr int64_t kLargest = (int64_t{1} << 31) - 1;
+constexpr int64_t kLargest = (int64_t{1} << 31) - 1;  // sizes that multiply stay below 2^62
+int64_t size_of(const Settings& settings, const char* key, int64_t otherwise,
+                int64_t most = kLargest) {
   const int64_t size = settings.integer_or(key, otherwise, 1);
-  if (size > kLargest) settings.fail_expected(key, "at most " + std::to_string(kLargest));
+  if (size > most) settings.fail_expected(key, "at most " + std::to_string(most));
   return size;
 }
 
 std::unique_ptr<ModelConfig> of_folder(const Settings& s, const TensorSource* tensors,
-                                       std::vector<std::string>*) {
+                                       std::vector<std::string>* warnings) {
   MambaConfig c;
   c.vocab_size = size_of(s, "vocab_size", c.vocab_size);
   c.hidden_size = size_of(s, "hidden_size", c.hidden_size);
   c.state_size = size_of(s, "state_size", c.state_size);
-  c.num_hidden_layers = size_of(s, "num_hidden_layers", c.num_hidden_layers);
-  c.inner_size = size_of(s, "expand", 2) * c.hidden_size;
+  c.num_hidden_layers = size_of(s, "num_hidden_layers", c.num_hidden_layers, kMostLayers);
+  c.inner_size = size_of(s, "expand", 2, kLargest / c.hidden_size) * c.hidden_size;
   c.conv_kernel = size_of(s, "conv_kernel", c.conv_kernel);
   if (c.conv_kernel < 2) s.fail_expected("conv_kernel", "at least 2");
   const Setting* const rank = s.find("time_step_rank");
@@ -408,19 +411,20 @@ std::unique_ptr<ModelConfig> of_folder(const Settings& s, const TensorSource* te
     if (std::find(std::begin(kRead), std::end(kRead), key) == std::end(kRead) &&
         std::find(std::begin(kIdleKeys), std::end(kIdleKeys), key) == std::end(kIdleKeys))
       c.ignored_keys.push_back(key);
-  if (tensors && tensors->tensors.count("lm_head.weight") == 0) c.tie_word_embeddings = true;
+  if (tensors && c.tie_word_embeddings)
+    c.tie_word_embeddings = !has_own_head(*tensors, "backbone.embeddings.weight", *warnings);
   return std::make_unique<Config>(std::move(c));
 }
 
 std::unique_ptr<ModelConfig> of_gguf(const Settings& metadata, const TensorSource& tensors) {
-  const auto size = [&](const char* key) {
+  const auto size = [&](const char* key, int64_t most = kLargest) {
     const std::string name = std::string("mamba.") + key;
     metadata.integer(name, 1);  // it must be there
-    return size_of(metadata, name.c_str(), 1);
+    return size_of(metadata, name.c_str(), 1, most);
   };
   MambaConfig c;
   c.hidden_size = size("embedding_length");
-  c.num_hidden_layers = size("block_count");
+  c.num_hidden_layers = size("block_count", kMostLayers);
   c.conv_kernel = size("ssm.conv_kernel");
   c.inner_size = size("ssm.inner_size");
   c.state_size = size("ssm.state_size");

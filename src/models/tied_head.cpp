@@ -28,22 +28,18 @@ bool are_equal(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-void keep_own_head(const TensorSource& file, DecoderConfig& config,
-                   std::vector<std::string>& warnings) {
-  if (!config.tie_word_embeddings) return;
-  DecoderConfig untied = config;
-  untied.tie_word_embeddings = false;
-  const TensorSource tensors = decoder_tensors(file, untied);
-  const std::string head = "lm_head.weight", embedding = "model.embed_tokens.weight";
-  if (tensors.tensors.count(head) == 0 || tensors.tensors.count(embedding) == 0) return;
+bool has_own_head(const TensorSource& tensors, const std::string& embedding,
+                  std::vector<std::string>& warnings) {
+  const std::string head = "lm_head.weight";
+  if (tensors.tensors.count(head) == 0 || tensors.tensors.count(embedding) == 0) return false;
   if (tensors.tensors.at(head).shape.size() == 2 &&
       are_equal(tensors.load(head, Device::cpu()), tensors.load(embedding, Device::cpu())))
-    return;
-  config = untied;
+    return false;
   warnings.push_back(
-      file.where +
+      tensors.where +
       ": \"tie_word_embeddings\" is true, but the file's lm_head.weight differs from "
       "the embedding: it is used");
+  return true;
 }
 
 }  // namespace wick

@@ -3,13 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "wick/models/decoder.h"
+#include "wick/core/tensor_source.h"
 
 namespace wick {
 
-/// Unties the config if the file's output layer differs from its embedding, as transformers does.
-/// Adds a warning then. Reads both tensors, if both are there.
-void keep_own_head(const TensorSource& file, DecoderConfig& config,
-                   std::vector<std::string>& warnings);
+/// Whether the tensors, under the model's names, have a "lm_head.weight" that differs from the
+/// embedding, which transformers then uses despite a config that ties them. Adds a warning then. Reads
+/// both tensors, if both are there.
+bool has_own_head(const TensorSource& tensors, const std::string& embedding,
+                  std::vector<std::string>& warnings);
 
 }  // namespace wick

@@ -46,10 +46,19 @@ class AttentionCache : public LayerCache {
                            const Tensor& visible) = 0;
 };
 
+/// A cache of every position, each apart: it forgets any of them by itself, and needs no snapshots.
+class PositionsCache : public AttentionCache {
+ public:
+  bool can_truncate(int64_t, int64_t, int64_t) const override { return true; }
+  void truncate(int64_t, int64_t) override {}
+  std::vector<Tensor> snapshot(int64_t, int64_t) const override { return {}; }
+  void restore(int64_t, int64_t, const std::vector<Tensor>&) override {}
+};
+
 /// Keys and values of all positions: the key at index p of its sequence is at position p. Allocates
 /// the whole capacity at once. The memory and launches of a step depend on the position only through
 /// the bucket, the part of the capacity that attention reads.
-class RowsCache final : public AttentionCache {
+class RowsCache final : public PositionsCache {
  public:
   RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options);
 
@@ -58,10 +67,6 @@ class RowsCache final : public AttentionCache {
 
   int64_t bytes() const override;
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
-  bool can_truncate(int64_t, int64_t, int64_t) const override { return true; }
-  void truncate(int64_t, int64_t) override {}
-  std::vector<Tensor> snapshot(int64_t, int64_t) const override { return {}; }
-  void restore(int64_t, int64_t, const std::vector<Tensor>&) override {}
   void fork(int64_t from, int64_t to) override;
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                    const Tensor& visible) override;
@@ -73,7 +78,7 @@ class RowsCache final : public AttentionCache {
 };
 
 /// Keys and values of all positions in blocks of a pool. Attention reads a copy of a sequence's blocks.
-class BlocksCache final : public AttentionCache {
+class BlocksCache final : public PositionsCache {
  public:
   /// sizes.capacity: as RowsCache's.
   BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<const BlockTable> table,
@@ -81,10 +86,6 @@ class BlocksCache final : public AttentionCache {
 
   int64_t bytes() const override;
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
-  bool can_truncate(int64_t, int64_t, int64_t) const override { return true; }
-  void truncate(int64_t, int64_t) override {}
-  std::vector<Tensor> snapshot(int64_t, int64_t) const override { return {}; }
-  void restore(int64_t, int64_t, const std::vector<Tensor>&) override {}
   void fork(int64_t, int64_t) override {}
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                    const Tensor& visible) override;

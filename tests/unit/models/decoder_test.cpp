@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "../expect.h"
+#include "logits.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
@@ -17,6 +18,9 @@
 
 namespace wick {
 namespace {
+
+using test::largest_difference;
+using test::next_tokens;
 
 // ---- config.json
 
@@ -534,17 +538,6 @@ struct Golden {
   Tensor logits(int row) const { return expected.at("logits." + std::to_string(row)); }
 };
 
-double largest_difference(const Tensor& a, const Tensor& b) {
-  const auto x = cast(a, DType::kF64).to_vector<double>(),
-             y = cast(b, DType::kF64).to_vector<double>();
-  double largest = x.size() == y.size() ? 0 : INFINITY;
-  for (size_t i = 0; i < x.size(); i++) {
-    const double difference = std::fabs(x[i] - y[i]);
-    largest = difference > largest || std::isnan(difference) ? difference : largest;
-  }
-  return largest;
-}
-
 constexpr double kNear = 1e-4;  // logits are of size 10 to 50
 
 /// Model and device.
@@ -567,7 +560,7 @@ TEST_P(AgainstTransformers, ForwardGivesItsLogits) {
   }
 }
 
-TEST(NotCausal, TokensAttendToThoseBehindThem) {
+TEST(NotCausal, TokensAttendToLaterOnes) {
   const Golden golden("decoders/qwen2_full");
   for (const char* device : {"cpu", "emu:32"}) {
     const Decoder decoder = golden.decoder(Device::parse(device));
@@ -585,6 +578,43 @@ TEST(NotCausal, TokensAttendToThoseBehindThem) {
   }
 }
 
+TEST(VisibleTokens, OfAPrefixSeeAllOfIt) {
+  const Golden golden("decoders/qwen2_full");  // transformers' model is not causal
+  DecoderConfig config = golden.config;
+  config.is_causal = true;
+  const auto ids = golden.ids(1);
+  const int64_t all = int64_t(ids.size()), prefix = all / 2;
+  for (const char* name : {"cpu", "emu:32"}) {
+    const Device device = Device::parse(name);
+    Parameters parameters(golden.source, {.dtype = DType::kF32, .device = device});
+    const Decoder decoder(config, parameters);
+    const NoGrad off;
+    const auto read = [&](int64_t at, int64_t count, int64_t seen, ModelCache* cache = nullptr) {
+      TokenBatch batch = next_tokens({ids}, {at}, {count}, device);
+      std::vector<int64_t> visible;
+      for (int64_t i = at; i < at + count; i++) visible.push_back(std::max(i, seen - 1));
+      batch.visible = Tensor::from(visible, device);
+      return decoder.logits(decoder.hidden(batch, cache));
+    };
+    EXPECT_LT(largest_difference(read(0, all, all), golden.logits(1)), kNear);
+    // Later tokens change nothing for the prefix, and see it and those before them.
+    const Tensor logits = read(0, all, prefix);
+    const auto full = golden.decoder(device);
+    EXPECT_LT(
+        largest_difference(narrow(logits, 0, 0, prefix),
+                           full.logits(full.hidden(next_tokens({ids}, {0}, {prefix}, device)))),
+        kNear);
+    const std::unique_ptr<ModelCache> cache = decoder.make_cache({.capacity = 64});
+    EXPECT_LT(
+        largest_difference(read(0, prefix, prefix, cache.get()), narrow(logits, 0, 0, prefix)),
+        kNear);
+    for (int64_t at = prefix; at < all; at++)
+      EXPECT_LT(largest_difference(read(at, 1, prefix, cache.get()), narrow(logits, 0, at, 1)),
+                kNear);
+    EXPECT_GT(largest_difference(read(0, all, 0), logits), 1e-2);
+  }
+}
+
 TEST_P(AgainstTransformers, PrefillThenTokenByTokenOfUnevenRowsGivesItsLogits) {
   const Decoder decoder = golden.decoder(device);
   const NoGrad off;
@@ -595,19 +625,7 @@ TEST_P(AgainstTransformers, PrefillThenTokenByTokenOfUnevenRowsGivesItsLogits) {
   const std::unique_ptr<ModelCache> cache = decoder.make_cache({.sequences = 3, .capacity = 64});
   // The next tokens of each row, of which their logits are compared.
   const auto read = [&](const std::vector<int64_t>& counts) {
-    TokenBatch batch;
-    std::vector<int64_t> ids, positions;
-    batch.offsets = {0};
-    for (size_t row = 0; row < 3; row++) {
-      batch.starts.push_back(at[row]);
-      for (int64_t i = 0; i < counts[row]; i++) {
-        ids.push_back(rows[row][size_t(at[row] + i)]);
-        positions.push_back(at[row] + i);
-      }
-      batch.offsets.push_back(int64_t(ids.size()));
-    }
-    batch.ids = ids_of(ids, {int64_t(ids.size())});
-    batch.positions = ids_of(positions, {int64_t(ids.size())});
+    const TokenBatch batch = next_tokens(rows, at, counts, device);
     const Tensor logits = decoder.logits(decoder.hidden(batch, cache.get()));
     for (size_t row = 0; row < 3; row++)
       EXPECT_LT(largest_difference(narrow(logits, 0, batch.offsets[row], counts[row]),

@@ -1,7 +1,9 @@
 // Mamba against transformers: tests/golden/mamba/make.py.
 #include <cmath>
+#include <optional>
 
 #include "../expect.h"
+#include "logits.h"
 #include "models/architectures.h"
 #include "wick/generate/session.h"
 #include "wick/io/gguf.h"
@@ -9,11 +11,17 @@
 #include "wick/io/safetensors.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/cast.h"
+#include "wick/ops/create.h"
 #include "wick/ops/loss.h"
+#include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
 namespace {
+
+using test::largest_difference;
+using test::next_tokens;
 
 const std::string kFolder = std::string(WICK_GOLDEN) + "/mamba";
 constexpr double kNear = 1e-4;  // logits are of size 10
@@ -51,15 +59,6 @@ std::shared_ptr<const CausalModel> load(const std::string& file, const Device& d
   return model_of(parameters, *config);
 }
 
-double largest_difference(const Tensor& a, const Tensor& b) {
-  const auto x = cast(a, DType::kF64).to_vector<double>(),
-             y = cast(b, DType::kF64).to_vector<double>();
-  double largest = x.size() == y.size() ? 0 : INFINITY;
-  for (size_t i = 0; i < x.size(); i++)
-    largest = std::fabs(x[i] - y[i]) <= largest ? largest : std::fabs(x[i] - y[i]);
-  return largest;
-}
-
 class Mamba : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:
   const Golden golden;
@@ -80,21 +79,10 @@ TEST_P(Mamba, GivesTheLogitsOfTransformers) {
 TEST_P(Mamba, PartsOfUnevenRowsThenTokensGiveThemToo) {
   const NoGrad off;
   const auto cache = model->make_cache({.sequences = 3, .capacity = 128, .chunk = 16});
+  const std::vector<std::vector<int64_t>> texts = {golden.ids(0), golden.ids(1), golden.ids(2)};
   std::vector<int64_t> at(3, 0);
   const auto read = [&](const std::vector<int64_t>& counts) {
-    TokenBatch batch;
-    std::vector<int64_t> ids, positions;
-    batch.offsets = {0};
-    for (size_t row = 0; row < 3; row++) {
-      batch.starts.push_back(at[row]);
-      for (int64_t i = 0; i < counts[row]; i++) {
-        ids.push_back(golden.ids(int(row))[size_t(at[row] + i)]);
-        positions.push_back(at[row] + i);
-      }
-      batch.offsets.push_back(int64_t(ids.size()));
-    }
-    batch.ids = Tensor::from(ids, device);
-    batch.positions = Tensor::from(positions, device);
+    const TokenBatch batch = next_tokens(texts, at, counts, device);
     const Tensor logits = model->logits(model->hidden(batch, cache.get()));
     for (size_t row = 0; row < 3; row++)
       EXPECT_LT(largest_difference(narrow(logits, 0, batch.offsets[row], counts[row]),
@@ -201,6 +189,53 @@ TEST(MambaConfig, BadKeysAreErrorsThatNameThem) {
   refused("conv_kernel", 1, "\"conv_kernel\": expected at least 2");
   refused("time_step_rank", "all", "\"time_step_rank\": expected");
   refused("state_size", 0, "\"state_size\": expected");
+  refused("num_hidden_layers", int64_t{1} << 31, "\"num_hidden_layers\": expected at most 65536");
+  refused("expand", int64_t{1} << 31, "\"expand\": expected at most ");
+}
+
+TEST(MambaConfig, OfAGgufFileHasLimitedSizes) {
+  const GgufReader reader(kFolder + "/model.gguf");
+  for (const char* key : {"block_count", "ssm.inner_size", "embedding_length"}) {
+    Settings metadata = reader.metadata();
+    const std::string name = std::string("mamba.") + key;
+    metadata.set(name, int64_t{1} << 40);
+    EXPECT_ERROR(architecture_of_gguf(metadata).of_gguf(metadata, reader.source()), kFormat,
+                 "\"" + name + "\": expected at most ");
+  }
+}
+
+/// The golden's tensors, with an output layer that has these values throughout, or without one.
+TensorSource with_head(std::optional<double> value) {
+  NamedTensors tensors = load_safetensors(kFolder + "/model.safetensors");
+  tensors.erase("lm_head.weight");
+  const Tensor embedding = tensors.at("backbone.embeddings.weight");
+  if (value) tensors["lm_head.weight"] = full(embedding.shape(), *value);
+  return source_of(tensors, "m");
+}
+
+TEST(MambaConfig, AnOutputLayerThatTheConfigDeniesIsUsedWithAWarning) {
+  Settings settings = read_json(kFolder + "/config.json");
+  settings.set("tie_word_embeddings", true);
+  const TensorSource source = with_head(0);
+  std::vector<std::string> warnings;
+  const auto config = architecture_of_folder(settings).of_folder(settings, &source, &warnings);
+  ASSERT_EQ(warnings.size(), 1);
+  EXPECT_NE(warnings[0].find("lm_head.weight differs from the embedding"), std::string::npos);
+  Parameters parameters(config->tensors(source), ParameterOptions{});
+  const Tensor logits = model_of(parameters, *config)
+                            ->forward(Tensor::from(std::vector<int64_t>{1, 2}, {1, 2}),
+                                      positions_from_0(1, 2, Device::cpu()));
+  EXPECT_EQ(amax(abs(logits)).item<float>(), 0);
+}
+
+TEST(MambaConfig, AnUntiedModelNeedsItsOutputLayer) {
+  Settings settings = read_json(kFolder + "/config.json");
+  settings.set("tie_word_embeddings", false);
+  const TensorSource source = with_head({});
+  std::vector<std::string> warnings;
+  const auto config = architecture_of_folder(settings).of_folder(settings, &source, &warnings);
+  Parameters parameters(config->tensors(source), ParameterOptions{});
+  EXPECT_ERROR(config->make(parameters, 0), kFormat, "no tensor is named \"lm_head.weight\"");
 }
 
 }  // namespace
