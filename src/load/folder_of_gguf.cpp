@@ -7,7 +7,7 @@
 #include "load/gguf_of_folder.h"
 #include "load/gguf_tokenizer.h"
 #include "load/overflow.h"
-#include "models/gguf_names.h"
+#include "models/names/decoder_names.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/load/load_model.h"
@@ -64,27 +64,25 @@ DecoderConfig config_of(const DecoderConfig& of_file, DType dtype, const std::st
 
 TensorSource tensors_of(const TensorSource& file, const DecoderConfig& of_file,
                         const DecoderConfig& config, bool allow_overflow) {
-  const TensorSource source = with_parts(decoder_tensors(file, of_file), config);
-  TensorSource result = source;
-  for (auto& [name, info] : result.tensors) {
-    info.dtype = config.dtype;
-    const int64_t heads = heads_of(name, config);
-    check(heads == 0 || (info.shape.size() > 0 && info.shape[0] == heads * config.head_dim),
-          ErrorCode::kFormat, source.where, "tensor \"", name, "\": expected ",
-          heads * config.head_dim, " rows, got ", info.shape);
-  }
   const bool reorders = of_file.rope_pairs != config.rope_pairs;
   const bool subtracts_one = config.norm_adds_one && !of_file.norm_adds_one;
-  result.load = [source, config, reorders, subtracts_one, allow_overflow](const std::string& name,
-                                                                          const Device& device) {
-    Tensor x = source.load(name, device);
-    if (is_block(x.dtype())) x = cast(x, DType::kF32);
-    if (subtracts_one && is_norm_weight(name)) x = add(cast(x, DType::kF32), -1.0);
-    const int64_t heads = heads_of(name, config);
-    if (reorders && heads > 0) x = with_half_pairs(x, heads);
-    return cast_weights(x, config.dtype, source.where, name, allow_overflow);
-  };
-  return with_folder_names(result, config);
+  TensorPlan plan = decoder_plan(file, of_file);
+  take_parts(plan, config);
+  for (const std::string& name : plan.names()) {
+    require_rows_of_heads(plan, name, config);
+    const int64_t heads = reorders ? heads_of(name, config) : 0;
+    const bool is_norm = subtracts_one && is_norm_weight(name);
+    plan.change(name, {config.dtype, plan.info(name).shape},
+                [=, dtype = config.dtype, where = plan.where()](const std::vector<Tensor>& inputs) {
+                  Tensor x = inputs[0];
+                  if (is_block(x.dtype())) x = cast(x, DType::kF32);
+                  if (is_norm) x = add(cast(x, DType::kF32), -1.0);
+                  if (heads > 0) x = with_half_pairs(x, heads);
+                  return cast_weights(x, dtype, where, name, allow_overflow);
+                });
+  }
+  take_folder_names(plan, config);
+  return plan.source();
 }
 
 Setting ids_setting(const std::vector<int64_t>& ids) {

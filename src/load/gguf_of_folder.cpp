@@ -14,7 +14,7 @@
 #include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
 #include "load/overflow.h"
-#include "models/gguf_names.h"
+#include "models/names/decoder_names.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
@@ -47,24 +47,24 @@ DType dtype_of(const std::string& name, const TensorInfo& info, std::optional<DT
   return is_kept ? info.dtype : DType::kF32;
 }
 
-/// The Decoder's tensors with the rows and norms that GGUF files have.
-TensorSource converted(const TensorSource& source, const DecoderConfig& config) {
-  for (const auto& [name, info] : source.tensors) {
-    const int64_t heads = heads_of(name, config);
-    check(heads == 0 || (info.shape.size() > 0 && info.shape[0] == heads * config.head_dim),
-          ErrorCode::kFormat, source.where, "tensor \"", name, "\": expected ",
-          heads * config.head_dim, " rows, got ", info.shape);
-  }
+/// Gives a Decoder's tensors the rows and norms that GGUF files have.
+void convert_values(TensorPlan& plan, const DecoderConfig& config) {
   const bool reorders = find_family(config.model_type)->gguf_pairs != config.rope_pairs;
-  TensorSource result = source;
-  result.load = [load = source.load, config, reorders](const std::string& name,
-                                                       const Device& device) {
-    Tensor x = load(name, device);
-    if (config.norm_adds_one && is_norm_weight(name)) x = add(cast(x, DType::kF32), 1.0);
+  for (const std::string& name : plan.names()) {
+    TensorInfo info = plan.info(name);
+    if (config.norm_adds_one && is_norm_weight(name)) {
+      info.dtype = DType::kF32;
+      plan.change(name, info, [](const std::vector<Tensor>& inputs) {
+        return add(cast(inputs[0], DType::kF32), 1.0);
+      });
+    }
     const int64_t heads = heads_of(name, config);
-    return reorders && heads > 0 ? with_adjacent_pairs(x, heads) : x;
-  };
-  return result;
+    require_rows_of_heads(plan, name, config);
+    if (reorders && heads > 0)
+      plan.change(name, info, [heads](const std::vector<Tensor>& inputs) {
+        return with_adjacent_pairs(inputs[0], heads);
+      });
+  }
 }
 
 /// The tensors that hold the divisors of rope's frequencies.
@@ -82,20 +82,21 @@ std::map<std::string, Tensor> rope_tensors(const DecoderConfig& config) {
 
 TensorSource tensors_of(const TensorSource& folder, const DecoderConfig& config,
                         std::optional<DType> dtype, bool allow_overflow) {
-  const TensorSource source =
-      gguf_tensors(converted(decoder_tensors(folder, config), config), config);
-  TensorSource result = source;
-  for (auto& [name, info] : result.tensors) info.dtype = dtype_of(name, info, dtype);
-  const std::map<std::string, Tensor> of_rope = rope_tensors(config);
-  for (const auto& [name, tensor] : of_rope) result.tensors[name] = {DType::kF32, tensor.shape()};
-  result.load = [load = source.load, where = source.where, of_rope, infos = result.tensors,
-                 allow_overflow](const std::string& name, const Device& device) {
-    const auto found = of_rope.find(name);
-    if (found != of_rope.end()) return found->second.to(device);
-    const Tensor x = load(name, Device::cpu());
-    return cast_weights(x, infos.at(name).dtype, where, name, allow_overflow).to(device);
-  };
-  return result;
+  TensorPlan plan = decoder_plan(folder, config);
+  convert_values(plan, config);
+  take_gguf_names(plan, config);
+  for (const std::string& name : plan.names()) {
+    const TensorInfo info = plan.info(name);
+    const DType written = dtype_of(name, info, dtype);
+    plan.change(name, {written, info.shape},
+                [=, where = plan.where()](const std::vector<Tensor>& inputs) {
+                  return cast_weights(inputs[0], written, where, name, allow_overflow);
+                });
+  }
+  for (const auto& [name, tensor] : rope_tensors(config))
+    plan.add(name, {}, {tensor.dtype(), tensor.shape()},
+             [tensor = tensor](const std::vector<Tensor>&) { return tensor; });
+  return plan.source();
 }
 
 // ---- metadata
@@ -322,6 +323,14 @@ std::string lost_normalizers(const Settings& json) {
 
 bool is_norm_weight(const std::string& name) { return name.ends_with("norm.weight"); }
 
+void require_rows_of_heads(const TensorPlan& plan, const std::string& name,
+                           const DecoderConfig& config) {
+  const int64_t rows = heads_of(name, config) * config.head_dim;
+  const Shape& shape = plan.info(name).shape;
+  check(rows == 0 || (shape.size() > 0 && shape[0] == rows), ErrorCode::kFormat, plan.where(),
+        "tensor \"", name, "\": expected ", rows, " rows, got ", shape);
+}
+
 int64_t heads_of(const std::string& hub, const DecoderConfig& config) {
   if (hub.find(".q_proj.") != hub.npos) return config.num_attention_heads;
   return hub.find(".k_proj.") != hub.npos ? config.num_key_value_heads : 0;
@@ -329,8 +338,8 @@ int64_t heads_of(const std::string& hub, const DecoderConfig& config) {
 
 DecoderConfig folder_config(DecoderConfig config) {
   const Family& family = *find_family(config.model_type);
-  config.rope_pairs = family.rope_pairs;
-  config.norm_adds_one = family.norm_adds_one;
+  config.rope_pairs = family.defaults.rope_pairs;
+  config.norm_adds_one = family.defaults.norm_adds_one;
   return config;
 }
 

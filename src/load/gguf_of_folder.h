@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/names/tensor_plan.h"
 #include "wick/io/gguf.h"
 #include "wick/models/decoder.h"
 
@@ -19,6 +20,9 @@ struct GgufModel {
 bool is_norm_weight(const std::string& name);
 /// The heads that a query's or key's weight or bias has in its rows; 0: it is neither.
 int64_t heads_of(const std::string& name, const DecoderConfig& config);
+/// Checks that a query's or key's weight or bias has the rows of its heads. Errors: kFormat.
+void require_rows_of_heads(const TensorPlan& plan, const std::string& name,
+                           const DecoderConfig& config);
 /// The config of a GGUF file as one of a folder, but for rope's divisors.
 DecoderConfig folder_config(DecoderConfig config);
 /// The numbers of a config that files hold as f32.

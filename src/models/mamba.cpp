@@ -5,7 +5,9 @@
 
 #include "models/architectures.h"
 #include "models/caches/layer_cache.h"
-#include "models/tied_head.h"
+#include "models/names/tensor_plan.h"
+#include "models/names/tied_head.h"
+#include "models/names/typed_settings.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
@@ -40,7 +42,7 @@ struct MambaConfig {
   std::vector<std::string> ignored_keys;
 };
 
-constexpr int64_t kMostLayers = 1 << 16;
+constexpr int64_t kMaxLayers = 1 << 16;
 
 /// Nothing limits the length of a text; this is llama.cpp's number.
 constexpr int64_t kPositions = int64_t{1} << 20;
@@ -342,40 +344,24 @@ std::string hub_name(const std::string& name) {
 }
 
 TensorSource Config::tensors(const TensorSource& files) const {
-  std::map<std::string, std::string> names;  // in the files, by the model's
   const bool is_gguf = files.tensors.count("token_embd.weight") > 0;
-  TensorSource result{files.where, {}, {}};
-  for (const auto& [name, info] : files.tensors) {
+  TensorPlan plan(files);
+  plan.rename([&](const std::string& name) {
     const std::string hub = is_gguf ? hub_name(name) : name;
-    if (hub == "lm_head.weight" && config_.tie_word_embeddings) continue;
-    names[hub] = name;
-    TensorInfo own = info;
-    // GGUF files leave out the dim of 1.
-    if (hub.ends_with("conv1d.weight") && own.shape.size() == 2) own.shape.insert(1, 1);
-    result.tensors[hub] = own;
+    return hub == "lm_head.weight" && config_.tie_word_embeddings ? "" : hub;
+  });
+  using Inputs = std::vector<Tensor>;
+  for (const std::string& name : plan.names()) {
+    TensorInfo info = plan.info(name);
+    if (name.ends_with("conv1d.weight") &&
+        info.shape.size() == 2) {  // GGUF leaves out the dim of 1
+      info.shape.insert(1, 1);
+      plan.change(name, info, [](const Inputs& inputs) { return unsqueeze(inputs[0], 1); });
+    }
+    if (is_gguf && name.ends_with(".A_log"))  // GGUF has -exp(A_log)
+      plan.change(name, info, [](const Inputs& inputs) { return log(-inputs[0]); });
   }
-  result.load = [load = files.load, names, is_gguf](const std::string& name, const Device& device) {
-    const Tensor tensor = load(names.at(name), device);
-    if (name.ends_with("conv1d.weight") && tensor.rank() == 2) return unsqueeze(tensor, 1);
-    // GGUF files have -exp(A_log).
-    if (is_gguf && name.ends_with(".A_log")) return log(-tensor);
-    return tensor;
-  };
-  return result;
-}
-
-double positive(const Settings& settings, const char* key, double otherwise) {
-  const double value = settings.real_or(key, otherwise);
-  if (value <= 0) settings.fail_expected(key, "a number above 0");
-  return value;
-}
-
-constexpr int64_t kLargest = (int64_t{1} << 31) - 1;  // sizes that multiply stay below 2^62
-int64_t size_of(const Settings& settings, const char* key, int64_t otherwise,
-                int64_t most = kLargest) {
-  const int64_t size = settings.integer_or(key, otherwise, 1);
-  if (size > most) settings.fail_expected(key, "at most " + std::to_string(most));
-  return size;
+  return plan.source();
 }
 
 std::unique_ptr<ModelConfig> of_folder(const Settings& s, const TensorSource* tensors,
@@ -384,8 +370,8 @@ std::unique_ptr<ModelConfig> of_folder(const Settings& s, const TensorSource* te
   c.vocab_size = size_of(s, "vocab_size", c.vocab_size);
   c.hidden_size = size_of(s, "hidden_size", c.hidden_size);
   c.state_size = size_of(s, "state_size", c.state_size);
-  c.num_hidden_layers = size_of(s, "num_hidden_layers", c.num_hidden_layers, kMostLayers);
-  c.inner_size = size_of(s, "expand", 2, kLargest / c.hidden_size) * c.hidden_size;
+  c.num_hidden_layers = size_of(s, "num_hidden_layers", c.num_hidden_layers, kMaxLayers);
+  c.inner_size = size_of(s, "expand", 2, kLargestSize / c.hidden_size) * c.hidden_size;
   c.conv_kernel = size_of(s, "conv_kernel", c.conv_kernel);
   if (c.conv_kernel < 2) s.fail_expected("conv_kernel", "at least 2");
   const Setting* const rank = s.find("time_step_rank");
@@ -408,23 +394,21 @@ std::unique_ptr<ModelConfig> of_folder(const Settings& s, const TensorSource* te
       "use_bias",   "use_conv_bias",     "residual_in_fp32", "tie_word_embeddings",
       "hidden_act", "initializer_range", "eos_token_id"};
   for (const auto& [key, value] : s.entries())
-    if (std::find(std::begin(kRead), std::end(kRead), key) == std::end(kRead) &&
-        std::find(std::begin(kIdleKeys), std::end(kIdleKeys), key) == std::end(kIdleKeys))
-      c.ignored_keys.push_back(key);
+    if (!contains(kRead, key) && !contains(kIdleKeys, key)) c.ignored_keys.push_back(key);
   if (tensors && c.tie_word_embeddings)
     c.tie_word_embeddings = !has_own_head(*tensors, "backbone.embeddings.weight", *warnings);
   return std::make_unique<Config>(std::move(c));
 }
 
 std::unique_ptr<ModelConfig> of_gguf(const Settings& metadata, const TensorSource& tensors) {
-  const auto size = [&](const char* key, int64_t most = kLargest) {
+  const auto size = [&](const char* key, int64_t most = kLargestSize) {
     const std::string name = std::string("mamba.") + key;
     metadata.integer(name, 1);  // it must be there
     return size_of(metadata, name.c_str(), 1, most);
   };
   MambaConfig c;
   c.hidden_size = size("embedding_length");
-  c.num_hidden_layers = size("block_count", kMostLayers);
+  c.num_hidden_layers = size("block_count", kMaxLayers);
   c.conv_kernel = size("ssm.conv_kernel");
   c.inner_size = size("ssm.inner_size");
   c.state_size = size("ssm.state_size");

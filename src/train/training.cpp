@@ -110,11 +110,17 @@ Parameters drawn(const TrainingPlan& plan, const Device& device) {
 }  // namespace
 
 DecoderConfig byte_model_config(int64_t context) {
-  DecoderConfig config;  // 4 layers of 128 with 4 heads, 256 tokens
-  config.max_position_embeddings = context;
-  config.tie_word_embeddings = true;
-  config.initializer_range = 0.08;
-  return config;
+  return {.vocab_size = 256,
+          .hidden_size = 128,
+          .intermediate_size = 344,
+          .num_hidden_layers = 4,
+          .num_attention_heads = 4,
+          .num_key_value_heads = 4,
+          .head_dim = 32,
+          .max_position_embeddings = context,
+          .rms_norm_eps = 1e-5,
+          .initializer_range = 0.08,
+          .tie_word_embeddings = true};
 }
 
 void require_byte_model(const DecoderConfig& config, int64_t context, const std::string& where) {

@@ -35,32 +35,33 @@ enum class QkNorm {
   kProjection,  // all heads together
 };
 
-/// Sizes and options of a model, named as in config.json of HuggingFace's transformers.
+/// Sizes and options of a model, named as in config.json of HuggingFace's transformers. A model needs all
+/// sizes up to max_position_embeddings.
 struct DecoderConfig {
-  static constexpr int64_t kMostLayers = 1 << 16;
+  static constexpr int64_t kMaxLayers = 1 << 16;
 
   std::string model_type = "llama";
-  int64_t vocab_size = 256;
-  int64_t hidden_size = 128;
-  int64_t intermediate_size = 344;
-  int64_t num_hidden_layers = 4;
-  int64_t num_attention_heads = 4;
-  int64_t num_key_value_heads = 4;
-  int64_t head_dim = 32;
-  int64_t max_position_embeddings = 128;
-  double rms_norm_eps = 1e-5;  // of every norm
+  int64_t vocab_size = 0;
+  int64_t hidden_size = 0;
+  int64_t intermediate_size = 0;
+  int64_t num_hidden_layers = 0;
+  int64_t num_attention_heads = 0;
+  int64_t num_key_value_heads = 0;
+  int64_t head_dim = 0;
+  int64_t max_position_embeddings = 2048;
+  double rms_norm_eps = 1e-6;  // of every norm
   HiddenAct hidden_act = HiddenAct::kSilu;
   double rope_theta = 10000;
-  RopeScaling rope_scaling;
+  RopeScaling rope_scaling = {};
   double rope_local_base_freq = 0;  // theta of sliding layers, unscaled; 0: they have the others'
   RopePairs rope_pairs = RopePairs::kHalves;
-  int64_t rotary_dim = 0;          // the leading elements of a head that rope rotates; 0: all
-  std::vector<bool> rope_layers;   // whether a layer rotates, one per layer; empty: each does
-  bool learned_positions = false;  // an embedding of positions in place of rope
-  bool alibi = false;              // biases of scores by the key's position in place of rope
+  int64_t rotary_dim = 0;              // the leading elements of a head that rope rotates; 0: all
+  std::vector<bool> rope_layers = {};  // whether a layer rotates, one per layer; empty: each does
+  bool learned_positions = false;      // an embedding of positions in place of rope
+  bool alibi = false;                  // biases of scores by the key's position in place of rope
   int64_t sliding_window = 0;
-  std::vector<LayerType> layer_types;  // one per layer; empty: all full
-  double initializer_range = 0.02;     // standard deviation of initial weights
+  std::vector<LayerType> layer_types = {};  // one per layer; empty: all full
+  double initializer_range = 0.02;          // standard deviation of initial weights
   bool is_causal = true;  // false: tokens also attend to later ones, so the model takes no cache
   bool attention_bias = false;         // biases of q, k and v
   bool attention_output_bias = false;  // bias of o
@@ -71,8 +72,9 @@ struct DecoderConfig {
   int64_t num_experts_per_tok = 0;
   int64_t moe_intermediate_size = 0;            // of an expert
   int64_t shared_expert_intermediate_size = 0;  // of one that every token selects; 0: none
-  bool norm_topk_prob = false;      // the selected experts' probabilities are scaled to a sum of 1
-  std::vector<bool> sparse_layers;  // whether a layer has experts, one per layer; empty: each does
+  bool norm_topk_prob = false;  // the selected experts' probabilities are scaled to a sum of 1
+  std::vector<bool> sparse_layers =
+      {};  // whether a layer has experts, one per layer; empty: each does
   NormType norm_type = NormType::kRms;
   NormPlaces norm_places = NormPlaces::kInputs;
   bool norm_adds_one = false;      // norms multiply by 1 + weight
@@ -89,9 +91,9 @@ struct DecoderConfig {
   double final_logit_softcapping = 0;  // the same for logits
   bool tie_word_embeddings = false;    // the output layer shares the embedding's weight
   DType dtype = DType::kF32;           // dtype of the weights in the file
-  std::vector<int64_t> bos_token_ids, eos_token_ids;
-  std::optional<int64_t> pad_token_id;    // within the vocabulary; wick pads nothing
-  std::vector<std::string> ignored_keys;  // unknown keys of config.json; worth a warning
+  std::vector<int64_t> bos_token_ids = {}, eos_token_ids = {};
+  std::optional<int64_t> pad_token_id = {};    // within the vocabulary; wick pads nothing
+  std::vector<std::string> ignored_keys = {};  // unknown keys of config.json; worth a warning
 };
 
 /// Reads a DecoderConfig from the values of config.json. Missing keys have the defaults of
@@ -116,7 +118,7 @@ WICK_API Settings to_settings(const DecoderConfig& config);
 /// The facts that a decoder of this config has.
 WICK_API ModelFacts facts_of(const DecoderConfig& config);
 /// The number of parameters of a model, counted from their shapes. Errors: kInvalidArgument if it
-/// exceeds 2^60 or the model has more than kMostLayers layers.
+/// exceeds 2^60 or the model has more than kMaxLayers layers.
 WICK_API int64_t num_parameters(const DecoderConfig& config);
 
 /// A decoder: embedding, blocks of attention and MLP, final norm, output layer. Copies share the

@@ -6,6 +6,7 @@
 
 #include "../expect.h"
 #include "../recorder.h"
+#include "../small_config.h"
 #include "wick/abi/ops/sample.h"
 #include "wick/core/backend.h"
 #include "wick/ops/autograd.h"
@@ -24,7 +25,7 @@ enum class Switches { kPlain, kRich };
 
 Decoder small_decoder(const Device& device, Switches switches = Switches::kPlain) {
   device.set_seed(11);
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
   config.max_position_embeddings = 300, config.initializer_range = 0.5;
@@ -318,7 +319,7 @@ TEST(Session, InfiniteLogitsOfTheHookAreItsOwnAffair) {
 /// small_decoder with a trained context of 16 and theta 10000, scaled or not.
 Decoder rotated_decoder(double theta, RopeScalingType type, int64_t positions) {
   Device::cpu().set_seed(11);
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
   config.max_position_embeddings = 16, config.initializer_range = 0.5;
@@ -407,7 +408,7 @@ TEST(DynamicRope, OfASessionIsThatOfTheTextsLengthAtEachReading) {
 /// Layers that slide over 24 positions, and one that does not.
 Decoder sliding_decoder(int64_t positions) {
   Device::cpu().set_seed(5);
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 3, config.num_key_value_heads = 2, config.head_dim = 8;
   config.max_position_embeddings = positions, config.initializer_range = 0.5;

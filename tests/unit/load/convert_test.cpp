@@ -1,6 +1,7 @@
 #include "wick/load/convert.h"
 
 #include "../expect.h"
+#include "../small_config.h"
 #include "../temporary_folder.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
@@ -236,7 +237,7 @@ TEST(Convert, AFileOfChatGlmBecomesAFolderOfTransformersGlm) {
 
 TEST(Convert, QuantizedWeightsBecomeFloatsInAFolder) {
   const TemporaryFolder folder;
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.hidden_size = 32;
   config.intermediate_size = 64;
   config.num_hidden_layers = 1;

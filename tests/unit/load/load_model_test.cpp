@@ -4,6 +4,7 @@
 
 #include "../core/scripted_backend.h"
 #include "../expect.h"
+#include "../small_config.h"
 #include "../temporary_folder.h"
 #include "wick/core/backend.h"
 #include "wick/generate/chat_window.h"
@@ -163,7 +164,7 @@ TEST(LoadModelOfAFolder, ADeviceThatIsTooSmallSaysHowMuchIsMissingAndWhichTypeFi
   test::script = {};
   register_backend(&small);
   const Device device = Device::parse("small:0");
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.hidden_size = 256;
   config.intermediate_size = 512;
   config.head_dim = 64;

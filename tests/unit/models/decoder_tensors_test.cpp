@@ -1,5 +1,6 @@
 // The names of a Decoder's tensors.
 #include "../expect.h"
+#include "../small_config.h"
 #include "wick/models/decoder.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/create.h"
@@ -22,7 +23,7 @@ Names names_of(const TensorSource& source) {
   return names;
 }
 DecoderConfig tied() {
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.tie_word_embeddings = true;
   return config;
 }
@@ -55,7 +56,7 @@ TEST(DecoderTensors, OfGgufHaveTheHubsNames) {
                    "model.embed_tokens.weight", "model.layers.12.post_attention_layernorm.weight",
                    "model.layers.12.self_attn.q_proj.bias",
                    "model.layers.12.self_attn.q_proj.weight", "model.norm.weight"}));
-  DecoderConfig gemma;
+  DecoderConfig gemma = test::small_config();
   gemma.norm_places = NormPlaces::kBoth;
   EXPECT_EQ(names_of(decoder_tensors(
                 source_with({"token_embd.weight", "blk.3.ffn_norm.weight",
@@ -68,7 +69,7 @@ TEST(DecoderTensors, OfGgufHaveTheHubsNames) {
 
 /// A config of 2 query heads and 1 key head of 2 elements, and an MLP of 3.
 DecoderConfig small(const std::string& model_type) {
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.model_type = model_type, config.num_hidden_layers = 1, config.hidden_size = 4;
   config.num_attention_heads = 2, config.num_key_value_heads = 1, config.head_dim = 2;
   config.intermediate_size = 3;

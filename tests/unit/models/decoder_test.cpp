@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "../expect.h"
+#include "../small_config.h"
 #include "logits.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
@@ -44,7 +45,7 @@ DecoderConfig config_with(const std::string& key, const std::string& value) {
 
 TEST(DecoderConfig, OfMoreWeightsThanADeviceHoldsIsAnError) {
   EXPECT_ERROR(config_with("num_hidden_layers", "2147483648"), kFormat, "expected at most 65536");
-  DecoderConfig c;
+  DecoderConfig c = test::small_config();
   c.vocab_size = int64_t{1} << 40;
   Parameters parameters(ParameterOptions{});
   EXPECT_ERROR(Decoder(c, parameters), kOutOfMemory, " weights of f32 exceed the ");
@@ -52,7 +53,7 @@ TEST(DecoderConfig, OfMoreWeightsThanADeviceHoldsIsAnError) {
   EXPECT_ERROR(num_parameters(c), kInvalidArgument, "more than 2^60 weights");
   c.num_hidden_layers = int64_t{1} << 40;
   EXPECT_ERROR(num_parameters(c), kInvalidArgument, "expected at most 65536, got 1099511627776");
-  DecoderConfig wide;
+  DecoderConfig wide = test::small_config();
   wide.head_dim = int64_t{1} << 50;  // tables of rope would be as wide
   EXPECT_ERROR(num_parameters(wide), kInvalidArgument, "more than 2^60 weights");
 }
@@ -441,7 +442,7 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
 }
 
 TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
-  DecoderConfig c;
+  DecoderConfig c = test::small_config();
   c.num_key_value_heads = 2, c.head_dim = 48, c.rope_theta = 5e5;
   c.attention_bias = c.attention_output_bias = true;
   c.tie_word_embeddings = true, c.dtype = DType::kBf16, c.eos_token_ids = {1, 2},
@@ -508,7 +509,7 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
 // ---- against transformers
 
 struct Golden {
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   TensorSource source;
   NamedTensors expected;
   explicit Golden(const std::string& name) {  // a folder or GGUF file in tests/golden
@@ -842,7 +843,7 @@ TEST(Decoder, IdsOutsideOfTheVocabularyAreAnError) {
 
 Decoder fresh(Parameters& parameters) {
   Device::cpu().set_seed(5);
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.vocab_size = 16, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
   return Decoder(config, parameters);

@@ -1,6 +1,7 @@
 #include "wick/models/forward.h"
 
 #include "../expect.h"
+#include "../small_config.h"
 #include "wick/models/decoder.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/create.h"
@@ -12,7 +13,7 @@ namespace {
 
 Decoder small_decoder(bool trainable = false) {
   Device::cpu().set_seed(3);
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
   config.initializer_range = 0.5;

@@ -1,7 +1,7 @@
 // The registry's row of decoders.
 #include "models/architectures.h"
-#include "models/families.h"
-#include "models/gguf_names.h"
+#include "models/decoder/family.h"
+#include "models/names/decoder_names.h"
 #include "wick/models/decoder.h"
 
 namespace wick {
@@ -33,14 +33,14 @@ const Architecture kDecoders = {
     .model_types =
         [] {
           std::vector<std::string_view> types = {"gemma3"};  // of text and images
-          for (const Family& family : kFamilies) types.push_back(family.model_type);
+          for (const Family* family : families()) types.push_back(family->model_type);
           return types;
         },
     .ggufs =
         [] {
           std::vector<std::string_view> names;
-          for (const Family& family : kFamilies)
-            if (!family.gguf.empty()) names.push_back(family.gguf);
+          for (const Family* family : families())
+            if (!family->gguf.empty()) names.push_back(family->gguf);
           return names;
         },
     .of_folder = [](const Settings& settings, const TensorSource* tensors,

@@ -1,4 +1,4 @@
-#include "models/tied_head.h"
+#include "models/names/tied_head.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,416 @@
+#include "wick/models/decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <variant>
+
+#include "models/parts/attention.h"
+#include "models/parts/experts.h"
+#include "models/parts/mlp.h"
+#include "models/parts/norm.h"
+#include "wick/abi/backend.h"
+#include "wick/nn/layers.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/create.h"
+#include "wick/ops/matmul.h"
+#include "wick/ops/reduce.h"
+#include "wick/ops/unary.h"
+
+// Shapes: B sequences, T tokens each.
+namespace wick {
+namespace {
+
+// ---- a config's parts
+
+/// Initial standard deviation of layers that add to the residual stream, scaled down by their
+/// number so that the stream does not grow with depth. Source: Radford et al. 2019, "Language
+/// models are unsupervised multitask learners", 2.3.
+double residual_deviation(const DecoderConfig& c) {
+  return c.initializer_range / std::sqrt(2 * double(c.num_hidden_layers));
+}
+
+NormKind norm_kind(const DecoderConfig& c) {
+  return {.type = c.norm_type, .eps = c.rms_norm_eps, .adds_one = c.norm_adds_one};
+}
+
+bool slides(const DecoderConfig& c, int64_t layer) {
+  return !c.layer_types.empty() && c.layer_types[size_t(layer)] == LayerType::kSliding;
+}
+bool has_positions_of_rope(const DecoderConfig& c) { return !c.learned_positions && !c.alibi; }
+bool rotates(const DecoderConfig& c, int64_t layer) {
+  return has_positions_of_rope(c) && (c.rope_layers.empty() || c.rope_layers[size_t(layer)]);
+}
+int64_t rotated_elements(const DecoderConfig& c) {  // of a head
+  return c.rotary_dim > 0 ? c.rotary_dim : c.head_dim;
+}
+bool has_local_rope(const DecoderConfig& c) {
+  return !c.layer_types.empty() && c.rope_local_base_freq > 0;
+}
+
+double score_scale(const DecoderConfig& c) {
+  if (c.attention_multiplier > 0) return c.attention_multiplier;
+  return c.query_pre_attn_scalar > 0 ? 1 / std::sqrt(c.query_pre_attn_scalar) : 0;
+}
+
+AttentionOptions attention_options(const DecoderConfig& c, int64_t layer) {
+  return {.layer = layer,
+          .hidden_size = c.hidden_size,
+          .heads = c.num_attention_heads,
+          .key_value_heads = c.num_key_value_heads,
+          .head_dim = c.head_dim,
+          .rotary_dim = rotates(c, layer) ? rotated_elements(c) : 0,
+          .pairs = c.rope_pairs,
+          .slides = slides(c, layer),
+          .alibi = c.alibi,
+          .bias = c.attention_bias,
+          .output_bias = c.attention_output_bias,
+          .clip = c.clip_qkv,
+          .qk_norm = c.qk_norm,
+          .norm = norm_kind(c),
+          .deviation = c.initializer_range,
+          .output_deviation = residual_deviation(c),
+          .sdpa = {.is_causal = c.is_causal,
+                   .scale = score_scale(c),
+                   .window = slides(c, layer) ? c.sliding_window : 0,
+                   .soft_cap = c.attn_logit_softcapping}};
+}
+
+MlpOptions mlp_options(const DecoderConfig& c, int64_t intermediate_size) {
+  return {.hidden_size = c.hidden_size,
+          .intermediate_size = intermediate_size,
+          .act = c.hidden_act,
+          .gated = c.gated_mlp,
+          .bias = c.mlp_bias,
+          .deviation = c.initializer_range,
+          .output_deviation = residual_deviation(c)};
+}
+ExpertsOptions experts_options(const DecoderConfig& c) {
+  return {.expert = mlp_options(c, c.moe_intermediate_size),
+          .experts = c.num_experts,
+          .selected = c.num_experts_per_tok,
+          .renormalizes = c.norm_topk_prob,
+          .shared_size = c.shared_expert_intermediate_size};
+}
+bool has_experts(const DecoderConfig& c, int64_t layer) {
+  return c.num_experts > 0 && (c.sparse_layers.empty() || c.sparse_layers[size_t(layer)]);
+}
+
+// ---- blocks
+
+/// A layer's MLP, which may be a mixture of experts.
+struct FeedForward {
+  const std::variant<Mlp, Experts> mlp;
+
+  FeedForward(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
+      : mlp(has_experts(c, layer)
+                ? std::variant<Mlp, Experts>(std::in_place_type<Experts>, experts_options(c), p,
+                                             name)
+                : std::variant<Mlp, Experts>(std::in_place_type<Mlp>,
+                                             mlp_options(c, c.intermediate_size), p, name)) {}
+  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const {
+    return std::visit([&](const auto& kind) { return kind(x, residual); }, mlp);
+  }
+};
+
+/// The names of a block's norms; "" for those that a model lacks.
+struct NormNames {
+  const char *attention_input, *attention_output, *mlp_input, *mlp_output;
+};
+NormNames norm_names(const DecoderConfig& c) {
+  if (c.parallel_residual && c.parallel_mlp_norm)
+    return {"pre_attention_layernorm", "", "pre_feedforward_layernorm", ""};
+  if (c.parallel_residual) return {"input_layernorm", "", "", ""};
+  switch (c.norm_places) {
+    case NormPlaces::kInputs:
+      return {"input_layernorm", "", "post_attention_layernorm", ""};
+    case NormPlaces::kOutputs:
+      return {"", "post_attention_layernorm", "", "post_feedforward_layernorm"};
+    case NormPlaces::kBoth:
+      return {"input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
+              "post_feedforward_layernorm"};
+  }
+  return {};
+}
+
+struct Block {
+  const bool parallel_residual;
+  const double residual_multiplier;
+  const Norm attention_input_norm;
+  const Attention self_attn;
+  const Norm attention_output_norm, mlp_input_norm;
+  const FeedForward mlp;
+  const Norm mlp_output_norm;
+
+  Block(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
+      : parallel_residual(c.parallel_residual),
+        residual_multiplier(c.residual_multiplier),
+        attention_input_norm(norm(c, p, name, &NormNames::attention_input)),
+        self_attn(attention_options(c, layer), p, name + "self_attn."),
+        attention_output_norm(norm(c, p, name, &NormNames::attention_output)),
+        mlp_input_norm(norm(c, p, name, &NormNames::mlp_input)),
+        mlp(c, p, name + "mlp.", layer),
+        mlp_output_norm(norm(c, p, name, &NormNames::mlp_output)) {}
+
+  static Norm norm(const DecoderConfig& c, Parameters& p, const std::string& name,
+                   const char* NormNames::*place) {
+    const std::string of_place = norm_names(c).*place;
+    return {norm_kind(c), p, of_place.empty() ? "" : name + of_place, c.hidden_size};
+  }
+
+  Tensor operator()(Tensor x, const Step& step) const {
+    const Tensor y = attention_input_norm(x);
+    if (parallel_residual)
+      return x +
+             scaled(mlp(mlp_input_norm.is_identity() ? y : mlp_input_norm(x), self_attn(y, step)));
+    x = adds_directly(attention_output_norm)
+            ? self_attn(y, step, x)
+            : x + scaled(attention_output_norm(self_attn(y, step)));
+    const Tensor z = mlp_input_norm(x);
+    return adds_directly(mlp_output_norm) ? mlp(z, x) : x + scaled(mlp_output_norm(mlp(z)));
+  }
+  /// Whether nothing is done to a part's output before it is added to the hidden states.
+  bool adds_directly(const Norm& output_norm) const {
+    return residual_multiplier == 1 && output_norm.is_identity();
+  }
+  Tensor scaled(const Tensor& x) const {
+    return residual_multiplier != 1 ? x * residual_multiplier : x;
+  }
+};
+
+}  // namespace
+
+/// Checks that initial weights fit the device, before any are allocated.
+void require_room(const DecoderConfig& c, const ParameterOptions& options) {
+  const int64_t weights = num_parameters(c), room = options.device.info().total_bytes;
+  const bool fits = room <= 0 || weights <= room / bytes_of(options.dtype, 1);  // 0: unknown
+  check(fits, ErrorCode::kOutOfMemory, "decoder", weights, " weights of ",
+        dtype_name(options.dtype), " exceed the ", room >> 20, " MiB of ", options.device);
+}
+
+struct Decoder::Layers {
+  const DecoderConfig config;
+  const ModelFacts facts;
+  const TensorOptions options;
+  const int64_t positions;                       // the most that a text may have
+  const std::optional<Rotary> rope, local_rope;  // local_rope: of sliding layers
+  const Embedding embed_tokens;
+  const Tensor embedding_scale;  // []; empty for a scale of 1
+  const std::optional<Embedding> embed_positions;
+  std::vector<Block> blocks;
+  const Norm norm;
+  const Parameter output_weight;  // [vocab_size, hidden_size]
+  const Parameter output_bias;    // [vocab_size]; most models have none
+
+  Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
+      : config(c),
+        facts(facts_of(c)),
+        options{.dtype = p.options().dtype, .device = p.options().device},
+        positions(c.learned_positions ? c.max_position_embeddings : positions),
+        rope(rotary(c, p, positions, c.rope_theta, c.rope_scaling)),
+        local_rope(has_local_rope(c) ? rotary(c, p, positions, c.rope_local_base_freq, {})
+                                     : std::optional<Rotary>()),
+        embed_tokens(p, "model.embed_tokens", c.vocab_size, c.hidden_size, c.initializer_range),
+        embedding_scale(c.embedding_scale != 1 ? full({}, c.embedding_scale, options) : Tensor()),
+        embed_positions(c.learned_positions
+                            ? std::optional<Embedding>(std::in_place, p, "model.embed_positions",
+                                                       c.max_position_embeddings, c.hidden_size,
+                                                       c.initializer_range)
+                            : std::nullopt),
+        blocks(make_blocks(c, p)),
+        norm(norm_kind(c), p, "model.norm", c.hidden_size),
+        output_weight(c.tie_word_embeddings ? embed_tokens.weight
+                                            : Linear(p, "lm_head", c.hidden_size, c.vocab_size,
+                                                     {.deviation = c.initializer_range})
+                                                  .weight),
+        output_bias(c.lm_head_bias ? p.take("lm_head.bias", {c.vocab_size}, {0, 0}) : Parameter()) {
+  }
+
+  static std::optional<Rotary> rotary(const DecoderConfig& c, const Parameters& p,
+                                      int64_t positions, double theta, const RopeScaling& scaling) {
+    if (p.only_shapes()) return {};
+    return std::optional<Rotary>(
+        std::in_place, has_positions_of_rope(c) ? positions : 0, rotated_elements(c), theta,
+        scaling, TensorOptions{.dtype = p.options().dtype, .device = p.options().device});
+  }
+
+  void require_room_for(const std::vector<int64_t>& lengths) const {
+    for (const int64_t length : lengths)
+      check(length <= positions, ErrorCode::kOutOfRange, "decoder", "a text of ", length,
+            " tokens exceeds the ", positions, " positions of the model",
+            positions == config.max_position_embeddings ? " (\"max_position_embeddings\")" : "",
+            config.learned_positions
+                ? ", which has an embedding for each"
+                : "; load it for more with LoadOptions::positions (positions= in Python)");
+  }
+  static std::vector<Block> make_blocks(const DecoderConfig& c, Parameters& p) {
+    check(c.num_hidden_layers <= DecoderConfig::kMaxLayers, ErrorCode::kInvalidArgument, "config",
+          "\"num_hidden_layers\": expected at most ", DecoderConfig::kMaxLayers, ", got ",
+          c.num_hidden_layers);
+    for (const auto& [key, size] : {std::pair("hidden_size", c.hidden_size),
+                                    {"num_attention_heads", c.num_attention_heads},
+                                    {"num_key_value_heads", c.num_key_value_heads},
+                                    {"head_dim", c.head_dim}})
+      check(size > 0, ErrorCode::kInvalidArgument, "config", "\"", key,
+            "\": expected at least 1, got ", size);
+    check(c.layer_types.empty() || int64_t(c.layer_types.size()) == c.num_hidden_layers,
+          ErrorCode::kInvalidArgument, "config", "\"layer_types\": expected ", c.num_hidden_layers,
+          ", got ", c.layer_types.size());
+    check(c.rope_layers.empty() || int64_t(c.rope_layers.size()) == c.num_hidden_layers,
+          ErrorCode::kInvalidArgument, "config", "rope_layers: expected ", c.num_hidden_layers,
+          ", got ", c.rope_layers.size());
+    check(c.sparse_layers.empty() || int64_t(c.sparse_layers.size()) == c.num_hidden_layers,
+          ErrorCode::kInvalidArgument, "config", "sparse_layers: expected ", c.num_hidden_layers,
+          ", got ", c.sparse_layers.size());
+    std::vector<Block> blocks;
+    blocks.reserve(size_t(c.num_hidden_layers));
+    for (int64_t i = 0; i < c.num_hidden_layers; i++)
+      blocks.emplace_back(c, p, "model.layers." + std::to_string(i) + ".", i);
+    return blocks;
+  }
+
+  Tensor embed(const TokenGrid& grid) const {  // [B, T, hidden]
+    Tensor x = grid.embeddings ? grid.embeddings : embed_tokens(grid.ids);
+    if (embedding_scale && !grid.embeddings) x = x * embedding_scale;
+    return embed_positions ? x + (*embed_positions)(grid.positions) : x;
+  }
+};
+
+ModelFacts facts_of(const DecoderConfig& c) {
+  return {.model_type = c.model_type,
+          .vocab_size = c.vocab_size,
+          .hidden_size = c.hidden_size,
+          .max_position_embeddings = c.max_position_embeddings,
+          .is_causal = c.is_causal};
+}
+
+Decoder::Decoder(const DecoderConfig& config, Parameters& parameters, int64_t positions) {
+  if (parameters.draws()) require_room(config, parameters.options());
+  layers_ = std::make_shared<Layers>(config, parameters,
+                                     positions > 0 ? positions : config.max_position_embeddings);
+}
+
+int64_t num_parameters(const DecoderConfig& config) {
+  check(config.num_hidden_layers <= DecoderConfig::kMaxLayers, ErrorCode::kInvalidArgument,
+        "config", "\"num_hidden_layers\": expected at most ", DecoderConfig::kMaxLayers, ", got ",
+        config.num_hidden_layers);
+  __extension__ using Wide = __int128;  // int64_t overflows for large sizes
+  // Layers of a kind have the same shapes, so models of one and of two tell what a layer adds.
+  const auto count_of = [&](int64_t layers, bool sparse) {
+    DecoderConfig c = config;
+    c.num_hidden_layers = layers;
+    c.layer_types.clear();
+    c.rope_layers.clear();
+    c.sparse_layers.clear();
+    if (!sparse) c.num_experts = 0;
+    Parameters parameters = Parameters::of_shapes();
+    const Decoder decoder(c, parameters, 1);
+    Wide count = 0;
+    for (const auto& [name, info] : parameters.taken()) {
+      Wide weights = 1;
+      for (const int64_t size : info.shape) weights *= size;
+      count += weights;
+    }
+    return count;
+  };
+  int64_t sparse_layers = 0;
+  for (int64_t i = 0; i < config.num_hidden_layers; i++) sparse_layers += has_experts(config, i);
+  Wide count = count_of(0, false);
+  for (const bool sparse : {false, true})
+    if (const int64_t layers = sparse ? sparse_layers : config.num_hidden_layers - sparse_layers;
+        layers > 0)
+      count += layers * (count_of(2, sparse) - count_of(1, sparse));
+  check(count <= int64_t{1} << 60, ErrorCode::kInvalidArgument, "config",
+        "the sizes give more than 2^60 weights");
+  return int64_t(count);
+}
+
+const DecoderConfig& Decoder::config() const { return layers_->config; }
+TensorOptions Decoder::options() const { return layers_->options; }
+
+std::shared_ptr<const CausalModel> Decoder::shared() const {
+  return std::make_shared<Decoder>(*this);
+}
+const ModelFacts& Decoder::facts() const { return layers_->facts; }
+int64_t Decoder::positions() const { return layers_->positions; }
+
+Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
+                          std::vector<Tensor>* all) const {
+  std::vector<int64_t> lengths = grid.lengths;
+  const bool is_empty = grid.positions.numel() == 0;
+  if (lengths.empty() && layers_->rope->is_dynamic() && !is_empty)
+    lengths = (amax(grid.positions, {.dims = {1}}) + 1).to_vector<int64_t>();
+  layers_->require_room_for(lengths);
+  if (is_empty) lengths.clear();
+  const Rotation rope = layers_->rope->of(grid.positions, lengths);
+  const Step step{grid.positions, grid.visible, rope,
+                  layers_->local_rope ? layers_->local_rope->of(grid.positions, lengths) : rope,
+                  cache};
+  Tensor x = layers_->embed(grid);
+  for (const Block& block : layers_->blocks) {
+    if (all) all->push_back(x);
+    x = block(x, step);
+  }
+  x = layers_->norm(x);
+  if (all) all->push_back(x);  // as transformers has it: after the norm
+  return x;
+}
+
+Tensor Decoder::logits(const Tensor& hidden) const {
+  const double cap = config().final_logit_softcapping, divisor = config().logits_scaling;
+  Tensor y = linear(hidden, layers_->output_weight, layers_->output_bias);
+  if (divisor != 1) y = y / divisor;
+  return cap > 0 ? tanh(y / cap) * cap : y;
+}
+
+std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
+  const DecoderConfig& c = config();
+  std::vector<std::unique_ptr<LayerCache>> layers;
+  std::shared_ptr<BlockTable> table;
+  if (o.block > 0) {
+    const int64_t needed = o.sequences * ((o.capacity + o.block - 1) / o.block);
+    table = std::make_shared<BlockTable>(o.sequences, o.capacity, o.block,
+                                         o.blocks > 0 ? o.blocks : needed, options().device);
+  }
+  for (int64_t i = 0; i < c.num_hidden_layers; i++) {
+    const int64_t room = WindowCache::room(c.sliding_window, o.chunk);
+    KeysValuesSizes sizes{o.sequences, c.num_key_value_heads, o.capacity, c.head_dim};
+    if (slides(c, i) && room < o.capacity) {
+      sizes.capacity = room;
+      layers.push_back(std::make_unique<WindowCache>(sizes, c.sliding_window, options()));
+    } else if (table) {
+      layers.push_back(std::make_unique<BlocksCache>(sizes, table, options()));
+    } else {
+      layers.push_back(std::make_unique<RowsCache>(sizes, options()));
+    }
+  }
+  return std::make_unique<ModelCache>(o, std::move(layers), table);
+}
+
+TokenWork Decoder::work(const std::map<std::string, TensorInfo>& weights, double before) const {
+  const DecoderConfig& c = config();
+  TokenWork work;
+  for (const auto& [name, info] : weights) {
+    // Of the embedding a token reads a row, of the experts those that it selects. A batch reads the
+    // least if all its tokens select the same ones.
+    const bool is_expert = name.find(".mlp.experts.") != name.npos;
+    const double share = is_expert ? double(c.num_experts_per_tok) / double(c.num_experts) : 1;
+    const double elements = share * double(numel(info.shape));
+    const bool is_embedding = name.starts_with("model.embed_");
+    const bool is_output =
+        name == (c.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight");
+    if (is_embedding && !is_output) continue;
+    work.bytes += share * double(bytes_of(info.dtype, numel(info.shape)));
+    (is_output ? work.output_elements : work.elements) += elements;
+  }
+  double attended = 0;  // positions, of all layers together
+  for (int64_t i = 0; i < c.num_hidden_layers; i++) {
+    attended += slides(c, i) ? std::min(before + 1, double(c.sliding_window)) : before + 1;
+  }
+  const int64_t keys = c.num_key_value_heads * c.head_dim;
+  work.cache_bytes = attended * double(bytes_of(options().dtype, 2 * keys));
+  work.cache_flop = 4 * attended * double(c.num_attention_heads * c.head_dim);
+  return work;
+}
+
+}  // namespace wick

@@ -1,0 +1,68 @@
+// Decoders by BigCode.
+#include "models/decoder/family.h"
+
+namespace wick {
+
+std::span<const Family> bigcode_families() {
+  static const Family families[] = {
+      {.model_type = "gpt_bigcode",
+       .architecture = "GPTBigCodeForCausalLM",
+       .defaults = {.vocab_size = 50257,
+                    .num_attention_heads = 12,
+                    .num_key_value_heads = 1,
+                    .max_position_embeddings = 1024,
+                    .rms_norm_eps = 1e-5,
+                    .hidden_act = HiddenAct::kGeluTanh,
+                    .learned_positions = true,
+                    .attention_bias = true,
+                    .mlp_bias = true,
+                    .gated_mlp = false,
+                    .norm_type = NormType::kLayer,
+                    .tie_word_embeddings = true},
+       .intermediate_factor = 4,
+       .gguf = "starcoder",
+       .gguf_implied = {"rope.freq_base"},
+       .keys = {"hidden_act", "multi_query"},
+       .renamed_keys = {{{"layer_norm_epsilon", "rms_norm_eps"},
+                         {"activation_function", "hidden_act"},
+                         {"n_embd", "hidden_size"},
+                         {"n_head", "num_attention_heads"},
+                         {"n_layer", "num_hidden_layers"},
+                         {"n_positions", "max_position_embeddings"},
+                         {"n_inner", "intermediate_size"}}},
+       .renamed_tensors = {{{"wte", "model.embed_tokens"},
+                            {"wpe", "model.embed_positions"},
+                            {"ln_f", "model.norm"},
+                            {"h", "model.layers"},
+                            {"ln_1", "input_layernorm"},
+                            {"ln_2", "post_attention_layernorm"},
+                            {"attn.c_attn", "self_attn.qkv_proj"},
+                            {"attn.c_proj", "self_attn.o_proj"},
+                            {"mlp.c_fc", "mlp.up_proj"},
+                            {"mlp.c_proj", "mlp.down_proj"}}},
+       .fused_tensors = {"self_attn.qkv_proj"},
+       .grouped_qkv = true},
+      {.model_type = "starcoder2",
+       .architecture = "Starcoder2ForCausalLM",
+       .defaults = {.vocab_size = 49152,
+                    .num_attention_heads = 24,
+                    .num_key_value_heads = 2,
+                    .max_position_embeddings = 4096,
+                    .rms_norm_eps = 1e-5,
+                    .hidden_act = HiddenAct::kGeluTanh,
+                    .attention_bias = true,
+                    .mlp_bias = true,
+                    .gated_mlp = false,
+                    .norm_type = NormType::kLayer,
+                    .tie_word_embeddings = true},
+       .sliding = Sliding::kEvery,
+       .gguf = "starcoder2",
+       .keys = {"hidden_act", "sliding_window"},
+       .renamed_keys = {{{"norm_epsilon", "rms_norm_eps"},
+                         {"use_bias", "attention_bias"},
+                         {"use_bias", "mlp_bias"}}},
+       .renamed_tensors = {{{"mlp.c_fc", "mlp.up_proj"}, {"mlp.c_proj", "mlp.down_proj"}}}}};
+  return families;
+}
+
+}  // namespace wick

@@ -1,0 +1,80 @@
+// The model types that one Decoder serves: a row each, in families/, with its differences from llama.
+#pragma once
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "wick/models/decoder.h"
+
+namespace wick {
+
+/// The layers that slide where config.json has no "layer_types".
+enum class Sliding {
+  kNever,
+  kEvery,      // every layer
+  kFromLayer,  // those from "max_window_layers" on, if "use_sliding_window"
+  kPattern,    // all but each "sliding_window_pattern"-th
+  kUnrotated,  // those without rope, if "use_sliding_window"
+  kEven,       // those at even indices below "max_window_layers", if "use_sliding_window"
+};
+
+/// A name in the files of a family, and the name that wick gives it.
+struct Rename {
+  std::string_view file, wick;
+};
+
+struct Family {
+  std::string_view model_type;
+  const char* architecture;  // "architectures" of config.json
+
+  /// The values of keys that config.json lacks, as in transformers' config class, and the switches that
+  /// no key sets. A size of 0 must be there.
+  DecoderConfig defaults = {};
+  int64_t intermediate_factor = 0;  // of intermediate_size over hidden_size
+  double partial_rotary_factor = 1;
+  Sliding sliding = Sliding::kNever;
+  int64_t sliding_window_pattern = 6;
+  int64_t no_rope_layer_interval = 0;  // every n-th layer has no rope; 0: all have it
+  bool only_sliding_rotate = false;    // layers without a window have no rope, if others have one
+  bool attention_output_bias = true;   // o has a bias where q, k and v have one
+  bool scales_embedding = false;       // by the root of hidden_size
+
+  /// "general.architecture" of GGUF files; "": there are none. The first of several families with
+  /// one reads them. The pairs are those of their weights.
+  std::string_view gguf = "";
+  RopePairs gguf_pairs = RopePairs::kHalves;
+  int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads
+  bool gguf_norm_topk_prob = false;  // norm_topk_prob of files, which do not say it
+  bool gguf_qk_norm = true;          // files may have the norms of "qk_layernorm"
+  /// Keys of files, after "ARCHITECTURE.", that not every family's have, and those of
+  /// "rope.freq_base" and "attention.head_count_kv" that files leave out at the reader's default.
+  std::array<std::string_view, 3> gguf_keys = {}, gguf_implied = {};
+
+  /// The keys that it reads besides those that every family reads. With "rope_parameters" its folders
+  /// state rope by the type of layer; every family reads such.
+  std::array<std::string_view, 12> keys = {};
+  /// Keys that it has under names of its own; wick's names need not be in `keys`.
+  std::array<Rename, 8> renamed_keys = {};
+  /// Parts of the names of tensors in folders, between dots, replaced in this order. Of several
+  /// for one of wick's, wick writes the first.
+  std::array<Rename, 12> renamed_tensors = {};
+  /// Layers whose rows folders and GGUF files have in one tensor; of experts, only folders.
+  std::array<std::string_view, 2> fused_tensors = {};
+  bool transposed_weights = false;  // folders have the weights of layers as [in, out]
+  bool derives_head_dim = false;    // transformers takes no head_dim
+  bool grouped_qkv = false;         // folders have the rows of self_attn.qkv_proj by group
+};
+
+#define WICK_VENDOR(vendor) std::span<const Family> vendor##_families();
+#include "models/decoder/families/vendors.def"
+#undef WICK_VENDOR
+
+/// Of all vendors.
+const std::vector<const Family*>& families();
+/// The row of a model_type; nullptr if there is none.
+const Family* find_family(std::string_view model_type);
+/// Whether the family lists the key among those that not every family's GGUF files have.
+bool has_gguf_key(const Family& family, std::string_view key);
+
+}  // namespace wick

@@ -1,0 +1,819 @@
+#include "models/names/config_fields.h"
+
+#include <cmath>
+
+#include "models/names/rope_settings.h"
+#include "models/names/typed_settings.h"
+
+namespace wick {
+namespace {
+
+using Config = DecoderConfig;
+
+// ---- fields of one member
+
+template <auto kMember>
+void read_size(const ConfigField& field, const Settings& values, const Family&, Config& c) {
+  c.*kMember = size_of(values, field.key, c.*kMember);
+}
+template <auto kMember>
+void read_positive(const ConfigField& field, const Settings& values, const Family&, Config& c) {
+  c.*kMember = positive(values, field.key, c.*kMember);
+}
+template <auto kMember>
+void read_positive_or_null(const ConfigField& field, const Settings& values, const Family&,
+                           Config& c) {
+  c.*kMember = positive_or_null(values, field.key, c.*kMember);
+}
+template <auto kMember>
+void read_flag(const ConfigField& field, const Settings& values, const Family&, Config& c) {
+  c.*kMember = values.flag_or(field.key, c.*kMember);
+}
+template <auto kMember>
+void read_ids(const ConfigField& field, const Settings& values, const Family&, Config& c) {
+  c.*kMember = values.integers(field.key);
+}
+
+template <auto kMember>
+OptionalSetting write(const Config& c, const Family&) {
+  return Setting(c.*kMember);
+}
+template <auto kMember>
+OptionalSetting write_or_null(const Config& c, const Family&) {
+  return c.*kMember > 0 ? Setting(c.*kMember) : Setting();
+}
+/// One id, a list, or null.
+template <auto kMember>
+OptionalSetting write_ids(const Config& c, const Family&) {
+  const std::vector<int64_t>& ids = c.*kMember;
+  if (ids.empty()) return Setting();
+  return ids.size() == 1 ? Setting(ids[0]) : Setting(Setting::List(ids.begin(), ids.end()));
+}
+
+OptionalSetting required_size(const GgufKey& key, const GgufFile& file) {
+  return Setting(file.size(key.key));
+}
+/// A file has 0 for a factor that is off.
+OptionalSetting null_for_0(const GgufKey& key, const GgufFile& file) {
+  return file.real_or(key.key, 0) == 0 ? Setting() : *file.find(key.key);
+}
+OptionalSetting own_value(const GgufKey& key, const GgufFile& file) {
+  const Setting* const value = file.find(key.key);
+  return value ? OptionalSetting(*value) : std::nullopt;
+}
+OptionalSetting not_written(const Config&, const Family&) { return {}; }
+
+bool lists(const Family& family, std::string_view key) { return contains(family.keys, key); }
+
+// ---- heads
+
+void read_key_value_heads(const ConfigField& field, const Settings& values, const Family& family,
+                          Config& c) {
+  c.num_key_value_heads = size_or_null(values, field.key, c.num_key_value_heads);
+  // Falcon's config has the number of groups only in its newer architecture.
+  const bool has_groups = values.flag_or("new_decoder_architecture", false);
+  if (!has_groups && (values.has("multi_query") || lists(family, "new_decoder_architecture")))
+    c.num_key_value_heads = values.flag_or("multi_query", true) ? 1 : c.num_attention_heads;
+  if (c.num_key_value_heads == 0) c.num_key_value_heads = c.num_attention_heads;
+}
+bool has_groups(const Config& c) {
+  return c.parallel_mlp_norm ||
+         (c.num_key_value_heads != 1 && c.num_key_value_heads != c.num_attention_heads);
+}
+
+int64_t share_of_heads(const GgufFile& file) {
+  return std::max<int64_t>(1, file.size("embedding_length") / file.size("attention.head_count"));
+}
+int64_t head_dim_of(const GgufFile& file) {
+  return file.size_or("attention.key_length", share_of_heads(file));
+}
+OptionalSetting gguf_head_dim(const GgufKey&, const GgufFile& file) {
+  const int64_t dim = head_dim_of(file);
+  const char* const of_values = "attention.value_length";
+  check(file.size_or(of_values, dim) == dim, ErrorCode::kUnsupported, file.metadata.where(), "\"",
+        file.name(of_values), "\": expected ", dim, " as for keys, got ",
+        file.size_or(of_values, dim));
+  return Setting(dim);
+}
+
+// ---- rope
+
+constexpr double kGgufTheta = 10000;  // of files that do not say it
+
+void read_rope_parameters(const ConfigField& field, const Settings& values, const Family& family,
+                          Config& c) {
+  // transformers 5 has a group, or one by type of layer if sliding ones have their own; transformers 4
+  // "rope_theta", "rope_local_base_freq" and "rope_scaling".
+  const Settings* group = values.group(field.key);
+  if (group && (group->has("full_attention") || group->has("sliding_attention"))) {
+    if (const Settings* sliding = group->group("sliding_attention")) read_local_rope(*sliding, &c);
+    group = group->group("full_attention");
+  }
+  if (!group || group->entries().empty()) return;
+  const int64_t trained =
+      values.integer_or("original_max_position_embeddings", c.max_position_embeddings, 1);
+  read_rope_group(*group, family, trained, &c);
+}
+
+OptionalSetting gguf_local_theta(const GgufKey& key, const GgufFile& file) {
+  if (file.has(key.key)) return *file.find(key.key);
+  // Where both have one default, files may leave the second out.
+  const Config& defaults = file.family.defaults;
+  if (defaults.rope_local_base_freq != defaults.rope_theta) return {};
+  return Setting(file.real_or("rope.freq_base", kGgufTheta));
+}
+
+/// Reads the layers that rope rotates: "no_rope_layers" has 1 for each, despite its name.
+void read_rope_layers(const ConfigField& field, const Settings& values, const Family& family,
+                      Config& c) {
+  if (family.no_rope_layer_interval == 0) return;
+  const std::vector<int64_t> listed = values.integers(field.key);
+  if (!listed.empty() && int64_t(listed.size()) < c.num_hidden_layers)
+    values.fail_expected(field.key,
+                         "a list of " + std::to_string(c.num_hidden_layers) + " integers");
+  const int64_t interval =
+      values.integer_or("no_rope_layer_interval", family.no_rope_layer_interval, 1);
+  for (int64_t i = 0; i < c.num_hidden_layers; i++)
+    c.rope_layers.push_back(listed.empty() ? (i + 1) % interval != 0 : listed[size_t(i)] != 0);
+}
+OptionalSetting write_rope_layers(const Config& c, const Family&) {
+  if (c.rope_layers.empty()) return {};
+  Setting::List rotated;
+  for (const bool rotates : c.rope_layers) rotated.emplace_back(int64_t(rotates));
+  return Setting(std::move(rotated));
+}
+
+// ---- windows
+
+constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+constexpr std::pair<const char*, LayerType> kLayerTypes[] = {
+    {"full_attention", LayerType::kFull}, {"sliding_attention", LayerType::kSliding}};
+
+bool slides(const Settings& values, const Family& family, const Config& c, int64_t layer) {
+  switch (family.sliding) {
+    case Sliding::kNever:
+      return false;
+    case Sliding::kEvery:
+      return true;
+    case Sliding::kFromLayer:
+      return layer >= values.integer_or("max_window_layers", 28);
+    case Sliding::kPattern:
+      return (layer + 1) %
+                 values.integer_or("sliding_window_pattern", family.sliding_window_pattern, 1) !=
+             0;
+    case Sliding::kUnrotated:
+      return !c.rope_layers[size_t(layer)];
+    case Sliding::kEven:
+      return layer % 2 == 0 && layer < values.integer_or("max_window_layers", 28);
+  }
+  return false;
+}
+
+std::vector<LayerType> layer_types_of(const Settings& values, const Family& family,
+                                      const Config& c) {
+  const std::vector<std::string> texts = values.texts("layer_types");
+  if (values.has("layer_types") && int64_t(texts.size()) != c.num_hidden_layers)
+    values.fail_expected("layer_types",
+                         "a list of " + std::to_string(c.num_hidden_layers) + " strings");
+  std::vector<LayerType> types;
+  for (const std::string& text : texts) {
+    const auto known = std::find_if(std::begin(kLayerTypes), std::end(kLayerTypes),
+                                    [&](const auto& pair) { return text == pair.first; });
+    check(known != std::end(kLayerTypes), ErrorCode::kUnsupported, values.where(),
+          "\"layer_types\": expected \"full_attention\" or \"sliding_attention\", got \"", text,
+          "\"");
+    types.push_back(known->second);
+  }
+  for (int64_t i = 0; i < c.num_hidden_layers && texts.empty(); i++)
+    types.push_back(slides(values, family, c, i) ? LayerType::kSliding : LayerType::kFull);
+  return types;
+}
+
+/// Reads the window and the layers that it limits.
+void read_window(const ConfigField& field, const Settings& values, const Family& family,
+                 Config& c) {
+  const bool off =
+      lists(family, "use_sliding_window") && !values.flag_or("use_sliding_window", false);
+  // transformers writes a window of 0 for Qwen 2 with experts if it is off.
+  const int64_t window = off ? 0 : size_or_null(values, field.key, c.sliding_window);
+  c.sliding_window = 0;
+  std::vector<LayerType> types = layer_types_of(values, family, c);
+  if (window == 0 || (!contains(types, LayerType::kSliding) && !family.only_sliding_rotate)) return;
+  c.sliding_window = window;
+  for (size_t i = 0; i < types.size() && family.only_sliding_rotate; i++)
+    c.rope_layers.push_back(types[i] == LayerType::kSliding);
+  c.layer_types = std::move(types);
+}
+OptionalSetting write_gguf_window(const Config& c, const Family& family) {
+  if (c.sliding_window == 0 && has_gguf_key(family, kPattern)) return {};
+  return Setting(c.sliding_window);  // 0, too, for readers have a default
+}
+
+/// Also where all are full: transformers would have some slide by default.
+OptionalSetting write_layer_types(const Config& c, const Family&) {
+  Setting::List types;
+  for (size_t i = 0; i < size_t(c.num_hidden_layers); i++)
+    types.push_back(std::string(
+        name_of(kLayerTypes, c.layer_types.empty() ? LayerType::kFull : c.layer_types.at(i))));
+  return Setting(std::move(types));
+}
+/// A GGUF file's list says whether each layer slides.
+OptionalSetting gguf_layer_types(const GgufKey& key, const GgufFile& file) {
+  const Setting* const value = file.find(key.key);
+  const auto* const flags = value ? std::get_if<Setting::List>(&value->value) : nullptr;
+  if (!flags) return {};
+  Setting::List types;
+  for (const Setting& flag : *flags) {
+    const bool* const slides = std::get_if<bool>(&flag.value);
+    types.push_back(slides && *slides ? "sliding_attention" : "full_attention");
+  }
+  return Setting(std::move(types));
+}
+OptionalSetting write_gguf_layer_types(const Config& c, const Family& family) {
+  if (!has_gguf_key(family, kPattern) || c.layer_types.empty()) return {};
+  Setting::List slide;
+  for (const LayerType type : c.layer_types) slide.emplace_back(type == LayerType::kSliding);
+  return Setting(std::move(slide));
+}
+
+/// Whether every pattern-th layer is full and all others slide.
+bool has_pattern(const std::vector<LayerType>& types, int64_t pattern) {
+  for (size_t i = 0; i < types.size(); i++)
+    if ((types[i] == LayerType::kSliding) != ((int64_t(i) + 1) % pattern != 0)) return false;
+  return true;
+}
+OptionalSetting gguf_pattern(const GgufKey& key, const GgufFile& file) {
+  const Setting* const value = file.find(key.key);
+  if (!value || std::holds_alternative<Setting::List>(value->value)) return {};
+  return *value;
+}
+/// A pattern that is not the family's.
+OptionalSetting write_gguf_pattern(const Config& c, const Family& family) {
+  if (!lists(family, "sliding_window_pattern") || has_gguf_key(family, kPattern) ||
+      has_pattern(c.layer_types, family.sliding_window_pattern))
+    return {};
+  for (int64_t pattern = 1; pattern <= c.num_hidden_layers + 1; pattern++)
+    if (has_pattern(c.layer_types, pattern)) return Setting(pattern);
+  return {};
+}
+
+// ---- experts
+
+bool has_experts(const Family& family) { return family.defaults.num_experts > 0; }
+
+OptionalSetting gguf_experts(const GgufKey& key, const GgufFile& file) {
+  if (!has_experts(file.family)) return own_value(key, file);
+  constexpr int64_t kSoftmax = 1;
+  const int64_t experts = file.size(key.key),
+                function = file.size_or("expert_gating_func", kSoftmax);
+  check(function == kSoftmax, ErrorCode::kUnsupported, file.metadata.where(), "\"",
+        file.name("expert_gating_func"), "\": expected ", kSoftmax, ", softmax, got ", function);
+  return Setting(experts);
+}
+OptionalSetting gguf_experts_per_token(const GgufKey& key, const GgufFile& file) {
+  return has_experts(file.family) ? Setting(file.size(key.key)) : own_value(key, file);
+}
+// Files may leave out the sizes of experts.
+OptionalSetting gguf_expert_size(const GgufKey& key, const GgufFile& file) {
+  if (file.has(key.key) || file.family.defaults.moe_intermediate_size == 0)
+    return own_value(key, file);
+  return Setting(file.size("feed_forward_length") / file.size("expert_used_count"));
+}
+OptionalSetting gguf_shared_expert_size(const GgufKey& key, const GgufFile& file) {
+  if (file.has(key.key) || file.family.defaults.shared_expert_intermediate_size == 0)
+    return own_value(key, file);
+  return Setting(file.size("feed_forward_length"));
+}
+
+void read_experts_per_token(const ConfigField& field, const Settings& values, const Family&,
+                            Config& c) {
+  if (c.num_experts == 0) return;
+  c.num_experts_per_tok = size_of(values, field.key, c.num_experts_per_tok);
+  if (c.num_experts_per_tok > c.num_experts)
+    values.fail_expected(field.key,
+                         "at most the number of experts " + std::to_string(c.num_experts));
+}
+void read_expert_size(const ConfigField& field, const Settings& values, const Family&, Config& c) {
+  if (c.num_experts == 0) return;
+  const int64_t size = c.moe_intermediate_size;
+  c.moe_intermediate_size = size_of(values, field.key, size > 0 ? size : c.intermediate_size);
+}
+void read_sparse_layers(const ConfigField& field, const Settings& values, const Family&,
+                        Config& c) {
+  if (c.num_experts == 0) return;
+  const int64_t step = values.integer_or("decoder_sparse_step", 1, 1);
+  const std::vector<int64_t> dense = values.integers(field.key);
+  std::vector<bool> sparse;
+  for (int64_t i = 0; i < c.num_hidden_layers; i++)
+    sparse.push_back((i + 1) % step == 0 && !contains(dense, i));
+  if (contains(sparse, false)) c.sparse_layers = std::move(sparse);
+}
+OptionalSetting write_dense_layers(const Config& c, const Family&) {
+  Setting::List dense;
+  for (size_t i = 0; i < c.sparse_layers.size(); i++)
+    if (!c.sparse_layers[i]) dense.emplace_back(int64_t(i));
+  return Setting(std::move(dense));
+}
+
+// ---- activations and norms
+
+constexpr std::pair<const char*, HiddenAct> kHiddenActs[] = {
+    {"silu", HiddenAct::kSilu},
+    {"gelu", HiddenAct::kGelu},
+    {"gelu_fast", HiddenAct::kGeluTanh},
+    {"gelu_new", HiddenAct::kGeluTanh},
+    {"gelu_pytorch_tanh", HiddenAct::kGeluTanh},
+};
+void read_act(const ConfigField& field, const Settings& values, const Family&, Config& c) {
+  if (values.has(field.key))
+    c.hidden_act = named(values, field.key, values.text(field.key), kHiddenActs);
+}
+/// The last name that transformers knows.
+OptionalSetting write_act(const Config& c, const Family&) {
+  OptionalSetting result;
+  for (const auto& [name, act] : kHiddenActs)
+    if (act == c.hidden_act) result = Setting(name);
+  return result;
+}
+
+constexpr std::string_view kRmsEps = "attention.layer_norm_rms_epsilon",
+                           kLayerEps = "attention.layer_norm_epsilon";
+bool is_eps_of(const Family& family, std::string_view key) {
+  return key == (family.defaults.norm_type == NormType::kRms ? kRmsEps : kLayerEps);
+}
+OptionalSetting gguf_eps(const GgufKey& key, const GgufFile& file) {
+  if (!is_eps_of(file.family, key.key)) return {};
+  return Setting(file.real(key.key));
+}
+template <const std::string_view& kKey>
+OptionalSetting write_gguf_eps(const Config& c, const Family& family) {
+  return is_eps_of(family, kKey) ? OptionalSetting(c.rms_norm_eps) : std::nullopt;
+}
+
+void read_parallel_norms(const ConfigField& field, const Settings& values, const Family&,
+                         Config& c) {
+  const bool grouped = values.flag_or("new_decoder_architecture", false);
+  const int64_t norms = values.integer_or(field.key, grouped ? 2 : 1, 1);
+  if (norms > (grouped ? 2 : 1)) values.fail_expected(field.key, grouped ? "1 or 2" : "1");
+  c.parallel_mlp_norm = norms == 2;
+}
+
+// ---- tensors
+
+template <const char* kName, const char* kOther = kName>
+OptionalSetting has_tensor(const GgufKey&, const GgufFile& file) {
+  return Setting(file.has_tensor(kName) || file.has_tensor(kOther));
+}
+constexpr char kQueryBias[] = "blk.0.attn_q.bias", kFusedBias[] = "blk.0.attn_qkv.bias",
+               kOutputBias[] = "blk.0.attn_output.bias", kUpBias[] = "blk.0.ffn_up.bias",
+               kHeadBias[] = "output.bias";
+
+constexpr std::pair<const char*, DType> kDTypes[] = {{"float32", DType::kF32},
+                                                     {"float16", DType::kF16},
+                                                     {"bfloat16", DType::kBf16},
+                                                     {"float64", DType::kF64}};
+void read_dtype(const ConfigField& field, const Settings& values, const Family&, Config& c) {
+  if (values.has(field.key)) c.dtype = named(values, field.key, values.text(field.key), kDTypes);
+}
+
+// ---- tokens
+
+/// The id of the padding, which files on the hub may have outside of the vocabulary.
+void read_padding(const ConfigField& field, const Settings& values, const Family&, Config& c) {
+  int64_t id = is_listed(values, field.key) ? -1 : c.pad_token_id.value_or(-1);
+  if (const Setting* value = values.find(field.key))
+    if (const auto* listed = std::get_if<int64_t>(&value->value)) id = *listed;
+  c.pad_token_id = id >= 0 && id < c.vocab_size ? std::optional(id) : std::nullopt;
+}
+
+/// The ids under these keys, each once.
+Setting token_ids(const GgufFile& file, std::initializer_list<const char*> keys) {
+  std::vector<int64_t> ids;
+  for (const char* key : keys)
+    for (const int64_t id : file.metadata.integers(std::string("tokenizer.ggml.") + key))
+      if (!contains(ids, id)) ids.push_back(id);
+  return Setting::List(ids.begin(), ids.end());
+}
+
+// ---- the table
+
+using Values = const Settings&;
+using Field = const ConfigField&;
+using File = const GgufFile&;
+
+const ConfigField kFields[] = {
+    {"model_type", true},
+    // sizes
+    {"vocab_size",
+     true,
+     read_size<&Config::vocab_size>,
+     write<&Config::vocab_size>,
+     {.key = "vocab_size",
+      .is_rare = true,
+      .read = [](const GgufKey&, File f) -> OptionalSetting {
+        return Setting(f.embedding().shape[0]);
+      }}},
+    {"hidden_size",
+     true,
+     read_size<&Config::hidden_size>,
+     write<&Config::hidden_size>,
+     {.key = "embedding_length", .read = required_size}},
+    {"intermediate_size",
+     true,
+     [](Field field, Values values, const Family& family, Config& c) {
+       c.intermediate_size = size_of(values, field.key, family.intermediate_factor * c.hidden_size);
+     },
+     write<&Config::intermediate_size>,
+     {.key = "feed_forward_length", .is_of_layers = true, .read = required_size}},
+    {"num_hidden_layers",
+     true,
+     [](Field field, Values values, const Family&, Config& c) {
+       c.num_hidden_layers = size_of(values, field.key, 0, Config::kMaxLayers);
+     },
+     write<&Config::num_hidden_layers>,
+     {.key = "block_count", .read = required_size}},
+    // heads
+    {"num_attention_heads",
+     true,
+     read_size<&Config::num_attention_heads>,
+     write<&Config::num_attention_heads>,
+     {.key = "attention.head_count", .is_of_layers = true, .read = required_size}},
+    {"new_decoder_architecture",
+     false,
+     nullptr,
+     [](const Config& c, const Family&) -> OptionalSetting { return Setting(has_groups(c)); },
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (!lists(f.family, "new_decoder_architecture")) return {};
+       return Setting(true);  // the number of groups counts
+     }}},
+    {"multi_query", false, nullptr,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(c.num_key_value_heads == 1);
+     }},
+    {"num_key_value_heads",
+     true,
+     read_key_value_heads,
+     write<&Config::num_key_value_heads>,
+     {.key = "attention.head_count_kv",
+      .is_of_layers = true,
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        return Setting(f.size_or(key.key, f.size("attention.head_count")));
+      },
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        if (c.num_key_value_heads == c.num_attention_heads &&
+            contains(family.gguf_implied, "attention.head_count_kv"))
+          return {};
+        return Setting(c.num_key_value_heads);
+      }}},
+    {"head_dim",
+     true,
+     [](Field field, Values values, const Family&, Config& c) {
+       const int64_t share = std::max<int64_t>(1, c.hidden_size / c.num_attention_heads);
+       c.head_dim = size_of(values, field.key, c.head_dim > 0 ? c.head_dim : share);
+     },
+     [](const Config& c, const Family& family) -> OptionalSetting {
+       if (family.derives_head_dim) return {};
+       return Setting(c.head_dim);
+     },
+     {.key = "attention.key_length", .read = gguf_head_dim, .write = not_written}},
+    {"max_position_embeddings",
+     true,
+     read_size<&Config::max_position_embeddings>,
+     write<&Config::max_position_embeddings>,
+     {.key = "context_length", .read = required_size}},
+    {"rms_norm_eps",
+     true,
+     read_positive<&Config::rms_norm_eps>,
+     write<&Config::rms_norm_eps>,
+     {.key = kRmsEps, .read = gguf_eps, .write = write_gguf_eps<kRmsEps>}},
+    {"rms_norm_eps",
+     true,
+     nullptr,
+     nullptr,
+     {.key = kLayerEps, .read = gguf_eps, .write = write_gguf_eps<kLayerEps>}},
+    // rope
+    {"rope_theta",
+     true,
+     read_positive<&Config::rope_theta>,
+     [](const Config& c, const Family& family) -> OptionalSetting {
+       if (lists(family, "rope_ratio")) return {};
+       return Setting(c.rope_theta);
+     },
+     {.key = "rope.freq_base",
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        return Setting(f.real_or(key.key, kGgufTheta));
+      },
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        if (c.rope_theta == kGgufTheta && contains(family.gguf_implied, "rope.freq_base"))
+          return {};
+        return Setting(c.rope_theta);
+      }}},
+    {"rope_ratio", false,
+     [](Field field, Values values, const Family&, Config& c) {
+       c.rope_theta *= positive(values, field.key, 1);
+     },
+     [](const Config& c, const Family& family) -> OptionalSetting {
+       return Setting(c.rope_theta / family.defaults.rope_theta);
+     }},
+    {"rope_local_base_freq",
+     false,
+     read_positive<&Config::rope_local_base_freq>,
+     write_or_null<&Config::rope_local_base_freq>,
+     {.key = "rope.freq_base_swa", .read = gguf_local_theta}},
+    {"partial_rotary_factor",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       set_rotary_dim(values, positive(values, field.key, family.partial_rotary_factor), &c);
+     },
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(double(c.rotary_dim > 0 ? c.rotary_dim : c.head_dim) / double(c.head_dim));
+     },
+     {.key = "rope.dimension_count",
+      .is_rare = true,
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        if (!f.has(key.key)) return {};
+        return Setting(double(f.size(key.key)) / double(head_dim_of(f)));
+      },
+      .write = [](const Config& c, const Family&) -> OptionalSetting {
+        return Setting(c.rotary_dim > 0 ? c.rotary_dim : c.head_dim);
+      }}},
+    {"original_max_position_embeddings", false, nullptr,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       if (c.rope_scaling.type != RopeScalingType::kLongRope) return {};
+       return Setting(c.rope_scaling.original_max_position_embeddings);
+     }},
+    {"rope_parameters", true, read_rope_parameters,
+     [](const Config& c, const Family& family) -> OptionalSetting {
+       if (!lists(family, "rope_parameters")) return {};
+       return rope_parameters_setting(c);
+     }},
+    {"rope_scaling",
+     true,
+     read_rope_parameters,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       if (c.rope_scaling.type == RopeScalingType::kNone) return {};
+       return scaling_setting(c.rope_scaling);
+     },
+     {.read = [](const GgufKey&, File f) { return gguf_rope_scaling(f); }}},
+    {"no_rope_layer_interval", false},
+    {"no_rope_layers", false, read_rope_layers, write_rope_layers},
+    // training, dtype and tokens
+    {"initializer_range", true, read_positive<&Config::initializer_range>,
+     write<&Config::initializer_range>},
+    {"tie_word_embeddings",
+     true,
+     read_flag<&Config::tie_word_embeddings>,
+     write<&Config::tie_word_embeddings>,
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       return Setting(!f.has_tensor("output.weight"));
+     }}},
+    {"torch_dtype",
+     true,
+     read_dtype,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       const std::string_view name = name_of(kDTypes, c.dtype);
+       return Setting(std::string(name.empty() ? "float32" : name));
+     },
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       const std::string_view name = name_of(kDTypes, f.embedding().dtype);
+       return name.empty() ? OptionalSetting() : Setting(std::string(name));
+     }}},
+    {"dtype", true, read_dtype},  // since transformers 5
+    {"bos_token_id",
+     true,
+     read_ids<&Config::bos_token_ids>,
+     write_ids<&Config::bos_token_ids>,
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       return token_ids(f, {"bos_token_id"});
+     }}},
+    {"eos_token_id",
+     true,
+     read_ids<&Config::eos_token_ids>,
+     write_ids<&Config::eos_token_ids>,
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       return token_ids(f, {"eos_token_id", "eot_token_id", "eom_token_id"});
+     }}},
+    // transformers makes no model whose padding is outside of the vocabulary, as its defaults may be.
+    {"pad_token_id",
+     true,
+     read_padding,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return c.pad_token_id ? Setting(*c.pad_token_id) : Setting();
+     },
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       const Setting* const id = f.metadata.find("tokenizer.ggml.padding_token_id");
+       return id ? OptionalSetting(*id) : std::nullopt;
+     }}},
+    // attention
+    {"hidden_act", false, read_act, write_act},
+    {"hidden_activation", false, read_act, write_act},
+    {"is_causal",
+     false,
+     read_flag<&Config::is_causal>,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return c.is_causal ? OptionalSetting() : Setting(false);
+     },
+     {.key = "attention.causal"}},
+    {"attention_bias",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       c.attention_bias = values.flag_or(field.key, c.attention_bias);
+       c.attention_output_bias = c.attention_bias && family.attention_output_bias;
+     },
+     write<&Config::attention_bias>,
+     {.is_of_all = true, .read = has_tensor<kQueryBias, kFusedBias>}},
+    {"attention_output_bias",
+     false,
+     read_flag<&Config::attention_output_bias>,
+     nullptr,
+     {.is_of_all = true, .read = has_tensor<kOutputBias>}},
+    {"mlp_bias",
+     false,
+     read_flag<&Config::mlp_bias>,
+     write<&Config::mlp_bias>,
+     {.is_of_all = true, .read = has_tensor<kUpBias>}},
+    {"lm_head_bias",
+     false,
+     read_flag<&Config::lm_head_bias>,
+     nullptr,
+     {.is_of_all = true, .read = has_tensor<kHeadBias>}},
+    {"clip_qkv",
+     false,
+     read_positive<&Config::clip_qkv>,
+     write_or_null<&Config::clip_qkv>,
+     {.key = "attention.clamp_kqv", .read = null_for_0}},
+    {"qk_layernorm",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       if (lists(family, field.key) && !values.flag_or(field.key, false)) c.qk_norm = QkNorm::kNone;
+     },
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(c.qk_norm != QkNorm::kNone);
+     },
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (!lists(f.family, "qk_layernorm")) return {};
+       return Setting(f.family.gguf_qk_norm && f.has_tensor("blk.0.attn_q_norm.weight"));
+     }}},
+    {"alibi",
+     false,
+     read_flag<&Config::alibi>,
+     write<&Config::alibi>,
+     {.key = "attention.max_alibi_bias", .is_rare = true}},
+    // windows
+    {"use_sliding_window", false, nullptr,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(c.sliding_window > 0);
+     }},
+    {"max_window_layers", false},
+    {"sliding_window_pattern",
+     false,
+     nullptr,
+     nullptr,
+     {.key = kPattern, .read = gguf_pattern, .write = write_gguf_pattern}},
+    {"layer_types",
+     false,
+     nullptr,
+     write_layer_types,
+     {.key = kPattern, .read = gguf_layer_types, .write = write_gguf_layer_types}},
+    {"sliding_window",
+     false,
+     read_window,
+     write_or_null<&Config::sliding_window>,
+     {.key = "attention.sliding_window",
+      .is_rare = true,
+      .read = null_for_0,
+      .write = write_gguf_window}},
+    // blocks
+    {"use_parallel_residual",
+     false,
+     read_flag<&Config::parallel_residual>,
+     write<&Config::parallel_residual>,
+     {.key = "use_parallel_residual",
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        // llama.cpp's conversion writes its default.
+        if (lists(f.family, key.key)) return Setting(!f.has_tensor("blk.0.ffn_norm.weight"));
+        return own_value(key, f);
+      }}},
+    {"parallel_attn", false,
+     [](Field field, Values values, const Family&, Config& c) {
+       c.parallel_residual = values.flag_or("new_decoder_architecture", false) ||
+                             values.flag_or(field.key, c.parallel_residual);
+     },
+     write<&Config::parallel_residual>},
+    {"num_ln_in_parallel_attn",
+     false,
+     read_parallel_norms,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return has_groups(c) ? Setting(int64_t(1 + c.parallel_mlp_norm)) : Setting();
+     },
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (!lists(f.family, "num_ln_in_parallel_attn")) return {};
+       return Setting(int64_t(1 + f.has_tensor("blk.0.attn_norm_2.weight")));
+     }}},
+    // experts
+    {"num_experts",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       if (has_experts(family)) c.num_experts = size_of(values, field.key, c.num_experts);
+     },
+     write<&Config::num_experts>,
+     {.key = "expert_count", .read = gguf_experts}},
+    {"num_experts_per_tok",
+     false,
+     read_experts_per_token,
+     write<&Config::num_experts_per_tok>,
+     {.key = "expert_used_count", .read = gguf_experts_per_token}},
+    {"moe_intermediate_size",
+     false,
+     read_expert_size,
+     write<&Config::moe_intermediate_size>,
+     {.key = "expert_feed_forward_length", .read = gguf_expert_size}},
+    {"shared_expert_intermediate_size",
+     false,
+     [](Field field, Values values, const Family&, Config& c) {
+       if (c.shared_expert_intermediate_size > 0)
+         c.shared_expert_intermediate_size =
+             size_of(values, field.key, c.shared_expert_intermediate_size);
+     },
+     write<&Config::shared_expert_intermediate_size>,
+     {.key = "expert_shared_feed_forward_length", .read = gguf_shared_expert_size}},
+    {"norm_topk_prob",
+     false,
+     read_flag<&Config::norm_topk_prob>,
+     write<&Config::norm_topk_prob>,
+     {.key = "expert_weights_norm", .is_of_all = true, .write = not_written}},
+    {"decoder_sparse_step", false},
+    {"mlp_only_layers", false, read_sparse_layers, write_dense_layers},
+    // multipliers and caps
+    {"embedding_multiplier",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       c.embedding_scale = family.scales_embedding ? std::sqrt(double(c.hidden_size))
+                                                   : positive(values, field.key, 1);
+     },
+     write<&Config::embedding_scale>,
+     {.key = "embedding_scale"}},
+    {"residual_multiplier",
+     false,
+     read_positive<&Config::residual_multiplier>,
+     write<&Config::residual_multiplier>,
+     {.key = "residual_scale"}},
+    {"logits_scaling",
+     false,
+     read_positive<&Config::logits_scaling>,
+     write<&Config::logits_scaling>,
+     {.key = "logit_scale"}},
+    {"attention_multiplier",
+     false,
+     read_positive_or_null<&Config::attention_multiplier>,
+     write_or_null<&Config::attention_multiplier>,
+     {.key = "attention.scale", .read = null_for_0}},
+    {"query_pre_attn_scalar",
+     false,
+     read_positive<&Config::query_pre_attn_scalar>,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       const double scalar = c.query_pre_attn_scalar;
+       if (scalar <= 0) return Setting();
+       // transformers accepts it only as an integer.
+       const bool is_integer = scalar == double(int64_t(scalar));
+       return is_integer ? Setting(int64_t(scalar)) : Setting(scalar);
+     },
+     // Files do not say it: the largest Gemma 2 and 3 scale by the heads' share of hidden_size.
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (f.family.defaults.query_pre_attn_scalar == 0) return {};
+       const bool is_largest = f.size("block_count") == f.family.gguf_share_layers;
+       return Setting(double(is_largest ? share_of_heads(f) : head_dim_of(f)));
+     }}},
+    {"attn_logit_softcapping",
+     false,
+     read_positive_or_null<&Config::attn_logit_softcapping>,
+     write_or_null<&Config::attn_logit_softcapping>,
+     {.key = "attn_logit_softcapping", .is_rare = true}},
+    {"final_logit_softcapping",
+     false,
+     read_positive_or_null<&Config::final_logit_softcapping>,
+     write_or_null<&Config::final_logit_softcapping>,
+     {.key = "final_logit_softcapping"}},
+    // Falcon's: all queries, all keys, all values.
+    {"",
+     false,
+     nullptr,
+     nullptr,
+     {.key = "tensor_data_layout",
+      .is_rare = true,
+      .read = [](const GgufKey&, File) -> OptionalSetting { return {}; },
+      .write = [](const Config&, const Family&) -> OptionalSetting { return Setting("jploski"); }}},
+};
+
+}  // namespace
+
+std::span<const ConfigField> config_fields() { return kFields; }
+
+bool reads_key(const Family& family, const ConfigField& field) {
+  if (field.is_common || lists(family, field.key)) return true;
+  return std::any_of(family.renamed_keys.begin(), family.renamed_keys.end(),
+                     [&](const Rename& rename) { return rename.wick == field.key; }) &&
+         !field.key.empty();
+}
+
+}  // namespace wick

@@ -1,0 +1,450 @@
+// The names and forms of a Decoder's tensors in the files of others.
+#include <algorithm>
+#include <optional>
+
+#include "models/names/decoder_names.h"
+#include "models/names/tied_head.h"
+#include "models/names/typed_settings.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/shape.h"
+
+namespace wick {
+namespace {
+
+/// The hub's name for GGUF's, after "model.layers.N." and "blk.N."; the norms' depend on the model.
+struct Name {
+  std::string_view gguf, hub;
+};
+constexpr Name kLayerNames[] = {
+    {"attn_norm", "input_layernorm"},
+    {"attn_norm_2", "pre_attention_layernorm"},
+    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},
+    {"attn_v", "self_attn.v_proj"},
+    {"attn_qkv", "self_attn.qkv_proj"},
+    {"attn_output", "self_attn.o_proj"},
+    {"attn_q_norm", "self_attn.q_norm"},
+    {"attn_k_norm", "self_attn.k_norm"},
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+    {"ffn_gate", "mlp.gate_proj"},
+    {"ffn_up", "mlp.up_proj"},
+    {"ffn_down", "mlp.down_proj"},
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_exps", "mlp.experts.gate_proj"},
+    {"ffn_up_exps", "mlp.experts.up_proj"},
+    {"ffn_gate_up_exps", "mlp.experts.gate_up_proj"},
+    {"ffn_down_exps", "mlp.experts.down_proj"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+};
+constexpr Name kNames[] = {
+    {"token_embd.weight", "model.embed_tokens.weight"},
+    {"position_embd.weight", "model.embed_positions.weight"},
+    {"output_norm.weight", "model.norm.weight"},
+    {"output_norm.bias", "model.norm.bias"},
+    {"output.weight", "lm_head.weight"},
+    {"output.bias", "lm_head.bias"},
+};
+
+/// The norm that GGUF calls ffn_norm; empty if only outputs are normalized.
+std::string_view ffn_norm_of(const DecoderConfig& config) {
+  switch (config.norm_places) {
+    case NormPlaces::kInputs:
+      return "post_attention_layernorm";
+    case NormPlaces::kBoth:
+      return "pre_feedforward_layernorm";
+    case NormPlaces::kOutputs:
+      break;
+  }
+  return "";
+}
+
+/// Whether the tensor ffn_up also holds the gate's rows, before its own.
+bool fuses_gate(const std::string& layer, const DecoderConfig& config, const TensorSource& file) {
+  return config.gated_mlp && file.tensors.count("blk." + layer + "ffn_gate.weight") == 0;
+}
+
+/// The hub's name of one expert's projection, which older files have one by one: "ffn_up.3".
+std::string expert_name(std::string_view of_layer) {
+  for (const char* projection : {"gate", "up", "down"}) {
+    const std::string begin = "ffn_" + std::string(projection) + ".";
+    if (of_layer.starts_with(begin))
+      return "mlp.experts." + std::string(of_layer.substr(begin.size())) + "." + projection +
+             "_proj";
+  }
+  return "";
+}
+
+/// A layer's name without number and ending: "attn_q" of "blk.3.attn_q.weight".
+std::optional<std::string> hub_name_of_layer(const std::string& name, const DecoderConfig& config,
+                                             const TensorSource& file) {
+  const size_t number = name.find('.'), part = name.find('.', number + 1), ending = name.rfind('.');
+  if (!name.starts_with("blk.") || part == std::string::npos || ending <= part) return {};
+  const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
+  const std::string layer = name.substr(number + 1, part - number);  // "3."
+  std::string hub = expert_name(of_layer);
+  for (const Name& known : kLayerNames)
+    if (known.gguf == of_layer) hub = known.hub;
+  if (of_layer == "ffn_norm") hub = ffn_norm_of(config);
+  if (of_layer == "attn_norm" && config.parallel_mlp_norm) hub = "pre_feedforward_layernorm";
+  if (of_layer == "ffn_up" && fuses_gate(layer, config, file)) hub = "mlp.gate_up_proj";
+  if (hub.empty()) return {};
+  return "model.layers." + layer + hub + name.substr(ending);
+}
+
+std::string hub_name(const std::string& name, const DecoderConfig& config,
+                     const TensorSource& file) {
+  for (const Name& known : kNames)
+    if (known.gguf == name) return std::string(known.hub);
+  return hub_name_of_layer(name, config, file).value_or(name);
+}
+
+/// The name in a folder of a text model, for one of a model of text and images; empty for tensors of
+/// its other parts.
+std::string text_name(const std::string& name) {
+  constexpr Name kPrefixes[] = {
+      {"model.language_model.", "model."},
+      {"language_model.", ""},  // transformers 4
+      {"model.text_model.", "model."},
+      {"transformer.", ""}};  // GPT-2, whose own files lack it, and ChatGLM
+  for (const std::string_view other :
+       {"vision_tower.", "multi_modal_projector.", "model.vision_tower.",
+        "model.multi_modal_projector.", "model.vision_model.", "model.connector."})
+    if (name.starts_with(other)) return "";
+  for (const Name& prefix : kPrefixes)
+    if (name.starts_with(prefix.gguf))
+      return std::string(prefix.hub) + name.substr(prefix.gguf.size());
+  return name;
+}
+
+/// Replaces a part of a name that stands between dots or at an end.
+void replace_part(std::string& name, const Rename& rename) {
+  const std::string dotted = "." + name + ".", part = "." + std::string(rename.file) + ".";
+  if (const size_t at = dotted.find(part); at != std::string::npos && !rename.file.empty())
+    name.replace(at, rename.file.size(), rename.wick);
+}
+
+/// The Decoder's name for one in a family's folder; empty for tensors that are not of the text.
+std::string folder_name(const std::string& name, const Family* family) {
+  std::string result = text_name(name);
+  if (family)
+    for (const Rename& rename : family->renamed_tensors) replace_part(result, rename);
+  for (const char* stacked : {"mlp.experts.gate_up_proj", "mlp.experts.down_proj"})
+    if (result.ends_with(stacked)) result += ".weight";  // transformers 5 leaves it out
+  return result;
+}
+
+/// Whether files have the tensor although it says nothing that the config does not say.
+bool is_redundant(const std::string& name, const DecoderConfig& config) {
+  for (const char* ending :
+       {".rotary_emb.inv_freq", "rotary_pos_emb.inv_freq", ".attn.bias", ".attn.masked_bias"})
+    if (name.ends_with(ending)) return true;
+  for (const char* of_rope :
+       {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"})
+    if (name == of_rope) return true;
+  return config.tie_word_embeddings && name == "lm_head.weight";
+}
+
+// ---- weights that files store in another form
+
+const Tensor& only(const std::vector<Tensor>& inputs) { return inputs[0]; }
+
+/// The weights of layers, which files have as [in, out], as [out, in]; or back.
+void transpose_weights(TensorPlan& plan) {
+  for (const std::string& name : plan.names()) {
+    TensorInfo info = plan.info(name);
+    if (name.find("_proj.weight") == std::string::npos || info.shape.size() != 2) continue;
+    info.shape = {info.shape[1], info.shape[0]};
+    plan.change(name, info, [](const std::vector<Tensor>& inputs) {
+      return transpose(only(inputs)).contiguous();
+    });
+  }
+}
+
+/// The rows of queries, keys and values, which a family's folders have by group (the queries that share
+/// a key, the key, the value), as all queries, all keys, all values; or back.
+Tensor regrouped(const Tensor& x, int64_t queries, int64_t groups, int64_t head_dim,
+                 bool to_groups) {
+  const int64_t rows = x.size(0), columns = x.numel() / rows;
+  std::vector<Tensor> parts;
+  int64_t first = 0;  // heads
+  for (const int64_t heads : {queries, int64_t{1}, int64_t{1}}) {
+    if (to_groups)
+      parts.push_back(reshape(narrow(x, 0, first * groups * head_dim, heads * groups * head_dim),
+                              {groups, heads * head_dim, columns}));
+    else
+      parts.push_back(reshape(narrow(reshape(x, {groups, rows / groups, columns}), 1,
+                                     first * head_dim, heads * head_dim),
+                              {heads * groups * head_dim, columns}));
+    first += heads;
+  }
+  return reshape(cat(parts, to_groups ? 1 : 0), x.shape());
+}
+void regroup_rows(TensorPlan& plan, const DecoderConfig& c, bool to_groups) {
+  const int64_t groups = c.num_key_value_heads, queries = c.num_attention_heads / groups,
+                head_dim = c.head_dim, rows = (queries + 2) * groups * head_dim;
+  if (groups == 1) return;
+  for (const std::string& name : plan.names()) {
+    const TensorInfo info = plan.info(name);
+    if (name.find(".self_attn.qkv_proj.") == name.npos || info.shape.size() == 0 ||
+        info.shape[0] != rows)
+      continue;
+    plan.change(name, info, [=](const std::vector<Tensor>& inputs) {
+      return regrouped(only(inputs), queries, groups, head_dim, to_groups);
+    });
+  }
+}
+
+/// The weights of layers that have one row, which GGUF files store as [in], as [1, in].
+void add_single_rows(TensorPlan& plan) {
+  for (const std::string& name : plan.names()) {
+    TensorInfo info = plan.info(name);
+    if (!name.ends_with(".shared_expert_gate.weight") || info.shape.size() != 1) continue;
+    info.shape.insert(0, 1);
+    plan.change(name, info,
+                [](const std::vector<Tensor>& inputs) { return unsqueeze(only(inputs), 0); });
+  }
+}
+
+/// Layers whose rows files store in one tensor, in this order.
+struct Fused {
+  std::string name;
+  int dim;                                              // of the rows
+  std::vector<std::pair<std::string, int64_t>> layers;  // names and numbers of rows
+};
+std::vector<Fused> fused_layers(const DecoderConfig& c) {
+  const int64_t queries = c.num_attention_heads * c.head_dim,
+                keys = c.num_key_value_heads * c.head_dim;
+  return {{"self_attn.qkv_proj",
+           0,
+           {{"self_attn.q_proj", queries}, {"self_attn.k_proj", keys}, {"self_attn.v_proj", keys}}},
+          {"mlp.gate_up_proj",
+           0,
+           {{"mlp.gate_proj", c.intermediate_size}, {"mlp.up_proj", c.intermediate_size}}},
+          {"mlp.experts.gate_up_proj",
+           1,
+           {{"mlp.experts.gate_proj", c.moe_intermediate_size},
+            {"mlp.experts.up_proj", c.moe_intermediate_size}}}};
+}
+
+/// The rows of fused tensors as tensors of their own: views, without a copy.
+void split_rows(TensorPlan& plan, const DecoderConfig& config) {
+  const std::vector<Fused> kinds = fused_layers(config);
+  for (const std::string& name : plan.names()) {
+    const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Fused& fused) {
+      return name.find("." + fused.name + ".") != std::string::npos;
+    });
+    if (kind == kinds.end()) continue;
+    const TensorInfo info = plan.info(name);
+    const int dim = kind->dim;
+    int64_t row = 0;
+    for (const auto& [layer, count] : kind->layers) row += count;
+    check(info.shape.size() > dim && info.shape[dim] == row, ErrorCode::kFormat, plan.where(),
+          "tensor \"", name, "\": expected ", row, " rows, got shape ", info.shape);
+    row = 0;
+    for (const auto& [layer, count] : kind->layers) {
+      std::string part = name;
+      part.replace(name.find(kind->name), kind->name.size(), layer);
+      TensorInfo part_info = info;
+      part_info.shape[dim] = count;
+      plan.add(part, {name}, part_info, [=, first = row, count = count](const auto& inputs) {
+        return narrow(only(inputs), dim, first, count);
+      });
+      row += count;
+    }
+    plan.drop(name);
+  }
+}
+
+/// Tensors that files store one by one, each under its number between two parts of a name.
+struct Parts {
+  std::string name, before,
+      after;  // the Decoder's name for all of them, "q_norm.norms.", ".weight"
+  int64_t count;
+
+  std::string part(int64_t i) const { return before + std::to_string(i) + after; }
+};
+
+/// The norms of a layer's heads, and the weights of its experts.
+std::vector<Parts> parts_of_layers(const DecoderConfig& c) {
+  std::vector<Parts> all;
+  for (int64_t layer = 0; layer < c.num_hidden_layers; layer++) {
+    const std::string begin = "model.layers." + std::to_string(layer) + ".";
+    if (c.qk_norm == QkNorm::kEachHead)
+      for (const auto& [norm, heads] :
+           {std::pair("q_norm", c.num_attention_heads), {"k_norm", c.num_key_value_heads}}) {
+        const std::string name = begin + "self_attn." + norm;
+        all.push_back({name + ".weight", name + ".norms.", ".weight", heads});
+      }
+    if (c.num_experts > 0)
+      for (const std::string projection : {"gate_proj", "up_proj", "down_proj"}) {
+        const std::string experts = begin + "mlp.experts.", ending = "." + projection + ".weight";
+        all.push_back({experts + projection + ".weight", experts, ending, c.num_experts});
+      }
+  }
+  return all;
+}
+
+/// Stacks such tensors.
+void stack_parts(TensorPlan& plan, const DecoderConfig& config) {
+  for (const Parts& parts : parts_of_layers(config)) {
+    if (!plan.has(parts.part(0))) continue;
+    const TensorInfo one = plan.info(parts.part(0));
+    std::vector<std::string> names;
+    for (int64_t i = 0; i < parts.count; i++) {
+      names.push_back(parts.part(i));
+      check(plan.has(names.back()), ErrorCode::kFormat, plan.where(), "expected ", parts.count,
+            " tensors \"", parts.before, "N", parts.after, "\", got ", i);
+      const TensorInfo& info = plan.info(names.back());
+      check(info.shape == one.shape && info.dtype == one.dtype, ErrorCode::kFormat, plan.where(),
+            "tensor \"", names.back(), "\": expected ", dtype_name(one.dtype), " ", one.shape,
+            " as \"", parts.part(0), "\" has, got ", dtype_name(info.dtype), " ", info.shape);
+    }
+    TensorInfo whole = one;
+    whole.shape.insert(0, parts.count);
+    plan.add(parts.name, names, whole,
+             [](const std::vector<Tensor>& inputs) { return stack(inputs); });
+    for (const std::string& name : names) plan.drop(name);
+  }
+}
+
+// ---- the way back
+
+/// The name in a family's folder.
+std::string name_in_folder(std::string name, const Family& family) {
+  const auto& renames = family.renamed_tensors;
+  for (size_t i = renames.size(); i-- > 0;) {
+    const bool has_earlier =
+        std::any_of(renames.begin(), renames.begin() + i,
+                    [&](const Rename& r) { return r.wick == renames[i].wick; });
+    if (!has_earlier) replace_part(name, {renames[i].wick, renames[i].file});
+  }
+  return name;
+}
+
+/// GGUF's name of a Decoder's tensor; empty if such files lack it.
+std::string gguf_name(const std::string& name, const DecoderConfig& config) {
+  for (const Name& known : kNames)
+    if (known.hub == name) return std::string(known.gguf);
+  constexpr std::string_view kLayers = "model.layers.";
+  const size_t part = name.find('.', kLayers.size()), ending = name.rfind('.');
+  if (!name.starts_with(kLayers) || part == std::string::npos || ending <= part) return "";
+  const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
+  const auto named = [&](std::string_view gguf) {
+    return "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size()) + std::string(gguf) +
+           name.substr(ending);
+  };
+  if (of_layer == "pre_feedforward_layernorm" && config.parallel_mlp_norm)
+    return named("attn_norm");
+  if (of_layer == ffn_norm_of(config)) return named("ffn_norm");
+  if (of_layer == "mlp.gate_up_proj") return named("ffn_up");
+  for (const Name& known : kLayerNames)
+    if (known.hub == of_layer) return named(known.gguf);
+  return "";
+}
+
+/// The rows of the family's fused layers in one tensor: the inverse of split_rows.
+void fuse_rows(TensorPlan& plan, const DecoderConfig& config, bool of_experts_too) {
+  const Family& family = *find_family(config.model_type);
+  for (const Fused& kind : fused_layers(config)) {
+    if (!contains(family.fused_tensors, kind.name)) continue;
+    if (kind.name.starts_with("mlp.experts.") && !of_experts_too) continue;
+    const std::string& layer = kind.layers[0].first;
+    for (const std::string& name : plan.names()) {
+      const size_t at = name.find("." + layer + ".");
+      if (at == std::string::npos) continue;
+      const auto with = [&](const std::string& other) {
+        return std::string(name).replace(at + 1, layer.size(), other);
+      };
+      TensorInfo whole = plan.info(name);
+      whole.shape[kind.dim] = 0;
+      std::vector<std::string> parts;
+      for (const auto& [other, rows] : kind.layers) {
+        check(plan.has(with(other)), ErrorCode::kFormat, plan.where(), "expected tensor \"",
+              with(other), "\" beside \"", name, "\"");
+        whole.shape[kind.dim] += plan.info(with(other)).shape[kind.dim];
+        parts.push_back(with(other));
+      }
+      plan.add(with(kind.name), parts, whole,
+               [dim = kind.dim](const std::vector<Tensor>& inputs) { return cat(inputs, dim); });
+      for (const std::string& part : parts) plan.drop(part);
+    }
+  }
+}
+
+}  // namespace
+
+TensorPlan decoder_plan(const TensorSource& file, const DecoderConfig& config) {
+  const Family* family = find_family(config.model_type);
+  const bool is_gguf = file.tensors.count("token_embd.weight") > 0;
+  TensorPlan plan(file);
+  plan.rename([&](const std::string& name) {
+    const std::string hub = is_gguf ? hub_name(name, config, file) : folder_name(name, family);
+    return is_redundant(hub, config) ? "" : hub;
+  });
+  if (family && family->transposed_weights && !is_gguf) transpose_weights(plan);
+  if (family && family->grouped_qkv && !is_gguf) regroup_rows(plan, config, false);
+  if (is_gguf) add_single_rows(plan);
+  stack_parts(plan, config);
+  split_rows(plan, config);
+  return plan;
+}
+
+void take_gguf_names(TensorPlan& plan, const DecoderConfig& config) {
+  fuse_rows(plan, config, false);
+  plan.rename([&](const std::string& name) {
+    const std::string gguf = gguf_name(name, config);
+    check(!gguf.empty(), ErrorCode::kFormat, plan.where(), "tensor \"", name,
+          "\" is not part of a model of type ", config.model_type);
+    return gguf;
+  });
+}
+
+void take_parts(TensorPlan& plan, const DecoderConfig& config) {
+  if (contains(find_family(config.model_type)->fused_tensors, "mlp.experts.gate_up_proj"))
+    return;  // its folders have stacks
+  for (const Parts& parts : parts_of_layers(config)) {
+    if (!plan.has(parts.name)) continue;
+    TensorInfo info = plan.info(parts.name);
+    info.shape.erase(0);
+    for (int64_t i = 0; i < parts.count; i++)
+      plan.add(parts.part(i), {parts.name}, info,
+               [i](const std::vector<Tensor>& inputs) { return select(only(inputs), 0, i); });
+    plan.drop(parts.name);
+  }
+}
+
+void take_folder_names(TensorPlan& plan, const DecoderConfig& config) {
+  const Family& family = *find_family(config.model_type);
+  fuse_rows(plan, config, true);
+  if (family.grouped_qkv) regroup_rows(plan, config, true);
+  if (family.transposed_weights) transpose_weights(plan);
+  plan.rename([&](const std::string& name) { return name_in_folder(name, family); });
+}
+
+TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config) {
+  return decoder_plan(source, config).source();
+}
+
+TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config) {
+  check(find_family(config.model_type), ErrorCode::kInvalidArgument, "config",
+        "unknown model_type \"", config.model_type, "\"");
+  TensorPlan plan(source);
+  take_parts(plan, config);
+  take_folder_names(plan, config);
+  return plan.source();
+}
+
+void keep_own_head(const TensorSource& folder, DecoderConfig& config,
+                   std::vector<std::string>& warnings) {
+  if (!config.tie_word_embeddings) return;
+  DecoderConfig untied = config;
+  untied.tie_word_embeddings = false;
+  if (has_own_head(decoder_tensors(folder, untied), "model.embed_tokens.weight", warnings))
+    config = untied;
+}
+
+}  // namespace wick

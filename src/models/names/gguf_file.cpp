@@ -1,0 +1,88 @@
+#include "models/names/gguf_file.h"
+
+#include "models/names/config_fields.h"
+#include "wick/ops/cast.h"
+
+namespace wick {
+namespace {
+
+/// The number that a list repeats for each layer, or the value itself. Errors: kUnsupported if the
+/// layers differ.
+Setting of_all_layers(const std::string& where, const std::string& name, const Setting& value) {
+  const auto* const list = std::get_if<Setting::List>(&value.value);
+  if (!list || list->empty()) return value;
+  const auto* const first = std::get_if<int64_t>(&list->front().value);
+  if (!first) return value;
+  for (size_t layer = 1; layer < list->size(); layer++) {
+    const auto* const size = std::get_if<int64_t>(&(*list)[layer].value);
+    if (!size) return value;
+    check(*size == *first, ErrorCode::kUnsupported, where, "\"", name,
+          "\": expected the same number for all layers, got ", *first, " for layer 0 and ", *size,
+          " for layer ", layer);
+  }
+  return *first;
+}
+
+bool is_of_layers(std::string_view key) {
+  for (const ConfigField& field : config_fields())
+    if (field.gguf.is_of_layers && field.gguf.key == key) return true;
+  return false;
+}
+
+}  // namespace
+
+const Family& family_of_gguf(const Settings& metadata) {
+  constexpr std::string_view kWindow = "attention.sliding_window";
+  const std::string architecture = metadata.text("general.architecture");
+  const bool has_experts = metadata.integer_or(architecture + ".expert_count", 0) > 0,
+             has_window = metadata.integer_or(architecture + "." + std::string(kWindow), 0) > 0;
+  const auto fits = [&](const Family& family) {
+    return (family.defaults.num_experts > 0) == has_experts &&
+           has_gguf_key(family, kWindow) == has_window;
+  };
+  const Family* found = nullptr;
+  std::string known;
+  for (const Family* family : families()) {
+    if (family->gguf.empty()) continue;
+    // Mixtral has Llama's architecture, and OLMo 3 that of OLMo 2.
+    if (family->gguf == architecture && (!found || (fits(*family) && !fits(*found))))
+      found = family;
+    const std::string name = "\"" + std::string(family->gguf) + "\"";
+    if (known.find(name) == known.npos) known += (known.empty() ? "" : ", ") + name;
+  }
+  if (found) return *found;
+  metadata.fail_expected("general.architecture", known);
+}
+
+GgufFile::GgufFile(const Settings& metadata, const TensorSource& tensors)
+    : family(family_of_gguf(metadata)),
+      metadata(metadata),
+      tensors(tensors),
+      prefix_(std::string(family.gguf) + "."),
+      values_(metadata.where()) {
+  for (const auto& [name, value] : metadata.entries())
+    if (name.starts_with(prefix_))
+      values_.set(name, is_of_layers(std::string_view(name).substr(prefix_.size()))
+                            ? of_all_layers(metadata.where(), name, value)
+                            : value);
+}
+
+std::vector<std::pair<std::string_view, const Setting*>> GgufFile::keys() const {
+  std::vector<std::pair<std::string_view, const Setting*>> all;
+  for (const auto& [name, value] : values_.entries())
+    all.emplace_back(std::string_view(name).substr(prefix_.size()), &value);
+  return all;
+}
+
+std::vector<double> GgufFile::elements(const char* tensor) const {
+  return cast(tensors.load(tensor, Device::cpu()), DType::kF64).to_vector<double>();
+}
+
+const TensorInfo& GgufFile::embedding() const {
+  const auto found = tensors.tensors.find("token_embd.weight");
+  check(found != tensors.tensors.end() && found->second.shape.size() == 2, ErrorCode::kFormat,
+        metadata.where(), "expected a tensor \"token_embd.weight\" of 2 dims");
+  return found->second;
+}
+
+}  // namespace wick

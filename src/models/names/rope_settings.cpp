@@ -1,0 +1,214 @@
+#include "models/names/rope_settings.h"
+
+#include <cmath>
+
+#include "models/names/decoder_names.h"
+#include "models/names/typed_settings.h"
+
+namespace wick {
+namespace {
+
+constexpr std::pair<const char*, RopeScalingType> kScalingTypes[] = {
+    {"default", RopeScalingType::kNone},      {"linear", RopeScalingType::kLinear},
+    {"dynamic", RopeScalingType::kDynamic},   {"yarn", RopeScalingType::kYarn},
+    {"llama3", RopeScalingType::kLlama3},     {"su", RopeScalingType::kLongRope},
+    {"longrope", RopeScalingType::kLongRope},
+};
+constexpr std::string_view kScalingKeys[] = {"rope_type",
+                                             "type",
+                                             "rope_theta",
+                                             "factor",
+                                             "original_max_position_embeddings",
+                                             "beta_fast",
+                                             "beta_slow",
+                                             "truncate",
+                                             "attention_factor",
+                                             "mscale",
+                                             "mscale_all_dim",
+                                             "low_freq_factor",
+                                             "high_freq_factor",
+                                             "short_factor",
+                                             "long_factor"};
+
+RopeScalingType scaling_type(const Settings& rope) {
+  const char* key = rope.has("rope_type") ? "rope_type" : "type";
+  return named(rope, key, rope.text_or(key, "default"), kScalingTypes);
+}
+
+/// YaRN's factor of attention. Source: Peng et al. 2023, arXiv:2309.00071, eq. 22; mscale is
+/// DeepSeek's addition.
+double attention_factor(const Settings& rope, double factor) {
+  if (rope.has("attention_factor")) return positive(rope, "attention_factor", 1);
+  const auto scale = [factor](double m) {
+    return factor <= 1 ? 1.0 : 0.1 * m * std::log(factor) + 1;
+  };
+  const double m = rope.real_or("mscale", 0), of_all = rope.real_or("mscale_all_dim", 0);
+  return m != 0 && of_all != 0 ? scale(m) / scale(of_all) : scale(1);
+}
+
+/// LongRoPE's factor of attention. Source: Ding et al. 2024, arXiv:2402.13753, as in Phi-3.
+double longrope_attention_factor(const Settings& rope, double factor, int64_t context) {
+  if (rope.has("attention_factor")) return positive(rope, "attention_factor");
+  if (factor <= 1) return 1;
+  if (context < 2) rope.fail_expected("original_max_position_embeddings", "at least 2");
+  return std::sqrt(1 + std::log(factor) / std::log(double(context)));
+}
+
+/// trained: the trained context, if the scaling does not say it.
+RopeScaling scaling_of(const Settings& rope, int64_t max_position_embeddings, int64_t trained) {
+  RopeScaling s;
+  s.type = scaling_type(rope);
+  if (s.type == RopeScalingType::kNone) return s;
+  const int64_t context = rope.integer_or("original_max_position_embeddings", trained, 1);
+  if ((s.type == RopeScalingType::kYarn || s.type == RopeScalingType::kLongRope) &&
+      !rope.has("factor"))
+    s.factor = double(max_position_embeddings) / double(context);
+  else
+    s.factor = positive(rope, "factor");
+  switch (s.type) {
+    case RopeScalingType::kNone:
+    case RopeScalingType::kLinear:
+      break;
+    case RopeScalingType::kDynamic:
+      s.original_max_position_embeddings = max_position_embeddings;
+      break;
+    case RopeScalingType::kYarn:
+      s.original_max_position_embeddings = context;
+      s.beta_fast = positive(rope, "beta_fast", s.beta_fast);
+      s.beta_slow = positive(rope, "beta_slow", s.beta_slow);
+      s.truncate = rope.flag_or("truncate", s.truncate);
+      s.attention_factor = attention_factor(rope, s.factor);
+      break;
+    case RopeScalingType::kLlama3:
+      s.original_max_position_embeddings = context;
+      s.low_freq_factor = positive(rope, "low_freq_factor");
+      s.high_freq_factor = positive(rope, "high_freq_factor");
+      if (s.high_freq_factor <= s.low_freq_factor)
+        rope.fail_expected("high_freq_factor", "a number above low_freq_factor");
+      break;
+    case RopeScalingType::kLongRope:
+      s.original_max_position_embeddings = context;
+      s.attention_factor = longrope_attention_factor(rope, s.factor, context);
+      s.short_factor = rope.reals("short_factor");
+      s.long_factor = rope.reals("long_factor");
+      break;
+  }
+  return s;
+}
+
+/// Whether the type of scaling reads the key.
+bool reads(RopeScalingType type, std::string_view key) {
+  return type == RopeScalingType::kLongRope || (key != "short_factor" && key != "long_factor");
+}
+
+/// LongRoPE has a factor above 0 for each pair.
+void require_factors_fit(const Settings& rope, const DecoderConfig& c) {
+  if (c.rope_scaling.type != RopeScalingType::kLongRope) return;
+  const int64_t pairs = (c.rotary_dim > 0 ? c.rotary_dim : c.head_dim) / 2;
+  for (const auto& [key, factors] : {std::pair("short_factor", c.rope_scaling.short_factor),
+                                     {"long_factor", c.rope_scaling.long_factor}})
+    if (int64_t(factors.size()) != pairs ||
+        std::any_of(factors.begin(), factors.end(), [](double factor) { return factor <= 0; }))
+      rope.fail_expected(key, "a list of " + std::to_string(pairs) + " numbers above 0");
+}
+
+}  // namespace
+
+void set_rotary_dim(const Settings& settings, double share, DecoderConfig* c) {
+  const int64_t dim = int64_t(share * double(c->head_dim) + 1e-6);  // a share may be rounded down
+  if (share == 1) return;
+  if (share > 1 || dim < 2 || dim % 2 != 0)
+    settings.fail_expected("partial_rotary_factor",
+                           "an even part of head_dim " + std::to_string(c->head_dim));
+  c->rotary_dim = dim;
+}
+
+void read_rope_group(const Settings& rope, const Family& family, int64_t trained,
+                     DecoderConfig* c) {
+  c->rope_theta = positive(rope, "rope_theta", c->rope_theta);
+  c->rope_scaling = scaling_of(rope, c->max_position_embeddings, trained);
+  for (const Settings::Entry& entry : rope.entries()) {
+    const std::string_view key = entry.first;
+    if (key == "partial_rotary_factor" && contains(family.keys, key))
+      set_rotary_dim(rope, positive(rope, "partial_rotary_factor"), c);
+    else if (!contains(kScalingKeys, key) || !reads(c->rope_scaling.type, key))
+      pass_over(rope, entry, family, &c->ignored_keys);
+  }
+  require_factors_fit(rope, *c);
+}
+
+void read_local_rope(const Settings& sliding, DecoderConfig* c) {
+  if (scaling_type(sliding) != RopeScalingType::kNone)
+    sliding.fail_expected("rope_type", "\"default\"");
+  c->rope_local_base_freq = positive(sliding, "rope_theta", c->rope_local_base_freq);
+}
+
+Setting scaling_setting(const RopeScaling& s) {
+  Settings rope;
+  for (const auto& [name, type] : kScalingTypes)
+    if (s.type == type) rope.set("rope_type", name);
+  rope.set("factor", s.factor);
+  if (s.type == RopeScalingType::kLongRope) {
+    rope.set("attention_factor", s.attention_factor);
+    rope.set("short_factor", Setting::List(s.short_factor.begin(), s.short_factor.end()));
+    rope.set("long_factor", Setting::List(s.long_factor.begin(), s.long_factor.end()));
+  }
+  if (s.type == RopeScalingType::kYarn || s.type == RopeScalingType::kLlama3 ||
+      s.type == RopeScalingType::kLongRope)
+    rope.set("original_max_position_embeddings", s.original_max_position_embeddings);
+  if (s.type == RopeScalingType::kYarn) {
+    rope.set("beta_fast", s.beta_fast).set("beta_slow", s.beta_slow);
+    rope.set("truncate", s.truncate).set("attention_factor", s.attention_factor);
+  }
+  if (s.type == RopeScalingType::kLlama3)
+    rope.set("low_freq_factor", s.low_freq_factor).set("high_freq_factor", s.high_freq_factor);
+  return rope;
+}
+
+Setting rope_parameters_setting(const DecoderConfig& c) {
+  Settings full, sliding;
+  if (c.rope_scaling.type != RopeScalingType::kNone)
+    full = std::get<Settings>(scaling_setting(c.rope_scaling).value);
+  else
+    full.set("rope_type", "default");
+  full.set("rope_theta", c.rope_theta);
+  sliding.set("rope_type", "default").set("rope_theta", c.rope_local_base_freq);
+  Settings rope;
+  rope.set("full_attention", full).set("sliding_attention", sliding);
+  return rope;
+}
+
+OptionalSetting gguf_rope_scaling(const GgufFile& file) {
+  Settings scaling(file.metadata.where() + ": \"" + file.name("rope.scaling") + "\"");
+  const auto copy = [&](const char* gguf, const char* name) {
+    if (const Setting* value = file.find(gguf)) scaling.set(name, *value);
+  };
+  const char* const context = "rope.scaling.original_context_length";
+  if (file.has_tensor("rope_factors_long.weight") && file.has_tensor("rope_factors_short.weight")) {
+    scaling.set("rope_type", "longrope");
+    for (const auto& [tensor, name] : {std::pair("rope_factors_long.weight", "long_factor"),
+                                       {"rope_factors_short.weight", "short_factor"}}) {
+      const std::vector<double> factors = file.elements(tensor);
+      scaling.set(name, Setting::List(factors.begin(), factors.end()));
+    }
+    copy(context, "original_max_position_embeddings");
+    copy("rope.scaling.attn_factor", "attention_factor");
+    return scaling;
+  }
+  const double factor = file.real_or("rope.scaling.factor", file.real_or("rope.scale_linear", 0));
+  const std::string type = file.text_or("rope.scaling.type", "linear");
+  if (type == "none" || factor == 0) return {};
+  scaling.set("rope_type", type).set("factor", factor);
+  if (type == "yarn") {
+    const char* const extrapolation = "rope.scaling.yarn_ext_factor";
+    check(file.real_or(extrapolation, 1) == 1, ErrorCode::kUnsupported, file.metadata.where(), "\"",
+          file.name(extrapolation), "\": expected 1, got ", file.real_or(extrapolation, 1));
+    copy(context, "original_max_position_embeddings");
+    copy("rope.scaling.yarn_attn_factor", "attention_factor");
+    copy("rope.scaling.yarn_beta_fast", "beta_fast");
+    copy("rope.scaling.yarn_beta_slow", "beta_slow");
+  }
+  return scaling;
+}
+
+}  // namespace wick

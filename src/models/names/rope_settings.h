@@ -1,0 +1,22 @@
+// How rope is scaled, in config.json and in GGUF files.
+#pragma once
+#include "models/names/config_fields.h"
+
+namespace wick {
+
+/// Sets the elements of a head that rope rotates, by their share.
+void set_rotary_dim(const Settings& settings, double share, DecoderConfig* c);
+/// Reads theta and scaling from the group of all layers, or of full ones. trained: the trained context,
+/// if the group does not say it.
+void read_rope_group(const Settings& rope, const Family& family, int64_t trained, DecoderConfig* c);
+/// Reads theta from the group of sliding layers.
+void read_local_rope(const Settings& sliding, DecoderConfig* c);
+
+Setting scaling_setting(const RopeScaling& scaling);
+/// Rope by the type of layer, as transformers 5 writes it.
+Setting rope_parameters_setting(const DecoderConfig& c);
+
+/// "rope_scaling" by a GGUF file's keys and tensors; nothing if it does not scale.
+OptionalSetting gguf_rope_scaling(const GgufFile& file);
+
+}  // namespace wick

@@ -1,0 +1,97 @@
+#include "models/parts/attention.h"
+
+#include <cmath>
+
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/create.h"
+#include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
+
+namespace wick {
+namespace {
+
+/// Powers of 2^(-8 / n) for n heads, a power of two; heads beyond it have odd powers of 2^(-4 / n).
+std::vector<float> alibi_slopes(int64_t heads) {
+  int64_t n = 1;
+  while (2 * n <= heads) n *= 2;
+  std::vector<float> slopes;
+  for (int64_t i = 1; i <= n; i++) slopes.push_back(float(std::exp2(-8.0 * double(i) / double(n))));
+  for (int64_t i = 1; n + (i + 1) / 2 <= heads; i += 2)
+    slopes.push_back(float(std::exp2(-4.0 * double(i) / double(n))));
+  return slopes;
+}
+
+}  // namespace
+
+HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const std::string& name,
+                                 int64_t heads, const std::string& norm)
+    : heads(heads),
+      head_dim(o.head_dim),
+      clip(o.clip),
+      projection(p, name, o.hidden_size, heads * o.head_dim,
+                 {.bias = o.bias, .deviation = o.deviation}),
+      all_norm(o.norm, p, o.qk_norm == QkNorm::kProjection ? norm : "", heads * o.head_dim),
+      head_norm(o.norm, p, o.qk_norm == QkNorm::kHead ? norm : "", o.head_dim) {
+  if (o.qk_norm != QkNorm::kEachHead || norm.empty()) return;
+  per_head_norm.emplace(p, norm, head_dim, LayerNormOptions{.eps = o.norm.eps, .affine = false});
+  head_weights = p.take(norm + ".weight", {heads, head_dim}, {1, 0});
+}
+
+Tensor HeadsProjection::operator()(const Tensor& x) const {
+  Tensor y = projection(x);
+  if (clip > 0) y = clamp(y, {.min = -clip, .max = clip});
+  y = reshape(all_norm(y), {x.size(0), x.size(1), heads, head_dim});
+  return per_head_norm ? (*per_head_norm)(y)*head_weights.tensor() : head_norm(y);
+}
+
+Alibi::Alibi(int64_t heads, int64_t head_dim, const TensorOptions& options)
+    : slopes(
+          cast(Tensor::from(alibi_slopes(heads), {1, heads, 1, 1}, options.device), DType::kBf16)),
+      dtype(options.dtype == DType::kF64 ? DType::kF64 : DType::kF32),
+      scale(1 / std::sqrt(double(head_dim))) {}
+
+Tensor Alibi::operator()(int64_t keys) const {
+  const Tensor at = arange(keys, {.dtype = DType::kI64, .device = slopes.device()});
+  return cast(slopes * cast(at, DType::kBf16), dtype) * scale;
+}
+
+Attention::Attention(const AttentionOptions& o, Parameters& p, const std::string& name)
+    : options(o),
+      alibi(o.alibi && !p.only_shapes()
+                ? std::optional<Alibi>(
+                      std::in_place, o.heads, o.head_dim,
+                      TensorOptions{.dtype = p.options().dtype, .device = p.options().device})
+                : std::nullopt),
+      q_proj(o, p, name + "q_proj", o.heads, name + "q_norm"),
+      k_proj(o, p, name + "k_proj", o.key_value_heads, name + "k_norm"),
+      v_proj(o, p, name + "v_proj", o.key_value_heads, ""),
+      o_proj(p, name + "o_proj", o.heads * o.head_dim, o.hidden_size,
+             {.bias = o.output_bias, .deviation = o.output_deviation}) {}
+
+Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& residual) const {
+  const int64_t b = x.size(0), t = x.size(1);
+  const auto turned = [&](const Tensor& heads) {
+    if (options.rotary_dim == 0) return heads;
+    return rotated(heads, options.slides ? step.local_rope : step.rope, options.pairs,
+                   options.rotary_dim);
+  };
+  const Tensor q = transpose(turned(q_proj(x)), 1, 2);  // [B, H, T, D]
+  Tensor k = transpose(turned(k_proj(x)), 1, 2);        // [B, G, T, D]
+  Tensor v = transpose(v_proj(x), 1, 2);
+  SdpaOptions sdpa_options = options.sdpa;
+  if (sdpa_options.is_causal) sdpa_options.positions = step.visible;
+  if (step.cache) {
+    AttentionCache& cache = static_cast<AttentionCache&>(step.cache->layer(options.layer));
+    AttentionCache::KeysValues all = cache.write(k, v, step.positions, step.visible);
+    k = all.keys;
+    v = all.values;
+    sdpa_options.positions = all.positions;
+  }
+  if (alibi) sdpa_options.mask = (*alibi)(k.size(2));
+  const Tensor y = sdpa(q, k, v, sdpa_options);  // [B, H, T, D]
+  return o_proj(reshape(transpose(y, 1, 2), {b, t, options.heads * options.head_dim}),
+                {.residual = residual});
+}
+
+}  // namespace wick

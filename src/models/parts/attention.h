@@ -1,0 +1,76 @@
+// Attention with keys and values of its own, and what it does to queries and keys.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/caches/layer_cache.h"
+#include "models/parts/norm.h"
+#include "models/parts/rotary.h"
+#include "wick/models/model_cache.h"
+#include "wick/ops/attention.h"
+
+// Shapes: B sequences, T tokens each, D head size, H query heads, G key-value heads.
+namespace wick {
+
+/// Inputs of a layer other than the hidden states.
+struct Step {
+  const Tensor& positions;    // [B, T]
+  const Tensor& visible;      // [B, T]: the last positions that the tokens attend to
+  Rotation rope, local_rope;  // of full and of sliding layers
+  ModelCache* cache;          // may be nullptr
+};
+
+struct AttentionOptions {
+  int64_t layer = 0;
+  int64_t hidden_size = 0, heads = 0, key_value_heads = 0, head_dim = 0;
+  int64_t rotary_dim = 0;  // 0: the layer does not rotate
+  RopePairs pairs = RopePairs::kHalves;
+  bool slides = false;  // takes Step::local_rope
+  bool alibi = false;
+  bool bias = false, output_bias = false;
+  double clip = 0;  // queries, keys and values are clamped to [-clip, clip]; 0: not
+  QkNorm qk_norm = QkNorm::kNone;
+  NormKind norm = {};
+  double deviation = 0.02, output_deviation = 0.02;  // of initial weights
+  SdpaOptions sdpa = {};
+};
+
+/// A projection to the heads' queries, keys or values, clipped and normalized as the model asks.
+struct HeadsProjection {
+  const int64_t heads, head_dim;
+  const double clip;
+  const Linear projection;
+  const Norm all_norm, head_norm;          // of all heads together, of each by itself
+  std::optional<LayerNorm> per_head_norm;  // multiplied by head_weights
+  Parameter head_weights;                  // [heads, D]
+
+  /// norm: the name of the norm; "" for values, which have none.
+  HeadsProjection(const AttentionOptions& options, Parameters& p, const std::string& name,
+                  int64_t heads, const std::string& norm);
+  Tensor operator()(const Tensor& x) const;  // [B, T, hidden] -> [B, T, heads, D]
+};
+
+/// Biases of scores that grow with the key's position, at a slope of each head. Source: Press et al.
+/// 2022, arXiv:2108.12409. As in Falcon, slopes and products are rounded to bf16, and scaled as scores.
+struct Alibi {
+  Tensor slopes;  // [1, H, 1, 1] bf16
+  DType dtype;    // of the biases
+  double scale;
+
+  Alibi(int64_t heads, int64_t head_dim, const TensorOptions& options);
+  Tensor operator()(int64_t keys) const;  // [1, H, 1, keys]
+};
+
+struct Attention {
+  const AttentionOptions options;
+  const std::optional<Alibi> alibi;
+  const HeadsProjection q_proj, k_proj, v_proj;
+  const Linear o_proj;
+
+  Attention(const AttentionOptions& options, Parameters& p, const std::string& name);
+  /// x [B, T, hidden]; adds the residual of that shape, unless it is empty.
+  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual = {}) const;
+};
+
+}  // namespace wick

@@ -1,0 +1,54 @@
+#include "models/parts/mlp.h"
+
+#include "wick/ops/binary.h"
+#include "wick/ops/matmul.h"
+#include "wick/ops/unary.h"
+
+namespace wick {
+namespace {
+
+Activation activation_of(HiddenAct act) {
+  switch (act) {
+    case HiddenAct::kSilu:
+      return Activation::kSilu;
+    case HiddenAct::kGelu:
+      return Activation::kGelu;
+    case HiddenAct::kGeluTanh:
+      return Activation::kGeluTanh;
+  }
+  return Activation::kNone;
+}
+
+}  // namespace
+
+Tensor gated(HiddenAct act, const Tensor& gate, const Tensor& up) {
+  switch (act) {
+    case HiddenAct::kSilu:
+      return swiglu(gate, up);
+    case HiddenAct::kGelu:
+      return gelu(gate) * up;
+    case HiddenAct::kGeluTanh:
+      return gelu_tanh(gate) * up;
+  }
+  return {};
+}
+
+Mlp::Mlp(const MlpOptions& o, Parameters& p, const std::string& name)
+    : act(o.act),
+      gate_proj(o.gated
+                    ? std::optional<Linear>(std::in_place, p, name + "gate_proj", o.hidden_size,
+                                            o.intermediate_size,
+                                            LinearOptions{.bias = o.bias, .deviation = o.deviation})
+                    : std::nullopt),
+      up_proj(p, name + "up_proj", o.hidden_size, o.intermediate_size,
+              {.bias = o.bias, .deviation = o.deviation}),
+      down_proj(p, name + "down_proj", o.intermediate_size, o.hidden_size,
+                {.bias = o.bias, .deviation = o.output_deviation}) {}
+
+Tensor Mlp::operator()(const Tensor& x, const Tensor& residual) const {
+  const Tensor inner = gate_proj ? gated(act, (*gate_proj)(x), up_proj(x))
+                                 : up_proj(x, {.activation = activation_of(act)});
+  return down_proj(inner, {.residual = residual});
+}
+
+}  // namespace wick

@@ -1,0 +1,19 @@
+#include "models/parts/norm.h"
+
+namespace wick {
+
+Norm::Norm(const NormKind& kind, Parameters& p, const std::string& name, int64_t dim) {
+  if (name.empty()) return;
+  if (kind.type == NormType::kRms)
+    rms.emplace(p, name, dim, NormOptions{.eps = kind.eps, .adds_one = kind.adds_one});
+  else
+    layer.emplace(p, name, dim,
+                  LayerNormOptions{.eps = kind.eps, .affine = kind.type == NormType::kLayer});
+}
+
+Tensor Norm::operator()(const Tensor& x) const {
+  if (rms) return (*rms)(x);
+  return layer ? (*layer)(x) : x;
+}
+
+}  // namespace wick

@@ -1,0 +1,27 @@
+// The normalization of hidden states.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "wick/models/decoder.h"
+#include "wick/nn/layers.h"
+
+namespace wick {
+
+struct NormKind {
+  NormType type = NormType::kRms;
+  double eps = 1e-6;
+  bool adds_one = false;  // multiplies by 1 + weight
+};
+
+/// A norm of a kind. A model that lacks it gives no name: then it is the identity.
+struct Norm {
+  std::optional<RmsNorm> rms;
+  std::optional<LayerNorm> layer;
+
+  Norm(const NormKind& kind, Parameters& p, const std::string& name, int64_t dim);
+  bool is_identity() const { return !rms && !layer; }
+  Tensor operator()(const Tensor& x) const;
+};
+
+}  // namespace wick

@@ -1,0 +1,38 @@
+// Rotary position embedding of a model's layers.
+#pragma once
+#include <vector>
+
+#include "wick/ops/rope.h"
+
+namespace wick {
+
+/// Tables of rope and the row that each token has in them.
+struct Rotation {
+  RopeTables tables;
+  Tensor rows;  // [B, T]
+};
+
+/// The frequencies of a model. With RopeScalingType::kDynamic, those of a text depend on its length.
+class Rotary {
+ public:
+  /// positions: the most of a text; 0: no layer rotates. dim: the elements of a head that are rotated.
+  Rotary(int64_t positions, int64_t dim, double theta, const RopeScaling& scaling,
+         const TensorOptions& options);
+
+  /// The rotation of tokens at positions [B, T] in texts of so many tokens, one number per row; empty:
+  /// of any.
+  Rotation of(const Tensor& at, const std::vector<int64_t>& lengths) const;
+  bool is_dynamic() const { return scaling_.type == RopeScalingType::kDynamic; }
+
+ private:
+  int64_t dim_;
+  double theta_;
+  RopeScaling scaling_;
+  DType dtype_;
+  RopeTables tables_;
+};
+
+/// Rotates the leading `dim` elements of the heads x [B, T, H, D].
+Tensor rotated(const Tensor& x, const Rotation& rotation, RopePairs pairs, int64_t dim);
+
+}  // namespace wick
