@@ -58,6 +58,7 @@ void throw_status(const DeviceLocation& location, const Status& status, std::str
   ErrorCode code = ErrorCode::kKernelError;
   switch (status.code) {
     case StatusCode::kOk:
+    case StatusCode::kDeclined:  // try_launch handles it; an error from any other function
       break;
     case StatusCode::kUnsupported:
       code = ErrorCode::kUnsupported;

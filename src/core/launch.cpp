@@ -37,6 +37,17 @@ Call make_call(const Device& device, const Op& op, std::span<const View> in,
   return call;
 }
 
+/// Gives the call the scratch memory that the kernel asks for; nullptr if none.
+std::shared_ptr<Storage> add_scratch(const Device& device, const Kernel& kernel, Call* call) {
+  call->scratch = nullptr;
+  call->scratch_bytes =
+      kernel.scratch_bytes ? kernel.scratch_bytes(&kernel, call, &device.state().info) : 0;
+  if (call->scratch_bytes <= 0) return nullptr;
+  std::shared_ptr<Storage> scratch = Storage::allocate(device, call->scratch_bytes);
+  call->scratch = scratch->data();
+  return scratch;
+}
+
 }  // namespace
 
 Operand operand(const Tensor& x) { return {x.data(), x.dtype(), x.strides()}; }
@@ -89,15 +100,13 @@ bool try_launch(const Device& device, const Op& op, std::span<const View> in,
       if (declined) declined->why = why;
       continue;
     }
-    call.scratch_bytes =
-        kernel.scratch_bytes ? kernel.scratch_bytes(&kernel, &call, &state.info) : 0;
-    std::shared_ptr<Storage> scratch;
-    if (call.scratch_bytes > 0) {
-      scratch = Storage::allocate(device, call.scratch_bytes);
-      call.scratch = scratch->data();
+    const std::shared_ptr<Storage> scratch = add_scratch(device, kernel, &call);
+    const Status status = kernel.run(&kernel, &call);
+    if (status.code != StatusCode::kDeclined) {
+      state.require(status, op.name);
+      return true;
     }
-    state.require(kernel.run(&kernel, &call), op.name);
-    return true;
+    if (declined) declined->why = status.text ? status.text : "it gave no reason";
   }
   return false;
 }

@@ -31,20 +31,21 @@ Attributes attributes_of(const A& a) {
   return {&a, attributes<A>};
 }
 
-/// Reason that no kernel accepted a launch, so that the op can run its composite instead.
+/// Reason that no kernel served a launch, from the last that rejected or declined it, so that the op
+/// can run its composite instead.
 struct Declined {
   std::string why;
 };
 
 /// Runs op on operands of one shape, inputs then outputs. Collapses dims and loops over those
-/// beyond kMaxRank. If no kernel accepts the call, returns false and sets *declined. Throws errors
-/// of the launch itself.
+/// beyond kMaxRank. If no kernel serves the call, returns false and sets *declined. Throws errors of
+/// the launch itself.
 bool try_elementwise(const Device& device, const Op& op, const Shape& shape,
                      std::span<const Operand> in, std::span<const Operand> out,
                      Attributes attributes, Declined* declined);
 
-/// Runs op on views as they are, without collapsing. If no kernel accepts the call, returns false
-/// and sets *declined.
+/// Runs op on views as they are, without collapsing, by the first kernel that accepts the call and
+/// does not decline it. If there is none, returns false and sets *declined.
 bool try_launch(const Device& device, const Op& op, std::span<const View> in,
                 std::span<const View> out, Attributes attributes, Declined* declined);
 

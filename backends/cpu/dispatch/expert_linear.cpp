@@ -73,9 +73,9 @@ const char* accepts_expert_linear(const Kernel*, const Call* call, const DeviceI
   return nullptr;
 }
 
-int64 expert_linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
+int64 expert_linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
   const Plan plan(*call, data_of(kernel));
-  return std::max(plan.shared_bytes() + plan.workers.scratch(), next_scratch(kernel, call, device));
+  return plan.shared_bytes() + plan.workers.scratch();
 }
 
 Status run_expert_linear(const Kernel* kernel, const Call* call) {
@@ -106,8 +106,7 @@ Status run_expert_linear(const Kernel* kernel, const Call* call) {
     const int64 at = order[i] / x.shape[1] * x.strides[0] + order[i] % x.shape[1] * x.strides[1];
     return x.as<char>() + at * data.x.size;
   };
-  if (!convert_rows(data, plan.rows, plan.k, row_at, x_rows))
-    return kernel[1].run(kernel + 1, call);
+  if (!convert_rows(data, plan.rows, plan.k, row_at, x_rows)) return kCannotPack;
 
   LinearTile all;
   all.x_m = plan.x_row;

@@ -47,9 +47,9 @@ const char* accepts_linear(const Kernel*, const Call* call, const DeviceInfo*) {
   return nullptr;
 }
 
-int64 linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
+int64 linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo*) {
   const Plan plan(*call, data_of(kernel));
-  return std::max(plan.x_bytes + plan.workers.scratch(), next_scratch(kernel, call, device));
+  return plan.x_bytes + plan.workers.scratch();
 }
 
 Status run_linear(const Kernel* kernel, const Call* call) {
@@ -68,8 +68,7 @@ Status run_linear(const Kernel* kernel, const Call* call) {
   LinearTile all;
   all.x_m = plan.direct ? bytes_of(x.dtype, x.strides[0]) : plan.x_row;
   if (!plan.direct) {
-    if (!convert_rows(data, plan.m, plan.k, row_at, scratch))
-      return kernel[1].run(kernel + 1, call);
+    if (!convert_rows(data, plan.m, plan.k, row_at, scratch)) return kCannotPack;
     x_rows = scratch;
   }
   all.w_n = bytes_of(w.dtype, w.shape[0] > 1 ? w.strides[0] : 0);

@@ -22,8 +22,7 @@ struct LinearParts {
   /// Bytes of a row of x: of f32 with zeros after k elements, or as pack_x writes it.
   int64 (*x_bytes)(int64 k);
   /// Packs n elements of a row, from `first` on, which is a multiple of kChunk. Returns false if it
-  /// cannot: the next kernel in the table, of the same op and dtypes, then computes y. nullptr: rows
-  /// are f32.
+  /// cannot: the kernel then declines the call. nullptr: rows are f32.
   bool (*pack_x)(const float* x, int64 first, int64 n, int64 k, void* row);
   int64 few_m;  // the most rows of x for `few`
   int64 tile_m, tile_n;

@@ -19,11 +19,9 @@ inline bool reads_x_directly(const LinearData& data, int64 k) {
   return data.parts.pack_x == nullptr && data.x.direct &&
          data.parts.x_bytes(k) == k * int64(sizeof(float));
 }
-/// Scratch memory of the kernel that computes y if pack_x fails.
-inline int64 next_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
-  if (data_of(kernel).parts.pack_x == nullptr) return 0;
-  return kernel[1].scratch_bytes(kernel + 1, call, device);
-}
+/// The status of a kernel whose convert_rows fails.
+inline constexpr Status kCannotPack{StatusCode::kDeclined,
+                                    "x has values that packed rows do not represent"};
 
 /// Converts rows of k elements; row_at(i) is the address of row i. Returns false if pack_x does.
 template <class RowAt>

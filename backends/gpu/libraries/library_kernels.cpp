@@ -71,21 +71,6 @@ struct Task {
   }
 };
 
-/// The first of wick's own kernels that accepts the call; nullptr if none does.
-const Kernel* own_kernel(const Call& call, const DeviceInfo& info) {
-  DType dtypes[2 * kMaxOperands];
-  for (int i = 0; i < call.num_in; i++) dtypes[i] = call.in[i].dtype;
-  for (int i = 0; i < call.num_out; i++) dtypes[call.num_in + i] = call.out[i].dtype;
-  const KernelQuery query{call.op, dtypes, call.num_in, call.num_out};
-  const Kernel* kernels = nullptr;
-  const int count = look_up(call.device, unsigned(info.families), &query, &kernels);
-  for (const Kernel* kernel = kernels; kernel < kernels + count; kernel++)
-    if ((kernel->flags & kKernelLibrary) == 0 &&
-        (!kernel->accepts || !kernel->accepts(kernel, &call, &info)))
-      return kernel;
-  return nullptr;
-}
-
 /// with_native_stream for a callable.
 template <class F>
 Status on_stream(const char* name, const Call& call, F&& work) {
@@ -118,9 +103,7 @@ int64 scratch_bytes(const Kernel* kernel, const Call* call, const DeviceInfo* in
     if (library) bytes = task.workspace_bytes(*library);
     return {};
   });
-  if (bytes >= 0) return bytes;
-  const Kernel* own = own_kernel(*call, *info);
-  return own && own->scratch_bytes ? own->scratch_bytes(own, call, info) : 0;
+  return bytes > 0 ? bytes : 0;
 }
 
 Status run(const Kernel* kernel, const Call* call) {
@@ -128,20 +111,19 @@ Status run(const Kernel* kernel, const Call* call) {
     return {StatusCode::kInvalidArgument, library_setting_error().c_str()};
   Task task(of(kernel), *call);
   task.describe();
-  Failure failure = {StatusCode::kUnsupported, ""};
-  if (VendorLibrary* library = opened_library(of(kernel), call->device)) {
-    const Status status = on_stream(kernel->name, *call, [&](NativeStream stream) -> Status {
-      failure = task.run(*library, {stream.handle, call->scratch, call->scratch_bytes});
-      return {};
-    });
-    if (!status.ok()) return status;
-    if (failure.ok()) return task.finishes ? finish_linear(*call, /*with_bias=*/false) : Status{};
-    if (failure.code != StatusCode::kUnsupported)
-      give_up_library(of(kernel), call->device, failure.text);
-  }
-  DeviceInfo info{};
-  if (const Status status = backend().device_info(call->device, &info); !status.ok()) return status;
-  return run_own_kernels(*call, info);
+  VendorLibrary* const library = opened_library(of(kernel), call->device);
+  if (!library) return {StatusCode::kDeclined, "the library is not open, or failed its check"};
+  Failure failure;
+  const Status status = on_stream(kernel->name, *call, [&](NativeStream stream) -> Status {
+    failure = task.run(*library, {stream.handle, call->scratch, call->scratch_bytes});
+    return {};
+  });
+  if (!status.ok()) return status;
+  if (failure.ok()) return task.finishes ? finish_linear(*call, /*with_bias=*/false) : Status{};
+  if (failure.code == StatusCode::kUnsupported)
+    return {StatusCode::kDeclined, "the library has no algorithm for the call"};
+  give_up_library(of(kernel), call->device, failure.text);
+  return {StatusCode::kDeclined, "the library failed"};
 }
 
 void add(KernelList& list, int library, LibraryWork work, const Op& op, DType dtype, bool tf32) {
@@ -154,20 +136,6 @@ void add(KernelList& list, int library, LibraryWork work, const Op& op, DType dt
 }
 
 }  // namespace
-
-/// The product of linear_epilogue as matmul has it: b is the weight's transpose.
-struct PlainProduct {
-  View in[2];
-  Call call;
-  explicit PlainProduct(const Call& linear) : in{linear.in[0], linear.in[1]}, call(linear) {
-    const View& weight = linear.in[1];
-    in[1].shape[0] = weight.shape[1], in[1].shape[1] = weight.shape[0];
-    in[1].strides[0] = weight.strides[1], in[1].strides[1] = weight.strides[0];
-    call.in = in, call.num_in = 2, call.op = &kMatmul, call.attributes = nullptr;
-  }
-  PlainProduct(const PlainProduct&) = delete;
-  PlainProduct& operator=(const PlainProduct&) = delete;
-};
 
 const char* describe_product(const Call& call, LibraryWork work, bool tf32, BlasProduct* product,
                              LibrarySizes* sizes) {
@@ -236,28 +204,6 @@ const char* describe_convolution(const Call& call, LibraryWork work, bool tf32,
            : of_weight ? LibrarySizes{outputs, inputs * taps, y_places, a.groups}
                        : LibrarySizes{inputs, x_places, outputs * taps, a.groups};
   return nullptr;
-}
-
-Status run_own_kernels(const Call& call, const DeviceInfo& info) {
-  const Kernel* kernel = own_kernel(call, info);
-  if (!kernel && *call.op == kLinearEpilogue) {
-    const PlainProduct plain(call);
-    const Status status = run_own_kernels(plain.call, info);
-    return status.ok() ? finish_linear(call, /*with_bias=*/true) : status;
-  }
-  if (!kernel)
-    return {StatusCode::kUnsupported,
-            "the library does not serve the call, and no kernel of wick's accepts it"};
-  const int64 needed = kernel->scratch_bytes ? kernel->scratch_bytes(kernel, &call, &info) : 0;
-  if (needed <= call.scratch_bytes) return kernel->run(kernel, &call);
-  Call with_scratch = call;
-  with_scratch.scratch_bytes = needed;
-  Status status = backend().alloc(call.device, needed, &with_scratch.scratch);
-  if (!status.ok()) return status;
-  status = kernel->run(kernel, &with_scratch);
-  // free waits for the device's work, as hipFree and cudaFree do.
-  backend().free(call.device, with_scratch.scratch);
-  return status;
 }
 
 void add_library_kernels(KernelList& list) {

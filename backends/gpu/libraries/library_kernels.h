@@ -1,8 +1,9 @@
-// Kernels of the table that call a vendor's library. They come before wick's own, and run the next of those
-// whenever the library does not serve a call.
+// Kernels of the table that call a vendor's library. They come before wick's own, and decline a call that the
+// library does not serve.
 #pragma once
 #include "libraries/libraries.h"
 #include "runtime/kernel_list.h"
+#include "wick/abi/ops/matmul.h"
 
 namespace wick::gpu {
 
@@ -13,8 +14,18 @@ const char* describe_product(const Call&, LibraryWork, bool tf32, BlasProduct*, 
 const char* describe_convolution(const Call&, LibraryWork, bool tf32, LibraryConvolution*,
                                  LibrarySizes*);
 
-/// Runs the first of wick's own kernels that accepts the call, with memory of its own if call.scratch is too
-/// small; for linear_epilogue, if none does, a product and then the epilogue.
-Status run_own_kernels(const Call&, const DeviceInfo&);
+/// The product of a call of linear_epilogue as matmul has it: b is the weight's transpose.
+struct PlainProduct {
+  View in[2];
+  Call call;
+  explicit PlainProduct(const Call& linear) : in{linear.in[0], linear.in[1]}, call(linear) {
+    const View& weight = linear.in[1];
+    in[1].shape[0] = weight.shape[1], in[1].shape[1] = weight.shape[0];
+    in[1].strides[0] = weight.strides[1], in[1].strides[1] = weight.strides[0];
+    call.in = in, call.num_in = 2, call.op = &kMatmul, call.attributes = nullptr;
+  }
+  PlainProduct(const PlainProduct&) = delete;
+  PlainProduct& operator=(const PlainProduct&) = delete;
+};
 
 }  // namespace wick::gpu

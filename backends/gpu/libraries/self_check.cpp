@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/matmul.h"
 #include "libraries/library_kernels.h"
 #include "wick/abi/ops/linear_epilogue.h"
 #include "wick/abi/ops/matmul.h"
@@ -99,6 +100,36 @@ View view(DType dtype, std::initializer_list<int64> shape) {
   return v;
 }
 
+/// The first of wick's own kernels that accepts the call; nullptr if none does.
+const Kernel* own_kernel(const Call& call, const DeviceInfo& info) {
+  DType dtypes[2 * kMaxOperands];
+  for (int i = 0; i < call.num_in; i++) dtypes[i] = call.in[i].dtype;
+  for (int i = 0; i < call.num_out; i++) dtypes[call.num_in + i] = call.out[i].dtype;
+  const KernelQuery query{call.op, dtypes, call.num_in, call.num_out};
+  const Kernel* kernels = nullptr;
+  const int count = look_up(call.device, unsigned(info.families), &query, &kernels);
+  for (const Kernel* kernel = kernels; kernel < kernels + count; kernel++)
+    if ((kernel->flags & kKernelLibrary) == 0 &&
+        (!kernel->accepts || !kernel->accepts(kernel, &call, &info)))
+      return kernel;
+  return nullptr;
+}
+
+/// Computes a call by wick's kernel; for linear_epilogue, if none accepts it, by a product and then
+/// the epilogue.
+Status run_own_kernels(Bench& bench, Call call, const DeviceInfo& info) {
+  const Kernel* kernel = own_kernel(call, info);
+  if (!kernel && *call.op == kLinearEpilogue) {
+    const PlainProduct plain(call);
+    const Status status = run_own_kernels(bench, plain.call, info);
+    return status.ok() ? finish_linear(call, /*with_bias=*/true) : status;
+  }
+  if (!kernel) return {StatusCode::kUnsupported, "no kernel of wick's accepts the call"};
+  if (kernel->scratch_bytes) call.scratch_bytes = kernel->scratch_bytes(kernel, &call, &info);
+  if (call.scratch_bytes > 0) call.scratch = bench.allocate(call.scratch_bytes);
+  return bench.failure().empty() ? kernel->run(kernel, &call) : Status{};
+}
+
 /// Computes a call by the library and by wick's kernel. "" or what went wrong.
 std::string compare(VendorLibrary& library, const LibraryKernel& kernel, const DeviceInfo& info,
                     const Op& op, const void* attributes, std::vector<View> in, View out) {
@@ -116,7 +147,7 @@ std::string compare(VendorLibrary& library, const LibraryKernel& kernel, const D
     call.op = &op, call.attributes = attributes;
     call.device = info.ordinal, call.stream = bench.stream();
     if (!by_library) {
-      bench.require(run_own_kernels(call, info));
+      bench.require(run_own_kernels(bench, call, info));
     } else {
       BlasProduct product{};
       LibraryConvolution convolution{};

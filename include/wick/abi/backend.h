@@ -6,7 +6,7 @@
 
 namespace wick {
 
-inline constexpr uint32 kAbiVersion = 3;
+inline constexpr uint32 kAbiVersion = 4;
 
 struct DeviceInfo {
   char name[96];          // "AMD Radeon RX 7900 XTX"
@@ -33,7 +33,7 @@ enum KernelFlags : uint32 {
 };
 
 /// One implementation of an op. Tile variants and library calls are kernels too. The core runs the
-/// first kernel that accepts the call.
+/// first kernel that accepts the call; if it declines in run, the next one that accepts.
 struct Kernel {
   const char* name = nullptr;
   /// Returns nullptr to accept the call, else the reason for rejecting it, as a string with static
@@ -43,6 +43,9 @@ struct Kernel {
   /// Returns the bytes of scratch memory that run needs in call->scratch. May be nullptr: no
   /// scratch.
   int64 (*scratch_bytes)(const Kernel*, const Call*, const DeviceInfo*) = nullptr;
+  /// Returns kDeclined with the reason if accepts could not foresee that the kernel cannot serve the
+  /// call: an operand holds values that it does not represent, or a library failed. It has then
+  /// written nothing that the next kernel reads.
   Status (*run)(const Kernel*, const Call*) = nullptr;
   const void* data = nullptr;  // private to the kernel
   uint32 flags = 0;

@@ -49,6 +49,7 @@ enum class StatusCode : int32 {
   kKernelNotFound,   // the kernel has no code for the device's architecture
   kModuleNotLoaded,  // the runtime rejected the kernel's code
   kIdOutOfRange,     // an index passed to gather, scatter_add and the like; `value` holds it
+  kDeclined,         // from Kernel::run alone: the next kernel must serve the call
 };
 
 /// text stays valid until the same thread's next call into the backend; nullptr if ok.
