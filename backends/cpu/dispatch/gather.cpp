@@ -298,8 +298,8 @@ class Columns {
 }  // namespace
 
 Status check_ids(const View& ids, int64 limit, const char* op) {
-  const View* const views[1] = {&ids};
-  const Space<1> space = space_of(views);
+  Space<1> space;
+  for (int d = 0; d < ids.rank; d++) space.push(ids.shape[d], {ids.strides[d]});
   Position<1> at(space, 0);
   for (int64 i = 0; i < space.numel;) {
     const int64* const row = ids.as<int64>() + at.offset(0);

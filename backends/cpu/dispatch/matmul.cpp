@@ -181,13 +181,8 @@ Product::Product(const Call& call) {
   a = lhs.as<char>();
   b = rhs.as<char>();
   c = out.as<char>();
-  const View* const views[3] = {&out, &lhs, &rhs};  // out's shape is the batch's
-  const Space<3> space = space_of(views, 0, out.rank - 2);
-  for (int d = 0; d < space.rank; d++) {
-    const int64 stride[3] = {space.strides[1][d], space.strides[2][d], space.strides[0][d]};
-    batch.push(space.shape[d], stride);
-  }
-  batch.numel = space.numel;
+  const View* const views[3] = {&lhs, &rhs, &out};  // out's shape is the batch's
+  batch = space_of(views, 0, out.rank - 2);
   // A batch dim that b does not know and that continues a's and c's rows is more rows.
   const auto continues = [&](int d) {
     return batch.strides[1][d] == 0 && batch.strides[0][d] == m * a_m &&

@@ -5,8 +5,7 @@
 
 namespace wick::cpu {
 
-/// Shape and strides of n operands of one shape. Drops dims of size 1, and merges dims that are
-/// contiguous with each other in every operand.
+/// Shape and strides of n operands of one shape.
 template <int n>
 struct Space {
   int rank = 0;
@@ -14,7 +13,8 @@ struct Space {
   int64 shape[kMaxRank];
   int64 strides[n][kMaxRank];
 
-  /// Appends an innermost dim.
+  /// Appends an innermost dim, merged with the last one if both lie as one in every operand; drops
+  /// one of size 1.
   void push(int64 size, const int64 (&stride)[n]) {
     numel *= size;
     rank = append_dim(
@@ -32,14 +32,16 @@ struct Space {
   }
 };
 
-/// The space of dims [first, first + count) of the views, which all have the first one's shape.
+/// The space of dims [first, first + count) of the views, which have the last one's shape. The core
+/// has collapsed these dims.
 template <int n>
 Space<n> space_of(const View* const (&views)[n], int first, int count) {
   Space<n> space;
-  for (int d = first; d < first + count; d++) {
-    int64 stride[n];
-    for (int i = 0; i < n; i++) stride[i] = views[i]->strides[d];
-    space.push(views[0]->shape[d], stride);
+  space.rank = count;
+  for (int d = 0; d < count; d++) {
+    space.shape[d] = views[n - 1]->shape[first + d];
+    space.numel *= space.shape[d];
+    for (int i = 0; i < n; i++) space.strides[i][d] = views[i]->strides[first + d];
   }
   return space;
 }

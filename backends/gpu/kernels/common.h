@@ -101,8 +101,7 @@ struct Indexer {
   }
 };
 
-/// Views of one shape, on the host. Drops dims of size 1, and merges neighbouring dims that are
-/// contiguous with each other in every operand.
+/// Operands of one shape, on the host.
 template <int operands>
 struct Operands {
   int rank = 0;
@@ -117,6 +116,7 @@ struct Operands {
     for (int d = 0; d < rank; d++) n *= shape[d];
     return n;
   }
+  /// Whether every operand is one row. Requires merged dims.
   bool contiguous() const {
     if (rank > 1) return false;
     for (int o = 0; o < operands && rank == 1; o++)
@@ -143,48 +143,45 @@ struct Operands {
     }
     return one.indexer(rank);
   }
+  /// Appends an inner dim as it is.
+  void push_dim(int64 size, const int64 (&stride)[operands]) {
+    shape[rank] = size;
+    for (int o = 0; o < operands; o++) strides[o][rank] = stride[o];
+    rank++;
+  }
+  /// Appends an inner dim, merged with the last one if both lie as one in every operand; drops one
+  /// of size 1.
   void add_dim(int64 size, const int64 (&stride)[operands]) {
     rank = append_dim(
         shape, rank, size, operands, [&](int o) { return strides[o]; },
         [&](int o) { return stride[o]; });
   }
+  /// The same with dims merged, for operands whose dims the core has not collapsed.
+  Operands merged() const {
+    Operands all = *this;
+    all.rank = 0;
+    for (int d = 0; d < rank; d++) {
+      int64 stride[operands];
+      for (int o = 0; o < operands; o++) stride[o] = strides[o][d];
+      all.add_dim(shape[d], stride);
+    }
+    return all;
+  }
 };
 
-template <int operands>
-bool same_shape(const View* const (&views)[operands]) {
-  for (int o = 1; o < operands; o++) {
-    if (views[o]->rank != views[0]->rank) return false;
-    for (int d = 0; d < views[0]->rank; d++)
-      if (views[o]->shape[d] != views[0]->shape[d]) return false;
-  }
-  return true;
-}
-
-template <int operands>
-Operands<operands> collapse(const View* const (&views)[operands]) {
-  Operands<operands> all;
-  for (int o = 0; o < operands; o++) {
-    all.data[o] = static_cast<char*>(views[o]->data);
-    all.element_bytes[o] = dtype_size(views[o]->dtype);
-  }
-  for (int d = 0; d < views[0]->rank; d++) {
-    int64 stride[operands];
-    for (int o = 0; o < operands; o++) stride[o] = views[o]->strides[d];
-    all.add_dim(views[0]->shape[d], stride);
+/// The output, then the inputs, of an elementwise op, whose dims the core has collapsed.
+template <int arity>
+Operands<arity + 1> operands_of(const Call& call) {
+  Operands<arity + 1> all;
+  all.rank = call.out[0].rank;
+  for (int d = 0; d < all.rank; d++) all.shape[d] = call.out[0].shape[d];
+  for (int o = 0; o <= arity; o++) {
+    const View& view = o == 0 ? call.out[0] : call.in[o - 1];
+    all.data[o] = static_cast<char*>(view.data);
+    all.element_bytes[o] = dtype_size(view.dtype);
+    for (int d = 0; d < all.rank; d++) all.strides[o][d] = view.strides[d];
   }
   return all;
-}
-
-/// Collects a call's output, then its inputs, and collapses their dims. Returns false if
-/// their shapes differ.
-template <int arity>
-bool collapse_call(const Call& call, Operands<arity + 1>* all) {
-  const View* views[arity + 1];
-  views[0] = &call.out[0];
-  for (int o = 0; o < arity; o++) views[o + 1] = &call.in[o];
-  if (!same_shape<arity + 1>(views)) return false;
-  *all = collapse<arity + 1>(views);
-  return true;
 }
 
 /// Limits of one launch: its elements, and the largest offset within an operand.

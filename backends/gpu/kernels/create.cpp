@@ -59,15 +59,10 @@ struct StridedFill {
   }
 };
 
-Operands<1> output_of(const Call& call) {
-  const View* const views[1] = {&call.out[0]};
-  return collapse<1>(views);
-}
-
 template <class K>
 Status launch_parts(const Call& call) {
   const auto& attributes = *static_cast<const FillAttributes*>(call.attributes);
-  return for_each_part(output_of(call), [&](const Operands<1>& part) {
+  return for_each_part(operands_of<0>(call), [&](const Operands<1>& part) {
     typename K::Args args{};
     args.out = reinterpret_cast<decltype(args.out)>(part.data[0]);
     args.value = decltype(args.value)(attributes.bits);
@@ -85,7 +80,7 @@ struct FillSignature {
 template <class T>
 struct FillLaunch : FillSignature<T> {
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    if (!output_of(call).contiguous()) return "the output is not contiguous";
+    if (!operands_of<0>(call).contiguous()) return "the output is not contiguous";
     return is_aligned(call.out[0].data) ? nullptr : "the output is not aligned to 16 bytes";
   }
   static Status run(const Call& call) { return launch_parts<Fill<sizeof(T)>>(call); }

@@ -350,7 +350,9 @@ struct NarrowScatterAddLaunch {
     part.num_in = 1;
     part.in = &call.out[0];
     part.out = &sums;
-    if (const Status status = StridedLaunch<CastMap<Sum, AnyOfItsKind<T>>>::run(part); !status.ok())
+    if (const Status status = StridedLaunch<CastMap<Sum, AnyOfItsKind<T>>>::run_on(
+            operands_of<1>(part).merged(), part);
+        !status.ok())
       return status;
     Call add = call;
     add.scratch = static_cast<char*>(call.scratch) + sums_bytes(call);
@@ -358,7 +360,8 @@ struct NarrowScatterAddLaunch {
       return status;
     part.in = &sums;
     part.out = &call.out[0];
-    return StridedLaunch<CastMap<T, AnyOfItsKind<Sum>>>::run(part);
+    return StridedLaunch<CastMap<T, AnyOfItsKind<Sum>>>::run_on(operands_of<1>(part).merged(),
+                                                                part);
   }
 
  private:

@@ -259,8 +259,7 @@ template <class Map>
 struct RowsLaunch {
   static constexpr int kOperands = Map::kArity + 1;
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    Operands<kOperands> all;
-    if (!collapse_call<Map::kArity>(call, &all)) return "operands differ in shape";
+    const Operands<kOperands> all = operands_of<Map::kArity>(call);
     const int inner = all.rank - 1;  // -1: one element
     if (Map::kIsBusy && inner > 0) return "there is more than one row";
     if (inner >= 0 && all.strides[0][inner] != 1) return "the inner stride is not 1";
@@ -278,9 +277,7 @@ struct RowsLaunch {
     return nullptr;
   }
   static Status run(const Call& call) {
-    Operands<kOperands> all;
-    collapse_call<Map::kArity>(call, &all);
-    return for_each_part(all, [&call](const Operands<kOperands>& part) {
+    return for_each_part(operands_of<Map::kArity>(call), [&call](const Operands<kOperands>& part) {
       const int inner = part.rank - 1;
       const int64 length = part.rank > 0 ? part.shape[inner] : 1;
       const MapArgs<Map> args = map_args<Map>(call, part);
@@ -310,13 +307,9 @@ struct RowsLaunch {
 template <class Map>
 struct StridedLaunch {
   static constexpr int kOperands = Map::kArity + 1;
-  static const char* accepts(const Call& call, const DeviceInfo&) {
-    Operands<kOperands> all;
-    return collapse_call<Map::kArity>(call, &all) ? nullptr : "operands differ in shape";
-  }
-  static Status run(const Call& call) {
-    Operands<kOperands> all;
-    collapse_call<Map::kArity>(call, &all);
+  static const char* accepts(const Call&, const DeviceInfo&) { return nullptr; }
+  static Status run(const Call& call) { return run_on(operands_of<Map::kArity>(call), call); }
+  static Status run_on(const Operands<kOperands>& all, const Call& call) {
     return for_each_part(all, [&call](const Operands<kOperands>& part) {
       using K = MapStrided<Map>;
       return launch<K>({map_args<Map>(call, part), int32(part.numel()), part.indexer(part.rank)},

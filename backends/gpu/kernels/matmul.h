@@ -105,7 +105,7 @@ struct Product {
       batch.element_bytes[o] = dtype_size(views[o]->dtype);
     }
     for (int d = 0; d < rank - 2; d++)
-      batch.add_dim(z.shape[d], {z.strides[d], x.strides[d], y.strides[d]});
+      batch.push_dim(z.shape[d], {z.strides[d], x.strides[d], y.strides[d]});
   }
   template <class T>
   Epilogue<T> epilogue() const {

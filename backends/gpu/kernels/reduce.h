@@ -300,8 +300,8 @@ struct ReduceCall {
     int64 strides[kMaxRank], places[kMaxRank];
     for (int d = dims; d-- > 0;) strides[d] = outputs, outputs *= in.shape[d];
     for (int d = in.rank; d-- > dims;) places[d] = length, length *= in.shape[d];
-    for (int d = 0; d < dims; d++) kept.add_dim(in.shape[d], {strides[d], in.strides[d]});
-    for (int d = dims; d < in.rank; d++) reduced.add_dim(in.shape[d], {in.strides[d], places[d]});
+    for (int d = 0; d < dims; d++) kept.push_dim(in.shape[d], {strides[d], in.strides[d]});
+    for (int d = dims; d < in.rank; d++) reduced.push_dim(in.shape[d], {in.strides[d], places[d]});
   }
   static const char* check(const Call& call) {
     const View &in = call.in[0], &out = call.out[0];

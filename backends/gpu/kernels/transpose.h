@@ -50,17 +50,15 @@ struct TransposeTiles {
 template <int bytes>
 struct TransposeLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    Operands<2> all;
-    if (!collapse_call<1>(call, &all)) return "operands differ in shape";
+    const Operands<2> all = operands_of<1>(call);
     const int out = side_by_side(all, 0), in = side_by_side(all, 1);
     if (out < 0 || in < 0 || out == in) return "the operands' strides of 1 are not in two dims";
     constexpr int64 kLeast = 16;  // with fewer, most of a tile is empty
     return all.shape[out] < kLeast || all.shape[in] < kLeast ? "a dim is short" : nullptr;
   }
   static Status run(const Call& call) {
-    Operands<2> all;
-    collapse_call<1>(call, &all);
-    return for_each_part(all, [&call](const Operands<2>& part) { return run_part(part, call); });
+    return for_each_part(operands_of<1>(call),
+                         [&call](const Operands<2>& part) { return run_part(part, call); });
   }
 
  private:

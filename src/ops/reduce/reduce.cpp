@@ -82,8 +82,10 @@ View kept_first(const Tensor& x, const Dims& mask, int* kept, Tensor* copy) {
   }
   if (shape.size() <= kMaxRank) return make_view(x.data(), x.dtype(), shape, all);
   *copy = make_contiguous(x.view({shape, all, x.layout().offset}));
-  *kept = 1;
   const int64_t rows = numel(shapes[0]), columns = numel(shapes[1]);
+  *kept = rows == 1 ? 0 : 1;
+  if (rows == 1) return make_view(copy->data(), x.dtype(), {columns}, {1});
+  if (columns == 1) return make_view(copy->data(), x.dtype(), {rows}, {1});
   return make_view(copy->data(), x.dtype(), {rows, columns}, {columns, 1});
 }
 
