@@ -44,9 +44,8 @@ void generate(const Options& options) {
   const std::vector<int64_t> prompt = model.prompt_ids(text);
   if (prompt.empty()) fail_input("--prompt", "expected a text, got nothing");
   const uint64_t seed = start_sampling(options.sampling, model);
-  SessionOptions session = default_session_options(model);
-  session.capacity = options.model.context;
-  session.sampling = sampling_of(options.sampling, model);
+  const SessionOptions session{.capacity = options.model.context,
+                               .sampling = sampling_of(options.sampling, model)};
 
   const InterruptWatch watch;
   if (!options.json) print_text(text);

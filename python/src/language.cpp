@@ -84,7 +84,7 @@ void bind_tokenizer(nb::module_& m) {
 Session make_session(const LanguageModel& model, const nb::dict& keywords) {
   const SessionOptions options = session_options(model, keywords);
   const ReleasedGil others_run;
-  return Session(*model.model, options);
+  return Session(model, options);
 }
 
 std::string represented(const Session& session) {

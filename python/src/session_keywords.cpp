@@ -44,9 +44,9 @@ void set_logit_bias(SessionOptions& options, nb::handle value, const std::string
 }
 
 void set_stop_ids(SessionOptions& options, nb::handle value, const std::string& where) {
-  options.stop_ids.clear();
+  std::vector<int64_t>& stop_ids = options.stop_ids.emplace();
   const nb::object ids = list_of(value, where, "a list of token ids");
-  for (const nb::handle id : ids) options.stop_ids.push_back(integer_of(id, where));
+  for (const nb::handle id : ids) stop_ids.push_back(integer_of(id, where));
 }
 
 void set_on_logits(SessionOptions& options, nb::handle value, const std::string& where) {
@@ -71,7 +71,8 @@ constexpr SessionKeyword kKeywords[] = {
     {"seed", "int", "repeats the random numbers; without it each session draws another", &set_seed},
     {"on_logits", "Callable[[Tensor], Tensor]",
      "takes the logits [1, V] of the next token, and gives those to sample from", &set_on_logits},
-    {"stop_ids", "list[int]", "tokens that end a text, instead of the model's", &set_stop_ids},
+    {"stop_ids", "list[int]", "tokens that end a text, instead of the model's; []: no token does",
+     &set_stop_ids},
     {"capacity", "int",
      "tokens that the cache holds for a sequence; 0: a session all that the model allows, a text "
      "what it "

@@ -1,17 +1,21 @@
-// The capacity of sessions that name none.
+// The capacity of sessions whose options name none.
 #pragma once
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
-#include "wick/load/load_model.h"
+#include "wick/generate/session.h"
 
 namespace wick {
 
-/// Tokens. A cache allocates its whole capacity, so that of a model with many positions is bounded.
+/// The most tokens that a conversation, and a text without max_tokens, has room for. A cache allocates
+/// its whole capacity, so that of a model with many positions is bounded.
 inline constexpr int64_t kDefaultCapacity = 4096;
 
-/// Room for this many tokens, at most the model's positions.
-inline int64_t capacity_for(const LanguageModel& model, int64_t tokens) {
-  return std::min(tokens, model.model->positions());
+/// The capacity that the options name; else the model's positions, or `tokens` if that is less.
+inline int64_t capacity_of(const SessionOptions& options, const CausalModel& model,
+                           int64_t tokens = std::numeric_limits<int64_t>::max()) {
+  return options.capacity != 0 ? options.capacity : std::min(tokens, model.positions());
 }
 
 }  // namespace wick

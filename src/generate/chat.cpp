@@ -11,7 +11,7 @@ namespace {
 
 SessionOptions session_of(const LanguageModel& model, const ConversationOptions& options) {
   SessionOptions session = options.session ? *options.session : default_session_options(model);
-  if (session.capacity == 0) session.capacity = capacity_for(model, kDefaultCapacity);
+  session.capacity = capacity_of(session, *model.model, kDefaultCapacity);
   return session;
 }
 
@@ -25,7 +25,7 @@ Chat::Chat(const LanguageModel& model, const ConversationOptions& options)
   check(!options.max_tokens || *options.max_tokens >= 0, ErrorCode::kInvalidArgument, "chat",
         "max_tokens: expected at least 0, got ", options.max_tokens.value_or(0));
   const StopStrings checked(options.stop);
-  session_ = std::make_unique<Session>(*model.model, session_of(model, options));
+  session_ = std::make_unique<Session>(model, session_of(model, options));
 }
 
 GeneratedText Chat::ask(const std::string& text,

@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMostTokens = int64_t(1) << 48;  // sums of it do not overflow
+constexpr int64_t kMaxTokens = int64_t(1) << 48;  // sums of it do not overflow
 
 /// Adds the time until its end to a rate.
 class Timed {
@@ -38,9 +38,9 @@ const Tokenizer& tokenizer_of(const LanguageModel& model) {
 SessionOptions with_capacity(SessionOptions session, const LanguageModel& model, size_t prompt,
                              const GenerationOptions& options) {
   tokenizer_of(model);  // its error comes before the cache is allocated
-  if (session.capacity != 0) return session;
-  const int64_t most = std::min(options.max_tokens.value_or(kDefaultCapacity), kMostTokens);
-  session.capacity = capacity_for(model, int64_t(prompt) + std::max<int64_t>(most, 1));
+  const int64_t tokens = std::min(options.max_tokens.value_or(kDefaultCapacity), kMaxTokens);
+  session.capacity =
+      capacity_of(session, *model.model, int64_t(prompt) + std::max<int64_t>(tokens, 1));
   return session;
 }
 
@@ -52,7 +52,7 @@ const char* to_string(Ending ending) {
 }
 
 SessionOptions default_session_options(const LanguageModel& model) {
-  return {.sampling = model.default_sampling(), .stop_ids = model.stop_ids};
+  return {.sampling = model.default_sampling()};
 }
 
 Generation::Generation(const LanguageModel& model, const std::vector<int64_t>& prompt,
@@ -62,7 +62,7 @@ Generation::Generation(const LanguageModel& model, const std::vector<int64_t>& p
 Generation::Generation(const LanguageModel& model, const std::vector<int64_t>& prompt,
                        const GenerationOptions& options, SessionOptions session)
     : own_(std::make_unique<Session>(
-          *model.model, with_capacity(std::move(session), model, prompt.size(), options))),
+          model, with_capacity(std::move(session), model, prompt.size(), options))),
       session_(own_.get()),
       options_(options),
       stream_(tokenizer_of(model), options.skip_special),

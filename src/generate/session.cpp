@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "generate/capacity.h"
 #include "models/usable.h"
 #include "ops/random/uniform.h"
 #include "wick/models/finite.h"
@@ -54,20 +55,19 @@ void check_options(const SessionOptions& o, int64_t vocab_size) {
 }
 
 SessionOptions with_stops(SessionOptions options, const std::vector<int64_t>& ids) {
-  if (options.stop_ids.empty()) options.stop_ids = ids;
+  if (!options.stop_ids) options.stop_ids = ids;
   return options;
 }
 
 }  // namespace
 
 Session::Session(const CausalModel& model, const SessionOptions& options)
-    : model_(model.shared()), options_(options) {
+    : model_(model.shared()), options_(with_stops(options, {})) {
   const int64_t batch = options.sequences, vocab_size = model.facts().vocab_size;
   check_options(options, vocab_size);
+  options_.capacity = capacity_of(options, model);
   cache_ =
-      model.make_cache({.sequences = batch,
-                        .capacity = options.capacity > 0 ? options.capacity : model.positions(),
-                        .chunk = options.chunk});
+      model.make_cache({.sequences = batch, .capacity = options_.capacity, .chunk = options.chunk});
   rows_.resize(size_t(batch));
   const Device device = model.options().device;
   tokens_ = Var(zeros({batch, 1}, ids_on(device)), false);
@@ -279,9 +279,10 @@ void Session::advance() {
 std::vector<int64_t> Session::step() {
   advance();
   const std::vector<int64_t> ids = tokens();
+  const std::vector<int64_t>& stop_ids = *options_.stop_ids;
   bool stops = false;
   for (size_t b = 0; b < ids.size(); b++) {
-    const bool stop = std::count(options_.stop_ids.begin(), options_.stop_ids.end(), ids[b]) > 0;
+    const bool stop = std::count(stop_ids.begin(), stop_ids.end(), ids[b]) > 0;
     stops = stops || (stop && !rows_[b].stopped);
     rows_[b].stopped = rows_[b].stopped || stop;
   }

@@ -146,6 +146,34 @@ def test_penalties_and_bias(folder):
     assert "".join(model.generate("abc", max_tokens=None, temperature=0, capacity=9)) == greedy_text[:7]
 
 
+def test_a_text_ends_at_the_stop_ids_of_the_model_unless_others_are_given(folder):
+    def load(stop):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"eos_token_id": stop}))
+        return wick.load(folder, device="cpu", dtype=wick.f32)
+
+    model = load(0)
+    prompt, count = model.chat_ids([{"role": "user", "content": "ab"}]), 8
+    whole = "".join(model.generate(prompt, max_tokens=count, temperature=0, stop_ids=[]))
+    assert len(whole) == count and len(set(whole[:5])) > 2
+    third, other = (model.tokenizer.id_of(letter) for letter in (whole[2], whole[4]))
+
+    def texts(**options):
+        """Of generate, of a chat, and of a session."""
+        yield "".join(model.generate(prompt, max_tokens=count, temperature=0, **options))
+        yield "".join(model.chat(max_tokens=count, temperature=0, **options)("ab"))
+        session = model.session(temperature=0, **options)
+        session.append(prompt)
+        ids = [session.step()[0] for _ in range(count) if not session.stopped()]
+        yield model.tokenizer.decode(ids[:-1] if session.stopped() else ids)
+
+    model = load(third)
+    assert model.stop_ids == [third]
+    assert set(texts()) == set(texts(stop_ids=None)) == {whole[:whole.index(whole[2])]}
+    assert set(texts(stop_ids=[other])) == {whole[:whole.index(whole[4])]}
+    assert set(texts(stop_ids=[])) == {whole}
+
+
 def test_a_function_changes_the_logits(folder, device):
     model = wick.load(folder, device=device, dtype=wick.f32)
     seen = []

@@ -16,13 +16,11 @@ struct ConversationOptions {
   std::vector<ChatMessage> messages = {};  // that the conversation begins with
   /// The most tokens of an answer; missing: until the model ends it or the context is full.
   std::optional<int64_t> max_tokens = {};
-  std::vector<std::string> stop = {};      // texts that end an answer and are not part of it
-  bool skip_special = true;                // leaves special tokens out of the answers
-  ChatOptions chat_template = {};          // tools, and variables of the template
-  std::function<bool()> interrupted = {};  // asked before each token; true ends the answer
-  /// Missing: default_session_options. A capacity of 0 is 4096, or the model's positions if they are
-  /// fewer: the cache allocates its whole capacity.
-  std::optional<SessionOptions> session = {};
+  std::vector<std::string> stop = {};          // texts that end an answer and are not part of it
+  bool skip_special = true;                    // leaves special tokens out of the answers
+  ChatOptions chat_template = {};              // tools, and variables of the template
+  std::function<bool()> interrupted = {};      // asked before each token; true ends the answer
+  std::optional<SessionOptions> session = {};  // missing: default_session_options
 };
 
 /// A conversation by the model's chat template. The session keeps the tokens that a question has in

@@ -50,8 +50,8 @@ struct GenerationOptions {
   std::function<bool()> interrupted = {};
 };
 
-/// The options of a session as the model's files have them: default_sampling and stop_ids. The start for
-/// options of your own, which Generation and Chat take as they are: without stop_ids no token ends a text.
+/// Options with the sampling of the model's files, default_sampling, which SessionOptions lacks: the
+/// start for options of your own.
 WICK_API SessionOptions default_session_options(const LanguageModel& model);
 
 /// A text that a model is generating:
@@ -60,8 +60,8 @@ WICK_API SessionOptions default_session_options(const LanguageModel& model);
 ///   while (const auto piece = text.next()) std::cout << *piece << std::flush;
 class WICK_API Generation {
  public:
-  /// Reads the prompt in a session of its own. A session without a capacity has room for the prompt
-  /// and max_tokens (4096 if that is missing), at most the model's positions.
+  /// Reads the prompt in a session of its own. Without a capacity it has room for the prompt and
+  /// max_tokens (4096 if that is missing), at most the model's positions.
   /// Errors: kUnsupported without a tokenizer; kInvalidArgument for max_tokens below 0, an empty stop
   /// text or a session of several sequences; as of Session and its append.
   Generation(const LanguageModel& model, const std::vector<int64_t>& prompt,

@@ -9,13 +9,18 @@
 
 namespace wick {
 
+/// Session, Generation and Chat give an option the same meaning.
 struct SessionOptions {
   int64_t sequences = 1;
-  int64_t capacity = 0;  // tokens per sequence that the cache holds; 0: the model's positions()
-  int64_t chunk = 512;   // tokens per sequence that append reads at once
+  /// Tokens per sequence that the cache holds; it allocates them all. 0: the model's positions() for a
+  /// Session; of these a Generation takes as many as its text needs, and a Chat at most 4096.
+  int64_t capacity = 0;
+  int64_t chunk = 512;  // tokens per sequence that append reads at once
   Sampling sampling = {};
-  std::vector<int64_t> stop_ids = {};  // a sequence that samples one of these stops
-  std::optional<uint64_t> seed = {};   // of random numbers of its own; missing: the device's
+  /// A sequence that samples one of these stops. Missing: LanguageModel::stop_ids; a CausalModel has no
+  /// such ids. An empty list: no token stops a sequence.
+  std::optional<std::vector<int64_t>> stop_ids = {};
+  std::optional<uint64_t> seed = {};  // of random numbers of its own; missing: the device's
   /// Receives the logits [sequences, vocab_size] on the device before sampling, and returns those
   /// to sample from.
   std::function<Tensor(const Tensor& logits)> on_logits = {};
@@ -32,7 +37,7 @@ class WICK_API Session {
  public:
   /// Errors: kInvalidArgument for an option outside its range.
   explicit Session(const CausalModel& model, const SessionOptions& options = {});
-  /// A session that stops at the model's stop_ids, unless the options name others.
+  /// A session that stops at the model's stop_ids, unless the options have a list.
   explicit Session(const LanguageModel& model, const SessionOptions& options = {});
 
   /// Adds tokens to each sequence; a list may be empty if the sequence has tokens already. Errors:
@@ -65,6 +70,7 @@ class WICK_API Session {
   /// All tokens of a sequence. Waits for the device.
   std::vector<int64_t> history(int64_t sequence = 0) const;
   int64_t capacity() const { return cache_->capacity(); }
+  /// The options with the session's stop_ids and capacity, never missing or 0.
   const SessionOptions& options() const { return options_; }
   /// The tokens that the model has read, those that it read again included.
   int64_t tokens_read() const { return tokens_read_; }

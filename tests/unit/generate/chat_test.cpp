@@ -89,11 +89,29 @@ TEST_P(SecondTurn, OfATemplateThatDropsThoughtsReadsOnlyWhatFollowsTheQuestion) 
 INSTANTIATE_TEST_SUITE_P(Models, SecondTurn,
                          ::testing::Values("decoders/qwen3", "decoders/gemma3", "mamba"));
 
-TEST(Chat, WithoutACapacityHasThatOfTheModelUpToABound) {
-  const LanguageModel model = letters_model();
+TEST(Chat, WithoutACapacityHasThePositionsOfTheModelUpToABound) {
+  const LanguageModel model = letters_model(),
+                      large = letters_model("decoders/llama_linear", test::kLettersTemplate, 5000);
   EXPECT_EQ(Chat(model).session().capacity(), 64);
+  EXPECT_EQ(Chat(large).session().capacity(), 4096);
+  EXPECT_EQ(Chat(large, {.session = greedy(4500)}).session().capacity(), 4500);
+  EXPECT_EQ(Session(large).capacity(), 5000);
+  EXPECT_EQ(Session(large).options().capacity, 5000);
+  EXPECT_EQ(Generation(large, {1}, {.max_tokens = {}}).session().capacity(), 4097);
   EXPECT_EQ(Chat(model).session().options().sampling.temperature,
             model.default_sampling().temperature);
+}
+
+TEST(Chat, AnAnswerEndsAtTheModelsStopIdsUnlessTheOptionsHaveAList) {
+  LanguageModel model = letters_model();
+  const std::string all = continuation(model, "uabA", 8);
+  model.stop_ids = model.prompt_ids(all.substr(2, 1));
+  Chat stops(model, {.max_tokens = 8, .session = SessionOptions{.sampling = {.temperature = 0}}});
+  EXPECT_EQ(stops.ask("ab").text, all.substr(0, all.find(all[2])));
+  EXPECT_EQ(stops.answer().ending, Ending::kEnd);
+  EXPECT_EQ(stops.session().options().stop_ids, model.stop_ids);
+  Chat goes_on(model, {.max_tokens = 8, .session = greedy()});
+  EXPECT_EQ(goes_on.ask("ab").text, all);
 }
 
 TEST(Chat, ForgetsItsOldestTurnsOnceTheContextIsFull) {

@@ -34,7 +34,7 @@ TEST(Generation, IsThatOfTheModelsOwnOptionsUnlessOthersAreGiven) {
   const LanguageModel model = letters_model();
   const SessionOptions own = default_session_options(model);
   EXPECT_EQ(own.sampling.temperature, model.default_sampling().temperature);
-  EXPECT_EQ(own.stop_ids, model.stop_ids);
+  EXPECT_EQ(Generation(model, {1}, {}, own).session().options().stop_ids, model.stop_ids);
   Device::cpu().set_seed(3);
   const std::string text = Generation(model, model.prompt_ids("abc")).finish().text;
   Device::cpu().set_seed(3);
@@ -62,17 +62,25 @@ TEST(Generation, TextHeldBackForAStopTextComesAtTheEnd) {
   EXPECT_EQ(text.result().ending, Ending::kLength);
 }
 
-TEST(Generation, EndsAtAStopId) {
-  const LanguageModel model = letters_model();
+TEST(Generation, EndsAtTheModelsStopIdsUnlessTheOptionsHaveAList) {
+  LanguageModel model = letters_model();
   const std::string all = continuation(model, "abc", 10);
-  SessionOptions session = greedy();
-  session.stop_ids = {*model.tokenizer->id_of(all.substr(3, 1))};
-  Generation text(model, model.prompt_ids("abc"), {.max_tokens = 10}, session);
-  EXPECT_EQ(text.finish().text, all.substr(0, all.find(all[3])));
-  EXPECT_EQ(text.result().ending, Ending::kEnd);
-  session.stop_ids = {};
-  EXPECT_EQ(Generation(model, model.prompt_ids("abc"), {.max_tokens = 10}, session).finish().text,
-            all);
+  const auto id_of = [&](size_t at) { return *model.tokenizer->id_of(all.substr(at, 1)); };
+  const auto text = [&](const SessionOptions& session) {
+    Generation text(model, model.prompt_ids("abc"), {.max_tokens = 10}, session);
+    text.finish();
+    EXPECT_EQ(text.result().ending == Ending::kEnd, text.result().text != all);
+    return text.result().text;
+  };
+  const auto up_to = [&](size_t at) { return all.substr(0, all.find(all[at])); };
+  ASSERT_NE(up_to(3), up_to(5));
+  model.stop_ids = {id_of(3)};
+  SessionOptions session{.sampling = {.temperature = 0}};
+  EXPECT_EQ(text(session), up_to(3));
+  session.stop_ids = {{id_of(5)}};
+  EXPECT_EQ(text(session), up_to(5));
+  session.stop_ids = std::vector<int64_t>();
+  EXPECT_EQ(text(session), all);
 }
 
 TEST(Generation, EndsInAFullContextOrGoesOnFromItsLaterHalf) {

@@ -34,9 +34,9 @@ inline LanguageModel letters_model(const std::string& name = "decoders/llama_lin
                     {.device = Device::cpu(), .dtype = DType::kF32, .positions = positions});
 }
 
-/// Greedy, and without stop ids unless they are given.
+/// Greedy; no token stops a sequence.
 inline SessionOptions greedy(int64_t capacity = 0) {
-  return {.capacity = capacity, .sampling = {.temperature = 0}};
+  return {.capacity = capacity, .sampling = {.temperature = 0}, .stop_ids = std::vector<int64_t>()};
 }
 
 /// The likeliest continuation, token by token.

@@ -143,7 +143,7 @@ TEST(Session, OneSequenceGoesOnWhileAnotherWaits) {
   Session alone(decoder, {.sampling = {.temperature = 0}});
   const auto first = write(alone, {7, 2}, 6), second = write(alone, {4, 4, 4}, 8);
   Session session(decoder,
-                  {.sequences = 2, .sampling = {.temperature = 0}, .stop_ids = {first[2]}});
+                  {.sequences = 2, .sampling = {.temperature = 0}, .stop_ids = {{first[2]}}});
   session.append_each({{7, 2}, {4, 4, 4}});
   ASSERT_EQ(std::count(second.begin(), second.end(), first[2]), 0);  // else the test shows nothing
   std::vector<int64_t> other;
@@ -538,6 +538,24 @@ TEST(Decoder, ATextOfMoreTokensThanPositionsIsAnErrorThatSaysHowToRaiseThem) {
   EXPECT_ERROR(session.append(some_ids(17)), kOutOfRange, "a text of 17 tokens exceeds");
   const Decoder larger = rotated_decoder(10000, RopeScalingType::kNone, 64);
   EXPECT_EQ(Session(larger).capacity(), 64);
+}
+
+TEST(Session, OfALanguageModelStopsAtItsStopIdsUnlessTheOptionsHaveAList) {
+  const Decoder decoder = small_decoder(Device::cpu());
+  Session alone(decoder, {.sampling = {.temperature = 0}});
+  const int64_t first = write(alone, {7, 2}, 1)[0];
+  EXPECT_EQ(alone.options().stop_ids, std::vector<int64_t>());
+  LanguageModel model;
+  model.model = decoder.shared();
+  model.stop_ids = {first};
+  const auto stops = [&](const SessionOptions& options) {
+    Session session(model, options);
+    EXPECT_EQ(write(session, {7, 2}, 1)[0], first);
+    return session.stopped();
+  };
+  EXPECT_TRUE(stops({.sampling = {.temperature = 0}}));
+  EXPECT_FALSE(stops({.sampling = {.temperature = 0}, .stop_ids = {{first + 1}}}));
+  EXPECT_FALSE(stops({.sampling = {.temperature = 0}, .stop_ids = std::vector<int64_t>()}));
 }
 
 TEST(Session, AnOptionOutOfItsRangeIsAnError) {

@@ -169,7 +169,7 @@ TEST(MambaSession, AStoppedSequenceKeepsItsState) {
   // The first row stops at once, while the second goes on.
   Session both(
       *model,
-      {.sequences = 2, .capacity = 64, .sampling = {.temperature = 0}, .stop_ids = {first}});
+      {.sequences = 2, .capacity = 64, .sampling = {.temperature = 0}, .stop_ids = {{first}}});
   both.append_each({text, {3, 4}});
   for (int i = 0; i < 5; i++) both.step();
   ASSERT_TRUE(both.stopped(0));
