@@ -46,6 +46,26 @@ DecoderConfig config_of(const Options& options) {
   return config;
 }
 
+/// Options as the library's errors name them, and the flags for them.
+constexpr struct {
+  std::string_view option, flag;
+} kFlags[] = {{"plan.rate", "--lr"}, {"TrainingRun::resume", "--resume"}};
+
+/// Calls f, whose errors then name flags. What stands before the reason, such as a path, stays.
+template <class F>
+void naming_flags(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    std::string text = error.what();
+    const size_t reason = text.rfind(": ");
+    for (const auto& [option, flag] : kFlags)
+      if (const size_t at = text.find(option, reason); at != text.npos)
+        text.replace(at, option.size(), flag);
+    throw Error(error.code(), text);
+  }
+}
+
 // ---- the folder
 
 std::string picture_in(const std::string& folder) { return folder + "/loss.svg"; }
@@ -281,7 +301,7 @@ void add_train(CLI::App& app) {
   command->add_flag("--deterministic", o->deterministic,
                     "the same bits in every run on a card too, which takes longer");
   command->add_flag("--json", o->json, "one line of JSON when it is done");
-  command->callback([o] { train(*o); });
+  command->callback([o] { naming_flags([&] { train(*o); }); });
 }
 
 }  // namespace wick::cli

@@ -50,7 +50,7 @@ FolderLock::FolderLock(const std::string& folder, const WarningHook& warn)
         break;
       }
       close(descriptor_);
-      fail(ErrorCode::kInvalidArgument, folder, "another wick train writes into this folder",
+      fail(ErrorCode::kInvalidArgument, folder, "another training run writes into this folder",
            holder.empty() ? "" : ": process " + holder);
     }
     if (is_at(descriptor_, path_)) break;

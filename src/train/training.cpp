@@ -290,13 +290,13 @@ void Training::step(const Tensor& ids, const Tensor& targets) {
 }
 
 void Training::settle() {
-  for (const Tensor& loss : pending_) {
-    history_.train.push_back(loss.item<float>());
-    if (!std::isfinite(history_.train.back()))
-      throw std::runtime_error("train: the loss of step " + std::to_string(history_.train.size()) +
-                               " is not finite; a smaller --lr may help");
+  while (!pending_.empty()) {
+    const float loss = pending_.front().item<float>();
+    check(std::isfinite(loss), ErrorCode::kInvalidArgument, "train", "the loss of step ",
+          history_.train.size() + 1, " is not finite; a plan.rate below ", plan_.rate, " may help");
+    history_.train.push_back(loss);
+    pending_.pop_front();
   }
-  pending_.clear();
 }
 
 double Training::loss_of(const std::vector<std::string>& texts) const {

@@ -21,10 +21,10 @@ void require_no_model(const std::string& folder) {
     check(good, ErrorCode::kInvalidArgument, folder, reason);
   };
   require(!is_there(folder + "/" + kTrainingFile),
-          "the folder already holds a model; --resume continues it");
+          "the folder already holds a model; TrainingRun::resume continues it");
   const std::string model = folder + "/model.safetensors";
   require(!is_there(model) || is_folder(model),
-          "the folder already holds a model, which wick train did not write");
+          "the folder already holds a model, which no training run has saved");
   require(!is_there(folder) || is_folder(folder), "expected a folder for the model, got a file");
 }
 

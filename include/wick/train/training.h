@@ -1,6 +1,7 @@
 // Training of a byte model: its plan, its steps and losses, and the file that holds them.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -76,8 +77,8 @@ class WICK_API Training {
 
   /// Trains one step on ids [B, T] and targets [B * T], i64. Keeps the loss on the device.
   void step(const Tensor& ids, const Tensor& targets);
-  /// Reads the losses kept on the device into the history. Errors: std::runtime_error if one is not
-  /// finite.
+  /// Reads the losses kept on the device into the history, in order. Errors: kInvalidArgument if one is
+  /// not finite, as a rate that is too high causes; it stays out of the history, and so do later ones.
   void settle();
   /// The mean loss per byte of the texts, in nats, on windows of plan().context bytes that overlap by
   /// half: each byte is scored once, after at least half a window of context where the text has it.
@@ -103,7 +104,7 @@ class WICK_API Training {
   AdamW optimizer_;
   Tensor positions_;  // [B, T]
   LossHistory history_;
-  std::vector<Tensor> pending_;  // losses still on the device
+  std::deque<Tensor> pending_;  // losses still on the device
   std::vector<std::string> architectures_;
   bool unchecked_ = false;
 };

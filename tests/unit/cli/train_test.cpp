@@ -273,8 +273,8 @@ TEST(Train, TheSecondOfTwoIntoOneFolderIsRefused) {
   const pid_t child =
       start("train --steps 2000000 --checkpoint-every 1 --out " + out + small.flags, err);
   EXPECT_TRUE(appears(err, "texts: ")) << bytes_of(err);
-  const std::string locked =
-      out + ": another wick train writes into this folder: process " + std::to_string(child) + "\n";
+  const std::string locked = out + ": another training run writes into this folder: process " +
+                             std::to_string(child) + "\n";
   EXPECT_TRUE(is_saved(out, child)) << bytes_of(err);
   expect_bad_input(run("train --resume " + out), locked);
   kill(child, SIGKILL);
@@ -411,7 +411,7 @@ TEST(TrainBadInput, ModelsThatWouldBeOverwritten) {
   fs::create_directory(small.folder / "downloaded");
   const std::string model = small.folder.write("downloaded/model.safetensors", "of somebody");
   expect_bad_input(run("train --steps 2 --out " + (small.folder / "downloaded") + small.flags),
-                   "already holds a model, which wick train did not write");
+                   "already holds a model, which no training run has saved");
   EXPECT_EQ(bytes_of(model), "of somebody");
 }
 
@@ -437,6 +437,23 @@ TEST(TrainBadInput, AnOutThatIsNoFolder) {
     expect_bad_input(run("train --steps 2 --out " + out + small.flags),
                      out + ": expected a folder for the model, got a file");
   EXPECT_EQ(bytes_of(small.text), small_text());
+}
+
+TEST(TrainBadInput, ARateThatIsTooHigh) {
+  const SmallTraining small;
+  const std::string out = small.folder / "plan.rate";  // a name of the library's in a path stays
+  const std::string rest =
+      " --steps 40 --lr 1e38 --context 16 --device cpu --data " + small.text + " --out " + out;
+  const Outcome outcome = run("train --config " + small.config + rest);
+  EXPECT_EQ(outcome.code, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(contains(outcome.err, "\nwick: train: the loss of step ")) << outcome.err;
+  EXPECT_TRUE(outcome.err.ends_with(" is not finite; a --lr below 1e+38 may help\n"))
+      << outcome.err;
+  EXPECT_EQ(files_in(out), 0);
+  small.folder.write("plan.rate/training.safetensors", "of another run");
+  expect_bad_input(run("train --config " + small.config + rest),
+                   out + ": the folder already holds a model; --resume continues it\n");
 }
 
 TEST(TrainFails, WhereAStepTakesMoreMemoryThanThereIs) {

@@ -100,15 +100,32 @@ TEST(TrainingRun, StoppedAtOnceHasDoneNoStep) {
 TEST(TrainingRun, HasItsFolderForItself) {
   const Small small;
   std::optional<TrainingRun> run = small.start("m");
-  EXPECT_ERROR(small.start("m"), kInvalidArgument, "another wick train writes into this folder");
+  EXPECT_ERROR(small.start("m"), kInvalidArgument, "another training run writes into this folder");
   run.reset();
   EXPECT_EQ(small.folder.names(), (std::vector<std::string>{"m", "text"}));
   const std::string folder = small.train("m", 1);
-  EXPECT_ERROR(small.start("m"), kInvalidArgument, "the folder already holds a model");
+  EXPECT_ERROR(small.start("m"), kInvalidArgument,
+               "the folder already holds a model; TrainingRun::resume continues it");
   EXPECT_ERROR(TrainingRun::resume(small.folder.file("none"), Device::cpu()), kInvalidArgument,
                "nothing to resume");
   small.folder.write("text", "Another text, in the place of the one that the run started with");
   EXPECT_ERROR(TrainingRun::resume(folder, Device::cpu()), kInvalidArgument, "the texts differ");
+}
+
+TEST(TrainingRun, ALossThatIsNotFiniteEndsItWithAnErrorThatNamesTheRate) {
+  Small small;
+  small.plan.rate = 1e38;
+  TrainingRun run = small.start("m");
+  const char* text = "is not finite; a plan.rate below 1e+38 may help";
+  EXPECT_ERROR(run.train(), kInvalidArgument, text);
+  const std::vector<float> losses = run.training().history().train;
+  ASSERT_LT(losses.size(), 16u);
+  EXPECT_ERROR(run.save(), kInvalidArgument,
+               "the loss of step " + std::to_string(losses.size() + 1));
+  EXPECT_EQ(run.training().history().train, losses);  // what is read twice is there once
+  for (const float loss : losses) EXPECT_TRUE(std::isfinite(loss));
+  EXPECT_EQ(run.training().steps_done(), 16);
+  EXPECT_FALSE(is_there(run.folder() + "/" + kTrainingFile));
 }
 
 TEST(TrainingRun, RefusesAPlanThatCannotBeTrained) {
