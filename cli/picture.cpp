@@ -102,24 +102,17 @@ std::string text_at(double x, double y, const std::string& text, double size,
   return out + ">" + escaped(text) + "</text>\n";
 }
 
-std::string line_through(const Places& places, const char* colour, double width,
-                         const std::string& more = "") {
+std::string line_through(const Places& places, const char* colour, double width) {
   std::string points;
   for (const auto& [x, y] : places)
     points += (points.empty() ? "" : " ") + number(x) + "," + number(y);
   return "<polyline" + attribute("points", points) + attribute("stroke", colour) +
-         attribute("stroke-width", width) + more + "/>\n";
+         attribute("stroke-width", width) + "/>\n";
 }
 
 std::string curve_through(const Places& places, Stroke stroke, size_t index) {
   const char* colour = kColours[index % std::size(kColours)];
-  const bool dashes = stroke == Stroke::kDashes;
-  // Of two levels at one height, each shows in the gaps of the other.
-  std::string out =
-      line_through(places, colour, dashes ? 1.6 : 2.4,
-                   dashes ? attribute("stroke-dasharray", "5 6") +
-                                attribute("stroke-dashoffset", 5.5 * double(index % 2))
-                          : "");
+  std::string out = line_through(places, colour, 2.4);
   if (stroke == Stroke::kLineWithDots || places.size() == 1)
     for (const auto& [x, y] : places)
       out += "<circle" + attribute("cx", x) + attribute("cy", y) + attribute("r", 5.5) +

@@ -6,7 +6,7 @@
 
 namespace wick::cli {
 
-enum class Stroke { kLine, kLineWithDots, kDashes };
+enum class Stroke { kLine, kLineWithDots };
 
 struct Curve {
   std::string name;  // in the legend

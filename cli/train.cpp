@@ -14,25 +14,16 @@
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/train/training_run.h"
-#include "witten_bell.h"
 
 namespace wick::cli {
 namespace {
-
-constexpr int kOrders[] = {2, 3, 4};  // orders of the counting models
 
 struct Options {
   TrainingPlan plan;
   std::string config, out, resume, device = "auto";
   int64_t checkpoint_every = 0;
   double checkpoint_minutes = 10;
-  bool compare_counting = false, deterministic = false, json = false;
-};
-
-/// The held-out loss of a counting model.
-struct Counted {
-  int order;
-  double loss;
+  bool deterministic = false, json = false;
 };
 
 // ---- options
@@ -135,14 +126,6 @@ double train_with_progress(TrainingRun& run, const Options& options) {
 
 // ---- results
 
-std::vector<Counted> count(const Corpus& corpus, const Options& options) {
-  std::vector<Counted> result;
-  if (options.compare_counting && corpus.held_out_bytes() > 0)
-    for (const int order : kOrders)
-      result.push_back({order, WittenBell(corpus.train, order).loss(corpus.held_out)});
-  return result;
-}
-
 using Points = std::vector<std::pair<double, double>>;
 
 Points train_points(const LossHistory& history) {
@@ -164,8 +147,7 @@ Points held_out_points(const LossHistory& history) {
   return points;
 }
 
-void save_picture(const std::string& path, const Training& training,
-                  const std::vector<Counted>& counted) {
+void save_picture(const std::string& path, const Training& training) {
   Picture picture{.title = "Loss of " + grouped(num_parameters(training.plan().config)) +
                            " weights in " + grouped(training.steps_done()) + " steps",
                   .x_label = "step",
@@ -173,15 +155,10 @@ void save_picture(const std::string& path, const Training& training,
   picture.curves.push_back({"training", train_points(training.history())});
   picture.curves.push_back(
       {"held out", held_out_points(training.history()), Stroke::kLineWithDots});
-  for (const Counted& c : counted)
-    picture.curves.push_back({"counting, order " + std::to_string(c.order),
-                              {{0, c.loss}, {double(training.steps_done()), c.loss}},
-                              Stroke::kDashes});
   write_file(path, svg_of(picture));
 }
 
-void print_result(const Training& training, const std::vector<Counted>& counted,
-                  const std::string& folder) {
+void print_result(const Training& training, const std::string& folder) {
   const LossHistory& history = training.history();
   std::printf("%s", text_plot({{'*', "training loss, nats a byte", train_points(history)},
                                {'o', "held out", held_out_points(history)}})
@@ -190,23 +167,19 @@ void print_result(const Training& training, const std::vector<Counted>& counted,
     const double loss = history.held_out.back().loss;
     std::printf("held-out loss: %.4f nats a byte (%.4f bits)\n", loss, loss / std::log(2.0));
   }
-  for (const Counted& c : counted)
-    std::printf("counting model of order %d with Witten-Bell back-off: %.4f\n", c.order, c.loss);
   std::printf("saved in %s: model.safetensors, config.json, tokenizer.json, loss.svg, %s\n",
               folder.c_str(), kTrainingFile);
 }
 
-void print_json(const Training& training, const std::vector<Counted>& counted,
-                const std::string& folder, double seconds, int64_t bytes) {
+void print_json(const Training& training, const std::string& folder, double seconds,
+                int64_t bytes) {
   const LossHistory& history = training.history();
-  Settings s, orders;
-  for (const Counted& c : counted) orders.set(std::to_string(c.order), c.loss);
+  Settings s;
   s.set("folder", folder).set("steps", training.steps_done());
   s.set("parameters", num_parameters(training.plan().config));
   s.set("train_loss", history.train.empty() ? Setting() : Setting(double(history.train.back())));
   s.set("held_out_loss",
         history.held_out.empty() ? Setting() : Setting(history.held_out.back().loss));
-  s.set("counting_loss", orders);
   s.set("seconds", seconds).set("bytes_per_second", seconds > 0 ? double(bytes) / seconds : 0.0);
   s.set("interrupted", InterruptWatch::asked());
   std::printf("%s\n", to_json(s, -1).c_str());
@@ -235,17 +208,15 @@ void train(const Options& options) {
   const double seconds = train_with_progress(run, options);
   run.save();
   const bool interrupted = InterruptWatch::asked();
-  const std::vector<Counted> counted =
-      interrupted ? std::vector<Counted>() : count(corpus, options);
-  save_picture(picture_in(folder), training, counted);
+  save_picture(picture_in(folder), training);
   if (interrupted)
     std::fprintf(stderr, "interrupted after step %lld of %lld; wick train --resume %s continues\n",
                  (long long)training.steps_done(), (long long)plan.steps, folder.c_str());
   const int64_t bytes = (training.steps_done() - first) * plan.batch * plan.context;
   if (options.json)
-    print_json(training, counted, folder, seconds, bytes);
+    print_json(training, folder, seconds, bytes);
   else if (!interrupted)
-    print_result(training, counted, folder);
+    print_result(training, folder);
   if (interrupted) throw Interrupted();
 }
 
@@ -296,8 +267,6 @@ void add_train(CLI::App& app) {
                    "minutes between saves; 0: by steps alone")
       ->check(real_from({}))
       ->capture_default_str();
-  command->add_flag("--compare-counting", o->compare_counting,
-                    "also the loss of byte models by counting, of orders 2, 3 and 4");
   command->add_flag("--deterministic", o->deterministic,
                     "the same bits in every run on a card too, which takes longer");
   command->add_flag("--json", o->json, "one line of JSON when it is done");

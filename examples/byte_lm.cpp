@@ -3,8 +3,8 @@
 // The model sees the last 8 bytes of a text and says how likely each next byte is. Each byte
 // becomes a vector (row gather), the eight vectors go through two hidden layers with silu, and the
 // loss is the cross entropy of the byte that came. Data are the licence texts that every Debian
-// machine carries; the last tenth of each is held out. Beside the model's loss stands that of an
-// order-3 byte model with Witten-Bell back-off, counted on the same text.
+// machine carries; the last tenth of each is held out. counting_model.cpp has the losses of models
+// that only count.
 //
 //   byte_lm [--device auto|cpu|rocm:0|cuda:0|emu:32] [--steps 2000] [--batch 512] [--data FOLDER]
 //   [--validate 1] [--write 300]

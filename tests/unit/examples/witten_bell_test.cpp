@@ -1,10 +1,10 @@
-#include "../../../cli/witten_bell.h"
+#include "../../../examples/witten_bell.h"
 
 #include <cmath>
 
 #include "../expect.h"
 
-namespace wick::cli {
+namespace wick {
 namespace {
 
 TEST(WittenBell, ProbabilitiesOfAllBytesSumToOne) {
@@ -39,4 +39,4 @@ TEST(WittenBell, AnOrderThatItDoesNotHaveIsAnError) {
 }
 
 }  // namespace
-}  // namespace wick::cli
+}  // namespace wick
