@@ -18,11 +18,10 @@ FLOORS = {
     "io": (4, _BELOW_FOUR),
     "text": (4, _BELOW_FOUR),
     "nn": (4, _BELOW_FOUR),
-    "dist": (4, _BELOW_FOUR),
-    "models": (5, _BELOW_FOUR | {"text", "nn", "dist"}),  # a model takes named tensors and a config, not paths: no io
-    "load": (6, _BELOW_FOUR | {"io", "text", "nn", "dist", "models"}),
-    "generate": (7, _BELOW_FOUR | {"io", "text", "nn", "dist", "models", "load"}),
-    "train": (7, _BELOW_FOUR | {"io", "text", "nn", "dist", "models", "load"}),
+    "models": (5, _BELOW_FOUR | {"text", "nn"}),  # a model takes named tensors and a config, not paths: no io
+    "load": (6, _BELOW_FOUR | {"io", "text", "nn", "models"}),
+    "generate": (7, _BELOW_FOUR | {"io", "text", "nn", "models", "load"}),
+    "train": (7, _BELOW_FOUR | {"io", "text", "nn", "models", "load"}),
 }
 USERS = {"cli", "python", "examples", "bench"}  # floor 8: include/wick and themselves
 BACKEND_MAY_INCLUDE = _BELOW_CORE

@@ -9,7 +9,6 @@ _VENDORS_MAY_STAND = re.compile(
     r"|(src|include/wick)/core/(device|rocm)\.[a-z]+$"
     r"|(src|include/wick)/ops/(custom/)?custom_op\.[a-z]+$"
     r"|examples/custom_kernel\.(cpp|hip)$"
-    r"|(src|include/wick)/dist/"
     r"|(.*/)?(doctor|profiling)[^/]*$")
 _CODE_FOLDERS = ("src/", "include/", "backends/", "cli/", "examples/", "bench/", "python/")
 
@@ -23,7 +22,7 @@ def vendor_violations(root):
         for number, line in enumerate(tree.code_of(tree.read(root, name) or "").splitlines(), 1):
             for match in _VENDORS.finditer(line):
                 result.append(f"{name}:{number}: the identifier {match.group()} stands outside of backends/gpu/{{runtime,device,libraries}}, "
-                              "core/{device,rocm}.*, ops/custom_op.*, dist/, examples/custom_kernel.*, doctor and profiling")
+                              "core/{device,rocm}.*, ops/custom_op.*, examples/custom_kernel.*, doctor and profiling")
     return result
 
 

@@ -98,6 +98,10 @@ class Floors(InATree):
     def test_a_sound_tree_has_no_violation(self):
         self.assertEqual(self.of(floors.violations, {}), [])
 
+    def test_every_floor_has_a_folder(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        self.assertEqual([folder for folder in floors.FLOORS if not any((root / up / folder).is_dir() for up in ("src", "include/wick"))], [])
+
     def test_a_higher_floor(self):
         self.expect(floors.violations, {"src/ops/norm.cpp": '// why\n#include "io/gguf.h"\n'},
                     "src/ops/norm.cpp:2: ops/norm.cpp (floor 3) includes io/gguf.h (floor 4)")
