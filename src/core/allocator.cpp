@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "scalar/round_up.h"
+
 namespace wick {
 namespace {
 
@@ -11,8 +13,6 @@ constexpr int64_t kSmall = int64_t{1} << 20;  // such blocks share segments of k
 constexpr int64_t kSmallSegment = int64_t{2} << 20;
 constexpr int64_t kMedium = int64_t{10} << 20;  // such blocks share segments of kMediumSegment
 constexpr int64_t kMediumSegment = int64_t{20} << 20;
-
-int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
 int64_t segment_bytes(int64_t bytes) {
   if (bytes <= kSmall) return kSmallSegment;

@@ -8,6 +8,7 @@
 #include "core/device_state.h"
 #include "core/image_cache.h"
 #include "core/stream.h"
+#include "scalar/round_up.h"
 #include "wick/abi/runtime_code.h"
 
 namespace wick {
@@ -231,7 +232,7 @@ void KernelFunction::launch_with_layout_info(std::initializer_list<Tensor> input
   arguments.push_back(output);
   arguments.insert(arguments.end(), more.begin(), more.end());
   constexpr int64_t kThreads = 256;
-  launch_on(nullptr, (out.numel() + kThreads - 1) / kThreads, kThreads, 0, arguments);
+  launch_on(nullptr, ceil_div(out.numel(), kThreads), kThreads, 0, arguments);
 }
 
 }  // namespace wick

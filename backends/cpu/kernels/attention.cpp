@@ -6,6 +6,7 @@
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu::WICK_ISA {
 namespace {
@@ -22,8 +23,6 @@ constexpr int kTileRows = 4;
 
 template <class C>
 inline constexpr int64 kPair = 2 * Lanes<C>::kCount;
-
-WICK_HD int64 rounded_up(int64 n, int64 to) { return (n + to - 1) / to * to; }
 
 /// A matrix whose elements are read one by one: a[r, i] = data[r · row + i · k].
 template <class C>
@@ -144,7 +143,7 @@ class Carving {
  public:
   explicit Carving(void* buffer) : next_(static_cast<C*>(buffer)) {}
   C* take(int64 n) {
-    const int64 size = rounded_up(n, 64 / int64(sizeof(C)));
+    const int64 size = round_up(n, 64 / int64(sizeof(C)));
     count_ += size;
     if (!next_) return nullptr;
     C* const part = next_;
@@ -548,10 +547,8 @@ void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys,
 template <class C>
 struct GradientBuffer {
   GradientBuffer(void* buffer, int64 keys, int64 D, int64 Dv)
-      : parts(buffer),
-        wide(rounded_up(D, Lanes<C>::kCount)),
-        wide_v(rounded_up(Dv, Lanes<C>::kCount)) {
-    const int64 padded = rounded_up(keys, kKeys);
+      : parts(buffer), wide(round_up(D, Lanes<C>::kCount)), wide_v(round_up(Dv, Lanes<C>::kCount)) {
+    const int64 padded = round_up(keys, kKeys);
     k_columns = parts.take(padded * D);
     v_columns = parts.take(padded * Dv);
     k = parts.take(keys * wide);
@@ -674,7 +671,7 @@ void gradient_queries(const AttentionParts& kernel, const GradientKeys& keys,
   }
   memset(buffer.gq, 0, size_t(n * wide) * sizeof(C));
   for (int64 first = begin / kKeys * kKeys; first < end; first += kKeys) {
-    const int64 count = smaller(kKeys, end - first), width = rounded_up(count, Lanes<C>::kCount);
+    const int64 count = smaller(kKeys, end - first), width = round_up(count, Lanes<C>::kCount);
     C *const p = buffer.p, *const gp = buffer.gp;
     multiply<C>(n, width, {buffer.q, wide, 1}, buffer.k_columns + first * D, kKeys, D, p, kKeys,
                 false);

@@ -5,6 +5,7 @@
 #include "kernels/kernels.h"
 #include "kernels/panel.h"
 #include "kernels/weights.h"
+#include "scalar/round_up.h"
 #include "wick/abi/ops/matmul.h"
 
 namespace wick::cpu::WICK_ISA {
@@ -140,7 +141,7 @@ struct Panel {
 };
 static_assert(kTileN % (kColumns * kCount) == 0);
 
-int64 x_bytes(int64 k) { return (k + kRun - 1) / kRun * kRun * int64(sizeof(float)); }
+int64 x_bytes(int64 k) { return round_up(k, kRun) * int64(sizeof(float)); }
 int64 buffer_bytes(int64) { return sizeof(Panel); }
 
 /// n elements of a row of weights from element k on, and zeros up to a whole run: f(first, run).
@@ -178,7 +179,7 @@ void decode(const LinearTile& t, int64 n, int64 k, int64 depth, Panel& panel) {
           stage.set_row(r, int(first), kRun, values);
         });
   }
-  stage.transpose((depth + 3) / 4 * 4, panel.weights[n / kCount][0]);
+  stage.transpose(round_up(depth, 4), panel.weights[n / kCount][0]);
 }
 
 /// y[m][n ...] += of xs rows of x from k on and kColumns vectors of rows of weights.

@@ -14,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "kernels/panel.h"
 #include "kernels/quants.h"
+#include "scalar/round_up.h"
 #include "wick/abi/ops/matmul.h"
 
 namespace wick::cpu::WICK_ISA {
@@ -65,12 +66,10 @@ WICK_HD L to_floats(Ints x) { return hn::ConvertTo(hn::ScalableTag<float>(), x);
 // of the integers; zeros beyond k.
 
 constexpr int64 kXAlign = 64;
-constexpr int64 shorts_bytes(int64 k) {
-  return (k * int64(sizeof(int16)) + kXAlign - 1) / kXAlign * kXAlign;
-}
+constexpr int64 shorts_bytes(int64 k) { return round_up(k * int64(sizeof(int16)), kXAlign); }
 template <class F>
 int64 x_bytes(int64 k) {
-  return shorts_bytes(k) + (k + kUnit - 1) / kUnit * kUnitGroups<F> * 2 * int64(sizeof(float));
+  return shorts_bytes(k) + ceil_div(k, kUnit) * kUnitGroups<F> * 2 * int64(sizeof(float));
 }
 WICK_HD const int16* shorts_of(const char* row) { return reinterpret_cast<const int16*>(row); }
 /// The steps of a unit; its sums follow.

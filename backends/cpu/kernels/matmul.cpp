@@ -6,6 +6,7 @@
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu::WICK_ISA {
 namespace {
@@ -61,8 +62,6 @@ WICK_HD Lanes<C> lanes_of(const T* from) {
 
 template <class C>
 inline constexpr int kColumns = 2 * Lanes<C>::kCount;
-
-WICK_HD int64 rounded_up(int64 n, int64 to) { return (n + to - 1) / to * to; }
 
 /// sum[r][0..kColumns) += a's panel by b's panel, over k. a: [k][kRows], b: [k][kColumns].
 template <int rows, class C>
@@ -126,7 +125,7 @@ void pack(const T* x, int64 line_stride, int64 stride, int64 count, int64 n, int
 
 template <class C>
 int64 buffer_bytes(int64 m, int64 n, int64 k) {
-  const int64 rows = rounded_up(m, kRows), columns = rounded_up(n, kColumns<C>),
+  const int64 rows = round_up(m, kRows), columns = round_up(n, kColumns<C>),
               depth = smaller(k, kTileK);
   return (rows * columns + (rows + columns) * depth) * int64(sizeof(C));
 }
@@ -135,7 +134,7 @@ template <class T>
 void tile(const Tile& t) {
   using C = SumIn<T>;
   constexpr int width = kColumns<C>;
-  const int64 rows = rounded_up(t.m, kRows), columns = rounded_up(t.n, width);
+  const int64 rows = round_up(t.m, kRows), columns = round_up(t.n, width);
   C* const sum = static_cast<C*>(t.buffer);
   C* const a = sum + rows * columns;
   C* const b = a + rows * smaller(t.k, kTileK);

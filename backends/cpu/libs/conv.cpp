@@ -16,6 +16,7 @@
 #include "libs/room.h"
 #include "runtime/isa.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 #include "wick/abi/ops/conv.h"
 
 namespace wick::cpu {
@@ -49,7 +50,7 @@ memory::desc any_layout(const memory::desc& desc, memory::data_type type) {
 }
 
 constexpr int64 kAlignment = 64;
-int64 aligned(int64 bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64 aligned(int64 bytes) { return round_up(bytes, kAlignment); }
 
 /// An operand: how it lies, how it is computed with, and the way from one to the other, if they
 /// differ.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "scalar/round_up.h"
 #include "wick/abi/numbers.h"
 
 namespace wick::cpu {
@@ -15,8 +16,6 @@ constexpr int64 kGranule = 32;   // channels that oneDNN's kernels take at once
 constexpr int64 kMove = 32;      // multiplications that moving an element costs
 constexpr int64 kShare = 16;     // of the work: the most that moving elements once more may cost
 constexpr int64 kGrain = 32768;  // elements a thread adds up at least
-
-int64 blocks(int64 n, int64 size) { return (n + size - 1) / size; }
 
 void narrow(View& view, int d, int64 first, int64 count) {
   view.data = view.as<char>() + first * view.strides[d] * dtype_size(view.dtype);
@@ -55,14 +54,13 @@ void ConvCut::choose() {
   const bool grouped = c_.attributes.groups > 1;
   const int64 shared = grouped ? 0 : (c_.op == kConvInputGradient ? c_.y : c_.x).numel();
   const int64 granule =
-      grouped ? blocks(kGranule, c_.weight.shape[0] / c_.attributes.groups) : kGranule;
+      grouped ? ceil_div(kGranule, c_.weight.shape[0] / c_.attributes.groups) : kGranule;
   const int64 n = c_.x.shape[0], m = units();
   int64 best = 1, best_moved = 0;
   for (int64 i = 1; i <= std::min(n, wanted); i++)
-    for (int64 k = 1; k <= std::min(blocks(m, granule), wanted / i); k++) {
-      const int64 images_each = blocks(n, i),
-                  channels_each = blocks(blocks(m, k), granule) * granule;
-      const int64 images = blocks(n, images_each), channels = blocks(m, channels_each);
+    for (int64 k = 1; k <= std::min(ceil_div(m, granule), wanted / i); k++) {
+      const int64 images_each = ceil_div(n, i), channels_each = round_up(ceil_div(m, k), granule);
+      const int64 images = ceil_div(n, images_each), channels = ceil_div(m, channels_each);
       const int64 moved = (images - 1) * weight + (channels - 1) * shared;
       if (moved * kMove > work / kShare) continue;
       if (images * channels < best || (images * channels == best && moved >= best_moved)) continue;

@@ -13,6 +13,7 @@
 #include "libs/room.h"
 #include "runtime/isa.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -31,9 +32,6 @@ void limit_isa() {
   (void)done;
 }
 
-int64 blocks(int64 n, int64 size) { return (n + size - 1) / size; }
-int64 rounded_up(int64 n, int64 to) { return blocks(n, to) * to; }
-
 /// How a product is cut: into ranges of one batch dim, and of the output's rows and columns.
 class Cut {
  public:
@@ -46,15 +44,15 @@ class Cut {
     for (int d = 0; d < p_.batch.rank; d++)
       if (dim_ < 0 || p_.batch.shape[d] > p_.batch.shape[dim_]) dim_ = d;
     if (dim_ >= 0) {
-      length_ = blocks(p_.batch.shape[dim_], std::min(wanted, p_.batch.shape[dim_]));
-      batches_ = blocks(p_.batch.shape[dim_], length_);
+      length_ = ceil_div(p_.batch.shape[dim_], std::min(wanted, p_.batch.shape[dim_]));
+      batches_ = ceil_div(p_.batch.shape[dim_], length_);
     }
     // Near to squares, which read the least.
     while (batches_ * rows_ * columns_ < wanted && std::max(m_, n_) > kLeastSide) {
       if (m_ >= n_)
-        m_ = rounded_up(blocks(p_.m, 2 * rows_), kGranule), rows_ = blocks(p_.m, m_);
+        m_ = round_up(ceil_div(p_.m, 2 * rows_), kGranule), rows_ = ceil_div(p_.m, m_);
       else
-        n_ = rounded_up(blocks(p_.n, 2 * columns_), kGranule), columns_ = blocks(p_.n, n_);
+        n_ = round_up(ceil_div(p_.n, 2 * columns_), kGranule), columns_ = ceil_div(p_.n, n_);
     }
   }
 

@@ -8,6 +8,7 @@
 #include "libs/openblas_library.h"
 #include "runtime/isa.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -49,11 +50,11 @@ Status run(const Product& p, const MatmulParts&, const Call&) {
   OpenBlas& library = *OpenBlas::get();
   const Order a = order_of(p.m, p.k, p.a_m, p.a_k), b = order_of(p.k, p.n, p.b_k, p.b_n),
               c = order_of(p.m, p.n, p.c_m, p.c_n);
-  const int64 rows = (p.m + kBlockM - 1) / kBlockM, columns = (p.n + kBlockN - 1) / kBlockN;
+  const int64 rows = ceil_div(p.m, kBlockM), columns = ceil_div(p.n, kBlockN);
   const int64 work = std::min(p.m, kBlockM) * std::min(p.n, kBlockN) * p.k;
   const int64 items = p.batch.numel * rows * columns, grain = std::max<int64>(1, kGrain / work);
   const OpenBlas::Buffers buffers(
-      library, int(std::clamp<int64>((items + grain - 1) / grain, 1, threads_here())));
+      library, int(std::clamp<int64>(ceil_div(items, grain), 1, threads_here())));
   const int64 parts = buffers.count();
   if (parts == 0)
     return error(StatusCode::kOutOfMemory, "matmul: there is no memory for OpenBLAS's buffer");

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -68,8 +69,7 @@ Status alloc(int32, int64 bytes, void** data) {
                  (long long)bytes);
   // A request that is rounded up past the end of the address space is not a size.
   const bool sane = bytes >= 0 && bytes < (int64(1) << 62);
-  const size_t rounded =
-      (size_t(std::max<int64>(bytes, 1)) + kAlignment - 1) / kAlignment * kAlignment;
+  const uint64 rounded = round_up(uint64(std::max<int64>(bytes, 1)), uint64(kAlignment));
   *data = sane ? std::aligned_alloc(kAlignment, rounded) : nullptr;
   if (*data) return {};
   return error(StatusCode::kOutOfMemory, "alloc: the system has no %lld bytes", (long long)bytes);

@@ -16,6 +16,7 @@
 #include "ops/custom/formula_text.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/tape/tape.h"
+#include "scalar/round_up.h"
 #include "wick/abi/backend.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/shape.h"
@@ -116,7 +117,7 @@ void launch_formula(const KernelFunction& kernel, const Tensor& y,
     for (size_t o = 0; o < operands.size(); o++) layout.strides[o][d] = operands[o].strides[d];
   }
   constexpr int64_t kThreads = 256, kMaxBlocks = 1 << 16;
-  const int64_t n = y.numel(), blocks = std::min((n + kThreads - 1) / kThreads, kMaxBlocks);
+  const int64_t n = y.numel(), blocks = std::min(ceil_div(n, kThreads), kMaxBlocks);
   std::vector<KernelArgument> arguments{n, layout, y};
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
   kernel.launch_list(blocks, kThreads, 0, arguments);
@@ -130,7 +131,7 @@ void run_rows(RowEntry entry, const Shape& full_shape, std::span<Operand> operan
   const int rank = shape.size();
   const int64_t inner = rank ? shape[rank - 1] : 1, rows = numel(full_shape) / inner;
   // Rows are split into parts, so that a few long rows still use all threads.
-  const int64_t part = std::min<int64_t>(inner, kGrain), parts = (inner + part - 1) / part;
+  const int64_t part = std::min<int64_t>(inner, kGrain), parts = ceil_div(inner, part);
   parallel_for(rows * parts, std::max<int64_t>(1, kGrain / part), [&](int64_t begin, int64_t end) {
     std::array<void*, kMaxInputs + 1> data;
     std::array<int64_t, kMaxInputs + 1> steps;

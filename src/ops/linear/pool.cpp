@@ -10,6 +10,7 @@
 #include "ops/linear/windows.h"
 #include "ops/shape/filled.h"
 #include "ops/tape/tape.h"
+#include "scalar/round_up.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/create.h"
@@ -150,7 +151,7 @@ struct Segments {
   Segments(int64_t in, int64_t out) : count(out) {
     for (int64_t i = 0; i < out; i++) {
       starts.push_back(i * in / out);
-      lengths.push_back(((i + 1) * in + out - 1) / out - starts.back());
+      lengths.push_back(ceil_div((i + 1) * in, out) - starts.back());
       longest = std::max(longest, lengths.back());
     }
   }

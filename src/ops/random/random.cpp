@@ -13,6 +13,7 @@
 #include "ops/random/normal.h"
 #include "ops/random/uniform.h"
 #include "scalar/cast.h"
+#include "scalar/round_up.h"
 #include "wick/ops/cast.h"
 
 namespace wick {
@@ -22,7 +23,7 @@ namespace {
 constexpr int64_t kChunk = 1024;
 constexpr int64_t kGrain = 8;  // chunks, about 20 us
 
-uint64_t blocks_of(int64_t words) { return uint64_t(words + 3) / 4; }
+uint64_t blocks_of(int64_t words) { return ceil_div(uint64_t(words), 4u); }
 
 /// The words of one call: blocks reserved from a generator, a device's or that of a seed.
 struct Stream {
@@ -37,12 +38,12 @@ struct Stream {
 /// Calls f(words, begin, count) for chunks of n elements, with words_each words per element.
 template <int words_each, class F>
 void for_chunks(const Stream& stream, int64_t n, F f) {
-  parallel_for((n + kChunk - 1) / kChunk, kGrain, [&](int64_t from, int64_t to) {
+  parallel_for(ceil_div(n, kChunk), kGrain, [&](int64_t from, int64_t to) {
     uint32_t words[kChunk * words_each];
     for (int64_t chunk = from; chunk < to; chunk++) {
       const int64_t begin = chunk * kChunk, count = std::min(kChunk, n - begin);
       philox_words(stream.first + uint64_t(begin * words_each / 4), stream.seed, words,
-                   (count * words_each + 3) / 4);
+                   ceil_div(count * words_each, 4));
       f(static_cast<const uint32_t*>(words), begin, count);
     }
   });
@@ -163,7 +164,7 @@ Tensor randn(const Shape& shape, const TensorOptions& options, double mean, doub
     for_chunks<kWords>(options.device, y.numel(),
                        [&](const uint32_t* words, int64_t begin, int64_t count) {
                          C normal[kChunk];
-                         normal_pairs(words, normal, (count + 1) / 2);
+                         normal_pairs(words, normal, ceil_div(count, 2));
                          for (int64_t i = 0; i < count; i++)
                            out[begin + i] = convert<T>(C(C(mean) + C(deviation) * normal[i]));
                        });
@@ -218,7 +219,7 @@ Tensor randperm(int64_t n, const CountOptions& given) {
     const int64_t within = i % (kChunk / 2);
     if (within == 0)
       philox_words(stream.first + uint64_t(i / 2), stream.seed, words,
-                   (std::min(2 * (n - i), kChunk) + 3) / 4);
+                   ceil_div(std::min(2 * (n - i), kChunk), 4));
     __extension__ using Wide = unsigned __int128;
     const auto step = int64_t(Wide(pair_of(words + 2 * within)) * uint64_t(n - i) >> 64);
     std::swap(order[i], order[i + step]);
