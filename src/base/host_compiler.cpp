@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "wick/base/error.h"
+#include "wick/base/hash.h"
 
 namespace wick {
 namespace {
@@ -214,15 +215,14 @@ bool only_we_write(const std::string& path) {
 }
 
 std::string cache_key(const std::string& text) {
-  // FNV-1a from two offsets.
-  uint64_t a = 0xcbf29ce484222325, b = 0x6c62272e07bb0142;
+  // Two hashes from different offsets, the second of which also mixes in the first one's state.
+  Fnv1a first, second(0x6c62272e07bb0142);
   for (const char c : text) {
-    a = (a ^ uint8_t(c)) * 0x100000001b3;
-    b = (b ^ uint8_t(c) ^ (a >> 32)) * 0x100000001b3;
+    first.mix(uint8_t(c));
+    second.mix(uint8_t(c) ^ (first.value() >> 32));
   }
   char name[40];
-  std::snprintf(name, sizeof name, "%016llx%016llx", static_cast<unsigned long long>(a),
-                static_cast<unsigned long long>(b));
+  std::snprintf(name, sizeof name, "%016llx%016llx", first.value(), second.value());
   return name;
 }
 

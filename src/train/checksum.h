@@ -4,15 +4,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "wick/base/hash.h"
+
 namespace wick {
 
-/// FNV-1a, 64 bits. Every step is a bijection of the state, so one changed byte always changes it.
+/// The FNV-1a hash of texts and numbers, in their order.
 class Checksum {
  public:
-  void add(const void* bytes, size_t count) {
-    for (size_t i = 0; i < count; i++)
-      value_ = (value_ ^ static_cast<const uint8_t*>(bytes)[i]) * 0x100000001b3;
-  }
+  void add(const void* bytes, size_t count) { hash_.add(static_cast<const char*>(bytes), count); }
   /// The bytes and their count.
   void add(std::string_view text) {
     add(text.data(), text.size());
@@ -20,14 +19,12 @@ class Checksum {
   }
   /// Little-endian.
   void add(int64_t number) {
-    uint8_t bytes[8];
-    for (int i = 0; i < 8; i++) bytes[i] = uint8_t(uint64_t(number) >> (8 * i));
-    add(bytes, sizeof bytes);
+    for (int i = 0; i < 8; i++) hash_.mix(uint8_t(uint64_t(number) >> (8 * i)));
   }
-  uint64_t value() const { return value_; }
+  uint64_t value() const { return hash_.value(); }
 
  private:
-  uint64_t value_ = 0xcbf29ce484222325;
+  Fnv1a hash_;
 };
 
 }  // namespace wick

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "wick/base/hash.h"
+
 namespace wick::conformance {
 namespace {
 
@@ -14,9 +16,9 @@ constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 }  // namespace
 
 uint64_t mix_seed(uint64_t seed, std::string_view text) {
-  uint64_t h = 0xcbf29ce484222325 ^ seed * 0x9e3779b97f4a7c15;
-  for (const char c : text) h = (h ^ uint8_t(c)) * 0x100000001b3;
-  return h ^ h >> 29;
+  Fnv1a hash(Fnv1a::kOffset ^ seed * 0x9e3779b97f4a7c15);
+  hash.add(text.data(), text.size());
+  return hash.value() ^ hash.value() >> 29;
 }
 
 Array random_array(DType dtype, const HostShape& shape, Domain domain, Random& random) {

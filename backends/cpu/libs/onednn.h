@@ -12,6 +12,7 @@
 #include "dispatch/workers.h"
 #include "libs/blocked_signals.h"
 #include "wick/abi/call.h"
+#include "wick/base/hash.h"
 
 namespace wick::cpu::onednn {
 
@@ -33,9 +34,9 @@ struct Key {
 };
 struct KeyHash {
   size_t operator()(const Key& key) const {
-    uint64 h = 0xcbf29ce484222325;
-    for (const int64 n : key.numbers) h = (h ^ uint64(n)) * 0x100000001b3, h ^= h >> 29;
-    return h;
+    Fnv1a hash;
+    for (const int64 n : key.numbers) hash.mix(uint64(n));
+    return hash.value() ^ hash.value() >> 29;  // a step moves bits upwards alone
   }
 };
 

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "runtime/kernel_preamble.h"
+#include "wick/base/hash.h"
 
 namespace wick::gpu {
 namespace {
@@ -41,14 +42,6 @@ constexpr Kind kNvrtc = {
     "libnvrtc-builtins.so.",
     "NVRTC comes with the CUDA toolkit 12 and newer (NVIDIA's packages: cuda-nvrtc-13-0; Python: "
     "nvidia-cuda-nvrtc)"};
-
-/// FNV-1a.
-struct Hash {
-  uint64 value = 0xcbf29ce484222325;
-  void add(const std::string& bytes) {
-    for (const char c : bytes) value = (value ^ uint8(c)) * 0x100000001b3;
-  }
-};
 
 struct Compiler {
   const Kind& kind;
@@ -297,11 +290,11 @@ Failure compiler_identity(Vendor vendor, const std::string& beside, const std::s
                           std::string& identity) {
   const Compiler& compiler = compiler_of(vendor, beside);
   if (!compiler.failure.ok()) return compiler.failure;
-  Hash hash;
+  Fnv1a hash;
   hash.add(kKernelPreamble);
-  hash.add(compiler.file_facts);
+  hash.add(compiler.file_facts.data(), compiler.file_facts.size());
   char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash.value));
+  std::snprintf(digits, sizeof digits, "%016llx", hash.value());
   identity = std::string(compiler.kind.prefix) + " " + compiler.version + " " + architecture + " " +
              digits;
   return {};
