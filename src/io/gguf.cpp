@@ -9,7 +9,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "io/gguf_format.h"
+#include "scalar/round_up.h"
 
 namespace wick {
 namespace {
@@ -299,7 +301,7 @@ uint64_t read_alignment(const Settings& metadata) {
 /// to the start of the file.
 void place_tensors(Cursor& cursor, uint64_t file_bytes, uint64_t alignment,
                    std::vector<Described>& tensors) {
-  const uint64_t data_begin = (cursor.position() + alignment - 1) / alignment * alignment;
+  const uint64_t data_begin = round_up(cursor.position(), alignment);
   const uint64_t data_bytes = file_bytes - std::min(file_bytes, data_begin);
   for (Described& tensor : tensors) {
     cursor.enter("tensor", tensor.name, tensor.at);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/json_text.h"
+#include "base/json_text.h"
 #include "wick/core/tensor_source.h"
 
 namespace wick::gguf {

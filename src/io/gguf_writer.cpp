@@ -4,7 +4,9 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "io/gguf_format.h"
+#include "scalar/round_up.h"
 #include "wick/io/gguf.h"
 
 namespace wick {
@@ -14,10 +16,6 @@ using namespace gguf;
 
 constexpr const char* kWhere = "save_gguf";
 constexpr const char* kAlignmentKey = "general.alignment";
-
-int64_t aligned(int64_t position, int64_t alignment) {
-  return (position + alignment - 1) / alignment * alignment;
-}
 
 /// The bytes before the tensors' data.
 class Header {
@@ -158,7 +156,7 @@ void describe_tensor(Header& header, const std::string& name, const TensorInfo& 
 /// Writes zeros from `position` to the next multiple of the alignment, which may be large.
 void write_padding(AtomicFile& file, int64_t position, int64_t alignment) {
   static constexpr char kZeros[4096] = {};
-  for (int64_t left = aligned(position, alignment) - position; left > 0;) {
+  for (int64_t left = round_up(position, alignment) - position; left > 0;) {
     const int64_t count = std::min(left, int64_t(sizeof kZeros));
     file.write(kZeros, count);
     left -= count;
@@ -198,7 +196,7 @@ void save_gguf(const std::string& path, const std::vector<GgufField>& fields,
     const TensorInfo& info = tensors.tensors.at(name);
     describe_tensor(header, name, info, offset);
     total += bytes_of(info.dtype, numel(info.shape));
-    offset = aligned(offset + bytes_of(info.dtype, numel(info.shape)), alignment);
+    offset = round_up(offset + bytes_of(info.dtype, numel(info.shape)), alignment);
   }
 
   AtomicFile file(path);

@@ -10,8 +10,9 @@
 #include <unordered_map>
 
 #include "base/file.h"
+#include "base/json_text.h"
+#include "base/utf8.h"
 #include "io/json_syntax.h"
-#include "io/json_text.h"
 
 namespace wick {
 namespace {
@@ -102,7 +103,7 @@ struct Reader {
   const std::string_view rest = text.substr(fault->at);
   size_t end = std::min(rest.find_first_of(" \t\r\n,:[]{}\"", 1), rest.size());
   if (end > kShown)
-    for (end = kShown; end > 1 && (uint8_t(rest[end]) & 0xc0) == 0x80;) end--;
+    for (end = kShown; end > 1 && !starts_character(rest[end]);) end--;
   fail(ErrorCode::kFormat, where, prefix, "got ", json_quote(rest.substr(0, end)));
 }
 
@@ -127,50 +128,35 @@ Settings object_of(Setting value, const std::string& where) {
   return std::move(*settings);
 }
 
-/// Writes JSON; line() starts the line of each entry.
-struct Writer {
-  std::string text;
-  bool lines;
+/// Writes a value of any kind.
+struct SettingWriter {
+  JsonWriter& to;
 
-  void line(int level) {
-    if (lines) (text += '\n').append(size_t(2 * level), ' ');
-  }
-
-  void operator()(std::nullptr_t, int) { text += "null"; }
-  void operator()(bool value, int) { text += value ? "true" : "false"; }
-  void operator()(int64_t value, int) { text += std::to_string(value); }
-  void operator()(double value, int) {
-    if (!std::isfinite(value)) return void(text += "null");  // JSON has no infinity or NaN
+  void operator()(std::nullptr_t) { to.literal("null"); }
+  void operator()(bool value) { to.literal(value ? "true" : "false"); }
+  void operator()(int64_t value) { to.literal(std::to_string(value)); }
+  void operator()(double value) {
+    if (!std::isfinite(value)) return to.literal("null");  // JSON has no infinity or NaN
     char digits[32];
-    const std::string_view number(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-    text += number;
-    if (number.find_first_of(".e") == number.npos) text += ".0";  // else it would be an integer
+    std::string number(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    if (number.find_first_of(".e") == number.npos) number += ".0";  // else it would be an integer
+    to.literal(number);
   }
-  void operator()(const std::string& value, int) { text += json_quote(value); }
-  void operator()(const Setting::List& list, int level) {
-    text += '[';
-    for (size_t i = 0; i < list.size(); i++) {
-      if (i > 0) text += lines ? ", " : ",";
-      write(list[i], level);
-    }
-    text += ']';
+  void operator()(const std::string& value) { to.string(value); }
+  void operator()(const Setting::List& list) {
+    to.begin_list();
+    for (const Setting& item : list) write(item);
+    to.end_list();
   }
-  void operator()(const Settings& settings, int level) {
-    text += '{';
-    const char* comma = "";
+  void operator()(const Settings& settings) {
+    to.begin_object();
     for (const auto& [key, value] : settings.entries()) {
-      text += comma;
-      line(level + 1);
-      text += json_quote(key) + (lines ? ": " : ":");
-      write(value, level + 1);
-      comma = ",";
+      to.key(key);
+      write(value);
     }
-    if (!settings.entries().empty()) line(level);
-    text += '}';
+    to.end_object();
   }
-  void write(const Setting& setting, int level) {
-    std::visit([&](const auto& value) { (*this)(value, level); }, setting.value);
-  }
+  void write(const Setting& setting) { std::visit(*this, setting.value); }
 };
 
 }  // namespace
@@ -186,9 +172,17 @@ Setting read_json_value(const std::string& path) { return parse(read_text_file(p
 Settings read_json(const std::string& path) { return object_of(read_json_value(path), path); }
 
 std::string to_json(const Setting& value, int indent) {
-  Writer writer{{}, indent >= 0};
-  writer.write(value, indent);
-  return writer.text;
+  const bool lines = indent >= 0;
+  JsonLayout layout;
+  if (lines) {
+    layout.entry_lines = true;
+    layout.indent = "  ";
+    layout.item_separator = ", ";
+    layout.key_separator = ": ";
+  }
+  JsonWriter writer(layout, lines ? indent : 0);
+  SettingWriter{writer}.write(value);
+  return writer.text();
 }
 
 void write_json(const std::string& path, const Setting& value) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "io/json_text.h"
+#include "base/utf8.h"
 
 namespace wick {
 namespace {
@@ -250,9 +250,7 @@ std::string line_and_column(std::string_view text, size_t at) {
   const std::string_view before = text.substr(0, at);
   const size_t line = size_t(std::count(before.begin(), before.end(), '\n')) + 1;
   const size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
-  const size_t column =
-      1 + size_t(std::count_if(before.begin() + std::ptrdiff_t(begin), before.end(),
-                               [](char c) { return (uint8_t(c) & 0xc0) != 0x80; }));
+  const size_t column = 1 + size_t(count_code_points(before.substr(begin)));
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 

@@ -7,10 +7,13 @@
 #include <cstring>
 #include <filesystem>
 #include <tuple>
+#include <utility>
 
 #include "base/file.h"
-#include "io/json_text.h"
+#include "base/json_text.h"
+#include "base/utf8.h"
 #include "io/packed_bits.h"
+#include "scalar/round_up.h"
 #include "wick/base/file_error.h"
 #include "wick/io/json.h"
 
@@ -102,6 +105,49 @@ TensorEntry read_entry(const std::string& path, const std::string& name,
   entry.begin += data_begin;
   entry.end += data_begin;
   return entry;
+}
+
+using NamedInfo = std::pair<std::string, TensorInfo>;
+
+/// The JSON of a file whose tensors' data follow in this order, filled with spaces so that the data
+/// are aligned.
+std::string header_of(const std::vector<NamedInfo>& order, const Metadata& metadata) {
+  JsonWriter json({});
+  json.begin_object();
+  if (!metadata.empty()) {
+    json.key(kMetadata);
+    json.begin_object();
+    for (const auto& [key, value] : metadata) {
+      json.key(key);
+      json.string(value);
+    }
+    json.end_object();
+  }
+  int64_t offset = 0;
+  for (const auto& [name, info] : order) {
+    const auto known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
+                                    [&](const DTypeName& d) { return d.dtype == info.dtype; });
+    const int64_t begin =
+        std::exchange(offset, offset + *packed_bytes(info.dtype, numel(info.shape)));
+    json.key(name);
+    json.begin_object();
+    json.key("dtype");
+    json.string(known->name);
+    json.key("shape");
+    json.begin_list();
+    for (const int64_t size : info.shape) json.literal(std::to_string(size));
+    json.end_list();
+    json.key("data_offsets");
+    json.begin_list();
+    json.literal(std::to_string(begin));
+    json.literal(std::to_string(offset));
+    json.end_list();
+    json.end_object();
+  }
+  json.end_object();
+  std::string header = json.text();
+  header.resize(round_up(header.size(), 8u), ' ');
+  return header;
 }
 
 }  // namespace
@@ -321,36 +367,11 @@ void save_safetensors_from(const std::string& path, const TensorSource& tensors,
           " does not fill its last byte, as the format requires");
     total += *bytes;
   }
-  std::vector<std::pair<std::string, TensorInfo>> order(tensors.tensors.begin(),
-                                                        tensors.tensors.end());
+  std::vector<NamedInfo> order(tensors.tensors.begin(), tensors.tensors.end());
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return dtype_size(a.second.dtype) > dtype_size(b.second.dtype);
   });
-  std::string header = "{";
-  if (!metadata.empty()) {
-    header += "\"__metadata__\":{";
-    const char* comma = "";
-    for (const auto& [key, value] : metadata) {
-      header += comma + json_quote(key) + ":" + json_quote(value);
-      comma = ",";
-    }
-    header += "}";
-  }
-  int64_t offset = 0;
-  for (const auto& [name, info] : order) {
-    const int64_t bytes = *packed_bytes(info.dtype, numel(info.shape));
-    const auto known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
-                                    [&](const DTypeName& d) { return d.dtype == info.dtype; });
-    header += (header.size() > 1 ? "," : "") + json_quote(name) + ":{\"dtype\":\"" + known->name +
-              "\",\"shape\":[";
-    for (int d = 0; d < info.shape.size(); d++)
-      header += (d ? "," : "") + std::to_string(info.shape[d]);
-    header += "],\"data_offsets\":[" + std::to_string(offset) + "," +
-              std::to_string(offset + bytes) + "]}";
-    offset += bytes;
-  }
-  header += "}";
-  while (header.size() % 8 != 0) header += ' ';  // aligns the data section
+  const std::string header = header_of(order, metadata);
   const uint64_t header_bytes = header.size();
   AtomicFile file(path);
   file.write(&header_bytes, 8);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/utf8.h"
 #include "text/jinja/number.h"
 #include "text/jinja/text.h"
 #include "text/jinja/unicode.h"
@@ -27,7 +28,7 @@ std::optional<int64_t> parse_integer(const Meter& meter, std::string_view text, 
   }
   bool after_digit = false;  // underscores stand between digits
   for (size_t at = 0; at < text.size();) {
-    const char32_t code = decode(text, at);
+    const char32_t code = next_code_point(text, at);
     if (code == '_') {
       const bool after_prefix = digits == "0x" || digits == "0o" || digits == "0b";
       if (!(after_digit || after_prefix) || at == text.size()) return std::nullopt;
@@ -70,7 +71,7 @@ std::optional<double> parse_real(std::string_view text) {
   std::string digits;
   bool after_digit = false;
   for (size_t at = 0; at < text.size();) {
-    const char32_t code = decode(text, at);
+    const char32_t code = next_code_point(text, at);
     if (code == '_') {
       const bool before_digit = at < text.size() && '0' <= text[at] && text[at] <= '9';
       if (!after_digit || !before_digit) return std::nullopt;

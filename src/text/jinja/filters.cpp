@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/jinja/attributes.h"
 #include "text/jinja/convert.h"
 #include "text/jinja/interpreter.h"
@@ -43,7 +44,7 @@ AttributeReader::AttributeReader(Interpreter& interpreter, const Value& path, Va
     const std::string_view part = rest.substr(0, dot);
     if (more) rest.remove_prefix(dot + 1);
     bool is_number = !part.empty();
-    for (size_t at = 0; at < part.size();) is_number &= is_digit(decode(part, at));
+    for (size_t at = 0; at < part.size();) is_number &= is_digit(next_code_point(part, at));
     const auto index = is_number ? parse_integer(meter, part, 10) : std::nullopt;
     keys_.push_back(index ? Value(*index) : make_text(meter, std::string(part)));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/utf8.h"
 #include "text/jinja/attributes.h"
 #include "text/jinja/convert.h"
 #include "text/jinja/interpreter.h"
@@ -206,7 +207,7 @@ class PercentFormatter {
     if (*code < 0 || *code > 0x10ffff) meter_.fail("%c arg not in range(0x110000)");
     if (0xd800 <= *code && *code < 0xe000) meter_.refuse("a surrogate in a string");
     std::string text;
-    encode(text, char32_t(*code));
+    append_code_point(text, char32_t(*code));
     return text;
   }
 
@@ -362,7 +363,7 @@ class FieldFormatter {
     size_t at = 0;
     const auto current = [&] { return at < text.size() ? text[at] : '\0'; };
     const auto is_align = [](char c) { return c == '<' || c == '>' || c == '^' || c == '='; };
-    const size_t first = text.empty() ? 0 : sequence_length(text[0]);
+    const size_t first = text.empty() ? 0 : character_length(text[0]);
     if (first < text.size() && is_align(text[first])) {
       spec.fill = text.substr(0, first);
       spec.align = text[first];

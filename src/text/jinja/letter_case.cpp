@@ -5,6 +5,8 @@
 
 #include "text/jinja/unicode.h"
 
+#include "base/utf8.h"
+
 namespace wick::jinja {
 namespace {
 
@@ -30,7 +32,7 @@ void append_folded(std::string& to, char32_t code) {
   int bound_class = 0;
   const auto n =
       utf8proc_decompose_char(utf8proc_int32_t(code), folded, 4, UTF8PROC_CASEFOLD, &bound_class);
-  for (int i = 0; i < n; i++) encode(to, char32_t(folded[i]));
+  for (int i = 0; i < n; i++) append_code_point(to, char32_t(folded[i]));
 }
 
 void append_upper(std::string& to, char32_t code) {
@@ -39,9 +41,10 @@ void append_upper(std::string& to, char32_t code) {
   // A letter without a capital of its own has its folding's capitals: U+00DF becomes "SS".
   if (count_code_points(folded) > 1)
     for (size_t at = 0; at < folded.size();)
-      encode(to, char32_t(utf8proc_toupper(utf8proc_int32_t(decode(folded, at)))));
+      append_code_point(to,
+                        char32_t(utf8proc_toupper(utf8proc_int32_t(next_code_point(folded, at)))));
   else
-    encode(to, char32_t(utf8proc_toupper(utf8proc_int32_t(code))));
+    append_code_point(to, char32_t(utf8proc_toupper(utf8proc_int32_t(code))));
 }
 
 void append_title(std::string& to, char32_t code) {
@@ -51,10 +54,11 @@ void append_title(std::string& to, char32_t code) {
   if (title == code && !is_upper(code) && !is_title(code)) append_folded(folded, code);
   size_t at = 0;
   if (count_code_points(folded) > 1) {
-    encode(to, char32_t(utf8proc_totitle(utf8proc_int32_t(decode(folded, at)))));
+    append_code_point(to,
+                      char32_t(utf8proc_totitle(utf8proc_int32_t(next_code_point(folded, at)))));
     to += folded.substr(at);
   } else
-    encode(to, title);
+    append_code_point(to, title);
 }
 
 /// Whether the capital sigma at [start, end) ends a word.
@@ -63,14 +67,14 @@ bool is_final_sigma(std::string_view text, size_t start, size_t end) {
   while (start > 0) {
     const size_t before = start_of_last(text, start);
     size_t at = before;
-    const char32_t code = decode(text, at);
+    const char32_t code = next_code_point(text, at);
     start = before;
     if (is_case_ignorable(code)) continue;
     after_letter = is_cased(code);
     break;
   }
   while (end < text.size()) {
-    const char32_t code = decode(text, end);
+    const char32_t code = next_code_point(text, end);
     if (is_case_ignorable(code)) continue;
     return after_letter && !is_cased(code);
   }
@@ -80,13 +84,13 @@ bool is_final_sigma(std::string_view text, size_t start, size_t end) {
 /// Appends the lower case of the code point at [start, end).
 void append_lower(std::string& to, std::string_view text, size_t start, size_t end) {
   size_t at = start;
-  const char32_t code = decode(text, at);
+  const char32_t code = next_code_point(text, at);
   if (code == 0x3a3)
-    encode(to, is_final_sigma(text, start, end) ? 0x3c2 : 0x3c3);
+    append_code_point(to, is_final_sigma(text, start, end) ? 0x3c2 : 0x3c3);
   else if (code == 0x130)
     to += "i\u0307";
   else
-    encode(to, char32_t(utf8proc_tolower(utf8proc_int32_t(code))));
+    append_code_point(to, char32_t(utf8proc_tolower(utf8proc_int32_t(code))));
 }
 
 bool is_ascii(std::string_view text) {
@@ -103,7 +107,7 @@ std::string map_code_points(std::string_view text, const F& write) {
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
     const size_t start = at;
-    const char32_t code = decode(text, at);
+    const char32_t code = next_code_point(text, at);
     write(out, code, start, at);
   }
   return out;
@@ -159,7 +163,7 @@ std::string to_swapped_case(std::string_view text) {
     else if (is_lower(code))
       append_upper(out, code);
     else
-      encode(out, code);
+      append_code_point(out, code);
   });
 }
 

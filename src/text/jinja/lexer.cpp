@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/jinja/literal.h"
 #include "text/jinja/text.h"
 #include "text/jinja/unicode.h"
@@ -63,7 +64,7 @@ class Lexer {
       const char c = source_[counted_];
       if (c == '\n')
         place_ = {place_.line + 1, 1};
-      else if ((uint8_t(c) & 0xc0) != 0x80)
+      else if (starts_character(c))
         place_.column++;
     }
     return place_;
@@ -88,7 +89,7 @@ class Lexer {
   size_t skip_spaces(size_t at) const {
     while (at < source_.size()) {
       size_t next = at;
-      if (!is_space(decode(source_, next))) break;
+      if (!is_space(next_code_point(source_, next))) break;
       at = next;
     }
     return at;
@@ -212,7 +213,8 @@ class Lexer {
     if ('0' <= c && c <= '9') return read_number(at);
     if (c == '"' || c == '\'') return read_string(at);
     size_t next = at;
-    if (const char32_t code = decode(source_, next); is_name_part(code) || is_numeric(code))
+    if (const char32_t code = next_code_point(source_, next);
+        is_name_part(code) || is_numeric(code))
       return read_name(at);
     for (const Operator& op : kOperators) {
       if (!starts_with(at, op.symbol)) continue;
@@ -238,10 +240,10 @@ class Lexer {
 
   size_t read_name(size_t at) {
     size_t end = at, next = at;
-    bool valid = is_name_start(decode(source_, next));
+    bool valid = is_name_start(next_code_point(source_, next));
     while (end < source_.size()) {
       next = end;
-      const char32_t code = decode(source_, next);
+      const char32_t code = next_code_point(source_, next);
       if (!is_name_part(code) && !is_numeric(code)) break;
       valid &= is_name_part(code);
       end = next;

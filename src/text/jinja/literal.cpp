@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/utf8.h"
 #include "text/jinja/print.h"
 #include "text/jinja/unicode.h"
 
@@ -109,7 +110,7 @@ std::string unescape(std::string_view content, const std::string& where, SourceP
     check(code <= 0x10ffff, ErrorCode::kFormat, where, place, ": illegal Unicode character");
     check(code < 0xd800 || code > 0xdfff, ErrorCode::kUnsupported, where, place,
           ": a surrogate in a string");
-    encode(out, code);
+    append_code_point(out, code);
   };
   const auto hexadecimal = [&](size_t at, size_t digits) {
     uint32_t code = 0;

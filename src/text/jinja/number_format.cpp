@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/utf8.h"
 #include "text/jinja/convert.h"
 #include "text/jinja/format.h"
 #include "text/jinja/number.h"
@@ -129,7 +130,7 @@ std::string format_text(Meter& meter, const std::string& text, const FormatSpec&
   if (spec.precision >= 0) {
     int64_t n = 0;
     size_t at = 0;
-    for (; at < text.size() && n < spec.precision; n++) at += sequence_length(text[at]);
+    for (; at < text.size() && n < spec.precision; n++) at += character_length(text[at]);
     shown = shown.substr(0, at);
   }
   if (spec.align == '^') {

@@ -4,7 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <optional>
+#include <string>
 
+#include "base/json_text.h"
+#include "base/utf8.h"
 #include "text/jinja/compare.h"
 #include "text/jinja/unicode.h"
 
@@ -53,129 +57,100 @@ void append_container(Meter& meter, std::string& to, const Value& value) {
   to += is_inside ? "...}" : "}";
 }
 
-void append_json_text(std::string& to, std::string_view text, bool ensure_ascii) {
-  to += '"';
-  for (size_t at = 0; at < text.size();) {
-    const size_t start = at;
-    const char32_t code = decode(text, at);
-    switch (code) {
-      case '"':
-        to += "\\\"";
-        break;
-      case '\\':
-        to += "\\\\";
-        break;
-      case '\n':
-        to += "\\n";
-        break;
-      case '\r':
-        to += "\\r";
-        break;
-      case '\t':
-        to += "\\t";
-        break;
-      case '\b':
-        to += "\\b";
-        break;
-      case '\f':
-        to += "\\f";
-        break;
-      default:
-        if (code < 0x20 || (ensure_ascii && code > 0x7f && code < 0x10000))
-          append_hex(to, "\\u%04x", code);
-        else if (ensure_ascii && code >= 0x10000) {
-          append_hex(to, "\\u%04x", 0xd800 + ((code - 0x10000) >> 10));
-          append_hex(to, "\\u%04x", 0xdc00 + ((code - 0x10000) & 0x3ff));
-        } else
-          to += text.substr(start, at - start);
-    }
-  }
-  to += '"';
-}
-
 /// Writes values as json.dumps does.
-class JsonWriter {
+class Dumper {
  public:
-  JsonWriter(Meter& meter, const JsonOptions& options) : meter_(meter), options_(options) {}
+  Dumper(Meter& meter, const JsonOptions& options)
+      : meter_(meter), options_(options), json_(layout_of(options)) {}
 
-  void write(const Value& value, int level) {
+  void write(const Value& value) {
     const Deeper deeper(meter_);
     meter_.step();
-    meter_.check_room(out.size());
+    meter_.check_room(json_.text().size());
     if (const Text* text = value.text()) {
       meter_.step_bytes(text->bytes.size());
-      append_json_text(out, text->bytes, options_.ensure_ascii);
-    } else if (const Sequence* sequence = value.sequence())
-      write_list(*sequence, level);
-    else if (const Dict* dict = value.dict())
-      write_dict(value, *dict, level);
-    else if (!write_scalar(value))
+      json_.string(text->bytes);
+    } else if (const Sequence* sequence = value.sequence()) {
+      write_list(*sequence);
+    } else if (const Dict* dict = value.dict()) {
+      write_dict(value, *dict);
+    } else if (const std::optional<std::string> scalar = scalar_text(value)) {
+      json_.literal(*scalar);
+    } else {
       meter_.fail("Object of type ", value.type_name(), " is not JSON serializable");
+    }
   }
 
-  std::string out;
+  const std::string& text() const { return json_.text(); }
 
  private:
-  bool write_scalar(const Value& value) {
-    if (value.is_none())
-      out += "null";
-    else if (const bool* b = value.boolean())
-      out += *b ? "true" : "false";
-    else if (const int64_t* i = value.integer())
-      out += std::to_string(*i);
-    else if (const double* x = value.real())
-      out += std::isnan(*x)   ? "NaN"
-             : std::isinf(*x) ? *x < 0 ? "-Infinity" : "Infinity"
-                              : real_text(*x);
-    else
-      return false;
-    return true;
+  static JsonLayout layout_of(const JsonOptions& options) {
+    return {.escapes = options.ensure_ascii ? JsonEscapes::kAscii : JsonEscapes::kPython,
+            .entry_lines = options.lines,
+            .item_lines = options.lines,
+            .indent = options.indent,
+            .entry_separator = options.item_separator,
+            .item_separator = options.item_separator,
+            .key_separator = options.key_separator};
   }
 
-  void line(int level) {
+  /// nullopt for values that are no scalars.
+  static std::optional<std::string> scalar_text(const Value& value) {
+    if (value.is_none()) return "null";
+    if (const bool* b = value.boolean()) return *b ? "true" : "false";
+    if (const int64_t* i = value.integer()) return std::to_string(*i);
+    const double* x = value.real();
+    if (!x) return std::nullopt;
+    if (std::isnan(*x)) return "NaN";
+    return std::isinf(*x) ? *x < 0 ? "-Infinity" : "Infinity" : real_text(*x);
+  }
+
+  /// Meters the next line's indentation, whose width the template chooses.
+  void meter_line() {
     if (!options_.lines) return;
-    meter_.step_bytes(size_t(level) * options_.indent.size());
-    meter_.check_room(out.size() + size_t(level) * options_.indent.size());
-    out += '\n';
-    for (int i = 0; i < level; i++) out += options_.indent;
+    const size_t indentation = size_t(json_.level()) * options_.indent.size();
+    meter_.step_bytes(indentation);
+    meter_.check_room(json_.text().size() + indentation);
   }
 
-  void write_list(const Sequence& sequence, int level) {
-    out += '[';
-    for (size_t i = 0; i < sequence.items.size(); i++) {
-      if (i > 0) out += options_.item_separator;
-      line(level + 1);
-      write(sequence.items[i], level + 1);
+  void write_list(const Sequence& sequence) {
+    json_.begin_list();
+    for (const Value& item : sequence.items) {
+      meter_line();
+      write(item);
     }
-    if (!sequence.items.empty()) line(level);
-    out += ']';
+    if (!sequence.items.empty()) meter_line();
+    json_.end_list();
   }
 
-  void write_dict(const Value& value, const Dict& dict, int level) {
+  void write_dict(const Value& value, const Dict& dict) {
     Items keys = collect(meter_, value);
     if (options_.sort_keys) keys = sorted(meter_, keys, keys, false);
-    out += '{';
-    for (size_t i = 0; i < keys.size(); i++) {
-      if (i > 0) out += options_.item_separator;
-      line(level + 1);
-      write_key(keys[i]);
-      out += options_.key_separator;
-      write(*dict.find(meter_, keys[i]), level + 1);
+    json_.begin_object();
+    for (const Value& key : keys) {
+      meter_line();
+      write_key(key);
+      write(*dict.find(meter_, key));
     }
-    if (!keys.empty()) line(level);
-    out += '}';
+    if (!keys.empty()) meter_line();
+    json_.end_object();
   }
 
   void write_key(const Value& key) {
-    if (key.text()) return write(key, 0);
-    out += '"';
-    if (!write_scalar(key))
-      meter_.fail("keys must be str, int, float, bool or None, not ", key.type_name());
-    out += '"';
+    if (const Text* text = key.text()) {
+      meter_.step();
+      meter_.check_room(json_.text().size());
+      meter_.step_bytes(text->bytes.size());
+      return json_.key(text->bytes);
+    }
+    const std::optional<std::string> scalar = scalar_text(key);
+    if (!scalar) meter_.fail("keys must be str, int, float, bool or None, not ", key.type_name());
+    json_.key(*scalar);
   }
 
   Meter& meter_;
   const JsonOptions& options_;
+  JsonWriter json_;
 };
 
 }  // namespace
@@ -232,7 +207,7 @@ std::string quoted_text(std::string_view text) {
   std::string out(1, quote);
   for (size_t at = 0; at < text.size();) {
     const size_t start = at;
-    const char32_t code = decode(text, at);
+    const char32_t code = next_code_point(text, at);
     if (code == char32_t(quote) || code == '\\')
       (out += '\\') += char(code);
     else if (code == '\n')
@@ -267,7 +242,7 @@ std::string real_text(double x) {
 std::string ascii_only(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
-    const char32_t code = decode(text, at);
+    const char32_t code = next_code_point(text, at);
     if (code < 0x80)
       out += char(code);
     else
@@ -277,9 +252,9 @@ std::string ascii_only(std::string_view text) {
 }
 
 std::string to_json(Meter& meter, const Value& value, const JsonOptions& options) {
-  JsonWriter writer(meter, options);
-  writer.write(value, 0);
-  return std::move(writer.out);
+  Dumper dumper(meter, options);
+  dumper.write(value);
+  return dumper.text();
 }
 
 }  // namespace wick::jinja

@@ -1,6 +1,7 @@
 // Methods of str that split and join.
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/jinja/attributes.h"
 #include "text/jinja/interpreter.h"
 #include "text/jinja/number.h"
@@ -46,7 +47,7 @@ void split_spaces(std::string_view text, int64_t limit, Parts& parts) {
     size_t end = 0;
     while (end < text.size()) {
       size_t next = end;
-      if (is_space(decode(text, next))) break;
+      if (is_space(next_code_point(text, next))) break;
       end = next;
     }
     parts.push_back(text.substr(0, end));
@@ -66,7 +67,7 @@ void split_spaces_from_right(std::string_view text, int64_t limit, Parts& parts)
     while (start > 0) {
       const size_t before = start_of_last(text, start);
       size_t at = before;
-      if (is_space(decode(text, at))) break;
+      if (is_space(next_code_point(text, at))) break;
       start = before;
     }
     parts.push_back(text.substr(start));

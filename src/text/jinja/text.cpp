@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/utf8.h"
 #include "text/jinja/number.h"
 #include "text/jinja/print.h"
 #include "text/jinja/range.h"
@@ -12,7 +13,7 @@ namespace wick::jinja {
 
 std::string_view strip_spaces_left(std::string_view text) {
   for (size_t at = 0; !text.empty(); text.remove_prefix(at), at = 0)
-    if (!is_space(decode(text, at))) break;
+    if (!is_space(next_code_point(text, at))) break;
   return text;
 }
 
@@ -20,7 +21,7 @@ std::string_view strip_spaces_right(std::string_view text) {
   while (!text.empty()) {
     const size_t start = start_of_last(text, text.size());
     size_t at = start;
-    if (!is_space(decode(text, at))) break;
+    if (!is_space(next_code_point(text, at))) break;
     text = text.substr(0, start);
   }
   return text;
@@ -51,7 +52,7 @@ size_t find_last_text(Meter& meter, std::string_view text, std::string_view part
 size_t offset_of(const Text& text, int64_t index) {
   if (text.is_ascii()) return size_t(index);
   size_t at = 0;
-  for (int64_t i = 0; i < index; i++) at += sequence_length(text.bytes[at]);
+  for (int64_t i = 0; i < index; i++) at += character_length(text.bytes[at]);
   return at;
 }
 
@@ -70,7 +71,7 @@ std::string replaced(Meter& meter, std::string_view text, std::string_view part,
     for (size_t i = 0; count != 0; count--) {
       replace_at(i);
       if (i == text.size()) break;
-      i += sequence_length(text[i]);
+      i += character_length(text[i]);
     }
     return out.append(text, at);
   }
@@ -87,12 +88,12 @@ std::string_view strip_chars(Meter& meter, std::string_view text, std::string_vi
                              bool at_start, bool at_end) {
   meter.step_bytes(text.size() + 16 * chars.size());
   std::u32string set;
-  for (size_t at = 0; at < chars.size();) set += decode(chars, at);
+  for (size_t at = 0; at < chars.size();) set += next_code_point(chars, at);
   std::sort(set.begin(), set.end());
   const auto is_in_set = [&](size_t at) {
-    return std::binary_search(set.begin(), set.end(), decode(text, at));
+    return std::binary_search(set.begin(), set.end(), next_code_point(text, at));
   };
-  while (at_start && !text.empty() && is_in_set(0)) text.remove_prefix(sequence_length(text[0]));
+  while (at_start && !text.empty() && is_in_set(0)) text.remove_prefix(character_length(text[0]));
   while (at_end && !text.empty()) {
     const size_t last = start_of_last(text, text.size());
     if (!is_in_set(last)) break;
@@ -106,7 +107,7 @@ std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends)
   size_t start = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t end = at;
-    const char32_t code = decode(text, at);
+    const char32_t code = next_code_point(text, at);
     const bool is_end = (0x0a <= code && code <= 0x0d) || (0x1c <= code && code <= 0x1e) ||
                         code == 0x85 || code == 0x2028 || code == 0x2029;
     if (!is_end) continue;
@@ -171,7 +172,7 @@ std::optional<Value> item_at(Meter& meter, const Value& value, int64_t index) {
   const Text& text = *value.text();
   if (!text.is_ascii()) meter.step_bytes(size_t(index));
   const size_t at = offset_of(text, index);
-  return make_text(meter, text.bytes.substr(at, sequence_length(text.bytes[at])), text.markup);
+  return make_text(meter, text.bytes.substr(at, character_length(text.bytes[at])), text.markup);
 }
 
 SliceRange slice_range(const Meter& meter, int64_t length, const Value& start, const Value& stop,
@@ -221,7 +222,7 @@ Value slice(Meter& meter, const Value& value, const Value& start, const Value& s
     return make_text(meter, text.bytes.substr(from, to - from), text.markup);
   }
   std::vector<size_t> starts;  // of the code points, and the end
-  for (size_t at = 0; at < text.bytes.size(); at += sequence_length(text.bytes[at]))
+  for (size_t at = 0; at < text.bytes.size(); at += character_length(text.bytes[at]))
     starts.push_back(at);
   starts.push_back(text.bytes.size());
   std::string bytes;

@@ -1,6 +1,7 @@
 // Filters of strings.
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/jinja/attributes.h"
 #include "text/jinja/filters.h"
 #include "text/jinja/format.h"
@@ -39,14 +40,14 @@ Value title(Interpreter& in, const Value& input, const Items&) {
   std::string out;
   for (size_t at = 0; at < bytes.size();) {
     const size_t start = at;
-    if (is_between(decode(bytes, at))) {
+    if (is_between(next_code_point(bytes, at))) {
       out.append(bytes, start, at - start);
       continue;
     }
     out += to_upper(bytes.substr(start, at - start));
     const size_t second = at;
     for (size_t next = at; next < bytes.size(); at = next)
-      if (is_between(decode(bytes, next))) break;
+      if (is_between(next_code_point(bytes, next))) break;
     out += to_lower(std::string_view(bytes).substr(second, at - second));
   }
   return make_text(in.meter, std::move(out));
@@ -155,7 +156,7 @@ Value count_words(Interpreter& in, const Value& input, const Items&) {
   int64_t count = 0;
   bool in_word = false;
   for (size_t at = 0; at < bytes.size();) {
-    const char32_t code = decode(bytes, at);
+    const char32_t code = next_code_point(bytes, at);
     const bool is_word = code == '_' || is_alpha(code) || is_numeric(code);
     count += is_word && !in_word;
     in_word = is_word;

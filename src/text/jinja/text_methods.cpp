@@ -1,6 +1,7 @@
 // Methods of str but for those that split and join.
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/jinja/attributes.h"
 #include "text/jinja/format.h"
 #include "text/jinja/interpreter.h"
@@ -29,7 +30,7 @@ template <class F>
 bool all_of(std::string_view text, const F& holds) {
   if (text.empty()) return false;
   for (size_t at = 0; at < text.size();)
-    if (!holds(decode(text, at))) return false;
+    if (!holds(next_code_point(text, at))) return false;
   return true;
 }
 
@@ -72,7 +73,7 @@ Value is_title_text(Interpreter& in, const Value& self, const Items&) {
   in.meter.step_bytes(self.text()->bytes.size());
   bool after_letter = false, any = false;
   for (size_t at = 0; at < self.text()->bytes.size();) {
-    const char32_t code = decode(self.text()->bytes, at);
+    const char32_t code = next_code_point(self.text()->bytes, at);
     const bool upper = is_upper(code) || is_title(code), lower = is_lower(code);
     if (upper ? after_letter : lower && !after_letter) return false;
     after_letter = upper || lower;
@@ -221,7 +222,7 @@ Value expand_tabs(Interpreter& in, const Value& self, const Items& arguments) {
     out += c;
     if (c == '\n' || c == '\r')
       column = 0;
-    else if ((uint8_t(c) & 0xc0) != 0x80)
+    else if (starts_character(c))
       column++;
   }
   return like(in, self, std::move(out));

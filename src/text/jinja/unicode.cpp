@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace wick::jinja {
 namespace {
 
@@ -43,57 +45,10 @@ bool is_in(const CodeRange (&ranges)[n], char32_t code) {
 
 }  // namespace
 
-bool is_utf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    utf8proc_int32_t code;
-    const auto n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + at),
-                                    utf8proc_ssize_t(text.size() - at), &code);
-    if (n < 0) return false;
-    at += size_t(n);
-  }
-  return true;
-}
-
-std::string with_valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    utf8proc_int32_t code;
-    const auto n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + at),
-                                    utf8proc_ssize_t(text.size() - at), &code);
-    if (n < 0)
-      out += "\ufffd";
-    else
-      out += text.substr(at, size_t(n));
-    at += n < 0 ? 1 : size_t(n);
-  }
-  return out;
-}
-
-int64_t count_code_points(std::string_view text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return (uint8_t(c) & 0xc0) != 0x80; });
-}
-
-char32_t decode(std::string_view text, size_t& at) {
-  const uint8_t first = uint8_t(text[at]);
-  const size_t n = sequence_length(text[at]);
-  char32_t code = n == 1 ? first : first & (0x7fu >> n);
-  for (size_t i = 1; i < n; i++) code = code << 6 | (uint8_t(text[at + i]) & 0x3f);
-  at += n;
-  return code;
-}
-
 size_t start_of_last(std::string_view text, size_t end) {
   do end--;
-  while ((uint8_t(text[end]) & 0xc0) == 0x80);
+  while (!starts_character(text[end]));
   return end;
-}
-
-void encode(std::string& to, char32_t code) {
-  utf8proc_uint8_t bytes[4];
-  const auto n = utf8proc_encode_char(utf8proc_int32_t(code), bytes);
-  to.append(reinterpret_cast<const char*>(bytes), size_t(n));
 }
 
 bool is_space(char32_t code) {
@@ -145,7 +100,7 @@ bool is_title(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LT; }
 bool is_lower_case(std::string_view text) {
   bool any = false;
   for (size_t at = 0; at < text.size();) {
-    const char32_t code = decode(text, at);
+    const char32_t code = next_code_point(text, at);
     if (is_upper(code) || is_title(code)) return false;
     any |= is_lower(code);
   }
@@ -155,7 +110,7 @@ bool is_lower_case(std::string_view text) {
 bool is_upper_case(std::string_view text) {
   bool any = false;
   for (size_t at = 0; at < text.size();) {
-    const char32_t code = decode(text, at);
+    const char32_t code = next_code_point(text, at);
     if (is_lower(code) || is_title(code)) return false;
     any |= is_upper(code);
   }

@@ -1,26 +1,13 @@
-// Strings as Python has them: sequences of code points, kept as valid UTF-8.
+// Code points and texts as methods of Python's str see them. Texts are valid UTF-8.
 #pragma once
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace wick::jinja {
 
-bool is_utf8(std::string_view text);
-/// The text with each byte that is not UTF-8 replaced by U+FFFD.
-std::string with_valid_utf8(std::string_view text);
-
-int64_t count_code_points(std::string_view text);
-/// The number of bytes of the code point that starts with this byte.
-inline size_t sequence_length(char first) {
-  const uint8_t c = uint8_t(first);
-  return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-}
-/// The code point at byte `at`, which moves to the next one.
-char32_t decode(std::string_view text, size_t& at);
 /// The byte where the code point that ends at byte `end` starts.
 size_t start_of_last(std::string_view text, size_t end);
-void encode(std::string& to, char32_t code);
 
 // Classes as Python's str.isX has them, of one code point.
 bool is_space(char32_t code);

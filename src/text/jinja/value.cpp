@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/utf8.h"
 #include "text/jinja/compare.h"
-#include "text/jinja/unicode.h"
 
 namespace wick::jinja {
 namespace {
@@ -299,7 +299,7 @@ std::shared_ptr<Iterator> try_iterate(Meter& meter, const Value& value) {
     return make_iterator(meter, "str_iterator", value,
                          [value, t, &meter, at = size_t(0)](Value& out) mutable {
                            if (at == t->bytes.size()) return false;
-                           const size_t n = sequence_length(t->bytes[at]);
+                           const size_t n = character_length(t->bytes[at]);
                            out = make_text(meter, t->bytes.substr(at, n));
                            at += n;
                            return true;

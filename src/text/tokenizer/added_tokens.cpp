@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
+#include "text/tokenizer/characters.h"
 
 namespace wick::tokenization {
 namespace {

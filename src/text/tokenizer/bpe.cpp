@@ -4,8 +4,9 @@
 #include <cstring>
 #include <functional>
 
+#include "base/utf8.h"
 #include "text/tokenizer/byte_alphabet.h"
-#include "text/tokenizer/utf8.h"
+#include "text/tokenizer/characters.h"
 
 namespace wick::tokenization {
 

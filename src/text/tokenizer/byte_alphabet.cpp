@@ -1,6 +1,6 @@
 #include "text/tokenizer/byte_alphabet.h"
 
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace wick::tokenization {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "base/utf8.h"
 #include "text/tokenizer/byte_alphabet.h"
-#include "text/tokenizer/utf8.h"
 
 namespace wick::tokenization {
 namespace {
@@ -77,7 +77,7 @@ class ByteTokens : public DecodeStep {
     if (state.held.empty()) return;
     const std::string bytes = std::move(state.held);
     state.held.clear();
-    if (valid_prefix(bytes) == bytes.size()) return next(bytes);
+    if (is_utf8(bytes)) return next(bytes);
     for (size_t i = 0; i < bytes.size(); i++) next(std::string(kReplacement));
   }
 };

@@ -5,11 +5,12 @@
 #include <limits>
 #include <string>
 
+#include "base/utf8.h"
 #include "text/tokenizer/byte_alphabet.h"
+#include "text/tokenizer/characters.h"
 #include "text/tokenizer/normalizer.h"
 #include "text/tokenizer/pre_tokenizer.h"
 #include "text/tokenizer/rules.h"
-#include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
 namespace wick::tokenization {
@@ -255,7 +256,7 @@ void read_scores(const File& file, Rules& rules) {
   bpe.merges.reserve(4 * count);
   for (size_t id = 0; id < count; id++) {
     const std::string_view token = file.tokens[id];
-    if (valid_prefix(token) != token.size()) continue;  // no text has it
+    if (valid_utf8_bytes(token) != token.size()) continue;  // no text has it
     const auto rank =
         std::lower_bound(distinct.begin(), distinct.end(), scores[id], std::greater<>());
     for (size_t at = character_length(token[0]); at < token.size();

@@ -2,8 +2,8 @@
 // llama-cpp-python 0.3.36 carries it.
 #include <algorithm>
 
+#include "text/tokenizer/characters.h"
 #include "text/tokenizer/rules.h"
-#include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
 namespace wick::tokenization {

@@ -2,11 +2,12 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/utf8.h"
 #include "text/tokenizer/byte_alphabet.h"
+#include "text/tokenizer/characters.h"
 #include "text/tokenizer/normalizer.h"
 #include "text/tokenizer/pre_tokenizer.h"
 #include "text/tokenizer/rules.h"
-#include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
 namespace wick::tokenization {
@@ -26,7 +27,7 @@ void check_texts(const Setting& setting, const std::string& where, int depth) {
   check(depth <= 4 * kDeepest, ErrorCode::kFormat, where, "values are nested deeper than ",
         4 * kDeepest);
   const auto check_text = [&](std::string_view text) {
-    check(valid_prefix(text) == text.size(), ErrorCode::kFormat, where, "a text is not UTF-8");
+    check(is_utf8(text), ErrorCode::kFormat, where, "a text is not UTF-8");
   };
   if (const auto* const text = std::get_if<std::string>(&setting.value)) check_text(*text);
   if (const auto* const list = std::get_if<Setting::List>(&setting.value))

@@ -7,8 +7,9 @@
 #include <iterator>
 #include <vector>
 
+#include "base/utf8.h"
 #include "text/tokenizer/byte_alphabet.h"
-#include "text/tokenizer/utf8.h"
+#include "text/tokenizer/characters.h"
 
 namespace wick::tokenization {
 namespace {

@@ -3,7 +3,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
+#include "text/tokenizer/characters.h"
 #include "wick/base/error.h"
 
 namespace wick::tokenization {

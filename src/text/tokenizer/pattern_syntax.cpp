@@ -3,9 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
+#include "text/tokenizer/characters.h"
 #include "text/tokenizer/pattern.h"
 #include "text/tokenizer/properties.h"
-#include "text/tokenizer/utf8.h"
 #include "wick/base/error.h"
 
 namespace wick::tokenization {
@@ -44,7 +45,7 @@ class Translator {
         const bool quantifier = c == '*' || c == '+' || c == '?';
         if (!quantifier) atom = start;
         do out_ += in_[at_++];
-        while (at_ < in_.size() && (uint8_t(in_[at_]) & 0xc0) == 0x80);
+        while (at_ < in_.size() && !starts_character(in_[at_]));
       }
     }
     return std::move(out_);

@@ -1,6 +1,6 @@
 #include "text/tokenizer/pieces.h"
 
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
 #include "wick/base/error.h"
 
 namespace wick::tokenization {

@@ -1,7 +1,7 @@
 #include "text/tokenizer/pre_tokenizer.h"
 
+#include "base/utf8.h"
 #include "text/tokenizer/normalizer.h"
-#include "text/tokenizer/utf8.h"
 
 namespace wick::tokenization {
 namespace {

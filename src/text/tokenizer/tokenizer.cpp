@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/tokenizer/byte_alphabet.h"
+#include "text/tokenizer/characters.h"
 #include "text/tokenizer/rules.h"
-#include "text/tokenizer/utf8.h"
 
 namespace wick {
 namespace tokenization {
@@ -98,7 +99,7 @@ void post_process(const Rules& rules, const EncodeOptions& options, Encoding& en
 
 std::string checked_input(std::string_view text) {
   check_size(text.size());
-  return valid_prefix(text) == text.size() ? std::string(text) : with_valid_utf8(text);
+  return is_utf8(text) ? std::string(text) : with_valid_utf8(text);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "../expect.h"
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace wick::tokenization {
 namespace {

@@ -5,23 +5,9 @@
 namespace wick::jinja {
 namespace {
 
-TEST(JinjaUnicode, InvalidBytesAreReplacedOneByOne) {
-  EXPECT_EQ(with_valid_utf8("a\xff\xe4z"), "a\ufffd\ufffdz");
-  EXPECT_EQ(with_valid_utf8("\xed\xa0\x80"), "\ufffd\ufffd\ufffd");  // a surrogate
-  EXPECT_TRUE(is_utf8("aé🦊"));
-  EXPECT_FALSE(is_utf8("\xc0\x80"));
-}
-
-TEST(JinjaUnicode, DecodeAndEncodeAreInverse) {
-  for (const char32_t code : {U'a', U'é', U'€', U'🦊'}) {
-    std::string text;
-    encode(text, code);
-    size_t at = 0;
-    EXPECT_EQ(decode(text, at), code);
-    EXPECT_EQ(at, text.size());
-    EXPECT_EQ(start_of_last("x" + text, 1 + text.size()), 1u);
-    EXPECT_EQ(count_code_points(text), 1);
-  }
+TEST(JinjaUnicode, TheLastCodePointStartsWhereItsBytesDo) {
+  for (const std::string text : {"a", "é", "€", "🦊"})
+    EXPECT_EQ(start_of_last("x" + text, 1 + text.size()), 1u) << text;
 }
 
 TEST(JinjaUnicode, CaseChangesAsInPython) {

@@ -1,14 +1,17 @@
-// UTF-8 and the classes of code points.
+// UTF-8: validity, and code points to bytes and back.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace wick::tokenization {
+namespace wick {
 
-/// The bytes of the text up to the first that is not UTF-8.
-size_t valid_prefix(std::string_view text);
+/// The number of bytes before the first that is not UTF-8.
+size_t valid_utf8_bytes(std::string_view text);
+inline bool is_utf8(std::string_view text) { return valid_utf8_bytes(text) == text.size(); }
 /// The text with each maximal part of a character that is not UTF-8 replaced by U+FFFD.
+/// Source: Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts".
 std::string with_valid_utf8(std::string_view text);
 
 /// Moves the complete characters of `bytes` to `to`, with U+FFFD for bytes that are not UTF-8.
@@ -24,15 +27,9 @@ inline bool starts_character(char byte) { return (uint8_t(byte) & 0xc0) != 0x80;
 /// The code point at byte `at` of valid UTF-8; `at` moves to the next. U+FFFD if it is cut off.
 char32_t next_code_point(std::string_view text, size_t& at);
 void append_code_point(std::string& to, char32_t code);
+/// The number of code points of valid UTF-8.
 int64_t count_code_points(std::string_view text);
 
 inline constexpr std::string_view kReplacement = "\uFFFD";
-inline constexpr std::string_view kSpaceMark = "\u2581";  // SentencePiece's space
 
-/// The text in quotes on one line, for errors: cut if it is long, with control characters escaped.
-std::string in_quotes(std::string_view text);
-
-/// Unicode's White_Space.
-bool is_white_space(char32_t code);
-
-}  // namespace wick::tokenization
+}  // namespace wick

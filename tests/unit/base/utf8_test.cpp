@@ -1,8 +1,11 @@
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
 
-#include "../expect.h"
+#include <gtest/gtest.h>
 
-namespace wick::tokenization {
+#include <string>
+#include <vector>
+
+namespace wick {
 namespace {
 
 TEST(Utf8, EachMaximalPartOfACharacterBecomesOneReplacement) {
@@ -22,6 +25,7 @@ TEST(Utf8, EachMaximalPartOfACharacterBecomesOneReplacement) {
       {"\xc3"
        "a",
        r + "a"},
+      {"a\xff\xe4z", "a" + r + r + "z"},
       {"\xe4\xbd", r},      // the start of a character of three bytes
       {"\xf0\x9f\x98", r},  // of four
       {"\xf0\x9f\x98z", r + "z"},
@@ -34,8 +38,8 @@ TEST(Utf8, EachMaximalPartOfACharacterBecomesOneReplacement) {
   };
   for (const Row& row : rows) {
     EXPECT_EQ(with_valid_utf8(row.text), row.expected);
-    EXPECT_EQ(valid_prefix(row.text) == row.text.size(), row.text == row.expected) << row.text;
-    EXPECT_EQ(valid_prefix(with_valid_utf8(row.text)), row.expected.size());
+    EXPECT_EQ(is_utf8(row.text), row.text == row.expected) << row.text;
+    EXPECT_EQ(valid_utf8_bytes(with_valid_utf8(row.text)), row.expected.size());
   }
 }
 
@@ -45,7 +49,7 @@ TEST(Utf8, CharactersMoveWhenTheyAreComplete) {
   for (const char byte : text) {
     waiting += byte;
     move_characters(waiting, moved);
-    EXPECT_EQ(valid_prefix(moved), moved.size());
+    EXPECT_EQ(valid_utf8_bytes(moved), moved.size());
     EXPECT_LT(waiting.size(), 4u);
   }
   EXPECT_EQ(moved, text);
@@ -60,25 +64,10 @@ TEST(Utf8, CodePointsGoToBytesAndBack) {
     size_t at = 0;
     EXPECT_EQ(next_code_point(text, at), code);
     EXPECT_EQ(at, text.size());
-    EXPECT_EQ(valid_prefix(text), text.size());
+    EXPECT_EQ(valid_utf8_bytes(text), text.size());
     EXPECT_EQ(count_code_points(text), 1);
   }
 }
 
-TEST(Utf8, QuotedTextIsOneShortLine) {
-  EXPECT_EQ(in_quotes("a\u00e9\n\x7f\xff"), "\"a\u00e9\\x0a\\x7f\uFFFD\"");
-  EXPECT_EQ(in_quotes(std::string(100, 'a')), "\"" + std::string(80, 'a') + "...\"");
-}
-
-TEST(Utf8, WhiteSpaceIsThatOfUnicode) {
-  int count = 0;
-  for (char32_t code = 0; code < 0x110000; code++) count += is_white_space(code);
-  EXPECT_EQ(count, 25);
-  EXPECT_TRUE(is_white_space(0x85));
-  EXPECT_FALSE(is_white_space(0x1c));
-  EXPECT_FALSE(is_white_space(0x180e));
-  EXPECT_FALSE(is_white_space(0x200b));
-}
-
 }  // namespace
-}  // namespace wick::tokenization
+}  // namespace wick

@@ -1,9 +1,8 @@
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
 
-#include <cstdio>
 #include <cstring>
 
-namespace wick::tokenization {
+namespace wick {
 namespace {
 
 /// The bytes of the character at the start of the text, if it is whole and valid; otherwise 0, and
@@ -43,7 +42,7 @@ size_t ascii_prefix(std::string_view text) {
 
 }  // namespace
 
-size_t valid_prefix(std::string_view text) {
+size_t valid_utf8_bytes(std::string_view text) {
   size_t at = 0;
   while (true) {
     at += ascii_prefix(text.substr(at));
@@ -65,7 +64,7 @@ std::string with_valid_utf8(std::string_view text) {
 void move_characters(std::string& bytes, std::string& to) {
   std::string_view rest = bytes;
   while (true) {
-    const size_t valid = valid_prefix(rest);
+    const size_t valid = valid_utf8_bytes(rest);
     to.append(rest, 0, valid);
     rest.remove_prefix(valid);
     if (rest.empty()) break;
@@ -117,25 +116,4 @@ int64_t count_code_points(std::string_view text) {
   return count;
 }
 
-std::string in_quotes(std::string_view text) {
-  constexpr size_t kMax = 80;
-  std::string result = "\"";
-  for (const char byte : with_valid_utf8(text.substr(0, kMax))) {
-    if (uint8_t(byte) < 0x20 || byte == 0x7f) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x", unsigned(uint8_t(byte)));
-      result += escaped;
-    } else {
-      result += byte;
-    }
-  }
-  return result + (text.size() > kMax ? "...\"" : "\"");
-}
-
-bool is_white_space(char32_t code) {
-  return (code >= 0x09 && code <= 0x0d) || code == 0x20 || code == 0x85 || code == 0xa0 ||
-         code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 ||
-         code == 0x202f || code == 0x205f || code == 0x3000;
-}
-
-}  // namespace wick::tokenization
+}  // namespace wick
