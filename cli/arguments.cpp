@@ -64,7 +64,7 @@ std::string unknown_arguments(const CLI::App& app) {
     return "unknown command " + rest.front() +
            (near.empty() ? "; wick --help lists them" : "; the nearest is " + near);
   }
-  // What follows an unknown flag may be meant as its value, so flags alone are named.
+  // The words after an unknown flag may be meant as its value, so flags alone are named.
   const bool flags = std::any_of(rest.begin(), rest.end(), is_flag);
   std::string text = chosen.empty() ? "" : level.get_name() + ": ";
   text += flags ? "unknown flag " : "unexpected argument ";

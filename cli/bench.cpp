@@ -71,9 +71,9 @@ struct Limits {
 
 Limits measure_limits(const TensorOptions& options) {
   const Device& device = options.device;
-  constexpr int64_t kLeast = int64_t{1} << 26, kMost = int64_t{1} << 31;  // bytes; no cache's size
+  constexpr int64_t kMin = int64_t{1} << 26, kMax = int64_t{1} << 31;  // bytes; no cache's size
   const double room = 0.2 * double(device.info().total_bytes);
-  const int64_t most = room > 0 ? std::clamp(int64_t(room), kLeast, kMost) : kLeast;
+  const int64_t most = room > 0 ? std::clamp(int64_t(room), kMin, kMax) : kMin;
   const auto bytes_summed = [&](int64_t bytes) {
     const Tensor x = zeros({bytes / 4}, {.dtype = DType::kF32, .device = device});
     return seconds_of(device, [&] { sum(x); });
@@ -160,7 +160,7 @@ Result measure(const LanguageModel& model, const Test& test, int64_t repeats,
   if (repeats > 1)
     result.deviation = std::sqrt(std::max(0.0, squares - n * result.rate * result.rate) / (n - 1));
 
-  // A decode test's tokens have `context` and more before them, a prompt's none and more.
+  // The tokens before each: from `context` on in a decode test, from 0 on in a prompt.
   const double before = double(test.decodes ? test.context : 0) + double(test.tokens - 1) / 2;
   const TokenWork work = model.model->work(model.weights, before);
   if (test.decodes) {

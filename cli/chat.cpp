@@ -79,7 +79,7 @@ bool run_command(const std::string& line, Chat& chat, std::optional<std::string>
   return true;
 }
 
-/// Prints what the user should know about the conversation's length, forgetting turns only once.
+/// Warns once that turns were forgotten, and each time that an answer fills the context.
 void report_context(const Chat& chat, const GeneratedText& answer, bool* said) {
   if (chat.forgot() && !std::exchange(*said, true))
     std::fprintf(stderr,

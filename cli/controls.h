@@ -1,6 +1,6 @@
-// Control characters, which could move a terminal's cursor, change its title, answer as if typed, or
-// show text in another order: U+0000 to U+001F but newline and tab, U+007F to U+009F, and Unicode's
-// bidirectional controls.
+// Control characters, which could move a terminal's cursor, change its title, answer as if typed,
+// or show text in another order: U+0000 to U+001F but newline and tab, U+007F to U+009F, and
+// Unicode's bidirectional controls.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// wick convert: writes the model of a folder to a GGUF file, or that of a GGUF file to a folder.
+// wick convert: writes a folder's model to a GGUF file, or a GGUF file's model to a folder.
 #include "wick/load/convert.h"
 
 #include <CLI/CLI.hpp>

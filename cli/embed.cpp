@@ -47,7 +47,7 @@ void add_embed(CLI::App& app) {
       app.add_subcommand("embed", "the embeddings of texts: one line of JSON for each");
   const auto o = std::make_shared<Options>();
   add_model_flags(*command, o->model,
-                  {.most = size_t(kMostCounted),
+                  {.most = size_t(kMaxCounted),
                    .description = "files whose lines are the texts (default: stdin)",
                    .text_flag = "--text"});
   command->add_option("--text", o->texts, "a text; may be repeated")->allow_extra_args(false);

@@ -48,9 +48,9 @@ TypedLines::TypedLines(const std::string& path) : path_(path) {
       } catch (const Error&) {
       }
     }
-    if (lines_.size() <= kMost) return;
-    const bool shorten = lines_.size() > 2 * kMost;
-    lines_.erase(lines_.begin(), lines_.end() - kMost);
+    if (lines_.size() <= kMaxLines) return;
+    const bool shorten = lines_.size() > 2 * kMaxLines;
+    lines_.erase(lines_.begin(), lines_.end() - kMaxLines);
     if (!shorten) return;
     std::string all;
     for (const std::string& kept : lines_) all += line_of(kept);

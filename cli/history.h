@@ -13,10 +13,10 @@ std::string history_place();
 /// at once, so that programs that run at the same time keep each other's.
 class TypedLines {
  public:
-  static constexpr size_t kMost = 1000;
+  static constexpr size_t kMaxLines = 1000;
 
-  /// Reads the newest kMost lines. A missing file is empty; lines that are no JSON string are
-  /// skipped. Files of more than twice as many lines are cut to kMost. path: "" keeps nothing.
+  /// Reads the newest kMaxLines lines. A missing file is empty; lines that are no JSON string are
+  /// skipped. Files of more than twice as many lines are cut to kMaxLines. path: "" keeps nothing.
   explicit TypedLines(const std::string& path);
   const std::vector<std::string>& lines() const { return lines_; }
   /// Adds a line. Errors: kIo for the first line that cannot be written; later ones are dropped.

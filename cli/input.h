@@ -9,8 +9,8 @@ namespace wick::cli {
 std::string input_name(const std::string& file);
 /// The whole input. Errors: kInvalidArgument if it cannot be read.
 std::string read_input(const std::string& file);
-/// Calls f with each line of the input, as soon as it is there, and its place "NAME:NUMBER". Errors:
-/// as read_input.
+/// Calls f with each line of the input, as soon as it is there, and its place "NAME:NUMBER".
+/// Errors: as read_input.
 void for_each_line(const std::string& file,
                    const std::function<void(const std::string& line, const std::string& place)>& f);
 

@@ -1,4 +1,4 @@
-// wick inspect: prints what a model's file or folder holds.
+// wick inspect: prints the contents of a model's file or folder.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -118,7 +118,7 @@ std::string mebibytes(int64_t bytes) {
   return decimal(double(bytes) / double(1 << 20), 2) + " MiB";
 }
 
-/// Prints entries, a line each; those of nested objects with the outer key before them.
+/// Prints entries, a line each; the names in nested objects begin with the outer key.
 void print_settings(const std::string& before, const Settings& settings, size_t width) {
   for (const auto& [key, value] : settings.entries()) {
     const std::string name = before + printable(key);

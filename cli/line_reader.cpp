@@ -30,7 +30,7 @@ void require_utf8() {
   if (!own || std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/// Whether the terminal knows control sequences, such as those of xterm.
+/// Whether the terminal knows control sequences, such as xterm's.
 bool knows_sequences() {
   const char* kind = std::getenv("TERM");
   return kind && *kind && std::string_view(kind) != "dumb";
@@ -71,7 +71,7 @@ struct LineReader::Editor {
     line = el_init("wick", stdin, raw_stdout(), raw_stderr());
     past = history_init();
     HistEvent event;
-    history(past, &event, H_SETSIZE, int(TypedLines::kMost));
+    history(past, &event, H_SETSIZE, int(TypedLines::kMaxLines));
     for (const std::string& text : kept.lines()) history(past, &event, H_ENTER, text.c_str());
     el_set(line, EL_CLIENTDATA, this);
     el_set(

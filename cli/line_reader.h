@@ -9,7 +9,7 @@ namespace wick::cli {
 /// Reads lines from stdin: on a terminal with editing and history, else as they are.
 class LineReader {
  public:
-  /// history_file: keeps the lines between runs (see TypedLines); "" keeps none.
+  /// history_file: keeps the lines between runs (see TypedLines); "" keeps no lines.
   LineReader(const std::string& prompt, const std::string& history_file);
   ~LineReader();
   LineReader(const LineReader&) = delete;

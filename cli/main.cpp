@@ -36,7 +36,7 @@ bool is_bad_input(wick::ErrorCode code) {
   }
 }
 
-/// Prints an error in one line. Error texts quote what files and arguments hold.
+/// Prints an error in one line. Error texts quote files and arguments.
 int fail_with(ExitCode code, const std::string& text) {
   std::fprintf(stderr, "wick: %s\n", wick::cli::printable(text).c_str());
   return code;
@@ -81,7 +81,7 @@ int main_guarded(int argc, char** argv) {
     if (!app.get_subcommands().empty()) return kDone;
     return fail_with(kBadInput, "expected a command; wick --help lists them");
   } catch (const CLI::ParseError& e) {
-    // Before --help, and before what is missing: an unknown flag may have been meant for it.
+    // Before --help and missing arguments, for one of which an unknown flag may be meant.
     const std::string unknown = wick::cli::unknown_arguments(app);
     if (!unknown.empty()) return fail_with(kBadInput, unknown);
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version

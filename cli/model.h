@@ -1,4 +1,4 @@
-// Flags shared by the commands that run a model, and what they mean.
+// Flags shared by the commands that run a model, and their effects.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ModelFlags : Places {
   std::string device = "auto", dtype, tokenizer_pre;
   int64_t context = 0;  // 0: the model's own
 };
-/// files: those of input that the command takes, beside the model. Call settle after parsing.
+/// files: the input files that the command takes beside the model. Call settle after parsing.
 void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& files = {});
 /// --tokenizer-pre: see load_tokenizer.
 void add_tokenizer_pre_flag(CLI::App& command, std::string& name);

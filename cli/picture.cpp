@@ -18,7 +18,7 @@ constexpr double kTitleSize = 26, kTextSize = 21, kTickSize = 19;  // of fonts
 // An em's share of a letter, from above: the viewer chooses the font, so no width is known here.
 constexpr double kLetter = 0.62;
 constexpr double kSample = 34, kLegendLine = 30;
-constexpr int kMostX = 6, kMostY = 9;  // steps between ticks: their labels have room
+constexpr int kMaxX = 6, kMaxY = 9;  // steps between ticks: their labels have room
 
 constexpr const char *kInk = "#222222", *kGrid = "#e4e4e4", *kEdge = "#888888", *kWhite = "#ffffff";
 /// Apart for every kind of colour vision: Okabe & Ito 2008, without the yellow, too light on white.
@@ -122,12 +122,12 @@ std::string curve_through(const Places& places, Stroke stroke, size_t index) {
 
 std::string axes(const Picture& picture, const Axis& x, const Axis& y) {
   std::string out;
-  for (const Tick& tick : ticks(x.low, x.high, kMostX)) {
+  for (const Tick& tick : ticks(x.low, x.high, kMaxX)) {
     const double at = x.place(tick.value);
     out += line_through({{at, kTop}, {at, kBottom}}, kGrid, 1);
     out += text_at(at, kBottom + kGap + kTickSize / 2, tick.label, kTickSize, Anchor::kMiddle);
   }
-  for (const Tick& tick : ticks(y.low, y.high, kMostY)) {
+  for (const Tick& tick : ticks(y.low, y.high, kMaxY)) {
     const double at = y.place(tick.value);
     out += line_through({{kLeft, at}, {x.to, at}}, kGrid, 1);
     out += text_at(kLeft - kGap, at, tick.label, kTickSize, Anchor::kEnd);

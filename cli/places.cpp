@@ -13,7 +13,7 @@ void Places::add(CLI::App& command, const std::string& model_description,
   command.add_option("-m,--model", path, model_description);
   const std::string then = takes_.most > 0 ? ", then " + takes_.description : "";
   command.add_option("path", arguments_, "the model, unless -m names it" + then)
-      ->expected(0, int(kMostCounted));
+      ->expected(0, int(kMaxCounted));
 }
 
 void Places::settle() {

@@ -7,10 +7,10 @@
 namespace wick::cli {
 
 /// Maximum of any count: steps, sequences, bytes of a sequence, tokens.
-constexpr int64_t kMostCounted = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxCounted = std::numeric_limits<int32_t>::max();
 
 /// Accepts decimal integers from lowest to highest.
-CLI::Validator integer_from(int64_t lowest, int64_t highest = kMostCounted);
+CLI::Validator integer_from(int64_t lowest, int64_t highest = kMaxCounted);
 /// Accepts a seed: 0 to 2^64 - 1.
 CLI::Validator seed_range();
 /// Finite numbers from lowest to highest; either bound can be excluded.

@@ -36,7 +36,7 @@ class TextPrinter {
 std::string rates_text(const GeneratedText& text);
 /// The line that --json prints. seed: of the random numbers.
 std::string json_line(const GeneratedText& text, const std::string& prompt, uint64_t seed);
-/// Ends the text on stdout with `last` and a newline, so that what follows on stderr has a line of
+/// Ends the text on stdout with `last` and a newline, so that the next text on stderr has a line of
 /// its own.
 void end_text(const std::string& last);
 

@@ -2,7 +2,7 @@
 """Writes the bindings of all ops from docs/reference/ops.json, at build time.
 
     generate.py ops.json FOLDER     writes a header, one C++ file for the module and PARTS files with bindings
-    generate.py ops.json            prints what cannot be bound, and why
+    generate.py ops.json            prints the ops that cannot be bound, and why
 """
 import json
 import keyword
@@ -49,7 +49,7 @@ NOT_BOUND = {
     "apply_": "takes a C++ template's pack of operands",
     "custom_op": "wick.Function is its form in Python",
     "with_gradient": "wick.Function is its form in Python",
-    "arange": "src/habits.cpp binds it, with end and step that may be missing",
+    "arange": "src/spellings.cpp binds it, with end and step that may be missing",
     "print_options": "returns a C++ struct of options",
 }
 
@@ -170,7 +170,7 @@ def declarations(arguments):
 
 def separate_sizes(overload, arguments):
     """The argument whose ints may also be given one by one, as in reshape(x, 2, 3): sizes or dims, alone or before options, at
-    the beginning or behind a tensor. None if there is none."""
+    the beginning or after a tensor. None if no argument is like that."""
     kinds = [plain(p["type"]) for p in overload["parameters"]]
     at = 1 if kinds[:1] == ["Tensor"] else 0
     last = kinds[at:at + 1] in (["Dims"], ["Shape"]) and all(kind.endswith("Options") for kind in kinds[at + 1:at + 2])
@@ -303,7 +303,7 @@ def main_file(manifest, results):
 
 
 def generate(path):
-    """The files' texts by name, and the reasons by name of what cannot be bound."""
+    """The files' texts by name, and by name the reasons why an op cannot be bound."""
     manifest = Manifest(path)
     bound, unbound = [], {}
     for function in manifest.functions:

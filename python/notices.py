@@ -4,7 +4,7 @@
 
 That code is the shared libraries that the binaries need, found with ldd and put into the wheel by auditwheel; the static
 libraries among --linked and libstdc++; and the packages of COMPILED_IN. Their texts are Debian's
-/usr/share/doc/PACKAGE/copyright, and those of Python's package nanobind.
+/usr/share/doc/PACKAGE/copyright, and the licences in Python's package nanobind.
 """
 import argparse
 import importlib.metadata
@@ -47,7 +47,7 @@ def libraries(binary):
 
 
 def package_of(file):
-    """Debian's package that has this file, None if none has it."""
+    """Debian's package that has this file; None if it is in no package."""
     for path in (str(file), str(file).removeprefix("/usr")):
         found = subprocess.run(["dpkg", "-S", path], capture_output=True, text=True)
         if found.returncode == 0:
@@ -60,7 +60,7 @@ def debian_notice(package):
 
 
 def nanobind_notices():
-    """nanobind's own, and that of the hash table inside it, which stands at the top of its header."""
+    """nanobind's own licence, and its hash table's, which stands at the top of its header."""
     files = importlib.metadata.files("nanobind")
     licence = next(file for file in files if file.name == "LICENSE")
     yield "nanobind", licence.read_text().strip()
@@ -69,7 +69,7 @@ def nanobind_notices():
 
 
 def notice_of(file):
-    """(what, text) of a library."""
+    """(title, text) of a library."""
     package = package_of(file)
     if package:
         return f"{file.name} (Debian's {package})", debian_notice(package)
@@ -81,7 +81,7 @@ def notice_of(file):
 
 
 def notices(binaries, archives):
-    """(what, text) of each part."""
+    """(title, text) of each part."""
     own = {binary.resolve() for binary in binaries}
     files = {library for binary in binaries for library in libraries(binary)} - own
     files.update(archive.resolve() for archive in archives)
@@ -96,10 +96,10 @@ def notices(binaries, archives):
 
 
 def page(parts):
-    """The parts, those of one text together, and the licences that they refer to."""
+    """The parts, joined where they have one text, and the licences that they refer to."""
     whose = {}
-    for what, text in parts:
-        whose.setdefault(text, []).append(what)
+    for title, text in parts:
+        whose.setdefault(text, []).append(title)
     licences = sorted({name for text in whose for name in COMMON_LICENSE.findall(text)})
     sections = [("; ".join(names), text) for text, names in whose.items()]
     for name in licences:

@@ -14,8 +14,8 @@ void bind_tensor(nanobind::module_& m);
 void bind_var(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
 void bind_interop(nanobind::module_& m);
-/// What users of PyTorch and NumPy write beside the ops: x.T, x.size(), x.half(), x.cpu().
-void bind_habits(nanobind::module_& m);
+/// Members that users of PyTorch and NumPy expect beside the ops: x.T, x.size(), x.half(), x.cpu().
+void bind_spellings(nanobind::module_& m);
 /// PyTorch's functions that are made of several ops: tensor, manual_seed, allclose, std.
 void bind_pytorch(nanobind::module_& m);
 void bind_function(nanobind::module_& m);

@@ -29,7 +29,8 @@ struct Target {
   nb::handle object;
 };
 
-/// Arguments given one by one, as the ints of `zeros(2, 3)`; another overload is tried if they are none.
+/// Arguments given one by one, as the ints of `zeros(2, 3)`; another overload is tried if they have
+/// other types.
 template <class List>
 List separate(const nb::args& given) {
   List list;
@@ -37,8 +38,8 @@ List separate(const nb::args& given) {
   return list;
 }
 
-/// An argument that is a Device or its name. The name is parsed when the op runs, so that the caller
-/// gets the error of Device::parse and not that of an argument without conversion.
+/// An argument that is a Device or its name. The name is parsed when the op runs, so that the
+/// caller gets the error of Device::parse and not the binding's, which is that no overload fits.
 class DeviceArgument {
  public:
   DeviceArgument() = default;
@@ -54,13 +55,13 @@ class DeviceArgument {
   std::variant<Device, std::string> given_;
 };
 
-/// kNames: pairs of a name and an enumerator; kType: the annotation that lists the names. The generated
-/// ops.h specializes it.
+/// kNames: pairs of a name and an enumerator; kType: the annotation that lists the names. The
+/// generated ops.h specializes it.
 template <class E>
 struct Names;
 
-/// An argument that is an enumerator's name, "reflect" for PadMode::kReflect. As that of a device, the
-/// name is looked up when the op runs.
+/// An argument that is an enumerator's name, "reflect" for PadMode::kReflect. Like a device's name,
+/// it is looked up when the op runs.
 template <class E>
 class EnumArgument {
  public:
@@ -99,7 +100,7 @@ class DTypeArgument {
   std::variant<DType, std::string> given_;
 };
 
-/// What an op gets for an argument that is a name.
+/// The C++ value of a Python argument: an enumerator for its name.
 template <class E>
 E value_of(const EnumArgument<E>& given, std::string_view op, std::string_view argument) {
   return given.value(op, argument);
@@ -137,7 +138,8 @@ inline void add_method(nb::handle type, const char* name, nb::handle function) {
   nb::setattr(type, name, nb::steal(PyInstanceMethod_New(function.ptr())));
 }
 
-/// kMembers: the fields of a C++ struct that is a tuple in Python. The generated ops.h specializes it.
+/// kMembers: the fields of a C++ struct that is a tuple in Python. The generated ops.h specializes
+/// it.
 template <class T>
 struct Fields;
 

@@ -9,11 +9,11 @@
 namespace wick::python {
 namespace {
 
-constexpr int kMostDims = 64;  // of nested lists: NumPy's limit
+constexpr int kMaxDims = 64;  // of nested lists: NumPy's limit
 
 bool is_list(nb::handle data) { return PyList_Check(data.ptr()) || PyTuple_Check(data.ptr()); }
 
-/// Appends the numbers of nested lists to `numbers`. The shape is that of the first list at each
+/// Appends the numbers of nested lists to `numbers`. The shape is the first list's at each
 /// level, to which all others are held.
 void collect(nb::handle data, int depth, Shape* shape, std::vector<Number>* numbers,
              bool* all_bool) {
@@ -29,7 +29,7 @@ void collect(nb::handle data, int depth, Shape* shape, std::vector<Number>* numb
     numbers->push_back(*number);
     return;
   }
-  check(depth < kMostDims, ErrorCode::kInvalidArgument, "Tensor", "expected at most ", kMostDims,
+  check(depth < kMaxDims, ErrorCode::kInvalidArgument, "Tensor", "expected at most ", kMaxDims,
         " levels of nested lists, got more, or a list that contains itself");
   const int64_t size = int64_t(nb::len(data));
   if (depth == shape->size()) {

@@ -1,4 +1,4 @@
-// Texts and conversations behind Python's generators.
+// Texts and conversations for Python's generators.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -7,8 +7,8 @@
 
 namespace wick::python {
 
-/// The options of a session with these keywords; where they say nothing, the model's own, and a seed
-/// of new_session_seed.
+/// The options of a session with these keywords; where they say nothing, the model's own, and a
+/// seed of new_session_seed.
 SessionOptions session_options(const LanguageModel& model, const nanobind::dict& keywords);
 void bind_generation(nanobind::module_& m);
 

@@ -77,8 +77,8 @@ int device_number_of(const Device& device) {
       .number;
 }
 
-/// The tensor's memory as a read-only array: tensors are immutable. Work that is queued on it may not
-/// be done.
+/// The tensor's memory as a read-only array: tensors are immutable. Work that is queued on it may
+/// not be done.
 template <class... Framework>
 nb::ndarray<Framework..., nb::ro> array_of(const Tensor& x) {
   const nb::dlpack::dtype code = code_of(x.dtype());
@@ -102,8 +102,8 @@ nb::object numpy_of(const Tensor& x) {
   return nb::cast(array_of<nb::numpy>(on_host));
 }
 
-/// Waits for the device's ops. An error that one of them has recorded stays there, for the caller of
-/// synchronize.
+/// Waits for the device's ops. An error that one of them has recorded stays there, for the caller
+/// of synchronize.
 void wait_for_work(const Device& device) noexcept {
   if (device.is_cpu()) return;
   try {
@@ -127,7 +127,7 @@ Tensor view_of(const Array& array, std::vector<int64_t>* flipped) {
   const Device device = Device::at({kind, array.device_id()});
   Layout layout;
   const char* data = static_cast<const char*>(array.data());
-  int64_t last = 0;  // offset of the element farthest behind `data`
+  int64_t last = 0;  // offset of the element farthest from `data`
   for (size_t d = 0; d < array.ndim(); d++) {
     const int64_t size = int64_t(array.shape(d)), stride = array.stride(d);
     layout.shape.push_back(size);

@@ -6,8 +6,8 @@
 
 namespace wick::python {
 
-/// Copies an array, an object with a buffer or DLPack, to a tensor on the CPU. Raises TypeError if
-/// it is none, or its dtype is none of wick's.
+/// Copies an array, an object with a buffer or DLPack, to a tensor on the CPU. Raises TypeError for
+/// another object, or a dtype that wick does not have.
 Tensor copy_of_array(nanobind::handle array);
 
 }  // namespace wick::python

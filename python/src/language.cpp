@@ -123,7 +123,7 @@ void bind_session(nb::module_& m) {
       .def("__repr__", &represented);
 }
 
-/// Behind wick.KvCache: a cache whose sequences all have the same length.
+/// The object of wick.KvCache: a cache whose sequences all have the same length.
 struct Cache {
   std::unique_ptr<ModelCache> cache;
   int64_t batch = 0, length = 0;

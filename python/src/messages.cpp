@@ -45,7 +45,7 @@ ChatMessage message_of(nb::handle item, const std::string& where) {
         "expected a \"content\", got ", described(item));
   ChatMessage message{.role = text_of(role, where + "[\"role\"]"), .content = {}};
   if (calls && (!content.is_valid() || content.is_none()))
-    message.more.set("content", nullptr);  // templates ask whether it is none
+    message.more.set("content", nullptr);  // templates ask whether it is None
   else
     message.content = content_text(content, where + "[\"content\"]");
   nb::dict more;

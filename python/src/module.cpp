@@ -15,7 +15,7 @@ NB_MODULE(_wick, m) {
   bind_kernels(m);
   bind_extremes(m);
   bind_ops(m);
-  bind_habits(m);
+  bind_spellings(m);
   bind_pytorch(m);
   bind_function(m);
   bind_files(m);

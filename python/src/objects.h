@@ -1,4 +1,4 @@
-// The C++ objects behind wick.Tensor and wick.Var.
+// The C++ objects of wick.Tensor and wick.Var.
 #pragma once
 #include <utility>
 
@@ -6,8 +6,8 @@
 
 namespace wick::python {
 
-/// Behind wick.Tensor. A Var is a Tensor in Python as it is an operand of ops in C++, so one class
-/// serves both: a Var's tensor() is its value of the moment.
+/// The object of wick.Tensor. A Var is a Tensor in Python as it is an operand of ops in C++, so one
+/// class serves both: a Var's tensor() is its value of the moment.
 class TensorObject {
  public:
   explicit TensorObject(Tensor tensor) : tensor_(std::move(tensor)) {}
@@ -24,7 +24,7 @@ class TensorObject {
   Var var_;
 };
 
-/// Behind wick.Var.
+/// The object of wick.Var.
 class VarObject : public TensorObject {
  public:
   explicit VarObject(Var var) : TensorObject(std::move(var)) {}

@@ -9,8 +9,8 @@
 
 namespace wick::python {
 
-/// Calls the function with the logits and returns its result. Errors: TypeError if the value cannot be
-/// called; later TypeError or ValueError for a result that is no Tensor of the logits' shape.
+/// Calls the function with the logits and returns its result. Errors: TypeError if the value cannot
+/// be called; later TypeError or ValueError for a result that is no Tensor of the logits' shape.
 std::function<Tensor(const Tensor&)> on_logits_of(nanobind::handle value, const std::string& where);
 
 /// Slots of the classes with a session, whose on_logits may refer to the object itself: Python's

@@ -10,14 +10,15 @@ namespace {
 using TensorType = nb::class_<TensorObject>;
 using VarType = nb::class_<VarObject, TensorObject>;
 
-/// A tensor of True or False for an op with `like`: a Number would be an int, which makes a tensor of
-/// bool an i64.
+/// A tensor of True or False for an op with `like`: a Number would be an int, which makes a tensor
+/// of bool an i64.
 Tensor truth(bool value, const Tensor& like) {
   return full({}, value, {DType::kBool, like.device()});
 }
 
-/// For an operand that no overload takes. NumPy's arrays leave `array + tensor` and `tensor == array` to
-/// the tensor, and Python makes of NotImplemented on both sides a comparison of identities.
+/// For an operand that no overload takes. NumPy's arrays leave `array + tensor` and
+/// `tensor == array` to the tensor, and where both sides return NotImplemented, Python compares
+/// identities.
 nb::object refuse_array(const Tensor&, nb::handle other) {
   if (!nb::hasattr(other, "__array_interface__")) return nb::borrow(Py_NotImplemented);
   throw nb::type_error(
@@ -25,7 +26,8 @@ nb::object refuse_array(const Tensor&, nb::handle other) {
       "the tensor, tensor.numpy()");
 }
 
-/// `reversed` runs for a number on the left. An op that takes none there gets a tensor: 0 b + a.
+/// `reversed` runs for a number on the left. If the op takes only tensors on the left, it gets one:
+/// 0 b + a.
 template <class Op>
 void bind_binary(TensorType& type, const char* name, const char* reversed, Op op) {
   type.def(

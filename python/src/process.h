@@ -18,9 +18,9 @@ inline void enter_wick() {
     note_first_use();
 }
 
-/// Takes the GIL again. When the interpreter has ended meanwhile, Python ends the threads that ask for
-/// it, by an unwinding that no noexcept function of ours survives: such a thread waits here for the
-/// process's end instead.
+/// Takes the GIL again. When the interpreter has ended meanwhile, Python ends the threads that ask
+/// for it, by an unwinding that no noexcept function of ours survives: such a thread waits here for
+/// the process's end instead.
 void take_gil(PyThreadState* state);
 
 /// Releases the GIL during its lifetime.

@@ -8,9 +8,9 @@ namespace wick::python {
 
 /// Sets the device's seed, on which from now on the seeds of new sessions depend.
 void seed_device(const Device& device, uint64_t seed);
-/// A seed for a session that is given none: drawn from the device's generator if the program has
-/// seeded the device, so that manual_seed repeats what follows; else from the system, another one
-/// each time.
+/// A seed for a session without a seed of its own: drawn from the device's generator if the program
+/// has seeded the device, so that manual_seed repeats the texts after it; else from the system,
+/// another one each time.
 uint64_t new_session_seed(const Device& device);
 
 }  // namespace wick::python

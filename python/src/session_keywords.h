@@ -1,4 +1,4 @@
-// The keywords of sessions: the one list of what Python's session, generate and chat take.
+// The keywords of sessions: the one list for Python's session, generate and chat.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -15,7 +15,7 @@ struct SessionKeyword {
 };
 std::span<const SessionKeyword> session_keywords();
 
-/// The options with those of the dict; None leaves an option as it is. Errors: TypeError, also for a
+/// The options, replaced where the dict has another value than None. Errors: TypeError, also for a
 /// name that is no keyword; ValueError.
 SessionOptions with_keywords(SessionOptions options, const nanobind::dict& keywords);
 

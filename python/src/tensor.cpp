@@ -26,7 +26,7 @@ nb::object item(const Tensor& x) {
   return with_python_type(x, []<class T>(const Tensor& y) { return nb::cast(y.item<T>()); });
 }
 
-/// The elements from `at` on, as nested lists over the dims from `dim` on; moves `at` behind them.
+/// The elements from `at` on, as nested lists over the dims from `dim` on; moves `at` past them.
 template <class T>
 nb::object nested(const std::vector<T>& values, const Shape& shape, int dim, size_t* at) {
   if (dim == shape.size()) return nb::cast(T(values[(*at)++]));
@@ -42,8 +42,8 @@ nb::object tolist(const Tensor& x) {
   });
 }
 
-/// wick.Tensor(1.5, f32), wick.Var([1., 2.], f32, rocm:0): what C++ prints, as an expression of Python.
-/// If elements are left out, the shape follows them.
+/// wick.Tensor(1.5, f32), wick.Var([1., 2.], f32, rocm:0): the text that C++ prints, as an
+/// expression of Python. If elements are left out, the shape follows them.
 std::string repr(const Tensor& x, const std::string& type) {
   const std::string text = to_string(x);
   const size_t end = text.rfind('\n');

@@ -8,10 +8,10 @@
 namespace wick::python {
 namespace {
 
-constexpr int kMostLevels = 200;
+constexpr int kMaxLevels = 200;
 
 void require_level(int level, const std::string& where) {
-  check(level < kMostLevels, ErrorCode::kInvalidArgument, where, "expected at most ", kMostLevels,
+  check(level < kMaxLevels, ErrorCode::kInvalidArgument, where, "expected at most ", kMaxLevels,
         " levels of lists and dicts, got more, or one that contains itself");
 }
 

@@ -1,4 +1,4 @@
-// Values of keywords and dicts, with errors that name the place, what was expected and what was given.
+// Values of keywords and dicts, with errors that name the place, the expected and the given value.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -25,8 +25,8 @@ std::string text_of(nanobind::handle value, const std::string& where);
 nanobind::object list_of(nanobind::handle value, const std::string& where,
                          const std::string& expected);
 
-/// None, bool, int, float, str, and lists and dicts of them, as templates read it. Errors: TypeError;
-/// ValueError for more than 200 levels.
+/// None, bool, int, float, str, and lists and dicts of them, as templates read it. Errors:
+/// TypeError; ValueError for more than 200 levels.
 Setting setting_of(nanobind::handle value, const std::string& where);
 /// A dict as setting_of gives it. Errors: TypeError.
 Settings settings_of(nanobind::handle value, const std::string& where);

@@ -14,8 +14,8 @@ struct NoGradScope {
 }  // namespace
 
 void bind_var(nb::module_& m) {
-  // A freed gradient may end a Function of Python, which needs the GIL: none of these waits for a
-  // lock of wick while it holds the GIL.
+  // A freed gradient may end a Function of Python, which needs the GIL: no method here waits
+  // for a lock of wick while it holds the GIL.
   nb::class_<VarObject, TensorObject>(
       m, "Var", "A mutable tensor, for which backward accumulates a gradient.")
       .def(

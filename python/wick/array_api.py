@@ -66,7 +66,7 @@ Axis = int | Sequence[int] | None
 
 
 def _reduce(op: Callable[..., Tensor], x: Tensor, axis: Axis, keepdims: builtins.bool, *options: Any) -> Tensor:
-    """The reduction over all dims, some, or none."""
+    """The reduction over all dims, over some, or over an empty list of them."""
     if axis is not None and not isinstance(axis, int) and len(axis) == 0:
         return op(x[..., None], -1, *options)
     return op(x, () if axis is None else axis, *options, keepdim=keepdims)
@@ -530,7 +530,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     return _wick.sum(x1 * x2, axis)
 
 
-# ---- what is there
+# ---- facts about the namespace
 
 
 class Info:

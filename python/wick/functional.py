@@ -116,8 +116,8 @@ def kl_div(log_probabilities: Tensor, target: Tensor, reduction: Literal["mean",
 
 def pad(input: Tensor, pad: Sequence[int], mode: Literal["constant", "reflect", "replicate", "circular"] = "constant",
         value: float | None = None) -> Tensor:
-    """Pads dims from the last on: pad has the numbers of elements before and after the last dim, then those of the dim before
-    it, and so on; negative ones crop. wick.pad takes pairs in the order of the dims."""
+    """Pads dims from the last on: pad has the numbers of elements before and after the last dim, then two numbers for the dim
+    before it, and so on; negative ones crop. wick.pad takes pairs in the order of the dims."""
     if len(pad) % 2 or len(pad) > 2 * input.ndim:
         raise ValueError(f"pad: expected two ints for each of the last dims of {list(input.shape)}, got {list(pad)}")
     pairs = [(before, after) for before, after in zip(pad[::2], pad[1::2])]

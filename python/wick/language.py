@@ -70,7 +70,7 @@ class Chat:
     for piece in chat("Why is the sky blue?"):
         print(piece, end="", flush=True)
 
-    `messages` holds the conversation so far, as dicts of role and content. Once it outgrows the context (`capacity` tokens),
+    `messages` holds the conversation, as dicts of role and content. Once it outgrows the context (`capacity` tokens),
     the model reads it without its oldest turns, the system message kept; the first time, a warning says so. A question that
     fails leaves the conversation as it was.
     """
@@ -163,7 +163,7 @@ class LanguageModel(_wick._LanguageModel):
 
         attention_mask        [B, T]: 0 for padding, to the left or the right of a row's tokens
         inputs_embeds         [B, T, hidden_size], in place of input_ids
-        output_hidden_states  also last_hidden_state and hidden_states.I, what layer I reads
+        output_hidden_states  also last_hidden_state and hidden_states.I, the input of layer I
         """
         given = {"input_ids": input_ids, "attention_mask": attention_mask, **inputs}
         return Outputs(self._forward({name: tensor for name, tensor in given.items() if tensor is not None}, output_hidden_states))
@@ -195,7 +195,7 @@ class LanguageModel(_wick._LanguageModel):
         """A conversation by the model's chat template; see Chat.
 
         system              the system message, or the messages that the conversation begins with
-        messages            those messages: dicts of role and content, and what else the template reads, as tool_calls
+        messages            those messages: dicts of role and content, and further keys that the template reads, as tool_calls
         max_tokens          the most tokens of an answer; None: until the model ends it or the context is full
         stop                texts that end an answer and are not part of it
         tools               functions that the model may call: JSON schemas, as dicts
@@ -238,7 +238,7 @@ def load(path: str | PathLike[str], device: Device | str | None = None, dtype: D
     dtype          of the computation; None: the device's preferred one
     positions      the most tokens of a text; 0: as many as the model was trained for
     progress       is called with (bytes read, all bytes) after each tensor
-    tokenizer_pre  the pre-tokenizer of a GGUF file that names none or an unknown one, such as "qwen2"
+    tokenizer_pre  the pre-tokenizer of a GGUF file that names an unknown one or does not name it, such as "qwen2"
 
     Errors: FileNotFoundError and other OSErrors; ValueError for damaged files, naming the file; NotImplementedError for a
     family that wick lacks; MemoryError, before a weight is read, for a model larger than the device's memory.

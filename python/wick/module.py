@@ -1,4 +1,4 @@
-"""What all layers are: a Module, whose parameters are found, named, saved and moved."""
+"""Module, the base of all layers: its parameters are found, named, saved and moved."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,13 +9,13 @@ from ._wick import Tensor, Var
 
 
 class Module:
-    """A part of a model. Its parameters are its attributes that are Vars, and those of attributes that are Modules, also in
-    lists and dicts; a name joins the attributes' names with dots, as in PyTorch."""
+    """A part of a model. Its parameters are its attributes that are Vars, and the parameters of attributes that are Modules,
+    also in lists and dicts; a name joins the attributes' names with dots, as in PyTorch."""
 
     training = True  # layers that differ in training, such as Dropout, look here
 
     def _members(self) -> Iterable[tuple[str, Any]]:
-        """What may hold parameters and modules, by name."""
+        """The attributes that may hold parameters and modules, by name."""
         return vars(self).items()
 
     def named_parameters(self, prefix: str = "") -> dict[str, Var]:

@@ -37,7 +37,7 @@ def torch_names(torch, tmp_path):
 
 
 def plain(value):
-    """Tensors, alone and in lists, as arrays, dtypes and devices as text: what can be compared."""
+    """Tensors, alone and in lists, as arrays, dtypes and devices as text, so that they can be compared."""
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if hasattr(value, "detach") and hasattr(value, "numpy"):
@@ -85,7 +85,7 @@ def test_what_the_list_says_of_wick_is_true(theirs, ours, tmp_path):
     if ours.startswith("`"):
         names = wick_names(tmp_path)
         assert len(codes(ours)) == len(codes(theirs))
-        for code in codes(ours):  # one after the other: what is saved is loaded
+        for code in codes(ours):  # one after the other, as they load files that earlier ones save
             run(code, names)
 
 

@@ -234,7 +234,7 @@ v = wick.Var([1.0])
 y = Double.apply(v)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")  # nanobind prints what is left at the end
+    assert (done.returncode, done.stderr) == (0, "")  # nanobind prints objects that are left at the end
 
 
 def test_threads_run_backward_and_free_tapes_at_the_same_time():

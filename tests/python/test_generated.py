@@ -141,7 +141,7 @@ def test_products(data, m, k, n, dtype, device):
        st.sampled_from(conftest.DEVICES))
 def test_casts_and_back_to_numpy(data, array, dtype, device):
     x, a = laid_out(data, array, device)
-    if dtype == "u8":  # what NumPy does with negative numbers depends on the machine
+    if dtype == "u8":  # NumPy's results for negative numbers depend on the machine
         x, a = x.abs() if a.dtype.kind == "f" else x, np.abs(a)
     back = x.to(dtype).numpy()
     assert back.dtype == np.dtype({"bool": "?", "i32": "i4", "i64": "i8", "f32": "f4", "f64": "f8", "u8": "u1"}[dtype])

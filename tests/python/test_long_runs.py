@@ -71,7 +71,7 @@ def test_calls_leak_nothing(name):
 
 
 def test_threads_compute_side_by_side(device):
-    """Each thread has tensors, a gradient and a random sequence of its own, and gets what one thread alone gets."""
+    """Each thread has tensors, a gradient and a random sequence of its own, and gets the results of a single thread."""
     def work(n):
         x = wick.Tensor(np.full((8, 8), n, dtype=np.float32), device=device)
         v = wick.Var(x)

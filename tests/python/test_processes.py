@@ -17,7 +17,7 @@ def run(program, *arguments):
     return done.stdout.split("\n")[:-1]
 
 
-# Tries each use in a child of its own and prints what became of it.
+# Tries each use in a child of its own and prints the result.
 FORK = """
 import os, sys, wick
 USES = {

@@ -64,7 +64,7 @@ def test_dlpack_copies_when_asked_or_when_it_must():
 
 
 class OnGpu:
-    """An array on a GPU that other code owns: records what its consumer asks for."""
+    """An array on a GPU that other code owns: records its consumer's requests."""
 
     def __init__(self, tensor):
         self.tensor, self.streams = tensor, []
@@ -96,7 +96,7 @@ def test_torch_and_wick_take_turns_on_one_memory(torch, gpu):
             big = torch.ones(1 << 24, device="cuda")
             for _ in range(10):
                 big = big * 1.5
-            x = wick.from_dlpack(big)  # what torch has queued is not done yet
+            x = wick.from_dlpack(big)  # torch's queued work is not done yet
             y = x + 1
             assert x.device == "cuda" and y.max().item() == y.min().item() == 1.5**10 + 1
             back = torch.from_dlpack(y * 2)

@@ -1,4 +1,4 @@
-// The program `wick` from outside: what it prints, where, and its exit code.
+// The program `wick` from outside: its output on stdout and stderr, and its exit code.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -54,8 +54,8 @@ std::string unescaped(const std::string& text) {
   return result;
 }
 
-/// The elements of a picture's text, which must be well-formed XML of elements, attributes in double
-/// quotes and text.
+/// The elements of a picture's text, which must be well-formed XML of elements, attributes in
+/// double quotes and text.
 class Svg {
  public:
   explicit Svg(const Picture& picture) : text_(svg_of(picture)) {

@@ -20,7 +20,8 @@ namespace wick::test {
 /// The program on a terminal of its own.
 class Terminal {
  public:
-  /// Runs wick with these arguments and "NAME=VALUE" in the environment, TERM being dumb by default.
+  /// Runs wick with these arguments and "NAME=VALUE" in the environment, where TERM is dumb unless
+  /// it is among them.
   explicit Terminal(const std::vector<std::string>& arguments,
                     const std::vector<std::string>& environment = {}) {
     start(WICK_PROGRAM, arguments, environment);

@@ -1,4 +1,4 @@
-// Runs the program `wick` and looks at what it printed and at its exit code.
+// Runs the program `wick` and looks at its output and its exit code.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -15,7 +15,7 @@ inline constexpr const char* kSmallConfig =
     R"({"model_type": "llama", "vocab_size": 256, "hidden_size": 16, "intermediate_size": 24,
  "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 32})";
 
-/// A folder with text, config and what `wick train` of them is called with, but for --out and
+/// A folder with text and config, and the flags of a `wick train` of them without --out and
 /// --steps.
 struct SmallTraining {
   Folder folder;

@@ -1,4 +1,4 @@
-// wick train from outside: what it leaves, how it is stopped and goes on, what it refuses.
+// wick train from outside: the files that it leaves, how it is stopped and goes on, and its errors.
 #include <pty.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -138,7 +138,7 @@ TEST(Train, DeterministicAddsInAnotherOrderOnACard) {
   };
   const std::string one = model_of("one", " --deterministic");
   EXPECT_EQ(model_of("two", " --deterministic"), one);
-  EXPECT_NE(model_of("three", ""), one);  // the emulator's order of atomics is not that of ids
+  EXPECT_NE(model_of("three", ""), one);  // the emulator's atomics do not run in the ids' order
 }
 
 TEST(Train, CtrlCSavesAndResumingGivesTheSameModelToTheByte) {

@@ -1,4 +1,4 @@
-"""What users of PyTorch and NumPy write every day, held to PyTorch."""
+"""Spellings of PyTorch and NumPy that are no ops of wick, held to PyTorch."""
 import numpy as np
 import pytest
 

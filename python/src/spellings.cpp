@@ -1,4 +1,4 @@
-// What users of PyTorch and NumPy write every day and no op is.
+// Spellings of PyTorch and NumPy that are no ops of wick: x.T, x.size(), x.half(), x.cpu(), arange.
 #include "bind.h"
 #include "casters.h"
 #include "dtype_names.h"
@@ -33,7 +33,7 @@ Tensor arange_of(Number start, std::optional<Number> end, Number step,
 
 }  // namespace
 
-void bind_habits(nb::module_& m) {
+void bind_spellings(nb::module_& m) {
   auto type = nb::borrow<nb::class_<TensorObject>>(m.attr("Tensor"));
   type.def(
           "size", [](const Tensor& x) { return x.shape(); }, "The sizes, as a tuple: the shape.")
