@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "scalar/round_up.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -348,7 +349,7 @@ void Scheduler::begin_launch(const BoundKernel& kernel, const RunConditions& way
   kernel_ = &kernel, way_ = way;
   wave_shift_ = __builtin_ctz(unsigned(kernel.wave));
   shared_memory_.begin_launch(kernel.shared_bytes, way.poison);
-  waves_.resize(size_t((kernel.threads + kernel.wave - 1) / kernel.wave));
+  waves_.resize(size_t(ceil_div(kernel.threads, kernel.wave)));
 }
 
 std::string Scheduler::run_block(int64 index) {

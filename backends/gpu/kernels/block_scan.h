@@ -77,7 +77,7 @@ struct RowPieces {
 template <class Step, class Ctx, class V>
 WICK_DEVICE V total_of(const Ctx& ctx, V (&partial)[Ctx::kWaves], const V* totals, int count,
                        V none) {
-  const int share = (count + Ctx::kThreads - 1) / Ctx::kThreads;
+  const int share = ceil_div(count, Ctx::kThreads);
   V mine = none;
   for (int i = ctx.thread() * share; i < (ctx.thread() + 1) * share && i < count; i++)
     mine = Step()(mine, totals[i]);

@@ -5,6 +5,7 @@
 #include "runtime/kernel_list.h"
 #include "scalar/bits.h"
 #include "scalar/math.h"
+#include "scalar/round_up.h"
 #include "wick/abi/merge.h"
 
 namespace wick::gpu {
@@ -12,11 +13,6 @@ namespace wick::gpu {
 /// The most elements of one launch, and the largest offset within a view in it, in elements: device
 /// code computes indices and offsets in 32 bits, signed or not.
 inline constexpr int64 kLaunchLimit = int64(1) << 30;
-
-template <class T>
-constexpr WICK_HD T ceil_div(T a, T b) {
-  return (a + b - 1) / b;
-}
 
 /// n elements that one access reads or writes, where the hardware can.
 template <class T, int n>

@@ -60,7 +60,7 @@ struct ConvDim {
     int tap = 0;
     while (tap < slots && (r + padding - tap * dilation) % stride != 0) tap++;
     const bool has_taps = tap < slots;
-    return {(out_size - r + stride - 1) / stride,
+    return {ceil_div(out_size - r, stride),
             has_taps ? (kernel - 1 - tap) / period + 1 : 0,
             1,
             -int32(int64(period) * dilation / stride),
@@ -71,7 +71,7 @@ struct ConvDim {
             stride};
   }
   /// The most taps of a class.
-  int64 most_taps() const { return (kernel + period - 1) / period; }
+  int64 most_taps() const { return ceil_div(kernel, period); }
 };
 
 /// A launch of a convolution or of its input gradient.
@@ -333,17 +333,17 @@ struct Convolution {
   // ---- packed weights
 
   static constexpr int64 kDepth = 64;  // the most of k that a kernel takes at a time
-  /// n rounded up to a multiple of `step`: the padded rows, or taps and channels, of a slot.
-  static int64 filled(int64 n, int64 step) { return ceil_div(n, step) * step; }
+  // Rows, or taps and channels, of a slot are padded to whole steps.
   int64 slots() const { return a.groups * dim(0).slots * dim(1).slots; }
   int64 most_k() const { return dim(0).most_taps() * dim(1).most_taps() * channels; }
   int64 packed_numel(bool rows_inner) const {
-    return slots() * (rows_inner ? filled(rows, 4) * most_k() : rows * filled(most_k(), kDepth));
+    return slots() *
+           (rows_inner ? round_up(rows, 4) * most_k() : rows * round_up(most_k(), kDepth));
   }
   template <class T>
   Status pack_weights(const Call& call, bool rows_inner, ConvArgs<T>* args) const {
     using K = PackWeights<Bits<sizeof(T)>>;
-    const int64 inner = rows_inner ? filled(rows, 4) : filled(most_k(), kDepth);
+    const int64 inner = rows_inner ? round_up(rows, 4) : round_up(most_k(), kDepth);
     const int64 outer = rows_inner ? most_k() : rows;
     args->weight = static_cast<const T*>(call.scratch);
     args->weight_row = int32(inner), args->slot_size = inner * outer;
@@ -371,11 +371,11 @@ struct Convolution {
   }
   /// The elements of the copy.
   int64 channels_last_numel() const {
-    return source.numel() / source.shape[1] * a.groups * filled(channels, 8);
+    return source.numel() / source.shape[1] * a.groups * round_up(channels, 8);
   }
   /// Makes `to`, which copy_channels_last writes, the source. Its padding counts as channels.
   void use_channels_last(void* to) {
-    channels = filled(channels, 8);
+    channels = round_up(channels, 8);
     const int64 pixel = a.groups * channels;
     source.data = to;
     source.strides[1] = 1, source.strides[3] = pixel;
@@ -613,7 +613,7 @@ struct ConvWeightGradient {
       cut.launches = ceil_div(n, cut.images);
       const int64 pixels = cut.images * places;
       const int64 wanted = ceil_div(kWantedBlocks, blocks * cut.launches);
-      cut.piece = Convolution::filled(ceil_div(pixels, wanted), least);
+      cut.piece = round_up(ceil_div(pixels, wanted), least);
       cut.pieces = ceil_div(pixels, cut.piece);
       return cut;
     }

@@ -164,7 +164,7 @@ struct MatrixConv {
     if (first_n >= place.pixels) return;  // a class with fewer pixels than the first
     typename P::A weight;
     typename P::B windows;
-    const int steps = (place.k + tile.k - 1) / tile.k;
+    const int steps = ceil_div(place.k, tile.k);
     // Packed weights are padded with zeros to a whole step.
     const Steps weight_steps{args.weight_row, 1};
     windows.begin(ctx, args, place, first_n);
@@ -200,7 +200,7 @@ struct MatrixConvLaunch {
     if (tile.m == kLargeMatrixTile.m && (blocks < info.compute_units || c.rows <= 64))
       return "large tiles would leave compute units idle";
     if (!packed) return nullptr;
-    if (5 * c.channels < 4 * Convolution::filled(c.channels, 8))
+    if (5 * c.channels < 4 * round_up(c.channels, 8))
       return "packs of 8 channels would be mostly zeros";
     if (c.source.numel() / c.source.shape[1] > kLaunchLimit || c.channels * c.a.groups >= 1 << 19)
       return "the source has more than 2^30 pixels or 2^19 channels";
@@ -209,14 +209,14 @@ struct MatrixConvLaunch {
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
     Convolution c(call);
     const int64 copied = copies(c) ? c.channels_last_numel() : 0;
-    if (packed) c.channels = Convolution::filled(c.channels, 8);
+    if (packed) c.channels = round_up(c.channels, 8);
     return (weight_numel(c) + copied) * int64(sizeof(T));
   }
   static Status run(const Call& call) {
     Convolution c(call);
     if (copies(c)) {
       Convolution padded(call);
-      padded.channels = Convolution::filled(c.channels, 8);
+      padded.channels = round_up(c.channels, 8);
       c.use_channels_last(static_cast<T*>(call.scratch) + weight_numel(padded));
       if (const Status status = c.copy_channels_last<T>(call); !status.ok()) return status;
     }
@@ -230,9 +230,7 @@ struct MatrixConvLaunch {
  private:
   static bool copies(const Convolution& c) { return packed && !c.has_channel_packs(); }
   /// Where the copy begins: after the packed weights, aligned to packs.
-  static int64 weight_numel(const Convolution& c) {
-    return Convolution::filled(c.packed_numel(false), 8);
-  }
+  static int64 weight_numel(const Convolution& c) { return round_up(c.packed_numel(false), 8); }
 };
 
 /// A tile of y or of windows, with pixels as k: neighbouring threads load neighbouring pixels.
@@ -279,7 +277,7 @@ struct MatrixConvWeight {
     x.begin(args, place.x, ctx.thread(), place.first, place.end);
     x.columns = shared.columns;
     typename P::Tile sums = {};
-    P::multiply_all(ctx, shared.stage, y, x, (place.end - place.first + tile.k - 1) / tile.k, sums);
+    P::multiply_all(ctx, shared.stage, y, x, ceil_div(place.end - place.first, tile.k), sums);
     using Matrix = typename Ctx::Matrix;
     WICK_UNROLL
     for (int i = 0; i < P::kFragmentsM; i++) {

@@ -41,7 +41,7 @@ struct TiledConv : PlainProduct<T, tile> {
     windows.pixel = ctx.thread() % tile.n, windows.k = ctx.thread() / tile.n * P::kRun;
     windows.reader.begin(args, place, first_n + windows.pixel, windows.k);
     typename P::Sums sums = {};
-    P::multiply(ctx, shared, weight, windows, (place.k + tile.k - 1) / tile.k, sums);
+    P::multiply(ctx, shared, weight, windows, ceil_div(place.k, tile.k), sums);
 
     const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
     for (int j = 0; j < P::kGroupsN; j++) {
@@ -118,7 +118,7 @@ struct TiledConvWeight : PlainProduct<T, tile> {
     x.begin(args, place.x, ctx.thread(), place.first, place.end);
     x.columns = shared.columns;
     typename P::Sums sums = {};
-    P::multiply(ctx, shared.product, y, x, (place.end - place.first + tile.k - 1) / tile.k, sums);
+    P::multiply(ctx, shared.product, y, x, ceil_div(place.end - place.first, tile.k), sums);
 
     const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
     for (int i = 0; i < P::kGroupsM * 4; i++) {

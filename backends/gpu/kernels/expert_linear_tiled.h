@@ -118,7 +118,7 @@ struct ExpertTiled {
       const int expert = first + ctx.thread();
       int32 tiles = 0;
       if (expert <= args.experts)
-        tiles = (args.sorted.begin[expert + 1] - args.sorted.begin[expert] + tile.m - 1) / tile.m;
+        tiles = ceil_div(args.sorted.begin[expert + 1] - args.sorted.begin[expert], tile.m);
       const Scanned<int32> place = scan_threads<Plus>(ctx, shared.partial, tiles, 0);
       const int own = index - before - place.before;
       if (0 <= own && own < tiles) shared.expert = expert, shared.tile = own;

@@ -93,7 +93,7 @@ struct LinearMatrix {
             args.x_packs);
     w.begin(ctx, args, first_n);
     typename P::Tile sums = {};
-    P::multiply_all(ctx, shared.stage, x, w, (args.k + tile.k - 1) / tile.k, sums);
+    P::multiply_all(ctx, shared.stage, x, w, ceil_div(args.k, tile.k), sums);
     P::write(ctx, shared.stage, sums, [&](int tile_m, int tile_n, const Pack<T, 8>& pack) {
       const int m = first_m + tile_m, n = first_n + tile_n;
       if (m >= args.m || n >= args.n) return;

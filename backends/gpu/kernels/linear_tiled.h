@@ -71,7 +71,7 @@ struct LinearTiled {
     Activations x(ctx.thread(), args, row_at);
     Weights w(ctx.thread(), args, weights, first_n);
     typename P::Sums sums = {};
-    P::multiply(ctx, shared, x, w, (args.k + tile.k - 1) / tile.k, sums);
+    P::multiply(ctx, shared, x, w, ceil_div(args.k, tile.k), sums);
 
     const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
     for (int i = 0; i < P::kGroupsM * 4; i++) {

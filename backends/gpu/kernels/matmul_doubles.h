@@ -137,7 +137,7 @@ struct MatrixDoubleMatmul {
     a.begin(ctx, block.a + first_k * args.a_steps.k, args.a_steps, first_m, args.m, k);
     b.begin(ctx, block.b + first_k * args.b_steps.k, args.b_steps, first_n, args.n, k);
     Tile<Ctx> sums = {};
-    multiply_all(ctx, shared.stage, a, b, (k + kDoubleDepth - 1) / kDoubleDepth, sums);
+    multiply_all(ctx, shared.stage, a, b, ceil_div(k, kDoubleDepth), sums);
     double* c = block.c;
     if constexpr (tile.splits)
       if (args.partials) c = args.partial(ctx.block().y, block.batch);

@@ -532,13 +532,13 @@ struct MatrixMatmul {
     typename P::A a;
     typename P::B b;
     typename P::Tile sums = {};
-    const int steps = (args.k + tile.k - 1) / tile.k;
+    const int steps = ceil_div(args.k, tile.k);
     if constexpr (kSplits) {
       const int first_k = ctx.block().y * args.split_length;
       const int k = args.k - first_k < args.split_length ? args.k - first_k : args.split_length;
       a.begin(ctx, block.a + first_k * args.a_steps.k, args.a_steps, first_m, args.m, k);
       b.begin(ctx, block.b + first_k * args.b_steps.k, args.b_steps, first_n, args.n, k);
-      P::multiply_packed(ctx, shared.stage, a, b, (k + tile.k - 1) / tile.k, sums);
+      P::multiply_packed(ctx, shared.stage, a, b, ceil_div(k, tile.k), sums);
       if (args.partials) {
         float* const partial = args.partial(ctx.block().y, block.batch);
         P::each_sum(ctx, sums, [&](int tile_m, int tile_n, float sum) {

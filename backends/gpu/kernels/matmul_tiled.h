@@ -178,7 +178,7 @@ struct TiledMatmul : PlainProduct<T, tile> {
     A a(ctx.thread(), block.a, args.a_steps, first_m, args.m, args.k, args.a_packs);
     B b(ctx.thread(), block.b, args.b_steps, first_n, args.n, args.k, args.b_packs);
     typename P::Sums sums = {};
-    P::multiply(ctx, shared, a, b, (args.k + tile.k - 1) / tile.k, sums);
+    P::multiply(ctx, shared, a, b, ceil_div(args.k, tile.k), sums);
 
     const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
     if (args.epilogue.bias) add_bias(args, first_n + thread_n, sums);

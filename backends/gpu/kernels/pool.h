@@ -16,9 +16,9 @@ struct Taps {
   static WICK_DEVICE Taps of(const PoolAttributes& a, int d, int64 place, int64 low, int64 high) {
     Taps taps{place * a.stride[d] - a.padding[d], 0, a.kernel[d]};
     const int64 dilation = a.dilation[d];
-    if (taps.start < low) taps.begin = (low - taps.start + dilation - 1) / dilation;
+    if (taps.start < low) taps.begin = ceil_div(low - taps.start, dilation);
     if (taps.start + (a.kernel[d] - 1) * dilation >= high)
-      taps.end = taps.start < high ? (high - taps.start + dilation - 1) / dilation : 0;
+      taps.end = taps.start < high ? ceil_div(high - taps.start, dilation) : 0;
     return taps;
   }
   WICK_DEVICE int64 count() const { return begin < end ? end - begin : 0; }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "scalar/round_up.h"
 #include "wick/base/error.h"
 
 namespace wick::gpu::emu {
@@ -54,9 +55,7 @@ struct Allocation {
   char* front_zone() const { return data - kZoneBytes; }
   char* back_zone_end() const { return end() + kZoneBytes; }
   char* mapping() const { return front_zone() - kGapBytes; }
-  int64 mapped_bytes() const {
-    return 2 * (kGapBytes + kZoneBytes) + (bytes + kPage - 1) / kPage * kPage;
-  }
+  int64 mapped_bytes() const { return 2 * (kGapBytes + kZoneBytes) + round_up(bytes, kPage); }
   char* mapping_end() const { return mapping() + mapped_bytes(); }
 };
 
@@ -116,7 +115,7 @@ Damage find_gap_damage(char* begin, char* end) {
   const auto look = [&](const char* from, const char* to) {
     if (const Damage here = find_damage(from, to - from, uint8(0))) add(written, here);
   };
-  const auto up = [](const char* at) { return (uintptr_t(at) + kPage - 1) / kPage * kPage; };
+  const auto up = [](const char* at) { return round_up(uintptr_t(at), uintptr_t(kPage)); };
   char* const first = begin + (up(begin) - uintptr_t(begin));
   look(begin, first);  // the rest of a red zone's last page
   const int64 pages = (end - first) / kPage;

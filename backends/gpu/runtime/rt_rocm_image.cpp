@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "runtime/rt_rocm_targets.h"
+#include "scalar/round_up.h"
 
 namespace wick::gpu {
 namespace {
@@ -224,12 +225,12 @@ std::optional<std::string_view> find_metadata(std::string_view notes) {
   Reader reader(notes);
   for (size_t at = 0; at < notes.size();) {
     const auto header = reader.at<Elf64_Nhdr>(at);
-    const size_t padded_name = (size_t(header.n_namesz) + 3) / 4 * 4;
+    const size_t padded_name = round_up(size_t(header.n_namesz), 4u);
     const std::string_view name = reader.part(at + sizeof header, header.n_namesz);
     const std::string_view text = reader.part(at + sizeof header + padded_name, header.n_descsz);
     if (!reader.good) return std::nullopt;
     if (header.n_type == kNoteMetadata && name == std::string_view("AMDGPU\0", 7)) return text;
-    at += sizeof header + padded_name + (size_t(header.n_descsz) + 3) / 4 * 4;
+    at += sizeof header + padded_name + round_up(size_t(header.n_descsz), 4u);
   }
   return std::nullopt;
 }

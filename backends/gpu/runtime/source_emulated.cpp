@@ -20,6 +20,7 @@
 #include "runtime/source_kernel.h"
 #include "runtime/watch_emulated.h"
 #include "runtime/words_text.h"
+#include "scalar/round_up.h"
 #include "wick/base/error.h"
 
 namespace wick::gpu::emu {
@@ -295,16 +296,15 @@ Status launch_one(int32 device, const Module& module, const KernelLaunch& from, 
   const Running& now = running();
   const Launch launch{++count, &module, &from, now.way.poison, watch};
   constexpr int64 kAligned = 16;
-  const BoundKernel kernel{
-      .threads = int(from.block[0] * from.block[1] * from.block[2]),
-      .wave = device,
-      .grid = {int(from.grid[0]), int(from.grid[1]), int(from.grid[2])},
-      .layout = "",
-      .sums_by_layout = false,
-      .shared_bytes = (int64(from.shared_bytes) + kAligned - 1) / kAligned * kAligned,
-      .args = &launch,
-      .record = record,
-      .thread = run_thread};
+  const BoundKernel kernel{.threads = int(from.block[0] * from.block[1] * from.block[2]),
+                           .wave = device,
+                           .grid = {int(from.grid[0]), int(from.grid[1]), int(from.grid[2])},
+                           .layout = "",
+                           .sums_by_layout = false,
+                           .shared_bytes = round_up(int64(from.shared_bytes), kAligned),
+                           .args = &launch,
+                           .record = record,
+                           .thread = run_thread};
   const char* const failure = run(kernel, now.way);
   const std::string complaint = failure ? failure : watch ? watch->complaint() : "";
   if (complaint.empty()) return {};

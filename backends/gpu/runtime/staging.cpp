@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "scalar/round_up.h"
+
 namespace wick::gpu {
 namespace {
 
@@ -85,7 +87,7 @@ Status Staging::upload(StagingCalls& calls, char* to, const char* from, int64 by
 
 Status Staging::download(StagingCalls& calls, char* to, const char* from, int64 bytes) {
   // Part i is asked for before part i - 1 is emptied.
-  const int64 parts = (bytes + buffer_bytes_ - 1) / buffer_bytes_;
+  const int64 parts = ceil_div(bytes, buffer_bytes_);
   const auto size_of = [&](int64 i) { return std::min(buffer_bytes_, bytes - i * buffer_bytes_); };
   const int first = next_;
   for (int64 i = 0; i <= parts; i++) {

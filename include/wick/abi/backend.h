@@ -139,7 +139,6 @@ struct Backend {
 };
 
 namespace detail {
-constexpr uint64 mix(uint64 h, uint64 v) { return (h ^ v) * 0x100000001b3; }
 constexpr uint64 layout_hash() {
   const uint64 facts[] = {sizeof(View),
                           sizeof(Call),
@@ -161,10 +160,10 @@ constexpr uint64 layout_hash() {
                           __builtin_offsetof(Op, attributes),
                           __builtin_offsetof(Op, id),
                           __builtin_offsetof(Backend, find_kernels)};
-  uint64 h = kAbiVersion;
-  for (const uint64 fact : facts) h = mix(h, fact);
-  for (const auto& dtype : kDTypeFacts) h = mix(h, hash_text(dtype.name));
-  return h;
+  Fnv1a hash(kAbiVersion);
+  for (const uint64 fact : facts) hash.mix(fact);
+  for (const auto& dtype : kDTypeFacts) hash.mix(hash_text(dtype.name));
+  return hash.value();
 }
 template <class T>
 inline constexpr bool kPlain = __is_standard_layout(T) && __is_trivially_copyable(T);

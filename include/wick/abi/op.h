@@ -3,14 +3,15 @@
 // central list; each backend has a table of the ops it implements. Freestanding.
 #pragma once
 #include "wick/abi/call.h"
+#include "wick/base/hash.h"
 
 namespace wick {
 
 /// FNV-1a, 64 bits.
 constexpr uint64 hash_text(const char* text) {
-  uint64 h = 0xcbf29ce484222325;
-  for (; *text; text++) h = (h ^ uint8(*text)) * 0x100000001b3;
-  return h;
+  Fnv1a hash;
+  hash.add(text);
+  return hash.value();
 }
 
 /// Size and layout hash of an attribute struct; they distinguish kernels built for another layout.
