@@ -5,7 +5,8 @@ import comments
 import tree
 
 # The folders whose comments are held to the words and, in C++, to the width; in Python docstrings are comments too.
-FOLDERS = ("backends/cpu/kernels", "backends/gpu/kernels", "cli", "python", "src/text", "tests/python", "tests/unit/cli")
+FOLDERS = ("backends/cpu/kernels", "backends/gpu/kernels", "cli", "python", "src/text", "tests/python", "tests/unit/cli",
+           *(f"include/wick/{folder}" for folder in ("abi", "base", "core", "generate", "io", "nn", "ops", "text", "train")))
 COLUMNS = 100
 
 # Each word and the advice. In backquotes, or called, a word is a name of the code; "None" is Python's.
@@ -31,8 +32,7 @@ def _pattern(word):
 _PATTERNS = {word: _pattern(word) for word in _WORDS}
 
 # The folders without a name of _NAMES, which says less than it could, and without "behind" in comments.
-_NAMED = ("backends", "cli", "python", "src/base", "src/core", "src/generate", "src/io", "src/ops", "src/scalar", "src/text", "src/train",
-          "tests/conformance", "tests/unit/cli")
+_NAMED = (*FOLDERS, "backends", "src/base", "src/core", "src/generate", "src/io", "src/ops", "src/scalar", "src/train", "tests/conformance")
 _NAMES = {
     re.compile(r"\bkMost(?:[A-Z]\w*)?\b"): "limits are called kMax*",
     re.compile(r"\b(?:struct|class)\s+Place\b"): "say which place: a tile, a line of source, a folder",

@@ -13,8 +13,8 @@
 #define WICK_HD
 #endif
 
-/// Precedes a table, `uint16 kTable[] = {...};`, that code for every device reads. In device code it is
-/// global memory, once in each object.
+/// Precedes a table, `uint16 kTable[] = {...};`, that code for every device reads. In device code
+/// it is global memory, once in each object.
 // nvcc's host pass may not read a __device__ variable, so that only the device pass has one.
 #if defined(__CUDA_ARCH__)
 #define WICK_TABLE static constexpr __attribute__((device))

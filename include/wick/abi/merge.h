@@ -1,4 +1,5 @@
-// Merging dims: where one lies in the other in every operand, the two are walked as one. Freestanding.
+// Merging dims: where one lies in the other in every operand, the two are walked as one.
+// Freestanding.
 #pragma once
 #include "wick/abi/marks.h"
 

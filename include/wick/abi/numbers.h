@@ -185,8 +185,8 @@ WICK_HD constexpr T round_to(float x) {
     asm("" : "+v"(x));
     return __builtin_bit_cast(f16, _Float16(x));
 #elif defined(__CUDA_ARCH__)
-    // In 32 bits: of an f16 in 16, ptxas 13.0 stores the value as an integer where the low byte of its
-    // bits is asked for.
+    // In 32 bits: of an f16 in 16, ptxas 13.0 stores the value as an integer where the low byte of
+    // its bits is asked for.
     uint32 pair = 0;
 #if __CUDA_ARCH__ >= 800
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(x));

@@ -39,15 +39,16 @@ struct ByteSink {
   void (*write)(void* context, const void* bytes, int64 count);
 };
 
-/// All functions but compiler and compile are required. All are callable from any thread. Failures leave the device usable.
+/// All functions but compiler and compile are required. All are callable from any thread. Failures
+/// leave the device usable.
 struct RuntimeCode {
   uint32 version;      // kRuntimeCodeVersion
   uint32 struct_size;  // sizeof(RuntimeCode)
 
   /// Loads an image in a format of the device's vendor. The image is copied where the runtime needs
-  /// it later. Errors: kInvalidArgument if it is damaged or of another format, kKernelNotFound if it
-  /// holds no code for the device's architecture (the text names the architectures on both sides),
-  /// kModuleNotLoaded if the runtime refuses it.
+  /// it later. Errors: kInvalidArgument if it is damaged or of another format, kKernelNotFound if
+  /// it holds no code for the device's architecture (the text names the architectures on both
+  /// sides), kModuleNotLoaded if the runtime refuses it.
   Status (*load)(int32 device, const void* image, int64 bytes, void** module);
   /// Waits for the device first: launches of the module's kernels may be pending.
   void (*unload)(int32 device, void* module);
@@ -59,10 +60,10 @@ struct RuntimeCode {
 
   /// Names the compiler of kernels from source: its file, its version and all else, besides source,
   /// options and the architecture, that its images depend on. Optional, with compile. Errors:
-  /// kUnsupported if there is none, with the reason and a remedy.
+  /// kUnsupported if no compiler is found, with the reason and a remedy.
   Status (*compiler)(int32 device, const ByteSink* identity);
-  /// Compiles source to an image for load. The log gets the compiler's output, whether it succeeds or
-  /// not. Errors: kUnsupported as compiler; kInvalidArgument if the compiler rejects the source;
+  /// Compiles source to an image for load. The log gets the compiler's output, whether it succeeds
+  /// or not. Errors: kUnsupported as compiler; kInvalidArgument if the compiler rejects the source;
   /// kKernelNotFound if the source is seen to lack the kernel (find may be the first to see it).
   Status (*compile)(int32 device, const KernelSource*, const ByteSink* image, const ByteSink* log);
 };

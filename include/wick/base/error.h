@@ -34,7 +34,7 @@ enum class ErrorCode {
 /// The code as text, such as "shape mismatch".
 WICK_API const char* error_code_name(ErrorCode code);
 
-/// what() is one line: "op: what was expected, what was given".
+/// what() is one line: the op, then the expected and the given value.
 class WICK_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& text) : std::runtime_error(text), code_(code) {}

@@ -4,8 +4,8 @@
 namespace wick {
 
 /// FNV-1a with 64 bits: the same on every machine and in every process, so that files may hold its
-/// values. Every step is a bijection of the state, so one changed byte always changes the hash. It is
-/// no protection against texts that are made to collide.
+/// values. Every step is a bijection of the state, so one changed byte always changes the hash. It
+/// is no protection against texts that are made to collide.
 /// Source: Fowler, Noll, Vo, Eastlake 2019, draft-eastlake-fnv-17.
 class Fnv1a {
  public:

@@ -1,4 +1,4 @@
-// Typed named values, such as those of config.json or a model file's metadata.
+// Typed named values, such as config.json's or a model file's metadata.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -53,7 +53,7 @@ class WICK_API Settings {
   /// The nested object with this name; nullptr if missing.
   const Settings* group(std::string_view key) const;
 
-  /// Throws kFormat: the value of `key` is not what was expected.
+  /// Throws kFormat: `key` has another value than was expected.
   [[noreturn]] void fail_expected(std::string_view key, const std::string& expected) const;
 
  private:

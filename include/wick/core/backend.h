@@ -13,14 +13,14 @@ namespace wick {
 /// version, or its name is taken.
 WICK_API DeviceKind register_backend(const Backend* backend);
 
-/// The devices of a backend, or the reason it has none and a remedy.
+/// The devices of a backend, or the reason why it lacks any and a remedy.
 struct BackendStatus {
   std::string name;      // "rocm"
-  std::string module;    // path of the loaded module, "" if none was loaded
+  std::string module;    // path of the loaded module, "" without one
   std::string why_none;  // reason that there are no devices, "" if there are some
   std::vector<DeviceInfo> devices;
   std::vector<std::string> unusable;  // one line for each device that exists but cannot be used
-  std::vector<std::string> runtime;   // lines about the vendor's runtime: its file, what is unusual
+  std::vector<std::string> runtime;   // lines about the vendor's runtime: its file, oddities
 };
 WICK_API std::vector<BackendStatus> backend_status();
 

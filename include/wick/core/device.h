@@ -78,7 +78,7 @@ class WICK_API Device {
   void synchronize() const;
   /// The memory of the device: a card's, or the host's.
   struct Memory {
-    int64_t free_bytes, total_bytes;  // free: also what the caching allocator holds unused
+    int64_t free_bytes, total_bytes;  // free: unused blocks of the caching allocator count
   };
   /// Errors: kRocm, kCuda.
   Memory memory() const;

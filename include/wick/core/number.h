@@ -5,8 +5,9 @@
 
 namespace wick {
 
-/// A scalar operand. A truth value keeps every dtype; an integer keeps an integer tensor's dtype and
-/// turns bool into i64; a real number turns both into f32. None changes the dtype within a kind.
+/// A scalar operand. A truth value keeps every dtype; an integer keeps an integer tensor's dtype
+/// and turns bool into i64; a real number turns both into f32. None changes the dtype within a
+/// kind.
 class Number {
  public:
   template <std::integral T>

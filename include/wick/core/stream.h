@@ -9,7 +9,7 @@ namespace wick {
 
 class Event;
 
-/// A queue of work on a device. Work of one stream runs in order; that of two streams may overlap
+/// A queue of work on a device. Work of one stream runs in order; two streams may overlap
 /// unless one waits for the other's event. Cheap to copy.
 class WICK_API Stream {
  public:
@@ -25,7 +25,7 @@ class WICK_API Stream {
   /// Work queued on this stream from now on starts after the event. Errors: kDeviceMismatch.
   void wait(const Event& event) const;
   /// The runtime's handle, a hipStream_t or cudaStream_t, valid while a copy of this Stream exists.
-  /// Errors: kUnsupported if the device's runtime has none.
+  /// Errors: kUnsupported if the device's runtime has no handles.
   void* native() const;
 
   struct Impl;

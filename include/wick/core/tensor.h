@@ -75,7 +75,7 @@ class WICK_API Tensor {
     return from(values, {int64_t(values.size())}, device);
   }
   /// Copies literal values to a tensor of one, two or three dims: from({1.f, 2.f}), from({{1, 2},
-  /// {3, 4}}). The dtype is that of the values' C++ type: i32 for 1, f32 for 1.f, f64 for 1.0.
+  /// {3, 4}}). The dtype follows the values' C++ type: i32 for 1, f32 for 1.f, f64 for 1.0.
   /// Errors: kShapeMismatch if sibling lists differ in length.
   template <HasDType T>
   static Tensor from(std::initializer_list<T> values, const Device& device = Device::cpu()) {
@@ -133,9 +133,9 @@ class WICK_API Tensor {
   /// The address of the first element (of a view: its own first element; the others are at the
   /// tensor's strides) and the bytes from there to the end of the storage. A tensor without
   /// elements has nullptr and 0 bytes. The address is valid while a tensor that shares the storage
-  /// exists. wick queues its work on the device's stream, so use as_rocm(x.device()).hip_stream() or
-  /// as_cuda(x.device()).stream for your calls, or call x.device().synchronize() first and finish
-  /// before wick's next op. The tape does not record what your calls write.
+  /// exists. wick queues its work on the device's stream, so use as_rocm(x.device()).hip_stream()
+  /// or as_cuda(x.device()).stream for your calls, or call x.device().synchronize() first and
+  /// finish before wick's next op. The tape does not record writes by your calls.
   /// Errors: kDeviceMismatch if the tensor is on another kind of device; the text names both.
   /// @{
   RocmStorage as_rocm() const;

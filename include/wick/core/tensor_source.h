@@ -1,4 +1,4 @@
-// Named tensors that are read on demand, such as those of a file.
+// Named tensors that are read on demand, from a file for example.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,8 +13,8 @@ struct TensorInfo {
   Shape shape;
 };
 
-/// Readers of files return a TensorSource; models take one. Holds no tensor itself, so that a tensor
-/// is read once, straight to its device.
+/// Readers of files return a TensorSource; models take one. Holds no tensor itself, so that a
+/// tensor is read once, straight to its device.
 struct TensorSource {
   std::string where;  // the file or folder; error texts begin with it
   std::map<std::string, TensorInfo> tensors;

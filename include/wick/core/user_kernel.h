@@ -22,9 +22,9 @@ struct Dim3 {
 };
 
 /// A kernel's argument. A tensor is passed as the address of its first element, nullptr if it has
-/// no elements; strides are for the kernel to know. A Var is passed alike and counts as overwritten,
-/// so that a gradient which needs its old value is an error. Other values are copied as they are:
-/// they must have the size of the kernel's parameter, so write `int64_t(n)`, `1.0f`.
+/// no elements; strides are for the kernel to know. A Var is passed alike and counts as
+/// overwritten, so that a gradient which needs its old value is an error. Other values are copied
+/// as they are: they must have the size of the kernel's parameter, so write `int64_t(n)`, `1.0f`.
 class WICK_API KernelArgument {
  public:
   KernelArgument(const Tensor& x);                                            // NOLINT
@@ -69,18 +69,18 @@ class WICK_API KernelFunction {
   /// grid            blocks; with a 0 in it nothing runs
   /// block           threads of a block
   /// shared_bytes    dynamic shared memory of a block
-  /// Returns without waiting. Tensors may be released at once: their memory is not reused before the
-  /// kernel is done. The tape does not record the launch; a CustomOp does.
-  /// Errors: kInvalidArgument if the number or a size of the arguments is not the kernel's, or block
-  /// or shared_bytes is more than the kernel or the device takes; kDeviceMismatch if a tensor is on
-  /// another device; kRocm, kCuda.
+  /// Returns without waiting. Tensors may be released at once: their memory is not reused before
+  /// the kernel is done. The tape does not record the launch; a CustomOp does.
+  /// Errors: kInvalidArgument if the number or a size of the arguments is not the kernel's, or
+  /// block or shared_bytes is more than the kernel or the device takes; kDeviceMismatch if a tensor
+  /// is on another device; kRocm, kCuda.
   template <class... Arguments>
   void launch(Dim3 grid, Dim3 block, int64_t shared_bytes, const Arguments&... arguments) const {
     const std::array<KernelArgument, sizeof...(arguments)> all{KernelArgument(arguments)...};
     launch_on(nullptr, grid, block, shared_bytes, all);
   }
-  /// Launches on another stream of the device. What the stream must wait for, and what must wait for
-  /// it, is the caller's to say by events.
+  /// Launches on another stream of the device. The caller orders it before and after other streams'
+  /// work by events.
   template <class... Arguments>
   void launch(Dim3 grid, Dim3 block, int64_t shared_bytes, const Stream& stream,
               const Arguments&... arguments) const {
@@ -88,8 +88,8 @@ class WICK_API KernelFunction {
     launch_on(&stream, grid, block, shared_bytes, all);
   }
 
-  /// Launches with arguments whose number the program finds out as it runs. stream: nullptr for that
-  /// of the device's ops.
+  /// Launches with arguments whose number the program finds out as it runs. stream: nullptr for the
+  /// stream of the device's ops.
   void launch_list(Dim3 grid, Dim3 block, int64_t shared_bytes,
                    std::span<const KernelArgument> arguments,
                    const Stream* stream = nullptr) const {
@@ -102,10 +102,10 @@ class WICK_API KernelFunction {
   ///
   /// info is in device memory: output's dims, then the strides of each input in elements, 0 in
   /// broadcast dims. It is nullptr if every input is contiguous and of output's shape; with three
-  /// inputs it is always there. Threads of a block: 256; the grid covers numel. An empty Tensor() as
-  /// an input is a nullptr, by which such kernels mean output itself: they then overwrite it.
-  /// Errors: as launch; kInvalidArgument if output is not contiguous; kShapeMismatch if an input does
-  /// not broadcast to output's shape.
+  /// inputs it is always there. Threads of a block: 256; the grid covers numel. An empty Tensor()
+  /// as an input is a nullptr, by which such kernels mean output itself: they then overwrite it.
+  /// Errors: as launch; kInvalidArgument if output is not contiguous; kShapeMismatch if an input
+  /// does not broadcast to output's shape.
   void launch_with_layout_info(std::initializer_list<Tensor> inputs, const KernelArgument& output,
                                std::initializer_list<KernelArgument> more = {}) const;
 
@@ -118,14 +118,15 @@ class WICK_API KernelFunction {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Machine code for a device, loaded from a file or compiled. Cheap to copy; unloaded when the last copy and the
-/// last KernelFunction of it are gone.
+/// Machine code for a device, loaded from a file or compiled. Cheap to copy; unloaded when the last
+/// copy and the last KernelFunction of it are gone.
 class WICK_API KernelModule {
  public:
-  /// Loads a file. On ROCm: a code object (.hsaco) or a bundle of them (.fatbin, compressed or not),
-  /// as hipcc or clang with --offload-arch make them. On CUDA: a .cubin, a .fatbin or PTX of nvcc.
-  /// Errors: kIo; kInvalidArgument if the file is damaged or of another format; kKernelNotFound if it
-  /// has no code for this GPU, naming both; kKernelModuleNotLoaded if the runtime refuses it;
+  /// Loads a file. On ROCm: a code object (.hsaco) or a bundle of them (.fatbin, compressed or
+  /// not), as hipcc or clang with --offload-arch make them. On CUDA: a .cubin, a .fatbin or PTX of
+  /// nvcc.
+  /// Errors: kIo; kInvalidArgument if the file is damaged or of another format; kKernelNotFound if
+  /// it has no code for this GPU, naming both; kKernelModuleNotLoaded if the runtime refuses it;
   /// kUnsupported on a device that loads no code.
   static KernelModule load(const Device& device, const std::string& path);
   /// Loads code from memory. name: for errors.
@@ -137,8 +138,8 @@ class WICK_API KernelModule {
   /// name     the kernel's: an identifier of at most 255 characters
   /// options  of the device's compiler: "-DTILE=16"
   /// Errors: kInvalidArgument if name is not an identifier or the compiler rejects the source, with
-  /// its first complaints; kKernelNotFound if the source has no such kernel; kUnsupported on a device
-  /// that compiles no source, or without a compiler.
+  /// its first complaints; kKernelNotFound if the source has no such kernel; kUnsupported on a
+  /// device that compiles no source, or without a compiler.
   static KernelModule compile(const Device& device, const std::string& name,
                               const std::string& source,
                               const std::vector<std::string>& options = {});

@@ -24,8 +24,8 @@ struct ConversationOptions {
 };
 
 /// A conversation by the model's chat template. The session keeps the tokens that a question has in
-/// common with the text before, and reads the others. Once the conversation outgrows the context, the
-/// model reads it without its oldest turns (chat_window).
+/// common with the text before, and reads the others. Once the conversation outgrows the context,
+/// the model reads it without its oldest turns (chat_window).
 class WICK_API Chat {
  public:
   /// Errors: kUnsupported without a tokenizer or a chat template; kInvalidArgument as of Generation
@@ -37,25 +37,25 @@ class WICK_API Chat {
   /// conversation as it was. Errors: as of chat_window and Session.
   GeneratedText ask(const std::string& text,
                     const std::function<void(std::string_view)>& on_text = {});
-  /// ask with messages, such as the results of tools; without any, the model answers the conversation
-  /// as it is. Errors: also kInvalidArgument if there is no message at all.
+  /// ask with messages, such as the results of tools; without any, the model answers the
+  /// conversation as it is. Errors: also kInvalidArgument if there is no message at all.
   GeneratedText ask(const std::vector<ChatMessage>& messages,
                     const std::function<void(std::string_view)>& on_text = {});
 
-  /// ask in parts: begin adds the messages, next returns the answer's next piece, and nothing once it
-  /// has ended; end ends an answer as far as it was read, and returns whether the conversation has it.
-  /// begin and set_messages end an answer that is still open.
+  /// ask in parts: begin adds the messages, next returns the answer's next piece, and nothing once
+  /// it has ended; end ends an answer as far as it was read, and returns whether the conversation
+  /// has it. begin and set_messages end an answer that is still open.
   void begin(const std::vector<ChatMessage>& messages);
   std::optional<std::string> next();
   bool end();
 
   /// All messages, those that the model no longer reads included.
   const std::vector<ChatMessage>& messages() const { return messages_; }
-  /// Goes on from another conversation; the session reads again what differs.
+  /// Goes on from another conversation; the session reads again from the first difference.
   void set_messages(const std::vector<ChatMessage>& messages);
   /// Whether the last question was read without the oldest turns.
   bool forgot() const { return forgot_; }
-  /// The last answer. Its prompt_tokens are those of the conversation, those that the session kept
+  /// The last answer. Its prompt_tokens count the whole conversation, tokens that the session kept
   /// included.
   const GeneratedText& answer() const { return answer_; }
   const Session& session() const { return *session_; }

@@ -15,11 +15,11 @@ struct ChatWindow {
 
 /// The ids of a conversation as LanguageModel::chat_ids, in a context of `capacity` tokens.
 /// If they and an answer of a quarter of the context (`answer` tokens if that is less) do not fit,
-/// leaves out the fewest oldest turns that make them fit; a turn is a user's message and the messages
-/// up to the next. Keeps the system messages that the conversation begins with, and the last turn,
-/// which may take the whole context.
-/// Errors: kOutOfRange if the system messages and the last turn exceed the capacity; kInvalidArgument
-/// unless capacity > 0 and answer >= 0; as LanguageModel::chat_ids.
+/// leaves out the fewest oldest turns that make them fit; a turn is a user's message and the
+/// messages up to the next. Keeps the system messages that the conversation begins with, and the
+/// last turn, which may take the whole context.
+/// Errors: kOutOfRange if the system messages and the last turn exceed the capacity;
+/// kInvalidArgument unless capacity > 0 and answer >= 0; as LanguageModel::chat_ids.
 WICK_API ChatWindow chat_window(const LanguageModel& model,
                                 const std::vector<ChatMessage>& messages, int64_t capacity,
                                 int64_t answer, const ChatOptions& options = {});

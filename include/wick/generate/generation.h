@@ -13,7 +13,8 @@
 
 namespace wick {
 
-/// Why a text ended: a stop id, a stop text, max_tokens, a full context, or a caller that stopped it.
+/// Why a text ended: a stop id, a stop text, max_tokens, a full context, or a caller that stopped
+/// it.
 enum class Ending { kEnd, kStop, kLength, kContext, kInterrupted };
 /// "end", "stop", "length", "context", "interrupted".
 WICK_API const char* to_string(Ending ending);
@@ -43,8 +44,8 @@ struct GenerationOptions {
   std::optional<int64_t> max_tokens = 256;
   std::vector<std::string> stop = {};  // texts that end the text and are not part of it
   bool skip_special = true;            // leaves special tokens out of the text
-  /// In a full context, goes on from the later half of the text, and keeps of a long prompt the end;
-  /// else the text ends there, and such a prompt is an error.
+  /// In a full context, goes on from the later half of the text, and keeps of a long prompt the
+  /// end; else the text ends there, and such a prompt is an error.
   bool slide = false;
   /// Asked before each token; true ends the text.
   std::function<bool()> interrupted = {};
@@ -69,17 +70,19 @@ class WICK_API Generation {
   /// With default_session_options.
   explicit Generation(const LanguageModel& model, const std::vector<int64_t>& prompt,
                       const GenerationOptions& options = {});
-  /// Appends the ids to this session of one sequence, which must outlive the text. Errors: as above.
+  /// Appends the ids to this session of one sequence, which must outlive the text. Errors: as
+  /// above.
   Generation(const LanguageModel& model, Session& session, const std::vector<int64_t>& ids,
              const GenerationOptions& options = {});
 
-  /// The next piece of the text, of whole characters and never empty; missing once the text has ended.
+  /// The next piece of the text, of whole characters and never empty; missing once the text has
+  /// ended.
   /// Errors: as of Session::step; the text has ended then.
   std::optional<std::string> next();
   /// Generates the rest, passing each piece to on_text if there is one. Errors: as next.
   const GeneratedText& finish(const std::function<void(std::string_view)>& on_text = {});
 
-  /// The text so far; its ending is kInterrupted until it has ended.
+  /// The text up to now; its ending is kInterrupted until it has ended.
   const GeneratedText& result() const { return result_; }
   const Session& session() const { return *session_; }
 

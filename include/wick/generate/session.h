@@ -26,13 +26,15 @@ struct SessionOptions {
   std::function<Tensor(const Tensor& logits)> on_logits = {};
 };
 
-/// Sequences of tokens that grow together. append adds given tokens, step adds a sampled one, rewind
-/// drops the last ones, so that a conversation's next turn only processes the tokens it adds.
+/// Sequences of tokens that grow together. append adds given tokens, step adds a sampled one,
+/// rewind drops the last ones, so that a conversation's next turn only processes the tokens it
+/// adds.
 ///
 /// Per-step state (tokens, positions, random numbers) stays in device memory at fixed addresses, so
-/// two steps within a cache bucket launch byte-identical work. A session with a seed draws its random
-/// numbers from a generator of its own, so that nothing else in the process changes them; they are
-/// those of the device's generator after set_seed. Without a seed it draws from the device's.
+/// two steps within a cache bucket launch byte-identical work. A session with a seed draws its
+/// random numbers from a generator of its own, so that nothing else in the process changes them;
+/// the device's generator would give the same numbers after set_seed. Without a seed it draws from
+/// the device's.
 class WICK_API Session {
  public:
   /// Errors: kInvalidArgument for an option outside its range.
@@ -42,22 +44,23 @@ class WICK_API Session {
 
   /// Adds tokens to each sequence; a list may be empty if the sequence has tokens already. Errors:
   /// kShapeMismatch if there is not one list per sequence; kInvalidArgument if a sequence would be
-  /// empty; kOutOfRange if a sequence would exceed the capacity, or for an id outside the vocabulary;
-  /// the sequences are unchanged.
+  /// empty; kOutOfRange if a sequence would exceed the capacity, or for an id outside the
+  /// vocabulary; the sequences are unchanged.
   void append_each(const std::vector<std::vector<int64_t>>& ids);
   /// append_each for one sequence.
   void append(const std::vector<int64_t>& ids) { append_each({ids}); }
-  /// Samples the next token of each sequence, waits for the device and returns the tokens; a stopped
-  /// sequence repeats its stop id. Errors: kInvalidArgument before the first append; kOutOfRange if
-  /// the longest sequence is longer than the capacity, so one token more than that can be sampled;
-  /// kFormat if the logits hold a NaN or +inf or are all -inf, naming the first such token of the
-  /// sequence. The session is of no further use then: attention spreads a NaN in its cache.
+  /// Samples the next token of each sequence, waits for the device and returns the tokens; a
+  /// stopped sequence repeats its stop id. Errors: kInvalidArgument before the first append;
+  /// kOutOfRange if the longest sequence is longer than the capacity, so one token more than that
+  /// can be sampled; kFormat if the logits hold a NaN or +inf or are all -inf, naming the first
+  /// such token of the sequence. The session is of no further use then: attention spreads a NaN in
+  /// its cache.
   std::vector<int64_t> step();
   /// step without waiting for the device. No sequence stops.
   void advance();
   /// Keeps the first `length` tokens of a sequence. Some models cannot forget a few tokens (their
-  /// layers have states or windows): the next append or step reads again what follows the last append
-  /// up to there. Errors: kOutOfRange.
+  /// layers have states or windows): the next append or step reads again the tokens from the last
+  /// append up to there. Errors: kOutOfRange.
   void rewind(int64_t length, int64_t sequence = 0);
 
   /// The number of tokens of a sequence, including the one sampled last.
@@ -100,7 +103,7 @@ class WICK_API Session {
   uint64_t drawn_ = 0;      // blocks drawn from the seed's generator, as uniform_of counts them
   Tensor hidden_;           // [B, hidden_size] of the last tokens; empty until they are processed
   Var tokens_, positions_;  // [B, 1]: last tokens and their positions
-  Var sampled_;             // [B, 1]: tokens_, or -1 for those of logits that are not finite
+  Var sampled_;             // [B, 1]: tokens_, or -1 where logits are not finite
   Tensor not_finite_;       // []: -1
   Var history_;             // [B, capacity + 1]
   Var advance_;             // [B, 1]: 1, or 0 for a stopped sequence

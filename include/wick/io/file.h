@@ -10,8 +10,8 @@
 
 namespace wick {
 
-/// Reads a regular file. Errors: FileError, with path and reason; kOutOfMemory if the file is larger
-/// than the available memory.
+/// Reads a regular file. Errors: FileError, with path and reason; kOutOfMemory if the file is
+/// larger than the available memory.
 WICK_API std::string read_file(const std::string& path);
 /// Writes the bytes to a temporary file, then renames it, so that a failure leaves the old file
 /// intact. If path is a link, replaces its target; never replaces a folder, fifo or device. Errors:
@@ -25,7 +25,8 @@ struct FileSize {
 };
 /// Checks that files of these sizes could be written now, all of them at once: creates their
 /// temporary files, takes the disk space where the file system can, and removes them. For programs
-/// that work for long before they write. Errors: FileError, for the first path that cannot be written.
+/// that work for long before they write. Errors: FileError, for the first path that cannot be
+/// written.
 WICK_API void require_writable(const std::vector<FileSize>& files);
 
 /// Whether the path exists. Errors of both: FileError, with the system's reason.

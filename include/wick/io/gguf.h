@@ -42,8 +42,8 @@ struct GgufField {
 /// within their file and do not overlap. load reads tensors on demand.
 ///
 /// The files stay mapped while a reader, a source or a tensor that views them exists. Replacing a
-/// file by renaming another is safe; if a file is cut short in place, the next access to what it
-/// lost ends the program (SIGBUS), as for every mapped file.
+/// file by renaming another is safe; if a file is cut short in place, the next access to the
+/// missing part ends the program (SIGBUS), as for every mapped file.
 ///
 /// Errors of all functions: kIo; kFormat, with path, byte offset if a value cannot be read, key or
 /// tensor, and reason; kUnsupported for big-endian files, later versions, and types that ggml lacks
@@ -85,12 +85,12 @@ class WICK_API GgufReader {
 /// their layers, and start at multiples of 32 bytes, or of "general.alignment" if the metadata has
 /// it. The file appears under its name only when complete.
 ///
-/// progress, if there is one: called after each tensor with the bytes of the tensors written so far
-/// and of all; an exception that it throws ends the writing, without a file.
-/// Errors: kIo, as for write_file, and those of the source; kInvalidArgument for a key or tensor that
-/// the format cannot hold: a value that is not of its type, a list of lists, a repeated or empty key,
-/// a name that is not UTF-8, a tensor without elements or of more than 4 dims; kUnsupported for a
-/// dtype that ggml lacks.
+/// progress, if there is one: called after each tensor with the bytes of the tensors already
+/// written and of all; an exception that it throws ends the writing, without a file.
+/// Errors: kIo, as for write_file, and the source's; kInvalidArgument for a key or tensor that
+/// the format cannot hold: a value that is not of its type, a list of lists, a repeated or empty
+/// key, a name that is not UTF-8, a tensor without elements or of more than 4 dims; kUnsupported
+/// for a dtype that ggml lacks.
 WICK_API void save_gguf(const std::string& path, const std::vector<GgufField>& fields,
                         const TensorSource& tensors,
                         const std::function<void(int64_t done, int64_t total)>& progress = {});

@@ -48,10 +48,10 @@ WICK_API NamedTensors load_safetensors(const std::string& path,
 /// not fill their last byte, or if its name is not UTF-8 or is "__metadata__".
 WICK_API void save_safetensors(const std::string& path, const NamedTensors& tensors,
                                const Metadata& metadata = {});
-/// The same for tensors that are read from the source one at a time. progress, if there is one: called
-/// after each tensor with the bytes of the tensors written so far and of all; an exception that it
-/// throws ends the writing, without a file. Errors: also those of the source; kInvalidArgument if it
-/// hands out a tensor of another dtype or shape than it declares.
+/// The same for tensors that are read from the source one at a time. progress, if there is one:
+/// called after each tensor with the bytes of the tensors already written and of all; an exception
+/// that it throws ends the writing, without a file. Errors: also the source's; kInvalidArgument if
+/// it hands out a tensor of another dtype or shape than it declares.
 WICK_API void save_safetensors_from(
     const std::string& path, const TensorSource& tensors, const Metadata& metadata = {},
     const std::function<void(int64_t done, int64_t total)>& progress = {});

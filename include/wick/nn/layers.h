@@ -12,8 +12,8 @@ struct LinearOptions {
   double deviation = 0.02;  // standard deviation of the initial weight
 };
 
-/// A linear layer: x [..., in] -> x weightᵀ + bias [..., out], and the epilogue (linear). Parameters
-/// NAME.weight [out, in] and NAME.bias [out].
+/// A linear layer: x [..., in] -> x weightᵀ + bias [..., out], and the epilogue (linear).
+/// Parameters NAME.weight [out, in] and NAME.bias [out].
 struct WICK_API Linear {
   Parameter weight, bias;
   Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out,
@@ -21,8 +21,8 @@ struct WICK_API Linear {
   Tensor operator()(const Tensor& x, const EpilogueOptions& epilogue = {}) const;
 };
 
-/// Linear layers of several experts, of which each row selects some: x [T, in] or [T, J, in] and ids
-/// [T, J] -> [T, J, out] (expert_linear). Parameter NAME.weight [experts, out, in].
+/// Linear layers of several experts, of which each row selects some: x [T, in] or [T, J, in] and
+/// ids [T, J] -> [T, J, out] (expert_linear). Parameter NAME.weight [experts, out, in].
 struct WICK_API ExpertLinear {
   Parameter weight;
   ExpertLinear(Parameters& parameters, const std::string& name, int64_t experts, int64_t in,

@@ -15,8 +15,8 @@ struct CosineRate {
   WICK_API double at(int64_t step) const;
 };
 
-/// The square root of the sum of squares over all gradients: an f32 scalar on their device; 0 if
-/// there are none.
+/// The square root of the sum of squares over all gradients: an f32 scalar on their device; 0 for
+/// an empty list.
 WICK_API Tensor global_norm(const std::vector<Tensor>& gradients);
 
 /// The defaults are PyTorch's.
@@ -27,8 +27,8 @@ struct AdamWSettings {
   bool decays_vectors = true;  // false: weight_decay spares vectors (norms, biases)
 };
 
-/// AdamW (see adamw_) over named parameters. Holds their running averages. A Var of several names (tied
-/// weights) is one parameter, under the first name.
+/// AdamW (see adamw_) over named parameters. Holds their running averages. A Var of several names
+/// (tied weights) is one parameter, under the first name.
 class WICK_API AdamW {
  public:
   AdamW(const NamedVars& parameters, const AdamWSettings& settings);

@@ -65,8 +65,8 @@ class WICK_API Parameters {
   /// kFormat if the parameter is missing, or has another shape or a dtype that is neither floating
   /// nor a block dtype.
   Parameter take(const std::string& name, const Shape& shape, const Initial& initial);
-  /// The same for a matrix that linear or embedding reads. A frozen one stays as the source has it if
-  /// that is a block dtype, or f16 or bf16 for computation in f32.
+  /// The same for a matrix that linear or embedding reads. A frozen one stays as the source has it
+  /// if that is a block dtype, or f16 or bf16 for computation in f32.
   Parameter take_matrix(const std::string& name, const Shape& shape, const Initial& initial);
   /// The dtype that take_matrix gives a frozen parameter with this dtype and shape in a file, whose
   /// vectors have the dtype of the computation.

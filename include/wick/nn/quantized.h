@@ -1,5 +1,5 @@
-// Quantized weights as a type of their own, with candle's names. Tensors of a block dtype work without
-// them: cast, embedding, linear and index_select take such tensors.
+// Quantized weights as a type of their own, with candle's names. Tensors of a block dtype work
+// without them: cast, embedding, linear and index_select take such tensors.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,7 +13,8 @@ namespace wick {
 /// Copies share the data. Rows of blocks are whole: the last dim is a multiple of the block.
 class WICK_API QTensor {
  public:
-  /// Errors: kDTypeMismatch for another dtype; kInvalidArgument for an empty Tensor() or one of rank 0.
+  /// Errors: kDTypeMismatch for another dtype; kInvalidArgument for an empty Tensor() or one of
+  /// rank 0.
   explicit QTensor(Tensor values);
   /// x rounded to the dtype, on x's device. Errors: as QTensor() and cast.
   static QTensor quantize(const Tensor& x, DType dtype);

@@ -19,22 +19,22 @@ struct SdpaOptions {
 /// y = softmax(cap(scale · q kᵀ) + mask) v, grouped-query: query head h reads key head h / (H / G).
 ///
 /// q  [B, H, T, D]   floating
-/// k  [B, G, S, D]   same dtype; a key's index in S is its position, so a cache of capacity S can be
-///                   passed whole; must be finite at keys that a mask hides, and at all keys for the
-///                   gradient
+/// k  [B, G, S, D]   same dtype; a key's index in S is its position, so a cache of capacity S can
+///                   be passed whole; must be finite at keys that a mask hides, and at all keys
+///                   for the gradient
 /// v  [B, G, S, Dv]  same dtype; must be finite even at keys that no query attends to
-/// Returns [B, H, T, Dv] in q's dtype; accumulates in f32 (f64 for f64). The weights of f16 and bf16
-/// may be rounded to that dtype before they multiply v; a weight of f16 that rounds to 0 makes NaN of
-/// an infinite v. A query that attends to no key gets 0. The kernels do not store the scores. Smaller
-/// ops, which do, compute the gradients where a mask has one itself, or is given with lengths and a
-/// window.
+/// Returns [B, H, T, Dv] in q's dtype; accumulates in f32 (f64 for f64). The weights of f16 and
+/// bf16 may be rounded to that dtype before they multiply v; a weight of f16 that rounds to 0 makes
+/// NaN of an infinite v. A query that attends to no key gets 0. The kernels do not store the
+/// scores. Smaller ops, which do, compute the gradients where a mask has one itself, or is given
+/// with lengths and a window.
 ///
-/// A mask is added to the scores in the dtype that accumulates; one of bool as 0 or -inf. A floating
-/// mask has a gradient. Kernels read masks through their strides, so those that broadcast take no more
-/// memory: ALiBi is the mask [1, H, 1, S] of slope[h] · s, since the softmax ignores what all scores of
-/// a query have in common. Mask with -inf, not with a large number: the kernels of the gradient
-/// recompute weights from a row's logsumexp; if all its scores contain -1e9, f32 rounds the
-/// difference away and the weights no longer sum to 1. With sinks, softmax(x) is
+/// A mask is added to the scores in the dtype that accumulates; one of bool as 0 or -inf. A
+/// floating mask has a gradient. Kernels read masks through their strides, so those that broadcast
+/// take no more memory: ALiBi is the mask [1, H, 1, S] of slope[h] · s, since the softmax ignores a
+/// summand that all scores of a query share. Mask with -inf, not with a large number: the kernels
+/// of the gradient recompute weights from a row's logsumexp; if all its scores contain -1e9, f32
+/// rounds the difference away and the weights no longer sum to 1. With sinks, softmax(x) is
 /// exp(x) / (exp(sinks[h]) + sum exp(x)), without the mask and the cap for the sink; they have a
 /// gradient, which takes no scores.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kInvalidArgument if positions or a
@@ -58,7 +58,7 @@ struct SdpaVarlenOptions {
 /// q          [N, H, D]  the queries of all sequences, one sequence after the other
 /// k          [M, G, D]  the keys, likewise
 /// v          [M, G, Dv] the values, likewise
-/// q_offsets  [B + 1]    integers, ascending from 0: those of sequence i are q_offsets[i] to
+/// q_offsets  [B + 1]    integers, ascending from 0: sequence i has queries q_offsets[i] to
 ///                       q_offsets[i + 1] - 1. Queries from q_offsets[B] on get 0.
 /// k_offsets  [B + 1]    the same for k and v; keys from k_offsets[B] on are not read
 /// Returns [N, H, Dv]. Reads the offsets on the device, without a wait, and so does not check them.

@@ -35,8 +35,8 @@ WICK_API Tensor fmod(Tensor a, const Tensor& b);
 /// floor(a / b), in the operands' dtype. Integer division by 0 gives 0. Max error: 1 ulp. The
 /// gradient is 0.
 WICK_API Tensor floor_divide(Tensor a, const Tensor& b);
-/// The angle of the point (x, y) = (b, a), in radians. Max error: 2 ulp. The gradients at (0, 0) and
-/// where an operand is infinite are 0.
+/// The angle of the point (x, y) = (b, a), in radians. Max error: 2 ulp. The gradients at (0, 0)
+/// and where an operand is infinite are 0.
 WICK_API Tensor atan2(Tensor a, const Tensor& b);
 
 /// @name Bitwise ops
@@ -77,11 +77,11 @@ WICK_API Tensor swiglu(Tensor a, const Tensor& b);
 WICK_API Tensor silu_gradient(Tensor gy, const Tensor& x);
 
 /// @name With a number
-/// As with two tensors; core/number.h gives the rules for the dtype. An integer outside the range of
-/// an integer dtype wraps in ops that compute modulo 2^bits (add, sub, mul, the bitwise ops, the base
-/// of pow); to maximum and minimum it is the nearest number of the dtype; a shift by it shifts out
-/// all bits. Errors: kInvalidArgument for such an integer in remainder, fmod and floor_divide, and
-/// as the exponent of pow.
+/// As with two tensors; core/number.h gives the rules for the dtype. An integer outside the range
+/// of an integer dtype wraps in ops that compute modulo 2^bits (add, sub, mul, the bitwise ops, the
+/// base of pow); to maximum and minimum it is the nearest number of the dtype; a shift by it shifts
+/// out all bits. Errors: kInvalidArgument for such an integer in remainder, fmod and floor_divide,
+/// and as the exponent of pow.
 /// @{
 WICK_API Tensor add(Tensor a, Number b);
 WICK_API Tensor sub(Tensor a, Number b);

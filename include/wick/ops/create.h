@@ -6,8 +6,8 @@
 
 namespace wick {
 
-/// A tensor filled with `value`. Rounded to floats; integers truncate it (3.7 in i64 is 3), and bool
-/// is true for all but 0. Errors: kInvalidArgument for a number outside the dtype's range.
+/// A tensor filled with `value`. Rounded to floats; integers truncate it (3.7 in i64 is 3), and
+/// bool is true for all but 0. Errors: kInvalidArgument for a number outside the dtype's range.
 WICK_API Tensor full(const Shape& shape, Number value, const TensorOptions& options = {});
 /// A tensor filled with 0.
 WICK_API Tensor zeros(const Shape& shape, const TensorOptions& options = {});

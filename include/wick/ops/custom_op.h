@@ -129,12 +129,12 @@ using BackwardFunction =
 
 /// Records on the tape that y was computed from any number of inputs and has this gradient. Returns
 /// y as so recorded; how y was computed from the inputs is left off the tape. The tape keeps
-/// neither the inputs nor y: `backward` must own what it needs, and is alone in knowing whether
-/// that has been overwritten since.
+/// neither the inputs nor y: `backward` must own the tensors that it needs, and wick does not
+/// check whether they have been overwritten since.
 ///
 /// name         for errors
 /// keep_output  the tape keeps y, which backward then gets as `output`, else an empty Tensor()
-/// Errors: kInvalidArgument if y or an input is empty; and in backward those of apply.
+/// Errors: kInvalidArgument if y or an input is empty; and in backward apply's.
 WICK_API Tensor with_gradient(const std::string& name, const Tensor& y,
                               const std::vector<Tensor>& inputs, BackwardFunction backward,
                               bool keep_output = false);

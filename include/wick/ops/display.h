@@ -8,7 +8,7 @@
 
 namespace wick {
 
-/// How tensors are printed; the fields mean what they do in PyTorch.
+/// How tensors are printed; the fields have the meanings of PyTorch.
 struct PrintOptions {
   int precision = 4;         // digits after the decimal point
   int64_t threshold = 1000;  // with more elements than this, only the edges are printed

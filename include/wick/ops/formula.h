@@ -25,10 +25,11 @@ struct FormulaOptions {
 /// differentiating through it is an error that names it.
 ///
 /// The device's compiler (for the CPU and the emulator the system's) compiles the code at the first
-/// call with a dtype; wick caches the result on disk (docs/reference/environment.md: WICK_CXX, WICK_CACHE_DIR). Errors of a call:
-/// kShapeMismatch; kDeviceMismatch; kInvalidArgument for a wrong number of inputs; kDTypeMismatch
-/// for floats if the formula has an integer-only function (bitwise_and, bitwise_left_shift);
-/// kUnsupported on a device that compiles no source, or without a compiler.
+/// call with a dtype; wick caches the result on disk (docs/reference/environment.md: WICK_CXX,
+/// WICK_CACHE_DIR). Errors of a call: kShapeMismatch; kDeviceMismatch; kInvalidArgument for a wrong
+/// number of inputs; kDTypeMismatch for floats if the formula has an integer-only function
+/// (bitwise_and, bitwise_left_shift); kUnsupported on a device that compiles no source, or without
+/// a compiler.
 class WICK_API FormulaKernel {
  public:
   template <std::convertible_to<Tensor>... More>
@@ -49,8 +50,8 @@ class WICK_API FormulaKernel {
 /// nan, and calls of elementwise ops by name. These are all unary ops (wick/ops/unary.h), where
 /// affine, elu and leaky_relu take their numbers after the operand; all binary ops
 /// (wick/ops/binary.h) and comparisons (wick/ops/compare.h) that have a formula of their own in
-/// src/scalar; and min, max, clamp(x, low, high), hypot and logaddexp. Operators and functions mean
-/// what the ops do: % is remainder, with the sign of the divisor, and gives 0 for integer division
+/// src/scalar; and min, max, clamp(x, low, high), hypot and logaddexp. Operators and functions are
+/// the ops: % is remainder, with the sign of the divisor, and gives 0 for integer division
 /// by 0; min and max are minimum and maximum, NaN if either operand is; round rounds halves to
 /// even. Arithmetic, bitwise and shift functions treat bool as an integer.
 ///
@@ -59,8 +60,8 @@ class WICK_API FormulaKernel {
 WICK_API FormulaKernel elementwise_kernel(const std::string& name, const std::string& formula,
                                           const FormulaOptions& options = {});
 
-/// A kernel compiled from source. On GPUs and the emulator it is a KernelFunction of one text in the
-/// words that HIP and CUDA share; on the CPU, C++ with an entry point for whole tensors.
+/// A kernel compiled from source. On GPUs and the emulator it is a KernelFunction of one text in
+/// the words that HIP and CUDA share; on the CPU, C++ with an entry point for whole tensors.
 class WICK_API CompiledKernel {
  public:
   /// Launches the kernel on a GPU or the emulator, as KernelFunction::launch: `(grid, block,
@@ -82,8 +83,8 @@ class WICK_API CompiledKernel {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Compiles source to a kernel, immediately; wick caches the result on disk. name: the entry point, an
-/// identifier of at most 255 characters.
+/// Compiles source to a kernel, immediately; wick caches the result on disk. name: the entry point,
+/// an identifier of at most 255 characters.
 ///
 /// On GPUs and the emulator the source defines `extern "C" __global__ void NAME(...)`, whose
 /// parameters are pointers and plain values. It may use threadIdx, blockIdx, blockDim, gridDim and
@@ -93,13 +94,14 @@ class WICK_API CompiledKernel {
 /// compile it through hipRTC, NVIDIA's through NVRTC, the emulator through the system's compiler
 /// (WICK_CXX). The emulator has no __half, and lanes named in a mask must not have returned.
 ///
-/// On the CPU the source is C++ with `extern "C" void NAME(const WickTensor* inputs, int num_inputs,
-/// const WickTensor* outputs, int num_outputs)`. wick declares its argument type before the source:
+/// On the CPU the source is C++ with `extern "C" void NAME(const WickTensor* inputs, int
+/// num_inputs, const WickTensor* outputs, int num_outputs)`. wick declares its argument type before
+/// the source:
 ///
 ///   struct WickTensor { void* data; int dtype, rank; const int64_t *shape, *strides; };
 ///
-/// dtype is the numeric value of DType; strides are in elements. The kernel may start its own threads
-/// and must not throw.
+/// dtype is the numeric value of DType; strides are in elements. The kernel may start its own
+/// threads and must not throw.
 ///
 /// Errors: kInvalidArgument if name is not an identifier or the compiler rejects the source (the
 /// message has its first complaints); kKernelNotFound if the source does not define the kernel;

@@ -19,9 +19,9 @@ WICK_API Tensor embedding(const Tensor& weight, const Tensor& ids);
 /// The same, cast to dtype.
 WICK_API Tensor embedding(const Tensor& weight, const Tensor& ids, DType dtype);
 /// x with src[..., j, ...] added at ids[j] along dim. On a card, the order of float sums may differ
-/// between runs unless set_deterministic(true). Error: |e| <= c u sum|terms| + 1 ulp of the output dtype, u: unit roundoff of the
-/// accumulator (f64 for f64, else f32), c = 4 + terms, since the terms are added one by one.
-/// Integers are exact and wrap.
+/// between runs unless set_deterministic(true). Error: |e| <= c u sum|terms| + 1 ulp of the output
+/// dtype, u: unit roundoff of the accumulator (f64 for f64, else f32), c = 4 + terms, since the
+/// terms are added one by one. Integers are exact and wrap.
 WICK_API Tensor index_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);
 /// x with src added where gather with the same ids would read. Error: as for index_add.
 WICK_API Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& ids, const Tensor& src);

@@ -12,7 +12,7 @@ WICK_API void zero_(Var& target);
 /// target = f(target, ...), where f is the function without the underscore. The result is cast to
 /// the target's dtype and written into its memory, and the tape does not record it. A gradient that
 /// needs the overwritten values throws kModifiedInPlace. Errors: kShapeMismatch if the result does
-/// not have the target's shape; those of f.
+/// not have the target's shape; f's own.
 /// @{
 WICK_API void sub_(Var& target, const Tensor& value);
 WICK_API void mul_(Var& target, const Tensor& value);

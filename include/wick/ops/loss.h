@@ -26,9 +26,9 @@ struct CrossEntropyOptions {
   double label_smoothing = 0;  // in [0, 1]: the part of each target that all classes share evenly
 };
 
-/// The mean over all targets of -log softmax(logits)[target] · weight[target]: their sum, divided by
-/// the sum of weight[target]; NaN if no target counts. With label smoothing e, each loss is 1 - e
-/// times that, plus e / C times the sum over classes c of -log softmax(logits)[c] · weight[c].
+/// The mean over all targets of -log softmax(logits)[target] · weight[target]: their sum, divided
+/// by the sum of weight[target]; NaN if no target counts. With label smoothing e, each loss is 1 -
+/// e times that, plus e / C times the sum over classes c of -log softmax(logits)[c] · weight[c].
 /// Targets may instead be the probabilities of all classes: a loss is then the sum over c of
 /// -log softmax(logits)[c] · weight[c] · target[c], and the mean divides by the number of losses.
 ///

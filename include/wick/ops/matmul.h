@@ -18,27 +18,27 @@ WICK_API Tensor matmul(const Tensor& a, const Tensor& b);
 /// The unary op of the same name.
 enum class Activation { kNone, kRelu, kSilu, kGelu, kGeluTanh };
 
-/// What linear does to its sums before it rounds them.
+/// The steps from linear's sums to its rounded result.
 struct EpilogueOptions {
   Activation activation = Activation::kNone;
-  Tensor residual = {};             // of y's shape and dtype; empty: none
+  Tensor residual = {};             // of y's shape and dtype; empty: 0
   std::optional<DType> dtype = {};  // of y; missing: x's
 };
-/// y = activation(x weightᵀ + bias) + residual, of sums in f32 (f64 for f64): x [..., in], weight [out,
-/// in], y [..., out].
+/// y = activation(x weightᵀ + bias) + residual, of sums in f32 (f64 for f64): x [..., in], weight
+/// [out, in], y [..., out].
 ///
-/// weight      x's dtype; or another floating or a block dtype beside a floating x, used as it lies. The
-///             gradient passes to x, and to a floating weight.
+/// weight      x's dtype; or another floating or a block dtype beside a floating x, used as it
+///             lies. The gradient passes to x, and to a floating weight.
 /// bias        [out], x's dtype; may be empty
 /// activation  of a floating x
 /// dtype       f32 beside an f16 or bf16 x: the sums are not rounded to x's dtype; else x's own
-/// Error: as for matmul, plus 0.5 ulp for the bias, times the slope of the activation, which is at most
-/// 1.13; plus the activation's own error. Where one kernel of a card computes all, it rounds once, at the
-/// end; else, as on the CPU, for weights of another dtype and for the gradient of an activation, every step
-/// rounds to y's dtype. Matrix units of cards multiply more than 16 rows of f16 or bf16 by a block weight
-/// that is rounded to x's dtype: |e| <= 2 u sum|x weight| + 1 ulp, u: unit roundoff of that dtype. The CPU
-/// rounds x beside a block weight unless set_round_activations(false): each of 32 neighbours by at most 1 /
-/// 65534 of the largest.
+/// Error: as for matmul, plus 0.5 ulp for the bias, times the slope of the activation, which is at
+/// most 1.13; plus the activation's own error. Where one kernel of a card computes all, it rounds
+/// once, at the end; else, as on the CPU, for weights of another dtype and for the gradient of an
+/// activation, every step rounds to y's dtype. Matrix units of cards multiply more than 16 rows of
+/// f16 or bf16 by a block weight that is rounded to x's dtype: |e| <= 2 u sum|x weight| + 1 ulp, u:
+/// unit roundoff of that dtype. The CPU rounds x beside a block weight unless
+/// set_round_activations(false): each of 32 neighbours by at most 1 / 65534 of the largest.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                        const EpilogueOptions& options = {});
@@ -51,7 +51,8 @@ WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias
 ///                       as by linear. The gradient passes to x, and to a floating weight.
 /// ids     [T, J]        integers in [0, E)
 /// Returns [T, J, out], dtype of x. Error: as for linear.
-/// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kOutOfRange for an id as in ops/gather.h.
+/// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kOutOfRange for an id as in
+/// ops/gather.h.
 /// Source: Shazeer et al. 2017, arXiv:1701.06538, eq. 1.
 WICK_API Tensor expert_linear(const Tensor& x, const Tensor& weight, const Tensor& ids);
 

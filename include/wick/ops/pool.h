@@ -78,9 +78,9 @@ struct LpPool2dOptions {
 };
 /// (sum over each window of x^power)^(1 / power); negative x needs an even power. If ceil_mode
 /// truncates a window, its sum is scaled up to a full window. Floating; computes in f32 (f64 for
-/// f64). Error: |e| <= (4 + (9 + log2(n)) / |power| + |ln y|) u y + 1 ulp of the output dtype, where
-/// u is the accumulator's unit roundoff and n the kernel's elements, if the accumulator represents
-/// power exactly and no x^power overflows or underflows.
+/// f64). Error: |e| <= (4 + (9 + log2(n)) / |power| + |ln y|) u y + 1 ulp of the output dtype,
+/// where u is the accumulator's unit roundoff and n the kernel's elements, if the accumulator
+/// represents power exactly and no x^power overflows or underflows.
 WICK_API Tensor lp_pool2d(const Tensor& x, double power, Pair kernel,
                           const LpPool2dOptions& options = {});
 

@@ -1,6 +1,6 @@
 // Random tensors and sampling. All numbers come from Philox4x32-10 with the device's seed,
 // generated on the host: the same seed gives the same bits on every device, with any number of
-// threads. The tape records none of these ops.
+// threads. The tape does not record these ops.
 #pragma once
 #include "wick/core/tensor.h"
 

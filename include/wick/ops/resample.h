@@ -54,8 +54,8 @@ struct InterpolateOptions {
   Interpolation mode = Interpolation::kNearest;
   bool align_corners = false;  // for kLinear and kCubic
 };
-/// Resizes x [N, C, L] or [N, C, H, W] to `size`, or without it to floor(in scale). Errors: those
-/// of the functions above; kInvalidArgument unless exactly one of size and scale is given.
+/// Resizes x [N, C, L] or [N, C, H, W] to `size`, or without it to floor(in scale). Errors: the
+/// errors of the functions above; kInvalidArgument unless exactly one of size and scale is given.
 WICK_API Tensor interpolate(const Tensor& x, const InterpolateOptions& options);
 
 /// The values outside x: zeros, the nearest element of x, or x mirrored at its edges.

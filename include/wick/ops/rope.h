@@ -34,8 +34,8 @@ struct RopeOptions {
 /// x       [B, H, T, D] or [B, T, H, D]  floating, D even; any strides, without a copy if the last
 ///                                       is 1
 /// tables  [P, D / 2]                    f32 (f64 for f64), one row per position: see rope_tables
-/// Returns x's shape and dtype, computed in f32 (f64 for f64). Max error: 1 ulp of the larger of the
-/// pair's terms.
+/// Returns x's shape and dtype, computed in f32 (f64 for f64). Max error: 1 ulp of the larger of
+/// the pair's terms.
 /// Errors: kShapeMismatch, kDTypeMismatch; kOutOfRange as in gather.h.
 /// Source: Su et al. 2021, arXiv:2104.09864.
 WICK_API Tensor rope(const Tensor& x, const RopeTables& tables, const RopeOptions& options = {});
@@ -55,16 +55,17 @@ inline Tensor rope_thd(const Tensor& x, const Tensor& cos, const Tensor& sin,
 }
 
 /// How a model that was trained on a short context reaches a longer one: by a change of the
-/// frequencies. The types and fields are those of "rope_scaling" in config.json.
+/// frequencies. Types and fields are as in "rope_scaling" of config.json.
 enum class RopeScalingType {
   kNone,
-  kLinear,   // every frequency divided by factor
-  kDynamic,  // theta grows with the number of positions beyond the trained ones
-  kYarn,     // from the frequency to frequency / factor, between the pairs that beta_fast and
-             // beta_slow select. Source: Peng et al. 2023, arXiv:2309.00071, 3.2
-  kLlama3,   // the same between two wavelengths, as in Llama 3.1
-  kLongRope,  // each pair's frequency divided by its own factor: a short one for as many positions as
-  // the trained context has, else a long one. Source: Ding et al. 2024, arXiv:2402.13753
+  kLinear,    // every frequency divided by factor
+  kDynamic,   // theta grows with the number of positions beyond the trained ones
+  kYarn,      // from the frequency to frequency / factor, between the pairs that beta_fast and
+              // beta_slow select. Source: Peng et al. 2023, arXiv:2309.00071, 3.2
+  kLlama3,    // the same between two wavelengths, as in Llama 3.1
+  kLongRope,  // each pair's frequency divided by its own factor: a short one for as many positions
+              // as the trained context has, else a long one. Source: Ding et al. 2024,
+              // arXiv:2402.13753
 };
 struct RopeScaling {
   RopeScalingType type = RopeScalingType::kNone;

@@ -43,9 +43,9 @@ WICK_API Tensor bucketize(const Tensor& values, const Tensor& boundaries,
 WICK_API Tensor bincount(const Tensor& x, const Tensor& weights = {}, int64_t minlength = 0);
 /// A histogram: counts the elements of x in each of `bins` equal parts of [min, max]; the last part
 /// includes its upper end. Elements outside and NaN are not counted. If min = max, the range is
-/// that of x's elements, widened by 1 on either side if they are all equal. Returns [bins] in x's
-/// dtype. Errors: kInvalidArgument unless bins > 0, min <= max and both are finite; kDTypeMismatch
-/// unless x is floating.
+/// from x's least to its largest element, widened by 1 on either side if they are all equal.
+/// Returns [bins] in x's dtype. Errors: kInvalidArgument unless bins > 0, min <= max and both are
+/// finite; kDTypeMismatch unless x is floating.
 WICK_API Tensor histc(const Tensor& x, int64_t bins = 100, double min = 0, double max = 0);
 
 }  // namespace wick

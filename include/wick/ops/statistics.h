@@ -28,8 +28,9 @@ WICK_API VarMean var_mean(const Tensor& x, const VarOptions& options = {});
 /// log(sum(e^x)), without overflow; -inf if there are no elements or all are -inf. Error: |e| <= 4
 /// u (1 + |y|) + 1 ulp of the output dtype, u: unit roundoff of the accumulator.
 WICK_API Tensor logsumexp(const Tensor& x, const ReduceOptions& options = {});
-/// The sum of the squares, in x's dtype, f32 for integers. Error: |e| <= 5 u y + 1 ulp of the output
-/// dtype, u: unit roundoff of the accumulator; |x| below 1e-19 (f64: 1e-154) lose digits, down to 0.
+/// The sum of the squares, in x's dtype, f32 for integers. Error: |e| <= 5 u y + 1 ulp of the
+/// output dtype, u: unit roundoff of the accumulator; |x| below 1e-19 (f64: 1e-154) lose digits,
+/// down to 0.
 WICK_API Tensor sum_of_squares(const Tensor& x, const ReduceOptions& options = {});
 /// The p-norm (sum |x|^p)^(1/p); for p = 0 the number of nonzero elements, for inf the largest |x|,
 /// for -inf the smallest. The gradient at 0 is 0. Error: |e| <= 4 u y + 1 ulp of the output dtype

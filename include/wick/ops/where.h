@@ -9,9 +9,9 @@
 namespace wick {
 
 /// condition ? a : b. condition: bool, or a dtype that cast converts to it. a and b promote; a
-/// number beside a tensor follows core/number.h. Two numbers give bool if both are truth values, i64
-/// if both are integers, else f32. Errors: kInvalidArgument for a number outside the result dtype's
-/// range.
+/// number beside a tensor follows core/number.h. Two numbers give bool if both are truth values,
+/// i64 if both are integers, else f32. Errors: kInvalidArgument for a number outside the result
+/// dtype's range.
 WICK_API Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 WICK_API Tensor where(const Tensor& condition, const Tensor& a, Number b);
 WICK_API Tensor where(const Tensor& condition, Number a, const Tensor& b);
@@ -25,8 +25,8 @@ struct ClampOptions {
   std::optional<Number> max = {};
 };
 /// x, raised to min and then lowered to max; NaN for NaN. A real bound converts integers to f32. A
-/// bound outside the dtype's range acts as the nearest number in it. The gradient passes where min <
-/// x < max.
+/// bound outside the dtype's range acts as the nearest number in it. The gradient passes where min
+/// < x < max.
 WICK_API Tensor clamp(const Tensor& x, const ClampOptions& options);
 
 }  // namespace wick

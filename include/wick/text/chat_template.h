@@ -12,7 +12,7 @@
 
 namespace wick {
 
-/// Bounds of one render, and what it knows of the world.
+/// Bounds of one render, and the date that it may ask for.
 struct RenderOptions {
   /// Steps: an expression or statement each, and 64 bytes that are read or written.
   int64_t max_steps = 20'000'000;
@@ -37,7 +37,7 @@ class WICK_API ChatTemplate {
   ChatTemplate(std::string_view source, const std::string& where);
 
   /// The text, with these variables: messages, tools, add_generation_prompt, bos_token, eos_token
-  /// and what else the template reads. Bytes of theirs that are not UTF-8 become U+FFFD.
+  /// and others that the template reads. Bytes in them that are not UTF-8 become U+FFFD.
   /// Errors, with line and column: kInvalidArgument where jinja2 raises one, raise_exception's text
   /// among them; kUnsupported for a construct that wick does not have, an integer beyond 64 bits,
   /// and more steps, bytes or recursion than allowed.
@@ -62,7 +62,7 @@ struct ChatOptions {
   /// Whether the text ends where the assistant's answer starts.
   bool add_generation_prompt = true;
   std::string bos_token = {}, eos_token = {};
-  /// Tools as JSON schemas; templates see none if empty.
+  /// Tools as JSON schemas; if empty, templates see no tools.
   Setting::List tools = {};
   /// Further variables, such as enable_thinking.
   Settings more = {};

@@ -8,8 +8,8 @@
 
 namespace wick {
 
-/// Passes a text on piece by piece, up to the first occurrence of one of the stop strings. Holds back
-/// a part that may be the beginning of one.
+/// Passes a text on piece by piece, up to the first occurrence of one of the stop strings. Holds
+/// back a part that may be the beginning of one.
 class WICK_API StopStrings {
  public:
   /// Errors: kInvalidArgument if a stop string is empty.

@@ -45,7 +45,7 @@ class WICK_API Tokenizer {
   /// pattern that wick does not have; kFormat.
   static Tokenizer from_json(const Settings& tokenizer_json);
 
-  /// From the metadata of a GGUF file (tokenizer.ggml.*). Ids are those of llama.cpp.
+  /// From the metadata of a GGUF file (tokenizer.ggml.*). Ids are the same as in llama.cpp.
   /// Models: gpt2, gemma4 and llama. Where a text is cut, "tokenizer.ggml.pre" says by a name of
   /// llama.cpp's; files without it get "default" and a warning.
   /// pre: replaces that name; "": as the file says.
@@ -86,7 +86,7 @@ class WICK_API Tokenizer {
 /// The content of a tokenizer.json whose tokens are the 256 bytes: the id of a byte is its value.
 WICK_API Settings byte_tokenizer_json();
 
-/// Decodes token by token, such as those of a running generation. The pieces joined are the text
+/// Decodes token by token, for a running generation. The pieces joined are the text
 /// that decode() gives for all ids, except that a run of byte tokens that is not UTF-8 as a whole
 /// still gives its characters.
 class WICK_API TokenStream {

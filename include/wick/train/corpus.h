@@ -19,8 +19,8 @@ struct WICK_API Corpus {
 /// Reads files, and the regular files in folders (links excluded), sorted by name.
 ///
 /// valid_fraction  the part of each text that is held out, at its end; in [0, 1)
-/// Errors: kInvalidArgument for a missing path, a folder without files, an empty text, or a fraction
-/// out of range; FileError.
+/// Errors: kInvalidArgument for a missing path, a folder without files, an empty text, or a
+/// fraction out of range; FileError.
 WICK_API Corpus read_corpus(const std::vector<std::string>& paths, double valid_fraction = 0.1);
 
 /// One step's input and targets.
@@ -29,8 +29,9 @@ struct ByteBatch {
   Tensor targets;  // [B * T] i64: the byte that follows each
 };
 
-/// The concatenated texts, each after a newline, cut into windows. Each epoch has its own offset and
-/// order, which depend only on seed and epoch, so the batch of any step can be computed directly.
+/// The concatenated texts, each after a newline, cut into windows. Each epoch has its own offset
+/// and order, which depend only on seed and epoch, so the batch of any step can be computed
+/// directly.
 class WICK_API ByteBatches {
  public:
   /// batch, context  sequences in a batch and bytes in a sequence, at least 1

@@ -11,8 +11,8 @@
 
 namespace wick {
 
-/// The default model of bytes: 0.82 million weights in 4 layers of 128 with 4 heads. Tied embeddings
-/// and the large initial deviation gave the lowest held-out losses.
+/// The default model of bytes: 0.82 million weights in 4 layers of 128 with 4 heads. Tied
+/// embeddings and the large initial deviation gave the lowest held-out losses.
 ///
 /// context  the model's max_position_embeddings
 WICK_API DecoderConfig byte_model_config(int64_t context = 128);
@@ -60,13 +60,13 @@ class WICK_API Training {
  public:
   /// Starts with random parameters, drawn from the seed of `plan`.
   Training(const TrainingPlan& plan, const Device& device);
-  /// Resumes from a file written by save. Errors: kIo; kFormat, also if the file's checksum is not
-  /// that of its contents.
+  /// Resumes from a file written by save. Errors: kIo; kFormat, also if the file's checksum does
+  /// not fit its contents.
   Training(const std::string& path, const Device& device);
 
   const TrainingPlan& plan() const { return plan_; }
   const Decoder& decoder() const { return decoder_; }
-  /// The losses read so far: settle() reads those of the steps done.
+  /// The losses already read: settle() reads the losses of all steps done.
   const LossHistory& history() const { return history_; }
   int64_t steps_done() const { return int64_t(history_.train.size() + pending_.size()); }
   /// The architectures of the devices that have computed steps ("x86-64-v4", "gfx1100"), in order.
@@ -80,8 +80,9 @@ class WICK_API Training {
   /// Reads the losses kept on the device into the history, in order. Errors: kInvalidArgument if one is
   /// not finite, as a rate that is too high causes; it stays out of the history, and so do later ones.
   void settle();
-  /// The mean loss per byte of the texts, in nats, on windows of plan().context bytes that overlap by
-  /// half: each byte is scored once, after at least half a window of context where the text has it.
+  /// The mean loss per byte of the texts, in nats, on windows of plan().context bytes that overlap
+  /// by half: each byte is scored once, after at least half a window of context where the text has
+  /// it.
   double loss_of(const std::vector<std::string>& texts) const;
   /// Adds the loss of these texts to the history's held_out, and returns it.
   double validate(const std::vector<std::string>& texts);

@@ -37,16 +37,16 @@ class WICK_API TrainingRun {
  public:
   /// Starts a run, and makes the folder if it is missing. Completes `plan`: rate 0, data_checksum,
   /// absolute paths, config.dtype.
-  /// Errors: kInvalidArgument if the folder holds a model or another run trains there, for bad texts
-  /// (read_corpus, ByteBatches), or for a config that require_byte_model refuses; kOutOfMemory;
-  /// kIo.
+  /// Errors: kInvalidArgument if the folder holds a model or another run trains there, for bad
+  /// texts (read_corpus, ByteBatches), or for a config that require_byte_model refuses;
+  /// kOutOfMemory; kIo.
   static TrainingRun start(TrainingPlan plan, const std::string& folder, const Device& device,
                            const WarningHook& warn = {});
   /// Resumes the run that was saved in a folder. Warns if it cannot promise the bytes of an
   /// uninterrupted run.
   /// Errors: kInvalidArgument if there is nothing to resume, if the texts have changed, if
-  /// options.folder is another one that holds a model, or if another run trains there; kFormat for a
-  /// damaged file; kIo.
+  /// options.folder is another one that holds a model, or if another run trains there; kFormat for
+  /// a damaged file; kIo.
   static TrainingRun resume(const std::string& saved, const Device& device,
                             const ResumeOptions& options = {});
   TrainingRun(TrainingRun&&) noexcept;
@@ -59,7 +59,7 @@ class WICK_API TrainingRun {
   const std::string& folder() const;
 
   /// Trains until plan().steps are done, or until hooks.stop says so, and computes the held-out
-  /// loss eight times on the way. Returns whether all steps are done. Errors: those of
+  /// loss eight times on the way. Returns whether all steps are done. Errors: as
   /// Training::settle and save; whatever a hook throws.
   bool train(const TrainingHooks& hooks = {});
   /// Writes the model and the state to the folder: Training::save.

@@ -5,9 +5,9 @@
 namespace wick {
 
 /// y = softmax(cap(scale q k^T)) v, over the keys s with s <= position of the query where causal,
-/// else all, and s >= its first key. Query head h reads key head h / (H / G). A sink is a score without
-/// a value: sinks[h] takes part in the softmax of each query of head h. A query that sees no key gives
-/// 0, and the sink or -inf for l.
+/// else all, and s >= its first key. Query head h reads key head h / (H / G). A sink is a score
+/// without a value: sinks[h] takes part in the softmax of each query of head h. A query that sees
+/// no key gives 0, and the sink or -inf for l.
 struct SdpaAttributes {
   static constexpr const char* kLayout =
       "f64 scale, f64 soft_cap, i64 window, i32 causal, i32 has_first_keys, i32 has_sinks, i32 "
@@ -20,9 +20,10 @@ struct SdpaAttributes {
   int32 has_sinks = 0;       // else sinks is any view, and is not read
   int32 reserved = 0;        // no padding: two equal calls are equal bytes
 };
-/// in   q [B, H, T, D], k [B, G, S, D], v [B, G, S, Dv], positions and first_keys [B, T], sinks [H]; H is a
-///      multiple of G
-/// out  y [B, H, T, Dv] (any outer strides), l [B, H, T]: log of the sum of exp, the sink's included
+/// in   q [B, H, T, D], k [B, G, S, D], v [B, G, S, Dv], positions and first_keys [B, T], sinks
+///      [H]; H is a multiple of G
+/// out  y [B, H, T, Dv] (any outer strides), l [B, H, T]: log of the sum of exp, the sink's
+///      included
 inline constexpr Op kSdpa{"sdpa", "TTTIIR:TR", attributes<SdpaAttributes>};
 /// The same with a seventh input, a bias [B, H, T, S] of any strides, which is added to the capped
 /// scores. A query whose biases are all -inf sees no key.

@@ -1,5 +1,5 @@
-// A product with an epilogue: what is done to its sums before they are rounded. One kernel where a device
-// has it.
+// A product with an epilogue: the steps from its sums to the rounded result. One kernel where a
+// device has it.
 #pragma once
 #include "wick/abi/op.h"
 
@@ -17,8 +17,8 @@ struct EpilogueAttributes {
   int32 reserved = 0;  // no padding: two equal calls are equal bytes
 };
 
-/// in x [M, K], weight [N, K], bias [N], all with inner strides of 1, residual [M, N]; out y [M, N]; both
-/// contiguous and of T or of the dtype that T accumulates in:
+/// in x [M, K], weight [N, K], bias [N], all with inner strides of 1, residual [M, N]; out y [M,
+/// N]; both contiguous and of T or of the dtype that T accumulates in:
 /// y[m, n] = f(bias[n] + sum over k of x[m, k] weight[n, k]) + residual[m, n].
 inline constexpr Op kLinearEpilogue{"linear_epilogue", "TTT*:*", attributes<EpilogueAttributes>};
 

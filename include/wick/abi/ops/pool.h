@@ -18,7 +18,7 @@ struct PoolAttributes {
 inline constexpr Op kMaxPool{"max_pool", "T:TI", attributes<PoolAttributes>};
 /// in x; out y.
 inline constexpr Op kAvgPool{"avg_pool", "T:T", attributes<PoolAttributes>};
-/// in windows [N, C, KH, KW, OH, OW]; out x, every element the sum of what windows have of it.
+/// in windows [N, C, KH, KW, OH, OW]; out x, every element the sum of its copies in windows.
 inline constexpr Op kFold{"fold", "T:T", attributes<PoolAttributes>};
 
 }  // namespace wick

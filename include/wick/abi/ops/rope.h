@@ -10,8 +10,8 @@ struct RopeAttributes {
   int32 interleaved;  // a pair is elements 2 i and 2 i + 1; else i and i + D / 2
   int32 inverse;      // turns back, which is the gradient
 };
-/// in x [B, T, H, D], cos and sin [P, D / 2], positions [B, T]; out [B, T, H, D]. A position outside
-/// of [0, P) is an id error.
+/// in x [B, T, H, D], cos and sin [P, D / 2], positions [B, T]; out [B, T, H, D]. A position
+/// outside of [0, P) is an id error.
 inline constexpr Op kRope{"rope", "TRRI:T", attributes<RopeAttributes>};
 
 }  // namespace wick

@@ -5,7 +5,7 @@
 namespace wick {
 
 /// Draws from softmax(logits / temperature), cut to the top_k most likely (0: all) and of these to
-/// the fewest whose share reaches top_p (1: all); what ties with the last one kept stays too.
+/// the fewest whose share reaches top_p (1: all); ids that tie with the last one kept stay too.
 /// uniform picks along the kept ids in ascending order: the first at which their share exceeds it.
 /// temperature 0: the first of the largest. Logits may be -inf, which is never drawn; NaN, +inf and
 /// nothing but -inf give some id in [0, V).

@@ -10,8 +10,8 @@ inline constexpr Op kSoftmax{"softmax", "T:T"};
 
 /// in x [N, D], f32 or f64; out [N], contiguous: log(sum(exp(x))).
 inline constexpr Op kLogSumExp{"logsumexp", "T:T"};
-/// Whether the rows of x are too long for one thread or block each, and too few for a device: the composite's
-/// reductions cut them.
+/// Whether the rows of x are too long for one thread or block each, and too few for a device: the
+/// composite's reductions cut them.
 inline bool is_few_long_rows(const View& x) { return x.shape[0] < 64 && x.shape[1] > 1 << 16; }
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// What goes with ops of one operand; their records are with their formulas: scalar/unary.h.
+// Attributes of ops of one operand; their records are with their formulas: scalar/unary.h.
 #pragma once
 #include "wick/abi/op.h"
 
