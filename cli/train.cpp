@@ -42,7 +42,7 @@ constexpr struct {
   std::string_view option, flag;
 } kFlags[] = {{"plan.rate", "--lr"}, {"TrainingRun::resume", "--resume"}};
 
-/// Calls f, whose errors then name flags. What stands before the reason, such as a path, stays.
+/// Calls f, whose errors then name flags. A path before the reason stays.
 template <class F>
 void naming_flags(const F& f) {
   try {

@@ -43,8 +43,8 @@ struct Kernel {
   /// Returns the bytes of scratch memory that run needs in call->scratch. May be nullptr: no
   /// scratch.
   int64 (*scratch_bytes)(const Kernel*, const Call*, const DeviceInfo*) = nullptr;
-  /// Returns kDeclined with the reason if accepts could not foresee that the kernel cannot serve the
-  /// call: an operand holds values that it does not represent, or a library failed. It has then
+  /// Returns kDeclined with the reason if accepts could not foresee that the kernel cannot serve
+  /// the call: an operand holds values that it does not represent, or a library failed. It has then
   /// written nothing that the next kernel reads.
   Status (*run)(const Kernel*, const Call*) = nullptr;
   const void* data = nullptr;  // private to the kernel

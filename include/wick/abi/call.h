@@ -73,9 +73,9 @@ struct ErrorRecord {
 };
 static_assert(sizeof(ErrorRecord) == 64);
 
-/// One launch. Dims that a kernel walks through all operands at once arrive collapsed: every dim of an
-/// elementwise op, the batch dims of matmul, the kept and the reduced dims of a reduction. None of
-/// them has size 1, and no two neighbours could merge (abi/merge.h).
+/// One launch. Dims that a kernel walks through all operands at once arrive collapsed: every dim of
+/// an elementwise op, the batch dims of matmul, the kept and the reduced dims of a reduction. None
+/// of them has size 1, and no two neighbours could merge (abi/merge.h).
 struct Call {
   const View* in;
   const View* out;

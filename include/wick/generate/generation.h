@@ -51,8 +51,8 @@ struct GenerationOptions {
   std::function<bool()> interrupted = {};
 };
 
-/// Options with the sampling of the model's files, default_sampling, which SessionOptions lacks: the
-/// start for options of your own.
+/// Options with the sampling of the model's files, default_sampling, which SessionOptions lacks:
+/// the start for options of your own.
 WICK_API SessionOptions default_session_options(const LanguageModel& model);
 
 /// A text that a model is generating:
@@ -63,8 +63,8 @@ class WICK_API Generation {
  public:
   /// Reads the prompt in a session of its own. Without a capacity it has room for the prompt and
   /// max_tokens (4096 if that is missing), at most the model's positions.
-  /// Errors: kUnsupported without a tokenizer; kInvalidArgument for max_tokens below 0, an empty stop
-  /// text or a session of several sequences; as of Session and its append.
+  /// Errors: kUnsupported without a tokenizer; kInvalidArgument for max_tokens below 0, an empty
+  /// stop text or a session of several sequences; as of Session and its append.
   Generation(const LanguageModel& model, const std::vector<int64_t>& prompt,
              const GenerationOptions& options, SessionOptions session);
   /// With default_session_options.

@@ -12,13 +12,13 @@ namespace wick {
 /// Session, Generation and Chat give an option the same meaning.
 struct SessionOptions {
   int64_t sequences = 1;
-  /// Tokens per sequence that the cache holds; it allocates them all. 0: the model's positions() for a
-  /// Session; of these a Generation takes as many as its text needs, and a Chat at most 4096.
+  /// Tokens per sequence that the cache holds; it allocates them all. 0: the model's positions()
+  /// for a Session; of these a Generation takes as many as its text needs, and a Chat at most 4096.
   int64_t capacity = 0;
   int64_t chunk = 512;  // tokens per sequence that append reads at once
   Sampling sampling = {};
-  /// A sequence that samples one of these stops. Missing: LanguageModel::stop_ids; a CausalModel has no
-  /// such ids. An empty list: no token stops a sequence.
+  /// A sequence that samples one of these stops. Missing: LanguageModel::stop_ids; a CausalModel
+  /// has no such ids. An empty list: no token stops a sequence.
   std::optional<std::vector<int64_t>> stop_ids = {};
   std::optional<uint64_t> seed = {};  // of random numbers of its own; missing: the device's
   /// Receives the logits [sequences, vocab_size] on the device before sampling, and returns those

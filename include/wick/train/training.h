@@ -77,8 +77,9 @@ class WICK_API Training {
 
   /// Trains one step on ids [B, T] and targets [B * T], i64. Keeps the loss on the device.
   void step(const Tensor& ids, const Tensor& targets);
-  /// Reads the losses kept on the device into the history, in order. Errors: kInvalidArgument if one is
-  /// not finite, as a rate that is too high causes; it stays out of the history, and so do later ones.
+  /// Reads the losses kept on the device into the history, in order. Errors: kInvalidArgument if
+  /// one is not finite, as a rate that is too high causes; it stays out of the history, and so do
+  /// later ones.
   void settle();
   /// The mean loss per byte of the texts, in nats, on windows of plan().context bytes that overlap
   /// by half: each byte is scored once, after at least half a window of context where the text has
