@@ -68,14 +68,14 @@ struct Multiples;
 
 template <>
 struct Multiples<Q2_K> {
-  static constexpr int kMost = 15, kFactorByte = 80;
+  static constexpr int kMax = 15, kFactorByte = 80;
   static void put(uint8_t* block, int group, int scale, int minimum) {
     block[group] = uint8_t(scale | minimum << 4);
   }
 };
 template <>
 struct Multiples<Q4_K> {
-  static constexpr int kMost = 63, kFactorByte = 0;
+  static constexpr int kMax = 63, kFactorByte = 0;
   static void put(uint8_t* block, int group, int scale, int minimum) {
     uint8_t* const at = block + 4 + group % 4;
     if (group < 4) {
@@ -93,8 +93,8 @@ struct Multiples<Q5_K> : Multiples<Q4_K> {};
 template <class F>
 class OffsetSearch {
  public:
-  static constexpr int kMost = (1 << F::kBits) - 1, kGroups = kBlockElements<F> / F::kGroup,
-                       kMostMultiple = Multiples<F>::kMost;
+  static constexpr int kMax = (1 << F::kBits) - 1, kGroups = kBlockElements<F> / F::kGroup,
+                       kMaxMultiple = Multiples<F>::kMax;
 
   static void encode(const float* x, uint8_t* block) {
     Block best = first(x);
@@ -121,14 +121,14 @@ class OffsetSearch {
   };
 
   static int quant(float x, const Line& line) {
-    return line.scale > 0 ? nearest((x + line.minimum) / line.scale, kMost) : 0;
+    return line.scale > 0 ? nearest((x + line.minimum) / line.scale, kMax) : 0;
   }
   static float error_of(const float* x, const Line& line) {
     const float inverse = line.scale > 0 ? 1 / line.scale : 0;
     Floats errors = {};
     for (int i = 0; i < F::kGroup; i += kLanes) {
       const Floats lanes = load(x + i);
-      const Floats q = as_floats(nearest((lanes + line.minimum) * inverse, kMost));
+      const Floats q = as_floats(nearest((lanes + line.minimum) * inverse, kMax));
       const Floats difference = line.scale * q - line.minimum - lanes;
       errors += difference * difference;
     }
@@ -139,7 +139,7 @@ class OffsetSearch {
   static Line line_through(const float* x, float low, float inverse) {
     Floats sums_q = {}, sums_q2 = {}, sums_qx = {}, sums_x = {};
     for (int i = 0; i < F::kGroup; i += kLanes) {
-      const Floats lanes = load(x + i), q = as_floats(nearest((lanes - low) * inverse, kMost));
+      const Floats lanes = load(x + i), q = as_floats(nearest((lanes - low) * inverse, kMax));
       sums_q += q, sums_q2 += q * q, sums_qx += q * lanes, sums_x += lanes;
     }
     const float q1 = sum(sums_q), q2 = sum(sums_q2), qx = sum(sums_qx), x1 = sum(sums_x),
@@ -153,12 +153,12 @@ class OffsetSearch {
     const float low = std::min(0.f, *std::min_element(x, x + F::kGroup)),
                 high = *std::max_element(x, x + F::kGroup), range = high - low;
     if (!(range > 0)) return {0, -low};
-    Line best = {range / kMost, -low};
+    Line best = {range / kMax, -low};
     float least = error_of(x, best);
     // The range may be cut, or stretched, by the share of a quant.
     constexpr int kCandidates = 21;
     for (int c = 0; c < kCandidates; c++) {
-      const Line line = line_through(x, low, (float(kMost) - 1 + 0.1f * float(c)) / range);
+      const Line line = line_through(x, low, (float(kMax) - 1 + 0.1f * float(c)) / range);
       if (!(line.scale > 0)) continue;
       if (const float error = error_of(x, line); error < least) least = error, best = line;
     }
@@ -177,14 +177,14 @@ class OffsetSearch {
     constexpr int kGrids = 4;
     Block best;
     for (int grid = 0; grid < kGrids; grid++) {
-      const int most = kMostMultiple - grid;
+      const int most = kMaxMultiple - grid;
       Block block;
       block.scale = as_f16(most_scale / float(most));
       block.minimum = as_f16(most_minimum / float(most));
       for (int g = 0; g < kGroups; g++) {
-        if (block.scale > 0) block.scales[g] = nearest(lines[g].scale / block.scale, kMostMultiple);
+        if (block.scale > 0) block.scales[g] = nearest(lines[g].scale / block.scale, kMaxMultiple);
         if (block.minimum > 0)
-          block.minima[g] = nearest(lines[g].minimum / block.minimum, kMostMultiple);
+          block.minima[g] = nearest(lines[g].minimum / block.minimum, kMaxMultiple);
         block.error += double(error_of(x + g * F::kGroup, block.line(g)));
       }
       if (grid == 0 || block.error < best.error) best = block;
@@ -203,8 +203,8 @@ class OffsetSearch {
       for (int ds = -1; ds <= 1; ds++)
         for (int dm = -1; dm <= 1; dm++) {
           const int scale = s + ds, minimum = m + dm;
-          const bool inside = scale >= 0 && scale <= kMostMultiple && minimum >= 0 &&
-                              minimum <= kMostMultiple && (ds != 0 || dm != 0);
+          const bool inside = scale >= 0 && scale <= kMaxMultiple && minimum >= 0 &&
+                              minimum <= kMaxMultiple && (ds != 0 || dm != 0);
           if (!inside) continue;
           const float error =
               error_of(group, {block.scale * float(scale), block.minimum * float(minimum)});
@@ -248,7 +248,7 @@ class OffsetSearch {
 
 template <>
 struct Multiples<Q3_K> {
-  static constexpr int kLeast = -32, kMost = 31, kFactorByte = 108;
+  static constexpr int kLeast = -32, kMax = 31, kFactorByte = 108;
   static void put(uint8_t* block, int group, int scale) {
     block[96 + group % 8] |= uint8_t(((scale - kLeast) & 15) << group / 8 * 4);
     block[104 + group % 4] |= uint8_t((scale - kLeast) >> 4 << group / 4 * 2);
@@ -256,14 +256,14 @@ struct Multiples<Q3_K> {
 };
 template <>
 struct Multiples<Q6_K> {
-  static constexpr int kLeast = -128, kMost = 127, kFactorByte = 208;
+  static constexpr int kLeast = -128, kMax = 127, kFactorByte = 208;
   static void put(uint8_t* block, int group, int scale) {
     block[192 + group] = uint8_t(int8_t(scale));
   }
 };
 template <>
 struct Multiples<IQ4_XS> {
-  static constexpr int kLeast = -32, kMost = 31, kFactorByte = 0;
+  static constexpr int kLeast = -32, kMax = 31, kFactorByte = 0;
   static void put(uint8_t* block, int group, int scale) {
     block[4 + group / 2] |= uint8_t(((scale - kLeast) & 15) << group % 2 * 4);
     block[2 + group / 4] |= uint8_t((scale - kLeast) >> 4 << group % 4 * 2);
@@ -272,7 +272,7 @@ struct Multiples<IQ4_XS> {
 /// One group, whose scale is the factor.
 template <>
 struct Multiples<IQ4_NL> {
-  static constexpr int kLeast = 1, kMost = 1, kFactorByte = 0;
+  static constexpr int kLeast = 1, kMax = 1, kFactorByte = 0;
   static void put(uint8_t*, int, int) {}
 };
 
@@ -352,7 +352,7 @@ class ScaleSearch {
 
  private:
   using Q = Quants<F>;
-  static constexpr int kLeastMultiple = Multiples<F>::kLeast, kMostMultiple = Multiples<F>::kMost;
+  static constexpr int kLeastMultiple = Multiples<F>::kLeast, kMaxMultiple = Multiples<F>::kMax;
   struct Block {
     float factor = 0;  // as f16 holds it
     int scales[kGroups] = {};
@@ -406,7 +406,7 @@ class ScaleSearch {
       for (int g = 0; g < kGroups; g++) {
         if (block.factor != 0)
           block.scales[g] = nearest(scales[g] / block.factor - float(kLeastMultiple),
-                                    kMostMultiple - kLeastMultiple) +
+                                    kMaxMultiple - kLeastMultiple) +
                             kLeastMultiple;
         block.error += double(error_of(x + g * F::kGroup, block.scale(g)));
       }
@@ -423,7 +423,7 @@ class ScaleSearch {
       float least = error_of(group, block.scale(g));
       const int middle = block.scales[g];
       for (const int scale : {middle - 1, middle + 1}) {
-        if (scale < kLeastMultiple || scale > kMostMultiple) continue;
+        if (scale < kLeastMultiple || scale > kMaxMultiple) continue;
         const float error = error_of(group, block.factor * float(scale));
         if (error < least) least = error, block.scales[g] = scale;
       }
@@ -431,8 +431,8 @@ class ScaleSearch {
     }
   }
 
-  /// The best of blocks with the next factors of f16: the quants of a table, whose distances differ,
-  /// leave more minima for the factor of least squares to stop at.
+  /// The best of blocks with the next factors of f16: the quants of a table, whose distances
+  /// differ, leave more minima for the factor of least squares to stop at.
   static Block best_of_neighbours(const float* x, const Block& block) {
     Block best = block;
     const uint16_t bits = round_to<f16>(block.factor).bits;

@@ -134,7 +134,7 @@ class Mixture {
   static bool counts_more(int64_t layer, int64_t layers) {
     return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
   }
-  /// Whether a tensor is a stack of matrices, as those of experts.
+  /// Whether a tensor is a stack of matrices, as experts have.
   static bool is_stack(const TensorInfo& info) {
     return info.shape.size() >= 3 && info.shape[info.shape.size() - 3] > 1;
   }

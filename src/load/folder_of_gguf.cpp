@@ -19,8 +19,8 @@
 namespace wick {
 namespace {
 
-/// Rows of heads, whose rope pairs neighbouring elements, ordered so that elements i and i + D/2 are
-/// the pairs.
+/// Rows of heads, whose rope pairs neighbouring elements, ordered so that elements i and i + D/2
+/// are the pairs.
 Tensor with_half_pairs(const Tensor& x, int64_t heads) {
   const int64_t rows = x.size(0), columns = x.numel() / rows;
   return reshape(transpose(reshape(x, {heads, rows / heads / 2, 2, columns}), 1, 2), x.shape());
@@ -45,7 +45,8 @@ RopeScaling llama3_scaling(const DecoderConfig& config, const std::string& where
        "of low and high frequencies");
 }
 
-/// The shortest decimal number with the same f32, of numbers that are one: files hold 1e-5 as an f32.
+/// The shortest decimal number with the same f32, of numbers that are one: files hold 1e-5 as an
+/// f32.
 double shortest(double value) {
   if (double(float(value)) != value) return value;
   char text[64];

@@ -18,7 +18,7 @@ struct FolderModel {
 
 /// Opens a GGUF file (as load_model). dtype: f32, f16 or bf16, of all weights; missing: the
 /// embedding's, or f16 if that is a block type.
-/// Errors: those of the readers; kUnsupported for an architecture, an option of it, or a tokenizer
+/// Errors: as of the readers; kUnsupported for an architecture, an option of it, or a tokenizer
 /// that folders cannot hold or that wick does not write.
 FolderModel folder_of_gguf(const std::string& path, std::optional<DType> dtype,
                            bool allow_overflow = false);

@@ -7,10 +7,10 @@
 namespace wick {
 
 struct FolderTexts {
-  Settings settings;                            // tokenizer_config.json; empty if there is none
-  std::string template_source, template_where;  // "" if there is none
+  Settings settings;                            // tokenizer_config.json; empty without one
+  std::string template_source, template_where;  // "" without a template
 
-  /// The text of a special token, such as "bos_token"; "" if the files name none.
+  /// The text of a special token, such as "bos_token"; "" if the files do not name it.
   std::string token(const char* key) const;
 };
 

@@ -16,12 +16,12 @@ struct GenerationConfig {
   std::vector<std::string> warnings;  // one line each: keys that are passed over
 };
 
-/// Reads a folder's file, if it is there. As in transformers, a text is greedy unless "do_sample" is
-/// true; a file without do_sample and settings of sampling says nothing. Errors: kFormat.
+/// Reads a folder's file, if it is there. As in transformers, a text is greedy unless "do_sample"
+/// is true; a file without do_sample and settings of sampling says nothing. Errors: kFormat.
 GenerationConfig read_generation_config(const std::string& folder);
 
-/// All tokens that end a text: those of config.json, generation_config.json and
-/// tokenizer_config.json, and those of the vocabulary that always do, as in GGUF files.
+/// All tokens that end a text: by config.json, generation_config.json and
+/// tokenizer_config.json, and the tokens of the vocabulary that always do, as in GGUF files.
 std::vector<int64_t> folder_stop_ids(const std::vector<int64_t>& of_config,
                                      const GenerationConfig& generation, const FolderTexts& texts,
                                      const std::optional<Tokenizer>& tokenizer);

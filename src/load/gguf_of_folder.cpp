@@ -29,7 +29,8 @@ namespace fs = std::filesystem;
 
 // ---- tensors
 
-/// Rows of heads, whose rope pairs elements i and i + D/2, ordered so that the pairs are neighbours.
+/// Rows of heads, whose rope pairs elements i and i + D/2, ordered so that the pairs are
+/// neighbours.
 Tensor with_adjacent_pairs(const Tensor& x, int64_t heads) {
   const int64_t rows = x.size(0), columns = x.numel() / rows;
   return reshape(transpose(reshape(x, {heads, 2, rows / heads / 2, columns}), 1, 2), x.shape());
@@ -158,13 +159,13 @@ class Fields {
   std::string prefix_;
 };
 
-/// The values of a text model; those of a model of text and images have them in a group.
+/// The values of a text model; a model of text and images has them in a group.
 const Settings& text_settings(const Settings& config) {
   const Settings* const text = config.group("text_config");
   return text ? *text : config;
 }
 
-/// The group that states how rope is scaled, in transformers 4 or 5; nullptr if there is none.
+/// The group that states how rope is scaled, in transformers 4 or 5; nullptr without one.
 const Settings* rope_settings(const Settings& config) {
   for (const char* key : {"rope_parameters", "rope_scaling"})
     if (const Settings* const rope = config.group(key)) {
@@ -280,8 +281,8 @@ void require_config(const GgufModel& model, const DecoderConfig& config, const s
             text(expected, key));
 }
 
-/// Writes the ids that end a text and that a reader of the file would not take for such without a key
-/// of their own.
+/// Writes the ids that end a text and that a reader of the file would not take for such without a
+/// key of their own.
 void add_stop_ids(const std::vector<int64_t>& ids, const std::optional<Tokenizer>& tokenizer,
                   const std::string& where, GgufModel& model) {
   for (const int64_t id : ids) {
@@ -301,8 +302,8 @@ void add_stop_ids(const std::vector<int64_t>& ids, const std::optional<Tokenizer
   }
 }
 
-/// The types of tokenizer.json's normalizers that a GGUF file does not hold; those that spell spaces
-/// are its "add_space_prefix".
+/// The types of tokenizer.json's normalizers that a GGUF file does not hold; those that spell
+/// spaces are its "add_space_prefix".
 std::string lost_normalizers(const Settings& json) {
   const Settings* const whole = json.group("normalizer");
   if (!whole) return "";

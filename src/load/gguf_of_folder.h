@@ -27,13 +27,14 @@ void require_rows_of_heads(const TensorPlan& plan, const std::string& name,
 DecoderConfig folder_config(DecoderConfig config);
 /// The numbers of a config that files hold as f32.
 std::vector<double*> reals_of(DecoderConfig& config);
-/// The divisors of rope's frequencies that files have as a tensor, computed in f32 as llama.cpp does.
+/// The divisors of rope's frequencies that files have as a tensor, computed in f32 as llama.cpp
+/// does.
 Tensor llama3_divisors(const DecoderConfig& config);
 
-/// Opens a folder (as load_model). dtype: f32, f16 or bf16, of the weights that are matrices; missing:
-/// as the folder has them. Norms and vectors become f32.
-/// Errors: those of the readers; kUnsupported for an option of the model, or a tokenizer, that GGUF files
-/// cannot hold or that wick does not write.
+/// Opens a folder (as load_model). dtype: f32, f16 or bf16, of the weights that are matrices;
+/// missing: as the folder has them. Norms and vectors become f32.
+/// Errors: as of the readers; kUnsupported for an option of the model, or a tokenizer, that GGUF
+/// files cannot hold or that wick does not write.
 GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype,
                          bool allow_overflow = false);
 

@@ -133,7 +133,7 @@ Settings special(const std::string& token) {
   return Settings().set("SpecialToken", Settings().set("id", token).set("type_id", 0));
 }
 
-/// The tokens around a text and around a pair of texts; null if there are none.
+/// The tokens around a text and around a pair of texts; null without any.
 Setting post_processor(const Rules& rules) {
   const tokenization::PostStep& ends = rules.post_steps.front();
   if (ends.before.empty() && ends.after.empty()) return nullptr;

@@ -36,7 +36,7 @@ bool is_later_part(const std::string& name) {
   return end.substr(1, 5) != "00001";
 }
 
-/// The only GGUF file in a folder, "" if there is none.
+/// The only GGUF file in a folder, "" without one.
 std::string gguf_in(const std::string& folder) {
   std::string found;
   std::error_code error;
@@ -217,8 +217,8 @@ void require_room(const std::string& path, const TensorSource& tensors,
   }
   const Device::Memory memory = options.device.memory();
   if (memory.total_bytes <= 0 || bytes <= double(memory.free_bytes)) return;
-  // The largest type that fits any model, by the dtype of most of its tensors. Others of its tensors are larger,
-  // and tokens need room as well.
+  // The largest type that fits any model, by the dtype of most of its tensors. Others of its
+  // tensors are larger, and tokens need room as well.
   constexpr double kMargin = 1.1;
   const FileType* fitting = nullptr;
   double fitting_bytes = 0;

@@ -6,8 +6,9 @@
 
 namespace wick {
 
-/// Checks that the elements of `after`, which is `before` in another dtype, are finite where those of
-/// `before` are. Errors: kFormat, naming the tensor and the first element that overflowed.
+/// Checks that the elements of `after`, which is `before` in another dtype, are finite where the
+/// elements of `before` are. Errors: kFormat, naming the tensor and the first element that
+/// overflowed.
 void require_no_overflow(const Tensor& before, const Tensor& after, const std::string& where,
                          const std::string& name);
 

@@ -5,8 +5,8 @@
 
 namespace wick {
 
-/// Checks that none of the files to be written is one that the model at `in` consists of, be it under
-/// another path or through a link. Errors: kInvalidArgument.
+/// Checks that no file to be written is one that the model at `in` consists of, be it
+/// under another path or through a link. Errors: kInvalidArgument.
 void require_other_files(const std::string& in, const std::vector<std::string>& outs);
 
 }  // namespace wick

@@ -78,7 +78,7 @@ Part part_of(const TokenBatch& batch, int64_t first, int64_t most) {
   return part;
 }
 
-/// The part's tokens. is_batch: whether it has those of the batch, in the same order.
+/// The part's tokens. is_batch: whether these are all of the batch, in its order.
 TokenGrid grid_of(const TokenBatch& batch, const Part& part, bool is_batch) {
   const int64_t sequences = int64_t(batch.starts.size());
   const Tensor index = is_batch ? Tensor() : Tensor::from(part.rows, batch.positions.device());

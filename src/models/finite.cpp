@@ -7,8 +7,8 @@
 namespace wick {
 namespace {
 
-/// Reads the tokens [begin, end) of a text after those that the cache holds; whether the logits of the
-/// last one are finite.
+/// Reads the tokens [begin, end) of a text after those that the cache holds; whether the logits of
+/// the last one are finite.
 bool reads_finite(const CausalModel& model, const std::vector<int64_t>& ids, size_t begin,
                   size_t end, ModelCache* cache) {
   const Device device = model.options().device;
@@ -26,8 +26,8 @@ bool reads_finite(const CausalModel& model, const std::vector<int64_t>& ids, siz
 void fail_not_finite(std::string_view op, const CausalModel& model,
                      const std::vector<int64_t>& ids) {
   const NoGrad off;
-  // Within a part, a token may see the NaN of a later one, for 0 times NaN is NaN: the part that has the
-  // token is read again token by token.
+  // Within a part, a token may see the NaN of a later one, for 0 times NaN is NaN: the part that
+  // has the token is read again token by token.
   constexpr size_t kPart = 64;
   const auto new_cache = [&] {
     return model.make_cache({.capacity = int64_t(ids.size()), .chunk = int64_t(ids.size())});

@@ -94,7 +94,7 @@ NamedTensors forward(const CausalModel& model, const NamedTensors& inputs,
   read.offsets = tokens.offsets;
   read.starts.assign(tokens.offsets.size() - 1, 0);
 
-  // Padding takes the row of zeros after those of the tokens.
+  // Padding takes the row of zeros after the tokens' rows.
   std::vector<int64_t> from(size_t(batch * length), count);
   for (int64_t i = 0; i < count; i++) from[size_t(tokens.at[size_t(i)])] = i;
   const Tensor places = is_whole ? Tensor() : Tensor::from(from, device);

@@ -47,7 +47,7 @@ constexpr int64_t kMaxLayers = 1 << 16;
 /// Nothing limits the length of a text; this is llama.cpp's number.
 constexpr int64_t kPositions = int64_t{1} << 20;
 
-/// What a call's tokens have in common in all layers.
+/// Values of a call that all layers share.
 struct Step {
   ModelCache* cache;  // may be nullptr; else:
   Tensor is_new;  // [B, T, 1] in the computation's dtype: 1, or 0 for a token that the states have
@@ -55,8 +55,8 @@ struct Step {
   Tensor next;    // [B, 1]: see StateCache::next
 };
 
-/// Inclusive scan of h[t] = a[t] h[t - 1] + b[t] along dim 1 of [B, T, E, N], by doubling: each pair
-/// of pieces of 1, 2, 4 ... tokens becomes one piece.
+/// Inclusive scan of h[t] = a[t] h[t - 1] + b[t] along dim 1 of [B, T, E, N], by doubling: each
+/// pair of pieces of 1, 2, 4 ... tokens becomes one piece.
 Tensor scanned(Tensor a, Tensor b) {
   const int64_t tokens = a.size(1);
   for (int64_t piece = 1; piece < tokens; piece *= 2) {
@@ -113,7 +113,7 @@ struct Mixer {
     x = silu(conv_bias.defined() ? x + conv_bias.tensor() : x);
 
     const Tensor selected = x_proj(x);  // [B, T, rank + 2 N]
-    // States and what multiplies them are f32, or f64.
+    // States and their factors are f32, or f64.
     const DType wide = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
     Tensor dt = cast(softplus(dt_proj(narrow(selected, 2, 0, rank))), wide);  // [B, T, E]
     if (cache) dt = dt * cast(step.is_new, wide);                             // 0: the state stays
@@ -329,7 +329,7 @@ constexpr Name kLayerNames[] = {
     {"ssm_out.bias", "mixer.out_proj.bias"},
 };
 
-/// The hub's name for one of a GGUF file's; the name itself if there is none.
+/// The hub's name for one of a GGUF file's; the name itself if it is unknown.
 std::string hub_name(const std::string& name) {
   for (const auto& [gguf, hub] : {Name{"token_embd.weight", "backbone.embeddings.weight"},
                                   Name{"output_norm.weight", "backbone.norm_f.weight"},

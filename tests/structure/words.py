@@ -5,8 +5,8 @@ import comments
 import tree
 
 # The folders whose comments are held to the words and, in C++, to the width; in Python docstrings are comments too.
-FOLDERS = ("backends/cpu/kernels", "backends/gpu/kernels", "cli", "python", "src/text", "tests/python", "tests/unit/cli",
-           *(f"include/wick/{folder}" for folder in ("abi", "base", "core", "generate", "io", "nn", "ops", "text", "train")))
+FOLDERS = ("backends/cpu/kernels", "backends/gpu/kernels", "cli", "include/wick", "python", "src/load", "src/models", "src/text",
+           "tests/python", "tests/unit/cli")
 COLUMNS = 100
 
 # Each word and the advice. In backquotes, or called, a word is a name of the code; "None" is Python's.

@@ -19,19 +19,19 @@ struct LoadOptions {
   std::optional<DType> dtype = {};  // of the computation; missing: device.preferred_dtype()
   int64_t positions = 0;            // the maximum number of positions; 0: the config's
   std::string tokenizer_pre = {};   // see load_tokenizer
-  /// Called after each tensor with the bytes read so far and the bytes of all tensors.
+  /// Called after each tensor with the bytes read and the bytes of all tensors.
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
 
-/// How the hidden states of a text become its embedding: that of one token, or their mean.
+/// How the hidden states of a text become its embedding: one token's, or their mean.
 enum class Pooling { kLast, kFirst, kMean };
 
 /// A model and its files' settings.
 struct WICK_API LanguageModel {
   std::shared_ptr<const CausalModel> model;
-  std::optional<Tokenizer> tokenizer;         // missing if the files have none
-  std::optional<ChatTemplate> chat_template;  // missing if the files have none
-  std::string bos_token, eos_token;           // texts, "" if the files name none; for templates
+  std::optional<Tokenizer> tokenizer;         // missing if the files lack it
+  std::optional<ChatTemplate> chat_template;  // missing if the files lack it
+  std::string bos_token, eos_token;           // texts, "" if the files lack them; for templates
   std::vector<int64_t> stop_ids;              // tokens that end a text or a turn
   std::optional<Sampling> sampling;           // generation_config.json's, if it samples
   Pooling pooling = Pooling::kLast;           // kLast if the files do not say
@@ -39,19 +39,21 @@ struct WICK_API LanguageModel {
   std::vector<std::string> warnings;          // one line each, such as keys that wick does not know
 
   const ModelFacts& facts() const { return model->facts(); }
-  /// sampling; if the files have none, temperature 0.3 and min_p 0.2: close to the likeliest text, as
-  /// questions want it, yet another one with another seed.
+  /// sampling; if the files say nothing, temperature 0.3 and min_p 0.2: close to the likeliest
+  /// text, as questions want it, yet another one with another seed.
   Sampling default_sampling() const;
-  /// The ids of a text to be continued: special tokens' texts are read as tokens; the beginning that
-  /// the files ask for is added, an end is not. A text that gives no token starts with a newline.
+  /// The ids of a text to be continued: special tokens' texts are read as tokens; the beginning
+  /// that the files ask for is added, an end is not. A text that gives no token starts with a
+  /// newline.
   /// Errors: kUnsupported if there is no tokenizer.
   std::vector<int64_t> prompt_ids(const std::string& text) const;
-  /// The embedding [hidden_size] of a text, f32 on the CPU: the pooled hidden states after the final
-  /// norm, scaled to the length 1. The beginning and end that the files ask for are added. Errors:
-  /// kUnsupported if there is no tokenizer; kOutOfRange for more tokens than the model has positions.
+  /// The embedding [hidden_size] of a text, f32 on the CPU: the pooled hidden states after the
+  /// final norm, scaled to the length 1. The beginning and end that the files ask for are added.
+  /// Errors: kUnsupported if there is no tokenizer; kOutOfRange for more tokens than the model has
+  /// positions.
   Tensor embed(const std::string& text) const;
-  /// The ids of a conversation, as the template lays it out, ready for the assistant's answer unless
-  /// the options say otherwise. Their bos_token and eos_token, if "", are the model's.
+  /// The ids of a conversation, as the template lays it out, ready for the assistant's answer
+  /// unless the options say otherwise. Their bos_token and eos_token, if "", are the model's.
   /// Errors: kUnsupported if there is no template or no tokenizer; kFormat, kInvalidArgument of the
   /// template.
   std::vector<int64_t> chat_ids(const std::vector<ChatMessage>& messages,
@@ -65,22 +67,22 @@ WICK_API std::string model_path(const std::string& path);
 
 /// Loads a folder with config.json, model.safetensors or its shards, and, as far as they are there,
 /// tokenizer.json, tokenizer_config.json, chat_template.jinja and generation_config.json; or a GGUF
-/// file, or a folder with only that (see model_path). Each weight is read once, straight to the device; on the CPU it stays where the file is
-/// mapped if its dtype is the computation's or a block dtype, so the file must not be cut short
-/// while the model exists.
-/// Errors: FileError and kFormat, naming the file; kInvalidArgument for a dtype other than f32, bf16,
-/// f16 and f64; kUnsupported for an architecture, a type or a pooling that wick lacks; kOutOfMemory,
-/// before a weight is read, if the weights exceed the device's free memory: the text names the missing
-/// bytes and the largest type of quantize_model that fits.
+/// file, or a folder with only that (see model_path). Each weight is read once, straight to the
+/// device; on the CPU it stays where the file is mapped if its dtype is the computation's or a
+/// block dtype, so the file must not be cut short while the model exists.
+/// Errors: FileError and kFormat, naming the file; kInvalidArgument for a dtype other than f32,
+/// bf16, f16 and f64; kUnsupported for an architecture, a type or a pooling that wick lacks;
+/// kOutOfMemory, before a weight is read, if the weights exceed the device's free memory: the text
+/// names the missing bytes and the largest type of quantize_model that fits.
 WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& options = {});
 /// The facts of a model, from its files without the weights. Errors: as load_model.
 WICK_API ModelFacts load_facts(const std::string& path);
 /// The config of a decoder. Errors: as load_model.
 WICK_API DecoderConfig load_config(const std::string& path);
-/// The tokenizer alone: of a GGUF file, or of a folder with tokenizer.json or one GGUF file. Errors: as load_model;
-/// kFormat if there is no tokenizer.
-/// pre: replaces a GGUF file's "tokenizer.ggml.pre", see Tokenizer::from_gguf. Errors: kInvalidArgument if
-/// the tokenizer is that of a tokenizer.json.
+/// The tokenizer alone: of a GGUF file, or of a folder with tokenizer.json or one GGUF file.
+/// Errors: as load_model; kFormat if there is no tokenizer. pre: replaces a GGUF file's
+/// "tokenizer.ggml.pre", see Tokenizer::from_gguf. Errors: kInvalidArgument if the
+/// tokenizer comes from a tokenizer.json.
 WICK_API Tokenizer load_tokenizer(const std::string& path, const std::string& pre = "");
 
 }  // namespace wick

@@ -22,14 +22,13 @@ struct ModelFacts {
 /// Tokens of B sequences, one sequence after the other: N tokens in all.
 struct TokenBatch {
   Tensor ids;         // [N] i64
-  Tensor embeddings;  // [N, hidden_size]: in place of ids, what the embedding gives
+  Tensor embeddings;  // [N, hidden_size]: in place of ids, the outputs of the embedding
   Tensor positions;   // [N] i64: starts[b], starts[b] + 1 ... of each sequence
   Tensor visible;     // [N] i64: the last position that a token attends to; empty: its own
   std::vector<int64_t> offsets;  // [B + 1]: sequence b has tokens offsets[b] to offsets[b + 1] - 1
   std::vector<int64_t> starts;   // [B]: the position of its first token
-  std::vector<int64_t>
-      lengths;  // [B]: tokens that its text has with these and what follows them at
-                // once; empty: with these. RopeScalingType::kDynamic reads them
+  std::vector<int64_t> lengths;  // [B]: tokens that its text has with these and the next ones at
+                                 // once; empty: with these. RopeScalingType::kDynamic reads them
 };
 
 /// Tokens of B sequences that have T each.
@@ -67,8 +66,8 @@ class WICK_API CausalModel {
   /// The hidden states [N, hidden_size] of a batch after the final norm. With a cache, the tokens
   /// follow those that it holds, and are added to it; sequence b of the batch is its sequence b.
   /// Without a cache, texts begin at position 0. If a sequence's tokens exceed the cache's chunk,
-  /// they are read in parts. all: receives what each layer reads and what the last one gives, each
-  /// [N, hidden_size].
+  /// they are read in parts. all: receives the inputs of each layer and the outputs of the last
+  /// one, each [N, hidden_size].
   /// Errors: kShapeMismatch; kInvalidArgument for a sequence without tokens; kOutOfRange if a text
   /// exceeds positions() or the cache's capacity; kUnsupported for a cache of a model that is not
   /// causal.
@@ -90,8 +89,8 @@ class WICK_API CausalModel {
   virtual TokenWork work(const std::map<std::string, TensorInfo>& weights, double before) const = 0;
 
  protected:
-  /// The hidden states [B, T, hidden_size]; checked and prepared by hidden. A row may repeat its last
-  /// token.
+  /// The hidden states [B, T, hidden_size]; checked and prepared by hidden. A row may repeat its
+  /// last token.
   virtual Tensor hidden_of(const TokenGrid& grid, ModelCache* cache,
                            std::vector<Tensor>* all) const = 0;
 };

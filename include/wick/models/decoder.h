@@ -25,7 +25,7 @@ enum class NormType {
   kLayer,       // layer_norm with weight and bias
   kLayerPlain,  // layer_norm without either
 };
-/// What is normalized in a block: the inputs of attention and MLP, their outputs, or both.
+/// The normalized values of a block: the inputs of attention and MLP, their outputs, or both.
 enum class NormPlaces { kInputs, kOutputs, kBoth };
 /// How queries and keys are normalized before they are rotated.
 enum class QkNorm {
@@ -35,8 +35,8 @@ enum class QkNorm {
   kProjection,  // all heads together
 };
 
-/// Sizes and options of a model, named as in config.json of HuggingFace's transformers. A model needs all
-/// sizes up to max_position_embeddings.
+/// Sizes and options of a model, named as in config.json of HuggingFace's transformers. A model
+/// needs all sizes up to max_position_embeddings.
 struct DecoderConfig {
   static constexpr int64_t kMaxLayers = 1 << 16;
 
@@ -70,8 +70,9 @@ struct DecoderConfig {
   bool gated_mlp = true;    // down(act(gate(x)) up(x)), else down(act(up(x)))
   int64_t num_experts = 0;  // gated MLPs that a layer selects from for each token; 0: it has one
   int64_t num_experts_per_tok = 0;
-  int64_t moe_intermediate_size = 0;            // of an expert
-  int64_t shared_expert_intermediate_size = 0;  // of one that every token selects; 0: none
+  int64_t moe_intermediate_size = 0;  // of an expert
+  int64_t shared_expert_intermediate_size =
+      0;                        // of one that every token selects; 0: there is no such one
   bool norm_topk_prob = false;  // the selected experts' probabilities are scaled to a sum of 1
   std::vector<bool> sparse_layers =
       {};  // whether a layer has experts, one per layer; empty: each does
@@ -109,9 +110,9 @@ WICK_API DecoderConfig decoder_config_of_gguf(const Settings& metadata,
 /// that such files have besides: parts for images, tables of rope, a tied output's copy. Errors:
 /// kFormat.
 WICK_API TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config);
-/// The inverse for folders: a Decoder's tensors in the form and under the names that transformers has
-/// them in for the model_type. A tensor is converted when it is loaded. Errors: kInvalidArgument for
-/// an unknown model_type; kFormat.
+/// The inverse for folders: a Decoder's tensors in the form and under the names that transformers
+/// has them in for the model_type. A tensor is converted when it is loaded. Errors:
+/// kInvalidArgument for an unknown model_type; kFormat.
 WICK_API TensorSource folder_tensors(const TensorSource& source, const DecoderConfig& config);
 /// The values of a config.json that transformers reads. Errors: kUnsupported for a GGUF's config.
 WICK_API Settings to_settings(const DecoderConfig& config);
@@ -124,9 +125,10 @@ WICK_API int64_t num_parameters(const DecoderConfig& config);
 /// A decoder: embedding, blocks of attention and MLP, final norm, output layer. Copies share the
 /// parameters, which have HuggingFace's names for Llama and Gemma
 /// ("model.layers.0.mlp.up_proj.weight") in every family; decoder_tensors finds them in its files.
-/// With RopeScalingType::kDynamic, the frequencies of tokens are those of a text of the given length:
-/// plain ones up to the trained context. Keys in a cache keep the frequencies that they were written
-/// with, as in transformers, so a text that is read in parts differs from one that is read at once.
+/// With RopeScalingType::kDynamic, tokens have the frequencies of a text of the given
+/// length: plain ones up to the trained context. Keys in a cache keep the frequencies that they
+/// were written with, as in transformers, so a text that is read in parts differs from one that is
+/// read at once.
 class WICK_API Decoder final : public CausalModel {
  public:
   /// Reads its weights from `parameters`. positions: the number of positions; 0:

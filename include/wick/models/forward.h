@@ -13,15 +13,15 @@ struct ForwardOptions {
 ///
 /// input_ids       [B, T] integers; or
 /// inputs_embeds   [B, T, hidden_size] floating, in place of them
-/// attention_mask  [B, T] integers or bool: 0 for padding, to the left or the right of a row's tokens;
-///                 missing: no padding
-/// Returns logits [B, T, vocab_size] in the computation's dtype; with `hidden` also last_hidden_state
-/// [B, T, hidden_size] after the final norm and hidden_states.I: what layer I reads, the last one equal
-/// to last_hidden_state. Padding's rows are 0. Positions count a row's own tokens from 0. Gradients
-/// pass.
-/// Errors: kInvalidArgument for a name that the model does not read, both or neither of input_ids and
-/// inputs_embeds, and a mask with a hole; kDTypeMismatch; kShapeMismatch; kOutOfRange for more tokens
-/// than the model has positions, or an id outside the vocabulary.
+/// attention_mask  [B, T] integers or bool: 0 for padding, to the left or the right of a row's
+///                 tokens; missing: no padding
+/// Returns logits [B, T, vocab_size] in the computation's dtype; with `hidden` also
+/// last_hidden_state [B, T, hidden_size] after the final norm and hidden_states.I: layer I's
+/// inputs, the last one equal to last_hidden_state. Padding's rows are 0. Positions count a row's
+/// own tokens from 0. Gradients pass.
+/// Errors: kInvalidArgument for a name that the model does not read, both or neither of input_ids
+/// and inputs_embeds, and a mask with a hole; kDTypeMismatch; kShapeMismatch; kOutOfRange for more
+/// tokens than the model has positions, or an id outside the vocabulary.
 WICK_API NamedTensors forward(const CausalModel& model, const NamedTensors& inputs,
                               const ForwardOptions& options = {});
 

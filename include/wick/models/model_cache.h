@@ -1,4 +1,4 @@
-// What a model keeps of earlier tokens: one cache for each layer, of the layer's kind.
+// The memory of a model for earlier tokens: one cache for each layer, of the layer's kind.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,8 +15,9 @@ struct CacheOptions {
   int64_t sequences = 1;
   int64_t capacity = 1;  // tokens of a sequence
   int64_t chunk = 512;   // the most tokens of a sequence that one call reads
-  // Keys and values of full layers lie in blocks of so many positions, which sequences take from a pool
-  // as they grow and share after a fork; 0: each sequence has its whole capacity, which is faster.
+  // Keys and values of full layers lie in blocks of so many positions, which sequences take from a
+  // pool as they grow and share after a fork; 0: each sequence has its whole capacity, which is
+  // faster.
   int64_t block = 0;
   int64_t blocks = 0;  // in the pool; 0: enough for every sequence's capacity
 };
@@ -25,7 +26,7 @@ struct CacheOptions {
 /// CausalModel::hidden reads and writes it.
 class WICK_API ModelCache {
  public:
-  /// table: what layers of blocks share; nullptr if there are none.
+  /// table: layers of blocks share it; nullptr without such layers.
   ModelCache(const CacheOptions& options, std::vector<std::unique_ptr<LayerCache>> layers,
              std::shared_ptr<BlockTable> table = nullptr);
   ~ModelCache();
@@ -36,15 +37,16 @@ class WICK_API ModelCache {
   /// Bytes on the device.
   int64_t bytes() const;
 
-  /// Prepares all layers for tokens at positions starts[b] to ends[b] - 1 of each sequence b. Errors:
-  /// kOutOfRange if an end exceeds the capacity; kOutOfMemory if the pool has too few blocks.
+  /// Prepares all layers for tokens at positions starts[b] to ends[b] - 1 of each sequence b.
+  /// Errors: kOutOfRange if an end exceeds the capacity; kOutOfMemory if the pool has too few
+  /// blocks.
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends);
-  /// Drops the tokens of a sequence from position `length` on and returns how many are kept: `length`
-  /// unless a layer cannot forget so few, else those of the last mark up to there, else 0. The model
-  /// reads the others again.
+  /// Drops the tokens of a sequence from position `length` on and returns how many are kept:
+  /// `length` unless a layer cannot forget so few, else the tokens of the last mark up to there,
+  /// else 0. The model reads the others again.
   int64_t truncate(int64_t sequence, int64_t length);
-  /// Keeps a copy of what some layers cannot forget step by step, so that truncate can return here.
-  /// A sequence has one mark; layers that can forget anything copy nothing.
+  /// Keeps a copy of the states that some layers cannot forget step by step, so that truncate can
+  /// return here. A sequence has one mark; layers that can forget anything copy nothing.
   void mark(int64_t sequence);
   /// Makes sequence `to` a copy of sequence `from`.
   void fork(int64_t from, int64_t to);

@@ -27,24 +27,24 @@ class WICK_API ModelConfig {
                                                   int64_t positions) const = 0;
 };
 
-/// A row of the registry: how the models of an architecture are told and made.
+/// A row of the registry: how the models of an architecture are recognized and made.
 struct Architecture {
   const char* name;
   /// Its values of "model_type" in config.json.
   std::vector<std::string_view> (*model_types)();
   /// Its values of "general.architecture" in GGUF files.
   std::vector<std::string_view> (*ggufs)();
-  /// Reads config.json. tensors: those of the folder, to see what the config denies; may be nullptr.
-  /// warnings: receives a line for each such thing. Errors: kFormat, kUnsupported.
+  /// Reads config.json. tensors: the folder's, which the config may deny; may be
+  /// nullptr. warnings: receives a line for each such thing. Errors: kFormat, kUnsupported.
   std::unique_ptr<ModelConfig> (*of_folder)(const Settings& config, const TensorSource* tensors,
                                             std::vector<std::string>* warnings);
   /// Reads a GGUF file's metadata. Errors: kFormat, kUnsupported.
   std::unique_ptr<ModelConfig> (*of_gguf)(const Settings& metadata, const TensorSource& tensors);
 };
 
-/// The architecture of a config.json. Errors: kFormat if none has its "model_type".
+/// The architecture of a config.json. Errors: kFormat if its "model_type" is unknown.
 WICK_API const Architecture& architecture_of_folder(const Settings& config);
-/// The architecture of a GGUF file. Errors: kFormat if none has its "general.architecture".
+/// The architecture of a GGUF file. Errors: kFormat if its "general.architecture" is unknown.
 WICK_API const Architecture& architecture_of_gguf(const Settings& metadata);
 
 }  // namespace wick

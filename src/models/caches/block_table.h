@@ -8,9 +8,9 @@
 
 namespace wick {
 
-/// A pool of blocks of positions, which all layers of a model divide among the sequences in the same
-/// way. Sequences take blocks as they grow and give them back as they shrink; forked ones share them
-/// until one of the two writes.
+/// A pool of blocks of positions, which all layers of a model divide among the sequences in the
+/// same way. Sequences take blocks as they grow and give them back as they shrink; forked ones
+/// share them until one of the two writes.
 class BlockTable {
  public:
   /// blocks: in the pool.
@@ -20,13 +20,14 @@ class BlockTable {
   int64_t block() const { return block_; }
   int64_t blocks() const { return int64_t(uses_.size()); }
   int64_t free_blocks() const { return int64_t(free_.size()); }
-  /// [sequences, blocks of the capacity] i64: the block of each run of positions; 0 where there is none.
+  /// [sequences, blocks of the capacity] i64: the block of each run of positions; 0 for a run
+  /// without one.
   const Tensor& tensor() const { return table_.tensor(); }
   /// Copies, from and to a block, that each layer makes before it writes; of the last prepare.
   const std::vector<std::pair<int64_t, int64_t>>& copies() const { return copies_; }
 
-  /// Takes the blocks of positions starts[b] to ends[b] - 1. Errors: kOutOfMemory if too few are free;
-  /// nothing has changed then.
+  /// Takes the blocks of positions starts[b] to ends[b] - 1. Errors: kOutOfMemory if too few are
+  /// free; nothing has changed then.
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends);
   /// Gives back the blocks after `length` positions.
   void truncate(int64_t sequence, int64_t length);

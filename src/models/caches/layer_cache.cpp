@@ -156,7 +156,7 @@ void WindowCache::prepare(const std::vector<int64_t>& starts, const std::vector<
     longest = std::max(longest, ends[b] - bases_[b] - shifts[b]);
   bucket_ = bucket_of(longest, sizes_.capacity);
   if (!moves) return;
-  // Index i takes what lies at i + shift; the last ones, which are not written yet, take any.
+  // Index i takes the rows at i + shift; the last ones, which are not written yet, take any.
   std::vector<int64_t> from;
   for (size_t b = 0; b < shifts.size(); b++) {
     bases_[b] += shifts[b];

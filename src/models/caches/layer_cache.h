@@ -9,7 +9,7 @@
 
 namespace wick {
 
-/// What a layer keeps of the earlier tokens of several sequences.
+/// The memory of a layer for the earlier tokens of several sequences.
 class LayerCache {
  public:
   virtual ~LayerCache() = default;
@@ -20,9 +20,10 @@ class LayerCache {
   virtual bool can_truncate(int64_t sequence, int64_t length, int64_t now) const = 0;
   /// Drops the tokens of a sequence from `length` on; 0 is always possible.
   virtual void truncate(int64_t sequence, int64_t length) = 0;
-  /// Copies of what can_truncate may refuse to forget, after `length` tokens; none if it never does.
+  /// Copies of the state after `length` tokens, for a layer that may refuse to truncate; else
+  /// empty.
   virtual std::vector<Tensor> snapshot(int64_t sequence, int64_t length) const = 0;
-  /// Makes the sequence what it was at a snapshot of `length` tokens.
+  /// Takes the sequence back to a snapshot of `length` tokens.
   virtual void restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) = 0;
   virtual void fork(int64_t from, int64_t to) = 0;
 };
@@ -39,8 +40,8 @@ class AttentionCache : public LayerCache {
     Tensor keys, values;  // [B, G, S, D]
     Tensor positions;     // [B, T]: of the queries, as sdpa counts them in keys
   };
-  /// Writes keys and values [B, G, T, D] of tokens at positions [B, T], and returns those to attend to.
-  /// `visible` [B, T]: the last position that each query attends to. Keys that no sequence has
+  /// Writes keys and values [B, G, T, D] of tokens at positions [B, T], and returns those to attend
+  /// to. `visible` [B, T]: the last position that each query attends to. Keys that no sequence has
   /// written yet are among them; causal attention masks these.
   virtual KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                            const Tensor& visible) = 0;
@@ -56,8 +57,8 @@ class PositionsCache : public AttentionCache {
 };
 
 /// Keys and values of all positions: the key at index p of its sequence is at position p. Allocates
-/// the whole capacity at once. The memory and launches of a step depend on the position only through
-/// the bucket, the part of the capacity that attention reads.
+/// the whole capacity at once. The memory and launches of a step depend on the position only
+/// through the bucket, the part of the capacity that attention reads.
 class RowsCache final : public PositionsCache {
  public:
   RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options);
@@ -77,7 +78,8 @@ class RowsCache final : public PositionsCache {
   Var keys_, values_;  // [B, G, capacity, D]
 };
 
-/// Keys and values of all positions in blocks of a pool. Attention reads a copy of a sequence's blocks.
+/// Keys and values of all positions in blocks of a pool. Attention reads a copy of a sequence's
+/// blocks.
 class BlocksCache final : public PositionsCache {
  public:
   /// sizes.capacity: as RowsCache's.
@@ -97,9 +99,9 @@ class BlocksCache final : public PositionsCache {
   Var keys_, values_;   // [blocks * block, G, D]
 };
 
-/// Keys and values of the last positions, for layers whose queries see no others. Index i of a sequence
-/// is at position base + i; before a call that would reach beyond the end, the positions that
-/// its first query sees move to the front, and base with them.
+/// Keys and values of the last positions, for layers whose queries see no others. Index i of a
+/// sequence is at position base + i; before a call that would reach beyond the end, the positions
+/// that its first query sees move to the front, and base with them.
 class WindowCache final : public AttentionCache {
  public:
   static constexpr int64_t kSlack = 512;  // positions between two moves
@@ -143,8 +145,8 @@ class StateCache final : public LayerCache {
   /// [B, ...] of kinds[i]: the state after the tokens before `next`.
   const Tensor& state(int64_t i) const { return states_[size_t(i)].tensor(); }
   void set_state(int64_t i, const Tensor& state);
-  /// [B, 1] i64: the position of the first token that the state does not have yet. A model leaves the
-  /// state as it is at earlier ones.
+  /// [B, 1] i64: the position of the first token that the state does not have yet. A model leaves
+  /// the state as it is at earlier ones.
   const Tensor& next() const { return next_.tensor(); }
   void set_next(const Tensor& next);
 

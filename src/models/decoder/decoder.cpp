@@ -200,7 +200,7 @@ struct Decoder::Layers {
   std::vector<Block> blocks;
   const Norm norm;
   const Parameter output_weight;  // [vocab_size, hidden_size]
-  const Parameter output_bias;    // [vocab_size]; most models have none
+  const Parameter output_bias;    // [vocab_size]; most models lack it
 
   Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
       : config(c),
@@ -295,7 +295,8 @@ int64_t num_parameters(const DecoderConfig& config) {
         "config", "\"num_hidden_layers\": expected at most ", DecoderConfig::kMaxLayers, ", got ",
         config.num_hidden_layers);
   __extension__ using Wide = __int128;  // int64_t overflows for large sizes
-  // Layers of a kind have the same shapes, so models of one and of two tell what a layer adds.
+  // Layers of a kind have the same shapes, so models of one and of two show the weights that a
+  // layer adds.
   const auto count_of = [&](int64_t layers, bool sparse) {
     DecoderConfig c = config;
     c.num_hidden_layers = layers;

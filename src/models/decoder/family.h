@@ -1,4 +1,5 @@
-// The model types that one Decoder serves: a row each, in families/, with its differences from llama.
+// The model types that one Decoder serves: a row each, in families/, with its differences from
+// llama.
 #pragma once
 #include <array>
 #include <span>
@@ -28,8 +29,8 @@ struct Family {
   std::string_view model_type;
   const char* architecture;  // "architectures" of config.json
 
-  /// The values of keys that config.json lacks, as in transformers' config class, and the switches that
-  /// no key sets. A size of 0 must be there.
+  /// The values of keys that config.json lacks, as in transformers' config class, and the switches
+  /// that no key sets. A size of 0 must be there.
   DecoderConfig defaults = {};
   int64_t intermediate_factor = 0;  // of intermediate_size over hidden_size
   double partial_rotary_factor = 1;
@@ -40,19 +41,19 @@ struct Family {
   bool attention_output_bias = true;   // o has a bias where q, k and v have one
   bool scales_embedding = false;       // by the root of hidden_size
 
-  /// "general.architecture" of GGUF files; "": there are none. The first of several families with
-  /// one reads them. The pairs are those of their weights.
+  /// "general.architecture" of GGUF files; "": there are no such files. The first of several
+  /// families with one reads them. Their weights have the pairs gguf_pairs.
   std::string_view gguf = "";
   RopePairs gguf_pairs = RopePairs::kHalves;
   int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads
   bool gguf_norm_topk_prob = false;  // norm_topk_prob of files, which do not say it
   bool gguf_qk_norm = true;          // files may have the norms of "qk_layernorm"
-  /// Keys of files, after "ARCHITECTURE.", that not every family's have, and those of
+  /// Keys of files, after "ARCHITECTURE.", that not every family's have, and which of
   /// "rope.freq_base" and "attention.head_count_kv" that files leave out at the reader's default.
   std::array<std::string_view, 3> gguf_keys = {}, gguf_implied = {};
 
-  /// The keys that it reads besides those that every family reads. With "rope_parameters" its folders
-  /// state rope by the type of layer; every family reads such.
+  /// The keys that it reads besides those that every family reads. With "rope_parameters" its
+  /// folders state rope by the type of layer; every family reads such.
   std::array<std::string_view, 12> keys = {};
   /// Keys that it has under names of its own; wick's names need not be in `keys`.
   std::array<Rename, 8> renamed_keys = {};
@@ -72,7 +73,7 @@ struct Family {
 
 /// Of all vendors.
 const std::vector<const Family*>& families();
-/// The row of a model_type; nullptr if there is none.
+/// The row of a model_type; nullptr if it is unknown.
 const Family* find_family(std::string_view model_type);
 /// Whether the family lists the key among those that not every family's GGUF files have.
 bool has_gguf_key(const Family& family, std::string_view key);

@@ -102,8 +102,8 @@ constexpr double kGgufTheta = 10000;  // of files that do not say it
 
 void read_rope_parameters(const ConfigField& field, const Settings& values, const Family& family,
                           Config& c) {
-  // transformers 5 has a group, or one by type of layer if sliding ones have their own; transformers 4
-  // "rope_theta", "rope_local_base_freq" and "rope_scaling".
+  // transformers 5 has a group, or one by type of layer if sliding ones have their own;
+  // transformers 4 "rope_theta", "rope_local_base_freq" and "rope_scaling".
   const Settings* group = values.group(field.key);
   if (group && (group->has("full_attention") || group->has("sliding_attention"))) {
     if (const Settings* sliding = group->group("sliding_attention")) read_local_rope(*sliding, &c);
@@ -593,7 +593,8 @@ const ConfigField kFields[] = {
      {.read = [](const GgufKey&, File f) -> OptionalSetting {
        return token_ids(f, {"eos_token_id", "eot_token_id", "eom_token_id"});
      }}},
-    // transformers makes no model whose padding is outside of the vocabulary, as its defaults may be.
+    // transformers makes no model whose padding is outside of the vocabulary, as its defaults may
+    // be.
     {"pad_token_id",
      true,
      read_padding,

@@ -1,5 +1,5 @@
-// Conversion between config.json, GGUF's metadata and DecoderConfig, by the table of fields. Source of
-// GGUF's keys: https://github.com/ggml-org/llama.cpp (MIT), whose conversion writes the files.
+// Conversion between config.json, GGUF's metadata and DecoderConfig, by the table of fields. Source
+// of GGUF's keys: https://github.com/ggml-org/llama.cpp (MIT), whose conversion writes the files.
 #include "models/names/config_fields.h"
 #include "models/names/decoder_names.h"
 #include "models/names/other_keys.h"
@@ -64,7 +64,7 @@ Settings folder_values(const Family& family, const Settings& settings,
   return values;
 }
 
-/// What a GGUF file's keys and tensors say of the fields.
+/// The values of fields by a GGUF file's keys and tensors.
 Settings gguf_values(const GgufFile& file, std::vector<std::string>* ignored) {
   Settings values(file.metadata.where());
   std::vector<std::string_view> known(std::begin(kOtherGgufKeys), std::end(kOtherGgufKeys));

@@ -9,8 +9,8 @@
 
 namespace wick {
 
-/// Handles a key that no field reads: kUnsupported if it may change results; a note in `ignored` if it
-/// is unknown.
+/// Handles a key that no field reads: kUnsupported if it may change results; a note in `ignored` if
+/// it is unknown.
 void pass_over(const Settings& settings, const Settings::Entry& entry, const Family& family,
                std::vector<std::string>* ignored);
 
@@ -25,11 +25,11 @@ Settings gguf_settings(const DecoderConfig& config);
 
 /// A file's tensors under the names that a Decoder takes them by: see decoder_tensors.
 TensorPlan decoder_plan(const TensorSource& file, const DecoderConfig& config);
-/// Gives a Decoder's tensors GGUF's names, some with the rows of several layers. Errors: kFormat for
-/// one that such files lack.
+/// Gives a Decoder's tensors GGUF's names, some with the rows of several layers. Errors: kFormat
+/// for one that such files lack.
 void take_gguf_names(TensorPlan& plan, const DecoderConfig& config);
-/// Takes a Decoder's tensors apart that the family's folders have one by one: of experts, and norms of
-/// heads. They are views of the whole.
+/// Takes a Decoder's tensors apart that the family's folders have one by one: of experts, and norms
+/// of heads. They are views of the whole.
 void take_parts(TensorPlan& plan, const DecoderConfig& config);
 /// Gives them, after take_parts, the form and the names of the family's folders.
 void take_folder_names(TensorPlan& plan, const DecoderConfig& config);

@@ -102,8 +102,8 @@ std::string hub_name(const std::string& name, const DecoderConfig& config,
   return hub_name_of_layer(name, config, file).value_or(name);
 }
 
-/// The name in a folder of a text model, for one of a model of text and images; empty for tensors of
-/// its other parts.
+/// The name in a folder of a text model, for one of a model of text and images; empty for tensors
+/// of its other parts.
 std::string text_name(const std::string& name) {
   constexpr Name kPrefixes[] = {
       {"model.language_model.", "model."},
@@ -164,8 +164,8 @@ void transpose_weights(TensorPlan& plan) {
   }
 }
 
-/// The rows of queries, keys and values, which a family's folders have by group (the queries that share
-/// a key, the key, the value), as all queries, all keys, all values; or back.
+/// The rows of queries, keys and values, which a family's folders have by group (the queries that
+/// share a key, the key, the value), as all queries, all keys, all values; or back.
 Tensor regrouped(const Tensor& x, int64_t queries, int64_t groups, int64_t head_dim,
                  bool to_groups) {
   const int64_t rows = x.size(0), columns = x.numel() / rows;

@@ -44,7 +44,7 @@ const Family& family_of_gguf(const Settings& metadata) {
   std::string known;
   for (const Family* family : families()) {
     if (family->gguf.empty()) continue;
-    // Mixtral has Llama's architecture, and OLMo 3 that of OLMo 2.
+    // Mixtral has Llama's architecture, and OLMo 3 has OLMo 2's.
     if (family->gguf == architecture && (!found || (fits(*family) && !fits(*found))))
       found = family;
     const std::string name = "\"" + std::string(family->gguf) + "\"";

@@ -42,7 +42,7 @@ class GgufFile {
 
   bool has_tensor(const char* tensor) const { return tensors.tensors.count(tensor) > 0; }
   std::vector<double> elements(const char* tensor) const;
-  /// The number of rows of the embedding. Errors: kFormat if the file has none.
+  /// Shape and dtype of the embedding. Errors: kFormat if the file lacks it.
   const TensorInfo& embedding() const;
 
  private:

@@ -6,8 +6,8 @@ namespace wick {
 
 /// Sets the elements of a head that rope rotates, by their share.
 void set_rotary_dim(const Settings& settings, double share, DecoderConfig* c);
-/// Reads theta and scaling from the group of all layers, or of full ones. trained: the trained context,
-/// if the group does not say it.
+/// Reads theta and scaling from the group of all layers, or of full ones. trained: the trained
+/// context, if the group does not say it.
 void read_rope_group(const Settings& rope, const Family& family, int64_t trained, DecoderConfig* c);
 /// Reads theta from the group of sliding layers.
 void read_local_rope(const Settings& sliding, DecoderConfig* c);

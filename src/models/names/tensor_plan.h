@@ -1,4 +1,4 @@
-// How named tensors are made from those of a file.
+// How named tensors are made from a file's.
 #pragma once
 #include <functional>
 #include <map>
@@ -9,8 +9,9 @@
 
 namespace wick {
 
-/// A list of steps, each of which reads a tensor of a file or makes one from those of earlier steps, and
-/// the names of those that are asked for. source() runs the steps that a tensor needs, in order.
+/// A list of steps, each of which reads a tensor of a file or makes one from the tensors of earlier
+/// steps, and the names of the tensors that are asked for. source() runs the steps that a tensor
+/// needs, in order.
 class TensorPlan {
  public:
   using Make = std::function<Tensor(const std::vector<Tensor>&)>;
@@ -23,7 +24,8 @@ class TensorPlan {
   std::vector<std::string> names() const;
   const TensorInfo& info(const std::string& name) const;
 
-  /// Gives tensors other names; drops those whose name becomes empty. Errors: kFormat if two get one.
+  /// Gives tensors other names; drops those whose name becomes empty. Errors: kFormat if two get
+  /// one.
   void rename(const std::function<std::string(const std::string&)>& name_of);
   /// Replaces a tensor by one that is made of it.
   void change(const std::string& name, const TensorInfo& info, Make make);
@@ -32,8 +34,8 @@ class TensorPlan {
            Make make);
   void drop(const std::string& name) { steps_of_.erase(name); }
 
-  /// Hands out the tensors. One of the file that several are made of is kept until each has been asked
-  /// for, in whatever order.
+  /// Hands out the tensors. One of the file that several are made of is kept until each has been
+  /// asked for, in whatever order.
   TensorSource source() const;
 
  private:

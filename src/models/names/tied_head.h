@@ -8,8 +8,8 @@
 namespace wick {
 
 /// Whether the tensors, under the model's names, have a "lm_head.weight" that differs from the
-/// embedding, which transformers then uses despite a config that ties them. Adds a warning then. Reads
-/// both tensors, if both are there.
+/// embedding, which transformers then uses despite a config that ties them. Adds a warning then.
+/// Reads both tensors, if both are there.
 bool has_own_head(const TensorSource& tensors, const std::string& embedding,
                   std::vector<std::string>& warnings);
 

@@ -62,7 +62,7 @@ auto named(const Settings& settings, std::string_view key, const std::string& te
   }
   settings.fail_expected(key, known);
 }
-/// The first name of a value in such a list; "" if there is none.
+/// The first name of a value in such a list; "" if it is not there.
 template <class Names, class T>
 std::string_view name_of(const Names& names, const T& value) {
   for (const auto& [name, known] : names)

@@ -1,4 +1,4 @@
-// Attention with keys and values of its own, and what it does to queries and keys.
+// Attention, and how queries, keys and values are made for it.
 #pragma once
 #include <optional>
 #include <string>
@@ -45,14 +45,15 @@ struct HeadsProjection {
   std::optional<LayerNorm> per_head_norm;  // multiplied by head_weights
   Parameter head_weights;                  // [heads, D]
 
-  /// norm: the name of the norm; "" for values, which have none.
+  /// norm: the name of the norm; "" for values, which are not normalized.
   HeadsProjection(const AttentionOptions& options, Parameters& p, const std::string& name,
                   int64_t heads, const std::string& norm);
   Tensor operator()(const Tensor& x) const;  // [B, T, hidden] -> [B, T, heads, D]
 };
 
-/// Biases of scores that grow with the key's position, at a slope of each head. Source: Press et al.
-/// 2022, arXiv:2108.12409. As in Falcon, slopes and products are rounded to bf16, and scaled as scores.
+/// Biases of scores that grow with the key's position, at a slope of each head. Source: Press et
+/// al. 2022, arXiv:2108.12409. As in Falcon, slopes and products are rounded to bf16, and scaled as
+/// scores.
 struct Alibi {
   Tensor slopes;  // [1, H, 1, 1] bf16
   DType dtype;    // of the biases

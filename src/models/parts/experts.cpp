@@ -41,7 +41,8 @@ Tensor Experts::operator()(const Tensor& x, const Tensor& residual) const {
   return residual ? residual + all : all;
 }
 
-/// The softmax of the selected experts' scores is that of all scores, scaled to a sum of 1.
+/// The softmax of the selected experts' scores equals their part of the softmax of all, scaled to a
+/// sum of 1.
 ValuesIndices Experts::route(const Tensor& rows) const {
   const Tensor raw = gate(rows);
   const Tensor scores = raw.dtype() == DType::kF64 ? raw : cast(raw, DType::kF32);

@@ -12,7 +12,7 @@ struct ExpertsOptions {
   MlpOptions expert = {};
   int64_t experts = 0, selected = 0;
   bool renormalizes = false;  // the selected experts' probabilities are scaled to a sum of 1
-  int64_t shared_size = 0;    // of an MLP beside them for every token; 0: there is none
+  int64_t shared_size = 0;    // of an MLP beside them for every token; 0: there is no such one
 };
 
 /// An MLP beside the experts for every token, scaled by the sigmoid of a gate's score.

@@ -18,7 +18,7 @@ Rotary::Rotary(int64_t positions, int64_t dim, double theta, const RopeScaling& 
       theta_(theta),
       scaling_(scaling),
       dtype_(options.dtype == DType::kF64 ? DType::kF64 : DType::kF32) {
-  // Those of kDynamic serve texts within the trained context; `of` makes the others.
+  // The tables of kDynamic serve texts within the trained context; `of` makes the others.
   if (is_dynamic()) positions = std::min(positions, scaling.original_max_position_embeddings);
   tables_ =
       rope_tables(positions, dim, theta, {.dtype = dtype_, .device = options.device}, scaling);

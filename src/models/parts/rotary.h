@@ -12,15 +12,17 @@ struct Rotation {
   Tensor rows;  // [B, T]
 };
 
-/// The frequencies of a model. With RopeScalingType::kDynamic, those of a text depend on its length.
+/// The frequencies of a model. With RopeScalingType::kDynamic, a text has frequencies by its
+/// length.
 class Rotary {
  public:
-  /// positions: the most of a text; 0: no layer rotates. dim: the elements of a head that are rotated.
+  /// positions: the most of a text; 0: no layer rotates. dim: the elements of a head that are
+  /// rotated.
   Rotary(int64_t positions, int64_t dim, double theta, const RopeScaling& scaling,
          const TensorOptions& options);
 
-  /// The rotation of tokens at positions [B, T] in texts of so many tokens, one number per row; empty:
-  /// of any.
+  /// The rotation of tokens at positions [B, T] in texts of so many tokens, one number per row;
+  /// empty: of any.
   Rotation of(const Tensor& at, const std::vector<int64_t>& lengths) const;
   bool is_dynamic() const { return scaling_.type == RopeScalingType::kDynamic; }
 
