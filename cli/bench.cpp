@@ -89,8 +89,8 @@ Limits measure_limits(const TensorOptions& options) {
   };
   const auto same = [](int64_t bytes) { return double(bytes); };
   const auto flop = [](int64_t n) { return 2 * std::pow(double(n), 3); };
-  return {.bandwidth = std::max(best_rate(kLeast, most, bytes_summed, same),
-                                best_rate(kLeast, most, bytes_copied, same)),
+  return {.bandwidth = std::max(best_rate(kMin, most, bytes_summed, same),
+                                best_rate(kMin, most, bytes_copied, same)),
           .products = best_rate(256, 8192, multiplied, flop)};
 }
 

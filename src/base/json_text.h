@@ -21,7 +21,7 @@ struct JsonLayout {
   JsonEscapes escapes = JsonEscapes::kControls;
   bool entry_lines = false;  // each entry of an object has its own line
   bool item_lines = false;   // each item of a list has its own line
-  std::string indent;        // of those lines, per level
+  std::string indent = {};   // of those lines, per level
   std::string entry_separator = ",", item_separator = ",", key_separator = ":";
 };
 

@@ -22,7 +22,7 @@ struct AdamW {
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) {
-    return {int(ceil_div<uint32>(a.numel, kThreads * kPack))};
+    return {int(ceil_div(a.numel, uint32(kThreads * kPack)))};
   }
   template <class Ctx>
   struct Shared {};

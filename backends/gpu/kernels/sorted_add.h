@@ -169,7 +169,7 @@ struct ChunkedSortedAdd {
         : size{part.size[0], part.size[1], part.size[2]},
           outer(chunks.cut(chunks.call.moved, part, true).shape[0]),
           inner(chunks.cut(chunks.call.moved, part, true).shape[2]),
-          count_tiles(ceil_div<int64>(size[1], kSumTile) - 1),
+          count_tiles(ceil_div(int64(size[1]), int64(kSumTile)) - 1),
           from(rows(DType::kU32)),
           to(from),
           to_places(rows(DType::kI64)) {

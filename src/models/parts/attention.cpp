@@ -2,11 +2,13 @@
 
 #include <cmath>
 
+#include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/create.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 namespace {

@@ -232,10 +232,10 @@ TEST(GgufConfig, AWrongValueIsAnErrorThatNamesFileAndKey) {
     EXPECT_ERROR(decoder_config_of_gguf(metadata_with(key, value), embedding_and()), kFormat, part);
   };
   refused("general.architecture", "mamba",
-          "m.gguf: \"general.architecture\": expected \"llama\", \"qwen3\", \"gemma3\", ");
-  refused("general.architecture", "mamba", "\"granitemoe\", got the string \"mamba\"");
+          "m.gguf: \"general.architecture\": expected \"llama\", \"qwen2\", \"qwen2moe\", ");
+  refused("general.architecture", "mamba", "\"falcon\", got the string \"mamba\"");
   refused("general.architecture", nullptr, "expected a string, got nothing");
-  refused("general.architecture", "", "\"granitemoe\", got the string \"\"");
+  refused("general.architecture", "", "\"falcon\", got the string \"\"");
   refused("llama.embedding_length", "16",
           "m.gguf: \"llama.embedding_length\": expected an integer of at least 1");
   for (const char* key : {"context_length", "feed_forward_length", "block_count",
