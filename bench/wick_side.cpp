@@ -40,10 +40,17 @@ std::vector<int64_t> some_bytes(int64_t n) {
   return ids;
 }
 
+/// The model of the timed cases, as PyTorch's side has it: wick train's, with an output layer.
+wick::DecoderConfig small_config(int64_t context) {
+  wick::DecoderConfig config = wick::byte_model_config(context);
+  config.tie_word_embeddings = false;
+  return config;
+}
+
 /// Seconds of a step over sequences of 128 tokens: forward, backward, clipping, AdamW.
 double time_train_step(const bench::Request& request, const wick::Device& device) {
   using namespace wick;
-  const DecoderConfig config;
+  const DecoderConfig config = small_config(128);
   Parameters parameters({.device = device, .trainable = true});
   const int64_t batch = request.size, context = config.max_position_embeddings;
   const Decoder decoder(config, parameters);
@@ -63,8 +70,7 @@ double time_train_step(const bench::Request& request, const wick::Device& device
 /// Seconds a token, of as many as the size says after a prompt of 64; greedy.
 double time_generate(const bench::Request& request, const wick::Device& device) {
   using namespace wick;
-  DecoderConfig config;
-  config.max_position_embeddings = 64 + request.size;
+  const DecoderConfig config = small_config(64 + request.size);
   Parameters parameters({.device = device});
   Session session(Decoder(config, parameters), {.sampling = {.temperature = 0}});
   const std::vector<int64_t> prompt = some_bytes(64);

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "../small_config.h"
 #include "run.h"
 #include "wick/wick.h"
 
@@ -34,7 +35,7 @@ inline void write_chat_model(const Folder& folder, int64_t positions = 96) {
                R"({"bos_token": "<s>", "eos_token": "<end>", "chat_template":
   "{{ bos_token }}{% for m in messages %}<turn>{{ m.role }} {{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<turn>assistant {% endif %}"})");
   Device::cpu().set_seed(7);
-  DecoderConfig config;
+  DecoderConfig config = test::small_config();
   config.vocab_size = 40, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
   config.max_position_embeddings = positions, config.initializer_range = 0.5,

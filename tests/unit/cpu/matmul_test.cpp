@@ -43,7 +43,7 @@ double element(const Array& x, size_t i) {
   return to_float(x.data<bf16>()[i]);
 }
 
-/// Operands [batch, m, k] and [batch, k, n] as they may lie.
+/// Operands [batch, m, k] and [batch, k, n] as they may lie; one batch has no dim, as in calls.
 struct Case {
   const char* what;
   int64 batch, m, n, k;
@@ -105,9 +105,15 @@ TEST_P(Libraries, AgreeWithTheOwnKernels) {
   ASSERT_NE(own, nullptr);
   if (!library) GTEST_SKIP() << "WICK_CPU_LIBS=off";
   for (const Case& c : kCases) {
-    const Array a = operand(dtype, {c.batch, c.m, c.k}, c.a),
-                b = operand(dtype, {c.batch, c.k, c.n}, c.b);
-    const Array theirs(dtype, {c.batch, c.m, c.n}), ours(dtype, {c.batch, c.m, c.n});
+    using Sizes = std::vector<int64>;
+    const auto without_one = [&](Sizes sizes) {  // shape or strides, without the dim of one batch
+      if (c.batch == 1) sizes.erase(sizes.begin());
+      return sizes;
+    };
+    const Array a = operand(dtype, without_one({c.batch, c.m, c.k}), without_one(c.a)),
+                b = operand(dtype, without_one({c.batch, c.k, c.n}), without_one(c.b));
+    const Sizes shape = without_one({c.batch, c.m, c.n});
+    const Array theirs(dtype, shape), ours(dtype, shape);
     Launch library_launch({&a, &b}, theirs), own_launch({&a, &b}, ours);
     if (const char* why = library_launch.declined_by(*library)) {
       // Only where an instruction set is missing or held back.
