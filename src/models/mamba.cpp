@@ -8,6 +8,7 @@
 #include "models/names/tensor_plan.h"
 #include "models/names/tied_head.h"
 #include "models/names/typed_settings.h"
+#include "scalar/round_up.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
@@ -379,7 +380,7 @@ std::unique_ptr<ModelConfig> of_folder(const Settings& s, const TensorSource* te
       !rank || s.has("time_step_rank") == false || std::holds_alternative<std::string>(rank->value);
   if (is_auto && s.text_or("time_step_rank", "auto") != "auto")
     s.fail_expected("time_step_rank", "an integer or \"auto\"");
-  c.time_step_rank = is_auto ? (c.hidden_size + 15) / 16 : size_of(s, "time_step_rank", 1);
+  c.time_step_rank = is_auto ? ceil_div(c.hidden_size, 16) : size_of(s, "time_step_rank", 1);
   c.layer_norm_epsilon = positive(s, "layer_norm_epsilon", c.layer_norm_epsilon);
   c.initializer_range = positive(s, "initializer_range", c.initializer_range);
   c.use_bias = s.flag_or("use_bias", c.use_bias);

@@ -7,6 +7,7 @@
 #include "dispatch/reduce.h"
 #include "dispatch/walk.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -26,7 +27,7 @@ class ArgPlan {
     kept_ = space_of(views, 0, kept);
     reduced_ = space_of(views, kept, in_.rank - kept);
     by_columns_ = kept_.row() >= 8 && kept_.row_stride(0) == 1 && reduced_.row_stride(0) != 1;
-    segments_ = std::max<int64>(1, (elements() + kSegment - 1) / kSegment);
+    segments_ = std::max<int64>(1, ceil_div(elements(), kSegment));
   }
 
   int64 outputs() const { return kept_.numel; }
@@ -39,7 +40,7 @@ class ArgPlan {
   void run(int64* out, char* scratch) const {
     int64* const ids = reinterpret_cast<int64*>(scratch);
     char* const values = scratch + segments_ * outputs() * int64(sizeof(int64));
-    const int64 row = by_columns_ ? kept_.row() : 1, tiles = (row + kColumns - 1) / kColumns;
+    const int64 row = by_columns_ ? kept_.row() : 1, tiles = ceil_div(row, kColumns);
     const int64 items = outputs() / row * tiles;
     const int64 work = std::min(elements(), kSegment) * std::min(row, kColumns);
     parallel_for(items * segments_, grain(work), [&](int64 begin, int64 end) {

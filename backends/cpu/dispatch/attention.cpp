@@ -2,6 +2,7 @@
 
 #include "dispatch/workers.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -9,8 +10,6 @@ namespace {
 constexpr int64 kGrain = 1 << 17;  // multiplications a thread takes at least
 constexpr int64 kPieces = 16;  // that there are at least, if the shape allows: threads share them
 constexpr int64 kKeyGranule = 64;  // keys are split at multiples of it
-
-int64 blocks(int64 n, int64 size) { return (n + size - 1) / size; }
 
 /// The i-th of n pieces of falling or rising cost, so ordered that neighbours together cost the
 /// same: first, last, second, last but one ...
@@ -80,8 +79,8 @@ Status too_little_scratch(const Kernel* kernel, const Call* call) {
 struct Plan {
   Plan(const AttentionParts& kernel, const Dims& d) : few(d.rows() <= kFewQueries) {
     size = std::min(kMaxQueries, std::max<int64>(1, d.rows()));
-    while (size > kernel.lanes && d.B * d.G * blocks(d.rows(), size) < kPieces) size /= 2;
-    per_head = blocks(d.rows(), size);
+    while (size > kernel.lanes && d.B * d.G * ceil_div(d.rows(), size) < kPieces) size /= 2;
+    per_head = ceil_div(d.rows(), size);
     pieces = d.B * d.G * per_head;
   }
   Workers workers(const AttentionParts& kernel, const Dims& d) const {
@@ -123,10 +122,10 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
 /// and the gradient of q is added up from what each piece gives.
 struct GradientPlan {
   explicit GradientPlan(const Dims& d) {
-    const int64 wished = blocks(kPieces, std::max<int64>(1, d.B * d.G));
-    const int64 granules = std::max<int64>(1, blocks(d.S, kKeyGranule));
-    size = blocks(granules, std::min(wished, granules)) * kKeyGranule;
-    parts = std::max<int64>(1, blocks(d.S, size));
+    const int64 wished = ceil_div(kPieces, std::max<int64>(1, d.B * d.G));
+    const int64 granules = std::max<int64>(1, ceil_div(d.S, kKeyGranule));
+    size = ceil_div(granules, std::min(wished, granules)) * kKeyGranule;
+    parts = std::max<int64>(1, ceil_div(d.S, size));
     size = std::min(size, d.S);
     pieces = d.B * d.G * parts;
   }
@@ -136,8 +135,7 @@ struct GradientPlan {
   /// Bytes of the parts of q's gradient: [parts][B, H, T, D] of the type that is computed in.
   int64 partial_bytes(const AttentionParts& kernel, const Dims& d) const {
     return parts > 1
-               ? blocks(parts * d.B * d.H * d.T * d.D * kernel.in.wide_size, Workers::kAlignment) *
-                     Workers::kAlignment
+               ? round_up(parts * d.B * d.H * d.T * d.D * kernel.in.wide_size, Workers::kAlignment)
                : 0;
   }
   int64 size, parts, pieces;  // keys of a piece, pieces of a head and in all

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "dispatch/walk.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -215,7 +216,7 @@ void copy_transposed(const Space<2>& space, int dim, const Word* from, Word* to)
     if (d != dim) outer.push(space.shape[d], stride);
   }
   const int64 rows = space.shape[last], columns = space.shape[dim];
-  const int64 bands = (columns + side - 1) / side;
+  const int64 bands = ceil_div(columns, side);
   const int64 grain = std::max<int64>(1, kGrain / (side * rows));
   parallel_for(outer.numel * bands, grain, [&](int64 begin, int64 end) {
     for (int64 i = begin; i < end; i++) {

@@ -4,6 +4,7 @@
 #include "dispatch/linear_rows.h"
 #include "dispatch/workers.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 #include "wick/abi/ops/matmul.h"
 
 namespace wick::cpu {
@@ -25,12 +26,12 @@ struct Plan {
         experts(call.in[1].shape[0]),
         x_row(data.parts.x_bytes(k)),
         tile_m(std::min(rows, std::max(data.parts.few_m, data.parts.tile_m))),
-        tiles_n((n + data.parts.tile_n - 1) / data.parts.tile_n),
-        order_bytes(rounded_up(rows * int64(sizeof(int64)), Workers::kAlignment)),
-        begin_bytes(rounded_up((experts + 1) * int64(sizeof(int64)), Workers::kAlignment)),
-        groups_bytes(rounded_up(rows * int64(sizeof(ExpertRows)), Workers::kAlignment)),
-        x_bytes(rounded_up(rows * x_row, Workers::kAlignment)),
-        y_bytes(rounded_up(tile_m * data.parts.tile_n * int64(sizeof(float)), Workers::kAlignment)),
+        tiles_n(ceil_div(n, data.parts.tile_n)),
+        order_bytes(round_up(rows * int64(sizeof(int64)), Workers::kAlignment)),
+        begin_bytes(round_up((experts + 1) * int64(sizeof(int64)), Workers::kAlignment)),
+        groups_bytes(round_up(rows * int64(sizeof(ExpertRows)), Workers::kAlignment)),
+        x_bytes(round_up(rows * x_row, Workers::kAlignment)),
+        y_bytes(round_up(tile_m * data.parts.tile_n * int64(sizeof(float)), Workers::kAlignment)),
         workers(rows * tiles_n, rows * n * k / kGrain, y_bytes + data.parts.buffer_bytes(k)) {}
   int64 shared_bytes() const { return order_bytes + begin_bytes + groups_bytes + x_bytes; }
 

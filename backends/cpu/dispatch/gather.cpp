@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "dispatch/walk.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -141,7 +142,7 @@ void gather_rows(const Dims& d, const Access& access, const char* x, char* y) {
 /// and all of their rows, in order.
 template <class Word>
 void scatter(const Dims& d, const Word* src, Word* y) {
-  const int64 width = std::min(kChunk, d.I), groups = (d.I + width - 1) / width;
+  const int64 width = std::min(kChunk, d.I), groups = ceil_div(d.I, width);
   parallel_for(d.O * groups, grain(d.J * width), [&](int64 begin, int64 end) {
     for (int64 item = begin; item < end; item++) {
       const int64 o = item / groups, first = item % groups * width;
@@ -167,8 +168,8 @@ struct Tiles {
   Tiles(const Dims& d, const ScatterAddFunctions& op) {
     const int64 fits = kTileBytes / std::max<int64>(1, d.N * op.in.wide_size);
     width = std::max<int64>(1, std::min({kGroup, d.I, fits}));
-    bytes = (d.N * width * op.in.wide_size + 63) / 64 * 64;
-    groups = (d.I + width - 1) / width;
+    bytes = round_up(d.N * width * op.in.wide_size, 64);
+    groups = ceil_div(d.I, width);
     workers = std::max<int64>(1, std::min<int64>(d.O * groups, num_threads()));
   }
   int64 width, bytes, groups, workers;

@@ -4,6 +4,7 @@
 
 #include "dispatch/workers.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 #include "wick/abi/ops/matmul.h"
 
 namespace wick::cpu {
@@ -21,12 +22,12 @@ struct Plan {
         direct(reads_x_directly(data, k)),
         few(m <= data.parts.few_m),
         tile_m(std::max<int64>(1, few ? m : std::min(m, data.parts.tile_m))),
-        tiles_m((m + tile_m - 1) / tile_m),
-        tiles_n((n + data.parts.tile_n - 1) / data.parts.tile_n),
-        x_bytes(direct ? 0 : rounded_up(m * x_row, Workers::kAlignment)),
+        tiles_m(ceil_div(m, tile_m)),
+        tiles_n(ceil_div(n, data.parts.tile_n)),
+        x_bytes(direct ? 0 : round_up(m * x_row, Workers::kAlignment)),
         y_bytes(data.y.direct ? 0
-                              : rounded_up(tile_m * data.parts.tile_n * int64(sizeof(float)),
-                                           Workers::kAlignment)),
+                              : round_up(tile_m * data.parts.tile_n * int64(sizeof(float)),
+                                         Workers::kAlignment)),
         workers(tiles_m * tiles_n, m * n * k / kGrain,
                 y_bytes + (few ? 0 : data.parts.buffer_bytes(k))) {}
 

@@ -6,10 +6,9 @@
 
 #include "base/parallel.h"
 #include "dispatch/linear.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
-
-inline int64 rounded_up(int64 n, int64 to) { return (n + to - 1) / to * to; }
 
 inline const LinearData& data_of(const Kernel* kernel) {
   return *static_cast<const LinearData*>(kernel->data);

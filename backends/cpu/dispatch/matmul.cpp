@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "base/parallel.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -17,8 +18,7 @@ constexpr int64 kGrain = 1 << 17;        // multiplications a thread takes at le
 constexpr int64 kLocalBytes = 64 << 10;  // of buffer on the stack: a small product needs no scratch
 constexpr int64 kAlignment = 64;
 
-int64 aligned(int64 bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-int64 blocks(int64 n, int64 size) { return (n + size - 1) / size; }
+int64 aligned(int64 bytes) { return round_up(bytes, kAlignment); }
 
 bool is_thin(const Product& p) { return p.m <= kFewRows && (p.b_k == 1 || p.b_n == 1); }
 
@@ -28,8 +28,8 @@ struct Plan {
   Plan(const Product& p, const MatmulParts& kernel) : thin(is_thin(p)) {
     piece_m = thin ? std::max<int64>(1, p.m) : kernel.tile_m;
     piece_n = thin ? kernel.strip_n : kernel.tile_n;
-    rows = blocks(p.m, piece_m);
-    columns = blocks(p.n, piece_n);
+    rows = ceil_div(p.m, piece_m);
+    columns = ceil_div(p.n, piece_n);
     bytes =
         aligned(thin ? p.m * p.k * kernel.wide_size
                      : kernel.buffer_bytes(std::min(p.m, piece_m), std::min(p.n, piece_n), p.k));

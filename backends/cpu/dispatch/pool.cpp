@@ -5,6 +5,7 @@
 
 #include "dispatch/workers.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 #include "wick/abi/ops/pool.h"
 
 namespace wick::cpu {
@@ -22,7 +23,7 @@ class Parts {
   explicit Parts(char* begin) : begin_(begin) {}
   char* take(int64 bytes) {
     char* const part = begin_ + used_;
-    used_ += (bytes + 63) / 64 * 64;
+    used_ += round_up(bytes, 64);
     return part;
   }
   int64 used() const { return used_; }
@@ -242,7 +243,7 @@ Status run_fold(const Kernel* kernel, const Call* call) {
           for (int64 kw = 0; kw < a.kernel[1]; kw++) {
             // Windows o with 0 <= o stride + shift < width.
             const int64 shift = kw * a.dilation[1] - a.padding[1];
-            const int64 first = shift < 0 ? (-shift + stride - 1) / stride : 0;
+            const int64 first = shift < 0 ? ceil_div(-shift, stride) : 0;
             const int64 end =
                 shift < width ? std::min(x.shape[5], (width - 1 - shift) / stride + 1) : 0;
             if (first >= end) continue;

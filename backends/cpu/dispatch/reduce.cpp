@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "dispatch/walk.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -34,7 +35,7 @@ class Plan {
     by_columns_ = kept_.row() >= 8 && reduced_.numel > 0 &&  // rows of nothing have a result too
                   (side_by_side || reduced_.numel <= 16);
     const int64 segment = by_columns_ ? kColumnSegment : kRowSegment;
-    segments_ = std::max<int64>(1, (reduced_.numel + segment - 1) / segment);
+    segments_ = std::max<int64>(1, ceil_div(reduced_.numel, segment));
   }
 
   int64 outputs() const { return kept_.numel; }
@@ -68,7 +69,7 @@ class Plan {
     parallel_for(outputs(), grain(segments_), [&](int64 begin, int64 end) {
       for (int64 k = begin; k < end; k++) {
         char* values = partials + k * segments_ * wide;
-        for (int64 n = segments_; n > 1; n = (n + kBlock - 1) / kBlock)
+        for (int64 n = segments_; n > 1; n = ceil_div(n, kBlock))
           for (int64 b = 0; b * kBlock < n; b++)
             op_.block(values + b * kBlock * wide, std::min(kBlock, n - b * kBlock),
                       values + b * wide);
@@ -112,7 +113,7 @@ class Plan {
 
   // Partials of columns: [segment][output].
   void run_columns(char* out, char* partials) const {
-    const int64 wide = op_.in.wide_size, row = kept_.row(), tiles = (row + kColumns - 1) / kColumns;
+    const int64 wide = op_.in.wide_size, row = kept_.row(), tiles = ceil_div(row, kColumns);
     const int64 items = outputs() / row * tiles;
     const int64 length = std::min(reduced_.numel, kColumnSegment);
     parallel_for(items * segments_, grain(length * std::min(row, kColumns)),
@@ -128,7 +129,7 @@ class Plan {
                    }
                  });
     if (segments_ == 1) return;
-    parallel_for((outputs() + kColumns - 1) / kColumns, grain(segments_ * kColumns),
+    parallel_for(ceil_div(outputs(), kColumns), grain(segments_ * kColumns),
                  [&](int64 begin, int64 end) {
                    for (int64 first = begin * kColumns; first < std::min(end * kColumns, outputs());
                         first += kColumns) {

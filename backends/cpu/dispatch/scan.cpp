@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -22,11 +23,11 @@ class Plan {
       : op_(op), x_(call.in[0]), y_(call.out[0]), ids_(op.with_ids ? &call.out[1] : nullptr) {
     const int64 inner = x_.shape[2];
     width_ = inner < kNarrow ? 1 : std::min(inner, kChunk);
-    tiles_ = (inner + width_ - 1) / width_;
+    tiles_ = ceil_div(inner, width_);
     items_ = x_.shape[0] * tiles_;
     length_ = x_.shape[1];
     segment_ = width_ == 1 ? kLineSegment : kColumnSegment;
-    segments_ = (length_ + segment_ - 1) / segment_;
+    segments_ = ceil_div(length_, segment_);
   }
 
   bool empty() const { return items_ * length_ == 0; }

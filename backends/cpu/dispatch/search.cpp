@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -44,7 +45,7 @@ void fill(const uint8* mask, int64 stride, int64 n, int64 first, int64* to, int6
   }
 }
 
-int64 blocks_of(const View& mask) { return (mask.shape[0] + kBlock - 1) / kBlock; }
+int64 blocks_of(const View& mask) { return ceil_div(mask.shape[0], kBlock); }
 
 }  // namespace
 

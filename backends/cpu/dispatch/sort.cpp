@@ -7,6 +7,7 @@
 
 #include "dispatch/workers.h"
 #include "runtime/table.h"
+#include "scalar/round_up.h"
 
 namespace wick::cpu {
 namespace {
@@ -155,7 +156,7 @@ template <class Kind>
 void sort_row(const Row& row, int64 count, char* buffer, int blocks) {
   using Record = typename Kind::Record;
   Record* const a = reinterpret_cast<Record*>(buffer);
-  const auto share = [&](int64 length) { return (length + blocks - 1) / blocks; };
+  const auto share = [&](int64 length) { return ceil_div(length, blocks); };
   parallel_for(blocks, 1, [&](int64 begin, int64 end) {
     const int64 from = std::min(row.n, begin * share(row.n)),
                 to = std::min(row.n, end * share(row.n));

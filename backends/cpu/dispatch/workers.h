@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "scalar/round_up.h"
 #include "wick/abi/call.h"
 
 namespace wick::cpu {
@@ -14,7 +15,7 @@ inline constexpr int64 kLocalBytes = 64 << 10;
 struct Workers {
   /// worthwhile: the number of threads the work is large enough for. bytes: per worker's buffer.
   Workers(int64 pieces, int64 worthwhile, int64 bytes)
-      : bytes((std::max<int64>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment),
+      : bytes(round_up(std::max<int64>(bytes, 1), kAlignment)),
         count(std::max<int64>(1, std::min({pieces, worthwhile, int64(num_threads())}))) {}
   int64 scratch() const { return count * bytes > kLocalBytes ? count * bytes : 0; }
   /// Reduces count to as many workers as fit into `room` bytes: the number of threads may have

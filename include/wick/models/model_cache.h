@@ -45,6 +45,8 @@ class WICK_API ModelCache {
   /// `length` unless a layer cannot forget so few, else the tokens of the last mark up to there,
   /// else 0. The model reads the others again.
   int64_t truncate(int64_t sequence, int64_t length);
+  /// Drops all tokens of a sequence; its blocks are free again.
+  void drop(int64_t sequence) { truncate(sequence, 0); }
   /// Keeps a copy of the states that some layers cannot forget step by step, so that truncate can
   /// return here. A sequence has one mark; layers that can forget anything copy nothing.
   void mark(int64_t sequence);

@@ -1,4 +1,5 @@
 #include "models/caches/block_table.h"
+#include "scalar/round_up.h"
 
 #include <algorithm>
 
@@ -13,7 +14,7 @@ BlockTable::BlockTable(int64_t sequences, int64_t capacity, int64_t block, int64
                        const Device& device)
     : block_(block), rows_(size_t(sequences)), uses_(size_t(blocks), 0) {
   for (int64_t i = blocks; i-- > 0;) free_.push_back(i);
-  const Shape shape = {sequences, (capacity + block - 1) / block};
+  const Shape shape = {sequences, ceil_div(capacity, block)};
   table_ = Var(zeros(shape, {.dtype = DType::kI64, .device = device}), false);
 }
 
@@ -29,7 +30,7 @@ void BlockTable::prepare(const std::vector<int64_t>& starts, const std::vector<i
   copies_.clear();
   int64_t needed = 0;
   for (size_t b = 0; b < ends.size(); b++) {
-    const int64_t held = int64_t(rows_[b].size()), end = (ends[b] + block_ - 1) / block_;
+    const int64_t held = int64_t(rows_[b].size()), end = ceil_div(ends[b], block_);
     needed += std::max<int64_t>(0, end - held);
     for (int64_t i = starts[b] / block_; i < std::min(held, end); i++)
       needed += uses_[size_t(rows_[b][size_t(i)])] > 1;
@@ -45,7 +46,7 @@ void BlockTable::prepare(const std::vector<int64_t>& starts, const std::vector<i
     return block;
   };
   for (size_t b = 0; b < ends.size(); b++) {
-    const int64_t end = (ends[b] + block_ - 1) / block_;
+    const int64_t end = ceil_div(ends[b], block_);
     for (int64_t i = starts[b] / block_; i < end; i++) {
       if (i >= int64_t(rows_[b].size())) {
         rows_[b].push_back(taken());
@@ -66,7 +67,7 @@ void BlockTable::release(int64_t block) {
 
 void BlockTable::truncate(int64_t sequence, int64_t length) {
   std::vector<int64_t>& row = rows_[size_t(sequence)];
-  const size_t kept = size_t((length + block_ - 1) / block_);
+  const size_t kept = size_t(ceil_div(length, block_));
   while (row.size() > kept) {
     release(row.back());
     row.pop_back();

@@ -1,4 +1,5 @@
 #include "models/caches/layer_cache.h"
+#include "scalar/round_up.h"
 
 #include <algorithm>
 
@@ -91,7 +92,7 @@ int64_t BlocksCache::bytes() const { return size_of(keys_) + size_of(values_); }
 void BlocksCache::prepare(const std::vector<int64_t>&, const std::vector<int64_t>& ends) {
   const int64_t longest = ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end()),
                 block = table_->block();
-  bucket_ = (bucket_of(longest, sizes_.capacity) + block - 1) / block;
+  bucket_ = ceil_div(bucket_of(longest, sizes_.capacity), block);
   if (table_->copies().empty()) return;
   std::vector<int64_t> from, to;
   for (const auto& [source, target] : table_->copies())

@@ -9,6 +9,7 @@
 #include "models/parts/experts.h"
 #include "models/parts/mlp.h"
 #include "models/parts/norm.h"
+#include "scalar/round_up.h"
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/binary.h"
@@ -369,7 +370,7 @@ std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
   std::vector<std::unique_ptr<LayerCache>> layers;
   std::shared_ptr<BlockTable> table;
   if (o.block > 0) {
-    const int64_t needed = o.sequences * ((o.capacity + o.block - 1) / o.block);
+    const int64_t needed = o.sequences * (ceil_div(o.capacity, o.block));
     table = std::make_shared<BlockTable>(o.sequences, o.capacity, o.block,
                                          o.blocks > 0 ? o.blocks : needed, options().device);
   }

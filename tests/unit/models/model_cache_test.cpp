@@ -100,6 +100,9 @@ TEST(ModelCache, AStateGoesBackToTheMarkOrToNothing) {
   EXPECT_EQ(state_of(*cache).next().to_vector<int64_t>(), (std::vector<int64_t>{10, 0}));
   EXPECT_EQ(cache->truncate(0, 5), 0);
   EXPECT_ERROR(cache->truncate(0, 5), kOutOfRange, "length 5 of a sequence of 0 tokens");
+  cache->prepare({0, 0}, {3, 3});
+  cache->drop(1);
+  EXPECT_EQ(cache->lengths(), (std::vector<int64_t>{3, 0}));
 }
 
 TEST(ModelCache, AForkIsACopy) {
