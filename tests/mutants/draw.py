@@ -20,6 +20,7 @@ class Mutant:
     begin: int = dataclasses.field(compare=False)
     end: int = dataclasses.field(compare=False)
     text: str = dataclasses.field(compare=False)
+    ops: str = dataclasses.field(default="", compare=False)  # of a plant: those that conformance runs; "": all
 
     @property
     def identity(self):
