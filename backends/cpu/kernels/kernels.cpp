@@ -14,7 +14,8 @@ void add_families(Table& table) {
 void add_kernels(Table& table) {
   add_families<"unary", "binary", "compare", "where", "cast", "reduce", "gather", "matmul",
                "softmax", "norm", "loss", "rope", "attention", "optimizer", "sample", "scan",
-               "sort", "search", "pool", "blocks", "linear_int16", "linear">(table);
+               "sort", "search", "pool", "blocks", "linear_int16", "linear", "recurrence",
+               "linear_attention">(table);
 }
 
 }  // namespace wick::cpu::WICK_ISA

@@ -436,6 +436,33 @@ std::vector<SurfaceRow> op_rows() {
          return values(sdpa_varlen(x, x, x, at, at));
        },
        {1, 2}},
+      {"CausalConv1d",
+       "causal_conv1d",
+       [](const Device& d) {
+         const auto [y, state] =
+             causal_conv1d(floats(d, {1, 2, 3}, {1, 3, 1}), floats(d, {10, 1}, {1, 2}),
+                           {.state = floats(d, {4}, {1, 1, 1}), .lengths = ids_of(d, {2}, {1})});
+         return values(cat({narrow(y, 1, 0, 2), state}, 1));
+       },
+       {41, 12, 2}},
+      {"LinearScan",
+       "linear_scan",
+       [](const Device& d) {
+         const auto [y, state] =
+             linear_scan(floats(d, {2, 3}, {1, 2, 1}), floats(d, {1, 10}, {1, 2, 1}),
+                         {.state = floats(d, {4}, {1, 1})});
+         return values(cat({y, unsqueeze(state, 1)}, 1));
+       },
+       {9, 37, 37}},
+      {"LinearAttention",
+       "linear_attention",
+       [](const Device& d) {
+         const Tensor x = floats(d, {2, 3}, {1, 2, 1, 1});
+         const auto [y, state] =
+             linear_attention(x, x, x, {.map = FeatureMap::kNone, .normalize = false});
+         return values(cat({reshape(y, {2}), reshape(state, {2})}, 0));
+       },
+       {8, 39, 13, 5}},
       {"quantized storage",
        "",
        [](const Device& d) {  // blocks of equal values, which q8_0 holds exactly
