@@ -14,9 +14,8 @@
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/compare.h"
-#include "wick/ops/create.h"
-#include "wick/ops/gather.h"
 #include "wick/ops/matmul.h"
+#include "wick/ops/recurrence.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
@@ -51,24 +50,9 @@ constexpr int64_t kPositions = int64_t{1} << 20;
 /// Values of a call that all layers share.
 struct Step {
   ModelCache* cache;  // may be nullptr; else:
-  Tensor is_new;  // [B, T, 1] in the computation's dtype: 1, or 0 for a token that the states have
-  Tensor kept;    // [B, K - 1, E] i64: the rows of states and inputs that the next call needs
-  Tensor next;    // [B, 1]: see StateCache::next
+  Tensor lengths;     // [B] i64: the first tokens of each row, which the states do not have yet
+  Tensor next;        // [B, 1]: see StateCache::next
 };
-
-/// Inclusive scan of h[t] = a[t] h[t - 1] + b[t] along dim 1 of [B, T, E, N], by doubling: each
-/// pair of pieces of 1, 2, 4 ... tokens becomes one piece.
-Tensor scanned(Tensor a, Tensor b) {
-  const int64_t tokens = a.size(1);
-  for (int64_t piece = 1; piece < tokens; piece *= 2) {
-    const int64_t later = tokens - piece;
-    const Tensor own_a = narrow(a, 1, piece, later);
-    b = cat({narrow(b, 1, 0, piece), narrow(b, 1, piece, later) + own_a * narrow(b, 1, 0, later)},
-            1);
-    if (2 * piece < tokens) a = cat({narrow(a, 1, 0, piece), own_a * narrow(a, 1, 0, later)}, 1);
-  }
-  return b;
-}
 
 struct Mixer {
   static constexpr int64_t kPart = 64;  // tokens that are scanned at once
@@ -102,45 +86,40 @@ struct Mixer {
     StateCache* const cache =
         step.cache ? &static_cast<StateCache&>(step.cache->layer(layer)) : nullptr;
     const Tensor both = in_proj(hidden);
-    const TensorOptions options{.dtype = both.dtype(), .device = both.device()};
-    const Tensor before = cache ? cache->state(0) : zeros({batch, taps - 1, inner}, options);
-    const Tensor inputs = cat({before, narrow(both, 2, 0, inner)}, 1);  // [B, K - 1 + T, E]
-    Tensor x;
-    for (int64_t tap = 0; tap < taps; tap++) {
-      const Tensor weight = select(select(conv_weight.tensor(), 2, tap), 1, 0);
-      const Tensor term = narrow(inputs, 1, tap, tokens) * weight;
-      x = x ? x + term : term;
-    }
-    x = silu(conv_bias.defined() ? x + conv_bias.tensor() : x);
+    const auto conv = causal_conv1d(narrow(both, 2, 0, inner), select(conv_weight.tensor(), 1, 0),
+                                    {.bias = conv_bias.defined() ? conv_bias.tensor() : Tensor(),
+                                     .state = cache ? cache->state(0) : Tensor(),
+                                     .lengths = step.lengths,
+                                     .silu = true});
+    const Tensor& x = conv.y;  // [B, T, E]
 
     const Tensor selected = x_proj(x);  // [B, T, rank + 2 N]
     // States and their factors are f32, or f64.
     const DType wide = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
-    Tensor dt = cast(softplus(dt_proj(narrow(selected, 2, 0, rank))), wide);  // [B, T, E]
-    if (cache) dt = dt * cast(step.is_new, wide);                             // 0: the state stays
+    const Tensor dt = cast(softplus(dt_proj(narrow(selected, 2, 0, rank))), wide);  // [B, T, E]
     const Tensor b = cast(narrow(selected, 2, rank, states), wide),
                  c = cast(narrow(selected, 2, rank + states, states), wide), wide_x = cast(x, wide),
                  a = -exp(cast(a_log.tensor(), wide));
-    Tensor state = cache ? cache->state(1)
-                         : zeros({batch, inner, states}, {.dtype = wide, .device = x.device()});
+    Tensor state = cache ? reshape(cache->state(1), {batch, inner * states}) : Tensor();
     std::vector<Tensor> outputs;
     for (int64_t first = 0; first < tokens; first += kPart) {
       const int64_t count = std::min(kPart, tokens - first);
       const auto part = [&](const Tensor& t) { return narrow(t, 1, first, count); };
       const Tensor part_dt = part(dt);
       const Tensor decay = exp(unsqueeze(part_dt, 3) * a);  // [B, T, E, N]
-      Tensor added = unsqueeze(part_dt * part(wide_x), 3) * unsqueeze(part(b), 2);
-      const Tensor start = narrow(added, 1, 0, 1) + narrow(decay, 1, 0, 1) * unsqueeze(state, 1);
-      added = count > 1 ? cat({start, narrow(added, 1, 1, count - 1)}, 1) : start;
-      const Tensor all = scanned(decay, added);
-      state = select(all, 1, count - 1);
-      outputs.push_back(sum(all * unsqueeze(part(c), 2), {.dims = {-1}}));
+      const Tensor added = unsqueeze(part_dt * part(wide_x), 3) * unsqueeze(part(b), 2);
+      const Shape flat{batch, count, inner * states};
+      const auto all =
+          linear_scan(reshape(decay, flat), reshape(added, flat),
+                      {.state = state, .lengths = step.lengths ? step.lengths - first : Tensor()});
+      state = all.state;
+      outputs.push_back(sum(reshape(all.y, added.shape()) * unsqueeze(part(c), 2), {.dims = {-1}}));
     }
     Tensor y = outputs.size() == 1 ? outputs[0] : cat(outputs, 1);  // [B, T, E]
     y = cast(y + wide_x * cast(d.tensor(), wide), x.dtype());
     if (cache) {
-      cache->set_state(0, gather(inputs, 1, step.kept));
-      cache->set_state(1, state);
+      cache->set_state(0, conv.state);
+      cache->set_state(1, reshape(state, {batch, inner, states}));
       cache->set_next(step.next);
     }
     return out_proj(y * silu(narrow(both, 2, inner, inner)));
@@ -255,22 +234,18 @@ class Mamba final : public CausalModel {
   DType wide() const { return options().dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
 
   Step step_of(const TokenGrid& grid, ModelCache* cache) const {
-    Step step{.cache = cache, .is_new = {}, .kept = {}, .next = {}};
+    Step step{.cache = cache, .lengths = {}, .next = {}};
     if (!cache || layers_->config.num_hidden_layers == 0) return step;
     const Tensor& at = grid.positions;  // [B, T]
     const Tensor& next = static_cast<StateCache&>(cache->layer(0)).next();
-    const int64_t tokens = grid.tokens(), taps = layers_->config.conv_kernel;
+    const int64_t tokens = grid.tokens();
     Tensor is_new = cast(at >= next, DType::kI64);
     if (tokens > 1) {  // a row may repeat its last token
       const Tensor rises =
           cast(narrow(at, 1, 1, tokens - 1) > narrow(at, 1, 0, tokens - 1), DType::kI64);
       is_new = is_new * cat({narrow(is_new, 1, 0, 1) * 0 + 1, rises}, 1);
     }
-    step.is_new = unsqueeze(cast(is_new, options().dtype), 2);
-    const Tensor count = sum(is_new, {.dims = {1}, .keepdim = true});  // [B, 1]
-    const Tensor rows = count + arange(taps - 1, {.dtype = DType::kI64, .device = at.device()});
-    step.kept =
-        broadcast_to(unsqueeze(rows, 2), {grid.batch(), taps - 1, layers_->config.inner_size});
+    step.lengths = sum(is_new, {.dims = {1}});
     step.next = maximum(next, amax(at, {.dims = {1}, .keepdim = true}) + 1);
     return step;
   }
