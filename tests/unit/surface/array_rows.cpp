@@ -335,6 +335,26 @@ std::vector<SurfaceRow> product_rows() {
                                     reshape(integers(d, {1, 0}), {2, 1}));
              }),
              {14, 14}),
+      row_of("ssd",
+             [](D d) {
+               const TensorAndState r =
+                   ssd(floats(d, {1, 2}, {1, 1, 1, 2}), floats(d, {2}, {1, 1, 1}),
+                       zeros({1}, {.device = d}), floats(d, {3}, {1, 1, 1, 1}),
+                       floats(d, {5}, {1, 1, 1, 1}),
+                       {.d = ones({1}, {.device = d}), .state = ones({1, 1, 2, 1}, {.device = d})});
+               return values(stack({flatten(r.y), flatten(r.state)}));
+             },
+             {36, 67, 7, 13}),
+      row_of("gated_delta_rule",
+             [](D d) {
+               const TensorAndState r =
+                   gated_delta_rule(floats(d, {1, 1}, {1, 1, 1, 2}),
+                                    floats(d, {0, 1}, {1, 1, 1, 2}), floats(d, {4}, {1, 1, 1, 1}),
+                                    zeros({1, 1, 1}, {.device = d}), floats(d, {0.5}, {1, 1, 1}),
+                                    {.scale = 2, .state = floats(d, {1, 2}, {1, 1, 2, 1})});
+               return values(cat({flatten(r.y), flatten(r.state)}));
+             },
+             {8, 1, 3}),
       row_of("dot", of([](D d) {
                return dot(floats(d, {1, 2}), floats(d, {3, 4}));
              }),
