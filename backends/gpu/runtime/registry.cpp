@@ -34,7 +34,8 @@ const KernelList& all_kernels() {
                  "gather", "gather_sorted", "softmax", "norm", "rope", "loss", "optimizer",
                  "attention", "attention_gradient", "sample", "scan", "search", "sort",
                  "reduce_extremes", "arg_reduce", "cast_stored", "pool", "conv", "linear",
-                 "expert_linear", "blocks", "recurrence", "linear_attention">();
+                 "expert_linear", "blocks", "recurrence", "linear_attention", "ssd",
+                 "delta_rule">();
   return list;
 }
 

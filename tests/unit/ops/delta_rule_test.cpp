@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-constexpr CompositeMode kBoth[] = {CompositeMode::kAuto, CompositeMode::kAlways};
+constexpr CompositeMode kBoth[] = {CompositeMode::kNever, CompositeMode::kAlways};
 
 Tensor normalized(const Tensor& x) { return x / sqrt(sum(x * x, {.dims = {-1}, .keepdim = true})); }
 

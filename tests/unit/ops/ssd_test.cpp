@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-constexpr CompositeMode kBoth[] = {CompositeMode::kAuto, CompositeMode::kAlways};
+constexpr CompositeMode kBoth[] = {CompositeMode::kNever, CompositeMode::kAlways};
 
 /// Operands of three sequences of T tokens, with four heads and two groups.
 struct Operands {

@@ -1,0 +1,11 @@
+// ssd, with the state in registers.
+#include "kernels/ssd.h"
+
+namespace wick::gpu {
+
+template <>
+void add_family<"ssd">(KernelList& list) {
+  add_kernels<SsdLaunch>(list, "registers", FloatTypes{});
+}
+
+}  // namespace wick::gpu

@@ -1,0 +1,41 @@
+// Shared by the kernels of ops that keep a state along a sequence: strides of operands, how many tokens
+// are read, and how lanes share a vector of the state.
+#pragma once
+#include "kernels/common.h"
+
+namespace wick::gpu {
+
+/// Of [B, T, H] or [B, T, H, D] with an inner stride of 1.
+struct TokenStrides {
+  int64 batch, token, head;
+  static TokenStrides of(const View& x) { return {x.strides[0], x.strides[1], x.strides[2]}; }
+  WICK_HD int64 at(int64 b, int64 h) const { return b * batch + h * head; }
+};
+
+/// The lengths [B] of the sequences; data: nullptr if all tokens are read.
+struct TokenLengths {
+  const int64* data;
+  int64 stride;
+
+  static TokenLengths of(const View& lengths, bool is_given) {
+    return {is_given ? lengths.as<int64>() : nullptr, is_given ? lengths.strides[0] : 0};
+  }
+  WICK_DEVICE int32 read(int64 b, int32 tokens) const {
+    if (!data) return tokens;
+    const int64 length = data[b * stride];
+    return length < 0 ? 0 : length < tokens ? int32(length) : tokens;
+  }
+};
+
+/// The fewest lanes, a power of 2 of at most 32, whose registers hold a vector of `size` elements,
+/// n each; 0 if 32 lanes do not.
+inline int32 lanes_for(int64 size, int n) {
+  int32 lanes = 1;
+  while (lanes * n < size) {
+    if (lanes == 32) return 0;
+    lanes *= 2;
+  }
+  return lanes;
+}
+
+}  // namespace wick::gpu

@@ -1,0 +1,130 @@
+#include "states.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fused.h"
+#include "sum.h"
+
+namespace wick::reference {
+namespace {
+
+/// The roundings that matmul's bound gives a sum of n products.
+Real of_sum(std::size_t n) { return 2 + std::log2(Real(std::max<std::size_t>(n, 1))); }
+
+std::size_t size(const Array& x, std::size_t d) { return std::size_t(x.shape[d]); }
+
+Result zeros(DType dtype, const Shape& shape) {
+  const std::size_t n = std::size_t(numel(shape));
+  return {{dtype, shape, std::vector<Real>(n)}, std::vector<Real>(n), 1};
+}
+
+/// How many tokens of sequence b enter the state.
+std::size_t tokens_of(const Array* lengths, std::size_t b, std::size_t tokens) {
+  if (!lengths) return tokens;
+  return std::size_t(std::clamp<Real>(lengths->values[b], 0, Real(tokens)));
+}
+
+Real norm(const std::vector<Real>& x) {
+  Real squares = 0;
+  for (const Real value : x) squares += value * value;
+  return std::sqrt(squares);
+}
+
+}  // namespace
+
+TensorAndState ssd(const Array& x, const Array& dt, const Array& a, const Array& b, const Array& c,
+                   const Array* d, const Array* state, const Array* lengths) {
+  const std::size_t batch = size(x, 0), T = size(x, 1), H = size(x, 2), P = size(x, 3),
+                    G = size(b, 2), N = size(b, 3);
+  const Shape of_state{x.shape[0], x.shape[2], x.shape[3], b.shape[3]};
+  TensorAndState all{zeros(x.dtype, x.shape), zeros(accumulator(x.dtype), of_state)};
+  for (std::size_t row = 0; row < batch * H * P; row++) {
+    const std::size_t p = row % P, h = row / P % H, s = row / P / H, g = h / (H / G);
+    Real* const now = all.state.array.values.data() + row * N;
+    std::vector<Real> sizes(N), doubts(N);  // of the terms of the state, and of their roundings
+    for (std::size_t n = 0; n < N; n++) {
+      now[n] = state ? state->values[row * N + n] : 0;
+      sizes[n] = std::fabs(now[n]);
+    }
+    for (std::size_t t = 0; t < tokens_of(lengths, s, T); t++) {
+      const Real step = dt.values[(s * T + t) * H + h], exponent = step * a.values[h];
+      const Real decay = std::exp(exponent), value = x.values[((s * T + t) * H + h) * P + p];
+      const std::size_t in_group = ((s * T + t) * G + g) * N;
+      Sum y;
+      Real doubt = 0;
+      for (std::size_t n = 0; n < N; n++) {
+        const Real term = step * value * b.values[in_group + n], reads = c.values[in_group + n];
+        // The exponential errs by its argument's rounding and 2 more, each product and sum by one.
+        doubts[n] =
+            decay * (doubts[n] + (std::fabs(exponent) + 3) * sizes[n]) + 3 * std::fabs(term);
+        sizes[n] = decay * sizes[n] + std::fabs(term);
+        now[n] = decay * now[n] + term;
+        y.add(now[n] * reads);
+        doubt += std::fabs(reads) * (doubts[n] + of_sum(N + T) * sizes[n]);
+      }
+      if (d) {
+        y.add(d->values[h] * value);
+        doubt += 2 * std::fabs(d->values[h] * value);
+      }
+      const std::size_t at = ((s * T + t) * H + h) * P + p;
+      all.y.array.values[at] = y.value();
+      all.y.magnitude[at] = doubt;
+    }
+    for (std::size_t n = 0; n < N; n++)
+      all.state.magnitude[row * N + n] = doubts[n] + of_sum(T) * sizes[n];
+  }
+  return all;
+}
+
+// Errors of a column of the state are bounded by their norm, which I - beta k kᵀ does not raise where
+// beta |k|² <= 2: bounds of each element alone would double with every token.
+TensorAndState gated_delta_rule(const Array& q, const Array& k, const Array& v, const Array& decay,
+                                const Array& beta, const Array* state, const Array* lengths,
+                                Real scale) {
+  const std::size_t batch = size(q, 0), T = size(q, 1), H = size(q, 2), K = size(q, 3),
+                    V = size(v, 3);
+  if (scale == 0) scale = 1 / std::sqrt(Real(std::max<std::size_t>(K, 1)));
+  const Shape of_state{q.shape[0], q.shape[2], q.shape[3], v.shape[3]};
+  TensorAndState all{zeros(q.dtype, v.shape), zeros(accumulator(q.dtype), of_state)};
+  for (std::size_t i = 0; i < batch * H * V; i++) {
+    const std::size_t column = i % V, h = i / V % H, s = i / V / H;
+    const auto place = [&](std::size_t key) { return ((s * H + h) * K + key) * V + column; };
+    std::vector<Real> now(K), keys(K);
+    for (std::size_t key = 0; key < K; key++) now[key] = state ? state->values[place(key)] : 0;
+    Real doubt = 0;  // the norm of the column's roundings
+    for (std::size_t t = 0; t < tokens_of(lengths, s, T); t++) {
+      const std::size_t token = (s * T + t) * H + h;
+      const Real exponent = decay.values[token], kept = std::exp(exponent);
+      for (std::size_t key = 0; key < K; key++) {
+        keys[key] = k.values[token * K + key];
+        now[key] *= kept;
+      }
+      const Real before = norm(now), length = norm(keys);
+      Sum known;
+      for (std::size_t key = 0; key < K; key++) known.add(keys[key] * now[key]);
+      const Real value = v.values[token * V + column], share = beta.values[token];
+      const Real written = share * (value - known.value());
+      Sum y;
+      for (std::size_t key = 0; key < K; key++) {
+        now[key] += keys[key] * written;
+        y.add(q.values[token * K + key] * now[key]);
+      }
+      const Real raised = std::max<Real>(1, std::fabs(1 - share * length * length));
+      doubt = raised * kept * doubt + (std::fabs(exponent) + 3) * before +
+              length * share * (of_sum(K) * (length * before) + 3 * std::fabs(value)) + norm(now);
+      std::vector<Real> query(q.values.begin() + std::ptrdiff_t(token * K),
+                              q.values.begin() + std::ptrdiff_t((token + 1) * K));
+      all.y.array.values[token * V + column] = scale * y.value();
+      all.y.magnitude[token * V + column] =
+          scale * (norm(query) * doubt + of_sum(K + T) * y.magnitude());
+    }
+    for (std::size_t key = 0; key < K; key++) {
+      all.state.array.values[place(key)] = now[key];
+      all.state.magnitude[place(key)] = doubt + of_sum(T) * std::fabs(now[key]);
+    }
+  }
+  return all;
+}
+
+}  // namespace wick::reference

@@ -1,0 +1,23 @@
+// Ops that keep a state along a sequence, token by token. `magnitude` is what errors of one rounding
+// in the state's dtype are multiplied by on their way to the result.
+#pragma once
+#include "ops.h"
+
+namespace wick::reference {
+
+struct TensorAndState {
+  Result y, state;
+};
+
+/// x [B, T, H, P], dt [B, T, H], a [H], b and c [B, T, G, N]; d [H], state [B, H, P, N] and
+/// lengths [B], or null. y of padding is 0.
+TensorAndState ssd(const Array& x, const Array& dt, const Array& a, const Array& b, const Array& c,
+                   const Array* d, const Array* state, const Array* lengths);
+
+/// q and k [B, T, H, K], v [B, T, H, V], decay and beta [B, T, H]; state [B, H, K, V] and lengths
+/// [B], or null. y of padding is 0. scale 0: 1 / sqrt(K).
+TensorAndState gated_delta_rule(const Array& q, const Array& k, const Array& v, const Array& decay,
+                                const Array& beta, const Array* state, const Array* lengths,
+                                Real scale);
+
+}  // namespace wick::reference
