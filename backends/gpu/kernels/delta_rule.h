@@ -1,6 +1,6 @@
-// gated_delta_rule: S = exp(decay) S, S += beta k (v - Sᵀ k)ᵀ, y = scale Sᵀ q. A wave has some columns
-// of one head's state, which stay in registers from the first token to the last; `lanes` lanes share a
-// column.
+// gated_delta_rule: S = exp(decay) S, S += beta k (v - Sᵀ k)ᵀ, y = scale Sᵀ q. A wave has some
+// columns of one head's state, which stay in registers from the first token to the last; `lanes`
+// lanes share a column.
 #pragma once
 #include "kernels/token_rows.h"
 #include "wick/abi/ops/delta_rule.h"

@@ -1,5 +1,5 @@
-// ssd: h = exp(dt a) h + dt x bᵀ, y = h c + d x. A block has some rows of one head's state, which stay in
-// registers from the first token to the last; `lanes` neighbouring lanes share a row.
+// ssd: h = exp(dt a) h + dt x bᵀ, y = h c + d x. A block has some rows of one head's state, which
+// stay in registers from the first token to the last; `lanes` neighbouring lanes share a row.
 #pragma once
 #include "kernels/token_rows.h"
 #include "wick/abi/ops/ssd.h"
@@ -18,7 +18,7 @@ struct SsdRows {
   struct Args {
     T* y;
     const T *x, *b, *c;
-    const C *dt, *a, *d, *before;  // d: nullptr if there is none; before: nullptr for zeros
+    const C *dt, *a, *d, *before;  // d: nullptr to add nothing; before: nullptr for zeros
     C* state;
     TokenStrides of_y, of_x, of_b, of_c, of_dt;
     TokenLengths lengths;

@@ -1,5 +1,5 @@
-// Shared by the kernels of ops that keep a state along a sequence: strides of operands, how many tokens
-// are read, and how lanes share a vector of the state.
+// Shared by the kernels of ops that keep a state along a sequence: strides of operands, how many
+// tokens are read, and how lanes share a vector of the state.
 #pragma once
 #include "kernels/common.h"
 
