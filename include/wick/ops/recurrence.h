@@ -1,13 +1,8 @@
 // Recurrences along the tokens of a sequence, whose state a later call can continue from.
 #pragma once
-#include "wick/core/tensor.h"
+#include "wick/ops/tensor_and_state.h"
 
 namespace wick {
-
-/// The outputs of a recurrence, and its state after the last token.
-struct TensorAndState {
-  Tensor y, state;
-};
 
 struct CausalConv1dOptions {
   Tensor bias = {};     // [E], x's dtype; empty: no bias
