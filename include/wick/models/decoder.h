@@ -12,10 +12,11 @@
 
 namespace wick {
 
-/// The keys that a layer's queries attend to.
+/// The part of a layer that mixes a text's tokens.
 enum class LayerType {
-  kFull,     // all up to their own position
-  kSliding,  // the last sliding_window of those
+  kFull,       // attention to all keys up to the query's position
+  kSliding,    // attention to the last sliding_window of those
+  kRecurrent,  // a real-gated linear recurrent unit
 };
 /// The function applied to the gate of an MLP; without a gate, to its first layer.
 enum class HiddenAct { kSilu, kGelu, kGeluTanh };
@@ -61,6 +62,8 @@ struct DecoderConfig {
   bool alibi = false;                  // biases of scores by the key's position in place of rope
   int64_t sliding_window = 0;
   std::vector<LayerType> layer_types = {};  // one per layer; empty: all full
+  int64_t lru_width = 0;                    // of recurrent layers; 0: hidden_size
+  int64_t conv1d_width = 4;                 // taps of their convolution
   double initializer_range = 0.02;          // standard deviation of initial weights
   bool is_causal = true;  // false: tokens also attend to later ones, so the model takes no cache
   bool attention_bias = false;         // biases of q, k and v
@@ -141,7 +144,6 @@ class WICK_API Decoder final : public CausalModel {
   int64_t positions() const override;
   TensorOptions options() const override;
   Tensor logits(const Tensor& hidden) const override;
-  /// Layers that slide keep the keys and values of their window, a chunk and 512 positions more.
   std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const override;
   TokenWork work(const std::map<std::string, TensorInfo>& weights, double before) const override;
 

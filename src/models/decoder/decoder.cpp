@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <variant>
 
@@ -9,6 +10,7 @@
 #include "models/parts/experts.h"
 #include "models/parts/mlp.h"
 #include "models/parts/norm.h"
+#include "models/parts/rg_lru.h"
 #include "scalar/round_up.h"
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
@@ -35,8 +37,11 @@ NormKind norm_kind(const DecoderConfig& c) {
   return {.type = c.norm_type, .eps = c.rms_norm_eps, .adds_one = c.norm_adds_one};
 }
 
+LayerType type_of(const DecoderConfig& c, int64_t layer) {
+  return c.layer_types.empty() ? LayerType::kFull : c.layer_types[size_t(layer)];
+}
 bool slides(const DecoderConfig& c, int64_t layer) {
-  return !c.layer_types.empty() && c.layer_types[size_t(layer)] == LayerType::kSliding;
+  return type_of(c, layer) == LayerType::kSliding;
 }
 bool has_positions_of_rope(const DecoderConfig& c) { return !c.learned_positions && !c.alibi; }
 bool rotates(const DecoderConfig& c, int64_t layer) {
@@ -77,6 +82,17 @@ AttentionOptions attention_options(const DecoderConfig& c, int64_t layer) {
                    .soft_cap = c.attn_logit_softcapping}};
 }
 
+RgLruOptions rg_lru_options(const DecoderConfig& c, int64_t layer) {
+  return {.layer = layer,
+          .hidden_size = c.hidden_size,
+          .width = c.lru_width > 0 ? c.lru_width : c.hidden_size,
+          .heads = c.num_attention_heads,
+          .conv_width = c.conv1d_width,
+          .act = c.hidden_act,
+          .deviation = c.initializer_range,
+          .output_deviation = residual_deviation(c)};
+}
+
 MlpOptions mlp_options(const DecoderConfig& c, int64_t intermediate_size) {
   return {.hidden_size = c.hidden_size,
           .intermediate_size = intermediate_size,
@@ -97,7 +113,41 @@ bool has_experts(const DecoderConfig& c, int64_t layer) {
   return c.num_experts > 0 && (c.sparse_layers.empty() || c.sparse_layers[size_t(layer)]);
 }
 
+/// Checks the sizes that blocks are made by.
+void require_sizes(const DecoderConfig& c) {
+  check(c.num_hidden_layers <= DecoderConfig::kMaxLayers, ErrorCode::kInvalidArgument, "config",
+        "\"num_hidden_layers\": expected at most ", DecoderConfig::kMaxLayers, ", got ",
+        c.num_hidden_layers);
+  for (const auto& [key, size] : {std::pair("hidden_size", c.hidden_size),
+                                  {"num_attention_heads", c.num_attention_heads},
+                                  {"num_key_value_heads", c.num_key_value_heads},
+                                  {"head_dim", c.head_dim}})
+    check(size > 0, ErrorCode::kInvalidArgument, "config", "\"", key,
+          "\": expected at least 1, got ", size);
+  check(c.layer_types.empty() || int64_t(c.layer_types.size()) == c.num_hidden_layers,
+        ErrorCode::kInvalidArgument, "config", "\"layer_types\": expected ", c.num_hidden_layers,
+        ", got ", c.layer_types.size());
+  check(c.rope_layers.empty() || int64_t(c.rope_layers.size()) == c.num_hidden_layers,
+        ErrorCode::kInvalidArgument, "config", "rope_layers: expected ", c.num_hidden_layers,
+        ", got ", c.rope_layers.size());
+  check(c.sparse_layers.empty() || int64_t(c.sparse_layers.size()) == c.num_hidden_layers,
+        ErrorCode::kInvalidArgument, "config", "sparse_layers: expected ", c.num_hidden_layers,
+        ", got ", c.sparse_layers.size());
+}
+
 // ---- blocks
+
+std::shared_ptr<const Mixer> make_mixer(const DecoderConfig& c, Parameters& p,
+                                        const std::string& name, int64_t layer) {
+  switch (type_of(c, layer)) {
+    case LayerType::kFull:
+    case LayerType::kSliding:
+      return std::make_shared<Attention>(attention_options(c, layer), p, name + "self_attn.");
+    case LayerType::kRecurrent:
+      return std::make_shared<RgLru>(rg_lru_options(c, layer), p, name + "recurrent.");
+  }
+  return nullptr;
+}
 
 /// A layer's MLP, which may be a mixture of experts.
 struct FeedForward {
@@ -138,7 +188,7 @@ struct Block {
   const bool parallel_residual;
   const double residual_multiplier;
   const Norm attention_input_norm;
-  const Attention self_attn;
+  const std::shared_ptr<const Mixer> mixer;
   const Norm attention_output_norm, mlp_input_norm;
   const FeedForward mlp;
   const Norm mlp_output_norm;
@@ -147,7 +197,7 @@ struct Block {
       : parallel_residual(c.parallel_residual),
         residual_multiplier(c.residual_multiplier),
         attention_input_norm(norm(c, p, name, &NormNames::attention_input)),
-        self_attn(attention_options(c, layer), p, name + "self_attn."),
+        mixer(make_mixer(c, p, name, layer)),
         attention_output_norm(norm(c, p, name, &NormNames::attention_output)),
         mlp_input_norm(norm(c, p, name, &NormNames::mlp_input)),
         mlp(c, p, name + "mlp.", layer),
@@ -163,10 +213,9 @@ struct Block {
     const Tensor y = attention_input_norm(x);
     if (parallel_residual)
       return x +
-             scaled(mlp(mlp_input_norm.is_identity() ? y : mlp_input_norm(x), self_attn(y, step)));
-    x = adds_directly(attention_output_norm)
-            ? self_attn(y, step, x)
-            : x + scaled(attention_output_norm(self_attn(y, step)));
+             scaled(mlp(mlp_input_norm.is_identity() ? y : mlp_input_norm(x), (*mixer)(y, step)));
+    x = adds_directly(attention_output_norm) ? (*mixer)(y, step, x)
+                                             : x + scaled(attention_output_norm((*mixer)(y, step)));
     const Tensor z = mlp_input_norm(x);
     return adds_directly(mlp_output_norm) ? mlp(z, x) : x + scaled(mlp_output_norm(mlp(z)));
   }
@@ -245,29 +294,20 @@ struct Decoder::Layers {
                 : "; load it for more with LoadOptions::positions (positions= in Python)");
   }
   static std::vector<Block> make_blocks(const DecoderConfig& c, Parameters& p) {
-    check(c.num_hidden_layers <= DecoderConfig::kMaxLayers, ErrorCode::kInvalidArgument, "config",
-          "\"num_hidden_layers\": expected at most ", DecoderConfig::kMaxLayers, ", got ",
-          c.num_hidden_layers);
-    for (const auto& [key, size] : {std::pair("hidden_size", c.hidden_size),
-                                    {"num_attention_heads", c.num_attention_heads},
-                                    {"num_key_value_heads", c.num_key_value_heads},
-                                    {"head_dim", c.head_dim}})
-      check(size > 0, ErrorCode::kInvalidArgument, "config", "\"", key,
-            "\": expected at least 1, got ", size);
-    check(c.layer_types.empty() || int64_t(c.layer_types.size()) == c.num_hidden_layers,
-          ErrorCode::kInvalidArgument, "config", "\"layer_types\": expected ", c.num_hidden_layers,
-          ", got ", c.layer_types.size());
-    check(c.rope_layers.empty() || int64_t(c.rope_layers.size()) == c.num_hidden_layers,
-          ErrorCode::kInvalidArgument, "config", "rope_layers: expected ", c.num_hidden_layers,
-          ", got ", c.rope_layers.size());
-    check(c.sparse_layers.empty() || int64_t(c.sparse_layers.size()) == c.num_hidden_layers,
-          ErrorCode::kInvalidArgument, "config", "sparse_layers: expected ", c.num_hidden_layers,
-          ", got ", c.sparse_layers.size());
+    require_sizes(c);
     std::vector<Block> blocks;
     blocks.reserve(size_t(c.num_hidden_layers));
     for (int64_t i = 0; i < c.num_hidden_layers; i++)
       blocks.emplace_back(c, p, "model.layers." + std::to_string(i) + ".", i);
     return blocks;
+  }
+
+  /// For the first layer that keeps a state, and so for all.
+  NewTokens new_tokens_of(const TokenGrid& grid, ModelCache* cache) const {
+    for (size_t i = 0; cache && i < blocks.size(); i++)
+      if (blocks[i].mixer->keeps_state())
+        return new_tokens(grid.positions, static_cast<StateCache&>(cache->layer(int64_t(i))));
+    return {};
   }
 
   Tensor embed(const TokenGrid& grid) const {  // [B, T, hidden]
@@ -292,19 +332,18 @@ Decoder::Decoder(const DecoderConfig& config, Parameters& parameters, int64_t po
 }
 
 int64_t num_parameters(const DecoderConfig& config) {
-  check(config.num_hidden_layers <= DecoderConfig::kMaxLayers, ErrorCode::kInvalidArgument,
-        "config", "\"num_hidden_layers\": expected at most ", DecoderConfig::kMaxLayers, ", got ",
-        config.num_hidden_layers);
+  require_sizes(config);
   __extension__ using Wide = __int128;  // int64_t overflows for large sizes
   // Layers of a kind have the same shapes, so models of one and of two show the weights that a
   // layer adds.
-  const auto count_of = [&](int64_t layers, bool sparse) {
+  using Kind = std::pair<LayerType, bool>;  // the bool: whether it has experts
+  const auto count_of = [&](int64_t layers, const Kind& kind) {
     DecoderConfig c = config;
     c.num_hidden_layers = layers;
-    c.layer_types.clear();
+    c.layer_types.assign(size_t(layers), kind.first);
     c.rope_layers.clear();
     c.sparse_layers.clear();
-    if (!sparse) c.num_experts = 0;
+    if (!kind.second) c.num_experts = 0;
     Parameters parameters = Parameters::of_shapes();
     const Decoder decoder(c, parameters, 1);
     Wide count = 0;
@@ -315,13 +354,12 @@ int64_t num_parameters(const DecoderConfig& config) {
     }
     return count;
   };
-  int64_t sparse_layers = 0;
-  for (int64_t i = 0; i < config.num_hidden_layers; i++) sparse_layers += has_experts(config, i);
-  Wide count = count_of(0, false);
-  for (const bool sparse : {false, true})
-    if (const int64_t layers = sparse ? sparse_layers : config.num_hidden_layers - sparse_layers;
-        layers > 0)
-      count += layers * (count_of(2, sparse) - count_of(1, sparse));
+  std::map<Kind, int64_t> layers_of;
+  for (int64_t i = 0; i < config.num_hidden_layers; i++)
+    layers_of[{type_of(config, i), has_experts(config, i)}]++;
+  Wide count = count_of(0, {});
+  for (const auto& [kind, layers] : layers_of)
+    count += layers * (count_of(2, kind) - count_of(1, kind));
   check(count <= int64_t{1} << 60, ErrorCode::kInvalidArgument, "config",
         "the sizes give more than 2^60 weights");
   return int64_t(count);
@@ -345,9 +383,10 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
   layers_->require_room_for(lengths);
   if (is_empty) lengths.clear();
   const Rotation rope = layers_->rope->of(grid.positions, lengths);
-  const Step step{grid.positions, grid.visible, rope,
-                  layers_->local_rope ? layers_->local_rope->of(grid.positions, lengths) : rope,
-                  cache};
+  const Step step{
+      grid.positions, grid.visible,
+      rope,           layers_->local_rope ? layers_->local_rope->of(grid.positions, lengths) : rope,
+      cache,          layers_->new_tokens_of(grid, cache)};
   Tensor x = layers_->embed(grid);
   for (const Block& block : layers_->blocks) {
     if (all) all->push_back(x);
@@ -366,7 +405,6 @@ Tensor Decoder::logits(const Tensor& hidden) const {
 }
 
 std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
-  const DecoderConfig& c = config();
   std::vector<std::unique_ptr<LayerCache>> layers;
   std::shared_ptr<BlockTable> table;
   if (o.block > 0) {
@@ -374,18 +412,8 @@ std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
     table = std::make_shared<BlockTable>(o.sequences, o.capacity, o.block,
                                          o.blocks > 0 ? o.blocks : needed, options().device);
   }
-  for (int64_t i = 0; i < c.num_hidden_layers; i++) {
-    const int64_t room = WindowCache::room(c.sliding_window, o.chunk);
-    KeysValuesSizes sizes{o.sequences, c.num_key_value_heads, o.capacity, c.head_dim};
-    if (slides(c, i) && room < o.capacity) {
-      sizes.capacity = room;
-      layers.push_back(std::make_unique<WindowCache>(sizes, c.sliding_window, options()));
-    } else if (table) {
-      layers.push_back(std::make_unique<BlocksCache>(sizes, table, options()));
-    } else {
-      layers.push_back(std::make_unique<RowsCache>(sizes, options()));
-    }
-  }
+  for (const Block& block : layers_->blocks)
+    layers.push_back(block.mixer->make_cache(o, table, options()));
   return std::make_unique<ModelCache>(o, std::move(layers), table);
 }
 
@@ -405,13 +433,7 @@ TokenWork Decoder::work(const std::map<std::string, TensorInfo>& weights, double
     work.bytes += share * double(bytes_of(info.dtype, numel(info.shape)));
     (is_output ? work.output_elements : work.elements) += elements;
   }
-  double attended = 0;  // positions, of all layers together
-  for (int64_t i = 0; i < c.num_hidden_layers; i++) {
-    attended += slides(c, i) ? std::min(before + 1, double(c.sliding_window)) : before + 1;
-  }
-  const int64_t keys = c.num_key_value_heads * c.head_dim;
-  work.cache_bytes = attended * double(bytes_of(options().dtype, 2 * keys));
-  work.cache_flop = 4 * attended * double(c.num_attention_heads * c.head_dim);
+  for (const Block& block : layers_->blocks) block.mixer->add_work(before, options(), &work);
   return work;
 }
 

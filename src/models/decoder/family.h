@@ -20,6 +20,18 @@ enum class Sliding {
   kEven,       // those at even indices below "max_window_layers", if "use_sliding_window"
 };
 
+/// The factor of embeddings: the config's, the root of hidden_size, or that rounded to bf16.
+enum class EmbeddingScale { kOfConfig, kRoot, kRootInBf16 };
+
+/// The layers whose attention has a bias of o.
+enum class OutputBias { kAsQueries, kNever, kAlways };
+
+/// The name that a family's files have for a kind of layer.
+struct LayerName {
+  std::string_view name;
+  LayerType type = LayerType::kFull;
+};
+
 /// A name in the files of a family, and the name that wick gives it.
 struct Rename {
   std::string_view file, wick;
@@ -32,14 +44,17 @@ struct Family {
   /// The values of keys that config.json lacks, as in transformers' config class, and the switches
   /// that no key sets. A size of 0 must be there.
   DecoderConfig defaults = {};
-  int64_t intermediate_factor = 0;  // of intermediate_size over hidden_size
+  int64_t intermediate_factor = 0;   // of intermediate_size over hidden_size
+  int64_t intermediate_divisor = 1;  // of files' intermediate_size over the MLP's
   double partial_rotary_factor = 1;
   Sliding sliding = Sliding::kNever;
+  /// Kinds of layers besides "full_attention" and "sliding_attention" in the lists of its files.
+  std::array<LayerName, 3> layer_names = {};
   int64_t sliding_window_pattern = 6;
   int64_t no_rope_layer_interval = 0;  // every n-th layer has no rope; 0: all have it
   bool only_sliding_rotate = false;    // layers without a window have no rope, if others have one
-  bool attention_output_bias = true;   // o has a bias where q, k and v have one
-  bool scales_embedding = false;       // by the root of hidden_size
+  OutputBias output_bias = OutputBias::kAsQueries;
+  EmbeddingScale embedding_scale = EmbeddingScale::kOfConfig;
 
   /// "general.architecture" of GGUF files; "": there are no such files. The first of several
   /// families with one reads them. Their weights have the pairs gguf_pairs.
@@ -75,6 +90,11 @@ struct Family {
 const std::vector<const Family*>& families();
 /// The row of a model_type; nullptr if it is unknown.
 const Family* find_family(std::string_view model_type);
+/// Whether attention has a bias of o.
+inline bool has_output_bias(const Family& family, bool of_queries) {
+  return family.output_bias == OutputBias::kAlways ||
+         (family.output_bias == OutputBias::kAsQueries && of_queries);
+}
 /// Whether the family lists the key among those that not every family's GGUF files have.
 bool has_gguf_key(const Family& family, std::string_view key);
 

@@ -4,6 +4,7 @@
 
 #include "models/names/rope_settings.h"
 #include "models/names/typed_settings.h"
+#include "wick/abi/numbers.h"
 
 namespace wick {
 namespace {
@@ -146,8 +147,27 @@ OptionalSetting write_rope_layers(const Config& c, const Family&) {
 // ---- windows
 
 constexpr std::string_view kPattern = "attention.sliding_window_pattern";
-constexpr std::pair<const char*, LayerType> kLayerTypes[] = {
-    {"full_attention", LayerType::kFull}, {"sliding_attention", LayerType::kSliding}};
+constexpr LayerName kLayerNames[] = {{"full_attention", LayerType::kFull},
+                                     {"sliding_attention", LayerType::kSliding}};
+
+/// The kinds of layers that the family's lists name, its own first.
+std::vector<LayerName> layer_names(const Family& family) {
+  std::vector<LayerName> names;
+  for (const LayerName& known : family.layer_names)
+    if (!known.name.empty()) names.push_back(known);
+  names.insert(names.end(), std::begin(kLayerNames), std::end(kLayerNames));
+  return names;
+}
+LayerType layer_type(const Settings& values, const char* key, const Family& family,
+                     const std::string& name) {
+  std::string expected;
+  for (const LayerName& known : layer_names(family)) {
+    if (known.name == name) return known.type;
+    expected += (expected.empty() ? "\"" : " or \"") + std::string(known.name) + "\"";
+  }
+  fail(ErrorCode::kUnsupported, values.where(), "\"", key, "\": expected ", expected, ", got \"",
+       name, "\"");
+}
 
 bool slides(const Settings& values, const Family& family, const Config& c, int64_t layer) {
   switch (family.sliding) {
@@ -176,15 +196,16 @@ std::vector<LayerType> layer_types_of(const Settings& values, const Family& fami
     values.fail_expected("layer_types",
                          "a list of " + std::to_string(c.num_hidden_layers) + " strings");
   std::vector<LayerType> types;
-  for (const std::string& text : texts) {
-    const auto known = std::find_if(std::begin(kLayerTypes), std::end(kLayerTypes),
-                                    [&](const auto& pair) { return text == pair.first; });
-    check(known != std::end(kLayerTypes), ErrorCode::kUnsupported, values.where(),
-          "\"layer_types\": expected \"full_attention\" or \"sliding_attention\", got \"", text,
-          "\"");
-    types.push_back(known->second);
-  }
-  for (int64_t i = 0; i < c.num_hidden_layers && texts.empty(); i++)
+  for (const std::string& text : texts)
+    types.push_back(layer_type(values, "layer_types", family, text));
+  const std::vector<std::string> repeated = values.texts("block_types");
+  if (lists(family, "block_types") && repeated.empty())
+    values.fail_expected("block_types", "a list of strings");
+  for (int64_t i = 0; i < c.num_hidden_layers && !repeated.empty() && texts.empty(); i++)
+    types.push_back(
+        layer_type(values, "block_types", family, repeated[size_t(i) % repeated.size()]));
+  if (!types.empty()) return types;
+  for (int64_t i = 0; i < c.num_hidden_layers; i++)
     types.push_back(slides(values, family, c, i) ? LayerType::kSliding : LayerType::kFull);
   return types;
 }
@@ -198,9 +219,16 @@ void read_window(const ConfigField& field, const Settings& values, const Family&
   const int64_t window = off ? 0 : size_or_null(values, field.key, c.sliding_window);
   c.sliding_window = 0;
   std::vector<LayerType> types = layer_types_of(values, family, c);
-  if (window == 0 || (!contains(types, LayerType::kSliding) && !family.only_sliding_rotate)) return;
-  c.sliding_window = window;
-  for (size_t i = 0; i < types.size() && family.only_sliding_rotate; i++)
+  const bool have_window =
+      window > 0 && (contains(types, LayerType::kSliding) || family.only_sliding_rotate);
+  const bool differ = std::any_of(types.begin(), types.end(), [](LayerType type) {
+    return type != LayerType::kFull && type != LayerType::kSliding;
+  });
+  if (!have_window && differ)
+    std::replace(types.begin(), types.end(), LayerType::kSliding, LayerType::kFull);
+  if (!have_window && !differ) return;
+  if (have_window) c.sliding_window = window;
+  for (size_t i = 0; i < types.size() && have_window && family.only_sliding_rotate; i++)
     c.rope_layers.push_back(types[i] == LayerType::kSliding);
   c.layer_types = std::move(types);
 }
@@ -210,11 +238,16 @@ OptionalSetting write_gguf_window(const Config& c, const Family& family) {
 }
 
 /// Also where all are full: transformers would have some slide by default.
-OptionalSetting write_layer_types(const Config& c, const Family&) {
+OptionalSetting write_layer_types(const Config& c, const Family& family) {
   Setting::List types;
-  for (size_t i = 0; i < size_t(c.num_hidden_layers); i++)
-    types.push_back(std::string(
-        name_of(kLayerTypes, c.layer_types.empty() ? LayerType::kFull : c.layer_types.at(i))));
+  for (size_t i = 0; i < size_t(c.num_hidden_layers); i++) {
+    const LayerType type = c.layer_types.empty() ? LayerType::kFull : c.layer_types.at(i);
+    for (const LayerName& known : layer_names(family))
+      if (known.type == type) {
+        types.push_back(std::string(known.name));
+        break;
+      }
+  }
   return Setting(std::move(types));
 }
 /// A GGUF file's list says whether each layer slides.
@@ -235,6 +268,8 @@ OptionalSetting write_gguf_layer_types(const Config& c, const Family& family) {
   for (const LayerType type : c.layer_types) slide.emplace_back(type == LayerType::kSliding);
   return Setting(std::move(slide));
 }
+
+bool lists_recurrent(const Config& c) { return contains(c.layer_types, LayerType::kRecurrent); }
 
 /// Whether every pattern-th layer is full and all others slide.
 bool has_pattern(const std::vector<LayerType>& types, int64_t pattern) {
@@ -421,9 +456,15 @@ const ConfigField kFields[] = {
     {"intermediate_size",
      true,
      [](Field field, Values values, const Family& family, Config& c) {
-       c.intermediate_size = size_of(values, field.key, family.intermediate_factor * c.hidden_size);
+       const int64_t size = size_of(values, field.key, family.intermediate_factor * c.hidden_size);
+       if (size % family.intermediate_divisor != 0)
+         values.fail_expected(field.key,
+                              "a multiple of " + std::to_string(family.intermediate_divisor));
+       c.intermediate_size = size / family.intermediate_divisor;
      },
-     write<&Config::intermediate_size>,
+     [](const Config& c, const Family& family) -> OptionalSetting {
+       return Setting(c.intermediate_size * family.intermediate_divisor);
+     },
      {.key = "feed_forward_length", .is_of_layers = true, .read = required_size}},
     {"num_hidden_layers",
      true,
@@ -619,7 +660,7 @@ const ConfigField kFields[] = {
      false,
      [](Field field, Values values, const Family& family, Config& c) {
        c.attention_bias = values.flag_or(field.key, c.attention_bias);
-       c.attention_output_bias = c.attention_bias && family.attention_output_bias;
+       c.attention_output_bias = has_output_bias(family, c.attention_bias);
      },
      write<&Config::attention_bias>,
      {.is_of_all = true, .read = has_tensor<kQueryBias, kFusedBias>}},
@@ -671,6 +712,7 @@ const ConfigField kFields[] = {
      nullptr,
      nullptr,
      {.key = kPattern, .read = gguf_pattern, .write = write_gguf_pattern}},
+    {"block_types", false, nullptr, write_layer_types},
     {"layer_types",
      false,
      nullptr,
@@ -684,6 +726,22 @@ const ConfigField kFields[] = {
       .is_rare = true,
       .read = null_for_0,
       .write = write_gguf_window}},
+    // recurrent layers
+    {"lru_width", false,
+     [](Field field, Values values, const Family&, Config& c) {
+       c.lru_width = size_or_null(values, field.key, c.lru_width);
+       const int64_t width = c.lru_width > 0 ? c.lru_width : c.hidden_size;
+       if (lists_recurrent(c) && width % c.num_attention_heads != 0)
+         values.fail_expected(field.key, "a multiple of num_attention_heads " +
+                                             std::to_string(c.num_attention_heads));
+     },
+     write_or_null<&Config::lru_width>},
+    {"conv1d_width", false,
+     [](Field field, Values values, const Family&, Config& c) {
+       c.conv1d_width = size_of(values, field.key, c.conv1d_width);
+       if (c.conv1d_width < 2) values.fail_expected(field.key, "at least 2");
+     },
+     write<&Config::conv1d_width>},
     // blocks
     {"use_parallel_residual",
      false,
@@ -749,8 +807,18 @@ const ConfigField kFields[] = {
     {"embedding_multiplier",
      false,
      [](Field field, Values values, const Family& family, Config& c) {
-       c.embedding_scale = family.scales_embedding ? std::sqrt(double(c.hidden_size))
-                                                   : positive(values, field.key, 1);
+       const double root = std::sqrt(double(c.hidden_size));
+       switch (family.embedding_scale) {
+         case EmbeddingScale::kOfConfig:
+           c.embedding_scale = positive(values, field.key, 1);
+           break;
+         case EmbeddingScale::kRoot:
+           c.embedding_scale = root;
+           break;
+         case EmbeddingScale::kRootInBf16:
+           c.embedding_scale = double(to_float(round_to<bf16>(root)));
+           break;
+       }
      },
      write<&Config::embedding_scale>,
      {.key = "embedding_scale"}},

@@ -115,7 +115,7 @@ void require_folders_form(const DecoderConfig& c, const Family& family) {
             c.norm_adds_one == family.defaults.norm_adds_one,
         ErrorCode::kUnsupported, "config",
         "expected weights as in folders of transformers, got those of a GGUF file");
-  const bool output_bias = c.attention_bias && family.attention_output_bias;
+  const bool output_bias = has_output_bias(family, c.attention_bias);
   check(c.attention_output_bias == output_bias, ErrorCode::kUnsupported, "config",
         "attention_output_bias: expected ", output_bias ? "true" : "false", " in ",
         family.model_type, " models beside an attention_bias of ",

@@ -162,6 +162,8 @@ inline constexpr std::string_view kIdleKeys[] = {"architectures",
                                                  "hidden_act",
                                                  "unsloth_",
                                                  "rescale_attention",
+                                                 "w_init_variance_scale",
+                                                 "final_w_init_variance_scale",
                                                  "finetuned"};
 
 /// GGUF's keys, after "ARCHITECTURE.", that fields read beside their own, or that have no effect.

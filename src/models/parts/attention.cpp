@@ -1,5 +1,6 @@
 #include "models/parts/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "wick/ops/arrange.h"
@@ -59,41 +60,61 @@ Tensor Alibi::operator()(int64_t keys) const {
 }
 
 Attention::Attention(const AttentionOptions& o, Parameters& p, const std::string& name)
-    : options(o),
-      alibi(o.alibi && !p.only_shapes()
-                ? std::optional<Alibi>(
-                      std::in_place, o.heads, o.head_dim,
-                      TensorOptions{.dtype = p.options().dtype, .device = p.options().device})
-                : std::nullopt),
-      q_proj(o, p, name + "q_proj", o.heads, name + "q_norm"),
-      k_proj(o, p, name + "k_proj", o.key_value_heads, name + "k_norm"),
-      v_proj(o, p, name + "v_proj", o.key_value_heads, ""),
-      o_proj(p, name + "o_proj", o.heads * o.head_dim, o.hidden_size,
-             {.bias = o.output_bias, .deviation = o.output_deviation}) {}
+    : options_(o),
+      alibi_(o.alibi && !p.only_shapes()
+                 ? std::optional<Alibi>(
+                       std::in_place, o.heads, o.head_dim,
+                       TensorOptions{.dtype = p.options().dtype, .device = p.options().device})
+                 : std::nullopt),
+      q_proj_(o, p, name + "q_proj", o.heads, name + "q_norm"),
+      k_proj_(o, p, name + "k_proj", o.key_value_heads, name + "k_norm"),
+      v_proj_(o, p, name + "v_proj", o.key_value_heads, ""),
+      o_proj_(p, name + "o_proj", o.heads * o.head_dim, o.hidden_size,
+              {.bias = o.output_bias, .deviation = o.output_deviation}) {}
 
 Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& residual) const {
   const int64_t b = x.size(0), t = x.size(1);
   const auto turned = [&](const Tensor& heads) {
-    if (options.rotary_dim == 0) return heads;
-    return rotated(heads, options.slides ? step.local_rope : step.rope, options.pairs,
-                   options.rotary_dim);
+    if (options_.rotary_dim == 0) return heads;
+    return rotated(heads, options_.slides ? step.local_rope : step.rope, options_.pairs,
+                   options_.rotary_dim);
   };
-  const Tensor q = transpose(turned(q_proj(x)), 1, 2);  // [B, H, T, D]
-  Tensor k = transpose(turned(k_proj(x)), 1, 2);        // [B, G, T, D]
-  Tensor v = transpose(v_proj(x), 1, 2);
-  SdpaOptions sdpa_options = options.sdpa;
+  const Tensor q = transpose(turned(q_proj_(x)), 1, 2);  // [B, H, T, D]
+  Tensor k = transpose(turned(k_proj_(x)), 1, 2);        // [B, G, T, D]
+  Tensor v = transpose(v_proj_(x), 1, 2);
+  SdpaOptions sdpa_options = options_.sdpa;
   if (sdpa_options.is_causal) sdpa_options.positions = step.visible;
-  if (step.cache) {
-    AttentionCache& cache = static_cast<AttentionCache&>(step.cache->layer(options.layer));
-    AttentionCache::KeysValues all = cache.write(k, v, step.positions, step.visible);
+  if (AttentionCache* const cache = step.cache_of<AttentionCache>(options_.layer)) {
+    AttentionCache::KeysValues all = cache->write(k, v, step.positions, step.visible);
     k = all.keys;
     v = all.values;
     sdpa_options.positions = all.positions;
   }
-  if (alibi) sdpa_options.mask = (*alibi)(k.size(2));
+  if (alibi_) sdpa_options.mask = (*alibi_)(k.size(2));
   const Tensor y = sdpa(q, k, v, sdpa_options);  // [B, H, T, D]
-  return o_proj(reshape(transpose(y, 1, 2), {b, t, options.heads * options.head_dim}),
-                {.residual = residual});
+  return o_proj_(reshape(transpose(y, 1, 2), {b, t, options_.heads * options_.head_dim}),
+                 {.residual = residual});
+}
+
+std::unique_ptr<LayerCache> Attention::make_cache(const CacheOptions& o,
+                                                  const std::shared_ptr<BlockTable>& table,
+                                                  const TensorOptions& options) const {
+  KeysValuesSizes sizes{o.sequences, options_.key_value_heads, o.capacity, options_.head_dim};
+  const int64_t window = options_.sdpa.window, room = WindowCache::room(window, o.chunk);
+  if (window > 0 && room < o.capacity) {
+    sizes.capacity = room;
+    return std::make_unique<WindowCache>(sizes, window, options);
+  }
+  if (table) return std::make_unique<BlocksCache>(sizes, table, options);
+  return std::make_unique<RowsCache>(sizes, options);
+}
+
+void Attention::add_work(double before, const TensorOptions& options, TokenWork* work) const {
+  const int64_t window = options_.sdpa.window;
+  const double attended = window > 0 ? std::min(before + 1, double(window)) : before + 1;
+  const int64_t keys = options_.key_value_heads * options_.head_dim;
+  work->cache_bytes += attended * double(bytes_of(options.dtype, 2 * keys));
+  work->cache_flop += 4 * attended * double(options_.heads * options_.head_dim);
 }
 
 }  // namespace wick

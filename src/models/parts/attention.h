@@ -4,22 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "models/caches/layer_cache.h"
+#include "models/parts/mixer.h"
 #include "models/parts/norm.h"
-#include "models/parts/rotary.h"
-#include "wick/models/model_cache.h"
 #include "wick/ops/attention.h"
 
 // Shapes: B sequences, T tokens each, D head size, H query heads, G key-value heads.
 namespace wick {
-
-/// Inputs of a layer other than the hidden states.
-struct Step {
-  const Tensor& positions;    // [B, T]
-  const Tensor& visible;      // [B, T]: the last positions that the tokens attend to
-  Rotation rope, local_rope;  // of full and of sliding layers
-  ModelCache* cache;          // may be nullptr
-};
 
 struct AttentionOptions {
   int64_t layer = 0;
@@ -63,15 +53,22 @@ struct Alibi {
   Tensor operator()(int64_t keys) const;  // [1, H, 1, keys]
 };
 
-struct Attention {
-  const AttentionOptions options;
-  const std::optional<Alibi> alibi;
-  const HeadsProjection q_proj, k_proj, v_proj;
-  const Linear o_proj;
-
+class Attention final : public Mixer {
+ public:
   Attention(const AttentionOptions& options, Parameters& p, const std::string& name);
-  /// x [B, T, hidden]; adds the residual of that shape, unless it is empty.
-  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual = {}) const;
+
+  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual = {}) const override;
+  /// A layer that slides keeps the keys and values of its window, a chunk and 512 positions more.
+  std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
+                                         const std::shared_ptr<BlockTable>& table,
+                                         const TensorOptions& options) const override;
+  void add_work(double before, const TensorOptions& options, TokenWork* work) const override;
+
+ private:
+  const AttentionOptions options_;
+  const std::optional<Alibi> alibi_;
+  const HeadsProjection q_proj_, k_proj_, v_proj_;
+  const Linear o_proj_;
 };
 
 }  // namespace wick

@@ -703,6 +703,8 @@ constexpr const char* kMoreModels[] = {
     "decoders/qwen2_moe",
     "decoders/qwen2_moe_window",
     "decoders/granitemoe",
+    "decoders/recurrent_gemma",
+    "decoders/recurrent_gemma_bf16",
 };
 constexpr const char* kGgufModels[] = {
     "decoders/llama_linear/model.gguf",
@@ -869,7 +871,8 @@ TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
                              "mixtral",
                              "qwen3_moe",
                              "qwen2_moe",
-                             "granitemoe"}) {
+                             "granitemoe",
+                             "recurrent_gemma"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);

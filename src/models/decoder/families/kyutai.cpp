@@ -15,7 +15,7 @@ std::span<const Family> kyutai_families() {
                                                   .rope_theta = 1e5,
                                                   .rope_pairs = RopePairs::kAdjacent,
                                                   .pad_token_id = 3},
-                                     .attention_output_bias = false,
+                                     .output_bias = OutputBias::kNever,
                                      .keys = {"hidden_act", "attention_bias", "mlp_bias"}}};
   return families;
 }

@@ -15,7 +15,7 @@ std::span<const Family> stability_families() {
                     .norm_type = NormType::kLayer,
                     .qk_norm = QkNorm::kEachHead},
        .partial_rotary_factor = 0.25,
-       .attention_output_bias = false,
+       .output_bias = OutputBias::kNever,
        .gguf = "stablelm",
        .gguf_keys = {"rope.dimension_count"},
        .gguf_implied = {"rope.freq_base"},

@@ -1,0 +1,52 @@
+// The part of a block that mixes a sequence's tokens: attention, or a layer that keeps a state.
+#pragma once
+#include <memory>
+
+#include "models/caches/layer_cache.h"
+#include "models/parts/rotary.h"
+#include "wick/models/causal_model.h"
+
+// Shapes: B sequences, T tokens each.
+namespace wick {
+
+/// The tokens of a call that states do not have yet: a row may repeat its last token.
+struct NewTokens {
+  Tensor lengths;  // [B] i64: of each row the first so many; empty: all
+  Tensor next;     // [B, 1] i64: the positions after them, as StateCache::next; empty: no cache
+};
+/// Of tokens at positions [B, T], whose first ones follow those that the cache has.
+NewTokens new_tokens(const Tensor& positions, const StateCache& cache);
+
+/// Inputs of a layer other than the hidden states.
+struct Step {
+  const Tensor& positions;    // [B, T]
+  const Tensor& visible;      // [B, T]: the last positions that the tokens attend to
+  Rotation rope, local_rope;  // of full and of sliding layers
+  ModelCache* cache;          // may be nullptr
+  NewTokens new_tokens;       // for layers that keep a state
+
+  /// The layer's cache, which is a C; nullptr without one.
+  template <class C>
+  C* cache_of(int64_t layer) const {
+    return cache ? &static_cast<C&>(cache->layer(layer)) : nullptr;
+  }
+};
+
+class Mixer {
+ public:
+  virtual ~Mixer() = default;
+  /// x [B, T, hidden]; adds the residual of that shape, unless it is empty.
+  virtual Tensor operator()(const Tensor& x, const Step& step,
+                            const Tensor& residual = {}) const = 0;
+  /// The layer's cache. table: of the model's blocks; nullptr without blocks. options: of the
+  /// computation.
+  virtual std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
+                                                 const std::shared_ptr<BlockTable>& table,
+                                                 const TensorOptions& options) const = 0;
+  /// Whether that is a StateCache.
+  virtual bool keeps_state() const { return false; }
+  /// Adds the work that a token's cache takes, if its text has `before` tokens.
+  virtual void add_work(double before, const TensorOptions& options, TokenWork* work) const = 0;
+};
+
+}  // namespace wick
