@@ -39,8 +39,8 @@ Tensor with_adjacent_pairs(const Tensor& x, int64_t heads) {
 /// The dtype of a tensor in the file, by its name there.
 DType dtype_of(const std::string& name, const TensorInfo& info, std::optional<DType> dtype) {
   if (info.shape.size() <= 1) return DType::kF32;
-  for (const char* ending :
-       {"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight"})
+  for (const char* ending : {"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight",
+                             "position_embd.weight", "ssm_conv1d.weight", ".ssm_a", ".ssm_d"})
     if (name.ends_with(ending)) return DType::kF32;
   if (dtype) return *dtype;
   const bool is_kept =
@@ -146,6 +146,7 @@ class Fields {
           is_real   ? GgufType::kF32
           : is_flag ? GgufType::kBool
           : is_text ? GgufType::kText
+          : list    ? GgufType::kI32
                     : GgufType::kU32);
     }
   }
@@ -265,6 +266,10 @@ void require_config(const GgufModel& model, const DecoderConfig& config, const s
     read.sliding_window = config.sliding_window;
     read.layer_types = config.layer_types;
   }
+  // Files of models without rope say a number of their own.
+  if (has_gguf_key(*find_family(config.model_type), "rope.scaling.finetuned") &&
+      !config.rope_layers.empty())
+    read.max_position_embeddings = config.max_position_embeddings;
   RopeScaling& rope = read.rope_scaling;
   if (!rope.divisors.empty()) rope = config.rope_scaling;  // they are its values
   if (rope.type == RopeScalingType::kLongRope) rope.factor = config.rope_scaling.factor;

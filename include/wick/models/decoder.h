@@ -1,5 +1,7 @@
 // Decoder-only transformers: one implementation, configured by config.json.
 #pragma once
+#include <array>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +19,7 @@ enum class LayerType {
   kFull,       // attention to all keys up to the query's position
   kSliding,    // attention to the last sliding_window of those
   kRecurrent,  // a real-gated linear recurrent unit
+  kMamba,      // a state-space layer of Mamba 2
 };
 /// The function applied to the gate of an MLP; without a gate, to its first layer.
 enum class HiddenAct { kSilu, kGelu, kGeluTanh };
@@ -35,6 +38,9 @@ enum class QkNorm {
   kEachHead,    // each head by itself by layer_norm, with a weight per head and no bias
   kProjection,  // all heads together
 };
+
+/// How a Mamba layer normalizes its output, group by group, beside the gate that multiplies it.
+enum class GateNorm { kNone, kBeforeGate, kAfterGate };
 
 /// Sizes and options of a model, named as in config.json of HuggingFace's transformers. A model
 /// needs all sizes up to max_position_embeddings.
@@ -63,8 +69,19 @@ struct DecoderConfig {
   int64_t sliding_window = 0;
   std::vector<LayerType> layer_types = {};  // one per layer; empty: all full
   int64_t lru_width = 0;                    // of recurrent layers; 0: hidden_size
-  int64_t conv1d_width = 4;                 // taps of their convolution
-  double initializer_range = 0.02;          // standard deviation of initial weights
+  int64_t conv1d_width = 4;                 // taps of their convolution, and of Mamba layers
+  int64_t mamba_num_heads = 0;
+  int64_t mamba_head_dim = 0;
+  int64_t mamba_num_groups = 1;  // heads of a group read the same state inputs and outputs
+  int64_t mamba_state_size = 0;  // of each element of a head
+  bool mamba_bias = false;       // biases of their projections
+  bool mamba_conv_bias = true;   // and of their convolution
+  GateNorm mamba_norm = GateNorm::kAfterGate;
+  /// The least and the greatest time step of Mamba layers.
+  std::array<double, 2> time_step_limit = {0, std::numeric_limits<double>::infinity()};
+  bool has_mlps = true;             // whether blocks have an MLP after their mixer
+  bool residual_in_f32 = false;     // f16 and bf16 models add up hidden states in f32
+  double initializer_range = 0.02;  // standard deviation of initial weights
   bool is_causal = true;  // false: tokens also attend to later ones, so the model takes no cache
   bool attention_bias = false;         // biases of q, k and v
   bool attention_output_bias = false;  // bias of o
@@ -75,8 +92,9 @@ struct DecoderConfig {
   int64_t num_experts_per_tok = 0;
   int64_t moe_intermediate_size = 0;  // of an expert
   int64_t shared_expert_intermediate_size =
-      0;                        // of one that every token selects; 0: there is no such one
-  bool norm_topk_prob = false;  // the selected experts' probabilities are scaled to a sum of 1
+      0;                           // of one that every token selects; 0: there is no such one
+  bool shared_expert_gate = true;  // that one is scaled by the sigmoid of a gate's score
+  bool norm_topk_prob = false;     // the selected experts' probabilities are scaled to a sum of 1
   std::vector<bool> sparse_layers =
       {};  // whether a layer has experts, one per layer; empty: each does
   NormType norm_type = NormType::kRms;

@@ -8,6 +8,7 @@
 
 #include "models/parts/attention.h"
 #include "models/parts/experts.h"
+#include "models/parts/mamba2.h"
 #include "models/parts/mlp.h"
 #include "models/parts/norm.h"
 #include "models/parts/rg_lru.h"
@@ -15,6 +16,7 @@
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/reduce.h"
@@ -43,7 +45,13 @@ LayerType type_of(const DecoderConfig& c, int64_t layer) {
 bool slides(const DecoderConfig& c, int64_t layer) {
   return type_of(c, layer) == LayerType::kSliding;
 }
-bool has_positions_of_rope(const DecoderConfig& c) { return !c.learned_positions && !c.alibi; }
+bool attends(LayerType type) { return type == LayerType::kFull || type == LayerType::kSliding; }
+bool has_positions_of_rope(const DecoderConfig& c) {
+  if (c.learned_positions || c.alibi) return false;
+  for (int64_t i = 0; i < c.num_hidden_layers; i++)
+    if (attends(type_of(c, i)) && (c.rope_layers.empty() || c.rope_layers[size_t(i)])) return true;
+  return false;
+}
 bool rotates(const DecoderConfig& c, int64_t layer) {
   return has_positions_of_rope(c) && (c.rope_layers.empty() || c.rope_layers[size_t(layer)]);
 }
@@ -93,6 +101,23 @@ RgLruOptions rg_lru_options(const DecoderConfig& c, int64_t layer) {
           .output_deviation = residual_deviation(c)};
 }
 
+Mamba2Options mamba_options(const DecoderConfig& c, int64_t layer) {
+  return {.layer = layer,
+          .hidden_size = c.hidden_size,
+          .heads = c.mamba_num_heads,
+          .head_dim = c.mamba_head_dim,
+          .groups = c.mamba_num_groups,
+          .states = c.mamba_state_size,
+          .conv_width = c.conv1d_width,
+          .bias = c.mamba_bias,
+          .conv_bias = c.mamba_conv_bias,
+          .norm = c.mamba_norm,
+          .eps = c.rms_norm_eps,
+          .time_step_limit = c.time_step_limit,
+          .deviation = c.initializer_range,
+          .output_deviation = residual_deviation(c)};
+}
+
 MlpOptions mlp_options(const DecoderConfig& c, int64_t intermediate_size) {
   return {.hidden_size = c.hidden_size,
           .intermediate_size = intermediate_size,
@@ -107,7 +132,8 @@ ExpertsOptions experts_options(const DecoderConfig& c) {
           .experts = c.num_experts,
           .selected = c.num_experts_per_tok,
           .renormalizes = c.norm_topk_prob,
-          .shared_size = c.shared_expert_intermediate_size};
+          .shared_size = c.shared_expert_intermediate_size,
+          .shared_gate = c.shared_expert_gate};
 }
 bool has_experts(const DecoderConfig& c, int64_t layer) {
   return c.num_experts > 0 && (c.sparse_layers.empty() || c.sparse_layers[size_t(layer)]);
@@ -145,6 +171,8 @@ std::shared_ptr<const Mixer> make_mixer(const DecoderConfig& c, Parameters& p,
       return std::make_shared<Attention>(attention_options(c, layer), p, name + "self_attn.");
     case LayerType::kRecurrent:
       return std::make_shared<RgLru>(rg_lru_options(c, layer), p, name + "recurrent.");
+    case LayerType::kMamba:
+      return std::make_shared<Mamba2>(mamba_options(c, layer), p, name + "mamba.");
   }
   return nullptr;
 }
@@ -169,6 +197,7 @@ struct NormNames {
   const char *attention_input, *attention_output, *mlp_input, *mlp_output;
 };
 NormNames norm_names(const DecoderConfig& c) {
+  if (!c.has_mlps) return {"input_layernorm", "", "", ""};
   if (c.parallel_residual && c.parallel_mlp_norm)
     return {"pre_attention_layernorm", "", "pre_feedforward_layernorm", ""};
   if (c.parallel_residual) return {"input_layernorm", "", "", ""};
@@ -185,22 +214,25 @@ NormNames norm_names(const DecoderConfig& c) {
 }
 
 struct Block {
+  const DType dtype;  // of the computation; hidden states may have a wider one
   const bool parallel_residual;
   const double residual_multiplier;
   const Norm attention_input_norm;
   const std::shared_ptr<const Mixer> mixer;
   const Norm attention_output_norm, mlp_input_norm;
-  const FeedForward mlp;
+  const std::optional<FeedForward> mlp;
   const Norm mlp_output_norm;
 
   Block(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
-      : parallel_residual(c.parallel_residual),
+      : dtype(p.options().dtype),
+        parallel_residual(c.parallel_residual),
         residual_multiplier(c.residual_multiplier),
         attention_input_norm(norm(c, p, name, &NormNames::attention_input)),
         mixer(make_mixer(c, p, name, layer)),
         attention_output_norm(norm(c, p, name, &NormNames::attention_output)),
         mlp_input_norm(norm(c, p, name, &NormNames::mlp_input)),
-        mlp(c, p, name + "mlp.", layer),
+        mlp(c.has_mlps ? std::optional<FeedForward>(std::in_place, c, p, name + "mlp.", layer)
+                       : std::nullopt),
         mlp_output_norm(norm(c, p, name, &NormNames::mlp_output)) {}
 
   static Norm norm(const DecoderConfig& c, Parameters& p, const std::string& name,
@@ -210,21 +242,23 @@ struct Block {
   }
 
   Tensor operator()(Tensor x, const Step& step) const {
-    const Tensor y = attention_input_norm(x);
+    const Tensor y = attention_input_norm(cast(x, dtype));
     if (parallel_residual)
-      return x +
-             scaled(mlp(mlp_input_norm.is_identity() ? y : mlp_input_norm(x), (*mixer)(y, step)));
-    x = adds_directly(attention_output_norm) ? (*mixer)(y, step, x)
-                                             : x + scaled(attention_output_norm((*mixer)(y, step)));
-    const Tensor z = mlp_input_norm(x);
-    return adds_directly(mlp_output_norm) ? mlp(z, x) : x + scaled(mlp_output_norm(mlp(z)));
+      return added(x, (*mlp)(mlp_input_norm.is_identity() ? y : mlp_input_norm(cast(x, dtype)),
+                             (*mixer)(y, step)));
+    x = adds_directly(x, attention_output_norm)
+            ? (*mixer)(y, step, x)
+            : added(x, attention_output_norm((*mixer)(y, step)));
+    if (!mlp) return x;
+    const Tensor z = mlp_input_norm(cast(x, dtype));
+    return adds_directly(x, mlp_output_norm) ? (*mlp)(z, x) : added(x, mlp_output_norm((*mlp)(z)));
   }
-  /// Whether nothing is done to a part's output before it is added to the hidden states.
-  bool adds_directly(const Norm& output_norm) const {
-    return residual_multiplier == 1 && output_norm.is_identity();
+  /// Whether nothing is done to a part's output before it is added to the hidden states x.
+  bool adds_directly(const Tensor& x, const Norm& output_norm) const {
+    return residual_multiplier == 1 && output_norm.is_identity() && x.dtype() == dtype;
   }
-  Tensor scaled(const Tensor& x) const {
-    return residual_multiplier != 1 ? x * residual_multiplier : x;
+  Tensor added(const Tensor& x, const Tensor& part) const {
+    return x + cast(residual_multiplier != 1 ? part * residual_multiplier : part, x.dtype());
   }
 };
 
@@ -313,7 +347,9 @@ struct Decoder::Layers {
   Tensor embed(const TokenGrid& grid) const {  // [B, T, hidden]
     Tensor x = grid.embeddings ? grid.embeddings : embed_tokens(grid.ids);
     if (embedding_scale && !grid.embeddings) x = x * embedding_scale;
-    return embed_positions ? x + (*embed_positions)(grid.positions) : x;
+    if (embed_positions) x = x + (*embed_positions)(grid.positions);
+    const bool is_half = options.dtype == DType::kF16 || options.dtype == DType::kBf16;
+    return config.residual_in_f32 && is_half ? cast(x, DType::kF32) : x;
   }
 };
 
@@ -389,10 +425,10 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
       cache,          layers_->new_tokens_of(grid, cache)};
   Tensor x = layers_->embed(grid);
   for (const Block& block : layers_->blocks) {
-    if (all) all->push_back(x);
+    if (all) all->push_back(cast(x, options().dtype));
     x = block(x, step);
   }
-  x = layers_->norm(x);
+  x = layers_->norm(cast(x, options().dtype));
   if (all) all->push_back(x);  // as transformers has it: after the norm
   return x;
 }

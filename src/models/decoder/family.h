@@ -50,6 +50,7 @@ struct Family {
   Sliding sliding = Sliding::kNever;
   /// Kinds of layers besides "full_attention" and "sliding_attention" in the lists of its files.
   std::array<LayerName, 3> layer_names = {};
+  LayerType layer_type = LayerType::kFull;  // of layers that do not slide, without such lists
   int64_t sliding_window_pattern = 6;
   int64_t no_rope_layer_interval = 0;  // every n-th layer has no rope; 0: all have it
   bool only_sliding_rotate = false;    // layers without a window have no rope, if others have one
@@ -65,18 +66,23 @@ struct Family {
   bool gguf_qk_norm = true;          // files may have the norms of "qk_layernorm"
   /// Keys of files, after "ARCHITECTURE.", that not every family's have, and which of
   /// "rope.freq_base" and "attention.head_count_kv" that files leave out at the reader's default.
-  std::array<std::string_view, 3> gguf_keys = {}, gguf_implied = {};
+  std::array<std::string_view, 12> gguf_keys = {};
+  std::array<std::string_view, 3> gguf_implied = {};
 
   /// The keys that it reads besides those that every family reads. With "rope_parameters" its
   /// folders state rope by the type of layer; every family reads such.
-  std::array<std::string_view, 12> keys = {};
+  std::array<std::string_view, 20> keys = {};
+  /// Keys of every family that its files lack.
+  std::array<std::string_view, 8> lacks_keys = {};
   /// Keys that it has under names of its own; wick's names need not be in `keys`.
-  std::array<Rename, 8> renamed_keys = {};
+  std::array<Rename, 10> renamed_keys = {};
   /// Parts of the names of tensors in folders, between dots, replaced in this order. Of several
   /// for one of wick's, wick writes the first.
   std::array<Rename, 12> renamed_tensors = {};
-  /// Layers whose rows folders and GGUF files have in one tensor; of experts, only folders.
-  std::array<std::string_view, 2> fused_tensors = {};
+  /// Layers whose rows folders and GGUF files have in one tensor; the MLPs of families that fuse
+  /// experts, only folders.
+  std::array<std::string_view, 3> fused_tensors = {};
+  bool may_lack_experts = false;    // a number of experts of 0: layers have one MLP
   bool transposed_weights = false;  // folders have the weights of layers as [in, out]
   bool derives_head_dim = false;    // transformers takes no head_dim
   bool grouped_qkv = false;         // folders have the rows of self_attn.qkv_proj by group

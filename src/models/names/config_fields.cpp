@@ -1,6 +1,7 @@
 #include "models/names/config_fields.h"
 
 #include <cmath>
+#include <limits>
 
 #include "models/names/rope_settings.h"
 #include "models/names/typed_settings.h"
@@ -66,6 +67,8 @@ OptionalSetting not_written(const Config&, const Family&) { return {}; }
 
 bool lists(const Family& family, std::string_view key) { return contains(family.keys, key); }
 
+constexpr int64_t kUnlimitedPositions = 1 << 20;
+
 // ---- heads
 
 void read_key_value_heads(const ConfigField& field, const Settings& values, const Family& family,
@@ -80,6 +83,14 @@ void read_key_value_heads(const ConfigField& field, const Settings& values, cons
 bool has_groups(const Config& c) {
   return c.parallel_mlp_norm ||
          (c.num_key_value_heads != 1 && c.num_key_value_heads != c.num_attention_heads);
+}
+
+/// A list, with 0 for layers without keys.
+OptionalSetting key_value_heads_of_layers(const Config& c) {
+  Setting::List heads;
+  for (const LayerType type : c.layer_types)
+    heads.emplace_back(type == LayerType::kMamba ? 0 : c.num_key_value_heads);
+  return Setting(std::move(heads));
 }
 
 int64_t share_of_heads(const GgufFile& file) {
@@ -158,6 +169,12 @@ std::vector<LayerName> layer_names(const Family& family) {
   names.insert(names.end(), std::begin(kLayerNames), std::end(kLayerNames));
   return names;
 }
+/// The name that the family's lists have for a kind of layer.
+std::string name_of_layer(const Family& family, LayerType type) {
+  for (const LayerName& known : layer_names(family))
+    if (known.type == type) return std::string(known.name);
+  return "";
+}
 LayerType layer_type(const Settings& values, const char* key, const Family& family,
                      const std::string& name) {
   std::string expected;
@@ -206,7 +223,7 @@ std::vector<LayerType> layer_types_of(const Settings& values, const Family& fami
         layer_type(values, "block_types", family, repeated[size_t(i) % repeated.size()]));
   if (!types.empty()) return types;
   for (int64_t i = 0; i < c.num_hidden_layers; i++)
-    types.push_back(slides(values, family, c, i) ? LayerType::kSliding : LayerType::kFull);
+    types.push_back(slides(values, family, c, i) ? LayerType::kSliding : family.layer_type);
   return types;
 }
 
@@ -242,16 +259,24 @@ OptionalSetting write_layer_types(const Config& c, const Family& family) {
   Setting::List types;
   for (size_t i = 0; i < size_t(c.num_hidden_layers); i++) {
     const LayerType type = c.layer_types.empty() ? LayerType::kFull : c.layer_types.at(i);
-    for (const LayerName& known : layer_names(family))
-      if (known.type == type) {
-        types.push_back(std::string(known.name));
-        break;
-      }
+    types.push_back(name_of_layer(family, type));
   }
+  return Setting(std::move(types));
+}
+/// Layers without keys are of the family's own kind.
+OptionalSetting gguf_attention_layers(const GgufFile& file) {
+  const std::string key = file.name("attention.head_count_kv");
+  const Setting* const value = file.metadata.find(key);
+  if (!value || !std::holds_alternative<Setting::List>(value->value)) return {};
+  Setting::List types;
+  for (const int64_t heads : file.metadata.integers(key))
+    types.push_back(
+        name_of_layer(file.family, heads > 0 ? LayerType::kFull : file.family.layer_type));
   return Setting(std::move(types));
 }
 /// A GGUF file's list says whether each layer slides.
 OptionalSetting gguf_layer_types(const GgufKey& key, const GgufFile& file) {
+  if (file.family.layer_type != LayerType::kFull) return gguf_attention_layers(file);
   const Setting* const value = file.find(key.key);
   const auto* const flags = value ? std::get_if<Setting::List>(&value->value) : nullptr;
   if (!flags) return {};
@@ -270,6 +295,72 @@ OptionalSetting write_gguf_layer_types(const Config& c, const Family& family) {
 }
 
 bool lists_recurrent(const Config& c) { return contains(c.layer_types, LayerType::kRecurrent); }
+
+// ---- Mamba layers
+
+template <auto kMember>
+void read_mamba_size(const ConfigField& field, const Settings& values, const Family& family,
+                     Config& c) {
+  if (family.defaults.*kMember == 0) return;
+  c.*kMember = size_of(values, field.key, c.*kMember);
+  if (c.hidden_act != HiddenAct::kSilu) values.fail_expected("hidden_act", "\"silu\"");
+}
+/// The size of a head, or "auto": the inner size's share.
+void read_mamba_head_dim(const ConfigField& field, const Settings& values, const Family& family,
+                         Config& c) {
+  if (family.defaults.mamba_num_heads == 0) return;
+  const int64_t inner =
+      values.has("mamba_d_ssm")
+          ? size_of(values, "mamba_d_ssm")
+          : size_of(values, "mamba_expand", 2, kLargestSize / c.hidden_size) * c.hidden_size;
+  const bool given = values.has(field.key) &&
+                     !(std::holds_alternative<std::string>(values.find(field.key)->value) &&
+                       values.text(field.key) == "auto");
+  const bool derived = values.has("mamba_d_ssm") || c.mamba_head_dim == 0;
+  const int64_t dim = given     ? size_of(values, field.key)
+                      : derived ? inner / c.mamba_num_heads
+                                : c.mamba_head_dim;
+  check(dim * c.mamba_num_heads == inner, ErrorCode::kFormat, values.where(), "\"", field.key,
+        "\": expected ", c.mamba_num_heads, " heads of an inner size of ", inner, ", got ", dim);
+  c.mamba_head_dim = dim;
+}
+OptionalSetting write_mamba_inner_size(const Config& c, const Family&) {
+  return Setting(c.mamba_num_heads * c.mamba_head_dim);
+}
+constexpr const char* kRealByName = "__float__";  // transformers 5 writes infinity so
+
+double limit_of(const Settings& values, std::string_view key, const Setting& limit) {
+  if (const auto* const real = std::get_if<double>(&limit.value)) return *real;
+  if (const auto* const integer = std::get_if<int64_t>(&limit.value)) return double(*integer);
+  const auto* const named = std::get_if<Settings>(&limit.value);
+  if (named && named->text_or(kRealByName, "") == "Infinity")
+    return std::numeric_limits<double>::infinity();
+  values.fail_expected(key, "two numbers");
+}
+void read_time_step_limit(const ConfigField& field, const Settings& values, const Family&,
+                          Config& c) {
+  if (!values.has(field.key)) return;
+  const auto* const list = std::get_if<Setting::List>(&values.find(field.key)->value);
+  if (!list || list->size() != 2) values.fail_expected(field.key, "two numbers");
+  for (size_t i = 0; i < 2; i++) c.time_step_limit[i] = limit_of(values, field.key, (*list)[i]);
+  if (!(c.time_step_limit[0] >= 0 && c.time_step_limit[0] <= c.time_step_limit[1]))
+    values.fail_expected(field.key, "two numbers from 0 on, the least first");
+}
+OptionalSetting write_time_step_limit(const Config& c, const Family&) {
+  Setting greatest = c.time_step_limit[1];
+  if (!std::isfinite(c.time_step_limit[1])) {
+    Settings named;
+    named.set(kRealByName, "Infinity");
+    greatest = named;
+  }
+  return Setting(Setting::List{c.time_step_limit[0], greatest});
+}
+OptionalSetting has_mamba_bias(const GgufFile& file, std::string_view ending) {
+  if (file.family.defaults.mamba_num_heads == 0) return {};
+  for (const auto& [name, info] : file.tensors.tensors)
+    if (name.ends_with(ending)) return Setting(true);
+  return Setting(false);
+}
 
 /// Whether every pattern-th layer is full and all others slide.
 bool has_pattern(const std::vector<LayerType>& types, int64_t pattern) {
@@ -298,6 +389,8 @@ bool has_experts(const Family& family) { return family.defaults.num_experts > 0;
 
 OptionalSetting gguf_experts(const GgufKey& key, const GgufFile& file) {
   if (!has_experts(file.family)) return own_value(key, file);
+  if (file.family.may_lack_experts && !(file.has(key.key) && file.real(key.key) != 0))
+    return Setting(0);
   constexpr int64_t kSoftmax = 1;
   const int64_t experts = file.size(key.key),
                 function = file.size_or("expert_gating_func", kSoftmax);
@@ -306,6 +399,7 @@ OptionalSetting gguf_experts(const GgufKey& key, const GgufFile& file) {
   return Setting(experts);
 }
 OptionalSetting gguf_experts_per_token(const GgufKey& key, const GgufFile& file) {
+  if (file.family.may_lack_experts) return own_value(key, file);
   return has_experts(file.family) ? Setting(file.size(key.key)) : own_value(key, file);
 }
 // Files may leave out the sizes of experts.
@@ -315,9 +409,16 @@ OptionalSetting gguf_expert_size(const GgufKey& key, const GgufFile& file) {
   return Setting(file.size("feed_forward_length") / file.size("expert_used_count"));
 }
 OptionalSetting gguf_shared_expert_size(const GgufKey& key, const GgufFile& file) {
+  if (lists(file.family, "shared_intermediate_size")) return {};
   if (file.has(key.key) || file.family.defaults.shared_expert_intermediate_size == 0)
     return own_value(key, file);
   return Setting(file.size("feed_forward_length"));
+}
+
+constexpr int64_t kSharedSize = 1024;  // transformers' default
+OptionalSetting gguf_shared_size(const GgufKey& key, const GgufFile& file) {
+  if (!lists(file.family, "shared_intermediate_size")) return {};
+  return own_value(key, file);
 }
 
 void read_experts_per_token(const ConfigField& field, const Settings& values, const Family&,
@@ -465,7 +566,7 @@ const ConfigField kFields[] = {
      [](const Config& c, const Family& family) -> OptionalSetting {
        return Setting(c.intermediate_size * family.intermediate_divisor);
      },
-     {.key = "feed_forward_length", .is_of_layers = true, .read = required_size}},
+     {.key = "feed_forward_length", .is_needed = true, .is_of_layers = true, .read = required_size}},
     {"num_hidden_layers",
      true,
      [](Field field, Values values, const Family&, Config& c) {
@@ -478,7 +579,7 @@ const ConfigField kFields[] = {
      true,
      read_size<&Config::num_attention_heads>,
      write<&Config::num_attention_heads>,
-     {.key = "attention.head_count", .is_of_layers = true, .read = required_size}},
+     {.key = "attention.head_count", .is_needed = true, .is_of_layers = true, .read = required_size}},
     {"new_decoder_architecture",
      false,
      nullptr,
@@ -504,6 +605,7 @@ const ConfigField kFields[] = {
         if (c.num_key_value_heads == c.num_attention_heads &&
             contains(family.gguf_implied, "attention.head_count_kv"))
           return {};
+        if (contains(c.layer_types, LayerType::kMamba)) return key_value_heads_of_layers(c);
         return Setting(c.num_key_value_heads);
       }}},
     {"head_dim",
@@ -521,7 +623,14 @@ const ConfigField kFields[] = {
      true,
      read_size<&Config::max_position_embeddings>,
      write<&Config::max_position_embeddings>,
-     {.key = "context_length", .read = required_size}},
+     {.key = "context_length",
+      .read = required_size,
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        // llama.cpp's number for models whose texts rope does not limit.
+        const bool unlimited = has_gguf_key(family, "rope.scaling.finetuned") &&
+                               contains(c.rope_layers, false);
+        return Setting(unlimited ? kUnlimitedPositions : c.max_position_embeddings);
+      }}},
     {"rms_norm_eps",
      true,
      read_positive<&Config::rms_norm_eps>,
@@ -577,6 +686,25 @@ const ConfigField kFields[] = {
       },
       .write = [](const Config& c, const Family&) -> OptionalSetting {
         return Setting(c.rotary_dim > 0 ? c.rotary_dim : c.head_dim);
+      }}},
+    // Other layers than attention need no positions.
+    {"position_embedding_type",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       if (!lists(family, field.key) || values.text_or(field.key, "") == "rope") return;
+       c.rope_layers.assign(size_t(c.num_hidden_layers), false);
+     },
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(contains(c.rope_layers, false) ? "nope" : "rope");
+     },
+     {.key = "rope.scaling.finetuned",
+      .is_rare = true,
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        if (!lists(f.family, "position_embedding_type")) return {};
+        return Setting(f.metadata.flag_or(f.name(key.key), true) ? "rope" : "nope");
+      },
+      .write = [](const Config& c, const Family&) -> OptionalSetting {
+        return Setting(!contains(c.rope_layers, false));
       }}},
     {"original_max_position_embeddings", false, nullptr,
      [](const Config& c, const Family&) -> OptionalSetting {
@@ -741,8 +869,61 @@ const ConfigField kFields[] = {
        c.conv1d_width = size_of(values, field.key, c.conv1d_width);
        if (c.conv1d_width < 2) values.fail_expected(field.key, "at least 2");
      },
-     write<&Config::conv1d_width>},
+     write<&Config::conv1d_width>,
+     {.key = "ssm.conv_kernel", .is_rare = true}},
+    // Mamba layers
+    {"mamba_n_heads",
+     false,
+     read_mamba_size<&Config::mamba_num_heads>,
+     write<&Config::mamba_num_heads>,
+     {.key = "ssm.time_step_rank", .is_rare = true}},
+    {"mamba_expand", false, nullptr,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(c.mamba_num_heads * c.mamba_head_dim / c.hidden_size);
+     }},
+    {"mamba_d_ssm",
+     false,
+     nullptr,
+     write_mamba_inner_size,
+     {.key = "ssm.inner_size",
+      .is_rare = true,
+      .is_of_all = true,
+      .write = write_mamba_inner_size}},
+    {"mamba_d_head", false, read_mamba_head_dim, write<&Config::mamba_head_dim>},
+    {"mamba_n_groups",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       if (family.defaults.mamba_num_heads == 0) return;
+       c.mamba_num_groups = size_of(values, field.key, c.mamba_num_groups);
+       if (c.mamba_num_heads % c.mamba_num_groups != 0)
+         values.fail_expected(
+             field.key, "a divisor of the number of heads " + std::to_string(c.mamba_num_heads));
+     },
+     write<&Config::mamba_num_groups>,
+     {.key = "ssm.group_count", .is_rare = true}},
+    {"mamba_d_state",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       if (family.defaults.mamba_num_heads == 0) return;
+       c.mamba_state_size =
+           size_of(values, field.key, c.mamba_state_size, kLargestSize / c.mamba_num_groups);
+     },
+     write<&Config::mamba_state_size>,
+     {.key = "ssm.state_size", .is_rare = true}},
+    {"mamba_proj_bias",
+     false,
+     read_flag<&Config::mamba_bias>,
+     write<&Config::mamba_bias>,
+     {.read = [](const GgufKey&, File f) { return has_mamba_bias(f, ".ssm_in.bias"); }}},
+    {"mamba_conv_bias",
+     false,
+     read_flag<&Config::mamba_conv_bias>,
+     write<&Config::mamba_conv_bias>,
+     {.read = [](const GgufKey&, File f) { return has_mamba_bias(f, ".ssm_conv1d.bias"); }}},
+    {"time_step_limit", false, read_time_step_limit, write_time_step_limit},
     // blocks
+    {"residual_in_fp32", false, read_flag<&Config::residual_in_f32>,
+     write<&Config::residual_in_f32>},
     {"use_parallel_residual",
      false,
      read_flag<&Config::parallel_residual>,
@@ -773,7 +954,9 @@ const ConfigField kFields[] = {
     {"num_experts",
      false,
      [](Field field, Values values, const Family& family, Config& c) {
-       if (has_experts(family)) c.num_experts = size_of(values, field.key, c.num_experts);
+       if (!has_experts(family)) return;
+       const bool none = family.may_lack_experts && values.integer_or(field.key, 1) == 0;
+       c.num_experts = none ? 0 : size_of(values, field.key, c.num_experts);
      },
      write<&Config::num_experts>,
      {.key = "expert_count", .read = gguf_experts}},
@@ -796,6 +979,18 @@ const ConfigField kFields[] = {
      },
      write<&Config::shared_expert_intermediate_size>,
      {.key = "expert_shared_feed_forward_length", .read = gguf_shared_expert_size}},
+    // Of an MLP beside the experts, or of all MLPs in a model without experts.
+    {"shared_intermediate_size",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       if (!lists(family, field.key)) return;
+       int64_t& size = c.num_experts > 0 ? c.shared_expert_intermediate_size : c.intermediate_size;
+       size = size_of(values, field.key, kSharedSize);
+     },
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(c.num_experts > 0 ? c.shared_expert_intermediate_size : c.intermediate_size);
+     },
+     {.key = "expert_shared_feed_forward_length", .is_rare = true, .read = gguf_shared_size}},
     {"norm_topk_prob",
      false,
      read_flag<&Config::norm_topk_prob>,
@@ -878,8 +1073,16 @@ const ConfigField kFields[] = {
 
 std::span<const ConfigField> config_fields() { return kFields; }
 
+bool lacks_key(const Family& family, const ConfigField& field) {
+  return !field.key.empty() && contains(family.lacks_keys, field.key);
+}
+
+bool has_own_name(const Family& family, const ConfigField& field) {
+  return (field.is_common && !lacks_key(family, field)) || lists(family, field.key);
+}
+
 bool reads_key(const Family& family, const ConfigField& field) {
-  if (field.is_common || lists(family, field.key)) return true;
+  if (has_own_name(family, field)) return true;
   return std::any_of(family.renamed_keys.begin(), family.renamed_keys.end(),
                      [&](const Rename& rename) { return rename.wick == field.key; }) &&
          !field.key.empty();

@@ -16,6 +16,7 @@ using OptionalSetting = std::optional<Setting>;
 struct GgufKey {
   std::string_view key = "";  // after "ARCHITECTURE."; "": no key of its own
   bool is_rare = false;       // only families that list the key have it in their files
+  bool is_needed = false;     // files of families without it have 0
   bool is_of_layers = false;  // files may have a list of one number for each layer
   /// Whether the value counts in families, too, whose folders lack the field's key.
   bool is_of_all = false;
@@ -40,7 +41,11 @@ struct ConfigField {
 /// In the order in which they are read, and written to config.json.
 std::span<const ConfigField> config_fields();
 
-/// Whether the family's config.json has the key, under this name or its own.
+/// Whether the family's files lack the key although it is common.
+bool lacks_key(const Family& family, const ConfigField& field);
+/// Whether the family's config.json has the key under this name.
+bool has_own_name(const Family& family, const ConfigField& field);
+/// Whether it has the key, under this name or its own.
 bool reads_key(const Family& family, const ConfigField& field);
 
 }  // namespace wick

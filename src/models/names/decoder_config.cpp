@@ -57,8 +57,7 @@ Settings folder_values(const Family& family, const Settings& settings,
     for (const auto& [file, wick] : family.renamed_keys)
       if (file == key && !file.empty()) values.set(std::string(wick), value), is_read = true;
     for (const ConfigField& field : config_fields())
-      if (field.key == key && (field.is_common || contains(family.keys, field.key)))
-        values.set(key, value), is_read = true;
+      if (field.key == key && has_own_name(family, field)) values.set(key, value), is_read = true;
     if (!is_read) pass_over(settings, entry, family, ignored);
   }
   return values;
@@ -71,6 +70,7 @@ Settings gguf_values(const GgufFile& file, std::vector<std::string>* ignored) {
   for (const ConfigField& field : config_fields()) {
     const GgufKey& key = field.gguf;
     if (!key.key.empty()) known.push_back(key.key);
+    if (lacks_key(file.family, field)) continue;
     OptionalSetting value;
     if (key.read)
       value = key.read(key, file);
@@ -191,7 +191,7 @@ Settings to_settings(const DecoderConfig& c) {
     if (!value) continue;
     for (const auto& [file, wick] : family->renamed_keys)
       if (wick == field.key) s.set(std::string(file), *value);
-    if (field.is_common || contains(family->keys, field.key)) s.set(std::string(field.key), *value);
+    if (has_own_name(*family, field)) s.set(std::string(field.key), *value);
   }
   return s;
 }
@@ -205,6 +205,10 @@ Settings gguf_settings(const DecoderConfig& c) {
   for (const ConfigField& field : config_fields()) {
     const GgufKey& key = field.gguf;
     if (key.key.empty() || (key.is_rare && !has_gguf_key(family, key.key))) continue;
+    if (lacks_key(family, field)) {
+      if (key.is_needed) s.set(std::string(key.key), int64_t{0});
+      continue;
+    }
     const auto write = key.write ? key.write : reads_key(family, field) ? field.write : nullptr;
     const OptionalSetting value = write ? write(c, family) : std::nullopt;
     const bool is_null = !value || std::holds_alternative<std::nullptr_t>(value->value);

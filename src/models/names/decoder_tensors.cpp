@@ -6,7 +6,9 @@
 #include "models/names/tied_head.h"
 #include "models/names/typed_settings.h"
 #include "wick/ops/arrange.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
 namespace {
@@ -39,6 +41,16 @@ constexpr Name kLayerNames[] = {
     {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
     {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
     {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+    {"ssm_in", "mamba.in_proj"},
+    {"ssm_conv1d", "mamba.conv1d"},
+    {"ssm_norm", "mamba.gate_norm"},
+    {"ssm_out", "mamba.out_proj"},
+};
+/// Likewise, with their endings.
+constexpr Name kLayerTensors[] = {
+    {"ssm_a", "mamba.A_log"},
+    {"ssm_d", "mamba.D"},
+    {"ssm_dt.bias", "mamba.dt_bias"},
 };
 constexpr Name kNames[] = {
     {"token_embd.weight", "model.embed_tokens.weight"},
@@ -82,7 +94,11 @@ std::string expert_name(std::string_view of_layer) {
 std::optional<std::string> hub_name_of_layer(const std::string& name, const DecoderConfig& config,
                                              const TensorSource& file) {
   const size_t number = name.find('.'), part = name.find('.', number + 1), ending = name.rfind('.');
-  if (!name.starts_with("blk.") || part == std::string::npos || ending <= part) return {};
+  if (!name.starts_with("blk.") || part == std::string::npos) return {};
+  for (const Name& known : kLayerTensors)
+    if (known.gguf == std::string_view(name).substr(part + 1))
+      return "model.layers." + name.substr(number + 1, part - number) + std::string(known.hub);
+  if (ending <= part) return {};
   const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
   const std::string layer = name.substr(number + 1, part - number);  // "3."
   std::string hub = expert_name(of_layer);
@@ -127,11 +143,19 @@ void replace_part(std::string& name, const Rename& rename) {
     name.replace(at, rename.file.size(), rename.wick);
 }
 
+/// The MLP that a family has beside its experts, and without them alone.
+constexpr Rename kSharedAlone = {"mlp.shared_expert", "mlp"};
+bool is_alone(const Family& family, const DecoderConfig& config) {
+  return family.may_lack_experts && config.num_experts == 0;
+}
+
 /// The Decoder's name for one in a family's folder; empty for tensors that are not of the text.
-std::string folder_name(const std::string& name, const Family* family) {
+std::string folder_name(const std::string& name, const Family* family,
+                        const DecoderConfig& config) {
   std::string result = text_name(name);
   if (family)
     for (const Rename& rename : family->renamed_tensors) replace_part(result, rename);
+  if (family && is_alone(*family, config)) replace_part(result, kSharedAlone);
   for (const char* stacked : {"mlp.experts.gate_up_proj", "mlp.experts.down_proj"})
     if (result.ends_with(stacked)) result += ".weight";  // transformers 5 leaves it out
   return result;
@@ -209,6 +233,31 @@ void add_single_rows(TensorPlan& plan) {
   }
 }
 
+/// The tensors of Mamba layers in the form of GGUF files, which have -exp(A_log), dims of 1 where
+/// Mamba 1 has states, and a row of the norm's weight for each group; or back.
+void convert_mamba(TensorPlan& plan, const DecoderConfig& c, bool to_gguf) {
+  const int64_t inner = c.mamba_num_heads * c.mamba_head_dim, groups = c.mamba_num_groups;
+  for (const std::string& name : plan.names()) {
+    if (name.find(".mamba.") == name.npos) continue;
+    TensorInfo info = plan.info(name);
+    const int64_t size = numel(info.shape);
+    const bool is_decay = name.ends_with(".A_log");
+    if (is_decay || name.ends_with(".D"))
+      info.shape = to_gguf ? Shape{size, 1} : Shape{size};
+    else if (name.ends_with(".gate_norm.weight") && size == inner)
+      info.shape = to_gguf ? Shape{groups, size / groups} : Shape{size};
+    else if (name.ends_with(".conv1d.weight") && info.shape.size() == (to_gguf ? 3 : 2))
+      to_gguf ? info.shape.erase(1) : info.shape.insert(1, 1);
+    else
+      continue;
+    plan.change(name, info, [=, shape = info.shape](const std::vector<Tensor>& inputs) {
+      const Tensor& x = only(inputs);
+      if (!is_decay) return reshape(x, shape);
+      return reshape(to_gguf ? -exp(x) : log(-x), shape);
+    });
+  }
+}
+
 /// Layers whose rows files store in one tensor, in this order.
 struct Fused {
   std::string name;
@@ -224,6 +273,10 @@ std::vector<Fused> fused_layers(const DecoderConfig& c) {
           {"mlp.gate_up_proj",
            0,
            {{"mlp.gate_proj", c.intermediate_size}, {"mlp.up_proj", c.intermediate_size}}},
+          {"mlp.shared_expert.gate_up_proj",
+           0,
+           {{"mlp.shared_expert.gate_proj", c.shared_expert_intermediate_size},
+            {"mlp.shared_expert.up_proj", c.shared_expert_intermediate_size}}},
           {"mlp.experts.gate_up_proj",
            1,
            {{"mlp.experts.gate_proj", c.moe_intermediate_size},
@@ -314,7 +367,8 @@ void stack_parts(TensorPlan& plan, const DecoderConfig& config) {
 // ---- the way back
 
 /// The name in a family's folder.
-std::string name_in_folder(std::string name, const Family& family) {
+std::string name_in_folder(std::string name, const Family& family, const DecoderConfig& config) {
+  if (is_alone(family, config)) replace_part(name, {kSharedAlone.wick, kSharedAlone.file});
   const auto& renames = family.renamed_tensors;
   for (size_t i = renames.size(); i-- > 0;) {
     const bool has_earlier =
@@ -332,6 +386,10 @@ std::string gguf_name(const std::string& name, const DecoderConfig& config) {
   constexpr std::string_view kLayers = "model.layers.";
   const size_t part = name.find('.', kLayers.size()), ending = name.rfind('.');
   if (!name.starts_with(kLayers) || part == std::string::npos || ending <= part) return "";
+  for (const Name& known : kLayerTensors)
+    if (known.hub == std::string_view(name).substr(part + 1))
+      return "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size()) +
+             std::string(known.gguf);
   const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
   const auto named = [&](std::string_view gguf) {
     return "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size()) + std::string(gguf) +
@@ -347,11 +405,13 @@ std::string gguf_name(const std::string& name, const DecoderConfig& config) {
 }
 
 /// The rows of the family's fused layers in one tensor: the inverse of split_rows.
-void fuse_rows(TensorPlan& plan, const DecoderConfig& config, bool of_experts_too) {
+void fuse_rows(TensorPlan& plan, const DecoderConfig& config, bool of_folder) {
   const Family& family = *find_family(config.model_type);
   for (const Fused& kind : fused_layers(config)) {
     if (!contains(family.fused_tensors, kind.name)) continue;
-    if (kind.name.starts_with("mlp.experts.") && !of_experts_too) continue;
+    if (kind.name.starts_with("mlp.") && !of_folder &&
+        contains(family.fused_tensors, "mlp.experts.gate_up_proj"))
+      continue;
     const std::string& layer = kind.layers[0].first;
     for (const std::string& name : plan.names()) {
       const size_t at = name.find("." + layer + ".");
@@ -382,12 +442,14 @@ TensorPlan decoder_plan(const TensorSource& file, const DecoderConfig& config) {
   const bool is_gguf = file.tensors.count("token_embd.weight") > 0;
   TensorPlan plan(file);
   plan.rename([&](const std::string& name) {
-    const std::string hub = is_gguf ? hub_name(name, config, file) : folder_name(name, family);
+    const std::string hub =
+        is_gguf ? hub_name(name, config, file) : folder_name(name, family, config);
     return is_redundant(hub, config) ? "" : hub;
   });
   if (family && family->transposed_weights && !is_gguf) transpose_weights(plan);
   if (family && family->grouped_qkv && !is_gguf) regroup_rows(plan, config, false);
   if (is_gguf) add_single_rows(plan);
+  if (is_gguf) convert_mamba(plan, config, false);
   stack_parts(plan, config);
   split_rows(plan, config);
   return plan;
@@ -395,6 +457,7 @@ TensorPlan decoder_plan(const TensorSource& file, const DecoderConfig& config) {
 
 void take_gguf_names(TensorPlan& plan, const DecoderConfig& config) {
   fuse_rows(plan, config, false);
+  convert_mamba(plan, config, true);
   plan.rename([&](const std::string& name) {
     const std::string gguf = gguf_name(name, config);
     check(!gguf.empty(), ErrorCode::kFormat, plan.where(), "tensor \"", name,
@@ -422,7 +485,7 @@ void take_folder_names(TensorPlan& plan, const DecoderConfig& config) {
   fuse_rows(plan, config, true);
   if (family.grouped_qkv) regroup_rows(plan, config, true);
   if (family.transposed_weights) transpose_weights(plan);
-  plan.rename([&](const std::string& name) { return name_in_folder(name, family); });
+  plan.rename([&](const std::string& name) { return name_in_folder(name, family, config); });
 }
 
 TensorSource decoder_tensors(const TensorSource& source, const DecoderConfig& config) {

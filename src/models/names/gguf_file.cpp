@@ -6,21 +6,23 @@
 namespace wick {
 namespace {
 
-/// The number that a list repeats for each layer, or the value itself. Errors: kUnsupported if the
-/// layers differ.
+/// The number that a list repeats for each layer, or the value itself; a layer that lacks the part
+/// has 0. Errors: kUnsupported if the others differ.
 Setting of_all_layers(const std::string& where, const std::string& name, const Setting& value) {
   const auto* const list = std::get_if<Setting::List>(&value.value);
   if (!list || list->empty()) return value;
-  const auto* const first = std::get_if<int64_t>(&list->front().value);
-  if (!first) return value;
-  for (size_t layer = 1; layer < list->size(); layer++) {
+  size_t first = 0;
+  int64_t common = 0;
+  for (size_t layer = 0; layer < list->size(); layer++) {
     const auto* const size = std::get_if<int64_t>(&(*list)[layer].value);
     if (!size) return value;
-    check(*size == *first, ErrorCode::kUnsupported, where, "\"", name,
-          "\": expected the same number for all layers, got ", *first, " for layer 0 and ", *size,
-          " for layer ", layer);
+    if (*size == 0) continue;
+    if (common == 0) common = *size, first = layer;
+    check(*size == common, ErrorCode::kUnsupported, where, "\"", name,
+          "\": expected the same number for all layers, got ", common, " for layer ", first,
+          " and ", *size, " for layer ", layer);
   }
-  return *first;
+  return common;
 }
 
 bool is_of_layers(std::string_view key) {

@@ -9,11 +9,18 @@
 
 namespace wick {
 
-SharedExpert::SharedExpert(const MlpOptions& o, Parameters& p, const std::string& name)
+SharedExpert::SharedExpert(const MlpOptions& o, bool has_gate, Parameters& p,
+                           const std::string& name)
     : mlp(o, p, name + "shared_expert."),
-      gate(p, name + "shared_expert_gate", o.hidden_size, 1, {.deviation = o.deviation}) {}
+      gate(has_gate
+               ? std::optional<Linear>(std::in_place, p, name + "shared_expert_gate", o.hidden_size,
+                                       1, LinearOptions{.deviation = o.deviation})
+               : std::nullopt) {}
 
-Tensor SharedExpert::operator()(const Tensor& x) const { return mlp(x) * sigmoid(gate(x)); }
+Tensor SharedExpert::operator()(const Tensor& x) const {
+  const Tensor y = mlp(x);
+  return gate ? y * sigmoid((*gate)(x)) : y;
+}
 
 Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name)
     : act(o.expert.act),
@@ -29,7 +36,7 @@ Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name
   if (o.shared_size == 0) return;
   MlpOptions shared = o.expert;
   shared.intermediate_size = o.shared_size;
-  shared_expert.emplace(shared, p, name);
+  shared_expert.emplace(shared, o.shared_gate, p, name);
 }
 
 Tensor Experts::operator()(const Tensor& x, const Tensor& residual) const {

@@ -13,14 +13,15 @@ struct ExpertsOptions {
   int64_t experts = 0, selected = 0;
   bool renormalizes = false;  // the selected experts' probabilities are scaled to a sum of 1
   int64_t shared_size = 0;    // of an MLP beside them for every token; 0: there is no such one
+  bool shared_gate = true;    // that one is scaled by the sigmoid of a gate's score
 };
 
-/// An MLP beside the experts for every token, scaled by the sigmoid of a gate's score.
+/// An MLP beside the experts for every token, which may be scaled by the sigmoid of a gate's score.
 struct SharedExpert {
   const Mlp mlp;
-  const Linear gate;  // to 1 score
+  const std::optional<Linear> gate;  // to 1 score
 
-  SharedExpert(const MlpOptions& options, Parameters& p, const std::string& name);
+  SharedExpert(const MlpOptions& options, bool has_gate, Parameters& p, const std::string& name);
   Tensor operator()(const Tensor& x) const;
 };
 

@@ -4,6 +4,8 @@
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/compare.h"
+#include "wick/ops/create.h"
+#include "wick/ops/gather.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
 
@@ -19,6 +21,17 @@ NewTokens new_tokens(const Tensor& positions, const StateCache& cache) {
   }
   return {sum(is_new, {.dims = {1}}),
           maximum(cache.next(), amax(positions, {.dims = {1}, .keepdim = true}) + 1)};
+}
+
+Tensor held_outputs(const Tensor& y, const NewTokens& tokens, StateCache* cache, int64_t index) {
+  if (!cache) return y;
+  const int64_t b = y.size(0), t = y.size(1), width = y.size(2);
+  const Tensor all = cat({cache->state(index), y}, 1);     // [B, T + 1, E]
+  const Tensor last = reshape(tokens.lengths, {b, 1, 1});  // in all
+  const Tensor next =
+      reshape(arange(t, {.dtype = DType::kI64, .device = y.device()}) + 1, {1, t, 1});
+  cache->set_state(index, gather(all, 1, broadcast_to(last, {b, 1, width})));
+  return gather(all, 1, broadcast_to(minimum(next, last), {b, t, width}));
 }
 
 }  // namespace wick

@@ -17,6 +17,12 @@ struct NewTokens {
 /// Of tokens at positions [B, T], whose first ones follow those that the cache has.
 NewTokens new_tokens(const Tensor& positions, const StateCache& cache);
 
+/// The outputs [B, T, E] of a layer with a state, of which those after a row's new tokens are the
+/// last new one's: attention of later layers writes the keys of a repeated token again. A row
+/// without new tokens has the output of the token before, which state `index` of the cache, [1, E],
+/// keeps. Without a cache, the outputs as they are.
+Tensor held_outputs(const Tensor& y, const NewTokens& tokens, StateCache* cache, int64_t index);
+
 /// Inputs of a layer other than the hidden states.
 struct Step {
   const Tensor& positions;    // [B, T]

@@ -70,8 +70,8 @@ Tensor RgLru::operator()(const Tensor& hidden, const Step& step, const Tensor& r
     cache->set_state(1, scan.state);
     cache->set_next(step.new_tokens.next);
   }
-  return linear_out_(gated(options_.act, linear_y_(hidden), cast(scan.y, x.dtype())),
-                     {.residual = residual});
+  const Tensor y = gated(options_.act, linear_y_(hidden), cast(scan.y, x.dtype()));
+  return linear_out_(held_outputs(y, step.new_tokens, cache, 2), {.residual = residual});
 }
 
 std::unique_ptr<LayerCache> RgLru::make_cache(const CacheOptions& cache,
@@ -79,7 +79,8 @@ std::unique_ptr<LayerCache> RgLru::make_cache(const CacheOptions& cache,
                                               const TensorOptions& options) const {
   const std::vector<StateCache::Kind> kinds = {
       {{options_.conv_width - 1, options_.width}, options.dtype},
-      {{options_.width}, state_dtype(options.dtype)}};
+      {{options_.width}, state_dtype(options.dtype)},
+      {{1, options_.width}, options.dtype}};
   return std::make_unique<StateCache>(cache.sequences, kinds, options.device);
 }
 

@@ -29,6 +29,11 @@ GPT2 = dict(vocab_size=48, n_embd=16, n_layer=2, n_head=4, n_positions=64, n_ctx
 FALCON = dict(vocab_size=48, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, initializer_range=0.5, bos_token_id=1,
               eos_token_id=2)
 
+HYBRID = dict(SIZES, embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.3, logits_scaling=2.0,
+              mamba_n_heads=4, mamba_d_state=8, mamba_d_conv=3)
+MAMBA2 = dict(vocab_size=48, hidden_size=16, num_hidden_layers=2, num_heads=4, head_dim=8, state_size=8, conv_kernel=3,
+              initializer_range=0.5, bos_token_id=1, eos_token_id=2, pad_token_id=None, chunk_size=8)
+
 # name: family, dtype in the file, options of the config
 MODELS = {
     "llama_linear": (LLAMA, "float16", dict(rope_parameters=dict(rope_type="linear", rope_theta=500.0, factor=3.0))),
@@ -111,6 +116,19 @@ MODELS = {
     "granitemoe": ("GraniteMoe", "float32", dict(head_dim=None, embedding_multiplier=3.0, residual_multiplier=0.5,
                                                  attention_multiplier=0.3, logits_scaling=2.0, num_local_experts=5,
                                                  num_experts_per_tok=2)),
+    "granitemoehybrid": ("GraniteMoeHybrid", "float32", dict(
+        HYBRID, head_dim=None, num_hidden_layers=3, intermediate_size=12, num_local_experts=5, num_experts_per_tok=2,
+        shared_intermediate_size=20, layer_types=["mamba", "attention", "mamba"], mamba_n_groups=2)),
+    "granitemoehybrid_dense": ("GraniteMoeHybrid", "bfloat16", dict(
+        HYBRID, head_dim=None, num_local_experts=0, shared_intermediate_size=20, layer_types=["attention", "mamba"],
+        position_embedding_type="rope", attention_bias=True, mamba_proj_bias=True, mamba_conv_bias=False,
+        time_step_limit=[0.7, 1.5], rope_parameters=dict(rope_type="default", rope_theta=100.0))),
+    "granitemoehybrid_nope": ("GraniteMoeHybrid", "float32", dict(
+        HYBRID, head_dim=None, num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=20,
+        layer_types=["mamba", "attention"])),
+    "mamba2": ("Mamba2", "float32", dict(MAMBA2, n_groups=2)),
+    "mamba2_limited": ("Mamba2", "bfloat16", dict(MAMBA2, n_groups=1, use_bias=True, use_conv_bias=False, chunk_size=4,
+                                                  time_step_limit=[0.7, 1.5], tie_word_embeddings=True)),
     "qwen3_moe": ("Qwen3Moe", "float32", dict(num_hidden_layers=4, num_experts=6, num_experts_per_tok=3, moe_intermediate_size=12,
                                               norm_topk_prob=False, decoder_sparse_step=2, mlp_only_layers=[3])),
     "qwen3_moe_renormalized": ("Qwen3Moe", "bfloat16", dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=12,
@@ -120,6 +138,8 @@ NAMED_OTHERWISE = {"GPT2": "GPT2LMHeadModel"}
 LENGTHS = (3, 21, 12)
 SHARDED = "qwen3_bf16"                   # in several files
 FORMER = ("llama_llama3", "gemma3_f16")  # with a config.json as transformers 4 wrote it
+
+FORMER_LAYERS = ("granitemoehybrid", "granitemoehybrid_nope")
 
 
 def respell(path):
@@ -133,6 +153,14 @@ def respell(path):
     config["rope_theta"] = rope.pop("rope_theta")
     config["rope_scaling"] = rope if rope["rope_type"] != "default" else None
     config["torch_dtype"] = config.pop("dtype")
+    path.write_text(json.dumps(config, indent=2) + "\n")
+
+
+def rename_layers(path):
+    """From transformers 5's names of layers to those that published models have."""
+    config = json.loads(path.read_text())
+    former = {"linear_attention": "mamba", "full_attention": "attention"}
+    config["layer_types"] = [former[name] for name in config["layer_types"]]
     path.write_text(json.dumps(config, indent=2) + "\n")
 
 
@@ -181,6 +209,8 @@ for name, (family, dtype, options) in MODELS.items():
     (folder / "generation_config.json").unlink(missing_ok=True)
     if name in FORMER:
         respell(folder / "config.json")
+    if name in FORMER_LAYERS:
+        rename_layers(folder / "config.json")
     # Eager attention has no kernel of its own, but Falcon's adds the biases of ALiBi twice.
     attention = "sdpa" if options.get("alibi") else "eager"
     model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation=attention).eval()

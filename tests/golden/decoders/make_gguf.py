@@ -49,6 +49,9 @@ MODELS = {
     "mixtral": gguf.LlamaFileType.ALL_F32,
     "qwen2_moe": gguf.LlamaFileType.MOSTLY_BF16,
     "qwen3_moe_renormalized": gguf.LlamaFileType.MOSTLY_BF16,
+    "granitemoehybrid": gguf.LlamaFileType.ALL_F32,
+    "granitemoehybrid_nope": gguf.LlamaFileType.ALL_F32,
+    "mamba2": gguf.LlamaFileType.ALL_F32,
     "granitemoe": gguf.LlamaFileType.ALL_F32,
 }
 

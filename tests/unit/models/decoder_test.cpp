@@ -288,6 +288,30 @@ TEST(DecoderConfig, KnowsTheExpertsOfItsFamily) {
                "\"num_experts_per_tok\": expected at most the number of experts 8, got 9");
 }
 
+TEST(DecoderConfig, KnowsTheMambaLayersOfItsFamily) {
+  const std::string heads = R"("num_attention_heads": 2, "num_key_value_heads": 2)";
+  const auto granite = [&](const std::string& keys) {
+    return config_of("granitemoehybrid", heads + ", \"mamba_n_heads\": 4, " + keys);
+  };
+  const DecoderConfig c = granite(R"("layer_types": ["mamba", "attention", "mamba", "mamba"])");
+  EXPECT_EQ(c.layer_types, (std::vector<LayerType>{LayerType::kMamba, LayerType::kFull,
+                                                   LayerType::kMamba, LayerType::kMamba}));
+  EXPECT_EQ(c.rope_layers, std::vector<bool>(4, false));
+  EXPECT_EQ(c.mamba_head_dim, c.hidden_size / 2);
+  EXPECT_EQ(c.shared_expert_intermediate_size, 1024);
+  EXPECT_EQ(granite("\"mamba_d_state\": 5").layer_types,
+            std::vector<LayerType>(4, LayerType::kMamba));
+  EXPECT_EQ(granite(R"("num_local_experts": 0, "shared_intermediate_size": 20)").intermediate_size,
+            20);
+  EXPECT_TRUE(granite(R"("position_embedding_type": "rope")").rope_layers.empty());
+  EXPECT_ERROR(granite("\"mamba_d_head\": 1"), kFormat, "\"mamba_d_head\": expected 4 heads");
+  EXPECT_ERROR(granite("\"mamba_n_groups\": 3"), kFormat, "\"mamba_n_groups\"");
+  EXPECT_ERROR(granite("\"mamba_d_state\": 3000000000"), kFormat, "\"mamba_d_state\"");
+  EXPECT_ERROR(granite("\"hidden_act\": \"gelu\""), kFormat, "\"hidden_act\"");
+  EXPECT_ERROR(granite("\"time_step_limit\": [1, 0.5]"), kFormat, "\"time_step_limit\"");
+  EXPECT_ERROR(granite("\"layer_types\": [\"mamba\"]"), kFormat, "\"layer_types\"");
+}
+
 TEST(DecoderConfig, ReadsTheScalingOfRope) {
   const auto scaling = [](const std::string& keys) {
     return config_with("rope_scaling", "{" + keys + "}").rope_scaling;
@@ -397,7 +421,7 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   const Case cases[] = {
       {"model_type", "\"mamba\"",
        "config.json: \"model_type\": expected \"llama\", \"mistral\", \"mixtral\", \"qwen2\", "},
-      {"model_type", "\"mamba\"", "\"gpt2\", \"falcon\", got the string \"mamba\""},
+      {"model_type", "\"mamba\"", "\"falcon\", \"mamba2\", got the string \"mamba\""},
       {"model_type", "", "\"model_type\": expected a string, got nothing"},
       {"vocab_size", "\"48\"",
        "\"vocab_size\": expected an integer of at least 1, got the string \"48\""},
@@ -492,7 +516,12 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
                              "qwen3_moe",
                              "qwen2_moe",
                              "qwen2_moe_window",
-                             "granitemoe"})
+                             "granitemoe",
+                             "granitemoehybrid",
+                             "granitemoehybrid_dense",
+                             "granitemoehybrid_nope",
+                             "mamba2",
+                             "mamba2_limited"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.attention_output_bias = false;
@@ -705,6 +734,11 @@ constexpr const char* kMoreModels[] = {
     "decoders/granitemoe",
     "decoders/recurrent_gemma",
     "decoders/recurrent_gemma_bf16",
+    "decoders/granitemoehybrid",
+    "decoders/granitemoehybrid_dense",
+    "decoders/granitemoehybrid_nope",
+    "decoders/mamba2",
+    "decoders/mamba2_limited",
 };
 constexpr const char* kGgufModels[] = {
     "decoders/llama_linear/model.gguf",
@@ -739,6 +773,9 @@ constexpr const char* kGgufModels[] = {
     "decoders/mixtral/model.gguf",
     "decoders/qwen2_moe/model.gguf",
     "decoders/granitemoe/model.gguf",
+    "decoders/granitemoehybrid/model.gguf",
+    "decoders/granitemoehybrid_nope/model.gguf",
+    "decoders/mamba2/model.gguf",
     "decoders/qwen3_moe_renormalized/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
@@ -872,7 +909,10 @@ TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
                              "qwen3_moe",
                              "qwen2_moe",
                              "granitemoe",
-                             "recurrent_gemma"}) {
+                             "granitemoe",
+                             "recurrent_gemma",
+                             "granitemoehybrid",
+                             "mamba2"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);

@@ -34,7 +34,47 @@ std::span<const Family> ibm_families() {
                             {"mlp.router.layer", "mlp.gate"},
                             {"mlp.router", "mlp.gate"}}}  // transformers 5
        ,
-       .fused_tensors = {"mlp.experts.gate_up_proj"}}};
+       .fused_tensors = {"mlp.experts.gate_up_proj"}},
+      {.model_type = "granitemoehybrid",
+       .architecture = "GraniteMoeHybridForCausalLM",
+       .defaults = {.vocab_size = 32000,
+                    .hidden_size = 4096,
+                    .num_hidden_layers = 32,
+                    .num_attention_heads = 32,
+                    .mamba_num_heads = 128,
+                    .mamba_state_size = 256,
+                    .num_experts = 8,
+                    .num_experts_per_tok = 2,
+                    .shared_expert_gate = false,
+                    .norm_topk_prob = true,
+                    .attention_multiplier = 1},
+       .layer_names = {{{"mamba", LayerType::kMamba},
+                        {"attention", LayerType::kFull},
+                        {"linear_attention", LayerType::kMamba}}},  // transformers 5
+       .layer_type = LayerType::kMamba,
+       .gguf = "granitehybrid",
+       .gguf_pairs = RopePairs::kAdjacent,
+       .gguf_norm_topk_prob = true,
+       .gguf_keys = {"vocab_size", "rope.dimension_count", "rope.scaling.finetuned",
+                     "expert_shared_feed_forward_length", "ssm.conv_kernel", "ssm.state_size",
+                     "ssm.group_count", "ssm.inner_size", "ssm.time_step_rank"},
+       .keys = {"hidden_act", "attention_bias", "embedding_multiplier", "logits_scaling",
+                "residual_multiplier", "attention_multiplier", "num_experts_per_tok",
+                "shared_intermediate_size", "position_embedding_type", "layer_types",
+                "mamba_n_heads", "mamba_expand", "mamba_d_head", "mamba_n_groups", "mamba_d_state",
+                "mamba_conv_bias", "mamba_proj_bias", "time_step_limit"},
+       .renamed_keys = {{{"num_local_experts", "num_experts"}, {"mamba_d_conv", "conv1d_width"}}},
+       .renamed_tensors = {{{"block_sparse_moe", "mlp"},
+                            {"mlp.input_linear", "mlp.experts.gate_up_proj"},
+                            {"mlp.output_linear", "mlp.experts.down_proj"},
+                            {"mlp.router.layer", "mlp.gate"},
+                            {"mlp.router", "mlp.gate"},  // transformers 5
+                            {"shared_mlp.input_linear", "mlp.shared_expert.gate_up_proj"},
+                            {"shared_mlp.output_linear", "mlp.shared_expert.down_proj"},
+                            {"mamba.norm", "mamba.gate_norm"}}},
+       .fused_tensors = {"mlp.experts.gate_up_proj", "mlp.shared_expert.gate_up_proj",
+                         "mlp.gate_up_proj"},
+       .may_lack_experts = true}};
   return families;
 }
 
