@@ -8,6 +8,7 @@
 #include "load/gguf_tokenizer.h"
 #include "load/overflow.h"
 #include "models/names/decoder_names.h"
+#include "models/names/state_tensors.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/load/load_model.h"
@@ -69,6 +70,7 @@ TensorSource tensors_of(const TensorSource& file, const DecoderConfig& of_file,
   const bool subtracts_one = config.norm_adds_one && !of_file.norm_adds_one;
   TensorPlan plan = decoder_plan(file, of_file);
   take_parts(plan, config);
+  if (of_file.linear_heads_tiled) order_value_heads(plan, config, false);
   for (const std::string& name : plan.names()) {
     require_rows_of_heads(plan, name, config);
     const int64_t heads = reorders ? heads_of(name, config) : 0;

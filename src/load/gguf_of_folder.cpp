@@ -15,6 +15,7 @@
 #include "load/gguf_tokenizer.h"
 #include "load/overflow.h"
 #include "models/names/decoder_names.h"
+#include "models/names/state_tensors.h"
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
@@ -39,8 +40,9 @@ Tensor with_adjacent_pairs(const Tensor& x, int64_t heads) {
 /// The dtype of a tensor in the file, by its name there.
 DType dtype_of(const std::string& name, const TensorInfo& info, std::optional<DType> dtype) {
   if (info.shape.size() <= 1) return DType::kF32;
-  for (const char* ending : {"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight",
-                             "position_embd.weight", "ssm_conv1d.weight", ".ssm_a", ".ssm_d"})
+  for (const char* ending :
+       {"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight",
+        "ssm_conv1d.weight", ".ssm_a", ".ssm_d", "shortconv.conv.weight"})
     if (name.ends_with(ending)) return DType::kF32;
   if (dtype) return *dtype;
   const bool is_kept =
@@ -85,6 +87,7 @@ TensorSource tensors_of(const TensorSource& folder, const DecoderConfig& config,
                         std::optional<DType> dtype, bool allow_overflow) {
   TensorPlan plan = decoder_plan(folder, config);
   convert_values(plan, config);
+  if (find_family(config.model_type)->gguf_tiled_heads) order_value_heads(plan, config, true);
   take_gguf_names(plan, config);
   for (const std::string& name : plan.names()) {
     const TensorInfo info = plan.info(name);
@@ -327,7 +330,9 @@ std::string lost_normalizers(const Settings& json) {
 
 }  // namespace
 
-bool is_norm_weight(const std::string& name) { return name.ends_with("norm.weight"); }
+bool is_norm_weight(const std::string& name) {
+  return name.ends_with("norm.weight") && !name.ends_with(".linear_attn.norm.weight");
+}
 
 void require_rows_of_heads(const TensorPlan& plan, const std::string& name,
                            const DecoderConfig& config) {
@@ -338,7 +343,8 @@ void require_rows_of_heads(const TensorPlan& plan, const std::string& name,
 }
 
 int64_t heads_of(const std::string& hub, const DecoderConfig& config) {
-  if (hub.find(".q_proj.") != hub.npos) return config.num_attention_heads;
+  if (hub.find(".q_proj.") != hub.npos)
+    return (config.attention_gate ? 2 : 1) * config.num_attention_heads;
   return hub.find(".k_proj.") != hub.npos ? config.num_key_value_heads : 0;
 }
 
@@ -346,6 +352,7 @@ DecoderConfig folder_config(DecoderConfig config) {
   const Family& family = *find_family(config.model_type);
   config.rope_pairs = family.defaults.rope_pairs;
   config.norm_adds_one = family.defaults.norm_adds_one;
+  config.linear_heads_tiled = false;
   return config;
 }
 

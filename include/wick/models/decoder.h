@@ -20,6 +20,8 @@ enum class LayerType {
   kSliding,    // attention to the last sliding_window of those
   kRecurrent,  // a real-gated linear recurrent unit
   kMamba,      // a state-space layer of Mamba 2
+  kConv,       // a gated short convolution
+  kDelta,      // linear attention by the gated delta rule
 };
 /// The function applied to the gate of an MLP; without a gate, to its first layer.
 enum class HiddenAct { kSilu, kGelu, kGeluTanh };
@@ -62,14 +64,18 @@ struct DecoderConfig {
   RopeScaling rope_scaling = {};
   double rope_local_base_freq = 0;  // theta of sliding layers, unscaled; 0: they have the others'
   RopePairs rope_pairs = RopePairs::kHalves;
-  int64_t rotary_dim = 0;              // the leading elements of a head that rope rotates; 0: all
+  int64_t rotary_dim = 0;  // the leading elements of a head that rope rotates; 0: all
+  // The pairs that rope turns by a position in time, height and width. A token of text has one
+  // position for all three, so they have no effect on text.
+  std::vector<int64_t> mrope_section = {};
+  bool mrope_interleaved = false;      // whether they take turns
   std::vector<bool> rope_layers = {};  // whether a layer rotates, one per layer; empty: each does
   bool learned_positions = false;      // an embedding of positions in place of rope
   bool alibi = false;                  // biases of scores by the key's position in place of rope
   int64_t sliding_window = 0;
   std::vector<LayerType> layer_types = {};  // one per layer; empty: all full
   int64_t lru_width = 0;                    // of recurrent layers; 0: hidden_size
-  int64_t conv1d_width = 4;                 // taps of their convolution, and of Mamba layers
+  int64_t conv1d_width = 4;                 // taps of the convolutions of layers with a state
   int64_t mamba_num_heads = 0;
   int64_t mamba_head_dim = 0;
   int64_t mamba_num_groups = 1;  // heads of a group read the same state inputs and outputs
@@ -79,12 +85,20 @@ struct DecoderConfig {
   GateNorm mamba_norm = GateNorm::kAfterGate;
   /// The least and the greatest time step of Mamba layers.
   std::array<double, 2> time_step_limit = {0, std::numeric_limits<double>::infinity()};
-  bool has_mlps = true;             // whether blocks have an MLP after their mixer
-  bool residual_in_f32 = false;     // f16 and bf16 models add up hidden states in f32
+  bool has_mlps = true;                // whether blocks have an MLP after their mixer
+  bool residual_in_f32 = false;        // f16 and bf16 models add up hidden states in f32
+  bool conv_bias = false;              // biases of the layers kConv
+  int64_t linear_num_key_heads = 0;    // of the layers kDelta, as the next three
+  int64_t linear_num_value_heads = 0;  // a multiple of linear_num_key_heads
+  int64_t linear_key_head_dim = 0;
+  int64_t linear_value_head_dim = 0;
+  bool linear_heads_tiled = false;  // value head i reads key head i mod linear_num_key_heads, else
+                                    // as many neighbours share one
   double initializer_range = 0.02;  // standard deviation of initial weights
   bool is_causal = true;  // false: tokens also attend to later ones, so the model takes no cache
   bool attention_bias = false;         // biases of q, k and v
   bool attention_output_bias = false;  // bias of o
+  bool attention_gate = false;  // q_proj also has a gate of each head's output: y sigmoid(gate)
   bool mlp_bias = false;
   bool lm_head_bias = false;
   bool gated_mlp = true;    // down(act(gate(x)) up(x)), else down(act(up(x)))

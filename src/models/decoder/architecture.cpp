@@ -32,7 +32,7 @@ const Architecture kDecoders = {
     .name = "decoder",
     .model_types =
         [] {
-          std::vector<std::string_view> types = {"gemma3"};  // of text and images
+          std::vector<std::string_view> types(std::begin(kTextAndImages), std::end(kTextAndImages));
           for (const Family* family : families()) types.push_back(family->model_type);
           return types;
         },

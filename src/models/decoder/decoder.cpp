@@ -7,11 +7,13 @@
 #include <variant>
 
 #include "models/parts/attention.h"
+#include "models/parts/delta_net.h"
 #include "models/parts/experts.h"
 #include "models/parts/mamba2.h"
 #include "models/parts/mlp.h"
 #include "models/parts/norm.h"
 #include "models/parts/rg_lru.h"
+#include "models/parts/short_conv.h"
 #include "scalar/round_up.h"
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
@@ -79,6 +81,7 @@ AttentionOptions attention_options(const DecoderConfig& c, int64_t layer) {
           .alibi = c.alibi,
           .bias = c.attention_bias,
           .output_bias = c.attention_output_bias,
+          .gate = c.attention_gate,
           .clip = c.clip_qkv,
           .qk_norm = c.qk_norm,
           .norm = norm_kind(c),
@@ -118,6 +121,29 @@ Mamba2Options mamba_options(const DecoderConfig& c, int64_t layer) {
           .output_deviation = residual_deviation(c)};
 }
 
+ShortConvOptions short_conv_options(const DecoderConfig& c, int64_t layer) {
+  return {.layer = layer,
+          .hidden_size = c.hidden_size,
+          .conv_width = c.conv1d_width,
+          .bias = c.conv_bias,
+          .deviation = c.initializer_range,
+          .output_deviation = residual_deviation(c)};
+}
+
+DeltaNetOptions delta_net_options(const DecoderConfig& c, int64_t layer) {
+  return {.layer = layer,
+          .hidden_size = c.hidden_size,
+          .conv_width = c.conv1d_width,
+          .key_heads = c.linear_num_key_heads,
+          .key_head_dim = c.linear_key_head_dim,
+          .value_heads = c.linear_num_value_heads,
+          .value_head_dim = c.linear_value_head_dim,
+          .tiled_key_heads = c.linear_heads_tiled,
+          .eps = c.rms_norm_eps,
+          .deviation = c.initializer_range,
+          .output_deviation = residual_deviation(c)};
+}
+
 MlpOptions mlp_options(const DecoderConfig& c, int64_t intermediate_size) {
   return {.hidden_size = c.hidden_size,
           .intermediate_size = intermediate_size,
@@ -150,6 +176,17 @@ void require_sizes(const DecoderConfig& c) {
                                   {"head_dim", c.head_dim}})
     check(size > 0, ErrorCode::kInvalidArgument, "config", "\"", key,
           "\": expected at least 1, got ", size);
+  const bool has_delta = std::count(c.layer_types.begin(), c.layer_types.end(), LayerType::kDelta);
+  for (const auto& [key, size] : {std::pair("linear_num_key_heads", c.linear_num_key_heads),
+                                  {"linear_num_value_heads", c.linear_num_value_heads},
+                                  {"linear_key_head_dim", c.linear_key_head_dim},
+                                  {"linear_value_head_dim", c.linear_value_head_dim}})
+    check(!has_delta || size > 0, ErrorCode::kInvalidArgument, "config", "\"", key,
+          "\": expected at least 1, got ", size);
+  check(!has_delta || c.linear_num_value_heads % c.linear_num_key_heads == 0,
+        ErrorCode::kInvalidArgument, "config",
+        "\"linear_num_value_heads\": expected a multiple of linear_num_key_heads ",
+        c.linear_num_key_heads, ", got ", c.linear_num_value_heads);
   check(c.layer_types.empty() || int64_t(c.layer_types.size()) == c.num_hidden_layers,
         ErrorCode::kInvalidArgument, "config", "\"layer_types\": expected ", c.num_hidden_layers,
         ", got ", c.layer_types.size());
@@ -173,6 +210,10 @@ std::shared_ptr<const Mixer> make_mixer(const DecoderConfig& c, Parameters& p,
       return std::make_shared<RgLru>(rg_lru_options(c, layer), p, name + "recurrent.");
     case LayerType::kMamba:
       return std::make_shared<Mamba2>(mamba_options(c, layer), p, name + "mamba.");
+    case LayerType::kConv:
+      return std::make_shared<ShortConv>(short_conv_options(c, layer), p, name + "conv.");
+    case LayerType::kDelta:
+      return std::make_shared<DeltaNet>(delta_net_options(c, layer), p, name + "linear_attn.");
   }
   return nullptr;
 }

@@ -61,6 +61,10 @@ struct Family {
   /// families with one reads them. Their weights have the pairs gguf_pairs.
   std::string_view gguf = "";
   RopePairs gguf_pairs = RopePairs::kHalves;
+  bool gguf_heads_by_layer = false;  // files list key-value heads by layer: 0 without attention
+  bool gguf_tiled_heads = false;     // files have linear_heads_tiled
+  std::string_view gguf_output_norm = "output_norm";  // the files' name of the last norm
+  std::string_view gguf_mlp_norm = "ffn_norm";        // of the norm of an MLP's input
   int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads
   bool gguf_norm_topk_prob = false;  // norm_topk_prob of files, which do not say it
   bool gguf_qk_norm = true;          // files may have the norms of "qk_layernorm"
@@ -71,7 +75,7 @@ struct Family {
 
   /// The keys that it reads besides those that every family reads. With "rope_parameters" its
   /// folders state rope by the type of layer; every family reads such.
-  std::array<std::string_view, 20> keys = {};
+  std::array<std::string_view, 24> keys = {};
   /// Keys of every family that its files lack.
   std::array<std::string_view, 8> lacks_keys = {};
   /// Keys that it has under names of its own; wick's names need not be in `keys`.
@@ -82,7 +86,10 @@ struct Family {
   /// Layers whose rows folders and GGUF files have in one tensor; the MLPs of families that fuse
   /// experts, only folders.
   std::array<std::string_view, 3> fused_tensors = {};
-  bool may_lack_experts = false;    // a number of experts of 0: layers have one MLP
+  bool may_lack_experts = false;  // a number of experts of 0: layers have one MLP
+  /// Layers of linear attention whose rows folders and GGUF files have by key head, "in_proj_qkvz"
+  /// and "in_proj_ba".
+  std::array<std::string_view, 2> grouped_delta = {}, gguf_grouped_delta = {};
   bool transposed_weights = false;  // folders have the weights of layers as [in, out]
   bool derives_head_dim = false;    // transformers takes no head_dim
   bool grouped_qkv = false;         // folders have the rows of self_attn.qkv_proj by group

@@ -206,6 +206,20 @@ bool slides(const Settings& values, const Family& family, const Config& c, int64
   return false;
 }
 
+/// The kind of layers that keep a state in the family; kFull if there is no such kind.
+LayerType state_layers(const Family& family) {
+  if (family.layer_type != LayerType::kFull) return family.layer_type;
+  const LayerType type = family.layer_names[0].type;
+  return type == LayerType::kSliding ? LayerType::kFull : type;
+}
+
+/// Whether a layer attends in a family that says so by an interval or a list of indices.
+bool attends(const Settings& values, const Family& family, int64_t layer) {
+  if (lists(family, "full_attention_interval"))
+    return (layer + 1) % values.integer_or("full_attention_interval", 4, 1) == 0;
+  return !values.has("full_attn_idxs") || contains(values.integers("full_attn_idxs"), layer);
+}
+
 std::vector<LayerType> layer_types_of(const Settings& values, const Family& family,
                                       const Config& c) {
   const std::vector<std::string> texts = values.texts("layer_types");
@@ -223,7 +237,10 @@ std::vector<LayerType> layer_types_of(const Settings& values, const Family& fami
         layer_type(values, "block_types", family, repeated[size_t(i) % repeated.size()]));
   if (!types.empty()) return types;
   for (int64_t i = 0; i < c.num_hidden_layers; i++)
-    types.push_back(slides(values, family, c, i) ? LayerType::kSliding : family.layer_type);
+    types.push_back(slides(values, family, c, i)            ? LayerType::kSliding
+                    : family.layer_type != LayerType::kFull ? family.layer_type
+                    : attends(values, family, i)            ? LayerType::kFull
+                                                            : state_layers(family));
   return types;
 }
 
@@ -292,6 +309,85 @@ OptionalSetting write_gguf_layer_types(const Config& c, const Family& family) {
   Setting::List slide;
   for (const LayerType type : c.layer_types) slide.emplace_back(type == LayerType::kSliding);
   return Setting(std::move(slide));
+}
+
+// Files list the layers that keep a state, or the key-value heads of each: 0 if it does not attend.
+
+Setting layer_names_of(const Family& family, const std::vector<bool>& attend) {
+  Setting::List types;
+  for (const bool attends : attend)
+    types.push_back(attends ? "full_attention" : std::string(family.layer_names[0].name));
+  return Setting(std::move(types));
+}
+/// The list under a file's key, by layer; empty without one.
+Setting::List list_of(const GgufKey& key, const GgufFile& file) {
+  const Setting* const value = file.metadata.find(file.name(key.key));
+  const auto* const list = value ? std::get_if<Setting::List>(&value->value) : nullptr;
+  return list ? *list : Setting::List();
+}
+OptionalSetting gguf_layers_of_heads(const GgufKey& key, const GgufFile& file) {
+  std::vector<bool> attend;
+  for (const Setting& heads : list_of(key, file)) {
+    const auto* const count = std::get_if<int64_t>(&heads.value);
+    attend.push_back(count && *count > 0);
+  }
+  if (!file.family.gguf_heads_by_layer || attend.empty()) return {};
+  return layer_names_of(file.family, attend);
+}
+OptionalSetting gguf_state_layers(const GgufKey& key, const GgufFile& file) {
+  std::vector<bool> attend;
+  for (const Setting& flag : list_of(key, file)) {
+    const bool* const keeps = std::get_if<bool>(&flag.value);
+    attend.push_back(!keeps || !*keeps);
+  }
+  return attend.empty() ? OptionalSetting() : layer_names_of(file.family, attend);
+}
+OptionalSetting write_gguf_state_layers(const Config& c, const Family& family) {
+  if (state_layers(family) != LayerType::kDelta) return {};
+  Setting::List keep;
+  for (const LayerType type : c.layer_types) keep.emplace_back(type == LayerType::kDelta);
+  return Setting(std::move(keep));
+}
+OptionalSetting write_gguf_heads(const Config& c, const Family& family) {
+  if (c.num_key_value_heads == c.num_attention_heads &&
+      contains(family.gguf_implied, "attention.head_count_kv"))
+    return {};
+  if (contains(c.layer_types, LayerType::kMamba)) return key_value_heads_of_layers(c);
+  if (!family.gguf_heads_by_layer) return Setting(c.num_key_value_heads);
+  Setting::List heads;
+  for (size_t i = 0; i < size_t(c.num_hidden_layers); i++)
+    heads.emplace_back(c.layer_types.empty() || c.layer_types[i] == LayerType::kFull
+                           ? c.num_key_value_heads
+                           : int64_t{0});
+  return Setting(std::move(heads));
+}
+/// The interval of the layers that attend; without a regular one 4, the readers' default.
+OptionalSetting write_gguf_interval(const Config& c, const Family& family) {
+  if (!lists(family, "full_attention_interval")) return {};
+  for (int64_t interval = 1; interval <= c.num_hidden_layers + 1; interval++) {
+    bool fits = true;
+    for (size_t i = 0; i < c.layer_types.size(); i++)
+      fits = fits && (c.layer_types[i] == LayerType::kFull) == ((int64_t(i) + 1) % interval == 0);
+    if (fits) return Setting(interval);
+  }
+  return Setting(int64_t{4});
+}
+
+/// A member in the files of families whose layers of this type keep a state.
+template <LayerType kType, auto kMember>
+OptionalSetting write_gguf_of(const Config& c, const Family& family) {
+  return state_layers(family) == kType ? OptionalSetting(c.*kMember) : std::nullopt;
+}
+
+/// A key of files whose family has layers of this type.
+template <LayerType kType>
+OptionalSetting read_gguf_of(const GgufKey& key, const GgufFile& file) {
+  return state_layers(file.family) == kType ? own_value(key, file) : std::nullopt;
+}
+OptionalSetting write_gguf_conv_width(const Config& c, const Family& family) {
+  const LayerType type = state_layers(family);
+  if (type != LayerType::kDelta && type != LayerType::kMamba) return {};
+  return Setting(c.conv1d_width);
 }
 
 bool lists_recurrent(const Config& c) { return contains(c.layer_types, LayerType::kRecurrent); }
@@ -381,6 +477,57 @@ OptionalSetting write_gguf_pattern(const Config& c, const Family& family) {
   for (int64_t pattern = 1; pattern <= c.num_hidden_layers + 1; pattern++)
     if (has_pattern(c.layer_types, pattern)) return Setting(pattern);
   return {};
+}
+
+// ---- gated delta nets
+
+template <auto kMember>
+void read_delta_size(const ConfigField& field, const Settings& values, const Family& family,
+                     Config& c) {
+  if (state_layers(family) == LayerType::kDelta)
+    c.*kMember = size_of(values, field.key, c.*kMember);
+}
+void read_value_heads(const ConfigField& field, const Settings& values, const Family& family,
+                      Config& c) {
+  if (state_layers(family) != LayerType::kDelta) return;
+  c.linear_num_value_heads = size_of(values, field.key, c.linear_num_value_heads);
+  if (c.linear_num_value_heads % c.linear_num_key_heads != 0)
+    values.fail_expected(
+        field.key, "a multiple of linear_num_key_heads " + std::to_string(c.linear_num_key_heads));
+  const HiddenAct act = c.hidden_act;
+  check(act == HiddenAct::kSilu || !contains(c.layer_types, LayerType::kDelta),
+        ErrorCode::kUnsupported, values.where(),
+        "\"hidden_act\": expected \"silu\" beside layers of linear attention");
+}
+void read_value_head_dim(const ConfigField& field, const Settings& values, const Family& family,
+                         Config& c) {
+  read_delta_size<&Config::linear_value_head_dim>(field, values, family, c);
+  if (state_layers(family) != LayerType::kDelta) return;
+  const auto fits = [](int64_t heads, int64_t dim) { return heads <= kLargestSize / 4 / dim; };
+  if (!fits(c.linear_num_key_heads, c.linear_key_head_dim) ||
+      !fits(c.linear_num_value_heads, c.linear_value_head_dim))
+    values.fail_expected(field.key, "heads of a smaller size");
+}
+
+// ---- MLPs
+
+/// Reads the size that LFM2's MLPs have: by default two thirds of the key's, scaled and rounded up.
+void read_adjusted_size(const ConfigField& field, const Settings& values, const Family& family,
+                        Config& c) {
+  if (!lists(family, field.key)) return;
+  c.intermediate_size = size_of(values, "block_ff_dim", c.intermediate_size);
+  if (!values.flag_or(field.key, true)) return;
+  constexpr std::string_view kMultiplier = "block_ffn_dim_multiplier";
+  double size = double(2 * c.intermediate_size / 3);
+  if (values.has(kMultiplier) || !is_listed(values, kMultiplier)) {
+    const double multiple = double(size_of(values, "block_multiple_of", 256));
+    size = std::floor(positive(values, kMultiplier, 1) * size);
+    size = multiple * std::ceil(size / multiple);
+  }
+  if (size < 1 || size > double(kLargestSize))
+    values.fail_expected(field.key, "false, or a size of MLPs from 1 to " +
+                                        std::to_string(kLargestSize) + " by the other keys");
+  c.intermediate_size = int64_t(size);
 }
 
 // ---- experts
@@ -557,7 +704,9 @@ const ConfigField kFields[] = {
     {"intermediate_size",
      true,
      [](Field field, Values values, const Family& family, Config& c) {
-       const int64_t size = size_of(values, field.key, family.intermediate_factor * c.hidden_size);
+       const int64_t size = size_of(
+           values, field.key,
+           c.intermediate_size > 0 ? c.intermediate_size : family.intermediate_factor * c.hidden_size);
        if (size % family.intermediate_divisor != 0)
          values.fail_expected(field.key,
                               "a multiple of " + std::to_string(family.intermediate_divisor));
@@ -566,7 +715,24 @@ const ConfigField kFields[] = {
      [](const Config& c, const Family& family) -> OptionalSetting {
        return Setting(c.intermediate_size * family.intermediate_divisor);
      },
-     {.key = "feed_forward_length", .is_needed = true, .is_of_layers = true, .read = required_size}},
+     {.key = "feed_forward_length",
+      .is_needed = true,
+      .is_of_layers = true,
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        // Files whose layers all have experts lack it.
+        return has_experts(f.family) && !f.has(key.key) ? OptionalSetting() : f.size(key.key);
+      }}},
+    {"block_ff_dim", false},
+    {"block_multiple_of", false},
+    {"block_ffn_dim_multiplier", false},
+    {"block_auto_adjust_ff_dim",
+     false,
+     read_adjusted_size,
+     [](const Config&, const Family&) -> OptionalSetting { return Setting(false); },
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (!lists(f.family, "block_auto_adjust_ff_dim")) return {};
+       return Setting(false);
+     }}},
     {"num_hidden_layers",
      true,
      [](Field field, Values values, const Family&, Config& c) {
@@ -601,13 +767,7 @@ const ConfigField kFields[] = {
       .read = [](const GgufKey& key, File f) -> OptionalSetting {
         return Setting(f.size_or(key.key, f.size("attention.head_count")));
       },
-      .write = [](const Config& c, const Family& family) -> OptionalSetting {
-        if (c.num_key_value_heads == c.num_attention_heads &&
-            contains(family.gguf_implied, "attention.head_count_kv"))
-          return {};
-        if (contains(c.layer_types, LayerType::kMamba)) return key_value_heads_of_layers(c);
-        return Setting(c.num_key_value_heads);
-      }}},
+      .write = write_gguf_heads}},
     {"head_dim",
      true,
      [](Field field, Values values, const Family&, Config& c) {
@@ -720,10 +880,22 @@ const ConfigField kFields[] = {
      true,
      read_rope_parameters,
      [](const Config& c, const Family&) -> OptionalSetting {
-       if (c.rope_scaling.type == RopeScalingType::kNone) return {};
-       return scaling_setting(c.rope_scaling);
+       if (c.rope_scaling.type == RopeScalingType::kNone && c.mrope_section.empty()) return {};
+       return scaling_setting(c);
      },
      {.read = [](const GgufKey&, File f) { return gguf_rope_scaling(f); }}},
+    {"mrope_section", false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       if (lists(family, field.key)) read_mrope(values, &c);
+     },
+     nullptr,
+     {.key = "rope.dimension_sections",
+      .write = [](const Config& c, const Family&) -> OptionalSetting {
+        if (c.mrope_section.empty()) return {};
+        Setting::List sections(c.mrope_section.begin(), c.mrope_section.end());
+        sections.resize(4, Setting(int64_t{0}));
+        return Setting(std::move(sections));
+      }}},
     {"no_rope_layer_interval", false},
     {"no_rope_layers", false, read_rope_layers, write_rope_layers},
     // training, dtype and tokens
@@ -846,6 +1018,26 @@ const ConfigField kFields[] = {
      nullptr,
      write_layer_types,
      {.key = kPattern, .read = gguf_layer_types, .write = write_gguf_layer_types}},
+    {"layer_types",
+     false,
+     nullptr,
+     nullptr,
+     {.key = "attention.head_count_kv",
+      .read = gguf_layers_of_heads,
+      .write = not_written}},
+    {"layer_types",
+     false,
+     nullptr,
+     nullptr,
+     {.key = "attention.recurrent_layers",
+      .read = gguf_state_layers,
+      .write = write_gguf_state_layers}},
+    {"full_attn_idxs", false},
+    {"full_attention_interval",
+     false,
+     nullptr,
+     nullptr,
+     {.key = "full_attention_interval", .write = write_gguf_interval}},
     {"sliding_window",
      false,
      read_window,
@@ -854,7 +1046,7 @@ const ConfigField kFields[] = {
       .is_rare = true,
       .read = null_for_0,
       .write = write_gguf_window}},
-    // recurrent layers
+    // layers that keep a state
     {"lru_width", false,
      [](Field field, Values values, const Family&, Config& c) {
        c.lru_width = size_or_null(values, field.key, c.lru_width);
@@ -870,13 +1062,61 @@ const ConfigField kFields[] = {
        if (c.conv1d_width < 2) values.fail_expected(field.key, "at least 2");
      },
      write<&Config::conv1d_width>,
-     {.key = "ssm.conv_kernel", .is_rare = true}},
+     {.key = "shortconv.l_cache", .write = write_gguf_of<LayerType::kConv, &Config::conv1d_width>}},
+    {"conv1d_width",
+     false,
+     nullptr,
+     nullptr,
+     {.key = "ssm.conv_kernel", .write = write_gguf_conv_width}},
+    {"conv_bias",
+     false,
+     read_flag<&Config::conv_bias>,
+     write<&Config::conv_bias>,
+     {.is_of_all = true, .read = [](const GgufKey&, File f) -> OptionalSetting {
+        for (const auto& [name, info] : f.tensors.tensors)
+          if (name.ends_with(".shortconv.conv.bias")) return Setting(true);
+        return {};
+      }}},
+    {"linear_key_head_dim",
+     false,
+     read_delta_size<&Config::linear_key_head_dim>,
+     write<&Config::linear_key_head_dim>,
+     {.key = "ssm.state_size",
+      .read = read_gguf_of<LayerType::kDelta>,
+      .write = write_gguf_of<LayerType::kDelta, &Config::linear_key_head_dim>}},
+    {"linear_num_key_heads",
+     false,
+     read_delta_size<&Config::linear_num_key_heads>,
+     write<&Config::linear_num_key_heads>,
+     {.key = "ssm.group_count",
+      .read = read_gguf_of<LayerType::kDelta>,
+      .write = write_gguf_of<LayerType::kDelta, &Config::linear_num_key_heads>}},
+    {"linear_num_value_heads",
+     false,
+     read_value_heads,
+     write<&Config::linear_num_value_heads>,
+     {.key = "ssm.time_step_rank",
+      .read = read_gguf_of<LayerType::kDelta>,
+      .write = write_gguf_of<LayerType::kDelta, &Config::linear_num_value_heads>}},
+    {"linear_value_head_dim",
+     false,
+     read_value_head_dim,
+     write<&Config::linear_value_head_dim>,
+     {.key = "ssm.inner_size",  // of all heads
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        if (state_layers(f.family) != LayerType::kDelta || !f.has(key.key)) return {};
+        return Setting(f.size(key.key) / f.size("ssm.time_step_rank"));
+      },
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        if (state_layers(family) != LayerType::kDelta) return {};
+        return Setting(c.linear_value_head_dim * c.linear_num_value_heads);
+      }}},
     // Mamba layers
     {"mamba_n_heads",
      false,
      read_mamba_size<&Config::mamba_num_heads>,
      write<&Config::mamba_num_heads>,
-     {.key = "ssm.time_step_rank", .is_rare = true}},
+     {.key = "ssm.time_step_rank", .is_rare = true, .read = read_gguf_of<LayerType::kMamba>}},
     {"mamba_expand", false, nullptr,
      [](const Config& c, const Family&) -> OptionalSetting {
        return Setting(c.mamba_num_heads * c.mamba_head_dim / c.hidden_size);
@@ -888,6 +1128,7 @@ const ConfigField kFields[] = {
      {.key = "ssm.inner_size",
       .is_rare = true,
       .is_of_all = true,
+      .read = read_gguf_of<LayerType::kMamba>,
       .write = write_mamba_inner_size}},
     {"mamba_d_head", false, read_mamba_head_dim, write<&Config::mamba_head_dim>},
     {"mamba_n_groups",
@@ -900,7 +1141,7 @@ const ConfigField kFields[] = {
              field.key, "a divisor of the number of heads " + std::to_string(c.mamba_num_heads));
      },
      write<&Config::mamba_num_groups>,
-     {.key = "ssm.group_count", .is_rare = true}},
+     {.key = "ssm.group_count", .is_rare = true, .read = read_gguf_of<LayerType::kMamba>}},
     {"mamba_d_state",
      false,
      [](Field field, Values values, const Family& family, Config& c) {
@@ -909,7 +1150,7 @@ const ConfigField kFields[] = {
            size_of(values, field.key, c.mamba_state_size, kLargestSize / c.mamba_num_groups);
      },
      write<&Config::mamba_state_size>,
-     {.key = "ssm.state_size", .is_rare = true}},
+     {.key = "ssm.state_size", .is_rare = true, .read = read_gguf_of<LayerType::kMamba>}},
     {"mamba_proj_bias",
      false,
      read_flag<&Config::mamba_bias>,

@@ -12,9 +12,10 @@ namespace {
 /// all values.
 Settings text_settings(const Settings& settings) {
   const Settings* text = settings.group("text_config");
-  if (!text || settings.text("model_type") != "gemma3") return settings;
+  const std::string model_type = settings.text("model_type");
+  if (!text || !contains(kTextAndImages, model_type)) return settings;
   Settings all(*text);
-  if (!all.has("model_type")) all.set("model_type", "gemma3_text");
+  if (!all.has("model_type")) all.set("model_type", model_type + "_text");
   for (const char* key :
        {"torch_dtype", "dtype", "bos_token_id", "eos_token_id", "tie_word_embeddings"})
     if (const Setting* value = settings.find(key)) all.set(key, *value);
@@ -112,7 +113,7 @@ void require_heads_fit(const Settings& settings, const DecoderConfig& c, const F
 /// Checks that the config is one of a folder.
 void require_folders_form(const DecoderConfig& c, const Family& family) {
   check(c.rope_pairs == family.defaults.rope_pairs && c.rope_scaling.divisors.empty() &&
-            c.norm_adds_one == family.defaults.norm_adds_one,
+            c.norm_adds_one == family.defaults.norm_adds_one && !c.linear_heads_tiled,
         ErrorCode::kUnsupported, "config",
         "expected weights as in folders of transformers, got those of a GGUF file");
   const bool output_bias = has_output_bias(family, c.attention_bias);
@@ -168,6 +169,8 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   defaults.norm_topk_prob = family.gguf_norm_topk_prob;
   const Settings values = gguf_values(file, &defaults.ignored_keys);
   DecoderConfig c = read_fields(family, values, std::move(defaults));
+  c.linear_heads_tiled =
+      family.gguf_tiled_heads && c.linear_num_key_heads != c.linear_num_value_heads;
   const char* const divisors = "rope_freqs.weight";
   if (!file.has_tensor(divisors)) return c;
   c.rope_scaling.divisors = file.elements(divisors);

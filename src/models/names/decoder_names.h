@@ -9,6 +9,9 @@
 
 namespace wick {
 
+/// Model types of text and images, whose text part is of the type NAME_text.
+inline constexpr std::string_view kTextAndImages[] = {"gemma3", "qwen3_5", "qwen3_5_moe"};
+
 /// Handles a key that no field reads: kUnsupported if it may change results; a note in `ignored` if
 /// it is unknown.
 void pass_over(const Settings& settings, const Settings::Entry& entry, const Family& family,

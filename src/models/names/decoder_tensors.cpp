@@ -1,8 +1,11 @@
 // The names and forms of a Decoder's tensors in the files of others.
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <span>
 
 #include "models/names/decoder_names.h"
+#include "models/names/state_tensors.h"
 #include "models/names/tied_head.h"
 #include "models/names/typed_settings.h"
 #include "wick/ops/arrange.h"
@@ -41,21 +44,47 @@ constexpr Name kLayerNames[] = {
     {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
     {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
     {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+    {"shortconv.conv", "conv.conv"},
+    {"shortconv.in_proj", "conv.in_proj"},
+    {"shortconv.out_proj", "conv.out_proj"},
+};
+/// As kLayerNames, of layers kMamba.
+constexpr Name kMambaNames[] = {
     {"ssm_in", "mamba.in_proj"},
     {"ssm_conv1d", "mamba.conv1d"},
     {"ssm_norm", "mamba.gate_norm"},
     {"ssm_out", "mamba.out_proj"},
 };
-/// Likewise, with their endings.
-constexpr Name kLayerTensors[] = {
+/// The same with their endings.
+constexpr Name kMambaTensors[] = {
     {"ssm_a", "mamba.A_log"},
     {"ssm_d", "mamba.D"},
     {"ssm_dt.bias", "mamba.dt_bias"},
 };
+/// As kLayerNames, of layers kDelta.
+constexpr Name kDeltaNames[] = {
+    {"attn_qkv", "linear_attn.in_proj_qkv"}, {"attn_gate", "linear_attn.in_proj_z"},
+    {"ssm_ba", "linear_attn.in_proj_ba"},    {"ssm_beta", "linear_attn.in_proj_b"},
+    {"ssm_alpha", "linear_attn.in_proj_a"},  {"ssm_conv1d", "linear_attn.conv1d"},
+    {"ssm_norm", "linear_attn.norm"},        {"ssm_out", "linear_attn.out_proj"},
+};
+/// The same with their endings.
+constexpr Name kDeltaTensors[] = {
+    {"ssm_a", "linear_attn.A_log"},
+    {"ssm_dt.bias", "linear_attn.dt_bias"},
+};
+/// The names that layers of a type have besides kLayerNames.
+struct StateNames {
+  LayerType type;
+  std::span<const Name> layers, tensors;
+};
+constexpr StateNames kStateNames[] = {{LayerType::kMamba, kMambaNames, kMambaTensors},
+                                      {LayerType::kDelta, kDeltaNames, kDeltaTensors}};
 constexpr Name kNames[] = {
     {"token_embd.weight", "model.embed_tokens.weight"},
     {"position_embd.weight", "model.embed_positions.weight"},
     {"output_norm.weight", "model.norm.weight"},
+    {"token_embd_norm.weight", "model.norm.weight"},  // LFM2's
     {"output_norm.bias", "model.norm.bias"},
     {"output.weight", "lm_head.weight"},
     {"output.bias", "lm_head.bias"},
@@ -72,6 +101,16 @@ std::string_view ffn_norm_of(const DecoderConfig& config) {
       break;
   }
   return "";
+}
+
+/// The names of the kind of layer that has the number "3."; nullptr if it has those of all alone.
+const StateNames* names_of_layer(const std::string& number, const DecoderConfig& config) {
+  size_t layer = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), layer);
+  if (read.ec != std::errc() || layer >= config.layer_types.size()) return nullptr;
+  for (const StateNames& names : kStateNames)
+    if (names.type == config.layer_types[layer]) return &names;
+  return nullptr;
 }
 
 /// Whether the tensor ffn_up also holds the gate's rows, before its own.
@@ -95,14 +134,17 @@ std::optional<std::string> hub_name_of_layer(const std::string& name, const Deco
                                              const TensorSource& file) {
   const size_t number = name.find('.'), part = name.find('.', number + 1), ending = name.rfind('.');
   if (!name.starts_with("blk.") || part == std::string::npos) return {};
-  for (const Name& known : kLayerTensors)
+  const std::string layer = name.substr(number + 1, part - number);  // "3."
+  const StateNames* const names = names_of_layer(layer, config);
+  for (const Name& known : names ? names->tensors : std::span<const Name>())
     if (known.gguf == std::string_view(name).substr(part + 1))
-      return "model.layers." + name.substr(number + 1, part - number) + std::string(known.hub);
+      return "model.layers." + layer + std::string(known.hub);
   if (ending <= part) return {};
   const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
-  const std::string layer = name.substr(number + 1, part - number);  // "3."
   std::string hub = expert_name(of_layer);
   for (const Name& known : kLayerNames)
+    if (known.gguf == of_layer) hub = known.hub;
+  for (const Name& known : names ? names->layers : std::span<const Name>())
     if (known.gguf == of_layer) hub = known.hub;
   if (of_layer == "ffn_norm") hub = ffn_norm_of(config);
   if (of_layer == "attn_norm" && config.parallel_mlp_norm) hub = "pre_feedforward_layernorm";
@@ -127,8 +169,9 @@ std::string text_name(const std::string& name) {
       {"model.text_model.", "model."},
       {"transformer.", ""}};  // GPT-2, whose own files lack it, and ChatGLM
   for (const std::string_view other :
-       {"vision_tower.", "multi_modal_projector.", "model.vision_tower.",
-        "model.multi_modal_projector.", "model.vision_model.", "model.connector."})
+       {"vision_tower.", "multi_modal_projector.", "visual.", "model.visual.",
+        "model.vision_tower.", "model.multi_modal_projector.", "model.vision_model.",
+        "model.connector."})
     if (name.starts_with(other)) return "";
   for (const Name& prefix : kPrefixes)
     if (name.starts_with(prefix.gguf))
@@ -169,6 +212,8 @@ bool is_redundant(const std::string& name, const DecoderConfig& config) {
   for (const char* of_rope :
        {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"})
     if (name == of_rope) return true;
+  // Layers that guess the tokens after the next: no logits of the model come from them.
+  if (name.starts_with("mtp.")) return true;
   return config.tie_word_embeddings && name == "lm_head.weight";
 }
 
@@ -381,15 +426,18 @@ std::string name_in_folder(std::string name, const Family& family, const Decoder
 
 /// GGUF's name of a Decoder's tensor; empty if such files lack it.
 std::string gguf_name(const std::string& name, const DecoderConfig& config) {
+  const Family& family = *find_family(config.model_type);
+  if (name == "model.norm.weight") return std::string(family.gguf_output_norm) + ".weight";
   for (const Name& known : kNames)
     if (known.hub == name) return std::string(known.gguf);
   constexpr std::string_view kLayers = "model.layers.";
   const size_t part = name.find('.', kLayers.size()), ending = name.rfind('.');
   if (!name.starts_with(kLayers) || part == std::string::npos || ending <= part) return "";
-  for (const Name& known : kLayerTensors)
-    if (known.hub == std::string_view(name).substr(part + 1))
-      return "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size()) +
-             std::string(known.gguf);
+  for (const StateNames& names : kStateNames)
+    for (const Name& known : names.tensors)
+      if (known.hub == std::string_view(name).substr(part + 1))
+        return "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size()) +
+               std::string(known.gguf);
   const std::string_view of_layer = std::string_view(name).substr(part + 1, ending - part - 1);
   const auto named = [&](std::string_view gguf) {
     return "blk." + name.substr(kLayers.size(), part + 1 - kLayers.size()) + std::string(gguf) +
@@ -397,10 +445,13 @@ std::string gguf_name(const std::string& name, const DecoderConfig& config) {
   };
   if (of_layer == "pre_feedforward_layernorm" && config.parallel_mlp_norm)
     return named("attn_norm");
-  if (of_layer == ffn_norm_of(config)) return named("ffn_norm");
+  if (of_layer == ffn_norm_of(config)) return named(family.gguf_mlp_norm);
   if (of_layer == "mlp.gate_up_proj") return named("ffn_up");
   for (const Name& known : kLayerNames)
     if (known.hub == of_layer) return named(known.gguf);
+  for (const StateNames& names : kStateNames)
+    for (const Name& known : names.layers)
+      if (known.hub == of_layer) return named(known.gguf);
   return "";
 }
 
@@ -450,6 +501,8 @@ TensorPlan decoder_plan(const TensorSource& file, const DecoderConfig& config) {
   if (family && family->grouped_qkv && !is_gguf) regroup_rows(plan, config, false);
   if (is_gguf) add_single_rows(plan);
   if (is_gguf) convert_mamba(plan, config, false);
+  if (is_gguf) take_states(plan, false);
+  split_groups(plan, config);
   stack_parts(plan, config);
   split_rows(plan, config);
   return plan;
@@ -458,6 +511,8 @@ TensorPlan decoder_plan(const TensorSource& file, const DecoderConfig& config) {
 void take_gguf_names(TensorPlan& plan, const DecoderConfig& config) {
   fuse_rows(plan, config, false);
   convert_mamba(plan, config, true);
+  join_groups(plan, config, find_family(config.model_type)->gguf_grouped_delta);
+  take_states(plan, true);
   plan.rename([&](const std::string& name) {
     const std::string gguf = gguf_name(name, config);
     check(!gguf.empty(), ErrorCode::kFormat, plan.where(), "tensor \"", name,
@@ -483,6 +538,7 @@ void take_parts(TensorPlan& plan, const DecoderConfig& config) {
 void take_folder_names(TensorPlan& plan, const DecoderConfig& config) {
   const Family& family = *find_family(config.model_type);
   fuse_rows(plan, config, true);
+  join_groups(plan, config, family.grouped_delta);
   if (family.grouped_qkv) regroup_rows(plan, config, true);
   if (family.transposed_weights) transpose_weights(plan);
   plan.rename([&](const std::string& name) { return name_in_folder(name, family, config); });

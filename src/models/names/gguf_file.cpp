@@ -1,28 +1,36 @@
 #include "models/names/gguf_file.h"
 
+#include <algorithm>
+
 #include "models/names/config_fields.h"
 #include "wick/ops/cast.h"
 
 namespace wick {
 namespace {
 
-/// The number that a list repeats for each layer, or the value itself; a layer that lacks the part
-/// has 0. Errors: kUnsupported if the others differ.
-Setting of_all_layers(const std::string& where, const std::string& name, const Setting& value) {
+/// The number that a list repeats for each layer, or the value itself. skips_zeros: layers may have
+/// 0 besides. Errors: kUnsupported if the layers differ.
+Setting of_all_layers(const std::string& where, const std::string& name, const Setting& value,
+                      bool skips_zeros) {
   const auto* const list = std::get_if<Setting::List>(&value.value);
   if (!list || list->empty()) return value;
-  size_t first = 0;
-  int64_t common = 0;
-  for (size_t layer = 0; layer < list->size(); layer++) {
+  const auto is_zero = [](const Setting& item) {
+    const auto* const size = std::get_if<int64_t>(&item.value);
+    return size && *size == 0;
+  };
+  const auto begin =
+      skips_zeros ? std::find_if_not(list->begin(), list->end(), is_zero) : list->begin();
+  const auto* const first = begin != list->end() ? std::get_if<int64_t>(&begin->value) : nullptr;
+  if (!first) return value;
+  for (size_t layer = size_t(begin - list->begin()) + 1; layer < list->size(); layer++) {
     const auto* const size = std::get_if<int64_t>(&(*list)[layer].value);
     if (!size) return value;
-    if (*size == 0) continue;
-    if (common == 0) common = *size, first = layer;
-    check(*size == common, ErrorCode::kUnsupported, where, "\"", name,
-          "\": expected the same number for all layers, got ", common, " for layer ", first,
-          " and ", *size, " for layer ", layer);
+    if (skips_zeros && *size == 0) continue;
+    check(*size == *first, ErrorCode::kUnsupported, where, "\"", name,
+          "\": expected the same number for all layers, got ", *first, " for layer ",
+          begin - list->begin(), " and ", *size, " for layer ", layer);
   }
-  return common;
+  return *first;
 }
 
 bool is_of_layers(std::string_view key) {
@@ -62,10 +70,11 @@ GgufFile::GgufFile(const Settings& metadata, const TensorSource& tensors)
       tensors(tensors),
       prefix_(std::string(family.gguf) + "."),
       values_(metadata.where()) {
+  const bool skips_zeros = family.gguf_heads_by_layer || family.layer_type != LayerType::kFull;
   for (const auto& [name, value] : metadata.entries())
     if (name.starts_with(prefix_))
       values_.set(name, is_of_layers(std::string_view(name).substr(prefix_.size()))
-                            ? of_all_layers(metadata.where(), name, value)
+                            ? of_all_layers(metadata.where(), name, value, skips_zeros)
                             : value);
 }
 

@@ -59,7 +59,7 @@ inline constexpr ChangingKey kChangingKeys[] = {
     {"rope_interleaved", 0},
     {"no_rope_layers", 0},
     {"no_rope_layer_interval", 0},
-    {"mrope_section", 0, "rope.dimension_sections"},
+    {"mrope_section", 0},
     {"use_mrope", 0},
     {"rope_ratio", 1},
     {"original_rope", 1},

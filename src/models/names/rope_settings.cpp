@@ -131,6 +131,8 @@ void read_rope_group(const Settings& rope, const Family& family, int64_t trained
     const std::string_view key = entry.first;
     if (key == "partial_rotary_factor" && contains(family.keys, key))
       set_rotary_dim(rope, positive(rope, "partial_rotary_factor"), c);
+    else if (contains(family.keys, "mrope_section") && key.starts_with("mrope_"))
+      read_mrope(rope, c);
     else if (!contains(kScalingKeys, key) || !reads(c->rope_scaling.type, key))
       pass_over(rope, entry, family, &c->ignored_keys);
   }
@@ -143,10 +145,28 @@ void read_local_rope(const Settings& sliding, DecoderConfig* c) {
   c->rope_local_base_freq = positive(sliding, "rope_theta", c->rope_local_base_freq);
 }
 
-Setting scaling_setting(const RopeScaling& s) {
+void read_mrope(const Settings& settings, DecoderConfig* c) {
+  constexpr std::string_view kSection = "mrope_section";
+  c->mrope_interleaved = settings.flag_or("mrope_interleaved", c->mrope_interleaved);
+  if (!settings.has(kSection)) return;
+  std::vector<int64_t> section = settings.integers(kSection);
+  if (section.size() == 4 && section[3] == 0) section.pop_back();  // as GGUF files have it
+  const bool counts = std::all_of(section.begin(), section.end(), [](int64_t n) { return n >= 0; });
+  if (section.size() != 3 || !counts)
+    settings.fail_expected(kSection, "a list of 3 numbers of pairs");
+  c->mrope_section = std::move(section);
+}
+
+Setting scaling_setting(const DecoderConfig& c) {
+  const RopeScaling& s = c.rope_scaling;
   Settings rope;
   for (const auto& [name, type] : kScalingTypes)
     if (s.type == type) rope.set("rope_type", name);
+  if (!c.mrope_section.empty()) {
+    rope.set("mrope_section", Setting::List(c.mrope_section.begin(), c.mrope_section.end()));
+    rope.set("mrope_interleaved", c.mrope_interleaved);
+  }
+  if (s.type == RopeScalingType::kNone) return rope;
   rope.set("factor", s.factor);
   if (s.type == RopeScalingType::kLongRope) {
     rope.set("attention_factor", s.attention_factor);
@@ -168,7 +188,7 @@ Setting scaling_setting(const RopeScaling& s) {
 Setting rope_parameters_setting(const DecoderConfig& c) {
   Settings full, sliding;
   if (c.rope_scaling.type != RopeScalingType::kNone)
-    full = std::get<Settings>(scaling_setting(c.rope_scaling).value);
+    full = std::get<Settings>(scaling_setting(c).value);
   else
     full.set("rope_type", "default");
   full.set("rope_theta", c.rope_theta);

@@ -12,7 +12,11 @@ void read_rope_group(const Settings& rope, const Family& family, int64_t trained
 /// Reads theta from the group of sliding layers.
 void read_local_rope(const Settings& sliding, DecoderConfig* c);
 
-Setting scaling_setting(const RopeScaling& scaling);
+/// Reads "mrope_section" and "mrope_interleaved".
+void read_mrope(const Settings& settings, DecoderConfig* c);
+
+/// "rope_scaling": the scaling, and the sections of positions in images.
+Setting scaling_setting(const DecoderConfig& c);
 /// Rope by the type of layer, as transformers 5 writes it.
 Setting rope_parameters_setting(const DecoderConfig& c);
 

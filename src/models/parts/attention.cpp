@@ -28,11 +28,12 @@ std::vector<float> alibi_slopes(int64_t heads) {
 }  // namespace
 
 HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const std::string& name,
-                                 int64_t heads, const std::string& norm)
+                                 int64_t heads, const std::string& norm, bool has_gate)
     : heads(heads),
       head_dim(o.head_dim),
+      has_gate(has_gate),
       clip(o.clip),
-      projection(p, name, o.hidden_size, heads * o.head_dim,
+      projection(p, name, o.hidden_size, (has_gate ? 2 : 1) * heads * o.head_dim,
                  {.bias = o.bias, .deviation = o.deviation}),
       all_norm(o.norm, p, o.qk_norm == QkNorm::kProjection ? norm : "", heads * o.head_dim),
       head_norm(o.norm, p, o.qk_norm == QkNorm::kHead ? norm : "", o.head_dim) {
@@ -41,11 +42,16 @@ HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const
   head_weights = p.take(norm + ".weight", {heads, head_dim}, {1, 0});
 }
 
-Tensor HeadsProjection::operator()(const Tensor& x) const {
-  Tensor y = projection(x);
+HeadsProjection::Heads HeadsProjection::operator()(const Tensor& x) const {
+  Tensor y = projection(x), gate;
+  if (has_gate) {
+    const Tensor both = reshape(y, {x.size(0), x.size(1), heads, 2 * head_dim});
+    gate = narrow(both, 3, head_dim, head_dim);
+    y = reshape(narrow(both, 3, 0, head_dim), {x.size(0), x.size(1), heads * head_dim});
+  }
   if (clip > 0) y = clamp(y, {.min = -clip, .max = clip});
   y = reshape(all_norm(y), {x.size(0), x.size(1), heads, head_dim});
-  return per_head_norm ? (*per_head_norm)(y)*head_weights.tensor() : head_norm(y);
+  return {per_head_norm ? (*per_head_norm)(y)*head_weights.tensor() : head_norm(y), gate};
 }
 
 Alibi::Alibi(int64_t heads, int64_t head_dim, const TensorOptions& options)
@@ -66,7 +72,7 @@ Attention::Attention(const AttentionOptions& o, Parameters& p, const std::string
                        std::in_place, o.heads, o.head_dim,
                        TensorOptions{.dtype = p.options().dtype, .device = p.options().device})
                  : std::nullopt),
-      q_proj_(o, p, name + "q_proj", o.heads, name + "q_norm"),
+      q_proj_(o, p, name + "q_proj", o.heads, name + "q_norm", o.gate),
       k_proj_(o, p, name + "k_proj", o.key_value_heads, name + "k_norm"),
       v_proj_(o, p, name + "v_proj", o.key_value_heads, ""),
       o_proj_(p, name + "o_proj", o.heads * o.head_dim, o.hidden_size,
@@ -79,9 +85,10 @@ Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& re
     return rotated(heads, options_.slides ? step.local_rope : step.rope, options_.pairs,
                    options_.rotary_dim);
   };
-  const Tensor q = transpose(turned(q_proj_(x)), 1, 2);  // [B, H, T, D]
-  Tensor k = transpose(turned(k_proj_(x)), 1, 2);        // [B, G, T, D]
-  Tensor v = transpose(v_proj_(x), 1, 2);
+  const HeadsProjection::Heads queries = q_proj_(x);
+  const Tensor q = transpose(turned(queries.x), 1, 2);  // [B, H, T, D]
+  Tensor k = transpose(turned(k_proj_(x).x), 1, 2);     // [B, G, T, D]
+  Tensor v = transpose(v_proj_(x).x, 1, 2);
   SdpaOptions sdpa_options = options_.sdpa;
   if (sdpa_options.is_causal) sdpa_options.positions = step.visible;
   if (AttentionCache* const cache = step.cache_of<AttentionCache>(options_.layer)) {
@@ -91,9 +98,9 @@ Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& re
     sdpa_options.positions = all.positions;
   }
   if (alibi_) sdpa_options.mask = (*alibi_)(k.size(2));
-  const Tensor y = sdpa(q, k, v, sdpa_options);  // [B, H, T, D]
-  return o_proj_(reshape(transpose(y, 1, 2), {b, t, options_.heads * options_.head_dim}),
-                 {.residual = residual});
+  Tensor y = transpose(sdpa(q, k, v, sdpa_options), 1, 2);  // [B, T, H, D]
+  if (queries.gate) y = y * sigmoid(queries.gate);
+  return o_proj_(reshape(y, {b, t, options_.heads * options_.head_dim}), {.residual = residual});
 }
 
 std::unique_ptr<LayerCache> Attention::make_cache(const CacheOptions& o,

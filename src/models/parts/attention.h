@@ -19,7 +19,8 @@ struct AttentionOptions {
   bool slides = false;  // takes Step::local_rope
   bool alibi = false;
   bool bias = false, output_bias = false;
-  double clip = 0;  // queries, keys and values are clamped to [-clip, clip]; 0: not
+  bool gate = false;  // q_proj also has a gate of each head's output: y sigmoid(gate)
+  double clip = 0;    // queries, keys and values are clamped to [-clip, clip]; 0: not
   QkNorm qk_norm = QkNorm::kNone;
   NormKind norm = {};
   double deviation = 0.02, output_deviation = 0.02;  // of initial weights
@@ -29,16 +30,21 @@ struct AttentionOptions {
 /// A projection to the heads' queries, keys or values, clipped and normalized as the model asks.
 struct HeadsProjection {
   const int64_t heads, head_dim;
+  const bool has_gate;  // the projection has D more rows for each head, after its own
   const double clip;
   const Linear projection;
   const Norm all_norm, head_norm;          // of all heads together, of each by itself
   std::optional<LayerNorm> per_head_norm;  // multiplied by head_weights
   Parameter head_weights;                  // [heads, D]
 
+  struct Heads {
+    Tensor x, gate;  // [B, T, heads, D]; gate: empty without one
+  };
+
   /// norm: the name of the norm; "" for values, which are not normalized.
   HeadsProjection(const AttentionOptions& options, Parameters& p, const std::string& name,
-                  int64_t heads, const std::string& norm);
-  Tensor operator()(const Tensor& x) const;  // [B, T, hidden] -> [B, T, heads, D]
+                  int64_t heads, const std::string& norm, bool has_gate = false);
+  Heads operator()(const Tensor& x) const;  // of [B, T, hidden]
 };
 
 /// Biases of scores that grow with the key's position, at a slope of each head. Source: Press et

@@ -33,6 +33,7 @@ HYBRID = dict(SIZES, embedding_multiplier=3.0, residual_multiplier=0.5, attentio
               mamba_n_heads=4, mamba_d_state=8, mamba_d_conv=3)
 MAMBA2 = dict(vocab_size=48, hidden_size=16, num_hidden_layers=2, num_heads=4, head_dim=8, state_size=8, conv_kernel=3,
               initializer_range=0.5, bos_token_id=1, eos_token_id=2, pad_token_id=None, chunk_size=8)
+DELTA = dict(SIZES, initializer_range=0.2, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=4)
 
 # name: family, dtype in the file, options of the config
 MODELS = {
@@ -113,6 +114,26 @@ MODELS = {
     "recurrent_gemma_bf16": ("RecurrentGemma", "bfloat16", dict(head_dim=None, num_hidden_layers=4, intermediate_size=48,
                                                                 block_types=["attention", "recurrent"],
                                                                 attention_window_size=5)),
+    "lfm2": ("Lfm2", "float32", dict(head_dim=None, num_hidden_layers=3, intermediate_size=40, conv_bias=True, norm_eps=1e-3,
+                                     block_multiple_of=8, block_ffn_dim_multiplier=1.3, tie_word_embeddings=False,
+                                     layer_types=["conv", "full_attention", "conv"],
+                                     rope_parameters=dict(rope_type="default", rope_theta=100.0))),
+    "lfm2_bf16": ("Lfm2", "bfloat16", dict(head_dim=None, num_hidden_layers=3, conv_L_cache=4, block_auto_adjust_ff_dim=False,
+                                           full_attn_idxs=[0, 2])),
+    "qwen3_next": ("Qwen3Next", "float32", dict(DELTA, num_hidden_layers=4, num_experts=4, num_experts_per_tok=2,
+                                                moe_intermediate_size=8, shared_expert_intermediate_size=12)),
+    "qwen3_next_bf16": ("Qwen3Next", "bfloat16", dict(DELTA, num_hidden_layers=3, num_experts=5, num_experts_per_tok=3,
+                                                      moe_intermediate_size=8, shared_expert_intermediate_size=12,
+                                                      norm_topk_prob=False, linear_conv_kernel_dim=3, linear_num_key_heads=4,
+                                                      attention_bias=True, mlp_only_layers=[1], decoder_sparse_step=1,
+                                                      layer_types=["full_attention", "linear_attention", "linear_attention"])),
+    "qwen3_5": ("Qwen3_5Text", "float32", dict(DELTA, num_hidden_layers=4, tie_word_embeddings=True, rope_parameters=dict(
+        rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5, mrope_section=[1, 1, 0], mrope_interleaved=True))),
+    # As the text part of a model of text and images.
+    "qwen3_5_images": ("Qwen3_5Text", "bfloat16", dict(DELTA, num_hidden_layers=2, full_attention_interval=2)),
+    "qwen3_5_moe": ("Qwen3_5MoeText", "float32", dict(DELTA, num_hidden_layers=2, full_attention_interval=2, num_experts=4,
+                                                      num_experts_per_tok=2, moe_intermediate_size=8,
+                                                      shared_expert_intermediate_size=12)),
     "granitemoe": ("GraniteMoe", "float32", dict(head_dim=None, embedding_multiplier=3.0, residual_multiplier=0.5,
                                                  attention_multiplier=0.3, logits_scaling=2.0, num_local_experts=5,
                                                  num_experts_per_tok=2)),
@@ -193,6 +214,19 @@ def as_chatglm(folder):
     safetensors.torch.save_file(former, folder / "model.safetensors", {"format": "pt"})
 
 
+def as_text_part(folder):
+    """From a text model to one of text and images, of which the part for images and the guessing layers are no more than a tensor."""
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(dict(
+        model_type=config["model_type"].removesuffix("_text"), architectures=["Qwen3_5ForConditionalGeneration"], text_config=config,
+        vision_config={}, image_token_id=40, tie_word_embeddings=config["tie_word_embeddings"]), indent=2) + "\n")
+    weights = safetensors.torch.load_file(folder / "model.safetensors")
+    former = {name.replace("model.", "model.language_model.", 1) if "language_model" not in name else name: weight
+              for name, weight in weights.items()}
+    former["model.visual.patch_embed.proj.weight"], former["mtp.fc.weight"] = torch.ones(2, 2), torch.zeros(2, 2)
+    safetensors.torch.save_file(former, folder / "model.safetensors", {"format": "pt"})
+
+
 for name, (family, dtype, options) in MODELS.items():
     if sys.argv[1:] and name not in sys.argv[1:]:
         continue
@@ -201,8 +235,10 @@ for name, (family, dtype, options) in MODELS.items():
     options = {key: value for key, value in {**sizes, **options}.items() if key != "head_dim" or value}
     config = getattr(transformers, family + "Config")(**options)
     model = getattr(transformers, NAMED_OTHERWISE.get(family, family.removesuffix("Text") + "ForCausalLM"))(config)
-    for parameter in model.parameters():  # norms' weights and biases are not ones and zeros
-        if parameter.dim() == 1:
+    for of_part, parameter in model.named_parameters():  # norms' weights and biases are not ones and zeros
+        if of_part.endswith("A_log"):  # states last for some tokens
+            torch.nn.init.normal_(parameter, -2.0, 1.0)
+        elif parameter.dim() == 1:
             torch.nn.init.normal_(parameter, parameter.mean().item(), 0.2)
     folder = HERE / name
     model.to(getattr(torch, dtype)).save_pretrained(folder, **(dict(max_shard_size="4KB") if name == SHARDED else {}))
@@ -225,5 +261,7 @@ for name, (family, dtype, options) in MODELS.items():
     safetensors.torch.save_file(expected, folder / "expected.safetensors")
     if name == "chatglm":
         as_chatglm(folder)
+    if name == "qwen3_5_images":
+        as_text_part(folder)
     for file in folder.iterdir():
         file.chmod(0o644)

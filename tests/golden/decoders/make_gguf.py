@@ -53,6 +53,10 @@ MODELS = {
     "granitemoehybrid_nope": gguf.LlamaFileType.ALL_F32,
     "mamba2": gguf.LlamaFileType.ALL_F32,
     "granitemoe": gguf.LlamaFileType.ALL_F32,
+    "lfm2_bf16": gguf.LlamaFileType.MOSTLY_BF16,
+    "qwen3_next": gguf.LlamaFileType.ALL_F32,
+    "qwen3_5": gguf.LlamaFileType.ALL_F32,
+    "qwen3_5_moe": gguf.LlamaFileType.ALL_F32,
 }
 
 def yielding(modify_tensors):
@@ -77,5 +81,6 @@ for name, file_type in MODELS.items():
             architecture = json.loads((folder / "config.json").read_text())["architectures"][0]
             model_class = get_model_class(architecture)
             model_class.set_vocab = lambda self: None
+            model_class.no_mtp = True  # the folders have no layers that guess the tokens after the next
             model_class.modify_tensors = yielding(model_class.modify_tensors)
             model_class(folder, file_type, HERE / name / "model.gguf", eager=True, model_name=name).write()

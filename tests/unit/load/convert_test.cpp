@@ -63,6 +63,7 @@ constexpr struct {
     {"gpt_bigcode", DType::kF32},
     {"falcon", DType::kF32},
     {"falcon_grouped", DType::kF32},
+    {"lfm2_bf16", DType::kBf16},
 };
 
 /// A file's fields by their keys, without those of the tokenizer. Their order differs from

@@ -739,6 +739,13 @@ constexpr const char* kMoreModels[] = {
     "decoders/granitemoehybrid_nope",
     "decoders/mamba2",
     "decoders/mamba2_limited",
+    "decoders/lfm2",
+    "decoders/lfm2_bf16",
+    "decoders/qwen3_next",
+    "decoders/qwen3_next_bf16",
+    "decoders/qwen3_5",
+    "decoders/qwen3_5_images",
+    "decoders/qwen3_5_moe",
 };
 constexpr const char* kGgufModels[] = {
     "decoders/llama_linear/model.gguf",
@@ -777,6 +784,10 @@ constexpr const char* kGgufModels[] = {
     "decoders/granitemoehybrid_nope/model.gguf",
     "decoders/mamba2/model.gguf",
     "decoders/qwen3_moe_renormalized/model.gguf",
+    "decoders/lfm2_bf16/model.gguf",
+    "decoders/qwen3_next/model.gguf",
+    "decoders/qwen3_5/model.gguf",
+    "decoders/qwen3_5_moe/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
@@ -909,10 +920,12 @@ TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
                              "qwen3_moe",
                              "qwen2_moe",
                              "granitemoe",
-                             "granitemoe",
                              "recurrent_gemma",
                              "granitemoehybrid",
-                             "mamba2"}) {
+                             "mamba2",
+                             "lfm2",
+                             "qwen3_next",
+                             "qwen3_5"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);

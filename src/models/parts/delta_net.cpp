@@ -1,0 +1,109 @@
+#include "models/parts/delta_net.h"
+
+#include <cmath>
+
+#include "models/parts/mlp.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/create.h"
+#include "wick/ops/delta_rule.h"
+#include "wick/ops/norm.h"
+#include "wick/ops/recurrence.h"
+#include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
+
+namespace wick {
+namespace {
+
+/// Added to the square of the lengths of queries and keys.
+constexpr double kLengthEps = 1e-6;
+
+DType state_dtype(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
+
+int64_t value_size(const DeltaNetOptions& o) { return o.value_heads * o.value_head_dim; }
+int64_t key_size(const DeltaNetOptions& o) { return o.key_heads * o.key_head_dim; }
+
+}  // namespace
+
+DeltaNet::DeltaNet(const DeltaNetOptions& o, Parameters& p, const std::string& name)
+    : options_(o),
+      in_proj_qkv_(p, name + "in_proj_qkv", o.hidden_size, 2 * key_size(o) + value_size(o),
+                   {.deviation = o.deviation}),
+      in_proj_z_(p, name + "in_proj_z", o.hidden_size, value_size(o), {.deviation = o.deviation}),
+      in_proj_b_(p, name + "in_proj_b", o.hidden_size, o.value_heads, {.deviation = o.deviation}),
+      in_proj_a_(p, name + "in_proj_a", o.hidden_size, o.value_heads, {.deviation = o.deviation}),
+      out_proj_(p, name + "out_proj", value_size(o), o.hidden_size,
+                {.deviation = o.output_deviation}),
+      conv_weight_(p.take(name + "conv1d.weight", {channels(), 1, o.conv_width}, {0, o.deviation})),
+      a_log_(p.take(name + "A_log", {o.value_heads}, {0, 0})),
+      dt_bias_(p.take(name + "dt_bias", {o.value_heads}, {1, 0})),
+      norm_(p, name + "norm", o.value_head_dim, {.eps = o.eps}),
+      unit_(p.only_shapes() ? Tensor()
+                            : full({o.key_head_dim}, 1 / std::sqrt(double(o.key_head_dim)),
+                                   {.dtype = p.options().dtype, .device = p.options().device})) {}
+
+int64_t DeltaNet::channels() const { return 2 * key_size(options_) + value_size(options_); }
+
+Tensor DeltaNet::directions(const Tensor& x) const {
+  const DeltaNetOptions& o = options_;
+  const Tensor heads = reshape(x, {x.size(0), x.size(1), o.key_heads, o.key_head_dim});
+  // x / sqrt(sum(x²) + eps) = x / sqrt(mean(x²) + eps / K) / sqrt(K)
+  const Tensor unit = rms_norm(heads, unit_, kLengthEps / double(o.key_head_dim));
+  const int64_t times = o.value_heads / o.key_heads;
+  if (times == 1) return unit;
+  return o.tiled_key_heads ? tile(unit, {1, 1, times, 1}) : repeat_interleave(unit, times, 2);
+}
+
+Tensor DeltaNet::operator()(const Tensor& hidden, const Step& step, const Tensor& residual) const {
+  const DeltaNetOptions& o = options_;
+  const int64_t b = hidden.size(0), t = hidden.size(1), keys = key_size(o), values = value_size(o);
+  StateCache* const cache = step.cache_of<StateCache>(o.layer);
+  const TensorAndState conv =
+      causal_conv1d(in_proj_qkv_(hidden), select(conv_weight_.tensor(), 1, 0),
+                    {.state = cache ? cache->state(0) : Tensor(),
+                     .lengths = step.new_tokens.lengths,
+                     .silu = true});
+  const std::vector<Tensor> qkv = split(conv.y, {keys, keys, values}, 2);
+  const DType wide = state_dtype(hidden.dtype());
+  const Tensor decay = softplus(cast(in_proj_a_(hidden), wide) + cast(dt_bias_.tensor(), wide)) *
+                       -exp(cast(a_log_.tensor(), wide));
+  const TensorAndState rule = gated_delta_rule(
+      directions(qkv[0]), directions(qkv[1]),
+      reshape(qkv[2], {b, t, o.value_heads, o.value_head_dim}), decay,
+      sigmoid(cast(in_proj_b_(hidden), wide)),
+      {.state = cache ? cache->state(1) : Tensor(), .lengths = step.new_tokens.lengths});
+  const Tensor normed = reshape(norm_(rule.y), {b, t, values});
+  const Tensor y =
+      held_outputs(gated(HiddenAct::kSilu, in_proj_z_(hidden), normed), step.new_tokens, cache, 2);
+  if (cache) {
+    cache->set_state(0, conv.state);
+    cache->set_state(1, rule.state);
+    cache->set_next(step.new_tokens.next);
+  }
+  return out_proj_(y, {.residual = residual});
+}
+
+std::unique_ptr<LayerCache> DeltaNet::make_cache(const CacheOptions& cache,
+                                                 const std::shared_ptr<BlockTable>&,
+                                                 const TensorOptions& options) const {
+  const DeltaNetOptions& o = options_;
+  const std::vector<StateCache::Kind> kinds = {
+      {{o.conv_width - 1, channels()}, options.dtype},
+      {{o.value_heads, o.key_head_dim, o.value_head_dim}, state_dtype(options.dtype)},
+      {{1, value_size(o)}, options.dtype}};
+  return std::make_unique<StateCache>(cache.sequences, kinds, options.device);
+}
+
+void DeltaNet::add_work(double, const TensorOptions& options, TokenWork* work) const {
+  const DeltaNetOptions& o = options_;
+  const double inputs = double(o.conv_width - 1) * double(channels()),
+               states = double(value_size(o)) * double(o.key_head_dim);
+  work->cache_bytes += 2 * (states * double(dtype_size(state_dtype(options.dtype))) +
+                            inputs * double(dtype_size(options.dtype)));  // read and written
+  // Per element of the state: a product for the decay, two operations each to read it by k, to add
+  // to it, and to read it by q.
+  work->cache_flop += 2 * inputs + 7 * states;
+}
+
+}  // namespace wick
