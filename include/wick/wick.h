@@ -23,6 +23,8 @@
 #include "wick/load/load_model.h"
 #include "wick/load/quantize.h"
 #include "wick/load/sampling.h"
+#include "wick/media/image.h"
+#include "wick/media/image_processor.h"
 #include "wick/models/causal_model.h"
 #include "wick/models/decoder.h"
 #include "wick/models/finite.h"

@@ -13,6 +13,7 @@ import tree
 _ELSEWHERE = {
     "build/": "where the presets build",
     "config.json": "HuggingFace's file beside a model's weights",
+    "preprocessor_config.json": "the same, for images",
     "tokenizer_config.json": "the same",
     "generation_config.json": "the same",
     "tokenizer.json": "HuggingFace's file beside a model's weights",

@@ -17,11 +17,12 @@ FLOORS = {
     "ops": (3, _BELOW_CORE | {"core"}),
     "io": (4, _BELOW_FOUR),
     "text": (4, _BELOW_FOUR),
+    "media": (4, _BELOW_FOUR),
     "nn": (4, _BELOW_FOUR),
-    "models": (5, _BELOW_FOUR | {"text", "nn"}),  # a model takes named tensors and a config, not paths: no io
-    "load": (6, _BELOW_FOUR | {"io", "text", "nn", "models"}),
-    "generate": (7, _BELOW_FOUR | {"io", "text", "nn", "models", "load"}),
-    "train": (7, _BELOW_FOUR | {"io", "text", "nn", "models", "load"}),
+    "models": (5, _BELOW_FOUR | {"text", "media", "nn"}),  # a model takes named tensors and a config, not paths: no io
+    "load": (6, _BELOW_FOUR | {"io", "text", "media", "nn", "models"}),
+    "generate": (7, _BELOW_FOUR | {"io", "text", "media", "nn", "models", "load"}),
+    "train": (7, _BELOW_FOUR | {"io", "text", "media", "nn", "models", "load"}),
 }
 USERS = {"cli", "python", "examples", "bench"}  # floor 8: include/wick and themselves
 BACKEND_MAY_INCLUDE = _BELOW_CORE
