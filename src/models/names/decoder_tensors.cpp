@@ -103,7 +103,7 @@ std::string_view ffn_norm_of(const DecoderConfig& config) {
   return "";
 }
 
-/// The names of the kind of layer that has the number "3."; nullptr if it has those of all alone.
+/// The names of the kind of layer that has the number "3."; nullptr if it has kLayerNames alone.
 const StateNames* names_of_layer(const std::string& number, const DecoderConfig& config) {
   size_t layer = 0;
   const auto read = std::from_chars(number.data(), number.data() + number.size(), layer);
