@@ -3,34 +3,66 @@
 #include <algorithm>
 
 #include "models/architectures.h"
+#include "wick/models/image_text_model.h"
 
 namespace wick {
 namespace {
 
-/// The row that has the text under this key. Errors: kFormat, with the texts that there are.
-const Architecture& row_of(const Settings& settings, const char* key,
-                           std::vector<std::string_view> (*Architecture::*names)()) {
-  const std::string text = settings.text(key);
-  std::vector<std::string_view> known;
+using Names = std::vector<std::string_view>;
+
+/// The row that has the text under this key; nullptr if no row has it. known: receives the texts
+/// that there are.
+const Architecture* row_of(const std::string& text, Names (*Architecture::*names)(), Names* known) {
   for (const Architecture* row : kArchitectures)
     for (const std::string_view name : (row->*names)()) {
-      if (name == text) return *row;
-      if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+      if (name == text) return row;
+      if (std::find(known->begin(), known->end(), name) == known->end()) known->push_back(name);
     }
+  return nullptr;
+}
+
+[[noreturn]] void fail_unknown(const Settings& settings, const char* key, const Names& known) {
   std::string list;
   for (const std::string_view name : known)
     list += (list.empty() ? "\"" : ", \"") + std::string(name) + "\"";
   settings.fail_expected(key, list);
 }
 
+const char* work_of(ModelKind kind) {
+  return kind == ModelKind::kImageText ? "compares images with texts" : "reads texts alone";
+}
+
 }  // namespace
 
+ModelKind kind_of_folder(const Settings& config) {
+  const std::string type = config.text("model_type");
+  Names known;
+  if (row_of(type, &Architecture::model_types, &known)) return ModelKind::kCausal;
+  for (const std::string_view name : image_text_model_types()) {
+    if (name == type) return ModelKind::kImageText;
+    known.push_back(name);
+  }
+  fail_unknown(config, "model_type", known);
+}
+
+void require_kind(const Settings& config, ModelKind kind) {
+  const ModelKind own = kind_of_folder(config);
+  check(own == kind, ErrorCode::kUnsupported, config.where(), "expected a model that ",
+        work_of(kind), "; one of type ", config.text("model_type"), " ", work_of(own));
+}
+
 const Architecture& architecture_of_folder(const Settings& config) {
-  return row_of(config, "model_type", &Architecture::model_types);
+  require_kind(config, ModelKind::kCausal);
+  Names known;
+  return *row_of(config.text("model_type"), &Architecture::model_types, &known);
 }
 
 const Architecture& architecture_of_gguf(const Settings& metadata) {
-  return row_of(metadata, "general.architecture", &Architecture::ggufs);
+  Names known;
+  const char* const key = "general.architecture";
+  if (const Architecture* row = row_of(metadata.text(key), &Architecture::ggufs, &known))
+    return *row;
+  fail_unknown(metadata, key, known);
 }
 
 }  // namespace wick

@@ -5,6 +5,8 @@
 
 namespace wick {
 
+class ImageTextModel;
+
 struct ForwardOptions {
   bool hidden = false;  // hidden states too
 };
@@ -23,6 +25,21 @@ struct ForwardOptions {
 /// and inputs_embeds, and a mask with a hole; kDTypeMismatch; kShapeMismatch; kOutOfRange for more
 /// tokens than the model has positions, or an id outside the vocabulary.
 WICK_API NamedTensors forward(const CausalModel& model, const NamedTensors& inputs,
+                              const ForwardOptions& options = {});
+
+/// The same for a model that compares images with texts: it reads images, texts or both.
+///
+/// pixel_values    [N, channels, image_size, image_size] floating
+/// input_ids       [B, T] integers
+/// attention_mask  [B, T] integers or bool: 0 for padding; missing: no padding
+/// Returns image_embeds [N, D] and text_embeds [B, D], features of length 1; for both inputs also
+/// logits_per_image [N, B] and logits_per_text [B, N]; with `hidden` also
+/// vision_model_output.last_hidden_state [N, tokens, hidden_size],
+/// vision_model_output.hidden_states.I: block I's inputs, the last ones the outputs of the last
+/// block, and the same of text_model_output. Gradients pass.
+/// Errors: kInvalidArgument for a name that the model does not read, no input, or a mask without
+/// input_ids; as of ImageTextModel::image_features and text_features.
+WICK_API NamedTensors forward(const ImageTextModel& model, const NamedTensors& inputs,
                               const ForwardOptions& options = {});
 
 }  // namespace wick

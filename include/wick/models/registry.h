@@ -42,7 +42,19 @@ struct Architecture {
   std::unique_ptr<ModelConfig> (*of_gguf)(const Settings& metadata, const TensorSource& tensors);
 };
 
-/// The architecture of a config.json. Errors: kFormat if its "model_type" is unknown.
+/// The kinds of models, by the results that they give, and the class that runs each.
+enum class ModelKind {
+  kCausal,     // a text's next token or its embedding: CausalModel
+  kImageText,  // how well images and texts fit: ImageTextModel
+};
+
+/// The kind of a config.json's model. Errors: kFormat if its "model_type" is unknown.
+WICK_API ModelKind kind_of_folder(const Settings& config);
+/// Checks that a config.json's model has the kind. Errors: kUnsupported, naming the model's kind
+/// and the one that the caller needs; kFormat as kind_of_folder.
+WICK_API void require_kind(const Settings& config, ModelKind kind);
+
+/// The architecture of a causal model's config.json. Errors: as require_kind.
 WICK_API const Architecture& architecture_of_folder(const Settings& config);
 /// The architecture of a GGUF file. Errors: kFormat if its "general.architecture" is unknown.
 WICK_API const Architecture& architecture_of_gguf(const Settings& metadata);
