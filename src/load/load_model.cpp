@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 
-#include "load/file_types.h"
 #include "load/folder_texts.h"
 #include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
+#include "load/weights.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
@@ -170,80 +169,6 @@ Files open_files(const std::string& path, const std::string& pre) {
   return open_folder(place);
 }
 
-/// The source, with `progress` called after each tensor.
-TensorSource with_progress(TensorSource source,
-                           const std::function<void(int64_t, int64_t)>& progress) {
-  if (!progress) return source;
-  int64_t total = 0;
-  for (const auto& [name, info] : source.tensors) total += bytes_of(info.dtype, numel(info.shape));
-  source.load = [source, progress, total, done = int64_t{0}](const std::string& name,
-                                                             const Device& device) mutable {
-    Tensor tensor = source.load(name, device);
-    done += bytes_of(tensor.dtype(), tensor.numel());
-    progress(done, total);
-    return tensor;
-  };
-  return source;
-}
-
-/// Bytes of the weights if those that are blocks or could be had this dtype.
-double bytes_with(const TensorSource& tensors, DType matrices, DType computation) {
-  const DTypeFacts& facts = facts_of(matrices);
-  double bytes = 0;
-  for (const auto& [name, info] : tensors.tensors) {
-    const double elements = double(numel(info.shape));
-    const bool is_matrix = info.shape.size() >= 2 && info.shape.back() % facts.block_elements == 0;
-    bytes += is_matrix ? elements * facts.block_bytes / facts.block_elements
-                       : elements * double(dtype_size(computation));
-  }
-  return bytes;
-}
-
-void require_computation(DType dtype) {
-  constexpr DType kGood[] = {DType::kF32, DType::kBf16, DType::kF16, DType::kF64};
-  check(std::find(std::begin(kGood), std::end(kGood), dtype) != std::end(kGood),
-        ErrorCode::kInvalidArgument, "load_model", "dtype: expected f32, bf16, f16 or f64, got ",
-        dtype_name(dtype));
-}
-
-/// Checks that the weights fit the device, before any are read.
-void require_room(const std::string& path, const TensorSource& tensors,
-                  const ParameterOptions& options) {
-  double bytes = 0;
-  for (const auto& [name, info] : tensors.tensors) {
-    const DType kept = Parameters::kept_dtype(info, options.dtype);
-    if (options.device.is_cpu() && kept == info.dtype) continue;  // stays in the file
-    bytes += double(bytes_of(kept, numel(info.shape)));
-  }
-  const Device::Memory memory = options.device.memory();
-  if (memory.total_bytes <= 0 || bytes <= double(memory.free_bytes)) return;
-  // The largest type that fits any model, by the dtype of most of its tensors. Others of its
-  // tensors are larger, and tokens need room as well.
-  constexpr double kMargin = 1.1;
-  const FileType* fitting = nullptr;
-  double fitting_bytes = 0;
-  for (const FileType& type : kFileTypes) {
-    const double smaller = bytes_with(tensors, type.dtype, options.dtype);
-    const bool fits = kMargin * smaller <= double(memory.free_bytes);
-    if (!is_block(type.dtype) || type.is_ternary || !fits || smaller < fitting_bytes) continue;
-    fitting = &type;  // of equal ones the last
-    fitting_bytes = smaller;
-  }
-  const auto size_text = [](double size) {
-    const bool large = size >= double(1 << 30);
-    char text[32];
-    std::snprintf(text, sizeof text, large ? "%.1f GiB" : "%.2f MiB",
-                  size / double(large ? 1 << 30 : 1 << 20));
-    return std::string(text);
-  };
-  fail(ErrorCode::kOutOfMemory, path, "the weights take ", size_text(bytes), " on ", options.device,
-       ", which has ", size_text(double(memory.free_bytes)),
-       " free: ", size_text(bytes - double(memory.free_bytes)), " are missing; ",
-       fitting
-           ? "wick quantize makes them about " + size_text(fitting_bytes) + " as " + fitting->name
-           : "no type of wick quantize is small enough");
-}
-
 }  // namespace
 
 Sampling LanguageModel::default_sampling() const {
@@ -315,15 +240,9 @@ std::string model_path(const std::string& path) {
 LanguageModel load_model(const std::string& path, const LoadOptions& options) {
   if (options.dtype) require_computation(*options.dtype);
   Files files = open_files(path, options.tokenizer_pre);
-  const ParameterOptions where{.dtype = options.dtype.value_or(options.device.preferred_dtype()),
-                               .device = options.device};
-  const TensorSource source = files.config->tensors(files.tensors);
-  require_room(path, source, where);
-  Parameters parameters(with_progress(source, options.progress), where);
+  Parameters parameters = parameters_of(path, files.config->tensors(files.tensors), options);
   std::shared_ptr<const CausalModel> model = files.config->make(parameters, options.positions);
-  for (const std::string& name : parameters.left())
-    fail(ErrorCode::kFormat, path, "tensor \"", name, "\" is not part of a model of type ",
-         model->facts().model_type);
+  require_all_taken(path, parameters, model->facts().model_type);
   std::vector<std::string> warnings = std::move(files.warnings);
   for (const std::string& key : files.config->ignored_keys())
     warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
