@@ -41,6 +41,7 @@ QWEN2 = LLAMA3.replace("{1,3}", "")
 TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|"
           r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|"
           r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+CLIP = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 
 
 def isolated(pattern):
@@ -193,7 +194,29 @@ def added():
     return tokenizer
 
 
-MAKERS = [gpt2, roberta, llama3, qwen2, starcoder2, tekken, llama2, llama2_metaspace, metaspace, gemma, words, rare, splits, added]
+def clip():
+    """Without the specials that stand in the texts, which CLIP spells otherwise."""
+    ends = ("<|startoftext|>", "<|endoftext|>")
+    tokenizer = Tokenizer(BPE(unk_token=ends[1], continuing_subword_prefix="", end_of_word_suffix="</w>"))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(CLIP), "removed", invert=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=640, special_tokens=list(ends), end_of_word_suffix="</w>",
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.RobertaProcessing((ends[1], 1), (ends[0], 0), False, False)
+    return tokenizer
+
+
+def siglip2():
+    """Gemma's, in lower case and with an end."""
+    return sentencepiece(
+        normalizers.Sequence([normalizers.Lowercase(), normalizers.Replace(" ", "\u2581")]), pre_tokenizers.Split(" ", "merged_with_previous"),
+        decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()]), "$A </s>")
+
+
+MAKERS = [gpt2, roberta, llama3, qwen2, starcoder2, tekken, llama2, llama2_metaspace, metaspace, gemma, words, rare, splits, added, clip, siglip2]
 
 
 def expected(tokenizer, file):

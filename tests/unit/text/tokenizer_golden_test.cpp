@@ -67,9 +67,10 @@ TEST_P(LikeHuggingFace, IdsTokensOffsetsAndText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, LikeHuggingFace,
-                         testing::Values("added", "gemma", "gpt2", "llama2", "llama2_metaspace",
-                                         "llama3", "metaspace", "qwen2", "rare", "roberta",
-                                         "splits", "starcoder2", "tekken", "words"),
+                         testing::Values("added", "clip", "gemma", "gpt2", "llama2",
+                                         "llama2_metaspace", "llama3", "metaspace", "qwen2", "rare",
+                                         "roberta", "siglip2", "splits", "starcoder2", "tekken",
+                                         "words"),
                          [](const auto& info) { return std::string(info.param); });
 
 class LikeLlamaCpp : public testing::TestWithParam<const char*> {};
