@@ -20,6 +20,7 @@
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/load/convert.h"
+#include "wick/load/image_text.h"
 #include "wick/load/load_model.h"
 #include "wick/load/quantize.h"
 #include "wick/load/sampling.h"

@@ -19,6 +19,7 @@
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
+#include "wick/models/registry.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/shape.h"
@@ -405,6 +406,7 @@ GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype,
   check(is_there(file("config.json")), ErrorCode::kFormat, folder,
         "expected config.json in the folder");
   const Settings raw = read_json(file("config.json"));
+  require_kind(raw, ModelKind::kCausal);
   DecoderConfig config = decoder_config(raw);
   GgufModel model;
   const TensorSource file_tensors = SafetensorsReader(folder).source();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "load/folder_files.h"
 #include "load/folder_texts.h"
 #include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
@@ -12,7 +13,6 @@
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
 #include "wick/io/json.h"
-#include "wick/io/safetensors.h"
 #include "wick/models/finite.h"
 #include "wick/models/registry.h"
 #include "wick/ops/autograd.h"
@@ -67,12 +67,6 @@ struct Files {
 
 // ---- folders
 
-Settings read_config(const std::string& folder) {
-  check(is_there(folder + "/config.json"), ErrorCode::kFormat, folder,
-        "expected config.json or a GGUF file in the folder");
-  return read_json(folder + "/config.json");
-}
-
 /// Reads the configuration that sentence-transformers puts beside a model.
 Pooling read_pooling(const std::string& path) {
   const Settings settings = read_json(path);
@@ -88,10 +82,7 @@ Files open_folder(const std::string& folder) {
   const Settings settings = read_config(folder);
   const Architecture& architecture = architecture_of_folder(settings);
   files.config = architecture.of_folder(settings, nullptr, &files.warnings);  // before the weights
-  if (!is_there(folder + "/model.safetensors.index.json"))
-    check(is_there(folder + "/model.safetensors"), ErrorCode::kFormat, folder,
-          "expected model.safetensors in the folder");
-  files.tensors = SafetensorsReader(folder).source();
+  files.tensors = folder_source(folder);
   files.config = architecture.of_folder(settings, &files.tensors, &files.warnings);
   GenerationConfig generation = read_generation_config(folder);
   files.sampling = generation.sampling;
@@ -99,8 +90,7 @@ Files open_folder(const std::string& folder) {
                         generation.warnings.end());
   if (const std::string path = folder + "/1_Pooling/config.json"; is_there(path))
     files.pooling = read_pooling(path);
-  if (const std::string path = folder + "/tokenizer.json"; is_there(path))
-    files.tokenizer = Tokenizer::from_json(read_json(path));
+  files.tokenizer = folder_tokenizer(folder);
   const FolderTexts texts = read_folder_texts(folder);
   files.bos_token = texts.token("bos_token");
   files.eos_token = texts.token("eos_token");
@@ -275,15 +265,19 @@ ModelFacts load_facts(const std::string& path) {
 
 DecoderConfig load_config(const std::string& path) {
   const std::string place = model_path(path);
-  if (is_folder(place)) return decoder_config(read_config(place));
+  if (is_folder(place)) {
+    const Settings settings = read_config(place);
+    require_kind(settings, ModelKind::kCausal);
+    return decoder_config(settings);
+  }
   const GgufReader reader(place);
   return decoder_config_of_gguf(reader.metadata(), reader.source());
 }
 
 Tokenizer load_tokenizer(const std::string& path, const std::string& pre) {
-  if (const std::string file = path + "/tokenizer.json"; is_there(file)) {
+  if (std::optional<Tokenizer> tokenizer = folder_tokenizer(path)) {
     require_gguf(pre, path);
-    return Tokenizer::from_json(read_json(file));
+    return *std::move(tokenizer);
   }
   const std::string place = model_path(path);
   check(!is_folder(place), ErrorCode::kFormat, path,

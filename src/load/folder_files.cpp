@@ -1,0 +1,27 @@
+#include "load/folder_files.h"
+
+#include "wick/io/file.h"
+#include "wick/io/json.h"
+#include "wick/io/safetensors.h"
+
+namespace wick {
+
+Settings read_config(const std::string& folder) {
+  check(is_there(folder + "/config.json"), ErrorCode::kFormat, folder,
+        "expected config.json or a GGUF file in the folder");
+  return read_json(folder + "/config.json");
+}
+
+TensorSource folder_source(const std::string& folder) {
+  if (!is_there(folder + "/model.safetensors.index.json"))
+    check(is_there(folder + "/model.safetensors"), ErrorCode::kFormat, folder,
+          "expected model.safetensors in the folder");
+  return SafetensorsReader(folder).source();
+}
+
+std::optional<Tokenizer> folder_tokenizer(const std::string& folder) {
+  const std::string path = folder + "/tokenizer.json";
+  return is_there(path) ? std::optional(Tokenizer::from_json(read_json(path))) : std::nullopt;
+}
+
+}  // namespace wick

@@ -1,0 +1,121 @@
+#include "wick/load/image_text.h"
+
+#include "../expect.h"
+#include "../models/logits.h"
+#include "../temporary_folder.h"
+#include "wick/io/file.h"
+#include "wick/io/json.h"
+#include "wick/io/safetensors.h"
+#include "wick/load/convert.h"
+
+namespace wick {
+namespace {
+
+using test::largest_difference;
+using test::TemporaryFolder;
+
+/// A copy of a golden model, to which files are added.
+class LoadImageText : public ::testing::Test {
+ protected:
+  const TemporaryFolder folder;
+
+  void copy(const std::string& name) {
+    for (const char* file : {"config.json", "model.safetensors"})
+      folder.write(file, read_file(golden(name) + "/" + file));
+  }
+  static std::string golden(const std::string& name) {
+    return std::string(WICK_GOLDEN) + "/image_text/" + name;
+  }
+  LoadedImageText load() const { return load_image_text(folder.path(), {.device = Device::cpu()}); }
+
+  // Letters that stand for themselves, of ids below the models' vocabulary of 40.
+  static constexpr const char* kTokenizer =
+      R"({"normalizer": {"type": "Lowercase"},
+          "post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}},
+              {"SpecialToken": {"id": "</s>", "type_id": 0}}], "pair": [],
+              "special_tokens": {"</s>": {"id": "</s>", "ids": [7], "tokens": ["</s>"]}}},
+          "added_tokens": [{"id": 7, "content": "</s>", "special": true}, {"id": 5, "content": "<pad>", "special": true}],
+          "model": {"type": "BPE", "vocab": {"a": 10, "b": 11, "c": 12, "<pad>": 5, "</s>": 7}, "merges": []}})";
+};
+
+TEST_F(LoadImageText, GivesTheModelThatTheFolderHolds) {
+  for (const char* name : {"siglip", "clip"}) {
+    copy(name);
+    EXPECT_EQ(load_kind(folder.path()), ModelKind::kImageText);
+    const LoadedImageText loaded = load();
+    EXPECT_TRUE(loaded.warnings.empty());
+    EXPECT_EQ(loaded.weights.at("vision_model.post_layernorm.bias").dtype, DType::kF32);
+    const NamedTensors expected = load_safetensors(golden(name) + "/expected.safetensors");
+    EXPECT_LT(largest_difference(loaded.model->image_features(expected.at("pixel_values")),
+                                 expected.at("image_features")),
+              1e-4);
+  }
+}
+
+TEST_F(LoadImageText, PadsTextsOfASiglipToAllItsPositions) {
+  copy("siglip");
+  folder.write("tokenizer.json", kTokenizer);
+  const TextRows rows = load().rows({"Ab", ""});
+  EXPECT_EQ(rows.ids.shape(), Shape({2, 10}));
+  EXPECT_EQ(rows.ids.to_vector<int64_t>(),  // padded with the config's pad_token_id
+            (std::vector<int64_t>{10, 11, 7, 1, 1, 1, 1, 1, 1, 1, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_FALSE(bool(rows.mask));
+  folder.write("tokenizer_config.json", R"({"pad_token": {"content": "<pad>"}})");
+  EXPECT_EQ(load().pad_id, 5);
+}
+
+TEST_F(LoadImageText, PadsTextsOfAClipToTheLongestAndHidesThePadding) {
+  copy("clip");
+  folder.write("tokenizer.json", kTokenizer);
+  folder.write("tokenizer_config.json", R"({"pad_token": "</s>"})");
+  const LoadedImageText loaded = load();
+  const TextRows rows = loaded.rows({"c", "aBc"});
+  EXPECT_EQ(rows.ids.shape(), Shape({2, 4}));
+  EXPECT_EQ(rows.ids.to_vector<int64_t>(), (std::vector<int64_t>{12, 7, 7, 7, 10, 11, 12, 7}));
+  EXPECT_EQ(rows.mask.to_vector<int64_t>(), (std::vector<int64_t>{1, 1, 0, 0, 1, 1, 1, 1}));
+  EXPECT_ERROR(loaded.rows({"abcabcabcabc"}), kOutOfRange,
+               "expected texts of at most 12 tokens, the model's positions, got one of 13");
+  EXPECT_ERROR(loaded.rows({}), kInvalidArgument, "expected at least one text");
+}
+
+TEST_F(LoadImageText, NamesModelsOfAnotherKind) {
+  const std::string decoder = std::string(WICK_GOLDEN) + "/llama/grouped";
+  EXPECT_EQ(load_kind(decoder), ModelKind::kCausal);
+  EXPECT_EQ(load_kind(std::string(WICK_GOLDEN) + "/mamba/model.gguf"), ModelKind::kCausal);
+  EXPECT_ERROR(load_image_text(decoder), kUnsupported,
+               "config.json: expected a model that compares images with texts; one of type llama "
+               "reads texts alone");
+  EXPECT_ERROR(load_image_text(std::string(WICK_GOLDEN) + "/mamba/model.gguf"), kUnsupported,
+               "got a GGUF file");
+  const char* const text =
+      "config.json: expected a model that reads texts alone; one of type clip compares images with "
+      "texts";
+  EXPECT_ERROR(load_model(golden("clip")), kUnsupported, text);
+  EXPECT_ERROR(load_facts(golden("clip")), kUnsupported, text);
+  EXPECT_ERROR(load_config(golden("clip")), kUnsupported, text);
+  EXPECT_ERROR(convert_to_gguf(golden("clip"), folder.path() + "/out.gguf"), kUnsupported, text);
+}
+
+TEST_F(LoadImageText, BadFoldersAreErrorsThatSayWhy) {
+  copy("clip");
+  EXPECT_ERROR(load_image_text(folder.path(), {.positions = 5}), kInvalidArgument, "got 5");
+  EXPECT_ERROR(load_image_text(folder.path(), {.dtype = DType::kI32}), kInvalidArgument, "dtype");
+  EXPECT_ERROR(load().rows({"a"}), kUnsupported, "the model has no tokenizer");
+  NamedTensors tensors = load_safetensors(golden("clip") + "/model.safetensors");
+  tensors["extra"] = tensors.at("logit_scale");
+  save_safetensors(folder.path() + "/model.safetensors", tensors);
+  EXPECT_ERROR(load(), kFormat, "tensor \"extra\" is not part of a model of type clip");
+  tensors.erase("extra");
+  tensors.erase("text_projection.weight");
+  save_safetensors(folder.path() + "/model.safetensors", tensors);
+  EXPECT_ERROR(load(), kFormat, "no tensor is named \"text_projection.weight\"");
+  Settings settings = read_json(folder.path() + "/config.json");
+  settings.set("colour", 3);
+  copy("clip");
+  folder.write("config.json", to_json(settings, -1));
+  EXPECT_EQ(load().warnings,
+            std::vector<std::string>{folder.path() + ": unknown key \"colour\" is ignored"});
+}
+
+}  // namespace
+}  // namespace wick
