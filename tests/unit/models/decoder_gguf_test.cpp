@@ -233,9 +233,9 @@ TEST(GgufConfig, AWrongValueIsAnErrorThatNamesFileAndKey) {
   };
   refused("general.architecture", "mamba",
           "m.gguf: \"general.architecture\": expected \"llama\", \"qwen2\", \"qwen2moe\", ");
-  refused("general.architecture", "mamba", "\"falcon\", got the string \"mamba\"");
+  refused("general.architecture", "mamba", "\", got the string \"mamba\"");
   refused("general.architecture", nullptr, "expected a string, got nothing");
-  refused("general.architecture", "", "\"falcon\", got the string \"\"");
+  refused("general.architecture", "", "\", got the string \"\"");
   refused("llama.embedding_length", "16",
           "m.gguf: \"llama.embedding_length\": expected an integer of at least 1");
   for (const char* key : {"context_length", "feed_forward_length", "block_count",
