@@ -40,11 +40,12 @@ Tensor with_adjacent_pairs(const Tensor& x, int64_t heads) {
 
 /// The dtype of a tensor in the file, by its name there.
 DType dtype_of(const std::string& name, const TensorInfo& info, std::optional<DType> dtype) {
-  if (info.shape.size() <= 1) return DType::kF32;
+  if (info.shape.size() <= 1 || !name.ends_with(".weight")) return DType::kF32;
   for (const char* ending :
        {"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight",
-        "ssm_conv1d.weight", ".ssm_a", ".ssm_d", "shortconv.conv.weight"})
+        "ssm_conv1d.weight", "shortconv.conv.weight"})
     if (name.ends_with(ending)) return DType::kF32;
+  if (is_block(info.dtype)) return info.dtype;
   if (dtype) return *dtype;
   const bool is_kept =
       info.dtype == DType::kF32 || info.dtype == DType::kF16 || info.dtype == DType::kBf16;
@@ -123,7 +124,7 @@ std::string rounded(double parameters) {
 std::string size_label(const TensorSource& tensors, const DecoderConfig& config) {
   double parameters = 0;
   for (const auto& [name, info] : tensors.tensors) {
-    const bool is_of_experts = name.find("_exps.") != name.npos;
+    const bool is_of_experts = name.ends_with("_exps.weight");
     parameters += double(numel(info.shape) / (is_of_experts ? config.num_experts : 1));
   }
   return (config.num_experts > 0 ? std::to_string(config.num_experts) + "x" : "") +
@@ -215,7 +216,10 @@ bool loses_window(const DecoderConfig& config) {
          !has_gguf_key(*find_family(config.model_type), "attention.sliding_window");
 }
 
-int64_t file_type_number(DType dtype) {
+int64_t file_type_number(const TensorSource& tensors) {
+  DType dtype = tensors.tensors.at("token_embd.weight").dtype;
+  for (const auto& [name, info] : tensors.tensors)
+    if (info.dtype == DType::kMXFP4) dtype = info.dtype;  // the folder's experts
   for (const FileType& type : kFileTypes)
     if (type.dtype == dtype) return type.number;
   return 0;
@@ -242,8 +246,7 @@ std::vector<GgufField> fields_of(const DecoderConfig& config, const Settings& wh
     f.size("attention.key_length", config.head_dim);
     f.size("attention.value_length", config.head_dim);
   }
-  f.add("general.file_type", file_type_number(tensors.tensors.at("token_embd.weight").dtype),
-        GgufType::kU32);
+  f.add("general.file_type", file_type_number(tensors), GgufType::kU32);
   f.add("general.quantization_version", 2, GgufType::kU32);
   return std::move(f.fields);
 }
@@ -367,6 +370,7 @@ std::vector<double*> reals_of(DecoderConfig& c) {
                                 &c.residual_multiplier,
                                 &c.logits_scaling,
                                 &c.attention_multiplier,
+                                &c.routed_scaling_factor,
                                 &c.attn_logit_softcapping,
                                 &c.final_logit_softcapping,
                                 &s.factor,

@@ -17,10 +17,13 @@ Tensor Linear::operator()(const Tensor& x, const EpilogueOptions& epilogue) cons
 }
 
 ExpertLinear::ExpertLinear(Parameters& parameters, const std::string& name, int64_t experts,
-                           int64_t in, int64_t out, double deviation)
-    : weight(parameters.take_matrix(name + ".weight", {experts, out, in}, {0, deviation})) {}
+                           int64_t in, int64_t out, const LinearOptions& options)
+    : weight(parameters.take_matrix(name + ".weight", {experts, out, in}, {0, options.deviation})) {
+  if (options.bias) bias = parameters.take(name + ".bias", {experts, out}, {0, 0});
+}
 Tensor ExpertLinear::operator()(const Tensor& x, const Tensor& ids) const {
-  return expert_linear(x, weight, ids);
+  const Tensor y = expert_linear(x, weight, ids);
+  return bias.defined() ? y + embedding(bias, ids) : y;
 }
 
 Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
@@ -46,7 +49,7 @@ LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, int64_t di
     : options(options) {
   if (options.affine) {
     weight = parameters.take(name + ".weight", {dim}, {1, 0});
-    bias = parameters.take(name + ".bias", {dim}, {0, 0});
+    if (options.bias) bias = parameters.take(name + ".bias", {dim}, {0, 0});
   } else if (!parameters.only_shapes()) {
     const ParameterOptions& of = parameters.options();
     ones_ = ones({dim}, {.dtype = of.dtype, .device = of.device});

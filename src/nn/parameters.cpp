@@ -19,7 +19,7 @@ Parameters Parameters::of_shapes() {
   return parameters;
 }
 
-Tensor Parameters::load(const std::string& name, const Shape& shape, bool keeps_dtype) const {
+Tensor Parameters::load(const std::string& name, const Shape& shape) const {
   const auto found = source_.tensors.find(name);
   check(found != source_.tensors.end(), ErrorCode::kFormat, source_.where, "no tensor is named \"",
         name, "\"");
@@ -28,8 +28,7 @@ Tensor Parameters::load(const std::string& name, const Shape& shape, bool keeps_
         "\": expected shape ", shape, ", got ", info.shape);
   check(is_floating(info.dtype) || is_block(info.dtype), ErrorCode::kFormat, source_.where,
         "tensor \"", name, "\": expected a floating dtype, got ", dtype_name(info.dtype));
-  const Tensor tensor = source_.load(name, options_.device);
-  return cast(tensor, keeps_dtype ? kept_dtype(info, options_.dtype) : options_.dtype);
+  return source_.load(name, options_.device);
 }
 
 Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial) {
@@ -40,16 +39,34 @@ Parameter Parameters::take_matrix(const std::string& name, const Shape& shape,
   return take(name, shape, initial, !options_.trainable);
 }
 
-Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial,
-                           bool keeps_dtype) {
+void Parameters::require_untaken(const std::string& name) const {
   check(taken_.count(name) == 0, ErrorCode::kInvalidArgument, "Parameters", "\"", name,
         "\" is taken twice");
+}
+
+Parameter Parameters::take_constant(const std::string& name, const Shape& shape) {
+  require_untaken(name);
+  const DType dtype = options_.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  taken_[name] = {dtype, shape};
+  if (shapes_only_) return Parameter();
+  return Parameter(draws() ? zeros(shape, {.dtype = dtype, .device = options_.device})
+                           : cast(load(name, shape), dtype));
+}
+
+Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial,
+                           bool keeps_dtype) {
+  require_untaken(name);
   if (shapes_only_) {
     taken_[name] = {options_.dtype, shape};
     return Parameter();
   }
   const TensorOptions where{.dtype = options_.dtype, .device = options_.device};
-  Tensor value = !draws()                 ? load(name, shape, keeps_dtype)
+  const auto loaded = [&] {
+    const Tensor of_file = load(name, shape);
+    const TensorInfo info{of_file.dtype(), shape};
+    return cast(of_file, keeps_dtype ? kept_dtype(info, options_.dtype) : options_.dtype);
+  };
+  Tensor value = !draws()                 ? loaded()
                  : initial.deviation == 0 ? full(shape, initial.mean, where)
                                           : randn(shape, where, initial.mean, initial.deviation);
   taken_[name] = {value.dtype(), shape};

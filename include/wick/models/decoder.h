@@ -27,13 +27,14 @@ enum class LayerType {
 enum class HiddenAct { kSilu, kGelu, kGeluTanh };
 /// The normalization of hidden states.
 enum class NormType {
-  kRms,         // rms_norm
-  kLayer,       // layer_norm with weight and bias
-  kLayerPlain,  // layer_norm without either
+  kRms,          // rms_norm
+  kLayer,        // layer_norm with weight and bias
+  kLayerWeight,  // layer_norm with weight alone
+  kLayerPlain,   // layer_norm without either
 };
 /// The normalized values of a block: the inputs of attention and MLP, their outputs, or both.
 enum class NormPlaces { kInputs, kOutputs, kBoth };
-/// How queries and keys are normalized before they are rotated.
+/// How queries and keys are normalized.
 enum class QkNorm {
   kNone,
   kHead,        // each head by itself by the model's norm, with one weight for all heads
@@ -43,6 +44,11 @@ enum class QkNorm {
 
 /// How a Mamba layer normalizes its output, group by group, beside the gate that multiplies it.
 enum class GateNorm { kNone, kBeforeGate, kAfterGate };
+
+/// The scores that a router gives experts, of its logits.
+enum class RouterScores { kSoftmax, kSigmoid };
+/// The score of a group of experts.
+enum class GroupScore { kSumOfTop2, kMax };
 
 /// Sizes and options of a model, named as in config.json of HuggingFace's transformers. A model
 /// needs all sizes up to max_position_embeddings.
@@ -108,15 +114,30 @@ struct DecoderConfig {
   int64_t shared_expert_intermediate_size =
       0;                           // of one that every token selects; 0: there is no such one
   bool shared_expert_gate = true;  // that one is scaled by the sigmoid of a gate's score
-  bool norm_topk_prob = false;     // the selected experts' probabilities are scaled to a sum of 1
+  bool expert_bias = false;        // biases of the experts' layers
+  RouterScores router_scores = RouterScores::kSoftmax;
+  bool router_bias = false;        // of the router's logits
+  bool router_correction = false;  // a bias of the router's scores for the choice alone
+  int64_t n_group = 1;             // groups of experts; tokens select from the topk_group best ones
+  int64_t topk_group = 1;
+  GroupScore group_score = GroupScore::kSumOfTop2;
+  bool norm_topk_prob = false;       // the selected experts' scores are scaled to a sum of 1
+  double norm_topk_min = 0;          // the least sum that scales them
+  double routed_scaling_factor = 1;  // multiplies the selected experts' scores
   std::vector<bool> sparse_layers =
       {};  // whether a layer has experts, one per layer; empty: each does
+  /// c > 0: an MLP's gate g and up u give (clamp(u, -c, c) + 1) h sigmoid(swiglu_alpha h), where
+  /// h = min(g, c); 0: act(g) u. Source: OpenAI 2025, arXiv:2508.10925.
+  double swiglu_limit = 0;
+  double swiglu_alpha = 1.702;
   NormType norm_type = NormType::kRms;
   NormPlaces norm_places = NormPlaces::kInputs;
   bool norm_adds_one = false;      // norms multiply by 1 + weight
   bool parallel_residual = false;  // attention and MLP read the same normalized input
   bool parallel_mlp_norm = false;  // with parallel_residual: the MLP's input has a norm of its own
   QkNorm qk_norm = QkNorm::kNone;
+  bool qk_norm_after_rope = false;     // heads are normalized after they are rotated
+  bool attention_sinks = false;        // a score of each head that has no key (sdpa's sinks)
   double clip_qkv = 0;                 // c: queries, keys and values are clamped to [-c, c]; 0: not
   double embedding_scale = 1;          // multiplies embeddings, rounded to their dtype
   double residual_multiplier = 1;      // multiplies the outputs of attention and MLP

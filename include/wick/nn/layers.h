@@ -22,11 +22,12 @@ struct WICK_API Linear {
 };
 
 /// Linear layers of several experts, of which each row selects some: x [T, in] or [T, J, in] and
-/// ids [T, J] -> [T, J, out] (expert_linear). Parameter NAME.weight [experts, out, in].
+/// ids [T, J] -> [T, J, out] (expert_linear), plus the expert's bias. Parameters NAME.weight
+/// [experts, out, in] and NAME.bias [experts, out].
 struct WICK_API ExpertLinear {
-  Parameter weight;
+  Parameter weight, bias;
   ExpertLinear(Parameters& parameters, const std::string& name, int64_t experts, int64_t in,
-               int64_t out, double deviation = 0.02);
+               int64_t out, const LinearOptions& options = {});
   Tensor operator()(const Tensor& x, const Tensor& ids) const;
 };
 
@@ -60,6 +61,7 @@ struct WICK_API RmsNorm {
 struct LayerNormOptions {
   double eps = 1e-5;
   bool affine = true;  // has weight and bias, else neither
+  bool bias = true;    // if affine
 };
 
 /// A layer for layer_norm. Parameters NAME.weight and NAME.bias [dim]; initially it multiplies by 1

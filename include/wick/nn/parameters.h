@@ -68,6 +68,9 @@ class WICK_API Parameters {
   /// The same for a matrix that linear or embedding reads. A frozen one stays as the source has it
   /// if that is a block dtype, or f16 or bf16 for computation in f32.
   Parameter take_matrix(const std::string& name, const Shape& shape, const Initial& initial);
+  /// Creates a constant of zeros, or loads it: it is not trained, and f32 (f64 for computation in
+  /// f64). Errors: as take.
+  Parameter take_constant(const std::string& name, const Shape& shape);
   /// The dtype that take_matrix gives a frozen parameter with this dtype and shape in a file, whose
   /// vectors have the dtype of the computation.
   static DType kept_dtype(const TensorInfo& in_file, DType computation);
@@ -81,7 +84,9 @@ class WICK_API Parameters {
  private:
   Parameter take(const std::string& name, const Shape& shape, const Initial& initial,
                  bool keeps_dtype);
-  Tensor load(const std::string& name, const Shape& shape, bool keeps_dtype) const;
+  void require_untaken(const std::string& name) const;
+  /// The tensor as the file has it.
+  Tensor load(const std::string& name, const Shape& shape) const;
 
   ParameterOptions options_;
   bool shapes_only_ = false;

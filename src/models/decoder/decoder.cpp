@@ -84,6 +84,8 @@ AttentionOptions attention_options(const DecoderConfig& c, int64_t layer) {
           .gate = c.attention_gate,
           .clip = c.clip_qkv,
           .qk_norm = c.qk_norm,
+          .norm_after_rope = c.qk_norm_after_rope,
+          .sinks = c.attention_sinks,
           .norm = norm_kind(c),
           .deviation = c.initializer_range,
           .output_deviation = residual_deviation(c),
@@ -147,19 +149,31 @@ DeltaNetOptions delta_net_options(const DecoderConfig& c, int64_t layer) {
 MlpOptions mlp_options(const DecoderConfig& c, int64_t intermediate_size) {
   return {.hidden_size = c.hidden_size,
           .intermediate_size = intermediate_size,
-          .act = c.hidden_act,
+          .glu = {.act = c.hidden_act, .limit = c.swiglu_limit, .alpha = c.swiglu_alpha},
           .gated = c.gated_mlp,
           .bias = c.mlp_bias,
           .deviation = c.initializer_range,
           .output_deviation = residual_deviation(c)};
 }
 ExpertsOptions experts_options(const DecoderConfig& c) {
-  return {.expert = mlp_options(c, c.moe_intermediate_size),
-          .experts = c.num_experts,
-          .selected = c.num_experts_per_tok,
-          .renormalizes = c.norm_topk_prob,
-          .shared_size = c.shared_expert_intermediate_size,
-          .shared_gate = c.shared_expert_gate};
+  ExpertsOptions options{.expert = mlp_options(c, c.moe_intermediate_size),
+                         .router = {.hidden_size = c.hidden_size,
+                                    .experts = c.num_experts,
+                                    .selected = c.num_experts_per_tok,
+                                    .scores = c.router_scores,
+                                    .bias = c.router_bias,
+                                    .correction = c.router_correction,
+                                    .groups = c.n_group,
+                                    .selected_groups = c.topk_group,
+                                    .group_score = c.group_score,
+                                    .renormalizes = c.norm_topk_prob,
+                                    .least_sum = c.norm_topk_min,
+                                    .scale = c.routed_scaling_factor,
+                                    .deviation = c.initializer_range},
+                         .shared = mlp_options(c, c.shared_expert_intermediate_size),
+                         .shared_gate = c.shared_expert_gate};
+  options.expert.bias = c.expert_bias;
+  return options;
 }
 bool has_experts(const DecoderConfig& c, int64_t layer) {
   return c.num_experts > 0 && (c.sparse_layers.empty() || c.sparse_layers[size_t(layer)]);

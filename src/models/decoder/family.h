@@ -56,6 +56,8 @@ struct Family {
   bool only_sliding_rotate = false;    // layers without a window have no rope, if others have one
   OutputBias output_bias = OutputBias::kAsQueries;
   EmbeddingScale embedding_scale = EmbeddingScale::kOfConfig;
+  int64_t n_shared_experts = 0;       // the default of that key
+  int64_t first_k_dense_replace = 0;  // the default of that key
 
   /// "general.architecture" of GGUF files; "": there are no such files. The first of several
   /// families with one reads them. Their weights have the pairs gguf_pairs.
@@ -66,8 +68,8 @@ struct Family {
   std::string_view gguf_output_norm = "output_norm";  // the files' name of the last norm
   std::string_view gguf_mlp_norm = "ffn_norm";        // of the norm of an MLP's input
   int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads
-  bool gguf_norm_topk_prob = false;  // norm_topk_prob of files, which do not say it
-  bool gguf_qk_norm = true;          // files may have the norms of "qk_layernorm"
+  bool gguf_norm_topk_prob = false;       // norm_topk_prob of files, which do not say it
+  bool gguf_qk_norm = true;               // files may have the norms of "qk_layernorm"
   /// Keys of files, after "ARCHITECTURE.", that not every family's have, and which of
   /// "rope.freq_base" and "attention.head_count_kv" that files leave out at the reader's default.
   std::array<std::string_view, 12> gguf_keys = {};
@@ -90,9 +92,12 @@ struct Family {
   /// Layers of linear attention whose rows folders and GGUF files have by key head, "in_proj_qkvz"
   /// and "in_proj_ba".
   std::array<std::string_view, 2> grouped_delta = {}, gguf_grouped_delta = {};
-  bool transposed_weights = false;  // folders have the weights of layers as [in, out]
-  bool derives_head_dim = false;    // transformers takes no head_dim
-  bool grouped_qkv = false;         // folders have the rows of self_attn.qkv_proj by group
+  bool transposed_weights = false;   // folders have the weights of layers as [in, out]
+  bool derives_head_dim = false;     // transformers takes no head_dim
+  bool grouped_qkv = false;          // folders have the rows of self_attn.qkv_proj by group
+  bool transposed_experts = false;   // folders have the weights of experts as [experts, in, out]
+  bool interleaved_experts = false;  // folders have the rows of experts' gates and ups in turn
+  bool correction_has_row = false;   // files have a router's correction as [1, experts]
 };
 
 #define WICK_VENDOR(vendor) std::span<const Family> vendor##_families();

@@ -66,6 +66,11 @@ OptionalSetting own_value(const GgufKey& key, const GgufFile& file) {
 OptionalSetting not_written(const Config&, const Family&) { return {}; }
 
 bool lists(const Family& family, std::string_view key) { return contains(family.keys, key); }
+/// Whether the family has the key under a name of its own.
+bool renames(const Family& family, std::string_view key) {
+  return !key.empty() && std::any_of(family.renamed_keys.begin(), family.renamed_keys.end(),
+                                     [key](const Rename& rename) { return rename.wick == key; });
+}
 
 constexpr int64_t kUnlimitedPositions = 1 << 20;
 
@@ -538,12 +543,7 @@ OptionalSetting gguf_experts(const GgufKey& key, const GgufFile& file) {
   if (!has_experts(file.family)) return own_value(key, file);
   if (file.family.may_lack_experts && !(file.has(key.key) && file.real(key.key) != 0))
     return Setting(0);
-  constexpr int64_t kSoftmax = 1;
-  const int64_t experts = file.size(key.key),
-                function = file.size_or("expert_gating_func", kSoftmax);
-  check(function == kSoftmax, ErrorCode::kUnsupported, file.metadata.where(), "\"",
-        file.name("expert_gating_func"), "\": expected ", kSoftmax, ", softmax, got ", function);
-  return Setting(experts);
+  return Setting(file.size(key.key));
 }
 OptionalSetting gguf_experts_per_token(const GgufKey& key, const GgufFile& file) {
   if (file.family.may_lack_experts) return own_value(key, file);
@@ -557,12 +557,13 @@ OptionalSetting gguf_expert_size(const GgufKey& key, const GgufFile& file) {
 }
 OptionalSetting gguf_shared_expert_size(const GgufKey& key, const GgufFile& file) {
   if (lists(file.family, "shared_intermediate_size")) return {};
+  if (file.family.n_shared_experts > 0) return {};  // their number says it
   if (file.has(key.key) || file.family.defaults.shared_expert_intermediate_size == 0)
     return own_value(key, file);
   return Setting(file.size("feed_forward_length"));
 }
 
-constexpr int64_t kSharedSize = 1024;  // transformers' default
+constexpr int64_t kDefaultSharedSize = 1024;  // transformers' default
 OptionalSetting gguf_shared_size(const GgufKey& key, const GgufFile& file) {
   if (!lists(file.family, "shared_intermediate_size")) return {};
   return own_value(key, file);
@@ -581,15 +582,99 @@ void read_expert_size(const ConfigField& field, const Settings& values, const Fa
   const int64_t size = c.moe_intermediate_size;
   c.moe_intermediate_size = size_of(values, field.key, size > 0 ? size : c.intermediate_size);
 }
-void read_sparse_layers(const ConfigField& field, const Settings& values, const Family&,
+void read_shared_experts(const ConfigField& field, const Settings& values, const Family& family,
+                         Config& c) {
+  if (family.n_shared_experts == 0) return;
+  const int64_t count = values.integer_or(field.key, family.n_shared_experts, 0);
+  if (count > kLargestSize / c.moe_intermediate_size)
+    values.fail_expected(field.key, "at most " + std::to_string(kLargestSize) + " rows");
+  c.shared_expert_intermediate_size = count * c.moe_intermediate_size;
+}
+OptionalSetting write_shared_experts(const Config& c, const Family&) {
+  return Setting(c.shared_expert_intermediate_size / c.moe_intermediate_size);
+}
+
+void read_groups(const ConfigField& field, const Settings& values, const Family& family,
+                 Config& c) {
+  if (!lists(family, field.key)) return;
+  c.n_group = size_of(values, field.key, c.n_group);
+  c.topk_group = size_of(values, "topk_group", c.topk_group);
+  if (c.num_experts % c.n_group != 0)
+    values.fail_expected(field.key,
+                         "a divisor of the number of experts " + std::to_string(c.num_experts));
+  if (c.topk_group > c.n_group)
+    values.fail_expected("topk_group", "at most n_group " + std::to_string(c.n_group));
+  if (c.num_experts_per_tok > c.topk_group * (c.num_experts / c.n_group))
+    values.fail_expected(
+        "topk_group", "groups of at least " + std::to_string(c.num_experts_per_tok) + " experts");
+}
+
+constexpr std::pair<const char*, RouterScores> kRouterScores[] = {
+    {"softmax", RouterScores::kSoftmax}, {"sigmoid", RouterScores::kSigmoid}};
+void read_router_scores(const ConfigField& field, const Settings& values, const Family&,
+                        Config& c) {
+  if (values.has(field.key))
+    c.router_scores = named(values, field.key, values.text(field.key), kRouterScores);
+}
+OptionalSetting write_router_scores(const Config& c, const Family&) {
+  return Setting(std::string(name_of(kRouterScores, c.router_scores)));
+}
+/// GGUF's number of a function: 1 for softmax, 2 for sigmoid.
+OptionalSetting gguf_router_scores(const GgufKey& key, const GgufFile& file) {
+  if (!has_experts(file.family) || !file.has(key.key)) return {};
+  const int64_t function = file.size(key.key);
+  check(function <= 2, ErrorCode::kUnsupported, file.metadata.where(), "\"", file.name(key.key),
+        "\": expected 1, softmax, or 2, sigmoid, got ", function);
+  return Setting(std::string(kRouterScores[function - 1].first));
+}
+OptionalSetting write_gguf_router_scores(const Config& c, const Family& family) {
+  if (!has_gguf_key(family, "expert_gating_func") && !lists(family, "scoring_func")) return {};
+  return Setting(int64_t(c.router_scores == RouterScores::kSoftmax ? 1 : 2));
+}
+
+/// As `write`, for keys that GGUF files of families have whose folders lack them, too.
+template <auto kMember, const std::string_view& kKey>
+OptionalSetting write_gguf_of_all(const Config& c, const Family& family) {
+  return has_gguf_key(family, kKey) ? OptionalSetting(c.*kMember) : std::nullopt;
+}
+constexpr std::string_view kExpertSize = "expert_feed_forward_length",
+                           kSharedSize = "expert_shared_feed_forward_length",
+                           kWeightsNorm = "expert_weights_norm";
+
+// ---- the layers that have experts
+
+void read_sparse_layers(const ConfigField& field, const Settings& values, const Family& family,
                         Config& c) {
   if (c.num_experts == 0) return;
-  const int64_t step = values.integer_or("decoder_sparse_step", 1, 1);
+  const int64_t step = values.integer_or("decoder_sparse_step",
+                                         values.integer_or("moe_layer_interval", 1, 1), 1),
+                first = values.integer_or("first_k_dense_replace", family.first_k_dense_replace, 0),
+                last = values.integer_or("moe_layer_end_index", -1, -1);
   const std::vector<int64_t> dense = values.integers(field.key);
   std::vector<bool> sparse;
   for (int64_t i = 0; i < c.num_hidden_layers; i++)
-    sparse.push_back((i + 1) % step == 0 && !contains(dense, i));
+    sparse.push_back((i + 1) % step == 0 && i >= first && (last < 0 || i <= last) &&
+                     !contains(dense, i));
   if (contains(sparse, false)) c.sparse_layers = std::move(sparse);
+}
+
+/// The first and the last layer with experts, and the steps between those.
+struct SparseLayers {
+  int64_t first = 0, last = 0, interval = 1;
+
+  explicit SparseLayers(const Config& c) : last(c.num_hidden_layers - 1) {
+    std::vector<int64_t> layers;
+    for (size_t i = 0; i < c.sparse_layers.size(); i++)
+      if (c.sparse_layers[i]) layers.push_back(int64_t(i));
+    if (c.sparse_layers.empty()) return;
+    first = layers.empty() ? c.num_hidden_layers : layers.front();
+    last = layers.empty() ? last : layers.back();
+    if (layers.size() > 1) interval = layers[1] - layers[0];
+  }
+};
+template <auto kMember>
+OptionalSetting write_sparse(const Config& c, const Family&) {
+  return Setting(SparseLayers(c).*kMember);
 }
 OptionalSetting write_dense_layers(const Config& c, const Family&) {
   Setting::List dense;
@@ -597,6 +682,8 @@ OptionalSetting write_dense_layers(const Config& c, const Family&) {
     if (!c.sparse_layers[i]) dense.emplace_back(int64_t(i));
   return Setting(std::move(dense));
 }
+
+constexpr std::string_view kLogitScale = "logit_scale";
 
 // ---- activations and norms
 
@@ -739,7 +826,17 @@ const ConfigField kFields[] = {
        c.num_hidden_layers = size_of(values, field.key, 0, Config::kMaxLayers);
      },
      write<&Config::num_hidden_layers>,
-     {.key = "block_count", .read = required_size}},
+     // Files count the layers that predict further tokens, which follow the others.
+     {.key = "block_count", .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        return Setting(f.size(key.key) -
+                       f.metadata.integer_or(f.name("nextn_predict_layers"), 0, 0));
+      }}},
+    {"num_nextn_predict_layers",
+     false,
+     nullptr,
+     [](const Config&, const Family&) -> OptionalSetting { return Setting(int64_t(0)); },
+     {.key = "nextn_predict_layers",
+      .read = [](const GgufKey&, File) -> OptionalSetting { return {}; }}},
     // heads
     {"num_attention_heads",
      true,
@@ -866,6 +963,15 @@ const ConfigField kFields[] = {
       .write = [](const Config& c, const Family&) -> OptionalSetting {
         return Setting(!contains(c.rope_layers, false));
       }}},
+    {"rotary_dim",
+     false,
+     [](Field field, Values values, const Family& family, Config& c) {
+       if (!lists(family, field.key) || !values.has(field.key)) return;
+       set_rotary_dim(values, double(size_of(values, field.key)) / double(c.head_dim), &c);
+     },
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(c.rotary_dim > 0 ? c.rotary_dim : c.head_dim);
+     }},
     {"original_max_position_embeddings", false, nullptr,
      [](const Config& c, const Family&) -> OptionalSetting {
        if (c.rope_scaling.type != RopeScalingType::kLongRope) return {};
@@ -876,6 +982,7 @@ const ConfigField kFields[] = {
        if (!lists(family, "rope_parameters")) return {};
        return rope_parameters_setting(c);
      }},
+    {"alpha", false},  // of the group that states rope
     {"rope_scaling",
      true,
      read_rope_parameters,
@@ -967,7 +1074,7 @@ const ConfigField kFields[] = {
     {"attention_output_bias",
      false,
      read_flag<&Config::attention_output_bias>,
-     nullptr,
+     write<&Config::attention_output_bias>,
      {.is_of_all = true, .read = has_tensor<kOutputBias>}},
     {"mlp_bias",
      false,
@@ -987,15 +1094,21 @@ const ConfigField kFields[] = {
     {"qk_layernorm",
      false,
      [](Field field, Values values, const Family& family, Config& c) {
-       if (lists(family, field.key) && !values.flag_or(field.key, false)) c.qk_norm = QkNorm::kNone;
+       if (reads_key(family, field) && !values.flag_or(field.key, false)) c.qk_norm = QkNorm::kNone;
      },
      [](const Config& c, const Family&) -> OptionalSetting {
        return Setting(c.qk_norm != QkNorm::kNone);
      },
      {.read = [](const GgufKey&, File f) -> OptionalSetting {
-       if (!lists(f.family, "qk_layernorm")) return {};
+       if (!lists(f.family, "qk_layernorm") && !renames(f.family, "qk_layernorm")) return {};
        return Setting(f.family.gguf_qk_norm && f.has_tensor("blk.0.attn_q_norm.weight"));
      }}},
+    {"use_qk_norm",
+     false,
+     [](Field field, Values values, const Family&, Config&) {
+       if (values.has(field.key) && !values.flag_or(field.key, true))
+         values.fail_expected(field.key, "true");
+     }},
     {"alibi",
      false,
      read_flag<&Config::alibi>,
@@ -1210,7 +1323,14 @@ const ConfigField kFields[] = {
      false,
      read_expert_size,
      write<&Config::moe_intermediate_size>,
-     {.key = "expert_feed_forward_length", .read = gguf_expert_size}},
+     {.key = kExpertSize,
+      .is_of_all = true,
+      .read = gguf_expert_size,
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        if (!lists(family, "moe_intermediate_size") && !has_gguf_key(family, kExpertSize))
+          return {};
+        return Setting(c.moe_intermediate_size);
+      }}},
     {"shared_expert_intermediate_size",
      false,
      [](Field field, Values values, const Family&, Config& c) {
@@ -1219,25 +1339,84 @@ const ConfigField kFields[] = {
              size_of(values, field.key, c.shared_expert_intermediate_size);
      },
      write<&Config::shared_expert_intermediate_size>,
-     {.key = "expert_shared_feed_forward_length", .read = gguf_shared_expert_size}},
+     {.key = kSharedSize,
+      .read = gguf_shared_expert_size,
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        if (lists(family, "shared_intermediate_size")) return {};
+        if (!lists(family, "shared_expert_intermediate_size") && !has_gguf_key(family, kSharedSize))
+          return {};
+        return Setting(c.shared_expert_intermediate_size);
+      }}},
     // Of an MLP beside the experts, or of all MLPs in a model without experts.
     {"shared_intermediate_size",
      false,
      [](Field field, Values values, const Family& family, Config& c) {
        if (!lists(family, field.key)) return;
        int64_t& size = c.num_experts > 0 ? c.shared_expert_intermediate_size : c.intermediate_size;
-       size = size_of(values, field.key, kSharedSize);
+       size = size_of(values, field.key, kDefaultSharedSize);
      },
      [](const Config& c, const Family&) -> OptionalSetting {
        return Setting(c.num_experts > 0 ? c.shared_expert_intermediate_size : c.intermediate_size);
      },
-     {.key = "expert_shared_feed_forward_length", .is_rare = true, .read = gguf_shared_size}},
+     {.key = kSharedSize, .is_rare = true, .read = gguf_shared_size}},
+    {"n_shared_experts",
+     false,
+     read_shared_experts,
+     write_shared_experts,
+     {.key = "expert_shared_count"}},
+    {"scoring_func",
+     false,
+     read_router_scores,
+     write_router_scores,
+     {.key = "expert_gating_func",
+      .is_of_all = true,
+      .read = gguf_router_scores,
+      .write = write_gguf_router_scores}},
+    {"n_group", false, read_groups, write<&Config::n_group>, {.key = "expert_group_count"}},
+    {"topk_group",
+     false,
+     nullptr,
+     write<&Config::topk_group>,
+     {.key = "expert_group_used_count",
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        return lists(f.family, "topk_group") ? own_value(key, f) : std::nullopt;
+      }}},
     {"norm_topk_prob",
      false,
      read_flag<&Config::norm_topk_prob>,
      write<&Config::norm_topk_prob>,
-     {.key = "expert_weights_norm", .is_of_all = true, .write = not_written}},
+     {.key = kWeightsNorm,
+      .is_of_all = true,
+      .write = write_gguf_of_all<&Config::norm_topk_prob, kWeightsNorm>}},
+    {"norm_topk_min",
+     false,
+     read_positive<&Config::norm_topk_min>,
+     write<&Config::norm_topk_min>},
+    {"routed_scaling_factor",
+     false,
+     read_positive<&Config::routed_scaling_factor>,
+     write<&Config::routed_scaling_factor>,
+     {.key = "expert_weights_scale", .read = null_for_0}},
+    {"swiglu_limit", false, read_positive<&Config::swiglu_limit>, write<&Config::swiglu_limit>},
+    {"swiglu_alpha", false, read_positive<&Config::swiglu_alpha>, write<&Config::swiglu_alpha>},
+    {"quantization_config", false,
+     [](Field field, Values values, const Family& family, Config&) {
+       const Settings* const group = values.group(field.key);
+       if (lists(family, field.key) && group && group->text("quant_method") != "mxfp4")
+         group->fail_expected("quant_method", "\"mxfp4\"");
+     }},
     {"decoder_sparse_step", false},
+    {"first_k_dense_replace",
+     false,
+     nullptr,
+     write_sparse<&SparseLayers::first>,
+     {.key = "leading_dense_block_count"}},
+    {"moe_layer_interval",
+     false,
+     nullptr,
+     write_sparse<&SparseLayers::interval>,
+     {.key = "interleave_moe_layer_step"}},
+    {"moe_layer_end_index", false, nullptr, write_sparse<&SparseLayers::last>},
     {"mlp_only_layers", false, read_sparse_layers, write_dense_layers},
     // multipliers and caps
     {"embedding_multiplier",
@@ -1267,7 +1446,22 @@ const ConfigField kFields[] = {
      false,
      read_positive<&Config::logits_scaling>,
      write<&Config::logits_scaling>,
-     {.key = "logit_scale"}},
+     {.key = kLogitScale,
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        return lists(f.family, kLogitScale) ? std::nullopt : own_value(key, f);
+      }}},
+    {kLogitScale,
+     false,
+     [](Field field, Values values, const Family&, Config& c) {
+       if (values.has(field.key)) c.logits_scaling = 1 / positive(values, field.key);
+     },
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(1 / c.logits_scaling);
+     },
+     {.key = kLogitScale,
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        return lists(f.family, kLogitScale) ? own_value(key, f) : std::nullopt;
+      }}},
     {"attention_multiplier",
      false,
      read_positive_or_null<&Config::attention_multiplier>,
@@ -1299,6 +1493,14 @@ const ConfigField kFields[] = {
      read_positive_or_null<&Config::final_logit_softcapping>,
      write_or_null<&Config::final_logit_softcapping>,
      {.key = "final_logit_softcapping"}},
+    {"",
+     false,
+     nullptr,
+     nullptr,
+     {.key = "rope.scaling.type",
+      .is_rare = true,
+      .read = [](const GgufKey&, File) -> OptionalSetting { return {}; },
+      .write = [](const Config&, const Family&) -> OptionalSetting { return Setting("none"); }}},
     // Falcon's: all queries, all keys, all values.
     {"",
      false,
@@ -1323,10 +1525,7 @@ bool has_own_name(const Family& family, const ConfigField& field) {
 }
 
 bool reads_key(const Family& family, const ConfigField& field) {
-  if (has_own_name(family, field)) return true;
-  return std::any_of(family.renamed_keys.begin(), family.renamed_keys.end(),
-                     [&](const Rename& rename) { return rename.wick == field.key; }) &&
-         !field.key.empty();
+  return has_own_name(family, field) || renames(family, field.key);
 }
 
 }  // namespace wick

@@ -117,7 +117,10 @@ void require_folders_form(const DecoderConfig& c, const Family& family) {
         ErrorCode::kUnsupported, "config",
         "expected weights as in folders of transformers, got those of a GGUF file");
   const bool output_bias = has_output_bias(family, c.attention_bias);
-  check(c.attention_output_bias == output_bias, ErrorCode::kUnsupported, "config",
+  const bool has_key =
+      std::any_of(family.renamed_keys.begin(), family.renamed_keys.end(),
+                  [](const Rename& rename) { return rename.wick == "attention_output_bias"; });
+  check(has_key || c.attention_output_bias == output_bias, ErrorCode::kUnsupported, "config",
         "attention_output_bias: expected ", output_bias ? "true" : "false", " in ",
         family.model_type, " models beside an attention_bias of ",
         c.attention_bias ? "true" : "false");
@@ -167,6 +170,7 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   defaults.rope_pairs = family.gguf_pairs;
   defaults.norm_adds_one = false;  // the files' weights have it added
   defaults.norm_topk_prob = family.gguf_norm_topk_prob;
+  defaults.rope_scaling = {};
   const Settings values = gguf_values(file, &defaults.ignored_keys);
   DecoderConfig c = read_fields(family, values, std::move(defaults));
   c.linear_heads_tiled =

@@ -1,10 +1,12 @@
 // The names and forms of a Decoder's tensors in the files of others.
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 #include <span>
 
 #include "models/names/decoder_names.h"
+#include "models/names/mxfp4.h"
 #include "models/names/state_tensors.h"
 #include "models/names/tied_head.h"
 #include "models/names/typed_settings.h"
@@ -35,7 +37,9 @@ constexpr Name kLayerNames[] = {
     {"ffn_gate", "mlp.gate_proj"},
     {"ffn_up", "mlp.up_proj"},
     {"ffn_down", "mlp.down_proj"},
+    {"attn_sinks", "self_attn.sinks"},
     {"ffn_gate_inp", "mlp.gate"},
+    {"exp_probs_b", "mlp.gate.e_score_correction"},
     {"ffn_gate_exps", "mlp.experts.gate_proj"},
     {"ffn_up_exps", "mlp.experts.up_proj"},
     {"ffn_gate_up_exps", "mlp.experts.gate_up_proj"},
@@ -204,6 +208,17 @@ std::string folder_name(const std::string& name, const Family* family,
   return result;
 }
 
+/// Whether the tensor, by its name in a file, belongs to layers that predict further tokens
+/// (multi-token prediction). They serve speculative decoding alone, which wick lacks.
+bool predicts_further(const std::string& name, const DecoderConfig& config, const Family& family) {
+  if (name.starts_with("model.mtp_")) return true;
+  if (!contains(family.keys, "num_nextn_predict_layers")) return false;
+  for (const std::string_view layers : {"model.layers.", "blk."})
+    if (name.starts_with(layers))
+      return std::strtoll(name.c_str() + layers.size(), nullptr, 10) >= config.num_hidden_layers;
+  return false;
+}
+
 /// Whether files have the tensor although it says nothing that the config does not say.
 bool is_redundant(const std::string& name, const DecoderConfig& config) {
   for (const char* ending :
@@ -299,6 +314,56 @@ void convert_mamba(TensorPlan& plan, const DecoderConfig& c, bool to_gguf) {
       const Tensor& x = only(inputs);
       if (!is_decay) return reshape(x, shape);
       return reshape(to_gguf ? -exp(x) : log(-x), shape);
+    });
+  }
+}
+
+// ---- experts in folders of some families
+
+bool is_of_experts(const std::string& name, std::string_view part) {
+  return name.find(".mlp.experts." + std::string(part)) != name.npos;
+}
+
+/// Weights of experts [experts, in, out] as [experts, out, in]; or back.
+void transpose_experts(TensorPlan& plan) {
+  for (const std::string& name : plan.names()) {
+    TensorInfo info = plan.info(name);
+    if (!is_of_experts(name, "") || !name.ends_with("_proj.weight") || info.shape.size() != 3)
+      continue;
+    info.shape = {info.shape[0], info.shape[2], info.shape[1]};
+    plan.change(name, info, [](const std::vector<Tensor>& inputs) {
+      return transpose(only(inputs)).contiguous();
+    });
+  }
+}
+
+/// The rows of experts' gates and ups, which a family's folders have in turn, as all gates, all
+/// ups; or back.
+void regroup_experts(TensorPlan& plan, bool to_turns) {
+  for (const std::string& name : plan.names()) {
+    const TensorInfo info = plan.info(name);
+    if (!is_of_experts(name, "gate_up_proj") || info.shape.size() < 2 || info.shape[1] % 2 != 0)
+      continue;
+    plan.change(name, info, [=](const std::vector<Tensor>& inputs) {
+      const Shape& shape = only(inputs).shape();
+      const int64_t experts = shape[0], rows = shape[1] / 2,
+                    columns = only(inputs).numel() / (experts * shape[1]);
+      const Shape split =
+          to_turns ? Shape{experts, 2, rows, columns} : Shape{experts, rows, 2, columns};
+      return reshape(transpose(reshape(only(inputs), split), 1, 2), shape);
+    });
+  }
+}
+
+/// A router's correction [1, experts], as files of some families have it, as [experts]; or back.
+void reshape_corrections(TensorPlan& plan, bool to_row) {
+  for (const std::string& name : plan.names()) {
+    TensorInfo info = plan.info(name);
+    if (!name.ends_with(".gate.e_score_correction.bias")) continue;
+    const int64_t experts = numel(info.shape);
+    info.shape = to_row ? Shape{1, experts} : Shape{experts};
+    plan.change(name, info, [shape = info.shape](const std::vector<Tensor>& inputs) {
+      return reshape(only(inputs), shape);
     });
   }
 }
@@ -493,12 +558,17 @@ TensorPlan decoder_plan(const TensorSource& file, const DecoderConfig& config) {
   const bool is_gguf = file.tensors.count("token_embd.weight") > 0;
   TensorPlan plan(file);
   plan.rename([&](const std::string& name) {
+    if (family && predicts_further(name, config, *family)) return std::string();
     const std::string hub =
         is_gguf ? hub_name(name, config, file) : folder_name(name, family, config);
-    return is_redundant(hub, config) ? "" : hub;
+    return is_redundant(hub, config) ? std::string() : hub;
   });
   if (family && family->transposed_weights && !is_gguf) transpose_weights(plan);
   if (family && family->grouped_qkv && !is_gguf) regroup_rows(plan, config, false);
+  if (family && family->transposed_experts && !is_gguf) transpose_experts(plan);
+  if (family && family->interleaved_experts && !is_gguf) regroup_experts(plan, false);
+  if (family && family->correction_has_row) reshape_corrections(plan, false);
+  pack_mxfp4(plan);
   if (is_gguf) add_single_rows(plan);
   if (is_gguf) convert_mamba(plan, config, false);
   if (is_gguf) take_states(plan, false);
@@ -541,6 +611,9 @@ void take_folder_names(TensorPlan& plan, const DecoderConfig& config) {
   join_groups(plan, config, family.grouped_delta);
   if (family.grouped_qkv) regroup_rows(plan, config, true);
   if (family.transposed_weights) transpose_weights(plan);
+  if (family.interleaved_experts) regroup_experts(plan, true);
+  if (family.transposed_experts) transpose_experts(plan);
+  if (family.correction_has_row) reshape_corrections(plan, true);
   plan.rename([&](const std::string& name) { return name_in_folder(name, family, config); });
 }
 

@@ -96,6 +96,16 @@ RopeScaling scaling_of(const Settings& rope, int64_t max_position_embeddings, in
   return s;
 }
 
+/// Tencent's "dynamic" scaling with an alpha, which only changes theta, whatever a text's length.
+/// Source: https://github.com/huggingface/transformers (Apache-2.0), hunyuan_v1_dense.
+void stretch_theta(const Settings& rope, DecoderConfig* c) {
+  if (c->rope_scaling.type != RopeScalingType::kDynamic || rope.real_or("alpha", 0) == 0) return;
+  const double dim = double(c->head_dim);
+  if (dim <= 2) rope.fail_expected("alpha", "a head_dim above 2");
+  c->rope_theta *= std::pow(positive(rope, "alpha"), dim / (dim - 2));
+  c->rope_scaling = {};
+}
+
 /// Whether the type of scaling reads the key.
 bool reads(RopeScalingType type, std::string_view key) {
   return type == RopeScalingType::kLongRope || (key != "short_factor" && key != "long_factor");
@@ -133,6 +143,8 @@ void read_rope_group(const Settings& rope, const Family& family, int64_t trained
       set_rotary_dim(rope, positive(rope, "partial_rotary_factor"), c);
     else if (contains(family.keys, "mrope_section") && key.starts_with("mrope_"))
       read_mrope(rope, c);
+    else if (key == "alpha" && contains(family.keys, key))
+      stretch_theta(rope, c);
     else if (!contains(kScalingKeys, key) || !reads(c->rope_scaling.type, key))
       pass_over(rope, entry, family, &c->ignored_keys);
   }
@@ -223,6 +235,7 @@ OptionalSetting gguf_rope_scaling(const GgufFile& file) {
     const char* const extrapolation = "rope.scaling.yarn_ext_factor";
     check(file.real_or(extrapolation, 1) == 1, ErrorCode::kUnsupported, file.metadata.where(), "\"",
           file.name(extrapolation), "\": expected 1, got ", file.real_or(extrapolation, 1));
+    scaling.set("truncate", file.family.defaults.rope_scaling.truncate);
     copy(context, "original_max_position_embeddings");
     copy("rope.scaling.yarn_attn_factor", "attention_factor");
     copy("rope.scaling.yarn_beta_fast", "beta_fast");

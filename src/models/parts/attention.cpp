@@ -33,6 +33,7 @@ HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const
       head_dim(o.head_dim),
       has_gate(has_gate),
       clip(o.clip),
+      norm_later(o.norm_after_rope),
       projection(p, name, o.hidden_size, (has_gate ? 2 : 1) * heads * o.head_dim,
                  {.bias = o.bias, .deviation = o.deviation}),
       all_norm(o.norm, p, o.qk_norm == QkNorm::kProjection ? norm : "", heads * o.head_dim),
@@ -49,9 +50,14 @@ HeadsProjection::Heads HeadsProjection::operator()(const Tensor& x) const {
     gate = narrow(both, 3, head_dim, head_dim);
     y = reshape(narrow(both, 3, 0, head_dim), {x.size(0), x.size(1), heads * head_dim});
   }
+  y = all_norm(y);
   if (clip > 0) y = clamp(y, {.min = -clip, .max = clip});
-  y = reshape(all_norm(y), {x.size(0), x.size(1), heads, head_dim});
-  return {per_head_norm ? (*per_head_norm)(y)*head_weights.tensor() : head_norm(y), gate};
+  y = reshape(y, {x.size(0), x.size(1), heads, head_dim});
+  return {norm_later ? y : of_heads(y), gate};
+}
+
+Tensor HeadsProjection::of_heads(const Tensor& y) const {
+  return per_head_norm ? (*per_head_norm)(y)*head_weights.tensor() : head_norm(y);
 }
 
 Alibi::Alibi(int64_t heads, int64_t head_dim, const TensorOptions& options)
@@ -76,18 +82,21 @@ Attention::Attention(const AttentionOptions& o, Parameters& p, const std::string
       k_proj_(o, p, name + "k_proj", o.key_value_heads, name + "k_norm"),
       v_proj_(o, p, name + "v_proj", o.key_value_heads, ""),
       o_proj_(p, name + "o_proj", o.heads * o.head_dim, o.hidden_size,
-              {.bias = o.output_bias, .deviation = o.output_deviation}) {}
+              {.bias = o.output_bias, .deviation = o.output_deviation}) {
+  if (o.sinks) sinks_ = p.take(name + "sinks.weight", {o.heads}, {0, o.deviation});
+}
 
 Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& residual) const {
   const int64_t b = x.size(0), t = x.size(1);
-  const auto turned = [&](const Tensor& heads) {
-    if (options_.rotary_dim == 0) return heads;
-    return rotated(heads, options_.slides ? step.local_rope : step.rope, options_.pairs,
-                   options_.rotary_dim);
+  const auto turned = [&](Tensor heads, const HeadsProjection& projection) {
+    if (options_.rotary_dim > 0)
+      heads = rotated(heads, options_.slides ? step.local_rope : step.rope, options_.pairs,
+                      options_.rotary_dim);
+    return options_.norm_after_rope ? projection.of_heads(heads) : heads;
   };
   const HeadsProjection::Heads queries = q_proj_(x);
-  const Tensor q = transpose(turned(queries.x), 1, 2);  // [B, H, T, D]
-  Tensor k = transpose(turned(k_proj_(x).x), 1, 2);     // [B, G, T, D]
+  const Tensor q = transpose(turned(queries.x, q_proj_), 1, 2);  // [B, H, T, D]
+  Tensor k = transpose(turned(k_proj_(x).x, k_proj_), 1, 2);     // [B, G, T, D]
   Tensor v = transpose(v_proj_(x).x, 1, 2);
   SdpaOptions sdpa_options = options_.sdpa;
   if (sdpa_options.is_causal) sdpa_options.positions = step.visible;
@@ -98,6 +107,7 @@ Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& re
     sdpa_options.positions = all.positions;
   }
   if (alibi_) sdpa_options.mask = (*alibi_)(k.size(2));
+  if (options_.sinks) sdpa_options.sinks = sinks_;
   Tensor y = transpose(sdpa(q, k, v, sdpa_options), 1, 2);  // [B, T, H, D]
   if (queries.gate) y = y * sigmoid(queries.gate);
   return o_proj_(reshape(y, {b, t, options_.heads * options_.head_dim}), {.residual = residual});

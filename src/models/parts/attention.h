@@ -22,16 +22,19 @@ struct AttentionOptions {
   bool gate = false;  // q_proj also has a gate of each head's output: y sigmoid(gate)
   double clip = 0;    // queries, keys and values are clamped to [-clip, clip]; 0: not
   QkNorm qk_norm = QkNorm::kNone;
+  bool norm_after_rope = false;  // of each head
+  bool sinks = false;            // a score of each head that has no key
   NormKind norm = {};
   double deviation = 0.02, output_deviation = 0.02;  // of initial weights
   SdpaOptions sdpa = {};
 };
 
-/// A projection to the heads' queries, keys or values, clipped and normalized as the model asks.
+/// A projection to the heads' queries, keys or values, normalized and clipped as the model asks.
 struct HeadsProjection {
   const int64_t heads, head_dim;
   const bool has_gate;  // the projection has D more rows for each head, after its own
   const double clip;
+  const bool norm_later;  // the caller applies of_heads
   const Linear projection;
   const Norm all_norm, head_norm;          // of all heads together, of each by itself
   std::optional<LayerNorm> per_head_norm;  // multiplied by head_weights
@@ -45,6 +48,7 @@ struct HeadsProjection {
   HeadsProjection(const AttentionOptions& options, Parameters& p, const std::string& name,
                   int64_t heads, const std::string& norm, bool has_gate = false);
   Heads operator()(const Tensor& x) const;  // of [B, T, hidden]
+  Tensor of_heads(const Tensor& y) const;   // the norm of each head
 };
 
 /// Biases of scores that grow with the key's position, at a slope of each head. Source: Press et
@@ -75,6 +79,7 @@ class Attention final : public Mixer {
   const std::optional<Alibi> alibi_;
   const HeadsProjection q_proj_, k_proj_, v_proj_;
   const Linear o_proj_;
+  Parameter sinks_;  // [H]
 };
 
 }  // namespace wick

@@ -74,8 +74,7 @@ Tensor DeltaNet::operator()(const Tensor& hidden, const Step& step, const Tensor
       sigmoid(cast(in_proj_b_(hidden), wide)),
       {.state = cache ? cache->state(1) : Tensor(), .lengths = step.new_tokens.lengths});
   const Tensor normed = reshape(norm_(rule.y), {b, t, values});
-  const Tensor y =
-      held_outputs(gated(HiddenAct::kSilu, in_proj_z_(hidden), normed), step.new_tokens, cache, 2);
+  const Tensor y = held_outputs(Glu{}(in_proj_z_(hidden), normed), step.new_tokens, cache, 2);
   if (cache) {
     cache->set_state(0, conv.state);
     cache->set_state(1, rule.state);

@@ -3,6 +3,7 @@
 #include "wick/ops/binary.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/unary.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 namespace {
@@ -21,7 +22,11 @@ Activation activation_of(HiddenAct act) {
 
 }  // namespace
 
-Tensor gated(HiddenAct act, const Tensor& gate, const Tensor& up) {
+Tensor Glu::operator()(const Tensor& gate, const Tensor& up) const {
+  if (limit > 0) {
+    const Tensor g = clamp(gate, {.max = limit});
+    return g * sigmoid(g * alpha) * (clamp(up, {.min = -limit, .max = limit}) + 1);
+  }
   switch (act) {
     case HiddenAct::kSilu:
       return swiglu(gate, up);
@@ -34,7 +39,7 @@ Tensor gated(HiddenAct act, const Tensor& gate, const Tensor& up) {
 }
 
 Mlp::Mlp(const MlpOptions& o, Parameters& p, const std::string& name)
-    : act(o.act),
+    : glu(o.glu),
       gate_proj(o.gated
                     ? std::optional<Linear>(std::in_place, p, name + "gate_proj", o.hidden_size,
                                             o.intermediate_size,
@@ -46,8 +51,8 @@ Mlp::Mlp(const MlpOptions& o, Parameters& p, const std::string& name)
                 {.bias = o.bias, .deviation = o.output_deviation}) {}
 
 Tensor Mlp::operator()(const Tensor& x, const Tensor& residual) const {
-  const Tensor inner = gate_proj ? gated(act, (*gate_proj)(x), up_proj(x))
-                                 : up_proj(x, {.activation = activation_of(act)});
+  const Tensor inner = gate_proj ? glu((*gate_proj)(x), up_proj(x))
+                                 : up_proj(x, {.activation = activation_of(glu.act)});
   return down_proj(inner, {.residual = residual});
 }
 

@@ -8,19 +8,27 @@
 
 namespace wick {
 
+/// How a gated MLP joins gate and up.
+struct Glu {
+  HiddenAct act = HiddenAct::kSilu;
+  double limit = 0;  // see DecoderConfig::swiglu_limit
+  double alpha = 1;
+
+  /// act(gate) up; with a limit: (clamp(up, -limit, limit) + 1) g sigmoid(alpha g), g = min(gate,
+  /// limit).
+  Tensor operator()(const Tensor& gate, const Tensor& up) const;
+};
+
 struct MlpOptions {
   int64_t hidden_size = 0, intermediate_size = 0;
-  HiddenAct act = HiddenAct::kSilu;
+  Glu glu = {};       // of an MLP without a gate: only its act
   bool gated = true;  // down(act(gate(x)) up(x)), else down(act(up(x)))
   bool bias = false;
   double deviation = 0.02, output_deviation = 0.02;  // of initial weights
 };
 
-/// act(gate) up.
-Tensor gated(HiddenAct act, const Tensor& gate, const Tensor& up);
-
 struct Mlp {
-  const HiddenAct act;
+  const Glu glu;
   const std::optional<Linear> gate_proj;
   const Linear up_proj, down_proj;
 

@@ -8,7 +8,9 @@ Norm::Norm(const NormKind& kind, Parameters& p, const std::string& name, int64_t
     rms.emplace(p, name, dim, NormOptions{.eps = kind.eps, .adds_one = kind.adds_one});
   else
     layer.emplace(p, name, dim,
-                  LayerNormOptions{.eps = kind.eps, .affine = kind.type == NormType::kLayer});
+                  LayerNormOptions{.eps = kind.eps,
+                                   .affine = kind.type != NormType::kLayerPlain,
+                                   .bias = kind.type == NormType::kLayer});
 }
 
 Tensor Norm::operator()(const Tensor& x) const {

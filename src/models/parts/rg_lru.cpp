@@ -70,7 +70,7 @@ Tensor RgLru::operator()(const Tensor& hidden, const Step& step, const Tensor& r
     cache->set_state(1, scan.state);
     cache->set_next(step.new_tokens.next);
   }
-  const Tensor y = gated(options_.act, linear_y_(hidden), cast(scan.y, x.dtype()));
+  const Tensor y = Glu{.act = options_.act}(linear_y_(hidden), cast(scan.y, x.dtype()));
   return linear_out_(held_outputs(y, step.new_tokens, cache, 2), {.residual = residual});
 }
 

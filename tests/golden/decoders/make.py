@@ -154,6 +154,31 @@ MODELS = {
                                               norm_topk_prob=False, decoder_sparse_step=2, mlp_only_layers=[3])),
     "qwen3_moe_renormalized": ("Qwen3Moe", "bfloat16", dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=12,
                                                             norm_topk_prob=True)),
+    "gpt_oss": ("GptOss", "float32", dict(num_local_experts=4, num_experts_per_tok=2, sliding_window=6, swiglu_limit=1.5, swiglu_alpha=1.3,
+                                          rope_parameters=dict(YARN, truncate=False))),
+    # Experts lie in the file as MXFP4.
+    "gpt_oss_mxfp4": ("GptOss", "bfloat16", dict(hidden_size=32, intermediate_size=32, num_local_experts=4, num_experts_per_tok=2,
+                                                 sliding_window=6, rope_parameters=dict(YARN, truncate=False))),
+    "glm4_moe": ("Glm4Moe", "float32", dict(num_hidden_layers=3, n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=8,
+                                            n_shared_experts=2, n_group=4, topk_group=2, routed_scaling_factor=1.5, use_qk_norm=True,
+                                            num_mtp_layers=0, attention_bias=True)),
+    "glm4_moe_plain": ("Glm4Moe", "bfloat16", dict(n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=8,
+                                                   n_shared_experts=1, norm_topk_prob=False, num_mtp_layers=0)),
+    "olmoe": ("Olmoe", "float32", dict(head_dim=None, num_experts=5, num_experts_per_tok=2)),
+    "olmoe_clip": ("Olmoe", "bfloat16", dict(head_dim=None, num_experts=5, num_experts_per_tok=2, clip_qkv=0.75, norm_topk_prob=True)),
+    "seed_oss": ("SeedOss", "float32", dict(attention_out_bias=True, mlp_bias=True)),
+    "hunyuan_v1_dense": ("HunYuanDenseV1", "float32", dict()),
+    # Theta grows with alpha.
+    "hunyuan_v1_dense_alpha": ("HunYuanDenseV1", "bfloat16", dict(attention_bias=True, tie_word_embeddings=True, rope_parameters=dict(
+        rope_type="dynamic", rope_theta=50.0, alpha=20.0, factor=1.0))),
+    "cohere2": ("Cohere2", "float32", dict(head_dim=None, num_hidden_layers=4, sliding_window=6, logit_scale=0.25, rotary_pct=1.0)),
+    "ernie4_5_moe": ("Ernie4_5_Moe", "float32", dict(head_dim=None, num_hidden_layers=4, intermediate_size=32, moe_num_experts=6, moe_k=2,
+                                                     moe_intermediate_size=8, moe_num_shared_experts=2, moe_layer_interval=2)),
+    "ernie4_5_moe_bias": ("Ernie4_5_Moe", "float32", dict(head_dim=None, num_hidden_layers=4, moe_num_experts=6, moe_k=2,
+                                                          moe_intermediate_size=8, moe_num_shared_experts=2, moe_layer_start_index=1,
+                                                          moe_layer_end_index=2, moe_norm_min=0.5, use_bias=True)),
+    "minimax_m2": ("MiniMaxM2", "float32", dict(num_local_experts=6, num_experts_per_tok=2, rotary_dim=4,
+                                               scoring_func="sigmoid", use_qk_norm=True)),
 }
 NAMED_OTHERWISE = {"GPT2": "GPT2LMHeadModel"}
 LENGTHS = (3, 21, 12)
@@ -227,6 +252,27 @@ def as_text_part(folder):
     safetensors.torch.save_file(former, folder / "model.safetensors", {"format": "pt"})
 
 
+def pack_experts(folder):
+    """Rounds a gpt-oss's experts to MXFP4, in the layout of its published files: the elements 2i and 2i + 1 of a row in the low
+    and the high half of a byte, and an exponent for 32 elements."""
+    values = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    weights = safetensors.torch.load_file(folder / "model.safetensors")
+    for name in [name for name in weights if name.endswith(("gate_up_proj", "down_proj"))]:
+        rows = weights.pop(name).float().transpose(1, 2)  # [experts, out, in]
+        blocks = rows.reshape(*rows.shape[:2], -1, 32)
+        exponents = blocks.abs().amax(-1).log2().floor() - 2
+        scaled = blocks / exponents.exp2()[..., None]
+        codes = (scaled.abs()[..., None] - values).abs().argmin(-1) + 8 * (scaled < 0)
+        weights[name + "_blocks"] = (codes[..., ::2] + 16 * codes[..., 1::2]).to(torch.uint8)
+        weights[name + "_scales"] = (exponents + 127).to(torch.uint8)
+    safetensors.torch.save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = dict(quant_method="mxfp4", modules_to_not_convert=["model.layers.*.self_attn", "model.layers.*.mlp.router",
+                                                                                       "model.embed_tokens", "lm_head"])
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    return dict(quantization_config=transformers.Mxfp4Config(dequantize=True))
+
+
 for name, (family, dtype, options) in MODELS.items():
     if sys.argv[1:] and name not in sys.argv[1:]:
         continue
@@ -240,6 +286,9 @@ for name, (family, dtype, options) in MODELS.items():
             torch.nn.init.normal_(parameter, -2.0, 1.0)
         elif parameter.dim() == 1:
             torch.nn.init.normal_(parameter, parameter.mean().item(), 0.2)
+    for tensor_name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        if tensor_name.endswith("_bias") and tensor.dim() == 2 or tensor_name.endswith("e_score_correction_bias"):
+            torch.nn.init.normal_(tensor, 0, 0.2)  # of experts, and of the choice of experts
     folder = HERE / name
     model.to(getattr(torch, dtype)).save_pretrained(folder, **(dict(max_shard_size="4KB") if name == SHARDED else {}))
     (folder / "generation_config.json").unlink(missing_ok=True)
@@ -249,7 +298,8 @@ for name, (family, dtype, options) in MODELS.items():
         rename_layers(folder / "config.json")
     # Eager attention has no kernel of its own, but Falcon's adds the biases of ALiBi twice.
     attention = "sdpa" if options.get("alibi") else "eager"
-    model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation=attention).eval()
+    more = pack_experts(folder) if name == "gpt_oss_mxfp4" else {}
+    model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation=attention, **more).eval()
     expected = {}
     for row, length in enumerate(LENGTHS):
         ids = torch.randint(0, 48, (1, length))

@@ -57,6 +57,14 @@ MODELS = {
     "qwen3_next": gguf.LlamaFileType.ALL_F32,
     "qwen3_5": gguf.LlamaFileType.ALL_F32,
     "qwen3_5_moe": gguf.LlamaFileType.ALL_F32,
+    "gpt_oss_mxfp4": gguf.LlamaFileType.ALL_F32,
+    "glm4_moe": gguf.LlamaFileType.ALL_F32,
+    "olmoe": gguf.LlamaFileType.ALL_F32,
+    "seed_oss": gguf.LlamaFileType.ALL_F32,
+    "hunyuan_v1_dense": gguf.LlamaFileType.ALL_F32,
+    "cohere2": gguf.LlamaFileType.ALL_F32,
+    "ernie4_5_moe": gguf.LlamaFileType.ALL_F32,
+    "minimax_m2": gguf.LlamaFileType.ALL_F32,
 }
 
 def yielding(modify_tensors):

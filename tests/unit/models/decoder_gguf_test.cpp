@@ -160,9 +160,14 @@ TEST(GgufConfig, OfLlamaWithExpertsIsMixtral) {
   EXPECT_TRUE(c.ignored_keys.empty());
   metadata.set("llama.expert_gating_func", 1).set("llama.expert_weights_norm", false);
   EXPECT_FALSE(decoder_config_of_gguf(metadata, embedding_and()).norm_topk_prob);
+  EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).router_scores,
+            RouterScores::kSoftmax);
   metadata.set("llama.expert_gating_func", 2);
+  EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).router_scores,
+            RouterScores::kSigmoid);
+  metadata.set("llama.expert_gating_func", 3);
   EXPECT_ERROR(decoder_config_of_gguf(metadata, embedding_and()), kUnsupported,
-               "m.gguf: \"llama.expert_gating_func\": expected 1, softmax, got 2");
+               "m.gguf: \"llama.expert_gating_func\": expected 1, softmax, or 2, sigmoid, got 3");
 }
 
 // The first files of Qwen 1.5 with experts lack their sizes.

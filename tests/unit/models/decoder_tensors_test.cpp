@@ -246,6 +246,54 @@ TEST(DecoderTensors, OfGgufHaveExperts) {
   EXPECT_EQ(source.load(gate, Device::cpu()).shape(), (Shape{1, 4}));
 }
 
+// The elements of the format in the order of their codes, as OCP's MX 1.0 has them.
+TEST(DecoderTensors, OfMxfp4AreReorderedNotExpanded) {
+  const DecoderConfig config = of_experts("gpt_oss");
+  std::vector<uint8_t> codes;
+  for (int64_t i = 0; i < 16; i++) codes.push_back(uint8_t((2 * i) % 16 | (2 * i + 1) % 16 << 4));
+  const std::string experts = "model.layers.0.mlp.experts.";
+  const auto made = [&](const Tensor& blocks, const Tensor& scales) {
+    return decoder_tensors(
+        source_of({{experts + "down_proj_blocks", blocks}, {experts + "down_proj_scales", scales}},
+                  "m"),
+        config);
+  };
+  const Tensor blocks = Tensor::from(codes, {1, 1, 1, 16}),
+               scales = Tensor::from(std::vector<uint8_t>{128}, {1, 1, 1});
+  const std::string name = experts + "down_proj.weight";
+  const TensorSource source = made(blocks, scales);
+  EXPECT_EQ(source.tensors.at(name).dtype, DType::kMXFP4);
+  const Tensor weight = source.load(name, Device::cpu());
+  EXPECT_EQ(weight.dtype(), DType::kMXFP4);
+  EXPECT_EQ(weight.shape(), (Shape{1, 1, 32}));
+  std::vector<float> expected;
+  for (int half = 0; half < 2; half++)
+    for (const float sign : {1.0F, -1.0F})
+      for (const float x : {0.0F, 1.0F, 2.0F, 3.0F, 4.0F, 6.0F, 8.0F, 12.0F})
+        expected.push_back(sign * x);
+  EXPECT_EQ(cast(weight, DType::kF32).to_vector<float>(), expected);
+  EXPECT_ERROR(made(blocks, scales.to(DType::kF32)), kFormat,
+               "expected u8 [..., blocks, 16] and [..., blocks], got u8 [1, 1, 1, 16] and f32");
+  EXPECT_ERROR(made(reshape(blocks, {1, 1, 2, 8}), scales), kFormat, "got u8 [1, 1, 2, 8]");
+}
+
+TEST(DecoderTensors, OfLayersThatPredictFurtherTokensAreLeftOut) {
+  DecoderConfig config = of_experts("glm4_moe");
+  config.num_hidden_layers = 2;
+  const std::string kept = "model.layers.1.input_layernorm.weight";
+  EXPECT_EQ(names_of(decoder_tensors(source_with({kept, "model.layers.2.eh_proj.weight",
+                                                  "model.layers.10.input_layernorm.weight"}),
+                                     config)),
+            Names{kept});
+  EXPECT_EQ(names_of(decoder_tensors(source_with({"token_embd.weight", "blk.1.attn_norm.weight",
+                                                  "blk.2.nextn.eh_proj.weight"}),
+                                     config)),
+            (Names{"model.embed_tokens.weight", kept}));
+  EXPECT_EQ(names_of(decoder_tensors(source_with({kept, "model.mtp_block.0.norm.weight"}),
+                                     of_experts("ernie4_5_moe"))),
+            Names{kept});
+}
+
 TEST(DecoderTensors, OfFormerGgufHaveExpertsApart) {
   NamedTensors tensors;
   tensors["token_embd.weight"] = ones({2});

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "../exact_activations.h"
 #include "../expect.h"
 #include "../small_config.h"
 #include "logits.h"
@@ -521,7 +522,18 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
                              "granitemoehybrid_dense",
                              "granitemoehybrid_nope",
                              "mamba2",
-                             "mamba2_limited"})
+                             "mamba2_limited",
+                             "gpt_oss",
+                             "gpt_oss_mxfp4",
+                             "glm4_moe",
+                             "glm4_moe_plain",
+                             "olmoe_clip",
+                             "seed_oss",
+                             "hunyuan_v1_dense_alpha",
+                             "cohere2",
+                             "ernie4_5_moe",
+                             "ernie4_5_moe_bias",
+                             "minimax_m2"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.attention_output_bias = false;
@@ -573,6 +585,7 @@ class AgainstTransformers : public ::testing::TestWithParam<std::tuple<const cha
  protected:
   const Golden golden{std::get<0>(GetParam())};
   const Device device = Device::parse(std::get<1>(GetParam()));
+  const ExactActivations exact = {};
   Tensor ids_of(const std::vector<int64_t>& values, const Shape& shape) const {
     return Tensor::from(values, shape, device);
   }
@@ -746,6 +759,19 @@ constexpr const char* kMoreModels[] = {
     "decoders/qwen3_5",
     "decoders/qwen3_5_images",
     "decoders/qwen3_5_moe",
+    "decoders/gpt_oss",
+    "decoders/gpt_oss_mxfp4",
+    "decoders/glm4_moe",
+    "decoders/glm4_moe_plain",
+    "decoders/olmoe",
+    "decoders/olmoe_clip",
+    "decoders/seed_oss",
+    "decoders/hunyuan_v1_dense",
+    "decoders/hunyuan_v1_dense_alpha",
+    "decoders/cohere2",
+    "decoders/ernie4_5_moe",
+    "decoders/ernie4_5_moe_bias",
+    "decoders/minimax_m2",
 };
 constexpr const char* kGgufModels[] = {
     "decoders/llama_linear/model.gguf",
@@ -788,6 +814,14 @@ constexpr const char* kGgufModels[] = {
     "decoders/qwen3_next/model.gguf",
     "decoders/qwen3_5/model.gguf",
     "decoders/qwen3_5_moe/model.gguf",
+    "decoders/gpt_oss_mxfp4/model.gguf",
+    "decoders/glm4_moe/model.gguf",
+    "decoders/olmoe/model.gguf",
+    "decoders/seed_oss/model.gguf",
+    "decoders/hunyuan_v1_dense/model.gguf",
+    "decoders/cohere2/model.gguf",
+    "decoders/ernie4_5_moe/model.gguf",
+    "decoders/minimax_m2/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
@@ -925,7 +959,12 @@ TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
                              "mamba2",
                              "lfm2",
                              "qwen3_next",
-                             "qwen3_5"}) {
+                             "qwen3_5",
+                             "gpt_oss",
+                             "glm4_moe",
+                             "hunyuan_v1_dense",
+                             "cohere2",
+                             "ernie4_5_moe_bias"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
@@ -937,6 +976,8 @@ TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
       ASSERT_TRUE(parameter.grad()) << folder << ": " << name;
       count += parameter.tensor().numel();
     }
+    for (const auto& [name, info] : parameters.taken())
+      if (name.ends_with(".gate.e_score_correction.bias")) count += numel(info.shape);
     EXPECT_EQ(num_parameters(config), count) << folder;
   }
 }

@@ -39,7 +39,21 @@ std::span<const Family> ai2_families() {
        .gguf = "olmo2",
        .gguf_keys = {"attention.sliding_window", "attention.sliding_window_pattern"},
        .keys = {"hidden_act", "attention_bias", "sliding_window", "layer_types",
-                "rope_local_base_freq", "rope_parameters"}}};
+                "rope_local_base_freq", "rope_parameters"}},
+      {.model_type = "olmoe",
+       .architecture = "OlmoeForCausalLM",
+       .defaults = {.vocab_size = 50304,
+                    .num_attention_heads = 16,
+                    .max_position_embeddings = 4096,
+                    .rms_norm_eps = 1e-5,
+                    .num_experts = 64,
+                    .num_experts_per_tok = 8,
+                    .qk_norm = QkNorm::kProjection,
+                    .pad_token_id = 1},
+       .gguf = "olmoe",
+       .keys = {"hidden_act", "attention_bias", "clip_qkv", "num_experts", "num_experts_per_tok",
+                "norm_topk_prob"},
+       .renamed_keys = {{{"num_local_experts", "num_experts"}}}}};
   return families;
 }
 
