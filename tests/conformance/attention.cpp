@@ -89,6 +89,15 @@ const AttentionSizes kValueSizes[] = {
     {2, 1, 1, 7, 9, 5, false, 30, 0, 0, 3},     {1, 2, 1, 130, 150, 96, true, 0, 65, 0, 64},
 };
 
+/// The heads of latent attention: plain, and absorbed, where all queries share a key whose leading
+/// part is v.
+const AttentionSizes kLatent[] = {
+    {1, 4, 4, 9, 9, 192, true, 0, 0, 0, 128},   {2, 20, 1, 1, 70, 576, true, 0, 0, 0, 512},
+    {1, 5, 1, 7, 70, 576, true, 14, 0, 0, 512}, {1, 2, 1, 3, 300, 576, false, 0, 0, 0, 512},
+    {1, 16, 1, 1, 66, 512, true, 0, 0, 0, 512}, {1, 2, 2, 9, 33, 512, true, 0, 5, 300, 512},
+    {1, 3, 1, 2, 5, 257, true, 0, 0, 0, 300},   {0, 2, 1, 3, 5, 576, true, 0, 0, 0, 512},
+};
+
 /// The operands of sdpa, after `leading` ones of y's shape.
 std::vector<Geometry> attention_geometries(std::span<const AttentionSizes> sizes, int leading) {
   std::vector<Geometry> result;
@@ -260,6 +269,16 @@ Row value_sizes(Row row, int leading) {
   return row;
 }
 
+/// A row of sdpa with the heads of latent attention. GPUs have no kernel for the gradients of those
+/// above 256.
+Row latent(Row row) {
+  row.op += "(latent)";
+  row.geometries = attention_geometries(kLatent, 0);
+  row.special = false;  // NaN times the weight 0 of what is not seen
+  row.bench = {};
+  return row;
+}
+
 /// Masks by whether keys are seen, or by what is added to their scores, -infinity among it.
 Array mask(std::size_t operand, const Case& c, Random& random) {
   const HostShape& shape = c.geometry.operands[operand];
@@ -291,6 +310,7 @@ std::vector<Geometry> masked_geometries(bool is_gradient) {
                                 {{1, 2, 2, 40, 130, 80, true, 0, 30}, {2, 40, 1}},
                                 {{1, 2, 1, 20, 70, 24, true, 0, 0, 0, 64}, {20, 70}},
                                 {{1, 2, 1, 5, 9, 64, false, 0, 0, 0, 136}, {2, 1, 9}},
+                                {{1, 4, 1, 5, 70, 576, false, 0, 0, 0, 512}, {4, 1, 70}},
                                 {{0, 2, 1, 3, 5, 8, true}, {3, 5}},
                                 {{1, 2, 1, 3, 0, 8, false}, {3, 0}}}) {
     Geometry geometry = attention_geometries(std::span(&n, 1), is_gradient ? 1 : 0)[0];
@@ -531,6 +551,8 @@ std::vector<Row> rows_of<"attention">() {
           masked_row(false, true),
           value_sizes(sdpa_row(), 0),
           value_sizes(sdpa_gradient_row(), 1),
+          latent(sdpa_row()),
+          with_sinks(latent(sdpa_row())),
           with_sinks(sdpa_row()),
           with_sinks(sdpa_gradient_row()),
           with_sinks(masked_row(false, false)),

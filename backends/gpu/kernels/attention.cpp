@@ -1,6 +1,7 @@
-// sdpa: matrix units (attention_matrix.cpp), then streams of keys, which take
-// everything.
+// sdpa: matrix units (attention_matrix.cpp), then streams of keys, which take heads of up to 256
+// elements, then tiles of keys, which take larger ones.
 #include "kernels/attention_stream.h"
+#include "kernels/attention_wide.h"
 
 namespace wick::gpu {
 namespace {
@@ -11,12 +12,19 @@ void add_stream_kernels(KernelList& list, TypeList<T...>) {
   (add_kernel<SdpaStreamLaunch<T, true>, kAllFamilies>(list, "stream"), ...);
 }
 
+template <class... T>
+void add_wide_kernels(KernelList& list, TypeList<T...>) {
+  (add_kernel<SdpaWideLaunch<T>, kAllFamilies>(list, "wide"), ...);
+  (add_kernel<SdpaWideLaunch<T, true>, kAllFamilies>(list, "wide"), ...);
+}
+
 }  // namespace
 
 template <>
 void add_family<"attention">(KernelList& list) {
   add_matrix_attention(list);
   add_stream_kernels(list, FloatTypes{});
+  add_wide_kernels(list, FloatTypes{});
 }
 
 }  // namespace wick::gpu

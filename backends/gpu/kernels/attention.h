@@ -136,7 +136,8 @@ struct AttentionCall {
     if (x.shape[3] != size) return "operands differ in D";
     return x.shape[3] <= 1 || x.strides[3] == 1 ? nullptr : "an inner stride is not 1";
   }
-  const char* check(int most_head_dim) const {
+  /// most_value_dim: of Dv; 0: as of D.
+  const char* check(int64 most_head_dim, int64 most_value_dim = 0) const {
     if (const char* why = check_heads(q, q, q.shape[3])) return why;
     if (const char* why = check_heads(k, k, q.shape[3])) return why;
     if (const char* why = check_heads(v, k, v.shape[3])) return why;
@@ -149,7 +150,9 @@ struct AttentionCall {
          first_keys.shape[1] != q.shape[2]))
       return "first keys are not [B, T]";
     if (q.shape[3] == 0 || v.shape[3] == 0) return "D is 0";
-    if (larger_dim() > most_head_dim) return "D is above 256";
+    if (q.shape[3] > most_head_dim) return "D is larger than the kernel's";
+    if (v.shape[3] > (most_value_dim > 0 ? most_value_dim : most_head_dim))
+      return "Dv is larger than the kernel's";
     if (k.shape[2] > kLaunchLimit || q.shape[1] * q.shape[2] > kLaunchLimit ||
         q.shape[0] * q.shape[1] * q.shape[2] > kLaunchLimit ||
         k.shape[0] * k.shape[1] * k.shape[2] > kLaunchLimit)

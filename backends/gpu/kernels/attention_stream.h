@@ -233,8 +233,9 @@ struct SdpaStream {
   }
 };
 
-// Merges the splits' results: one block per row [b, h, t], whose waves share out the splits.
-template <class T>
+// Merges the splits' results: one block per row [b, h, t], whose waves share out the splits. most:
+// the largest Dv.
+template <class T, int most = kMaxHeadDim>
 struct SdpaMerge {
   using C = Compute<T>;
   static constexpr int kThreads = 128;
@@ -250,7 +251,7 @@ struct SdpaMerge {
   static Grid grid(int, const Args& a) { return {a.rows}; }
   template <class Ctx>
   struct Shared {
-    C weighted[Ctx::kWaves][kMaxHeadDim];
+    C weighted[Ctx::kWaves][most];
     C sum[Ctx::kWaves];
   };
 
@@ -285,7 +286,7 @@ struct SdpaMerge {
   template <class Ctx>
   static WICK_DEVICE void add_splits(const Ctx& ctx, const C* from, C shift, const Args& a,
                                      Shared<Ctx>& shared) {
-    constexpr int kPerLane = kMaxHeadDim / Ctx::kWave, kTogether = 4;
+    constexpr int kPerLane = most / Ctx::kWave, kTogether = most > kMaxHeadDim ? 2 : 4;
     const int size = a.value_dim + 2;
     C sum = 0, weighted[kPerLane] = {};
     WICK_ROLL
@@ -321,8 +322,11 @@ struct SdpaStreamLaunch {
   static constexpr Signature signature{masked ? kSdpaMasked : kSdpa, kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
+    return accepts_sizes(call, kMaxHeadDim, kMaxHeadDim);
+  }
+  static const char* accepts_sizes(const Call& call, int64 most_head_dim, int64 most_value_dim) {
     const AttentionCall c = attention(call);
-    if (const char* why = c.check(kMaxHeadDim)) return why;
+    if (const char* why = c.check(most_head_dim, most_value_dim)) return why;
     if (const char* why = AttentionCall::check_heads(call.out[0], c.q, c.v.shape[3])) return why;
     if (const char* why = c.check_sinks(call.in[5])) return why;
     if (const char* why = masked ? c.check_bias(call.in[6]) : nullptr) return why;
@@ -379,11 +383,11 @@ struct SdpaStreamLaunch {
     args.aligned = heads_are_aligned(c.q) && heads_are_aligned(c.k) && heads_are_aligned(v);
   }
   /// Merges the results of such a kernel, if it has split the keys.
-  template <class Args>
+  template <int most = kMaxHeadDim, class Args>
   static Status merge(const Args& args, const Call& call) {
     if (!args.partials) return {};
     const View& q = call.in[0];
-    return launch<SdpaMerge<T>>(
+    return launch<SdpaMerge<T, most>>(
         {args.out, args.l, args.partials, args.sinks, args.y, FastDivide::by(q.shape[2]),
          FastDivide::by(q.shape[1]), int32(q.shape[0] * q.shape[1] * q.shape[2]), args.splits,
          args.shape.value_dim},
