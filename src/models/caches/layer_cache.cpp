@@ -16,7 +16,9 @@ namespace {
 
 TensorOptions ids_on(const Device& device) { return {.dtype = DType::kI64, .device = device}; }
 
-int64_t size_of(const Var& x) { return bytes_of(x.tensor().dtype(), x.tensor().numel()); }
+int64_t size_of(const Var& x) {
+  return x.defined() ? bytes_of(x.tensor().dtype(), x.tensor().numel()) : 0;
+}
 
 /// Zeros, not uninitialized: a weight of 0 times NaN is NaN.
 Var empty_keys(const KeysValuesSizes& s, const TensorOptions& options) {
@@ -57,24 +59,28 @@ RowsCache::RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options)
     : sizes_(sizes),
       bucket_(bucket_of(0, sizes.capacity)),
       keys_(empty_keys(sizes, options)),
-      values_(empty_keys(sizes, options)) {}
+      values_(sizes.shared_values > 0 ? Var() : empty_keys(sizes, options)) {}
 
 int64_t RowsCache::bytes() const { return size_of(keys_) + size_of(values_); }
 
-void RowsCache::prepare(const std::vector<int64_t>&, const std::vector<int64_t>& ends) {
+void RowsCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
+  note_starts(starts);
   bucket_ =
       bucket_of(ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end()), sizes_.capacity);
 }
 
 void RowsCache::fork(int64_t from, int64_t to) {
-  for (Var* x : {&keys_, &values_}) set_row(*x, to, row_of(*x, from));
+  for (Var* x : {&keys_, &values_})
+    if (x->defined()) set_row(*x, to, row_of(*x, from));
 }
 
 AttentionCache::KeysValues RowsCache::write(const Tensor& keys, const Tensor& values,
                                             const Tensor& positions, const Tensor& visible) {
   write_rows(keys_, positions, keys);
+  const Tensor all = narrow(keys_, 2, 0, bucket_);
+  if (sizes_.shared_values > 0) return {all, narrow(all, 3, 0, sizes_.shared_values), visible};
   write_rows(values_, positions, values);
-  return {narrow(keys_, 2, 0, bucket_), narrow(values_, 2, 0, bucket_), visible};
+  return {all, narrow(values_, 2, 0, bucket_), visible};
 }
 
 // ---- blocks
@@ -84,12 +90,13 @@ BlocksCache::BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<const Blo
     : sizes_(sizes), table_(std::move(table)) {
   const Shape shape = {table_->blocks() * table_->block(), sizes.heads, sizes.head_dim};
   keys_ = Var(zeros(shape, options), false);
-  values_ = Var(zeros(shape, options), false);
+  if (sizes.shared_values == 0) values_ = Var(zeros(shape, options), false);
 }
 
 int64_t BlocksCache::bytes() const { return size_of(keys_) + size_of(values_); }
 
-void BlocksCache::prepare(const std::vector<int64_t>&, const std::vector<int64_t>& ends) {
+void BlocksCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
+  note_starts(starts);
   const int64_t longest = ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end()),
                 block = table_->block();
   bucket_ = ceil_div(bucket_of(longest, sizes_.capacity), block);
@@ -103,6 +110,7 @@ void BlocksCache::prepare(const std::vector<int64_t>&, const std::vector<int64_t
   const Device device = keys_.tensor().device();
   const Tensor at = Tensor::from(to, {int64_t(to.size()), 1, 1}, device);
   for (Var* x : {&keys_, &values_}) {
+    if (!x->defined()) continue;
     const Tensor rows = index_select(x->tensor(), 0, Tensor::from(from, device));
     scatter_(*x, 0, broadcast_to(at, rows.shape()), rows);
   }
@@ -123,7 +131,9 @@ AttentionCache::KeysValues BlocksCache::write(const Tensor& keys, const Tensor& 
     return transpose(
         reshape(all, {sizes_.sequences, bucket_ * block, sizes_.heads, sizes_.head_dim}), 1, 2);
   };
-  return {written(keys_, keys), written(values_, values), visible};
+  const Tensor all = written(keys_, keys);
+  if (sizes_.shared_values > 0) return {all, narrow(all, 3, 0, sizes_.shared_values), visible};
+  return {all, written(values_, values), visible};
 }
 
 // ---- windows
@@ -144,6 +154,7 @@ void WindowCache::set_bases() {
 }
 
 void WindowCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
+  note_starts(starts);
   std::vector<int64_t> shifts(bases_.size(), 0);
   bool moves = false;
   for (size_t b = 0; b < ends.size(); b++) {

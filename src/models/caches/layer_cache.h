@@ -1,5 +1,6 @@
 // The caches of single layers, by kind.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -31,20 +32,33 @@ class LayerCache {
 /// Sizes of a cache of keys and values.
 struct KeysValuesSizes {
   int64_t sequences, heads, capacity, head_dim;
+  /// Values are the leading elements of the keys, so many, and take no memory; 0: they are tensors
+  /// of their own.
+  int64_t shared_values = 0;
 };
 
 /// A cache of keys and values that attention reads.
 class AttentionCache : public LayerCache {
  public:
   struct KeysValues {
-    Tensor keys, values;  // [B, G, S, D]
+    Tensor keys, values;  // [B, G, S, D]; shared values [B, G, S, shared_values]
     Tensor positions;     // [B, T]: of the queries, as sdpa counts them in keys
   };
   /// Writes keys and values [B, G, T, D] of tokens at positions [B, T], and returns those to attend
   /// to. `visible` [B, T]: the last position that each query attends to. Keys that no sequence has
-  /// written yet are among them; causal attention masks these.
+  /// written yet are among them; causal attention masks these. values: empty if they are shared.
   virtual KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                            const Tensor& visible) = 0;
+  /// Whether a sequence has tokens before the starts that `prepare` got last.
+  bool has_earlier() const { return has_earlier_; }
+
+ protected:
+  void note_starts(const std::vector<int64_t>& starts) {
+    has_earlier_ = std::any_of(starts.begin(), starts.end(), [](int64_t at) { return at > 0; });
+  }
+
+ private:
+  bool has_earlier_ = false;
 };
 
 /// A cache of every position, each apart: it forgets any of them by itself, and needs no snapshots.
@@ -75,7 +89,7 @@ class RowsCache final : public PositionsCache {
  private:
   KeysValuesSizes sizes_;
   int64_t bucket_ = 0;
-  Var keys_, values_;  // [B, G, capacity, D]
+  Var keys_, values_;  // [B, G, capacity, D]; values_ is empty if they are shared
 };
 
 /// Keys and values of all positions in blocks of a pool. Attention reads a copy of a sequence's
@@ -96,7 +110,7 @@ class BlocksCache final : public PositionsCache {
   KeysValuesSizes sizes_;
   std::shared_ptr<const BlockTable> table_;
   int64_t bucket_ = 0;  // blocks of a sequence that attention reads
-  Var keys_, values_;   // [blocks * block, G, D]
+  Var keys_, values_;   // [blocks * block, G, D]; values_ is empty if they are shared
 };
 
 /// Keys and values of the last positions, for layers whose queries see no others. Index i of a

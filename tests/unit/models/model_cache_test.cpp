@@ -46,6 +46,30 @@ TEST(RowsCache, WritesEachRowAtItsOwnPositions) {
   EXPECT_EQ(cache.bytes(), 2 * 2 * 300 * 2 * 4);
 }
 
+TEST(RowsCache, SharedValuesAreTheBeginningOfTheKeysAndTakeNoMemory) {
+  KeysValuesSizes sizes = kSizes;
+  sizes.shared_values = 1;
+  RowsCache cache(sizes, {});
+  EXPECT_EQ(cache.bytes(), 2 * 300 * 2 * 4);
+  const AttentionCache::KeysValues all =
+      cache.write(some_keys(), {}, at({0, 1, 4, 5}), at({0, 1, 4, 5}));
+  EXPECT_EQ(all.values.shape(), Shape({2, 1, 128, 1}));
+  EXPECT_EQ(row(all.keys, 1, 5), (Values{6, 7}));
+  EXPECT_EQ(row(all.values, 1, 5), (Values{6}));
+  cache.fork(1, 0);
+  const Tensor later = at({8, 9, 8, 9});
+  EXPECT_EQ(row(cache.write(some_keys(), {}, later, later).values, 0, 5), (Values{6}));
+}
+
+TEST(RowsCache, KnowsWhetherASequenceHasEarlierTokens) {
+  RowsCache cache(kSizes, {});
+  EXPECT_FALSE(cache.has_earlier());
+  cache.prepare({0, 3}, {2, 4});
+  EXPECT_TRUE(cache.has_earlier());
+  cache.prepare({0, 0}, {2, 4});
+  EXPECT_FALSE(cache.has_earlier());
+}
+
 TEST(RowsCache, APositionBeyondTheCapacityIsAnError) {
   RowsCache cache(kSizes, {});
   const Tensor keys = zeros({2, 1, 1, 2});
