@@ -242,7 +242,9 @@ std::vector<GgufField> fields_of(const DecoderConfig& config, const Settings& wh
                     ? config.rope_scaling.original_max_position_embeddings
                     : raw.integer_or("original_max_position_embeddings",
                                      config.max_position_embeddings, 1));
-  if (raw.has("head_dim") || config.head_dim * config.num_attention_heads != config.hidden_size) {
+  const bool has_head_dim =
+      raw.has("head_dim") || config.head_dim * config.num_attention_heads != config.hidden_size;
+  if (has_head_dim && config.kv_lora_rank == 0) {
     f.size("attention.key_length", config.head_dim);
     f.size("attention.value_length", config.head_dim);
   }
@@ -365,6 +367,8 @@ std::vector<double*> reals_of(DecoderConfig& c) {
   std::vector<double*> reals = {&c.rms_norm_eps,
                                 &c.rope_theta,
                                 &c.rope_local_base_freq,
+                                &c.rope_mscale_all_dim,
+                                &c.llama_4_scaling_beta,
                                 &c.clip_qkv,
                                 &c.embedding_scale,
                                 &c.residual_multiplier,

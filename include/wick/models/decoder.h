@@ -136,8 +136,20 @@ struct DecoderConfig {
   bool parallel_residual = false;  // attention and MLP read the same normalized input
   bool parallel_mlp_norm = false;  // with parallel_residual: the MLP's input has a norm of its own
   QkNorm qk_norm = QkNorm::kNone;
-  bool qk_norm_after_rope = false;     // heads are normalized after they are rotated
-  bool attention_sinks = false;        // a score of each head that has no key (sdpa's sinks)
+  bool qk_norm_after_rope = false;  // heads are normalized after they are rotated
+  bool attention_sinks = false;     // a score of each head that has no key (sdpa's sinks)
+  /// Latent attention: keys and values are made from kv_lora_rank numbers of each token, and keys
+  /// have qk_rope_head_dim more, which all heads share. head_dim is qk_nope_head_dim +
+  /// qk_rope_head_dim, and rotary_dim is qk_rope_head_dim. 0: keys and values are whole.
+  int64_t kv_lora_rank = 0;
+  int64_t q_lora_rank = 0;  // queries are made from so many numbers; 0: from the hidden state
+  int64_t qk_nope_head_dim = 0;
+  int64_t qk_rope_head_dim = 0;
+  int64_t v_head_dim = 0;
+  double rope_mscale_all_dim =
+      0;  // m: with scaled rope, (0.1 m ln factor + 1)² times latent scores
+  double llama_4_scaling_beta = 0;     // queries at position p are multiplied by 1 + beta ln(1 +
+                                       // floor(p / original_max_position_embeddings))
   double clip_qkv = 0;                 // c: queries, keys and values are clamped to [-c, c]; 0: not
   double embedding_scale = 1;          // multiplies embeddings, rounded to their dtype
   double residual_multiplier = 1;      // multiplies the outputs of attention and MLP

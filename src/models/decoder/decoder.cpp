@@ -9,6 +9,7 @@
 #include "models/parts/attention.h"
 #include "models/parts/delta_net.h"
 #include "models/parts/experts.h"
+#include "models/parts/latent_attention.h"
 #include "models/parts/mamba2.h"
 #include "models/parts/mlp.h"
 #include "models/parts/norm.h"
@@ -57,11 +58,23 @@ bool has_positions_of_rope(const DecoderConfig& c) {
 bool rotates(const DecoderConfig& c, int64_t layer) {
   return has_positions_of_rope(c) && (c.rope_layers.empty() || c.rope_layers[size_t(layer)]);
 }
+bool is_latent(const DecoderConfig& c) { return c.kv_lora_rank > 0; }
 int64_t rotated_elements(const DecoderConfig& c) {  // of a head
+  if (is_latent(c)) return c.qk_rope_head_dim;
   return c.rotary_dim > 0 ? c.rotary_dim : c.head_dim;
 }
 bool has_local_rope(const DecoderConfig& c) {
   return !c.layer_types.empty() && c.rope_local_base_freq > 0;
+}
+
+/// YaRN's factor of attention belongs to rope, which latent attention applies to a part of each
+/// head; DeepSeek multiplies all scores by its square.
+double latent_score_scale(const DecoderConfig& c) {
+  const double scale = 1 / std::sqrt(double(c.qk_nope_head_dim + c.qk_rope_head_dim));
+  const RopeScaling& s = c.rope_scaling;
+  if (s.type == RopeScalingType::kNone || s.factor <= 1) return scale;
+  const double factor = 0.1 * c.rope_mscale_all_dim * std::log(s.factor) + 1;
+  return scale * factor * factor;
 }
 
 double score_scale(const DecoderConfig& c) {
@@ -146,6 +159,26 @@ DeltaNetOptions delta_net_options(const DecoderConfig& c, int64_t layer) {
           .output_deviation = residual_deviation(c)};
 }
 
+LatentAttentionOptions latent_options(const DecoderConfig& c, int64_t layer) {
+  return {.layer = layer,
+          .hidden_size = c.hidden_size,
+          .heads = c.num_attention_heads,
+          .query_rank = c.q_lora_rank,
+          .rank = c.kv_lora_rank,
+          .plain_dim = c.qk_nope_head_dim,
+          .rope_dim = c.qk_rope_head_dim,
+          .value_dim = c.v_head_dim,
+          .pairs = c.rope_pairs,
+          .bias = c.attention_bias,
+          .output_bias = c.attention_output_bias,
+          .temperature =
+              c.rope_scaling.original_max_position_embeddings > 0 ? c.llama_4_scaling_beta : 0,
+          .temperature_length = c.rope_scaling.original_max_position_embeddings,
+          .deviation = c.initializer_range,
+          .output_deviation = residual_deviation(c),
+          .sdpa = {.is_causal = c.is_causal, .scale = latent_score_scale(c)}};
+}
+
 MlpOptions mlp_options(const DecoderConfig& c, int64_t intermediate_size) {
   return {.hidden_size = c.hidden_size,
           .intermediate_size = intermediate_size,
@@ -219,6 +252,8 @@ std::shared_ptr<const Mixer> make_mixer(const DecoderConfig& c, Parameters& p,
   switch (type_of(c, layer)) {
     case LayerType::kFull:
     case LayerType::kSliding:
+      if (is_latent(c))
+        return std::make_shared<LatentAttention>(latent_options(c, layer), p, name + "self_attn.");
       return std::make_shared<Attention>(attention_options(c, layer), p, name + "self_attn.");
     case LayerType::kRecurrent:
       return std::make_shared<RgLru>(rg_lru_options(c, layer), p, name + "recurrent.");

@@ -63,7 +63,6 @@ OptionalSetting own_value(const GgufKey& key, const GgufFile& file) {
   const Setting* const value = file.find(key.key);
   return value ? OptionalSetting(*value) : std::nullopt;
 }
-OptionalSetting not_written(const Config&, const Family&) { return {}; }
 
 bool lists(const Family& family, std::string_view key) { return contains(family.keys, key); }
 /// Whether the family has the key under a name of its own.
@@ -71,6 +70,7 @@ bool renames(const Family& family, std::string_view key) {
   return !key.empty() && std::any_of(family.renamed_keys.begin(), family.renamed_keys.end(),
                                      [key](const Rename& rename) { return rename.wick == key; });
 }
+bool is_latent(const Family& family) { return family.defaults.kv_lora_rank > 0; }
 
 constexpr int64_t kUnlimitedPositions = 1 << 20;
 
@@ -102,15 +102,49 @@ int64_t share_of_heads(const GgufFile& file) {
   return std::max<int64_t>(1, file.size("embedding_length") / file.size("attention.head_count"));
 }
 int64_t head_dim_of(const GgufFile& file) {
+  if (file.has("attention.key_length_mla")) return file.size("attention.key_length_mla");
   return file.size_or("attention.key_length", share_of_heads(file));
 }
 OptionalSetting gguf_head_dim(const GgufKey&, const GgufFile& file) {
   const int64_t dim = head_dim_of(file);
+  if (is_latent(file.family)) return Setting(dim);
   const char* const of_values = "attention.value_length";
   check(file.size_or(of_values, dim) == dim, ErrorCode::kUnsupported, file.metadata.where(), "\"",
         file.name(of_values), "\": expected ", dim, " as for keys, got ",
         file.size_or(of_values, dim));
   return Setting(dim);
+}
+
+// ---- latent attention
+
+template <auto kMember>
+void read_latent_size(const ConfigField& field, const Settings& values, const Family& family,
+                      Config& c) {
+  if (is_latent(family)) c.*kMember = size_of(values, field.key, c.*kMember);
+}
+
+/// The last of the sizes, from which others follow.
+void read_latent_value_dim(const ConfigField& field, const Settings& values, const Family& family,
+                           Config& c) {
+  if (!is_latent(family)) return;
+  c.v_head_dim = size_of(values, field.key, c.v_head_dim);
+  if (c.qk_rope_head_dim % 2 != 0) values.fail_expected("qk_rope_head_dim", "an even number");
+  c.num_key_value_heads = c.num_attention_heads;
+  c.head_dim = c.qk_nope_head_dim + c.qk_rope_head_dim;
+  c.rotary_dim = c.qk_rope_head_dim;
+  for (const int64_t dim : {c.head_dim, c.qk_nope_head_dim + c.v_head_dim})
+    check(c.num_attention_heads * dim <= kLargestSize, ErrorCode::kFormat, values.where(),
+          c.num_attention_heads, " heads of ", dim, " exceed ", kLargestSize);
+}
+
+constexpr std::string_view kKeyLength = "attention.key_length_mla",
+                           kValueLength = "attention.value_length_mla",
+                           kRopeLength = "rope.dimension_count";
+/// Files that keep keys and values apart have their sizes under the common keys.
+template <const std::string_view& kKey>
+int64_t latent_length(const GgufFile& file) {
+  const std::string_view common = kKey.substr(0, kKey.size() - std::string_view("_mla").size());
+  return file.has(kKey) ? file.size(kKey) : file.size(common);
 }
 
 // ---- rope
@@ -354,6 +388,7 @@ OptionalSetting write_gguf_state_layers(const Config& c, const Family& family) {
   return Setting(std::move(keep));
 }
 OptionalSetting write_gguf_heads(const Config& c, const Family& family) {
+  if (is_latent(family)) return Setting(int64_t{1});
   if (c.num_key_value_heads == c.num_attention_heads &&
       contains(family.gguf_implied, "attention.head_count_kv"))
     return {};
@@ -676,6 +711,18 @@ template <auto kMember>
 OptionalSetting write_sparse(const Config& c, const Family&) {
   return Setting(SparseLayers(c).*kMember);
 }
+/// Layers before this number have no experts. Models of latent attention without experts say it of
+/// all layers.
+void read_first_sparse_layer(const ConfigField& field, const Settings& values, const Family& family,
+                             Config& c) {
+  if (!lists(family, field.key) || !is_latent(family) || c.num_experts > 0) return;
+  if (values.integer_or(field.key, 0, 0) < c.num_hidden_layers)
+    values.fail_expected(field.key, "the number of layers " + std::to_string(c.num_hidden_layers) +
+                                        " in a model without experts");
+}
+OptionalSetting write_first_sparse_layer(const Config& c, const Family&) {
+  return Setting(c.num_experts == 0 ? c.num_hidden_layers : SparseLayers(c).first);
+}
 OptionalSetting write_dense_layers(const Config& c, const Family&) {
   Setting::List dense;
   for (size_t i = 0; i < c.sparse_layers.size(); i++)
@@ -872,10 +919,110 @@ const ConfigField kFields[] = {
        c.head_dim = size_of(values, field.key, c.head_dim > 0 ? c.head_dim : share);
      },
      [](const Config& c, const Family& family) -> OptionalSetting {
-       if (family.derives_head_dim) return {};
+       // transformers' "head_dim" of latent attention is the size of the part with rope.
+       if (family.derives_head_dim || is_latent(family)) return {};
        return Setting(c.head_dim);
      },
-     {.key = "attention.key_length", .read = gguf_head_dim, .write = not_written}},
+     {.key = "attention.key_length",
+      .read = gguf_head_dim,
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        if (!is_latent(family)) return {};
+        return Setting(c.kv_lora_rank + c.qk_rope_head_dim);
+      }}},
+    // latent attention, which GGUF files have as attention with one key head
+    {"kv_lora_rank",
+     false,
+     read_latent_size<&Config::kv_lora_rank>,
+     write<&Config::kv_lora_rank>,
+     {.key = "attention.kv_lora_rank"}},
+    {"q_lora_rank",
+     false,
+     [](Field field, Values values, const Family&, Config& c) {
+       c.q_lora_rank = size_or_null(values, field.key, c.q_lora_rank);
+     },
+     write_or_null<&Config::q_lora_rank>,
+     {.key = "attention.q_lora_rank",
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        if (!is_latent(f.family)) return own_value(key, f);
+        return f.has(key.key) ? *f.find(key.key) : Setting();
+      }}},
+    {"qk_nope_head_dim",
+     false,
+     read_latent_size<&Config::qk_nope_head_dim>,
+     write<&Config::qk_nope_head_dim>,
+     {.key = kKeyLength,
+      .read = [](const GgufKey&, File f) -> OptionalSetting {
+        if (!is_latent(f.family)) return {};
+        const int64_t dim = latent_length<kKeyLength>(f), rotated = f.size(kRopeLength);
+        check(rotated < dim, ErrorCode::kFormat, f.metadata.where(), "\"", f.name(kRopeLength),
+              "\": expected less than the ", dim, " elements of a key, got ", rotated);
+        return Setting(dim - rotated);
+      },
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        return is_latent(family) ? OptionalSetting(c.head_dim) : std::nullopt;
+      }}},
+    {"qk_rope_head_dim",
+     false,
+     read_latent_size<&Config::qk_rope_head_dim>,
+     write<&Config::qk_rope_head_dim>,
+     {.key = kRopeLength,
+      .is_rare = true,
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        return is_latent(f.family) ? OptionalSetting(f.size(key.key)) : std::nullopt;
+      },
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        return is_latent(family) ? OptionalSetting(c.qk_rope_head_dim) : std::nullopt;
+      }}},
+    {"v_head_dim",
+     false,
+     read_latent_value_dim,
+     write<&Config::v_head_dim>,
+     {.key = kValueLength,
+      .read = [](const GgufKey&, File f) -> OptionalSetting {
+        if (!is_latent(f.family)) return {};
+        return Setting(latent_length<kValueLength>(f));
+      },
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        return is_latent(family) ? OptionalSetting(c.v_head_dim) : std::nullopt;
+      }}},
+    {"",
+     false,
+     nullptr,
+     nullptr,
+     {.key = "attention.value_length",
+      .read = [](const GgufKey&, File) -> OptionalSetting { return {}; },
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        return is_latent(family) ? OptionalSetting(c.kv_lora_rank) : std::nullopt;
+      }}},
+    {"",
+     false,
+     nullptr,
+     nullptr,
+     {.key = "rope.scaling.yarn_log_multiplier",
+      .read = [](const GgufKey&, File) -> OptionalSetting { return {}; },
+      .write = [](const Config& c, const Family& family) -> OptionalSetting {
+        if (!is_latent(family) || c.rope_mscale_all_dim == 0) return {};
+        return Setting(0.1 * c.rope_mscale_all_dim);
+      }}},
+    {"rope_interleave", false,
+     [](Field field, Values values, const Family&, Config& c) {
+       if (values.has(field.key))
+         c.rope_pairs =
+             values.flag_or(field.key, true) ? RopePairs::kAdjacent : RopePairs::kHalves;
+     },
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(c.rope_pairs == RopePairs::kAdjacent);
+     }},
+    {"llama_4_scaling_beta",  // among the keys of rope
+     false,
+     nullptr,
+     nullptr,
+     {.key = "attention.temperature_scale",
+      .is_rare = true,
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        if (lists(f.family, "llama_4_scaling_beta")) return {};
+        return own_value(key, f);
+      }}},
     {"max_position_embeddings",
      true,
      read_size<&Config::max_position_embeddings>,
@@ -938,7 +1085,7 @@ const ConfigField kFields[] = {
      {.key = "rope.dimension_count",
       .is_rare = true,
       .read = [](const GgufKey& key, File f) -> OptionalSetting {
-        if (!f.has(key.key)) return {};
+        if (!f.has(key.key) || is_latent(f.family)) return {};
         return Setting(double(f.size(key.key)) / double(head_dim_of(f)));
       },
       .write = [](const Config& c, const Family&) -> OptionalSetting {
@@ -1408,8 +1555,8 @@ const ConfigField kFields[] = {
     {"decoder_sparse_step", false},
     {"first_k_dense_replace",
      false,
-     nullptr,
-     write_sparse<&SparseLayers::first>,
+     read_first_sparse_layer,
+     write_first_sparse_layer,
      {.key = "leading_dense_block_count"}},
     {"moe_layer_interval",
      false,

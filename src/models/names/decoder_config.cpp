@@ -98,7 +98,7 @@ void require_heads_fit(const Settings& settings, const DecoderConfig& c, const F
   if (c.num_attention_heads % c.num_key_value_heads != 0)
     settings.fail_expected("num_key_value_heads", "a divisor of num_attention_heads " +
                                                       std::to_string(c.num_attention_heads));
-  if (!settings.has("head_dim") && family.defaults.head_dim == 0 &&
+  if (!settings.has("head_dim") && family.defaults.head_dim == 0 && c.kv_lora_rank == 0 &&
       c.hidden_size % c.num_attention_heads != 0)
     settings.fail_expected("num_attention_heads",
                            "a divisor of hidden_size " + std::to_string(c.hidden_size));
@@ -112,7 +112,9 @@ void require_heads_fit(const Settings& settings, const DecoderConfig& c, const F
 
 /// Checks that the config is one of a folder.
 void require_folders_form(const DecoderConfig& c, const Family& family) {
-  check(c.rope_pairs == family.defaults.rope_pairs && c.rope_scaling.divisors.empty() &&
+  const bool has_own_pairs =
+      c.rope_pairs == family.defaults.rope_pairs || contains(family.keys, "rope_interleave");
+  check(has_own_pairs && c.rope_scaling.divisors.empty() &&
             c.norm_adds_one == family.defaults.norm_adds_one && !c.linear_heads_tiled,
         ErrorCode::kUnsupported, "config",
         "expected weights as in folders of transformers, got those of a GGUF file");
@@ -168,6 +170,7 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   const Family& family = file.family;
   DecoderConfig defaults = family.defaults;
   defaults.rope_pairs = family.gguf_pairs;
+  defaults.rope_scaling = {};
   defaults.norm_adds_one = false;  // the files' weights have it added
   defaults.norm_topk_prob = family.gguf_norm_topk_prob;
   defaults.rope_scaling = {};
@@ -208,6 +211,8 @@ Settings gguf_settings(const DecoderConfig& c) {
   check(!family.gguf.empty(), ErrorCode::kUnsupported, "config", "GGUF has no architecture for ",
         c.model_type, " models");
   require_folders_form(c, family);
+  check(c.kv_lora_rank == 0 || c.rope_pairs == family.gguf_pairs, ErrorCode::kUnsupported, "config",
+        "\"rope_interleave\": expected true in a GGUF file, got false");
   Settings s("config");
   for (const ConfigField& field : config_fields()) {
     const GgufKey& key = field.gguf;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 #include <span>
+#include <tuple>
 
 #include "models/names/decoder_names.h"
 #include "models/names/mxfp4.h"
@@ -12,6 +13,7 @@
 #include "models/names/typed_settings.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
 
@@ -29,6 +31,14 @@ constexpr Name kLayerNames[] = {
     {"attn_k", "self_attn.k_proj"},
     {"attn_v", "self_attn.v_proj"},
     {"attn_qkv", "self_attn.qkv_proj"},
+    {"attn_q_a", "self_attn.q_a_proj"},
+    {"attn_q_a_norm", "self_attn.q_a_layernorm"},
+    {"attn_q_b", "self_attn.q_b_proj"},
+    {"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
+    {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
+    {"attn_kv_b", "self_attn.kv_b_proj"},
+    {"attn_k_b", "self_attn.k_b_proj"},
+    {"attn_v_b", "self_attn.v_b_proj"},
     {"attn_output", "self_attn.o_proj"},
     {"attn_q_norm", "self_attn.q_norm"},
     {"attn_k_norm", "self_attn.k_norm"},
@@ -368,6 +378,65 @@ void reshape_corrections(TensorPlan& plan, bool to_row) {
   }
 }
 
+// Of latent attention, kv_b_proj [H (N + V), C] has each head's rows of keys and values. GGUF files
+// have two tensors, the keys' rows transposed: k_b [H, C, N] and v_b [H, V, C].
+
+constexpr std::string_view kKeysValues = ".self_attn.kv_b_proj.weight";
+std::string with_ending(const std::string& name, std::string_view from, std::string_view to) {
+  return name.substr(0, name.size() - from.size()) + std::string(to);
+}
+
+void join_latent_rows(TensorPlan& plan, const DecoderConfig& c) {
+  constexpr std::string_view kKeys = ".self_attn.k_b_proj.weight",
+                             kValues = ".self_attn.v_b_proj.weight";
+  const int64_t heads = c.num_attention_heads, rank = c.kv_lora_rank;
+  for (const std::string& name : plan.names()) {
+    if (!name.ends_with(kKeys) || rank == 0) continue;
+    const std::string values = with_ending(name, kKeys, kValues);
+    check(plan.has(values), ErrorCode::kFormat, plan.where(), "expected tensor \"", values,
+          "\" beside \"", name, "\"");
+    const TensorInfo k = plan.info(name), v = plan.info(values);
+    for (const auto& [tensor, info, shape] :
+         {std::tuple(name, k, Shape({heads, rank, c.qk_nope_head_dim})),
+          std::tuple(values, v, Shape({heads, c.v_head_dim, rank}))})
+      check(info.shape == shape, ErrorCode::kFormat, plan.where(), "tensor \"", tensor,
+            "\": expected ", shape, ", got ", info.shape);
+    const DType dtype = k.dtype == v.dtype && !is_block(k.dtype) ? k.dtype : DType::kF32;
+    const int64_t rows = heads * (c.qk_nope_head_dim + c.v_head_dim);
+    plan.add(with_ending(name, kKeys, kKeysValues), {name, values}, {dtype, {rows, rank}},
+             [=](const std::vector<Tensor>& inputs) {
+               const Tensor of_keys = transpose(cast(inputs[0], dtype), 1, 2);
+               return reshape(cat({of_keys, cast(inputs[1], dtype)}, 1), {rows, rank});
+             });
+    plan.drop(name);
+    plan.drop(values);
+  }
+}
+
+void split_latent_rows(TensorPlan& plan, const DecoderConfig& c) {
+  for (const std::string& name : plan.names()) {
+    if (!name.ends_with(kKeysValues)) continue;
+    const TensorInfo info = plan.info(name);
+    const int64_t heads = c.num_attention_heads, rank = c.kv_lora_rank, plain = c.qk_nope_head_dim,
+                  value = c.v_head_dim;
+    check(info.shape == Shape({heads * (plain + value), rank}), ErrorCode::kFormat, plan.where(),
+          "tensor \"", name, "\": expected ", Shape({heads * (plain + value), rank}), ", got ",
+          info.shape);
+    const auto part = [=](int64_t first, int64_t count) {
+      return [=](const std::vector<Tensor>& inputs) {
+        const Tensor rows =
+            narrow(reshape(only(inputs), {heads, plain + value, rank}), 1, first, count);
+        return (first == 0 ? transpose(rows, 1, 2) : rows).contiguous();
+      };
+    };
+    plan.add(with_ending(name, kKeysValues, ".self_attn.k_b_proj.weight"), {name},
+             {info.dtype, {heads, rank, plain}}, part(0, plain));
+    plan.add(with_ending(name, kKeysValues, ".self_attn.v_b_proj.weight"), {name},
+             {info.dtype, {heads, value, rank}}, part(plain, value));
+    plan.drop(name);
+  }
+}
+
 /// Layers whose rows files store in one tensor, in this order.
 struct Fused {
   std::string name;
@@ -573,6 +642,7 @@ TensorPlan decoder_plan(const TensorSource& file, const DecoderConfig& config) {
   if (is_gguf) convert_mamba(plan, config, false);
   if (is_gguf) take_states(plan, false);
   split_groups(plan, config);
+  if (is_gguf) join_latent_rows(plan, config);
   stack_parts(plan, config);
   split_rows(plan, config);
   return plan;
@@ -583,6 +653,7 @@ void take_gguf_names(TensorPlan& plan, const DecoderConfig& config) {
   convert_mamba(plan, config, true);
   join_groups(plan, config, find_family(config.model_type)->gguf_grouped_delta);
   take_states(plan, true);
+  split_latent_rows(plan, config);
   plan.rename([&](const std::string& name) {
     const std::string gguf = gguf_name(name, config);
     check(!gguf.empty(), ErrorCode::kFormat, plan.where(), "tensor \"", name,

@@ -14,21 +14,14 @@ constexpr std::pair<const char*, RopeScalingType> kScalingTypes[] = {
     {"llama3", RopeScalingType::kLlama3},     {"su", RopeScalingType::kLongRope},
     {"longrope", RopeScalingType::kLongRope},
 };
-constexpr std::string_view kScalingKeys[] = {"rope_type",
-                                             "type",
-                                             "rope_theta",
-                                             "factor",
-                                             "original_max_position_embeddings",
-                                             "beta_fast",
-                                             "beta_slow",
-                                             "truncate",
-                                             "attention_factor",
-                                             "mscale",
-                                             "mscale_all_dim",
-                                             "low_freq_factor",
-                                             "high_freq_factor",
-                                             "short_factor",
-                                             "long_factor"};
+constexpr std::string_view kScalingKeys[] = {"rope_type",       "type",
+                                             "rope_theta",      "max_position_embeddings",
+                                             "factor",          "original_max_position_embeddings",
+                                             "beta_fast",       "beta_slow",
+                                             "truncate",        "attention_factor",
+                                             "mscale",          "mscale_all_dim",
+                                             "low_freq_factor", "high_freq_factor",
+                                             "short_factor",    "long_factor"};
 
 RopeScalingType scaling_type(const Settings& rope) {
   const char* key = rope.has("rope_type") ? "rope_type" : "type";
@@ -137,8 +130,16 @@ void read_rope_group(const Settings& rope, const Family& family, int64_t trained
                      DecoderConfig* c) {
   c->rope_theta = positive(rope, "rope_theta", c->rope_theta);
   c->rope_scaling = scaling_of(rope, c->max_position_embeddings, trained);
+  if (c->kv_lora_rank > 0) c->rope_mscale_all_dim = rope.real_or("mscale_all_dim", 0);
   for (const Settings::Entry& entry : rope.entries()) {
     const std::string_view key = entry.first;
+    if (key == "llama_4_scaling_beta" && contains(family.keys, key)) {
+      c->llama_4_scaling_beta = rope.real(key);
+      if (c->rope_scaling.original_max_position_embeddings < 1)
+        rope.fail_expected("original_max_position_embeddings",
+                           "a number beside \"llama_4_scaling_beta\"");
+      continue;
+    }
     if (key == "partial_rotary_factor" && contains(family.keys, key))
       set_rotary_dim(rope, positive(rope, "partial_rotary_factor"), c);
     else if (contains(family.keys, "mrope_section") && key.starts_with("mrope_"))
@@ -192,6 +193,8 @@ Setting scaling_setting(const DecoderConfig& c) {
     rope.set("beta_fast", s.beta_fast).set("beta_slow", s.beta_slow);
     rope.set("truncate", s.truncate).set("attention_factor", s.attention_factor);
   }
+  if (c.rope_mscale_all_dim != 0) rope.set("mscale_all_dim", c.rope_mscale_all_dim);
+  if (c.llama_4_scaling_beta != 0) rope.set("llama_4_scaling_beta", c.llama_4_scaling_beta);
   if (s.type == RopeScalingType::kLlama3)
     rope.set("low_freq_factor", s.low_freq_factor).set("high_freq_factor", s.high_freq_factor);
   return rope;
@@ -240,6 +243,12 @@ OptionalSetting gguf_rope_scaling(const GgufFile& file) {
     copy("rope.scaling.yarn_attn_factor", "attention_factor");
     copy("rope.scaling.yarn_beta_fast", "beta_fast");
     copy("rope.scaling.yarn_beta_slow", "beta_slow");
+    copy("attention.temperature_scale", "llama_4_scaling_beta");
+    if (const char* const tenth = "rope.scaling.yarn_log_multiplier"; file.has(tenth)) {
+      // DeepSeek's models have the same mscale and mscale_all_dim, and files only say the latter.
+      const double mscale = double(float(10 * file.real(tenth)));
+      scaling.set("mscale", mscale).set("mscale_all_dim", mscale);
+    }
   }
   return scaling;
 }

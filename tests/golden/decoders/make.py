@@ -35,6 +35,9 @@ MAMBA2 = dict(vocab_size=48, hidden_size=16, num_hidden_layers=2, num_heads=4, h
               initializer_range=0.5, bos_token_id=1, eos_token_id=2, pad_token_id=None, chunk_size=8)
 DELTA = dict(SIZES, initializer_range=0.2, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=4)
 
+LATENT = dict(head_dim=None, num_key_value_heads=4, q_lora_rank=12, kv_lora_rank=8, qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=10)
+DENSE = dict(LATENT, first_k_dense_replace=2)
+
 # name: family, dtype in the file, options of the config
 MODELS = {
     "llama_linear": (LLAMA, "float16", dict(rope_parameters=dict(rope_type="linear", rope_theta=500.0, factor=3.0))),
@@ -179,6 +182,13 @@ MODELS = {
                                                           moe_layer_end_index=2, moe_norm_min=0.5, use_bias=True)),
     "minimax_m2": ("MiniMaxM2", "float32", dict(num_local_experts=6, num_experts_per_tok=2, rotary_dim=4,
                                                scoring_func="sigmoid", use_qk_norm=True)),
+    "deepseek_v2_dense": ("DeepseekV2", "float32", dict(DENSE, rope_parameters=dict(YARN, mscale=0.9, mscale_all_dim=0.5))),
+    "deepseek_v2_lite_dense": ("DeepseekV2", "float32", dict(DENSE, q_lora_rank=None, rope_parameters=dict(YARN, mscale=0.75,
+                                                                                                        mscale_all_dim=0.75))),
+    "deepseek_v3_dense": ("DeepseekV3", "bfloat16", dict(DENSE, rope_interleave=False, attention_bias=True)),
+    # GGUF files do not say llama_4_scaling_beta; this is the default.
+    "mistral4_dense": ("Mistral4", "float32", dict(DENSE, tie_word_embeddings=True, rope_parameters=dict(
+        YARN, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
 }
 NAMED_OTHERWISE = {"GPT2": "GPT2LMHeadModel"}
 LENGTHS = (3, 21, 12)
@@ -207,6 +217,15 @@ def rename_layers(path):
     config = json.loads(path.read_text())
     former = {"linear_attention": "mamba", "full_attention": "attention"}
     config["layer_types"] = [former[name] for name in config["layer_types"]]
+    path.write_text(json.dumps(config, indent=2) + "\n")
+
+
+def as_dense(path):
+    """Takes the keys of experts away, which transformers writes for a model whose layers have none, too."""
+    config = json.loads(path.read_text())
+    for key in ("n_routed_experts", "n_shared_experts", "n_group", "topk_group", "topk_method", "routed_scaling_factor",
+                "norm_topk_prob", "num_experts_per_tok", "moe_intermediate_size"):
+        config.pop(key, None)
     path.write_text(json.dumps(config, indent=2) + "\n")
 
 
@@ -309,6 +328,8 @@ for name, (family, dtype, options) in MODELS.items():
             logits = model(ids, attention_mask=mask).logits
             expected[f"ids.{row}"], expected[f"logits.{row}"] = ids[0], logits[0].contiguous()
     safetensors.torch.save_file(expected, folder / "expected.safetensors")
+    if "kv_lora_rank" in options and name.endswith("_dense"):
+        as_dense(folder / "config.json")
     if name == "chatglm":
         as_chatglm(folder)
     if name == "qwen3_5_images":

@@ -65,6 +65,8 @@ MODELS = {
     "cohere2": gguf.LlamaFileType.ALL_F32,
     "ernie4_5_moe": gguf.LlamaFileType.ALL_F32,
     "minimax_m2": gguf.LlamaFileType.ALL_F32,
+    "deepseek_v2_lite_dense": gguf.LlamaFileType.ALL_F32,
+    "mistral4_dense": gguf.LlamaFileType.ALL_F32,
 }
 
 def yielding(modify_tensors):
@@ -87,8 +89,14 @@ for name, file_type in MODELS.items():
         (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {str(i): i for i in range(48)}}, "added_tokens": []}))
         with torch.inference_mode():
             architecture = json.loads((folder / "config.json").read_text())["architectures"][0]
-            model_class = get_model_class(architecture)
+            model_class = (get_model_class("Ministral3ForCausalLM").Mistral4Model if architecture == "Mistral4ForCausalLM"
+                           else get_model_class(architecture))
             model_class.set_vocab = lambda self: None
             model_class.no_mtp = True  # the folders have no layers that guess the tokens after the next
             model_class.modify_tensors = yielding(model_class.modify_tensors)
-            model_class(folder, file_type, HERE / name / "model.gguf", eager=True, model_name=name).write()
+            model = model_class(folder, file_type, HERE / name / "model.gguf", eager=True, model_name=name)
+            if name.endswith("_dense"):  # transformers' defaults of keys that config.json lacks
+                for key in ("n_routed_experts", "n_shared_experts", "n_group", "topk_group", "topk_method", "routed_scaling_factor",
+                            "norm_topk_prob", "num_experts_per_tok", "moe_intermediate_size"):
+                    model.hparams.pop(key, None)
+            model.write()

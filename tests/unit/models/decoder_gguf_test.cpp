@@ -237,7 +237,7 @@ TEST(GgufConfig, AWrongValueIsAnErrorThatNamesFileAndKey) {
     EXPECT_ERROR(decoder_config_of_gguf(metadata_with(key, value), embedding_and()), kFormat, part);
   };
   refused("general.architecture", "mamba",
-          "m.gguf: \"general.architecture\": expected \"llama\", \"qwen2\", \"qwen2moe\", ");
+          "m.gguf: \"general.architecture\": expected \"llama\", \"mistral4\", \"qwen2\", ");
   refused("general.architecture", "mamba", "\", got the string \"mamba\"");
   refused("general.architecture", nullptr, "expected a string, got nothing");
   refused("general.architecture", "", "\", got the string \"\"");

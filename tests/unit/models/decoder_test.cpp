@@ -421,7 +421,7 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   };
   const Case cases[] = {
       {"model_type", "\"mamba\"",
-       "config.json: \"model_type\": expected \"llama\", \"mistral\", \"mixtral\", \"qwen2\", "},
+       "config.json: \"model_type\": expected \"llama\", \"mistral\", \"mixtral\", "},
       {"model_type", "\"mamba\"", "\", got the string \"mamba\""},
       {"model_type", "", "\"model_type\": expected a string, got nothing"},
       {"vocab_size", "\"48\"",
@@ -533,7 +533,11 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
                              "cohere2",
                              "ernie4_5_moe",
                              "ernie4_5_moe_bias",
-                             "minimax_m2"})
+                             "minimax_m2",
+                             "deepseek_v2_dense",
+                             "deepseek_v2_lite_dense",
+                             "deepseek_v3_dense",
+                             "mistral4_dense"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.attention_output_bias = false;
@@ -772,6 +776,10 @@ constexpr const char* kMoreModels[] = {
     "decoders/ernie4_5_moe",
     "decoders/ernie4_5_moe_bias",
     "decoders/minimax_m2",
+    "decoders/deepseek_v2_dense",
+    "decoders/deepseek_v2_lite_dense",
+    "decoders/deepseek_v3_dense",
+    "decoders/mistral4_dense",
 };
 constexpr const char* kGgufModels[] = {
     "decoders/llama_linear/model.gguf",
@@ -822,6 +830,8 @@ constexpr const char* kGgufModels[] = {
     "decoders/cohere2/model.gguf",
     "decoders/ernie4_5_moe/model.gguf",
     "decoders/minimax_m2/model.gguf",
+    "decoders/deepseek_v2_lite_dense/model.gguf",
+    "decoders/mistral4_dense/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
@@ -835,6 +845,61 @@ INSTANTIATE_TEST_SUITE_P(WideWaves, AgainstTransformers,
 INSTANTIATE_TEST_SUITE_P(Gguf, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kGgufModels),
                                             ::testing::Values("cpu")));
+
+// Former files of llama.cpp have the rows of keys and values together, and their sizes as those of
+// heads.
+TEST(LatentAttention, OfAFormerGgufFileGivesTheSameLogits) {
+  const Golden golden("decoders/deepseek_v2_lite_dense/model.gguf");
+  const GgufReader reader(std::string(WICK_GOLDEN) + "/decoders/deepseek_v2_lite_dense/model.gguf");
+  Settings metadata("m.gguf");
+  for (const auto& [key, value] : reader.metadata().entries())
+    if (!key.ends_with("_mla")) metadata.set(key, value);
+  const DecoderConfig& c = golden.config;
+  metadata.set("deepseek2.attention.key_length", c.qk_nope_head_dim + c.qk_rope_head_dim);
+  metadata.set("deepseek2.attention.value_length", c.v_head_dim);
+  metadata.set("deepseek2.attention.head_count_kv", c.num_attention_heads);
+  NamedTensors tensors;
+  for (const auto& [name, info] : reader.source().tensors) {
+    const bool is_split = name.find("attn_k_b") != name.npos || name.find("attn_v_b") != name.npos;
+    if (!is_split) tensors[name] = reader.load(name);
+  }
+  for (int64_t i = 0; i < c.num_hidden_layers; i++)
+    tensors["blk." + std::to_string(i) + ".attn_kv_b.weight"] = golden.source.load(
+        "model.layers." + std::to_string(i) + ".self_attn.kv_b_proj.weight", Device::cpu());
+  Golden former = golden;
+  const TensorSource file = source_of(tensors, "m.gguf");
+  former.config = decoder_config_of_gguf(metadata, file);
+  former.source = decoder_tensors(file, former.config);
+  EXPECT_EQ(to_json(to_settings(former.config)), to_json(to_settings(c)));
+  const std::vector<int64_t> ids = golden.ids(1);
+  const int64_t t = int64_t(ids.size());
+  const Tensor logits =
+      former.decoder().forward(Tensor::from(ids, {1, t}), positions_from_0(1, t, Device::cpu()));
+  EXPECT_LT(largest_difference(squeeze(logits, 0), golden.logits(1)), kNear);
+}
+
+// A step attends to latent vectors, where a text that is read at once attends to keys and values.
+TEST(LatentAttention, OfATokenKeepsItsRankAndRope) {
+  const Golden golden("decoders/deepseek_v2_dense");
+  const std::unique_ptr<ModelCache> cache = golden.decoder().make_cache({.capacity = 64});
+  EXPECT_EQ(cache->bytes(), 2 * 64 * (8 + 4) * 4);
+  const std::unique_ptr<ModelCache> blocks =
+      golden.decoder().make_cache({.capacity = 64, .block = 16});
+  EXPECT_EQ(blocks->bytes(), 2 * 64 * (8 + 4) * 4);
+}
+
+TEST(LatentAttention, ReadsTextsInBlocks) {
+  const Golden golden("decoders/deepseek_v2_dense");
+  const Decoder decoder = golden.decoder();
+  const NoGrad off;
+  const auto ids = golden.ids(1);
+  const std::unique_ptr<ModelCache> cache = decoder.make_cache({.capacity = 64, .block = 4});
+  for (const auto& [at, count] : {std::pair<int64_t, int64_t>(0, 7), {7, 6}, {13, 1}, {14, 7}}) {
+    const Tensor logits = decoder.logits(
+        decoder.hidden(next_tokens({ids}, {at}, {count}, Device::cpu()), cache.get()));
+    EXPECT_LT(largest_difference(logits, narrow(golden.logits(1), 0, at, count)), kNear) << at;
+  }
+}
 
 /// Blocks lie within rows, so rows of quantized weights are the quantized rows.
 class QuantizedRows : public ::testing::TestWithParam<const char*> {
@@ -964,7 +1029,10 @@ TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
                              "glm4_moe",
                              "hunyuan_v1_dense",
                              "cohere2",
-                             "ernie4_5_moe_bias"}) {
+                             "ernie4_5_moe_bias",
+                             "deepseek_v2_dense",
+                             "deepseek_v2_lite_dense",
+                             "deepseek_v3_dense"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);

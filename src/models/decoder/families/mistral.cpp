@@ -36,7 +36,30 @@ std::span<const Family> mistral_families() {
        .renamed_tensors = {{{"block_sparse_moe", "mlp"},
                             {"w1", "gate_proj"},
                             {"w2", "down_proj"},
-                            {"w3", "up_proj"}}}}};
+                            {"w3", "up_proj"}}}},
+      {.model_type = "mistral4",
+       .architecture = "Mistral4ForCausalLM",
+       .defaults = {.vocab_size = 131072,
+                    .num_attention_heads = 32,
+                    .max_position_embeddings = 1 << 20,
+                    .rope_scaling = {.type = RopeScalingType::kYarn,
+                                     .factor = 128,
+                                     .original_max_position_embeddings = 8192},
+                    .rope_pairs = RopePairs::kAdjacent,
+                    .kv_lora_rank = 256,
+                    .q_lora_rank = 1024,
+                    .qk_nope_head_dim = 64,
+                    .qk_rope_head_dim = 64,
+                    .v_head_dim = 128,
+                    .rope_mscale_all_dim = 1,
+                    .llama_4_scaling_beta = 0.1,
+                    .pad_token_id = 11},
+       .gguf = "mistral4",
+       .gguf_pairs = RopePairs::kAdjacent,
+       .gguf_keys = {"vocab_size", "rope.dimension_count"},
+       .keys = {"hidden_act", "attention_bias", "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim",
+                "qk_rope_head_dim", "v_head_dim", "rope_interleave", "partial_rotary_factor",
+                "llama_4_scaling_beta", "first_k_dense_replace", "moe_intermediate_size"}}};
   return families;
 }
 
