@@ -575,13 +575,14 @@ void read_adjusted_size(const ConfigField& field, const Settings& values, const 
 bool has_experts(const Family& family) { return family.defaults.num_experts > 0; }
 
 OptionalSetting gguf_experts(const GgufKey& key, const GgufFile& file) {
-  if (!has_experts(file.family)) return own_value(key, file);
+  // Files of latent attention whose layers have no experts say nothing of them.
+  if (!has_experts(file.family) || is_latent(file.family)) return own_value(key, file);
   if (file.family.may_lack_experts && !(file.has(key.key) && file.real(key.key) != 0))
     return Setting(0);
   return Setting(file.size(key.key));
 }
 OptionalSetting gguf_experts_per_token(const GgufKey& key, const GgufFile& file) {
-  if (file.family.may_lack_experts) return own_value(key, file);
+  if (file.family.may_lack_experts || is_latent(file.family)) return own_value(key, file);
   return has_experts(file.family) ? Setting(file.size(key.key)) : own_value(key, file);
 }
 // Files may leave out the sizes of experts.
@@ -642,6 +643,35 @@ void read_groups(const ConfigField& field, const Settings& values, const Family&
   if (c.num_experts_per_tok > c.topk_group * (c.num_experts / c.n_group))
     values.fail_expected(
         "topk_group", "groups of at least " + std::to_string(c.num_experts_per_tok) + " experts");
+}
+
+/// DeepSeek's names for the choice of experts: of all; of groups by their best expert; of groups by
+/// their two best, with a correction.
+constexpr const char *kOfAll = "greedy", *kOfGroups = "group_limited_greedy",
+                     *kCorrected = "noaux_tc";
+void read_choice(const ConfigField& field, const Settings& values, const Family& family,
+                 Config& c) {
+  if (!lists(family, field.key)) return;
+  const std::string choice =
+      values.text_or(field.key, family.defaults.router_correction ? kCorrected : kOfAll);
+  if (choice != kOfAll && choice != kOfGroups && choice != kCorrected)
+    values.fail_expected(field.key, "\"greedy\", \"group_limited_greedy\" or \"noaux_tc\"");
+  if (choice == kOfAll) c.n_group = c.topk_group = 1;
+  c.router_correction = choice == kCorrected;
+  c.group_score = choice == kCorrected ? GroupScore::kSumOfTop2 : GroupScore::kMax;
+}
+OptionalSetting write_choice(const Config& c, const Family&) {
+  return Setting(std::string(c.router_correction ? kCorrected
+                             : c.n_group > 1     ? kOfGroups
+                                                 : kOfAll));
+}
+OptionalSetting gguf_choice(const GgufKey&, const GgufFile& file) {
+  if (!lists(file.family, "topk_method")) return {};
+  const std::string layer = std::to_string(
+      file.has("leading_dense_block_count") ? file.size("leading_dense_block_count") : 0);
+  if (file.has_tensor(("blk." + layer + ".exp_probs_b.bias").c_str()))
+    return Setting(std::string(kCorrected));
+  return Setting(std::string(file.has("expert_group_count") ? kOfGroups : kOfAll));
 }
 
 constexpr std::pair<const char*, RouterScores> kRouterScores[] = {
@@ -710,18 +740,6 @@ struct SparseLayers {
 template <auto kMember>
 OptionalSetting write_sparse(const Config& c, const Family&) {
   return Setting(SparseLayers(c).*kMember);
-}
-/// Layers before this number have no experts. Models of latent attention without experts say it of
-/// all layers.
-void read_first_sparse_layer(const ConfigField& field, const Settings& values, const Family& family,
-                             Config& c) {
-  if (!lists(family, field.key) || !is_latent(family) || c.num_experts > 0) return;
-  if (values.integer_or(field.key, 0, 0) < c.num_hidden_layers)
-    values.fail_expected(field.key, "the number of layers " + std::to_string(c.num_hidden_layers) +
-                                        " in a model without experts");
-}
-OptionalSetting write_first_sparse_layer(const Config& c, const Family&) {
-  return Setting(c.num_experts == 0 ? c.num_hidden_layers : SparseLayers(c).first);
 }
 OptionalSetting write_dense_layers(const Config& c, const Family&) {
   Setting::List dense;
@@ -1528,6 +1546,7 @@ const ConfigField kFields[] = {
       .read = [](const GgufKey& key, File f) -> OptionalSetting {
         return lists(f.family, "topk_group") ? own_value(key, f) : std::nullopt;
       }}},
+    {"topk_method", false, read_choice, write_choice, {.is_of_all = true, .read = gguf_choice}},
     {"norm_topk_prob",
      false,
      read_flag<&Config::norm_topk_prob>,
@@ -1555,8 +1574,8 @@ const ConfigField kFields[] = {
     {"decoder_sparse_step", false},
     {"first_k_dense_replace",
      false,
-     read_first_sparse_layer,
-     write_first_sparse_layer,
+     nullptr,
+     write_sparse<&SparseLayers::first>,
      {.key = "leading_dense_block_count"}},
     {"moe_layer_interval",
      false,

@@ -37,6 +37,8 @@ DELTA = dict(SIZES, initializer_range=0.2, linear_num_key_heads=2, linear_num_va
 
 LATENT = dict(head_dim=None, num_key_value_heads=4, q_lora_rank=12, kv_lora_rank=8, qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=10)
 DENSE = dict(LATENT, first_k_dense_replace=2)
+SPARSE = dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1, n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=8,
+              n_shared_experts=2, n_group=4, topk_group=2, routed_scaling_factor=1.5)
 
 # name: family, dtype in the file, options of the config
 MODELS = {
@@ -186,6 +188,11 @@ MODELS = {
     "deepseek_v2_lite_dense": ("DeepseekV2", "float32", dict(DENSE, q_lora_rank=None, rope_parameters=dict(YARN, mscale=0.75,
                                                                                                         mscale_all_dim=0.75))),
     "deepseek_v3_dense": ("DeepseekV3", "bfloat16", dict(DENSE, rope_interleave=False, attention_bias=True)),
+    "deepseek_v2": ("DeepseekV2", "float32", dict(SPARSE, topk_method="group_limited_greedy")),
+    "deepseek_v2_greedy": ("DeepseekV2", "bfloat16", dict(SPARSE, n_group=1, topk_group=1, q_lora_rank=None)),
+    "deepseek_v3": ("DeepseekV3", "float32", dict(SPARSE, num_mtp_layers=0)),
+    "mistral4": ("Mistral4", "bfloat16", dict(SPARSE, n_group=1, topk_group=1, rope_parameters=dict(
+        YARN, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
     # GGUF files do not say llama_4_scaling_beta; this is the default.
     "mistral4_dense": ("Mistral4", "float32", dict(DENSE, tie_word_embeddings=True, rope_parameters=dict(
         YARN, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),

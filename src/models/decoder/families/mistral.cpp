@@ -46,6 +46,12 @@ std::span<const Family> mistral_families() {
                                      .factor = 128,
                                      .original_max_position_embeddings = 8192},
                     .rope_pairs = RopePairs::kAdjacent,
+                    .num_experts = 128,
+                    .num_experts_per_tok = 4,
+                    .moe_intermediate_size = 2048,
+                    .shared_expert_gate = false,
+                    .norm_topk_prob = true,
+                    .norm_topk_min = 1e-20,
                     .kv_lora_rank = 256,
                     .q_lora_rank = 1024,
                     .qk_nope_head_dim = 64,
@@ -54,12 +60,19 @@ std::span<const Family> mistral_families() {
                     .rope_mscale_all_dim = 1,
                     .llama_4_scaling_beta = 0.1,
                     .pad_token_id = 11},
+       .n_shared_experts = 1,
        .gguf = "mistral4",
        .gguf_pairs = RopePairs::kAdjacent,
-       .gguf_keys = {"vocab_size", "rope.dimension_count"},
+       .gguf_norm_topk_prob = true,
+       .gguf_keys = {"vocab_size", "rope.dimension_count", "expert_gating_func",
+                     "expert_weights_norm"},
        .keys = {"hidden_act", "attention_bias", "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim",
                 "qk_rope_head_dim", "v_head_dim", "rope_interleave", "partial_rotary_factor",
-                "llama_4_scaling_beta", "first_k_dense_replace", "moe_intermediate_size"}}};
+                "llama_4_scaling_beta", "first_k_dense_replace", "moe_intermediate_size",
+                "num_experts_per_tok", "n_shared_experts", "n_group", "topk_group",
+                "norm_topk_prob", "routed_scaling_factor"},
+       .renamed_keys = {{{"n_routed_experts", "num_experts"}}},
+       .renamed_tensors = {{{"mlp.shared_experts", "mlp.shared_expert"}}}}};
   return families;
 }
 
