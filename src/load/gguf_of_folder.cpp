@@ -41,9 +41,8 @@ Tensor with_adjacent_pairs(const Tensor& x, int64_t heads) {
 /// The dtype of a tensor in the file, by its name there.
 DType dtype_of(const std::string& name, const TensorInfo& info, std::optional<DType> dtype) {
   if (info.shape.size() <= 1 || !name.ends_with(".weight")) return DType::kF32;
-  for (const char* ending :
-       {"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight",
-        "ssm_conv1d.weight", "shortconv.conv.weight"})
+  for (const char* ending : {"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight",
+                             "position_embd.weight", "ssm_conv1d.weight", "shortconv.conv.weight"})
     if (name.ends_with(ending)) return DType::kF32;
   if (is_block(info.dtype)) return info.dtype;
   if (dtype) return *dtype;

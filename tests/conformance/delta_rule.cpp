@@ -90,6 +90,7 @@ Row row_of(bool is_state, bool is_plain) {
   }
   row.geometries = geometries(is_plain);
   row.tolerance = sums(1);
+  row.few_layouts = {kDecay, kBeta, kState, kLengths};
   row.loose = kHoldsInAnyOrder;
   row.special = false;  // in chunks a NaN times the weight 0 of later tokens
   row.fused = true;

@@ -160,6 +160,8 @@ struct Row {
   bool unordered = false;
   /// Operands that are never repeated by a broadcast: their elements are different by meaning.
   std::vector<std::size_t> distinct = {};
+  /// Operands that take two layouts alone: all of eight operands are 390,625 places of each case.
+  std::vector<std::size_t> few_layouts = {};
 
   std::vector<std::size_t> differentiable = {};  // operands that have a gradient
   /// Where they are compared: of each operand, the last one of all after it. None: where `make` or

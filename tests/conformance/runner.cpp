@@ -235,10 +235,15 @@ Case case_at(const std::vector<int>& point, const std::vector<Geometry>& geometr
 }
 
 /// How many of the places an operand is laid out in: the last one is the broadcast.
+constexpr int kFewLayouts = 2;  // whole, and one that is not
+
 int places_of(const Row& row, std::size_t operand) {
   static_assert(int(OperandLayout::kBroadcast) == kNumLayouts - 1);
-  const auto end = row.distinct.end();
-  return std::find(row.distinct.begin(), end, operand) == end ? kNumLayouts : kNumLayouts - 1;
+  const auto lists = [operand](const std::vector<std::size_t>& operands) {
+    return std::find(operands.begin(), operands.end(), operand) != operands.end();
+  };
+  if (lists(row.few_layouts)) return kFewLayouts;
+  return lists(row.distinct) ? kNumLayouts - 1 : kNumLayouts;
 }
 
 /// A row's long geometries and the places that all operands take, each at least once, in one dtype

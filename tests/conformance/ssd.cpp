@@ -81,6 +81,9 @@ Row row_of(bool is_state, bool is_plain) {
   }
   row.geometries = geometries(is_plain);
   row.tolerance = sums(1);
+  // A sum of equal terms errs by one rounding's bias for each, more than a bound by log2(N) says.
+  row.distinct = {kB, kC};
+  row.few_layouts = {kDt, kA, kD, kState, kLengths};
   row.loose = kHoldsInAnyOrder;
   row.special = false;  // in chunks a NaN times the weight 0 of later tokens
   row.fused = true;

@@ -68,8 +68,8 @@ struct Family {
   std::string_view gguf_output_norm = "output_norm";  // the files' name of the last norm
   std::string_view gguf_mlp_norm = "ffn_norm";        // of the norm of an MLP's input
   int64_t gguf_share_layers = 0;  // files with this many layers scale scores by hidden_size / heads
-  bool gguf_norm_topk_prob = false;       // norm_topk_prob of files, which do not say it
-  bool gguf_qk_norm = true;               // files may have the norms of "qk_layernorm"
+  bool gguf_norm_topk_prob = false;  // norm_topk_prob of files, which do not say it
+  bool gguf_qk_norm = true;          // files may have the norms of "qk_layernorm"
   /// Keys of files, after "ARCHITECTURE.", that not every family's have, and which of
   /// "rope.freq_base" and "attention.head_count_kv" that files leave out at the reader's default.
   std::array<std::string_view, 12> gguf_keys = {};

@@ -64,6 +64,8 @@ OptionalSetting own_value(const GgufKey& key, const GgufFile& file) {
   return value ? OptionalSetting(*value) : std::nullopt;
 }
 
+OptionalSetting not_written(const Config&, const Family&) { return {}; }
+
 bool lists(const Family& family, std::string_view key) { return contains(family.keys, key); }
 /// Whether the family has the key under a name of its own.
 bool renames(const Family& family, std::string_view key) {
