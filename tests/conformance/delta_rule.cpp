@@ -18,6 +18,8 @@ struct Sizes {
   int64_t chunk = 64, scale = 0;
 };
 
+constexpr int64_t kMaxOfPlain = 4096;  // products of a call
+
 const Sizes kSizes[] = {
     {1, 1, 1, 1, 1},     {1, 2, 2, 2, 1},    {2, 3, 2, 1, 2, 2}, {1, 5, 1, 3, 2, 4, 70},
     {2, 1, 4, 16, 16},   {3, 7, 2, 5, 3, 4}, {0, 3, 2, 4, 4},    {2, 0, 2, 4, 4},
@@ -26,9 +28,11 @@ const Sizes kSizes[] = {
     {1, 3, 1, 300, 7},   {1, 130, 1, 16, 4},
 };
 
+/// Of plain calls the small ones: the kernels' loops are the same.
 std::vector<Geometry> geometries(bool is_plain) {
   std::vector<Geometry> result;
   for (const Sizes& s : kSizes) {
+    if (is_plain && s.b * s.t * s.h * s.k * s.v > kMaxOfPlain) continue;
     Geometry geometry{{{s.b, s.t, s.h, s.k},
                        {s.b, s.t, s.h, s.k},
                        {s.b, s.t, s.h, s.v},
