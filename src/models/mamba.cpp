@@ -8,12 +8,12 @@
 #include "models/names/tensor_plan.h"
 #include "models/names/tied_head.h"
 #include "models/names/typed_settings.h"
+#include "models/parts/mixer.h"
 #include "scalar/round_up.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
-#include "wick/ops/compare.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/recurrence.h"
 #include "wick/ops/reduce.h"
@@ -48,13 +48,12 @@ constexpr int64_t kMaxLayers = 1 << 16;
 constexpr int64_t kPositions = int64_t{1} << 20;
 
 /// Values of a call that all layers share.
-struct Step {
-  ModelCache* cache;  // may be nullptr; else:
-  Tensor lengths;     // [B] i64: the first tokens of each row, which the states do not have yet
-  Tensor next;        // [B, 1]: see StateCache::next
+struct MambaStep {
+  ModelCache* cache;  // may be nullptr
+  Tensor lengths;     // [B] i64: see new_tokens
 };
 
-struct Mixer {
+struct MambaMixer {
   static constexpr int64_t kPart = 64;  // tokens that are scanned at once
 
   const int64_t layer, inner, states, taps, rank;
@@ -62,7 +61,7 @@ struct Mixer {
   const Parameter conv_weight, conv_bias;  // [E, 1, K], [E]
   const Parameter a_log, d;                // [E, N], [E]
 
-  Mixer(const MambaConfig& c, Parameters& p, const std::string& name, int64_t layer)
+  MambaMixer(const MambaConfig& c, Parameters& p, const std::string& name, int64_t layer)
       : layer(layer),
         inner(c.inner_size),
         states(c.state_size),
@@ -81,7 +80,7 @@ struct Mixer {
     return {.bias = bias, .deviation = c.initializer_range};
   }
 
-  Tensor operator()(const Tensor& hidden, const Step& step) const {  // [B, T, hidden_size]
+  Tensor operator()(const Tensor& hidden, const MambaStep& step) const {  // [B, T, hidden_size]
     const int64_t batch = hidden.size(0), tokens = hidden.size(1);
     StateCache* const cache =
         step.cache ? &static_cast<StateCache&>(step.cache->layer(layer)) : nullptr;
@@ -120,7 +119,6 @@ struct Mixer {
     if (cache) {
       cache->set_state(0, conv.state);
       cache->set_state(1, reshape(state, {batch, inner, states}));
-      cache->set_next(step.next);
     }
     return out_proj(y * silu(narrow(both, 2, inner, inner)));
   }
@@ -128,13 +126,13 @@ struct Mixer {
 
 struct Block {
   const RmsNorm norm;
-  const Mixer mixer;
+  const MambaMixer mixer;
 
   Block(const MambaConfig& c, Parameters& p, const std::string& name, int64_t layer)
       : norm(p, name + "norm", c.hidden_size, NormOptions{.eps = c.layer_norm_epsilon}),
         mixer(c, p, name + "mixer.", layer) {}
   /// x [B, T, hidden_size], in f32 if residuals are.
-  Tensor operator()(const Tensor& x, DType dtype, const Step& step) const {
+  Tensor operator()(const Tensor& x, DType dtype, const MambaStep& step) const {
     return x + cast(mixer(norm(cast(x, dtype)), step), x.dtype());
   }
 };
@@ -219,7 +217,8 @@ class Mamba final : public CausalModel {
     const DType dtype = options().dtype;
     const bool is_half = dtype != DType::kF32 && dtype != DType::kF64;
     const DType residual = layers_->config.residual_in_fp32 && is_half ? DType::kF32 : dtype;
-    const Step step = step_of(grid, cache);
+    const MambaStep step{.cache = cache,
+                         .lengths = new_tokens(cache, grid.tokens(), options().device)};
     Tensor x = cast(grid.embeddings ? grid.embeddings : layers_->embeddings(grid.ids), residual);
     for (const Block& block : layers_->blocks) {
       if (all) all->push_back(cast(x, dtype));
@@ -232,23 +231,6 @@ class Mamba final : public CausalModel {
 
  private:
   DType wide() const { return options().dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
-
-  Step step_of(const TokenGrid& grid, ModelCache* cache) const {
-    Step step{.cache = cache, .lengths = {}, .next = {}};
-    if (!cache || layers_->config.num_hidden_layers == 0) return step;
-    const Tensor& at = grid.positions;  // [B, T]
-    const Tensor& next = static_cast<StateCache&>(cache->layer(0)).next();
-    const int64_t tokens = grid.tokens();
-    Tensor is_new = cast(at >= next, DType::kI64);
-    if (tokens > 1) {  // a row may repeat its last token
-      const Tensor rises =
-          cast(narrow(at, 1, 1, tokens - 1) > narrow(at, 1, 0, tokens - 1), DType::kI64);
-      is_new = is_new * cat({narrow(is_new, 1, 0, 1) * 0 + 1, rises}, 1);
-    }
-    step.lengths = sum(is_new, {.dims = {1}});
-    step.next = maximum(next, amax(at, {.dims = {1}, .keepdim = true}) + 1);
-    return step;
-  }
 
   std::shared_ptr<const Layers> layers_;
 };

@@ -151,6 +151,19 @@ struct LeakyRelu {
   }
 };
 
-using UnaryWithNumbers = TypeList<Affine, Elu, LeakyRelu>;
+/// log(1 + e^(beta x)) / beta; x where beta x exceeds the threshold.
+struct Softplus {
+  static constexpr Op op{"softplus", "T:T", attributes<NumberAttributes>};
+  static constexpr bool kLong = true;
+  using Types = FloatTypes;
+  template <class T>
+  WICK_HD T operator()(T x, T beta, T threshold) const {
+    const T scaled = x * beta;
+    const T soft = select(scaled > T(0), scaled, T(0)) + log1p(exp(-abs(scaled)));
+    return select(scaled > threshold, x, soft / beta);
+  }
+};
+
+using UnaryWithNumbers = TypeList<Affine, Elu, LeakyRelu, Softplus>;
 
 }  // namespace wick

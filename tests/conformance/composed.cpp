@@ -27,15 +27,10 @@ struct Composed {
 
 Value plain(Real x) { return {x, std::fabs(x)}; }
 
-Real soft(Real x, Real beta) {
-  return (std::max<Real>(x * beta, 0) + std::log1p(std::exp(-std::fabs(x * beta)))) / beta;
-}
-
 // A row is a line.
 // clang-format off
 const std::vector<Composed> kComposed = {
     {"frac", 1, [](const auto& x) { return frac(x[0]); }, [](const Real* x) { return plain(x[0] - std::trunc(x[0])); }, {-100, 100}, exact(), {either_sign(1.1, 1.9)}},
-    {"softplus", 1, [](const auto& x) { return softplus(x[0], 2, 8); }, [](const Real* x) { return plain(x[0] * 2 > 8 ? x[0] : soft(x[0], 2)); }, {-20, 20}, sums(4), {{-3, 3}}, true, kHoldsOnCards},
     {"clamp", 1, [](const auto& x) { return clamp(x[0], {.min = -1.5, .max = 2.5}); }, [](const Real* x) { return plain(std::isnan(x[0]) ? x[0] : std::min<Real>(std::max<Real>(x[0], -1.5L), 2.5L)); }, {-4, 4}, exact(), {{{-4, -1.6}, {-1.4, 2.4}, {2.6, 4}}}},
     {"lerp", 3, [](const auto& x) { return lerp(x[0], x[1], x[2]); }, [](const Real* x) { return Value{x[0] + (x[1] - x[0]) * x[2], std::fabs(x[0]) + std::fabs(x[1] - x[0]) * std::fabs(x[2])}; }, {-4, 4}, condition(3), {}, false},
     {"addcmul", 3, [](const auto& x) { return addcmul(x[0], x[1], x[2], 2); }, [](const Real* x) { return Value{x[0] + 2 * x[1] * x[2], std::fabs(x[0]) + 2 * std::fabs(x[1] * x[2])}; }, {-4, 4}, condition(1.5), {}, false},

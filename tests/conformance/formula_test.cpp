@@ -36,7 +36,7 @@ struct Function {
 
 /// The numbers that rows of one operand and numbers have.
 const std::map<std::string, std::string> kNumbers = {
-    {"affine", ", 2.5, 1"}, {"elu", ", 1.5"}, {"leaky_relu", ", 0.25"}};
+    {"affine", ", 2.5, 1"}, {"elu", ", 1.5"}, {"leaky_relu", ", 0.25"}, {"softplus", ", 2, 8"}};
 
 /// Bounds that are wider than the row's, because the C library's are: glibc states 5 ulp.
 const std::map<std::string, Tolerance> kOfTheLibrary = {{"erfc", ulp(5)}};

@@ -57,8 +57,10 @@ class WICK_API ModelCache {
   int64_t free_blocks() const;
 
   LayerCache& layer(int64_t index) { return *layers_[size_t(index)]; }
-  /// The tokens of each sequence that the caches hold.
+  /// The tokens of each sequence that the caches hold, the prepared ones included.
   const std::vector<int64_t>& lengths() const { return lengths_; }
+  /// Of each sequence's prepared tokens, the number that the caches lacked before.
+  const std::vector<int64_t>& new_tokens() const { return new_tokens_; }
 
  private:
   struct Mark {
@@ -70,7 +72,7 @@ class WICK_API ModelCache {
   CacheOptions options_;
   std::vector<std::unique_ptr<LayerCache>> layers_;
   std::shared_ptr<BlockTable> table_;
-  std::vector<int64_t> lengths_;
+  std::vector<int64_t> lengths_, new_tokens_;
   std::vector<Mark> marks_;
 };
 

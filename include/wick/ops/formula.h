@@ -48,7 +48,7 @@ class WICK_API FormulaKernel {
 /// Builds an op from a formula. A formula consists of the inputs' names, numbers, ( ), + - * / %, <
 /// <= > >= == !=, ! && ||, c ? x : y (which evaluates both branches), the constants pi, inf and
 /// nan, and calls of elementwise ops by name. These are all unary ops (wick/ops/unary.h), where
-/// affine, elu and leaky_relu take their numbers after the operand; all binary ops
+/// affine, elu, leaky_relu and softplus take their numbers after the operand; all binary ops
 /// (wick/ops/binary.h) and comparisons (wick/ops/compare.h) that have a formula of their own in
 /// src/scalar; and min, max, clamp(x, low, high), hypot and logaddexp. Operators and functions are
 /// the ops: % is remainder, with the sign of the divisor, and gives 0 for integer division

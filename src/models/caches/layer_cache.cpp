@@ -16,9 +16,7 @@ namespace {
 
 TensorOptions ids_on(const Device& device) { return {.dtype = DType::kI64, .device = device}; }
 
-int64_t size_of(const Var& x) {
-  return x.defined() ? bytes_of(x.tensor().dtype(), x.tensor().numel()) : 0;
-}
+int64_t size_of(const Tensor& x) { return x ? bytes_of(x.dtype(), x.numel()) : 0; }
 
 /// Zeros, not uninitialized: a weight of 0 times NaN is NaN.
 Var empty_keys(const KeysValuesSizes& s, const TensorOptions& options) {
@@ -33,14 +31,21 @@ int64_t bucket_of(int64_t length, int64_t capacity) {
   return std::min(bucket, capacity);
 }
 
-/// Replaces row `sequence` of x [B, ...] by y [1, ...].
-void set_row(Var& x, int64_t sequence, const Tensor& y) {
-  Shape ones = y.shape();
+/// The index by which scatter writes a row [1, ...] at `sequence`.
+Tensor index_of_row(int64_t sequence, const Tensor& row) {
+  Shape ones = row.shape();
   for (int d = 0; d < int(ones.size()); d++) ones[d] = 1;
-  const Tensor at = full(ones, double(sequence), ids_on(x.tensor().device()));
-  scatter_(x, 0, broadcast_to(at, y.shape()).contiguous(), y);
+  const Tensor at = full(ones, double(sequence), ids_on(row.device()));
+  return broadcast_to(at, row.shape()).contiguous();
 }
-Tensor row_of(const Var& x, int64_t sequence) { return narrow(x.tensor(), 0, sequence, 1); }
+/// Replaces row `sequence` of x [B, ...].
+void set_row(Var& x, int64_t sequence, const Tensor& row) {
+  scatter_(x, 0, index_of_row(sequence, row), row);
+}
+Tensor with_row(const Tensor& x, int64_t sequence, const Tensor& row) {
+  return scatter(x, 0, index_of_row(sequence, row), row);
+}
+Tensor row_of(const Tensor& x, int64_t sequence) { return narrow(x, 0, sequence, 1); }
 
 /// Writes rows [B, G, T, D] at indices `at` [B, T] of dim 2.
 void write_rows(Var& cache, const Tensor& at, const Tensor& rows) {
@@ -232,48 +237,42 @@ AttentionCache::KeysValues WindowCache::write(const Tensor& keys, const Tensor& 
 
 // ---- states
 
-StateCache::StateCache(int64_t sequences, const std::vector<Kind>& kinds, const Device& device)
-    : next_(zeros({sequences, 1}, ids_on(device)), false) {
+StateCache::StateCache(int64_t sequences, const std::vector<Kind>& kinds, const Device& device) {
   for (const Kind& kind : kinds) {
     Shape shape = kind.shape;
     shape.insert(0, sequences);
-    states_.emplace_back(zeros(shape, {.dtype = kind.dtype, .device = device}), false);
+    states_.push_back(zeros(shape, {.dtype = kind.dtype, .device = device}));
   }
 }
 
-void StateCache::set_state(int64_t i, const Tensor& state) { copy_(states_[size_t(i)], state); }
-void StateCache::set_next(const Tensor& next) { copy_(next_, next); }
+void StateCache::set_state(int64_t i, const Tensor& state) {
+  states_[size_t(i)] = state.contiguous();
+}
 
 int64_t StateCache::bytes() const {
   int64_t bytes = 0;
-  for (const Var& state : states_) bytes += size_of(state);
+  for (const Tensor& state : states_) bytes += size_of(state);
   return bytes;
-}
-
-void StateCache::set_next(int64_t sequence, int64_t length) {
-  set_row(next_, sequence, full({1, 1}, double(length), ids_on(next_.tensor().device())));
 }
 
 void StateCache::truncate(int64_t sequence, int64_t length) {
   if (length > 0) return;
-  for (Var& state : states_) set_row(state, sequence, row_of(state, sequence) * 0);
-  set_next(sequence, 0);
+  for (Tensor& state : states_) state = with_row(state, sequence, row_of(state, sequence) * 0);
 }
 
 std::vector<Tensor> StateCache::snapshot(int64_t sequence, int64_t) const {
   std::vector<Tensor> copies;
-  for (const Var& state : states_) copies.push_back(clone(row_of(state, sequence)));
+  for (const Tensor& state : states_) copies.push_back(clone(row_of(state, sequence)));
   return copies;
 }
 
-void StateCache::restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) {
-  for (size_t i = 0; i < states_.size(); i++) set_row(states_[i], sequence, snapshot[i]);
-  set_next(sequence, length);
+void StateCache::restore(int64_t sequence, int64_t, const std::vector<Tensor>& snapshot) {
+  for (size_t i = 0; i < states_.size(); i++)
+    states_[i] = with_row(states_[i], sequence, snapshot[i]);
 }
 
 void StateCache::fork(int64_t from, int64_t to) {
-  for (Var& state : states_) set_row(state, to, row_of(state, from));
-  set_row(next_, to, row_of(next_, from));
+  for (Tensor& state : states_) state = with_row(state, to, row_of(state, from));
 }
 
 }  // namespace wick

@@ -156,13 +156,10 @@ class StateCache final : public LayerCache {
   };
   StateCache(int64_t sequences, const std::vector<Kind>& kinds, const Device& device);
 
-  /// [B, ...] of kinds[i]: the state after the tokens before `next`.
-  const Tensor& state(int64_t i) const { return states_[size_t(i)].tensor(); }
+  /// [B, ...] of kinds[i]: the state after the tokens that the cache holds.
+  const Tensor& state(int64_t i) const { return states_[size_t(i)]; }
+  /// Takes the tensor as the new state, without a copy if it is contiguous.
   void set_state(int64_t i, const Tensor& state);
-  /// [B, 1] i64: the position of the first token that the state does not have yet. A model leaves
-  /// the state as it is at earlier ones.
-  const Tensor& next() const { return next_.tensor(); }
-  void set_next(const Tensor& next);
 
   int64_t bytes() const override;
   void prepare(const std::vector<int64_t>&, const std::vector<int64_t>&) override {}
@@ -173,10 +170,7 @@ class StateCache final : public LayerCache {
   void fork(int64_t from, int64_t to) override;
 
  private:
-  void set_next(int64_t sequence, int64_t length);
-
-  std::vector<Var> states_;
-  Var next_;
+  std::vector<Tensor> states_;
 };
 
 }  // namespace wick

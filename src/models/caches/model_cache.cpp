@@ -14,6 +14,7 @@ ModelCache::ModelCache(const CacheOptions& options, std::vector<std::unique_ptr<
       layers_(std::move(layers)),
       table_(std::move(table)),
       lengths_(size_t(options.sequences), 0),
+      new_tokens_(size_t(options.sequences), 0),
       marks_(size_t(options.sequences)) {}
 ModelCache::~ModelCache() = default;
 
@@ -40,7 +41,10 @@ void ModelCache::prepare(const std::vector<int64_t>& starts, const std::vector<i
   const NoGrad off;
   if (table_) table_->prepare(starts, ends);
   for (const auto& layer : layers_) layer->prepare(starts, ends);
-  for (size_t b = 0; b < ends.size(); b++) lengths_[b] = std::max(lengths_[b], ends[b]);
+  for (size_t b = 0; b < ends.size(); b++) {
+    new_tokens_[b] = std::max<int64_t>(0, ends[b] - std::max(starts[b], lengths_[b]));
+    lengths_[b] = std::max(lengths_[b], ends[b]);
+  }
 }
 
 int64_t ModelCache::truncate(int64_t sequence, int64_t length) {

@@ -426,12 +426,10 @@ struct Decoder::Layers {
     return blocks;
   }
 
-  /// For the first layer that keeps a state, and so for all.
-  NewTokens new_tokens_of(const TokenGrid& grid, ModelCache* cache) const {
-    for (size_t i = 0; cache && i < blocks.size(); i++)
-      if (blocks[i].mixer->keeps_state())
-        return new_tokens(grid.positions, static_cast<StateCache&>(cache->layer(int64_t(i))));
-    return {};
+  Tensor new_tokens_of(const TokenGrid& grid, const ModelCache* cache) const {
+    const bool keeps_state = std::any_of(blocks.begin(), blocks.end(),
+                                         [](const Block& b) { return b.mixer->keeps_state(); });
+    return keeps_state ? new_tokens(cache, grid.tokens(), options.device) : Tensor();
   }
 
   Tensor embed(const TokenGrid& grid) const {  // [B, T, hidden]

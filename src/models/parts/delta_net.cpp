@@ -59,26 +59,23 @@ Tensor DeltaNet::operator()(const Tensor& hidden, const Step& step, const Tensor
   const DeltaNetOptions& o = options_;
   const int64_t b = hidden.size(0), t = hidden.size(1), keys = key_size(o), values = value_size(o);
   StateCache* const cache = step.cache_of<StateCache>(o.layer);
-  const TensorAndState conv =
-      causal_conv1d(in_proj_qkv_(hidden), select(conv_weight_.tensor(), 1, 0),
-                    {.state = cache ? cache->state(0) : Tensor(),
-                     .lengths = step.new_tokens.lengths,
-                     .silu = true});
+  const TensorAndState conv = causal_conv1d(
+      in_proj_qkv_(hidden), select(conv_weight_.tensor(), 1, 0),
+      {.state = cache ? cache->state(0) : Tensor(), .lengths = step.new_tokens, .silu = true});
   const std::vector<Tensor> qkv = split(conv.y, {keys, keys, values}, 2);
   const DType wide = state_dtype(hidden.dtype());
   const Tensor decay = softplus(cast(in_proj_a_(hidden), wide) + cast(dt_bias_.tensor(), wide)) *
                        -exp(cast(a_log_.tensor(), wide));
-  const TensorAndState rule = gated_delta_rule(
-      directions(qkv[0]), directions(qkv[1]),
-      reshape(qkv[2], {b, t, o.value_heads, o.value_head_dim}), decay,
-      sigmoid(cast(in_proj_b_(hidden), wide)),
-      {.state = cache ? cache->state(1) : Tensor(), .lengths = step.new_tokens.lengths});
+  const TensorAndState rule =
+      gated_delta_rule(directions(qkv[0]), directions(qkv[1]),
+                       reshape(qkv[2], {b, t, o.value_heads, o.value_head_dim}), decay,
+                       sigmoid(cast(in_proj_b_(hidden), wide)),
+                       {.state = cache ? cache->state(1) : Tensor(), .lengths = step.new_tokens});
   const Tensor normed = reshape(norm_(rule.y), {b, t, values});
   const Tensor y = held_outputs(Glu{}(in_proj_z_(hidden), normed), step.new_tokens, cache, 2);
   if (cache) {
     cache->set_state(0, conv.state);
     cache->set_state(1, rule.state);
-    cache->set_next(step.new_tokens.next);
   }
   return out_proj_(y, {.residual = residual});
 }

@@ -73,7 +73,7 @@ Tensor Mamba2::operator()(const Tensor& hidden, const Step& step, const Tensor& 
       causal_conv1d(narrow(all, 2, o.inner(), o.channels()), select(conv_weight_.tensor(), 1, 0),
                     {.bias = conv_bias_.defined() ? conv_bias_.tensor() : Tensor(),
                      .state = cache ? cache->state(0) : Tensor(),
-                     .lengths = step.new_tokens.lengths,
+                     .lengths = step.new_tokens,
                      .silu = true});
   const auto part = [&](int64_t first, int64_t count, int64_t heads) {
     return reshape(narrow(conv.y, 2, first, count), {batch, tokens, heads, count / heads});
@@ -83,11 +83,10 @@ Tensor Mamba2::operator()(const Tensor& hidden, const Step& step, const Tensor& 
       part(0, o.inner(), o.heads), time_steps(narrow(all, 2, o.inner() + o.channels(), o.heads)),
       -exp(cast(a_log_.tensor(), wide)), part(o.inner(), written, o.groups),
       part(o.inner() + written, written, o.groups),
-      {.d = d_, .state = cache ? cache->state(1) : Tensor(), .lengths = step.new_tokens.lengths});
+      {.d = d_, .state = cache ? cache->state(1) : Tensor(), .lengths = step.new_tokens});
   if (cache) {
     cache->set_state(0, conv.state);
     cache->set_state(1, scan.state);
-    cache->set_next(step.new_tokens.next);
   }
   const Tensor y =
       gated_norm(reshape(scan.y, {batch, tokens, o.inner()}), narrow(all, 2, 0, o.inner()));

@@ -9,19 +9,16 @@
 // Shapes: B sequences, T tokens each.
 namespace wick {
 
-/// The tokens of a call that states do not have yet: a row may repeat its last token.
-struct NewTokens {
-  Tensor lengths;  // [B] i64: of each row the first so many; empty: all
-  Tensor next;     // [B, 1] i64: the positions after them, as StateCache::next; empty: no cache
-};
-/// Of tokens at positions [B, T], whose first ones follow those that the cache has.
-NewTokens new_tokens(const Tensor& positions, const StateCache& cache);
+/// The tokens of each row that states do not have yet, the first so many, [B] i64; the others
+/// repeat the row's last one. Empty: all `tokens` of a row. cache: prepared for them; may be
+/// nullptr.
+Tensor new_tokens(const ModelCache* cache, int64_t tokens, const Device& device);
 
 /// The outputs [B, T, E] of a layer with a state, of which those after a row's new tokens are the
 /// last new one's: attention of later layers writes the keys of a repeated token again. A row
 /// without new tokens has the output of the token before, which state `index` of the cache, [1, E],
 /// keeps. Without a cache, the outputs as they are.
-Tensor held_outputs(const Tensor& y, const NewTokens& tokens, StateCache* cache, int64_t index);
+Tensor held_outputs(const Tensor& y, const Tensor& new_tokens, StateCache* cache, int64_t index);
 
 /// Inputs of a layer other than the hidden states.
 struct Step {
@@ -29,7 +26,7 @@ struct Step {
   const Tensor& visible;      // [B, T]: the last positions that the tokens attend to
   Rotation rope, local_rope;  // of full and of sliding layers
   ModelCache* cache;          // may be nullptr
-  NewTokens new_tokens;       // for layers that keep a state
+  Tensor new_tokens;          // [B], for layers that keep a state: see new_tokens
 
   /// The layer's cache, which is a C; nullptr without one.
   template <class C>

@@ -23,11 +23,10 @@ Tensor ShortConv::operator()(const Tensor& hidden, const Step& step, const Tenso
       causal_conv1d(parts[0] * parts[2], select(conv_weight_.tensor(), 1, 0),
                     {.bias = conv_bias_,
                      .state = cache ? cache->state(0) : Tensor(),
-                     .lengths = step.new_tokens.lengths});
+                     .lengths = step.new_tokens});
   const Tensor y = held_outputs(parts[1] * conv.y, step.new_tokens, cache, 1);
   if (cache) {
     cache->set_state(0, conv.state);
-    cache->set_next(step.new_tokens.next);
   }
   return out_proj_(y, {.residual = residual});
 }

@@ -209,13 +209,12 @@ Tensor leaky_relu(Tensor x, double slope) {
 }
 
 Tensor softplus(const Tensor& x, double beta, double threshold) {
-  check_defined("softplus", x);
   check(beta != 0, ErrorCode::kInvalidArgument, "softplus", "expected a beta other than 0");
-  const Tensor wide = widened(x), scaled = wide * beta;
-  const Tensor soft = (relu(scaled) + log1p(exp(-abs(scaled)))) / beta;
-  // The gradients of relu and abs are 0 at 0, where softplus has slope 1/2.
-  const Tensor at_0 = where(eq(scaled, 0), scaled * 0.5, scalar_like(scaled, 0, scaled.dtype()));
-  return cast(where(gt(scaled, threshold), wide, soft + at_0 / beta), floating(x.dtype()));
+  return with_numbers<Softplus>(x, beta, threshold, kKeepInput0,
+                                [=](const Tensor& gy, const RuleContext& c) {
+                                  const Tensor scaled = c.input(0) * beta;
+                                  return where(gt(scaled, threshold), gy, gy * sigmoid(scaled));
+                                });
 }
 
 }  // namespace wick

@@ -121,10 +121,12 @@ TEST(ModelCache, AStateGoesBackToTheMarkOrToNothing) {
   EXPECT_EQ(cache->truncate(0, 15), 10);
   EXPECT_EQ(cache->truncate(1, 15), 0);
   EXPECT_EQ(state_of(*cache).state(0).to_vector<float>(), (Values{1.5, 1.5, 1.5, 0, 0, 0}));
-  EXPECT_EQ(state_of(*cache).next().to_vector<int64_t>(), (std::vector<int64_t>{10, 0}));
+  EXPECT_EQ(cache->lengths(), (std::vector<int64_t>{10, 0}));
   EXPECT_EQ(cache->truncate(0, 5), 0);
   EXPECT_ERROR(cache->truncate(0, 5), kOutOfRange, "length 5 of a sequence of 0 tokens");
   cache->prepare({0, 0}, {3, 3});
+  cache->prepare({2, 3}, {3, 5});  // sequence 0 repeats its last token
+  EXPECT_EQ(cache->new_tokens(), (std::vector<int64_t>{0, 2}));
   cache->drop(1);
   EXPECT_EQ(cache->lengths(), (std::vector<int64_t>{3, 0}));
 }
