@@ -47,7 +47,8 @@ void add_forward(CLI::App& app) {
       ->add_option(
           "--in", o->in,
           "a safetensors file with input_ids [B, T], or inputs_embeds [B, T, hidden_size], "
-          "and attention_mask [B, T] if there is padding")
+          "and attention_mask [B, T] if there is padding; for a model that reads images also "
+          "pixel_values")
       ->required();
   command
       ->add_option("-o,--out", o->out,

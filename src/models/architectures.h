@@ -8,7 +8,8 @@ namespace wick {
 
 extern const Architecture kDecoders;
 extern const Architecture kMamba;
+extern const Architecture kPaliGemma;
 
-inline const std::array kArchitectures = {&kDecoders, &kMamba};
+inline const std::array kArchitectures = {&kDecoders, &kMamba, &kPaliGemma};
 
 }  // namespace wick

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wick/ops/arrange.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/shape.h"
@@ -42,6 +43,7 @@ void require_batch(const CausalModel& model, const TokenBatch& batch, const Mode
     require(batch.ids, ids, "ids");
   require(batch.positions, ids, "positions");
   if (batch.visible) require(batch.visible, ids, "visible");
+  if (batch.seen_from) require(batch.seen_from, ids, "seen_from");
   require_causal(model, cache);
   check(!cache || cache->sequences() == sequences, ErrorCode::kShapeMismatch, "model", "expected ",
         cache ? cache->sequences() : 0, " sequences, as the cache has, got ", sequences);
@@ -94,7 +96,24 @@ TokenGrid grid_of(const TokenBatch& batch, const Part& part, bool is_batch) {
           .embeddings = grid(batch.embeddings),
           .positions = positions,
           .visible = batch.visible ? grid(batch.visible) : positions,
+          .seen_from = batch.seen_from ? grid(batch.seen_from)
+                       : batch.visible ? positions
+                                       : Tensor(),
           .lengths = part.lengths};
+}
+
+/// The batch with embeddings in place of its ids and features.
+TokenBatch with_features(const CausalModel& model, TokenBatch batch) {
+  check(!batch.embeddings, ErrorCode::kInvalidArgument, "model",
+        "expected ids beside features, got embeddings");
+  const Shape expected = {int64_t(batch.places.size()), model.facts().hidden_size};
+  check(batch.features.shape() == expected, ErrorCode::kShapeMismatch, "model",
+        "features: expected ", expected, ", got ", batch.features.shape());
+  batch.embeddings =
+      index_copy(model.embed(batch.ids), 0, Tensor::from(batch.places, batch.ids.device()),
+                 cast(batch.features, model.options().dtype));
+  batch.features = {};
+  return batch;
 }
 
 /// The rows of a batch's tokens among the results of its parts, [B, T, hidden] of each.
@@ -113,6 +132,7 @@ std::vector<int64_t> rows_of(const TokenBatch& batch, const std::vector<Part>& p
 Tensor CausalModel::hidden(const TokenBatch& batch, ModelCache* cache,
                            std::vector<Tensor>* all) const {
   require_batch(*this, batch, cache);
+  if (batch.features) return hidden(with_features(*this, batch), cache, all);
   int64_t longest = 0;
   bool is_even = true;
   for (size_t b = 0; b < batch.starts.size(); b++) {
@@ -163,9 +183,45 @@ Tensor CausalModel::hidden(const Tensor& ids, const Tensor& positions, ModelCach
                  .embeddings = {},
                  .positions = positions,
                  .visible = positions,
+                 .seen_from = {},
                  .lengths = lengths};
   if (lengths.empty() && !cache) grid.lengths.assign(size_t(ids.size(0)), ids.size(1));
   return hidden_of(grid, cache, nullptr);
+}
+
+Tensor CausalModel::image_features(const Tensor&) const {
+  fail(ErrorCode::kUnsupported, "image_features", "a model of type ", facts().model_type,
+       " reads no images");
+}
+
+std::vector<int64_t> image_places(const CausalModel& model, const std::vector<int64_t>& ids,
+                                  int64_t images) {
+  const std::optional<ImageReading>& reading = model.facts().images;
+  check(reading.has_value(), ErrorCode::kUnsupported, "model", "a model of type ",
+        model.facts().model_type, " reads no images");
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < ids.size(); i++)
+    if (ids[i] == reading->token_id) places.push_back(int64_t(i));
+  check(int64_t(places.size()) == images * reading->tokens, ErrorCode::kInvalidArgument, "model",
+        "expected ", reading->tokens, " placeholders (id ", reading->token_id, ") for each of ",
+        images, " images, got ", places.size());
+  return places;
+}
+
+void see_prefixes(TokenBatch& batch, const std::vector<int64_t>& prefixes) {
+  check(prefixes.size() == batch.starts.size(), ErrorCode::kShapeMismatch, "see_prefixes",
+        "expected a prefix for each of ", batch.starts.size(), " sequences, got ", prefixes.size());
+  std::vector<int64_t> visible, seen_from;
+  for (size_t b = 0; b < prefixes.size(); b++) {
+    const int64_t start = batch.starts[b], end = start + tokens_of(batch, b);
+    for (int64_t at = start; at < end; at++) {
+      const bool is_inside = at < prefixes[b];
+      visible.push_back(is_inside ? prefixes[b] - 1 : at);
+      seen_from.push_back(is_inside ? 0 : at);
+    }
+  }
+  batch.visible = Tensor::from(visible, batch.positions.device());
+  batch.seen_from = Tensor::from(seen_from, batch.positions.device());
 }
 
 Tensor positions_from_0(int64_t batch, int64_t length, const Device& device) {

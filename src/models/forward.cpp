@@ -11,13 +11,20 @@
 namespace wick {
 namespace {
 
-constexpr std::string_view kInputs[] = {"input_ids", "inputs_embeds", "attention_mask"};
-
 void require_names(const ModelFacts& facts, const NamedTensors& inputs) {
+  std::vector<std::string_view> names = {"input_ids", "inputs_embeds", "attention_mask"};
+  if (facts.images) names.push_back("pixel_values");
+  if (facts.images && facts.images->prompt_is_prefix) names.push_back("token_type_ids");
+  std::string more;
+  for (size_t i = 3; i < names.size(); i++)
+    more += (i + 1 == names.size() ? " and " : ", ") + std::string(names[i]);
   for (const auto& [name, tensor] : inputs)
-    check(std::find(std::begin(kInputs), std::end(kInputs), name) != std::end(kInputs),
-          ErrorCode::kInvalidArgument, "forward", "a model of type ", facts.model_type,
-          " does not read \"", name, "\"; expected input_ids or inputs_embeds, and attention_mask");
+    check(std::find(names.begin(), names.end(), name) != names.end(), ErrorCode::kInvalidArgument,
+          "forward", "a model of type ", facts.model_type, " does not read \"", name,
+          "\"; expected input_ids or inputs_embeds, ", more.empty() ? "and " : "", "attention_mask",
+          more);
+  check(inputs.count("pixel_values") == 0 || inputs.count("input_ids") > 0,
+        ErrorCode::kInvalidArgument, "forward", "pixel_values: expected input_ids beside it");
   check(inputs.count("input_ids") + inputs.count("inputs_embeds") == 1, ErrorCode::kInvalidArgument,
         "forward", "expected either input_ids or inputs_embeds, got ",
         inputs.count("input_ids") > 0 ? "both" : "neither");
@@ -53,6 +60,37 @@ Tokens tokens_of(int64_t batch, int64_t length, const std::vector<int64_t>& mask
   return tokens;
 }
 
+/// The integers of an optional input [B, T], row by row; empty without it.
+std::vector<int64_t> integers_of(const NamedTensors& inputs, const char* name, const Shape& shape) {
+  const auto found = inputs.find(name);
+  if (found == inputs.end()) return {};
+  const Tensor& x = found->second;
+  check(x.shape() == shape, ErrorCode::kShapeMismatch, "forward", name, ": expected ", shape,
+        ", got ", x.shape());
+  check(!is_floating(x.dtype()) && !is_block(x.dtype()), ErrorCode::kDTypeMismatch, "forward", name,
+        ": expected integers or bool, got ", dtype_name(x.dtype()));
+  return cast(x, DType::kI64).to_vector<int64_t>();
+}
+
+/// The tokens of each row that see each other: those before the first one of a type other than 0.
+std::vector<int64_t> prefixes_of(const Tokens& tokens, const std::vector<int64_t>& types) {
+  std::vector<int64_t> prefixes;
+  for (size_t row = 0; row + 1 < tokens.offsets.size(); row++) {
+    const int64_t first = tokens.offsets[row], end = tokens.offsets[row + 1];
+    const auto is_prefix = [&](int64_t i) {
+      return types.empty() || types[size_t(tokens.at[size_t(i)])] == 0;
+    };
+    int64_t count = 0;
+    while (first + count < end && is_prefix(first + count)) count++;
+    for (int64_t i = first + count; i < end; i++)
+      check(!is_prefix(i), ErrorCode::kInvalidArgument, "forward",
+            "token_type_ids: expected 0 for a row's first tokens, the prefix, and 1 from there on, "
+            "got a 0 after a 1");
+    prefixes.push_back(count);
+  }
+  return prefixes;
+}
+
 }  // namespace
 
 NamedTensors forward(const CausalModel& model, const NamedTensors& inputs,
@@ -70,16 +108,7 @@ NamedTensors forward(const CausalModel& model, const NamedTensors& inputs,
         "forward", name, ": expected ", has_ids ? "integers" : "a floating dtype", ", got ",
         dtype_name(given.dtype()));
   const int64_t batch = given.size(0), length = given.size(1);
-  std::vector<int64_t> mask;
-  if (const auto found = inputs.find("attention_mask"); found != inputs.end()) {
-    const Tensor& x = found->second;
-    check(x.shape() == Shape({batch, length}), ErrorCode::kShapeMismatch, "forward",
-          "attention_mask: expected ", Shape({batch, length}), ", got ", x.shape());
-    check(!is_floating(x.dtype()) && !is_block(x.dtype()), ErrorCode::kDTypeMismatch, "forward",
-          "attention_mask: expected integers or bool, got ", dtype_name(x.dtype()));
-    mask = cast(x, DType::kI64).to_vector<int64_t>();
-  }
-
+  const std::vector<int64_t> mask = integers_of(inputs, "attention_mask", {batch, length});
   const Tokens tokens = tokens_of(batch, length, mask);
   const int64_t count = int64_t(tokens.at.size());
   const bool is_whole = count == batch * length;
@@ -93,6 +122,13 @@ NamedTensors forward(const CausalModel& model, const NamedTensors& inputs,
   read.positions = Tensor::from(tokens.positions, device);
   read.offsets = tokens.offsets;
   read.starts.assign(tokens.offsets.size() - 1, 0);
+  if (const auto pixels = inputs.find("pixel_values"); pixels != inputs.end()) {
+    const Tensor features = model.image_features(pixels->second);
+    read.places = image_places(model, read.ids.to_vector<int64_t>(), features.size(0));
+    read.features = reshape(features, {features.size(0) * features.size(1), facts.hidden_size});
+  }
+  if (facts.images && facts.images->prompt_is_prefix)
+    see_prefixes(read, prefixes_of(tokens, integers_of(inputs, "token_type_ids", {batch, length})));
 
   // Padding takes the row of zeros after the tokens' rows.
   std::vector<int64_t> from(size_t(batch * length), count);

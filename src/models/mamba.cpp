@@ -181,6 +181,7 @@ class Mamba final : public CausalModel {
   Tensor logits(const Tensor& hidden) const override {
     return linear(hidden, layers_->output_weight, {});
   }
+  Tensor embed(const Tensor& ids) const override { return layers_->embeddings(ids); }
   std::unique_ptr<ModelCache> make_cache(const CacheOptions& o) const override {
     const MambaConfig& c = layers_->config;
     std::vector<std::unique_ptr<LayerCache>> caches;

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,21 +11,37 @@
 
 namespace wick {
 
+/// How a model reads images: the features of an image take the places of placeholders in a text.
+struct ImageReading {
+  int64_t token_id = 0;  // of placeholders
+  int64_t tokens = 0;    // placeholders of an image, one after the other
+  Shape pixels = {};     // [channels, height, width] of an image
+  /// The model was trained on prompts whose tokens, images and text, see each other both ways.
+  bool prompt_is_prefix = false;
+};
+
 /// Facts that every model has.
 struct ModelFacts {
   std::string model_type;  // as in config.json
   int64_t vocab_size = 0;
   int64_t hidden_size = 0;
-  int64_t max_position_embeddings = 0;  // the tokens of a text that it was trained for
-  bool is_causal = true;                // false: it gives embeddings, and continues no text
+  int64_t max_position_embeddings = 0;      // the tokens of a text that it was trained for
+  bool is_causal = true;                    // false: it gives embeddings, and continues no text
+  std::optional<ImageReading> images = {};  // missing: it reads texts alone
 };
 
 /// Tokens of B sequences, one sequence after the other: N tokens in all.
 struct TokenBatch {
   Tensor ids;         // [N] i64
   Tensor embeddings;  // [N, hidden_size]: in place of ids, the outputs of the embedding
+  Tensor features;    // [M, hidden_size]: embeddings of the tokens that `places` lists, such as
+                      // images' features at their placeholders
   Tensor positions;   // [N] i64: starts[b], starts[b] + 1 ... of each sequence
-  Tensor visible;     // [N] i64: the last position that a token attends to; empty: its own
+  Tensor visible;     // [N] i64: the last position that a token attends to; empty: its own. It is
+                      // read in the same part (hidden) as the token
+  Tensor seen_from;   // [N] i64, beside visible: the first position that no window hides from the
+                      // token; empty: its own
+  std::vector<int64_t> places;   // [M], ascending: among the N tokens
   std::vector<int64_t> offsets;  // [B + 1]: sequence b has tokens offsets[b] to offsets[b + 1] - 1
   std::vector<int64_t> starts;   // [B]: the position of its first token
   std::vector<int64_t> lengths;  // [B]: tokens that its text has with these and the next ones at
@@ -37,6 +54,7 @@ struct TokenGrid {
   Tensor embeddings;             // [B, T, hidden_size]; empty if there are ids
   Tensor positions;              // [B, T] i64
   Tensor visible;                // [B, T] i64
+  Tensor seen_from;              // [B, T] i64; empty: no token attends beyond its own position
   std::vector<int64_t> lengths;  // [B]; empty: each position + 1
 
   int64_t batch() const { return positions.size(0); }
@@ -79,6 +97,14 @@ class WICK_API CausalModel {
                 const std::vector<int64_t>& lengths = {}) const;
   /// Hidden states [..., hidden_size] -> [..., vocab_size].
   virtual Tensor logits(const Tensor& hidden) const = 0;
+  /// The outputs of the embedding for ids [...]: [..., hidden_size].
+  virtual Tensor embed(const Tensor& ids) const = 0;
+  /// The features of images, as TokenBatch has them.
+  ///
+  /// pixel_values  [N, facts().images->pixels...] floating, as the model's processor scales them
+  /// Returns [N, facts().images->tokens, hidden_size] in the computation's dtype. Gradients pass.
+  /// Errors: kUnsupported for a model without images; kShapeMismatch; kDTypeMismatch.
+  virtual Tensor image_features(const Tensor& pixel_values) const;
   /// logits(hidden(...)) [B, T, vocab_size].
   Tensor forward(const Tensor& ids, const Tensor& positions, ModelCache* cache = nullptr) const {
     return logits(hidden(ids, positions, cache));
@@ -94,6 +120,17 @@ class WICK_API CausalModel {
   virtual Tensor hidden_of(const TokenGrid& grid, ModelCache* cache,
                            std::vector<Tensor>* all) const = 0;
 };
+
+/// The indices of the ids that are placeholders of images: those that TokenBatch has as places, if
+/// the features of `images` images, each of facts().images->tokens rows, belong there.
+/// Errors: kUnsupported if the model reads no images; kInvalidArgument if the ids have placeholders
+/// for more or fewer images.
+WICK_API std::vector<int64_t> image_places(const CausalModel& model,
+                                           const std::vector<int64_t>& ids, int64_t images);
+
+/// Sets a batch's visible and seen_from so that the first prefixes[b] positions of sequence b see
+/// each other.
+WICK_API void see_prefixes(TokenBatch& batch, const std::vector<int64_t>& prefixes);
 
 /// Positions 0 to length - 1 in each of `batch` rows: [B, T] i64.
 WICK_API Tensor positions_from_0(int64_t batch, int64_t length, const Device& device);

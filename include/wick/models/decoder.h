@@ -197,7 +197,7 @@ WICK_API int64_t num_parameters(const DecoderConfig& config);
 /// length: plain ones up to the trained context. Keys in a cache keep the frequencies that they
 /// were written with, as in transformers, so a text that is read in parts differs from one that is
 /// read at once.
-class WICK_API Decoder final : public CausalModel {
+class WICK_API Decoder : public CausalModel {
  public:
   /// Reads its weights from `parameters`. positions: the number of positions; 0:
   /// max_position_embeddings.
@@ -209,6 +209,7 @@ class WICK_API Decoder final : public CausalModel {
   int64_t positions() const override;
   TensorOptions options() const override;
   Tensor logits(const Tensor& hidden) const override;
+  Tensor embed(const Tensor& ids) const override;
   std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const override;
   TokenWork work(const std::map<std::string, TensorInfo>& weights, double before) const override;
 

@@ -17,13 +17,18 @@ struct ForwardOptions {
 /// inputs_embeds   [B, T, hidden_size] floating, in place of them
 /// attention_mask  [B, T] integers or bool: 0 for padding, to the left or the right of a row's
 ///                 tokens; missing: no padding
+/// pixel_values    [M, channels, height, width] floating, for a model that reads images: the images
+///                 whose placeholders are in input_ids, in order
+/// token_type_ids  [B, T] integers, for a model whose prompts see each other both ways: 0 for a
+///                 row's prompt, 1 from there on; missing: all are prompts
 /// Returns logits [B, T, vocab_size] in the computation's dtype; with `hidden` also
 /// last_hidden_state [B, T, hidden_size] after the final norm and hidden_states.I: layer I's
 /// inputs, the last one equal to last_hidden_state. Padding's rows are 0. Positions count a row's
 /// own tokens from 0. Gradients pass.
 /// Errors: kInvalidArgument for a name that the model does not read, both or neither of input_ids
-/// and inputs_embeds, and a mask with a hole; kDTypeMismatch; kShapeMismatch; kOutOfRange for more
-/// tokens than the model has positions, or an id outside the vocabulary.
+/// and inputs_embeds, a mask with a hole, token_type_ids that return to 0, and placeholders of more
+/// or fewer images; kDTypeMismatch; kShapeMismatch; kOutOfRange for more tokens than the model has
+/// positions, or an id outside the vocabulary.
 WICK_API NamedTensors forward(const CausalModel& model, const NamedTensors& inputs,
                               const ForwardOptions& options = {});
 

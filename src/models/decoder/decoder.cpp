@@ -432,9 +432,12 @@ struct Decoder::Layers {
     return keeps_state ? new_tokens(cache, grid.tokens(), options.device) : Tensor();
   }
 
-  Tensor embed(const TokenGrid& grid) const {  // [B, T, hidden]
-    Tensor x = grid.embeddings ? grid.embeddings : embed_tokens(grid.ids);
-    if (embedding_scale && !grid.embeddings) x = x * embedding_scale;
+  Tensor embed(const Tensor& ids) const {
+    const Tensor x = embed_tokens(ids);
+    return embedding_scale ? x * embedding_scale : x;
+  }
+  Tensor inputs(const TokenGrid& grid) const {  // [B, T, hidden]
+    Tensor x = grid.embeddings ? grid.embeddings : embed(grid.ids);
     if (embed_positions) x = x + (*embed_positions)(grid.positions);
     const bool is_half = options.dtype == DType::kF16 || options.dtype == DType::kBf16;
     return config.residual_in_f32 && is_half ? cast(x, DType::kF32) : x;
@@ -507,11 +510,14 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
   layers_->require_room_for(lengths);
   if (is_empty) lengths.clear();
   const Rotation rope = layers_->rope->of(grid.positions, lengths);
-  const Step step{
-      grid.positions, grid.visible,
-      rope,           layers_->local_rope ? layers_->local_rope->of(grid.positions, lengths) : rope,
-      cache,          layers_->new_tokens_of(grid, cache)};
-  Tensor x = layers_->embed(grid);
+  const Step step{grid.positions,
+                  grid.visible,
+                  grid.seen_from,
+                  rope,
+                  layers_->local_rope ? layers_->local_rope->of(grid.positions, lengths) : rope,
+                  cache,
+                  layers_->new_tokens_of(grid, cache)};
+  Tensor x = layers_->inputs(grid);
   for (const Block& block : layers_->blocks) {
     if (all) all->push_back(cast(x, options().dtype));
     x = block(x, step);
@@ -520,6 +526,8 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
   if (all) all->push_back(x);  // as transformers has it: after the norm
   return x;
 }
+
+Tensor Decoder::embed(const Tensor& ids) const { return layers_->embed(ids); }
 
 Tensor Decoder::logits(const Tensor& hidden) const {
   const double cap = config().final_logit_softcapping, divisor = config().logits_scaling;

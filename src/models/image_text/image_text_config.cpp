@@ -1,5 +1,6 @@
 // Configs of models that compare images with texts, from config.json. Source of the keys and
 // defaults: transformers 5.24 (Apache 2.0), SiglipConfig and CLIPConfig.
+#include "models/image_text/image_tower_config.h"
 #include "models/names/other_keys.h"
 #include "models/names/tensor_plan.h"
 #include "models/names/typed_settings.h"
@@ -137,18 +138,6 @@ bool is_idle(const std::string& key) {
                      [&](std::string_view known) { return key.starts_with(known); });
 }
 
-/// Keys that are neither in the lists nor known to have no effect, after a prefix.
-template <class... Lists>
-void list_ignored(const Settings& s, const std::string& prefix, std::vector<std::string>* ignored,
-                  const Lists&... lists) {
-  for (const auto& [key, value] : s.entries()) {
-    check(key != "quantization_config" || !s.has(key), ErrorCode::kUnsupported, s.where(),
-          "\"quantization_config\": wick has no quantized weights of such models");
-    if (!(contains(lists, key) || ...) && !is_idle(key) && s.has(key))
-      ignored->push_back(prefix + key);
-  }
-}
-
 void read_blocks(const Settings& s, TowerConfig& c) {
   c.hidden_size = size_of(s, "hidden_size", c.hidden_size);
   c.intermediate_size = size_of(s, "intermediate_size", c.intermediate_size);
@@ -196,6 +185,32 @@ Settings group_of(const Settings& s, const std::string& key, bool has_dict) {
 
 }  // namespace
 
+void list_ignored(const Settings& s, const std::string& prefix,
+                  std::initializer_list<std::span<const std::string_view>> known,
+                  std::vector<std::string>* ignored) {
+  for (const auto& [key, value] : s.entries()) {
+    check(key != "quantization_config" || !s.has(key), ErrorCode::kUnsupported, s.where(),
+          "\"quantization_config\": wick has no quantized weights of such models");
+    const bool is_known =
+        std::any_of(known.begin(), known.end(),
+                    [&](std::span<const std::string_view> list) { return contains(list, key); });
+    if (!is_known && !is_idle(key) && s.has(key)) ignored->push_back(prefix + key);
+  }
+}
+
+ImageTowerConfig siglip_tower_config(const Settings& s, std::vector<std::string>* ignored) {
+  const std::string type = s.text_or("model_type", "siglip_vision_model");
+  check(type == "siglip_vision_model", ErrorCode::kUnsupported, s.where(),
+        "\"model_type\": expected \"siglip_vision_model\", got \"", type, "\"");
+  ImageTowerConfig c = siglip_defaults().image;
+  read_image(s, c);
+  c.pooling = ImagePooling::kNone;
+  // Sizes that other keys say.
+  constexpr std::string_view kDerived[] = {"num_image_tokens", "projector_hidden_act"};
+  list_ignored(s, "vision_config.", {kTowerKeys, kImageKeys, kDerived}, ignored);
+  return c;
+}
+
 std::vector<std::string_view> image_text_model_types() {
   std::vector<std::string_view> types;
   for (const Family& family : kFamilies) types.push_back(family.model_type);
@@ -223,9 +238,9 @@ ImageTextConfig image_text_config(const Settings& s) {
           size);
   }
   c.logit_scale_init_value = s.real_or("logit_scale_init_value", c.logit_scale_init_value);
-  list_ignored(image, "vision_config.", &c.ignored_keys, kTowerKeys, kImageKeys);
-  list_ignored(text, "text_config.", &c.ignored_keys, kTowerKeys, kTextKeys);
-  list_ignored(s, "", &c.ignored_keys, kOwnKeys);
+  list_ignored(image, "vision_config.", {kTowerKeys, kImageKeys}, &c.ignored_keys);
+  list_ignored(text, "text_config.", {kTowerKeys, kTextKeys}, &c.ignored_keys);
+  list_ignored(s, "", {kOwnKeys}, &c.ignored_keys);
   return c;
 }
 

@@ -6,6 +6,7 @@
 #include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
+#include "wick/ops/compare.h"
 #include "wick/ops/create.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
@@ -71,6 +72,19 @@ Tensor Alibi::operator()(int64_t keys) const {
   return cast(slopes * cast(at, DType::kBf16), dtype) * scale;
 }
 
+namespace {
+
+/// The keys [B, 1, T, S] of a layer with a window that queries attend to, if these also see later
+/// positions: sdpa counts a window back from the last position that a query sees.
+Tensor seen_keys(const Step& step, const SdpaOptions& o, int64_t keys) {
+  const Tensor first = minimum(step.positions - (o.window - 1), step.seen_from),
+               base = step.visible - o.positions;  // the position of key 0
+  const Tensor at = arange(keys, {.dtype = DType::kI64, .device = first.device()});
+  return unsqueeze(at >= unsqueeze(first - base, 2), 1);
+}
+
+}  // namespace
+
 Attention::Attention(const AttentionOptions& o, Parameters& p, const std::string& name)
     : options_(o),
       alibi_(o.alibi && !p.only_shapes()
@@ -107,6 +121,10 @@ Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& re
     sdpa_options.positions = all.positions;
   }
   if (alibi_) sdpa_options.mask = (*alibi_)(k.size(2));
+  if (sdpa_options.window > 0 && step.seen_from) {
+    sdpa_options.mask = seen_keys(step, sdpa_options, k.size(2));
+    sdpa_options.window = 0;
+  }
   if (options_.sinks) sdpa_options.sinks = sinks_;
   Tensor y = transpose(sdpa(q, k, v, sdpa_options), 1, 2);  // [B, T, H, D]
   if (queries.gate) y = y * sigmoid(queries.gate);

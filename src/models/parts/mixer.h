@@ -24,6 +24,7 @@ Tensor held_outputs(const Tensor& y, const Tensor& new_tokens, StateCache* cache
 struct Step {
   const Tensor& positions;    // [B, T]
   const Tensor& visible;      // [B, T]: the last positions that the tokens attend to
+  const Tensor& seen_from;    // [B, T]: the first ones that no window hides; may be empty
   Rotation rope, local_rope;  // of full and of sliding layers
   ModelCache* cache;          // may be nullptr
   Tensor new_tokens;          // [B], for layers that keep a state: see new_tokens

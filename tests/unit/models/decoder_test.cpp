@@ -664,6 +664,45 @@ TEST(VisibleTokens, OfAPrefixSeeAllOfIt) {
   }
 }
 
+TEST(VisibleTokens, OfABlockSeeAllOfItInLayersWithAWindow) {
+  const Golden golden("decoders/gemma2");  // its window is 6
+  constexpr int64_t kAll = 640, kFirst = 610, kBlock = 20;
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < kAll; i++) ids.push_back((i * i + 7 * i) % 47);
+  const Device device = Device::cpu();  // on the emulator so long a text takes seconds
+  Parameters parameters(golden.source, {.dtype = DType::kF32, .device = device});
+  const Decoder decoder(golden.config, parameters, kAll);
+  const NoGrad off;
+  const auto read = [&](int64_t at, int64_t count, bool sees_block, ModelCache* cache = nullptr) {
+    TokenBatch batch = next_tokens({ids}, {at}, {count}, device);
+    std::vector<int64_t> visible, seen_from;
+    for (int64_t i = at; i < at + count; i++) {
+      const bool is_inside = sees_block && i >= kFirst && i < kFirst + kBlock;
+      visible.push_back(is_inside ? kFirst + kBlock - 1 : i);
+      seen_from.push_back(is_inside ? kFirst : i);
+    }
+    batch.visible = Tensor::from(visible, device);
+    batch.seen_from = Tensor::from(seen_from, device);
+    return decoder.logits(decoder.hidden(batch, cache));
+  };
+  const Tensor logits = read(0, kAll, true);
+  EXPECT_LT(
+      largest_difference(narrow(logits, 0, 0, kFirst),
+                         decoder.logits(decoder.hidden(next_tokens({ids}, {0}, {kFirst}, device)))),
+      kNear);
+  EXPECT_GT(largest_difference(read(0, kAll, false), logits), 1e-2);
+  // The cache of the window has moved on by then.
+  const std::unique_ptr<ModelCache> cache = decoder.make_cache({.capacity = 1200, .chunk = kBlock});
+  EXPECT_LT(largest_difference(read(0, kFirst, true, cache.get()), narrow(logits, 0, 0, kFirst)),
+            kNear);
+  EXPECT_LT(largest_difference(read(kFirst, kBlock, true, cache.get()),
+                               narrow(logits, 0, kFirst, kBlock)),
+            kNear);
+  EXPECT_LT(largest_difference(read(kFirst + kBlock, 1, true, cache.get()),
+                               narrow(logits, 0, kFirst + kBlock, 1)),
+            kNear);
+}
+
 TEST_P(AgainstTransformers, PrefillThenTokenByTokenOfUnevenRowsGivesItsLogits) {
   const Decoder decoder = golden.decoder(device);
   const NoGrad off;
