@@ -100,9 +100,13 @@ std::string represented(const Session& session) {
 void bind_session(nb::module_& m) {
   nb::class_<Session>(m, "Session", "Sequences of tokens that grow together, with their cache.",
                       nb::type_slots(session_slots))
-      .def("append", &Session::append, nb::arg("ids"), WithoutGil(), "Adds tokens.")
-      .def("append_each", &Session::append_each, nb::arg("ids"), WithoutGil(),
-           "Adds tokens to each sequence: a list of lists.")
+      .def("append", &Session::append, nb::arg("ids"), nb::arg("pixel_values") = nb::none(),
+           WithoutGil(),
+           "Adds tokens, with the images [M, channels, height, width] of the placeholders among "
+           "them.")
+      .def("append_each", &Session::append_each, nb::arg("ids"),
+           nb::arg("pixel_values") = nb::none(), WithoutGil(),
+           "Adds tokens to each sequence: a list of lists. pixel_values: as of append.")
       .def("step", &Session::step, WithoutGil(),
            "Samples the next token of each sequence and returns the tokens.")
       .def("rewind", &Session::rewind, nb::arg("length"), nb::arg("sequence") = 0, WithoutGil(),

@@ -7,6 +7,7 @@
 #include "models/usable.h"
 #include "ops/random/uniform.h"
 #include "wick/models/finite.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
@@ -54,6 +55,16 @@ void check_options(const SessionOptions& o, int64_t vocab_size) {
   }
 }
 
+/// Drops the images' tokens of a session's row from position `length` on.
+template <class Row>
+void drop_features(Row& row, int64_t length) {
+  const auto kept = std::lower_bound(row.places.begin(), row.places.end(), length);
+  if (kept == row.places.end()) return;
+  row.places.erase(kept, row.places.end());
+  row.features =
+      row.places.empty() ? Tensor() : narrow(row.features, 0, 0, int64_t(row.places.size()));
+}
+
 SessionOptions with_stops(SessionOptions options, const std::vector<int64_t>& ids) {
   if (!options.stop_ids) options.stop_ids = ids;
   return options;
@@ -62,12 +73,15 @@ SessionOptions with_stops(SessionOptions options, const std::vector<int64_t>& id
 }  // namespace
 
 Session::Session(const CausalModel& model, const SessionOptions& options)
-    : model_(model.shared()), options_(with_stops(options, {})) {
+    : model_(model.shared()),
+      options_(with_stops(options, {})),
+      has_prefixes_(model.facts().images && model.facts().images->prompt_is_prefix) {
   const int64_t batch = options.sequences, vocab_size = model.facts().vocab_size;
   check_options(options, vocab_size);
   options_.capacity = capacity_of(options, model);
-  cache_ =
-      model.make_cache({.sequences = batch, .capacity = options_.capacity, .chunk = options.chunk});
+  cache_ = model.make_cache({.sequences = batch,
+                             .capacity = options_.capacity,
+                             .chunk = has_prefixes_ ? options_.capacity : options.chunk});
   rows_.resize(size_t(batch));
   const Device device = model.options().device;
   tokens_ = Var(zeros({batch, 1}, ids_on(device)), false);
@@ -138,7 +152,8 @@ std::vector<int64_t> Session::tokens() const {
   return ids;
 }
 
-void Session::append_each(const std::vector<std::vector<int64_t>>& ids) {
+void Session::append_each(const std::vector<std::vector<int64_t>>& ids,
+                          const Tensor& pixel_values) {
   const NoGrad off;
   const int64_t batch = options_.sequences, vocab_size = model_->facts().vocab_size;
   check(int64_t(ids.size()) == batch, ErrorCode::kShapeMismatch, "append", "expected ", batch,
@@ -153,7 +168,13 @@ void Session::append_each(const std::vector<std::vector<int64_t>>& ids) {
             " is outside a vocabulary of ", vocab_size);
   }
 
-  read(ids);
+  add_features(ids, pixel_values);
+  try {
+    read(ids);
+  } catch (...) {
+    for (Row& row : rows_) drop_features(row, row.length);
+    throw;
+  }
   for (size_t b = 0; b < rows_.size(); b++) cache_->mark(int64_t(b));
   for (size_t b = 0; b < ids.size(); b++) {
     if (!ids[b].empty()) rows_[b].stopped = false;
@@ -168,69 +189,144 @@ void Session::append_each(const std::vector<std::vector<int64_t>>& ids) {
   place();
 }
 
-/// Reads what the cache lacks of each sequence and these further tokens, so that hidden_ is that of the
-/// last ones.
+/// Adds the features of images among further tokens of the sequences.
+void Session::add_features(const std::vector<std::vector<int64_t>>& ids,
+                           const Tensor& pixel_values) {
+  if (!pixel_values && !model_->facts().images) return;
+  std::vector<int64_t> all;
+  for (const auto& own : ids) all.insert(all.end(), own.begin(), own.end());
+  const int64_t images = pixel_values ? pixel_values.size(0) : 0;
+  const std::vector<int64_t> places = image_places(*model_, all, images);
+  if (places.empty()) return;
+  const Tensor features = reshape(model_->image_features(pixel_values),
+                                  {int64_t(places.size()), model_->facts().hidden_size});
+  int64_t before = 0, taken = 0;  // tokens and places of earlier sequences
+  for (size_t b = 0; b < ids.size(); b++) {
+    Row& row = rows_[b];
+    const int64_t end = before + int64_t(ids[b].size()), first = taken;
+    for (; taken < int64_t(places.size()) && places[size_t(taken)] < end; taken++)
+      row.places.push_back(row.length + places[size_t(taken)] - before);
+    before = end;
+    if (taken == first) continue;
+    const Tensor own = narrow(features, 0, first, taken - first);
+    row.features = row.features ? cat({row.features, own}, 0) : own;
+  }
+}
+
+struct Session::Reading {
+  std::vector<std::vector<int64_t>> tokens;        // at least one of each sequence
+  std::vector<int64_t> starts, lengths, prefixes;  // lengths: of the whole texts
+};
+
+/// The hidden states [B, hidden_size] of each sequence's last token among [first, first + count),
+/// or of its last one of all, which a shorter sequence reads again; that changes nothing.
+Tensor Session::read_part(const Reading& reading, int64_t first, int64_t count) {
+  const Device device = model_->options().device;
+  TokenBatch batch{.ids = {},
+                   .embeddings = {},
+                   .features = {},
+                   .positions = {},
+                   .visible = {},
+                   .seen_from = {},
+                   .places = {},
+                   .offsets = {0},
+                   .starts = {},
+                   .lengths = reading.lengths};
+  std::vector<int64_t> ids, positions, history, written, last;
+  std::vector<Tensor> features;
+  bool sees_both_ways = false;
+  for (size_t b = 0; b < rows_.size(); b++) {
+    const std::vector<int64_t>& tokens = reading.tokens[b];
+    const int64_t own = int64_t(tokens.size()), begin = std::min(first, own - 1),
+                  end = std::min(first + count, own), start = reading.starts[b];
+    for (int64_t t = first; t < first + count; t++) {
+      const int64_t i = std::min(t, own - 1);
+      history.push_back(tokens[size_t(i)]);
+      written.push_back(start + i);
+    }
+    for (int64_t i = begin; i < end; i++) positions.push_back(start + i);
+    const std::vector<int64_t>& places = rows_[b].places;
+    const auto from = std::lower_bound(places.begin(), places.end(), start + begin),
+               to = std::lower_bound(from, places.end(), start + end);
+    for (auto place = from; place < to; ++place)
+      batch.places.push_back(int64_t(ids.size()) + *place - start - begin);
+    if (from < to)
+      features.push_back(narrow(rows_[b].features, 0, from - places.begin(), to - from));
+    ids.insert(ids.end(), tokens.begin() + begin, tokens.begin() + end);
+    batch.offsets.push_back(int64_t(ids.size()));
+    batch.starts.push_back(start + begin);
+    last.push_back(int64_t(ids.size()) - 1);
+    sees_both_ways = sees_both_ways || start + begin < reading.prefixes[b];
+  }
+  batch.ids = Tensor::from(ids, device);
+  batch.positions = Tensor::from(positions, device);
+  if (!features.empty()) batch.features = cat(features, 0);
+  if (sees_both_ways) see_prefixes(batch, reading.prefixes);
+  const Tensor hidden = model_->hidden(batch, cache_.get());
+  const Shape grid = {int64_t(rows_.size()), count};
+  scatter_(history_, 1, Tensor::from(written, grid, device), Tensor::from(history, grid, device));
+  return index_select(hidden, 0, Tensor::from(last, device));
+}
+
+/// Reads the tokens that the cache lacks of each sequence and these further ones, so that hidden_
+/// is that of the last ones.
 void Session::read(const std::vector<std::vector<int64_t>>& ids) {
   const Device device = model_->options().device;
   const int64_t batch = options_.sequences;
   const std::vector<int64_t> last = tokens();
-  std::vector<std::vector<int64_t>> reads(ids.size());
-  std::vector<int64_t> starts, lengths;  // lengths: of the whole texts
-  std::vector<bool> has_hidden;          // whether hidden_ is that of the row's end already
+  Reading reading;
+  reading.tokens.resize(ids.size());
+  std::vector<bool> has_hidden;  // whether hidden_ is that of the row's end already
   int64_t longest = 0;
   for (size_t b = 0; b < ids.size(); b++) {
     Row& row = rows_[b];
+    std::vector<int64_t>& tokens = reading.tokens[b];
     has_hidden.push_back(ids[b].empty() && row.cached == row.length && bool(hidden_));
     // The hidden state of a token that the cache holds needs the cache without it.
     if (ids[b].empty() && row.cached == row.length && !hidden_)
       row.cached = cache_->truncate(int64_t(b), row.length - 1);
     if (row.cached == row.length && ids[b].empty())
-      reads[b] = {last[b]};  // again, which changes nothing
+      tokens = {last[b]};  // again, which changes nothing
     else if (row.cached + 1 == row.length)
-      reads[b] = {last[b]};
+      tokens = {last[b]};
     else if (row.cached < row.length)
-      reads[b] =
+      tokens =
           narrow(select(history_.tensor(), 0, int64_t(b)), 0, row.cached, row.length - row.cached)
               .to_vector<int64_t>();
-    reads[b].insert(reads[b].end(), ids[b].begin(), ids[b].end());
-    const int64_t length = row.length + int64_t(ids[b].size()), count = int64_t(reads[b].size());
-    starts.push_back(length - count);
-    lengths.push_back(length);
+    tokens.insert(tokens.end(), ids[b].begin(), ids[b].end());
+    const int64_t length = row.length + int64_t(ids[b].size()), count = int64_t(tokens.size());
+    reading.starts.push_back(length - count);
+    reading.lengths.push_back(length);
+    reading.prefixes.push_back(has_prefixes_ && row.prefix == 0 ? length : row.prefix);
     longest = std::max(longest, count);
   }
-  for (int64_t done = 0; done < longest; done += options_.chunk) {
-    const int64_t count = std::min(options_.chunk, longest - done);
-    // Shorter rows repeat their last token, which changes nothing.
-    std::vector<int64_t> values, at, from, to;
-    std::vector<bool> ends_here;
-    for (size_t b = 0; b < reads.size(); b++) {
-      const int64_t own = int64_t(reads[b].size()), begin = std::min(done, own - 1),
-                    end = std::min(done + count, own);
-      for (int64_t t = done; t < done + count; t++) {
-        const int64_t i = std::min(t, own - 1);
-        values.push_back(reads[b][size_t(i)]);
-        at.push_back(starts[b] + i);
-      }
-      from.push_back(starts[b] + begin);
-      to.push_back(starts[b] + end);
+  for (int64_t done = 0, count = 0; done < longest; done += count) {
+    count = options_.chunk;
+    for (size_t b = 0; b < rows_.size(); b++)  // a prefix is read at once
+      count = std::max(count, reading.prefixes[b] - reading.starts[b] - done);
+    count = std::min(count, longest - done);
+    const Tensor ends = read_part(reading, done, count);
+    std::vector<int64_t> ends_here;
+    for (size_t b = 0; b < rows_.size(); b++) {
+      const int64_t own = int64_t(reading.tokens[b].size());
       ends_here.push_back(!has_hidden[b] && done < own && own <= done + count);
-      if (!has_hidden[b]) tokens_read_ += std::max<int64_t>(0, end - done);
+      if (!has_hidden[b]) tokens_read_ += std::clamp<int64_t>(own - done, 0, count);
     }
-    cache_->prepare(from, to);
-    const Tensor tokens = Tensor::from(values, {batch, count}, device),
-                 positions = Tensor::from(at, {batch, count}, device);
-    const Tensor ends =
-        select(model_->hidden(tokens, positions, cache_.get(), lengths), 1, count - 1);
-    const bool all = std::count(ends_here.begin(), ends_here.end(), true) == batch;
-    if (all || !hidden_) {
-      hidden_ = ends;
-    } else {
-      std::vector<int64_t> rows(ends_here.begin(), ends_here.end());
-      hidden_ = where(Tensor::from(rows, {batch, 1}, device) > 0, ends, hidden_);
-    }
-    scatter_(history_, 1, positions, tokens);
+    const bool all = std::count(ends_here.begin(), ends_here.end(), 1) == batch;
+    hidden_ = all || !hidden_
+                  ? ends
+                  : where(Tensor::from(ends_here, {batch, 1}, device) > 0, ends, hidden_);
   }
-  for (size_t b = 0; b < rows_.size(); b++) rows_[b].cached = lengths[b];
+  for (size_t b = 0; b < rows_.size(); b++) {
+    rows_[b].cached = reading.lengths[b];
+    rows_[b].prefix = reading.prefixes[b];
+  }
+}
+
+/// Whether the sequence's last token is none of an image and sees no later one.
+bool Session::is_plain(const Row& row) const {
+  const bool is_image = !row.places.empty() && row.places.back() == row.length - 1;
+  return !is_image && (!has_prefixes_ || (row.prefix > 0 && row.length > row.prefix));
 }
 
 void Session::advance() {
@@ -239,8 +335,8 @@ void Session::advance() {
     check(rows_[b].length > 0, ErrorCode::kInvalidArgument, "step", "sequence ", b,
           " is empty; append tokens first");
   if (!hidden_) {
-    const bool is_step = std::all_of(rows_.begin(), rows_.end(), [](const Row& row) {
-      return row.stopped || row.cached + 1 == row.length;
+    const bool is_step = std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+      return row.stopped || (row.cached + 1 == row.length && is_plain(row));
     });
     if (is_step) {
       std::vector<int64_t> starts, ends;
@@ -291,9 +387,9 @@ std::vector<int64_t> Session::step() {
 }
 
 void Session::rewind(int64_t length, int64_t sequence) {
-  const Row& now = row(sequence);
-  check(length >= 0 && length <= now.length, ErrorCode::kOutOfRange, "rewind", "length ", length,
-        " of a sequence of ", now.length, " tokens");
+  check(length >= 0 && length <= row(sequence).length, ErrorCode::kOutOfRange, "rewind", "length ",
+        length, " of a sequence of ", row(sequence).length, " tokens");
+  Row& now = rows_[size_t(sequence)];
   if (length == now.length) return;
   const NoGrad off;
   if (counts_.defined()) {
@@ -305,8 +401,13 @@ void Session::rewind(int64_t length, int64_t sequence) {
     scatter_(counts_, 0, full({1, counts_.shape()[1]}, double(sequence), ids_on(device)),
              Tensor::from(counts, {1, counts_.shape()[1]}, device));
   }
-  const int64_t cached = std::min(now.cached, length);
-  rows_[size_t(sequence)] = {length, cache_->truncate(sequence, cached), false};
+  // Tokens of a prefix have seen those that are dropped.
+  const bool cuts_prefix = length < now.prefix;
+  now.cached = cache_->truncate(sequence, cuts_prefix ? 0 : std::min(now.cached, length));
+  now.length = length;
+  now.stopped = false;
+  if (cuts_prefix) now.prefix = 0;
+  drop_features(now, length);
   hidden_ = Tensor();
   place();
 }

@@ -15,7 +15,9 @@ struct SessionOptions {
   /// Tokens per sequence that the cache holds; it allocates them all. 0: the model's positions()
   /// for a Session; of these a Generation takes as many as its text needs, and a Chat at most 4096.
   int64_t capacity = 0;
-  int64_t chunk = 512;  // tokens per sequence that append reads at once
+  /// Tokens per sequence that append reads at once; of a prompt that sees itself both ways
+  /// (ImageReading::prompt_is_prefix) it reads all.
+  int64_t chunk = 512;
   Sampling sampling = {};
   /// A sequence that samples one of these stops. Missing: LanguageModel::stop_ids; a CausalModel
   /// has no such ids. An empty list: no token stops a sequence.
@@ -29,6 +31,11 @@ struct SessionOptions {
 /// Sequences of tokens that grow together. append adds given tokens, step adds a sampled one,
 /// rewind drops the last ones, so that a conversation's next turn only processes the tokens it
 /// adds.
+///
+/// Images are read once: a sequence keeps their features, for tokens that it may have to read
+/// again. If the model was trained on prompts that see themselves both ways, the first append of a
+/// sequence is one, and later tokens see those before them. A rewind into it makes the next append
+/// read the sequence from its beginning, as a prompt again.
 ///
 /// Per-step state (tokens, positions, random numbers) stays in device memory at fixed addresses, so
 /// two steps within a cache bucket launch byte-identical work. A session with a seed draws its
@@ -46,9 +53,15 @@ class WICK_API Session {
   /// kShapeMismatch if there is not one list per sequence; kInvalidArgument if a sequence would be
   /// empty; kOutOfRange if a sequence would exceed the capacity, or for an id outside the
   /// vocabulary; the sequences are unchanged.
-  void append_each(const std::vector<std::vector<int64_t>>& ids);
+  ///
+  /// pixel_values: of the images whose placeholders are among the ids, in order, as
+  /// CausalModel::image_features takes them; empty without placeholders. Errors: also as of
+  /// image_places and image_features.
+  void append_each(const std::vector<std::vector<int64_t>>& ids, const Tensor& pixel_values = {});
   /// append_each for one sequence.
-  void append(const std::vector<int64_t>& ids) { append_each({ids}); }
+  void append(const std::vector<int64_t>& ids, const Tensor& pixel_values = {}) {
+    append_each({ids}, pixel_values);
+  }
   /// Samples the next token of each sequence, waits for the device and returns the tokens; a
   /// stopped sequence repeats its stop id. Errors: kInvalidArgument before the first append;
   /// kOutOfRange if the longest sequence is longer than the capacity, so one token more than that
@@ -67,6 +80,8 @@ class WICK_API Session {
   int64_t length(int64_t sequence = 0) const { return row(sequence).length; }
   /// Whether the sequence has sampled a stop id since its last append.
   bool stopped(int64_t sequence = 0) const { return row(sequence).stopped; }
+  /// Whether the sequence has tokens of images.
+  bool has_images(int64_t sequence = 0) const { return !row(sequence).places.empty(); }
   /// The last token of each sequence. Waits for the device. Errors: kFormat if it was sampled from
   /// logits that are not finite, as of step.
   std::vector<int64_t> tokens() const;
@@ -85,8 +100,16 @@ class WICK_API Session {
     int64_t length = 0;
     int64_t cached = 0;  // tokens that the cache holds
     bool stopped = false;
+    int64_t prefix = 0;           // tokens that see each other; 0: not known before they are read
+    std::vector<int64_t> places;  // positions of images' tokens
+    Tensor features;              // [places, hidden_size]
   };
+  /// Tokens of every sequence that are read together.
+  struct Reading;
   const Row& row(int64_t sequence) const;
+  bool is_plain(const Row& row) const;
+  void add_features(const std::vector<std::vector<int64_t>>& ids, const Tensor& pixel_values);
+  Tensor read_part(const Reading& reading, int64_t first, int64_t count);
   Tensor choose(const Tensor& logits);
   void draw();
   void place();
@@ -96,6 +119,7 @@ class WICK_API Session {
 
   std::shared_ptr<const CausalModel> model_;
   SessionOptions options_;
+  bool has_prefixes_ = false;  // prompts see themselves both ways
   std::unique_ptr<ModelCache> cache_;
   std::vector<Row> rows_;
   int64_t tokens_read_ = 0;
