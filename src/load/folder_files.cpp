@@ -3,6 +3,7 @@
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
+#include "wick/models/registry.h"
 
 namespace wick {
 
@@ -10,6 +11,12 @@ Settings read_config(const std::string& folder) {
   check(is_there(folder + "/config.json"), ErrorCode::kFormat, folder,
         "expected config.json or a GGUF file in the folder");
   return read_json(folder + "/config.json");
+}
+
+void require_decoder(const Settings& config) {
+  const std::string_view name = architecture_of_folder(config).name;
+  check(name == "decoder", ErrorCode::kUnsupported, config.where(),
+        "expected a decoder of text alone, got a model of type ", config.text("model_type"));
 }
 
 TensorSource folder_source(const std::string& folder) {

@@ -11,6 +11,9 @@ namespace wick {
 
 /// Errors: kFormat if the folder has no config.json.
 Settings read_config(const std::string& folder);
+/// Checks that a config.json's model is a Decoder of text alone. Errors: kUnsupported, naming the
+/// model's type; as require_kind.
+void require_decoder(const Settings& config);
 /// The tensors of model.safetensors or of its shards. Errors: kFormat if the folder has neither.
 TensorSource folder_source(const std::string& folder);
 /// The tokenizer of tokenizer.json, if there is one.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "load/file_types.h"
+#include "load/folder_files.h"
 #include "load/folder_texts.h"
 #include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
@@ -19,7 +20,6 @@
 #include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
-#include "wick/models/registry.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/shape.h"
@@ -413,7 +413,7 @@ GgufModel gguf_of_folder(const std::string& folder, std::optional<DType> dtype,
   check(is_there(file("config.json")), ErrorCode::kFormat, folder,
         "expected config.json in the folder");
   const Settings raw = read_json(file("config.json"));
-  require_kind(raw, ModelKind::kCausal);
+  require_decoder(raw);
   DecoderConfig config = decoder_config(raw);
   GgufModel model;
   const TensorSource file_tensors = SafetensorsReader(folder).source();

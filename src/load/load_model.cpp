@@ -267,7 +267,7 @@ DecoderConfig load_config(const std::string& path) {
   const std::string place = model_path(path);
   if (is_folder(place)) {
     const Settings settings = read_config(place);
-    require_kind(settings, ModelKind::kCausal);
+    require_decoder(settings);
     return decoder_config(settings);
   }
   const GgufReader reader(place);
