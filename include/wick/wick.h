@@ -30,6 +30,7 @@
 #include "wick/models/decoder.h"
 #include "wick/models/finite.h"
 #include "wick/models/image_text_model.h"
+#include "wick/models/late_interaction.h"
 #include "wick/models/model_cache.h"
 #include "wick/models/registry.h"
 #include "wick/nn/layers.h"

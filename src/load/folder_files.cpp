@@ -31,4 +31,14 @@ std::optional<Tokenizer> folder_tokenizer(const std::string& folder) {
   return is_there(path) ? std::optional(Tokenizer::from_json(read_json(path))) : std::nullopt;
 }
 
+// Source of the order: transformers, ImageProcessingMixin.get_image_processor_dict.
+std::optional<ImageProcessor> folder_image_processor(const std::string& folder) {
+  if (const std::string path = folder + "/processor_config.json"; is_there(path)) {
+    const Settings settings = read_json(path);
+    if (const Settings* own = settings.group("image_processor")) return ImageProcessor(*own);
+  }
+  const std::string path = folder + "/preprocessor_config.json";
+  return is_there(path) ? std::optional(ImageProcessor(read_json(path))) : std::nullopt;
+}
+
 }  // namespace wick

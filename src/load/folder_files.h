@@ -1,10 +1,11 @@
-// The files that every folder with a model has.
+// The files that folders with models have.
 #pragma once
 #include <optional>
 #include <string>
 
 #include "wick/base/settings.h"
 #include "wick/core/tensor_source.h"
+#include "wick/media/image_processor.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
@@ -18,5 +19,8 @@ void require_decoder(const Settings& config);
 TensorSource folder_source(const std::string& folder);
 /// The tokenizer of tokenizer.json, if there is one.
 std::optional<Tokenizer> folder_tokenizer(const std::string& folder);
+/// The image processor of processor_config.json, whose "image_processor" has it, else of
+/// preprocessor_config.json; missing if the folder has neither. Errors: as of ImageProcessor.
+std::optional<ImageProcessor> folder_image_processor(const std::string& folder);
 
 }  // namespace wick

@@ -7,8 +7,32 @@
 #include "load/weights.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/compare.h"
+#include "wick/ops/reduce.h"
+#include "wick/ops/shape.h"
+#include "wick/ops/statistics.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
+namespace {
+
+/// The features with length 1. Errors: kFormat if one is not finite, or all of a row are 0.
+Tensor embeddings_of(const char* op, const char* item, const Tensor& features) {
+  const Tensor wide = cast(features, DType::kF32);
+  const Tensor result = (wide / norm(wide, 2, {.dims = {-1}, .keepdim = true})).to(Device::cpu());
+  const std::vector<float> sums = sum(result * 0, {.dims = {-1}}).to_vector<float>();
+  const auto bad = std::find_if(sums.begin(), sums.end(), [](float x) { return x != 0; });
+  check(bad == sums.end(), ErrorCode::kFormat, op, "the features of ", item, " ",
+        int64_t(bad - sums.begin()),
+        " are all 0 or not finite: a weight is not, or the computation overflows ",
+        dtype_name(features.dtype()));
+  return result;
+}
+
+}  // namespace
 
 TextRows LoadedImageText::rows(const std::vector<std::string>& texts) const {
   check(tokenizer.has_value(), ErrorCode::kUnsupported, "rows", "the model has no tokenizer");
@@ -38,11 +62,41 @@ TextRows LoadedImageText::rows(const std::vector<std::string>& texts) const {
           .mask = pads_all ? Tensor() : Tensor::from(mask, shape, device)};
 }
 
+Tensor LoadedImageText::embed_images(std::span<const Image> images) const {
+  check(image_processor.has_value(), ErrorCode::kUnsupported, "embed_images",
+        "the model has no image processor");
+  const NoGrad off;
+  const Tensor pixels = (*image_processor)(images, {.dtype = DType::kF32});
+  return embeddings_of("embed_images", "image", model->image_features(pixels));
+}
+
+Tensor LoadedImageText::embed_texts(const std::vector<std::string>& texts) const {
+  const NoGrad off;
+  const TextRows texts_rows = rows(texts);
+  return embeddings_of("embed_texts", "text",
+                       model->text_features(texts_rows.ids, texts_rows.mask));
+}
+
+Tensor LoadedImageText::scores(const Tensor& texts, const Tensor& images) const {
+  const NoGrad off;
+  const Device device = model->options().device;
+  const Tensor logits =
+      cast(transpose(model->logits_per_image(images.to(device), texts.to(device))), DType::kF32);
+  return (model->config().logit_bias ? sigmoid(logits) : logits).to(Device::cpu());
+}
+
 ModelKind load_kind(const std::string& path) {
   const std::string place = model_path(path);
   if (is_folder(place)) return kind_of_folder(read_config(place));
   architecture_of_gguf(GgufReader(place).metadata());  // all of them are causal
   return ModelKind::kCausal;
+}
+
+ImageProcessor load_image_processor(const std::string& path) {
+  std::optional<ImageProcessor> processor = folder_image_processor(path);
+  check(processor.has_value(), ErrorCode::kFormat, path,
+        "expected preprocessor_config.json or processor_config.json in the folder");
+  return *std::move(processor);
 }
 
 LoadedImageText load_image_text(const std::string& path, const LoadOptions& options) {
@@ -59,6 +113,7 @@ LoadedImageText load_image_text(const std::string& path, const LoadOptions& opti
   Parameters parameters = parameters_of(path, image_text_tensors(folder_source(place)), options);
   LoadedImageText loaded{.model = std::make_shared<const ImageTextModel>(config, parameters),
                          .tokenizer = folder_tokenizer(place),
+                         .image_processor = folder_image_processor(place),
                          .pad_id = config.text.pad_token_id,
                          .weights = parameters.taken(),
                          .warnings = {}};

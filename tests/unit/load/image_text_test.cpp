@@ -7,6 +7,7 @@
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/load/convert.h"
+#include "wick/ops/create.h"
 
 namespace wick {
 namespace {
@@ -76,6 +77,63 @@ TEST_F(LoadImageText, PadsTextsOfAClipToTheLongestAndHidesThePadding) {
   EXPECT_ERROR(loaded.rows({"abcabcabcabc"}), kOutOfRange,
                "expected texts of at most 12 tokens, the model's positions, got one of 13");
   EXPECT_ERROR(loaded.rows({}), kInvalidArgument, "expected at least one text");
+}
+
+TEST_F(LoadImageText, EmbedsFilesAndTextsAndScoresThemAsTransformersDoes) {
+  std::vector<Image> images;
+  for (const char* file : {"photo.png", "rgba.png", "gray.png", "alpha.webp"})
+    images.push_back(read_image(std::string(WICK_GOLDEN) + "/images/" + file));
+  for (const char* name : {"siglip", "clip"}) {
+    const LoadedImageText loaded = load_image_text(golden(name), {.device = Device::cpu()});
+    const NamedTensors expected = load_safetensors(golden(name) + "/embedded.safetensors");
+    const Tensor embedded = loaded.embed_images(images);
+    const Tensor texts = loaded.embed_texts({"A cat", "two dogs", ""});
+    EXPECT_LT(largest_difference(embedded, expected.at("image_embeds")), 1e-5) << name;
+    EXPECT_LT(largest_difference(texts, expected.at("text_embeds")), 1e-5) << name;
+    const Tensor scores = loaded.scores(texts, embedded);
+    EXPECT_EQ(scores.shape(), Shape({3, 4}));
+    EXPECT_LT(largest_difference(scores, expected.at("scores")), 1e-4) << name;
+    EXPECT_ERROR(loaded.scores(embedded, zeros({1, 3})), kShapeMismatch, "image_features");
+    EXPECT_ERROR(loaded.embed_images({}), kInvalidArgument, "expected images");
+  }
+}
+
+TEST_F(LoadImageText, ReadsTheProcessorFromEitherFile) {
+  copy("siglip");
+  const Image image = {.width = 1, .height = 1, .pixels = {255, 0, 0}};
+  EXPECT_FALSE(load().image_processor.has_value());
+  EXPECT_ERROR(load_image_processor(folder.path()), kFormat,
+               "expected preprocessor_config.json or");
+  EXPECT_ERROR(load().embed_images({&image, 1}), kUnsupported, "the model has no image processor");
+  const auto side = [&] { return (*load().image_processor)({&image, 1}).size(3); };
+  folder.write(
+      "preprocessor_config.json",
+      R"({"image_processor_type": "SiglipImageProcessor", "size": {"height": 5, "width": 5}})");
+  EXPECT_EQ(side(), 5);
+  EXPECT_ERROR(load().embed_images({&image, 1}), kShapeMismatch, "expected [N, 3, 20, 20]");
+  folder.write("processor_config.json", R"({"processor_class": "SiglipProcessor"})");
+  EXPECT_EQ(side(), 5);
+  folder.write(
+      "processor_config.json",
+      R"({"image_processor": {"image_processor_type": "SiglipImageProcessor", "size": {"height": 20, "width": 20}}})");
+  EXPECT_EQ(side(), 20);
+  EXPECT_EQ(load_image_processor(folder.path())({&image, 1}).size(3), 20);
+  folder.write("processor_config.json",
+               R"({"image_processor": {"image_processor_type": "Other"}})");
+  EXPECT_ERROR(load(), kUnsupported, "processor_config.json: \"image_processor\": expected");
+}
+
+TEST_F(LoadImageText, FeaturesThatAreNotFiniteAreAnError) {
+  copy("siglip");
+  folder.write("preprocessor_config.json", R"({"image_processor_type": "SiglipImageProcessor",
+                                              "size": {"height": 20, "width": 20}})");
+  NamedTensors tensors = load_safetensors(golden("siglip") + "/model.safetensors");
+  tensors["vision_model.head.layernorm.bias"] =
+      full(tensors.at("vision_model.head.layernorm.bias").shape(), NAN);
+  save_safetensors(folder.path() + "/model.safetensors", tensors);
+  const Image image = {.width = 1, .height = 1, .pixels = {255, 0, 0}};
+  EXPECT_ERROR(load().embed_images({&image, 1}), kFormat,
+               "the features of image 0 are all 0 or not finite");
 }
 
 TEST_F(LoadImageText, NamesModelsOfAnotherKind) {
