@@ -21,17 +21,22 @@ struct Options {
   bool hidden = false;
 };
 
+NamedTensors outputs_of(const Options& options, const NamedTensors& inputs) {
+  const ForwardOptions forward_options{.hidden = options.hidden};
+  if (kind_of(options.model) == ModelKind::kImageText)
+    return forward(*open_image_text(options.model).model, inputs, forward_options);
+  int64_t longest = 0;
+  for (const auto& [name, tensor] : inputs)
+    if (tensor.rank() >= 2) longest = std::max(longest, tensor.size(1));
+  return forward(*open_model(options.model, longest).model, inputs, forward_options);
+}
+
 void run(const Options& options) {
   require_place(options.out, options.model.path, true);
   require_place(options.out, options.in, true);
   const NamedTensors inputs = reading_input([&] { return load_safetensors(options.in); });
-  int64_t longest = 0;
-  for (const auto& [name, tensor] : inputs)
-    if (tensor.rank() >= 2) longest = std::max(longest, tensor.size(1));
-  const LanguageModel model = open_model(options.model, longest);
   const NoGrad off;
-  NamedTensors outputs =
-      reading_input([&] { return forward(*model.model, inputs, {.hidden = options.hidden}); });
+  NamedTensors outputs = reading_input([&] { return outputs_of(options, inputs); });
   for (auto& [name, tensor] : outputs) tensor = cast(tensor, DType::kF32);
   save_safetensors(options.out, outputs);
 }
@@ -48,15 +53,17 @@ void add_forward(CLI::App& app) {
           "--in", o->in,
           "a safetensors file with input_ids [B, T], or inputs_embeds [B, T, hidden_size], "
           "and attention_mask [B, T] if there is padding; for a model that reads images also "
-          "pixel_values")
+          "pixel_values [N, 3, H, W], for SigLIP and CLIP with or without input_ids")
       ->required();
   command
       ->add_option("-o,--out", o->out,
-                   "the safetensors file to write: logits [B, T, vocab_size] f32")
+                   "the safetensors file to write, in f32: logits [B, T, vocab_size]; of SigLIP "
+                   "and CLIP image_embeds [N, D], text_embeds [B, D], logits_per_image [N, B]")
       ->required();
   command->add_flag("--hidden", o->hidden,
                     "also last_hidden_state and hidden_states.I [B, T, hidden_size]: what layer I "
-                    "reads, the last one after the final norm");
+                    "reads, the last one after the final norm; of SigLIP and CLIP both for each "
+                    "tower, as vision_model_output.hidden_states.I");
   command->footer(
       "Example:\n  wick forward -m folder --in batch.safetensors -o logits.safetensors");
   command->callback([o] {

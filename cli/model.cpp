@@ -6,6 +6,7 @@
 #include <random>
 
 #include "failure.h"
+#include "input.h"
 #include "printable.h"
 #include "ranges.h"
 #include "report.h"
@@ -27,33 +28,63 @@ void add_tokenizer_pre_flag(CLI::App& command, std::string& name) {
                      "pre-tokenizer of a GGUF file that names none or an unknown one, as qwen2");
 }
 
-LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
-  LoadOptions options{.device = Device::parse(flags.device),
-                      .positions = positions,
-                      .tokenizer_pre = flags.tokenizer_pre};
-  if (!flags.dtype.empty()) {
-    constexpr const char* kNames[] = {"f32", "bf16", "f16", "f64"};
-    if (std::find(std::begin(kNames), std::end(kNames), flags.dtype) == std::end(kNames))
-      fail_input("--dtype", "expected f32, bf16, f16 or f64, got ", flags.dtype);
-    options.dtype = dtype_of_name(flags.dtype);
-  }
+namespace {
+
+LoadOptions load_options(const ModelFlags& flags) {
+  LoadOptions options{.device = Device::parse(flags.device), .tokenizer_pre = flags.tokenizer_pre};
+  if (flags.dtype.empty()) return options;
+  constexpr const char* kNames[] = {"f32", "bf16", "f16", "f64"};
+  if (std::find(std::begin(kNames), std::end(kNames), flags.dtype) == std::end(kNames))
+    fail_input("--dtype", "expected f32, bf16, f16 or f64, got ", flags.dtype);
+  options.dtype = dtype_of_name(flags.dtype);
+  return options;
+}
+
+/// Returns load(options), which loads a model; shows its progress and its warnings.
+template <class F>
+auto loading(LoadOptions options, const F& load) {
   ByteProgress bar("loaded");
   options.progress = [&bar](int64_t done, int64_t total) { bar.update(done, total); };
-  LanguageModel model = reading_input([&] {
-    // A context beyond the model's own takes more positions.
-    if (positions == 0 && flags.context > 0 &&
-        flags.context > load_facts(flags.path).max_position_embeddings)
-      options.positions = flags.context;
-    return load_model(flags.path, options);
-  });
+  auto model = reading_input([&] { return load(options); });
   bar.finish();
   for (const std::string& warning : model.warnings)
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());  // quotes keys
   return model;
 }
 
+}  // namespace
+
+LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
+  return loading(load_options(flags), [&](LoadOptions& options) {
+    options.positions = positions;
+    // A context beyond the model's own takes more positions.
+    if (positions == 0 && flags.context > 0 &&
+        flags.context > load_facts(flags.path).max_position_embeddings)
+      options.positions = flags.context;
+    return load_model(flags.path, options);
+  });
+}
+
+LoadedImageText open_image_text(const ModelFlags& flags) {
+  return loading(load_options(flags),
+                 [&](const LoadOptions& options) { return load_image_text(flags.path, options); });
+}
+
+ModelKind kind_of(const ModelFlags& flags) {
+  return reading_input([&] { return load_kind(flags.path); });
+}
+
 void require_tokenizer(const LanguageModel& model, const std::string& path) {
   check(model.tokenizer.has_value(), ErrorCode::kUnsupported, path, "the model has no tokenizer");
+}
+
+void require_image_processor(const LoadedImageText& model, const std::string& path) {
+  check(model.image_processor.has_value(), ErrorCode::kUnsupported, path,
+        "expected preprocessor_config.json or processor_config.json in the folder");
+}
+
+Image read_image_input(const std::string& file) {
+  return decode_image(read_input(file), input_name(file));
 }
 
 void add_sampling_flags(CLI::App& command, SamplingFlags& flags) {

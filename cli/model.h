@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "places.h"
+#include "wick/load/image_text.h"
 #include "wick/load/load_model.h"
 
 namespace wick::cli {
@@ -22,9 +23,18 @@ void add_tokenizer_pre_flag(CLI::App& command, std::string& name);
 /// Loads the model; shows progress on a terminal and prints the loader's warnings on stderr.
 /// positions: see LoadOptions. Errors: as load_model.
 LanguageModel open_model(const ModelFlags& flags, int64_t positions = 0);
+/// The same for a model that compares images with texts. Errors: as load_image_text.
+LoadedImageText open_image_text(const ModelFlags& flags);
+/// The kind of the model. Errors: as load_kind; kInvalidArgument if a file cannot be read.
+ModelKind kind_of(const ModelFlags& flags);
 
 /// Errors: kUnsupported if the model has no tokenizer.
 void require_tokenizer(const LanguageModel& model, const std::string& path);
+/// Errors: kUnsupported if the model has no image processor.
+void require_image_processor(const LoadedImageText& model, const std::string& path);
+/// Reads a PNG, JPEG or WebP image from the file, or from stdin if `file` is empty. Errors: as
+/// read_input and decode_image.
+Image read_image_input(const std::string& file);
 
 struct SamplingFlags {
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
