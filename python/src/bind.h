@@ -25,6 +25,7 @@ void bind_files(nanobind::module_& m);
 void bind_quantized(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_language(nanobind::module_& m);
+void bind_images(nanobind::module_& m);
 /// max, min and median along a `dim`, which comes before bind_ops: overloads are tried in order.
 void bind_extremes(nanobind::module_& m);
 /// Generated from docs/reference/ops.json by generate.py.

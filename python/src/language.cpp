@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "casters.h"
 #include "generation.h"
+#include "loading.h"
 #include "messages.h"
 #include "on_logits.h"
 #include "session_keywords.h"
@@ -308,26 +309,12 @@ void bind_model(nb::module_& m) {
       nb::arg("tools").none(), nb::arg("template").none());
 }
 
-/// The dtype, its name or None, so that another name gets load_model's error.
-std::optional<DType> computation_dtype(const nb::object& given) {
-  DType dtype{};
-  if (given.is_none()) return {};
-  check(nb::try_cast(given, dtype), ErrorCode::kInvalidArgument, "load",
-        "dtype: expected f32, bf16, f16 or f64, got ", described(given));
-  return dtype;
-}
-
 LanguageModel load(const std::filesystem::path& path, const std::optional<DeviceArgument>& device,
                    const nb::object& dtype, int64_t positions, const std::string& tokenizer_pre,
                    const nb::object& progress) {
-  LoadOptions options{
-      .dtype = computation_dtype(dtype), .positions = positions, .tokenizer_pre = tokenizer_pre};
-  if (device) options.device = *device;
-  options.progress = [&](int64_t done, int64_t total) {
-    const nb::gil_scoped_acquire python;
-    if (PyErr_CheckSignals() != 0) nb::raise_python_error();  // Ctrl-C
-    if (!progress.is_none()) progress(done, total);
-  };
+  LoadOptions options = load_options(device, dtype, progress);
+  options.positions = positions;
+  options.tokenizer_pre = tokenizer_pre;
   const ReleasedGil others_run;
   return load_model(path.string(), options);
 }

@@ -22,4 +22,5 @@ NB_MODULE(_wick, m) {
   bind_quantized(m);
   bind_optim(m);
   bind_language(m);
+  bind_images(m);
 }

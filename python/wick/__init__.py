@@ -14,12 +14,13 @@ from . import _wick
 from . import array_api as array_api, functional as functional, nn as nn, optim as optim
 from ._wick import *  # noqa: F403
 from .function import Function as Function
+from .images import ImageTextModel as ImageTextModel, load_image_text as load_image_text
 from .language import Chat as Chat, LanguageModel as LanguageModel, load as load
 
 __version__: str = vars(_wick)["__version__"]
 
 for _name in ("DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session", "QTensor", "QMatMul", "KvCache", "Stream",
-              "Event"):
+              "Event", "ImageProcessor"):
     getattr(_wick, _name).__module__ = "wick"
 
 
