@@ -35,15 +35,18 @@ RopeScaling llama3_scaling(const DecoderConfig& config, const std::string& where
                         .factor = *std::max_element(divisors.begin(), divisors.end()),
                         .low_freq_factor = 1,
                         .high_freq_factor = 4};
-  // Files do not say the context of the pre-training, which is a power of two.
-  for (int64_t context = 1 << 24; context >= 1; context /= 2) {
-    tried.rope_scaling.original_max_position_embeddings = context;
-    if (cast(llama3_divisors(tried), DType::kF64).to_vector<double>() == divisors)
-      return tried.rope_scaling;
-  }
+  // Files do not say the context of the pre-training, which is a power of two. Llama 4's divisors
+  // have no values between 1 and the factor.
+  for (const double high : {4.0, 1.0})
+    for (int64_t context = 1 << 24; context >= 1; context /= 2) {
+      tried.rope_scaling.high_freq_factor = high;
+      tried.rope_scaling.original_max_position_embeddings = context;
+      if (cast(llama3_divisors(tried), DType::kF64).to_vector<double>() == divisors)
+        return tried.rope_scaling;
+    }
   fail(ErrorCode::kUnsupported, where,
        "tensor \"rope_freqs.weight\": expected Llama 3's scaling of rope, with the factors 1 and 4 "
-       "of low and high frequencies");
+       "of low and high frequencies, or 1 of both");
 }
 
 /// The shortest decimal number with the same f32, of numbers that are one: files hold 1e-5 as an

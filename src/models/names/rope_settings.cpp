@@ -76,8 +76,8 @@ RopeScaling scaling_of(const Settings& rope, int64_t max_position_embeddings, in
       s.original_max_position_embeddings = context;
       s.low_freq_factor = positive(rope, "low_freq_factor");
       s.high_freq_factor = positive(rope, "high_freq_factor");
-      if (s.high_freq_factor <= s.low_freq_factor)
-        rope.fail_expected("high_freq_factor", "a number above low_freq_factor");
+      if (s.high_freq_factor < s.low_freq_factor)
+        rope.fail_expected("high_freq_factor", "at least low_freq_factor");
       break;
     case RopeScalingType::kLongRope:
       s.original_max_position_embeddings = context;

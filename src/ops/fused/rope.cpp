@@ -99,6 +99,7 @@ double unscaled_share(int64_t i, int64_t head_dim, double theta, const RopeScali
 /// from context / low_freq_factor on.
 double unscaled_share(double frequency, const RopeScaling& s) {
   const double rotations = double(s.original_max_position_embeddings) * frequency / kTurn;
+  if (s.high_freq_factor == s.low_freq_factor) return rotations < s.low_freq_factor ? 0 : 1;
   return std::clamp((rotations - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor), 0.0,
                     1.0);
 }
@@ -172,8 +173,8 @@ void check_scaling(int64_t head_dim, double theta, const RopeScaling& s) {
             std::min(s.beta_fast, s.beta_slow));
   }
   if (s.type == RopeScalingType::kLlama3)
-    require(s.high_freq_factor > s.low_freq_factor, "high_freq_factor above low_freq_factor",
-            s.high_freq_factor);
+    require(s.high_freq_factor >= s.low_freq_factor,
+            "a high_freq_factor of at least low_freq_factor", s.high_freq_factor);
 }
 
 }  // namespace

@@ -133,8 +133,8 @@ TEST(RopeTables, RejectScalingsThatMakeNoSense) {
   refused({.type = yarn, .original_max_position_embeddings = 8, .beta_fast = 0}, "beta_fast");
   refused({.type = RopeScalingType::kLlama3,
            .original_max_position_embeddings = 8,
-           .low_freq_factor = 4},
-          "expected high_freq_factor above low_freq_factor, got 4");
+           .low_freq_factor = 5},
+          "expected a high_freq_factor of at least low_freq_factor, got 4");
 }
 
 TEST(Rope, HasOldNames) {
