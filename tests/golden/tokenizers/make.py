@@ -41,6 +41,10 @@ QWEN2 = LLAMA3.replace("{1,3}", "")
 TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|"
           r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|"
           r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+CONTRACTION = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+LLAMA4 = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + CONTRACTION +
+          r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + CONTRACTION +
+          r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 CLIP = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 
 
@@ -105,6 +109,12 @@ def starcoder2():
 def tekken():
     tokenizer = byte_level(pre_tokenizers.Sequence([isolated(TEKKEN), pre_tokenizers.ByteLevel(False, use_regex=False)]), ignore_merges=True)
     tokenizer.post_processor = around(tokenizer, "<s> $A </s>")
+    return tokenizer
+
+
+def llama4():
+    tokenizer = byte_level(pre_tokenizers.Sequence([isolated(LLAMA4), pre_tokenizers.ByteLevel(False, use_regex=False)]))
+    tokenizer.post_processor = around(tokenizer, "<s> $A")
     return tokenizer
 
 
@@ -216,7 +226,8 @@ def siglip2():
         decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()]), "$A </s>")
 
 
-MAKERS = [gpt2, roberta, llama3, qwen2, starcoder2, tekken, llama2, llama2_metaspace, metaspace, gemma, words, rare, splits, added, clip, siglip2]
+MAKERS = [gpt2, roberta, llama3, qwen2, starcoder2, tekken, llama2, llama2_metaspace, metaspace, gemma, words, rare, splits, added, clip, siglip2,
+          llama4]
 
 
 def expected(tokenizer, file):

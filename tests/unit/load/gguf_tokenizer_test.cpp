@@ -28,6 +28,7 @@ TEST(GgufTokenizer, TheFileGivesTheIdsOfTokenizerJson) {
       {"gpt2", 0},
       {"llama3", 0},
       {"tekken", 0},
+      {"llama4", 0},
       {"starcoder2", 0},
       {"llama2", 0},
       {"gemma", 0},
@@ -47,15 +48,11 @@ TEST(GgufTokenizer, TheFileGivesTheIdsOfTokenizerJson) {
 }
 
 TEST(GgufTokenizer, ATokenizerJsonOfTheFileGivesTheSameIds) {
-  const std::
-      pair<const char*, int>
-          rows
-              [] =
-                  {
-                      {"gpt2", 0},       {"llama3", 0}, {"tekken", 0}, {"starcoder2", 0},
-                      {"llama2", 0},     {"gemma", 0},  {"qwen2", 0},  {"gguf_gpt2", 0},
-                      {"gguf_llama", 1},  // a token of two characters that are no tokens
-                  };
+  const std::pair<const char*, int> rows[] = {
+      {"gpt2", 0},       {"llama3", 0},     {"tekken", 0}, {"llama4", 0},
+      {"starcoder2", 0}, {"llama2", 0},     {"gemma", 0},  {"qwen2", 0},
+      {"gguf_gpt2", 0},  {"gguf_llama", 1},  // a token of two characters that are no tokens
+  };
   for (const auto& [name, differing] : rows) {
     SCOPED_TRACE(name);
     Settings metadata = read_json(kTokenizers + name + ".json");

@@ -68,9 +68,9 @@ TEST_P(LikeHuggingFace, IdsTokensOffsetsAndText) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, LikeHuggingFace,
                          testing::Values("added", "clip", "gemma", "gpt2", "llama2",
-                                         "llama2_metaspace", "llama3", "metaspace", "qwen2", "rare",
-                                         "roberta", "siglip2", "splits", "starcoder2", "tekken",
-                                         "words"),
+                                         "llama2_metaspace", "llama3", "llama4", "metaspace",
+                                         "qwen2", "rare", "roberta", "siglip2", "splits",
+                                         "starcoder2", "tekken", "words"),
                          [](const auto& info) { return std::string(info.param); });
 
 class LikeLlamaCpp : public testing::TestWithParam<const char*> {};
