@@ -211,7 +211,7 @@ void add_scaling(const DecoderConfig& config, const Settings& raw, Fields& field
 
 /// Whether files of the family lack the window of its layers.
 bool loses_window(const DecoderConfig& config) {
-  return config.sliding_window > 0 &&
+  return config.sliding_window > 0 && !config.chunked_windows &&
          !has_gguf_key(*find_family(config.model_type), "attention.sliding_window");
 }
 

@@ -31,6 +31,7 @@ enum class NormType {
   kLayer,        // layer_norm with weight and bias
   kLayerWeight,  // layer_norm with weight alone
   kLayerPlain,   // layer_norm without either
+  kRmsPlain,     // rms_norm without weight
 };
 /// The normalized values of a block: the inputs of attention and MLP, their outputs, or both.
 enum class NormPlaces { kInputs, kOutputs, kBoth };
@@ -40,6 +41,7 @@ enum class QkNorm {
   kHead,        // each head by itself by the model's norm, with one weight for all heads
   kEachHead,    // each head by itself by layer_norm, with a weight per head and no bias
   kProjection,  // all heads together
+  kRotated,     // in layers with rope each head by itself by rms_norm without weight
 };
 
 /// How a Mamba layer normalizes its output, group by group, beside the gate that multiplies it.
@@ -79,6 +81,8 @@ struct DecoderConfig {
   bool learned_positions = false;      // an embedding of positions in place of rope
   bool alibi = false;                  // biases of scores by the key's position in place of rope
   int64_t sliding_window = 0;
+  bool chunked_windows = false;  // sliding layers attend to keys of the query's own chunk, as their
+                                 // positions fall into chunks of sliding_window
   std::vector<LayerType> layer_types = {};  // one per layer; empty: all full
   int64_t lru_width = 0;                    // of recurrent layers; 0: hidden_size
   int64_t conv1d_width = 4;                 // taps of the convolutions of layers with a state
@@ -121,9 +125,10 @@ struct DecoderConfig {
   int64_t n_group = 1;             // groups of experts; tokens select from the topk_group best ones
   int64_t topk_group = 1;
   GroupScore group_score = GroupScore::kSumOfTop2;
-  bool norm_topk_prob = false;       // the selected experts' scores are scaled to a sum of 1
-  double norm_topk_min = 0;          // the least sum that scales them
-  double routed_scaling_factor = 1;  // multiplies the selected experts' scores
+  bool norm_topk_prob = false;        // the selected experts' scores are scaled to a sum of 1
+  double norm_topk_min = 0;           // the least sum that scales them
+  double routed_scaling_factor = 1;   // multiplies the selected experts' scores
+  bool scales_expert_inputs = false;  // by the scores; else their outputs
   std::vector<bool> sparse_layers =
       {};  // whether a layer has experts, one per layer; empty: each does
   /// c > 0: an MLP's gate g and up u give (clamp(u, -c, c) + 1) h sigmoid(swiglu_alpha h), where
@@ -148,8 +153,11 @@ struct DecoderConfig {
   int64_t v_head_dim = 0;
   double rope_mscale_all_dim =
       0;  // m: with scaled rope, (0.1 m ln factor + 1)² times latent scores
-  double llama_4_scaling_beta = 0;     // queries at position p are multiplied by 1 + beta ln(1 +
-                                       // floor(p / original_max_position_embeddings))
+  double llama_4_scaling_beta = 0;  // queries at position p are multiplied by 1 + beta ln(1 +
+                                    // floor(p / original_max_position_embeddings))
+  double attn_scale = 0;  // in layers without rope, queries at position p are multiplied by 1 +
+                          // attn_scale ln(1 + floor((p + 1) / floor_scale))
+  int64_t floor_scale = 8192;
   double clip_qkv = 0;                 // c: queries, keys and values are clamped to [-c, c]; 0: not
   double embedding_scale = 1;          // multiplies embeddings, rounded to their dtype
   double residual_multiplier = 1;      // multiplies the outputs of attention and MLP

@@ -91,6 +91,7 @@ AttentionOptions attention_options(const DecoderConfig& c, int64_t layer) {
           .rotary_dim = rotates(c, layer) ? rotated_elements(c) : 0,
           .pairs = c.rope_pairs,
           .slides = slides(c, layer),
+          .chunked = c.chunked_windows && slides(c, layer),
           .alibi = c.alibi,
           .bias = c.attention_bias,
           .output_bias = c.attention_output_bias,
@@ -99,6 +100,9 @@ AttentionOptions attention_options(const DecoderConfig& c, int64_t layer) {
           .qk_norm = c.qk_norm,
           .norm_after_rope = c.qk_norm_after_rope,
           .sinks = c.attention_sinks,
+          .temperature = {.scale = rotates(c, layer) ? 0 : c.attn_scale,
+                          .length = c.floor_scale,
+                          .offset = 1},
           .norm = norm_kind(c),
           .deviation = c.initializer_range,
           .output_deviation = residual_deviation(c),
@@ -171,9 +175,10 @@ LatentAttentionOptions latent_options(const DecoderConfig& c, int64_t layer) {
           .pairs = c.rope_pairs,
           .bias = c.attention_bias,
           .output_bias = c.attention_output_bias,
-          .temperature =
-              c.rope_scaling.original_max_position_embeddings > 0 ? c.llama_4_scaling_beta : 0,
-          .temperature_length = c.rope_scaling.original_max_position_embeddings,
+          .temperature = {.scale = c.rope_scaling.original_max_position_embeddings > 0
+                                       ? c.llama_4_scaling_beta
+                                       : 0,
+                          .length = c.rope_scaling.original_max_position_embeddings},
           .deviation = c.initializer_range,
           .output_deviation = residual_deviation(c),
           .sdpa = {.is_causal = c.is_causal, .scale = latent_score_scale(c)}};
@@ -203,6 +208,7 @@ ExpertsOptions experts_options(const DecoderConfig& c) {
                                     .least_sum = c.norm_topk_min,
                                     .scale = c.routed_scaling_factor,
                                     .deviation = c.initializer_range},
+                         .scales_inputs = c.scales_expert_inputs,
                          .shared = mlp_options(c, c.shared_expert_intermediate_size),
                          .shared_gate = c.shared_expert_gate};
   options.expert.bias = c.expert_bias;

@@ -17,6 +17,7 @@ enum class Sliding {
   kFromLayer,  // those from "max_window_layers" on, if "use_sliding_window"
   kPattern,    // all but each "sliding_window_pattern"-th
   kUnrotated,  // those without rope, if "use_sliding_window"
+  kRotated,    // those with rope
   kEven,       // those at even indices below "max_window_layers", if "use_sliding_window"
 };
 

@@ -241,6 +241,8 @@ bool slides(const Settings& values, const Family& family, const Config& c, int64
              0;
     case Sliding::kUnrotated:
       return !c.rope_layers[size_t(layer)];
+    case Sliding::kRotated:
+      return c.rope_layers[size_t(layer)];
     case Sliding::kEven:
       return layer % 2 == 0 && layer < values.integer_or("max_window_layers", 28);
   }
@@ -306,6 +308,14 @@ void read_window(const ConfigField& field, const Settings& values, const Family&
   for (size_t i = 0; i < types.size() && have_window && family.only_sliding_rotate; i++)
     c.rope_layers.push_back(types[i] == LayerType::kSliding);
   c.layer_types = std::move(types);
+}
+/// Files of chunks leave their size out, and have 0 for models whose layers are all full.
+OptionalSetting gguf_window(const GgufKey& key, const GgufFile& file) {
+  if (!file.family.defaults.chunked_windows) return null_for_0(key, file);
+  check(!file.has(key.key), ErrorCode::kUnsupported, file.metadata.where(), "\"",
+        file.name(key.key), "\": expected chunks of ", file.family.defaults.sliding_window,
+        " positions, which a file has without this key");
+  return {};
 }
 OptionalSetting write_gguf_window(const Config& c, const Family& family) {
   if (c.sliding_window == 0 && has_gguf_key(family, kPattern)) return {};
@@ -708,7 +718,24 @@ constexpr std::string_view kExpertSize = "expert_feed_forward_length",
                            kSharedSize = "expert_shared_feed_forward_length",
                            kWeightsNorm = "expert_weights_norm";
 
+/// "attn_temperature_tuning" is false, true, or the 4 of the first files.
+void read_attn_scale(const ConfigField& field, const Settings& values, const Family&, Config& c) {
+  constexpr std::string_view kTuning = "attn_temperature_tuning";
+  const Setting* const tuning = values.find(kTuning);
+  const auto* const number = tuning ? std::get_if<int64_t>(&tuning->value) : nullptr;
+  const bool is_on = number ? *number != 0 : values.flag_or(kTuning, true);
+  c.attn_scale = c.attn_scale > 0 ? positive(values, field.key, c.attn_scale) : 0;
+  if (!is_on) c.attn_scale = 0;
+}
+
 // ---- the layers that have experts
+
+OptionalSetting write_listed_layers(const Config& c, const Family&) {
+  Setting::List sparse;
+  for (int64_t i = 0; i < c.num_hidden_layers; i++)
+    if (c.sparse_layers.empty() || c.sparse_layers[size_t(i)]) sparse.emplace_back(i);
+  return Setting(std::move(sparse));
+}
 
 void read_sparse_layers(const ConfigField& field, const Settings& values, const Family& family,
                         Config& c) {
@@ -717,11 +744,14 @@ void read_sparse_layers(const ConfigField& field, const Settings& values, const 
                                          values.integer_or("moe_layer_interval", 1, 1), 1),
                 first = values.integer_or("first_k_dense_replace", family.first_k_dense_replace, 0),
                 last = values.integer_or("moe_layer_end_index", -1, -1);
-  const std::vector<int64_t> dense = values.integers(field.key);
+  const std::vector<int64_t> dense = values.integers(field.key),
+                             listed = values.integers("moe_layers");
+  const bool lists = values.has("moe_layers");
   std::vector<bool> sparse;
   for (int64_t i = 0; i < c.num_hidden_layers; i++)
-    sparse.push_back((i + 1) % step == 0 && i >= first && (last < 0 || i <= last) &&
-                     !contains(dense, i));
+    sparse.push_back(lists ? contains(listed, i)
+                           : (i + 1) % step == 0 && i >= first && (last < 0 || i <= last) &&
+                                 !contains(dense, i));
   if (contains(sparse, false)) c.sparse_layers = std::move(sparse);
 }
 
@@ -1272,10 +1302,27 @@ const ConfigField kFields[] = {
      }}},
     {"use_qk_norm",
      false,
-     [](Field field, Values values, const Family&, Config&) {
-       if (values.has(field.key) && !values.flag_or(field.key, true))
-         values.fail_expected(field.key, "true");
+     [](Field field, Values values, const Family&, Config& c) {
+       if (!values.has(field.key) || values.flag_or(field.key, true)) return;
+       if (c.qk_norm != QkNorm::kRotated) values.fail_expected(field.key, "true");
+       c.qk_norm = QkNorm::kNone;
+     },
+     [](const Config& c, const Family& family) -> OptionalSetting {
+       if (family.defaults.qk_norm != QkNorm::kRotated) return {};
+       return Setting(c.qk_norm != QkNorm::kNone);
+     },
+     // Files do not say it: Llama 4's model of 128 experts has no such norms.
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (f.family.defaults.qk_norm != QkNorm::kRotated) return {};
+       return Setting(f.size("expert_count") != 128);
+     }}},
+    {"attn_temperature_tuning", false, nullptr,
+     [](const Config& c, const Family&) -> OptionalSetting { return Setting(c.attn_scale > 0); }},
+    {"attn_scale", false, read_attn_scale,
+     [](const Config& c, const Family& family) -> OptionalSetting {
+       return Setting(c.attn_scale > 0 ? c.attn_scale : family.defaults.attn_scale);
      }},
+    {"floor_scale", false, read_size<&Config::floor_scale>, write<&Config::floor_scale>},
     {"alibi",
      false,
      read_flag<&Config::alibi>,
@@ -1324,7 +1371,7 @@ const ConfigField kFields[] = {
      write_or_null<&Config::sliding_window>,
      {.key = "attention.sliding_window",
       .is_rare = true,
-      .read = null_for_0,
+      .read = gguf_window,
       .write = write_gguf_window}},
     // layers that keep a state
     {"lru_width", false,
@@ -1579,10 +1626,15 @@ const ConfigField kFields[] = {
      nullptr,
      write_sparse<&SparseLayers::first>,
      {.key = "leading_dense_block_count"}},
+    {"moe_layers", false, nullptr, write_listed_layers},
     {"moe_layer_interval",
      false,
      nullptr,
-     write_sparse<&SparseLayers::interval>,
+     [](const Config& c, const Family& family) -> OptionalSetting {
+       // Without a key of the first layer, the interval says it.
+       const SparseLayers layers(c);
+       return Setting(lists(family, "moe_layers") ? layers.first + 1 : layers.interval);
+     },
      {.key = "interleave_moe_layer_step"}},
     {"moe_layer_end_index", false, nullptr, write_sparse<&SparseLayers::last>},
     {"mlp_only_layers", false, read_sparse_layers, write_dense_layers},

@@ -58,7 +58,8 @@ Settings folder_values(const Family& family, const Settings& settings,
     for (const auto& [file, wick] : family.renamed_keys)
       if (file == key && !file.empty()) values.set(std::string(wick), value), is_read = true;
     for (const ConfigField& field : config_fields())
-      if (field.key == key && has_own_name(family, field)) values.set(key, value), is_read = true;
+      if (field.key == key && !is_read && has_own_name(family, field))
+        values.set(key, value), is_read = true;
     if (!is_read) pass_over(settings, entry, family, ignored);
   }
   return values;

@@ -183,7 +183,7 @@ std::string text_name(const std::string& name) {
       {"model.text_model.", "model."},
       {"transformer.", ""}};  // GPT-2, whose own files lack it, and ChatGLM
   for (const std::string_view other :
-       {"vision_tower.", "multi_modal_projector.", "visual.", "model.visual.",
+       {"vision_tower.", "vision_model.", "multi_modal_projector.", "visual.", "model.visual.",
         "model.vision_tower.", "model.multi_modal_projector.", "model.vision_model.",
         "model.connector."})
     if (name.starts_with(other)) return "";

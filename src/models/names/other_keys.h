@@ -58,6 +58,7 @@ inline constexpr ChangingKey kChangingKeys[] = {
     {"rope_local_base_freq", 0},
     {"rope_interleaved", 0},
     {"llama_4_scaling_beta", 0},
+    {"attn_temperature_tuning", 0},
     {"no_rope_layers", 0},
     {"no_rope_layer_interval", 0},
     {"mrope_section", 0},
@@ -177,7 +178,8 @@ inline constexpr std::string_view kIdleKeys[] = {"architectures",
                                                  "ep_size",
                                                  "aux_loss_alpha",
                                                  "seq_aux",
-                                                 "finetuned"};
+                                                 "finetuned",
+                                                 "for_llm_compressor"};
 
 /// GGUF's keys, after "ARCHITECTURE.", that fields read beside their own, or that have no effect.
 inline constexpr std::string_view kOtherGgufKeys[] = {"pooling_type",

@@ -26,6 +26,14 @@ std::vector<float> alibi_slopes(int64_t heads) {
   return slopes;
 }
 
+/// Whether queries may attend to a key by their chunk: [B, 1, T, keys]. `visible` [B, T]: the last
+/// position that each attends to, `positions`: the same as indices of keys.
+Tensor in_chunk(const Tensor& visible, const Tensor& positions, int64_t chunk, int64_t keys) {
+  const Tensor starts = positions - remainder(visible, chunk);
+  const Tensor at = arange(keys, {.dtype = DType::kI64, .device = visible.device()});
+  return at >= unsqueeze(unsqueeze(starts, 1), 3);
+}
+
 }  // namespace
 
 HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const std::string& name,
@@ -38,7 +46,13 @@ HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const
       projection(p, name, o.hidden_size, (has_gate ? 2 : 1) * heads * o.head_dim,
                  {.bias = o.bias, .deviation = o.deviation}),
       all_norm(o.norm, p, o.qk_norm == QkNorm::kProjection ? norm : "", heads * o.head_dim),
-      head_norm(o.norm, p, o.qk_norm == QkNorm::kHead ? norm : "", o.head_dim) {
+      head_norm(
+          o.qk_norm == QkNorm::kRotated ? NormKind{.type = NormType::kRmsPlain, .eps = o.norm.eps}
+                                        : o.norm,
+          p,
+          o.qk_norm == QkNorm::kHead || (o.qk_norm == QkNorm::kRotated && o.rotary_dim > 0) ? norm
+                                                                                            : "",
+          o.head_dim) {
   if (o.qk_norm != QkNorm::kEachHead || norm.empty()) return;
   per_head_norm.emplace(p, norm, head_dim, LayerNormOptions{.eps = o.norm.eps, .affine = false});
   head_weights = p.take(norm + ".weight", {heads, head_dim}, {1, 0});
@@ -109,8 +123,9 @@ Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& re
     return options_.norm_after_rope ? projection.of_heads(heads) : heads;
   };
   const HeadsProjection::Heads queries = q_proj_(x);
-  const Tensor q = transpose(turned(queries.x, q_proj_), 1, 2);  // [B, H, T, D]
-  Tensor k = transpose(turned(k_proj_(x).x, k_proj_), 1, 2);     // [B, G, T, D]
+  const Tensor q = options_.temperature(transpose(turned(queries.x, q_proj_), 1, 2),
+                                        step.positions);      // [B, H, T, D]
+  Tensor k = transpose(turned(k_proj_(x).x, k_proj_), 1, 2);  // [B, G, T, D]
   Tensor v = transpose(v_proj_(x).x, 1, 2);
   SdpaOptions sdpa_options = options_.sdpa;
   if (sdpa_options.is_causal) sdpa_options.positions = step.visible;
@@ -120,6 +135,10 @@ Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& re
     v = all.values;
     sdpa_options.positions = all.positions;
   }
+  // Fewer keys than a chunk are the keys of the first chunk.
+  if (options_.chunked && k.size(2) >= sdpa_options.window)
+    sdpa_options.mask =
+        in_chunk(step.visible, sdpa_options.positions, sdpa_options.window, k.size(2));
   if (alibi_) sdpa_options.mask = (*alibi_)(k.size(2));
   if (sdpa_options.window > 0 && step.seen_from) {
     sdpa_options.mask = seen_keys(step, sdpa_options, k.size(2));
@@ -146,7 +165,9 @@ std::unique_ptr<LayerCache> Attention::make_cache(const CacheOptions& o,
 
 void Attention::add_work(double before, const TensorOptions& options, TokenWork* work) const {
   const int64_t window = options_.sdpa.window;
-  const double attended = window > 0 ? std::min(before + 1, double(window)) : before + 1;
+  const double attended = options_.chunked ? std::fmod(before, double(window)) + 1
+                          : window > 0     ? std::min(before + 1, double(window))
+                                           : before + 1;
   const int64_t keys = options_.key_value_heads * options_.head_dim;
   work->cache_bytes += attended * double(bytes_of(options.dtype, 2 * keys));
   work->cache_flop += 4 * attended * double(options_.heads * options_.head_dim);

@@ -6,6 +6,7 @@
 
 #include "models/parts/mixer.h"
 #include "models/parts/norm.h"
+#include "models/parts/temperature.h"
 #include "wick/ops/attention.h"
 
 // Shapes: B sequences, T tokens each, D head size, H query heads, G key-value heads.
@@ -16,7 +17,8 @@ struct AttentionOptions {
   int64_t hidden_size = 0, heads = 0, key_value_heads = 0, head_dim = 0;
   int64_t rotary_dim = 0;  // 0: the layer does not rotate
   RopePairs pairs = RopePairs::kHalves;
-  bool slides = false;  // takes Step::local_rope
+  bool slides = false;   // takes Step::local_rope
+  bool chunked = false;  // of the window, a query attends to the keys of its chunk alone
   bool alibi = false;
   bool bias = false, output_bias = false;
   bool gate = false;  // q_proj also has a gate of each head's output: y sigmoid(gate)
@@ -24,6 +26,7 @@ struct AttentionOptions {
   QkNorm qk_norm = QkNorm::kNone;
   bool norm_after_rope = false;  // of each head
   bool sinks = false;            // a score of each head that has no key
+  Temperature temperature = {};
   NormKind norm = {};
   double deviation = 0.02, output_deviation = 0.02;  // of initial weights
   SdpaOptions sdpa = {};

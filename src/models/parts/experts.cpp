@@ -3,6 +3,7 @@
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/matmul.h"
+#include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
 
@@ -22,6 +23,7 @@ Tensor SharedExpert::operator()(const Tensor& x) const {
 
 Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name)
     : glu(o.expert.glu),
+      scales_inputs(o.scales_inputs),
       router(o.router, p, name),
       gate_proj(p, name + "experts.gate_proj", o.router.experts, o.expert.hidden_size,
                 o.expert.intermediate_size,
@@ -37,9 +39,13 @@ Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name
 Tensor Experts::operator()(const Tensor& x, const Tensor& residual) const {
   const Tensor rows = reshape(x, {x.size(0) * x.size(1), x.size(2)});
   const auto [weights, ids] = router(rows);  // [B T, selected]
-  const Tensor y = down_proj(glu(gate_proj(rows, ids), up_proj(rows, ids)), ids);
-  const Tensor sum = reshape(matmul(unsqueeze(cast(weights, x.dtype()), 1), y), x.shape());
-  const Tensor all = shared_expert ? sum + (*shared_expert)(x) : sum;
+  const Tensor factors = cast(weights, x.dtype());
+  const Tensor inputs = scales_inputs ? unsqueeze(rows, 1) * unsqueeze(factors, 2) : rows;
+  const Tensor y = down_proj(glu(gate_proj(inputs, ids), up_proj(inputs, ids)), ids);
+  const Tensor sum_of_all =
+      scales_inputs ? sum(y, {.dims = {1}}) : matmul(unsqueeze(factors, 1), y);
+  const Tensor routed = reshape(sum_of_all, x.shape());
+  const Tensor all = shared_expert ? routed + (*shared_expert)(x) : routed;
   return residual ? residual + all : all;
 }
 

@@ -11,6 +11,7 @@ namespace wick {
 struct ExpertsOptions {
   MlpOptions expert = {};
   RouterOptions router = {};
+  bool scales_inputs = false;  // the router's weights multiply the experts' inputs
   /// Of an MLP beside them for every token; an intermediate_size of 0: there is no such one.
   MlpOptions shared = {};
   bool shared_gate = false;
@@ -25,10 +26,11 @@ struct SharedExpert {
   Tensor operator()(const Tensor& x) const;
 };
 
-/// The experts' outputs are added with the router's weights. Source: Shazeer et al. 2017,
-/// arXiv:1701.06538, eq. 1.
+/// The experts' outputs are added with the router's weights; or without, if those multiply the
+/// inputs, as in Llama 4. Source: Shazeer et al. 2017, arXiv:1701.06538, eq. 1.
 struct Experts {
   const Glu glu;
+  const bool scales_inputs;
   const Router router;
   const ExpertLinear gate_proj, up_proj, down_proj;
   std::optional<SharedExpert> shared_expert;

@@ -22,14 +22,6 @@ Tensor by_head(const Tensor& x, const Tensor& weight) {
   return transpose(reshape(matmul(rows, weight), {h, b, t, weight.size(2)}), 0, 1);
 }
 
-/// The factors of queries at positions [B, T], [B, 1, T, 1].
-Tensor temperatures(const LatentAttentionOptions& o, const Tensor& positions, DType dtype) {
-  const Tensor lengths = cast(floor_divide(positions, o.temperature_length),
-                              dtype == DType::kF64 ? DType::kF64 : DType::kF32);
-  const Tensor factors = log(lengths + 1) * o.temperature + 1;
-  return cast(unsqueeze(unsqueeze(factors, 1), 3), dtype);
-}
-
 }  // namespace
 
 LatentQueries::LatentQueries(const LatentAttentionOptions& o, Parameters& p,
@@ -90,16 +82,13 @@ LatentAttention::Operands LatentAttention::operands_of(const Tensor& x, const St
   const auto turned = [&](const Tensor& heads) {
     return rotated(heads, step.rope, o.pairs, o.rope_dim);
   };
-  Operands all{transpose(narrow(q, 3, 0, o.plain_dim), 1, 2),
-               transpose(turned(narrow(q, 3, o.plain_dim, o.rope_dim)), 1, 2),
-               kv_a_layernorm_(narrow(latent_rope, 2, 0, o.rank)),
-               turned(unsqueeze(narrow(latent_rope, 2, o.rank, o.rope_dim), 2))};
-  if (o.temperature != 0) {
-    const Tensor factors = temperatures(o, step.positions, x.dtype());
-    all.q_plain = all.q_plain * factors;
-    all.q_rope = all.q_rope * factors;
-  }
-  return all;
+  const auto tempered = [&](const Tensor& heads) {
+    return o.temperature(transpose(heads, 1, 2), step.positions);
+  };
+  return {tempered(narrow(q, 3, 0, o.plain_dim)),
+          tempered(turned(narrow(q, 3, o.plain_dim, o.rope_dim))),
+          kv_a_layernorm_(narrow(latent_rope, 2, 0, o.rank)),
+          turned(unsqueeze(narrow(latent_rope, 2, o.rank, o.rope_dim), 2))};
 }
 
 Tensor LatentAttention::plain(const Operands& x, const SdpaOptions& sdpa_options) const {

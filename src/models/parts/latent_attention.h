@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/parts/attention.h"
+#include "models/parts/temperature.h"
 
 // Shapes: B sequences, T tokens each, H heads, C the rank of keys and values, N and R the elements
 // of a query without and with rope, V the elements of a value.
@@ -17,9 +18,7 @@ struct LatentAttentionOptions {
   int64_t rank = 0, plain_dim = 0, rope_dim = 0, value_dim = 0;  // C, N, R, V
   RopePairs pairs = RopePairs::kAdjacent;
   bool bias = false, output_bias = false;  // bias: of the projections to the ranks
-  /// Queries at position p are multiplied by 1 + temperature ln(1 + floor(p / temperature_length)).
-  double temperature = 0;
-  int64_t temperature_length = 0;
+  Temperature temperature = {};
   double deviation = 0.02, output_deviation = 0.02;  // of initial weights
   SdpaOptions sdpa = {};
 };

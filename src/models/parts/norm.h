@@ -18,9 +18,11 @@ struct NormKind {
 struct Norm {
   std::optional<RmsNorm> rms;
   std::optional<LayerNorm> layer;
+  Tensor ones;  // [dim]: the weight of a kRmsPlain
+  double eps = 0;
 
   Norm(const NormKind& kind, Parameters& p, const std::string& name, int64_t dim);
-  bool is_identity() const { return !rms && !layer; }
+  bool is_identity() const { return !rms && !layer && eps == 0; }
   Tensor operator()(const Tensor& x) const;
 };
 

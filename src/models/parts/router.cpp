@@ -38,7 +38,11 @@ ValuesIndices Router::operator()(const Tensor& rows) const {
   } else {
     const Tensor scores =
         o.scores == RouterScores::kSoftmax ? softmax(logits, -1) : sigmoid(logits);
-    const Tensor ranked = within_groups(correction.defined() ? scores + correction : scores);
+    // The sigmoids of large logits are equal, and those are not.
+    const bool by_logits = o.scores == RouterScores::kSigmoid && o.groups == 1;
+    const Tensor ranked = within_groups(correction.defined() ? scores + correction
+                                        : by_logits          ? logits
+                                                             : scores);
     const Tensor ids = topk(ranked, o.selected).indices;
     Tensor weights = gather(scores, -1, ids);
     if (o.renormalizes)

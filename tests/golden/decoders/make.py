@@ -40,6 +40,8 @@ DENSE = dict(LATENT, first_k_dense_replace=2)
 SPARSE = dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1, n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=8,
               n_shared_experts=2, n_group=4, topk_group=2, routed_scaling_factor=1.5)
 
+LLAMA4 = dict(SIZES, initializer_range=0.3, intermediate_size=8, intermediate_size_mlp=20, num_local_experts=4)
+
 # name: family, dtype in the file, options of the config
 MODELS = {
     "llama_linear": (LLAMA, "float16", dict(rope_parameters=dict(rope_type="linear", rope_theta=500.0, factor=3.0))),
@@ -193,6 +195,15 @@ MODELS = {
     "deepseek_v3": ("DeepseekV3", "float32", dict(SPARSE, num_mtp_layers=0)),
     "mistral4": ("Mistral4", "bfloat16", dict(SPARSE, n_group=1, topk_group=1, rope_parameters=dict(
         YARN, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
+    "llama4": ("Llama4Text", "float32", dict(LLAMA4, num_hidden_layers=4, attention_chunk_size=6, interleave_moe_layer_step=2,
+                                             floor_scale=4, attn_scale=0.3, attention_bias=True)),
+    # As the text part of a model of text and images.
+    "llama4_images": ("Llama4Text", "bfloat16", dict(LLAMA4, attention_chunk_size=5, no_rope_layers=[1, 0], use_qk_norm=False,
+                                                     attn_temperature_tuning=False, num_experts_per_tok=2)),
+    # GGUF files do not say the sizes of chunks and of the scale's floor; these are the defaults.
+    "llama4_long": ("Llama4Text", "float32", dict(LLAMA4, num_hidden_layers=4, interleave_moe_layer_step=2, rope_parameters=dict(
+        rope_type="llama3", rope_theta=500.0, factor=16.0, original_max_position_embeddings=16, low_freq_factor=1.0,
+        high_freq_factor=1.0))),
     # GGUF files do not say llama_4_scaling_beta; this is the default.
     "mistral4_dense": ("Mistral4", "float32", dict(DENSE, tie_word_embeddings=True, rope_parameters=dict(
         YARN, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
@@ -268,13 +279,18 @@ def as_chatglm(folder):
 def as_text_part(folder):
     """From a text model to one of text and images, of which the part for images and the guessing layers are no more than a tensor."""
     config = json.loads((folder / "config.json").read_text())
+    architecture = config["architectures"][0].replace("CausalLM", "ConditionalGeneration")
     (folder / "config.json").write_text(json.dumps(dict(
-        model_type=config["model_type"].removesuffix("_text"), architectures=["Qwen3_5ForConditionalGeneration"], text_config=config,
+        model_type=config["model_type"].removesuffix("_text"), architectures=[architecture], text_config=config,
         vision_config={}, image_token_id=40, tie_word_embeddings=config["tie_word_embeddings"]), indent=2) + "\n")
     weights = safetensors.torch.load_file(folder / "model.safetensors")
-    former = {name.replace("model.", "model.language_model.", 1) if "language_model" not in name else name: weight
-              for name, weight in weights.items()}
-    former["model.visual.patch_embed.proj.weight"], former["mtp.fc.weight"] = torch.ones(2, 2), torch.zeros(2, 2)
+    if config["model_type"] == "llama4_text":
+        former = {"language_model." + name: weight for name, weight in weights.items()}
+        former["vision_model.patch_embedding.linear.weight"] = torch.ones(2, 2)
+    else:
+        former = {name.replace("model.", "model.language_model.", 1) if "language_model" not in name else name: weight
+                  for name, weight in weights.items()}
+        former["model.visual.patch_embed.proj.weight"], former["mtp.fc.weight"] = torch.ones(2, 2), torch.zeros(2, 2)
     safetensors.torch.save_file(former, folder / "model.safetensors", {"format": "pt"})
 
 
@@ -339,7 +355,7 @@ for name, (family, dtype, options) in MODELS.items():
         as_dense(folder / "config.json")
     if name == "chatglm":
         as_chatglm(folder)
-    if name == "qwen3_5_images":
+    if name.endswith("_images"):
         as_text_part(folder)
     for file in folder.iterdir():
         file.chmod(0o644)

@@ -67,6 +67,7 @@ MODELS = {
     "minimax_m2": gguf.LlamaFileType.ALL_F32,
     "deepseek_v2_lite_dense": gguf.LlamaFileType.ALL_F32,
     "mistral4_dense": gguf.LlamaFileType.ALL_F32,
+    "llama4_long": gguf.LlamaFileType.ALL_F32,
 }
 
 def yielding(modify_tensors):

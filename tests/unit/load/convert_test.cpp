@@ -72,6 +72,7 @@ constexpr struct {
     {"cohere2", DType::kF32},
     {"ernie4_5_moe", DType::kF32},
     {"minimax_m2", DType::kF32},
+    {"llama4_long", DType::kF32},
 };
 
 /// A file's fields by their keys, without those of the tokenizer. Their order differs from
@@ -342,6 +343,8 @@ TEST(Convert, RefusesWhatItCannotWrite) {
                "\"hidden_act\": a GGUF file of a llama has \"silu\", got \"gelu\"");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "falcon_alibi", out), kUnsupported,
                "a GGUF file of a falcon has ");
+  EXPECT_ERROR(convert_to_gguf(kDecoders + "llama4", out), kUnsupported,
+               "a GGUF file of a llama4_text has ");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "helium", out), kUnsupported,
                "GGUF has no architecture for helium models");
   EXPECT_ERROR(convert_to_gguf(std::string(WICK_GOLDEN) + "/image_prompt/paligemma", out),

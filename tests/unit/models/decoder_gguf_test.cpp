@@ -94,6 +94,22 @@ TEST(GgufConfig, OfPhi3HasNoWindowOfZero) {
   EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).sliding_window, 9);
 }
 
+TEST(GgufConfig, OfLlama4HasTheChunksOfThePublishedModels) {
+  Settings metadata = metadata_of("llama4");
+  metadata.set("llama4.expert_count", 4).set("llama4.expert_used_count", 1);
+  metadata.set("llama4.expert_feed_forward_length", 8);
+  metadata.set("llama4.interleave_moe_layer_step", 2);
+  const DecoderConfig c = decoder_config_of_gguf(metadata, embedding_and());
+  EXPECT_EQ(c.sliding_window, 8192);
+  EXPECT_EQ(c.qk_norm, QkNorm::kRotated);
+  EXPECT_EQ(c.sparse_layers, (std::vector<bool>{false, true}));
+  metadata.set("llama4.expert_count", 128);
+  EXPECT_EQ(decoder_config_of_gguf(metadata, embedding_and()).qk_norm, QkNorm::kNone);
+  metadata.set("llama4.attention.sliding_window", 0);
+  EXPECT_ERROR(decoder_config_of_gguf(metadata, embedding_and()), kUnsupported,
+               "\"llama4.attention.sliding_window\": expected chunks of 8192 positions");
+}
+
 TEST(GgufConfig, OfPhi3ReadsTheFactorsOfLongRope) {
   Settings metadata = metadata_of("phi3");
   metadata.set("phi3.rope.scaling.original_context_length", 16);
@@ -237,7 +253,7 @@ TEST(GgufConfig, AWrongValueIsAnErrorThatNamesFileAndKey) {
     EXPECT_ERROR(decoder_config_of_gguf(metadata_with(key, value), embedding_and()), kFormat, part);
   };
   refused("general.architecture", "mamba",
-          "m.gguf: \"general.architecture\": expected \"llama\", \"mistral4\", \"qwen2\", ");
+          "m.gguf: \"general.architecture\": expected \"llama\", \"llama4\", \"mistral4\", ");
   refused("general.architecture", "mamba", "\", got the string \"mamba\"");
   refused("general.architecture", nullptr, "expected a string, got nothing");
   refused("general.architecture", "", "\", got the string \"\"");

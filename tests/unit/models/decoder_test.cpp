@@ -212,6 +212,29 @@ TEST(DecoderConfig, KnowsTheLayersThatRopeRotates) {
   EXPECT_EQ(to_json(to_settings(decoder_config(to_settings(none)))), to_json(to_settings(none)));
 }
 
+TEST(DecoderConfig, OfLlama4HasChunksAndScalesByTheLayersThatRotate) {
+  const auto llama4 = [](const std::string& keys) {
+    return config_of("llama4_text", R"("intermediate_size_mlp": 40)" + keys);
+  };
+  const DecoderConfig c = llama4(R"(, "attn_temperature_tuning": 4, "no_rope_layers": [])");
+  EXPECT_EQ(c.intermediate_size, 40);
+  EXPECT_EQ(c.moe_intermediate_size, 24);
+  EXPECT_EQ(c.shared_expert_intermediate_size, 24);
+  EXPECT_EQ(c.rope_layers, (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(c.layer_types, (LayerTypes{kSliding, kSliding, kSliding, kFull}));
+  EXPECT_TRUE(c.chunked_windows && c.scales_expert_inputs && c.sliding_window == 8192);
+  EXPECT_EQ(c.attn_scale, 0.1);
+  EXPECT_EQ(llama4(R"(, "attn_temperature_tuning": false)").attn_scale, 0);
+  EXPECT_EQ(llama4(R"(, "use_qk_norm": false)").qk_norm, QkNorm::kNone);
+  EXPECT_TRUE(llama4(R"(, "attention_chunk_size": null)").layer_types.empty());
+  EXPECT_EQ(llama4(R"(, "interleave_moe_layer_step": 2, "moe_layers": null)").sparse_layers,
+            (std::vector<bool>{false, true, false, true}));
+  EXPECT_EQ(llama4(R"(, "interleave_moe_layer_step": 2, "moe_layers": [0])").sparse_layers,
+            (std::vector<bool>{true, false, false, false}));
+  EXPECT_ERROR(config_with("attention_chunk_size", "8192"), kUnsupported,
+               "\"attention_chunk_size\" is 8192");
+}
+
 TEST(DecoderConfig, ReadsLongRope) {
   const std::string scaling =
       R"("rope_scaling": {"type": "su", "short_factor": [1, 2], "long_factor": [3, 4.5]})";
@@ -421,7 +444,7 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
   };
   const Case cases[] = {
       {"model_type", "\"mamba\"",
-       "config.json: \"model_type\": expected \"llama\", \"mistral\", \"mixtral\", "},
+       "config.json: \"model_type\": expected \"llama\", \"llama4_text\", \"mistral\", "},
       {"model_type", "\"mamba\"", "\", got the string \"mamba\""},
       {"model_type", "", "\"model_type\": expected a string, got nothing"},
       {"vocab_size", "\"48\"",
@@ -456,8 +479,8 @@ TEST(DecoderConfig, AWrongValueIsAnErrorThatNamesFileKeyExpectedAndGot) {
       {"rope_scaling", R"({"rope_type": "linear"})",
        "\"rope_scaling\": \"factor\": expected a number, got nothing"},
       {"rope_scaling", R"({"type": "llama3", "factor": 8, "low_freq_factor": 4,
-       "high_freq_factor": 4})",
-       "\"high_freq_factor\": expected a number above low_freq_factor"},
+       "high_freq_factor": 3})",
+       "\"high_freq_factor\": expected at least low_freq_factor"},
       {"rope_parameters", "5", "\"rope_parameters\": expected an object, got 5"},
       {"eos_token_id", "\"</s>\"", "\"eos_token_id\": expected an integer or a list of integers"},
   };
@@ -541,7 +564,10 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
                              "deepseek_v2_dense",
                              "deepseek_v2_lite_dense",
                              "deepseek_v3_dense",
-                             "mistral4_dense"})
+                             "mistral4_dense",
+                             "llama4",
+                             "llama4_images",
+                             "llama4_long"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.attention_output_bias = false;
@@ -827,6 +853,9 @@ constexpr const char* kMoreModels[] = {
     "decoders/deepseek_v2_lite_dense",
     "decoders/deepseek_v3_dense",
     "decoders/mistral4_dense",
+    "decoders/llama4",
+    "decoders/llama4_images",
+    "decoders/llama4_long",
 };
 constexpr const char* kGgufModels[] = {
     "decoders/llama_linear/model.gguf",
@@ -879,6 +908,7 @@ constexpr const char* kGgufModels[] = {
     "decoders/minimax_m2/model.gguf",
     "decoders/deepseek_v2_lite_dense/model.gguf",
     "decoders/mistral4_dense/model.gguf",
+    "decoders/llama4_long/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
@@ -923,6 +953,23 @@ TEST(LatentAttention, OfAFormerGgufFileGivesTheSameLogits) {
   const Tensor logits =
       former.decoder().forward(Tensor::from(ids, {1, t}), positions_from_0(1, t, Device::cpu()));
   EXPECT_LT(largest_difference(squeeze(logits, 0), golden.logits(1)), kNear);
+}
+
+// A cache of windows keeps more keys than those of a query's chunk.
+TEST(ChunkedWindows, OfALongTextAreTheSameFromACacheOfTheLastKeys) {
+  const Golden golden("decoders/llama4");
+  constexpr int64_t kLength = 560;
+  const std::vector<int64_t> some = golden.ids(1);
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < kLength; i++) ids.push_back(some[size_t(i * i) % some.size()]);
+  Parameters parameters(golden.source, {});
+  const Decoder decoder(golden.config, parameters, kLength);
+  const NoGrad off;
+  const TokenBatch whole = next_tokens({ids}, {0}, {kLength}, Device::cpu());
+  const Tensor logits = decoder.logits(decoder.hidden(whole));
+  const std::unique_ptr<ModelCache> cache = decoder.make_cache({.capacity = kLength, .chunk = 16});
+  EXPECT_LT(cache->bytes(), decoder.make_cache({.capacity = kLength, .chunk = 400})->bytes());
+  EXPECT_LT(largest_difference(decoder.logits(decoder.hidden(whole, cache.get())), logits), kNear);
 }
 
 // A step attends to latent vectors, where a text that is read at once attends to keys and values.
@@ -1083,7 +1130,8 @@ TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
                              "mistral4",
                              "deepseek_v2_dense",
                              "deepseek_v2_lite_dense",
-                             "deepseek_v3_dense"}) {
+                             "deepseek_v3_dense",
+                             "llama4"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
