@@ -90,7 +90,7 @@ class Manifest:
     def require(self, cpp_type):
         """Notes that the type is used; raises Unbindable if nothing converts it."""
         cpp_type = plain(cpp_type)
-        inner = re.fullmatch(r"std::(?:optional|vector)<(.*)>", cpp_type)
+        inner = re.fullmatch(r"std::(?:optional|vector|array)<(.*?)(?:, \d+)?>", cpp_type)
         known = self.types.get(cpp_type, {})
         if inner:
             self.require(inner[1])

@@ -1,6 +1,7 @@
 // Conversions of arguments and results between Python and C++, which nanobind finds by type.
 #pragma once
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>

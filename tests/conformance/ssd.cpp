@@ -1,4 +1,5 @@
-// ssd: what it gives of each token, and the state. Options in geometries: the composite's chunk.
+// ssd: what it gives of each token, and the state. Options in geometries: the composite's chunk; with
+// dt_bias, the limits of the step in hundredths.
 #include "wick/abi/ops/ssd.h"
 #include "reference/states.h"
 #include "shapes.h"
@@ -8,7 +9,12 @@
 namespace wick::conformance {
 namespace {
 
-enum Operand : std::size_t { kX, kDt, kA, kB, kC, kD, kState, kLengths, kNumOperands };
+enum Operand : std::size_t { kX, kDt, kA, kB, kC, kD, kState, kLengths };
+
+constexpr std::size_t kDtBias = kD;  // of rows with steps, whose last operand it is
+
+/// The operands of a row: all but dt_bias; those that may not be left out; and dt_bias beside them.
+enum class With { kAll, kPlain, kSteps };
 
 struct Sizes {
   int64_t b, t, h, p, g, n;
@@ -25,11 +31,11 @@ const Sizes kSizes[] = {
     {1, 3, 1, 7, 1, 500},  {1, 130, 1, 4, 1, 16},
 };
 
-/// Of plain calls the small ones: the kernels' loops are the same.
-std::vector<Geometry> geometries(bool is_plain) {
+/// Of calls without a state the small ones: the kernels' loops are the same.
+std::vector<Geometry> geometries(With with) {
   std::vector<Geometry> result;
   for (const Sizes& s : kSizes) {
-    if (is_plain && s.b * s.t * s.h * s.p * s.n > kMaxOfPlain) continue;
+    if (with != With::kAll && s.b * s.t * s.h * s.p * s.n > kMaxOfPlain) continue;
     Geometry geometry{{{s.b, s.t, s.h, s.p},
                        {s.b, s.t, s.h},
                        {s.h},
@@ -39,36 +45,51 @@ std::vector<Geometry> geometries(bool is_plain) {
                        {s.b, s.h, s.p, s.n},
                        {s.b}},
                       {s.chunk}};
-    if (is_plain) geometry.operands.resize(kD);
+    if (with != With::kAll) geometry.operands.resize(with == With::kPlain ? kD : kDtBias + 1);
+    if (with == With::kSteps) {
+      geometry.dims.push_back(s.t % 2 ? 0 : 30);  // else no limits but those of softplus
+      geometry.dims.push_back(s.t % 2 ? 100'000 : 150);
+    }
     result.push_back(geometry);
   }
   return result;
 }
 
 Array value_of(std::size_t operand, const Case& c, Random& random) {
+  const bool has_steps = c.geometry.dims.size() > 1;
   const HostShape& shape = c.geometry.operands[operand];
   const DType dtype = c.dtypes[operand];
-  if (operand == kLengths) return random_ids(shape, c.geometry.operands[kX][1] + 2, random);
-  const Domain domain = operand == kDt  ? Domain{0.05, 1}
+  if (operand == kLengths && !has_steps)
+    return random_ids(shape, c.geometry.operands[kX][1] + 2, random);
+  const Domain domain = operand == kDt  ? (has_steps ? Domain{-3, 3} : Domain{0.05, 1})
                         : operand == kA ? Domain{-2, -0.1}
                                         : Domain{-2, 2};
   return random_array(dtype, shape, domain, random);
 }
 
-/// is_plain: without the operands that may be left out.
-Row row_of(bool is_state, bool is_plain) {
+Row row_of(bool is_state, With with) {
+  const bool is_plain = with == With::kPlain, has_steps = with == With::kSteps;
   Row row;
-  row.op = is_state ? "ssd(state)" : is_plain ? "ssd(plain)" : "ssd";
+  row.op = is_state ? "ssd(state)" : is_plain ? "ssd(plain)" : has_steps ? "ssd(steps)" : "ssd";
   row.run = [=](std::vector<Tensor> x, const Case& c) {
     SsdOptions options{.chunk = c.geometry.dims.at(0)};
-    if (!is_plain) options.d = x[kD], options.state = x[kState], options.lengths = x[kLengths];
+    if (with == With::kAll)
+      options.d = x[kD], options.state = x[kState], options.lengths = x[kLengths];
+    if (has_steps) {
+      options.dt_bias = x[kDtBias];
+      options.step_limit = {double(c.geometry.dims[1]) / 100, double(c.geometry.dims[2]) / 100};
+    }
     const TensorAndState result = ssd(x[kX], x[kDt], x[kA], x[kB], x[kC], options);
     return is_state ? result.state : result.y;
   };
-  row.reference = [=](const std::vector<Array>& x, const Case&) {
-    const auto given = [&](Operand operand) { return is_plain ? nullptr : &x[operand]; };
-    const reference::TensorAndState result = reference::ssd(
-        x[kX], x[kDt], x[kA], x[kB], x[kC], given(kD), given(kState), given(kLengths));
+  row.reference = [=](const std::vector<Array>& x, const Case& c) {
+    const auto given = [&](Operand operand) { return with == With::kAll ? &x[operand] : nullptr; };
+    const auto limit = [&](std::size_t i) {
+      return has_steps ? Real(c.geometry.dims[i]) / 100 : Real(0);
+    };
+    const reference::TensorAndState result =
+        reference::ssd(x[kX], x[kDt], x[kA], x[kB], x[kC], given(kD), given(kState),
+                       given(kLengths), has_steps ? &x[kDtBias] : nullptr, limit(1), limit(2));
     return is_state ? result.state : result.y;
   };
   row.make = value_of;
@@ -82,17 +103,19 @@ Row row_of(bool is_state, bool is_plain) {
                                 {DType::kBf16, DType::kBf16}}) {
     row.dtypes.push_back({t, rest, rest, t, t, rest, rest, DType::kI64});
     if (is_plain) row.dtypes.back().resize(kD);
+    if (has_steps) row.dtypes.back().resize(kDtBias + 1);
   }
-  row.geometries = geometries(is_plain);
+  row.geometries = geometries(with);
   row.tolerance = sums(1);
   // A sum of equal terms errs by one rounding's bias for each, more than a bound by log2(N) says.
   row.distinct = {kB, kC};
   row.few_layouts = {kDt, kA, kD, kState, kLengths};
+  if (has_steps) row.few_layouts = {kX, kA, kB, kC, kDtBias};
   row.loose = kHoldsInAnyOrder;
   row.special = false;  // in chunks a NaN times the weight 0 of later tokens
   row.fused = true;
-  for (std::size_t i = 0; i < (is_plain ? std::size_t(kD) : std::size_t(kLengths)); i++)
-    if (!is_state || (i != kC && i != kD)) row.differentiable.push_back(i);
+  for (std::size_t i = 0; i < row.dtypes[0].size(); i++)
+    if (i != kLengths && (!is_state || (i != kC && i != kD))) row.differentiable.push_back(i);
   // A layer of 80 heads, as Mamba 2 of 2.7 billion weights has.
   row.bench = Geometry{{{1, 512, 80, 64},
                         {1, 512, 80},
@@ -103,9 +126,10 @@ Row row_of(bool is_state, bool is_plain) {
                         {1, 80, 64, 128},
                         {1}},
                        {64}};
-  if (is_plain) row.bench->operands.resize(kD);
+  if (with != With::kAll) row.bench->operands.resize(is_plain ? kD : kDtBias + 1);
+  if (has_steps) row.bench->dims = {64, 0, 100'000};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{kSsd, d[0]}};
+    return std::vector<KernelQuestion>{{kSsd, d[kX], d[kDt]}};
   };
   return row;
 }
@@ -114,7 +138,8 @@ Row row_of(bool is_state, bool is_plain) {
 
 template <>
 std::vector<Row> rows_of<"ssd">() {
-  return {row_of(false, false), row_of(true, false), row_of(false, true)};
+  return {row_of(false, With::kAll), row_of(true, With::kAll), row_of(false, With::kPlain),
+          row_of(false, With::kSteps)};
 }
 
 }  // namespace wick::conformance

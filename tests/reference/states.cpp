@@ -25,6 +25,15 @@ std::size_t tokens_of(const Array* lengths, std::size_t b, std::size_t tokens) {
   return std::size_t(std::clamp<Real>(lengths->values[b], 0, Real(tokens)));
 }
 
+struct Doubtful {
+  Real value, doubt;  // doubt: in roundings, as magnitudes are
+};
+/// softplus(x + bias), limited. Its slope is at most 1; the logarithm and its sum err by 5 roundings.
+Doubtful step_size(Real x, Real bias, Real least, Real greatest) {
+  const Real sum = x + bias, soft = std::max<Real>(sum, 0) + std::log1p(std::exp(-std::fabs(sum)));
+  return {std::clamp(soft, least, greatest), std::fabs(sum) + 5 * soft};
+}
+
 Real norm(const std::vector<Real>& x) {
   Real squares = 0;
   for (const Real value : x) squares += value * value;
@@ -34,7 +43,8 @@ Real norm(const std::vector<Real>& x) {
 }  // namespace
 
 TensorAndState ssd(const Array& x, const Array& dt, const Array& a, const Array& b, const Array& c,
-                   const Array* d, const Array* state, const Array* lengths) {
+                   const Array* d, const Array* state, const Array* lengths, const Array* dt_bias,
+                   Real least_step, Real greatest_step) {
   const std::size_t batch = size(x, 0), T = size(x, 1), H = size(x, 2), P = size(x, 3),
                     G = size(b, 2), N = size(b, 3);
   const Shape of_state{x.shape[0], x.shape[2], x.shape[3], b.shape[3]};
@@ -48,16 +58,20 @@ TensorAndState ssd(const Array& x, const Array& dt, const Array& a, const Array&
       sizes[n] = std::fabs(now[n]);
     }
     for (std::size_t t = 0; t < tokens_of(lengths, s, T); t++) {
-      const Real step = dt.values[(s * T + t) * H + h], exponent = step * a.values[h];
+      const Doubtful step = dt_bias ? step_size(dt.values[(s * T + t) * H + h], dt_bias->values[h],
+                                                least_step, greatest_step)
+                                    : Doubtful{dt.values[(s * T + t) * H + h], 0};
+      const Real exponent = step.value * a.values[h], of_step = std::fabs(a.values[h]) * step.doubt;
       const Real decay = std::exp(exponent), value = x.values[((s * T + t) * H + h) * P + p];
       const std::size_t in_group = ((s * T + t) * G + g) * N;
       Sum y;
       Real doubt = 0;
       for (std::size_t n = 0; n < N; n++) {
-        const Real term = step * value * b.values[in_group + n], reads = c.values[in_group + n];
+        const Real of_x = value * b.values[in_group + n], term = step.value * of_x,
+                   reads = c.values[in_group + n];
         // The exponential errs by its argument's rounding and 2 more, each product and sum by one.
-        doubts[n] =
-            decay * (doubts[n] + (std::fabs(exponent) + 3) * sizes[n]) + 3 * std::fabs(term);
+        doubts[n] = decay * (doubts[n] + (std::fabs(exponent) + of_step + 3) * sizes[n]) +
+                    3 * std::fabs(term) + step.doubt * std::fabs(of_x);
         sizes[n] = decay * sizes[n] + std::fabs(term);
         now[n] = decay * now[n] + term;
         y.add(now[n] * reads);

@@ -10,9 +10,11 @@ struct TensorAndState {
 };
 
 /// x [B, T, H, P], dt [B, T, H], a [H], b and c [B, T, G, N]; d [H], state [B, H, P, N] and
-/// lengths [B], or null. y of padding is 0.
+/// lengths [B], or null. y of padding is 0. dt_bias [H]: softplus(dt + dt_bias), limited, is the step
+/// size; or null, for dt.
 TensorAndState ssd(const Array& x, const Array& dt, const Array& a, const Array& b, const Array& c,
-                   const Array* d, const Array* state, const Array* lengths);
+                   const Array* d, const Array* state, const Array* lengths,
+                   const Array* dt_bias = nullptr, Real least_step = 0, Real greatest_step = 0);
 
 /// q and k [B, T, H, K], v [B, T, H, V], decay and beta [B, T, H]; state [B, H, K, V] and lengths
 /// [B], or null. y of padding is 0. scale 0: 1 / sqrt(K).

@@ -11,11 +11,13 @@ inline constexpr int64 kMaxStateSize = 1024;  // N
 /// A block of rows of one head's state, over all tokens. R is the dtype of the state.
 struct SsdRows {
   TokenRows x, b, c, y, dt;
-  const void *a, *d;   // one R each; d: nullptr if there is none
-  const void* before;  // R [rows, N]; nullptr: zeros
-  void* state;         // R [rows, N]
-  int64 read, tokens;  // tokens that enter the state, and all
+  bool is_wide;                 // dt: R, else x's dtype
+  const void *a, *d, *dt_bias;  // one R each; d and dt_bias: nullptr if there is none
+  const void* before;           // R [rows, N]; nullptr: zeros
+  void* state;                  // R [rows, N]
+  int64 read, tokens;           // tokens that enter the state, and all
   int64 rows, n;
+  double least_step, greatest_step;
 };
 
 /// Kernel::data.

@@ -3,6 +3,7 @@
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
+#include "scalar/unary.h"
 
 namespace wick::cpu::WICK_ISA {
 namespace {
@@ -17,6 +18,21 @@ C advance(C decay, C factor, const C* b, const C* c, C* h, int64 n) {
         at.store(next, h);
         return next * at(c);
       });
+}
+
+/// The step size of a token.
+template <class T, class C>
+C step(const SsdRows& of, const char* dt) {
+  const C raw =
+      of.is_wide ? *reinterpret_cast<const C*>(dt) : widen_one<C>(reinterpret_cast<const T*>(dt));
+  if (!of.dt_bias) return raw;
+  const C moved = raw + *static_cast<const C*>(of.dt_bias);
+  // On lanes: a scalar's inline functions would be shared among the instruction sets.
+  using L = Lanes<C>;
+  alignas(64) C lanes[L::kCount];
+  Softplus()(L(moved), L(C(1)), L(C(20))).store(lanes);
+  const C size = lanes[0], least = C(of.least_step), greatest = C(of.greatest_step);
+  return size < least ? least : size > greatest ? greatest : size;
 }
 
 template <class T>
@@ -39,7 +55,7 @@ void rows(const SsdRows& of) {
     const T* const x = reinterpret_cast<const T*>(of.x.data + t * of.x.stride);
     load<T, C>(of.b.data + t * of.b.stride, 1, of.n, wide[0]);
     load<T, C>(of.c.data + t * of.c.stride, 1, of.n, wide[1]);
-    const C dt = *reinterpret_cast<const C*>(of.dt.data + t * of.dt.stride);
+    const C dt = step<T, C>(of, of.dt.data + t * of.dt.stride);
     const C decay = C(__builtin_exp(double(dt * a)));
     for (int64 p = 0; p < of.rows; p++) {
       const C value = widen_one<C>(x + p);
@@ -55,7 +71,10 @@ template <>
 void add_family<"ssd">(Table& table) {
   for_each(FloatTypes{}, [&]<class T>() {
     static constexpr Ssd data{rows<T>};
-    table.add(Ssd::kOp, kDTypeOf<T>, {.accepts = Ssd::accepts, .run = Ssd::run, .data = &data});
+    const Kernel kernel{.accepts = Ssd::accepts, .run = Ssd::run, .data = &data};
+    table.add(Ssd::kOp, kDTypeOf<T>, kernel);
+    if constexpr (!kSame<T, Compute<T>>)
+      table.add(Ssd::kOp, kDTypeOf<T>, kDTypeOf<Compute<T>>, kernel);
   });
 }
 

@@ -5,7 +5,7 @@ namespace wick::gpu {
 
 template <>
 void add_family<"ssd">(KernelList& list) {
-  add_kernels<SsdLaunch>(list, "registers", FloatTypes{});
+  add_kernels_for_either<SsdLaunch>(list, "registers", FloatTypes{});
 }
 
 }  // namespace wick::gpu

@@ -2,6 +2,7 @@
 // stay in registers from the first token to the last; `lanes` neighbouring lanes share a row.
 #pragma once
 #include "kernels/token_rows.h"
+#include "scalar/unary.h"
 #include "wick/abi/ops/ssd.h"
 
 namespace wick::gpu {
@@ -18,7 +19,8 @@ struct SsdRows {
   struct Args {
     T* y;
     const T *x, *b, *c;
-    const C *dt, *a, *d, *before;  // d: nullptr to add nothing; before: nullptr for zeros
+    EitherDType<T> dt;
+    const C *a, *d, *dt_bias, *before;  // d and dt_bias: nullptr without; before: nullptr for zeros
     C* state;
     TokenStrides of_y, of_x, of_b, of_c, of_dt;
     TokenLengths lengths;
@@ -26,6 +28,7 @@ struct SsdRows {
     int32 grid, tokens, rows, n;
     int32 lanes, log_lanes;
     int32 at_once;  // tokens that are loaded at once
+    C least_step, greatest_step;
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& args) { return {args.grid}; }
@@ -57,6 +60,7 @@ struct SsdRows {
     const int64 state_at = (int64(head_of_batch) * a.rows + (is_row ? p : 0)) * a.n;
     const int32 read = a.lengths.read(batch, a.tokens);
     const C factor = a.a[h], skip = a.d ? a.d[h] : C(0);
+    const C bias = a.dt_bias ? a.dt_bias[h] : C(0);
 
     C state[kElements];
     WICK_UNROLL
@@ -68,7 +72,19 @@ struct SsdRows {
     const int32 size = per_token(a.lanes), wide = width(a.lanes);
     for (int32 begin = 0; begin < read; begin += a.at_once) {
       const int32 count = read - begin < a.at_once ? read - begin : a.at_once;
-      ctx.sync_shared();  // the tokens before are done
+      ctx.sync_shared();           // the tokens before are done
+      if (ctx.thread() < count) {  // count <= kTokens < kThreads
+        const int64 t = begin + ctx.thread();
+        C dt = a.dt[a.of_dt.at(batch, h) + t * a.of_dt.token];
+        if (a.dt_bias) {
+          dt = Softplus()(dt + bias, C(1), C(20));
+          dt = select(dt < a.least_step, a.least_step,
+                      select(dt > a.greatest_step, a.greatest_step, dt));
+        }
+        C* const to = shared.of_tokens + ctx.thread() * size + 2 * wide + rows;
+        to[0] = exp(dt * factor);
+        to[1] = dt;
+      }
       for (int32 i = 0; i < count; i++) {
         C* const to = shared.of_tokens + i * size;
         const int64 t = begin + i;
@@ -81,11 +97,6 @@ struct SsdRows {
         }
         const int32 r = ctx.thread();
         if (r < rows) to[2 * wide + r] = first + r < a.rows ? widen<C>(x[r]) : C(0);
-        if (r == kThreads - 1) {
-          const C dt = a.dt[a.of_dt.at(batch, h) + t * a.of_dt.token];
-          to[2 * wide + rows] = exp(dt * factor);
-          to[2 * wide + rows + 1] = dt;
-        }
       }
       ctx.sync_shared();
       for (int32 i = 0; i < count; i++) {
@@ -134,7 +145,7 @@ struct SsdLaunch {
   static constexpr Signature signature{kSsd, kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    const View &x = call.in[0], &b = call.in[3], &c = call.in[4], &y = call.out[0];
+    const View &x = call.in[0], &b = call.in[2], &c = call.in[3], &y = call.out[0];
     if (x.rank != 4 || b.rank != 4 || c.rank != 4) return "operands are not of rank 4";
     const View* const all[] = {&x, &b, &c, &y};
     for (const View* of : all)
@@ -146,25 +157,29 @@ struct SsdLaunch {
                : "there is more than a launch covers";
   }
   static Status run(const Call& call) {
-    const View &x = call.in[0], &dt = call.in[1], &b = call.in[3], &c = call.in[4],
-               &y = call.out[0];
+    const View &x = call.in[0], &dt = call.in[1], &b = call.in[2], &c = call.in[3],
+               &constants = call.in[4], &y = call.out[0];
     const auto& attributes = *static_cast<const SsdAttributes*>(call.attributes);
     typename K::Args args{};
     args.y = y.as<T>();
     args.x = x.as<T>();
     args.b = b.as<T>();
     args.c = c.as<T>();
-    args.dt = dt.as<C>();
-    args.a = call.in[2].as<C>();
-    args.d = attributes.has_d ? call.in[5].as<C>() : nullptr;
-    args.before = attributes.has_state ? call.in[6].as<C>() : nullptr;
+    args.dt = EitherDType<T>::of(dt);
+    const auto constant = [&](int64 row) { return constants.as<C>() + row * constants.strides[0]; };
+    args.a = constant(0);
+    args.d = attributes.has_d ? constant(1) : nullptr;
+    args.dt_bias = attributes.has_dt_bias ? constant(1 + attributes.has_d) : nullptr;
+    args.least_step = C(attributes.least_step);
+    args.greatest_step = C(attributes.greatest_step);
+    args.before = attributes.has_state ? call.in[5].as<C>() : nullptr;
     args.state = call.out[1].as<C>();
     args.of_y = TokenStrides::of(y);
     args.of_x = TokenStrides::of(x);
     args.of_b = TokenStrides::of(b);
     args.of_c = TokenStrides::of(c);
     args.of_dt = TokenStrides::of(dt);
-    args.lengths = TokenLengths::of(call.in[7], attributes.has_lengths);
+    args.lengths = TokenLengths::of(call.in[6], attributes.has_lengths);
     args.tokens = int32(x.shape[1]);
     args.rows = int32(x.shape[3]);
     args.n = int32(b.shape[3]);

@@ -12,6 +12,29 @@ struct TokenStrides {
   WICK_HD int64 at(int64 b, int64 h) const { return b * batch + h * head; }
 };
 
+/// Elements of T or of Compute<T>, read as Compute<T>.
+template <class T>
+struct EitherDType {
+  const void* data;
+  int32 is_wide;  // of Compute<T>
+
+  static EitherDType of(const View& x) { return {x.data, x.dtype == kDTypeOf<Compute<T>>}; }
+  WICK_DEVICE Compute<T> operator[](int64 i) const {
+    return is_wide ? static_cast<const Compute<T>*>(data)[i]
+                   : widen<Compute<T>>(static_cast<const T*>(data)[i]);
+  }
+};
+/// Adds L<T> for every type T of the list, with the operand "*" in T and in Compute<T>.
+template <template <class> class L, class... T>
+void add_kernels_for_either(KernelList& list, const char* form, TypeList<T...>) {
+  const auto add = [&]<class Each>() {
+    add_kernel<L<Each>, kAllFamilies>(list, form);
+    if constexpr (!kSame<Each, Compute<Each>>)
+      add_kernel<L<Each>, kAllFamilies>(list, form, L<Each>::signature, kDTypeOf<Compute<Each>>);
+  };
+  (add.template operator()<T>(), ...);
+}
+
 /// The lengths [B] of the sequences; data: nullptr if all tokens are read.
 struct TokenLengths {
   const int64* data;

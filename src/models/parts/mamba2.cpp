@@ -1,7 +1,6 @@
 #include "models/parts/mamba2.h"
 
-#include <cmath>
-
+#include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/create.h"
@@ -10,7 +9,6 @@
 #include "wick/ops/shape.h"
 #include "wick/ops/ssd.h"
 #include "wick/ops/unary.h"
-#include "wick/ops/where.h"
 
 namespace wick {
 namespace {
@@ -33,23 +31,25 @@ Mamba2::Mamba2(const Mamba2Options& o, Parameters& p, const std::string& name)
       d_(p.take(name + "D", {o.heads}, {1, 0})),
       norm_weight_(o.norm == GateNorm::kNone
                        ? Parameter()
-                       : p.take(name + "gate_norm.weight", {o.inner()}, {1, 0})) {}
+                       : p.take(name + "gate_norm.weight", {o.inner()}, {1, 0})),
+      frozen_constants_(p.only_shapes() || p.options().trainable ? Tensor() : constants()),
+      ones_(p.only_shapes() || o.groups == 1
+                ? Tensor()
+                : full({o.inner() / o.groups}, 1,
+                       {.dtype = p.options().dtype, .device = p.options().device})) {}
 
-Tensor Mamba2::time_steps(const Tensor& raw) const {
-  const DType wide = state_dtype(raw.dtype());
-  const Tensor dt = softplus(cast(raw, wide) + cast(dt_bias_.tensor(), wide));
-  const auto [least, greatest] = options_.time_step_limit;
-  // Steps are above 0, and most models do not limit them.
-  return least > 0 || std::isfinite(greatest) ? clamp(dt, {.min = least, .max = greatest}) : dt;
+Tensor Mamba2::constants() const {
+  const DType wide = state_dtype(a_log_.tensor().dtype());
+  return stack(
+      {-exp(cast(a_log_.tensor(), wide)), cast(d_.tensor(), wide), cast(dt_bias_.tensor(), wide)});
 }
 
 Tensor Mamba2::normalized(const Tensor& y) const {
   const Tensor weight = norm_weight_.tensor();
   if (options_.groups == 1) return rms_norm(y, weight, options_.eps);
   const int64_t size = options_.inner() / options_.groups;
-  const Tensor ones = full({size}, 1, {.dtype = y.dtype(), .device = y.device()});
   const Tensor groups = reshape(y, {y.size(0), y.size(1), options_.groups, size});
-  return reshape(rms_norm(groups, ones, options_.eps), y.shape()) * weight;
+  return reshape(rms_norm(groups, ones_, options_.eps), y.shape()) * weight;
 }
 
 Tensor Mamba2::gated_norm(const Tensor& y, const Tensor& z) const {
@@ -78,12 +78,16 @@ Tensor Mamba2::operator()(const Tensor& hidden, const Step& step, const Tensor& 
   const auto part = [&](int64_t first, int64_t count, int64_t heads) {
     return reshape(narrow(conv.y, 2, first, count), {batch, tokens, heads, count / heads});
   };
-  const DType wide = state_dtype(hidden.dtype());
-  const TensorAndState scan = ssd(
-      part(0, o.inner(), o.heads), time_steps(narrow(all, 2, o.inner() + o.channels(), o.heads)),
-      -exp(cast(a_log_.tensor(), wide)), part(o.inner(), written, o.groups),
-      part(o.inner() + written, written, o.groups),
-      {.d = d_, .state = cache ? cache->state(1) : Tensor(), .lengths = step.new_tokens});
+  const Tensor of_heads = frozen_constants_ ? frozen_constants_ : constants();
+  const TensorAndState scan =
+      ssd(part(0, o.inner(), o.heads), narrow(all, 2, o.inner() + o.channels(), o.heads),
+          select(of_heads, 0, 0), part(o.inner(), written, o.groups),
+          part(o.inner() + written, written, o.groups),
+          {.d = select(of_heads, 0, 1),
+           .state = cache ? cache->state(1) : Tensor(),
+           .lengths = step.new_tokens,
+           .dt_bias = select(of_heads, 0, 2),
+           .step_limit = o.time_step_limit});
   if (cache) {
     cache->set_state(0, conv.state);
     cache->set_state(1, scan.state);

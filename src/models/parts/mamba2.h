@@ -40,7 +40,8 @@ class Mamba2 final : public Mixer {
   void add_work(double before, const TensorOptions& options, TokenWork* work) const override;
 
  private:
-  Tensor time_steps(const Tensor& raw) const;                 // [B, T, H]
+  /// [3, H] in the state's dtype, of which ssd reads the rows as they lie: -exp(A_log), D, dt_bias.
+  Tensor constants() const;
   Tensor normalized(const Tensor& y) const;                   // [B, T, E], by group
   Tensor gated_norm(const Tensor& y, const Tensor& z) const;  // [B, T, E]
 
@@ -49,6 +50,8 @@ class Mamba2 final : public Mixer {
   const Parameter conv_weight_, conv_bias_;  // [C, 1, K], [C]
   const Parameter dt_bias_, a_log_, d_;      // [H]
   const Parameter norm_weight_;              // [E]
+  const Tensor frozen_constants_;            // constants(), unless they are trained
+  const Tensor ones_;                        // [E / G]; empty for one group
 };
 
 }  // namespace wick

@@ -46,7 +46,13 @@ RgLru::RgLru(const RgLruOptions& o, Parameters& p, const std::string& name)
       input_gate_(p, name + "rg_lru.input_gate", o),
       recurrent_gate_(p, name + "rg_lru.recurrent_gate", o),
       recurrent_param_(
-          p.take(name + "rg_lru.recurrent_param", {o.width}, {kInitialParam, o.deviation})) {}
+          p.take(name + "rg_lru.recurrent_param", {o.width}, {kInitialParam, o.deviation})),
+      frozen_exponents_(p.only_shapes() || p.options().trainable ? Tensor() : decay_exponents()) {}
+
+Tensor RgLru::decay_exponents() const {
+  const Tensor param = recurrent_param_.tensor();
+  return softplus(cast(param, state_dtype(param.dtype()))) * kDecayScale;
+}
 
 Tensor RgLru::operator()(const Tensor& hidden, const Step& step, const Tensor& residual) const {
   StateCache* const cache = step.cache_of<StateCache>(options_.layer);
@@ -57,7 +63,7 @@ Tensor RgLru::operator()(const Tensor& hidden, const Step& step, const Tensor& r
   const Tensor& x = conv.y;
   const DType wide = state_dtype(x.dtype());
   const Tensor log_decay = cast(sigmoid(recurrent_gate_(x)), wide) *
-                           (softplus(cast(recurrent_param_.tensor(), wide)) * kDecayScale);
+                           (frozen_exponents_ ? frozen_exponents_ : decay_exponents());
   // A text begins without a past, and its first input is not scaled.
   const Tensor begins = unsqueeze(step.positions == 0, 2);  // [B, T, 1]
   const Tensor decay = where(begins, 0, exp(log_decay));

@@ -37,11 +37,15 @@ class RgLru final : public Mixer {
   void add_work(double before, const TensorOptions& options, TokenWork* work) const override;
 
  private:
+  /// Of the decays at a gate of 1: [E], in the state's dtype.
+  Tensor decay_exponents() const;
+
   const RgLruOptions options_;
   const Linear linear_y_, linear_x_, linear_out_;
   const Parameter conv_weight_, conv_bias_;  // [E, 1, K], [E]
   const BlockLinear input_gate_, recurrent_gate_;
   const Parameter recurrent_param_;  // [E]
+  const Tensor frozen_exponents_;    // decay_exponents(), unless they are trained
 };
 
 }  // namespace wick

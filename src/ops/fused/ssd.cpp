@@ -1,5 +1,6 @@
 #include "wick/ops/ssd.h"
 
+#include <cmath>
 #include <vector>
 
 #include "base/calling.h"
@@ -19,11 +20,23 @@
 namespace wick {
 namespace {
 
-/// The checked operands of a call; x, b and c in the caller's dtype, the others in the state's.
+/// The checked operands of a call; x, b and c in the caller's dtype, dt in this or the state's, the
+/// others in the state's.
 struct Operands {
   Tensor x, dt, a, b, c;
-  Tensor d, state, lengths;  // may be empty
+  Tensor d, dt_bias, state, lengths;  // may be empty
+  std::array<double, 2> step_limit;
 };
+
+/// The step sizes [B, T, H].
+Tensor steps(const Operands& of) {
+  const Tensor dt = cast(of.dt, accumulator_of(of.x.dtype()));
+  if (!of.dt_bias) return dt;
+  const Tensor step = softplus(dt + of.dt_bias);
+  const auto [least, greatest] = of.step_limit;
+  // Steps are not below 0, and most callers do not limit them.
+  return least > 0 || std::isfinite(greatest) ? clamp(step, {.min = least, .max = greatest}) : step;
+}
 
 /// Within a chunk, y_i is the sum over j <= i of decay(j to i) (c_i b_j) dt_j x_j, and what is left of
 /// the state before the chunk is added.
@@ -36,7 +49,7 @@ TensorAndState ssd_composite(const Operands& of, int64_t chunk) {
   const Tensor x = chunks.split(cast(of.x, dtype));                      // [B, C, H, L, P]
   const Tensor b = unsqueeze(chunks.split(cast(of.b, dtype)), 3);        // [B, C, G, 1, L, N]
   const Tensor c = unsqueeze(chunks.split(cast(of.c, dtype)), 3);        // [B, C, G, 1, L, N]
-  const Tensor dt = chunks.split(unsqueeze(of.dt, -1));                  // [B, C, H, L, 1]
+  const Tensor dt = chunks.split(unsqueeze(steps(of), -1));              // [B, C, H, L, 1]
   const Tensor logarithms = squeeze(dt * reshape(of.a, {h, 1, 1}), -1);  // [B, C, H, L]
   const Tensor between =
       reshape(decays_between(logarithms), {batch, count, g, r, l, l});  // [B, C, G, R, L, L]
@@ -79,28 +92,36 @@ Operands checked(const Tensor& x, const Tensor& dt, const Tensor& a, const Tenso
           x.shape(), ", b ", b.shape(), ", c ", c.shape());
   }
   check_chunk(op, options.chunk);
+  check(options.step_limit[0] <= options.step_limit[1], ErrorCode::kInvalidArgument, op,
+        "expected limits of the step in order, got ", options.step_limit[0], " and ",
+        options.step_limit[1]);
   const Shape of_state{x.size(0), h, x.size(3), b.size(3)};
   return {x,
-          checked_operand(op, "dt", dt, {x.size(0), x.size(1), h}, x),
+          checked_either(op, "dt", dt, {x.size(0), x.size(1), h}, x),
           checked_operand(op, "a", a, {h}, x),
           b,
           c,
           options.d ? checked_operand(op, "d", options.d, {h}, x) : Tensor(),
+          options.dt_bias ? checked_operand(op, "dt_bias", options.dt_bias, {h}, x) : Tensor(),
           options.state ? checked_operand(op, "state", options.state, of_state, x) : Tensor(),
-          checked_lengths(op, options.lengths, x)};
+          checked_lengths(op, options.lengths, x),
+          options.step_limit};
 }
 
 bool run_kernel(const Operands& of, const TensorAndState& to) {
-  const auto or_any = [](const Tensor& given, const Tensor& any) -> const Tensor& {
-    return given ? given : any;
-  };
+  if (!wants_kernel()) return false;
+  const Tensor constants = as_rows({of.a, of.d, of.dt_bias});
   const Tensor any_lengths = of.lengths ? of.lengths : first_positions(1, 1, of.x.device());
-  const SsdAttributes attributes{
-      .has_d = bool(of.d), .has_state = bool(of.state), .has_lengths = bool(of.lengths)};
+  const SsdAttributes attributes{.least_step = of.step_limit[0],
+                                 .greatest_step = of.step_limit[1],
+                                 .has_d = bool(of.d),
+                                 .has_dt_bias = bool(of.dt_bias),
+                                 .has_state = bool(of.state),
+                                 .has_lengths = bool(of.lengths)};
   return run_fused(
       kSsd,
-      {unit_stride(of.x), as_is(of.dt), contiguous(of.a), unit_stride(of.b), unit_stride(of.c),
-       contiguous(or_any(of.d, of.a)), contiguous(or_any(of.state, of.a)), as_is(any_lengths)},
+      {unit_stride(of.x), as_is(of.dt), unit_stride(of.b), unit_stride(of.c), as_is(constants),
+       contiguous(of.state ? of.state : constants), as_is(any_lengths)},
       {as_is(to.y), as_is(to.state)}, attributes_of(attributes));
 }
 
@@ -116,7 +137,8 @@ TensorAndState ssd(const Tensor& x, const Tensor& dt, const Tensor& a, const Ten
     return {record_constant(
                 "ssd", Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()}), {&x}),
             of.state ? of.state : zeros(state_shape, state_options)};
-  const bool is_taped = recording({&of.x, &of.dt, &of.a, &of.b, &of.c, &of.d, &of.state});
+  const bool is_taped =
+      recording({&of.x, &of.dt, &of.a, &of.b, &of.c, &of.d, &of.dt_bias, &of.state});
   if (!is_taped && numel(state_shape) > 0) {
     const TensorAndState result{
         Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()}),

@@ -44,15 +44,40 @@ Tensor decays_between(const Tensor& logarithms) {
   return exp(where(below(0), sums, -std::numeric_limits<double>::infinity()));
 }
 
-Tensor checked_operand(const char* op, const char* what, const Tensor& x, const Shape& shape,
-                       const Tensor& like) {
+Tensor checked_either(const char* op, const char* what, const Tensor& x, const Shape& shape,
+                      const Tensor& like) {
   check_defined(op, x);
   check_same_device(op, like, x);
   check(is_floating(x.dtype()), ErrorCode::kDTypeMismatch, op, "expected ", what,
         " of a floating dtype, got ", dtype_name(x.dtype()));
   check(x.shape() == shape, ErrorCode::kShapeMismatch, op, "expected ", what, " ", shape, ", got ",
         x.shape());
-  return cast(x, accumulator_of(like.dtype()));
+  return x.dtype() == like.dtype() ? x : cast(x, accumulator_of(like.dtype()));
+}
+
+Tensor checked_operand(const char* op, const char* what, const Tensor& x, const Shape& shape,
+                       const Tensor& like) {
+  return cast(checked_either(op, what, x, shape, like), accumulator_of(like.dtype()));
+}
+
+Tensor as_rows(const std::vector<Tensor>& vectors) {
+  std::vector<Tensor> all;
+  for (const Tensor& x : vectors)
+    if (x) all.push_back(x);
+  const Tensor& first = all.front();
+  const int64_t n = first.size(0), count = int64_t(all.size());
+  const int64_t gap = count > 1 ? all[1].layout().offset - first.layout().offset : n;
+  bool is_even = gap >= n;
+  for (int64_t i = 0; i < count; i++) {
+    const Tensor& x = all[size_t(i)];
+    is_even = is_even && x.storage() == first.storage() && (n <= 1 || x.strides()[0] == 1) &&
+              x.layout().offset == first.layout().offset + i * gap;
+  }
+  if (!is_even) return stack(all, 0);
+  Layout layout = first.layout();
+  layout.shape = {count, n};
+  layout.strides = {gap, 1};
+  return Tensor(first.storage(), layout, first.dtype());
 }
 
 Tensor checked_lengths(const char* op, const Tensor& lengths, const Tensor& like) {

@@ -1,6 +1,8 @@
 // Sequences in chunks of tokens, for the composites of ops that keep a state; and the checks that
 // those ops share.
 #pragma once
+#include <vector>
+
 #include "wick/core/tensor.h"
 
 namespace wick {
@@ -32,6 +34,12 @@ Tensor decays_between(const Tensor& logarithms);
 /// A floating operand in the dtype of the state. Errors name `what`.
 Tensor checked_operand(const char* op, const char* what, const Tensor& x, const Shape& shape,
                        const Tensor& like);
+/// The same, but left as it is in the dtype of `like`.
+Tensor checked_either(const char* op, const char* what, const Tensor& x, const Shape& shape,
+                      const Tensor& like);
+/// Vectors [N] of one dtype, not on the tape, as [count, N] with an inner stride of 1: a view where
+/// they are evenly spaced in one storage, as a tensor's rows are; else a copy. Empty ones are left out.
+Tensor as_rows(const std::vector<Tensor>& vectors);
 /// lengths as i64, or an empty tensor. Errors: as above.
 Tensor checked_lengths(const char* op, const Tensor& lengths, const Tensor& like);
 /// Errors: kInvalidArgument if chunk < 1.
