@@ -9,7 +9,8 @@ namespace wick {
 extern const Architecture kDecoders;
 extern const Architecture kMamba;
 extern const Architecture kPaliGemma;
+extern const Architecture kBased;
 
-inline const std::array kArchitectures = {&kDecoders, &kMamba, &kPaliGemma};
+inline const std::array kArchitectures = {&kDecoders, &kMamba, &kPaliGemma, &kBased};
 
 }  // namespace wick

@@ -28,6 +28,13 @@ const Architecture* row_of(const std::string& text, Names (*Architecture::*names
   settings.fail_expected(key, list);
 }
 
+/// The type of a config.json's model. Files of Based may have GPT-2's, or lack it.
+std::string type_of(const Settings& config) {
+  const bool is_based =
+      config.has("alt_mixer_layers") && config.text_or("model_type", "gpt2") == "gpt2";
+  return is_based ? "based" : config.text("model_type");
+}
+
 const char* work_of(ModelKind kind) {
   return kind == ModelKind::kImageText ? "compares images with texts" : "reads texts alone";
 }
@@ -35,7 +42,7 @@ const char* work_of(ModelKind kind) {
 }  // namespace
 
 ModelKind kind_of_folder(const Settings& config) {
-  const std::string type = config.text("model_type");
+  const std::string type = type_of(config);
   Names known;
   if (row_of(type, &Architecture::model_types, &known)) return ModelKind::kCausal;
   for (const std::string_view name : image_text_model_types()) {
@@ -48,13 +55,13 @@ ModelKind kind_of_folder(const Settings& config) {
 void require_kind(const Settings& config, ModelKind kind) {
   const ModelKind own = kind_of_folder(config);
   check(own == kind, ErrorCode::kUnsupported, config.where(), "expected a model that ",
-        work_of(kind), "; one of type ", config.text("model_type"), " ", work_of(own));
+        work_of(kind), "; one of type ", type_of(config), " ", work_of(own));
 }
 
 const Architecture& architecture_of_folder(const Settings& config) {
   require_kind(config, ModelKind::kCausal);
   Names known;
-  return *row_of(config.text("model_type"), &Architecture::model_types, &known);
+  return *row_of(type_of(config), &Architecture::model_types, &known);
 }
 
 const Architecture& architecture_of_gguf(const Settings& metadata) {

@@ -14,9 +14,9 @@ def rows(name):
     return [(np.asarray(expected[f"ids.{i}"]), np.asarray(expected[f"logits.{i}"])) for i in range(3)]
 
 
-@pytest.mark.parametrize("name", ["decoders/llama_yarn", "decoders/gemma3", "decoders/gpt2", "mamba"])
+@pytest.mark.parametrize("name", ["decoders/llama_yarn", "decoders/gemma3", "decoders/gpt2", "mamba", "based"])
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_padded_rows_have_the_logits_of_transformers(name, side):
+def test_padded_rows_have_the_expected_logits(name, side):
     model = wick.load(GOLDEN / name, device="cpu", dtype=wick.f32)
     texts = rows(name)
     longest = max(len(ids) for ids, _ in texts)

@@ -38,7 +38,7 @@ struct Architecture {
   /// nullptr. warnings: receives a line for each such thing. Errors: kFormat, kUnsupported.
   std::unique_ptr<ModelConfig> (*of_folder)(const Settings& config, const TensorSource* tensors,
                                             std::vector<std::string>* warnings);
-  /// Reads a GGUF file's metadata. Errors: kFormat, kUnsupported.
+  /// Reads a GGUF file's metadata; nullptr without ggufs. Errors: kFormat, kUnsupported.
   std::unique_ptr<ModelConfig> (*of_gguf)(const Settings& metadata, const TensorSource& tensors);
 };
 

@@ -45,6 +45,8 @@ inline constexpr ChangingKey kChangingKeys[] = {
     {"kv_lora_rank", 0},
     {"q_lora_rank", 0},
     {"alibi", 0},
+    {"alt_mixer_layers", 0},
+    {"alt_mixer_2_layers", 0},
     {"multi_query", 0},
     {"multi_query_attention", 1},
     {"interleaved_qkv", 0},
