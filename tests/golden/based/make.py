@@ -184,28 +184,42 @@ class Based(nn.Module):
         return self.lm_head(self.transformer["ln_f"](x.to(self.lm_head.weight.dtype)))[..., :CONFIG["vocab_size"]]
 
 
-torch.manual_seed(7)
-model = Based()
-with torch.no_grad():
-    for name, parameter in model.named_parameters():
-        if parameter.dim() == 1:
-            parameter.normal_(1 if "norm" in name or "ln_f" in name else 0, 0.3)
-        else:
-            parameter.normal_(0, 0.6 if "conv.conv" in name or "word" in name else 0.4)
-(HERE / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n")
-safetensors.torch.save_file({name: tensor.clone() for name, tensor in model.state_dict().items()}, HERE / "model.safetensors",
-                            {"format": "pt"})
-expected = {}
-for row, length in enumerate(LENGTHS):
-    ids = torch.randint(0, CONFIG["vocab_size"], (1, length))
-    logits = model(ids)
-    expected[f"ids.{row}"], expected[f"logits.{row}"] = ids[0], logits[0].detach().contiguous()
-    if row == 1:
-        F.cross_entropy(logits[0, :-1], ids[0, 1:]).backward()
+def draw(model):
+    """Sets the parameters at random, so that every layer counts."""
+    with torch.no_grad():
         for name, parameter in model.named_parameters():
-            expected[f"gradient.{name}"] = parameter.grad.contiguous()
-in_bf16 = copy.deepcopy(model).bfloat16()(expected["ids.2"][None])[0].detach()
-expected["bf16_difference"] = (in_bf16.float() - expected["logits.2"]).square().mean().sqrt()[None]
-safetensors.torch.save_file(expected, HERE / "expected.safetensors")
-for file in HERE.iterdir():
-    file.chmod(0o755 if file.suffix == ".py" else 0o644)
+            if parameter.dim() == 1:
+                parameter.normal_(1 if "norm" in name or "ln_f" in name else 0, 0.3)
+            else:
+                parameter.normal_(0, 0.6 if "conv.conv" in name or "word" in name else 0.4)
+
+
+def save(model, folder):
+    (folder / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n")
+    safetensors.torch.save_file({name: tensor.clone() for name, tensor in model.state_dict().items()}, folder / "model.safetensors",
+                                {"format": "pt"})
+
+
+def main():
+    torch.manual_seed(7)
+    model = Based()
+    draw(model)
+    save(model, HERE)
+    expected = {}
+    for row, length in enumerate(LENGTHS):
+        ids = torch.randint(0, CONFIG["vocab_size"], (1, length))
+        logits = model(ids)
+        expected[f"ids.{row}"], expected[f"logits.{row}"] = ids[0], logits[0].detach().contiguous()
+        if row == 1:
+            F.cross_entropy(logits[0, :-1], ids[0, 1:]).backward()
+            for name, parameter in model.named_parameters():
+                expected[f"gradient.{name}"] = parameter.grad.contiguous()
+    in_bf16 = copy.deepcopy(model).bfloat16()(expected["ids.2"][None])[0].detach()
+    expected["bf16_difference"] = (in_bf16.float() - expected["logits.2"]).square().mean().sqrt()[None]
+    safetensors.torch.save_file(expected, HERE / "expected.safetensors")
+    for file in HERE.iterdir():
+        file.chmod(0o755 if file.suffix == ".py" else 0o644)
+
+
+if __name__ == "__main__":
+    main()

@@ -36,6 +36,7 @@ def module(path):
 
 tokenizers = module(HERE.parent / "tokenizers" / "make.py")
 decoders = module(HERE.parent / "decoders" / "make.py")
+based = module(HERE.parent / "based" / "make.py")
 
 # ---- the texts of the examples
 
@@ -45,6 +46,7 @@ TEXTS = ["A loaf of one pound bakes for 30 minutes at 220 degrees.", "The baker 
 INFILLING = ("[gMASK]<sop><|user|>\n###PATH:depth.py\n###LANGUAGE:Python\n###MODE:BLOCK\n<|code_suffix|>    return most\n<|code_prefix|>"
              "def depth(text):\n    most = open = 0\n    for c in text:\n<|code_middle|><|assistant|>\n")
 MIDDLE = "<fim_prefix>int square(int x) {\n  return <fim_suffix>;\n}\n<fim_middle>"
+FACTS = "Ada keeps bees. Bo keeps goats. Cy keeps cats. Di keeps hens. Who keeps goats? The answer is"
 SHEEP = "One sheep jumps over the fence. Then the next. "
 QUESTIONS = ["What is a monsoon?", "Name a red fruit.", "Who wrote Faust, and when?"]
 WEATHER = {"type": "function", "function": {
@@ -174,6 +176,7 @@ EXAMPLES = {
                                                   shared_intermediate_size=20, layer_types=["mamba", "attention"]),
                          lambda: byte_level(tokenizers.LLAMA3, ("<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>")), DOCUMENTED,
                          "<|end_of_text|>", chat(user("When does the last ferry leave?"), documents=DOCUMENTS)),
+    "based": ("Based", {}, lambda: byte_level("", ("<|endoftext|>",)), None, "<|endoftext|>", texts(FACTS)),
 }
 
 
@@ -204,6 +207,25 @@ def make_model(family, options, tokenizer, seed):
             parameter.copy_(parameter.bfloat16())
     model.set_attn_implementation("eager")
     return model.eval()
+
+
+class Based(based.Based):
+    """With the interface of transformers' models that this program uses."""
+
+    def forward(self, ids):
+        return transformers.modeling_outputs.CausalLMOutput(logits=super().forward(ids))
+
+    def save_pretrained(self, folder):
+        folder.mkdir(exist_ok=True)
+        based.save(self, folder)
+
+
+def make_based(tokenizer, seed):
+    torch.manual_seed(seed)
+    based.CONFIG |= dict(vocab_size=len(tokenizer), bos_token_id=None, eos_token_id=tokenizer.eos_token_id)
+    model = Based()
+    based.draw(model)
+    return model.bfloat16().float().eval()
 
 
 class Weak(Exception):
@@ -251,7 +273,7 @@ def make(name):
     tokenizer = make_tokenizer(make_kind, template, end)
     folder = HERE / name
     for seed in range(10000):
-        model = make_model(family, options, tokenizer, seed)
+        model = make_based(tokenizer, seed) if family == "Based" else make_model(family, options, tokenizer, seed)
         try:
             with torch.no_grad():
                 expected = expected_of(name, model, tokenizer, inputs)
