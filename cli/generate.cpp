@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -22,6 +23,7 @@ struct Options {
   ModelFlags model;
   SamplingFlags sampling;
   std::optional<std::string> prompt;
+  std::vector<std::string> images;
   int64_t max_tokens = GenerationOptions().max_tokens.value();
   bool json = false;
 };
@@ -38,24 +40,29 @@ std::string prompt_of(const Options& options) {
 }
 
 void generate(const Options& options) {
+  if (!options.prompt && std::count(options.images.begin(), options.images.end(), "-") > 0)
+    fail_input("--image", "expected -p beside an image from stdin");
   const std::string text = prompt_of(options);
+  const std::vector<Image> images = read_images(options.images);
   const LanguageModel model = open_model(options.model);
   require_tokenizer(model, options.model.path);
-  const std::vector<int64_t> prompt = model.prompt_ids(text);
-  if (prompt.empty()) fail_input("--prompt", "expected a text, got nothing");
+  if (!images.empty()) require_images(model, options.model.path);
+  const Prompt prompt = model.prompt(text, images);
+  if (prompt.ids.empty()) fail_input("--prompt", "expected a text, got nothing");
   const uint64_t seed = start_sampling(options.sampling, model);
   const SessionOptions session{.capacity = options.model.context,
                                .sampling = sampling_of(options.sampling, model)};
 
   const InterruptWatch watch;
-  if (!options.json) print_text(text);
+  if (!options.json) print_text(images.empty() ? text : text + "\n");
   TextPrinter printer;
   const GeneratedText result = printer.run([&] {
-    Generation generation(model, prompt,
+    Generation generation(model, prompt.ids,
                           {.max_tokens = options.max_tokens,
                            .stop = options.sampling.stop,
                            .skip_special = false,
                            .slide = true,
+                           .pixel_values = prompt.pixel_values,
                            .interrupted = &InterruptWatch::asked},
                           session);
     return options.json ? generation.finish() : generation.finish(std::ref(printer));
@@ -75,6 +82,7 @@ void add_generate(CLI::App& app) {
                    .description = "a file with the text to continue (default: stdin)",
                    .text_flag = "-p"});
   command->add_option("-p,--prompt", o->prompt, "the text to continue, instead of a file's");
+  add_image_flag(*command, o->images, "an image that the text is about");
   command->add_option("--max-tokens", o->max_tokens, "the number of tokens to generate")
       ->check(integer_from(1))
       ->capture_default_str();
@@ -83,7 +91,8 @@ void add_generate(CLI::App& app) {
   command->footer(
       "Examples:\n"
       "  wick generate model.gguf -p \"Once upon a time\"\n"
-      "  wick generate folder -p \"def fibonacci(n):\" --temperature 0 --max-tokens 64");
+      "  wick generate folder -p \"def fibonacci(n):\" --temperature 0 --max-tokens 64\n"
+      "  wick generate paligemma-folder --image cat.jpg -p \"caption en\"");
   command->callback([o] {
     o->model.settle();
     generate(*o);

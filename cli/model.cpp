@@ -12,6 +12,12 @@
 #include "report.h"
 
 namespace wick::cli {
+namespace {
+
+constexpr const char* kNoProcessor =
+    "expected preprocessor_config.json or processor_config.json in the folder";
+
+}  // namespace
 
 void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& files) {
   flags.add(command, "a GGUF file, or a folder with one or with config.json and safetensors",
@@ -79,12 +85,33 @@ void require_tokenizer(const LanguageModel& model, const std::string& path) {
 }
 
 void require_image_processor(const LoadedImageText& model, const std::string& path) {
-  check(model.image_processor.has_value(), ErrorCode::kUnsupported, path,
-        "expected preprocessor_config.json or processor_config.json in the folder");
+  check(model.image_processor.has_value(), ErrorCode::kUnsupported, path, kNoProcessor);
+}
+
+void require_images(const LanguageModel& model, const std::string& path) {
+  check(model.facts().images.has_value(), ErrorCode::kUnsupported, path, "a model of type ",
+        model.facts().model_type, " reads no images");
+  check(model.image_processor.has_value(), ErrorCode::kUnsupported, path, kNoProcessor);
+}
+
+void add_image_flag(CLI::App& command, std::vector<std::string>& files,
+                    const std::string& description) {
+  command
+      .add_option("--image", files,
+                  description +
+                      ": a PNG, JPEG or WebP file, for a model that reads images "
+                      "(PaliGemma); may be repeated")
+      ->allow_extra_args(false);
 }
 
 Image read_image_input(const std::string& file) {
   return decode_image(read_input(file), input_name(file));
+}
+
+std::vector<Image> read_images(const std::vector<std::string>& files) {
+  std::vector<Image> images;
+  for (const std::string& file : files) images.push_back(read_image_input(file == "-" ? "" : file));
+  return images;
 }
 
 void add_sampling_flags(CLI::App& command, SamplingFlags& flags) {

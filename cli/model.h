@@ -32,9 +32,16 @@ ModelKind kind_of(const ModelFlags& flags);
 void require_tokenizer(const LanguageModel& model, const std::string& path);
 /// Errors: kUnsupported if the model has no image processor.
 void require_image_processor(const LoadedImageText& model, const std::string& path);
+/// Errors: kUnsupported if the model reads no images or has no image processor.
+void require_images(const LanguageModel& model, const std::string& path);
+/// --image FILE, which may be repeated.
+void add_image_flag(CLI::App& command, std::vector<std::string>& files,
+                    const std::string& description);
 /// Reads a PNG, JPEG or WebP image from the file, or from stdin if `file` is empty. Errors: as
 /// read_input and decode_image.
 Image read_image_input(const std::string& file);
+/// The same for several files; "-" is stdin.
+std::vector<Image> read_images(const std::vector<std::string>& files);
 
 struct SamplingFlags {
   std::optional<double> temperature, top_p, min_p, repetition_penalty;

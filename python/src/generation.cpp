@@ -34,11 +34,16 @@ std::optional<std::string> next(Text& text) {
 
 void make_generation(Generation* memory, const LanguageModel& model,
                      const std::vector<int64_t>& ids, std::optional<int64_t> max_tokens,
-                     const std::vector<std::string>& stop, const nb::dict& keywords) {
+                     const std::vector<std::string>& stop, const nb::dict& keywords,
+                     const Tensor& pixel_values) {
   const SessionOptions session = session_options(model, keywords);
   const ReleasedGil others_run;
-  new (memory) Generation(
-      model, ids, {.max_tokens = max_tokens, .stop = stop, .interrupted = &signalled}, session);
+  new (memory) Generation(model, ids,
+                          {.max_tokens = max_tokens,
+                           .stop = stop,
+                           .pixel_values = pixel_values,
+                           .interrupted = &signalled},
+                          session);
 }
 
 void make_chat(Chat* memory, const LanguageModel& model, std::optional<int64_t> max_tokens,
@@ -67,7 +72,8 @@ void bind_generation(nb::module_& m) {
   nb::class_<Generation>(m, "_Generation", "A text that a model is generating.",
                          nb::type_slots(generation_slots))
       .def("__init__", &make_generation, nb::arg("model"), nb::arg("ids"),
-           nb::arg("max_tokens").none(), nb::arg("stop"), nb::arg("keywords"))
+           nb::arg("max_tokens").none(), nb::arg("stop"), nb::arg("keywords"),
+           nb::arg("pixel_values").none())
       .def("next", &next<Generation>, "The next piece of the text, or None once it has ended.");
   nb::class_<Chat>(m, "_Chat", "A conversation of C++.", nb::type_slots(chat_slots))
       .def("__init__", &make_chat, nb::arg("model"), nb::arg("max_tokens").none(), nb::arg("stop"),

@@ -5,6 +5,7 @@
 
 #include "bind.h"
 #include "casters.h"
+#include "image_list.h"
 #include "loading.h"
 #include "values.h"
 #include "wick/load/image_text.h"
@@ -45,22 +46,6 @@ Image read_source(nb::handle source, const ImageReadOptions& options = {}) {
   const auto path = nb::cast<std::filesystem::path>(source);
   const ReleasedGil others_run;
   return read_image(path.string(), options);
-}
-
-/// One image, or a list or tuple of them: each a path, the bytes of a file, or pixels u8 [H, W, 3]
-/// as a Tensor or an array.
-std::vector<Image> images_of(nb::handle images) {
-  const auto image_of = [](nb::handle item) {
-    return is_path(item) || PyBytes_Check(item.ptr()) ? read_source(item)
-                                                      : image_of_tensor(tensor_of(item, {}, {}));
-  };
-  std::vector<Image> result;
-  if (!PyList_Check(images.ptr()) && !PyTuple_Check(images.ptr())) {
-    result.push_back(image_of(images));
-  } else {
-    for (nb::handle item : nb::borrow<nb::iterable>(images)) result.push_back(image_of(item));
-  }
-  return result;
 }
 
 ImageProcessor processor_of(nb::handle config) {
@@ -165,6 +150,20 @@ void bind_image_text(nb::module_& m) {
 }
 
 }  // namespace
+
+std::vector<Image> images_of(nb::handle images) {
+  const auto image_of = [](nb::handle item) {
+    return is_path(item) || PyBytes_Check(item.ptr()) ? read_source(item)
+                                                      : image_of_tensor(tensor_of(item, {}, {}));
+  };
+  std::vector<Image> result;
+  if (!PyList_Check(images.ptr()) && !PyTuple_Check(images.ptr())) {
+    result.push_back(image_of(images));
+  } else {
+    for (nb::handle item : nb::borrow<nb::iterable>(images)) result.push_back(image_of(item));
+  }
+  return result;
+}
 
 void bind_images(nb::module_& m) {
   m.def(

@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "casters.h"
 #include "generation.h"
+#include "image_list.h"
 #include "loading.h"
 #include "messages.h"
 #include "on_logits.h"
@@ -219,10 +220,39 @@ void bind_model(nb::module_& m) {
       .def_prop_ro(
           "has_chat_template",
           [](const LanguageModel& model) { return model.chat_template.has_value(); },
-          "Whether the files have a chat template, which chat needs.")
+          "Whether the files have a chat template, which chat needs unless the model reads images.")
+      .def_prop_ro(
+          "reads_images",
+          [](const LanguageModel& model) { return model.facts().images.has_value(); },
+          "Whether prompts and messages may have images.")
       .def("prompt_ids", &LanguageModel::prompt_ids, nb::arg("text"), WithoutGil(),
            "The ids of a text to be continued: texts of special tokens are read as tokens, and the "
            "beginning that the files ask for is added. NotImplementedError without a tokenizer.")
+      .def(
+          "prompt",
+          [](const LanguageModel& model, const std::string& text, const nb::object& images) {
+            const std::vector<Image> list = images_of(images);
+            const ReleasedGil others_run;
+            Prompt prompt = model.prompt(text, list);
+            return std::pair(std::move(prompt.ids), prompt.pixel_values);
+          },
+          nb::arg("text"), nb::arg("images"),
+          "(ids, pixel_values) of a text about images, as PaliGemma is trained: the placeholders "
+          "of "
+          "the images, the token that begins a text, the text and a newline. A text may have the "
+          "placeholders itself, \"<image>\" for each image. Images are paths, bytes of files, or "
+          "pixels u8 [H, W, 3] as tensors or arrays. NotImplementedError for a model without "
+          "images; ValueError for a number of placeholders that does not fit.")
+      .def(
+          "pixel_values",
+          [](const LanguageModel& model, const nb::object& images) {
+            const std::vector<Image> list = images_of(images);
+            const ReleasedGil others_run;
+            return model.pixel_values(list);
+          },
+          nb::arg("images"),
+          "The input [M, channels, height, width] of the model for one image or a list of them, as "
+          "prompt takes them.")
       .def(
           "chat_ids",
           [](const LanguageModel& model, const nb::object& messages, const nb::object& tools,

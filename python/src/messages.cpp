@@ -1,5 +1,6 @@
 #include "messages.h"
 
+#include "image_list.h"
 #include "values.h"
 #include "wick/base/error.h"
 
@@ -50,7 +51,11 @@ ChatMessage message_of(nb::handle item, const std::string& where) {
     message.content = content_text(content, where + "[\"content\"]");
   nb::dict more;
   for (const auto& [key, value] : nb::borrow<nb::dict>(item))
-    if (!nb::str("role").equal(key) && !nb::str("content").equal(key)) more[key] = value;
+    if (nb::str("images").equal(key))
+      for (Image& image : images_of(value))
+        message.images.push_back(std::make_shared<const Image>(std::move(image)));
+    else if (!nb::str("role").equal(key) && !nb::str("content").equal(key))
+      more[key] = value;
   const Settings fields = settings_of(more, where);
   for (const auto& [key, value] : fields.entries()) message.more.set(key, value);
   return message;

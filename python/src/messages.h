@@ -8,10 +8,10 @@
 
 namespace wick::python {
 
-/// A list of dicts with role and content, as chat templates and servers have them, and further
-/// fields such as tool_calls. Content may be a list of parts {"type": "text", "text": ...}, which
-/// are joined by newlines, and None beside tool_calls. Errors: TypeError, ValueError, naming the
-/// message.
+/// A list of dicts with role and content, as chat templates and servers have them, images as
+/// images_of takes them, and further fields such as tool_calls. Content may be a list of parts
+/// {"type": "text", "text": ...}, which are joined by newlines, and None beside tool_calls. Errors:
+/// TypeError, ValueError, naming the message.
 std::vector<ChatMessage> messages_of(nanobind::handle list);
 
 /// tools: None or a list of dicts; variables: None or a dict. Errors: TypeError, ValueError.

@@ -173,11 +173,13 @@ class LanguageModel(_wick._LanguageModel):
         _require_keywords(self.session, options)
         return self._session(options)
 
-    def generate(self, prompt: str | Iterable[int], *, max_tokens: int | None = _wick._MAX_TOKENS, stop: str | Sequence[str] = (),
-                 **options: Any) -> Iterator[str]:
+    def generate(self, prompt: str | Iterable[int], *, images: Any = (), max_tokens: int | None = _wick._MAX_TOKENS,
+                 stop: str | Sequence[str] = (), **options: Any) -> Iterator[str]:
         """Yields the text that continues the prompt, piece by piece: "".join(model.generate("The sky is")).
 
         prompt              a text, or a list of token ids
+        images              an image that the text is about, or a list of them, as LanguageModel.prompt takes them; among ids, the
+                            images of their placeholders
         max_tokens          the most tokens of the answer; None: until the model ends it or the context is full
         stop                texts that end the answer and are not part of it
         """
@@ -186,16 +188,23 @@ class LanguageModel(_wick._LanguageModel):
         stops, limit = _stops(stop), _limit(max_tokens)
         if not isinstance(prompt, Iterable):
             raise TypeError(f"prompt: expected a str or a list of token ids, got {prompt!r}")
-        ids = self.prompt_ids(prompt) if isinstance(prompt, str) else list(prompt)
-        return _pieces(_wick._Generation(self, ids, limit, stops, options), self)
+        pixel_values = None
+        if isinstance(images, (list, tuple)) and not images:
+            ids = self.prompt_ids(prompt) if isinstance(prompt, str) else list(prompt)
+        elif isinstance(prompt, str):
+            ids, pixel_values = self.prompt(prompt, images)
+        else:
+            ids, pixel_values = list(prompt), self.pixel_values(images)
+        return _pieces(_wick._Generation(self, ids, limit, stops, options, pixel_values), self)
 
     def chat(self, system: str | Sequence[Message] | None = None, *, messages: Sequence[Message] = (),
              max_tokens: int | None = None, stop: str | Sequence[str] = (), tools: Sequence[dict[str, Any]] | None = None,
              template: dict[str, Any] | None = None, **options: Any) -> Chat:
-        """A conversation by the model's chat template; see Chat.
+        """A conversation by the model's chat template, or in plain turns of a model that reads images; see Chat.
 
         system              the system message, or the messages that the conversation begins with
-        messages            those messages: dicts of role and content, and further keys that the template reads, as tool_calls
+        messages            those messages: dicts of role and content, of images, which are as LanguageModel.prompt takes them, and further
+                            keys that the template reads, as tool_calls
         max_tokens          the most tokens of an answer; None: until the model ends it or the context is full
         stop                texts that end an answer and are not part of it
         tools               functions that the model may call: JSON schemas, as dicts
@@ -203,7 +212,7 @@ class LanguageModel(_wick._LanguageModel):
         """
         _require_keywords(self.chat, options)
         _tokenizer(self)
-        if not self.has_chat_template:
+        if not self.has_chat_template and not self.reads_images:
             raise NotImplementedError("the model has no chat template; model.generate() continues texts")
         if isinstance(system, str):
             messages = [{"role": "system", "content": system}, *messages] if system else messages

@@ -65,6 +65,7 @@ Generation::Generation(const LanguageModel& model, const std::vector<int64_t>& p
           model, with_capacity(std::move(session), model, prompt.size(), options))),
       session_(own_.get()),
       options_(options),
+      images_(model.facts().images),
       stream_(tokenizer_of(model), options.skip_special),
       stops_(options.stop) {
   begin(prompt);
@@ -74,6 +75,7 @@ Generation::Generation(const LanguageModel& model, Session& session,
                        const std::vector<int64_t>& ids, const GenerationOptions& options)
     : session_(&session),
       options_(options),
+      images_(model.facts().images),
       stream_(tokenizer_of(model), options.skip_special),
       stops_(options.stop) {
   begin(ids);
@@ -85,6 +87,7 @@ void Generation::begin(const std::vector<int64_t>& ids) {
   check(session_->options().sequences == 1, ErrorCode::kInvalidArgument, "generate",
         "expected a session of one sequence, got ", session_->options().sequences);
   result_.prompt_tokens = int64_t(ids.size());
+  if (options_.pixel_values || session_->has_images()) options_.slide = false;
   read(ids, session_->capacity());
 }
 
@@ -93,10 +96,14 @@ void Generation::begin(const std::vector<int64_t>& ids) {
 void Generation::read(std::vector<int64_t> ids, int64_t keep) {
   const Timed timed(result_.prefill);
   if (options_.slide && session_->length() + int64_t(ids.size()) > session_->capacity()) {
+    const std::vector<int64_t> first(ids.begin(), ids.begin() + !ids.empty());
     ids.erase(ids.begin(), ids.end() - std::min(keep, int64_t(ids.size())));
+    // Placeholders that the model sampled stand for no image.
+    if (images_ && !result_.ids.empty()) std::erase(ids, images_->token_id);
+    if (ids.empty()) ids = first;
     session_->rewind(0);
   }
-  session_->append(ids);
+  session_->append(ids, std::exchange(options_.pixel_values, Tensor()));
   result_.prefill.tokens += int64_t(ids.size());
   has_read_ = true;
 }

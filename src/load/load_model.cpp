@@ -58,6 +58,7 @@ struct Files {
   TensorSource tensors;
   std::optional<Tokenizer> tokenizer;
   std::optional<ChatTemplate> chat_template;
+  std::optional<ImageProcessor> image_processor;
   std::string bos_token, eos_token;
   std::vector<int64_t> stop_ids;
   std::optional<Sampling> sampling;
@@ -91,6 +92,7 @@ Files open_folder(const std::string& folder) {
   if (const std::string path = folder + "/1_Pooling/config.json"; is_there(path))
     files.pooling = read_pooling(path);
   files.tokenizer = folder_tokenizer(folder);
+  if (files.config->facts().images) files.image_processor = folder_image_processor(folder);
   const FolderTexts texts = read_folder_texts(folder);
   files.bos_token = texts.token("bos_token");
   files.eos_token = texts.token("eos_token");
@@ -165,12 +167,6 @@ Sampling LanguageModel::default_sampling() const {
   return sampling.value_or(Sampling{.temperature = 0.3, .min_p = 0.2});
 }
 
-std::vector<int64_t> LanguageModel::prompt_ids(const std::string& text) const {
-  check(tokenizer.has_value(), ErrorCode::kUnsupported, "prompt", "the model has no tokenizer");
-  const std::vector<int64_t> ids = tokenizer->encode_ids(text, {.add_end = false});
-  return ids.empty() ? tokenizer->encode_ids("\n", {.add_end = false}) : ids;
-}
-
 Tensor LanguageModel::embed(const std::string& text) const {
   check(tokenizer.has_value(), ErrorCode::kUnsupported, "embed", "the model has no tokenizer");
   std::vector<int64_t> ids = tokenizer->encode_ids(text);
@@ -203,17 +199,6 @@ Tensor LanguageModel::embed(const std::string& text) const {
   return embedding;
 }
 
-std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& messages,
-                                             ChatOptions options) const {
-  check(chat_template.has_value(), ErrorCode::kUnsupported, "chat",
-        "the model has no chat template");
-  check(tokenizer.has_value(), ErrorCode::kUnsupported, "chat", "the model has no tokenizer");
-  if (options.bos_token.empty()) options.bos_token = bos_token;
-  if (options.eos_token.empty()) options.eos_token = eos_token;
-  const std::string text = render_chat(*chat_template, messages, options);
-  return tokenizer->encode_ids(text, {.add_special = false});
-}
-
 std::string model_path(const std::string& path) {
   if (!is_there(path))
     fail_file(
@@ -241,6 +226,7 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
   return {.model = std::move(model),
           .tokenizer = std::move(files.tokenizer),
           .chat_template = std::move(files.chat_template),
+          .image_processor = std::move(files.image_processor),
           .bos_token = std::move(files.bos_token),
           .eos_token = std::move(files.eos_token),
           .stop_ids = std::move(files.stop_ids),

@@ -137,3 +137,39 @@ def test_late_interaction_sums_the_best_matches():
     documents = [wick.randn([3, 8]), wick.randn([7, 8])]
     expected = [(query.numpy() @ document.numpy().T).max(1).sum() for document in documents]
     np.testing.assert_allclose(wick.late_interaction(query, documents).numpy(), expected, rtol=1e-5)
+
+
+def greedy(**more):
+    return dict(temperature=0, repetition_penalty=2.0, stop_ids=[], **more)
+
+
+def test_generate_about_images_is_that_of_transformers():
+    folder = GOLDEN / "image_prompt" / "paligemma"
+    model, expected = wick.load(folder, device="cpu"), wick.load_safetensors(folder / "prompts.safetensors")
+    photo = IMAGES / "photo.png"
+    text = model.tokenizer.decode(expected["0.generated"].tolist())
+    for images in ([photo], str(photo), photo.read_bytes(), [wick.read_image(photo)]):
+        assert "".join(model.generate("a cat in a hat", images=images, max_tokens=9, **greedy())) == text
+    ids, pixels = model.prompt("the cats", FILES[1:3])
+    assert ids == expected["1.input_ids"].tolist() and pixels.shape == (2, 3, 20, 20)
+    count = len(expected["1.generated"])
+    assert "".join(model.generate(ids, images=FILES[1:3], max_tokens=count, **greedy())) == model.tokenizer.decode(
+        expected["1.generated"].tolist())
+    session = model.session(**greedy())
+    session.append(ids, pixels)
+    assert [session.step()[0] for _ in range(count)] == expected["1.generated"].tolist()
+
+
+def test_images_that_a_model_does_not_take(tmp_path):
+    model = wick.load(GOLDEN / "image_prompt" / "paligemma", device="cpu")
+    with pytest.raises(ValueError, match="expected a <image> in the text for each of 1 images, got 2"):
+        model.generate("<image><image>", images=IMAGES / "photo.png")
+    with pytest.raises(FileNotFoundError, match="nothing.png"):
+        model.generate("a", images=[tmp_path / "nothing.png"])
+    with pytest.raises(ValueError, match="expected a PNG, JPEG or WebP image"):
+        model.generate("a", images=[b"text"])
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(GOLDEN / "decoders" / "llama_linear" / name, tmp_path / name)
+    shutil.copy(GOLDEN / "image_prompt" / "paligemma" / "tokenizer.json", tmp_path / "tokenizer.json")
+    with pytest.raises(NotImplementedError, match="a model of type llama reads no images"):
+        wick.load(tmp_path, device="cpu").generate("a", images=[IMAGES / "photo.png"])

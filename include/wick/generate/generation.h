@@ -45,8 +45,11 @@ struct GenerationOptions {
   std::vector<std::string> stop = {};  // texts that end the text and are not part of it
   bool skip_special = true;            // leaves special tokens out of the text
   /// In a full context, goes on from the later half of the text, and keeps of a long prompt the
-  /// end; else the text ends there, and such a prompt is an error.
+  /// end; else, and always if the text has images, the text ends there, and such a prompt is an
+  /// error.
   bool slide = false;
+  /// Of the images whose placeholders are in the prompt: Prompt::pixel_values.
+  Tensor pixel_values = {};
   /// Asked before each token; true ends the text.
   std::function<bool()> interrupted = {};
 };
@@ -59,6 +62,12 @@ WICK_API SessionOptions default_session_options(const LanguageModel& model);
 ///
 ///   Generation text(model, model.prompt_ids("Once upon a time"));
 ///   while (const auto piece = text.next()) std::cout << *piece << std::flush;
+///
+/// About an image:
+///
+///   const Image image = read_image("cat.jpg");
+///   const Prompt prompt = model.prompt("caption en", {&image, 1});
+///   Generation text(model, prompt.ids, {.pixel_values = prompt.pixel_values});
 class WICK_API Generation {
  public:
   /// Reads the prompt in a session of its own. Without a capacity it has room for the prompt and
@@ -96,6 +105,7 @@ class WICK_API Generation {
   std::unique_ptr<Session> own_;
   Session* session_;
   GenerationOptions options_;
+  std::optional<ImageReading> images_;
   TokenStream stream_;
   StopStrings stops_;
   GeneratedText result_;

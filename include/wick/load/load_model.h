@@ -3,10 +3,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "wick/load/sampling.h"
+#include "wick/media/image_processor.h"
 #include "wick/models/causal_model.h"
 #include "wick/models/decoder.h"
 #include "wick/text/chat_template.h"
@@ -26,11 +28,19 @@ struct LoadOptions {
 /// How the hidden states of a text become its embedding: one token's, or their mean.
 enum class Pooling { kLast, kFirst, kMean };
 
+/// A text and images as a session reads them.
+struct Prompt {
+  std::vector<int64_t> ids;
+  Tensor pixel_values;  // of the images whose placeholders are among the ids; empty without images
+};
+
 /// A model and its files' settings.
 struct WICK_API LanguageModel {
   std::shared_ptr<const CausalModel> model;
   std::optional<Tokenizer> tokenizer;         // missing if the files lack it
   std::optional<ChatTemplate> chat_template;  // missing if the files lack it
+  /// Missing if the files lack it or the model reads no images.
+  std::optional<ImageProcessor> image_processor = {};
   std::string bos_token, eos_token;           // texts, "" if the files lack them; for templates
   std::vector<int64_t> stop_ids;              // tokens that end a text or a turn
   std::optional<Sampling> sampling;           // generation_config.json's, if it samples
@@ -47,15 +57,32 @@ struct WICK_API LanguageModel {
   /// newline.
   /// Errors: kUnsupported if there is no tokenizer.
   std::vector<int64_t> prompt_ids(const std::string& text) const;
+  /// A text about images to be continued, as PaliGemma is trained: the placeholders of the images,
+  /// the token that begins a text, the text and a newline. A text may have the placeholders itself,
+  /// one token ("<image>") for each image; the beginning then stands after the last one. Without
+  /// images: prompt_ids.
+  /// Errors: as prompt_ids and pixel_values; kInvalidArgument if the text has placeholders for
+  /// more or fewer images; kFormat if the tokenizer has no placeholder.
+  Prompt prompt(const std::string& text, std::span<const Image> images) const;
+  /// The input [M, channels, height, width] of the model for images, f32 on the CPU.
+  /// Errors: kUnsupported if the model reads no images or the files lack an image processor; as
+  /// ImageProcessor.
+  Tensor pixel_values(std::span<const Image> images) const;
   /// The embedding [hidden_size] of a text, f32 on the CPU: the pooled hidden states after the
   /// final norm, scaled to the length 1. The beginning and end that the files ask for are added.
   /// Errors: kUnsupported if there is no tokenizer; kOutOfRange for more tokens than the model has
   /// positions.
   Tensor embed(const std::string& text) const;
   /// The ids of a conversation, as the template lays it out, ready for the assistant's answer
-  /// unless the options say otherwise. Their bos_token and eos_token, if "", are the model's.
-  /// Errors: kUnsupported if there is no template or no tokenizer; kFormat, kInvalidArgument of the
-  /// template.
+  /// unless the options say otherwise. Their bos_token and eos_token, if "", are the model's. The
+  /// placeholders of a message's images stand before its content.
+  ///
+  /// A model that reads images and has no template gets plain turns, without a mark of who speaks:
+  /// each message is the placeholders of its images, its content and a newline; the token that
+  /// begins a text stands before the first content. The options do not change them.
+  /// Errors: kUnsupported without a tokenizer, without a template if the model reads texts alone,
+  /// and for images if it does; kInvalidArgument if a content has a placeholder; kFormat,
+  /// kInvalidArgument of the template.
   std::vector<int64_t> chat_ids(const std::vector<ChatMessage>& messages,
                                 ChatOptions options = {}) const;
 };

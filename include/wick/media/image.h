@@ -14,6 +14,8 @@ struct Image {
   int64_t width = 0, height = 0;  // pixels
   int64_t channels = 3;           // 3: red, green, blue
   std::vector<uint8_t> pixels;    // [height, width, channels], row-major, from the top left
+
+  bool operator==(const Image&) const = default;
 };
 
 struct ImageReadOptions {

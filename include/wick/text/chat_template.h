@@ -48,10 +48,14 @@ class WICK_API ChatTemplate {
   std::shared_ptr<const Parsed> parsed_;
 };
 
+struct Image;  // wick/media/image.h
+
 /// A message of a conversation.
 struct ChatMessage {
   std::string role;  // "system", "user", "assistant", "tool"
   std::string content;
+  /// Stand before the content, for a model that reads images.
+  std::vector<std::shared_ptr<const Image>> images = {};
   Settings more = {};  // further fields, such as tool_calls
 
   /// As templates read it: a dict of role, content and the further fields.

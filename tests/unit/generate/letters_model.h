@@ -3,6 +3,7 @@
 #include <string>
 
 #include "../temporary_folder.h"
+#include "wick/generate/session.h"
 #include "wick/io/file.h"
 #include "wick/load/load_model.h"
 
