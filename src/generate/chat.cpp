@@ -5,6 +5,8 @@
 #include "generate/capacity.h"
 #include "wick/base/error.h"
 #include "wick/generate/chat_window.h"
+#include "wick/media/image.h"
+#include "wick/ops/arrange.h"
 
 namespace wick {
 namespace {
@@ -15,12 +17,38 @@ SessionOptions session_of(const LanguageModel& model, const ConversationOptions&
   return session;
 }
 
+using Images = std::vector<std::shared_ptr<const Image>>;
+
+/// The images of the messages that the model reads.
+Images images_of(const std::vector<ChatMessage>& messages, const ChatWindow& window) {
+  Images images;
+  for (int64_t i = 0; i < int64_t(messages.size()); i++) {
+    if (window.first <= i && i < window.first + window.left_out) continue;
+    const Images& own = messages[size_t(i)].images;
+    images.insert(images.end(), own.begin(), own.end());
+  }
+  return images;
+}
+
+/// The index of each image's first placeholder.
+std::vector<int64_t> starts_of(const LanguageModel& model, const std::vector<int64_t>& ids) {
+  std::vector<int64_t> starts;
+  if (!model.facts().images) return starts;
+  const ImageReading& reading = *model.facts().images;
+  for (int64_t i = 0; i < int64_t(ids.size()); i++)
+    if (ids[size_t(i)] == reading.token_id) {
+      starts.push_back(i);
+      i += reading.tokens - 1;
+    }
+  return starts;
+}
+
 }  // namespace
 
 Chat::Chat(const LanguageModel& model, const ConversationOptions& options)
     : model_(model), options_(options), messages_(options.messages) {
   check(model.tokenizer.has_value(), ErrorCode::kUnsupported, "chat", "the model has no tokenizer");
-  check(model.chat_template.has_value(), ErrorCode::kUnsupported, "chat",
+  check(model.chat_template || model.facts().images, ErrorCode::kUnsupported, "chat",
         "the model has no chat template");
   check(!options.max_tokens || *options.max_tokens >= 0, ErrorCode::kInvalidArgument, "chat",
         "max_tokens: expected at least 0, got ", options.max_tokens.value_or(0));
@@ -62,14 +90,28 @@ void Chat::begin(const std::vector<ChatMessage>& messages) {
     // The last token is read again: its logits are needed.
     const std::vector<int64_t>&ids = window.ids, held = session_->history();
     const auto same = std::mismatch(held.begin(), held.end(), ids.begin(), ids.end());
-    const int64_t kept = std::min(int64_t(same.first - held.begin()), int64_t(ids.size()) - 1);
+    int64_t kept = std::min(int64_t(same.first - held.begin()), int64_t(ids.size()) - 1);
+    const Images images = images_of(messages_, window);
+    // All images have the same ids. One is read whole or not at all.
+    const std::vector<int64_t> starts = starts_of(model_, ids);
+    size_t known = 0;
+    while (known < images.size() && starts[known] + model_.facts().images->tokens <= kept &&
+           known < images_.size() && *images_[known] == *images[known])
+      known++;
+    if (known < images.size()) kept = std::min(kept, starts[known]);
+    std::vector<Tensor> pixels;
+    for (size_t i = known; i < images.size(); i++)
+      pixels.push_back(model_.pixel_values({images[i].get(), 1}));
+    images_.resize(std::min(images_.size(), known));
     session_->rewind(kept);
-    open_ = std::make_unique<Generation>(model_, *session_,
-                                         std::vector<int64_t>(ids.begin() + kept, ids.end()),
-                                         GenerationOptions{.max_tokens = options_.max_tokens,
-                                                           .stop = options_.stop,
-                                                           .skip_special = options_.skip_special,
-                                                           .interrupted = options_.interrupted});
+    open_ = std::make_unique<Generation>(
+        model_, *session_, std::vector<int64_t>(ids.begin() + kept, ids.end()),
+        GenerationOptions{.max_tokens = options_.max_tokens,
+                          .stop = options_.stop,
+                          .skip_special = options_.skip_special,
+                          .pixel_values = pixels.empty() ? Tensor() : cat(pixels, 0),
+                          .interrupted = options_.interrupted});
+    images_ = images;
     answer_ = {.prompt_tokens = int64_t(ids.size())};
     forgot_ = window.left_out > 0;
   } catch (...) {

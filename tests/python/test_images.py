@@ -160,6 +160,17 @@ def test_generate_about_images_is_that_of_transformers():
     assert [session.step()[0] for _ in range(count)] == expected["1.generated"].tolist()
 
 
+def test_chat_about_images():
+    model = wick.load(GOLDEN / "image_prompt" / "paligemma", device="cpu")
+    question = {"role": "user", "content": "a cat in a hat", "images": [IMAGES / "photo.png"]}
+    chat = model.chat(max_tokens=4, **greedy())
+    answer = "".join(chat(question))
+    assert answer == "".join(model.generate("a cat in a hat", images=question["images"], max_tokens=4, **greedy()))
+    assert chat.messages == [question, {"role": "assistant", "content": answer}]
+    "".join(chat("the cats"))
+    assert len(chat.messages) == 4
+
+
 def test_images_that_a_model_does_not_take(tmp_path):
     model = wick.load(GOLDEN / "image_prompt" / "paligemma", device="cpu")
     with pytest.raises(ValueError, match="expected a <image> in the text for each of 1 images, got 2"):

@@ -23,13 +23,14 @@ struct ConversationOptions {
   std::optional<SessionOptions> session = {};  // missing: default_session_options
 };
 
-/// A conversation by the model's chat template. The session keeps the tokens that a question has in
-/// common with the text before, and reads the others. Once the conversation outgrows the context,
-/// the model reads it without its oldest turns (chat_window).
+/// A conversation by the model's chat template, or the plain turns of LanguageModel::chat_ids. The
+/// session keeps the tokens and images that a question has in common with the text before, and
+/// reads the others. Once the conversation outgrows the context, the model reads it without its
+/// oldest turns (chat_window).
 class WICK_API Chat {
  public:
-  /// Errors: kUnsupported without a tokenizer or a chat template; kInvalidArgument as of Generation
-  /// and Session.
+  /// Errors: kUnsupported without a tokenizer or, unless the model reads images, a chat template;
+  /// kInvalidArgument as of Generation and Session.
   explicit Chat(const LanguageModel& model, const ConversationOptions& options = {});
 
   /// Asks and returns the answer; on_text receives it piece by piece. A question that fails, by an
@@ -67,7 +68,8 @@ class WICK_API Chat {
   std::unique_ptr<Generation> open_;  // the answer between begin and end
   GeneratedText answer_;
   std::vector<ChatMessage> messages_;
-  size_t before_ = 0;  // messages before the last question
+  std::vector<std::shared_ptr<const Image>> images_;  // those that the session has tokens of
+  size_t before_ = 0;                                 // messages before the last question
   bool forgot_ = false, answered_ = false;
 };
 
