@@ -54,9 +54,9 @@ struct Image;  // wick/media/image.h
 struct ChatMessage {
   std::string role;  // "system", "user", "assistant", "tool"
   std::string content;
+  Settings more = {};  // further fields, such as tool_calls
   /// Stand before the content, for a model that reads images.
   std::vector<std::shared_ptr<const Image>> images = {};
-  Settings more = {};  // further fields, such as tool_calls
 
   /// As templates read it: a dict of role, content and the further fields.
   WICK_API Setting setting() const;
