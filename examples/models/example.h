@@ -28,6 +28,8 @@ class Example {
       const std::string value = argv[++i];
       if (flag == "-p")
         prompt_ = value;
+      else if (flag == "--image")
+        images_.push_back(wick::read_image(value));
       else if (flag == "--device")
         load_.device = wick::Device::parse(value);
       else if (flag == "--dtype")
@@ -53,6 +55,11 @@ class Example {
 
   /// -p, or the example's own text.
   std::string prompt(const std::string& otherwise) const { return prompt_.value_or(otherwise); }
+  /// The images of --image, at least one.
+  const std::vector<wick::Image>& images() const {
+    if (images_.empty()) throw std::runtime_error("expected --image FILE: PNG, JPEG or WebP");
+    return images_;
+  }
   /// The length of an answer; a check takes few tokens of a small model.
   int64_t max_tokens(int64_t otherwise) const { return golden_ ? 8 : otherwise; }
   /// The options of a session. A check takes the likeliest tokens and no token ends the text, as in the golden, and keeps the
@@ -99,9 +106,9 @@ class Example {
 
  private:
   [[noreturn]] static void fail_usage(const std::string& flag) {
-    throw std::runtime_error(
-        (flag.empty() ? "" : "unknown or incomplete flag \"" + flag + "\"; ") +
-        "usage: MODEL [-p TEXT] [--device D] [--dtype f32|bf16|f16] [--check GOLDEN]");
+    throw std::runtime_error((flag.empty() ? "" : "unknown or incomplete flag \"" + flag + "\"; ") +
+                             "usage: MODEL [-p TEXT] [--image FILE ...] [--device D] [--dtype "
+                             "f32|bf16|f16] [--check GOLDEN]");
   }
 
   static bool same_tokens(const std::string& name, const wick::Tensor& got,
@@ -134,6 +141,7 @@ class Example {
 
   std::string path_;
   std::optional<std::string> prompt_;
+  std::vector<wick::Image> images_;
   wick::LoadOptions load_ = {.device = wick::Device::best()};
   std::optional<wick::NamedTensors> golden_;
   wick::NamedTensors results_;

@@ -17,6 +17,7 @@ import sys
 import safetensors.torch
 import torch
 import transformers
+from PIL import Image
 from tokenizers import AddedToken, pre_tokenizers, processors
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -228,6 +229,24 @@ def make_based(tokenizer, seed):
     return model.bfloat16().float().eval()
 
 
+def make_paligemma():
+    """The golden of the small PaliGemma of tests/golden/image_prompt, which has its tokenizer and image processor."""
+    source, folder = HERE.parent / "image_prompt" / "paligemma", HERE / "paligemma"
+    image_processor = transformers.SiglipImageProcessorPil.from_pretrained(source)
+    vision = json.loads((source / "config.json").read_text())["vision_config"]
+    image_processor.image_seq_length = (vision["image_size"] // vision["patch_size"]) ** 2
+    processor = transformers.PaliGemmaProcessor(image_processor, transformers.PreTrainedTokenizerFast.from_pretrained(source))
+    model = transformers.PaliGemmaForConditionalGeneration.from_pretrained(source, dtype=torch.float32, attn_implementation="eager").eval()
+    image = Image.open(HERE.parent / "images" / "photo.png").convert("RGB")
+    inputs = processor(images=[image], text=["<image>caption en"], return_tensors="pt")
+    output = model.generate(**inputs, do_sample=False, min_new_tokens=TOKENS, max_new_tokens=TOKENS, return_dict_in_generate=True, output_logits=True)
+    folder.mkdir(exist_ok=True)
+    safetensors.torch.save_file({"logits": output.logits[0], "tokens.0": output.sequences[0]}, folder / "expected.safetensors")
+    (folder / "expected.safetensors").chmod(0o644)
+    best = torch.cat(output.logits).topk(2).values
+    print("paligemma: tokens", output.sequences[0].tolist(), "margin", (best[:, 0] - best[:, 1]).min().item())
+
+
 class Weak(Exception):
     """Rounding may change the likeliest tokens, or they are too few to tell one model from another."""
 
@@ -304,5 +323,5 @@ def make(name):
 if __name__ == "__main__":
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    for example in sys.argv[1:] or EXAMPLES:
-        make(example)
+    for example in sys.argv[1:] or [*EXAMPLES, "paligemma"]:
+        make_paligemma() if example == "paligemma" else make(example)
