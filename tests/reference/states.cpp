@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "fused.h"
 #include "sum.h"
@@ -32,6 +33,13 @@ struct Doubtful {
 Doubtful step_size(Real x, Real bias, Real least, Real greatest) {
   const Real sum = x + bias, soft = std::max<Real>(sum, 0) + std::log1p(std::exp(-std::fabs(sum)));
   return {std::clamp(soft, least, greatest), std::fabs(sum) + 5 * soft};
+}
+
+/// -exp(a_log) softplus(x + bias). The exponential and the product err by 5 roundings.
+Doubtful gate(Real x, Real a_log, Real bias) {
+  const Doubtful step = step_size(x, bias, 0, std::numeric_limits<Real>::infinity());
+  const Real factor = std::exp(a_log);
+  return {-factor * step.value, factor * (step.doubt + (5 + std::fabs(a_log)) * step.value)};
 }
 
 Real norm(const std::vector<Real>& x) {
@@ -94,44 +102,62 @@ TensorAndState ssd(const Array& x, const Array& dt, const Array& a, const Array&
 // Errors of a column of the state are bounded by their norm, which I - beta k kᵀ does not raise where
 // beta |k|² <= 2: bounds of each element alone would double with every token.
 TensorAndState gated_delta_rule(const Array& q, const Array& k, const Array& v, const Array& decay,
-                                const Array& beta, const Array* state, const Array* lengths,
-                                Real scale) {
-  const std::size_t batch = size(q, 0), T = size(q, 1), H = size(q, 2), K = size(q, 3),
-                    V = size(v, 3);
-  if (scale == 0) scale = 1 / std::sqrt(Real(std::max<std::size_t>(K, 1)));
-  const Shape of_state{q.shape[0], q.shape[2], q.shape[3], v.shape[3]};
+                                const Array& beta, const DeltaRule& options) {
+  const std::size_t batch = size(q, 0), T = size(q, 1), G = size(q, 2), K = size(q, 3),
+                    H = size(v, 2), V = size(v, 3);
+  const Real scale =
+      options.scale != 0 ? options.scale : 1 / std::sqrt(Real(std::max<std::size_t>(K, 1)));
+  // The roundings of a normalized element, and of a share.
+  const Real of_norm = options.qk_norm_eps > 0 ? of_sum(K) + 4 : 0;
+  const Real of_share = options.sigmoid_beta ? 6 : 0;
+  const Array* const state = options.state;
+  const Shape of_state{q.shape[0], v.shape[2], q.shape[3], v.shape[3]};
   TensorAndState all{zeros(q.dtype, v.shape), zeros(accumulator(q.dtype), of_state)};
   for (std::size_t i = 0; i < batch * H * V; i++) {
     const std::size_t column = i % V, h = i / V % H, s = i / V / H;
+    const std::size_t g = options.tiled_heads ? h % G : h / (H / G);
     const auto place = [&](std::size_t key) { return ((s * H + h) * K + key) * V + column; };
-    std::vector<Real> now(K), keys(K);
+    const auto direction = [&](const Array& x, std::size_t t) {
+      const auto from = x.values.begin() + std::ptrdiff_t(((s * T + t) * G + g) * K);
+      std::vector<Real> result(from, from + std::ptrdiff_t(K));
+      if (options.qk_norm_eps > 0) {
+        const Real length = norm(result);
+        for (Real& value : result) value /= std::sqrt(length * length + options.qk_norm_eps);
+      }
+      return result;
+    };
+    std::vector<Real> now(K);
     for (std::size_t key = 0; key < K; key++) now[key] = state ? state->values[place(key)] : 0;
     Real doubt = 0;  // the norm of the column's roundings
-    for (std::size_t t = 0; t < tokens_of(lengths, s, T); t++) {
+    for (std::size_t t = 0; t < tokens_of(options.lengths, s, T); t++) {
       const std::size_t token = (s * T + t) * H + h;
-      const Real exponent = decay.values[token], kept = std::exp(exponent);
-      for (std::size_t key = 0; key < K; key++) {
-        keys[key] = k.values[token * K + key];
-        now[key] *= kept;
-      }
+      const Doubtful logarithm = options.a_log ? gate(decay.values[token], options.a_log->values[h],
+                                                      options.dt_bias->values[h])
+                                               : Doubtful{decay.values[token], 0};
+      const Real exponent = logarithm.value, kept = std::exp(exponent);
+      const std::vector<Real> keys = direction(k, t), query = direction(q, t);
+      for (Real& value : now) value *= kept;
       const Real before = norm(now), length = norm(keys);
       Sum known;
       for (std::size_t key = 0; key < K; key++) known.add(keys[key] * now[key]);
-      const Real value = v.values[token * V + column], share = beta.values[token];
+      const Real value = v.values[token * V + column], raw = beta.values[token];
+      const Real share = options.sigmoid_beta ? 1 / (1 + std::exp(-raw)) : raw;
       const Real written = share * (value - known.value());
       Sum y;
       for (std::size_t key = 0; key < K; key++) {
         now[key] += keys[key] * written;
-        y.add(q.values[token * K + key] * now[key]);
+        y.add(query[key] * now[key]);
       }
       const Real raised = std::max<Real>(1, std::fabs(1 - share * length * length));
-      doubt = raised * kept * doubt + (std::fabs(exponent) + 3) * before +
-              length * share * (of_sum(K) * (length * before) + 3 * std::fabs(value)) + norm(now);
-      std::vector<Real> query(q.values.begin() + std::ptrdiff_t(token * K),
-                              q.values.begin() + std::ptrdiff_t((token + 1) * K));
+      const Real of_written = 2 * of_norm + of_share;
+      doubt =
+          raised * kept * doubt + (std::fabs(exponent) + logarithm.doubt + 3) * before +
+          length * share *
+              ((of_sum(K) + of_written) * (length * before) + (3 + of_written) * std::fabs(value)) +
+          norm(now);
       all.y.array.values[token * V + column] = scale * y.value();
       all.y.magnitude[token * V + column] =
-          scale * (norm(query) * doubt + of_sum(K + T) * y.magnitude());
+          scale * (norm(query) * doubt + (of_sum(K + T) + of_norm) * y.magnitude());
     }
     for (std::size_t key = 0; key < K; key++) {
       all.state.array.values[place(key)] = now[key];

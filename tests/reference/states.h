@@ -16,10 +16,17 @@ TensorAndState ssd(const Array& x, const Array& dt, const Array& a, const Array&
                    const Array* d, const Array* state, const Array* lengths,
                    const Array* dt_bias = nullptr, Real least_step = 0, Real greatest_step = 0);
 
-/// q and k [B, T, H, K], v [B, T, H, V], decay and beta [B, T, H]; state [B, H, K, V] and lengths
-/// [B], or null. y of padding is 0. scale 0: 1 / sqrt(K).
+struct DeltaRule {
+  Real scale = 0;                                    // 0: 1 / sqrt(K)
+  const Array *state = nullptr, *lengths = nullptr;  // [B, H, K, V] and [B], or null
+  const Array *a_log = nullptr, *dt_bias = nullptr;  // [H]: with them, decay is
+                                                     // -exp(a_log) softplus(decay + dt_bias)
+  Real qk_norm_eps = 0;       // > 0: q and k are divided by sqrt(sum of squares + eps)
+  bool sigmoid_beta = false;  // beta is sigmoid(beta)
+  bool tiled_heads = false;   // head h reads head h mod G of q and k, else h / (H / G)
+};
+/// q and k [B, T, G, K], v [B, T, H, V], decay and beta [B, T, H]. y of padding is 0.
 TensorAndState gated_delta_rule(const Array& q, const Array& k, const Array& v, const Array& decay,
-                                const Array& beta, const Array* state, const Array* lengths,
-                                Real scale);
+                                const Array& beta, const DeltaRule& options);
 
 }  // namespace wick::reference

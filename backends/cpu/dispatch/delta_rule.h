@@ -11,13 +11,16 @@ inline constexpr int64 kMaxKeySize = 512;  // K
 /// A block of columns of one head's state, over all tokens. R is the dtype of the state.
 struct DeltaRuleColumns {
   TokenRows q, k, v, y;
-  TokenRows decay, beta;  // R
-  const void* before;     // R [K, columns]; nullptr: zeros
-  void* state;            // R [K, columns]
-  int64 row;              // elements between rows of both
-  int64 read, tokens;     // tokens that enter the state, and all
+  TokenRows decay, beta;
+  bool is_wide;                 // decay and beta: R, else the dtype of q
+  const void *a_log, *dt_bias;  // one R each; nullptr: decay as it is
+  const void* before;           // R [K, columns]; nullptr: zeros
+  void* state;                  // R [K, columns]
+  int64 row;                    // elements between rows of both
+  int64 read, tokens;           // tokens that enter the state, and all
   int64 keys, columns;
-  double scale;
+  double scale, eps;  // eps: of the norms of q and k; 0 for none
+  bool has_sigmoid;   // of beta
 };
 
 /// Kernel::data.

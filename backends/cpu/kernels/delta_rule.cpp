@@ -3,6 +3,8 @@
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
+#include "kernels/token_numbers.h"
+#include "scalar/unary.h"
 
 namespace wick::cpu::WICK_ISA {
 namespace {
@@ -54,6 +56,27 @@ Pair<C> advance(C* state, C kept, const C* k, Pair<C> u, const C* q, int64 keys)
   return sums[0] + sums[1];
 }
 
+/// x / sqrt(sum of squares + eps).
+template <class C>
+void normalize(C* x, int64 n, C eps) {
+  const C squares = sum_each<C>(
+      n, [&](auto at) __attribute__((always_inline)) {
+        const auto value = at(x);
+        return value * value;
+      });
+  const C factor = C(1) / C(__builtin_sqrt(double(squares + eps)));
+  for (int64 i = 0; i < n; i++) x[i] *= factor;
+}
+
+/// The logarithm of the factor on the state.
+template <class T, class C>
+C logarithm(const DeltaRuleColumns& of, const char* decay) {
+  const C raw = read_either<T>(decay, of.is_wide);
+  if (!of.a_log) return raw;
+  const C slope = -C(__builtin_exp(double(*static_cast<const C*>(of.a_log))));
+  return slope * of_one(Softplus(), raw + *static_cast<const C*>(of.dt_bias), 1, 20);
+}
+
 template <class T>
 void columns(const DeltaRuleColumns& of) {
   using C = Compute<T>;
@@ -75,9 +98,11 @@ void columns(const DeltaRuleColumns& of) {
     load<T, C>(of.q.data + t * of.q.stride, 1, of.keys, q);
     load<T, C>(of.k.data + t * of.k.stride, 1, of.keys, k);
     load<T, C>(of.v.data + t * of.v.stride, 1, of.columns, v);
-    const C decay = *reinterpret_cast<const C*>(of.decay.data + t * of.decay.stride);
-    const C beta = *reinterpret_cast<const C*>(of.beta.data + t * of.beta.stride);
-    const C kept = C(__builtin_exp(double(decay)));
+    if (of.eps > 0) normalize(q, of.keys, C(of.eps)), normalize(k, of.keys, C(of.eps));
+    const C raw = read_either<T>(of.beta.data + t * of.beta.stride, of.is_wide);
+    const C beta = of.has_sigmoid ? of_one(Sigmoid(), raw) : raw;
+    const C kept =
+        C(__builtin_exp(double(logarithm<T, C>(of, of.decay.data + t * of.decay.stride))));
     const Pair<C> known = product(state, k, keys) * Pair<C>::all(kept);
     const Pair<C> u = (Pair<C>::load(v) - known) * Pair<C>::all(beta);
     (advance(state, kept, k, u, q, keys) * Pair<C>::all(C(of.scale))).store(y);
@@ -93,8 +118,10 @@ template <>
 void add_family<"delta_rule">(Table& table) {
   for_each(FloatTypes{}, [&]<class T>() {
     static constexpr DeltaRule data{kWidth<Compute<T>>, columns<T>};
-    table.add(DeltaRule::kOp, kDTypeOf<T>,
-              {.accepts = DeltaRule::accepts, .run = DeltaRule::run, .data = &data});
+    const Kernel kernel{.accepts = DeltaRule::accepts, .run = DeltaRule::run, .data = &data};
+    table.add(DeltaRule::kOp, kDTypeOf<T>, kernel);
+    if constexpr (!kSame<T, Compute<T>>)
+      table.add(DeltaRule::kOp, kDTypeOf<T>, kDTypeOf<Compute<T>>, kernel);
   });
 }
 

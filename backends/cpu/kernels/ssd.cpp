@@ -3,6 +3,7 @@
 
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
+#include "kernels/token_numbers.h"
 #include "scalar/unary.h"
 
 namespace wick::cpu::WICK_ISA {
@@ -23,15 +24,10 @@ C advance(C decay, C factor, const C* b, const C* c, C* h, int64 n) {
 /// The step size of a token.
 template <class T, class C>
 C step(const SsdRows& of, const char* dt) {
-  const C raw =
-      of.is_wide ? *reinterpret_cast<const C*>(dt) : widen_one<C>(reinterpret_cast<const T*>(dt));
+  const C raw = read_either<T>(dt, of.is_wide);
   if (!of.dt_bias) return raw;
-  const C moved = raw + *static_cast<const C*>(of.dt_bias);
-  // On lanes: a scalar's inline functions would be shared among the instruction sets.
-  using L = Lanes<C>;
-  alignas(64) C lanes[L::kCount];
-  Softplus()(L(moved), L(C(1)), L(C(20))).store(lanes);
-  const C size = lanes[0], least = C(of.least_step), greatest = C(of.greatest_step);
+  const C size = of_one(Softplus(), raw + *static_cast<const C*>(of.dt_bias), 1, 20);
+  const C least = C(of.least_step), greatest = C(of.greatest_step);
   return size < least ? least : size > greatest ? greatest : size;
 }
 

@@ -5,7 +5,7 @@ namespace wick::gpu {
 
 template <>
 void add_family<"delta_rule">(KernelList& list) {
-  add_kernels<DeltaRuleLaunch>(list, "registers", FloatTypes{});
+  add_kernels_for_either<DeltaRuleLaunch>(list, "registers", FloatTypes{});
 }
 
 }  // namespace wick::gpu

@@ -1,22 +1,16 @@
 #include "models/parts/delta_net.h"
 
-#include <cmath>
-
 #include "models/parts/mlp.h"
 #include "wick/ops/arrange.h"
-#include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
-#include "wick/ops/create.h"
 #include "wick/ops/delta_rule.h"
-#include "wick/ops/norm.h"
 #include "wick/ops/recurrence.h"
 #include "wick/ops/shape.h"
-#include "wick/ops/unary.h"
 
 namespace wick {
 namespace {
 
-/// Added to the square of the lengths of queries and keys.
+/// Added to the squares of the lengths of queries and keys.
 constexpr double kLengthEps = 1e-6;
 
 DType state_dtype(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
@@ -39,20 +33,13 @@ DeltaNet::DeltaNet(const DeltaNetOptions& o, Parameters& p, const std::string& n
       a_log_(p.take(name + "A_log", {o.value_heads}, {0, 0})),
       dt_bias_(p.take(name + "dt_bias", {o.value_heads}, {1, 0})),
       norm_(p, name + "norm", o.value_head_dim, {.eps = o.eps}),
-      unit_(p.only_shapes() ? Tensor()
-                            : full({o.key_head_dim}, 1 / std::sqrt(double(o.key_head_dim)),
-                                   {.dtype = p.options().dtype, .device = p.options().device})) {}
+      frozen_constants_(p.only_shapes() || p.options().trainable ? Tensor() : constants()) {}
 
 int64_t DeltaNet::channels() const { return 2 * key_size(options_) + value_size(options_); }
 
-Tensor DeltaNet::directions(const Tensor& x) const {
-  const DeltaNetOptions& o = options_;
-  const Tensor heads = reshape(x, {x.size(0), x.size(1), o.key_heads, o.key_head_dim});
-  // x / sqrt(sum(x²) + eps) = x / sqrt(mean(x²) + eps / K) / sqrt(K)
-  const Tensor unit = rms_norm(heads, unit_, kLengthEps / double(o.key_head_dim));
-  const int64_t times = o.value_heads / o.key_heads;
-  if (times == 1) return unit;
-  return o.tiled_key_heads ? tile(unit, {1, 1, times, 1}) : repeat_interleave(unit, times, 2);
+Tensor DeltaNet::constants() const {
+  const DType wide = state_dtype(a_log_.tensor().dtype());
+  return stack({cast(a_log_.tensor(), wide), cast(dt_bias_.tensor(), wide)});
 }
 
 Tensor DeltaNet::operator()(const Tensor& hidden, const Step& step, const Tensor& residual) const {
@@ -63,14 +50,20 @@ Tensor DeltaNet::operator()(const Tensor& hidden, const Step& step, const Tensor
       in_proj_qkv_(hidden), select(conv_weight_.tensor(), 1, 0),
       {.state = cache ? cache->state(0) : Tensor(), .lengths = step.new_tokens, .silu = true});
   const std::vector<Tensor> qkv = split(conv.y, {keys, keys, values}, 2);
-  const DType wide = state_dtype(hidden.dtype());
-  const Tensor decay = softplus(cast(in_proj_a_(hidden), wide) + cast(dt_bias_.tensor(), wide)) *
-                       -exp(cast(a_log_.tensor(), wide));
+  const auto heads = [&](const Tensor& x, int64_t count) {
+    return reshape(x, {b, t, count, x.size(2) / count});
+  };
+  const Tensor of_heads = frozen_constants_ ? frozen_constants_ : constants();
   const TensorAndState rule =
-      gated_delta_rule(directions(qkv[0]), directions(qkv[1]),
-                       reshape(qkv[2], {b, t, o.value_heads, o.value_head_dim}), decay,
-                       sigmoid(cast(in_proj_b_(hidden), wide)),
-                       {.state = cache ? cache->state(1) : Tensor(), .lengths = step.new_tokens});
+      gated_delta_rule(heads(qkv[0], o.key_heads), heads(qkv[1], o.key_heads),
+                       heads(qkv[2], o.value_heads), in_proj_a_(hidden), in_proj_b_(hidden),
+                       {.state = cache ? cache->state(1) : Tensor(),
+                        .lengths = step.new_tokens,
+                        .a_log = select(of_heads, 0, 0),
+                        .dt_bias = select(of_heads, 0, 1),
+                        .qk_norm_eps = kLengthEps,
+                        .sigmoid_beta = true,
+                        .tiled_heads = o.tiled_key_heads});
   const Tensor normed = reshape(norm_(rule.y), {b, t, values});
   const Tensor y = held_outputs(Glu{}(in_proj_z_(hidden), normed), step.new_tokens, cache, 2);
   if (cache) {

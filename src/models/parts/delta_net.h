@@ -34,15 +34,15 @@ class DeltaNet final : public Mixer {
 
  private:
   int64_t channels() const;
-  /// Queries or keys [B, T, G K], of length 1 and one for each value head: [B, T, H, K].
-  Tensor directions(const Tensor& x) const;
+  /// [2, H] in the state's dtype, of which the rule reads the rows as they lie: A_log, dt_bias.
+  Tensor constants() const;
 
   const DeltaNetOptions options_;
   const Linear in_proj_qkv_, in_proj_z_, in_proj_b_, in_proj_a_, out_proj_;
   const Parameter conv_weight_;      // [E, 1, W], W taps
   const Parameter a_log_, dt_bias_;  // [H]
   const RmsNorm norm_;               // of each value head
-  const Tensor unit_;                // [K]: 1 / sqrt(K)
+  const Tensor frozen_constants_;    // constants(), unless they are trained
 };
 
 }  // namespace wick

@@ -180,6 +180,68 @@ TEST(GatedDeltaRule, AStrongDecayForgetsAll) {
   }
 }
 
+TEST(GatedDeltaRule, NormalizesQueriesAndKeys) {
+  for (const CompositeMode mode : kBoth) {
+    const CompositeScope scope(mode);
+    Operands of(20);
+    of.options.qk_norm_eps = 0.25;
+    Operands normal = of;
+    normal.options.qk_norm_eps = 0;
+    for (Tensor* x : {&of.q, &of.k}) *x = *x * 3;
+    for (Tensor* x : {&normal.q, &normal.k}) *x = *x * (3 / std::sqrt(9.25));
+    expect_near(of(), normal());
+  }
+}
+
+TEST(GatedDeltaRule, MakesTheDecayAndTheShareAsLayersDo) {
+  for (const CompositeMode mode : kBoth) {
+    const CompositeScope scope(mode);
+    Operands of(20);
+    of.decay = randn({3, 20, 2}) * 10;  // beyond softplus's threshold too
+    of.beta = randn({3, 20, 2});
+    const Tensor constants = randn({2, 2});
+    Operands made = of;
+    made.decay = -exp(select(constants, 0, 0)) * softplus(of.decay + select(constants, 0, 1));
+    made.beta = sigmoid(of.beta);
+    of.options.sigmoid_beta = true;
+    of.options.a_log = select(constants, 0, 0);
+    of.options.dt_bias = select(constants, 0, 1);
+    expect_near(of(), made());
+    of.options.a_log = clone(of.options.a_log);  // no neighbour of dt_bias
+    expect_near(of(), made());
+  }
+}
+
+TEST(GatedDeltaRule, HeadsShareQueriesAndKeys) {
+  for (const CompositeMode mode : kBoth) {
+    const CompositeScope scope(mode);
+    Operands of(20);
+    of.v = randn({3, 20, 6, 5});
+    for (Tensor* x : {&of.decay, &of.beta}) *x = repeat_interleave(*x, 3, 2);
+    of.options.state = randn({3, 6, 6, 5});
+    for (const bool tiled : {false, true}) {
+      of.options.tiled_heads = tiled;
+      Operands of_heads = of;
+      for (Tensor* x : {&of_heads.q, &of_heads.k})
+        *x = tiled ? tile(*x, {1, 1, 3, 1}) : repeat_interleave(*x, 3, 2);
+      expect_near(of(), of_heads());
+    }
+  }
+}
+
+TEST(GatedDeltaRule, ReadsDecayAndShareInEitherDType) {
+  for (const CompositeMode mode : kBoth) {
+    const CompositeScope scope(mode);
+    Operands of(9);
+    for (Tensor* x : {&of.q, &of.k, &of.v, &of.decay, &of.beta}) *x = cast(*x, DType::kBf16);
+    const Tensor state = of().state;
+    for (Tensor Operands::*wide : {&Operands::decay, &Operands::beta}) {
+      of.*wide = cast(of.*wide, DType::kF32);  // one of them, then both
+      expect_near(of().state, state);
+    }
+  }
+}
+
 TEST(GatedDeltaRule, WithoutTokensKeepsTheState) {
   Operands of(0);
   EXPECT_EQ(of().y.shape(), (Shape{3, 0, 2, 5}));
@@ -220,13 +282,13 @@ TEST(GatedDeltaRule, NamesWhatDoesNotFit) {
     return changed;
   };
   EXPECT_ERROR(with(&Operands::q, zeros({3, 3, 2}))(), kShapeMismatch,
-               "gated_delta_rule: expected q [B, T, H, K], got [3, 3, 2]");
+               "gated_delta_rule: expected q [B, T, G, K], got [3, 3, 2]");
   EXPECT_ERROR(with(&Operands::q, zeros({3, 3, 2, 6}, {.dtype = DType::kI32}))(), kDTypeMismatch,
                "gated_delta_rule: expected a floating dtype, got i32");
   EXPECT_ERROR(with(&Operands::k, zeros({3, 3, 1, 6}))(), kShapeMismatch,
                "gated_delta_rule: expected k of q's shape [3, 3, 2, 6], got [3, 3, 1, 6]");
   EXPECT_ERROR(with(&Operands::v, zeros({3, 4, 2, 5}))(), kShapeMismatch,
-               "gated_delta_rule: expected v [B, T, H, V] with B, T and H of q");
+               "gated_delta_rule: expected v [B, T, H, V] with B and T of q and H a multiple");
   EXPECT_ERROR(with(&Operands::v, zeros({3, 3, 2, 5}, {.dtype = DType::kF64}))(), kDTypeMismatch,
                "gated_delta_rule: expected q, k and v of one dtype, got f32 and f64");
   EXPECT_ERROR(with(&Operands::decay, zeros({3, 3}))(), kShapeMismatch,
@@ -248,6 +310,18 @@ TEST(GatedDeltaRule, NamesWhatDoesNotFit) {
   other.options.chunk = 0;
   EXPECT_ERROR(other(), kInvalidArgument,
                "gated_delta_rule: expected a chunk of at least 1, got 0");
+  EXPECT_ERROR(with(&Operands::v, zeros({3, 3, 3, 5}))(), kShapeMismatch,
+               "gated_delta_rule: expected v [B, T, H, V] with B and T of q and H a multiple");
+  other = of;
+  other.options.qk_norm_eps = -1;
+  EXPECT_ERROR(other(), kInvalidArgument,
+               "gated_delta_rule: expected a qk_norm_eps of at least 0, got -1");
+  other = of;
+  other.options.a_log = zeros({2});
+  EXPECT_ERROR(other(), kInvalidArgument,
+               "gated_delta_rule: expected both a_log and dt_bias or neither, got only a_log");
+  other.options.dt_bias = zeros({3});
+  EXPECT_ERROR(other(), kShapeMismatch, "gated_delta_rule: expected dt_bias [2], got [3]");
 }
 
 TEST(GatedDeltaRule, RefusesOperandsOfTwoDevices) {

@@ -162,6 +162,38 @@ TEST(Ssd, AStrongDecayForgetsAll) {
   }
 }
 
+TEST(Ssd, MakesStepsOfABiasAndLimits) {
+  for (const CompositeMode mode : kBoth) {
+    const CompositeScope scope(mode);
+    Operands of(20);
+    of.dt = randn({3, 20, 4}) * 10;  // beyond softplus's threshold too
+    const Tensor constants = cat({reshape(of.a, {1, 4}), randn({2, 4})}, 0);
+    Operands made = of;
+    made.options.d = select(constants, 0, 1);
+    made.dt = clamp(softplus(of.dt + select(constants, 0, 2)), {.min = 0.1, .max = 2});
+    of.a = select(constants, 0, 0);
+    of.options.d = select(constants, 0, 1);
+    of.options.dt_bias = select(constants, 0, 2);
+    of.options.step_limit = {0.1, 2};
+    expect_near(of(), made());
+    of.options.d = clone(of.options.d);  // no neighbour of the others
+    expect_near(of(), made());
+    of.options.d = made.options.d = {};
+    expect_near(of(), made());
+  }
+}
+
+TEST(Ssd, ReadsStepsInEitherDType) {
+  for (const CompositeMode mode : kBoth) {
+    const CompositeScope scope(mode);
+    Operands of(9);
+    for (Tensor* x : {&of.x, &of.b, &of.c, &of.dt}) *x = cast(*x, DType::kBf16);
+    const Tensor state = of().state;
+    of.dt = cast(of.dt, DType::kF32);
+    expect_near(of().state, state);
+  }
+}
+
 TEST(Ssd, WithoutTokensKeepsTheState) {
   Operands of(0);
   EXPECT_EQ(of().y.shape(), (Shape{3, 0, 4, 6}));
@@ -230,6 +262,12 @@ TEST(Ssd, NamesWhatDoesNotFit) {
   other = of;
   other.options.chunk = 0;
   EXPECT_ERROR(other(), kInvalidArgument, "ssd: expected a chunk of at least 1, got 0");
+  other = of;
+  other.options.dt_bias = zeros({3});
+  EXPECT_ERROR(other(), kShapeMismatch, "ssd: expected dt_bias [4], got [3]");
+  other = of;
+  other.options.step_limit = {2, 1};
+  EXPECT_ERROR(other(), kInvalidArgument, "ssd: expected limits of the step in order, got 2 and 1");
 }
 
 TEST(Ssd, RefusesOperandsOfTwoDevices) {
