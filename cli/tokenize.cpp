@@ -118,7 +118,8 @@ void add(CLI::App& app, const char* name, const char* description, const char* n
   CLI::App* command = app.add_subcommand(name, description);
   const auto o = std::make_shared<Options>();
   o->places.add(
-      *command, "a GGUF file, or a folder with one or with tokenizer.json",
+      *command,
+      "a GGUF file, or a folder with one, with tokenizer.json or with a SigLIP's spiece.model",
       {.most = 1, .description = "a file with the input (default: stdin)", .text_flag = "--text"});
   CLI::Option* text = command->add_option("--text", o->text, "the input, instead of a file's");
   add_tokenizer_pre_flag(*command, o->tokenizer_pre);

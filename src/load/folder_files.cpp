@@ -28,7 +28,17 @@ TensorSource folder_source(const std::string& folder) {
 
 std::optional<Tokenizer> folder_tokenizer(const std::string& folder) {
   const std::string path = folder + "/tokenizer.json";
-  return is_there(path) ? std::optional(Tokenizer::from_json(read_json(path))) : std::nullopt;
+  if (is_there(path)) return Tokenizer::from_json(read_json(path));
+  const std::string model = folder + "/spiece.model";
+  if (!is_there(model)) return std::nullopt;
+  const std::string config_path = folder + "/tokenizer_config.json";
+  const Settings config = is_there(config_path) ? read_json(config_path) : Settings(config_path);
+  std::string kind = config.text_or("tokenizer_class", "");
+  if (kind.empty() && is_there(folder + "/config.json") &&
+      read_config(folder).text_or("model_type", "") == "siglip")
+    kind = "SiglipTokenizer";
+  if (kind != "SiglipTokenizer") return std::nullopt;
+  return Tokenizer::from_siglip(read_file(model), model, config);
 }
 
 // Source of the order: transformers, ImageProcessingMixin.get_image_processor_dict.

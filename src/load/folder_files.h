@@ -17,7 +17,9 @@ Settings read_config(const std::string& folder);
 void require_decoder(const Settings& config);
 /// The tensors of model.safetensors or of its shards. Errors: kFormat if the folder has neither.
 TensorSource folder_source(const std::string& folder);
-/// The tokenizer of tokenizer.json, if there is one.
+/// The tokenizer of tokenizer.json, else of a SigLIP's spiece.model, if there is one: of a folder
+/// whose tokenizer_config.json names the class SiglipTokenizer, or, without a class, whose model is
+/// a SigLIP.
 std::optional<Tokenizer> folder_tokenizer(const std::string& folder);
 /// The image processor of processor_config.json, whose "image_processor" has it, else of
 /// preprocessor_config.json; missing if the folder has neither. Errors: as of ImageProcessor.

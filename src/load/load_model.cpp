@@ -267,7 +267,7 @@ Tokenizer load_tokenizer(const std::string& path, const std::string& pre) {
   }
   const std::string place = model_path(path);
   check(!is_folder(place), ErrorCode::kFormat, path,
-        "expected tokenizer.json or a GGUF file in the folder");
+        "expected tokenizer.json, a SigLIP's spiece.model or a GGUF file in the folder");
   const GgufReader reader(place);
   check(has_gguf_tokenizer(reader.metadata()), ErrorCode::kFormat, path,
         "the file has no tokenizer");

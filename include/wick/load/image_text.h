@@ -63,7 +63,8 @@ WICK_API ModelKind load_kind(const std::string& path);
 WICK_API ImageProcessor load_image_processor(const std::string& path);
 
 /// Loads a folder with config.json, model.safetensors or its shards, and, as far as they are there,
-/// tokenizer.json, tokenizer_config.json, and processor_config.json or preprocessor_config.json.
+/// tokenizer.json or spiece.model, tokenizer_config.json, and processor_config.json or
+/// preprocessor_config.json.
 /// options: without positions and tokenizer_pre.
 /// Errors: as load_model; kUnsupported for a model of another kind; kInvalidArgument for positions
 /// or tokenizer_pre.

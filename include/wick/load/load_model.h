@@ -106,10 +106,11 @@ WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& op
 WICK_API ModelFacts load_facts(const std::string& path);
 /// The config of a decoder. Errors: as load_model.
 WICK_API DecoderConfig load_config(const std::string& path);
-/// The tokenizer alone: of a GGUF file, or of a folder with tokenizer.json or one GGUF file.
+/// The tokenizer alone: of a GGUF file, or of a folder with tokenizer.json, the
+/// spiece.model of a SigLIP, or one GGUF file.
 /// Errors: as load_model; kFormat if there is no tokenizer. pre: replaces a GGUF file's
 /// "tokenizer.ggml.pre", see Tokenizer::from_gguf. Errors: kInvalidArgument if the
-/// tokenizer comes from a tokenizer.json.
+/// tokenizer comes from a folder's own files.
 WICK_API Tokenizer load_tokenizer(const std::string& path, const std::string& pre = "");
 
 }  // namespace wick

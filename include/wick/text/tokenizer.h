@@ -22,7 +22,8 @@ class Decoding;
 /// A text as tokens; the three lists have the same length.
 struct Encoding {
   std::vector<int64_t> ids;
-  std::vector<std::string> tokens;  // as the vocabulary spells them
+  /// As the vocabulary spells them; unknown tokens of a Unigram model as the text does.
+  std::vector<std::string> tokens;
   /// [begin, end) of each token in the text, in code points; (0, 0) for added special tokens.
   std::vector<std::pair<int64_t, int64_t>> offsets;
 };
@@ -33,7 +34,8 @@ struct EncodeOptions {
   bool parse_special = true;  // the text of a special token within the input becomes its id
 };
 
-/// Byte-level BPE and SentencePiece's BPE. A cheap copyable value; several threads may share it.
+/// Byte-level BPE, SentencePiece's BPE and Unigram. A cheap copyable value; several threads may
+/// share it.
 ///
 /// Bytes of a text that are not UTF-8 are read as U+FFFD, one for each maximal part of a character.
 /// Time: n log n in the length of a text, also of one without spaces.
@@ -45,6 +47,18 @@ class WICK_API Tokenizer {
   /// pattern that wick does not have; kFormat.
   static Tokenizer from_json(const Settings& tokenizer_json);
 
+  /// From the bytes of a SentencePiece model of type unigram (spiece.model), for models of the kind
+  /// of SigLIP. Encodes as transformers' SiglipTokenizer does: in lower case, without ASCII's
+  /// punctuation, with single spaces, and with the end once. Decodes tokens that are not special as
+  /// it does; spaces around special tokens stay.
+  ///
+  /// where             the beginning of errors about the bytes, such as a path
+  /// tokenizer_config  tokenizer_config.json: do_lower_case, eos_token, unk_token, pad_token and
+  ///                   added_tokens_decoder; empty: transformers' defaults
+  /// Errors: kFormat; kUnsupported for models of another type.
+  static Tokenizer from_siglip(std::string_view spiece_model, const std::string& where,
+                               const Settings& tokenizer_config);
+
   /// From the metadata of a GGUF file (tokenizer.ggml.*). Ids are the same as in llama.cpp.
   /// Models: gpt2, gemma4 and llama. Where a text is cut, "tokenizer.ggml.pre" says by a name of
   /// llama.cpp's; files without it get "default" and a warning.
@@ -54,7 +68,9 @@ class WICK_API Tokenizer {
   static Tokenizer from_gguf(const Settings& metadata, const std::string& pre = "");
 
   /// Errors: kInvalidArgument if the text exceeds 2^31 bytes; kUnsupported if a pattern of the file
-  /// needs more steps on this text than the limit of the pattern library.
+  /// needs more steps on this text than the limit of the pattern library, or if a character of it
+  /// is no token and the model lacks an unknown token; kFormat for a bad rule of a normalizer's
+  /// table that this text needs.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   /// The ids of encode(), in less time.
   std::vector<int64_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;

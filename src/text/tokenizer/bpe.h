@@ -43,11 +43,20 @@ class WordCache {
   std::vector<Slot> slots_;
 };
 
+/// The best split of a word's first bytes, as its last token.
+struct BestEnd {
+  double score = 0;    // the sum of the tokens' scores
+  uint32_t begin = 0;  // of the last token
+  int32_t id = -1;     // -1: no split ends here
+};
+
 /// Memory that one thread at a time uses for encoding.
 struct Workspace {
   WordCache cache;
   std::vector<Symbol> symbols;
   std::vector<uint64_t> heap;
+  std::vector<BestEnd> best;  // by end
+  std::vector<Token> path;
 };
 
 /// A character of the text that the model starts from is a byte (byte_letters) or a code point.

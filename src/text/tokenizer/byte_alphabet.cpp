@@ -1,5 +1,7 @@
 #include "text/tokenizer/byte_alphabet.h"
 
+#include <cstdio>
+
 #include "base/utf8.h"
 
 namespace wick::tokenization {
@@ -34,6 +36,12 @@ std::optional<uint8_t> byte_of(char32_t letter) {
   const auto& bytes = alphabet().bytes;
   if (letter >= bytes.size() || bytes[letter] < 0) return std::nullopt;
   return uint8_t(bytes[letter]);
+}
+
+std::string spelling_of_byte(uint8_t byte) {
+  char text[8];
+  std::snprintf(text, sizeof text, "<0x%02X>", unsigned(byte));
+  return text;
 }
 
 std::string to_letters(std::string_view bytes) {

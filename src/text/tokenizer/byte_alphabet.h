@@ -14,6 +14,9 @@ std::string_view letter_of(uint8_t byte);
 /// The byte that the code point stands for.
 std::optional<uint8_t> byte_of(char32_t letter);
 
+/// The token that stands for the byte where tokens are no bytes: "<0x0A>".
+std::string spelling_of_byte(uint8_t byte);
+
 /// The text with each byte replaced by its letter.
 std::string to_letters(std::string_view bytes);
 /// Appends the bytes that the letters stand for. False, and nothing appended, if a character of the

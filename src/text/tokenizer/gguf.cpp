@@ -272,10 +272,8 @@ void read_scores(const File& file, Rules& rules) {
 void read_byte_tokens(const File& file, Rules& rules) {
   Bpe& bpe = rules.bpe;
   for (int byte = 0; byte < 256; byte++) {
-    char text[8];
-    std::snprintf(text, sizeof text, "<0x%02X>", unsigned(byte));
     const std::string character(1, char(byte));
-    int32_t id = bpe.vocabulary.find(text);
+    int32_t id = bpe.vocabulary.find(spelling_of_byte(uint8_t(byte)));
     if (id >= 0 && file.types[size_t(id)] == kByteType) rules.decoded[id] = character;
     if (id < 0) id = bpe.vocabulary.find(character);
     bpe.byte_tokens[size_t(byte)] = id;

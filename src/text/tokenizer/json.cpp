@@ -1,8 +1,9 @@
 // Rules from a tokenizer.json. Source: HuggingFace's tokenizers, whose results these rules give.
 #include <algorithm>
-#include <cstdio>
+#include <limits>
 
 #include "base/utf8.h"
+#include "text/tokenizer/base64.h"
 #include "text/tokenizer/byte_alphabet.h"
 #include "text/tokenizer/characters.h"
 #include "text/tokenizer/normalizer.h"
@@ -131,6 +132,11 @@ void read_normalizer(const Settings& part, Rules& rules) {
   if (type == "StripAccents") return add(strip_accents());
   if (type == "Nmt") return add(clean_control());
   if (type == "ByteLevel") return add(spell_bytes());
+  if (type == "Precompiled") {
+    const std::optional<std::string> blob = from_base64(part.text("precompiled_charsmap"));
+    if (!blob) part.fail_expected("precompiled_charsmap", "base64");
+    return add(map_characters(Charsmap(*blob, part.where())));
+  }
   fail_unknown(part, "normalizer");
 }
 
@@ -271,10 +277,41 @@ void read_merges(const Settings& model, Bpe& bpe) {
   }
 }
 
+/// A list of [text, score], by id.
+void read_unigram(const Settings& model, Rules& rules) {
+  constexpr double kUnknownPenalty = 10;
+  const Setting* const setting = model.find("vocab");
+  const auto* const vocab = setting ? std::get_if<Setting::List>(&setting->value) : nullptr;
+  if (!vocab) model.fail_expected("vocab", "a list");
+  Vocabulary& vocabulary = rules.bpe.vocabulary;
+  Unigram unigram(Unigram::Precision::kDouble);
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const Setting& item : *vocab) {
+    const auto* const pair = std::get_if<Setting::List>(&item.value);
+    const auto* const text =
+        pair && pair->size() == 2 ? std::get_if<std::string>(&(*pair)[0].value) : nullptr;
+    if (!text) model.fail_expected("vocab", "lists of a token and its score");
+    const double score = Settings(model.where()).set("vocab", (*pair)[1]).real("vocab");
+    check(vocabulary.add(*text), ErrorCode::kFormat, model.where(), "\"vocab\": two tokens are ",
+          in_quotes(*text));
+    unigram.add(*text, vocabulary.size() - 1, score, model.where());
+    lowest = std::min(lowest, score);
+  }
+  rules.bpe.token_count = vocabulary.size();
+  if (model.has("unk_id")) {
+    const int64_t unknown = model.integer("unk_id");
+    if (unknown >= vocabulary.size()) model.fail_expected("unk_id", "an id of the vocabulary");
+    unigram.set_unknown(int32_t(unknown), lowest - kUnknownPenalty);
+  }
+  if (model.flag_or("byte_fallback", false)) unigram.set_byte_tokens(vocabulary);
+  rules.unigram = std::move(unigram);
+}
+
 void read_model(const Settings& file, Rules& rules) {
   const Settings* const model = file.group("model");
   if (!model) file.fail_expected("model", "an object");
   const std::string type = model->text_or("type", model->has("merges") ? "BPE" : "");
+  if (type == "Unigram") return read_unigram(*model, rules);
   if (type != "BPE") fail_unknown(*model, "model");
   Bpe& bpe = rules.bpe;
   bpe.prefix = model->text_or("continuing_subword_prefix", "");
@@ -286,11 +323,8 @@ void read_model(const Settings& file, Rules& rules) {
   if (const std::string unknown = model->text_or("unk_token", ""); !unknown.empty())
     bpe.unknown = bpe.vocabulary.find(unknown);
   if (model->flag_or("byte_fallback", false))
-    for (int byte = 0; byte < 256; byte++) {
-      char text[8];
-      std::snprintf(text, sizeof text, "<0x%02X>", unsigned(byte));
-      bpe.byte_tokens[size_t(byte)] = bpe.vocabulary.find(text);
-    }
+    for (int byte = 0; byte < 256; byte++)
+      bpe.byte_tokens[size_t(byte)] = bpe.vocabulary.find(spelling_of_byte(uint8_t(byte)));
   for (int byte = 0; byte < 256; byte++)
     bpe.letters[size_t(byte)] = bpe.vocabulary.find(letter_of(uint8_t(byte)));
 }
@@ -407,6 +441,10 @@ std::shared_ptr<const Rules> read_json(const Settings& file) {
   if (const Settings* const part = file.group("pre_tokenizer"))
     each_part(*part, "pretokenizers", 0,
               [&](const Settings& item) { read_pre_tokenizer(item, *rules); });
+  if (rules->unigram && rules->bpe.byte_letters) {
+    rules->pre_tokenizers.push_back(spell_bytes());
+    rules->bpe.byte_letters = false;
+  }
   rules->bpe.look_for_cuts();
   if (const Settings* const part = file.group("post_processor"))
     each_part(*part, "processors", 0,

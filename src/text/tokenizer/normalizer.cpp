@@ -343,6 +343,59 @@ class CleanControl : public Step {
   }
 };
 
+/// The byte where the grapheme that starts at `begin` ends.
+size_t end_of_grapheme(std::string_view text, size_t begin) {
+  size_t end = begin;
+  char32_t before = next_code_point(text, end);
+  utf8proc_int32_t state = 0;
+  for (size_t at = end; at < text.size(); end = at) {
+    const char32_t code = next_code_point(text, at);
+    if (utf8proc_grapheme_break_stateful(utf8proc_int32_t(before), utf8proc_int32_t(code), &state))
+      break;
+    before = code;
+  }
+  return end;
+}
+
+class MapCharacters : public Step {
+ public:
+  explicit MapCharacters(Charsmap rules) : rules_(std::move(rules)) {}
+  void apply(Pieces& all) const override {
+    constexpr size_t kMaxBytes = 5;  // of a grapheme that rules are tried on
+    rewrite_pieces(all, [&](Editor& editor) {
+      const std::string_view text = editor.text();
+      std::vector<Change> changes;
+      changes.reserve(text.size());
+      for (size_t at = 0; at < text.size();) {
+        const size_t end = end_of_grapheme(text, at);
+        if (end - at <= kMaxBytes && map(text.substr(at, end - at), changes)) {
+          at = end;
+          continue;
+        }
+        for (size_t start = at; start < end; start = at) {
+          const char32_t code = next_code_point(text, at);
+          if (!map(text.substr(start, at - start), changes)) changes.push_back({code, 0});
+        }
+      }
+      write(editor, changes);
+    });
+  }
+
+ private:
+  /// Whether a rule matches. Characters that it drops count with the last one of the changes.
+  bool map(std::string_view part, std::vector<Change>& changes) const {
+    const auto match = rules_.shortest(part);
+    if (!match) return false;
+    int64_t rest = count_code_points(part);  // old characters without a new one
+    for (size_t at = 0; at < match->replaced.size(); rest--)
+      changes.push_back({next_code_point(match->replaced, at), rest > 0 ? 0 : 1});
+    if (rest > 0 && !changes.empty()) changes.back().change -= int(rest);
+    return true;
+  }
+
+  Charsmap rules_;
+};
+
 class SpellBytes : public Step {
  public:
   void apply(Pieces& all) const override {
@@ -368,6 +421,9 @@ std::unique_ptr<Step> replace(Pattern pattern, std::string content) {
 std::unique_ptr<Step> strip(bool left, bool right) { return std::make_unique<Strip>(left, right); }
 std::unique_ptr<Step> strip_accents() { return std::make_unique<StripAccents>(); }
 std::unique_ptr<Step> clean_control() { return std::make_unique<CleanControl>(); }
+std::unique_ptr<Step> map_characters(Charsmap rules) {
+  return std::make_unique<MapCharacters>(std::move(rules));
+}
 std::unique_ptr<Step> spell_bytes() { return std::make_unique<SpellBytes>(); }
 
 }  // namespace wick::tokenization

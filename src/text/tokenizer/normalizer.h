@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "text/tokenizer/charsmap.h"
 #include "text/tokenizer/pattern.h"
 #include "text/tokenizer/pieces.h"
 
@@ -22,6 +23,9 @@ std::unique_ptr<Step> strip(bool left, bool right);
 std::unique_ptr<Step> strip_accents();
 /// Removes control characters, and makes spaces of white space and some format characters.
 std::unique_ptr<Step> clean_control();
+/// Rewrites each grapheme of up to 5 bytes that the shortest rule at its start matches, else its
+/// characters alike; of a grapheme that a rule matches, all characters are replaced.
+std::unique_ptr<Step> map_characters(Charsmap rules);
 /// Spells each byte in the byte alphabet.
 std::unique_ptr<Step> spell_bytes();
 

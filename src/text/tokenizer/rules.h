@@ -13,6 +13,7 @@
 #include "text/tokenizer/bpe.h"
 #include "text/tokenizer/decoder.h"
 #include "text/tokenizer/pieces.h"
+#include "text/tokenizer/unigram.h"
 #include "wick/base/settings.h"
 #include "wick/text/tokenizer.h"
 
@@ -33,6 +34,7 @@ class WorkspacePool {
 struct PostStep {
   std::vector<int32_t> before, after;  // tokens put around it
   bool trims = false;                  // takes white space out of the offsets
+  bool not_twice = false;              // no `after` where the text ends with it
   bool keeps_first_space = false;      // with trims: but not one space that the encoder put there
 };
 
@@ -49,8 +51,9 @@ struct Rules {
   std::vector<std::unique_ptr<Step>> normalizers;
   AddedTokens normalized_added;  // cut out of the normalized text
   std::vector<std::unique_ptr<Step>> pre_tokenizers;
-  bool needs_origins = false;  // a step reads where a piece comes from
-  Bpe bpe;
+  bool needs_origins = false;      // a step reads where a piece comes from
+  Bpe bpe;                         // has the vocabulary of any model
+  std::optional<Unigram> unigram;  // the model, if it is no BPE
   std::vector<PostStep> post_steps;
 
   std::vector<Kind> kinds;                           // by id
@@ -73,6 +76,9 @@ struct Rules {
   std::string for_decoder(int64_t id) const;
 };
 
+/// A SentencePiece model with the clean-up and the special tokens of transformers' SiglipTokenizer.
+std::shared_ptr<const Rules> read_siglip(std::string_view spiece_model, const std::string& where,
+                                         const Settings& tokenizer_config);
 std::shared_ptr<const Rules> read_json(const Settings& file);
 /// chosen_pre: replaces "tokenizer.ggml.pre" unless it is "".
 std::shared_ptr<const Rules> read_gguf(const Settings& metadata,

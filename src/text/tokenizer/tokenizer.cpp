@@ -46,6 +46,8 @@ void each_token(const Rules& rules, const Pieces& all, const Found& found) {
     tokens.clear();
     if (piece.id >= 0)
       tokens.push_back({piece.id, 0, piece.end - piece.begin});
+    else if (rules.unigram)
+      rules.unigram->encode(all.of(piece), rules.bpe.vocabulary, *lease.workspace, tokens);
     else
       rules.bpe.encode(all.of(piece), *lease.workspace, tokens);
     for (const Token& token : tokens) found(piece, token);
@@ -79,11 +81,19 @@ void put_around(std::vector<T>& list, const std::vector<T>& before, const std::v
   list.insert(list.end(), after.begin(), after.end());
 }
 
+bool adds_end(const PostStep& step, const EncodeOptions& options, const std::vector<int64_t>& ids) {
+  const size_t count = step.after.size();
+  return options.add_end &&
+         !(step.not_twice && ids.size() >= count &&
+           std::equal(step.after.begin(), step.after.end(), ids.end() - ptrdiff_t(count)));
+}
+
 void post_process(const Rules& rules, const EncodeOptions& options, Encoding& encoding) {
   for (const PostStep& step : rules.post_steps) {
     if (step.trims) trim_offsets(encoding, step.keeps_first_space);
     if (!options.add_special) continue;
-    const std::vector<int32_t> after = options.add_end ? step.after : std::vector<int32_t>();
+    const std::vector<int32_t> after =
+        adds_end(step, options, encoding.ids) ? step.after : std::vector<int32_t>();
     const auto texts = [&](const std::vector<int32_t>& ids) {
       std::vector<std::string> list;
       for (const int32_t id : ids) list.push_back(rules.spelling(id));
@@ -121,6 +131,10 @@ void WorkspacePool::give_back(std::unique_ptr<Workspace> workspace) {
   if (workspace->symbols.capacity() > kMaxKept) {
     workspace->symbols = {};
     workspace->heap = {};
+  }
+  if (workspace->best.capacity() > kMaxKept) {
+    workspace->best = {};
+    workspace->path = {};
   }
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(workspace));
@@ -161,6 +175,11 @@ Tokenizer Tokenizer::from_gguf(const Settings& metadata, const std::string& pre)
   return Tokenizer(read_gguf(metadata, pre));
 }
 
+Tokenizer Tokenizer::from_siglip(std::string_view spiece_model, const std::string& where,
+                                 const Settings& tokenizer_config) {
+  return Tokenizer(read_siglip(spiece_model, where, tokenizer_config));
+}
+
 const std::vector<std::string>& Tokenizer::warnings() const { return rules_->warnings; }
 
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
@@ -171,8 +190,10 @@ Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) 
   Encoding encoding;
   each_token(*rules_, all, [&](const Piece& piece, const Token& token) {
     encoding.ids.push_back(token.id);
-    encoding.tokens.push_back(piece.id >= 0 ? std::string(all.of(piece))
-                                            : rules_->spelling(token.id));
+    const bool unknown = rules_->unigram && token.id == rules_->unigram->unknown();
+    const std::string_view text = all.of(piece).substr(token.begin, token.end - token.begin);
+    encoding.tokens.push_back(piece.id >= 0 || unknown ? std::string(text)
+                                                       : rules_->spelling(token.id));
     const Span origin = all.origin(piece.begin + token.begin, piece.begin + token.end);
     encoding.offsets.emplace_back(before[origin.begin], before[origin.end]);
   });
@@ -190,7 +211,7 @@ std::vector<int64_t> Tokenizer::encode_ids(std::string_view text,
     if (options.add_special) ids.insert(ids.end(), step->before.begin(), step->before.end());
   each_token(*rules_, all, [&](const Piece&, const Token& token) { ids.push_back(token.id); });
   for (const PostStep& step : rules_->post_steps)
-    if (options.add_special && options.add_end)
+    if (options.add_special && adds_end(step, options, ids))
       ids.insert(ids.end(), step.after.begin(), step.after.end());
   return ids;
 }

@@ -136,6 +136,23 @@ TEST(Rank, BadInputIsALineThatSaysWhy) {
                    "the model has no tokenizer");
 }
 
+TEST(ImageTextCommands, ReadTextsWithSpieceModel) {
+  const Folder folder;
+  copy_without(folder, {"tokenizer.json", "tokenizer_config.json"});
+  folder.write("spiece.model", bytes_of(kGolden + "/tokenizers/siglip.model"));
+  EXPECT_EQ(run("tokenize " + folder.path() + " --text 'A the!'").out, "[8,6,1]\n");
+  const std::string embed = "embed --device cpu " + folder.path() + " --text ";
+  const Settings line = parse_json(run(embed + "'A the!'").out, "line");
+  EXPECT_EQ(line.reals("embedding").size(), 24u);
+  EXPECT_EQ(parse_json(run(embed + "'a THE'").out, "line").reals("embedding"),
+            line.reals("embedding"));
+  EXPECT_EQ(lines_of(run("rank --device cpu " + folder.path() + " 'A the!' " + kImages +
+                         "/photo.png " + kImages + "/gray.png")
+                         .out)
+                .size(),
+            2u);
+}
+
 TEST(ForwardImages, GivesTheTensorsOfTransformers) {
   const Folder folder;
   for (const char* name : {"siglip", "clip"}) {

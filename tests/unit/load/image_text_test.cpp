@@ -65,6 +65,22 @@ TEST_F(LoadImageText, PadsTextsOfASiglipToAllItsPositions) {
   EXPECT_EQ(load().pad_id, 5);
 }
 
+TEST_F(LoadImageText, ReadsTheTokenizerOfSpieceModel) {
+  copy("siglip");
+  folder.write("spiece.model", read_file(std::string(WICK_GOLDEN) + "/tokenizers/siglip.model"));
+  const std::vector<int64_t> padded = {8, 6, 1, 1, 1, 1, 1, 1, 1, 1};
+  EXPECT_EQ(load().rows({"A the!"}).ids.to_vector<int64_t>(), padded);
+  EXPECT_EQ(load_tokenizer(folder.path()).encode_ids("A the!"), (std::vector<int64_t>{8, 6, 1}));
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "SiglipTokenizer"})");
+  EXPECT_EQ(load().rows({"A the!"}).ids.to_vector<int64_t>(), padded);
+  folder.write("spiece.model", "\x0a");
+  EXPECT_ERROR(load(), kFormat, "/spiece.model: field 1 is cut off");
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "T5Tokenizer"})");
+  EXPECT_FALSE(load().tokenizer.has_value());
+  EXPECT_ERROR(load_tokenizer(folder.path()), kFormat,
+               "expected tokenizer.json, a SigLIP's spiece");
+}
+
 TEST_F(LoadImageText, PadsTextsOfAClipToTheLongestAndHidesThePadding) {
   copy("clip");
   folder.write("tokenizer.json", kTokenizer);

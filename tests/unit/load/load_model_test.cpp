@@ -156,7 +156,7 @@ TEST_F(LoadModel, SaysWhatAFolderLacks) {
   std::filesystem::remove(folder.file("config.json"));
   EXPECT_ERROR(load(), kFormat, "expected config.json or a GGUF file in the folder");
   EXPECT_ERROR(load_tokenizer(folder.path()), kFormat,
-               "expected tokenizer.json or a GGUF file in the folder");
+               "expected tokenizer.json, a SigLIP's spiece.model or a GGUF file in the folder");
 }
 
 TEST(LoadModelOfAFolder, ADeviceThatIsTooSmallSaysHowMuchIsMissingAndWhichTypeFits) {

@@ -1,5 +1,6 @@
 // Tokenizers held to HuggingFace's tokenizers and to llama.cpp: tests/golden/tokenizers.
 #include "../expect.h"
+#include "wick/io/file.h"
 #include "wick/io/json.h"
 #include "wick/text/tokenizer.h"
 
@@ -69,9 +70,38 @@ TEST_P(LikeHuggingFace, IdsTokensOffsetsAndText) {
 INSTANTIATE_TEST_SUITE_P(Golden, LikeHuggingFace,
                          testing::Values("added", "clip", "gemma", "gpt2", "llama2",
                                          "llama2_metaspace", "llama3", "llama4", "metaspace",
-                                         "qwen2", "rare", "roberta", "siglip2", "splits",
-                                         "starcoder2", "tekken", "words"),
+                                         "qwen2", "rare", "roberta", "siglip2", "siglip_json",
+                                         "splits", "starcoder2", "t5", "tekken", "words",
+                                         "xlm_roberta"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST(LikeSiglipTokenizer, IdsAndText) {
+  const std::string model = read_file(kFolder + "siglip.model");
+  const Settings file = read_json(kFolder + "siglip.model.json");
+  const std::vector<std::string> inputs = file.texts("texts");
+  for (const Settings& row : objects(*file.find("rows"))) {
+    const Settings& config = *row.group("config");
+    SCOPED_TRACE(std::to_string(config.entries().size()) + " settings");
+    const Tokenizer tokenizer = Tokenizer::from_siglip(model, "siglip.model", config);
+    const auto lists = [&](const char* key) {
+      std::vector<std::vector<int64_t>> result;
+      for (const Setting& ids : std::get<Setting::List>(row.find(key)->value))
+        result.push_back(Settings("").set("ids", ids).integers("ids"));
+      return result;
+    };
+    const auto ids = lists("ids"), special_as_text = lists("special_as_text");
+    const std::vector<std::string> skipped = row.texts("skipped");
+    ASSERT_EQ(ids.size(), inputs.size());
+    for (size_t i = 0; i < inputs.size(); i++) {
+      SCOPED_TRACE(inputs[i]);
+      EXPECT_EQ(tokenizer.encode_ids(inputs[i]), ids[i]);
+      EXPECT_EQ(tokenizer.encode(inputs[i]).ids, ids[i]);
+      EXPECT_EQ(tokenizer.encode_ids(inputs[i], {.add_special = false, .parse_special = false}),
+                special_as_text[i]);
+      if (!skipped.empty()) EXPECT_EQ(tokenizer.decode(ids[i], true), skipped[i]);
+    }
+  }
+}
 
 class LikeLlamaCpp : public testing::TestWithParam<const char*> {};
 

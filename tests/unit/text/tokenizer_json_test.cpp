@@ -59,8 +59,12 @@ TEST(TokenizerJson, PartsThatItLacksAreErrorsThatNameThem) {
     const char* text;
   };
   const std::vector<Row> rows = {
-      {R"("normalizer": {"type": "Precompiled"})", ErrorCode::kUnsupported,
-       R"(tokenizer.json: "normalizer": wick has no normalizer "Precompiled")"},
+      {R"("normalizer": {"type": "Precompiled"})", ErrorCode::kFormat,
+       R"(tokenizer.json: "normalizer": "precompiled_charsmap": expected)"},
+      {R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAA"})",
+       ErrorCode::kFormat, R"("precompiled_charsmap": expected base64)"},
+      {R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAAAAAA"})",
+       ErrorCode::kFormat, "the normalizer's double array does not fit"},
       {R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "BertNormalizer"}]})",
        ErrorCode::kUnsupported, R"(wick has no normalizer "BertNormalizer")"},
       {R"("pre_tokenizer": {"type": "UnicodeScripts"})", ErrorCode::kUnsupported,
@@ -114,8 +118,17 @@ TEST(TokenizerJson, AModelThatIsNoneOrAnotherKindIsAnError) {
     const char* text;
   };
   const std::vector<Row> rows = {
-      {R"({"type": "Unigram", "vocab": []})", ErrorCode::kUnsupported,
-       R"("model": wick has no model "Unigram")"},
+      {R"({"type": "WordLevel", "vocab": {}})", ErrorCode::kUnsupported,
+       R"("model": wick has no model "WordLevel")"},
+      {R"({"type": "Unigram", "vocab": {}})", ErrorCode::kFormat, "\"vocab\": expected a list"},
+      {R"({"type": "Unigram", "vocab": [["a"]]})", ErrorCode::kFormat,
+       "lists of a token and its score"},
+      {R"({"type": "Unigram", "vocab": [["a", "x"]]})", ErrorCode::kFormat,
+       "\"vocab\": expected a"},
+      {R"({"type": "Unigram", "vocab": [["a", 0], ["a", 1]]})", ErrorCode::kFormat,
+       "two tokens are \"a\""},
+      {R"({"type": "Unigram", "vocab": [["a", 0]], "unk_id": 1})", ErrorCode::kFormat,
+       "\"unk_id\": expected an id of the vocabulary"},
       {R"({"type": "BPE", "merges": []})", ErrorCode::kFormat, "\"vocab\""},
       {R"({"type": "BPE", "vocab": {}})", ErrorCode::kFormat, "\"merges\""},
       {R"({"type": "BPE", "vocab": {"a": -1}, "merges": []})", ErrorCode::kFormat,
