@@ -1,5 +1,6 @@
 // Arguments by chance, most of them near what an op takes, some far from it.
 #pragma once
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -128,6 +129,14 @@ struct Drawn<std::vector<T>> {
   static std::vector<T> of(Draw& d) {
     std::vector<T> all;
     for (int i = d.one_of<int>({0, 1, 2, 2, 3}); i > 0; i--) all.push_back(d.get<T>());
+    return all;
+  }
+};
+template <class T, size_t n>
+struct Drawn<std::array<T, n>> {
+  static std::array<T, n> of(Draw& d) {
+    std::array<T, n> all;
+    for (T& one : all) one = d.get<T>();
     return all;
   }
 };

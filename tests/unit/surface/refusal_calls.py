@@ -23,7 +23,7 @@ class Calls:
     def draws(self, written):
         """Whether a value of the type can be drawn; notes how."""
         name = plain(written)
-        if m := re.fullmatch(r"std::(optional|vector)<(.*)>", name):
+        if m := re.fullmatch(r"std::(optional|vector|array)<(.*?)(?:, \d+)?>", name):
             return self.draws(m[2])
         if name in DRAWN or name in self.made:
             return True
