@@ -36,7 +36,7 @@ std::string type_of(const Settings& config) {
 }
 
 const char* work_of(ModelKind kind) {
-  return kind == ModelKind::kImageText ? "compares images with texts" : "reads texts alone";
+  return kind == ModelKind::kImageText ? "compares images with texts" : "continues or embeds texts";
 }
 
 }  // namespace

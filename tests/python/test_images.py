@@ -124,7 +124,7 @@ def test_models_say_what_they_are_and_what_they_lack(tmp_path):
         bare.embed_images(FILES)
     with pytest.raises(NotImplementedError, match="the model has no tokenizer"):
         bare.embed_texts("A cat")
-    with pytest.raises(NotImplementedError, match="one of type llama reads texts alone"):
+    with pytest.raises(NotImplementedError, match="one of type llama continues or embeds texts"):
         wick.load_image_text(GOLDEN / "llama/grouped")
     with pytest.raises(NotImplementedError, match="one of type siglip compares images with texts"):
         wick.load(MODELS / "siglip")

@@ -38,7 +38,8 @@ struct SessionOptions {
 /// read the sequence from its beginning, as a prompt again.
 ///
 /// Per-step state (tokens, positions, random numbers) stays in device memory at fixed addresses, so
-/// two steps within a cache bucket launch byte-identical work. A session with a seed draws its
+/// two steps within a cache bucket launch byte-identical work, except that layers which keep a
+/// state in place of keys and values write it to new memory. A session with a seed draws its
 /// random numbers from a generator of its own, so that nothing else in the process changes them;
 /// the device's generator would give the same numbers after set_seed. Without a seed it draws from
 /// the device's.

@@ -22,7 +22,8 @@ Tensor held_outputs(const Tensor& y, const Tensor& new_tokens, StateCache* cache
   if (!cache) return y;
   const int64_t b = y.size(0), t = y.size(1), width = y.size(2);
   if (!new_tokens) {
-    cache->set_state(index, narrow(y, 1, t - 1, 1));
+    // A copy, unless it is all of y: a view would keep all of y.
+    cache->set_state(index, t > 1 ? clone(narrow(y, 1, t - 1, 1)) : y);
     return y;
   }
   const Tensor all = cat({cache->state(index), y}, 1);  // [B, T + 1, E]

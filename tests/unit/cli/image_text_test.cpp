@@ -116,14 +116,16 @@ TEST(Rank, BadInputIsALineThatSaysWhy) {
       {"rank " + folder.path() + " cat " + photo, "expected preprocessor_config.json or "},
       {"rank " + kModels + "/siglip_gelu cat " + photo, "expected preprocessor_config.json or "},
       {"rank " + kGolden + "/llama/grouped cat " + photo,
-       "expected a model that compares images with texts; one of type llama reads texts alone"},
+       "expected a model that compares images with texts; one of type llama continues or embeds "
+       "texts"},
       {"rank " + kGolden + "/mamba/model.gguf cat " + photo, "got a GGUF file"},
       {"rank " + siglip + " abcdefghijklmnop " + photo, "at most 10 tokens"},
       {"embed " + siglip + " --image nothing.png", "nothing.png: No such file or directory"},
       {"embed " + siglip + " --image " + text, text + ": expected a PNG, JPEG or WebP image"},
       {"embed " + folder.path() + " --image " + photo, "expected preprocessor_config.json or "},
-      {"embed " + kGolden + "/llama/grouped --image " + photo, "reads texts alone"},
-      {"generate -p x " + siglip, "expected a model that reads texts alone; one of type siglip"},
+      {"embed " + kGolden + "/llama/grouped --image " + photo, "continues or embeds texts"},
+      {"generate -p x " + siglip,
+       "expected a model that continues or embeds texts; one of type siglip"},
   };
   for (const auto& [arguments, error] : cases)
     expect_bad_input(run(arguments + " --device cpu"), error);

@@ -158,11 +158,12 @@ TEST_F(LoadImageText, NamesModelsOfAnotherKind) {
   EXPECT_EQ(load_kind(std::string(WICK_GOLDEN) + "/mamba/model.gguf"), ModelKind::kCausal);
   EXPECT_ERROR(load_image_text(decoder), kUnsupported,
                "config.json: expected a model that compares images with texts; one of type llama "
-               "reads texts alone");
+               "continues or embeds texts");
   EXPECT_ERROR(load_image_text(std::string(WICK_GOLDEN) + "/mamba/model.gguf"), kUnsupported,
                "got a GGUF file");
   const char* const text =
-      "config.json: expected a model that reads texts alone; one of type clip compares images with "
+      "config.json: expected a model that continues or embeds texts; one of type clip compares "
+      "images with "
       "texts";
   EXPECT_ERROR(load_model(golden("clip")), kUnsupported, text);
   EXPECT_ERROR(load_facts(golden("clip")), kUnsupported, text);

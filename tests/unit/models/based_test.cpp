@@ -18,6 +18,7 @@
 namespace wick {
 namespace {
 
+using test::expect_logits_in_parts;
 using test::largest_difference;
 using test::next_tokens;
 
@@ -70,23 +71,9 @@ TEST_P(Based, GivesTheLogitsOfThePaper) {
 }
 
 TEST_P(Based, PartsOfUnevenRowsThenTokensGiveThemToo) {
-  const NoGrad off;
-  const auto cache = model->make_cache({.sequences = 3, .capacity = 1024, .chunk = 16});
-  const std::vector<std::vector<int64_t>> texts = {golden.ids(0), golden.ids(1), golden.ids(2)};
-  std::vector<int64_t> at(3, 0);
-  const auto read = [&](const std::vector<int64_t>& counts) {
-    const TokenBatch batch = next_tokens(texts, at, counts, device);
-    const Tensor logits = model->logits(model->hidden(batch, cache.get()));
-    for (size_t row = 0; row < 3; row++)
-      EXPECT_LT(largest_difference(narrow(logits, 0, batch.offsets[row], counts[row]),
-                                   narrow(golden.logits(int(row)), 0, at[row], counts[row])),
-                kNear)
-          << "row " << row << ", position " << at[row];
-    for (size_t row = 0; row < 3; row++) at[row] += counts[row];
-  };
-  read({1, 11, 40});
-  read({1, 1, 1});
-  read({1, 3, 26});
+  expect_logits_in_parts(*model, {.sequences = 3, .capacity = 1024, .chunk = 16},
+                         {golden.ids(0), golden.ids(1), golden.ids(2)},
+                         {golden.logits(0), golden.logits(1), golden.logits(2)}, kNear);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, Based, ::testing::Values("cpu", "emu:32"));

@@ -214,9 +214,10 @@ TEST(ModelKinds, AreToldByTheModelType) {
   EXPECT_EQ(kind_of_folder(settings_of("clip")), ModelKind::kImageText);
   EXPECT_EQ(kind_of_folder(read_json(std::string(WICK_GOLDEN) + "/mamba/config.json")),
             ModelKind::kCausal);
-  EXPECT_ERROR(architecture_of_folder(settings_of("siglip")), kUnsupported,
-               "expected a model that reads texts alone; one of type siglip compares images with "
-               "texts");
+  EXPECT_ERROR(
+      architecture_of_folder(settings_of("siglip")), kUnsupported,
+      "expected a model that continues or embeds texts; one of type siglip compares images with "
+      "texts");
   EXPECT_ERROR(kind_of_folder(Settings("c").set("model_type", "vit")), kFormat,
                "\"siglip\", \"clip\"");
 }

@@ -1,12 +1,16 @@
 // How the tests of models read texts and compare logits.
 #pragma once
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "wick/models/causal_model.h"
+#include "wick/ops/autograd.h"
 #include "wick/ops/cast.h"
+#include "wick/ops/shape.h"
 
 namespace wick::test {
 
@@ -42,6 +46,28 @@ inline TokenBatch next_tokens(const std::vector<std::vector<int64_t>>& texts,
   batch.ids = Tensor::from(ids, device);
   batch.positions = Tensor::from(positions, device);
   return batch;
+}
+
+/// Reads three texts with a cache in parts of 1 to 40 tokens, uneven ones and single ones too, and
+/// expects expected[row] [T, vocab_size] at each token, less than `near` away.
+inline void expect_logits_in_parts(const CausalModel& model, const CacheOptions& options,
+                                   const std::vector<std::vector<int64_t>>& texts,
+                                   const std::vector<Tensor>& expected, double near) {
+  const NoGrad off;
+  const auto cache = model.make_cache(options);
+  std::vector<int64_t> at(3, 0);
+  for (const std::vector<int64_t>& counts :
+       {std::vector<int64_t>{1, 11, 40}, std::vector<int64_t>{1, 1, 1},
+        std::vector<int64_t>{1, 3, 26}}) {
+    const TokenBatch batch = next_tokens(texts, at, counts, model.options().device);
+    const Tensor logits = model.logits(model.hidden(batch, cache.get()));
+    for (size_t row = 0; row < 3; row++)
+      EXPECT_LT(largest_difference(narrow(logits, 0, batch.offsets[row], counts[row]),
+                                   narrow(expected[row], 0, at[row], counts[row])),
+                near)
+          << "row " << row << ", position " << at[row];
+    for (size_t row = 0; row < 3; row++) at[row] += counts[row];
+  }
 }
 
 }  // namespace wick::test

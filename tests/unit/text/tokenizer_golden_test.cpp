@@ -75,6 +75,20 @@ INSTANTIATE_TEST_SUITE_P(Golden, LikeHuggingFace,
                                          "xlm_roberta"),
                          [](const auto& info) { return std::string(info.param); });
 
+std::vector<std::vector<int64_t>> id_lists(const Settings& row, const char* key) {
+  std::vector<std::vector<int64_t>> result;
+  for (const Setting& ids : std::get<Setting::List>(row.find(key)->value))
+    result.push_back(Settings("").set("ids", ids).integers("ids"));
+  return result;
+}
+void expect_ids(const Tokenizer& tokenizer, const std::string& input,
+                const std::vector<int64_t>& ids, const std::vector<int64_t>& special_as_text) {
+  EXPECT_EQ(tokenizer.encode_ids(input), ids);
+  EXPECT_EQ(tokenizer.encode(input).ids, ids);
+  EXPECT_EQ(tokenizer.encode_ids(input, {.add_special = false, .parse_special = false}),
+            special_as_text);
+}
+
 TEST(LikeSiglipTokenizer, IdsAndText) {
   const std::string model = read_file(kFolder + "siglip.model");
   const Settings file = read_json(kFolder + "siglip.model.json");
@@ -83,21 +97,12 @@ TEST(LikeSiglipTokenizer, IdsAndText) {
     const Settings& config = *row.group("config");
     SCOPED_TRACE(std::to_string(config.entries().size()) + " settings");
     const Tokenizer tokenizer = Tokenizer::from_siglip(model, "siglip.model", config);
-    const auto lists = [&](const char* key) {
-      std::vector<std::vector<int64_t>> result;
-      for (const Setting& ids : std::get<Setting::List>(row.find(key)->value))
-        result.push_back(Settings("").set("ids", ids).integers("ids"));
-      return result;
-    };
-    const auto ids = lists("ids"), special_as_text = lists("special_as_text");
+    const auto ids = id_lists(row, "ids"), special_as_text = id_lists(row, "special_as_text");
     const std::vector<std::string> skipped = row.texts("skipped");
     ASSERT_EQ(ids.size(), inputs.size());
     for (size_t i = 0; i < inputs.size(); i++) {
       SCOPED_TRACE(inputs[i]);
-      EXPECT_EQ(tokenizer.encode_ids(inputs[i]), ids[i]);
-      EXPECT_EQ(tokenizer.encode(inputs[i]).ids, ids[i]);
-      EXPECT_EQ(tokenizer.encode_ids(inputs[i], {.add_special = false, .parse_special = false}),
-                special_as_text[i]);
+      expect_ids(tokenizer, inputs[i], ids[i], special_as_text[i]);
       if (skipped.empty()) continue;
       EXPECT_EQ(tokenizer.decode(ids[i], true), skipped[i]);
     }
@@ -119,20 +124,11 @@ TEST_P(LikeLlamaCpp, Ids) {
     }
     SCOPED_TRACE(variant);
     const Tokenizer tokenizer = Tokenizer::from_gguf(metadata);
-    const auto lists = [&](const char* key) {
-      std::vector<std::vector<int64_t>> result;
-      for (const Setting& ids : std::get<Setting::List>(row.find(key)->value))
-        result.push_back(Settings("").set("ids", ids).integers("ids"));
-      return result;
-    };
-    const auto ids = lists("ids"), special_as_text = lists("special_as_text");
+    const auto ids = id_lists(row, "ids"), special_as_text = id_lists(row, "special_as_text");
     ASSERT_EQ(ids.size(), inputs.size());
     for (size_t i = 0; i < inputs.size(); i++) {
       SCOPED_TRACE(inputs[i]);
-      EXPECT_EQ(tokenizer.encode_ids(inputs[i]), ids[i]);
-      EXPECT_EQ(tokenizer.encode(inputs[i]).ids, ids[i]);
-      EXPECT_EQ(tokenizer.encode_ids(inputs[i], {.add_special = false, .parse_special = false}),
-                special_as_text[i]);
+      expect_ids(tokenizer, inputs[i], ids[i], special_as_text[i]);
     }
   }
 }
