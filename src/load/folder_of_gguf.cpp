@@ -61,7 +61,9 @@ double shortest(double value) {
 /// The config of the folder.
 DecoderConfig config_of(const DecoderConfig& of_file, DType dtype, const std::string& where) {
   DecoderConfig config = folder_config(of_file);
-  if (!config.rope_scaling.divisors.empty()) config.rope_scaling = llama3_scaling(config, where);
+  if (!config.rope_scaling.divisors.empty() &&
+      find_family(config.model_type)->proportional_rope == 0)
+    config.rope_scaling = llama3_scaling(config, where);
   for (double* real : reals_of(config)) *real = shortest(*real);
   config.dtype = dtype;
   return config;

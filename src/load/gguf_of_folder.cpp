@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <numbers>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
 #include "load/overflow.h"
+#include "models/decoder/layer_sizes.h"
 #include "models/names/decoder_names.h"
 #include "models/names/state_tensors.h"
 #include "wick/io/file.h"
@@ -81,6 +83,10 @@ std::map<std::string, Tensor> rope_tensors(const DecoderConfig& config) {
   if (s.type == RopeScalingType::kLongRope)
     return {{"rope_factors_long.weight", tensor(s.long_factor)},
             {"rope_factors_short.weight", tensor(s.short_factor)}};
+  if (find_family(config.model_type)->proportional_rope > 0) {
+    const std::vector<double> all_turn(size_t(head_dim_of(config, LayerType::kFull) / 2), 1.0);
+    return {{"rope_freqs.weight", tensor(s.divisors.empty() ? all_turn : s.divisors)}};
+  }
   return {};
 }
 
@@ -243,9 +249,9 @@ std::vector<GgufField> fields_of(const DecoderConfig& config, const Settings& wh
                                      config.max_position_embeddings, 1));
   const bool has_head_dim =
       raw.has("head_dim") || config.head_dim * config.num_attention_heads != config.hidden_size;
-  if (has_head_dim && config.kv_lora_rank == 0) {
-    f.size("attention.key_length", config.head_dim);
-    f.size("attention.value_length", config.head_dim);
+  if ((has_head_dim || config.full_head_dim > 0) && config.kv_lora_rank == 0) {
+    f.size("attention.key_length", head_dim_of(config, LayerType::kFull));
+    f.size("attention.value_length", head_dim_of(config, LayerType::kFull));
   }
   f.add("general.file_type", file_type_number(tensors), GgufType::kU32);
   f.add("general.quantization_version", 2, GgufType::kU32);
@@ -333,6 +339,14 @@ std::string lost_normalizers(const Settings& json) {
   return lost;
 }
 
+/// The type of the layer that a Decoder's tensor belongs to; kFull without one.
+LayerType type_of_layer(const std::string& name, const DecoderConfig& config) {
+  constexpr std::string_view kLayers = "model.layers.";
+  if (!name.starts_with(kLayers)) return LayerType::kFull;
+  const int64_t layer = std::strtoll(name.c_str() + kLayers.size(), nullptr, 10);
+  return layer >= 0 && layer < config.num_hidden_layers ? type_of(config, layer) : LayerType::kFull;
+}
+
 }  // namespace
 
 bool is_norm_weight(const std::string& name) {
@@ -341,7 +355,7 @@ bool is_norm_weight(const std::string& name) {
 
 void require_rows_of_heads(const TensorPlan& plan, const std::string& name,
                            const DecoderConfig& config) {
-  const int64_t rows = heads_of(name, config) * config.head_dim;
+  const int64_t rows = heads_of(name, config) * head_dim_of(config, type_of_layer(name, config));
   const Shape& shape = plan.info(name).shape;
   check(rows == 0 || (shape.size() > 0 && shape[0] == rows), ErrorCode::kFormat, plan.where(),
         "tensor \"", name, "\": expected ", rows, " rows, got ", shape);
@@ -350,7 +364,8 @@ void require_rows_of_heads(const TensorPlan& plan, const std::string& name,
 int64_t heads_of(const std::string& hub, const DecoderConfig& config) {
   if (hub.find(".q_proj.") != hub.npos)
     return (config.attention_gate ? 2 : 1) * config.num_attention_heads;
-  return hub.find(".k_proj.") != hub.npos ? config.num_key_value_heads : 0;
+  if (hub.find(".k_proj.") == hub.npos) return 0;
+  return key_value_heads_of(config, type_of_layer(hub, config));
 }
 
 DecoderConfig folder_config(DecoderConfig config) {

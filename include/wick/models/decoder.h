@@ -65,6 +65,8 @@ struct DecoderConfig {
   int64_t num_attention_heads = 0;
   int64_t num_key_value_heads = 0;
   int64_t head_dim = 0;
+  int64_t full_head_dim = 0;         // of full layers beside sliding ones; 0: head_dim
+  int64_t full_key_value_heads = 0;  // of these layers; 0: num_key_value_heads
   int64_t max_position_embeddings = 2048;
   double rms_norm_eps = 1e-6;  // of every norm
   HiddenAct hidden_act = HiddenAct::kSilu;
@@ -108,7 +110,12 @@ struct DecoderConfig {
   bool is_causal = true;  // false: tokens also attend to later ones, so the model takes no cache
   bool attention_bias = false;         // biases of q, k and v
   bool attention_output_bias = false;  // bias of o
-  bool attention_gate = false;  // q_proj also has a gate of each head's output: y sigmoid(gate)
+  bool attention_gate = false;    // q_proj also has a gate of each head's output: y sigmoid(gate)
+  bool attention_k_eq_v = false;  // full layers' values are their keys before norm and rope
+  bool value_norm = false;        // each head's values have an rms_norm without weight
+  int64_t num_kv_shared_layers = 0;  // so many last layers read the keys and values of the last
+                                     // layer of their type before them
+  bool use_double_wide_mlp = false;  // MLPs of these layers have twice the intermediate_size
   bool mlp_bias = false;
   bool lm_head_bias = false;
   bool gated_mlp = true;    // down(act(gate(x)) up(x)), else down(act(up(x)))
@@ -129,6 +136,11 @@ struct DecoderConfig {
   double norm_topk_min = 0;           // the least sum that scales them
   double routed_scaling_factor = 1;   // multiplies the selected experts' scores
   bool scales_expert_inputs = false;  // by the scores; else their outputs
+  bool expert_output_scale = false;   // a weight of each expert multiplies its outputs
+  bool router_input_norm = false;     // routers read rms_norm(x) / sqrt(hidden_size)
+  /// Layers with experts have an MLP of intermediate_size beside them, and both have norms of their
+  /// own. The router reads the hidden states before any norm.
+  bool experts_beside_mlp = false;
   std::vector<bool> sparse_layers =
       {};  // whether a layer has experts, one per layer; empty: each does
   /// c > 0: an MLP's gate g and up u give (clamp(u, -c, c) + 1) h sigmoid(swiglu_alpha h), where
@@ -158,16 +170,21 @@ struct DecoderConfig {
   double attn_scale = 0;  // in layers without rope, queries at position p are multiplied by 1 +
                           // attn_scale ln(1 + floor((p + 1) / floor_scale))
   int64_t floor_scale = 8192;
-  double clip_qkv = 0;                 // c: queries, keys and values are clamped to [-c, c]; 0: not
-  double embedding_scale = 1;          // multiplies embeddings, rounded to their dtype
-  double residual_multiplier = 1;      // multiplies the outputs of attention and MLP
-  double logits_scaling = 1;           // divides logits
-  double attention_multiplier = 0;     // multiplies scores; 0: query_pre_attn_scalar says
-  double query_pre_attn_scalar = 0;    // its root divides the scores; 0: head_dim
-  double attn_logit_softcapping = 0;   // c: scores become c tanh(score / c); 0: as they are
-  double final_logit_softcapping = 0;  // the same for logits
-  bool tie_word_embeddings = false;    // the output layer shares the embedding's weight
-  DType dtype = DType::kF32;           // dtype of the weights in the file
+  double clip_qkv = 0;  // c: queries, keys and values are clamped to [-c, c]; 0: not
+  /// Numbers that each layer gets for a token beside the hidden state, made from the token's id
+  /// and embedding; 0: layers have no such inputs.
+  int64_t hidden_size_per_layer_input = 0;
+  int64_t vocab_size_per_layer_input = 0;  // of the embedding that these numbers come from
+  bool layer_scalars = false;              // a weight of each layer multiplies its output
+  double embedding_scale = 1;              // multiplies embeddings, rounded to their dtype
+  double residual_multiplier = 1;          // multiplies the outputs of attention and MLP
+  double logits_scaling = 1;               // divides logits
+  double attention_multiplier = 0;         // multiplies scores; 0: query_pre_attn_scalar says
+  double query_pre_attn_scalar = 0;        // its root divides the scores; 0: head_dim
+  double attn_logit_softcapping = 0;       // c: scores become c tanh(score / c); 0: as they are
+  double final_logit_softcapping = 0;      // the same for logits
+  bool tie_word_embeddings = false;        // the output layer shares the embedding's weight
+  DType dtype = DType::kF32;               // dtype of the weights in the file
   std::vector<int64_t> bos_token_ids = {}, eos_token_ids = {};
   std::optional<int64_t> pad_token_id = {};    // within the vocabulary; wick pads nothing
   std::vector<std::string> ignored_keys = {};  // unknown keys of config.json; worth a warning

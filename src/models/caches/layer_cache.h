@@ -29,6 +29,18 @@ class LayerCache {
   virtual void fork(int64_t from, int64_t to) = 0;
 };
 
+/// The cache of a layer that remembers nothing by itself.
+class NoCache final : public LayerCache {
+ public:
+  int64_t bytes() const override { return 0; }
+  void prepare(const std::vector<int64_t>&, const std::vector<int64_t>&) override {}
+  bool can_truncate(int64_t, int64_t, int64_t) const override { return true; }
+  void truncate(int64_t, int64_t) override {}
+  std::vector<Tensor> snapshot(int64_t, int64_t) const override { return {}; }
+  void restore(int64_t, int64_t, const std::vector<Tensor>&) override {}
+  void fork(int64_t, int64_t) override {}
+};
+
 /// Sizes of a cache of keys and values.
 struct KeysValuesSizes {
   int64_t sequences, heads, capacity, head_dim;

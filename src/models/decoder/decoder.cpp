@@ -6,6 +6,7 @@
 #include <optional>
 #include <variant>
 
+#include "models/decoder/layer_sizes.h"
 #include "models/parts/attention.h"
 #include "models/parts/delta_net.h"
 #include "models/parts/experts.h"
@@ -13,6 +14,7 @@
 #include "models/parts/mamba2.h"
 #include "models/parts/mlp.h"
 #include "models/parts/norm.h"
+#include "models/parts/per_layer_inputs.h"
 #include "models/parts/rg_lru.h"
 #include "models/parts/short_conv.h"
 #include "scalar/round_up.h"
@@ -42,9 +44,6 @@ NormKind norm_kind(const DecoderConfig& c) {
   return {.type = c.norm_type, .eps = c.rms_norm_eps, .adds_one = c.norm_adds_one};
 }
 
-LayerType type_of(const DecoderConfig& c, int64_t layer) {
-  return c.layer_types.empty() ? LayerType::kFull : c.layer_types[size_t(layer)];
-}
 bool slides(const DecoderConfig& c, int64_t layer) {
   return type_of(c, layer) == LayerType::kSliding;
 }
@@ -59,9 +58,10 @@ bool rotates(const DecoderConfig& c, int64_t layer) {
   return has_positions_of_rope(c) && (c.rope_layers.empty() || c.rope_layers[size_t(layer)]);
 }
 bool is_latent(const DecoderConfig& c) { return c.kv_lora_rank > 0; }
-int64_t rotated_elements(const DecoderConfig& c) {  // of a head
+/// Of a head in layers of the type.
+int64_t rotated_elements(const DecoderConfig& c, LayerType type) {
   if (is_latent(c)) return c.qk_rope_head_dim;
-  return c.rotary_dim > 0 ? c.rotary_dim : c.head_dim;
+  return c.rotary_dim > 0 ? c.rotary_dim : head_dim_of(c, type);
 }
 bool has_local_rope(const DecoderConfig& c) {
   return !c.layer_types.empty() && c.rope_local_base_freq > 0;
@@ -82,13 +82,21 @@ double score_scale(const DecoderConfig& c) {
   return c.query_pre_attn_scalar > 0 ? 1 / std::sqrt(c.query_pre_attn_scalar) : 0;
 }
 
+/// Whether a later layer reads the layer's keys and values.
+bool keeps_keys(const DecoderConfig& c, int64_t layer) {
+  for (int64_t i = c.num_hidden_layers - c.num_kv_shared_layers; i < c.num_hidden_layers; i++)
+    if (type_of(c, i) == type_of(c, layer)) return source_of_keys(c, i) == layer;
+  return false;
+}
+
 AttentionOptions attention_options(const DecoderConfig& c, int64_t layer) {
+  const LayerType type = type_of(c, layer);
   return {.layer = layer,
           .hidden_size = c.hidden_size,
           .heads = c.num_attention_heads,
-          .key_value_heads = c.num_key_value_heads,
-          .head_dim = c.head_dim,
-          .rotary_dim = rotates(c, layer) ? rotated_elements(c) : 0,
+          .key_value_heads = key_value_heads_of(c, type),
+          .head_dim = head_dim_of(c, type),
+          .rotary_dim = rotates(c, layer) ? rotated_elements(c, type) : 0,
           .pairs = c.rope_pairs,
           .slides = slides(c, layer),
           .chunked = c.chunked_windows && slides(c, layer),
@@ -96,6 +104,10 @@ AttentionOptions attention_options(const DecoderConfig& c, int64_t layer) {
           .bias = c.attention_bias,
           .output_bias = c.attention_output_bias,
           .gate = c.attention_gate,
+          .values_of_keys = c.attention_k_eq_v && type == LayerType::kFull,
+          .value_norm = c.value_norm,
+          .keys_of = shares_keys(c, layer) ? source_of_keys(c, layer) : -1,
+          .keeps_keys = keeps_keys(c, layer),
           .clip = c.clip_qkv,
           .qk_norm = c.qk_norm,
           .norm_after_rope = c.qk_norm_after_rope,
@@ -198,6 +210,8 @@ ExpertsOptions experts_options(const DecoderConfig& c) {
                          .router = {.hidden_size = c.hidden_size,
                                     .experts = c.num_experts,
                                     .selected = c.num_experts_per_tok,
+                                    .normalizes_input = c.router_input_norm,
+                                    .eps = c.rms_norm_eps,
                                     .scores = c.router_scores,
                                     .bias = c.router_bias,
                                     .correction = c.router_correction,
@@ -209,10 +223,21 @@ ExpertsOptions experts_options(const DecoderConfig& c) {
                                     .scale = c.routed_scaling_factor,
                                     .deviation = c.initializer_range},
                          .scales_inputs = c.scales_expert_inputs,
+                         .output_scale = c.expert_output_scale,
                          .shared = mlp_options(c, c.shared_expert_intermediate_size),
                          .shared_gate = c.shared_expert_gate};
   options.expert.bias = c.expert_bias;
   return options;
+}
+PerLayerOptions per_layer_options(const DecoderConfig& c) {
+  return {.layers = c.num_hidden_layers,
+          .hidden_size = c.hidden_size,
+          .size = c.hidden_size_per_layer_input,
+          .vocab_size = c.vocab_size_per_layer_input,
+          .act = c.hidden_act,
+          .norm = norm_kind(c),
+          .deviation = c.initializer_range,
+          .output_deviation = residual_deviation(c)};
 }
 bool has_experts(const DecoderConfig& c, int64_t layer) {
   return c.num_experts > 0 && (c.sparse_layers.empty() || c.sparse_layers[size_t(layer)]);
@@ -249,6 +274,13 @@ void require_sizes(const DecoderConfig& c) {
   check(c.sparse_layers.empty() || int64_t(c.sparse_layers.size()) == c.num_hidden_layers,
         ErrorCode::kInvalidArgument, "config", "sparse_layers: expected ", c.num_hidden_layers,
         ", got ", c.sparse_layers.size());
+  check(c.num_kv_shared_layers >= 0 && c.num_kv_shared_layers <= c.num_hidden_layers,
+        ErrorCode::kInvalidArgument, "config", "\"num_kv_shared_layers\": expected 0 to ",
+        c.num_hidden_layers, ", got ", c.num_kv_shared_layers);
+  for (int64_t i = c.num_hidden_layers - c.num_kv_shared_layers; i < c.num_hidden_layers; i++)
+    check(attends(type_of(c, i)) && source_of_keys(c, i) >= 0, ErrorCode::kInvalidArgument,
+          "config", "\"num_kv_shared_layers\": expected a layer of layer ", i,
+          "'s type before those that share keys and values");
 }
 
 // ---- blocks
@@ -278,11 +310,12 @@ struct FeedForward {
   const std::variant<Mlp, Experts> mlp;
 
   FeedForward(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
-      : mlp(has_experts(c, layer)
+      : mlp(has_experts(c, layer) && !c.experts_beside_mlp
                 ? std::variant<Mlp, Experts>(std::in_place_type<Experts>, experts_options(c), p,
                                              name)
                 : std::variant<Mlp, Experts>(std::in_place_type<Mlp>,
-                                             mlp_options(c, c.intermediate_size), p, name)) {}
+                                             mlp_options(c, intermediate_size_of(c, layer)), p,
+                                             name)) {}
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const {
     return std::visit([&](const auto& kind) { return kind(x, residual); }, mlp);
   }
@@ -317,7 +350,10 @@ struct Block {
   const std::shared_ptr<const Mixer> mixer;
   const Norm attention_output_norm, mlp_input_norm;
   const std::optional<FeedForward> mlp;
+  const std::optional<ExpertsBesideMlp> experts;
   const Norm mlp_output_norm;
+  const std::optional<PerLayerPart> per_layer;
+  const Parameter scalar;  // [1]
 
   Block(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
       : dtype(p.options().dtype),
@@ -329,7 +365,16 @@ struct Block {
         mlp_input_norm(norm(c, p, name, &NormNames::mlp_input)),
         mlp(c.has_mlps ? std::optional<FeedForward>(std::in_place, c, p, name + "mlp.", layer)
                        : std::nullopt),
-        mlp_output_norm(norm(c, p, name, &NormNames::mlp_output)) {}
+        experts(c.experts_beside_mlp && has_experts(c, layer)
+                    ? std::optional<ExpertsBesideMlp>(std::in_place, experts_options(c),
+                                                      norm_kind(c), p, name)
+                    : std::nullopt),
+        mlp_output_norm(norm(c, p, name, &NormNames::mlp_output)),
+        per_layer(
+            c.hidden_size_per_layer_input > 0
+                ? std::optional<PerLayerPart>(std::in_place, per_layer_options(c), p, name, layer)
+                : std::nullopt),
+        scalar(c.layer_scalars ? p.take(name + "layer_scalar.weight", {1}, {1, 0}) : Parameter()) {}
 
   static Norm norm(const DecoderConfig& c, Parameters& p, const std::string& name,
                    const char* NormNames::*place) {
@@ -337,7 +382,13 @@ struct Block {
     return {norm_kind(c), p, of_place.empty() ? "" : name + of_place, c.hidden_size};
   }
 
-  Tensor operator()(Tensor x, const Step& step) const {
+  Tensor operator()(const Tensor& inputs, const Step& step) const {
+    Tensor x = mixed(inputs, step);
+    if (per_layer) x = added(x, (*per_layer)(cast(x, dtype), step.per_layer_inputs));
+    return scalar.defined() ? x * cast(scalar, x.dtype()) : x;
+  }
+  /// After the mixer and the MLP.
+  Tensor mixed(Tensor x, const Step& step) const {
     const Tensor y = attention_input_norm(cast(x, dtype));
     if (parallel_residual)
       return added(x, (*mlp)(mlp_input_norm.is_identity() ? y : mlp_input_norm(cast(x, dtype)),
@@ -347,6 +398,7 @@ struct Block {
             : added(x, attention_output_norm((*mixer)(y, step)));
     if (!mlp) return x;
     const Tensor z = mlp_input_norm(cast(x, dtype));
+    if (experts) return added(x, mlp_output_norm((*experts)(cast(x, dtype), (*mlp)(z))));
     return adds_directly(x, mlp_output_norm) ? (*mlp)(z, x) : added(x, mlp_output_norm((*mlp)(z)));
   }
   /// Whether nothing is done to a part's output before it is added to the hidden states x.
@@ -377,6 +429,7 @@ struct Decoder::Layers {
   const Embedding embed_tokens;
   const Tensor embedding_scale;  // []; empty for a scale of 1
   const std::optional<Embedding> embed_positions;
+  const std::optional<PerLayerInputs> per_layer;
   std::vector<Block> blocks;
   const Norm norm;
   const Parameter output_weight;  // [vocab_size, hidden_size]
@@ -387,9 +440,10 @@ struct Decoder::Layers {
         facts(facts_of(c)),
         options{.dtype = p.options().dtype, .device = p.options().device},
         positions(c.learned_positions ? c.max_position_embeddings : positions),
-        rope(rotary(c, p, positions, c.rope_theta, c.rope_scaling)),
-        local_rope(has_local_rope(c) ? rotary(c, p, positions, c.rope_local_base_freq, {})
-                                     : std::optional<Rotary>()),
+        rope(rotary(c, p, LayerType::kFull, positions, c.rope_theta, c.rope_scaling)),
+        local_rope(has_local_rope(c)
+                       ? rotary(c, p, LayerType::kSliding, positions, c.rope_local_base_freq, {})
+                       : std::optional<Rotary>()),
         embed_tokens(p, "model.embed_tokens", c.vocab_size, c.hidden_size, c.initializer_range),
         embedding_scale(c.embedding_scale != 1 ? full({}, c.embedding_scale, options) : Tensor()),
         embed_positions(c.learned_positions
@@ -397,6 +451,9 @@ struct Decoder::Layers {
                                                        c.max_position_embeddings, c.hidden_size,
                                                        c.initializer_range)
                             : std::nullopt),
+        per_layer(c.hidden_size_per_layer_input > 0
+                      ? std::optional<PerLayerInputs>(std::in_place, per_layer_options(c), p)
+                      : std::nullopt),
         blocks(make_blocks(c, p)),
         norm(norm_kind(c), p, "model.norm", c.hidden_size),
         output_weight(c.tie_word_embeddings ? embed_tokens.weight
@@ -406,11 +463,11 @@ struct Decoder::Layers {
         output_bias(c.lm_head_bias ? p.take("lm_head.bias", {c.vocab_size}, {0, 0}) : Parameter()) {
   }
 
-  static std::optional<Rotary> rotary(const DecoderConfig& c, const Parameters& p,
+  static std::optional<Rotary> rotary(const DecoderConfig& c, const Parameters& p, LayerType type,
                                       int64_t positions, double theta, const RopeScaling& scaling) {
     if (p.only_shapes()) return {};
     return std::optional<Rotary>(
-        std::in_place, has_positions_of_rope(c) ? positions : 0, rotated_elements(c), theta,
+        std::in_place, has_positions_of_rope(c) ? positions : 0, rotated_elements(c, type), theta,
         scaling, TensorOptions{.dtype = p.options().dtype, .device = p.options().device});
   }
 
@@ -469,14 +526,19 @@ int64_t num_parameters(const DecoderConfig& config) {
   __extension__ using Wide = __int128;  // int64_t overflows for large sizes
   // Layers of a kind have the same shapes, so models of one and of two show the weights that a
   // layer adds.
-  using Kind = std::pair<LayerType, bool>;  // the bool: whether it has experts
+  struct Kind {
+    LayerType type = LayerType::kFull;
+    bool has_experts = false, shares_keys = false;
+    auto operator<=>(const Kind&) const = default;
+  };
   const auto count_of = [&](int64_t layers, const Kind& kind) {
     DecoderConfig c = config;
+    c.num_kv_shared_layers = kind.shares_keys ? layers - 1 : 0;  // a first layer has keys
     c.num_hidden_layers = layers;
-    c.layer_types.assign(size_t(layers), kind.first);
+    c.layer_types.assign(size_t(layers), kind.type);
     c.rope_layers.clear();
     c.sparse_layers.clear();
-    if (!kind.second) c.num_experts = 0;
+    if (!kind.has_experts) c.num_experts = 0;
     Parameters parameters = Parameters::of_shapes();
     const Decoder decoder(c, parameters, 1);
     Wide count = 0;
@@ -489,7 +551,7 @@ int64_t num_parameters(const DecoderConfig& config) {
   };
   std::map<Kind, int64_t> layers_of;
   for (int64_t i = 0; i < config.num_hidden_layers; i++)
-    layers_of[{type_of(config, i), has_experts(config, i)}]++;
+    layers_of[{type_of(config, i), has_experts(config, i), shares_keys(config, i)}]++;
   Wide count = count_of(0, {});
   for (const auto& [kind, layers] : layers_of)
     count += layers * (count_of(2, kind) - count_of(1, kind));
@@ -516,14 +578,19 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
   layers_->require_room_for(lengths);
   if (is_empty) lengths.clear();
   const Rotation rope = layers_->rope->of(grid.positions, lengths);
+  check(!layers_->per_layer || grid.ids, ErrorCode::kUnsupported, "decoder", "a model of type ",
+        config().model_type, " with inputs for each layer reads ids, got embeddings");
+  Tensor x = layers_->inputs(grid);
+  KeptKeysValues kept;
   const Step step{grid.positions,
                   grid.visible,
                   grid.seen_from,
                   rope,
                   layers_->local_rope ? layers_->local_rope->of(grid.positions, lengths) : rope,
                   cache,
-                  layers_->new_tokens_of(grid, cache)};
-  Tensor x = layers_->inputs(grid);
+                  layers_->new_tokens_of(grid, cache),
+                  layers_->per_layer ? (*layers_->per_layer)(grid.ids, x) : Tensor(),
+                  &kept};
   for (const Block& block : layers_->blocks) {
     if (all) all->push_back(cast(x, options().dtype));
     x = block(x, step);

@@ -48,6 +48,9 @@ struct Family {
   int64_t intermediate_factor = 0;   // of intermediate_size over hidden_size
   int64_t intermediate_divisor = 1;  // of files' intermediate_size over the MLP's
   double partial_rotary_factor = 1;
+  /// The share of pairs that full layers rotate, where folders do not state rope: rope_type
+  /// "proportional", whose other pairs have a frequency of 0. 0: the family has no such rope.
+  double proportional_rope = 0;
   Sliding sliding = Sliding::kNever;
   /// Kinds of layers besides "full_attention" and "sliding_attention" in the lists of its files.
   std::array<LayerName, 3> layer_names = {};
@@ -64,6 +67,9 @@ struct Family {
   /// families with one reads them. Their weights have the pairs gguf_pairs.
   std::string_view gguf = "";
   RopePairs gguf_pairs = RopePairs::kHalves;
+  /// Keys under which files may list a number for each layer that differs by the layer's type.
+  std::array<std::string_view, 2> gguf_layer_lists = {};
+  bool gguf_fused_experts = false;   // files have the gates and ups of experts in one tensor
   bool gguf_heads_by_layer = false;  // files list key-value heads by layer: 0 without attention
   bool gguf_tiled_heads = false;     // files have linear_heads_tiled
   std::string_view gguf_output_norm = "output_norm";  // the files' name of the last norm

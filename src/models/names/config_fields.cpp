@@ -1,8 +1,10 @@
 #include "models/names/config_fields.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
+#include "models/decoder/layer_sizes.h"
 #include "models/names/rope_settings.h"
 #include "models/names/typed_settings.h"
 #include "wick/abi/numbers.h"
@@ -65,6 +67,7 @@ OptionalSetting own_value(const GgufKey& key, const GgufFile& file) {
 }
 
 OptionalSetting not_written(const Config&, const Family&) { return {}; }
+OptionalSetting not_read(const GgufKey&, const GgufFile&) { return {}; }
 
 bool lists(const Family& family, std::string_view key) { return contains(family.keys, key); }
 /// Whether the family has the key under a name of its own.
@@ -96,7 +99,7 @@ bool has_groups(const Config& c) {
 OptionalSetting key_value_heads_of_layers(const Config& c) {
   Setting::List heads;
   for (const LayerType type : c.layer_types)
-    heads.emplace_back(type == LayerType::kMamba ? 0 : c.num_key_value_heads);
+    heads.emplace_back(type == LayerType::kMamba ? 0 : key_value_heads_of(c, type));
   return Setting(std::move(heads));
 }
 
@@ -107,6 +110,10 @@ int64_t head_dim_of(const GgufFile& file) {
   if (file.has("attention.key_length_mla")) return file.size("attention.key_length_mla");
   return file.size_or("attention.key_length", share_of_heads(file));
 }
+// Of layers with a window, in files whose full layers have other heads.
+constexpr std::string_view kWindowKeyLength = "attention.key_length_swa",
+                           kWindowValueLength = "attention.value_length_swa";
+
 OptionalSetting gguf_head_dim(const GgufKey&, const GgufFile& file) {
   const int64_t dim = head_dim_of(file);
   if (is_latent(file.family)) return Setting(dim);
@@ -114,8 +121,13 @@ OptionalSetting gguf_head_dim(const GgufKey&, const GgufFile& file) {
   check(file.size_or(of_values, dim) == dim, ErrorCode::kUnsupported, file.metadata.where(), "\"",
         file.name(of_values), "\": expected ", dim, " as for keys, got ",
         file.size_or(of_values, dim));
-  return Setting(dim);
+  if (!has_gguf_key(file.family, kWindowKeyLength)) return Setting(dim);
+  const int64_t keys = file.size(kWindowKeyLength), values = file.size_or(kWindowValueLength, keys);
+  check(values == keys, ErrorCode::kUnsupported, file.metadata.where(), "\"",
+        file.name(kWindowValueLength), "\": expected ", keys, " as for keys, got ", values);
+  return Setting(keys);
 }
+OptionalSetting write_gguf_head_dim(const Config& c, const Family&) { return Setting(c.head_dim); }
 
 // ---- latent attention
 
@@ -162,7 +174,11 @@ void read_rope_parameters(const ConfigField& field, const Settings& values, cons
     if (const Settings* sliding = group->group("sliding_attention")) read_local_rope(*sliding, &c);
     group = group->group("full_attention");
   }
-  if (!group || group->entries().empty()) return;
+  if (!group || group->entries().empty()) {
+    if (family.proportional_rope > 0 && field.key == "rope_parameters")
+      set_proportional_rope(values, family.proportional_rope, &c);
+    return;
+  }
   const int64_t trained =
       values.integer_or("original_max_position_embeddings", c.max_position_embeddings, 1);
   read_rope_group(*group, family, trained, &c);
@@ -287,6 +303,118 @@ std::vector<LayerType> layer_types_of(const Settings& values, const Family& fami
   return types;
 }
 
+/// The first layer of the type in a file that lists the layers that slide; 0 without such a one.
+int64_t layer_of_type(const GgufFile& file, LayerType type) {
+  const Setting* const value = file.find(kPattern);
+  const auto* const flags = value ? std::get_if<Setting::List>(&value->value) : nullptr;
+  for (size_t i = 0; flags && i < flags->size(); i++) {
+    const bool* const slides = std::get_if<bool>(&(*flags)[i].value);
+    if (slides && *slides == (type == LayerType::kSliding)) return int64_t(i);
+  }
+  return 0;
+}
+
+/// The groups of "per_layer_config" by their layers' numbers; nullptr for layers without one.
+std::vector<const Settings*> groups_of_layers(const Settings& listed, int64_t layers) {
+  std::vector<const Settings*> groups(size_t(layers), nullptr);
+  for (const auto& [name, value] : listed.entries()) {
+    const int64_t layer = std::strtoll(name.c_str(), nullptr, 10);
+    const auto* const group = std::get_if<Settings>(&value.value);
+    if (!group || layer < 0 || layer >= layers || name != std::to_string(layer))
+      listed.fail_expected(name, "an object under the number of a layer");
+    for (const auto& [key, size] : group->entries())
+      if (key != "head_dim" && key != "num_key_value_heads")
+        group->fail_expected(key, "only \"head_dim\" and \"num_key_value_heads\"");
+    groups[size_t(layer)] = group;
+  }
+  return groups;
+}
+
+constexpr int64_t kLargestHead = 1 << 16;  // rope has a divisor for each pair
+
+/// Full layers' sizes of heads: "global_head_dim" and "num_global_key_value_heads", or a group of
+/// "head_dim" and "num_key_value_heads" for each full layer, which transformers writes.
+void read_full_heads(const ConfigField& field, const Settings& values, const Family& family,
+                     Config& c) {
+  if (!lists(family, field.key)) return;
+  const bool equal = values.flag_or("attention_k_eq_v", c.attention_k_eq_v);
+  c.full_head_dim = size_of(values, "global_head_dim", c.full_head_dim, kLargestHead);
+  c.full_key_value_heads = equal ? size_or_null(values, "num_global_key_value_heads", 0) : 0;
+  if (const Settings* const listed = values.group(field.key)) {
+    const std::vector<LayerType> types = layer_types_of(values, family, c);
+    const std::vector<const Settings*> groups = groups_of_layers(*listed, c.num_hidden_layers);
+    const auto size_of_full = [&](const char* key, int64_t otherwise, int64_t largest) {
+      int64_t size = 0;
+      for (size_t i = 0; i < types.size(); i++) {
+        const bool is_full = types[i] == LayerType::kFull;
+        const int64_t own = groups[i] ? size_of(*groups[i], key, otherwise, largest) : otherwise;
+        if (is_full && size == 0) size = own;
+        if (own != (is_full ? size : otherwise))
+          values.fail_expected(
+              field.key, "one \"" + std::string(key) + "\" of all full layers, and none of others");
+      }
+      return size > 0 ? size : otherwise;
+    };
+    c.full_head_dim = size_of_full("head_dim", c.head_dim, kLargestHead);
+    c.full_key_value_heads =
+        size_of_full("num_key_value_heads", c.num_key_value_heads, kLargestSize);
+    if (!equal && c.full_key_value_heads != c.num_key_value_heads)
+      values.fail_expected("attention_k_eq_v", "true beside full layers' number of heads");
+  }
+  if (c.full_head_dim % 2 != 0) values.fail_expected("global_head_dim", "an even number");
+  if (c.full_key_value_heads == c.num_key_value_heads) c.full_key_value_heads = 0;
+  if (c.full_key_value_heads > 0 && c.num_attention_heads % c.full_key_value_heads != 0)
+    values.fail_expected("num_global_key_value_heads", "a divisor of num_attention_heads " +
+                                                           std::to_string(c.num_attention_heads));
+}
+
+/// Reads the number of layers that share keys and values; checks the types of the others.
+void read_shared_layers(const ConfigField& field, const Settings& values, const Family& family,
+                        Config& c) {
+  if (!lists(family, field.key)) return;
+  const std::vector<LayerType> types = layer_types_of(values, family, c);
+  if (contains(types, LayerType::kSliding) && c.sliding_window == 0)
+    values.fail_expected("sliding_window", "a window of the layers that slide");
+  if (types.back() != LayerType::kFull)
+    values.fail_expected("layer_types", "\"full_attention\" as the last");
+  c.num_kv_shared_layers = values.integer_or(field.key, 0, 0);
+  const int64_t own = c.num_hidden_layers - c.num_kv_shared_layers;
+  for (const LayerType type : types)
+    if (own < 1 || !contains(std::span(types).first(size_t(own)), type))
+      values.fail_expected(field.key, "layers of each type before those that share their keys");
+}
+
+constexpr std::string_view kMlpSize = "feed_forward_length";
+
+/// Whether MLPs of layers that share keys and values are wider, in a file that lists their sizes.
+OptionalSetting gguf_double_wide_mlp(const GgufKey&, const GgufFile& file) {
+  const Setting* const sizes = file.find(kMlpSize);
+  if (!contains(file.family.gguf_layer_lists, kMlpSize) || !sizes ||
+      !std::holds_alternative<Setting::List>(sizes->value))
+    return {};
+  const std::vector<int64_t> listed = file.metadata.integers(file.name(kMlpSize));
+  const int64_t layers = int64_t(listed.size()),
+                shared = file.metadata.integer_or(file.name("attention.shared_kv_layers"), 0, 0);
+  check(layers > 0 && layers == file.size("block_count"), ErrorCode::kFormat, file.metadata.where(),
+        "\"", file.name(kMlpSize), "\": expected a number for each of ", file.size("block_count"),
+        " layers, got ", layers);
+  const int64_t first = listed.front();
+  const bool wide = listed.back() != first;
+  for (int64_t i = 0; i < layers; i++) {
+    const int64_t expected = wide && i >= layers - shared ? 2 * first : first;
+    check(listed[size_t(i)] == expected, ErrorCode::kUnsupported, file.metadata.where(), "\"",
+          file.name(kMlpSize), "\": expected ", expected, " for layer ", i, ", got ",
+          listed[size_t(i)]);
+  }
+  return Setting(wide);
+}
+OptionalSetting write_gguf_intermediate_size(const Config& c, const Family&) {
+  if (!c.use_double_wide_mlp) return Setting(c.intermediate_size);
+  Setting::List sizes;
+  for (int64_t i = 0; i < c.num_hidden_layers; i++) sizes.emplace_back(intermediate_size_of(c, i));
+  return Setting(std::move(sizes));
+}
+
 /// Reads the window and the layers that it limits.
 void read_window(const ConfigField& field, const Settings& values, const Family& family,
                  Config& c) {
@@ -404,7 +532,8 @@ OptionalSetting write_gguf_heads(const Config& c, const Family& family) {
   if (c.num_key_value_heads == c.num_attention_heads &&
       contains(family.gguf_implied, "attention.head_count_kv"))
     return {};
-  if (contains(c.layer_types, LayerType::kMamba)) return key_value_heads_of_layers(c);
+  if (contains(c.layer_types, LayerType::kMamba) || c.full_key_value_heads > 0)
+    return key_value_heads_of_layers(c);
   if (!family.gguf_heads_by_layer) return Setting(c.num_key_value_heads);
   Setting::List heads;
   for (size_t i = 0; i < size_t(c.num_hidden_layers); i++)
@@ -585,6 +714,14 @@ void read_adjusted_size(const ConfigField& field, const Settings& values, const 
 // ---- experts
 
 bool has_experts(const Family& family) { return family.defaults.num_experts > 0; }
+constexpr std::string_view kOptionalExperts = "enable_moe_block";
+
+/// Null for models of families with that switch whose layers have no experts.
+template <auto kMember>
+OptionalSetting write_of_experts(const Config& c, const Family& family) {
+  if (lists(family, kOptionalExperts) && c.num_experts == 0) return Setting();
+  return Setting(c.*kMember);
+}
 
 OptionalSetting gguf_experts(const GgufKey& key, const GgufFile& file) {
   // Files of latent attention whose layers have no experts say nothing of them.
@@ -904,8 +1041,10 @@ const ConfigField kFields[] = {
       .is_of_layers = true,
       .read = [](const GgufKey& key, File f) -> OptionalSetting {
         // Files whose layers all have experts lack it.
-        return has_experts(f.family) && !f.has(key.key) ? OptionalSetting() : f.size(key.key);
-      }}},
+        if (has_experts(f.family) && !f.has(key.key)) return {};
+        return Setting(f.size_of_layer(key.key, 0));
+      },
+      .write = write_gguf_intermediate_size}},
     {"block_ff_dim", false},
     {"block_multiple_of", false},
     {"block_ffn_dim_multiplier", false},
@@ -959,7 +1098,8 @@ const ConfigField kFields[] = {
      {.key = "attention.head_count_kv",
       .is_of_layers = true,
       .read = [](const GgufKey& key, File f) -> OptionalSetting {
-        return Setting(f.size_or(key.key, f.size("attention.head_count")));
+        if (!f.has(key.key)) return Setting(f.size("attention.head_count"));
+        return Setting(f.size_of_layer(key.key, layer_of_type(f, LayerType::kSliding)));
       },
       .write = write_gguf_heads}},
     {"head_dim",
@@ -979,6 +1119,61 @@ const ConfigField kFields[] = {
         if (!is_latent(family)) return {};
         return Setting(c.kv_lora_rank + c.qk_rope_head_dim);
       }}},
+    {"head_dim",
+     true,
+     nullptr,
+     nullptr,
+     {.key = kWindowKeyLength, .is_rare = true, .read = not_read, .write = write_gguf_head_dim}},
+    {"",
+     false,
+     nullptr,
+     nullptr,
+     {.key = kWindowValueLength, .is_rare = true, .read = not_read, .write = write_gguf_head_dim}},
+    {"",
+     false,
+     nullptr,
+     nullptr,
+     {.key = "rope.dimension_count_swa",
+      .is_rare = true,
+      .read = [](const GgufKey& key, File f) -> OptionalSetting {
+        if (!has_gguf_key(f.family, key.key)) return {};
+        const int64_t dim = f.size(kWindowKeyLength);
+        check(f.size_or(key.key, dim) == dim, ErrorCode::kUnsupported, f.metadata.where(), "\"",
+              f.name(key.key), "\": expected all ", dim, " elements of a head, got ",
+              f.size(key.key));
+        return {};
+      },
+      .write = write_gguf_head_dim}},
+    {"global_head_dim",
+     false,
+     nullptr,
+     [](const Config& c, const Family&) -> OptionalSetting {
+       return Setting(head_dim_of(c, LayerType::kFull));
+     },
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (!lists(f.family, "global_head_dim")) return {};
+       return Setting(f.size("attention.key_length"));
+     }}},
+    {"num_global_key_value_heads",
+     false,
+     nullptr,
+     write_or_null<&Config::full_key_value_heads>,
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (!lists(f.family, "num_global_key_value_heads")) return {};
+       return Setting(f.size_of_layer("attention.head_count_kv",
+                                      layer_of_type(f, LayerType::kFull)));
+     }}},
+    {"attention_k_eq_v",
+     false,
+     read_flag<&Config::attention_k_eq_v>,
+     write<&Config::attention_k_eq_v>,
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (!lists(f.family, "attention_k_eq_v")) return {};
+       const std::string layer = "blk." + std::to_string(layer_of_type(f, LayerType::kFull));
+       return Setting(f.has_tensor((layer + ".attn_k.weight").c_str()) &&
+                      !f.has_tensor((layer + ".attn_v.weight").c_str()));
+     }}},
+    {"per_layer_config", false, read_full_heads},
     // latent attention, which GGUF files have as attention with one key head
     {"kv_lora_rank",
      false,
@@ -1139,7 +1334,7 @@ const ConfigField kFields[] = {
         return Setting(double(f.size(key.key)) / double(head_dim_of(f)));
       },
       .write = [](const Config& c, const Family&) -> OptionalSetting {
-        return Setting(c.rotary_dim > 0 ? c.rotary_dim : c.head_dim);
+        return Setting(c.rotary_dim > 0 ? c.rotary_dim : head_dim_of(c, LayerType::kFull));
       }}},
     // Other layers than attention need no positions.
     {"position_embedding_type",
@@ -1373,6 +1568,45 @@ const ConfigField kFields[] = {
       .is_rare = true,
       .read = gguf_window,
       .write = write_gguf_window}},
+    {"use_bidirectional_attention", false,
+     [](Field field, Values values, const Family& family, Config&) {
+       // With "vision", the tokens of an image see each other; tokens of text see earlier ones.
+       if (lists(family, field.key) && values.has(field.key) && values.text(field.key) != "vision")
+         values.fail_expected(field.key, "\"vision\" or null");
+     }},
+    {"num_kv_shared_layers",
+     false,
+     read_shared_layers,
+     write<&Config::num_kv_shared_layers>,
+     {.key = "attention.shared_kv_layers", .is_rare = true}},
+    {"use_double_wide_mlp",
+     false,
+     [](Field field, Values values, const Family&, Config& c) {
+       c.use_double_wide_mlp = values.flag_or(field.key, false) && c.num_kv_shared_layers > 0;
+     },
+     write<&Config::use_double_wide_mlp>,
+     {.read = gguf_double_wide_mlp}},
+    {"hidden_size_per_layer_input", false,
+     [](Field field, Values values, const Family&, Config& c) {
+       c.hidden_size_per_layer_input =
+           values.integer_or(field.key, is_listed(values, field.key) ? 0 : c.hidden_size_per_layer_input, 0);
+       if (c.hidden_size_per_layer_input > kLargestSize / c.num_hidden_layers)
+         values.fail_expected(field.key, "at most " + std::to_string(kLargestSize) + " of all layers");
+     },
+     write<&Config::hidden_size_per_layer_input>,
+     {.key = "embedding_length_per_layer_input", .is_rare = true}},
+    {"vocab_size_per_layer_input",
+     false,
+     [](Field field, Values values, const Family&, Config& c) {
+       if (c.hidden_size_per_layer_input > 0)
+         c.vocab_size_per_layer_input = size_of(values, field.key, c.vocab_size_per_layer_input);
+     },
+     write<&Config::vocab_size_per_layer_input>,
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       const auto found = f.tensors.tensors.find("per_layer_token_embd.weight");
+       if (found == f.tensors.tensors.end() || found->second.shape.size() != 2) return {};
+       return Setting(found->second.shape[0]);
+     }}},
     // layers that keep a state
     {"lru_width", false,
      [](Field field, Values values, const Family&, Config& c) {
@@ -1519,31 +1753,41 @@ const ConfigField kFields[] = {
        return Setting(int64_t(1 + f.has_tensor("blk.0.attn_norm_2.weight")));
      }}},
     // experts
+    {kOptionalExperts,
+     false,
+     nullptr,
+     [](const Config& c, const Family&) -> OptionalSetting { return Setting(c.num_experts > 0); },
+     {.read = [](const GgufKey&, File f) -> OptionalSetting {
+       if (!lists(f.family, kOptionalExperts)) return {};
+       return Setting(f.real_or("expert_count", 0) > 0);
+     }}},
     {"num_experts",
      false,
      [](Field field, Values values, const Family& family, Config& c) {
-       if (!has_experts(family)) return;
+       if (lists(family, kOptionalExperts) ? !values.flag_or(kOptionalExperts, false)
+                                           : !has_experts(family))
+         return;
        const bool none = family.may_lack_experts && values.integer_or(field.key, 1) == 0;
        c.num_experts = none ? 0 : size_of(values, field.key, c.num_experts);
      },
-     write<&Config::num_experts>,
+     write_of_experts<&Config::num_experts>,
      {.key = "expert_count", .read = gguf_experts}},
     {"num_experts_per_tok",
      false,
      read_experts_per_token,
-     write<&Config::num_experts_per_tok>,
+     write_of_experts<&Config::num_experts_per_tok>,
      {.key = "expert_used_count", .read = gguf_experts_per_token}},
     {"moe_intermediate_size",
      false,
      read_expert_size,
-     write<&Config::moe_intermediate_size>,
+     write_of_experts<&Config::moe_intermediate_size>,
      {.key = kExpertSize,
       .is_of_all = true,
       .read = gguf_expert_size,
       .write = [](const Config& c, const Family& family) -> OptionalSetting {
         if (!lists(family, "moe_intermediate_size") && !has_gguf_key(family, kExpertSize))
           return {};
-        return Setting(c.moe_intermediate_size);
+        return write_of_experts<&Config::moe_intermediate_size>(c, family);
       }}},
     {"shared_expert_intermediate_size",
      false,

@@ -1,8 +1,10 @@
 // Conversion between config.json, GGUF's metadata and DecoderConfig, by the table of fields. Source
 // of GGUF's keys: https://github.com/ggml-org/llama.cpp (MIT), whose conversion writes the files.
+#include "models/decoder/layer_sizes.h"
 #include "models/names/config_fields.h"
 #include "models/names/decoder_names.h"
 #include "models/names/other_keys.h"
+#include "models/names/rope_settings.h"
 #include "models/names/typed_settings.h"
 
 namespace wick {
@@ -84,12 +86,6 @@ Settings gguf_values(const GgufFile& file, std::vector<std::string>* ignored) {
     else
       pass_over(file.metadata, {std::string(field.key), *value}, file.family, ignored);
   }
-  for (const ChangingKey& changing : kChangingKeys) {
-    if (changing.gguf.empty()) continue;
-    known.push_back(changing.gguf);
-    if (const Setting* value = file.find(changing.gguf))
-      pass_over(file.metadata, {std::string(changing.key), *value}, file.family, ignored);
-  }
   for (const auto& [key, value] : file.keys())
     if (!contains(known, key)) ignored->push_back(file.name(key));
   return values;
@@ -106,16 +102,18 @@ void require_heads_fit(const Settings& settings, const DecoderConfig& c, const F
   if (c.head_dim % 2 != 0)
     fail(ErrorCode::kFormat, settings.where(), "\"head_dim\": expected an even number, got ",
          c.head_dim);
-  for (const int64_t heads : {c.num_attention_heads, c.num_key_value_heads})
-    check(heads * c.head_dim <= kLargestSize, ErrorCode::kFormat, settings.where(), heads,
-          " heads of ", c.head_dim, " exceed ", kLargestSize);
+  for (const LayerType type : {LayerType::kSliding, LayerType::kFull})
+    for (const int64_t heads : {c.num_attention_heads, key_value_heads_of(c, type)})
+      check(heads * head_dim_of(c, type) <= kLargestSize, ErrorCode::kFormat, settings.where(),
+            heads, " heads of ", head_dim_of(c, type), " exceed ", kLargestSize);
 }
 
 /// Checks that the config is one of a folder.
 void require_folders_form(const DecoderConfig& c, const Family& family) {
   const bool has_own_pairs =
       c.rope_pairs == family.defaults.rope_pairs || contains(family.keys, "rope_interleave");
-  check(has_own_pairs && c.rope_scaling.divisors.empty() &&
+  const bool has_own_divisors = family.proportional_rope > 0 && is_proportional(c.rope_scaling);
+  check(has_own_pairs && (c.rope_scaling.divisors.empty() || has_own_divisors) &&
             c.norm_adds_one == family.defaults.norm_adds_one && !c.linear_heads_tiled,
         ErrorCode::kUnsupported, "config",
         "expected weights as in folders of transformers, got those of a GGUF file");
@@ -180,12 +178,20 @@ DecoderConfig decoder_config_of_gguf(const Settings& metadata, const TensorSourc
   c.linear_heads_tiled =
       family.gguf_tiled_heads && c.linear_num_key_heads != c.linear_num_value_heads;
   const char* const divisors = "rope_freqs.weight";
-  if (!file.has_tensor(divisors)) return c;
+  if (!file.has_tensor(divisors)) {
+    check(family.proportional_rope == 0, ErrorCode::kFormat, metadata.where(),
+          "expected a tensor \"", divisors, "\"");
+    return c;
+  }
   c.rope_scaling.divisors = file.elements(divisors);
-  const int64_t pairs = (c.rotary_dim > 0 ? c.rotary_dim : c.head_dim) / 2;
+  const int64_t pairs = (c.rotary_dim > 0 ? c.rotary_dim : head_dim_of(c, LayerType::kFull)) / 2;
   check(int64_t(c.rope_scaling.divisors.size()) == pairs, ErrorCode::kFormat, metadata.where(),
         "tensor \"", divisors, "\": expected ", pairs, " elements, got ",
         c.rope_scaling.divisors.size());
+  // All pairs turn.
+  if (family.proportional_rope > 0 &&
+      std::count(c.rope_scaling.divisors.begin(), c.rope_scaling.divisors.end(), 1.0) == pairs)
+    c.rope_scaling.divisors.clear();
   return c;
 }
 

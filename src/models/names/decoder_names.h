@@ -10,7 +10,8 @@
 namespace wick {
 
 /// Model types of text and images, whose text part is of the type NAME_text.
-inline constexpr std::string_view kTextAndImages[] = {"gemma3", "llama4", "qwen3_5", "qwen3_5_moe"};
+inline constexpr std::string_view kTextAndImages[] = {"gemma3", "gemma4", "llama4", "qwen3_5",
+                                                      "qwen3_5_moe"};
 
 /// Handles a key that no field reads: kUnsupported if it may change results; a note in `ignored` if
 /// it is unknown.

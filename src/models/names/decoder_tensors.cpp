@@ -6,6 +6,7 @@
 #include <span>
 #include <tuple>
 
+#include "models/decoder/layer_sizes.h"
 #include "models/names/decoder_names.h"
 #include "models/names/mxfp4.h"
 #include "models/names/state_tensors.h"
@@ -44,6 +45,13 @@ constexpr Name kLayerNames[] = {
     {"attn_k_norm", "self_attn.k_norm"},
     {"post_attention_norm", "post_attention_layernorm"},
     {"post_ffw_norm", "post_feedforward_layernorm"},
+    {"post_ffw_norm_1", "post_feedforward_layernorm_1"},
+    {"pre_ffw_norm_2", "pre_feedforward_layernorm_2"},
+    {"post_ffw_norm_2", "post_feedforward_layernorm_2"},
+    {"inp_gate", "per_layer_input_gate"},
+    {"proj", "per_layer_projection"},
+    {"post_norm", "post_per_layer_input_norm"},
+    {"layer_output_scale", "layer_scalar"},
     {"ffn_gate", "mlp.gate_proj"},
     {"ffn_up", "mlp.up_proj"},
     {"ffn_down", "mlp.down_proj"},
@@ -97,6 +105,9 @@ constexpr StateNames kStateNames[] = {{LayerType::kMamba, kMambaNames, kMambaTen
 constexpr Name kNames[] = {
     {"token_embd.weight", "model.embed_tokens.weight"},
     {"position_embd.weight", "model.embed_positions.weight"},
+    {"per_layer_token_embd.weight", "model.embed_tokens_per_layer.weight"},
+    {"per_layer_model_proj.weight", "model.per_layer_model_projection.weight"},
+    {"per_layer_proj_norm.weight", "model.per_layer_projection_norm.weight"},
     {"output_norm.weight", "model.norm.weight"},
     {"token_embd_norm.weight", "model.norm.weight"},  // LFM2's
     {"output_norm.bias", "model.norm.bias"},
@@ -185,7 +196,7 @@ std::string text_name(const std::string& name) {
   for (const std::string_view other :
        {"vision_tower.", "vision_model.", "multi_modal_projector.", "visual.", "model.visual.",
         "model.vision_tower.", "model.multi_modal_projector.", "model.vision_model.",
-        "model.connector."})
+        "model.connector.", "model.audio_tower.", "model.embed_vision.", "model.embed_audio."})
     if (name.starts_with(other)) return "";
   for (const Name& prefix : kPrefixes)
     if (name.starts_with(prefix.gguf))
@@ -229,8 +240,19 @@ bool predicts_further(const std::string& name, const DecoderConfig& config, cons
   return false;
 }
 
+/// Whether the tensor makes keys or values for a layer that reads another layer's.
+bool is_of_shared_keys(const std::string& name, const DecoderConfig& config) {
+  constexpr std::string_view kLayers = "model.layers.";
+  if (config.num_kv_shared_layers == 0 || !name.starts_with(kLayers)) return false;
+  const int64_t layer = std::strtoll(name.c_str() + kLayers.size(), nullptr, 10);
+  const auto is_part = [&](const char* part) { return name.find(part) != name.npos; };
+  return layer < config.num_hidden_layers && shares_keys(config, layer) &&
+         (is_part(".self_attn.k_") || is_part(".self_attn.v_"));
+}
+
 /// Whether files have the tensor although it says nothing that the config does not say.
 bool is_redundant(const std::string& name, const DecoderConfig& config) {
+  if (is_of_shared_keys(name, config)) return true;
   for (const char* ending :
        {".rotary_emb.inv_freq", "rotary_pos_emb.inv_freq", ".attn.bias", ".attn.masked_bias"})
     if (name.ends_with(ending)) return true;
@@ -437,6 +459,8 @@ void split_latent_rows(TensorPlan& plan, const DecoderConfig& c) {
   }
 }
 
+constexpr std::string_view kFusedExperts = "mlp.experts.gate_up_proj";
+
 /// Layers whose rows files store in one tensor, in this order.
 struct Fused {
   std::string name;
@@ -456,7 +480,7 @@ std::vector<Fused> fused_layers(const DecoderConfig& c) {
            0,
            {{"mlp.shared_expert.gate_proj", c.shared_expert_intermediate_size},
             {"mlp.shared_expert.up_proj", c.shared_expert_intermediate_size}}},
-          {"mlp.experts.gate_up_proj",
+          {std::string(kFusedExperts),
            1,
            {{"mlp.experts.gate_proj", c.moe_intermediate_size},
             {"mlp.experts.up_proj", c.moe_intermediate_size}}}};
@@ -594,8 +618,9 @@ void fuse_rows(TensorPlan& plan, const DecoderConfig& config, bool of_folder) {
   const Family& family = *find_family(config.model_type);
   for (const Fused& kind : fused_layers(config)) {
     if (!contains(family.fused_tensors, kind.name)) continue;
-    if (kind.name.starts_with("mlp.") && !of_folder &&
-        contains(family.fused_tensors, "mlp.experts.gate_up_proj"))
+    const bool is_of_gguf = kind.name == kFusedExperts && family.gguf_fused_experts;
+    if (kind.name.starts_with("mlp.") && !of_folder && !is_of_gguf &&
+        contains(family.fused_tensors, kFusedExperts))
       continue;
     const std::string& layer = kind.layers[0].first;
     for (const std::string& name : plan.names()) {
@@ -663,7 +688,7 @@ void take_gguf_names(TensorPlan& plan, const DecoderConfig& config) {
 }
 
 void take_parts(TensorPlan& plan, const DecoderConfig& config) {
-  if (contains(find_family(config.model_type)->fused_tensors, "mlp.experts.gate_up_proj"))
+  if (contains(find_family(config.model_type)->fused_tensors, kFusedExperts))
     return;  // its folders have stacks
   for (const Parts& parts : parts_of_layers(config)) {
     if (!plan.has(parts.name)) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/names/config_fields.h"
+#include "models/names/typed_settings.h"
 #include "wick/ops/cast.h"
 
 namespace wick {
@@ -71,11 +72,12 @@ GgufFile::GgufFile(const Settings& metadata, const TensorSource& tensors)
       prefix_(std::string(family.gguf) + "."),
       values_(metadata.where()) {
   const bool skips_zeros = family.gguf_heads_by_layer || family.layer_type != LayerType::kFull;
-  for (const auto& [name, value] : metadata.entries())
-    if (name.starts_with(prefix_))
-      values_.set(name, is_of_layers(std::string_view(name).substr(prefix_.size()))
-                            ? of_all_layers(metadata.where(), name, value, skips_zeros)
-                            : value);
+  for (const auto& [name, value] : metadata.entries()) {
+    if (!name.starts_with(prefix_)) continue;
+    const std::string_view key = std::string_view(name).substr(prefix_.size());
+    const bool has_one = is_of_layers(key) && !contains(family.gguf_layer_lists, key);
+    values_.set(name, has_one ? of_all_layers(metadata.where(), name, value, skips_zeros) : value);
+  }
 }
 
 std::vector<std::pair<std::string_view, const Setting*>> GgufFile::keys() const {
@@ -83,6 +85,17 @@ std::vector<std::pair<std::string_view, const Setting*>> GgufFile::keys() const 
   for (const auto& [name, value] : values_.entries())
     all.emplace_back(std::string_view(name).substr(prefix_.size()), &value);
   return all;
+}
+
+int64_t GgufFile::size_of_layer(std::string_view key, int64_t layer) const {
+  const Setting* const value = find(key);
+  if (!value || !std::holds_alternative<Setting::List>(value->value) ||
+      !contains(family.gguf_layer_lists, key))
+    return size(key);
+  const std::vector<int64_t> sizes = values_.integers(name(key));
+  if (layer >= int64_t(sizes.size()) || sizes[size_t(layer)] < 1)
+    values_.fail_expected(name(key), "a number above 0 for layer " + std::to_string(layer));
+  return sizes[size_t(layer)];
 }
 
 std::vector<double> GgufFile::elements(const char* tensor) const {

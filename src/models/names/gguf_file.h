@@ -30,6 +30,8 @@ class GgufFile {
   int64_t size_or(std::string_view key, int64_t otherwise) const {
     return values_.integer_or(name(key), otherwise, 1);
   }
+  /// The layer's number in a list that the family's files may have, or the one for all layers.
+  int64_t size_of_layer(std::string_view key, int64_t layer) const;
   double real(std::string_view key) const { return values_.real(name(key)); }
   double real_or(std::string_view key, double otherwise) const {
     return values_.real_or(name(key), otherwise);

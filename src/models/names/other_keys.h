@@ -10,7 +10,6 @@ namespace wick {
 struct ChangingKey {
   std::string_view key;
   double neutral;
-  std::string_view gguf = "";  // in GGUF files, after "ARCHITECTURE."
 };
 inline constexpr ChangingKey kChangingKeys[] = {
     // attention
@@ -86,7 +85,7 @@ inline constexpr ChangingKey kChangingKeys[] = {
     {"quantization_bit", 0},
     {"norm_epsilon", 0},
     {"layer_norm_eps", 0},
-    {"num_kv_shared_layers", 0, "attention.shared_kv_layers"},
+    {"num_kv_shared_layers", 0},
     {"hidden_size_per_layer_input", 0},
     {"altup_num_inputs", 0},
     {"quantization_config", 0},

@@ -1,7 +1,9 @@
 #include "models/names/rope_settings.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "models/decoder/layer_sizes.h"
 #include "models/names/decoder_names.h"
 #include "models/names/typed_settings.h"
 
@@ -99,6 +101,38 @@ void stretch_theta(const Settings& rope, DecoderConfig* c) {
   c->rope_scaling = {};
 }
 
+// Rope of full layers that turns some of their pairs by the frequencies of the whole head: a pair
+// that does not turn has a divisor that leaves nothing of its frequency, as in GGUF files.
+
+constexpr std::string_view kProportional = "proportional";
+constexpr std::string_view kProportionalKeys[] = {"rope_type", "type", "rope_theta", "factor",
+                                                  "partial_rotary_factor"};
+
+int64_t full_pairs(const DecoderConfig& c) { return head_dim_of(c, LayerType::kFull) / 2; }
+
+bool is_proportional(const Settings& rope, const Family& family) {
+  const char* const key = rope.has("rope_type") ? "rope_type" : "type";
+  return family.proportional_rope > 0 && rope.text_or(key, "") == kProportional;
+}
+
+void read_proportional_rope(const Settings& rope, const Family& family, DecoderConfig* c) {
+  c->rope_theta = positive(rope, "rope_theta", c->rope_theta);
+  if (rope.real_or("factor", 1) != 1) rope.fail_expected("factor", "1 beside \"proportional\"");
+  set_proportional_rope(rope, rope.real_or("partial_rotary_factor", 1), c);
+  for (const Settings::Entry& entry : rope.entries())
+    if (!contains(kProportionalKeys, entry.first)) pass_over(rope, entry, family, &c->ignored_keys);
+}
+
+Settings proportional_setting(const DecoderConfig& c) {
+  const std::vector<double>& divisors = c.rope_scaling.divisors;
+  const auto turned = std::count(divisors.begin(), divisors.end(), 1.0);
+  double share = double(turned) / double(divisors.size());
+  while (int64_t(share * double(divisors.size())) < turned) share = std::nextafter(share, 1);
+  return Settings()
+      .set("rope_type", std::string(kProportional))
+      .set("partial_rotary_factor", share);
+}
+
 /// Whether the type of scaling reads the key.
 bool reads(RopeScalingType type, std::string_view key) {
   return type == RopeScalingType::kLongRope || (key != "short_factor" && key != "long_factor");
@@ -126,8 +160,25 @@ void set_rotary_dim(const Settings& settings, double share, DecoderConfig* c) {
   c->rotary_dim = dim;
 }
 
+void set_proportional_rope(const Settings& settings, double share, DecoderConfig* c) {
+  if (share < 0 || share > 1)
+    settings.fail_expected("partial_rotary_factor", "a number from 0 to 1");
+  const int64_t pairs = full_pairs(*c), turned = int64_t(share * double(pairs));
+  std::vector<double>& divisors = c->rope_scaling.divisors;
+  divisors.assign(size_t(turned < pairs ? pairs : 0), kUnturned);
+  if (turned < pairs) std::fill_n(divisors.begin(), turned, 1.0);
+}
+
+bool is_proportional(const RopeScaling& scaling) {
+  const auto& divisors = scaling.divisors;
+  const auto end = std::find_if(divisors.begin(), divisors.end(), [](double d) { return d != 1; });
+  return scaling.type == RopeScalingType::kNone && !divisors.empty() &&
+         std::all_of(end, divisors.end(), [](double d) { return d == kUnturned; });
+}
+
 void read_rope_group(const Settings& rope, const Family& family, int64_t trained,
                      DecoderConfig* c) {
+  if (is_proportional(rope, family)) return read_proportional_rope(rope, family, c);
   c->rope_theta = positive(rope, "rope_theta", c->rope_theta);
   c->rope_scaling = scaling_of(rope, c->max_position_embeddings, trained);
   if (c->kv_lora_rank > 0) c->rope_mscale_all_dim = rope.real_or("mscale_all_dim", 0);
@@ -202,7 +253,9 @@ Setting scaling_setting(const DecoderConfig& c) {
 
 Setting rope_parameters_setting(const DecoderConfig& c) {
   Settings full, sliding;
-  if (c.rope_scaling.type != RopeScalingType::kNone)
+  if (is_proportional(c.rope_scaling))
+    full = proportional_setting(c);
+  else if (c.rope_scaling.type != RopeScalingType::kNone)
     full = std::get<Settings>(scaling_setting(c).value);
   else
     full.set("rope_type", "default");

@@ -9,6 +9,12 @@ void set_rotary_dim(const Settings& settings, double share, DecoderConfig* c);
 /// Reads theta and scaling from the group of all layers, or of full ones. trained: the trained
 /// context, if the group does not say it.
 void read_rope_group(const Settings& rope, const Family& family, int64_t trained, DecoderConfig* c);
+/// Sets the share of pairs that full layers rotate: see Family::proportional_rope.
+void set_proportional_rope(const Settings& settings, double share, DecoderConfig* c);
+/// The divisor of such a pair's frequency, as in GGUF files.
+inline constexpr double kUnturned = double(1e30f);
+/// Whether a scaling is of this kind.
+bool is_proportional(const RopeScaling& scaling);
 /// Reads theta from the group of sliding layers.
 void read_local_rope(const Settings& sliding, DecoderConfig* c);
 

@@ -65,10 +65,14 @@ HeadsProjection::Heads HeadsProjection::operator()(const Tensor& x) const {
     gate = narrow(both, 3, head_dim, head_dim);
     y = reshape(narrow(both, 3, 0, head_dim), {x.size(0), x.size(1), heads * head_dim});
   }
-  y = all_norm(y);
-  if (clip > 0) y = clamp(y, {.min = -clip, .max = clip});
-  y = reshape(y, {x.size(0), x.size(1), heads, head_dim});
+  y = split_heads(y);
   return {norm_later ? y : of_heads(y), gate};
+}
+
+Tensor HeadsProjection::split_heads(const Tensor& of_projection) const {
+  Tensor y = all_norm(of_projection);
+  if (clip > 0) y = clamp(y, {.min = -clip, .max = clip});
+  return reshape(y, {y.size(0), y.size(1), heads, head_dim});
 }
 
 Tensor HeadsProjection::of_heads(const Tensor& y) const {
@@ -107,34 +111,47 @@ Attention::Attention(const AttentionOptions& o, Parameters& p, const std::string
                        TensorOptions{.dtype = p.options().dtype, .device = p.options().device})
                  : std::nullopt),
       q_proj_(o, p, name + "q_proj", o.heads, name + "q_norm", o.gate),
-      k_proj_(o, p, name + "k_proj", o.key_value_heads, name + "k_norm"),
-      v_proj_(o, p, name + "v_proj", o.key_value_heads, ""),
+      value_norm_({.type = NormType::kRmsPlain, .eps = o.norm.eps}, p,
+                  o.value_norm ? name + "v_norm" : "", o.head_dim),
       o_proj_(p, name + "o_proj", o.heads * o.head_dim, o.hidden_size,
               {.bias = o.output_bias, .deviation = o.output_deviation}) {
+  if (o.keys_of < 0) k_proj_.emplace(o, p, name + "k_proj", o.key_value_heads, name + "k_norm");
+  if (o.keys_of < 0 && !o.values_of_keys)
+    v_proj_.emplace(o, p, name + "v_proj", o.key_value_heads, "");
   if (o.sinks) sinks_ = p.take(name + "sinks.weight", {o.heads}, {0, o.deviation});
+}
+
+Tensor Attention::turned(const Tensor& heads, const HeadsProjection& projection,
+                         const Step& step) const {
+  const Tensor y = options_.rotary_dim > 0
+                       ? rotated(heads, options_.slides ? step.local_rope : step.rope,
+                                 options_.pairs, options_.rotary_dim)
+                       : heads;
+  return options_.norm_after_rope ? projection.of_heads(y) : y;
+}
+
+/// The keys and values to attend to: of the tokens, or all of the cache, to which it adds them.
+AttentionCache::KeysValues Attention::keys_values(const Tensor& x, const Step& step) const {
+  if (options_.keys_of >= 0) return step.kept->at(options_.keys_of);
+  const Tensor plain = k_proj_->split_heads(k_proj_->projection(x));  // [B, T, G, D]
+  const Tensor heads = k_proj_->norm_later ? plain : k_proj_->of_heads(plain),
+               values = v_proj_ ? (*v_proj_)(x).x : plain;
+  AttentionCache::KeysValues all = {transpose(turned(heads, *k_proj_, step), 1, 2),
+                                    transpose(value_norm_(values), 1, 2), step.visible};
+  if (AttentionCache* const cache = step.cache_of<AttentionCache>(options_.layer))
+    all = cache->write(all.keys, all.values, step.positions, step.visible);
+  if (options_.keeps_keys) step.kept->insert_or_assign(options_.layer, all);
+  return all;
 }
 
 Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& residual) const {
   const int64_t b = x.size(0), t = x.size(1);
-  const auto turned = [&](Tensor heads, const HeadsProjection& projection) {
-    if (options_.rotary_dim > 0)
-      heads = rotated(heads, options_.slides ? step.local_rope : step.rope, options_.pairs,
-                      options_.rotary_dim);
-    return options_.norm_after_rope ? projection.of_heads(heads) : heads;
-  };
   const HeadsProjection::Heads queries = q_proj_(x);
-  const Tensor q = options_.temperature(transpose(turned(queries.x, q_proj_), 1, 2),
-                                        step.positions);      // [B, H, T, D]
-  Tensor k = transpose(turned(k_proj_(x).x, k_proj_), 1, 2);  // [B, G, T, D]
-  Tensor v = transpose(v_proj_(x).x, 1, 2);
+  const Tensor q = options_.temperature(transpose(turned(queries.x, q_proj_, step), 1, 2),
+                                        step.positions);  // [B, H, T, D]
+  const auto [k, v, positions] = keys_values(x, step);    // [B, G, S, D]
   SdpaOptions sdpa_options = options_.sdpa;
-  if (sdpa_options.is_causal) sdpa_options.positions = step.visible;
-  if (AttentionCache* const cache = step.cache_of<AttentionCache>(options_.layer)) {
-    AttentionCache::KeysValues all = cache->write(k, v, step.positions, step.visible);
-    k = all.keys;
-    v = all.values;
-    sdpa_options.positions = all.positions;
-  }
+  if (sdpa_options.is_causal) sdpa_options.positions = positions;
   // Fewer keys than a chunk are the keys of the first chunk.
   if (options_.chunked && k.size(2) >= sdpa_options.window)
     sdpa_options.mask =
@@ -153,6 +170,7 @@ Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& re
 std::unique_ptr<LayerCache> Attention::make_cache(const CacheOptions& o,
                                                   const std::shared_ptr<BlockTable>& table,
                                                   const TensorOptions& options) const {
+  if (options_.keys_of >= 0) return std::make_unique<NoCache>();
   KeysValuesSizes sizes{o.sequences, options_.key_value_heads, o.capacity, options_.head_dim};
   const int64_t window = options_.sdpa.window, room = WindowCache::room(window, o.chunk);
   if (window > 0 && room < o.capacity) {

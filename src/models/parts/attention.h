@@ -21,8 +21,12 @@ struct AttentionOptions {
   bool chunked = false;  // of the window, a query attends to the keys of its chunk alone
   bool alibi = false;
   bool bias = false, output_bias = false;
-  bool gate = false;  // q_proj also has a gate of each head's output: y sigmoid(gate)
-  double clip = 0;    // queries, keys and values are clamped to [-clip, clip]; 0: not
+  bool gate = false;            // q_proj also has a gate of each head's output: y sigmoid(gate)
+  bool values_of_keys = false;  // values are the keys before norm and rope
+  bool value_norm = false;      // of each head by rms_norm without weight
+  int64_t keys_of = -1;         // the layer whose keys and values it reads; -1: it has its own
+  bool keeps_keys = false;      // later layers read its keys and values
+  double clip = 0;              // queries, keys and values are clamped to [-clip, clip]; 0: not
   QkNorm qk_norm = QkNorm::kNone;
   bool norm_after_rope = false;  // of each head
   bool sinks = false;            // a score of each head that has no key
@@ -47,11 +51,13 @@ struct HeadsProjection {
     Tensor x, gate;  // [B, T, heads, D]; gate: empty without one
   };
 
-  /// norm: the name of the norm; "" for values, which are not normalized.
+  /// norm: the name of the norm; "" for values, which have at most the value_norm.
   HeadsProjection(const AttentionOptions& options, Parameters& p, const std::string& name,
                   int64_t heads, const std::string& norm, bool has_gate = false);
   Heads operator()(const Tensor& x) const;  // of [B, T, hidden]
-  Tensor of_heads(const Tensor& y) const;   // the norm of each head
+  /// The projection's output without the gate's rows as heads, before the norm of each head.
+  Tensor split_heads(const Tensor& y) const;
+  Tensor of_heads(const Tensor& y) const;  // the norm of each head
 };
 
 /// Biases of scores that grow with the key's position, at a slope of each head. Source: Press et
@@ -79,8 +85,13 @@ class Attention final : public Mixer {
 
  private:
   const AttentionOptions options_;
+  AttentionCache::KeysValues keys_values(const Tensor& x, const Step& step) const;
+  Tensor turned(const Tensor& heads, const HeadsProjection& projection, const Step& step) const;
+
   const std::optional<Alibi> alibi_;
-  const HeadsProjection q_proj_, k_proj_, v_proj_;
+  const HeadsProjection q_proj_;
+  std::optional<HeadsProjection> k_proj_, v_proj_;  // empty if another layer's are read
+  const Norm value_norm_;                           // with values_of_keys or value_norm
   const Linear o_proj_;
   Parameter sinks_;  // [H]
 };

@@ -2,6 +2,7 @@
 
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
+#include "wick/ops/gather.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
@@ -33,20 +34,40 @@ Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name
       down_proj(p, name + "experts.down_proj", o.router.experts, o.expert.intermediate_size,
                 o.expert.hidden_size,
                 {.bias = o.expert.bias, .deviation = o.expert.output_deviation}) {
+  if (o.output_scale)
+    output_scale = p.take(name + "experts.down_proj.scale", {o.router.experts}, {1, 0});
   if (o.shared.intermediate_size > 0) shared_expert.emplace(o, p, name);
 }
 
 Tensor Experts::operator()(const Tensor& x, const Tensor& residual) const {
-  const Tensor rows = reshape(x, {x.size(0) * x.size(1), x.size(2)});
-  const auto [weights, ids] = router(rows);  // [B T, selected]
-  const Tensor factors = cast(weights, x.dtype());
+  const Tensor y = routed(x, x), all = shared_expert ? y + (*shared_expert)(x) : y;
+  return residual ? residual + all : all;
+}
+
+Tensor Experts::routed(const Tensor& x, const Tensor& scored) const {
+  const Shape flat = {x.size(0) * x.size(1), x.size(2)};
+  const Tensor rows = reshape(x, flat);
+  const auto [weights, ids] = router(reshape(scored, flat));  // [B T, selected]
+  Tensor factors = cast(weights, x.dtype());
+  if (output_scale.defined())
+    factors =
+        factors * reshape(index_select(output_scale, 0, reshape(ids, {ids.numel()})), ids.shape());
   const Tensor inputs = scales_inputs ? unsqueeze(rows, 1) * unsqueeze(factors, 2) : rows;
   const Tensor y = down_proj(glu(gate_proj(inputs, ids), up_proj(inputs, ids)), ids);
   const Tensor sum_of_all =
       scales_inputs ? sum(y, {.dims = {1}}) : matmul(unsqueeze(factors, 1), y);
-  const Tensor routed = reshape(sum_of_all, x.shape());
-  const Tensor all = shared_expert ? routed + (*shared_expert)(x) : routed;
-  return residual ? residual + all : all;
+  return reshape(sum_of_all, x.shape());
+}
+
+ExpertsBesideMlp::ExpertsBesideMlp(const ExpertsOptions& o, const NormKind& norm, Parameters& p,
+                                   const std::string& name)
+    : mlp_output_norm(norm, p, name + "post_feedforward_layernorm_1", o.expert.hidden_size),
+      input_norm(norm, p, name + "pre_feedforward_layernorm_2", o.expert.hidden_size),
+      output_norm(norm, p, name + "post_feedforward_layernorm_2", o.expert.hidden_size),
+      experts(o, p, name + "mlp.") {}
+
+Tensor ExpertsBesideMlp::operator()(const Tensor& x, const Tensor& mlp_output) const {
+  return mlp_output_norm(mlp_output) + output_norm(experts.routed(input_norm(x), x));
 }
 
 }  // namespace wick

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "models/parts/mlp.h"
+#include "models/parts/norm.h"
 #include "models/parts/router.h"
 
 namespace wick {
@@ -12,6 +13,7 @@ struct ExpertsOptions {
   MlpOptions expert = {};
   RouterOptions router = {};
   bool scales_inputs = false;  // the router's weights multiply the experts' inputs
+  bool output_scale = false;   // a weight of each expert multiplies its outputs
   /// Of an MLP beside them for every token; an intermediate_size of 0: there is no such one.
   MlpOptions shared = {};
   bool shared_gate = false;
@@ -33,11 +35,27 @@ struct Experts {
   const bool scales_inputs;
   const Router router;
   const ExpertLinear gate_proj, up_proj, down_proj;
+  Parameter output_scale;  // [experts]
   std::optional<SharedExpert> shared_expert;
 
   Experts(const ExpertsOptions& options, Parameters& p, const std::string& name);
   /// x [B, T, hidden]; adds the residual of that shape, unless it is empty.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
+  /// The outputs for x [B, T, hidden] of the experts that the router selects by `scored` [B, T,
+  /// hidden], without the shared one's.
+  Tensor routed(const Tensor& x, const Tensor& scored) const;
+};
+
+/// Experts beside a layer's MLP, with norms of their own.
+struct ExpertsBesideMlp {
+  const Norm mlp_output_norm, input_norm, output_norm;
+  const Experts experts;
+
+  /// name: of the layer.
+  ExpertsBesideMlp(const ExpertsOptions& options, const NormKind& norm, Parameters& p,
+                   const std::string& name);
+  /// Both outputs' sum [B, T, hidden], of the hidden states x and the MLP's output.
+  Tensor operator()(const Tensor& x, const Tensor& mlp_output) const;
 };
 
 }  // namespace wick

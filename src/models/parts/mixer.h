@@ -1,5 +1,6 @@
 // The part of a block that mixes a sequence's tokens: attention, or a layer that keeps a state.
 #pragma once
+#include <map>
 #include <memory>
 
 #include "models/caches/layer_cache.h"
@@ -20,14 +21,19 @@ Tensor new_tokens(const ModelCache* cache, int64_t tokens, const Device& device)
 /// keeps. Without a cache, the outputs as they are.
 Tensor held_outputs(const Tensor& y, const Tensor& new_tokens, StateCache* cache, int64_t index);
 
+/// Keys and values of layers that later layers read too, by the number of the layer.
+using KeptKeysValues = std::map<int64_t, AttentionCache::KeysValues>;
+
 /// Inputs of a layer other than the hidden states.
 struct Step {
-  const Tensor& positions;    // [B, T]
-  const Tensor& visible;      // [B, T]: the last positions that the tokens attend to
-  const Tensor& seen_from;    // [B, T]: the first ones that no window hides; may be empty
-  Rotation rope, local_rope;  // of full and of sliding layers
-  ModelCache* cache;          // may be nullptr
-  Tensor new_tokens;          // [B], for layers that keep a state: see new_tokens
+  const Tensor& positions;         // [B, T]
+  const Tensor& visible;           // [B, T]: the last positions that the tokens attend to
+  const Tensor& seen_from;         // [B, T]: the first ones that no window hides; may be empty
+  Rotation rope, local_rope;       // of full and of sliding layers
+  ModelCache* cache;               // may be nullptr
+  Tensor new_tokens;               // [B], for layers that keep a state: see new_tokens
+  Tensor per_layer_inputs = {};    // [B, T, layers, size]; empty for models without them
+  KeptKeysValues* kept = nullptr;  // of the layers before; nullptr for models without such ones
 
   /// The layer's cache, which is a C; nullptr without one.
   template <class C>

@@ -1,6 +1,7 @@
 #include "models/parts/router.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "wick/ops/binary.h"
@@ -8,6 +9,7 @@
 #include "wick/ops/compare.h"
 #include "wick/ops/create.h"
 #include "wick/ops/gather.h"
+#include "wick/ops/norm.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/softmax.h"
@@ -19,13 +21,16 @@ namespace wick {
 Router::Router(const RouterOptions& o, Parameters& p, const std::string& name)
     : options(o),
       gate(p, name + "gate", o.hidden_size, o.experts, {.bias = o.bias, .deviation = o.deviation}) {
+  if (o.normalizes_input) input_scale = p.take(name + "gate.scale", {o.hidden_size}, {1, 0});
   if (o.correction)
     correction = p.take_constant(name + "gate.e_score_correction.bias", {o.experts});
 }
 
 ValuesIndices Router::operator()(const Tensor& rows) const {
   const RouterOptions& o = options;
-  const Tensor raw = gate(rows);
+  const Tensor raw = gate(o.normalizes_input ? rms_norm(rows, input_scale, o.eps) *
+                                                   (1 / std::sqrt(double(o.hidden_size)))
+                                             : rows);
   const Tensor logits = raw.dtype() == DType::kF64 ? raw : cast(raw, DType::kF32);
   const bool is_plain =
       o.scores == RouterScores::kSoftmax && !o.correction && o.groups == 1 && o.least_sum == 0;

@@ -10,6 +10,8 @@ namespace wick {
 
 struct RouterOptions {
   int64_t hidden_size = 0, experts = 0, selected = 0;
+  bool normalizes_input = false;  // scores are of rms_norm(x) / sqrt(hidden_size)
+  double eps = 1e-6;              // of that norm
   RouterScores scores = RouterScores::kSoftmax;
   bool bias = false;        // of the scores before softmax or sigmoid
   bool correction = false;  // a bias of the scores, for the choice alone
@@ -27,7 +29,8 @@ struct RouterOptions {
 struct Router {
   const RouterOptions options;
   const Linear gate;
-  Parameter correction;  // [experts]
+  Parameter input_scale;  // [hidden]: the weight of the input's norm
+  Parameter correction;   // [experts]
 
   Router(const RouterOptions& options, Parameters& p, const std::string& name);
   /// rows [N, hidden] -> weights and ids [N, selected]; weights are f32 (f64 for f64).

@@ -41,6 +41,9 @@ SPARSE = dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1, n_routed_exp
               n_shared_experts=2, n_group=4, topk_group=2, routed_scaling_factor=1.5)
 
 LLAMA4 = dict(SIZES, initializer_range=0.3, intermediate_size=8, intermediate_size_mlp=20, num_local_experts=4)
+GEMMA4 = dict(SIZES, initializer_range=0.3, head_dim=8, global_head_dim=12, sliding_window=6, rope_parameters={
+    "full_attention": dict(rope_type="proportional", rope_theta=1000.0, partial_rotary_factor=0.5),
+    "sliding_attention": dict(rope_type="default", rope_theta=100.0)})
 
 # name: family, dtype in the file, options of the config
 MODELS = {
@@ -204,6 +207,21 @@ MODELS = {
     "llama4_long": ("Llama4Text", "float32", dict(LLAMA4, num_hidden_layers=4, interleave_moe_layer_step=2, rope_parameters=dict(
         rope_type="llama3", rope_theta=500.0, factor=16.0, original_max_position_embeddings=16, low_freq_factor=1.0,
         high_freq_factor=1.0))),
+    "gemma4": ("Gemma4Text", "float32", dict(GEMMA4, num_hidden_layers=7, num_kv_shared_layers=3, use_double_wide_mlp=True,
+                                             vocab_size_per_layer_input=48, hidden_size_per_layer_input=4,
+                                             layer_types=["sliding_attention", "full_attention"] * 3 + ["full_attention"],
+                                             final_logit_softcapping=4.0)),
+    "gemma4_moe": ("Gemma4Text", "float32", dict(GEMMA4, num_hidden_layers=3, hidden_size_per_layer_input=0, attention_k_eq_v=True,
+                                                 num_global_key_value_heads=1, enable_moe_block=True, num_experts=5,
+                                                 top_k_experts=2, moe_intermediate_size=8, tie_word_embeddings=False,
+                                                 layer_types=["sliding_attention", "sliding_attention", "full_attention"])),
+    # As the text part of a model of text, images and sound, as published.
+    "gemma4_images": ("Gemma4Text", "bfloat16", dict(GEMMA4, num_hidden_layers=4, num_kv_shared_layers=2, attention_k_eq_v=True,
+                                                     num_global_key_value_heads=1, vocab_size_per_layer_input=48,
+                                                     hidden_size_per_layer_input=6, attention_bias=True,
+                                                     use_bidirectional_attention="vision",
+                                                     layer_types=["full_attention", "sliding_attention", "sliding_attention",
+                                                                  "full_attention"])),
     # GGUF files do not say llama_4_scaling_beta; this is the default.
     "mistral4_dense": ("Mistral4", "float32", dict(DENSE, tie_word_embeddings=True, rope_parameters=dict(
         YARN, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
@@ -276,6 +294,14 @@ def as_chatglm(folder):
     safetensors.torch.save_file(former, folder / "model.safetensors", {"format": "pt"})
 
 
+def name_full_heads(path):
+    """From the sizes of each full layer's heads, as transformers 5 has them, to the keys of all that published models have."""
+    config = json.loads(path.read_text())
+    full = next(iter(config.pop("per_layer_config").values()))
+    config["global_head_dim"], config["num_global_key_value_heads"] = full["head_dim"], full["num_key_value_heads"]
+    path.write_text(json.dumps(config, indent=2) + "\n")
+
+
 def as_text_part(folder):
     """From a text model to one of text and images, of which the part for images and the guessing layers are no more than a tensor."""
     config = json.loads((folder / "config.json").read_text())
@@ -287,6 +313,15 @@ def as_text_part(folder):
     if config["model_type"] == "llama4_text":
         former = {"language_model." + name: weight for name, weight in weights.items()}
         former["vision_model.patch_embedding.linear.weight"] = torch.ones(2, 2)
+    elif config["model_type"] == "gemma4_text":
+        former = {name.replace("model.", "model.language_model.", 1): weight for name, weight in weights.items()}
+        for layer in range(config["num_hidden_layers"] - config["num_kv_shared_layers"], config["num_hidden_layers"]):
+            attention = f"model.language_model.layers.{layer}.self_attn."
+            for part in ("k_proj", "v_proj", "k_norm"):  # of layers that read the keys and values of others
+                former[f"{attention}{part}.weight"] = torch.ones(2, 2)
+        for part in ("vision_tower.patch_embedder.input_proj", "audio_tower.output_proj", "embed_vision.embedding_projection",
+                     "embed_audio.embedding_projection"):
+            former[f"model.{part}.weight"] = torch.ones(2, 2)
     else:
         former = {name.replace("model.", "model.language_model.", 1) if "language_model" not in name else name: weight
                   for name, weight in weights.items()}
@@ -331,6 +366,8 @@ for name, (family, dtype, options) in MODELS.items():
     for tensor_name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         if tensor_name.endswith("_bias") and tensor.dim() == 2 or tensor_name.endswith("e_score_correction_bias"):
             torch.nn.init.normal_(tensor, 0, 0.2)  # of experts, and of the choice of experts
+        if tensor_name.endswith("layer_scalar"):
+            torch.nn.init.uniform_(tensor, 0.5, 1.5)
     folder = HERE / name
     model.to(getattr(torch, dtype)).save_pretrained(folder, **(dict(max_shard_size="4KB") if name == SHARDED else {}))
     (folder / "generation_config.json").unlink(missing_ok=True)
@@ -355,6 +392,8 @@ for name, (family, dtype, options) in MODELS.items():
         as_dense(folder / "config.json")
     if name == "chatglm":
         as_chatglm(folder)
+    if name == "gemma4_images":
+        name_full_heads(folder / "config.json")
     if name.endswith("_images"):
         as_text_part(folder)
     for file in folder.iterdir():

@@ -68,6 +68,9 @@ MODELS = {
     "deepseek_v2_lite_dense": gguf.LlamaFileType.ALL_F32,
     "mistral4_dense": gguf.LlamaFileType.ALL_F32,
     "llama4_long": gguf.LlamaFileType.ALL_F32,
+    "gemma4": gguf.LlamaFileType.ALL_F32,
+    "gemma4_moe": gguf.LlamaFileType.ALL_F32,
+    "gemma4_images": gguf.LlamaFileType.MOSTLY_BF16,
 }
 
 def yielding(modify_tensors):

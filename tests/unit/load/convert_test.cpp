@@ -73,6 +73,8 @@ constexpr struct {
     {"ernie4_5_moe", DType::kF32},
     {"minimax_m2", DType::kF32},
     {"llama4_long", DType::kF32},
+    {"gemma4", DType::kF32},
+    {"gemma4_moe", DType::kF32},
 };
 
 /// A file's fields by their keys, without those of the tokenizer. Their order differs from

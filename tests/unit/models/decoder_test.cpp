@@ -235,6 +235,79 @@ TEST(DecoderConfig, OfLlama4HasChunksAndScalesByTheLayersThatRotate) {
                "\"attention_chunk_size\" is 8192");
 }
 
+/// A model of four layers, two of them full.
+DecoderConfig gemma4(const std::string& keys, const std::string& last = "full") {
+  return config_of("gemma4_text", R"("num_attention_heads": 4, "num_key_value_heads": 2,
+    "head_dim": 8, "layer_types": ["sliding_attention", "full_attention", "sliding_attention", ")" +
+                                      last + "_attention\"]" + (keys.empty() ? "" : ", " + keys));
+}
+
+TEST(DecoderConfig, KnowsTheFullLayersOfGemma4) {
+  const DecoderConfig c = gemma4("");
+  EXPECT_EQ(c.full_head_dim, 512);
+  EXPECT_EQ(c.full_key_value_heads, 0);
+  EXPECT_EQ(c.num_experts, 0);
+  EXPECT_EQ(c.hidden_size_per_layer_input, 256);
+  EXPECT_EQ(gemma4(R"("hidden_size_per_layer_input": null)").hidden_size_per_layer_input, 0);
+  EXPECT_EQ(c.rope_theta, 1e6);
+  EXPECT_EQ(c.rope_local_base_freq, 1e4);
+  const std::vector<double>& divisors = c.rope_scaling.divisors;
+  ASSERT_EQ(divisors.size(), 256u);
+  EXPECT_EQ(std::count(divisors.begin(), divisors.end(), 1.0), 64);  // a quarter of the pairs
+  const std::string listed =
+      R"("per_layer_config": {"1": {"head_dim": 12, "num_key_value_heads": 1},
+                                                     "3": {"head_dim": 12, "num_key_value_heads": 1}})";
+  for (const std::string& keys :
+       {listed, std::string(R"("global_head_dim": 12, "num_global_key_value_heads": 1)")}) {
+    const DecoderConfig full = gemma4(keys + R"(, "attention_k_eq_v": true)");
+    EXPECT_EQ(full.full_head_dim, 12);
+    EXPECT_EQ(full.full_key_value_heads, 1);
+    EXPECT_EQ(full.head_dim, 8);
+    EXPECT_EQ(full.num_key_value_heads, 2);
+  }
+  EXPECT_EQ(gemma4(R"("num_global_key_value_heads": 1)").full_key_value_heads, 0);  // gated
+  EXPECT_ERROR(gemma4(listed), kFormat, "\"attention_k_eq_v\": expected true");
+  EXPECT_ERROR(gemma4(R"("per_layer_config": {"1": {"head_dim": 12}})"), kFormat,
+               "\"per_layer_config\": expected one \"head_dim\" of all full layers");
+  EXPECT_ERROR(gemma4(R"("per_layer_config": {"0": {"head_dim": 12}})"), kFormat,
+               "and none of others");
+  EXPECT_ERROR(gemma4(R"("per_layer_config": {"1": {"head_dim": 12, "sliding_window": 3}})"),
+               kFormat, "\"sliding_window\": expected only");
+  EXPECT_ERROR(gemma4(R"("per_layer_config": {"4": {"head_dim": 12}})"), kFormat,
+               "\"4\": expected an object under the number of a layer");
+  EXPECT_ERROR(gemma4(R"("global_head_dim": 2000000000)"), kFormat, "expected at most 65536");
+  EXPECT_ERROR(gemma4(R"("global_head_dim": 7)"), kFormat, "\"global_head_dim\": expected an even");
+  EXPECT_ERROR(gemma4(R"("num_global_key_value_heads": 3, "attention_k_eq_v": true)"), kFormat,
+               "\"num_global_key_value_heads\": expected a divisor");
+}
+
+TEST(DecoderConfig, ChecksTheLayersOfGemma4) {
+  EXPECT_EQ(gemma4(R"("use_bidirectional_attention": "vision")").sliding_window, 512);
+  EXPECT_ERROR(gemma4(R"("use_bidirectional_attention": "all")"), kFormat,
+               "\"use_bidirectional_attention\": expected \"vision\" or null");
+  EXPECT_ERROR(gemma4("", "sliding"), kFormat, "\"full_attention\" as the last");
+  EXPECT_ERROR(gemma4(R"("sliding_window": null)"), kFormat, "\"sliding_window\": expected");
+  EXPECT_EQ(gemma4(R"("num_kv_shared_layers": 2)").num_kv_shared_layers, 2);
+  for (const char* shared : {"3", "4", "5", "-1"})  // 3: no full layer has keys
+    EXPECT_ERROR(gemma4("\"num_kv_shared_layers\": " + std::string(shared)), kFormat,
+                 "\"num_kv_shared_layers\": expected");
+  EXPECT_FALSE(gemma4(R"("use_double_wide_mlp": true)").use_double_wide_mlp);  // no layer shares
+  EXPECT_EQ(gemma4(R"("num_experts": 4)").num_experts, 0);
+  EXPECT_ERROR(gemma4(R"("num_experts": 4, "enable_moe_block": true)"), kFormat,
+               "\"num_experts_per_tok\"");
+  const auto rope = [](const std::string& keys) {
+    return gemma4(R"("rope_parameters": {"full_attention": {"rope_type": "proportional")" + keys +
+                  "}}");
+  };
+  EXPECT_TRUE(rope("").rope_scaling.divisors.empty());  // all pairs turn
+  EXPECT_EQ(rope(R"(, "partial_rotary_factor": 0)").rope_scaling.divisors,
+            std::vector<double>(256, double(1e30f)));
+  EXPECT_ERROR(rope(R"(, "factor": 2)"), kFormat, "\"factor\": expected 1");
+  EXPECT_ERROR(rope(R"(, "partial_rotary_factor": 1.5)"), kFormat, "\"partial_rotary_factor\"");
+  EXPECT_ERROR(gemma(R"("rope_parameters": {"full_attention": {"rope_type": "proportional"}})"),
+               kFormat, "\"rope_type\"");
+}
+
 TEST(DecoderConfig, ReadsLongRope) {
   const std::string scaling =
       R"("rope_scaling": {"type": "su", "short_factor": [1, 2], "long_factor": [3, 4.5]})";
@@ -567,7 +640,10 @@ TEST(DecoderConfig, IsTheSameAfterItWasWritten) {
                              "mistral4_dense",
                              "llama4",
                              "llama4_images",
-                             "llama4_long"})
+                             "llama4_long",
+                             "gemma4",
+                             "gemma4_moe",
+                             "gemma4_images"})
     again(decoder_config(
         read_json(std::string(WICK_GOLDEN) + "/decoders/" + folder + "/config.json")));
   c.attention_output_bias = false;
@@ -856,6 +932,9 @@ constexpr const char* kMoreModels[] = {
     "decoders/llama4",
     "decoders/llama4_images",
     "decoders/llama4_long",
+    "decoders/gemma4",
+    "decoders/gemma4_moe",
+    "decoders/gemma4_images",
 };
 constexpr const char* kGgufModels[] = {
     "decoders/llama_linear/model.gguf",
@@ -909,6 +988,9 @@ constexpr const char* kGgufModels[] = {
     "decoders/deepseek_v2_lite_dense/model.gguf",
     "decoders/mistral4_dense/model.gguf",
     "decoders/llama4_long/model.gguf",
+    "decoders/gemma4/model.gguf",
+    "decoders/gemma4_moe/model.gguf",
+    "decoders/gemma4_images/model.gguf",
 };
 INSTANTIATE_TEST_SUITE_P(Models, AgainstTransformers,
                          ::testing::Combine(::testing::ValuesIn(kModels),
@@ -955,21 +1037,104 @@ TEST(LatentAttention, OfAFormerGgufFileGivesTheSameLogits) {
   EXPECT_LT(largest_difference(squeeze(logits, 0), golden.logits(1)), kNear);
 }
 
-// A cache of windows keeps more keys than those of a query's chunk.
-TEST(ChunkedWindows, OfALongTextAreTheSameFromACacheOfTheLastKeys) {
-  const Golden golden("decoders/llama4");
+/// Compares the logits of a text that a model reads at once, in f64, with those from a cache of
+/// windows that move on, of blocks of so many positions or of rows.
+void expect_long_text(const char* model, int64_t block) {
+  const Golden golden(model);
   constexpr int64_t kLength = 560;
   const std::vector<int64_t> some = golden.ids(1);
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < kLength; i++) ids.push_back(some[size_t(i * i) % some.size()]);
-  Parameters parameters(golden.source, {});
+  Parameters parameters(golden.source, {.dtype = DType::kF64});
   const Decoder decoder(golden.config, parameters, kLength);
   const NoGrad off;
   const TokenBatch whole = next_tokens({ids}, {0}, {kLength}, Device::cpu());
   const Tensor logits = decoder.logits(decoder.hidden(whole));
-  const std::unique_ptr<ModelCache> cache = decoder.make_cache({.capacity = kLength, .chunk = 16});
-  EXPECT_LT(cache->bytes(), decoder.make_cache({.capacity = kLength, .chunk = 400})->bytes());
+  const std::unique_ptr<ModelCache> cache =
+      decoder.make_cache({.capacity = kLength, .chunk = 16, .block = block});
+  EXPECT_LT(cache->bytes(),
+            decoder.make_cache({.capacity = kLength, .chunk = 400, .block = block})->bytes());
   EXPECT_LT(largest_difference(decoder.logits(decoder.hidden(whole, cache.get())), logits), kNear);
+}
+
+// A cache of windows keeps more keys than those of a query's chunk.
+TEST(ChunkedWindows, OfALongTextAreTheSameFromACacheOfTheLastKeys) {
+  expect_long_text("decoders/llama4", 0);
+}
+
+TEST(SharedKeys, OfALongTextAreTheSameFromACacheOfTheLastKeys) {
+  for (const int64_t block : {0, 16}) expect_long_text("decoders/gemma4", block);
+}
+
+TEST(SharedKeys, TakeTheMemoryOfTheLayersThatMakeThem) {
+  const Golden golden("decoders/gemma4");
+  const std::unique_ptr<ModelCache> cache = golden.decoder().make_cache({.capacity = 64});
+  // [2 keys and values, 2 heads, positions, D] f32 of 4 layers; the other 3 have no cache.
+  EXPECT_EQ(cache->bytes(), 2 * (2 * 2 * 64 * 8 * 4) + 2 * (2 * 2 * 64 * 12 * 4));
+}
+
+TEST(SharedKeys, GoBackWithTheLayersThatMakeThem) {
+  const Golden golden("decoders/gemma4");
+  const Decoder decoder = golden.decoder();
+  const NoGrad off;
+  const auto ids = golden.ids(1);
+  const std::unique_ptr<ModelCache> cache = decoder.make_cache({.sequences = 2, .capacity = 64});
+  const auto read = [&](int64_t at, int64_t count) {
+    const TokenBatch batch = next_tokens({ids, ids}, {at, at}, {count, count}, Device::cpu());
+    const Tensor expected = narrow(golden.logits(1), 0, at, count);
+    EXPECT_LT(largest_difference(decoder.logits(decoder.hidden(batch, cache.get())),
+                                 cat({expected, expected}, 0)),
+              kNear)
+        << at;
+  };
+  read(0, 15);
+  for (const int64_t sequence : {0, 1}) EXPECT_EQ(cache->truncate(sequence, 9), 9);
+  read(9, 4);
+  cache->fork(1, 0);
+  read(13, 8);
+}
+
+TEST(PerLayerInputs, AreMadeFromIdsAndNotFromEmbeddings) {
+  const Golden golden("decoders/gemma4");
+  const Decoder decoder = golden.decoder();
+  TokenBatch batch = next_tokens({golden.ids(1)}, {0}, {4}, Device::cpu());
+  batch.embeddings = decoder.embed(batch.ids);
+  batch.ids = {};
+  EXPECT_ERROR(decoder.hidden(batch), kUnsupported,
+               "a model of type gemma4_text with inputs for each layer reads ids");
+}
+
+// Full layers have other heads than those that slide, and layers that share keys wider MLPs.
+TEST(GgufOfGemma4, ListsTheSizesOfItsLayers) {
+  const GgufReader reader(std::string(WICK_GOLDEN) + "/decoders/gemma4/model.gguf");
+  const auto config = [&](const std::string& key, Setting value) {
+    Settings metadata("m.gguf");
+    for (const auto& [name, old] : reader.metadata().entries())
+      metadata.set(name, name == "gemma4." + key ? value : old);
+    return decoder_config_of_gguf(metadata, reader.source());
+  };
+  const auto list = [](std::vector<int64_t> sizes) {
+    return Setting::List(sizes.begin(), sizes.end());
+  };
+  const DecoderConfig c = config("", nullptr);
+  EXPECT_EQ(c.head_dim, 8);
+  EXPECT_EQ(c.full_head_dim, 12);
+  EXPECT_EQ(c.intermediate_size, 24);
+  EXPECT_EQ(c.num_kv_shared_layers, 3);
+  EXPECT_TRUE(c.use_double_wide_mlp && !c.attention_k_eq_v);
+  EXPECT_EQ(config("attention.head_count_kv", list({4, 2, 4, 2, 4, 2, 2})).num_key_value_heads, 4);
+  EXPECT_FALSE(config("feed_forward_length", 24).use_double_wide_mlp);
+  EXPECT_ERROR(config("feed_forward_length", list({24, 24, 24, 24, 48, 24, 48})), kUnsupported,
+               "\"gemma4.feed_forward_length\": expected 48 for layer 5, got 24");
+  EXPECT_ERROR(config("feed_forward_length", list({24, 24})), kFormat,
+               "expected a number for each of 7 layers, got 2");
+  EXPECT_ERROR(config("rope.dimension_count_swa", 4), kUnsupported,
+               "\"gemma4.rope.dimension_count_swa\": expected all 8 elements of a head, got 4");
+  EXPECT_ERROR(config("attention.value_length_swa", 4), kUnsupported, "expected 8 as for keys");
+  TensorSource without = reader.source();
+  without.tensors.erase("rope_freqs.weight");
+  EXPECT_ERROR(decoder_config_of_gguf(reader.metadata(), without), kFormat,
+               "expected a tensor \"rope_freqs.weight\"");
 }
 
 // A step attends to latent vectors, where a text that is read at once attends to keys and values.
@@ -1131,7 +1296,9 @@ TEST(Decoder, OfEachSwitchTrainsEveryParameter) {
                              "deepseek_v2_dense",
                              "deepseek_v2_lite_dense",
                              "deepseek_v3_dense",
-                             "llama4"}) {
+                             "llama4",
+                             "gemma4",
+                             "gemma4_moe"}) {
     DecoderConfig config = Golden("decoders/" + std::string(folder)).config;
     Parameters parameters({.trainable = true});
     const Decoder decoder(config, parameters);
