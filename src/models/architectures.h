@@ -9,8 +9,9 @@ namespace wick {
 extern const Architecture kDecoders;
 extern const Architecture kMamba;
 extern const Architecture kPaliGemma;
+extern const Architecture kColPali;
 extern const Architecture kBased;
 
-inline const std::array kArchitectures = {&kDecoders, &kMamba, &kPaliGemma, &kBased};
+inline const std::array kArchitectures = {&kDecoders, &kMamba, &kPaliGemma, &kColPali, &kBased};
 
 }  // namespace wick

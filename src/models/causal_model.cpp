@@ -194,6 +194,11 @@ Tensor CausalModel::image_features(const Tensor&) const {
        " reads no images");
 }
 
+Tensor CausalModel::token_embeddings(const Tensor&) const {
+  fail(ErrorCode::kUnsupported, "token_embeddings", "a model of type ", facts().model_type,
+       " has no vector for each token");
+}
+
 std::vector<int64_t> image_places(const CausalModel& model, const std::vector<int64_t>& ids,
                                   int64_t images) {
   const std::optional<ImageReading>& reading = model.facts().images;

@@ -145,7 +145,10 @@ NamedTensors forward(const CausalModel& model, const NamedTensors& inputs,
   std::vector<Tensor> layers;
   const Tensor hidden = count > 0 ? model.hidden(read, nullptr, options.hidden ? &layers : nullptr)
                                   : zeros({0, facts.hidden_size}, model.options());
-  outputs["logits"] = padded(model.logits(hidden));
+  if (facts.embedding_dim > 0)
+    outputs["embeddings"] = padded(model.token_embeddings(hidden));
+  else
+    outputs["logits"] = padded(model.logits(hidden));
   if (options.hidden) {
     outputs["last_hidden_state"] = padded(hidden);
     for (size_t i = 0; i < layers.size(); i++)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/architectures.h"
+#include "models/names/typed_settings.h"
 #include "wick/models/image_text_model.h"
 
 namespace wick {
@@ -28,11 +29,15 @@ const Architecture* row_of(const std::string& text, Names (*Architecture::*names
   settings.fail_expected(key, list);
 }
 
-/// The type of a config.json's model. Files of Based may have GPT-2's, or lack it.
+/// The type of a config.json's model. Files of Based may have GPT-2's, or lack it; the ColPalis of
+/// their authors have PaliGemma's.
 std::string type_of(const Settings& config) {
   const bool is_based =
       config.has("alt_mixer_layers") && config.text_or("model_type", "gpt2") == "gpt2";
-  return is_based ? "based" : config.text("model_type");
+  if (is_based) return "based";
+  const std::string type = config.text("model_type");
+  const bool is_colpali = type == "paligemma" && contains(config.texts("architectures"), "ColPali");
+  return is_colpali ? "colpali" : type;
 }
 
 const char* work_of(ModelKind kind) {

@@ -28,6 +28,7 @@ struct ModelFacts {
   int64_t max_position_embeddings = 0;      // the tokens of a text that it was trained for
   bool is_causal = true;                    // false: it gives embeddings, and continues no text
   std::optional<ImageReading> images = {};  // missing: it reads texts alone
+  int64_t embedding_dim = 0;                // of token_embeddings; 0: tokens have logits alone
 };
 
 /// Tokens of B sequences, one sequence after the other: N tokens in all.
@@ -95,8 +96,13 @@ class WICK_API CausalModel {
   /// Without one, positions must be 0 to T - 1. lengths: see TokenBatch.
   Tensor hidden(const Tensor& ids, const Tensor& positions, ModelCache* cache = nullptr,
                 const std::vector<int64_t>& lengths = {}) const;
-  /// Hidden states [..., hidden_size] -> [..., vocab_size].
+  /// Hidden states [..., hidden_size] -> [..., vocab_size]. Errors: kUnsupported for a model with
+  /// facts().embedding_dim.
   virtual Tensor logits(const Tensor& hidden) const = 0;
+  /// A vector of length 1 for each token, as late_interaction compares them: hidden states
+  /// [..., hidden_size] -> [..., facts().embedding_dim], f32, or f64 if the computation is f64.
+  /// Gradients pass. Errors: kUnsupported for a model without facts().embedding_dim.
+  virtual Tensor token_embeddings(const Tensor& hidden) const;
   /// The outputs of the embedding for ids [...]: [..., hidden_size].
   virtual Tensor embed(const Tensor& ids) const = 0;
   /// The features of images, as TokenBatch has them.

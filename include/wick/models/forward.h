@@ -21,7 +21,8 @@ struct ForwardOptions {
 ///                 whose placeholders are in input_ids, in order
 /// token_type_ids  [B, T] integers, for a model whose prompts see each other both ways: 0 for a
 ///                 row's prompt, 1 from there on; missing: all are prompts
-/// Returns logits [B, T, vocab_size] in the computation's dtype; with `hidden` also
+/// Returns logits [B, T, vocab_size] in the computation's dtype, or of a model with a vector for
+/// each token embeddings [B, T, embedding_dim] (CausalModel::token_embeddings); with `hidden` also
 /// last_hidden_state [B, T, hidden_size] after the final norm and hidden_states.I: layer I's
 /// inputs, the last one equal to last_hidden_state. Padding's rows are 0. Positions count a row's
 /// own tokens from 0. Gradients pass.

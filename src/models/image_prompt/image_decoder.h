@@ -11,7 +11,7 @@ namespace wick {
 /// A decoder, a tower that reads images, and a linear layer from the tower's hidden states to the
 /// decoder's embeddings. Copies share the parameters: the tower's begin with "vision_tower.", the
 /// layer's with "multi_modal_projector.linear.", the others are Decoder's.
-class ImageDecoder final : public Decoder {
+class ImageDecoder : public Decoder {
  public:
   /// facts: the model's, with images.
   ImageDecoder(const DecoderConfig& text, const ImageTowerConfig& image, const ModelFacts& facts,

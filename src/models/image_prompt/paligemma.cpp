@@ -1,6 +1,7 @@
-// PaliGemma 1 and 2: a SigLIP's tower, and a Gemma or Gemma 2. Source: Beyer et al. 2024,
-// arXiv:2407.07726; Steiner et al. 2024, arXiv:2412.03555; the keys and names by transformers 5.24
-// (Apache 2.0).
+// Source: Beyer et al. 2024, arXiv:2407.07726; Steiner et al. 2024, arXiv:2412.03555; the keys and
+// names by transformers 5.24 (Apache 2.0).
+#include "models/image_prompt/paligemma.h"
+
 #include "models/architectures.h"
 #include "models/image_prompt/image_decoder.h"
 #include "models/image_text/image_tower_config.h"
@@ -9,19 +10,6 @@
 
 namespace wick {
 namespace {
-
-struct PaliGemmaConfig {
-  DecoderConfig text;
-  ImageTowerConfig image;
-  ModelFacts facts;
-  std::vector<std::string> ignored_keys;
-};
-
-const Settings& part_of(const Settings& s, const char* key) {
-  const Settings* const part = s.group(key);
-  if (!part) s.fail_expected(key, "an object");
-  return *part;
-}
 
 /// The config.json of the text part by itself.
 Settings text_settings(const Settings& s) {
@@ -40,7 +28,47 @@ Settings text_settings(const Settings& s) {
   return text;
 }
 
-PaliGemmaConfig read_config(const Settings& s) {
+/// wick's name of a tensor of images; "" for the text's, and for a head that nothing reads.
+std::string image_name(std::string name) {
+  if (name.starts_with("model.")) name.erase(0, 6);  // transformers 5 in memory
+  if (name.starts_with("multi_modal_projector.")) return name;
+  const std::string tower = "vision_tower.", model = "vision_model.";
+  if (!name.starts_with(tower)) return "";
+  if (name.compare(tower.size(), model.size(), model) == 0)  // published files
+    name.erase(tower.size(), model.size());
+  const bool is_idle = name.starts_with(tower + "head.") || name.ends_with(".position_ids");
+  return is_idle ? "" : name;
+}
+
+class Config final : public ModelConfig {
+ public:
+  explicit Config(PaliGemmaConfig config) : config_(std::move(config)) {}
+
+  ModelFacts facts() const override { return config_.facts; }
+  const std::vector<int64_t>& eos_token_ids() const override { return config_.text.eos_token_ids; }
+  const std::vector<std::string>& ignored_keys() const override { return config_.ignored_keys; }
+  TensorSource tensors(const TensorSource& files) const override {
+    return paligemma_tensors(files, config_.text);
+  }
+  std::shared_ptr<const CausalModel> make(Parameters& parameters,
+                                          int64_t positions) const override {
+    return std::make_shared<ImageDecoder>(config_.text, config_.image, config_.facts, parameters,
+                                          positions);
+  }
+
+ private:
+  const PaliGemmaConfig config_;
+};
+
+}  // namespace
+
+const Settings& part_of(const Settings& config, const char* key) {
+  const Settings* const part = config.group(key);
+  if (!part) config.fail_expected(key, "an object");
+  return *part;
+}
+
+PaliGemmaConfig paligemma_config(const Settings& s) {
   PaliGemmaConfig c;
   c.text = decoder_config(text_settings(s));
   for (const std::string& key : c.text.ignored_keys) c.ignored_keys.push_back("text_config." + key);
@@ -67,48 +95,18 @@ PaliGemmaConfig read_config(const Settings& s) {
   return c;
 }
 
-/// wick's name of a tensor of images; "" for the text's, and for a head that nothing reads.
-std::string image_name(std::string name) {
-  if (name.starts_with("model.")) name.erase(0, 6);  // transformers 5 in memory
-  if (name.starts_with("multi_modal_projector.")) return name;
-  const std::string tower = "vision_tower.", model = "vision_model.";
-  if (!name.starts_with(tower)) return "";
-  if (name.compare(tower.size(), model.size(), model) == 0)  // published files
-    name.erase(tower.size(), model.size());
-  const bool is_idle = name.starts_with(tower + "head.") || name.ends_with(".position_ids");
-  return is_idle ? "" : name;
+TensorSource paligemma_tensors(const TensorSource& files, const DecoderConfig& config) {
+  const TensorSource text = decoder_tensors(files, config);
+  TensorPlan plan(files);
+  plan.rename(image_name);
+  const TensorSource image = plan.source();
+  TensorSource all{files.where, text.tensors, {}};
+  all.tensors.insert(image.tensors.begin(), image.tensors.end());
+  all.load = [text, image](const std::string& name, const Device& device) {
+    return (image.tensors.count(name) > 0 ? image : text).load(name, device);
+  };
+  return all;
 }
-
-class Config final : public ModelConfig {
- public:
-  explicit Config(PaliGemmaConfig config) : config_(std::move(config)) {}
-
-  ModelFacts facts() const override { return config_.facts; }
-  const std::vector<int64_t>& eos_token_ids() const override { return config_.text.eos_token_ids; }
-  const std::vector<std::string>& ignored_keys() const override { return config_.ignored_keys; }
-  TensorSource tensors(const TensorSource& files) const override {
-    const TensorSource text = decoder_tensors(files, config_.text);
-    TensorPlan plan(files);
-    plan.rename(image_name);
-    const TensorSource image = plan.source();
-    TensorSource all{files.where, text.tensors, {}};
-    all.tensors.insert(image.tensors.begin(), image.tensors.end());
-    all.load = [text, image](const std::string& name, const Device& device) {
-      return (image.tensors.count(name) > 0 ? image : text).load(name, device);
-    };
-    return all;
-  }
-  std::shared_ptr<const CausalModel> make(Parameters& parameters,
-                                          int64_t positions) const override {
-    return std::make_shared<ImageDecoder>(config_.text, config_.image, config_.facts, parameters,
-                                          positions);
-  }
-
- private:
-  const PaliGemmaConfig config_;
-};
-
-}  // namespace
 
 const Architecture kPaliGemma = {
     .name = "paligemma",
@@ -116,7 +114,7 @@ const Architecture kPaliGemma = {
     .ggufs = [] { return std::vector<std::string_view>{}; },
     .of_folder = [](const Settings& settings, const TensorSource* tensors,
                     std::vector<std::string>* warnings) -> std::unique_ptr<ModelConfig> {
-      PaliGemmaConfig config = read_config(settings);
+      PaliGemmaConfig config = paligemma_config(settings);
       if (tensors) keep_own_head(*tensors, config.text, *warnings);
       return std::make_unique<Config>(std::move(config));
     },
