@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "load/finite_rows.h"
 #include "load/folder_files.h"
 #include "load/folder_texts.h"
 #include "load/weights.h"
@@ -11,7 +12,6 @@
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/compare.h"
-#include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/statistics.h"
 #include "wick/ops/unary.h"
@@ -23,12 +23,7 @@ namespace {
 Tensor embeddings_of(const char* op, const char* item, const Tensor& features) {
   const Tensor wide = cast(features, DType::kF32);
   const Tensor result = (wide / norm(wide, 2, {.dims = {-1}, .keepdim = true})).to(Device::cpu());
-  const std::vector<float> sums = sum(result * 0, {.dims = {-1}}).to_vector<float>();
-  const auto bad = std::find_if(sums.begin(), sums.end(), [](float x) { return x != 0; });
-  check(bad == sums.end(), ErrorCode::kFormat, op, "the features of ", item, " ",
-        int64_t(bad - sums.begin()),
-        " are all 0 or not finite: a weight is not, or the computation overflows ",
-        dtype_name(features.dtype()));
+  require_finite_rows(op, item, result, features.dtype());
   return result;
 }
 

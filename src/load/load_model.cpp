@@ -9,6 +9,7 @@
 #include "load/folder_texts.h"
 #include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
+#include "load/retrieval.h"
 #include "load/weights.h"
 #include "wick/io/file.h"
 #include "wick/io/gguf.h"
@@ -63,6 +64,7 @@ struct Files {
   std::vector<int64_t> stop_ids;
   std::optional<Sampling> sampling;
   Pooling pooling = Pooling::kLast;
+  RetrievalTexts retrieval;
   std::vector<std::string> warnings;
 };
 
@@ -94,6 +96,8 @@ Files open_folder(const std::string& folder) {
   files.tokenizer = folder_tokenizer(folder);
   if (files.config->facts().images) files.image_processor = folder_image_processor(folder);
   const FolderTexts texts = read_folder_texts(folder);
+  if (files.config->facts().embedding_dim > 0)
+    files.retrieval = read_retrieval_texts(folder, settings, texts);
   files.bos_token = texts.token("bos_token");
   files.eos_token = texts.token("eos_token");
   files.stop_ids =
@@ -168,6 +172,8 @@ Sampling LanguageModel::default_sampling() const {
 }
 
 Tensor LanguageModel::embed(const std::string& text) const {
+  check(facts().embedding_dim == 0, ErrorCode::kUnsupported, "embed", "a model of type ",
+        facts().model_type, " has a vector for each token: embed_query and embed_image give them");
   check(tokenizer.has_value(), ErrorCode::kUnsupported, "embed", "the model has no tokenizer");
   std::vector<int64_t> ids = tokenizer->encode_ids(text);
   if (ids.empty()) ids = tokenizer->encode_ids("\n");
@@ -232,6 +238,7 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
           .stop_ids = std::move(files.stop_ids),
           .sampling = files.sampling,
           .pooling = files.pooling,
+          .retrieval = std::move(files.retrieval),
           .weights = parameters.taken(),
           .warnings = std::move(warnings)};
 }

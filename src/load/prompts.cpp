@@ -1,6 +1,6 @@
 // Texts, images and conversations as a model reads them.
+#include "load/retrieval.h"
 #include "wick/base/error.h"
-#include "wick/load/load_model.h"
 
 namespace wick {
 namespace {
@@ -109,6 +109,17 @@ Prompt LanguageModel::prompt(const std::string& text, std::span<const Image> ima
   const std::vector<int64_t> ids = tokenizer->encode_ids(
       before + beginning_of(*this) + text.substr(end) + "\n", {.add_special = false});
   return {.ids = with_placeholders(*this, ids, images.size()), .pixel_values = pixels};
+}
+
+// Source of the layout: transformers 5.24 (Apache 2.0), ColPaliProcessor.
+std::vector<int64_t> LanguageModel::query_ids(const std::string& query) const {
+  require_retrieval(*this, "query_ids");
+  require_tokenizer(*this, "query_ids");
+  const std::vector<int64_t> ids = tokenizer->encode_ids(
+      beginning_of(*this) + retrieval.query_prefix + query + retrieval.query_suffix + "\n",
+      {.add_special = false});
+  if (facts().images) image_places(*model, ids, 0);
+  return ids;
 }
 
 std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& messages,

@@ -34,6 +34,13 @@ struct Prompt {
   Tensor pixel_values;  // of the images whose placeholders are among the ids; empty without images
 };
 
+/// The texts around queries and images of a model with a vector for each token.
+struct RetrievalTexts {
+  std::string query_prefix;  // before a query
+  std::string query_suffix;  // after it: tokens that the model may use as it likes
+  std::string image_text;    // after an image
+};
+
 /// A model and its files' settings.
 struct WICK_API LanguageModel {
   std::shared_ptr<const CausalModel> model;
@@ -45,6 +52,7 @@ struct WICK_API LanguageModel {
   std::vector<int64_t> stop_ids;              // tokens that end a text or a turn
   std::optional<Sampling> sampling;           // generation_config.json's, if it samples
   Pooling pooling = Pooling::kLast;           // kLast if the files do not say
+  RetrievalTexts retrieval = {};              // empty unless the model has a vector for each token
   std::map<std::string, TensorInfo> weights;  // as they lie on the device
   std::vector<std::string> warnings;          // one line each, such as keys that wick does not know
 
@@ -70,9 +78,22 @@ struct WICK_API LanguageModel {
   Tensor pixel_values(std::span<const Image> images) const;
   /// The embedding [hidden_size] of a text, f32 on the CPU: the pooled hidden states after the
   /// final norm, scaled to the length 1. The beginning and end that the files ask for are added.
-  /// Errors: kUnsupported if there is no tokenizer; kOutOfRange for more tokens than the model has
-  /// positions.
+  /// Errors: kUnsupported if there is no tokenizer, or for a model with a vector for each token;
+  /// kOutOfRange for more tokens than the model has positions.
   Tensor embed(const std::string& text) const;
+  /// The ids of a query, as ColPali is trained: the token that begins a text, the query between its
+  /// prefix and suffix, and a newline. Texts of special tokens are read as tokens.
+  /// Errors: kUnsupported if the model has no vector for each token, or no tokenizer;
+  /// kInvalidArgument if the query has the placeholder of an image.
+  std::vector<int64_t> query_ids(const std::string& query) const;
+  /// The vectors [tokens, embedding_dim] of a query, f32 on the CPU, each of length 1:
+  /// late_interaction compares them with an image's vectors.
+  /// Errors: as query_ids; kOutOfRange for more tokens than the model has positions; kFormat if a
+  /// vector is not finite.
+  Tensor embed_query(const std::string& query) const;
+  /// The vectors [tokens, embedding_dim] of an image, such as a page: of its own tokens and of the
+  /// text after it. Errors: as embed_query and prompt.
+  Tensor embed_image(const Image& image) const;
   /// The ids of a conversation, as the template lays it out, ready for the assistant's answer
   /// unless the options say otherwise. Their bos_token and eos_token, if "", are the model's. The
   /// placeholders of a message's images stand before its content.

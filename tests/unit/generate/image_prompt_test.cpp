@@ -73,6 +73,14 @@ TEST(ImagePrompts, DoNotSlide) {
   EXPECT_EQ(slides.finish().ending, Ending::kLength);
 }
 
+TEST(ImagePrompts, AreNotContinuedByAModelWithAVectorForEachToken) {
+  const LanguageModel model = loaded("colpali");
+  const Prompt prompt = model.prompt("a cat", images_of({"photo.png"}));
+  const GenerationOptions options{.max_tokens = 2, .pixel_values = prompt.pixel_values};
+  EXPECT_ERROR(Generation(model, prompt.ids, options, penalized()).finish(), kUnsupported,
+               "continues no text");
+}
+
 TEST(ImagePrompts, WithoutImagesAreThoseOfTexts) {
   const LanguageModel model = loaded("paligemma");
   const Prompt prompt = model.prompt("a cat", {});

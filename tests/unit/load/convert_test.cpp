@@ -351,6 +351,8 @@ TEST(Convert, RefusesWhatItCannotWrite) {
                "GGUF has no architecture for helium models");
   EXPECT_ERROR(convert_to_gguf(std::string(WICK_GOLDEN) + "/image_prompt/paligemma", out),
                kUnsupported, "expected a decoder of text alone, got a model of type paligemma");
+  EXPECT_ERROR(convert_to_gguf(std::string(WICK_GOLDEN) + "/image_prompt/colpali", out),
+               kUnsupported, "expected a decoder of text alone, got a model of type colpali");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "phi_qk_layernorm", out), kUnsupported,
                "\"qk_layernorm\": a GGUF file of a phi has false, got true");
   EXPECT_ERROR(convert_to_gguf(kDecoders + "qwen3", out, {.dtype = DType::kI8}), kInvalidArgument,
