@@ -159,6 +159,7 @@ void run_chat(const Options& options) {
   for (Image& image : read_images(options.images))
     images.push_back(std::make_shared<const Image>(std::move(image)));
   const LanguageModel model = open_model(options.model);
+  require_continuation(model, options.model.path);
   require_tokenizer(model, options.model.path);
   if (!images.empty()) require_images(model, options.model.path);
   if (!model.chat_template && !model.facts().images)

@@ -10,6 +10,7 @@
 #include "model.h"
 #include "ranges.h"
 #include "wick/io/json.h"
+#include "wick/ops/shape.h"
 
 namespace wick::cli {
 namespace {
@@ -19,11 +20,24 @@ struct Options {
   std::vector<std::string> texts, images;
 };
 
-/// Prints the embedding of a text or an image. kind: "text" or "image".
-void print(const char* kind, const std::string& item, const Tensor& embedding) {
-  const std::vector<float> values = embedding.to_vector<float>();
+Setting::List list_of(const Tensor& vector) {
+  const std::vector<float> values = vector.to_vector<float>();
+  return Setting::List(values.begin(), values.end());
+}
+
+/// Prints the embedding of a text or an image: a vector [D], or one for each token, [tokens, D].
+/// kind: "text" or "image".
+void print(const char* kind, const std::string& item, const Tensor& embedding, bool is_of_tokens) {
   Settings line;
-  line.set(kind, item).set("embedding", Setting::List(values.begin(), values.end()));
+  line.set(kind, item);
+  if (is_of_tokens) {
+    Setting::List rows;
+    for (int64_t row = 0; row < embedding.size(0); row++)
+      rows.push_back(list_of(select(embedding, 0, row)));
+    line.set("embeddings", std::move(rows));
+  } else {
+    line.set("embedding", list_of(embedding));
+  }
   std::printf("%s\n", to_json(line, -1).c_str());
   std::fflush(stdout);
   if (InterruptWatch::asked()) throw Interrupted();
@@ -38,25 +52,43 @@ void for_each_text(const Options& options, const std::function<void(const std::s
       for_each_line(file, [&](const std::string& line, const std::string&) { f(line); });
 }
 
-void embed_images_and_texts(const Options& options) {
-  const LoadedImageText model = open_image_text(options.model);
-  if (!options.images.empty()) require_image_processor(model, options.model.path);
+/// How a model embeds a text and an image.
+struct Embedder {
+  std::function<Tensor(const std::string&)> text;
+  std::function<Tensor(const Image&)> image;
+  bool is_of_tokens = false;
+};
+
+void embed_all(const Options& options, const Embedder& embedder) {
   const InterruptWatch watch;
-  for_each_text(options,
-                [&](const std::string& text) { print("text", text, model.embed_texts({text})); });
+  for_each_text(options, [&](const std::string& text) {
+    print("text", text, embedder.text(text), embedder.is_of_tokens);
+  });
   for (const std::string& file : options.images) {
     const Image image = read_image_input(file == "-" ? "" : file);
-    print("image", file, model.embed_images({&image, 1}));
+    print("image", file, embedder.image(image), embedder.is_of_tokens);
   }
 }
 
 void embed(const Options& options) {
-  if (!options.images.empty() || kind_of(options.model) == ModelKind::kImageText)
-    return embed_images_and_texts(options);
+  if (has_token_embeddings(options.model)) {
+    const LanguageModel model = open_model(options.model);
+    require_tokenizer(model, options.model.path);
+    if (!options.images.empty()) require_images(model, options.model.path);
+    return embed_all(options, {[&](const std::string& text) { return model.embed_query(text); },
+                               [&](const Image& image) { return model.embed_image(image); }, true});
+  }
+  if (!options.images.empty() || kind_of(options.model) == ModelKind::kImageText) {
+    const LoadedImageText model = open_image_text(options.model);
+    if (!options.images.empty()) require_image_processor(model, options.model.path);
+    return embed_all(options, {[&](const std::string& text) { return model.embed_texts({text}); },
+                               [&](const Image& image) {
+                                 return model.embed_images({&image, 1});
+                               }});
+  }
   const LanguageModel model = open_model(options.model);
   require_tokenizer(model, options.model.path);
-  const InterruptWatch watch;
-  for_each_text(options, [&](const std::string& text) { print("text", text, model.embed(text)); });
+  embed_all(options, {[&](const std::string& text) { return model.embed(text); }, {}});
 }
 
 }  // namespace
@@ -72,13 +104,16 @@ void add_embed(CLI::App& app) {
   command->add_option("--text", o->texts, "a text; may be repeated")->allow_extra_args(false);
   command
       ->add_option("--image", o->images,
-                   "PNG, JPEG or WebP files, for a model that reads images (SigLIP, CLIP)")
+                   "PNG, JPEG or WebP files, for a model that reads images (SigLIP, CLIP, ColPali)")
       ->expected(1, int(kMaxCounted));
   command->footer(
       "Examples:\n"
       "  wick embed folder --text \"a text\" --text \"another\"\n"
       "  wick embed model.gguf lines.txt > embeddings.jsonl\n"
-      "  wick embed siglip-folder --image *.jpg");
+      "  wick embed siglip-folder --image *.jpg\n"
+      "A ColPali embeds a text as a query, and gives a vector for each token of a query or an "
+      "image: "
+      "a list\n\"embeddings\".");
   command->callback([o] {
     o->model.settle();
     embed(*o);

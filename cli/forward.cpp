@@ -57,8 +57,9 @@ void add_forward(CLI::App& app) {
       ->required();
   command
       ->add_option("-o,--out", o->out,
-                   "the safetensors file to write, in f32: logits [B, T, vocab_size]; of SigLIP "
-                   "and CLIP image_embeds [N, D], text_embeds [B, D], logits_per_image [N, B]")
+                   "the safetensors file to write, in f32: logits [B, T, vocab_size]; of ColPali "
+                   "embeddings [B, T, D]; of SigLIP and CLIP image_embeds [N, D], text_embeds [B, "
+                   "D], logits_per_image [N, B]")
       ->required();
   command->add_flag("--hidden", o->hidden,
                     "also last_hidden_state and hidden_states.I [B, T, hidden_size]: what layer I "

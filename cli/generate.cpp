@@ -45,6 +45,7 @@ void generate(const Options& options) {
   const std::string text = prompt_of(options);
   const std::vector<Image> images = read_images(options.images);
   const LanguageModel model = open_model(options.model);
+  require_continuation(model, options.model.path);
   require_tokenizer(model, options.model.path);
   if (!images.empty()) require_images(model, options.model.path);
   const Prompt prompt = model.prompt(text, images);

@@ -80,6 +80,18 @@ ModelKind kind_of(const ModelFlags& flags) {
   return reading_input([&] { return load_kind(flags.path); });
 }
 
+bool has_token_embeddings(const ModelFlags& flags) {
+  return kind_of(flags) == ModelKind::kCausal &&
+         reading_input([&] { return load_facts(flags.path); }).embedding_dim > 0;
+}
+
+void require_continuation(const LanguageModel& model, const std::string& path) {
+  const ModelFacts& facts = model.facts();
+  check(facts.is_causal, ErrorCode::kUnsupported, path, "a model of type ", facts.model_type,
+        " whose tokens see each other both ways continues no text; use wick embed",
+        facts.embedding_dim > 0 ? " or wick rank" : "");
+}
+
 void require_tokenizer(const LanguageModel& model, const std::string& path) {
   check(model.tokenizer.has_value(), ErrorCode::kUnsupported, path, "the model has no tokenizer");
 }

@@ -28,6 +28,11 @@ LoadedImageText open_image_text(const ModelFlags& flags);
 /// The kind of the model. Errors: as load_kind; kInvalidArgument if a file cannot be read.
 ModelKind kind_of(const ModelFlags& flags);
 
+/// Whether the model has a vector for each token, such as a ColPali. Errors: as kind_of.
+bool has_token_embeddings(const ModelFlags& flags);
+
+/// Errors: kUnsupported if the model gives embeddings alone.
+void require_continuation(const LanguageModel& model, const std::string& path);
 /// Errors: kUnsupported if the model has no tokenizer.
 void require_tokenizer(const LanguageModel& model, const std::string& path);
 /// Errors: kUnsupported if the model has no image processor.

@@ -78,7 +78,7 @@ int64_t context_of(const Options& options) {
   if (!config.is_causal)
     fail_input(options.model.path,
                "expected a causal model: this one's tokens attend to those behind them, so it "
-               "predicts no text (\"is_causal\" is false)");
+               "predicts no text");
   const int64_t most = config.max_position_embeddings;
   if (options.context > most)
     fail_input("--context", "expected at most ", most, ", the model's positions, got ",

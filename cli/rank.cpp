@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
 
 #include "commands.h"
@@ -9,6 +10,7 @@
 #include "model.h"
 #include "ranges.h"
 #include "wick/io/json.h"
+#include "wick/models/late_interaction.h"
 
 namespace wick::cli {
 namespace {
@@ -23,18 +25,34 @@ struct Ranked {
   float score;
 };
 
-/// The files in their order. One image at a time is in memory.
-std::vector<Ranked> scored(const Options& options) {
-  const LoadedImageText model = open_image_text(options.model);
-  require_image_processor(model, options.model.path);
-  const Tensor query = model.embed_texts({options.model.text});
+/// The files in their order. score_of: a tensor of one element. One image at a time is in memory.
+std::vector<Ranked> scored_by(const Options& options,
+                              const std::function<Tensor(const Image&)>& score_of) {
   std::vector<Ranked> result;
   for (const std::string& file : options.model.files) {
-    const Image image = read_image_input(file);
-    const Tensor score = model.scores(query, model.embed_images({&image, 1}));
+    const Tensor score = score_of(read_image_input(file));
     result.push_back({file.empty() ? "-" : file, score.item<float>()});
   }
   return result;
+}
+
+std::vector<Ranked> scored(const Options& options) {
+  if (has_token_embeddings(options.model)) {
+    const LanguageModel model = open_model(options.model);
+    require_tokenizer(model, options.model.path);
+    require_images(model, options.model.path);
+    const Tensor query = model.embed_query(options.model.text);
+    return scored_by(options, [&](const Image& image) {
+      const Tensor vectors = model.embed_image(image);
+      return late_interaction(query, {&vectors, 1});
+    });
+  }
+  const LoadedImageText model = open_image_text(options.model);
+  require_image_processor(model, options.model.path);
+  const Tensor query = model.embed_texts({options.model.text});
+  return scored_by(options, [&](const Image& image) {
+    return model.scores(query, model.embed_images({&image, 1}));
+  });
 }
 
 void rank(const Options& options) {
@@ -67,8 +85,11 @@ void add_rank(CLI::App& app) {
   command->footer(
       "The score of a SigLIP is the probability that text and image belong together, the score of "
       "a "
-      "CLIP\ntheir cosine times the model's scale.\n"
-      "Example:\n  wick rank siglip-folder \"a red bicycle\" *.jpg");
+      "CLIP\ntheir cosine times the model's scale, the score of a ColPali the sum over the query's "
+      "tokens of\nthe largest cosine with a token of the image.\n"
+      "Examples:\n"
+      "  wick rank siglip-folder \"a red bicycle\" *.jpg\n"
+      "  wick rank colpali-folder \"sales by region\" page-*.png");
   command->callback([o] {
     o->model.settle();
     rank(*o);
