@@ -225,6 +225,11 @@ void bind_model(nb::module_& m) {
           "reads_images",
           [](const LanguageModel& model) { return model.facts().images.has_value(); },
           "Whether prompts and messages may have images.")
+      .def_prop_ro(
+          "embedding_dim", [](const LanguageModel& model) { return model.facts().embedding_dim; },
+          "The elements of a token's vector, as embed_query and embed_image give them; 0: the "
+          "model "
+          "has none.")
       .def("prompt_ids", &LanguageModel::prompt_ids, nb::arg("text"), WithoutGil(),
            "The ids of a text to be continued: texts of special tokens are read as tokens, and the "
            "beginning that the files ask for is added. NotImplementedError without a tokenizer.")
@@ -288,7 +293,30 @@ void bind_model(nb::module_& m) {
           "conversation and an answer of `answer` tokens, at most a quarter of the context, exceed "
           "`capacity` tokens. IndexError if the system message and the last turn alone do.")
       .def("embed", &LanguageModel::embed, nb::arg("text"), WithoutGil(),
-           "The embedding of a text: a Tensor [hidden_size] of f32 and length 1, on the CPU.")
+           "The embedding of a text: a Tensor [hidden_size] of f32 and length 1, on the CPU. "
+           "NotImplementedError for a model with a vector for each token: see embed_query.")
+      .def("query_ids", &LanguageModel::query_ids, nb::arg("query"), WithoutGil(),
+           "The ids of a query as ColPali is trained: the token that begins a text, the query "
+           "between the texts of the model's processor, and a newline. NotImplementedError for a "
+           "model without a vector for each token.")
+      .def("embed_query", &LanguageModel::embed_query, nb::arg("query"), WithoutGil(),
+           "The vectors of a query's tokens: a Tensor [tokens, embedding_dim] of f32, on the CPU, "
+           "with rows of length 1; wick.late_interaction compares them with those of images. "
+           "NotImplementedError for a model without a vector for each token.")
+      .def(
+          "embed_image",
+          [](const LanguageModel& model, const nb::object& image) {
+            const std::vector<Image> list = images_of(image);
+            check(list.size() == 1, ErrorCode::kInvalidArgument, "embed_image",
+                  "expected one image, got ", list.size());
+            const ReleasedGil others_run;
+            return model.embed_image(list[0]);
+          },
+          nb::arg("image"),
+          "The vectors [tokens, embedding_dim] of an image, as embed_query has them: of the "
+          "image's "
+          "own tokens and of the text after it. The image is a path, bytes of a file, or pixels u8 "
+          "[H, W, 3] as a tensor or an array.")
       .def(
           "hidden",
           [](const LanguageModel& model, const Tensor& ids, Cache* cache) {

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _wick
 from ._wick import Device, DType, Tensor
-from .language import Outputs
+from .language import Outputs, _ranked
 
 
 class ImageTextModel(_wick._ImageTextModel):
@@ -34,14 +34,7 @@ class ImageTextModel(_wick._ImageTextModel):
         The score of a SigLIP is the probability that text and image belong together, the score of a CLIP their cosine times the model's
         scale.
         """
-        if not isinstance(query, str):
-            raise TypeError(f"rank: expected a str as query, got {query!r}")
-        if not isinstance(images, (list, tuple)):
-            raise TypeError(f"rank: expected a list of images, got {type(images).__name__}")
-        text = self.embed_texts(query)
-        # One at a time, so that few pixels are in memory.
-        scores = [float(self.scores(text, self.embed_images(image)).item()) for image in images]
-        return sorted(enumerate(scores), key=lambda pair: -pair[1])
+        return _ranked(query, images, self.embed_texts, lambda text, image: self.scores(text, self.embed_images(image)))
 
     def __repr__(self) -> str:
         return (f"wick.ImageTextModel(model_type={self.model_type!r}, projection_dim={self.projection_dim}, "

@@ -154,12 +154,24 @@ class Outputs(dict[str, Tensor]):
             raise AttributeError(f"the model gave no {name!r}; it gave {', '.join(self)}") from None
 
 
+def _ranked(query: str, images: Sequence[Any], embed: Callable[[str], Tensor],
+            score: Callable[[Tensor, Any], Tensor]) -> list[tuple[int, float]]:
+    """(index, score) of each image, the best first. One image at a time is in memory."""
+    if not isinstance(query, str):
+        raise TypeError(f"rank: expected a str as query, got {query!r}")
+    if not isinstance(images, (list, tuple)):
+        raise TypeError(f"rank: expected a list of images, got {type(images).__name__}")
+    embedded = embed(query)
+    return sorted(enumerate([float(score(embedded, image).item()) for image in images]), key=lambda pair: -pair[1])
+
+
 class LanguageModel(_wick._LanguageModel):
     """A model with its tokenizer and its files' settings. wick.load makes one."""
 
     def __call__(self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, *,
                  output_hidden_states: bool = False, **inputs: Tensor) -> Outputs:
-        """The logits [B, T, vocab_size] of input_ids [B, T], under the names of transformers: model(input_ids=ids).logits.
+        """The logits [B, T, vocab_size] of input_ids [B, T], under the names of transformers: model(input_ids=ids).logits. A model with
+        a vector for each token gives .embeddings [B, T, embedding_dim].
 
         attention_mask        [B, T]: 0 for padding, to the left or the right of a row's tokens
         inputs_embeds         [B, T, hidden_size], in place of input_ids
@@ -221,6 +233,12 @@ class LanguageModel(_wick._LanguageModel):
                 raise TypeError("chat: messages are given twice")
             messages = system
         return Chat(self, messages, options, max_tokens=max_tokens, stop=stop, tools=tools, template=template)
+
+    def rank(self, query: str, images: Sequence[Any]) -> list[tuple[int, float]]:
+        """(index, score) of each image, the best first, of a model with a vector for each token (ColPali): wick.late_interaction of
+        embed_query and embed_image. Images are paths, bytes of files, or pixels u8 [H, W, 3].
+        """
+        return _ranked(query, images, self.embed_query, lambda text, image: _wick.late_interaction(text, [self.embed_image(image)]))
 
     def __repr__(self) -> str:
         return (f"wick.LanguageModel(model_type={self.model_type!r}, vocab_size={self.vocab_size}, "

@@ -139,6 +139,48 @@ def test_late_interaction_sums_the_best_matches():
     np.testing.assert_allclose(wick.late_interaction(query, documents).numpy(), expected, rtol=1e-5)
 
 
+QUERIES = ["a cat in a hat", "where is the rat?", ""]
+
+
+@pytest.mark.parametrize("name", ["colpali", "colpali_engine"])
+def test_vectors_of_queries_and_images_are_those_of_transformers(name):
+    folder = GOLDEN / "image_prompt" / name
+    model, expected = wick.load(folder, device="cpu"), wick.load_safetensors(folder / "ranked.safetensors")
+    assert model.model_type == "colpali" and model.embedding_dim == 128 and model.reads_images
+    for i, query in enumerate(QUERIES):
+        assert model.query_ids(query) == expected[f"query.{i}.input_ids"].tolist()
+        np.testing.assert_allclose(model.embed_query(query).numpy(), expected[f"query.{i}"].numpy(), atol=1e-4)
+        scores = expected["scores"].numpy()[i]
+        ranked = model.rank(query, FILES[:3])
+        assert [index for index, _ in ranked] == np.argsort(-scores).tolist()
+        np.testing.assert_allclose([score for _, score in sorted(ranked)], scores, atol=1e-4)
+    for image in (FILES[1], FILES[1].read_bytes(), wick.read_image(FILES[1]), [FILES[1]]):
+        np.testing.assert_allclose(model.embed_image(image).numpy(), expected["image.1"].numpy(), atol=1e-4)
+
+
+def test_a_colpali_gives_the_embeddings_of_transformers():
+    folder = GOLDEN / "image_prompt" / "colpali"
+    model, expected = wick.load(folder, device="cpu"), wick.load_safetensors(folder / "expected.safetensors")
+    outputs = model(expected["input_ids"], expected["attention_mask"], pixel_values=expected["pixel_values"])
+    np.testing.assert_allclose(outputs.embeddings.numpy(), expected["embeddings"].numpy(), atol=1e-4)
+    with pytest.raises(AttributeError, match="it gave embeddings"):
+        outputs.logits
+    with pytest.raises(NotImplementedError, match="embed_query and embed_image give them"):
+        model.embed("a cat")
+    with pytest.raises(NotImplementedError, match="continues no text"):
+        list(model.generate("a cat"))
+    with pytest.raises(ValueError, match="expected one image, got 2"):
+        model.embed_image(FILES[:2])
+    with pytest.raises(IndexError, match="exceeds the 64 positions"):
+        model.embed_query("a" * 200)
+    with pytest.raises(TypeError, match="rank: expected a list of images"):
+        model.rank("a cat", FILES[0])
+    other = wick.load(GOLDEN / "image_prompt" / "paligemma", device="cpu")
+    assert other.embedding_dim == 0
+    with pytest.raises(NotImplementedError, match="expected a model with a vector for each token"):
+        other.rank("a cat", FILES)
+
+
 def greedy(**more):
     return dict(temperature=0, repetition_penalty=2.0, stop_ids=[], **more)
 
