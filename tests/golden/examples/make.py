@@ -6,7 +6,8 @@
 Each folder is named as its example and holds a small random model in bf16 with a tokenizer and a chat template in the manner of the
 published model. expected.safetensors has the example's results for its own texts, computed in f32 by transformers: for each
 conversation or text tokens.I, the prompt's tokens and the 8 likeliest after them, and logits, [sequences, vocab_size], of the first
-of these 8; of an example that embeds, embeddings [texts, hidden_size]. The seed of a model is the first one whose likeliest tokens
+of these 8; of an example that embeds, embeddings [texts, hidden_size], or of ColPali the vectors query [tokens, embedding_dim] and page,
+and scores [1]. The seed of a model is the first one whose likeliest tokens
 stand out so far that rounding to bf16 does not change them.
 """
 import importlib.util
@@ -42,6 +43,7 @@ based = module(HERE.parent / "based" / "make.py")
 # ---- the texts of the examples
 
 QUERY = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: how long does bread bake"
+PAGES_QUERY = "which page has a table of prices?"
 TEXTS = ["A loaf of one pound bakes for 30 minutes at 220 degrees.", "The baker opened a second shop last spring.",
          "Glass is made of sand."]
 INFILLING = ("[gMASK]<sop><|user|>\n###PATH:depth.py\n###LANGUAGE:Python\n###MODE:BLOCK\n<|code_suffix|>    return most\n<|code_prefix|>"
@@ -229,22 +231,41 @@ def make_based(tokenizer, seed):
     return model.bfloat16().float().eval()
 
 
-def make_paligemma():
-    """The golden of the small PaliGemma of tests/golden/image_prompt, which has its tokenizer and image processor."""
-    source, folder = HERE.parent / "image_prompt" / "paligemma", HERE / "paligemma"
+def of_image_prompt(name, model_class, processor_class):
+    """The small model of tests/golden/image_prompt, which has its tokenizer and image processor, the processor of both, and an image."""
+    source = HERE.parent / "image_prompt" / name
     image_processor = transformers.SiglipImageProcessorPil.from_pretrained(source)
-    vision = json.loads((source / "config.json").read_text())["vision_config"]
+    config = json.loads((source / "config.json").read_text())
+    vision = config.get("vlm_config", config)["vision_config"]
     image_processor.image_seq_length = (vision["image_size"] // vision["patch_size"]) ** 2
-    processor = transformers.PaliGemmaProcessor(image_processor, transformers.PreTrainedTokenizerFast.from_pretrained(source))
-    model = transformers.PaliGemmaForConditionalGeneration.from_pretrained(source, dtype=torch.float32, attn_implementation="eager").eval()
-    image = Image.open(HERE.parent / "images" / "photo.png").convert("RGB")
+    processor = processor_class(image_processor, transformers.PreTrainedTokenizerFast.from_pretrained(source))
+    model = model_class.from_pretrained(source, dtype=torch.float32, attn_implementation="eager").eval()
+    return model, processor, Image.open(HERE.parent / "images" / "photo.png").convert("RGB")
+
+
+def save_golden(name, expected):
+    folder = HERE / name
+    folder.mkdir(exist_ok=True)
+    safetensors.torch.save_file(expected, folder / "expected.safetensors")
+    (folder / "expected.safetensors").chmod(0o644)
+
+
+def make_paligemma():
+    model, processor, image = of_image_prompt("paligemma", transformers.PaliGemmaForConditionalGeneration, transformers.PaliGemmaProcessor)
     inputs = processor(images=[image], text=["<image>caption en"], return_tensors="pt")
     output = model.generate(**inputs, do_sample=False, min_new_tokens=TOKENS, max_new_tokens=TOKENS, return_dict_in_generate=True, output_logits=True)
-    folder.mkdir(exist_ok=True)
-    safetensors.torch.save_file({"logits": output.logits[0], "tokens.0": output.sequences[0]}, folder / "expected.safetensors")
-    (folder / "expected.safetensors").chmod(0o644)
+    save_golden("paligemma", {"logits": output.logits[0], "tokens.0": output.sequences[0]})
     best = torch.cat(output.logits).topk(2).values
     print("paligemma: tokens", output.sequences[0].tolist(), "margin", (best[:, 0] - best[:, 1]).min().item())
+
+
+def make_colpali():
+    model, processor, image = of_image_prompt("colpali", transformers.ColPaliForRetrieval, transformers.ColPaliProcessor)
+    with torch.no_grad():
+        query, page = (model(**inputs).embeddings for inputs in (processor(text=[PAGES_QUERY]), processor(images=[image])))
+    scores = processor.score_retrieval(query, page)
+    save_golden("colpali", {"query": query[0], "page": page[0], "scores": scores[0]})
+    print("colpali: scores", scores.tolist())
 
 
 class Weak(Exception):
@@ -323,5 +344,6 @@ def make(name):
 if __name__ == "__main__":
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    for example in sys.argv[1:] or [*EXAMPLES, "paligemma"]:
-        make_paligemma() if example == "paligemma" else make(example)
+    of_images = {"paligemma": make_paligemma, "colpali": make_colpali}
+    for example in sys.argv[1:] or [*EXAMPLES, *of_images]:
+        of_images[example]() if example in of_images else make(example)
