@@ -4,6 +4,7 @@
 #include "wick/base/threads.h"
 #include "wick/core/backend.h"
 #include "wick/core/device.h"
+#include "wick/core/graph.h"
 #include "wick/core/numerics.h"
 #include "wick/core/rocm.h"
 #include "wick/core/stream.h"

@@ -25,6 +25,16 @@ bool worth_splitting(int64_t have, int64_t want) {
   return have - want >= (have <= kSmallSegment ? kGranule : kSmall);
 }
 
+/// The pool that a thread's allocations come from.
+struct CurrentPool {
+  const CachingAllocator* allocator = nullptr;
+  void* pool = nullptr;
+};
+CurrentPool& current_pool() {
+  static thread_local CurrentPool current;
+  return current;
+}
+
 }  // namespace
 
 bool CachingAllocator::BySize::operator()(const Block* a, const Block* b) const {
@@ -45,6 +55,7 @@ Status CachingAllocator::allocate(int64_t bytes, void* stream, void** data) {
   if (bytes > INT64_MAX - kMediumSegment)
     return {StatusCode::kOutOfMemory, "more bytes than there are addresses"};
   bytes = round_up(bytes, kGranule);
+  if (!stream && current_pool().allocator == this) stream = current_pool().pool;
   const std::lock_guard lock(mutex_);
   collect_pending(false);
   Block* block = take(bytes, stream);
@@ -119,6 +130,31 @@ void CachingAllocator::empty_cache() {
   const std::lock_guard lock(mutex_);
   collect_pending(true);
   give_back_segments();
+}
+
+void CachingAllocator::begin_pool(void* pool) {
+  const std::lock_guard lock(mutex_);
+  pools_.insert(pool);
+  current_pool() = {this, pool};
+}
+
+void CachingAllocator::end_pool() { current_pool() = {}; }
+
+void CachingAllocator::dissolve_pool(void* pool) {
+  const std::lock_guard lock(mutex_);
+  pools_.erase(pool);
+  for (const auto& [data, block] : out_)
+    if (block->stream == pool) block->stream = nullptr;
+  for (const Pending& p : pending_)
+    if (p.block->stream == pool) p.block->stream = nullptr;
+  std::vector<Block*> blocks;
+  for (Block* block : free_)
+    if (block->stream == pool) blocks.push_back(block);
+  for (Block* block : blocks) {
+    erase_free(block);
+    block->stream = nullptr;
+    insert_free(block);
+  }
 }
 
 CachingAllocator::Statistics CachingAllocator::statistics() const {
@@ -227,7 +263,7 @@ void CachingAllocator::collect_pending(bool wait) {
 void CachingAllocator::give_back_segments() {
   for (auto it = free_.begin(); it != free_.end();) {
     Block* block = *it;
-    if (block->before || block->after) {
+    if (block->before || block->after || pools_.count(block->stream) > 0) {
       ++it;
       continue;
     }

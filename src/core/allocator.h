@@ -19,6 +19,9 @@ namespace wick {
 /// a stream runs in order. A block also used on another stream (use_on) is reused only after an
 /// event recorded on that stream at release has completed. When the device is out of memory, the
 /// allocator frees all unused segments and retries once.
+///
+/// A pool holds the memory of a graph: its blocks serve nothing else while it lives, since each
+/// launch of the graph writes them again.
 class CachingAllocator {
  public:
   struct Statistics {
@@ -45,6 +48,14 @@ class CachingAllocator {
   void forget(void* stream);
   /// Frees all unused segments.
   void empty_cache();
+  bool is_plain() const { return plain_; }
+
+  /// From now on this thread's allocations for the default stream come from the pool. pool: an
+  /// address that no stream and no other pool has. Not for a plain allocator.
+  void begin_pool(void* pool);
+  void end_pool();
+  /// The pool's memory serves the default stream from now on, which has queued the graph's work.
+  void dissolve_pool(void* pool);
   Statistics statistics() const;
 
  private:
@@ -57,7 +68,7 @@ class CachingAllocator {
   struct Block {
     char* data = nullptr;
     int64_t bytes = 0;
-    void* stream = nullptr;
+    void* stream = nullptr;  // or its pool
     bool free = false;
     Block* before = nullptr;  // adjacent blocks in the segment
     Block* after = nullptr;
@@ -89,6 +100,7 @@ class CachingAllocator {
   BlocksByData out_;
   std::vector<std::unique_ptr<Block>> spare_blocks_;
   std::vector<Pending> pending_;
+  std::set<void*> pools_;
   std::vector<void*> spare_events_;
   Statistics statistics_;
 };

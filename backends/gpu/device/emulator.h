@@ -67,6 +67,7 @@ struct BoundKernel {
   bool sums_by_layout;  // adds in an order that depends on the layout
   int64 shared_bytes;   // at most kMaxSharedBytes
   const void* args;
+  int64 args_bytes;  // for a copy that a graph keeps; 0: no graph may
   ErrorRecord* record;
   void (*thread)(const BoundKernel&, Block*, void* shared, int thread, const int block[3]);
 };

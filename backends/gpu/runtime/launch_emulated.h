@@ -55,6 +55,7 @@ BoundKernel bind(const typename K::Args& args, const Grid& grid) {
           .sums_by_layout = sums_by_layout<K>(),
           .shared_bytes = sizeof(Shared),
           .args = &args,
+          .args_bytes = sizeof(args),
           .record = nullptr,
           .thread = thread};
 }

@@ -5,7 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -21,8 +24,14 @@ constexpr int32 kWaves[] = {32, 64};
 constexpr int32 kNumDevices = 2;
 constexpr size_t kAlignment = 256;
 
+/// The work of a stream, recorded once and done at each launch.
+struct Graph {
+  std::vector<std::function<Status()>> work;
+};
+
 struct Stream {
   ErrorRecord record{};
+  std::unique_ptr<Graph> capture;  // into which the stream's work goes, undone; nullptr: none
 };
 
 /// The stream that a call without one runs on.
@@ -100,33 +109,49 @@ void free_memory(int32, void* data) {
   if (!emu::checked_free(data)) std::free(data);
 }
 
+/// Does the stream's work, or records it while the stream is captured.
+template <class Work>
+Status do_or_record(int32 device, void* stream, const Work& work) {
+  Stream& s = stream_of(device, stream);
+  if (!s.capture) return work();
+  s.capture->work.push_back(work);
+  return {};
+}
+
 Status check_range(const emu::HostAccess& access, const char* what, const void* data, int64 bytes) {
   const std::string text = access.beyond(data, bytes);
   if (text.empty()) return {};
   return failed(StatusCode::kInvalidArgument, std::string(what) + ": " + text);
 }
 
-Status copy(int32 device, void* to, const void* from, int64 bytes, CopyKind kind, void*) {
+Status copy(int32 device, void* to, const void* from, int64 bytes, CopyKind kind, void* stream) {
   if (const Status s = check_device(device, "copy"); !s.ok()) return s;
+  if (stream_of(device, stream).capture && kind != CopyKind::kOnDevice)
+    return failed(StatusCode::kInvalidArgument,
+                  "copy: a graph being captured copies no host memory");
   const emu::HostAccess access;
   if (kind != CopyKind::kDeviceToHost)
     if (const Status s = check_range(access, "copy: writes", to, bytes); !s.ok()) return s;
   if (kind != CopyKind::kHostToDevice)
     if (const Status s = check_range(access, "copy: reads", from, bytes); !s.ok()) return s;
-  if (bytes > 0) memmove(to, from, size_t(bytes));
-  return {};
+  return do_or_record(device, stream, [=] {
+    if (bytes > 0) memmove(to, from, size_t(bytes));
+    return Status{};
+  });
 }
 
 Status copy_peer(int32 to_device, void* to, int32, const void* from, int64 bytes, void* stream) {
   return copy(to_device, to, from, bytes, CopyKind::kOnDevice, stream);
 }
 
-Status fill(int32 device, void* data, uint8 value, int64 bytes, void*) {
+Status fill(int32 device, void* data, uint8 value, int64 bytes, void* stream) {
   if (const Status s = check_device(device, "fill"); !s.ok()) return s;
   const emu::HostAccess access;
   if (const Status s = check_range(access, "fill: writes", data, bytes); !s.ok()) return s;
-  if (bytes > 0) memset(data, value, size_t(bytes));
-  return {};
+  return do_or_record(device, stream, [=] {
+    if (bytes > 0) memset(data, value, size_t(bytes));
+    return Status{};
+  });
 }
 
 Status stream_create(int32 device, void** stream) {
@@ -139,6 +164,9 @@ void stream_destroy(int32, void* stream) { delete static_cast<Stream*>(stream); 
 Status stream_synchronize(int32 device, void* stream, ErrorRecord* record) {
   if (const Status s = check_device(device, "stream_synchronize"); !s.ok()) return s;
   Stream& s = stream_of(device, stream);
+  if (s.capture)
+    return failed(StatusCode::kInvalidArgument,
+                  "synchronize: the stream is being captured into a graph");
   if (record) *record = s.record;
   s.record = {};
   return {};
@@ -163,6 +191,41 @@ Status stream_wait(int32 device, void*, void*) { return check_device(device, "st
 int32 find_kernels(int32 device, const KernelQuery* query, const Kernel** kernels) {
   return look_up(device, kEmulated, query, kernels);
 }
+
+// ---- graphs
+
+Status graph_begin(int32 device, void* stream) {
+  if (const Status s = check_device(device, "graph_begin"); !s.ok()) return s;
+  if (emu::check_mode())
+    return failed(StatusCode::kUnsupported,
+                  "graph_begin: check mode runs each kernel in many ways");
+  Stream& s = stream_of(device, stream);
+  if (s.capture)
+    return failed(StatusCode::kInvalidArgument, "graph_begin: the stream is being captured");
+  s.capture = std::make_unique<Graph>();
+  return {};
+}
+
+Status graph_end(int32 device, void* stream, void** graph) {
+  *graph = nullptr;
+  if (const Status s = check_device(device, "graph_end"); !s.ok()) return s;
+  Stream& s = stream_of(device, stream);
+  if (!s.capture)
+    return failed(StatusCode::kInvalidArgument, "graph_end: the stream is not being captured");
+  *graph = s.capture.release();
+  return {};
+}
+
+Status graph_launch(int32 device, void* stream, void* graph) {
+  if (const Status s = check_device(device, "graph_launch"); !s.ok()) return s;
+  if (stream_of(device, stream).capture)
+    return failed(StatusCode::kUnsupported, "graph_launch: the stream is being captured");
+  for (const auto& work : static_cast<const Graph*>(graph)->work)
+    if (const Status s = work(); !s.ok()) return s;
+  return {};
+}
+
+void graph_destroy(int32, void* graph) { delete static_cast<Graph*>(graph); }
 
 constexpr Backend kBackend = {
     .abi_version = kAbiVersion,
@@ -189,10 +252,10 @@ constexpr Backend kBackend = {
     .stream_wait = stream_wait,
     .find_kernels = find_kernels,
     .list_ops = list_ops,
-    .graph_begin = nullptr,
-    .graph_end = nullptr,
-    .graph_launch = nullptr,
-    .graph_destroy = nullptr,
+    .graph_begin = graph_begin,
+    .graph_end = graph_end,
+    .graph_launch = graph_launch,
+    .graph_destroy = graph_destroy,
     .native_handles = nullptr,
     .collectives = nullptr,
     .runtime_code = &emu::kSourceCode,
@@ -224,12 +287,33 @@ Status launch_one(const BoundKernel* layouts, int count, const Call& call) {
   return failed(StatusCode::kDeviceError, text + ")");
 }
 
+/// Records a launch with a copy of its arguments.
+Status record_launch(Graph& graph, const BoundKernel& kernel, const Call& call) {
+  const auto* bytes = static_cast<const char*>(kernel.args);
+  graph.work.push_back([kernel = BoundKernel(kernel),
+                        args = std::vector<char>(bytes, bytes + kernel.args_bytes), op = *call.op,
+                        device = call.device, stream = call.stream]() mutable {
+    kernel.args = args.data();
+    Call again{};
+    again.op = &op;
+    again.device = device;
+    again.stream = stream;
+    return launch_one(&kernel, 1, again);
+  });
+  return {};
+}
+
 }  // namespace
 
+bool is_captured(int32 device, void* stream) {
+  return stream_of(device, stream).capture != nullptr;
+}
 ErrorRecord* record_of(int32 device, void* stream) { return &stream_of(device, stream).record; }
 
 Status launch_layouts(const BoundKernel* layouts, int count, const Call& call, uint32 flags) {
   if (const Status s = check_device(call.device, call.op->name); !s.ok()) return s;
+  if (Graph* const graph = stream_of(call.device, call.stream).capture.get())
+    return record_launch(*graph, layouts[0], call);
   const bool every_way = check_mode() && !running().way_name;
   if (!every_way) return launch_one(layouts, count, call);
   return run_in_all_ways(call, nullptr, flags, &stream_of(call.device, call.stream).record,

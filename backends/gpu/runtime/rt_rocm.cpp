@@ -519,10 +519,10 @@ Status copy(int32 ordinal, void* to, const void* from, int64 bytes, CopyKind kin
   if (!work.status.ok() || bytes == 0) return work.status;
   const void* host = kind == CopyKind::kHostToDevice ? from : to;
   const bool waits = kind != CopyKind::kOnDevice && !work.device->is_pinned(host, bytes);
+  if (waits && work.stream->capturing)
+    return fail(StatusCode::kInvalidArgument,
+                "copy: a graph being captured copies pinned host memory only");
   if (waits && bytes > kDirectBytes) {
-    if (work.stream->capturing)
-      return fail(StatusCode::kInvalidArgument,
-                  "copy: a graph being captured copies pinned host memory only");
     HipStaging calls(work);
     return work.device->staging.copy(calls, to, from, bytes, kind);
   }
@@ -582,6 +582,9 @@ Status stream_synchronize(int32 ordinal, void* handle, ErrorRecord* record) {
   const Work work(ordinal, handle);
   if (!work.status.ok()) return work.status;
   Stream& stream = *work.stream;
+  if (stream.capturing)
+    return fail(StatusCode::kInvalidArgument,
+                "synchronize: the stream is being captured into a graph");
   if (const Status s =
           work.check(api().hipStreamSynchronize(stream.handle), "hipStreamSynchronize");
       !s.ok())
@@ -649,12 +652,33 @@ Status graph_begin(int32 ordinal, void* handle) {
   if (!api().has_graphs())
     return fail(StatusCode::kUnsupported, "graph_begin: " + hip::runtime().name +
                                               " has no stream capture; install ROCm 6 or newer");
-  if (!handle)
-    return fail(StatusCode::kInvalidArgument,
-                "graph_begin: the default stream cannot be captured; make a stream");
-  const hip::Error e = api().hipStreamBeginCapture(work.stream->handle, hip::kCaptureRelaxed);
-  if (e == hip::kSuccess) work.stream->capturing = true;
+  Stream& stream = *work.stream;
+  if (stream.capturing)
+    return fail(StatusCode::kInvalidArgument, "graph_begin: the stream is being captured");
+  // HIP captures no null stream: the default stream's work goes to one of its own meanwhile.
+  hip::Stream own = nullptr;
+  if (!handle) {
+    const hip::Error e = api().hipStreamCreateWithFlags(&own, hip::kStreamNonBlocking);
+    if (e) return work.check(e, "hipStreamCreateWithFlags");
+  }
+  const hip::Error e = api().hipStreamBeginCapture(own ? own : stream.handle, hip::kCaptureRelaxed);
+  if (e == hip::kSuccess) {
+    if (own) stream.handle = own;
+    stream.capturing = true;
+  } else if (own && api().hipStreamDestroy(own) != hip::kSuccess) {
+    api().hipGetLastError();
+  }
   return work.check(e, "hipStreamBeginCapture");
+}
+
+/// Ends the capture of a stream. The default one has HIP's null stream as its handle again.
+hip::Error end_capture(Stream& stream, hip::Graph* graph) {
+  const hip::Error e = api().hipStreamEndCapture(stream.handle, graph);
+  stream.capturing = false;
+  if (&stream != &stream.device->default_stream) return e;
+  if (api().hipStreamDestroy(stream.handle) != hip::kSuccess) api().hipGetLastError();
+  stream.handle = nullptr;
+  return e;
 }
 
 Status graph_end(int32 ordinal, void* handle, void** out) {
@@ -663,10 +687,10 @@ Status graph_end(int32 ordinal, void* handle, void** out) {
   if (!api().has_graphs())
     return fail(StatusCode::kUnsupported, "graph_end: " + hip::runtime().name +
                                               " has no stream capture; install ROCm 6 or newer");
+  if (!work.stream->capturing)
+    return fail(StatusCode::kInvalidArgument, "graph_end: the stream is not being captured");
   hip::Graph graph = nullptr;
-  work.stream->capturing = false;
-  if (const Status s =
-          work.check(api().hipStreamEndCapture(work.stream->handle, &graph), "hipStreamEndCapture");
+  if (const Status s = work.check(end_capture(*work.stream, &graph), "hipStreamEndCapture");
       !s.ok())
     return s;
   auto execution = std::make_unique<GraphExecution>();

@@ -303,6 +303,7 @@ Status launch_one(int32 device, const Module& module, const KernelLaunch& from, 
                            .sums_by_layout = false,
                            .shared_bytes = round_up(int64(from.shared_bytes), kAligned),
                            .args = &launch,
+                           .args_bytes = 0,
                            .record = record,
                            .thread = run_thread};
   const char* const failure = run(kernel, now.way);
@@ -372,6 +373,9 @@ class Operands {
 
 Status launch(int32 device, void* function, const KernelLaunch* from, void* stream) {
   const auto& module = *static_cast<const Module*>(function);
+  if (is_captured(device, stream))
+    return failed(StatusCode::kUnsupported,
+                  std::string(from->name) + ": the emulator captures no kernel from source");
   ErrorRecord* const record = record_of(device, stream);
   if (!check_mode()) return launch_one(device, module, *from, record, nullptr);
   const Operands operands(module, *from);

@@ -11,5 +11,7 @@ extern const RuntimeCode kSourceCode;
 
 /// Given by rt_emu.cpp.
 ErrorRecord* record_of(int32 device, void* stream);
+/// Whether the stream's work is recorded into a graph.
+bool is_captured(int32 device, void* stream);
 
 }  // namespace wick::gpu::emu

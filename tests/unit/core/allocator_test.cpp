@@ -235,5 +235,36 @@ TEST_F(Allocator, PlainAllocatesEachTimeAndKeepsNothing) {
   EXPECT_TRUE(script.events.empty());
 }
 
+TEST_F(Allocator, APoolsMemoryServesNothingElseWhileItLives) {
+  int pool = 0;
+  void* const plain = allocate(4096);
+  allocator().release(plain);
+  allocator().begin_pool(&pool);
+  void* const own = allocate(4096);
+  EXPECT_NE(own, plain);
+  allocator().release(own);
+  EXPECT_EQ(allocate(4096), own);  // within the pool it is reused
+  allocator().release(own);
+  allocator().end_pool();
+  EXPECT_EQ(allocate(4096), plain);
+  allocator().release(plain);
+  allocator().empty_cache();
+  EXPECT_EQ(script.allocated.size(), 1u);  // the pool's segment stays
+  allocator().dissolve_pool(&pool);
+  EXPECT_EQ(allocate(4096), own);
+  allocator().release(own);
+}
+
+TEST_F(Allocator, WhatOutlivesItsPoolGoesBackToTheDefaultStream) {
+  int pool = 0;
+  allocator().begin_pool(&pool);
+  void* const kept = allocate(4096);
+  allocator().end_pool();
+  allocator().dissolve_pool(&pool);
+  allocator().release(kept);
+  EXPECT_EQ(allocate(4096), kept);
+  allocator().release(kept);
+}
+
 }  // namespace
 }  // namespace wick

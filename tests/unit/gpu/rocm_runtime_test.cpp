@@ -1080,6 +1080,28 @@ TEST(RocmGraphs, AnErrorRecordIsFoundWhereTheGraphWasLaunched) {
   });
 }
 
+TEST(RocmGraphs, OfTheDefaultStreamAreCapturedOnAStreamOfTheirOwn) {
+  NEEDS("gfx1100");
+  in_child(cards("gfx1100"), [] {
+    Fixture f;
+    void* graph = nullptr;
+    EXPECT_OK(backend().graph_begin(0, nullptr));
+    EXPECT_EQ(backend().graph_begin(0, nullptr).code, StatusCode::kInvalidArgument);
+    EXPECT_OK(run(Neg::op, 0, nullptr, f.x, f.y));
+    EXPECT_HAS(backend().stream_synchronize(0, nullptr, nullptr).text, "is being captured");
+    EXPECT_OK(backend().graph_end(0, nullptr, &graph));
+    EXPECT_EQ(backend().graph_end(0, nullptr, &graph).code, StatusCode::kInvalidArgument);
+    EXPECT_EQ(count(log_text(), "launch "), 0);
+    EXPECT_OK(backend().graph_launch(0, nullptr, graph));
+    EXPECT_OK(backend().stream_synchronize(0, nullptr, nullptr));
+    EXPECT_EQ(count(log_text(), "launch "), 1);
+    EXPECT_OK(run(Neg::op, 0, nullptr, f.x, f.y));  // as ever
+    EXPECT_OK(backend().stream_synchronize(0, nullptr, nullptr));
+    EXPECT_EQ(count(log_text(), "launch "), 2);
+    backend().graph_destroy(0, graph);
+  });
+}
+
 TEST(RocmGraphs, AreRefusedInWordsWhereTheyCannotBe) {
   const std::string library = kFakes + "/without_graphs/libamdhip64.so.6";
   in_child(with(cards("gfx1100"), "WICK_HIP_RUNTIME", library), [&] {
@@ -1088,11 +1110,6 @@ TEST(RocmGraphs, AreRefusedInWordsWhereTheyCannotBe) {
     EXPECT_EQ(status.code, StatusCode::kUnsupported);
     EXPECT_EQ(std::string(status.text),
               "graph_begin: " + library + " has no stream capture; install ROCm 6 or newer");
-  });
-  in_child(cards("gfx1100"), [] {
-    const Status status = backend().graph_begin(0, nullptr);
-    EXPECT_EQ(status.code, StatusCode::kInvalidArgument);
-    EXPECT_HAS(status.text, "the default stream cannot be captured");
   });
 }
 

@@ -1,0 +1,65 @@
+#include "core/graph.h"
+
+#include "core/device_state.h"
+
+namespace wick {
+namespace {
+
+const DeviceState*& captured_device() {
+  static thread_local const DeviceState* device = nullptr;
+  return device;
+}
+
+}  // namespace
+
+struct Graph::Impl {
+  explicit Impl(const Device& device) : device(device) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    DeviceState& state = device.state();
+    if (handle) state.backend.graph_destroy(state.device(), handle);
+    state.allocator.dissolve_pool(this);
+  }
+
+  Device device;
+  void* handle = nullptr;
+};
+
+bool is_capturing(const Device& device) { return captured_device() == &device.state(); }
+
+Graph Graph::capture(const Device& device, const std::function<void()>& work) {
+  DeviceState& state = device.state();
+  const Backend& backend = state.backend;
+  check(backend.graph_begin, ErrorCode::kUnsupported, "graph", device, " has no graphs");
+  check(!state.allocator.is_plain(), ErrorCode::kUnsupported, "graph",
+        "the memory of a graph needs the caching allocator, which is off on ", device);
+  check(!captured_device(), ErrorCode::kInvalidArgument, "graph",
+        "this thread is recording a graph already");
+  const auto impl = std::make_shared<Impl>(device);
+  state.require(backend.graph_begin(state.device(), nullptr), "graph");
+  state.allocator.begin_pool(impl.get());
+  captured_device() = &state;
+  const auto end = [&] {
+    captured_device() = nullptr;
+    state.allocator.end_pool();
+    return backend.graph_end(state.device(), nullptr, &impl->handle);
+  };
+  try {
+    work();
+  } catch (...) {
+    end();  // the work's error is the one to report
+    throw;
+  }
+  state.require(end(), "graph");
+  return Graph(impl);
+}
+
+void Graph::launch() const {
+  const DeviceState& state = impl_->device.state();
+  state.require(state.backend.graph_launch(state.device(), nullptr, impl_->handle), "graph");
+}
+
+const Device& Graph::device() const { return impl_->device; }
+
+}  // namespace wick
