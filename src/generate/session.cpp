@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/environment.h"
 #include "generate/capacity.h"
 #include "models/usable.h"
 #include "ops/random/uniform.h"
@@ -65,6 +66,12 @@ void drop_features(Row& row, int64_t length) {
       row.places.empty() ? Tensor() : narrow(row.features, 0, 0, int64_t(row.places.size()));
 }
 
+/// Whether WICK_GRAPHS leaves graphs on.
+bool graphs_are_on() {
+  static const bool on = environment_choice("WICK_GRAPHS", {"on", "off"}).value_or(0) == 0;
+  return on;
+}
+
 SessionOptions with_stops(SessionOptions options, const std::vector<int64_t>& ids) {
   if (!options.stop_ids) options.stop_ids = ids;
   return options;
@@ -75,7 +82,9 @@ SessionOptions with_stops(SessionOptions options, const std::vector<int64_t>& id
 Session::Session(const CausalModel& model, const SessionOptions& options)
     : model_(model.shared()),
       options_(with_stops(options, {})),
-      has_prefixes_(model.facts().images && model.facts().images->prompt_is_prefix) {
+      has_prefixes_(model.facts().images && model.facts().images->prompt_is_prefix),
+      captures_(options.graphs && !options.on_logits && model.steps_are_alike() &&
+                graphs_are_on()) {
   const int64_t batch = options.sequences, vocab_size = model.facts().vocab_size;
   check_options(options, vocab_size);
   options_.capacity = capacity_of(options, model);
@@ -334,28 +343,76 @@ void Session::advance() {
   for (size_t b = 0; b < rows_.size(); b++)
     check(rows_[b].length > 0, ErrorCode::kInvalidArgument, "step", "sequence ", b,
           " is empty; append tokens first");
-  if (!hidden_) {
-    const bool is_step = std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
-      return row.stopped || (row.cached + 1 == row.length && is_plain(row));
-    });
-    if (is_step) {
-      std::vector<int64_t> starts, ends;
-      for (const Row& row : rows_) {
-        starts.push_back(row.length - 1);
-        ends.push_back(row.length);
-      }
-      cache_->prepare(starts, ends);
-      hidden_ = squeeze(model_->hidden(tokens_, positions_, cache_.get(), ends), 1);
-      for (Row& row : rows_) tokens_read_ += row.cached < row.length, row.cached = row.length;
-    } else {
-      read(std::vector<std::vector<int64_t>>(rows_.size()));
+  const bool is_step = !hidden_ && std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+    return row.stopped || (row.cached + 1 == row.length && is_plain(row));
+  });
+  if (used_ == kDrawn) draw();
+  if (is_step) {
+    std::vector<int64_t> starts, ends;
+    for (const Row& row : rows_) {
+      starts.push_back(row.length - 1);
+      ends.push_back(row.length);
+    }
+    cache_->prepare(starts, ends);
+    run_step(ends);
+    for (Row& row : rows_) tokens_read_ += row.cached < row.length, row.cached = row.length;
+  } else {
+    if (!hidden_) read(std::vector<std::vector<int64_t>>(rows_.size()));
+    sample_next();
+  }
+  used_++;
+  for (Row& row : rows_)
+    if (!row.stopped) row.length++;
+}
+
+/// Whether a graph can have captured the step: it depends on nothing that a host's number tells.
+bool Session::can_use_graph(const std::vector<int64_t>& ends) const {
+  return captures_ &&
+         std::all_of(ends.begin(), ends.end(),
+                     [&](int64_t end) { return end > 1 && end <= model_->positions(); }) &&
+         std::none_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.stopped; });
+}
+
+/// Queues a step of one token a sequence, by a graph if a step like it ran before.
+void Session::run_step(const std::vector<int64_t>& ends) {
+  if (!can_use_graph(ends)) {
+    queue_step(ends);
+    return;
+  }
+  const std::vector<int64_t> extents = cache_->extents();
+  const bool ran_before = extents == extents_;
+  extents_ = extents;
+  if (!ran_before || (captured_ && captured_->replacements != cache_->replacements()))
+    captured_.reset();
+  if (ran_before && !captured_) {
+    try {
+      captured_ = Captured{Graph::capture(model_->options().device, [&] { queue_step(ends); }),
+                           cache_->replacements()};
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::kOutOfMemory) throw;
+      hidden_ = Tensor();  // nothing ran; the step can be queued as ever
+      captures_ = false;
+      why_no_graph_ = e.what();
     }
   }
-  if (used_ == kDrawn) draw();
-  used_++;
+  if (captured_) {
+    captured_->graph.launch();
+    graph_steps_++;
+  } else {
+    queue_step(ends);
+  }
+}
+
+void Session::queue_step(const std::vector<int64_t>& ends) {
+  hidden_ = squeeze(model_->hidden(tokens_, positions_, cache_.get(), ends), 1);
+  sample_next();
+}
+
+/// Samples a token of each sequence from hidden_, and makes it the last one.
+void Session::sample_next() {
   const Tensor logits = model_->logits(hidden_);
-  Tensor next = unsqueeze(choose(logits), 1);  // [B, 1]
   hidden_ = Tensor();
+  Tensor next = unsqueeze(choose(logits), 1);  // [B, 1]
   const bool some_stopped =
       std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.stopped; });
   if (some_stopped) next = where(advance_.tensor() > 0, next, tokens_);
@@ -368,8 +425,6 @@ void Session::advance() {
     const Tensor drawn = cast(advance_, DType::kF32);  // a stopped row counts nothing
     copy_(counts_, scatter_add(counts_, 1, tokens_, drawn));
   }
-  for (Row& row : rows_)
-    if (!row.stopped) row.length++;
 }
 
 std::vector<int64_t> Session::step() {

@@ -255,6 +255,7 @@ class Based final : public CausalModel {
     return linear(hidden, layers_->embeddings.weight, {});
   }
   Tensor embed(const Tensor& ids) const override { return layers_->embeddings(ids); }
+  bool steps_are_alike() const override { return true; }
   std::unique_ptr<ModelCache> make_cache(const CacheOptions& o) const override {
     std::vector<std::unique_ptr<LayerCache>> caches;
     for (const Block& block : layers_->blocks)

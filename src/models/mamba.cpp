@@ -182,6 +182,7 @@ class Mamba final : public CausalModel {
     return linear(hidden, layers_->output_weight, {});
   }
   Tensor embed(const Tensor& ids) const override { return layers_->embeddings(ids); }
+  bool steps_are_alike() const override { return true; }
   std::unique_ptr<ModelCache> make_cache(const CacheOptions& o) const override {
     const MambaConfig& c = layers_->config;
     std::vector<std::unique_ptr<LayerCache>> caches;

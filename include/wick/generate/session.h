@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "wick/core/graph.h"
 #include "wick/load/load_model.h"
 
 namespace wick {
@@ -26,6 +27,10 @@ struct SessionOptions {
   /// Receives the logits [sequences, vocab_size] on the device before sampling, and returns those
   /// to sample from.
   std::function<Tensor(const Tensor& logits)> on_logits = {};
+  /// Whether steps that launch the same kernels are captured into a Graph once and then queued at
+  /// once, on a device that can, unless on_logits is set. The tokens are the same. WICK_GRAPHS=off
+  /// turns it off for a process.
+  bool graphs = true;
 };
 
 /// Sequences of tokens that grow together. append adds given tokens, step adds a sampled one,
@@ -39,10 +44,10 @@ struct SessionOptions {
 ///
 /// Per-step state (tokens, positions, random numbers) stays in device memory at fixed addresses, so
 /// two steps within a cache bucket launch byte-identical work, except that layers which keep a
-/// state in place of keys and values write it to new memory. A session with a seed draws its
-/// random numbers from a generator of its own, so that nothing else in the process changes them;
-/// the device's generator would give the same numbers after set_seed. Without a seed it draws from
-/// the device's.
+/// state in place of keys and values write it to new memory outside of a Graph. A session with a
+/// seed draws its random numbers from a generator of its own, so that nothing else in the process
+/// changes them; the device's generator would give the same numbers after set_seed. Without a seed
+/// it draws from the device's.
 class WICK_API Session {
  public:
   /// Errors: kInvalidArgument for an option outside its range.
@@ -93,6 +98,10 @@ class WICK_API Session {
   const SessionOptions& options() const { return options_; }
   /// The tokens that the model has read, those that it read again included.
   int64_t tokens_read() const { return tokens_read_; }
+  /// The steps that a Graph queued.
+  int64_t graph_steps() const { return graph_steps_; }
+  /// The error of the step that could not be captured; empty without such a step.
+  const std::string& why_no_graph() const { return why_no_graph_; }
   /// Bytes of the cache on the device.
   int64_t cache_bytes() const { return cache_->bytes(); }
 
@@ -112,6 +121,10 @@ class WICK_API Session {
   void add_features(const std::vector<std::vector<int64_t>>& ids, const Tensor& pixel_values);
   Tensor read_part(const Reading& reading, int64_t first, int64_t count);
   Tensor choose(const Tensor& logits);
+  void sample_next();
+  void queue_step(const std::vector<int64_t>& ends);
+  bool can_use_graph(const std::vector<int64_t>& ends) const;
+  void run_step(const std::vector<int64_t>& ends);
   void draw();
   void place();
   void read(const std::vector<std::vector<int64_t>>& ids);
@@ -136,6 +149,16 @@ class WICK_API Session {
   Var counts_;                  // [B, vocab_size] f32: occurrences, if a penalty is set
   Tensor bias_;                 // [vocab_size], if logit_bias is set
   Tensor one_;
+  /// A captured step, for as long as the cache has these replacements and the same extents.
+  struct Captured {
+    Graph graph;
+    std::vector<int64_t> replacements;
+  };
+  std::optional<Captured> captured_;
+  std::vector<int64_t> extents_;  // of the last step; empty before the first one
+  bool captures_;                 // false once a step could not be captured
+  std::string why_no_graph_;
+  int64_t graph_steps_ = 0;
 };
 
 }  // namespace wick

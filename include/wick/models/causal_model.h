@@ -116,6 +116,10 @@ class WICK_API CausalModel {
     return logits(hidden(ids, positions, cache));
   }
 
+  /// Whether two steps of one token a sequence launch the same kernels if the cache has the same
+  /// extents: then a Graph can have captured them.
+  virtual bool steps_are_alike() const { return false; }
+
   virtual std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const = 0;
   /// weights: as LanguageModel has them.
   virtual TokenWork work(const std::map<std::string, TensorInfo>& weights, double before) const = 0;

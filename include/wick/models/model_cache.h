@@ -56,6 +56,12 @@ class WICK_API ModelCache {
   /// Blocks of the pool that no sequence holds; 0 without a pool.
   int64_t free_blocks() const;
 
+  /// Of each layer, the positions that attention reads, and how often its memory was replaced.
+  /// Steps of one model with the same numbers launch the same kernels on the same memory, so that
+  /// a Graph of one serves the next.
+  std::vector<int64_t> extents() const;
+  std::vector<int64_t> replacements() const;
+
   LayerCache& layer(int64_t index) { return *layers_[size_t(index)]; }
   /// The tokens of each sequence that the caches hold, the prepared ones included.
   const std::vector<int64_t>& lengths() const { return lengths_; }

@@ -12,10 +12,11 @@ struct DeltaRuleOptions {
   Tensor a_log = {};    // [H], floating; needs dt_bias: the logarithm of the factor on the state is
                         // -exp(a_log) softplus(decay + dt_bias); empty: decay is
   Tensor dt_bias = {};  // [H], floating
-  double qk_norm_eps = 0;     // > 0: q and k are divided by sqrt(sum of squares + qk_norm_eps)
-  bool sigmoid_beta = false;  // the share is sigmoid(beta), else beta
-  bool tiled_heads = false;   // head h reads head h mod G of q and k, else h / (H / G)
-  int64_t chunk = 64;         // tokens that the composite multiplies at once
+  double qk_norm_eps = 0;         // > 0: q and k are divided by sqrt(sum of squares + qk_norm_eps)
+  bool sigmoid_beta = false;      // the share is sigmoid(beta), else beta
+  bool tiled_heads = false;       // head h reads head h mod G of q and k, else h / (H / G)
+  int64_t chunk = 64;             // tokens that the composite multiplies at once
+  bool overwrites_state = false;  // as in CausalConv1dOptions (wick/ops/recurrence.h)
 };
 
 /// The gated delta rule: S = exp(decay) S, then S = S + beta k (v - Sᵀ k)ᵀ, then y = scale · Sᵀ q,

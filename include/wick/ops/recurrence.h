@@ -9,6 +9,9 @@ struct CausalConv1dOptions {
   Tensor state = {};    // [B, K - 1, E], x's dtype: the inputs before x; empty: zeros
   Tensor lengths = {};  // [B], integers: the tokens of each row, the rest is padding; empty: all T
   bool silu = false;    // y = silu(sum)
+  /// Writes the new state into the memory of `state` if a kernel of the device serves the call, for
+  /// calls of one token a row: every holder of the tensor sees it. Not on the tape.
+  bool overwrites_state = false;
 };
 
 /// Convolution of each channel with its own taps, of which the last meets the token itself:
@@ -29,6 +32,7 @@ WICK_API TensorAndState causal_conv1d(const Tensor& x, const Tensor& weight,
 struct LinearScanOptions {
   Tensor state = {};    // [B, E], f32 (f64 for f64): y before the first token; empty: zeros
   Tensor lengths = {};  // as in CausalConv1dOptions
+  bool overwrites_state = false;  // as in CausalConv1dOptions
 };
 
 /// First-order linear recurrence of each channel: y[t] = decay[t] y[t - 1] + input[t].

@@ -16,7 +16,8 @@ struct SsdOptions {
                         // empty: dt is
   /// The least and the greatest step size, of calls with dt_bias.
   std::array<double, 2> step_limit = {0, std::numeric_limits<double>::infinity()};
-  int64_t chunk = 64;  // tokens that the composite multiplies at once
+  int64_t chunk = 64;             // tokens that the composite multiplies at once
+  bool overwrites_state = false;  // as in CausalConv1dOptions (wick/ops/recurrence.h)
 };
 
 /// Structured state-space duality: h = exp(dt · a) h + dt · x bᵀ and y = h c + d x, for one token

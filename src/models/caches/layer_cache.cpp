@@ -1,8 +1,10 @@
 #include "models/caches/layer_cache.h"
-#include "scalar/round_up.h"
 
 #include <algorithm>
 
+#include "core/graph.h"
+#include "ops/elementwise/write.h"
+#include "scalar/round_up.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
@@ -246,7 +248,16 @@ StateCache::StateCache(int64_t sequences, const std::vector<Kind>& kinds, const 
 }
 
 void StateCache::set_state(int64_t i, const Tensor& state) {
-  states_[size_t(i)] = state.contiguous();
+  const Tensor& now = states_[size_t(i)];
+  if (!is_capturing(now.device()))
+    replace(i, state.contiguous());
+  else if (state.data() != now.data())
+    write_into("set_state", now, state);
+}
+
+void StateCache::replace(int64_t i, Tensor state) {
+  states_[size_t(i)] = std::move(state);
+  replaced_++;
 }
 
 int64_t StateCache::bytes() const {
@@ -257,7 +268,8 @@ int64_t StateCache::bytes() const {
 
 void StateCache::truncate(int64_t sequence, int64_t length) {
   if (length > 0) return;
-  for (Tensor& state : states_) state = with_row(state, sequence, row_of(state, sequence) * 0);
+  for (size_t i = 0; i < states_.size(); i++)
+    replace(int64_t(i), with_row(states_[i], sequence, row_of(states_[i], sequence) * 0));
 }
 
 std::vector<Tensor> StateCache::snapshot(int64_t sequence, int64_t) const {
@@ -268,11 +280,12 @@ std::vector<Tensor> StateCache::snapshot(int64_t sequence, int64_t) const {
 
 void StateCache::restore(int64_t sequence, int64_t, const std::vector<Tensor>& snapshot) {
   for (size_t i = 0; i < states_.size(); i++)
-    states_[i] = with_row(states_[i], sequence, snapshot[i]);
+    replace(int64_t(i), with_row(states_[i], sequence, snapshot[i]));
 }
 
 void StateCache::fork(int64_t from, int64_t to) {
-  for (Tensor& state : states_) state = with_row(state, to, row_of(state, from));
+  for (size_t i = 0; i < states_.size(); i++)
+    replace(int64_t(i), with_row(states_[i], to, row_of(states_[i], from)));
 }
 
 }  // namespace wick

@@ -27,6 +27,10 @@ class LayerCache {
   /// Takes the sequence back to a snapshot of `length` tokens.
   virtual void restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) = 0;
   virtual void fork(int64_t from, int64_t to) = 0;
+  /// The positions that attention reads: calls with one number launch the same kernels.
+  virtual int64_t extent() const { return 0; }
+  /// Counts the times that the cache's memory was replaced.
+  virtual int64_t replaced() const { return 0; }
 };
 
 /// The cache of a layer that remembers nothing by itself.
@@ -92,6 +96,7 @@ class RowsCache final : public PositionsCache {
   /// The smallest power of two that is at least 128 and all ends, limited to the capacity.
   int64_t bucket() const { return bucket_; }
 
+  int64_t extent() const override { return bucket_; }
   int64_t bytes() const override;
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
   void fork(int64_t from, int64_t to) override;
@@ -112,6 +117,7 @@ class BlocksCache final : public PositionsCache {
   BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<const BlockTable> table,
               const TensorOptions& options);
 
+  int64_t extent() const override { return bucket_; }
   int64_t bytes() const override;
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
   void fork(int64_t, int64_t) override {}
@@ -138,6 +144,7 @@ class WindowCache final : public AttentionCache {
   /// sizes.capacity: room(window, chunk).
   WindowCache(const KeysValuesSizes& sizes, int64_t window, const TensorOptions& options);
 
+  int64_t extent() const override { return bucket_; }
   int64_t bytes() const override;
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
   bool can_truncate(int64_t sequence, int64_t length, int64_t now) const override;
@@ -170,9 +177,11 @@ class StateCache final : public LayerCache {
 
   /// [B, ...] of kinds[i]: the state after the tokens that the cache holds.
   const Tensor& state(int64_t i) const { return states_[size_t(i)]; }
-  /// Takes the tensor as the new state, without a copy if it is contiguous.
+  /// Takes the tensor as the new state, without a copy if it is contiguous; while a graph is
+  /// captured it writes into the memory of the state before, so that the graph can run again.
   void set_state(int64_t i, const Tensor& state);
 
+  int64_t replaced() const override { return replaced_; }
   int64_t bytes() const override;
   void prepare(const std::vector<int64_t>&, const std::vector<int64_t>&) override {}
   bool can_truncate(int64_t, int64_t length, int64_t now) const override { return length == now; }
@@ -182,7 +191,10 @@ class StateCache final : public LayerCache {
   void fork(int64_t from, int64_t to) override;
 
  private:
+  void replace(int64_t i, Tensor state);
+
   std::vector<Tensor> states_;
+  int64_t replaced_ = 0;
 };
 
 }  // namespace wick

@@ -26,6 +26,18 @@ int64_t ModelCache::bytes() const {
   return bytes;
 }
 
+std::vector<int64_t> ModelCache::extents() const {
+  std::vector<int64_t> extents;
+  for (const auto& layer : layers_) extents.push_back(layer->extent());
+  return extents;
+}
+
+std::vector<int64_t> ModelCache::replacements() const {
+  std::vector<int64_t> counts;
+  for (const auto& layer : layers_) counts.push_back(layer->replaced());
+  return counts;
+}
+
 void ModelCache::require_sequence(const char* op, int64_t sequence) const {
   check(sequence >= 0 && sequence < sequences(), ErrorCode::kOutOfRange, op, "sequence ", sequence,
         " of ", sequences());

@@ -609,6 +609,10 @@ Tensor Decoder::logits(const Tensor& hidden) const {
   return cap > 0 ? tanh(y / cap) * cap : y;
 }
 
+bool Decoder::steps_are_alike() const {
+  return !layers_->rope->is_dynamic();  // else frequencies depend on the length
+}
+
 std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
   std::vector<std::unique_ptr<LayerCache>> layers;
   std::shared_ptr<BlockTable> table;

@@ -46,9 +46,12 @@ Tensor DeltaNet::operator()(const Tensor& hidden, const Step& step, const Tensor
   const DeltaNetOptions& o = options_;
   const int64_t b = hidden.size(0), t = hidden.size(1), keys = key_size(o), values = value_size(o);
   StateCache* const cache = step.cache_of<StateCache>(o.layer);
-  const TensorAndState conv = causal_conv1d(
-      in_proj_qkv_(hidden), select(conv_weight_.tensor(), 1, 0),
-      {.state = cache ? cache->state(0) : Tensor(), .lengths = step.new_tokens, .silu = true});
+  const TensorAndState conv =
+      causal_conv1d(in_proj_qkv_(hidden), select(conv_weight_.tensor(), 1, 0),
+                    {.state = cache ? cache->state(0) : Tensor(),
+                     .lengths = step.new_tokens,
+                     .silu = true,
+                     .overwrites_state = overwrites_state(cache)});
   const std::vector<Tensor> qkv = split(conv.y, {keys, keys, values}, 2);
   const auto heads = [&](const Tensor& x, int64_t count) {
     return reshape(x, {b, t, count, x.size(2) / count});
@@ -63,7 +66,8 @@ Tensor DeltaNet::operator()(const Tensor& hidden, const Step& step, const Tensor
                         .dt_bias = select(of_heads, 0, 1),
                         .qk_norm_eps = kLengthEps,
                         .sigmoid_beta = true,
-                        .tiled_heads = o.tiled_key_heads});
+                        .tiled_heads = o.tiled_key_heads,
+                        .overwrites_state = overwrites_state(cache)});
   const Tensor normed = reshape(norm_(rule.y), {b, t, values});
   const Tensor y = held_outputs(Glu{}(in_proj_z_(hidden), normed), step.new_tokens, cache, 2);
   if (cache) {

@@ -74,7 +74,8 @@ Tensor Mamba2::operator()(const Tensor& hidden, const Step& step, const Tensor& 
                     {.bias = conv_bias_.defined() ? conv_bias_.tensor() : Tensor(),
                      .state = cache ? cache->state(0) : Tensor(),
                      .lengths = step.new_tokens,
-                     .silu = true});
+                     .silu = true,
+                     .overwrites_state = overwrites_state(cache)});
   const auto part = [&](int64_t first, int64_t count, int64_t heads) {
     return reshape(narrow(conv.y, 2, first, count), {batch, tokens, heads, count / heads});
   };
@@ -87,7 +88,8 @@ Tensor Mamba2::operator()(const Tensor& hidden, const Step& step, const Tensor& 
            .state = cache ? cache->state(1) : Tensor(),
            .lengths = step.new_tokens,
            .dt_bias = select(of_heads, 0, 2),
-           .step_limit = o.time_step_limit});
+           .step_limit = o.time_step_limit,
+           .overwrites_state = overwrites_state(cache)});
   if (cache) {
     cache->set_state(0, conv.state);
     cache->set_state(1, scan.state);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/graph.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/create.h"
@@ -32,6 +33,10 @@ Tensor held_outputs(const Tensor& y, const Tensor& new_tokens, StateCache* cache
       reshape(arange(t, {.dtype = DType::kI64, .device = y.device()}) + 1, {1, t, 1});
   cache->set_state(index, gather(all, 1, broadcast_to(last, {b, 1, width})));
   return gather(all, 1, broadcast_to(minimum(next, last), {b, t, width}));
+}
+
+bool overwrites_state(const StateCache* cache) {
+  return cache && is_capturing(cache->state(0).device());
 }
 
 }  // namespace wick

@@ -24,6 +24,10 @@ Tensor held_outputs(const Tensor& y, const Tensor& new_tokens, StateCache* cache
 /// Keys and values of layers that later layers read too, by the number of the layer.
 using KeptKeysValues = std::map<int64_t, AttentionCache::KeysValues>;
 
+/// Whether ops write a layer's new state into the memory of the old one: while a graph is captured,
+/// which runs again on the same memory. cache: may be nullptr.
+bool overwrites_state(const StateCache* cache);
+
 /// Inputs of a layer other than the hidden states.
 struct Step {
   const Tensor& positions;         // [B, T]

@@ -59,7 +59,8 @@ Tensor RgLru::operator()(const Tensor& hidden, const Step& step, const Tensor& r
   const TensorAndState conv = causal_conv1d(linear_x_(hidden), select(conv_weight_.tensor(), 1, 0),
                                             {.bias = conv_bias_,
                                              .state = cache ? cache->state(0) : Tensor(),
-                                             .lengths = step.new_tokens});
+                                             .lengths = step.new_tokens,
+                                             .overwrites_state = overwrites_state(cache)});
   const Tensor& x = conv.y;
   const DType wide = state_dtype(x.dtype());
   const Tensor log_decay = cast(sigmoid(recurrent_gate_(x)), wide) *
@@ -68,9 +69,10 @@ Tensor RgLru::operator()(const Tensor& hidden, const Step& step, const Tensor& r
   const Tensor begins = unsqueeze(step.positions == 0, 2);  // [B, T, 1]
   const Tensor decay = where(begins, 0, exp(log_decay));
   const Tensor scale = where(begins, 1, sqrt(1 - exp(log_decay * 2)));
-  const TensorAndState scan =
-      linear_scan(decay, cast(x * sigmoid(input_gate_(x)), wide) * scale,
-                  {.state = cache ? cache->state(1) : Tensor(), .lengths = step.new_tokens});
+  const TensorAndState scan = linear_scan(decay, cast(x * sigmoid(input_gate_(x)), wide) * scale,
+                                          {.state = cache ? cache->state(1) : Tensor(),
+                                           .lengths = step.new_tokens,
+                                           .overwrites_state = overwrites_state(cache)});
   if (cache) {
     cache->set_state(0, conv.state);
     cache->set_state(1, scan.state);

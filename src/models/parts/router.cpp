@@ -31,16 +31,19 @@ ValuesIndices Router::operator()(const Tensor& rows) const {
   const Tensor raw = gate(o.normalizes_input ? rms_norm(rows, input_scale, o.eps) *
                                                    (1 / std::sqrt(double(o.hidden_size)))
                                              : rows);
-  const Tensor logits = raw.dtype() == DType::kF64 ? raw : cast(raw, DType::kF32);
   const bool is_plain =
       o.scores == RouterScores::kSoftmax && !o.correction && o.groups == 1 && o.least_sum == 0;
+  const auto wide = [](const Tensor& x) {
+    return x.dtype() == DType::kF64 ? x : cast(x, DType::kF32);
+  };
   ValuesIndices chosen;
   if (is_plain && o.renormalizes) {
     // The softmax of the selected scores equals their part of the softmax of all, scaled to a sum
-    // of 1.
-    const ValuesIndices most = topk(logits, o.selected);
-    chosen = {softmax(most.values, -1), most.indices};
+    // of 1. softmax computes in f32 and rounds once, as the experts would.
+    const ValuesIndices most = topk(raw, o.selected);
+    chosen = {softmax(o.scale == 1 ? most.values : wide(most.values), -1), most.indices};
   } else {
+    const Tensor logits = wide(raw);
     const Tensor scores =
         o.scores == RouterScores::kSoftmax ? softmax(logits, -1) : sigmoid(logits);
     // The sigmoids of large logits are equal, and those are not.

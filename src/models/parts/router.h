@@ -33,7 +33,8 @@ struct Router {
   Parameter correction;   // [experts]
 
   Router(const RouterOptions& options, Parameters& p, const std::string& name);
-  /// rows [N, hidden] -> weights and ids [N, selected]; weights are f32 (f64 for f64).
+  /// rows [N, hidden] -> weights and ids [N, selected]; weights are f32 (f64 for f64), or of the
+  /// rows' dtype.
   ValuesIndices operator()(const Tensor& rows) const;
 
  private:

@@ -23,7 +23,8 @@ Tensor ShortConv::operator()(const Tensor& hidden, const Step& step, const Tenso
       causal_conv1d(parts[0] * parts[2], select(conv_weight_.tensor(), 1, 0),
                     {.bias = conv_bias_,
                      .state = cache ? cache->state(0) : Tensor(),
-                     .lengths = step.new_tokens});
+                     .lengths = step.new_tokens,
+                     .overwrites_state = overwrites_state(cache)});
   const Tensor y = held_outputs(parts[1] * conv.y, step.new_tokens, cache, 1);
   if (cache) {
     cache->set_state(0, conv.state);

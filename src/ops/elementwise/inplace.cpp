@@ -6,6 +6,7 @@
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/elementwise/range.h"
+#include "ops/elementwise/write.h"
 #include "ops/tape/tape.h"
 #include "scalar/binary.h"
 #include "wick/abi/ops/cast.h"
@@ -19,19 +20,7 @@ void check_var(const char* op, const Var& v) {
   check(v.defined(), ErrorCode::kInvalidArgument, op, "the target is an empty Var()");
 }
 
-/// Writes x, cast and broadcast, into the target's memory.
-void write(const char* op, Var& target, const Tensor& x) {
-  const Tensor& to = target.tensor();
-  check_defined(op, to);
-  check_defined(op, x);
-  check_same_device(op, to, x);
-  check(broadcast_shapes(op, to.shape(), x.shape()) == to.shape(), ErrorCode::kShapeMismatch, op,
-        "shape ", x.shape(), " does not broadcast to the target's ", to.shape());
-  const Tensor source = apart_from(to, x);
-  const Operand in = operand(source, to.shape()), out = operand(to);
-  elementwise(to.device(), kCast, to.shape(), {&in, 1}, {&out, 1});
-  to.storage()->bump_version();
-}
+void write(const char* op, Var& target, const Tensor& x) { write_into(op, target.tensor(), x); }
 
 /// target = f(target).
 void write_of(const char* op, Var& target, const std::function<Tensor(const Tensor&)>& f) {
@@ -72,6 +61,18 @@ void write_binary(const char* name, const Op& op, Tensor (*f)(Tensor, const Tens
 }
 
 }  // namespace
+
+void write_into(const char* op, const Tensor& to, const Tensor& x) {
+  check_defined(op, to);
+  check_defined(op, x);
+  check_same_device(op, to, x);
+  check(broadcast_shapes(op, to.shape(), x.shape()) == to.shape(), ErrorCode::kShapeMismatch, op,
+        "shape ", x.shape(), " does not broadcast to the target's ", to.shape());
+  const Tensor source = apart_from(to, x);
+  const Operand in = operand(source, to.shape()), out = operand(to);
+  elementwise(to.device(), kCast, to.shape(), {&in, 1}, {&out, 1});
+  to.storage()->bump_version();
+}
 
 void copy_(Var& target, const Tensor& value) {
   check_var("copy_", target);

@@ -188,8 +188,9 @@ TensorAndState gated_delta_rule(const Tensor& q, const Tensor& k, const Tensor& 
   const bool is_taped =
       recording({&of.q, &of.k, &of.v, &of.decay, &of.beta, &of.a_log, &of.dt_bias, &of.state});
   if (!is_taped && numel(state_shape) > 0) {
-    const TensorAndState result{Tensor::empty(v.shape(), y_options),
-                                Tensor::empty(state_shape, state_options)};
+    const TensorAndState result{
+        Tensor::empty(v.shape(), y_options),
+        new_state(options.overwrites_state, of.state, state_shape, state_options, q.size(1))};
     if (run_kernel(of, result)) return result;
   }
   return delta_rule_composite(of, options.chunk);

@@ -87,6 +87,15 @@ void launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attrib
     fail_unsupported(op, in, declined, kNoComposite);
 }
 
+Tensor new_state(bool overwrites, const Tensor& before, const Shape& shape,
+                 const TensorOptions& options, int64_t tokens) {
+  const bool fits = overwrites && tokens == 1 && before && before.shape() == shape &&
+                    before.dtype() == options.dtype && before.is_contiguous();
+  if (!fits) return Tensor::empty(shape, options);
+  before.storage()->bump_version();
+  return before;
+}
+
 Tensor empty_transposed(const Shape& s, const Tensor& like) {
   const Tensor y =
       Tensor::empty({s[0], s[2], s[1], s[3]}, {.dtype = like.dtype(), .device = like.device()});

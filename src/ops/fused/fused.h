@@ -43,6 +43,11 @@ void launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attrib
 /// A tensor [A, B, C, D] laid out [A, C, B, D]: its transpose of dims 1 and 2 is contiguous.
 Tensor empty_transposed(const Shape& shape, const Tensor& like);
 
+/// Memory for a state after `tokens` tokens: that of the state before, if it may be overwritten and
+/// a kernel can, which reads each element before it writes it, for one token.
+Tensor new_state(bool overwrites, const Tensor& before, const Shape& shape,
+                 const TensorOptions& options, int64_t tokens);
+
 /// Memory for the gradient of the i-th input.
 Tensor empty_gradient(const RuleContext& c, int i);
 

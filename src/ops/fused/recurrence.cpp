@@ -100,7 +100,7 @@ TensorAndState causal_conv1d(const Tensor& x, const Tensor& weight,
   if (y.numel() == 0)
     return without_tokens(kName, y, o.state, {b, taps - 1, e}, x.dtype(), {&x, &weight});
   if (!recording({&x, &weight, &o.bias, &o.state})) {
-    const Tensor state = Tensor::empty({b, taps - 1, e}, like),
+    const Tensor state = new_state(o.overwrites_state, o.state, {b, taps - 1, e}, like, x.size(1)),
                  lengths = o.lengths ? o.lengths : any_lengths(x.device());
     const CausalConv1dAttributes attributes{bool(o.bias), bool(o.state), bool(o.lengths), o.silu};
     if (run_fused(kCausalConv1d,
@@ -128,7 +128,8 @@ TensorAndState linear_scan(const Tensor& decay, const Tensor& input,
   const Tensor y = Tensor::empty(decay.shape(), {.dtype = decay.dtype(), .device = decay.device()});
   if (y.numel() == 0) return without_tokens(kName, y, o.state, {b, e}, wide, {&decay, &input});
   if (!recording({&decay, &input, &o.state})) {
-    const Tensor state = Tensor::empty({b, e}, {.dtype = wide, .device = decay.device()}),
+    const Tensor state = new_state(o.overwrites_state, o.state, {b, e},
+                                   {.dtype = wide, .device = decay.device()}, decay.size(1)),
                  lengths = o.lengths ? o.lengths : any_lengths(decay.device());
     const LinearScanAttributes attributes{bool(o.state), bool(o.lengths)};
     if (run_fused(kLinearScan,

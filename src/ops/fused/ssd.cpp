@@ -142,7 +142,7 @@ TensorAndState ssd(const Tensor& x, const Tensor& dt, const Tensor& a, const Ten
   if (!is_taped && numel(state_shape) > 0) {
     const TensorAndState result{
         Tensor::empty(x.shape(), {.dtype = x.dtype(), .device = x.device()}),
-        Tensor::empty(state_shape, state_options)};
+        new_state(options.overwrites_state, of.state, state_shape, state_options, x.size(1))};
     if (run_kernel(of, result)) return result;
   }
   return ssd_composite(of, options.chunk);

@@ -7,6 +7,7 @@
 #include "../expect.h"
 #include "../recorder.h"
 #include "../small_config.h"
+#include "wick/abi/backend.h"
 #include "wick/abi/ops/sample.h"
 #include "wick/core/backend.h"
 #include "wick/ops/autograd.h"
@@ -575,6 +576,102 @@ TEST(Session, AnOptionOutOfItsRangeIsAnError) {
   refused({.sampling = {.logit_bias = {{32, 1}}}}, "logit_bias: expected ids of the vocabulary");
 }
 
+// ---- graphs
+
+/// Two layers with states, one with a window and one without.
+Decoder mixed_decoder(const Device& device) {
+  device.set_seed(12);
+  DecoderConfig config = test::small_config();
+  config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
+  config.num_hidden_layers = 4, config.num_key_value_heads = 2, config.head_dim = 8;
+  config.max_position_embeddings = 300, config.initializer_range = 0.5;
+  config.layer_types = {LayerType::kMamba, LayerType::kSliding, LayerType::kRecurrent,
+                        LayerType::kFull};
+  config.sliding_window = 20;
+  config.mamba_num_heads = 4, config.mamba_head_dim = 8, config.mamba_num_groups = 1;
+  config.mamba_state_size = 8, config.conv1d_width = 4;
+  Parameters parameters({.device = device});
+  return Decoder(config, parameters);
+}
+
+class GraphSteps : public ::testing::TestWithParam<int> {
+ protected:
+  const Device device = Device::emulated(GetParam());
+  void SetUp() override {
+    if (device.info().plain_allocation) GTEST_SKIP() << "check mode captures no graph";
+  }
+};
+
+TEST_P(GraphSteps, WriteTheTokensOfStepsWithoutGraphs) {
+  for (const Decoder& decoder :
+       {small_decoder(device), small_decoder(device, Switches::kRich), mixed_decoder(device)}) {
+    const Sampling sampling{.temperature = 1, .top_k = 5, .repetition_penalty = 1.2};
+    Session with(decoder, {.sampling = sampling, .seed = 3});
+    Session without(decoder, {.sampling = sampling, .seed = 3, .graphs = false});
+    for (Session* session : {&with, &without}) {
+      session->append(std::vector<int64_t>(110, 4));
+      for (int i = 0; i < 26; i++) session->step();  // into the next bucket
+      session->append({1, 5, 9, 2});
+      for (int i = 0; i < 8; i++) session->step();
+      session->rewind(20);
+      session->append({6});
+      for (int i = 0; i < 8; i++) session->step();
+    }
+    EXPECT_EQ(with.history(), without.history());
+    EXPECT_EQ(with.tokens_read(), without.tokens_read());
+    EXPECT_EQ(with.why_no_graph(), "");
+    EXPECT_GT(with.graph_steps(), 30);
+    EXPECT_EQ(without.graph_steps(), 0);
+  }
+}
+
+TEST_P(GraphSteps, OfSeveralSequencesEndWhenOneStops) {
+  const Decoder decoder = small_decoder(device);
+  const auto run = [&](bool graphs, int64_t* steps) {
+    Session session(decoder, {.sequences = 2,
+                              .sampling = {.temperature = 1},
+                              .stop_ids = std::vector<int64_t>{7, 11},
+                              .seed = 4,
+                              .graphs = graphs});
+    session.append_each({{3, 1}, {5, 9, 2, 6}});
+    std::vector<int64_t> ids;
+    for (int i = 0; i < 30; i++)
+      for (const int64_t id : session.step()) ids.push_back(id);
+    EXPECT_TRUE(session.stopped(0) || session.stopped(1));
+    *steps = session.graph_steps();
+    return ids;
+  };
+  int64_t with = 0, without = 0;
+  EXPECT_EQ(run(true, &with), run(false, &without));
+  EXPECT_GT(with, 0);
+  EXPECT_LT(with, 28);
+}
+
+TEST_P(GraphSteps, NeedNotBeWaitedFor) {
+  const Decoder decoder = small_decoder(device);
+  Session session(decoder, {.sampling = {.temperature = 0}});
+  session.append({3, 1, 4});
+  for (int i = 0; i < 5; i++) session.step();
+  EXPECT_GT(session.graph_steps(), 0);
+  for (int i = 0; i < 5; i++) session.advance();  // without waiting
+  EXPECT_EQ(session.length(), 13);
+  EXPECT_EQ(session.tokens().size(), 1u);
+}
+
+TEST_P(GraphSteps, AHookIsCalledAtEachStep) {
+  int calls = 0;
+  Session session(small_decoder(device), {.on_logits = [&](const Tensor& logits) {
+                    calls++;
+                    return logits;
+                  }});
+  session.append({3, 1, 4});
+  for (int i = 0; i < 5; i++) session.step();
+  EXPECT_EQ(calls, 5);
+  EXPECT_EQ(session.graph_steps(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Waves, GraphSteps, ::testing::Values(32, 64));
+
 // ---- what a graph of a step relies on
 
 class Launches : public ::testing::TestWithParam<std::tuple<const char*, Switches>> {};
@@ -586,7 +683,8 @@ TEST_P(Launches, OfTwoStepsWithinABucketAreTheSameToTheByte) {
     GTEST_SKIP() << name << " has no kernel of sample";
   const Device device = test::recorder_of(under);
   const Decoder decoder = small_decoder(device, switches);
-  Session session(decoder, {.capacity = 300, .sampling = {.temperature = 1, .top_k = 5}});
+  Session session(decoder,
+                  {.capacity = 300, .sampling = {.temperature = 1, .top_k = 5}, .graphs = false});
   session.append(std::vector<int64_t>(120, 3));
   const auto launches_of_a_step = [&] {
     test::clear_records();
