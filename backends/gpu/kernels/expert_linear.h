@@ -43,15 +43,16 @@ struct ExpertCall {
       return "blocks are not aligned to the words that they are read in";
     return ids.contiguous() && y.contiguous() ? nullptr : "ids or the output are not contiguous";
   }
+  static int64 stride(const View& v, int d) { return v.shape[d] > 1 ? v.strides[d] : 0; }
+  /// Whether the rows of a view are aligned to 16 bytes.
+  static bool packs(const View& v) {
+    return is_aligned(v.data) && bytes_of(v.dtype, stride(v, 0)) % 16 == 0 &&
+           bytes_of(v.dtype, stride(v, 1)) % 16 == 0;
+  }
   static int64 rows(const Call& call) { return call.out[0].shape[0] * call.out[0].shape[1]; }
   /// blocks_m: along the rows.
   static ExpertArgs args(const Call& call, int64 blocks_m, int64 tile_n) {
     const View &x = call.in[0], &w = call.in[1], &y = call.out[0];
-    const auto stride = [](const View& v, int d) { return v.shape[d] > 1 ? v.strides[d] : 0; };
-    const auto packs = [&](const View& v) {
-      return is_aligned(v.data) && bytes_of(v.dtype, stride(v, 0)) % 16 == 0 &&
-             bytes_of(v.dtype, stride(v, 1)) % 16 == 0;
-    };
     ExpertArgs a{};
     a.y = y.data, a.x = x.data, a.dtype = x.dtype;
     a.m = int32(rows(call)), a.n = int32(y.shape[2]), a.k = int32(x.shape[2]);
@@ -101,6 +102,9 @@ struct ExpertVectorLaunch {
   static constexpr int kRows = 4;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     if (const char* why = ExpertCall::check(call)) return why;
+    if constexpr (requires { W::kWholePacks; })
+      if (call.in[1].shape[2] % W::kPack != 0 || !ExpertCall::packs(call.in[1]))
+        return "the weights' rows are not whole packs, aligned to 16 bytes";
     return ExpertCall::rows(call) > kRows * call.in[1].shape[0]
                ? "there are more than 4 rows for each expert"
                : nullptr;

@@ -274,6 +274,32 @@ struct FloatWeights {
     for (int e = 0; e < kPart; e++) w[e] = pack.w[e];
   }
 };
+/// Floats of two bytes, of rows that are whole packs aligned to 16 bytes: all of a lane's loads are
+/// in flight together.
+template <class T>
+struct HalfWeights {
+  template <int>
+  using ForRows = HalfWeights;
+  static constexpr int kPack = 32;
+  static constexpr bool kWholePacks = true;
+  struct Pack {
+    uint32 words[kPack / 2];
+  };
+  static WICK_DEVICE Pack load(const WeightRows&, const uint8* row, int k, int) {
+    Pack pack;
+    const auto* const from = reinterpret_cast<const uint32*>(row + k * sizeof(T));
+    WICK_UNROLL
+    for (int i = 0; i < kPack / 2; i += 4) load_four<16>(from + i, pack.words + i);
+    return pack;
+  }
+  static WICK_DEVICE void decode(const Pack& pack, int part, float (&w)[kPart]) {
+    WICK_UNROLL
+    for (int e = 0; e < kPart; e++) {
+      const uint32 word = pack.words[(part * kPart + e) / 2];
+      w[e] = widen<float>(__builtin_bit_cast(T, uint16(word >> e % 2 * 16)));
+    }
+  }
+};
 /// n weights of a row of any dtype from element k on, zeros beyond the last.
 struct AnyWeights {
   template <int n>
