@@ -49,6 +49,11 @@ void set_stop_ids(SessionOptions& options, nb::handle value, const std::string& 
   for (const nb::handle id : ids) stop_ids.push_back(integer_of(id, where));
 }
 
+void set_graphs(SessionOptions& options, nb::handle value, const std::string& where) {
+  if (!PyBool_Check(value.ptr())) fail_type(where, "a bool", value);
+  options.graphs = nb::cast<bool>(value);
+}
+
 void set_on_logits(SessionOptions& options, nb::handle value, const std::string& where) {
   options.on_logits = on_logits_of(value, where);
 }
@@ -81,6 +86,8 @@ constexpr SessionKeyword kKeywords[] = {
     {"chunk", "int", "tokens of a prompt that are read at once",
      &set_integer<&SessionOptions::chunk>},
     {"sequences", "int", "sequences that grow together", &set_integer<&SessionOptions::sequences>},
+    {"graphs", "bool",
+     "captures steps that are alike, on a device that can; the tokens are the same", &set_graphs},
 };
 
 }  // namespace

@@ -118,6 +118,14 @@ def test_a_seed_repeats_a_text_whatever_else_draws(folder, device):
     assert ids.seed == 1 and "seed=1" in repr(ids)
 
 
+def test_graphs_change_no_token(folder, device):
+    model = wick.load(folder, device=device)
+    texts = ["".join(model.generate("abc", max_tokens=20, temperature=5, seed=3, graphs=graphs)) for graphs in (True, False)]
+    assert texts[0] == texts[1]
+    with pytest.raises(TypeError, match="graphs: expected a bool, got"):
+        model.session(graphs=1)
+
+
 def test_keywords_are_the_options_of_cpp(manifest_types):
     """session.h's structs and the keywords are one list."""
     fields = {f["name"] for struct in ("Sampling", "SessionOptions") for f in manifest_types[struct]["fields"]}
