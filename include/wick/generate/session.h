@@ -28,9 +28,10 @@ struct SessionOptions {
   /// to sample from.
   std::function<Tensor(const Tensor& logits)> on_logits = {};
   /// Whether steps that launch the same kernels are captured into a Graph once and then queued at
-  /// once, on a device that can, unless on_logits is set. The tokens are the same. WICK_GRAPHS=off
-  /// turns it off for a process.
-  bool graphs = true;
+  /// once, on a device that can, unless on_logits is set. The tokens are the same. Not for a
+  /// process with another thread on the device: a Graph would record that thread's kernels too.
+  /// WICK_GRAPHS=off turns it off for a process.
+  bool graphs = false;
 };
 
 /// Sequences of tokens that grow together. append adds given tokens, step adds a sampled one,

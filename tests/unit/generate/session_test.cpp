@@ -606,8 +606,8 @@ TEST_P(GraphSteps, WriteTheTokensOfStepsWithoutGraphs) {
   for (const Decoder& decoder :
        {small_decoder(device), small_decoder(device, Switches::kRich), mixed_decoder(device)}) {
     const Sampling sampling{.temperature = 1, .top_k = 5, .repetition_penalty = 1.2};
-    Session with(decoder, {.sampling = sampling, .seed = 3});
-    Session without(decoder, {.sampling = sampling, .seed = 3, .graphs = false});
+    Session with(decoder, {.sampling = sampling, .seed = 3, .graphs = true});
+    Session without(decoder, {.sampling = sampling, .seed = 3});
     for (Session* session : {&with, &without}) {
       session->append(std::vector<int64_t>(110, 4));
       for (int i = 0; i < 26; i++) session->step();  // into the next bucket
@@ -649,7 +649,7 @@ TEST_P(GraphSteps, OfSeveralSequencesEndWhenOneStops) {
 
 TEST_P(GraphSteps, NeedNotBeWaitedFor) {
   const Decoder decoder = small_decoder(device);
-  Session session(decoder, {.sampling = {.temperature = 0}});
+  Session session(decoder, {.sampling = {.temperature = 0}, .graphs = true});
   session.append({3, 1, 4});
   for (int i = 0; i < 5; i++) session.step();
   EXPECT_GT(session.graph_steps(), 0);
@@ -660,10 +660,12 @@ TEST_P(GraphSteps, NeedNotBeWaitedFor) {
 
 TEST_P(GraphSteps, AHookIsCalledAtEachStep) {
   int calls = 0;
-  Session session(small_decoder(device), {.on_logits = [&](const Tensor& logits) {
-                    calls++;
-                    return logits;
-                  }});
+  Session session(small_decoder(device), {.on_logits =
+                                              [&](const Tensor& logits) {
+                                                calls++;
+                                                return logits;
+                                              },
+                                          .graphs = true});
   session.append({3, 1, 4});
   for (int i = 0; i < 5; i++) session.step();
   EXPECT_EQ(calls, 5);
@@ -683,8 +685,7 @@ TEST_P(Launches, OfTwoStepsWithinABucketAreTheSameToTheByte) {
     GTEST_SKIP() << name << " has no kernel of sample";
   const Device device = test::recorder_of(under);
   const Decoder decoder = small_decoder(device, switches);
-  Session session(decoder,
-                  {.capacity = 300, .sampling = {.temperature = 1, .top_k = 5}, .graphs = false});
+  Session session(decoder, {.capacity = 300, .sampling = {.temperature = 1, .top_k = 5}});
   session.append(std::vector<int64_t>(120, 3));
   const auto launches_of_a_step = [&] {
     test::clear_records();
