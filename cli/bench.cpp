@@ -123,10 +123,9 @@ std::vector<std::vector<int64_t>> random_ids(int64_t vocab_size, int64_t batch, 
 std::vector<double> run(const LanguageModel& model, const Test& test, int64_t repeats) {
   // A decode test begins at one token or more: there is nothing to continue before that.
   const int64_t before = test.decodes ? std::max<int64_t>(1, test.context) : 0;
-  Session session(*model.model, {.sequences = test.batch,
-                                 .capacity = before + test.tokens,
-                                 .sampling = {.temperature = 0},
-                                 .graphs = true});
+  Session session(
+      *model.model,
+      {.sequences = test.batch, .capacity = before + test.tokens, .sampling = {.temperature = 0}});
   const auto prompt =
       random_ids(model.facts().vocab_size, test.batch, test.decodes ? before : test.tokens);
   if (test.decodes) {

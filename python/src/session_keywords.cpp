@@ -86,8 +86,7 @@ constexpr SessionKeyword kKeywords[] = {
     {"chunk", "int", "tokens of a prompt that are read at once",
      &set_integer<&SessionOptions::chunk>},
     {"sequences", "int", "sequences that grow together", &set_integer<&SessionOptions::sequences>},
-    {"graphs", "bool", "captures steps that are alike, on a device that no other thread uses",
-     &set_graphs},
+    {"graphs", "bool", "captures steps that are alike once, and queues them at once", &set_graphs},
 };
 
 }  // namespace

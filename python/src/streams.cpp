@@ -1,11 +1,47 @@
 // Streams and events of kernels that a program launches.
 #include "bind.h"
 #include "casters.h"
+#include "wick/core/graph.h"
 #include "wick/core/stream.h"
 
 namespace wick::python {
 
+namespace {
+
+/// The thread that records may run Python code, which needs the GIL.
+void wait_without_gil(void (*wait)()) {
+  if (PyGILState_Check() == 0) return wait();
+  const FreedGil freed;
+  wait();
+}
+
+Graph capture(const DeviceArgument& device, const nb::callable& work) {
+  enter_wick();
+  const FreedGil freed;  // while it waits for other threads
+  return Graph::capture(device, [&] {
+    const nb::gil_scoped_acquire acquired;
+    work();
+  });
+}
+
+}  // namespace
+
 void bind_streams(nb::module_& m) {
+  set_capture_wait(&wait_without_gil);
+  nb::class_<Graph>(
+      m, "Graph",
+      "The kernels, copies and fills that a function queued on a device, to be queued "
+      "again at little cost. They read and write the same memory each time: results "
+      "are in the tensors that the function made, or wrote in place. The tensors that it "
+      "read must live as long as the graph.")
+      .def_static("capture", &capture, nb::arg("device"), nb::arg("work"),
+                  "Calls work and records what it queues on the device, which does not run. The "
+                  "host's values become constants, and reading a tensor of the device raises an "
+                  "error. The function should have run before. Other threads' work on GPUs waits "
+                  "until it returns, so it must not wait for them. RuntimeError on a device "
+                  "without graphs, such as the CPU.")
+      .def("launch", &Graph::launch, WithoutGil(), "Queues the work.")
+      .def_prop_ro("device", [](const Graph& graph) { return graph.device(); });
   nb::class_<Event> event(m, "Event", "A point in a stream's work.");
   nb::class_<Stream>(
       m, "Stream",

@@ -1,6 +1,7 @@
 #include "core/device_state.h"
 
 #include "base/environment.h"
+#include "core/work_gate.h"
 
 namespace wick {
 namespace {
@@ -44,7 +45,10 @@ std::string DeviceState::name_of(uint64_t id) const {
 
 void DeviceState::synchronize(void* stream) const {
   ErrorRecord record{};
-  const Status status = backend.stream_synchronize(device(), stream, &record);
+  const Status status = [&] {
+    const QueueScope queueing(*this);
+    return backend.stream_synchronize(device(), stream, &record);
+  }();
   if (record.code == uint32_t(StatusCode::kIdOutOfRange))
     fail(ErrorCode::kOutOfRange, name_of(record.op), "id ", record.value, " at position ",
          record.position, " is outside [0, ", record.limit, ") on ", location);

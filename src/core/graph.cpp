@@ -1,6 +1,7 @@
 #include "core/graph.h"
 
 #include "core/device_state.h"
+#include "core/work_gate.h"
 
 namespace wick {
 namespace {
@@ -34,8 +35,7 @@ Graph Graph::capture(const Device& device, const std::function<void()>& work) {
   check(backend.graph_begin, ErrorCode::kUnsupported, "graph", device, " has no graphs");
   check(!state.allocator.is_plain(), ErrorCode::kUnsupported, "graph",
         "the memory of a graph needs the caching allocator, which is off on ", device);
-  check(!captured_device(), ErrorCode::kInvalidArgument, "graph",
-        "this thread is recording a graph already");
+  const CaptureScope alone;
   const auto impl = std::make_shared<Impl>(device);
   state.require(backend.graph_begin(state.device(), nullptr), "graph");
   state.allocator.begin_pool(impl.get());
@@ -57,6 +57,7 @@ Graph Graph::capture(const Device& device, const std::function<void()>& work) {
 
 void Graph::launch() const {
   const DeviceState& state = impl_->device.state();
+  const QueueScope queueing(state);
   state.require(state.backend.graph_launch(state.device(), nullptr, impl_->handle), "graph");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "core/work_gate.h"
 #include "wick/abi/merge.h"
 #include "wick/abi/ops/cast.h"
 #include "wick/core/numerics.h"
@@ -101,7 +102,10 @@ bool try_launch(const Device& device, const Op& op, std::span<const View> in,
       continue;
     }
     const std::shared_ptr<Storage> scratch = add_scratch(device, kernel, &call);
-    const Status status = kernel.run(&kernel, &call);
+    const Status status = [&] {
+      const QueueScope queueing(state);
+      return kernel.run(&kernel, &call);
+    }();
     if (status.code != StatusCode::kDeclined) {
       state.require(status, op.name);
       return true;

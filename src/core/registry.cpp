@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/log.h"
 #include "core/device_state.h"
 #include "wick/core/backend.h"
 
@@ -151,6 +152,10 @@ const Backend* find_backend(DeviceKind kind, std::string* why) {
           "there is no Metal backend; a port would provide the table of wick/abi/backend.h";
     else
       loaded = load_module(kind);
+    note(kind_name(kind), ": ",
+         !loaded.backend         ? loaded.why
+         : loaded.module.empty() ? "within libwick"
+                                 : loaded.module);
     found = r.loaded.emplace(kind, loaded).first;
   }
   if (!found->second.backend && why) *why = found->second.why;

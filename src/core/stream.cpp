@@ -3,6 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "core/work_gate.h"
+
 namespace wick {
 
 Stream::Impl::~Impl() {
@@ -29,6 +31,7 @@ void Stream::wait(const Event& event) const {
   check(event.device() == device(), ErrorCode::kDeviceMismatch, "stream", "a stream of ", device(),
         " cannot wait for an event of ", event.device());
   const DeviceState& state = device().state();
+  const QueueScope queueing(state);
   state.require(state.backend.stream_wait(state.device(), impl_->handle, event.impl().handle),
                 "stream");
 }
@@ -54,6 +57,7 @@ Event::Event(const Stream& stream) {
   const DeviceState& state = stream.device().state();
   auto impl = std::make_shared<Impl>(stream);
   state.require(state.backend.event_create(state.device(), &impl->handle), "event");
+  const QueueScope queueing(state);
   state.require(state.backend.event_record(state.device(), impl->handle, stream.impl().handle),
                 "event");
   impl_ = std::move(impl);

@@ -4,6 +4,7 @@
 
 #include "core/launch.h"
 #include "core/registry.h"
+#include "core/work_gate.h"
 
 namespace wick {
 
@@ -41,6 +42,7 @@ int64_t checked_bytes(const Shape& shape, DType dtype) {
 void copy_bytes(const Device& device, void* to, const void* from, int64_t bytes, CopyKind kind) {
   if (bytes == 0) return;
   const DeviceState& state = device.state();
+  const QueueScope queueing(state);
   state.require(state.backend.copy(state.device(), to, from, bytes, kind, nullptr), "copy");
 }
 

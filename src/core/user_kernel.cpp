@@ -8,6 +8,7 @@
 #include "core/device_state.h"
 #include "core/image_cache.h"
 #include "core/stream.h"
+#include "core/work_gate.h"
 #include "scalar/round_up.h"
 #include "wick/abi/runtime_code.h"
 
@@ -197,6 +198,7 @@ void KernelFunction::launch_on(const Stream* stream, Dim3 grid, Dim3 block, int6
                             {uint32(block.x), uint32(block.y), uint32(block.z)},
                             uint32(shared_bytes),
                             addresses.data()};
+  const QueueScope queueing(state);
   state.require(impl_->module->code.launch(state.device(), facts.function, &launch, handle),
                 kernel);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/environment.h"
+#include "base/log.h"
 #include "generate/capacity.h"
 #include "models/usable.h"
 #include "ops/random/uniform.h"
@@ -72,6 +73,15 @@ bool graphs_are_on() {
   return on;
 }
 
+/// Why no step of such a session is captured; empty if steps can be.
+std::string why_no_graphs(const CausalModel& model, const SessionOptions& options) {
+  if (!graphs_are_on()) return "WICK_GRAPHS is off";
+  if (!options.graphs) return "graphs is false";
+  if (options.on_logits) return "on_logits runs at each step";
+  if (!model.steps_are_alike()) return "the model's steps differ";
+  return "";
+}
+
 SessionOptions with_stops(SessionOptions options, const std::vector<int64_t>& ids) {
   if (!options.stop_ids) options.stop_ids = ids;
   return options;
@@ -83,8 +93,7 @@ Session::Session(const CausalModel& model, const SessionOptions& options)
     : model_(model.shared()),
       options_(with_stops(options, {})),
       has_prefixes_(model.facts().images && model.facts().images->prompt_is_prefix),
-      captures_(options.graphs && !options.on_logits && model.steps_are_alike() &&
-                graphs_are_on()) {
+      why_no_graph_(why_no_graphs(model, options)) {
   const int64_t batch = options.sequences, vocab_size = model.facts().vocab_size;
   check_options(options, vocab_size);
   options_.capacity = capacity_of(options, model);
@@ -110,6 +119,7 @@ Session::Session(const CausalModel& model, const SessionOptions& options)
     bias_ = Tensor::from(bias, device);
   }
   draw();
+  if (!why_no_graph_.empty()) note("session: steps are queued kernel by kernel: ", why_no_graph_);
 }
 
 Session::Session(const LanguageModel& model, const SessionOptions& options)
@@ -367,10 +377,10 @@ void Session::advance() {
 
 /// Whether a graph can have captured the step: it depends on nothing that a host's number tells.
 bool Session::can_use_graph(const std::vector<int64_t>& ends) const {
-  return captures_ &&
+  return why_no_graph_.empty() &&
          std::all_of(ends.begin(), ends.end(),
                      [&](int64_t end) { return end > 1 && end <= model_->positions(); }) &&
-         std::none_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.stopped; });
+         !(rows_.size() == 1 && rows_[0].stopped);
 }
 
 /// Queues a step of one token a sequence, by a graph if a step like it ran before.
@@ -388,11 +398,12 @@ void Session::run_step(const std::vector<int64_t>& ends) {
     try {
       captured_ = Captured{Graph::capture(model_->options().device, [&] { queue_step(ends); }),
                            cache_->replacements()};
+      note("session: a step of ", rows_.size(), " sequences is captured into a graph");
     } catch (const Error& e) {
       if (e.code() == ErrorCode::kOutOfMemory) throw;
       hidden_ = Tensor();  // nothing ran; the step can be queued as ever
-      captures_ = false;
       why_no_graph_ = e.what();
+      note("session: steps are queued kernel by kernel: ", why_no_graph_);
     }
   }
   if (captured_) {
@@ -413,9 +424,8 @@ void Session::sample_next() {
   const Tensor logits = model_->logits(hidden_);
   hidden_ = Tensor();
   Tensor next = unsqueeze(choose(logits), 1);  // [B, 1]
-  const bool some_stopped =
-      std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.stopped; });
-  if (some_stopped) next = where(advance_.tensor() > 0, next, tokens_);
+  // Of several sequences some may stop later, while a graph has captured the step.
+  if (rows_.size() > 1 || rows_[0].stopped) next = where(advance_.tensor() > 0, next, tokens_);
   copy_(tokens_, next);
   // Read back with the token, so that a fault costs no transfer of its own.
   copy_(sampled_, where(is_usable(logits), tokens_, not_finite_));

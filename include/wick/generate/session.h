@@ -28,10 +28,9 @@ struct SessionOptions {
   /// to sample from.
   std::function<Tensor(const Tensor& logits)> on_logits = {};
   /// Whether steps that launch the same kernels are captured into a Graph once and then queued at
-  /// once, on a device that can, unless on_logits is set. The tokens are the same. Not for a
-  /// process with another thread on the device: a Graph would record that thread's kernels too.
-  /// WICK_GRAPHS=off turns it off for a process.
-  bool graphs = false;
+  /// once, on a device that can, unless on_logits is set. The tokens are the same.
+  /// WICK_GRAPHS=off turns it off for a process; WICK_LOG=info says why a session has no graph.
+  bool graphs = true;
 };
 
 /// Sequences of tokens that grow together. append adds given tokens, step adds a sampled one,
@@ -101,7 +100,7 @@ class WICK_API Session {
   int64_t tokens_read() const { return tokens_read_; }
   /// The steps that a Graph queued.
   int64_t graph_steps() const { return graph_steps_; }
-  /// The error of the step that could not be captured; empty without such a step.
+  /// The reason that no step is captured; empty unless there is one.
   const std::string& why_no_graph() const { return why_no_graph_; }
   /// Bytes of the cache on the device.
   int64_t cache_bytes() const { return cache_->bytes(); }
@@ -157,7 +156,6 @@ class WICK_API Session {
   };
   std::optional<Captured> captured_;
   std::vector<int64_t> extents_;  // of the last step; empty before the first one
-  bool captures_;                 // false once a step could not be captured
   std::string why_no_graph_;
   int64_t graph_steps_ = 0;
 };

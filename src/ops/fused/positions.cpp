@@ -6,6 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "core/work_gate.h"
+
 namespace wick {
 namespace {
 
@@ -26,6 +28,7 @@ Kept& kept() {
 
 Tensor first_positions(int64_t batch, int64_t length, const Device& device) {
   Kept& all = kept();
+  const QueueScope queueing(device.state());  // arange queues work under the lock
   const std::lock_guard lock(all.mutex);
   std::vector<Tensor>& tensors = all.of[&device.state()];
   if (tensors.empty() || tensors.back().size(0) < length) {

@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "base/assert.h"
+#include "core/work_gate.h"
 #include "ops/tape/node.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/create.h"
@@ -92,6 +93,7 @@ void walk(const char* who, const Tensor& y, const BackwardOptions& options, IsTa
 }  // namespace
 
 void Leaf::add(const Tensor& more) {
+  const QueueScope queueing(more.device().state());  // accumulate queues work under the lock
   const std::lock_guard lock(mutex_);
   gradient_ = accumulate(std::move(gradient_), more);
 }

@@ -39,6 +39,21 @@ TEST(Generate, TheSeedDecides) {
   EXPECT_EQ(run(generate(" -p x --max-tokens 30 --top-k 1 --seed 3")).out, greedy);
 }
 
+TEST(Generate, NotesSayWhatItDecides) {
+  const std::string rest = " -p 'line 1' --max-tokens 8 --temperature 0";
+  const Outcome noted = run(generate(rest), "WICK_LOG=info");
+  EXPECT_TRUE(contains(
+      noted.err, "wick: session: steps are queued kernel by kernel: graph: cpu has no graphs"))
+      << noted.err;
+  const Outcome quiet = run(generate(rest));
+  EXPECT_EQ(noted.out, quiet.out);
+  EXPECT_FALSE(contains(quiet.err, "wick:")) << quiet.err;
+  const Outcome emulated = run("generate --device emu:32 -m " + model() + rest, "WICK_LOG=info");
+  EXPECT_TRUE(contains(emulated.err, "wick: emu: /")) << emulated.err;
+  EXPECT_TRUE(contains(emulated.err, "wick: session: ")) << emulated.err;
+  expect_bad_input(run(generate(rest), "WICK_LOG=loud"), "WICK_LOG");
+}
+
 TEST(Generate, JsonIsOneLineOfIt) {
   const Outcome outcome = run(generate(" -p 'line' --max-tokens 12 --json"));
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "../expect.h"
@@ -12,6 +14,7 @@
 #include "wick/ops/create.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/inplace.h"
+#include "wick/ops/reduce.h"
 #include "wick/ops/unary.h"
 
 namespace wick {
@@ -91,6 +94,43 @@ TEST_P(Graphs, RefuseWhatReadsTheDeviceAndLeaveItAsItWas) {
   EXPECT_ERROR(Graph::capture(device, [&] { (void)Graph::capture(device, [] {}); }),
                kInvalidArgument, "recording a graph already");
   EXPECT_EQ(values(x * 2), (std::vector<float>{2, 4}));
+}
+
+TEST_P(Graphs, RecordNoWorkOfOtherThreads) {
+  Var x = var({1, 2, 3});
+  std::atomic<bool> ends = false, fails = false;
+  std::atomic<int> rounds = 0;
+  std::vector<std::thread> others;
+  for (int t = 0; t < 3; t++) {
+    others.emplace_back([&] {
+      const Tensor y = Tensor::from(std::vector<float>{1, 2}, device);
+      for (; !ends; rounds++) fails = fails || values(exp(neg(y)) * 0 + y) != values(y);
+    });
+  }
+  while (rounds < 3) std::this_thread::yield();
+  constexpr int kGraphs = 100;
+  for (int i = 0; i < kGraphs; i++)
+    Graph::capture(device, [&] { add_(x, Tensor(x) * 0 + 1); }).launch();
+  ends = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_FALSE(fails);
+  EXPECT_EQ(values(x), (std::vector<float>{1 + kGraphs, 2 + kGraphs, 3 + kGraphs}));
+}
+
+TEST_P(Graphs, OfThreadsThatShareGradientsAndPositionsDoNotWaitForEachOther) {
+  Var shared(Tensor::from(std::vector<float>{1, 2}, device));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; t++) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; i++) {
+        const Graph graph = Graph::capture(device, [&] { backward(sum(shared * 2)); });
+        graph.launch();
+        backward(sum(shared * 3));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  device.synchronize();
 }
 
 INSTANTIATE_TEST_SUITE_P(Waves, Graphs, testing::Values(32, 64));
