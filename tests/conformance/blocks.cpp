@@ -191,7 +191,7 @@ Array rounded_activations(const Array& x) {
     }
     if (most == 0) continue;
     if (most < 0x1p-60f || most > 0x1p60f) return x;
-    const float step = most / 32767, inverse = 32767 / most;
+    const float step = most / 32512, inverse = 32512 / most;
     for (std::size_t i = first; i < first + kRun; i++)
       y.values[i] = Real(step) * std::nearbyint(float(x.values[i]) * inverse);
   }

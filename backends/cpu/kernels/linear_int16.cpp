@@ -14,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "kernels/panel.h"
 #include "kernels/quants.h"
+#include "scalar/activation_steps.h"
 #include "scalar/round_up.h"
 #include "wick/abi/ops/matmul.h"
 
@@ -78,9 +79,6 @@ WICK_HD const float* steps_of(const char* row, int64 k, int64 unit) {
   return reinterpret_cast<const float*>(row + shorts_bytes(k)) + unit * kUnitGroups<F> * 2;
 }
 
-// Within these bounds steps and their products with scales stay in the range of normal numbers.
-constexpr float kLeast = 0x1p-60f, kMax = 0x1p60f;
-
 /// LinearParts::pack_x.
 template <class F>
 bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
@@ -99,9 +97,9 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
     }
     const float most = largest_across(size);
     if (!hn::AllTrue(I32(), hn::Lt(exponents, no_number))) return false;
-    if (most > kMax || (most < kLeast && most != 0)) return false;
-    const L inverse(most == 0 ? 0 : 32767 / most);
-    const float step = most / 32767;
+    if (most > kMaxActivation || (most < kLeastActivation && most != 0)) return false;
+    const L inverse(most == 0 ? 0 : kMaxSteps / most);
+    const float step = most / kMaxSteps;
     float* const steps =
         const_cast<float*>(steps_of<F>(row, k, (first + e) / kUnit)) + (first + e) % kUnit / group;
     for (int g = 0; g < kRun / group; g++) {

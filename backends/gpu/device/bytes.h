@@ -47,6 +47,25 @@ WICK_DEVICE inline float byte_minus(uint32 word, int i, int bias) {
 #endif
 }
 
+/// sum + the products of a's and b's four signed bytes.
+WICK_DEVICE inline int dot4(uint32 a, uint32 b, int sum) {
+#if defined(WICK_NVIDIA) && defined(WICK_DEVICE_PASS)
+  int result;
+  asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+  return result;
+#elif defined(WICK_DEVICE_PASS) && (defined(__GFX11__) || defined(__GFX12__))
+  return __builtin_amdgcn_sudot4(true, int(a), true, int(b), sum, false);
+#elif defined(WICK_DEVICE_PASS) &&                                                               \
+    (defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || \
+     defined(__gfx950__) || defined(__gfx9_4_generic__) || defined(__gfx1030__) ||               \
+     defined(__gfx10_3_generic__))
+  return __builtin_amdgcn_sdot4(int(a), int(b), sum, false);
+#else
+  for (int i = 0; i < 4; i++) sum += int(int8(a >> 8 * i)) * int(int8(b >> 8 * i));
+  return sum;
+#endif
+}
+
 /// Four bytes of a table of 16, whose bytes are in order in `table`: those that the bytes of `at`, all below
 /// 16, index.
 WICK_DEVICE inline uint32 lookup_bytes(const uint32 (&table)[4], uint32 at) {

@@ -2,6 +2,7 @@
 // (linear_matrix.cpp), then plain tiles, which take everything.
 #include "kernels/linear.h"
 
+#include "kernels/linear_rounded.h"
 #include "kernels/linear_tiled.h"
 
 namespace wick::gpu {
@@ -22,6 +23,9 @@ constexpr DType kFloats[] = {DType::kBf16, DType::kF16, DType::kF32};
 
 template <class... F>
 void add_block_vector(KernelList& list, DType x, TypeList<F...>) {
+  (add_kernel<RoundedVectorLaunch<F>, kAllFamilies>(list, "rounded_vector",
+                                                    {kLinear, x, kKernelRoundsInputs}, F::kDType),
+   ...);
   (add_kernel<LinearVectorLaunch<BlockWeights<F>>, kAllFamilies>(list, "vector", {kLinear, x},
                                                                  F::kDType),
    ...);

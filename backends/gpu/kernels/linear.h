@@ -157,6 +157,14 @@ struct LinearVector {
       add(DType::kF32, true);
     else
       add(args.dtype, args.x_packs);
+    finish(ctx, shared, args, waves, sums, first_m, block_n);
+  }
+
+  /// Adds up the sums of a group's lanes and stores them.
+  template <class Ctx>
+  static WICK_DEVICE void finish(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+                                 int waves, float (&sums)[rows][kColumns], int first_m,
+                                 int block_n) {
     WICK_UNROLL
     for (int m = 0; m < rows; m++) WICK_UNROLL
     for (int n = 0; n < kColumns; n++) {

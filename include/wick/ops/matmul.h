@@ -37,8 +37,9 @@ struct EpilogueOptions {
 /// once, at the end; else, as on the CPU, for weights of another dtype and for the gradient of an
 /// activation, every step rounds to y's dtype. Matrix units of cards multiply more than 16 rows of
 /// f16 or bf16 by a block weight that is rounded to x's dtype: |e| <= 2 u sum|x weight| + 1 ulp, u:
-/// unit roundoff of that dtype. The CPU rounds x beside a block weight unless
-/// set_round_activations(false): each of 32 neighbours by at most 1 / 65534 of the largest.
+/// unit roundoff of that dtype. The CPU, and cards with up to 8 rows, round x beside a
+/// block weight unless set_round_activations(false): each of 32 neighbours by at most 1 / 65024 of
+/// the largest.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                        const EpilogueOptions& options = {});

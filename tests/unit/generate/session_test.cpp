@@ -690,8 +690,8 @@ TEST_P(Launches, OfTwoStepsWithinABucketAreTheSameToTheByte) {
     GTEST_SKIP() << name << " has no kernel of sample";
   const Device device = test::recorder_of(under);
   const Decoder decoder = small_decoder(device, switches);
-  Session session(
-      decoder, {.capacity = 300, .sampling = {.temperature = 1, .top_k = 5}, .graphs = false});
+  Session session(decoder,
+                  {.capacity = 300, .sampling = {.temperature = 1, .top_k = 5}, .graphs = false});
   session.append(std::vector<int64_t>(120, 3));
   const auto launches_of_a_step = [&] {
     test::clear_records();
