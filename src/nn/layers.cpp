@@ -39,9 +39,10 @@ RmsNorm::RmsNorm(Parameters& parameters, const std::string& name, int64_t dim,
   if (options.adds_one && weight.defined() && !parameters.options().trainable)
     frozen_scale_ = weight.tensor() + 1;
 }
-Tensor RmsNorm::operator()(const Tensor& x) const {
-  if (frozen_scale_) return rms_norm(x, frozen_scale_, options.eps);
-  return rms_norm(x, options.adds_one ? weight.tensor() + 1 : weight.tensor(), options.eps);
+Tensor RmsNorm::operator()(const Tensor& x) const { return rms_norm(x, scale(), options.eps); }
+Tensor RmsNorm::scale() const {
+  if (frozen_scale_) return frozen_scale_;
+  return options.adds_one ? weight.tensor() + 1 : weight.tensor();
 }
 
 LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, int64_t dim,

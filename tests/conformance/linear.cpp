@@ -1,8 +1,13 @@
 // linear with weights of another dtype than x: floats, and blocks, whose shapes count blocks in the last
 // dim.
+#include <algorithm>
+#include <cmath>
+
 #include "blocks.h"
+#include "epilogues.h"
 #include "shapes.h"
 #include "wick/abi/ops/matmul.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/shape.h"
@@ -25,6 +30,27 @@ Result product(const Array& x, const Array& weight) {
   Result y = reference::linear(x, weight, nullptr);
   y.array.dtype = x.dtype;
   return y;
+}
+
+/// Results of the same rows, one beside the other.
+Result side_by_side(const std::vector<Result>& parts, DType dtype) {
+  Result all = parts[0];
+  HostShape shape = all.array.shape;
+  shape.back() = 0;
+  for (const Result& part : parts) shape.back() += part.array.shape.back();
+  all.array.values.clear(), all.magnitude.clear();
+  const std::size_t rows = parts[0].array.values.size() / std::size_t(parts[0].array.shape.back());
+  for (std::size_t row = 0; row < rows; row++)
+    for (const Result& part : parts) {
+      const auto columns = part.array.shape.back(), first = int64_t(row) * columns;
+      const auto append = [&](auto& to, const auto& from) {
+        to.insert(to.end(), from.begin() + first, from.begin() + first + columns);
+      };
+      append(all.array.values, part.array.values);
+      append(all.magnitude, part.magnitude);
+    }
+  all.array.shape = shape, all.array.dtype = dtype;
+  return all;
 }
 
 /// The rows of weights [N + 1, K + a block] but the first one and the first block of each: whole rows of
@@ -97,22 +123,57 @@ Row many_row() {
   row.loose = kHoldsOfItsOp;
   std::erase_if(row.dtypes, [](const auto& dtypes) { return dtypes[0] != DType::kF32; });
   row.geometries = {
-      {{{17, 2}, {3, 2}}, {0}}, {{{19, 3}, {67, 4}}, {1}}, {{{3, 11, 1}, {70, 1}}, {0}}};
-  row.long_geometries = {{{{131, 1}, {67, 1}}, {0}}};
-  row.bench = Geometry{{{512, 4}, {1024, 4}}, {0}};
+      {{{17, 2}, {3, 2}}, {0}}, {{{19, 3}, {67, 4}}, {1}}, {{{2, 13, 1}, {70, 1}}, {0}}};
+  row.long_geometries = {{{{31, 2}, {267, 2}}, {0}}};
+  row.bench = Geometry{{{32, 4}, {1024, 4}}, {0}};
   return row;
 }
 
-/// The same in f16 and bf16: cards round the weights for their matrix units.
-Row many_narrow_row() {
-  Row row = many_row();
-  row.op = "linear of blocks by many narrow rows";
+/// So many that cards decode the weights once for all.
+Row decoded(Row row) {
+  row.op += " decoded";
+  row.geometries = {
+      {{{33, 2}, {3, 2}}, {0}}, {{{40, 3}, {67, 4}}, {1}}, {{{3, 15, 1}, {70, 1}}, {0}}};
+  row.long_geometries = {{{{131, 1}, {67, 1}}, {0}}};
+  row.bench = Geometry{{{512, 4}, {1024, 4}}, {0}};
+  row.fused = false;
+  row.kernels = nullptr;
+  return row;
+}
+
+/// With f16 and bf16 cards round the weights for their matrix units.
+Row narrow_row(Row row) {
+  row.op += " of narrow x";
   row.dtypes.clear();
   for (const DType weights : kBlocks)
     for (const DType x : {DType::kF16, DType::kBf16}) row.dtypes.push_back({x, weights});
   row.tolerance = condition(2, 0);
   row.loose = "matrix units multiply weights that are rounded to x's dtype; the CPU does not round";
   row.may_flush = {DType::kBf16, DType::kF16};
+  return row;
+}
+
+bool is_of_one_row(const Geometry& g) {
+  const HostShape& x = g.operands[0];
+  return x.size() == 1 || (x.size() == 2 && x[0] == 1);
+}
+Row of_one_row(Row row) {
+  std::erase_if(row.geometries, [](const Geometry& g) { return !is_of_one_row(g); });
+  std::erase_if(row.long_geometries, [](const Geometry& g) { return !is_of_one_row(g); });
+  row.op += " in one row";
+  return row;
+}
+Row without_narrow(Row row) {
+  std::erase_if(row.dtypes, [](const auto& dtypes) { return dtypes[0] != DType::kF32; });
+  return row;
+}
+
+/// A few rows of f16 and bf16 on matrix units, unless x is exact.
+Row few_narrow_row() {
+  Row row = narrow_row(blocks_row());
+  row.run = [](std::vector<Tensor> x, const Case& c) { return linear_of_blocks(x, c); };
+  std::erase_if(row.geometries, is_of_one_row);
+  std::erase_if(row.long_geometries, is_of_one_row);
   return row;
 }
 
@@ -124,6 +185,137 @@ Row rounded(Row row) {
     return product_with_blocks(rounded_activations(x[0]), x[1], c);
   };
   row.may_flush = {};
+  return row;
+}
+
+/// A shape that counts blocks, or of floats 32 of them, in elements.
+HostShape elements_of(const Case& c, HostShape shape) {
+  if (is_block(weights_of(c))) return in_elements(weights_of(c), shape);
+  shape.back() *= 32;
+  return shape;
+}
+
+/// `weights`: the operands that are weights, of the dtype of the first of them.
+Row weights_row(const char* op, const std::vector<std::size_t>& weights) {
+  Row row;
+  row.op = op;
+  row.make = [weights](std::size_t operand, const Case& c, Random& random) {
+    const HostShape& shape = c.geometry.operands[operand];
+    const bool is_weight = std::find(weights.begin(), weights.end(), operand) != weights.end();
+    if (is_weight && is_block(weights_of(c)))
+      return block_bytes(weights_of(c), shape, Values::kRandom, random);
+    return random_array(c.dtypes[operand],
+                        is_weight || operand == 0 ? elements_of(c, shape) : shape, {-1, 1}, random);
+  };
+  row.tolerance = condition(4, 1);  // the CPU rounds every step
+  row.loose = kHoldsOfItsOp;
+  row.special = false;
+  row.distinct = {0};
+  row.distinct.insert(row.distinct.end(), weights.begin(), weights.end());
+  return row;
+}
+/// A case's operand of weights, for the op and for the reference.
+Tensor weights_at(std::size_t i, const std::vector<Tensor>& x, const Case& c) {
+  return is_block(weights_of(c)) ? as_blocks(weights_of(c), x[i]) : x[i];
+}
+Array weights_at(std::size_t i, const std::vector<Array>& x, const Case& c) {
+  return is_block(weights_of(c)) ? reference::dequantize(weights_of(c), x[i]) : x[i];
+}
+
+/// Dims: the activation, whether there are a bias and a residual.
+Row epilogue_row() {
+  Row row = weights_row("linear of blocks with an epilogue", {1});
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    const ExactActivations exact;
+    const auto& dims = c.geometry.dims;
+    return linear(
+        x[0], weights_at(1, x, c), dims[1] ? x[2] : Tensor(),
+        {.activation = kEpilogues[dims[0]].activation, .residual = dims[2] ? x[3] : Tensor()});
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    const auto& dims = c.geometry.dims;
+    Result y = reference::linear(x[0], weights_at(1, x, c), dims[1] ? &x[2] : nullptr);
+    y.array.dtype = x[0].dtype;
+    add_epilogue(y, kEpilogues[dims[0]], dims[2] ? &x[3] : nullptr);
+    return y;
+  };
+  for (const DType weights : kBlocks)
+    for (const DType x : kActivations) row.dtypes.push_back({x, weights, x, x});
+  int64_t i = 0;
+  for (const int64_t m : {1, 2, 5, 13, 17, 35})
+    for (const int64_t activation : {i % 5, (i + 2) % 5}) {
+      const int64_t n = 5 + 4 * i++;
+      row.geometries.push_back(
+          {{{m, 1 + m % 2}, {n, 1 + m % 2}, {n}, {m, n}}, {activation, i & 1, i >> 1 & 1}});
+    }
+  return row;
+}
+
+/// Dims: the number of weights, whether there are biases.
+Row parts_row() {
+  Row row = weights_row("linear_parts", {1, 2, 3});
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    const ExactActivations exact;
+    const std::size_t count = std::size_t(c.geometry.dims[0]);
+    std::vector<Tensor> weights, biases;
+    for (std::size_t i = 0; i < count; i++) {
+      weights.push_back(weights_at(1 + i, x, c));
+      biases.push_back(c.geometry.dims[1] ? x[4 + i] : Tensor());
+    }
+    return cat(linear_parts(x[0], weights, biases), -1);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    std::vector<Result> parts;
+    for (std::size_t i = 0; i < std::size_t(c.geometry.dims[0]); i++)
+      parts.push_back(reference::linear(x[0], weights_at(1 + i, x, c),
+                                        c.geometry.dims[1] ? &x[4 + i] : nullptr));
+    return side_by_side(parts, x[0].dtype);
+  };
+  row.few_layouts = {1, 2, 3, 4, 5, 6};
+  for (const DType x : kActivations) {
+    for (const DType weights : kBlocks)
+      row.dtypes.push_back({x, weights, weights, weights, x, x, x});
+    row.dtypes.push_back({x, x, x, x, x, x, x});
+  }
+  for (const int64_t m : {1, 1, 1, 2})
+    for (const int64_t parts : {2, 3}) {
+      const int64_t i = int64_t(row.geometries.size()), k = 1 + i % 3;
+      row.geometries.push_back(
+          {{{m, k}, {5 + i, k}, {1 + i, k}, {18, k}, {5 + i}, {1 + i}, {18}}, {parts, i >> 1 & 1}});
+    }
+  return row;
+}
+
+/// Dims: the activation.
+Row gated_row() {
+  Row row = weights_row("gated_linear", {1, 2});
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    const ExactActivations exact;
+    return gated_linear(x[0], weights_at(1, x, c), weights_at(2, x, c),
+                        kEpilogues[c.geometry.dims[0]].activation);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    const ActivationRow& f = kEpilogues[c.geometry.dims[0]];
+    Result y = product(x[0], weights_at(1, x, c));
+    const Result up = product(x[0], weights_at(2, x, c));
+    add_epilogue(y, f, nullptr);
+    for (std::size_t i = 0; i < y.array.values.size(); i++) {
+      Real& value = y.array.values[i];
+      y.magnitude[i] =
+          y.magnitude[i] * std::fabs(up.array.values[i]) + std::fabs(value) * up.magnitude[i];
+      value *= up.array.values[i];
+    }
+    return y;
+  };
+  for (const DType x : kActivations) {
+    for (const DType weights : kBlocks) row.dtypes.push_back({x, weights, weights});
+    row.dtypes.push_back({x, x, x});
+  }
+  for (const int64_t m : {1, 3})
+    for (int64_t activation = 0; activation < 5; activation++) {
+      const int64_t n = 3 + 7 * activation, k = 1 + activation % 3;
+      row.geometries.push_back({{{m, k}, {n, k}, {n, k}}, {activation}});
+    }
   return row;
 }
 
@@ -219,8 +411,22 @@ Row gradient_row() {
 
 template <>
 std::vector<Row> rows_of<"linear">() {
-  return {blocks_row(), many_row(),   many_narrow_row(), rounded(blocks_row()), rounded(many_row()),
-          wide_row(),   floats_row(), composite_row(),   gradient_row()};
+  return {blocks_row(),
+          many_row(),
+          decoded(many_row()),
+          few_narrow_row(),
+          narrow_row(many_row()),
+          decoded(narrow_row(many_row())),
+          rounded(of_one_row(blocks_row())),
+          rounded(without_narrow(blocks_row())),
+          rounded(many_row()),
+          epilogue_row(),
+          parts_row(),
+          gated_row(),
+          wide_row(),
+          floats_row(),
+          composite_row(),
+          gradient_row()};
 }
 
 }  // namespace wick::conformance

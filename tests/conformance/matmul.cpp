@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "epilogues.h"
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/linear_epilogue.h"
@@ -121,28 +122,8 @@ Row linear_row() {
   return row;
 }
 
-/// An activation, and how far its rounding errors exceed those of its value, in units of 1 + log2(n) of them.
-struct ActivationRow {
-  Activation activation;
-  Real (*of)(Real x);
-  Real errors;
-};
-const ActivationRow kActivations[] = {
-    {Activation::kNone, [](Real x) { return x; }, 0},
-    {Activation::kRelu, [](Real x) { return x < 0 ? Real(0) : x; }, 0},
-    {Activation::kSilu, [](Real x) { return x / (1 + std::exp(-x)); }, 2},
-    {Activation::kGelu, [](Real x) { return x / 2 * std::erfc(-x * std::sqrt(Real(0.5))); }, 10},
-    {Activation::kGeluTanh,
-     [](Real x) {
-       const Real slope = std::sqrt(2 / std::acos(Real(-1)));
-       return x / (1 + std::exp(-2 * slope * (x + 0.044715L * x * x * x)));
-     },
-     12},
-};
-constexpr Real kMaxSlope = 1.13L;  // of an activation
-
 /// What a case's dims say: the activation, whether there are a bias and a residual.
-const ActivationRow& activation_of(const Case& c) { return kActivations[c.geometry.dims.at(0)]; }
+const ActivationRow& activation_of(const Case& c) { return kEpilogues[c.geometry.dims.at(0)]; }
 bool has_bias(const Case& c) { return c.geometry.dims.at(1) != 0; }
 bool has_residual(const Case& c) { return c.geometry.dims.at(2) != 0; }
 
@@ -157,14 +138,7 @@ Result expected_epilogue(const std::vector<Array>& x, const Case& c) {
   const ActivationRow& f = activation_of(c);
   Result y = reference::linear(x[0], x[1], has_bias(c) ? &x[2] : nullptr);
   y.array.dtype = c.dtypes.back();
-  for (std::size_t i = 0; i < y.array.values.size(); i++) {
-    Real& value = y.array.values[i];
-    value = f.of(value);
-    y.magnitude[i] = kMaxSlope * y.magnitude[i] + f.errors * std::fabs(value);
-    if (!has_residual(c)) continue;
-    value += x[3].values[i];
-    y.magnitude[i] += std::fabs(x[3].values[i]);
-  }
+  add_epilogue(y, f, has_residual(c) ? &x[3] : nullptr);
   return y;
 }
 
@@ -195,7 +169,7 @@ Row linear_epilogue_row() {
                          {{24, 520}, 33, false}, {{40, 520}, 48, false}, {{2, 64, 160}, 136, false},
                          {{130, 40}, 264, false}};
   row.geometries.clear();
-  for (int64_t f = 0; f < int64_t(std::size(kActivations)); f++)
+  for (int64_t f = 0; f < int64_t(std::size(kEpilogues)); f++)
     for (int64_t i = 0; i < int64_t(std::size(sizes)); i++) {
       const auto& [x, out, is_small] = sizes[i];
       const int64_t parts = f + i;  // with and without a bias and a residual
@@ -221,7 +195,7 @@ Row epilogue_gradient_row() {
   row.op = "gradients of linear's epilogue";
   row.dtypes = {{DType::kF64, DType::kF64, DType::kF64, DType::kF64}};
   row.geometries.clear();
-  for (int64_t f = 0; f < int64_t(std::size(kActivations)); f++)
+  for (int64_t f = 0; f < int64_t(std::size(kEpilogues)); f++)
     row.geometries.push_back(epilogue_geometry({3, 4}, 3, {f, 1, 1}));
   row.long_geometries = {};
   row.differentiable = {0, 1, 2, 3};

@@ -1,11 +1,15 @@
 // rope, by the order of x's dims and what is a pair.
 #include <cmath>
 
+#include "ops/fused/rope_into.h"
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/rope.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/create.h"
 #include "wick/ops/rope.h"
+#include "wick/ops/shape.h"
 
 namespace wick::conformance {
 namespace {
@@ -78,12 +82,128 @@ Row row_of(const Form& form) {
   return row;
 }
 
+/// Operands of rope_into.
+enum { kQ, kK, kV, kCos, kSin, kPositions, kAt, kNorms };
+constexpr Real kEps = 1e-3L;
+
+/// A case's dims: whether pairs are neighbours, whether there are norms, the rows of the caches.
+bool is_interleaved(const Case& c) { return c.geometry.dims[0] != 0; }
+bool has_norms(const Case& c) { return c.geometry.dims[1] != 0; }
+int64_t cache_rows(const Case& c) { return c.geometry.dims[2]; }
+
+/// What the caches hold before.
+constexpr float kBefore = 0.5f;
+
+Tensor added(const std::vector<Tensor>& x, const Case& c) {
+  const Shape cache{x[kK].size(0), x[kK].size(2), cache_rows(c), x[kK].size(3)};
+  const TensorOptions options{.dtype = x[kQ].dtype(), .device = x[kQ].device()};
+  Var keys(full(cache, kBefore, options), false), values(full(cache, kBefore, options), false);
+  const Tensor y =
+      rope_into(keys, values, x[kQ], x[kK], x[kV], {x[kCos], x[kSin]}, x[kPositions], x[kAt],
+                {.pairs = is_interleaved(c) ? RopePairs::kAdjacent : RopePairs::kHalves,
+                 .norms = has_norms(c) ? x[kNorms] : Tensor(),
+                 .eps = double(kEps)});
+  return cat({flatten(y), flatten(keys.tensor()), flatten(values.tensor())}, 0);
+}
+
+/// rope after the norm, one after another in one line.
+Result turned(const Array& x, int64_t norm, const std::vector<Array>& all, const Case& c) {
+  Array normed = x;
+  if (has_norms(c)) {
+    const std::size_t d = std::size_t(x.shape[3]);
+    Array weight = all[kNorms];
+    weight.shape = {int64_t(d)};
+    weight.values.assign(all[kNorms].values.begin() + norm * int64_t(d),
+                         all[kNorms].values.begin() + (norm + 1) * int64_t(d));
+    normed.values = reference::rms_norm(x, weight, kEps).array.values;
+  }
+  return reference::rope(normed, all[kCos], all[kSin], all[kPositions],
+                         {.interleaved = is_interleaved(c), .token_dim = 1});
+}
+
+Result expected_of_adding(const std::vector<Array>& x, const Case& c) {
+  const HostShape& k = x[kK].shape;
+  const int64_t b = k[0], t = k[1], g = k[2], d = k[3], s = cache_rows(c);
+  Result y = turned(x[kQ], 0, x, c);
+  Result keys = turned(x[kK], 1, x, c), values = keys;
+  values.array.values = x[kV].values, values.magnitude.assign(x[kV].values.size(), 0);
+  for (const Result* rows : {&keys, &values}) {
+    const std::size_t first = y.array.values.size(), size = std::size_t(b * g * s * d);
+    y.array.values.resize(first + size, Real(kBefore));
+    y.magnitude.resize(first + size, 0);
+    for (int64_t i = 0; i < b * t * g * d; i++) {
+      const int64_t in_head = i % d, group = i / d % g, token = i / d / g;  // of all sequences
+      const int64_t at = int64_t(x[kAt].values[std::size_t(token)]);
+      const std::size_t to =
+          first + std::size_t((((token / t * g) + group) * s + at) * d + in_head);
+      y.array.values[to] = rows->array.values[std::size_t(i)];
+      y.magnitude[to] = rows->magnitude[std::size_t(i)];
+    }
+  }
+  y.array.shape = {int64_t(y.array.values.size())};
+  return y;
+}
+
+Row into_row() {
+  Row row;
+  row.op = "rope_into";
+  row.run = [](std::vector<Tensor> x, const Case& c) { return added(x, c); };
+  row.reference = expected_of_adding;
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    const HostShape& shape = c.geometry.operands[operand];
+    if (operand == kPositions)
+      return random_ids(shape, c.geometry.operands[kCos][0], random, DType::kI64);
+    if (operand == kAt) {  // neighbouring rows, from any on
+      const int64_t first = random.below(cache_rows(c));
+      return reference::build(DType::kI64, shape, [&](const Index& at) {
+        return Real((first + at[0] + at[1]) % cache_rows(c));
+      });
+    }
+    if (operand == kCos || operand == kSin) {
+      Case of_table = c;
+      of_table.geometry.operands[1] = shape, of_table.dtypes[1] = c.dtypes[kCos];
+      return table(operand == kSin, of_table);
+    }
+    return random_array(c.dtypes[operand], shape, {-4, 4}, random);
+  };
+  for (const DType d : {DType::kF64, DType::kBf16, DType::kF16, DType::kF32}) {
+    const DType of_tables = d == DType::kF64 ? DType::kF64 : DType::kF32;
+    row.dtypes.push_back({d, d, d, of_tables, of_tables, DType::kI64, DType::kI64, d});
+  }
+  for (const auto& [b, t, h, g, d, s] : std::vector<std::array<int64_t, 6>>{{1, 1, 1, 1, 2, 1},
+                                                                            {1, 1, 8, 2, 128, 9},
+                                                                            {3, 1, 4, 4, 64, 20},
+                                                                            {2, 5, 3, 1, 80, 7},
+                                                                            {1, 17, 2, 2, 512, 19},
+                                                                            {2, 1, 6, 3, 100, 33}})
+    for (const int64_t form : {0, 1, 2, 3})
+      row.geometries.push_back({{{b, t, h, d},
+                                 {b, t, g, d},
+                                 {b, t, g, d},
+                                 {40, d / 2},
+                                 {40, d / 2},
+                                 {b, t},
+                                 {b, t},
+                                 {2, d}},
+                                {form & 1, form >> 1, s}});
+  row.tolerance = condition(4);  // the norm is rounded to the dtype
+  row.loose = "the bound is that of a norm before, and of two products and their sum";
+  row.special = false;
+  row.distinct = {kPositions, kAt};
+  row.few_layouts = {kK, kV, kCos, kSin, kPositions, kAt, kNorms};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kRopeInto, d[0]}};
+  };
+  return row;
+}
+
 }  // namespace
 
 template <>
 std::vector<Row> rows_of<"rope">() {
   std::vector<Row> rows;
   for (const Form& form : kForms) rows.push_back(row_of(form));
+  rows.push_back(into_row());
   return rows;
 }
 

@@ -15,6 +15,8 @@
 //                                                 // runs every vendor's layout
 //     static constexpr bool kUsesDoubles = true;  // required beside it for mma.h's f64: only layouts
 //                                                 // that have them
+//     template <class Ctx>                        // optional: calls ctx.prefetch for constants, before
+//     static WICK_DEVICE void prefetch(const Ctx&, const Args&);  // the kernels ahead have finished
 //     static constexpr bool kSumsByLayout = true; // required if the order of its sums depends on that
 //   };
 //
@@ -31,6 +33,9 @@
 //
 // Ctx::Words are 16 bytes. A pack that is loaded as Words and cast when it is used is one load: else AMD's
 // compiler may split the load, or transpose the pack, and wait for it, where it is loaded.
+//
+// prefetch(from, bytes) begins to bring bytes < 2^32, which all lie in one allocation, into the cache; a block's share
+// of it is kPrefetchBytes. Only sm_90 and later start a kernel early and call K::prefetch.
 //
 // Where Ctx::kCopiesAsync, copies into shared memory run beside other work:
 //   copy_async(to, from, inside)   begins to copy 16 bytes, both aligned to 16; zeros unless inside,

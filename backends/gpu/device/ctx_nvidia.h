@@ -72,6 +72,22 @@ struct Ctx {
         "l"(from), "r"(inside ? 16 : 0)
         : "memory");
   }
+  /// See ctx.h.
+  static constexpr int64 kPrefetchBytes = 16 << 10;
+  static WICK_DEVICE void prefetch(const void* from, int64 bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    uint32 units;
+    asm("mov.u32 %0, %%nsmid;" : "=r"(units));
+    if (blockIdx.x >= 2 * units) return;  // later blocks have nothing to wait for
+    const uint64 first = (reinterpret_cast<uint64>(from) + 15) & ~uint64(15);
+    const uint64 end = (reinterpret_cast<uint64>(from) + uint64(bytes)) & ~uint64(15);
+    if (first < end)
+      asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(first),
+                   "r"(uint32(end - first)));
+#else
+    (void)from, (void)bytes;
+#endif
+  }
   static WICK_DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
   template <int groups>
   static WICK_DEVICE void wait_copies() {
@@ -170,6 +186,21 @@ constexpr int dynamic_bytes() {
 template <class K>
 inline constexpr int kDynamicBytes = dynamic_bytes<K>();
 
+/// From this architecture on a kernel may start while the one before still runs, and waits for its results.
+inline constexpr int kOverlapArch = 90;
+
+/// Lets the next kernel start, then waits until the kernels before have finished.
+template <class K, class C>
+WICK_DEVICE void begin(const C& ctx, const typename K::Args& args) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  if constexpr (requires { K::prefetch(ctx, args); }) K::prefetch(ctx, args);
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#else
+  (void)ctx, (void)args;
+#endif
+}
+
 /// The entry point of every kernel: creates the context and the shared memory, and calls K::run.
 template <class K>
 WICK_KERNEL void __launch_bounds__(kDeviceThreads<K>, kDeviceBlocks<K>)
@@ -177,6 +208,7 @@ WICK_KERNEL void __launch_bounds__(kDeviceThreads<K>, kDeviceBlocks<K>)
 #if defined(WICK_DEVICE_PASS)
   using C = Ctx<kDeviceWave, kDeviceThreads<K>, DeviceMatrix>;
   using Shared = typename K::template Shared<C>;
+  begin<K>(C{record}, args);
   if constexpr (sizeof(Shared) > kMaxStaticBytes) {
     static_assert(sizeof(Shared) == kDynamicBytes<K>, "the host launches with another size");
     extern __shared__ uint4 dynamic_memory[];

@@ -1,8 +1,7 @@
 // Casts from blocks to floats, and from f32 to the blocks that rounding defines. Indices and
 // strides count blocks.
 #pragma once
-#include "kernels/common.h"
-#include "scalar/blocks.h"
+#include "kernels/weights.h"
 #include "wick/abi/ops/cast.h"
 
 namespace wick::gpu {
@@ -16,6 +15,7 @@ struct Decode {
     T* y;
     Indexer<1> at;  // of a block of x
     uint32 blocks;
+    bool packs;  // x can be read in words, y written in packs
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) {
@@ -33,11 +33,19 @@ struct Decode {
     uint32 offset[1];
     a.at.locate(block, offset);
     const uint8* const x = a.x + int64(offset[0]) * kBlockBytes<F>;
-    const BlockScale scale = F::scale_of(x, first / F::kGroup);
     T* const y = a.y + int64(block) * kBlockElements<F> + first;
     float decoded[kItems];
-    decode_octet<F>(x, first, scale, decoded);
-    for (int e = 0; e < kItems; e++) y[e] = narrow<T>(decoded[e]);
+    if (a.packs) {
+      decode(load_quants<F, kItems / 4>(x, first), kQuantBias<F>, decoded);
+      Pack<T, kItems> pack;
+      for (int e = 0; e < kItems; e++) pack.v[e] = narrow<T>(decoded[e]);
+      store_pack(y, pack);
+    } else {
+      decode_octet<F>(x, first, F::scale_of(x, first / F::kGroup), decoded);
+      one_by_one([&] {
+        for (int e = 0; e < kItems; e++) y[e] = narrow<T>(decoded[e]);
+      });
+    }
   }
 };
 
@@ -112,7 +120,8 @@ struct DecodeLaunch {
     const auto launch_part = [&](const Operands<2>& part) {
       return launch<Decode<F, T>>(
           {reinterpret_cast<const uint8*>(part.data[1]), reinterpret_cast<T*>(part.data[0]),
-           part.indexer_of(1), uint32(part.numel())},
+           part.indexer_of(1), uint32(part.numel()),
+           is_aligned(part.data[0]) && is_aligned(part.data[1], kBlockAlignment<F>)},
           call);
     };
     return for_each_part(block_operands(call, elements, out, in), launch_part,

@@ -56,12 +56,14 @@ struct ExpertCall {
     ExpertArgs a{};
     a.y = y.data, a.x = x.data, a.dtype = x.dtype;
     a.m = int32(rows(call)), a.n = int32(y.shape[2]), a.k = int32(x.shape[2]);
-    a.w = {w.as<uint8>(), bytes_of(w.dtype, stride(w, 1)), w.dtype, !is_block(w.dtype) && packs(w)};
+    a.w = {w.as<uint8>(), bytes_of(w.dtype, stride(w, 1)), w.dtype, !is_block(w.dtype) && packs(w),
+           bytes_of(w.dtype, a.k)};
     a.x_packs = packs(x);
     a.blocks_m = int32(blocks_m), a.blocks_n = int32(ceil_div<int64>(a.n, tile_n));
     a.ids = call.in[2].as<int64>();
     a.expert_bytes = bytes_of(w.dtype, stride(w, 0));
     a.x_token = stride(x, 0), a.x_slot = stride(x, 1);
+    a.more[0].first = a.more[1].first = a.n;
     a.slots = FastDivide::by(y.shape[1]);
     a.experts = int32(w.shape[0]);
     return a;
@@ -85,9 +87,12 @@ struct ExpertVector {
     const auto block = args.place(ctx.block().x);
     const int64 expert = args.ids[block.m];
     const uint8* x[1] = {args.x_of(block.m)};
-    if (0 <= expert && expert < args.experts)
-      return Row::multiply(ctx, shared, args, args.waves, x, args.weights_of(expert), block.m,
-                           block.n);
+    if (0 <= expert && expert < args.experts) {
+      const WeightRows rows = args.weights_of(expert);
+      return Row::multiply(
+          ctx, shared, args, args.waves, x, [&](int column) { return rows.row(column); }, block.m,
+          block.n);
+    }
     const int columns = Row::columns_of_block(Ctx::kWave, args.waves);
     const int n = block.n * columns + ctx.thread();
     if (ctx.thread() < columns && n < args.n) args.store(block.m, n, 0);

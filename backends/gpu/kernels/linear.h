@@ -4,15 +4,28 @@
 #pragma once
 #include "kernels/matmul.h"
 #include "kernels/weights.h"
+#include "wick/abi/ops/linear_epilogue.h"
 
 namespace wick::gpu {
+
+/// More weights for the same x. Their columns follow the first weights' columns.
+struct LinearPart {
+  WeightRows w;
+  void* y;
+  const void* bias;  // or nullptr
+  int32 first;       // column; n if there is no such part
+};
 
 struct LinearArgs {
   void* y;
   const void* x;
   WeightRows w;
-  int64 x_row;  // in elements
-  int32 m, n, k;
+  int64 x_row;                  // in elements
+  int32 m, n, k;                // n: of all parts; of both weights for is_gated
+  const void *bias, *residual;  // of the epilogue, of x's dtype; or nullptr
+  EpilogueActivation activation;
+  LinearPart more[2];
+  bool is_gated;          // even columns are of w, odd ones of more[0]; y is f(even) odd
   DType dtype;            // of x and y
   bool x_packs, y_packs;  // rows are aligned to 16 bytes
   int32 blocks_m, blocks_n;
@@ -31,49 +44,169 @@ struct LinearArgs {
   WICK_DEVICE const uint8* x_of(int row) const {
     return static_cast<const uint8*>(x) + row * x_row * x_bytes();
   }
+  /// The weights of a column.
+  WICK_DEVICE const uint8* row_of(int column) const {
+    if (is_gated) return column % 2 == 0 ? w.row(column / 2) : more[0].w.row(column / 2);
+    if (column < more[0].first) return w.row(column);
+    return column < more[1].first ? more[0].w.row(column - more[0].first)
+                                  : more[1].w.row(column - more[1].first);
+  }
+  /// For K::prefetch: `columns` columns from `first` on.
+  template <class Ctx>
+  WICK_DEVICE void prefetch(const Ctx& ctx, int first, int columns) const {
+    const int64 most = Ctx::kPrefetchBytes / columns;
+    for (int i = ctx.thread(); i < columns && first + i < n; i += Ctx::kThreads)
+      ctx.prefetch(row_of(first + i), w.used_bytes < most ? w.used_bytes : most);
+  }
+  /// Finishes the sum of an element of y, and stores it.
   WICK_DEVICE void store(int row, int column, float v) const {
-    OneOf<float, float, bf16, f16>::store<1>(
-        dtype, static_cast<uint8*>(y) + (int64(row) * n + column) * x_bytes(), 0, {{v}});
+    if (column >= more[1].first)
+      return store(row, column - more[1].first, n - more[1].first, v, more[1].bias, more[1].y);
+    if (column >= more[0].first)
+      return store(row, column - more[0].first, more[1].first - more[0].first, v, more[0].bias,
+                   more[0].y);
+    store(row, column, more[0].first, v, bias, y);
+  }
+  /// The same of columns 2 i and 2 i + 1 of is_gated.
+  WICK_DEVICE void store_gated(int row, int i, float gate, float up) const {
+    Pack<float, 1> x{{gate}};
+    activate(activation, x);
+    x.v[0] *= up;
+    Floats::store<1>(dtype, static_cast<uint8*>(y) + (int64(row) * (n / 2) + i) * x_bytes(), 0, x);
+  }
+
+ private:
+  using Floats = OneOf<float, float, bf16, f16>;
+  WICK_DEVICE void store(int row, int column, int columns, float v, const void* of_columns,
+                         void* to) const {
+    const int64 at = (int64(row) * columns + column) * x_bytes();
+    if (of_columns) v += element(of_columns, int64(column) * x_bytes());
+    Pack<float, 1> x{{v}};
+    activate(activation, x);
+    if (residual) x.v[0] += element(residual, at);
+    Floats::store<1>(dtype, static_cast<uint8*>(to) + at, 0, x);
+  }
+  WICK_DEVICE float element(const void* p, int64 bytes) const {
+    return Floats::load<1>(dtype, static_cast<const uint8*>(p) + bytes, 0).v[0];
   }
 };
 
-/// A call on the host.
+/// A call of linear, linear_mixed_epilogue, linear_parts or gated_linear on the host.
 struct LinearCall {
-  static const char* check(const Call& call) {
-    const View &x = call.in[0], &w = call.in[1], &y = call.out[0];
-    if (x.rank != 2 || w.rank != 2 || y.rank != 2) return "operands are not of rank 2";
-    if (x.shape[0] != y.shape[0] || w.shape[0] != y.shape[1] || x.shape[1] != w.shape[1])
-      return "sizes differ";
-    const int64 sizes[] = {x.shape[0], w.shape[0], x.shape[1]};
-    for (const int64 size : sizes)
-      if (size > kLaunchLimit) return "a dim has more than 2^30 elements";
-    const View* const rows[] = {&x, &w};
-    for (const View* v : rows)
-      if (v->shape[1] > 1 && v->strides[1] != 1) return "an inner stride is not 1";
-    if (is_block(w.dtype) && !is_aligned(w.data, block_alignment(w.dtype)))
-      return "blocks are not aligned to the words that they are read in";
-    return y.contiguous() ? nullptr : "the output is not contiguous";
+  const Call& call;
+  const bool has_epilogue, has_parts, is_gated;
+  const int num_weights;
+
+  explicit LinearCall(const Call& c)
+      : call(c),
+        has_epilogue(*c.op == kLinearMixedEpilogue),
+        has_parts(*c.op == kLinearParts),
+        is_gated(*c.op == kGatedLinear),
+        num_weights(has_parts  ? static_cast<const PartsAttributes*>(c.attributes)->parts
+                    : is_gated ? 2
+                               : 1) {}
+  const View& weight(int i) const { return call.in[1 + i]; }
+  const View& y(int i = 0) const { return call.out[is_gated ? 0 : i]; }
+  int64 m() const { return call.in[0].shape[0]; }
+  int64 k() const { return call.in[0].shape[1]; }
+  /// Columns of all weights.
+  int64 n() const {
+    int64 all = 0;
+    for (int i = 0; i < num_weights; i++) all += weight(i).shape[0];
+    return all;
   }
-  static int64 blocks(const Call& call, int64 tile_m, int64 tile_n) {
-    return ceil_div(call.out[0].shape[0], tile_m) * ceil_div(call.out[0].shape[1], tile_n);
+
+  /// The reason why no kernel takes the call; nullptr if one may.
+  const char* check() const {
+    const View& x = call.in[0];
+    if (x.rank != 2) return "x is not of rank 2";
+    if (num_weights > 1 && m() != 1) return "of several weights x has one row";
+    if (m() > kLaunchLimit || n() > kLaunchLimit || k() > kLaunchLimit)
+      return "a dim has more than 2^30 elements";
+    if (k() > 1 && x.strides[1] != 1) return "an inner stride is not 1";
+    for (int i = 0; i < num_weights; i++) {
+      const View &w = weight(i), &to = y(i);
+      if (w.rank != 2 || to.rank != 2) return "operands are not of rank 2";
+      if (x.shape[0] != to.shape[0] || w.shape[0] != to.shape[1] || x.shape[1] != w.shape[1])
+        return "sizes differ";
+      if (k() > 1 && w.strides[1] != 1) return "an inner stride is not 1";
+      if (is_block(w.dtype) && !is_aligned(w.data, block_alignment(w.dtype)))
+        return "blocks are not aligned to the words that they are read in";
+      if (!to.contiguous()) return "the output is not contiguous";
+    }
+    return has_epilogue ? Epilogue<float>::check(call) : nullptr;
   }
-  static LinearArgs args(const Call& call, int64 tile_m, int64 tile_n) {
-    const View &x = call.in[0], &w = call.in[1], &y = call.out[0];
-    const auto packs = [](const View& v, int64 row) {
-      return is_aligned(v.data) && bytes_of(v.dtype, row) % 16 == 0;
-    };
+  /// For kernels that decode the weights once for each tile of rows: for more rows than these it is
+  /// faster to decode them once for all, which the composite does.
+  static constexpr int64 kMaxRows = 32;
+  const char* check_rows() const {
+    return is_block(weight(0).dtype) && m() > kMaxRows
+               ? "a product of more than 32 rows takes the weights decoded"
+               : nullptr;
+  }
+  int64 blocks(int64 tile_m, int64 tile_n) const {
+    return ceil_div(m(), tile_m) * ceil_div(n(), tile_n);
+  }
+  LinearArgs args(int64 tile_m, int64 tile_n) const {
+    const View& x = call.in[0];
     LinearArgs a{};
-    a.y = y.data, a.x = x.data, a.dtype = x.dtype;
-    a.m = int32(x.shape[0]), a.n = int32(w.shape[0]), a.k = int32(x.shape[1]);
+    a.y = y().data, a.x = x.data, a.dtype = x.dtype;
+    a.m = int32(m()), a.n = int32(n()), a.k = int32(k());
     a.x_row = a.m > 1 ? x.strides[0] : 0;
-    const int64 w_row = a.n > 1 ? w.strides[0] : 0;
-    a.w = {w.as<uint8>(), bytes_of(w.dtype, w_row), w.dtype, !is_block(w.dtype) && packs(w, w_row)};
-    a.x_packs = packs(x, a.x_row), a.y_packs = packs(y, a.n);
+    a.w = rows_of(weight(0));
+    a.x_packs = packs(x, a.x_row), a.y_packs = packs(y(), y().shape[1]);
     a.blocks_m = int32(ceil_div<int64>(a.m, tile_m)),
     a.blocks_n = int32(ceil_div<int64>(a.n, tile_n));
+    a.more[0].first = a.more[1].first = a.n;
+    // All weights are read alike.
+    for (int i = 1; i < num_weights; i++) a.w.packs = a.w.packs && rows_of(weight(i)).packs;
+    if (has_epilogue) {
+      const auto& epilogue = *static_cast<const EpilogueAttributes*>(call.attributes);
+      if (epilogue.has_bias) a.bias = call.in[2].data;
+      if (epilogue.has_residual) a.residual = call.in[3].data;
+      a.activation = epilogue.activation;
+    }
+    if (has_parts) add_parts(a);
+    if (is_gated) {
+      a.more[0].w = rows_of(weight(1));
+      a.activation = static_cast<const GatedAttributes*>(call.attributes)->activation;
+      a.is_gated = true;
+    }
     return a;
   }
+
+ private:
+  static bool packs(const View& v, int64 row) {
+    return is_aligned(v.data) && bytes_of(v.dtype, row) % 16 == 0;
+  }
+  static WeightRows rows_of(const View& w) {
+    const int64 row = w.shape[0] > 1 ? w.strides[0] : 0;
+    return {w.as<uint8>(), bytes_of(w.dtype, row), w.dtype, !is_block(w.dtype) && packs(w, row),
+            bytes_of(w.dtype, w.shape[1])};
+  }
+  void add_parts(LinearArgs& a) const {
+    const bool has_bias = static_cast<const PartsAttributes*>(call.attributes)->has_bias;
+    if (has_bias) a.bias = call.in[4].data;
+    int64 first = 0;
+    for (int i = 1; i < num_weights; i++) {
+      first += weight(i - 1).shape[0];
+      a.more[i - 1] = {rows_of(weight(i)), y(i).data, has_bias ? call.in[4 + i].data : nullptr,
+                       int32(first)};
+    }
+  }
 };
+/// Adds L for linear and linear_mixed_epilogue.
+template <class L, unsigned families>
+void add_linear(KernelList& list, const char* form, DType x, DType w, uint32 flags = 0) {
+  add_kernel<L, families>(list, form, {kLinear, x, flags}, w);
+  add_kernel<L, families>(list, form, {kLinearMixedEpilogue, x, flags}, w);
+}
+/// Adds L for linear_parts and gated_linear.
+template <class L, unsigned families>
+void add_several(KernelList& list, const char* form, DType x, DType w, uint32 flags = 0) {
+  add_kernel<L, families>(list, form, {kLinearParts, x, flags}, w);
+  add_kernel<L, families>(list, form, {kGatedLinear, x, flags}, w);
+}
 
 // A few rows. Each group of a block's waves computes kColumns columns of y; its lanes read packs
 // along k. W: a loader; rows: the most rows of x.
@@ -110,27 +243,35 @@ struct LinearVector {
     const uint8* x[rows];
     for (int m = 0; m < rows; m++)
       x[m] = args.x_of(first_m + m < args.m ? first_m + m : args.m - 1);
-    multiply(ctx, shared, args, args.waves, x, args.w, first_m, block.n);
+    multiply(
+        ctx, shared, args, args.waves, x, [&](int column) { return args.row_of(column); }, first_m,
+        block.n);
   }
 
-  /// The block's columns of rows [first_m, first_m + rows) of y: x by some of the weights' rows.
   template <class Ctx>
+  static WICK_DEVICE void prefetch(const Ctx& ctx, const Args& args) {
+    const int columns = columns_of_block(Ctx::kWave, args.waves);
+    args.prefetch(ctx, args.place(ctx.block().x).n * columns, columns);
+  }
+
+  /// The block's columns of rows [first_m, first_m + rows) of y. row_of(column): its weights.
+  template <class Ctx, class RowOf>
   static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
-                                   int waves, const uint8* (&x)[rows],
-                                   const WeightRows& weight_rows, int first_m, int block_n) {
+                                   int waves, const uint8* (&x)[rows], const RowOf& row_of,
+                                   int first_m, int block_n) {
     const int group_n = (block_n * Ctx::kWaves + ctx.wave()) / waves * kColumns;
     const int lane = ctx.wave() % waves * Ctx::kWave + ctx.lane(), lanes = waves * Ctx::kWave;
     const uint8* w[kColumns];
     // Columns beyond the last repeat it and are not stored.
     for (int n = 0; n < kColumns; n++)
-      w[n] = weight_rows.row(group_n + n < args.n ? group_n + n : args.n - 1);
+      w[n] = row_of(group_n + n < args.n ? group_n + n : args.n - 1);
 
     float sums[rows][kColumns] = {};
     const auto add = [&](DType dtype, bool x_packs) {
       for (int k = lane * W::kPack; k < args.k; k += lanes * W::kPack) {
         typename W::Pack packs[kColumns];
         WICK_UNROLL
-        for (int n = 0; n < kColumns; n++) packs[n] = W::load(weight_rows, w[n], k, args.k);
+        for (int n = 0; n < kColumns; n++) packs[n] = W::load(args.w, w[n], k, args.k);
         WICK_UNROLL
         for (int part = 0; part < W::kPack / kPart; part++) {
           float weights[kColumns][kPart];
@@ -173,14 +314,26 @@ struct LinearVector {
       if (ctx.lane() == 0) shared.partial[ctx.wave()][m * kColumns + n] = sums[m][n];
     }
     ctx.sync();
-    // One thread per element of y.
+    // One thread per sum, or per pair of them.
     const int group = ctx.thread() / (rows * kColumns), element = ctx.thread() % (rows * kColumns);
     if (group >= Ctx::kWaves / waves) return;
-    float sum = shared.partial[group * waves][element];
-    for (int i = 1; i < waves; i++) sum += shared.partial[group * waves + i][element];
     const int m = first_m + element / kColumns;
     const int n = (block_n * (Ctx::kWaves / waves) + group) * kColumns + element % kColumns;
-    if (m < args.m && n < args.n) args.store(m, n, sum);
+    if (m < args.m && n < args.n) store(args, waves, shared.partial, group, element, m, n);
+  }
+  /// Adds up the sums of a group's waves for an element, and stores y's of row m and column n.
+  static WICK_DEVICE void store(const LinearArgs& args, int waves,
+                                float (*partial)[rows * kColumns], int group, int element, int m,
+                                int n) {
+    const auto sum_of = [&](int of) {
+      float sum = partial[group * waves][of];
+      for (int i = 1; i < waves; i++) sum += partial[group * waves + i][of];
+      return sum;
+    };
+    if (!args.is_gated)
+      args.store(m, n, sum_of(element));
+    else if (n % 2 == 0)
+      args.store_gated(m, n / 2, sum_of(element), sum_of(element + 1));
   }
 };
 
@@ -189,11 +342,17 @@ struct LinearVectorLaunch {
   static constexpr int kRows =
       16;  // the most that these kernels accept; a block computes 1, 4 or 8
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    if (const char* why = LinearCall::check(call)) return why;
-    return call.out[0].shape[0] > kRows ? "x has more than 16 rows" : nullptr;
+    const LinearCall linear(call);
+    if (const char* why = linear.check()) return why;
+    if constexpr (requires { W::kWholePacks; })
+      for (int i = 0; i < linear.num_weights; i++)
+        if (linear.k() % W::kPack != 0 || !is_aligned(linear.weight(i).data) ||
+            linear.weight(i).strides[0] % W::kPack != 0)
+          return "the weights' rows are not whole packs, aligned to 16 bytes";
+    return linear.m() > kRows ? "x has more than 16 rows" : nullptr;
   }
   static Status run(const Call& call) {
-    const int64 m = call.out[0].shape[0];
+    const int64 m = LinearCall(call).m();
     if (m == 1) return run_rows<1>(call);
     return m <= 4 ? run_rows<4>(call) : run_rows<8>(call);
   }
@@ -202,14 +361,15 @@ struct LinearVectorLaunch {
   template <int rows>
   static Status run_rows(const Call& call) {
     using K = LinearVector<typename W::template ForRows<rows>, rows>;
+    const LinearCall linear(call);
     const int wave = wave_of(call.device);
-    const int waves = K::waves_for(wave, ceil_div<int64>(call.out[0].shape[0], rows),
-                                   call.out[0].shape[1], call.in[0].shape[1]);
-    return launch<K>({LinearCall::args(call, rows, K::columns_of_block(wave, waves)), waves}, call);
+    const int waves = K::waves_for(wave, ceil_div<int64>(linear.m(), rows), linear.n(), linear.k());
+    return launch<K>({linear.args(rows, K::columns_of_block(wave, waves)), waves}, call);
   }
 };
 
-/// Adds the kernels of linear_matrix.cpp.
+/// Add the kernels of linear_direct.cpp and linear_matrix.cpp, which compile slowly.
+void add_direct_linear(KernelList&);
 void add_matrix_linear(KernelList&);
 
 }  // namespace wick::gpu

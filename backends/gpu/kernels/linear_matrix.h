@@ -111,14 +111,15 @@ struct LinearMatrix {
 template <class T, MatrixTile tile>
 struct LinearMatrixLaunch {
   static const char* accepts(const Call& call, const DeviceInfo& info) {
-    if (const char* why = LinearCall::check(call)) return why;
-    if (tile.m == kLargeMatrixTile.m &&
-        LinearCall::blocks(call, tile.m, tile.n) < info.compute_units)
+    const LinearCall linear(call);
+    if (const char* why = linear.check()) return why;
+    if (const char* why = linear.check_rows()) return why;
+    if (tile.m == kLargeMatrixTile.m && linear.blocks(tile.m, tile.n) < info.compute_units)
       return "large tiles would leave compute units idle";
     return nullptr;
   }
   static Status run(const Call& call) {
-    return launch<LinearMatrix<T, tile>>(LinearCall::args(call, tile.m, tile.n), call);
+    return launch<LinearMatrix<T, tile>>(LinearCall(call).args(tile.m, tile.n), call);
   }
 };
 

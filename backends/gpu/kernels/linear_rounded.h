@@ -2,73 +2,12 @@
 // neighbours with a step of their own (decision 11). An instruction adds four products of bytes, of
 // which an x has two.
 #pragma once
+#include "device/join_bytes.h"
 #include "kernels/linear.h"
+#include "kernels/weight_units.h"
 #include "scalar/activation_steps.h"
 
 namespace wick::gpu {
-
-/// Formats whose bytes hold the lower bits of two neighbouring runs.
-template <class F>
-inline constexpr bool kPairsRuns = __is_base_of(blocks::Large<F::kDType, F::kBits>, F);
-
-/// The runs of a row that a lane reads at once: quants plus kBias as signed bytes.
-template <class F>
-struct UnitOfWeights {
-  static constexpr int kRuns = kPairsRuns<F> ? 2 : 1, kScales = QuantRun<F>::kScales;
-  static constexpr int kWords = blocks::kRun / 4;
-  static constexpr int kBias = kQuantBias<F> == 128 ? 0 : kQuantBias<F>;
-  uint32 words[kRuns][kWords];
-  BlockScale scales[kRuns][kScales];
-
-  /// Those from element k on, a multiple of 32 kRuns.
-  static WICK_DEVICE UnitOfWeights load(const uint8* row, int k) {
-    UnitOfWeights w;
-    if constexpr (kPairsRuns<F>) {
-      w.load_pair(row + int64(k / kBlockElements<F>) * kBlockBytes<F>,
-                  k % kBlockElements<F> / blocks::kRun);
-    } else {
-      const QuantRun<F> run = load_run<F>(row, k);
-      WICK_UNROLL
-      for (int i = 0; i < kWords; i++)
-        w.words[0][i] = kQuantBias<F> == 128 ? run.words[i] ^ 0x80808080u : run.words[i];
-      WICK_UNROLL
-      for (int g = 0; g < kScales; g++) w.scales[0][g] = run.scales[g];
-    }
-    return w;
-  }
-
- private:
-  /// Runs `run` and run + 1. One load has all scales.
-  WICK_DEVICE void load_pair(const uint8* block, int run) {
-    uint32 head[4], low[kWords];
-    load_words<F>(block, head);
-    load_words<F>(block + F::low(run).byte, low);
-    WICK_UNROLL
-    for (int i = 0; i < kWords; i++) {
-      words[0][i] = low[i] & 0x0f0f0f0fu;
-      words[1][i] = low[i] >> 4 & 0x0f0f0f0fu;
-    }
-    if constexpr (F::kHighBytes > 0) {
-      uint32 high[kWords];
-      load_words<F>(block + F::high(run).byte, high);
-      WICK_UNROLL
-      for (int i = 0; i < kWords; i++) {
-        words[0][i] |= (high[i] >> run & 0x01010101u) << 4;
-        words[1][i] |= (high[i] >> (run + 1) & 0x01010101u) << 4;
-      }
-    }
-    const float scale = to_float(f16{uint16(head[0])}),
-                offset = to_float(f16{uint16(head[0] >> 16)});
-    WICK_UNROLL
-    for (int i = 0; i < 2; i++) {
-      const uint32 shift = (run + i) % 4 * 8, b0 = head[1] >> shift & 255,
-                   b4 = head[2] >> shift & 255, b8 = head[3] >> shift & 255;
-      const uint32 s = run < 4 ? b0 & 63 : (b8 & 15) | b0 >> 6 << 4;
-      const uint32 o = run < 4 ? b4 & 63 : b8 >> 4 | b4 >> 6 << 4;
-      scales[i][0] = {scale * float(int(s)), -(offset * float(int(o)))};
-    }
-  }
-};
 
 /// x's integers for 32 neighbours: high * 256 + low, all signed bytes, and the sums of each 16.
 struct RunOfX {
@@ -100,31 +39,43 @@ WICK_DEVICE float add_run(const UnitOfWeights<F>& w, int r, const RunOfX& x, flo
 }
 
 // Each group of a block's waves computes kColumns columns of y, as in LinearVector, whose exact
-// product the block computes instead if it finds a number that is not rounded.
+// product the block computes instead if it finds a number that is not rounded. A block has the
+// columns of `turns` blocks of LinearVector, one after the other: each block rounds all of x.
 template <class F, int rows>
 struct RoundedVector {
   using Exact = LinearVector<BlockWeightsBy8<F>, rows>;  // in few registers
   using Unit = UnitOfWeights<F>;
-  using Args = typename Exact::Args;
+  struct Args : LinearArgs {
+    int32 waves;  // as LinearVector's
+    int32 turns;
+  };
   static constexpr int kThreads = Exact::kThreads, kColumns = Exact::kColumns;
   static constexpr int kRuns = rows == 1 ? 128 : 64;  // of a part of x in shared memory
   static constexpr int kUnits = kRuns / Unit::kRuns;
   static constexpr int kHalf = blocks::kRun / 2;  // a thread rounds so many
   static constexpr int kResidentBlocks = 3;
   static constexpr int threads(int) { return kThreads; }
-  static Grid grid(int wave, const Args& a) { return Exact::grid(wave, a); }
-  /// As LinearVector::waves_for. Fewer blocks: each of them rounds all of x.
+  static Grid grid(int, const Args& a) { return {a.blocks_m * a.blocks_n}; }
+  static constexpr int kMaxTurns = rows == 1 ? 32 : 8;
+  static constexpr int64 kBusyBlocks = 384;  // three on each multiprocessor of a large card
+  /// As LinearVector::waves_for.
   static int waves_for(int wave, int64 blocks_m, int64 n, int64 k) {
-    constexpr int64 kBusyBlocks = 256;
     int waves = 1;
     while (waves < kThreads / wave && waves * wave * Unit::kRuns * blocks::kRun < k &&
-           blocks_m * ceil_div<int64>(n, Exact::columns_of_block(wave, waves)) < kBusyBlocks)
+           blocks_m * ceil_div<int64>(n, Exact::columns_of_block(wave, waves)) <
+               kBusyBlocks * 2 / 3)
       waves *= 2;
     return waves;
+  }
+  static int turns_for(int wave, int waves, int64 blocks_m, int64 n) {
+    const int64 blocks = blocks_m * ceil_div<int64>(n, Exact::columns_of_block(wave, waves));
+    const int64 turns = ceil_div(blocks, kBusyBlocks);
+    return int(turns < kMaxTurns ? turns : kMaxTurns);
   }
   template <class Ctx>
   struct Shared {
     typename Exact::template Shared<Ctx> exact;
+    float sums_of[kMaxTurns][Ctx::kWaves][rows * kColumns];
     // High bytes of the runs' first and second halves, then low bytes; the units' first runs, then
     // the second ones: neighbouring lanes read neighbouring 16 bytes.
     alignas(16) uint32 bytes[rows][4][kRuns][4];
@@ -134,27 +85,24 @@ struct RoundedVector {
   };
 
   template <class Ctx>
+  static WICK_DEVICE void prefetch(const Ctx& ctx, const Args& args) {
+    const int columns = Exact::columns_of_block(Ctx::kWave, args.waves) * args.turns;
+    args.prefetch(ctx, args.place(ctx.block().x).n * columns, columns);
+  }
+
+  template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     const auto block = args.place(ctx.block().x);
-    const int first_m = block.m * rows;
+    const int first_m = block.m * rows, first_turn = block.n * args.turns;
     const uint8* x[rows];
     for (int m = 0; m < rows; m++)
       x[m] = args.x_of(first_m + m < args.m ? first_m + m : args.m - 1);
-    multiply(ctx, shared, args, args.waves, x, args.w, first_m, block.n);
-  }
+    const auto row_of = [&](int column) {
+      return args.row_of(column < args.n ? column : args.n - 1);  // those beyond are not stored
+    };
+    const int lane = ctx.wave() % args.waves * Ctx::kWave + ctx.lane(),
+              lanes = args.waves * Ctx::kWave;
 
-  /// As LinearVector::multiply.
-  template <class Ctx>
-  static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
-                                   int waves, const uint8* (&x)[rows],
-                                   const WeightRows& weight_rows, int first_m, int block_n) {
-    const int group_n = (block_n * Ctx::kWaves + ctx.wave()) / waves * kColumns;
-    const int lane = ctx.wave() % waves * Ctx::kWave + ctx.lane(), lanes = waves * Ctx::kWave;
-    const uint8* w[kColumns];
-    for (int n = 0; n < kColumns; n++)
-      w[n] = weight_rows.row(group_n + n < args.n ? group_n + n : args.n - 1);
-
-    float sums[rows][kColumns] = {};
     for (int first = 0; first < args.k; first += kRuns * blocks::kRun) {
       ctx.sync();  // the part before is read
       round(ctx, shared, args, x, first);
@@ -162,28 +110,67 @@ struct RoundedVector {
       int is_exact = 0;
       WICK_UNROLL
       for (int i = 0; i < Ctx::kWaves; i++) is_exact |= shared.is_exact[i];
-      if (is_exact != 0)
-        return Exact::multiply(ctx, shared.exact, args, waves, x, weight_rows, first_m, block_n);
-      const int units = (args.k - first) / (blocks::kRun * Unit::kRuns);
-      for (int at = lane; at < (units < kUnits ? units : kUnits); at += lanes) {
-        Unit weights[kColumns];
+      if (is_exact != 0) return run_exact(ctx, shared, args, x, row_of, first_m, first_turn);
+      const int all = (args.k - first) / (blocks::kRun * Unit::kRuns);
+      const int units = all < kUnits ? all : kUnits;
+      WICK_ROLL
+      for (int turn = 0; turn < args.turns; turn++) {
+        const int group_n =
+            ((first_turn + turn) * Ctx::kWaves + ctx.wave()) / args.waves * kColumns;
+        if (group_n >= args.n) break;
+        const uint8* w[kColumns];
         WICK_UNROLL
-        for (int n = 0; n < kColumns; n++)
-          weights[n] = Unit::load(w[n], first + at * blocks::kRun * Unit::kRuns);
-        WICK_UNROLL
-        for (int m = 0; m < rows; m++) WICK_UNROLL
-        for (int r = 0; r < Unit::kRuns; r++) {
-          const RunOfX run = read(shared, m, r * kUnits + at);
+        for (int n = 0; n < kColumns; n++) w[n] = row_of(group_n + n);
+        float sums[rows][kColumns] = {};
+        for (int at = lane; at < units; at += lanes) {
+          Unit weights[kColumns];
           WICK_UNROLL
           for (int n = 0; n < kColumns; n++)
-            sums[m][n] = add_run<F>(weights[n], r, run, sums[m][n]);
+            weights[n] = Unit::load(w[n], first / (blocks::kRun * Unit::kRuns) + at);
+          WICK_UNROLL
+          for (int m = 0; m < rows; m++) WICK_UNROLL
+          for (int r = 0; r < Unit::kRuns; r++) {
+            const RunOfX run = read(shared, m, r * kUnits + at);
+            WICK_UNROLL
+            for (int n = 0; n < kColumns; n++)
+              sums[m][n] = add_run<F>(weights[n], r, run, sums[m][n]);
+          }
+        }
+        WICK_UNROLL
+        for (int m = 0; m < rows; m++) WICK_UNROLL
+        for (int n = 0; n < kColumns; n++) {
+          masks_down<Ctx::kWave / 2, 1>(
+              [&]<int mask>() { sums[m][n] += ctx.template shuffle_xor<mask>(sums[m][n]); });
+          float& sum = shared.sums_of[turn][ctx.wave()][m * kColumns + n];
+          if (ctx.lane() == 0) sum = first == 0 ? sums[m][n] : sum + sums[m][n];
         }
       }
     }
-    Exact::finish(ctx, shared.exact, args, waves, sums, first_m, block_n);
+    ctx.sync();
+    const int per_turn = Ctx::kWaves / args.waves * rows * kColumns;
+    for (int i = ctx.thread(); i < args.turns * per_turn; i += kThreads) {
+      const int turn = i / per_turn, group = i % per_turn / (rows * kColumns),
+                element = i % (rows * kColumns);
+      const int m = first_m + element / kColumns;
+      const int n = ((first_turn + turn) * (Ctx::kWaves / args.waves) + group) * kColumns +
+                    element % kColumns;
+      if (m >= args.m || n >= args.n) continue;
+      Exact::store(args, args.waves, shared.sums_of[turn], group, element, m, n);
+    }
   }
 
  private:
+  /// The exact product of all turns.
+  template <class Ctx, class RowOf>
+  static WICK_DEVICE void run_exact(const Ctx& ctx, Shared<Ctx>& shared, const Args& args,
+                                    const uint8* (&x)[rows], const RowOf& row_of, int first_m,
+                                    int first_turn) {
+    WICK_ROLL
+    for (int turn = 0; turn < args.turns; turn++) {
+      ctx.sync();  // the sums of the turn before are read
+      Exact::multiply(ctx, shared.exact, args, args.waves, x, row_of, first_m, first_turn + turn);
+    }
+  }
   /// Rounds x from element `first` on, or finds that it may not.
   template <class Ctx>
   static WICK_DEVICE void round(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
@@ -191,7 +178,8 @@ struct RoundedVector {
     int is_exact = 0;
     for (int m = 0; m < rows; m++) {
       for (int at = ctx.thread(); at < 2 * kRuns; at += kThreads) {
-        const int half = at % 2, run = at / 2 % Unit::kRuns * kUnits + at / 2 / Unit::kRuns;
+        const int half = at % 2, of_part = at / 2;
+        const int run = Unit::place_of(of_part) * kUnits + Unit::unit_of(of_part);
         float v[kHalf];
         load_floats(args.dtype, x[m], first + at * kHalf, args.k, args.x_packs, v);
         uint32 most = 0;  // the bits of magnitudes are in the order of their values
@@ -203,19 +191,19 @@ struct RoundedVector {
         const uint32 other = ctx.template shuffle_xor<1>(most);
         const ActivationStep step(__builtin_bit_cast(float, other > most ? other : most));
         is_exact |= step.is_valid() ? 0 : 1;
-        uint32 high[kHalf / 4] = {}, low[kHalf / 4] = {};
         int sum = 0;
         WICK_UNROLL
-        for (int e = 0; e < kHalf; e++) {
-          const int v16 = step.round(v[e]);
-          sum += v16;
-          high[e / 4] |= uint32((v16 + 128) >> 8 & 255) << e % 4 * 8;
-          low[e / 4] |= uint32(v16 & 255) << e % 4 * 8;
-        }
-        WICK_UNROLL
         for (int i = 0; i < kHalf / 4; i++) {
-          shared.bytes[m][half][run][i] = high[i];
-          shared.bytes[m][2 + half][run][i] = low[i];
+          int rounded[4], raised[4];
+          WICK_UNROLL
+          for (int e = 0; e < 4; e++) {
+            rounded[e] = step.round(v[4 * i + e]);
+            raised[e] =
+                rounded[e] + 128;  // its second byte is the high one, beside a signed low one
+            sum += rounded[e];
+          }
+          shared.bytes[m][half][run][i] = join_bytes<1>(raised);
+          shared.bytes[m][2 + half][run][i] = join_bytes<0>(rounded);
         }
         shared.sums[m][half][run] = sum;
         if (half == 0) shared.steps[m][run] = step.step();
@@ -246,10 +234,10 @@ struct RoundedVectorLaunch {
   static const char* accepts(const Call& call, const DeviceInfo& info) {
     if (const char* why = LinearVectorLaunch<BlockWeights<F>>::accepts(call, info)) return why;
     // The rows of a block of rows are all rounded or all exact, and so must all of x's be.
-    return call.out[0].shape[0] > kRows ? "x has more than 8 rows" : nullptr;
+    return LinearCall(call).m() > kRows ? "x has more than 8 rows" : nullptr;
   }
   static Status run(const Call& call) {
-    const int64 m = call.out[0].shape[0];
+    const int64 m = LinearCall(call).m();
     if (m == 1) return run_rows<1>(call);
     return m <= 4 ? run_rows<4>(call) : run_rows<kRows>(call);
   }
@@ -258,11 +246,13 @@ struct RoundedVectorLaunch {
   template <int rows>
   static Status run_rows(const Call& call) {
     using K = RoundedVector<F, rows>;
+    const LinearCall linear(call);
     const int wave = wave_of(call.device);
-    const int waves = K::waves_for(wave, ceil_div<int64>(call.out[0].shape[0], rows),
-                                   call.out[0].shape[1], call.in[0].shape[1]);
-    return launch<K>({LinearCall::args(call, rows, K::Exact::columns_of_block(wave, waves)), waves},
-                     call);
+    const int64 blocks_m = ceil_div<int64>(linear.m(), rows), n = linear.n();
+    const int waves = K::waves_for(wave, blocks_m, n, linear.k());
+    const int turns = K::turns_for(wave, waves, blocks_m, n);
+    const int columns = K::Exact::columns_of_block(wave, waves) * turns;
+    return launch<K>({linear.args(rows, columns), waves, turns}, call);
   }
 };
 

@@ -26,13 +26,22 @@ struct VectorAlongK {
   static constexpr int kResidentBlocks = rows <= 4 ? 2 : 1;
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) { return {a.blocks}; }
-  static int columns_of_block(int wave, bool shared) {
+  static WICK_HD int columns_of_block(int wave, bool shared) {
     return shared ? kColumns : kColumns * (kThreads / wave);
   }
   template <class Ctx>
   struct Shared {
     C partial[Ctx::kWaves][rows * kColumns];
   };
+
+  template <class Ctx>
+  static WICK_DEVICE void prefetch(const Ctx& ctx, const Args& args) {
+    const auto block = args.place(ctx.block().x);
+    const int columns = columns_of_block(Ctx::kWave, args.shared), first = block.n * columns;
+    const int64 most = Ctx::kPrefetchBytes / columns, bytes = args.k * int64(sizeof(T));
+    for (int i = ctx.thread(); i < columns && first + i < args.n; i += kThreads)
+      ctx.prefetch(block.b + (first + i) * args.b_steps.row, bytes < most ? bytes : most);
+  }
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {

@@ -10,9 +10,10 @@ namespace wick::gpu {
 /// Weights [n, k] as a kernel's argument.
 struct WeightRows {
   const uint8* data;
-  int64 row_bytes;
+  int64 row_bytes;  // from one row to the next
   DType dtype;
-  bool packs;  // of floats: rows are aligned to 16 bytes
+  bool packs;        // of floats: rows are aligned to 16 bytes
+  int64 used_bytes;  // of a row
 
   WICK_DEVICE const uint8* row(int n) const { return data + n * row_bytes; }
 };

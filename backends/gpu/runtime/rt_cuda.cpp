@@ -983,6 +983,23 @@ cudaError_t allow_dynamic(const void* stub, int32 device, int shared_bytes) {
   return error;
 }
 
+/// Whether kernels wait themselves until those before have finished, so that they may start early. That
+/// depends on the code that the device runs, which is the same for all kernels of the module.
+bool waits_itself(const void* stub, int32 device) {
+  constexpr int kMaxKnown = 64;
+  static std::atomic<int8> known[kMaxKnown] = {};  // 1: no, 2: yes
+  if (device >= kMaxKnown) return false;
+  if (const int8 answer = known[device].load(std::memory_order_relaxed)) return answer == 2;
+  cudaFuncAttributes facts{};
+  if (cudaFuncGetAttributes(&facts, stub) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  const bool waits = facts.ptxVersion >= kOverlapArch;
+  known[device].store(waits ? 2 : 1, std::memory_order_relaxed);
+  return waits;
+}
+
 }  // namespace
 
 int wave_of(int32) { return kDeviceWave; }  // of every NVIDIA card so far
@@ -1004,9 +1021,16 @@ Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads,
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return {};  // no blocks; CUDA calls that an error
   void* parameters[] = {const_cast<void*>(args), &at->record};
   cudaError_t error = allow_dynamic(stub, call.device, shared_bytes);
-  if (error == cudaSuccess)
-    error = cudaLaunchKernel(stub, dim3(grid.x, grid.y, grid.z), dim3(threads), parameters,
-                             size_t(shared_bytes), at->handle);
+  if (error == cudaSuccess) {
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(grid.x, grid.y, grid.z), config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = size_t(shared_bytes), config.stream = at->handle;
+    config.attrs = &early, config.numAttrs = waits_itself(stub, call.device) ? 1 : 0;
+    error = cudaLaunchKernelExC(&config, stub, parameters);
+  }
   if (error == cudaSuccess) {
     at->last_kernel.store(kernel, std::memory_order_relaxed);
     at->unread = true;

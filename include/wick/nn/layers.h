@@ -53,6 +53,8 @@ struct WICK_API RmsNorm {
   RmsNorm(Parameters& parameters, const std::string& name, int64_t dim,
           const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
+  /// The factors [dim]: the weight, or 1 + weight.
+  Tensor scale() const;
 
  private:
   Tensor frozen_scale_;  // 1 + weight, if that is asked for and does not change

@@ -1,6 +1,7 @@
 // Matrix products.
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "wick/core/tensor.h"
 
@@ -34,15 +35,29 @@ struct EpilogueOptions {
 /// dtype       f32 beside an f16 or bf16 x: the sums are not rounded to x's dtype; else x's own
 /// Error: as for matmul, plus 0.5 ulp for the bias, times the slope of the activation, which is at
 /// most 1.13; plus the activation's own error. Where one kernel of a card computes all, it rounds
-/// once, at the end; else, as on the CPU, for weights of another dtype and for the gradient of an
-/// activation, every step rounds to y's dtype. Matrix units of cards multiply more than 16 rows of
-/// f16 or bf16 by a block weight that is rounded to x's dtype: |e| <= 2 u sum|x weight| + 1 ulp, u:
-/// unit roundoff of that dtype. The CPU, and cards with up to 8 rows, round x beside a
-/// block weight unless set_round_activations(false): each of 32 neighbours by at most 1 / 65024 of
-/// the largest.
+/// once, at the end; else, as on the CPU with weights of another dtype and for the gradient of an
+/// activation, every step rounds to y's dtype. Cards multiply two or more rows of f16 or bf16 by a
+/// block weight that is rounded to x's dtype: |e| <= 2 u sum|x weight| + 1 ulp, u: unit roundoff of
+/// that dtype. The CPU, and cards with up to 8 rows of another dtype or one row, round x: each of
+/// 32 neighbours by at most 1 / 65024 of the largest. With set_round_activations(false) neither is
+/// rounded, but for the weight beside more than 16 rows of f16 or bf16.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch.
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                        const EpilogueOptions& options = {});
+/// linear(x, weights[i], biases[i]) for every i. Cards multiply one row of x by up to three weights
+/// of one dtype in one launch.
+///
+/// weights  [out_i, in] each, as of linear
+/// biases   as many [out_i], each of which may be empty; or an empty list
+/// Returns [..., out_i] each. Errors: as for linear; kInvalidArgument for another number of biases.
+WICK_API std::vector<Tensor> linear_parts(const Tensor& x, const std::vector<Tensor>& weights,
+                                          const std::vector<Tensor>& biases = {});
+/// activation(x gateᵀ) (x upᵀ), the inner values of a gated MLP: x [..., in], gate and up [out, in]
+/// as weights of linear, result [..., out]. Where one kernel computes all, as on cards for one row,
+/// it rounds once, at the end; else every step rounds. Error and errors: as for linear and mul.
+/// Source: Shazeer 2020, arXiv:2002.05202.
+WICK_API Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up,
+                             Activation activation = Activation::kSilu);
 /// Rows of x times the transposes of weights selected by ids: y[t, j] = x[t] weight[ids[t, j]]^T. A
 /// layer of a mixture of experts, whose router has selected J experts for each of T tokens; nothing
 /// waits for the ids.

@@ -84,9 +84,17 @@ void RowsCache::fork(int64_t from, int64_t to) {
 AttentionCache::KeysValues RowsCache::write(const Tensor& keys, const Tensor& values,
                                             const Tensor& positions, const Tensor& visible) {
   write_rows(keys_, positions, keys);
+  if (sizes_.shared_values == 0) write_rows(values_, positions, values);
+  return written(visible);
+}
+
+AttentionCache::Rows RowsCache::rows_at(const Tensor& positions) {
+  return sizes_.shared_values > 0 ? Rows{} : Rows{&keys_, &values_, positions};
+}
+
+AttentionCache::KeysValues RowsCache::written(const Tensor& visible) const {
   const Tensor all = narrow(keys_, 2, 0, bucket_);
   if (sizes_.shared_values > 0) return {all, narrow(all, 3, 0, sizes_.shared_values), visible};
-  write_rows(values_, positions, values);
   return {all, narrow(values_, 2, 0, bucket_), visible};
 }
 
@@ -234,6 +242,14 @@ AttentionCache::KeysValues WindowCache::write(const Tensor& keys, const Tensor& 
   const Tensor at = positions - base_;
   write_rows(keys_, at, keys);
   write_rows(values_, at, values);
+  return written(visible);
+}
+
+AttentionCache::Rows WindowCache::rows_at(const Tensor& positions) {
+  return {&keys_, &values_, positions - base_};
+}
+
+AttentionCache::KeysValues WindowCache::written(const Tensor& visible) const {
   return {narrow(keys_, 2, 0, bucket_), narrow(values_, 2, 0, bucket_), visible - base_};
 }
 

@@ -65,6 +65,21 @@ class AttentionCache : public LayerCache {
   /// written yet are among them; causal attention masks these. values: empty if they are shared.
   virtual KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                            const Tensor& visible) = 0;
+  /// Keys and values of a cache in rows, and the rows [B, T] of tokens at `positions`: for
+  /// rope_into. Empty if the cache does not lie so.
+  struct Rows {
+    Var *keys = nullptr, *values = nullptr;  // [B, G, S, D]
+    Tensor at = {};
+  };
+  virtual Rows rows_at(const Tensor& positions) {
+    (void)positions;
+    return {};
+  }
+  /// The result of `write`, of a cache with rows.
+  virtual KeysValues written(const Tensor& visible) const {
+    (void)visible;
+    return {};
+  }
   /// Whether a sequence has tokens before the starts that `prepare` got last.
   bool has_earlier() const { return has_earlier_; }
 
@@ -102,6 +117,8 @@ class RowsCache final : public PositionsCache {
   void fork(int64_t from, int64_t to) override;
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                    const Tensor& visible) override;
+  Rows rows_at(const Tensor& positions) override;
+  KeysValues written(const Tensor& visible) const override;
 
  private:
   KeysValuesSizes sizes_;
@@ -154,6 +171,8 @@ class WindowCache final : public AttentionCache {
   void fork(int64_t from, int64_t to) override;
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                    const Tensor& visible) override;
+  Rows rows_at(const Tensor& positions) override;
+  KeysValues written(const Tensor& visible) const override;
 
  private:
   void set_bases();

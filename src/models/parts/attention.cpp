@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/fused/rope_into.h"
 #include "wick/ops/arrange.h"
+#include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/compare.h"
 #include "wick/ops/create.h"
+#include "wick/ops/matmul.h"
 #include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
 #include "wick/ops/where.h"
@@ -58,14 +61,17 @@ HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const
   head_weights = p.take(norm + ".weight", {heads, head_dim}, {1, 0});
 }
 
-HeadsProjection::Heads HeadsProjection::operator()(const Tensor& x) const {
-  Tensor y = projection(x), gate;
-  if (has_gate) {
-    const Tensor both = reshape(y, {x.size(0), x.size(1), heads, 2 * head_dim});
-    gate = narrow(both, 3, head_dim, head_dim);
-    y = reshape(narrow(both, 3, 0, head_dim), {x.size(0), x.size(1), heads * head_dim});
-  }
-  y = split_heads(y);
+HeadsProjection::Heads HeadsProjection::heads_of(const Tensor& of_projection) const {
+  const int64_t b = of_projection.size(0), t = of_projection.size(1);
+  if (!has_gate) return {reshape(of_projection, {b, t, heads, head_dim}), {}};
+  const Tensor both = reshape(of_projection, {b, t, heads, 2 * head_dim});
+  return {narrow(both, 3, 0, head_dim), narrow(both, 3, head_dim, head_dim)};
+}
+
+HeadsProjection::Heads HeadsProjection::of_projection(const Tensor& of_projection) const {
+  const auto [x, gate] = heads_of(of_projection);
+  const Tensor y =
+      split_heads(has_gate ? reshape(x, {x.size(0), x.size(1), heads * head_dim}) : of_projection);
   return {norm_later ? y : of_heads(y), gate};
 }
 
@@ -119,6 +125,18 @@ Attention::Attention(const AttentionOptions& o, Parameters& p, const std::string
   if (o.keys_of < 0 && !o.values_of_keys)
     v_proj_.emplace(o, p, name + "v_proj", o.key_value_heads, "");
   if (o.sinks) sinks_ = p.take(name + "sinks.weight", {o.heads}, {0, o.deviation});
+  if (k_proj_ && q_proj_.head_norm.rms && k_proj_->head_norm.rms && !p.only_shapes() &&
+      !p.options().trainable)
+    norms_ = stack({q_proj_.head_norm.rms->scale(), k_proj_->head_norm.rms->scale()}, 0);
+}
+
+/// Whether queries, keys and values of the projections need no more than rope_into does.
+bool Attention::adds_in_one_step(const AttentionCache::Rows& rows) const {
+  const AttentionOptions& o = options_;
+  const bool has_norms = o.qk_norm != QkNorm::kNone;
+  return rows.keys && k_proj_ && v_proj_ && o.rotary_dim == o.head_dim && o.clip == 0 &&
+         !o.norm_after_rope && !o.keeps_keys && value_norm_.is_identity() &&
+         (!has_norms || (o.qk_norm == QkNorm::kHead && norms_));
 }
 
 Tensor Attention::turned(const Tensor& heads, const HeadsProjection& projection,
@@ -130,12 +148,26 @@ Tensor Attention::turned(const Tensor& heads, const HeadsProjection& projection,
   return options_.norm_after_rope ? projection.of_heads(y) : y;
 }
 
+/// Of x by each projection that the layer has: of queries, of keys, of values.
+std::vector<Tensor> Attention::projected(const Tensor& x) const {
+  std::vector<Tensor> weights, biases;
+  const auto add = [&](const HeadsProjection& of) {
+    weights.push_back(of.projection.weight);
+    biases.push_back(of.projection.bias.defined() ? of.projection.bias.tensor() : Tensor());
+  };
+  add(q_proj_);
+  if (k_proj_) add(*k_proj_);
+  if (v_proj_) add(*v_proj_);
+  return linear_parts(x, weights, biases);
+}
+
 /// The keys and values to attend to: of the tokens, or all of the cache, to which it adds them.
-AttentionCache::KeysValues Attention::keys_values(const Tensor& x, const Step& step) const {
+AttentionCache::KeysValues Attention::keys_values(std::span<const Tensor> of_projections,
+                                                  const Step& step) const {
   if (options_.keys_of >= 0) return step.kept->at(options_.keys_of);
-  const Tensor plain = k_proj_->split_heads(k_proj_->projection(x));  // [B, T, G, D]
+  const Tensor plain = k_proj_->split_heads(of_projections[1]);  // [B, T, G, D]
   const Tensor heads = k_proj_->norm_later ? plain : k_proj_->of_heads(plain),
-               values = v_proj_ ? (*v_proj_)(x).x : plain;
+               values = v_proj_ ? v_proj_->of_projection(of_projections[2]).x : plain;
   AttentionCache::KeysValues all = {transpose(turned(heads, *k_proj_, step), 1, 2),
                                     transpose(value_norm_(values), 1, 2), step.visible};
   if (AttentionCache* const cache = step.cache_of<AttentionCache>(options_.layer))
@@ -144,12 +176,31 @@ AttentionCache::KeysValues Attention::keys_values(const Tensor& x, const Step& s
   return all;
 }
 
+/// The tokens' queries and the keys and values that they attend to.
+Attention::AddedTokens Attention::added_tokens(std::span<const Tensor> of_projections,
+                                               const Step& step) const {
+  AttentionCache* const cache = step.cache_of<AttentionCache>(options_.layer);
+  const AttentionCache::Rows rows =
+      cache && k_proj_ && !grad_enabled() ? cache->rows_at(step.positions) : AttentionCache::Rows();
+  if (!adds_in_one_step(rows)) {
+    const HeadsProjection::Heads queries = q_proj_.of_projection(of_projections[0]);
+    return {turned(queries.x, q_proj_, step), queries.gate, keys_values(of_projections, step)};
+  }
+  const auto [x, gate] = q_proj_.heads_of(of_projections[0]);
+  const Rotation& rope = options_.slides ? step.local_rope : step.rope;
+  const RopeIntoOptions options{.pairs = options_.pairs, .norms = norms_, .eps = options_.norm.eps};
+  const Tensor queries =
+      rope_into(*rows.keys, *rows.values, x, k_proj_->heads_of(of_projections[1]).x,
+                v_proj_->heads_of(of_projections[2]).x, rope.tables, rope.rows, rows.at, options);
+  return {queries, gate, cache->written(step.visible)};
+}
+
 Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& residual) const {
   const int64_t b = x.size(0), t = x.size(1);
-  const HeadsProjection::Heads queries = q_proj_(x);
-  const Tensor q = options_.temperature(transpose(turned(queries.x, q_proj_, step), 1, 2),
-                                        step.positions);  // [B, H, T, D]
-  const auto [k, v, positions] = keys_values(x, step);    // [B, G, S, D]
+  const std::vector<Tensor> of_projections = projected(x);
+  const auto [turned_queries, gate, keys_and_values] = added_tokens(of_projections, step);
+  const Tensor q = options_.temperature(transpose(turned_queries, 1, 2), step.positions);
+  const auto& [k, v, positions] = keys_and_values;  // [B, G, S, D]
   SdpaOptions sdpa_options = options_.sdpa;
   if (sdpa_options.is_causal) sdpa_options.positions = positions;
   // Fewer keys than a chunk are the keys of the first chunk.
@@ -163,7 +214,7 @@ Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& re
   }
   if (options_.sinks) sdpa_options.sinks = sinks_;
   Tensor y = transpose(sdpa(q, k, v, sdpa_options), 1, 2);  // [B, T, H, D]
-  if (queries.gate) y = y * sigmoid(queries.gate);
+  if (gate) y = y * sigmoid(gate);
   return o_proj_(reshape(y, {b, t, options_.heads * options_.head_dim}), {.residual = residual});
 }
 

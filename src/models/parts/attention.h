@@ -1,6 +1,7 @@
 // Attention, and how queries, keys and values are made for it.
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,9 @@ struct HeadsProjection {
   /// norm: the name of the norm; "" for values, which have at most the value_norm.
   HeadsProjection(const AttentionOptions& options, Parameters& p, const std::string& name,
                   int64_t heads, const std::string& norm, bool has_gate = false);
-  Heads operator()(const Tensor& x) const;  // of [B, T, hidden]
+  /// Of the projection's result.
+  Heads of_projection(const Tensor& of_projection) const;
+  Heads heads_of(const Tensor& of_projection) const;  // neither normalized nor clipped
   /// The projection's output without the gate's rows as heads, before the norm of each head.
   Tensor split_heads(const Tensor& y) const;
   Tensor of_heads(const Tensor& y) const;  // the norm of each head
@@ -85,7 +88,16 @@ class Attention final : public Mixer {
 
  private:
   const AttentionOptions options_;
-  AttentionCache::KeysValues keys_values(const Tensor& x, const Step& step) const;
+  struct AddedTokens {
+    Tensor queries, gate;  // [B, T, H, D]
+    AttentionCache::KeysValues all;
+  };
+
+  std::vector<Tensor> projected(const Tensor& x) const;
+  AddedTokens added_tokens(std::span<const Tensor> of_projections, const Step& step) const;
+  bool adds_in_one_step(const AttentionCache::Rows& rows) const;
+  AttentionCache::KeysValues keys_values(std::span<const Tensor> of_projections,
+                                         const Step& step) const;
   Tensor turned(const Tensor& heads, const HeadsProjection& projection, const Step& step) const;
 
   const std::optional<Alibi> alibi_;
@@ -94,6 +106,7 @@ class Attention final : public Mixer {
   const Norm value_norm_;                           // with values_of_keys or value_norm
   const Linear o_proj_;
   Parameter sinks_;  // [H]
+  Tensor norms_;     // [2, D]: of the heads of queries and of keys, if they do not change
 };
 
 }  // namespace wick

@@ -51,9 +51,15 @@ Mlp::Mlp(const MlpOptions& o, Parameters& p, const std::string& name)
                 {.bias = o.bias, .deviation = o.output_deviation}) {}
 
 Tensor Mlp::operator()(const Tensor& x, const Tensor& residual) const {
-  const Tensor inner = gate_proj ? glu((*gate_proj)(x), up_proj(x))
-                                 : up_proj(x, {.activation = activation_of(glu.act)});
-  return down_proj(inner, {.residual = residual});
+  return down_proj(inner(x), {.residual = residual});
+}
+
+Tensor Mlp::inner(const Tensor& x) const {
+  const Activation activation = activation_of(glu.act);
+  if (!gate_proj) return up_proj(x, {.activation = activation});
+  if (glu.limit == 0 && !gate_proj->bias.defined() && !up_proj.bias.defined())
+    return gated_linear(x, gate_proj->weight, up_proj.weight, activation);
+  return glu((*gate_proj)(x), up_proj(x));
 }
 
 }  // namespace wick

@@ -35,6 +35,9 @@ struct Mlp {
   Mlp(const MlpOptions& options, Parameters& p, const std::string& name);
   /// Adds the residual of x's shape, unless it is empty.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
+
+ private:
+  Tensor inner(const Tensor& x) const;  // the input of down_proj
 };
 
 }  // namespace wick

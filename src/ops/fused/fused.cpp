@@ -81,6 +81,12 @@ bool run_fused(const Op& op, FusedOperands in, FusedOperands out, Attributes att
   return false;
 }
 
+bool run_group(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes) {
+  if (!wants_kernel()) return false;
+  const CompositeScope may_decline(CompositeMode::kAuto);
+  return run_fused(op, in, out, attributes);
+}
+
 void launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes) {
   Declined declined;
   if (!try_launch(op, in, out, attributes, &declined))

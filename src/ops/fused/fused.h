@@ -37,7 +37,10 @@ using FusedOperands = std::initializer_list<FusedOperand>;
 /// Runs the op's kernel if the mode wants one and one takes the operands. False: take the composite,
 /// which the mode then allows; else an error.
 bool run_fused(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes = {});
-/// The same for an op without a composite: an error if no kernel takes the operands.
+/// run_fused for ops in a row that have kernels of their own, which the caller runs one by one if this
+/// is false: the mode is about those.
+bool run_group(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes = {});
+/// run_fused for an op without a composite: an error if no kernel takes the operands.
 void launch(const Op& op, FusedOperands in, FusedOperands out, Attributes attributes = {});
 
 /// A tensor [A, B, C, D] laid out [A, C, B, D]: its transpose of dims 1 and 2 is contiguous.

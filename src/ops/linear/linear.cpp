@@ -1,12 +1,15 @@
 // linear: a product with weights as they lie, of x's dtype or another, and its epilogue.
 #include "ops/linear/linear.h"
 
+#include <algorithm>
+
 #include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/reduce/reduce.h"
 #include "wick/abi/ops/linear_epilogue.h"
 #include "wick/abi/ops/matmul.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/matmul.h"
@@ -16,10 +19,26 @@
 namespace wick {
 namespace {
 
-/// The whole weight in a wide dtype: for devices and dtypes without a kernel.
+/// x times the weight decoded to a wide dtype: for devices and dtypes without a kernel. For more than 16 rows blocks become
+/// numbers of x's dtype, as in the kernels on matrix units: GPUs have none for many rows, since a product of one dtype is
+/// faster.
 Tensor composite(const Tensor& x, const Tensor& weight) {
-  const DType wide = wide_dtype_of(x, weight);
-  return cast(matmul(cast(x, wide), transpose(cast(weight, wide))), x.dtype());
+  const bool is_half = x.dtype() == DType::kF16 || x.dtype() == DType::kBf16;
+  const DType wide = is_half && is_block(weight.dtype()) && count_rows(x) > 16
+                         ? x.dtype()
+                         : wide_dtype_of(x, weight);
+  const Tensor wide_x = cast(x, wide);
+  const auto product = [&](const Tensor& some) {
+    return cast(matmul(wide_x, transpose(cast(some, wide))), x.dtype());
+  };
+  constexpr int64_t kMaxDecoded = int64_t{1} << 28;  // elements at a time
+  const int64_t rows = weight.size(0),
+                step = std::max<int64_t>(1, kMaxDecoded / std::max<int64_t>(1, weight.size(1)));
+  if (rows <= step || weight.dtype() == wide) return product(weight);
+  std::vector<Tensor> parts;
+  for (int64_t first = 0; first < rows; first += step)
+    parts.push_back(product(narrow(weight, 0, first, std::min(step, rows - first))));
+  return cat(parts, -1);
 }
 
 /// Of x and the weight.
@@ -59,10 +78,6 @@ Tensor mixed_product(const Tensor& x, const Tensor& weight) {
                 .rule_for_both = true});
 }
 
-struct ActivationFacts {
-  EpilogueActivation in_kernels;
-  Tensor (*op)(Tensor x);
-};
 /// In the order of Activation.
 constexpr ActivationFacts kActivations[] = {
     {EpilogueActivation::kNone, [](Tensor x) { return x; }},
@@ -71,7 +86,6 @@ constexpr ActivationFacts kActivations[] = {
     {EpilogueActivation::kGelu, gelu},
     {EpilogueActivation::kGeluTanh, gelu_tanh},
 };
-const ActivationFacts& facts_of(Activation activation) { return kActivations[int(activation)]; }
 
 /// What linear returns.
 struct LinearResult {
@@ -109,9 +123,11 @@ Tensor by_kernel(const Tensor& x, const Tensor& weight, const Tensor& bias,
     return b.dtype() == x.dtype() && b.device() == x.device() && b.rank() == 1 &&
            b.size(0) == out && b.strides()[0] == 1;
   };
-  const bool fits = x.dtype() == weight.dtype() && is_floating(x.dtype()) && x.numel() > 0 &&
-                    out > 0 && x.is_contiguous() && weight.strides()[1] == 1 &&
-                    (!bias || is_row(bias)) && (!o.residual || o.residual.is_contiguous());
+  const bool is_mixed = x.dtype() != weight.dtype();
+  const bool fits = is_floating(x.dtype()) && x.numel() > 0 && out > 0 && x.is_contiguous() &&
+                    weight.strides()[1] == 1 && (!bias || is_row(bias)) &&
+                    (!o.residual || o.residual.is_contiguous()) &&
+                    !(is_mixed && result.dtype != x.dtype());
   if (!fits || !wants_kernel()) return {};
   const std::vector<const Tensor*> inputs = [&] {
     std::vector<const Tensor*> all{&x, &weight};
@@ -129,11 +145,11 @@ Tensor by_kernel(const Tensor& x, const Tensor& weight, const Tensor& bias,
   };
   const View views[] = {matrix(x, in), make_view(weight), bias ? make_view(bias) : make_view(x),
                         matrix(o.residual ? o.residual : y, out), matrix(y, out)};
-  const EpilogueAttributes attributes{.activation = facts_of(o.activation).in_kernels,
+  const EpilogueAttributes attributes{.activation = wick::facts_of(o.activation).in_kernels,
                                       .has_bias = bool(bias),
                                       .has_residual = bool(o.residual)};
-  if (!try_launch(x.device(), kLinearEpilogue, {views, 4}, {views + 4, 1},
-                  attributes_of(attributes), nullptr))
+  const Op& op = is_mixed ? kLinearMixedEpilogue : kLinearEpilogue;
+  if (!try_launch(x.device(), op, {views, 4}, {views + 4, 1}, attributes_of(attributes), nullptr))
     return {};
   const int bias_at = bias ? 2 : -1, residual_at = o.residual ? int(inputs.size()) - 1 : -1;
   return record("linear", y, inputs, kKeepInput0 | kKeepInput1,
@@ -147,6 +163,8 @@ Tensor by_kernel(const Tensor& x, const Tensor& weight, const Tensor& bias,
 }
 
 }  // namespace
+
+const ActivationFacts& facts_of(Activation activation) { return kActivations[int(activation)]; }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const EpilogueOptions& options) {
@@ -167,7 +185,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
     if (const Tensor y = by_kernel(x, weight, bias, options, result)) return y;
   if (has_options) {
     Tensor y = linear(is_wide ? cast(x, result.dtype) : x, weight, bias);
-    y = facts_of(options.activation).op(std::move(y));
+    y = wick::facts_of(options.activation).op(std::move(y));
     return options.residual ? std::move(y) + options.residual : y;
   }
   const Tensor y =

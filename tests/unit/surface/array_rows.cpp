@@ -330,6 +330,15 @@ std::vector<SurfaceRow> product_rows() {
                return linear(six(d), ones({1, 3}, {.device = d}));
              }),
              {3, 12}),
+      row_of("linear_parts", of([](D d) {
+               return cat(linear_parts(six(d), {ones({1, 3}, {.device = d}), six(d)}), -1);
+             }),
+             {3, 5, 14, 12, 14, 50}),
+      row_of("gated_linear", of([](D d) {
+               return gated_linear(six(d), ones({1, 3}, {.device = d}), ones({1, 3}, {.device = d}),
+                                   Activation::kRelu);
+             }),
+             {9, 144}),
       row_of("expert_linear", of([](D d) {
                return expert_linear(six(d), reshape(six(d), {2, 1, 3}),
                                     reshape(integers(d, {1, 0}), {2, 1}));

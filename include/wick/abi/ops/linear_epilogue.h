@@ -22,4 +22,29 @@ struct EpilogueAttributes {
 /// y[m, n] = f(bias[n] + sum over k of x[m, k] weight[n, k]) + residual[m, n].
 inline constexpr Op kLinearEpilogue{"linear_epilogue", "TTT*:*", attributes<EpilogueAttributes>};
 
+/// The same with a weight as kLinear's, of another dtype than x. The residual and y are of x's.
+inline constexpr Op kLinearMixedEpilogue{"linear_mixed_epilogue", "T*TT:T",
+                                         attributes<EpilogueAttributes>};
+
+struct PartsAttributes {
+  static constexpr const char* kLayout = "i32 parts, i32 has_bias";
+  int32 parts;     // 2 or 3; weights, biases and results beyond them are any views, and not used
+  int32 has_bias;  // else the biases are any views, and are not read
+};
+
+/// in x [M, K], weights w_i [N_i, K] of x's dtype or another, all with inner strides of 1, biases
+/// b_i [N_i], contiguous; out y_i [M, N_i], contiguous: y_i[m, n] = b_i[n] + sum over k of x[m, k]
+/// w_i[n, k].
+inline constexpr Op kLinearParts{"linear_parts", "T***TTT:TTT", attributes<PartsAttributes>};
+
+struct GatedAttributes {
+  static constexpr const char* kLayout = "i32 activation, i32 reserved";
+  EpilogueActivation activation;
+  int32 reserved = 0;
+};
+
+/// in x [M, K], gate and up [N, K] of x's dtype or another, all with inner strides of 1; out y [M,
+/// N], contiguous: y[m, n] = f(sum over k of x[m, k] gate[n, k]) times the same of up.
+inline constexpr Op kGatedLinear{"gated_linear", "T**:T", attributes<GatedAttributes>};
+
 }  // namespace wick

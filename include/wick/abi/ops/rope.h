@@ -14,4 +14,16 @@ struct RopeAttributes {
 /// outside of [0, P) is an id error.
 inline constexpr Op kRope{"rope", "TRRI:T", attributes<RopeAttributes>};
 
+struct RopeIntoAttributes {
+  static constexpr const char* kLayout = "i32 interleaved, i32 has_norms, f64 eps";
+  int32 interleaved;  // as RopeAttributes'
+  int32 has_norms;    // else norms is any view, and is not read
+  double eps;         // of the norms
+};
+/// rope of q and k, and k and v written into caches at rows `at`. in q [B, T, H, D], k and v [B, T,
+/// G, D], cos and sin [P, D / 2], positions [B, T] in [0, P), at [B, T] in [0, S), norms [2, D],
+/// contiguous: weights of an rms_norm of each head of q and of k before; out y [B, T, H, D],
+/// contiguous, keys and values [B, G, S, D], whose other rows stay.
+inline constexpr Op kRopeInto{"rope_into", "TTTRRIIT:TTT", attributes<RopeIntoAttributes>};
+
 }  // namespace wick
