@@ -75,7 +75,7 @@ Row sample_row() {
   row.long_geometries = {{{{3, 33347}, {3}}, {70, 50, 95}}, {{{5, 20011}, {5}}, {100, 0, 100}}};
   row.bench = Geometry{{{8, 32000}, {8}}, {80, 40, 95}};
   row.kernels = [](const std::vector<DType>& d) {
-    return std::vector<KernelQuestion>{{kSample, d[0]}};
+    return std::vector<KernelQuestion>{{kSample, d[0], DType::kI32}};
   };
   return row;
 }

@@ -25,7 +25,7 @@ constexpr Sampling kSampling = {reading<T, Compute<T>>(), weights<Compute<T>>};
 template <>
 void add_family<"sample">(Table& table) {
   for_each(FloatTypes{}, [&]<class T>() {
-    table.add(kSample, kDTypeOf<T>,
+    table.add(kSample, kDTypeOf<T>, DType::kI32,
               {.accepts = accepts_unit_strides,
                .scratch_bytes = sample_scratch,
                .run = run_sample,

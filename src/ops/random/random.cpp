@@ -7,10 +7,10 @@
 
 #include "base/calling.h"
 #include "base/parallel.h"
-#include "base/philox.h"
 #include "core/device_state.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/random/normal.h"
+#include "ops/random/philox.h"
 #include "ops/random/uniform.h"
 #include "scalar/cast.h"
 #include "scalar/round_up.h"
@@ -290,7 +290,7 @@ Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOption
   const Stream stream(weights.device(), 4 * rows * draws);
   const auto uniform = [&](int64_t i) {  // in (0, 1)
     const auto words = philox4x32(stream.first + uint64_t(i), 0, stream.seed);
-    return (double(pair_of(words.data()) >> 12) + 0.5) * 0x1p-52;
+    return (double(pair_of(words.w) >> 12) + 0.5) * 0x1p-52;
   };
   std::vector<double> keys(static_cast<size_t>(n));
   std::vector<int64> order(static_cast<size_t>(n));

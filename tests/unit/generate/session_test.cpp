@@ -686,7 +686,7 @@ class Launches : public ::testing::TestWithParam<std::tuple<const char*, Switche
 TEST_P(Launches, OfTwoStepsWithinABucketAreTheSameToTheByte) {
   const auto [name, switches] = GetParam();
   const Device under = Device::parse(name);
-  if (kernels_of(under, kSample, DType::kF32).empty())
+  if (kernels_of(under, kSample, DType::kF32, DType::kI32).empty())
     GTEST_SKIP() << name << " has no kernel of sample";
   const Device device = test::recorder_of(under);
   const Decoder decoder = small_decoder(device, switches);

@@ -4,8 +4,8 @@
 
 #include "../expect.h"
 #include "../threads_scope.h"
-#include "base/philox.h"
 #include "ops/random/normal.h"
+#include "ops/random/philox.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -31,8 +31,7 @@ TEST(Rand, IsTheStreamOfPhilox) {
   Device::cpu().set_seed(9);
   const std::vector<float> x = rand({6}).to_vector<float>();
   for (int i = 0; i < 6; i++)
-    EXPECT_EQ(x[size_t(i)],
-              float(philox4x32(uint64_t(i) / 4, 0, 9)[size_t(i) % 4] >> 8) * 0x1p-24f);
+    EXPECT_EQ(x[size_t(i)], float(philox4x32(uint64_t(i) / 4, 0, 9)[i % 4] >> 8) * 0x1p-24f);
   EXPECT_EQ(rand({1}).item<float>(), float(philox4x32(2, 0, 9)[0] >> 8) * 0x1p-24f);
 }
 

@@ -1,4 +1,4 @@
-#include "base/philox.h"
+#include "ops/random/philox.h"
 
 #include <cstring>
 
@@ -56,7 +56,7 @@ void philox_words(uint64_t first, uint64_t key, uint32_t* words, int64_t blocks)
                                       : narrow(first, key, words, blocks);
        i < blocks; i++) {
     const auto block = philox4x32(first + uint64_t(i), 0, key);
-    std::memcpy(words + 4 * i, block.data(), sizeof block);
+    std::memcpy(words + 4 * i, block.w, sizeof block);
   }
 }
 
