@@ -166,7 +166,8 @@ void run_chat(const Options& options) {
     fail_input(options.model.path, "the model has no chat template; wick generate continues texts");
   const uint64_t seed = start_sampling(options.sampling, model);
   const SessionOptions session{.capacity = options.model.context,
-                               .sampling = sampling_of(options.sampling, model)};
+                               .sampling = sampling_of(options.sampling, model),
+                               .seed = seed};
   Chat chat(model, {.messages = beginning(options.system),
                     .max_tokens = options.max_tokens,
                     .stop = options.sampling.stop,

@@ -40,6 +40,16 @@ void print_backends() {
   std::printf("best     %s\n", to_string(Device::best()).c_str());
 }
 
+/// The kernels of an op for a dtype, with an operand of any dtype ("*") of that dtype too, else of
+/// the first one that has kernels.
+std::vector<KernelSummary> kernels_with_any(const Device& device, const Op& op, DType dtype) {
+  auto kernels = kernels_of(device, op, dtype);
+  const bool has_any = std::string_view(op.operands).find('*') != std::string_view::npos;
+  for (int any = 0; has_any && kernels.empty() && any < kNumDTypes; any++)
+    kernels = kernels_of(device, op, dtype, DType(any));
+  return kernels;
+}
+
 /// Prints, per op and dtype, K: a kernel of wick, L: a vendor library, -: no kernel. Ops without a
 /// kernel may run as composites.
 void print_ops(const Device& device) {
@@ -49,7 +59,7 @@ void print_ops(const Device& device) {
   for (const Op* op : ops_of(Device::cpu())) {
     std::printf("%-24s", op->name);
     for (int d = 0; d < kNumDTypes; d++) {
-      const auto kernels = kernels_of(device, *op, DType(d));
+      const auto kernels = kernels_with_any(device, *op, DType(d));
       std::printf("%8s", kernels.empty() ? "-" : kernels[0].library ? "L" : "K");
     }
     std::printf("\n");

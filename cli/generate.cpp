@@ -52,7 +52,8 @@ void generate(const Options& options) {
   if (prompt.ids.empty()) fail_input("--prompt", "expected a text, got nothing");
   const uint64_t seed = start_sampling(options.sampling, model);
   const SessionOptions session{.capacity = options.model.context,
-                               .sampling = sampling_of(options.sampling, model)};
+                               .sampling = sampling_of(options.sampling, model),
+                               .seed = seed};
 
   const InterruptWatch watch;
   if (!options.json) print_text(images.empty() ? text : text + "\n");

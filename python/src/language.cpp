@@ -113,6 +113,21 @@ void bind_session(nb::module_& m) {
            "Samples the next token of each sequence and returns the tokens.")
       .def("rewind", &Session::rewind, nb::arg("length"), nb::arg("sequence") = 0, WithoutGil(),
            "Keeps the first `length` tokens of a sequence.")
+      .def(
+          "set_sampling",
+          [](Session& s, int64_t sequence, const nb::kwargs& keywords) {
+            (void)s.length(sequence);
+            const Sampling now = s.options().each[size_t(sequence)].sampling;
+            const Sampling next = with_sampling_keywords(now, keywords);
+            const ReleasedGil others_run;
+            s.set_sampling(next, sequence);
+          },
+          nb::arg("sequence") = 0, nb::arg("keywords"),
+          "Changes keywords of sampling (temperature, top_k ...) of a sequence from its next token "
+          "on; the others stay.")
+      .def("set_mask", &Session::set_mask, nb::arg("mask") = nb::none(), WithoutGil(),
+           "Allows each sequence only some ids: bit i % 32 of word i // 32 of its row allows id i. "
+           "mask: i32 or u32 [sequences, ceil(vocab_size / 32)]; None allows all.")
       .def("length", &Session::length, nb::arg("sequence") = 0,
            "The tokens of a sequence, the one sampled last included.")
       .def("stopped", &Session::stopped, nb::arg("sequence") = 0,

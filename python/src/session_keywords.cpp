@@ -58,22 +58,28 @@ void set_on_logits(SessionOptions& options, nb::handle value, const std::string&
   options.on_logits = on_logits_of(value, where);
 }
 
+void set_each(SessionOptions& options, nb::handle value, const std::string& where);
+
 constexpr SessionKeyword kKeywords[] = {
-    {"temperature", "float", "0: always the likeliest token", &set_number<&Sampling::temperature>},
-    {"top_k", "int", "keeps the k likeliest tokens; 0: all", &set_top_k},
+    {"temperature", "float", "0: always the likeliest token", &set_number<&Sampling::temperature>,
+     true},
+    {"top_k", "int", "keeps the k likeliest tokens; 0: all", &set_top_k, true},
     {"top_p", "float", "keeps the likeliest tokens that together reach p; 1: all",
-     &set_number<&Sampling::top_p>},
+     &set_number<&Sampling::top_p>, true},
     {"min_p", "float", "keeps tokens of at least p times the likeliest's probability; 0: all",
-     &set_number<&Sampling::min_p>},
+     &set_number<&Sampling::min_p>, true},
     {"repetition_penalty", "float",
      "makes tokens that occurred, in the prompt too, less likely; 1: off",
-     &set_number<&Sampling::repetition_penalty>},
+     &set_number<&Sampling::repetition_penalty>, true},
     {"frequency_penalty", "float", "subtracted from a token's logit per occurrence",
-     &set_number<&Sampling::frequency_penalty>},
+     &set_number<&Sampling::frequency_penalty>, true},
     {"presence_penalty", "float", "subtracted from the logits of tokens that occurred",
-     &set_number<&Sampling::presence_penalty>},
-    {"logit_bias", "dict[int, float]", "added to the logits of these tokens", &set_logit_bias},
-    {"seed", "int", "repeats the random numbers; without it each session draws another", &set_seed},
+     &set_number<&Sampling::presence_penalty>, true},
+    {"logit_bias", "dict[int, float]", "added to the logits of these tokens", &set_logit_bias,
+     true},
+    {"seed", "int",
+     "repeats the random numbers; sequence b has seed + b; without it each session draws another",
+     &set_seed},
     {"on_logits", "Callable[[Tensor], Tensor]",
      "takes the logits [1, V] of the next token, and gives those to sample from", &set_on_logits},
     {"stop_ids", "list[int]", "tokens that end a text, instead of the model's; []: no token does",
@@ -86,23 +92,58 @@ constexpr SessionKeyword kKeywords[] = {
     {"chunk", "int", "tokens of a prompt that are read at once",
      &set_integer<&SessionOptions::chunk>},
     {"sequences", "int", "sequences that grow together", &set_integer<&SessionOptions::sequences>},
+    {"each", "list[dict]",
+     "for each sequence the keywords of sampling, seed among them, that differ from the others'",
+     &set_each},
     {"graphs", "bool", "captures steps that are alike once, and queues them at once", &set_graphs},
 };
+
+/// The options with one more keyword's value, unless it is None.
+void set_keyword(SessionOptions& options, nb::handle key, nb::handle value, bool only_sampling) {
+  const std::string name = text_of(key, "session");
+  const SessionKeyword* found = nullptr;
+  for (const SessionKeyword& keyword : kKeywords)
+    if (name == keyword.name && (keyword.of_sampling || !only_sampling)) found = &keyword;
+  check(found != nullptr, ErrorCode::kDTypeMismatch, "session",
+        only_sampling ? "no keyword of sampling: " : "no keyword ", name);
+  if (!value.is_none()) found->set(options, value, name);
+}
+
+void set_each(SessionOptions& options, nb::handle value, const std::string& where) {
+  options.each.clear();
+  for (const nb::handle own : list_of(value, where, "a list of dicts, one for each sequence")) {
+    if (!PyDict_Check(own.ptr())) fail_type(where, "a dict of keywords for each sequence", own);
+    SessionOptions one;
+    one.sampling = options.sampling;
+    for (const auto& [key, setting] : nb::borrow<nb::dict>(own)) {
+      const bool is_seed = text_of(key, where) == "seed";
+      set_keyword(one, key, setting, !is_seed);
+    }
+    options.each.push_back({.sampling = one.sampling, .seed = one.seed});
+  }
+}
 
 }  // namespace
 
 std::span<const SessionKeyword> session_keywords() { return kKeywords; }
 
 SessionOptions with_keywords(SessionOptions options, const nb::dict& keywords) {
+  nb::object each = nb::none();
   for (const auto& [key, value] : keywords) {
-    const std::string name = text_of(key, "session");
-    const SessionKeyword* found = nullptr;
-    for (const SessionKeyword& keyword : kKeywords)
-      if (name == keyword.name) found = &keyword;
-    check(found != nullptr, ErrorCode::kDTypeMismatch, "session", "no keyword ", name);
-    if (!value.is_none()) found->set(options, value, name);
+    if (text_of(key, "session") == "each")
+      each = nb::borrow(value);  // last: the sequences have the others' values
+    else
+      set_keyword(options, key, value, false);
   }
+  if (!each.is_none()) set_each(options, each, "each");
   return options;
+}
+
+Sampling with_sampling_keywords(const Sampling& sampling, const nb::dict& keywords) {
+  SessionOptions options;
+  options.sampling = sampling;
+  for (const auto& [key, value] : keywords) set_keyword(options, key, value, true);
+  return options.sampling;
 }
 
 }  // namespace wick::python

@@ -17,7 +17,7 @@ Message = dict[str, Any]
 
 def _keywords(function: Callable[..., Any]) -> list[tuple[str, str, str]]:
     """The keywords of sessions that a method of LanguageModel takes: (name, type, meaning)."""
-    of_several = {"sequences"} if function.__name__ != "session" else set()
+    of_several = {"sequences", "each"} if function.__name__ != "session" else set()
     return [keyword for keyword in _wick._session_keywords() if keyword[0] not in of_several]
 
 

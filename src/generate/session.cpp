@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/calling.h"
 #include "base/environment.h"
 #include "base/log.h"
 #include "generate/capacity.h"
 #include "models/usable.h"
-#include "ops/random/uniform.h"
+#include "scalar/round_up.h"
+#include "wick/abi/ops/sample.h"
 #include "wick/models/finite.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
@@ -16,6 +18,7 @@
 #include "wick/ops/compare.h"
 #include "wick/ops/create.h"
 #include "wick/ops/gather.h"
+#include "wick/ops/random.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/sample.h"
 #include "wick/ops/shape.h"
@@ -27,11 +30,17 @@ namespace {
 
 TensorOptions ids_on(const Device& device) { return {.dtype = DType::kI64, .device = device}; }
 
-bool has_penalty(const Sampling& s) {
-  return s.repetition_penalty != 1 || s.frequency_penalty != 0 || s.presence_penalty != 0;
+SampleOptions options_of(const Sampling& s) {
+  return {.temperature = s.temperature,
+          .top_k = s.top_k,
+          .top_p = s.top_p,
+          .min_p = s.min_p,
+          .repetition_penalty = s.repetition_penalty,
+          .frequency_penalty = s.frequency_penalty,
+          .presence_penalty = s.presence_penalty};
 }
 
-void check_options(const SessionOptions& o, int64_t vocab_size) {
+void check_options(const SessionOptions& o) {
   const auto require = [](bool good, const char* name, const char* expected, auto got) {
     check(good, ErrorCode::kInvalidArgument, "Session", name, ": expected ", expected, ", got ",
           got);
@@ -39,21 +48,18 @@ void check_options(const SessionOptions& o, int64_t vocab_size) {
   require(o.sequences > 0, "sequences", "at least 1", o.sequences);
   require(o.chunk > 0, "chunk", "at least 1", o.chunk);
   require(o.capacity >= 0, "capacity", "at least 0", o.capacity);
-  const Sampling& s = o.sampling;
-  require(s.temperature >= 0 && std::isfinite(s.temperature), "temperature",
-          "a number of at least 0", s.temperature);
-  require(s.top_k >= 0, "top_k", "at least 0", s.top_k);
-  require(s.top_p > 0 && s.top_p <= 1, "top_p", "a number in (0, 1]", s.top_p);
-  require(s.min_p >= 0 && s.min_p <= 1, "min_p", "a number in [0, 1]", s.min_p);
-  require(s.repetition_penalty > 0 && std::isfinite(s.repetition_penalty), "repetition_penalty",
-          "a number above 0", s.repetition_penalty);
-  require(std::isfinite(s.frequency_penalty), "frequency_penalty", "a finite number",
-          s.frequency_penalty);
-  require(std::isfinite(s.presence_penalty), "presence_penalty", "a finite number",
-          s.presence_penalty);
+  require(o.each.empty() || int64_t(o.each.size()) == o.sequences, "each",
+          "no settings or those of each sequence", o.each.size());
+}
+
+void check_sampling(const Sampling& s, int64_t vocab_size) {
+  const Calling calling("Session");
+  (void)sample_settings({options_of(s)});
   for (const auto& [id, bias] : s.logit_bias) {
-    require(id >= 0 && id < vocab_size, "logit_bias", "ids of the vocabulary", id);
-    require(!std::isnan(bias), "logit_bias", "a number", bias);
+    check(id >= 0 && id < vocab_size, ErrorCode::kInvalidArgument, "Session",
+          "logit_bias: expected ids of the vocabulary, got ", id);
+    check(!std::isnan(bias), ErrorCode::kInvalidArgument, "Session",
+          "logit_bias: expected a number, got ", bias);
   }
 }
 
@@ -95,7 +101,9 @@ Session::Session(const CausalModel& model, const SessionOptions& options)
       has_prefixes_(model.facts().images && model.facts().images->prompt_is_prefix),
       why_no_graph_(why_no_graphs(model, options)) {
   const int64_t batch = options.sequences, vocab_size = model.facts().vocab_size;
-  check_options(options, vocab_size);
+  check_options(options);
+  if (options_.each.empty()) options_.each.assign(size_t(batch), {.sampling = options.sampling});
+  for (const SequenceOptions& own : options_.each) check_sampling(own.sampling, vocab_size);
   options_.capacity = capacity_of(options, model);
   cache_ = model.make_cache({.sequences = batch,
                              .capacity = options_.capacity,
@@ -107,18 +115,11 @@ Session::Session(const CausalModel& model, const SessionOptions& options)
   positions_ = Var(zeros({batch, 1}, ids_on(device)), false);
   history_ = Var(zeros({batch, capacity() + 1}, ids_on(device)), false);
   advance_ = Var(ones({batch, 1}, ids_on(device)), false);
-  uniform_ = Var(zeros({kDrawn, batch}, {.device = device}), false);
-  next_uniform_ = Var(zeros({1}, ids_on(device)), false);
-  one_ = ones({1}, ids_on(device));
-  not_finite_ = full({}, -1, ids_on(device));
-  const Sampling& sampling = options.sampling;
-  if (has_penalty(sampling)) counts_ = Var(zeros({batch, vocab_size}, {.device = device}), false);
-  if (!sampling.logit_bias.empty()) {
-    std::vector<float> bias(size_t(vocab_size), 0.f);
-    for (const auto& [id, value] : sampling.logit_bias) bias[size_t(id)] = float(value);
-    bias_ = Tensor::from(bias, device);
-  }
-  draw();
+  settings_ = Var(zeros({batch, kSampleSettings}, {.device = device}), false);
+  state_ = Var(zeros({batch, kSampleState}, ids_on(device)), false);
+  if (!options.seed)
+    options_.seed = uint64_t(randint(0, INT64_MAX, {1}, ids_on(device)).item<int64_t>());
+  write_settings();
   if (!why_no_graph_.empty()) note("session: steps are queued kernel by kernel: ", why_no_graph_);
 }
 
@@ -131,13 +132,65 @@ const Session::Row& Session::row(int64_t sequence) const {
   return rows_[size_t(sequence)];
 }
 
-void Session::draw() {
-  const Shape shape = {kDrawn, options_.sequences};
-  const TensorOptions options{.device = model_->options().device};
-  copy_(uniform_,
-        options_.seed ? uniform_of(*options_.seed, &drawn_, shape, options) : rand(shape, options));
-  fill_(next_uniform_, 0);
-  used_ = 0;
+/// Writes the settings of each sequence. Graphs read them anew, but for memory of the biases that
+/// had to grow.
+void Session::write_settings() {
+  const Device device = model_->options().device;
+  const int64_t batch = options_.sequences;
+  std::vector<SampleOptions> settings;
+  size_t most = 0;
+  for (const SequenceOptions& own : options_.each) {
+    settings.push_back(options_of(own.sampling));
+    most = std::max(most, own.sampling.logit_bias.size());
+  }
+  copy_(settings_, sample_settings(settings, device));
+  if (bias_.defined()) most = std::max(most, size_t(bias_.shape()[1]));
+  if (most == 0) return;
+  std::vector<int64_t> ids;
+  std::vector<float> biases;
+  for (const SequenceOptions& own : options_.each) {
+    const size_t end = ids.size() + most;
+    for (const auto& [id, bias] : own.sampling.logit_bias)
+      ids.push_back(id), biases.push_back(float(bias));
+    ids.resize(end, -1), biases.resize(end, 0);
+  }
+  const Shape shape = {batch, int64_t(most)};
+  if (!bias_.defined() || bias_.shape() != shape) {
+    captured_.reset();
+    bias_ids_ = Var(zeros(shape, ids_on(device)), false);
+    bias_ = Var(zeros(shape, {.device = device}), false);
+  }
+  copy_(bias_ids_, Tensor::from(ids, shape, device));
+  copy_(bias_, Tensor::from(biases, shape, device));
+}
+
+void Session::set_sampling(const Sampling& sampling, int64_t sequence) {
+  (void)row(sequence);
+  check_sampling(sampling, model_->facts().vocab_size);
+  const NoGrad off;
+  options_.each[size_t(sequence)].sampling = sampling;
+  write_settings();
+}
+
+void Session::set_mask(const Tensor& mask) {
+  if (!mask) {
+    if (mask_.defined()) captured_.reset();
+    mask_ = Var();
+    return;
+  }
+  const int64_t words = ceil_div(model_->facts().vocab_size, int64_t{32});
+  check(mask.dtype() == DType::kI32 || mask.dtype() == DType::kU32, ErrorCode::kDTypeMismatch,
+        "set_mask", "expected i32 or u32, got ", dtype_name(mask.dtype()));
+  check(mask.shape() == Shape({options_.sequences, words}), ErrorCode::kShapeMismatch, "set_mask",
+        "expected ", Shape({options_.sequences, words}), ", got ", mask.shape());
+  const NoGrad off;
+  const Tensor here = mask.to(model_->options().device);
+  if (mask_.defined() && mask_.tensor().dtype() == here.dtype()) {
+    copy_(mask_, here);
+  } else {
+    captured_.reset();
+    mask_ = Var(here, false);
+  }
 }
 
 std::vector<int64_t> Session::history(int64_t sequence) const {
@@ -149,11 +202,15 @@ std::vector<int64_t> Session::history(int64_t sequence) const {
 void Session::place() {
   const Device device = model_->options().device;
   const int64_t batch = options_.sequences;
-  std::vector<int64_t> last, moves;
-  for (const Row& row : rows_) {
+  std::vector<int64_t> last, moves, states;
+  for (size_t b = 0; b < rows_.size(); b++) {
+    const Row& row = rows_[b];
     last.push_back(std::max<int64_t>(row.length - 1, 0));
     moves.push_back(row.stopped ? 0 : 1);
+    const uint64_t seed = options_.each[b].seed.value_or(*options_.seed + b);
+    states.insert(states.end(), {int64_t(seed), row.sampled, row.length});
   }
+  copy_(state_, Tensor::from(states, {batch, kSampleState}, device));
   copy_(positions_, Tensor::from(last, {batch, 1}, device));
   copy_(advance_, Tensor::from(moves, {batch, 1}, device));
   copy_(tokens_, gather(history_, 1, positions_));
@@ -198,12 +255,6 @@ void Session::append_each(const std::vector<std::vector<int64_t>>& ids,
   for (size_t b = 0; b < ids.size(); b++) {
     if (!ids[b].empty()) rows_[b].stopped = false;
     rows_[b].length += int64_t(ids[b].size());
-  }
-  if (counts_.defined()) {
-    std::vector<float> more(size_t(batch * vocab_size), 0.f);
-    for (size_t b = 0; b < ids.size(); b++)
-      for (const int64_t id : ids[b]) more[b * size_t(vocab_size) + size_t(id)] += 1;
-    add_(counts_, Tensor::from(more, {batch, vocab_size}, model_->options().device));
   }
   place();
 }
@@ -356,7 +407,6 @@ void Session::advance() {
   const bool is_step = !hidden_ && std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
     return row.stopped || (row.cached + 1 == row.length && is_plain(row));
   });
-  if (used_ == kDrawn) draw();
   if (is_step) {
     std::vector<int64_t> starts, ends;
     for (const Row& row : rows_) {
@@ -370,9 +420,8 @@ void Session::advance() {
     if (!hidden_) read(std::vector<std::vector<int64_t>>(rows_.size()));
     sample_next();
   }
-  used_++;
   for (Row& row : rows_)
-    if (!row.stopped) row.length++;
+    if (!row.stopped) row.length++, row.sampled++;
 }
 
 /// Whether a graph can have captured the step: it depends on nothing that a host's number tells.
@@ -423,18 +472,8 @@ void Session::queue_step(const std::vector<int64_t>& ends) {
 void Session::sample_next() {
   const Tensor logits = model_->logits(hidden_);
   hidden_ = Tensor();
-  Tensor next = unsqueeze(choose(logits), 1);  // [B, 1]
-  // Of several sequences some may stop later, while a graph has captured the step.
-  if (rows_.size() > 1 || rows_[0].stopped) next = where(advance_.tensor() > 0, next, tokens_);
-  copy_(tokens_, next);
-  // Read back with the token, so that a fault costs no transfer of its own.
-  copy_(sampled_, where(is_usable(logits), tokens_, not_finite_));
-  add_(positions_, advance_);
-  scatter_(history_, 1, positions_, tokens_);
-  if (counts_.defined()) {
-    const Tensor drawn = cast(advance_, DType::kF32);  // a stopped row counts nothing
-    copy_(counts_, scatter_add(counts_, 1, tokens_, drawn));
-  }
+  append_tokens_({tokens_, sampled_, positions_, state_, history_}, choose(logits),
+                 advance_.tensor());
 }
 
 std::vector<int64_t> Session::step() {
@@ -457,15 +496,6 @@ void Session::rewind(int64_t length, int64_t sequence) {
   Row& now = rows_[size_t(sequence)];
   if (length == now.length) return;
   const NoGrad off;
-  if (counts_.defined()) {
-    std::vector<float> counts(size_t(counts_.shape()[1]), 0.f);
-    std::vector<int64_t> kept = history(sequence);
-    kept.resize(size_t(length));
-    for (const int64_t id : kept) counts[size_t(id)] += 1;
-    const Device device = model_->options().device;
-    scatter_(counts_, 0, full({1, counts_.shape()[1]}, double(sequence), ids_on(device)),
-             Tensor::from(counts, {1, counts_.shape()[1]}, device));
-  }
   // Tokens of a prefix have seen those that are dropped.
   const bool cuts_prefix = length < now.prefix;
   now.cached = cache_->truncate(sequence, cuts_prefix ? 0 : std::min(now.cached, length));
@@ -477,28 +507,19 @@ void Session::rewind(int64_t length, int64_t sequence) {
   place();
 }
 
-/// Samples the next tokens [B] from logits [B, V].
+/// Samples the next tokens [B] from logits [B, V]; -1 where the model's logits are not finite.
 Tensor Session::choose(const Tensor& logits) {
-  const Sampling& s = options_.sampling;
-  Tensor x = options_.on_logits ? options_.on_logits(logits) : logits;
-  if (bias_) x = x + cast(bias_, x.dtype());
-  if (counts_.defined()) {
-    x = cast(x, DType::kF32);
-    const Tensor occurred = counts_.tensor() > 0;
-    if (s.repetition_penalty != 1)
-      x = where(occurred, where(x > 0, x / s.repetition_penalty, x * s.repetition_penalty), x);
-    if (s.frequency_penalty != 0) x = x - counts_ * s.frequency_penalty;
-    if (s.presence_penalty != 0) x = x - cast(occurred, DType::kF32) * s.presence_penalty;
-  }
-  if (s.min_p > 0 && s.temperature > 0) {
-    // p >= min_p p_max for softmax(x / temperature): x >= x_max + temperature log(min_p).
-    const Tensor least =
-        amax(x, {.dims = {-1}, .keepdim = true}) + s.temperature * std::log(s.min_p);
-    x = where(x >= least, x, full({}, -INFINITY, {.dtype = x.dtype(), .device = x.device()}));
-  }
-  const Tensor uniform = squeeze(index_select(uniform_, 0, next_uniform_), 0);
-  add_(next_uniform_, one_);
-  return sample(x, uniform, {.temperature = s.temperature, .top_k = s.top_k, .top_p = s.top_p});
+  const Tensor no_ids;
+  SampleRows rows{.settings = settings_,
+                  .state = state_,
+                  .tokens = history_,
+                  .bias_ids = bias_ids_.defined() ? bias_ids_.tensor() : no_ids,
+                  .bias = bias_.defined() ? bias_.tensor() : no_ids,
+                  .mask = mask_.defined() ? mask_.tensor() : no_ids,
+                  .marks_unusable = !options_.on_logits};
+  if (!options_.on_logits) return sample(logits, rows);
+  const Tensor ids = sample(options_.on_logits(logits), rows);  // its infinities are its own
+  return where(squeeze(is_usable(logits), 1), ids, full({}, -1, ids_on(ids.device())));
 }
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 // sample: logits [B, V], uniform [B]. Geometries' options are the temperature in hundredths, top_k,
-// and top_p in hundredths.
+// top_p in hundredths, and min_p in hundredths if there is a fourth.
 #include <stdexcept>
 
 #include "bounds.h"
@@ -7,19 +7,25 @@
 #include "reference/fused.h"
 #include "shapes.h"
 #include "wick/abi/ops/sample.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/create.h"
 #include "wick/ops/sample.h"
+#include "wick/ops/shape.h"
 
 namespace wick::conformance {
 namespace {
 
 SampleOptions options_of(const Case& c) {
   const std::vector<int64_t>& o = c.geometry.dims;
-  return {.temperature = double(o.at(0)) / 100, .top_k = o.at(1), .top_p = double(o.at(2)) / 100};
+  return {.temperature = double(o.at(0)) / 100,
+          .top_k = o.at(1),
+          .top_p = double(o.at(2)) / 100,
+          .min_p = o.size() > 3 ? double(o[3]) / 100 : 0};
 }
 
 reference::Samples samples(const std::vector<Array>& x, const Case& c) {
   const SampleOptions o = options_of(c);
-  return reference::sample(x[0], x[1], {o.temperature, o.top_k, o.top_p});
+  return reference::sample(x[0], x[1], {o.temperature, o.top_k, o.top_p, o.min_p});
 }
 
 /// Special: ids that are masked, ties, one that is sure; the ends of [0, 1).
@@ -62,9 +68,9 @@ Row sample_row() {
   row.or_else = [](const std::vector<Array>& x, const Case& c) { return samples(x, c).or_else; };
   row.make = make;
   for (const DType dtype : kFloats) row.dtypes.push_back({dtype, DType::kF32});
-  const std::vector<int64_t> options[] = {{0, 0, 100},  {100, 0, 100}, {70, 5, 100},
-                                          {100, 0, 90}, {150, 40, 95}, {50, 1, 100},
-                                          {100, 0, 1},  {1000, 9, 50}};
+  const std::vector<int64_t> options[] = {
+      {0, 0, 100},  {100, 0, 100}, {70, 5, 100},  {100, 0, 90},      {150, 40, 95},
+      {50, 1, 100}, {100, 0, 1},   {1000, 9, 50}, {150, 0, 100, 20}, {120, 30, 97, 3}};
   for (const std::vector<int64_t>& o : options) {
     for (const auto& [b, v] :
          std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 7}, {5, 50}, {2, 1025}, {4, 3000}}) {
@@ -76,6 +82,42 @@ Row sample_row() {
   row.bench = Geometry{{{8, 32000}, {8}}, {80, 40, 95}};
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kSample, d[0], DType::kI32}};
+  };
+  return row;
+}
+
+/// Operands: the drawn ids, whether rows grow, tokens, positions, state, history.
+Array make_rows(std::size_t operand, const Case& c, Random& random) {
+  const int64_t length = c.geometry.operands[5][1];
+  return reference::build(DType::kI64, c.geometry.operands[operand], [&](const Index&) -> Real {
+    if (operand == 0) return Real(random.below(9)) - 2;
+    if (operand == 1) return Real(random.below(2));
+    if (operand == 3) return Real(random.below(length + 2)) - 1;
+    return Real(random.below(1000));
+  });
+}
+
+Row append_row() {
+  Row row;
+  row.op = "append_tokens";
+  row.run = [](std::vector<Tensor> x, const Case&) {
+    Var tokens(x[2], false), positions(x[3], false), state(x[4], false), history(x[5], false);
+    Var marked(zeros_like(x[2]), false);
+    append_tokens_({tokens, marked, positions, state, history}, x[0], x[1]);
+    const auto line = [](const Var& v) { return reshape(v, {v.tensor().numel()}); };
+    return cat({line(tokens), line(marked), line(positions), line(state), line(history)}, 0);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case&) {
+    return reference::append_tokens(x[0], x[1], x[2], x[3], x[4], x[5]);
+  };
+  row.make = make_rows;
+  row.dtypes = {std::vector<DType>(6, DType::kI64)};
+  for (const auto& [b, s] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {5, 9}, {130, 33}})
+    row.geometries.push_back({{{b}, {b, 1}, {b, 1}, {b, 1}, {b, 3}, {b, s}}});
+  row.special = false;
+  row.few_layouts = {2, 3, 4, 5};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kAppendTokens, d[0]}};
   };
   return row;
 }
@@ -118,7 +160,7 @@ void check_small_shares(const Device& device) {
 
 template <>
 std::vector<Row> rows_of<"sample">() {
-  return {sample_row()};
+  return {sample_row(), append_row()};
 }
 
 template <>

@@ -111,7 +111,6 @@ def test_a_seed_repeats_a_text_whatever_else_draws(folder, device):
     first = sampled(2**64 - 1)
     assert wick.rand([4], device=device).tolist() == numbers  # the session draws from a generator of its own
     assert first == sampled(2**64 - 1) != sampled(1)
-    device.manual_seed(1)  # as `wick --seed 1` does
     ids = model.session(seed=1, temperature=5)
     ids.append(model.prompt_ids("abc"))
     assert model.tokenizer.decode([ids.step()[0] for _ in range(20)]) == sampled(1)
@@ -131,8 +130,47 @@ def test_keywords_are_the_options_of_cpp(manifest_types):
     fields = {f["name"] for struct in ("Sampling", "SessionOptions") for f in manifest_types[struct]["fields"]}
     assert {name for name, _, _ in wick._wick._session_keywords()} == fields - {"sampling"}
     for method in (wick.LanguageModel.session, wick.LanguageModel.generate, wick.LanguageModel.chat):
-        for name in fields - {"sampling", "sequences"}:
+        for name in fields - {"sampling", "sequences", "each"}:
             assert f"\n{name} " in method.__doc__
+
+
+def test_sequences_have_settings_of_their_own(folder, device):
+    model = wick.load(folder, device=device, dtype=wick.f32)
+    each = [{"temperature": 0}, {"temperature": 3, "seed": 8}, {"repetition_penalty": 2.0}]
+    together = model.session(sequences=3, each=each, temperature=2, min_p=0, seed=4, stop_ids=[])
+    prompts = [model.prompt_ids(text) for text in ("abc", "k", "fed")]
+    together.append_each(prompts)
+    for _ in range(6):
+        together.step()
+    for b, own in enumerate(each):
+        alone = model.session(**{"temperature": 2, "min_p": 0, "seed": 4 + b, "stop_ids": [], **own})
+        alone.append(prompts[b])
+        for _ in range(6):
+            alone.step()
+        assert together.history(b) == alone.history()
+
+    favourite = model.tokenizer.id_of("k")
+    together.set_sampling(1, logit_bias={favourite: 1e4})
+    assert together.step()[1] == favourite
+    mask = np.zeros([3, 2], np.uint32)
+    mask[:, 0] = 1 << 5
+    together.set_mask(wick.Tensor(mask))
+    assert together.step() == [5, 5, 5]
+    together.set_mask(None)
+    assert together.step()[1] == favourite
+
+    with pytest.raises(ValueError, match="each: expected no settings or those of each sequence, got 1"):
+        model.session(sequences=2, each=[{}])
+    with pytest.raises(TypeError, match="no keyword of sampling: capacity"):
+        model.session(each=[{"capacity": 3}])
+    with pytest.raises(TypeError, match="each: expected a dict of keywords for each sequence, got 3"):
+        model.session(each=[3])
+    with pytest.raises(TypeError, match="generate: no keyword 'each'"):
+        model.generate("abc", each=[{}])
+    with pytest.raises(TypeError, match="no keyword of sampling: chunk"):
+        together.set_sampling(0, chunk=3)
+    with pytest.raises(IndexError, match="sequence 3 of 3"):
+        together.set_sampling(3, temperature=0)
 
 
 def test_penalties_and_bias(folder):

@@ -256,10 +256,10 @@ struct Draw {
     return at == shares.end() || top_p >= 1 ? shares.size() : std::size_t(at - shares.begin()) + 1;
   }
 
-  std::size_t choose(const Real* logits, std::size_t reached, Real share) const {
+  std::size_t choose(const Real* logits, std::size_t reached, Real share, Real min_p) const {
     std::vector<Real> kept = exponentials;
     for (std::size_t i = 0; i < kept.size(); i++) {
-      if (!(logits[i] >= edges[reached - 1])) kept[i] = 0;
+      if (!(logits[i] >= edges[reached - 1]) || kept[i] < min_p) kept[i] = 0;
     }
     return pick(kept, share);
   }
@@ -514,14 +514,17 @@ Samples sample(const Array& logits, const Array& uniform, const Sampling& sampli
       const Draw draw(x, size, logits.dtype, sampling);
       const Real u = uniform.values[row];
       const std::size_t reached = draw.reach(sampling.top_p);
-      or_else = chosen = draw.choose(x, reached, u);
+      or_else = chosen = draw.choose(x, reached, u, sampling.min_p);
       for (const Real off : {draw.rounding, -draw.rounding}) {
         const std::size_t otherwise = draw.reach(std::min(Real(1), sampling.top_p + off));
-        if (sampling.top_p < 1 && otherwise != reached) or_else = draw.choose(x, otherwise, u);
+        if (sampling.top_p < 1 && otherwise != reached)
+          or_else = draw.choose(x, otherwise, u, sampling.min_p);
       }
       for (const Real off : {draw.rounding, -draw.rounding}) {
         const std::size_t neighbour =
-            draw.choose(x, reached, std::clamp(u + off, Real(0), Real(1)));
+            draw.choose(x, reached, std::clamp(u + off, Real(0), Real(1)), sampling.min_p);
+        const std::size_t nearly = draw.choose(x, reached, u, sampling.min_p * (1 + off));
+        if (nearly != chosen) or_else = nearly;
         if (neighbour != chosen) or_else = neighbour;
       }
     }
@@ -529,6 +532,28 @@ Samples sample(const Array& logits, const Array& uniform, const Sampling& sampli
     samples.or_else.array.values.push_back(Real(or_else));
   }
   return samples;
+}
+
+Result append_tokens(const Array& drawn, const Array& grows, const Array& tokens,
+                     const Array& positions, const Array& state, const Array& history) {
+  const std::size_t rows = drawn.values.size();
+  std::vector<Real> last = tokens.values, marked, places = positions.values, states = state.values,
+                    all = history.values;
+  for (std::size_t b = 0; b < rows; b++) {
+    if (grows.values[b] != 0) {
+      last[b] = std::max(Real(0), drawn.values[b]);
+      places[b]++, states[3 * b + 1]++, states[3 * b + 2]++;
+    }
+    marked.push_back(drawn.values[b] < 0 ? -1 : last[b]);
+    const Real length = Real(history.shape[1]);
+    if (places[b] >= 0 && places[b] < length)
+      all[b * std::size_t(length) + std::size_t(places[b])] = last[b];
+  }
+  Result result{{DType::kI64, {}, {}}, {}, 0};
+  for (const std::vector<Real>* part : {&last, &marked, &places, &states, &all})
+    append(result.array.values, *part);
+  result.array.shape = {int64_t(result.array.values.size())};
+  return result;
 }
 
 }  // namespace wick::reference

@@ -64,6 +64,7 @@ struct Sampling {
   Real temperature = 1;
   int64_t top_k = 0;
   Real top_p = 1;
+  Real min_p = 0;
 };
 /// The ids, and the ids that rounding may lead to instead: where a share is nearer than rounding to
 /// what it is compared with, the other choice.
@@ -72,5 +73,10 @@ struct Samples {
   Result or_else;
 };
 Samples sample(const Array& logits, const Array& uniform, const Sampling& sampling);
+
+/// Token by token: tokens, marked, positions [B], states [B, 3] and histories [B, S], one after
+/// another in one array, after the drawn ids are appended.
+Result append_tokens(const Array& drawn, const Array& grows, const Array& tokens,
+                     const Array& positions, const Array& state, const Array& history);
 
 }  // namespace wick::reference

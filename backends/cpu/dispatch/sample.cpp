@@ -209,4 +209,19 @@ Status run_sample(const Kernel* kernel, const Call* call) {
   return {};
 }
 
+Status run_append_tokens(const Kernel*, const Call* call) {
+  const View &drawn = call->in[0], &grows = call->in[1], &history = call->out[4];
+  const auto column = [&](int out) { return call->out[out].as<int64>(); };
+  for (int64 b = 0; b < drawn.numel(); b++) {
+    const AppendedToken next(drawn.as<int64>()[b], grows.as<int64>()[b] != 0, column(0)[b],
+                             column(2)[b]);
+    column(0)[b] = next.token, column(1)[b] = next.marked, column(2)[b] = next.position;
+    SampleState& state = call->out[3].as<SampleState>()[b];
+    state.index += next.grows, state.seen += next.grows;
+    if (0 <= next.position && next.position < history.shape[1])
+      history.as<int64>()[b * history.shape[1] + next.position] = next.token;
+  }
+  return {};
+}
+
 }  // namespace wick::cpu

@@ -14,6 +14,7 @@ struct Sampling {
 };
 
 Status run_sample(const Kernel* kernel, const Call* call);
+Status run_append_tokens(const Kernel* kernel, const Call* call);
 int64 sample_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 }  // namespace wick::cpu

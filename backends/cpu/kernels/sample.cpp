@@ -31,6 +31,8 @@ void add_family<"sample">(Table& table) {
                .run = run_sample,
                .data = &kSampling<T>});
   });
+  table.add(kAppendTokens, DType::kI64,
+            {.accepts = accepts_unit_strides, .run = run_append_tokens});
 }
 
 }  // namespace wick::cpu::WICK_ISA

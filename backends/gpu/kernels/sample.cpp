@@ -14,6 +14,7 @@ void add_for(KernelList& list, TypeList<T...>) {
 template <>
 void add_family<"sample">(KernelList& list) {
   add_for(list, FloatTypes{});
+  add_kernel<AppendTokens, kAllFamilies>(list, "thread_a_row");
 }
 
 }  // namespace wick::gpu

@@ -635,4 +635,56 @@ struct Sample {
   }
 };
 
+// append_tokens. Thread: a row.
+struct AppendTokens {
+  static constexpr Signature signature{kAppendTokens, DType::kI64};
+  struct Args {
+    const int64 *drawn, *grows;
+    int64 *tokens, *marked, *positions;
+    SampleState* state;
+    int64* history;
+    int64 length;  // of a history
+    int32 rows;
+  };
+  static constexpr int kThreads = 64;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {ceil_div(a.rows, kThreads)}; }
+  template <class Ctx>
+  struct Shared {};
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    const int row = ctx.block().x * kThreads + ctx.thread();
+    if (row >= a.rows) return;
+    const AppendedToken next(a.drawn[row], a.grows[row] != 0, a.tokens[row], a.positions[row]);
+    a.tokens[row] = next.token;
+    a.marked[row] = next.marked;
+    a.positions[row] = next.position;
+    a.state[row].index += next.grows;
+    a.state[row].seen += next.grows;
+    if (0 <= next.position && next.position < a.length)
+      a.history[row * a.length + next.position] = next.token;
+  }
+
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    for (int i = 0; i < call.num_in; i++)
+      if (!call.in[i].contiguous()) return "an operand is not contiguous";
+    for (int i = 0; i < call.num_out; i++)
+      if (!call.out[i].contiguous()) return "an operand is not contiguous";
+    return call.in[0].numel() <= kLaunchLimit ? nullptr : "there is more than a launch covers";
+  }
+  static Args args(const Call& call) {
+    const auto column = [&](int out) { return call.out[out].as<int64>(); };
+    return {call.in[0].as<int64>(),
+            call.in[1].as<int64>(),
+            column(0),
+            column(1),
+            column(2),
+            call.out[3].as<SampleState>(),
+            column(4),
+            call.out[4].shape[1],
+            int32(call.in[0].numel())};
+  }
+};
+
 }  // namespace wick::gpu

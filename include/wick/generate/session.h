@@ -10,6 +10,12 @@
 
 namespace wick {
 
+/// How one of several sequences is sampled.
+struct SequenceOptions {
+  Sampling sampling = {};
+  std::optional<uint64_t> seed = {};  // missing: as SessionOptions::seed has it
+};
+
 /// Session, Generation and Chat give an option the same meaning.
 struct SessionOptions {
   int64_t sequences = 1;
@@ -19,11 +25,15 @@ struct SessionOptions {
   /// Tokens per sequence that append reads at once; of a prompt that sees itself both ways
   /// (ImageReading::prompt_is_prefix) it reads all.
   int64_t chunk = 512;
-  Sampling sampling = {};
+  Sampling sampling = {};  // of every sequence
+  /// Of each sequence, in place of `sampling`; empty: all have that.
+  std::vector<SequenceOptions> each = {};
   /// A sequence that samples one of these stops. Missing: LanguageModel::stop_ids; a CausalModel
   /// has no such ids. An empty list: no token stops a sequence.
   std::optional<std::vector<int64_t>> stop_ids = {};
-  std::optional<uint64_t> seed = {};  // of random numbers of its own; missing: the device's
+  /// Sequence b draws its i-th sampled token with the number Philox(seed + b, i), whatever else
+  /// draws and whichever sequences are beside it. Missing: drawn from the device's generator.
+  std::optional<uint64_t> seed = {};
   /// Receives the logits [sequences, vocab_size] on the device before sampling, and returns those
   /// to sample from.
   std::function<Tensor(const Tensor& logits)> on_logits = {};
@@ -42,12 +52,9 @@ struct SessionOptions {
 /// sequence is one, and later tokens see those before them. A rewind into it makes the next append
 /// read the sequence from its beginning, as a prompt again.
 ///
-/// Per-step state (tokens, positions, random numbers) stays in device memory at fixed addresses, so
-/// two steps within a cache bucket launch byte-identical work, except that layers which keep a
-/// state in place of keys and values write it to new memory outside of a Graph. A session with a
-/// seed draws its random numbers from a generator of its own, so that nothing else in the process
-/// changes them; the device's generator would give the same numbers after set_seed. Without a seed
-/// it draws from the device's.
+/// Per-step state (tokens, positions, settings, seeds) stays in device memory at fixed addresses,
+/// so two steps within a cache bucket launch byte-identical work, except that layers which keep a
+/// state in place of keys and values write it to new memory outside of a Graph.
 class WICK_API Session {
  public:
   /// Errors: kInvalidArgument for an option outside its range.
@@ -77,6 +84,13 @@ class WICK_API Session {
   std::vector<int64_t> step();
   /// step without waiting for the device. No sequence stops.
   void advance();
+  /// Changes how a sequence is sampled from its next token on; it keeps its seed. Errors:
+  /// kOutOfRange for the sequence; kInvalidArgument for a setting outside its range.
+  void set_sampling(const Sampling& sampling, int64_t sequence = 0);
+  /// Allows each sequence only some ids from its next token on: bit i % 32 of word i / 32 of its
+  /// row allows id i. mask [sequences, ceil(vocab_size / 32)], i32 or u32; an empty Tensor() allows
+  /// all. Errors: kShapeMismatch; kDTypeMismatch.
+  void set_mask(const Tensor& mask);
   /// Keeps the first `length` tokens of a sequence. Some models cannot forget a few tokens (their
   /// layers have states or windows): the next append or step reads again the tokens from the last
   /// append up to there. Errors: kOutOfRange.
@@ -94,7 +108,8 @@ class WICK_API Session {
   /// All tokens of a sequence. Waits for the device.
   std::vector<int64_t> history(int64_t sequence = 0) const;
   int64_t capacity() const { return cache_->capacity(); }
-  /// The options with the session's stop_ids and capacity, never missing or 0.
+  /// The options with the session's stop_ids, capacity and seed, never missing or 0, and with the
+  /// sampling of each sequence.
   const SessionOptions& options() const { return options_; }
   /// The tokens that the model has read, those that it read again included.
   int64_t tokens_read() const { return tokens_read_; }
@@ -108,7 +123,8 @@ class WICK_API Session {
  private:
   struct Row {
     int64_t length = 0;
-    int64_t cached = 0;  // tokens that the cache holds
+    int64_t cached = 0;   // tokens that the cache holds
+    int64_t sampled = 0;  // tokens that it drew
     bool stopped = false;
     int64_t prefix = 0;           // tokens that see each other; 0: not known before they are read
     std::vector<int64_t> places;  // positions of images' tokens
@@ -120,16 +136,14 @@ class WICK_API Session {
   bool is_plain(const Row& row) const;
   void add_features(const std::vector<std::vector<int64_t>>& ids, const Tensor& pixel_values);
   Tensor read_part(const Reading& reading, int64_t first, int64_t count);
+  void write_settings();
   Tensor choose(const Tensor& logits);
   void sample_next();
   void queue_step(const std::vector<int64_t>& ends);
   bool can_use_graph(const std::vector<int64_t>& ends) const;
   void run_step(const std::vector<int64_t>& ends);
-  void draw();
   void place();
   void read(const std::vector<std::vector<int64_t>>& ids);
-
-  static constexpr int64_t kDrawn = 1024;  // steps of random numbers drawn at once
 
   std::shared_ptr<const CausalModel> model_;
   SessionOptions options_;
@@ -137,18 +151,14 @@ class WICK_API Session {
   std::unique_ptr<ModelCache> cache_;
   std::vector<Row> rows_;
   int64_t tokens_read_ = 0;
-  int64_t used_ = 0;        // random numbers consumed
-  uint64_t drawn_ = 0;      // blocks drawn from the seed's generator, as uniform_of counts them
   Tensor hidden_;           // [B, hidden_size] of the last tokens; empty until they are processed
   Var tokens_, positions_;  // [B, 1]: last tokens and their positions
   Var sampled_;             // [B, 1]: tokens_, or -1 where logits are not finite
-  Tensor not_finite_;       // []: -1
   Var history_;             // [B, capacity + 1]
   Var advance_;             // [B, 1]: 1, or 0 for a stopped sequence
-  Var uniform_, next_uniform_;  // [kDrawn, B] random numbers; [1] index of the next row
-  Var counts_;                  // [B, vocab_size] f32: occurrences, if a penalty is set
-  Tensor bias_;                 // [vocab_size], if logit_bias is set
-  Tensor one_;
+  Var settings_, state_;    // of SampleRows
+  Var bias_ids_, bias_;     // [B, N], if a sequence has a bias
+  Var mask_;                // [B, ceil(vocab_size / 32)] i32, if set_mask was called
   /// A captured step, for as long as the cache has these replacements and the same extents.
   struct Captured {
     Graph graph;

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "wick/core/tensor.h"
+#include "wick/core/var.h"
 
 namespace wick {
 
@@ -71,5 +71,21 @@ WICK_API Tensor sample(const Tensor& logits, const SampleRows& rows);
 /// sample_settings; kInvalidArgument for a penalty, which needs tokens.
 WICK_API Tensor sample(const Tensor& logits, const Tensor& uniform,
                        const SampleOptions& options = {});
+
+/// The sequences that append_tokens_ extends, i64; the copies of a Var share its memory.
+struct TokenRows {
+  Var tokens;     // [B, 1]: the last token
+  Var marked;     // [B, 1]: the last token, or -1 where sample marked unusable logits
+  Var positions;  // [B, 1]: the last token's position
+  Var state;      // [B, 3]: SampleRows::state
+  Var history;    // [B, S]: all tokens by position
+};
+
+/// Appends the ids [B] that sample drew to the rows whose `grows` [B, 1], i64, is not 0: position,
+/// index and count go up by one. Other rows keep their last token, which is written to the history
+/// again. An id below 0 counts as token 0. A position outside the history is not written. One
+/// launch. Errors: kShapeMismatch; kDTypeMismatch; kDeviceMismatch; kInvalidArgument for an empty
+/// Var().
+WICK_API void append_tokens_(const TokenRows& rows, const Tensor& ids, const Tensor& grows);
 
 }  // namespace wick

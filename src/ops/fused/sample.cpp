@@ -36,6 +36,9 @@ float positive(double x) {
   return x > 0 && narrow == 0 ? std::numeric_limits<float>::denorm_min() : narrow;
 }
 
+/// A Var's memory.
+FusedOperand memory(const Var& x) { return as_is(x.tensor()); }
+
 /// An operand, or one without elements in its place.
 Tensor or_nothing(const Tensor& x, DType dtype, const Device& device) {
   return x ? x : Tensor::empty({0}, {.dtype = dtype, .device = device});
@@ -147,6 +150,39 @@ Tensor sample(const Tensor& logits, const Tensor& uniform, const SampleOptions& 
         ErrorCode::kInvalidArgument, "sample", "expected no penalty without tokens");
   const std::vector<SampleOptions> each(size_t(logits.size(0)), options);
   return draw(logits, {.settings = sample_settings(each, logits.device()), .state = {}}, uniform);
+}
+
+void append_tokens_(const TokenRows& rows, const Tensor& ids, const Tensor& grows) {
+  const Var* const all[] = {&rows.tokens, &rows.marked, &rows.positions, &rows.state,
+                            &rows.history};
+  for (const Var* x : all)
+    check(x->defined(), ErrorCode::kInvalidArgument, "append_tokens_", "a row is an empty Var()");
+  check_defined("append_tokens_", ids);
+  check_defined("append_tokens_", grows);
+  const int64_t b = ids.numel();
+  const auto require = [&](const char* name, const Tensor& x, const Shape& shape) {
+    check_same_device("append_tokens_", ids, x);
+    check(x.dtype() == DType::kI64, ErrorCode::kDTypeMismatch, "append_tokens_", name,
+          ": expected i64, got ", dtype_name(x.dtype()));
+    check(x.shape() == shape, ErrorCode::kShapeMismatch, "append_tokens_", name, ": expected ",
+          shape, ", got ", x.shape());
+  };
+  for (const Var* x : all)
+    check(x->tensor().is_contiguous(), ErrorCode::kInvalidArgument, "append_tokens_",
+          "expected rows that lie row-major, got strides ", x->tensor().strides());
+  const Tensor& history = rows.history.tensor();
+  require("ids", ids, {b});
+  require("grows", grows, {b, 1});
+  require("tokens", rows.tokens, {b, 1});
+  require("marked", rows.marked, {b, 1});
+  require("positions", rows.positions, {b, 1});
+  require("state", rows.state, {b, kSampleState});
+  require("history", history, {b, history.rank() == 2 ? history.size(1) : 0});
+  if (b == 0) return;
+  launch(kAppendTokens, {contiguous(ids), contiguous(grows)},
+         {memory(rows.tokens), memory(rows.marked), memory(rows.positions), memory(rows.state),
+          memory(rows.history)});
+  for (const Var* x : all) x->tensor().storage()->bump_version();
 }
 
 }  // namespace wick

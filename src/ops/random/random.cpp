@@ -11,7 +11,6 @@
 #include "ops/elementwise/dtypes.h"
 #include "ops/random/normal.h"
 #include "ops/random/philox.h"
-#include "ops/random/uniform.h"
 #include "scalar/cast.h"
 #include "scalar/round_up.h"
 #include "wick/ops/cast.h"
@@ -25,19 +24,18 @@ constexpr int64_t kGrain = 8;  // chunks, about 20 us
 
 uint64_t blocks_of(int64_t words) { return ceil_div(uint64_t(words), 4u); }
 
-/// The words of one call: blocks reserved from a generator, a device's or that of a seed.
+/// The words of one call: blocks reserved from a device's generator.
 struct Stream {
   Stream(const Device& device, int64_t words)
       : seed(device.state().seed),
         first(device.state().random_counter.fetch_add(blocks_of(words))) {}
-  Stream(uint64_t seed, uint64_t* drawn, int64_t words)
-      : seed(seed), first(std::exchange(*drawn, *drawn + blocks_of(words))) {}
   uint64_t seed, first;
 };
 
 /// Calls f(words, begin, count) for chunks of n elements, with words_each words per element.
 template <int words_each, class F>
-void for_chunks(const Stream& stream, int64_t n, F f) {
+void for_chunks(const Device& device, int64_t n, F f) {
+  const Stream stream(device, n * words_each);
   parallel_for(ceil_div(n, kChunk), kGrain, [&](int64_t from, int64_t to) {
     uint32_t words[kChunk * words_each];
     for (int64_t chunk = from; chunk < to; chunk++) {
@@ -47,11 +45,6 @@ void for_chunks(const Stream& stream, int64_t n, F f) {
       f(static_cast<const uint32_t*>(words), begin, count);
     }
   });
-}
-
-template <int words_each, class F>
-void for_chunks(const Device& device, int64_t n, F f) {
-  for_chunks<words_each>(Stream(device, n * words_each), n, f);
 }
 
 /// Bits of a dtype's significand. A number in [0, 1) with no more bits does not round up to 1.
@@ -109,10 +102,7 @@ void choose(const Device& device, double p, T yes, T no, Tensor& y) {
   });
 }
 
-/// stream_of(words): the stream that these words come from.
-template <class F>
-Tensor uniform(const Shape& shape, const TensorOptions& options, double low, double high,
-               F stream_of) {
+Tensor uniform(const Shape& shape, const TensorOptions& options, double low, double high) {
   const Tensor y = on_host(shape, options);
   const int bits = significand_bits(options.dtype);
   const double step = std::ldexp(high - low, -bits);
@@ -120,8 +110,7 @@ Tensor uniform(const Shape& shape, const TensorOptions& options, double low, dou
     constexpr int kWords = kSame<T, double> ? 2 : 1;
     const T lowest = convert<T>(low);
     T* out = static_cast<T*>(y.data());
-    const Stream stream = stream_of(y.numel() * kWords);
-    for_chunks<kWords>(stream, y.numel(), [&](const uint32_t* w, int64_t begin, int64_t n) {
+    for_chunks<kWords>(options.device, y.numel(), [&](const uint32_t* w, int64_t begin, int64_t n) {
       for (int64_t i = 0; i < n; i++) {
         const uint64_t u = kWords == 2 ? pair_of(w + 2 * i) >> 11 : w[i] >> (32 - bits);
         const T x = convert<T>(low + step * double(int64_t(u)));
@@ -140,13 +129,7 @@ Tensor rand(const Shape& shape, const TensorOptions& options, double low, double
   check_floating("rand", options.dtype, "; randint makes integers");
   check(low <= high && std::isfinite(high - low), ErrorCode::kInvalidArgument, "rand",
         "expected a finite interval, got [", low, ", ", high, ")");
-  return uniform(shape, options, low, high,
-                 [&](int64_t words) { return Stream(options.device, words); });
-}
-
-Tensor uniform_of(uint64_t seed, uint64_t* drawn, const Shape& shape,
-                  const TensorOptions& options) {
-  return uniform(shape, options, 0, 1, [&](int64_t words) { return Stream(seed, drawn, words); });
+  return uniform(shape, options, low, high);
 }
 
 Tensor randn(const Shape& shape, const TensorOptions& options, double mean, double deviation) {

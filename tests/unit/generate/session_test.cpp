@@ -76,23 +76,118 @@ TEST(Session, TheSameSeedWritesTheSameText) {
   EXPECT_NE(text(5), text(6));
 }
 
-TEST(Session, WithASeedItWritesTheTextOfADeviceWithThatSeedWhateverElseDraws) {
+TEST(Session, WithASeedItWritesTheSameTextWhateverElseDraws) {
   const Decoder decoder = small_decoder(Device::cpu());
-  const auto text = [&](std::optional<uint64_t> seed, bool disturbed) {
+  const auto text = [&](uint64_t seed, bool disturbed) {
     Session session(decoder, {.seed = seed});
     std::vector<int64_t> ids;
-    for (int i = 0; i < 6; i++) {  // 1500 numbers, more than are drawn at once
-      const auto more = write(session, {1}, 250);
+    for (int i = 0; i < 3; i++) {
+      const auto more = write(session, {1}, 100);
       ids.insert(ids.end(), more.begin(), more.end());
       if (disturbed) (void)rand({5});
     }
     return ids;
   };
-  Device::cpu().set_seed(5);
-  const auto expected = text({}, false);
-  Device::cpu().set_seed(6);
+  const std::vector<int64_t> expected = text(5, false);
   EXPECT_EQ(text(5, true), expected);
   EXPECT_NE(text(7, false), expected);
+  // A text that is written again is another one.
+  EXPECT_FALSE(std::equal(expected.begin(), expected.begin() + 100, expected.begin() + 100));
+}
+
+/// Three sequences with settings that differ in everything.
+const std::vector<Sampling> kSamplings = {
+    {.temperature = 1.5, .top_k = 20, .repetition_penalty = 1.2, .logit_bias = {{5, 2}}},
+    {.temperature = 0.7, .top_p = 0.9, .frequency_penalty = 0.1},
+    {.temperature = 0, .presence_penalty = 0.5, .logit_bias = {{7, -1}, {8, -HUGE_VAL}, {9, 1}}}};
+const std::vector<std::vector<int64_t>> kPrompts = {{3, 1, 4}, {9, 2}, {7, 7, 7, 1, 6}};
+
+class SampledSequences : public ::testing::TestWithParam<const char*> {
+ protected:
+  const Decoder decoder = small_decoder(Device::parse(GetParam()));
+};
+
+TEST_P(SampledSequences, WriteTogetherWhatTheyWriteAlone) {
+  std::vector<SequenceOptions> each;
+  for (const Sampling& sampling : kSamplings) each.push_back({.sampling = sampling});
+  each[1].seed = 99;
+  for (const bool graphs : {true, false}) {
+    Session together(decoder, {.sequences = 3, .each = each, .seed = 40, .graphs = graphs});
+    together.append_each(kPrompts);
+    for (int i = 0; i < 16; i++) together.step();
+    for (size_t b = 0; b < 3; b++) {
+      const uint64_t seed = each[b].seed.value_or(40 + b);
+      Session alone(decoder, {.sampling = kSamplings[b], .seed = seed, .graphs = !graphs});
+      alone.append(kPrompts[b]);
+      for (int i = 0; i < 16; i++) alone.step();
+      EXPECT_EQ(together.history(int64_t(b)), alone.history()) << b;
+    }
+  }
+}
+
+TEST_P(SampledSequences, OfOnePromptDrawOtherTokensBySeed) {
+  Session session(decoder, {.sequences = 3, .seed = 1});
+  session.append_each({{5}, {5}, {5}});
+  for (int i = 0; i < 20; i++) session.step();
+  EXPECT_NE(session.history(0), session.history(1));
+  EXPECT_NE(session.history(1), session.history(2));
+}
+
+TEST_P(SampledSequences, ChangeTheirSamplingAndMaskAtAnyStep) {
+  std::vector<std::vector<int64_t>> texts;
+  for (const bool graphs : {true, false}) {
+    Session session(decoder, {.sequences = 2, .seed = 6, .graphs = graphs});
+    session.append_each({{1, 2}, {3}});
+    const auto steps = [&](int count) {
+      std::vector<int64_t> ids;
+      const int64_t before = session.graph_steps();
+      for (int i = 0; i < count; i++)
+        for (const int64_t id : session.step()) ids.push_back(id);
+      if (session.why_no_graph().empty()) {
+        EXPECT_GE(session.graph_steps(), before + count - 2);
+      }
+      return ids;
+    };
+    steps(8);
+    const int64_t captured = session.graph_steps();
+    session.set_sampling({.temperature = 0});  // without another capture
+    steps(1);
+    if (session.why_no_graph().empty()) {
+      EXPECT_EQ(session.graph_steps(), captured + 1);
+    }
+    steps(7);
+    session.set_sampling({.temperature = 0.9, .logit_bias = {{4, 50}}}, 1);
+    const std::vector<int64_t> biased = steps(4);
+    for (size_t i = 1; i < biased.size(); i += 2) EXPECT_EQ(biased[i], 4);
+    session.set_mask(Tensor::from(std::vector<uint32>{0x80000001u, 0x00000110u}, {2, 1}));
+    std::set<int64_t> first, second;
+    const std::vector<int64_t> masked = steps(20);
+    for (size_t i = 0; i < masked.size(); i++) (i % 2 == 0 ? first : second).insert(masked[i]);
+    for (const int64_t id : first) EXPECT_TRUE(id == 0 || id == 31) << id;
+    for (const int64_t id : second) EXPECT_TRUE(id == 4 || id == 8) << id;
+    session.set_mask({});
+    session.set_sampling({.temperature = 3}, 0);
+    session.set_sampling({.temperature = 3}, 1);
+    const std::vector<int64_t> free = steps(20);
+    EXPECT_GT(std::set<int64_t>(free.begin(), free.end()).size(), 4u);
+    for (const int64_t b : {0, 1}) texts.push_back(session.history(b));
+  }
+  EXPECT_EQ(texts[0], texts[2]);
+  EXPECT_EQ(texts[1], texts[3]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, SampledSequences, ::testing::Values("cpu", "emu:32"));
+
+TEST(Session, RejectsSamplingThatDoesNotFit) {
+  Session session(small_decoder(Device::cpu()), {.sequences = 2});
+  EXPECT_ERROR(session.set_sampling({.top_p = 2}), kInvalidArgument, "top_p: expected a number");
+  EXPECT_ERROR(session.set_sampling({.logit_bias = {{32, 1}}}), kInvalidArgument,
+               "logit_bias: expected ids of the vocabulary, got 32");
+  EXPECT_ERROR(session.set_sampling({}, 2), kOutOfRange, "sequence 2 of 2");
+  EXPECT_ERROR(session.set_mask(zeros({2, 2}, {.dtype = DType::kI32})), kShapeMismatch,
+               "set_mask: expected [2, 1], got [2, 2]");
+  EXPECT_ERROR(session.set_mask(zeros({2, 1})), kDTypeMismatch,
+               "set_mask: expected i32 or u32, got f32");
 }
 
 TEST(Session, RowsOfABatchAreThoseWrittenAlone) {
@@ -565,6 +660,9 @@ TEST(Session, AnOptionOutOfItsRangeIsAnError) {
   };
   refused({.sequences = 0}, "sequences: expected at least 1, got 0");
   refused({.chunk = 0}, "chunk");
+  refused({.sequences = 3, .each = {{}, {}}},
+          "each: expected no settings or those of each sequence, got 2");
+  refused({.each = {{.sampling = {.min_p = -1}}}}, "min_p: expected a number in [0, 1], got -1");
   refused({.sampling = {.temperature = -1}},
           "temperature: expected a number of at least 0, got -1");
   refused({.sampling = {.temperature = NAN}}, "temperature");
@@ -703,6 +801,14 @@ TEST_P(Launches, OfTwoStepsWithinABucketAreTheSameToTheByte) {
   std::set<int64_t> tokens;
   const auto expected = launches_of_a_step();
   ASSERT_GT(expected.size(), 20u);
+  // Nothing follows the logits but the draw and the launch that appends the token.
+  const auto is_op = [&](size_t from_end, const char* op) {
+    const std::string& line = expected[expected.size() - from_end];
+    return line.find(op) != std::string::npos ? "" : line;
+  };
+  EXPECT_EQ(is_op(1, "append_tokens"), "");
+  EXPECT_EQ(is_op(2, "sample"), "");
+  EXPECT_EQ(is_op(3, switches == Switches::kPlain ? "matmul" : "mul"), "");
   for (const std::string& line : expected) EXPECT_NE(line.rfind("copy", 0), 0u) << line;
   while (session.length() <= 128) {
     EXPECT_EQ(launches_of_a_step(), expected) << "at position " << session.length() - 1;

@@ -321,6 +321,21 @@ std::vector<SurfaceRow> reduce_rows() {
                return sample(floats(d, {0, 5, 1}, {1, 3}), floats(d, {0.5f}), {.temperature = 0});
              }),
              {1}),
+      row_of("sample_settings",
+             of([](D d) { return sample_settings({{.temperature = 0.5, .top_k = 3}}, d); }),
+             {0.5, 3, 1, 0, 1, 0, 0}),
+      row_of("append_tokens_", of([](D d) {
+               const auto ids = [&](const Shape& shape) {
+                 return Var(zeros(shape, {.dtype = DType::kI64, .device = d}), false);
+               };
+               Var tokens = ids({1, 1}), marked = ids({1, 1}), positions = ids({1, 1}),
+                   state = ids({1, 3}), history = ids({1, 2});
+               const Tensor seven = full({1}, 7, {.dtype = DType::kI64, .device = d});
+               append_tokens_({tokens, marked, positions, state, history}, seven,
+                              reshape(seven, {1, 1}));
+               return history.tensor();
+             }),
+             {0, 7}),
   };
 }
 

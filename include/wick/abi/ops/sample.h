@@ -50,4 +50,20 @@ struct SampleAttributes {
 /// All contiguous; an operand from uniform on is left out by having no elements.
 inline constexpr Op kSample{"sample", "TFIFIIF*:I", attributes<SampleAttributes>};
 
+/// in  drawn [B], grows [B]
+/// out tokens [B], marked [B], positions [B], state [B, kSampleState], history [B, S], read too
+/// All i64 and contiguous. ops/sample.h defines append_tokens_.
+inline constexpr Op kAppendTokens{"append_tokens", "II:IIIII"};
+
+/// A row of append_tokens.
+struct AppendedToken {
+  int64 token, marked, position, grows;
+
+  WICK_HD constexpr AppendedToken(int64 drawn, bool grows, int64 token, int64 position)
+      : token(grows ? (drawn < 0 ? 0 : drawn) : token),
+        marked(drawn < 0 ? -1 : this->token),
+        position(position + (grows ? 1 : 0)),
+        grows(grows ? 1 : 0) {}
+};
+
 }  // namespace wick
