@@ -31,8 +31,9 @@ void add_family<"sample">(Table& table) {
                .run = run_sample,
                .data = &kSampling<T>});
   });
-  table.add(kAppendTokens, DType::kI64,
-            {.accepts = accepts_unit_strides, .run = run_append_tokens});
+  table.add(
+      kAppendTokens, DType::kI64,
+      {.accepts = accepts_unit_strides, .run = run_append_tokens, .flags = kKernelAccumulates});
 }
 
 }  // namespace wick::cpu::WICK_ISA

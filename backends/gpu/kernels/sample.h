@@ -637,7 +637,7 @@ struct Sample {
 
 // append_tokens. Thread: a row.
 struct AppendTokens {
-  static constexpr Signature signature{kAppendTokens, DType::kI64};
+  static constexpr Signature signature{kAppendTokens, DType::kI64, kKernelAccumulates};
   struct Args {
     const int64 *drawn, *grows;
     int64 *tokens, *marked, *positions;
