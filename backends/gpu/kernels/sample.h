@@ -77,17 +77,17 @@ struct SamplePlan {
   /// A chunk's weights.
   struct Chunk {
     uint64 all, kept;  // sums
-    uint32 count;      // of the kept
-    uint32 unused;
+    uint64 count;      // of the kept
   };
   const SampleSettings* settings;  // [rows]
-  C* x;               // [rows, chunks, length]: adjusted; after SampleKeep the chunk's kept logits
-  uint32* ids;        // of the kept logits
-  Largest* largest;   // [rows, groups]
-  Chunk* kept;        // [rows, chunks]
-  FastDivide chunks;  // per row
-  uint32 length;      // of a chunk, a multiple of kTile
-  int32 groups;       // waves of a row's chunks
+  C* x;         // [rows, chunks, length]: adjusted; after SampleKeep the chunk's kept logits
+  uint32* ids;  // of the kept logits
+  Key *largest, *given;  // [rows, groups]: of LargestLogit, in arrays of their own since cards
+  uint32* largest_ids;   // load 12 bytes slowly
+  Chunk* kept;           // [rows, chunks]
+  FastDivide chunks;     // per row
+  uint32 length;         // of a chunk, a multiple of kTile
+  int32 groups;          // waves of a row's chunks
   int32 rows;
   uint32 columns;
   int32 fraction_bits;  // of weights
@@ -123,15 +123,15 @@ struct SamplePlan {
   template <class Ctx>
   WICK_DEVICE Largest largest_of_row(const Ctx& ctx, Largest (&shared)[Ctx::kWaves],
                                      int row) const {
-    const Largest* const from = largest + int64(row) * groups;
-    Largest all = from[0];
-    for (int g = ctx.thread(); g < groups; g += Ctx::kThreads)
-      all = typename Largest::Step()(all, from[g]);
+    const int64 first = int64(row) * groups;
+    Largest all{0, 0, ~0u};
+    for (int64 g = first + ctx.thread(); g < first + groups; g += Ctx::kThreads)
+      all = typename Largest::Step()(all, Largest{largest[g], given[g], largest_ids[g]});
     return combine_block<typename Largest::Step>(ctx, shared, all);
   }
   /// Whether the row takes its largest logit's id.
-  WICK_DEVICE bool is_greedy(int row, const Largest& of_row) const {
-    return !(settings[row].temperature > 0) || !Keys::is_finite(of_row.key);
+  static WICK_DEVICE bool is_greedy(const SampleSettings& s, const Largest& of_row) {
+    return !(s.temperature > 0) || !Keys::is_finite(of_row.key);
   }
 
  private:
@@ -146,6 +146,8 @@ struct SamplePlan {
     take(x, all * length);
     take(ids, all * length);
     take(largest, int64(rows) * groups);
+    take(given, int64(rows) * groups);
+    take(largest_ids, int64(rows) * groups);
     take(kept, all);
     return used;
   }
@@ -217,8 +219,11 @@ struct SampleAdjust {
     masks_down<Ctx::kWave / 2, 1>([&]<int mask>() {
       largest = typename Largest::Step()(largest, exchange<mask>(ctx, largest));
     });
-    if (ctx.lane() == 0)
-      plan.largest[int64(row) * plan.groups + chunk * Ctx::kWaves + ctx.wave()] = largest;
+    if (ctx.lane() != 0) return;
+    const int64 group = int64(row) * plan.groups + chunk * Ctx::kWaves + ctx.wave();
+    plan.largest[group] = largest.key;
+    plan.given[group] = largest.given;
+    plan.largest_ids[group] = largest.id;
   }
 
  private:
@@ -303,7 +308,7 @@ struct SampleKeep {
     const int chunk = ctx.block().x - row * plan.chunks.divisor;
     const SampleSettings s = plan.settings[row];
     const Largest of_row = plan.largest_of_row(ctx, shared.largest, row);
-    if (plan.is_greedy(row, of_row)) return;
+    if (Plan::is_greedy(s, of_row)) return;
     const bool has_top_k = s.top_k >= 1 && s.top_k < float(plan.columns);
     const Key least = has_top_k && s.top_k <= float(plan.groups)
                           ? bound_of_top_k(ctx, shared, plan, row, int(s.top_k))
@@ -346,8 +351,7 @@ struct SampleKeep {
     }
     all = combine_block<Plus>(ctx, shared.sums, all);
     kept = combine_block<Plus>(ctx, shared.sums, kept);
-    if (ctx.thread() == 0)
-      plan.kept[int64(row) * plan.chunks.divisor + chunk] = {all, kept, count, 0};
+    if (ctx.thread() == 0) plan.kept[int64(row) * plan.chunks.divisor + chunk] = {all, kept, count};
   }
 
  private:
@@ -356,7 +360,7 @@ struct SampleKeep {
   static WICK_DEVICE Key bound_of_top_k(const Ctx& ctx, Shared<Ctx>& shared, const Plan& plan,
                                         int row, int k) {
     for (int g = ctx.thread(); g < plan.groups; g += kThreads)
-      shared.groups[g] = plan.largest[int64(row) * plan.groups + g].key;
+      shared.groups[g] = plan.largest[int64(row) * plan.groups + g];
     ctx.sync();
     Key bound = 0;
     for (int g = ctx.thread(); g < plan.groups; g += kThreads) {
@@ -414,9 +418,10 @@ struct SampleDraw {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const Plan& plan = a.plan;
     const int row = ctx.block().x;
+    const SampleSettings s = plan.settings[row];
     const Largest largest = plan.largest_of_row(ctx, shared.largest, row);
     int64 id = largest.id;
-    if (!plan.is_greedy(row, largest)) id = draw(ctx, shared, a, row, largest);
+    if (!Plan::is_greedy(s, largest)) id = draw(ctx, shared, a, row, s, largest);
     if (a.marks && !Keys::is_finite(largest.given)) id = -1;
     if (ctx.thread() == 0) a.ids[row] = id;
   }
@@ -424,9 +429,8 @@ struct SampleDraw {
  private:
   template <class Ctx>
   static WICK_DEVICE uint32 draw(const Ctx& ctx, Shared<Ctx>& shared, const Args& a, int row,
-                                 const Largest& largest) {
+                                 const SampleSettings& s, const Largest& largest) {
     const Plan& plan = a.plan;
-    const SampleSettings s = plan.settings[row];
     const LogitWeight<C> weigh(Keys::value(largest.key), s, plan.fraction_bits);
     const Logits logits{plan, row};
     uint64 all = 0, count = 0;
@@ -486,7 +490,7 @@ struct SampleDraw {
     WICK_DEVICE void each_of_chunk(const Ctx& ctx, int c, const F& f) const {
       constexpr int kTogether = 4;  // loads on their way
       const C* const x = plan.x + plan.begin(row, c);
-      const uint32 count = chunk(c).count;
+      const auto count = uint32(chunk(c).count);
       for (uint32 i = ctx.lane(); i < count; i += Ctx::kWave * kTogether) {
         C v[kTogether];
         WICK_UNROLL
@@ -571,7 +575,7 @@ struct SampleDraw {
     while (c + 1 < chunks && before + shared.chunks[c] <= target) before += shared.chunks[c++];
     const C* const x = logits.plan.x + logits.plan.begin(logits.row, c);
     const uint32* const ids = logits.plan.ids + logits.plan.begin(logits.row, c);
-    const uint32 count = logits.chunk(c).count;
+    const auto count = uint32(logits.chunk(c).count);
     const int lane = ctx.lane();
     for (uint32 first = 0; first < count; first += Ctx::kWave) {
       uint64 up_to = first + lane < count ? kept(x[first + lane]) : 0;
