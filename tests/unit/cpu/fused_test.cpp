@@ -223,10 +223,19 @@ TEST(CpuFused, SampleTakesManyLogitsAndThreads) {
   const Array logits = waves({6, V}), ids(kI64, {6});
   const Array uniform =
       Array(kF32, {6}).fill<float>([](size_t i) { return 0.03 + 0.19 * double(i); });
-  const SampleAttributes attributes{0.5, 0.6, 3000};
+  const float row[kSampleSettings] = {0.5f, 3000, 0.6f, 0, 1, 0, 0};  // top_k 3000, top_p 0.6
+  const Array settings = Array(kF32, {6, kSampleSettings}).fill<float>([&](size_t i) {
+    return row[i % kSampleSettings];
+  });
+  const Array no_ids(kI64, {0}), no_floats(kF32, {0}), no_mask(DType::kI32, {0});
+  const SampleAttributes attributes{};
   for (const Isa isa : test::isas()) {
-    Launch launch({&logits, &uniform}, ids, &attributes);
-    expect_same_bits(launch, *find(isa, kSample, {kF32, kF32, kI64}, 2).first, {&ids});
+    Launch launch({&logits, &settings, &no_ids, &uniform, &no_ids, &no_ids, &no_floats, &no_mask},
+                  ids, &attributes);
+    expect_same_bits(
+        launch,
+        *find(isa, kSample, {kF32, kF32, kI64, kF32, kI64, kI64, kF32, DType::kI32, kI64}, 8).first,
+        {&ids});
     for (int i = 0; i < 6; i++) {
       const int64 id = ids.data<int64>()[i];
       ASSERT_TRUE(id >= 0 && id < V);
