@@ -224,7 +224,7 @@ Array weights_at(std::size_t i, const std::vector<Array>& x, const Case& c) {
 
 /// Dims: the activation, whether there are a bias and a residual.
 Row epilogue_row() {
-  Row row = weights_row("linear of blocks with an epilogue", {1});
+  Row row = weights_row("linear_mixed_epilogue of blocks", {1});
   row.run = [](std::vector<Tensor> x, const Case& c) {
     const ExactActivations exact;
     const auto& dims = c.geometry.dims;

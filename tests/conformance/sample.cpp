@@ -156,11 +156,45 @@ void check_small_shares(const Device& device) {
   }
 }
 
+/// x [B]: temperatures. Dims: top_k, the other options in eighths.
+Row settings_row() {
+  Row row;
+  row.op = "sample_settings";
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    const std::vector<int64_t>& o = c.geometry.dims;
+    std::vector<SampleOptions> rows;
+    for (const float temperature : x[0].to_vector<float>())
+      rows.push_back({.temperature = temperature,
+                      .top_k = o[0],
+                      .top_p = double(o[1]) / 8,
+                      .min_p = double(o[2]) / 8,
+                      .repetition_penalty = double(o[3]) / 8,
+                      .frequency_penalty = double(o[4]) / 8,
+                      .presence_penalty = double(o[5]) / 8});
+    return sample_settings(rows, x[0].device());
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    Result y;
+    y.array = reference::build(DType::kF32, {x[0].shape[0], 7}, [&](const Index& at) -> Real {
+      const int64_t column = at[1];
+      if (column == 0) return x[0].values[std::size_t(at[0])];
+      const Real option = Real(c.geometry.dims[std::size_t(column - 1)]);
+      return column == 1 ? option : option / 8;
+    });
+    return y;
+  };
+  row.dtypes = {{DType::kF32}};
+  row.geometries = {{{{1}}, {0, 8, 0, 8, 0, 0}}, {{{3}}, {40, 7, 1, 9, -3, 5}}};
+  row.domain = {0, 2};
+  row.special = false;
+  return row;
+}
+
 }  // namespace
 
 template <>
 std::vector<Row> rows_of<"sample">() {
-  return {sample_row(), append_row()};
+  return {sample_row(), append_row(), settings_row()};
 }
 
 template <>

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "wick/abi/ops/sample.h"
@@ -105,6 +106,7 @@ Tensor draw(const Tensor& logits, const SampleRows& rows, const Tensor& uniform)
 }  // namespace
 
 Tensor sample_settings(const std::vector<SampleOptions>& rows, const Device& device) {
+  const Calling calling("sample_settings");
   std::vector<float> values;
   for (const SampleOptions& o : rows) {
     check_options(o);
@@ -138,6 +140,7 @@ Tensor sample(const Tensor& logits, const SampleRows& rows) {
 }
 
 Tensor sample(const Tensor& logits, const Tensor& uniform, const SampleOptions& options) {
+  const Calling calling("sample");
   check_logits(logits);
   check_defined("sample", uniform);
   check_same_device("sample", logits, uniform);
