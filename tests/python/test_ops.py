@@ -114,7 +114,7 @@ def test_functions_have_the_docs_of_the_manifest():
 
 def test_every_op_is_bound_but_the_known_ones():
     _, unbound, bound = conftest.generator().generate(conftest.MANIFEST)
-    assert set(unbound) == {"apply", "apply_", "arange", "custom_op", "print_options", "with_gradient"}
+    assert set(unbound) == {"apply", "apply_", "arange", "custom_op", "print_options", "sample_settings", "with_gradient"}
     assert all(reason for reason in unbound.values())
     assert all(hasattr(wick, name) for name in OPS if name not in unbound)
     assert bound == len(OPS) + 13 - len(unbound)
