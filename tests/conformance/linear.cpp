@@ -163,6 +163,30 @@ Row of_one_row(Row row) {
   row.op += " in one row";
   return row;
 }
+/// By default the CPU rounds x.
+Row rounded(Row row) {
+  row.op += " by rounded x";
+  row.run = [](std::vector<Tensor> x, const Case& c) { return linear_of_blocks(x, c); };
+  row.or_else = [](const std::vector<Array>& x, const Case& c) {
+    return product_with_blocks(rounded_activations(x[0]), x[1], c);
+  };
+  row.may_flush = {};
+  return row;
+}
+
+/// Columns for several turns of a GPU's block, and a row that it rounds in parts: of some formats.
+Row large_rounded_row() {
+  Row row = rounded(of_one_row(blocks_row()));
+  row.op = "linear of blocks in one large row";
+  row.dtypes = {{DType::kF32, DType::kQ4_K},
+                {DType::kBf16, DType::kQ6_K},
+                {DType::kF16, DType::kQ4_0},
+                {DType::kBf16, DType::kQ8_0}};
+  row.geometries = {{{{1, 1}, {6211, 1}}, {0}}, {{{1, 137}, {5, 137}}, {0}}};
+  row.long_geometries = {};
+  row.special = false;
+  return row;
+}
 Row without_narrow(Row row) {
   std::erase_if(row.dtypes, [](const auto& dtypes) { return dtypes[0] != DType::kF32; });
   return row;
@@ -174,17 +198,6 @@ Row few_narrow_row() {
   row.run = [](std::vector<Tensor> x, const Case& c) { return linear_of_blocks(x, c); };
   std::erase_if(row.geometries, is_of_one_row);
   std::erase_if(row.long_geometries, is_of_one_row);
-  return row;
-}
-
-/// By default the CPU rounds x.
-Row rounded(Row row) {
-  row.op += " by rounded x";
-  row.run = [](std::vector<Tensor> x, const Case& c) { return linear_of_blocks(x, c); };
-  row.or_else = [](const std::vector<Array>& x, const Case& c) {
-    return product_with_blocks(rounded_activations(x[0]), x[1], c);
-  };
-  row.may_flush = {};
   return row;
 }
 
@@ -418,6 +431,7 @@ std::vector<Row> rows_of<"linear">() {
           narrow_row(many_row()),
           decoded(narrow_row(many_row())),
           rounded(of_one_row(blocks_row())),
+          large_rounded_row(),
           rounded(without_narrow(blocks_row())),
           rounded(many_row()),
           epilogue_row(),

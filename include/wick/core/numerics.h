@@ -30,8 +30,8 @@ WICK_API bool deterministic();
 /// Permits linear and expert_linear with a block weight to round x to 16 bits where that is faster;
 /// on by default. Each 32 neighbours of x share a step, their largest magnitude / 32512, and are
 /// rounded to multiples of it: |e| <= step / 2 in each x, 256 times less than ggml, which rounds to
-/// 8 bits. The CPU does so, and is 1.3 to 2.4 times as fast; cards do so in linear with up to 8
-/// rows of x. An x with infinities, NaN, or magnitudes above 2^60 or all below 2^-60 in some 32
+/// 8 bits. The CPU does so, and is 1.3 to 2.4 times as fast; cards in linear with one row, or up
+/// to 8 of f32. An x with infinities, NaN, or magnitudes above 2^60 or all below 2^-60 in some 32
 /// neighbours is not rounded. Gradients are the exact product's.
 WICK_API void set_round_activations(bool on);
 /// Whether set_round_activations is on.
