@@ -36,7 +36,13 @@ struct Decode {
     T* const y = a.y + int64(block) * kBlockElements<F> + first;
     float decoded[kItems];
     if (a.packs) {
-      decode(load_quants<F, kItems / 4>(x, first), kQuantBias<F>, decoded);
+      const auto quants = load_quants<F, kItems / 4>(x, first);
+      for (int e = 0; e < kItems; e++) {
+        const float quant = byte_minus(quants.words[e / 4], e % 4, kQuantBias<F>);
+        // Without an offset, zero has the scale's sign.
+        decoded[e] = F::kHasOffset ? fma(quants.scale.scale, quant, quants.scale.offset)
+                                   : quants.scale.scale * quant;
+      }
       Pack<T, kItems> pack;
       for (int e = 0; e < kItems; e++) pack.v[e] = narrow<T>(decoded[e]);
       store_pack(y, pack);

@@ -39,8 +39,8 @@ void add_block_vector(KernelList& list, DType x, TypeList<F...>) {
 /// Of x's dtype: linear's own are matmul's.
 template <class... T>
 void add_half_vector(KernelList& list, TypeList<T...>) {
-  (add_several<LinearVectorLaunch<HalfWeights<T>>, kAllFamilies>(list, "vector_packs", kDTypeOf<T>,
-                                                                 kDTypeOf<T>),
+  (add_several<LinearVectorLaunch<HalfWeights<T>, 1>, kAllFamilies>(list, "vector_packs",
+                                                                    kDTypeOf<T>, kDTypeOf<T>),
    ...);
 }
 template <class... F>

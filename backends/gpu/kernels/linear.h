@@ -44,12 +44,21 @@ struct LinearArgs {
   WICK_DEVICE const uint8* x_of(int row) const {
     return static_cast<const uint8*>(x) + row * x_row * x_bytes();
   }
-  /// The weights of a column.
+  /// The weights of a column. The choices are among values: a choice among members would keep all
+  /// arguments in scratch memory.
   WICK_DEVICE const uint8* row_of(int column) const {
-    if (is_gated) return column % 2 == 0 ? w.row(column / 2) : more[0].w.row(column / 2);
-    if (column < more[0].first) return w.row(column);
-    return column < more[1].first ? more[0].w.row(column - more[0].first)
-                                  : more[1].w.row(column - more[1].first);
+    const WeightRows second = more[0].w, third = more[1].w;
+    const int first_of_second = more[0].first, first_of_third = more[1].first;
+    const uint8* data = w.data;
+    int64 row_bytes = w.row_bytes;
+    int at = is_gated ? column / 2 : column;
+    if (is_gated ? column % 2 != 0 : column >= first_of_second) {
+      data = second.data, row_bytes = second.row_bytes;
+      at = is_gated ? at : column - first_of_second;
+    }
+    if (!is_gated && column >= first_of_third)
+      data = third.data, row_bytes = third.row_bytes, at = column - first_of_third;
+    return data + at * row_bytes;
   }
   /// For K::prefetch: `columns` columns from `first` on.
   template <class Ctx>
@@ -58,14 +67,22 @@ struct LinearArgs {
     for (int i = ctx.thread(); i < columns && first + i < n; i += Ctx::kThreads)
       ctx.prefetch(row_of(first + i), w.used_bytes < most ? w.used_bytes : most);
   }
-  /// Finishes the sum of an element of y, and stores it.
-  WICK_DEVICE void store(int row, int column, float v) const {
-    if (column >= more[1].first)
-      return store(row, column - more[1].first, n - more[1].first, v, more[1].bias, more[1].y);
-    if (column >= more[0].first)
-      return store(row, column - more[0].first, more[1].first - more[0].first, v, more[0].bias,
-                   more[0].y);
-    store(row, column, more[0].first, v, bias, y);
+  /// Finishes the sum of an element of y, and stores it. As in row_of, the choices are of values.
+  WICK_INLINE void store(int row, int column, float v) const {
+    const LinearPart second = more[0], third = more[1];
+    int first = 0, end = second.first;
+    const void* of_columns = bias;
+    void* to = y;
+    if (column >= second.first)
+      first = second.first, end = third.first, of_columns = second.bias, to = second.y;
+    if (column >= third.first) first = third.first, end = n, of_columns = third.bias, to = third.y;
+    column -= first;
+    const int64 at = (int64(row) * (end - first) + column) * x_bytes();
+    if (of_columns) v += element(of_columns, int64(column) * x_bytes());
+    Pack<float, 1> x{{v}};
+    activate(activation, x);
+    if (residual) x.v[0] += element(residual, at);
+    Floats::store<1>(dtype, static_cast<uint8*>(to) + at, 0, x);
   }
   /// The same of columns 2 i and 2 i + 1 of is_gated.
   WICK_DEVICE void store_gated(int row, int i, float gate, float up) const {
@@ -77,15 +94,6 @@ struct LinearArgs {
 
  private:
   using Floats = OneOf<float, float, bf16, f16>;
-  WICK_DEVICE void store(int row, int column, int columns, float v, const void* of_columns,
-                         void* to) const {
-    const int64 at = (int64(row) * columns + column) * x_bytes();
-    if (of_columns) v += element(of_columns, int64(column) * x_bytes());
-    Pack<float, 1> x{{v}};
-    activate(activation, x);
-    if (residual) x.v[0] += element(residual, at);
-    Floats::store<1>(dtype, static_cast<uint8*>(to) + at, 0, x);
-  }
   WICK_DEVICE float element(const void* p, int64 bytes) const {
     return Floats::load<1>(dtype, static_cast<const uint8*>(p) + bytes, 0).v[0];
   }
@@ -337,10 +345,9 @@ struct LinearVector {
   }
 };
 
-template <class W>
+// A block computes 1, 4 or 8 rows; max_rows: the most of x.
+template <class W, int max_rows = 16>
 struct LinearVectorLaunch {
-  static constexpr int kRows =
-      16;  // the most that these kernels accept; a block computes 1, 4 or 8
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const LinearCall linear(call);
     if (const char* why = linear.check()) return why;
@@ -349,12 +356,16 @@ struct LinearVectorLaunch {
         if (linear.k() % W::kPack != 0 || !is_aligned(linear.weight(i).data) ||
             linear.weight(i).strides[0] % W::kPack != 0)
           return "the weights' rows are not whole packs, aligned to 16 bytes";
-    return linear.m() > kRows ? "x has more than 16 rows" : nullptr;
+    return linear.m() > max_rows ? "x has more rows" : nullptr;
   }
   static Status run(const Call& call) {
-    const int64 m = LinearCall(call).m();
-    if (m == 1) return run_rows<1>(call);
-    return m <= 4 ? run_rows<4>(call) : run_rows<8>(call);
+    if constexpr (max_rows == 1) {
+      return run_rows<1>(call);
+    } else {
+      const int64 m = LinearCall(call).m();
+      if (m == 1) return run_rows<1>(call);
+      return m <= 4 ? run_rows<4>(call) : run_rows<8>(call);
+    }
   }
 
  private:

@@ -128,12 +128,15 @@ struct RoundedVector {
           for (int n = 0; n < kColumns; n++)
             weights[n] = Unit::load(w[n], first / (blocks::kRun * Unit::kRuns) + at);
           WICK_UNROLL
-          for (int m = 0; m < rows; m++) WICK_UNROLL
-          for (int r = 0; r < Unit::kRuns; r++) {
-            const RunOfX run = read(shared, m, r * kUnits + at);
+          for (int m = 0; m < rows; m++) {
+            if (m > 0) ctx.keep_order();  // several rows of x at once take too many registers
             WICK_UNROLL
-            for (int n = 0; n < kColumns; n++)
-              sums[m][n] = add_run<F>(weights[n], r, run, sums[m][n]);
+            for (int r = 0; r < Unit::kRuns; r++) {
+              const RunOfX run = read(shared, m, r * kUnits + at);
+              WICK_UNROLL
+              for (int n = 0; n < kColumns; n++)
+                sums[m][n] = add_run<F>(weights[n], r, run, sums[m][n]);
+            }
           }
         }
         WICK_UNROLL

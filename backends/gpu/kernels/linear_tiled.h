@@ -52,7 +52,7 @@ struct LinearTiled {
   };
 
   template <class Ctx>
-  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+  static WICK_INLINE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     const auto block = args.place(ctx.block().x);
     const int first_m = block.m * tile.m;
     multiply(
@@ -65,7 +65,7 @@ struct LinearTiled {
   /// A tile of `rows` rows or more. row_at(i): x's row of the tile's row i. store(i, n, sum) is
   /// called for its elements.
   template <class Ctx, class RowAt, class Store>
-  static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+  static WICK_INLINE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
                                    const WeightRows& weights, const RowAt& row_at, int first_n,
                                    int rows, const Store& store) {
     Activations x(ctx.thread(), args, row_at);
@@ -74,9 +74,11 @@ struct LinearTiled {
     P::multiply(ctx, shared, x, w, ceil_div(args.k, tile.k), sums);
 
     const int thread_m = P::first_m(ctx.thread()), thread_n = P::first_n(ctx.thread());
+    WICK_UNROLL
     for (int i = 0; i < P::kGroupsM * 4; i++) {
       const int m = i / 4 * P::kGroup + thread_m + i % 4;
       if (m >= rows) break;
+      WICK_UNROLL
       for (int j = 0; j < P::kGroupsN * 4; j++) {
         const int n = first_n + j / 4 * P::kGroup + thread_n + j % 4;
         if (n < args.n) store(m, n, sums[i][j]);
