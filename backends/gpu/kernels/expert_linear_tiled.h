@@ -87,7 +87,7 @@ struct ExpertTiled {
   }
 
   template <class Ctx>
-  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+  static WICK_INLINE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     const auto block = args.place(ctx.block().x);
     find_tile(ctx, shared, args, block.m);
     const int expert = shared.expert;

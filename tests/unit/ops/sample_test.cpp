@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <random>
 #include <set>
+#include <string_view>
 
 #include "../expect.h"
 #include "wick/wick.h"
@@ -193,6 +195,12 @@ std::vector<Given> many_rows(int64_t v, size_t count) {
 class SampleRowsOn : public ::testing::TestWithParam<const char*> {
  protected:
   const Device device = Device::parse(GetParam());
+
+#ifdef __SANITIZE_THREAD__
+  void SetUp() override {
+    if (!device.is_cpu()) GTEST_SKIP() << "takes the thread sanitizer minutes";
+  }
+#endif
 };
 
 TEST_P(SampleRowsOn, AreThoseOfTheDefinition) {
@@ -315,6 +323,9 @@ TEST_P(SampleRowsOn, SettingsOutOfRangeGiveSomeId) {
 
 TEST_P(SampleRowsOn, AGraphReplaysWithTheSettingsOfTheMoment) {
   if (device.is_cpu() || device.info().plain_allocation) GTEST_SKIP() << "captures no graph";
+  const char* const allocator = getenv("WICK_ALLOC");
+  if (allocator && allocator == std::string_view("plain"))
+    GTEST_SKIP() << "graphs need the caching allocator";
   const NoGrad off;
   std::vector<Given> rows = many_rows(2500, 8);
   Batch batch = batch_of(rows, device);
