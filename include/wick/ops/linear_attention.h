@@ -34,7 +34,8 @@ struct LinearAttentionOptions {
 /// Error: |e| <= (2 + 2 r + log2(n) / 2) u m + 1 ulp of the output dtype with r = 0, 3 or 7
 /// roundings of a feature by the map, n = (T + 1) F terms, m the sum of their magnitudes (where
 /// normalize also |y| times the divisor's, both over the divisor), u: unit roundoff of f32 (f64
-/// for f64).
+/// for f64); if all terms are alike, so that their roundings do not cancel, up to n in place of
+/// log2(n) / 2, as of matmul.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kInvalidArgument if eps < 0 or chunk <
 /// 1.
 /// Source: Katharopoulos et al. 2020, arXiv:2006.16236, eq. 16 to 20; Arora et al. 2024,
