@@ -50,87 +50,68 @@ WICK_HD const float* row_of_x(const LinearTile& t, int64 m) {
   return reinterpret_cast<const float*>(t.x + m * t.x_m);
 }
 
-/// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the
-/// last repeat it.
-template <class W, int ws, int xs>
-void dots(const LinearTile& t, int64 first_n) {
-  const uint8* w[ws];
+/// Row n of the weights by all of x's, which are xs at most. One row at a time is a stream that the
+/// processor fetches by itself; several side by side reach half of the bandwidth.
+template <class W, int xs>
+void dots(const LinearTile& t, int64 n) {
+  const uint8* const w = static_cast<const uint8*>(t.w) + n * t.w_n;
   const float* x[xs];
-  for (int r = 0; r < ws; r++)
-    w[r] = static_cast<const uint8*>(t.w) + smaller(first_n + r, t.n - 1) * t.w_n;
   for (int m = 0; m < xs; m++) x[m] = row_of_x(t, smaller(m, t.m - 1));
-  L sum[ws][xs][2], total[ws][xs];
+  L sum[xs][2], total[xs];
 #pragma GCC unroll 8
-  for (int r = 0; r < ws; r++)
-#pragma GCC unroll 8
-    for (int m = 0; m < xs; m++) total[r][m] = sum[r][m][0] = sum[r][m][1] = L(0.0f);
-  const auto add = [&](int r, int64 first, const Run& run) __attribute__((always_inline)) {
+  for (int m = 0; m < xs; m++) total[m] = sum[m][0] = sum[m][1] = L(0.0f);
+  const auto add = [&](int64 first, const Run& run) __attribute__((always_inline)) {
 #pragma GCC unroll 8
     for (int m = 0; m < xs; m++)
 #pragma GCC unroll 8
       for (int i = 0; i < kRunLanes; i++)
-        sum[r][m][i % 2] = fma(run[i], L::load(x[m] + first + i * L::kCount), sum[r][m][i % 2]);
+        sum[m][i % 2] = fma(run[i], L::load(x[m] + first + i * L::kCount), sum[m][i % 2]);
   };
   const auto flush = [&]() __attribute__((always_inline)) {
 #pragma GCC unroll 8
-    for (int r = 0; r < ws; r++)
-#pragma GCC unroll 8
-      for (int m = 0; m < xs; m++) {
-        total[r][m] = total[r][m] + (sum[r][m][0] + sum[r][m][1]);
-        sum[r][m][0] = sum[r][m][1] = L(0.0f);
-      }
+    for (int m = 0; m < xs; m++) {
+      total[m] = total[m] + (sum[m][0] + sum[m][1]);
+      sum[m][0] = sum[m][1] = L(0.0f);
+    }
   };
   const int64 blocks = t.k / W::kElements;
-  typename W::Scales scales[ws];
+  typename W::Scales scales;
   for (int64 b = 0; b < blocks;) {
     const int64 begin = b, end = smaller(blocks, b + W::kMaxBlocks);
-    for (int r = 0; r < ws; r++) W::read_scales(w[r] + b * W::kBytes, end - b, scales[r]);
+    W::read_scales(w + b * W::kBytes, end - b, scales);
     for (; b < end; b++) {
-      const int64 ahead = ahead_of<ws>(b * W::kBytes, t.w_n);
-#pragma GCC unroll 8
-      for (int r = 0; r < ws; r++) {
-        fetch<W::kBytes>(w[r] + b * W::kBytes + ahead);
-        each_run<W>(
-            w[r] + b * W::kBytes, b - begin,
-            scales[r], [&](int64 first, const Run& run) __attribute__((always_inline)) {
-              add(r, b * W::kElements + first, run);
-            });
-      }
+      fetch_ahead<W::kBytes>(w + b * W::kBytes);
+      each_run<W>(
+          w + b * W::kBytes, b - begin,
+          scales, [&](int64 first, const Run& run) __attribute__((always_inline)) {
+            add(b * W::kElements + first, run);
+          });
     }
     flush();
   }
   if (const int64 done = blocks * W::kElements; W::kElements == kRun && done < t.k) {  // of floats
-#pragma GCC unroll 8
-    for (int r = 0; r < ws; r++) {
-      Run run;
-      load_last<W>(w[r] + blocks * W::kBytes, t.k - done, run);
-      add(r, done, run);
-    }
+    Run run;
+    load_last<W>(w + blocks * W::kBytes, t.k - done, run);
+    add(done, run);
     flush();
   }
 #pragma GCC unroll 8
-  for (int r = 0; r < ws; r++)
-#pragma GCC unroll 8
-    for (int m = 0; m < xs; m++)
-      t.y[smaller(m, t.m - 1) * t.y_m + smaller(first_n + r, t.n - 1)] = sum_across(total[r][m]);
+  for (int m = 0; m < xs; m++) t.y[smaller(m, t.m - 1) * t.y_m + n] = sum_across(total[m]);
 }
 
-template <class W, int ws, int xs>
+template <class W, int xs>
 void all_dots(const LinearTile& t) {
-  for (int64 n = 0; n < t.n; n += ws) dots<W, ws, xs>(t, n);
+  for (int64 n = 0; n < t.n; n++) dots<W, xs>(t, n);
 }
 
 template <class W>
 void few(const LinearTile& t) {
+  if (t.m == 1) return all_dots<W, 1>(t);
 #if defined(__AVX2__)
-  if (t.m == 1) return all_dots<W, 4, 1>(t);
-  if (t.m == 2) return all_dots<W, 4, 2>(t);
-  if (t.m <= 4) return all_dots<W, 2, 4>(t);
-  return all_dots<W, 1, 8>(t);
-#else
-  if (t.m == 1) return all_dots<W, 1, 1>(t);
-  return all_dots<W, 1, 4>(t);
+  if (t.m == 2) return all_dots<W, 2>(t);
+  if (t.m > 4) return all_dots<W, 8>(t);
 #endif
+  return all_dots<W, 4>(t);
 }
 
 constexpr int kCount = L::kCount;

@@ -291,91 +291,75 @@ WICK_HD void each_run(const uint8* block, Use use) {
   }
 }
 
-/// Rows [first_n, first_n + ws) of the weights by all of x's, which are xs at most. Rows beyond the
-/// last repeat it.
-template <class F, int ws, int xs>
-void dots(const LinearTile& t, int64 first_n) {
+/// Row n of the weights by all of x's, which are xs at most; one row at a time, as in linear.cpp.
+template <class F, int xs>
+void dots(const LinearTile& t, int64 n) {
   using S = Scales<F>;
   constexpr int kBlockRuns = kBlockElements<F> / kRun, kRunGroups = kRun / kGroup<F>;
   constexpr bool kAddsOffsets = F::kHasOffset || F::kBias != 0;
   constexpr int kUnitBytes = kUnitBlocks<F> * kBlockBytes<F>;
-  const uint8* w[ws];
+  const uint8* w = static_cast<const uint8*>(t.w) + n * t.w_n;
   const char* x[xs];
-  for (int r = 0; r < ws; r++)
-    w[r] = static_cast<const uint8*>(t.w) + smaller(first_n + r, t.n - 1) * t.w_n;
   for (int m = 0; m < xs; m++) x[m] = t.x + smaller(m, t.m - 1) * t.x_m;
-  L total[ws][xs][2];
-  typename S::Vector offsets[ws][xs];
+  L total[xs][2];
+  typename S::Vector offsets[xs];
 #pragma GCC unroll 8
-  for (int r = 0; r < ws; r++)
-#pragma GCC unroll 8
-    for (int m = 0; m < xs; m++) {
-      total[r][m][0] = total[r][m][1] = L(0.0f);
-      offsets[r][m] = hn::Zero(typename S::Tag());
-    }
-  alignas(64) float scales[ws][xs][kUnitGroups<F>];
+  for (int m = 0; m < xs; m++) {
+    total[m][0] = total[m][1] = L(0.0f);
+    offsets[m] = hn::Zero(typename S::Tag());
+  }
+  alignas(64) float scales[xs][kUnitGroups<F>];
   const int64 blocks = t.k / kBlockElements<F>;
   for (int64 unit = 0; unit * kUnitBlocks<F> < blocks; unit++) {
     const int count = int(smaller(blocks - unit * kUnitBlocks<F>, kUnitBlocks<F>));
-    const int64 ahead = ahead_of<ws>(unit * kUnitBytes, t.w_n);
-#pragma GCC unroll 8
-    for (int r = 0; r < ws; r++) {
-      fetch<kUnitBytes>(w[r] + ahead);
-      S of;
-      of.read(w[r], count);
-#pragma GCC unroll 8
-      for (int m = 0; m < xs; m++) {
-        const float* const steps = steps_of<F>(x[m], t.k, unit);
-#pragma GCC unroll 4
-        for (int i = 0; i < S::kParts; i++) {
-          const typename S::Tag tag;
-          hn::StoreU(hn::Mul(of.scale[i], hn::LoadU(tag, steps + i * S::kLanes)), tag,
-                     scales[r][m] + i * S::kLanes);
-          const auto sums = hn::LoadU(tag, steps + kUnitGroups<F> + i * S::kLanes);
-          if constexpr (kAddsOffsets)
-            offsets[r][m] =
-                hn::MulAdd(F::kHasOffset ? of.offset[i] : of.scale[i], sums, offsets[r][m]);
-        }
-      }
-    }
-    for (int b = 0; b < count; b++)
-#pragma GCC unroll 8
-      for (int r = 0; r < ws; r++) {
-        each_run<F>(
-            w[r], [&](int run, const Run<F>& quants) __attribute__((always_inline)) {
-              const int at = b * kBlockRuns + run;
-#pragma GCC unroll 8
-              for (int m = 0; m < xs; m++)
-                total[r][m][run % 2] =
-                    quants.add_to(total[r][m][run % 2], shorts_of(x[m]) + unit * kUnit + at * kRun,
-                                  scales[r][m], at * kRunGroups);
-            });
-        w[r] += kBlockBytes<F>;
-      }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < ws; r++)
+    fetch_ahead<kUnitBytes>(w);
+    S of;
+    of.read(w, count);
 #pragma GCC unroll 8
     for (int m = 0; m < xs; m++) {
-      float y = sum_across(total[r][m][0] + total[r][m][1]);
-      if constexpr (kAddsOffsets) {
-        const float sum = hn::GetLane(hn::SumOfLanes(typename S::Tag(), offsets[r][m]));
-        y += F::kHasOffset ? sum : -F::kBias * sum;
+      const float* const steps = steps_of<F>(x[m], t.k, unit);
+#pragma GCC unroll 4
+      for (int i = 0; i < S::kParts; i++) {
+        const typename S::Tag tag;
+        hn::StoreU(hn::Mul(of.scale[i], hn::LoadU(tag, steps + i * S::kLanes)), tag,
+                   scales[m] + i * S::kLanes);
+        const auto sums = hn::LoadU(tag, steps + kUnitGroups<F> + i * S::kLanes);
+        if constexpr (kAddsOffsets)
+          offsets[m] = hn::MulAdd(F::kHasOffset ? of.offset[i] : of.scale[i], sums, offsets[m]);
       }
-      t.y[smaller(m, t.m - 1) * t.y_m + smaller(first_n + r, t.n - 1)] = y;
     }
+    for (int b = 0; b < count; b++, w += kBlockBytes<F>)
+      each_run<F>(
+          w, [&](int run, const Run<F>& quants) __attribute__((always_inline)) {
+            const int at = b * kBlockRuns + run;
+#pragma GCC unroll 8
+            for (int m = 0; m < xs; m++)
+              total[m][run % 2] =
+                  quants.add_to(total[m][run % 2], shorts_of(x[m]) + unit * kUnit + at * kRun,
+                                scales[m], at * kRunGroups);
+          });
+  }
+#pragma GCC unroll 8
+  for (int m = 0; m < xs; m++) {
+    float y = sum_across(total[m][0] + total[m][1]);
+    if constexpr (kAddsOffsets) {
+      const float sum = hn::GetLane(hn::SumOfLanes(typename S::Tag(), offsets[m]));
+      y += F::kHasOffset ? sum : -F::kBias * sum;
+    }
+    t.y[smaller(m, t.m - 1) * t.y_m + n] = y;
+  }
 }
 
-template <class F, int ws, int xs>
+template <class F, int xs>
 void all_dots(const LinearTile& t) {
-  for (int64 n = 0; n < t.n; n += ws) dots<F, ws, xs>(t, n);
+  for (int64 n = 0; n < t.n; n++) dots<F, xs>(t, n);
 }
 template <class F>
 void few(const LinearTile& t) {
-  if (t.m == 1) return all_dots<F, 4, 1>(t);
-  if (t.m == 2) return all_dots<F, 4, 2>(t);
-  if (t.m <= 4) return all_dots<F, 2, 4>(t);
-  return all_dots<F, 1, 8>(t);
+  if (t.m == 1) return all_dots<F, 1>(t);
+  if (t.m == 2) return all_dots<F, 2>(t);
+  if (t.m <= 4) return all_dots<F, 4>(t);
+  return all_dots<F, 8>(t);
 }
 
 // ---- many rows of x

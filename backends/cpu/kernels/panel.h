@@ -7,20 +7,14 @@
 
 namespace wick::cpu::WICK_ISA {
 
-/// Bytes before those to fetch when `rows` neighbouring rows of row_bytes are read side by side and
-/// each is at byte `at`. The processor's own prefetch of so many rows at once reaches a third of
-/// the bandwidth. After a row come the next ones that are read.
-template <int rows>
-WICK_HD int64 ahead_of(int64 at, int64 row_bytes) {
-  constexpr int64 kAhead = 2048;
-  return at + kAhead < row_bytes ? kAhead : kAhead + (rows - 1) * row_bytes;
-}
-/// Fetches the cache lines of `bytes` weights.
+/// Fetches the cache lines of the `bytes` weights that come 2 KiB after w: the processor's own
+/// prefetch stops at pages.
 template <int bytes>
-WICK_HD void fetch(const uint8* w) {
+WICK_HD void fetch_ahead(const uint8* w) {
+  constexpr int kAhead = 2048;
 #pragma GCC unroll 8
   for (int line = 0; line < bytes; line += 64)
-    _mm_prefetch(reinterpret_cast<const char*>(w) + line, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(w) + kAhead + line, _MM_HINT_T0);
 }
 
 /// `most` elements of 32 bits of as many rows as a vector has lanes: rows i, i + 4 ... lie beside
