@@ -24,6 +24,8 @@ struct LinearParts {
   /// Packs n elements of a row, from `first` on, which is a multiple of kChunk. Returns false if it
   /// cannot: the kernel then declines the call. nullptr: rows are f32.
   bool (*pack_x)(const float* x, int64 first, int64 n, int64 k, void* row);
+  /// The same, for `few`.
+  bool (*pack_few_x)(const float* x, int64 first, int64 n, int64 k, void* row);
   int64 few_m;  // the most rows of x for `few`
   int64 tile_m, tile_n;
   int64 (*buffer_bytes)(int64 k);

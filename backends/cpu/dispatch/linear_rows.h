@@ -22,9 +22,11 @@ inline bool reads_x_directly(const LinearData& data, int64 k) {
 inline constexpr Status kCannotPack{StatusCode::kDeclined,
                                     "x has values that packed rows do not represent"};
 
-/// Converts rows of k elements; row_at(i) is the address of row i. Returns false if pack_x does.
-template <class RowAt>
-bool convert_rows(const LinearData& data, int64 rows, int64 k, const RowAt& row_at, char* to) {
+/// Converts rows of k elements; row_at(i) is the address of row i, is_few(i) says whether `few` reads
+/// it. Returns false if pack_x does.
+template <class RowAt, class IsFew>
+bool convert_rows(const LinearData& data, int64 rows, int64 k, const RowAt& row_at,
+                  const IsFew& is_few, char* to) {
   constexpr int64 kGrain = 1 << 14;  // elements that a thread converts at least
   const int64 row_bytes = data.parts.x_bytes(k);
   std::atomic<bool> packed = true;
@@ -38,11 +40,12 @@ bool convert_rows(const LinearData& data, int64 rows, int64 k, const RowAt& row_
                                  size_t(row_bytes - k * int64(sizeof(float))));
                      continue;
                    }
+                   const auto pack = is_few(i) ? data.parts.pack_few_x : data.parts.pack_x;
                    for (int64 first = 0; first < k; first += kChunk) {
                      const int64 n = std::min(kChunk, k - first);
                      alignas(64) float chunk[kChunk];
                      data.x.load(row_at(i) + first * data.x.size, 1, n, chunk);
-                     if (!data.parts.pack_x(chunk, first, n, k, row)) {
+                     if (!pack(chunk, first, n, k, row)) {
                        packed = false;
                        return;
                      }

@@ -10,35 +10,13 @@
 #include <utility>
 
 #include "dispatch/linear.h"
-#include "kernels/fold.h"
 #include "kernels/kernels.h"
+#include "kernels/linear_packed.h"
 #include "kernels/panel.h"
-#include "kernels/quants.h"
-#include "scalar/activation_steps.h"
-#include "scalar/round_up.h"
 #include "wick/abi/ops/matmul.h"
 
 namespace wick::cpu::WICK_ISA {
 namespace {
-
-using L = Lanes<float>;
-using I16 = hn::ScalableTag<int16>;
-using I32 = hn::ScalableTag<int32>;
-using Shorts = hn::Vec<I16>;
-using Ints = hn::Vec<I32>;
-
-constexpr int kRun = blocks::kRun, kRunParts = kRun / HWY_LANES(int16);
-constexpr int kCount = L::kCount;
-
-// Scales are read by units of 256 weights: a block or 8.
-constexpr int kUnit = 256;
-/// Elements that share a scale here: a run at most.
-template <class F>
-constexpr int kGroup = F::kGroup < kRun ? F::kGroup : kRun;
-template <class F>
-constexpr int kUnitGroups = kUnit / kGroup<F>;  // 8 or 16
-template <class F>
-constexpr int kUnitBlocks = kUnit / kBlockElements<F>;
 
 constexpr int64 kFewM = 8;                  // rows of x that share weights in registers
 constexpr int64 kTileM = 512, kTileN = 32;  // of y
@@ -59,178 +37,6 @@ WICK_HD Ints add_pairs(Shorts a, Shorts b, Ints sum) {
   Ints none = hn::Zero(I32());
   return hn::ReorderWidenMulAccumulate(I32(), a, b, sum, none);
 }
-WICK_HD L to_floats(Ints x) { return hn::ConvertTo(hn::ScalableTag<float>(), x); }
-
-// ---- x
-
-// A row of x: padded integers, and for each unit the groups' steps, and their steps times the sums
-// of the integers; zeros beyond k.
-
-constexpr int64 kXAlign = 64;
-constexpr int64 shorts_bytes(int64 k) { return round_up(k * int64(sizeof(int16)), kXAlign); }
-template <class F>
-int64 x_bytes(int64 k) {
-  return shorts_bytes(k) + ceil_div(k, kUnit) * kUnitGroups<F> * 2 * int64(sizeof(float));
-}
-WICK_HD const int16* shorts_of(const char* row) { return reinterpret_cast<const int16*>(row); }
-/// The steps of a unit; its sums follow.
-template <class F>
-WICK_HD const float* steps_of(const char* row, int64 k, int64 unit) {
-  return reinterpret_cast<const float*>(row + shorts_bytes(k)) + unit * kUnitGroups<F> * 2;
-}
-
-/// LinearParts::pack_x.
-template <class F>
-bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
-  constexpr int group = kGroup<F>, kParts = kRun / kCount, kGroupParts = group / kCount;
-  char* const row = static_cast<char*>(to_row);
-  int16* to = reinterpret_cast<int16*>(row) + first;
-  const hn::Rebind<int16, I32> half;
-  for (int64 e = 0; e < n; e += kRun, to += kRun) {
-    L v[kParts], size(0.0f);
-    Ints exponents = hn::Zero(I32());
-    const Ints no_number = hn::Set(I32(), 0x7f800000);  // the exponent of infinities and NaN
-    for (int i = 0; i < kParts; i++) {
-      v[i] = L::load(x + e + i * kCount);
-      size = larger(size, abs(v[i]));
-      exponents = hn::Max(exponents, hn::And(hn::BitCast(I32(), v[i].v), no_number));
-    }
-    const float most = largest_across(size);
-    if (!hn::AllTrue(I32(), hn::Lt(exponents, no_number))) return false;
-    if (most > kMaxActivation || (most < kLeastActivation && most != 0)) return false;
-    const L inverse(most == 0 ? 0 : kMaxSteps / most);
-    const float step = most / kMaxSteps;
-    float* const steps =
-        const_cast<float*>(steps_of<F>(row, k, (first + e) / kUnit)) + (first + e) % kUnit / group;
-    for (int g = 0; g < kRun / group; g++) {
-      Ints sum = hn::Zero(I32());
-      for (int i = g * kGroupParts; i < (g + 1) * kGroupParts; i++) {
-        const Ints rounded = hn::NearestInt((v[i] * inverse).v);
-        sum = hn::Add(sum, rounded);
-        hn::StoreU(hn::DemoteTo(half, rounded), half, to + i * kCount);
-      }
-      steps[g] = step;
-      steps[g + kUnitGroups<F>] = step * sum_across(to_floats(sum));
-    }
-#if defined(__AVX512F__)
-    if constexpr (Quants<F, int16>::kReorders)
-      hn::StoreU(Quants<F, int16>::from_order(hn::LoadU(I16(), to)), I16(), to);
-#endif
-  }
-  if (first + n == k && k % kUnit != 0)
-    for (int g = int(k % kUnit) / group; g < kUnitGroups<F>; g++)
-      for (int i = 0; i < 2; i++)
-        const_cast<float*>(steps_of<F>(row, k, k / kUnit))[g + i * kUnitGroups<F>] = 0;
-  return true;
-}
-
-// ---- scales
-
-WICK_HD uint32 word_at(const uint8* from) {
-  uint32 word;
-  memcpy(&word, from, sizeof word);
-  return word;
-}
-WICK_HD uint16 half_at(const uint8* from) {
-  uint16 half;
-  memcpy(&half, from, sizeof half);
-  return half;
-}
-WICK_HD float f16_at(const uint8* from) {
-#if defined(__F16C__)
-  return _cvtsh_ss(half_at(from));
-#else
-  return blocks::f16_at(from);
-#endif
-}
-WICK_HD __m128i bytes_of(uint64 bytes) { return _mm_cvtsi64_si128((long long)bytes); }
-
-/// The groups' scales, and their offsets if the format has them.
-template <class F>
-struct Scales {
-  using Tag = hn::CappedTag<float, kUnitGroups<F>>;
-  static constexpr int kLanes = HWY_MIN(kCount, kUnitGroups<F>), kParts = kUnitGroups<F> / kLanes;
-  using Vector = hn::Vec<Tag>;
-  Vector scale[kParts], offset[kParts];
-
-  /// Reads the scales of a unit's `count` blocks.
-  WICK_HD void read(const uint8* block, int count) {
-    constexpr uint32 kTwo = 0x03030303, kFour = 0x0f0f0f0f, kSix = 0x3f3f3f3f;
-    if constexpr (kSame<F, Q4_K> || kSame<F, Q5_K>) {
-      const uint32 a = word_at(block + 4), b = word_at(block + 8), c = word_at(block + 12);
-      const uint64 scales = (a & kSix) | uint64((c & kFour) | (a >> 6 & kTwo) << 4) << 32;
-      const uint64 offsets = (b & kSix) | uint64((c >> 4 & kFour) | (b >> 6 & kTwo) << 4) << 32;
-      set<uint8>(scale, bytes_of(scales), f16_at(block));
-      set<uint8>(offset, bytes_of(offsets), -f16_at(block + 2));
-    } else if constexpr (kSame<F, Q2_K>) {
-      const __m128i both = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block));
-      const __m128i four = _mm_set1_epi8(15);
-      set<uint8>(scale, _mm_and_si128(both, four), f16_at(block + 80));
-      set<uint8>(offset, _mm_and_si128(_mm_srli_epi16(both, 4), four), -f16_at(block + 82));
-    } else if constexpr (kSame<F, Q6_K>) {
-      set<int8>(scale, _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 192)),
-                f16_at(block + 208));
-    } else if constexpr (kSame<F, Q3_K>) {
-      const uint32 a = word_at(block + 96), b = word_at(block + 100), c = word_at(block + 104);
-      const uint64 lower =
-          (a & kFour) | (c & kTwo) << 4 | uint64((b & kFour) | (c >> 2 & kTwo) << 4) << 32;
-      const uint64 upper = (a >> 4 & kFour) | (c >> 4 & kTwo) << 4 |
-                           uint64((b >> 4 & kFour) | (c >> 6 & kTwo) << 4) << 32;
-      const __m128i six = _mm_unpacklo_epi64(bytes_of(lower), bytes_of(upper));
-      set<int8>(scale, _mm_sub_epi8(six, _mm_set1_epi8(32)), f16_at(block + 108));
-#if defined(__F16C__)
-    } else if constexpr (requires { F::kScaleBytes; }) {
-      if (count == kUnitBlocks<F>) {
-        set_halves(scale, block);
-        if constexpr (F::kHasOffset) set_halves(offset, block + 2);
-      } else {
-        set_each(block, count);
-      }
-#endif
-    } else {
-      set_each(block, count);
-    }
-  }
-
- private:
-  template <class Byte>
-  static WICK_HD void set(Vector (&to)[kParts], __m128i bytes, float factor) {
-    const hn::Rebind<Byte, Tag> narrow;
-    const hn::Rebind<int32, Tag> i32;
-    const hn::Full128<Byte> all;
-    hn::Vec<decltype(all)> rest{bytes};
-#pragma GCC unroll 4
-    for (int i = 0; i < kParts; i++) {
-      const hn::Vec<decltype(narrow)> part{rest.raw};
-      to[i] = hn::Mul(hn::ConvertTo(Tag(), hn::PromoteTo(i32, part)), hn::Set(Tag(), factor));
-      if constexpr (kParts > 1) rest = hn::ShiftRightBytes<kLanes % 16>(all, rest);
-    }
-  }
-#if defined(__F16C__)
-  /// f16 fields of 8 blocks.
-  static WICK_HD void set_halves(Vector (&to)[kParts], const uint8* field) {
-    static_assert(kParts == 1 && kLanes == 8);
-    const auto at = [field](int b) { return short(half_at(field + b * kBlockBytes<F>)); };
-    to[0] = Vector{
-        _mm256_cvtph_ps(_mm_set_epi16(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0)))};
-  }
-#endif
-  WICK_HD void set_each(const uint8* block, int count) {
-    constexpr int kGroups = kUnitGroups<F> / kUnitBlocks<F>;
-    alignas(64) float scales[kUnitGroups<F>] = {}, offsets[kUnitGroups<F>] = {};
-    for (int b = 0; b < count; b++)
-#pragma GCC unroll 16
-      for (int g = 0; g < kGroups; g++) {
-        const BlockScale of = F::scale_of(block + b * kBlockBytes<F>, g * kGroup<F> / F::kGroup);
-        scales[b * kGroups + g] = of.scale, offsets[b * kGroups + g] = of.offset;
-      }
-    for (int i = 0; i < kParts; i++) {
-      scale[i] = hn::LoadU(Tag(), scales + i * kLanes);
-      if constexpr (F::kHasOffset) offset[i] = hn::LoadU(Tag(), offsets + i * kLanes);
-    }
-  }
-};
-
 // ---- few rows of x
 
 #if defined(__AVX512F__)
@@ -361,6 +167,135 @@ void few(const LinearTile& t) {
   if (t.m <= 4) return all_dots<F, 4>(t);
   return all_dots<F, 8>(t);
 }
+
+#if defined(__AVX512F__)
+// ---- few rows of x, in bytes
+
+template <int... step, class Use>
+WICK_HD void each_step(std::integer_sequence<int, step...>, Use use) {
+  (use.template operator()<step>(), ...);
+}
+
+/// Row n of the weights by all of x's, which are xs at most, packed as bytes.
+template <class F, int xs>
+void byte_dots(const LinearTile& t, int64 n) {
+  using Order = ByteOrder<F>;
+  // The scales of small blocks are read for the lanes of a step, others for a unit.
+  constexpr bool kByLanes = kBlockElements<F> == kRun;
+  constexpr bool kAddsOffsets = !kCorrects<F>;
+  constexpr int kUnitBytes = kUnitBlocks<F> * kBlockBytes<F>;
+  using S = Scales<F>;
+  const auto vector_of = [](const auto& parts) __attribute__((always_inline)) {
+    if constexpr (kUnitGroups<F> == 8)
+      return _mm512_maskz_broadcast_f32x8(0x00ff, parts[0].raw);
+    else
+      return parts[0].raw;
+  };
+  const auto load_groups = [](const float* from) __attribute__((always_inline)) {
+    if constexpr (kUnitGroups<F> == 8)
+      return _mm512_maskz_loadu_ps(0x00ff, from);
+    else
+      return _mm512_loadu_ps(from);
+  };
+  const uint8* w = static_cast<const uint8*>(t.w) + n * t.w_n;
+  const char* x[xs];
+  for (int m = 0; m < xs; m++) x[m] = t.x + smaller(m, t.m - 1) * t.x_m;
+  __m512 total[xs], offsets[xs];
+#pragma GCC unroll 8
+  for (int m = 0; m < xs; m++) total[m] = offsets[m] = _mm512_setzero_ps();
+  const int64 blocks = t.k / kBlockElements<F>;
+  for (int64 unit = 0; unit * kUnitBlocks<F> < blocks; unit++, w += kUnitBytes) {
+    fetch_ahead<kUnitBytes>(w);
+    const uint8* from = w;
+    alignas(64) uint8 padded[kUnitBytes];
+    if (const int64 left = blocks - unit * kUnitBlocks<F>; left < kUnitBlocks<F>) {
+      memset(padded, 0, sizeof padded);
+      memcpy(padded, w, size_t(left * kBlockBytes<F>));
+      from = padded;
+    }
+    [[maybe_unused]] __m512 scales[xs];
+    if constexpr (!kByLanes) {
+      S of;
+      of.read(from, kUnitBlocks<F>);
+      const __m512 scale = vector_of(of.scale);
+#pragma GCC unroll 8
+      for (int m = 0; m < xs; m++) {
+        const float* const steps = steps_of<F>(x[m], t.k, unit);
+        scales[m] = _mm512_mul_ps(scale, load_groups(steps));
+        if constexpr (kAddsOffsets) {
+          const __m512 sums = load_groups(steps + kUnitGroups<F>);
+          if constexpr (F::kHasOffset)
+            offsets[m] = _mm512_fmadd_ps(vector_of(of.offset), sums, offsets[m]);
+          else
+            offsets[m] = _mm512_fmadd_ps(scale, sums, offsets[m]);
+        }
+      }
+    }
+    each_step(
+        std::make_integer_sequence<int, Order::kSteps>(), [&]<int s>() __attribute__((
+                                                              always_inline)) {
+          StepQuants<F> quants;
+          quants.template load<s>(from);
+          const __m512i groups = _mm512_load_si512(kLaneGroups<F>.of[s]);
+          [[maybe_unused]] __m512 lane_scale, lane_offset;
+          if constexpr (kByLanes) lane_scale = lanes_of_field<F, 0, s>(from);
+          if constexpr (kByLanes && F::kHasOffset) lane_offset = lanes_of_field<F, 2, s>(from);
+#pragma GCC unroll 8
+          for (int m = 0; m < xs; m++) {
+            const int8* const high = bytes_of(x[m], unit) + s * 64 * Order::kParts;
+            __m512i sum = _mm512_setzero_si512();
+#pragma GCC unroll 2
+            for (int part = 0; part < Order::kParts; part++)
+              sum = add_fours(quants.of[part], high + part * 64, sum);
+            sum = _mm512_maskz_slli_epi32(0xffff, sum, 8);
+            if constexpr (kCorrects<F>)
+              sum = _mm512_add_epi32(
+                  sum, _mm512_loadu_si512(corrections_of<F>(x[m], t.k, unit) + s * 16));
+#pragma GCC unroll 2
+            for (int part = 0; part < Order::kParts; part++)
+              sum = add_fours(quants.of[part], high + kUnit + part * 64, sum);
+            __m512 scale;
+            if constexpr (kByLanes) {
+              const float* const steps = steps_of<F>(x[m], t.k, unit);
+              scale = _mm512_mul_ps(
+                  lane_scale, _mm512_maskz_permutexvar_ps(0xffff, groups, load_groups(steps)));
+              if constexpr (kAddsOffsets)
+                offsets[m] =
+                    _mm512_fmadd_ps(lane_offset,
+                                    _mm512_maskz_permutexvar_ps(
+                                        0xffff, groups, load_groups(steps + kUnitGroups<F>)),
+                                    offsets[m]);
+            } else {
+              scale = _mm512_maskz_permutexvar_ps(0xffff, groups, scales[m]);
+            }
+            total[m] = _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(0xffff, sum), scale, total[m]);
+          }
+        });
+  }
+#pragma GCC unroll 8
+  for (int m = 0; m < xs; m++) {
+    __m512 all = total[m];
+    if constexpr (kAddsOffsets) {
+      // A group's offset is in each of its four lanes if it is read by lanes.
+      constexpr float kFactor = !F::kHasOffset ? -F::kBias : kByLanes ? 0.25f : 1;
+      all = _mm512_fmadd_ps(offsets[m], _mm512_set1_ps(kFactor), all);
+    }
+    t.y[smaller(m, t.m - 1) * t.y_m + n] = sum_across(L(hn::Vec<hn::ScalableTag<float>>{all}));
+  }
+}
+
+template <class F, int xs>
+void all_byte_dots(const LinearTile& t) {
+  for (int64 n = 0; n < t.n; n++) byte_dots<F, xs>(t, n);
+}
+template <class F>
+void few_bytes(const LinearTile& t) {
+  if (t.m == 1) return all_byte_dots<F, 1>(t);
+  if (t.m == 2) return all_byte_dots<F, 2>(t);
+  if (t.m <= 4) return all_byte_dots<F, 4>(t);
+  return all_byte_dots<F, 8>(t);
+}
+#endif
 
 // ---- many rows of x
 
@@ -549,13 +484,38 @@ void many(const LinearTile& t) {
 
 template <class F>
 constexpr LinearParts kParts = {.x_bytes = x_bytes<F>,
-                                .pack_x = pack_x<F>,
+                                .pack_x = pack_x<F, false>,
+                                .pack_few_x = pack_x<F, false>,
                                 .few_m = kFewM,
                                 .tile_m = kTileM,
                                 .tile_n = kTileN,
                                 .buffer_bytes = buffer_bytes,
                                 .few = few<F>,
                                 .many = many<F>};
+#if defined(__AVX512F__)
+template <class F>
+constexpr LinearParts kByteParts = {.x_bytes = x_bytes<F>,
+                                    .pack_x = pack_x<F, false>,
+                                    .pack_few_x = pack_x<F, true>,
+                                    .few_m = kFewM,
+                                    .tile_m = kTileM,
+                                    .tile_n = kTileN,
+                                    .buffer_bytes = buffer_bytes,
+                                    .few = few_bytes<F>,
+                                    .many = many<F>};
+#endif
+template <class T, const LinearParts& parts>
+constexpr LinearData kData = {parts, reading<T, float>(), writing<T, float>()};
+
+/// The functions for x of T and weights of F on this machine.
+template <class T, class F>
+const LinearData& data_for() {
+#if defined(__AVX512F__)
+  if constexpr (kHasBytes<F>)
+    if (__builtin_cpu_supports("avx512vnni")) return kData<T, kByteParts<F>>;
+#endif
+  return kData<T, kParts<F>>;
+}
 
 }  // namespace
 
@@ -566,7 +526,7 @@ void add_family<"linear_int16">([[maybe_unused]] Table& table) {
 #if defined(__AVX2__)
   for_each(TypeList<bf16, f16, float>{}, [&]<class T>() {
     for_each(BlockTypes{}, [&]<class F>() {
-      static constexpr LinearData data = {kParts<F>, reading<T, float>(), writing<T, float>()};
+      const LinearData& data = data_for<T, F>();
       table.add(kLinear, kDTypeOf<T>, F::kDType,
                 {.name = "linear_int16",
                  .accepts = accepts_linear,

@@ -1,0 +1,274 @@
+// Rows of x and scales of weights as the products of linear_int16.cpp read them, by units of 256
+// elements.
+#pragma once
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/fold.h"
+#include "kernels/linear_bytes.h"
+#include "kernels/quants.h"
+#include "scalar/activation_steps.h"
+
+namespace wick::cpu::WICK_ISA {
+
+using L = Lanes<float>;
+using I16 = hn::ScalableTag<int16>;
+using I32 = hn::ScalableTag<int32>;
+using Shorts = hn::Vec<I16>;
+using Ints = hn::Vec<I32>;
+
+inline constexpr int kRun = blocks::kRun, kRunParts = kRun / HWY_LANES(int16);
+inline constexpr int kCount = L::kCount;
+
+// Scales are read by units of 256 weights: a block or 8.
+inline constexpr int kUnit = 256;
+/// Elements that share a scale here: a run at most.
+template <class F>
+inline constexpr int kGroup = F::kGroup < kRun ? F::kGroup : kRun;
+template <class F>
+inline constexpr int kUnitGroups = kUnit / kGroup<F>;  // 8 or 16
+template <class F>
+inline constexpr int kUnitBlocks = kUnit / kBlockElements<F>;
+
+WICK_HD L to_floats(Ints x) { return hn::ConvertTo(hn::ScalableTag<float>(), x); }
+
+// ---- x
+
+// A row of x: integers of 16 bits, whole or in planes of bytes; the units' corrections, if the
+// format has some; for each unit the groups' steps, and their steps times the sums of the integers.
+// Zeros stand beyond k.
+
+/// Corrections of a unit: by lanes of the steps of linear_bytes.h.
+template <class F>
+inline constexpr int kCorrections = [] {
+  if constexpr (kCorrects<F>)
+    return ByteOrder<F>::kSteps * 16;
+  else
+    return 0;
+}();
+
+WICK_HD int64 units_of(int64 k) { return (k + kUnit - 1) / kUnit; }
+template <class F>
+WICK_HD int64 integer_bytes(int64 k) {
+  return units_of(k) * (kUnit * int64(sizeof(int16)) + kCorrections<F> * int64(sizeof(int32)));
+}
+template <class F>
+int64 x_bytes(int64 k) {
+  return integer_bytes<F>(k) + units_of(k) * kUnitGroups<F> * 2 * int64(sizeof(float));
+}
+WICK_HD const int16* shorts_of(const char* row) { return reinterpret_cast<const int16*>(row); }
+/// The upper bytes of a unit, in the order ByteOrder; the lower ones follow.
+WICK_HD const int8* bytes_of(const char* row, int64 unit) {
+  return reinterpret_cast<const int8*>(row) + unit * kUnit * 2;
+}
+template <class F>
+WICK_HD const int32* corrections_of(const char* row, int64 k, int64 unit) {
+  return reinterpret_cast<const int32*>(row + units_of(k) * kUnit * 2) + unit * kCorrections<F>;
+}
+/// The steps of a unit; its sums follow.
+template <class F>
+WICK_HD const float* steps_of(const char* row, int64 k, int64 unit) {
+  return reinterpret_cast<const float*>(row + integer_bytes<F>(k)) + unit * kUnitGroups<F> * 2;
+}
+
+#if defined(__AVX512F__)
+/// Writes the i-th 16 integers of a unit as bytes, and their corrections.
+template <class F>
+WICK_HD void pack_bytes(__m512i x, int i, int8* unit, int32* corrections) {
+  using Order = ByteOrder<F>;
+  const __m512i high =
+      _mm512_maskz_srai_epi32(0xffff, _mm512_add_epi32(x, _mm512_set1_epi32(128)), 8);
+  const __m512i low = _mm512_sub_epi32(x, _mm512_maskz_slli_epi32(0xffff, high, 8));
+  const auto store = [](__m512i bytes, int8* to) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xffff, bytes));
+  };
+  int8* const to = unit + Order::place(i) * 16;
+  store(high, to);
+  store(low, to + kUnit);
+  if constexpr (kCorrects<F>) {
+    // Sums of four neighbours, in every fourth lane.
+    const __m512i pairs = _mm512_add_epi32(x, _mm512_maskz_srli_epi64(0xff, x, 32));
+    const __m512i fours =
+        _mm512_add_epi32(pairs, _mm512_maskz_shuffle_epi32(0xffff, pairs, _MM_PERM_BADC));
+    const __m128i sums =
+        _mm256_castsi256_si128(lower_half(_mm512_maskz_compress_epi32(0x1111, fours)));
+    const __m128i correction = _mm_mullo_epi32(sums, _mm_set1_epi32(-kByteBias<F>));
+    const int piece = Order::place(i), of_step = piece % (4 * Order::kParts);
+    __m128i* const at = reinterpret_cast<__m128i*>(corrections + piece / (4 * Order::kParts) * 16 +
+                                                   of_step % 4 * 4);
+    _mm_storeu_si128(at, of_step < 4 ? correction : _mm_add_epi32(_mm_loadu_si128(at), correction));
+  }
+}
+#endif
+
+/// LinearParts::pack_x, of bytes if is_bytes.
+template <class F, bool is_bytes>
+bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
+  constexpr int group = kGroup<F>, kParts = kRun / kCount, kGroupParts = group / kCount;
+  char* const row = static_cast<char*>(to_row);
+  int16* to = reinterpret_cast<int16*>(row) + first;
+  const hn::Rebind<int16, I32> half;
+  if (first + n == k && k % kUnit != 0) {
+    const int64 unit = k / kUnit;
+    memset(row + unit * kUnit * 2, 0, kUnit * 2);
+    if constexpr (kCorrects<F>)
+      memset(const_cast<int32*>(corrections_of<F>(row, k, unit)), 0,
+             kCorrections<F> * sizeof(int32));
+    memset(const_cast<float*>(steps_of<F>(row, k, unit)), 0, kUnitGroups<F> * 2 * sizeof(float));
+  }
+  for (int64 e = 0; e < n; e += kRun, to += kRun) {
+    const int64 unit = (first + e) / kUnit;
+    const int in_unit = int((first + e) % kUnit);
+    L v[kParts], size(0.0f);
+    Ints exponents = hn::Zero(I32());
+    const Ints no_number = hn::Set(I32(), 0x7f800000);  // the exponent of infinities and NaN
+    for (int i = 0; i < kParts; i++) {
+      v[i] = L::load(x + e + i * kCount);
+      size = larger(size, abs(v[i]));
+      exponents = hn::Max(exponents, hn::And(hn::BitCast(I32(), v[i].v), no_number));
+    }
+    const float most = largest_across(size);
+    if (!hn::AllTrue(I32(), hn::Lt(exponents, no_number))) return false;
+    if (most > kMaxActivation || (most < kLeastActivation && most != 0)) return false;
+    const L inverse(most == 0 ? 0 : kMaxSteps / most);
+    const float step = most / kMaxSteps;
+    float* const steps = const_cast<float*>(steps_of<F>(row, k, unit)) + in_unit / group;
+    for (int g = 0; g < kRun / group; g++) {
+      Ints sum = hn::Zero(I32());
+      for (int i = g * kGroupParts; i < (g + 1) * kGroupParts; i++) {
+        const Ints rounded = hn::NearestInt((v[i] * inverse).v);
+        sum = hn::Add(sum, rounded);
+#if defined(__AVX512F__)
+        if constexpr (is_bytes) {
+          pack_bytes<F>(rounded.raw, in_unit / 16 + i, const_cast<int8*>(bytes_of(row, unit)),
+                        const_cast<int32*>(corrections_of<F>(row, k, unit)));
+          continue;
+        }
+#endif
+        hn::StoreU(hn::DemoteTo(half, rounded), half, to + i * kCount);
+      }
+      steps[g] = step;
+      steps[g + kUnitGroups<F>] = step * sum_across(to_floats(sum));
+    }
+#if defined(__AVX512F__)
+    if constexpr (!is_bytes && Quants<F, int16>::kReorders)
+      hn::StoreU(Quants<F, int16>::from_order(hn::LoadU(I16(), to)), I16(), to);
+#endif
+  }
+  return true;
+}
+
+// ---- scales
+
+WICK_HD uint32 word_at(const uint8* from) {
+  uint32 word;
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+WICK_HD uint16 half_at(const uint8* from) {
+  uint16 half;
+  memcpy(&half, from, sizeof half);
+  return half;
+}
+WICK_HD float f16_at(const uint8* from) {
+#if defined(__F16C__)
+  return _cvtsh_ss(half_at(from));
+#else
+  return blocks::f16_at(from);
+#endif
+}
+WICK_HD __m128i eight_bytes(uint64 bytes) { return _mm_cvtsi64_si128((long long)bytes); }
+
+/// The groups' scales, and their offsets if the format has them.
+template <class F>
+struct Scales {
+  using Tag = hn::CappedTag<float, kUnitGroups<F>>;
+  static constexpr int kLanes = HWY_MIN(kCount, kUnitGroups<F>), kParts = kUnitGroups<F> / kLanes;
+  using Vector = hn::Vec<Tag>;
+  Vector scale[kParts], offset[kParts];
+
+  /// Reads the scales of a unit's `count` blocks.
+  WICK_HD void read(const uint8* block, int count) {
+    constexpr uint32 kTwo = 0x03030303, kFour = 0x0f0f0f0f, kSix = 0x3f3f3f3f;
+    if constexpr (kSame<F, Q4_K> || kSame<F, Q5_K>) {
+      const uint32 a = word_at(block + 4), b = word_at(block + 8), c = word_at(block + 12);
+      const uint64 scales = (a & kSix) | uint64((c & kFour) | (a >> 6 & kTwo) << 4) << 32;
+      const uint64 offsets = (b & kSix) | uint64((c >> 4 & kFour) | (b >> 6 & kTwo) << 4) << 32;
+      set<uint8>(scale, eight_bytes(scales), f16_at(block));
+      set<uint8>(offset, eight_bytes(offsets), -f16_at(block + 2));
+    } else if constexpr (kSame<F, Q2_K>) {
+      const __m128i both = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block));
+      const __m128i four = _mm_set1_epi8(15);
+      set<uint8>(scale, _mm_and_si128(both, four), f16_at(block + 80));
+      set<uint8>(offset, _mm_and_si128(_mm_srli_epi16(both, 4), four), -f16_at(block + 82));
+    } else if constexpr (kSame<F, Q6_K>) {
+      set<int8>(scale, _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 192)),
+                f16_at(block + 208));
+    } else if constexpr (kSame<F, Q3_K>) {
+      const uint32 a = word_at(block + 96), b = word_at(block + 100), c = word_at(block + 104);
+      const uint64 lower =
+          (a & kFour) | (c & kTwo) << 4 | uint64((b & kFour) | (c >> 2 & kTwo) << 4) << 32;
+      const uint64 upper = (a >> 4 & kFour) | (c >> 4 & kTwo) << 4 |
+                           uint64((b >> 4 & kFour) | (c >> 6 & kTwo) << 4) << 32;
+      const __m128i six = _mm_unpacklo_epi64(eight_bytes(lower), eight_bytes(upper));
+      set<int8>(scale, _mm_sub_epi8(six, _mm_set1_epi8(32)), f16_at(block + 108));
+#if defined(__BMI2__)
+    } else if constexpr (kSame<F, IQ4_XS>) {
+      const uint64 lower = _pdep_u64(word_at(block + 4), 0x0f0f0f0f0f0f0f0f);
+      const uint64 upper = _pdep_u64(half_at(block + 2), 0x3030303030303030);
+      set<int8>(scale, _mm_sub_epi8(eight_bytes(lower | upper), _mm_set1_epi8(32)), f16_at(block));
+#endif
+#if defined(__F16C__)
+    } else if constexpr (requires { F::kScaleBytes; }) {
+      if (count == kUnitBlocks<F>) {
+        set_halves(scale, block);
+        if constexpr (F::kHasOffset) set_halves(offset, block + 2);
+      } else {
+        set_each(block, count);
+      }
+#endif
+    } else {
+      set_each(block, count);
+    }
+  }
+
+ private:
+  template <class Byte>
+  static WICK_HD void set(Vector (&to)[kParts], __m128i bytes, float factor) {
+    const hn::Rebind<Byte, Tag> narrow;
+    const hn::Rebind<int32, Tag> i32;
+    const hn::Full128<Byte> all;
+    hn::Vec<decltype(all)> rest{bytes};
+#pragma GCC unroll 4
+    for (int i = 0; i < kParts; i++) {
+      const hn::Vec<decltype(narrow)> part{rest.raw};
+      to[i] = hn::Mul(hn::ConvertTo(Tag(), hn::PromoteTo(i32, part)), hn::Set(Tag(), factor));
+      if constexpr (kParts > 1) rest = hn::ShiftRightBytes<kLanes % 16>(all, rest);
+    }
+  }
+#if defined(__F16C__)
+  /// f16 fields of 8 blocks.
+  static WICK_HD void set_halves(Vector (&to)[kParts], const uint8* field) {
+    static_assert(kParts == 1 && kLanes == 8);
+    const auto at = [field](int b) { return short(half_at(field + b * kBlockBytes<F>)); };
+    to[0] = Vector{
+        _mm256_cvtph_ps(_mm_set_epi16(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0)))};
+  }
+#endif
+  WICK_HD void set_each(const uint8* block, int count) {
+    constexpr int kGroups = kUnitGroups<F> / kUnitBlocks<F>;
+    alignas(64) float scales[kUnitGroups<F>] = {}, offsets[kUnitGroups<F>] = {};
+    for (int b = 0; b < count; b++)
+#pragma GCC unroll 16
+      for (int g = 0; g < kGroups; g++) {
+        const BlockScale of = F::scale_of(block + b * kBlockBytes<F>, g * kGroup<F> / F::kGroup);
+        scales[b * kGroups + g] = of.scale, offsets[b * kGroups + g] = of.offset;
+      }
+    for (int i = 0; i < kParts; i++) {
+      scale[i] = hn::LoadU(Tag(), scales + i * kLanes);
+      if constexpr (F::kHasOffset) offset[i] = hn::LoadU(Tag(), offsets + i * kLanes);
+    }
+  }
+};
+
+}  // namespace wick::cpu::WICK_ISA
