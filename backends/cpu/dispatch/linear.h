@@ -3,6 +3,7 @@
 #pragma once
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/ops/linear_epilogue.h"
 
 namespace wick::cpu {
 
@@ -38,11 +39,19 @@ struct LinearParts {
 struct LinearData {
   const LinearParts& parts;
   Access x, y;
+  /// y[i] = f(y[i]) for n sums.
+  void (*activate)(EpilogueActivation f, float* y, int64 n);
 };
 
 Status run_linear(const Kernel* kernel, const Call* call);
 int64 linear_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 const char* accepts_linear(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+
+/// linear_mixed_epilogue, linear_parts and gated_linear, of a few rows. Kernel::data as for
+/// run_linear.
+Status run_linear_group(const Kernel* kernel, const Call* call);
+int64 linear_group_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+const char* accepts_linear_group(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 
 /// expert_linear. Kernel::data as for run_linear.
 Status run_expert_linear(const Kernel* kernel, const Call* call);

@@ -1,6 +1,7 @@
 // Products with weights of another dtype than x, and with weights that each row selects.
 #include "dispatch/linear.h"
 
+#include "kernels/activation.h"
 #include "kernels/fold.h"
 #include "kernels/kernels.h"
 #include "kernels/panel.h"
@@ -243,16 +244,23 @@ constexpr LinearParts kParts = {.x_bytes = x_bytes,
                                 .few = few<W>,
                                 .many = many<W>};
 template <class T, class W>
-constexpr LinearData kData = {kParts<W>, reading<T, float>(), writing<T, float>()};
+constexpr LinearData kData = {kParts<W>, reading<T, float>(), writing<T, float>(), activate};
 
 template <class T, class W>
 void add(Table& table, DType weights) {
-  if (weights != kDTypeOf<T>)
+  if (weights != kDTypeOf<T>) {
     table.add(kLinear, kDTypeOf<T>, weights,
               {.accepts = accepts_linear,
                .scratch_bytes = linear_scratch,
                .run = run_linear,
                .data = &kData<T, W>});
+    for (const Op* op : {&kLinearMixedEpilogue, &kLinearParts, &kGatedLinear})
+      table.add(*op, kDTypeOf<T>, weights,
+                {.accepts = accepts_linear_group,
+                 .scratch_bytes = linear_group_scratch,
+                 .run = run_linear_group,
+                 .data = &kData<T, W>});
+  }
   table.add(kExpertLinear, kDTypeOf<T>, weights,
             {.accepts = accepts_expert_linear,
              .scratch_bytes = expert_linear_scratch,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dispatch/linear.h"
+#include "kernels/activation.h"
 #include "kernels/kernels.h"
 #include "kernels/linear_packed.h"
 #include "kernels/panel.h"
@@ -505,7 +506,7 @@ constexpr LinearParts kByteParts = {.x_bytes = x_bytes<F>,
                                     .many = many<F>};
 #endif
 template <class T, const LinearParts& parts>
-constexpr LinearData kData = {parts, reading<T, float>(), writing<T, float>()};
+constexpr LinearData kData = {parts, reading<T, float>(), writing<T, float>(), activate};
 
 /// The functions for x of T and weights of F on this machine.
 template <class T, class F>
@@ -534,6 +535,18 @@ void add_family<"linear_int16">([[maybe_unused]] Table& table) {
                  .run = run_linear,
                  .data = &data,
                  .flags = kKernelRoundsInputs});
+      const auto add_group = [&](const Op& op, const char* name) {
+        table.add(op, kDTypeOf<T>, F::kDType,
+                  {.name = name,
+                   .accepts = accepts_linear_group,
+                   .scratch_bytes = linear_group_scratch,
+                   .run = run_linear_group,
+                   .data = &data,
+                   .flags = kKernelRoundsInputs});
+      };
+      add_group(kLinearMixedEpilogue, "linear_mixed_epilogue_int16");
+      add_group(kLinearParts, "linear_parts_int16");
+      add_group(kGatedLinear, "gated_linear_int16");
       table.add(kExpertLinear, kDTypeOf<T>, F::kDType,
                 {.name = "expert_linear_int16",
                  .accepts = accepts_expert_linear,
