@@ -90,6 +90,21 @@ WICK_HD C sum_across(Lanes<C> x) {
   else
     return lanes[0] + lanes[1];
 }
+/// The sums of the lanes of four vectors, in 16 bytes.
+WICK_HD void sum_across_four(const Lanes<float> (&x)[4], float* to) {
+  const hn::ScalableTag<float> one;
+  const hn::Repartition<double, decltype(one)> two;
+  const auto pairs = [&](int i) __attribute__((always_inline)) {  // 0 1 0 1 of every 16 bytes
+    return hn::Add(hn::InterleaveLower(one, x[i].v, x[i + 1].v),
+                   hn::InterleaveUpper(one, x[i].v, x[i + 1].v));
+  };
+  const auto a = hn::BitCast(two, pairs(0)), b = hn::BitCast(two, pairs(2));
+  const auto fours = hn::Add(hn::BitCast(one, hn::InterleaveLower(two, a, b)),
+                             hn::BitCast(one, hn::InterleaveUpper(two, a, b)));
+  const auto low = to_128_bits(
+      fours, [](auto p, auto q) __attribute__((always_inline)) { return hn::Add(p, q); });
+  hn::StoreU(low, hn::DFromV<decltype(low)>(), to);
+}
 /// The maximum of the lanes.
 template <class C>
 WICK_HD C largest_across(Lanes<C> x) {

@@ -50,6 +50,13 @@ inline constexpr bool kCorrects =
 #else
     false;
 #endif
+/// The factor of the quants of group g: those of q4_k and q2_k stay at their bits of a byte.
+template <class F>
+constexpr int quant_factor(int group) {
+  if (kSame<F, Q4_K>) return group % 2 == 0 ? 1 : 16;
+  if (kSame<F, Q2_K>) return 1 << group / 2 % 4 * 2;
+  return 1;
+}
 template <class F>
 inline constexpr int kByteBias = kHasQuantTable<F> || F::kBits == 8 ? 128 : F::kBias;
 
@@ -163,6 +170,10 @@ struct StepQuants {
       const __m512i both = _mm512_maskz_inserti64x4(0xff, _mm512_castsi256_si512(at(first)),
                                                     at(first + kBlockBytes<F>), 1);
       of[0] = _mm512_xor_si512(both, set_bytes(0x80));
+    } else if constexpr (kSame<F, Q2_K>) {
+      of[0] = lower_bits(load_64(unit + F::low(0).byte), 3 << 2 * s);
+    } else if constexpr (kSame<F, Q4_K>) {
+      of[0] = lower_bits(load_64(unit + F::low(0).byte + s / 2 * 64), s % 2 == 0 ? 15 : 240);
     } else if constexpr (F::kLowBits == 2) {
       of[0] = upper_bits<2 * s>(load_64(unit + F::low(0).byte), 3);
       if constexpr (F::kBits == 3) {
@@ -213,14 +224,14 @@ WICK_HD __m512 lanes_of_field(const uint8* unit) {
   if constexpr (kSame<F, MXFP4>) {
     // Blocks 1 and 3 begin at the upper byte of a word.
     const __m256i shifts = _mm256_set_epi16(8, 8, 8, 8, 0, 0, 0, 0, 8, 8, 8, 8, 0, 0, 0, 0);
-    const __m512i e =
-        _mm512_and_si512(_mm512_maskz_cvtepu16_epi32(0xffff, _mm256_srlv_epi16(lower, shifts)),
-                         _mm512_set1_epi32(255));
-    const __m512i normal =
-        _mm512_maskz_slli_epi32(0xffff, _mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
-    const __m512i small = _mm512_maskz_sllv_epi32(0xffff, _mm512_set1_epi32(0x00200000), e);
+    const __m256i e = _mm256_and_si256(_mm256_srlv_epi16(lower, shifts), _mm256_set1_epi16(255));
+    // The upper 16 bits of the scales.
+    const __m256i normal = _mm256_slli_epi16(_mm256_sub_epi16(e, _mm256_set1_epi16(1)), 7);
+    const __m256i small = _mm256_sllv_epi16(_mm256_set1_epi16(0x0020), e);
+    const __m256i upper =
+        _mm256_mask_mov_epi16(normal, _mm256_cmplt_epi16_mask(e, _mm256_set1_epi16(2)), small);
     return _mm512_castsi512_ps(
-        _mm512_mask_mov_epi32(normal, _mm512_cmplt_epi32_mask(e, _mm512_set1_epi32(2)), small));
+        _mm512_maskz_slli_epi32(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, upper), 16));
   } else {
     return _mm512_maskz_cvtph_ps(0xffff, lower);
   }

@@ -98,9 +98,13 @@ WICK_HD void each_run(const uint8* block, Use use) {
   }
 }
 
+/// The lanes of a sum of a row of weights by each row of x.
+template <int xs>
+using RowSums = L[xs];
+
 /// Row n of the weights by all of x's, which are xs at most; one row at a time, as in linear.cpp.
 template <class F, int xs>
-void dots(const LinearTile& t, int64 n) {
+WICK_HD void dots(const LinearTile& t, int64 n, RowSums<xs>& sums) {
   using S = Scales<F>;
   constexpr int kBlockRuns = kBlockElements<F> / kRun, kRunGroups = kRun / kGroup<F>;
   constexpr bool kAddsOffsets = F::kHasOffset || F::kBias != 0;
@@ -148,18 +152,49 @@ void dots(const LinearTile& t, int64 n) {
   }
 #pragma GCC unroll 8
   for (int m = 0; m < xs; m++) {
-    float y = sum_across(total[m][0] + total[m][1]);
+    sums[m] = total[m][0] + total[m][1];
     if constexpr (kAddsOffsets) {
-      const float sum = hn::GetLane(hn::SumOfLanes(typename S::Tag(), offsets[m]));
-      y += F::kHasOffset ? sum : -F::kBias * sum;
+      typename S::Vector sum = offsets[m];
+      if constexpr (!F::kHasOffset)
+        sum = hn::Mul(sum, hn::Set(typename S::Tag(), float(-F::kBias)));
+      if constexpr (S::kLanes == kCount)
+        sums[m] = sums[m] + L(sum);
+      else
+        sums[m] = sums[m] + L(hn::ZeroExtendVector(hn::ScalableTag<float>(), sum));
     }
-    t.y[smaller(m, t.m - 1) * t.y_m + n] = y;
+  }
+}
+
+/// All rows of the weights. add(n, sums) adds up row n.
+template <int xs, class Add>
+WICK_HD void each_row(const LinearTile& t, Add add) {
+  constexpr int kRows = 4;  // whose lanes are added up at once
+  for (int64 n = 0; n < t.n; n += kRows) {
+    L lanes[xs][kRows];
+    const int64 rows = smaller(kRows, t.n - n);
+    for (int r = 0; r < kRows; r++) {
+      RowSums<xs> sums;
+      if (r < rows) {
+        add(n + r, sums);
+#pragma GCC unroll 8
+        for (int m = 0; m < xs; m++) lanes[m][r] = sums[m];
+      } else {
+        for (int m = 0; m < xs; m++) lanes[m][r] = L(0.0f);
+      }
+    }
+    for (int m = 0; m < smaller(xs, t.m); m++) {
+      alignas(16) float y[kRows];
+      sum_across_four(lanes[m], y);
+      memcpy(t.y + m * t.y_m + n, y, size_t(rows) * sizeof(float));
+    }
   }
 }
 
 template <class F, int xs>
 void all_dots(const LinearTile& t) {
-  for (int64 n = 0; n < t.n; n++) dots<F, xs>(t, n);
+  each_row<xs>(
+      t, [&](int64 n, RowSums<xs> & sums)
+             __attribute__((always_inline)) { dots<F, xs>(t, n, sums); });
 }
 template <class F>
 void few(const LinearTile& t) {
@@ -179,7 +214,7 @@ WICK_HD void each_step(std::integer_sequence<int, step...>, Use use) {
 
 /// Row n of the weights by all of x's, which are xs at most, packed as bytes.
 template <class F, int xs>
-void byte_dots(const LinearTile& t, int64 n) {
+WICK_HD void byte_dots(const LinearTile& t, int64 n, RowSums<xs>& sums) {
   using Order = ByteOrder<F>;
   // The scales of small blocks are read for the lanes of a step, others for a unit.
   constexpr bool kByLanes = kBlockElements<F> == kRun;
@@ -281,13 +316,15 @@ void byte_dots(const LinearTile& t, int64 n) {
       constexpr float kFactor = !F::kHasOffset ? -F::kBias : kByLanes ? 0.25f : 1;
       all = _mm512_fmadd_ps(offsets[m], _mm512_set1_ps(kFactor), all);
     }
-    t.y[smaller(m, t.m - 1) * t.y_m + n] = sum_across(L(hn::Vec<hn::ScalableTag<float>>{all}));
+    sums[m] = L(hn::Vec<hn::ScalableTag<float>>{all});
   }
 }
 
 template <class F, int xs>
 void all_byte_dots(const LinearTile& t) {
-  for (int64 n = 0; n < t.n; n++) byte_dots<F, xs>(t, n);
+  each_row<xs>(
+      t, [&](int64 n, RowSums<xs> & sums)
+             __attribute__((always_inline)) { byte_dots<F, xs>(t, n, sums); });
 }
 template <class F>
 void few_bytes(const LinearTile& t) {

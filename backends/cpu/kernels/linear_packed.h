@@ -148,6 +148,7 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
         hn::StoreU(hn::DemoteTo(half, rounded), half, to + i * kCount);
       }
       steps[g] = step;
+      if constexpr (is_bytes) steps[g] /= float(quant_factor<F>(in_unit / group + g));
       steps[g + kUnitGroups<F>] = step * sum_across(to_floats(sum));
     }
 #if defined(__AVX512F__)
