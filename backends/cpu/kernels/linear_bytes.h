@@ -50,7 +50,7 @@ inline constexpr bool kCorrects =
 #else
     false;
 #endif
-/// The factor of the quants of group g: those of q4_k and q2_k stay at their bits of a byte.
+/// The factor of the quants of group g: q4_k and q2_k leave them at their bits of a byte.
 template <class F>
 constexpr int quant_factor(int group) {
   if (kSame<F, Q4_K>) return group % 2 == 0 ? 1 : 16;

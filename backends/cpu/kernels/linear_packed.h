@@ -219,6 +219,22 @@ struct Scales {
       const uint64 upper = _pdep_u64(half_at(block + 2), 0x3030303030303030);
       set<int8>(scale, _mm_sub_epi8(eight_bytes(lower | upper), _mm_set1_epi8(32)), f16_at(block));
 #endif
+#if defined(__AVX2__)
+    } else if constexpr (kSame<F, MXFP4>) {
+      if (count == kUnitBlocks<F>) {
+        uint64 exponents = 0;
+#pragma GCC unroll 8
+        for (int b = 0; b < kUnitBlocks<F>; b++)
+          exponents |= uint64(block[b * kBlockBytes<F>]) << b * 8;
+        const __m256i e = _mm256_cvtepu8_epi32(eight_bytes(exponents)), one = _mm256_set1_epi32(1);
+        const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, one), 23);
+        const __m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
+        scale[0] = Vector{
+            _mm256_castsi256_ps(_mm256_blendv_epi8(small, normal, _mm256_cmpgt_epi32(e, one)))};
+      } else {
+        set_each(block, count);
+      }
+#endif
 #if defined(__F16C__)
     } else if constexpr (requires { F::kScaleBytes; }) {
       if (count == kUnitBlocks<F>) {
