@@ -120,12 +120,14 @@ std::vector<std::vector<int64_t>> random_ids(int64_t vocab_size, int64_t batch, 
 }
 
 /// Seconds of each repeat; the first run, which is not one, allocates memory.
-std::vector<double> run(const LanguageModel& model, const Test& test, int64_t repeats) {
+std::vector<double> run(const LanguageModel& model, const Test& test, int64_t repeats,
+                        CacheType cache) {
   // A decode test begins at one token or more: there is nothing to continue before that.
   const int64_t before = test.decodes ? std::max<int64_t>(1, test.context) : 0;
-  Session session(
-      *model.model,
-      {.sequences = test.batch, .capacity = before + test.tokens, .sampling = {.temperature = 0}});
+  Session session(*model.model, {.sequences = test.batch,
+                                 .capacity = before + test.tokens,
+                                 .kv = cache,
+                                 .sampling = {.temperature = 0}});
   const auto prompt =
       random_ids(model.facts().vocab_size, test.batch, test.decodes ? before : test.tokens);
   if (test.decodes) {
@@ -146,12 +148,12 @@ std::vector<double> run(const LanguageModel& model, const Test& test, int64_t re
   return seconds;
 }
 
-Result measure(const LanguageModel& model, const Test& test, int64_t repeats,
-               const Limits& limits) {
+Result measure(const LanguageModel& model, const Test& test, int64_t repeats, const Limits& limits,
+               CacheType cache) {
   Result result{.test = test};
   const double tokens = double(test.tokens * test.batch);
   double sum = 0, squares = 0;
-  for (const double seconds : run(model, test, repeats)) {
+  for (const double seconds : run(model, test, repeats, cache)) {
     const double rate = tokens / seconds;
     sum += rate, squares += rate * rate;
   }
@@ -162,7 +164,7 @@ Result measure(const LanguageModel& model, const Test& test, int64_t repeats,
 
   // The tokens before each: from `context` on in a decode test, from 0 on in a prompt.
   const double before = double(test.decodes ? test.context : 0) + double(test.tokens - 1) / 2;
-  const TokenWork work = model.model->work(model.weights, before);
+  const TokenWork work = model.model->work(model.weights, before, cache);
   if (test.decodes) {
     result.bytes = work.bytes / double(test.batch) + work.cache_bytes;
     result.share = result.rate * result.bytes / limits.bandwidth;
@@ -257,7 +259,7 @@ void bench(const Options& options) {
   }
   Setting::List results;
   for (const Test& test : tests) {
-    const Result result = measure(model, test, options.repeats, limits);
+    const Result result = measure(model, test, options.repeats, limits, options.model.cache());
     if (options.json)
       results.emplace_back(json_of(result));
     else
@@ -273,6 +275,7 @@ void bench(const Options& options) {
       .set("device_name", std::string(info.name))
       .set("architecture", std::string(info.architecture))
       .set("dtype", dtype_name(computation.dtype))
+      .set("kv", options.model.kv.empty() ? dtype_name(computation.dtype) : options.model.kv)
       .set("bandwidth", limits.bandwidth)
       .set("products", limits.products);
   if (computation.device.is_cpu()) line.set("threads", num_threads());
@@ -305,6 +308,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--repeat", o->repeats, "runs of each test, after one to warm up")
       ->check(integer_from(1))
       ->capture_default_str();
+  add_cache_flag(*command, o->model);
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(
       "Examples:\n"

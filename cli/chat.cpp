@@ -166,6 +166,7 @@ void run_chat(const Options& options) {
     fail_input(options.model.path, "the model has no chat template; wick generate continues texts");
   const uint64_t seed = start_sampling(options.sampling, model);
   const SessionOptions session{.capacity = options.model.context,
+                               .kv = options.model.cache(),
                                .sampling = sampling_of(options.sampling, model),
                                .seed = seed};
   Chat chat(model, {.messages = beginning(options.system),
@@ -199,6 +200,7 @@ void add_chat(CLI::App& app) {
                    "tokens that a conversation may have before its oldest turns are left out "
                    "(default: 4096, or the model's maximum)")
       ->check(integer_from(1));
+  add_cache_flag(*command, o->model);
   add_sampling_flags(*command, o->sampling);
   command->add_flag("--json", o->json, "with -p: print one line of JSON at the end");
   command->add_flag("--no-history", o->no_history,

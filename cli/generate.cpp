@@ -52,6 +52,7 @@ void generate(const Options& options) {
   if (prompt.ids.empty()) fail_input("--prompt", "expected a text, got nothing");
   const uint64_t seed = start_sampling(options.sampling, model);
   const SessionOptions session{.capacity = options.model.context,
+                               .kv = options.model.cache(),
                                .sampling = sampling_of(options.sampling, model),
                                .seed = seed};
 
@@ -88,6 +89,7 @@ void add_generate(CLI::App& app) {
   command->add_option("--max-tokens", o->max_tokens, "the number of tokens to generate")
       ->check(integer_from(1))
       ->capture_default_str();
+  add_cache_flag(*command, o->model);
   add_sampling_flags(*command, o->sampling);
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(

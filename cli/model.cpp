@@ -29,6 +29,14 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& fil
   add_tokenizer_pre_flag(command, flags.tokenizer_pre);
 }
 
+void add_cache_flag(CLI::App& command, ModelFlags& flags) {
+  command
+      .add_option("--kv", flags.kv,
+                  "hold keys and values in f16, f8 or q8_0 (default: the dtype of the "
+                  "computation): less memory, and long contexts are faster")
+      ->check(CLI::IsMember({"f16", "f8", "q8_0"}));
+}
+
 void add_tokenizer_pre_flag(CLI::App& command, std::string& name) {
   command.add_option("--tokenizer-pre", name,
                      "pre-tokenizer of a GGUF file that names none or an unknown one, as qwen2");

@@ -15,9 +15,13 @@ namespace wick::cli {
 struct ModelFlags : Places {
   std::string device = "auto", dtype, tokenizer_pre;
   int64_t context = 0;  // 0: the model's own
+  std::string kv;       // how the cache holds keys and values; empty: as the model computes them
+  CacheType cache() const { return cache_type(kv); }
 };
 /// files: the input files that the command takes beside the model. Call settle after parsing.
 void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& files = {});
+/// --kv, for the commands that have a cache.
+void add_cache_flag(CLI::App& command, ModelFlags& flags);
 /// --tokenizer-pre: see load_tokenizer.
 void add_tokenizer_pre_flag(CLI::App& command, std::string& name);
 /// Loads the model; shows progress on a terminal and prints the loader's warnings on stderr.

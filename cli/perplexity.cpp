@@ -55,12 +55,19 @@ std::optional<int64_t> beginning(const Tokenizer& tokenizer) {
   return with.front();
 }
 
-/// Scores the second half of a window, whose tokens have at least half of it before them.
-void add_window(const CausalModel& model, const std::vector<int64_t>& ids, Score* score) {
+/// Scores the second half of a window, whose tokens have at least half of it before them. They
+/// attend to keys and values as a cache of `type` holds them.
+void add_window(const CausalModel& model, const std::vector<int64_t>& ids, CacheType type,
+                Score* score) {
   const int64_t count = int64_t(ids.size()), first = count / 2;
   const Device device = model.options().device;
-  const Tensor hidden =
-      model.hidden(Tensor::from(ids, {1, count}, device), positions_from_0(1, count, device));
+  std::unique_ptr<ModelCache> cache;
+  if (type != CacheType::kModel) {
+    cache = model.make_cache({.capacity = count, .chunk = count, .type = type});
+    cache->prepare({0}, {count});
+  }
+  const Tensor hidden = model.hidden(Tensor::from(ids, {1, count}, device),
+                                     positions_from_0(1, count, device), cache.get());
   const Tensor logits = model.logits(squeeze(narrow(hidden, 1, first, count - 1 - first), 0));
   const std::vector<int64_t> next(ids.begin() + first + 1, ids.end());
   const Tensor targets = Tensor::from(next, {int64_t(next.size()), 1}, device);
@@ -129,7 +136,7 @@ void perplexity(const Options& options) {
   for (int64_t w = 0; w < windows; w++) {
     std::vector<int64_t> window(ids.begin() + w * context, ids.begin() + (w + 1) * context);
     if (bos) window.front() = *bos;
-    add_window(*model.model, window, &score);
+    add_window(*model.model, window, options.model.cache(), &score);
     bar.update(w + 1, "windows, perplexity " + decimal(score.perplexity(), 4));
     if (InterruptWatch::asked()) throw Interrupted();
   }
@@ -149,6 +156,7 @@ void add_perplexity(CLI::App& app) {
       ->check(integer_from(4));
   command->add_option("--windows", o->windows, "the number of windows (default: all of the text)")
       ->check(integer_from(1));
+  add_cache_flag(*command, o->model);
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(
       "Examples:\n"

@@ -356,14 +356,16 @@ void bind_model(nb::module_& m) {
           nb::arg("inputs"), nb::arg("hidden"), WithoutGil())
       .def(
           "make_cache",
-          [](const LanguageModel& model, int64_t batch, int64_t capacity) {
+          [](const LanguageModel& model, int64_t batch, int64_t capacity, const std::string& kv) {
             if (capacity == 0) capacity = model.model->positions();
-            return Cache{model.model->make_cache({.sequences = batch, .capacity = capacity}),
+            return Cache{model.model->make_cache(
+                             {.sequences = batch, .capacity = capacity, .type = cache_type(kv)}),
                          batch};
           },
-          nb::arg("batch") = 1, nb::arg("capacity") = 0, WithoutGil(),
+          nb::arg("batch") = 1, nb::arg("capacity") = 0, nb::arg("kv") = "", WithoutGil(),
           "An empty KvCache for sequences of up to `capacity` tokens; 0: as many as the model "
-          "allows.")
+          "allows. kv: \"f16\", \"f8\" or \"q8_0\"; without it keys and values are held as the "
+          "model computes them.")
       .def("_session", &make_session, nb::arg("keywords"));
   m.def("_session_keywords", [] {
     nb::list all;

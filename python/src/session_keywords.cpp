@@ -49,6 +49,10 @@ void set_stop_ids(SessionOptions& options, nb::handle value, const std::string& 
   for (const nb::handle id : ids) stop_ids.push_back(integer_of(id, where));
 }
 
+void set_kv(SessionOptions& options, nb::handle value, const std::string& where) {
+  options.kv = cache_type(text_of(value, where));
+}
+
 void set_graphs(SessionOptions& options, nb::handle value, const std::string& where) {
   if (!PyBool_Check(value.ptr())) fail_type(where, "a bool", value);
   options.graphs = nb::cast<bool>(value);
@@ -95,6 +99,10 @@ constexpr SessionKeyword kKeywords[] = {
     {"each", "list[dict]",
      "for each sequence the keywords of sampling, seed among them, that differ from the others'",
      &set_each},
+    {"kv", "str",
+     "how the cache holds keys and values: \"f16\", \"f8\" or \"q8_0\"; without it as the "
+     "model computes them",
+     &set_kv},
     {"graphs", "bool", "captures steps that are alike once, and queues them at once", &set_graphs},
 };
 

@@ -107,7 +107,8 @@ Session::Session(const CausalModel& model, const SessionOptions& options)
   options_.capacity = capacity_of(options, model);
   cache_ = model.make_cache({.sequences = batch,
                              .capacity = options_.capacity,
-                             .chunk = has_prefixes_ ? options_.capacity : options.chunk});
+                             .chunk = has_prefixes_ ? options_.capacity : options.chunk,
+                             .type = options.kv});
   rows_.resize(size_t(batch));
   const Device device = model.options().device;
   tokens_ = Var(zeros({batch, 1}, ids_on(device)), false);

@@ -262,8 +262,10 @@ class Based final : public CausalModel {
       caches.push_back(block.mixer->make_cache(o, nullptr, options()));
     return std::make_unique<ModelCache>(o, std::move(caches));
   }
-  TokenWork work(const std::map<std::string, TensorInfo>& weights, double before) const override {
+  TokenWork work(const std::map<std::string, TensorInfo>& weights, double before,
+                 CacheType cache) const override {
     TokenWork work;
+    work.cache = cache;
     for (const auto& [name, info] : weights) {
       const bool is_output = name == "transformer.embeddings.word_embeddings.weight";
       work.bytes += double(bytes_of(info.dtype, numel(info.shape)));

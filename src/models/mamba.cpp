@@ -194,7 +194,8 @@ class Mamba final : public CausalModel {
           options().device));
     return std::make_unique<ModelCache>(o, std::move(caches));
   }
-  TokenWork work(const std::map<std::string, TensorInfo>& weights, double) const override {
+  TokenWork work(const std::map<std::string, TensorInfo>& weights, double,
+                 CacheType) const override {
     const MambaConfig& c = layers_->config;
     TokenWork work;
     for (const auto& [name, info] : weights) {

@@ -539,6 +539,91 @@ Row varlen_row(bool is_gradient) {
   return row;
 }
 
+/// What the scales of 32 neighbours and their codes stand for.
+Array with_scales(const Array& codes, const Array& scales) {
+  Array x = codes;
+  for (std::size_t i = 0; i < x.values.size(); i++)
+    x.values[i] *= scales.values[i / std::size_t(kScaleGroup)];
+  return x;
+}
+
+/// sdpa with k and v of another dtype than q, of i8 where they have scales, the last two operands.
+Row mixed_row(bool has_scales) {
+  Row row = sdpa_row();
+  row.op = has_scales ? "sdpa_mixed(i8)" : "sdpa_mixed";
+  const std::size_t sinks = has_scales ? 6 : 4;
+  row.run = [=](std::vector<Tensor> x, const Case& c) {
+    SdpaOptions options = options_of(c, x[3], operand_or_none(x, sinks));
+    if (has_scales)
+      options.key_scales = heads_first(x[4]), options.value_scales = heads_first(x[5]);
+    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), options);
+  };
+  row.reference = [=](const std::vector<Array>& x, const Case& c) {
+    reference::Attention attention = attention_of(c, x, sinks);
+    // They may be rounded to q's dtype.
+    const DType q = c.dtypes[0];
+    attention.stored_roundings =
+        reference::unit_roundoff(q) / reference::unit_roundoff(reference::accumulator(q));
+    const Array k = has_scales ? with_scales(x[1], x[4]) : x[1],
+                v = has_scales ? with_scales(x[2], x[5]) : x[2];
+    reference::ProductsResult y =
+        reference::sdpa(heads_first(x[0]), heads_first(k), heads_first(v), x[3], attention);
+    for (std::size_t i = 0; i < y.between.size(); i++)
+      y.result.magnitude[i] +=
+          attention.stored_roundings / Real(kAttentionRoundings) * y.between[i];
+    return with_narrow_products(std::move(y), kAttentionRoundings);
+  };
+  row.make = [=](std::size_t operand, const Case& c, Random& random) {
+    const HostShape& shape = c.geometry.operands[operand];
+    if (operand == 3) return positions(operand, c, random);
+    const Domain domain = operand == 0 || !has_scales ? Domain{-2, 2}
+                          : operand < 3               ? Domain{-127, 127}
+                                                      : Domain{0.001, 0.016};
+    return random_array(c.dtypes[operand], shape, domain, random);
+  };
+  row.dtypes.clear();
+  for (const auto& [q, k] : std::vector<std::array<DType, 2>>{{DType::kF32, DType::kF16},
+                                                              {DType::kF32, DType::kF8E4M3},
+                                                              {DType::kBf16, DType::kF16},
+                                                              {DType::kBf16, DType::kF8E4M3},
+                                                              {DType::kF16, DType::kF8E4M3}})
+    if (!has_scales) row.dtypes.push_back({q, k, k, DType::kI64});
+  for (const DType q : {DType::kF32, DType::kBf16, DType::kF16})
+    if (has_scales)
+      row.dtypes.push_back({q, DType::kI8, DType::kI8, DType::kI64, DType::kF16, DType::kF16});
+  const AttentionSizes sizes[] = {{1, 1, 1, 1, 1, 32},
+                                  {2, 4, 1, 1, 70, 32},
+                                  {1, 2, 1, 33, 33, 96},
+                                  {1, 4, 2, 1, 200, 64},
+                                  {1, 2, 2, 3, 70, 128, false},
+                                  {2, 4, 2, 5, 33, 64, true, 0, 6, 300},
+                                  {1, 2, 2, 40, 70, 256, true, 25},
+                                  {2, 3, 3, 5, 17, 64, true, 0, 0, 0, 128},
+                                  {2, 12, 1, 1, 70, 576, true, 0, 0, 0, 512},
+                                  {1, 2, 1, 130, 150, 64},
+                                  {0, 2, 1, 3, 5, 32},
+                                  {1, 2, 1, 3, 0, 32}};
+  row.geometries = attention_geometries(sizes, 0);
+  if (has_scales)
+    for (Geometry& geometry : row.geometries)
+      for (const std::size_t of : {1, 2}) {
+        HostShape shape = geometry.operands[of];
+        shape[3] /= kScaleGroup;
+        geometry.operands.push_back(shape);
+      }
+  row.special = false;  // NaN times the weight 0 of what is not seen
+  row.differentiable = {};
+  if (has_scales) row.few_layouts = {3, 4, 5};
+  row.bench =
+      Geometry{{{4, 1, 32, 128}, {4, 1024, 8, 128}, {4, 1024, 8, 128}, {4, 1}}, {1, 0, 0, 0}};
+  if (has_scales)
+    for (int i = 0; i < 2; i++) row.bench->operands.push_back({4, 1024, 8, 4});
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kSdpaMixed, d[0], d[1]}};
+  };
+  return row;
+}
+
 }  // namespace
 
 template <>
@@ -560,6 +645,9 @@ std::vector<Row> rows_of<"attention">() {
           with_sinks(masked_row(false, false)),
           with_sinks(masked_row(false, true)),
           lengths_row(),
+          mixed_row(false),
+          mixed_row(true),
+          with_sinks(mixed_row(true)),
           varlen_row(false),
           varlen_row(true)};
 }

@@ -1,13 +1,18 @@
 // rope, by the order of x's dims and what is a pair.
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "ops/fused/rope_into.h"
+#include "ops/fused/stored_rows.h"
 #include "reference/fused.h"
 #include "shapes.h"
 #include "values.h"
 #include "wick/abi/ops/rope.h"
 #include "wick/ops/arrange.h"
+#include "wick/ops/cast.h"
 #include "wick/ops/create.h"
+#include "wick/ops/quantize.h"
 #include "wick/ops/rope.h"
 #include "wick/ops/shape.h"
 
@@ -91,19 +96,37 @@ bool is_interleaved(const Case& c) { return c.geometry.dims[0] != 0; }
 bool has_norms(const Case& c) { return c.geometry.dims[1] != 0; }
 int64_t cache_rows(const Case& c) { return c.geometry.dims[2]; }
 
-/// What the caches hold before.
-constexpr float kBefore = 0.5f;
+/// What the caches of `stored` hold before: a number that they hold exactly.
+float before(std::optional<DType> stored) { return stored == DType::kI8 ? 127 / 256.0f : 0.5f; }
 
-Tensor added(const std::vector<Tensor>& x, const Case& c) {
+/// A cache of one kind, full of what it holds before.
+struct CacheRows {
+  CacheRows(Shape shape, DType dtype, const Device& device) {
+    const StoredRows stored = stored_rows(full(shape, before(dtype), {.device = device}), dtype);
+    rows = Var(stored.rows, false);
+    if (stored.scales) scales = Var(stored.scales, false);
+  }
+  Tensor in(DType dtype) const {
+    return flatten(scales.defined() ? dequantize_i8(rows, scales, dtype)
+                                    : cast(rows.tensor(), dtype));
+  }
+  Var rows, scales;
+};
+
+/// stored: the dtype of the caches; missing: x's.
+Tensor added(const std::vector<Tensor>& x, const Case& c, std::optional<DType> stored) {
+  const DType dtype = x[kQ].dtype();
   const Shape cache{x[kK].size(0), x[kK].size(2), cache_rows(c), x[kK].size(3)};
-  const TensorOptions options{.dtype = x[kQ].dtype(), .device = x[kQ].device()};
-  Var keys(full(cache, kBefore, options), false), values(full(cache, kBefore, options), false);
-  const Tensor y =
-      rope_into(keys, values, x[kQ], x[kK], x[kV], {x[kCos], x[kSin]}, x[kPositions], x[kAt],
-                {.pairs = is_interleaved(c) ? RopePairs::kAdjacent : RopePairs::kHalves,
-                 .norms = has_norms(c) ? x[kNorms] : Tensor(),
-                 .eps = double(kEps)});
-  return cat({flatten(y), flatten(keys.tensor()), flatten(values.tensor())}, 0);
+  CacheRows keys(cache, stored.value_or(dtype), x[kQ].device()),
+      values(cache, stored.value_or(dtype), x[kQ].device());
+  RopeIntoOptions options{.pairs = is_interleaved(c) ? RopePairs::kAdjacent : RopePairs::kHalves,
+                          .norms = has_norms(c) ? x[kNorms] : Tensor(),
+                          .eps = double(kEps)};
+  if (stored == DType::kI8)
+    options.key_scales = &keys.scales, options.value_scales = &values.scales;
+  const Tensor y = rope_into(keys.rows, values.rows, x[kQ], x[kK], x[kV], {x[kCos], x[kSin]},
+                             x[kPositions], x[kAt], options);
+  return cat({flatten(y), keys.in(dtype), values.in(dtype)}, 0);
 }
 
 /// rope after the norm, one after another in one line.
@@ -121,15 +144,38 @@ Result turned(const Array& x, int64_t norm, const std::vector<Array>& all, const
                          {.interleaved = is_interleaved(c), .token_dim = 1});
 }
 
-Result expected_of_adding(const std::vector<Array>& x, const Case& c) {
+/// What a number may be off by in a cache of `stored`, beside the largest magnitude of its group.
+Real stored_error(DType stored, Real x, Real largest) {
+  const Real relative =
+      std::fabs(x) * reference::unit_roundoff(stored == DType::kI8 ? DType::kF16 : stored);
+  if (stored == DType::kI8) return largest / 127 / 2 + relative;
+  return relative + reference::smallest_subnormal(stored);
+}
+void add_stored_errors(DType stored, Result& rows, double bound) {
+  const std::vector<Real>& x = rows.array.values;
+  const Real u = Real(bound) * reference::unit_roundoff(rows.array.dtype);
+  for (std::size_t i = 0; i < x.size(); i++) {
+    Real largest = 0;
+    if (stored == DType::kI8)
+      for (std::size_t j = 0; j < 32; j++)
+        largest = std::max(largest, std::fabs(x[i / 32 * 32 + j]));
+    rows.magnitude[i] += stored_error(stored, x[i], largest) / u;
+  }
+}
+
+constexpr double kIntoRoundings = 4;  // the norm is rounded to the dtype
+
+/// stored: as of added.
+Result expected_of_adding(const std::vector<Array>& x, const Case& c, std::optional<DType> stored) {
   const HostShape& k = x[kK].shape;
   const int64_t b = k[0], t = k[1], g = k[2], d = k[3], s = cache_rows(c);
   Result y = turned(x[kQ], 0, x, c);
   Result keys = turned(x[kK], 1, x, c), values = keys;
   values.array.values = x[kV].values, values.magnitude.assign(x[kV].values.size(), 0);
-  for (const Result* rows : {&keys, &values}) {
+  for (Result* rows : {&keys, &values}) {
+    if (stored) add_stored_errors(*stored, *rows, kIntoRoundings);
     const std::size_t first = y.array.values.size(), size = std::size_t(b * g * s * d);
-    y.array.values.resize(first + size, Real(kBefore));
+    y.array.values.resize(first + size, Real(before(stored)));
     y.magnitude.resize(first + size, 0);
     for (int64_t i = 0; i < b * t * g * d; i++) {
       const int64_t in_head = i % d, group = i / d % g, token = i / d / g;  // of all sequences
@@ -147,8 +193,10 @@ Result expected_of_adding(const std::vector<Array>& x, const Case& c) {
 Row into_row() {
   Row row;
   row.op = "rope_into";
-  row.run = [](std::vector<Tensor> x, const Case& c) { return added(x, c); };
-  row.reference = expected_of_adding;
+  row.run = [](std::vector<Tensor> x, const Case& c) { return added(x, c, {}); };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    return expected_of_adding(x, c, {});
+  };
   row.make = [](std::size_t operand, const Case& c, Random& random) {
     const HostShape& shape = c.geometry.operands[operand];
     if (operand == kPositions)
@@ -186,13 +234,35 @@ Row into_row() {
                                  {b, t},
                                  {2, d}},
                                 {form & 1, form >> 1, s}});
-  row.tolerance = condition(4);  // the norm is rounded to the dtype
+  row.tolerance = condition(kIntoRoundings);
   row.loose = "the bound is that of a norm before, and of two products and their sum";
   row.special = false;
   row.distinct = {kPositions, kAt};
   row.few_layouts = {kK, kV, kCos, kSin, kPositions, kAt, kNorms};
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kRopeInto, d[0]}};
+  };
+  return row;
+}
+
+/// Into caches of `stored`.
+Row into_mixed_row(const char* name, DType stored) {
+  Row row = into_row();
+  row.op = name;
+  row.run = [=](std::vector<Tensor> x, const Case& c) { return added(x, c, stored); };
+  row.reference = [=](const std::vector<Array>& x, const Case& c) {
+    return expected_of_adding(x, c, stored);
+  };
+  // In f32 and in what is narrower, where the caches are of another dtype.
+  std::erase_if(row.dtypes, [=](const std::vector<DType>& d) {
+    return d[kQ] == DType::kF64 || d[kQ] == stored;
+  });
+  // Groups are of 32.
+  std::erase_if(row.geometries, [=](const Geometry& geometry) {
+    return stored == DType::kI8 && geometry.operands[kQ][3] % 64 != 0;
+  });
+  row.kernels = [=](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kRopeIntoMixed, d[0], stored}};
   };
   return row;
 }
@@ -204,6 +274,9 @@ std::vector<Row> rows_of<"rope">() {
   std::vector<Row> rows;
   for (const Form& form : kForms) rows.push_back(row_of(form));
   rows.push_back(into_row());
+  rows.push_back(into_mixed_row("rope_into_mixed", DType::kF16));
+  rows.push_back(into_mixed_row("rope_into_mixed(f8)", DType::kF8E4M3));
+  rows.push_back(into_mixed_row("rope_into_mixed(i8)", DType::kI8));
   return rows;
 }
 

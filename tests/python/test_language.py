@@ -586,6 +586,20 @@ def test_a_cache_gives_the_logits_of_the_whole_text(name, device):
     assert model.hidden(ids).shape[:2] == ids.shape
 
 
+@pytest.mark.parametrize("kv, most", [("f16", 1e-2), ("f8", 1)])
+def test_a_cache_of_fewer_bits_gives_nearly_those_logits(device, kv, most):
+    model = wick.load(GOLDEN / "decoders/llama_linear", device=device, dtype=wick.f32)
+    ids = wick.randint(0, model.vocab_size, [2, 12], device=device)
+    whole = model.logits(ids).numpy()
+    cache = model.make_cache(batch=2, capacity=16, kv=kv)
+    logits = np.concatenate([model.logits(ids[:, at : at + 4], cache).numpy() for at in (0, 4, 8)], 1)
+    error = np.abs(logits - whole).max()
+    assert 0 < error < most
+    assert model.session(kv=kv, capacity=8).capacity == 8
+    with pytest.raises(ValueError, match='expected f16, f8 or q8_0, got "q4"'):
+        model.make_cache(kv="q4")
+
+
 def test_errors_of_a_cache():
     model = wick.load(GOLDEN / "decoders/llama_linear", device="cpu", dtype=wick.f32)
     cache = model.make_cache(capacity=4)

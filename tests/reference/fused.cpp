@@ -111,7 +111,8 @@ void weigh(Query& query, const Array& k, const Sizes& n, std::size_t first, std:
     for (std::size_t d = 0; d < n.d; d++) {
       score.add(query.q[d] * k.values[(query.head * n.s + j) * n.d + d]);
     }
-    Real product = scale * score.value(), doubt = scale * score.magnitude() * of_sum(n.d);
+    Real product = scale * score.value();
+    Real doubt = scale * score.magnitude() * (of_sum(n.d) + attention.stored_roundings);
     if (cap > 0) {
       const Real t = std::tanh(product / cap);
       query.slopes.back() = 1 - t * t;

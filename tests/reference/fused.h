@@ -32,6 +32,7 @@ struct Attention {
   Real soft_cap = 0;                  // c: scores become c tanh(score / c); 0: as they are
   const Array* sinks = nullptr;       // [H]: scores without a value, or none
   const Array* first_keys = nullptr;  // [B, T]: keys before are not seen; none: all 0
+  Real stored_roundings = 0;          // of the accumulator, by which elements of k and v may be off
 };
 /// A result of matrix products, and what else than the accumulator's roundings may have changed it.
 struct ProductsResult {

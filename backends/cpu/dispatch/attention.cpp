@@ -98,7 +98,8 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
   const int64 first = folded(piece % plan.per_head, plan.per_head) * plan.size;
   Queries queries;
   queries.count = std::min(plan.size, d.rows() - first);
-  queries.biased = call.num_in > 6;
+  const bool has_scales = k.dtype == DType::kI8;
+  queries.biased = call.num_in == 7;
   queries.bias_stride = queries.biased ? call.in[6].strides[3] : 0;
   for (int64 i = 0; i < queries.count; i++) {
     const int64 h = d.head(g, first + i), t = d.token(first + i);
@@ -112,7 +113,12 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
     queries.sink[i] =
         d.has_sinks ? sinks.as<char>() + bytes_of(sinks.dtype, h * sinks.strides[0]) : nullptr;
   }
-  const Keys keys = {row_of(k, b, g, 0), row_of(v, b, g, 0), k.strides[2], v.strides[2]};
+  Keys keys = {row_of(k, b, g, 0), row_of(v, b, g, 0), k.strides[2], v.strides[2], {}, {}};
+  if (has_scales) {
+    const View &k_scales = call.in[6], &v_scales = call.in[7];
+    keys.k_scales = {row_of(k_scales, b, g, 0), k_scales.strides[2]};
+    keys.v_scales = {row_of(v_scales, b, g, 0), v_scales.strides[2]};
+  }
   (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.Dv, d.scoring, buffer);
 }
 
@@ -152,7 +158,7 @@ class Gradient {
     const int64 head = piece / plan_.parts, b = head / d_.G, g = head % d_.G;
     const int64 part = folded(piece % plan_.parts, plan_.parts), first = part * plan_.size;
     const GradientKeys keys = {
-        {row_of(k, b, g, first), row_of(v, b, g, first), k.strides[2], v.strides[2]},
+        {row_of(k, b, g, first), row_of(v, b, g, first), k.strides[2], v.strides[2], {}, {}},
         std::min(plan_.size, d_.S - first),
         row_of(gk, b, g, first),
         row_of(gv, b, g, first),
@@ -258,6 +264,12 @@ const char* accepts_sdpa_masked(const Kernel* kernel, const Call* call, const De
   Call unmasked = *call;
   unmasked.num_in--;  // the bias may have any strides
   return accepts_unit_strides(kernel, &unmasked, device);
+}
+
+const char* accepts_sdpa_mixed(const Kernel* kernel, const Call* call, const DeviceInfo* device) {
+  for (int i = 1; i < 3; i++)
+    if (call->in[i].shape[3] > 1 && call->in[i].strides[3] != 1) return "an inner stride is not 1";
+  return accepts_unit_strides(kernel, call, device);
 }
 
 Status run_sdpa(const Kernel* kernel, const Call* call) {

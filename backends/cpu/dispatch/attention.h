@@ -11,11 +11,17 @@ inline constexpr int64 kMaxQueries = 128;  // per call of a forward kernel
 inline constexpr int64 kFewQueries = 4;    // up to this many, keys are read in place
 inline constexpr int64 kGradientQueries = 32;
 
+/// Scales of one head's keys or values in i8, one for kScaleGroup elements; nullptr: they have none.
+struct Scales {
+  const void* data = nullptr;  // f16
+  int64 stride = 0;            // between keys, in elements
+};
 /// Keys and values of one head. Strides in elements.
 struct Keys {
   const void* k;
   const void* v;
   int64 k_stride, v_stride;
+  Scales k_scales = {}, v_scales = {};
 };
 
 /// From the dot product of q and k to the score: x = scale · product, capped if soft_cap > 0.
@@ -64,7 +70,8 @@ struct GradientQueries {
 /// The kernels of one dtype and instruction set (Kernel::data).
 struct AttentionParts {
   Access in, out;
-  int64 lanes;  // queries per SIMD register
+  Access keys, scales;  // of k and v, and of their scales
+  int64 lanes;          // queries per SIMD register
   int64 (*forward_bytes)(int64 queries, int64 D, int64 Dv);
   /// Writes y and l of these queries. buffer: forward_bytes bytes.
   void (*forward)(const AttentionParts&, const Queries&, const Keys&, int64 D, int64 Dv, Scoring,
@@ -84,8 +91,9 @@ struct AttentionParts {
                  void* y);
 };
 
-Status run_sdpa(const Kernel* kernel, const Call* call);  // and sdpa_masked
+Status run_sdpa(const Kernel* kernel, const Call* call);  // and sdpa_masked, sdpa_mixed
 const char* accepts_sdpa_masked(const Kernel* kernel, const Call* call, const DeviceInfo* device);
+const char* accepts_sdpa_mixed(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 int64 sdpa_scratch(const Kernel* kernel, const Call* call, const DeviceInfo* device);
 Status run_sdpa_gradient(const Kernel* kernel, const Call* call);
 const char* accepts_sdpa_masked_gradient(const Kernel* kernel, const Call* call,

@@ -157,19 +157,34 @@ class Carving {
   int64 count_ = 0;
 };
 
-/// Rows of D elements in the compute type: used in place if they have that type already.
+/// Rows of D elements of k or v in the compute type: used in place if they have that type already.
 template <class C>
 struct Rows {
-  Rows(const Access& in, const void* base, int64 base_stride, int64 first, int64 count, int64 D,
-       C* buffer) {
+  Rows(const AttentionParts& kernel, const void* base, int64 base_stride, const Scales& scales,
+       int64 first, int64 count, int64 D, C* buffer) {
+    const Access& in = kernel.keys;
     const char* const from = static_cast<const char*>(base) + first * base_stride * in.size;
     data = in.direct ? reinterpret_cast<const C*>(from) : buffer;
     stride = in.direct ? base_stride : D;
-    for (int64 i = 0; i < count && !in.direct; i++)
+    for (int64 i = 0; i < count && !in.direct; i++) {
       in.load(from + i * base_stride * in.size, 1, D, buffer + i * D);
+      if (scales.data) apply(kernel.scales, scales, first + i, D, buffer + i * D);
+    }
   }
   const C* data;
   int64 stride;
+
+ private:
+  static constexpr int64 kTogether = 16;  // groups
+  static void apply(const Access& in, const Scales& scales, int64 key, int64 D, C* row) {
+    const char* const from = static_cast<const char*>(scales.data) + key * scales.stride * in.size;
+    for (int64 g = 0, groups = D / kScaleGroup; g < groups; g += kTogether) {
+      alignas(64) float factors[kTogether];
+      const int64 n = smaller(kTogether, groups - g);
+      in.load(from + g * in.size, 1, n, factors);
+      for (int64 i = 0; i < n; i++) scale(C(factors[i]), kScaleGroup, row + (g + i) * kScaleGroup);
+    }
+  }
 };
 
 // ---- forward, queries in the lanes
@@ -376,8 +391,8 @@ void forward(const AttentionParts& kernel, const Queries& queries, const Keys& k
   }
   for (int64 first = least; first < most; first += kKeys) {
     const int64 n = smaller(kKeys, most - first);
-    const Rows<C> k(kernel.in, keys.k, keys.k_stride, first, n, D, buffer.k);
-    const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, Dv, buffer.v);
+    const Rows<C> k(kernel, keys.k, keys.k_stride, keys.k_scales, first, n, D, buffer.k);
+    const Rows<C> v(kernel, keys.v, keys.v_stride, keys.v_scales, first, n, Dv, buffer.v);
     for (int64 i = 0; i < queries.count; i += kPair<C>) {
       const Block<C>& block = buffer.blocks[i / kPair<C>];
       const int64 count = smaller(n, block.end - first), width = block.width;
@@ -498,8 +513,8 @@ void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys,
   }
   for (int64 first = begin; first < end; first += kKeys) {
     const int64 n = smaller(kKeys, end - first);
-    const Rows<C> k(kernel.in, keys.k, keys.k_stride, first, n, D, buffer.k);
-    const Rows<C> v(kernel.in, keys.v, keys.v_stride, first, n, Dv, buffer.v);
+    const Rows<C> k(kernel, keys.k, keys.k_stride, keys.k_scales, first, n, D, buffer.k);
+    const Rows<C> v(kernel, keys.v, keys.v_stride, keys.v_scales, first, n, Dv, buffer.v);
     for (int64 i = 0; i < queries.count; i++) {
       const int64 unseen = keys_before(queries.unseen[i], first, n);
       const int64 count = keys_before(queries.seen[i], first, n) - unseen;
@@ -730,16 +745,33 @@ void add_up(const AttentionParts& kernel, const void* rows, int64 stride, int64 
   }
 }
 
-template <class T, class C = Compute<T>>
+/// T: of q; S: of k and v.
+template <class T, class S = T, class C = Compute<T>>
 constexpr AttentionParts kAttention = {
-    reading<T, C>(),   writing<T, C>(),     kPair<C>,        forward_bytes<C>,
-    forward<C>,        few_bytes<C>,        few<C>,          gradient_bytes<C>,
-    gradient_begin<C>, gradient_queries<C>, gradient_end<C>, add_up<C>};
+    reading<T, C>(), writing<T, C>(),   reading<S, C>(),   reading<f16, float>(),
+    kPair<C>,        forward_bytes<C>,  forward<C>,        few_bytes<C>,
+    few<C>,          gradient_bytes<C>, gradient_begin<C>, gradient_queries<C>,
+    gradient_end<C>, add_up<C>};
+
+template <class T, class S>
+void add_mixed(Table& table) {
+  if constexpr (!kSame<T, S>)
+    table.add(kSdpaMixed, kDTypeOf<T>, kDTypeOf<S>,
+              {.accepts = accepts_sdpa_mixed,
+               .scratch_bytes = sdpa_scratch,
+               .run = run_sdpa,
+               .data = &kAttention<T, S>});
+}
 
 }  // namespace
 
 template <>
 void add_family<"attention">(Table& table) {
+  for_each(TypeList<float, bf16, f16>{}, [&]<class T>() {
+    add_mixed<T, f16>(table);
+    add_mixed<T, f8e4m3>(table);
+    add_mixed<T, int8>(table);
+  });
   for_each(FloatTypes{}, [&]<class T>() {
     constexpr DType t = kDTypeOf<T>;
     table.add(kSdpa, t,

@@ -15,7 +15,7 @@ void add_kernels(Table& table) {
   add_families<"unary", "binary", "compare", "where", "cast", "reduce", "gather", "matmul",
                "softmax", "norm", "loss", "rope", "attention", "optimizer", "sample", "scan",
                "sort", "search", "pool", "blocks", "linear_int16", "linear", "recurrence",
-               "linear_attention", "ssd", "delta_rule">(table);
+               "linear_attention", "ssd", "delta_rule", "quantize">(table);
 }
 
 }  // namespace wick::cpu::WICK_ISA

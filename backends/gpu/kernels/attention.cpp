@@ -1,5 +1,6 @@
 // sdpa: matrix units (attention_matrix.cpp), then streams of keys, which take heads of up to 256
-// elements, then tiles of keys, which take larger ones.
+// elements, then tiles of keys, which take larger ones. attention_mixed.cpp has the kernels of keys
+// and values of another dtype.
 #include "kernels/attention_stream.h"
 #include "kernels/attention_wide.h"
 

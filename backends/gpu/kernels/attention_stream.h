@@ -5,6 +5,7 @@
 // results. Grids depend on shapes alone: keys beyond the rows' positions are skipped at run time.
 #pragma once
 #include "kernels/attention.h"
+#include "kernels/stored_heads.h"
 
 namespace wick::gpu {
 
@@ -50,6 +51,39 @@ struct StreamArgs {
   bool transforms;
 };
 
+/// S: the type of keys and values in memory.
+template <class T, class S = T>
+struct SdpaArgs : StreamArgs<Compute<T>>, StoredScales<S> {
+  T* out;
+  const T* query;
+  const S *key, *value;
+
+  WICK_DEVICE StoredHead<S> keys_of(int32 batch, int32 head) const {
+    const HeadStrides& at = this->k;
+    const S* const x = key + batch * at.batch + head * at.head;
+    if constexpr (kSame<S, Eight>)
+      return {x, at.row, scales_at(this->key_scales, this->key_scale_strides, batch, head),
+              this->key_scale_strides.row};
+    else
+      return {x, at.row};
+  }
+  WICK_DEVICE StoredHead<S> values_of(int32 batch, int32 head) const {
+    const HeadStrides& at = this->v;
+    const S* const x = value + batch * at.batch + head * at.head;
+    if constexpr (kSame<S, Eight>)
+      return {x, at.row, scales_at(this->value_scales, this->value_scale_strides, batch, head),
+              this->value_scale_strides.row};
+    else
+      return {x, at.row};
+  }
+
+ private:
+  static WICK_DEVICE const f16* scales_at(const f16* scales, const HeadStrides& at, int32 batch,
+                                          int32 head) {
+    return scales ? scales + batch * at.batch + head * at.head : nullptr;
+  }
+};
+
 /// How the work is split: the chunks of a key head's rows, and as many splits of the keys as occupy
 /// a card of `blocks` blocks, each of a multiple of `least` keys. Splits of several chunks would
 /// take more time to merge than they save, unless the chunks leave most of the card idle.
@@ -72,7 +106,7 @@ struct SdpaCut {
   }
 };
 
-template <class T, int bucket, int kRows>
+template <class T, int bucket, int kRows, class S = T>
 struct SdpaStream {
   using C = Compute<T>;
   using Vector = HeadVector<T, bucket>;
@@ -81,10 +115,7 @@ struct SdpaStream {
   static constexpr int kUnroll = sizeof(T) == 1 ? 1
                                  : kRows == 1   ? 4
                                                 : 2;  // keys of a group at once
-  struct Args : StreamArgs<C> {
-    T* out;
-    const T *query, *key, *value;
-  };
+  using Args = SdpaArgs<T, S>;
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) {
     return {int(a.shape.batch * a.shape.key_heads.divisor * a.chunks.divisor), a.splits};
@@ -99,8 +130,7 @@ struct SdpaStream {
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
     const QueryRows place(ctx.block(), a);
     const int lane = ctx.thread() % Vector::kLanes, group = ctx.thread() / Vector::kLanes;
-    const T* const keys = a.key + place.b * a.k.batch + place.g * a.k.head;
-    const T* const values = a.value + place.b * a.v.batch + place.g * a.v.head;
+    const StoredHead<S> keys = a.keys_of(place.b, place.g), values = a.values_of(place.b, place.g);
     C q[kRows][kElements], weighted[kRows][kElements];
     SoftmaxState<C> state[kRows];
     SeenKeys seen[kRows];
@@ -125,8 +155,8 @@ struct SdpaStream {
       C k[kUnroll][kElements], v[kUnroll][kElements];
       for (int u = 0; u < kUnroll; u++) {
         const int s = base + u * kGroups < end ? base + u * kGroups : end - 1;
-        Vector::load(keys + s * a.k.row, lane, a.shape.head_dim, a.aligned, k[u]);
-        Vector::load(values + s * a.v.row, lane, a.shape.value_dim, a.aligned, v[u]);
+        load(keys, s, lane, a.shape.head_dim, a.aligned, k[u]);
+        load(values, s, lane, a.shape.value_dim, a.aligned, v[u]);
       }
       C scores[kRows * kUnroll];
       for (int r = 0; r < kRows; r++)
@@ -159,6 +189,24 @@ struct SdpaStream {
   }
 
  private:
+  /// The elements of key s that the lane holds.
+  static WICK_DEVICE void load(const StoredHead<S>& head, int s, int lane, int size, bool aligned,
+                               C (&x)[kElements]) {
+    if constexpr (kSame<S, T>) {
+      Vector::load(head.data + s * head.row, lane, size, aligned, x);
+    } else {
+      constexpr int n = Vector::kPack;
+      const bool in_packs = aligned && size % n == 0;
+      for (int p = 0; p < Vector::kPacks; p++) {
+        const int d = Vector::place(lane, p * n);
+        Pack<C, n> pack{};
+        if (in_packs && d < size) pack = load_stored<C, n>(head, s, d);
+        for (int e = 0; e < n; e++)
+          if (!in_packs && d + e < size) pack.v[e] = load_stored<C, 1>(head, s, d + e).v[0];
+        for (int e = 0; e < n; e++) x[p * n + e] = pack.v[e];
+      }
+    }
+  }
   struct QueryRows {
     int32 b, g, first_row, first_key;
     WICK_DEVICE QueryRows(const Grid& block, const Args& a) {
@@ -316,10 +364,16 @@ struct SdpaMerge {
   }
 };
 
-template <class T, bool masked = false>
+/// S: of k and v; another type than T has no masks.
+template <class T, bool masked = false, class S = T>
 struct SdpaStreamLaunch {
   using C = Compute<T>;
-  static constexpr Signature signature{masked ? kSdpaMasked : kSdpa, kDTypeOf<T>};
+  static constexpr bool kMixed = !kSame<S, T>;
+  static_assert(!masked || !kMixed);
+  static constexpr Signature signature{masked   ? kSdpaMasked
+                                       : kMixed ? kSdpaMixed
+                                                : kSdpa,
+                                       kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     return accepts_sizes(call, kMaxHeadDim, kMaxHeadDim);
@@ -330,6 +384,7 @@ struct SdpaStreamLaunch {
     if (const char* why = AttentionCall::check_heads(call.out[0], c.q, c.v.shape[3])) return why;
     if (const char* why = c.check_sinks(call.in[5])) return why;
     if (const char* why = masked ? c.check_bias(call.in[6]) : nullptr) return why;
+    if (const char* why = kMixed ? check_stored(call) : nullptr) return why;
     return check_vector(call.out[1], c.rows());
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
@@ -341,7 +396,8 @@ struct SdpaStreamLaunch {
     if (call.in[0].numel() == 0) return {};
     // One kernel is enough for f8.
     if constexpr (sizeof(T) > 1) {
-      if (head_dim <= 64) return run_rows<64>(call);
+      if constexpr (!kMixed)
+        if (head_dim <= 64) return run_rows<64>(call);
       if (head_dim <= 128) return run_rows<128>(call);
     }
     return run_rows<256>(call);
@@ -358,14 +414,20 @@ struct SdpaStreamLaunch {
     const View &v = call.in[2], &y = call.out[0];
     args.out = y.as<T>();
     args.query = c.q.as<T>();
-    args.key = c.k.as<T>();
-    args.value = v.as<T>();
+    args.key = c.k.as<S>();
+    args.value = v.as<S>();
+    if constexpr (kSame<S, Eight>)
+      if (c.k.dtype == DType::kI8) {
+        args.key_scales = call.in[6].as<f16>(), args.value_scales = call.in[7].as<f16>();
+        args.key_scale_strides = HeadStrides::of(call.in[6]);
+        args.value_scale_strides = HeadStrides::of(call.in[7]);
+      }
     args.positions = c.positions.as<int64>();
     args.l = call.out[1].as<C>();
     args.partials = cut.splits > 1 ? static_cast<C*>(call.scratch) : nullptr;
     args.shape = c.shape();
     args.sinks = c.attributes.has_sinks != 0 ? call.in[5].as<C>() : nullptr;
-    if (call.num_in > 6) {
+    if (masked) {
       const View& bias = call.in[6];
       args.bias = bias.as<C>();
       args.bias_strides = HeadStrides::of(bias);
@@ -395,6 +457,17 @@ struct SdpaStreamLaunch {
   }
 
  private:
+  /// Whether k and v of i8 have scales.
+  static const char* check_stored(const Call& call) {
+    if (call.in[1].dtype != DType::kI8) return nullptr;
+    for (int i = 0; i < 2; i++) {
+      const View &x = call.in[1 + i], &scales = call.in[6 + i];
+      if (x.shape[3] % kScaleGroup != 0) return "D is no multiple of a group";
+      if (const char* why = AttentionCall::check_heads(scales, x, x.shape[3] / kScaleGroup))
+        return why;
+    }
+    return nullptr;
+  }
   /// f64 and f8 need to be correct, not fast; four rows of f64 would not fit into registers.
   static constexpr bool kHasFourRows = !kSame<T, double> && sizeof(T) > 1;
   static int rows_of(const AttentionShape& shape) {
@@ -411,7 +484,7 @@ struct SdpaStreamLaunch {
   }
   template <int bucket, int rows>
   static Status run_kernel(const Call& call) {
-    using K = SdpaStream<T, bucket, rows>;
+    using K = SdpaStream<T, bucket, rows, S>;
     typename K::Args args{};
     set(args, call, cut_of(attention(call).shape()));
     if (const Status status = launch<K>(args, call); !status.ok()) return status;

@@ -10,11 +10,12 @@
 namespace wick::gpu {
 
 /// `keys` rows of k or v on their way into shared memory: with asynchronous copies, or through
-/// registers. Shared memory holds [key][d], or [slot of d][key] of v where fragments load badly by
-/// columns; a thread then transposes 2 x 8 elements.
-template <class Ctx, class T, int bucket, int keys, bool is_value>
+/// registers, where elements of another type S become T. Shared memory holds [key][d], or [slot of
+/// d][key] of v where fragments load badly by columns; a thread then transposes 2 x 8 elements.
+template <class Ctx, class T, class S, int bucket, int keys, bool is_value>
 struct KeyTile {
   using Matrix = typename Ctx::Matrix;
+  static constexpr bool kCopies = Ctx::kCopiesAsync && kSame<S, T>;
   static constexpr bool kTransposes = is_value && !Matrix::kLoadsColumns;
   static constexpr int kPad = 8;  // spreads rows over the banks; they stay 16-byte aligned
   static constexpr int kStride = (kTransposes ? keys : bucket) + kPad;
@@ -27,15 +28,15 @@ struct KeyTile {
   static constexpr bool kOneColumn = !kTransposes && Ctx::kThreads % (bucket / 8) == 0;
   static constexpr bool kPadsThreads = kPacks * Ctx::kThreads != kAllPacks;
 
-  const T* base;
-  int64 stride;  // between keys
+  StoredHead<S> head;
   int32 head_dim;
-  int32 first, end;  // of the tile on its way
-  using Words = typename Ctx::Words;
-  Words words[Ctx::kCopiesAsync ? 1 : kPacks];
+  int32 first, end;                                                   // of the tile on its way
+  using Words = Either<sizeof(S) == 1, uint64, typename Ctx::Words>;  // 8 elements
+  Words words[kCopies ? 1 : kPacks];
+  float scales[kSame<S, Eight> ? kPacks : 1];
 
-  WICK_DEVICE KeyTile(const T* x, int64 row_stride, int32 size)
-      : base(x), stride(row_stride), head_dim(size), first(0), end(0) {}
+  WICK_DEVICE KeyTile(const StoredHead<S>& x, int32 size)
+      : head(x), head_dim(size), first(0), end(0) {}
 
   /// The element d of v that slot s of a transposed tile holds.
   static WICK_DEVICE int dim_of(int slot) {
@@ -44,7 +45,7 @@ struct KeyTile {
   /// Begins to load keys first_key ... of those below end_key; the rest is zeros, or other keys.
   WICK_DEVICE void fetch(const Ctx& ctx, T* shared, int32 first_key, int32 end_key) {
     first = first_key, end = end_key;
-    if constexpr (Ctx::kCopiesAsync) {
+    if constexpr (kCopies) {
       copy(ctx, shared);
       ctx.commit_copies();
     } else {
@@ -53,14 +54,15 @@ struct KeyTile {
         const int key = key_in_tile(ctx.thread(), p), d = dim_in_row(ctx.thread(), p);
         const bool inside = first + key < end && d < head_dim && key < keys;
         // Others load the first key's first elements.
-        words[p] = *reinterpret_cast<const Words*>(base + (first + (inside ? key : 0)) * stride +
-                                                   (inside ? d : 0));
+        const int from_key = first + (inside ? key : 0), from_d = inside ? d : 0;
+        words[p] = *reinterpret_cast<const Words*>(head.data + from_key * head.row + from_d);
+        if constexpr (kSame<S, Eight>) scales[p] = head.scale(from_key, from_d);
       }
     }
   }
   /// Ends the load of this thread's elements.
   WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
-    if constexpr (Ctx::kCopiesAsync) {
+    if constexpr (kCopies) {
       ctx.template wait_copies<0>();
     } else {
       WICK_UNROLL
@@ -71,7 +73,7 @@ struct KeyTile {
         Halves pack[kTogether];
         WICK_UNROLL
         for (int q = 0; q < kTogether; q++) {
-          pack[q] = __builtin_bit_cast(Halves, words[p + q]);
+          pack[q] = converted(p + q);
           // Keys that are not there have weight 0, which would make NaN of infinite values.
           if (is_value && first + keys > end && first + key + q >= end) pack[q] = {};
         }
@@ -98,22 +100,39 @@ struct KeyTile {
   }
 
  private:
+  /// The elements of pack p, rounded to T.
+  WICK_DEVICE Pack<T, 8> converted(int p) const {
+    if constexpr (kSame<S, T>) {
+      return __builtin_bit_cast(Pack<T, 8>, words[p]);
+    } else {
+      Pack<T, 8> pack;
+      const auto stored = __builtin_bit_cast(Pack<S, 8>, words[p]);
+      WICK_UNROLL
+      for (int e = 0; e < 8; e++) {
+        if constexpr (kSame<S, Eight>)
+          pack.v[e] = round_to<T>(head.value(stored.v[e].bits, scales[p]));
+        else
+          pack.v[e] = round_to<T>(to_float(stored.v[e]));
+      }
+      return pack;
+    }
+  }
   WICK_DEVICE void copy(const Ctx& ctx, T* shared) const {
     static_assert(!kPadsThreads);
     if constexpr (kOneColumn) {
       constexpr int kApart = Ctx::kThreads / (bucket / 8);
       const int key = key_in_tile(ctx.thread(), 0), d = dim_in_row(ctx.thread(), 0);
       const int32 left = d < head_dim ? end - first - key : 0;
-      const T* from = base + (first + key) * stride + d;
+      const T* from = head.data + (first + key) * head.row + d;
       T* const to = shared + key * kStride + d;
       WICK_UNROLL
-      for (int p = 0; p < kPacks; p++, from += kApart * stride)
+      for (int p = 0; p < kPacks; p++, from += kApart * head.row)
         ctx.copy_async(to + p * kApart * kStride, from, p * kApart < left);
     } else {
       WICK_UNROLL
       for (int p = 0; p < kPacks; p++) {
         const int key = key_in_tile(ctx.thread(), p), d = dim_in_row(ctx.thread(), p);
-        ctx.copy_async(shared + key * kStride + d, base + (first + key) * stride + d,
+        ctx.copy_async(shared + key * kStride + d, head.data + (first + key) * head.row + d,
                        first + key < end && d < head_dim);
       }
     }
@@ -159,7 +178,8 @@ inline constexpr float kLog2E = 1.44269504f;
 
 /// bucket: at least D and Dv. groups: tiles of 16 rows per wave; one for few rows, when the other
 /// waves only help to load, and more blocks fit on the card. masked: with biases (more registers).
-template <class T, int bucket, int groups, bool masked>
+/// S: the type of keys and values in memory.
+template <class T, int bucket, int groups, bool masked, class S = T>
 struct SdpaTiles {
   static constexpr bool kUsesMatrix = true, kSumsByLayout = true;
   static constexpr int kWaves = 4, kGroups = groups;
@@ -172,10 +192,7 @@ struct SdpaTiles {
   static constexpr float kSlack = kSame<T, f16> ? 1 : 8;
   static constexpr int kResidentBlocks = groups == 1 && bucket <= 128 ? 3 : 2;
   static constexpr int kLeastWaves = bucket <= 128 ? 2 : 1;
-  struct Args : StreamArgs<float> {
-    T* out;
-    const T *query, *key, *value;
-  };
+  using Args = SdpaArgs<T, S>;
   static constexpr int threads(int wave) { return kWaves * wave; }
   static Grid grid(int, const Args& a) {
     return {int(a.shape.batch * a.shape.key_heads.divisor * a.chunks.divisor), a.splits};
@@ -193,8 +210,8 @@ struct SdpaTiles {
                                  : kHoldsQueries || bucket <= 128 ? 32
                                                                   : 16;
     static constexpr int kSteps = kKeys / 16;
-    using K = KeyTile<Ctx, T, bucket, kKeys, false>;
-    using V = KeyTile<Ctx, T, bucket, kKeys, true>;
+    using K = KeyTile<Ctx, T, S, bucket, kKeys, false>;
+    using V = KeyTile<Ctx, T, S, bucket, kKeys, true>;
     static constexpr int kStride = bucket + 8;  // of queries and results
     static constexpr int kQueries = kHoldsQueries ? 0 : kRows * kStride;
     static constexpr int kTiles = K::kElements + V::kElements;
@@ -286,11 +303,10 @@ struct SdpaTiles {
     for (int g = 0; g < P::kAtOnce; g++)
       group[g].begin(ctx, shared, row_of_wave(ctx, first_group + g), range.end);
     // Where there is one key, the stride may not be a multiple of a pack's bytes.
-    const bool one = a.shape.keys == 1;
-    typename P::K k(a.key + place.b * a.k.batch + place.g * a.k.head, one ? 0 : a.k.row,
-                    a.shape.head_dim);
-    typename P::V v(a.value + place.b * a.v.batch + place.g * a.v.head, one ? 0 : a.v.row,
-                    a.shape.value_dim);
+    StoredHead<S> keys = a.keys_of(place.b, place.g), values = a.values_of(place.b, place.g);
+    if (a.shape.keys == 1) keys.row = values.row = 0;
+    typename P::K k(keys, a.shape.head_dim);
+    typename P::V v(values, a.shape.value_dim);
 
     const bool has_rows = place.is_row(a, row_of_wave(ctx, first_group));
     if (range.first < range.end) k.fetch(ctx, keys_at, range.first, range.end);
@@ -619,13 +635,14 @@ struct SdpaTiles {
   }
 };
 
-template <class T, bool masked = false>
+template <class T, bool masked = false, class S = T>
 struct SdpaTilesLaunch {
-  static constexpr Signature signature = SdpaStreamLaunch<T, masked>::signature;
+  using Stream = SdpaStreamLaunch<T, masked, S>;
+  static constexpr Signature signature = Stream::signature;
 
   static const char* accepts(const Call& call, const DeviceInfo& info) {
-    if (const char* why = SdpaStreamLaunch<T, masked>::accepts(call, info)) return why;
-    const AttentionCall c = SdpaStreamLaunch<T>::attention(call);
+    if (const char* why = Stream::accepts(call, info)) return why;
+    const AttentionCall c = Stream::attention(call);
     if (c.q.shape[3] % 8 != 0 || c.v.shape[3] % 8 != 0) return "D is no multiple of 8";
     if (masked && c.larger_dim() > 128) return "D is above 128, which leaves biases no registers";
     return heads_are_aligned(c.q) && heads_are_aligned(c.k) && heads_are_aligned(call.in[2]) &&
@@ -634,14 +651,14 @@ struct SdpaTilesLaunch {
                : "a row is not aligned to 16 bytes";
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
-    const AttentionCall c = SdpaStreamLaunch<T>::attention(call);
+    const AttentionCall c = Stream::attention(call);
     return cut_of(c).template scratch_bytes<float>(c);
   }
   static Status run(const Call& call) {
-    const int64 head_dim = SdpaStreamLaunch<T>::attention(call).larger_dim();
+    const int64 head_dim = Stream::attention(call).larger_dim();
     if (call.in[0].numel() == 0) return {};
     if (head_dim <= 64) return run_groups<64>(call);
-    if constexpr (!masked)  // fewer kernels to compile
+    if constexpr (!masked && kSame<S, T>)  // fewer kernels to compile
       if (head_dim <= 96) return run_groups<96>(call);
     if (masked || head_dim <= 128) return run_groups<128>(call);
     if constexpr (!masked) return run_kernel<256, 1>(call);
@@ -661,21 +678,21 @@ struct SdpaTilesLaunch {
   }
   template <int bucket>
   static Status run_groups(const Call& call) {
-    return groups_of(SdpaStreamLaunch<T>::attention(call)) == 2 ? run_kernel<bucket, 2>(call)
-                                                                : run_kernel<bucket, 1>(call);
+    return groups_of(Stream::attention(call)) == 2 ? run_kernel<bucket, 2>(call)
+                                                   : run_kernel<bucket, 1>(call);
   }
   template <int bucket, int groups>
   static Status run_kernel(const Call& call) {
-    using K = SdpaTiles<T, bucket, groups, masked>;
+    using K = SdpaTiles<T, bucket, groups, masked, S>;
     static_assert(K::kRows == 64 * groups);
-    const AttentionCall c = SdpaStreamLaunch<T>::attention(call);
+    const AttentionCall c = Stream::attention(call);
     const SdpaCut cut = cut_of(c);
     typename K::Args args{};
-    SdpaStreamLaunch<T>::set(args, call, cut);
+    Stream::set(args, call, cut);
     args.transforms = c.attributes.soft_cap > 0 || !(args.scale > 0) || masked;
     args.factor = args.transforms ? kLog2E : args.scale * kLog2E;
     if (const Status status = launch<K>(args, call); !status.ok()) return status;
-    return SdpaStreamLaunch<T>::merge(args, call);
+    return Stream::merge(args, call);
   }
 };
 

@@ -10,17 +10,15 @@ namespace wick::gpu {
 
 inline constexpr int kMaxWideHeadDim = 4096, kMaxWideValueDim = 512;
 
-template <class T>
+/// S: the type of keys and values in memory.
+template <class T, class S = T>
 struct SdpaWide {
   using C = Compute<T>;
   static constexpr int kThreads = 256, kRows = 16, kKeys = 64;
   static constexpr int kDims = 32;                              // of a slice
   static constexpr int kColumns = kMaxWideValueDim / kThreads;  // of v, of a thread
   static constexpr int kLanes = kThreads / kRows;               // that share a row's scores
-  struct Args : StreamArgs<C> {
-    T* out;
-    const T *query, *key, *value;
-  };
+  using Args = SdpaArgs<T, S>;
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) {
     return {int(a.shape.batch * a.shape.key_heads.divisor * a.chunks.divisor), a.splits};
@@ -49,7 +47,7 @@ struct SdpaWide {
     if (first < place.first_key) first = place.first_key;
     if (end > place.first_key + a.split_length) end = place.first_key + a.split_length;
 
-    const T* const values = a.value + place.b * a.v.batch + place.g * a.v.head;
+    const StoredHead<S> values = a.values_of(place.b, place.g);
     SoftmaxState<C> state{Max::identity<C>(), C(0)};
     C weighted[kRows][kColumns] = {};
     WICK_ROLL
@@ -66,7 +64,7 @@ struct SdpaWide {
         WICK_UNROLL
         for (int c = 0; c < kColumns; c++) {
           const int d = ctx.thread() + c * kThreads;
-          v[c] = d < a.shape.value_dim ? widen<C>(values[(tile + s) * a.v.row + d]) : C(0);
+          v[c] = d < a.shape.value_dim ? load_stored<C, 1>(values, tile + s, d).v[0] : C(0);
         }
         WICK_UNROLL
         for (int r = 0; r < kRows; r++) {
@@ -108,7 +106,7 @@ struct SdpaWide {
     constexpr int kHalfKeys = kKeys / 2, kHalfRows = kRows / 2;
     static_assert(kHalfKeys * kHalfRows == kThreads);
     const int key = ctx.thread() % kHalfKeys, row = ctx.thread() / kHalfKeys;
-    const T* const keys = a.key + place.b * a.k.batch + place.g * a.k.head;
+    const StoredHead<S> keys = a.keys_of(place.b, place.g);
     const int d = ctx.thread() % kDims;
     C sum[2][2] = {};
     WICK_ROLL
@@ -117,7 +115,7 @@ struct SdpaWide {
       WICK_UNROLL
       for (int s = ctx.thread() / kDims; s < kKeys; s += kThreads / kDims)
         shared.keys[d][s] =
-            inside && tile + s < end ? widen<C>(keys[(tile + s) * a.k.row + slice + d]) : C(0);
+            inside && tile + s < end ? load_stored<C, 1>(keys, tile + s, slice + d).v[0] : C(0);
       WICK_UNROLL
       for (int r = ctx.thread() / kDims; r < kRows; r += kThreads / kDims)
         shared.queries[d][r] =
@@ -208,11 +206,11 @@ struct SdpaWide {
   }
 };
 
-template <class T, bool masked = false>
+template <class T, bool masked = false, class S = T>
 struct SdpaWideLaunch {
   using C = Compute<T>;
-  using Stream = SdpaStreamLaunch<T, masked>;
-  using K = SdpaWide<T>;
+  using Stream = SdpaStreamLaunch<T, masked, S>;
+  using K = SdpaWide<T, S>;
   static constexpr Signature signature = Stream::signature;
 
   static const char* accepts(const Call& call, const DeviceInfo&) {

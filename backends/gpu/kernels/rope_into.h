@@ -1,25 +1,30 @@
 // rope of queries and keys with the norms of their heads before, and keys and values written into
 // caches, in one launch. A wave computes a head of a token.
 #pragma once
+#include "kernels/group_codes.h"
 #include "kernels/rope.h"
+#include "kernels/stored_heads.h"
 
 namespace wick::gpu {
 
-template <class T>
+/// S: of the caches.
+template <class T, class S = T>
 struct RopeInto {
   using C = Compute<T>;
   static constexpr int kThreads = 256;
   static constexpr int kMaxHalf = 256, kLeastWave = 32, kPairs = kMaxHalf / kLeastWave;
+  template <class X>
   struct Rows {
-    T* data;
+    X* data;
     int64 b, t, h;  // strides
-    WICK_DEVICE T* row(int i, int j, int k) const { return data + i * b + j * t + k * h; }
+    WICK_DEVICE X* row(int i, int j, int k) const { return data + i * b + j * t + k * h; }
   };
   struct Args {
-    Rows q, k, v, y;
-    Rows keys, values;   // t: of a row of the cache
-    const C *cos, *sin;  // [positions, half]
-    const T* norms;      // of queries, then of keys; or nullptr
+    Rows<T> q, k, v, y;
+    Rows<S> keys, values;                // t: of a row of the cache
+    Rows<f16> key_scales, value_scales;  // of caches of i8; else nullptr
+    const C *cos, *sin;                  // [positions, half]
+    const T* norms;                      // of queries, then of keys; or nullptr
     const int64 *positions, *at;
     int64 positions_b, positions_t, at_b, at_t;  // strides
     int64 limit, capacity;
@@ -51,10 +56,6 @@ struct RopeInto {
     const T* const from = is_query ? a.q.row(b, token, head)
                           : is_key ? a.k.row(b, token, group)
                                    : a.v.row(b, token, group);
-    T* const to = is_query ? a.y.row(b, token, head)
-                  : !fits  ? nullptr
-                  : is_key ? a.keys.row(b, int(at), group)
-                           : a.values.row(b, int(at), group);
     C x[kPairs][2];
     WICK_UNROLL
     for (int p = 0; p < kPairs; p++) {
@@ -74,19 +75,78 @@ struct RopeInto {
         x[p][0] = turns ? x1 * c - x2 * s : C(0), x[p][1] = turns ? x2 * c + x1 * s : C(0);
       }
     }
-    if (!to) return;
-    WICK_UNROLL
-    for (int p = 0; p < kPairs; p++) {
-      const int pair = p * Ctx::kWave + ctx.lane();
-      WICK_UNROLL
-      for (int e = 0; e < 2; e++)
-        if (pair < a.half) to[element(a, pair, e)] = narrow<T>(x[p][e]);
+    if (is_query) {
+      store(ctx, a, x, a.y.row(b, token, head));
+    } else if (fits) {
+      S* const to = is_key ? a.keys.row(b, int(at), group) : a.values.row(b, int(at), group);
+      if constexpr (kSame<S, Eight>) {
+        f16* const scales =
+            is_key ? a.key_scales.row(b, int(at), group) : a.value_scales.row(b, int(at), group);
+        if (a.key_scales.data)
+          store_codes(ctx, a, x, to, scales);
+        else
+          store(ctx, a, x, to);
+      } else {
+        store(ctx, a, x, to);
+      }
     }
   }
 
  private:
   static WICK_DEVICE int element(const Args& a, int pair, int e) {
     return a.interleaved ? 2 * pair + e : pair + e * a.half;
+  }
+  /// x as X has it, rounded to T before.
+  template <class X>
+  static WICK_DEVICE X stored(C x) {
+    const T rounded = narrow<T>(x);
+    if constexpr (kSame<X, T>) {
+      return rounded;
+    } else if constexpr (kSame<X, Eight>) {
+      const float y = to_float(rounded);
+      return {round_to<f8e4m3>(y > kMaxF8E4M3    ? kMaxF8E4M3
+                               : y < -kMaxF8E4M3 ? -kMaxF8E4M3
+                                                 : y)
+                  .bits};
+    } else {
+      return round_to<X>(to_float(rounded));
+    }
+  }
+  template <class Ctx, class X>
+  static WICK_DEVICE void store(const Ctx& ctx, const Args& a, const C (&x)[kPairs][2], X* to) {
+    WICK_UNROLL
+    for (int p = 0; p < kPairs; p++) {
+      const int pair = p * Ctx::kWave + ctx.lane();
+      WICK_UNROLL
+      for (int e = 0; e < 2; e++)
+        if (pair < a.half) to[element(a, pair, e)] = stored<X>(x[p][e]);
+    }
+  }
+  /// Stores codes and their scales. Whole groups are in neighbouring lanes: 32 of the elements of
+  /// one half, or, interleaved, both elements of 16.
+  template <class Ctx>
+  static WICK_DEVICE void store_codes(const Ctx& ctx, const Args& a, const C (&x)[kPairs][2],
+                                      Eight* to, f16* scales) {
+    WICK_UNROLL
+    for (int p = 0; p < kPairs; p++) {
+      const int pair = p * Ctx::kWave + ctx.lane();
+      float y[2], largest[2];
+      WICK_UNROLL
+      for (int e = 0; e < 2; e++) {
+        y[e] = to_float(narrow<T>(x[p][e]));
+        largest[e] = largest_of<8>(ctx, y[e]);
+      }
+      const float both = larger_magnitude(largest[0], largest[1]);
+      WICK_UNROLL
+      for (int e = 0; e < 2; e++) {
+        const float half = larger_magnitude(largest[e], ctx.template shuffle_xor<16>(largest[e]));
+        const CodeScale scale = CodeScale::of(a.interleaved ? both : half);
+        if (pair >= a.half) continue;
+        const int at = element(a, pair, e);
+        to[at] = {uint8(scale.code(y[e]))};
+        if (at % int(kScaleGroup) == 0) scales[at / int(kScaleGroup)] = round_to<f16>(scale.scale);
+      }
+    }
   }
   /// rms_norm of the wave's head, rounded to T as between two ops.
   template <class Ctx>
@@ -110,10 +170,11 @@ struct RopeInto {
   }
 };
 
-template <class T>
+template <class T, class S = T>
 struct RopeIntoLaunch {
-  using K = RopeInto<T>;
-  static constexpr Signature signature{kRopeInto, kDTypeOf<T>, kKernelAccumulates};
+  using K = RopeInto<T, S>;
+  static constexpr Signature signature{kSame<S, T> ? kRopeInto : kRopeIntoMixed, kDTypeOf<T>,
+                                       kKernelAccumulates};
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const View &q = call.in[0], &k = call.in[1], &v = call.in[2], &cos = call.in[3],
@@ -131,6 +192,16 @@ struct RopeIntoLaunch {
       if (call.out[i].shape[0] != b || call.out[i].shape[1] != g ||
           call.out[i].shape[2] != call.out[1].shape[2] || call.out[i].shape[2] > kLaunchLimit)
         return "the caches are not [B, G, S, D]";
+    if (call.out[1].dtype == DType::kI8) {
+      if (q.shape[3] % (2 * kScaleGroup) != 0) return "half a head is no multiple of a group";
+      for (int i = 3; i < 5; i++) {
+        const View& x = call.out[i];
+        if (x.rank != 4 || x.shape[0] != b || x.shape[1] != g ||
+            x.shape[2] != call.out[1].shape[2] || x.shape[3] != q.shape[3] / kScaleGroup ||
+            (x.shape[3] > 1 && x.strides[3] != 1))
+          return "the scales are not [B, G, S, D / 32] with an inner stride of 1";
+      }
+    }
     for (int i = 5; i < 7; i++)
       if (call.in[i].rank != 2 || call.in[i].shape[0] != b || call.in[i].shape[1] != t)
         return "positions are not [B, T]";
@@ -147,7 +218,9 @@ struct RopeIntoLaunch {
     typename K::Args a{};
     a.q = of_tokens(q), a.k = of_tokens(k), a.v = of_tokens(call.in[2]),
     a.y = of_tokens(call.out[0]);
-    a.keys = of_cache(call.out[1]), a.values = of_cache(call.out[2]);
+    a.keys = of_cache<S>(call.out[1]), a.values = of_cache<S>(call.out[2]);
+    if (call.out[1].dtype == DType::kI8)
+      a.key_scales = of_cache<f16>(call.out[3]), a.value_scales = of_cache<f16>(call.out[4]);
     a.cos = call.in[3].as<typename K::C>(), a.sin = call.in[4].as<typename K::C>();
     a.norms = attributes_of(call).has_norms ? call.in[7].as<T>() : nullptr;
     a.positions = positions.as<int64>(), a.at = at.as<int64>();
@@ -165,11 +238,12 @@ struct RopeIntoLaunch {
   static const RopeIntoAttributes& attributes_of(const Call& call) {
     return *static_cast<const RopeIntoAttributes*>(call.attributes);
   }
-  static typename K::Rows of_tokens(const View& x) {
+  static typename K::template Rows<T> of_tokens(const View& x) {
     return {x.as<T>(), x.strides[0], x.strides[1], x.strides[2]};
   }
-  static typename K::Rows of_cache(const View& x) {
-    return {x.as<T>(), x.strides[0], x.strides[2], x.strides[1]};
+  template <class X>
+  static typename K::template Rows<X> of_cache(const View& x) {
+    return {x.as<X>(), x.strides[0], x.strides[2], x.strides[1]};
   }
 };
 

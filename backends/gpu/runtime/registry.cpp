@@ -32,9 +32,9 @@ const KernelList& all_kernels() {
   static const KernelList list =
       kernels_of<"unary", "binary", "compare", "where", "cast", "create", "reduce", "matmul",
                  "gather", "gather_sorted", "softmax", "norm", "rope", "loss", "optimizer",
-                 "attention", "attention_gradient", "sample", "scan", "search", "sort",
-                 "reduce_extremes", "arg_reduce", "cast_stored", "pool", "conv", "linear",
-                 "expert_linear", "blocks", "recurrence", "linear_attention", "ssd",
+                 "attention", "attention_mixed", "quantize", "attention_gradient", "sample", "scan",
+                 "search", "sort", "reduce_extremes", "arg_reduce", "cast_stored", "pool", "conv",
+                 "linear", "expert_linear", "blocks", "recurrence", "linear_attention", "ssd",
                  "delta_rule">();
   return list;
 }

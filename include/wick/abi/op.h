@@ -31,7 +31,7 @@ struct Op {
   const char* name;
   /// Input dtypes, a colon, output dtypes, one letter per operand:
   ///   T  the op's dtype               S  the dtype that sums of T have (operand_dtype)
-  ///   R  T's accumulator dtype        I  i64     B  bool     F  f32     *  any
+  ///   R  T's accumulator dtype        I  i64     B  bool     F  f32     H  f16     *  any
   const char* operands;
   AttributeFacts attributes;
   uint64 id;  // hash of the name; identifies the op. A test checks that no two names share one.
@@ -55,6 +55,8 @@ constexpr DType operand_dtype(char letter, DType t, DType any) {
       return DType::kBool;
     case 'F':
       return DType::kF32;
+    case 'H':
+      return DType::kF16;
     case '*':
       return any;
     default:

@@ -25,6 +25,8 @@ struct SessionOptions {
   /// Tokens per sequence that append reads at once; of a prompt that sees itself both ways
   /// (ImageReading::prompt_is_prefix) it reads all.
   int64_t chunk = 512;
+  /// How the cache holds keys and values: see CacheOptions::type.
+  CacheType kv = CacheType::kModel;
   Sampling sampling = {};  // of every sequence
   /// Of each sequence, in place of `sampling`; empty: all have that.
   std::vector<SequenceOptions> each = {};

@@ -69,6 +69,7 @@ struct TokenWork {
   double output_elements = 0;
   double cache_bytes = 0;  // of the sequence's own keys, values or states
   double cache_flop = 0;   // of attention or its like
+  CacheType cache = CacheType::kModel;
 };
 
 /// A model that gives logits of a text's next token.
@@ -121,8 +122,9 @@ class WICK_API CausalModel {
   virtual bool steps_are_alike() const { return false; }
 
   virtual std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const = 0;
-  /// weights: as LanguageModel has them.
-  virtual TokenWork work(const std::map<std::string, TensorInfo>& weights, double before) const = 0;
+  /// weights: as LanguageModel has them. cache: as CacheOptions has it.
+  virtual TokenWork work(const std::map<std::string, TensorInfo>& weights, double before,
+                         CacheType cache = CacheType::kModel) const = 0;
 
  protected:
   /// The hidden states [B, T, hidden_size]; checked and prepared by hidden. A row may repeat its

@@ -237,7 +237,8 @@ class WICK_API Decoder : public CausalModel {
   Tensor embed(const Tensor& ids) const override;
   bool steps_are_alike() const override;
   std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const override;
-  TokenWork work(const std::map<std::string, TensorInfo>& weights, double before) const override;
+  TokenWork work(const std::map<std::string, TensorInfo>& weights, double before,
+                 CacheType cache) const override;
 
  protected:
   Tensor hidden_of(const TokenGrid& grid, ModelCache* cache,

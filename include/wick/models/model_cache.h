@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "wick/core/tensor.h"
@@ -10,6 +11,12 @@ namespace wick {
 
 class BlockTable;
 class LayerCache;
+
+/// How caches hold keys and values: as the model computes them, or in fewer bits. kQ8 has a scale
+/// for every 32 elements of a head (quantize_i8), kF8 is f8e4m3.
+enum class CacheType { kModel, kF16, kF8, kQ8 };
+/// "f16", "f8" or "q8_0"; empty: kModel. Errors: kInvalidArgument for another name.
+WICK_API CacheType cache_type(std::string_view name);
 
 struct CacheOptions {
   int64_t sequences = 1;
@@ -20,6 +27,9 @@ struct CacheOptions {
   // faster.
   int64_t block = 0;
   int64_t blocks = 0;  // in the pool; 0: enough for every sequence's capacity
+  /// Of keys and values; layers that keep a state keep it as it is. make_cache fails with
+  /// kUnsupported if heads are no whole groups of kQ8.
+  CacheType type = CacheType::kModel;
 };
 
 /// The caches of a model's layers for several sequences. CausalModel::make_cache makes one, and

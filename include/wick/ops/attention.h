@@ -14,20 +14,23 @@ struct SdpaOptions {
   double soft_cap = 0;     // c > 0: cap(x) = c tanh(x / c); 0: x
   Tensor lengths = {};     // [B], integers: of batch b only the first lengths[b] keys; empty: all S
   Tensor sinks = {};       // [H], floating: a score of each query head that has no key and no value
+  // Of k and v in i8, as quantize_i8 makes them: [B, G, S, D / 32] and [B, G, S, Dv / 32], f16.
+  Tensor key_scales = {}, value_scales = {};
 };
 
 /// y = softmax(cap(scale · q kᵀ) + mask) v, grouped-query: query head h reads key head h / (H / G).
 ///
 /// q  [B, H, T, D]   floating
-/// k  [B, G, S, D]   same dtype; a key's index in S is its position, so a cache of capacity S can
-///                   be passed whole; must be finite at keys that a mask hides, and at all keys
-///                   for the gradient
-/// v  [B, G, S, Dv]  same dtype; must be finite even at keys that no query attends to
-/// Returns [B, H, T, Dv] in q's dtype; accumulates in f32 (f64 for f64). The weights of f16 and
-/// bf16 may be rounded to that dtype before they multiply v; a weight of f16 that rounds to 0 makes
-/// NaN of an infinite v. A query that attends to no key gets 0. The kernels do not store the
-/// scores. Smaller ops, which do, compute the gradients where a mask has one itself, or is given
-/// with lengths and a window.
+/// k  [B, G, S, D]   q's dtype or another; a key's index in S is its position, so a cache of
+///                   capacity S can be passed whole; must be finite at keys that a mask hides, and
+///                   at all keys for the gradient
+/// v  [B, G, S, Dv]  k's dtype; must be finite even at keys that no query attends to
+/// Returns [B, H, T, Dv] in q's dtype; accumulates in f32 (f64 for f64). k and v may be of another
+/// floating dtype than q, or i8 with scales, as caches hold them; they may be rounded to q's dtype.
+/// The weights of f16 and bf16 may be rounded to that dtype before they multiply v; a weight of f16
+/// that rounds to 0 makes NaN of an infinite v. A query that attends to no key gets 0. The kernels
+/// do not store the scores. Smaller ops, which do, compute the gradients where a mask has one
+/// itself, or is given with lengths and a window.
 ///
 /// A mask is added to the scores in the dtype that accumulates; one of bool as 0 or -inf. A
 /// floating mask has a gradient. Kernels read masks through their strides, so those that broadcast
@@ -38,7 +41,8 @@ struct SdpaOptions {
 /// exp(x) / (exp(sinks[h]) + sum exp(x)), without the mask and the cap for the sink; they have a
 /// gradient, which takes no scores.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kInvalidArgument if positions or a
-/// window are given without is_causal, or the window or soft cap is below 0.
+/// window are given without is_causal, or the window or soft cap is below 0; also the errors of
+/// dequantize_i8.
 /// Source: Dao et al. 2022, arXiv:2205.14135; Ainslie et al. 2023, arXiv:2305.13245; Gemma Team
 /// 2024, arXiv:2408.00118, 2 (window, soft cap); OpenAI 2025, arXiv:2508.10925 (sinks); Press et
 /// al. 2021, arXiv:2108.12409 (ALiBi).

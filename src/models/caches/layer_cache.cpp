@@ -5,6 +5,7 @@
 #include "core/graph.h"
 #include "ops/elementwise/write.h"
 #include "scalar/round_up.h"
+#include "wick/abi/ops/quantize.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
@@ -20,9 +21,28 @@ TensorOptions ids_on(const Device& device) { return {.dtype = DType::kI64, .devi
 
 int64_t size_of(const Tensor& x) { return x ? bytes_of(x.dtype(), x.numel()) : 0; }
 
-/// Zeros, not uninitialized: a weight of 0 times NaN is NaN.
-Var empty_keys(const KeysValuesSizes& s, const TensorOptions& options) {
-  return Var(zeros({s.sequences, s.heads, s.capacity, s.head_dim}, options), false);
+CachedRows empty_keys(const KeysValuesSizes& s, const TensorOptions& options) {
+  return CachedRows({s.sequences, s.heads, s.capacity, s.head_dim}, s.type, options);
+}
+
+/// Keys whose leading elements are the values.
+AttentionCache::KeysValues with_shared_values(AttentionCache::KeysValues all, int64_t shared) {
+  all.values = narrow(all.keys, 3, 0, shared);
+  if (all.key_scales) all.value_scales = narrow(all.key_scales, 3, 0, shared / kScaleGroup);
+  return all;
+}
+
+/// The first `count` rows of keys and values [B, G, S, ...], or of values that are the leading
+/// elements of keys.
+AttentionCache::KeysValues leading_rows(const CachedRows& keys, const CachedRows& values,
+                                        int64_t count, int64_t shared, const Tensor& positions) {
+  const auto leading = [&](const Tensor& x) { return x ? narrow(x, 2, 0, count) : Tensor(); };
+  AttentionCache::KeysValues all{leading(keys.rows()), {}, positions, leading(keys.scales()), {}};
+  if (shared == 0)
+    all.values = leading(values.rows()), all.value_scales = leading(values.scales());
+  else
+    all = with_shared_values(std::move(all), shared);
+  return all;
 }
 
 /// The part of a cache that attention over `length` positions reads: a power of two, so that few
@@ -50,12 +70,12 @@ Tensor with_row(const Tensor& x, int64_t sequence, const Tensor& row) {
 Tensor row_of(const Tensor& x, int64_t sequence) { return narrow(x, 0, sequence, 1); }
 
 /// Writes rows [B, G, T, D] at indices `at` [B, T] of dim 2.
-void write_rows(Var& cache, const Tensor& at, const Tensor& rows) {
+void write_rows(CachedRows& cache, const Tensor& at, const Tensor& rows) {
   // An index for each row that is written: keys and values then take a launch each.
   const int64_t sequences = cache.shape()[0], heads = cache.shape()[1], tokens = at.size(1);
   Tensor index = reshape(at, {sequences, 1, tokens, 1});
   if (sequences > 1) index = broadcast_to(index, {sequences, heads, tokens, 1}).contiguous();
-  scatter_(cache, 2, index, rows);
+  cache.write(rows, [&](Var& to, const Tensor& x) { scatter_(to, 2, index, x); });
 }
 
 }  // namespace
@@ -66,9 +86,9 @@ RowsCache::RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options)
     : sizes_(sizes),
       bucket_(bucket_of(0, sizes.capacity)),
       keys_(empty_keys(sizes, options)),
-      values_(sizes.shared_values > 0 ? Var() : empty_keys(sizes, options)) {}
+      values_(sizes.shared_values > 0 ? CachedRows() : empty_keys(sizes, options)) {}
 
-int64_t RowsCache::bytes() const { return size_of(keys_) + size_of(values_); }
+int64_t RowsCache::bytes() const { return keys_.bytes() + values_.bytes(); }
 
 void RowsCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
   note_starts(starts);
@@ -77,8 +97,8 @@ void RowsCache::prepare(const std::vector<int64_t>& starts, const std::vector<in
 }
 
 void RowsCache::fork(int64_t from, int64_t to) {
-  for (Var* x : {&keys_, &values_})
-    if (x->defined()) set_row(*x, to, row_of(*x, from));
+  for (CachedRows* of : {&keys_, &values_})
+    for (Var* x : of->parts()) set_row(*x, to, row_of(*x, from));
 }
 
 AttentionCache::KeysValues RowsCache::write(const Tensor& keys, const Tensor& values,
@@ -89,13 +109,13 @@ AttentionCache::KeysValues RowsCache::write(const Tensor& keys, const Tensor& va
 }
 
 AttentionCache::Rows RowsCache::rows_at(const Tensor& positions) {
-  return sizes_.shared_values > 0 ? Rows{} : Rows{&keys_, &values_, positions};
+  return sizes_.shared_values > 0 ? Rows{}
+                                  : Rows{keys_.rows_var(), values_.rows_var(), positions,
+                                         keys_.scales_var(), values_.scales_var()};
 }
 
 AttentionCache::KeysValues RowsCache::written(const Tensor& visible) const {
-  const Tensor all = narrow(keys_, 2, 0, bucket_);
-  if (sizes_.shared_values > 0) return {all, narrow(all, 3, 0, sizes_.shared_values), visible};
-  return {all, narrow(values_, 2, 0, bucket_), visible};
+  return leading_rows(keys_, values_, bucket_, sizes_.shared_values, visible);
 }
 
 // ---- blocks
@@ -104,11 +124,11 @@ BlocksCache::BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<const Blo
                          const TensorOptions& options)
     : sizes_(sizes), table_(std::move(table)) {
   const Shape shape = {table_->blocks() * table_->block(), sizes.heads, sizes.head_dim};
-  keys_ = Var(zeros(shape, options), false);
-  if (sizes.shared_values == 0) values_ = Var(zeros(shape, options), false);
+  keys_ = CachedRows(shape, sizes.type, options);
+  if (sizes.shared_values == 0) values_ = CachedRows(shape, sizes.type, options);
 }
 
-int64_t BlocksCache::bytes() const { return size_of(keys_) + size_of(values_); }
+int64_t BlocksCache::bytes() const { return keys_.bytes() + values_.bytes(); }
 
 void BlocksCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
   note_starts(starts);
@@ -122,13 +142,13 @@ void BlocksCache::prepare(const std::vector<int64_t>& starts, const std::vector<
       from.push_back(source * block + i);
       to.push_back(target * block + i);
     }
-  const Device device = keys_.tensor().device();
+  const Device device = keys_.device();
   const Tensor at = Tensor::from(to, {int64_t(to.size()), 1, 1}, device);
-  for (Var* x : {&keys_, &values_}) {
-    if (!x->defined()) continue;
-    const Tensor rows = index_select(x->tensor(), 0, Tensor::from(from, device));
-    scatter_(*x, 0, broadcast_to(at, rows.shape()), rows);
-  }
+  for (CachedRows* of : {&keys_, &values_})
+    for (Var* x : of->parts()) {
+      const Tensor rows = index_select(x->tensor(), 0, Tensor::from(from, device));
+      scatter_(*x, 0, broadcast_to(at, rows.shape()), rows);
+    }
 }
 
 AttentionCache::KeysValues BlocksCache::write(const Tensor& keys, const Tensor& values,
@@ -138,17 +158,26 @@ AttentionCache::KeysValues BlocksCache::write(const Tensor& keys, const Tensor& 
   const Tensor at = reshape(blocks * block + remainder(positions, block), {tokens, 1, 1});
   const Tensor read =
       reshape(narrow(table_->tensor(), 1, 0, bucket_), {sizes_.sequences * bucket_});
-  const auto written = [&](Var& cache, const Tensor& x) {  // x: [B, G, T, D]
-    const Shape rows = {tokens, sizes_.heads, sizes_.head_dim};
-    scatter_(cache, 0, broadcast_to(at, rows), reshape(transpose(x, 1, 2), rows));
-    const Tensor all = index_select(
-        reshape(cache.tensor(), {table_->blocks(), block, sizes_.heads, sizes_.head_dim}), 0, read);
-    return transpose(
-        reshape(all, {sizes_.sequences, bucket_ * block, sizes_.heads, sizes_.head_dim}), 1, 2);
+  const auto write = [&](CachedRows& cache, const Tensor& x) {  // x: [B, G, T, D]
+    cache.write(reshape(transpose(x, 1, 2), {tokens, sizes_.heads, sizes_.head_dim}),
+                [&](Var& to, const Tensor& rows) {
+                  scatter_(to, 0, broadcast_to(at, rows.shape()), rows);
+                });
   };
-  const Tensor all = written(keys_, keys);
-  if (sizes_.shared_values > 0) return {all, narrow(all, 3, 0, sizes_.shared_values), visible};
-  return {all, written(values_, values), visible};
+  const auto written = [&](const Tensor& cache) {  // [B, G, S, ...]
+    if (!cache) return Tensor();
+    const int64_t size = cache.size(2);
+    const Tensor all =
+        index_select(reshape(cache, {table_->blocks(), block, sizes_.heads, size}), 0, read);
+    return transpose(reshape(all, {sizes_.sequences, bucket_ * block, sizes_.heads, size}), 1, 2);
+  };
+  write(keys_, keys);
+  KeysValues all{written(keys_.rows()), {}, visible, written(keys_.scales()), {}};
+  if (sizes_.shared_values > 0) return with_shared_values(std::move(all), sizes_.shared_values);
+  write(values_, values);
+  all.values = written(values_.rows());
+  all.value_scales = written(values_.scales());
+  return all;
 }
 
 // ---- windows
@@ -162,7 +191,13 @@ WindowCache::WindowCache(const KeysValuesSizes& sizes, int64_t window, const Ten
       keys_(empty_keys(sizes, options)),
       values_(empty_keys(sizes, options)) {}
 
-int64_t WindowCache::bytes() const { return size_of(keys_) + size_of(values_); }
+int64_t WindowCache::bytes() const { return keys_.bytes() + values_.bytes(); }
+
+std::vector<Var*> WindowCache::parts() {
+  std::vector<Var*> parts = keys_.parts();
+  for (Var* x : values_.parts()) parts.push_back(x);
+  return parts;
+}
 
 void WindowCache::set_bases() {
   copy_(base_, Tensor::from(bases_, {sizes_.sequences, 1}, base_.tensor().device()));
@@ -190,10 +225,9 @@ void WindowCache::prepare(const std::vector<int64_t>& starts, const std::vector<
     for (int64_t i = 0; i < sizes_.capacity; i++)
       from.push_back(std::min(i + shifts[b], sizes_.capacity - 1));
   }
-  const Tensor index = broadcast_to(
-      Tensor::from(from, {sizes_.sequences, 1, sizes_.capacity, 1}, keys_.tensor().device()),
-      keys_.shape());
-  for (Var* x : {&keys_, &values_}) copy_(*x, gather(*x, 2, index));
+  const Tensor index =
+      Tensor::from(from, {sizes_.sequences, 1, sizes_.capacity, 1}, keys_.device());
+  for (Var* x : parts()) copy_(*x, gather(*x, 2, broadcast_to(index, x->shape())));
   set_bases();
 }
 
@@ -210,29 +244,30 @@ void WindowCache::truncate(int64_t sequence, int64_t length) {
 std::vector<Tensor> WindowCache::snapshot(int64_t sequence, int64_t length) const {
   const int64_t base = bases_[size_t(sequence)],
                 begin = std::max<int64_t>(0, length - reach_) - base;
-  const auto kept = [&](const Var& x) {
-    return narrow(row_of(x, sequence), 2, begin, length - base - begin).contiguous();
-  };
-  return {kept(keys_), kept(values_)};
+  std::vector<Tensor> kept;
+  for (const CachedRows* of : {&keys_, &values_})
+    for (const Tensor& x : {of->rows(), of->scales()})
+      if (x)
+        kept.push_back(narrow(row_of(x, sequence), 2, begin, length - base - begin).contiguous());
+  return kept;
 }
 
 void WindowCache::restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) {
   const int64_t base = std::max<int64_t>(0, length - reach_);
   bases_[size_t(sequence)] = base;
   set_bases();
-  const Tensor parts[] = {snapshot[0], snapshot[1]};
-  Var* const caches[] = {&keys_, &values_};
-  for (int i = 0; i < 2; i++) {
+  const std::vector<Var*> caches = parts();
+  for (size_t i = 0; i < caches.size(); i++) {
     Tensor row = row_of(*caches[i], sequence);
-    const int64_t count = parts[i].size(2);
+    const int64_t count = snapshot[i].size(2);
     if (count == 0) continue;
-    row = cat({parts[i], narrow(row, 2, count, sizes_.capacity - count)}, 2);
+    row = cat({snapshot[i], narrow(row, 2, count, sizes_.capacity - count)}, 2);
     set_row(*caches[i], sequence, row);
   }
 }
 
 void WindowCache::fork(int64_t from, int64_t to) {
-  for (Var* x : {&keys_, &values_}) set_row(*x, to, row_of(*x, from));
+  for (Var* x : parts()) set_row(*x, to, row_of(*x, from));
   bases_[size_t(to)] = bases_[size_t(from)];
   set_bases();
 }
@@ -246,11 +281,12 @@ AttentionCache::KeysValues WindowCache::write(const Tensor& keys, const Tensor& 
 }
 
 AttentionCache::Rows WindowCache::rows_at(const Tensor& positions) {
-  return {&keys_, &values_, positions - base_};
+  return {keys_.rows_var(), values_.rows_var(), positions - base_, keys_.scales_var(),
+          values_.scales_var()};
 }
 
 AttentionCache::KeysValues WindowCache::written(const Tensor& visible) const {
-  return {narrow(keys_, 2, 0, bucket_), narrow(values_, 2, 0, bucket_), visible - base_};
+  return leading_rows(keys_, values_, bucket_, 0, visible - base_);
 }
 
 // ---- states

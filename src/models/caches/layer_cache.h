@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/caches/block_table.h"
+#include "models/caches/cached_rows.h"
 #include "wick/core/var.h"
 
 namespace wick {
@@ -51,6 +52,7 @@ struct KeysValuesSizes {
   /// Values are the leading elements of the keys, so many, and take no memory; 0: they are tensors
   /// of their own.
   int64_t shared_values = 0;
+  CacheType type = CacheType::kModel;
 };
 
 /// A cache of keys and values that attention reads.
@@ -59,6 +61,7 @@ class AttentionCache : public LayerCache {
   struct KeysValues {
     Tensor keys, values;  // [B, G, S, D]; shared values [B, G, S, shared_values]
     Tensor positions;     // [B, T]: of the queries, as sdpa counts them in keys
+    Tensor key_scales = {}, value_scales = {};  // as of SdpaOptions
   };
   /// Writes keys and values [B, G, T, D] of tokens at positions [B, T], and returns those to attend
   /// to. `visible` [B, T]: the last position that each query attends to. Keys that no sequence has
@@ -70,6 +73,7 @@ class AttentionCache : public LayerCache {
   struct Rows {
     Var *keys = nullptr, *values = nullptr;  // [B, G, S, D]
     Tensor at = {};
+    Var *key_scales = nullptr, *value_scales = nullptr;  // [B, G, S, D / 32], if they are i8
   };
   virtual Rows rows_at(const Tensor& positions) {
     (void)positions;
@@ -123,7 +127,7 @@ class RowsCache final : public PositionsCache {
  private:
   KeysValuesSizes sizes_;
   int64_t bucket_ = 0;
-  Var keys_, values_;  // [B, G, capacity, D]; values_ is empty if they are shared
+  CachedRows keys_, values_;  // [B, G, capacity, D]; values_ is empty if they are shared
 };
 
 /// Keys and values of all positions in blocks of a pool. Attention reads a copy of a sequence's
@@ -144,8 +148,8 @@ class BlocksCache final : public PositionsCache {
  private:
   KeysValuesSizes sizes_;
   std::shared_ptr<const BlockTable> table_;
-  int64_t bucket_ = 0;  // blocks of a sequence that attention reads
-  Var keys_, values_;   // [blocks * block, G, D]; values_ is empty if they are shared
+  int64_t bucket_ = 0;        // blocks of a sequence that attention reads
+  CachedRows keys_, values_;  // [blocks * block, G, D]; values_ is empty if they are shared
 };
 
 /// Keys and values of the last positions, for layers whose queries see no others. Index i of a
@@ -176,13 +180,15 @@ class WindowCache final : public AttentionCache {
 
  private:
   void set_bases();
+  /// The memory of keys and values, and of their scales.
+  std::vector<Var*> parts();
 
   KeysValuesSizes sizes_;
   int64_t reach_;               // positions before its own that a query sees
   int64_t bucket_;              // as in RowsCache
   std::vector<int64_t> bases_;  // position of index 0, by sequence
   Var base_;                    // [B, 1]: bases_
-  Var keys_, values_;           // [B, G, capacity, D]
+  CachedRows keys_, values_;    // [B, G, capacity, D]
 };
 
 /// A state of fixed size, which each token replaces.

@@ -626,9 +626,11 @@ std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
   return std::make_unique<ModelCache>(o, std::move(layers), table);
 }
 
-TokenWork Decoder::work(const std::map<std::string, TensorInfo>& weights, double before) const {
+TokenWork Decoder::work(const std::map<std::string, TensorInfo>& weights, double before,
+                        CacheType cache) const {
   const DecoderConfig& c = config();
   TokenWork work;
+  work.cache = cache;
   for (const auto& [name, info] : weights) {
     // Of the embedding a token reads a row, of the experts those that it selects. A batch reads the
     // least if all its tokens select the same ones.

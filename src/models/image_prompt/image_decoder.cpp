@@ -18,13 +18,13 @@ Tensor ImageDecoder::image_features(const Tensor& pixel_values) const {
   return own_->projector(own_->tower.hidden(pixel_values));
 }
 
-TokenWork ImageDecoder::work(const std::map<std::string, TensorInfo>& weights,
-                             double before) const {
+TokenWork ImageDecoder::work(const std::map<std::string, TensorInfo>& weights, double before,
+                             CacheType cache) const {
   std::map<std::string, TensorInfo> of_text;  // a token reads no weight of the other parts
   for (const auto& [name, info] : weights)
     if (!name.starts_with("vision_tower.") && !name.starts_with("multi_modal_projector."))
       of_text[name] = info;
-  return Decoder::work(of_text, before);
+  return Decoder::work(of_text, before, cache);
 }
 
 }  // namespace wick

@@ -20,7 +20,8 @@ class ImageDecoder : public Decoder {
   std::shared_ptr<const CausalModel> shared() const override;
   const ModelFacts& facts() const override { return own_->facts; }
   Tensor image_features(const Tensor& pixel_values) const override;
-  TokenWork work(const std::map<std::string, TensorInfo>& weights, double before) const override;
+  TokenWork work(const std::map<std::string, TensorInfo>& weights, double before,
+                 CacheType cache) const override;
 
  private:
   struct Own {

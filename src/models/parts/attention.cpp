@@ -188,7 +188,11 @@ Attention::AddedTokens Attention::added_tokens(std::span<const Tensor> of_projec
   }
   const auto [x, gate] = q_proj_.heads_of(of_projections[0]);
   const Rotation& rope = options_.slides ? step.local_rope : step.rope;
-  const RopeIntoOptions options{.pairs = options_.pairs, .norms = norms_, .eps = options_.norm.eps};
+  const RopeIntoOptions options{.pairs = options_.pairs,
+                                .norms = norms_,
+                                .eps = options_.norm.eps,
+                                .key_scales = rows.key_scales,
+                                .value_scales = rows.value_scales};
   const Tensor queries =
       rope_into(*rows.keys, *rows.values, x, k_proj_->heads_of(of_projections[1]).x,
                 v_proj_->heads_of(of_projections[2]).x, rope.tables, rope.rows, rows.at, options);
@@ -200,8 +204,9 @@ Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& re
   const std::vector<Tensor> of_projections = projected(x);
   const auto [turned_queries, gate, keys_and_values] = added_tokens(of_projections, step);
   const Tensor q = options_.temperature(transpose(turned_queries, 1, 2), step.positions);
-  const auto& [k, v, positions] = keys_and_values;  // [B, G, S, D]
+  const auto& [k, v, positions, key_scales, value_scales] = keys_and_values;  // [B, G, S, D]
   SdpaOptions sdpa_options = options_.sdpa;
+  sdpa_options.key_scales = key_scales, sdpa_options.value_scales = value_scales;
   if (sdpa_options.is_causal) sdpa_options.positions = positions;
   // Fewer keys than a chunk are the keys of the first chunk.
   if (options_.chunked && k.size(2) >= sdpa_options.window)
@@ -222,7 +227,11 @@ std::unique_ptr<LayerCache> Attention::make_cache(const CacheOptions& o,
                                                   const std::shared_ptr<BlockTable>& table,
                                                   const TensorOptions& options) const {
   if (options_.keys_of >= 0) return std::make_unique<NoCache>();
-  KeysValuesSizes sizes{o.sequences, options_.key_value_heads, o.capacity, options_.head_dim};
+  KeysValuesSizes sizes{.sequences = o.sequences,
+                        .heads = options_.key_value_heads,
+                        .capacity = o.capacity,
+                        .head_dim = options_.head_dim,
+                        .type = o.type};
   const int64_t window = options_.sdpa.window, room = WindowCache::room(window, o.chunk);
   if (window > 0 && room < o.capacity) {
     sizes.capacity = room;
@@ -238,7 +247,7 @@ void Attention::add_work(double before, const TensorOptions& options, TokenWork*
                           : window > 0     ? std::min(before + 1, double(window))
                                            : before + 1;
   const int64_t keys = options_.key_value_heads * options_.head_dim;
-  work->cache_bytes += attended * double(bytes_of(options.dtype, 2 * keys));
+  work->cache_bytes += attended * double(stored_bytes(work->cache, options.dtype, 2 * keys));
   work->cache_flop += 4 * attended * double(options_.heads * options_.head_dim);
 }
 

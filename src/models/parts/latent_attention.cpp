@@ -105,6 +105,7 @@ Tensor LatentAttention::plain(const Operands& x, const SdpaOptions& sdpa_options
 Tensor LatentAttention::absorbed(const Operands& x, const AttentionCache::KeysValues& all) const {
   SdpaOptions sdpa_options = options_.sdpa;
   sdpa_options.positions = all.positions;
+  sdpa_options.key_scales = all.key_scales, sdpa_options.value_scales = all.value_scales;
   const Tensor q = cat({by_head(x.q_plain, key_weights()), x.q_rope}, 3);  // [B, H, T, C + R]
   const Tensor y = sdpa(q, all.keys, all.values, sdpa_options);            // [B, H, T, C]
   return by_head(y, transpose(value_weights(), 1, 2));
@@ -132,15 +133,19 @@ Tensor LatentAttention::operator()(const Tensor& x, const Step& step,
 std::unique_ptr<LayerCache> LatentAttention::make_cache(const CacheOptions& o,
                                                         const std::shared_ptr<BlockTable>& table,
                                                         const TensorOptions& options) const {
-  const KeysValuesSizes sizes{o.sequences, 1, o.capacity, options_.rank + options_.rope_dim,
-                              options_.rank};
+  const KeysValuesSizes sizes{.sequences = o.sequences,
+                              .heads = 1,
+                              .capacity = o.capacity,
+                              .head_dim = options_.rank + options_.rope_dim,
+                              .shared_values = options_.rank,
+                              .type = o.type};
   if (table) return std::make_unique<BlocksCache>(sizes, table, options);
   return std::make_unique<RowsCache>(sizes, options);
 }
 
 void LatentAttention::add_work(double before, const TensorOptions& options, TokenWork* work) const {
   const int64_t of_token = options_.rank + options_.rope_dim;
-  work->cache_bytes += (before + 1) * double(bytes_of(options.dtype, of_token));
+  work->cache_bytes += (before + 1) * double(stored_bytes(work->cache, options.dtype, of_token));
   work->cache_flop += 2 * (before + 1) * double(options_.heads * (of_token + options_.rank));
 }
 

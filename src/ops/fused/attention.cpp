@@ -16,6 +16,7 @@
 #include "wick/ops/elementwise.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/matmul.h"
+#include "wick/ops/quantize.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/search.h"
 #include "wick/ops/shape.h"
@@ -196,10 +197,54 @@ void check_operands(const char* op, const Tensor& q, const Tensor& k, const Tens
     check_same_device(op, q, *x);
     check(x->rank() == rank, ErrorCode::kShapeMismatch, op, "expected ", expected, ", got ",
           x->shape());
+  }
+}
+void check_one_dtype(const char* op, const Tensor& q, const Tensor& k, const Tensor& v) {
+  for (const Tensor* x : {&q, &k, &v})
     check(is_floating(q.dtype()) && x->dtype() == q.dtype(), ErrorCode::kDTypeMismatch, op,
           "expected q, k and v of one floating dtype, got ", dtype_name(q.dtype()), " and ",
           dtype_name(x->dtype()));
+}
+
+/// Whether k and v are of another dtype than q, which is checked.
+bool is_mixed(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions& o) {
+  const bool has_scales = o.key_scales && o.value_scales;
+  check(has_scales || (!o.key_scales && !o.value_scales), ErrorCode::kInvalidArgument, "sdpa",
+        "expected key_scales and value_scales, or neither");
+  if (!has_scales && k.dtype() == q.dtype()) {
+    check_one_dtype("sdpa", q, k, v);
+    return false;
   }
+  check(is_floating(q.dtype()) && k.dtype() == v.dtype() &&
+            (has_scales ? k.dtype() == DType::kI8 : is_floating(k.dtype())),
+        ErrorCode::kDTypeMismatch, "sdpa",
+        "expected q, and k and v of one dtype, all floating, or k and v of i8 with scales, got ",
+        dtype_name(q.dtype()), ", ", dtype_name(k.dtype()), " and ", dtype_name(v.dtype()),
+        has_scales ? " with scales" : "");
+  return true;
+}
+/// k or v in the dtype of q.
+Tensor in_dtype(const Tensor& x, const Tensor& scales, DType dtype) {
+  return scales ? dequantize_i8(x, scales, dtype) : cast(x, dtype);
+}
+/// Runs the kernel of k and v in another dtype; empty if there is none.
+Tensor attend_mixed(const Operands& x, const Tensor& key_scales, const Tensor& value_scales,
+                    const SdpaAttributes& a) {
+  const auto& [q, k, v, positions, first_keys, sinks, bias] = x;
+  const Tensor y = empty_transposed({q.size(0), q.size(1), q.size(2), v.size(3)}, q);
+  const Tensor l = Tensor::empty({q.size(0), q.size(1), q.size(2)},
+                                 {.dtype = accumulator_of(q.dtype()), .device = q.device()});
+  const Tensor any_scales =
+      key_scales ? Tensor()
+                 : Tensor::empty({1, 1, 1, 1}, {.dtype = DType::kF16, .device = q.device()});
+  const bool ran =
+      run_fused(kSdpaMixed,
+                {unit_stride(q), unit_stride(k), unit_stride(v), as_is(positions),
+                 as_is(first_keys ? first_keys : positions), contiguous(sinks ? sinks : l),
+                 unit_stride(key_scales ? key_scales : any_scales),
+                 unit_stride(value_scales ? value_scales : any_scales)},
+                {as_is(y), as_is(l)}, attributes_of(a));
+  return ran ? y : Tensor();
 }
 
 /// Whether the shapes agree in all dims but the last.
@@ -267,6 +312,7 @@ Tensor heads_first(const Tensor& x) { return unsqueeze(transpose(x, 0, 1), 0); }
 
 Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions& options) {
   check_operands("sdpa", q, k, v, 4, "[B, H, T, D]");
+  const bool mixed = is_mixed(q, k, v, options);
   const int64_t b = q.size(0), h = q.size(1), t = q.size(2), g = k.size(1);
   check(
       k.size(0) == b && k.size(3) == q.size(3) && same_but_last(k, v) && g > 0 && h % g == 0,
@@ -292,12 +338,20 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
                    .causal = options.is_causal,
                    .has_sinks = bool(options.sinks)};
   if (options.lengths) limit_keys(x, a, options.lengths);
+  if (mixed) {
+    const Tensor &key_scales = options.key_scales, &value_scales = options.value_scales;
+    if (!x.bias && k.size(2) > 0 && !recording({&q, &k, &v, &x.sinks}))
+      if (const Tensor y = attend_mixed(x, key_scales, value_scales, a)) return y;
+    x.k = in_dtype(k, key_scales, q.dtype());
+    x.v = in_dtype(v, value_scales, q.dtype());
+  }
   return attend("sdpa", x, a);
 }
 
 Tensor sdpa_varlen(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_offsets,
                    const Tensor& k_offsets, const SdpaVarlenOptions& options) {
   check_operands("sdpa_varlen", q, k, v, 3, "q [N, H, D], k [M, G, D] and v [M, G, Dv]");
+  check_one_dtype("sdpa_varlen", q, k, v);
   const int64_t h = q.size(1), g = k.size(1);
   check(k.size(2) == q.size(2) && same_but_last(k, v) && g > 0 && h % g == 0,
         ErrorCode::kShapeMismatch, "sdpa_varlen",

@@ -4,6 +4,8 @@
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/fused/positions.h"
+#include "ops/fused/stored_rows.h"
+#include "wick/abi/ops/quantize.h"
 #include "wick/abi/ops/rope.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/gather.h"
@@ -22,24 +24,46 @@ void check_heads(const char* name, const Tensor& x, const Tensor& q, int64_t hea
   check(x.shape() == expected, ErrorCode::kShapeMismatch, "rope_into", "expected ", name, " ",
         expected, ", got ", x.shape());
 }
-void check_cache(const char* name, const Var& cache, const Tensor& q, const Tensor& k) {
+void check_cache(const char* name, const Var& cache, const Var* scales, const Tensor& q,
+                 const Tensor& k) {
   check(cache.defined(), ErrorCode::kInvalidArgument, "rope_into", name, " is an empty Var()");
   const Tensor& x = cache.tensor();
   check_same_device("rope_into", q, x);
-  check(x.dtype() == q.dtype(), ErrorCode::kDTypeMismatch, "rope_into", "expected ", name, " of ",
-        dtype_name(q.dtype()), ", got ", dtype_name(x.dtype()));
+  const bool is_i8 = x.dtype() == DType::kI8, has_scales = scales && scales->defined();
+  check((is_floating(x.dtype()) || is_i8) && is_i8 == has_scales, ErrorCode::kDTypeMismatch,
+        "rope_into", "expected ", name, " of a floating dtype, or i8 with scales, got ",
+        dtype_name(x.dtype()), has_scales ? " with scales" : "");
+  if (has_scales) {
+    Shape expected = x.shape();
+    expected[3] /= kScaleGroup;
+    check_same_device("rope_into", q, scales->tensor());
+    check(scales->tensor().dtype() == DType::kF16 && scales->shape() == expected,
+          ErrorCode::kShapeMismatch, "rope_into", "expected scales of ", name, " ", expected,
+          " of f16, got ", scales->shape(), " of ", dtype_name(scales->tensor().dtype()));
+  }
   check(x.rank() == 4 && x.size(0) == q.size(0) && x.size(1) == k.size(2) && x.size(3) == q.size(3),
         ErrorCode::kShapeMismatch, "rope_into", "expected ", name, " [", q.size(0), ", ", k.size(2),
         ", S, ", q.size(3), "], got ", x.shape());
 }
 
-/// Writes rows [B, T, G, D] at indices `at` [B, T] of a cache's dim 2.
+/// Writes rows [B, T, G, ...] at indices `at` [B, T] of a cache's dim 2.
 void write_rows(Var& cache, const Tensor& at, const Tensor& rows) {
   // An index for each row that is written, which takes one launch.
   const int64_t b = rows.size(0), t = rows.size(1), g = rows.size(2);
   Tensor index = reshape(at, {b, 1, t, 1});
   if (b > 1) index = broadcast_to(index, {b, g, t, 1}).contiguous();
   scatter_(cache, 2, index, transpose(rows, 1, 2));
+}
+void write_stored(Var& cache, Var* scales, const Tensor& at, const Tensor& rows) {
+  const StoredRows x = stored_rows(rows, cache.tensor().dtype());
+  write_rows(cache, at, x.rows);
+  if (x.scales) write_rows(*scales, at, x.scales);
+}
+
+/// The scales that a kernel writes; of a cache without them any of their dtype.
+Tensor scales_of(const Var* scales, const Tensor& like) {
+  return scales ? scales->tensor().detach()
+                : Tensor::empty({1, 1, 1, 1}, {.dtype = DType::kF16, .device = like.device()});
 }
 
 }  // namespace
@@ -54,10 +78,12 @@ Tensor rope_into(Var& keys, Var& values, const Tensor& q, const Tensor& k, const
   check(k && k.rank() == 4, ErrorCode::kShapeMismatch, "rope_into", "expected k [B, T, G, D]");
   check_heads("k", k, q, k.size(2));
   check_heads("v", v, q, k.size(2));
-  check_cache("keys", keys, q, k);
-  check_cache("values", values, q, k);
-  check(values.shape() == keys.shape(), ErrorCode::kShapeMismatch, "rope_into",
-        "expected values of keys' shape ", keys.shape(), ", got ", values.shape());
+  check_cache("keys", keys, o.key_scales, q, k);
+  check_cache("values", values, o.value_scales, q, k);
+  check(values.shape() == keys.shape() && values.tensor().dtype() == keys.tensor().dtype(),
+        ErrorCode::kShapeMismatch, "rope_into", "expected values of keys' shape and dtype ",
+        keys.shape(), " of ", dtype_name(keys.tensor().dtype()), ", got ", values.shape(), " of ",
+        dtype_name(values.tensor().dtype()));
   check_same_device("rope_into", q, any_positions);
   check_same_device("rope_into", q, any_at);
   const Tensor positions = checked_positions("rope_into", any_positions, q.size(0), q.size(1)),
@@ -81,14 +107,27 @@ Tensor rope_into(Var& keys, Var& values, const Tensor& q, const Tensor& k, const
   if (apart && has_tables && !recording({&q, &k, &v})) {
     const Tensor y = Tensor::empty(q.shape(), {.dtype = q.dtype(), .device = q.device()}),
                  to_keys = keys.tensor().detach(), to_values = values.tensor().detach();
+    const Tensor key_scales = scales_of(o.key_scales, q),
+                 value_scales = scales_of(o.value_scales, q);
     const RopeIntoAttributes attributes{o.pairs == RopePairs::kAdjacent, bool(o.norms), o.eps};
-    if (run_group(kRopeInto,
-                  {unit_stride(q), unit_stride(k), unit_stride(v), contiguous(tables.cos),
-                   contiguous(tables.sin), as_is(positions), as_is(at),
-                   o.norms ? contiguous(o.norms) : as_is(q)},
-                  {as_is(y), as_is(to_keys), as_is(to_values)}, attributes_of(attributes))) {
-      to_keys.storage()->bump_version();
-      to_values.storage()->bump_version();
+    const FusedOperands in = {unit_stride(q),
+                              unit_stride(k),
+                              unit_stride(v),
+                              contiguous(tables.cos),
+                              contiguous(tables.sin),
+                              as_is(positions),
+                              as_is(at),
+                              o.norms ? contiguous(o.norms) : as_is(q)};
+    const bool ran = keys.tensor().dtype() == q.dtype()
+                         ? run_group(kRopeInto, in, {as_is(y), as_is(to_keys), as_is(to_values)},
+                                     attributes_of(attributes))
+                         : run_group(kRopeIntoMixed, in,
+                                     {as_is(y), as_is(to_keys), as_is(to_values), as_is(key_scales),
+                                      as_is(value_scales)},
+                                     attributes_of(attributes));
+    if (ran) {
+      for (const Tensor* written : {&to_keys, &to_values, &key_scales, &value_scales})
+        if (*written) written->storage()->bump_version();
       return y;
     }
   }
@@ -98,8 +137,8 @@ Tensor rope_into(Var& keys, Var& values, const Tensor& q, const Tensor& k, const
     return rope(normed, tables,
                 {.pairs = o.pairs, .layout = RopeLayout::kTokensFirst, .positions = positions});
   };
-  write_rows(keys, at, turned(k, 1));
-  write_rows(values, at, v);
+  write_stored(keys, o.key_scales, at, turned(k, 1));
+  write_stored(values, o.value_scales, at, v);
   return turned(q, 0);
 }
 

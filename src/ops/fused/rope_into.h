@@ -9,11 +9,12 @@ struct RopeIntoOptions {
   RopePairs pairs = RopePairs::kHalves;
   Tensor norms = {};  // [2, D], x's dtype: weights of an rms_norm of each head of q and of k before
   double eps = 1e-5;  // of that norm
+  Var *key_scales = nullptr, *value_scales = nullptr;  // [B, G, S, D / 32], f16: of caches of i8
 };
 /// The step of attention that adds tokens to a cache, in one launch where the device has a kernel:
 /// returns rope of q, and writes rope of k, and v, at `at` of the caches. Nothing is differentiated.
 ///
-/// keys, values  [B, G, S, D]  x's dtype; other rows stay
+/// keys, values  [B, G, S, D]  q's dtype, or another, as stored_rows has it; other rows stay
 /// q             [B, T, H, D]  floating, D even
 /// k, v          [B, T, G, D]
 /// tables        [P, D / 2]    as of rope

@@ -1,6 +1,7 @@
 // Scaled-dot-product attention. Inner strides are 1.
 #pragma once
 #include "wick/abi/op.h"
+#include "wick/abi/ops/quantize.h"
 
 namespace wick {
 
@@ -28,6 +29,11 @@ inline constexpr Op kSdpa{"sdpa", "TTTIIR:TR", attributes<SdpaAttributes>};
 /// The same with a seventh input, a bias [B, H, T, S] of any strides, which is added to the capped
 /// scores. A query whose biases are all -inf sees no key.
 inline constexpr Op kSdpaMasked{"sdpa_masked", "TTTIIRR:TR", attributes<SdpaAttributes>};
+/// kSdpa with keys and values of another dtype than q: f16, f8, or i8, whose element d counts
+/// scales[d / kScaleGroup] each. Kernels may round the product to T.
+/// in   as of kSdpa, then the scales of k [B, G, S, D / kScaleGroup] and of v; any views, which are
+///      not read, unless k and v are i8
+inline constexpr Op kSdpaMixed{"sdpa_mixed", "T**IIRHH:TR", attributes<SdpaAttributes>};
 /// in   gy as y, then q, k, v, positions, y, l, first_keys as of kSdpa; l holds all that these
 ///      gradients need of the sinks
 /// out  gq as q, gk as k, gv as v, all written whole

@@ -25,5 +25,10 @@ struct RopeIntoAttributes {
 /// contiguous: weights of an rms_norm of each head of q and of k before; out y [B, T, H, D],
 /// contiguous, keys and values [B, G, S, D], whose other rows stay.
 inline constexpr Op kRopeInto{"rope_into", "TTTRRIIT:TTT", attributes<RopeIntoAttributes>};
+/// The same into caches of another dtype, as kSdpaMixed reads them. out also their scales [B, G, S,
+/// D / kScaleGroup]; any views, which are not written, unless the caches are i8. Numbers
+/// beyond kMaxF8E4M3 become that in f8.
+inline constexpr Op kRopeIntoMixed{"rope_into_mixed", "TTTRRIIT:T**HH",
+                                   attributes<RopeIntoAttributes>};
 
 }  // namespace wick

@@ -1,0 +1,60 @@
+// Keys and values in memory: of the type that is computed with, or of another one, which kernels of
+// sdpa convert as they read.
+#pragma once
+#include "kernels/attention.h"
+#include "wick/abi/ops/quantize.h"
+
+namespace wick::gpu {
+
+/// An element of 8 bits: of i8 where its rows have scales, else of f8e4m3. One kernel reads both.
+struct Eight {
+  uint8 bits;
+};
+
+/// Keys or values of a head.
+template <class S>
+struct StoredHead {
+  const S* data;
+  int64 row;  // between keys
+};
+template <>
+struct StoredHead<Eight> {
+  const Eight* data;
+  int64 row;
+  const f16* scales;  // nullptr: of f8e4m3
+  int64 scale_row;
+
+  /// The factor of element d of a key: 1 without scales.
+  WICK_DEVICE float scale(int64 key, int d) const {
+    return scales ? to_float(scales[key * scale_row + d / int(kScaleGroup)]) : 1.0f;
+  }
+  WICK_DEVICE float value(uint32 bits, float scale) const {
+    return scales ? float(int8(bits)) * scale : to_float(f8e4m3{uint8(bits)});
+  }
+};
+
+/// n elements of key `key` from d on, a multiple of n, which lie as a pack does, in the type C that
+/// is computed with.
+template <class C, int n, class S>
+WICK_DEVICE Pack<C, n> load_stored(const StoredHead<S>& head, int64 key, int d) {
+  const Pack<S, n> stored = load_pack<n>(head.data + key * head.row + d);
+  Pack<C, n> x;
+  if constexpr (kSame<S, Eight>) {
+    const float scale = head.scale(key, d);
+    for (int e = 0; e < n; e++) x.v[e] = C(head.value(stored.v[e].bits, scale));
+  } else {
+    for (int e = 0; e < n; e++) x.v[e] = widen<C>(stored.v[e]);
+  }
+  return x;
+}
+
+/// The scales of k and v in a kernel's arguments: nothing but for Eight.
+template <class S>
+struct StoredScales {};
+template <>
+struct StoredScales<Eight> {
+  const f16 *key_scales, *value_scales;
+  HeadStrides key_scale_strides, value_scale_strides;
+};
+
+}  // namespace wick::gpu
