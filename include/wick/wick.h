@@ -63,6 +63,7 @@
 #include "wick/ops/norm.h"
 #include "wick/ops/optimizer.h"
 #include "wick/ops/pool.h"
+#include "wick/ops/quantize.h"
 #include "wick/ops/random.h"
 #include "wick/ops/recurrence.h"
 #include "wick/ops/reduce.h"

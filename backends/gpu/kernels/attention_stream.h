@@ -62,8 +62,7 @@ struct SdpaArgs : StreamArgs<Compute<T>>, StoredScales<S> {
     const HeadStrides& at = this->k;
     const S* const x = key + batch * at.batch + head * at.head;
     if constexpr (kSame<S, Eight>)
-      return {x, at.row, scales_at(this->key_scales, this->key_scale_strides, batch, head),
-              this->key_scale_strides.row};
+      return head_of(x, at.row, this->key_scales, this->key_scale_strides, batch, head);
     else
       return {x, at.row};
   }
@@ -71,16 +70,18 @@ struct SdpaArgs : StreamArgs<Compute<T>>, StoredScales<S> {
     const HeadStrides& at = this->v;
     const S* const x = value + batch * at.batch + head * at.head;
     if constexpr (kSame<S, Eight>)
-      return {x, at.row, scales_at(this->value_scales, this->value_scale_strides, batch, head),
-              this->value_scale_strides.row};
+      return head_of(x, at.row, this->value_scales, this->value_scale_strides, batch, head);
     else
       return {x, at.row};
   }
 
  private:
-  static WICK_DEVICE const f16* scales_at(const f16* scales, const HeadStrides& at, int32 batch,
-                                          int32 head) {
-    return scales ? scales + batch * at.batch + head * at.head : nullptr;
+  static WICK_DEVICE StoredHead<Eight> head_of(const Eight* x, int64 row, const f16* scales,
+                                               const HeadStrides& at, int32 batch, int32 head) {
+    const bool is_i8 = scales != nullptr;
+    const auto any = reinterpret_cast<const f16*>(reinterpret_cast<uint64>(x) & ~uint64(1));
+    return {x, row, is_i8 ? scales + batch * at.batch + head * at.head : any, is_i8 ? at.row : 0,
+            is_i8};
   }
 };
 

@@ -5,21 +5,47 @@
 // transposed too. Source: Dao 2023, arXiv:2307.08691.
 #pragma once
 #include "device/mma.h"
+#include "device/round_pair.h"
 #include "kernels/attention_stream.h"
 
 namespace wick::gpu {
 
-/// `keys` rows of k or v on their way into shared memory: with asynchronous copies, or through
-/// registers, where elements of another type S become T. Shared memory holds [key][d], or [slot of
-/// d][key] of v where fragments load badly by columns; a thread then transposes 2 x 8 elements.
-template <class Ctx, class T, class S, int bucket, int keys, bool is_value>
-struct KeyTile {
+/// How shared memory holds `keys` rows of k or v: [key][d], or [slot of d][key] of v where
+/// fragments load badly by columns; a thread then transposes 2 x 8 elements.
+template <class Ctx, class T, int bucket, int keys, bool is_value>
+struct KeyLayout {
   using Matrix = typename Ctx::Matrix;
-  static constexpr bool kCopies = Ctx::kCopiesAsync && kSame<S, T>;
   static constexpr bool kTransposes = is_value && !Matrix::kLoadsColumns;
   static constexpr int kPad = 8;  // spreads rows over the banks; they stay 16-byte aligned
   static constexpr int kStride = (kTransposes ? keys : bucket) + kPad;
   static constexpr int kElements = (kTransposes ? bucket : keys) * kStride;
+
+  /// The element d of v that slot s of a transposed tile holds.
+  static WICK_DEVICE int dim_of(int slot) {
+    return kTransposes ? slot % (bucket / 8) * 8 + slot / (bucket / 8) : slot;
+  }
+  /// For k, rows are keys from `key` on, k is d. For v, rows are slots from `slot` on, k is keys.
+  static WICK_DEVICE auto load_keys(const Ctx& ctx, const T* shared, int key, int d) {
+    return load_rows<Side::kLeft>(ctx, shared + key * kStride + d, kStride);
+  }
+  static WICK_DEVICE auto load_values(const Ctx& ctx, const T* shared, int slot, int key) {
+    if constexpr (kTransposes)
+      return load_rows<Side::kLeft>(ctx, shared + slot * kStride + key, kStride);
+    else
+      return load_columns<Side::kLeft>(ctx, shared + key * kStride + slot, kStride);
+  }
+};
+
+/// Rows of k or v on their way into shared memory: with asynchronous copies, or through registers,
+/// where elements of another type S become T.
+template <class Ctx, class T, class S, int bucket, int keys, bool is_value>
+struct KeyTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
+  using Layout = KeyLayout<Ctx, T, bucket, keys, is_value>;
+  using Layout::kElements, Layout::kStride, Layout::kTransposes;
+  static constexpr bool kCopies = Ctx::kCopiesAsync;
+  static_assert(!kCopies || kSame<S, T>);
+  static constexpr int kStagedBytes = 0;
+  static constexpr bool kFetchesAhead = false;  // the tile must be read before the next is fetched
   static constexpr int kTogether = kTransposes ? 2 : 1;
   static constexpr int kAllPacks = keys * bucket / 8;
   static constexpr int kPacks =
@@ -33,15 +59,11 @@ struct KeyTile {
   int32 first, end;                                                   // of the tile on its way
   using Words = Either<sizeof(S) == 1, uint64, typename Ctx::Words>;  // 8 elements
   Words words[kCopies ? 1 : kPacks];
-  float scales[kSame<S, Eight> ? kPacks : 1];
+  uint32 scales[kSame<S, Eight> ? kPacks : 1];
 
-  WICK_DEVICE KeyTile(const StoredHead<S>& x, int32 size)
+  WICK_DEVICE KeyTile(const StoredHead<S>& x, int32 size, char*)
       : head(x), head_dim(size), first(0), end(0) {}
 
-  /// The element d of v that slot s of a transposed tile holds.
-  static WICK_DEVICE int dim_of(int slot) {
-    return kTransposes ? slot % (bucket / 8) * 8 + slot / (bucket / 8) : slot;
-  }
   /// Begins to load keys first_key ... of those below end_key; the rest is zeros, or other keys.
   WICK_DEVICE void fetch(const Ctx& ctx, T* shared, int32 first_key, int32 end_key) {
     first = first_key, end = end_key;
@@ -56,7 +78,7 @@ struct KeyTile {
         // Others load the first key's first elements.
         const int from_key = first + (inside ? key : 0), from_d = inside ? d : 0;
         words[p] = *reinterpret_cast<const Words*>(head.data + from_key * head.row + from_d);
-        if constexpr (kSame<S, Eight>) scales[p] = head.scale(from_key, from_d);
+        if constexpr (kSame<S, Eight>) scales[p] = head.scale_bits(from_key, from_d);
       }
     }
   }
@@ -88,16 +110,6 @@ struct KeyTile {
       }
     }
   }
-  /// For k, rows are keys from `key` on, k is d. For v, rows are slots from `slot` on, k is keys.
-  static WICK_DEVICE auto load_keys(const Ctx& ctx, const T* shared, int key, int d) {
-    return load_rows<Side::kLeft>(ctx, shared + key * kStride + d, kStride);
-  }
-  static WICK_DEVICE auto load_values(const Ctx& ctx, const T* shared, int slot, int key) {
-    if constexpr (kTransposes)
-      return load_rows<Side::kLeft>(ctx, shared + slot * kStride + key, kStride);
-    else
-      return load_columns<Side::kLeft>(ctx, shared + key * kStride + slot, kStride);
-  }
 
  private:
   /// The elements of pack p, rounded to T.
@@ -110,7 +122,7 @@ struct KeyTile {
       WICK_UNROLL
       for (int e = 0; e < 8; e++) {
         if constexpr (kSame<S, Eight>)
-          pack.v[e] = round_to<T>(head.value(stored.v[e].bits, scales[p]));
+          pack.v[e] = round_to<T>(head.value(stored.v[e].bits, head.scale_of(scales[p])));
         else
           pack.v[e] = round_to<T>(to_float(stored.v[e]));
       }
@@ -142,6 +154,112 @@ struct KeyTile {
   }
   static WICK_DEVICE int dim_in_row(int thread, int p) {
     return (p / kTogether * Ctx::kThreads + thread) % (bucket / 8) * 8;
+  }
+};
+
+/// Rows of k or v of another type S on their way into shared memory: asynchronous copies bring them
+/// there as they are, where each thread reads its own again and writes them as T. The next tile can
+/// be on its way as soon as a thread has read its part of this one.
+template <class Ctx, class T, class S, int bucket, int keys, bool is_value>
+struct StagedTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
+  using Layout = KeyLayout<Ctx, T, bucket, keys, is_value>;
+  using Layout::kElements, Layout::kStride;
+  static_assert(!Layout::kTransposes && !kSame<S, T>);
+  static constexpr bool kFetchesAhead = true;
+  static constexpr int kPack = 16 / sizeof(S);  // elements of a copy
+  static constexpr int kPacks = keys * bucket / kPack / Ctx::kThreads;
+  // A thread's packs are of the same part of their rows, kApart rows apart.
+  static constexpr int kColumns = bucket / kPack, kApart = Ctx::kThreads / kColumns;
+  static_assert(kPacks * kPack * Ctx::kThreads == keys * bucket &&
+                kApart * kColumns == Ctx::kThreads);
+  static constexpr int kStagedBytes = keys * bucket * int(sizeof(S));
+  struct alignas(16) Words {
+    uint32 v[4];
+  };
+
+  StoredHead<S> head;
+  int32 head_dim;
+  Words* staged;
+  uint32 scales[kSame<S, Eight> ? kPacks : 1];
+  int32 inside = 0;  // the keys from the thread's first one on that are there
+
+  /// memory: of kStagedBytes.
+  WICK_DEVICE StagedTile(const StoredHead<S>& x, int32 size, char* memory)
+      : head(x), head_dim(size), staged(reinterpret_cast<Words*>(memory)) {}
+
+  /// Begins to load keys first_key ... of those below end_key; the rest is zeros.
+  WICK_DEVICE void fetch(const Ctx& ctx, T*, int32 first_key, int32 end_key) {
+    const int key = first_key + ctx.thread() / kColumns, d = ctx.thread() % kColumns * kPack;
+    const int32 left = d < head_dim ? end_key - key : 0;
+    const S* from = head.data + key * head.row + d;
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p++, from += kApart * head.row)
+      ctx.copy_async(staged + p * Ctx::kThreads + ctx.thread(), from, p * kApart < left);
+    ctx.commit_copies();
+    if constexpr (kSame<S, Eight>) {
+      inside = left;
+      const f16* scale = head.scales + head.scale_at(key, d);
+      WICK_UNROLL
+      for (int p = 0; p < kPacks; p++, scale += kApart * head.scale_row)
+        scales[p] = (p * kApart < left ? scale : head.scales)->bits;
+    }
+  }
+  /// Ends the load of this thread's elements: all copies but the group after them are done.
+  WICK_DEVICE void deliver(const Ctx& ctx, T* shared) {
+    ctx.template wait_copies<1>();
+    if constexpr (kSame<S, Eight>) {
+      if (head.is_i8)
+        widen(ctx, shared,
+              [](uint32 word, float scale, uint32(&y)[2]) { widen_i8_word<T>(word, scale, y); });
+      else
+        widen(ctx, shared, [](uint32 word, float, uint32(&y)[2]) {
+          y[0] = widen_f8_pair<T>(word & 0xffff), y[1] = widen_f8_pair<T>(word >> 16);
+        });
+    } else {
+      convert(ctx, shared);
+    }
+  }
+
+ private:
+  struct alignas(8) HalfWords {
+    uint32 v[2];
+  };
+  WICK_DEVICE T* place(const Ctx& ctx, T* shared, int p) const {
+    return shared + ctx.thread() / kColumns * kStride + ctx.thread() % kColumns * kPack +
+           p * (kApart * kStride);
+  }
+  /// Of 8 bits: 8 numbers at a time become 16 bytes. Every other four threads begin with the other
+  /// half of theirs, so that neighbours meet different banks, reading and writing.
+  template <class F>
+  WICK_DEVICE void widen(const Ctx& ctx, T* shared, F&& words_of) const {
+    const int other = (ctx.thread() >> 2 ^ ctx.thread() >> 3) & 1;
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p++) {
+      const auto* const from =
+          reinterpret_cast<const HalfWords*>(staged + p * Ctx::kThreads + ctx.thread());
+      T* const to = place(ctx, shared, p);
+      const float scale = p * kApart < inside ? head.scale_of(scales[p]) : 0;
+      WICK_UNROLL
+      for (int h = 0; h < 2; h++) {
+        const int half = h ^ other;
+        const HalfWords words = from[half];
+        uint32 y[2][2];
+        WICK_UNROLL
+        for (int w = 0; w < 2; w++) words_of(words.v[w], scale, y[w]);
+        *reinterpret_cast<Words*>(to + 8 * half) = {{y[0][0], y[0][1], y[1][0], y[1][1]}};
+      }
+    }
+  }
+  /// Of 16 bits.
+  WICK_DEVICE void convert(const Ctx& ctx, T* shared) const {
+    WICK_UNROLL
+    for (int p = 0; p < kPacks; p++) {
+      Words x = staged[p * Ctx::kThreads + ctx.thread()];
+      WICK_UNROLL
+      for (int w = 0; w < 4; w++)
+        x.v[w] = round_pair<T>(to_float(S{uint16(x.v[w])}), to_float(S{uint16(x.v[w] >> 16)}));
+      *reinterpret_cast<Words*>(place(ctx, shared, p)) = x;
+    }
   }
 };
 
@@ -205,13 +323,18 @@ struct SdpaTiles {
     using Matrix = typename Ctx::Matrix;
     static constexpr bool kHoldsQueries = Ctx::kWave == 64;  // in registers
     static constexpr int kAtOnce = Ctx::kCopiesAsync || kHoldsQueries ? kGroups : 1;
-    static constexpr int kKeys = Ctx::kCopiesAsync                ? (bucket <= 128 ? 64 : 32)
-                                 : kHoldsQueries && bucket <= 64  ? 64
+    static constexpr bool kStages = Ctx::kCopiesAsync && !kSame<S, T>;
+    static constexpr int kKeys = kStages && sizeof(S) > 1         ? 32
+                                 : Ctx::kCopiesAsync              ? (bucket <= 128 ? 64 : 32)
+                                 : kHoldsQueries&& bucket <= 64   ? 64
                                  : kHoldsQueries || bucket <= 128 ? 32
                                                                   : 16;
     static constexpr int kSteps = kKeys / 16;
-    using K = KeyTile<Ctx, T, S, bucket, kKeys, false>;
-    using V = KeyTile<Ctx, T, S, bucket, kKeys, true>;
+    template <bool is_value>
+    using Tile = Either<kStages, StagedTile<Ctx, T, S, bucket, kKeys, is_value>,
+                        KeyTile<Ctx, T, S, bucket, kKeys, is_value>>;
+    using K = Tile<false>;
+    using V = Tile<true>;
     static constexpr int kStride = bucket + 8;  // of queries and results
     static constexpr int kQueries = kHoldsQueries ? 0 : kRows * kStride;
     static constexpr int kTiles = K::kElements + V::kElements;
@@ -220,6 +343,7 @@ struct SdpaTiles {
     static constexpr int kResultsAt = kAtOnce < kGroups ? kQueries : 0;
     static constexpr int kElements =
         kQueries + kTiles > kResultsAt + kResults ? kQueries + kTiles : kResultsAt + kResults;
+    static constexpr int kStagedBytes = K::kStagedBytes + V::kStagedBytes;
     using Query = Operand<T, Matrix>[kHoldsQueries ? kGroups : 1][kHoldsQueries ? kFragmentsD : 1];
     using Result = Sums<Matrix>[kFragmentsD];
     using Scores = Sums<Matrix>[kSteps];
@@ -227,8 +351,9 @@ struct SdpaTiles {
   template <class Ctx>
   struct Shared {
     alignas(16) T tiles[Parts<Ctx>::kElements];  // queries, keys, values; at the end the results
-    int32 first[kRows], end[kRows];              // the keys that a row attends to
-    int64 bias[masked ? kRows : 1];              // where the row's biases begin
+    alignas(16) char staged[Parts<Ctx>::kStagedBytes > 0 ? Parts<Ctx>::kStagedBytes : 16];
+    int32 first[kRows], end[kRows];  // the keys that a row attends to
+    int64 bias[masked ? kRows : 1];  // where the row's biases begin
   };
 
   template <class Ctx>
@@ -305,21 +430,27 @@ struct SdpaTiles {
     // Where there is one key, the stride may not be a multiple of a pack's bytes.
     StoredHead<S> keys = a.keys_of(place.b, place.g), values = a.values_of(place.b, place.g);
     if (a.shape.keys == 1) keys.row = values.row = 0;
-    typename P::K k(keys, a.shape.head_dim);
-    typename P::V v(values, a.shape.value_dim);
+    typename P::K k(keys, a.shape.head_dim, shared.staged);
+    typename P::V v(values, a.shape.value_dim, shared.staged + P::K::kStagedBytes);
 
     const bool has_rows = place.is_row(a, row_of_wave(ctx, first_group));
-    if (range.first < range.end) k.fetch(ctx, keys_at, range.first, range.end);
+    constexpr bool kAhead = P::K::kFetchesAhead;
+    if (range.first < range.end) {
+      k.fetch(ctx, keys_at, range.first, range.end);
+      if (kAhead) v.fetch(ctx, values_at, range.first, range.end);
+    }
     WICK_ROLL
     for (int tile = range.first; tile < range.end; tile += P::kKeys) {
       k.deliver(ctx, keys_at);
+      if (kAhead) k.fetch(ctx, keys_at, tile + P::kKeys, range.end);
       ctx.sync_shared();  // and all are done with the values before
-      v.fetch(ctx, values_at, tile, range.end);
+      if (!kAhead) v.fetch(ctx, values_at, tile, range.end);
       typename P::Scores scores[P::kAtOnce] = {};
       if (has_rows) score(ctx, shared, keys_at, held, first_group, scores);
       v.deliver(ctx, values_at);
+      if (kAhead) v.fetch(ctx, values_at, tile + P::kKeys, range.end);
       ctx.sync_shared();  // and all are done with the keys
-      if (tile + P::kKeys < range.end) k.fetch(ctx, keys_at, tile + P::kKeys, range.end);
+      if (!kAhead && tile + P::kKeys < range.end) k.fetch(ctx, keys_at, tile + P::kKeys, range.end);
       if (!has_rows) continue;
       const bool whole = range.all_first <= tile && tile + P::kKeys <= range.all_end;
       WICK_UNROLL

@@ -1,6 +1,7 @@
 // rope of queries and keys with the norms of their heads before, and keys and values written into
 // caches, in one launch. A wave computes a head of a token.
 #pragma once
+#include "device/round_pair.h"
 #include "kernels/group_codes.h"
 #include "kernels/rope.h"
 #include "kernels/stored_heads.h"
@@ -103,11 +104,7 @@ struct RopeInto {
     if constexpr (kSame<X, T>) {
       return rounded;
     } else if constexpr (kSame<X, Eight>) {
-      const float y = to_float(rounded);
-      return {round_to<f8e4m3>(y > kMaxF8E4M3    ? kMaxF8E4M3
-                               : y < -kMaxF8E4M3 ? -kMaxF8E4M3
-                                                 : y)
-                  .bits};
+      return {round_to_f8(to_float(rounded)).bits};
     } else {
       return round_to<X>(to_float(rounded));
     }
@@ -116,6 +113,7 @@ struct RopeInto {
   static WICK_DEVICE void store(const Ctx& ctx, const Args& a, const C (&x)[kPairs][2], X* to) {
     WICK_UNROLL
     for (int p = 0; p < kPairs; p++) {
+      if (p * Ctx::kWave >= a.half) break;
       const int pair = p * Ctx::kWave + ctx.lane();
       WICK_UNROLL
       for (int e = 0; e < 2; e++)
@@ -129,6 +127,7 @@ struct RopeInto {
                                       Eight* to, f16* scales) {
     WICK_UNROLL
     for (int p = 0; p < kPairs; p++) {
+      if (p * Ctx::kWave >= a.half) break;
       const int pair = p * Ctx::kWave + ctx.lane();
       float y[2], largest[2];
       WICK_UNROLL

@@ -21,15 +21,21 @@ template <>
 struct StoredHead<Eight> {
   const Eight* data;
   int64 row;
-  const f16* scales;  // nullptr: of f8e4m3
+  // The scales of i8; of f8e4m3 any memory, which is read all the same and counts for nothing: a
+  // load under a condition would wait for the loads before it.
+  const f16* scales;
   int64 scale_row;
+  bool is_i8;
 
-  /// The factor of element d of a key: 1 without scales.
-  WICK_DEVICE float scale(int64 key, int d) const {
-    return scales ? to_float(scales[key * scale_row + d / int(kScaleGroup)]) : 1.0f;
+  /// The bits of the factor of element d of a key, if it is of i8. A kernel that loads them ahead
+  /// converts them where it needs them, which waits for the load.
+  WICK_DEVICE uint32 scale_bits(int64 key, int d) const { return scales[scale_at(key, d)].bits; }
+  WICK_DEVICE int64 scale_at(int64 key, int d) const {
+    return key * scale_row + (is_i8 ? d / int(kScaleGroup) : 0);
   }
+  static WICK_DEVICE float scale_of(uint32 bits) { return to_float(f16{uint16(bits)}); }
   WICK_DEVICE float value(uint32 bits, float scale) const {
-    return scales ? float(int8(bits)) * scale : to_float(f8e4m3{uint8(bits)});
+    return is_i8 ? float(int8(bits)) * scale : to_float(f8e4m3{uint8(bits)});
   }
 };
 
@@ -40,7 +46,7 @@ WICK_DEVICE Pack<C, n> load_stored(const StoredHead<S>& head, int64 key, int d) 
   const Pack<S, n> stored = load_pack<n>(head.data + key * head.row + d);
   Pack<C, n> x;
   if constexpr (kSame<S, Eight>) {
-    const float scale = head.scale(key, d);
+    const float scale = head.scale_of(head.scale_bits(key, d));
     for (int e = 0; e < n; e++) x.v[e] = C(head.value(stored.v[e].bits, scale));
   } else {
     for (int e = 0; e < n; e++) x.v[e] = widen<C>(stored.v[e]);
