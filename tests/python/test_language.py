@@ -586,7 +586,7 @@ def test_a_cache_gives_the_logits_of_the_whole_text(name, device):
     assert model.hidden(ids).shape[:2] == ids.shape
 
 
-@pytest.mark.parametrize("kv, most", [("f16", 1e-2), ("f8", 1)])
+@pytest.mark.parametrize("kv, most", [("f16", 0.05), ("f8", 8)])
 def test_a_cache_of_fewer_bits_gives_nearly_those_logits(device, kv, most):
     model = wick.load(GOLDEN / "decoders/llama_linear", device=device, dtype=wick.f32)
     ids = wick.randint(0, model.vocab_size, [2, 12], device=device)

@@ -41,8 +41,8 @@ struct SdpaOptions {
 /// exp(x) / (exp(sinks[h]) + sum exp(x)), without the mask and the cap for the sink; they have a
 /// gradient, which takes no scores.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kInvalidArgument if positions or a
-/// window are given without is_causal, or the window or soft cap is below 0; also the errors of
-/// dequantize_i8.
+/// window are given without is_causal, the window or soft cap is below 0, or one of k and v has
+/// scales and the other has not.
 /// Source: Dao et al. 2022, arXiv:2205.14135; Ainslie et al. 2023, arXiv:2305.13245; Gemma Team
 /// 2024, arXiv:2408.00118, 2 (window, soft cap); OpenAI 2025, arXiv:2508.10925 (sinks); Press et
 /// al. 2021, arXiv:2108.12409 (ALiBi).

@@ -206,6 +206,20 @@ void check_one_dtype(const char* op, const Tensor& q, const Tensor& k, const Ten
           dtype_name(x->dtype()));
 }
 
+/// Of k or v in i8.
+void check_scales(const char* name, const Tensor& x, const Tensor& scales) {
+  check_same_device("sdpa", x, scales);
+  Shape expected = x.shape();
+  check(expected[3] % kScaleGroup == 0, ErrorCode::kShapeMismatch, "sdpa",
+        "expected k and v in i8 ", "of a multiple of ", kScaleGroup, " elements a head, got ",
+        x.shape());
+  expected[3] /= kScaleGroup;
+  check(scales.dtype() == DType::kF16 && scales.shape() == expected,
+        scales.dtype() == DType::kF16 ? ErrorCode::kShapeMismatch : ErrorCode::kDTypeMismatch,
+        "sdpa", "expected ", name, " ", expected, " of f16, got ", scales.shape(), " of ",
+        dtype_name(scales.dtype()));
+}
+
 /// Whether k and v are of another dtype than q, which is checked.
 bool is_mixed(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions& o) {
   const bool has_scales = o.key_scales && o.value_scales;
@@ -221,6 +235,10 @@ bool is_mixed(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptio
         "expected q, and k and v of one dtype, all floating, or k and v of i8 with scales, got ",
         dtype_name(q.dtype()), ", ", dtype_name(k.dtype()), " and ", dtype_name(v.dtype()),
         has_scales ? " with scales" : "");
+  if (has_scales) {
+    check_scales("key_scales", k, o.key_scales);
+    check_scales("value_scales", v, o.value_scales);
+  }
   return true;
 }
 /// k or v in the dtype of q.

@@ -444,7 +444,24 @@ TEST(Sdpa, RejectsWhatDoesNotFit) {
   EXPECT_ERROR(sdpa(q, k, k, at(zeros({2, 3}))), kDTypeMismatch,
                "sdpa: expected positions of integers, got f32");
   EXPECT_ERROR(sdpa(q, cast(k, DType::kF16), k), kDTypeMismatch,
-               "sdpa: expected q, k and v of one floating dtype, got f32 and f16");
+               "sdpa: expected q, and k and v of one dtype, all floating, or k and v of i8 with "
+               "scales, got f32, f16 and f32");
+  EXPECT_ERROR(sdpa(q, cast(k, DType::kI8), cast(k, DType::kI8)), kDTypeMismatch,
+               "sdpa: expected q, and k and v of one dtype, all floating, or k and v of i8 with "
+               "scales, got f32, i8 and i8");
+  EXPECT_ERROR(sdpa(q, k, k, {.key_scales = k}), kInvalidArgument,
+               "sdpa: expected key_scales and value_scales, or neither");
+  EXPECT_ERROR(sdpa(q, cast(k, DType::kI8), cast(k, DType::kI8),
+                    {.key_scales = cast(k, DType::kF16), .value_scales = cast(k, DType::kF16)}),
+               kShapeMismatch, "a multiple of 32 elements a head, got [2, 2, 5, 8]");
+  const Tensor wide = zeros({2, 4, 3, 64}), codes = zeros({2, 2, 5, 64}, {.dtype = DType::kI8});
+  const Tensor scales = zeros({2, 2, 5, 2}, {.dtype = DType::kF16});
+  EXPECT_ERROR(
+      sdpa(wide, codes, codes, {.key_scales = scales, .value_scales = narrow(scales, 3, 0, 1)}),
+      kShapeMismatch, "sdpa: expected value_scales [2, 2, 5, 2] of f16, got [2, 2, 5, 1] of f16");
+  EXPECT_ERROR(
+      sdpa(wide, codes, codes, {.key_scales = cast(scales, DType::kF32), .value_scales = scales}),
+      kDTypeMismatch, "sdpa: expected key_scales [2, 2, 5, 2] of f16");
   EXPECT_ERROR(sdpa(q, k, {}), kInvalidArgument, "sdpa: an operand is an empty Tensor()");
   EXPECT_ERROR(sdpa(q, k, k, {.positions = zeros({2, 3}, {.dtype = DType::kI64})}),
                kInvalidArgument, "sdpa: expected is_causal with positions");

@@ -359,6 +359,21 @@ std::vector<SurfaceRow> product_rows() {
                                     reshape(integers(d, {1, 0}), {2, 1}));
              }),
              {14, 14}),
+      row_of("quantize_i8",
+             [](D d) {
+               const RowsInI8 y = quantize_i8(arange(32, {.device = d}) * 4.0);
+               return values(narrow(y.codes, 0, 0, 3));
+             },
+             {0, 4, 8}),
+      row_of(
+          "dequantize_i8",
+          [](D d) {
+            const Tensor codes = cast(full({32}, 3.0, {.device = d}), DType::kI8);
+            return values(narrow(
+                dequantize_i8(codes, cast(full({1}, 0.5, {.device = d}), DType::kF16), DType::kF32),
+                0, 0, 2));
+          },
+          {1.5, 1.5}),
       row_of("ssd",
              [](D d) {
                const TensorAndState r =
