@@ -191,19 +191,25 @@ struct SdpaStream {
 
  private:
   /// The elements of key s that the lane holds.
-  static WICK_DEVICE void load(const StoredHead<S>& head, int s, int lane, int size, bool aligned,
+  static WICK_INLINE void load(const StoredHead<S>& head, int s, int lane, int size, bool aligned,
                                C (&x)[kElements]) {
     if constexpr (kSame<S, T>) {
       Vector::load(head.data + s * head.row, lane, size, aligned, x);
     } else {
       constexpr int n = Vector::kPack;
       const bool in_packs = aligned && size % n == 0;
+      WICK_UNROLL
       for (int p = 0; p < Vector::kPacks; p++) {
         const int d = Vector::place(lane, p * n);
         Pack<C, n> pack{};
-        if (in_packs && d < size) pack = load_stored<C, n>(head, s, d);
-        for (int e = 0; e < n; e++)
-          if (!in_packs && d + e < size) pack.v[e] = load_stored<C, 1>(head, s, d + e).v[0];
+        if (in_packs) {
+          if (d < size) pack = load_stored<C, n>(head, s, d);
+        } else {
+          WICK_UNROLL
+          for (int e = 0; e < n; e++)
+            if (d + e < size) pack.v[e] = load_stored<C, 1>(head, s, d + e).v[0];
+        }
+        WICK_UNROLL
         for (int e = 0; e < n; e++) x[p * n + e] = pack.v[e];
       }
     }

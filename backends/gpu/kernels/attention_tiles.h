@@ -113,19 +113,21 @@ struct KeyTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
 
  private:
   /// The elements of pack p, rounded to T.
-  WICK_DEVICE Pack<T, 8> converted(int p) const {
+  WICK_INLINE Pack<T, 8> converted(int p) const {
     if constexpr (kSame<S, T>) {
       return __builtin_bit_cast(Pack<T, 8>, words[p]);
     } else {
       Pack<T, 8> pack;
       const auto stored = __builtin_bit_cast(Pack<S, 8>, words[p]);
-      WICK_UNROLL
-      for (int e = 0; e < 8; e++) {
-        if constexpr (kSame<S, Eight>)
-          pack.v[e] = round_to<T>(head.value(stored.v[e].bits, head.scale_of(scales[p])));
-        else
-          pack.v[e] = round_to<T>(to_float(stored.v[e]));
+      float x[8];
+      if constexpr (kSame<S, Eight>) {
+        head.widen_into(stored, head.scale_of(scales[p]), x);
+      } else {
+        WICK_UNROLL
+        for (int e = 0; e < 8; e++) x[e] = to_float(stored.v[e]);
       }
+      WICK_UNROLL
+      for (int e = 0; e < 8; e++) pack.v[e] = round_to<T>(x[e]);
       return pack;
     }
   }
@@ -775,7 +777,8 @@ struct SdpaTilesLaunch {
     if (const char* why = Stream::accepts(call, info)) return why;
     const AttentionCall c = Stream::attention(call);
     if (c.q.shape[3] % 8 != 0 || c.v.shape[3] % 8 != 0) return "D is no multiple of 8";
-    if (masked && c.larger_dim() > 128) return "D is above 128, which leaves biases no registers";
+    if ((masked || !kSame<S, T>)&&c.larger_dim() > 128)
+      return "D is above 128, which leaves biases and wider elements no registers";
     return heads_are_aligned(c.q) && heads_are_aligned(c.k) && heads_are_aligned(call.in[2]) &&
                    heads_are_aligned(call.out[0])
                ? nullptr
@@ -791,8 +794,8 @@ struct SdpaTilesLaunch {
     if (head_dim <= 64) return run_groups<64>(call);
     if constexpr (!masked && kSame<S, T>)  // fewer kernels to compile
       if (head_dim <= 96) return run_groups<96>(call);
-    if (masked || head_dim <= 128) return run_groups<128>(call);
-    if constexpr (!masked) return run_kernel<256, 1>(call);
+    if (masked || !kSame<S, T> || head_dim <= 128) return run_groups<128>(call);
+    if constexpr (!masked && kSame<S, T>) return run_kernel<256, 1>(call);
   }
 
  private:

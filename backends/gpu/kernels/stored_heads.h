@@ -34,21 +34,29 @@ struct StoredHead<Eight> {
     return key * scale_row + (is_i8 ? d / int(kScaleGroup) : 0);
   }
   static WICK_DEVICE float scale_of(uint32 bits) { return to_float(f16{uint16(bits)}); }
-  WICK_DEVICE float value(uint32 bits, float scale) const {
-    return is_i8 ? float(int8(bits)) * scale : to_float(f8e4m3{uint8(bits)});
+  /// n elements as numbers.
+  template <class C, int n>
+  WICK_INLINE void widen_into(const Pack<Eight, n>& stored, float scale, C (&x)[n]) const {
+    if (is_i8) {
+      WICK_UNROLL
+      for (int e = 0; e < n; e++) x[e] = C(float(int8(stored.v[e].bits)) * scale);
+    } else {
+      WICK_UNROLL
+      for (int e = 0; e < n; e++) x[e] = C(to_float(f8e4m3{stored.v[e].bits}));
+    }
   }
 };
 
 /// n elements of key `key` from d on, a multiple of n, which lie as a pack does, in the type C that
 /// is computed with.
 template <class C, int n, class S>
-WICK_DEVICE Pack<C, n> load_stored(const StoredHead<S>& head, int64 key, int d) {
+WICK_INLINE Pack<C, n> load_stored(const StoredHead<S>& head, int64 key, int d) {
   const Pack<S, n> stored = load_pack<n>(head.data + key * head.row + d);
   Pack<C, n> x;
   if constexpr (kSame<S, Eight>) {
-    const float scale = head.scale_of(head.scale_bits(key, d));
-    for (int e = 0; e < n; e++) x.v[e] = C(head.value(stored.v[e].bits, scale));
+    head.widen_into(stored, head.scale_of(head.scale_bits(key, d)), x.v);
   } else {
+    WICK_UNROLL
     for (int e = 0; e < n; e++) x.v[e] = widen<C>(stored.v[e]);
   }
   return x;

@@ -135,8 +135,8 @@ Tensor by_kernel(const Tensor& x, const Tensor& weight, const Tensor& bias,
     if (o.residual) all.push_back(&o.residual);
     return all;
   }();
-  // The gradient of an activation needs the sums.
-  if (o.activation != Activation::kNone && recording(inputs)) return {};
+  // The gradient of an activation needs the sums; weights of another dtype have mixed_product's.
+  if ((o.activation != Activation::kNone || is_mixed) && recording(inputs)) return {};
   const Tensor y = Tensor::empty(result.shape, {.dtype = result.dtype, .device = x.device()});
   const int64_t m = x.numel() / in;
   const auto matrix = [&](const Tensor& t, int64_t columns) {
