@@ -1,8 +1,6 @@
 // Caches of keys and values in fewer bits.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
 
 #include "../expect.h"
 #include "../small_config.h"
@@ -152,12 +150,9 @@ TEST(CacheType, ForksCopyScalesToo) {
   EXPECT_EQ(first, second);
 }
 
-TEST(CacheType, StepsOfAGraphWriteTheSameTokens) {
+TEST(CacheTypeGraphSteps, WriteTheTokensOfStepsWithoutGraphs) {
   const Device device = Device::emulated(32);
   if (device.info().plain_allocation) GTEST_SKIP() << "check mode captures no graph";
-  const char* const allocator = std::getenv("WICK_ALLOC");
-  if (allocator && allocator == std::string_view("plain"))
-    GTEST_SKIP() << "graphs need the caching allocator";
   const Decoder decoder = decoder_on(device);
   Session with(decoder, {.capacity = 200, .kv = CacheType::kQ8, .seed = 3}),
       without(decoder, {.capacity = 200, .kv = CacheType::kQ8, .seed = 3, .graphs = false});
