@@ -33,7 +33,7 @@ void add_cache_flag(CLI::App& command, ModelFlags& flags) {
   command
       .add_option("--kv", flags.kv,
                   "hold keys and values in f16, f8 or q8_0 (default: the dtype of the "
-                  "computation): less memory, and long contexts are faster")
+                  "computation): less memory")
       ->check(CLI::IsMember({"f16", "f8", "q8_0"}));
 }
 
