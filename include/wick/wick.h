@@ -69,6 +69,7 @@
 #include "wick/ops/reduce.h"
 #include "wick/ops/resample.h"
 #include "wick/ops/rope.h"
+#include "wick/ops/routing.h"
 #include "wick/ops/sample.h"
 #include "wick/ops/scan.h"
 #include "wick/ops/search.h"

@@ -1,7 +1,9 @@
 // expert_linear: x [T, K] or [T, J, K], weights [E, N, K], ids [T, J]. Shapes of blocks count blocks in the
 // last dim.
 #include "blocks.h"
+#include "epilogues.h"
 #include "shapes.h"
+#include "wick/abi/ops/linear_epilogue.h"
 #include "wick/abi/ops/matmul.h"
 #include "wick/ops/matmul.h"
 
@@ -137,11 +139,164 @@ Row wide_blocks_row() {
   return row;
 }
 
+/// Of several steps at once. Shapes of weights and x count blocks, or of floats 32 elements.
+bool has_blocks(const Case& c) { return is_block(c.dtypes[1]); }
+HostShape elements_of(const Case& c, HostShape shape) {
+  if (has_blocks(c)) return in_elements(c.dtypes[1], shape);
+  shape.back() *= 32;
+  return shape;
+}
+Tensor weights_at(std::size_t i, const std::vector<Tensor>& x, const Case& c) {
+  return has_blocks(c) ? as_blocks(c.dtypes[1], x[i]) : x[i];
+}
+Array weights_at(std::size_t i, const std::vector<Array>& x, const Case& c) {
+  return has_blocks(c) ? reference::dequantize(c.dtypes[1], x[i]) : x[i];
+}
+/// weights: how many operands from 1 on are weights; ids: the operand of ids.
+Row steps_row(const char* op, std::size_t weights, std::size_t ids) {
+  Row row;
+  row.op = op;
+  row.make = [weights, ids](std::size_t operand, const Case& c, Random& random) {
+    const HostShape& shape = c.geometry.operands[operand];
+    if (operand == ids) return random_ids(shape, c.geometry.operands[1][0], random, c.dtypes[ids]);
+    const bool is_weight = 1 <= operand && operand <= weights;
+    if (is_weight && has_blocks(c)) return block_bytes(c.dtypes[1], shape, Values::kRandom, random);
+    return random_array(c.dtypes[operand],
+                        is_weight || operand == 0 ? elements_of(c, shape) : shape, {-1, 1}, random);
+  };
+  row.tolerance = condition(4, 1);  // composites round every step
+  row.loose = kHoldsOfItsOp;
+  row.special = false;
+  row.distinct = {0};
+  for (std::size_t i = 1; i <= weights; i++) row.distinct.push_back(i);
+  return row;
+}
+/// The same of x rounded as kernels do it.
+std::function<Result(const std::vector<Array>&, const Case&)> of_rounded(const Row& row) {
+  return [reference = row.reference](const std::vector<Array>& x, const Case& c) {
+    std::vector<Array> rounded = x;
+    rounded[0] = rounded_activations(x[0]);
+    return reference(has_blocks(c) ? rounded : x, c);
+  };
+}
+
+/// Dims: the activation.
+Row gated_row() {
+  Row row = steps_row("gated_expert_linear", 2, 3);
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return gated_expert_linear(x[0], weights_at(1, x, c), weights_at(2, x, c), x[3],
+                               kEpilogues[c.geometry.dims[0]].activation);
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    Result y = reference::expert_linear(x[0], weights_at(1, x, c), x[3]);
+    const Result up = reference::expert_linear(x[0], weights_at(2, x, c), x[3]);
+    add_epilogue(y, kEpilogues[c.geometry.dims[0]], nullptr);
+    for (std::size_t i = 0; i < y.array.values.size(); i++) {
+      Real& value = y.array.values[i];
+      y.magnitude[i] =
+          y.magnitude[i] * std::fabs(up.array.values[i]) + std::fabs(value) * up.magnitude[i];
+      value *= up.array.values[i];
+    }
+    return y;
+  };
+  row.or_else = of_rounded(row);
+  for (const DType x : kActivations) {
+    for (const DType weights : kBlocks) row.dtypes.push_back({x, weights, weights, DType::kI64});
+    for (const DType weights : kActivations)
+      row.dtypes.push_back({x, weights, weights, DType::kI64});
+  }
+  row.dtypes.push_back({DType::kF32, DType::kF32, DType::kF32, DType::kU8});
+  for (int64_t activation = 0; activation < 5; activation++) {
+    const int64_t t = 1 + activation % 3, j = 1 + activation % 2, k = 1 + activation % 3,
+                  n = 3 + 8 * activation;
+    row.geometries.push_back({{{t, k}, {4, n, k}, {4, n, k}, {t, j}}, {activation}});
+  }
+  row.geometries.push_back({{{2, 3, 2}, {5, 6, 2}, {5, 6, 2}, {2, 3}}, {2}});
+  row.geometries.push_back({{{13, 1}, {2, 5, 1}, {2, 5, 1}, {13, 1}}, {4}});  // many rows
+  row.bench = Geometry{{{1, 8}, {64, 768, 8}, {64, 768, 8}, {1, 8}}, {2}};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kGatedExpertLinear, d[0], d[1]}};
+  };
+  return row;
+}
+
+/// Dims: whether there is a residual.
+Row sum_row() {
+  Row row = steps_row("expert_linear_sum", 1, 2);
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return expert_linear_sum(x[0], weights_at(1, x, c), x[2], x[3],
+                             c.geometry.dims[0] ? x[4] : Tensor());
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    const Result each = reference::expert_linear(x[0], weights_at(1, x, c), x[2]);
+    const int64_t tokens = x[0].shape[0], slots = x[0].shape[1], n = each.array.shape[2];
+    Result y = each;
+    y.array.shape = {tokens, n};
+    y.array.values.assign(std::size_t(tokens * n), 0);
+    y.magnitude.assign(std::size_t(tokens * n), 0);
+    y.terms = each.terms * std::max<int64_t>(1, slots);
+    for (int64_t t = 0; t < tokens; t++)
+      for (int64_t i = 0; i < n; i++) {
+        const std::size_t to = std::size_t(t * n + i);
+        for (int64_t j = 0; j < slots; j++) {
+          const std::size_t from = std::size_t((t * slots + j) * n + i);
+          const Real factor = x[3].values[std::size_t(t * slots + j)];
+          y.array.values[to] += factor * each.array.values[from];
+          y.magnitude[to] += std::fabs(factor) * each.magnitude[from];
+        }
+        if (!c.geometry.dims[0]) continue;
+        y.array.values[to] += x[4].values[to];
+        y.magnitude[to] += std::fabs(x[4].values[to]);
+      }
+    return y;
+  };
+  row.or_else = of_rounded(row);
+  for (const DType x : kActivations) {
+    for (const DType weights : kBlocks)
+      row.dtypes.push_back({x, weights, DType::kI64, DType::kF32, x});
+    for (const DType weights : kActivations)
+      row.dtypes.push_back({x, weights, DType::kI64, DType::kF32, x});
+  }
+  row.dtypes.push_back({DType::kBf16, DType::kQ4_K, DType::kI32, DType::kBf16, DType::kBf16});
+  row.dtypes.push_back({DType::kF64, DType::kF64, DType::kI64, DType::kF64, DType::kF64});
+  row.geometries = {{{{1, 1, 1}, {1, 1, 1}, {1, 1}, {1, 1}, {1, 1}}, {0}},
+                    {{{1, 2, 1}, {4, 9, 1}, {1, 2}, {1, 2}, {1, 9}}, {1}},
+                    {{{3, 3, 2}, {4, 18, 2}, {3, 3}, {3, 3}, {3, 18}}, {1}},
+                    {{{2, 8, 1}, {9, 33, 1}, {2, 8}, {2, 8}, {2, 33}}, {0}},
+                    {{{9, 2, 1}, {3, 5, 1}, {9, 2}, {9, 2}, {9, 5}}, {1}},
+                    {{{2, 0, 1}, {3, 4, 1}, {2, 0}, {2, 0}, {2, 4}}, {1}}};
+  row.bench = Geometry{{{1, 8, 3}, {64, 2048, 3}, {1, 8}, {1, 8}, {1, 2048}}, {1}};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kExpertLinearSum, d[0], d[1]}};
+  };
+  return row;
+}
+
+/// The gradients of both.
+Row of_floats(Row row, std::vector<std::size_t> differentiable) {
+  row.op += " of floats alone";
+  std::erase_if(row.dtypes, [](const auto& d) { return d[0] != d[1]; });
+  row.geometries.resize(3);
+  row.differentiable = std::move(differentiable);
+  row.bench = {};
+  row.kernels = nullptr;
+  row.or_else = nullptr;
+  return row;
+}
+
 }  // namespace
 
 template <>
 std::vector<Row> rows_of<"expert_linear">() {
-  return {floats_row(), blocks_row(), rounded_row(), composite_row(), wide_blocks_row()};
+  return {floats_row(),
+          blocks_row(),
+          rounded_row(),
+          composite_row(),
+          wide_blocks_row(),
+          gated_row(),
+          sum_row(),
+          of_floats(gated_row(), {0, 1, 2}),
+          of_floats(sum_row(), {0, 1, 3, 4})};
 }
 
 }  // namespace wick::conformance

@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "epilogues.h"
 #include "shapes.h"
+#include "wick/abi/ops/linear_epilogue.h"
 #include "wick/abi/ops/matmul.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/cast.h"
@@ -299,6 +300,67 @@ Row parts_row() {
   return row;
 }
 
+/// Weights of blocks of several dtypes. Shapes of weights count blocks.
+Row mixed_parts_row() {
+  const auto dtype_at = [](std::size_t i, const Case& c) { return c.dtypes[i]; };
+  Row row = parts_row();
+  row.op = "linear_mixed_parts";
+  row.make = [=](std::size_t operand, const Case& c, Random& random) {
+    const HostShape& shape = c.geometry.operands[operand];
+    if (1 <= operand && operand <= 3)
+      return block_bytes(dtype_at(operand, c), shape, Values::kRandom, random);
+    return random_array(c.dtypes[operand], operand == 0 ? in_elements(DType::kQ4_K, shape) : shape,
+                        {-1, 1}, random);
+  };
+  row.run = [=](std::vector<Tensor> x, const Case& c) {
+    const std::size_t count = std::size_t(c.geometry.dims[0]);
+    std::vector<Tensor> weights, biases;
+    for (std::size_t i = 1; i <= count; i++) {
+      weights.push_back(as_blocks(dtype_at(i, c), x[i]));
+      biases.push_back(c.geometry.dims[1] ? x[3 + i] : Tensor());
+    }
+    return cat(linear_parts(x[0], weights, biases), -1);
+  };
+  row.reference = [=](const std::vector<Array>& x, const Case& c) {
+    std::vector<Result> parts;
+    for (std::size_t i = 1; i <= std::size_t(c.geometry.dims[0]); i++)
+      parts.push_back(reference::linear(x[0], reference::dequantize(dtype_at(i, c), x[i]),
+                                        c.geometry.dims[1] ? &x[3 + i] : nullptr));
+    return side_by_side(parts, x[0].dtype);
+  };
+  row.or_else = [reference = row.reference](const std::vector<Array>& x, const Case& c) {
+    std::vector<Array> rounded = x;
+    rounded[0] = rounded_activations(x[0]);
+    return reference(rounded, c);
+  };
+  row.dtypes.clear();
+  row.geometries.clear();
+  // Blocks of 256 elements alone: every operand's k counts the same blocks.
+  std::vector<DType> large;
+  for (const DType dtype : kBlocks)
+    if (facts_of(dtype).block_elements == 256) large.push_back(dtype);
+  for (std::size_t i = 0; i < large.size(); i++) {
+    const DType x = kActivations[i % 3];
+    const auto at = [&](std::size_t j) { return large[(i + j) % large.size()]; };
+    row.dtypes.push_back({x, at(0), at(0), at(1), x, x, x});
+    row.dtypes.push_back({x, at(0), at(2), at(3), x, x, x});
+  }
+  for (const int64_t m : {1, 1, 2})
+    for (const int64_t parts : {2, 3}) {
+      const int64_t i = int64_t(row.geometries.size()), k = 1 + i % 3;
+      row.geometries.push_back(
+          {{{m, k}, {5 + i, k}, {1 + i, k}, {18, k}, {5 + i}, {1 + i}, {18}}, {parts, i >> 1 & 1}});
+    }
+  row.geometries.push_back(
+      {{{1, 2}, {4099, 2}, {1030, 2}, {515, 2}, {4099}, {1030}, {515}}, {3, 0}});
+  row.bench =
+      Geometry{{{1, 16}, {4096, 16}, {1024, 16}, {1024, 16}, {4096}, {1024}, {1024}}, {3, 0}};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kLinearMixedParts, d[0], DType::kU8}};
+  };
+  return row;
+}
+
 /// Dims: the activation.
 Row gated_row() {
   Row row = weights_row("gated_linear", {1, 2});
@@ -436,6 +498,7 @@ std::vector<Row> rows_of<"linear">() {
           rounded(many_row()),
           epilogue_row(),
           parts_row(),
+          mixed_parts_row(),
           gated_row(),
           wide_row(),
           floats_row(),

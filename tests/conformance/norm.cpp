@@ -65,6 +65,77 @@ Row rms_norm_row() {
   return row;
 }
 
+/// Operands: x, weight, residual, next weight. Dims: n, then whether there is a next weight.
+Row rms_norm_residual_row() {
+  Row row;
+  row.op = "rms_norm_residual";
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    const bool has_next = c.geometry.dims[1] != 0;
+    const SumAndNorm y = rms_norm_residual(x[0], x[1], x[2], has_next ? x[3] : Tensor(), eps_of(c));
+    return has_next ? cat({y.sum, y.y}, -1) : y.sum;
+  };
+  row.reference = [](const std::vector<Array>& x, const Case& c) {
+    Result sum = reference::rms_norm(x[0], x[1], eps_of(c));
+    for (std::size_t i = 0; i < sum.array.values.size(); i++) {
+      // The norm is rounded to x's dtype before it is added, where no kernel does both.
+      sum.magnitude[i] += std::fabs(sum.array.values[i]) + std::fabs(x[2].values[i]);
+      sum.array.values[i] += x[2].values[i];
+    }
+    sum.array.dtype = x[0].dtype;
+    if (!c.geometry.dims[1]) return sum;
+    Result y = reference::rms_norm(sum.array, x[3], eps_of(c));
+    const std::size_t columns = x[3].values.size();
+    Result both = sum;
+    both.array.values.clear(), both.magnitude.clear();
+    both.array.shape.back() *= 2;
+    for (std::size_t first = 0; first < sum.array.values.size(); first += columns) {
+      const auto add = [&](const Result& r, bool is_norm) {
+        Real squares = 0, errors = 0;  // of the sum's elements, which the norm takes over
+        for (std::size_t i = first; i < first + columns; i++) {
+          squares += sum.array.values[i] * sum.array.values[i];
+          errors += std::fabs(sum.array.values[i]) * sum.magnitude[i];
+        }
+        for (std::size_t i = first; i < first + columns; i++) {
+          both.array.values.push_back(r.array.values[i]);
+          const Real size = std::fabs(r.array.values[i]);
+          const Real own = sum.array.values[i] == 0
+                               ? 0
+                               : size * sum.magnitude[i] / std::fabs(sum.array.values[i]);
+          both.magnitude.push_back(is_norm ? r.magnitude[i] + own +
+                                                 (squares > 0 ? size * errors / squares : 0)
+                                           : r.magnitude[i]);
+        }
+      };
+      add(sum, false);
+      add(y, true);
+    }
+    return both;
+  };
+  row.make = [](std::size_t operand, const Case& c, Random& random) {
+    const Domain domain = operand % 2 == 1 ? Domain{-2, 2} : Domain{-8, 8};
+    return random_array(c.dtypes[0], c.geometry.operands[operand], domain, random);
+  };
+  for (const DType dtype : kFloats) row.dtypes.push_back({dtype});
+  row.geometries = {{{{1}, {1}, {1}, {1}}, {5, 1}},
+                    {{{5, 1}, {1}, {5, 1}, {1}}, {5, 0}},
+                    {{{2, 3, 7}, {7}, {2, 3, 7}, {7}}, {1, 1}},
+                    {{{4, 33}, {33}, {4, 33}, {33}}, {5, 0}},
+                    {{{130, 64}, {64}, {130, 64}, {64}}, {5, 1}},
+                    {{{3, 1025}, {1025}, {3, 1025}, {1025}}, {2, 1}},
+                    {{{2, 5000}, {5000}, {2, 5000}, {5000}}, {5, 1}},
+                    {{{0, 7}, {7}, {0, 7}, {7}}, {5, 1}}};
+  row.tolerance = condition(7);
+  row.loose = "where no kernel does all, every step rounds to the dtype; here a few of them do";
+  row.special = false;
+  row.differentiable = {0, 1, 2, 3};
+  row.grad_domains = {either_sign(0.5, 3), {-2, 2}, either_sign(0.5, 3), {-2, 2}};
+  row.bench = Geometry{{{1, 4096}, {4096}, {1, 4096}, {4096}}, {5, 1}};
+  row.kernels = [](const std::vector<DType>& d) {
+    return std::vector<KernelQuestion>{{kRmsNormResidual, d[0]}};
+  };
+  return row;
+}
+
 /// The gradients of x and of weight, by backward, which takes the kernel where the mode allows it.
 Row rms_norm_gradient_row() {
   Row row = rms_norm_row();
@@ -146,8 +217,8 @@ Row layer_norm_gradient_row() {
 
 template <>
 std::vector<Row> rows_of<"norm">() {
-  return {rms_norm_row(), rms_norm_gradient_row(), layer_norm_row(true), layer_norm_row(false),
-          layer_norm_gradient_row()};
+  return {rms_norm_row(),       rms_norm_residual_row(), rms_norm_gradient_row(),
+          layer_norm_row(true), layer_norm_row(false),   layer_norm_gradient_row()};
 }
 
 }  // namespace wick::conformance

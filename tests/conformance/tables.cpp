@@ -34,7 +34,7 @@ std::vector<Row> all_rows() {
                   "gather", "shape", "softmax", "loss", "norm", "rope", "attention", "optimizer",
                   "sample", "create", "conv", "pool", "scan", "sort", "search", "arrange",
                   "contract", "indexing", "inplace", "resample", "blocks", "linear",
-                  "expert_linear", "recurrence", "linear_attention", "ssd", "delta_rule",
+                  "expert_linear", "routing", "recurrence", "linear_attention", "ssd", "delta_rule",
                   "quantize">();
   std::set<std::string> loops;
   for (Row& row : rows) row.represented = !row.loop.empty() && !loops.insert(row.loop).second;

@@ -58,6 +58,7 @@ void add_family<"linear">(KernelList& list) {
     for (const DType w : kFloats)
       if (w != x) add_linear<LinearVectorLaunch<FloatWeights>, kAllFamilies>(list, "vector", x, w);
   }
+  add_mixed_parts(list);
   add_half_vector(list, TypeList<bf16, f16>{});
   add_several<LinearVectorLaunch<FloatWeights>, kAllFamilies>(list, "vector", DType::kF32,
                                                               DType::kF32);

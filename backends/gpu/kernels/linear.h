@@ -99,21 +99,37 @@ struct LinearArgs {
   }
 };
 
-/// A call of linear, linear_mixed_epilogue, linear_parts or gated_linear on the host.
+/// A call of linear, linear_mixed_epilogue, linear_parts, linear_mixed_parts or gated_linear on the
+/// host.
 struct LinearCall {
   const Call& call;
-  const bool has_epilogue, has_parts, is_gated;
+  const bool has_epilogue, has_parts, has_mixed_parts, is_gated;
   const int num_weights;
 
   explicit LinearCall(const Call& c)
       : call(c),
         has_epilogue(*c.op == kLinearMixedEpilogue),
         has_parts(*c.op == kLinearParts),
+        has_mixed_parts(*c.op == kLinearMixedParts),
         is_gated(*c.op == kGatedLinear),
-        num_weights(has_parts  ? static_cast<const PartsAttributes*>(c.attributes)->parts
-                    : is_gated ? 2
-                               : 1) {}
+        num_weights(has_parts         ? static_cast<const PartsAttributes*>(c.attributes)->parts
+                    : has_mixed_parts ? mixed().parts
+                    : is_gated        ? 2
+                                      : 1) {}
+  const MixedPartsAttributes& mixed() const {
+    return *static_cast<const MixedPartsAttributes*>(call.attributes);
+  }
   const View& weight(int i) const { return call.in[1 + i]; }
+  DType weight_dtype(int i) const {
+    return has_mixed_parts ? DType(mixed().dtypes[i]) : weight(i).dtype;
+  }
+  /// Of a row, in elements.
+  int64 weight_size(int i) const {
+    const int64 size = weight(i).shape[1];
+    if (!has_mixed_parts) return size;
+    const auto& facts = facts_of(weight_dtype(i));
+    return size / facts.block_bytes * facts.block_elements;
+  }
   const View& y(int i = 0) const { return call.out[is_gated ? 0 : i]; }
   int64 m() const { return call.in[0].shape[0]; }
   int64 k() const { return call.in[0].shape[1]; }
@@ -135,10 +151,11 @@ struct LinearCall {
     for (int i = 0; i < num_weights; i++) {
       const View &w = weight(i), &to = y(i);
       if (w.rank != 2 || to.rank != 2) return "operands are not of rank 2";
-      if (x.shape[0] != to.shape[0] || w.shape[0] != to.shape[1] || x.shape[1] != w.shape[1])
+      if (x.shape[0] != to.shape[0] || w.shape[0] != to.shape[1] || x.shape[1] != weight_size(i))
         return "sizes differ";
       if (k() > 1 && w.strides[1] != 1) return "an inner stride is not 1";
-      if (is_block(w.dtype) && !is_aligned(w.data, block_alignment(w.dtype)))
+      const DType dtype = weight_dtype(i);
+      if (is_block(dtype) && !is_aligned(w.data, block_alignment(dtype)))
         return "blocks are not aligned to the words that they are read in";
       if (!to.contiguous()) return "the output is not contiguous";
     }
@@ -174,7 +191,9 @@ struct LinearCall {
       if (epilogue.has_residual) a.residual = call.in[3].data;
       a.activation = epilogue.activation;
     }
-    if (has_parts) add_parts(a);
+    if (has_parts)
+      add_parts(a, static_cast<const PartsAttributes*>(call.attributes)->has_bias != 0);
+    if (has_mixed_parts) add_parts(a, mixed().has_bias != 0);
     if (is_gated) {
       a.more[0].w = rows_of(weight(1));
       a.activation = static_cast<const GatedAttributes*>(call.attributes)->activation;
@@ -192,8 +211,7 @@ struct LinearCall {
     return {w.as<uint8>(), bytes_of(w.dtype, row), w.dtype, !is_block(w.dtype) && packs(w, row),
             bytes_of(w.dtype, w.shape[1])};
   }
-  void add_parts(LinearArgs& a) const {
-    const bool has_bias = static_cast<const PartsAttributes*>(call.attributes)->has_bias;
+  void add_parts(LinearArgs& a, bool has_bias) const {
     if (has_bias) a.bias = call.in[4].data;
     int64 first = 0;
     for (int i = 1; i < num_weights; i++) {
@@ -215,6 +233,26 @@ void add_several(KernelList& list, const char* form, DType x, DType w, uint32 fl
   add_kernel<L, families>(list, form, {kLinearParts, x, flags}, w);
   add_kernel<L, families>(list, form, {kGatedLinear, x, flags}, w);
 }
+
+/// Whether a product's k has parts with weights and factors of their own:
+///
+///   part_of(k), size()    the part of an element of k, and the elements of each
+///   row(part, column)     the part's weights of a column
+///   factor(part)          multiplies x
+template <class Weights>
+inline constexpr bool kHasParts = requires(const Weights& w) {
+  w.part_of(0);
+};
+
+/// The columns from `first` on of which a block computes as many as it does, below `end`.
+struct ColumnRange {
+  int first, end;
+};
+/// The sums of a block's waves.
+template <class Ctx, int sums>
+struct VectorShared {
+  float partial[Ctx::kWaves][sums];
+};
 
 // A few rows. Each group of a block's waves computes kColumns columns of y; its lanes read packs
 // along k. W: a loader; rows: the most rows of x.
@@ -239,9 +277,7 @@ struct LinearVector {
     return waves;
   }
   template <class Ctx>
-  struct Shared {
-    float partial[Ctx::kWaves][rows * kColumns];
-  };
+  using Shared = VectorShared<Ctx, rows * kColumns>;
 
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
@@ -251,9 +287,9 @@ struct LinearVector {
     const uint8* x[rows];
     for (int m = 0; m < rows; m++)
       x[m] = args.x_of(first_m + m < args.m ? first_m + m : args.m - 1);
-    multiply(
-        ctx, shared, args, args.waves, x, [&](int column) { return args.row_of(column); }, first_m,
-        block.n);
+    const int columns = columns_of_block(Ctx::kWave, args.waves);
+    multiply(ctx, shared, args, args.waves, x, [&](int column) { return args.row_of(column); },
+             first_m, {block.n * columns, args.n});
   }
 
   template <class Ctx>
@@ -262,24 +298,36 @@ struct LinearVector {
     args.prefetch(ctx, args.place(ctx.block().x).n * columns, columns);
   }
 
-  /// The block's columns of rows [first_m, first_m + rows) of y. row_of(column): its weights.
-  template <class Ctx, class RowOf>
+  /// The block's columns of rows [first_m, first_m + rows) of y, from to.first on.
+  /// weights_of(column): a column's weights; or parts of k that have weights of their own
+  /// (kHasParts).
+  template <class Ctx, class Weights>
   static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
-                                   int waves, const uint8* (&x)[rows], const RowOf& row_of,
-                                   int first_m, int block_n) {
-    const int group_n = (block_n * Ctx::kWaves + ctx.wave()) / waves * kColumns;
+                                   int waves, const uint8* (&x)[rows], const Weights& weights_of,
+                                   int first_m, const ColumnRange& to) {
+    const int group_n = to.first + ctx.wave() / waves * kColumns;
     const int lane = ctx.wave() % waves * Ctx::kWave + ctx.lane(), lanes = waves * Ctx::kWave;
     const uint8* w[kColumns];
     // Columns beyond the last repeat it and are not stored.
-    for (int n = 0; n < kColumns; n++)
-      w[n] = row_of(group_n + n < args.n ? group_n + n : args.n - 1);
+    const auto column = [&](int n) { return group_n + n < to.end ? group_n + n : to.end - 1; };
+    if constexpr (!kHasParts<Weights>)
+      for (int n = 0; n < kColumns; n++) w[n] = weights_of(column(n));
 
     float sums[rows][kColumns] = {};
     const auto add = [&](DType dtype, bool x_packs) {
       for (int k = lane * W::kPack; k < args.k; k += lanes * W::kPack) {
+        int of_row = k, row_end = args.k;
+        float factor = 1;
+        if constexpr (kHasParts<Weights>) {
+          const int part = weights_of.part_of(k);
+          of_row = k - part * weights_of.size(), row_end = weights_of.size();
+          factor = weights_of.factor(part);
+          WICK_UNROLL
+          for (int n = 0; n < kColumns; n++) w[n] = weights_of.row(part, column(n));
+        }
         typename W::Pack packs[kColumns];
         WICK_UNROLL
-        for (int n = 0; n < kColumns; n++) packs[n] = W::load(args.w, w[n], k, args.k);
+        for (int n = 0; n < kColumns; n++) packs[n] = W::load(args.w, w[n], of_row, row_end);
         WICK_UNROLL
         for (int part = 0; part < W::kPack / kPart; part++) {
           float weights[kColumns][kPart];
@@ -290,6 +338,8 @@ struct LinearVector {
             const int at = k + part * kPart, end = W::kPack > kPart ? at + kPart : args.k;
             float v[kPart];
             load_floats(dtype, x[m], at, end, x_packs, v);
+            if constexpr (kHasParts<Weights>) WICK_UNROLL
+            for (int e = 0; e < kPart; e++) v[e] *= factor;
             WICK_UNROLL
             for (int n = 0; n < kColumns; n++) WICK_UNROLL
             for (int e = 0; e < kPart; e++) sums[m][n] = fma(v[e], weights[n][e], sums[m][n]);
@@ -306,14 +356,14 @@ struct LinearVector {
       add(DType::kF32, true);
     else
       add(args.dtype, args.x_packs);
-    finish(ctx, shared, args, waves, sums, first_m, block_n);
+    finish(ctx, shared, args, waves, sums, first_m, to);
   }
 
   /// Adds up the sums of a group's lanes and stores them.
   template <class Ctx>
   static WICK_DEVICE void finish(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
                                  int waves, float (&sums)[rows][kColumns], int first_m,
-                                 int block_n) {
+                                 const ColumnRange& to) {
     WICK_UNROLL
     for (int m = 0; m < rows; m++) WICK_UNROLL
     for (int n = 0; n < kColumns; n++) {
@@ -326,8 +376,8 @@ struct LinearVector {
     const int group = ctx.thread() / (rows * kColumns), element = ctx.thread() % (rows * kColumns);
     if (group >= Ctx::kWaves / waves) return;
     const int m = first_m + element / kColumns;
-    const int n = (block_n * (Ctx::kWaves / waves) + group) * kColumns + element % kColumns;
-    if (m < args.m && n < args.n) store(args, waves, shared.partial, group, element, m, n);
+    const int n = to.first + group * kColumns + element % kColumns;
+    if (m < args.m && n < to.end) store(args, waves, shared.partial, group, element, m, n);
   }
   /// Adds up the sums of a group's waves for an element, and stores y's of row m and column n.
   static WICK_DEVICE void store(const LinearArgs& args, int waves,
@@ -379,8 +429,10 @@ struct LinearVectorLaunch {
   }
 };
 
-/// Add the kernels of linear_direct.cpp and linear_matrix.cpp, which compile slowly.
+/// Add the kernels of linear_direct.cpp, linear_mixed_parts.cpp and linear_matrix.cpp, which take
+/// long to compile.
 void add_direct_linear(KernelList&);
+void add_mixed_parts(KernelList&);
 void add_matrix_linear(KernelList&);
 
 }  // namespace wick::gpu

@@ -38,6 +38,19 @@ WICK_DEVICE float add_run(const UnitOfWeights<F>& w, int r, const RunOfX& x, flo
   return sum;
 }
 
+/// The rounded x of a block, and its sums: the same for all formats of weights.
+template <class Ctx, int rows, int columns, int runs, int max_turns>
+struct RoundedShared {
+  VectorShared<Ctx, rows * columns> exact;
+  float sums_of[max_turns][Ctx::kWaves][rows * columns];
+  // High bytes of the runs' first and second halves, then low bytes; the units' first runs, then
+  // the second ones: neighbouring lanes read neighbouring 16 bytes.
+  alignas(16) uint32 bytes[rows][4][runs][4];
+  int32 sums[rows][2][runs];
+  float steps[rows][runs];
+  int is_exact[Ctx::kWaves];  // whether a wave found a number that is not rounded
+};
+
 // Each group of a block's waves computes kColumns columns of y, as in LinearVector, whose exact
 // product the block computes instead if it finds a number that is not rounded. A block has the
 // columns of `turns` blocks of LinearVector, one after the other: each block rounds all of x.
@@ -73,16 +86,7 @@ struct RoundedVector {
     return int(turns < kMaxTurns ? turns : kMaxTurns);
   }
   template <class Ctx>
-  struct Shared {
-    typename Exact::template Shared<Ctx> exact;
-    float sums_of[kMaxTurns][Ctx::kWaves][rows * kColumns];
-    // High bytes of the runs' first and second halves, then low bytes; the units' first runs, then
-    // the second ones: neighbouring lanes read neighbouring 16 bytes.
-    alignas(16) uint32 bytes[rows][4][kRuns][4];
-    int32 sums[rows][2][kRuns];
-    float steps[rows][kRuns];
-    int is_exact[Ctx::kWaves];  // whether a wave found a number that is not rounded
-  };
+  using Shared = RoundedShared<Ctx, rows, kColumns, kRuns, kMaxTurns>;
 
   template <class Ctx>
   static WICK_DEVICE void prefetch(const Ctx& ctx, const Args& args) {
@@ -93,15 +97,23 @@ struct RoundedVector {
   template <class Ctx>
   static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     const auto block = args.place(ctx.block().x);
-    const int first_m = block.m * rows, first_turn = block.n * args.turns;
+    const int first_m = block.m * rows;
     const uint8* x[rows];
     for (int m = 0; m < rows; m++)
       x[m] = args.x_of(first_m + m < args.m ? first_m + m : args.m - 1);
-    const auto row_of = [&](int column) {
-      return args.row_of(column < args.n ? column : args.n - 1);  // those beyond are not stored
-    };
-    const int lane = ctx.wave() % args.waves * Ctx::kWave + ctx.lane(),
-              lanes = args.waves * Ctx::kWave;
+    const int columns = Exact::columns_of_block(Ctx::kWave, args.waves) * args.turns;
+    multiply(ctx, shared, args, args.waves, args.turns, x,
+             [&](int column) { return args.row_of(column); }, first_m, {block.n * columns, args.n});
+  }
+
+  /// As LinearVector::multiply, in turns.
+  template <class Ctx, class Weights>
+  static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+                                   int waves, int turns, const uint8* (&x)[rows],
+                                   const Weights& weights_of, int first_m, const ColumnRange& to) {
+    const int of_turn = Exact::columns_of_block(Ctx::kWave, waves);  // columns
+    const int lane = ctx.wave() % waves * Ctx::kWave + ctx.lane(), lanes = waves * Ctx::kWave;
+    constexpr int kOfUnit = blocks::kRun * Unit::kRuns;  // elements
 
     for (int first = 0; first < args.k; first += kRuns * blocks::kRun) {
       ctx.sync();  // the part before is read
@@ -110,29 +122,47 @@ struct RoundedVector {
       int is_exact = 0;
       WICK_UNROLL
       for (int i = 0; i < Ctx::kWaves; i++) is_exact |= shared.is_exact[i];
-      if (is_exact != 0) return run_exact(ctx, shared, args, x, row_of, first_m, first_turn);
-      const int all = (args.k - first) / (blocks::kRun * Unit::kRuns);
+      if (is_exact != 0) {
+        for (int turn = 0; turn < turns; turn++) {
+          ctx.sync();  // the sums of the turn before are read
+          Exact::multiply(ctx, shared.exact, args, waves, x, weights_of, first_m,
+                          {to.first + turn * of_turn, to.end});
+        }
+        return;
+      }
+      const int all = (args.k - first) / kOfUnit;
       const int units = all < kUnits ? all : kUnits;
       WICK_ROLL
-      for (int turn = 0; turn < args.turns; turn++) {
-        const int group_n =
-            ((first_turn + turn) * Ctx::kWaves + ctx.wave()) / args.waves * kColumns;
-        if (group_n >= args.n) break;
+      for (int turn = 0; turn < turns; turn++) {
+        const int group_n = to.first + turn * of_turn + ctx.wave() / waves * kColumns;
+        if (group_n >= to.end) break;
+        const auto column = [&](int n) {
+          return group_n + n < to.end ? group_n + n : to.end - 1;  // those beyond are not stored
+        };
         const uint8* w[kColumns];
-        WICK_UNROLL
-        for (int n = 0; n < kColumns; n++) w[n] = row_of(group_n + n);
+        if constexpr (!kHasParts<Weights>) WICK_UNROLL
+        for (int n = 0; n < kColumns; n++) w[n] = weights_of(column(n));
         float sums[rows][kColumns] = {};
         for (int at = lane; at < units; at += lanes) {
+          int unit = first / kOfUnit + at;
+          float factor = 1;
+          if constexpr (kHasParts<Weights>) {
+            const int part = weights_of.part_of(unit * kOfUnit);
+            unit -= part * (weights_of.size() / kOfUnit);
+            factor = weights_of.factor(part);
+            WICK_UNROLL
+            for (int n = 0; n < kColumns; n++) w[n] = weights_of.row(part, column(n));
+          }
           Unit weights[kColumns];
           WICK_UNROLL
-          for (int n = 0; n < kColumns; n++)
-            weights[n] = Unit::load(w[n], first / (blocks::kRun * Unit::kRuns) + at);
+          for (int n = 0; n < kColumns; n++) weights[n] = Unit::load(w[n], unit);
           WICK_UNROLL
           for (int m = 0; m < rows; m++) {
             if (m > 0) ctx.keep_order();  // several rows of x at once take too many registers
             WICK_UNROLL
             for (int r = 0; r < Unit::kRuns; r++) {
-              const RunOfX run = read(shared, m, r * kUnits + at);
+              RunOfX run = read(shared, m, r * kUnits + at);
+              if constexpr (kHasParts<Weights>) run.step *= factor;
               WICK_UNROLL
               for (int n = 0; n < kColumns; n++)
                 sums[m][n] = add_run<F>(weights[n], r, run, sums[m][n]);
@@ -150,30 +180,18 @@ struct RoundedVector {
       }
     }
     ctx.sync();
-    const int per_turn = Ctx::kWaves / args.waves * rows * kColumns;
-    for (int i = ctx.thread(); i < args.turns * per_turn; i += kThreads) {
+    const int per_turn = Ctx::kWaves / waves * rows * kColumns;
+    for (int i = ctx.thread(); i < turns * per_turn; i += kThreads) {
       const int turn = i / per_turn, group = i % per_turn / (rows * kColumns),
                 element = i % (rows * kColumns);
       const int m = first_m + element / kColumns;
-      const int n = ((first_turn + turn) * (Ctx::kWaves / args.waves) + group) * kColumns +
-                    element % kColumns;
-      if (m >= args.m || n >= args.n) continue;
-      Exact::store(args, args.waves, shared.sums_of[turn], group, element, m, n);
+      const int n = to.first + turn * of_turn + group * kColumns + element % kColumns;
+      if (m >= args.m || n >= to.end) continue;
+      Exact::store(args, waves, shared.sums_of[turn], group, element, m, n);
     }
   }
 
  private:
-  /// The exact product of all turns.
-  template <class Ctx, class RowOf>
-  static WICK_DEVICE void run_exact(const Ctx& ctx, Shared<Ctx>& shared, const Args& args,
-                                    const uint8* (&x)[rows], const RowOf& row_of, int first_m,
-                                    int first_turn) {
-    WICK_ROLL
-    for (int turn = 0; turn < args.turns; turn++) {
-      ctx.sync();  // the sums of the turn before are read
-      Exact::multiply(ctx, shared.exact, args, args.waves, x, row_of, first_m, first_turn + turn);
-    }
-  }
   /// Rounds x from element `first` on, or finds that it may not.
   template <class Ctx>
   static WICK_DEVICE void round(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,

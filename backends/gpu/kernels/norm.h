@@ -63,6 +63,91 @@ struct RmsNorm : RowKernel {
   }
 };
 
+// sum = residual + rms_norm(x), y = rms_norm(sum). A row stays in registers.
+template <class T>
+struct RmsNormResidual : RowKernel {
+  using C = Compute<T>;
+  struct Args {
+    T *sum, *y;  // contiguous; y: nullptr without a next weight
+    const T *x, *weight, *residual, *next_weight;
+    int64 x_stride, residual_stride;  // of rows
+    RowGroups groups;
+    C eps;
+  };
+  static constexpr Signature signature{kRmsNormResidual, kDTypeOf<T>};
+  static constexpr int kPack = kFloatPack<T>;
+  static constexpr int kHeld = 4;  // packs of a thread; RowGroups gives each lane of a wave no more
+  template <class Ctx>
+  using Shared = Partials<Ctx, C>;
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& a) {
+    const RowPart part = a.groups.template part<kPack>(ctx);
+    const bool aligned = a.groups.aligned;
+    const T* const x = a.x + part.at(a.x_stride);
+    const T* const residual = a.residual + part.at(a.residual_stride);
+    const int64 to = part.at(part.columns);
+    C v[kHeld][kPack] = {};
+    const auto each_pack = [&](const auto& f) {
+      WICK_UNROLL
+      for (int p = 0; p < kHeld; p++) {
+        const uint32 i = part.first + uint32(p) * part.step;
+        if (i < part.columns) f(i, v[p]);
+      }
+    };
+    const auto factor = [&] {
+      C squares = 0;
+      WICK_UNROLL
+      for (int p = 0; p < kHeld; p++) WICK_UNROLL
+      for (int e = 0; e < kPack; e++) squares = fma(v[p][e], v[p][e], squares);
+      squares = combine_lanes<Sum>(ctx, a.groups, shared.partial, squares);
+      return C(1) / sqrt(squares / C(a.groups.columns) + a.eps);
+    };
+    each_pack([&](uint32 i, C(&h)[kPack]) { load_part(x, i, part.columns, aligned, C(0), h); });
+    C r = factor();
+    each_pack([&](uint32 i, C(&h)[kPack]) {
+      C w[kPack], before[kPack];
+      load_part(a.weight, i, part.columns, aligned, C(0), w);
+      load_part(residual, i, part.columns, aligned, C(0), before);
+      WICK_UNROLL
+      for (int e = 0; e < kPack; e++)
+        h[e] = widen<C>(narrow<T>(before[e] + h[e] * r * w[e]));  // as it is stored
+      store_part(a.sum + to, i, part.columns, aligned, h);
+    });
+    if (!a.y) return;
+    r = factor();
+    each_pack([&](uint32 i, C(&h)[kPack]) {
+      C w[kPack];
+      load_part(a.next_weight, i, part.columns, aligned, C(0), w);
+      WICK_UNROLL
+      for (int e = 0; e < kPack; e++) h[e] = h[e] * r * w[e];
+      store_part(a.y + to, i, part.columns, aligned, h);
+    });
+  }
+
+  static const char* accepts(const Call& call, const DeviceInfo&) {
+    const View &x = call.in[0], &residual = call.in[2], &sum = call.out[0], &y = call.out[1];
+    if (const char* why = check_rows(x, residual, sum)) return why;
+    if (const char* why = check_vectors(x.shape[1], call.in[1], call.in[3])) return why;
+    if (!sum.contiguous() || !y.contiguous()) return "a result is not contiguous";
+    return x.shape[1] > kHeld * kPack * RowGroups::kThreads ? "a row does not fit the registers"
+                                                            : nullptr;
+  }
+  static Status run(const Call& call) {
+    const View &x = call.in[0], &weight = call.in[1], &residual = call.in[2],
+               &next_weight = call.in[3], &sum = call.out[0], &y = call.out[1];
+    const auto& attributes = *static_cast<const RmsNormResidualAttributes*>(call.attributes);
+    if (x.numel() == 0) return {};
+    const bool aligned = rows_are_aligned(x, residual, sum) && is_aligned(y.data) &&
+                         is_aligned(weight.data) && is_aligned(next_weight.data);
+    return launch<RmsNormResidual>(
+        {sum.as<T>(), attributes.has_next ? y.as<T>() : nullptr, x.as<T>(), weight.as<T>(),
+         residual.as<T>(), next_weight.as<T>(), x.strides[0], residual.strides[0],
+         RowGroups::of<kPack>(call, x, aligned), C(attributes.eps)},
+        call);
+  }
+};
+
 // gx = r (gy weight - x r^2 mean(gy weight x))
 template <class T>
 struct RmsNormGradient : RowKernel {

@@ -35,7 +35,7 @@ const KernelList& all_kernels() {
                  "attention", "attention_mixed", "quantize", "attention_gradient", "sample", "scan",
                  "search", "sort", "reduce_extremes", "arg_reduce", "cast_stored", "pool", "conv",
                  "linear", "expert_linear", "blocks", "recurrence", "linear_attention", "ssd",
-                 "delta_rule">();
+                 "delta_rule", "routing">();
   return list;
 }
 

@@ -11,6 +11,7 @@
 #include "wick/models/causal_model.h"
 #include "wick/nn/parameters.h"
 #include "wick/ops/rope.h"
+#include "wick/ops/routing.h"
 
 namespace wick {
 
@@ -46,11 +47,6 @@ enum class QkNorm {
 
 /// How a Mamba layer normalizes its output, group by group, beside the gate that multiplies it.
 enum class GateNorm { kNone, kBeforeGate, kAfterGate };
-
-/// The scores that a router gives experts, of its logits.
-enum class RouterScores { kSoftmax, kSigmoid };
-/// The score of a group of experts.
-enum class GroupScore { kSumOfTop2, kMax };
 
 /// Sizes and options of a model, named as in config.json of HuggingFace's transformers. A model
 /// needs all sizes up to max_position_embeddings.

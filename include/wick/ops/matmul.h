@@ -45,7 +45,7 @@ struct EpilogueOptions {
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                        const EpilogueOptions& options = {});
 /// linear(x, weights[i], biases[i]) for every i. Cards multiply one row of x by up to three weights
-/// of one dtype in one launch.
+/// in one launch, if they are of one dtype or all of blocks.
 ///
 /// weights  [out_i, in] each, as of linear
 /// biases   as many [out_i], each of which may be empty; or an empty list
@@ -71,5 +71,24 @@ WICK_API Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& 
 /// ops/gather.h.
 /// Source: Shazeer et al. 2017, arXiv:1701.06538, eq. 1.
 WICK_API Tensor expert_linear(const Tensor& x, const Tensor& weight, const Tensor& ids);
+/// activation(expert_linear(x, gate, ids)) expert_linear(x, up, ids), the inner values of gated
+/// MLPs that ids select: gate and up [E, out, in], of one dtype, result [T, J, out]. Where one
+/// kernel computes all, as on cards for up to 4 rows for each expert, it rounds once, at the end;
+/// else every step rounds. Error and errors: as for expert_linear and mul.
+WICK_API Tensor gated_expert_linear(const Tensor& x, const Tensor& gate, const Tensor& up,
+                                    const Tensor& ids, Activation activation = Activation::kSilu);
+/// The sum of the selected experts' outputs: y[t] = residual[t] + sum over j of factors[t, j] x[t,
+/// j] weight[ids[t, j]]^T.
+///
+/// x         [T, J, in]    floating
+/// weight    [E, out, in]  as of expert_linear
+/// ids       [T, J]        integers in [0, E)
+/// factors   [T, J]        floating; gradients pass to them too
+/// residual  [T, out]      x's dtype; may be empty
+/// Returns [T, out], dtype of x. Where one kernel computes all, as on cards for up to 4 rows for
+/// each expert, it rounds once, at the end; else factors and every step round to x's dtype. Error
+/// and errors: as for expert_linear, whose sum here is over j too.
+WICK_API Tensor expert_linear_sum(const Tensor& x, const Tensor& weight, const Tensor& ids,
+                                  const Tensor& factors, const Tensor& residual = {});
 
 }  // namespace wick

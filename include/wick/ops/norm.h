@@ -15,6 +15,20 @@ namespace wick {
 /// Source: Zhang & Sennrich 2019, arXiv:1910.07467, eq. 4.
 WICK_API Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps = 1e-5);
 
+struct SumAndNorm {
+  Tensor sum, y;
+};
+/// The step from one part of a layer to the next where both its output and the next part's input
+/// are normalised: sum = residual + rms_norm(x, weight, eps), y = rms_norm(sum, next_weight, eps).
+///
+/// x, residual  [..., D]   of one floating dtype
+/// weight       [D]        same dtype
+/// next_weight  [D]        same dtype; may be empty, and so is y then
+/// Returns sum and y [..., D]. Cards compute both in one launch, which rounds the sum once; else
+/// each step rounds. Error: as of rms_norm, of the norm and of the sum. Errors: as rms_norm.
+WICK_API SumAndNorm rms_norm_residual(const Tensor& x, const Tensor& weight, const Tensor& residual,
+                                      const Tensor& next_weight = {}, double eps = 1e-5);
+
 /// Layer normalisation over the last dimension: y = (x - m) / sqrt(mean((x - m)²) + eps) · weight +
 /// bias, m = mean(x).
 ///

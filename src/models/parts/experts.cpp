@@ -17,9 +17,10 @@ SharedExpert::SharedExpert(const ExpertsOptions& o, Parameters& p, const std::st
                                                  LinearOptions{.deviation = o.shared.deviation})
                          : std::nullopt) {}
 
-Tensor SharedExpert::operator()(const Tensor& x) const {
-  const Tensor y = mlp(x);
-  return gate ? y * sigmoid((*gate)(x)) : y;
+Tensor SharedExpert::operator()(const Tensor& x, const Tensor& residual) const {
+  if (!gate) return mlp(x, residual);
+  const Tensor y = mlp(x) * sigmoid((*gate)(x));
+  return residual ? residual + y : y;
 }
 
 Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name)
@@ -40,23 +41,37 @@ Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name
 }
 
 Tensor Experts::operator()(const Tensor& x, const Tensor& residual) const {
-  const Tensor y = routed(x, x), all = shared_expert ? y + (*shared_expert)(x) : y;
-  return residual ? residual + all : all;
+  return routed(x, x, shared_expert ? (*shared_expert)(x, residual) : residual);
 }
 
-Tensor Experts::routed(const Tensor& x, const Tensor& scored) const {
+/// The inputs of down_proj.
+Tensor Experts::inner(const Tensor& inputs, const Tensor& ids) const {
+  if (glu.limit > 0 || gate_proj.bias.defined() || up_proj.bias.defined())
+    return glu(gate_proj(inputs, ids), up_proj(inputs, ids));
+  return gated_expert_linear(inputs, gate_proj.weight, up_proj.weight, ids, activation_of(glu.act));
+}
+
+Tensor Experts::routed(const Tensor& x, const Tensor& scored, const Tensor& residual) const {
   const Shape flat = {x.size(0) * x.size(1), x.size(2)};
-  const Tensor rows = reshape(x, flat);
+  const Tensor rows = reshape(x, flat), rest = residual ? reshape(residual, flat) : Tensor();
   const auto [weights, ids] = router(reshape(scored, flat));  // [B T, selected]
-  Tensor factors = cast(weights, x.dtype());
+  Tensor factors = weights;
   if (output_scale.defined())
-    factors =
-        factors * reshape(index_select(output_scale, 0, reshape(ids, {ids.numel()})), ids.shape());
-  const Tensor inputs = scales_inputs ? unsqueeze(rows, 1) * unsqueeze(factors, 2) : rows;
-  const Tensor y = down_proj(glu(gate_proj(inputs, ids), up_proj(inputs, ids)), ids);
-  const Tensor sum_of_all =
-      scales_inputs ? sum(y, {.dims = {1}}) : matmul(unsqueeze(factors, 1), y);
-  return reshape(sum_of_all, x.shape());
+    factors = factors *
+              cast(reshape(index_select(output_scale, 0, reshape(ids, {ids.numel()})), ids.shape()),
+                   factors.dtype());
+  Tensor y;
+  if (!scales_inputs && !down_proj.bias.defined()) {
+    y = expert_linear_sum(inner(rows, ids), down_proj.weight, ids, factors, rest);
+  } else {
+    factors = cast(factors, x.dtype());
+    const Tensor inputs = scales_inputs ? unsqueeze(rows, 1) * unsqueeze(factors, 2) : rows;
+    const Tensor each = down_proj(inner(inputs, ids), ids);
+    y = scales_inputs ? sum(each, {.dims = {1}})
+                      : reshape(matmul(unsqueeze(factors, 1), each), flat);
+    if (rest) y = rest + y;
+  }
+  return reshape(y, x.shape());
 }
 
 ExpertsBesideMlp::ExpertsBesideMlp(const ExpertsOptions& o, const NormKind& norm, Parameters& p,

@@ -25,7 +25,8 @@ struct SharedExpert {
   const std::optional<Linear> gate;  // to 1 score
 
   SharedExpert(const ExpertsOptions& options, Parameters& p, const std::string& name);
-  Tensor operator()(const Tensor& x) const;
+  /// Adds the residual of x's shape, unless it is empty.
+  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
 };
 
 /// The experts' outputs are added with the router's weights; or without, if those multiply the
@@ -42,8 +43,11 @@ struct Experts {
   /// x [B, T, hidden]; adds the residual of that shape, unless it is empty.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
   /// The outputs for x [B, T, hidden] of the experts that the router selects by `scored` [B, T,
-  /// hidden], without the shared one's.
-  Tensor routed(const Tensor& x, const Tensor& scored) const;
+  /// hidden], without the shared one's; and the residual of that shape, unless it is empty.
+  Tensor routed(const Tensor& x, const Tensor& scored, const Tensor& residual = {}) const;
+
+ private:
+  Tensor inner(const Tensor& inputs, const Tensor& ids) const;
 };
 
 /// Experts beside a layer's MLP, with norms of their own.

@@ -6,8 +6,6 @@
 #include "wick/ops/where.h"
 
 namespace wick {
-namespace {
-
 Activation activation_of(HiddenAct act) {
   switch (act) {
     case HiddenAct::kSilu:
@@ -19,8 +17,6 @@ Activation activation_of(HiddenAct act) {
   }
   return Activation::kNone;
 }
-
-}  // namespace
 
 Tensor Glu::operator()(const Tensor& gate, const Tensor& up) const {
   if (limit > 0) {

@@ -5,8 +5,12 @@
 
 #include "wick/models/decoder.h"
 #include "wick/nn/layers.h"
+#include "wick/ops/matmul.h"
 
 namespace wick {
+
+/// The op's activation of that name.
+Activation activation_of(HiddenAct act);
 
 /// How a gated MLP joins gate and up.
 struct Glu {

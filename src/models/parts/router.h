@@ -4,7 +4,7 @@
 
 #include "wick/models/decoder.h"
 #include "wick/nn/layers.h"
-#include "wick/ops/sort.h"
+#include "wick/ops/routing.h"
 
 namespace wick {
 
@@ -33,12 +33,8 @@ struct Router {
   Parameter correction;   // [experts]
 
   Router(const RouterOptions& options, Parameters& p, const std::string& name);
-  /// rows [N, hidden] -> weights and ids [N, selected]; weights are f32 (f64 for f64), or of the
-  /// rows' dtype.
+  /// rows [N, hidden] -> weights and ids [N, selected], weights in f32 (f64 for f64).
   ValuesIndices operator()(const Tensor& rows) const;
-
- private:
-  Tensor within_groups(const Tensor& scores) const;
 };
 
 }  // namespace wick

@@ -1,10 +1,12 @@
 #include "wick/ops/norm.h"
 
+#include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/reduce/reduce.h"
 #include "ops/tape/tape.h"
 #include "wick/abi/ops/norm.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/elementwise.h"
 #include "wick/ops/reduce.h"
 #include "wick/ops/shape.h"
@@ -110,6 +112,34 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
        .attributes = attributes_of(RmsNormAttributes{eps}),
        .composite = [eps](const auto& in) { return rms_norm_composite(in[0], in[1], eps); },
        .gradient = [r](const auto& c, auto g) { return rms_norm_gradient(c, g, r); }});
+}
+
+SumAndNorm rms_norm_residual(const Tensor& x, const Tensor& weight, const Tensor& residual,
+                             const Tensor& next_weight, double eps) {
+  const char* const op = "rms_norm_residual";
+  const Calling calling(op);
+  check_operands(op, x, "weight", weight);
+  if (next_weight) check_operands(op, x, "next_weight", next_weight);
+  check_defined(op, residual);
+  check_same_device(op, x, residual);
+  check(residual.dtype() == x.dtype(), ErrorCode::kDTypeMismatch, op, "expected a residual of x's ",
+        dtype_name(x.dtype()), ", got ", dtype_name(residual.dtype()));
+  check(residual.shape() == x.shape(), ErrorCode::kShapeMismatch, op,
+        "expected a residual of x's shape ", x.shape(), ", got ", residual.shape());
+  check_eps(op, eps);
+  if (x.numel() > 0 && !recording({&x, &weight, &residual, &next_weight})) {
+    const TensorOptions options{.dtype = x.dtype(), .device = x.device()};
+    const Tensor total = Tensor::empty(x.shape(), options);
+    const Tensor y = next_weight ? Tensor::empty(x.shape(), options) : Tensor();
+    const RmsNormResidualAttributes attributes{eps, bool(next_weight)};
+    if (run_group(kRmsNormResidual,
+                  {rows(x), contiguous(weight), rows(residual),
+                   contiguous(next_weight ? next_weight : weight)},
+                  {rows(total), rows(y ? y : total)}, attributes_of(attributes)))
+      return {total, y};
+  }
+  const Tensor total = residual + rms_norm(x, weight, eps);
+  return {total, next_weight ? rms_norm(total, next_weight, eps) : Tensor()};
 }
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {

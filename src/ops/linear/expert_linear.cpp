@@ -4,14 +4,17 @@
 #include "ops/fused/fused.h"
 #include "ops/linear/linear.h"
 #include "ops/shape/gather.h"
+#include "wick/abi/ops/linear_epilogue.h"
 #include "wick/abi/ops/matmul.h"
 #include "wick/ops/arrange.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/compare.h"
 #include "wick/ops/create.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/unary.h"
 #include "wick/ops/where.h"
 
 namespace wick {
@@ -102,6 +105,94 @@ Tensor expert_linear(const Tensor& any_x, const Tensor& weight, const Tensor& an
                 .composite = [](const auto& in) { return composite(in[0], in[1], in[2]); },
                 .rule = [](const RuleContext& c, auto g) { gradients(c, g); },
                 .rule_for_both = true});
+}
+
+namespace {
+
+/// x [T, in] or [T, J, in] as [T, J, in].
+Tensor with_slots(const Tensor& x, const Tensor& ids) {
+  return x.rank() == 3 ? x : broadcast_to(unsqueeze(x, 1), {ids.size(0), ids.size(1), x.size(-1)});
+}
+
+/// Whether a kernel may compute several steps at once of operands like these: valid ones, which are
+/// not empty and not on the tape.
+bool fits(const Tensor& x, std::span<const Tensor> weights, const Tensor& ids) {
+  if (!wants_kernel() || !is_floating(x.dtype()) || x.numel() == 0 || ids.rank() != 2) return false;
+  const bool is_rows = x.rank() == 2 || (x.rank() == 3 && x.size(1) == ids.size(1));
+  if (!is_rows || x.size(0) != ids.size(0) || ids.numel() == 0) return false;
+  std::vector<const Tensor*> inputs{&x};
+  for (const Tensor& w : weights) {
+    if (w.rank() != 3 || w.numel() == 0 || w.size(2) != x.size(-1) || w.device() != x.device() ||
+        w.dtype() != weights[0].dtype() || w.shape() != weights[0].shape())
+      return false;
+    inputs.push_back(&w);
+  }
+  return !recording(inputs);
+}
+
+}  // namespace
+
+Tensor gated_expert_linear(const Tensor& x, const Tensor& gate, const Tensor& up,
+                           const Tensor& any_ids, Activation activation) {
+  const char* const op = "gated_expert_linear";
+  const Calling calling(op);
+  check_defined(op, x);
+  for (const Tensor* w : {&gate, &up}) check_defined(op, *w, BlockDTypes::kAccepted);
+  const Tensor ids = checked_ids(op, x, any_ids);
+  const Tensor weights[] = {gate, up};
+  if (fits(x, weights, ids)) {
+    const Tensor rows = with_slots(x, ids);
+    const Tensor y = Tensor::empty({ids.size(0), ids.size(1), gate.size(1)},
+                                   {.dtype = x.dtype(), .device = x.device()});
+    const GatedAttributes attributes{facts_of(activation).in_kernels};
+    if (run_group(kGatedExpertLinear,
+                  {unit_stride(rows), unit_stride(gate), unit_stride(up), contiguous(ids)},
+                  {as_is(y)}, attributes_of(attributes)))
+      return y;
+  }
+  Tensor inner = expert_linear(x, gate, ids);
+  if (activation == Activation::kSilu) return swiglu(std::move(inner), expert_linear(x, up, ids));
+  return facts_of(activation).op(std::move(inner)) * expert_linear(x, up, ids);
+}
+
+Tensor expert_linear_sum(const Tensor& x, const Tensor& weight, const Tensor& any_ids,
+                         const Tensor& factors, const Tensor& residual) {
+  const char* const op = "expert_linear_sum";
+  const Calling calling(op);
+  check_defined(op, x);
+  check_defined(op, weight, BlockDTypes::kAccepted);
+  check_defined(op, factors);
+  check_same_device(op, x, factors);
+  const Tensor ids = checked_ids(op, x, any_ids);
+  check(x.rank() == 3, ErrorCode::kShapeMismatch, op, "expected x [T, J, in], got ", x.shape());
+  check(is_floating(factors.dtype()), ErrorCode::kDTypeMismatch, op,
+        "expected floating factors, got ", dtype_name(factors.dtype()));
+  check(factors.shape() == ids.shape(), ErrorCode::kShapeMismatch, op, "expected factors ",
+        ids.shape(), " as ids, got ", factors.shape());
+  check_operands(x, weight, ids);
+  const Shape shape{x.size(0), weight.size(1)};
+  if (residual) {
+    check_same_device(op, x, residual);
+    check(residual.dtype() == x.dtype(), ErrorCode::kDTypeMismatch, op,
+          "expected a residual of x's ", dtype_name(x.dtype()), ", got ",
+          dtype_name(residual.dtype()));
+    check(residual.shape() == shape, ErrorCode::kShapeMismatch, op, "expected a residual ", shape,
+          ", got ", residual.shape());
+  }
+  const Tensor weights[] = {weight};
+  if (fits(x, weights, ids) && !recording({&factors, &residual})) {
+    const Tensor y = Tensor::empty(shape, {.dtype = x.dtype(), .device = x.device()});
+    const Tensor wide = cast(factors, accumulator_of(x.dtype()));
+    const ExpertSumAttributes attributes{bool(residual)};
+    if (run_group(kExpertLinearSum,
+                  {unit_stride(x), unit_stride(weight), contiguous(ids), contiguous(wide),
+                   contiguous(residual ? residual : y)},
+                  {as_is(y)}, attributes_of(attributes)))
+      return y;
+  }
+  const Tensor each = expert_linear(x, weight, ids);
+  const Tensor y = reshape(matmul(unsqueeze(cast(factors, x.dtype()), 1), each), shape);
+  return residual ? residual + y : y;
 }
 
 }  // namespace wick

@@ -1,8 +1,11 @@
 // Products of one x with several weights, in one launch where the device has a kernel.
+#include <algorithm>
+
 #include "base/calling.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/fused/fused.h"
 #include "ops/linear/linear.h"
+#include "wick/abi/dtype.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/matmul.h"
 
@@ -11,7 +14,8 @@ namespace {
 
 constexpr size_t kMaxParts = 3;
 
-/// Whether a kernel may multiply x by weights like these, none of which is on the tape.
+/// Whether a kernel may multiply x by weights like these, none of which is on the tape. Their dtypes
+/// are one, or those of blocks.
 bool fits(const Tensor& x, std::span<const Tensor> weights, std::span<const Tensor> biases) {
   if (!wants_kernel() || !is_floating(x.dtype()) || x.rank() == 0 || x.numel() == 0) return false;
   const auto is_row = [&](const Tensor& bias, int64_t size) {
@@ -21,8 +25,10 @@ bool fits(const Tensor& x, std::span<const Tensor> weights, std::span<const Tens
   std::vector<const Tensor*> inputs{&x};
   for (size_t i = 0; i < weights.size(); i++) {
     const Tensor& w = weights[i];
+    const bool is_alike =
+        w.dtype() == weights[0].dtype() || (is_block(w.dtype()) && is_block(weights[0].dtype()));
     if (w.rank() != 2 || w.size(1) != x.size(-1) || w.size(0) == 0 || w.device() != x.device() ||
-        w.dtype() != weights[0].dtype())
+        !is_alike)
       return false;
     inputs.push_back(&w);
     if (biases.empty()) continue;
@@ -43,17 +49,29 @@ Tensor result_of(const Tensor& x, int64_t columns) {
 std::vector<Tensor> by_kernel(const Tensor& x, std::span<const Tensor> weights,
                               std::span<const Tensor> biases) {
   if (!fits(x, weights, biases)) return {};
-  std::vector<Tensor> y;
-  for (const Tensor& w : weights) y.push_back(result_of(x, w.size(0)));
+  const bool is_mixed = std::any_of(weights.begin(), weights.end(), [&](const Tensor& w) {
+    return w.dtype() != weights[0].dtype();
+  });
+  std::vector<Tensor> y, bytes;
+  for (const Tensor& w : weights) {
+    y.push_back(result_of(x, w.size(0)));
+    if (is_mixed) bytes.push_back(as_bytes(w));
+  }
   const bool has_bias = bool(biases[0]);
   const auto used = [&](size_t i) { return i < weights.size() ? i : 0; };
-  const auto weight = [&](size_t i) { return unit_stride(weights[used(i)]); };
+  const auto weight = [&](size_t i) {
+    return unit_stride(is_mixed ? bytes[used(i)] : weights[used(i)]);
+  };
   const auto bias = [&](size_t i) { return as_is(has_bias ? biases[used(i)] : x); };
   const auto out = [&](size_t i) { return rows(y[used(i)]); };
-  const PartsAttributes attributes{int32(weights.size()), has_bias};
-  if (!run_group(kLinearParts,
+  const auto dtype = [&](size_t i) { return int32(weights[used(i)].dtype()); };
+  const int32 parts = int32(weights.size());
+  const PartsAttributes of_one{parts, has_bias};
+  const MixedPartsAttributes of_several{parts, has_bias, {dtype(0), dtype(1), dtype(2)}};
+  if (!run_group(is_mixed ? kLinearMixedParts : kLinearParts,
                  {rows(x), weight(0), weight(1), weight(2), bias(0), bias(1), bias(2)},
-                 {out(0), out(1), out(2)}, attributes_of(attributes)))
+                 {out(0), out(1), out(2)},
+                 is_mixed ? attributes_of(of_several) : attributes_of(of_one)))
     return {};
   return y;
 }
@@ -67,7 +85,10 @@ std::vector<Tensor> linear_parts(const Tensor& x, const std::vector<Tensor>& wei
         "linear_parts", "expected ", weights.size(), " biases or none, got ", biases.size());
   check_defined("linear_parts", x);
   for (const Tensor& w : weights) check_defined("linear_parts", w, BlockDTypes::kAccepted);
-  const auto bias = [&](size_t i) { return biases.empty() ? Tensor() : biases[i]; };
+  const std::vector<Tensor> padded = biases.empty() ? std::vector<Tensor>(weights.size()) : biases;
+  const auto bias = [&](size_t i) { return padded[i]; };
+  if (1 < weights.size() && weights.size() <= kMaxParts)
+    if (std::vector<Tensor> y = by_kernel(x, weights, padded); !y.empty()) return y;
   std::vector<Tensor> y(weights.size());
   for (size_t i = 0; i < weights.size(); i++) {
     if (y[i]) continue;

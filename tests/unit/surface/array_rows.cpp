@@ -359,6 +359,22 @@ std::vector<SurfaceRow> product_rows() {
                                     reshape(integers(d, {1, 0}), {2, 1}));
              }),
              {14, 14}),
+      row_of("gated_expert_linear", of([](D d) {
+               return gated_expert_linear(six(d), reshape(six(d), {2, 1, 3}),
+                                          reshape(six(d), {2, 1, 3}),
+                                          reshape(integers(d, {1, 0}), {2, 1}), Activation::kRelu);
+             }),
+             {196, 196}),
+      row_of("expert_linear_sum", of([](D d) {
+               return expert_linear_sum(reshape(six(d), {1, 2, 3}), reshape(six(d), {2, 1, 3}),
+                                        reshape(integers(d, {1, 0}), {1, 2}),
+                                        ones({1, 2}, {.device = d}) * 0.5,
+                                        ones({1, 1}, {.device = d}));
+             }),
+             {15}),
+      row_of("select_experts",
+             of([](D d) { return cast(select_experts(six(d), 2).indices, DType::kF32); }),
+             {2, 1, 2, 1}),
       row_of("quantize_i8",
              [](D d) {
                const RowsInI8 y = quantize_i8(arange(32, {.device = d}) * 4.0);

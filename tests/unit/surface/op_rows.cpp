@@ -391,6 +391,15 @@ std::vector<SurfaceRow> op_rows() {
          return values(rms_norm(floats(d, {3, 4}, {1, 2}), ones({2}, {.device = d}), 0.5));
        },
        {3 / std::sqrt(13.0), 4 / std::sqrt(13.0)}},
+      {"rms_norm_residual",
+       "rms_norm_residual",
+       [](const Device& d) {
+         const Tensor one = ones({1, 2}, {.device = d});
+         return values(
+             rms_norm_residual(floats(d, {3, 4}, {1, 2}), ones({2}, {.device = d}), one, {}, 0.5)
+                 .sum);
+       },
+       {1 + 3 / std::sqrt(13.0), 1 + 4 / std::sqrt(13.0)}},
       {"LayerNorm",
        "layer_norm",
        [](const Device& d) {

@@ -37,6 +37,17 @@ struct PartsAttributes {
 /// w_i[n, k].
 inline constexpr Op kLinearParts{"linear_parts", "T***TTT:TTT", attributes<PartsAttributes>};
 
+struct MixedPartsAttributes {
+  static constexpr const char* kLayout = "i32 parts, i32 has_bias, i32[3] dtypes, i32 reserved";
+  int32 parts, has_bias;  // as in PartsAttributes
+  int32 dtypes[3];        // DTypes of blocks
+  int32 reserved = 0;
+};
+
+/// linear_parts with weights of blocks of several dtypes, given as the bytes of their rows.
+inline constexpr Op kLinearMixedParts{"linear_mixed_parts", "T***TTT:TTT",
+                                      attributes<MixedPartsAttributes>};
+
 struct GatedAttributes {
   static constexpr const char* kLayout = "i32 activation, i32 reserved";
   EpilogueActivation activation;
@@ -46,5 +57,23 @@ struct GatedAttributes {
 /// in x [M, K], gate and up [N, K] of x's dtype or another, all with inner strides of 1; out y [M,
 /// N], contiguous: y[m, n] = f(sum over k of x[m, k] gate[n, k]) times the same of up.
 inline constexpr Op kGatedLinear{"gated_linear", "T**:T", attributes<GatedAttributes>};
+
+/// in x [T, J, K], any outer strides, gate and up [E, N, K] of x's dtype or another, all with inner
+/// strides of 1, ids [T, J]; out y [T, J, N], both contiguous: y[t, j, n] = f(sum over k of x[t, j,
+/// k] gate[ids[t, j], n, k]) times the same of up.
+inline constexpr Op kGatedExpertLinear{"gated_expert_linear", "T**I:T",
+                                       attributes<GatedAttributes>};
+
+struct ExpertSumAttributes {
+  static constexpr const char* kLayout = "i32 has_residual, i32 reserved";
+  int32 has_residual;  // else residual is any view, and is not read
+  int32 reserved = 0;
+};
+
+/// in x [T, J, K], weight [E, N, K] of x's dtype or another, inner strides of 1, ids and factors
+/// [T, J], residual [T, N]; out y [T, N]; all but x and weight contiguous: y[t, n] = residual[t, n]
+/// + sum over j of factors[t, j] times sum over k of x[t, j, k] weight[ids[t, j], n, k].
+inline constexpr Op kExpertLinearSum{"expert_linear_sum", "T*IRT:T",
+                                     attributes<ExpertSumAttributes>};
 
 }  // namespace wick

@@ -13,6 +13,17 @@ inline constexpr Op kRmsNorm{"rms_norm", "TT:TR", attributes<RmsNormAttributes>}
 /// in gy [N, D], x [N, D], weight [D], r [N]; out gx [N, D].
 inline constexpr Op kRmsNormGradient{"rms_norm_gradient", "TTTR:T"};
 
+struct RmsNormResidualAttributes {
+  static constexpr const char* kLayout = "f64 eps, i32 has_next, i32 reserved";
+  double eps;
+  int32 has_next;  // else next_weight and y are any views, and are not used
+  int32 reserved = 0;
+};
+/// in x [N, D], weight [D], residual [N, D], next_weight [D]; out sum [N, D] = residual +
+/// rms_norm(x, weight), y [N, D] = rms_norm(sum, next_weight), both contiguous.
+inline constexpr Op kRmsNormResidual{"rms_norm_residual", "TTTT:TT",
+                                     attributes<RmsNormResidualAttributes>};
+
 struct LayerNormAttributes {
   static constexpr const char* kLayout = "f64 eps, i32 has_bias, i32 reserved";
   double eps;
