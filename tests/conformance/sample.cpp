@@ -79,7 +79,7 @@ Row sample_row() {
   }
   row.geometries.push_back({{{0, 5}, {0}}, {100, 0, 100}});
   row.long_geometries = {{{{3, 33347}, {3}}, {70, 50, 95}}, {{{5, 20011}, {5}}, {100, 0, 100}}};
-  row.bench = Geometry{{{8, 32000}, {8}}, {80, 40, 95}};
+  row.bench = Geometry{{{1, 128256}, {1}}, {80, 40, 95}};
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kSample, d[0], DType::kI32}};
   };

@@ -127,7 +127,7 @@ struct ExpertCall {
 /// Writes zeros to the columns [first, first + count) of a row whose id is out of range.
 template <class Ctx>
 WICK_DEVICE void fail_row(const Ctx& ctx, const ExpertArgs& args, int row, int first, int count,
-                          const Op& op) {
+                          uint64 op) {
   WICK_ROLL
   for (int i = ctx.thread(); i < count && first + i < args.n; i += Ctx::kThreads) {
     if (!args.is_gated)
@@ -136,7 +136,7 @@ WICK_DEVICE void fail_row(const Ctx& ctx, const ExpertArgs& args, int row, int f
       args.store_gated(row, (first + i) / 2, 0, 0);
   }
   if (first == 0 && ctx.thread() == 0)
-    ctx.fail(StatusCode::kIdOutOfRange, op.id, row, args.ids[row], args.experts);
+    ctx.fail(StatusCode::kIdOutOfRange, op, row, args.ids[row], args.experts);
 }
 
 // Each row of y by itself, as LinearVector computes one. W: a loader.
@@ -162,7 +162,7 @@ struct ExpertVector {
                            [&](int column) { return args.row_of(expert, column); }, block.m,
                            {block.n * columns, args.n});
     fail_row(ctx, args, block.m, block.n * columns, columns,
-             args.is_gated ? kGatedExpertLinear : kExpertLinear);
+             args.is_gated ? kGatedExpertLinear.id : kExpertLinear.id);
   }
 };
 

@@ -29,7 +29,7 @@ struct ExpertRounded {
                            [&](int column) { return args.row_of(expert, column); }, block.m,
                            {block.n * columns, args.n});
     fail_row(ctx, args, block.m, block.n * columns, columns,
-             args.is_gated ? kGatedExpertLinear : kExpertLinear);
+             args.is_gated ? kGatedExpertLinear.id : kExpertLinear.id);
   }
 };
 

@@ -302,9 +302,16 @@ struct LinearVector {
   /// weights_of(column): a column's weights; or parts of k that have weights of their own
   /// (kHasParts).
   template <class Ctx, class Weights>
-  static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+  static WICK_INLINE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
                                    int waves, const uint8* (&x)[rows], const Weights& weights_of,
                                    int first_m, const ColumnRange& to) {
+    multiply(ctx, shared, args, args.w, waves, x, weights_of, first_m, to);
+  }
+  /// format: of the weights, which the loader may read.
+  template <class Ctx, class Weights>
+  static WICK_INLINE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+                                   const WeightRows& format, int waves, const uint8* (&x)[rows],
+                                   const Weights& weights_of, int first_m, const ColumnRange& to) {
     const int group_n = to.first + ctx.wave() / waves * kColumns;
     const int lane = ctx.wave() % waves * Ctx::kWave + ctx.lane(), lanes = waves * Ctx::kWave;
     const uint8* w[kColumns];
@@ -327,7 +334,7 @@ struct LinearVector {
         }
         typename W::Pack packs[kColumns];
         WICK_UNROLL
-        for (int n = 0; n < kColumns; n++) packs[n] = W::load(args.w, w[n], of_row, row_end);
+        for (int n = 0; n < kColumns; n++) packs[n] = W::load(format, w[n], of_row, row_end);
         WICK_UNROLL
         for (int part = 0; part < W::kPack / kPart; part++) {
           float weights[kColumns][kPart];
@@ -361,7 +368,7 @@ struct LinearVector {
 
   /// Adds up the sums of a group's lanes and stores them.
   template <class Ctx>
-  static WICK_DEVICE void finish(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+  static WICK_INLINE void finish(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
                                  int waves, float (&sums)[rows][kColumns], int first_m,
                                  const ColumnRange& to) {
     WICK_UNROLL

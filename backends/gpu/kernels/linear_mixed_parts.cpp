@@ -10,6 +10,7 @@ struct MixedParts {
   template <class G>
   using Product = RoundedVector<G, 1>;
   using Any = Product<Q4_K>;  // sizes that no format changes
+  using Exact = LinearVector<AnyBlocksBy8, 1>;
   struct Args : LinearArgs {
     DType dtypes[3];
     int32 blocks[2];     // of the first part; of the first two
@@ -28,16 +29,27 @@ struct MixedParts {
   }
 
   template <class Ctx>
-  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+  static WICK_INLINE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     const Part part = part_of(ctx, args);
     const uint8* x[1] = {args.x_of(0)};
-    const auto multiply = [&]<class G>() {
-      Product<G>::multiply(
-          ctx, shared, args, args.waves, args.turns, x,
-          [&](int column) { return args.row_of(column); }, 0, part.columns);
-      return true;
-    };
-    static_cast<void>(((part.dtype == F::kDType && multiply.template operator()<F>()) || ...));
+    const auto row_of = [&](int column) { return args.row_of(column); };
+    bool done = false;
+    static_cast<void>(
+        ((part.dtype == F::kDType &&
+          (void(done = Product<F>::multiply_rounded(ctx, shared, args, args.waves, args.turns, x,
+                                                    row_of, 0, part.columns)),
+           true)) ||
+         ...));
+    if (done) return;
+    WeightRows format = args.w;
+    format.dtype = part.dtype;
+    const int of_turn = Any::Exact::columns_of_block(Ctx::kWave, args.waves);
+    WICK_ROLL
+    for (int turn = 0; turn < args.turns; turn++) {
+      ctx.sync();  // the sums of the turn before are read
+      Exact::multiply(ctx, shared.exact, args, format, args.waves, x, row_of, 0,
+                      {part.columns.first + turn * of_turn, part.columns.end});
+    }
   }
 
  private:

@@ -19,7 +19,7 @@ struct RunOfX {
 
 /// sum + the weights of run r times x.
 template <class F>
-WICK_DEVICE float add_run(const UnitOfWeights<F>& w, int r, const RunOfX& x, float sum) {
+WICK_INLINE float add_run(const UnitOfWeights<F>& w, int r, const RunOfX& x, float sum) {
   using W = UnitOfWeights<F>;
   constexpr int kWords = W::kWords / W::kScales;
   WICK_UNROLL
@@ -108,9 +108,25 @@ struct RoundedVector {
 
   /// As LinearVector::multiply, in turns.
   template <class Ctx, class Weights>
-  static WICK_DEVICE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+  static WICK_INLINE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
                                    int waves, int turns, const uint8* (&x)[rows],
                                    const Weights& weights_of, int first_m, const ColumnRange& to) {
+    if (multiply_rounded(ctx, shared, args, waves, turns, x, weights_of, first_m, to)) return;
+    const int of_turn = Exact::columns_of_block(Ctx::kWave, waves);
+    WICK_ROLL
+    for (int turn = 0; turn < turns; turn++) {
+      ctx.sync();  // the sums of the turn before are read
+      Exact::multiply(ctx, shared.exact, args, waves, x, weights_of, first_m,
+                      {to.first + turn * of_turn, to.end});
+    }
+  }
+
+  /// The same; false, with no result, for an x with a number that is not rounded.
+  template <class Ctx, class Weights>
+  static WICK_INLINE bool multiply_rounded(const Ctx& ctx, Shared<Ctx>& shared,
+                                           const LinearArgs& args, int waves, int turns,
+                                           const uint8* (&x)[rows], const Weights& weights_of,
+                                           int first_m, const ColumnRange& to) {
     const int of_turn = Exact::columns_of_block(Ctx::kWave, waves);  // columns
     const int lane = ctx.wave() % waves * Ctx::kWave + ctx.lane(), lanes = waves * Ctx::kWave;
     constexpr int kOfUnit = blocks::kRun * Unit::kRuns;  // elements
@@ -122,14 +138,7 @@ struct RoundedVector {
       int is_exact = 0;
       WICK_UNROLL
       for (int i = 0; i < Ctx::kWaves; i++) is_exact |= shared.is_exact[i];
-      if (is_exact != 0) {
-        for (int turn = 0; turn < turns; turn++) {
-          ctx.sync();  // the sums of the turn before are read
-          Exact::multiply(ctx, shared.exact, args, waves, x, weights_of, first_m,
-                          {to.first + turn * of_turn, to.end});
-        }
-        return;
-      }
+      if (is_exact != 0) return false;
       const int all = (args.k - first) / kOfUnit;
       const int units = all < kUnits ? all : kUnits;
       WICK_ROLL
@@ -189,12 +198,13 @@ struct RoundedVector {
       if (m >= args.m || n >= to.end) continue;
       Exact::store(args, waves, shared.sums_of[turn], group, element, m, n);
     }
+    return true;
   }
 
  private:
   /// Rounds x from element `first` on, or finds that it may not.
   template <class Ctx>
-  static WICK_DEVICE void round(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
+  static WICK_INLINE void round(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
                                 const uint8* (&x)[rows], int first) {
     int is_exact = 0;
     for (int m = 0; m < rows; m++) {

@@ -259,6 +259,21 @@ struct BlockWeights {
     }
   }
 };
+/// Of a format that is chosen at run time.
+struct AnyBlocksBy8 {
+  static constexpr int kPack = kPart;
+  struct Pack {
+    QuantPack<kPart / 4> quants;
+    int bias;
+  };
+  static WICK_DEVICE Pack load(const WeightRows& rows, const uint8* row, int k, int) {
+    return {load_quants<kPart / 4>(rows.dtype, row, k, BlockTypes{}),
+            bias_of(rows.dtype, BlockTypes{})};
+  }
+  static WICK_DEVICE void decode(const Pack& pack, int, float (&w)[kPart]) {
+    gpu::decode(pack.quants, pack.bias, w);
+  }
+};
 struct FloatWeights {
   template <int>
   using ForRows = FloatWeights;
