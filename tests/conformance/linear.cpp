@@ -335,7 +335,7 @@ Row mixed_parts_row() {
   };
   row.dtypes.clear();
   row.geometries.clear();
-  // Blocks of 256 elements alone: every operand's k counts the same blocks.
+  // Blocks of 256 elements alone: every operand's k counts the same blocks. The first formats have one kernel.
   std::vector<DType> large;
   for (const DType dtype : kBlocks)
     if (facts_of(dtype).block_elements == 256) large.push_back(dtype);

@@ -85,7 +85,7 @@ struct MixedPartsLaunch<TypeList<F...>> {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const LinearCall linear(call);
     for (int i = 0; i < linear.num_weights; i++)
-      if (!is_block(linear.weight_dtype(i))) return "weights are not of blocks";
+      if (!((linear.weight_dtype(i) == F::kDType) || ...)) return "it has not all of these formats";
     return linear.check();
   }
   static Status run(const Call& call) {
@@ -110,11 +110,20 @@ struct MixedPartsLaunch<TypeList<F...>> {
 
 }  // namespace
 
+/// The formats that files mix, but for those of under 3 bits: a kernel with the code of all would be too
+/// large for AMD's compiler.
+using PlainTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL>;
+using LargeTypes = TypeList<Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, Q8_0, IQ4_XS>;
+
 void add_mixed_parts(KernelList& list) {
   constexpr DType kFloats[] = {DType::kBf16, DType::kF16, DType::kF32};
-  for (const DType x : kFloats)
-    add_kernel<MixedPartsLaunch<BlockTypes>, kAllFamilies>(
-        list, "rounded_vector", {kLinearMixedParts, x, kKernelRoundsInputs}, DType::kU8);
+  for (const DType x : kFloats) {
+    const Signature signature{kLinearMixedParts, x, kKernelRoundsInputs};
+    add_kernel<MixedPartsLaunch<LargeTypes>, kAllFamilies>(list, "rounded_vector", signature,
+                                                           DType::kU8);
+    add_kernel<MixedPartsLaunch<PlainTypes>, kAllFamilies>(list, "rounded_vector_plain", signature,
+                                                           DType::kU8);
+  }
 }
 
 }  // namespace wick::gpu
