@@ -62,6 +62,12 @@ inline constexpr int kByteBias = kHasQuantTable<F> || F::kBits == 8 ? 128 : F::k
 
 #if defined(__AVX512F__)
 
+/// Neighbouring steps whose quants have bytes in common.
+template <class F>
+inline constexpr int kStepsOfBytes = ByteOrder<F>::kParts == 2 || F::kBits == 8 ? 1
+                                     : F::kLowBits == 2                         ? 4
+                                                                                : 2;
+
 /// For each step the groups of its lanes.
 template <class F>
 struct LaneGroups {
@@ -89,8 +95,8 @@ struct FieldWords {
 
 /// sum + products of unsigned and signed bytes, four a lane. The instruction is not in x86-64-v4:
 /// hence the assembly.
-WICK_HD __m512i add_fours(__m512i quants, const int8* x, __m512i sum) {
-  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(quants), "m"(*reinterpret_cast<const __m512i*>(x)));
+WICK_HD __m512i add_fours(__m512i quants, __m512i x, __m512i sum) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(quants), "v"(x));
   return sum;
 }
 WICK_HD __m512i load_64(const uint8* from) { return _mm512_loadu_si512(from); }
@@ -108,9 +114,27 @@ WICK_HD __m512i twice_32(const uint8* from) {
 WICK_HD __m256i lower_half(__m512i x) {
   return __m256i(__builtin_shufflevector(__v8di(x), __v8di(x), 0, 1, 2, 3));
 }
+/// Lanes of 16 bits of 16 bytes each of four blocks: a word of the first 64 bytes, or 32 + a word
+/// of the last 64.
+template <int stride, int field>
+struct FourWords {
+  alignas(64) int16 of[32];
+  constexpr FourWords() : of() {
+    for (int lane = 0; lane < 32; lane++) {
+      const int word = (lane / 8 * stride + field) / 2 + lane % 8;
+      of[lane] = int16(word < 32 ? word : 32 + word - (4 * stride - 64) / 2);
+    }
+  }
+};
 /// 16 bytes each of four blocks.
-template <int stride>
-WICK_HD __m512i four_16(const uint8* from) {
+template <int stride, int field>
+WICK_HD __m512i four_16(const uint8* block) {
+  if constexpr (stride % 2 == 0 && field % 2 == 0) {
+    static constexpr FourWords<stride, field> words;
+    return _mm512_permutex2var_epi16(load_64(block), _mm512_load_si512(words.of),
+                                     load_64(block + 4 * stride - 64));
+  }
+  const uint8* const from = block + field;
   const auto at = [from](int i) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * stride));
   };
@@ -140,7 +164,7 @@ struct StepQuants {
       constexpr int kStride = is_large ? 16 : kBlockBytes<F>;
       const uint8* const first = unit + s * 4 * kStride;
       const __m512i bytes =
-          is_large ? load_64(first + F::low(0).byte) : four_16<kStride>(first + F::low(0).byte);
+          is_large ? load_64(first + F::low(0).byte) : four_16<kStride, F::low(0).byte>(first);
       of[0] = lower_bits(bytes, 15);
       of[1] = upper_bits<4>(bytes, 15);
       if constexpr (kHasQuantTable<F>) {

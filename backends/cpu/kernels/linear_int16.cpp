@@ -212,14 +212,16 @@ WICK_HD void each_step(std::integer_sequence<int, step...>, Use use) {
   (use.template operator()<step>(), ...);
 }
 
-/// Row n of the weights by all of x's, which are xs at most, packed as bytes.
-template <class F, int xs>
-WICK_HD void byte_dots(const LinearTile& t, int64 n, RowSums<xs>& sums) {
+/// Rows n, n + apart ... of the weights, which share loads of x, by all of x's, which are xs at
+/// most, packed as bytes.
+template <class F, int rows, int xs>
+WICK_HD void byte_dots(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][rows]) {
   using Order = ByteOrder<F>;
   // The scales of small blocks are read for the lanes of a step, others for a unit.
   constexpr bool kByLanes = kBlockElements<F> == kRun;
   constexpr bool kAddsOffsets = !kCorrects<F>;
   constexpr int kUnitBytes = kUnitBlocks<F> * kBlockBytes<F>;
+  constexpr int kTogether = kStepsOfBytes<F>;
   using S = Scales<F>;
   const auto vector_of = [](const auto& parts) __attribute__((always_inline)) {
     if constexpr (kUnitGroups<F> == 8)
@@ -233,102 +235,146 @@ WICK_HD void byte_dots(const LinearTile& t, int64 n, RowSums<xs>& sums) {
     else
       return _mm512_loadu_ps(from);
   };
-  const uint8* w = static_cast<const uint8*>(t.w) + n * t.w_n;
+  const uint8* w[rows];
+  for (int r = 0; r < rows; r++) w[r] = static_cast<const uint8*>(t.w) + (n + r * apart) * t.w_n;
   const char* x[xs];
   for (int m = 0; m < xs; m++) x[m] = t.x + smaller(m, t.m - 1) * t.x_m;
-  __m512 total[xs], offsets[xs];
+  __m512 total[rows][xs], offsets[rows][xs];
 #pragma GCC unroll 8
-  for (int m = 0; m < xs; m++) total[m] = offsets[m] = _mm512_setzero_ps();
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+    for (int m = 0; m < xs; m++) total[r][m] = offsets[r][m] = _mm512_setzero_ps();
   const int64 blocks = t.k / kBlockElements<F>;
-  for (int64 unit = 0; unit * kUnitBlocks<F> < blocks; unit++, w += kUnitBytes) {
-    fetch_ahead<kUnitBytes>(w);
-    const uint8* from = w;
-    alignas(64) uint8 padded[kUnitBytes];
-    if (const int64 left = blocks - unit * kUnitBlocks<F>; left < kUnitBlocks<F>) {
-      memset(padded, 0, sizeof padded);
-      memcpy(padded, w, size_t(left * kBlockBytes<F>));
-      from = padded;
-    }
-    [[maybe_unused]] __m512 scales[xs];
-    if constexpr (!kByLanes) {
-      S of;
-      of.read(from, kUnitBlocks<F>);
-      const __m512 scale = vector_of(of.scale);
+  alignas(64) uint8 padded[rows][kUnitBytes];
+  for (int64 unit = 0; unit * kUnitBlocks<F> < blocks; unit++) {
 #pragma GCC unroll 8
-      for (int m = 0; m < xs; m++) {
-        const float* const steps = steps_of<F>(x[m], t.k, unit);
-        scales[m] = _mm512_mul_ps(scale, load_groups(steps));
-        if constexpr (kAddsOffsets) {
-          const __m512 sums = load_groups(steps + kUnitGroups<F>);
-          if constexpr (F::kHasOffset)
-            offsets[m] = _mm512_fmadd_ps(vector_of(of.offset), sums, offsets[m]);
-          else
-            offsets[m] = _mm512_fmadd_ps(scale, sums, offsets[m]);
+    for (int r = 0; r < rows; r++) fetch_ahead<kUnitBytes, rows == 1 ? 2048 : 1024>(w[r]);
+    if (const int64 left = blocks - unit * kUnitBlocks<F>; left < kUnitBlocks<F>) {
+      for (int r = 0; r < rows; r++) {
+        memset(padded[r], 0, sizeof padded[r]);
+        memcpy(padded[r], w[r], size_t(left * kBlockBytes<F>));
+        w[r] = padded[r];
+      }
+    }
+    [[maybe_unused]] __m512 scales[rows][xs];
+    if constexpr (!kByLanes) {
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; r++) {
+        S of;
+        of.read(w[r], kUnitBlocks<F>);
+        const __m512 scale = vector_of(of.scale);
+#pragma GCC unroll 8
+        for (int m = 0; m < xs; m++) {
+          const float* const steps = steps_of<F>(x[m], t.k, unit);
+          scales[r][m] = _mm512_mul_ps(scale, load_groups(steps));
+          if constexpr (kAddsOffsets) {
+            const __m512 sums = load_groups(steps + kUnitGroups<F>);
+            if constexpr (F::kHasOffset)
+              offsets[r][m] = _mm512_fmadd_ps(vector_of(of.offset), sums, offsets[r][m]);
+            else
+              offsets[r][m] = _mm512_fmadd_ps(scale, sums, offsets[r][m]);
+          }
         }
       }
     }
     each_step(
-        std::make_integer_sequence<int, Order::kSteps>(), [&]<int s>() __attribute__((
-                                                              always_inline)) {
-          StepQuants<F> quants;
-          quants.template load<s>(from);
-          const __m512i groups = _mm512_load_si512(kLaneGroups<F>.of[s]);
-          [[maybe_unused]] __m512 lane_scale, lane_offset;
-          if constexpr (kByLanes) lane_scale = lanes_of_field<F, 0, s>(from);
-          if constexpr (kByLanes && F::kHasOffset) lane_offset = lanes_of_field<F, 2, s>(from);
+        std::make_integer_sequence<int, Order::kSteps / kTogether>(),
+        [&]<int pair>() __attribute__((always_inline)) {
 #pragma GCC unroll 8
-          for (int m = 0; m < xs; m++) {
-            const int8* const high = bytes_of(x[m], unit) + s * 64 * Order::kParts;
-            __m512i sum = _mm512_setzero_si512();
+          for (int r = 0; r < rows; r++)
+            each_step(
+                std::make_integer_sequence<int, kTogether>(), [&]<int of_pair>() __attribute__((
+                                                                  always_inline)) {
+                  constexpr int s = pair * kTogether + of_pair;
+                  StepQuants<F> quants;
+                  quants.template load<s>(w[r]);
+                  const __m512i groups = _mm512_load_si512(kLaneGroups<F>.of[s]);
+                  [[maybe_unused]] __m512 lane_scale, lane_offset;
+                  if constexpr (kByLanes) lane_scale = lanes_of_field<F, 0, s>(w[r]);
+                  if constexpr (kByLanes && F::kHasOffset)
+                    lane_offset = lanes_of_field<F, 2, s>(w[r]);
+#pragma GCC unroll 8
+                  for (int m = 0; m < xs; m++) {
+                    const auto* const high = reinterpret_cast<const uint8*>(bytes_of(x[m], unit)) +
+                                             s * 64 * Order::kParts;
+                    __m512i sum = _mm512_setzero_si512();
 #pragma GCC unroll 2
-            for (int part = 0; part < Order::kParts; part++)
-              sum = add_fours(quants.of[part], high + part * 64, sum);
-            sum = _mm512_maskz_slli_epi32(0xffff, sum, 8);
-            if constexpr (kCorrects<F>)
-              sum = _mm512_add_epi32(
-                  sum, _mm512_loadu_si512(corrections_of<F>(x[m], t.k, unit) + s * 16));
+                    for (int part = 0; part < Order::kParts; part++)
+                      sum = add_fours(quants.of[part], load_64(high + part * 64), sum);
+                    sum = _mm512_maskz_slli_epi32(0xffff, sum, 8);
+                    if constexpr (kCorrects<F>)
+                      sum = _mm512_add_epi32(
+                          sum, _mm512_loadu_si512(corrections_of<F>(x[m], t.k, unit) + s * 16));
 #pragma GCC unroll 2
-            for (int part = 0; part < Order::kParts; part++)
-              sum = add_fours(quants.of[part], high + kUnit + part * 64, sum);
-            __m512 scale;
-            if constexpr (kByLanes) {
-              const float* const steps = steps_of<F>(x[m], t.k, unit);
-              scale = _mm512_mul_ps(
-                  lane_scale, _mm512_maskz_permutexvar_ps(0xffff, groups, load_groups(steps)));
-              if constexpr (kAddsOffsets)
-                offsets[m] =
-                    _mm512_fmadd_ps(lane_offset,
-                                    _mm512_maskz_permutexvar_ps(
-                                        0xffff, groups, load_groups(steps + kUnitGroups<F>)),
-                                    offsets[m]);
-            } else {
-              scale = _mm512_maskz_permutexvar_ps(0xffff, groups, scales[m]);
-            }
-            total[m] = _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(0xffff, sum), scale, total[m]);
-          }
+                    for (int part = 0; part < Order::kParts; part++)
+                      sum = add_fours(quants.of[part], load_64(high + kUnit + part * 64), sum);
+                    __m512 scale;
+                    if constexpr (kByLanes) {
+                      const float* const steps = steps_of<F>(x[m], t.k, unit);
+                      scale = _mm512_mul_ps(lane_scale, _mm512_maskz_permutexvar_ps(
+                                                            0xffff, groups, load_groups(steps)));
+                      if constexpr (kAddsOffsets)
+                        offsets[r][m] = _mm512_fmadd_ps(
+                            lane_offset,
+                            _mm512_maskz_permutexvar_ps(0xffff, groups,
+                                                        load_groups(steps + kUnitGroups<F>)),
+                            offsets[r][m]);
+                    } else {
+                      scale = _mm512_maskz_permutexvar_ps(0xffff, groups, scales[r][m]);
+                    }
+                    total[r][m] =
+                        _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(0xffff, sum), scale, total[r][m]);
+                  }
+                });
         });
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) w[r] += kUnitBytes;
   }
 #pragma GCC unroll 8
-  for (int m = 0; m < xs; m++) {
-    __m512 all = total[m];
-    if constexpr (kAddsOffsets) {
-      // A group's offset is in each of its four lanes if it is read by lanes.
-      constexpr float kFactor = !F::kHasOffset ? -F::kBias : kByLanes ? 0.25f : 1;
-      all = _mm512_fmadd_ps(offsets[m], _mm512_set1_ps(kFactor), all);
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+    for (int m = 0; m < xs; m++) {
+      __m512 all = total[r][m];
+      if constexpr (kAddsOffsets) {
+        // A group's offset is in each of its four lanes if it is read by lanes.
+        constexpr float kFactor = !F::kHasOffset ? -F::kBias : kByLanes ? 0.25f : 1;
+        all = _mm512_fmadd_ps(offsets[r][m], _mm512_set1_ps(kFactor), all);
+      }
+      sums[m][r] = L(hn::Vec<hn::ScalableTag<float>>{all});
     }
-    sums[m] = L(hn::Vec<hn::ScalableTag<float>>{all});
-  }
 }
 
 template <class F, int xs>
 void all_byte_dots(const LinearTile& t) {
   each_row<xs>(
-      t, [&](int64 n, RowSums<xs> & sums)
-             __attribute__((always_inline)) { byte_dots<F, xs>(t, n, sums); });
+      t, [&](int64 n, RowSums<xs> & sums) __attribute__((always_inline)) {
+        L of_row[xs][1];
+        byte_dots<F, 1, xs>(t, n, 0, of_row);
+        for (int m = 0; m < xs; m++) sums[m] = of_row[m][0];
+      });
+}
+/// One row of x. Rows of each quarter of the weights go together: they share loads of x, and the
+/// processor's prefetch follows four places that are apart as well as one.
+template <class F>
+void all_byte_dots_of_one(const LinearTile& t) {
+  constexpr int kRows = 4;
+  const int64 quarter = t.n / kRows;
+  for (int64 n = 0; n < quarter; n++) {
+    L lanes[1][kRows];
+    byte_dots<F, kRows, 1>(t, n, quarter, lanes);
+    alignas(16) float y[kRows];
+    sum_across_four(lanes[0], y);
+    for (int r = 0; r < kRows; r++) t.y[n + r * quarter] = y[r];
+  }
+  LinearTile rest = t;
+  rest.w = static_cast<const uint8*>(t.w) + quarter * kRows * t.w_n;
+  rest.y = t.y + quarter * kRows;
+  rest.n = t.n % kRows;
+  all_byte_dots<F, 1>(rest);
 }
 template <class F>
 void few_bytes(const LinearTile& t) {
-  if (t.m == 1) return all_byte_dots<F, 1>(t);
+  if (t.m == 1) return all_byte_dots_of_one<F>(t);
   if (t.m == 2) return all_byte_dots<F, 2>(t);
   if (t.m <= 4) return all_byte_dots<F, 4>(t);
   return all_byte_dots<F, 8>(t);

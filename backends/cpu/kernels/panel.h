@@ -7,14 +7,13 @@
 
 namespace wick::cpu::WICK_ISA {
 
-/// Fetches the cache lines of the `bytes` weights that come 2 KiB after w: the processor's own
-/// prefetch stops at pages.
-template <int bytes>
+/// Fetches the cache lines of the `bytes` weights that come `ahead` bytes after w: the processor's
+/// own prefetch stops at pages.
+template <int bytes, int ahead = 2048>
 WICK_HD void fetch_ahead(const uint8* w) {
-  constexpr int kAhead = 2048;
 #pragma GCC unroll 8
   for (int line = 0; line < bytes; line += 64)
-    _mm_prefetch(reinterpret_cast<const char*>(w) + kAhead + line, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(w) + ahead + line, _MM_HINT_T0);
 }
 
 /// `most` elements of 32 bits of as many rows as a vector has lanes: rows i, i + 4 ... lie beside
