@@ -41,14 +41,23 @@ struct ByteOrder {
 /// Whether F has the products of this file.
 template <class F>
 inline constexpr bool kHasBytes = !kHasOctets<F>;
-/// Whether x has a correction for each lane: -bias times the sum of its elements, because the bytes
-/// of the quants have a bias.
+/// Whether the products of few rows on AVX2 read the runs of x as their even elements, then the odd
+/// ones (linear_words.h).
+template <class F>
+inline constexpr bool kHasWords =
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    !kHasOctets<F>;
+#else
+    false;
+#endif
+/// Whether x has a correction for each lane: -kByteBias times the sum of its elements, because the
+/// quants are unsigned.
 template <class F>
 inline constexpr bool kCorrects =
 #if defined(__AVX512F__)
     kHasBytes<F> && !F::kHasOffset && F::kGroup == 32;
 #else
-    false;
+    kHasWords<F>&& kHasQuantTable<F>;
 #endif
 /// The factor of the quants of group g: q4_k and q2_k leave them at their bits of a byte.
 template <class F>
@@ -114,34 +123,39 @@ WICK_HD __m512i twice_32(const uint8* from) {
 WICK_HD __m256i lower_half(__m512i x) {
   return __m256i(__builtin_shufflevector(__v8di(x), __v8di(x), 0, 1, 2, 3));
 }
-/// Lanes of 16 bits of 16 bytes each of four blocks: a word of the first 64 bytes, or 32 + a word
-/// of the last 64.
-template <int stride, int field>
-struct FourWords {
+/// The words of four blocks' quants: places in the first 64 bytes; of blocks of 17 bytes, places in
+/// the 64 bytes after the first and, for odd blocks, in the last 64.
+template <class F>
+struct QuantWords {
   alignas(64) int16 of[32];
-  constexpr FourWords() : of() {
+  constexpr QuantWords() : of() {
     for (int lane = 0; lane < 32; lane++) {
-      const int word = (lane / 8 * stride + field) / 2 + lane % 8;
-      of[lane] = int16(word < 32 ? word : 32 + word - (4 * stride - 64) / 2);
+      const int block = lane / 8, first = block * kBlockBytes<F> + F::low(0).byte;
+      const int before = kBlockBytes<F> % 2 == 0 ? 0 : block % 2 == 0 ? 1 : 4 - 64;
+      of[lane] = int16((first - before) / 2 + lane % 8);
     }
   }
 };
-/// 16 bytes each of four blocks.
-template <int stride, int field>
-WICK_HD __m512i four_16(const uint8* block) {
-  if constexpr (stride % 2 == 0 && field % 2 == 0) {
-    static constexpr FourWords<stride, field> words;
-    return _mm512_permutex2var_epi16(load_64(block), _mm512_load_si512(words.of),
-                                     load_64(block + 4 * stride - 64));
+/// The 16 bytes of quants of each of four blocks. head: their first 64 bytes.
+template <class F>
+WICK_HD __m512i four_16(const uint8* block, __m512i head) {
+  constexpr int kStride = kBlockBytes<F>, kAt = F::low(0).byte;
+  static constexpr QuantWords<F> words;
+  const __m512i index = _mm512_load_si512(words.of);
+  if constexpr (kStride % 2 == 1) {
+    static_assert(kStride == 17 && kAt == 1);
+    return _mm512_permutex2var_epi16(load_64(block + 1), index, load_64(block + 4));
   }
-  const uint8* const from = block + field;
-  const auto at = [from](int i) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * stride));
+  const auto with = [block](__m512i quants, int i) __attribute__((always_inline)) {
+    const auto* const at = reinterpret_cast<const __m128i*>(block + i * kStride + kAt);
+    return _mm512_mask_broadcast_i32x4(quants, __mmask16(15 << 4 * i), _mm_loadu_si128(at));
   };
-  __m512i all = _mm512_castsi128_si512(at(0));
-  all = _mm512_inserti32x4(all, at(1), 1);
-  all = _mm512_inserti32x4(all, at(2), 2);
-  return _mm512_inserti32x4(all, at(3), 3);
+  constexpr int kInHead = (64 - kAt - 16) / kStride + 1;
+  static_assert(kInHead >= 2);
+  __m512i quants = _mm512_maskz_permutexvar_epi16(0xffffffff, index, head);
+  if constexpr (kInHead < 3) quants = with(quants, 2);
+  if constexpr (kInHead < 4) quants = with(quants, 3);
+  return quants;
 }
 WICK_HD __m512i lower_bits(__m512i bytes, int mask) {
   return _mm512_and_si512(bytes, set_bytes(mask));
@@ -157,14 +171,18 @@ struct StepQuants {
   using Order = ByteOrder<F>;
   __m512i of[Order::kParts];
 
+  /// head: the first 64 bytes of the step, if blocks are small.
   template <int s>
-  WICK_HD void load(const uint8* unit) {
+  WICK_HD void load(const uint8* unit, __m512i head) {
     if constexpr (Order::kParts == 2) {
       constexpr bool is_large = kBlockElements<F> == 256;
       constexpr int kStride = is_large ? 16 : kBlockBytes<F>;
       const uint8* const first = unit + s * 4 * kStride;
-      const __m512i bytes =
-          is_large ? load_64(first + F::low(0).byte) : four_16<kStride, F::low(0).byte>(first);
+      __m512i bytes;
+      if constexpr (is_large)
+        bytes = load_64(first + F::low(0).byte);
+      else
+        bytes = four_16<F>(first, head);
       of[0] = lower_bits(bytes, 15);
       of[1] = upper_bits<4>(bytes, 15);
       if constexpr (kHasQuantTable<F>) {
@@ -224,41 +242,22 @@ struct StepQuants {
   }
 };
 
-/// The f16 field, or the e8m0 scale, of the blocks of step s, for each lane.
+/// The f16 field of the blocks of step s, for each lane. head: the first 64 bytes of these blocks.
 template <class F, int field, int s>
-WICK_HD __m512 lanes_of_field(const uint8* unit) {
+WICK_HD __m512 lanes_of_field(const uint8* unit, __m512i head) {
   using Order = ByteOrder<F>;
   constexpr int kBlocks = 8 / Order::kSteps, kBytes = kBlocks * kBlockBytes<F>;
+  constexpr int kLast = (kBlocks - 1) * kBlockBytes<F> + field;  // of the last block
   static constexpr FieldWords<F, field> words;
-  constexpr int kLast = ((kBlocks - 1) * kBlockBytes<F> + field) / 2;
-  const uint8* const first = unit + s * kBytes;
   const __m512i index = _mm512_load_si512(words.of);
-  __m512i found;
-  if constexpr (kLast < 32) {
-    found = _mm512_maskz_permutexvar_epi16(0xffffffff, index, load_64(first));
-  } else {  // the last word is in the last 64 bytes
-    constexpr int kSkipped = (kBytes - 64) / 2;
-    const __m512i later = _mm512_add_epi16(index, _mm512_set1_epi16(32 - kSkipped));
-    const __mmask32 is_later = _mm512_cmpgt_epi16_mask(index, _mm512_set1_epi16(31));
-    found =
-        _mm512_permutex2var_epi16(load_64(first), _mm512_mask_blend_epi16(is_later, index, later),
-                                  load_64(first + kBytes - 64));
+  const __m512i found = _mm512_maskz_permutexvar_epi16(0xffffffff, index, head);
+  __m256i halves = lower_half(found);
+  if constexpr (kLast + 2 > 64) {
+    const short last = short(unit[s * kBytes + kLast] | unit[s * kBytes + kLast + 1] << 8);
+    halves =
+        _mm256_mask_set1_epi16(halves, __mmask16(0xffff << (kBlocks - 1) * (16 / kBlocks)), last);
   }
-  const __m256i lower = lower_half(found);
-  if constexpr (kSame<F, MXFP4>) {
-    // Blocks 1 and 3 begin at the upper byte of a word.
-    const __m256i shifts = _mm256_set_epi16(8, 8, 8, 8, 0, 0, 0, 0, 8, 8, 8, 8, 0, 0, 0, 0);
-    const __m256i e = _mm256_and_si256(_mm256_srlv_epi16(lower, shifts), _mm256_set1_epi16(255));
-    // The upper 16 bits of the scales.
-    const __m256i normal = _mm256_slli_epi16(_mm256_sub_epi16(e, _mm256_set1_epi16(1)), 7);
-    const __m256i small = _mm256_sllv_epi16(_mm256_set1_epi16(0x0020), e);
-    const __m256i upper =
-        _mm256_mask_mov_epi16(normal, _mm256_cmplt_epi16_mask(e, _mm256_set1_epi16(2)), small);
-    return _mm512_castsi512_ps(
-        _mm512_maskz_slli_epi32(0xffff, _mm512_maskz_cvtepu16_epi32(0xffff, upper), 16));
-  } else {
-    return _mm512_maskz_cvtph_ps(0xffff, lower);
-  }
+  return _mm512_maskz_cvtph_ps(0xffff, halves);
 }
 
 #endif  // AVX-512

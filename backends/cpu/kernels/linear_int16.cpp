@@ -13,6 +13,7 @@
 #include "kernels/activation.h"
 #include "kernels/kernels.h"
 #include "kernels/linear_packed.h"
+#include "kernels/linear_words.h"
 #include "kernels/panel.h"
 #include "wick/abi/ops/matmul.h"
 
@@ -217,26 +218,10 @@ WICK_HD void each_step(std::integer_sequence<int, step...>, Use use) {
 template <class F, int rows, int xs>
 WICK_HD void byte_dots(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][rows]) {
   using Order = ByteOrder<F>;
-  // The scales of small blocks are read for the lanes of a step, others for a unit.
-  constexpr bool kByLanes = kBlockElements<F> == kRun;
+  // f16 scales of small blocks are read for the lanes of a step, others for a unit.
+  constexpr bool kByLanes = kBlockElements<F> == kRun && !kSame<F, MXFP4>;
   constexpr bool kAddsOffsets = !kCorrects<F>;
   constexpr int kUnitBytes = kUnitBlocks<F> * kBlockBytes<F>;
-  constexpr int kTogether = kStepsOfBytes<F>;
-  using S = Scales<F>;
-  const auto vector_of = [](const auto& parts) __attribute__((always_inline)) {
-    if constexpr (kUnitGroups<F> == 8)
-      return _mm512_maskz_broadcast_f32x8(0x00ff, parts[0].raw);
-    else
-      return parts[0].raw;
-  };
-  const auto load_groups = [](const float* from) __attribute__((always_inline)) {
-    if constexpr (kUnitGroups<F> == 8)
-      return _mm512_maskz_loadu_ps(0x00ff, from);
-    else
-      return _mm512_loadu_ps(from);
-  };
-  const uint8* w[rows];
-  for (int r = 0; r < rows; r++) w[r] = static_cast<const uint8*>(t.w) + (n + r * apart) * t.w_n;
   const char* x[xs];
   for (int m = 0; m < xs; m++) x[m] = t.x + smaller(m, t.m - 1) * t.x_m;
   __m512 total[rows][xs], offsets[rows][xs];
@@ -245,123 +230,156 @@ WICK_HD void byte_dots(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][
 #pragma GCC unroll 8
     for (int m = 0; m < xs; m++) total[r][m] = offsets[r][m] = _mm512_setzero_ps();
   const int64 blocks = t.k / kBlockElements<F>;
+  const uint8* next = static_cast<const uint8*>(t.w) + n * t.w_n;
   alignas(64) uint8 padded[rows][kUnitBytes];
-  for (int64 unit = 0; unit * kUnitBlocks<F> < blocks; unit++) {
+  for (int64 unit = 0; unit * kUnitBlocks<F> < blocks; unit++, next += kUnitBytes) {
+    const uint8* w = next;
+    int64 stride = apart * t.w_n;  // of the rows
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) fetch_ahead<kUnitBytes, rows == 1 ? 2048 : 1024>(w[r]);
+    for (int r = 0; r < rows; r++) fetch_ahead<kUnitBytes, rows == 1 ? 2048 : 1024>(w + r * stride);
     if (const int64 left = blocks - unit * kUnitBlocks<F>; left < kUnitBlocks<F>) {
-      for (int r = 0; r < rows; r++) {
-        memset(padded[r], 0, sizeof padded[r]);
-        memcpy(padded[r], w[r], size_t(left * kBlockBytes<F>));
-        w[r] = padded[r];
-      }
+      memset(padded, 0, sizeof padded);
+      for (int r = 0; r < rows; r++)
+        memcpy(padded[r], w + r * stride, size_t(left * kBlockBytes<F>));
+      w = padded[0], stride = kUnitBytes;
     }
     [[maybe_unused]] __m512 scales[rows][xs];
     if constexpr (!kByLanes) {
 #pragma GCC unroll 8
       for (int r = 0; r < rows; r++) {
-        S of;
-        of.read(w[r], kUnitBlocks<F>);
-        const __m512 scale = vector_of(of.scale);
+        UnitScales<F> of;
+        of.read(w + r * stride);
 #pragma GCC unroll 8
-        for (int m = 0; m < xs; m++) {
-          const float* const steps = steps_of<F>(x[m], t.k, unit);
-          scales[r][m] = _mm512_mul_ps(scale, load_groups(steps));
-          if constexpr (kAddsOffsets) {
-            const __m512 sums = load_groups(steps + kUnitGroups<F>);
-            if constexpr (F::kHasOffset)
-              offsets[r][m] = _mm512_fmadd_ps(vector_of(of.offset), sums, offsets[r][m]);
-            else
-              offsets[r][m] = _mm512_fmadd_ps(scale, sums, offsets[r][m]);
-          }
-        }
+        for (int m = 0; m < xs; m++)
+          scales[r][m] = of.times(steps_of<F>(x[m], t.k, unit), offsets[r][m]);
       }
     }
     each_step(
-        std::make_integer_sequence<int, Order::kSteps / kTogether>(),
-        [&]<int pair>() __attribute__((always_inline)) {
+        std::make_integer_sequence<int, Order::kSteps>(), [&]<int s>() __attribute__((
+                                                              always_inline)) {
+          StepQuants<F> quants[rows];
+          [[maybe_unused]] __m512 lane_scale[rows], lane_offset[rows];
 #pragma GCC unroll 8
-          for (int r = 0; r < rows; r++)
-            each_step(
-                std::make_integer_sequence<int, kTogether>(), [&]<int of_pair>() __attribute__((
-                                                                  always_inline)) {
-                  constexpr int s = pair * kTogether + of_pair;
-                  StepQuants<F> quants;
-                  quants.template load<s>(w[r]);
-                  const __m512i groups = _mm512_load_si512(kLaneGroups<F>.of[s]);
-                  [[maybe_unused]] __m512 lane_scale, lane_offset;
-                  if constexpr (kByLanes) lane_scale = lanes_of_field<F, 0, s>(w[r]);
-                  if constexpr (kByLanes && F::kHasOffset)
-                    lane_offset = lanes_of_field<F, 2, s>(w[r]);
+          for (int r = 0; r < rows; r++) {
+            const uint8* const of_row = w + r * stride;
+            __m512i head = _mm512_setzero_si512();
+            if constexpr (kByLanes) {
+              head = load_64(of_row + s * kUnitBytes / Order::kSteps);
+              asm("" : "+v"(head));  // one load: most cross a cache line
+            }
+            quants[r].template load<s>(of_row, head);
+            if constexpr (kByLanes) lane_scale[r] = lanes_of_field<F, 0, s>(of_row, head);
+            if constexpr (kByLanes && kAddsOffsets)
+              lane_offset[r] = lanes_of_field<F, 2, s>(of_row, head);
+          }
+          const __m512i groups = _mm512_load_si512(kLaneGroups<F>.of[s]);
 #pragma GCC unroll 8
-                  for (int m = 0; m < xs; m++) {
-                    const auto* const high = reinterpret_cast<const uint8*>(bytes_of(x[m], unit)) +
-                                             s * 64 * Order::kParts;
-                    __m512i sum = _mm512_setzero_si512();
+          for (int m = 0; m < xs; m++) {
+            // Low bytes have sums of their own if these begin with the corrections.
+            __m512i high[rows], low[rows];
+#pragma GCC unroll 8
+            for (int r = 0; r < rows; r++) {
+              high[r] = _mm512_setzero_si512();
+              if constexpr (kCorrects<F>)
+                low[r] = _mm512_loadu_si512(corrections_of<F>(x[m], t.k, unit) + s * 16);
+            }
+            const auto* const bytes =
+                reinterpret_cast<const uint8*>(bytes_of(x[m], unit)) + s * 64 * Order::kParts;
+            const auto add_to = [&](__m512i(&sums)[rows], const uint8* from)
+                __attribute__((always_inline)) {
 #pragma GCC unroll 2
-                    for (int part = 0; part < Order::kParts; part++)
-                      sum = add_fours(quants.of[part], load_64(high + part * 64), sum);
-                    sum = _mm512_maskz_slli_epi32(0xffff, sum, 8);
-                    if constexpr (kCorrects<F>)
-                      sum = _mm512_add_epi32(
-                          sum, _mm512_loadu_si512(corrections_of<F>(x[m], t.k, unit) + s * 16));
-#pragma GCC unroll 2
-                    for (int part = 0; part < Order::kParts; part++)
-                      sum = add_fours(quants.of[part], load_64(high + kUnit + part * 64), sum);
-                    __m512 scale;
-                    if constexpr (kByLanes) {
-                      const float* const steps = steps_of<F>(x[m], t.k, unit);
-                      scale = _mm512_mul_ps(lane_scale, _mm512_maskz_permutexvar_ps(
-                                                            0xffff, groups, load_groups(steps)));
-                      if constexpr (kAddsOffsets)
-                        offsets[r][m] = _mm512_fmadd_ps(
-                            lane_offset,
-                            _mm512_maskz_permutexvar_ps(0xffff, groups,
-                                                        load_groups(steps + kUnitGroups<F>)),
-                            offsets[r][m]);
-                    } else {
-                      scale = _mm512_maskz_permutexvar_ps(0xffff, groups, scales[r][m]);
-                    }
-                    total[r][m] =
-                        _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(0xffff, sum), scale, total[r][m]);
-                  }
-                });
+              for (int part = 0; part < Order::kParts; part++) {
+                const __m512i of_part = load_64(from + part * 64);
+#pragma GCC unroll 8
+                for (int r = 0; r < rows; r++)
+                  sums[r] = add_fours(quants[r].of[part], of_part, sums[r]);
+              }
+            };
+            add_to(high, bytes);
+            if constexpr (kCorrects<F>) add_to(low, bytes + kUnit);
+#pragma GCC unroll 8
+            for (int r = 0; r < rows; r++) {
+              high[r] = _mm512_maskz_slli_epi32(0xffff, high[r], 8);
+              if constexpr (kCorrects<F>) high[r] = _mm512_add_epi32(high[r], low[r]);
+            }
+            if constexpr (!kCorrects<F>) add_to(high, bytes + kUnit);
+            [[maybe_unused]] __m512 of_steps, of_sums;
+            if constexpr (kByLanes) {
+              const float* const steps = steps_of<F>(x[m], t.k, unit);
+              of_steps =
+                  _mm512_maskz_permutexvar_ps(0xffff, groups, _mm512_maskz_loadu_ps(0x00ff, steps));
+              if constexpr (kAddsOffsets)
+                of_sums = _mm512_maskz_permutexvar_ps(
+                    0xffff, groups, _mm512_maskz_loadu_ps(0x00ff, steps + kUnitGroups<F>));
+            }
+#pragma GCC unroll 8
+            for (int r = 0; r < rows; r++) {
+              __m512 scale;
+              if constexpr (kByLanes) {
+                scale = _mm512_mul_ps(lane_scale[r], of_steps);
+                if constexpr (kAddsOffsets)
+                  offsets[r][m] = _mm512_fmadd_ps(lane_offset[r], of_sums, offsets[r][m]);
+              } else {
+                scale = _mm512_maskz_permutexvar_ps(0xffff, groups, scales[r][m]);
+              }
+              total[r][m] =
+                  _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(0xffff, high[r]), scale, total[r][m]);
+            }
+          }
         });
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) w[r] += kUnitBytes;
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 8
     for (int m = 0; m < xs; m++) {
       __m512 all = total[r][m];
-      if constexpr (kAddsOffsets) {
-        // A group's offset is in each of its four lanes if it is read by lanes.
-        constexpr float kFactor = !F::kHasOffset ? -F::kBias : kByLanes ? 0.25f : 1;
-        all = _mm512_fmadd_ps(offsets[r][m], _mm512_set1_ps(kFactor), all);
-      }
+      if constexpr (!kByLanes)
+        all = _mm512_add_ps(all, UnitScales<F>::of_sum(offsets[r][m]));
+      else if constexpr (kAddsOffsets)  // a group's offset is in each of its four lanes
+        all = _mm512_fmadd_ps(offsets[r][m], _mm512_set1_ps(0.25f), all);
       sums[m][r] = L(hn::Vec<hn::ScalableTag<float>>{all});
     }
 }
 
-template <class F, int xs>
-void all_byte_dots(const LinearTile& t) {
+template <class F>
+struct ByteDots {
+  template <int rows, int xs>
+  static WICK_HD void add(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][rows]) {
+    byte_dots<F, rows, xs>(t, n, apart, sums);
+  }
+};
+#endif
+
+#if defined(__AVX2__) && !defined(__AVX512F__)
+template <class F>
+struct WordDots {
+  template <int rows, int xs>
+  static WICK_HD void add(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][rows]) {
+    word_dots<F, rows, xs>(t, n, apart, sums);
+  }
+};
+#endif
+
+// ---- few rows of x, by Dots, which adds up rows of the weights
+
+template <class Dots, int xs>
+void each_row_by(const LinearTile& t) {
   each_row<xs>(
       t, [&](int64 n, RowSums<xs> & sums) __attribute__((always_inline)) {
         L of_row[xs][1];
-        byte_dots<F, 1, xs>(t, n, 0, of_row);
+        Dots::template add<1, xs>(t, n, 0, of_row);
         for (int m = 0; m < xs; m++) sums[m] = of_row[m][0];
       });
 }
 /// One row of x. Rows of each quarter of the weights go together: they share loads of x, and the
 /// processor's prefetch follows four places that are apart as well as one.
-template <class F>
-void all_byte_dots_of_one(const LinearTile& t) {
+template <class Dots>
+void quarters_by(const LinearTile& t) {
   constexpr int kRows = 4;
   const int64 quarter = t.n / kRows;
   for (int64 n = 0; n < quarter; n++) {
     L lanes[1][kRows];
-    byte_dots<F, kRows, 1>(t, n, quarter, lanes);
+    Dots::template add<kRows, 1>(t, n, quarter, lanes);
     alignas(16) float y[kRows];
     sum_across_four(lanes[0], y);
     for (int r = 0; r < kRows; r++) t.y[n + r * quarter] = y[r];
@@ -370,16 +388,15 @@ void all_byte_dots_of_one(const LinearTile& t) {
   rest.w = static_cast<const uint8*>(t.w) + quarter * kRows * t.w_n;
   rest.y = t.y + quarter * kRows;
   rest.n = t.n % kRows;
-  all_byte_dots<F, 1>(rest);
+  each_row_by<Dots, 1>(rest);
 }
-template <class F>
-void few_bytes(const LinearTile& t) {
-  if (t.m == 1) return all_byte_dots_of_one<F>(t);
-  if (t.m == 2) return all_byte_dots<F, 2>(t);
-  if (t.m <= 4) return all_byte_dots<F, 4>(t);
-  return all_byte_dots<F, 8>(t);
+template <class Dots>
+void few_by(const LinearTile& t) {
+  if (t.m == 1) return quarters_by<Dots>(t);
+  if (t.m == 2) return each_row_by<Dots, 2>(t);
+  if (t.m <= 4) return each_row_by<Dots, 4>(t);
+  return each_row_by<Dots, 8>(t);
 }
-#endif
 
 // ---- many rows of x
 
@@ -576,18 +593,17 @@ constexpr LinearParts kParts = {.x_bytes = x_bytes<F>,
                                 .buffer_bytes = buffer_bytes,
                                 .few = few<F>,
                                 .many = many<F>};
-#if defined(__AVX512F__)
-template <class F>
-constexpr LinearParts kByteParts = {.x_bytes = x_bytes<F>,
-                                    .pack_x = pack_x<F, false>,
-                                    .pack_few_x = pack_x<F, true>,
-                                    .few_m = kFewM,
-                                    .tile_m = kTileM,
-                                    .tile_n = kTileN,
-                                    .buffer_bytes = buffer_bytes,
-                                    .few = few_bytes<F>,
-                                    .many = many<F>};
-#endif
+/// The parts whose `few` adds up products by Dots.
+template <class F, class Dots>
+constexpr LinearParts kPartsBy = {.x_bytes = x_bytes<F>,
+                                  .pack_x = pack_x<F, false>,
+                                  .pack_few_x = pack_x<F, true>,
+                                  .few_m = kFewM,
+                                  .tile_m = kTileM,
+                                  .tile_n = kTileN,
+                                  .buffer_bytes = buffer_bytes,
+                                  .few = few_by<Dots>,
+                                  .many = many<F>};
 template <class T, const LinearParts& parts>
 constexpr LinearData kData = {parts, reading<T, float>(), writing<T, float>(), activate};
 
@@ -596,7 +612,11 @@ template <class T, class F>
 const LinearData& data_for() {
 #if defined(__AVX512F__)
   if constexpr (kHasBytes<F>)
-    if (__builtin_cpu_supports("avx512vnni")) return kData<T, kByteParts<F>>;
+    if (__builtin_cpu_supports("avx512vnni")) return kData<T, kPartsBy<F, ByteDots<F>>>;
+#elif defined(__AVX2__)
+  if constexpr (kHasWords<F>)
+    return kData<T, kPartsBy<F, WordDots<F>>>;
+  else
 #endif
   return kData<T, kParts<F>>;
 }

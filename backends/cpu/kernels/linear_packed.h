@@ -38,11 +38,11 @@ WICK_HD L to_floats(Ints x) { return hn::ConvertTo(hn::ScalableTag<float>(), x);
 // format has some; for each unit the groups' steps, and their steps times the sums of the integers.
 // Zeros stand beyond k.
 
-/// Corrections of a unit: by lanes of the steps of linear_bytes.h.
+/// Corrections of a unit: by lanes of the steps of linear_bytes.h or of the runs of linear_words.h.
 template <class F>
 inline constexpr int kCorrections = [] {
   if constexpr (kCorrects<F>)
-    return ByteOrder<F>::kSteps * 16;
+    return kHasWords<F> ? kUnit / 4 : ByteOrder<F>::kSteps * 16;
   else
     return 0;
 }();
@@ -101,8 +101,31 @@ WICK_HD void pack_bytes(__m512i x, int i, int8* unit, int32* corrections) {
 }
 #endif
 
-/// LinearParts::pack_x, of bytes if is_bytes.
-template <class F, bool is_bytes>
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/// Writes the even integers of a run in front of the odd ones, and their corrections.
+template <class F>
+WICK_HD void pack_words(int16* run, int32* corrections) {
+  __m256i* const at = reinterpret_cast<__m256i*>(run);
+  const __m256i a = _mm256_loadu_si256(at), b = _mm256_loadu_si256(at + 1);
+  const auto both = [](__m256i x, __m256i y) {
+    return _mm256_permute4x64_epi64(_mm256_packs_epi32(x, y), 0xd8);
+  };
+  const auto even = [](__m256i x) { return _mm256_srai_epi32(_mm256_slli_epi32(x, 16), 16); };
+  const __m256i evens = both(even(a), even(b));
+  const __m256i odds = both(_mm256_srai_epi32(a, 16), _mm256_srai_epi32(b, 16));
+  _mm256_storeu_si256(at, evens);
+  _mm256_storeu_si256(at + 1, odds);
+  if constexpr (kCorrects<F>) {
+    const __m256i bias = _mm256_set1_epi16(-kByteBias<F>);
+    _mm256_storeu_si256(
+        reinterpret_cast<__m256i*>(corrections),
+        _mm256_add_epi32(_mm256_madd_epi16(evens, bias), _mm256_madd_epi16(odds, bias)));
+  }
+}
+#endif
+
+/// LinearParts::pack_x, or pack_few_x for the products of linear_bytes.h or linear_words.h.
+template <class F, bool is_few>
 bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
   constexpr int group = kGroup<F>, kParts = kRun / kCount, kGroupParts = group / kCount;
   char* const row = static_cast<char*>(to_row);
@@ -139,7 +162,7 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
         const Ints rounded = hn::NearestInt((v[i] * inverse).v);
         sum = hn::Add(sum, rounded);
 #if defined(__AVX512F__)
-        if constexpr (is_bytes) {
+        if constexpr (is_few) {
           pack_bytes<F>(rounded.raw, in_unit / 16 + i, const_cast<int8*>(bytes_of(row, unit)),
                         const_cast<int32*>(corrections_of<F>(row, k, unit)));
           continue;
@@ -148,12 +171,16 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
         hn::StoreU(hn::DemoteTo(half, rounded), half, to + i * kCount);
       }
       steps[g] = step;
-      if constexpr (is_bytes) steps[g] /= float(quant_factor<F>(in_unit / group + g));
+      if constexpr (is_few) steps[g] /= float(quant_factor<F>(in_unit / group + g));
       steps[g + kUnitGroups<F>] = step * sum_across(to_floats(sum));
     }
 #if defined(__AVX512F__)
-    if constexpr (!is_bytes && Quants<F, int16>::kReorders)
+    if constexpr (!is_few && Quants<F, int16>::kReorders)
       hn::StoreU(Quants<F, int16>::from_order(hn::LoadU(I16(), to)), I16(), to);
+#endif
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    if constexpr (is_few && kHasWords<F>)
+      pack_words<F>(to, const_cast<int32*>(corrections_of<F>(row, k, unit)) + in_unit / 4);
 #endif
   }
   return true;
@@ -180,6 +207,31 @@ WICK_HD float f16_at(const uint8* from) {
 }
 WICK_HD __m128i eight_bytes(uint64 bytes) { return _mm_cvtsi64_si128((long long)bytes); }
 
+#if defined(__AVX2__)
+/// Of a block of q4_k or q5_k the 8 scales in 6 bits, then the 8 offsets.
+WICK_HD __m128i six_bits_each(const uint8* block) {
+  const __m128i all = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block));
+  const __m128i low =
+      _mm_shuffle_epi8(all, _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 15, 14, 13, 12, 7, 6, 5, 4));
+  const __m128i high =
+      _mm_shuffle_epi8(all, _mm_set_epi8(11, 10, 9, 8, -1, -1, -1, -1, 7, 6, 5, 4, -1, -1, -1, -1));
+  const __m128i moved = _mm_srlv_epi32(low, _mm_set_epi32(4, 0, 0, 0));
+  return _mm_or_si128(
+      _mm_and_si128(moved, _mm_set_epi32(0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f)),
+      _mm_and_si128(_mm_srli_epi16(high, 2), _mm_set1_epi8(0x30)));
+}
+/// The 16 scales of a block of q3_k.
+WICK_HD __m128i scales_of_q3_k(const uint8* block) {
+  const __m128i low = eight_bytes(word_at(block + 96) | uint64(word_at(block + 100)) << 32);
+  const __m128i both = _mm_unpacklo_epi64(low, _mm_srli_epi16(low, 4));
+  const __m128i high =
+      _mm_srlv_epi32(_mm_set1_epi32(int(word_at(block + 104))), _mm_set_epi32(6, 4, 2, 0));
+  const __m128i six = _mm_or_si128(_mm_and_si128(both, _mm_set1_epi8(15)),
+                                   _mm_slli_epi16(_mm_and_si128(high, _mm_set1_epi8(3)), 4));
+  return _mm_sub_epi8(six, _mm_set1_epi8(32));
+}
+#endif
+
 /// The groups' scales, and their offsets if the format has them.
 template <class F>
 struct Scales {
@@ -190,14 +242,7 @@ struct Scales {
 
   /// Reads the scales of a unit's `count` blocks.
   WICK_HD void read(const uint8* block, int count) {
-    constexpr uint32 kTwo = 0x03030303, kFour = 0x0f0f0f0f, kSix = 0x3f3f3f3f;
-    if constexpr (kSame<F, Q4_K> || kSame<F, Q5_K>) {
-      const uint32 a = word_at(block + 4), b = word_at(block + 8), c = word_at(block + 12);
-      const uint64 scales = (a & kSix) | uint64((c & kFour) | (a >> 6 & kTwo) << 4) << 32;
-      const uint64 offsets = (b & kSix) | uint64((c >> 4 & kFour) | (b >> 6 & kTwo) << 4) << 32;
-      set<uint8>(scale, eight_bytes(scales), f16_at(block));
-      set<uint8>(offset, eight_bytes(offsets), -f16_at(block + 2));
-    } else if constexpr (kSame<F, Q2_K>) {
+    if constexpr (kSame<F, Q2_K>) {
       const __m128i both = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block));
       const __m128i four = _mm_set1_epi8(15);
       set<uint8>(scale, _mm_and_si128(both, four), f16_at(block + 80));
@@ -205,14 +250,14 @@ struct Scales {
     } else if constexpr (kSame<F, Q6_K>) {
       set<int8>(scale, _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 192)),
                 f16_at(block + 208));
+#if defined(__AVX2__)
+    } else if constexpr (kSame<F, Q4_K> || kSame<F, Q5_K>) {
+      const __m128i both = six_bits_each(block);
+      set<uint8>(scale, both, f16_at(block));
+      set<uint8>(offset, _mm_srli_si128(both, 8), -f16_at(block + 2));
     } else if constexpr (kSame<F, Q3_K>) {
-      const uint32 a = word_at(block + 96), b = word_at(block + 100), c = word_at(block + 104);
-      const uint64 lower =
-          (a & kFour) | (c & kTwo) << 4 | uint64((b & kFour) | (c >> 2 & kTwo) << 4) << 32;
-      const uint64 upper = (a >> 4 & kFour) | (c >> 4 & kTwo) << 4 |
-                           uint64((b >> 4 & kFour) | (c >> 6 & kTwo) << 4) << 32;
-      const __m128i six = _mm_unpacklo_epi64(eight_bytes(lower), eight_bytes(upper));
-      set<int8>(scale, _mm_sub_epi8(six, _mm_set1_epi8(32)), f16_at(block + 108));
+      set<int8>(scale, scales_of_q3_k(block), f16_at(block + 108));
+#endif
 #if defined(__BMI2__)
     } else if constexpr (kSame<F, IQ4_XS>) {
       const uint64 lower = _pdep_u64(word_at(block + 4), 0x0f0f0f0f0f0f0f0f);
@@ -222,11 +267,17 @@ struct Scales {
 #if defined(__AVX2__)
     } else if constexpr (kSame<F, MXFP4>) {
       if (count == kUnitBlocks<F>) {
-        uint64 exponents = 0;
-#pragma GCC unroll 8
-        for (int b = 0; b < kUnitBlocks<F>; b++)
-          exponents |= uint64(block[b * kBlockBytes<F>]) << b * 8;
-        const __m256i e = _mm256_cvtepu8_epi32(eight_bytes(exponents)), one = _mm256_set1_epi32(1);
+        // Exponent b is byte b of the bytes that begin b bytes before it.
+        const auto at = [block](int b) {
+          return _mm_loadu_si128(
+              reinterpret_cast<const __m128i*>(block + b * (kBlockBytes<F> - 1)));
+        };
+        const auto four = [at](int b) {
+          return _mm_blend_epi16(_mm_blend_epi16(at(b), at(b + 2), 2),
+                                 _mm_blend_epi16(at(b + 4), at(b + 6), 8), 12);
+        };
+        const __m128i exponents = _mm_blendv_epi8(four(1), four(0), _mm_set1_epi16(255));
+        const __m256i e = _mm256_cvtepu8_epi32(exponents), one = _mm256_set1_epi32(1);
         const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, one), 23);
         const __m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
         scale[0] = Vector{
@@ -267,9 +318,14 @@ struct Scales {
   /// f16 fields of 8 blocks.
   static WICK_HD void set_halves(Vector (&to)[kParts], const uint8* field) {
     static_assert(kParts == 1 && kLanes == 8);
-    const auto at = [field](int b) { return short(half_at(field + b * kBlockBytes<F>)); };
-    to[0] = Vector{
-        _mm256_cvtph_ps(_mm_set_epi16(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0)))};
+    // Field b is word b of the bytes that begin b words before it.
+    const auto at = [field](int b) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(field + b * (kBlockBytes<F> - 2)));
+    };
+    const __m128i a = _mm_blend_epi16(at(0), at(1), 2), b = _mm_blend_epi16(at(2), at(3), 8),
+                  c = _mm_blend_epi16(at(4), at(5), 32), d = _mm_blend_epi16(at(6), at(7), 128);
+    to[0] = Vector{_mm256_cvtph_ps(
+        _mm_blend_epi16(_mm_blend_epi16(a, b, 12), _mm_blend_epi16(c, d, 192), 240))};
   }
 #endif
   WICK_HD void set_each(const uint8* block, int count) {
@@ -287,5 +343,67 @@ struct Scales {
     }
   }
 };
+
+#if defined(__AVX512F__)
+/// The scales and offsets of a unit of 8 or 16 groups, in lanes. Formats whose groups are blocks
+/// with an f16 scale have lanes_of_field instead.
+template <class F>
+struct UnitScales {
+  // If there are 8 of each, `scale` has both: scales, then offsets. Offsets are negated.
+  static constexpr bool kPairs = kUnitGroups<F> == 8 && F::kHasOffset;
+  __m512 scale, offset;
+
+  WICK_HD void read(const uint8* unit) {
+    if constexpr (kSame<F, Q4_K> || kSame<F, Q5_K>) {
+      const __m512i order = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
+      const __m512i both = _mm512_maskz_cvtepu8_epi32(0xffff, six_bits_each(unit));
+      scale = _mm512_mul_ps(to_floats(both), factors(unit, order));
+    } else if constexpr (kSame<F, Q2_K>) {
+      const __m512i both = _mm512_maskz_cvtepu8_epi32(
+          0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(unit)));
+      scale = _mm512_mul_ps(to_floats(_mm512_and_si512(both, _mm512_set1_epi32(15))),
+                            factors(unit + 80, _mm512_setzero_si512()));
+      offset = _mm512_mul_ps(to_floats(_mm512_maskz_srli_epi32(0xffff, both, 4)),
+                             factors(unit + 80, _mm512_set1_epi32(1)));
+    } else {
+      Scales<F> of;
+      of.read(unit, kUnitBlocks<F>);
+      if constexpr (kUnitGroups<F> == 8)
+        scale = _mm512_maskz_broadcast_f32x8(0x00ff, of.scale[0].raw);
+      else
+        scale = of.scale[0].raw;
+    }
+  }
+  /// The scales times the steps of a row of x. Adds up in `sum` the row's sums by the offsets.
+  WICK_HD __m512 times(const float* steps, __m512& sum) const {
+    if constexpr (kPairs) {
+      const __m512 both = _mm512_mul_ps(scale, _mm512_loadu_ps(steps));
+      sum = _mm512_sub_ps(sum, both);
+      return both;
+    }
+    const auto load = [](const float* groups) __attribute__((always_inline)) {
+      return _mm512_maskz_loadu_ps(__mmask16((1 << kUnitGroups<F>)-1), groups);
+    };
+    if constexpr (F::kHasOffset)
+      sum = _mm512_fnmadd_ps(offset, load(steps + kUnitGroups<F>), sum);
+    else if constexpr (!kCorrects<F>)
+      sum = _mm512_fmadd_ps(scale, load(steps + kUnitGroups<F>), sum);
+    return _mm512_mul_ps(scale, load(steps));
+  }
+  /// The part of the product that `times` has added up.
+  static WICK_HD __m512 of_sum(__m512 sum) {
+    if constexpr (kPairs) return _mm512_maskz_mov_ps(0xff00, sum);
+    return _mm512_mul_ps(sum, _mm512_set1_ps(F::kHasOffset ? 1 : -F::kBias));
+  }
+
+ private:
+  static WICK_HD __m512 to_floats(__m512i x) { return _mm512_maskz_cvtepi32_ps(0xffff, x); }
+  /// Of two f16 numbers those that `order` selects.
+  static WICK_HD __m512 factors(const uint8* halves, __m512i order) {
+    const __m128 both = _mm_cvtph_ps(_mm_cvtsi32_si128(int(word_at(halves))));
+    return _mm512_maskz_permutexvar_ps(0xffff, order, _mm512_zextps128_ps512(both));
+  }
+};
+#endif
 
 }  // namespace wick::cpu::WICK_ISA
