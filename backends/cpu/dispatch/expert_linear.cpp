@@ -26,18 +26,21 @@ struct Plan {
         experts(call.in[1].shape[0]),
         x_row(data.parts.x_bytes(k)),
         tile_m(std::min(rows, std::max(data.parts.few_m, data.parts.tile_m))),
-        tiles_n(ceil_div(n, data.parts.tile_n)),
+        tile_n(rows <= data.parts.few_m
+                   ? few_tile_n([this](int64 tile) { return rows * ceil_div(n, tile); })
+                   : data.parts.tile_n),
+        tiles_n(ceil_div(n, tile_n)),
         order_bytes(round_up(rows * int64(sizeof(int64)), Workers::kAlignment)),
         begin_bytes(round_up((experts + 1) * int64(sizeof(int64)), Workers::kAlignment)),
         groups_bytes(round_up(rows * int64(sizeof(ExpertRows)), Workers::kAlignment)),
         x_bytes(round_up(rows * x_row, Workers::kAlignment)),
-        y_bytes(round_up(tile_m * data.parts.tile_n * int64(sizeof(float)), Workers::kAlignment)),
+        y_bytes(round_up(tile_m * tile_n * int64(sizeof(float)), Workers::kAlignment)),
         workers(rows * tiles_n, rows * n * k / kGrain, y_bytes + data.parts.buffer_bytes(k)) {}
   int64 shared_bytes() const { return order_bytes + begin_bytes + groups_bytes + x_bytes; }
 
   int64 rows, n, k, experts;
   int64 x_row;  // bytes of a row of x
-  int64 tile_m, tiles_n;
+  int64 tile_m, tile_n, tiles_n;
   int64 order_bytes, begin_bytes, groups_bytes, x_bytes;
   int64 y_bytes;  // a worker's tile of y
   Workers workers;
@@ -119,16 +122,16 @@ Status run_expert_linear(const Kernel* kernel, const Call* call) {
   all.x_m = plan.x_row;
   all.w_n = bytes_of(w.dtype, w.shape[1] > 1 ? w.strides[1] : 0);
   all.k = plan.k;
-  all.y_m = data.parts.tile_n;
+  all.y_m = plan.tile_n;
   const int64 w_expert = bytes_of(w.dtype, w.shape[0] > 1 ? w.strides[0] : 0);
   char* const buffers = plan.workers.scratch() > 0 ? scratch : local;
   // Groups vary in size; a thread takes all of them for some columns of y.
   plan.workers.run(num_groups * plan.tiles_n, buffers, [&](int64 piece, char* buffer) {
     const ExpertRows& group = groups[piece % num_groups];
-    const int64 first_n = piece / num_groups * data.parts.tile_n;
+    const int64 first_n = piece / num_groups * plan.tile_n;
     LinearTile tile = all;
     tile.m = group.count;
-    tile.n = std::min(data.parts.tile_n, plan.n - first_n);
+    tile.n = std::min(plan.tile_n, plan.n - first_n);
     tile.x = x_rows + group.first * all.x_m;
     tile.w = w.as<char>() + group.expert * w_expert + first_n * all.w_n;
     tile.y = reinterpret_cast<float*>(buffer);

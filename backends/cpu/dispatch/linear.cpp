@@ -23,11 +23,13 @@ struct Plan {
         few(m <= data.parts.few_m),
         tile_m(std::max<int64>(1, few ? m : std::min(m, data.parts.tile_m))),
         tiles_m(ceil_div(m, tile_m)),
-        tiles_n(ceil_div(n, data.parts.tile_n)),
+        tile_n(few ? few_tile_n([this](int64 tile) { return ceil_div(n, tile); })
+                   : data.parts.tile_n),
+        tiles_n(ceil_div(n, tile_n)),
         x_bytes(direct ? 0 : round_up(m * x_row, Workers::kAlignment)),
-        y_bytes(data.y.direct ? 0
-                              : round_up(tile_m * data.parts.tile_n * int64(sizeof(float)),
-                                         Workers::kAlignment)),
+        y_bytes(data.y.direct
+                    ? 0
+                    : round_up(tile_m * tile_n * int64(sizeof(float)), Workers::kAlignment)),
         workers(tiles_m * tiles_n, m * n * k / kGrain,
                 y_bytes + (few ? 0 : data.parts.buffer_bytes(k))) {}
 
@@ -35,7 +37,7 @@ struct Plan {
   int64 x_row;  // bytes of a row of x
   bool direct;  // x is read as it lies
   bool few;
-  int64 tile_m, tiles_m, tiles_n;
+  int64 tile_m, tiles_m, tile_n, tiles_n;
   int64 x_bytes, y_bytes;  // of x as the kernel reads it; of a tile of y
   Workers workers;
 };
@@ -78,15 +80,15 @@ Status run_linear(const Kernel* kernel, const Call* call) {
   char* const buffers = plan.workers.scratch() > 0 ? scratch + plan.x_bytes : local;
   plan.workers.run(plan.tiles_m * plan.tiles_n, buffers, [&](int64 piece, char* buffer) {
     const int64 first_m = piece / plan.tiles_n * plan.tile_m,
-                first_n = piece % plan.tiles_n * data.parts.tile_n;
+                first_n = piece % plan.tiles_n * plan.tile_n;
     LinearTile tile = all;
     tile.m = std::min(plan.tile_m, plan.m - first_m);
-    tile.n = std::min(data.parts.tile_n, plan.n - first_n);
+    tile.n = std::min(plan.tile_n, plan.n - first_n);
     tile.x = x_rows + first_m * all.x_m;
     tile.w = w.as<char>() + first_n * all.w_n;
     char* const result = y.as<char>() + (first_m * plan.n + first_n) * data.y.size;
     tile.y = reinterpret_cast<float*>(data.y.direct ? result : buffer);
-    tile.y_m = data.y.direct ? plan.n : data.parts.tile_n;
+    tile.y_m = data.y.direct ? plan.n : plan.tile_n;
     tile.buffer = buffer + plan.y_bytes;
     (plan.few ? data.parts.few : data.parts.many)(tile);
     for (int64 i = 0; i < tile.m && !data.y.direct; i++)

@@ -12,10 +12,6 @@ namespace wick::cpu {
 namespace {
 
 constexpr int64 kGrain = 1 << 16;  // multiplications a thread takes at least
-// Columns of a tile. gated_linear turns from one weight to the other once a tile, at which the
-// processor's prefetch starts anew: tiles of 32 took 7 % longer.
-constexpr int64 kMinTileN = 32, kMaxTileN = 256;
-constexpr int64 kTilesPerThread = 4;
 
 /// A call of one of the ops.
 struct Group {
@@ -34,16 +30,19 @@ struct Group {
         m(call.in[0].shape[0]),
         k(call.in[0].shape[1]),
         x_row(data.parts.x_bytes(k)),
-        tile_n(
-            std::clamp(round_up(weight(0).shape[0] / (kTilesPerThread * num_threads()), kMinTileN),
-                       kMinTileN, kMaxTileN)) {
-    for (int i = 0; i < num_results(); i++) tiles += tiles_of(i);
-  }
+        tile_n(few_tile_n([this](int64 tile) { return tiles_by(tile); })),
+        tiles(tiles_by(tile_n)) {}
 
   int num_results() const { return is_gated ? 1 : num_weights; }
   const View& weight(int i) const { return call.in[1 + i]; }
   const View& y(int i) const { return call.out[i]; }
   int64 tiles_of(int i) const { return ceil_div(weight(i).shape[0], tile_n); }
+  /// The number of tiles of all results, of `tile` columns.
+  int64 tiles_by(int64 tile) const {
+    int64 count = 0;
+    for (int i = 0; i < num_results(); i++) count += ceil_div(weight(i).shape[0], tile);
+    return count;
+  }
   int64 x_bytes() const { return round_up(m * x_row, Workers::kAlignment); }
   /// Bytes of a worker's sums, of one or two weights.
   int64 sums_bytes() const { return (is_gated ? 2 : 1) * m * tile_n * int64(sizeof(float)); }
@@ -73,13 +72,12 @@ struct Group {
   const int num_weights;
   const int64 m, k;
   const int64 x_row;  // bytes of a row of x
-  const int64 tile_n;
-  int64 tiles = 0;
+  const int64 tile_n, tiles;
 };
 
 /// sums[i] += the element i of a row that begins at `from`.
 void add_row(const Access& access, const char* from, int64 n, float* sums) {
-  alignas(64) float values[kMaxTileN];
+  alignas(64) float values[kMaxFewTileN];
   access.load(from, 1, n, values);
   for (int64 i = 0; i < n; i++) sums[i] += values[i];
 }

@@ -18,6 +18,24 @@ inline bool reads_x_directly(const LinearData& data, int64 k) {
   return data.parts.pack_x == nullptr && data.x.direct &&
          data.parts.x_bytes(k) == k * int64(sizeof(float));
 }
+/// Rows of the weights in a tile of LinearParts::few, where tiles_of(tile_n) is the number of tiles.
+/// Large tiles, because the prefetch of the processor starts anew in each, but threads' shares of
+/// them are even.
+inline constexpr int64 kMaxFewTileN = 256;
+template <class TilesOf>
+int64 few_tile_n(const TilesOf& tiles_of) {
+  constexpr int64 kStep = 32;
+  const auto share = [&](int64 tile_n) {
+    return ceil_div(tiles_of(tile_n), int64(num_threads())) * tile_n;
+  };
+  int64 least = share(kStep);
+  for (int64 tile_n = 2 * kStep; tile_n <= kMaxFewTileN; tile_n += kStep)
+    least = std::min(least, share(tile_n));
+  for (int64 tile_n = kMaxFewTileN; tile_n > kStep; tile_n -= kStep)
+    if (share(tile_n) <= least + least / 32) return tile_n;
+  return kStep;
+}
+
 /// The status of a kernel whose convert_rows fails.
 inline constexpr Status kCannotPack{StatusCode::kDeclined,
                                     "x has values that packed rows do not represent"};

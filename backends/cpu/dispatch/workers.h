@@ -18,10 +18,10 @@ struct Workers {
       : bytes(round_up(std::max<int64>(bytes, 1), kAlignment)),
         count(std::max<int64>(1, std::min({pieces, worthwhile, int64(num_threads())}))) {}
   int64 scratch() const { return count * bytes > kLocalBytes ? count * bytes : 0; }
-  /// Reduces count to as many workers as fit into `room` bytes: the number of threads may have
-  /// changed since the scratch memory was requested. Returns false if not even one fits.
+  /// Reduces count to as many workers as fit into `room` bytes, or on the stack: the number of threads
+  /// may have changed since the scratch memory was requested. Returns false if not even one fits.
   bool fit(int64 room) {
-    if (scratch() > 0) count = std::min(count, room / bytes);
+    if (scratch() > 0) count = std::min(count, std::max(room, kLocalBytes) / bytes);
     return count > 0;
   }
   /// Calls f(piece, buffer) for every piece. buffers: `bytes` bytes for each worker.

@@ -235,8 +235,9 @@ WICK_HD void byte_dots(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][
   for (int64 unit = 0; unit * kUnitBlocks<F> < blocks; unit++, next += kUnitBytes) {
     const uint8* w = next;
     int64 stride = apart * t.w_n;  // of the rows
+    const int64 ahead = rows == 1 ? 2048 : distance_in_quarter(n, unit * kUnitBytes, t.n, t.w_n);
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) fetch_ahead<kUnitBytes, rows == 1 ? 2048 : 1024>(w + r * stride);
+    for (int r = 0; r < rows; r++) fetch_ahead<kUnitBytes>(w + r * stride, ahead);
     if (const int64 left = blocks - unit * kUnitBlocks<F>; left < kUnitBlocks<F>) {
       memset(padded, 0, sizeof padded);
       for (int r = 0; r < rows; r++)

@@ -136,10 +136,11 @@ WICK_HD void word_dots(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][
   // Scales are ready long before their use: multiplying a unit follows the read of the next scales.
   alignas(32) float scales[2][rows][xs][kUnitGroups<F>];
   const auto read_scales = [&](int64 unit) __attribute__((always_inline)) {
+    const int64 ahead = rows == 1 ? 2048 : distance_in_quarter(n, unit * kUnitBytes, t.n, t.w_n);
 #pragma GCC unroll 1
     for (int r = 0; r < rows; r++) {
       const uint8* const w = first + r * stride + unit * kUnitBytes;
-      fetch_ahead<kUnitBytes, rows == 1 ? 2048 : 1024>(w);
+      fetch_ahead<kUnitBytes>(w, ahead);
       S of;
       of.read(w, count_of(unit));
 #pragma GCC unroll 8

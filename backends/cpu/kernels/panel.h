@@ -9,11 +9,18 @@ namespace wick::cpu::WICK_ISA {
 
 /// Fetches the cache lines of the `bytes` weights that come `ahead` bytes after w: the processor's
 /// own prefetch stops at pages.
-template <int bytes, int ahead = 2048>
-WICK_HD void fetch_ahead(const uint8* w) {
+template <int bytes>
+WICK_HD void fetch_ahead(const uint8* w, int64 ahead = 2048) {
 #pragma GCC unroll 8
   for (int line = 0; line < bytes; line += 64)
     _mm_prefetch(reinterpret_cast<const char*>(w) + ahead + line, _MM_HINT_T0);
+}
+/// How many bytes ahead the weights of row n of a tile are fetched if its quarters are read side by
+/// side: the next tile's quarter is read after this one's. byte: of the row.
+WICK_HD int64 distance_in_quarter(int64 n, int64 byte, int64 rows, int64 row_bytes) {
+  constexpr int64 kAhead = 1024;
+  const int64 quarter = rows / 4 * row_bytes;
+  return n * row_bytes + byte + kAhead < quarter ? kAhead : kAhead + rows * row_bytes - quarter;
 }
 
 /// `most` elements of 32 bits of as many rows as a vector has lanes: rows i, i + 4 ... lie beside
