@@ -2,6 +2,7 @@
 // dim.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "blocks.h"
 #include "epilogues.h"
@@ -335,15 +336,16 @@ Row mixed_parts_row() {
   };
   row.dtypes.clear();
   row.geometries.clear();
-  // Blocks of 256 elements alone: every operand's k counts the same blocks. The first formats have one kernel.
-  std::vector<DType> large;
-  for (const DType dtype : kBlocks)
-    if (facts_of(dtype).block_elements == 256) large.push_back(dtype);
-  for (std::size_t i = 0; i < large.size(); i++) {
+  // Of blocks of 256 elements alone: every operand's k counts the same blocks. One pair has no kernel.
+  const std::pair<DType, DType> pairs[] = {
+      {DType::kQ4_K, DType::kQ6_K},   {DType::kQ5_K, DType::kQ6_K},  {DType::kQ4_K, DType::kQ5_K},
+      {DType::kQ3_K, DType::kQ5_K},   {DType::kQ3_K, DType::kQ4_K},  {DType::kQ2_K, DType::kQ4_K},
+      {DType::kQ5_K, DType::kIQ4_XS}, {DType::kIQ2_S, DType::kTQ1_0}};
+  for (std::size_t i = 0; i < std::size(pairs); i++) {
     const DType x = kActivations[i % 3];
-    const auto at = [&](std::size_t j) { return large[(i + j) % large.size()]; };
-    row.dtypes.push_back({x, at(0), at(0), at(1), x, x, x});
-    row.dtypes.push_back({x, at(0), at(2), at(3), x, x, x});
+    const auto [a, b] = pairs[i];
+    row.dtypes.push_back({x, a, a, b, x, x, x});
+    row.dtypes.push_back({x, b, a, b, x, x, x});
   }
   for (const int64_t m : {1, 1, 2})
     for (const int64_t parts : {2, 3}) {

@@ -355,11 +355,12 @@ struct LinearVector {
       }
     };
     // With one row, a choice among x's dtypes at each pack would be a fifth of the instructions.
-    if (rows == 1 && args.x_packs && args.dtype == DType::kBf16)
+    constexpr bool chooses_once = rows == 1 && !requires { W::kIsRare; };
+    if (chooses_once && args.x_packs && args.dtype == DType::kBf16)
       add(DType::kBf16, true);
-    else if (rows == 1 && args.x_packs && args.dtype == DType::kF16)
+    else if (chooses_once && args.x_packs && args.dtype == DType::kF16)
       add(DType::kF16, true);
-    else if (rows == 1 && args.x_packs && args.dtype == DType::kF32)
+    else if (chooses_once && args.x_packs && args.dtype == DType::kF32)
       add(DType::kF32, true);
     else
       add(args.dtype, args.x_packs);
@@ -387,7 +388,7 @@ struct LinearVector {
     if (m < args.m && n < to.end) store(args, waves, shared.partial, group, element, m, n);
   }
   /// Adds up the sums of a group's waves for an element, and stores y's of row m and column n.
-  static WICK_DEVICE void store(const LinearArgs& args, int waves,
+  static WICK_INLINE void store(const LinearArgs& args, int waves,
                                 float (*partial)[rows * kColumns], int group, int element, int m,
                                 int n) {
     const auto sum_of = [&](int of) {

@@ -10,7 +10,7 @@ struct MixedParts {
   template <class G>
   using Product = RoundedVector<G, 1>;
   using Any = Product<Q4_K>;  // sizes that no format changes
-  using Exact = LinearVector<AnyBlocksBy8, 1>;
+  using Exact = LinearVector<AnyBlocksBy8<F...>, 1>;
   struct Args : LinearArgs {
     DType dtypes[3];
     int32 blocks[2];     // of the first part; of the first two
@@ -110,20 +110,22 @@ struct MixedPartsLaunch<TypeList<F...>> {
 
 }  // namespace
 
-/// The formats that files mix, but for those of under 3 bits: a kernel with the code of all would be too
-/// large for AMD's compiler.
-using PlainTypes = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL>;
-using LargeTypes = TypeList<Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, Q8_0, IQ4_XS>;
+template <class... Pairs>
+void add_pairs(KernelList& list, DType x, TypeList<Pairs...>) {
+  (add_kernel<MixedPartsLaunch<Pairs>, kAllFamilies>(
+       list, "rounded_vector", {kLinearMixedParts, x, kKernelRoundsInputs}, DType::kU8),
+   ...);
+}
+
+/// The formats that files mix. A kernel with the code of many would keep its arguments in scratch
+/// memory on AMD's cards.
+using MixedPairs = TypeList<TypeList<Q4_K, Q6_K>, TypeList<Q5_K, Q6_K>, TypeList<Q4_K, Q5_K>,
+                            TypeList<Q3_K, Q5_K>, TypeList<Q3_K, Q4_K>, TypeList<Q2_K, Q4_K>,
+                            TypeList<IQ4_XS, Q5_K>, TypeList<Q4_0, Q8_0>, TypeList<Q4_0, Q5_1>>;
 
 void add_mixed_parts(KernelList& list) {
   constexpr DType kFloats[] = {DType::kBf16, DType::kF16, DType::kF32};
-  for (const DType x : kFloats) {
-    const Signature signature{kLinearMixedParts, x, kKernelRoundsInputs};
-    add_kernel<MixedPartsLaunch<LargeTypes>, kAllFamilies>(list, "rounded_vector", signature,
-                                                           DType::kU8);
-    add_kernel<MixedPartsLaunch<PlainTypes>, kAllFamilies>(list, "rounded_vector_plain", signature,
-                                                           DType::kU8);
-  }
+  for (const DType x : kFloats) add_pairs(list, x, MixedPairs{});
 }
 
 }  // namespace wick::gpu

@@ -6,7 +6,7 @@ namespace wick::gpu {
 template <>
 void add_family<"norm">(KernelList& list) {
   add_kernels<RmsNorm>(list, "rows", FloatTypes{});
-  add_kernels<RmsNormResidual>(list, "rows", FloatTypes{});
+  add_kernels<RmsNormResidual>(list, "rows", TypeList<bf16, f16, float, double>{});
   add_kernels<RmsNormGradient>(list, "rows", FloatTypes{});
   add_kernels<LayerNorm>(list, "rows", FloatTypes{});
   add_kernels<LayerNormGradient>(list, "rows", FloatTypes{});

@@ -259,16 +259,18 @@ struct BlockWeights {
     }
   }
 };
-/// Of a format that is chosen at run time.
+/// Of one of the formats, which is chosen at run time: small code, for calls that are rare.
+template <class... F>
 struct AnyBlocksBy8 {
+  static constexpr bool kIsRare = true;
   static constexpr int kPack = kPart;
   struct Pack {
     QuantPack<kPart / 4> quants;
     int bias;
   };
   static WICK_DEVICE Pack load(const WeightRows& rows, const uint8* row, int k, int) {
-    return {load_quants<kPart / 4>(rows.dtype, row, k, BlockTypes{}),
-            bias_of(rows.dtype, BlockTypes{})};
+    return {load_quants<kPart / 4>(rows.dtype, row, k, TypeList<F...>{}),
+            bias_of(rows.dtype, TypeList<F...>{})};
   }
   static WICK_DEVICE void decode(const Pack& pack, int, float (&w)[kPart]) {
     gpu::decode(pack.quants, pack.bias, w);

@@ -45,8 +45,7 @@ struct EpilogueOptions {
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                        const EpilogueOptions& options = {});
 /// linear(x, weights[i], biases[i]) for every i. Cards multiply one row of x by up to three weights
-/// in one launch, if they are of one dtype, or among q2_k to q6_k, q8_0 and iq4_xs, or among q4_0 to
-/// q8_0 and iq4_nl.
+/// in one launch, if they are of one dtype, or of a pair that files mix, as q4_k and q6_k.
 ///
 /// weights  [out_i, in] each, as of linear
 /// biases   as many [out_i], each of which may be empty; or an empty list
