@@ -200,11 +200,11 @@ Row gated_row() {
     return y;
   };
   row.or_else = of_rounded(row);
-  for (const DType x : kActivations) {
-    for (const DType weights : kBlocks) row.dtypes.push_back({x, weights, weights, DType::kI64});
+  for (std::size_t i = 0; i < kBlocks.size(); i++)  // each format beside one dtype of x
+    row.dtypes.push_back({kActivations[i % 3], kBlocks[i], kBlocks[i], DType::kI64});
+  for (const DType x : kActivations)
     for (const DType weights : kActivations)
       row.dtypes.push_back({x, weights, weights, DType::kI64});
-  }
   row.dtypes.push_back({DType::kF32, DType::kF32, DType::kF32, DType::kU8});
   for (int64_t activation = 0; activation < 5; activation++) {
     const int64_t t = 1 + activation % 3, j = 1 + activation % 2, k = 1 + activation % 3,
@@ -251,12 +251,13 @@ Row sum_row() {
     return y;
   };
   row.or_else = of_rounded(row);
-  for (const DType x : kActivations) {
-    for (const DType weights : kBlocks)
-      row.dtypes.push_back({x, weights, DType::kI64, DType::kF32, x});
+  for (std::size_t i = 0; i < kBlocks.size(); i++) {  // each format beside one dtype of x
+    const DType x = kActivations[i % 3];
+    row.dtypes.push_back({x, kBlocks[i], DType::kI64, DType::kF32, x});
+  }
+  for (const DType x : kActivations)
     for (const DType weights : kActivations)
       row.dtypes.push_back({x, weights, DType::kI64, DType::kF32, x});
-  }
   row.dtypes.push_back({DType::kBf16, DType::kQ4_K, DType::kI32, DType::kBf16, DType::kBf16});
   row.dtypes.push_back({DType::kF64, DType::kF64, DType::kI64, DType::kF64, DType::kF64});
   row.geometries = {{{{1, 1, 1}, {1, 1, 1}, {1, 1}, {1, 1}, {1, 1}}, {0}},
