@@ -344,7 +344,7 @@ NormNames norm_names(const DecoderConfig& c) {
 }
 
 /// The hidden states between blocks.
-struct Stream {
+struct HiddenStates {
   Tensor x;
   Tensor normalized;  // x after the next part's norm; empty if that is still to be done
 };
@@ -390,39 +390,40 @@ struct Block {
   }
 
   /// next: the norm after the block.
-  Stream operator()(const Stream& inputs, const Step& step, const Norm& next) const {
-    Stream s = mixed(inputs, step, next);
+  HiddenStates operator()(const HiddenStates& inputs, const Step& step, const Norm& next) const {
+    const bool has_more = per_layer || scalar.defined();  // between the MLP and the next norm
+    HiddenStates s = mixed(inputs, step, has_more ? nullptr : &next);
     if (per_layer) s = {added(s.x, (*per_layer)(cast(s.x, dtype), step.per_layer_inputs)), {}};
     if (scalar.defined()) s = {s.x * cast(scalar, s.x.dtype()), {}};
     return s;
   }
-  /// After the mixer and the MLP.
-  Stream mixed(const Stream& inputs, const Step& step, const Norm& next) const {
+  /// After the mixer and the MLP. next: the norm right after them, or nullptr.
+  HiddenStates mixed(const HiddenStates& inputs, const Step& step, const Norm* next) const {
     const Tensor& x = inputs.x;
     const Tensor y = inputs.normalized ? inputs.normalized : attention_input_norm(cast(x, dtype));
     if (parallel_residual)
       return {added(x, (*mlp)(mlp_input_norm.is_identity() ? y : mlp_input_norm(cast(x, dtype)),
                               (*mixer)(y, step))),
               {}};
-    const Stream s =
+    const HiddenStates s =
         adds_directly(x, attention_output_norm)
-            ? Stream{(*mixer)(y, step, x), {}}
-            : joined(x, attention_output_norm, (*mixer)(y, step), mlp ? mlp_input_norm : next);
+            ? HiddenStates{(*mixer)(y, step, x), {}}
+            : joined(x, attention_output_norm, (*mixer)(y, step), mlp ? &mlp_input_norm : next);
     if (!mlp) return s;
     const Tensor z = s.normalized ? s.normalized : mlp_input_norm(cast(s.x, dtype));
     if (experts) return joined(s.x, mlp_output_norm, (*experts)(cast(s.x, dtype), (*mlp)(z)), next);
-    return adds_directly(s.x, mlp_output_norm) ? Stream{(*mlp)(z, s.x), {}}
+    return adds_directly(s.x, mlp_output_norm) ? HiddenStates{(*mlp)(z, s.x), {}}
                                                : joined(s.x, mlp_output_norm, (*mlp)(z), next);
   }
   /// Adds a part's output after its norm, and normalizes the sum for the next part if one step does
   /// both.
-  Stream joined(const Tensor& x, const Norm& output_norm, const Tensor& part,
-                const Norm& next) const {
+  HiddenStates joined(const Tensor& x, const Norm& output_norm, const Tensor& part,
+                      const Norm* next) const {
     if (residual_multiplier != 1 || x.dtype() != dtype || !output_norm.rms)
       return {added(x, output_norm(part)), {}};
-    const auto [sum, y] =
-        rms_norm_residual(part, output_norm.rms->scale(), x,
-                          next.rms ? next.rms->scale() : Tensor(), output_norm.rms->options.eps);
+    const auto [sum, y] = rms_norm_residual(part, output_norm.rms->scale(), x,
+                                            next && next->rms ? next->rms->scale() : Tensor(),
+                                            output_norm.rms->options.eps);
     return {sum, y};
   }
   /// Whether nothing is done to a part's output before it is added to the hidden states x.
@@ -604,7 +605,7 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
   const Rotation rope = layers_->rope->of(grid.positions, lengths);
   check(!layers_->per_layer || grid.ids, ErrorCode::kUnsupported, "decoder", "a model of type ",
         config().model_type, " with inputs for each layer reads ids, got embeddings");
-  Stream stream{layers_->inputs(grid), {}};
+  HiddenStates states{layers_->inputs(grid), {}};
   KeptKeysValues kept;
   const Step step{grid.positions,
                   grid.visible,
@@ -613,16 +614,16 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
                   layers_->local_rope ? layers_->local_rope->of(grid.positions, lengths) : rope,
                   cache,
                   layers_->new_tokens_of(grid, cache),
-                  layers_->per_layer ? (*layers_->per_layer)(grid.ids, stream.x) : Tensor(),
+                  layers_->per_layer ? (*layers_->per_layer)(grid.ids, states.x) : Tensor(),
                   &kept};
   const std::vector<Block>& blocks = layers_->blocks;
   for (size_t i = 0; i < blocks.size(); i++) {
-    if (all) all->push_back(cast(stream.x, options().dtype));
+    if (all) all->push_back(cast(states.x, options().dtype));
     const bool is_last = i + 1 == blocks.size();
-    stream = blocks[i](stream, step, is_last ? layers_->norm : blocks[i + 1].attention_input_norm);
+    states = blocks[i](states, step, is_last ? layers_->norm : blocks[i + 1].attention_input_norm);
   }
   const Tensor x =
-      stream.normalized ? stream.normalized : layers_->norm(cast(stream.x, options().dtype));
+      states.normalized ? states.normalized : layers_->norm(cast(states.x, options().dtype));
   if (all) all->push_back(x);  // as transformers has it: after the norm
   return x;
 }
