@@ -183,18 +183,24 @@ Array block_bytes(DType block, const HostShape& in_blocks, Values values, Random
 Array rounded_activations(const Array& x) {
   constexpr std::size_t kRun = 32;
   Array y = x;
-  for (std::size_t first = 0; first < x.values.size(); first += kRun) {
-    float most = 0;
-    for (std::size_t i = first; i < first + kRun; i++) {
-      if (!std::isfinite(x.values[i])) return x;
-      most = std::max(most, std::fabs(float(x.values[i])));
+  const std::size_t row = x.shape.empty() ? 1 : std::size_t(x.shape.back());
+  for (std::size_t begin = 0; begin < x.values.size(); begin += row)
+    for (std::size_t first = begin; first < begin + row; first += kRun) {
+      float most = 0;
+      bool is_exact = false;
+      for (std::size_t i = first; i < first + kRun; i++) {
+        is_exact = is_exact || !std::isfinite(x.values[i]);
+        most = std::max(most, std::fabs(float(x.values[i])));
+      }
+      if (most == 0) continue;
+      if (is_exact || most < 0x1p-60f || most > 0x1p60f) {
+        std::copy_n(&x.values[begin], row, &y.values[begin]);
+        break;
+      }
+      const float step = most / 32512, inverse = 32512 / most;
+      for (std::size_t i = first; i < first + kRun; i++)
+        y.values[i] = Real(step) * std::nearbyint(float(x.values[i]) * inverse);
     }
-    if (most == 0) continue;
-    if (most < 0x1p-60f || most > 0x1p60f) return x;
-    const float step = most / 32512, inverse = 32512 / most;
-    for (std::size_t i = first; i < first + kRun; i++)
-      y.values[i] = Real(step) * std::nearbyint(float(x.values[i]) * inverse);
-  }
   return y;
 }
 

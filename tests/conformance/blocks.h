@@ -24,7 +24,8 @@ Array block_bytes(DType block, const HostShape& in_blocks, Values values, Random
 /// The tensor that has these bytes, in memory of its own.
 Tensor as_blocks(DType block, const Tensor& bytes);
 /// x as the CPU's products with blocks round it by default (set_round_activations), a multiple of a step
-/// for each 32 neighbours; x itself where one of its values is too large or too small for that.
+/// for each 32 neighbours; a row's own values where one of them is too large or too small for that. A device
+/// may then leave all rows as they are.
 Array rounded_activations(const Array& x);
 /// The bytes of a contiguous block tensor.
 Tensor bytes_of_blocks(const Tensor& x);
