@@ -1,4 +1,7 @@
 // Streams and events of kernels that a program launches.
+#include <memory>
+#include <vector>
+
 #include "bind.h"
 #include "casters.h"
 #include "wick/core/graph.h"
@@ -13,6 +16,12 @@ void wait_without_gil(void (*wait)()) {
   if (PyGILState_Check() == 0) return wait();
   const FreedGil freed;
   wait();
+}
+
+/// The `with stream:` that this thread is in.
+std::vector<std::unique_ptr<StreamScope>>& scopes() {
+  static thread_local std::vector<std::unique_ptr<StreamScope>> all;
+  return all;
 }
 
 Graph capture(const DeviceArgument& device, const nb::callable& work) {
@@ -45,8 +54,11 @@ void bind_streams(nb::module_& m) {
   nb::class_<Event> event(m, "Event", "A point in a stream's work.");
   nb::class_<Stream>(
       m, "Stream",
-      "A queue of kernels on a device. Work of one stream runs in order; that of two "
-      "may overlap unless one waits for the other's event. Ops run on Stream.of(device).")
+      "A queue of work on a device. Work of one stream runs in order; that of two may "
+      "overlap unless one waits for the other's event. Ops of a thread run on "
+      "Stream.of(device): the device's own stream, or the one of the innermost `with stream:`. "
+      "Order streams by events before a tensor that one makes is used or read on another; "
+      "memory needs no care.")
       .def(
           "__init__",
           [](Stream* self, const DeviceArgument& device) {
@@ -56,7 +68,7 @@ void bind_streams(nb::module_& m) {
           nb::arg("device"), "A new stream.")
       .def_static(
           "of", [](const DeviceArgument& device) { return Stream::of(device); }, nb::arg("device"),
-          WithoutGil(), "The stream that the device's ops run on.")
+          WithoutGil(), "The stream that this thread's ops on the device run on.")
       .def_prop_ro("device", [](const Stream& stream) { return stream.device(); })
       .def_prop_ro(
           "native",
@@ -66,7 +78,17 @@ void bind_streams(nb::module_& m) {
       .def("synchronize", &Stream::synchronize, WithoutGil(),
            "Waits for all work on the stream and raises the errors of wick's kernels.")
       .def("wait", &Stream::wait, nb::arg("event"), WithoutGil(),
-           "Work queued from now on starts after the event.");
+           "Work queued from now on starts after the event.")
+      .def(
+          "__enter__",
+          [](const Stream& stream) {
+            scopes().push_back(std::make_unique<StreamScope>(stream));
+            return stream;
+          },
+          "Ops of this thread run on the stream until the `with` ends.")
+      .def(
+          "__exit__", [](const Stream&, nb::args) { scopes().pop_back(); }, nb::arg("args"),
+          "Ops run on the stream of before.");
   event
       .def(
           "__init__",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "scalar/round_up.h"
 
@@ -55,7 +56,7 @@ Status CachingAllocator::allocate(int64_t bytes, void* stream, void** data) {
   if (bytes > INT64_MAX - kMediumSegment)
     return {StatusCode::kOutOfMemory, "more bytes than there are addresses"};
   bytes = round_up(bytes, kGranule);
-  if (!stream && current_pool().allocator == this) stream = current_pool().pool;
+  if (current_pool().allocator == this) stream = current_pool().pool;
   const std::lock_guard lock(mutex_);
   collect_pending(false);
   Block* block = take(bytes, stream);
@@ -93,9 +94,37 @@ void CachingAllocator::release(void* data) {
   Block* block = found->second;
   block->out_node = out_.extract(found);
   statistics_.used_bytes -= block->bytes;
-  if (block->used_on.empty()) return put_back(block);
+  release_block(block);
+}
+
+/// A block that is neither free nor in use.
+void CachingAllocator::release_block(Block* block) {
+  const bool of_pool = is_pool(block->stream);
+  std::vector<void*> streams = std::move(block->used_on);
+  block->used_on.clear();
+  const auto add = [&](void* stream) {
+    if (stream != block->stream &&
+        std::find(streams.begin(), streams.end(), stream) == streams.end())
+      streams.push_back(stream);
+  };
+  if (!shared_.empty() && !of_pool) {  // a pool's block waits for these when the pool is dissolved
+    add(nullptr);
+    for (void* stream : shared_) add(stream);
+  }
+  const bool forked = recording_ == Recording::kSeveralStreams;
+  if (recording_ != Recording::kNothing && (!streams.empty() || (of_pool && forked))) {
+    block->used_on = std::move(streams);
+    released_while_recording_.push_back(block);
+    return;
+  }
+  put_back_after(block, std::move(streams));
+}
+
+/// Makes the block free when the work that is queued on the streams now is done.
+void CachingAllocator::put_back_after(Block* block, std::vector<void*> streams) {
+  if (streams.empty()) return put_back(block);
   Pending pending{block, {}};
-  for (void* stream : block->used_on) {
+  for (void* stream : streams) {
     void* event = nullptr;
     if (!spare_events_.empty()) {
       event = spare_events_.back();
@@ -108,7 +137,6 @@ void CachingAllocator::release(void* data) {
     else
       spare_events_.push_back(event);
   }
-  block->used_on.clear();
   pending_.push_back(std::move(pending));
 }
 
@@ -121,9 +149,18 @@ void CachingAllocator::use_on(void* data, void* stream) {
   if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
 }
 
+void CachingAllocator::share_with(void* stream) {
+  if (plain_ || !stream) return;
+  const std::lock_guard lock(mutex_);
+  if (std::find(shared_.begin(), shared_.end(), stream) == shared_.end()) shared_.push_back(stream);
+}
+
 void CachingAllocator::forget(void* stream) {
   const std::lock_guard lock(mutex_);
+  std::erase(shared_, stream);
   for (const auto& [data, block] : out_) std::erase(block->used_on, stream);
+  for (Block* block : released_while_recording_) std::erase(block->used_on, stream);
+  give_to_default(stream, {});
 }
 
 void CachingAllocator::empty_cache() {
@@ -136,24 +173,48 @@ void CachingAllocator::begin_pool(void* pool) {
   const std::lock_guard lock(mutex_);
   pools_.insert(pool);
   current_pool() = {this, pool};
+  recording_ = Recording::kOneStream;
 }
 
-void CachingAllocator::end_pool() { current_pool() = {}; }
+void CachingAllocator::fork_pool() {
+  const std::lock_guard lock(mutex_);
+  if (current_pool().allocator == this) recording_ = Recording::kSeveralStreams;
+}
+
+void CachingAllocator::end_pool() {
+  const std::lock_guard lock(mutex_);
+  current_pool() = {};
+  recording_ = Recording::kNothing;
+  for (Block* block : std::exchange(released_while_recording_, {})) release_block(block);
+}
 
 void CachingAllocator::dissolve_pool(void* pool) {
   const std::lock_guard lock(mutex_);
   pools_.erase(pool);
+  give_to_default(pool, shared_);
+}
+
+/// Makes all blocks of the stream or pool the default stream's: the free ones when the work that is
+/// queued on the streams `after` now is done.
+void CachingAllocator::give_to_default(void* stream, const std::vector<void*>& after) {
   for (const auto& [data, block] : out_)
-    if (block->stream == pool) block->stream = nullptr;
+    if (block->stream == stream) block->stream = nullptr;
   for (const Pending& p : pending_)
-    if (p.block->stream == pool) p.block->stream = nullptr;
+    if (p.block->stream == stream) p.block->stream = nullptr;
+  for (Block* block : released_while_recording_)
+    if (block->stream == stream) block->stream = nullptr;
   std::vector<Block*> blocks;
   for (Block* block : free_)
-    if (block->stream == pool) blocks.push_back(block);
+    if (block->stream == stream) blocks.push_back(block);
   for (Block* block : blocks) {
     erase_free(block);
     block->stream = nullptr;
-    insert_free(block);
+    if (after.empty())
+      insert_free(block);
+    else if (recording_ == Recording::kNothing)
+      put_back_after(block, after);
+    else
+      block->used_on = after, released_while_recording_.push_back(block);
   }
 }
 
@@ -238,25 +299,22 @@ void CachingAllocator::put_back(Block* block) {
 }
 
 void CachingAllocator::collect_pending(bool wait) {
-  for (size_t i = 0; i < pending_.size();) {
-    Pending& p = pending_[i];
+  if (recording_ != Recording::kNothing) return;
+  while (!pending_.empty()) {  // streams run in order, so that the rest waits longer
+    Pending& p = pending_.front();
     while (!p.events.empty()) {
       int32_t done = 0;
       // A failed query means that the device has failed, so its memory is no longer in use.
       if (!backend_.event_query(device_, p.events.back(), &done).ok()) done = 1;
-      if (!done && !wait) break;
+      if (!done && !wait) return;
       if (done) {
         spare_events_.push_back(p.events.back());
         p.events.pop_back();
       }
     }
-    if (!p.events.empty()) {
-      i++;
-      continue;
-    }
-    put_back(p.block);
-    pending_[i] = std::move(pending_.back());
-    pending_.pop_back();
+    Block* const block = p.block;
+    pending_.pop_front();
+    put_back(block);
   }
 }
 

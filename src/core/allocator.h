@@ -2,6 +2,7 @@
 // a synchronizing call on a card.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -16,12 +17,13 @@ namespace wick {
 /// bytes. Adjacent free blocks merge.
 ///
 /// A block belongs to the stream it was allocated for, and is reused on that stream at once, since
-/// a stream runs in order. A block also used on another stream (use_on) is reused only after an
-/// event recorded on that stream at release has completed. When the device is out of memory, the
-/// allocator frees all unused segments and retries once.
+/// a stream runs in order. A block that another stream may use (use_on, share_with) is reused only
+/// after an event recorded on that stream at release has completed. When the device is out of
+/// memory, the allocator frees all unused segments and retries once.
 ///
 /// A pool holds the memory of a graph: its blocks serve nothing else while it lives, since each
-/// launch of the graph writes them again.
+/// launch of the graph writes them again. While a thread records the graph, no event is recorded
+/// or asked for, since that would become part of the graph.
 class CachingAllocator {
  public:
   struct Statistics {
@@ -44,17 +46,22 @@ class CachingAllocator {
   void release(void* data);
   /// Marks the block as used on another stream too; its release waits for that stream.
   void use_on(void* data, void* stream);
-  /// The stream is gone, and its work was done before.
+  /// From now on ops run on the stream too, so any block may be used on it and on the default one.
+  void share_with(void* stream);
+  /// The stream is gone, and its work was done before. Its blocks go to the default stream.
   void forget(void* stream);
   /// Frees all unused segments.
   void empty_cache();
   bool is_plain() const { return plain_; }
 
-  /// From now on this thread's allocations for the default stream come from the pool. pool: an
-  /// address that no stream and no other pool has. Not for a plain allocator.
+  /// From now on this thread's allocations come from the pool. pool: an address that no stream and
+  /// no other pool has. Not for a plain allocator.
   void begin_pool(void* pool);
+  /// The graph being recorded has several streams from now on. Memory of its pool that is released
+  /// is not taken again: the order of two streams' work is not known here.
+  void fork_pool();
   void end_pool();
-  /// The pool's memory serves the default stream from now on, which has queued the graph's work.
+  /// The pool's memory serves the default stream from now on, once the graph's work is done.
   void dissolve_pool(void* pool);
   Statistics statistics() const;
 
@@ -81,6 +88,7 @@ class CachingAllocator {
     Block* block;
     std::vector<void*> events;
   };
+  enum class Recording { kNothing, kOneStream, kSeveralStreams };
 
   Block* take(int64_t bytes, void* stream);
   Status new_segment(int64_t bytes, void* stream, Block** block);
@@ -89,6 +97,10 @@ class CachingAllocator {
   void insert_free(Block* block);
   void erase_free(Block* block);
   void put_back(Block* block);
+  bool is_pool(void* stream) const { return pools_.contains(stream); }
+  void put_back_after(Block* block, std::vector<void*> streams);
+  void release_block(Block* block);
+  void give_to_default(void* stream, const std::vector<void*>& after);
   void collect_pending(bool wait);
   void give_back_segments();
 
@@ -99,8 +111,11 @@ class CachingAllocator {
   FreeBlocks free_;
   BlocksByData out_;
   std::vector<std::unique_ptr<Block>> spare_blocks_;
-  std::vector<Pending> pending_;
+  std::deque<Pending> pending_;  // in order of release
   std::set<void*> pools_;
+  std::vector<void*> shared_;  // streams of share_with
+  Recording recording_ = Recording::kNothing;
+  std::vector<Block*> released_while_recording_;
   std::vector<void*> spare_events_;
   Statistics statistics_;
 };

@@ -5,6 +5,7 @@
 #include "base/environment.h"
 #include "core/device_state.h"
 #include "core/registry.h"
+#include "core/stream.h"
 
 namespace wick {
 namespace {
@@ -104,7 +105,7 @@ void Device::set_seed(uint64_t seed) const {
   state_->random_counter = 0;
 }
 uint64_t Device::current_seed() const { return state_->seed; }
-void Device::synchronize() const { state_->synchronize(); }
+void Device::synchronize() const { state_->synchronize_all(); }
 Device::Memory Device::memory() const {
   Memory memory{};
   state_->require(
@@ -125,7 +126,7 @@ void native_handles(const Device& device, DeviceKind wanted, int64_t* native, vo
   const DeviceState& state = device.state();
   check(state.backend.native_handles, ErrorCode::kUnsupported, "as_" + kind_name(wanted),
         "the module does not provide native handles");
-  state.require(state.backend.native_handles(state.device(), nullptr, native, stream),
+  state.require(state.backend.native_handles(state.device(), current_stream(state), native, stream),
                 "native_handles");
 }
 }  // namespace

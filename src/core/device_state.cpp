@@ -1,5 +1,8 @@
 #include "core/device_state.h"
 
+#include <algorithm>
+#include <exception>
+
 #include "base/environment.h"
 #include "core/work_gate.h"
 
@@ -56,6 +59,33 @@ void DeviceState::synchronize(void* stream) const {
     fail(ErrorCode::kKernelError, name_of(record.op), "kernel failed with code ", record.code,
          " at position ", record.position, " on ", location);
   require(status, "synchronize");
+}
+
+void DeviceState::synchronize_all() const {
+  const QueueScope queueing(*this);  // before the lock
+  const std::lock_guard lock(streams_mutex_);
+  std::exception_ptr first;
+  const auto wait = [&](void* stream) {
+    try {
+      synchronize(stream);
+    } catch (const Error&) {
+      if (!first) first = std::current_exception();
+    }
+  };
+  wait(nullptr);
+  for (void* stream : streams_) wait(stream);
+  if (first) std::rethrow_exception(first);
+}
+
+void DeviceState::add_stream(void* stream) {
+  const std::lock_guard lock(streams_mutex_);
+  streams_.push_back(stream);
+}
+
+void DeviceState::remove_stream(void* stream) {
+  const std::lock_guard lock(streams_mutex_);
+  const auto found = std::find(streams_.begin(), streams_.end(), stream);
+  if (found != streams_.end()) streams_.erase(found);
 }
 
 void throw_status(const DeviceLocation& location, const Status& status, std::string_view where) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "core/allocator.h"
 #include "wick/abi/backend.h"
@@ -35,7 +36,11 @@ class DeviceState {
   }
   /// Waits for a stream, nullptr for the default one, and throws the error recorded by its kernels,
   /// if any.
-  void synchronize(void* stream = nullptr) const;
+  void synchronize(void* stream) const;
+  /// Waits for all streams, and throws the first error.
+  void synchronize_all() const;
+  void add_stream(void* stream);
+  void remove_stream(void* stream);
 
   /// The kernels for the query, in order of preference. Queries the backend once; later lookups
   /// take no lock.
@@ -50,6 +55,9 @@ class DeviceState {
   };
   /// The name of the op with this id.
   std::string name_of(uint64_t id) const;
+
+  mutable std::mutex streams_mutex_;
+  std::vector<void*> streams_;  // those that live, without the default one
 
   // Hash buckets: linked lists that only grow, at the head. A query's entry is in the bucket of its
   // hash.

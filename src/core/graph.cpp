@@ -1,6 +1,7 @@
 #include "core/graph.h"
 
 #include "core/device_state.h"
+#include "core/stream.h"
 #include "core/work_gate.h"
 
 namespace wick {
@@ -37,13 +38,14 @@ Graph Graph::capture(const Device& device, const std::function<void()>& work) {
         "the memory of a graph needs the caching allocator, which is off on ", device);
   const CaptureScope alone;
   const auto impl = std::make_shared<Impl>(device);
-  state.require(backend.graph_begin(state.device(), nullptr), "graph");
+  void* const stream = current_stream(state);
+  state.require(backend.graph_begin(state.device(), stream), "graph");
   state.allocator.begin_pool(impl.get());
   captured_device() = &state;
   const auto end = [&] {
     captured_device() = nullptr;
     state.allocator.end_pool();
-    return backend.graph_end(state.device(), nullptr, &impl->handle);
+    return backend.graph_end(state.device(), stream, &impl->handle);
   };
   try {
     work();
@@ -58,7 +60,8 @@ Graph Graph::capture(const Device& device, const std::function<void()>& work) {
 void Graph::launch() const {
   const DeviceState& state = impl_->device.state();
   const QueueScope queueing(state);
-  state.require(state.backend.graph_launch(state.device(), nullptr, impl_->handle), "graph");
+  state.require(state.backend.graph_launch(state.device(), current_stream(state), impl_->handle),
+                "graph");
 }
 
 const Device& Graph::device() const { return impl_->device; }

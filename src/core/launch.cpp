@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "core/stream.h"
 #include "core/work_gate.h"
 #include "wick/abi/merge.h"
 #include "wick/abi/ops/cast.h"
@@ -34,6 +35,7 @@ Call make_call(const Device& device, const Op& op, std::span<const View> in,
   call.num_out = int32_t(out.size());
   call.attributes = attributes.data;
   call.device = device.state().device();
+  call.stream = current_stream(device.state());
   call.op = &op;
   return call;
 }

@@ -1,6 +1,7 @@
 #include "wick/core/storage.h"
 
 #include "core/device_state.h"
+#include "core/stream.h"
 
 namespace wick {
 namespace {
@@ -22,7 +23,7 @@ std::string mebibytes(int64_t bytes) { return std::to_string(bytes >> 20) + " Mi
 std::shared_ptr<Storage> Storage::allocate(const Device& device, int64_t bytes) {
   DeviceState& state = device.state();
   void* data = nullptr;
-  const Status status = state.allocator.allocate(bytes, nullptr, &data);
+  const Status status = state.allocator.allocate(bytes, current_stream(state), &data);
   if (status.code == StatusCode::kOutOfMemory) out_of_memory(state, bytes, status);
   state.require(status, "alloc");
   return std::make_shared<Storage>(device, data, bytes, nullptr);

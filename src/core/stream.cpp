@@ -2,14 +2,56 @@
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "core/work_gate.h"
 
 namespace wick {
+namespace {
+
+/// A device that this thread has another stream of than its own.
+struct CurrentStream {
+  const DeviceState* device;
+  std::shared_ptr<const Stream::Impl> stream;
+};
+std::vector<CurrentStream>& current_streams() {
+  static thread_local std::vector<CurrentStream> streams;
+  return streams;
+}
+
+/// nullptr: the device's own.
+std::shared_ptr<const Stream::Impl> current_of(const DeviceState& device) {
+  for (const CurrentStream& c : current_streams())
+    if (c.device == &device) return c.stream;
+  return nullptr;
+}
+
+void make_current(const DeviceState& device, std::shared_ptr<const Stream::Impl> stream) {
+  std::vector<CurrentStream>& all = current_streams();
+  std::erase_if(all, [&](const CurrentStream& c) { return c.device == &device; });
+  if (stream && stream->handle) all.push_back({&device, std::move(stream)});
+}
+
+}  // namespace
+
+void* current_stream(const DeviceState& state) {
+  for (const CurrentStream& c : current_streams())
+    if (c.device == &state) return c.stream->handle;
+  return nullptr;
+}
+
+StreamScope::StreamScope(const Stream& stream)
+    : stream_(stream), before_(current_of(stream.device().state())) {
+  DeviceState& state = stream.device().state();
+  state.allocator.share_with(stream.impl().handle);
+  make_current(state, stream_.impl_);
+}
+StreamScope::~StreamScope() { make_current(stream_.device().state(), before_); }
 
 Stream::Impl::~Impl() {
   if (!handle) return;
   DeviceState& state = device.state();
+  state.remove_stream(handle);
   ErrorRecord record{};
   state.backend.stream_synchronize(state.device(), handle, &record);
   state.allocator.forget(handle);
@@ -17,12 +59,16 @@ Stream::Impl::~Impl() {
 }
 
 Stream::Stream(const Device& device) {
-  const DeviceState& state = device.state();
+  DeviceState& state = device.state();
   auto impl = std::make_shared<Impl>(device);
   state.require(state.backend.stream_create(state.device(), &impl->handle), "stream");
+  state.add_stream(impl->handle);
   impl_ = std::move(impl);
 }
-Stream Stream::of(const Device& device) { return Stream(std::make_shared<const Impl>(device)); }
+Stream Stream::of(const Device& device) {
+  if (const auto current = current_of(device.state())) return Stream(current);
+  return Stream(std::make_shared<const Impl>(device));
+}
 
 const Device& Stream::device() const { return impl_->device; }
 void Stream::synchronize() const { device().state().synchronize(impl_->handle); }
@@ -54,10 +100,11 @@ Event::Impl::~Impl() {
 }
 
 Event::Event(const Stream& stream) {
-  const DeviceState& state = stream.device().state();
+  DeviceState& state = stream.device().state();
   auto impl = std::make_shared<Impl>(stream);
   state.require(state.backend.event_create(state.device(), &impl->handle), "event");
   const QueueScope queueing(state);
+  state.allocator.fork_pool();
   state.require(state.backend.event_record(state.device(), impl->handle, stream.impl().handle),
                 "event");
   impl_ = std::move(impl);

@@ -25,4 +25,8 @@ struct Event::Impl {
   void* handle = nullptr;
 };
 
+/// The handle of the stream that this thread's work on the device is queued on; nullptr: the
+/// device's own.
+void* current_stream(const DeviceState& state);
+
 }  // namespace wick

@@ -4,6 +4,7 @@
 
 #include "core/launch.h"
 #include "core/registry.h"
+#include "core/stream.h"
 #include "core/work_gate.h"
 
 namespace wick {
@@ -43,7 +44,8 @@ void copy_bytes(const Device& device, void* to, const void* from, int64_t bytes,
   if (bytes == 0) return;
   const DeviceState& state = device.state();
   const QueueScope queueing(state);
-  state.require(state.backend.copy(state.device(), to, from, bytes, kind, nullptr), "copy");
+  state.require(state.backend.copy(state.device(), to, from, bytes, kind, current_stream(state)),
+                "copy");
 }
 
 }  // namespace
@@ -121,12 +123,13 @@ Tensor copy_to(const Tensor& x, const Device& target) {
   } else if (target.is_cpu()) {
     source.read(result.data());
   } else if (&from.backend == &to.backend && to.backend.copy_peer) {
-    from.synchronize();
+    from.synchronize(current_stream(from));
+    void* const stream = current_stream(to);
     to.require(to.backend.copy_peer(to.device(), result.data(), from.device(), source.data(), bytes,
-                                    nullptr),
+                                    stream),
                "copy_peer");
-    to.synchronize();  // source may be released after this
-  } else {             // through host memory
+    to.synchronize(stream);  // source may be released after this
+  } else {                   // through host memory
     std::vector<char> host(static_cast<size_t>(bytes));
     source.read(host.data());
     copy_bytes(target, result.data(), host.data(), bytes, CopyKind::kHostToDevice);
@@ -138,7 +141,8 @@ void Tensor::read(void* to) const {
   const Tensor source = make_contiguous(*this);
   const int64_t bytes = bytes_of(dtype(), numel());
   copy_bytes(device(), to, source.data(), bytes, CopyKind::kDeviceToHost);
-  device().synchronize();
+  const DeviceState& state = device().state();
+  state.synchronize(current_stream(state));
 }
 
 void Tensor::check_host_type(std::string_view op, DType asked) const {

@@ -186,7 +186,7 @@ void KernelFunction::launch_on(const Stream* stream, Dim3 grid, Dim3 block, int6
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
 
   DeviceState& state = device.state();
-  void* const handle = stream ? stream->impl().handle : nullptr;
+  void* const handle = stream ? stream->impl().handle : current_stream(state);
   for (const KernelArgument& a : arguments) {
     if (!a.tensor() || !*a.tensor()) continue;
     const auto& storage = a.tensor()->storage();

@@ -465,7 +465,11 @@ void Session::run_step(const std::vector<int64_t>& ends) {
 }
 
 void Session::queue_step(const std::vector<int64_t>& ends) {
-  hidden_ = squeeze(model_->hidden(tokens_, positions_, cache_.get(), ends), 1);
+  // Lengths within what the model takes are the positions' affair, which the device knows.
+  const bool fits = std::all_of(ends.begin(), ends.end(),
+                                [&](int64_t end) { return end <= model_->positions(); });
+  hidden_ = squeeze(
+      model_->hidden(tokens_, positions_, cache_.get(), fits ? std::vector<int64_t>() : ends), 1);
   sample_next();
 }
 

@@ -28,6 +28,44 @@ def test_a_graph_runs_at_each_launch_and_not_before():
     assert made[0].tolist() == [2, 20, 200]
 
 
+def test_ops_run_on_the_stream_of_a_with():
+    own, side = wick.Stream.of(EMU), wick.Stream(EMU)
+    rows, bad = wick.ones([3], device=EMU), wick.Tensor([7], device=EMU)
+    with side as entered:
+        assert entered.device == wick.Device(EMU)
+        rows.index_select(0, bad)
+    own.synchronize()
+    with pytest.raises(IndexError, match=r"id 7 at position 0 is outside \[0, 3\)"):
+        side.synchronize()
+    with pytest.raises(KeyError):
+        with side:
+            raise KeyError("mine")
+    rows.index_select(0, bad)  # on the device's own stream again
+    side.synchronize()
+    with pytest.raises(IndexError):
+        own.synchronize()
+
+
+def test_streams_are_branches_of_a_graph():
+    side = wick.Stream(EMU)
+    x, y = wick.Var(wick.ones([3], device=EMU)), wick.Var(wick.zeros([3], device=EMU))
+
+    def work(joins=True):
+        side.wait(wick.Event(wick.Stream.of(EMU)))
+        with side:
+            y.copy_(x * 2 + 1)
+        if joins:
+            wick.Stream.of(EMU).wait(wick.Event(side))
+        x.add_(y)
+
+    graph = wick.Graph.capture(EMU, work)
+    graph.launch()
+    graph.launch()
+    assert x.tolist() == [13, 13, 13] and y.tolist() == [9, 9, 9]
+    with pytest.raises(ValueError, match="waits for no event of"):
+        wick.Graph.capture(EMU, lambda: work(joins=False))
+
+
 def test_errors_of_the_work_are_raised_and_end_the_recording():
     x = wick.ones([2], device=EMU)
 

@@ -44,17 +44,19 @@ constexpr const char* kNeededDriver = kRuntimeMajor >= 13 ? "580" : "525";
 struct Stream {
   int32 device = 0;
   cudaStream_t handle = nullptr;
-  ErrorRecord* record = nullptr;  // in device memory: where this stream's kernels report
-  ErrorRecord* seen = nullptr;    // in pinned memory: the host's copy, guarded by mutex
-  std::mutex mutex;
+  std::shared_ptr<ErrorRecord> record;  // in device memory: where this stream's kernels report
+  std::mutex mutex;                     // of what follows
+  ErrorRecord* seen = nullptr;          // in pinned memory: the host's copy
+  // Where the kernels of graphs report that were launched here and recorded by other streams.
+  std::vector<std::shared_ptr<ErrorRecord>> guest_records;
   std::atomic<const char*> last_kernel{nullptr};
   std::atomic<bool> unread{false};  // kernels were launched since the record was read
   std::atomic<bool> capturing{false};
 };
 
 struct Graph {
-  cudaGraphExec_t executable;
-  Stream* stream;  // its kernels report to this stream's record
+  cudaGraphExec_t executable = nullptr;
+  std::vector<std::shared_ptr<ErrorRecord>> records;  // of the streams that recorded it
 };
 
 struct Device {
@@ -64,6 +66,11 @@ struct Device {
   std::atomic<Stream*> default_stream{nullptr};
   std::atomic<uint64> peers_asked{0};  // a bit a device
   Staging staging;
+
+  std::mutex capture_mutex;  // guards what follows
+  // Streams that joined the graph being captured, and the records of all that record it.
+  std::vector<Stream*> joined;
+  std::vector<std::shared_ptr<ErrorRecord>> capture_records;
 };
 
 /// What is on this machine, looked up once. Never destroyed: the runtime may be gone before us at
@@ -318,7 +325,11 @@ void destroy(Stream* stream) {
     cudaStreamSynchronize(stream->handle);  // kernels may still report
     cudaStreamDestroy(stream->handle);
   }
-  cudaFree(stream->record);
+  {
+    Device& d = platform().devices[stream->device];
+    const std::lock_guard lock(d.capture_mutex);
+    std::erase(d.joined, stream);
+  }
   cudaFreeHost(stream->seen);
   delete stream;
 }
@@ -329,13 +340,19 @@ Status make_stream(int32 device, Stream** made) {
   auto* stream = new Stream;
   stream->device = device;
   cudaError_t error = cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking);
-  if (error == cudaSuccess)
-    error = cudaMalloc(reinterpret_cast<void**>(&stream->record), sizeof(ErrorRecord));
+  if (error == cudaSuccess) {
+    void* record = nullptr;
+    error = cudaMalloc(&record, sizeof(ErrorRecord));
+    stream->record = {static_cast<ErrorRecord*>(record), [](ErrorRecord* r) {
+                        const OutsideCapture outside;
+                        cudaFree(r);
+                      }};
+  }
   if (error == cudaSuccess)
     error = cudaHostAlloc(reinterpret_cast<void**>(&stream->seen), sizeof(ErrorRecord),
                           cudaHostAllocPortable);
   if (error == cudaSuccess)
-    error = cudaMemsetAsync(stream->record, 0, sizeof(ErrorRecord), stream->handle);
+    error = cudaMemsetAsync(stream->record.get(), 0, sizeof(ErrorRecord), stream->handle);
   // The record is cleared before anything else may use the stream, a capture included.
   if (error == cudaSuccess) error = cudaStreamSynchronize(stream->handle);
   if (error != cudaSuccess) {
@@ -586,16 +603,21 @@ Status stream_synchronize(int32 device, void* stream, ErrorRecord* record) {
   if (!record || !at->unread.exchange(false))
     return checked(cudaStreamSynchronize(at->handle), "synchronize", device, &*at);
 
-  // The record comes in the stream's order, so one wait does for both.
   const std::lock_guard lock(at->mutex);
-  cudaError_t error = cudaMemcpyAsync(at->seen, at->record, sizeof(ErrorRecord),
-                                      cudaMemcpyDeviceToHost, at->handle);
-  if (error == cudaSuccess) error = cudaStreamSynchronize(at->handle);
-  if (error != cudaSuccess) return runtime_failure(error, "synchronize", device, &*at);
-  *record = *at->seen;
-  if (record->code == 0) return {};
-  return checked(cudaMemsetAsync(at->record, 0, sizeof(ErrorRecord), at->handle), "synchronize",
-                 device, &*at);
+  std::vector<std::shared_ptr<ErrorRecord>> records = std::exchange(at->guest_records, {});
+  records.push_back(at->record);
+  for (const auto& written : records) {
+    // The record comes in the stream's order, so one wait does for both.
+    cudaError_t error = cudaMemcpyAsync(at->seen, written.get(), sizeof(ErrorRecord),
+                                        cudaMemcpyDeviceToHost, at->handle);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(at->handle);
+    if (error == cudaSuccess && at->seen->code != 0) {
+      *record = *at->seen;
+      error = cudaMemsetAsync(written.get(), 0, sizeof(ErrorRecord), at->handle);
+    }
+    if (error != cudaSuccess) return runtime_failure(error, "synchronize", device, &*at);
+  }
+  return {};
 }
 
 Status event_create(int32 device, void** event) {
@@ -639,8 +661,19 @@ Status event_query(int32 device, void* event, int32* done) {
 Status stream_wait(int32 device, void* stream, void* event) {
   const BoundStream at(device, stream, "stream_wait");
   if (!at.status().ok()) return at.status();
-  return checked(cudaStreamWaitEvent(at->handle, static_cast<cudaEvent_t>(event), 0), "stream_wait",
-                 device, &*at);
+  if (const cudaError_t error = cudaStreamWaitEvent(at->handle, static_cast<cudaEvent_t>(event), 0))
+    return runtime_failure(error, "stream_wait", device, &*at);
+  if (at->capturing) return {};
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  const cudaError_t error = cudaStreamIsCapturing(at->handle, &capture);
+  if (error == cudaSuccess && capture != cudaStreamCaptureStatusNone) {
+    at->capturing = true;  // it waits for an event of a graph being captured, and joins that
+    Device& d = platform().devices[device];
+    const std::lock_guard lock(d.capture_mutex);
+    d.joined.push_back(&*at);
+    d.capture_records.push_back(at->record);
+  }
+  return checked(error, "stream_wait", device, &*at);
 }
 
 // ---- the table: kernels and graphs
@@ -657,7 +690,12 @@ Status graph_begin(int32 device, void* stream) {
   if (!at.status().ok()) return at.status();
   // Only what this thread does may disturb the capture: other threads work on.
   const cudaError_t error = cudaStreamBeginCapture(at->handle, cudaStreamCaptureModeThreadLocal);
-  if (error == cudaSuccess) at->capturing = true;
+  if (error == cudaSuccess) {
+    at->capturing = true;
+    Device& d = platform().devices[device];
+    const std::lock_guard lock(d.capture_mutex);
+    d.capture_records = {at->record};
+  }
   return checked(error, "graph_begin", device, &*at);
 }
 
@@ -669,10 +707,18 @@ Status graph_end(int32 device, void* stream, void** graph) {
   cudaGraphExec_t executable = nullptr;
   cudaError_t error = cudaStreamEndCapture(at->handle, &captured);
   at->capturing = false;
+  auto made = std::make_unique<Graph>();
+  {
+    Device& d = platform().devices[device];
+    const std::lock_guard lock(d.capture_mutex);
+    for (Stream* joined : std::exchange(d.joined, {})) joined->capturing = false;
+    made->records = std::exchange(d.capture_records, {});
+  }
   if (error == cudaSuccess) error = cudaGraphInstantiate(&executable, captured, 0);
   if (captured) cudaGraphDestroy(captured);
   if (error != cudaSuccess) return runtime_failure(error, "graph_end", device, &*at);
-  *graph = new Graph{executable, &*at};
+  made->executable = executable;
+  *graph = made.release();
   return {};
 }
 
@@ -680,10 +726,13 @@ Status graph_launch(int32 device, void* stream, void* graph) {
   const BoundStream at(device, stream, "graph_launch");
   if (!at.status().ok()) return at.status();
   const auto* launched = static_cast<const Graph*>(graph);
-  if (launched->stream != &*at)
-    return failure(
-        StatusCode::kInvalidArgument,
-        "graph_launch: the graph was captured on another stream, where its kernels report errors");
+  {
+    const std::lock_guard lock(at->mutex);
+    std::vector<std::shared_ptr<ErrorRecord>>& guests = at->guest_records;
+    for (const auto& record : launched->records)
+      if (record != at->record && std::find(guests.begin(), guests.end(), record) == guests.end())
+        guests.push_back(record);
+  }
   at->unread = true;
   return checked(cudaGraphLaunch(launched->executable, at->handle), "graph_launch", device, &*at);
 }
@@ -1019,7 +1068,8 @@ Status launch_stub(const void* stub, const char* kernel, Grid grid, int threads,
   const BoundStream at(call.device, call.stream, kernel);
   if (!at.status().ok()) return at.status();
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return {};  // no blocks; CUDA calls that an error
-  void* parameters[] = {const_cast<void*>(args), &at->record};
+  ErrorRecord* record = at->record.get();
+  void* parameters[] = {const_cast<void*>(args), &record};
   cudaError_t error = allow_dynamic(stub, call.device, shared_bytes);
   if (error == cudaSuccess) {
     cudaLaunchAttribute early{};

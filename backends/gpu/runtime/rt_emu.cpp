@@ -1,11 +1,12 @@
 // The backend "emu": devices emu:32 and emu:64, whose ordinals are the threads of a wave. Memory is
-// the host's and every function has done its work when it returns, so streams only own their error
-// record.
+// the host's and every function has done its work when it returns, so streams own their error
+// record, and the work that they record into a graph.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,15 +25,73 @@ constexpr int32 kWaves[] = {32, 64};
 constexpr int32 kNumDevices = 2;
 constexpr size_t kAlignment = 256;
 
-/// The work of a stream, recorded once and done at each launch.
+struct Stream;
+
+/// Work on the stream that it is given, to which its kernels report.
+using Work = std::function<Status(void* stream)>;
+
+/// The work of streams, recorded once and done at each launch.
 struct Graph {
-  std::vector<std::function<Status()>> work;
+  std::vector<Work> work;
+};
+
+/// Of each stream that records, how much of its work comes before a point in a stream's work.
+using Before = std::map<const Stream*, size_t>;
+
+void join(Before& before, const Before& more) {
+  for (const auto& [stream, count] : more) before[stream] = std::max(before[stream], count);
+}
+
+/// A graph that is being recorded, by the stream that began it and those that joined it.
+struct Capture {
+  struct Item {
+    Work work;
+    Before before;
+  };
+  struct Branch {
+    Stream* stream;
+    std::vector<Item> items;
+  };
+  std::vector<Branch> branches;  // the first one began it
+
+  /// The work in another order than that of recording: wherever events let it, the branch that
+  /// joined last and the first one take turns. So a missing event shows, and memory that two of
+  /// them use at once.
+  std::vector<Work> in_order() const;
 };
 
 struct Stream {
   ErrorRecord record{};
-  std::unique_ptr<Graph> capture;  // into which the stream's work goes, undone; nullptr: none
+  std::shared_ptr<Capture> capture;  // into which the stream's work goes, undone; nullptr: none
+  Before before;                     // the end of its recorded work
+
+  void record_work(Work work) {
+    for (Capture::Branch& branch : capture->branches) {
+      if (branch.stream != this) continue;
+      branch.items.push_back({std::move(work), before});
+      before[this] = branch.items.size();
+    }
+  }
 };
+
+std::vector<Work> Capture::in_order() const {
+  std::vector<Work> work;
+  Before done;
+  const auto may_run = [&](const Branch& branch) {
+    const size_t next = done[branch.stream];
+    if (next == branch.items.size()) return false;
+    for (const auto& [stream, count] : branch.items[next].before)
+      if (done[stream] < count) return false;
+    return true;
+  };
+  for (bool last = true;; last = !last) {
+    const Branch* ready = nullptr;
+    for (const Branch& branch : branches)
+      if ((last || !ready) && may_run(branch)) ready = &branch;
+    if (!ready) return work;
+    work.push_back(ready->items[done[ready->stream]++].work);
+  }
+}
 
 /// The stream that a call without one runs on.
 Stream& default_stream(int32 device) {
@@ -110,11 +169,10 @@ void free_memory(int32, void* data) {
 }
 
 /// Does the stream's work, or records it while the stream is captured.
-template <class Work>
 Status do_or_record(int32 device, void* stream, const Work& work) {
   Stream& s = stream_of(device, stream);
-  if (!s.capture) return work();
-  s.capture->work.push_back(work);
+  if (!s.capture) return work(stream);
+  s.record_work(work);
   return {};
 }
 
@@ -134,7 +192,7 @@ Status copy(int32 device, void* to, const void* from, int64 bytes, CopyKind kind
     if (const Status s = check_range(access, "copy: writes", to, bytes); !s.ok()) return s;
   if (kind != CopyKind::kHostToDevice)
     if (const Status s = check_range(access, "copy: reads", from, bytes); !s.ok()) return s;
-  return do_or_record(device, stream, [=] {
+  return do_or_record(device, stream, [=](void*) {
     if (bytes > 0) memmove(to, from, size_t(bytes));
     return Status{};
   });
@@ -148,7 +206,7 @@ Status fill(int32 device, void* data, uint8 value, int64 bytes, void* stream) {
   if (const Status s = check_device(device, "fill"); !s.ok()) return s;
   const emu::HostAccess access;
   if (const Status s = check_range(access, "fill: writes", data, bytes); !s.ok()) return s;
-  return do_or_record(device, stream, [=] {
+  return do_or_record(device, stream, [=](void*) {
     if (bytes > 0) memset(data, value, size_t(bytes));
     return Status{};
   });
@@ -159,7 +217,11 @@ Status stream_create(int32 device, void** stream) {
   *stream = new Stream;
   return {};
 }
-void stream_destroy(int32, void* stream) { delete static_cast<Stream*>(stream); }
+void stream_destroy(int32, void* stream) {
+  const std::unique_ptr<Stream> s(static_cast<Stream*>(stream));
+  if (!s || !s->capture) return;
+  std::erase_if(s->capture->branches, [&](const auto& branch) { return branch.stream == s.get(); });
+}
 
 Status stream_synchronize(int32 device, void* stream, ErrorRecord* record) {
   if (const Status s = check_device(device, "stream_synchronize"); !s.ok()) return s;
@@ -172,8 +234,11 @@ Status stream_synchronize(int32 device, void* stream, ErrorRecord* record) {
   return {};
 }
 
-// What an event waits for has happened when it is recorded.
-struct Event {};
+// What an event waits for has happened when it is recorded, unless that was recorded too.
+struct Event {
+  std::weak_ptr<Capture> capture;
+  Before before;
+};
 
 Status event_create(int32 device, void** event) {
   if (const Status s = check_device(device, "event_create"); !s.ok()) return s;
@@ -181,12 +246,33 @@ Status event_create(int32 device, void** event) {
   return {};
 }
 void event_destroy(int32, void* event) { delete static_cast<Event*>(event); }
-Status event_record(int32 device, void*, void*) { return check_device(device, "event_record"); }
+Status event_record(int32 device, void* event, void* stream) {
+  if (const Status s = check_device(device, "event_record"); !s.ok()) return s;
+  const Stream& s = stream_of(device, stream);
+  *static_cast<Event*>(event) = {s.capture, s.before};
+  return {};
+}
 Status event_query(int32 device, void*, int32* done) {
   *done = 1;
   return check_device(device, "event_query");
 }
-Status stream_wait(int32 device, void*, void*) { return check_device(device, "stream_wait"); }
+Status stream_wait(int32 device, void* stream, void* event) {
+  if (const Status s = check_device(device, "stream_wait"); !s.ok()) return s;
+  Stream& s = stream_of(device, stream);
+  const auto& e = *static_cast<const Event*>(event);
+  const std::shared_ptr<Capture> capture = e.capture.lock();
+  if (capture == s.capture) {
+    if (capture) join(s.before, e.before);
+  } else if (s.capture) {
+    return failed(StatusCode::kInvalidArgument,
+                  "wait: the stream is being captured into a graph, which waits for no event from "
+                  "outside of it");
+  } else {  // the stream joins the graph
+    capture->branches.push_back({&s, {}});
+    s.capture = capture, s.before = e.before;
+  }
+  return {};
+}
 
 int32 find_kernels(int32 device, const KernelQuery* query, const Kernel** kernels) {
   return look_up(device, kEmulated, query, kernels);
@@ -202,7 +288,9 @@ Status graph_begin(int32 device, void* stream) {
   Stream& s = stream_of(device, stream);
   if (s.capture)
     return failed(StatusCode::kInvalidArgument, "graph_begin: the stream is being captured");
-  s.capture = std::make_unique<Graph>();
+  s.capture = std::make_shared<Capture>();
+  s.capture->branches.push_back({&s, {}});
+  s.before = {};
   return {};
 }
 
@@ -212,7 +300,18 @@ Status graph_end(int32 device, void* stream, void** graph) {
   Stream& s = stream_of(device, stream);
   if (!s.capture)
     return failed(StatusCode::kInvalidArgument, "graph_end: the stream is not being captured");
-  *graph = s.capture.release();
+  const std::shared_ptr<Capture> capture = s.capture;
+  Before end = s.before;
+  bool joined = true;
+  for (const auto& [stream, items] : capture->branches) {
+    joined = joined && end[stream] == items.size();
+    stream->capture = nullptr, stream->before = {};
+  }
+  if (!joined)
+    return failed(StatusCode::kInvalidArgument,
+                  "graph_end: a stream that joined the graph has work which the capturing stream "
+                  "waits for no event of");
+  *graph = new Graph{capture->in_order()};
   return {};
 }
 
@@ -220,8 +319,8 @@ Status graph_launch(int32 device, void* stream, void* graph) {
   if (const Status s = check_device(device, "graph_launch"); !s.ok()) return s;
   if (stream_of(device, stream).capture)
     return failed(StatusCode::kUnsupported, "graph_launch: the stream is being captured");
-  for (const auto& work : static_cast<const Graph*>(graph)->work)
-    if (const Status s = work(); !s.ok()) return s;
+  for (const Work& work : static_cast<const Graph*>(graph)->work)
+    if (const Status s = work(stream); !s.ok()) return s;
   return {};
 }
 
@@ -288,11 +387,11 @@ Status launch_one(const BoundKernel* layouts, int count, const Call& call) {
 }
 
 /// Records a launch with a copy of its arguments.
-Status record_launch(Graph& graph, const BoundKernel& kernel, const Call& call) {
+Status record_launch(Stream& recording, const BoundKernel& kernel, const Call& call) {
   const auto* bytes = static_cast<const char*>(kernel.args);
-  graph.work.push_back([kernel = BoundKernel(kernel),
-                        args = std::vector<char>(bytes, bytes + kernel.args_bytes), op = *call.op,
-                        device = call.device, stream = call.stream]() mutable {
+  recording.record_work([kernel = BoundKernel(kernel),
+                         args = std::vector<char>(bytes, bytes + kernel.args_bytes), op = *call.op,
+                         device = call.device](void* stream) mutable {
     kernel.args = args.data();
     Call again{};
     again.op = &op;
@@ -312,8 +411,8 @@ ErrorRecord* record_of(int32 device, void* stream) { return &stream_of(device, s
 
 Status launch_layouts(const BoundKernel* layouts, int count, const Call& call, uint32 flags) {
   if (const Status s = check_device(call.device, call.op->name); !s.ok()) return s;
-  if (Graph* const graph = stream_of(call.device, call.stream).capture.get())
-    return record_launch(*graph, layouts[0], call);
+  Stream& stream = stream_of(call.device, call.stream);
+  if (stream.capture) return record_launch(stream, layouts[0], call);
   const bool every_way = check_mode() && !running().way_name;
   if (!every_way) return launch_one(layouts, count, call);
   return run_in_all_ways(call, nullptr, flags, &stream_of(call.device, call.stream).record,

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libraries/libraries.h"
@@ -70,8 +71,7 @@ struct Stream {
   std::shared_ptr<Record> record;
 
   std::mutex mutex;  // of what follows
-  // The records of graphs that were launched here but captured on another stream: their kernels
-  // write that stream's record.
+  // Where the kernels of graphs report that were launched here and recorded by other streams.
   std::vector<std::shared_ptr<Record>> guest_records;
   // What ran last, for the text of a failure that shows later.
   const char* last_op = nullptr;
@@ -93,8 +93,8 @@ struct Stream {
 };
 
 struct GraphExecution {
-  hip::GraphExec exec;
-  std::shared_ptr<Record> record;  // of the stream that was captured
+  hip::GraphExec exec = nullptr;
+  std::vector<std::shared_ptr<Record>> records;  // of the streams that recorded it
 };
 
 // ---- devices
@@ -112,6 +112,11 @@ struct Device {
   std::unique_ptr<LoadedObjects> objects;
   Stream default_stream;
   Staging staging;
+
+  std::mutex capture_mutex;  // guards what follows
+  // Streams that joined the graph being captured, and the records of all that record it.
+  std::vector<Stream*> joined;
+  std::vector<std::shared_ptr<Record>> capture_records;
 
   std::mutex mutex;                     // of pinned
   std::map<const char*, int64> pinned;  // host memory of host_alloc, by its first byte
@@ -575,6 +580,8 @@ void stream_destroy(int32 ordinal, void* handle) {
   // The record goes with the stream, so its kernels must be done.
   if (api().hipStreamSynchronize(stream->handle) != hip::kSuccess) api().hipGetLastError();
   if (api().hipStreamDestroy(stream->handle) != hip::kSuccess) api().hipGetLastError();
+  const std::lock_guard lock(stream->device->capture_mutex);
+  std::erase(stream->device->joined, stream.get());
 }
 
 Status stream_synchronize(int32 ordinal, void* handle, ErrorRecord* record) {
@@ -634,7 +641,19 @@ Status event_query(int32 ordinal, void* event, int32* done) {
 Status stream_wait(int32 ordinal, void* handle, void* event) {
   const Work work(ordinal, handle);
   if (!work.status.ok()) return work.status;
-  return work.check(api().hipStreamWaitEvent(work.stream->handle, event, 0), "hipStreamWaitEvent");
+  Stream& stream = *work.stream;
+  if (const hip::Error e = api().hipStreamWaitEvent(stream.handle, event, 0))
+    return work.check(e, "hipStreamWaitEvent");
+  if (stream.capturing || !stream.handle || !api().has_graphs()) return {};
+  int is_capturing = 0;
+  const hip::Error e = api().hipStreamIsCapturing(stream.handle, &is_capturing);
+  if (e == hip::kSuccess && is_capturing) {
+    stream.capturing = true;  // it waits for an event of a graph being captured, and joins that
+    const std::lock_guard lock(work.device->capture_mutex);
+    work.device->joined.push_back(&stream);
+    work.device->capture_records.push_back(stream.record);
+  }
+  return work.check(e, "hipStreamIsCapturing");
 }
 
 int32 find_kernels(int32 ordinal, const KernelQuery* query, const Kernel** kernels) {
@@ -665,6 +684,8 @@ Status graph_begin(int32 ordinal, void* handle) {
   if (e == hip::kSuccess) {
     if (own) stream.handle = own;
     stream.capturing = true;
+    const std::lock_guard lock(work.device->capture_mutex);
+    work.device->capture_records = {stream.record};
   } else if (own && api().hipStreamDestroy(own) != hip::kSuccess) {
     api().hipGetLastError();
   }
@@ -690,11 +711,14 @@ Status graph_end(int32 ordinal, void* handle, void** out) {
   if (!work.stream->capturing)
     return fail(StatusCode::kInvalidArgument, "graph_end: the stream is not being captured");
   hip::Graph graph = nullptr;
-  if (const Status s = work.check(end_capture(*work.stream, &graph), "hipStreamEndCapture");
-      !s.ok())
-    return s;
+  const hip::Error ended = end_capture(*work.stream, &graph);
   auto execution = std::make_unique<GraphExecution>();
-  execution->record = work.stream->record;
+  {
+    const std::lock_guard lock(work.device->capture_mutex);
+    for (Stream* joined : std::exchange(work.device->joined, {})) joined->capturing = false;
+    execution->records = std::exchange(work.device->capture_records, {});
+  }
+  if (ended) return work.check(ended, "hipStreamEndCapture");
   const hip::Error e = api().hipGraphInstantiate(&execution->exec, graph, nullptr, nullptr, 0);
   if (api().hipGraphDestroy(graph) != hip::kSuccess) api().hipGetLastError();
   if (e) return work.check(e, "hipGraphInstantiate");
@@ -707,11 +731,13 @@ Status graph_launch(int32 ordinal, void* handle, void* graph) {
   if (!work.status.ok()) return work.status;
   const auto* execution = static_cast<GraphExecution*>(graph);
   Stream& stream = *work.stream;
-  if (execution->record != stream.record) {
+  {
     const std::lock_guard lock(stream.mutex);
     auto& guests = stream.guest_records;
-    if (std::find(guests.begin(), guests.end(), execution->record) == guests.end())
-      guests.push_back(execution->record);
+    for (const auto& record : execution->records)
+      if (record != stream.record &&
+          std::find(guests.begin(), guests.end(), record) == guests.end())
+        guests.push_back(record);
   }
   return work.check(api().hipGraphLaunch(execution->exec, stream.handle), "hipGraphLaunch");
 }

@@ -62,6 +62,7 @@ void bind(Binder& b, Api& api) {
   b.optional(api.hipDeviceGetPCIBusId, "hipDeviceGetPCIBusId");
   b.optional(api.hipStreamBeginCapture, "hipStreamBeginCapture");
   b.optional(api.hipStreamEndCapture, "hipStreamEndCapture");
+  b.optional(api.hipStreamIsCapturing, "hipStreamIsCapturing");
   b.optional(api.hipGraphInstantiate, "hipGraphInstantiate");
   b.optional(api.hipGraphLaunch, "hipGraphLaunch");
   b.optional(api.hipGraphDestroy, "hipGraphDestroy");

@@ -81,14 +81,15 @@ struct Api {
   Error (*hipDeviceGetPCIBusId)(char*, int size, int device);
   Error (*hipStreamBeginCapture)(Stream, int mode);
   Error (*hipStreamEndCapture)(Stream, Graph*);
+  Error (*hipStreamIsCapturing)(Stream, int* status);  // 0: it is not
   Error (*hipGraphInstantiate)(GraphExec*, Graph, void** error_node, char* log, size_t log_size);
   Error (*hipGraphLaunch)(GraphExec, Stream);
   Error (*hipGraphDestroy)(Graph);
   Error (*hipGraphExecDestroy)(GraphExec);
 
   bool has_graphs() const {
-    return hipStreamBeginCapture && hipStreamEndCapture && hipGraphInstantiate && hipGraphLaunch &&
-           hipGraphDestroy && hipGraphExecDestroy;
+    return hipStreamBeginCapture && hipStreamEndCapture && hipStreamIsCapturing &&
+           hipGraphInstantiate && hipGraphLaunch && hipGraphDestroy && hipGraphExecDestroy;
   }
 };
 

@@ -1,5 +1,5 @@
-// Streams and events: the order of work on a device. wick's ops all run on a device's own stream;
-// further streams are for kernels that users launch (core/user_kernel.h).
+// Streams and events: the order of work on a device. wick's ops run on a device's own stream, or on
+// the one that the thread has made current (StreamScope).
 #pragma once
 #include <memory>
 
@@ -15,7 +15,7 @@ class WICK_API Stream {
  public:
   /// A new stream. Errors: kOutOfMemory, kRocm, kCuda.
   explicit Stream(const Device& device);
-  /// The stream that the device's ops run on.
+  /// The stream that this thread's ops on the device run on: the current one.
   static Stream of(const Device& device);
 
   const Device& device() const;
@@ -32,8 +32,40 @@ class WICK_API Stream {
   const Impl& impl() const { return *impl_; }
 
  private:
+  friend class StreamScope;
   explicit Stream(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
+};
+
+/// Makes a stream the current one of its device for this thread: until the scope ends, its ops,
+/// copies and allocations there are queued on the stream.
+///
+///   const Stream side(device);
+///   side.wait(Event(Stream::of(device)));     // x is ready
+///   Tensor y;
+///   {
+///     const StreamScope scope(side);
+///     y = exp(x);                             // beside the work of the device's own stream
+///   }
+///   Stream::of(device).wait(Event(side));     // y is ready
+///
+/// The caller orders the streams by events, before a tensor that one stream makes is used on
+/// another, and before it is read on another (reading waits for the current stream). Memory needs
+/// no care: a released tensor's is reused only after the work that all streams have
+/// queued by then. Scopes nest, and end in reverse order.
+///
+/// Within Graph::capture a stream that waits for an event of the recording stream records too; the
+/// recording stream must wait for an event of its last work before the function returns.
+class WICK_API StreamScope {
+ public:
+  explicit StreamScope(const Stream& stream);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  Stream stream_;
+  std::shared_ptr<const Stream::Impl> before_;  // nullptr: the device's own stream
 };
 
 /// A point in a stream's work. Cheap to copy.

@@ -62,7 +62,7 @@ class WICK_API KernelFunction {
   const std::string& name() const;
   const Device& device() const;
 
-  /// Launches the kernel on the stream of the device's ops, in order with them:
+  /// Launches the kernel on the current stream of the device, in order with its ops:
   ///
   ///   axpy.launch((n + 255) / 256, 256, 0, y, x, 3.0f, int(n));
   ///
@@ -89,7 +89,7 @@ class WICK_API KernelFunction {
   }
 
   /// Launches with arguments whose number the program finds out as it runs. stream: nullptr for the
-  /// stream of the device's ops.
+  /// current one.
   void launch_list(Dim3 grid, Dim3 block, int64_t shared_bytes,
                    std::span<const KernelArgument> arguments,
                    const Stream* stream = nullptr) const {

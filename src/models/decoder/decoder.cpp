@@ -598,7 +598,7 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
                           std::vector<Tensor>* all) const {
   std::vector<int64_t> lengths = grid.lengths;
   const bool is_empty = grid.positions.numel() == 0;
-  if (lengths.empty() && layers_->rope->is_dynamic() && !is_empty)
+  if (lengths.empty() && layers_->rope->is_dynamic() && !is_empty && grid.tokens() > 1)
     lengths = (amax(grid.positions, {.dims = {1}}) + 1).to_vector<int64_t>();
   layers_->require_room_for(lengths);
   if (is_empty) lengths.clear();
@@ -635,10 +635,6 @@ Tensor Decoder::logits(const Tensor& hidden) const {
   Tensor y = linear(hidden, layers_->output_weight, layers_->output_bias);
   if (divisor != 1) y = y / divisor;
   return cap > 0 ? tanh(y / cap) * cap : y;
-}
-
-bool Decoder::steps_are_alike() const {
-  return !layers_->rope->is_dynamic();  // else frequencies depend on the length
 }
 
 std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {

@@ -18,13 +18,17 @@ Rotary::Rotary(int64_t positions, int64_t dim, double theta, const RopeScaling& 
       theta_(theta),
       scaling_(scaling),
       dtype_(options.dtype == DType::kF64 ? DType::kF64 : DType::kF32) {
-  // The tables of kDynamic serve texts within the trained context; `of` makes the others.
-  if (is_dynamic()) positions = std::min(positions, scaling.original_max_position_embeddings);
-  tables_ =
-      rope_tables(positions, dim, theta, {.dtype = dtype_, .device = options.device}, scaling);
+  const TensorOptions of_tables{.dtype = dtype_, .device = options.device};
+  if (is_dynamic()) {
+    last_ = rope_tables_of_last(positions, dim, theta, of_tables, scaling);
+    // These serve texts within the trained context; `of` makes tables for longer ones.
+    positions = std::min(positions, scaling.original_max_position_embeddings);
+  }
+  tables_ = rope_tables(positions, dim, theta, of_tables, scaling);
 }
 
 Rotation Rotary::of(const Tensor& at, const std::vector<int64_t>& lengths) const {
+  if (is_dynamic() && lengths.empty() && at.size(1) == 1) return {last_, at};
   if (!is_dynamic() || lengths.empty() ||
       *std::max_element(lengths.begin(), lengths.end()) <=
           scaling_.original_max_position_embeddings)

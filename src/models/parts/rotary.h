@@ -13,7 +13,7 @@ struct Rotation {
 };
 
 /// The frequencies of a model. With RopeScalingType::kDynamic, a text has frequencies by its
-/// length.
+/// length when its tokens are read.
 class Rotary {
  public:
   /// positions: the most of a text; 0: no layer rotates. dim: the elements of a head that are
@@ -22,7 +22,8 @@ class Rotary {
          const TensorOptions& options);
 
   /// The rotation of tokens at positions [B, T] in texts of so many tokens, one number per row;
-  /// empty: of any.
+  /// empty: each text ends with its token, of which there is one (T is 1), or its length makes no
+  /// difference.
   Rotation of(const Tensor& at, const std::vector<int64_t>& lengths) const;
   bool is_dynamic() const { return scaling_.type == RopeScalingType::kDynamic; }
 
@@ -32,6 +33,7 @@ class Rotary {
   RopeScaling scaling_;
   DType dtype_;
   RopeTables tables_;
+  RopeTables last_;  // of kDynamic: row p rotates the last token of a text of p + 1 tokens
 };
 
 /// Rotates the leading `dim` elements of the heads x [B, T, H, D].

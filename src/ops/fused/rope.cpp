@@ -219,6 +219,30 @@ std::vector<double> rope_frequencies(int64_t positions, int64_t head_dim, double
   return frequencies;
 }
 
+namespace {
+
+/// frequencies_of(p): of each pair, for position p.
+template <class Frequencies>
+RopeTables make_tables(int64_t positions, int64_t half, const TensorOptions& options,
+                       double attention_factor, const Frequencies& frequencies_of) {
+  const Tensor cosines = Tensor::empty({positions, half}, {.dtype = DType::kF64});
+  const Tensor sines = empty_like(cosines);
+  double *cos = static_cast<double*>(cosines.data()), *sin = static_cast<double*>(sines.data());
+  const bool rounds = options.dtype != DType::kF64;
+  const bool has_elements = cosines.numel() > 0;  // else a size may be too large to count to
+  for (int64_t p = 0; has_elements && p < positions; p++) {
+    for (const double frequency : frequencies_of(p)) {
+      const double angle = rounds ? double(float(p) * float(frequency)) : double(p) * frequency;
+      *cos++ = std::cos(angle) * attention_factor;
+      *sin++ = std::sin(angle) * attention_factor;
+    }
+  }
+  return {cast(cosines, options.dtype).to(options.device),
+          cast(sines, options.dtype).to(options.device)};
+}
+
+}  // namespace
+
 RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
                        const TensorOptions& options, const RopeScaling& scaling) {
   const Calling calling("rope_tables");
@@ -226,23 +250,21 @@ RopeTables rope_tables(int64_t positions, int64_t head_dim, double theta,
         "rope_tables", "expected an even head_dim and positions of at least 0, got ", head_dim,
         " and ", positions);
   check_scaling(head_dim, theta, scaling);
-  const int64_t half = head_dim / 2;
-  const Tensor cosines = Tensor::empty({positions, half}, {.dtype = DType::kF64});
-  const Tensor sines = empty_like(cosines);
-  double *cos = static_cast<double*>(cosines.data()), *sin = static_cast<double*>(sines.data());
-  const bool rounds = options.dtype != DType::kF64;
-  const bool has_elements = cosines.numel() > 0;  // else a size may be too large to count to
   std::vector<double> frequencies;
-  if (has_elements) frequencies = rope_frequencies(positions, head_dim, theta, rounds, scaling);
-  for (int64_t p = 0; has_elements && p < positions; p++)
-    for (int64_t i = 0; i < half; i++) {
-      const double frequency = frequencies[size_t(i)];
-      const double angle = rounds ? double(float(p) * float(frequency)) : double(p) * frequency;
-      *cos++ = std::cos(angle) * scaling.attention_factor;
-      *sin++ = std::sin(angle) * scaling.attention_factor;
-    }
-  return {cast(cosines, options.dtype).to(options.device),
-          cast(sines, options.dtype).to(options.device)};
+  const auto same = [&](int64_t p) -> const std::vector<double>& {
+    if (p == 0)
+      frequencies =
+          rope_frequencies(positions, head_dim, theta, options.dtype != DType::kF64, scaling);
+    return frequencies;
+  };
+  return make_tables(positions, head_dim / 2, options, scaling.attention_factor, same);
+}
+
+RopeTables rope_tables_of_last(int64_t positions, int64_t head_dim, double theta,
+                               const TensorOptions& options, const RopeScaling& scaling) {
+  return make_tables(positions, head_dim / 2, options, scaling.attention_factor, [&](int64_t p) {
+    return rope_frequencies(p + 1, head_dim, theta, options.dtype != DType::kF64, scaling);
+  });
 }
 
 }  // namespace wick

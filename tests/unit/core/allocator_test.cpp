@@ -266,5 +266,79 @@ TEST_F(Allocator, WhatOutlivesItsPoolGoesBackToTheDefaultStream) {
   allocator().release(kept);
 }
 
+TEST_F(Allocator, ASharedBlockWaitsForAllStreams) {
+  void* before = allocate(5 * kMiB);
+  allocator().share_with(stream(1));
+  allocator().share_with(stream(1));  // counts once
+  allocator().share_with(nullptr);    // has its part in any case
+  void* mine = allocate(7 * kMiB, stream(1));
+  allocator().release(before);
+  allocator().release(mine);
+  ASSERT_EQ(script.events.size(), 2u);
+  EXPECT_EQ(script.events[0]->stream, stream(1));  // of the default stream's block
+  EXPECT_EQ(script.events[1]->stream, nullptr);
+  void* other = allocate(5 * kMiB);
+  EXPECT_NE(other, before);
+  for (test::Event* event : script.events) event->passed = true;
+  EXPECT_EQ(allocate(7 * kMiB, stream(1)), mine);
+  EXPECT_EQ(allocate(5 * kMiB), before);
+  // Without the stream nothing has to wait, and its memory is the default stream's.
+  allocator().forget(stream(1));
+  for (void* block : {other, before, mine}) allocator().release(block);
+  EXPECT_EQ(script.allocations, 2);  // of 20 MiB
+  void* all[] = {allocate(19 * kMiB), allocate(19 * kMiB)};
+  EXPECT_EQ(script.allocations, 2);
+  for (void* block : all) allocator().release(block);
+}
+
+TEST_F(Allocator, AsksForNoEventWhileAGraphIsRecorded) {
+  int pool = 0;
+  allocator().share_with(stream(1));
+  void* const early = allocate(5 * kMiB);
+  void* const plain = allocate(7 * kMiB);
+  allocator().release(early);
+  ASSERT_EQ(script.events.size(), 1u);
+  script.events[0]->passed = true;
+  const int queries = script.queries;
+  allocator().begin_pool(&pool);
+  void* const own = allocate(4096, stream(1));  // the pool serves all streams of this thread
+  allocator().release(own);
+  EXPECT_EQ(allocate(4096), own);
+  allocator().release(plain);
+  EXPECT_EQ(script.queries, queries);
+  EXPECT_EQ(script.events.size(), 1u);
+  allocator().release(own);
+  allocator().end_pool();
+  ASSERT_EQ(script.events.size(), 2u);  // of `plain`
+  allocator().dissolve_pool(&pool);     // whose graph may have run on any stream
+  ASSERT_EQ(script.events.size(), 3u);
+  void* const meanwhile = allocate(4096);
+  EXPECT_NE(meanwhile, own);
+  for (test::Event* event : script.events) event->passed = true;
+  const int allocations = script.allocations;
+  void* const whole = allocate(19 * kMiB);  // the segment of `early` and `plain`
+  EXPECT_EQ(script.allocations, allocations);
+  allocator().forget(stream(1));
+  for (void* block : {meanwhile, whole}) allocator().release(block);
+}
+
+TEST_F(Allocator, AForkedPoolTakesNothingTwice) {
+  int pool = 0;
+  allocator().begin_pool(&pool);
+  void* const before = allocate(4096);
+  allocator().release(before);
+  allocator().fork_pool();
+  void* const first = allocate(4096);
+  EXPECT_EQ(first, before);  // released before the streams parted
+  allocator().release(first);
+  void* const second = allocate(4096);
+  EXPECT_NE(second, first);
+  allocator().release(second);
+  allocator().end_pool();
+  allocator().dissolve_pool(&pool);
+  EXPECT_EQ(allocate(4096), first);
+  allocator().release(first);
+}
+
 }  // namespace
 }  // namespace wick

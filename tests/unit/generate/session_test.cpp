@@ -413,15 +413,16 @@ TEST(Session, InfiniteLogitsOfTheHookAreItsOwnAffair) {
 }
 
 /// small_decoder with a trained context of 16 and theta 10000, scaled or not.
-Decoder rotated_decoder(double theta, RopeScalingType type, int64_t positions) {
-  Device::cpu().set_seed(11);
+Decoder rotated_decoder(double theta, RopeScalingType type, int64_t positions,
+                        const Device& device = Device::cpu()) {
+  device.set_seed(11);
   DecoderConfig config = test::small_config();
   config.vocab_size = 32, config.hidden_size = 16, config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
   config.max_position_embeddings = 16, config.initializer_range = 0.5;
   config.rope_theta = theta;
   config.rope_scaling = {.type = type, .factor = 2, .original_max_position_embeddings = 16};
-  Parameters parameters(ParameterOptions{});
+  Parameters parameters({.device = device});
   return Decoder(config, parameters, positions);
 }
 
@@ -499,6 +500,13 @@ TEST(DynamicRope, OfASessionIsThatOfTheTextsLengthAtEachReading) {
     states = decoder.hidden(Tensor::from(part, {1, end - begin}), at, cache.get());
   }
   expect_seen(decoder.logits(select(squeeze(states, 0), 0, 9)).to_vector<float>(), 0);
+  // A token that is sampled ends its text.
+  const int64_t token = growing.tokens()[0];
+  growing.step();
+  cache->prepare({30}, {31});
+  const Tensor at = Tensor::from(std::vector<int64_t>{30}, {1, 1});
+  states = decoder.hidden(Tensor::from(std::vector<int64_t>{token}, {1, 1}), at, cache.get(), {31});
+  expect_seen(decoder.logits(squeeze(squeeze(states, 0), 0)).to_vector<float>(), 0);
 }
 
 /// Layers that slide over 24 positions, and one that does not.
@@ -721,6 +729,24 @@ TEST_P(GraphSteps, WriteTheTokensOfStepsWithoutGraphs) {
     EXPECT_GT(with.graph_steps(), 30);
     EXPECT_EQ(without.graph_steps(), 0);
   }
+}
+
+TEST_P(GraphSteps, HaveTheFrequenciesOfTheirTextsLengths) {
+  const auto run = [&](const Device& on, bool graphs) {
+    const Decoder decoder = rotated_decoder(10000, RopeScalingType::kDynamic, 64, on);
+    Session session(decoder, {.sequences = 2,
+                              .capacity = 64,
+                              .sampling = {.temperature = 0},
+                              .stop_ids = std::vector<int64_t>{},
+                              .graphs = graphs});
+    session.append_each({some_ids(20), some_ids(5)});  // of 16 positions trained
+    for (int i = 0; i < 30; i++) session.step();
+    EXPECT_EQ(session.graph_steps() > 20, graphs) << session.why_no_graph();
+    return std::vector{session.history(0), session.history(1)};
+  };
+  const auto expected = run(Device::cpu(), false);
+  EXPECT_EQ(run(device, false), expected);
+  EXPECT_EQ(run(device, true), expected);
 }
 
 TEST_P(GraphSteps, OfSeveralSequencesGoOnWhenOneStops) {
