@@ -68,7 +68,9 @@ class BaseConv final : public Mixer {
         weight_(
             p.take(name + "conv.conv.weight", {channels_, 1, taps_}, {0, c.initializer_range})) {}
 
-  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual) const override {
+  Tensor operator()(const Normalized& input, const Step& step,
+                    const Tensor& residual) const override {
+    const Tensor x = input.value();
     StateCache* const cache = step.cache_of<StateCache>(layer_);
     const std::vector<Tensor> both = chunk(in_proj_(x), 2, 2);  // u, v: [B, T, E]
     const TensorAndState conv = causal_conv1d(
@@ -118,7 +120,9 @@ class TaylorAttention final : public Mixer {
         proj_v_(p, name + "proj_v", c.hidden_size, c.hidden_size, options(c)),
         out_proj_(p, name + "out_proj", c.hidden_size, c.hidden_size, options(c)) {}
 
-  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual) const override {
+  Tensor operator()(const Normalized& input, const Step& step,
+                    const Tensor& residual) const override {
+    const Tensor x = input.value();
     StateCache* const cache = step.cache_of<StateCache>(layer_);
     const auto heads_of = [&](const Tensor& y, int64_t size) {
       return reshape(y, {x.size(0), x.size(1), heads_, size});

@@ -6,6 +6,7 @@
 
 #include "blocks.h"
 #include "epilogues.h"
+#include "reference/fused.h"
 #include "shapes.h"
 #include "wick/abi/ops/linear_epilogue.h"
 #include "wick/abi/ops/matmul.h"
@@ -396,6 +397,69 @@ Row gated_row() {
   return row;
 }
 
+constexpr double kEps = 1e-5;
+
+/// The row's op of rms_norm(x, scale) in place of x, with the scale as the last operand. x and the scale are
+/// integers whose products are rounded to themselves: a norm before the product leaves a number near another
+/// side of a half otherwise.
+Row of_normalized(Row row, const std::string& op) {
+  row.op = op;
+  const std::size_t scale = row.geometries[0].operands.size();
+  for (auto& dtypes : row.dtypes) dtypes.push_back(dtypes[0]);
+  for (Geometry& g : row.geometries) g.operands.push_back({g.operands[0].back()});
+  if (row.bench) row.bench->operands.push_back({row.bench->operands[0].back()});
+  row.make = [make = row.make, scale](std::size_t operand, const Case& c, Random& random) {
+    if (operand != 0 && operand != scale) return make(operand, c, random);
+    Array y = make(0, c, random);
+    const std::size_t size = std::size_t(y.shape.back());
+    if (operand == scale) y.shape = {y.shape.back()}, y.values.resize(size);
+    for (std::size_t i = 0; i < y.values.size(); i++) {
+      const std::size_t at = i % size, run = at / 32;
+      const bool is_largest = at % 32 == 7 * run % 32;
+      if (operand == scale)
+        y.values[i] = is_largest || y.values[i] > 0 ? 2 : 1;
+      else
+        y.values[i] = is_largest ? 127 : std::nearbyint(100 * y.values[i]);
+    }
+    return y;
+  };
+  row.reference = [of = row.reference](const std::vector<Array>& x, const Case& c) {
+    std::vector<Array> inputs(x.begin(), x.end() - 1);
+    inputs[0].values = reference::rms_norm(x[0], x.back(), kEps).array.values;
+    return of(inputs, c);
+  };
+  row.or_else = nullptr;
+  row.tolerance = condition(2, 0.5);  // where the norm is a step of its own, its result is rounded
+  row.few_layouts.push_back(scale);
+  row.distinct.push_back(scale);
+  return row;
+}
+Row normalized_parts_row(Row row) {
+  row = of_normalized(row, "rms_norm_" + row.op);
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    const std::size_t count = std::size_t(c.geometry.dims[0]);
+    std::vector<Tensor> weights, biases;
+    for (std::size_t i = 1; i <= count; i++) {
+      weights.push_back(is_block(c.dtypes[i]) ? as_blocks(c.dtypes[i], x[i]) : x[i]);
+      biases.push_back(c.geometry.dims[1] ? x[3 + i] : Tensor());
+    }
+    return cat(rms_norm_linear_parts(x[0], x.back(), weights, biases, kEps), -1);
+  };
+  if (row.kernels)
+    row.kernels = [](const std::vector<DType>& d) {
+      return std::vector<KernelQuestion>{{kRmsNormLinearMixedParts, d[0], DType::kU8}};
+    };
+  return row;
+}
+Row normalized_gated_row() {
+  Row row = of_normalized(gated_row(), "rms_norm_gated_linear");
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return rms_norm_gated_linear(x[0], x.back(), weights_at(1, x, c), weights_at(2, x, c),
+                                 kEpilogues[c.geometry.dims[0]].activation, kEps);
+  };
+  return row;
+}
+
 /// The gradient of x, and what has no kernel.
 Row wide_row() {
   Row row = blocks_row();
@@ -502,6 +566,9 @@ std::vector<Row> rows_of<"linear">() {
           parts_row(),
           mixed_parts_row(),
           gated_row(),
+          normalized_parts_row(parts_row()),
+          normalized_parts_row(mixed_parts_row()),
+          normalized_gated_row(),
           wide_row(),
           floats_row(),
           composite_row(),

@@ -35,6 +35,9 @@ void add_block_vector(KernelList& list, DType x, TypeList<F...>) {
    ...);
   (add_several<LinearVectorLaunch<BlockWeights<F>>, kAllFamilies>(list, "vector", x, F::kDType),
    ...);
+  (add_normalized<RoundedVectorLaunch<F>, kAllFamilies>(list, "rounded_vector", x, F::kDType,
+                                                        kKernelRoundsInputs),
+   ...);
 }
 /// Of x's dtype: linear's own are matmul's.
 template <class... T>

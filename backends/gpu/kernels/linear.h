@@ -6,6 +6,14 @@
 #include "kernels/weights.h"
 #include "wick/abi/ops/linear_epilogue.h"
 
+/// A call that clang inlines even into a large kernel, whose arguments would be in scratch memory
+/// else.
+#if defined(__clang__)
+#define WICK_INLINE_CALL [[clang::always_inline]]
+#else
+#define WICK_INLINE_CALL
+#endif
+
 namespace wick::gpu {
 
 /// More weights for the same x. Their columns follow the first weights' columns.
@@ -24,6 +32,8 @@ struct LinearArgs {
   int32 m, n, k;                // n: of all parts; of both weights for is_gated
   const void *bias, *residual;  // of the epilogue, of x's dtype; or nullptr
   EpilogueActivation activation;
+  const void* norm;  // [k] of x's dtype: y is of rms_norm(x, norm); or nullptr
+  float eps;         // of the norm
   LinearPart more[2];
   bool is_gated;          // even columns are of w, odd ones of more[0]; y is f(even) odd
   DType dtype;            // of x and y
@@ -70,58 +80,76 @@ struct LinearArgs {
   /// Finishes the sum of an element of y, and stores it. As in row_of, the choices are of values.
   WICK_INLINE void store(int row, int column, float v) const {
     const LinearPart second = more[0], third = more[1];
-    int first = 0, end = second.first;
-    const void* of_columns = bias;
-    void* to = y;
-    if (column >= second.first)
-      first = second.first, end = third.first, of_columns = second.bias, to = second.y;
-    if (column >= third.first) first = third.first, end = n, of_columns = third.bias, to = third.y;
+    const bool in_second = column >= second.first, in_third = column >= third.first;
+    const auto choose = [&](auto a, auto b, auto c) { return in_third ? c : in_second ? b : a; };
+    const int first = choose(0, second.first, third.first);
+    const int end = choose(second.first, third.first, n);
+    const void* const of_columns = choose(bias, second.bias, third.bias);
+    void* const to = choose(y, second.y, third.y);
     column -= first;
     const int64 at = (int64(row) * (end - first) + column) * x_bytes();
-    if (of_columns) v += element(of_columns, int64(column) * x_bytes());
+    if (of_columns) v += element(dtype, of_columns, int64(column) * x_bytes());
     Pack<float, 1> x{{v}};
-    activate(activation, x);
-    if (residual) x.v[0] += element(residual, at);
-    Floats::store<1>(dtype, static_cast<uint8*>(to) + at, 0, x);
+    WICK_INLINE_CALL activate(activation, x);
+    if (residual) x.v[0] += element(dtype, residual, at);
+    store_element(dtype, static_cast<uint8*>(to) + at, x.v[0]);
   }
   /// The same of columns 2 i and 2 i + 1 of is_gated.
-  WICK_DEVICE void store_gated(int row, int i, float gate, float up) const {
+  WICK_INLINE void store_gated(int row, int i, float gate, float up) const {
     Pack<float, 1> x{{gate}};
-    activate(activation, x);
+    WICK_INLINE_CALL activate(activation, x);
     x.v[0] *= up;
-    Floats::store<1>(dtype, static_cast<uint8*>(y) + (int64(row) * (n / 2) + i) * x_bytes(), 0, x);
+    store_element(dtype, static_cast<uint8*>(y) + (int64(row) * (n / 2) + i) * x_bytes(), x.v[0]);
   }
 
  private:
-  using Floats = OneOf<float, float, bf16, f16>;
-  WICK_DEVICE float element(const void* p, int64 bytes) const {
-    return Floats::load<1>(dtype, static_cast<const uint8*>(p) + bytes, 0).v[0];
+  static WICK_INLINE float element(DType dtype, const void* p, int64 bytes) {
+    const uint8* const at = static_cast<const uint8*>(p) + bytes;
+    if (dtype == DType::kF32) return *reinterpret_cast<const float*>(at);
+    if (dtype == DType::kBf16) return widen<float>(*reinterpret_cast<const bf16*>(at));
+    return widen<float>(*reinterpret_cast<const f16*>(at));
+  }
+  static WICK_INLINE void store_element(DType dtype, uint8* at, float v) {
+    if (dtype == DType::kF32)
+      *reinterpret_cast<float*>(at) = v;
+    else if (dtype == DType::kBf16)
+      *reinterpret_cast<bf16*>(at) = narrow<bf16>(v);
+    else
+      *reinterpret_cast<f16*>(at) = narrow<f16>(v);
   }
 };
 
-/// A call of linear, linear_mixed_epilogue, linear_parts, linear_mixed_parts or gated_linear on the
-/// host.
+/// A call on the host of linear, linear_mixed_epilogue, linear_parts, linear_mixed_parts or
+/// gated_linear, of the latter three with a norm too.
 struct LinearCall {
   const Call& call;
-  const bool has_epilogue, has_parts, has_mixed_parts, is_gated;
+  const bool has_epilogue, has_norm, has_parts, has_mixed_parts, is_gated;
   const int num_weights;
 
   explicit LinearCall(const Call& c)
       : call(c),
         has_epilogue(*c.op == kLinearMixedEpilogue),
-        has_parts(*c.op == kLinearParts),
-        has_mixed_parts(*c.op == kLinearMixedParts),
-        is_gated(*c.op == kGatedLinear),
-        num_weights(has_parts         ? static_cast<const PartsAttributes*>(c.attributes)->parts
-                    : has_mixed_parts ? mixed().parts
-                    : is_gated        ? 2
-                                      : 1) {}
-  const MixedPartsAttributes& mixed() const {
-    return *static_cast<const MixedPartsAttributes*>(call.attributes);
+        has_norm(*c.op == kRmsNormLinearParts || *c.op == kRmsNormLinearMixedParts ||
+                 *c.op == kRmsNormGatedLinear),
+        has_parts(*c.op == kLinearParts || *c.op == kRmsNormLinearParts),
+        has_mixed_parts(*c.op == kLinearMixedParts || *c.op == kRmsNormLinearMixedParts),
+        is_gated(*c.op == kGatedLinear || *c.op == kRmsNormGatedLinear),
+        num_weights(has_parts || has_mixed_parts ? parts().parts
+                    : is_gated                   ? 2
+                                                 : 1) {}
+  /// Of a call with parts.
+  MixedPartsAttributes parts() const {
+    if (has_norm) {
+      const auto& a = *static_cast<const NormPartsAttributes*>(call.attributes);
+      return {a.parts, a.has_bias, {a.dtypes[0], a.dtypes[1], a.dtypes[2]}};
+    }
+    if (has_mixed_parts) return *static_cast<const MixedPartsAttributes*>(call.attributes);
+    const auto& a = *static_cast<const PartsAttributes*>(call.attributes);
+    return {a.parts, a.has_bias, {}};
   }
   const View& weight(int i) const { return call.in[1 + i]; }
   DType weight_dtype(int i) const {
-    return has_mixed_parts ? DType(mixed().dtypes[i]) : weight(i).dtype;
+    return has_mixed_parts ? DType(parts().dtypes[i]) : weight(i).dtype;
   }
   /// Of a row, in elements.
   int64 weight_size(int i) const {
@@ -191,13 +219,19 @@ struct LinearCall {
       if (epilogue.has_residual) a.residual = call.in[3].data;
       a.activation = epilogue.activation;
     }
-    if (has_parts)
-      add_parts(a, static_cast<const PartsAttributes*>(call.attributes)->has_bias != 0);
-    if (has_mixed_parts) add_parts(a, mixed().has_bias != 0);
+    if (has_parts || has_mixed_parts) add_parts(a, parts().has_bias != 0);
     if (is_gated) {
       a.more[0].w = rows_of(weight(1));
-      a.activation = static_cast<const GatedAttributes*>(call.attributes)->activation;
+      a.activation = has_norm ? static_cast<const NormGatedAttributes*>(call.attributes)->activation
+                              : static_cast<const GatedAttributes*>(call.attributes)->activation;
       a.is_gated = true;
+    }
+    if (has_norm) {
+      const View& scale = call.in[call.num_in - 1];
+      a.norm = scale.data;
+      a.eps = float(is_gated ? static_cast<const NormGatedAttributes*>(call.attributes)->eps
+                             : static_cast<const NormPartsAttributes*>(call.attributes)->eps);
+      a.x_packs = a.x_packs && is_aligned(scale.data);
     }
     return a;
   }
@@ -226,6 +260,12 @@ template <class L, unsigned families>
 void add_linear(KernelList& list, const char* form, DType x, DType w, uint32 flags = 0) {
   add_kernel<L, families>(list, form, {kLinear, x, flags}, w);
   add_kernel<L, families>(list, form, {kLinearMixedEpilogue, x, flags}, w);
+}
+/// Adds L for linear_parts and gated_linear of a normalised x.
+template <class L, unsigned families>
+void add_normalized(KernelList& list, const char* form, DType x, DType w, uint32 flags = 0) {
+  add_kernel<L, families>(list, form, {kRmsNormLinearParts, x, flags}, w);
+  add_kernel<L, families>(list, form, {kRmsNormGatedLinear, x, flags}, w);
 }
 /// Adds L for linear_parts and gated_linear.
 template <class L, unsigned families>
@@ -304,14 +344,16 @@ struct LinearVector {
   template <class Ctx, class Weights>
   static WICK_INLINE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
                                    int waves, const uint8* (&x)[rows], const Weights& weights_of,
-                                   int first_m, const ColumnRange& to) {
-    multiply(ctx, shared, args, args.w, waves, x, weights_of, first_m, to);
+                                   int first_m, const ColumnRange& to, float factor = 1) {
+    multiply(ctx, shared, args, args.w, waves, x, weights_of, first_m, to, factor);
   }
-  /// format: of the weights, which the loader may read.
+  /// format: of the weights, which the loader may read. norm_factor: beside args.norm, of one row
+  /// and a W that takes it.
   template <class Ctx, class Weights>
   static WICK_INLINE void multiply(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
                                    const WeightRows& format, int waves, const uint8* (&x)[rows],
-                                   const Weights& weights_of, int first_m, const ColumnRange& to) {
+                                   const Weights& weights_of, int first_m, const ColumnRange& to,
+                                   float norm_factor = 1) {
     const int group_n = to.first + ctx.wave() / waves * kColumns;
     const int lane = ctx.wave() % waves * Ctx::kWave + ctx.lane(), lanes = waves * Ctx::kWave;
     const uint8* w[kColumns];
@@ -345,6 +387,14 @@ struct LinearVector {
             const int at = k + part * kPart, end = W::kPack > kPart ? at + kPart : args.k;
             float v[kPart];
             load_floats(dtype, x[m], at, end, x_packs, v);
+            if constexpr (rows == 1 && requires { W::kTakesNorm; }) {
+              if (args.norm) {
+                float scale[kPart];
+                load_floats(dtype, static_cast<const uint8*>(args.norm), at, end, x_packs, scale);
+                WICK_UNROLL
+                for (int e = 0; e < kPart; e++) v[e] = v[e] * norm_factor * scale[e];
+              }
+            }
             if constexpr (kHasParts<Weights>) WICK_UNROLL
             for (int e = 0; e < kPart; e++) v[e] *= factor;
             WICK_UNROLL
@@ -390,11 +440,11 @@ struct LinearVector {
   /// Adds up the sums of a group's waves for an element, and stores y's of row m and column n.
   static WICK_INLINE void store(const LinearArgs& args, int waves,
                                 float (*partial)[rows * kColumns], int group, int element, int m,
-                                int n) {
+                                int n, float factor = 1) {
     const auto sum_of = [&](int of) {
       float sum = partial[group * waves][of];
       for (int i = 1; i < waves; i++) sum += partial[group * waves + i][of];
-      return sum;
+      return sum * factor;
     };
     if (!args.is_gated)
       args.store(m, n, sum_of(element));

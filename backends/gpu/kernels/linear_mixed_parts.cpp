@@ -41,6 +41,8 @@ struct MixedParts {
            true)) ||
          ...));
     if (done) return;
+    float factor = 1;
+    if (args.norm) factor = norm_factor_of(ctx, shared.squares, args, x[0]);
     WeightRows format = args.w;
     format.dtype = part.dtype;
     const int of_turn = Any::Exact::columns_of_block(Ctx::kWave, args.waves);
@@ -48,7 +50,7 @@ struct MixedParts {
     for (int turn = 0; turn < args.turns; turn++) {
       ctx.sync();  // the sums of the turn before are read
       Exact::multiply(ctx, shared.exact, args, format, args.waves, x, row_of, 0,
-                      {part.columns.first + turn * of_turn, part.columns.end});
+                      {part.columns.first + turn * of_turn, part.columns.end}, factor);
     }
   }
 
@@ -112,9 +114,13 @@ struct MixedPartsLaunch<TypeList<F...>> {
 
 template <class... Pairs>
 void add_pairs(KernelList& list, DType x, TypeList<Pairs...>) {
-  (add_kernel<MixedPartsLaunch<Pairs>, kAllFamilies>(
-       list, "rounded_vector", {kLinearMixedParts, x, kKernelRoundsInputs}, DType::kU8),
-   ...);
+  const auto add = [&](const Op& op) {
+    (add_kernel<MixedPartsLaunch<Pairs>, kAllFamilies>(list, "rounded_vector",
+                                                       {op, x, kKernelRoundsInputs}, DType::kU8),
+     ...);
+  };
+  add(kLinearMixedParts);
+  add(kRmsNormLinearMixedParts);
 }
 
 /// The formats that files mix. A kernel with the code of many would keep its arguments in scratch

@@ -48,8 +48,41 @@ struct RoundedShared {
   alignas(16) uint32 bytes[rows][4][runs][4];
   int32 sums[rows][2][runs];
   float steps[rows][runs];
-  int is_exact[Ctx::kWaves];  // whether a wave found a number that is not rounded
+  int is_exact[Ctx::kWaves];   // whether a wave found a number that is not rounded
+  float squares[Ctx::kWaves];  // of x, for its norm
 };
+
+/// The factor of rms_norm, from the sums of squares of a block's waves.
+template <class Ctx>
+WICK_INLINE float norm_factor(const LinearArgs& args, const float (&squares)[Ctx::kWaves]) {
+  float sum = 0;
+  WICK_UNROLL
+  for (int i = 0; i < Ctx::kWaves; i++) sum += squares[i];
+  return 1.0f / sqrt(sum / float(args.k) + args.eps);
+}
+/// Stores a wave's sum of its lanes' squares.
+template <class Ctx>
+WICK_INLINE void store_squares(const Ctx& ctx, float squares, float (&of_waves)[Ctx::kWaves]) {
+  masks_down<Ctx::kWave / 2, 1>(
+      [&]<int mask>() { squares += ctx.template shuffle_xor<mask>(squares); });
+  if (ctx.lane() == 0) of_waves[ctx.wave()] = squares;
+}
+/// The factor of rms_norm of the row x, which the block reads.
+template <class Ctx>
+WICK_INLINE float norm_factor_of(const Ctx& ctx, float (&of_waves)[Ctx::kWaves],
+                                 const LinearArgs& args, const uint8* x) {
+  ctx.sync();  // earlier numbers of the waves are read
+  float squares = 0;
+  WICK_ROLL
+  for (int k = ctx.thread() * kPart; k < args.k; k += Ctx::kThreads * kPart) {
+    float v[kPart];
+    load_floats(args.dtype, x, k, args.k, args.x_packs, v);
+    for (int e = 0; e < kPart; e++) squares = fma(v[e], v[e], squares);
+  }
+  store_squares(ctx, squares, of_waves);
+  ctx.sync();
+  return norm_factor<Ctx>(args, of_waves);
+}
 
 // Each group of a block's waves computes kColumns columns of y, as in LinearVector, whose exact
 // product the block computes instead if it finds a number that is not rounded. A block has the
@@ -63,7 +96,7 @@ struct RoundedVector {
     int32 turns;
   };
   static constexpr int kThreads = Exact::kThreads, kColumns = Exact::kColumns;
-  static constexpr int kRuns = rows == 1 ? 128 : 64;  // of a part of x in shared memory
+  static constexpr int kRuns = rows == 1 ? 256 : 64;  // of a part of x in shared memory
   static constexpr int kUnits = kRuns / Unit::kRuns;
   static constexpr int kHalf = blocks::kRun / 2;  // a thread rounds so many
   static constexpr int kResidentBlocks = 3;
@@ -112,12 +145,15 @@ struct RoundedVector {
                                    int waves, int turns, const uint8* (&x)[rows],
                                    const Weights& weights_of, int first_m, const ColumnRange& to) {
     if (multiply_rounded(ctx, shared, args, waves, turns, x, weights_of, first_m, to)) return;
+    float factor = 1;
+    if constexpr (rows == 1)
+      if (args.norm) factor = norm_factor_of(ctx, shared.squares, args, x[0]);
     const int of_turn = Exact::columns_of_block(Ctx::kWave, waves);
     WICK_ROLL
     for (int turn = 0; turn < turns; turn++) {
       ctx.sync();  // the sums of the turn before are read
       Exact::multiply(ctx, shared.exact, args, waves, x, weights_of, first_m,
-                      {to.first + turn * of_turn, to.end});
+                      {to.first + turn * of_turn, to.end}, factor);
     }
   }
 
@@ -130,10 +166,11 @@ struct RoundedVector {
     const int of_turn = Exact::columns_of_block(Ctx::kWave, waves);  // columns
     const int lane = ctx.wave() % waves * Ctx::kWave + ctx.lane(), lanes = waves * Ctx::kWave;
     constexpr int kOfUnit = blocks::kRun * Unit::kRuns;  // elements
+    float squares = 0;
 
     for (int first = 0; first < args.k; first += kRuns * blocks::kRun) {
       ctx.sync();  // the part before is read
-      round(ctx, shared, args, x, first);
+      round(ctx, shared, args, x, first, squares);
       ctx.sync();
       int is_exact = 0;
       WICK_UNROLL
@@ -188,7 +225,12 @@ struct RoundedVector {
         }
       }
     }
+    if constexpr (rows == 1)
+      if (args.norm) store_squares(ctx, squares, shared.squares);
     ctx.sync();
+    float factor = 1;
+    if constexpr (rows == 1)
+      if (args.norm) factor = norm_factor<Ctx>(args, shared.squares);
     const int per_turn = Ctx::kWaves / waves * rows * kColumns;
     for (int i = ctx.thread(); i < turns * per_turn; i += kThreads) {
       const int turn = i / per_turn, group = i % per_turn / (rows * kColumns),
@@ -196,23 +238,39 @@ struct RoundedVector {
       const int m = first_m + element / kColumns;
       const int n = to.first + turn * of_turn + group * kColumns + element % kColumns;
       if (m >= args.m || n >= to.end) continue;
-      Exact::store(args, waves, shared.sums_of[turn], group, element, m, n);
+      Exact::store(args, waves, shared.sums_of[turn], group, element, m, n, factor);
     }
     return true;
   }
 
  private:
-  /// Rounds x from element `first` on, or finds that it may not.
+  /// Rounds x from element `first` on, or finds that it may not. Beside args.norm it rounds x times
+  /// the norm's weight, and adds the squares of x: the norm's factor is the sums'.
   template <class Ctx>
   static WICK_INLINE void round(const Ctx& ctx, Shared<Ctx>& shared, const LinearArgs& args,
-                                const uint8* (&x)[rows], int first) {
+                                const uint8* (&x)[rows], int first, float& squares) {
     int is_exact = 0;
+    // Whole waves: lanes beyond x round zeros, for their neighbours' sake.
+    const int of_x = round_up((args.k - first) / kHalf, Ctx::kWave);
+    const int halves = of_x < 2 * kRuns ? of_x : 2 * kRuns;
     for (int m = 0; m < rows; m++) {
-      for (int at = ctx.thread(); at < 2 * kRuns; at += kThreads) {
+      for (int at = ctx.thread(); at < halves; at += kThreads) {
         const int half = at % 2, of_part = at / 2;
         const int run = Unit::place_of(of_part) * kUnits + Unit::unit_of(of_part);
         float v[kHalf];
         load_floats(args.dtype, x[m], first + at * kHalf, args.k, args.x_packs, v);
+        if constexpr (rows == 1) {
+          if (args.norm) {
+            float scale[kHalf];
+            load_floats(args.dtype, static_cast<const uint8*>(args.norm), first + at * kHalf,
+                        args.k, args.x_packs, scale);
+            WICK_UNROLL
+            for (int e = 0; e < kHalf; e++) {
+              squares = fma(v[e], v[e], squares);
+              v[e] *= scale[e];
+            }
+          }
+        }
         uint32 most = 0;  // the bits of magnitudes are in the order of their values
         WICK_UNROLL
         for (int e = 0; e < kHalf; e++) {

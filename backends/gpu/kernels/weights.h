@@ -232,6 +232,7 @@ inline constexpr int kPart = 8;
 // In packs of 8, for kernels whose registers hold the sums of many rows.
 template <class F>
 struct BlockWeightsBy8 {
+  static constexpr bool kTakesNorm = true;
   static constexpr int kPack = kPart;
   using Pack = QuantPack<kPart / 4>;
   static WICK_DEVICE Pack load(const WeightRows&, const uint8* row, int k, int) {
@@ -262,7 +263,7 @@ struct BlockWeights {
 /// Of one of the formats, which is chosen at run time: small code, for calls that are rare.
 template <class... F>
 struct AnyBlocksBy8 {
-  static constexpr bool kIsRare = true;
+  static constexpr bool kIsRare = true, kTakesNorm = true;
   static constexpr int kPack = kPart;
   struct Pack {
     QuantPack<kPart / 4> quants;

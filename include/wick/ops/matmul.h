@@ -58,6 +58,19 @@ WICK_API std::vector<Tensor> linear_parts(const Tensor& x, const std::vector<Ten
 /// Source: Shazeer 2020, arXiv:2002.05202.
 WICK_API Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up,
                              Activation activation = Activation::kSilu);
+/// linear_parts(rms_norm(x, scale, eps), weights, biases). Cards do both in one launch for one row
+/// of x and weights of blocks, and do not round the normalised x to its dtype then.
+///
+/// scale  [in], x's dtype, the weight of rms_norm
+/// Error and errors: as for rms_norm and linear_parts.
+WICK_API std::vector<Tensor> rms_norm_linear_parts(const Tensor& x, const Tensor& scale,
+                                                   const std::vector<Tensor>& weights,
+                                                   const std::vector<Tensor>& biases = {},
+                                                   double eps = 1e-5);
+/// gated_linear(rms_norm(x, scale, eps), gate, up, activation), as rms_norm_linear_parts does it.
+WICK_API Tensor rms_norm_gated_linear(const Tensor& x, const Tensor& scale, const Tensor& gate,
+                                      const Tensor& up, Activation activation = Activation::kSilu,
+                                      double eps = 1e-5);
 /// Rows of x times the transposes of weights selected by ids: y[t, j] = x[t] weight[ids[t, j]]^T. A
 /// layer of a mixture of experts, whose router has selected J experts for each of T tokens; nothing
 /// waits for the ids.

@@ -317,8 +317,9 @@ struct FeedForward {
                 : std::variant<Mlp, Experts>(std::in_place_type<Mlp>,
                                              mlp_options(c, intermediate_size_of(c, layer)), p,
                                              name)) {}
-  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const {
-    return std::visit([&](const auto& kind) { return kind(x, residual); }, mlp);
+  Tensor operator()(const Normalized& x, const Tensor& residual = {}) const {
+    if (const Mlp* const dense = std::get_if<Mlp>(&mlp)) return (*dense)(x, residual);
+    return std::get<Experts>(mlp)(x.value(), residual);
   }
 };
 
@@ -400,17 +401,22 @@ struct Block {
   /// After the mixer and the MLP. next: the norm right after them, or nullptr.
   HiddenStates mixed(const HiddenStates& inputs, const Step& step, const Norm* next) const {
     const Tensor& x = inputs.x;
-    const Tensor y = inputs.normalized ? inputs.normalized : attention_input_norm(cast(x, dtype));
-    if (parallel_residual)
-      return {added(x, (*mlp)(mlp_input_norm.is_identity() ? y : mlp_input_norm(cast(x, dtype)),
-                              (*mixer)(y, step))),
-              {}};
+    const auto input_of = [&](const HiddenStates& states, const Norm& norm) {
+      return states.normalized ? Normalized(states.normalized)
+                               : Normalized(cast(states.x, dtype), norm);
+    };
+    const Normalized y = input_of(inputs, attention_input_norm);
+    if (parallel_residual) {
+      const Tensor shared = y.value();
+      const Tensor of_mlp = mlp_input_norm.is_identity() ? shared : mlp_input_norm(cast(x, dtype));
+      return {added(x, (*mlp)(of_mlp, (*mixer)(shared, step))), {}};
+    }
     const HiddenStates s =
         adds_directly(x, attention_output_norm)
             ? HiddenStates{(*mixer)(y, step, x), {}}
             : joined(x, attention_output_norm, (*mixer)(y, step), mlp ? &mlp_input_norm : next);
     if (!mlp) return s;
-    const Tensor z = s.normalized ? s.normalized : mlp_input_norm(cast(s.x, dtype));
+    const Normalized z = input_of(s, mlp_input_norm);
     if (experts) return joined(s.x, mlp_output_norm, (*experts)(cast(s.x, dtype), (*mlp)(z)), next);
     return adds_directly(s.x, mlp_output_norm) ? HiddenStates{(*mlp)(z, s.x), {}}
                                                : joined(s.x, mlp_output_norm, (*mlp)(z), next);

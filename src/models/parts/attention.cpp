@@ -149,7 +149,7 @@ Tensor Attention::turned(const Tensor& heads, const HeadsProjection& projection,
 }
 
 /// Of x by each projection that the layer has: of queries, of keys, of values.
-std::vector<Tensor> Attention::projected(const Tensor& x) const {
+std::vector<Tensor> Attention::projected(const Normalized& x) const {
   std::vector<Tensor> weights, biases;
   const auto add = [&](const HeadsProjection& of) {
     weights.push_back(of.projection.weight);
@@ -158,7 +158,9 @@ std::vector<Tensor> Attention::projected(const Tensor& x) const {
   add(q_proj_);
   if (k_proj_) add(*k_proj_);
   if (v_proj_) add(*v_proj_);
-  return linear_parts(x, weights, biases);
+  if (const RmsNorm* norm = x.rms())
+    return rms_norm_linear_parts(x.x, norm->scale(), weights, biases, norm->options.eps);
+  return linear_parts(x.value(), weights, biases);
 }
 
 /// The keys and values to attend to: of the tokens, or all of the cache, to which it adds them.
@@ -199,8 +201,8 @@ Attention::AddedTokens Attention::added_tokens(std::span<const Tensor> of_projec
   return {queries, gate, cache->written(step.visible)};
 }
 
-Tensor Attention::operator()(const Tensor& x, const Step& step, const Tensor& residual) const {
-  const int64_t b = x.size(0), t = x.size(1);
+Tensor Attention::operator()(const Normalized& x, const Step& step, const Tensor& residual) const {
+  const int64_t b = x.x.size(0), t = x.x.size(1);
   const std::vector<Tensor> of_projections = projected(x);
   const auto [turned_queries, gate, keys_and_values] = added_tokens(of_projections, step);
   const Tensor q = options_.temperature(transpose(turned_queries, 1, 2), step.positions);

@@ -79,7 +79,8 @@ class Attention final : public Mixer {
  public:
   Attention(const AttentionOptions& options, Parameters& p, const std::string& name);
 
-  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual = {}) const override;
+  Tensor operator()(const Normalized& x, const Step& step,
+                    const Tensor& residual = {}) const override;
   /// A layer that slides keeps the keys and values of its window, a chunk and 512 positions more.
   std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
                                          const std::shared_ptr<BlockTable>& table,
@@ -93,7 +94,7 @@ class Attention final : public Mixer {
     AttentionCache::KeysValues all;
   };
 
-  std::vector<Tensor> projected(const Tensor& x) const;
+  std::vector<Tensor> projected(const Normalized& x) const;
   AddedTokens added_tokens(std::span<const Tensor> of_projections, const Step& step) const;
   bool adds_in_one_step(const AttentionCache::Rows& rows) const;
   AttentionCache::KeysValues keys_values(std::span<const Tensor> of_projections,

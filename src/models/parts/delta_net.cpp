@@ -42,7 +42,9 @@ Tensor DeltaNet::constants() const {
   return stack({cast(a_log_.tensor(), wide), cast(dt_bias_.tensor(), wide)});
 }
 
-Tensor DeltaNet::operator()(const Tensor& hidden, const Step& step, const Tensor& residual) const {
+Tensor DeltaNet::operator()(const Normalized& input, const Step& step,
+                            const Tensor& residual) const {
+  const Tensor hidden = input.value();
   const DeltaNetOptions& o = options_;
   const int64_t b = hidden.size(0), t = hidden.size(1), keys = key_size(o), values = value_size(o);
   StateCache* const cache = step.cache_of<StateCache>(o.layer);

@@ -25,7 +25,8 @@ class DeltaNet final : public Mixer {
  public:
   DeltaNet(const DeltaNetOptions& options, Parameters& p, const std::string& name);
 
-  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual = {}) const override;
+  Tensor operator()(const Normalized& x, const Step& step,
+                    const Tensor& residual = {}) const override;
   std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
                                          const std::shared_ptr<BlockTable>& table,
                                          const TensorOptions& options) const override;

@@ -111,8 +111,9 @@ Tensor LatentAttention::absorbed(const Operands& x, const AttentionCache::KeysVa
   return by_head(y, transpose(value_weights(), 1, 2));
 }
 
-Tensor LatentAttention::operator()(const Tensor& x, const Step& step,
+Tensor LatentAttention::operator()(const Normalized& input, const Step& step,
                                    const Tensor& residual) const {
+  const Tensor x = input.value();
   const LatentAttentionOptions& o = options_;
   const Operands in = operands_of(x, step);
   SdpaOptions sdpa_options = o.sdpa;

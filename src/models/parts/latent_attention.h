@@ -39,7 +39,8 @@ class LatentAttention final : public Mixer {
   /// Where the cache has earlier tokens, queries and results are projected in place of keys and
   /// values, so that all heads attend to the latent vectors; else keys and values are made from
   /// those.
-  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual = {}) const override;
+  Tensor operator()(const Normalized& x, const Step& step,
+                    const Tensor& residual = {}) const override;
   std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
                                          const std::shared_ptr<BlockTable>& table,
                                          const TensorOptions& options) const override;

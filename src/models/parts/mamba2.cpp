@@ -64,7 +64,8 @@ Tensor Mamba2::gated_norm(const Tensor& y, const Tensor& z) const {
   return {};
 }
 
-Tensor Mamba2::operator()(const Tensor& hidden, const Step& step, const Tensor& residual) const {
+Tensor Mamba2::operator()(const Normalized& input, const Step& step, const Tensor& residual) const {
+  const Tensor hidden = input.value();
   const Mamba2Options& o = options_;
   const int64_t batch = hidden.size(0), tokens = hidden.size(1), written = o.groups * o.states;
   StateCache* const cache = step.cache_of<StateCache>(o.layer);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "models/caches/layer_cache.h"
+#include "models/parts/norm.h"
 #include "models/parts/rotary.h"
 #include "wick/models/causal_model.h"
 
@@ -50,7 +51,7 @@ class Mixer {
  public:
   virtual ~Mixer() = default;
   /// x [B, T, hidden]; adds the residual of that shape, unless it is empty.
-  virtual Tensor operator()(const Tensor& x, const Step& step,
+  virtual Tensor operator()(const Normalized& x, const Step& step,
                             const Tensor& residual = {}) const = 0;
   /// The layer's cache. table: of the model's blocks; nullptr without blocks. options: of the
   /// computation.

@@ -46,15 +46,20 @@ Mlp::Mlp(const MlpOptions& o, Parameters& p, const std::string& name)
       down_proj(p, name + "down_proj", o.intermediate_size, o.hidden_size,
                 {.bias = o.bias, .deviation = o.output_deviation}) {}
 
-Tensor Mlp::operator()(const Tensor& x, const Tensor& residual) const {
+Tensor Mlp::operator()(const Normalized& x, const Tensor& residual) const {
   return down_proj(inner(x), {.residual = residual});
 }
 
-Tensor Mlp::inner(const Tensor& x) const {
+Tensor Mlp::inner(const Normalized& input) const {
   const Activation activation = activation_of(glu.act);
+  const bool is_plain =
+      gate_proj && glu.limit == 0 && !gate_proj->bias.defined() && !up_proj.bias.defined();
+  if (const RmsNorm* norm = input.rms(); norm && is_plain)
+    return rms_norm_gated_linear(input.x, norm->scale(), gate_proj->weight, up_proj.weight,
+                                 activation, norm->options.eps);
+  const Tensor x = input.value();
   if (!gate_proj) return up_proj(x, {.activation = activation});
-  if (glu.limit == 0 && !gate_proj->bias.defined() && !up_proj.bias.defined())
-    return gated_linear(x, gate_proj->weight, up_proj.weight, activation);
+  if (is_plain) return gated_linear(x, gate_proj->weight, up_proj.weight, activation);
   return glu((*gate_proj)(x), up_proj(x));
 }
 

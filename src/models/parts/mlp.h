@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "models/parts/norm.h"
 #include "wick/models/decoder.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/matmul.h"
@@ -38,10 +39,10 @@ struct Mlp {
 
   Mlp(const MlpOptions& options, Parameters& p, const std::string& name);
   /// Adds the residual of x's shape, unless it is empty.
-  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
+  Tensor operator()(const Normalized& x, const Tensor& residual = {}) const;
 
  private:
-  Tensor inner(const Tensor& x) const;  // the input of down_proj
+  Tensor inner(const Normalized& input) const;  // the input of down_proj
 };
 
 }  // namespace wick

@@ -26,4 +26,16 @@ struct Norm {
   Tensor operator()(const Tensor& x) const;
 };
 
+/// The input of a part that begins with a norm, which the part's first product may do.
+struct Normalized {
+  Tensor x;
+  const Norm* norm = nullptr;  // nullptr: x is normalised
+
+  Normalized(const Tensor& y) : x(y) {}  // NOLINT: implicit, of normalised values
+  Normalized(const Tensor& x, const Norm& norm) : x(x), norm(&norm) {}
+  Tensor value() const { return norm ? (*norm)(x) : x; }
+  /// The norm that the product does; nullptr: it takes value().
+  const RmsNorm* rms() const { return norm && norm->rms ? &*norm->rms : nullptr; }
+};
+
 }  // namespace wick

@@ -54,7 +54,8 @@ Tensor RgLru::decay_exponents() const {
   return softplus(cast(param, state_dtype(param.dtype()))) * kDecayScale;
 }
 
-Tensor RgLru::operator()(const Tensor& hidden, const Step& step, const Tensor& residual) const {
+Tensor RgLru::operator()(const Normalized& input, const Step& step, const Tensor& residual) const {
+  const Tensor hidden = input.value();
   StateCache* const cache = step.cache_of<StateCache>(options_.layer);
   const TensorAndState conv = causal_conv1d(linear_x_(hidden), select(conv_weight_.tensor(), 1, 0),
                                             {.bias = conv_bias_,

@@ -29,7 +29,8 @@ class RgLru final : public Mixer {
  public:
   RgLru(const RgLruOptions& options, Parameters& p, const std::string& name);
 
-  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual = {}) const override;
+  Tensor operator()(const Normalized& x, const Step& step,
+                    const Tensor& residual = {}) const override;
   std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
                                          const std::shared_ptr<BlockTable>& table,
                                          const TensorOptions& options) const override;

@@ -16,7 +16,9 @@ ShortConv::ShortConv(const ShortConvOptions& o, Parameters& p, const std::string
           p.take(name + "conv.weight", {o.hidden_size, 1, o.conv_width}, {0, o.deviation})),
       conv_bias_(o.bias ? p.take(name + "conv.bias", {o.hidden_size}, {0, 0}) : Parameter()) {}
 
-Tensor ShortConv::operator()(const Tensor& hidden, const Step& step, const Tensor& residual) const {
+Tensor ShortConv::operator()(const Normalized& input, const Step& step,
+                             const Tensor& residual) const {
+  const Tensor hidden = input.value();
   StateCache* const cache = step.cache_of<StateCache>(options_.layer);
   const std::vector<Tensor> parts = chunk(in_proj_(hidden), 3, 2);  // b, c, x: [B, T, E]
   const TensorAndState conv =

@@ -20,7 +20,8 @@ class ShortConv final : public Mixer {
  public:
   ShortConv(const ShortConvOptions& options, Parameters& p, const std::string& name);
 
-  Tensor operator()(const Tensor& x, const Step& step, const Tensor& residual = {}) const override;
+  Tensor operator()(const Normalized& x, const Step& step,
+                    const Tensor& residual = {}) const override;
   std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
                                          const std::shared_ptr<BlockTable>& table,
                                          const TensorOptions& options) const override;

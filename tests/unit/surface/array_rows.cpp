@@ -354,6 +354,21 @@ std::vector<SurfaceRow> product_rows() {
                                    Activation::kRelu);
              }),
              {9, 144}),
+      row_of(
+          "rms_norm_linear_parts", of([](D d) {
+            const Tensor x = full({1, 3}, 4, {.device = d});  // 1 after the norm, times the scale
+            return cat(rms_norm_linear_parts(x, reshape(narrow(six(d), 0, 0, 1), {3}),
+                                             {ones({1, 3}, {.device = d}), six(d)}, {}, 0),
+                       -1);
+          }),
+          {3, 5, 14}),
+      row_of("rms_norm_gated_linear", of([](D d) {
+               const Tensor x = full({1, 3}, 4, {.device = d});
+               return rms_norm_gated_linear(x, ones({3}, {.device = d}),
+                                            ones({1, 3}, {.device = d}),
+                                            ones({1, 3}, {.device = d}), Activation::kRelu, 0);
+             }),
+             {9}),
       row_of("expert_linear", of([](D d) {
                return expert_linear(six(d), reshape(six(d), {2, 1, 3}),
                                     reshape(integers(d, {1, 0}), {2, 1}));

@@ -58,6 +58,33 @@ struct GatedAttributes {
 /// N], contiguous: y[m, n] = f(sum over k of x[m, k] gate[n, k]) times the same of up.
 inline constexpr Op kGatedLinear{"gated_linear", "T**:T", attributes<GatedAttributes>};
 
+struct NormPartsAttributes {
+  static constexpr const char* kLayout =
+      "f64 eps, i32 parts, i32 has_bias, i32[3] dtypes, i32 reserved";
+  double eps;
+  int32 parts, has_bias;  // as in PartsAttributes
+  int32 dtypes[3];        // of the weights
+  int32 reserved = 0;
+};
+
+/// linear_parts of rms_norm(x, scale) in place of x; scale [K], contiguous, is the last input.
+inline constexpr Op kRmsNormLinearParts{"rms_norm_linear_parts", "T***TTTT:TTT",
+                                        attributes<NormPartsAttributes>};
+/// linear_mixed_parts of that.
+inline constexpr Op kRmsNormLinearMixedParts{"rms_norm_linear_mixed_parts", "T***TTTT:TTT",
+                                             attributes<NormPartsAttributes>};
+
+struct NormGatedAttributes {
+  static constexpr const char* kLayout = "f64 eps, i32 activation, i32 reserved";
+  double eps;
+  EpilogueActivation activation;
+  int32 reserved = 0;
+};
+
+/// gated_linear of rms_norm(x, scale) in place of x; scale [K], contiguous, is the last input.
+inline constexpr Op kRmsNormGatedLinear{"rms_norm_gated_linear", "T**T:T",
+                                        attributes<NormGatedAttributes>};
+
 /// in x [T, J, K], any outer strides, gate and up [E, N, K] of x's dtype or another, all with inner
 /// strides of 1, ids [T, J]; out y [T, J, N], both contiguous: y[t, j, n] = f(sum over k of x[t, j,
 /// k] gate[ids[t, j], n, k]) times the same of up.
