@@ -397,6 +397,49 @@ Row gated_row() {
   return row;
 }
 
+/// Several rows of f16 and bf16 by several weights of blocks: on matrix units, unless x is exact.
+Row of_narrow_rows(Row row) {
+  row.op += " of narrow rows";
+  std::erase_if(row.dtypes, [](const auto& dtypes) {
+    return dtypes[0] == DType::kF32 || !is_block(dtypes[1]);
+  });
+  std::erase_if(row.geometries, [](const Geometry& g) { return g.operands[0][0] == 1; });
+  row.loose = "matrix units multiply weights that are rounded to x's dtype; the CPU does not round";
+  row.may_flush = {DType::kBf16, DType::kF16};
+  row.tolerance = condition(2, 0);
+  return row;
+}
+Row narrow_parts_row() {
+  Row row = of_narrow_rows(parts_row());
+  for (const int64_t m : {2, 7, 16, 17, 32})
+    for (const int64_t parts : {2, 3}) {
+      const int64_t i = int64_t(row.geometries.size()), k = 1 + i % 3;
+      row.geometries.push_back(
+          {{{m, k}, {4 + i, k}, {33, k}, {19, k}, {4 + i}, {33}, {19}}, {parts, i >> 1 & 1}});
+    }
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    std::vector<Tensor> weights, biases;
+    for (std::size_t i = 0; i < std::size_t(c.geometry.dims[0]); i++) {
+      weights.push_back(weights_at(1 + i, x, c));
+      biases.push_back(c.geometry.dims[1] ? x[4 + i] : Tensor());
+    }
+    return cat(linear_parts(x[0], weights, biases), -1);
+  };
+  return row;
+}
+Row narrow_gated_row() {
+  Row row = of_narrow_rows(gated_row());
+  for (const int64_t m : {2, 8, 16, 19})
+    for (const int64_t activation : {m % 5, (m + 2) % 5})
+      row.geometries.push_back(
+          {{{m, 2}, {9 + 8 * activation, 2}, {9 + 8 * activation, 2}}, {activation}});
+  row.run = [](std::vector<Tensor> x, const Case& c) {
+    return gated_linear(x[0], weights_at(1, x, c), weights_at(2, x, c),
+                        kEpilogues[c.geometry.dims[0]].activation);
+  };
+  return row;
+}
+
 constexpr double kEps = 1e-5;
 
 /// The row's op of rms_norm(x, scale) in place of x, with the scale as the last operand. x and the scale are
@@ -566,6 +609,8 @@ std::vector<Row> rows_of<"linear">() {
           parts_row(),
           mixed_parts_row(),
           gated_row(),
+          narrow_parts_row(),
+          narrow_gated_row(),
           normalized_parts_row(parts_row()),
           normalized_parts_row(mixed_parts_row()),
           normalized_gated_row(),

@@ -113,9 +113,9 @@ struct LinearArgs {
     if (dtype == DType::kF32)
       *reinterpret_cast<float*>(at) = v;
     else if (dtype == DType::kBf16)
-      *reinterpret_cast<bf16*>(at) = narrow<bf16>(v);
+      WICK_INLINE_CALL* reinterpret_cast<bf16*>(at) = narrow<bf16>(v);
     else
-      *reinterpret_cast<f16*>(at) = narrow<f16>(v);
+      WICK_INLINE_CALL* reinterpret_cast<f16*>(at) = narrow<f16>(v);
   }
 };
 
@@ -168,11 +168,13 @@ struct LinearCall {
     return all;
   }
 
-  /// The reason why no kernel takes the call; nullptr if one may.
-  const char* check() const {
+  /// The reason why no kernel takes the call; nullptr if one may, which multiplies several rows by
+  /// several weights or one alone.
+  const char* check(bool takes_rows_by_several = false) const {
     const View& x = call.in[0];
     if (x.rank != 2) return "x is not of rank 2";
-    if (num_weights > 1 && m() != 1) return "of several weights x has one row";
+    if (num_weights > 1 && m() != 1 && !takes_rows_by_several)
+      return "of several weights x has one row";
     if (m() > kLaunchLimit || n() > kLaunchLimit || k() > kLaunchLimit)
       return "a dim has more than 2^30 elements";
     if (k() > 1 && x.strides[1] != 1) return "an inner stride is not 1";

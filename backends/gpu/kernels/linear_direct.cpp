@@ -13,6 +13,9 @@ void add_of(KernelList& list, TypeList<F...>) {
   (add_linear<LinearDirectLaunch<F, T>, kMatrixFamilies>(list, "direct", kDTypeOf<T>, F::kDType,
                                                          kKernelRoundsInputs),
    ...);
+  (add_several<LinearDirectLaunch<F, T>, kMatrixFamilies>(list, "direct", kDTypeOf<T>, F::kDType,
+                                                          kKernelRoundsInputs),
+   ...);
 }
 
 }  // namespace

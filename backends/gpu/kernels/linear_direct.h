@@ -46,7 +46,7 @@ struct LinearDirect {
   }
 
   template <class Ctx>
-  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
+  static WICK_INLINE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     using M = typename Ctx::Matrix;
     using Words = typename Ctx::Words;
     constexpr int kPacks = M::kDirectPacks, kGroups = 2 * M::kDirectProducts;
@@ -60,7 +60,7 @@ struct LinearDirect {
     WICK_UNROLL
     for (int p = 0; p < kPacks; p++) {
       const int row = M::direct_row(ctx.lane(), p), n = first_n + row;
-      w[p] = args.w.row(n < args.n ? n : args.n - 1);
+      w[p] = args.row_of(n < args.n ? n : args.n - 1);
       from[p] = M::direct_k(ctx.lane(), p) / 8 * kUnit;
       WICK_UNROLL
       for (int i = 0; i < kTiles; i++) {
@@ -149,30 +149,34 @@ struct LinearDirect {
 
   /// Adds up the sums of the waves that share columns, and stores them.
   template <class Ctx>
-  static WICK_DEVICE void finish(const Ctx& ctx, Shared<Ctx>& shared, const Args& args,
+  static WICK_INLINE void finish(const Ctx& ctx, Shared<Ctx>& shared, const Args& args,
                                  const Sums<typename Ctx::Matrix> (&sums)[kTiles]) {
     using M = typename Ctx::Matrix;
     WICK_UNROLL
     for (int i = 0; i < kTiles; i++) {
       if (i >= args.tiles) break;
-      float* const to = shared.sums[ctx.wave()][i] + ctx.lane() * M::kAccumulator;
+      float* const to = shared.sums[ctx.wave()][i];
       WICK_UNROLL
-      for (int e = 0; e < M::kAccumulator; e += 4) {
-        const float* const v = sums[i].v + e;
-        store_pack(to + e, Pack<float, 4>{v[0], v[1], v[2], v[3]});
-      }
+      for (int e = 0; e < M::kAccumulator; e++)
+        to[M::m(ctx.lane(), e) * 16 + M::n(ctx.lane(), e)] = sums[i].v[e];
     }
     ctx.sync_shared();
     const int groups = Ctx::kWaves / args.waves, of_group = args.tiles * 256;
     WICK_ROLL
     for (int t = ctx.thread(); t < groups * of_group; t += Ctx::kThreads) {
       const int group = t / of_group, tile = t % of_group / 256, at = t % 256;
-      float sum = shared.sums[group * args.waves][tile][at];
-      for (int i = 1; i < args.waves; i++) sum += shared.sums[group * args.waves + i][tile][at];
-      const int lane = at / M::kAccumulator, e = at % M::kAccumulator;
-      const int m = tile * 16 + M::m(lane, e);
-      const int n = (ctx.block().x * groups + group) * 16 + M::n(lane, e);
-      if (m < args.m && n < args.n) args.store(m, n, sum);
+      const auto sum_of = [&](int of) {
+        float sum = shared.sums[group * args.waves][tile][of];
+        for (int i = 1; i < args.waves; i++) sum += shared.sums[group * args.waves + i][tile][of];
+        return sum;
+      };
+      const int m = tile * 16 + at / 16;
+      const int n = (ctx.block().x * groups + group) * 16 + at % 16;
+      if (m >= args.m || n >= args.n) continue;
+      if (!args.is_gated)
+        args.store(m, n, sum_of(at));
+      else if (n % 2 == 0)
+        args.store_gated(m, n / 2, sum_of(at), sum_of(at + 1));
     }
   }
 };
@@ -182,7 +186,7 @@ struct LinearDirectLaunch {
   using K = LinearDirect<F, T>;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const LinearCall linear(call);
-    if (const char* why = linear.check()) return why;
+    if (const char* why = linear.check(true)) return why;
     if (const char* why = linear.check_rows()) return why;
     if (linear.m() < 2) return "there is one row";
     const View& x = call.in[0];

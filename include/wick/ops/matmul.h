@@ -45,7 +45,8 @@ struct EpilogueOptions {
 WICK_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                        const EpilogueOptions& options = {});
 /// linear(x, weights[i], biases[i]) for every i. Cards multiply one row of x by up to three weights
-/// in one launch, if they are of one dtype, or of a pair that files mix, as q4_k and q6_k.
+/// in one launch, if they are of one dtype, or of a pair that files mix, as q4_k and q6_k; up to 32
+/// rows of f16 or bf16, if they are of one dtype of blocks and the card has matrix units.
 ///
 /// weights  [out_i, in] each, as of linear
 /// biases   as many [out_i], each of which may be empty; or an empty list
