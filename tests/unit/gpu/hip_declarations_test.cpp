@@ -54,6 +54,7 @@ SAME(hipGetLastError);
 SAME(hipDeviceGetPCIBusId);
 SAME(hipStreamBeginCapture);
 SAME(hipStreamEndCapture);
+SAME(hipStreamIsCapturing);
 SAME(hipGraphInstantiate);
 SAME(hipGraphLaunch);
 SAME(hipGraphDestroy);

@@ -499,6 +499,11 @@ API int hipStreamEndCapture(void* stream, void** graph) {
   *graph = stream_of(stream).capture.release();
   return kSuccess;
 }
+API int hipStreamIsCapturing(void* stream, int* status) {
+  const Entry e("hipStreamIsCapturing");
+  *status = stream && stream_of(stream).capture ? 1 : 0;
+  return give(e.error);
+}
 API int hipGraphInstantiate(void** exec, void* graph, void**, char*, size_t) {
   const Entry e("hipGraphInstantiate");
   if (!e.error) *exec = new Graph(*static_cast<Graph*>(graph));
