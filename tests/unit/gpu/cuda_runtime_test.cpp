@@ -420,7 +420,8 @@ TEST_F(CudaCard, ReplaysACapturedGraph) {
   synchronize(stream);
   EXPECT_EQ(download<double>(in, x.size()), x);
   EXPECT_EQ(memcmp(pinned, x.data(), 64), 0);
-  EXPECT_EQ(b.graph_launch(0, other, graph).code, StatusCode::kInvalidArgument);
+  ok(b.graph_launch(0, other, graph));  // on another stream than it was recorded on
+  synchronize(other);
 
   b.graph_destroy(0, graph);
   b.host_free(0, pinned);
@@ -452,7 +453,15 @@ TEST_F(CudaCard, ReportsErrorsOfReplayedGraphs) {
   ok(b.stream_synchronize(0, stream, &record));
   EXPECT_EQ(record.code, uint32(StatusCode::kIdOutOfRange));
   EXPECT_EQ(record.value, wrong);
+  void* other = nullptr;  // it reports where it is launched
+  ok(b.stream_create(0, &other));
+  ok(b.graph_launch(0, other, graph));
+  ok(b.stream_synchronize(0, stream, &record));
+  EXPECT_EQ(record.code, 0u);
+  ok(b.stream_synchronize(0, other, &record));
+  EXPECT_EQ(record.value, wrong);
   b.graph_destroy(0, graph);
+  b.stream_destroy(0, other);
   b.stream_destroy(0, stream);
   for (void* data : {in, ids, out}) b.free(0, data);
 }
