@@ -53,6 +53,7 @@ struct Capture {
     std::vector<Item> items;
   };
   std::vector<Branch> branches;  // the first one began it
+  bool is_lost = false;          // a stream that joined it was destroyed
 
   /// The work in another order than that of recording: wherever events let it, the branch that
   /// joined last and the first one take turns. So a missing event shows, and memory that two of
@@ -221,6 +222,7 @@ void stream_destroy(int32, void* stream) {
   const std::unique_ptr<Stream> s(static_cast<Stream*>(stream));
   if (!s || !s->capture) return;
   std::erase_if(s->capture->branches, [&](const auto& branch) { return branch.stream == s.get(); });
+  s->capture->is_lost = true;
 }
 
 Status stream_synchronize(int32 device, void* stream, ErrorRecord* record) {
@@ -307,6 +309,9 @@ Status graph_end(int32 device, void* stream, void** graph) {
     joined = joined && end[stream] == items.size();
     stream->capture = nullptr, stream->before = {};
   }
+  if (capture->is_lost)
+    return failed(StatusCode::kInvalidArgument,
+                  "graph_end: a stream that joined the graph was destroyed before its end");
   if (!joined)
     return failed(StatusCode::kInvalidArgument,
                   "graph_end: a stream that joined the graph has work which the capturing stream "

@@ -167,6 +167,17 @@ TEST_P(Streams, OfAGraphMustBeJoined) {
   EXPECT_THROW(Graph::capture(device, forks), Error);
   if (device.kind() == DeviceKind::kEmulated)
     EXPECT_ERROR(Graph::capture(device, forks), kInvalidArgument, "waits for no event of");
+  const auto leaves = [&] {
+    const Stream gone(device);
+    fork(gone);
+    {
+      const StreamScope scope(gone);
+      (void)exp(x);
+    }
+    join(gone);
+  };
+  if (device.kind() == DeviceKind::kEmulated)
+    EXPECT_ERROR(Graph::capture(device, leaves), kInvalidArgument, "destroyed before its end");
   forks();  // both streams work as ever
   join(side);
   EXPECT_EQ(values(x + 1), (std::vector<float>{2, 3}));
