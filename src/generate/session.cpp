@@ -222,6 +222,9 @@ std::vector<int64_t> Session::tokens() const {
   const std::vector<int64_t> ids = sampled_.tensor().to_vector<int64_t>();
   for (size_t b = 0; b < ids.size(); b++)
     if (ids[b] < 0) {
+      check(
+          ids[b] != kUnusableIds, ErrorCode::kInvalidArgument, "step", "sequence ", b,
+          " has no id left to draw: its mask allows none, or its bias or on_logits is not finite");
       std::vector<int64_t> text = history(int64_t(b));
       if (!rows_[b].stopped) text.pop_back();  // the one that was sampled
       fail_not_finite("step", *model_, text);
@@ -512,7 +515,7 @@ void Session::rewind(int64_t length, int64_t sequence) {
   place();
 }
 
-/// Samples the next tokens [B] from logits [B, V]; -1 where the model's logits are not finite.
+/// Samples the next tokens [B] from logits [B, V], with sample's marks.
 Tensor Session::choose(const Tensor& logits) {
   const Tensor no_ids;
   SampleRows rows{.settings = settings_,
@@ -521,10 +524,12 @@ Tensor Session::choose(const Tensor& logits) {
                   .bias_ids = bias_ids_.defined() ? bias_ids_.tensor() : no_ids,
                   .bias = bias_.defined() ? bias_.tensor() : no_ids,
                   .mask = mask_.defined() ? mask_.tensor() : no_ids,
-                  .marks_unusable = !options_.on_logits};
+                  .marks_unusable = true};
   if (!options_.on_logits) return sample(logits, rows);
-  const Tensor ids = sample(options_.on_logits(logits), rows);  // its infinities are its own
-  return where(squeeze(is_usable(logits), 1), ids, full({}, -1, ids_on(ids.device())));
+  const auto mark = [&](int64_t of) { return full({}, of, ids_on(logits.device())); };
+  const Tensor drawn = sample(options_.on_logits(logits), rows);
+  const Tensor ids = where(drawn < 0, mark(kUnusableIds), drawn);  // the hook's, not the model's
+  return where(squeeze(is_usable(logits), 1), ids, mark(kUnusableLogits));
 }
 
 }  // namespace wick

@@ -545,7 +545,7 @@ Result append_tokens(const Array& drawn, const Array& grows, const Array& tokens
       last[b] = std::max(Real(0), drawn.values[b]);
       places[b]++, states[3 * b + 1]++, states[3 * b + 2]++;
     }
-    marked.push_back(drawn.values[b] < 0 ? -1 : last[b]);
+    marked.push_back(drawn.values[b] < 0 ? drawn.values[b] : last[b]);
     const Real length = Real(history.shape[1]);
     if (places[b] >= 0 && places[b] < length)
       all[b * std::size_t(length) + std::size_t(places[b])] = last[b];

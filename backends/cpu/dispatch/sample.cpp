@@ -72,8 +72,11 @@ class Draw {
     largest_ = largest();
   }
 
-  /// Whether the logits are, as they were given.
-  bool is_usable() const { return is_usable_; }
+  /// The id, or the reason that there is none.
+  int64 run_or_mark() {
+    if (!is_usable_) return kUnusableLogits;
+    return std::isfinite(x_[largest_]) ? run() : kUnusableIds;
+  }
   int64 run() {
     const int64 first = largest_;
     const double temperature = double(s_.temperature);
@@ -165,7 +168,7 @@ class Draw {
   const SampleSettings& s_;
   const int64 n_;
   int64 largest_;
-  bool is_usable_;
+  bool is_usable_;  // the logits, as they were given
   const C* x_;
   C *weights_, *sorted_;
   int64* ids_;
@@ -197,8 +200,7 @@ Status run_sample(const Kernel* kernel, const Call* call) {
     const SampleRow row(*call, b);
     const void* x = logits.as<char>() + b * logits.strides[0] * op.in.size;
     Draw<C> one(op, row, x, logits.shape[1], buffer);
-    ids.as<int64>()[b * ids.strides[0]] =
-        attributes.marks != 0 && !one.is_usable() ? -1 : one.run();
+    ids.as<int64>()[b * ids.strides[0]] = attributes.marks != 0 ? one.run_or_mark() : one.run();
   };
   workers.run(logits.shape[0], buffers, [&](int64 b, char* buffer) {
     if (op.in.wide_size == sizeof(double))

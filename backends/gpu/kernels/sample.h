@@ -395,7 +395,8 @@ struct SampleDraw {
     const Largest largest = plan.largest_of_row(ctx, shared.largest, row);
     int64 id = largest.id;
     if (!Plan::is_greedy(s, largest)) id = draw(ctx, shared, a, row, s, largest);
-    if (a.marks && !Keys::is_finite(largest.given)) id = -1;
+    if (a.marks && !Keys::is_finite(largest.key)) id = kUnusableIds;
+    if (a.marks && !Keys::is_finite(largest.given)) id = kUnusableLogits;
     if (ctx.thread() == 0) a.ids[row] = id;
   }
 

@@ -81,8 +81,8 @@ class WICK_API Session {
   /// stopped sequence repeats its stop id. Errors: kInvalidArgument before the first append;
   /// kOutOfRange if the longest sequence is longer than the capacity, so one token more than that
   /// can be sampled; kFormat if the logits hold a NaN or +inf or are all -inf, naming the first
-  /// such token of the sequence. The session is of no further use then: attention spreads a NaN in
-  /// its cache.
+  /// such token of the sequence; kInvalidArgument if a sequence's mask allows no id. The session is
+  /// of no further use then: attention spreads a NaN in its cache.
   std::vector<int64_t> step();
   /// step without waiting for the device. No sequence stops.
   void advance();
@@ -104,8 +104,8 @@ class WICK_API Session {
   bool stopped(int64_t sequence = 0) const { return row(sequence).stopped; }
   /// Whether the sequence has tokens of images.
   bool has_images(int64_t sequence = 0) const { return !row(sequence).places.empty(); }
-  /// The last token of each sequence. Waits for the device. Errors: kFormat if it was sampled from
-  /// logits that are not finite, as of step.
+  /// The last token of each sequence. Waits for the device. Errors: kFormat and kInvalidArgument as
+  /// of step.
   std::vector<int64_t> tokens() const;
   /// All tokens of a sequence. Waits for the device.
   std::vector<int64_t> history(int64_t sequence = 0) const;
@@ -155,7 +155,7 @@ class WICK_API Session {
   int64_t tokens_read_ = 0;
   Tensor hidden_;           // [B, hidden_size] of the last tokens; empty until they are processed
   Var tokens_, positions_;  // [B, 1]: last tokens and their positions
-  Var sampled_;             // [B, 1]: tokens_, or -1 where logits are not finite
+  Var sampled_;             // [B, 1]: tokens_, or a mark of sample
   Var history_;             // [B, capacity + 1]
   Var advance_;             // [B, 1]: 1, or 0 for a stopped sequence
   Var settings_, state_;    // of SampleRows

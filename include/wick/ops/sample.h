@@ -48,7 +48,8 @@ struct SampleRows {
   Tensor bias_ids = {};  // [B, N], any N, i64; the ids of a row differ, and -1 fills it
   Tensor bias = {};      // [B, N], f32
   Tensor mask = {};      // [B, ceil(V / 32)], i32 or u32: bit i % 32 of word i / 32 allows id i
-  /// Makes the id -1 where the given logits hold a NaN or +inf, or are all -inf.
+  /// Makes the id -1 where the given logits hold a NaN or +inf or are all -inf, and -2 where only
+  /// the adjusted ones do, as with a mask that allows no id.
   bool marks_unusable = false;
 };
 
@@ -75,7 +76,7 @@ WICK_API Tensor sample(const Tensor& logits, const Tensor& uniform,
 /// The sequences that append_tokens_ extends, i64; the copies of a Var share its memory.
 struct TokenRows {
   Var tokens;     // [B, 1]: the last token
-  Var marked;     // [B, 1]: the last token, or -1 where sample marked unusable logits
+  Var marked;     // [B, 1]: the last token, or the mark of sample, -1 or -2
   Var positions;  // [B, 1]: the last token's position
   Var state;      // [B, 3]: SampleRows::state
   Var history;    // [B, S]: all tokens by position

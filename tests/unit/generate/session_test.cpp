@@ -403,6 +403,16 @@ TEST(Session, OneSequenceOfSeveralWithLogitsThatAreNotFiniteIsAnError) {
   EXPECT_ERROR(session.step(), kFormat, "the logits of token 0 (id 7) are not finite");
 }
 
+TEST(Session, AMaskThatAllowsNoIdIsAnErrorThatNamesTheSequence) {
+  for (const double temperature : {0.0, 1.0}) {
+    Session session(small_decoder(Device::cpu()),
+                    {.sequences = 2, .sampling = {.temperature = temperature}});
+    session.append_each({{1, 2, 3}, {7}});
+    session.set_mask(Tensor::from(std::vector<uint32>{1, 0}, {2, 1}));
+    EXPECT_ERROR(session.step(), kInvalidArgument, "step: sequence 1 has no id left to draw");
+  }
+}
+
 TEST(Session, InfiniteLogitsOfTheHookAreItsOwnAffair) {
   Session session(small_decoder(Device::cpu()), {.on_logits = [](const Tensor& logits) {
                     const Tensor ids = arange(logits.size(1), {.dtype = DType::kI64});
@@ -410,6 +420,8 @@ TEST(Session, InfiniteLogitsOfTheHookAreItsOwnAffair) {
                   }});
   session.append({1});
   EXPECT_EQ(session.step(), std::vector<int64_t>{9});
+  session.set_mask(Tensor::from(std::vector<uint32>{~(1u << 9)}, {1, 1}));
+  EXPECT_ERROR(session.step(), kInvalidArgument, "step: sequence 0 has no id left to draw");
 }
 
 /// small_decoder with a trained context of 16 and theta 10000, scaled or not.

@@ -297,8 +297,11 @@ TEST_P(SampleRowsOn, UnusableLogitsAreMarkedOnlyIfAsked) {
   for (size_t b = 0; b < rows.size(); b++) {
     const std::vector<float>& x = rows[b].logits;
     const bool usable = std::isfinite(std::max(x[0], x[1])) && !std::isnan(x[1]);
-    EXPECT_EQ(ids[b] >= 0, usable) << x[0] << " " << x[1];
+    EXPECT_TRUE(usable ? ids[b] >= 0 : ids[b] == -1) << ids[b] << " of " << x[0] << " " << x[1];
   }
+  batch.rows.mask = zeros({int64_t(rows.size()), 1}, {.dtype = DType::kI32, .device = device});
+  const Ids masked = sample(batch.logits, batch.rows).to_vector<int64>();
+  for (size_t b = 0; b < rows.size(); b++) EXPECT_EQ(masked[b], ids[b] < 0 ? -1 : -2) << b;
 }
 
 TEST_P(SampleRowsOn, SettingsOutOfRangeGiveSomeId) {

@@ -35,9 +35,13 @@ struct SampleState {
 };
 inline constexpr int kSampleState = sizeof(SampleState) / sizeof(int64);
 
+/// In place of an id: the given logits, or only the adjusted ones, hold a NaN or +inf or are all
+/// -inf.
+inline constexpr int64 kUnusableLogits = -1, kUnusableIds = -2;
+
 struct SampleAttributes {
   static constexpr const char* kLayout = "i64 marks";
-  int64 marks;  // 1: the id is -1 where the logits hold a NaN or +inf, or are all -inf
+  int64 marks;  // 1: the id is one of the numbers below where no id can be drawn
 };
 /// in  logits [B, V]
 ///     settings [B, kSampleSettings]
@@ -61,7 +65,7 @@ struct AppendedToken {
 
   WICK_HD constexpr AppendedToken(int64 drawn, bool grows, int64 token, int64 position)
       : token(grows ? (drawn < 0 ? 0 : drawn) : token),
-        marked(drawn < 0 ? -1 : this->token),
+        marked(drawn < 0 ? drawn : this->token),
         position(position + (grows ? 1 : 0)),
         grows(grows ? 1 : 0) {}
 };
