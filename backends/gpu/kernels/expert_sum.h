@@ -139,8 +139,8 @@ struct ExpertSumLaunch {
   static const char* accepts(const Call& call, const DeviceInfo&) {
     if (const char* why = ExpertSumCall::check(call, W::kPack)) return why;
     if constexpr (requires { W::kWholePacks; })
-      if (!ExpertCall::has_whole_packs(call, W::kPack))
-        return "the weights' rows are not whole packs, aligned to 16 bytes";
+      if (!ExpertCall::has_whole_packs(call, W::kPack) || !ExpertCall::packs(call.in[0]))
+        return "the rows are not whole packs, aligned to 16 bytes";
     return nullptr;
   }
   static Status run(const Call& call) {

@@ -407,6 +407,7 @@ struct LinearVector {
       }
     };
     // With one row, a choice among x's dtypes at each pack would be a fifth of the instructions.
+    // ExpertSum of a W of whole packs takes x in packs alone: fewer copies leave more registers.
     constexpr bool chooses_once = rows == 1 && !requires { W::kIsRare; };
     if (chooses_once && args.x_packs && args.dtype == DType::kBf16)
       add(DType::kBf16, true);
@@ -414,7 +415,7 @@ struct LinearVector {
       add(DType::kF16, true);
     else if (chooses_once && args.x_packs && args.dtype == DType::kF32)
       add(DType::kF32, true);
-    else
+    else if constexpr (!kHasParts<Weights> || !requires { W::kWholePacks; })
       add(args.dtype, args.x_packs);
     finish(ctx, shared, args, waves, sums, first_m, to);
   }
