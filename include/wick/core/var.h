@@ -28,6 +28,10 @@ class WICK_API Var {
   /// value moved in by its only owner, else copies. Errors: kShapeMismatch, kDTypeMismatch,
   /// kDeviceMismatch.
   void set_(Tensor value);
+  /// A Var of the rows first ... first + count - 1 of the first dim, in the same memory: a write to
+  /// one is seen by the other, until set_ gives either memory of its own. Errors: kInvalidArgument
+  /// if this Var requires a gradient; kOutOfRange.
+  Var rows(int64_t first, int64_t count) const;
 
  private:
   std::shared_ptr<Tensor> value_;

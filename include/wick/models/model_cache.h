@@ -41,13 +41,17 @@ class WICK_API ModelCache {
              std::shared_ptr<BlockTable> table = nullptr);
   ~ModelCache();
 
-  int64_t sequences() const { return options_.sequences; }
+  /// The sequences that calls of prepare and CausalModel::hidden are about: all, or the selected.
+  int64_t sequences() const { return count_; }
+  /// From now on, prepare and CausalModel::hidden are about the sequences first ... first + count -
+  /// 1 alone. Other functions take any sequence's number. Errors: kOutOfRange.
+  void select(int64_t first, int64_t count);
   int64_t capacity() const { return options_.capacity; }
   int64_t chunk() const { return options_.chunk; }
   /// Bytes on the device.
   int64_t bytes() const;
 
-  /// Prepares all layers for tokens at positions starts[b] to ends[b] - 1 of each sequence b.
+  /// Prepares all layers for tokens at positions starts[b] to ends[b] - 1 of each selected sequence.
   /// Errors: kOutOfRange if an end exceeds the capacity; kOutOfMemory if the pool has too few
   /// blocks.
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends);
@@ -73,9 +77,9 @@ class WICK_API ModelCache {
   std::vector<int64_t> replacements() const;
 
   LayerCache& layer(int64_t index) { return *layers_[size_t(index)]; }
-  /// The tokens of each sequence that the caches hold, the prepared ones included.
+  /// The tokens of each of all sequences that the caches hold, the prepared ones included.
   const std::vector<int64_t>& lengths() const { return lengths_; }
-  /// Of each sequence's prepared tokens, the number that the caches lacked before.
+  /// Of each selected sequence's prepared tokens, the number that the caches lacked before.
   const std::vector<int64_t>& new_tokens() const { return new_tokens_; }
 
  private:
@@ -86,6 +90,8 @@ class WICK_API ModelCache {
   void require_sequence(const char* op, int64_t sequence) const;
 
   CacheOptions options_;
+  int64_t first_ = 0, count_;  // the selected sequences
+  bool selects_ = false;       // select was called
   std::vector<std::unique_ptr<LayerCache>> layers_;
   std::shared_ptr<BlockTable> table_;
   std::vector<int64_t> lengths_, new_tokens_;

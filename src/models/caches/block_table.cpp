@@ -26,14 +26,16 @@ void BlockTable::upload() {
   copy_(table_, Tensor::from(all, shape, table_.tensor().device()));
 }
 
-void BlockTable::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
+void BlockTable::prepare(int64_t first, const std::vector<int64_t>& starts,
+                         const std::vector<int64_t>& ends) {
   copies_.clear();
+  std::vector<int64_t>* const rows = rows_.data() + first;
   int64_t needed = 0;
   for (size_t b = 0; b < ends.size(); b++) {
-    const int64_t held = int64_t(rows_[b].size()), end = ceil_div(ends[b], block_);
+    const int64_t held = int64_t(rows[b].size()), end = ceil_div(ends[b], block_);
     needed += std::max<int64_t>(0, end - held);
     for (int64_t i = starts[b] / block_; i < std::min(held, end); i++)
-      needed += uses_[size_t(rows_[b][size_t(i)])] > 1;
+      needed += uses_[size_t(rows[b][size_t(i)])] > 1;
   }
   check(needed <= free_blocks(), ErrorCode::kOutOfMemory, "ModelCache", "the texts need ", needed,
         " more blocks of ", block_, " positions, and ", free_blocks(), " of ", blocks(),
@@ -48,9 +50,9 @@ void BlockTable::prepare(const std::vector<int64_t>& starts, const std::vector<i
   for (size_t b = 0; b < ends.size(); b++) {
     const int64_t end = ceil_div(ends[b], block_);
     for (int64_t i = starts[b] / block_; i < end; i++) {
-      if (i >= int64_t(rows_[b].size())) {
-        rows_[b].push_back(taken());
-      } else if (int64_t& own = rows_[b][size_t(i)]; uses_[size_t(own)] > 1) {
+      if (i >= int64_t(rows[b].size())) {
+        rows[b].push_back(taken());
+      } else if (int64_t& own = rows[b][size_t(i)]; uses_[size_t(own)] > 1) {
         const int64_t copy = taken();
         copies_.emplace_back(own, copy);
         release(own);

@@ -26,9 +26,9 @@ class BlockTable {
   /// Copies, from and to a block, that each layer makes before it writes; of the last prepare.
   const std::vector<std::pair<int64_t, int64_t>>& copies() const { return copies_; }
 
-  /// Takes the blocks of positions starts[b] to ends[b] - 1. Errors: kOutOfMemory if too few are
-  /// free; nothing has changed then.
-  void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends);
+  /// Takes the blocks of positions starts[b] to ends[b] - 1 of sequence first + b. Errors:
+  /// kOutOfMemory if too few are free; nothing has changed then.
+  void prepare(int64_t first, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends);
   /// Gives back the blocks after `length` positions.
   void truncate(int64_t sequence, int64_t length);
   void fork(int64_t from, int64_t to);

@@ -44,7 +44,7 @@ CachedRows::CachedRows(const Shape& shape, CacheType type, const TensorOptions& 
   TensorOptions of_rows = options, of_scales = options;
   of_rows.dtype = stored_dtype(type, options.dtype);
   of_scales.dtype = DType::kF16;
-  rows_ = Var(zeros(shape, of_rows), false);
+  rows_ = all_rows_ = Var(zeros(shape, of_rows), false);
   if (type != CacheType::kQ8) return;
   const int last = int(shape.size()) - 1;
   check(shape[last] % kScaleGroup == 0, ErrorCode::kUnsupported, "make_cache",
@@ -52,15 +52,23 @@ CachedRows::CachedRows(const Shape& shape, CacheType type, const TensorOptions& 
         " elements, which those of ", shape[last], " are not: f8 and f16 take any");
   Shape groups = shape;
   groups[last] /= kScaleGroup;
-  scales_ = Var(zeros(groups, of_scales), false);
+  scales_ = all_scales_ = Var(zeros(groups, of_scales), false);
 }
 
-int64_t CachedRows::bytes() const { return size_of(rows_) + size_of(scales_); }
+int64_t CachedRows::bytes() const { return size_of(all_rows_) + size_of(all_scales_); }
 
-std::vector<Var*> CachedRows::parts() {
-  std::vector<Var*> parts;
-  for (Var* x : {&rows_, &scales_})
-    if (x->defined()) parts.push_back(x);
+void CachedRows::select(int64_t first, int64_t count) {
+  const auto selected = [&](const Var& all) {
+    const bool is_all = !all.defined() || (first == 0 && count == all.shape()[0]);
+    return is_all ? all : all.rows(first, count);
+  };
+  rows_ = selected(all_rows_), scales_ = selected(all_scales_);
+}
+
+std::vector<Var> CachedRows::parts() const {
+  std::vector<Var> parts;
+  for (const Var& x : {all_rows_, all_scales_})
+    if (x.defined()) parts.push_back(x);
   return parts;
 }
 

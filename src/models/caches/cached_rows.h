@@ -23,14 +23,16 @@ class CachedRows {
   bool defined() const { return rows_.defined(); }
   int64_t bytes() const;
   const Shape& shape() const { return rows_.shape(); }
+  /// From now on, all but bytes and parts is about the `count` first-dim rows from `first` on.
+  void select(int64_t first, int64_t count);
   const Device& device() const { return rows_.tensor().device(); }
 
   Tensor rows() const { return rows_; }
   Tensor scales() const { return scales_.defined() ? Tensor(scales_) : Tensor(); }
   Var* rows_var() { return &rows_; }
   Var* scales_var() { return scales_.defined() ? &scales_ : nullptr; }
-  /// The rows' memory, and the scales'.
-  std::vector<Var*> parts();
+  /// The whole memory of rows, and of scales.
+  std::vector<Var> parts() const;
 
   /// Calls write(memory, x) for rows and scales of x [..., D] in the cache's dtype.
   template <class F>
@@ -46,7 +48,8 @@ class CachedRows {
   };
   Stored stored(const Tensor& x) const;
 
-  Var rows_, scales_;
+  Var all_rows_, all_scales_;
+  Var rows_, scales_;  // the selected ones
 };
 
 }  // namespace wick

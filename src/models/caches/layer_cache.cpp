@@ -90,6 +90,10 @@ RowsCache::RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options)
 
 int64_t RowsCache::bytes() const { return keys_.bytes() + values_.bytes(); }
 
+void RowsCache::select(int64_t first, int64_t count) {
+  keys_.select(first, count), values_.select(first, count);
+}
+
 void RowsCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
   note_starts(starts);
   bucket_ =
@@ -97,8 +101,8 @@ void RowsCache::prepare(const std::vector<int64_t>& starts, const std::vector<in
 }
 
 void RowsCache::fork(int64_t from, int64_t to) {
-  for (CachedRows* of : {&keys_, &values_})
-    for (Var* x : of->parts()) set_row(*x, to, row_of(*x, from));
+  for (const CachedRows* of : {&keys_, &values_})
+    for (Var& x : of->parts()) set_row(x, to, row_of(x, from));
 }
 
 AttentionCache::KeysValues RowsCache::write(const Tensor& keys, const Tensor& values,
@@ -122,7 +126,7 @@ AttentionCache::KeysValues RowsCache::written(const Tensor& visible) const {
 
 BlocksCache::BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<const BlockTable> table,
                          const TensorOptions& options)
-    : sizes_(sizes), table_(std::move(table)) {
+    : sizes_(sizes), table_(std::move(table)), count_(sizes.sequences) {
   const Shape shape = {table_->blocks() * table_->block(), sizes.heads, sizes.head_dim};
   keys_ = CachedRows(shape, sizes.type, options);
   if (sizes.shared_values == 0) values_ = CachedRows(shape, sizes.type, options);
@@ -144,20 +148,21 @@ void BlocksCache::prepare(const std::vector<int64_t>& starts, const std::vector<
     }
   const Device device = keys_.device();
   const Tensor at = Tensor::from(to, {int64_t(to.size()), 1, 1}, device);
-  for (CachedRows* of : {&keys_, &values_})
-    for (Var* x : of->parts()) {
-      const Tensor rows = index_select(x->tensor(), 0, Tensor::from(from, device));
-      scatter_(*x, 0, broadcast_to(at, rows.shape()), rows);
+  for (const CachedRows* of : {&keys_, &values_})
+    for (Var& x : of->parts()) {
+      const Tensor rows = index_select(x.tensor(), 0, Tensor::from(from, device));
+      scatter_(x, 0, broadcast_to(at, rows.shape()), rows);
     }
 }
 
 AttentionCache::KeysValues BlocksCache::write(const Tensor& keys, const Tensor& values,
                                               const Tensor& positions, const Tensor& visible) {
   const int64_t block = table_->block(), tokens = positions.numel();
-  const Tensor blocks = gather(table_->tensor(), 1, floor_divide(positions, block));
+  const Tensor table = narrow(table_->tensor(), 0, first_, count_);
+  const Tensor blocks = gather(table, 1, floor_divide(positions, block));
   const Tensor at = reshape(blocks * block + remainder(positions, block), {tokens, 1, 1});
   const Tensor read =
-      reshape(narrow(table_->tensor(), 1, 0, bucket_), {sizes_.sequences * bucket_});
+      reshape(narrow(table, 1, 0, bucket_), {count_ * bucket_});
   const auto write = [&](CachedRows& cache, const Tensor& x) {  // x: [B, G, T, D]
     cache.write(reshape(transpose(x, 1, 2), {tokens, sizes_.heads, sizes_.head_dim}),
                 [&](Var& to, const Tensor& rows) {
@@ -169,7 +174,7 @@ AttentionCache::KeysValues BlocksCache::write(const Tensor& keys, const Tensor& 
     const int64_t size = cache.size(2);
     const Tensor all =
         index_select(reshape(cache, {table_->blocks(), block, sizes_.heads, size}), 0, read);
-    return transpose(reshape(all, {sizes_.sequences, bucket_ * block, sizes_.heads, size}), 1, 2);
+    return transpose(reshape(all, {count_, bucket_ * block, sizes_.heads, size}), 1, 2);
   };
   write(keys_, keys);
   KeysValues all{written(keys_.rows()), {}, visible, written(keys_.scales()), {}};
@@ -187,47 +192,57 @@ WindowCache::WindowCache(const KeysValuesSizes& sizes, int64_t window, const Ten
       reach_(window - 1),
       bucket_(bucket_of(0, sizes.capacity)),
       bases_(size_t(sizes.sequences), 0),
-      base_(zeros({sizes.sequences, 1}, ids_on(options.device)), false),
+      all_bases_(zeros({sizes.sequences, 1}, ids_on(options.device)), false),
+      base_(all_bases_),
       keys_(empty_keys(sizes, options)),
       values_(empty_keys(sizes, options)) {}
 
 int64_t WindowCache::bytes() const { return keys_.bytes() + values_.bytes(); }
 
-std::vector<Var*> WindowCache::parts() {
-  std::vector<Var*> parts = keys_.parts();
-  for (Var* x : values_.parts()) parts.push_back(x);
+std::vector<Var> WindowCache::parts() const {
+  std::vector<Var> parts = keys_.parts();
+  for (const Var& x : values_.parts()) parts.push_back(x);
   return parts;
 }
 
 void WindowCache::set_bases() {
-  copy_(base_, Tensor::from(bases_, {sizes_.sequences, 1}, base_.tensor().device()));
+  copy_(all_bases_, Tensor::from(bases_, {sizes_.sequences, 1}, base_.tensor().device()));
+}
+
+void WindowCache::select(int64_t first, int64_t count) {
+  first_ = first;
+  keys_.select(first, count), values_.select(first, count);
+  base_ = all_bases_.rows(first, count);
 }
 
 void WindowCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
   note_starts(starts);
-  std::vector<int64_t> shifts(bases_.size(), 0);
+  int64_t* const bases = bases_.data() + first_;
+  std::vector<int64_t> shifts(ends.size(), 0);
   bool moves = false;
   for (size_t b = 0; b < ends.size(); b++) {
-    if (ends[b] - bases_[b] <= sizes_.capacity) continue;
+    if (ends[b] - bases[b] <= sizes_.capacity) continue;
     // Some more are kept, so that a few tokens can be forgotten.
-    shifts[b] = std::max<int64_t>(0, starts[b] - reach_ - kSlack / 2) - bases_[b];
+    shifts[b] = std::max<int64_t>(0, starts[b] - reach_ - kSlack / 2) - bases[b];
     moves = true;
   }
   int64_t longest = 0;
   for (size_t b = 0; b < ends.size(); b++)
-    longest = std::max(longest, ends[b] - bases_[b] - shifts[b]);
+    longest = std::max(longest, ends[b] - bases[b] - shifts[b]);
   bucket_ = bucket_of(longest, sizes_.capacity);
   if (!moves) return;
   // Index i takes the rows at i + shift; the last ones, which are not written yet, take any.
   std::vector<int64_t> from;
   for (size_t b = 0; b < shifts.size(); b++) {
-    bases_[b] += shifts[b];
+    bases[b] += shifts[b];
     for (int64_t i = 0; i < sizes_.capacity; i++)
       from.push_back(std::min(i + shifts[b], sizes_.capacity - 1));
   }
   const Tensor index =
-      Tensor::from(from, {sizes_.sequences, 1, sizes_.capacity, 1}, keys_.device());
-  for (Var* x : parts()) copy_(*x, gather(*x, 2, broadcast_to(index, x->shape())));
+      Tensor::from(from, {int64_t(ends.size()), 1, sizes_.capacity, 1}, keys_.device());
+  for (CachedRows* of : {&keys_, &values_})
+    for (Var* x : {of->rows_var(), of->scales_var()})
+      if (x) copy_(*x, gather(*x, 2, broadcast_to(index, x->shape())));
   set_bases();
 }
 
@@ -245,10 +260,8 @@ std::vector<Tensor> WindowCache::snapshot(int64_t sequence, int64_t length) cons
   const int64_t base = bases_[size_t(sequence)],
                 begin = std::max<int64_t>(0, length - reach_) - base;
   std::vector<Tensor> kept;
-  for (const CachedRows* of : {&keys_, &values_})
-    for (const Tensor& x : {of->rows(), of->scales()})
-      if (x)
-        kept.push_back(narrow(row_of(x, sequence), 2, begin, length - base - begin).contiguous());
+  for (const Var& x : parts())
+    kept.push_back(narrow(row_of(x, sequence), 2, begin, length - base - begin).contiguous());
   return kept;
 }
 
@@ -256,18 +269,18 @@ void WindowCache::restore(int64_t sequence, int64_t length, const std::vector<Te
   const int64_t base = std::max<int64_t>(0, length - reach_);
   bases_[size_t(sequence)] = base;
   set_bases();
-  const std::vector<Var*> caches = parts();
+  std::vector<Var> caches = parts();
   for (size_t i = 0; i < caches.size(); i++) {
-    Tensor row = row_of(*caches[i], sequence);
+    Tensor row = row_of(caches[i], sequence);
     const int64_t count = snapshot[i].size(2);
     if (count == 0) continue;
     row = cat({snapshot[i], narrow(row, 2, count, sizes_.capacity - count)}, 2);
-    set_row(*caches[i], sequence, row);
+    set_row(caches[i], sequence, row);
   }
 }
 
 void WindowCache::fork(int64_t from, int64_t to) {
-  for (Var* x : parts()) set_row(*x, to, row_of(*x, from));
+  for (Var& x : parts()) set_row(x, to, row_of(x, from));
   bases_[size_t(to)] = bases_[size_t(from)];
   set_bases();
 }
@@ -297,19 +310,34 @@ StateCache::StateCache(int64_t sequences, const std::vector<Kind>& kinds, const 
     shape.insert(0, sequences);
     states_.push_back(zeros(shape, {.dtype = kind.dtype, .device = device}));
   }
+  selected_ = states_;
+}
+
+void StateCache::select(int64_t first, int64_t count) {
+  stays_ = true;
+  for (size_t i = 0; i < states_.size(); i++) selected_[i] = narrow(states_[i], 0, first, count);
 }
 
 void StateCache::set_state(int64_t i, const Tensor& state) {
-  const Tensor& now = states_[size_t(i)];
-  if (!is_capturing(now.device()))
+  const Tensor& now = selected_[size_t(i)];
+  if (!stays_ && !is_capturing(now.device()))
     replace(i, state.contiguous());
   else if (state.data() != now.data())
     write_into("set_state", now, state);
 }
 
 void StateCache::replace(int64_t i, Tensor state) {
-  states_[size_t(i)] = std::move(state);
+  states_[size_t(i)] = selected_[size_t(i)] = std::move(state);
   replaced_++;
+}
+
+/// Sets row `sequence` of state i. Others may hold a state that the cache was given.
+void StateCache::set_row(int64_t i, int64_t sequence, const Tensor& row) {
+  const Tensor& all = states_[size_t(i)];
+  if (stays_)
+    write_into("StateCache", row_of(all, sequence), row);
+  else
+    replace(i, with_row(all, sequence, row));
 }
 
 int64_t StateCache::bytes() const {
@@ -321,7 +349,7 @@ int64_t StateCache::bytes() const {
 void StateCache::truncate(int64_t sequence, int64_t length) {
   if (length > 0) return;
   for (size_t i = 0; i < states_.size(); i++)
-    replace(int64_t(i), with_row(states_[i], sequence, row_of(states_[i], sequence) * 0));
+    set_row(int64_t(i), sequence, zeros_like(row_of(states_[i], sequence)));  // it may hold NaN
 }
 
 std::vector<Tensor> StateCache::snapshot(int64_t sequence, int64_t) const {
@@ -332,12 +360,12 @@ std::vector<Tensor> StateCache::snapshot(int64_t sequence, int64_t) const {
 
 void StateCache::restore(int64_t sequence, int64_t, const std::vector<Tensor>& snapshot) {
   for (size_t i = 0; i < states_.size(); i++)
-    replace(int64_t(i), with_row(states_[i], sequence, snapshot[i]));
+    set_row(int64_t(i), sequence, snapshot[i]);
 }
 
 void StateCache::fork(int64_t from, int64_t to) {
   for (size_t i = 0; i < states_.size(); i++)
-    replace(int64_t(i), with_row(states_[i], to, row_of(states_[i], from)));
+    set_row(int64_t(i), to, row_of(states_[i], from));
 }
 
 }  // namespace wick

@@ -16,7 +16,10 @@ class LayerCache {
  public:
   virtual ~LayerCache() = default;
   virtual int64_t bytes() const = 0;
-  /// Prepares for tokens at positions starts[b] to ends[b] - 1 of each sequence b.
+  /// From now on, layers read and write the tokens of the sequences first ... first + count - 1
+  /// alone; at first, those of all. truncate, snapshot, restore and fork take any sequence's number.
+  virtual void select(int64_t first, int64_t count) = 0;
+  /// Prepares for tokens at positions starts[b] to ends[b] - 1 of each selected sequence b.
   virtual void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) = 0;
   /// Whether truncate can go back to `length` tokens of a sequence that has `now`.
   virtual bool can_truncate(int64_t sequence, int64_t length, int64_t now) const = 0;
@@ -38,6 +41,7 @@ class LayerCache {
 class NoCache final : public LayerCache {
  public:
   int64_t bytes() const override { return 0; }
+  void select(int64_t, int64_t) override {}
   void prepare(const std::vector<int64_t>&, const std::vector<int64_t>&) override {}
   bool can_truncate(int64_t, int64_t, int64_t) const override { return true; }
   void truncate(int64_t, int64_t) override {}
@@ -117,6 +121,7 @@ class RowsCache final : public PositionsCache {
 
   int64_t extent() const override { return bucket_; }
   int64_t bytes() const override;
+  void select(int64_t first, int64_t count) override;
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
   void fork(int64_t from, int64_t to) override;
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
@@ -140,6 +145,7 @@ class BlocksCache final : public PositionsCache {
 
   int64_t extent() const override { return bucket_; }
   int64_t bytes() const override;
+  void select(int64_t first, int64_t count) override { first_ = first, count_ = count; }
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
   void fork(int64_t, int64_t) override {}
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
@@ -148,6 +154,7 @@ class BlocksCache final : public PositionsCache {
  private:
   KeysValuesSizes sizes_;
   std::shared_ptr<const BlockTable> table_;
+  int64_t first_ = 0, count_;  // the selected sequences
   int64_t bucket_ = 0;        // blocks of a sequence that attention reads
   CachedRows keys_, values_;  // [blocks * block, G, D]; values_ is empty if they are shared
 };
@@ -167,6 +174,7 @@ class WindowCache final : public AttentionCache {
 
   int64_t extent() const override { return bucket_; }
   int64_t bytes() const override;
+  void select(int64_t first, int64_t count) override;
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
   bool can_truncate(int64_t sequence, int64_t length, int64_t now) const override;
   void truncate(int64_t sequence, int64_t length) override;
@@ -180,14 +188,15 @@ class WindowCache final : public AttentionCache {
 
  private:
   void set_bases();
-  /// The memory of keys and values, and of their scales.
-  std::vector<Var*> parts();
+  /// The whole memory of keys and values, and of their scales.
+  std::vector<Var> parts() const;
 
   KeysValuesSizes sizes_;
   int64_t reach_;               // positions before its own that a query sees
   int64_t bucket_;              // as in RowsCache
+  int64_t first_ = 0;           // the first selected sequence
   std::vector<int64_t> bases_;  // position of index 0, by sequence
-  Var base_;                    // [B, 1]: bases_
+  Var all_bases_, base_;        // [B, 1]: bases_, of all and of the selected sequences
   CachedRows keys_, values_;    // [B, G, capacity, D]
 };
 
@@ -200,14 +209,17 @@ class StateCache final : public LayerCache {
   };
   StateCache(int64_t sequences, const std::vector<Kind>& kinds, const Device& device);
 
-  /// [B, ...] of kinds[i]: the state after the tokens that the cache holds.
-  const Tensor& state(int64_t i) const { return states_[size_t(i)]; }
+  /// [B, ...] of kinds[i], of the selected sequences: the state after the tokens that the cache
+  /// holds.
+  const Tensor& state(int64_t i) const { return selected_[size_t(i)]; }
   /// Takes the tensor as the new state, without a copy if it is contiguous; while a graph is
-  /// captured it writes into the memory of the state before, so that the graph can run again.
+  /// captured and after `select` it writes into the memory of the state before, so that a graph can
+  /// run again.
   void set_state(int64_t i, const Tensor& state);
 
   int64_t replaced() const override { return replaced_; }
   int64_t bytes() const override;
+  void select(int64_t first, int64_t count) override;
   void prepare(const std::vector<int64_t>&, const std::vector<int64_t>&) override {}
   bool can_truncate(int64_t, int64_t length, int64_t now) const override { return length == now; }
   void truncate(int64_t sequence, int64_t length) override;
@@ -217,8 +229,11 @@ class StateCache final : public LayerCache {
 
  private:
   void replace(int64_t i, Tensor state);
+  void set_row(int64_t i, int64_t sequence, const Tensor& row);
 
-  std::vector<Tensor> states_;
+  std::vector<Tensor> states_;    // of all sequences
+  std::vector<Tensor> selected_;  // rows of states_
+  bool stays_ = false;            // in its memory: select was called
   int64_t replaced_ = 0;
 };
 

@@ -11,6 +11,7 @@ namespace wick {
 ModelCache::ModelCache(const CacheOptions& options, std::vector<std::unique_ptr<LayerCache>> layers,
                        std::shared_ptr<BlockTable> table)
     : options_(options),
+      count_(options.sequences),
       layers_(std::move(layers)),
       table_(std::move(table)),
       lengths_(size_t(options.sequences), 0),
@@ -39,23 +40,33 @@ std::vector<int64_t> ModelCache::replacements() const {
 }
 
 void ModelCache::require_sequence(const char* op, int64_t sequence) const {
-  check(sequence >= 0 && sequence < sequences(), ErrorCode::kOutOfRange, op, "sequence ", sequence,
-        " of ", sequences());
+  check(sequence >= 0 && sequence < options_.sequences, ErrorCode::kOutOfRange, op, "sequence ",
+        sequence, " of ", options_.sequences);
+}
+
+void ModelCache::select(int64_t first, int64_t count) {
+  check(first >= 0 && count > 0 && first + count <= options_.sequences, ErrorCode::kOutOfRange,
+        "select", count, " sequences from ", first, " of ", options_.sequences);
+  if (first == first_ && count == count_ && selects_) return;
+  selects_ = true, first_ = first, count_ = count;
+  new_tokens_.assign(size_t(count), 0);
+  for (const auto& layer : layers_) layer->select(first, count);
 }
 
 void ModelCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
-  check(starts.size() == lengths_.size() && ends.size() == lengths_.size(),
+  check(int64_t(starts.size()) == count_ && int64_t(ends.size()) == count_,
         ErrorCode::kShapeMismatch, "ModelCache", "expected ", sequences(), " sequences, got ",
         ends.size());
   for (const int64_t end : ends)
     check(end <= capacity(), ErrorCode::kOutOfRange, "ModelCache", "length ", end,
           " exceeds the capacity ", capacity());
   const NoGrad off;
-  if (table_) table_->prepare(starts, ends);
+  if (table_) table_->prepare(first_, starts, ends);
   for (const auto& layer : layers_) layer->prepare(starts, ends);
   for (size_t b = 0; b < ends.size(); b++) {
-    new_tokens_[b] = std::max<int64_t>(0, ends[b] - std::max(starts[b], lengths_[b]));
-    lengths_[b] = std::max(lengths_[b], ends[b]);
+    int64_t& now = lengths_[size_t(first_) + b];
+    new_tokens_[b] = std::max<int64_t>(0, ends[b] - std::max(starts[b], now));
+    now = std::max(now, ends[b]);
   }
 }
 

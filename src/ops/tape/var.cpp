@@ -3,6 +3,7 @@
 #include "core/launch.h"
 #include "ops/elementwise/dtypes.h"
 #include "ops/tape/tape.h"
+#include "wick/ops/shape.h"
 
 namespace wick {
 namespace {
@@ -54,6 +55,15 @@ void Var::set_(Tensor value) {
   check(value.device() == value_->device(), ErrorCode::kDeviceMismatch, "set_", "expected ",
         value_->device(), ", got ", value.device());
   *value_ = with_node(own(value), value_->node());
+}
+
+Var Var::rows(int64_t first, int64_t count) const {
+  check_var("rows", *this);
+  check(!value_->node(), ErrorCode::kInvalidArgument, "rows",
+        "expected a Var that requires no gradient");
+  Var part;
+  part.value_ = std::make_shared<Tensor>(with_node(narrow(*value_, 0, first, count), nullptr));
+  return part;
 }
 
 }  // namespace wick
