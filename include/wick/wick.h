@@ -14,6 +14,7 @@
 #include "wick/core/var.h"
 #include "wick/generate/chat.h"
 #include "wick/generate/chat_window.h"
+#include "wick/generate/engine.h"
 #include "wick/generate/generation.h"
 #include "wick/generate/session.h"
 #include "wick/io/file.h"

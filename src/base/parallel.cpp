@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -61,12 +60,14 @@ thread_local bool inside = false;
 /// those threads, and would wait for them forever.
 std::atomic<bool> orphaned{false};
 
-// There is one team of threads, which serves one region at a time: the main thread's.
+/// Whether a region is open: there is one team of threads, which serves one region at a time.
+std::atomic<bool> is_open{false};
+
 bool may_open_region() {
-  if (inside || gettid() != getpid()) return false;
+  if (inside) return false;
   static const int watched = pthread_atfork(nullptr, nullptr, [] { orphaned = true; });
   (void)watched;
-  return !orphaned.load(std::memory_order_relaxed);
+  return !orphaned.load(std::memory_order_relaxed) && !is_open.load(std::memory_order_relaxed);
 }
 
 /// How long a thread looks for news before it sleeps: longer than the gaps between the regions of a
@@ -96,7 +97,7 @@ int next_value(const std::atomic<int>& x, int old) {
   return x.load(std::memory_order_acquire);
 }
 
-/// The threads beside the main one. They are started when a region first needs them, and wait for
+/// The threads beside those that open regions. They are started when a region first needs them, and wait for
 /// the next until the process ends.
 class Team {
  public:
@@ -185,7 +186,8 @@ namespace detail {
 void parallel_run(int64_t count, int64_t grain, void (*body)(void*, int64_t, int64_t), void* self) {
   const int64_t parts =
       std::min<int64_t>(num_threads(), (count + grain - 1) / std::max<int64_t>(grain, 1));
-  if (parts <= 1 || !may_open_region()) return body(self, 0, count);
+  if (parts <= 1 || !may_open_region() || is_open.exchange(true, std::memory_order_acquire))
+    return body(self, 0, count);
   const auto part = [&](int i) {
     inside = true;
     body(self, count * i / parts, count * (i + 1) / parts);
@@ -194,6 +196,7 @@ void parallel_run(int64_t count, int64_t grain, void (*body)(void*, int64_t, int
   team().run(
       int(parts), [](void* context, int i) { (*static_cast<decltype(part)*>(context))(i); },
       const_cast<void*>(static_cast<const void*>(&part)));
+  is_open.store(false, std::memory_order_release);
 }
 
 }  // namespace detail

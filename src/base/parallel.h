@@ -8,7 +8,8 @@
 namespace wick {
 
 /// The number of threads that a parallel region opened now by the calling thread would have: 1
-/// inside a region, off the main thread, and in a child forked after its parent opened a region.
+/// inside a region, while another thread has one open, and in a child forked after its parent
+/// opened a region.
 int threads_here();
 
 /// While an instance lives, libraries with their own OpenMP regions run in the calling thread, both
@@ -31,7 +32,7 @@ void parallel_run(int64_t count, int64_t grain,
 
 /// Calls f(begin, end) for ranges that partition [0, count), each of at least `grain` except the
 /// last. Runs in the calling thread alone if count <= grain, if the call is nested, or if the
-/// calling thread may not open a region (see threads_here). f must not throw.
+/// calling thread can open no region now (see threads_here). f must not throw.
 template <class F>
 void parallel_for(int64_t count, int64_t grain, F&& f) {
   if (count <= grain) {

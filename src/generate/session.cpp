@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "base/calling.h"
-#include "base/environment.h"
 #include "base/log.h"
 #include "generate/capacity.h"
+#include "generate/graphs.h"
+#include "generate/sampled_rows.h"
 #include "models/usable.h"
 #include "scalar/round_up.h"
 #include "wick/abi/ops/sample.h"
@@ -30,16 +31,6 @@ namespace {
 
 TensorOptions ids_on(const Device& device) { return {.dtype = DType::kI64, .device = device}; }
 
-SampleOptions options_of(const Sampling& s) {
-  return {.temperature = s.temperature,
-          .top_k = s.top_k,
-          .top_p = s.top_p,
-          .min_p = s.min_p,
-          .repetition_penalty = s.repetition_penalty,
-          .frequency_penalty = s.frequency_penalty,
-          .presence_penalty = s.presence_penalty};
-}
-
 void check_options(const SessionOptions& o) {
   const auto require = [](bool good, const char* name, const char* expected, auto got) {
     check(good, ErrorCode::kInvalidArgument, "Session", name, ": expected ", expected, ", got ",
@@ -52,17 +43,6 @@ void check_options(const SessionOptions& o) {
           "no settings or those of each sequence", o.each.size());
 }
 
-void check_sampling(const Sampling& s, int64_t vocab_size) {
-  const Calling calling("Session");
-  (void)sample_settings({options_of(s)});
-  for (const auto& [id, bias] : s.logit_bias) {
-    check(id >= 0 && id < vocab_size, ErrorCode::kInvalidArgument, "Session",
-          "logit_bias: expected ids of the vocabulary, got ", id);
-    check(!std::isnan(bias), ErrorCode::kInvalidArgument, "Session",
-          "logit_bias: expected a number, got ", bias);
-  }
-}
-
 /// Drops the images' tokens of a session's row from position `length` on.
 template <class Row>
 void drop_features(Row& row, int64_t length) {
@@ -71,12 +51,6 @@ void drop_features(Row& row, int64_t length) {
   row.places.erase(kept, row.places.end());
   row.features =
       row.places.empty() ? Tensor() : narrow(row.features, 0, 0, int64_t(row.places.size()));
-}
-
-/// Whether WICK_GRAPHS leaves graphs on.
-bool graphs_are_on() {
-  static const bool on = environment_choice("WICK_GRAPHS", {"on", "off"}).value_or(0) == 0;
-  return on;
 }
 
 /// Why no step of such a session is captured; empty if steps can be.
@@ -103,7 +77,8 @@ Session::Session(const CausalModel& model, const SessionOptions& options)
   const int64_t batch = options.sequences, vocab_size = model.facts().vocab_size;
   check_options(options);
   if (options_.each.empty()) options_.each.assign(size_t(batch), {.sampling = options.sampling});
-  for (const SequenceOptions& own : options_.each) check_sampling(own.sampling, vocab_size);
+  for (const SequenceOptions& own : options_.each)
+    check_sampling("Session", own.sampling, vocab_size);
   options_.capacity = capacity_of(options, model);
   cache_ = model.make_cache({.sequences = batch,
                              .capacity = options_.capacity,
@@ -111,13 +86,7 @@ Session::Session(const CausalModel& model, const SessionOptions& options)
                              .type = options.kv});
   rows_.resize(size_t(batch));
   const Device device = model.options().device;
-  tokens_ = Var(zeros({batch, 1}, ids_on(device)), false);
-  sampled_ = Var(zeros({batch, 1}, ids_on(device)), false);
-  positions_ = Var(zeros({batch, 1}, ids_on(device)), false);
-  history_ = Var(zeros({batch, capacity() + 1}, ids_on(device)), false);
-  advance_ = Var(ones({batch, 1}, ids_on(device)), false);
-  settings_ = Var(zeros({batch, kSampleSettings}, {.device = device}), false);
-  state_ = Var(zeros({batch, kSampleState}, ids_on(device)), false);
+  sampled_ = std::make_unique<SampledRows>(batch, capacity(), device);
   if (!options.seed)
     options_.seed = uint64_t(randint(0, INT64_MAX, {1}, ids_on(device)).item<int64_t>());
   write_settings();
@@ -127,75 +96,44 @@ Session::Session(const CausalModel& model, const SessionOptions& options)
 Session::Session(const LanguageModel& model, const SessionOptions& options)
     : Session(*model.model, with_stops(options, model.stop_ids)) {}
 
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
 const Session::Row& Session::row(int64_t sequence) const {
   check(sequence >= 0 && sequence < int64_t(rows_.size()), ErrorCode::kOutOfRange, "Session",
         "sequence ", sequence, " of ", rows_.size());
   return rows_[size_t(sequence)];
 }
 
-/// Writes the settings of each sequence. Graphs read them anew, but for memory of the biases that
-/// had to grow.
 void Session::write_settings() {
-  const Device device = model_->options().device;
-  const int64_t batch = options_.sequences;
-  std::vector<SampleOptions> settings;
-  size_t most = 0;
-  for (const SequenceOptions& own : options_.each) {
-    settings.push_back(options_of(own.sampling));
-    most = std::max(most, own.sampling.logit_bias.size());
-  }
-  copy_(settings_, sample_settings(settings, device));
-  if (bias_.defined()) most = std::max(most, size_t(bias_.shape()[1]));
-  if (most == 0) return;
-  std::vector<int64_t> ids;
-  std::vector<float> biases;
-  for (const SequenceOptions& own : options_.each) {
-    const size_t end = ids.size() + most;
-    for (const auto& [id, bias] : own.sampling.logit_bias)
-      ids.push_back(id), biases.push_back(float(bias));
-    ids.resize(end, -1), biases.resize(end, 0);
-  }
-  const Shape shape = {batch, int64_t(most)};
-  if (!bias_.defined() || bias_.shape() != shape) {
-    captured_.reset();
-    bias_ids_ = Var(zeros(shape, ids_on(device)), false);
-    bias_ = Var(zeros(shape, {.device = device}), false);
-  }
-  copy_(bias_ids_, Tensor::from(ids, shape, device));
-  copy_(bias_, Tensor::from(biases, shape, device));
+  std::vector<Sampling> each;
+  for (const SequenceOptions& own : options_.each) each.push_back(own.sampling);
+  sampled_->write_settings(each);
 }
 
 void Session::set_sampling(const Sampling& sampling, int64_t sequence) {
   (void)row(sequence);
-  check_sampling(sampling, model_->facts().vocab_size);
+  check_sampling("Session", sampling, model_->facts().vocab_size);
   const NoGrad off;
   options_.each[size_t(sequence)].sampling = sampling;
   write_settings();
 }
 
 void Session::set_mask(const Tensor& mask) {
-  if (!mask) {
-    if (mask_.defined()) captured_.reset();
-    mask_ = Var();
-    return;
-  }
   const int64_t words = ceil_div(model_->facts().vocab_size, int64_t{32});
-  check(mask.dtype() == DType::kI32 || mask.dtype() == DType::kU32, ErrorCode::kDTypeMismatch,
-        "set_mask", "expected i32 or u32, got ", dtype_name(mask.dtype()));
-  check(mask.shape() == Shape({options_.sequences, words}), ErrorCode::kShapeMismatch, "set_mask",
-        "expected ", Shape({options_.sequences, words}), ", got ", mask.shape());
-  const NoGrad off;
-  const Tensor here = mask.to(model_->options().device);
-  if (mask_.defined() && mask_.tensor().dtype() == here.dtype()) {
-    copy_(mask_, here);
-  } else {
-    captured_.reset();
-    mask_ = Var(here, false);
+  if (mask) {
+    check(mask.dtype() == DType::kI32 || mask.dtype() == DType::kU32, ErrorCode::kDTypeMismatch,
+          "set_mask", "expected i32 or u32, got ", dtype_name(mask.dtype()));
+    check(mask.shape() == Shape({options_.sequences, words}), ErrorCode::kShapeMismatch, "set_mask",
+          "expected ", Shape({options_.sequences, words}), ", got ", mask.shape());
   }
+  const NoGrad off;
+  sampled_->set_mask(mask);
 }
 
 std::vector<int64_t> Session::history(int64_t sequence) const {
-  return narrow(select(history_.tensor(), 0, sequence), 0, 0, row(sequence).length)
+  return narrow(select(sampled_->history.tensor(), 0, sequence), 0, 0, row(sequence).length)
       .to_vector<int64_t>();
 }
 
@@ -211,15 +149,16 @@ void Session::place() {
     const uint64_t seed = options_.each[b].seed.value_or(*options_.seed + b);
     states.insert(states.end(), {int64_t(seed), row.sampled, row.length});
   }
-  copy_(state_, Tensor::from(states, {batch, kSampleState}, device));
-  copy_(positions_, Tensor::from(last, {batch, 1}, device));
-  copy_(advance_, Tensor::from(moves, {batch, 1}, device));
-  copy_(tokens_, gather(history_, 1, positions_));
-  copy_(sampled_, tokens_);
+  SampledRows& rows = *sampled_;
+  copy_(rows.state, Tensor::from(states, {batch, kSampleState}, device));
+  copy_(rows.positions, Tensor::from(last, {batch, 1}, device));
+  copy_(rows.advance, Tensor::from(moves, {batch, 1}, device));
+  copy_(rows.tokens, gather(rows.history, 1, rows.positions));
+  copy_(rows.sampled, rows.tokens);
 }
 
 std::vector<int64_t> Session::tokens() const {
-  const std::vector<int64_t> ids = sampled_.tensor().to_vector<int64_t>();
+  const std::vector<int64_t> ids = sampled_->sampled.tensor().to_vector<int64_t>();
   for (size_t b = 0; b < ids.size(); b++)
     if (ids[b] < 0) {
       check(
@@ -338,7 +277,8 @@ Tensor Session::read_part(const Reading& reading, int64_t first, int64_t count) 
   if (sees_both_ways) see_prefixes(batch, reading.prefixes);
   const Tensor hidden = model_->hidden(batch, cache_.get());
   const Shape grid = {int64_t(rows_.size()), count};
-  scatter_(history_, 1, Tensor::from(written, grid, device), Tensor::from(history, grid, device));
+  scatter_(sampled_->history, 1, Tensor::from(written, grid, device),
+           Tensor::from(history, grid, device));
   return index_select(hidden, 0, Tensor::from(last, device));
 }
 
@@ -364,9 +304,9 @@ void Session::read(const std::vector<std::vector<int64_t>>& ids) {
     else if (row.cached + 1 == row.length)
       tokens = {last[b]};
     else if (row.cached < row.length)
-      tokens =
-          narrow(select(history_.tensor(), 0, int64_t(b)), 0, row.cached, row.length - row.cached)
-              .to_vector<int64_t>();
+      tokens = narrow(select(sampled_->history.tensor(), 0, int64_t(b)), 0, row.cached,
+                      row.length - row.cached)
+                   .to_vector<int64_t>();
     tokens.insert(tokens.end(), ids[b].begin(), ids[b].end());
     const int64_t length = row.length + int64_t(ids[b].size()), count = int64_t(tokens.size());
     reading.starts.push_back(length - count);
@@ -436,6 +376,13 @@ bool Session::can_use_graph(const std::vector<int64_t>& ends) const {
          !(rows_.size() == 1 && rows_[0].stopped);
 }
 
+/// How often the memory that steps read was replaced, by its parts.
+std::vector<int64_t> Session::replacements() const {
+  std::vector<int64_t> counts = cache_->replacements();
+  counts.push_back(sampled_->replaced);
+  return counts;
+}
+
 /// Queues a step of one token a sequence, by a graph if a step like it ran before.
 void Session::run_step(const std::vector<int64_t>& ends) {
   if (!can_use_graph(ends)) {
@@ -445,12 +392,11 @@ void Session::run_step(const std::vector<int64_t>& ends) {
   const std::vector<int64_t> extents = cache_->extents();
   const bool ran_before = extents == extents_;
   extents_ = extents;
-  if (!ran_before || (captured_ && captured_->replacements != cache_->replacements()))
-    captured_.reset();
+  if (!ran_before || (captured_ && captured_->replacements != replacements())) captured_.reset();
   if (ran_before && !captured_) {
     try {
       captured_ = Captured{Graph::capture(model_->options().device, [&] { queue_step(ends); }),
-                           cache_->replacements()};
+                           replacements()};
       note("session: a step of ", rows_.size(), " sequences is captured into a graph");
     } catch (const Error& e) {
       if (e.code() == ErrorCode::kOutOfMemory) throw;
@@ -471,8 +417,9 @@ void Session::queue_step(const std::vector<int64_t>& ends) {
   // Lengths within what the model takes are the positions' affair, which the device knows.
   const bool fits = std::all_of(ends.begin(), ends.end(),
                                 [&](int64_t end) { return end <= model_->positions(); });
-  hidden_ = squeeze(
-      model_->hidden(tokens_, positions_, cache_.get(), fits ? std::vector<int64_t>() : ends), 1);
+  hidden_ = squeeze(model_->hidden(sampled_->tokens, sampled_->positions, cache_.get(),
+                                   fits ? std::vector<int64_t>() : ends),
+                    1);
   sample_next();
 }
 
@@ -480,8 +427,7 @@ void Session::queue_step(const std::vector<int64_t>& ends) {
 void Session::sample_next() {
   const Tensor logits = model_->logits(hidden_);
   hidden_ = Tensor();
-  append_tokens_({tokens_, sampled_, positions_, state_, history_}, choose(logits),
-                 advance_.tensor());
+  sampled_->append(choose(logits));
 }
 
 std::vector<int64_t> Session::step() {
@@ -516,18 +462,10 @@ void Session::rewind(int64_t length, int64_t sequence) {
 }
 
 /// Samples the next tokens [B] from logits [B, V], with sample's marks.
-Tensor Session::choose(const Tensor& logits) {
-  const Tensor no_ids;
-  SampleRows rows{.settings = settings_,
-                  .state = state_,
-                  .tokens = history_,
-                  .bias_ids = bias_ids_.defined() ? bias_ids_.tensor() : no_ids,
-                  .bias = bias_.defined() ? bias_.tensor() : no_ids,
-                  .mask = mask_.defined() ? mask_.tensor() : no_ids,
-                  .marks_unusable = true};
-  if (!options_.on_logits) return sample(logits, rows);
+Tensor Session::choose(const Tensor& logits) const {
+  if (!options_.on_logits) return sampled_->draw(logits);
   const auto mark = [&](int64_t of) { return full({}, of, ids_on(logits.device())); };
-  const Tensor drawn = sample(options_.on_logits(logits), rows);
+  const Tensor drawn = sampled_->draw(options_.on_logits(logits));
   const Tensor ids = where(drawn < 0, mark(kUnusableIds), drawn);  // the hook's, not the model's
   return where(squeeze(is_usable(logits), 1), ids, mark(kUnusableLogits));
 }

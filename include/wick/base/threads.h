@@ -6,7 +6,8 @@ namespace wick {
 
 /// Returns the maximum number of threads of a CPU operation: the last value passed to
 /// set_num_threads, else WICK_THREADS, else the cores available to the process under its affinity
-/// and cgroup. Operations called from a thread other than the main one run in that thread alone.
+/// and cgroup. Threads that call operations at once take turns with these threads: an operation
+/// that finds them taken runs in the thread that called it alone.
 WICK_API int num_threads();
 
 /// Sets the maximum number of threads of a CPU operation, for the whole process, starting with the

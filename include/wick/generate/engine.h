@@ -36,8 +36,8 @@ struct EngineRequest {
   std::vector<std::string> stop = {};      // texts that end the text and are not part of it
   std::optional<std::vector<int64_t>> stop_ids = {};  // missing: LanguageModel::stop_ids
   bool skip_special = true;                           // leaves special tokens out of the text
-  /// Each token's log probability by the model, before sampling changes it, beside those of so many
-  /// of the likeliest tokens; missing: nothing.
+  /// Asks for each token's log probability by the model, before sampling changes it, beside the log
+  /// probabilities of so many of the likeliest tokens; missing: for no scores.
   std::optional<int64_t> logprobs = {};
   /// Of the images whose placeholders are in the prompt: Prompt::pixel_values.
   Tensor pixel_values = {};
@@ -55,10 +55,11 @@ struct ScoredToken {
   std::vector<TokenLogprob> likeliest;  // the likeliest first
 };
 
-/// Part of a text: what one or more tokens complete.
+/// Part of a text, which one or more tokens complete.
 struct EnginePiece {
-  std::string text;                 // whole characters; may be empty beside tokens
-  std::vector<ScoredToken> tokens;  // that the piece adds, in order, if they are asked for
+  std::string text;          // whole characters; may be empty beside tokens
+  std::vector<int64_t> ids;  // the tokens that the piece adds; empty beside text that was held back
+  std::vector<ScoredToken> tokens;  // these tokens, if they are asked for
 };
 
 /// A text that an Engine has generated.
@@ -71,8 +72,9 @@ struct EngineText : GeneratedText {
 struct EngineStats {
   int64_t running = 0, waiting = 0;                 // requests now
   int64_t finished = 0, cancelled = 0, failed = 0;  // requests
-  int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;
-  int64_t steps = 0;                          // of all texts at once
+  int64_t prompt_tokens = 0, cached_tokens = 0;     // of prompts; of these, not read again
+  int64_t generated_tokens = 0;
+  int64_t steps = 0, graph_steps = 0;         // of all texts at once; of these, by a Graph
   int64_t used_positions = 0, positions = 0;  // of the cache, now
 };
 
@@ -82,7 +84,7 @@ class WICK_API EngineStream {
   /// The next piece, waiting for it; missing once the text has ended. Errors: of the model's steps,
   /// as of Session::step; kInvalidArgument if the Engine was destroyed.
   std::optional<EnginePiece> next();
-  /// next, waiting no longer than this; an empty piece if there is none by then.
+  /// next, waiting no longer than this; an empty piece if nothing came by then.
   std::optional<EnginePiece> next_for(std::chrono::milliseconds time);
   /// Reads the rest. Errors: as of next.
   const EngineText& finish();

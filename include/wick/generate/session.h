@@ -16,6 +16,8 @@ struct SequenceOptions {
   std::optional<uint64_t> seed = {};  // missing: as SessionOptions::seed has it
 };
 
+struct SampledRows;
+
 /// Session, Generation and Chat give an option the same meaning.
 struct SessionOptions {
   int64_t sequences = 1;
@@ -63,6 +65,9 @@ class WICK_API Session {
   explicit Session(const CausalModel& model, const SessionOptions& options = {});
   /// A session that stops at the model's stop_ids, unless the options have a list.
   explicit Session(const LanguageModel& model, const SessionOptions& options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
 
   /// Adds tokens to each sequence; a list may be empty if the sequence has tokens already. Errors:
   /// kShapeMismatch if there is not one list per sequence; kInvalidArgument if a sequence would be
@@ -139,10 +144,11 @@ class WICK_API Session {
   void add_features(const std::vector<std::vector<int64_t>>& ids, const Tensor& pixel_values);
   Tensor read_part(const Reading& reading, int64_t first, int64_t count);
   void write_settings();
-  Tensor choose(const Tensor& logits);
+  Tensor choose(const Tensor& logits) const;
   void sample_next();
   void queue_step(const std::vector<int64_t>& ends);
   bool can_use_graph(const std::vector<int64_t>& ends) const;
+  std::vector<int64_t> replacements() const;
   void run_step(const std::vector<int64_t>& ends);
   void place();
   void read(const std::vector<std::vector<int64_t>>& ids);
@@ -153,15 +159,9 @@ class WICK_API Session {
   std::unique_ptr<ModelCache> cache_;
   std::vector<Row> rows_;
   int64_t tokens_read_ = 0;
-  Tensor hidden_;           // [B, hidden_size] of the last tokens; empty until they are processed
-  Var tokens_, positions_;  // [B, 1]: last tokens and their positions
-  Var sampled_;             // [B, 1]: tokens_, or a mark of sample
-  Var history_;             // [B, capacity + 1]
-  Var advance_;             // [B, 1]: 1, or 0 for a stopped sequence
-  Var settings_, state_;    // of SampleRows
-  Var bias_ids_, bias_;     // [B, N], if a sequence has a bias
-  Var mask_;                // [B, ceil(vocab_size / 32)] i32, if set_mask was called
-  /// A captured step, for as long as the cache has these replacements and the same extents.
+  Tensor hidden_;  // [B, hidden_size] of the last tokens; empty until they are processed
+  std::unique_ptr<SampledRows> sampled_;
+  /// A captured step, for as long as there are these replacements and the same extents.
   struct Captured {
     Graph graph;
     std::vector<int64_t> replacements;

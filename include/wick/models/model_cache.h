@@ -51,7 +51,8 @@ class WICK_API ModelCache {
   /// Bytes on the device.
   int64_t bytes() const;
 
-  /// Prepares all layers for tokens at positions starts[b] to ends[b] - 1 of each selected sequence.
+  /// Prepares all layers for tokens at positions starts[b] to ends[b] - 1 of each selected
+  /// sequence.
   /// Errors: kOutOfRange if an end exceeds the capacity; kOutOfMemory if the pool has too few
   /// blocks.
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends);
@@ -61,6 +62,10 @@ class WICK_API ModelCache {
   int64_t truncate(int64_t sequence, int64_t length);
   /// Drops all tokens of a sequence; its blocks are free again.
   void drop(int64_t sequence) { truncate(sequence, 0); }
+  /// drop, of a sequence whose memory may hold numbers that are not finite: sets it to zeros.
+  void clear(int64_t sequence);
+  /// Whether a layer keeps a state in place of keys and values.
+  bool keeps_states() const;
   /// Keeps a copy of the states that some layers cannot forget step by step, so that truncate can
   /// return here. A sequence has one mark; layers that can forget anything copy nothing.
   void mark(int64_t sequence);

@@ -9,10 +9,12 @@
 #include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
+#include "wick/ops/compare.h"
 #include "wick/ops/create.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/inplace.h"
 #include "wick/ops/shape.h"
+#include "wick/ops/where.h"
 
 namespace wick {
 namespace {
@@ -61,8 +63,14 @@ Tensor index_of_row(int64_t sequence, const Tensor& row) {
   return broadcast_to(at, row.shape()).contiguous();
 }
 /// Replaces row `sequence` of x [B, ...].
-void set_row(Var& x, int64_t sequence, const Tensor& row) {
-  scatter_(x, 0, index_of_row(sequence, row), row);
+void set_row(const Var& x, int64_t sequence, const Tensor& row) {
+  write_into("cache", x.rows(sequence, 1), row);
+}
+void clear_row(const CachedRows& rows, int64_t sequence) {
+  for (const Var& x : rows.parts()) {
+    Var row = x.rows(sequence, 1);
+    fill_(row, 0);
+  }
 }
 Tensor with_row(const Tensor& x, int64_t sequence, const Tensor& row) {
   return scatter(x, 0, index_of_row(sequence, row), row);
@@ -102,7 +110,11 @@ void RowsCache::prepare(const std::vector<int64_t>& starts, const std::vector<in
 
 void RowsCache::fork(int64_t from, int64_t to) {
   for (const CachedRows* of : {&keys_, &values_})
-    for (Var& x : of->parts()) set_row(x, to, row_of(x, from));
+    for (const Var& x : of->parts()) set_row(x, to, row_of(x, from));
+}
+
+void RowsCache::clear(int64_t sequence) {
+  for (const CachedRows* of : {&keys_, &values_}) clear_row(*of, sequence);
 }
 
 AttentionCache::KeysValues RowsCache::write(const Tensor& keys, const Tensor& values,
@@ -155,14 +167,18 @@ void BlocksCache::prepare(const std::vector<int64_t>& starts, const std::vector<
     }
 }
 
+void BlocksCache::clear(int64_t) {  // the blocks that were its own may be anyone's now
+  for (const CachedRows* of : {&keys_, &values_})
+    for (Var& x : of->parts()) copy_(x, where(isfinite(x.tensor()), x.tensor(), zeros_like(x)));
+}
+
 AttentionCache::KeysValues BlocksCache::write(const Tensor& keys, const Tensor& values,
                                               const Tensor& positions, const Tensor& visible) {
   const int64_t block = table_->block(), tokens = positions.numel();
   const Tensor table = narrow(table_->tensor(), 0, first_, count_);
   const Tensor blocks = gather(table, 1, floor_divide(positions, block));
   const Tensor at = reshape(blocks * block + remainder(positions, block), {tokens, 1, 1});
-  const Tensor read =
-      reshape(narrow(table, 1, 0, bucket_), {count_ * bucket_});
+  const Tensor read = reshape(narrow(table, 1, 0, bucket_), {count_ * bucket_});
   const auto write = [&](CachedRows& cache, const Tensor& x) {  // x: [B, G, T, D]
     cache.write(reshape(transpose(x, 1, 2), {tokens, sizes_.heads, sizes_.head_dim}),
                 [&](Var& to, const Tensor& rows) {
@@ -280,9 +296,13 @@ void WindowCache::restore(int64_t sequence, int64_t length, const std::vector<Te
 }
 
 void WindowCache::fork(int64_t from, int64_t to) {
-  for (Var& x : parts()) set_row(x, to, row_of(x, from));
+  for (const Var& x : parts()) set_row(x, to, row_of(x, from));
   bases_[size_t(to)] = bases_[size_t(from)];
   set_bases();
+}
+
+void WindowCache::clear(int64_t sequence) {
+  for (const CachedRows* of : {&keys_, &values_}) clear_row(*of, sequence);
 }
 
 AttentionCache::KeysValues WindowCache::write(const Tensor& keys, const Tensor& values,
@@ -359,13 +379,11 @@ std::vector<Tensor> StateCache::snapshot(int64_t sequence, int64_t) const {
 }
 
 void StateCache::restore(int64_t sequence, int64_t, const std::vector<Tensor>& snapshot) {
-  for (size_t i = 0; i < states_.size(); i++)
-    set_row(int64_t(i), sequence, snapshot[i]);
+  for (size_t i = 0; i < states_.size(); i++) set_row(int64_t(i), sequence, snapshot[i]);
 }
 
 void StateCache::fork(int64_t from, int64_t to) {
-  for (size_t i = 0; i < states_.size(); i++)
-    set_row(int64_t(i), to, row_of(states_[i], from));
+  for (size_t i = 0; i < states_.size(); i++) set_row(int64_t(i), to, row_of(states_[i], from));
 }
 
 }  // namespace wick

@@ -17,7 +17,8 @@ class LayerCache {
   virtual ~LayerCache() = default;
   virtual int64_t bytes() const = 0;
   /// From now on, layers read and write the tokens of the sequences first ... first + count - 1
-  /// alone; at first, those of all. truncate, snapshot, restore and fork take any sequence's number.
+  /// alone; before the first call, the tokens of all. truncate, snapshot, restore, fork and clear
+  /// take any sequence's number.
   virtual void select(int64_t first, int64_t count) = 0;
   /// Prepares for tokens at positions starts[b] to ends[b] - 1 of each selected sequence b.
   virtual void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) = 0;
@@ -31,6 +32,10 @@ class LayerCache {
   /// Takes the sequence back to a snapshot of `length` tokens.
   virtual void restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) = 0;
   virtual void fork(int64_t from, int64_t to) = 0;
+  /// Writes zeros over the memory that truncate(sequence, 0) leaves as it is.
+  virtual void clear(int64_t sequence) { (void)sequence; }
+  /// Whether the layer keeps a state in place of keys and values.
+  virtual bool keeps_state() const { return false; }
   /// The positions that attention reads: calls with one number launch the same kernels.
   virtual int64_t extent() const { return 0; }
   /// Counts the times that the cache's memory was replaced.
@@ -124,6 +129,7 @@ class RowsCache final : public PositionsCache {
   void select(int64_t first, int64_t count) override;
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
   void fork(int64_t from, int64_t to) override;
+  void clear(int64_t sequence) override;
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                    const Tensor& visible) override;
   Rows rows_at(const Tensor& positions) override;
@@ -148,6 +154,7 @@ class BlocksCache final : public PositionsCache {
   void select(int64_t first, int64_t count) override { first_ = first, count_ = count; }
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) override;
   void fork(int64_t, int64_t) override {}
+  void clear(int64_t) override;
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                    const Tensor& visible) override;
 
@@ -155,8 +162,8 @@ class BlocksCache final : public PositionsCache {
   KeysValuesSizes sizes_;
   std::shared_ptr<const BlockTable> table_;
   int64_t first_ = 0, count_;  // the selected sequences
-  int64_t bucket_ = 0;        // blocks of a sequence that attention reads
-  CachedRows keys_, values_;  // [blocks * block, G, D]; values_ is empty if they are shared
+  int64_t bucket_ = 0;         // blocks of a sequence that attention reads
+  CachedRows keys_, values_;   // [blocks * block, G, D]; values_ is empty if they are shared
 };
 
 /// Keys and values of the last positions, for layers whose queries see no others. Index i of a
@@ -181,6 +188,7 @@ class WindowCache final : public AttentionCache {
   std::vector<Tensor> snapshot(int64_t sequence, int64_t length) const override;
   void restore(int64_t sequence, int64_t length, const std::vector<Tensor>& snapshot) override;
   void fork(int64_t from, int64_t to) override;
+  void clear(int64_t sequence) override;
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                    const Tensor& visible) override;
   Rows rows_at(const Tensor& positions) override;
@@ -217,6 +225,7 @@ class StateCache final : public LayerCache {
   /// run again.
   void set_state(int64_t i, const Tensor& state);
 
+  bool keeps_state() const override { return true; }
   int64_t replaced() const override { return replaced_; }
   int64_t bytes() const override;
   void select(int64_t first, int64_t count) override;

@@ -94,6 +94,17 @@ int64_t ModelCache::truncate(int64_t sequence, int64_t length) {
   return now;
 }
 
+void ModelCache::clear(int64_t sequence) {
+  drop(sequence);
+  const NoGrad off;
+  for (const auto& layer : layers_) layer->clear(sequence);
+}
+
+bool ModelCache::keeps_states() const {
+  return std::any_of(layers_.begin(), layers_.end(),
+                     [](const auto& layer) { return layer->keeps_state(); });
+}
+
 void ModelCache::mark(int64_t sequence) {
   require_sequence("mark", sequence);
   const NoGrad off;

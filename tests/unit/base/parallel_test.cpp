@@ -93,11 +93,33 @@ TEST_F(Parallel, AForkedChildWorksAlone) {
   EXPECT_EQ(threads_here(), 3);
 }
 
-TEST_F(Parallel, OtherThreadsThanTheMainOneWorkAlone) {
+TEST_F(Parallel, EachThreadTakesTheTeamUnlessAnotherOneHasIt) {
   set_num_threads(4);
-  std::atomic<int> parts = 0;
-  std::thread([&] { parallel_for(100, 1, [&](int64_t, int64_t) { parts++; }); }).join();
-  EXPECT_EQ(parts, 1);
+  const auto parts_of_thread = [] {
+    std::atomic<int> parts = 0;
+    std::thread([&] { parallel_for(100, 1, [&](int64_t, int64_t) { parts++; }); }).join();
+    return parts.load();
+  };
+  EXPECT_EQ(parts_of_thread(), 4);
+  std::atomic<int> beside = 0;
+  parallel_for(4, 1, [&](int64_t begin, int64_t) {
+    if (begin == 0) beside = parts_of_thread();
+  });
+  EXPECT_EQ(beside, 1);
+  EXPECT_EQ(parts_of_thread(), 4);
+}
+
+TEST_F(Parallel, ThreadsThatCallAtOnceVisitAllOfTheirOwn) {
+  set_num_threads(3);
+  std::vector<std::thread> threads;
+  std::atomic<int64_t> sum = 0;
+  for (int t = 0; t < 4; t++)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; i++)
+        parallel_for(64, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(sum, 4 * 500 * 64);
 }
 
 TEST_F(Parallel, ThereIsAlwaysAThreadAndNeverAMillion) {

@@ -1,0 +1,381 @@
+#include "generate/slots.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "generate/graphs.h"
+#include "wick/base/error.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/autograd.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/create.h"
+#include "wick/ops/gather.h"
+#include "wick/ops/inplace.h"
+#include "wick/ops/shape.h"
+#include "wick/ops/softmax.h"
+#include "wick/ops/sort.h"
+
+// Shapes: B slots of a call, V tokens in the vocabulary.
+namespace wick {
+namespace {
+
+/// A beginning that a text shares with a busy slot's is copied from so many tokens on.
+constexpr int64_t kLeastCopied = 32;
+/// The most steps that are captured.
+constexpr size_t kMaxCaptured = 24;
+
+CacheOptions cache_options(const CausalModel& model, const EngineOptions& options) {
+  const auto& images = model.facts().images;
+  return {.sequences = options.sequences,
+          .capacity = options.capacity,
+          .chunk = images && images->prompt_is_prefix ? options.capacity : options.chunk,
+          .type = options.kv};
+}
+
+/// The tokens that both texts begin with.
+int64_t common_tokens(const std::vector<int64_t>& a, int64_t length_of_a,
+                      const std::vector<int64_t>& b) {
+  const auto end = a.begin() + length_of_a;
+  return std::mismatch(a.begin(), end, b.begin(), b.end()).first - a.begin();
+}
+
+}  // namespace
+
+Slots::Slots(const CausalModel& model, const EngineOptions& options)
+    : model_(model.shared()),
+      options_(options),
+      has_prefixes_(model.facts().images && model.facts().images->prompt_is_prefix),
+      cache_(model.make_cache(cache_options(model, options))),
+      sampled_(options.sequences, options.capacity, model.options().device),
+      slots_(size_t(options.sequences)),
+      uses_graphs_(options.graphs && graphs_are_on() && model.steps_are_alike()) {
+  cache_->select(0, 1);  // states stay where they are
+}
+
+int64_t Slots::used_positions() const {
+  int64_t used = 0;
+  for (const Slot& slot : slots_) used += slot.busy ? int64_t(slot.tokens.size()) : 0;
+  return used;
+}
+
+/// The tokens of a prompt that a slot's cache holds, at most all but the last one, which must be
+/// read.
+int64_t Slots::shared_with(const Slot& slot, const std::vector<int64_t>& prompt) {
+  if (!slot.places.empty()) return 0;  // placeholders stand for any image
+  return std::min(common_tokens(slot.tokens, slot.cached, prompt), int64_t(prompt.size()) - 1);
+}
+
+std::optional<int64_t> Slots::place_for(const std::vector<int64_t>& prompt, bool has_images) const {
+  int64_t oldest = -1, best = -1, most = 0;
+  for (int64_t i = 0; i < size(); i++) {
+    if (at(i).busy) continue;
+    if (oldest < 0 || at(i).used < at(oldest).used) oldest = i;
+    if (const int64_t shared = shared_with(at(i), prompt); shared > most) best = i, most = shared;
+  }
+  if (oldest < 0 || has_images) return oldest < 0 ? std::optional<int64_t>() : oldest;
+  for (const Slot& slot : slots_) {
+    if (!slot.busy || slot.draws || !slot.places.empty()) continue;
+    const int64_t soon = common_tokens(slot.tokens, int64_t(slot.tokens.size()), prompt);
+    if (soon >= std::max(most, slot.cached) + kLeastCopied) return {};
+  }
+  // A short beginning, such as a system prompt, is copied rather than cut out of a long text, which
+  // may go on.
+  return best >= 0 && 2 * most >= at(best).cached ? best : oldest;
+}
+
+int64_t Slots::begin(int64_t number, Text text) {
+  const NoGrad off;
+  Slot& slot = at(number);
+  const Slot before = std::exchange(slot, Slot());
+  slot.tokens = text.prompt;
+  slot.used = ++clock_;
+  slot.text = std::move(text);
+  slot.busy = true;  // an error leaves a text that clear ends
+  is_placed_ = false;
+  if (const Tensor& pixels = slot.text.pixel_values) {
+    cache_->truncate(number, 0);
+    slot.places = image_places(*model_, slot.tokens, pixels.size(0));
+    slot.features = reshape(model_->image_features(pixels),
+                            {int64_t(slot.places.size()), model_->facts().hidden_size});
+  } else {
+    slot.cached = keep_beginning(number, before);
+  }
+  write_history(number);
+  return slot.cached;
+}
+
+/// Cuts the cache of a slot to what its text and the one before, or that of another slot, begin
+/// with. Returns the tokens that it holds then.
+int64_t Slots::keep_beginning(int64_t number, const Slot& before) {
+  const std::vector<int64_t>& prompt = at(number).text.prompt;
+  int64_t kept = shared_with(before, prompt);
+  Origin other{-1, kept + kLeastCopied - 1};
+  for (int64_t i = 0; i < size(); i++)
+    if (const int64_t shared = shared_with(at(i), prompt); i != number && shared > other.tokens)
+      other = {i, shared};
+  if (other.slot >= 0) {
+    cache_->fork(other.slot, number);
+    kept = other.tokens;
+  }
+  return cache_->truncate(number, std::min(kept, cache_->lengths()[size_t(number)]));
+}
+
+void Slots::write_history(int64_t number) {
+  std::vector<int64_t> row = at(number).tokens;
+  Var history = sampled_.history.rows(number, 1);
+  row.resize(size_t(history.shape()[1]), 0);
+  const int64_t length = int64_t(row.size());
+  copy_(history, Tensor::from(row, {1, length}, sampled_.device()));
+}
+
+/// Writes the state of every slot to the device. A slot that takes no part in a step computes the
+/// last token that its cache holds again, which changes nothing.
+void Slots::place() {
+  if (is_placed_) return;
+  std::vector<int64_t> tokens, positions, advance, states;
+  std::vector<Sampling> sampling;
+  for (const Slot& slot : slots_) {
+    const int64_t last =
+        slot.draws ? int64_t(slot.tokens.size()) - 1 : std::max<int64_t>(slot.cached - 1, 0);
+    tokens.push_back(slot.tokens.empty() ? 0 : slot.tokens[size_t(last)]);
+    positions.push_back(last);
+    advance.push_back(slot.draws);
+    states.insert(states.end(), {int64_t(slot.text.seed), slot.drawn, int64_t(slot.tokens.size())});
+    sampling.push_back(slot.busy ? slot.text.sampling : Sampling{.temperature = 0});
+  }
+  const Shape column = {size(), 1};
+  const Device& device = sampled_.device();
+  copy_(sampled_.tokens, Tensor::from(tokens, column, device));
+  copy_(sampled_.sampled, sampled_.tokens);
+  copy_(sampled_.positions, Tensor::from(positions, column, device));
+  copy_(sampled_.advance, Tensor::from(advance, column, device));
+  copy_(sampled_.state, Tensor::from(states, {size(), kSampleState}, device));
+  sampled_.write_settings(sampling);
+  is_placed_ = true;
+}
+
+/// The hidden state [1, hidden_size] of the last of the next `count` tokens of a prompt.
+Tensor Slots::read_part(int64_t number, int64_t count) {
+  Slot& slot = at(number);
+  const Device device = model_->options().device;
+  const int64_t begin = slot.cached, end = begin + count, length = int64_t(slot.tokens.size());
+  TokenBatch batch{.ids = {},
+                   .embeddings = {},
+                   .features = {},
+                   .positions = {},
+                   .visible = {},
+                   .seen_from = {},
+                   .places = {},
+                   .offsets = {0, count},
+                   .starts = {begin},
+                   .lengths = {length}};
+  std::vector<int64_t> positions;
+  for (int64_t i = begin; i < end; i++) positions.push_back(i);
+  batch.ids = Tensor::from(
+      std::vector<int64_t>(slot.tokens.begin() + begin, slot.tokens.begin() + end), device);
+  batch.positions = Tensor::from(positions, device);
+  const auto from = std::lower_bound(slot.places.begin(), slot.places.end(), begin),
+             to = std::lower_bound(from, slot.places.end(), end);
+  for (auto place = from; place < to; ++place) batch.places.push_back(*place - begin);
+  if (from < to) batch.features = narrow(slot.features, 0, from - slot.places.begin(), to - from);
+  if (has_prefixes_ && begin < length) see_prefixes(batch, {length});
+  // A step beside the reading computed some token of an empty slot.
+  if (cache_->lengths()[size_t(number)] > begin) cache_->truncate(number, begin);
+  cache_->select(number, 1);
+  const Tensor hidden = model_->hidden(batch, cache_.get());
+  slot.cached = end;
+  is_placed_ = false;
+  return narrow(hidden, 0, count - 1, 1);
+}
+
+std::optional<Slots::Drawn> Slots::read(int64_t text, int64_t most, int64_t* count) {
+  const NoGrad off;
+  const int64_t number = slot_of(text);
+  Slot& slot = at(number);
+  const int64_t left = int64_t(slot.tokens.size()) - slot.cached;
+  *count = has_prefixes_ ? left : std::min(left, most);
+  const Tensor hidden = read_part(number, *count);
+  if (*count < left) return {};
+  cache_->mark(number);
+  slot.draws = true;
+  place();
+  const Tensor logits = model_->logits(hidden);
+  SampledRows rows = sampled_.rows(number, 1);
+  rows.append(rows.draw(logits));
+  return drawn(number, 1, logits)[0];
+}
+
+/// The tokens that slots first ... first + count - 1 drew from logits [count, V], empty if none of
+/// their texts has scores.
+std::vector<Slots::Drawn> Slots::drawn(int64_t first, int64_t count, const Tensor& logits) {
+  const SampledRows rows = sampled_.rows(first, count);
+  int64_t most = -1;
+  for (int64_t i = first; i < first + count; i++)
+    if (at(i).draws) most = std::max(most, at(i).text.logprobs.value_or(-1));
+  std::vector<float> chosen, likeliest;
+  std::vector<int64_t> likeliest_ids;
+  if (most >= 0) {
+    const Tensor scores = log_softmax(cast(logits, DType::kF32));
+    most = std::min(most, scores.size(1));
+    chosen = gather(scores, 1, rows.tokens).to_vector<float>();
+    const ValuesIndices top = topk(scores, most);
+    likeliest = top.values.to_vector<float>();
+    likeliest_ids = top.indices.to_vector<int64_t>();
+  }
+  const std::vector<int64_t> ids = rows.sampled.tensor().to_vector<int64_t>();
+  std::vector<Drawn> all;
+  for (int64_t i = 0; i < count; i++) {
+    Slot& slot = at(first + i);
+    if (!slot.draws) continue;
+    Drawn one{.text = slot.text.id, .id = ids[size_t(i)], .score = {}};
+    slot.cached = int64_t(slot.tokens.size());
+    slot.tokens.push_back(std::max<int64_t>(one.id, 0));
+    slot.drawn++;
+    if (slot.text.logprobs) {
+      ScoredToken score{{one.id, double(chosen[size_t(i)])}, {}};
+      for (int64_t k = 0; k < std::min(most, *slot.text.logprobs); k++) {
+        const size_t at = size_t(i * most + k);
+        score.likeliest.push_back({likeliest_ids[at], double(likeliest[at])});
+      }
+      one.score = std::move(score);
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// Moves texts to the first slots if a step of fewer slots can extend them all then.
+void Slots::pack() {
+  int64_t texts = 0, rows = 1;
+  for (const Slot& slot : slots_) texts += slot.draws;
+  while (rows < texts) rows *= 2;
+  for (int64_t from = rows, to = 0; from < size(); from++) {
+    if (!at(from).draws) continue;
+    while (to < rows && at(to).busy) to++;
+    if (to >= rows) return;  // texts that are being read have the places
+    cache_->fork(from, to);
+    at(to) = at(from);
+    at(from).busy = at(from).draws = false;
+    write_history(to);
+    is_placed_ = false;
+  }
+}
+
+bool Slots::can_use_graph(int64_t rows, const std::vector<int64_t>& ends) const {
+  bool draws = true, scores = false, has_earlier = false;
+  for (int64_t i = 0; i < rows; i++) {
+    draws = draws && at(i).draws;
+    scores = scores || (at(i).draws && at(i).text.logprobs);
+    has_earlier = has_earlier || ends[size_t(i)] > 1;
+    if (ends[size_t(i)] > model_->positions()) return false;
+  }
+  // States of slots that stay as they are need a number of the host's.
+  return uses_graphs_ && !scores && has_earlier && (draws || !cache_->keeps_states());
+}
+
+/// The record of the steps that launch the same kernels as this one.
+Slots::Captured& Slots::step_like_this(int64_t rows) {
+  std::vector<int64_t> replaced = cache_->replacements();
+  replaced.push_back(sampled_.replaced);
+  if (replaced != replaced_) captured_.clear();
+  replaced_ = std::move(replaced);
+  const std::vector<int64_t> extents = cache_->extents();
+  const auto known = std::find_if(captured_.begin(), captured_.end(), [&](const Captured& step) {
+    return step.rows == rows && step.extents == extents;
+  });
+  if (known != captured_.end()) return *known;
+  if (captured_.size() == kMaxCaptured)
+    captured_.erase(
+        std::min_element(captured_.begin(), captured_.end(),
+                         [](const Captured& a, const Captured& b) { return a.used < b.used; }));
+  return captured_.emplace_back(Captured{rows, extents, {}, 0});
+}
+
+/// Queues a step of the first `rows` slots by a graph, if a step like it ran before; draws, too.
+bool Slots::runs_captured(int64_t rows, const std::vector<int64_t>& ends) {
+  if (!can_use_graph(rows, ends)) return false;
+  Captured& step = step_like_this(rows);
+  const bool ran_before = step.used > 0;
+  step.used = clock_;
+  if (!ran_before) return false;
+  if (!step.graph) {
+    try {
+      step.graph = Graph::capture(model_->options().device, [&] {
+        SampledRows own = sampled_.rows(0, rows);
+        own.append(own.draw(queue_step(rows, ends)));
+      });
+      note("engine: a step of ", rows, " sequences is captured into a graph");
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::kOutOfMemory) throw;
+      uses_graphs_ = false;  // nothing ran; the step can be queued as ever
+      note("engine: steps are queued kernel by kernel: ", e.what());
+      return false;
+    }
+  }
+  step.graph->launch();
+  graph_steps_++;
+  return true;
+}
+
+/// Queues a step of the first `rows` slots, and returns the logits [rows, V].
+Tensor Slots::queue_step(int64_t rows, const std::vector<int64_t>& ends) {
+  const SampledRows own = sampled_.rows(0, rows);
+  // Lengths within what the model takes are the positions' affair, which the device knows.
+  const bool fits = std::all_of(ends.begin(), ends.end(),
+                                [&](int64_t end) { return end <= model_->positions(); });
+  return model_->logits(squeeze(
+      model_->hidden(own.tokens, own.positions, cache_.get(), fits ? std::vector<int64_t>() : ends),
+      1));
+}
+
+std::vector<Slots::Drawn> Slots::step() {
+  const NoGrad off;
+  clock_++;
+  pack();
+  int64_t last = -1, rows = 1;
+  for (int64_t i = 0; i < size(); i++)
+    if (at(i).draws) last = i;
+  if (last < 0) return {};
+  while (rows <= last) rows *= 2;  // few sizes of steps, which graphs can have captured
+  rows = uses_graphs_ ? std::min(rows, size()) : last + 1;
+  place();
+  std::vector<int64_t> starts, ends;
+  for (int64_t i = 0; i < rows; i++) {
+    const Slot& slot = at(i);
+    ends.push_back(slot.draws ? int64_t(slot.tokens.size()) : std::max<int64_t>(slot.cached, 1));
+    starts.push_back(ends.back() - 1);
+  }
+  cache_->select(0, rows);
+  cache_->prepare(starts, ends);
+  Tensor logits;
+  if (!runs_captured(rows, ends)) {
+    logits = queue_step(rows, ends);
+    SampledRows own = sampled_.rows(0, rows);
+    own.append(own.draw(logits));
+  }
+  return drawn(0, rows, logits);
+}
+
+void Slots::end(int64_t text) {
+  Slot& slot = at(slot_of(text));
+  slot.busy = slot.draws = false;
+  slot.used = ++clock_;
+  is_placed_ = false;
+}
+
+void Slots::clear(int64_t text) {
+  const NoGrad off;
+  const int64_t number = slot_of(text);
+  end(text);
+  cache_->clear(number);
+  at(number).tokens.clear(), at(number).cached = 0;
+}
+
+int64_t Slots::slot_of(int64_t text) const {
+  for (int64_t i = 0; i < size(); i++)
+    if (at(i).busy && at(i).text.id == text) return i;
+  fail(ErrorCode::kOutOfRange, "Slots", "no text ", text);
+}
+
+}  // namespace wick

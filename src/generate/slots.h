@@ -1,0 +1,106 @@
+// Sequences of one model that are read and extended apart or together.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generate/sampled_rows.h"
+#include "wick/core/graph.h"
+#include "wick/generate/engine.h"
+#include "wick/models/causal_model.h"
+
+namespace wick {
+
+/// Slots of a cache, each for a text: a text is begun in a slot, its prompt is read in parts, and
+/// steps extend all texts whose prompts are read by a token. A slot whose text has ended keeps its
+/// tokens, for a text that begins with the same ones.
+class Slots {
+ public:
+  /// Errors: as of CausalModel::make_cache.
+  Slots(const CausalModel& model, const EngineOptions& options);
+
+  struct Text {
+    int64_t id = 0;  // of the caller's choice: a text may move to another slot
+    std::vector<int64_t> prompt;
+    Sampling sampling;
+    uint64_t seed = 0;
+    std::optional<int64_t> logprobs;
+    Tensor pixel_values;
+  };
+  /// A token that was drawn, or a mark of sample.
+  struct Drawn {
+    int64_t text, id;
+    std::optional<ScoredToken> score;
+  };
+
+  int64_t size() const { return int64_t(slots_.size()); }
+  /// The tokens of a text that has not ended: its prompt and those that were drawn.
+  const std::vector<int64_t>& tokens(int64_t text) const { return at(slot_of(text)).tokens; }
+  /// The free slot to begin a text in: one that holds most of its prompt, else the one that was
+  /// used least lately; missing if all are busy. It may wait: a text that is being read has the
+  /// same beginning, which is copied once it is there.
+  std::optional<int64_t> place_for(const std::vector<int64_t>& prompt, bool has_images) const;
+  /// Begins a text in a free slot. Returns the tokens of its prompt that the cache holds already.
+  int64_t begin(int64_t slot, Text text);
+  /// Reads up to `most` tokens of the prompt, all if it is read whole, and counts them. Returns the
+  /// token that is drawn at its end.
+  std::optional<Drawn> read(int64_t text, int64_t most, int64_t* count);
+  /// Extends all texts whose prompts are read. Waits for the device.
+  std::vector<Drawn> step();
+  void end(int64_t text);
+  /// Ends a text whose memory may hold numbers that are not finite.
+  void clear(int64_t text);
+
+  int64_t used_positions() const;
+  int64_t graph_steps() const { return graph_steps_; }
+
+ private:
+  struct Slot {
+    std::vector<int64_t> tokens;  // of which the cache holds the first `cached`
+    int64_t cached = 0, drawn = 0;
+    bool busy = false, draws = false;  // draws: takes part in steps
+    Text text;
+    Tensor features;              // of images, [places, hidden_size]
+    std::vector<int64_t> places;  // of images' tokens
+    int64_t used = 0;             // when
+  };
+  /// A captured step of the first `rows` slots.
+  struct Captured {
+    int64_t rows;
+    std::vector<int64_t> extents;
+    std::optional<Graph> graph;  // missing: the step ran once
+    int64_t used;
+  };
+  struct Origin {
+    int64_t slot, tokens;
+  };
+  const Slot& at(int64_t slot) const { return slots_[size_t(slot)]; }
+  Slot& at(int64_t slot) { return slots_[size_t(slot)]; }
+  int64_t slot_of(int64_t text) const;
+  static int64_t shared_with(const Slot& slot, const std::vector<int64_t>& prompt);
+  int64_t keep_beginning(int64_t number, const Slot& before);
+  void write_history(int64_t slot);
+  void place();
+  void pack();
+  Tensor read_part(int64_t slot, int64_t count);
+  bool can_use_graph(int64_t rows, const std::vector<int64_t>& ends) const;
+  Captured& step_like_this(int64_t rows);
+  bool runs_captured(int64_t rows, const std::vector<int64_t>& ends);
+  Tensor queue_step(int64_t rows, const std::vector<int64_t>& ends);
+  std::vector<Drawn> drawn(int64_t first, int64_t count, const Tensor& logits);
+
+  std::shared_ptr<const CausalModel> model_;
+  EngineOptions options_;
+  bool has_prefixes_;  // prompts see themselves both ways
+  std::unique_ptr<ModelCache> cache_;
+  SampledRows sampled_;
+  std::vector<Slot> slots_;
+  bool is_placed_ = false;  // the device has the slots' tokens and settings
+  bool uses_graphs_;
+  std::vector<Captured> captured_;
+  std::vector<int64_t> replaced_;  // that the captured steps were of
+  int64_t clock_ = 0, graph_steps_ = 0;
+};
+
+}  // namespace wick

@@ -1,0 +1,281 @@
+#include "wick/generate/engine.h"
+
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "../expect.h"
+#include "letters_model.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/create.h"
+#include "wick/ops/shape.h"
+#include "wick/ops/softmax.h"
+
+namespace wick {
+namespace {
+
+using test::continuation;
+using test::letters_model;
+
+EngineRequest greedy_request(const LanguageModel& model, const std::string& text, int64_t tokens) {
+  return {.prompt = model.prompt_ids(text),
+          .sampling = {.temperature = 0},
+          .max_tokens = tokens,
+          .stop_ids = std::vector<int64_t>()};
+}
+
+std::string text_of(Engine& engine, EngineRequest request) {
+  return engine.submit(std::move(request)).finish().text;
+}
+
+TEST(Engine, GivesTheTextThatASessionGives) {
+  const LanguageModel model = letters_model();
+  Engine engine(model);
+  EngineStream stream = engine.submit(greedy_request(model, "abc", 10));
+  std::string joined;
+  std::vector<int64_t> ids;
+  while (const auto piece = stream.next()) {
+    joined += piece->text;
+    ids.insert(ids.end(), piece->ids.begin(), piece->ids.end());
+  }
+  EXPECT_EQ(joined, continuation(model, "abc", 10));
+  const EngineText& text = stream.result();
+  EXPECT_EQ(text.text, joined);
+  EXPECT_EQ(text.ids, ids);
+  EXPECT_EQ(text.ending, Ending::kLength);
+  EXPECT_EQ(text.prompt_tokens, 3);
+  EXPECT_EQ(text.prefill.tokens, 3);
+  EXPECT_EQ(text.decode.tokens, 9);
+  EXPECT_EQ(stream.next(), std::nullopt);
+}
+
+/// A crowd of requests with settings of their own.
+std::vector<EngineRequest> crowd(const LanguageModel& model, int count) {
+  std::mt19937 random(7);
+  std::vector<EngineRequest> requests;
+  for (int i = 0; i < count; i++) {
+    std::string text;
+    for (int n = 1 + int(random() % 20); n > 0; n--) text += char('a' + random() % 20);
+    EngineRequest request = greedy_request(model, text, 1 + random() % 24);
+    request.seed = random();
+    if (i % 3 != 0) request.sampling = {.temperature = 1.5, .top_k = 20};
+    if (i % 4 == 0) request.sampling.repetition_penalty = 1.3;
+    if (i % 5 == 0) request.sampling.logit_bias = {{int64_t(random() % 48), 3.0}};
+    if (i % 7 == 0) request.logprobs = 2;
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+class EngineOf : public testing::TestWithParam<const char*> {};
+TEST_P(EngineOf, TextsAreTheSameAloneAndInACrowd) {
+  const LanguageModel model = letters_model(std::string("decoders/") + GetParam());
+  const std::vector<EngineRequest> requests = crowd(model, 64);
+  std::vector<std::string> alone;
+  for (const EngineRequest& request : requests) {
+    Engine engine(model, {.sequences = 1});
+    alone.push_back(text_of(engine, request));
+  }
+  Engine engine(model, {.sequences = 6, .chunk = 5});
+  std::vector<EngineStream> streams;
+  std::mt19937 random(3);
+  for (const EngineRequest& request : requests) {
+    streams.push_back(engine.submit(request));
+    if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));
+  }
+  int differ = 0;
+  for (size_t i = 0; i < requests.size(); i++) {
+    const std::string& text = streams[i].finish().text;
+    EXPECT_EQ(text, alone[i]) << i;
+    differ += text != alone[0];
+  }
+  EXPECT_GT(differ, 32);
+  const EngineStats stats = engine.stats();
+  EXPECT_EQ(stats.finished, 64);
+  EXPECT_EQ(stats.running, 0);
+}
+INSTANTIATE_TEST_SUITE_P(Families, EngineOf,
+                         testing::Values("llama_linear", "mistral_window", "gemma3", "mamba2",
+                                         "qwen3_next", "deepseek_v2", "lfm2"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(GraphSteps, AnEnginesTextsOnAnEmulatedCardAreTheCpus) {
+  for (const char* name : {"decoders/llama_linear", "decoders/mamba2"}) {
+    const LanguageModel model = letters_model(name);
+    const LanguageModel other =
+        letters_model(name, test::kLettersTemplate, 0, Device::parse("emu:32"));
+    Engine here(model, {.sequences = 3}), there(other, {.sequences = 3, .chunk = 4});
+    std::vector<EngineStream> streams;
+    const std::vector<EngineRequest> requests = crowd(model, 6);
+    for (const EngineRequest& request : requests) streams.push_back(there.submit(request));
+    for (size_t i = 0; i < requests.size(); i++)
+      EXPECT_EQ(streams[i].finish().text, text_of(here, requests[i])) << name << " " << i;
+    if (const char* allocator = getenv("WICK_ALLOC");
+        allocator && allocator == std::string("caching")) {
+      EXPECT_GT(there.stats().graph_steps, 0) << name;
+    }
+  }
+}
+
+TEST(Engine, ReadsOnlyTheRestOfAPromptThatItKnows) {
+  for (const std::string name : {"llama_linear", "gemma3", "mamba2"}) {
+    const LanguageModel model = letters_model("decoders/" + name);
+    Engine engine(model, {.sequences = 2});
+    const std::string first = text_of(engine, greedy_request(model, "abcdefgh", 4)),
+                      more = "abcdefgh" + first + "xyz";
+    EngineStream stream = engine.submit(greedy_request(model, more, 6));
+    EXPECT_EQ(stream.finish().text, continuation(model, more, 6)) << name;
+    EXPECT_EQ(stream.result().cached_tokens, 8 + 3) << name;  // the last token was never read
+    EXPECT_EQ(stream.result().prefill.tokens, 1 + 3) << name;
+    // A state goes back to the end of a prompt.
+    const std::string other = more + "zz";
+    EngineStream forks = engine.submit(greedy_request(model, other, 6));
+    EXPECT_EQ(forks.finish().text, continuation(model, other, 6)) << name;
+    EXPECT_GE(forks.result().cached_tokens, int64_t(more.size())) << name;
+  }
+}
+
+TEST(Engine, CopiesALongBeginningFromATextThatGoesOn) {
+  const LanguageModel model = letters_model();
+  Engine engine(model, {.sequences = 2});
+  const std::string begin = "abcdefghijklmnopqrstuvwxyzabcdefghijklmn";
+  EngineStream one = engine.submit(greedy_request(model, begin + "x", 20));
+  EngineStream two = engine.submit(greedy_request(model, begin + "y", 20));
+  EXPECT_EQ(two.finish().text, continuation(model, begin + "y", 20));
+  EXPECT_EQ(one.finish().text, continuation(model, begin + "x", 20));
+  EXPECT_EQ(two.result().cached_tokens, int64_t(begin.size()));
+}
+
+TEST(Engine, EndsAtStopTextsStopIdsAndAFullSequence) {
+  const LanguageModel model = letters_model();
+  const std::string all = continuation(model, "abc", 10);
+  Engine engine(model, {.sequences = 1, .capacity = 8});
+  EngineRequest request = greedy_request(model, "abc", 5);
+  request.stop = {all.substr(3, 1)};
+  EngineStream stopped = engine.submit(request);
+  EXPECT_EQ(stopped.finish().text, all.substr(0, all.find(all[3])));
+  EXPECT_EQ(stopped.result().ending, Ending::kStop);
+  request.stop = {};
+  request.stop_ids = {{*model.tokenizer->id_of(all.substr(2, 1))}};
+  EngineStream ended = engine.submit(request);
+  EXPECT_EQ(ended.finish().text, all.substr(0, all.find(all[2])));
+  EXPECT_EQ(ended.result().ending, Ending::kEnd);
+  request.stop_ids = std::vector<int64_t>();
+  request.max_tokens = {};
+  EngineStream full = engine.submit(request);
+  EXPECT_EQ(full.finish().text, all.substr(0, 6));  // 3 + 5 tokens in the cache, and one more
+  EXPECT_EQ(full.result().ending, Ending::kContext);
+}
+
+TEST(Engine, ScoresTokensAsTheModelDoesBeforeSampling) {
+  const LanguageModel model = letters_model();
+  Engine engine(model);
+  EngineRequest request = greedy_request(model, "abc", 3);
+  request.sampling = {.temperature = 3, .logit_bias = {{5, 4.0}}};
+  request.seed = 1;
+  request.logprobs = 3;
+  const EngineText text = engine.submit(request).finish();
+  ASSERT_EQ(text.tokens.size(), 3u);
+  std::vector<int64_t> ids = request.prompt;
+  for (size_t i = 0; i < 3; i++) {
+    const int64_t n = int64_t(ids.size());
+    const Tensor logits = select(
+        model.model->forward(Tensor::from(ids, {1, n}), positions_from_0(1, n, Device::cpu())), 1,
+        n - 1);
+    const std::vector<float> scores = log_softmax(logits).to_vector<float>();
+    const ScoredToken& token = text.tokens[i];
+    EXPECT_EQ(token.token.id, text.ids[i]);
+    EXPECT_NEAR(token.token.logprob, double(scores[size_t(text.ids[i])]), 1e-4);
+    ASSERT_EQ(token.likeliest.size(), 3u);
+    const float best = *std::max_element(scores.begin(), scores.end());
+    EXPECT_NEAR(token.likeliest[0].logprob, double(best), 1e-4);
+    EXPECT_GE(token.likeliest[0].logprob, token.likeliest[2].logprob);
+    ids.push_back(text.ids[i]);
+  }
+}
+
+TEST(Engine, ACancelledTextEndsAndItsSequenceIsFree) {
+  const LanguageModel model = letters_model("decoders/llama_linear", test::kLettersTemplate, 4096);
+  Engine engine(model, {.sequences = 1});
+  EngineStream endless = engine.submit(greedy_request(model, "abc", 4000));
+  EXPECT_TRUE(endless.next().has_value());
+  EngineStream waiting = engine.submit(greedy_request(model, "abd", 4000));
+  EngineStream last = engine.submit(greedy_request(model, "abe", 3));
+  waiting.cancel();
+  endless.cancel();
+  EXPECT_EQ(last.finish().text, continuation(model, "abe", 3));
+  EXPECT_EQ(endless.finish().ending, Ending::kInterrupted);
+  EXPECT_EQ(waiting.finish().ids.size(), 0u);
+  EXPECT_EQ(engine.stats().cancelled, 2);
+  { const EngineStream dropped = engine.submit(greedy_request(model, "abc", 4000)); }
+  EXPECT_EQ(text_of(engine, greedy_request(model, "abe", 3)), continuation(model, "abe", 3));
+}
+
+TEST(Engine, AFullQueueRefusesARequest) {
+  const LanguageModel model = letters_model("decoders/llama_linear", test::kLettersTemplate, 4096);
+  Engine engine(model, {.sequences = 1, .queue = 2});
+  EngineStream first = engine.submit(greedy_request(model, "abc", 4000));
+  EXPECT_TRUE(first.next().has_value());  // it waits no longer
+  EngineStream second = engine.submit(greedy_request(model, "abc", 1));
+  EngineStream third = engine.submit(greedy_request(model, "abc", 1));
+  EXPECT_ERROR((void)engine.submit(greedy_request(model, "abc", 1)), kOutOfMemory,
+               "submit: all of 2 places of the queue are taken");
+  first.cancel();
+  EXPECT_EQ(third.finish().ids.size(), 1u);
+}
+
+TEST(Engine, ItsEndIsAnErrorOfOpenTexts) {
+  const LanguageModel model = letters_model("decoders/llama_linear", test::kLettersTemplate, 4096);
+  auto engine = std::make_unique<Engine>(model, EngineOptions{.sequences = 1});
+  EngineStream running = engine->submit(greedy_request(model, "abc", 4000));
+  EngineStream waiting = engine->submit(greedy_request(model, "abc", 4000));
+  EXPECT_TRUE(running.next().has_value());
+  engine.reset();
+  EXPECT_ERROR(running.finish(), kInvalidArgument, "the engine was destroyed");
+  EXPECT_ERROR(waiting.finish(), kInvalidArgument, "the engine was destroyed");
+}
+
+TEST(Engine, OneTextsErrorIsNotItsNeighbours) {
+  const LanguageModel model = letters_model();
+  Engine engine(model, {.sequences = 2});
+  EngineRequest request = greedy_request(model, "abc", 10);
+  request.sampling.logit_bias = {{3, HUGE_VAL}};
+  EngineStream bad = engine.submit(request);
+  EXPECT_EQ(text_of(engine, greedy_request(model, "abc", 10)), continuation(model, "abc", 10));
+  EXPECT_ERROR(bad.finish(), kInvalidArgument, "the bias is not finite");
+  EXPECT_EQ(engine.stats().failed, 1);
+}
+
+TEST(Engine, RefusesRequestsAndOptionsOutsideTheirRange) {
+  const LanguageModel model = letters_model();
+  Engine engine(model, {.sequences = 1, .capacity = 8});
+  const auto refused = [&](const auto& change, ErrorCode code, const char* text) {
+    EngineRequest request = greedy_request(model, "abc", 3);
+    change(request);
+    try {
+      (void)engine.submit(request);
+      ADD_FAILURE() << text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), code) << e.what();
+      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+    }
+  };
+  using R = EngineRequest;
+  refused([](R& r) { r.prompt = {}; }, ErrorCode::kInvalidArgument, "prompt: expected tokens");
+  refused([](R& r) { r.prompt.assign(9, 1); }, ErrorCode::kOutOfRange, "exceeds the capacity 8");
+  refused([](R& r) { r.prompt = {48}; }, ErrorCode::kOutOfRange, "id 48 is outside");
+  refused([](R& r) { r.max_tokens = 0; }, ErrorCode::kInvalidArgument, "max_tokens");
+  refused([](R& r) { r.stop = {""}; }, ErrorCode::kInvalidArgument, "stop");
+  refused([](R& r) { r.sampling.top_p = 2; }, ErrorCode::kInvalidArgument, "top_p");
+  refused([](R& r) { r.logprobs = -1; }, ErrorCode::kInvalidArgument, "logprobs");
+  refused(
+      [](R& r) {
+        r.sampling.logit_bias = {{48, 1.0}};
+      },
+      ErrorCode::kInvalidArgument, "logit_bias");
+  EXPECT_ERROR(Engine(model, {.sequences = 0}), kInvalidArgument, "sequences: expected at least 1");
+  EXPECT_ERROR(Engine(model, {.capacity = 1 << 20}), kInvalidArgument, "the model's positions");
+}
+
+}  // namespace
+}  // namespace wick
