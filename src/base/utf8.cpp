@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace wick {
@@ -52,6 +53,12 @@ size_t valid_utf8_bytes(std::string_view text) {
     if (length == 0) return at;
     at += length;
   }
+}
+
+size_t invalid_utf8_bytes(std::string_view text) {
+  size_t part;
+  character_at(text, part);
+  return std::min(part, text.size());
 }
 
 std::string with_valid_utf8(std::string_view text) {

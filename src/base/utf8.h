@@ -14,6 +14,9 @@ inline bool is_utf8(std::string_view text) { return valid_utf8_bytes(text) == te
 /// Source: Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts".
 std::string with_valid_utf8(std::string_view text);
 
+/// The bytes of the maximal part of a character that a text starts with which is not UTF-8 there.
+size_t invalid_utf8_bytes(std::string_view text);
+
 /// Moves the complete characters of `bytes` to `to`, with U+FFFD for bytes that are not UTF-8.
 /// Bytes that begin a character at the end stay in `bytes`.
 void move_characters(std::string& bytes, std::string& to);

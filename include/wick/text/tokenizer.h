@@ -11,6 +11,7 @@
 
 #include "wick/base/export.h"
 #include "wick/base/settings.h"
+#include "wick/text/marked_text.h"
 
 namespace wick {
 
@@ -32,6 +33,10 @@ struct EncodeOptions {
   bool add_special = true;    // adds the tokens that the file puts around a text, such as BOS
   bool add_end = true;        // if add_special: also those after the text, such as EOS
   bool parse_special = true;  // the text of a special token within the input becomes its id
+  /// Parts of the input, in order, that come from users: with parse_special, a special token of
+  /// which a byte lies in one is text all the same. All else is as without them: the parts do not
+  /// cut the input.
+  std::vector<ByteRange> user = {};
 };
 
 /// Byte-level BPE, SentencePiece's BPE and Unigram. A cheap copyable value; several threads may
@@ -67,7 +72,8 @@ class WICK_API Tokenizer {
   /// `pre` of the caller's; kFormat.
   static Tokenizer from_gguf(const Settings& metadata, const std::string& pre = "");
 
-  /// Errors: kInvalidArgument if the text exceeds 2^31 bytes; kUnsupported if a pattern of the file
+  /// Errors: kInvalidArgument if the text exceeds 2^31 bytes, or if options.user is out of order or
+  /// goes beyond it; kUnsupported if a pattern of the file
   /// needs more steps on this text than the limit of the pattern library, or if a character of it
   /// is no token and the model lacks an unknown token; kFormat for a bad rule of a normalizer's
   /// table that this text needs.

@@ -100,7 +100,7 @@ void AddedTokens::add(AddedToken token) {
   tokens_.push_back(std::move(token));
 }
 
-void AddedTokens::split(Pieces& all, bool special) const {
+void AddedTokens::split(Pieces& all, bool special, const UserText& user) const {
   if (empty()) return;
   std::vector<Piece> pieces;
   for (const Piece& piece : all.pieces) {
@@ -114,10 +114,9 @@ void AddedTokens::split(Pieces& all, bool special) const {
       if (all.tracks) part.source = all.origins[part.begin].begin;
       pieces.push_back(part);
     };
-    const std::string_view text = all.of(piece);
+    const Search search{all, piece, special, user};
     uint32_t at = 0;
-    for (const Match& match :
-         order_ == Order::kLeftmost ? leftmost(text, special) : longest(text, special)) {
+    for (const Match& match : order_ == Order::kLeftmost ? leftmost(search) : longest(search)) {
       add(at, match.begin, -1);
       add(match.begin, match.end, match.id);
       at = match.end;
@@ -127,7 +126,8 @@ void AddedTokens::split(Pieces& all, bool special) const {
   all.pieces = std::move(pieces);
 }
 
-std::vector<AddedTokens::Match> AddedTokens::leftmost(std::string_view text, bool special) const {
+std::vector<AddedTokens::Match> AddedTokens::leftmost(const Search& search) const {
+  const std::string_view text = search.text();
   std::vector<Match> matches;
   size_t taken = 0;  // up to where matches took the text
   for (size_t begin = 0, next; begin < text.size(); begin = next) {
@@ -135,13 +135,14 @@ std::vector<AddedTokens::Match> AddedTokens::leftmost(std::string_view text, boo
     size_t end = 0;
     int32_t index = -1;
     trie_.walk(text.substr(begin), [&](size_t length, int32_t value) {
+      if (search.is_users(tokens_[size_t(value)], begin, begin + length)) return;
       end = begin + length;
       index = value;
     });
     if (index < 0) continue;
     next = end;  // also after a match that is not taken
     const AddedToken& token = tokens_[size_t(index)];
-    if (token.special && !special) continue;
+    if (token.special && !search.special) continue;
     if (token.single_word &&
         (ends_with_word(text.substr(0, begin)) || starts_with_word(text.substr(end))))
       continue;
@@ -155,21 +156,23 @@ std::vector<AddedTokens::Match> AddedTokens::leftmost(std::string_view text, boo
   return matches;
 }
 
-std::vector<AddedTokens::Match> AddedTokens::longest(std::string_view text, bool special) const {
+std::vector<AddedTokens::Match> AddedTokens::longest(const Search& search) const {
+  const std::string_view text = search.text();
   std::vector<Match> matches;
   // Tokens that overlap compete in the area that they cover; areas are independent of each other.
   Span area;
   std::vector<int32_t> competing;
   std::vector<size_t> met;  // by token: where the area starts in which it competes, plus one
   const auto end_area = [&] {
-    if (!competing.empty()) choose(text, area, competing, matches);
+    if (!competing.empty()) choose(search, area, competing, matches);
     competing.clear();
   };
   size_t spaces_end = 0;  // of the last run of spaces that was met
   for (size_t begin = 0; begin < text.size(); begin++)
     trie_.walk(text.substr(begin), [&](size_t length, int32_t index) {
       const AddedToken& token = tokens_[size_t(index)];
-      if (token.special && !special) return;
+      if (token.special && !search.special) return;
+      if (search.is_users(token, begin, begin + length)) return;
       size_t end = begin + length;
       if (token.right_strip) {
         if (end > spaces_end || !is_ascii_space(text[end - 1])) spaces_end = end;
@@ -191,8 +194,9 @@ std::vector<AddedTokens::Match> AddedTokens::longest(std::string_view text, bool
 }
 
 /// Takes the tokens out of the area one after the other, the longest first.
-void AddedTokens::choose(std::string_view text, Span area, std::vector<int32_t>& competing,
+void AddedTokens::choose(const Search& search, Span area, std::vector<int32_t>& competing,
                          std::vector<Match>& matches) const {
+  const std::string_view text = search.text();
   std::sort(competing.begin(), competing.end(), [&](int32_t lhs, int32_t rhs) {
     const size_t lhs_size = tokens_[size_t(lhs)].text.size();
     const size_t rhs_size = tokens_[size_t(rhs)].text.size();
@@ -205,8 +209,11 @@ void AddedTokens::choose(std::string_view text, Span area, std::vector<int32_t>&
     left.clear();
     for (const Span& part : rest) {
       const std::string_view within = text.substr(0, part.end);
-      size_t at = part.begin;
-      for (size_t found; (found = within.find(token.text, at)) != within.npos;) {
+      size_t at = part.begin, from = at;
+      for (size_t found; (found = within.find(token.text, from)) != within.npos; from = at) {
+        while (found != within.npos && search.is_users(token, found, found + token.text.size()))
+          found = within.find(token.text, found + 1);
+        if (found == within.npos) break;
         if (at < found) left.push_back({uint32_t(at), uint32_t(found)});
         at = found + token.text.size();
         while (token.right_strip && at < part.end && is_ascii_space(text[at])) at++;

@@ -16,6 +16,7 @@ struct AddedToken {
   std::string text;
   int32_t id = -1;
   bool special = false;
+  bool control = false;      // never read in users' text, as if it were special
   bool single_word = false;  // matches only between characters that are no letters of a word
   bool left_strip = false, right_strip = false;  // takes the white space beside it
   bool normalized = false;                       // matches in normalized text
@@ -62,17 +63,32 @@ class AddedTokens {
   bool empty() const { return trie_.empty(); }
   const std::vector<AddedToken>& tokens() const { return tokens_; }
 
-  /// Cuts the tokens out of the text pieces. special: also special tokens.
-  void split(Pieces& all, bool special) const;
+  /// Cuts the tokens out of the text pieces. special: also special tokens, except where a byte of
+  /// one comes from users.
+  void split(Pieces& all, bool special, const UserText& user = {}) const;
 
  private:
+  /// A text piece, and whether tokens are looked for in it.
+  struct Search {
+    const Pieces& all;
+    const Piece& piece;
+    const bool special;
+    const UserText& user;
+
+    std::string_view text() const { return all.of(piece); }
+    /// Whether bytes [begin, end) of the piece, which spell this token, are users' text.
+    bool is_users(const AddedToken& token, size_t begin, size_t end) const {
+      if (user.empty() || !(token.special || token.control)) return false;
+      return user.touches(all.origin(piece.begin + uint32_t(begin), piece.begin + uint32_t(end)));
+    }
+  };
   struct Match {
     uint32_t begin, end;  // with the white space that the token takes
     int32_t id;
   };
-  std::vector<Match> leftmost(std::string_view text, bool special) const;
-  std::vector<Match> longest(std::string_view text, bool special) const;
-  void choose(std::string_view text, Span area, std::vector<int32_t>& competing,
+  std::vector<Match> leftmost(const Search& search) const;
+  std::vector<Match> longest(const Search& search) const;
+  void choose(const Search& search, Span area, std::vector<int32_t>& competing,
               std::vector<Match>& matches) const;
 
   Order order_;

@@ -10,6 +10,14 @@
 
 namespace wick::tokenization {
 
+namespace {
+
+bool has(const std::vector<bool>* tokens, int32_t id) {
+  return tokens && id >= 0 && size_t(id) < tokens->size() && (*tokens)[size_t(id)];
+}
+
+}  // namespace
+
 WordCache::WordCache() : slots_(kSlots) {}
 
 bool WordCache::find(std::string_view word, size_t hash, std::vector<Token>& to) const {
@@ -50,11 +58,12 @@ void Bpe::look_for_cuts() {
   });
 }
 
-void Bpe::encode(std::string_view word, Workspace& workspace, std::vector<Token>& to) const {
-  if (!cuts_at_marks) return encode_part(word, workspace, to);
+void Bpe::encode(std::string_view word, Workspace& workspace, std::vector<Token>& to,
+                 const std::vector<bool>* without) const {
+  if (!cuts_at_marks) return encode_part(word, workspace, to, without);
   const auto encode_range = [&](size_t begin, size_t end) {
     const size_t before = to.size();
-    encode_part(word.substr(begin, end - begin), workspace, to);
+    encode_part(word.substr(begin, end - begin), workspace, to, without);
     for (size_t i = before; i < to.size(); i++) {
       to[i].begin += uint32_t(begin);
       to[i].end += uint32_t(begin);
@@ -70,39 +79,43 @@ void Bpe::encode(std::string_view word, Workspace& workspace, std::vector<Token>
   encode_range(begin, word.size());
 }
 
-void Bpe::encode_part(std::string_view word, Workspace& workspace, std::vector<Token>& to) const {
+void Bpe::encode_part(std::string_view word, Workspace& workspace, std::vector<Token>& to,
+                      const std::vector<bool>* without) const {
   if (word.empty()) return;
+  if (without) return encode_anew(word, workspace, to, without);
   const size_t hash = std::hash<std::string_view>()(word);
   if (workspace.cache.find(word, hash, to)) return;
   const size_t before = to.size();
-  encode_anew(word, workspace, to);
+  encode_anew(word, workspace, to, nullptr);
   workspace.cache.keep(word, hash, to.data() + before, to.size() - before);
 }
 
-void Bpe::encode_anew(std::string_view word, Workspace& workspace, std::vector<Token>& to) const {
+void Bpe::encode_anew(std::string_view word, Workspace& workspace, std::vector<Token>& to,
+                      const std::vector<bool>* without) const {
   if (ignore_merges || (whole_newlines && word.find_first_not_of('\n') == word.npos)) {
     const int32_t id = vocabulary.find(byte_letters ? to_letters(word) : word);
-    if (id >= 0 && id < token_count) return to.push_back({id, 0, uint32_t(word.size())});
+    if (id >= 0 && id < token_count && !has(without, id))
+      return to.push_back({id, 0, uint32_t(word.size())});
   }
   const bool drops =
       byte_letters && unknown < 0 &&
       std::any_of(word.begin(), word.end(), [&](char c) { return letters[uint8_t(c)] < 0; });
-  if (drops) return encode_spelled(word, workspace, to);
-  start(word, byte_letters, workspace.symbols);
-  merge(workspace);
+  if (drops) return encode_spelled(word, workspace, to, without);
+  start(word, byte_letters, without, workspace.symbols);
+  merge(workspace, without);
   add_tokens(workspace.symbols, to);
 }
 
 /// Encodes the word as its letters, which HuggingFace's offsets count: after a dropped letter they
 /// are off by its bytes.
-void Bpe::encode_spelled(std::string_view word, Workspace& workspace,
-                         std::vector<Token>& to) const {
+void Bpe::encode_spelled(std::string_view word, Workspace& workspace, std::vector<Token>& to,
+                         const std::vector<bool>* without) const {
   std::vector<uint32_t> bytes;  // by byte of the letters: the byte that it spells
   for (uint32_t i = 0; i < word.size(); i++)
     bytes.insert(bytes.end(), letter_of(uint8_t(word[i])).size(), i);
   const size_t before = to.size();
-  start(to_letters(word), false, workspace.symbols);
-  merge(workspace);
+  start(to_letters(word), false, without, workspace.symbols);
+  merge(workspace, without);
   add_tokens(workspace.symbols, to);
   for (size_t i = before; i < to.size(); i++) {
     to[i].begin = bytes[to[i].begin];
@@ -127,7 +140,8 @@ void Bpe::add_tokens(const std::vector<Symbol>& symbols, std::vector<Token>& to)
 
 /// The characters of the word, or its bytes, as symbols. Characters that are dropped leave no gap:
 /// the following ones move up, as in HuggingFace's offsets.
-void Bpe::start(std::string_view word, bool is_bytes, std::vector<Symbol>& symbols) const {
+void Bpe::start(std::string_view word, bool is_bytes, const std::vector<bool>* without,
+                std::vector<Symbol>& symbols) const {
   symbols.clear();
   const auto add = [&](int32_t id, uint32_t length) {
     symbols.push_back({id, length, int32_t(symbols.size()) - 1, int32_t(symbols.size()) + 1});
@@ -154,6 +168,7 @@ void Bpe::start(std::string_view word, bool is_bytes, std::vector<Symbol>& symbo
         spelling = affixed;
       }
       id = vocabulary.find(spelling);
+      if (has(without, id)) id = -1;
     }
     if (id >= 0) {
       add_unknown();
@@ -174,14 +189,14 @@ void Bpe::start(std::string_view word, bool is_bytes, std::vector<Symbol>& symbo
 /// Merges the pair of the lowest rank, of several the leftmost, until no pair merges. Each entry of
 /// the heap is a rank and the left symbol of a pair; it is stale if that symbol's pair has another
 /// rank by now.
-void Bpe::merge(Workspace& workspace) const {
+void Bpe::merge(Workspace& workspace, const std::vector<bool>* without) const {
   std::vector<Symbol>& symbols = workspace.symbols;
   std::vector<uint64_t>& heap = workspace.heap;
   heap.clear();
   const auto push = [&](int32_t left) {
     const int32_t right = symbols[size_t(left)].next;
     const Merge merge = merges.find(symbols[size_t(left)].id, symbols[size_t(right)].id);
-    if (merge.id < 0) return false;
+    if (merge.id < 0 || has(without, merge.id)) return false;
     heap.push_back(uint64_t(merge.rank) << 32 | uint32_t(left));
     return true;
   };

@@ -88,16 +88,21 @@ struct Bpe {
   /// Sets cuts_at_marks and joins_mark. Call it when all else is set.
   void look_for_cuts();
 
-  /// Appends the word's tokens.
-  void encode(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
+  /// Appends the word's tokens. without: by id, tokens that it does not become; nullptr: any.
+  void encode(std::string_view word, Workspace& workspace, std::vector<Token>& to,
+              const std::vector<bool>* without = nullptr) const;
 
  private:
-  void encode_part(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
-  void encode_spelled(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
-  void start(std::string_view word, bool is_bytes, std::vector<Symbol>& symbols) const;
+  void encode_part(std::string_view word, Workspace& workspace, std::vector<Token>& to,
+                   const std::vector<bool>* without) const;
+  void encode_spelled(std::string_view word, Workspace& workspace, std::vector<Token>& to,
+                      const std::vector<bool>* without) const;
+  void start(std::string_view word, bool is_bytes, const std::vector<bool>* without,
+             std::vector<Symbol>& symbols) const;
   void add_tokens(const std::vector<Symbol>& symbols, std::vector<Token>& to) const;
-  void merge(Workspace& workspace) const;
-  void encode_anew(std::string_view word, Workspace& workspace, std::vector<Token>& to) const;
+  void merge(Workspace& workspace, const std::vector<bool>* without) const;
+  void encode_anew(std::string_view word, Workspace& workspace, std::vector<Token>& to,
+                   const std::vector<bool>* without) const;
 };
 
 }  // namespace wick::tokenization

@@ -42,6 +42,7 @@ struct File {
   const Settings& metadata;
   std::vector<std::string> tokens;
   std::vector<int64_t> types;
+  std::vector<int64_t> stated_types;  // before correct_types
 
   explicit File(const Settings& metadata)
       : metadata(metadata),
@@ -51,6 +52,7 @@ struct File {
     check(!tokens.empty(), ErrorCode::kFormat, metadata.where(), "\"", kPrefix,
           "tokens\": expected a vocabulary");
     types.resize(tokens.size(), kNormalType);
+    stated_types = types;
   }
 
   std::string key(const char* name) const { return kPrefix + name; }
@@ -172,6 +174,7 @@ void read_added(const File& file, Rules& rules) {
       rules.added.add({.text = file.tokens[id],
                        .id = int32_t(id),
                        .special = special,
+                       .control = special || file.stated_types[id] == kControlType,
                        .right_strip = strips_right(file, file.tokens[id])});
   }
 }
@@ -364,6 +367,7 @@ std::shared_ptr<const Rules> read_gguf(const Settings& metadata, const std::stri
     read_bpe(file, gguf_pre_tokenization(metadata, chosen_pre), *rules);
   else
     read_sentencepiece(file, *rules);
+  rules->note_controls();
   return rules;
 }
 

@@ -454,6 +454,7 @@ std::shared_ptr<const Rules> read_json(const Settings& file) {
               [&](const Settings& item) { read_decoder(item, rules->decoder); });
   else
     rules->decoder.push_back(join_with_spaces());
+  rules->note_controls();
   return rules;
 }
 

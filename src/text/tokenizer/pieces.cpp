@@ -1,9 +1,17 @@
 #include "text/tokenizer/pieces.h"
 
+#include <algorithm>
+
 #include "base/utf8.h"
 #include "wick/base/error.h"
 
 namespace wick::tokenization {
+
+bool UserText::touches(Span bytes) const {
+  const auto part = std::upper_bound(parts_.begin(), parts_.end(), bytes.begin,
+                                     [](uint32_t at, const Span& span) { return at < span.end; });
+  return part != parts_.end() && part->begin < bytes.end;
+}
 
 void check_size(size_t bytes) {
   check(bytes < (size_t(1) << 31), ErrorCode::kInvalidArgument, "Tokenizer", "a text of ", bytes,

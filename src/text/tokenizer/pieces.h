@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace wick::tokenization {
@@ -12,6 +13,19 @@ namespace wick::tokenization {
 /// Bytes [begin, end).
 struct Span {
   uint32_t begin = 0, end = 0;
+};
+
+/// The parts of an input that come from users: in order, apart from each other.
+class UserText {
+ public:
+  UserText() = default;
+  explicit UserText(std::vector<Span> parts) : parts_(std::move(parts)) {}
+  bool empty() const { return parts_.empty(); }
+  /// Whether one of these bytes of the input comes from users.
+  bool touches(Span bytes) const;
+
+ private:
+  std::vector<Span> parts_;
 };
 
 struct Piece {
@@ -32,8 +46,10 @@ struct Pieces {
   std::string_view of(const Piece& piece) const {
     return std::string_view(text).substr(piece.begin, piece.end - piece.begin);
   }
-  /// The bytes of the input that bytes [begin, end) of the text came from.
+  /// The bytes of the input that bytes [begin, end) of the text came from. Without `tracks`, the
+  /// text is still the input.
   Span origin(uint32_t begin, uint32_t end) const {
+    if (!tracks) return {begin, end};
     return {origins[begin].begin, origins[end - 1].end};
   }
 };

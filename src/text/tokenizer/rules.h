@@ -56,7 +56,8 @@ struct Rules {
   std::optional<Unigram> unigram;  // the model, if it is no BPE
   std::vector<PostStep> post_steps;
 
-  std::vector<Kind> kinds;                           // by id
+  std::vector<Kind> kinds;     // by id
+  std::vector<bool> controls;  // by id: tokens that no text of users becomes; see note_controls
   std::unordered_map<int32_t, std::string> spelled;  // ids whose token is not in the vocabulary
   std::unordered_map<std::string, int32_t> ids;      // of these
   std::unordered_map<int32_t, std::string> decoded;  // tokens that the decoder reads otherwise
@@ -67,6 +68,10 @@ struct Rules {
   std::optional<int32_t> bos, eos;
   std::vector<std::string> warnings;  // one line for each thing that the file lacks
   mutable WorkspacePool workspaces;
+
+  /// Sets `controls` from the added tokens. Call it when they are complete.
+  void note_controls();
+  bool is_control(int32_t id) const { return size_t(id) < controls.size() && controls[size_t(id)]; }
 
   int32_t size() const { return int32_t(kinds.size()); }
   Kind kind(int64_t id) const { return id < 0 || id >= size() ? kMissing : kinds[size_t(id)]; }

@@ -182,6 +182,7 @@ std::shared_ptr<const Rules> read_siglip(std::string_view spiece_model, const st
   rules->normalizers.insert(rules->normalizers.begin(),
                             std::make_unique<CleanUp>(config.flag_or("do_lower_case", true)));
   rules->needs_origins = true;
+  rules->note_controls();
 
   constexpr size_t kAll = std::numeric_limits<size_t>::max();
   rules->decoder.push_back(

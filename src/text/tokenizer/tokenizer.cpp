@@ -24,16 +24,25 @@ std::vector<uint32_t> code_points_before(std::string_view text) {
 }
 
 /// Cuts the input into pieces that are words or added tokens.
-void cut(const Rules& rules, Pieces& all, bool special) {
-  rules.added.split(all, special);
+void cut(const Rules& rules, Pieces& all, bool special, const UserText& user) {
+  rules.added.split(all, special, user);
   for (const auto& step : rules.normalizers) step->apply(all);
-  rules.normalized_added.split(all, special);
+  rules.normalized_added.split(all, special, user);
   for (const auto& step : rules.pre_tokenizers) step->apply(all);
+}
+
+/// Whether users' text has become one of Rules::controls.
+bool has_control(const Rules& rules, const Pieces& all, const Piece& piece, const UserText& user,
+                 const std::vector<Token>& tokens) {
+  return std::any_of(tokens.begin(), tokens.end(), [&](const Token& token) {
+    return rules.is_control(token.id) &&
+           user.touches(all.origin(piece.begin + token.begin, piece.begin + token.end));
+  });
 }
 
 /// Calls found(piece, token) for each token of the pieces; a token's bytes lie in the piece.
 template <class Found>
-void each_token(const Rules& rules, const Pieces& all, const Found& found) {
+void each_token(const Rules& rules, const Pieces& all, const UserText& user, const Found& found) {
   struct Lease {
     explicit Lease(WorkspacePool& pool) : pool(pool), workspace(pool.take()) {}
     ~Lease() { pool.give_back(std::move(workspace)); }
@@ -42,14 +51,22 @@ void each_token(const Rules& rules, const Pieces& all, const Found& found) {
   };
   const Lease lease(rules.workspaces);
   std::vector<Token> tokens;
-  for (const Piece& piece : all.pieces) {
+  const auto encode = [&](const Piece& piece, const std::vector<bool>* without) {
     tokens.clear();
-    if (piece.id >= 0)
-      tokens.push_back({piece.id, 0, piece.end - piece.begin});
-    else if (rules.unigram)
-      rules.unigram->encode(all.of(piece), rules.bpe.vocabulary, *lease.workspace, tokens);
+    if (rules.unigram)
+      rules.unigram->encode(all.of(piece), rules.bpe.vocabulary, *lease.workspace, tokens, without);
     else
-      rules.bpe.encode(all.of(piece), *lease.workspace, tokens);
+      rules.bpe.encode(all.of(piece), *lease.workspace, tokens, without);
+  };
+  for (const Piece& piece : all.pieces) {
+    if (piece.id >= 0) {
+      tokens.assign(1, {piece.id, 0, piece.end - piece.begin});
+    } else {
+      encode(piece, nullptr);
+      // The model's vocabulary may have the texts of special tokens.
+      if (!user.empty() && has_control(rules, all, piece, user, tokens))
+        encode(piece, &rules.controls);
+    }
     for (const Token& token : tokens) found(piece, token);
   }
 }
@@ -107,12 +124,63 @@ void post_process(const Rules& rules, const EncodeOptions& options, Encoding& en
   }
 }
 
-std::string checked_input(std::string_view text) {
+/// The parts of a text that is not UTF-8, in with_valid_utf8(text).
+std::vector<Span> parts_of_valid_utf8(std::string_view text, const std::vector<Span>& parts) {
+  std::vector<Span> moved;
+  auto part = parts.begin();
+  size_t at = 0, to = 0;  // in the text, and in the valid one
+  // Passes bytes of the text that become `size` bytes: the same ones, or U+FFFD.
+  const auto pass = [&](size_t bytes, size_t size, bool is_same) {
+    for (; part != parts.end() && part->begin < at + bytes; ++part) {
+      const size_t begin = std::max<size_t>(part->begin, at) - at;
+      const size_t end = std::min<size_t>(part->end, at + bytes) - at;
+      if (begin < end)
+        moved.push_back(
+            {uint32_t(to + (is_same ? begin : 0)), uint32_t(to + (is_same ? end : size))});
+      if (part->end > at + bytes) break;
+    }
+    at += bytes;
+    to += size;
+  };
+  while (at < text.size()) {
+    const size_t valid = valid_utf8_bytes(text.substr(at));
+    pass(valid, valid, true);
+    if (at < text.size()) pass(invalid_utf8_bytes(text.substr(at)), kReplacement.size(), false);
+  }
+  return moved;
+}
+
+/// A text as valid UTF-8, and the parts of it that come from users.
+struct Input {
+  std::string text;
+  UserText user;
+};
+
+Input checked_input(std::string_view text, const EncodeOptions& options) {
   check_size(text.size());
-  return is_utf8(text) ? std::string(text) : with_valid_utf8(text);
+  std::vector<Span> parts;
+  int64_t last = 0;
+  for (const ByteRange& range : options.user) {
+    check(last <= range.begin && range.begin <= range.end && range.end <= int64_t(text.size()),
+          ErrorCode::kInvalidArgument, "Tokenizer", "user: expected parts of ", text.size(),
+          " bytes, in order, got [", range.begin, ", ", range.end, ")");
+    last = range.end;
+    if (range.begin < range.end) parts.push_back({uint32_t(range.begin), uint32_t(range.end)});
+  }
+  if (is_utf8(text)) return {std::string(text), UserText(std::move(parts))};
+  return {with_valid_utf8(text), UserText(parts_of_valid_utf8(text, parts))};
 }
 
 }  // namespace
+
+void Rules::note_controls() {
+  for (const AddedTokens* tokens : {&added, &normalized_added})
+    for (const AddedToken& token : tokens->tokens()) {
+      if (!token.special && !token.control) continue;
+      if (controls.size() <= size_t(token.id)) controls.resize(size_t(token.id) + 1);
+      controls[size_t(token.id)] = true;
+    }
+}
 
 std::unique_ptr<Workspace> WorkspacePool::take() {
   {
@@ -183,12 +251,12 @@ Tokenizer Tokenizer::from_siglip(std::string_view spiece_model, const std::strin
 const std::vector<std::string>& Tokenizer::warnings() const { return rules_->warnings; }
 
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  const std::string input = checked_input(text);
-  Pieces all = pieces_of(input, true);
-  cut(*rules_, all, options.parse_special);
-  const std::vector<uint32_t> before = code_points_before(input);
+  const Input input = checked_input(text, options);
+  Pieces all = pieces_of(input.text, true);
+  cut(*rules_, all, options.parse_special, input.user);
+  const std::vector<uint32_t> before = code_points_before(input.text);
   Encoding encoding;
-  each_token(*rules_, all, [&](const Piece& piece, const Token& token) {
+  each_token(*rules_, all, input.user, [&](const Piece& piece, const Token& token) {
     encoding.ids.push_back(token.id);
     const bool unknown = rules_->unigram && token.id == rules_->unigram->unknown();
     const std::string_view text = all.of(piece).substr(token.begin, token.end - token.begin);
@@ -203,13 +271,15 @@ Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) 
 
 std::vector<int64_t> Tokenizer::encode_ids(std::string_view text,
                                            const EncodeOptions& options) const {
-  Pieces all = pieces_of(checked_input(text), rules_->needs_origins);
-  cut(*rules_, all, options.parse_special);
+  Input input = checked_input(text, options);
+  Pieces all = pieces_of(std::move(input.text), rules_->needs_origins || !input.user.empty());
+  cut(*rules_, all, options.parse_special, input.user);
   std::vector<int64_t> ids;
   ids.reserve(all.text.size() / 3);
   for (auto step = rules_->post_steps.rbegin(); step != rules_->post_steps.rend(); ++step)
     if (options.add_special) ids.insert(ids.end(), step->before.begin(), step->before.end());
-  each_token(*rules_, all, [&](const Piece&, const Token& token) { ids.push_back(token.id); });
+  each_token(*rules_, all, input.user,
+             [&](const Piece&, const Token& token) { ids.push_back(token.id); });
   for (const PostStep& step : rules_->post_steps)
     if (options.add_special && adds_end(step, options, ids))
       ids.insert(ids.end(), step.after.begin(), step.after.end());

@@ -8,6 +8,13 @@
 #include "wick/base/error.h"
 
 namespace wick::tokenization {
+namespace {
+
+bool has(const std::vector<bool>* tokens, int32_t id) {
+  return tokens && size_t(id) < tokens->size() && (*tokens)[size_t(id)];
+}
+
+}  // namespace
 
 Unigram::Unigram(Precision precision) : single_(precision == Precision::kSingle) {
   byte_tokens_.fill(-1);
@@ -34,7 +41,8 @@ void Unigram::set_byte_tokens(const Vocabulary& vocabulary) {
 }
 
 /// The best split of the word's first bytes, for each end of a character.
-void Unigram::find_best(std::string_view word, std::vector<BestEnd>& best) const {
+void Unigram::find_best(std::string_view word, const std::vector<bool>* without,
+                        std::vector<BestEnd>& best) const {
   best.assign(word.size() + 1, BestEnd());
   for (size_t begin = 0; begin < word.size();) {
     const double before = best[begin].score;
@@ -45,6 +53,7 @@ void Unigram::find_best(std::string_view word, std::vector<BestEnd>& best) const
     const size_t character = character_length(word[begin]);
     bool is_token = false;
     trie_.walk(word.substr(begin), [&](size_t length, int32_t id) {
+      if (has(without, id)) return;
       is_token = is_token || length == character;
       offer(length, id, rounded(scores_[size_t(id)] + before));
     });
@@ -58,8 +67,8 @@ void Unigram::find_best(std::string_view word, std::vector<BestEnd>& best) const
 }
 
 void Unigram::encode(std::string_view word, const Vocabulary& vocabulary, Workspace& workspace,
-                     std::vector<Token>& to) const {
-  find_best(word, workspace.best);
+                     std::vector<Token>& to, const std::vector<bool>* without) const {
+  find_best(word, without, workspace.best);
   std::vector<Token>& path = workspace.path;  // from the end to the start
   path.clear();
   for (uint32_t end = uint32_t(word.size()); end > 0;) {
@@ -72,17 +81,17 @@ void Unigram::encode(std::string_view word, const Vocabulary& vocabulary, Worksp
   }
   const size_t first = to.size();
   for (auto token = path.rbegin(); token != path.rend(); ++token)
-    add_token(word, vocabulary, *token, to);
+    add_token(word, vocabulary, *token, without, to);
   if (left_out_ > 0 && to.size() - first >= left_out_)
     to.erase(to.begin() + ptrdiff_t(first), to.begin() + ptrdiff_t(first + left_out_));
 }
 
 /// Adds a token of the path. Unknown characters may spell a token that words are not split into.
 void Unigram::add_token(std::string_view word, const Vocabulary& vocabulary, Token token,
-                        std::vector<Token>& to) const {
+                        const std::vector<bool>* without, std::vector<Token>& to) const {
   if (token.id != unknown_) return to.push_back(token);
   const std::string_view text = word.substr(token.begin, token.end - token.begin);
-  if (const int32_t id = vocabulary.find(text); id >= 0)
+  if (const int32_t id = vocabulary.find(text); id >= 0 && !has(without, id))
     return to.push_back({id, token.begin, token.end});
   const bool has_bytes = std::all_of(text.begin(), text.end(),
                                      [&](char byte) { return byte_tokens_[uint8_t(byte)] >= 0; });

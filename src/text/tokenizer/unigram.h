@@ -35,15 +35,17 @@ class Unigram {
 
   /// Appends the word's tokens, unknown characters in a row as one. Time: the length of the word
   /// times the length of the longest token.
+  /// without: by id, tokens that it does not become, but for unknown characters; nullptr: any.
   /// Errors: kUnsupported for an unknown character without a token.
   void encode(std::string_view word, const Vocabulary& vocabulary, Workspace& workspace,
-              std::vector<Token>& to) const;
+              std::vector<Token>& to, const std::vector<bool>* without = nullptr) const;
 
  private:
-  void find_best(std::string_view word, std::vector<BestEnd>& best) const;
+  void find_best(std::string_view word, const std::vector<bool>* without,
+                 std::vector<BestEnd>& best) const;
   double rounded(double sum) const { return single_ ? double(float(sum)) : sum; }
   void add_token(std::string_view word, const Vocabulary& vocabulary, Token token,
-                 std::vector<Token>& to) const;
+                 const std::vector<bool>* without, std::vector<Token>& to) const;
 
   Trie trie_;  // of ids
   std::vector<double> scores_;
