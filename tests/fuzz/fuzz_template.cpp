@@ -17,12 +17,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
     limits.max_steps = 20'000;
     limits.max_bytes = 1 << 20;
     limits.now = [] { return std::chrono::system_clock::time_point(); };
-    wick::render_chat(chat_template,
-                      {{"system", "Be brief."},
-                       {"user", "Hello <b>\n\"w\xc3\xb6rld\""},
-                       {"assistant", ""},
-                       {"user", "More"}},
-                      options, limits);
+    const wick::MarkedText text = wick::render_chat_marked(chat_template,
+                                                           {{"system", "Be brief."},
+                                                            {"user", "Hello <b>\n\"w\xc3\xb6rld\""},
+                                                            {"assistant", ""},
+                                                            {"user", "More"}},
+                                                           options, limits);
+    int64_t last = -1;
+    for (const wick::ByteRange& part : text.user) {
+      if (part.begin <= last || part.end <= part.begin) __builtin_trap();
+      last = part.end;
+    }
+    if (last > int64_t(text.text.size())) __builtin_trap();
   });
   return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "wick/base/export.h"
 #include "wick/base/settings.h"
+#include "wick/text/marked_text.h"
 
 namespace wick {
 
@@ -21,6 +22,9 @@ struct RenderOptions {
   /// The time that strftime_now formats, in the local time zone; by default the system's clock.
   std::function<std::chrono::system_clock::time_point()> now;
 };
+
+struct ChatMessage;
+struct ChatOptions;
 
 /// A template that renders a conversation as the text that a model was trained on. Renders as
 /// Python's jinja2 3.1 set up as HuggingFace transformers does: an immutable sandbox, trim_blocks,
@@ -43,7 +47,19 @@ class WICK_API ChatTemplate {
   /// and more steps, bytes or recursion than allowed.
   std::string render(const Settings& variables, const RenderOptions& options = {}) const;
 
+  /// render, with the parts of the text that come from users: from the strings in the variables
+  /// messages, tools and documents, keys included. A part keeps its mark through all operations
+  /// that copy characters or write others in their place: concatenation, slices, methods such as
+  /// strip and upper, filters such as replace and tojson. Text of the template that joins such
+  /// parts, or replaces some, has no mark, nor have the other variables, which the program sets.
+  ///
+  /// The role of a message has no mark if it consists of ASCII letters, digits, "_" and "-":
+  /// templates write tokens with it, such as <|user|>. Whoever chooses it chooses who speaks.
+  MarkedText render_marked(const Settings& variables, const RenderOptions& options = {}) const;
+
  private:
+  friend MarkedText render_chat_marked(const ChatTemplate&, const std::vector<ChatMessage>&,
+                                       const ChatOptions&, const RenderOptions&);
   struct Parsed;
   std::shared_ptr<const Parsed> parsed_;
 };
@@ -55,7 +71,7 @@ struct ChatMessage {
   std::string role;  // "system", "user", "assistant", "tool"
   std::string content;
   Settings more = {};  // further fields, such as tool_calls
-  /// Stand before the content, for a model that reads images.
+  /// Stand before the content, for a model that reads images: see ChatOptions::image_token.
   std::vector<std::shared_ptr<const Image>> images = {};
 
   /// As templates read it: a dict of role, content and the further fields.
@@ -70,6 +86,8 @@ struct ChatOptions {
   Setting::List tools = {};
   /// Further variables, such as enable_thinking.
   Settings more = {};
+  /// The text of a token, which stands once for each image of a message before its content.
+  std::string image_token = {};
 };
 
 /// Renders a conversation. Errors: as ChatTemplate::render.
@@ -77,5 +95,11 @@ WICK_API std::string render_chat(const ChatTemplate& chat_template,
                                  const std::vector<ChatMessage>& messages,
                                  const ChatOptions& options = {},
                                  const RenderOptions& render_options = {});
+/// render_chat, with the parts of the text that come from users, as ChatTemplate::render_marked has
+/// them. The text of image_token has no mark.
+WICK_API MarkedText render_chat_marked(const ChatTemplate& chat_template,
+                                       const std::vector<ChatMessage>& messages,
+                                       const ChatOptions& options = {},
+                                       const RenderOptions& render_options = {});
 
 }  // namespace wick

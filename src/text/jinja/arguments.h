@@ -6,7 +6,7 @@ namespace wick::jinja {
 
 struct Arguments {
   Items positional;
-  std::vector<std::pair<std::string, Value>> named;
+  std::vector<std::pair<MarkedString, Value>> named;
 };
 
 /// The parameters of a built-in function.

@@ -182,9 +182,9 @@ Value get_item(Interpreter& in, const Value& value, const Value& key) {
     if (auto found = find_attribute(in, value, key.text()->bytes)) return std::move(*found);
     return no_attribute(value, key.text()->bytes);
   }
-  std::string text;
+  MarkedString text;
   append_repr(in.meter, text, key);
-  return make_undefined(value.type_name() + " object has no element " + text);
+  return make_undefined(value.type_name() + " object has no element " + text.bytes());
 }
 
 }  // namespace wick::jinja

@@ -35,7 +35,7 @@ class Function final : public Object {
   Function(Meter* meter, std::string name, Run run, int depth = 1)
       : Object(meter, depth), name_(std::move(name)), run_(std::move(run)) {}
   std::string type_name() const override { return "function"; }
-  void append_repr(Meter&, std::string& to) const override { to += "<function " + name_ + ">"; }
+  void append_repr(Meter&, MarkedString& to) const override { to += "<function " + name_ + ">"; }
   bool is_callable() const override { return true; }
   Value call(Interpreter& interpreter, Arguments&& arguments) override {
     return run_(interpreter, std::move(arguments));

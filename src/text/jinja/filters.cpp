@@ -46,7 +46,7 @@ AttributeReader::AttributeReader(Interpreter& interpreter, const Value& path, Va
     bool is_number = !part.empty();
     for (size_t at = 0; at < part.size();) is_number &= is_digit(next_code_point(part, at));
     const auto index = is_number ? parse_integer(meter, part, 10) : std::nullopt;
-    keys_.push_back(index ? Value(*index) : make_text(meter, std::string(part)));
+    keys_.push_back(index ? Value(*index) : make_unmarked(meter, std::string(part)));
   }
 }
 
@@ -62,7 +62,7 @@ Value AttributeReader::operator()(const Value& item) const {
 Value without_case(Meter& meter, const Value& value, const Value& case_sensitive) {
   const bool keeps_case = !case_sensitive.is_missing() && case_sensitive.is_true();
   if (keeps_case || !value.text()) return value;
-  return make_text(meter, to_lower(value.text()->bytes));
+  return make_unmarked(meter, to_lower(value.text()->bytes));
 }
 
 }  // namespace wick::jinja

@@ -29,15 +29,17 @@ int64_t read_count(const Meter& meter, std::string_view text, size_t& at) {
 class PercentFormatter {
  public:
   PercentFormatter(Meter& meter, const Value& text, const Value& values)
-      : meter_(meter), text_(text.text()->bytes), markup_(text.text()->markup), values_(values) {}
+      : meter_(meter),
+        view_(*text.text()),
+        text_(text.text()->bytes),
+        markup_(text.text()->markup),
+        values_(values) {}
 
   Value run() {
     for (size_t at = 0; at < text_.size();) {
-      if (text_[at] != '%') {
-        out_ += text_[at++];
-        continue;
-      }
-      at = convert(at + 1);
+      const size_t percent = std::min(text_.find('%', at), text_.size());
+      out_ += view_.substr(at, percent - at);
+      at = percent == text_.size() ? percent : convert(percent + 1);
     }
     // An object with items may have more than the text asks for.
     const bool has_items = values_.is_list() || values_.dict() || values_.undefined() ||
@@ -64,7 +66,7 @@ class PercentFormatter {
   /// Writes the conversion whose "%" is before `at`; returns the byte after it.
   size_t convert(size_t at) {
     if (at_or_fail(at) == '%') {
-      out_ += '%';
+      out_ += view_.substr(at, 1);
       return at + 1;
     }
     FormatSpec spec;
@@ -92,8 +94,8 @@ class PercentFormatter {
     spec.type = text_[at++];
     const Value value = keyed.is_missing() ? next_value() : keyed;
     spec.align = left ? '<' : '>';
-    const std::string written = converted(value, spec, zero && !left);
-    meter_.check_room(out_.size() + written.size());
+    const MarkedString written = converted(value, spec, zero && !left);
+    meter_.check_room(out_.memory() + written.memory());
     meter_.step_bytes(written.size());
     out_ += written;
     return at;
@@ -126,7 +128,7 @@ class PercentFormatter {
     return size;
   }
 
-  std::string converted(const Value& value, FormatSpec spec, bool zero) {
+  MarkedString converted(const Value& value, FormatSpec spec, bool zero) {
     const auto fill_zeros = [&] {
       if (!zero) return;
       spec.align = '=';
@@ -136,7 +138,7 @@ class PercentFormatter {
       case 's':
       case 'r':
       case 'a': {
-        std::string text;
+        MarkedString text;
         if (spec.type == 's')
           append_str(meter_, text, markup_ ? escape(meter_, value) : value);
         else
@@ -156,7 +158,7 @@ class PercentFormatter {
         const bool is_decimal = spec.type == 'd' || spec.type == 'i' || spec.type == 'u';
         if (is_decimal) spec.type = 'd';
         fill_zeros();
-        return integer(value, spec, is_decimal);
+        return MarkedString::unmarked(integer(value, spec, is_decimal));
       }
       case 'e':
       case 'E':
@@ -168,7 +170,7 @@ class PercentFormatter {
         const auto x = real_of(value);
         if (!x) meter_.fail("must be real number, not ", value.type_name());
         fill_zeros();
-        return format_number(meter_, *x, spec);
+        return MarkedString::unmarked(format_number(meter_, *x, spec));
       }
       default:
         meter_.fail("unsupported format character '", std::string(1, spec.type), "'");
@@ -192,30 +194,34 @@ class PercentFormatter {
     const size_t sign = all.find_first_not_of("+- ");
     const size_t prefix =
         sign + (all.size() > sign + 1 && spec.is_alternate && !is_decimal ? 2 : 0);
+    const auto with_zeros = [&](const std::string& text, int64_t width) {
+      return padded(meter_, MarkedView::unmarked(text), width, Align::kRight, "0").bytes();
+    };
     const std::string padded_digits =
-        all.substr(0, prefix) + padded(meter_, all.substr(prefix), digits, Align::kRight, "0");
-    if (spec.align != '=') return format_text(meter_, padded_digits, spec);
-    return padded_digits.substr(0, prefix) + padded(meter_, padded_digits.substr(prefix),
-                                                    spec.width - int64_t(prefix), Align::kRight,
-                                                    "0");
+        all.substr(0, prefix) + with_zeros(all.substr(prefix), digits);
+    if (spec.align != '=')
+      return format_text(meter_, MarkedView::unmarked(padded_digits), spec).bytes();
+    return padded_digits.substr(0, prefix) +
+           with_zeros(padded_digits.substr(prefix), spec.width - int64_t(prefix));
   }
 
-  std::string character(const Value& value) {
-    if (value.text() && value.text()->length == 1) return value.text()->bytes;
+  MarkedString character(const Value& value) {
+    if (value.text() && value.text()->length == 1) return MarkedString(*value.text());
     const auto code = value.index();
     if (!code) meter_.fail("%c requires an int or a single character");
     if (*code < 0 || *code > 0x10ffff) meter_.fail("%c arg not in range(0x110000)");
     if (0xd800 <= *code && *code < 0xe000) meter_.refuse("a surrogate in a string");
     std::string text;
     append_code_point(text, char32_t(*code));
-    return text;
+    return MarkedString::marked(text);  // numbers have no marks, and any text can be spelled so
   }
 
   Meter& meter_;
+  const MarkedView view_;
   const std::string_view text_;
   const bool markup_;
   const Value& values_;
-  std::string out_;
+  MarkedString out_;
   size_t next_ = 0;
 };
 
@@ -226,19 +232,22 @@ class FieldFormatter {
       : in_(in), meter_(in.meter), markup_(text.text()->markup), arguments_(arguments) {}
 
   /// levels: how deeply fields may nest in specifications.
-  std::string run(std::string_view text, int levels) {
-    std::string out;
+  MarkedString run(const MarkedView& view, int levels) {
+    const std::string_view text = view.bytes();
+    MarkedString out;
     for (size_t at = 0; at < text.size();) {
-      const char c = text[at++];
-      if (c != '{' && c != '}')
-        out += c;
-      else if (at < text.size() && text[at] == c)
-        out += text[at++];
+      const size_t brace = std::min(text.find_first_of("{}", at), text.size());
+      out += view.substr(at, brace - at);
+      if (brace == text.size()) break;
+      const char c = text[brace];
+      at = brace + 1;
+      if (at < text.size() && text[at] == c)
+        out += view.substr(at++, 1);
       else if (c == '}')
         meter_.fail("single '}' encountered in format string");
       else {
-        const std::string written = field(text, at, levels);
-        meter_.check_room(out.size() + written.size());
+        const MarkedString written = field(view, at, levels);
+        meter_.check_room(out.memory() + written.memory());
         meter_.step_bytes(written.size());
         out += written;
       }
@@ -248,7 +257,8 @@ class FieldFormatter {
 
  private:
   /// Writes the field whose "{" is before `at`, which moves to the byte after it.
-  std::string field(std::string_view text, size_t& at, int levels) {
+  MarkedString field(const MarkedView& view, size_t& at, int levels) {
+    const std::string_view text = view.bytes();
     if (levels == 0) meter_.fail("max string recursion exceeded");
     meter_.step();
     const size_t start = at;
@@ -273,19 +283,20 @@ class FieldFormatter {
       if (conversion_end != mark + 2) meter_.fail("unmatched '{' in format spec");
       value = conversion(value, text[mark + 1]);
     }
-    const std::string spec =
-        colon == text.npos ? "" : run(text.substr(colon + 1, end - colon - 1), levels - 1);
-    std::string written = format_value(value, spec);
+    const MarkedString spec = colon == text.npos
+                                  ? MarkedString()
+                                  : run(view.substr(colon + 1, end - colon - 1), levels - 1);
+    // A specification may have any character to fill with.
+    MarkedString written = marked_like(format_value(value, spec.bytes()), spec);
     if (!markup_) return written;
-    return escape(meter_,
-                  make_text(meter_, std::move(written), value.text() && value.text()->markup))
-        .text()
-        ->bytes;
+    const Value escaped =
+        escape(meter_, make_text(meter_, std::move(written), value.text() && value.text()->markup));
+    return MarkedString(*escaped.text());
   }
 
   Value conversion(const Value& value, char kind) {
     if (kind == 's') return str(meter_, value);
-    std::string text;
+    MarkedString text;
     append_repr(meter_, text, value);
     if (kind == 'a') return make_text(meter_, ascii_only(text));
     if (kind != 'r') meter_.fail("unknown conversion specifier ", std::string(1, kind));
@@ -308,8 +319,9 @@ class FieldFormatter {
         if (key.empty()) meter_.fail("empty attribute in format string");
         size_t digits = 0;
         const int64_t index = read_count(meter_, key, digits);
-        value = get_item(in_, value,
-                         digits == key.size() ? Value(index) : make_text(meter_, std::string(key)));
+        value =
+            get_item(in_, value,
+                     digits == key.size() ? Value(index) : make_unmarked(meter_, std::string(key)));
         at = end + 1;
       } else
         meter_.fail("only '.' or '[' may follow ']' in format field specifier");
@@ -339,23 +351,23 @@ class FieldFormatter {
     return arguments_.positional[size_t(index)];
   }
 
-  std::string format_value(const Value& value, const std::string& text) {
+  MarkedString format_value(const Value& value, const std::string& text) {
     if (text.empty() || !(value.text() || value.is_number())) {
       if (!text.empty())
         meter_.fail("unsupported format string passed to ", value.type_name(), ".__format__");
-      std::string out;
+      MarkedString out;
       append_str(meter_, out, value);
       return out;
     }
     const FormatSpec spec = parse_spec(text, value.is_number());
     if (!value.text()) {
       if (spec.type == 'c') meter_.refuse("format code 'c'");
-      return format_number(meter_, value, spec);
+      return MarkedString::unmarked(format_number(meter_, value, spec));
     }
     const bool is_valid = (spec.type == 0 || spec.type == 's') && spec.sign == '-' &&
                           !spec.is_alternate && spec.align != '=' && !spec.grouping;
     if (!is_valid) meter_.fail("invalid format specifier '", text, "' for a string");
-    return format_text(meter_, value.text()->bytes, spec);
+    return format_text(meter_, *value.text(), spec);
   }
 
   FormatSpec parse_spec(std::string_view text, bool is_number) {
@@ -414,7 +426,7 @@ Value percent_format(Meter& meter, const Value& text, const Value& values) {
 
 Value format_fields(Interpreter& interpreter, const Value& text, const Arguments& arguments) {
   interpreter.meter.step_bytes(text.text()->bytes.size());
-  std::string out = FieldFormatter(interpreter, text, arguments).run(text.text()->bytes, 2);
+  MarkedString out = FieldFormatter(interpreter, text, arguments).run(*text.text(), 2);
   return make_text(interpreter.meter, std::move(out), text.text()->markup);
 }
 

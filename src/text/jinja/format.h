@@ -23,6 +23,6 @@ struct FormatSpec {
 /// A number by one of the types d x X o b e E f F g G %. Errors: Python's.
 std::string format_number(Meter& meter, const Value& value, const FormatSpec& spec);
 /// The text in a field of the spec's width.
-std::string format_text(Meter& meter, const std::string& text, const FormatSpec& spec);
+MarkedString format_text(Meter& meter, const MarkedView& text, const FormatSpec& spec);
 
 }  // namespace wick::jinja

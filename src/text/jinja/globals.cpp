@@ -36,7 +36,7 @@ Entries dict_entries(Interpreter& in, Arguments&& arguments) {
     }
   }
   for (auto& [name, value] : arguments.named)
-    entries.emplace_back(make_text(meter, name), std::move(value));
+    entries.emplace_back(make_text(meter, std::move(name)), std::move(value));
   return entries;
 }
 
@@ -64,9 +64,11 @@ class DictType final : public Object {
 Value make_namespace(Interpreter& in, Arguments&& arguments) {
   // A dict first, so that repeated names are dropped.
   const Value dict = make_dict(in.meter, dict_entries(in, std::move(arguments)));
-  std::vector<std::pair<std::string, Value>> attributes;
-  for (const auto& [key, value] : dict.dict()->entries)
-    attributes.emplace_back(str(in.meter, key).text()->bytes, value);
+  std::vector<std::pair<MarkedString, Value>> attributes;
+  for (const auto& [key, value] : dict.dict()->entries) {
+    attributes.emplace_back(MarkedString(), value);
+    append_str(in.meter, attributes.back().first, key);
+  }
   return in.make_namespace(std::move(attributes));
 }
 
@@ -111,7 +113,7 @@ Value strftime_now(Interpreter& in, Arguments&& arguments) {
   std::tm local{};
   localtime_r(&seconds, &local);
   in.meter.step_bytes(translated.size());
-  if (translated.empty()) return make_text(in.meter, "");
+  if (translated.empty()) return make_unmarked(in.meter, "");
   // The space avoids the length 0 of an empty result, which also means that the buffer is short.
   translated += ' ';
   const size_t most = 256 * translated.size() + 1024;
@@ -120,7 +122,8 @@ Value strftime_now(Interpreter& in, Arguments&& arguments) {
   const size_t size = std::strftime(text.data(), text.size(), translated.c_str(), &local);
   if (size == 0) in.meter.refuse("strftime_now: the result is too long");
   text.resize(size - 1);
-  return make_text(in.meter, std::move(text));
+  return make_text(in.meter,
+                   marked_like(MarkedString::unmarked(std::move(text)), *given[0].text()));
 }
 
 }  // namespace

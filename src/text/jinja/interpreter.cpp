@@ -22,9 +22,9 @@ Interpreter::~Interpreter() {
   for (const auto& space : namespaces_) space->clear();
 }
 
-std::string Interpreter::render() {
+MarkedString Interpreter::render() {
   Activation activation(meter, nullptr, tree_.slots);
-  std::string output;
+  MarkedString output;
   frame_ = &activation;
   output_ = &output;
   enter(tree_.scope);
@@ -107,7 +107,7 @@ Value Interpreter::evaluate(const Expression& node) {
   for (size_t i = 0; i < node.children.size() && node.kind != ExpressionKind::kConcat; i++)
     if (node.children[i]) operands[i] = evaluate(*node.children[i]);
   if (node.kind == ExpressionKind::kConcat) {
-    std::string text;
+    MarkedString text;
     for (const Value& part : evaluate_all(node.children)) append_str(meter, text, part);
     return make_text(meter, std::move(text));
   }
@@ -166,7 +166,7 @@ Arguments Interpreter::evaluate_arguments(const CallArguments& nodes) {
   Arguments arguments;
   arguments.positional = evaluate_all(nodes.positional);
   for (const auto& [name, value] : nodes.named)
-    arguments.named.emplace_back(name, evaluate(*value));
+    arguments.named.emplace_back(MarkedString::unmarked(name), evaluate(*value));
   if (nodes.more_positional)
     for (Value& item : collect(meter, evaluate(*nodes.more_positional)))
       arguments.positional.push_back(std::move(item));
@@ -179,7 +179,7 @@ Arguments Interpreter::evaluate_arguments(const CallArguments& nodes) {
       for (const auto& [name, expression] : nodes.named)
         if (name == key.text()->bytes)
           meter.fail("multiple values for keyword argument '", name, "'");
-      arguments.named.emplace_back(key.text()->bytes, value);
+      arguments.named.emplace_back(MarkedString(*key.text()), value);
     }
   }
   return arguments;
@@ -188,7 +188,7 @@ Arguments Interpreter::evaluate_arguments(const CallArguments& nodes) {
 Value Interpreter::evaluate_call(const Expression& node, const Value& caller) {
   const Value callee = evaluate(*node.children[0]);
   Arguments arguments = evaluate_arguments(node.arguments);
-  if (!caller.is_missing()) arguments.named.emplace_back("caller", caller);
+  if (!caller.is_missing()) arguments.named.emplace_back(MarkedString::unmarked("caller"), caller);
   meter.place = node.place;
   return call(callee, std::move(arguments));
 }
@@ -204,9 +204,9 @@ Value Object::call(Interpreter& interpreter, Arguments&&) {
   interpreter.meter.fail("'", type_name(), "' object is not callable");
 }
 
-Value Interpreter::make_namespace(std::vector<std::pair<std::string, Value>> attributes) {
+Value Interpreter::make_namespace(std::vector<std::pair<MarkedString, Value>> attributes) {
   const auto space = std::make_shared<Namespace>(meter);
-  for (auto& [name, value] : attributes) space->set(meter, name, std::move(value));
+  for (auto& [name, value] : attributes) space->set(meter, std::move(name), std::move(value));
   namespaces_.push_back(space);
   return space;
 }

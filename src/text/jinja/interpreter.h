@@ -32,7 +32,7 @@ class Interpreter {
   /// variables: a dict.
   Interpreter(const Template& tree, Meter& meter, Value variables, Clock now);
   ~Interpreter();
-  std::string render();
+  MarkedString render();
 
   Value evaluate(const Expression& expression);
   Value call(const Value& callee, Arguments&& arguments);
@@ -40,7 +40,7 @@ class Interpreter {
   Value call_macro(const MacroDefinition& macro, Activation* closure, Arguments&& arguments);
   /// The text of a recursive loop over other items.
   Value call_loop(const For& loop, Activation* closure, const Value& items, int64_t depth);
-  Value make_namespace(std::vector<std::pair<std::string, Value>> attributes);
+  Value make_namespace(std::vector<std::pair<MarkedString, Value>> attributes);
 
   Meter& meter;
   const Clock now;
@@ -92,7 +92,7 @@ class Interpreter {
   const Template& tree_;
   const Value variables_;
   Activation* frame_ = nullptr;  // of the function that runs
-  std::string* output_ = nullptr;
+  MarkedString* output_ = nullptr;
   Value block_text_;  // the input of a block's filter
   std::vector<std::unique_ptr<Activation>> kept_;
   std::vector<std::shared_ptr<Namespace>> namespaces_;

@@ -2,6 +2,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "text/jinja/unicode.h"
 
@@ -102,74 +103,84 @@ char ascii_lower(char c) { return 'A' <= c && c <= 'Z' ? char(c + 32) : c; }
 
 /// Applies write(out, code, start, end) to each code point.
 template <class F>
-std::string map_code_points(std::string_view text, const F& write) {
+std::string map_code_points(std::string_view text, Places* places, const F& write) {
   std::string out;
   out.reserve(text.size());
+  if (places) places->assign(text.size() + 1, 0);
   for (size_t at = 0; at < text.size();) {
     const size_t start = at;
     const char32_t code = next_code_point(text, at);
     write(out, code, start, at);
+    if (places) (*places)[at] = out.size();
+  }
+  return out;
+}
+
+/// Applies change(byte) to each byte of ASCII.
+std::string map_ascii(std::string_view text, Places* places, char (*change)(char)) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), change);
+  if (places) {
+    places->resize(text.size() + 1);
+    std::iota(places->begin(), places->end(), size_t(0));
   }
   return out;
 }
 
 }  // namespace
 
-std::string to_upper(std::string_view text) {
-  if (is_ascii(text)) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), ascii_upper);
-    return out;
-  }
-  return map_code_points(
-      text, [](std::string& out, char32_t code, size_t, size_t) { append_upper(out, code); });
+std::string to_upper(std::string_view text, Places* places) {
+  if (is_ascii(text)) return map_ascii(text, places, ascii_upper);
+  return map_code_points(text, places, [](std::string& out, char32_t code, size_t, size_t) {
+    append_upper(out, code);
+  });
 }
 
-std::string to_lower(std::string_view text) {
-  if (is_ascii(text)) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), ascii_lower);
-    return out;
-  }
-  return map_code_points(text, [&](std::string& out, char32_t, size_t start, size_t end) {
+std::string to_lower(std::string_view text, Places* places) {
+  if (is_ascii(text)) return map_ascii(text, places, ascii_lower);
+  return map_code_points(text, places, [&](std::string& out, char32_t, size_t start, size_t end) {
     append_lower(out, text, start, end);
   });
 }
 
-std::string to_title(std::string_view text) {
+std::string to_title(std::string_view text, Places* places) {
   bool in_word = false;
-  return map_code_points(text, [&](std::string& out, char32_t code, size_t start, size_t end) {
-    if (in_word)
-      append_lower(out, text, start, end);
-    else
-      append_title(out, code);
-    in_word = is_cased(code);
-  });
+  return map_code_points(text, places,
+                         [&](std::string& out, char32_t code, size_t start, size_t end) {
+                           if (in_word)
+                             append_lower(out, text, start, end);
+                           else
+                             append_title(out, code);
+                           in_word = is_cased(code);
+                         });
 }
 
-std::string to_capitalized(std::string_view text) {
-  return map_code_points(text, [&](std::string& out, char32_t code, size_t start, size_t end) {
-    if (start > 0)
-      append_lower(out, text, start, end);
-    else
-      append_title(out, code);
-  });
+std::string to_capitalized(std::string_view text, Places* places) {
+  return map_code_points(text, places,
+                         [&](std::string& out, char32_t code, size_t start, size_t end) {
+                           if (start > 0)
+                             append_lower(out, text, start, end);
+                           else
+                             append_title(out, code);
+                         });
 }
 
-std::string to_swapped_case(std::string_view text) {
-  return map_code_points(text, [&](std::string& out, char32_t code, size_t start, size_t end) {
-    if (is_upper(code))
-      append_lower(out, text, start, end);
-    else if (is_lower(code))
-      append_upper(out, code);
-    else
-      append_code_point(out, code);
-  });
+std::string to_swapped_case(std::string_view text, Places* places) {
+  return map_code_points(text, places,
+                         [&](std::string& out, char32_t code, size_t start, size_t end) {
+                           if (is_upper(code))
+                             append_lower(out, text, start, end);
+                           else if (is_lower(code))
+                             append_upper(out, code);
+                           else
+                             append_code_point(out, code);
+                         });
 }
 
-std::string to_folded_case(std::string_view text) {
-  return map_code_points(
-      text, [](std::string& out, char32_t code, size_t, size_t) { append_folded(out, code); });
+std::string to_folded_case(std::string_view text, Places* places) {
+  return map_code_points(text, places, [](std::string& out, char32_t code, size_t, size_t) {
+    append_folded(out, code);
+  });
 }
 
 }  // namespace wick::jinja

@@ -102,7 +102,7 @@ Value sort(Interpreter& in, const Value& input, const Items& arguments) {
     for (bool more = true; more;) {
       const size_t comma = rest.find(',');
       more = comma != rest.npos;
-      readers.emplace_back(in, make_text(meter, std::string(rest.substr(0, comma))));
+      readers.emplace_back(in, make_unmarked(meter, std::string(rest.substr(0, comma))));
       if (more) rest.remove_prefix(comma + 1);
     }
   } else

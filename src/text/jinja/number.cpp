@@ -129,10 +129,11 @@ Value repeat(Meter& meter, const Value& value, int64_t count) {
   if (const Text* text = value.text()) {
     const int64_t size = text->bytes.empty() ? 0 : count;
     meter.check_room(size, text->bytes.size());
-    std::string bytes;
-    bytes.reserve(size_t(size) * text->bytes.size());
-    for (int64_t i = 0; i < size; i++) bytes += text->bytes;
-    return make_text(meter, std::move(bytes), text->markup);
+    meter.check_room(size, text->marks.memory());
+    MarkedString string;
+    string.reserve(size_t(size) * text->bytes.size());
+    for (int64_t i = 0; i < size; i++) string += *text;
+    return make_text(meter, std::move(string), text->markup);
   }
   const Sequence& sequence = *value.sequence();
   const int64_t size = sequence.items.empty() ? 0 : count;
@@ -158,11 +159,13 @@ Value join_texts(Meter& meter, const Value& lhs, const Value& rhs) {
   const bool markup = lhs.text()->markup || rhs.text()->markup;
   const Value left = markup ? escape(meter, lhs) : lhs;
   const Value right = markup ? escape(meter, rhs) : rhs;
-  const std::string &head = left.text()->bytes, &tail = right.text()->bytes;
+  const MarkedView head = *left.text(), tail = *right.text();
   meter.check_room(head.size() + tail.size());
-  std::string bytes;
-  bytes.reserve(head.size() + tail.size());
-  return make_text(meter, bytes.append(head).append(tail), markup);
+  MarkedString string;
+  string.reserve(head.size() + tail.size());
+  string += head;
+  string += tail;
+  return make_text(meter, std::move(string), markup);
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ std::string laid_out(Meter& meter, const std::string& sign, std::string digits,
     FormatSpec field = spec;
     field.align = align;
     field.precision = -1;
-    return format_text(meter, sign + digits, field);
+    return format_text(meter, MarkedView::unmarked(sign + digits), field).bytes();
   }
   const int64_t room = spec.width - int64_t(sign.size());
   if (spec.grouping && spec.fill == "0") {
@@ -120,27 +120,28 @@ std::string laid_out(Meter& meter, const std::string& sign, std::string digits,
     while (count + (count - 1) / group + tail < width) count++;
     return sign + grouped(std::string(size_t(count - whole), '0') + digits, spec);
   }
-  return sign + padded(meter, digits, room, Align::kRight, spec.fill);
+  const auto unmarked = [](std::string_view text) { return MarkedView::unmarked(text); };
+  return sign + padded(meter, unmarked(digits), room, Align::kRight, unmarked(spec.fill)).bytes();
 }
 
 }  // namespace
 
-std::string format_text(Meter& meter, const std::string& text, const FormatSpec& spec) {
-  std::string_view shown = text;
+MarkedString format_text(Meter& meter, const MarkedView& text, const FormatSpec& spec) {
+  MarkedView shown = text;
+  const MarkedView fill = MarkedView::unmarked(spec.fill);
   if (spec.precision >= 0) {
     int64_t n = 0;
     size_t at = 0;
-    for (; at < text.size() && n < spec.precision; n++) at += character_length(text[at]);
+    for (; at < text.size() && n < spec.precision; n++) at += character_length(text.bytes()[at]);
     shown = shown.substr(0, at);
   }
   if (spec.align == '^') {
-    const int64_t room = std::max<int64_t>(0, spec.width - count_code_points(shown));
-    const std::string left =
-        padded(meter, shown, spec.width - (room - room / 2), Align::kRight, spec.fill);
-    return padded(meter, left, spec.width, Align::kLeft, spec.fill);
+    const int64_t room = std::max<int64_t>(0, spec.width - count_code_points(shown.bytes()));
+    const MarkedString left =
+        padded(meter, shown, spec.width - (room - room / 2), Align::kRight, fill);
+    return padded(meter, left, spec.width, Align::kLeft, fill);
   }
-  return padded(meter, shown, spec.width, spec.align == '>' ? Align::kRight : Align::kLeft,
-                spec.fill);
+  return padded(meter, shown, spec.width, spec.align == '>' ? Align::kRight : Align::kLeft, fill);
 }
 
 std::string format_number(Meter& meter, const Value& value, const FormatSpec& spec) {

@@ -21,7 +21,7 @@ Value method(Interpreter& interpreter, Object& self, const char* name, const F& 
 
 }  // namespace
 
-void Namespace::append_repr(Meter& meter, std::string& to) const {
+void Namespace::append_repr(Meter& meter, MarkedString& to) const {
   const Printing printing(meter, this);
   if (printing.is_inside()) {
     to += "<Namespace {...}>";
@@ -29,7 +29,9 @@ void Namespace::append_repr(Meter& meter, std::string& to) const {
   }
   to += "<Namespace {";
   for (size_t i = 0; i < attributes_.size(); i++) {
-    to += (i > 0 ? ", " : "") + quoted_text(attributes_[i].first) + ": ";
+    if (i > 0) to += ", ";
+    to += quoted_text(attributes_[i].first);
+    to += ": ";
     wick::jinja::append_repr(meter, to, attributes_[i].second);
   }
   to += "}>";
@@ -41,12 +43,13 @@ std::optional<Value> Namespace::attribute(Interpreter&, std::string_view name) {
   return attributes_[found->second].second;
 }
 
-void Namespace::set(const Meter& meter, const std::string& name, Value value) {
-  if (name.starts_with("_"))
-    meter.fail("attributes of a namespace must not start with an underscore, got '", name, "'");
-  const auto [place, is_new] = places_.emplace(name, attributes_.size());
+void Namespace::set(const Meter& meter, MarkedString name, Value value) {
+  if (name.bytes().starts_with("_"))
+    meter.fail("attributes of a namespace must not start with an underscore, got '", name.bytes(),
+               "'");
+  const auto [place, is_new] = places_.emplace(name.bytes(), attributes_.size());
   if (is_new)
-    attributes_.emplace_back(name, std::move(value));
+    attributes_.emplace_back(std::move(name), std::move(value));
   else
     attributes_[place->second].second = std::move(value);
 }
@@ -57,20 +60,23 @@ void Namespace::clear() {
   attributes_.clear();
 }
 
-void MacroObject::append_repr(Meter&, std::string& to) const {
-  to += "<Macro " + (definition_.name.empty() ? "anonymous" : quoted_text(definition_.name)) + ">";
+void MacroObject::append_repr(Meter&, MarkedString& to) const {
+  to += "<Macro " +
+        (definition_.name.empty() ? "anonymous"
+                                  : quoted_text(MarkedView::unmarked(definition_.name)).bytes()) +
+        ">";
 }
 
 std::optional<Value> MacroObject::attribute(Interpreter& interpreter, std::string_view name) {
   Meter& meter = interpreter.meter;
   if (name == "name") {
     if (definition_.name.empty()) return Value(Value::None());
-    return make_text(meter, definition_.name);
+    return make_unmarked(meter, definition_.name);
   }
   if (name == "arguments") {
     Items names;
     for (const std::string& parameter : definition_.parameters)
-      names.push_back(make_text(meter, parameter));
+      names.push_back(make_unmarked(meter, parameter));
     return make_tuple(meter, std::move(names));
   }
   if (name == "caller") return definition_.caller_slot >= 0;
@@ -138,7 +144,7 @@ Value LoopContext::neighbour(const Value& item, const char* message) const {
   return item.is_missing() ? make_undefined(message) : item;
 }
 
-void LoopContext::append_repr(Meter&, std::string& to) const {
+void LoopContext::append_repr(Meter&, MarkedString& to) const {
   to += "<LoopContext " + std::to_string(index0_ + 1) + "/" +
         std::to_string(*const_cast<LoopContext*>(this)->length()) + ">";
 }
@@ -211,7 +217,7 @@ std::optional<Value> Cycler::attribute(Interpreter& interpreter, std::string_vie
 Value Joiner::call(Interpreter& interpreter, Arguments&& arguments) {
   bind(interpreter.meter, {"joiner", "", 0}, std::move(arguments));
   if (std::exchange(is_used_, true)) return separator_;
-  return make_text(interpreter.meter, "");
+  return make_unmarked(interpreter.meter, "");
 }
 
 }  // namespace wick::jinja

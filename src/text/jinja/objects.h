@@ -13,14 +13,14 @@ class Namespace final : public Object {
  public:
   explicit Namespace(Meter& meter) : Object(&meter) {}
   std::string type_name() const override { return "Namespace"; }
-  void append_repr(Meter& meter, std::string& to) const override;
+  void append_repr(Meter& meter, MarkedString& to) const override;
   std::optional<Value> attribute(Interpreter& interpreter, std::string_view name) override;
   /// Errors: the name starts with "_".
-  void set(const Meter& meter, const std::string& name, Value value);
+  void set(const Meter& meter, MarkedString name, Value value);
   void clear();
 
  private:
-  std::vector<std::pair<std::string, Value>> attributes_;
+  std::vector<std::pair<MarkedString, Value>> attributes_;
   std::unordered_map<std::string, size_t> places_;
 };
 
@@ -29,7 +29,7 @@ class MacroObject final : public Object {
   MacroObject(Meter& meter, const MacroDefinition& definition, Activation* closure)
       : Object(&meter), definition_(definition), closure_(closure) {}
   std::string type_name() const override { return "Macro"; }
-  void append_repr(Meter& meter, std::string& to) const override;
+  void append_repr(Meter& meter, MarkedString& to) const override;
   std::optional<Value> attribute(Interpreter& interpreter, std::string_view name) override;
   bool is_callable() const override { return true; }
   Value call(Interpreter& interpreter, Arguments&& arguments) override {
@@ -53,7 +53,7 @@ class LoopContext final : public Object {
   void finish();
 
   std::string type_name() const override { return "LoopContext"; }
-  void append_repr(Meter& meter, std::string& to) const override;
+  void append_repr(Meter& meter, MarkedString& to) const override;
   std::optional<int64_t> length() override;
   std::optional<Value> attribute(Interpreter& interpreter, std::string_view name) override;
   bool is_callable() const override { return true; }

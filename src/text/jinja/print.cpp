@@ -25,14 +25,36 @@ void append_code_escape(std::string& to, char32_t code) {
   append_hex(to, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", code);
 }
 
-void append_items(Meter& meter, std::string& to, const Items& items) {
+/// The text as repr() writes it between these quotes.
+std::string escaped_in_quotes(std::string_view text, char quote) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t start = at;
+    const char32_t code = next_code_point(text, at);
+    if (code == char32_t(quote) || code == '\\')
+      (out += '\\') += char(code);
+    else if (code == '\n')
+      out += "\\n";
+    else if (code == '\r')
+      out += "\\r";
+    else if (code == '\t')
+      out += "\\t";
+    else if (is_printable(code))
+      out += text.substr(start, at - start);
+    else
+      append_code_escape(out, code);
+  }
+  return out;
+}
+
+void append_items(Meter& meter, MarkedString& to, const Items& items) {
   for (size_t i = 0; i < items.size(); i++) {
     if (i > 0) to += ", ";
     append_repr(meter, to, items[i]);
   }
 }
 
-void append_container(Meter& meter, std::string& to, const Value& value) {
+void append_container(Meter& meter, MarkedString& to, const Value& value) {
   const Printing printing(meter, value.identity());
   const bool is_inside = printing.is_inside();
   if (const Sequence* sequence = value.sequence()) {
@@ -70,6 +92,7 @@ class Dumper {
     if (const Text* text = value.text()) {
       meter_.step_bytes(text->bytes.size());
       json_.string(text->bytes);
+      mark(*text, json_.text().size());
     } else if (const Sequence* sequence = value.sequence()) {
       write_list(*sequence);
     } else if (const Dict* dict = value.dict()) {
@@ -81,7 +104,7 @@ class Dumper {
     }
   }
 
-  const std::string& text() const { return json_.text(); }
+  MarkedString text() const { return {json_.text(), marks_}; }
 
  private:
   static JsonLayout layout_of(const JsonOptions& options) {
@@ -141,43 +164,63 @@ class Dumper {
       meter_.step();
       meter_.check_room(json_.text().size());
       meter_.step_bytes(text->bytes.size());
-      return json_.key(text->bytes);
+      json_.key(text->bytes);
+      return mark(*text, json_.text().size() - options_.key_separator.size());
     }
     const std::optional<std::string> scalar = scalar_text(key);
     if (!scalar) meter_.fail("keys must be str, int, float, bool or None, not ", key.type_name());
     json_.key(*scalar);
   }
 
+  /// Takes over the marks of a text that was written in quotes, up to byte `end`.
+  void mark(const Text& text, size_t end) {
+    if (text.marks.empty()) return;
+    MarkedString quoted;
+    quoted += '"';
+    quoted.append_runs(text, [&](std::string_view run) {
+      const std::string whole = json_quote(run, layout_of(options_).escapes);
+      return whole.substr(1, whole.size() - 2);
+    });
+    quoted += '"';
+    const size_t begin = end - quoted.size();
+    for (const ByteRange& range : quoted.marks().ranges())
+      marks_.add(begin + size_t(range.begin), begin + size_t(range.end));
+    meter_.check_room(json_.text().size() + marks_.memory());
+  }
+
   Meter& meter_;
   const JsonOptions& options_;
   JsonWriter json_;
+  Marks marks_;
 };
 
 }  // namespace
 
 Value str(Meter& meter, const Value& value) {
   if (value.text() && !value.text()->markup) return value;
-  std::string text;
+  MarkedString text;
   append_str(meter, text, value);
   return make_text(meter, std::move(text));
 }
 
-void append_str(Meter& meter, std::string& to, const Value& value) {
+void append_str(Meter& meter, MarkedString& to, const Value& value) {
   if (const Text* text = value.text()) {
     meter.step_bytes(text->bytes.size());
-    meter.check_room(to.size() + text->bytes.size());
-    to += text->bytes;
+    meter.check_room(to.memory() + text->bytes.size() + text->marks.memory());
+    to += *text;
   } else if (!value.undefined())
     append_repr(meter, to, value);
 }
 
-void append_repr(Meter& meter, std::string& to, const Value& value) {
+void append_repr(Meter& meter, MarkedString& to, const Value& value) {
   const Deeper deeper(meter);
   meter.step();
-  meter.check_room(to.size());
+  meter.check_room(to.memory());
   if (const Text* text = value.text()) {
     meter.step_bytes(text->bytes.size());
-    to += text->markup ? "Markup(" + quoted_text(text->bytes) + ")" : quoted_text(text->bytes);
+    if (text->markup) to += "Markup(";
+    to += quoted_text(*text);
+    if (text->markup) to += ')';
   } else if (value.is_none())
     to += "None";
   else if (const bool* b = value.boolean())
@@ -201,27 +244,15 @@ Printing::Printing(Meter& meter, const void* container)
   meter.printed.push_back(container);
 }
 
-std::string quoted_text(std::string_view text) {
-  const bool single = text.find('\'') == text.npos || text.find('"') != text.npos;
+MarkedString quoted_text(const MarkedView& text) {
+  const std::string_view bytes = text.bytes();
+  const bool single = bytes.find('\'') == bytes.npos || bytes.find('"') != bytes.npos;
   const char quote = single ? '\'' : '"';
-  std::string out(1, quote);
-  for (size_t at = 0; at < text.size();) {
-    const size_t start = at;
-    const char32_t code = next_code_point(text, at);
-    if (code == char32_t(quote) || code == '\\')
-      (out += '\\') += char(code);
-    else if (code == '\n')
-      out += "\\n";
-    else if (code == '\r')
-      out += "\\r";
-    else if (code == '\t')
-      out += "\\t";
-    else if (is_printable(code))
-      out += text.substr(start, at - start);
-    else
-      append_code_escape(out, code);
-  }
-  return out += quote;
+  MarkedString out;
+  out += quote;
+  out.append_runs(text, [&](std::string_view run) { return escaped_in_quotes(run, quote); });
+  out += quote;
+  return out;
 }
 
 std::string real_text(double x) {
@@ -251,10 +282,16 @@ std::string ascii_only(std::string_view text) {
   return out;
 }
 
-std::string to_json(Meter& meter, const Value& value, const JsonOptions& options) {
+MarkedString ascii_only(const MarkedView& text) {
+  MarkedString out;
+  out.append_runs(text, [](std::string_view run) { return ascii_only(run); });
+  return out;
+}
+
+MarkedString to_json(Meter& meter, const Value& value, const JsonOptions& options) {
   Dumper dumper(meter, options);
   dumper.write(value);
-  return dumper.text();
+  return options.from_users ? MarkedString::marked(dumper.text().bytes()) : dumper.text();
 }
 
 }  // namespace wick::jinja

@@ -16,7 +16,7 @@ Value Range::make(Meter& meter, int64_t start, int64_t stop, int64_t step) {
   return std::make_shared<Range>(meter, start, stop, step, int64_t(count));
 }
 
-void Range::append_repr(Meter&, std::string& to) const {
+void Range::append_repr(Meter&, MarkedString& to) const {
   to += "range(" + std::to_string(start_) + ", " + std::to_string(stop_);
   if (step_ != 1) to += ", " + std::to_string(step_);
   to += ")";
@@ -81,7 +81,7 @@ Value DictView::at(Meter& meter, size_t i) const {
   return make_tuple(meter, {key, value});
 }
 
-void DictView::append_repr(Meter& meter, std::string& to) const {
+void DictView::append_repr(Meter& meter, MarkedString& to) const {
   to += type_name() + "([";
   for (size_t i = 0; i < dict_.dict()->entries.size(); i++) {
     if (i > 0) to += ", ";

@@ -13,7 +13,7 @@ class Range final : public Object {
   static Value make(Meter& meter, int64_t start, int64_t stop, int64_t step);
 
   std::string type_name() const override { return "range"; }
-  void append_repr(Meter& meter, std::string& to) const override;
+  void append_repr(Meter& meter, MarkedString& to) const override;
   bool is_true() const override { return count_ > 0; }
   std::optional<int64_t> length() override { return count_; }
   std::optional<Value> item(Meter& meter, const Value& key) override;
@@ -36,7 +36,7 @@ class DictView final : public Object {
   DictView(Meter& meter, Value dict, Part part);
 
   std::string type_name() const override;
-  void append_repr(Meter& meter, std::string& to) const override;
+  void append_repr(Meter& meter, MarkedString& to) const override;
   bool is_true() const override { return !dict_.dict()->entries.empty(); }
   bool is_hashable() const override { return part_ == Part::kValues; }
   std::optional<int64_t> length() override { return int64_t(dict_.dict()->entries.size()); }

@@ -35,7 +35,7 @@ Function mapping(Interpreter& in, const Arguments& arguments) {
   Value attribute, otherwise;
   for (const auto& [name, value] : arguments.named) {
     if (name != "attribute" && name != "default")
-      meter.fail("map: unexpected keyword argument '", name, "'");
+      meter.fail("map: unexpected keyword argument '", name.bytes(), "'");
     (name == "attribute" ? attribute : otherwise) = value;
   }
   if (attribute.is_missing()) meter.fail("map requires a filter argument");

@@ -32,7 +32,7 @@ Value texts(Interpreter& in, const Value& self, const std::vector<std::string_vi
   Items items;
   items.reserve(parts.size());
   for (const std::string_view part : parts)
-    items.push_back(make_text(in.meter, std::string(part), self.text()->markup));
+    items.push_back(make_text(in.meter, MarkedView(*self.text()).part(part), self.text()->markup));
   return make_list(in.meter, std::move(items));
 }
 
@@ -125,38 +125,40 @@ Value split_into_lines(Interpreter& in, const Value& self, const Items& argument
 template <bool from_right>
 Value partition(Interpreter& in, const Value& self, const Items& arguments) {
   const std::string_view text = self.text()->bytes;
-  const std::string& separator = expect_text(in.meter, arguments[0], "separator").bytes;
+  const Text& given = expect_text(in.meter, arguments[0], "separator");
+  const std::string& separator = given.bytes;
   if (separator.empty()) in.meter.fail("empty separator");
   in.meter.step_bytes(text.size());
   const size_t found =
       from_right ? find_last_text(in.meter, text, separator) : find_text(text, separator);
   const auto part = [&](std::string_view bytes) {
-    return make_text(in.meter, std::string(bytes), self.text()->markup);
+    return make_text(in.meter, MarkedView(*self.text()).part(bytes), self.text()->markup);
   };
   if (found == text.npos) {
     Items whole{part(text), part(""), part("")};
     if (from_right) std::swap(whole[0], whole[2]);
     return make_tuple(in.meter, std::move(whole));
   }
-  return make_tuple(in.meter, {part(text.substr(0, found)), part(separator),
-                               part(text.substr(found + separator.size()))});
+  return make_tuple(in.meter,
+                    {part(text.substr(0, found)), part(text.substr(found, separator.size())),
+                     part(text.substr(found + separator.size()))});
 }
 
 Value join(Interpreter& in, const Value& self, const Items& arguments) {
   const bool markup = self.text()->markup;
-  std::string out;
+  MarkedString out;
   bool first = true;
-  const auto append = [&](const std::string& bytes) {
-    in.meter.step_bytes(bytes.size());
-    in.meter.check_room(out.size() + bytes.size());
-    out += bytes;
+  const auto append = [&](const Text& text) {
+    in.meter.step_bytes(text.bytes.size());
+    in.meter.check_room(out.memory() + text.bytes.size() + text.marks.memory());
+    out += text;
   };
   const auto iterator = iterate(in.meter, arguments[0]);
   for (Value item; iterator->next(item);) {
-    if (!std::exchange(first, false)) append(self.text()->bytes);
+    if (!std::exchange(first, false)) append(*self.text());
     if (markup) item = escape(in.meter, item);
     if (!item.text()) in.meter.fail("join: expected strings, found '", item.type_name(), "'");
-    append(item.text()->bytes);
+    append(*item.text());
   }
   return make_text(in.meter, std::move(out), markup);
 }

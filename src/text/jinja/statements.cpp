@@ -39,11 +39,11 @@ class Interpreter::Capture {
       : interpreter_(interpreter), before_(std::exchange(interpreter.output_, &text)) {}
   ~Capture() { interpreter_.output_ = before_; }
 
-  std::string text;
+  MarkedString text;
 
  private:
   Interpreter& interpreter_;
-  std::string* const before_;
+  MarkedString* const before_;
 };
 
 void Interpreter::enter(const Scope& scope) {
@@ -182,7 +182,7 @@ void Interpreter::assign(const Expression& target, const Value& value) {
     return;
   }
   if (target.kind == ExpressionKind::kNamespaceAttribute)
-    return namespace_of(target).set(meter, target.target, value);
+    return namespace_of(target).set(meter, MarkedString::unmarked(target.target), value);
   meter.place = target.place;
   const auto iterator = iterate(meter, value);
   Value item;
@@ -292,11 +292,11 @@ void Interpreter::bind_macro(const MacroDefinition& macro, Activation& activatio
   if (macro.kwargs_slot >= 0) {
     Entries entries;
     for (auto& [name, value] : arguments.named)
-      entries.emplace_back(make_text(meter, name), std::move(value));
+      entries.emplace_back(make_text(meter, std::move(name)), std::move(value));
     activation.slots[size_t(macro.kwargs_slot)] = make_dict(meter, std::move(entries));
   } else if (!arguments.named.empty())
-    meter.fail("macro '", macro.name, "' takes no keyword argument '", arguments.named[0].first,
-               "'");
+    meter.fail("macro '", macro.name, "' takes no keyword argument '",
+               arguments.named[0].first.bytes(), "'");
   Items rest;
   for (size_t i = count; i < given.size(); i++) rest.push_back(std::move(given[i]));
   if (macro.varargs_slot >= 0)

@@ -10,6 +10,36 @@
 #include "text/jinja/unicode.h"
 
 namespace wick::jinja {
+namespace {
+
+/// The text with & < > ' " as entities.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '"':
+        out += "&#34;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string_view strip_spaces_left(std::string_view text) {
   for (size_t at = 0; !text.empty(); text.remove_prefix(at), at = 0)
@@ -56,15 +86,17 @@ size_t offset_of(const Text& text, int64_t index) {
   return at;
 }
 
-std::string replaced(Meter& meter, std::string_view text, std::string_view part,
-                     std::string_view replacement, int64_t count) {
+MarkedString replaced(Meter& meter, const MarkedView& view, std::string_view part,
+                      const MarkedView& replacement, int64_t count) {
+  const std::string_view text = view.bytes();
   meter.step_bytes(text.size());
-  std::string out;
+  MarkedString out;
   size_t at = 0;  // text before this is written
   const auto replace_at = [&](size_t found) {
     meter.step_bytes(replacement.size());
-    meter.check_room(out.size() + replacement.size());
-    out.append(text, at, found - at).append(replacement);
+    meter.check_room(out.memory() + replacement.size());
+    out += view.substr(at, found - at);
+    out += replacement;
     at = found;
   };
   if (part.empty()) {  // before each code point and at the end
@@ -73,7 +105,8 @@ std::string replaced(Meter& meter, std::string_view text, std::string_view part,
       if (i == text.size()) break;
       i += character_length(text[i]);
     }
-    return out.append(text, at);
+    out += view.substr(at);
+    return out;
   }
   for (; count != 0; count--) {
     const size_t found = find_text(text, part, at);
@@ -81,7 +114,8 @@ std::string replaced(Meter& meter, std::string_view text, std::string_view part,
     replace_at(found);
     at += part.size();
   }
-  return out.append(text, at);
+  out += view.substr(at);
+  return out;
 }
 
 std::string_view strip_chars(Meter& meter, std::string_view text, std::string_view chars,
@@ -119,9 +153,9 @@ std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends)
   return lines;
 }
 
-std::string padded(Meter& meter, std::string_view text, int64_t width, Align align,
-                   std::string_view fill) {
-  const int64_t length = count_code_points(text);
+MarkedString padded(Meter& meter, const MarkedView& text, int64_t width, Align align,
+                    const MarkedView& fill) {
+  const int64_t length = count_code_points(text.bytes());
   const int64_t room = std::max<int64_t>(0, width - length);
   meter.check_room(room, fill.size());
   meter.step_bytes(text.size() + size_t(room) * fill.size());
@@ -129,38 +163,43 @@ std::string padded(Meter& meter, std::string_view text, int64_t width, Align ali
   const int64_t left = align == Align::kLeft    ? 0
                        : align == Align::kRight ? room
                                                 : room / 2 + (room & width & 1);
-  std::string out;
+  MarkedString out;
   for (int64_t i = 0; i < left; i++) out += fill;
   out += text;
   for (int64_t i = left; i < room; i++) out += fill;
   return out;
 }
 
+MarkedString with_case(Meter& meter, const MarkedView& text, CaseChange change) {
+  bool first = true, marked = false, alike = true;
+  text.each_run([&](std::string_view, bool run_marked) {
+    if (std::exchange(first, false))
+      marked = run_marked;
+    else
+      alike = false;
+  });
+  meter.step_bytes(text.size());
+  if (alike) {
+    std::string changed = change(text.bytes(), nullptr);
+    return marked ? MarkedString::marked(std::move(changed))
+                  : MarkedString::unmarked(std::move(changed));
+  }
+  meter.check_room(int64_t(text.size()), sizeof(size_t));
+  Places places;
+  std::string changed = change(text.bytes(), &places);
+  Marks marks;
+  text.each_run([&](std::string_view run, bool run_marked) {
+    const size_t begin = size_t(run.data() - text.bytes().data());
+    if (run_marked) marks.add(places[begin], places[begin + run.size()]);
+  });
+  return {std::move(changed), std::move(marks)};
+}
+
 Value escape(Meter& meter, const Value& value) {
   if (value.text() && value.text()->markup) return value;
   const Value text = str(meter, value);
-  std::string out;
-  for (const char c : text.text()->bytes) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      case '"':
-        out += "&#34;";
-        break;
-      default:
-        out += c;
-    }
-  }
+  MarkedString out;
+  out.append_runs(*text.text(), escaped);
   return make_text(meter, std::move(out), true);
 }
 
@@ -172,7 +211,8 @@ std::optional<Value> item_at(Meter& meter, const Value& value, int64_t index) {
   const Text& text = *value.text();
   if (!text.is_ascii()) meter.step_bytes(size_t(index));
   const size_t at = offset_of(text, index);
-  return make_text(meter, text.bytes.substr(at, character_length(text.bytes[at])), text.markup);
+  return make_text(meter, MarkedView(text).substr(at, character_length(text.bytes[at])),
+                   text.markup);
 }
 
 SliceRange slice_range(const Meter& meter, int64_t length, const Value& start, const Value& stop,
@@ -216,21 +256,21 @@ Value slice(Meter& meter, const Value& value, const Value& start, const Value& s
   }
   const Text& text = *value.text();
   meter.step_bytes(text.bytes.size());
-  if (part.count == 0) return make_text(meter, "", text.markup);
+  if (part.count == 0) return make_unmarked(meter, "", text.markup);
   if (part.step == 1) {
     const size_t from = offset_of(text, part.first), to = offset_of(text, part.first + part.count);
-    return make_text(meter, text.bytes.substr(from, to - from), text.markup);
+    return make_text(meter, MarkedView(text).substr(from, to - from), text.markup);
   }
   std::vector<size_t> starts;  // of the code points, and the end
   for (size_t at = 0; at < text.bytes.size(); at += character_length(text.bytes[at]))
     starts.push_back(at);
   starts.push_back(text.bytes.size());
-  std::string bytes;
+  MarkedString string;
   for (int64_t i = 0; i < part.count; i++) {
     const size_t at = size_t(part.first + i * part.step);
-    bytes.append(text.bytes, starts[at], starts[at + 1] - starts[at]);
+    string += MarkedView(text).substr(starts[at], starts[at + 1] - starts[at]);
   }
-  return make_text(meter, std::move(bytes), text.markup);
+  return make_text(meter, std::move(string), text.markup);
 }
 
 }  // namespace wick::jinja

@@ -1,5 +1,6 @@
 // Parts of strings, and the escaping of markup.
 #pragma once
+#include "text/jinja/unicode.h"
 #include "text/jinja/value.h"
 
 namespace wick::jinja {
@@ -17,8 +18,8 @@ size_t find_last_text(Meter& meter, std::string_view text, std::string_view part
 size_t offset_of(const Text& text, int64_t index);
 
 /// With the first `count` occurrences of a part replaced, all of them if count < 0.
-std::string replaced(Meter& meter, std::string_view text, std::string_view part,
-                     std::string_view replacement, int64_t count = -1);
+MarkedString replaced(Meter& meter, const MarkedView& text, std::string_view part,
+                      const MarkedView& replacement, int64_t count = -1);
 /// str.strip(chars): without code points of a set at its start, its end or both.
 std::string_view strip_chars(Meter& meter, std::string_view text, std::string_view chars,
                              bool at_start, bool at_end);
@@ -26,8 +27,12 @@ std::string_view strip_chars(Meter& meter, std::string_view text, std::string_vi
 std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends);
 /// The string at the left, in the middle or at the right of a field of `width` code points.
 enum class Align { kLeft, kCenter, kRight };
-std::string padded(Meter& meter, std::string_view text, int64_t width, Align align,
-                   std::string_view fill = " ");
+MarkedString padded(Meter& meter, const MarkedView& text, int64_t width, Align align,
+                    const MarkedView& fill = " ");
+
+/// A function of unicode.h that changes letter case, and its result for a text with marks.
+using CaseChange = std::string (*)(std::string_view text, Places* places);
+MarkedString with_case(Meter& meter, const MarkedView& text, CaseChange change);
 
 /// markupsafe's escape: markup as it is; other values' str() with & < > ' " as entities.
 Value escape(Meter& meter, const Value& value);

@@ -21,11 +21,10 @@ Value soft_str(Interpreter& in, const Value& value) {
 
 bool flag(const Value& argument) { return !argument.is_missing() && argument.is_true(); }
 
-template <std::string (*change)(std::string_view)>
+template <CaseChange change>
 Value change_case(Interpreter& in, const Value& input, const Items&) {
   const Value text = soft_str(in, input);
-  in.meter.step_bytes(text.text()->bytes.size());
-  return make_text(in.meter, change(text.text()->bytes), text.text()->markup);
+  return make_text(in.meter, with_case(in.meter, *text.text(), change), text.text()->markup);
 }
 
 /// Words begin after white space and the characters - ( { [ <.
@@ -37,18 +36,19 @@ Value title(Interpreter& in, const Value& input, const Items&) {
     return is_space(code) ||
            (code < 0x80 && std::string_view("-({[<").find(char(code)) != std::string::npos);
   };
-  std::string out;
+  const MarkedView view = *text.text();
+  MarkedString out;
   for (size_t at = 0; at < bytes.size();) {
     const size_t start = at;
     if (is_between(next_code_point(bytes, at))) {
-      out.append(bytes, start, at - start);
+      out += view.substr(start, at - start);
       continue;
     }
-    out += to_upper(bytes.substr(start, at - start));
+    out += with_case(in.meter, view.substr(start, at - start), to_upper);
     const size_t second = at;
     for (size_t next = at; next < bytes.size(); at = next)
       if (is_between(next_code_point(bytes, next))) break;
-    out += to_lower(std::string_view(bytes).substr(second, at - second));
+    out += with_case(in.meter, view.substr(second, at - second), to_lower);
   }
   return make_text(in.meter, std::move(out));
 }
@@ -61,22 +61,22 @@ Value trim(Interpreter& in, const Value& input, const Items& arguments) {
   if (!arguments[0].is_missing() && !arguments[0].is_none())
     part =
         strip_chars(in.meter, bytes, expect_text(in.meter, arguments[0], "trim").bytes, true, true);
-  return make_text(in.meter, std::string(part), text.text()->markup);
+  return make_text(in.meter, MarkedView(*text.text()).part(part), text.text()->markup);
 }
 
 Value replace(Interpreter& in, const Value& input, const Items& arguments) {
   const Value text = str(in.meter, input), part = str(in.meter, arguments[0]),
               with = str(in.meter, arguments[1]);
   const int64_t count = arguments[2].is_none() ? -1 : index_or(in.meter, arguments[2], "count", -1);
-  return make_text(in.meter, replaced(in.meter, text.text()->bytes, part.text()->bytes,
-                                      with.text()->bytes, count));
+  return make_text(in.meter,
+                   replaced(in.meter, *text.text(), part.text()->bytes, *with.text(), count));
 }
 
 Value join(Interpreter& in, const Value& input, const Items& arguments) {
   const Value separator =
       arguments[0].is_missing() ? constant_text("") : str(in.meter, arguments[0]);
   const AttributeReader read(in, arguments[1]);
-  std::string out;
+  MarkedString out;
   bool first = true;
   const auto iterator = iterate(in.meter, input);
   for (Value item; iterator->next(item);) {
@@ -92,7 +92,7 @@ Value format(Interpreter& in, const Value& input, Arguments&& arguments) {
     meter.fail("format: positional and keyword arguments at the same time");
   Entries entries;
   for (auto& [name, value] : arguments.named)
-    entries.emplace_back(make_text(meter, name), std::move(value));
+    entries.emplace_back(make_text(meter, std::move(name)), std::move(value));
   const Value values = entries.empty() ? make_tuple(meter, std::move(arguments.positional))
                                        : make_dict(meter, std::move(entries));
   return percent_format(meter, soft_str(in, input), values);
@@ -107,19 +107,25 @@ Value indent(Interpreter& in, const Value& input, const Items& arguments) {
     indention =
         make_text(meter, padded(meter, "", expect_index(meter, indention, "width"), Align::kLeft));
   if (text.markup) indention = escape(meter, indention);
-  const std::string& spaces = indention.text()->bytes;
+  const MarkedView spaces = *indention.text(), view = text;
   meter.step_bytes(text.bytes.size());
   const std::string whole = text.bytes + "\n";
   const std::vector<std::string_view> lines = split_lines(whole, false);
-  std::string out = flag(arguments[1]) ? spaces : "";
+  MarkedString out;
+  if (flag(arguments[1])) out += spaces;
+  size_t end = 0;  // of the line before
   for (size_t i = 0; i < lines.size(); i++) {
-    if (i > 0) out += '\n';
-    if (i > 0 && (flag(arguments[2]) || !lines[i].empty())) {
-      meter.step_bytes(spaces.size());
-      meter.check_room(out.size() + spaces.size());
-      out += spaces;
+    const size_t begin = size_t(lines[i].data() - whole.data());
+    if (i > 0) {
+      out += marked_like(MarkedString::unmarked("\n"), view.substr(end, begin - end));
+      if (flag(arguments[2]) || !lines[i].empty()) {
+        meter.step_bytes(spaces.size());
+        meter.check_room(out.memory() + spaces.size());
+        out += spaces;
+      }
     }
-    out += lines[i];
+    out += view.substr(begin, lines[i].size());
+    end = begin + lines[i].size();
   }
   return make_text(meter, std::move(out), text.markup);
 }
@@ -127,7 +133,7 @@ Value indent(Interpreter& in, const Value& input, const Items& arguments) {
 Value center(Interpreter& in, const Value& input, const Items& arguments) {
   const Value text = soft_str(in, input);
   const int64_t width = index_or(in.meter, arguments[0], "width", 80);
-  return make_text(in.meter, padded(in.meter, text.text()->bytes, width, Align::kCenter),
+  return make_text(in.meter, padded(in.meter, *text.text(), width, Align::kCenter),
                    text.text()->markup);
 }
 
@@ -144,9 +150,11 @@ Value truncate(Interpreter& in, const Value& input, const Items& arguments) {
   if (size && (*size <= leeway || *size - leeway <= length)) return input;
   const Text& text = expect_text(meter, input, "truncate");
   meter.step_bytes(text.bytes.size());
-  std::string kept = text.bytes.substr(0, offset_of(text, length - end_length));
-  if (!flag(arguments[1])) kept = kept.substr(0, kept.rfind(' '));
-  return make_text(meter, kept + end.text()->bytes, text.markup);
+  MarkedView kept = MarkedView(text).substr(0, offset_of(text, length - end_length));
+  if (!flag(arguments[1])) kept = kept.substr(0, kept.bytes().rfind(' '));
+  MarkedString out(kept);
+  out += *end.text();
+  return make_text(meter, std::move(out), text.markup);
 }
 
 Value count_words(Interpreter& in, const Value& input, const Items&) {
@@ -164,14 +172,13 @@ Value count_words(Interpreter& in, const Value& input, const Items&) {
   return count;
 }
 
-/// Percent-encodes the bytes of str(value) that no URL has as they are.
-std::string quoted_url(Interpreter& in, const Value& value, bool in_query) {
-  const Value text = str(in.meter, value);
+/// Percent-encodes the bytes that no URL has as they are.
+std::string quoted_url(std::string_view text, bool in_query) {
   constexpr std::string_view kKept =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~";
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string out;
-  for (const char c : text.text()->bytes) {
+  for (const char c : text) {
     if (kKept.find(c) != kKept.npos || (c == '/' && !in_query))
       out += c;
     else if (c == ' ' && in_query)
@@ -182,10 +189,20 @@ std::string quoted_url(Interpreter& in, const Value& value, bool in_query) {
   return out;
 }
 
+/// Appends str(value), percent-encoded.
+void append_url(Interpreter& in, MarkedString& to, const Value& value, bool in_query) {
+  const Value text = str(in.meter, value);
+  to.append_runs(*text.text(), [&](std::string_view run) { return quoted_url(run, in_query); });
+}
+
 Value urlencode(Interpreter& in, const Value& input, const Items&) {
   Meter& meter = in.meter;
   const auto iterator = input.text() ? nullptr : try_iterate(meter, input);
-  if (!iterator) return make_text(meter, quoted_url(in, input, false));
+  MarkedString out;
+  if (!iterator) {
+    append_url(in, out, input, false);
+    return make_text(meter, std::move(out));
+  }
   Entries entries;
   if (input.dict())
     entries = input.dict()->entries;
@@ -195,18 +212,20 @@ Value urlencode(Interpreter& in, const Value& input, const Items&) {
       if (items.size() != 2) meter.fail("urlencode: expected pairs");
       entries.emplace_back(items[0], items[1]);
     }
-  std::string out;
   for (const auto& [key, value] : entries) {
     if (!out.empty()) out += '&';
-    out += quoted_url(in, key, true) + "=" + quoted_url(in, value, true);
-    meter.check_room(out.size());
+    append_url(in, out, key, true);
+    out += '=';
+    append_url(in, out, value, true);
+    meter.check_room(out.memory());
   }
   return make_text(meter, std::move(out));
 }
 
 Value string(Interpreter& in, const Value& input, const Items&) { return soft_str(in, input); }
 Value safe(Interpreter& in, const Value& input, const Items&) {
-  return make_text(in.meter, str(in.meter, input).text()->bytes, true);
+  const Value text = str(in.meter, input);
+  return make_text(in.meter, *text.text(), true);
 }
 Value escape_once(Interpreter& in, const Value& input, const Items&) {
   return escape(in.meter, input);
@@ -224,15 +243,19 @@ Value tojson(Interpreter& in, const Value& input, const Items& arguments) {
   if (!indent.is_missing() && !indent.is_none() && !input.text()) {
     options.lines = true;
     options.item_separator = ",";
-    options.indent = indent.text()
-                         ? indent.text()->bytes
-                         : padded(meter, "", expect_index(meter, indent, "indent"), Align::kLeft);
+    options.indent =
+        indent.text()
+            ? indent.text()->bytes
+            : padded(meter, "", expect_index(meter, indent, "indent"), Align::kLeft).bytes();
+    options.from_users = indent.text() && !indent.text()->marks.empty();
   }
   if (!arguments[2].is_missing() && !arguments[2].is_none()) {
     const Items separators = collect(meter, arguments[2]);
     if (separators.size() != 2) meter.fail("tojson: expected two separators");
     options.item_separator = expect_text(meter, separators[0], "separators").bytes;
     options.key_separator = expect_text(meter, separators[1], "separators").bytes;
+    for (const Value& separator : separators)
+      options.from_users = options.from_users || !separator.text()->marks.empty();
   }
   return make_text(meter, to_json(meter, input, options));
 }

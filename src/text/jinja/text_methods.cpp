@@ -12,16 +12,20 @@
 namespace wick::jinja {
 namespace {
 
-Value like(Interpreter& in, const Value& self, std::string bytes) {
-  return make_text(in.meter, std::move(bytes), self.text()->markup);
+Value like(Interpreter& in, const Value& self, MarkedString string) {
+  return make_text(in.meter, std::move(string), self.text()->markup);
+}
+
+/// A part of the text's bytes.
+Value part_of(Interpreter& in, const Value& self, std::string_view part) {
+  return make_text(in.meter, MarkedView(*self.text()).part(part), self.text()->markup);
 }
 
 // Case.
 
-template <std::string (*change)(std::string_view)>
+template <CaseChange change>
 Value change_case(Interpreter& in, const Value& self, const Items&) {
-  in.meter.step_bytes(self.text()->bytes.size());
-  return like(in, self, change(self.text()->bytes));
+  return like(in, self, with_case(in.meter, *self.text(), change));
 }
 
 // Classes of characters.
@@ -156,11 +160,11 @@ Value strip(Interpreter& in, const Value& self, const Items& arguments) {
   in.meter.step_bytes(text.size());
   if (!arguments[0].is_missing() && !arguments[0].is_none()) {
     const Text& chars = expect_text(in.meter, arguments[0], "strip");
-    return like(in, self, std::string(strip_chars(in.meter, text, chars.bytes, at_start, at_end)));
+    return part_of(in, self, strip_chars(in.meter, text, chars.bytes, at_start, at_end));
   }
   if (at_start) text = strip_spaces_left(text);
   if (at_end) text = strip_spaces_right(text);
-  return like(in, self, std::string(text));
+  return part_of(in, self, text);
 }
 
 Value replace(Interpreter& in, const Value& self, const Items& arguments) {
@@ -168,63 +172,69 @@ Value replace(Interpreter& in, const Value& self, const Items& arguments) {
   expect_text(in.meter, arguments[1], "replace");
   const Value with = self.text()->markup ? escape(in.meter, arguments[1]) : arguments[1];
   return like(in, self,
-              replaced(in.meter, self.text()->bytes, part.bytes, with.text()->bytes,
+              replaced(in.meter, *self.text(), part.bytes, *with.text(),
                        index_or(in.meter, arguments[2], "replace", -1)));
 }
 
 Value remove_prefix(Interpreter& in, const Value& self, const Items& arguments) {
   const std::string& prefix = expect_text(in.meter, arguments[0], "removeprefix").bytes;
-  const std::string& text = self.text()->bytes;
-  return text.starts_with(prefix) ? like(in, self, text.substr(prefix.size())) : self;
+  const std::string_view text = self.text()->bytes;
+  return text.starts_with(prefix) ? part_of(in, self, text.substr(prefix.size())) : self;
 }
 
 Value remove_suffix(Interpreter& in, const Value& self, const Items& arguments) {
   const std::string& suffix = expect_text(in.meter, arguments[0], "removesuffix").bytes;
-  const std::string& text = self.text()->bytes;
+  const std::string_view text = self.text()->bytes;
   if (!text.ends_with(suffix)) return self;
-  return like(in, self, text.substr(0, text.size() - suffix.size()));
+  return part_of(in, self, text.substr(0, text.size() - suffix.size()));
 }
 
 template <Align align>
 Value pad(Interpreter& in, const Value& self, const Items& arguments) {
   const int64_t width = expect_index(in.meter, arguments[0], "width");
-  std::string fill = " ";
+  MarkedView fill = " ";
   if (!arguments[1].is_missing()) {
     const Text& text = expect_text(in.meter, arguments[1], "fillchar");
     if (text.length != 1) in.meter.fail("the fill character must be exactly one character long");
-    fill = text.bytes;
+    fill = text;
   }
-  return like(in, self, padded(in.meter, self.text()->bytes, width, align, fill));
+  return like(in, self, padded(in.meter, *self.text(), width, align, fill));
 }
 
 Value fill_zeros(Interpreter& in, const Value& self, const Items& arguments) {
   const std::string& text = self.text()->bytes;
   const size_t sign = text.starts_with("+") || text.starts_with("-") ? 1 : 0;
   const int64_t width = expect_index(in.meter, arguments[0], "zfill");
-  const std::string digits = padded(
-      in.meter, text.substr(sign), std::max<int64_t>(width, 0) - int64_t(sign), Align::kRight, "0");
-  return like(in, self, text.substr(0, sign) + digits);
+  const MarkedView view = *self.text();
+  MarkedString out(view.substr(0, sign));
+  out += padded(in.meter, view.substr(sign), std::max<int64_t>(width, 0) - int64_t(sign),
+                Align::kRight, "0");
+  return like(in, self, std::move(out));
 }
 
 Value expand_tabs(Interpreter& in, const Value& self, const Items& arguments) {
   const int64_t size = index_or(in.meter, arguments[0], "expandtabs", 8);
-  std::string out;
+  MarkedString out;
   int64_t column = 0;
-  for (const char c : self.text()->bytes) {
-    if (c == '\t') {
-      const int64_t spaces = size > 0 ? size - column % size : 0;
-      in.meter.check_room(out.size() + size_t(spaces));
-      in.meter.step_bytes(size_t(spaces));
-      out.append(size_t(spaces), ' ');
-      column += spaces;
-      continue;
+  out.append_runs(*self.text(), [&](std::string_view run) {
+    std::string expanded;
+    for (const char c : run) {
+      if (c == '\t') {
+        const int64_t spaces = size > 0 ? size - column % size : 0;
+        in.meter.check_room(out.memory() + expanded.size() + size_t(spaces));
+        in.meter.step_bytes(size_t(spaces));
+        expanded.append(size_t(spaces), ' ');
+        column += spaces;
+        continue;
+      }
+      expanded += c;
+      if (c == '\n' || c == '\r')
+        column = 0;
+      else if (starts_character(c))
+        column++;
     }
-    out += c;
-    if (c == '\n' || c == '\r')
-      column = 0;
-    else if (starts_character(c))
-      column++;
-  }
+    return expanded;
+  });
   return like(in, self, std::move(out));
 }
 
@@ -236,7 +246,7 @@ Value format_map(Interpreter& in, const Value& self, const Items& arguments) {
   if (!arguments[0].dict()) in.meter.fail("format_map: expected a dict");
   Arguments named;
   for (const auto& [key, value] : arguments[0].dict()->entries)
-    if (key.text()) named.named.emplace_back(key.text()->bytes, value);
+    if (key.text()) named.named.emplace_back(MarkedString(*key.text()), value);
   return format_fields(in, self, named);
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace wick::jinja {
 
@@ -28,12 +29,16 @@ bool is_name_part(char32_t code);
 /// The value of a decimal digit of any script; is_decimal(code) holds.
 int decimal_value(char32_t code);
 
-// Case as Python's methods of str change it.
-std::string to_upper(std::string_view text);
-std::string to_lower(std::string_view text);
-std::string to_title(std::string_view text);
-std::string to_capitalized(std::string_view text);
-std::string to_swapped_case(std::string_view text);
-std::string to_folded_case(std::string_view text);
+/// For each byte at which a code point of a text starts, and for its end: the byte of the result at
+/// which its replacement starts.
+using Places = std::vector<size_t>;
+
+// Case as Python's methods of str change it. places: receives them, unless it is nullptr.
+std::string to_upper(std::string_view text, Places* places = nullptr);
+std::string to_lower(std::string_view text, Places* places = nullptr);
+std::string to_title(std::string_view text, Places* places = nullptr);
+std::string to_capitalized(std::string_view text, Places* places = nullptr);
+std::string to_swapped_case(std::string_view text, Places* places = nullptr);
+std::string to_folded_case(std::string_view text, Places* places = nullptr);
 
 }  // namespace wick::jinja

@@ -85,11 +85,12 @@ void drop_repeated_keys(Meter& meter, Entries& entries, std::vector<uint32_t>& o
 
 }  // namespace
 
-Text::Text(std::string bytes_, bool markup, Meter* meter)
-    : bytes(std::move(bytes_)),
+Text::Text(MarkedString string, bool markup, Meter* meter)
+    : bytes(std::move(string).take_bytes()),
+      marks(std::move(string).take_marks()),
       length(count_code_points(bytes)),
       markup(markup),
-      charge(meter, sizeof(Text) + bytes.size()) {}
+      charge(meter, sizeof(Text) + bytes.size() + marks.memory()) {}
 
 Sequence::Sequence(std::vector<Value> items_, Kind kind, int depth, Meter* meter)
     : items(std::move(items_)),
@@ -116,7 +117,7 @@ const Value* Dict::find(Meter& meter, std::string_view key) const {
   });
 }
 
-void Object::append_repr(Meter&, std::string& to) const { to += "<" + type_name() + " object>"; }
+void Object::append_repr(Meter&, MarkedString& to) const { to += "<" + type_name() + " object>"; }
 std::optional<Value> Object::item(Meter&, const Value&) { return std::nullopt; }
 std::optional<Value> Object::attribute(Interpreter&, std::string_view) { return std::nullopt; }
 std::shared_ptr<Iterator> Object::iterate(Meter&) { return nullptr; }
@@ -169,9 +170,9 @@ const void* Value::identity() const {
   return object();
 }
 
-Value make_text(Meter& meter, std::string bytes, bool markup) {
-  meter.step_bytes(bytes.size());
-  return std::make_shared<const Text>(std::move(bytes), markup, &meter);
+Value make_text(Meter& meter, MarkedString string, bool markup) {
+  meter.step_bytes(string.size());
+  return std::make_shared<const Text>(std::move(string), markup, &meter);
 }
 
 Value make_sequence(Meter& meter, Sequence::Kind kind, Items items) {
@@ -203,35 +204,38 @@ Value make_undefined(std::string message) {
 }
 
 Value constant_text(std::string bytes) {
-  return std::make_shared<const Text>(std::move(bytes), false, nullptr);
+  return std::make_shared<const Text>(MarkedString::unmarked(std::move(bytes)), false, nullptr);
 }
 
-Value value_of(Meter& meter, const Setting& setting) {
+Value value_of(Meter& meter, const Setting& setting, bool from_users) {
   const Deeper deeper(meter);
   struct Convert {
     Meter& meter;
+    const bool from_users;
     Value operator()(std::nullptr_t) const { return Value::None(); }
     Value operator()(bool v) const { return v; }
     Value operator()(int64_t v) const { return v; }
     Value operator()(double v) const { return v; }
     Value operator()(const std::string& v) const {
-      return make_text(meter, is_utf8(v) ? v : with_valid_utf8(v));
+      const std::string bytes = is_utf8(v) ? v : with_valid_utf8(v);
+      return make_text(meter,
+                       from_users ? MarkedString::marked(bytes) : MarkedString::unmarked(bytes));
     }
     Value operator()(const Setting::List& list) const {
       Items items;
       items.reserve(list.size());
-      for (const Setting& item : list) items.push_back(value_of(meter, item));
+      for (const Setting& item : list) items.push_back(value_of(meter, item, from_users));
       return make_list(meter, std::move(items));
     }
     Value operator()(const Settings& settings) const {
       Entries entries;
       entries.reserve(settings.entries().size());
       for (const auto& [key, value] : settings.entries())
-        entries.push_back({(*this)(key), value_of(meter, value)});
+        entries.push_back({(*this)(key), value_of(meter, value, from_users)});
       return make_dict(meter, std::move(entries));
     }
   };
-  return std::visit(Convert{meter}, setting.value);
+  return std::visit(Convert{meter, from_users}, setting.value);
 }
 
 int depth_above(const Meter& meter, const Value& value) {
@@ -300,7 +304,7 @@ std::shared_ptr<Iterator> try_iterate(Meter& meter, const Value& value) {
                          [value, t, &meter, at = size_t(0)](Value& out) mutable {
                            if (at == t->bytes.size()) return false;
                            const size_t n = character_length(t->bytes[at]);
-                           out = make_text(meter, t->bytes.substr(at, n));
+                           out = make_text(meter, MarkedView(*t).substr(at, n));
                            at += n;
                            return true;
                          });

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "text/jinja/marks.h"
 #include "text/jinja/meter.h"
 #include "wick/base/settings.h"
 
@@ -21,10 +22,11 @@ struct Arguments;
 
 /// A str: valid UTF-8.
 struct Text {
-  Text(std::string bytes, bool markup, Meter* meter);
+  Text(MarkedString string, bool markup, Meter* meter);
   bool is_ascii() const { return size_t(length) == bytes.size(); }
 
   std::string bytes;
+  Marks marks;     // of the bytes that come from users; comparisons do not see them
   int64_t length;  // in code points
   bool markup;     // markupsafe's Markup: escapes strings that are joined with it
   Charge charge;
@@ -73,7 +75,7 @@ class Object : public std::enable_shared_from_this<Object> {
   /// The name in Python's error texts: "range", "method".
   virtual std::string type_name() const = 0;
   /// Appends Python's repr().
-  virtual void append_repr(Meter& meter, std::string& to) const;
+  virtual void append_repr(Meter& meter, MarkedString& to) const;
   virtual bool is_true() const { return true; }
   /// len(); nullopt if Python raises TypeError.
   virtual std::optional<int64_t> length() { return std::nullopt; }
@@ -189,7 +191,14 @@ class Value {
 using Items = std::vector<Value>;
 using Entries = std::vector<std::pair<Value, Value>>;
 
-Value make_text(Meter& meter, std::string bytes, bool markup = false);
+Value make_text(Meter& meter, MarkedString string, bool markup = false);
+inline Value make_text(Meter& meter, const MarkedView& view, bool markup = false) {
+  return make_text(meter, MarkedString(view), markup);
+}
+/// A text of the program or the template.
+inline Value make_unmarked(Meter& meter, std::string bytes, bool markup = false) {
+  return make_text(meter, MarkedString::unmarked(std::move(bytes)), markup);
+}
 Value make_sequence(Meter& meter, Sequence::Kind kind, Items items);
 inline Value make_list(Meter& meter, Items items) {
   return make_sequence(meter, Sequence::Kind::kList, std::move(items));
@@ -206,7 +215,8 @@ Value make_undefined(std::string message);
 /// A str of the template's source, which no meter counts.
 Value constant_text(std::string bytes);
 /// A variable from outside; bytes that are not UTF-8 become U+FFFD.
-Value value_of(Meter& meter, const Setting& setting);
+/// from_users: marks all its strings, keys of dicts too.
+Value value_of(Meter& meter, const Setting& setting, bool from_users = false);
 
 /// 1 + the depth of the value. Errors: it nests too deeply.
 int depth_above(const Meter& meter, const Value& value);

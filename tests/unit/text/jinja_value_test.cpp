@@ -17,11 +17,11 @@ constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
 
 class JinjaValue : public testing::Test {
  protected:
-  Value text(std::string bytes) { return make_text(meter, std::move(bytes)); }
+  Value text(std::string bytes) { return make_unmarked(meter, std::move(bytes)); }
   std::string shown(const Value& value) {
-    std::string out;
+    MarkedString out;
     append_repr(meter, out, value);
-    return out;
+    return out.bytes();
   }
 
   const std::string where = "t";
