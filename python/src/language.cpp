@@ -290,6 +290,7 @@ void bind_model(nb::module_& m) {
           "messages  dicts of role and content, and what else the template reads, as tool_calls\n"
           "tools     JSON schemas of functions that the model may call, as dicts\n"
           "template  variables of the template: {\"enable_thinking\": False}\n\n"
+          "Text of messages and tools is never read as special tokens.\n\n"
           "Errors: TypeError or ValueError for a message of another form; ValueError of the "
           "template; NotImplementedError without a template or tokenizer.")
       .def(

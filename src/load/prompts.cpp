@@ -43,22 +43,17 @@ std::vector<int64_t> with_placeholders(const LanguageModel& model, const std::ve
   return all;
 }
 
-/// The messages with a placeholder for each image before the content.
-std::vector<ChatMessage> with_marks(const LanguageModel& model, std::vector<ChatMessage> messages) {
-  for (ChatMessage& message : messages)
-    if (!message.images.empty())
-      message.content = repeated(placeholder_of(model), message.images.size()) + message.content;
-  return messages;
-}
-
 /// A conversation without a template, with a placeholder for each image. Each message is encoded by
 /// itself, so that a further one leaves the ids of those before it.
 std::vector<int64_t> plain_turns(const LanguageModel& model,
                                  const std::vector<ChatMessage>& messages) {
   std::vector<int64_t> ids;
-  const auto add = [&](const std::string& text, bool parse_special = true) {
-    const std::vector<int64_t> own =
-        model.tokenizer->encode_ids(text, {.add_special = false, .parse_special = parse_special});
+  // before, after: text of the program around a content.
+  const auto add = [&](const std::string& before, const std::string& content = "",
+                       const std::string& after = "") {
+    const int64_t begin = int64_t(before.size()), end = begin + int64_t(content.size());
+    const std::vector<int64_t> own = model.tokenizer->encode_ids(
+        before + content + after, {.add_special = false, .user = {{begin, end}}});
     ids.insert(ids.end(), own.begin(), own.end());
   };
   for (size_t i = 0; i < messages.size(); i++) {
@@ -66,10 +61,10 @@ std::vector<int64_t> plain_turns(const LanguageModel& model,
     if (!message.images.empty()) add(repeated(placeholder_of(model), message.images.size()));
     if (message.role == "assistant") {
       if (i == 0) add(beginning_of(model));
-      add(message.content, false);  // a placeholder there stands for no image
-      add("\n");                    // after the answer's own tokens
+      add("", message.content);
+      add("\n");  // after the answer's own tokens
     } else {
-      add((i == 0 ? beginning_of(model) : "") + message.content + "\n");
+      add(i == 0 ? beginning_of(model) : "", message.content, "\n");
     }
   }
   return ids;
@@ -136,10 +131,9 @@ std::vector<int64_t> LanguageModel::chat_ids(const std::vector<ChatMessage>& mes
   if (chat_template) {
     if (options.bos_token.empty()) options.bos_token = bos_token;
     if (options.eos_token.empty()) options.eos_token = eos_token;
-    const std::string text =
-        images == 0 ? render_chat(*chat_template, messages, options)
-                    : render_chat(*chat_template, with_marks(*this, messages), options);
-    ids = tokenizer->encode_ids(text, {.add_special = false});
+    if (images > 0) options.image_token = placeholder_of(*this);
+    MarkedText text = render_chat_marked(*chat_template, messages, options);
+    ids = tokenizer->encode_ids(text.text, {.add_special = false, .user = std::move(text.user)});
   } else {
     ids = plain_turns(*this, messages);
   }

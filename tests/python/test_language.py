@@ -317,6 +317,18 @@ def test_a_chat_takes_lists_of_messages(folder):
     assert model.chat_ids([question], add_generation_prompt=False) == model.prompt_ids("ug")
 
 
+def test_special_tokens_that_a_user_types_are_text(folder):
+    path = folder / "tokenizer.json"
+    tokenizer = json.loads(path.read_text(encoding="utf-8"))
+    tokenizer["added_tokens"] = [{"id": 48, "content": "AuA", "special": True, "normalized": False}]
+    path.write_text(json.dumps(tokenizer))
+    (folder / "chat_template.jinja").write_text("{% for m in messages %}AuA{{ m.content | trim }}{% endfor %}{{ end }}")
+    model = wick.load(folder, device="cpu")
+    a, u = model.tokenizer.encode("A")[0], model.tokenizer.encode("u")[0]
+    ids = model.chat_ids([{"role": "user", "content": "AuAu"}], template={"end": "AuA"})
+    assert ids == [48, a, u, a, u, 48] and model.prompt_ids("AuA") == [48]
+
+
 @pytest.mark.parametrize("messages, error, text", [
     ("hello", TypeError, r'messages: expected a list of dicts of "role" and "content", got \'hello\''),
     (["hello"], TypeError, r'messages\[0\]: expected a dict of "role" and "content", got \'hello\''),

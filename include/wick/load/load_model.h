@@ -96,14 +96,16 @@ struct WICK_API LanguageModel {
   Tensor embed_image(const Image& image) const;
   /// The ids of a conversation, as the template lays it out, ready for the assistant's answer
   /// unless the options say otherwise. Their bos_token and eos_token, if "", are the model's. The
-  /// placeholders of a message's images stand before its content.
+  /// placeholders of a message's images stand before its content. Text of messages, tools and
+  /// documents is never read as special tokens: see ChatTemplate::render_marked. bos_token,
+  /// eos_token and the other variables of the options are the program's, and are.
   ///
   /// A model that reads images and has no template gets plain turns, without a mark of who speaks:
   /// each message is the placeholders of its images, its content and a newline; the token that
   /// begins a text stands before the first content. The options do not change them.
   /// Errors: kUnsupported without a tokenizer, without a template if the model reads texts alone,
-  /// and for images if it does; kInvalidArgument if a content has a placeholder; kFormat,
-  /// kInvalidArgument of the template.
+  /// and for images if it does; kInvalidArgument if the template leaves out a content with
+  /// images; kFormat, kInvalidArgument of the template.
   std::vector<int64_t> chat_ids(const std::vector<ChatMessage>& messages,
                                 ChatOptions options = {}) const;
 };

@@ -96,7 +96,7 @@ TEST_P(ImageChat, AQuestionThatIsTakenBackLeavesNoImage) {
   stop = false;
   EXPECT_EQ(chat.ask({question("a cat", "gray.png")}).text,
             answer({question("a cat", "gray.png")}));
-  EXPECT_ERROR(chat.ask("<image>"), kInvalidArgument, "for each of 1 images, got 2");
+  EXPECT_ERROR(chat.ask(std::string(100, 'a')), kOutOfRange, "the context has 60");
   EXPECT_EQ(chat.messages().size(), 2u);
 }
 
@@ -132,6 +132,27 @@ TEST(ImageChats, PlainTurnsAreImagesTheBeginningAndLines) {
                             {.role = "assistant", .content = "the hat"},
                             {.role = "user", .content = "a rat"}}),
             expected);
+}
+
+TEST(ImageChats, APlaceholderThatAUserTypesIsText) {
+  LanguageModel model = load_model(test::folder_of("paligemma"), {.device = Device::cpu()});
+  const std::string typed = "<image><bos>";
+  const ChatMessage message{.role = "user", .content = typed, .images = {image_of("photo.png")}};
+  const auto count = [](const std::vector<int64_t>& ids, int64_t id) {
+    return std::count(ids.begin(), ids.end(), id);
+  };
+  const auto expect_text = [&] {
+    const std::vector<int64_t> ids = model.chat_ids({message, {"assistant", typed}});
+    EXPECT_EQ(count(ids, 40), 4);
+    EXPECT_EQ(count(ids, *model.tokenizer->id_of("<bos>")), 1);
+  };
+  expect_text();  // plain turns
+  model.chat_template = ChatTemplate(
+      "{{ bos_token }}{% for m in messages %}{{ m.content|trim }}.{% endfor %}", "template");
+  expect_text();
+  model.chat_template = ChatTemplate("{{ messages[1].content }}", "template");
+  EXPECT_ERROR(model.chat_ids({message, {"assistant", typed}}), kInvalidArgument,
+               "for each of 1 images, got 0");
 }
 
 TEST(ImageChats, ATemplateHasThePlaceholdersBeforeTheContent) {

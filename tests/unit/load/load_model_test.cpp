@@ -68,6 +68,23 @@ TEST_F(LoadModel, GivesTheTemplateToolsAndFurtherVariables) {
   EXPECT_EQ(chat_window(model, {}, 9, 0, options).ids, (Ids{4, 3, 4, 5, 5}));
 }
 
+TEST_F(LoadModel, TextsOfAChatAreNotReadAsSpecialTokens) {
+  folder.write(
+      "tokenizer.json",
+      R"({"model": {"type": "BPE", "vocab": {"<": 0, "a": 1, ">": 2, "b": 3}, "merges": []},
+                   "added_tokens": [{"id": 4, "content": "<a>", "special": true,
+                                     "normalized": false}]})");
+  folder.write("tokenizer_config.json", R"({"bos_token": "<a>", "chat_template":
+      "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}{% endfor %}{{ x }}"})");
+  const LanguageModel model = load();
+  using Ids = std::vector<int64_t>;
+  const ChatOptions options{.more = Settings().set("x", "<a>")};
+  EXPECT_EQ(model.chat_ids({{"a", "b"}}, options), (Ids{4, 4, 3, 4}));
+  EXPECT_EQ(model.chat_ids({{"a", " <a>"}, {"b", "a>"}}, options),
+            (Ids{4, 4, 0, 1, 2, 0, 3, 2, 1, 2, 4}));
+  EXPECT_EQ(model.prompt_ids("<a>b"), (Ids{4, 3}));
+}
+
 TEST_F(LoadModel, RefusesADtypeThatModelsDoNotComputeIn) {
   for (const DType dtype : {DType::kQ4_0, DType::kI32, DType::kF8E4M3})
     EXPECT_ERROR(load_model(folder.path(), {.device = Device::cpu(), .dtype = dtype}),
