@@ -84,6 +84,7 @@
 #include "wick/ops/where.h"
 #include "wick/ops/windows.h"
 #include "wick/text/chat_template.h"
+#include "wick/text/grammar.h"
 #include "wick/text/marked_text.h"
 #include "wick/text/stop_strings.h"
 #include "wick/text/tokenizer.h"

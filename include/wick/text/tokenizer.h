@@ -15,6 +15,8 @@
 
 namespace wick {
 
+class TokenTable;
+
 namespace tokenization {
 struct Rules;
 class Decoding;
@@ -90,6 +92,10 @@ class WICK_API Tokenizer {
   std::optional<int64_t> id_of(std::string_view token) const;
   /// The token as the vocabulary spells it; empty for an id outside the vocabulary.
   std::string token(int64_t id) const;
+  /// The bytes that each token adds to a text, for grammars: see grammar.h. Special tokens have no
+  /// bytes. At the start of a text, decode() may leave out a space that is among a token's bytes.
+  /// The first call takes some tenths of a second for a large vocabulary.
+  const TokenTable& token_table() const;
   bool is_special(int64_t id) const;
   /// The token that begins or ends a text: of a GGUF file the one that its metadata names, of a
   /// tokenizer.json the one that its post-processor adds.

@@ -21,6 +21,10 @@ class JoinBytes : public DecodeStep {
     if (!state.held.empty()) next(std::string(kReplacement));
   }
   bool joins() const override { return true; }
+  std::string bytes_of(std::string token) const override {
+    std::string bytes;
+    return letters_ && append_bytes(token, bytes) ? bytes : token;
+  }
 
  private:
   bool letters_;
@@ -35,6 +39,7 @@ class JoinTexts : public DecodeStep {
     next(std::move(token));
   }
   bool joins() const override { return true; }
+  std::string bytes_of(std::string token) const override { return spaces_ ? " " + token : token; }
 
  private:
   bool spaces_;
@@ -80,6 +85,10 @@ class ByteTokens : public DecodeStep {
     if (is_utf8(bytes)) return next(bytes);
     for (size_t i = 0; i < bytes.size(); i++) next(std::string(kReplacement));
   }
+  std::string bytes_of(std::string token) const override {
+    const std::optional<uint8_t> byte = byte_token(token);
+    return byte ? std::string(1, char(*byte)) : token;
+  }
 };
 
 class ReplaceInTokens : public DecodeStep {
@@ -92,6 +101,9 @@ class ReplaceInTokens : public DecodeStep {
   }
   void finish(StepState& state, Sink next) const override {
     if (!state.held.empty()) next(replaced(state.held));
+  }
+  std::string bytes_of(std::string token) const override {
+    return is_utf8(token) ? replaced(token) : token;
   }
 
  private:
@@ -138,6 +150,13 @@ class StripTokens : public DecodeStep {
     token.resize(end);
     next(std::move(token));
   }
+  std::string bytes_of(std::string token) const override {
+    if (joined_) return token;
+    StepState state(true);
+    std::string stripped;
+    push(state, std::move(token), [&](std::string text) { stripped = std::move(text); });
+    return stripped;
+  }
 
  private:
   std::string character_;
@@ -152,16 +171,21 @@ class UnmarkSpaces : public DecodeStep {
   void push(StepState& state, std::string token, Sink next) const override {
     const bool first = joined_ || !state.started;
     state.started = true;
+    next(unmarked(token, first));
+  }
+  std::string bytes_of(std::string token) const override { return unmarked(token, joined_); }
+
+ private:
+  std::string unmarked(const std::string& token, bool first) const {
     std::string text;
     size_t at = 0;
     for (size_t found; (found = token.find(mark_, at)) != token.npos; at = found + mark_.size()) {
       text.append(token, at, found - at);
       if (!first || !prepended_) text += ' ';
     }
-    next(text.append(token, at));
+    return text.append(token, at);
   }
 
- private:
   std::string mark_;
   bool prepended_, joined_;
 };
@@ -177,6 +201,7 @@ class UnmarkEnds : public DecodeStep {
   void finish(StepState& state, Sink next) const override {
     if (state.started) next(replaced(state.held, ""));
   }
+  std::string bytes_of(std::string token) const override { return replaced(token, " "); }
 
  private:
   std::string replaced(const std::string& token, const char* by) const {

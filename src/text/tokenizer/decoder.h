@@ -31,6 +31,8 @@ class DecodeStep {
   /// The end of the sequence.
   virtual void finish(StepState&, Sink) const {}
   virtual bool joins() const { return false; }
+  /// The bytes of a token within a text, which may be a part of a character.
+  virtual std::string bytes_of(std::string token) const = 0;
 };
 
 using Decoder = std::vector<std::unique_ptr<const DecodeStep>>;

@@ -15,6 +15,7 @@
 #include "text/tokenizer/pieces.h"
 #include "text/tokenizer/unigram.h"
 #include "wick/base/settings.h"
+#include "wick/text/grammar.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick::tokenization {
@@ -68,6 +69,8 @@ struct Rules {
   std::optional<int32_t> bos, eos;
   std::vector<std::string> warnings;  // one line for each thing that the file lacks
   mutable WorkspacePool workspaces;
+  mutable std::once_flag has_token_table;
+  mutable std::optional<TokenTable> token_table;
 
   /// Sets `controls` from the added tokens. Call it when they are complete.
   void note_controls();
@@ -79,6 +82,9 @@ struct Rules {
   std::string spelling(int64_t id) const;
   /// The token as the decoder reads it; the id has one.
   std::string for_decoder(int64_t id) const;
+  /// The bytes that the token adds within a text; empty for special tokens and those that are
+  /// missing.
+  std::string bytes_of(int64_t id) const;
 };
 
 /// A SentencePiece model with the clean-up and the special tokens of transformers' SiglipTokenizer.

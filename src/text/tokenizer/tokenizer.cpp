@@ -229,6 +229,13 @@ std::string Rules::for_decoder(int64_t id) const {
   return bytes.append(token, at);
 }
 
+std::string Rules::bytes_of(int64_t id) const {
+  if (kind(id) != kNormal && kind(id) != kAdded) return "";
+  std::string bytes = for_decoder(id);
+  for (const auto& step : decoder) bytes = step->bytes_of(std::move(bytes));
+  return bytes;
+}
+
 }  // namespace tokenization
 
 using namespace tokenization;
@@ -310,6 +317,15 @@ std::optional<int64_t> Tokenizer::id_of(std::string_view token) const {
 
 std::string Tokenizer::token(int64_t id) const {
   return rules_->kind(id) == Rules::kMissing ? "" : rules_->spelling(id);
+}
+
+const TokenTable& Tokenizer::token_table() const {
+  std::call_once(rules_->has_token_table, [&] {
+    std::vector<std::string> bytes;
+    for (int64_t id = 0; id < vocab_size(); id++) bytes.push_back(rules_->bytes_of(id));
+    rules_->token_table.emplace(std::move(bytes));
+  });
+  return *rules_->token_table;
 }
 
 bool Tokenizer::is_special(int64_t id) const { return rules_->kind(id) == Rules::kSpecial; }
