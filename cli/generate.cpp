@@ -14,6 +14,7 @@
 #include "ranges.h"
 #include "terminal.h"
 #include "wick/generate/generation.h"
+#include "wick/text/grammar.h"
 #include "writing.h"
 
 namespace wick::cli {
@@ -25,8 +26,16 @@ struct Options {
   std::optional<std::string> prompt;
   std::vector<std::string> images;
   int64_t max_tokens = GenerationOptions().max_tokens.value();
+  std::optional<std::string> grammar, regex;  // a file, an expression
   bool json = false;
 };
+
+/// The grammar of the flags, if there is one.
+std::optional<Grammar> grammar_of(const Options& options) {
+  if (options.regex) return Grammar::regex(*options.regex);
+  if (options.grammar) return Grammar::gbnf(read_input(*options.grammar), *options.grammar);
+  return {};
+}
 
 /// The text to continue: -p, else the file or stdin without a newline at its end.
 std::string prompt_of(const Options& options) {
@@ -42,6 +51,7 @@ std::string prompt_of(const Options& options) {
 void generate(const Options& options) {
   if (!options.prompt && std::count(options.images.begin(), options.images.end(), "-") > 0)
     fail_input("--image", "expected -p beside an image from stdin");
+  const std::optional<Grammar> grammar = grammar_of(options);
   const std::string text = prompt_of(options);
   const std::vector<Image> images = read_images(options.images);
   const LanguageModel model = open_model(options.model);
@@ -63,6 +73,7 @@ void generate(const Options& options) {
     Generation generation(model, prompt.ids,
                           {.max_tokens = options.max_tokens,
                            .stop = options.sampling.stop,
+                           .grammar = grammar,
                            .skip_special = false,
                            .slide = true,
                            .pixel_values = prompt.pixel_values,
@@ -91,11 +102,18 @@ void add_generate(CLI::App& app) {
       ->capture_default_str();
   add_cache_flag(*command, o->model);
   add_sampling_flags(*command, o->sampling);
+  const auto grammar =
+      command
+          ->add_option("--grammar", o->grammar, "a file with a GBNF grammar that the text follows")
+          ->type_name("FILE");
+  command->add_option("--regex", o->regex, "a regular expression that the whole text matches")
+      ->excludes(grammar);
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(
       "Examples:\n"
       "  wick generate model.gguf -p \"Once upon a time\"\n"
       "  wick generate folder -p \"def fibonacci(n):\" --temperature 0 --max-tokens 64\n"
+      "  wick generate folder -p \"Is the sky blue? \" --regex \"yes|no\"\n"
       "  wick generate paligemma-folder --image cat.jpg -p \"caption en\"");
   command->callback([o] {
     o->model.settle();

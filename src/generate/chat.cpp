@@ -108,6 +108,7 @@ void Chat::begin(const std::vector<ChatMessage>& messages) {
         model_, *session_, std::vector<int64_t>(ids.begin() + kept, ids.end()),
         GenerationOptions{.max_tokens = options_.max_tokens,
                           .stop = options_.stop,
+                          .grammar = options_.grammar,
                           .skip_special = options_.skip_special,
                           .pixel_values = pixels.empty() ? Tensor() : cat(pixels, 0),
                           .interrupted = options_.interrupted});

@@ -66,7 +66,8 @@ Generation::Generation(const LanguageModel& model, const std::vector<int64_t>& p
       session_(own_.get()),
       options_(options),
       images_(model.facts().images),
-      stream_(tokenizer_of(model), options.skip_special),
+      tokenizer_(tokenizer_of(model)),
+      stream_(tokenizer_, options.skip_special),
       stops_(options.stop) {
   begin(prompt);
 }
@@ -76,7 +77,8 @@ Generation::Generation(const LanguageModel& model, Session& session,
     : session_(&session),
       options_(options),
       images_(model.facts().images),
-      stream_(tokenizer_of(model), options.skip_special),
+      tokenizer_(tokenizer_of(model)),
+      stream_(tokenizer_, options.skip_special),
       stops_(options.stop) {
   begin(ids);
 }
@@ -89,6 +91,10 @@ void Generation::begin(const std::vector<int64_t>& ids) {
   result_.prompt_tokens = int64_t(ids.size());
   if (options_.pixel_values || session_->has_images()) options_.slide = false;
   read(ids, session_->capacity());
+  std::optional<GrammarState> grammar;
+  if (options_.grammar)
+    grammar.emplace(*options_.grammar, tokenizer_.token_table(), *session_->options().stop_ids);
+  session_->set_grammar(std::move(grammar));
 }
 
 /// Appends the ids. If they exceed the capacity and the text slides, the session starts anew with the
@@ -101,7 +107,9 @@ void Generation::read(std::vector<int64_t> ids, int64_t keep) {
     // Placeholders that the model sampled stand for no image.
     if (images_ && !result_.ids.empty()) std::erase(ids, images_->token_id);
     if (ids.empty()) ids = first;
+    std::optional<GrammarState> grammar = session_->grammar();
     session_->rewind(0);
+    session_->set_grammar(std::move(grammar));
   }
   session_->append(ids, std::exchange(options_.pixel_values, Tensor()));
   result_.prefill.tokens += int64_t(ids.size());
@@ -140,6 +148,7 @@ std::string Generation::advance() {
   std::string piece = stops_.push(stream_.push(id));
   ended_ = stops_.stopped();
   if (ended_) result_.ending = Ending::kStop;
+  if (!ended_ && session_->grammar_ended()) piece += end(Ending::kEnd);
   return piece;
 }
 

@@ -129,7 +129,99 @@ void Session::set_mask(const Tensor& mask) {
           "expected ", Shape({options_.sequences, words}), ", got ", mask.shape());
   }
   const NoGrad off;
+  given_mask_ = mask;
   sampled_->set_mask(mask);
+}
+
+void Session::set_grammar(std::optional<GrammarState> state, int64_t sequence) {
+  Row& own = rows_[size_t(&row(sequence) - rows_.data())];
+  if (!state && !own.grammar) return;
+  const int64_t vocab_size = model_->facts().vocab_size;
+  if (state)
+    for (const int64_t id : state->end_ids())
+      check(id < vocab_size, ErrorCode::kInvalidArgument, "set_grammar", "the end id ", id,
+            " is outside of the vocabulary of ", vocab_size);
+  own.grammar.reset();
+  own.has_unread = false;
+  if (state) own.grammar.emplace(Row::Held{*state, *state, {}});
+  const NoGrad off;
+  if (!has_grammars()) sampled_->set_mask(given_mask_);
+}
+
+std::optional<GrammarState> Session::grammar(int64_t sequence) const {
+  const Row& own = row(sequence);
+  return own.grammar ? std::optional(own.grammar->now) : std::nullopt;
+}
+
+bool Session::grammar_ended(int64_t sequence) const {
+  const Row& own = row(sequence);
+  return own.grammar && own.grammar->now.has_ended();
+}
+
+bool Session::has_grammars() const {
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [](const Row& row) { return row.grammar.has_value(); });
+}
+
+/// Moves the grammars on by the last tokens, as far as they have not read them. Waits for the
+/// device then.
+void Session::read_grammars() {
+  if (std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.has_unread; }))
+    read_grammars(tokens());
+}
+
+void Session::read_grammars(const std::vector<int64_t>& last) {
+  for (size_t b = 0; b < rows_.size(); b++) {
+    Row& row = rows_[b];
+    if (!std::exchange(row.has_unread, false)) continue;
+    check(row.grammar->now.accept(last[b]), ErrorCode::kInvalidArgument, "step",
+          "on_logits leaves no id that the grammar of sequence ", b, " allows");
+    row.grammar->ids.emplace_back(row.length - 1, last[b]);
+  }
+}
+
+/// Takes the tokens from position `length` on back from the row's grammar.
+void Session::rewind_grammar(Row& row, int64_t length) {
+  if (!row.grammar || row.grammar->ids.empty() || row.grammar->ids.back().first < length) return;
+  auto& [first, now, ids] = *row.grammar;
+  std::erase_if(ids, [&](const auto& read) { return read.first >= length; });
+  now = first;
+  for (const auto& [position, id] : ids) now.accept(id);
+}
+
+/// Writes the mask of the next tokens, if a sequence has a grammar.
+void Session::write_grammars() {
+  if (!has_grammars()) return;
+  read_grammars();
+  const int64_t vocab_size = model_->facts().vocab_size;
+  const size_t width = size_t(ceil_div(vocab_size, int64_t{32}));
+  std::vector<int32_t> words(rows_.size() * width, -1);
+  std::vector<uint32_t> own;
+  for (size_t b = 0; b < rows_.size(); b++) {
+    if (!rows_[b].grammar || rows_[b].stopped) continue;
+    GrammarState& state = rows_[b].grammar->now;
+    // A tokenizer may have ids that the model lacks.
+    own.resize(std::max(width, size_t(ceil_div(state.mask_size(), int64_t{32}))));
+    state.mask(own);
+    if (vocab_size % 32) own[width - 1] &= (uint32_t(1) << (vocab_size % 32)) - 1;
+    own.resize(width);
+    check(std::any_of(own.begin(), own.end(), [](uint32_t word) { return word != 0; }),
+          ErrorCode::kInvalidArgument, "step", "the grammar of sequence ", b,
+          " has ended, and there is no stop id");
+    std::copy(own.begin(), own.end(), words.begin() + ptrdiff_t(b * width));
+  }
+  if (given_mask_) {
+    const std::vector<int32_t> given = given_words();
+    for (size_t i = 0; i < words.size(); i++) words[i] &= given[i];
+  }
+  sampled_->set_mask(Tensor::from(words, {int64_t(rows_.size()), int64_t(width)}));
+}
+
+/// The words of set_mask.
+std::vector<int32_t> Session::given_words() const {
+  if (given_mask_.dtype() == DType::kI32) return given_mask_.to_vector<int32_t>();
+  const std::vector<uint32> words = given_mask_.to_vector<uint32>();
+  return {words.begin(), words.end()};
 }
 
 std::vector<int64_t> Session::history(int64_t sequence) const {
@@ -174,6 +266,7 @@ std::vector<int64_t> Session::tokens() const {
 void Session::append_each(const std::vector<std::vector<int64_t>>& ids,
                           const Tensor& pixel_values) {
   const NoGrad off;
+  read_grammars();
   const int64_t batch = options_.sequences, vocab_size = model_->facts().vocab_size;
   check(int64_t(ids.size()) == batch, ErrorCode::kShapeMismatch, "append", "expected ", batch,
         " lists of tokens, got ", ids.size());
@@ -348,6 +441,7 @@ void Session::advance() {
   for (size_t b = 0; b < rows_.size(); b++)
     check(rows_[b].length > 0, ErrorCode::kInvalidArgument, "step", "sequence ", b,
           " is empty; append tokens first");
+  write_grammars();
   const bool is_step = !hidden_ && std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
     return row.stopped || (row.cached + 1 == row.length && is_plain(row));
   });
@@ -365,7 +459,7 @@ void Session::advance() {
     sample_next();
   }
   for (Row& row : rows_)
-    if (!row.stopped) row.length++, row.sampled++;
+    if (!row.stopped) row.length++, row.sampled++, row.has_unread = row.grammar.has_value();
 }
 
 /// Whether a graph can have captured the step: it depends on nothing that a host's number tells.
@@ -433,6 +527,7 @@ void Session::sample_next() {
 std::vector<int64_t> Session::step() {
   advance();
   const std::vector<int64_t> ids = tokens();
+  read_grammars(ids);
   const std::vector<int64_t>& stop_ids = *options_.stop_ids;
   bool stops = false;
   for (size_t b = 0; b < ids.size(); b++) {
@@ -450,6 +545,8 @@ void Session::rewind(int64_t length, int64_t sequence) {
   Row& now = rows_[size_t(sequence)];
   if (length == now.length) return;
   const NoGrad off;
+  read_grammars();
+  rewind_grammar(now, length);
   // Tokens of a prefix have seen those that are dropped.
   const bool cuts_prefix = length < now.prefix;
   now.cached = cache_->truncate(sequence, cuts_prefix ? 0 : std::min(now.cached, length));

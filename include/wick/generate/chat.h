@@ -17,6 +17,7 @@ struct ConversationOptions {
   /// The most tokens of an answer; missing: until the model ends it or the context is full.
   std::optional<int64_t> max_tokens = {};
   std::vector<std::string> stop = {};          // texts that end an answer and are not part of it
+  std::optional<Grammar> grammar = {};         // of each answer, as of GenerationOptions
   bool skip_special = true;                    // leaves special tokens out of the answers
   ChatOptions chat_template = {};              // tools, and variables of the template
   std::function<bool()> interrupted = {};      // asked before each token; true ends the answer

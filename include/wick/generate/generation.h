@@ -9,6 +9,7 @@
 
 #include "wick/generate/session.h"
 #include "wick/load/load_model.h"
+#include "wick/text/grammar.h"
 #include "wick/text/stop_strings.h"
 
 namespace wick {
@@ -43,7 +44,10 @@ struct GenerationOptions {
   /// The most tokens of the text; missing: until the model ends it or the context is full.
   std::optional<int64_t> max_tokens = 256;
   std::vector<std::string> stop = {};  // texts that end the text and are not part of it
-  bool skip_special = true;            // leaves special tokens out of the text
+  /// Holds the text to a grammar, which ends it where nothing can follow. Special tokens other than
+  /// the session's stop_ids are left out.
+  std::optional<Grammar> grammar = {};
+  bool skip_special = true;  // leaves special tokens out of the text
   /// In a full context, goes on from the later half of the text, and keeps of a long prompt the
   /// end; else, and always if the text has images, the text ends there, and such a prompt is an
   /// error.
@@ -79,8 +83,8 @@ class WICK_API Generation {
   /// With default_session_options.
   explicit Generation(const LanguageModel& model, const std::vector<int64_t>& prompt,
                       const GenerationOptions& options = {});
-  /// Appends the ids to this session of one sequence, which must outlive the text. Errors: as
-  /// above.
+  /// Appends the ids to this session of one sequence, which must outlive the text, and gives it the
+  /// grammar of the options, or takes one away. Errors: as above.
   Generation(const LanguageModel& model, Session& session, const std::vector<int64_t>& ids,
              const GenerationOptions& options = {});
 
@@ -106,6 +110,7 @@ class WICK_API Generation {
   Session* session_;
   GenerationOptions options_;
   std::optional<ImageReading> images_;
+  Tokenizer tokenizer_;
   TokenStream stream_;
   StopStrings stops_;
   GeneratedText result_;

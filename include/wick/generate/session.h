@@ -7,6 +7,7 @@
 
 #include "wick/core/graph.h"
 #include "wick/load/load_model.h"
+#include "wick/text/grammar.h"
 
 namespace wick {
 
@@ -98,6 +99,17 @@ class WICK_API Session {
   /// row allows id i. mask [sequences, ceil(vocab_size / 32)], i32 or u32; an empty Tensor() allows
   /// all. Errors: kShapeMismatch; kDTypeMismatch.
   void set_mask(const Tensor& mask);
+  /// Holds a sequence to a grammar from its next token on, and to set_mask's ids if both are set; a
+  /// missing state lifts it. The state's end ids should be the session's stop_ids. A step then
+  /// waits for the token before, as advance does. Tokens that append adds are outside of the
+  /// grammar; rewind also takes tokens back from it. Errors: kOutOfRange for the sequence;
+  /// kInvalidArgument if the state needs ids beyond the vocabulary; of later steps: as of
+  /// GrammarState::mask, and kInvalidArgument if the text has ended and there is no stop id.
+  void set_grammar(std::optional<GrammarState> state, int64_t sequence = 0);
+  /// The state after the tokens that step has returned; missing without a grammar.
+  std::optional<GrammarState> grammar(int64_t sequence = 0) const;
+  /// Whether the sequence has a grammar whose text has ended.
+  bool grammar_ended(int64_t sequence = 0) const;
   /// Keeps the first `length` tokens of a sequence. Some models cannot forget a few tokens (their
   /// layers have states or windows): the next append or step reads again the tokens from the last
   /// append up to there. Errors: kOutOfRange.
@@ -136,6 +148,12 @@ class WICK_API Session {
     int64_t prefix = 0;           // tokens that see each other; 0: not known before they are read
     std::vector<int64_t> places;  // positions of images' tokens
     Tensor features;              // [places, hidden_size]
+    struct Held {
+      GrammarState first, now;
+      std::vector<std::pair<int64_t, int64_t>> ids;  // read from first on, with the length before
+    };
+    std::optional<Held> grammar;
+    bool has_unread = false;  // the last token was sampled and the grammar has not read it
   };
   /// Tokens of every sequence that are read together.
   struct Reading;
@@ -144,6 +162,12 @@ class WICK_API Session {
   void add_features(const std::vector<std::vector<int64_t>>& ids, const Tensor& pixel_values);
   Tensor read_part(const Reading& reading, int64_t first, int64_t count);
   void write_settings();
+  bool has_grammars() const;
+  void read_grammars();
+  void read_grammars(const std::vector<int64_t>& last);
+  static void rewind_grammar(Row& row, int64_t length);
+  void write_grammars();
+  std::vector<int32_t> given_words() const;
   Tensor choose(const Tensor& logits) const;
   void sample_next();
   void queue_step(const std::vector<int64_t>& ends);
@@ -159,7 +183,8 @@ class WICK_API Session {
   std::unique_ptr<ModelCache> cache_;
   std::vector<Row> rows_;
   int64_t tokens_read_ = 0;
-  Tensor hidden_;  // [B, hidden_size] of the last tokens; empty until they are processed
+  Tensor hidden_;      // [B, hidden_size] of the last tokens; empty until they are processed
+  Tensor given_mask_;  // set_mask's
   std::unique_ptr<SampledRows> sampled_;
   /// A captured step, for as long as there are these replacements and the same extents.
   struct Captured {

@@ -1,4 +1,5 @@
 // wick generate from outside.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -89,6 +90,28 @@ TEST(Generate, AnEmptyPromptBeginsAText) {
   const Outcome outcome = run(generate(" --max-tokens 5 < /dev/null"));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.size(), 6u);
+}
+
+TEST(Generate, AGrammarHoldsTheText) {
+  const Outcome matched =
+      run(generate(" -p 'line 1' --max-tokens 50 --regex '(ab|cd){3}\\.' --seed 4"));
+  EXPECT_EQ(matched.code, 0) << matched.err;
+  EXPECT_EQ(matched.out.size(), 6 + 7 + 1u);
+  EXPECT_EQ(matched.out.find_first_not_of("abcd", 6), 12u) << matched.out;
+  const Folder folder;
+  const std::string file =
+      folder.write("list.gbnf", "# a list\nroot ::= (\"- \" item){2}\nitem ::= [x-z]+ \"\\n\"\n");
+  const Outcome list = run(generate(" -p '' --max-tokens 200 --temperature 2 --grammar " + file));
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_TRUE(begins(list.out, "- ")) << list.out;
+  EXPECT_EQ(list.out.find_first_not_of("-xyz \n"), list.out.npos) << list.out;
+  EXPECT_EQ(std::count(list.out.begin(), list.out.end(), '\n'), 2 + 1) << list.out;
+
+  expect_bad_input(run(generate(" -p x --regex '(a'")), "regex: line 1, column 3: expected \")\"");
+  expect_bad_input(run(generate(" -p x --grammar " + folder.write("bad", "root ::= a"))),
+                   "/bad: line 1, column 10: the rule \"a\" is not defined");
+  expect_bad_input(run(generate(" -p x --grammar /nonexistent")), "/nonexistent");
+  expect_bad_input(run(generate(" -p x --regex a --grammar " + file)), "--grammar");
 }
 
 TEST(Generate, OutputThatCannotBeWrittenIsAnError) {
