@@ -11,5 +11,6 @@ namespace wick::python {
 /// seed of new_session_seed.
 SessionOptions session_options(const LanguageModel& model, const nanobind::dict& keywords);
 void bind_generation(nanobind::module_& m);
+void bind_engine(nanobind::module_& m);
 
 }  // namespace wick::python

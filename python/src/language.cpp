@@ -403,6 +403,7 @@ void bind_language(nb::module_& m) {
   bind_cache(m);
   bind_model(m);
   bind_generation(m);
+  bind_engine(m);
   m.def("_load", &load, nb::arg("path"), nb::arg("device") = nb::none(),
         nb::arg("dtype") = nb::none(), nb::arg("positions") = 0, nb::arg("tokenizer_pre") = "",
         nb::arg("progress") = nb::none());

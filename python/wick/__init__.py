@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from . import _wick
 from . import array_api as array_api, functional as functional, nn as nn, optim as optim
 from ._wick import *  # noqa: F403
+from .engine import Engine as Engine, EngineText as EngineText
 from .function import Function as Function
 from .images import ImageTextModel as ImageTextModel, load_image_text as load_image_text
 from .language import Chat as Chat, LanguageModel as LanguageModel, load as load

@@ -37,7 +37,11 @@ struct Part {
 
 /// Shared by the thread of the Engine, which writes, and the one that reads the text.
 struct EngineStream::State {
-  explicit State(int64_t prompt_tokens) { text.prompt_tokens = prompt_tokens; }
+  State(int64_t prompt_tokens, std::function<void()> call) : on_news(std::move(call)) {
+    text.prompt_tokens = prompt_tokens;
+  }
+
+  const std::function<void()> on_news;
 
   std::atomic<bool> cancelled{false};
   std::mutex mutex;
@@ -61,14 +65,18 @@ struct EngineStream::State {
       part.ids.insert(part.ids.end(), more.ids.begin(), more.ids.end());
       std::move(more.scores.begin(), more.scores.end(), std::back_inserter(part.scores));
     }
-    changed.notify_all();
+    tell();
   }
   void end(Ending how, std::exception_ptr failure = {}) {
     {
       const std::lock_guard lock(mutex);
       ended = true, ending = how, error = std::move(failure);
     }
+    tell();
+  }
+  void tell() {
     changed.notify_all();
+    if (on_news) on_news();
   }
 
   /// The part that is there, or nothing once the text is whole. The mutex is locked.
@@ -198,7 +206,7 @@ struct Engine::Worker {
     if (request.pixel_values || model.facts().images)
       (void)image_places(*model.model, request.prompt,
                          request.pixel_values ? request.pixel_values.size(0) : 0);
-    auto stream = std::make_shared<EngineStream::State>(length);
+    auto stream = std::make_shared<EngineStream::State>(length, request.on_news);
     auto job = std::make_unique<Job>(Job{.id = 0,
                                          .request = std::move(request),
                                          .stream = stream,
@@ -283,7 +291,8 @@ struct Engine::Worker {
                                                   .sampling = one.request.sampling,
                                                   .seed = *one.request.seed,
                                                   .logprobs = one.request.logprobs,
-                                                  .pixel_values = one.request.pixel_values});
+                                                  .pixel_values = one.request.pixel_values,
+                                                  .grammar = grammar_of(one)});
         reading.push_back(id);
         {
           const std::lock_guard lock(one.stream->mutex);
@@ -297,6 +306,11 @@ struct Engine::Worker {
         fail_job(id, std::current_exception());
       }
     }
+  }
+
+  std::optional<GrammarState> grammar_of(const Job& job) const {
+    if (!job.request.grammar) return {};
+    return GrammarState(*job.request.grammar, model.tokenizer->token_table(), job.stop_ids);
   }
 
   /// Reads parts of prompts, the oldest request's first.
@@ -362,6 +376,8 @@ struct Engine::Worker {
     }
     if (job.stops.stopped())
       finish(drawn.text, Ending::kStop, &EngineStats::finished);
+    else if (drawn.ends)
+      finish(drawn.text, Ending::kEnd, &EngineStats::finished);
     else if (job.request.max_tokens && job.generated >= *job.request.max_tokens)
       finish(drawn.text, Ending::kLength, &EngineStats::finished);
     else if (int64_t(slots->tokens(drawn.text).size()) > options.capacity)
@@ -370,9 +386,10 @@ struct Engine::Worker {
 
   /// The error of a token that could not be drawn.
   std::exception_ptr error_of(const Slots::Drawn& drawn) const {
+    if (drawn.error) return drawn.error;
     try {
       check(drawn.id != kUnusableIds, ErrorCode::kInvalidArgument, "Engine",
-            "no id is left to draw: the bias is not finite");
+            "no id is left to draw: the grammar allows none, or the bias is not finite");
       std::vector<int64_t> tokens = slots->tokens(drawn.text);
       tokens.pop_back();
       fail_not_finite("Engine", *model.model, tokens);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/calling.h"
+#include "scalar/round_up.h"
 #include "wick/base/error.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/create.h"
@@ -25,6 +26,15 @@ SampleOptions options_of(const Sampling& s) {
 }
 
 }  // namespace
+
+std::vector<int32_t> mask_row(GrammarState& grammar, int64_t vocab_size) {
+  const size_t width = size_t(ceil_div(vocab_size, int64_t{32}));
+  // A tokenizer may have ids that the model lacks.
+  std::vector<uint32_t> words(std::max(width, size_t(ceil_div(grammar.mask_size(), int64_t{32}))));
+  grammar.mask(words);
+  if (vocab_size % 32) words[width - 1] &= (uint32_t(1) << (vocab_size % 32)) - 1;
+  return {words.begin(), words.begin() + ptrdiff_t(width)};
+}
 
 void check_sampling(const char* op, const Sampling& s, int64_t vocab_size) {
   const Calling calling(op);

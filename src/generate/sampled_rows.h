@@ -6,8 +6,13 @@
 #include "wick/core/var.h"
 #include "wick/load/sampling.h"
 #include "wick/ops/sample.h"
+#include "wick/text/grammar.h"
 
 namespace wick {
+
+/// The mask of a grammar's next tokens, [ceil(vocab_size / 32)], as Session::set_mask takes a row.
+/// All are 0 if the grammar has ended and has no end id. Errors: as of GrammarState::mask.
+std::vector<int32_t> mask_row(GrammarState& grammar, int64_t vocab_size);
 
 /// Errors: kInvalidArgument for a setting outside its range, in the name of op.
 void check_sampling(const char* op, const Sampling& sampling, int64_t vocab_size);

@@ -196,16 +196,10 @@ void Session::write_grammars() {
   const int64_t vocab_size = model_->facts().vocab_size;
   const size_t width = size_t(ceil_div(vocab_size, int64_t{32}));
   std::vector<int32_t> words(rows_.size() * width, -1);
-  std::vector<uint32_t> own;
   for (size_t b = 0; b < rows_.size(); b++) {
     if (!rows_[b].grammar || rows_[b].stopped) continue;
-    GrammarState& state = rows_[b].grammar->now;
-    // A tokenizer may have ids that the model lacks.
-    own.resize(std::max(width, size_t(ceil_div(state.mask_size(), int64_t{32}))));
-    state.mask(own);
-    if (vocab_size % 32) own[width - 1] &= (uint32_t(1) << (vocab_size % 32)) - 1;
-    own.resize(width);
-    check(std::any_of(own.begin(), own.end(), [](uint32_t word) { return word != 0; }),
+    const std::vector<int32_t> own = mask_row(rows_[b].grammar->now, vocab_size);
+    check(std::any_of(own.begin(), own.end(), [](int32_t word) { return word != 0; }),
           ErrorCode::kInvalidArgument, "step", "the grammar of sequence ", b,
           " has ended, and there is no stop id");
     std::copy(own.begin(), own.end(), words.begin() + ptrdiff_t(b * width));

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "generate/graphs.h"
+#include "scalar/round_up.h"
 #include "wick/base/error.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
@@ -49,6 +50,7 @@ Slots::Slots(const CausalModel& model, const EngineOptions& options)
       cache_(model.make_cache(cache_options(model, options))),
       sampled_(options.sequences, options.capacity, model.options().device),
       slots_(size_t(options.sequences)),
+      masked_(size_t(options.sequences), false),
       uses_graphs_(options.graphs && graphs_are_on() && model.steps_are_alike()) {
   cache_->select(0, 1);  // states stay where they are
 }
@@ -155,6 +157,30 @@ void Slots::place() {
   is_placed_ = true;
 }
 
+/// Writes the masks of the grammars of slots first ... first + count - 1, which draw next.
+void Slots::write_masks(int64_t first, int64_t count) {
+  const int64_t vocab_size = model_->facts().vocab_size, width = ceil_div(vocab_size, int64_t{32});
+  for (int64_t i = first; i < first + count; i++) {
+    Slot& slot = at(i);
+    const bool has_grammar = slot.draws && slot.text.grammar;
+    if (!has_grammar && !masked_[size_t(i)]) continue;
+    std::vector<int32_t> words(size_t(width), has_grammar ? 0 : -1);
+    masked_[size_t(i)] = has_grammar;
+    if (has_grammar) {
+      try {
+        words = mask_row(*slot.text.grammar, vocab_size);
+      } catch (const Error&) {
+        slot.error = std::current_exception();  // of this text alone, which draws no id
+      }
+    }
+    if (!sampled_.mask.defined())
+      sampled_.set_mask(
+          full({size(), width}, -1, {.dtype = DType::kI32, .device = sampled_.device()}));
+    Var row = sampled_.mask.rows(i, 1);
+    copy_(row, Tensor::from(words, {1, width}, sampled_.device()));
+  }
+}
+
 /// The hidden state [1, hidden_size] of the last of the next `count` tokens of a prompt.
 Tensor Slots::read_part(int64_t number, int64_t count) {
   Slot& slot = at(number);
@@ -200,6 +226,7 @@ std::optional<Slots::Drawn> Slots::read(int64_t text, int64_t most, int64_t* cou
   cache_->mark(number);
   slot.draws = true;
   place();
+  write_masks(number, 1);
   const Tensor logits = model_->logits(hidden);
   SampledRows rows = sampled_.rows(number, 1);
   rows.append(rows.draw(logits));
@@ -228,7 +255,14 @@ std::vector<Slots::Drawn> Slots::drawn(int64_t first, int64_t count, const Tenso
   for (int64_t i = 0; i < count; i++) {
     Slot& slot = at(first + i);
     if (!slot.draws) continue;
-    Drawn one{.text = slot.text.id, .id = ids[size_t(i)], .score = {}};
+    Drawn one{.text = slot.text.id,
+              .id = ids[size_t(i)],
+              .score = {},
+              .error = std::exchange(slot.error, {})};
+    if (one.id >= 0 && slot.text.grammar) {
+      (void)slot.text.grammar->accept(one.id);  // the mask had no other ids
+      one.ends = slot.text.grammar->has_ended();
+    }
     slot.cached = int64_t(slot.tokens.size());
     slot.tokens.push_back(std::max<int64_t>(one.id, 0));
     slot.drawn++;
@@ -340,6 +374,7 @@ std::vector<Slots::Drawn> Slots::step() {
   while (rows <= last) rows *= 2;  // few sizes of steps, which graphs can have captured
   rows = uses_graphs_ ? std::min(rows, size()) : last + 1;
   place();
+  write_masks(0, rows);
   std::vector<int64_t> starts, ends;
   for (int64_t i = 0; i < rows; i++) {
     const Slot& slot = at(i);

@@ -27,11 +27,14 @@ class Slots {
     uint64_t seed = 0;
     std::optional<int64_t> logprobs;
     Tensor pixel_values;
+    std::optional<GrammarState> grammar;
   };
   /// A token that was drawn, or a mark of sample.
   struct Drawn {
     int64_t text, id;
     std::optional<ScoredToken> score;
+    std::exception_ptr error;  // of the text's grammar
+    bool ends = false;         // the grammar allows no further token
   };
 
   int64_t size() const { return int64_t(slots_.size()); }
@@ -64,6 +67,7 @@ class Slots {
     Tensor features;              // of images, [places, hidden_size]
     std::vector<int64_t> places;  // of images' tokens
     int64_t used = 0;             // when
+    std::exception_ptr error;     // of the grammar's mask
   };
   /// A captured step of the first `rows` slots.
   struct Captured {
@@ -82,6 +86,7 @@ class Slots {
   int64_t keep_beginning(int64_t number, const Slot& before);
   void write_history(int64_t slot);
   void place();
+  void write_masks(int64_t first, int64_t count);
   void pack();
   Tensor read_part(int64_t slot, int64_t count);
   bool can_use_graph(int64_t rows, const std::vector<int64_t>& ends) const;
@@ -96,7 +101,8 @@ class Slots {
   std::unique_ptr<ModelCache> cache_;
   SampledRows sampled_;
   std::vector<Slot> slots_;
-  bool is_placed_ = false;  // the device has the slots' tokens and settings
+  std::vector<bool> masked_;  // slots whose masks on the device leave ids out
+  bool is_placed_ = false;    // the device has the slots' tokens and settings
   bool uses_graphs_;
   std::vector<Captured> captured_;
   std::vector<int64_t> replaced_;  // that the captured steps were of

@@ -10,6 +10,7 @@
 
 #include "wick/generate/generation.h"
 #include "wick/load/load_model.h"
+#include "wick/text/grammar.h"
 
 namespace wick {
 
@@ -35,12 +36,17 @@ struct EngineRequest {
   std::optional<int64_t> max_tokens = {};  // missing: until the model ends it or it is full
   std::vector<std::string> stop = {};      // texts that end the text and are not part of it
   std::optional<std::vector<int64_t>> stop_ids = {};  // missing: LanguageModel::stop_ids
-  bool skip_special = true;                           // leaves special tokens out of the text
+  /// Holds the text to a grammar, as of GenerationOptions.
+  std::optional<Grammar> grammar = {};
+  bool skip_special = true;  // leaves special tokens out of the text
   /// Asks for each token's log probability by the model, before sampling changes it, beside the log
   /// probabilities of so many of the likeliest tokens; missing: for no scores.
   std::optional<int64_t> logprobs = {};
   /// Of the images whose placeholders are in the prompt: Prompt::pixel_values.
   Tensor pixel_values = {};
+  /// Called by the Engine's thread when the stream has a further piece or has ended, for a program
+  /// that waits for several streams in one thread. It must return at once, and not throw.
+  std::function<void()> on_news = {};
 };
 
 /// A token and its log probability, natural.

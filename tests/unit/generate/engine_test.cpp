@@ -194,6 +194,24 @@ TEST(Engine, ScoresTokensAsTheModelDoesBeforeSampling) {
   }
 }
 
+TEST(Engine, HoldsEachTextToItsOwnGrammar) {
+  const LanguageModel model = letters_model();
+  Engine engine(model, {.sequences = 3});
+  std::vector<EngineStream> streams;
+  for (const char* grammar : {"abc|abd|xyz", "[a-c]{4}", "", "q+"}) {
+    EngineRequest request = greedy_request(model, "abc", 6);
+    request.stop_ids = {{*model.tokenizer->id_of("V")}};
+    if (*grammar) request.grammar = Grammar::regex(grammar);
+    streams.push_back(engine.submit(request));
+  }
+  const std::string choice = streams[0].finish().text, letters = streams[1].finish().text;
+  EXPECT_TRUE(choice == "abc" || choice == "abd" || choice == "xyz") << choice;
+  EXPECT_EQ(streams[0].result().ending, Ending::kEnd);
+  EXPECT_TRUE(Grammar::regex("[a-c]{4}").matches(letters)) << letters;
+  EXPECT_EQ(streams[2].finish().text, continuation(model, "abc", 6));
+  EXPECT_TRUE(Grammar::regex("q{1,6}").matches(streams[3].finish().text));
+}
+
 TEST(Engine, ACancelledTextEndsAndItsSequenceIsFree) {
   const LanguageModel model = letters_model("decoders/llama_linear", test::kLettersTemplate, 4096);
   Engine engine(model, {.sequences = 1});
@@ -242,7 +260,7 @@ TEST(Engine, OneTextsErrorIsNotItsNeighbours) {
   request.sampling.logit_bias = {{3, HUGE_VAL}};
   EngineStream bad = engine.submit(request);
   EXPECT_EQ(text_of(engine, greedy_request(model, "abc", 10)), continuation(model, "abc", 10));
-  EXPECT_ERROR(bad.finish(), kInvalidArgument, "the bias is not finite");
+  EXPECT_ERROR(bad.finish(), kInvalidArgument, "or the bias is not finite");
   EXPECT_EQ(engine.stats().failed, 1);
 }
 
