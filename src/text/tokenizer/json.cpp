@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/base64.h"
 #include "base/utf8.h"
-#include "text/tokenizer/base64.h"
 #include "text/tokenizer/byte_alphabet.h"
 #include "text/tokenizer/characters.h"
 #include "text/tokenizer/normalizer.h"
