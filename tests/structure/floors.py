@@ -23,8 +23,9 @@ FLOORS = {
     "load": (6, _BELOW_FOUR | {"io", "text", "media", "nn", "models"}),
     "generate": (7, _BELOW_FOUR | {"io", "text", "media", "nn", "models", "load"}),
     "train": (7, _BELOW_FOUR | {"io", "text", "media", "nn", "models", "load"}),
+    "serve": (8, _BELOW_FOUR | {"io", "text", "media", "nn", "models", "load", "generate"}),
 }
-USERS = {"cli", "python", "examples", "bench"}  # floor 8: include/wick and themselves
+USERS = {"cli", "python", "examples", "bench"}  # floor 9: include/wick and themselves
 BACKEND_MAY_INCLUDE = _BELOW_CORE
 
 # Device compilers read these, hipRTC and NVRTC among them, which have no standard headers.
@@ -52,7 +53,7 @@ def shown(name):
     if folder in FLOORS:
         return f"{short} (floor {FLOORS[folder][0]})"
     if folder in USERS:
-        return f"{short} (floor 8)"
+        return f"{short} (floor 9)"
     if folder.startswith("backends/"):
         return f"{short} (a backend)"
     return short
