@@ -1,0 +1,188 @@
+// Messages of a chat: roles, parts of contents, images, calls of tools.
+#include <memory>
+
+#include "base/base64.h"
+#include "serve/requests.h"
+#include "wick/io/json.h"
+#include "wick/media/image.h"
+
+namespace wick::serve {
+namespace {
+
+constexpr size_t kMaxMessages = 100'000;
+
+/// Reads the messages of one request.
+class MessageReader {
+ public:
+  explicit MessageReader(const RequestLimits& limits) : limits_(limits) {}
+
+  ChatMessage read(const Fields& fields) {
+    ChatMessage message;
+    message.role = role_of(fields);
+    const Setting* const content = fields.find("content");
+    if (content)
+      read_content(*content, fields.name("content"), message);
+    else if (message.role != "assistant")
+      fail_field(fields.name("content"), "a string or a list of parts", nullptr);
+    for (const char* key : {"name", "tool_call_id", "reasoning_content"})
+      if (const auto text = fields.text(key)) message.more.set(key, *text);
+    if (const Setting::List* calls = fields.list("tool_calls"))
+      message.more.set("tool_calls", read_calls(*calls, fields.name("tool_calls")));
+    return message;
+  }
+
+ private:
+  static std::string role_of(const Fields& fields) {
+    const std::string role = fields.text("role").value_or("");
+    if (role == "developer") return "system";  // OpenAI's newer name, which few templates know
+    for (const char* known : {"system", "user", "assistant", "tool"})
+      if (role == known) return role;
+    const Setting* const given = fields.find("role");
+    fail_field(fields.name("role"), "system, developer, user, assistant or tool",
+               given ? *given : Setting());
+  }
+
+  void read_content(const Setting& content, const std::string& name, ChatMessage& message) {
+    if (const std::string* text = std::get_if<std::string>(&content.value)) {
+      message.content = *text;
+      return;
+    }
+    const Setting::List* const parts = std::get_if<Setting::List>(&content.value);
+    if (!parts) fail_field(name, "a string or a list of parts", content);
+    bool has_text = false;
+    for (size_t i = 0; i < parts->size(); i++) {
+      const Fields part = object_in(*parts, i, name);
+      const std::string type = part.text("type").value_or("");
+      if (type == "text" || type == "input_text" || type == "output_text") {
+        const std::optional<std::string> text = part.text("text");
+        if (!text) fail_field(part.name("text"), "a string", nullptr);
+        if (has_text) message.content += '\n';
+        message.content += *text;
+        has_text = true;
+      } else if (type == "image_url" || type == "input_image") {
+        message.images.push_back(read_image(part));
+      } else {
+        const Setting* const given = part.find("type");
+        fail_field(part.name("type"), "text or image_url", given ? *given : Setting());
+      }
+    }
+  }
+
+  /// The image of a data: URL, which the part holds as a string or in an object.
+  std::shared_ptr<const Image> read_image(const Fields& part) {
+    const Setting* const given = part.find("image_url");
+    std::string name = part.name("image_url");
+    std::optional<std::string> url;
+    if (given && std::holds_alternative<Settings>(given->value)) {
+      const Fields image = *part.object("image_url");
+      url = image.text("url");
+      name = image.name("url");
+    } else {
+      url = part.text("image_url");
+    }
+    if (!url) fail_field(name, "a data: URL", nullptr);
+    if (!limits_.reads_images) fail_unsupported(name, "the model reads no images");
+    constexpr std::string_view kBase64 = ";base64,";
+    const size_t mark = url->find(kBase64);
+    if (!url->starts_with("data:") || mark == url->npos || mark > 100)
+      fail_unsupported(name,
+                       "expected data:image/png;base64,... (or jpeg, webp): this server fetches "
+                       "nothing");
+    const std::optional<std::string> bytes =
+        from_base64(std::string_view(*url).substr(mark + kBase64.size()));
+    if (!bytes) fail_unsupported(name, "the data is not base64 with padding");
+    try {
+      auto image =
+          std::make_shared<Image>(decode_image(*bytes, name, {.max_pixels = pixels_left_}));
+      // All images of a request together are no larger than one may be.
+      pixels_left_ = std::max<int64_t>(1, pixels_left_ - image->width * image->height);
+      return image;
+    } catch (const Error& error) {
+      throw RequestError(400, error.what(), name, "invalid_image");
+    }
+  }
+
+  /// The calls as templates read them: OpenAI sends a function's arguments as JSON in a string.
+  static Setting::List read_calls(const Setting::List& calls, const std::string& name) {
+    Setting::List result;
+    for (size_t i = 0; i < calls.size(); i++) {
+      const Fields call = object_in(calls, i, name);
+      const std::optional<Fields> function = call.object("function");
+      if (!function) fail_field(call.name("function"), "an object", nullptr);
+      Settings inner = function->settings(), outer = call.settings();
+      if (!function->text("name")) fail_field(function->name("name"), "a string", nullptr);
+      if (const Setting* arguments = function->find("arguments"))
+        if (const std::string* text = std::get_if<std::string>(&arguments->value))
+          inner.set("arguments", arguments_of(*text));
+      outer.set("function", std::move(inner));
+      result.push_back(std::move(outer));
+    }
+    return result;
+  }
+
+  /// The object that the text holds; the text itself if it is not JSON, as models sometimes write.
+  static Setting arguments_of(const std::string& text) {
+    try {
+      return parse_body(text);
+    } catch (const RequestError&) {
+      return text;
+    }
+  }
+
+  const RequestLimits& limits_;
+  int64_t pixels_left_ = ImageReadOptions().max_pixels;
+};
+
+}  // namespace
+
+std::vector<ChatMessage> read_messages(const Fields& body, const RequestLimits& limits) {
+  const Setting::List* const list = body.list("messages");
+  if (!list) fail_field(body.name("messages"), "a list of messages", nullptr);
+  if (list->empty() || list->size() > kMaxMessages)
+    fail_unsupported(body.name("messages"), "expected at least one message, at most " +
+                                                std::to_string(kMaxMessages) + ", got " +
+                                                std::to_string(list->size()));
+  MessageReader reader(limits);
+  std::vector<ChatMessage> messages;
+  for (size_t i = 0; i < list->size(); i++)
+    messages.push_back(reader.read(object_in(*list, i, body.name("messages"))));
+  return messages;
+}
+
+ChatOptions read_layout(const Fields& body) {
+  ChatOptions layout;
+  std::string choice = "auto";
+  if (const Setting* given = body.find("tool_choice")) {
+    const std::string* const word = std::get_if<std::string>(&given->value);
+    if (word && (*word == "none" || *word == "auto"))
+      choice = *word;
+    else if ((word && *word == "required") || std::holds_alternative<Settings>(given->value))
+      fail_unsupported("tool_choice", "a call cannot be forced yet; expected auto or none");
+    else
+      fail_field("tool_choice", "none, auto, required or an object", *given);
+  }
+  if (const Setting::List* tools = body.list("tools")) {
+    for (size_t i = 0; i < tools->size(); i++) {
+      const Fields tool = object_in(*tools, i, "tools");
+      if (tool.text("type").value_or("function") != "function")
+        fail_unsupported(tool.name("type"), "expected function");
+      const std::optional<Fields> function = tool.object("function");
+      if (!function || !function->text("name"))
+        fail_field(tool.name("function"), "an object with a name", nullptr);
+      if (choice != "none") layout.tools.push_back(tool.settings());
+    }
+  }
+  if (const auto effort = body.text("reasoning_effort"))
+    layout.more.set("reasoning_effort", *effort);
+  if (const auto variables = body.object("chat_template_kwargs"))
+    for (const auto& [name, value] : variables->settings().entries()) {
+      // Those that the request and the model themselves set.
+      for (const char* own :
+           {"messages", "tools", "documents", "bos_token", "eos_token", "add_generation_prompt"})
+        if (name == own) fail_unsupported(variables->name(name), "expected another variable");
+      layout.more.set(name, value);
+    }
+  return layout;
+}
+
+}  // namespace wick::serve

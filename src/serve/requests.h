@@ -1,0 +1,66 @@
+// The requests of OpenAI's API that generate text, read from JSON.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "serve/fields.h"
+#include "wick/load/sampling.h"
+#include "wick/text/chat_template.h"
+
+namespace wick::serve {
+
+/// The fields that chat and completions share.
+struct TextOptions {
+  Sampling sampling;
+  std::optional<uint64_t> seed;
+  std::optional<int64_t>
+      max_tokens;  // missing: until the model ends the text or the context is full
+  std::vector<std::string> stop;
+  int64_t choices = 1;
+  std::optional<int64_t> logprobs;  // so many of the likeliest tokens beside each one
+  bool ignores_end = false;         // no token ends the text
+  bool streams = false, includes_usage = false;
+};
+
+/// The facts of the model that requests are checked against, and the start of their sampling.
+struct RequestLimits {
+  Sampling sampling;
+  int64_t vocab_size = 0;
+  bool reads_images = false;
+};
+
+struct ChatRequest {
+  TextOptions options;
+  std::vector<ChatMessage> messages;
+  ChatOptions layout;
+};
+/// Errors: RequestError 400, naming the field.
+ChatRequest read_chat(const Fields& body, const RequestLimits& limits);
+
+/// A text, or its ids.
+using PromptInput = std::variant<std::string, std::vector<int64_t>>;
+
+struct CompletionRequest {
+  TextOptions options;
+  std::vector<PromptInput> prompts;
+  bool echoes = false;  // the text begins with the prompt
+};
+/// Errors: RequestError 400, naming the field.
+CompletionRequest read_completion(const Fields& body, const RequestLimits& limits);
+
+/// The texts of a field that is a string, a list of strings, a list of ids or a list of such lists.
+/// Errors: RequestError 400, also if it is missing.
+std::vector<PromptInput> read_inputs(const Fields& body, std::string_view key,
+                                     const RequestLimits& limits);
+/// The ids of a list. name: of the field. Errors: RequestError 400.
+std::vector<int64_t> read_ids(const Setting::List& list, const std::string& name,
+                              const RequestLimits& limits);
+/// The messages of a chat. Errors: RequestError 400.
+std::vector<ChatMessage> read_messages(const Fields& body, const RequestLimits& limits);
+/// tools, tool_choice and variables of the template. Errors: RequestError 400.
+ChatOptions read_layout(const Fields& body);
+
+}  // namespace wick::serve
