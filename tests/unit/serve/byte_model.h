@@ -1,0 +1,32 @@
+// A small model of random weights whose tokens are the 256 bytes.
+#pragma once
+#include "../small_config.h"
+#include "../temporary_folder.h"
+#include "wick/wick.h"
+
+namespace wick::test {
+
+/// A message is "ROLE CONTENT;", and "assistant " asks for an answer. Byte 0 ends a text.
+inline LanguageModel byte_model(int64_t positions) {
+  const TemporaryFolder folder;
+  write_json(folder.path() + "/tokenizer.json", byte_tokenizer_json());
+  folder.write("chat_template.jinja",
+               "{% for m in messages %}{{ m.role }} {{ m.content }};{% endfor %}"
+               "{% for t in tools or [] %}tool {{ t.function.name }};{% endfor %}"
+               "{% if add_generation_prompt %}assistant {% endif %}");
+  Device::cpu().set_seed(7);
+  DecoderConfig config = small_config();
+  config.vocab_size = 256, config.hidden_size = 16, config.intermediate_size = 24;
+  config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
+  config.max_position_embeddings = positions, config.initializer_range = 0.5;
+  config.eos_token_ids = {0};
+  Parameters parameters({.trainable = true});
+  const Decoder decoder(config, parameters);
+  NamedTensors tensors;
+  for (const auto& [name, var] : parameters.vars()) tensors[name] = var.tensor();
+  save_safetensors(folder.path() + "/model.safetensors", tensors);
+  write_json(folder.path() + "/config.json", to_settings(config));
+  return load_model(folder.path(), {.device = Device::cpu(), .dtype = DType::kF32});
+}
+
+}  // namespace wick::test
