@@ -21,6 +21,7 @@ void add_logits(CLI::App& app);
 void add_perplexity(CLI::App& app);
 void add_quantize(CLI::App& app);
 void add_rank(CLI::App& app);
+void add_serve(CLI::App& app);
 /// Adds tokenize and detokenize.
 void add_tokenize(CLI::App& app);
 
