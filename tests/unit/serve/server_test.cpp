@@ -457,6 +457,28 @@ TEST(Server, RefusesWhatTheQueueCannotHold) {
   EXPECT_EQ(server.post(kChat, chat_fields("a", R"("max_tokens": 1)")).status, 200);
 }
 
+TEST(Server, Answers256StreamsAtOnce) {
+  TestServer server(ServerOptions{.engine = {.sequences = 32, .capacity = 128, .queue = 256}});
+  const std::string fields = chat_fields(
+      "Hi", R"("temperature": 0, "ignore_eos": true, "max_tokens": 20, "stream": true)");
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 256; i++) {
+    clients.push_back(std::make_unique<Client>(server.server.port()));
+    clients.back()->send(Client::head("POST", kChat, fields.size() + 2) + "{" + fields + "}");
+  }
+  const std::string expected = likeliest(chat_ids("Hi"), 20);
+  for (const auto& client : clients) {
+    std::vector<std::string> events = client->read_answer().events();
+    ASSERT_FALSE(events.empty());
+    EXPECT_EQ(events.back(), "[DONE]");
+    events.pop_back();
+    std::string text;
+    for (const std::string& event : events)
+      text += choice(parse_json(event, "event")).group("delta")->text_or("content", "");
+    EXPECT_EQ(text, expected);
+  }
+}
+
 TEST(Server, ServesOthersBesideASlowReader) {
   TestServer server(ServerOptions{.engine = {.sequences = 2, .capacity = 4000}});
   Client slow(server.server.port(), 2048);
