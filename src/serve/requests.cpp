@@ -3,6 +3,8 @@
 #include <charconv>
 #include <limits>
 
+#include "wick/base/error.h"
+
 namespace wick::serve {
 namespace {
 
@@ -69,16 +71,45 @@ void refuse_unsupported(const Fields& body) {
     for (const Setting& item : *modalities)
       if (const std::string* text = std::get_if<std::string>(&item.value); !text || *text != "text")
         fail_field("modalities", "[\"text\"]", item);
-  // The one place for formats of the answer.
+}
+
+/// The grammar of response_format, or of the fields that vLLM (guided_regex, guided_choice) and
+/// llama.cpp (grammar) have; missing if the text is free.
+std::optional<Grammar> read_grammar(const Fields& body) {
+  std::optional<Grammar> grammar;
+  const auto set = [&](std::string_view key, const auto& make) {
+    if (grammar) fail_unsupported(body.name(key), "expected one grammar, got several");
+    try {
+      grammar.emplace(make());
+    } catch (const Error& error) {
+      throw RequestError(400, "'" + body.name(key) + "': " + error.what(), body.name(key),
+                         "invalid_value");
+    }
+  };
   if (const std::optional<Fields> format = body.object("response_format")) {
     const std::string type = format->text("type").value_or("");
-    if (type == "json_object" || type == "json_schema")
-      fail_unsupported("response_format", "type " + type + " is not supported yet; expected text");
-    if (type != "text") {
+    if (type == "json_schema")
+      fail_unsupported("response_format", "type json_schema is not supported yet");
+    if (type == "json_object")
+      set("response_format", [] { return Grammar::json_object(); });
+    else if (type != "text") {
       const Setting* const given = format->find("type");
-      fail_field("response_format.type", "text", given ? *given : Setting());
+      fail_field("response_format.type", "text or json_object", given ? *given : Setting());
     }
   }
+  if (const auto text = body.text("grammar")) set("grammar", [&] { return Grammar::gbnf(*text); });
+  if (const auto text = body.text("guided_regex"))
+    set("guided_regex", [&] { return Grammar::regex(*text); });
+  if (const Setting::List* const list = body.list("guided_choice")) {
+    std::vector<std::string> choices;
+    for (const Setting& item : *list) {
+      const std::string* const text = std::get_if<std::string>(&item.value);
+      if (!text) fail_field("guided_choice", "texts", item);
+      choices.push_back(*text);
+    }
+    set("guided_choice", [&] { return Grammar::choice(choices); });
+  }
+  return grammar;
 }
 
 TextOptions read_options(const Fields& body, const RequestLimits& limits) {
@@ -90,6 +121,7 @@ TextOptions read_options(const Fields& body, const RequestLimits& limits) {
   options.max_tokens = body.integer("max_tokens", 1);
   if (const auto tokens = body.integer("max_completion_tokens", 1)) options.max_tokens = tokens;
   options.stop = read_stop(body);
+  options.grammar = read_grammar(body);
   options.choices = body.integer("n", 1, kMaxChoices).value_or(1);
   options.ignores_end = body.flag("ignore_eos").value_or(false);
   options.streams = body.flag("stream").value_or(false);

@@ -9,6 +9,7 @@
 #include "serve/fields.h"
 #include "wick/load/sampling.h"
 #include "wick/text/chat_template.h"
+#include "wick/text/grammar.h"
 
 namespace wick::serve {
 
@@ -19,6 +20,7 @@ struct TextOptions {
   std::optional<int64_t>
       max_tokens;  // missing: until the model ends the text or the context is full
   std::vector<std::string> stop;
+  std::optional<Grammar> grammar;  // of response_format and its like
   int64_t choices = 1;
   std::optional<int64_t> logprobs;  // so many of the likeliest tokens beside each one
   bool ignores_end = false;         // no token ends the text

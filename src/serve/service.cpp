@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "base/json_text.h"
+#include "serve/page.h"
 #include "serve/text_answer.h"
 #include "wick/base/error.h"
 #include "wick/io/json.h"
@@ -82,6 +83,7 @@ Service::Service(const LanguageModel& model, const ServerOptions& options)
 
 const std::vector<Service::Route>& Service::routes() {
   static const std::vector<Route> kRoutes = {
+      {"GET", "/", &Service::get_page, false},
       {"GET", "/health", &Service::get_health, false},
       {"GET", "/metrics", &Service::get_metrics},
       {"GET", "/v1/models", &Service::get_models},
@@ -195,6 +197,17 @@ Engine& Service::engine() {
   if (!engine_)
     throw RequestError(400, "the model gives embeddings and continues no text: use /v1/embeddings");
   return *engine_;
+}
+
+/// The page needs no key: it asks for one, and sends it with its requests.
+void Service::get_page(HttpExchange& exchange, Usage&) {
+  exchange.headers.push_back(
+      {"Content-Security-Policy",
+       "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+       "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"});
+  exchange.headers.push_back({"Cache-Control", "no-cache"});
+  exchange.headers.push_back({"X-Content-Type-Options", "nosniff"});
+  exchange.respond(200, "text/html; charset=utf-8", kPage);
 }
 
 void Service::get_health(HttpExchange& exchange, Usage&) {
@@ -327,6 +340,7 @@ void Service::submit(TextFeed& feed, const TextOptions& options,
                             .seed = options.seed,
                             .max_tokens = options.max_tokens,
                             .stop = options.stop,
+                            .grammar = options.grammar,
                             .logprobs = options.logprobs,
                             .pixel_values = prompt.prompt.pixel_values};
       if (options.seed) request.seed = *options.seed + uint64_t(choice);

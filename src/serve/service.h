@@ -41,6 +41,7 @@ class Service : public HttpHandler {
   static const std::vector<Route>& routes();
   static const Route* find_route(std::string_view method, std::string_view path);
 
+  void get_page(HttpExchange& exchange, Usage& usage);
   void get_health(HttpExchange& exchange, Usage& usage);
   void get_metrics(HttpExchange& exchange, Usage& usage);
   void get_models(HttpExchange& exchange, Usage& usage);

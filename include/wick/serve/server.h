@@ -20,7 +20,7 @@ struct ServerOptions {
   /// The model's names: requests may use any, answers have the first. At least one.
   std::vector<std::string> names = {"wick"};
   EngineOptions engine = {};
-  /// Every request but GET /health must have one of these; if empty, no key is needed.
+  /// Every request but GET /health and GET / must have one of these; if empty, no key is needed.
   std::vector<std::string> api_keys = {};
   /// Origins whose pages may use the server from a browser; "*": all.
   std::vector<std::string> cors_origins = {};
@@ -39,8 +39,8 @@ struct ServerOptions {
   bool log_prompts = false;
 };
 
-/// Answers GET /health, /metrics and /v1/models; POST /v1/chat/completions, /v1/completions,
-/// /v1/embeddings, /tokenize and /detokenize.
+/// Answers GET / with a page to chat in; GET /health, /metrics and /v1/models; POST
+/// /v1/chat/completions, /v1/completions, /v1/embeddings, /tokenize and /detokenize.
 ///
 ///   Server server(load_model("model.gguf"), {.names = {"my-model"}});
 ///   server.start();

@@ -108,6 +108,34 @@ TEST(Server, SaysThatItIsThere) {
   EXPECT_EQ(server.server.url(), "http://127.0.0.1:" + std::to_string(server.server.port()));
 }
 
+TEST(Server, ShowsAPageThatLoadsNothingElse) {
+  TestServer server({.api_keys = {"secret"}});
+  const Answer page = server.ask("GET", "/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_NE(page.body.find("<!doctype html>"), std::string::npos);
+  EXPECT_NE(page.body.find("v1/chat/completions"), std::string::npos);
+  EXPECT_NE(page.body.find("</html>"), std::string::npos);  // whole
+  for (const char* from : {"src=\"http", "@import", "href=\"http", "url(http"})
+    EXPECT_EQ(page.body.find(from), std::string::npos) << from;
+}
+
+TEST(Server, HoldsAnswersToAGrammar) {
+  TestServer server;
+  const auto ask = [&](const std::string& fields) {
+    return content(
+        server.post(kChat, chat_fields("hi", R"("max_tokens": 40, "seed": 3, )" + fields)));
+  };
+  const std::string object = ask(R"("response_format": {"type": "json_object"})");
+  EXPECT_EQ(object.substr(object.find_first_not_of(' '), 1), "{") << object;
+  const std::string choice = ask(R"("guided_choice": ["yes", "no"])");
+  EXPECT_TRUE(choice == "yes" || choice == "no") << choice;
+  EXPECT_TRUE(Grammar::regex("[0-9]{3}").matches(ask(R"("guided_regex": "[0-9]{3}")")));
+  EXPECT_TRUE(Grammar::regex("(ab){2}").matches(ask(R"("grammar": "root ::= \"ab\" \"ab\"")")));
+  const Answer broken = server.post(kChat, chat_fields("hi", R"("grammar": "root ::= (")"));
+  EXPECT_EQ(broken.status, 400);
+  EXPECT_EQ(broken.error().text("param"), "grammar");
+}
+
 TEST(Server, AnswersAChat) {
   TestServer server;
   const Answer answer = server.post(
@@ -439,7 +467,9 @@ TEST(Server, RefusesWhatTheQueueCannotHold) {
   for (int i = 0; i < 2; i++) {
     clients.push_back(std::make_unique<Client>(server.server.port()));
     clients.back()->send(request);
-    if (i == 0) clients.back()->read_until("\"content\":\"");
+    if (i == 0) {
+      EXPECT_TRUE(server.metric_becomes("wick_texts_running", 1));  // it waits no longer
+    }
   }
   EXPECT_TRUE(server.metric_becomes("wick_texts_waiting", 1));
   const Answer refused = server.post(kChat, chat_fields("a", R"("n": 1)"));
