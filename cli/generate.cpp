@@ -14,6 +14,7 @@
 #include "ranges.h"
 #include "terminal.h"
 #include "wick/generate/generation.h"
+#include "wick/io/json.h"
 #include "wick/text/grammar.h"
 #include "writing.h"
 
@@ -26,13 +27,16 @@ struct Options {
   std::optional<std::string> prompt;
   std::vector<std::string> images;
   int64_t max_tokens = GenerationOptions().max_tokens.value();
-  std::optional<std::string> grammar, regex;  // a file, an expression
+  std::optional<std::string> grammar, json_schema;  // files
+  std::optional<std::string> regex;
   bool json = false;
 };
 
 /// The grammar of the flags, if there is one.
 std::optional<Grammar> grammar_of(const Options& options) {
   if (options.regex) return Grammar::regex(*options.regex);
+  if (const auto& file = options.json_schema)
+    return Grammar::json_schema(parse_json_value(read_input(*file), *file), *file);
   if (options.grammar) return Grammar::gbnf(read_input(*options.grammar), *options.grammar);
   return {};
 }
@@ -106,8 +110,15 @@ void add_generate(CLI::App& app) {
       command
           ->add_option("--grammar", o->grammar, "a file with a GBNF grammar that the text follows")
           ->type_name("FILE");
+  const auto json_schema =
+      command
+          ->add_option("--json-schema", o->json_schema,
+                       "a file with a JSON Schema; the text is a value that it allows")
+          ->type_name("FILE")
+          ->excludes(grammar);
   command->add_option("--regex", o->regex, "a regular expression that the whole text matches")
-      ->excludes(grammar);
+      ->excludes(grammar)
+      ->excludes(json_schema);
   command->add_flag("--json", o->json, "print one line of JSON at the end");
   command->footer(
       "Examples:\n"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wick/base/export.h"
+#include "wick/base/settings.h"
 
 namespace wick {
 
@@ -60,6 +61,27 @@ class WICK_API Grammar {
   /// or colon nothing, and before the object at most a space. Numbers have at most 19 digits before
   /// the point, 17 after it, and 2 in the exponent.
   static Grammar json_object();
+
+  /// The JSON values that a schema allows: JSON Schema 2020-12, and of the drafts before it the
+  /// names that it has replaced. Every text is a value that the schema allows. Of these values the
+  /// grammar has some spellings; white space and numbers are written as in json_object.
+  /// - The properties of an object come in the order of "properties", then those that "required"
+  ///   alone names, then all others. Others may repeat a name, so "minProperties" counts one.
+  /// - Constants, names of properties and strings with a pattern or format escape quotes,
+  ///   backslashes and U+0000 to U+001F alone; other strings have all escapes.
+  /// - Integers have no point and no exponent; numbers with a bound have no exponent. Constants are
+  ///   written as in the schema.
+  /// Supported: $ref to a place of the schema, type, enum, const, allOf, anyOf, oneOf if its
+  /// schemas certainly have no value in common, minimum, maximum, exclusiveMinimum,
+  /// exclusiveMaximum, multipleOf 1, minLength, maxLength, pattern (ECMAScript's, as regex has it,
+  /// for a part of the string), format (date, time, date-time, duration, uuid, email, hostname,
+  /// ipv4, ipv6, uri), items, prefixItems, additionalItems, minItems, maxItems, properties,
+  /// patternProperties, additionalProperties, propertyNames, required, minProperties,
+  /// maxProperties. Annotations and names that begin with "x-" are passed over.
+  /// where: the beginning of errors.
+  /// Errors: as above; they name keyword and place, such as "json schema: #/properties/a/not".
+  /// kUnsupported for every other keyword, and for a schema that takes too many steps to read.
+  static Grammar json_schema(const Setting& schema, const std::string& where = "json schema");
 
   /// Whether this is one of the texts.
   bool matches(std::string_view text) const;

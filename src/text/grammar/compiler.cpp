@@ -166,6 +166,7 @@ class Compiler {
         room -= int(std::min<size_t>(syntax_.texts_of(node)[0].size(), 1000));
         return room >= 0;
       case Kind::kTexts:
+      case Kind::kGraph:
         return false;
       case Kind::kCharacters:
         room -= int(std::min<size_t>(syntax_.set_of(node).ranges().size(), 1000));
@@ -213,6 +214,8 @@ class Compiler {
         return;
       case Kind::kRepeat:
         return build_repeat(node, from, to);
+      case Kind::kGraph:
+        return build_graph(node, from, to);
       case Kind::kCall: {
         const Expr body = syntax_.body(syntax_.rule_of(node));
         int room = 16;
@@ -309,6 +312,15 @@ class Compiler {
       add_edge(loop, {rule_of(called), 0, 0, again});
     }
     add_epsilon(loop, {to, 0, Guard::kFromMin});
+  }
+
+  void build_graph(const Syntax::Node& node, uint32_t from, uint32_t to) {
+    std::vector<uint32_t> states(node.max);
+    for (uint32_t& state : states) state = add_state();
+    add_epsilon(from, {states[0], 0});
+    add_epsilon(states[1], {to, 0});
+    for (const Syntax::Arrow& arrow : syntax_.arrows_of(node))
+      build(arrow.expr, states[arrow.from], states[arrow.to]);
   }
 
   // Analysis.

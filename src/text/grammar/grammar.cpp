@@ -65,6 +65,11 @@ Grammar Grammar::json_object() {
   return Compiled::of(syntax, root);
 }
 
+Grammar Grammar::json_schema(const Setting& schema, const std::string& where) {
+  Syntax syntax(where);
+  return Compiled::of(syntax, read_json_schema(schema, syntax));
+}
+
 std::shared_ptr<Matcher> Grammar::matcher(const TokenTable& table) const {
   constexpr size_t kMaxMatchers = 4;
   const std::lock_guard lock(compiled_->mutex);

@@ -5,23 +5,24 @@ namespace {
 
 using Expr = Syntax::Expr;
 
-constexpr uint32_t kMaxIndent = 32, kMaxDigits = 19, kMaxDecimals = 17, kMaxExponentDigits = 2;
+constexpr uint32_t kMaxIndent = 32;
 
 Expr digits(Syntax& s, uint32_t min, uint32_t max) {
   return s.repeat(s.characters({{'0', '9'}}), min, max);
 }
 
 Expr integer(Syntax& s) {
-  const Expr positive = s.sequence({s.characters({{'1', '9'}}), digits(s, 0, kMaxDigits - 1)});
+  const Expr positive =
+      s.sequence({s.characters({{'1', '9'}}), digits(s, 0, JsonValues::kMaxDigits - 1)});
   return s.sequence({s.optional(s.text("-")), s.choice({s.text("0"), positive})});
 }
 
-Expr number(Syntax& s) {
-  const Expr fraction = s.sequence({s.text("."), digits(s, 1, kMaxDecimals)});
+Expr number(Syntax& s, Expr integer) {
+  const Expr fraction = s.sequence({s.text("."), digits(s, 1, JsonValues::kMaxDecimals)});
   const Expr exponent = s.sequence({s.characters({{'e', 'e'}, {'E', 'E'}}),
                                     s.optional(s.characters({{'+', '+'}, {'-', '-'}})),
-                                    digits(s, 1, kMaxExponentDigits)});
-  return s.sequence({integer(s), s.optional(fraction), s.optional(exponent)});
+                                    digits(s, 1, JsonValues::kMaxExponentDigits)});
+  return s.sequence({integer, s.optional(fraction), s.optional(exponent)});
 }
 
 Expr hex(Syntax& s, char32_t first, char32_t last) {
@@ -57,16 +58,24 @@ Expr string_character(Syntax& s) {
 }  // namespace
 
 JsonValues::JsonValues(Syntax& s)
-    : syntax_(&s), string_(s.add_rule()), object_(s.add_rule()), any_(s.add_rule()) {
+    : syntax_(&s),
+      string_character_(s.add_rule()),
+      string_(s.add_rule()),
+      array_(s.add_rule()),
+      object_(s.add_rule()),
+      any_(s.add_rule()) {
   const Expr indent = s.repeat(s.characters({{' ', ' '}, {'\t', '\t'}}), 0, kMaxIndent);
   space_ = s.choice({s.empty(), s.text(" "), s.sequence({s.text("\n"), indent})});
   space_before_text_ = s.optional(s.text(" "));
-  number_ = grammars::number(s);
-  s.define(string_,
-           s.sequence({s.text("\""), s.repeat(string_character(s), 0, kUnbounded), s.text("\"")}));
+  integer_ = grammars::integer(s);
+  number_ = grammars::number(s, integer_);
+  const Expr character = grammars::string_character(s);
+  s.define(string_character_, character);
+  s.define(string_, s.sequence({s.text("\""), s.repeat(character, 0, kUnbounded), s.text("\"")}));
+  s.define(array_, bracketed('[', any(), ']'));
   s.define(object_, bracketed('{', s.sequence({string(), s.text(":"), space_, any()}), '}'));
-  s.define(any_, s.choice({object(), bracketed('[', any(), ']'), string(), number_,
-                           s.texts({"true", "false", "null"})}));
+  s.define(any_,
+           s.choice({object(), array(), string(), number_, s.texts({"true", "false", "null"})}));
 }
 
 Expr JsonValues::bracketed(char open, Expr item, char close) {

@@ -14,11 +14,25 @@ using Expr = Syntax::Expr;
 
 CodePoints digits() { return {{'0', '9'}}; }
 CodePoints word_characters() { return {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}; }
-CodePoints spaces() { return {{'\t', '\r'}, {' ', ' '}}; }
+CodePoints ascii_spaces() { return {{'\t', '\r'}, {' ', ' '}}; }
+// ECMAScript's WhiteSpace and LineTerminator.
+CodePoints ecma_spaces() {
+  return ascii_spaces().with({{0xa0, 0xa0},
+                              {0x1680, 0x1680},
+                              {0x2000, 0x200a},
+                              {0x2028, 0x2029},
+                              {0x202f, 0x202f},
+                              {0x205f, 0x205f},
+                              {0x3000, 0x3000},
+                              {0xfeff, 0xfeff}});
+}
+CodePoints ecma_line_ends() { return {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}; }
 
 class Regex {
  public:
-  Regex(std::string_view text, Syntax& syntax) : in_(text, syntax.where()), syntax_(syntax) {}
+  /// searches: the texts have a match in them, by ECMAScript's rules.
+  Regex(std::string_view text, Syntax& syntax, const std::string& where, bool searches)
+      : in_(text, where), syntax_(syntax), searches_(searches) {}
 
   Expr read() {
     const Expr all = read_choice(0);
@@ -44,19 +58,26 @@ class Regex {
 
   Expr read_sequence(int nesting) {
     std::vector<Expr> parts;
-    if (nesting == 0) in_.take("^");
+    const bool has_begin = nesting == 0 && in_.take("^");
+    bool has_end = false;
+    if (nesting == 0 && searches_ && !has_begin) parts.push_back(any_text());
     while (!in_.at_end() && in_.peek() != '|' && in_.peek() != ')') {
       const size_t begin = in_.at();
       if (nesting == 0 && in_.take("$")) {
         if (!in_.at_end() && in_.peek() != '|') fail_anchor(begin);
+        has_end = true;
         break;
       }
       const Expr part = read_part(nesting);
       const std::optional<Counts> counts = read_quantifier();
       parts.push_back(counts ? syntax_.repeat(part, counts->min, counts->max) : part);
     }
+    if (nesting == 0 && searches_ && !has_end) parts.push_back(any_text());
     return syntax_.sequence(std::move(parts));
   }
+  Expr any_text() { return syntax_.repeat(syntax_.characters(CodePoints::all()), 0, kUnbounded); }
+  CodePoints spaces() const { return searches_ ? ecma_spaces() : ascii_spaces(); }
+  CodePoints line_ends() const { return searches_ ? ecma_line_ends() : CodePoints{{'\n', '\n'}}; }
 
   struct Counts {
     uint32_t min, max;
@@ -102,7 +123,7 @@ class Regex {
         return syntax_.characters(read_class());
       case '.':
         in_.take(".");
-        return syntax_.characters(CodePoints{{'\n', '\n'}}.complement());
+        return syntax_.characters(line_ends().complement());
       case '\\':
         return syntax_.characters(read_escape(false));
       case '*':
@@ -261,12 +282,17 @@ class Regex {
 
   TextReader in_;
   Syntax& syntax_;
+  bool searches_;
 };
 
 }  // namespace
 
 Syntax::Expr read_regex(std::string_view text, Syntax& syntax) {
-  return Regex(text, syntax).read();
+  return Regex(text, syntax, syntax.where(), false).read();
+}
+
+Syntax::Expr read_regex_search(std::string_view text, Syntax& syntax, const std::string& where) {
+  return Regex(text, syntax, where, true).read();
 }
 
 }  // namespace wick::grammars

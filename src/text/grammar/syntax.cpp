@@ -75,6 +75,23 @@ Syntax::Expr Syntax::repeat(Expr part, uint32_t min, uint32_t max) {
   return min == 1 && max == 1 ? part : add(Kind::kRepeat, {part}, min, max);
 }
 
+Syntax::Expr Syntax::graph(const std::vector<Arrow>& arrows) {
+  if (arrows_.size() + arrows.size() > kMaxExpressions)
+    fail_size(std::to_string(kMaxExpressions) + " expressions");
+  const Expr expr = add(Kind::kGraph, uint32_t(arrows_.size()));
+  Node added = node(expr);
+  added.max = 2;
+  for (const Arrow& arrow : arrows) {
+    added.depth = std::max(added.depth, node(arrow.expr).depth + 1);
+    added.max = std::max({added.max, arrow.from + 1, arrow.to + 1});
+  }
+  if (added.depth > kMaxDepth) fail_size(std::to_string(kMaxDepth) + " levels");
+  arrows_.insert(arrows_.end(), arrows.begin(), arrows.end());
+  added.last = uint32_t(arrows_.size());
+  nodes_.back() = added;
+  return expr;
+}
+
 Syntax::Rule Syntax::add_rule() {
   if (rules_.size() >= kMaxExpressions) fail_size(std::to_string(kMaxExpressions) + " rules");
   rules_.push_back(kUndefined);

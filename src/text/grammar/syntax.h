@@ -1,6 +1,7 @@
 // The syntax of a grammar: expressions over characters, and rules that call each other.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,13 @@ class Syntax {
   Expr optional(Expr part) { return repeat(part, 0, 1); }
   /// At least min and at most max times, or without end for kUnbounded; min <= max.
   Expr repeat(Expr part, uint32_t min, uint32_t max);
+  /// The texts of all ways from state 0 to state 1 along arrows.
+  struct Arrow {
+    uint32_t from;
+    Expr expr;
+    uint32_t to;
+  };
+  Expr graph(const std::vector<Arrow>& arrows);
 
   /// A rule that define completes, so that it can call itself.
   Rule add_rule();
@@ -59,18 +67,23 @@ class Syntax {
     kSequence,
     kChoice,
     kRepeat,
+    kGraph,
     kCall
   };
   struct Node {
     Kind kind;
-    uint32_t depth;             // 1 more than its deepest part
-    uint32_t first, last;       // parts_; or of texts_, sets_ and rules_ the index is first
-    uint32_t min = 0, max = 0;  // of a repetition
+    uint32_t depth;  // 1 more than its deepest part
+    uint32_t first,
+        last;  // parts_, or arrows_ of a graph; of texts_, sets_ and rules_ the index is first
+    uint32_t min = 0, max = 0;  // of a repetition; of a graph, max is the number of its states
   };
   const Node& node(Expr expr) const { return nodes_[size_t(expr)]; }
   Expr part(uint32_t index) const { return parts_[index]; }
   const std::vector<std::string>& texts_of(const Node& node) const { return texts_[node.first]; }
   const CodePoints& set_of(const Node& node) const { return sets_[node.first]; }
+  std::span<const Arrow> arrows_of(const Node& node) const {
+    return {arrows_.data() + node.first, arrows_.data() + node.last};
+  }
   Rule rule_of(const Node& node) const { return Rule{node.first}; }
   Expr body(Rule rule) const { return rules_[size_t(rule)]; }
   size_t rule_count() const { return rules_.size(); }
@@ -87,6 +100,7 @@ class Syntax {
   std::vector<Expr> parts_;
   std::vector<std::vector<std::string>> texts_;
   std::vector<CodePoints> sets_;
+  std::vector<Arrow> arrows_;
   std::vector<Expr> rules_;
   size_t bytes_ = 0;
 };

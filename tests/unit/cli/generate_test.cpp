@@ -107,6 +107,22 @@ TEST(Generate, AGrammarHoldsTheText) {
   EXPECT_EQ(list.out.find_first_not_of("-xyz \n"), list.out.npos) << list.out;
   EXPECT_EQ(std::count(list.out.begin(), list.out.end(), '\n'), 2 + 1) << list.out;
 
+  const std::string schema = folder.write(
+      "schema.json", R"({"type":"object","properties":{"a":{"type":"integer","maximum":99,
+                         "minimum":10},"b":{"enum":["x","y"]}},"required":["a","b"],
+                         "additionalProperties":false})");
+  const Outcome object =
+      run(generate(" -p '' --max-tokens 300 --temperature 3 --seed 1 --json-schema " + schema));
+  EXPECT_EQ(object.code, 0) << object.err;
+  const Settings value = parse_json(object.out, "stdout");
+  EXPECT_GE(value.integer("a"), 10) << object.out;
+  EXPECT_LE(value.integer("a"), 99) << object.out;
+  EXPECT_TRUE(value.text("b") == "x" || value.text("b") == "y") << object.out;
+
+  expect_bad_input(run(generate(" -p x --json-schema " + folder.write("no", "{\"not\":{}}"))),
+                   "/no: #/not: the keyword is not supported");
+  expect_bad_input(run(generate(" -p x --json-schema " + folder.write("cut", "{"))), "/cut: ");
+  expect_bad_input(run(generate(" -p x --regex a --json-schema " + schema)), "--json-schema");
   expect_bad_input(run(generate(" -p x --regex '(a'")), "regex: line 1, column 3: expected \")\"");
   expect_bad_input(run(generate(" -p x --grammar " + folder.write("bad", "root ::= a"))),
                    "/bad: line 1, column 10: the rule \"a\" is not defined");
