@@ -237,7 +237,7 @@ std::string_view SchemaReader::text_of(SchemaId id, std::string_view key,
 void SchemaReader::read_counts(SchemaId id, const Settings& keywords, std::string_view min,
                                std::string_view max, uint32_t& low, uint32_t& high) const {
   const auto read = [&](std::string_view key, uint32_t otherwise) {
-    const Setting* const value = keywords.find(key);
+    const Setting* const value = find_entry(keywords, key);
     if (!value) return otherwise;
     const auto count = number_of(*value);
     if (!count || *count < 0 || *count != std::floor(*count))
@@ -270,7 +270,7 @@ SchemaId SchemaReader::target_of(SchemaId from, const Setting& reference) {
     const Setting* next = nullptr;
     if (const auto* group = get<Settings>(*at)) {
       budget_.spend(group->entries().size());
-      next = group->find(name);
+      next = find_entry(*group, name);
     } else if (const auto* list = get<Setting::List>(*at)) {
       const bool is_index = !name.empty() && name.size() < 10 &&
                             name.find_first_not_of("0123456789") == std::string::npos;
@@ -287,7 +287,7 @@ SchemaId SchemaReader::target_of(SchemaId from, const Setting& reference) {
 SchemaId SchemaReader::without_detours(SchemaId id) {
   for (int i = 0; i < 100; i++) {
     const auto* keywords = get<Settings>(*schemas_[id].setting);
-    const Setting* const reference = keywords ? keywords->find("$ref") : nullptr;
+    const Setting* const reference = keywords ? find_entry(*keywords, "$ref") : nullptr;
     if (!reference ||
         !std::all_of(keywords->entries().begin(), keywords->entries().end(), [](const auto& entry) {
           return entry.first == "$ref" || is_annotation(entry.first);
@@ -352,7 +352,7 @@ unsigned SchemaReader::read_kinds(SchemaId id, const Settings& keywords) {
   constexpr std::pair<std::string_view, unsigned> kNames[] = {
       {"null", kNull},     {"boolean", kBoolean}, {"number", kNumber}, {"integer", kInteger},
       {"string", kString}, {"array", kArray},     {"object", kObject}};
-  const Setting* const type = keywords.find("type");
+  const Setting* const type = find_entry(keywords, "type");
   if (!type) return kAnything;
   unsigned kinds = 0;
   const auto add_kind = [&](const Setting& name) {
@@ -413,15 +413,15 @@ Shapes SchemaReader::read(SchemaId id) {
   if (kinds & kObject) add_shape(read_object(id, *keywords));
   result = read_literals(id, *keywords, result);
 
-  if (const Setting* const reference = keywords->find("$ref"))
+  if (const Setting* const reference = find_entry(*keywords, "$ref"))
     result = both(result, shapes_of(target_of(id, *reference)));
-  if (const Setting* const list = keywords->find("allOf")) {
+  if (const Setting* const list = find_entry(*keywords, "allOf")) {
     const auto& parts = list_of(id, "allOf", *list);
     for (size_t i = 0; i < parts.size(); i++)
       result = both(result, shapes_of(add_part(id, "/allOf/" + std::to_string(i), parts[i])));
   }
   for (const std::string_view key : {"anyOf", "oneOf"})
-    if (const Setting* const list = keywords->find(key))
+    if (const Setting* const list = find_entry(*keywords, key))
       result = read_branches(id, key, *list, result);
   return result;
 }
@@ -439,11 +439,11 @@ Shapes SchemaReader::read_literals(SchemaId id, const Settings& keywords, const 
     }
     result = std::move(kept);
   };
-  if (const Setting* const list = keywords.find("enum")) {
+  if (const Setting* const list = find_entry(keywords, "enum")) {
     const auto& values = list_of(id, "enum", *list);
     keep(values.data(), values.size());
   }
-  if (const Setting* const value = keywords.find("const")) keep(value, 1);
+  if (const Setting* const value = find_entry(keywords, "const")) keep(value, 1);
   return result;
 }
 
@@ -464,7 +464,7 @@ Shapes SchemaReader::read_branches(SchemaId id, std::string_view key, const Sett
 NumberRange SchemaReader::read_number(SchemaId id, const Settings& keywords) {
   NumberRange range;
   const auto read = [&](std::string_view key) -> std::optional<long double> {
-    const Setting* const value = keywords.find(key);
+    const Setting* const value = find_entry(keywords, key);
     if (!value) return {};
     const auto number = number_of(*value);
     if (!number) fail_format(id, key, "expected a number, got ", describe(*value));
@@ -472,12 +472,12 @@ NumberRange SchemaReader::read_number(SchemaId id, const Settings& keywords) {
   };
   /// A boolean, as of draft 4: whether the bound itself is excluded.
   const auto excludes = [&](std::string_view key) {
-    const Setting* const value = keywords.find(key);
+    const Setting* const value = find_entry(keywords, key);
     const auto* flag = value ? get<bool>(*value) : nullptr;
     return flag && *flag;
   };
   const auto read_exclusive = [&](std::string_view key) -> std::optional<long double> {
-    const Setting* const value = keywords.find(key);
+    const Setting* const value = find_entry(keywords, key);
     return value && get<bool>(*value) ? std::optional<long double>() : read(key);
   };
   range.min = read("minimum");
@@ -502,9 +502,9 @@ NumberRange SchemaReader::read_number(SchemaId id, const Settings& keywords) {
 StringShape SchemaReader::read_string(SchemaId id, const Settings& keywords) {
   StringShape string;
   read_counts(id, keywords, "minLength", "maxLength", string.min, string.max);
-  if (const Setting* const regex = keywords.find("pattern"))
+  if (const Setting* const regex = find_entry(keywords, "pattern"))
     string.patterns.push_back({text_of(id, "pattern", *regex), where(id, "pattern"), false});
-  if (const Setting* const format = keywords.find("format")) {
+  if (const Setting* const format = find_entry(keywords, "format")) {
     const std::string_view name = text_of(id, "format", *format);
     const auto regex = format_regex(name);
     if (!regex)
@@ -518,15 +518,15 @@ StringShape SchemaReader::read_string(SchemaId id, const Settings& keywords) {
 ArrayShape SchemaReader::read_array(SchemaId id, const Settings& keywords) {
   ArrayShape array;
   read_counts(id, keywords, "minItems", "maxItems", array.min, array.max);
-  const Setting* items = keywords.find("items");
-  const Setting* prefix = keywords.find("prefixItems");
+  const Setting* items = find_entry(keywords, "items");
+  const Setting* prefix = find_entry(keywords, "prefixItems");
   std::string_view prefix_key = "prefixItems", items_key = "items";
   if (items && get<Setting::List>(*items)) {  // the drafts before 2020-12
     if (prefix) fail_format(id, "items", "expected a schema beside prefixItems, got a list");
     prefix = items;
     prefix_key = "items";
     items_key = "additionalItems";
-    items = keywords.find("additionalItems");
+    items = find_entry(keywords, "additionalItems");
   }
   if (prefix) {
     const auto& list = list_of(id, prefix_key, *prefix);
@@ -535,7 +535,7 @@ ArrayShape SchemaReader::read_array(SchemaId id, const Settings& keywords) {
           all_of(id, pointer_part(prefix_key) + "/" + std::to_string(i), list[i]));
   }
   if (items) array.items = all_of(id, pointer_part(items_key), *items);
-  if (const Setting* const unique = keywords.find("uniqueItems")) {
+  if (const Setting* const unique = find_entry(keywords, "uniqueItems")) {
     const auto* flag = get<bool>(*unique);
     if (!flag) fail_format(id, "uniqueItems", "expected true or false, got ", describe(*unique));
     if (*flag && array.max > 1)
@@ -549,21 +549,21 @@ ObjectShape SchemaReader::read_object(SchemaId id, const Settings& keywords) {
   read_counts(id, keywords, "minProperties", "maxProperties", object.min, object.max);
   ObjectLayer layer;
   bool is_needed = false;
-  if (const Setting* const properties = keywords.find("properties")) {
+  if (const Setting* const properties = find_entry(keywords, "properties")) {
     is_needed = true;
     for (const auto& [name, schema] : group_of(id, "properties", *properties).entries()) {
       layer.names.push_back(name);
       layer.properties[name] = all_of(id, "/properties" + pointer_part(name), schema);
     }
   }
-  if (const Setting* const patterns = keywords.find("patternProperties")) {
+  if (const Setting* const patterns = find_entry(keywords, "patternProperties")) {
     is_needed = true;
     for (const auto& [regex, schema] : group_of(id, "patternProperties", *patterns).entries())
       layer.patterns.push_back(
           {{regex, where(id, "patternProperties") + pointer_part(regex), false},
            all_of(id, "/patternProperties" + pointer_part(regex), schema)});
   }
-  if (const Setting* const schema = keywords.find("additionalProperties")) {
+  if (const Setting* const schema = find_entry(keywords, "additionalProperties")) {
     is_needed = true;
     layer.additional = all_of(id, "/additionalProperties", *schema);
   }
@@ -571,9 +571,9 @@ ObjectShape SchemaReader::read_object(SchemaId id, const Settings& keywords) {
     layers_.push_back(std::move(layer));
     object.layers.push_back(&layers_.back());
   }
-  if (const Setting* const names = keywords.find("propertyNames"))
+  if (const Setting* const names = find_entry(keywords, "propertyNames"))
     object.names = all_of(id, "/propertyNames", *names);
-  if (const Setting* const required = keywords.find("required")) {
+  if (const Setting* const required = find_entry(keywords, "required")) {
     if (get<bool>(*required))
       fail_format(id, "required", "expected a list of names, got ", describe(*required));
     for (const Setting& name : list_of(id, "required", *required))

@@ -37,6 +37,13 @@ std::optional<long double> number_of(const Setting& value) {
   return {};
 }
 
+const Setting* find_entry(const Settings& settings, std::string_view name) {
+  const auto& entries = settings.entries();
+  const auto at = std::find_if(entries.begin(), entries.end(),
+                               [&](const auto& entry) { return entry.first == name; });
+  return at == entries.end() ? nullptr : &at->second;
+}
+
 bool is_equal(const Setting& left, const Setting& right) {
   const auto a = number_of(left), b = number_of(right);
   if (a || b) return a && b && *a == *b;
@@ -49,7 +56,7 @@ bool is_equal(const Setting& left, const Setting& right) {
     const auto& other = std::get<Settings>(right.value);
     return group->entries().size() == other.entries().size() &&
            std::all_of(group->entries().begin(), group->entries().end(), [&](const auto& entry) {
-             const Setting* const same = other.find(entry.first);
+             const Setting* const same = find_entry(other, entry.first);
              return same && is_equal(entry.second, *same);
            });
   }
@@ -197,7 +204,7 @@ bool SchemaReader::holds(const Settings& value, const ObjectShape& object) {
   budget_.spend(count * (object.required.size() + 1));
   if (count < object.min || count > object.max) return false;
   for (const std::string_view name : object.required)
-    if (!value.has(name)) return false;
+    if (!find_entry(value, name)) return false;
   return std::all_of(value.entries().begin(), value.entries().end(), [&](const auto& entry) {
     return holds(entry.second, property(object, entry.first));
   });

@@ -164,6 +164,8 @@ Syntax::Expr read_pattern(const StringPattern& pattern, Syntax& syntax);
 /// has all strings.
 std::optional<std::string_view> format_regex(std::string_view name);
 bool is_equal(const Setting& left, const Setting& right);
+/// The value of a name, null too, which Settings::find counts as missing.
+const Setting* find_entry(const Settings& settings, std::string_view name);
 /// The value of a number.
 std::optional<long double> number_of(const Setting& value);
 /// The numbers of a range, as JSON writes them. Errors: kUnsupported for a bound that no number of

@@ -130,6 +130,10 @@ const Row kRows[] = {
          "required":["a"]})",
      {"5", "9", "[1]", "{\"a\":1}"},
      {"1", "\"long\"", "[1,2]", "{\"b\":1}"}},
+    {R"({"const":null})", {"null"}, {"1", "\"null\""}},
+    {R"({"enum":[{"a":null},{"a":1}],"required":["a"],"const":{"a":null}})",
+     {R"({"a":null})"},
+     {"{}", R"({"a":1})"}},
     {R"({"const":1.0,"type":"integer"})", {"1.0"}, {"1", "2"}},
     {R"({"enum":["/\"\\\u0000\u007f"]})", {"\"/\\\"\\\\\\u0000\x7f\""}, {"\"\\/\\\"\\\\\\u0000\""}},
 
@@ -339,6 +343,8 @@ TEST(JsonSchemaErrors, NameKeywordAndPlace) {
   expect(R"({"type":"array","items":{"pattern":"a("}})",
          "json schema: #/items/pattern: line 1, column 3: expected \")\", got the end");
   expect(R"({"$ref":"#/$defs/a"})", "#/$ref: \"#/$defs/a\" names no place of the schema");
+  expect(R"({"minimum":null})", "#/minimum: expected a number, got null");
+  expect(R"({"properties":{"a":null}})", "#/properties/a: expected an object, true or false");
   expect(R"({"$ref":"#/%4"})", "without two hexadecimal digits");
   expect(R"({"$ref":"#"})", "json schema: #: the schema refers to itself for the same value");
   expect(R"({"anyOf":[{"type":"null"},{"$ref":"#"}]})", "refers to itself for the same value");
