@@ -88,13 +88,17 @@ std::optional<Grammar> read_grammar(const Fields& body) {
   };
   if (const std::optional<Fields> format = body.object("response_format")) {
     const std::string type = format->text("type").value_or("");
-    if (type == "json_schema")
-      fail_unsupported("response_format", "type json_schema is not supported yet");
-    if (type == "json_object")
+    if (type == "json_schema") {
+      const std::optional<Fields> named = format->object("json_schema");
+      const Setting* const schema = named ? named->find("schema") : nullptr;
+      if (!schema) fail_field("response_format.json_schema.schema", "a JSON schema", nullptr);
+      set("response_format", [&] { return Grammar::json_schema(*schema); });
+    } else if (type == "json_object") {
       set("response_format", [] { return Grammar::json_object(); });
-    else if (type != "text") {
+    } else if (type != "text") {
       const Setting* const given = format->find("type");
-      fail_field("response_format.type", "text or json_object", given ? *given : Setting());
+      fail_field("response_format.type", "text, json_object or json_schema",
+                 given ? *given : Setting());
     }
   }
   if (const auto text = body.text("grammar")) set("grammar", [&] { return Grammar::gbnf(*text); });

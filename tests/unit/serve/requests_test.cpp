@@ -139,12 +139,16 @@ TEST(ReadChat, NamesTheFieldThatIsWrong) {
        "top_logprobs | 'top_logprobs': expected an integer from 0 to 20, got 21"},
       {R"("top_logprobs": 2)", "top_logprobs | 'top_logprobs': expected logprobs: true beside it"},
       {R"("response_format": {"type": "json_schema"})",
-       "response_format | 'response_format': type json_schema is not supported yet"},
+       "response_format.json_schema.schema | 'response_format.json_schema.schema': expected a JSON "
+       "schema, got null"},
+      {R"("response_format": {"type": "json_schema", "json_schema": {"schema": {"not": {}}}})",
+       "response_format | 'response_format': json schema: #/not: the keyword is not supported"},
       {R"("response_format": {"type": "json_object"}, "guided_regex": "a")",
        "guided_regex | 'guided_regex': expected one grammar, got several"},
       {R"("guided_choice": ["a", 3])", "guided_choice | 'guided_choice': expected texts, got 3"},
       {R"("response_format": {"type": "xml"})",
-       "response_format.type | 'response_format.type': expected text or json_object, got the "
+       "response_format.type | 'response_format.type': expected text, json_object or json_schema, "
+       "got the "
        "string \"xml\""},
       {R"("response_format": "text")",
        "response_format | 'response_format': expected an object, got the string \"text\""},

@@ -131,6 +131,13 @@ TEST(Server, HoldsAnswersToAGrammar) {
   EXPECT_TRUE(choice == "yes" || choice == "no") << choice;
   EXPECT_TRUE(Grammar::regex("[0-9]{3}").matches(ask(R"("guided_regex": "[0-9]{3}")")));
   EXPECT_TRUE(Grammar::regex("(ab){2}").matches(ask(R"("grammar": "root ::= \"ab\" \"ab\"")")));
+  const std::string schema =
+      R"({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3, "maximum": 5}},
+          "required": ["n"], "additionalProperties": false})";
+  const std::string fits = ask(R"("response_format": {"type": "json_schema", "json_schema": {
+      "name": "number", "strict": true, "schema": )" +
+                               schema + "}}");
+  EXPECT_TRUE(Grammar::regex("\\s*\\{\\s*\"n\"\\s*:\\s*[345]\\s*\\}\\s*").matches(fits)) << fits;
   const Answer broken = server.post(kChat, chat_fields("hi", R"("grammar": "root ::= (")"));
   EXPECT_EQ(broken.status, 400);
   EXPECT_EQ(broken.error().text("param"), "grammar");
