@@ -132,6 +132,7 @@ void bind_engine(nb::module_& m) {
                                                           {"failed", s.failed},
                                                           {"prompt_tokens", s.prompt_tokens},
                                                           {"cached_tokens", s.cached_tokens},
+                                                          {"prompt_reads", s.prompt_reads},
                                                           {"generated_tokens", s.generated_tokens},
                                                           {"steps", s.steps},
                                                           {"graph_steps", s.graph_steps},

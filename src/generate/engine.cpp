@@ -316,20 +316,26 @@ struct Engine::Worker {
   /// Reads parts of prompts, the oldest request's first.
   void read_prompts() {
     for (int64_t left = options.chunk; left > 0 && !reading.empty();) {
-      const int64_t id = reading.front();
-      Job& job = *running.at(id);
+      const int64_t oldest = reading.front();
       try {
-        int64_t count = 0;
-        const std::optional<Slots::Drawn> drawn = slots->read(id, left, &count);
-        left -= count;
-        job.prefill.tokens += count;
-        if (!drawn) continue;
-        reading.pop_front();
-        job.prefill.seconds = seconds_since(job.began);
-        job.began = Clock::now();
-        take(*drawn);
+        const Slots::Reading read = slots->read(oldest, left);
+        {
+          const std::lock_guard lock(mutex);
+          stats.prompt_reads++;
+        }
+        for (const auto& [id, count] : read.parts) {
+          left -= count;
+          running.at(id)->prefill.tokens += count;
+        }
+        for (const Slots::Drawn& drawn : read.drawn) {
+          Job& job = *running.at(drawn.text);
+          std::erase(reading, drawn.text);
+          job.prefill.seconds = seconds_since(job.began);
+          job.began = Clock::now();
+          take(drawn);
+        }
       } catch (...) {
-        fail_job(id, std::current_exception());
+        fail_job(oldest, std::current_exception());
       }
     }
   }

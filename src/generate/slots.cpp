@@ -181,56 +181,95 @@ void Slots::write_masks(int64_t first, int64_t count) {
   }
 }
 
-/// The hidden state [1, hidden_size] of the last of the next `count` tokens of a prompt.
-Tensor Slots::read_part(int64_t number, int64_t count) {
-  Slot& slot = at(number);
+/// Whether the slot's prompt is read apart from others: its images' features and prefix are its own.
+bool Slots::is_read_alone(int64_t number) const {
+  return has_prefixes_ || !at(number).places.empty();
+}
+
+/// The slots to read at once with this one: each computes the same number of tokens, some of them
+/// padding. The best choice reads the most tokens in a time, of which a call takes as much for the
+/// weights as for so many tokens.
+Slots::Together Slots::read_together(int64_t number, int64_t most) const {
+  if (is_read_alone(number)) return {number, 1, has_prefixes_ ? left(number) : most};
+  const auto can = [&](int64_t i) { return at(i).busy && !at(i).draws && !is_read_alone(i); };
+  int64_t first = number, end = number + 1;
+  while (first > 0 && end - first < most && can(first - 1)) first--;
+  while (end < size() && end - first < most && can(end)) end++;
+  const double weights = model_->options().device.is_cpu() ? 8 : 128;
+  Together best{number, 1, std::min(left(number), most)};
+  double best_rate = double(best.tokens) / (weights + double(best.tokens));
+  const int64_t count = end - first, longest = most / count;
+  for (int64_t i = first; i < end && count > 1; i++) {
+    const int64_t tokens = std::min(left(i), longest);
+    int64_t read = 0;
+    for (int64_t k = first; k < end; k++) read += std::min(left(k), tokens);
+    const double rate = double(read) / (weights + double(tokens * count));
+    if (rate > best_rate) best = {first, count, tokens}, best_rate = rate;
+  }
+  return best;
+}
+
+TokenBatch Slots::next_tokens(const Together& group) const {
+  TokenBatch batch;
+  batch.offsets = {0};
+  std::vector<int64_t> ids, positions;
+  for (int64_t i = group.first; i < group.first + group.count; i++) {
+    const Slot& slot = at(i);
+    const int64_t begin = slot.cached, end = begin + std::min(left(i), group.tokens);
+    ids.insert(ids.end(), slot.tokens.begin() + begin, slot.tokens.begin() + end);
+    for (int64_t position = begin; position < end; position++) positions.push_back(position);
+    batch.offsets.push_back(int64_t(ids.size()));
+    batch.starts.push_back(begin);
+    batch.lengths.push_back(int64_t(slot.tokens.size()));
+  }
   const Device device = model_->options().device;
-  const int64_t begin = slot.cached, end = begin + count, length = int64_t(slot.tokens.size());
-  TokenBatch batch{.ids = {},
-                   .embeddings = {},
-                   .features = {},
-                   .positions = {},
-                   .visible = {},
-                   .seen_from = {},
-                   .places = {},
-                   .offsets = {0, count},
-                   .starts = {begin},
-                   .lengths = {length}};
-  std::vector<int64_t> positions;
-  for (int64_t i = begin; i < end; i++) positions.push_back(i);
-  batch.ids = Tensor::from(
-      std::vector<int64_t>(slot.tokens.begin() + begin, slot.tokens.begin() + end), device);
+  batch.ids = Tensor::from(ids, device);
   batch.positions = Tensor::from(positions, device);
+  if (group.count > 1) return batch;
+  const Slot& slot = at(group.first);
+  const int64_t begin = batch.starts[0], end = begin + batch.offsets[1];
   const auto from = std::lower_bound(slot.places.begin(), slot.places.end(), begin),
              to = std::lower_bound(from, slot.places.end(), end);
   for (auto place = from; place < to; ++place) batch.places.push_back(*place - begin);
   if (from < to) batch.features = narrow(slot.features, 0, from - slot.places.begin(), to - from);
-  if (has_prefixes_ && begin < length) see_prefixes(batch, {length});
-  // A step beside the reading computed some token of an empty slot.
-  if (cache_->lengths()[size_t(number)] > begin) cache_->truncate(number, begin);
-  cache_->select(number, 1);
-  const Tensor hidden = model_->hidden(batch, cache_.get());
-  slot.cached = end;
-  is_placed_ = false;
-  return narrow(hidden, 0, count - 1, 1);
+  if (has_prefixes_ && begin < batch.lengths[0]) see_prefixes(batch, batch.lengths);
+  return batch;
 }
 
-std::optional<Slots::Drawn> Slots::read(int64_t text, int64_t most, int64_t* count) {
+Slots::Reading Slots::read(int64_t text, int64_t most) {
   const NoGrad off;
-  const int64_t number = slot_of(text);
-  Slot& slot = at(number);
-  const int64_t left = int64_t(slot.tokens.size()) - slot.cached;
-  *count = has_prefixes_ ? left : std::min(left, most);
-  const Tensor hidden = read_part(number, *count);
-  if (*count < left) return {};
-  cache_->mark(number);
-  slot.draws = true;
+  const Together group = read_together(slot_of(text), most);
+  const TokenBatch batch = next_tokens(group);
+  for (int64_t i = 0; i < group.count; i++) {
+    // A step beside the reading computed some token of an empty slot.
+    const int64_t number = group.first + i, begin = batch.starts[size_t(i)];
+    if (cache_->lengths()[size_t(number)] > begin) cache_->truncate(number, begin);
+  }
+  cache_->select(group.first, group.count);
+  const Tensor hidden = model_->hidden(batch, cache_.get());  // [N, hidden_size]
+  is_placed_ = false;
+  Reading reading;
+  std::vector<int64_t> last_rows;
+  bool draws = false;
+  for (int64_t i = 0; i < group.count; i++) {
+    Slot& slot = at(group.first + i);
+    const int64_t count = batch.offsets[size_t(i) + 1] - batch.offsets[size_t(i)];
+    last_rows.push_back(batch.offsets[size_t(i) + 1] - 1);
+    slot.cached += count;
+    reading.parts.push_back({slot.text.id, count});
+    if (left(group.first + i) > 0) continue;
+    cache_->mark(group.first + i);
+    slot.draws = draws = true;
+  }
+  if (!draws) return reading;
   place();
-  write_masks(number, 1);
-  const Tensor logits = model_->logits(hidden);
-  SampledRows rows = sampled_.rows(number, 1);
+  write_masks(group.first, group.count);
+  const Tensor logits =
+      model_->logits(index_select(hidden, 0, Tensor::from(last_rows, hidden.device())));
+  SampledRows rows = sampled_.rows(group.first, group.count);
   rows.append(rows.draw(logits));
-  return drawn(number, 1, logits)[0];
+  reading.drawn = drawn(group.first, group.count, logits);
+  return reading;
 }
 
 /// The tokens that slots first ... first + count - 1 drew from logits [count, V], empty if none of

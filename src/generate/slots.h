@@ -46,9 +46,18 @@ class Slots {
   std::optional<int64_t> place_for(const std::vector<int64_t>& prompt, bool has_images) const;
   /// Begins a text in a free slot. Returns the tokens of its prompt that the cache holds already.
   int64_t begin(int64_t slot, Text text);
-  /// Reads up to `most` tokens of the prompt, all if it is read whole, and counts them. Returns the
-  /// token that is drawn at its end.
-  std::optional<Drawn> read(int64_t text, int64_t most, int64_t* count);
+  /// Tokens of prompts that one call has read, and those that were drawn where prompts ended.
+  struct Reading {
+    struct Part {
+      int64_t text, count;
+    };
+    std::vector<Part> parts;
+    std::vector<Drawn> drawn;
+  };
+  /// Reads the next tokens of the text's prompt, and of the prompts in the slots beside its own if
+  /// that takes less time than one after the other: `most` tokens at once, padding included, or a
+  /// prompt whole that must be read so.
+  Reading read(int64_t text, int64_t most);
   /// Extends all texts whose prompts are read. Waits for the device.
   std::vector<Drawn> step();
   void end(int64_t text);
@@ -88,7 +97,14 @@ class Slots {
   void place();
   void write_masks(int64_t first, int64_t count);
   void pack();
-  Tensor read_part(int64_t slot, int64_t count);
+  bool is_read_alone(int64_t slot) const;
+  int64_t left(int64_t slot) const { return int64_t(at(slot).tokens.size()) - at(slot).cached; }
+  /// The slots first ... first + count - 1 read up to `tokens` each.
+  struct Together {
+    int64_t first, count, tokens;
+  };
+  Together read_together(int64_t slot, int64_t most) const;
+  TokenBatch next_tokens(const Together& group) const;
   bool can_use_graph(int64_t rows, const std::vector<int64_t>& ends) const;
   Captured& step_like_this(int64_t rows);
   bool runs_captured(int64_t rows, const std::vector<int64_t>& ends);

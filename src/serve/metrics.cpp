@@ -81,6 +81,8 @@ std::string Metrics::page(const EngineStats* stats) const {
       {"wick_prompt_tokens_total", "Tokens of prompts", "counter", stats->prompt_tokens},
       {"wick_cached_tokens_total", "Tokens of prompts that were in the cache", "counter",
        stats->cached_tokens},
+      {"wick_prompt_reads_total", "Calls of the model for parts of prompts", "counter",
+       stats->prompt_reads},
       {"wick_generated_tokens_total", "Tokens of texts", "counter", stats->generated_tokens},
       {"wick_steps_total", "Steps of all texts at once", "counter", stats->steps},
       {"wick_cache_positions_used", "Positions of the cache in use", "gauge",

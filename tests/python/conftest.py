@@ -3,7 +3,9 @@ import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import signal
+import string
 
 import pytest
 
@@ -51,3 +53,29 @@ def generator():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def program():
+    """The program wick beside the package: of a build, or of a wheel."""
+    package = pathlib.Path(wick.__file__).resolve().parent
+    for path in (package.parents[1] / "bin/wick", package / "bin/wick"):
+        if path.is_file():
+            return path
+    return pytest.skip("the program wick is not there")
+
+
+@pytest.fixture(scope="session")
+def letters_folder(tmp_path_factory):
+    """A small llama with a token for each of 48 letters."""
+    folder = tmp_path_factory.mktemp("served") / "letters"
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(ROOT / "tests/golden" / "decoders/llama_linear" / name, folder)
+    letters = string.ascii_letters[:48]
+    (folder / "tokenizer.json").write_text(json.dumps(
+        {"model": {"type": "BPE", "vocab": {c: i for i, c in enumerate(letters)}, "merges": []},
+         "decoder": {"type": "Fuse"}, "added_tokens": []}))
+    (folder / "chat_template.jinja").write_text(
+        "{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}{% if add_generation_prompt %}A{% endif %}")
+    return folder

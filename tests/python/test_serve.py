@@ -1,10 +1,6 @@
 """`wick serve`, asked by OpenAI's own client, which checks the form of each answer."""
-import json
-import pathlib
 import re
-import shutil
 import signal
-import string
 import subprocess
 
 import numpy as np
@@ -14,39 +10,12 @@ import wick
 
 openai = pytest.importorskip("openai", reason="openai is not installed")
 
-GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
 KEY = "secret"
 
 
 @pytest.fixture(scope="module")
-def program():
-    """The program beside the package: of a build, or of a wheel."""
-    package = pathlib.Path(wick.__file__).resolve().parent
-    for path in (package.parents[1] / "bin/wick", package / "bin/wick"):
-        if path.is_file():
-            return path
-    return pytest.skip("the program wick is not there")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A small llama with a token for each of 48 letters."""
-    folder = tmp_path_factory.mktemp("served") / "letters"
-    folder.mkdir()
-    for name in ("config.json", "model.safetensors"):
-        shutil.copy(GOLDEN / "decoders/llama_linear" / name, folder)
-    letters = string.ascii_letters[:48]
-    (folder / "tokenizer.json").write_text(json.dumps(
-        {"model": {"type": "BPE", "vocab": {c: i for i, c in enumerate(letters)}, "merges": []},
-         "decoder": {"type": "Fuse"}, "added_tokens": []}))
-    (folder / "chat_template.jinja").write_text(
-        "{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}{% if add_generation_prompt %}A{% endif %}")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def url(program, folder):
-    command = [program, "serve", "-m", folder, "--port", "0", "--device", "cpu", "--api-key", KEY, "--alias", "other"]
+def url(program, letters_folder):
+    command = [program, "serve", "-m", letters_folder, "--port", "0", "--device", "cpu", "--api-key", KEY, "--alias", "other"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     line = process.stdout.readline()
     match = re.fullmatch(r"(http://127\.0\.0\.1:\d+) serves letters\n", line)
@@ -66,9 +35,9 @@ def client(url):
 
 
 @pytest.fixture(scope="module")
-def expected(folder):
+def expected(letters_folder):
     """The likeliest 5 tokens after the prompt of a question "abc"."""
-    model = wick.load(folder, device="cpu")
+    model = wick.load(letters_folder, device="cpu")
     return "".join(model.generate("uabcA", max_tokens=5, temperature=0))
 
 
@@ -110,9 +79,9 @@ def test_a_text_is_continued(client, expected):
     assert "".join(part.choices[0].text for part in parts if part.choices) == expected
 
 
-def test_embeddings_are_those_of_the_model(client, folder):
+def test_embeddings_are_those_of_the_model(client, letters_folder):
     answer = client.embeddings.create(model="letters", input=["abc", "d"])  # the client asks for base64
-    expected = wick.load(folder, device="cpu").embed("abc").numpy()
+    expected = wick.load(letters_folder, device="cpu").embed("abc").numpy()
     np.testing.assert_array_equal(np.array(answer.data[0].embedding, np.float32), expected)
     assert len(answer.data) == 2 and answer.usage.prompt_tokens == 4
 

@@ -79,6 +79,7 @@ struct EngineStats {
   int64_t running = 0, waiting = 0;                 // requests now
   int64_t finished = 0, cancelled = 0, failed = 0;  // requests
   int64_t prompt_tokens = 0, cached_tokens = 0;     // of prompts; of these, not read again
+  int64_t prompt_reads = 0;  // calls of the model, each for parts of one or more prompts
   int64_t generated_tokens = 0;
   int64_t steps = 0, graph_steps = 0;         // of all texts at once; of these, by a Graph
   int64_t used_positions = 0, positions = 0;  // of the cache, now

@@ -1,6 +1,7 @@
 #include "wick/generate/engine.h"
 
 #include <cmath>
+#include <future>
 #include <random>
 #include <thread>
 
@@ -115,6 +116,25 @@ TEST(GraphSteps, AnEnginesTextsOnAnEmulatedCardAreTheCpus) {
       EXPECT_GT(there.stats().graph_steps, 0) << name;
     }
   }
+}
+
+TEST(Engine, ReadsPromptsTogether) {
+  const LanguageModel model = letters_model();
+  const std::vector<std::string> prompts = {"abcd", "bcde", "cdef", "defa", "efgh"};
+  Engine engine(model, {.sequences = 8});
+  // The engine waits at the first text's only token until the others are there.
+  std::promise<void> all_there;
+  std::shared_future<void> there = all_there.get_future().share();
+  EngineRequest first = greedy_request(model, "xyz", 1);
+  first.on_news = [there] { there.wait(); };
+  EngineStream one = engine.submit(std::move(first));
+  std::vector<EngineStream> streams;
+  for (const std::string& prompt : prompts)
+    streams.push_back(engine.submit(greedy_request(model, prompt, 6)));
+  all_there.set_value();
+  for (size_t i = 0; i < prompts.size(); i++)
+    EXPECT_EQ(streams[i].finish().text, continuation(model, prompts[i], 6)) << prompts[i];
+  EXPECT_LE(engine.stats().prompt_reads, 2);  // one for all of them, unless the first came early
 }
 
 TEST(Engine, ReadsOnlyTheRestOfAPromptThatItKnows) {
