@@ -38,6 +38,10 @@ Settings scored(const TokenTexts& texts, const TokenLogprob& token) {
 
 }  // namespace
 
+void respond_json(HttpExchange& exchange, const Settings& body) {
+  exchange.respond(200, kJson, to_json(body, -1));
+}
+
 Settings error_object(const RequestError& error) {
   Settings inner, outer;
   inner.set("message", std::string(error.what())).set("type", error.type());

@@ -5,11 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "serve/request_error.h"
+#include "serve/http_server.h"
 #include "wick/base/settings.h"
 #include "wick/generate/engine.h"
 
 namespace wick::serve {
+
+inline constexpr const char* kJson = "application/json";
+/// Answers with status 200.
+void respond_json(HttpExchange& exchange, const Settings& body);
 
 /// {"error": {...}}.
 Settings error_object(const RequestError& error);

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "wick/base/error.h"
+
 namespace wick::serve {
 
 /// A status of HTTP, and the fields of OpenAI's error object.
@@ -33,5 +35,18 @@ struct RequestError : std::runtime_error {
     }
   }
 };
+
+/// The error of wick as a client gets it. field: the one that the error is about, or "".
+RequestError request_error(const Error& error, const std::string& field);
+
+/// Returns f(), which reads a field. Errors: RequestError for an Error of f.
+template <class F>
+auto of_request(const std::string& field, const F& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    throw request_error(error, field);
+  }
+}
 
 }  // namespace wick::serve

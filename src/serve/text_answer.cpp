@@ -37,7 +37,7 @@ void TextAnswer::send_whole(TextFeed& feed) {
     choices.push_back(form_.whole(int64_t(i), feed.result(i)));
   Settings body = with_head(head_);
   body.set("choices", std::move(choices)).set("usage", usage_object(usage_));
-  exchange_.respond(200, "application/json", to_json(body, -1));
+  respond_json(exchange_, body);
 }
 
 void TextAnswer::send_parts(TextFeed& feed) {
