@@ -28,7 +28,7 @@ NamedTensors outputs_of(const Options& options, const NamedTensors& inputs) {
   int64_t longest = 0;
   for (const auto& [name, tensor] : inputs)
     if (tensor.rank() >= 2) longest = std::max(longest, tensor.size(1));
-  return forward(*open_model(options.model, longest).model, inputs, forward_options);
+  return forward(*open_model(options.model, {.positions = longest}).model, inputs, forward_options);
 }
 
 void run(const Options& options) {

@@ -38,7 +38,7 @@ void write_logits(const Options& options) {
   const std::vector<int64_t> ids = parse_ids(options.tokens);
   const int64_t count = int64_t(ids.size());
   require_place(options.out, options.model.path, true);
-  const LanguageModel model = open_model(options.model, count);
+  const LanguageModel model = open_model(options.model, {.positions = count});
   const int64_t vocab_size = model.facts().vocab_size;
   for (const int64_t id : ids)
     if (id >= vocab_size)

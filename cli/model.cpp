@@ -56,11 +56,15 @@ LoadOptions load_options(const ModelFlags& flags) {
 
 /// Returns load(options), which loads a model; shows its progress and its warnings.
 template <class F>
-auto loading(LoadOptions options, const F& load) {
-  ByteProgress bar("loaded");
-  options.progress = [&bar](int64_t done, int64_t total) { bar.update(done, total); };
+auto loading(LoadOptions options, const OpenOptions& open, const F& load) {
+  std::optional<ByteProgress> bar;
+  if (open.has_bar) bar.emplace("loaded");
+  options.progress = [&](int64_t done, int64_t total) {
+    if (bar) bar->update(done, total);
+    if (open.progress) open.progress(done, total);
+  };
   auto model = reading_input([&] { return load(options); });
-  bar.finish();
+  if (bar) bar->finish();
   for (const std::string& warning : model.warnings)
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());  // quotes keys
   return model;
@@ -68,11 +72,11 @@ auto loading(LoadOptions options, const F& load) {
 
 }  // namespace
 
-LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
-  return loading(load_options(flags), [&](LoadOptions& options) {
-    options.positions = positions;
+LanguageModel open_model(const ModelFlags& flags, const OpenOptions& open) {
+  return loading(load_options(flags), open, [&](LoadOptions& options) {
+    options.positions = open.positions;
     // A context beyond the model's own takes more positions.
-    if (positions == 0 && flags.context > 0 &&
+    if (open.positions == 0 && flags.context > 0 &&
         flags.context > load_facts(flags.path).max_position_embeddings)
       options.positions = flags.context;
     return load_model(flags.path, options);
@@ -80,7 +84,7 @@ LanguageModel open_model(const ModelFlags& flags, int64_t positions) {
 }
 
 LoadedImageText open_image_text(const ModelFlags& flags) {
-  return loading(load_options(flags),
+  return loading(load_options(flags), {},
                  [&](const LoadOptions& options) { return load_image_text(flags.path, options); });
 }
 

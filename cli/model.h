@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,9 +25,13 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& fil
 void add_cache_flag(CLI::App& command, ModelFlags& flags);
 /// --tokenizer-pre: see load_tokenizer.
 void add_tokenizer_pre_flag(CLI::App& command, std::string& name);
-/// Loads the model; shows progress on a terminal and prints the loader's warnings on stderr.
-/// positions: see LoadOptions. Errors: as load_model.
-LanguageModel open_model(const ModelFlags& flags, int64_t positions = 0);
+struct OpenOptions {
+  int64_t positions = 0;  // see LoadOptions
+  bool has_bar = true;    // shows the progress if stderr is a terminal
+  std::function<void(int64_t done, int64_t total)> progress = {};  // see LoadOptions
+};
+/// Loads the model and prints the loader's warnings on stderr. Errors: as load_model.
+LanguageModel open_model(const ModelFlags& flags, const OpenOptions& options = {});
 /// The same for a model that compares images with texts. Errors: as load_image_text.
 LoadedImageText open_image_text(const ModelFlags& flags);
 /// The kind of the model. Errors: as load_kind; kInvalidArgument if a file cannot be read.

@@ -118,7 +118,7 @@ void perplexity(const Options& options) {
       [&] { return model_path(options.model.path); });  // before the text, which may be stdin
   const std::string text = read_input(options.model.files.front());
   const int64_t context = context_of(options);
-  const LanguageModel model = open_model(options.model, context);
+  const LanguageModel model = open_model(options.model, {.positions = context});
   require_tokenizer(model, options.model.path);
   const std::vector<int64_t> ids =
       model.tokenizer->encode_ids(text, {.add_end = false, .parse_special = false});

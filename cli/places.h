@@ -26,6 +26,8 @@ class Places {
   std::vector<std::string> files;  // of input; "" is stdin
 
   void add(CLI::App& command, const std::string& model_description, const FilePlaces& files);
+  /// Whether the command line names a model.
+  bool has_model() const { return !path.empty() || !arguments_.empty(); }
   /// Fills path, text and files from the parsed command line. Errors: kInvalidArgument for a
   /// missing model or text, too many arguments, or a file that does not exist.
   void settle();

@@ -9,6 +9,7 @@
 #include "load/folder_texts.h"
 #include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
+#include "load/model_folder.h"
 #include "load/retrieval.h"
 #include "load/weights.h"
 #include "wick/io/file.h"
@@ -25,16 +26,6 @@
 
 namespace wick {
 namespace {
-
-/// Whether a file is a part of a split set, but not its first: model-00002-of-00003.gguf.
-bool is_later_part(const std::string& name) {
-  constexpr std::string_view kPattern = "-#####-of-#####.gguf";
-  if (name.size() < kPattern.size()) return false;
-  const std::string_view end = std::string_view(name).substr(name.size() - kPattern.size());
-  for (size_t i = 0; i < end.size(); i++)
-    if (kPattern[i] == '#' ? end[i] < '0' || end[i] > '9' : end[i] != kPattern[i]) return false;
-  return end.substr(1, 5) != "00001";
-}
 
 /// The only GGUF file in a folder, "" without one.
 std::string gguf_in(const std::string& folder) {

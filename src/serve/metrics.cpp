@@ -58,7 +58,7 @@ void Metrics::add_between_tokens(double seconds) {
   between_tokens_.add(seconds);
 }
 
-std::string Metrics::page(const EngineStats* stats) const {
+std::string Metrics::page(const std::optional<EngineStats>& stats, int64_t models) const {
   const std::lock_guard lock(mutex_);
   std::string to;
   write_head(to, "wick_requests_total", "Answered requests", "counter");
@@ -68,6 +68,7 @@ std::string Metrics::page(const EngineStats* stats) const {
   whole_.write(to, "wick_request_seconds", "Time of a request");
   first_token_.write(to, "wick_first_token_seconds", "Time to the first token of a text");
   between_tokens_.write(to, "wick_between_tokens_seconds", "Time between two pieces of a text");
+  write_value(to, "wick_models_loaded", "Models that are loaded now", "gauge", models);
   if (!stats) return to;
   const struct {
     const char *name, *help, *type;

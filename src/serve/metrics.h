@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -33,8 +34,8 @@ class Metrics {
   void add_first_token(double seconds);
   /// Between two pieces of a text.
   void add_between_tokens(double seconds);
-  /// The page; stats is missing for a model without an engine.
-  std::string page(const EngineStats* stats) const;
+  /// The page. stats: of all models; missing if no engine was there. models: that are loaded.
+  std::string page(const std::optional<EngineStats>& stats, int64_t models) const;
 
  private:
   mutable std::mutex mutex_;

@@ -25,6 +25,7 @@ class ServedModel {
   ServedModel(std::string id, const LanguageModel& model, const EngineOptions& options);
 
   const std::string& id() const { return id_; }
+  Device device() const { return model_.model->options().device; }
   const RequestLimits& limits() const { return limits_; }
   /// Tokens of a text and its prompt; missing for a model that continues no text.
   std::optional<int64_t> capacity() const;

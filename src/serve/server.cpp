@@ -1,8 +1,11 @@
 #include "wick/serve/server.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
+#include "load/model_folder.h"
+#include "serve/model_pool.h"
 #include "serve/service.h"
 #include "wick/base/error.h"
 
@@ -11,28 +14,74 @@ namespace wick {
 using serve::Clock;
 
 struct Server::Parts {
-  Parts(const LanguageModel& model, const ServerOptions& options)
-      : options(options), service(model, options) {}
+  explicit Parts(const ServerOptions& options)
+      : options(options), models(options), service(models, options) {}
 
   ServerOptions options;
+  serve::ModelPool models;
   serve::Service service;
   std::optional<serve::HttpServer> http;  // before the service goes
   int port = 0;
   bool was_started = false;
 };
 
-Server::Server(const LanguageModel& model, const ServerOptions& options) {
-  const auto require = [](bool good, const char* text) {
-    check(good, ErrorCode::kInvalidArgument, "serve", text);
-  };
+namespace {
+
+void require(bool good, const char* text) {
+  check(good, ErrorCode::kInvalidArgument, "serve", text);
+}
+
+}  // namespace
+
+ServerModel server_model(const std::string& path, const LoadOptions& options) {
+  return {.names = {model_name(path)},
+          .load =
+              [path, options](const std::function<void(int64_t, int64_t)>& progress) {
+                LoadOptions with_progress = options;
+                with_progress.progress = [&](int64_t done, int64_t total) {
+                  if (options.progress) options.progress(done, total);
+                  progress(done, total);
+                };
+                return load_model(path, with_progress);
+              },
+          .path = path};
+}
+
+std::vector<ServerModel> server_models(const std::string& folder, const LoadOptions& options) {
+  std::map<std::string, std::string> paths;
+  for (const std::string& path : models_in(folder)) {
+    const auto [other, is_new] = paths.insert({model_name(path), path});
+    check(is_new, ErrorCode::kInvalidArgument, folder, "two models have the name \"", other->first,
+          "\": ", other->second, " and ", path);
+  }
+  std::vector<ServerModel> models;
+  for (const auto& [name, path] : paths) models.push_back(server_model(path, options));
+  return models;
+}
+
+void Server::check_options(const ServerOptions& options) {
   require(options.port >= 0 && options.port <= 65535, "port: expected 0 to 65535");
   require(options.max_body_bytes > 0, "max_body_bytes: expected at least 1");
   require(options.max_connections > 0, "max_connections: expected at least 1");
   require(options.max_time.count() > 0, "max_time: expected at least a second");
-  require(!options.names.empty(), "names: expected a name of the model");
+  require(options.max_models > 0, "max_models: expected at least 1");
+  require(!options.idle || options.idle->count() > 0, "idle: expected at least a millisecond");
+  require(options.model_wait.count() > 0, "model_wait: expected at least a millisecond");
   require(std::count(options.api_keys.begin(), options.api_keys.end(), "") == 0,
           "api_keys: expected keys that are not empty");
-  parts_ = std::make_unique<Parts>(model, options);
+}
+
+Server::Server(const LanguageModel& model, const ServerOptions& options) {
+  check_options(options);
+  parts_ = std::make_unique<Parts>(options);
+  parts_->models.add(options.names, model);
+}
+
+Server::Server(std::vector<ServerModel> models, const ServerOptions& options) {
+  check_options(options);
+  require(!models.empty(), "models: expected at least one");
+  parts_ = std::make_unique<Parts>(options);
+  for (ServerModel& model : models) parts_->models.add(std::move(model));
 }
 
 Server::~Server() { stop(); }
@@ -47,7 +96,12 @@ void Server::start() {
   http.max_connections = parts_->options.max_connections;
   parts_->http.emplace(http, parts_->service);
   parts_->port = parts_->http->port();
+  parts_->models.start();
   parts_->was_started = true;
+}
+
+bool Server::wait_until_ready(std::chrono::milliseconds time) {
+  return parts_->models.wait_until_ready(Clock::now() + time);
 }
 
 int Server::port() const { return parts_->port; }

@@ -1,6 +1,5 @@
 #include "serve/service.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/json_text.h"
@@ -17,16 +16,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-const std::string& first_name(const ServerOptions& options) {
-  check(!options.names.empty(), ErrorCode::kInvalidArgument, "serve",
-        "expected a name of the model");
-  return options.names.front();
-}
-
 }  // namespace
-
-Service::Service(const LanguageModel& model, const ServerOptions& options)
-    : options_(options), access_(options), model_(first_name(options), model, options.engine) {}
 
 const std::vector<Service::Route>& Service::routes() {
   static const std::vector<Route> kRoutes = {
@@ -150,26 +140,30 @@ void Service::get_page(HttpExchange& exchange) {
 }
 
 void Service::get_health(HttpExchange& exchange) {
+  const std::string state = models_.readiness();
   Settings body;
-  body.set("status", "ok");
-  respond_json(exchange, body);
+  body.set("status", state);
+  exchange.respond(state == "ok" ? 200 : 503, kJson, to_json(body, -1));
 }
 
 void Service::get_metrics(HttpExchange& exchange) {
-  const std::optional<EngineStats> stats = model_.stats();
-  exchange.respond(200, "text/plain; version=0.0.4", metrics_.page(stats ? &*stats : nullptr));
+  exchange.respond(200, "text/plain; version=0.0.4",
+                   metrics_.page(models_.stats(), models_.loaded()));
 }
 
-Settings Service::model_object(const std::string& name) const {
-  Settings s;
-  s.set("id", name).set("object", "model").set("created", created_).set("owned_by", "wick");
-  if (const auto capacity = model_.capacity()) s.set("max_model_len", *capacity);
+/// As of OpenAI, with the model's context as vLLM has it and its state as llama.cpp has it.
+Settings Service::model_object(const ModelPool::Listed& model) const {
+  Settings s, status;
+  s.set("id", model.name).set("object", "model").set("created", created_).set("owned_by", "wick");
+  if (model.capacity) s.set("max_model_len", *model.capacity);
+  status.set("value", model.state);
+  s.set("status", std::move(status));
   return s;
 }
 
 void Service::get_models(HttpExchange& exchange) {
   Setting::List models;
-  for (const std::string& name : options_.names) models.push_back(model_object(name));
+  for (const ModelPool::Listed& model : models_.list()) models.push_back(model_object(model));
   Settings body;
   body.set("object", "list").set("data", std::move(models));
   respond_json(exchange, body);
@@ -177,25 +171,16 @@ void Service::get_models(HttpExchange& exchange) {
 
 void Service::get_model(HttpExchange& exchange) {
   const std::string wanted = exchange.request.path.substr(kModelPath.size());
-  check_name(wanted);
-  respond_json(exchange, model_object(wanted));
+  respond_json(exchange, model_object(models_.look_up(wanted)));
 }
 
-/// Answers by the model that the body names; without a name, by the one that is there.
+/// Answers by the model that the body names; without a name, by the first one.
 void Service::ask_model(const Route& route, HttpExchange& exchange, Usage& usage) {
   const RequestWatch watch(exchange, options_.max_time, ends_texts_);
   const Settings settings = parse_body(exchange.request.body);
   const Fields body(settings);
-  if (const std::optional<std::string> wanted = body.text("model")) check_name(*wanted);
-  route.post({exchange, body, model_, watch, options_, metrics_, usage});
-}
-
-void Service::check_name(const std::string& model) const {
-  if (std::find(options_.names.begin(), options_.names.end(), model) != options_.names.end())
-    return;
-  throw RequestError(
-      404, "the model '" + model + "' does not exist here; expected '" + model_.id() + "'", "model",
-      "model_not_found");
+  const auto model = models_.use(body.text("model").value_or(models_.first_name()), watch);
+  route.post({exchange, body, *model, watch, options_, metrics_, usage});
 }
 
 }  // namespace wick::serve

@@ -8,6 +8,7 @@
 #include "serve/access.h"
 #include "serve/http_server.h"
 #include "serve/metrics.h"
+#include "serve/model_pool.h"
 #include "serve/model_routes.h"
 #include "wick/serve/server.h"
 
@@ -15,8 +16,8 @@ namespace wick::serve {
 
 class Service : public HttpHandler {
  public:
-  /// Errors: as of Server.
-  Service(const LanguageModel& model, const ServerOptions& options);
+  Service(ModelPool& models, const ServerOptions& options)
+      : options_(options), access_(options), models_(models) {}
 
   void admit(HttpExchange& exchange) override;
   void handle(HttpExchange& exchange) override;
@@ -42,13 +43,12 @@ class Service : public HttpHandler {
   void get_model(HttpExchange& exchange);
   void ask_model(const Route& route, HttpExchange& exchange, Usage& usage);
 
-  Settings model_object(const std::string& name) const;
-  void check_name(const std::string& model) const;
+  Settings model_object(const ModelPool::Listed& model) const;
   void log(const HttpExchange& exchange, int status, const Usage& usage, double seconds) const;
 
   const ServerOptions options_;
   const Access access_;
-  ServedModel model_;
+  ModelPool& models_;
   const int64_t created_ = int64_t(std::time(nullptr));  // seconds since 1970
   Metrics metrics_;
   std::atomic<bool> ends_texts_ = false;

@@ -1,5 +1,7 @@
 """`wick serve`, asked by OpenAI's own client, which checks the form of each answer."""
+import contextlib
 import re
+import shutil
 import signal
 import subprocess
 
@@ -13,19 +15,27 @@ openai = pytest.importorskip("openai", reason="openai is not installed")
 KEY = "secret"
 
 
-@pytest.fixture(scope="module")
-def url(program, letters_folder):
-    command = [program, "serve", "-m", letters_folder, "--port", "0", "--device", "cpu", "--api-key", KEY, "--alias", "other"]
+@contextlib.contextmanager
+def serving(program, ids, *arguments):
+    """The URL of a server, and the list that has its log after the end."""
+    command = [program, "serve", *arguments, "--port", "0", "--device", "cpu", "--api-key", KEY]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     line = process.stdout.readline()
-    match = re.fullmatch(r"(http://127\.0\.0\.1:\d+) serves letters\n", line)
-    assert match, line + process.stderr.read()
-    yield match.group(1)
+    match = re.fullmatch(r"(http://127\.0\.0\.1:\d+) serves (.*)\n", line)
+    assert match and match.group(2) == ids, line + process.stderr.read()
+    log = []
+    yield match.group(1), log
     process.send_signal(signal.SIGTERM)
-    _, log = process.communicate(timeout=60)
+    log.append(process.communicate(timeout=60)[1])
     assert process.returncode == 0, log
-    assert "POST /v1/chat/completions 200 " in log
-    assert "ending" in log and KEY not in log
+    assert "ending" in log[0] and KEY not in log[0]
+
+
+@pytest.fixture(scope="module")
+def url(program, letters_folder):
+    with serving(program, "letters", "-m", letters_folder, "--alias", "other") as (url, log):
+        yield url
+    assert "POST /v1/chat/completions 200 " in log[0]
 
 
 @pytest.fixture
@@ -106,3 +116,33 @@ def test_a_stream_that_is_closed_ends_its_text(client):
     with client.chat.completions.create(messages=QUESTION, model="letters", stream=True, extra_body={"ignore_eos": True}) as stream:
         next(iter(stream))
     assert client.chat.completions.create(messages=QUESTION, **GREEDY).choices[0].message.content
+
+
+def test_models_of_a_folder_are_loaded_for_requests(program, letters_folder, expected, tmp_path):
+    models = tmp_path / "models"
+    for name in ("a", "b"):
+        shutil.copytree(letters_folder, models / name)
+    (models / "broken.gguf").write_bytes(b"GGUF")
+    arguments = ("--models", models, "--max-models", "1")
+    with serving(program, "a, b, broken", *arguments) as (url, log), openai.OpenAI(base_url=url + "/v1", api_key=KEY, max_retries=0) as client:
+        def loaded():
+            return [model.id for model in client.models.list() if model.status["value"] == "loaded"]
+
+        assert loaded() == []
+        for name in ("a", "b", "a"):
+            answer = client.chat.completions.create(messages=QUESTION, **{**GREEDY, "model": name})
+            assert answer.choices[0].message.content == expected and answer.model == name
+            assert loaded() == [name]
+        with pytest.raises(openai.InternalServerError, match="the model 'broken' could not be loaded: gguf: broken: ") as error:
+            client.chat.completions.create(messages=QUESTION, model="broken")
+        assert str(tmp_path) not in str(error.value)
+    assert log[0].count("wick: loaded a in ") == 2 and f"could not load broken: gguf: {models}/broken.gguf: " in log[0]
+
+
+def test_a_port_that_is_taken_is_an_error_before_the_model_is_loaded(program, url, tmp_path):
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"no model")
+    port = url.rsplit(":", 1)[1]
+    for arguments, error in ((["--port", port], "cannot take connections"), (["--port", "0"], f"gguf: {broken}: byte 0")):
+        result = subprocess.run([program, "serve", broken, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        assert result.returncode == 2 and error in result.stderr and not result.stdout
